@@ -1,0 +1,38 @@
+//! The Metropolis test and what a step reports, once for all.
+
+use crate::lane::exp;
+use crate::random::uniform;
+use rand_core::Rng;
+
+/// What one step did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Info {
+    /// Whether the chain moved to the proposed state (or stayed because it was proposed).
+    pub accepted: bool,
+    /// Sites that the proposal changed: its Hamming distance.
+    pub proposed: u32,
+    /// The log of the acceptance ratio, ln A; 0 for kernels without a test, −∞ for a forbidden state.
+    pub log_ratio: f32,
+    /// `E(y) − E(x)` of the proposal.
+    pub difference: f32,
+    /// Whether the energy gave NaN or −∞, or its gradient a NaN: the proposal was rejected for that.
+    pub fault: bool,
+}
+
+impl Info {
+    /// Sites that changed: the jump distance.
+    #[must_use]
+    pub fn moved(&self) -> u32 {
+        if self.accepted { self.proposed } else { 0 }
+    }
+}
+
+/// The Metropolis test: true with probability min(1, e^`log_ratio`). Draws one uniform whatever the ratio
+/// is, so that a chain's stream does not depend on it; NaN is rejected.
+#[inline]
+pub fn accept<R: Rng + ?Sized>(log_ratio: f32, rng: &mut R) -> bool {
+    let u = uniform(rng);
+    log_ratio >= 0.0 || u < exp(log_ratio)
+}

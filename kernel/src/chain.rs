@@ -1,0 +1,488 @@
+//! A Markov chain in memory of fixed size: the front door, and the ring that a sampler works in.
+
+use crate::accept::Info;
+use crate::energy::{Energy, EnergyError};
+use crate::lane::{Bits, Block, LANES, LogProduct};
+use crate::layout::Layout;
+use crate::packed::{Packed, StateError};
+use crate::random::bernoulli;
+use crate::stats::Observer;
+use crate::step::Kernel;
+use rand_core::Rng;
+
+/// The memory of one chain: two points (here and there) of a state, a cache and one float a site, and the
+/// mask of the sites that may move. Arrays, slices and vectors all serve.
+///
+/// [`memory!`](crate::memory) makes one of arrays. Lengths: [`Memory::words`], [`Memory::cache`],
+/// [`Memory::weights`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Memory<W, C, B> {
+    /// [`Memory::weights`] blocks.
+    pub weights: B,
+    /// [`Memory::cache`] blocks.
+    pub cache: C,
+    /// [`Memory::words`] words.
+    pub words: W,
+}
+
+impl Memory<(), (), ()> {
+    /// Words that a chain needs: two states and a mask.
+    #[must_use]
+    pub const fn words(layout: Layout) -> usize {
+        3 * layout.words()
+    }
+
+    /// Blocks of cache that a chain needs, for an energy with caches of `cache_len`.
+    #[must_use]
+    pub const fn cache(cache_len: usize) -> usize {
+        2 * cache_len
+    }
+
+    /// Blocks of weights that a chain needs.
+    #[must_use]
+    pub const fn weights(layout: Layout) -> usize {
+        2 * layout.blocks()
+    }
+}
+
+/// Memory in arrays; [`memory!`](crate::memory) computes the lengths.
+pub type FixedMemory<const W: usize, const C: usize, const B: usize> = Memory<[u32; W], [Bits; C], [Block; B]>;
+
+impl<const W: usize, const C: usize, const B: usize> FixedMemory<W, C, B> {
+    /// Zeros.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { weights: [[0.0; LANES]; B], cache: [[0; LANES]; C], words: [0; W] }
+    }
+}
+
+impl<const W: usize, const C: usize, const B: usize> Default for FixedMemory<W, C, B> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Memory for one chain in arrays: `memory!(LAYOUT, cache_len)`, both constant.
+///
+/// ```
+/// use bitmc::{memory, Ising, Layout};
+/// const L: Layout = Layout::binary(25);
+/// let memory = memory!(L, Ising::cache_len(25));
+/// assert_eq!(size_of_val(&memory), 576); // bytes, for a chain of 25 sites
+/// ```
+#[macro_export]
+macro_rules! memory {
+    ($layout:expr, $cache_len:expr) => {{
+        const WORDS: usize = $crate::chain::Memory::words($layout);
+        const CACHE: usize = $crate::chain::Memory::cache($cache_len);
+        const WEIGHTS: usize = $crate::chain::Memory::weights($layout);
+        $crate::chain::FixedMemory::<WORDS, CACHE, WEIGHTS>::new()
+    }};
+}
+
+/// Why a chain cannot start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum ChainError {
+    /// The start is not a state of the energy's layout.
+    State(StateError),
+    /// The energy cannot start there.
+    Energy(EnergyError),
+    /// The energy has no sites.
+    NoSites,
+    /// A buffer of the memory is too short.
+    Memory {
+        /// Which one.
+        buffer: Buffer,
+        /// Elements needed.
+        need: usize,
+        /// Elements given.
+        got: usize,
+    },
+}
+
+/// A buffer of [`Memory`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Buffer {
+    /// [`Memory::words`].
+    Words,
+    /// [`Memory::cache`].
+    Cache,
+    /// [`Memory::weights`].
+    Weights,
+}
+
+impl core::fmt::Display for ChainError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::State(error) => error.fmt(f),
+            Self::Energy(error) => error.fmt(f),
+            Self::NoSites => write!(f, "the energy has no sites"),
+            Self::Memory { buffer, need, got } => {
+                let name = match buffer {
+                    Buffer::Words => "words",
+                    Buffer::Cache => "cache",
+                    Buffer::Weights => "weights",
+                };
+                write!(f, "the memory's {name} need {need} elements, {got} were given")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ChainError {}
+
+impl From<StateError> for ChainError {
+    fn from(error: StateError) -> Self {
+        Self::State(error)
+    }
+}
+
+impl From<EnergyError> for ChainError {
+    fn from(error: EnergyError) -> Self {
+        Self::Energy(error)
+    }
+}
+
+/// What a chain knows besides its state: plain data to copy and keep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Core {
+    energy: f32,
+    /// What rounding left out of `energy`.
+    energy_rest: f32,
+    /// Π (1+e) at the state, where `weights_of` is set.
+    pub(crate) normaliser: LogProduct,
+    /// The parameters that the weights at the state were made with.
+    pub(crate) weights_of: Option<u64>,
+    there_first: bool,
+    faults: u32,
+}
+
+impl Core {
+    fn at(energy: f32) -> Self {
+        Self {
+            energy,
+            energy_rest: 0.0,
+            normaliser: LogProduct::ONE,
+            weights_of: None,
+            there_first: false,
+            faults: 0,
+        }
+    }
+
+    /// Adds to the energy and keeps the rounding error (Knuth's two-sum).
+    fn add_energy(&mut self, difference: f32) {
+        let sum = self.energy + difference;
+        let part = sum - self.energy;
+        let error = (self.energy - (sum - part)) + (difference - part);
+        self.energy = sum;
+        self.energy_rest += error;
+    }
+}
+
+/// A state with what was computed there.
+#[derive(Debug)]
+pub struct Point<'a> {
+    pub(crate) words: &'a mut [u32],
+    pub(crate) cache: &'a mut [Bits],
+    pub(crate) weights: &'a mut [Block],
+}
+
+/// What a sampler works in: the point where the chain stands, and the one where it may go.
+///
+/// ```text
+/// here → weights → draw there, log q(there|here) → energy, gradient, weights there → log q(here|there)
+///   ↑                                                                                     ↓
+///   └──────────────────────────── here and there change places if accepted ──────────────┘
+/// ```
+#[derive(Debug)]
+pub struct Ring<'a, E: ?Sized> {
+    pub(crate) energy: &'a E,
+    pub(crate) layout: Layout,
+    pub(crate) here: Point<'a>,
+    pub(crate) there: Point<'a>,
+    pub(crate) free: &'a [u32],
+    pub(crate) core: &'a mut Core,
+}
+
+impl<E: ?Sized> Ring<'_, E> {
+    pub(crate) fn here_state(&self) -> Packed<'_> {
+        Packed::trusted(self.layout, self.here.words)
+    }
+
+    pub(crate) fn there_state(&self) -> Packed<'_> {
+        Packed::trusted(self.layout, self.there.words)
+    }
+
+    pub(crate) fn copy_cache(&mut self) {
+        for (there, here) in self.there.cache.iter_mut().zip(self.here.cache.iter()) {
+            *there = *here;
+        }
+    }
+
+    /// Sites at which here and there differ.
+    pub(crate) fn distance(&self) -> u32 {
+        let pairs = self.here.words.iter().zip(self.there.words.iter());
+        pairs.map(|(x, y)| (x ^ y).count_ones()).sum()
+    }
+
+    /// Ends a step that could not even propose.
+    pub(crate) fn failed(self) -> Info {
+        let log_ratio = f32::NEG_INFINITY;
+        self.close(Info { accepted: false, proposed: 0, log_ratio, difference: 0.0, fault: true })
+    }
+
+    /// Ends a step: moves if it was accepted, counts faults.
+    pub(crate) fn close(self, info: Info) -> Info {
+        if info.accepted {
+            self.core.there_first = !self.core.there_first;
+            self.core.add_energy(info.difference);
+        }
+        self.core.faults = self.core.faults.saturating_add(u32::from(info.fault));
+        info
+    }
+}
+
+/// A Markov chain over the states of one energy.
+///
+/// ```
+/// use bitmc::{memory, torus, Chain, Ising, LaneRng, Langevin, Layout, SeedableRng, SparseMemory};
+///
+/// const L: Layout = Layout::binary(25);
+/// let mut memory = SparseMemory::<25, 100>::new();
+/// let model = Ising::spins_edges_once(torus(5, 5, 0.2), &[0.2; 25], memory.lend()).unwrap();
+/// let mut rng = LaneRng::seed_from_u64(1);
+/// let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng).unwrap();
+/// let sampler = Langevin::adjusted(0.6).unwrap();
+/// let moved: u32 = (0..1000).map(|_| chain.step(&sampler, &mut rng).moved()).sum();
+/// assert!(moved > 2500 && moved < 4000); // about 3.2 sites a step
+/// ```
+#[derive(Debug)]
+pub struct Chain<'e, E: ?Sized, W, C, B> {
+    energy: &'e E,
+    memory: Memory<W, C, B>,
+    core: Core,
+}
+
+/// A chain in arrays.
+pub type FixedChain<'e, E, const W: usize, const C: usize, const B: usize> =
+    Chain<'e, E, [u32; W], [Bits; C], [Block; B]>;
+
+impl<'e, E, W, C, B> Chain<'e, E, W, C, B>
+where
+    E: Energy + ?Sized,
+    W: AsMut<[u32]> + AsRef<[u32]>,
+    C: AsMut<[Bits]>,
+    B: AsMut<[Block]>,
+{
+    /// A chain that starts at a given state, every site free.
+    ///
+    /// # Errors
+    /// [`ChainError`] where the memory is short, the start is no state of the energy, or its energy or
+    /// gradient is not finite.
+    pub fn new(energy: &'e E, memory: Memory<W, C, B>, start: Packed<'_>) -> Result<Self, ChainError> {
+        let mut chain = Self { energy, memory, core: Core::at(0.0) };
+        chain.check()?;
+        chain.release();
+        chain.restart(start)?;
+        Ok(chain)
+    }
+
+    /// A chain that starts at independent fair bits. For binary states.
+    ///
+    /// # Errors
+    /// As [`Chain::new`].
+    pub fn random<R: Rng + ?Sized>(
+        energy: &'e E,
+        memory: Memory<W, C, B>,
+        rng: &mut R,
+    ) -> Result<Self, ChainError> {
+        let layout = energy.layout();
+        let mut chain = Self { energy, memory, core: Core::at(0.0) };
+        chain.check()?;
+        chain.release();
+        bernoulli(layout, 0.5, rng, chain.ring().there.words);
+        chain.settle()?;
+        Ok(chain)
+    }
+
+    /// A chain that goes on from a state and core that were kept: bit for bit as if it had never stopped.
+    ///
+    /// # Errors
+    /// As [`Chain::new`].
+    pub fn resume(
+        energy: &'e E,
+        memory: Memory<W, C, B>,
+        state: Packed<'_>,
+        core: Core,
+    ) -> Result<Self, ChainError> {
+        let mut chain = Self::new(energy, memory, state)?;
+        // The weights are made again from the state: they are a function of it and the parameters alone.
+        chain.core = Core { weights_of: None, there_first: chain.core.there_first, ..core };
+        Ok(chain)
+    }
+
+    /// What to keep beside the state, for [`Chain::resume`].
+    #[must_use]
+    pub fn core(&self) -> Core {
+        self.core
+    }
+
+    /// The energy.
+    #[must_use]
+    pub fn model(&self) -> &'e E {
+        self.energy
+    }
+
+    /// The state.
+    #[must_use]
+    pub fn state(&self) -> Packed<'_> {
+        let layout = self.energy.layout();
+        let words = layout.words();
+        let first = if self.core.there_first { words } else { 0 };
+        let state = self.memory.words.as_ref().get(first..first + words);
+        Packed::trusted(layout, state.unwrap_or_default())
+    }
+
+    /// `E` at the state.
+    #[must_use]
+    pub fn energy(&self) -> f32 {
+        self.core.energy + self.core.energy_rest
+    }
+
+    /// Steps that met NaN or −∞ and were rejected for it.
+    #[must_use]
+    pub fn faults(&self) -> u32 {
+        self.core.faults
+    }
+
+    /// One transition.
+    pub fn step<K: Kernel<E>, R: Rng + ?Sized>(&mut self, kernel: &K, rng: &mut R) -> Info {
+        kernel.step(self.ring(), rng)
+    }
+
+    /// `steps` transitions, each shown to an observer.
+    pub fn run<K: Kernel<E>, R: Rng + ?Sized>(
+        &mut self,
+        kernel: &K,
+        rng: &mut R,
+        steps: u64,
+        observer: &mut impl Observer,
+    ) {
+        for _ in 0..steps {
+            let info = self.step(kernel, rng);
+            observer.observe(self.state(), self.energy(), &info);
+        }
+    }
+
+    /// Moves the chain to a state, clamped sites too. The old state stays where there is an error.
+    ///
+    /// # Errors
+    /// [`ChainError::State`] or [`ChainError::Energy`].
+    pub fn restart(&mut self, start: Packed<'_>) -> Result<(), ChainError> {
+        let start = Packed::new(self.energy.layout(), start.words())?;
+        for (slot, &word) in self.ring().there.words.iter_mut().zip(start.words()) {
+            *slot = word;
+        }
+        self.settle()
+    }
+
+    /// Holds sites at their present values: those whose bit is set in `sites`, a binary state.
+    ///
+    /// # Errors
+    /// [`ChainError::State`] where `sites` has another number of sites.
+    pub fn clamp(&mut self, sites: Packed<'_>) -> Result<(), ChainError> {
+        let layout = self.energy.layout();
+        let sites = Packed::new(layout, sites.words())?;
+        let words = layout.words();
+        let free = self.memory.words.as_mut().get_mut(2 * words..3 * words).unwrap_or_default();
+        for (free, &held) in free.iter_mut().zip(sites.words()) {
+            *free = !held;
+        }
+        mask_last(free, layout);
+        self.core.weights_of = None;
+        Ok(())
+    }
+
+    /// Frees every site.
+    pub fn release(&mut self) {
+        let layout = self.energy.layout();
+        let words = layout.words();
+        let free = self.memory.words.as_mut().get_mut(2 * words..3 * words).unwrap_or_default();
+        free.fill(u32::MAX);
+        mask_last(free, layout);
+        self.core.weights_of = None;
+    }
+
+    /// The chain taken apart for a sampler.
+    pub fn ring(&mut self) -> Ring<'_, E> {
+        let layout = self.energy.layout();
+        let (words, blocks, cache) = (layout.words(), layout.blocks(), self.energy.cache_len());
+        let (first, rest) = split(self.memory.words.as_mut(), words);
+        let (second, free) = split(rest, words);
+        let (free, _) = split(free, words);
+        let (first_cache, rest) = split(self.memory.cache.as_mut(), cache);
+        let (second_cache, _) = split(rest, cache);
+        let (first_weights, rest) = split(self.memory.weights.as_mut(), blocks);
+        let (second_weights, _) = split(rest, blocks);
+        let first = Point { words: first, cache: first_cache, weights: first_weights };
+        let second = Point { words: second, cache: second_cache, weights: second_weights };
+        let (here, there) = if self.core.there_first { (second, first) } else { (first, second) };
+        Ring { energy: self.energy, layout, here, there, free, core: &mut self.core }
+    }
+
+    /// Takes the memory back.
+    #[must_use]
+    pub fn into_memory(self) -> Memory<W, C, B> {
+        self.memory
+    }
+
+    fn check(&mut self) -> Result<(), ChainError> {
+        let layout = self.energy.layout();
+        if layout.sites() == 0 {
+            return Err(ChainError::NoSites);
+        }
+        let short = |buffer, need, got| {
+            if got < need { Err(ChainError::Memory { buffer, need, got }) } else { Ok(()) }
+        };
+        short(Buffer::Words, Memory::words(layout), self.memory.words.as_mut().len())?;
+        let cache = Memory::cache(self.energy.cache_len());
+        short(Buffer::Cache, cache, self.memory.cache.as_mut().len())?;
+        short(Buffer::Weights, Memory::weights(layout), self.memory.weights.as_mut().len())
+    }
+
+    /// Starts at the state that stands there, if the energy can.
+    fn settle(&mut self) -> Result<(), ChainError> {
+        let ring = self.ring();
+        let there = Packed::trusted(ring.layout, ring.there.words);
+        let energy = ring.energy.init(there, ring.there.cache)?;
+        if energy == f32::INFINITY {
+            return Err(EnergyError::Forbidden.into());
+        }
+        ring.energy.gradient(there, ring.there.cache, 0..ring.there.weights.len(), ring.there.weights);
+        let sites = ring.there.weights.as_flattened().iter().take(ring.layout.sites());
+        if sites.copied().any(f32::is_nan) {
+            return Err(EnergyError::NanGradient.into());
+        }
+        let there_first = !ring.core.there_first;
+        let faults = ring.core.faults;
+        *ring.core = Core { there_first, faults, ..Core::at(energy) };
+        Ok(())
+    }
+}
+
+fn split<T>(slice: &mut [T], at: usize) -> (&mut [T], &mut [T]) {
+    let at = at.min(slice.len());
+    slice.split_at_mut_checked(at).unwrap_or_default()
+}
+
+fn mask_last(words: &mut [u32], layout: Layout) {
+    if let Some(last) = words.last_mut() {
+        *last &= layout.last_word();
+    }
+}

@@ -1,0 +1,96 @@
+//! An energy from two functions: the total and its gradient.
+
+use super::{Energy, EnergyError, checked};
+use crate::lane::{Bits, Block, each};
+use crate::layout::Layout;
+use crate::packed::{self, Move, Packed};
+use core::ops::Range;
+
+/// What a user writes for an energy of their own: the total and its gradient. [`Plain`] does the rest.
+///
+/// ```
+/// use bitmc::{Function, Layout, Packed, Plain, energy::Energy};
+/// struct Count(f32);                       // E(x) = k · (ones − 3)²
+/// impl Function for Count {
+///     fn layout(&self) -> Layout {
+///         Layout::binary(10)
+///     }
+///     fn total(&self, x: Packed<'_>) -> f32 {
+///         self.0 * (x.ones() as f32 - 3.0) * (x.ones() as f32 - 3.0)
+///     }
+///     fn gradient(&self, x: Packed<'_>, _site: usize) -> f32 {
+///         2.0 * self.0 * (x.ones() as f32 - 3.0)
+///     }
+/// }
+/// let energy: &dyn Energy = &Plain(Count(0.5));
+/// # let state = bitmc::State::<1>::zeros(energy.layout()).unwrap();
+/// # assert_eq!(energy.init(state.view(), &mut [[0; 16]]), Ok(4.5));
+/// ```
+pub trait Function {
+    /// Sites and arity.
+    fn layout(&self) -> Layout;
+
+    /// `E(x)`. `+∞` forbids a state.
+    fn total(&self, x: Packed<'_>) -> f32;
+
+    /// `∂E/∂xᵢ` at `x`, on the {0,1} scale, for one site.
+    fn gradient(&self, x: Packed<'_>, site: usize) -> f32;
+
+    /// The whole gradient, where computing it in one go is cheaper. `out` has one value a site.
+    fn gradients(&self, x: Packed<'_>, out: &mut dyn Iterator<Item = (usize, &mut f32)>) {
+        for (site, value) in out {
+            *value = self.gradient(x, site);
+        }
+    }
+}
+
+/// A [`Function`] as an [`Energy`]: differences are differences of totals, one total a step.
+///
+/// Rounding: a difference has the rounding error of the totals, 2⁻²⁴ |E|.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain<F>(pub F);
+
+impl<F: Function> Energy for Plain<F> {
+    fn layout(&self) -> Layout {
+        self.0.layout()
+    }
+
+    fn cache_len(&self) -> usize {
+        1
+    }
+
+    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+        let total = checked(self.0.total(x))?;
+        let Some([kept, ..]) = cache.first_mut() else {
+            return Err(EnergyError::Cache { need: 1, got: 0 });
+        };
+        *kept = total.to_bits();
+        Ok(total)
+    }
+
+    fn gradient(&self, x: Packed<'_>, _cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
+        let sites = self.0.layout().sites();
+        self.0.gradients(x, &mut each(blocks.start, out).take_while(|&(site, _)| site < sites));
+    }
+
+    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+        let Some([kept, ..]) = cache.first_mut() else {
+            return f32::NAN;
+        };
+        let (before, after) = (f32::from_bits(*kept), self.0.total(step.to()));
+        *kept = after.to_bits();
+        after - before
+    }
+
+    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+        let layout = self.0.layout();
+        let here = Packed::trusted(layout, words).get(site);
+        let before = cache.first().map_or(f32::NAN, |&[kept, ..]| f32::from_bits(kept));
+        for (value, out) in (0..).zip(out.iter_mut().take(layout.arity())) {
+            // A site that does not exist leaves the state as it is, and every difference 0.
+            let _ = packed::set(layout, words, site, value);
+            *out = self.0.total(Packed::trusted(layout, words)) - before;
+        }
+        let _ = packed::set(layout, words, site, here);
+    }
+}

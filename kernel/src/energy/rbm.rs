@@ -1,0 +1,442 @@
+//! Restricted Boltzmann machines with dense, borrowed weights.
+
+use super::{Energy, EnergyError, Grid};
+use crate::lane::{self, Bits, Block, F32s, LANES, LogProduct, Mask, PARTS, Product, U32s};
+use crate::layout::Layout;
+use crate::packed::{Move, Packed};
+use crate::random::uniforms;
+use core::ops::Range;
+use rand_core::Rng;
+
+/// Rows of W whose products with σ are summed side by side; the bits do not depend on it.
+const TILE: usize = if cfg!(target_feature = "avx512f") { 16 } else { 4 };
+
+/// A restricted Boltzmann machine over visible bits, the hidden ones summed out:
+/// `E(v) = −a·v − Σⱼ ln(1 + e^{pⱼ})`, `p = Wᵀv + b` (METHODS.md §2).
+///
+/// The cache keeps the pre-activations p in fixed point (free of history), σ(p), and `Σ ln(1+e^p)` as a
+/// product. Bytes a chain and state: 128 for every 16 hidden units, and 64.
+///
+/// Cost: a gradient is one product Wσ, `visible × hidden` multiply-adds; a move is `hidden` additions a
+/// changed site and one exponential a hidden unit.
+#[derive(Clone, Copy, Debug)]
+pub struct Rbm<'a> {
+    weights: &'a [Block],
+    visible: &'a [f32],
+    hidden: &'a [Block],
+    units: usize,
+    grid: Grid,
+}
+
+/// Why weights are not those of an RBM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum RbmError {
+    /// No visible or no hidden units.
+    Units,
+    /// A buffer has `got` elements instead of `need`.
+    Length {
+        /// Elements needed.
+        need: usize,
+        /// Elements given.
+        got: usize,
+    },
+    /// The weight of a visible and a hidden unit is NaN or infinite.
+    WeightNotFinite {
+        /// The visible unit.
+        visible: usize,
+        /// The hidden unit.
+        hidden: usize,
+    },
+    /// A lane past the last hidden unit is not zero.
+    Padding {
+        /// The visible unit.
+        visible: usize,
+    },
+    /// The bias of a visible unit is NaN or infinite.
+    VisibleNotFinite {
+        /// The unit.
+        unit: usize,
+    },
+    /// The bias of a hidden unit is NaN or infinite.
+    HiddenNotFinite {
+        /// The unit.
+        unit: usize,
+    },
+    /// The pre-activation of a hidden unit could pass 10³⁰.
+    TooLarge {
+        /// The unit.
+        unit: usize,
+    },
+}
+
+impl core::fmt::Display for RbmError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Units => write!(f, "an RBM needs at least one visible and one hidden unit"),
+            Self::Length { need, got } => write!(f, "{need} elements are needed, {got} were given"),
+            Self::WeightNotFinite { visible, hidden } => {
+                write!(f, "the weight of visible unit {visible} and hidden unit {hidden} is not finite")
+            }
+            Self::Padding { visible } => write!(f, "row {visible} is not zero past the last hidden unit"),
+            Self::VisibleNotFinite { unit } => write!(f, "the bias of visible unit {unit} is not finite"),
+            Self::HiddenNotFinite { unit } => write!(f, "the bias of hidden unit {unit} is not finite"),
+            Self::TooLarge { unit } => write!(f, "the pre-activation of hidden unit {unit} could pass 1e30"),
+        }
+    }
+}
+
+impl core::error::Error for RbmError {}
+
+/// A [`Rbm`]'s cache, taken apart: pre-activations, σ of them, and the parts of the energy.
+struct Cache<'c> {
+    pre: &'c mut [Bits],
+    sigma: &'c mut [Bits],
+    energy: &'c mut Bits,
+}
+
+/// `E` in parts that can be subtracted without cancelling: `−linear·unit − ln(product)`.
+#[derive(Clone, Copy)]
+struct Parts {
+    linear: i64,
+    product: LogProduct,
+}
+
+impl Parts {
+    fn load(words: &Bits) -> Self {
+        let &[low, high, mantissa, exponent, ..] = words;
+        let linear = (i64::from(high as i32) << 32) | i64::from(low);
+        Self { linear, product: LogProduct::new(f32::from_bits(mantissa), exponent as i32) }
+    }
+
+    fn store(self, words: &mut Bits) {
+        let (mantissa, exponent) = (self.product.mantissa(), self.product.exponent());
+        let [low, high, m, e, ..] = words;
+        (*low, *high) = (self.linear as u32, (self.linear >> 32) as u32);
+        (*m, *e) = (mantissa.to_bits(), exponent as u32);
+    }
+}
+
+impl<'a> Rbm<'a> {
+    /// Blocks of a row of W.
+    #[must_use]
+    pub const fn row_blocks(hidden: usize) -> usize {
+        hidden.div_ceil(LANES)
+    }
+
+    /// Blocks of cache that a model with `hidden` hidden units needs.
+    #[must_use]
+    pub const fn cache_len(hidden: usize) -> usize {
+        2 * Self::row_blocks(hidden) + 1
+    }
+
+    /// An RBM over borrowed parameters. `weights` is W, visible × hidden: a row of
+    /// [`Rbm::row_blocks`] blocks for each visible unit, zero past the last hidden unit ([`pack_rows`]
+    /// makes that of a row-major matrix); `visible` is a; `hidden` is b in blocks, zero past the last unit.
+    /// O(visible × hidden).
+    ///
+    /// Weights and biases are used as rounded to a grid of at least 22 bits on the largest weight, and 30
+    /// on the largest possible pre-activation.
+    ///
+    /// # Errors
+    /// [`RbmError`] names the unit that is wrong.
+    pub fn new(
+        weights: &'a [Block],
+        visible: &'a [f32],
+        hidden: &'a [Block],
+        units: usize,
+    ) -> Result<Self, RbmError> {
+        let row = Self::row_blocks(units);
+        if visible.is_empty() || units == 0 || visible.len() > i32::MAX as usize {
+            return Err(RbmError::Units);
+        }
+        if hidden.len() != row {
+            return Err(RbmError::Length { need: row, got: hidden.len() });
+        }
+        let need = row.saturating_mul(visible.len());
+        if weights.len() != need {
+            return Err(RbmError::Length { need, got: weights.len() });
+        }
+        for (unit, value) in visible.iter().enumerate() {
+            if !value.is_finite() {
+                return Err(RbmError::VisibleNotFinite { unit });
+            }
+        }
+        let mut largest = 0f32;
+        let mut reach = 0f32;
+        for (visible, row) in weights.chunks_exact(row).enumerate() {
+            for (hidden, value) in row.as_flattened().iter().enumerate() {
+                if !value.is_finite() {
+                    return Err(RbmError::WeightNotFinite { visible, hidden });
+                }
+                if hidden >= units && *value != 0.0 {
+                    return Err(RbmError::Padding { visible });
+                }
+                largest = if value.abs() > largest { value.abs() } else { largest };
+            }
+        }
+        for (unit, &bias) in hidden.as_flattened().iter().enumerate() {
+            if !bias.is_finite() {
+                return Err(RbmError::HiddenNotFinite { unit });
+            }
+            if unit >= units && bias != 0.0 {
+                return Err(RbmError::Padding { visible: visible.len() });
+            }
+            let column = weights.as_flattened().iter().skip(unit).step_by(row * LANES);
+            let bound = column.fold(bias.abs(), |sum, w| sum + w.abs());
+            if bound > 1e30 {
+                return Err(RbmError::TooLarge { unit });
+            }
+            reach = if bound > reach { bound } else { reach };
+        }
+        for (unit, value) in visible.iter().enumerate() {
+            if value.abs() > 1e30 {
+                return Err(RbmError::VisibleNotFinite { unit });
+            }
+            reach = if value.abs() > reach { value.abs() } else { reach };
+        }
+        let (fine, wide) = (Grid::covering(largest, 22), Grid::covering(reach, 30));
+        let grid = if fine.unit > wide.unit { fine } else { wide };
+        Ok(Self { weights, visible, hidden, units, grid })
+    }
+
+    /// Hidden units.
+    #[must_use]
+    pub fn hidden_units(&self) -> usize {
+        self.units
+    }
+
+    fn row(&self, unit: usize) -> &'a [Block] {
+        let len = self.hidden.len();
+        self.weights.get(unit * len..(unit + 1) * len).unwrap_or_default()
+    }
+
+    fn bias(&self, unit: usize) -> f32 {
+        self.visible.get(unit).copied().unwrap_or(0.0)
+    }
+
+    fn split<'c>(&self, cache: &'c mut [Bits]) -> Option<Cache<'c>> {
+        let (energy, rest) = cache.split_first_mut()?;
+        let (pre, rest) = rest.split_at_mut_checked(self.hidden.len())?;
+        Some(Cache { pre, sigma: rest.get_mut(..self.hidden.len())?, energy })
+    }
+
+    /// Adds `sign` times a row of W to the pre-activations. The only place where weights meet the grid.
+    #[inline]
+    fn add_row(&self, unit: usize, sign: i32, pre: &mut [Bits]) {
+        let magic = F32s::splat(Grid::MAGIC * self.grid.unit);
+        let flip = U32s::splat(if sign < 0 { u32::MAX } else { 0 });
+        for (pre, row) in pre.iter_mut().zip(self.row(unit)) {
+            for part in 0..PARTS {
+                let units = (F32s::load(row, part) + magic).to_bits() - magic.to_bits();
+                let signed = (units ^ flip) - flip;
+                (U32s::load(pre, part) + signed).store(pre, part);
+            }
+        }
+    }
+
+    /// σ(p) and Σ ln(1+e^p) from the pre-activations: one exponential serves both.
+    /// With e = e^(−|p|): ln(1+e^p) = max(p, 0) + ln(1+e), σ = 1/(1+e) or e/(1+e).
+    fn activate(&self, cache: &mut Cache<'_>, biases: i64) -> Parts {
+        let mut product = Product::one();
+        let (mut low, mut high) = ([0; LANES], [0; LANES]);
+        let unit = F32s::splat(self.grid.unit);
+        let (zero, one) = (U32s::splat(0), F32s::splat(1.0));
+        for (block, (pre, sigma)) in cache.pre.iter().zip(cache.sigma.iter_mut()).enumerate() {
+            product.next_block();
+            let inside = self.units.saturating_sub(block * LANES).min(LANES);
+            let inside = (1u32 << inside) - 1;
+            for part in 0..PARTS {
+                let inside = Mask::from_bits(inside, part);
+                let pre = U32s::load(pre, part);
+                let p = F32s::from_i32(pre) * unit;
+                let e = (-p.abs()).exp();
+                let positive = zero.lt_i32(pre);
+                let sum = one + e;
+                let s = positive.pick(one, e) / sum;
+                inside.keep(s.to_bits()).store(sigma, part);
+                product.times(inside.pick(sum, one), part);
+                let part_of_sum = positive.keep(pre);
+                (U32s::load(&low, part) + (part_of_sum & U32s::splat(0xFFFF))).store(&mut low, part);
+                (U32s::load(&high, part) + part_of_sum.shr::<16>()).store(&mut high, part);
+            }
+        }
+        let total = |words: &Bits| words.iter().map(|&w| i64::from(w)).sum::<i64>();
+        let linear = biases + total(&low) + (total(&high) << 16);
+        let parts = Parts { linear, product: product.finish() };
+        parts.store(cache.energy);
+        parts
+    }
+
+    /// a·v in units of the grid.
+    fn biases(&self, x: Packed<'_>) -> i64 {
+        let on = self.visible.iter().zip(x.values()).filter(|&(_, x)| x != 0);
+        on.map(|(&a, _)| i64::from(self.grid.round(a))).sum()
+    }
+
+    /// max(p, 0) summed, so that a·v alone can be told from `Parts::linear`.
+    fn energy(&self, parts: Parts) -> f32 {
+        -(self.grid.value(parts.linear) + parts.product.ln())
+    }
+
+    /// `out = offset ∓ W s` for a range of blocks of visible units: the product that a gradient and the
+    /// conditional of v given h share. `sign` is the sign of the result.
+    fn product(&self, s: &[Bits], sign: f32, blocks: Range<usize>, out: &mut [Block]) {
+        let first = blocks.start * LANES;
+        for (tile, out) in out.as_flattened_mut().chunks_mut(TILE).enumerate() {
+            let unit = first + tile * TILE;
+            let sums = self.tile(s, unit);
+            for ((offset, out), sum) in out.iter_mut().enumerate().zip(&sums) {
+                *out = sign * (self.bias(unit + offset) + lane::sum(sum));
+            }
+        }
+    }
+
+    /// Lane sums of `TILE` rows times s.
+    #[inline]
+    fn tile(&self, s: &[Bits], unit: usize) -> [Block; TILE] {
+        let mut sums = [[0.0; LANES]; TILE];
+        let rows: [&[Block]; TILE] = core::array::from_fn(|row| self.row(unit + row));
+        let len = rows.iter().map(|row| row.len()).fold(s.len(), usize::min);
+        if len == s.len() {
+            // All rows are there: run down them side by side.
+            for (block, s) in s.iter().enumerate() {
+                for part in 0..PARTS {
+                    let s = U32s::load(s, part).to_f32();
+                    for (sum, row) in sums.iter_mut().zip(&rows) {
+                        let Some(w) = row.get(block) else { continue };
+                        (F32s::load(sum, part) + F32s::load(w, part) * s).store(sum, part);
+                    }
+                }
+            }
+        } else {
+            for (sum, row) in sums.iter_mut().zip(&rows) {
+                for (w, s) in row.iter().zip(s) {
+                    for part in 0..PARTS {
+                        let term = F32s::load(w, part) * U32s::load(s, part).to_f32();
+                        (F32s::load(sum, part) + term).store(sum, part);
+                    }
+                }
+            }
+        }
+        sums
+    }
+
+    /// Draws the hidden units given the visible ones, `hⱼ ~ Bernoulli(σ(pⱼ))`, in place of σ; then writes
+    /// the log odds `a + Wh` of every visible unit. The two halves of block Gibbs.
+    pub(crate) fn draw_hidden<R: Rng + ?Sized>(&self, cache: &mut [Bits], rng: &mut R, out: &mut [Block]) {
+        let Some(cache) = self.split(cache) else { return };
+        for sigma in cache.sigma.iter_mut() {
+            let u = uniforms(rng);
+            for part in 0..PARTS {
+                let p = U32s::load(sigma, part).to_f32();
+                let on = F32s::load(&u, part).lt(p);
+                on.keep(F32s::splat(1.0).to_bits()).store(sigma, part);
+            }
+        }
+        self.product(cache.sigma, 1.0, 0..out.len(), out);
+    }
+}
+
+/// Writes a row-major matrix as rows of whole blocks, zero past the last column.
+///
+/// # Errors
+/// [`RbmError::Length`] where `out` is not [`Rbm::row_blocks`] blocks for each row.
+pub fn pack_rows(matrix: &[f32], columns: usize, out: &mut [Block]) -> Result<(), RbmError> {
+    if columns == 0 {
+        return Err(RbmError::Units);
+    }
+    let blocks = Rbm::row_blocks(columns);
+    let rows = matrix.chunks_exact(columns);
+    let (need, rest) = (rows.len() * blocks, rows.remainder().len());
+    if rest != 0 {
+        return Err(RbmError::Length { need: matrix.len() + columns - rest, got: matrix.len() });
+    }
+    if out.len() != need {
+        return Err(RbmError::Length { need, got: out.len() });
+    }
+    for (row, out) in rows.zip(out.chunks_exact_mut(blocks)) {
+        let padded = row.iter().copied().chain(core::iter::repeat(0.0));
+        for (slot, value) in out.as_flattened_mut().iter_mut().zip(padded) {
+            *slot = value;
+        }
+    }
+    Ok(())
+}
+
+impl Energy for Rbm<'_> {
+    fn layout(&self) -> Layout {
+        Layout::binary(self.visible.len())
+    }
+
+    fn cache_len(&self) -> usize {
+        Self::cache_len(self.units)
+    }
+
+    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+        let (need, got) = (Self::cache_len(self.units), cache.len());
+        let Some(mut cache) = self.split(cache) else {
+            return Err(EnergyError::Cache { need, got });
+        };
+        for (pre, bias) in cache.pre.as_flattened_mut().iter_mut().zip(self.hidden.as_flattened()) {
+            *pre = self.grid.round(*bias) as u32;
+        }
+        for (unit, value) in x.values().enumerate() {
+            if value != 0 {
+                self.add_row(unit, 1, cache.pre);
+            }
+        }
+        let parts = self.activate(&mut cache, self.biases(x));
+        super::checked(self.energy(parts))
+    }
+
+    fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
+        let sigma = cache.get(1 + self.hidden.len()..).unwrap_or_default();
+        let sigma = sigma.get(..self.hidden.len()).unwrap_or_default();
+        self.product(sigma, -1.0, blocks, out);
+    }
+
+    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+        let Some(mut cache) = self.split(cache) else {
+            return f32::NAN;
+        };
+        let before = Parts::load(cache.energy);
+        for change in step.changes() {
+            self.add_row(change.site, change.to as i32 - change.from as i32, cache.pre);
+        }
+        let after = self.activate(&mut cache, self.biases(step.to()));
+        -(self.grid.value(after.linear - before.linear) + after.product.over(before.product).ln())
+    }
+
+    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+        // E(flipped) − E = ∓aᵢ − Σ max(p', 0) − max(p, 0) − ln Π (1+e')/(1+e), p' = p ± Wᵢ.
+        let here = Packed::trusted(self.layout(), words).get(site);
+        let sign = 1 - 2 * here as i32;
+        let magic = F32s::splat(Grid::MAGIC * self.grid.unit);
+        let flip = U32s::splat(if sign < 0 { u32::MAX } else { 0 });
+        let (unit, one, zero) = (F32s::splat(self.grid.unit), F32s::splat(1.0), U32s::splat(0));
+        let (mut above, mut below) = (Product::one(), Product::one());
+        let mut linear = i64::from(self.grid.round(self.bias(site))) * i64::from(sign);
+        let pre = cache.get(1..).unwrap_or_default();
+        for (pre, row) in pre.iter().zip(self.row(site)) {
+            above.next_block();
+            below.next_block();
+            let mut gain = [0; LANES];
+            for part in 0..PARTS {
+                let units = (F32s::load(row, part) + magic).to_bits() - magic.to_bits();
+                let before = U32s::load(pre, part);
+                let after = before + ((units ^ flip) - flip);
+                let e = |p: U32s| (-(F32s::from_i32(p) * unit).abs()).exp();
+                above.times(one + e(after), part);
+                below.times(one + e(before), part);
+                (zero.lt_i32(after).keep(after) - zero.lt_i32(before).keep(before)).store(&mut gain, part);
+            }
+            linear += gain.iter().map(|&g| i64::from(g as i32)).sum::<i64>();
+        }
+        let difference = -(self.grid.value(linear) + above.finish().over(below.finish()).ln());
+        for (value, out) in (0..2).zip(out) {
+            *out = if value == here { 0.0 } else { difference };
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! Sparse symmetric couplings and fields in fixed point: built once, checked once.
+
+use super::Grid;
+
+/// One neighbour of a site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// The neighbour.
+    pub site: u32,
+    /// The coupling, in units of the grid.
+    pub coupling: i32,
+}
+
+/// An undirected edge: two sites and their coupling.
+pub type Edge = (u32, u32, f32);
+
+/// Why an edge list is not a sparse symmetric coupling matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum SparseError {
+    /// No sites, or more than 2³¹ − 1.
+    Sites,
+    /// Edge number `edge` names a site that does not exist.
+    OutOfRange {
+        /// Position in the edge list.
+        edge: usize,
+    },
+    /// Edge number `edge` joins a site to itself.
+    Diagonal {
+        /// Position in the edge list.
+        edge: usize,
+    },
+    /// The coupling of edge number `edge` is NaN or infinite.
+    CouplingNotFinite {
+        /// Position in the edge list.
+        edge: usize,
+    },
+    /// The field of a site is NaN or infinite.
+    FieldNotFinite {
+        /// The site.
+        site: usize,
+    },
+    /// Two edges join the same sites.
+    Duplicate {
+        /// One site.
+        a: u32,
+        /// The other.
+        b: u32,
+    },
+    /// The couplings of one site add up past 10³⁰.
+    TooLarge {
+        /// The site.
+        site: usize,
+    },
+    /// The end of row `site` lies before its start or past the entries.
+    Ends {
+        /// The site.
+        site: usize,
+    },
+    /// The neighbours of a site do not ascend.
+    Unsorted {
+        /// The site.
+        site: usize,
+    },
+    /// `a` names `b` as a neighbour, and `b` does not name `a` with the same coupling.
+    Asymmetric {
+        /// One site.
+        a: u32,
+        /// The other.
+        b: u32,
+    },
+    /// The exponent of the grid is outside −100 ..= 100.
+    Exponent,
+    /// The memory holds `got` of the `need` entries: sites, or twice the edges.
+    Memory {
+        /// Entries needed.
+        need: usize,
+        /// Entries given.
+        got: usize,
+    },
+}
+
+impl core::fmt::Display for SparseError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Sites => write!(f, "there must be 1 to 2^31 - 1 sites, one field each"),
+            Self::OutOfRange { edge } => write!(f, "edge {edge} names a site that does not exist"),
+            Self::Diagonal { edge } => write!(f, "edge {edge} joins a site to itself"),
+            Self::CouplingNotFinite { edge } => write!(f, "the coupling of edge {edge} is not finite"),
+            Self::FieldNotFinite { site } => write!(f, "the field of site {site} is not finite"),
+            Self::Duplicate { a, b } => write!(f, "sites {a} and {b} are joined twice"),
+            Self::TooLarge { site } => write!(f, "the couplings of site {site} add up past 1e30"),
+            Self::Ends { site } => write!(f, "row {site} ends before it starts or past the entries"),
+            Self::Unsorted { site } => write!(f, "the neighbours of site {site} do not ascend"),
+            Self::Asymmetric { a, b } => {
+                write!(f, "site {a} names {b}, which does not name it with the same coupling")
+            }
+            Self::Exponent => write!(f, "the exponent of the grid is outside -100 to 100"),
+            Self::Memory { need, got } => write!(f, "{need} entries are needed, the memory holds {got}"),
+        }
+    }
+}
+
+impl core::error::Error for SparseError {}
+
+/// The quadratic form `b·x + ½ xᵀKx` over {0,1} with sparse symmetric K and zero diagonal, in fixed point.
+///
+/// All terms are whole multiples of one power of two, the finest for which every field fits in 30 bits: a
+/// coupling is rounded by at most 2⁻³⁰ of the largest field. [`Ising`](super::Ising)'s constructors compile
+/// it from an edge list; [`Sparse::from_rows`] takes tables that were compiled before, in flash for example.
+#[derive(Clone, Copy, Debug)]
+pub struct Sparse<'a> {
+    ends: &'a [u32],
+    entries: &'a [Entry],
+    linear: &'a [i32],
+    grid: Grid,
+}
+
+/// How the spins or bits of a model become `x`: see [`Ising`](super::Ising).
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Embedding {
+    /// `s = 2x − 1`: K = 4J, b = 2(w − ΣJ).
+    Spins,
+    /// `x` itself: K = J, b = w.
+    Bits,
+}
+
+impl<'a> Sparse<'a> {
+    /// Compiles an edge list: O(sites + edges), and edges × log of the largest degree for the sorting.
+    pub(super) fn compile(
+        edges: impl Iterator<Item = Edge> + Clone,
+        fields: &[f32],
+        scale: f32,
+        embedding: Embedding,
+        memory: SparseLent<'a>,
+    ) -> Result<Self, SparseError> {
+        let sites = fields.len();
+        let SparseLent { ends, linear, entries } = memory;
+        if sites == 0 || sites > i32::MAX as usize {
+            return Err(SparseError::Sites);
+        }
+        let (have_ends, have_linear, have_entries) = (ends.len(), linear.len(), entries.len());
+        let (Some(ends), Some(linear)) = (ends.get_mut(..sites), linear.get_mut(..sites)) else {
+            return Err(SparseError::Memory { need: sites, got: have_ends.min(have_linear) });
+        };
+
+        // First pass: check, count neighbours, and add up |J| a site (kept as bits in `linear`).
+        ends.fill(0);
+        linear.fill(0);
+        let mut count = 0;
+        for (edge, (a, b, coupling)) in edges.clone().enumerate() {
+            if a == b {
+                return Err(SparseError::Diagonal { edge });
+            }
+            if !coupling.is_finite() {
+                return Err(SparseError::CouplingNotFinite { edge });
+            }
+            for site in [a, b] {
+                let slot = (ends.get_mut(site as usize), linear.get_mut(site as usize));
+                let (Some(degree), Some(sum)) = slot else {
+                    return Err(SparseError::OutOfRange { edge });
+                };
+                *degree += 1;
+                let total = f32::from_bits(*sum as u32) + (coupling * scale).abs();
+                *sum = total.to_bits() as i32;
+            }
+            count += 2;
+        }
+        let Some(entries) = entries.get_mut(..count) else {
+            return Err(SparseError::Memory { need: count, got: have_entries });
+        };
+        let weight = if embedding == Embedding::Spins { 2.0 } else { 1.0 };
+        let mut reach = 0.0;
+        for (site, (&field, &sum)) in fields.iter().zip(linear.iter()).enumerate() {
+            if !field.is_finite() {
+                return Err(SparseError::FieldNotFinite { site });
+            }
+            let bound = weight * (field.abs() + f32::from_bits(sum as u32));
+            if bound > 1e30 {
+                return Err(SparseError::TooLarge { site });
+            }
+            reach = if bound > reach { bound } else { reach };
+        }
+        let grid = Grid::covering(reach, 30);
+
+        // Second pass: `ends` walks from the start of each row to its end as the row fills.
+        let mut start = 0;
+        for end in ends.iter_mut() {
+            start += core::mem::replace(end, start);
+        }
+        for (a, b, coupling) in edges {
+            // Spins: K = 2 · (2J), even, so that b = 2w − ½ΣK stays on the grid and E(s) = E(−s) exactly.
+            let half = grid.round(weight * scale * coupling);
+            let coupling = if embedding == Embedding::Spins { 2 * half } else { half };
+            for (site, neighbour) in [(a, b), (b, a)] {
+                let Some(end) = ends.get_mut(site as usize) else { continue };
+                if let Some(entry) = entries.get_mut(*end as usize) {
+                    *entry = Entry { site: neighbour, coupling };
+                }
+                *end += 1;
+            }
+        }
+
+        let mut start = 0;
+        for (site, ((&end, linear), &field)) in ends.iter().zip(linear.iter_mut()).zip(fields).enumerate() {
+            let row = entries.get_mut(start..end as usize).unwrap_or_default();
+            start = end as usize;
+            sort(row);
+            if let Some(twin) = row.windows(2).find_map(|pair| match pair {
+                [a, b] if a.site == b.site => Some(a.site),
+                _ => None,
+            }) {
+                return Err(SparseError::Duplicate { a: site as u32, b: twin });
+            }
+            let sum: i32 = row.iter().fold(0, |sum, entry| sum.wrapping_add(entry.coupling));
+            let offset = if embedding == Embedding::Spins { sum / 2 } else { 0 };
+            *linear = grid.round(weight * field).wrapping_sub(offset);
+        }
+        Ok(Self { ends, entries, linear, grid })
+    }
+
+    /// Takes compiled rows: row i is `entries[ends[i−1] .. ends[i]]`, neighbours ascending, in units of
+    /// 2^`exponent`, as `linear` is. O(edges × log degree).
+    ///
+    /// # Errors
+    /// [`SparseError`] where the rows are not those of a symmetric matrix with zero diagonal, or a field
+    /// could overflow.
+    pub fn from_rows(
+        ends: &'a [u32],
+        entries: &'a [Entry],
+        linear: &'a [i32],
+        exponent: i32,
+    ) -> Result<Self, SparseError> {
+        if linear.is_empty() || linear.len() > i32::MAX as usize {
+            return Err(SparseError::Sites);
+        }
+        if ends.len() != linear.len() {
+            return Err(SparseError::Memory { need: linear.len(), got: ends.len() });
+        }
+        if !(-100..=100).contains(&exponent) {
+            return Err(SparseError::Exponent);
+        }
+        let rows = Self { ends, entries, linear, grid: Grid::new(exponent) };
+        let mut start = 0;
+        for (site, &end) in ends.iter().enumerate() {
+            if end < start || end as usize > entries.len() {
+                return Err(SparseError::Ends { site });
+            }
+            start = end;
+        }
+        if start as usize != entries.len() {
+            return Err(SparseError::Memory { need: entries.len(), got: start as usize });
+        }
+        for (site, &field) in linear.iter().enumerate() {
+            let row = rows.row(site);
+            let first = ends.get(site).map_or(0, |&end| end as usize) - row.len();
+            if !row.is_sorted_by(|a, b| a.site < b.site) {
+                return Err(SparseError::Unsorted { site });
+            }
+            let mut reach = i64::from(field).abs();
+            for (offset, entry) in row.iter().enumerate() {
+                let edge = first + offset;
+                if entry.site as usize == site {
+                    return Err(SparseError::Diagonal { edge });
+                }
+                if entry.site as usize >= linear.len() {
+                    return Err(SparseError::OutOfRange { edge });
+                }
+                let back = rows.row(entry.site as usize);
+                let twin = back.binary_search_by_key(&(site as u32), |e| e.site);
+                if twin.ok().and_then(|at| back.get(at)).map(|e| e.coupling) != Some(entry.coupling) {
+                    return Err(SparseError::Asymmetric { a: site as u32, b: entry.site });
+                }
+                reach += i64::from(entry.coupling).abs();
+            }
+            if reach > 1 << 30 {
+                return Err(SparseError::TooLarge { site });
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Sites.
+    #[must_use]
+    pub fn sites(&self) -> usize {
+        self.linear.len()
+    }
+
+    /// The neighbours of a site, ascending; none where there is no such site.
+    #[inline]
+    #[must_use]
+    pub fn row(&self, site: usize) -> &'a [Entry] {
+        let start = match site.checked_sub(1) {
+            Some(before) => self.ends.get(before).copied().unwrap_or(0),
+            None => 0,
+        };
+        let end = self.ends.get(site).copied().unwrap_or(start);
+        self.entries.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// b, one a site, in units of the grid.
+    #[must_use]
+    pub fn linear(&self) -> &'a [i32] {
+        self.linear
+    }
+
+    /// The entries of all rows, one row behind the other.
+    #[must_use]
+    pub fn entries(&self) -> &'a [Entry] {
+        self.entries
+    }
+
+    /// The grid's unit, a power of two.
+    #[must_use]
+    pub fn unit(&self) -> f32 {
+        self.grid.unit
+    }
+
+    /// The value of a number of units.
+    #[inline]
+    pub(super) fn value(&self, units: i64) -> f32 {
+        self.grid.value(units)
+    }
+}
+
+/// Heap sort by neighbour: in place, no recursion, n log n at worst.
+fn sort(row: &mut [Entry]) {
+    let sift = |row: &mut [Entry], mut root: usize, len: usize| {
+        loop {
+            let key = |row: &[Entry], at: usize| row.get(at).filter(|_| at < len).map(|e| e.site);
+            let (left, right) = (2 * root + 1, 2 * root + 2);
+            let child = if key(row, right) > key(row, left) { right } else { left };
+            if key(row, child).is_none() || key(row, child) <= key(row, root) {
+                return;
+            }
+            swap(row, root, child);
+            root = child;
+        }
+    };
+    if row.is_sorted_by_key(|entry| entry.site) {
+        return;
+    }
+    for root in (0..row.len() / 2).rev() {
+        sift(row, root, row.len());
+    }
+    for last in (1..row.len()).rev() {
+        swap(row, 0, last);
+        sift(row, 0, last);
+    }
+}
+
+fn swap(row: &mut [Entry], a: usize, b: usize) {
+    if let (Some(&x), Some(&y)) = (row.get(a), row.get(b)) {
+        if let Some(slot) = row.get_mut(a) {
+            *slot = y;
+        }
+        if let Some(slot) = row.get_mut(b) {
+            *slot = x;
+        }
+    }
+}
+
+/// Memory for [`Sparse`] couplings: `SITES` sites, `ENTRIES` entries (two an edge).
+/// 8 bytes a site and 16 an edge.
+#[derive(Clone, Debug)]
+pub struct SparseMemory<const SITES: usize, const ENTRIES: usize> {
+    ends: [u32; SITES],
+    linear: [i32; SITES],
+    entries: [Entry; ENTRIES],
+}
+
+impl<const SITES: usize, const ENTRIES: usize> SparseMemory<SITES, ENTRIES> {
+    /// Empty memory.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { ends: [0; SITES], linear: [0; SITES], entries: [Entry { site: 0, coupling: 0 }; ENTRIES] }
+    }
+
+    /// Lends it to a constructor.
+    pub fn lend(&mut self) -> SparseLent<'_> {
+        SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
+    }
+}
+
+impl<const SITES: usize, const ENTRIES: usize> Default for SparseMemory<SITES, ENTRIES> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Lent memory for [`Sparse`] couplings.
+#[derive(Debug)]
+pub struct SparseLent<'a> {
+    /// One word a site.
+    pub ends: &'a mut [u32],
+    /// One word a site.
+    pub linear: &'a mut [i32],
+    /// Two entries an edge.
+    pub entries: &'a mut [Entry],
+}

@@ -1,0 +1,100 @@
+//! Sixteen lanes of `f32` and `u32`: the unit in which everything here is computed.
+//!
+//! *Lane = site.* A [`Block`] is sixteen floats, a [`Bits`] sixteen words; every buffer is a slice of
+//! them, so there is no tail and no remainder loop: the lanes past the last site are zero.
+//!
+//! # The law of numbers
+//! Only `+ − × ÷`, `sqrt`, compare, select and integer operations are used, in a written order, and
+//! [`F32s::exp`], [`F32s::ln`] and their relatives are made of those alone. IEEE 754 rounds each of them
+//! the same way everywhere, so the same seed gives the same bits on every processor. Fused
+//! multiply-adds, vendor approximations and horizontal reductions of unspecified order never appear.
+//!
+//! # Two backends, one set of bits
+//! Where the target has vectors, a register ([`F32s`], [`U32s`], [`Mask`]) holds all sixteen lanes of a
+//! block. Where it has none (Cortex-M, bare riscv32) a register holds one lane and a pass runs sixteen
+//! times, which is what such a core would do anyway, in a sixteenth of the program memory.
+//! A pass over a block is always written
+//! ```
+//! use bitmc::lane::{Block, F32s, PARTS};
+//! fn double(block: &mut Block) {
+//!     for part in 0..PARTS {
+//!         let x = F32s::load(block, part);
+//!         (x + x).store(block, part);
+//!     }
+//! }
+//! # let mut b = [1.5; 16]; double(&mut b); assert_eq!(b, [3.0; 16]);
+//! ```
+//! `--cfg bitmc_scalar` in `RUSTFLAGS` chooses the one-lane registers anywhere; the tests run both.
+
+mod elementary;
+mod product;
+#[cfg_attr(
+    all(not(bitmc_scalar), any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128")),
+    path = "lane/simd.rs"
+)]
+#[cfg_attr(
+    not(all(
+        not(bitmc_scalar),
+        any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128")
+    )),
+    path = "lane/scalar.rs"
+)]
+mod registers;
+
+pub use elementary::NORMAL_LIMIT;
+pub use product::{LogProduct, Product};
+pub use registers::{F32s, Mask, U32s};
+
+/// Lanes in a block: sites that are computed together.
+pub const LANES: usize = 16;
+
+/// Registers that make up a block: 1 with vectors, 16 without.
+pub const PARTS: usize = LANES / F32s::WIDTH;
+
+/// Sixteen floats, one a site: the unit of every float buffer.
+pub type Block = [f32; LANES];
+
+/// Sixteen words: the unit of every energy's cache.
+pub type Bits = [u32; LANES];
+
+/// The sum of a block along one fixed tree: halves, quarters, eighths, pairs.
+///
+/// The order is part of the law of numbers: `((b₀+b₈)+(b₄+b₁₂)) + ((b₂+b₁₀)+(b₆+b₁₄)) + …`.
+#[inline]
+#[must_use]
+pub fn sum(block: &Block) -> f32 {
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *block;
+    let [a, b, c, d, e, f, g, h] = [a + i, b + j, c + k, d + l, e + m, f + n, g + o, h + p];
+    let [a, b, c, d] = [a + e, b + f, c + g, d + h];
+    (a + c) + (b + d)
+}
+
+/// Pairs of (site, value) for the sites of some blocks, for code that works site by site.
+///
+/// `first_block` is the number of the first block in `blocks`.
+#[inline]
+pub fn each(first_block: usize, blocks: &mut [Block]) -> impl Iterator<Item = (usize, &mut f32)> {
+    let flat = blocks.as_flattened_mut();
+    flat.iter_mut().enumerate().map(move |(offset, value)| (first_block * LANES + offset, value))
+}
+
+/// [`F32s::exp`] of one number.
+#[inline]
+#[must_use]
+pub fn exp(x: f32) -> f32 {
+    F32s::splat(x).exp().first()
+}
+
+/// [`F32s::ln`] of one number.
+#[inline]
+#[must_use]
+pub fn ln(x: f32) -> f32 {
+    F32s::splat(x).ln().first()
+}
+
+/// [`F32s::ln_1p_exp`] of one number.
+#[inline]
+#[must_use]
+pub fn ln_1p_exp(x: f32) -> f32 {
+    F32s::splat(x).ln_1p_exp().first()
+}

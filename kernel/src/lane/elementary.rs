@@ -1,0 +1,204 @@
+//! `exp`, `ln` and their relatives from + and × alone, in a written order: the same bits everywhere.
+//!
+//! Each coefficient set is a minimax fit of our own, rounded to f32 and polished in f32 arithmetic; its
+//! interval and error stand beside it. The errors quoted for the functions were measured against f64 over
+//! every f32 (`scripts/exhaustive`); a strided run of the same comparison is in the everyday tests.
+
+use super::{F32s, Mask, U32s};
+
+/// Sign and exponent.
+const ABOVE_MANTISSA: u32 = 0xFF80_0000;
+/// 1.5 · 2²³: adding it rounds a float below 2²² in magnitude to an integer, which stands in the low bits.
+const MAGIC: f32 = 12_582_912.0;
+const MAGIC_BITS: u32 = 0x4B40_0000;
+
+const LOG2_E: f32 = 1.442_695;
+/// ln 2 in two parts. The first has 15 significant bits: k times it is exact for |k| < 2⁹.
+const LN_2_HIGH: f32 = 0.693_145_75;
+const LN_2_LOW: f32 = 1.428_606_8e-6;
+
+/// e^r = 1 + (r + r²·P(r)) for |r| ≤ .3468: relative error 5.3e-9.
+const EXP: [f32; 5] = [1.381_455_3e-3, 8.368_763e-3, 4.166_839e-2, 0.166_665_18, 0.499_999_94];
+
+/// ln(1+y) = y + y²·Q(y) for √½ ≤ 1+y < √2: relative error 9.1e-9.
+const LN: [f32; 9] = [
+    -7.634_547_4e-2,
+    0.127_617_25,
+    -0.131_602_21,
+    0.142_017_51,
+    -0.166_233_05,
+    0.200_012_22,
+    -0.250_008_23,
+    0.333_333_28,
+    -0.5,
+];
+const SQRT_HALF_BITS: u32 = 0x3F35_04F3;
+
+/// ln(1+y) = y + y²·R(y) for −¼ ≤ y ≤ ½: relative error 2.3e-8.
+const LN_1P: [f32; 8] = [
+    5.111_143_7e-2,
+    -0.117_378_935,
+    0.149_130_87,
+    -0.168_524_64,
+    0.199_876_55,
+    -0.249_930_53,
+    0.333_332_4,
+    -0.500_000_5,
+];
+
+/// ln(1+e^x) = ln 2 + x/2 + x²·C(x²) for |x| ≤ ½ (ln cosh is even): absolute error 1.4e-9.
+const SOFTPLUS: [f32; 3] = [3.349_177_2e-4, -5.206_568e-3, 0.124_999_93];
+
+/// −log₂(1+y) = y·G(y) for |y| ≤ ⅓: absolute error 2.4e-6, which the quantile divides by 2w or more.
+const MINUS_LOG2_1P: [f32; 6] =
+    [0.270_412_34, -0.336_936_97, 0.359_554_46, -0.477_890_15, 0.721_353_24, -1.442_741_2];
+const TWO_THIRDS_BITS: u32 = 0x3F2A_AAAB;
+
+/// Normal quantile, w = −log₂ p, s = √w. Centre (w < 7.25): z = (½−p)·A(s − 1.875), error 6.7e-7 relative;
+/// tail (w ≤ 65): z = B(s − 5.375), error 1.2e-6 relative. Pairs of (centre, tail).
+const QUANTILE: [(f32, f32); 8] = [
+    (-4.374_435_3e-3, 1.564_611_8e-6),
+    (2.564_360_6e-2, -7.206_079e-6),
+    (-7.103_418e-3, 2.294_282e-5),
+    (-5.263_097_6e-2, -1.747_534_7e-4),
+    (-0.167_295_6, 1.213_867_9e-3),
+    (0.741_593_4, -7.917_744e-3),
+    (1.654_561_8, 1.232_679_6),
+    (3.288_494_6, 5.883_425),
+];
+const QUANTILE_SPLIT: f32 = 7.25;
+const QUANTILE_MID: (f32, f32) = (1.875, 5.375);
+
+/// The largest magnitude of a normal made by inversion: the quantile of 2⁻⁶⁵.
+pub const NORMAL_LIMIT: f32 = 9.17;
+
+/// Horner's rule, highest coefficient first.
+#[inline(always)]
+fn polynomial<const N: usize>(coefficients: &[f32; N], x: F32s) -> F32s {
+    let mut rest = coefficients.iter();
+    let first = rest.next().copied().unwrap_or(0.0);
+    rest.fold(F32s::splat(first), |sum, &c| sum * x + F32s::splat(c))
+}
+
+/// x = 2^k · (1 + y) with 1 + y in [b, 2b) for the float b of the given bits: (y, bits of MAGIC + k).
+#[inline(always)]
+fn split(x: F32s, base: u32) -> (F32s, U32s) {
+    let above = x.to_bits() - U32s::splat(base);
+    let mantissa = x.to_bits() - (above & U32s::splat(ABOVE_MANTISSA));
+    let y = mantissa.to_f32() - F32s::splat(1.0);
+    (y, above.sar::<23>() + U32s::splat(MAGIC_BITS))
+}
+
+/// Where `e` is at least one half.
+#[inline(always)]
+fn upper_half(e: F32s) -> Mask {
+    !e.lt(F32s::splat(0.5)) & e.eq(e)
+}
+
+impl F32s {
+    /// e^x = 2^n · p: (MAGIC + n, p), p in about [.707, 1.415].
+    #[inline(always)]
+    fn exp_reduced(self) -> (Self, Self) {
+        let t = self * Self::splat(LOG2_E) + Self::splat(MAGIC);
+        let n = t - Self::splat(MAGIC);
+        let r = (self - n * Self::splat(LN_2_HIGH)) - n * Self::splat(LN_2_LOW);
+        let p = Self::splat(1.0) + (r + (r * r) * polynomial(&EXP, r));
+        (t, p)
+    }
+
+    /// `e^x` for |x| ≤ 80, the bits of [`F32s::exp`] at fewer operations; beyond, garbage.
+    #[inline(always)]
+    #[must_use]
+    pub fn exp_bounded(self) -> Self {
+        let (t, p) = self.exp_reduced();
+        // The shift pushes every bit of MAGIC out and leaves n in the exponent.
+        (p.to_bits() + t.to_bits().shl::<23>()).to_f32()
+    }
+
+    /// `e^x` for x ≤ 88.7 or NaN.
+    #[inline(always)]
+    fn exp_no_overflow(self) -> Self {
+        let least = Self::splat(-104.0); // e^−104 rounds to 0
+        let (t, p) = self.lt(least).pick(least, self).exp_reduced();
+        // 2^n as two normal factors: p times the first is exact, so a subnormal result rounds once.
+        let exponent = t.to_bits() - U32s::splat(MAGIC_BITS - 254);
+        let half = exponent.shr::<1>();
+        (p * half.shl::<23>().to_f32()) * (exponent - half).shl::<23>().to_f32()
+    }
+
+    /// `e^x`: within 1 ulp, monotone, gradual underflow, exact at 0 and ±∞; NaN stays NaN.
+    #[inline(always)]
+    #[must_use]
+    pub fn exp(self) -> Self {
+        let most = Self::splat(89.0); // overflows to +∞ in the last product
+        most.lt(self).pick(most, self).exp_no_overflow()
+    }
+
+    /// `ln x`: within 1.2 ulp, subnormals too, monotone; −∞ at 0, NaN below.
+    #[inline(always)]
+    #[must_use]
+    pub fn ln(self) -> Self {
+        let zero = Self::splat(0.0);
+        let tiny = self.lt(Self::splat(f32::MIN_POSITIVE));
+        let scaled = tiny.pick(self * Self::splat(8_388_608.0), self);
+        let (y, k) = split(scaled, SQRT_HALF_BITS);
+        let k = k.to_f32() - tiny.pick(Self::splat(MAGIC + 23.0), Self::splat(MAGIC));
+        let ln = (((y * y) * polynomial(&LN, y) + k * Self::splat(LN_2_LOW)) + y) + k * Self::splat(LN_2_HIGH);
+        let ln = self.lt(Self::splat(f32::INFINITY)).pick(ln, self);
+        let ln = self.eq(zero).pick(Self::splat(f32::NEG_INFINITY), ln);
+        self.lt(zero).pick(Self::splat(f32::NAN), ln)
+    }
+
+    /// `ln(1+e)` for e in [0, 1]: within 1.5 ulp, relative to the smallest e; NaN stays NaN.
+    #[inline(always)]
+    #[must_use]
+    pub fn ln_1p_unit(self) -> Self {
+        // From ½ on as ln 2 + ln(1+y), y = (e−1)/2: one polynomial over [0, 1] would not be monotone at 1.
+        let upper = upper_half(self);
+        let half = (self - Self::splat(1.0)) * Self::splat(0.5);
+        let y = upper.pick(half, self);
+        let base = upper.pick(Self::splat(core::f32::consts::LN_2), Self::splat(0.0));
+        base + (y + (y * y) * polynomial(&LN_1P, y))
+    }
+
+    /// `1/(1+e^(−x))`: within 2.5 ulp on both tails, monotone; NaN stays NaN.
+    #[inline(always)]
+    #[must_use]
+    pub fn sigmoid(self) -> Self {
+        let low = self.lt(Self::splat(-2.0));
+        let e = low.pick(self, -self).exp_no_overflow();
+        low.pick(e, Self::splat(1.0)) / (Self::splat(1.0) + e)
+    }
+
+    /// `ln(1+e^x)` (softplus): within 3 ulp relative on both tails, monotone; NaN stays NaN.
+    #[inline(always)]
+    #[must_use]
+    pub fn ln_1p_exp(self) -> Self {
+        let zero = Self::splat(0.0);
+        let minus_size = -self.abs();
+        let outer = zero.lt(self).pick(self, zero) + minus_size.exp_no_overflow().ln_1p_unit();
+        // Near 0 that moves in steps coarser than x does, and would not be monotone.
+        let square = self * self;
+        let even = square * polynomial(&SOFTPLUS, square);
+        let centre = Self::splat(core::f32::consts::LN_2) + (Self::splat(0.5) * self + even);
+        Self::splat(-0.5).lt(minus_size).pick(centre, outer)
+    }
+
+    /// The z ≥ 0 with P(N > z) = p, for a tail probability p in (0, ½] of a standard normal: within 2·10⁻⁶
+    /// relative. p below 2⁻⁶⁵ counts as 2⁻⁶⁵.
+    #[inline(always)]
+    #[must_use]
+    pub fn normal_quantile(self) -> Self {
+        let least = Self::splat(1.0 / 36_893_488_147_419_103_232.0);
+        let p = least.lt(self).pick(self, least);
+        let (y, k) = split(p, TWO_THIRDS_BITS);
+        let w = (Self::splat(MAGIC) - k.to_f32()) + y * polynomial(&MINUS_LOG2_1P, y);
+        let centre = w.lt(Self::splat(QUANTILE_SPLIT));
+        let pick = |(a, b): (f32, f32)| centre.pick(Self::splat(a), Self::splat(b));
+        let v = w.sqrt() - pick(QUANTILE_MID);
+        let mut rest = QUANTILE.iter();
+        let first = rest.next().copied().unwrap_or_default();
+        let h = rest.fold(pick(first), |sum, &c| sum * v + pick(c));
+        centre.pick(Self::splat(0.5) - p, Self::splat(1.0)) * h
+    }
+}

@@ -1,0 +1,230 @@
+//! Registers of one lane, for cores without vectors: the same bits, one site at a time.
+
+use super::{Bits, Block};
+use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
+
+/// A register of floats.
+#[derive(Clone, Copy, Debug)]
+pub struct F32s(f32);
+
+/// A register of words; arithmetic wraps.
+#[derive(Clone, Copy, Debug)]
+pub struct U32s(u32);
+
+/// The outcome of a comparison, lane by lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Mask(bool);
+
+impl F32s {
+    /// Lanes in a register.
+    pub const WIDTH: usize = 1;
+
+    /// The same value in every lane.
+    #[inline(always)]
+    #[must_use]
+    pub fn splat(value: f32) -> Self {
+        Self(value)
+    }
+
+    /// Register `part` of a block.
+    #[inline(always)]
+    #[must_use]
+    pub fn load(block: &Block, part: usize) -> Self {
+        Self(block.get(part).copied().unwrap_or(0.0))
+    }
+
+    /// Writes register `part` of a block.
+    #[inline(always)]
+    pub fn store(self, block: &mut Block, part: usize) {
+        if let Some(lane) = block.get_mut(part) {
+            *lane = self.0;
+        }
+    }
+
+    /// The first lane.
+    #[inline(always)]
+    #[must_use]
+    pub fn first(self) -> f32 {
+        self.0
+    }
+
+    /// The same bits as words.
+    #[inline(always)]
+    #[must_use]
+    pub fn to_bits(self) -> U32s {
+        U32s(self.0.to_bits())
+    }
+
+    /// Words read as signed integers, each rounded to the nearest float, ties to even.
+    #[inline(always)]
+    #[must_use]
+    pub fn from_i32(words: U32s) -> Self {
+        Self(words.0 as i32 as f32)
+    }
+
+    /// `self < other`; false where either is NaN.
+    #[inline(always)]
+    #[must_use]
+    pub fn lt(self, other: Self) -> Mask {
+        Mask(self.0 < other.0)
+    }
+
+    /// `self == other`; false where either is NaN.
+    #[inline(always)]
+    #[must_use]
+    pub fn eq(self, other: Self) -> Mask {
+        Mask(self.0 == other.0)
+    }
+
+    /// The magnitude: the sign bit cleared.
+    #[inline(always)]
+    #[must_use]
+    pub fn abs(self) -> Self {
+        (self.to_bits() & U32s::splat(0x7FFF_FFFF)).to_f32()
+    }
+
+    /// The square root, correctly rounded.
+    #[inline(always)]
+    #[must_use]
+    pub fn sqrt(self) -> Self {
+        Self(libm::sqrtf(self.0))
+    }
+}
+
+impl U32s {
+    /// The same value in every lane.
+    #[inline(always)]
+    #[must_use]
+    pub fn splat(value: u32) -> Self {
+        Self(value)
+    }
+
+    /// Register `part` of sixteen words.
+    #[inline(always)]
+    #[must_use]
+    pub fn load(block: &Bits, part: usize) -> Self {
+        Self(block.get(part).copied().unwrap_or(0))
+    }
+
+    /// Writes register `part` of sixteen words.
+    #[inline(always)]
+    pub fn store(self, block: &mut Bits, part: usize) {
+        if let Some(lane) = block.get_mut(part) {
+            *lane = self.0;
+        }
+    }
+
+    /// The same bits as floats.
+    #[inline(always)]
+    #[must_use]
+    pub fn to_f32(self) -> F32s {
+        F32s(f32::from_bits(self.0))
+    }
+
+    /// Each word shifted left by `N`.
+    #[inline(always)]
+    #[must_use]
+    pub fn shl<const N: u32>(self) -> Self {
+        Self(self.0 << N)
+    }
+
+    /// Each word shifted right by `N`, zeros in.
+    #[inline(always)]
+    #[must_use]
+    pub fn shr<const N: u32>(self) -> Self {
+        Self(self.0 >> N)
+    }
+
+    /// Each word shifted right by `N`, sign in.
+    #[inline(always)]
+    #[must_use]
+    pub fn sar<const N: u32>(self) -> Self {
+        Self(((self.0 as i32) >> N) as u32)
+    }
+
+    /// `self == other`.
+    #[inline(always)]
+    #[must_use]
+    pub fn eq(self, other: Self) -> Mask {
+        Mask(self.0 == other.0)
+    }
+
+    /// `self < other` for words below 2³¹.
+    #[inline(always)]
+    #[must_use]
+    pub fn lt_i32(self, other: Self) -> Mask {
+        Mask((self.0 as i32) < other.0 as i32)
+    }
+}
+
+impl Mask {
+    /// Lane `l` from bit `part · WIDTH + l`.
+    #[inline(always)]
+    #[must_use]
+    pub fn from_bits(bits: u32, part: usize) -> Self {
+        Self((bits >> (part & 15)) & 1 != 0)
+    }
+
+    /// Lane `l` to bit `part · WIDTH + l`, the others zero.
+    #[inline(always)]
+    #[must_use]
+    pub fn bits(self, part: usize) -> u32 {
+        u32::from(self.0) << (part & 15)
+    }
+
+    /// Whether any lane is set.
+    #[inline(always)]
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.0
+    }
+
+    /// `yes` where set, `no` elsewhere.
+    #[inline(always)]
+    #[must_use]
+    pub fn pick(self, yes: F32s, no: F32s) -> F32s {
+        if self.0 { yes } else { no }
+    }
+
+    /// `word` where set, zero elsewhere.
+    #[inline(always)]
+    #[must_use]
+    pub fn keep(self, word: U32s) -> U32s {
+        if self.0 { word } else { U32s(0) }
+    }
+}
+
+macro_rules! operators {
+    ($($type:ident: $($trait:ident $name:ident $method:expr),+;)+) => {$($(
+        impl $trait for $type {
+            type Output = Self;
+            #[inline(always)]
+            fn $name(self, other: Self) -> Self {
+                Self($method(self.0, other.0))
+            }
+        }
+    )+)+};
+}
+
+operators! {
+    F32s: Add add Add::add, Sub sub Sub::sub, Mul mul Mul::mul, Div div Div::div;
+    U32s: Add add u32::wrapping_add, Sub sub u32::wrapping_sub,
+        BitAnd bitand BitAnd::bitand, BitOr bitor BitOr::bitor, BitXor bitxor BitXor::bitxor;
+    Mask: BitAnd bitand BitAnd::bitand, BitOr bitor BitOr::bitor, BitXor bitxor BitXor::bitxor;
+}
+
+impl Neg for F32s {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        (self.to_bits() ^ U32s::splat(0x8000_0000)).to_f32()
+    }
+}
+
+impl Not for Mask {
+    type Output = Self;
+    #[inline(always)]
+    fn not(self) -> Self {
+        Self(!self.0)
+    }
+}

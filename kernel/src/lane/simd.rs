@@ -1,0 +1,232 @@
+//! Registers of sixteen lanes, over `wide`. The only file that names it.
+
+use super::{Bits, Block, LANES};
+use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
+use wide::{bytemuck::cast, f32x16, i32x16, u32x16};
+
+/// A register of floats.
+#[derive(Clone, Copy, Debug)]
+pub struct F32s(f32x16);
+
+/// A register of words; arithmetic wraps.
+#[derive(Clone, Copy, Debug)]
+pub struct U32s(u32x16);
+
+/// The outcome of a comparison, lane by lane.
+#[derive(Clone, Copy, Debug)]
+pub struct Mask(u32x16);
+
+impl F32s {
+    /// Lanes in a register.
+    pub const WIDTH: usize = LANES;
+
+    /// The same value in every lane.
+    #[inline(always)]
+    #[must_use]
+    pub fn splat(value: f32) -> Self {
+        Self(f32x16::splat(value))
+    }
+
+    /// Register `part` of a block.
+    #[inline(always)]
+    #[must_use]
+    pub fn load(block: &Block, _part: usize) -> Self {
+        Self(f32x16::new(*block))
+    }
+
+    /// Writes register `part` of a block.
+    #[inline(always)]
+    pub fn store(self, block: &mut Block, _part: usize) {
+        *block = self.0.to_array();
+    }
+
+    /// The first lane.
+    #[inline(always)]
+    #[must_use]
+    pub fn first(self) -> f32 {
+        let [first, ..] = self.0.to_array();
+        first
+    }
+
+    /// The same bits as words.
+    #[inline(always)]
+    #[must_use]
+    pub fn to_bits(self) -> U32s {
+        U32s(cast(self.0))
+    }
+
+    /// Words read as signed integers, each rounded to the nearest float, ties to even.
+    #[inline(always)]
+    #[must_use]
+    pub fn from_i32(words: U32s) -> Self {
+        Self(f32x16::from_i32x16(cast(words.0)))
+    }
+
+    /// `self < other`; false where either is NaN.
+    #[inline(always)]
+    #[must_use]
+    pub fn lt(self, other: Self) -> Mask {
+        Mask(cast(self.0.simd_lt(other.0)))
+    }
+
+    /// `self == other`; false where either is NaN.
+    #[inline(always)]
+    #[must_use]
+    pub fn eq(self, other: Self) -> Mask {
+        Mask(cast(self.0.simd_eq(other.0)))
+    }
+
+    /// The magnitude: the sign bit cleared.
+    #[inline(always)]
+    #[must_use]
+    pub fn abs(self) -> Self {
+        (self.to_bits() & U32s::splat(0x7FFF_FFFF)).to_f32()
+    }
+
+    /// The square root, correctly rounded.
+    #[inline(always)]
+    #[must_use]
+    pub fn sqrt(self) -> Self {
+        Self(self.0.sqrt())
+    }
+}
+
+impl U32s {
+    /// The same value in every lane.
+    #[inline(always)]
+    #[must_use]
+    pub fn splat(value: u32) -> Self {
+        Self(u32x16::splat(value))
+    }
+
+    /// Register `part` of sixteen words.
+    #[inline(always)]
+    #[must_use]
+    pub fn load(block: &Bits, _part: usize) -> Self {
+        Self(u32x16::new(*block))
+    }
+
+    /// Writes register `part` of sixteen words.
+    #[inline(always)]
+    pub fn store(self, block: &mut Bits, _part: usize) {
+        *block = self.0.to_array();
+    }
+
+    /// The same bits as floats.
+    #[inline(always)]
+    #[must_use]
+    pub fn to_f32(self) -> F32s {
+        F32s(cast(self.0))
+    }
+
+    /// Each word shifted left by `N`.
+    #[inline(always)]
+    #[must_use]
+    pub fn shl<const N: u32>(self) -> Self {
+        Self(self.0 << N)
+    }
+
+    /// Each word shifted right by `N`, zeros in.
+    #[inline(always)]
+    #[must_use]
+    pub fn shr<const N: u32>(self) -> Self {
+        Self(self.0 >> N)
+    }
+
+    /// Each word shifted right by `N`, sign in.
+    #[inline(always)]
+    #[must_use]
+    pub fn sar<const N: u32>(self) -> Self {
+        let signed: i32x16 = cast(self.0);
+        Self(cast(signed >> N))
+    }
+
+    /// `self == other`.
+    #[inline(always)]
+    #[must_use]
+    pub fn eq(self, other: Self) -> Mask {
+        Mask(self.0.simd_eq(other.0))
+    }
+
+    /// `self < other` for words below 2³¹.
+    #[inline(always)]
+    #[must_use]
+    pub fn lt_i32(self, other: Self) -> Mask {
+        let (a, b): (i32x16, i32x16) = (cast(self.0), cast(other.0));
+        Mask(cast(a.simd_lt(b)))
+    }
+}
+
+impl Mask {
+    /// Lane `l` from bit `part · WIDTH + l`.
+    #[inline(always)]
+    #[must_use]
+    pub fn from_bits(bits: u32, _part: usize) -> Self {
+        const LANE: u32x16 =
+            u32x16::new([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768]);
+        Self((u32x16::splat(bits) & LANE).simd_eq(LANE))
+    }
+
+    /// Lane `l` to bit `part · WIDTH + l`, the others zero.
+    #[inline(always)]
+    #[must_use]
+    pub fn bits(self, _part: usize) -> u32 {
+        self.0.to_bitmask()
+    }
+
+    /// Whether any lane is set.
+    #[inline(always)]
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.0.any()
+    }
+
+    /// `yes` where set, `no` elsewhere.
+    #[inline(always)]
+    #[must_use]
+    pub fn pick(self, yes: F32s, no: F32s) -> F32s {
+        let mask: f32x16 = cast(self.0);
+        F32s(mask.select(yes.0, no.0))
+    }
+
+    /// `word` where set, zero elsewhere.
+    #[inline(always)]
+    #[must_use]
+    pub fn keep(self, word: U32s) -> U32s {
+        U32s(self.0 & word.0)
+    }
+}
+
+macro_rules! operators {
+    ($($type:ident: $($trait:ident $name:ident $op:tt),+;)+) => {$($(
+        impl $trait for $type {
+            type Output = Self;
+            #[inline(always)]
+            fn $name(self, other: Self) -> Self {
+                Self(self.0 $op other.0)
+            }
+        }
+    )+)+};
+}
+
+operators! {
+    F32s: Add add +, Sub sub -, Mul mul *, Div div /;
+    U32s: Add add +, Sub sub -, BitAnd bitand &, BitOr bitor |, BitXor bitxor ^;
+    Mask: BitAnd bitand &, BitOr bitor |, BitXor bitxor ^;
+}
+
+impl Neg for F32s {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        (self.to_bits() ^ U32s::splat(0x8000_0000)).to_f32()
+    }
+}
+
+impl Not for Mask {
+    type Output = Self;
+    #[inline(always)]
+    fn not(self) -> Self {
+        Self(!self.0)
+    }
+}

@@ -1,0 +1,96 @@
+//! The shape of a state, and the length of every buffer that follows from it.
+
+use crate::lane::LANES;
+
+/// How many sites a state has and how many values each may take.
+///
+/// A site is a field of 1, 2, 4, 8 or 16 bits in `u32` words, the narrowest that holds `arity` values,
+/// and no field crosses a word. All lengths are `const fn`, so arrays can be sized by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Layout {
+    sites: u32,
+    arity: u32,
+}
+
+impl Layout {
+    /// The largest arity.
+    pub const MAX_ARITY: usize = 65_536;
+
+    /// `sites` sites of two values.
+    #[must_use]
+    pub const fn binary(sites: usize) -> Self {
+        Self::uniform(sites, 2)
+    }
+
+    /// `sites` sites of `arity` values. `sites` is cut to 2³¹−1, `arity` to 2 ..= [`Self::MAX_ARITY`].
+    #[must_use]
+    pub const fn uniform(sites: usize, arity: usize) -> Self {
+        let sites = if sites > i32::MAX as usize { i32::MAX as usize } else { sites };
+        let arity = if arity < 2 {
+            2
+        } else if arity > Self::MAX_ARITY {
+            Self::MAX_ARITY
+        } else {
+            arity
+        };
+        Self { sites: sites as u32, arity: arity as u32 }
+    }
+
+    /// Sites.
+    #[must_use]
+    pub const fn sites(self) -> usize {
+        self.sites as usize
+    }
+
+    /// Values a site may take.
+    #[must_use]
+    pub const fn arity(self) -> usize {
+        self.arity as usize
+    }
+
+    /// Bits of a site's field: 1, 2, 4, 8 or 16.
+    #[must_use]
+    pub const fn field_bits(self) -> u32 {
+        match self.arity {
+            0..=2 => 1,
+            3..=4 => 2,
+            5..=16 => 4,
+            17..=256 => 8,
+            _ => 16,
+        }
+    }
+
+    /// Fields in a word.
+    #[must_use]
+    pub const fn fields_per_word(self) -> usize {
+        match self.field_bits() {
+            1 => 32,
+            2 => 16,
+            4 => 8,
+            8 => 4,
+            _ => 2,
+        }
+    }
+
+    /// Words of a packed state.
+    #[must_use]
+    pub const fn words(self) -> usize {
+        // A shift, not a division: division by a run-time value is a panic path and slow on small cores.
+        (self.sites() + self.fields_per_word() - 1) >> self.fields_per_word().trailing_zeros()
+    }
+
+    /// Blocks of one float a site.
+    #[must_use]
+    pub const fn blocks(self) -> usize {
+        self.sites().div_ceil(LANES)
+    }
+
+    /// The bits of the last word that belong to sites; the others are always zero.
+    #[must_use]
+    pub const fn last_word(self) -> u32 {
+        let fields = self.sites() & (self.fields_per_word() - 1);
+        if fields == 0 { u32::MAX } else { (1 << (fields as u32 * self.field_bits())) - 1 }
+    }
+}

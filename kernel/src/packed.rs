@@ -1,0 +1,282 @@
+//! Packed states: fields of 1, 2, 4, 8 or 16 bits in `u32` words, borrowed and owned.
+//!
+//! Site 0 is the least significant field of word 0. Bits past the last site are zero, always: a state
+//! is checked once, when it comes in, and everything below relies on it.
+
+use crate::lane::LANES;
+use crate::layout::Layout;
+
+/// Why words are not a state of a layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum StateError {
+    /// The layout needs `need` words, `got` were given.
+    Words {
+        /// Words that the layout needs.
+        need: usize,
+        /// Words that were given.
+        got: usize,
+    },
+    /// A bit past the last site is set.
+    Padding,
+    /// The value at `site` is not below the arity.
+    Value {
+        /// The site.
+        site: usize,
+        /// Its value.
+        value: u32,
+    },
+    /// There is no such site.
+    Site {
+        /// The site.
+        site: usize,
+    },
+}
+
+impl core::fmt::Display for StateError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Words { need, got } => write!(f, "a state of {need} words is needed, {got} were given"),
+            Self::Padding => write!(f, "a bit past the last site is set"),
+            Self::Value { site, value } => write!(f, "value {value} at site {site} is not below the arity"),
+            Self::Site { site } => write!(f, "there is no site {site}"),
+        }
+    }
+}
+
+impl core::error::Error for StateError {}
+
+/// A borrowed state. Copying it copies the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packed<'a> {
+    layout: Layout,
+    words: &'a [u32],
+}
+
+impl<'a> Packed<'a> {
+    /// Looks at `words` as a state; every value and the padding is checked. O(sites).
+    ///
+    /// # Errors
+    /// [`StateError`] says which length, padding bit or value is wrong.
+    pub fn new(layout: Layout, words: &'a [u32]) -> Result<Self, StateError> {
+        if words.len() != layout.words() {
+            return Err(StateError::Words { need: layout.words(), got: words.len() });
+        }
+        if words.last().is_some_and(|&last| last & !layout.last_word() != 0) {
+            return Err(StateError::Padding);
+        }
+        let state = Self { layout, words };
+        if layout.arity() < 1 << layout.field_bits() {
+            for site in 0..layout.sites() {
+                let value = state.get(site);
+                if value as usize >= layout.arity() {
+                    return Err(StateError::Value { site, value });
+                }
+            }
+        }
+        Ok(state)
+    }
+
+    /// For words that the crate itself has kept legal.
+    pub(crate) fn trusted(layout: Layout, words: &'a [u32]) -> Self {
+        Self { layout, words }
+    }
+
+    /// The layout.
+    #[must_use]
+    pub fn layout(self) -> Layout {
+        self.layout
+    }
+
+    /// The words.
+    #[must_use]
+    pub fn words(self) -> &'a [u32] {
+        self.words
+    }
+
+    /// The value at a site; 0 where there is no such site.
+    #[inline]
+    #[must_use]
+    pub fn get(self, site: usize) -> u32 {
+        let (word, shift) = place(self.layout, site);
+        (self.words.get(word).copied().unwrap_or(0) >> shift) & field_mask(self.layout)
+    }
+
+    /// The sixteen sites of a block of a binary state, site `16·block` in the lowest bit.
+    #[inline]
+    #[must_use]
+    pub fn bits(self, block: usize) -> u32 {
+        (self.words.get(block >> 1).copied().unwrap_or(0) >> ((block & 1) * LANES)) & 0xFFFF
+    }
+
+    /// Sites whose value is not zero.
+    #[must_use]
+    pub fn ones(self) -> usize {
+        match self.layout.field_bits() {
+            1 => self.words.iter().map(|w| w.count_ones() as usize).sum(),
+            _ => self.values().filter(|&v| v != 0).count(),
+        }
+    }
+
+    /// All values in the order of the sites.
+    pub fn values(self) -> impl Iterator<Item = u32> + 'a {
+        (0..self.layout.sites()).map(move |site| self.get(site))
+    }
+}
+
+/// An owned state of `WORDS` words, on the stack or in a static.
+///
+/// ```
+/// use bitmc::{Layout, State};
+/// const L: Layout = Layout::binary(25);
+/// let mut state = State::<{ L.words() }>::zeros(L)?;
+/// state.set(3, 1)?;
+/// assert_eq!(state.view().ones(), 1);
+/// # Ok::<(), bitmc::StateError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State<const WORDS: usize> {
+    layout: Layout,
+    words: [u32; WORDS],
+}
+
+impl<const WORDS: usize> State<WORDS> {
+    /// Every site at 0.
+    ///
+    /// # Errors
+    /// [`StateError::Words`] where `WORDS` is not [`Layout::words`].
+    pub const fn zeros(layout: Layout) -> Result<Self, StateError> {
+        if WORDS != layout.words() {
+            return Err(StateError::Words { need: layout.words(), got: WORDS });
+        }
+        Ok(Self { layout, words: [0; WORDS] })
+    }
+
+    /// Sets one site.
+    ///
+    /// # Errors
+    /// [`StateError::Site`] or [`StateError::Value`].
+    pub fn set(&mut self, site: usize, value: u32) -> Result<(), StateError> {
+        set(self.layout, &mut self.words, site, value)
+    }
+
+    /// The state, borrowed.
+    #[must_use]
+    pub fn view(&self) -> Packed<'_> {
+        Packed::trusted(self.layout, &self.words)
+    }
+}
+
+/// Sets one site of a state in lent words.
+///
+/// # Errors
+/// [`StateError`] where the words are too few, the site does not exist or the value is not below the arity.
+pub fn set(layout: Layout, words: &mut [u32], site: usize, value: u32) -> Result<(), StateError> {
+    if site >= layout.sites() {
+        return Err(StateError::Site { site });
+    }
+    if value as usize >= layout.arity() {
+        return Err(StateError::Value { site, value });
+    }
+    let got = words.len();
+    let (word, shift) = place(layout, site);
+    let Some(word) = words.get_mut(word) else {
+        return Err(StateError::Words { need: layout.words(), got });
+    };
+    *word = (*word & !(field_mask(layout) << shift)) | (value << shift);
+    Ok(())
+}
+
+#[inline]
+fn place(layout: Layout, site: usize) -> (usize, u32) {
+    let fields = layout.fields_per_word();
+    let shift = ((site & (fields - 1)) as u32 * layout.field_bits()) & 31;
+    (site >> fields.trailing_zeros(), shift)
+}
+
+#[inline]
+fn field_mask(layout: Layout) -> u32 {
+    (1 << layout.field_bits()) - 1
+}
+
+/// A move from one state to another of the same layout. The changed sites are where the words differ:
+/// there is no list and no mask to keep in step with them.
+#[derive(Clone, Copy, Debug)]
+pub struct Move<'a> {
+    from: Packed<'a>,
+    to: Packed<'a>,
+}
+
+/// One site of a [`Move`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The site.
+    pub site: usize,
+    /// Its value before.
+    pub from: u32,
+    /// Its value after.
+    pub to: u32,
+}
+
+impl<'a> Move<'a> {
+    /// The move from one state to another.
+    ///
+    /// # Errors
+    /// [`StateError::Words`] where their layouts differ.
+    pub fn new(from: Packed<'a>, to: Packed<'a>) -> Result<Self, StateError> {
+        if from.layout != to.layout {
+            return Err(StateError::Words { need: from.layout.words(), got: to.layout.words() });
+        }
+        Ok(Self { from, to })
+    }
+
+    pub(crate) fn trusted(from: Packed<'a>, to: Packed<'a>) -> Self {
+        Self { from, to }
+    }
+
+    /// The state before.
+    #[must_use]
+    pub fn from(self) -> Packed<'a> {
+        self.from
+    }
+
+    /// The state after.
+    #[must_use]
+    pub fn to(self) -> Packed<'a> {
+        self.to
+    }
+
+    /// The changed sites, in order. O(words + changes).
+    #[inline]
+    pub fn changes(self) -> impl Iterator<Item = Change> + 'a {
+        let layout = self.from.layout;
+        let width = layout.field_bits();
+        let mask = field_mask(layout);
+        let pairs = self.from.words.iter().zip(self.to.words).enumerate();
+        pairs.flat_map(move |(index, (&from, &to))| {
+            let mut left = from ^ to;
+            core::iter::from_fn(move || {
+                if left == 0 {
+                    return None;
+                }
+                let shift = left.trailing_zeros() & !(width - 1) & 31;
+                left &= !(mask << shift);
+                let field = (shift >> width.trailing_zeros()) as usize;
+                let site = index * layout.fields_per_word() + field;
+                Some(Change { site, from: (from >> shift) & mask, to: (to >> shift) & mask })
+            })
+        })
+    }
+
+    /// How many sites change.
+    #[must_use]
+    pub fn count(self) -> usize {
+        if self.from.layout.field_bits() == 1 {
+            let pairs = self.from.words.iter().zip(self.to.words);
+            pairs.map(|(a, b)| (a ^ b).count_ones() as usize).sum()
+        } else {
+            self.changes().count()
+        }
+    }
+}

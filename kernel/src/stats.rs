@@ -1,0 +1,359 @@
+//! Streaming statistics in fixed memory: what to watch instead of storing a trace.
+
+use crate::accept::Info;
+use crate::packed::Packed;
+
+/// Sees every step of [`Chain::run`](crate::Chain::run). A pair of observers is one too; [`Watch`] makes one of a
+/// closure, [`Every`] thins one.
+pub trait Observer {
+    /// After a step: the state, its energy, and what the step did.
+    fn observe(&mut self, x: Packed<'_>, energy: f32, info: &Info);
+}
+
+impl<O: Observer + ?Sized> Observer for &mut O {
+    fn observe(&mut self, x: Packed<'_>, energy: f32, info: &Info) {
+        (**self).observe(x, energy, info);
+    }
+}
+
+/// A closure as an observer.
+#[derive(Clone, Copy, Debug)]
+pub struct Watch<F>(pub F);
+
+impl<F: FnMut(Packed<'_>, f32, &Info)> Observer for Watch<F> {
+    fn observe(&mut self, x: Packed<'_>, energy: f32, info: &Info) {
+        (self.0)(x, energy, info);
+    }
+}
+
+/// Two observers, one after the other.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn observe(&mut self, x: Packed<'_>, energy: f32, info: &Info) {
+        self.0.observe(x, energy, info);
+        self.1.observe(x, energy, info);
+    }
+}
+
+/// Thinning: shows an observer every `period`-th step only.
+#[derive(Clone, Copy, Debug)]
+pub struct Every<O> {
+    period: u64,
+    left: u64,
+    /// The observer.
+    pub observer: O,
+}
+
+impl<O> Every<O> {
+    /// Every `period`-th step; 0 counts as 1.
+    pub const fn new(period: u64, observer: O) -> Self {
+        let period = if period == 0 { 1 } else { period };
+        Self { period, left: period, observer }
+    }
+}
+
+impl<O: Observer> Observer for Every<O> {
+    fn observe(&mut self, x: Packed<'_>, energy: f32, info: &Info) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = self.period;
+            self.observer.observe(x, energy, info);
+        }
+    }
+}
+
+/// Acceptance, flips and faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Acceptance {
+    /// Steps.
+    pub steps: u64,
+    /// Steps that were accepted.
+    pub accepted: u64,
+    /// Sites that proposals changed.
+    pub proposed_flips: u64,
+    /// Sites that accepted proposals changed: the jump distance, added up.
+    pub accepted_flips: u64,
+    /// Steps that met NaN or −∞.
+    pub faults: u64,
+}
+
+impl Acceptance {
+    /// Nothing yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { steps: 0, accepted: 0, proposed_flips: 0, accepted_flips: 0, faults: 0 }
+    }
+
+    /// The share of accepted steps; 0 before the first.
+    #[must_use]
+    pub fn rate(&self) -> f32 {
+        self.per_step(self.accepted)
+    }
+
+    /// Sites that change a step, on average.
+    #[must_use]
+    pub fn jump_distance(&self) -> f32 {
+        self.per_step(self.accepted_flips)
+    }
+
+    /// Sites that a proposal changes, on average.
+    #[must_use]
+    pub fn proposed(&self) -> f32 {
+        self.per_step(self.proposed_flips)
+    }
+
+    fn per_step(&self, count: u64) -> f32 {
+        if self.steps == 0 { 0.0 } else { count as f32 / self.steps as f32 }
+    }
+}
+
+impl Observer for Acceptance {
+    fn observe(&mut self, _x: Packed<'_>, _energy: f32, info: &Info) {
+        self.steps += 1;
+        self.accepted += u64::from(info.accepted);
+        self.proposed_flips += u64::from(info.proposed);
+        self.accepted_flips += u64::from(info.moved());
+        self.faults += u64::from(info.fault);
+    }
+}
+
+/// The mean value of every site. `T` is any buffer of one `u32` a site, such as `[u32; 25]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Means<T> {
+    sums: T,
+    count: u32,
+}
+
+impl<T: AsMut<[u32]> + AsRef<[u32]>> Means<T> {
+    /// Starts from a buffer, which it clears.
+    pub fn new(mut sums: T) -> Self {
+        sums.as_mut().fill(0);
+        Self { sums, count: 0 }
+    }
+
+    /// States seen.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The mean of a site's value; 0 before the first state, and where there is no such site.
+    #[must_use]
+    pub fn mean(&self, site: usize) -> f32 {
+        let sum = self.sums.as_ref().get(site).copied().unwrap_or(0);
+        if self.count == 0 { 0.0 } else { sum as f32 / self.count as f32 }
+    }
+}
+
+impl<T: AsMut<[u32]> + AsRef<[u32]>> Observer for Means<T> {
+    fn observe(&mut self, x: Packed<'_>, _energy: f32, _info: &Info) {
+        // Full counters stop rather than wrap: after 2³² states of bits the means have long settled.
+        if self.count < u32::MAX {
+            self.count += 1;
+            for (sum, value) in self.sums.as_mut().iter_mut().zip(x.values()) {
+                *sum = sum.saturating_add(value);
+            }
+        }
+    }
+}
+
+/// The mean product of spins `s = 2x − 1` for chosen pairs of binary sites.
+#[derive(Clone, Copy, Debug)]
+pub struct Pairs<const N: usize> {
+    pairs: [(u32, u32); N],
+    equal: [u32; N],
+    count: u32,
+}
+
+impl<const N: usize> Pairs<N> {
+    /// The pairs to watch.
+    #[must_use]
+    pub const fn new(pairs: [(u32, u32); N]) -> Self {
+        Self { pairs, equal: [0; N], count: 0 }
+    }
+
+    /// `⟨s_a s_b⟩` of every pair; 0 before the first state.
+    #[must_use]
+    pub fn correlations(&self) -> [f32; N] {
+        let count = if self.count == 0 { 1 } else { self.count };
+        self.equal.map(|equal| (2.0 * equal as f32 - self.count as f32) / count as f32)
+    }
+}
+
+impl<const N: usize> Observer for Pairs<N> {
+    fn observe(&mut self, x: Packed<'_>, _energy: f32, _info: &Info) {
+        if self.count < u32::MAX {
+            self.count += 1;
+            for (&(a, b), equal) in self.pairs.iter().zip(&mut self.equal) {
+                *equal += u32::from(x.get(a as usize) == x.get(b as usize));
+            }
+        }
+    }
+}
+
+/// The state of lowest energy so far. `T` is any buffer of [`Layout::words`](crate::Layout::words) words.
+#[derive(Clone, Copy, Debug)]
+pub struct Best<T> {
+    words: T,
+    energy: f32,
+}
+
+impl<T: AsMut<[u32]> + AsRef<[u32]>> Best<T> {
+    /// Nothing yet: infinite energy.
+    pub const fn new(words: T) -> Self {
+        Self { words, energy: f32::INFINITY }
+    }
+
+    /// The lowest energy.
+    #[must_use]
+    pub fn energy(&self) -> f32 {
+        self.energy
+    }
+
+    /// The words of the state that has it.
+    #[must_use]
+    pub fn words(&self) -> &[u32] {
+        self.words.as_ref()
+    }
+}
+
+impl<T: AsMut<[u32]> + AsRef<[u32]>> Observer for Best<T> {
+    fn observe(&mut self, x: Packed<'_>, energy: f32, _info: &Info) {
+        if energy < self.energy {
+            self.energy = energy;
+            for (kept, &word) in self.words.as_mut().iter_mut().zip(x.words()) {
+                *kept = word;
+            }
+        }
+    }
+}
+
+/// Effective sample size of a scalar by batch means, in fixed memory.
+///
+/// Holds up to `2N` batches; when they are full, neighbours are merged and the batch length doubles, so
+/// there are between N and 2N batches for any length of run. With m batches of length b and variance of
+/// their means s², a variance v of single values and n = m·b values:
+/// `ESS = n · v / (b · s²)` (Flegal and Jones 2010). The error of that is about √(2/m) relative.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchMeans<const BATCHES: usize> {
+    sums: [f32; BATCHES],
+    full: usize,
+    length: u32,
+    filling: f32,
+    filled: u32,
+    count: u32,
+    mean: f32,
+    squares: f32,
+    shift: f32,
+}
+
+impl<const BATCHES: usize> BatchMeans<BATCHES> {
+    /// Nothing yet. `BATCHES` is rounded down to an even number; 32 or 64 is usual.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            sums: [0.0; BATCHES],
+            full: 0,
+            length: 1,
+            filling: 0.0,
+            filled: 0,
+            count: 0,
+            mean: 0.0,
+            squares: 0.0,
+            shift: 0.0,
+        }
+    }
+
+    /// Takes a value.
+    pub fn push(&mut self, value: f32) {
+        // Everything is held relative to the first value, so large energies do not eat the precision.
+        if self.count == 0 {
+            self.shift = value;
+        }
+        let value = value - self.shift;
+        self.count = self.count.saturating_add(1);
+        let delta = value - self.mean;
+        self.mean += delta / self.count as f32;
+        self.squares += delta * (value - self.mean);
+
+        self.filling += value;
+        self.filled += 1;
+        if self.filled == self.length {
+            if let Some(slot) = self.sums.get_mut(self.full) {
+                *slot = self.filling;
+                self.full += 1;
+            }
+            (self.filling, self.filled) = (0.0, 0);
+            if self.full == BATCHES & !1 {
+                self.merge();
+            }
+        }
+    }
+
+    fn merge(&mut self) {
+        let half = self.full / 2;
+        for index in 0..half {
+            let pair = self.sums.get(2 * index..2 * index + 2).unwrap_or_default();
+            let sum = pair.iter().sum();
+            if let Some(slot) = self.sums.get_mut(index) {
+                *slot = sum;
+            }
+        }
+        self.full = half;
+        self.length = self.length.saturating_mul(2);
+    }
+
+    /// Values seen.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The mean.
+    #[must_use]
+    pub fn mean(&self) -> f32 {
+        self.shift + self.mean
+    }
+
+    /// The variance of single values, n − 1 in the denominator; 0 before the second.
+    #[must_use]
+    pub fn variance(&self) -> f32 {
+        if self.count < 2 { 0.0 } else { self.squares / (self.count - 1) as f32 }
+    }
+
+    /// The effective sample size; `None` while there are fewer than eight batches, or no variance.
+    #[must_use]
+    pub fn ess(&self) -> Option<f32> {
+        let batches = self.sums.get(..self.full).unwrap_or_default();
+        if batches.len() < 8 {
+            return None;
+        }
+        let (m, b) = (batches.len() as f32, self.length as f32);
+        let mean = batches.iter().sum::<f32>() / m;
+        let squares: f32 = batches.iter().map(|sum| (sum - mean) * (sum - mean)).sum();
+        let of_means = squares / (m - 1.0) / (b * b);
+        let ess = m * self.variance() / of_means;
+        (ess.is_finite() && ess > 0.0).then_some(ess)
+    }
+
+    /// The standard error of the mean, from the batches.
+    #[must_use]
+    pub fn standard_error(&self) -> Option<f32> {
+        let variance = self.variance() / self.ess()?;
+        Some(crate::lane::F32s::splat(variance).sqrt().first())
+    }
+}
+
+impl<const BATCHES: usize> Default for BatchMeans<BATCHES> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Watches the energy.
+impl<const BATCHES: usize> Observer for BatchMeans<BATCHES> {
+    fn observe(&mut self, _x: Packed<'_>, energy: f32, _info: &Info) {
+        self.push(energy);
+    }
+}
