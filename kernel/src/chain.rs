@@ -2,7 +2,7 @@
 
 use crate::accept::Info;
 use crate::energy::{Energy, EnergyError};
-use crate::lane::{Bits, Block, LANES, LogProduct};
+use crate::lane::{Bits, Block, LANES, LogProduct, Total};
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError};
 use crate::random::bernoulli;
@@ -92,6 +92,11 @@ pub enum ChainError {
     Energy(EnergyError),
     /// The energy has no sites.
     NoSites,
+    /// The sites have `arity` values; the samplers so far take two.
+    Arity {
+        /// Values a site may take.
+        arity: usize,
+    },
     /// A buffer of the memory is too short.
     Memory {
         /// Which one.
@@ -122,6 +127,7 @@ impl core::fmt::Display for ChainError {
             Self::State(error) => error.fmt(f),
             Self::Energy(error) => error.fmt(f),
             Self::NoSites => write!(f, "the energy has no sites"),
+            Self::Arity { arity } => write!(f, "sites of {arity} values: the samplers take binary ones"),
             Self::Memory { buffer, need, got } => {
                 let name = match buffer {
                     Buffer::Words => "words",
@@ -152,9 +158,7 @@ impl From<EnergyError> for ChainError {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Core {
-    energy: f32,
-    /// What rounding left out of `energy`.
-    energy_rest: f32,
+    energy: Total,
     /// Π (1+e) at the state, where `weights_of` is set.
     pub(crate) normaliser: LogProduct,
     /// The parameters that the weights at the state were made with.
@@ -166,22 +170,12 @@ pub struct Core {
 impl Core {
     fn at(energy: f32) -> Self {
         Self {
-            energy,
-            energy_rest: 0.0,
+            energy: Total::new(energy),
             normaliser: LogProduct::ONE,
             weights_of: None,
             there_first: false,
             faults: 0,
         }
-    }
-
-    /// Adds to the energy and keeps the rounding error (Knuth's two-sum).
-    fn add_energy(&mut self, difference: f32) {
-        let sum = self.energy + difference;
-        let part = sum - self.energy;
-        let error = (self.energy - (sum - part)) + (difference - part);
-        self.energy = sum;
-        self.energy_rest += error;
     }
 }
 
@@ -241,7 +235,7 @@ impl<E: ?Sized> Ring<'_, E> {
     pub(crate) fn close(self, info: Info) -> Info {
         if info.accepted {
             self.core.there_first = !self.core.there_first;
-            self.core.add_energy(info.difference);
+            self.core.energy.add(info.difference);
         }
         self.core.faults = self.core.faults.saturating_add(u32::from(info.fault));
         info
@@ -352,7 +346,7 @@ where
     /// `E` at the state.
     #[must_use]
     pub fn energy(&self) -> f32 {
-        self.core.energy + self.core.energy_rest
+        self.core.energy.value()
     }
 
     /// Steps that met NaN or −∞ and were rejected for it.
@@ -446,6 +440,9 @@ where
         let layout = self.energy.layout();
         if layout.sites() == 0 {
             return Err(ChainError::NoSites);
+        }
+        if layout.arity() != 2 {
+            return Err(ChainError::Arity { arity: layout.arity() });
         }
         let short = |buffer, need, got| {
             if got < need { Err(ChainError::Memory { buffer, need, got }) } else { Ok(()) }

@@ -40,10 +40,12 @@ mod product;
     path = "lane/scalar.rs"
 )]
 mod registers;
+mod total;
 
 pub use elementary::NORMAL_LIMIT;
 pub use product::{LogProduct, Product};
 pub use registers::{F32s, Mask, U32s};
+pub use total::Total;
 
 /// Lanes in a block: sites that are computed together.
 pub const LANES: usize = 16;

@@ -1,8 +1,41 @@
 //! Gradient-informed sampling from unnormalised distributions over packed discrete states,
-//! `p(x) ∝ e^(−E(x))`: `no_std`, no allocator, no `unsafe`, no panic, and the same bits for the same seed
-//! on every processor from a Cortex-M0 to AVX-512.
+//! `p(x) ∝ e^(−E(x))`. No `std`, no allocator, no `unsafe`, no panic; and the same seed gives the same
+//! chain, bit for bit, on a Cortex-M0 and on AVX-512.
+//!
+//! ```
+//! use bitmc::{Chain, Ising, LaneRng, Langevin, Layout, SeedableRng, SparseMemory, memory, torus};
+//! use bitmc::stats::Means;
+//!
+//! const L: Layout = Layout::binary(25);
+//! let mut couplings = SparseMemory::<25, 100>::new();
+//! let model = Ising::spins_edges_once(torus(5, 5, 0.2), &[0.2; 25], couplings.lend())?;
+//! let mut rng = LaneRng::seed_from_u64(1);
+//! let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng)?;
+//! let mut means = Means::new([0; 25]);
+//! chain.run(&Langevin::adjusted(0.6)?, &mut rng, 10_000, &mut means);
+//! assert!((means.mean(0) - 0.741).abs() < 0.05); // exactly ½(1 + .48297)
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Where things are
+//! An *energy* ([`energy`]) says what is sampled: [`Ising`], [`Bernoulli`], [`Rbm`], or your own two
+//! functions as a [`Function`]. A *kernel* ([`step`]) says how: [`Langevin`] or [`BlockGibbs`]. A [`Chain`]
+//! holds the state in memory of fixed size that you own, and [`stats`] watches it. Below stand [`draw`]
+//! (probabilities of moves), [`accept`] (the Metropolis test), [`random`], [`packed`] states, their
+//! [`layout`], and the sixteen [`lane`]s in which everything is computed.
+//!
+//! # Words and scales
+//! States are {0,1}; spins are `s = 2x − 1`; **step sizes are on the {0,1} scale**: one quoted for spins is
+//! four times too large here. Energies are `E = −log p + const`, gradients `∂E/∂x`.
+//!
+//! # Features
+//! `defmt`: `Format` for every error, [`Info`] and statistic. `serde`: (de)serialisation of the generator,
+//! errors and a chain's [`Core`](chain::Core). None is on by default.
+//!
+//! # Speed
+//! Vector instructions are chosen when the crate is compiled. Build with
+//! `RUSTFLAGS="-C target-cpu=native"` for the machine at hand.
 #![no_std]
-#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod accept;
 pub mod chain;

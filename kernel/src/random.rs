@@ -231,8 +231,11 @@ pub fn normals<R: Rng + ?Sized>(rng: &mut R) -> Block {
     out
 }
 
-/// Fills a binary state with independent sites, each 1 with probability `p`.
+/// Fills a binary state with independent sites, each 1 with probability `p`; leaves any other state alone.
 pub fn bernoulli<R: Rng + ?Sized>(layout: crate::Layout, p: f32, rng: &mut R, out: &mut [u32]) {
+    if layout.arity() != 2 {
+        return;
+    }
     let last = layout.words().saturating_sub(1);
     for (index, word) in out.iter_mut().enumerate().take(layout.words()) {
         let (low, high) = (bernoulli_block(p, rng), bernoulli_block(p, rng));

@@ -1,6 +1,7 @@
 //! Streaming statistics in fixed memory: what to watch instead of storing a trace.
 
 use crate::accept::Info;
+use crate::lane::{F32s, Total};
 use crate::packed::Packed;
 
 /// Sees every step of [`Chain::run`](crate::Chain::run). A pair of observers is one too; [`Watch`] makes one of a
@@ -229,62 +230,64 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Observer for Best<T> {
     }
 }
 
-/// Effective sample size of a scalar by batch means, in fixed memory.
+/// Mean, variance and effective sample size of a scalar by batch means, in fixed memory.
 ///
-/// Holds up to `2N` batches; when they are full, neighbours are merged and the batch length doubles, so
-/// there are between N and 2N batches for any length of run. With m batches of length b and variance of
-/// their means s², a variance v of single values and n = m·b values:
-/// `ESS = n · v / (b · s²)` (Flegal and Jones 2010). The error of that is about √(2/m) relative.
+/// When all `BATCHES` are full, neighbours are merged and the batch length doubles, so from the first
+/// merging on there are between half of them and all, for any length of run. With m batches of length b
+/// and variance of their means s², a variance v of single values and n = m·b values:
+/// `ESS = n · v / (b · s²)` (Flegal and Jones 2010). Its relative error is about √(2/m).
 #[derive(Clone, Copy, Debug)]
 pub struct BatchMeans<const BATCHES: usize> {
-    sums: [f32; BATCHES],
+    batches: [Total; BATCHES],
     full: usize,
     length: u32,
-    filling: f32,
+    filling: Total,
     filled: u32,
     count: u32,
-    mean: f32,
-    squares: f32,
-    shift: f32,
+    sum: Total,
+    squares: Total,
+    /// The first value: everything is held relative to it, so a large mean does not eat the precision.
+    origin: f32,
 }
 
 impl<const BATCHES: usize> BatchMeans<BATCHES> {
     /// Nothing yet. `BATCHES` is rounded down to an even number; 32 or 64 is usual.
     #[must_use]
     pub const fn new() -> Self {
+        const ZERO: Total = Total::new(0.0);
         Self {
-            sums: [0.0; BATCHES],
+            batches: [ZERO; BATCHES],
             full: 0,
             length: 1,
-            filling: 0.0,
+            filling: ZERO,
             filled: 0,
             count: 0,
-            mean: 0.0,
-            squares: 0.0,
-            shift: 0.0,
+            sum: ZERO,
+            squares: ZERO,
+            origin: 0.0,
         }
     }
 
-    /// Takes a value.
+    /// Takes a value. The 2³²nd and later are ignored.
     pub fn push(&mut self, value: f32) {
-        // Everything is held relative to the first value, so large energies do not eat the precision.
-        if self.count == 0 {
-            self.shift = value;
+        if self.count == u32::MAX {
+            return;
         }
-        let value = value - self.shift;
-        self.count = self.count.saturating_add(1);
-        let delta = value - self.mean;
-        self.mean += delta / self.count as f32;
-        self.squares += delta * (value - self.mean);
-
-        self.filling += value;
+        if self.count == 0 {
+            self.origin = value;
+        }
+        let value = value - self.origin;
+        self.count += 1;
+        self.sum.add(value);
+        self.squares.add(value * value);
+        self.filling.add(value);
         self.filled += 1;
         if self.filled == self.length {
-            if let Some(slot) = self.sums.get_mut(self.full) {
+            if let Some(slot) = self.batches.get_mut(self.full) {
                 *slot = self.filling;
                 self.full += 1;
             }
-            (self.filling, self.filled) = (0.0, 0);
+            (self.filling, self.filled) = (Total::new(0.0), 0);
             if self.full == BATCHES & !1 {
                 self.merge();
             }
@@ -292,15 +295,14 @@ impl<const BATCHES: usize> BatchMeans<BATCHES> {
     }
 
     fn merge(&mut self) {
-        let half = self.full / 2;
-        for index in 0..half {
-            let pair = self.sums.get(2 * index..2 * index + 2).unwrap_or_default();
-            let sum = pair.iter().sum();
-            if let Some(slot) = self.sums.get_mut(index) {
-                *slot = sum;
+        self.full /= 2;
+        for index in 0..self.full {
+            let Some(&[mut pair, second]) = self.batches.get(2 * index..2 * index + 2) else { return };
+            pair.add_total(second);
+            if let Some(slot) = self.batches.get_mut(index) {
+                *slot = pair;
             }
         }
-        self.full = half;
         self.length = self.length.saturating_mul(2);
     }
 
@@ -310,30 +312,36 @@ impl<const BATCHES: usize> BatchMeans<BATCHES> {
         self.count
     }
 
-    /// The mean.
+    /// The mean; 0 before the first value.
     #[must_use]
     pub fn mean(&self) -> f32 {
-        self.shift + self.mean
+        self.origin + self.sum.value() / self.count.max(1) as f32
     }
 
     /// The variance of single values, n − 1 in the denominator; 0 before the second.
     #[must_use]
     pub fn variance(&self) -> f32 {
-        if self.count < 2 { 0.0 } else { self.squares / (self.count - 1) as f32 }
+        if self.count < 2 {
+            return 0.0;
+        }
+        let mean = self.sum.value() / self.count as f32;
+        let mut squares = self.squares;
+        squares.add(-mean * self.sum.value());
+        squares.value() / (self.count - 1) as f32
     }
 
     /// The effective sample size; `None` while there are fewer than eight batches, or no variance.
     #[must_use]
     pub fn ess(&self) -> Option<f32> {
-        let batches = self.sums.get(..self.full).unwrap_or_default();
+        let batches = self.batches.get(..self.full).unwrap_or_default();
         if batches.len() < 8 {
             return None;
         }
         let (m, b) = (batches.len() as f32, self.length as f32);
-        let mean = batches.iter().sum::<f32>() / m;
-        let squares: f32 = batches.iter().map(|sum| (sum - mean) * (sum - mean)).sum();
-        let of_means = squares / (m - 1.0) / (b * b);
-        let ess = m * self.variance() / of_means;
+        let mean = batches.iter().map(|batch| batch.value()).sum::<f32>() / m;
+        let deviation = |batch: &Total| (batch.value() - mean) / b;
+        let squares: f32 = batches.iter().map(|batch| deviation(batch) * deviation(batch)).sum();
+        let ess = m * self.variance() / (squares / (m - 1.0));
         (ess.is_finite() && ess > 0.0).then_some(ess)
     }
 
@@ -341,7 +349,7 @@ impl<const BATCHES: usize> BatchMeans<BATCHES> {
     #[must_use]
     pub fn standard_error(&self) -> Option<f32> {
         let variance = self.variance() / self.ess()?;
-        Some(crate::lane::F32s::splat(variance).sqrt().first())
+        Some(F32s::splat(variance).sqrt().first())
     }
 }
 

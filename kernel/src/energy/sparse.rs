@@ -213,8 +213,8 @@ impl<'a> Sparse<'a> {
             }) {
                 return Err(SparseError::Duplicate { a: site as u32, b: twin });
             }
-            let sum: i32 = row.iter().fold(0, |sum, entry| sum.wrapping_add(entry.coupling));
-            let offset = if embedding == Embedding::Spins { sum / 2 } else { 0 };
+            let sum: i64 = row.iter().map(|entry| i64::from(entry.coupling)).sum();
+            let offset = if embedding == Embedding::Spins { (sum / 2) as i32 } else { 0 };
             *linear = grid.round(weight * field).wrapping_sub(offset);
         }
         Ok(Self { ends, entries, linear, grid })
@@ -258,7 +258,7 @@ impl<'a> Sparse<'a> {
             if !row.is_sorted_by(|a, b| a.site < b.site) {
                 return Err(SparseError::Unsorted { site });
             }
-            let mut reach = i64::from(field).abs();
+            let (mut least, mut most) = (i64::from(field), i64::from(field));
             for (offset, entry) in row.iter().enumerate() {
                 let edge = first + offset;
                 if entry.site as usize == site {
@@ -272,9 +272,10 @@ impl<'a> Sparse<'a> {
                 if twin.ok().and_then(|at| back.get(at)).map(|e| e.coupling) != Some(entry.coupling) {
                     return Err(SparseError::Asymmetric { a: site as u32, b: entry.site });
                 }
-                reach += i64::from(entry.coupling).abs();
+                least += i64::from(entry.coupling).min(0);
+                most += i64::from(entry.coupling).max(0);
             }
-            if reach > 1 << 30 {
+            if least < -(1 << 30) || most > 1 << 30 {
                 return Err(SparseError::TooLarge { site });
             }
         }
@@ -305,6 +306,13 @@ impl<'a> Sparse<'a> {
         self.linear
     }
 
+    /// The end of every row in [`Sparse::entries`]: with the entries, [`Sparse::linear`] and
+    /// [`Sparse::exponent`] a table that [`Sparse::from_rows`] takes back.
+    #[must_use]
+    pub fn ends(&self) -> &'a [u32] {
+        self.ends
+    }
+
     /// The entries of all rows, one row behind the other.
     #[must_use]
     pub fn entries(&self) -> &'a [Entry] {
@@ -315,6 +323,12 @@ impl<'a> Sparse<'a> {
     #[must_use]
     pub fn unit(&self) -> f32 {
         self.grid.unit
+    }
+
+    /// The exponent of the grid's unit.
+    #[must_use]
+    pub fn exponent(&self) -> i32 {
+        (self.grid.unit.to_bits() >> 23) as i32 - 127
     }
 
     /// The value of a number of units.

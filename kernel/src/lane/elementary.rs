@@ -5,6 +5,7 @@
 //! every f32 (`scripts/exhaustive`); a strided run of the same comparison is in the everyday tests.
 
 use super::{F32s, Mask, U32s};
+use core::f32::consts::{LN_2, LOG2_E};
 
 /// Sign and exponent.
 const ABOVE_MANTISSA: u32 = 0xFF80_0000;
@@ -12,7 +13,6 @@ const ABOVE_MANTISSA: u32 = 0xFF80_0000;
 const MAGIC: f32 = 12_582_912.0;
 const MAGIC_BITS: u32 = 0x4B40_0000;
 
-const LOG2_E: f32 = 1.442_695;
 /// ln 2 in two parts. The first has 15 significant bits: k times it is exact for |k| < 2⁹.
 const LN_2_HIGH: f32 = 0.693_145_75;
 const LN_2_LOW: f32 = 1.428_606_8e-6;
@@ -22,7 +22,7 @@ const EXP: [f32; 5] = [1.381_455_3e-3, 8.368_763e-3, 4.166_839e-2, 0.166_665_18,
 
 /// ln(1+y) = y + y²·Q(y) for √½ ≤ 1+y < √2: relative error 9.1e-9.
 const LN: [f32; 9] = [
-    -7.634_547_4e-2,
+    -7.634_547e-2,
     0.127_617_25,
     -0.131_602_21,
     0.142_017_51,
@@ -47,7 +47,7 @@ const LN_1P: [f32; 8] = [
 ];
 
 /// ln(1+e^x) = ln 2 + x/2 + x²·C(x²) for |x| ≤ ½ (ln cosh is even): absolute error 1.4e-9.
-const SOFTPLUS: [f32; 3] = [3.349_177_2e-4, -5.206_568e-3, 0.124_999_925];
+const SOFTPLUS: [f32; 3] = [3.349_177e-4, -5.206_568e-3, 0.124_999_925];
 
 /// −log₂(1+y) = y·G(y) for |y| ≤ ⅓: absolute error 2.4e-6, which the quantile divides by 2w or more.
 const MINUS_LOG2_1P: [f32; 6] =
@@ -57,7 +57,7 @@ const TWO_THIRDS_BITS: u32 = 0x3F2A_AAAB;
 /// Normal quantile, w = −log₂ p, s = √w. Centre (w < 7.25): z = (½−p)·A(s − 1.875), error 6.7e-7 relative;
 /// tail (w ≤ 65): z = B(s − 5.375), error 1.2e-6 relative. Pairs of (centre, tail).
 const QUANTILE: [(f32, f32); 8] = [
-    (-4.374_435_3e-3, 1.564_611_8e-6),
+    (-4.374_435e-3, 1.564_611_8e-6),
     (2.564_360_6e-2, -7.206_079e-6),
     (-7.103_418e-3, 2.294_282e-5),
     (-5.263_097_6e-2, -1.747_534_7e-4),
@@ -157,7 +157,7 @@ impl F32s {
         let upper = upper_half(self);
         let half = (self - Self::splat(1.0)) * Self::splat(0.5);
         let y = upper.pick(half, self);
-        let base = upper.pick(Self::splat(core::f32::consts::LN_2), Self::splat(0.0));
+        let base = upper.pick(Self::splat(LN_2), Self::splat(0.0));
         base + (y + (y * y) * polynomial(&LN_1P, y))
     }
 
@@ -180,7 +180,7 @@ impl F32s {
         // Near 0 that moves in steps coarser than x does, and would not be monotone.
         let square = self * self;
         let even = square * polynomial(&SOFTPLUS, square);
-        let centre = Self::splat(core::f32::consts::LN_2) + (Self::splat(0.5) * self + even);
+        let centre = Self::splat(LN_2) + (Self::splat(0.5) * self + even);
         Self::splat(-0.5).lt(minus_size).pick(centre, outer)
     }
 

@@ -36,7 +36,8 @@ pub struct Langevin<'a> {
 pub enum Curvature<'a> {
     /// The same at every site.
     Same(f32),
-    /// One a site (DLP §6, preconditioning): `cᵢ = 1/(α pᵢ)`. Lanes past the last site are ignored.
+    /// One a site (DLP §6, preconditioning): `cᵢ = 1/(α pᵢ)`. Lanes past the last site are ignored. A chain
+    /// with more blocks of sites than this refuses every step as a fault.
     Each(&'a [Block]),
 }
 
@@ -173,6 +174,9 @@ impl<'a> Langevin<'a> {
         if ring.core.weights_of == Some(self.key) {
             return false;
         }
+        if matches!(self.curvature, Curvature::Each(blocks) if blocks.len() < ring.here.weights.len()) {
+            return true;
+        }
         let here = Packed::trusted(ring.layout, ring.here.words);
         let free = Packed::trusted(ring.layout, ring.free);
         let blocks = 0..ring.here.weights.len();
@@ -185,9 +189,7 @@ impl<'a> Langevin<'a> {
 
     /// From a drawn y: its cache, its energy and its weights.
     fn arrive<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> Arrival {
-        for (there, here) in ring.there.cache.iter_mut().zip(ring.here.cache.iter()) {
-            *there = *here;
-        }
+        ring.copy_cache();
         let here = Packed::trusted(ring.layout, ring.here.words);
         let there = Packed::trusted(ring.layout, ring.there.words);
         let free = Packed::trusted(ring.layout, ring.free);

@@ -1,0 +1,119 @@
+//! The hot loops, each beside its naive twin, from equilibrium.
+//!
+//! `cargo bench -p bitmc-benches` for this build; `.ci/bench` for three builds in one table.
+
+use bitmc::lane::{Block, F32s, PARTS};
+use bitmc::{Energy, LaneRng, Langevin, SeedableRng};
+use bitmc_benches::models::{HeapRbm, HeapSparse, burnt_in, floats, random_torus};
+use bitmc_benches::naive;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro128PlusPlus;
+use std::hint::black_box;
+
+/// The adjusted Langevin sampler and its twin on one model, at one step size.
+fn pair<T: naive::Target>(
+    criterion: &mut Criterion,
+    name: &str,
+    energy: &dyn Energy,
+    twin: &T,
+    step_size: f32,
+    burn_in: u64,
+) {
+    let mut rng = LaneRng::seed_from_u64(1);
+    let mut chain = burnt_in(energy, step_size, burn_in, &mut rng);
+    let sampler = Langevin::adjusted(step_size).expect("a legal step size");
+    let mut group = criterion.benchmark_group(name);
+    group.throughput(Throughput::Elements(energy.layout().sites() as u64));
+
+    let start = floats(&chain);
+    let (mut steps, mut accepted) = (0u64, 0u64);
+    group.bench_function("bitmc", |bencher| {
+        bencher.iter(|| {
+            steps += 1;
+            accepted += u64::from(chain.step(&sampler, &mut rng).accepted);
+        });
+    });
+    println!("acceptance\t{name}\tbitmc\t{:.3}", accepted as f64 / steps as f64);
+
+    let mut chain = naive::Chain::new(twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
+    let (mut steps, mut accepted) = (0u64, 0u64);
+    group.bench_function("naive", |bencher| {
+        bencher.iter(|| {
+            steps += 1;
+            accepted += u64::from(chain.step(step_size));
+        });
+    });
+    println!("acceptance\t{name}\tnaive\t{:.3}", accepted as f64 / steps as f64);
+    group.finish();
+}
+
+fn lattice_5x5(criterion: &mut Criterion) {
+    let edges: Vec<_> = bitmc::torus(5, 5, 0.2).collect();
+    let mut memory = HeapSparse::default();
+    let (model, twin) = memory.ising(&edges, &[0.2; 25]);
+    pair(criterion, "dmala 5x5", &model, &twin, 0.6, 1_000);
+}
+
+fn lattice_64x64(criterion: &mut Criterion) {
+    let edges = random_torus(64, 0.5, 64);
+    let mut memory = HeapSparse::default();
+    let (model, twin) = memory.ising(&edges, &[0.0; 4096]);
+    pair(criterion, "dmala 64x64 at .91", &model, &twin, 0.115, 5_000);
+    pair(criterion, "dmala 64x64 at .57", &model, &twin, 0.16, 5_000);
+}
+
+fn rbm(criterion: &mut Criterion) {
+    let memory = HeapRbm::load();
+    pair(criterion, "dmala rbm 784x500", &memory.model(), &memory.naive, 0.2, 3_000);
+}
+
+fn exponential(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("exp");
+    group.throughput(Throughput::Elements(1024));
+    let input: Vec<Block> = (0..64).map(|i| [(i as f32) * 0.3 - 10.0; 16]).collect();
+    let mut output = input.clone();
+    group.bench_function("bitmc", |bencher| {
+        bencher.iter(|| {
+            for (x, y) in black_box(&input).iter().zip(&mut output) {
+                for part in 0..PARTS {
+                    F32s::load(x, part).exp_bounded().store(y, part);
+                }
+            }
+        });
+    });
+    group.bench_function("naive", |bencher| {
+        bencher.iter(|| {
+            for (x, y) in black_box(&input).iter().flatten().zip(output.iter_mut().flatten()) {
+                *y = x.exp();
+            }
+        });
+    });
+    black_box(&output);
+    group.finish();
+}
+
+fn generator(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("generator");
+    group.throughput(Throughput::Elements(1024));
+    let mut lanes = LaneRng::seed_from_u64(1);
+    group.bench_function("bitmc", |bencher| {
+        bencher.iter(|| {
+            for _ in 0..64 {
+                black_box(lanes.block());
+            }
+        });
+    });
+    let mut scalar = Xoshiro128PlusPlus::seed_from_u64(1);
+    group.bench_function("naive", |bencher| {
+        bencher.iter(|| {
+            for _ in 0..1024 {
+                black_box(scalar.next_u32());
+            }
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, exponential, generator, lattice_5x5, lattice_64x64, rbm);
+criterion_main!(benches);

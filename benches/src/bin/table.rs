@@ -1,0 +1,56 @@
+//! Makes one table of several bench runs: `table LABEL=FOLDER …`, where each folder holds criterion's
+//! `criterion/` output and the run's own `log`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Sites (or numbers) that one iteration of a group computes, from criterion's own record.
+fn elements(folder: &Path) -> Option<f64> {
+    let text = fs::read_to_string(folder.join("new/benchmark.json")).ok()?;
+    let json: serde_json::Value = serde_json::from_str(&text).ok()?;
+    json["throughput"]["Elements"].as_f64()
+}
+
+/// Nanoseconds an iteration: the median.
+fn nanoseconds(folder: &Path) -> Option<f64> {
+    let text = fs::read_to_string(folder.join("new/estimates.json")).ok()?;
+    let json: serde_json::Value = serde_json::from_str(&text).ok()?;
+    json["median"]["point_estimate"].as_f64()
+}
+
+fn main() {
+    let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for argument in std::env::args().skip(1) {
+        let Some((label, folder)) = argument.split_once('=') else {
+            eprintln!("usage: table LABEL=FOLDER …");
+            std::process::exit(2);
+        };
+        let folder = Path::new(folder);
+        let log = fs::read_to_string(folder.join("log")).unwrap_or_default();
+        let Ok(groups) = fs::read_dir(folder.join("criterion")) else {
+            eprintln!("{}: no criterion output", folder.display());
+            std::process::exit(1);
+        };
+        for group in groups.flatten() {
+            let (ours, twin) = (group.path().join("bitmc"), group.path().join("naive"));
+            let (Some(fast), Some(slow), Some(n)) = (nanoseconds(&ours), nanoseconds(&twin), elements(&ours))
+            else {
+                continue;
+            };
+            let name = group.file_name().to_string_lossy().into_owned();
+            let acceptance = log
+                .lines()
+                .filter_map(|line| line.strip_prefix("acceptance\t"))
+                .find_map(|line| line.strip_prefix(&format!("{name}\tbitmc\t")))
+                .unwrap_or("");
+            let row = format!("| {name} | {label} | {:.2} | {:.1} | {acceptance} |", fast / n, slow / fast);
+            rows.entry(name).or_default().push(row);
+        }
+    }
+    println!("| bench | build | ns an element | times the naive twin | acceptance |");
+    println!("|---|---|---|---|---|");
+    for row in rows.into_values().flatten() {
+        println!("{row}");
+    }
+}

@@ -1,0 +1,95 @@
+//! The models of the benches, and chains that stand in equilibrium.
+
+use crate::naive;
+use bitmc::energy::{Edge, Entry, SparseLent, pack_rows};
+use bitmc::lane::{Bits, Block};
+use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Memory, Rbm, Rng, SeedableRng};
+
+/// A chain in vectors.
+pub type HeapChain<'e> = Chain<'e, dyn Energy + 'e, Vec<u32>, Vec<Bits>, Vec<Block>>;
+
+/// A chain over `energy` after `steps` steps of the adjusted Langevin sampler from fair bits.
+pub fn burnt_in<'e>(energy: &'e dyn Energy, step_size: f32, steps: u64, rng: &mut LaneRng) -> HeapChain<'e> {
+    let layout = energy.layout();
+    let memory = Memory {
+        weights: vec![[0.0; 16]; Memory::weights(layout)],
+        cache: vec![[0; 16]; Memory::cache(energy.cache_len())],
+        words: vec![0; Memory::words(layout)],
+    };
+    let mut chain = Chain::random(energy, memory, rng).expect("the bench models can start anywhere");
+    let sampler = Langevin::adjusted(step_size).expect("a legal step size");
+    for _ in 0..steps {
+        chain.step(&sampler, rng);
+    }
+    chain
+}
+
+/// The state of a chain as the naive twin keeps it.
+pub fn floats(chain: &HeapChain<'_>) -> Vec<f32> {
+    chain.state().values().map(|v| v as f32).collect()
+}
+
+/// Memory for sparse couplings in vectors.
+#[derive(Default)]
+pub struct HeapSparse {
+    ends: Vec<u32>,
+    linear: Vec<i32>,
+    entries: Vec<Entry>,
+}
+
+impl HeapSparse {
+    /// An Ising model over spins, each edge once, and the naive twin's copy of it.
+    pub fn ising(&mut self, edges: &[Edge], fields: &[f32]) -> (Ising<'_>, naive::Ising) {
+        self.ends.resize(fields.len(), 0);
+        self.linear.resize(fields.len(), 0);
+        self.entries.resize(2 * edges.len(), Entry::default());
+        let lent =
+            SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries };
+        let model = Ising::spins_edges_once(edges.iter().copied(), fields, lent).expect("legal edges");
+        (model, naive::Ising::new(edges, fields))
+    }
+}
+
+/// The edges of an n × n torus with couplings of random size and sign, uniform in ±`largest`.
+pub fn random_torus(n: u32, largest: f32, seed: u64) -> Vec<Edge> {
+    let mut rng = LaneRng::seed_from_u64(seed);
+    let mut coupling = || largest * (2.0 * (rng.next_u32() >> 8) as f32 / 16_777_216.0 - 1.0);
+    bitmc::torus(n, n, 0.0).map(|(a, b, _)| (a, b, coupling())).collect()
+}
+
+/// The float32 values of a NumPy file of version 1.
+fn npy(bytes: &[u8]) -> Vec<f32> {
+    let header = 10 + usize::from(bytes[8]) + 256 * usize::from(bytes[9]);
+    bytes[header..].chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}
+
+/// The RBM 784 × 500 of `examples/data`, packed and naive.
+pub struct HeapRbm {
+    weights: Vec<Block>,
+    hidden: Vec<Block>,
+    /// The naive twin's copy.
+    pub naive: naive::Rbm,
+}
+
+impl HeapRbm {
+    /// Reads the weights.
+    pub fn load() -> Self {
+        let naive = naive::Rbm {
+            weights: npy(include_bytes!("../../examples/data/rbm500/W.npy")),
+            visible: npy(include_bytes!("../../examples/data/rbm500/a_vis.npy")),
+            hidden: npy(include_bytes!("../../examples/data/rbm500/b_hid.npy")),
+        };
+        let units = naive.hidden.len();
+        let mut weights = vec![[0.0; 16]; naive.visible.len() * Rbm::row_blocks(units)];
+        let mut hidden = vec![[0.0; 16]; Rbm::row_blocks(units)];
+        pack_rows(&naive.weights, units, &mut weights).expect("784 rows of 500");
+        pack_rows(&naive.hidden, units, &mut hidden).expect("one row of 500");
+        Self { weights, hidden, naive }
+    }
+
+    /// The kernel's energy.
+    pub fn model(&self) -> Rbm<'_> {
+        let units = self.naive.hidden.len();
+        Rbm::new(&self.weights, &self.naive.visible, &self.hidden, units).expect("finite weights")
+    }
+}

@@ -1,0 +1,133 @@
+//! The printed algorithm (DLP Algorithm 2) in plain scalar code: the rival that every bench runs beside the
+//! kernel. It is written as the paper prints it, once, and not tuned for or against.
+
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro128PlusPlus;
+
+/// An energy for the naive sampler: `f = −E` and its gradient at a state of one `f32` a site.
+pub trait Target {
+    /// Log density up to a constant.
+    fn log_density(&self, x: &[f32]) -> f32;
+    /// Its gradient.
+    fn gradient(&self, x: &[f32], out: &mut [f32]);
+}
+
+/// `f = Σ wᵢsᵢ + Σ_edges Jᵢⱼsᵢsⱼ`, neighbours in rows.
+pub struct Ising {
+    /// One field a site.
+    pub fields: Vec<f32>,
+    /// The neighbours of every site with their couplings.
+    pub rows: Vec<Vec<(usize, f32)>>,
+}
+
+impl Ising {
+    /// From an edge list.
+    pub fn new(edges: &[(u32, u32, f32)], fields: &[f32]) -> Self {
+        let mut rows = vec![Vec::new(); fields.len()];
+        for &(a, b, coupling) in edges {
+            rows[a as usize].push((b as usize, coupling));
+            rows[b as usize].push((a as usize, coupling));
+        }
+        Self { fields: fields.to_vec(), rows }
+    }
+
+    fn coupled(&self, x: &[f32], site: usize) -> f32 {
+        self.rows[site].iter().map(|&(other, coupling)| coupling * (2.0 * x[other] - 1.0)).sum()
+    }
+}
+
+impl Target for Ising {
+    fn log_density(&self, x: &[f32]) -> f32 {
+        let spin = |site: usize| 2.0 * x[site] - 1.0;
+        let term = |site: usize| spin(site) * (self.fields[site] + 0.5 * self.coupled(x, site));
+        (0..x.len()).map(term).sum()
+    }
+
+    fn gradient(&self, x: &[f32], out: &mut [f32]) {
+        for (site, out) in out.iter_mut().enumerate() {
+            *out = 2.0 * (self.fields[site] + self.coupled(x, site));
+        }
+    }
+}
+
+/// `f = a·v + Σⱼ ln(1 + e^{pⱼ})`, `p = Wᵀv + b`, weights row-major.
+pub struct Rbm {
+    /// W, visible × hidden.
+    pub weights: Vec<f32>,
+    /// a.
+    pub visible: Vec<f32>,
+    /// b.
+    pub hidden: Vec<f32>,
+}
+
+impl Rbm {
+    fn preactivations(&self, x: &[f32]) -> Vec<f32> {
+        let mut pre = self.hidden.clone();
+        for (row, &x) in self.weights.chunks(pre.len()).zip(x) {
+            for (pre, &w) in pre.iter_mut().zip(row) {
+                *pre += w * x;
+            }
+        }
+        pre
+    }
+}
+
+impl Target for Rbm {
+    fn log_density(&self, x: &[f32]) -> f32 {
+        let linear: f32 = self.visible.iter().zip(x).map(|(a, x)| a * x).sum();
+        let softplus = |p: &f32| p.max(0.0) + (-p.abs()).exp().ln_1p();
+        linear + self.preactivations(x).iter().map(softplus).sum::<f32>()
+    }
+
+    fn gradient(&self, x: &[f32], out: &mut [f32]) {
+        let sigma: Vec<f32> = self.preactivations(x).iter().map(|p| 1.0 / (1.0 + (-p).exp())).collect();
+        for ((out, row), a) in out.iter_mut().zip(self.weights.chunks(sigma.len())).zip(&self.visible) {
+            *out = a + row.iter().zip(&sigma).map(|(w, s)| w * s).sum::<f32>();
+        }
+    }
+}
+
+/// A chain of the naive sampler.
+pub struct Chain<'t, T> {
+    target: &'t T,
+    /// The state.
+    pub x: Vec<f32>,
+    y: Vec<f32>,
+    gradient: Vec<f32>,
+    rng: Xoshiro128PlusPlus,
+}
+
+impl<'t, T: Target> Chain<'t, T> {
+    /// Starts at `x`.
+    pub fn new(target: &'t T, x: Vec<f32>, rng: Xoshiro128PlusPlus) -> Self {
+        Self { target, y: x.clone(), gradient: vec![0.0; x.len()], x, rng }
+    }
+
+    fn uniform(&mut self) -> f32 {
+        (self.rng.next_u32() >> 8) as f32 * (1.0 / 16_777_216.0)
+    }
+
+    /// One step with the Metropolis test; true where it was accepted.
+    pub fn step(&mut self, step_size: f32) -> bool {
+        let flip = |x: f32, g: f32| 1.0 / (1.0 + (-(0.5 * (1.0 - 2.0 * x) * g - 0.5 / step_size)).exp());
+        self.target.gradient(&self.x, &mut self.gradient);
+        let mut log_q = 0.0;
+        for site in 0..self.x.len() {
+            let p = flip(self.x[site], self.gradient[site]);
+            let flips = self.uniform() < p;
+            log_q -= if flips { p.ln() } else { (1.0 - p).ln() };
+            self.y[site] = if flips { 1.0 - self.x[site] } else { self.x[site] };
+        }
+        self.target.gradient(&self.y, &mut self.gradient);
+        for site in 0..self.y.len() {
+            let p = flip(self.y[site], self.gradient[site]);
+            log_q += if self.y[site] == self.x[site] { (1.0 - p).ln() } else { p.ln() };
+        }
+        let log_ratio = self.target.log_density(&self.y) - self.target.log_density(&self.x) + log_q;
+        let accepted = self.uniform().ln() < log_ratio;
+        if accepted {
+            std::mem::swap(&mut self.x, &mut self.y);
+        }
+        accepted
+    }
+}

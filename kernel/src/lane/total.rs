@@ -1,0 +1,40 @@
+//! Running totals that keep what rounding drops.
+
+/// A running total of floats with its rounding errors (Knuth's two-sum): about 48 bits, for totals over
+/// millions of steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Total {
+    sum: f32,
+    rest: f32,
+}
+
+impl Total {
+    /// A total that starts at a value.
+    #[must_use]
+    pub const fn new(value: f32) -> Self {
+        Self { sum: value, rest: 0.0 }
+    }
+
+    /// Adds a term.
+    #[inline]
+    pub fn add(&mut self, term: f32) {
+        let sum = self.sum + term;
+        let part = sum - self.sum;
+        self.rest += (self.sum - (sum - part)) + (term - part);
+        self.sum = sum;
+    }
+
+    /// Adds another total.
+    pub fn add_total(&mut self, other: Self) {
+        self.add(other.sum);
+        self.rest += other.rest;
+    }
+
+    /// The total, rounded once.
+    #[must_use]
+    pub fn value(self) -> f32 {
+        self.sum + self.rest
+    }
+}
