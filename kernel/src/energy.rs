@@ -5,6 +5,7 @@
 
 mod bernoulli;
 mod estimate;
+mod grid;
 mod ising;
 mod plain;
 mod rbm;
@@ -21,6 +22,7 @@ use crate::lane::{Bits, Block};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
+use grid::Grid;
 
 /// An energy over packed states, `p(x) ∝ exp(−E(x))`.
 ///
@@ -98,53 +100,5 @@ fn checked(total: f32) -> Result<f32, EnergyError> {
         Err(EnergyError::MinusInfinity)
     } else {
         Ok(total)
-    }
-}
-
-/// A fixed-point grid for terms and their sums. Sums on it are exact: they do not depend on the order of
-/// their terms.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Grid {
-    unit: f32,
-    per_unit: f32,
-}
-
-impl Grid {
-    /// 1.5 · 2²³: adding it leaves the nearest integer of a small float in the low bits of the sum.
-    const MAGIC: f32 = 12_582_912.0;
-
-    /// The grid of unit 2^`exponent`, for −100 ..= 100.
-    fn new(exponent: i32) -> Self {
-        let power = |k: i32| f32::from_bits(((127 + k) as u32) << 23);
-        Self { unit: power(exponent), per_unit: power(-exponent) }
-    }
-
-    /// The finest grid on which every number up to `reach` has at most `bits` bits.
-    fn covering(reach: f32, bits: i32) -> Self {
-        let exponent = (reach.to_bits() >> 23) as i32 - 126; // reach < 2^exponent
-        Self::new((exponent - bits).clamp(-100, 100))
-    }
-
-    /// The nearest point of the grid, in units, for a value of at most 30 bits.
-    fn round(self, value: f32) -> i32 {
-        let units = value * self.per_unit;
-        if units.abs() < 4_194_304.0 {
-            self.round_small(value)
-        } else {
-            units as i32 // has at most one bit behind the point
-        }
-    }
-
-    /// [`Grid::round`] for at most 22 bits, in two operations.
-    #[inline]
-    fn round_small(self, value: f32) -> i32 {
-        let magic = Self::MAGIC * self.unit;
-        (value + magic).to_bits().wrapping_sub(magic.to_bits()) as i32
-    }
-
-    /// The value of a sum of points.
-    #[inline]
-    fn value(self, units: i64) -> f32 {
-        units as f32 * self.unit
     }
 }

@@ -1,10 +1,18 @@
 //! Restricted Boltzmann machines with dense, borrowed weights.
 
+mod cache;
+mod error;
+mod pack;
+
+pub use error::RbmError;
+pub use pack::pack_rows;
+
 use super::{Energy, EnergyError, Grid};
-use crate::lane::{self, Bits, Block, F32s, LANES, LogProduct, Mask, PARTS, Product, U32s};
+use crate::lane::{self, Bits, Block, F32s, LANES, Mask, PARTS, Product, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use crate::random::uniforms;
+use cache::{Cache, Parts};
 use core::ops::Range;
 use rand_core::Rng;
 
@@ -26,96 +34,6 @@ pub struct Rbm<'a> {
     hidden: &'a [Block],
     units: usize,
     grid: Grid,
-}
-
-/// Why weights are not those of an RBM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum RbmError {
-    /// No visible or no hidden units.
-    Units,
-    /// A buffer has `got` elements instead of `need`.
-    Length {
-        /// Elements needed.
-        need: usize,
-        /// Elements given.
-        got: usize,
-    },
-    /// The weight of a visible and a hidden unit is NaN or infinite.
-    WeightNotFinite {
-        /// The visible unit.
-        visible: usize,
-        /// The hidden unit.
-        hidden: usize,
-    },
-    /// A lane past the last hidden unit is not zero.
-    Padding {
-        /// The visible unit.
-        visible: usize,
-    },
-    /// The bias of a visible unit is NaN or infinite.
-    VisibleNotFinite {
-        /// The unit.
-        unit: usize,
-    },
-    /// The bias of a hidden unit is NaN or infinite.
-    HiddenNotFinite {
-        /// The unit.
-        unit: usize,
-    },
-    /// The pre-activation of a hidden unit could pass 10³⁰.
-    TooLarge {
-        /// The unit.
-        unit: usize,
-    },
-}
-
-impl core::fmt::Display for RbmError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Units => write!(f, "an RBM needs at least one visible and one hidden unit"),
-            Self::Length { need, got } => write!(f, "{need} elements are needed, {got} were given"),
-            Self::WeightNotFinite { visible, hidden } => {
-                write!(f, "the weight of visible unit {visible} and hidden unit {hidden} is not finite")
-            }
-            Self::Padding { visible } => write!(f, "row {visible} is not zero past the last hidden unit"),
-            Self::VisibleNotFinite { unit } => write!(f, "the bias of visible unit {unit} is not finite"),
-            Self::HiddenNotFinite { unit } => write!(f, "the bias of hidden unit {unit} is not finite"),
-            Self::TooLarge { unit } => write!(f, "the pre-activation of hidden unit {unit} could pass 1e30"),
-        }
-    }
-}
-
-impl core::error::Error for RbmError {}
-
-/// A [`Rbm`]'s cache, taken apart: pre-activations, σ of them, and the parts of the energy.
-struct Cache<'c> {
-    pre: &'c mut [Bits],
-    sigma: &'c mut [Bits],
-    energy: &'c mut Bits,
-}
-
-/// `E` in parts that can be subtracted without cancelling: `−linear·unit − ln(product)`.
-#[derive(Clone, Copy)]
-struct Parts {
-    linear: i64,
-    product: LogProduct,
-}
-
-impl Parts {
-    fn load(words: &Bits) -> Self {
-        let &[low, high, mantissa, exponent, ..] = words;
-        let linear = (i64::from(high as i32) << 32) | i64::from(low);
-        Self { linear, product: LogProduct::new(f32::from_bits(mantissa), exponent as i32) }
-    }
-
-    fn store(self, words: &mut Bits) {
-        let (mantissa, exponent) = (self.product.mantissa(), self.product.exponent());
-        let [low, high, m, e, ..] = words;
-        (*low, *high) = (self.linear as u32, (self.linear >> 32) as u32);
-        (*m, *e) = (mantissa.to_bits(), exponent as u32);
-    }
 }
 
 impl<'a> Rbm<'a> {
@@ -337,32 +255,6 @@ impl<'a> Rbm<'a> {
         }
         self.product(cache.sigma, 1.0, 0..out.len(), out);
     }
-}
-
-/// Writes a row-major matrix as rows of whole blocks, zero past the last column.
-///
-/// # Errors
-/// [`RbmError::Length`] where `out` is not [`Rbm::row_blocks`] blocks for each row.
-pub fn pack_rows(matrix: &[f32], columns: usize, out: &mut [Block]) -> Result<(), RbmError> {
-    if columns == 0 {
-        return Err(RbmError::Units);
-    }
-    let blocks = Rbm::row_blocks(columns);
-    let rows = matrix.chunks_exact(columns);
-    let (need, rest) = (rows.len() * blocks, rows.remainder().len());
-    if rest != 0 {
-        return Err(RbmError::Length { need: matrix.len() + columns - rest, got: matrix.len() });
-    }
-    if out.len() != need {
-        return Err(RbmError::Length { need, got: out.len() });
-    }
-    for (row, out) in rows.zip(out.chunks_exact_mut(blocks)) {
-        let padded = row.iter().copied().chain(core::iter::repeat(0.0));
-        for (slot, value) in out.as_flattened_mut().iter_mut().zip(padded) {
-            *slot = value;
-        }
-    }
-    Ok(())
 }
 
 impl Energy for Rbm<'_> {

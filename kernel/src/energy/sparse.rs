@@ -1,6 +1,14 @@
 //! Sparse symmetric couplings and fields in fixed point: built once, checked once.
 
+mod error;
+mod memory;
+mod sort;
+
+pub use error::SparseError;
+pub use memory::{SparseLent, SparseMemory};
+
 use super::Grid;
+use sort::sort;
 
 /// One neighbour of a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,96 +21,6 @@ pub struct Entry {
 
 /// An undirected edge: two sites and their coupling.
 pub type Edge = (u32, u32, f32);
-
-/// Why an edge list is not a sparse symmetric coupling matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum SparseError {
-    /// No sites, or more than 2³¹ − 1.
-    Sites,
-    /// Edge number `edge` names a site that does not exist.
-    OutOfRange {
-        /// Position in the edge list.
-        edge: usize,
-    },
-    /// Edge number `edge` joins a site to itself.
-    Diagonal {
-        /// Position in the edge list.
-        edge: usize,
-    },
-    /// The coupling of edge number `edge` is NaN or infinite.
-    CouplingNotFinite {
-        /// Position in the edge list.
-        edge: usize,
-    },
-    /// The field of a site is NaN or infinite.
-    FieldNotFinite {
-        /// The site.
-        site: usize,
-    },
-    /// Two edges join the same sites.
-    Duplicate {
-        /// One site.
-        a: u32,
-        /// The other.
-        b: u32,
-    },
-    /// The couplings of one site add up past 10³⁰.
-    TooLarge {
-        /// The site.
-        site: usize,
-    },
-    /// The end of row `site` lies before its start or past the entries.
-    Ends {
-        /// The site.
-        site: usize,
-    },
-    /// The neighbours of a site do not ascend.
-    Unsorted {
-        /// The site.
-        site: usize,
-    },
-    /// `a` names `b` as a neighbour, and `b` does not name `a` with the same coupling.
-    Asymmetric {
-        /// One site.
-        a: u32,
-        /// The other.
-        b: u32,
-    },
-    /// The exponent of the grid is outside −100 ..= 100.
-    Exponent,
-    /// The memory holds `got` of the `need` entries: sites, or twice the edges.
-    Memory {
-        /// Entries needed.
-        need: usize,
-        /// Entries given.
-        got: usize,
-    },
-}
-
-impl core::fmt::Display for SparseError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Sites => write!(f, "there must be 1 to 2^31 - 1 sites, one field each"),
-            Self::OutOfRange { edge } => write!(f, "edge {edge} names a site that does not exist"),
-            Self::Diagonal { edge } => write!(f, "edge {edge} joins a site to itself"),
-            Self::CouplingNotFinite { edge } => write!(f, "the coupling of edge {edge} is not finite"),
-            Self::FieldNotFinite { site } => write!(f, "the field of site {site} is not finite"),
-            Self::Duplicate { a, b } => write!(f, "sites {a} and {b} are joined twice"),
-            Self::TooLarge { site } => write!(f, "the couplings of site {site} add up past 1e30"),
-            Self::Ends { site } => write!(f, "row {site} ends before it starts or past the entries"),
-            Self::Unsorted { site } => write!(f, "the neighbours of site {site} do not ascend"),
-            Self::Asymmetric { a, b } => {
-                write!(f, "site {a} names {b}, which does not name it with the same coupling")
-            }
-            Self::Exponent => write!(f, "the exponent of the grid is outside -100 to 100"),
-            Self::Memory { need, got } => write!(f, "{need} entries are needed, the memory holds {got}"),
-        }
-    }
-}
-
-impl core::error::Error for SparseError {}
 
 /// The quadratic form `b·x + ½ xᵀKx` over {0,1} with sparse symmetric K and zero diagonal, in fixed point.
 ///
@@ -336,80 +254,4 @@ impl<'a> Sparse<'a> {
     pub(super) fn value(&self, units: i64) -> f32 {
         self.grid.value(units)
     }
-}
-
-/// Heap sort by neighbour: in place, no recursion, n log n at worst.
-fn sort(row: &mut [Entry]) {
-    let sift = |row: &mut [Entry], mut root: usize, len: usize| {
-        loop {
-            let key = |row: &[Entry], at: usize| row.get(at).filter(|_| at < len).map(|e| e.site);
-            let (left, right) = (2 * root + 1, 2 * root + 2);
-            let child = if key(row, right) > key(row, left) { right } else { left };
-            if key(row, child).is_none() || key(row, child) <= key(row, root) {
-                return;
-            }
-            swap(row, root, child);
-            root = child;
-        }
-    };
-    if row.is_sorted_by_key(|entry| entry.site) {
-        return;
-    }
-    for root in (0..row.len() / 2).rev() {
-        sift(row, root, row.len());
-    }
-    for last in (1..row.len()).rev() {
-        swap(row, 0, last);
-        sift(row, 0, last);
-    }
-}
-
-fn swap(row: &mut [Entry], a: usize, b: usize) {
-    if let (Some(&x), Some(&y)) = (row.get(a), row.get(b)) {
-        if let Some(slot) = row.get_mut(a) {
-            *slot = y;
-        }
-        if let Some(slot) = row.get_mut(b) {
-            *slot = x;
-        }
-    }
-}
-
-/// Memory for [`Sparse`] couplings: `SITES` sites, `ENTRIES` entries (two an edge).
-/// 8 bytes a site and 16 an edge.
-#[derive(Clone, Debug)]
-pub struct SparseMemory<const SITES: usize, const ENTRIES: usize> {
-    ends: [u32; SITES],
-    linear: [i32; SITES],
-    entries: [Entry; ENTRIES],
-}
-
-impl<const SITES: usize, const ENTRIES: usize> SparseMemory<SITES, ENTRIES> {
-    /// Empty memory.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { ends: [0; SITES], linear: [0; SITES], entries: [Entry { site: 0, coupling: 0 }; ENTRIES] }
-    }
-
-    /// Lends it to a constructor.
-    pub fn lend(&mut self) -> SparseLent<'_> {
-        SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
-    }
-}
-
-impl<const SITES: usize, const ENTRIES: usize> Default for SparseMemory<SITES, ENTRIES> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// Lent memory for [`Sparse`] couplings.
-#[derive(Debug)]
-pub struct SparseLent<'a> {
-    /// One word a site.
-    pub ends: &'a mut [u32],
-    /// One word a site.
-    pub linear: &'a mut [i32],
-    /// Two entries an edge.
-    pub entries: &'a mut [Entry],
 }

@@ -1,0 +1,77 @@
+//! Why a chain cannot start.
+
+use crate::energy::EnergyError;
+use crate::packed::StateError;
+
+/// Why a chain cannot start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum ChainError {
+    /// The start is not a state of the energy's layout.
+    State(StateError),
+    /// The energy cannot start there.
+    Energy(EnergyError),
+    /// The energy has no sites.
+    NoSites,
+    /// The sites have `arity` values; the samplers so far take two.
+    Arity {
+        /// Values a site may take.
+        arity: usize,
+    },
+    /// A buffer of the memory is too short.
+    Memory {
+        /// Which one.
+        buffer: Buffer,
+        /// Elements needed.
+        need: usize,
+        /// Elements given.
+        got: usize,
+    },
+}
+
+/// A buffer of [`Memory`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Buffer {
+    /// [`Memory::words`].
+    Words,
+    /// [`Memory::cache`].
+    Cache,
+    /// [`Memory::weights`].
+    Weights,
+}
+
+impl core::fmt::Display for ChainError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::State(error) => error.fmt(f),
+            Self::Energy(error) => error.fmt(f),
+            Self::NoSites => write!(f, "the energy has no sites"),
+            Self::Arity { arity } => write!(f, "sites of {arity} values: the samplers take binary ones"),
+            Self::Memory { buffer, need, got } => {
+                let name = match buffer {
+                    Buffer::Words => "words",
+                    Buffer::Cache => "cache",
+                    Buffer::Weights => "weights",
+                };
+                write!(f, "the memory's {name} need {need} elements, {got} were given")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ChainError {}
+
+impl From<StateError> for ChainError {
+    fn from(error: StateError) -> Self {
+        Self::State(error)
+    }
+}
+
+impl From<EnergyError> for ChainError {
+    fn from(error: EnergyError) -> Self {
+        Self::Energy(error)
+    }
+}

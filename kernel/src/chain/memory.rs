@@ -1,0 +1,75 @@
+//! The memory of one chain, and its lengths.
+
+use crate::lane::{Bits, Block, LANES};
+use crate::layout::Layout;
+
+/// The memory of one chain: two points (here and there) of a state, a cache and one float a site, and the
+/// mask of the sites that may move. Arrays, slices and vectors all serve.
+///
+/// [`memory!`](crate::memory) makes one of arrays. Lengths: [`Memory::words`], [`Memory::cache`],
+/// [`Memory::weights`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Memory<W, C, B> {
+    /// [`Memory::weights`] blocks.
+    pub weights: B,
+    /// [`Memory::cache`] blocks.
+    pub cache: C,
+    /// [`Memory::words`] words.
+    pub words: W,
+}
+
+impl Memory<(), (), ()> {
+    /// Words that a chain needs: two states and a mask.
+    #[must_use]
+    pub const fn words(layout: Layout) -> usize {
+        3 * layout.words()
+    }
+
+    /// Blocks of cache that a chain needs, for an energy with caches of `cache_len`.
+    #[must_use]
+    pub const fn cache(cache_len: usize) -> usize {
+        2 * cache_len
+    }
+
+    /// Blocks of weights that a chain needs.
+    #[must_use]
+    pub const fn weights(layout: Layout) -> usize {
+        2 * layout.blocks()
+    }
+}
+
+/// Memory in arrays; [`memory!`](crate::memory) computes the lengths.
+pub type FixedMemory<const W: usize, const C: usize, const B: usize> = Memory<[u32; W], [Bits; C], [Block; B]>;
+
+impl<const W: usize, const C: usize, const B: usize> FixedMemory<W, C, B> {
+    /// Zeros.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { weights: [[0.0; LANES]; B], cache: [[0; LANES]; C], words: [0; W] }
+    }
+}
+
+impl<const W: usize, const C: usize, const B: usize> Default for FixedMemory<W, C, B> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Memory for one chain in arrays: `memory!(LAYOUT, cache_len)`, both constant.
+///
+/// ```
+/// use bitmc::{memory, Ising, Layout};
+/// const L: Layout = Layout::binary(25);
+/// let memory = memory!(L, Ising::cache_len(25));
+/// assert_eq!(size_of_val(&memory), 576); // bytes, for a chain of 25 sites
+/// ```
+#[macro_export]
+macro_rules! memory {
+    ($layout:expr, $cache_len:expr) => {{
+        const WORDS: usize = $crate::chain::Memory::words($layout);
+        const CACHE: usize = $crate::chain::Memory::cache($cache_len);
+        const WEIGHTS: usize = $crate::chain::Memory::weights($layout);
+        $crate::chain::FixedMemory::<WORDS, CACHE, WEIGHTS>::new()
+    }};
+}

@@ -1,0 +1,94 @@
+//! What a sampler works in: two points, here and there.
+
+use crate::accept::Info;
+use crate::lane::{Bits, Block, LogProduct, Total};
+use crate::layout::Layout;
+use crate::packed::Packed;
+
+/// What a chain knows besides its state: plain data to copy and keep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Core {
+    pub(super) energy: Total,
+    /// Π (1+e) at the state, where `weights_of` is set.
+    pub(crate) normaliser: LogProduct,
+    /// The parameters that the weights at the state were made with.
+    pub(crate) weights_of: Option<u64>,
+    pub(super) there_first: bool,
+    pub(super) faults: u32,
+}
+
+impl Core {
+    pub(super) fn at(energy: f32) -> Self {
+        Self {
+            energy: Total::new(energy),
+            normaliser: LogProduct::ONE,
+            weights_of: None,
+            there_first: false,
+            faults: 0,
+        }
+    }
+}
+
+/// A state with what was computed there.
+#[derive(Debug)]
+pub struct Point<'a> {
+    pub(crate) words: &'a mut [u32],
+    pub(crate) cache: &'a mut [Bits],
+    pub(crate) weights: &'a mut [Block],
+}
+
+/// What a sampler works in: the point where the chain stands, and the one where it may go.
+///
+/// ```text
+/// here → weights → draw there, log q(there|here) → energy, gradient, weights there → log q(here|there)
+///   ↑                                                                                     ↓
+///   └──────────────────────────── here and there change places if accepted ──────────────┘
+/// ```
+#[derive(Debug)]
+pub struct Ring<'a, E: ?Sized> {
+    pub(crate) energy: &'a E,
+    pub(crate) layout: Layout,
+    pub(crate) here: Point<'a>,
+    pub(crate) there: Point<'a>,
+    pub(crate) free: &'a [u32],
+    pub(crate) core: &'a mut Core,
+}
+
+impl<E: ?Sized> Ring<'_, E> {
+    pub(crate) fn here_state(&self) -> Packed<'_> {
+        Packed::trusted(self.layout, self.here.words)
+    }
+
+    pub(crate) fn there_state(&self) -> Packed<'_> {
+        Packed::trusted(self.layout, self.there.words)
+    }
+
+    pub(crate) fn copy_cache(&mut self) {
+        for (there, here) in self.there.cache.iter_mut().zip(self.here.cache.iter()) {
+            *there = *here;
+        }
+    }
+
+    /// Sites at which here and there differ.
+    pub(crate) fn distance(&self) -> u32 {
+        let pairs = self.here.words.iter().zip(self.there.words.iter());
+        pairs.map(|(x, y)| (x ^ y).count_ones()).sum()
+    }
+
+    /// Ends a step that could not even propose.
+    pub(crate) fn failed(self) -> Info {
+        let log_ratio = f32::NEG_INFINITY;
+        self.close(Info { accepted: false, proposed: 0, log_ratio, difference: 0.0, fault: true })
+    }
+
+    /// Ends a step: moves if it was accepted, counts faults.
+    pub(crate) fn close(self, info: Info) -> Info {
+        if info.accepted {
+            self.core.there_first = !self.core.there_first;
+            self.core.energy.add(info.difference);
+        }
+        self.core.faults = self.core.faults.saturating_add(u32::from(info.fault));
+        info
+    }
+}

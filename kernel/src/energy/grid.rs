@@ -1,0 +1,49 @@
+//! Fixed point: sums that do not depend on their order.
+
+/// A fixed-point grid for terms and their sums. Sums on it are exact: they do not depend on the order of
+/// their terms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Grid {
+    pub(super) unit: f32,
+    per_unit: f32,
+}
+
+impl Grid {
+    /// 1.5 · 2²³: adding it leaves the nearest integer of a small float in the low bits of the sum.
+    pub(super) const MAGIC: f32 = 12_582_912.0;
+
+    /// The grid of unit 2^`exponent`, for −100 ..= 100.
+    pub(super) fn new(exponent: i32) -> Self {
+        let power = |k: i32| f32::from_bits(((127 + k) as u32) << 23);
+        Self { unit: power(exponent), per_unit: power(-exponent) }
+    }
+
+    /// The finest grid on which every number up to `reach` has at most `bits` bits.
+    pub(super) fn covering(reach: f32, bits: i32) -> Self {
+        let exponent = (reach.to_bits() >> 23) as i32 - 126; // reach < 2^exponent
+        Self::new((exponent - bits).clamp(-100, 100))
+    }
+
+    /// The nearest point of the grid, in units, for a value of at most 30 bits.
+    pub(super) fn round(self, value: f32) -> i32 {
+        let units = value * self.per_unit;
+        if units.abs() < 4_194_304.0 {
+            self.round_small(value)
+        } else {
+            units as i32 // has at most one bit behind the point
+        }
+    }
+
+    /// [`Grid::round`] for at most 22 bits, in two operations.
+    #[inline]
+    pub(super) fn round_small(self, value: f32) -> i32 {
+        let magic = Self::MAGIC * self.unit;
+        (value + magic).to_bits().wrapping_sub(magic.to_bits()) as i32
+    }
+
+    /// The value of a sum of points.
+    #[inline]
+    pub(super) fn value(self, units: i64) -> f32 {
+        units as f32 * self.unit
+    }
+}

@@ -1,0 +1,32 @@
+//! What an RBM keeps of a state.
+
+use crate::lane::{Bits, LogProduct};
+
+/// An RBM's cache, taken apart: pre-activations, σ of them, and the parts of the energy.
+pub(super) struct Cache<'c> {
+    pub(super) pre: &'c mut [Bits],
+    pub(super) sigma: &'c mut [Bits],
+    pub(super) energy: &'c mut Bits,
+}
+
+/// `E` in parts that can be subtracted without cancelling: `−linear·unit − ln(product)`.
+#[derive(Clone, Copy)]
+pub(super) struct Parts {
+    pub(super) linear: i64,
+    pub(super) product: LogProduct,
+}
+
+impl Parts {
+    pub(super) fn load(words: &Bits) -> Self {
+        let &[low, high, mantissa, exponent, ..] = words;
+        let linear = (i64::from(high as i32) << 32) | i64::from(low);
+        Self { linear, product: LogProduct::new(f32::from_bits(mantissa), exponent as i32) }
+    }
+
+    pub(super) fn store(self, words: &mut Bits) {
+        let (mantissa, exponent) = (self.product.mantissa(), self.product.exponent());
+        let [low, high, m, e, ..] = words;
+        (*low, *high) = (self.linear as u32, (self.linear >> 32) as u32);
+        (*m, *e) = (mantissa.to_bits(), exponent as u32);
+    }
+}

@@ -1,0 +1,91 @@
+//! Why an edge list or a table is not a sparse symmetric coupling matrix.
+
+/// Why an edge list is not a sparse symmetric coupling matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum SparseError {
+    /// No sites, or more than 2³¹ − 1.
+    Sites,
+    /// Edge number `edge` names a site that does not exist.
+    OutOfRange {
+        /// Position in the edge list.
+        edge: usize,
+    },
+    /// Edge number `edge` joins a site to itself.
+    Diagonal {
+        /// Position in the edge list.
+        edge: usize,
+    },
+    /// The coupling of edge number `edge` is NaN or infinite.
+    CouplingNotFinite {
+        /// Position in the edge list.
+        edge: usize,
+    },
+    /// The field of a site is NaN or infinite.
+    FieldNotFinite {
+        /// The site.
+        site: usize,
+    },
+    /// Two edges join the same sites.
+    Duplicate {
+        /// One site.
+        a: u32,
+        /// The other.
+        b: u32,
+    },
+    /// The couplings of one site add up past 10³⁰.
+    TooLarge {
+        /// The site.
+        site: usize,
+    },
+    /// The end of row `site` lies before its start or past the entries.
+    Ends {
+        /// The site.
+        site: usize,
+    },
+    /// The neighbours of a site do not ascend.
+    Unsorted {
+        /// The site.
+        site: usize,
+    },
+    /// `a` names `b` as a neighbour, and `b` does not name `a` with the same coupling.
+    Asymmetric {
+        /// One site.
+        a: u32,
+        /// The other.
+        b: u32,
+    },
+    /// The exponent of the grid is outside −100 ..= 100.
+    Exponent,
+    /// The memory holds `got` of the `need` entries: sites, or twice the edges.
+    Memory {
+        /// Entries needed.
+        need: usize,
+        /// Entries given.
+        got: usize,
+    },
+}
+
+impl core::fmt::Display for SparseError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Sites => write!(f, "there must be 1 to 2^31 - 1 sites, one field each"),
+            Self::OutOfRange { edge } => write!(f, "edge {edge} names a site that does not exist"),
+            Self::Diagonal { edge } => write!(f, "edge {edge} joins a site to itself"),
+            Self::CouplingNotFinite { edge } => write!(f, "the coupling of edge {edge} is not finite"),
+            Self::FieldNotFinite { site } => write!(f, "the field of site {site} is not finite"),
+            Self::Duplicate { a, b } => write!(f, "sites {a} and {b} are joined twice"),
+            Self::TooLarge { site } => write!(f, "the couplings of site {site} add up past 1e30"),
+            Self::Ends { site } => write!(f, "row {site} ends before it starts or past the entries"),
+            Self::Unsorted { site } => write!(f, "the neighbours of site {site} do not ascend"),
+            Self::Asymmetric { a, b } => {
+                write!(f, "site {a} names {b}, which does not name it with the same coupling")
+            }
+            Self::Exponent => write!(f, "the exponent of the grid is outside -100 to 100"),
+            Self::Memory { need, got } => write!(f, "{need} entries are needed, the memory holds {got}"),
+        }
+    }
+}
+
+impl core::error::Error for SparseError {}

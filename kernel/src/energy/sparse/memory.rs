@@ -1,0 +1,42 @@
+//! Memory for sparse couplings.
+
+use super::Entry;
+
+/// Memory for [`Sparse`] couplings: `SITES` sites, `ENTRIES` entries (two an edge).
+/// 8 bytes a site and 16 an edge.
+#[derive(Clone, Debug)]
+pub struct SparseMemory<const SITES: usize, const ENTRIES: usize> {
+    ends: [u32; SITES],
+    linear: [i32; SITES],
+    entries: [Entry; ENTRIES],
+}
+
+impl<const SITES: usize, const ENTRIES: usize> SparseMemory<SITES, ENTRIES> {
+    /// Empty memory.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { ends: [0; SITES], linear: [0; SITES], entries: [Entry { site: 0, coupling: 0 }; ENTRIES] }
+    }
+
+    /// Lends it to a constructor.
+    pub fn lend(&mut self) -> SparseLent<'_> {
+        SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
+    }
+}
+
+impl<const SITES: usize, const ENTRIES: usize> Default for SparseMemory<SITES, ENTRIES> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Lent memory for [`Sparse`] couplings.
+#[derive(Debug)]
+pub struct SparseLent<'a> {
+    /// One word a site.
+    pub ends: &'a mut [u32],
+    /// One word a site.
+    pub linear: &'a mut [i32],
+    /// Two entries an edge.
+    pub entries: &'a mut [Entry],
+}
