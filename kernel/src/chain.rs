@@ -10,10 +10,10 @@ pub use ring::{Core, Point, Ring};
 
 use crate::accept::Info;
 use crate::energy::{Energy, EnergyError};
-use crate::lane::{Bits, Block};
+use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
-use crate::packed::Packed;
-use crate::random::bernoulli;
+use crate::packed::{Packed, StateError, clear};
+use crate::random::uniform_state;
 use crate::stats::Observer;
 use crate::step::Kernel;
 use rand_core::Rng;
@@ -63,7 +63,7 @@ where
         Ok(chain)
     }
 
-    /// A chain that starts at independent fair bits. For binary states.
+    /// A chain that starts at independent uniform values.
     ///
     /// # Errors
     /// As [`Chain::new`].
@@ -76,7 +76,7 @@ where
         let mut chain = Self { energy, memory, core: Core::at(0.0) };
         chain.check()?;
         chain.release();
-        bernoulli(layout, 0.5, rng, chain.ring().there.words);
+        uniform_state(layout, energy.arities(), rng, chain.ring().there.words);
         chain.settle()?;
         Ok(chain)
     }
@@ -162,20 +162,19 @@ where
         self.settle()
     }
 
-    /// Holds sites at their present values: those whose bit is set in `sites`, a binary state.
+    /// Holds sites at their present values: those that are 1 in `sites`, a binary state.
     ///
     /// # Errors
     /// [`ChainError::State`] where `sites` has another number of sites.
     pub fn clamp(&mut self, sites: Packed<'_>) -> Result<(), ChainError> {
         let layout = self.energy.layout();
-        let sites = Packed::new(layout, sites.words())?;
+        let held = Packed::new(Layout::binary(layout.sites()), sites.words())?;
+        self.release();
         let words = layout.words();
         let free = self.memory.words.as_mut().get_mut(2 * words..3 * words).unwrap_or_default();
-        for (free, &held) in free.iter_mut().zip(sites.words()) {
-            *free = !held;
+        for (site, _) in held.values().enumerate().filter(|&(_, held)| held != 0) {
+            clear(layout, free, site);
         }
-        mask_last(free, layout);
-        self.core.weights_of = None;
         Ok(())
     }
 
@@ -192,7 +191,8 @@ where
     /// The chain taken apart for a sampler.
     pub fn ring(&mut self) -> Ring<'_, E> {
         let layout = self.energy.layout();
-        let (words, blocks, cache) = (layout.words(), layout.blocks(), self.energy.cache_len());
+        let (words, cache) = (layout.words(), self.energy.cache_len());
+        let blocks = layout.blocks() * layout.weight_planes();
         let (first, rest) = split(self.memory.words.as_mut(), words);
         let (second, free) = split(rest, words);
         let (free, _) = split(free, words);
@@ -217,8 +217,11 @@ where
         if layout.sites() == 0 {
             return Err(ChainError::NoSites);
         }
-        if layout.arity() != 2 {
-            return Err(ChainError::Arity { arity: layout.arity() });
+        if let Some(arities) = self.energy.arities() {
+            let legal = |&arity: &u16| arity >= 1 && usize::from(arity) <= layout.arity();
+            if arities.len() != layout.sites() || !arities.iter().all(legal) {
+                return Err(ChainError::Arities);
+            }
         }
         let short = |buffer, need, got| {
             if got < need { Err(ChainError::Memory { buffer, need, got }) } else { Ok(()) }
@@ -233,14 +236,25 @@ where
     fn settle(&mut self) -> Result<(), ChainError> {
         let ring = self.ring();
         let there = Packed::trusted(ring.layout, ring.there.words);
+        if let Some(arities) = ring.energy.arities() {
+            let values = there.values().zip(arities).enumerate();
+            for (site, (value, &arity)) in values {
+                if value >= u32::from(arity) {
+                    return Err(StateError::Value { site, value }.into());
+                }
+            }
+        }
         let energy = ring.energy.init(there, ring.there.cache)?;
         if energy == f32::INFINITY {
             return Err(EnergyError::Forbidden.into());
         }
-        ring.energy.gradient(there, ring.there.cache, 0..ring.there.weights.len(), ring.there.weights);
-        let sites = ring.there.weights.as_flattened().iter().take(ring.layout.sites());
-        if sites.copied().any(f32::is_nan) {
-            return Err(EnergyError::NanGradient.into());
+        ring.energy.gradient(there, ring.there.cache, 0..ring.layout.blocks(), ring.there.weights);
+        let planes = ring.layout.gradient_planes();
+        for (block, lanes) in ring.there.weights.chunks(planes).enumerate().take(ring.layout.blocks()) {
+            let sites = ring.layout.sites().saturating_sub(block * LANES);
+            if lanes.iter().any(|plane| plane.iter().take(sites).any(|g| g.is_nan())) {
+                return Err(EnergyError::NanGradient.into());
+            }
         }
         let there_first = !ring.core.there_first;
         let faults = ring.core.faults;

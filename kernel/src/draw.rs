@@ -1,121 +1,86 @@
 //! Logits → weights → values, with their probabilities: the proposal of every site at once.
 //!
-//! A binary site flips with log odds z. Its *weight* is e = e^(−|z|) in (0, 1], with the sign bit set where
-//! z > 0: where flipping is the likelier outcome. The unlikely outcome, staying there and flipping
-//! elsewhere, has probability e/(1+e), and the draw is `u(1+e) < e` for one uniform u. The log-probability
-//! of a move is then
+//! The *weights* of a site's values are the exponentials of their logits, the largest being 1. A value is
+//! drawn with probability weight / sum of weights, from one uniform, and the log-probability of a move is
 //! ```text
-//! log q = Σ over unlikely outcomes of ln e  −  Σ over all sites of ln(1+e)
+//! log q = Σ ln(weight of the chosen value) − Σ ln(sum of the weights)
 //! ```
-//! which takes the same e as the draw did, keeps its relative precision on both sides, and is two running
-//! products and one logarithm. A site that must not move, clamped or padding, has weight 0.
+//! over all sites: two running products and one logarithm, made of the very weights that were drawn from.
+//! A site that must not move, clamped or padding, has one value of weight 1.
 
-use crate::lane::{Block, F32s, LogProduct, Mask, PARTS, Product, U32s};
+mod binary;
+mod planes;
+
+use crate::lane::{Block, F32s, LogProduct};
+use crate::layout::Kind;
 use crate::packed::Packed;
-use crate::random::uniforms;
 use rand_core::Rng;
 
-/// Log odds are cut to ±30 (odds of 10⁻¹³): what the uniforms still resolve. The cut is part of the
-/// proposal, in the draw and in its probability alike, so an adjusted chain stays exact.
+/// Logits are cut at 30 below the largest (odds of 10⁻¹³): what the uniforms still resolve. The cut is part
+/// of the proposal, in the draw and in its probability alike, so an adjusted chain stays exact.
 pub const LOGIT_LIMIT: f32 = 30.0;
 
 /// What [`weigh`] found.
 pub(crate) struct Weighed {
-    /// Π (1+e) over all sites.
+    /// Π (sum of weights) over all sites.
     pub(crate) normaliser: LogProduct,
-    /// Π e over the sites for which leaving to `other` is the unlikely outcome.
-    pub(crate) unlikely: LogProduct,
-    /// Whether a log odd is NaN.
+    /// Π (weight of the value in `other`).
+    pub(crate) chosen: LogProduct,
+    /// Whether a logit is NaN.
     pub(crate) nan: bool,
 }
 
-/// Turns gradients ∂E/∂x at `at` into weights, in place (METHODS.md §1, binary):
-/// `z = −β(1−2x) ∂E/∂x − c/2`. On the way it scores the move from `at` to `other`.
+/// Which values the sites may take.
+#[derive(Clone, Copy)]
+pub(crate) struct Domain<'a> {
+    /// A site may move where its field is not zero.
+    pub(crate) free: Packed<'a>,
+    /// The arity of every site, where they differ.
+    pub(crate) arities: Option<&'a [u16]>,
+}
+
+/// The parameters of the proposal: β, and how far an ordinal value may move.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) balance: f32,
+    pub(crate) window: u32,
+}
+
+/// Turns gradients ∂E/∂x at `at` into weights, in place, and scores the move from `at` to `other`.
+/// `curvature(block, part)` is c.
 #[inline]
 pub(crate) fn weigh(
     weights: &mut [Block],
     at: Packed<'_>,
     other: Packed<'_>,
-    free: Packed<'_>,
-    balance: f32,
+    domain: Domain<'_>,
+    shape: Shape,
     curvature: impl Fn(usize, usize) -> F32s,
 ) -> Weighed {
-    let (balance, half) = (F32s::splat(balance), F32s::splat(0.5));
-    let (zero, one, limit) = (F32s::splat(0.0), F32s::splat(1.0), F32s::splat(LOGIT_LIMIT));
-    let (mut normaliser, mut unlikely) = (Product::one(), Product::one());
-    let mut nan = false;
-    for (block, weight) in weights.iter_mut().enumerate() {
-        normaliser.next_block();
-        unlikely.next_block();
-        let (x, free) = (at.bits(block), free.bits(block));
-        let moved = x ^ other.bits(block);
-        for part in 0..PARTS {
-            let free = Mask::from_bits(free, part);
-            let gradient = F32s::load(weight, part);
-            let uphill = Mask::from_bits(x, part).pick(gradient, -gradient);
-            let z = balance * uphill - half * curvature(block, part);
-            nan |= (free & !z.eq(z)).any();
-            let likely = free & zero.lt(z);
-            let size = z.abs();
-            let size = size.lt(limit).pick(size, limit);
-            let e = free.keep((-size).exp_bounded().to_bits());
-            normaliser.times(one + e.to_f32(), part);
-            let rare = free & (likely ^ Mask::from_bits(moved, part));
-            if rare.any() {
-                unlikely.times_where(rare, e.to_f32(), part);
-            }
-            (e | likely.keep(U32s::splat(SIGN))).to_f32().store(weight, part);
-        }
+    match at.layout().kind() {
+        Kind::Binary => binary::weigh(weights, at, other, domain.free, shape.balance, curvature),
+        Kind::Categorical | Kind::Ordinal => planes::weigh(weights, at, other, domain, shape, curvature),
     }
-    Weighed { normaliser: normaliser.finish(), unlikely: unlikely.finish(), nan }
 }
 
-const SIGN: u32 = 0x8000_0000;
-
-/// Draws y from the weights at x, one uniform a site; returns Π e over the unlikely outcomes.
+/// Draws y from the weights at x, one uniform a site; returns Π (weight of the drawn value).
 #[inline]
-pub(crate) fn draw<R: Rng + ?Sized>(weights: &[Block], x: &[u32], y: &mut [u32], rng: &mut R) -> LogProduct {
-    let mut unlikely = Product::one();
-    for ((weights, &x), y) in weights.chunks(2).zip(x).zip(y) {
-        let mut flips = 0;
-        for (half, weight) in weights.iter().enumerate() {
-            unlikely.next_block();
-            let u = uniforms(rng);
-            let mut block = 0;
-            for part in 0..PARTS {
-                let weight = F32s::load(weight, part);
-                let e = weight.abs();
-                let rare = (F32s::load(&u, part) * (F32s::splat(1.0) + e)).lt(e);
-                if rare.any() {
-                    unlikely.times_where(rare, e, part);
-                }
-                block |= (rare ^ likely(weight)).bits(part);
-            }
-            flips |= block << (16 * half);
-        }
-        *y = x ^ flips;
+pub(crate) fn draw<R: Rng + ?Sized>(
+    weights: &[Block],
+    x: Packed<'_>,
+    y: &mut [u32],
+    rng: &mut R,
+) -> LogProduct {
+    match x.layout().kind() {
+        Kind::Binary => binary::draw(weights, x.words(), y, rng),
+        Kind::Categorical | Kind::Ordinal => planes::draw(weights, x.layout(), y, rng),
     }
-    unlikely.finish()
 }
 
 /// What [`draw`] would have returned, had it drawn y.
 pub(crate) fn score(weights: &[Block], x: Packed<'_>, y: Packed<'_>) -> LogProduct {
-    let mut unlikely = Product::one();
-    for (block, weight) in weights.iter().enumerate() {
-        unlikely.next_block();
-        let moved = x.bits(block) ^ y.bits(block);
-        for part in 0..PARTS {
-            let weight = F32s::load(weight, part);
-            let free = F32s::splat(0.0).lt(weight.abs());
-            let rare = free & (likely(weight) ^ Mask::from_bits(moved, part));
-            unlikely.times_where(rare, weight.abs(), part);
-        }
+    match x.layout().kind() {
+        Kind::Binary => binary::score(weights, x, y),
+        Kind::Categorical | Kind::Ordinal => planes::score(weights, y),
     }
-    unlikely.finish()
-}
-
-/// Where the sign bit is set.
-#[inline(always)]
-fn likely(weight: F32s) -> Mask {
-    weight.to_bits().lt_i32(U32s::splat(0))
 }

@@ -44,8 +44,16 @@ pub trait Energy {
     /// [`EnergyError`] where `E(x)` is NaN or `−∞`, or the cache is too short.
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError>;
 
-    /// `∂E/∂xᵢ` at `x` for the sites of some blocks, of the natural continuous extension of `E` on the
-    /// {0,1} scale. `out` has one block for each in `blocks`; lanes past the last site are ignored.
+    /// The arity of every site where they differ; `None` where all have the layout's. A site's arity is at
+    /// least 1 and at most the layout's.
+    fn arities(&self) -> Option<&[u16]> {
+        None
+    }
+
+    /// `∂E/∂xᵢ` at `x` for the sites of some blocks, of the natural continuous extension of `E`: on the {0,1}
+    /// scale for binary sites, by value for ordinal ones, and for categorical ones by each component of the
+    /// one-hot vector. `out` has [`Layout::gradient_planes`] blocks for each in `blocks`, value by value
+    /// within a block of sites; lanes past the last site are ignored.
     fn gradient(&self, x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]);
 
     /// `E(y) − E(x)` for a move from x to y; the cache is moved along.

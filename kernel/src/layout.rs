@@ -2,7 +2,20 @@
 
 use crate::lane::LANES;
 
-/// How many sites a state has and how many values each may take.
+/// What the values of a site are to a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Kind {
+    /// 0 and 1.
+    Binary,
+    /// Values without an order, one-hot: two different ones are at squared distance 2.
+    Categorical,
+    /// Whole numbers 0 … arity − 1, at the distance of their difference.
+    Ordinal,
+}
+
+/// How many sites a state has, how many values each may take, and what those are.
 ///
 /// A site is a field of 1, 2, 4, 8 or 16 bits in `u32` words, the narrowest that holds `arity` values,
 /// and no field crosses a word. All lengths are `const fn`, so arrays can be sized by them.
@@ -12,6 +25,7 @@ use crate::lane::LANES;
 pub struct Layout {
     sites: u32,
     arity: u32,
+    kind: Kind,
 }
 
 impl Layout {
@@ -21,12 +35,23 @@ impl Layout {
     /// `sites` sites of two values.
     #[must_use]
     pub const fn binary(sites: usize) -> Self {
-        Self::uniform(sites, 2)
+        Self::new(sites, 2, Kind::Binary)
     }
 
-    /// `sites` sites of `arity` values. `sites` is cut to 2³¹−1, `arity` to 2 ..= [`Self::MAX_ARITY`].
+    /// `sites` sites of `arity` values without an order.
     #[must_use]
-    pub const fn uniform(sites: usize, arity: usize) -> Self {
+    pub const fn categorical(sites: usize, arity: usize) -> Self {
+        Self::new(sites, arity, Kind::Categorical)
+    }
+
+    /// `sites` sites with the values 0 … `arity` − 1, in order.
+    #[must_use]
+    pub const fn ordinal(sites: usize, arity: usize) -> Self {
+        Self::new(sites, arity, Kind::Ordinal)
+    }
+
+    /// `sites` is cut to 2³¹−1, `arity` to 2 ..= [`Self::MAX_ARITY`].
+    const fn new(sites: usize, arity: usize, kind: Kind) -> Self {
         let sites = if sites > i32::MAX as usize { i32::MAX as usize } else { sites };
         let arity = if arity < 2 {
             2
@@ -35,7 +60,13 @@ impl Layout {
         } else {
             arity
         };
-        Self { sites: sites as u32, arity: arity as u32 }
+        Self { sites: sites as u32, arity: arity as u32, kind }
+    }
+
+    /// What the values are.
+    #[must_use]
+    pub const fn kind(self) -> Kind {
+        self.kind
     }
 
     /// Sites.
@@ -85,6 +116,24 @@ impl Layout {
     #[must_use]
     pub const fn blocks(self) -> usize {
         self.sites().div_ceil(LANES)
+    }
+
+    /// Blocks of gradient for sixteen sites: one for every value of a categorical site, else one.
+    #[must_use]
+    pub const fn gradient_planes(self) -> usize {
+        match self.kind {
+            Kind::Categorical => self.arity(),
+            Kind::Binary | Kind::Ordinal => 1,
+        }
+    }
+
+    /// Blocks of weights for sixteen sites: one for every value, and one in all for a binary site.
+    #[must_use]
+    pub const fn weight_planes(self) -> usize {
+        match self.kind {
+            Kind::Binary => 1,
+            Kind::Categorical | Kind::Ordinal => self.arity(),
+        }
     }
 
     /// The bits of the last word that belong to sites; the others are always zero.

@@ -3,7 +3,7 @@
 //! Site 0 is the least significant field of word 0. Bits past the last site are zero, always: a state
 //! is checked once, when it comes in, and everything below relies on it.
 
-use crate::lane::LANES;
+use crate::lane::{Bits, LANES};
 use crate::layout::Layout;
 
 /// Why words are not a state of a layout.
@@ -110,6 +110,21 @@ impl<'a> Packed<'a> {
         (self.words.get(block >> 1).copied().unwrap_or(0) >> ((block & 1) * LANES)) & 0xFFFF
     }
 
+    /// The values of the sixteen sites of a block, one a lane.
+    #[inline]
+    #[must_use]
+    pub fn lanes(self, block: usize) -> Bits {
+        let width = self.layout.field_bits();
+        let mut lanes = [0; LANES];
+        for (lane, place) in lanes.iter_mut().zip(0..) {
+            let bit = place * width;
+            let word = word_of(block, width) + (bit >> 5) as usize;
+            let shift = (bit + half_word(block, width)) & 31;
+            *lane = (self.words.get(word).copied().unwrap_or(0) >> shift) & field_mask(self.layout);
+        }
+        lanes
+    }
+
     /// Sites whose value is not zero.
     #[must_use]
     pub fn ones(self) -> usize {
@@ -186,6 +201,39 @@ pub fn set(layout: Layout, words: &mut [u32], site: usize, value: u32) -> Result
     };
     *word = (*word & !(field_mask(layout) << shift)) | (value << shift);
     Ok(())
+}
+
+/// Sets every bit of a site's field to 0.
+pub(crate) fn clear(layout: Layout, words: &mut [u32], site: usize) {
+    let (word, shift) = place(layout, site);
+    if let Some(word) = words.get_mut(word) {
+        *word &= !(field_mask(layout) << shift);
+    }
+}
+
+/// Writes the values of a block of sixteen sites, [`Packed::lanes`] the other way round.
+#[inline]
+pub(crate) fn store_lanes(layout: Layout, lanes: &Bits, block: usize, words: &mut [u32]) {
+    let width = layout.field_bits();
+    for (&lane, place) in lanes.iter().zip(0..) {
+        let bit = place * width;
+        let shift = (bit + half_word(block, width)) & 31;
+        if let Some(word) = words.get_mut(word_of(block, width) + (bit >> 5) as usize) {
+            *word = (*word & !(field_mask(layout) << shift)) | (lane << shift);
+        }
+    }
+}
+
+/// The first word of a block of sixteen fields.
+#[inline]
+fn word_of(block: usize, width: u32) -> usize {
+    if width == 1 { block >> 1 } else { block << (width.trailing_zeros() - 1) }
+}
+
+/// Where in its word a block of sixteen bits starts; wider fields start at 0.
+#[inline]
+fn half_word(block: usize, width: u32) -> u32 {
+    if width == 1 { 16 * (block as u32 & 1) } else { 0 }
 }
 
 #[inline]

@@ -9,6 +9,8 @@
 //! calls of `long_jump()` (2⁹⁶ steps each), so 2³² chains of 16 lanes never overlap.
 
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use crate::layout::{Kind, Layout};
+use crate::packed::set;
 use core::convert::Infallible;
 use rand_core::{Rng, SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
@@ -232,14 +234,32 @@ pub fn normals<R: Rng + ?Sized>(rng: &mut R) -> Block {
 }
 
 /// Fills a binary state with independent sites, each 1 with probability `p`; leaves any other state alone.
-pub fn bernoulli<R: Rng + ?Sized>(layout: crate::Layout, p: f32, rng: &mut R, out: &mut [u32]) {
-    if layout.arity() != 2 {
+pub fn bernoulli<R: Rng + ?Sized>(layout: Layout, p: f32, rng: &mut R, out: &mut [u32]) {
+    if layout.kind() != Kind::Binary {
         return;
     }
     let last = layout.words().saturating_sub(1);
     for (index, word) in out.iter_mut().enumerate().take(layout.words()) {
         let (low, high) = (bernoulli_block(p, rng), bernoulli_block(p, rng));
         *word = (low | (high << 16)) & if index == last { layout.last_word() } else { u32::MAX };
+    }
+}
+
+/// Fills a state with independent uniform values.
+pub(crate) fn uniform_state<R: Rng + ?Sized>(
+    layout: Layout,
+    arities: Option<&[u16]>,
+    rng: &mut R,
+    out: &mut [u32],
+) {
+    if layout.kind() == Kind::Binary {
+        return bernoulli(layout, 0.5, rng, out);
+    }
+    for site in 0..layout.sites() {
+        let arity = arities.and_then(|a| a.get(site)).map_or(layout.arity() as u64, |&a| u64::from(a));
+        let value = (u64::from(rng.next_u32()) * arity) >> 32;
+        // Both are within the layout: there is nothing to refuse.
+        let _ = set(layout, out, site, value as u32);
     }
 }
 

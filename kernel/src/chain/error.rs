@@ -14,11 +14,8 @@ pub enum ChainError {
     Energy(EnergyError),
     /// The energy has no sites.
     NoSites,
-    /// The sites have `arity` values; the samplers so far take two.
-    Arity {
-        /// Values a site may take.
-        arity: usize,
-    },
+    /// The energy's arities are not one a site, each from 1 to the layout's.
+    Arities,
     /// A buffer of the memory is too short.
     Memory {
         /// Which one.
@@ -49,7 +46,7 @@ impl core::fmt::Display for ChainError {
             Self::State(error) => error.fmt(f),
             Self::Energy(error) => error.fmt(f),
             Self::NoSites => write!(f, "the energy has no sites"),
-            Self::Arity { arity } => write!(f, "sites of {arity} values: the samplers take binary ones"),
+            Self::Arities => write!(f, "the arities are not one a site, each from 1 to the layout's"),
             Self::Memory { buffer, need, got } => {
                 let name = match buffer {
                     Buffer::Words => "words",

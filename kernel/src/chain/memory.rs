@@ -35,7 +35,7 @@ impl Memory<(), (), ()> {
     /// Blocks of weights that a chain needs.
     #[must_use]
     pub const fn weights(layout: Layout) -> usize {
-        2 * layout.blocks()
+        2 * layout.blocks() * layout.weight_planes()
     }
 }
 

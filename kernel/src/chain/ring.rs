@@ -3,7 +3,7 @@
 use crate::accept::Info;
 use crate::lane::{Bits, Block, LogProduct, Total};
 use crate::layout::Layout;
-use crate::packed::Packed;
+use crate::packed::{Move, Packed};
 
 /// What a chain knows besides its state: plain data to copy and keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,8 +72,7 @@ impl<E: ?Sized> Ring<'_, E> {
 
     /// Sites at which here and there differ.
     pub(crate) fn distance(&self) -> u32 {
-        let pairs = self.here.words.iter().zip(self.there.words.iter());
-        pairs.map(|(x, y)| (x ^ y).count_ones()).sum()
+        Move::trusted(self.here_state(), self.there_state()).count() as u32
     }
 
     /// Ends a step that could not even propose.

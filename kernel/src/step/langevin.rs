@@ -3,7 +3,7 @@
 use super::Kernel;
 use crate::accept::{Info, accept};
 use crate::chain::Ring;
-use crate::draw::{Weighed, draw, score, weigh};
+use crate::draw::{Domain, Shape, Weighed, draw, score, weigh};
 use crate::energy::Energy;
 use crate::lane::{Block, F32s, LogProduct};
 use crate::packed::{Move, Packed, StateError};
@@ -27,6 +27,7 @@ use rand_core::Rng;
 pub struct Langevin<'a> {
     balance: f32,
     curvature: Curvature<'a>,
+    window: u32,
     adjusted: bool,
     key: u64,
 }
@@ -136,7 +137,18 @@ impl<'a> Langevin<'a> {
             }
             key = mix(key, u64::from(value.to_bits()));
         }
-        Ok(Self { balance, curvature, adjusted, key })
+        Ok(Self { balance, curvature, window: Self::NO_WINDOW, adjusted, key })
+    }
+
+    const NO_WINDOW: u32 = i32::MAX as u32 - 1;
+
+    /// Ordinal sites move by at most `distance` a step (DLP Appendix C), which makes large arities and
+    /// windows on unbounded integers affordable. Other sites do not mind.
+    #[must_use]
+    pub fn within(mut self, distance: u32) -> Self {
+        self.window = distance.min(Self::NO_WINDOW);
+        self.key = mix(self.key, u64::from(self.window));
+        self
     }
 
     /// The probabilities of a move from the chain's state to `to`, without making it. The cost of a step.
@@ -155,16 +167,16 @@ impl<'a> Langevin<'a> {
         let nan = self.weigh_here(&mut ring);
         let (here, there) = (ring.here_state(), ring.there_state());
         let pinned = here.words().iter().zip(to.words()).zip(ring.free).any(|((x, y), f)| (x ^ y) & !f != 0);
-        let unlikely = score(ring.here.weights, here, there);
-        let forward = unlikely.over(ring.core.normaliser);
+        let chosen = score(ring.here.weights, here, there);
+        let forward = chosen.over(ring.core.normaliser);
         let arrival = self.arrive(&mut ring);
-        let reverse = arrival.weighed.unlikely.over(arrival.weighed.normaliser);
+        let reverse = arrival.weighed.chosen.over(arrival.weighed.normaliser);
         let fault = nan || arrival.fault();
         Ok(Transition {
             log_forward: if pinned { f32::NEG_INFINITY } else { forward.ln() },
             log_reverse: if pinned { f32::NEG_INFINITY } else { reverse.ln() },
             difference: arrival.difference,
-            log_ratio: if fault { f32::NEG_INFINITY } else { self.log_ratio(&ring, unlikely, &arrival) },
+            log_ratio: if fault { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, &arrival) },
             fault,
         })
     }
@@ -174,14 +186,14 @@ impl<'a> Langevin<'a> {
         if ring.core.weights_of == Some(self.key) {
             return false;
         }
-        if matches!(self.curvature, Curvature::Each(blocks) if blocks.len() < ring.here.weights.len()) {
+        if matches!(self.curvature, Curvature::Each(blocks) if blocks.len() < ring.layout.blocks()) {
             return true;
         }
         let here = Packed::trusted(ring.layout, ring.here.words);
-        let free = Packed::trusted(ring.layout, ring.free);
-        let blocks = 0..ring.here.weights.len();
+        let domain = Domain { free: Packed::trusted(ring.layout, ring.free), arities: ring.energy.arities() };
+        let blocks = 0..ring.layout.blocks();
         ring.energy.gradient(here, ring.here.cache, blocks, ring.here.weights);
-        let weighed = self.weigh(ring.here.weights, here, here, free);
+        let weighed = self.weigh(ring.here.weights, here, here, domain);
         ring.core.normaliser = weighed.normaliser;
         ring.core.weights_of = if weighed.nan { None } else { Some(self.key) };
         weighed.nan
@@ -192,33 +204,34 @@ impl<'a> Langevin<'a> {
         ring.copy_cache();
         let here = Packed::trusted(ring.layout, ring.here.words);
         let there = Packed::trusted(ring.layout, ring.there.words);
-        let free = Packed::trusted(ring.layout, ring.free);
+        let domain = Domain { free: Packed::trusted(ring.layout, ring.free), arities: ring.energy.arities() };
         let difference = ring.energy.shift(&Move::trusted(here, there), ring.there.cache);
-        let blocks = 0..ring.there.weights.len();
+        let blocks = 0..ring.layout.blocks();
         ring.energy.gradient(there, ring.there.cache, blocks, ring.there.weights);
-        Arrival { difference, weighed: self.weigh(ring.there.weights, there, here, free) }
+        Arrival { difference, weighed: self.weigh(ring.there.weights, there, here, domain) }
     }
 
     #[inline]
-    fn weigh(&self, weights: &mut [Block], at: Packed<'_>, other: Packed<'_>, free: Packed<'_>) -> Weighed {
+    fn weigh(&self, weights: &mut [Block], at: Packed<'_>, other: Packed<'_>, domain: Domain<'_>) -> Weighed {
+        let shape = Shape { balance: self.balance, window: self.window };
         match self.curvature {
             Curvature::Same(c) => {
                 let c = F32s::splat(c);
-                weigh(weights, at, other, free, self.balance, |_, _| c)
+                weigh(weights, at, other, domain, shape, |_, _| c)
             }
-            Curvature::Each(blocks) => weigh(weights, at, other, free, self.balance, |block, part| {
+            Curvature::Each(blocks) => weigh(weights, at, other, domain, shape, |block, part| {
                 blocks.get(block).map_or(F32s::splat(0.0), |c| F32s::load(c, part))
             }),
         }
     }
 
     /// ln A = E(x) − E(y) + log q(x|y) − log q(y|x), as one quotient of products.
-    fn log_ratio<E: ?Sized>(&self, ring: &Ring<'_, E>, unlikely: LogProduct, arrival: &Arrival) -> f32 {
+    fn log_ratio<E: ?Sized>(&self, ring: &Ring<'_, E>, chosen: LogProduct, arrival: &Arrival) -> f32 {
         if !self.adjusted {
             return if arrival.difference == f32::INFINITY { f32::NEG_INFINITY } else { 0.0 };
         }
-        let reverse = arrival.weighed.unlikely.times(ring.core.normaliser);
-        let forward = unlikely.times(arrival.weighed.normaliser);
+        let reverse = arrival.weighed.chosen.times(ring.core.normaliser);
+        let forward = chosen.times(arrival.weighed.normaliser);
         reverse.over(forward).ln() - arrival.difference
     }
 }
@@ -228,11 +241,12 @@ impl<E: Energy + ?Sized> Kernel<E> for Langevin<'_> {
         if self.weigh_here(&mut ring) {
             return ring.failed();
         }
-        let unlikely = draw(ring.here.weights, ring.here.words, ring.there.words, rng);
+        let here = Packed::trusted(ring.layout, ring.here.words);
+        let chosen = draw(ring.here.weights, here, ring.there.words, rng);
         let proposed = ring.distance();
         let arrival = self.arrive(&mut ring);
         let fault = arrival.fault();
-        let log_ratio = if fault { f32::NEG_INFINITY } else { self.log_ratio(&ring, unlikely, &arrival) };
+        let log_ratio = if fault { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, &arrival) };
         // The uniform is drawn whatever happened, by an unadjusted sampler never.
         let accepted = if self.adjusted { accept(log_ratio, rng) } else { log_ratio == 0.0 };
         if accepted {

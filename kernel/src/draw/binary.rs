@@ -1,0 +1,101 @@
+//! Binary sites: one weight a site.
+//!
+//! A site flips with log odds z. Its weight is e = e^(−|z|) in (0, 1], with the sign bit set where z > 0:
+//! where flipping is the likelier outcome, whose weight is 1. The unlikely outcome, staying there and
+//! flipping elsewhere, has probability e/(1+e), and the draw is `u(1+e) < e` for one uniform u: relative
+//! precision on both sides.
+
+use super::{LOGIT_LIMIT, Weighed};
+use crate::lane::{Block, F32s, LogProduct, Mask, PARTS, Product, U32s};
+use crate::packed::Packed;
+use crate::random::uniforms;
+use rand_core::Rng;
+
+/// `z = −β(1−2x) ∂E/∂x − c/2` (METHODS.md §1, binary).
+#[inline]
+pub(super) fn weigh(
+    weights: &mut [Block],
+    at: Packed<'_>,
+    other: Packed<'_>,
+    free: Packed<'_>,
+    balance: f32,
+    curvature: impl Fn(usize, usize) -> F32s,
+) -> Weighed {
+    let (balance, half) = (F32s::splat(balance), F32s::splat(0.5));
+    let (zero, one, limit) = (F32s::splat(0.0), F32s::splat(1.0), F32s::splat(LOGIT_LIMIT));
+    let (mut normaliser, mut unlikely) = (Product::one(), Product::one());
+    let mut nan = false;
+    for (block, weight) in weights.iter_mut().enumerate() {
+        normaliser.next_block();
+        unlikely.next_block();
+        let (x, free) = (at.bits(block), free.bits(block));
+        let moved = x ^ other.bits(block);
+        for part in 0..PARTS {
+            let free = Mask::from_bits(free, part);
+            let gradient = F32s::load(weight, part);
+            let uphill = Mask::from_bits(x, part).pick(gradient, -gradient);
+            let z = balance * uphill - half * curvature(block, part);
+            nan |= (free & !z.eq(z)).any();
+            let likely = free & zero.lt(z);
+            let size = z.abs();
+            let size = size.lt(limit).pick(size, limit);
+            let e = free.keep((-size).exp_bounded().to_bits());
+            normaliser.times(one + e.to_f32(), part);
+            let rare = free & (likely ^ Mask::from_bits(moved, part));
+            if rare.any() {
+                unlikely.times_where(rare, e.to_f32(), part);
+            }
+            (e | likely.keep(U32s::splat(SIGN))).to_f32().store(weight, part);
+        }
+    }
+    Weighed { normaliser: normaliser.finish(), chosen: unlikely.finish(), nan }
+}
+
+const SIGN: u32 = 0x8000_0000;
+
+/// Returns Π e over the unlikely outcomes.
+#[inline]
+pub(super) fn draw<R: Rng + ?Sized>(weights: &[Block], x: &[u32], y: &mut [u32], rng: &mut R) -> LogProduct {
+    let mut unlikely = Product::one();
+    for ((weights, &x), y) in weights.chunks(2).zip(x).zip(y) {
+        let mut flips = 0;
+        for (half, weight) in weights.iter().enumerate() {
+            unlikely.next_block();
+            let u = uniforms(rng);
+            let mut block = 0;
+            for part in 0..PARTS {
+                let weight = F32s::load(weight, part);
+                let e = weight.abs();
+                let rare = (F32s::load(&u, part) * (F32s::splat(1.0) + e)).lt(e);
+                if rare.any() {
+                    unlikely.times_where(rare, e, part);
+                }
+                block |= (rare ^ likely(weight)).bits(part);
+            }
+            flips |= block << (16 * half);
+        }
+        *y = x ^ flips;
+    }
+    unlikely.finish()
+}
+
+pub(super) fn score(weights: &[Block], x: Packed<'_>, y: Packed<'_>) -> LogProduct {
+    let mut unlikely = Product::one();
+    for (block, weight) in weights.iter().enumerate() {
+        unlikely.next_block();
+        let moved = x.bits(block) ^ y.bits(block);
+        for part in 0..PARTS {
+            let weight = F32s::load(weight, part);
+            let free = F32s::splat(0.0).lt(weight.abs());
+            let rare = free & (likely(weight) ^ Mask::from_bits(moved, part));
+            unlikely.times_where(rare, weight.abs(), part);
+        }
+    }
+    unlikely.finish()
+}
+
+/// Where the sign bit is set.
+#[inline(always)]
+fn likely(weight: F32s) -> Mask {
+    weight.to_bits().lt_i32(U32s::splat(0))
+}
