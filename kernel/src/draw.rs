@@ -77,8 +77,8 @@ pub(crate) fn draw<R: Rng + ?Sized>(
     }
 }
 
-/// What [`draw`] would have returned, had it drawn y.
-pub(crate) fn score(weights: &[Block], x: Packed<'_>, y: Packed<'_>) -> LogProduct {
+/// What [`draw`] would have returned, had it drawn y; `None` where it never draws y.
+pub(crate) fn score(weights: &[Block], x: Packed<'_>, y: Packed<'_>) -> Option<LogProduct> {
     match x.layout().kind() {
         Kind::Binary => binary::score(weights, x, y),
         Kind::Categorical | Kind::Ordinal => planes::score(weights, y),

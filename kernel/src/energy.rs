@@ -8,6 +8,7 @@ mod estimate;
 mod grid;
 mod ising;
 mod plain;
+mod potts;
 mod rbm;
 mod sparse;
 
@@ -15,6 +16,7 @@ pub use bernoulli::Bernoulli;
 pub use estimate::Estimate;
 pub use ising::{Ising, torus};
 pub use plain::{Function, Plain};
+pub use potts::Potts;
 pub use rbm::{Rbm, RbmError, pack_rows};
 pub use sparse::{Edge, Entry, Sparse, SparseError, SparseLent, SparseMemory};
 

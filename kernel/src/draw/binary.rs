@@ -79,7 +79,7 @@ pub(super) fn draw<R: Rng + ?Sized>(weights: &[Block], x: &[u32], y: &mut [u32],
     unlikely.finish()
 }
 
-pub(super) fn score(weights: &[Block], x: Packed<'_>, y: Packed<'_>) -> LogProduct {
+pub(super) fn score(weights: &[Block], x: Packed<'_>, y: Packed<'_>) -> Option<LogProduct> {
     let mut unlikely = Product::one();
     for (block, weight) in weights.iter().enumerate() {
         unlikely.next_block();
@@ -87,11 +87,14 @@ pub(super) fn score(weights: &[Block], x: Packed<'_>, y: Packed<'_>) -> LogProdu
         for part in 0..PARTS {
             let weight = F32s::load(weight, part);
             let free = F32s::splat(0.0).lt(weight.abs());
-            let rare = free & (likely(weight) ^ Mask::from_bits(moved, part));
-            unlikely.times_where(rare, weight.abs(), part);
+            let moved = Mask::from_bits(moved, part);
+            if (moved & !free).any() {
+                return None;
+            }
+            unlikely.times_where(free & (likely(weight) ^ moved), weight.abs(), part);
         }
     }
-    unlikely.finish()
+    Some(unlikely.finish())
 }
 
 /// Where the sign bit is set.

@@ -123,17 +123,20 @@ pub(super) fn draw<R: Rng + ?Sized>(
 }
 
 /// Π (weight of y's values).
-pub(super) fn score(weights: &[Block], y: Packed<'_>) -> LogProduct {
-    let mut chosen = Product::one();
+pub(super) fn score(weights: &[Block], y: Packed<'_>) -> Option<LogProduct> {
+    let (zero, mut chosen) = (F32s::splat(0.0), Product::one());
     for (block, planes) in weights.chunks_exact(y.layout().arity()).enumerate() {
         chosen.next_block();
         let y = y.lanes(block);
         for part in 0..PARTS {
             let w = at_value(planes, U32s::load(&y, part), part);
-            chosen.times_where(F32s::splat(0.0).lt(w), w, part);
+            if w.eq(zero).any() {
+                return None;
+            }
+            chosen.times_where(zero.lt(w), w, part);
         }
     }
-    chosen.finish()
+    Some(chosen.finish())
 }
 
 /// Moves the gradients of ordinal sites, one block each, to the first plane of their block, last one first.

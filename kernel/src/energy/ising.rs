@@ -55,7 +55,7 @@ impl<'a> Ising<'a> {
         fields: &[f32],
         memory: SparseLent<'a>,
     ) -> Result<Self, SparseError> {
-        Sparse::compile(edges.into_iter(), fields, 1.0, Embedding::Spins, memory).map(Self::spins)
+        Self::compile(edges, fields, 1.0, Embedding::Spins, memory).map(Self::spins)
     }
 
     /// `f = Σ wᵢsᵢ + sᵀJs` over spins with symmetric J: each edge counts twice.
@@ -67,7 +67,7 @@ impl<'a> Ising<'a> {
         fields: &[f32],
         memory: SparseLent<'a>,
     ) -> Result<Self, SparseError> {
-        Sparse::compile(edges.into_iter(), fields, 2.0, Embedding::Spins, memory).map(Self::spins)
+        Self::compile(edges, fields, 2.0, Embedding::Spins, memory).map(Self::spins)
     }
 
     /// `f = Σ wᵢxᵢ + Σ_edges Jᵢⱼxᵢxⱼ` over {0,1}, each edge counted once.
@@ -79,8 +79,18 @@ impl<'a> Ising<'a> {
         fields: &[f32],
         memory: SparseLent<'a>,
     ) -> Result<Self, SparseError> {
-        let form = Sparse::compile(edges.into_iter(), fields, 1.0, Embedding::Bits, memory)?;
-        Ok(Self::quadratic(form))
+        Self::compile(edges, fields, 1.0, Embedding::Bits, memory).map(Self::quadratic)
+    }
+
+    fn compile(
+        edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
+        fields: &[f32],
+        scale: f32,
+        embedding: Embedding,
+        memory: SparseLent<'a>,
+    ) -> Result<Sparse<'a>, SparseError> {
+        let field = |site: usize| fields.get(site).copied().unwrap_or(0.0);
+        Sparse::compile(edges.into_iter(), fields.len(), field, scale, embedding, memory)
     }
 
     /// `f = b·x + ½ xᵀKx` over {0,1} from compiled rows.

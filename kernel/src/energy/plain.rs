@@ -1,8 +1,8 @@
 //! An energy from two functions: the total and its gradient.
 
 use super::{Energy, EnergyError, checked};
-use crate::lane::{Bits, Block, each};
-use crate::layout::Layout;
+use crate::lane::{Bits, Block, LANES};
+use crate::layout::{Kind, Layout};
 use crate::packed::{self, Move, Packed};
 use core::ops::Range;
 
@@ -33,14 +33,17 @@ pub trait Function {
     /// `E(x)`. `+∞` forbids a state.
     fn total(&self, x: Packed<'_>) -> f32;
 
-    /// `∂E/∂xᵢ` at `x`, on the {0,1} scale, for one site.
+    /// `∂E/∂xᵢ` at `x` for one site: on the {0,1} scale for binary sites, by value for ordinal ones.
     fn gradient(&self, x: Packed<'_>, site: usize) -> f32;
 
-    /// The whole gradient, where computing it in one go is cheaper. `out` has one value a site.
-    fn gradients(&self, x: Packed<'_>, out: &mut dyn Iterator<Item = (usize, &mut f32)>) {
-        for (site, value) in out {
-            *value = self.gradient(x, site);
-        }
+    /// `∂E/∂xᵢₖ` for the one-hot component k of a categorical site; not called for other sites.
+    fn component(&self, x: Packed<'_>, site: usize, _value: usize) -> f32 {
+        self.gradient(x, site)
+    }
+
+    /// The arity of every site, where they differ: see [`Energy::arities`].
+    fn arities(&self) -> Option<&[u16]> {
+        None
     }
 }
 
@@ -68,9 +71,22 @@ impl<F: Function> Energy for Plain<F> {
         Ok(total)
     }
 
+    fn arities(&self) -> Option<&[u16]> {
+        self.0.arities()
+    }
+
     fn gradient(&self, x: Packed<'_>, _cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
-        let sites = self.0.layout().sites();
-        self.0.gradients(x, &mut each(blocks.start, out).take_while(|&(site, _)| site < sites));
+        let layout = self.0.layout();
+        for (block, planes) in blocks.zip(out.chunks_exact_mut(layout.gradient_planes())) {
+            for (value, plane) in planes.iter_mut().enumerate() {
+                for (out, site) in plane.iter_mut().zip(block * LANES..layout.sites()) {
+                    *out = match layout.kind() {
+                        Kind::Categorical => self.0.component(x, site, value),
+                        Kind::Binary | Kind::Ordinal => self.0.gradient(x, site),
+                    };
+                }
+            }
+        }
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {

@@ -48,12 +48,12 @@ impl<'a> Sparse<'a> {
     /// Compiles an edge list: O(sites + edges), and edges × log of the largest degree for the sorting.
     pub(super) fn compile(
         edges: impl Iterator<Item = Edge> + Clone,
-        fields: &[f32],
+        sites: usize,
+        field: impl Fn(usize) -> f32,
         scale: f32,
         embedding: Embedding,
         memory: SparseLent<'a>,
     ) -> Result<Self, SparseError> {
-        let sites = fields.len();
         let SparseLent { ends, linear, entries } = memory;
         if sites == 0 || sites > i32::MAX as usize {
             return Err(SparseError::Sites);
@@ -90,7 +90,8 @@ impl<'a> Sparse<'a> {
         };
         let weight = if embedding == Embedding::Spins { 2.0 } else { 1.0 };
         let mut reach = 0.0;
-        for (site, (&field, &sum)) in fields.iter().zip(linear.iter()).enumerate() {
+        for (site, &sum) in linear.iter().enumerate() {
+            let field = field(site);
             if !field.is_finite() {
                 return Err(SparseError::FieldNotFinite { site });
             }
@@ -121,7 +122,7 @@ impl<'a> Sparse<'a> {
         }
 
         let mut start = 0;
-        for (site, ((&end, linear), &field)) in ends.iter().zip(linear.iter_mut()).zip(fields).enumerate() {
+        for (site, (&end, linear)) in ends.iter().zip(linear.iter_mut()).enumerate() {
             let row = entries.get_mut(start..end as usize).unwrap_or_default();
             start = end as usize;
             sort(row);
@@ -133,7 +134,7 @@ impl<'a> Sparse<'a> {
             }
             let sum: i64 = row.iter().map(|entry| i64::from(entry.coupling)).sum();
             let offset = if embedding == Embedding::Spins { (sum / 2) as i32 } else { 0 };
-            *linear = grid.round(weight * field).wrapping_sub(offset);
+            *linear = grid.round(weight * field(site)).wrapping_sub(offset);
         }
         Ok(Self { ends, entries, linear, grid })
     }
@@ -247,6 +248,11 @@ impl<'a> Sparse<'a> {
     #[must_use]
     pub fn exponent(&self) -> i32 {
         (self.grid.unit.to_bits() >> 23) as i32 - 127
+    }
+
+    /// The nearest whole number of units.
+    pub(super) fn round(&self, value: f32) -> i32 {
+        self.grid.round(value)
     }
 
     /// The value of a number of units.

@@ -77,7 +77,7 @@ impl core::error::Error for ParameterError {}
 /// A step that might be taken, with its probabilities: for tests, and for kernels built from this one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transition {
-    /// `log q(y|x)`; −∞ where a clamped site would move.
+    /// `log q(y|x)`; −∞ where a clamped site would move, or an ordinal one past its window.
     pub log_forward: f32,
     /// `log q(x|y)`.
     pub log_reverse: f32,
@@ -166,19 +166,15 @@ impl<'a> Langevin<'a> {
         }
         let nan = self.weigh_here(&mut ring);
         let (here, there) = (ring.here_state(), ring.there_state());
-        let pinned = here.words().iter().zip(to.words()).zip(ring.free).any(|((x, y), f)| (x ^ y) & !f != 0);
-        let chosen = score(ring.here.weights, here, there);
-        let forward = chosen.over(ring.core.normaliser);
+        let forward = score(ring.here.weights, here, there);
+        let possible = |log_q: LogProduct| if forward.is_some() { log_q.ln() } else { f32::NEG_INFINITY };
+        let chosen = forward.unwrap_or(LogProduct::ONE);
+        let log_forward = possible(chosen.over(ring.core.normaliser));
         let arrival = self.arrive(&mut ring);
-        let reverse = arrival.weighed.chosen.over(arrival.weighed.normaliser);
+        let log_reverse = possible(arrival.weighed.chosen.over(arrival.weighed.normaliser));
         let fault = nan || arrival.fault();
-        Ok(Transition {
-            log_forward: if pinned { f32::NEG_INFINITY } else { forward.ln() },
-            log_reverse: if pinned { f32::NEG_INFINITY } else { reverse.ln() },
-            difference: arrival.difference,
-            log_ratio: if fault { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, &arrival) },
-            fault,
-        })
+        let log_ratio = if fault { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, &arrival) };
+        Ok(Transition { log_forward, log_reverse, difference: arrival.difference, log_ratio, fault })
     }
 
     /// Weights at `here`, unless they are there from the step before; true where one is NaN.

@@ -1,0 +1,238 @@
+//! Transition matrices of categorical and ordinal chains against float64 laws by enumeration.
+
+use bitmc::energy::Energy;
+use bitmc::step::Curvature;
+use bitmc::{Ising, Kind, LaneRng, Langevin, Layout, Packed, Plain, Potts, SeedableRng};
+use bitmc_host_tests::enumerate::{self, Law};
+use bitmc_host_tests::heap::{self, Couplings};
+use bitmc_host_tests::matrix::Transitions;
+use bitmc_host_tests::models::{self, Source};
+use bitmc_host_tests::naive::Convention;
+use bitmc_host_tests::planes::{Defect, Own, Proposal, Tables};
+
+const SCALES: [f64; 3] = [0.4, 3.0, 10.0];
+const STEP_SIZES: [f32; 5] = [0.1, 0.5, 2.0, 8.0, 1000.0];
+
+fn pack(layout: Layout, values: &[usize]) -> Vec<u32> {
+    let mut words = vec![0; layout.words()];
+    for (site, &value) in values.iter().enumerate() {
+        bitmc::packed::set(layout, &mut words, site, value as u32).unwrap();
+    }
+    words
+}
+
+/// The kernel's transitions between given states, with sites held.
+fn transitions(energy: &dyn Energy, sampler: &Langevin<'_>, states: &[Vec<usize>], held: u32) -> Transitions {
+    let layout = energy.layout();
+    let words: Vec<_> = states.iter().map(|values| pack(layout, values)).collect();
+    let mut chain = heap::chain(energy, &words[0]).unwrap();
+    chain.clamp(Packed::new(Layout::binary(layout.sites()), &[held]).unwrap()).unwrap();
+    Transitions::new(states.len(), |x, y| {
+        chain.restart(Packed::new(layout, &words[x]).unwrap()).unwrap();
+        let found = sampler.transition(chain.ring(), Packed::new(layout, &words[y]).unwrap()).unwrap();
+        assert!(!found.fault);
+        (f64::from(found.log_forward), f64::from(found.log_ratio))
+    })
+}
+
+/// The law of `law` where the held sites keep the values that they have in `at`.
+fn given(law: &Law, tables: &Tables, held: u32, at: &[usize]) -> Law {
+    let keep = |(state, &energy): (usize, &f64)| {
+        let values = tables.values(state);
+        let same = (0..values.len()).all(|site| (held >> site) & 1 == 0 || values[site] == at[site]);
+        if same { energy } else { f64::INFINITY }
+    };
+    Law::from_energies(at.len(), law.energies.iter().enumerate().map(keep).collect())
+}
+
+fn judge_all(kind: Kind, arities: &[u16], windows: &[u32]) {
+    for (seed, sd) in SCALES.into_iter().enumerate() {
+        let tables = Tables::new(kind, arities, sd, seed as u64);
+        let (law, energy) = (tables.law(), Plain(Own(&tables)));
+        let states: Vec<_> = (0..tables.states()).map(|state| tables.values(state)).collect();
+        for (index, step_size) in STEP_SIZES.into_iter().enumerate() {
+            let balance = [0.5, 0.5, 0.3, 0.8, 1.0][index];
+            let window = windows[index % windows.len()];
+            let curvature = 1.0 / step_size;
+            let sampler = Langevin::new(balance, Curvature::Same(curvature), true).unwrap().within(window);
+            let found = transitions(&energy, &sampler, &states, 0);
+            let verdict = found.judge(&law);
+            assert!(verdict.passes(), "{kind:?} {arities:?}, sd {sd}, step {step_size}: {verdict:?}");
+
+            // log q is the written formula, to a few roundings of logits of this size.
+            let formula = Proposal {
+                balance: f64::from(balance),
+                curvature: f64::from(curvature),
+                window: window as usize,
+            };
+            for (x, from) in states.iter().enumerate() {
+                for (y, to) in states.iter().enumerate() {
+                    let (wrote, said) = (formula.log_forward(&tables, from, to), found.log_q(x, y));
+                    let most = 40.0 * sd * arities.len() as f64 + f64::from(curvature) * 256.0;
+                    let bound =
+                        16.0 * bitmc_host_tests::tolerance::ROUNDING * (most + 30.0 * arities.len() as f64);
+                    assert!(
+                        wrote == said || (wrote - said).abs() <= bound,
+                        "{from:?} → {to:?}: {wrote} {said}"
+                    );
+                }
+            }
+
+            let held = 0b10;
+            let clamped = transitions(&energy, &sampler, &states, held);
+            let law = given(&law, &tables, held, &states[states.len() - 1]);
+            let verdict = clamped.judge(&law);
+            assert!(verdict.passes(), "{kind:?} {arities:?} held, sd {sd}, step {step_size}: {verdict:?}");
+        }
+    }
+}
+
+#[test]
+fn categorical_of_3_4_5_and_16_values_and_mixed() {
+    for arities in [&[3, 3, 3, 3][..], &[4, 4, 4], &[5, 5, 5], &[16, 16], &[2, 3, 5, 4], &[1, 7, 2, 3]] {
+        judge_all(Kind::Categorical, arities, &[u32::MAX]);
+    }
+}
+
+#[test]
+fn ordinal_with_and_without_a_window() {
+    for arities in [&[3, 3, 3, 3][..], &[5, 5, 5], &[16, 16], &[2, 3, 5, 4]] {
+        judge_all(Kind::Ordinal, arities, &[u32::MAX, 1, 2, u32::MAX, 3]);
+    }
+}
+
+#[test]
+fn broken_twins_fail() {
+    for kind in [Kind::Categorical, Kind::Ordinal] {
+        let tables = Tables::new(kind, &[4, 3, 5], 1.0, 7);
+        let law = tables.law();
+        let proposal = Proposal { balance: 0.5, curvature: 0.5, window: 2 };
+        assert!(proposal.twin(&tables, Defect::None).judge(&law).passes());
+        for defect in [Defect::NoReverse, Defect::HalfEnergy, Defect::StaleReverse, Defect::HalfDistance] {
+            assert!(!proposal.twin(&tables, defect).judge(&law).passes(), "{kind:?} {defect:?}");
+        }
+    }
+}
+
+/// Two values through the categorical path have the law of the binary path: a flip costs c there and c/2 here.
+#[test]
+fn two_values_are_binary() {
+    let model = models::pairwise(Convention::BitsEdgesOnce, 6, 0.8, 1.0, 3);
+    let (mut couplings, law) = (model.couplings(), Law::of(&model));
+    let binary = couplings.ising(&model).unwrap();
+    struct Two<'a>(Ising<'a>);
+    impl bitmc::Function for Two<'_> {
+        fn layout(&self) -> Layout {
+            Layout::categorical(6, 2)
+        }
+        fn total(&self, x: Packed<'_>) -> f32 {
+            let mut cache = [[0; 16]; 1];
+            self.0.init(Packed::new(Layout::binary(6), x.words()).unwrap(), &mut cache).unwrap()
+        }
+        fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+            let (mut cache, mut out) = ([[0; 16]; 1], [[0.0; 16]; 1]);
+            let x = Packed::new(Layout::binary(6), x.words()).unwrap();
+            self.0.init(x, &mut cache).unwrap();
+            self.0.gradient(x, &cache, 0..1, &mut out);
+            out[0][site]
+        }
+        fn component(&self, x: Packed<'_>, site: usize, value: usize) -> f32 {
+            if value == 1 { self.gradient(x, site) } else { 0.0 }
+        }
+    }
+    let two = Plain(Two(binary));
+    let states: Vec<Vec<usize>> =
+        (0..64).map(|state| enumerate::values(state, 6).iter().map(|&v| v as usize).collect()).collect();
+    let sampler = |c: f32| Langevin::new(0.5, Curvature::Same(c), true).unwrap();
+    let planes = transitions(&two, &sampler(1.0), &states, 0);
+    let flips = transitions(&binary, &sampler(2.0), &states, 0);
+    assert!(planes.judge(&law).passes());
+    for x in 0..64 {
+        for y in 0..64 {
+            assert!((planes.log_q(x, y) - flips.log_q(x, y)).abs() < 2e-5, "{x} → {y}");
+        }
+    }
+}
+
+#[test]
+fn potts_is_its_formula() {
+    let mut source = Source::new(11);
+    for (sites, arity) in [(4, 3), (3, 5), (2, 16), (40, 4), (17, 7)] {
+        let mut edges = Vec::new();
+        for b in 0..sites as u32 {
+            for a in (0..b).filter(|a| sites < 10 || b - a < 3) {
+                edges.push((a, b, source.coarse(1.0)));
+            }
+        }
+        let fields: Vec<f32> = (0..sites * arity).map(|_| source.coarse(1.0)).collect();
+        let mut couplings = Couplings::new(sites, edges.len());
+        let model = Potts::new(edges.iter().copied(), sites, arity, &fields, couplings.lend()).unwrap();
+        let truth = |x: &[usize]| {
+            let agree = edges.iter().filter(|(a, b, _)| x[*a as usize] == x[*b as usize]);
+            let pairs: f64 = agree.map(|&(_, _, j)| f64::from(j)).sum();
+            -pairs - x.iter().enumerate().map(|(i, k)| f64::from(fields[i * arity + k])).sum::<f64>()
+        };
+        let layout = model.layout();
+        let mut x: Vec<usize> = (0..sites).map(|_| source.below(arity)).collect();
+        let mut cache = vec![[0; 16]; model.cache_len()];
+        for _ in 0..50 {
+            let mut words = pack(layout, &x);
+            let before = truth(&x);
+            let state = Packed::new(layout, &words).unwrap();
+            assert!((f64::from(model.init(state, &mut cache).unwrap()) - before).abs() < 1e-5);
+            let mut gradient = vec![[0.0; 16]; layout.blocks() * arity];
+            model.gradient(state, &cache, 0..layout.blocks(), &mut gradient);
+            for site in 0..sites {
+                let mut found = vec![0.0; arity];
+                model.differences(&mut words, &cache, site, &mut found);
+                for value in 0..arity {
+                    let mut y = x.clone();
+                    y[site] = value;
+                    let rise = truth(&y) - before;
+                    let plane = |k: usize| f64::from(gradient[(site / 16) * arity + k][site % 16]);
+                    assert!((f64::from(found[value]) - rise).abs() < 1e-5);
+                    assert!((plane(value) - plane(x[site]) - rise).abs() < 1e-5, "one site is multilinear");
+                }
+            }
+            let y: Vec<usize> =
+                x.iter().map(|&v| if source.uniform() < 0.3 { source.below(arity) } else { v }).collect();
+            let target = pack(layout, &y);
+            let step =
+                bitmc::Move::new(Packed::new(layout, &words).unwrap(), Packed::new(layout, &target).unwrap())
+                    .unwrap();
+            assert!((f64::from(model.shift(&step, &mut cache)) - (truth(&y) - before)).abs() < 1e-5);
+            let mut fresh = cache.clone();
+            model.init(step.to(), &mut fresh).unwrap();
+            assert_eq!(cache, fresh, "the cache must not know how it came here");
+            x = y;
+        }
+    }
+}
+
+/// One long chain of a real Potts lattice: the exact energy per site at high temperature, by one edge's law.
+#[test]
+fn steps_draw_what_transitions_say() {
+    // Counts of y from one x against N·q·A, with Bonferroni over the cells: 5.5 standard errors, 10^-6 in all.
+    let tables = Tables::new(Kind::Categorical, &[4, 3, 5], 1.0, 9);
+    let energy = Plain(Own(&tables));
+    let states: Vec<_> = (0..tables.states()).map(|state| tables.values(state)).collect();
+    let sampler = Langevin::adjusted(2.0).unwrap();
+    let p = transitions(&energy, &sampler, &states, 0);
+    let from = 17;
+    let start = pack(energy.layout(), &states[from]);
+    let mut chain = heap::chain(&energy, &start).unwrap();
+    let mut rng = LaneRng::seed_from_u64(12);
+    let n = 400_000;
+    let mut counts = vec![0u32; states.len()];
+    for _ in 0..n {
+        chain.restart(Packed::new(energy.layout(), &start).unwrap()).unwrap();
+        chain.step(&sampler, &mut rng);
+        let values: Vec<usize> = chain.state().values().map(|v| v as usize).collect();
+        counts[states.iter().position(|state| *state == values).unwrap()] += 1;
+    }
+    for (y, &count) in counts.iter().enumerate().filter(|&(y, _)| y != from) {
+        let expected = f64::from(n) * p.moves(from, y);
+        let error = (f64::from(count) - expected).abs();
+        assert!(error <= 5.5 * expected.sqrt() + 1.0, "to {y}: {count} against {expected}");
+    }
+}

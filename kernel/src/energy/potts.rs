@@ -1,0 +1,168 @@
+//! Potts models with sparse couplings.
+
+use super::sparse::{Edge, Embedding, SparseLent};
+use super::{Energy, EnergyError, Sparse, SparseError};
+use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use crate::layout::Layout;
+use crate::packed::{Change, Move, Packed};
+use core::ops::Range;
+
+/// A Potts model: sites of q values that couple where they agree,
+/// `E(x) = −Σ_edges Jᵢⱼ [xᵢ = xⱼ] − Σᵢ wᵢ(xᵢ)` (METHODS.md §6).
+///
+/// The cache is the field of every value at every site, `wᵢ(k) + Σⱼ Jᵢⱼ [xⱼ = k]`, as 32-bit integers: it
+/// is the gradient, and differences of energies are exact. 4q bytes a site.
+///
+/// Cost: a gradient is one conversion a site and value, a move O(degree) a changed site.
+///
+/// ```
+/// use bitmc::{Energy, Potts, SparseMemory, torus};
+/// let mut memory = SparseMemory::<9, 36>::new();
+/// let model = Potts::new(torus(3, 3, 0.8), 9, 4, &[], memory.lend())?;
+/// assert_eq!(model.layout().arity(), 4);
+/// # Ok::<(), bitmc::energy::SparseError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Potts<'a> {
+    form: Sparse<'a>,
+    fields: &'a [f32],
+    arity: usize,
+}
+
+impl<'a> Potts<'a> {
+    /// Blocks of cache that a model of `sites` sites of `arity` values needs.
+    #[must_use]
+    pub const fn cache_len(sites: usize, arity: usize) -> usize {
+        sites.div_ceil(LANES) * arity
+    }
+
+    /// A model of `sites` sites of `arity` values. `fields` is `wᵢ(k)`, site by site, or empty for none.
+    ///
+    /// # Errors
+    /// [`SparseError`] names the edge or site that is wrong; [`SparseError::Sites`] where there are no sites,
+    /// fewer than two values, or `fields` is neither empty nor `sites · arity` long.
+    pub fn new(
+        edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
+        sites: usize,
+        arity: usize,
+        fields: &'a [f32],
+        memory: SparseLent<'a>,
+    ) -> Result<Self, SparseError> {
+        let shaped = fields.is_empty() || sites.checked_mul(arity) == Some(fields.len());
+        if !shaped || !(2..=Layout::MAX_ARITY).contains(&arity) {
+            return Err(SparseError::Sites);
+        }
+        // The largest field of a site decides the grid; a NaN must not hide behind a comparison.
+        let largest = |site: usize| {
+            let row = fields.get(site * arity..(site + 1) * arity).unwrap_or_default();
+            row.iter().fold(0.0f32, |most, w| if w.abs() <= most { most } else { w.abs() })
+        };
+        let form = Sparse::compile(edges.into_iter(), sites, largest, 1.0, Embedding::Bits, memory)?;
+        Ok(Self { form, fields, arity })
+    }
+
+    /// The couplings.
+    #[must_use]
+    pub fn form(&self) -> Sparse<'a> {
+        self.form
+    }
+
+    /// Where the field of a value at a site stands in the cache.
+    #[inline]
+    fn place(&self, site: usize, value: usize) -> usize {
+        ((site / LANES) * self.arity + value) * LANES + site % LANES
+    }
+
+    fn field(&self, site: usize, value: usize) -> i32 {
+        self.fields.get(site * self.arity + value).map_or(0, |&w| self.form.round(w))
+    }
+
+    fn cached(&self, cache: &[Bits], site: usize, value: u32) -> i64 {
+        let field = cache.as_flattened().get(self.place(site, value as usize));
+        i64::from(field.copied().unwrap_or(0) as i32)
+    }
+
+    /// Takes a site's couplings from the fields of one value and gives them to those of another.
+    #[inline]
+    fn move_couplings(&self, change: Change, fields: &mut [u32]) {
+        for entry in self.form.row(change.site) {
+            let coupling = entry.coupling as u32;
+            let first = self.place(entry.site as usize, 0);
+            if let Some(field) = fields.get_mut(first + change.from as usize * LANES) {
+                *field = field.wrapping_sub(coupling);
+            }
+            if let Some(field) = fields.get_mut(first + change.to as usize * LANES) {
+                *field = field.wrapping_add(coupling);
+            }
+        }
+    }
+}
+
+impl Energy for Potts<'_> {
+    fn layout(&self) -> Layout {
+        Layout::categorical(self.form.sites(), self.arity)
+    }
+
+    fn cache_len(&self) -> usize {
+        Self::cache_len(self.form.sites(), self.arity)
+    }
+
+    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+        let need = self.cache_len();
+        if cache.len() < need {
+            return Err(EnergyError::Cache { need, got: cache.len() });
+        }
+        cache.as_flattened_mut().fill(0);
+        for site in 0..self.form.sites() {
+            for value in 0..self.arity {
+                if let Some(field) = cache.as_flattened_mut().get_mut(self.place(site, value)) {
+                    *field = self.field(site, value) as u32;
+                }
+            }
+        }
+        let fields = cache.as_flattened_mut();
+        for (site, value) in x.values().enumerate() {
+            for entry in self.form.row(site) {
+                if let Some(field) = fields.get_mut(self.place(entry.site as usize, value as usize)) {
+                    *field = field.wrapping_add(entry.coupling as u32);
+                }
+            }
+        }
+        // Every edge stands in two fields: −½ Σ (w + field) at the values of x.
+        let terms = x
+            .values()
+            .enumerate()
+            .map(|(site, value)| i64::from(self.field(site, value as usize)) + self.cached(cache, site, value));
+        Ok(-0.5 * self.form.value(terms.sum()))
+    }
+
+    #[inline]
+    fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
+        let scale = F32s::splat(-self.form.unit());
+        let planes = blocks.start * self.arity..blocks.end * self.arity;
+        let fields = cache.get(planes).unwrap_or_default();
+        for (out, fields) in out.iter_mut().zip(fields) {
+            for part in 0..PARTS {
+                (F32s::from_i32(U32s::load(fields, part)) * scale).store(out, part);
+            }
+        }
+    }
+
+    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+        let mut difference = 0;
+        for change in step.changes() {
+            difference += self.cached(cache, change.site, change.from);
+            difference -= self.cached(cache, change.site, change.to);
+            self.move_couplings(change, cache.as_flattened_mut());
+        }
+        self.form.value(difference)
+    }
+
+    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+        let here = Packed::trusted(self.layout(), words).get(site);
+        for (value, out) in (0..self.arity as u32).zip(out) {
+            let gain = self.cached(cache, site, value) - self.cached(cache, site, here);
+            *out = -self.form.value(gain);
+        }
+    }
+}
