@@ -161,6 +161,30 @@ impl F32s {
         base + (y + (y * y) * polynomial(&LN_1P, y))
     }
 
+    /// `e^x − 1` for x ≤ 80: within 1.6 ulp, relative on the whole way to 0; −1 far below; NaN stays NaN.
+    #[inline(always)]
+    #[must_use]
+    pub fn exp_m1(self) -> Self {
+        // e^x = 2^n(1 + t): then (2^n − 1) + 2^n·t, the first term exact wherever the second matters.
+        let least = Self::splat(-80.0);
+        let x = self.lt(least).pick(least, self);
+        let t = x * Self::splat(LOG2_E) + Self::splat(MAGIC);
+        let n = t - Self::splat(MAGIC);
+        let r = (x - n * Self::splat(LN_2_HIGH)) - n * Self::splat(LN_2_LOW);
+        let rest = r + (r * r) * polynomial(&EXP, r);
+        let scale = (t.to_bits().shl::<23>() + U32s::splat(0x3F80_0000)).to_f32();
+        (scale - Self::splat(1.0)) + scale * rest
+    }
+
+    /// `ln(1+x)`: within 3 ulp, relative on the whole way to 0; −∞ at −1, NaN below; NaN stays NaN.
+    #[inline(always)]
+    #[must_use]
+    pub fn ln_1p(self) -> Self {
+        let near = !self.lt(Self::splat(-0.25)) & !Self::splat(0.4375).lt(self);
+        let far = (Self::splat(1.0) + self).ln();
+        near.pick(self + (self * self) * polynomial(&LN_1P, self), far)
+    }
+
     /// `1/(1+e^(−x))`: within 2.5 ulp on both tails, monotone; NaN stays NaN.
     #[inline(always)]
     #[must_use]
