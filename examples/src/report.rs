@@ -38,7 +38,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 /// Writes a value as indented JSON.
 ///
 /// # Errors
-/// [`Failure::File`] as [`write`].
+/// [`Failure::File`] where it cannot be written.
 pub fn json<T: Serialize>(path: &Path, value: &T) -> Result<(), Failure> {
     let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| Failure::file(path, error))?;
     bytes.push(b'\n');

@@ -75,7 +75,14 @@ fn judge(chain: &mut IsingChain<'_, '_>, sampler: &Langevin<'_>, rng: &mut LaneR
         let error = mean.standard_error().unwrap_or(0.0);
         let z = (mean.mean() - exact) / error;
         pass &= z > -Z && z < Z;
-        defmt::info!("{=str} {=f32}, exact {=f32}, standard error {=f32}, z {=f32}", name, mean.mean(), exact, error, z);
+        defmt::info!(
+            "{=str} {=f32}, exact {=f32}, standard error {=f32}, z {=f32}",
+            name,
+            mean.mean(),
+            exact,
+            error,
+            z
+        );
     }
     let (rate, proposed, moved) = (steps.rate(), steps.proposed(), steps.jump_distance());
     defmt::info!("acceptance {=f32}, {=f32} sites proposed and {=f32} moved a step", rate, proposed, moved);

@@ -68,7 +68,8 @@ fn observed(number: f32, size: usize) -> bool {
         return false;
     };
     let Some(rbm) = models::digits() else { return false };
-    let (Ok(adjusted), Ok(unadjusted)) = (Langevin::adjusted(6.0 * number), Langevin::unadjusted(number)) else {
+    let (Ok(adjusted), Ok(unadjusted)) = (Langevin::adjusted(6.0 * number), Langevin::unadjusted(number))
+    else {
         return false;
     };
     let ising_memory = || memory!(models::ISING, Ising::cache_len(25));
@@ -77,7 +78,12 @@ fn observed(number: f32, size: usize) -> bool {
         && watched(&ising, ising_memory(), &unadjusted, size)
         && watched(&rbm, rbm_memory(), &adjusted, size)
         && watched(&rbm, rbm_memory(), &bitmc::BlockGibbs, size)
-        && watched::<dyn Energy, _, _, _, _>(&Plain(IndependentSet), memory!(Layout::binary(40), 1), &adjusted, size)
+        && watched::<dyn Energy, _, _, _, _>(
+            &Plain(IndependentSet),
+            memory!(Layout::binary(40), 1),
+            &adjusted,
+            size,
+        )
 }
 
 fn watched<E, K, W, C, B>(model: &E, memory: bitmc::Memory<W, C, B>, kernel: &K, size: usize) -> bool
@@ -89,7 +95,8 @@ where
     B: AsMut<[Block]>,
 {
     let mut rng = LaneRng::stream(size as u64, size as u32);
-    let Ok(zeros) = Packed::new(model.layout(), black_box(&[0; 2]).get(..model.layout().words()).unwrap_or_default())
+    let Ok(zeros) =
+        Packed::new(model.layout(), black_box(&[0; 2]).get(..model.layout().words()).unwrap_or_default())
     else {
         return false;
     };

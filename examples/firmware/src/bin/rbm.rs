@@ -76,9 +76,7 @@ fn judge(chain: &mut RbmChain<'_>, sampler: &Langevin<'_>, rng: &mut LaneRng) ->
     });
     chain.run(sampler, rng, STEPS, &mut (watch, &mut steps));
 
-    let z = |mean: &BatchMeans<64>, exact: f32| {
-        (mean.mean() - exact) / mean.standard_error().unwrap_or(0.0)
-    };
+    let z = |mean: &BatchMeans<64>, exact: f32| (mean.mean() - exact) / mean.standard_error().unwrap_or(0.0);
     let mut pass = hash.value() == HASH;
     let (mut tested, mut worst) = (0u32, (0, 0.0));
     for (pixel, (mean, &exact)) in pixels.iter().zip(&RBM_MARGINALS).enumerate() {
@@ -90,7 +88,14 @@ fn judge(chain: &mut RbmChain<'_>, sampler: &Langevin<'_>, rng: &mut LaneRng) ->
         }
     }
     if let (Some(mean), Some(exact)) = (pixels.get(worst.0), RBM_MARGINALS.get(worst.0)) {
-        defmt::info!("worst of {=u32} pixels: {=usize}, mean {=f32}, exact {=f32}, z {=f32}", tested, worst.0, mean.mean(), exact, worst.1);
+        defmt::info!(
+            "worst of {=u32} pixels: {=usize}, mean {=f32}, exact {=f32}, z {=f32}",
+            tested,
+            worst.0,
+            mean.mean(),
+            exact,
+            worst.1
+        );
     }
     let exact = |rare: bool| RBM_MARGINALS.iter().filter(|&&p| !rare || p < RARE).sum::<f32>();
     for (name, mean, exact) in [("all pixels", &sum, exact(false)), ("rare pixels", &rare, exact(true))] {
