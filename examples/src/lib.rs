@@ -3,6 +3,7 @@
 pub mod bits;
 pub mod chains;
 pub mod cli;
+pub mod flow;
 pub mod mmd;
 pub mod model;
 pub mod npy;

@@ -4,9 +4,11 @@
 //! `tests/exact_*` compare without randomness, each within a bound of [`tolerance`]; `tests/stat_*` draw
 //! with fixed seeds and state their rate of false alarms.
 
+pub mod comparison;
 pub mod dmala;
 pub mod elementary;
 pub mod enumerate;
+pub mod failing;
 pub mod flow;
 pub mod heap;
 pub mod matrix;

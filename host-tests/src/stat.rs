@@ -49,10 +49,10 @@ impl Verdict {
     pub fn worst(tests: impl IntoIterator<Item = Self>) -> Self {
         let mut tests: Vec<Self> = tests.into_iter().collect();
         let number = tests.len();
-        // A NaN sorts first: it is worse than any number.
+        // A NaN sorts first and stays one: it is worse than any number.
         tests.sort_by(|a, b| b.p.is_nan().cmp(&a.p.is_nan()).then(a.p.total_cmp(&b.p)));
         let worst = tests.into_iter().next().expect("a check of nothing");
-        Self { what: format!("{}, worst of {number}", worst.what), p: (worst.p * number as f64).min(1.0) }
+        Self { what: format!("{}, worst of {number}", worst.what), p: (worst.p * number as f64).clamp(0.0, 1.0) }
     }
 
     /// Whether a right sampler could look like this.

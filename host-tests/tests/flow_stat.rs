@@ -6,7 +6,7 @@ use bitmc::flow::{
 };
 use bitmc::lane::Block;
 use bitmc::random::{normals, uniform};
-use bitmc::{LaneRng, Rng, SeedableRng};
+use bitmc::{LaneRng, SeedableRng};
 use bitmc_host_tests::flow::{Flaws, NaiveHmc, Quartic, RIGHT, Target, Trajectory};
 use bitmc_host_tests::stat::replicas::pieces;
 use bitmc_host_tests::stat::{Moments, Verdict, chi_square};
@@ -73,7 +73,7 @@ fn evidence(precision: &[f32], epsilon: f32, steps: u32, replicas: u32, weight: 
 
 #[test]
 fn jarzynski_finds_z_at_any_step_size() {
-    let two: &[f32] = &[4.0, 1.0];
+    let two: &[f32] = &[8.0, 0.8];
     let six: &[f32] = &[4.0, 1.0, 2.0, 0.8, 3.0, 1.5];
     for (precision, replicas) in [(two, 1 << 19), (six, 1 << 18)] {
         for epsilon in [0.1, 0.5] {
@@ -93,7 +93,7 @@ fn jarzynski_finds_z_at_any_step_size() {
 
 /// Trajectories, and a new direction every so many steps.
 const CHAINS: u32 = 64;
-const STEPS: u32 = 24_000;
+const STEPS: u32 = 12_000;
 const REFRESH: u32 = 400;
 
 const WELLS: Quartic = Quartic { barrier: 0.8, coupling: 0.6, tilt: 0.2 };
@@ -169,10 +169,11 @@ fn time_averages_are_the_moments() {
     for target in [&WELLS, &BOWL] {
         averages(target, |chain| kernel_averages(target, chain, REFRESH, true)).must_pass();
         averages(target, |chain| twin_averages(target, chain, RIGHT)).must_pass();
-        println!("without new directions: {:?}", averages(target, |c| kernel_averages(target, c, 0, true)));
+        // And without new directions: nothing random but the start.
+        averages(target, |chain| kernel_averages(target, chain, 0, true)).must_pass();
     }
     averages(&WELLS, |chain| kernel_averages(&WELLS, chain, REFRESH, false)).must_fail();
-    averages(&WELLS, |chain| twin_averages(&WELLS, chain, Flaws { half: 1.0, ..RIGHT })).must_fail();
+    // In two dimensions h = ε is the same flaw: both double a.
     averages(&WELLS, |chain| twin_averages(&WELLS, chain, Flaws { dimension: -1.0, ..RIGHT })).must_fail();
 }
 

@@ -141,7 +141,7 @@ where
     let pixels = ends.ones.iter().zip(&exact.marginals).enumerate().map(|(pixel, (&ones, &p))| {
         let law = Binomial::new(p, total).unwrap();
         let above = if ones == 0 { 1.0 } else { law.sf(ones - 1) };
-        let p = (2.0 * above.min(law.cdf(ones))).min(1.0);
+        let p = (2.0 * above.min(law.cdf(ones))).clamp(0.0, 1.0);
         Verdict::new(format!("{what}: pixel {pixel}, {ones} of {total}"), p)
     });
     let rest = [

@@ -27,7 +27,7 @@ pub fn chi_square(what: &str, counts: &[u64], law: &[f64]) -> Verdict {
     let free = (cells.len() - 1) as f64;
     let law = ChiSquared::new(free).expect("at least one degree of freedom");
     let p = 2.0 * law.sf(statistic).min(law.cdf(statistic));
-    Verdict::new(format!("{what} (chi-square {statistic:.1}, {free} degrees)"), p.min(1.0))
+    Verdict::new(format!("{what} (chi-square {statistic:.1}, {free} degrees)"), p.clamp(0.0, 1.0))
 }
 
 /// Counts and expected counts: those that expect enough, and the sum of the others.
