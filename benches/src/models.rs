@@ -43,8 +43,7 @@ impl HeapSparse {
         self.ends.resize(fields.len(), 0);
         self.linear.resize(fields.len(), 0);
         self.entries.resize(2 * edges.len(), Entry::default());
-        let lent =
-            SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries };
+        let lent = SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries };
         let model = Ising::spins_edges_once(edges.iter().copied(), fields, lent).expect("legal edges");
         (model, naive::Ising::new(edges, fields))
     }

@@ -1,1 +1,15 @@
+//! What the desktop examples share: the command line, files, pictures, and chains on all cores.
 
+pub mod bits;
+pub mod chains;
+pub mod cli;
+pub mod flow;
+pub mod mmd;
+pub mod model;
+pub mod npy;
+pub mod picture;
+pub mod plot;
+pub mod progress;
+pub mod report;
+pub mod summary;
+pub mod trace;

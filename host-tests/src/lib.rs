@@ -1,1 +1,21 @@
+//! The judge: references that are naive, in float64 and written independently of the kernel, and what the
+//! tests share.
+//!
+//! `tests/exact_*` compare without randomness, each within a bound of [`tolerance`]; `tests/stat_*` draw
+//! with fixed seeds and state their rate of false alarms.
 
+pub mod comparison;
+pub mod dmala;
+pub mod elementary;
+pub mod enumerate;
+pub mod failing;
+pub mod flow;
+pub mod heap;
+pub mod matrix;
+pub mod models;
+pub mod naive;
+pub mod npy;
+pub mod planes;
+pub mod stat;
+pub mod stuck;
+pub mod tolerance;

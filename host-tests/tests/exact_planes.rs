@@ -65,7 +65,7 @@ fn judge_all(kind: Kind, arities: &[u16], windows: &[u32]) {
                 curvature: f64::from(curvature),
                 window: window as usize,
             };
-            for (x, from) in states.iter().enumerate() {
+            for (x, from) in states.iter().enumerate().step_by(7) {
                 for (y, to) in states.iter().enumerate() {
                     let (wrote, said) = (formula.log_forward(&tables, from, to), found.log_q(x, y));
                     let most = 40.0 * sd * arities.len() as f64 + f64::from(curvature) * 256.0;

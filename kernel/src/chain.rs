@@ -82,6 +82,7 @@ where
     }
 
     /// A chain that goes on from a state and core that were kept: bit for bit as if it had never stopped.
+    /// Every site is free: [`Chain::clamp`] again what was clamped.
     ///
     /// # Errors
     /// As [`Chain::new`].
@@ -155,7 +156,7 @@ where
     /// # Errors
     /// [`ChainError::State`] or [`ChainError::Energy`].
     pub fn restart(&mut self, start: Packed<'_>) -> Result<(), ChainError> {
-        let start = Packed::new(self.energy.layout(), start.words())?;
+        let start = start.of(self.energy.layout())?;
         for (slot, &word) in self.ring().there.words.iter_mut().zip(start.words()) {
             *slot = word;
         }
@@ -168,7 +169,7 @@ where
     /// [`ChainError::State`] where `sites` has another number of sites.
     pub fn clamp(&mut self, sites: Packed<'_>) -> Result<(), ChainError> {
         let layout = self.energy.layout();
-        let held = Packed::new(Layout::binary(layout.sites()), sites.words())?;
+        let held = sites.of(Layout::binary(layout.sites()))?;
         self.release();
         let words = layout.words();
         let free = self.memory.words.as_mut().get_mut(2 * words..3 * words).unwrap_or_default();

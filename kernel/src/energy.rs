@@ -32,6 +32,8 @@ use grid::Grid;
 /// (fields, pre-activations). It is words, mostly integers: sums in fixed point do not depend on the order
 /// of the moves that led here, so nothing drifts and equal states have equal caches.
 ///
+/// Chains that share an energy between threads hold a `&(dyn Energy + Sync)`.
+///
 /// `E = +∞` is a legal hard constraint; NaN and `−∞` are faults, and so is a NaN in a gradient.
 pub trait Energy {
     /// Sites and arity.

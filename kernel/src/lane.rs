@@ -94,6 +94,20 @@ pub fn ln(x: f32) -> f32 {
     F32s::splat(x).ln().first()
 }
 
+/// [`F32s::exp_m1`] of one number.
+#[inline]
+#[must_use]
+pub fn exp_m1(x: f32) -> f32 {
+    F32s::splat(x).exp_m1().first()
+}
+
+/// [`F32s::ln_1p`] of one number.
+#[inline]
+#[must_use]
+pub fn ln_1p(x: f32) -> f32 {
+    F32s::splat(x).ln_1p().first()
+}
+
 /// [`F32s::ln_1p_exp`] of one number.
 #[inline]
 #[must_use]

@@ -41,6 +41,7 @@ pub mod accept;
 pub mod chain;
 pub mod draw;
 pub mod energy;
+pub mod flow;
 pub mod lane;
 pub mod layout;
 pub mod packed;

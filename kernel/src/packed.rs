@@ -18,6 +18,8 @@ pub enum StateError {
         /// Words that were given.
         got: usize,
     },
+    /// The state is of another layout: another number of sites, arity or kind.
+    Layout,
     /// A bit past the last site is set.
     Padding,
     /// The value at `site` is not below the arity.
@@ -38,6 +40,7 @@ impl core::fmt::Display for StateError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Words { need, got } => write!(f, "a state of {need} words is needed, {got} were given"),
+            Self::Layout => write!(f, "the state is of another layout"),
             Self::Padding => write!(f, "a bit past the last site is set"),
             Self::Value { site, value } => write!(f, "value {value} at site {site} is not below the arity"),
             Self::Site { site } => write!(f, "there is no site {site}"),
@@ -76,6 +79,11 @@ impl<'a> Packed<'a> {
             }
         }
         Ok(state)
+    }
+
+    /// The state, if it is of this layout.
+    pub(crate) fn of(self, layout: Layout) -> Result<Self, StateError> {
+        if self.layout == layout { Ok(self) } else { Err(StateError::Layout) }
     }
 
     /// For words that the crate itself has kept legal.
@@ -271,12 +279,9 @@ impl<'a> Move<'a> {
     /// The move from one state to another.
     ///
     /// # Errors
-    /// [`StateError::Words`] where their layouts differ.
+    /// [`StateError::Layout`] where their layouts differ.
     pub fn new(from: Packed<'a>, to: Packed<'a>) -> Result<Self, StateError> {
-        if from.layout != to.layout {
-            return Err(StateError::Words { need: from.layout.words(), got: to.layout.words() });
-        }
-        Ok(Self { from, to })
+        Ok(Self { from, to: to.of(from.layout)? })
     }
 
     pub(crate) fn trusted(from: Packed<'a>, to: Packed<'a>) -> Self {

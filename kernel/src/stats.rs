@@ -27,6 +27,11 @@ impl<F: FnMut(Packed<'_>, f32, &Info)> Observer for Watch<F> {
     }
 }
 
+/// Nobody watches: for burn-in.
+impl Observer for () {
+    fn observe(&mut self, _x: Packed<'_>, _energy: f32, _info: &Info) {}
+}
+
 /// Two observers, one after the other.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn observe(&mut self, x: Packed<'_>, energy: f32, info: &Info) {

@@ -99,7 +99,7 @@ impl<'a> Rbm<'a> {
                 return Err(RbmError::HiddenNotFinite { unit });
             }
             if unit >= units && bias != 0.0 {
-                return Err(RbmError::Padding { visible: visible.len() });
+                return Err(RbmError::HiddenPadding);
             }
             let column = weights.as_flattened().iter().skip(unit).step_by(row * LANES);
             let bound = column.fold(bias.abs(), |sum, w| sum + w.abs());
@@ -110,7 +110,7 @@ impl<'a> Rbm<'a> {
         }
         for (unit, value) in visible.iter().enumerate() {
             if value.abs() > 1e30 {
-                return Err(RbmError::VisibleNotFinite { unit });
+                return Err(RbmError::VisibleTooLarge { unit });
             }
             reach = if value.abs() > reach { value.abs() } else { reach };
         }

@@ -2,7 +2,7 @@
 //!
 //! Each coefficient set is a minimax fit of our own, rounded to f32 and polished in f32 arithmetic; its
 //! interval and error stand beside it. The errors quoted for the functions were measured against f64 over
-//! every f32 (`scripts/exhaustive`); a strided run of the same comparison is in the everyday tests.
+//! every f32 (`.ci/long`); a strided run of the same comparison is in the everyday tests.
 
 use super::{F32s, Mask, U32s};
 use core::f32::consts::{LN_2, LOG2_E};
@@ -180,7 +180,7 @@ impl F32s {
     #[inline(always)]
     #[must_use]
     pub fn ln_1p(self) -> Self {
-        let near = !self.lt(Self::splat(-0.25)) & !Self::splat(0.5).lt(self);
+        let near = !self.lt(Self::splat(-0.25)) & !Self::splat(0.4375).lt(self);
         let far = (Self::splat(1.0) + self).ln();
         near.pick(self + (self * self) * polynomial(&LN_1P, self), far)
     }

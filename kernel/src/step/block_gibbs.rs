@@ -39,7 +39,7 @@ impl Kernel<Rbm<'_>> for BlockGibbs {
         let here = Packed::trusted(ring.layout, ring.here.words);
         let there = Packed::trusted(ring.layout, ring.there.words);
         let difference = ring.energy.shift(&Move::trusted(here, there), ring.there.cache);
-        let fault = difference.is_nan();
+        let fault = difference.is_nan() || difference == f32::NEG_INFINITY;
         ring.core.weights_of = None;
         let log_ratio = if fault { f32::NEG_INFINITY } else { 0.0 };
         let proposed = ring.distance();

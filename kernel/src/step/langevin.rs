@@ -160,7 +160,7 @@ impl<'a> Langevin<'a> {
         mut ring: Ring<'_, E>,
         to: Packed<'_>,
     ) -> Result<Transition, StateError> {
-        let to = Packed::new(ring.layout, to.words())?;
+        let to = to.of(ring.layout)?;
         for (slot, &word) in ring.there.words.iter_mut().zip(to.words()) {
             *slot = word;
         }

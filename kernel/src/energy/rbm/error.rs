@@ -26,6 +26,8 @@ pub enum RbmError {
         /// The visible unit.
         visible: usize,
     },
+    /// A lane of the hidden biases past the last unit is not zero.
+    HiddenPadding,
     /// The bias of a visible unit is NaN or infinite.
     VisibleNotFinite {
         /// The unit.
@@ -33,6 +35,11 @@ pub enum RbmError {
     },
     /// The bias of a hidden unit is NaN or infinite.
     HiddenNotFinite {
+        /// The unit.
+        unit: usize,
+    },
+    /// The bias of a visible unit passes 10³⁰.
+    VisibleTooLarge {
         /// The unit.
         unit: usize,
     },
@@ -52,6 +59,8 @@ impl core::fmt::Display for RbmError {
                 write!(f, "the weight of visible unit {visible} and hidden unit {hidden} is not finite")
             }
             Self::Padding { visible } => write!(f, "row {visible} is not zero past the last hidden unit"),
+            Self::HiddenPadding => write!(f, "the hidden biases are not zero past the last unit"),
+            Self::VisibleTooLarge { unit } => write!(f, "the bias of visible unit {unit} passes 1e30"),
             Self::VisibleNotFinite { unit } => write!(f, "the bias of visible unit {unit} is not finite"),
             Self::HiddenNotFinite { unit } => write!(f, "the bias of hidden unit {unit} is not finite"),
             Self::TooLarge { unit } => write!(f, "the pre-activation of hidden unit {unit} could pass 1e30"),

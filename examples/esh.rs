@@ -1,0 +1,332 @@
+//! Energy-sampling Hamiltonian dynamics on the targets of its paper (Ver Steeg and Galstyan 2021): how fast
+//! chains that start together get to the target, and a neural energy trained with them.
+//!
+//! `cargo run --release --example esh`; with `--features nuts` the no-U-turn sampler joins in.
+
+use bitmc::LaneRng;
+use bitmc::flow::Mlp;
+use bitmc_examples::chains::streams;
+use bitmc_examples::cli::{self, Common, Failure};
+use bitmc_examples::flow::measure::{Mmd, effective_size, mean_and_deviation};
+use bitmc_examples::flow::picture::{Marks, Panel, SIDE, draw};
+use bitmc_examples::flow::run::{Path, Sampler, run};
+use bitmc_examples::flow::targets::Target;
+use bitmc_examples::flow::train::{GRADIENTS, Method, SPAN, WIDTHS, divergence, normalise, surface, train};
+use bitmc_examples::progress::Progress;
+use bitmc_examples::{picture, plot, report};
+use clap::Parser;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Energy-sampling Hamiltonian dynamics beside Langevin, Hamiltonian and thermostat samplers
+#[derive(Parser, Debug)]
+#[command(name = "esh", version)]
+struct Options {
+    #[command(flatten)]
+    common: Common,
+
+    /// Independent chains [default: 500, with --quick 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    chains: Option<u32>,
+
+    /// Gradients of each chain
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(10..=1_000_000))]
+    gradients: u64,
+
+    /// Iterations of training a neural energy; 0 leaves it out [default: 3000, with --quick 60]
+    #[arg(long, value_name = "N")]
+    iterations: Option<u64>,
+}
+
+/// The paper's Table 1 (ESS a gradient, its standard deviation), in the order of [`Target::ALL`] and
+/// [`Sampler::ALL`].
+const PAPER: [[(f64, f64); 6]; 6] = [
+    [
+        (2.1e-2, 1.6e-2),
+        (2.5e-3, 1.6e-3),
+        (4.1e-3, 1.3e-3),
+        (3.6e-3, 1.3e-3),
+        (2.2e-3, 2.8e-3),
+        (8.8e-3, 4.6e-3),
+    ],
+    [
+        (2.6e-2, 1.8e-2),
+        (3.0e-3, 8.4e-4),
+        (4.2e-3, 1.5e-3),
+        (2.7e-3, 3.8e-4),
+        (4.6e-3, 2.0e-3),
+        (8.5e-3, 4.5e-3),
+    ],
+    [
+        (2.4e-2, 1.4e-2),
+        (7.6e-3, 4.8e-3),
+        (1.3e-2, 8.0e-3),
+        (1.0e-2, 5.7e-3),
+        (1.2e-2, 1.1e-2),
+        (1.3e-2, 8.1e-3),
+    ],
+    [
+        (8.9e-3, 1.2e-2),
+        (9.6e-4, 2.1e-3),
+        (2.9e-3, 5.1e-3),
+        (1.8e-3, 3.5e-3),
+        (2.5e-3, 4.9e-3),
+        (3.7e-3, 6.0e-3),
+    ],
+    [
+        (1.6e-4, 2.6e-4),
+        (2.8e-5, 4.0e-5),
+        (7.4e-4, 5.0e-4),
+        (1.8e-4, 2.2e-4),
+        (1.2e-4, 1.4e-4),
+        (7.8e-4, 5.1e-4),
+    ],
+    [
+        (1.0e-3, 3.0e-4),
+        (9.6e-4, 1.6e-4),
+        (8.8e-4, 1.1e-4),
+        (9.4e-4, 1.5e-4),
+        (1.0e-3, 1.8e-4),
+        (8.8e-4, 1.1e-4),
+    ],
+];
+
+/// One sampler on one target.
+#[derive(Debug, Serialize)]
+struct Cell {
+    target: &'static str,
+    sampler: &'static str,
+    ess_per_gradient: f64,
+    ess_per_gradient_sd: f64,
+    paper_ess_per_gradient: f64,
+    paper_ess_per_gradient_sd: f64,
+    gradients: Vec<u64>,
+    mmd2: Vec<f64>,
+    /// MMD² of as many exact draws, for comparison.
+    mmd2_of_exact_draws: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Trained {
+    method: &'static str,
+    iterations: u64,
+    gradients_per_chain: u64,
+    kl_from_truth_nats: f64,
+    kl_to_truth_nats: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Results {
+    seed: u64,
+    chains: u32,
+    gradients: u64,
+    cells: Vec<Cell>,
+    training: Vec<Trained>,
+}
+
+fn main() -> ExitCode {
+    cli::main(|options: Options| {
+        let pool = options.common.pool()?;
+        pool.install(|| compare(&options))
+    })
+}
+
+fn compare(options: &Options) -> Result<(), Failure> {
+    let common = &options.common;
+    let folder = common.folder("esh");
+    report::make_folder(&folder)?;
+    let chains = options.chains.unwrap_or(if common.quick { 100 } else { 500 });
+    let iterations = options.iterations.unwrap_or(if common.quick { 60 } else { 3_000 });
+    let samplers: Vec<(usize, Sampler)> =
+        Sampler::ALL.into_iter().enumerate().filter(|(_, sampler)| sampler.is_built()).collect();
+    let work = (Target::ALL.len() * samplers.len()) as u64 * u64::from(chains);
+    let begin = Instant::now();
+
+    let progress = Progress::new(common.quiet, work);
+    let looks = looks(options.gradients);
+    let (mut cells, mut panels, mut funnel) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, target) in Target::ALL.into_iter().enumerate() {
+        let mut draws: Vec<LaneRng> = streams(common.seed ^ 0xE5).take(2).collect();
+        let mut exact =
+            |which: usize| -> Vec<Vec<f32>> { (0..chains).map(|_| target.draw(&mut draws[which])).collect() };
+        let (exact, other) = (exact(0), exact(1));
+        let mmd = Mmd::new(&exact);
+        let floor = mmd.squared(&other);
+        for &(column, sampler) in &samplers {
+            progress.note(format!("{}, {}", target.name(), sampler.name()));
+            let generators: Vec<LaneRng> = streams(common.seed).take(chains as usize).collect();
+            let paths: Vec<Path> = generators
+                .into_par_iter()
+                .map(|mut rng| {
+                    let path = run(sampler, target, &looks, &mut rng);
+                    progress.advance(1);
+                    path
+                })
+                .collect();
+            let moments = target.moments();
+            let sizes: Vec<f64> = paths
+                .iter()
+                .map(|path| effective_size(&path.states, &moments) / options.gradients as f64)
+                .collect();
+            let (ess, deviation) = mean_and_deviation(&sizes);
+            let at = |look: usize| paths.iter().map(|path| path.samples[look].clone()).collect::<Vec<_>>();
+            cells.push(Cell {
+                target: target.name(),
+                sampler: sampler.name(),
+                ess_per_gradient: ess,
+                ess_per_gradient_sd: deviation,
+                paper_ess_per_gradient: PAPER[row][column].0,
+                paper_ess_per_gradient_sd: PAPER[row][column].1,
+                mmd2: (0..looks.len()).map(|look| mmd.squared(&at(look))).collect(),
+                gradients: looks.clone(),
+                mmd2_of_exact_draws: floor,
+            });
+            match target {
+                Target::MogPrior | Target::ScgBias => panels.push(over_density(target, sampler, &paths)),
+                Target::Funnel => funnel.push(cloud(sampler.name(), &at(looks.len() - 1), picture::BLUE)),
+                _ => {}
+            }
+        }
+        if target == Target::Funnel {
+            funnel.push(cloud("exact draws", &exact, picture::INK));
+        }
+    }
+    drop(progress);
+    let sampled = begin.elapsed().as_secs_f64();
+
+    let columns = samplers.len() as u32;
+    picture::save(&folder.join("esh.chains.png"), &draw(&panels, columns))?;
+    picture::save(&folder.join("esh.funnel.png"), &draw(&funnel, columns + 1))?;
+    for (name, targets) in [("esh.mmd-a.svg", &Target::ALL[..3]), ("esh.mmd-b.svg", &Target::ALL[3..])] {
+        plot::save(
+            &folder.join(name),
+            &targets.iter().map(|&target| curves(target, &cells)).collect::<Vec<_>>(),
+        )?;
+    }
+    let begin = Instant::now();
+    let training = if iterations > 0 { learn(options, &folder, iterations)? } else { Vec::new() };
+
+    let table = table(&cells, &samplers, &training);
+    report::write(&folder.join("esh.md"), table.as_bytes())?;
+    let results = Results { seed: common.seed, chains, gradients: options.gradients, cells, training };
+    report::json(&folder.join("esh.json"), &results)?;
+    let clock = [("sampling_seconds", sampled), ("training_seconds", begin.elapsed().as_secs_f64())];
+    report::json(&folder.join("esh.timing.json"), &std::collections::BTreeMap::from(clock))?;
+    common.say(&format!("{table}\nResults: {}", folder.display()));
+    Ok(())
+}
+
+/// Where to look: 1, 2, 5, 10, … gradients and the last.
+fn looks(gradients: u64) -> Vec<u64> {
+    let scales = std::iter::successors(Some(1u64), |scale| Some(scale * 10));
+    let all = scales.flat_map(|scale| [scale, 2 * scale, 5 * scale]);
+    all.take_while(|&look| look < gradients).chain([gradients]).collect()
+}
+
+/// The first three chains over the density.
+fn over_density(target: Target, sampler: Sampler, paths: &[Path]) -> Panel {
+    let colours = [[20, 82, 168], [208, 92, 20], [40, 130, 70]];
+    let marks = paths.iter().zip(colours).map(|(path, colour)| Marks {
+        points: path.states.iter().map(|x| [x[0], x[1]]).collect(),
+        joined: true,
+        colour,
+    });
+    let density = target.with(|potential| normalise(&surface(potential, SPAN, SIDE)));
+    let title = format!("{}, {}", target.name(), sampler.name());
+    Panel { title, density, edges: [-SPAN, SPAN, -SPAN, SPAN], marks: marks.collect() }
+}
+
+/// The first two coordinates of samples of the funnel.
+fn cloud(name: &str, samples: &[Vec<f32>], colour: picture::Colour) -> Panel {
+    let points = samples.iter().map(|x| [x[0], x[1]]).collect();
+    let marks = vec![Marks { points, joined: false, colour }];
+    Panel { title: format!("funnel, {name}"), density: Vec::new(), edges: [-9.0, 9.0, -9.0, 9.0], marks }
+}
+
+fn curves(target: Target, cells: &[Cell]) -> plot::Panel {
+    let mine = cells.iter().filter(|cell| cell.target == target.name());
+    let shown = mine.filter(|cell| {
+        [Sampler::Esh, Sampler::Mala, Sampler::Ula, Sampler::Hmc].iter().any(|s| s.name() == cell.sampler)
+    });
+    let shown: Vec<&Cell> = shown.collect();
+    plot::Panel {
+        title: target.name().into(),
+        x: "gradients of each chain".into(),
+        y: "squared MMD to exact samples".into(),
+        log_from: Some(1e-4),
+        level: shown.first().map(|cell| (cell.mmd2_of_exact_draws.max(1e-4), "exact draws".into())),
+        curves: shown
+            .iter()
+            .map(|cell| plot::Curve {
+                label: cell.sampler.into(),
+                points: cell.gradients.iter().zip(&cell.mmd2).map(|(&x, &y)| (x as f64, y)).collect(),
+            })
+            .collect(),
+    }
+}
+
+/// Trains the same network with both methods on the mixture of eight.
+fn learn(options: &Options, folder: &std::path::Path, iterations: u64) -> Result<Vec<Trained>, Failure> {
+    let common = &options.common;
+    let methods = [(Method::Ula, "ULA"), (Method::Esh, "ESH, Jarzynski")];
+    let progress = Progress::new(common.quiet, 2 * iterations);
+    let truth = Target::Mog.with(|potential| normalise(&surface(potential, SPAN, SIDE)));
+    let edges = [-SPAN, SPAN, -SPAN, SPAN];
+    let panel =
+        |title: &str, density: Vec<f64>| Panel { title: title.into(), density, edges, marks: Vec::new() };
+    let mut panels = vec![panel("truth", truth.clone())];
+    let mut results = Vec::new();
+    for (method, name) in methods {
+        progress.note(format!("training with {name}"));
+        let parameters = train(method, iterations, common.seed, &|| progress.advance(1));
+        let density = match Mlp::new(&WIDTHS, &parameters) {
+            Ok(model) => normalise(&surface(&model, SPAN, SIDE)),
+            // Training ran away.
+            Err(_) => vec![f64::NAN; SIDE * SIDE],
+        };
+        results.push(Trained {
+            method: name,
+            iterations,
+            gradients_per_chain: GRADIENTS,
+            kl_from_truth_nats: divergence(&truth, &density),
+            kl_to_truth_nats: divergence(&density, &truth),
+        });
+        panels.push(panel(name, density));
+    }
+    picture::save(&folder.join("esh.training.png"), &draw(&panels, 3))?;
+    Ok(results)
+}
+
+fn table(cells: &[Cell], samplers: &[(usize, Sampler)], training: &[Trained]) -> String {
+    let mut text = String::from("ESS a gradient, ours / the paper's (Table 1)\n\n| target |");
+    samplers.iter().for_each(|(_, sampler)| text += &format!(" {} |", sampler.name()));
+    text += "\n|---|";
+    text += &"---|".repeat(samplers.len());
+    for target in Target::ALL {
+        text += &format!("\n| {} |", target.name());
+        for cell in cells.iter().filter(|cell| cell.target == target.name()) {
+            text += &format!(" {:.1e} / {:.1e} |", cell.ess_per_gradient, cell.paper_ess_per_gradient);
+        }
+    }
+    text += "\n\nSquared MMD to exact samples after the last gradient (as many exact draws: last column)\n\n| target |";
+    samplers.iter().for_each(|(_, sampler)| text += &format!(" {} |", sampler.name()));
+    text += " exact |\n|---|";
+    text += &"---|".repeat(samplers.len() + 1);
+    for target in Target::ALL {
+        text += &format!("\n| {} |", target.name());
+        let row: Vec<&Cell> = cells.iter().filter(|cell| cell.target == target.name()).collect();
+        row.iter().for_each(|cell| text += &format!(" {:.4} |", cell.mmd2.last().copied().unwrap_or(f64::NAN)));
+        text += &format!(" {:.4} |", row.first().map_or(f64::NAN, |cell| cell.mmd2_of_exact_draws));
+    }
+    if !training.is_empty() {
+        text += "\n\nA neural energy trained with equal gradients\n\n";
+        text += "| sampler | iterations | KL(truth, model), nats | KL(model, truth), nats |\n|---|---|---|---|";
+        for line in training {
+            let (from, to) = (line.kl_from_truth_nats, line.kl_to_truth_nats);
+            text += &format!("\n| {} | {} | {from:.3} | {to:.3} |", line.method, line.iterations);
+        }
+    }
+    text + "\n"
+}

@@ -1,0 +1,181 @@
+//! The image of `.ci/proofs`: every kernel function that a firmware calls, and no way to report a panic.
+//! It links only if no panic path is reachable: the panic handler calls a function that does not exist.
+#![no_std]
+#![no_main]
+
+use bitmc::energy::{Edge, Energy, Entry, Sparse, pack_rows};
+use bitmc::lane::{Bits, Block, each};
+use bitmc::stats::{Acceptance, BatchMeans, Best, Every, Means, Pairs, Watch};
+use bitmc::step::Kernel;
+use bitmc::{
+    Chain, Info, Ising, LaneRng, Langevin, Layout, Move, Packed, Plain, Rbm, Rng, SeedableRng, SparseMemory,
+    State, memory, torus,
+};
+use bitmc_chains::models::{self, IndependentSet};
+use bitmc_firmware::{entry, exit};
+use core::hint::black_box;
+
+#[cfg(not(feature = "report"))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    unsafe extern "C" {
+        fn a_panic_path_is_reachable() -> !;
+    }
+    // SAFETY: never linked.
+    unsafe { a_panic_path_is_reachable() }
+}
+
+#[entry]
+fn main() -> ! {
+    let hashes = bitmc_chains::CHAINS.iter().all(|chain| (chain.run)() == chain.hash);
+    // Whatever the numbers are that come in: none of them is known when this is compiled.
+    let number = || f32::from_bits(black_box(0x3DCC_CCCD));
+    let size = || black_box(25usize);
+    let pass = hashes
+        && compiled(number(), size())
+        && observed(number(), size())
+        && kept(size())
+        && states(size())
+        && generators(size());
+    exit(pass)
+}
+
+/// Ising and RBM tables, right and wrong ones.
+fn compiled(number: f32, size: usize) -> bool {
+    let mut memory = SparseMemory::<25, 100>::new();
+    let (rows, columns) = (size as u32 / 5, black_box(5));
+    let fields = [number; 25];
+    let Some(fields) = fields.get(..size) else { return false };
+    let spins = Ising::spins_edges_once(torus(rows, columns, number), fields, memory.lend()).is_ok();
+    let bits = Ising::bits_edges_once(torus(columns, rows, number), fields, memory.lend()).is_ok();
+    let edges: [Edge; 3] = black_box([(0, 1, number), (1, 90, number), (1, 1, number)]);
+    let wrong = Ising::spins_edges_twice(edges, fields, memory.lend()).is_err();
+    let lent = memory.lend();
+    let left = Sparse::from_rows(lent.ends, lent.entries, lent.linear, black_box(-3)).is_err();
+    let pair = black_box([Entry { site: 1, coupling: 5 }, Entry { site: 0, coupling: 5 }]);
+    let quadratic = Sparse::from_rows(&[1, 2], &pair, &[3, 4], black_box(-3)).map(Ising::quadratic);
+    let mut blocks = [[0.0; 16]; 4];
+    let packed = blocks.get_mut(..size & 3).is_some_and(|out| pack_rows(&fields[..0], size, out).is_err());
+    let rbm = Rbm::new(&blocks, fields, blocks.get(..size & 1).unwrap_or_default(), size).is_err();
+    spins & bits & wrong & left & quadratic.is_ok() & packed & rbm
+}
+
+/// Every observer over every kernel, each by a direct call and through a trait object.
+fn observed(number: f32, size: usize) -> bool {
+    let mut memory = SparseMemory::<25, 100>::new();
+    let edges = torus(5, 5, number);
+    let Ok(ising) = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, memory.lend()) else {
+        return false;
+    };
+    let Some(rbm) = models::digits() else { return false };
+    let (Ok(adjusted), Ok(unadjusted)) = (Langevin::adjusted(6.0 * number), Langevin::unadjusted(number))
+    else {
+        return false;
+    };
+    let ising_memory = || memory!(models::ISING, Ising::cache_len(25));
+    let rbm_memory = || memory!(models::RBM, Rbm::cache_len(models::RBM_HIDDEN));
+    watched(&ising, ising_memory(), &adjusted, size)
+        && watched(&ising, ising_memory(), &unadjusted, size)
+        && watched(&rbm, rbm_memory(), &adjusted, size)
+        && watched(&rbm, rbm_memory(), &bitmc::BlockGibbs, size)
+        && watched::<dyn Energy, _, _, _, _>(
+            &Plain(IndependentSet),
+            memory!(Layout::binary(40), 1),
+            &adjusted,
+            size,
+        )
+}
+
+fn watched<E, K, W, C, B>(model: &E, memory: bitmc::Memory<W, C, B>, kernel: &K, size: usize) -> bool
+where
+    E: Energy + ?Sized,
+    K: Kernel<E>,
+    W: AsMut<[u32]> + AsRef<[u32]>,
+    C: AsMut<[Bits]>,
+    B: AsMut<[Block]>,
+{
+    let mut rng = LaneRng::stream(size as u64, size as u32);
+    let Ok(zeros) =
+        Packed::new(model.layout(), black_box(&[0; 2]).get(..model.layout().words()).unwrap_or_default())
+    else {
+        return false;
+    };
+    let Ok(mut chain) = Chain::new(model, memory, zeros) else { return false };
+    let mut steps = Acceptance::new();
+    let mut energy = BatchMeans::<32>::new();
+    let mut means = Means::new([0; 64]);
+    let mut pairs = Pairs::new([(0, 1), (size as u32, 70)]);
+    let mut best = Best::new([0; 2]);
+    let mut sum = 0;
+    let mut thinned = Every::new(size as u64, Watch(|x: Packed<'_>, _: f32, _: &Info| sum += x.ones()));
+    let observers = &mut ((&mut steps, &mut energy), (&mut means, (&mut pairs, (&mut best, &mut thinned))));
+    chain.run(kernel, &mut rng, 500, observers);
+    let [near, far] = pairs.correlations();
+    let rates = steps.rate() + steps.proposed() + steps.jump_distance();
+    let error = energy.ess().unwrap_or(1.0) + energy.standard_error().unwrap_or(1.0) + energy.variance();
+    let numbers = rates + error + near + far + means.mean(size) + best.energy() + energy.mean();
+    numbers.is_finite() && steps.steps == 500 && chain.faults() == 0 && best.words().len() == 2 && sum < 1 << 20
+}
+
+/// Clamping, restarting, snapshots and going on.
+fn kept(size: usize) -> bool {
+    let mut memory = SparseMemory::<25, 100>::new();
+    let edges = torus(5, 5, 0.1);
+    let Ok(model) = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, memory.lend()) else {
+        return false;
+    };
+    let room = memory!(models::ISING, Ising::cache_len(25));
+    let mut rng = LaneRng::seed_from_u64(size as u64);
+    let (Ok(sampler), Ok(mut chain), Ok(mut held)) =
+        (Langevin::adjusted(0.6), Chain::random(&model, room, &mut rng), State::<1>::zeros(models::ISING))
+    else {
+        return false;
+    };
+    let set = held.set(size >> 1, 1).is_ok() && held.set(size, 1).is_err();
+    let clamped = chain.clamp(held.view()).is_ok();
+    let before = chain.state().get(size >> 1);
+    let info = chain.step(&sampler, &mut rng);
+    let stayed = chain.state().get(size >> 1) == before;
+    let probe = sampler.transition(chain.ring(), held.view()).is_ok_and(|t| !t.fault);
+    chain.release();
+
+    let (state, blocks, used) = rng.state();
+    let Some(mut same) = LaneRng::from_state(state, blocks, used) else { return false };
+    let Ok(mut second) = Chain::resume(&model, room, chain.state(), chain.core()) else { return false };
+    let equal = (0..size).all(|_| chain.step(&sampler, &mut rng) == second.step(&sampler, &mut same))
+        && chain.state() == second.state()
+        && chain.energy() == second.energy();
+    let restarted = chain.restart(held.view()).is_ok() && second.model().form().sites() == 25;
+    let again = Chain::new(second.model(), chain.into_memory(), held.view()).is_ok();
+    set && clamped && stayed && probe && equal && restarted && again && info.moved() <= 25
+}
+
+/// States of every field width, and the moves between them.
+fn states(size: usize) -> bool {
+    let mut right = true;
+    for arity in [2, 3, 5, 17, 300] {
+        let layout = Layout::categorical(size, black_box(arity));
+        let (mut from, mut to) = ([0u32; 16], [0u32; 16]);
+        let words = layout.words();
+        let (Some(from), Some(to)) = (from.get_mut(..words), to.get_mut(..words)) else { return false };
+        right &= bitmc::packed::set(layout, to, size >> 1, 1).is_ok();
+        right &= bitmc::packed::set(layout, to, size, 1).is_err();
+        let (Ok(from), Ok(to)) = (Packed::new(layout, from), Packed::new(layout, to)) else { return false };
+        let Ok(step) = Move::new(from, to) else { return false };
+        right &= step.count() == 1 && step.changes().all(|c| c.to == 1) && to.ones() == 1;
+        right &= to.values().sum::<u32>() == 1 && to.bits(size) == 0;
+    }
+    let mut blocks = [[0.0; 16]; 2];
+    each(0, &mut blocks).for_each(|(site, value)| *value = site as f32);
+    right && bitmc::lane::sum(&blocks[1]) > bitmc::lane::sum(&blocks[0])
+}
+
+/// Bytes of any number, and draws from any generator.
+fn generators(size: usize) -> bool {
+    let mut rng = LaneRng::seed_from_u64(size as u64);
+    let mut bytes = [0; 150];
+    rng.fill_bytes(bytes.get_mut(..size * 3 + 2).unwrap_or_default());
+    let mut fork = LaneRng::from_seed([size as u8; 16]);
+    let draws: f32 = bitmc::random::normals(&mut fork).iter().sum::<f32>() + bitmc::random::uniform(&mut rng);
+    draws.is_finite() && bytes.iter().any(|&byte| byte != 0)
+}

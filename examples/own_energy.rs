@@ -1,0 +1,57 @@
+//! An energy of your own, with a hard constraint: guests at a counter of sixteen seats.
+//!
+//! Guests are shy: nobody sits beside another, so such a seating has E = +∞. Seats near the window, which is
+//! at the high end, are better: E = −Σ viewᵢ xᵢ. How often is each seat taken?
+
+use bitmc::stats::{Acceptance, Means};
+use bitmc::{Chain, Function, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng, State, memory};
+use bitmc_examples::cli::{self, Failure, Seed, say};
+use std::process::ExitCode;
+
+const SEATS: usize = 16;
+const L: Layout = Layout::binary(SEATS);
+
+struct Counter;
+
+fn view(seat: usize) -> f32 {
+    0.1 * seat as f32
+}
+
+impl Function for Counter {
+    fn layout(&self) -> Layout {
+        L
+    }
+    fn total(&self, x: Packed<'_>) -> f32 {
+        let beside = (1..SEATS).any(|seat| x.get(seat - 1) + x.get(seat) == 2);
+        let pleasure: f32 = (0..SEATS).map(|seat| view(seat) * x.get(seat) as f32).sum();
+        if beside { f32::INFINITY } else { -pleasure }
+    }
+    /// A wall has no slope, but any guess will do: the Metropolis test mends it. This one keeps a distance.
+    fn gradient(&self, x: Packed<'_>, seat: usize) -> f32 {
+        4.0 * (x.get(seat.wrapping_sub(1)) + x.get(seat + 1)) as f32 - view(seat)
+    }
+}
+
+fn main() -> ExitCode {
+    cli::main(|options: Seed| {
+        let mut rng = LaneRng::seed_from_u64(options.seed);
+        let empty = State::<{ L.words() }>::zeros(L).map_err(Failure::option)?;
+        let mut chain = Chain::new(&Plain(Counter), memory!(L, 1), empty.view()).map_err(Failure::option)?;
+        let sampler = Langevin::adjusted(1.0).map_err(Failure::option)?;
+        let (mut rate, mut means) = (Acceptance::new(), Means::new([0; SEATS]));
+        chain.run(&sampler, &mut rng, 1_000_000, &mut (&mut rate, &mut means));
+
+        let mut exact = [0.0; SEATS + 1]; // the weight of all seatings that take a seat; last: of all
+        for seating in (0..1 << SEATS).map(|bits| [bits]) {
+            let x = Packed::new(L, &seating).map_err(Failure::option)?;
+            let weight = f64::from(-Counter.total(x)).exp();
+            exact
+                .iter_mut()
+                .zip(x.values().chain([1]))
+                .for_each(|(sum, taken)| *sum += weight * f64::from(taken));
+        }
+        say(&format!("acceptance {:.3}\nseat  drawn  exact", rate.rate()));
+        (0..SEATS).for_each(|i| say(&format!("{i:4} {:6.3} {:6.3}", means.mean(i), exact[i] / exact[SEATS])));
+        Ok(())
+    })
+}

@@ -1,0 +1,102 @@
+//! Many independent chains on all cores, in vectors.
+
+use crate::bits::BitRows;
+use crate::progress::Progress;
+use bitmc::chain::Memory;
+use bitmc::lane::{Bits, Block, LANES};
+use bitmc::stats::Acceptance;
+use bitmc::{Chain, Energy, Kernel, LaneRng, Packed, SeedableRng};
+use rand_xoshiro::Xoshiro128PlusPlus;
+use rayon::prelude::*;
+
+/// Memory of a chain in vectors.
+pub type VecMemory = Memory<Vec<u32>, Vec<Bits>, Vec<Block>>;
+
+/// A chain in vectors.
+pub type VecChain<'e, E> = Chain<'e, E, Vec<u32>, Vec<Bits>, Vec<Block>>;
+
+/// Memory for one chain of an energy.
+pub fn memory(energy: &(impl Energy + ?Sized)) -> VecMemory {
+    let layout = energy.layout();
+    Memory {
+        words: vec![0; Memory::words(layout)],
+        cache: vec![[0; LANES]; Memory::cache(energy.cache_len())],
+        weights: vec![[0.0; LANES]; Memory::weights(layout)],
+    }
+}
+
+/// The generators of chain 0, 1, 2, …: equal to [`LaneRng::stream`], one long jump each instead of n.
+pub fn streams(seed: u64) -> impl Iterator<Item = LaneRng> {
+    let mut lane = Xoshiro128PlusPlus::seed_from_u64(seed);
+    std::iter::repeat_with(move || {
+        let stream = LaneRng::from_seed(lane.state());
+        lane.long_jump();
+        stream
+    })
+}
+
+/// A chain with its own generator and its own statistics, so that it does not matter who moves it when.
+#[derive(Debug)]
+pub struct Walker<'e, E: ?Sized> {
+    /// The chain.
+    pub chain: VecChain<'e, E>,
+    /// Its generator.
+    pub rng: LaneRng,
+    /// Its statistics since they were last taken.
+    pub acceptance: Acceptance,
+}
+
+/// Moves every chain by so many steps.
+pub fn advance<E, K>(walkers: &mut [Walker<'_, E>], kernel: &K, steps: u64, progress: &Progress)
+where
+    E: Energy + Sync + ?Sized,
+    K: Kernel<E> + Sync,
+{
+    walkers.par_iter_mut().for_each(|walker| {
+        walker.chain.run(kernel, &mut walker.rng, steps, &mut walker.acceptance);
+        progress.advance(steps);
+    });
+}
+
+/// The mean energy, summed in the order of the chains.
+#[must_use]
+pub fn mean_energy<E: Energy + ?Sized>(walkers: &[Walker<'_, E>]) -> f64 {
+    let sum: f64 = walkers.iter().map(|walker| f64::from(walker.chain.energy())).sum();
+    sum / walkers.len() as f64
+}
+
+/// The mean energy of some states, summed in their order; NaN where one has none.
+#[must_use]
+pub fn mean_energy_of<E: Energy + ?Sized>(energy: &E, rows: &BitRows) -> f64 {
+    let mut cache = memory(energy).cache;
+    let total = |row| Packed::new(energy.layout(), row).ok().and_then(|x| energy.init(x, &mut cache).ok());
+    rows.rows().map(total).map(|total| total.map_or(f64::NAN, f64::from)).sum::<f64>() / rows.len() as f64
+}
+
+/// The statistics of all chains together.
+#[must_use]
+pub fn acceptance<E: Energy + ?Sized>(walkers: &[Walker<'_, E>]) -> Acceptance {
+    walkers.iter().fold(Acceptance::new(), |sum, walker| add(sum, walker.acceptance))
+}
+
+/// Two statistics together.
+#[must_use]
+pub fn add(a: Acceptance, b: Acceptance) -> Acceptance {
+    Acceptance {
+        steps: a.steps + b.steps,
+        accepted: a.accepted + b.accepted,
+        proposed_flips: a.proposed_flips + b.proposed_flips,
+        accepted_flips: a.accepted_flips + b.accepted_flips,
+        faults: a.faults + b.faults,
+    }
+}
+
+/// The present states, in the order of the chains.
+#[must_use]
+pub fn states<E: Energy + ?Sized>(energy: &E, walkers: &[Walker<'_, E>]) -> BitRows {
+    let mut rows = BitRows::new(energy.layout());
+    for walker in walkers {
+        rows.push(walker.chain.state());
+    }
+    rows
+}

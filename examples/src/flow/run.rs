@@ -1,0 +1,137 @@
+//! One chain of a sampler on a budget of gradients.
+
+use super::targets::Target;
+use bitmc::LaneRng;
+use bitmc::flow::{Esh, Hmc, HmcChain, NoseHoover, Potential, Reservoir, StepSize, blocks};
+use bitmc::lane::{Block, LANES};
+
+/// A sampler of the paper's comparison, with its step size there (App. D.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampler {
+    /// The scaled leapfrog, ε = .1.
+    Esh,
+    /// Hamiltonian Monte Carlo, five steps of .01.
+    Hmc,
+    /// The adjusted Langevin sampler, ε = .1.
+    Mala,
+    /// The Nosé–Hoover thermostat, ε = .01.
+    NoseHoover,
+    /// The no-U-turn sampler of `nuts-rs`, adapting from its first gradient on.
+    Nuts,
+    /// The unadjusted Langevin sampler, ε = .1.
+    Ula,
+}
+
+/// Leapfrog steps of an HMC proposal.
+const HMC_STEPS: u32 = 5;
+
+impl Sampler {
+    /// In the order of the paper's Table 1.
+    pub const ALL: [Self; 6] = [Self::Esh, Self::Hmc, Self::Mala, Self::NoseHoover, Self::Nuts, Self::Ula];
+
+    /// Whether this build has it: NUTS needs the feature `nuts`.
+    #[must_use]
+    pub fn is_built(self) -> bool {
+        self != Self::Nuts || cfg!(feature = "nuts")
+    }
+
+    /// The paper's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Esh => "ESH .1",
+            Self::Hmc => "HMC .01, k = 5",
+            Self::Mala => "MALA .1",
+            Self::NoseHoover => "NH .01",
+            Self::Nuts => "NUTS",
+            Self::Ula => "ULA .1",
+        }
+    }
+}
+
+/// What one chain did.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// The states in order, one a step or proposal, without the start.
+    pub states: Vec<Vec<f32>>,
+    /// The chain's sample after so many gradients: for ESH the one that a reservoir keeps, by time; for the
+    /// others the last state.
+    pub samples: Vec<Vec<f32>>,
+}
+
+/// Runs a chain for the last of `looks` gradients, and takes its sample after each of them. The gradient at
+/// the start is not counted, but for NUTS, which asks for it again in its own ways.
+///
+/// # Panics
+/// Never: the starts are legal.
+#[must_use]
+pub fn run(sampler: Sampler, target: Target, looks: &[u64], rng: &mut LaneRng) -> Path {
+    let start = target.start(rng);
+    target.with(|potential| match sampler {
+        Sampler::Esh => esh(potential, &start, looks, rng),
+        #[cfg(feature = "nuts")]
+        Sampler::Nuts => super::nuts::run(potential, &start, looks, rng),
+        #[cfg(not(feature = "nuts"))]
+        Sampler::Nuts => record(&start, &[], 1, || start.clone()),
+        Sampler::NoseHoover => {
+            let room = vec![[0.0; LANES]; 3 * blocks(start.len()) + potential.scratch_len()];
+            let mass = start.len() as f32;
+            let mut chain = NoseHoover::new(potential, room, &start, mass, rng).expect("a legal start");
+            record(&start, looks, 1, || {
+                chain.step(size(0.01));
+                chain.position().to_vec()
+            })
+        }
+        Sampler::Hmc | Sampler::Mala | Sampler::Ula => {
+            let (kernel, cost) = match sampler {
+                Sampler::Hmc => (Hmc::new(size(0.01), HMC_STEPS).expect("some steps"), HMC_STEPS),
+                Sampler::Mala => (Hmc::langevin(size(0.1)), 1),
+                _ => (Hmc::unadjusted_langevin(size(0.1)), 1),
+            };
+            let room = vec![[0.0; LANES]; 5 * blocks(start.len()) + potential.scratch_len()];
+            let mut chain = HmcChain::new(potential, room, &start).expect("a legal start");
+            record(&start, looks, u64::from(cost), || {
+                chain.step(&kernel, rng);
+                chain.position().to_vec()
+            })
+        }
+    })
+}
+
+fn esh(potential: &dyn Potential, start: &[f32], looks: &[u64], rng: &mut LaneRng) -> Path {
+    let width = blocks(start.len());
+    let room = vec![[0.0; LANES]; 3 * width + potential.scratch_len()];
+    let mut chain = Esh::random(potential, room, start, rng).expect("a legal start");
+    let mut first: Vec<Block> = vec![[0.0; LANES]; width];
+    first.as_flattened_mut()[..start.len()].copy_from_slice(start);
+    let mut kept = Reservoir::new(first);
+    let mut states = Vec::new();
+    let samples = looks.iter().map(|&look| {
+        while (states.len() as u64) < look {
+            let leap = chain.step(size(0.1));
+            kept.offer(chain.position_blocks(), leap.log_time, rng);
+            states.push(chain.position().to_vec());
+        }
+        kept.sample().as_flattened()[..start.len()].to_vec()
+    });
+    let samples = samples.collect();
+    Path { states, samples }
+}
+
+/// Steps at so many gradients each; the last state is the sample.
+fn record(start: &[f32], looks: &[u64], cost: u64, mut step: impl FnMut() -> Vec<f32>) -> Path {
+    let mut states: Vec<Vec<f32>> = Vec::new();
+    let samples = looks.iter().map(|&look| {
+        while (states.len() as u64 + 1) * cost <= look {
+            states.push(step());
+        }
+        states.last().map_or(start.to_vec(), Clone::clone)
+    });
+    let samples = samples.collect();
+    Path { states, samples }
+}
+
+/// A step size that is known to be legal.
+fn size(value: f32) -> StepSize {
+    StepSize::new(value).expect("a legal step size")
+}

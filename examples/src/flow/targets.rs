@@ -1,0 +1,167 @@
+//! The paper's targets (Ver Steeg and Galstyan 2021, Sec. 3): a potential, where chains start, exact draws,
+//! and exact means and variances.
+
+use bitmc::LaneRng;
+use bitmc::flow::{DenseGaussian, DiagonalGaussian, Funnel, Mixture, Potential, blocks};
+use bitmc::lane::{Block, LANES};
+use bitmc::random::{normals, uniform};
+use std::f32::consts::TAU;
+
+/// Centres of the mixture stand on a circle of this radius.
+const RADIUS: f32 = 2.0;
+/// The standard deviation of its components.
+const SIGMA: f32 = 0.25;
+const CENTRES: usize = 8;
+/// The correlation of the narrow Gaussian.
+const CORRELATION: f32 = 0.99;
+/// The standard deviation of the funnel's first coordinate.
+const FUNNEL: f32 = 3.0;
+/// Dimensions of the ill-conditioned Gaussian.
+const ILL: usize = 50;
+/// Dimensions of the funnel.
+const FUNNEL_DIM: usize = 20;
+
+/// A target by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Eight Gaussians on a circle.
+    Mog,
+    /// The same; every chain starts in the first of them.
+    MogPrior,
+    /// Two coordinates with correlation .99.
+    Scg,
+    /// The same; every chain starts at one end.
+    ScgBias,
+    /// Fifty independent coordinates with standard deviations from .02 to 1 (Neal 2011).
+    Icg,
+    /// Neal's funnel in twenty dimensions.
+    Funnel,
+}
+
+impl Target {
+    /// All of them, in the order of the paper's Table 1 but for the funnel, which comes last.
+    pub const ALL: [Self; 6] = [Self::Mog, Self::MogPrior, Self::Scg, Self::ScgBias, Self::Icg, Self::Funnel];
+
+    /// The paper's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mog => "2D MOG",
+            Self::MogPrior => "2D MOG-prior",
+            Self::Scg => "2D SCG",
+            Self::ScgBias => "2D SCG-bias",
+            Self::Icg => "50D ICG",
+            Self::Funnel => "20D funnel",
+        }
+    }
+
+    /// Dimensions.
+    #[must_use]
+    pub fn dim(self) -> usize {
+        match self {
+            Self::Icg => ILL,
+            Self::Funnel => FUNNEL_DIM,
+            _ => 2,
+        }
+    }
+
+    /// Exact means and variances.
+    #[must_use]
+    pub fn moments(self) -> Vec<(f64, f64)> {
+        match self {
+            Self::Mog | Self::MogPrior => vec![(0.0, f64::from(RADIUS * RADIUS / 2.0 + SIGMA * SIGMA)); 2],
+            Self::Scg | Self::ScgBias => vec![(0.0, 1.0); 2],
+            Self::Icg => (0..ILL).map(|i| (0.0, f64::from(width(i)).powi(2))).collect(),
+            Self::Funnel => {
+                // ⟨xᵢ²⟩ = ⟨e^x₀⟩ = e^(s²/2)
+                let square = f64::from(FUNNEL * FUNNEL);
+                std::iter::once((0.0, square))
+                    .chain(vec![(0.0, (0.5 * square).exp()); FUNNEL_DIM - 1])
+                    .collect()
+            }
+        }
+    }
+
+    /// Where a chain starts: N(0, I), unless the target's name says otherwise.
+    #[must_use]
+    pub fn start(self, rng: &mut LaneRng) -> Vec<f32> {
+        match self {
+            Self::MogPrior => {
+                let noise = normals(rng);
+                centre(0).iter().zip(noise).map(|(c, n)| c + SIGMA * n).collect()
+            }
+            Self::ScgBias => vec![-2.0, -2.0],
+            _ => normal_vector(self.dim(), rng),
+        }
+    }
+
+    /// A draw from the target itself.
+    #[must_use]
+    pub fn draw(self, rng: &mut LaneRng) -> Vec<f32> {
+        let mut x = normal_vector(self.dim(), rng);
+        match self {
+            Self::Mog | Self::MogPrior => {
+                let which = ((uniform(rng) * CENTRES as f32) as usize).min(CENTRES - 1);
+                x.iter_mut().zip(centre(which)).for_each(|(x, c)| *x = c + SIGMA * *x);
+            }
+            Self::Scg | Self::ScgBias => {
+                x[1] = CORRELATION * x[0] + (1.0 - CORRELATION * CORRELATION).sqrt() * x[1];
+            }
+            Self::Icg => x.iter_mut().enumerate().for_each(|(i, x)| *x *= width(i)),
+            Self::Funnel => {
+                x[0] *= FUNNEL;
+                let width = (0.5 * x[0]).exp();
+                x.iter_mut().skip(1).for_each(|x| *x *= width);
+            }
+        }
+        x
+    }
+
+    /// Hands the potential to `then`.
+    ///
+    /// # Panics
+    /// Never: the parameters are legal.
+    pub fn with<T>(self, then: impl FnOnce(&(dyn Potential + Sync)) -> T) -> T {
+        let legal = "legal parameters";
+        match self {
+            Self::Mog | Self::MogPrior => {
+                let means: Vec<Block> = (0..CENTRES).map(|which| block(&centre(which))).collect();
+                then(&Mixture::new(2, &means, &[0.0; CENTRES], SIGMA).expect(legal))
+            }
+            Self::Scg | Self::ScgBias => {
+                let scale = 1.0 / (1.0 - CORRELATION * CORRELATION);
+                let rows =
+                    [[scale, -CORRELATION * scale], [-CORRELATION * scale, scale]].map(|row| block(&row));
+                then(&DenseGaussian::new(2, &[[0.0; LANES]], &rows).expect(legal))
+            }
+            Self::Icg => {
+                let mean = vec![[0.0; LANES]; blocks(ILL)];
+                let mut precision = mean.clone();
+                let slots = precision.as_flattened_mut().iter_mut().take(ILL);
+                slots.enumerate().for_each(|(i, slot)| *slot = 1.0 / (width(i) * width(i)));
+                then(&DiagonalGaussian::new(ILL, &mean, &precision).expect(legal))
+            }
+            Self::Funnel => then(&Funnel::new(FUNNEL_DIM, FUNNEL).expect(legal)),
+        }
+    }
+}
+
+/// The standard deviation of a coordinate of the ill-conditioned Gaussian.
+fn width(index: usize) -> f32 {
+    (index + 1) as f32 / ILL as f32
+}
+
+fn centre(which: usize) -> [f32; 2] {
+    let angle = TAU * which as f32 / CENTRES as f32;
+    [RADIUS * angle.cos(), RADIUS * angle.sin()]
+}
+
+fn block(values: &[f32]) -> Block {
+    std::array::from_fn(|lane| values.get(lane).copied().unwrap_or(0.0))
+}
+
+/// Standard normals.
+pub fn normal_vector(dim: usize, rng: &mut LaneRng) -> Vec<f32> {
+    let drawn: Vec<Block> = (0..blocks(dim)).map(|_| normals(rng)).collect();
+    drawn.as_flattened()[..dim].to_vec()
+}

@@ -1,0 +1,63 @@
+//! One hash: the list of long chains whose bits must be equal on every processor.
+//!
+//! Each chain hashes the state, the energy and the whole `Info` of every step. The list stands in
+//! [`CHAINS`], with the hash that each must have; [`total`] is the hash of them all.
+//!
+//! **A new sampler** is one line in [`CHAINS`]: write 0 as its hash, run
+//! `cargo test --release -p bitmc-host-tests --test hash`, and paste the line that the test prints.
+//! **A changed hash** means that a fixed seed gives other draws than before: a breaking change, with a line
+//! in the CHANGELOG.
+#![no_std]
+
+pub mod hash;
+pub mod models;
+mod numbers;
+mod run;
+
+use bitmc::step::Curvature;
+use bitmc::{BlockGibbs, Langevin};
+use run::{bernoulli, held_and_resumed, independent_set, ising, ladder, minibatches, potts, rbm};
+
+/// A chain and the hash that it has everywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Chain {
+    /// The model and the sampler.
+    pub name: &'static str,
+    /// Runs it, from its own seed, and hashes what it does.
+    pub run: fn() -> u32,
+    /// The committed hash.
+    pub hash: u32,
+}
+
+/// All of them. A new sampler is one line.
+#[rustfmt::skip]
+pub const CHAINS: &[Chain] = &[
+    Chain { name: "functions: exp, ln and their relatives", run: numbers::functions, hash: 0xf8a1_7d0f },
+    Chain { name: "generator: words, uniforms, normals", run: numbers::generator, hash: 0x05e9_bd40 },
+    Chain { name: "Ising 5x5: Langevin, adjusted", run: || ising(&Langevin::adjusted(0.6)), hash: 0x2575_5b05 },
+    Chain { name: "Ising 5x5: Langevin, unadjusted", run: || ising(&Langevin::unadjusted(0.2)), hash: 0x40e6_4850 },
+    Chain { name: "Ising 5x5: Langevin, a curvature a site", run: || ising(&Langevin::new(0.5, Curvature::Each(&models::CURVATURES), true)), hash: 0x2c24_3645 },
+    Chain { name: "Ising 5x5: Langevin, balance 0.8", run: || ising(&Langevin::new(0.8, Curvature::Same(2.5), true)), hash: 0xdee0_a56b },
+    Chain { name: "Ising 5x5: Langevin, sites held, resumed", run: held_and_resumed, hash: 0x87ff_165b },
+    Chain { name: "RBM 64x16: Langevin, adjusted", run: || rbm(&Langevin::adjusted(0.2)), hash: 0x9615_9826 },
+    Chain { name: "RBM 64x16: Langevin, unadjusted", run: || rbm(&Langevin::unadjusted(0.1)), hash: 0x6f34_69f6 },
+    Chain { name: "RBM 64x16: block Gibbs", run: || rbm(&Ok(BlockGibbs)), hash: 0xb42a_a4c2 },
+    Chain { name: "Bernoulli 40: Langevin, adjusted", run: || bernoulli(&Langevin::adjusted(0.5)), hash: 0x9262_5c89 },
+    Chain { name: "hard constraint: Langevin, adjusted", run: || independent_set(&Langevin::adjusted(0.15)), hash: 0xa19a_330f },
+    Chain { name: "Potts 5x5 of 4 values: Langevin, adjusted", run: || potts(&Langevin::adjusted(1.0)), hash: 0xc87f_1cf3 },
+    Chain { name: "Potts 5x5 of 4 values: Langevin, unadjusted", run: || potts(&Langevin::unadjusted(0.4)), hash: 0x3c1f_d7a9 },
+    Chain { name: "ordinal 20 of 5 values: Langevin, moves of at most 2", run: || ladder(&Langevin::adjusted(1.0).map(|kernel| kernel.within(2))), hash: 0xf17a_e8da },
+    Chain { name: "minibatches: Langevin, unadjusted", run: || minibatches(&Langevin::unadjusted(0.1)), hash: 0x004d_01b7 },
+];
+
+/// The hash of all committed hashes: one number to compare.
+#[must_use]
+pub const fn total() -> u32 {
+    let mut hash = hash::Hash::new();
+    let mut index = 0;
+    while index < CHAINS.len() {
+        hash = hash.with(CHAINS[index].hash);
+        index += 1;
+    }
+    hash.value()
+}

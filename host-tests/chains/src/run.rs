@@ -1,0 +1,184 @@
+//! Running a chain and hashing what it does.
+
+use crate::hash::Hash;
+use crate::models::{self, DATA, IndependentSet, IsingMemory, LOGITS, Ladder};
+use bitmc::energy::Estimate;
+use bitmc::step::ParameterError;
+use bitmc::{
+    Bernoulli, Chain, Energy, Function, Ising, Kernel, LaneRng, Langevin, Layout, Memory, Packed, Plain, Potts,
+    Rbm, SeedableRng, State, memory, torus,
+};
+use core::cell::Cell;
+
+/// Steps of a chain on a sparse or independent model.
+const STEPS: u32 = 4000;
+/// Steps of a chain on the RBM.
+const DENSE_STEPS: u32 = 2000;
+
+/// The hash of a chain that could not be built: no committed hash is 0.
+const BROKEN: u32 = 0;
+
+type Sampler<K> = Result<K, ParameterError>;
+
+pub(crate) fn ising<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    with_ising(|model| {
+        let memory = memory!(models::ISING, Ising::cache_len(25));
+        from_noise(model, memory, kernel, STEPS)
+    })
+}
+
+/// A quarter of the sites held; half-way the chain is taken apart and goes on in other memory.
+pub(crate) fn held_and_resumed() -> u32 {
+    with_ising(|model| {
+        let mut hash = Hash::new();
+        let mut rng = LaneRng::stream(7, 1);
+        let memory = memory!(models::ISING, Ising::cache_len(25));
+        let held = [0x0042_1085];
+        let (Ok(kernel), Ok(mut first), Ok(held)) = (
+            Langevin::adjusted(0.5),
+            Chain::random(model, memory, &mut rng),
+            Packed::new(models::ISING, &held),
+        ) else {
+            return BROKEN;
+        };
+        if first.clamp(held).is_err() {
+            return BROKEN;
+        }
+        walk(&mut hash, &mut first, &kernel, &mut rng, STEPS / 2);
+        let (words, blocks, used) = rng.state();
+        let (Ok(mut second), Some(mut rng)) = (
+            Chain::resume(model, memory, first.state(), first.core()),
+            LaneRng::from_state(words, blocks, used),
+        ) else {
+            return BROKEN;
+        };
+        if second.clamp(held).is_err() {
+            return BROKEN;
+        }
+        walk(&mut hash, &mut second, &kernel, &mut rng, STEPS / 2);
+        hash.value()
+    })
+}
+
+fn with_ising(run: impl FnOnce(&dyn Energy) -> u32) -> u32 {
+    let mut memory = IsingMemory::new();
+    let edges = torus(5, 5, models::ISING_COUPLING);
+    Ising::spins_edges_twice(edges, &models::ISING_FIELDS, memory.lend()).map_or(BROKEN, |model| run(&model))
+}
+
+pub(crate) fn rbm<K: for<'e> Kernel<Rbm<'e>>>(kernel: &Sampler<K>) -> u32 {
+    let memory = memory!(models::RBM, Rbm::cache_len(models::RBM_HIDDEN));
+    models::digits().map_or(BROKEN, |model| from_noise(&model, memory, kernel, DENSE_STEPS))
+}
+
+pub(crate) fn bernoulli<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let memory = memory!(Layout::binary(40), 0);
+    Bernoulli::new(&LOGITS).map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, STEPS))
+}
+
+/// Starts at the empty set: from noise a hard constraint would be broken.
+pub(crate) fn independent_set<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let model = Plain(IndependentSet);
+    let memory = memory!(Layout::binary(40), 1);
+    let Ok(empty) = State::<2>::zeros(IndependentSet.layout()) else { return BROKEN };
+    match (kernel, Chain::new(&model as &dyn Energy, memory, empty.view())) {
+        (Ok(kernel), Ok(mut chain)) => {
+            let mut hash = Hash::new();
+            walk(&mut hash, &mut chain, kernel, &mut LaneRng::seed_from_u64(2), STEPS);
+            hash.value()
+        }
+        _ => BROKEN,
+    }
+}
+
+/// Four values a site on a 5×5 torus, with a field.
+pub(crate) fn potts<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let mut couplings = IsingMemory::new();
+    let model = Potts::new(torus(5, 5, 0.8), 25, 4, &models::POTTS_FIELDS, couplings.lend());
+    let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
+    model.map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, DENSE_STEPS))
+}
+
+/// Whole numbers 0 to 4 on a chain of 20 sites.
+pub(crate) fn ladder<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let memory = memory!(models::LADDER, 1);
+    from_noise(&Plain(Ladder) as &dyn Energy, memory, kernel, DENSE_STEPS)
+}
+
+/// Stochastic gradients: one row of the data a step, in turn.
+pub(crate) fn minibatches<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let turn = Cell::new(0usize);
+    let model = Estimate::new(Layout::binary(20), |x: Packed<'_>, blocks, out| {
+        let row = DATA.get(turn.get() & 7).unwrap_or(&DATA[0]);
+        turn.set(turn.get() + 1);
+        let product: f32 = row.iter().zip(x.values()).filter(|&(_, x)| x != 0).map(|(d, _)| d).sum();
+        // All rows add up: one stands for eight.
+        for (site, slot) in bitmc::lane::each(blocks.start, out) {
+            *slot = row.get(site).map_or(0.0, |d| 8.0 * (product - 1.0) * d);
+        }
+    });
+    let memory = memory!(Layout::binary(20), 0);
+    from_noise(&model as &dyn Energy, memory, kernel, STEPS)
+}
+
+fn from_noise<E, K, W, C, B>(model: &E, memory: Memory<W, C, B>, kernel: &Sampler<K>, steps: u32) -> u32
+where
+    E: Energy + ?Sized,
+    K: Kernel<E>,
+    W: AsMut<[u32]> + AsRef<[u32]>,
+    C: AsMut<[bitmc::lane::Bits]>,
+    B: AsMut<[bitmc::lane::Block]>,
+{
+    let mut rng = LaneRng::seed_from_u64(1);
+    match (kernel, Chain::random(model, memory, &mut rng)) {
+        (Ok(kernel), Ok(mut chain)) => {
+            let mut hash = Hash::new();
+            walk(&mut hash, &mut chain, kernel, &mut rng, steps);
+            hash.value()
+        }
+        _ => BROKEN,
+    }
+}
+
+/// Every step: the state, the energy and all that the step reports. At the end: the local differences,
+/// and the energy computed from nothing.
+fn walk<E, K, W, C, B>(
+    hash: &mut Hash,
+    chain: &mut Chain<'_, E, W, C, B>,
+    kernel: &K,
+    rng: &mut LaneRng,
+    steps: u32,
+) where
+    E: Energy + ?Sized,
+    K: Kernel<E>,
+    W: AsMut<[u32]> + AsRef<[u32]>,
+    C: AsMut<[bitmc::lane::Bits]>,
+    B: AsMut<[bitmc::lane::Block]>,
+{
+    for _ in 0..steps {
+        let info = chain.step(kernel, rng);
+        hash.words(chain.state().words());
+        hash.float(chain.energy());
+        hash.info(&info);
+    }
+    let model = chain.model();
+    let mut words = [0; 3];
+    for (slot, &word) in words.iter_mut().zip(chain.state().words()) {
+        *slot = word;
+    }
+    let layout = model.layout();
+    let Some(words) = words.get_mut(..layout.words()) else { return };
+    let mut cache = [[0; 16]; 8];
+    let Some(cache) = cache.get_mut(..model.cache_len()) else { return };
+    if let Ok(state) = Packed::new(layout, words)
+        && let Ok(total) = model.init(state, cache)
+    {
+        hash.float(total);
+    }
+    for site in 0..layout.sites() {
+        let mut differences = [0.0; 5];
+        let Some(differences) = differences.get_mut(..layout.arity()) else { return };
+        model.differences(words, cache, site, differences);
+        hash.floats(differences);
+    }
+}

@@ -1,0 +1,132 @@
+//! Chains and models of sizes that are known at run time, in vectors.
+
+use crate::naive::{Convention, Machine, Pairwise};
+use bitmc::energy::{Entry, RbmError, SparseError, SparseLent, pack_rows};
+use bitmc::lane::{Bits, Block, LANES};
+use bitmc::{Chain, ChainError, Energy, Ising, Layout, Memory, Packed, Rbm, Rng};
+
+/// The memory of a chain, in vectors.
+pub type HeapMemory = Memory<Vec<u32>, Vec<Bits>, Vec<Block>>;
+
+/// A chain in vectors.
+pub type HeapChain<'e, E> = Chain<'e, E, Vec<u32>, Vec<Bits>, Vec<Block>>;
+
+/// Memory of exactly the lengths that a chain over `energy` needs.
+pub fn memory<E: Energy + ?Sized>(energy: &E) -> HeapMemory {
+    let layout = energy.layout();
+    Memory {
+        words: vec![0; Memory::words(layout)],
+        cache: vec![[0; LANES]; Memory::cache(energy.cache_len())],
+        weights: vec![[0.0; LANES]; Memory::weights(layout)],
+    }
+}
+
+/// A chain that starts at the state in `words`.
+///
+/// # Errors
+/// [`ChainError`] as [`Chain::new`], which checks the words too.
+pub fn chain<'e, E: Energy + ?Sized>(energy: &'e E, words: &[u32]) -> Result<HeapChain<'e, E>, ChainError> {
+    Chain::new(energy, memory(energy), Packed::new(energy.layout(), words)?)
+}
+
+/// A chain that starts at fair bits.
+///
+/// # Errors
+/// [`ChainError`] as [`Chain::random`].
+pub fn random_chain<'e, E: Energy + ?Sized, R: Rng + ?Sized>(
+    energy: &'e E,
+    rng: &mut R,
+) -> Result<HeapChain<'e, E>, ChainError> {
+    Chain::random(energy, memory(energy), rng)
+}
+
+/// Words of a binary state from its values.
+#[must_use]
+pub fn pack(values: &[f64]) -> Vec<u32> {
+    let mut words = vec![0; Layout::binary(values.len()).words()];
+    for (site, _) in values.iter().enumerate().filter(|&(_, &value)| value != 0.0) {
+        words[site / 32] |= 1 << (site % 32);
+    }
+    words
+}
+
+/// Values of a state on the {0,1} scale.
+#[must_use]
+pub fn unpack(state: Packed<'_>) -> Vec<f64> {
+    state.values().map(f64::from).collect()
+}
+
+/// Memory for sparse couplings.
+#[derive(Clone, Debug)]
+pub struct Couplings {
+    ends: Vec<u32>,
+    linear: Vec<i32>,
+    entries: Vec<Entry>,
+}
+
+impl Couplings {
+    /// Room for `sites` sites and `edges` edges.
+    #[must_use]
+    pub fn new(sites: usize, edges: usize) -> Self {
+        Self { ends: vec![0; sites], linear: vec![0; sites], entries: vec![Entry::default(); 2 * edges] }
+    }
+
+    /// Lends it to a constructor.
+    pub fn lend(&mut self) -> SparseLent<'_> {
+        SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
+    }
+
+    /// The kernel's model of a naive one, in this memory.
+    ///
+    /// # Errors
+    /// [`SparseError`] as the constructor of the convention.
+    pub fn ising(&mut self, model: &Pairwise) -> Result<Ising<'_>, SparseError> {
+        let (edges, fields) = (model.edges.iter().copied(), &model.fields);
+        match model.convention {
+            Convention::SpinsEdgesOnce => Ising::spins_edges_once(edges, fields, self.lend()),
+            Convention::SpinsEdgesTwice => Ising::spins_edges_twice(edges, fields, self.lend()),
+            Convention::BitsEdgesOnce => Ising::bits_edges_once(edges, fields, self.lend()),
+        }
+    }
+}
+
+impl Pairwise {
+    /// Memory that this model fits.
+    #[must_use]
+    pub fn couplings(&self) -> Couplings {
+        Couplings::new(self.fields.len(), self.edges.len())
+    }
+}
+
+/// The parameters of an RBM in blocks.
+#[derive(Clone, Debug)]
+pub struct Weights {
+    weights: Vec<Block>,
+    visible: Vec<f32>,
+    hidden: Vec<Block>,
+    units: usize,
+}
+
+impl Weights {
+    /// Packs a naive model.
+    ///
+    /// # Errors
+    /// [`RbmError`] where the lengths do not fit.
+    pub fn new(machine: &Machine) -> Result<Self, RbmError> {
+        let units = machine.hidden.len();
+        let row = Rbm::row_blocks(units);
+        let mut weights = vec![[0.0; LANES]; row * machine.visible.len()];
+        pack_rows(&machine.weights, units, &mut weights)?;
+        let mut hidden = vec![[0.0; LANES]; row];
+        pack_rows(&machine.hidden, units, &mut hidden)?;
+        Ok(Self { weights, visible: machine.visible.clone(), hidden, units })
+    }
+
+    /// The kernel's model.
+    ///
+    /// # Errors
+    /// [`RbmError`] as [`Rbm::new`].
+    pub fn rbm(&self) -> Result<Rbm<'_>, RbmError> {
+        Rbm::new(&self.weights, &self.visible, &self.hidden, self.units)
+    }
+}

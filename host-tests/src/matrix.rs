@@ -1,0 +1,151 @@
+//! Transition matrices over all states of a small model, and what must hold of them.
+
+use crate::enumerate::{Law, values};
+use crate::heap;
+use crate::tolerance;
+use bitmc::{Energy, Langevin, Packed};
+
+/// A sampler's own `log q(y|x)` and `ln A(x, y)` for every pair of states.
+#[derive(Clone, Debug)]
+pub struct Transitions {
+    states: usize,
+    log_q: Vec<f64>,
+    log_a: Vec<f64>,
+}
+
+/// How far a sampler is from what it should be, for states that have a probability.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Verdict {
+    /// The largest |Σ q(y|x) − 1|.
+    pub rows: f64,
+    /// The largest |πP − π|.
+    pub stationarity: f64,
+    /// The largest relative asymmetry of π(x)P(x,y) among flows above [`tolerance::LEAST_FLOW`].
+    pub asymmetry: f64,
+}
+
+impl Verdict {
+    /// Whether the sampler keeps the law, within [`tolerance`].
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        self.rows <= tolerance::ROW_SUM
+            && self.stationarity <= tolerance::STATIONARITY
+            && self.asymmetry <= tolerance::ASYMMETRY
+    }
+}
+
+impl Transitions {
+    /// From a function of (x, y) that gives (log q, ln A).
+    pub fn new(states: usize, mut pair: impl FnMut(usize, usize) -> (f64, f64)) -> Self {
+        let cells = (0..states * states).map(|cell| pair(cell / states, cell % states));
+        let (log_q, log_a) = cells.unzip();
+        Self { states, log_q, log_a }
+    }
+
+    /// The kernel's, with the sites in the mask `held` clamped. Rows of states where no chain can start are
+    /// empty.
+    ///
+    /// # Panics
+    /// Where the reverse probability of a move is not the forward one of the move back, bit for bit, or a
+    /// step without a test has a ratio.
+    #[must_use]
+    pub fn of(energy: &dyn Energy, sampler: &Langevin<'_>, held: usize) -> Self {
+        let layout = energy.layout();
+        let sites = layout.sites();
+        let words: Vec<Vec<u32>> = (0..1 << sites).map(|state| heap::pack(&values(state, sites))).collect();
+        let state = |number: usize| Packed::new(layout, &words[number]).unwrap();
+        let start = words.iter().position(|words| heap::chain(energy, words).is_ok()).unwrap();
+        let mut chain = heap::chain(energy, &words[start]).unwrap();
+        chain.clamp(state(held)).unwrap();
+        let states = words.len();
+        let mut log_reverse = vec![f32::NEG_INFINITY; states * states];
+        let mut log_forward = log_reverse.clone();
+        let mut legal = vec![false; states];
+        let mut log_a = vec![f64::NEG_INFINITY; states * states];
+        for x in 0..states {
+            legal[x] = chain.restart(state(x)).is_ok();
+            for y in (0..states).filter(|_| legal[x]) {
+                let found = sampler.transition(chain.ring(), state(y)).unwrap();
+                log_forward[x * states + y] = found.log_forward;
+                log_reverse[y * states + x] = found.log_reverse;
+                log_a[x * states + y] = f64::from(found.log_ratio);
+            }
+        }
+        for cell in 0..states * states {
+            if legal[cell / states] && legal[cell % states] {
+                let (forward, reverse) = (log_forward[cell], log_reverse[cell]);
+                assert_eq!(forward.to_bits(), reverse.to_bits(), "log q of cell {cell}: {forward} {reverse}");
+            }
+        }
+        Self { states, log_q: log_forward.into_iter().map(f64::from).collect(), log_a }
+    }
+
+    /// Log q(y|x).
+    #[must_use]
+    pub fn log_q(&self, x: usize, y: usize) -> f64 {
+        self.log_q[x * self.states + y]
+    }
+
+    /// ln A(x, y).
+    #[must_use]
+    pub fn log_a(&self, x: usize, y: usize) -> f64 {
+        self.log_a[x * self.states + y]
+    }
+
+    /// P(x, y) for x ≠ y.
+    #[must_use]
+    pub fn moves(&self, x: usize, y: usize) -> f64 {
+        (self.log_q(x, y) + self.log_a(x, y).min(0.0)).exp()
+    }
+
+    /// Compares with a law.
+    #[must_use]
+    pub fn judge(&self, law: &Law) -> Verdict {
+        let mut verdict = Verdict::default();
+        let p = &law.probabilities;
+        for x in (0..self.states).filter(|&x| p[x] > 0.0) {
+            let row: f64 = (0..self.states).map(|y| self.log_q(x, y).exp()).sum();
+            verdict.rows = verdict.rows.max(distance(row, 1.0));
+            let mut net = 0.0;
+            for y in (0..self.states).filter(|&y| y != x) {
+                let out = p[x] * self.moves(x, y);
+                let back = if p[y] > 0.0 { p[y] * self.moves(y, x) } else { 0.0 };
+                net += back - out;
+                let larger = out.max(back);
+                if larger > tolerance::LEAST_FLOW || (out + back).is_nan() {
+                    verdict.asymmetry = verdict.asymmetry.max(distance(out, back) / larger);
+                }
+            }
+            verdict.stationarity = verdict.stationarity.max(distance(net, 0.0));
+        }
+        verdict
+    }
+
+    /// The stationary law, by state reduction without subtractions (Grassmann, Taksar, Heyman 1985).
+    #[must_use]
+    pub fn stationary(&self) -> Vec<f64> {
+        let n = self.states;
+        let mut p: Vec<Vec<f64>> = (0..n).map(|x| (0..n).map(|y| self.moves(x, y)).collect()).collect();
+        for last in (1..n).rev() {
+            let leave: f64 = p[last][..last].iter().sum();
+            for x in 0..last {
+                p[x][last] /= leave;
+                for y in 0..last {
+                    p[x][y] += p[x][last] * p[last][y];
+                }
+            }
+        }
+        let mut law = vec![1.0; n];
+        for y in 1..n {
+            law[y] = (0..y).map(|x| law[x] * p[x][y]).sum();
+        }
+        let sum: f64 = law.iter().sum();
+        law.into_iter().map(|weight| weight / sum).collect()
+    }
+}
+
+/// |a − b|, where NaN is as far as can be: `max` would swallow it.
+fn distance(a: f64, b: f64) -> f64 {
+    let distance = (a - b).abs();
+    if distance.is_nan() { f64::INFINITY } else { distance }
+}

@@ -1,0 +1,275 @@
+//! Energies, differences, gradients and caches against float64 (TESTING.md L0.3).
+
+use bitmc::energy::Estimate;
+use bitmc::lane::{Bits, Block, LANES};
+use bitmc::{Bernoulli, Energy, Function, Layout, Move, Packed, Plain};
+use bitmc_host_tests::comparison::{Case, cache_of, gradient_of};
+use bitmc_host_tests::heap::{self, Weights};
+use bitmc_host_tests::models::{self, Source};
+use bitmc_host_tests::naive::{Convention, Machine, Pairwise, Target};
+use bitmc_host_tests::npy;
+use bitmc_host_tests::tolerance::{DOUBLE, ENERGY_ROUNDINGS, FACTOR_ROUNDINGS, ISING_GRID, RBM_GRID, ROUNDING};
+
+/// Every length around one, two and four blocks of lanes.
+const LENGTHS: std::ops::RangeInclusive<usize> = 1..=65;
+
+/// A difference or total of a pairwise model is one rounding of an exact number on the grid.
+fn ising_case(model: &Pairwise, steps: usize, exact: bool) {
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(model).unwrap();
+    let spins = if model.convention == Convention::BitsEdgesOnce { 1.0 } else { 2.0 };
+    let twice = if model.convention == Convention::SpinsEdgesTwice { 2.0 } else { 1.0 };
+    let mut reach: Vec<f64> = model.fields.iter().map(|w| spins * f64::from(w.abs())).collect();
+    for &(a, b, coupling) in &model.edges {
+        for site in [a, b] {
+            reach[site as usize] += spins * twice * f64::from(coupling.abs());
+        }
+    }
+    // The unit is 2^−30 of the power of two above the largest field, which is at most twice that field.
+    let unit = if exact { 0.0 } else { 2.0 * reach.iter().copied().fold(0.0, f64::max) * ISING_GRID };
+    let terms = (model.fields.len() + model.edges.len()) as f64;
+    let degrees = |site: usize| {
+        model.edges.iter().filter(|edge| edge.0 as usize == site || edge.1 as usize == site).count() as f64
+    };
+    let degrees: Vec<f64> = (0..model.fields.len()).map(degrees).collect();
+    Case {
+        energy: &energy,
+        target: model,
+        total: &|x| {
+            // One rounding to f32, f64's own, and a unit for each term of the sum.
+            ROUNDING * model.energy(x).abs() + terms * unit + DOUBLE * reach.iter().sum::<f64>()
+                // A difference has the rounding of its own size, at most that of the two totals and of what
+                // cancels in them.
+                + ROUNDING * reach.iter().sum::<f64>()
+        },
+        gradient: &|x| {
+            let sizes = model.gradient(x).into_iter().map(f64::abs).zip(&degrees).zip(&reach);
+            // Two roundings: to f32, and none for the unit; a unit a term, two where K is even.
+            sizes.map(|((size, d), r)| ROUNDING * size + 2.0 * (1.0 + d) * unit + DOUBLE * r).collect()
+        },
+        multilinear: true,
+    }
+    .check(&format!("{:?}, {} sites", model.convention, model.fields.len()), &mut Source::new(9), steps);
+}
+
+#[test]
+fn ising() {
+    for sites in LENGTHS {
+        for (index, convention) in Convention::ALL.into_iter().enumerate() {
+            let density = (8.0 / sites as f64).min(1.0);
+            let seed = (sites * 3 + index) as u64;
+            ising_case(&models::pairwise(convention, sites, density, 1.0, seed), 6, true);
+            // Off the grid, and of sizes that differ by a factor of a million.
+            let mut model = models::pairwise(convention, sites, density, 1.0, seed);
+            let mut source = Source::new(seed);
+            for edge in &mut model.edges {
+                let decade = source.below(7) as i32 - 4;
+                edge.2 = source.normal(10f64.powi(decade));
+            }
+            model.fields.iter_mut().for_each(|field| *field = source.normal(0.3));
+            ising_case(&model, 6, false);
+        }
+    }
+}
+
+#[test]
+fn ising_on_the_grid_is_exact() {
+    // Multiples of 1/64: all sums are exact, so every answer is the truth rounded to f32 once.
+    for convention in Convention::ALL {
+        let model = models::pairwise(convention, 40, 0.3, 10.0, 4);
+        let mut couplings = model.couplings();
+        let energy = couplings.ising(&model).unwrap();
+        let mut source = Source::new(5);
+        for _ in 0..50 {
+            let (x, y) = (source.state(40), source.state(40));
+            let (total, mut cache) = cache_of(&energy, &x);
+            assert_eq!(total, model.energy(&x) as f32);
+            let gradient = gradient_of(&energy, &x, &cache);
+            for (found, truth) in gradient.as_flattened().iter().zip(model.gradient(&x)) {
+                assert_eq!(*found, truth as f32);
+            }
+            let (here, there) = (heap::pack(&x), heap::pack(&y));
+            let layout = energy.layout();
+            let step = Move::new(Packed::new(layout, &here).unwrap(), Packed::new(layout, &there).unwrap());
+            let shift = energy.shift(&step.unwrap(), &mut cache);
+            assert_eq!(shift, (model.energy(&y) - model.energy(&x)) as f32);
+        }
+    }
+}
+
+#[test]
+fn bernoulli() {
+    for sites in LENGTHS {
+        let model = models::independent(sites, 2.0, sites as u64);
+        let logits = model.logits.clone();
+        let sum: f64 = logits.iter().map(|l| f64::from(l.abs())).sum();
+        Case {
+            energy: &Bernoulli::new(&logits).unwrap(),
+            target: &model,
+            // An addition a site, each with a rounding of at most the sum of all magnitudes.
+            total: &|_| ROUNDING * sites as f64 * sum,
+            gradient: &|_| vec![0.0; sites],
+            multilinear: true,
+        }
+        .check(&format!("Bernoulli, {sites} sites"), &mut Source::new(10), 6);
+    }
+}
+
+/// Checks the kernel's RBM; `rounded` where the weights are not on its grid.
+fn rbm_case(name: &str, machine: &Machine, steps: usize, rounded: bool) {
+    let weights = Weights::new(machine).unwrap();
+    let hidden = machine.hidden.len();
+    let sum = |values: &[f32]| values.iter().map(|w| f64::from(w.abs())).sum::<f64>();
+    let largest = |values: &[f32]| f64::from(values.iter().fold(0.0f32, |most, w| most.max(w.abs())));
+    let columns = (0..hidden).map(|unit| {
+        f64::from(machine.hidden[unit].abs())
+            + machine.weights.iter().skip(unit).step_by(hidden).map(|w| f64::from(w.abs())).sum::<f64>()
+    });
+    // The coarser of 2^−22 of the largest weight and 2^−30 of the largest pre-activation, both rounded up to
+    // a power of two; a weight is off by half a unit.
+    let reach = columns.fold(largest(&machine.visible), f64::max);
+    let half_unit = 2.0 * (RBM_GRID * largest(&machine.weights)).max(0.5 * ISING_GRID * reach);
+    let half_unit = if rounded { half_unit } else { 0.0 };
+    // A pre-activation adds up one weight a visible unit that is on, and its bias.
+    let activation = |x: &[f64]| half_unit * (1.0 + x.iter().sum::<f64>());
+    Case {
+        energy: &weights.rbm().unwrap(),
+        target: machine,
+        total: &|x| {
+            let p = machine.activations(x);
+            let terms: f64 = sum(&machine.visible) + p.iter().map(|p| p.abs() + 1.0).sum::<f64>();
+            let units = hidden as f64;
+            // p in f32 has a rounding of its size; it matters as e^(−|p|)·|p| ≤ 0.37.
+            ROUNDING * (ENERGY_ROUNDINGS * terms + FACTOR_ROUNDINGS * units + 0.37 * units)
+                + units * activation(x)
+                + half_unit * x.iter().sum::<f64>()
+        },
+        gradient: &|x| {
+            let rows = machine.weights.chunks_exact(hidden).zip(machine.gradient_reach(x));
+            rows.map(|(row, reach)| ROUNDING * reach + 0.25 * sum(row) * activation(x)).collect()
+        },
+        multilinear: false,
+    }
+    .check(name, &mut Source::new(11), steps);
+}
+
+#[test]
+fn rbm() {
+    for sites in LENGTHS {
+        for hidden in [1, 15, 16, 17, 33] {
+            let name = format!("RBM {sites}×{hidden}");
+            rbm_case(&name, &models::machine(sites, hidden, 1.0, sites as u64), 3, false);
+        }
+    }
+    for hidden in LENGTHS {
+        let mut machine = models::machine(37, hidden, 1.0, hidden as u64);
+        let mut source = Source::new(hidden as u64);
+        machine.weights.iter_mut().for_each(|w| *w = source.normal(0.7));
+        machine.visible.iter_mut().chain(&mut machine.hidden).for_each(|w| *w = source.normal(3.0));
+        rbm_case(&format!("RBM 37×{hidden}, off the grid"), &machine, 3, true);
+    }
+    rbm_case("rbm64", &npy::machine("rbm64"), 20, true);
+    rbm_case("rbm500", &npy::machine("rbm500"), 1, true);
+    rbm_case("rbm16", &npy::machine("rbm16"), 3, true);
+}
+
+/// k · (ones − 3)², in f32.
+struct Count(usize);
+
+impl Function for Count {
+    fn layout(&self) -> Layout {
+        Layout::binary(self.0)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        0.5 * (x.ones() as f32 - 3.0).powi(2)
+    }
+
+    fn gradient(&self, x: Packed<'_>, _site: usize) -> f32 {
+        x.ones() as f32 - 3.0
+    }
+}
+
+impl Target for Count {
+    fn sites(&self) -> usize {
+        self.0
+    }
+
+    fn energy(&self, x: &[f64]) -> f64 {
+        0.5 * (x.iter().sum::<f64>() - 3.0).powi(2)
+    }
+
+    fn gradient(&self, x: &[f64]) -> Vec<f64> {
+        vec![x.iter().sum::<f64>() - 3.0; self.0]
+    }
+}
+
+#[test]
+fn plain() {
+    for sites in LENGTHS {
+        // Small integers and halves: nothing is rounded.
+        Case {
+            energy: &Plain(Count(sites)),
+            target: &Count(sites),
+            total: &|_| 0.0,
+            gradient: &|_| vec![0.0; sites],
+            multilinear: false,
+        }
+        .check(&format!("Plain, {sites} sites"), &mut Source::new(12), 6);
+    }
+}
+
+#[test]
+fn estimate() {
+    let layout = Layout::binary(20);
+    let energy = Estimate::new(layout, |x: Packed<'_>, blocks, out: &mut [Block]| {
+        for (site, value) in out.as_flattened_mut().iter_mut().enumerate() {
+            *value = (blocks.start * LANES + site) as f32 + x.ones() as f32;
+        }
+    });
+    let x = Source::new(2).state(20);
+    let (total, mut cache) = cache_of(&energy, &x);
+    assert_eq!((total, energy.cache_len()), (0.0, 0));
+    let ones: f64 = x.iter().sum();
+    let gradient = gradient_of(&energy, &x, &cache);
+    assert_eq!(gradient[1][3], 19.0 + ones as f32);
+    let (here, there) = (heap::pack(&x), vec![0]);
+    let step = Move::new(Packed::new(layout, &here).unwrap(), Packed::new(layout, &there).unwrap());
+    assert_eq!(energy.shift(&step.unwrap(), &mut cache), 0.0);
+    let mut out = [f32::NAN; 2];
+    energy.differences(&mut heap::pack(&x), &cache, 0, &mut out);
+    assert_eq!(out, [0.0; 2]);
+}
+
+/// The same calls through a reference to the type and through a trait object.
+fn same_bits<E: Energy>(energy: &E, x: &[f64], y: &[f64]) {
+    fn run<E: Energy + ?Sized>(energy: &E, x: &[f64], y: &[f64]) -> (Vec<u32>, Vec<Bits>) {
+        let (layout, here, there) = (energy.layout(), heap::pack(x), heap::pack(y));
+        let (here, there) = (Packed::new(layout, &here).unwrap(), Packed::new(layout, &there).unwrap());
+        let mut cache = vec![[0; LANES]; energy.cache_len()];
+        let total = energy.init(here, &mut cache).unwrap();
+        let mut words = here.words().to_vec();
+        let mut pair = [0.0; 2];
+        energy.differences(&mut words, &cache, 0, &mut pair);
+        let shift = energy.shift(&Move::new(here, there).unwrap(), &mut cache);
+        let mut gradient = vec![[0.0; LANES]; layout.blocks()];
+        energy.gradient(there, &cache, 0..layout.blocks(), &mut gradient);
+        let numbers = [total, shift].into_iter().chain(pair).chain(gradient.as_flattened().iter().copied());
+        (numbers.map(f32::to_bits).collect(), cache)
+    }
+    assert_eq!(run(energy, x, y), run(energy as &dyn Energy, x, y));
+}
+
+#[test]
+fn trait_objects_give_the_same_bits() {
+    let mut source = Source::new(13);
+    for sites in LENGTHS {
+        let (x, y) = (source.state(sites), source.state(sites));
+        let model = models::pairwise(Convention::SpinsEdgesTwice, sites, 0.2, 1.3, 1);
+        let mut couplings = model.couplings();
+        same_bits(&couplings.ising(&model).unwrap(), &x, &y);
+        same_bits(&Weights::new(&models::machine(sites, 19, 0.8, 1)).unwrap().rbm().unwrap(), &x, &y);
+        same_bits(&Bernoulli::new(&models::independent(sites, 1.0, 1).logits).unwrap(), &x, &y);
+        same_bits(&Plain(Count(sites)), &x, &y);
+    }
+}

@@ -1,0 +1,234 @@
+//! Energies and generators that fail: every step ends, in a legal state, and says so (TESTING.md L2, L3).
+
+use bitmc::energy::EnergyError;
+use bitmc::step::Curvature;
+use bitmc::{
+    Bernoulli, BlockGibbs, ChainError, Energy, Function, Ising, Kernel, LaneRng, Langevin, Layout, Packed,
+    Plain, SeedableRng, StateError,
+};
+use bitmc_host_tests::failing::Table;
+use bitmc_host_tests::heap::{self, Couplings, Weights};
+use bitmc_host_tests::models;
+use bitmc_host_tests::naive::{Convention, Independent};
+use bitmc_host_tests::stuck::Stuck;
+use std::cell::Cell;
+
+#[test]
+fn starts() {
+    let start = |total: f32, gradient: f32| {
+        let energy = Plain(Table { sites: 2, totals: vec![total], gradient: vec![gradient] });
+        heap::chain(&energy, &[0]).map(|_| ()).unwrap_err()
+    };
+    assert_eq!(start(f32::INFINITY, 0.0), ChainError::Energy(EnergyError::Forbidden));
+    assert_eq!(start(f32::NAN, 0.0), ChainError::Energy(EnergyError::Nan));
+    assert_eq!(start(f32::NEG_INFINITY, 0.0), ChainError::Energy(EnergyError::MinusInfinity));
+    assert_eq!(start(0.0, f32::NAN), ChainError::Energy(EnergyError::NanGradient));
+    let none = Plain(Table { sites: 0, totals: vec![0.0], gradient: vec![0.0] });
+    assert_eq!(heap::chain(&none, &[]).unwrap_err(), ChainError::NoSites);
+
+    // A chain that cannot restart stays where it is.
+    let totals = vec![1.0, f32::INFINITY, f32::NAN, 2.0];
+    let energy = Plain(Table { sites: 2, totals, gradient: vec![0.0] });
+    let mut chain = heap::chain(&energy, &[3]).unwrap();
+    for bad in [1, 2] {
+        assert!(chain.restart(Packed::new(energy.layout(), &[bad]).unwrap()).is_err());
+        assert_eq!((chain.state().words(), chain.energy()), (&[3][..], 2.0));
+    }
+    // A state of another layout is refused, also where its words would fit.
+    let other = Packed::new(Layout::binary(3), &[0]).unwrap();
+    assert_eq!(chain.restart(other).unwrap_err(), ChainError::State(StateError::Layout));
+    assert_eq!(chain.clamp(other).unwrap_err(), ChainError::State(StateError::Layout));
+    let long = [0; 2];
+    assert!(chain.clamp(Packed::new(Layout::binary(33), &long).unwrap()).is_err());
+}
+
+#[test]
+fn an_energy_that_fails_is_counted() {
+    // Of eight states one is NaN, one −∞, one forbidden, one has a NaN in its gradient.
+    let totals = vec![0.0, f32::NAN, 0.5, f32::NEG_INFINITY, 0.0, f32::INFINITY, 0.25, 0.0];
+    let mut gradient = vec![0.0; 8];
+    gradient[6] = f32::NAN;
+    let energy = Plain(Table { sites: 3, totals, gradient });
+    for adjusted in [true, false] {
+        let sampler = Langevin::new(0.5, Curvature::Same(0.5), adjusted).unwrap();
+        let mut chain = heap::chain(&energy, &[0]).unwrap();
+        let mut rng = LaneRng::seed_from_u64(3);
+        let (mut faults, mut forbidden) = (0, 0);
+        for _ in 0..2000 {
+            let before = chain.state().words()[0];
+            let info = chain.step(&sampler, &mut rng);
+            let state = chain.state().words()[0];
+            assert!([0, 2, 4, 7].contains(&state), "the chain is at {state}");
+            assert!(!chain.energy().is_nan() && !info.log_ratio.is_nan());
+            if info.fault {
+                assert!(!info.accepted && info.log_ratio == f32::NEG_INFINITY && state == before);
+                faults += 1;
+            } else if info.log_ratio == f32::NEG_INFINITY {
+                assert!(!info.accepted && info.difference == f32::INFINITY && state == before);
+                forbidden += 1;
+            }
+            assert_eq!(chain.faults(), faults);
+        }
+        // Fair bits propose each of the eight states often: three in eight are faults, one in eight forbidden.
+        assert!(faults > 300 && forbidden > 100, "{faults} faults, {forbidden} forbidden");
+    }
+}
+
+#[test]
+fn an_energy_that_fails_later_is_counted() {
+    /// Healthy at first; then every answer is NaN.
+    struct Dying(Cell<u32>);
+    impl Dying {
+        fn number(&self) -> f32 {
+            self.0.set(self.0.get() + 1);
+            if self.0.get() > 40 { f32::NAN } else { 0.0 }
+        }
+    }
+    impl Function for Dying {
+        fn layout(&self) -> Layout {
+            Layout::binary(2)
+        }
+        fn total(&self, _x: Packed<'_>) -> f32 {
+            self.number()
+        }
+        fn gradient(&self, _x: Packed<'_>, _site: usize) -> f32 {
+            self.number()
+        }
+    }
+    let energy = Plain(Dying(Cell::new(0)));
+    let mut chain = heap::chain(&energy, &[0]).unwrap();
+    let mut rng = LaneRng::seed_from_u64(4);
+    let mut last = None;
+    for step_size in [0.5, 1.0, 2.0].into_iter().cycle().take(100) {
+        // New parameters each time: the weights at the state are made again, from a broken gradient too.
+        let info = chain.step(&Langevin::adjusted(step_size).unwrap(), &mut rng);
+        last = Some(info);
+        assert!(chain.energy() == 0.0 && chain.state().words()[0] < 4);
+    }
+    assert!(last.unwrap().fault && chain.faults() > 80, "{}", chain.faults());
+}
+
+#[test]
+fn equal_energies_are_always_accepted() {
+    for sites in [1, 17, 100] {
+        let energy = Plain(Table { sites, totals: vec![7.5], gradient: vec![0.0] });
+        let mut chain = heap::chain(&energy, &vec![0; sites.div_ceil(32)]).unwrap();
+        let mut rng = LaneRng::seed_from_u64(5);
+        for step_size in [1e-38, 0.1, 1.0, 1e38] {
+            let sampler = Langevin::adjusted(step_size).unwrap();
+            for _ in 0..300 {
+                let info = chain.step(&sampler, &mut rng);
+                assert!(info.accepted && info.log_ratio == 0.0 && info.difference == 0.0, "{info:?}");
+            }
+        }
+        assert_eq!((chain.energy(), chain.faults()), (7.5, 0));
+    }
+}
+
+/// Steps in which everything must stay legal; returns how many were accepted.
+fn tread<E: Energy, K: Kernel<E>>(energy: &E, kernel: &K, rng: &mut impl bitmc::Rng, held: u32) -> u32 {
+    let layout = energy.layout();
+    let mut start = vec![0xAAAA_AAAA; layout.words()];
+    *start.last_mut().unwrap() &= layout.last_word();
+    let mut chain = heap::chain(energy, &start).unwrap();
+    let mut clamped = vec![0; layout.words()];
+    clamped[0] = held & layout.last_word();
+    chain.clamp(Packed::new(layout, &clamped).unwrap()).unwrap();
+    let mut accepted = 0;
+    for _ in 0..60 {
+        let info = chain.step(kernel, rng);
+        accepted += u32::from(info.accepted);
+        let words = chain.state().words();
+        assert!(Packed::new(layout, words).is_ok(), "an illegal state");
+        assert_eq!((words[0] ^ start[0]) & clamped[0], 0, "a clamped site has moved");
+        assert!(!info.log_ratio.is_nan() && !chain.energy().is_nan(), "{info:?}");
+    }
+    accepted
+}
+
+#[test]
+fn huge_gradients_do_no_harm() {
+    let mut rng = LaneRng::seed_from_u64(6);
+    for gradient in [3e38, -3e38, f32::INFINITY, f32::NEG_INFINITY] {
+        for step_size in [1e-38, 1.0, 1e38] {
+            let energy = Plain(Table { sites: 5, totals: vec![1.0, 2.0, 0.5], gradient: vec![gradient] });
+            tread(&energy, &Langevin::adjusted(step_size).unwrap(), &mut rng, 0);
+            tread(&energy, &Langevin::unadjusted(step_size).unwrap(), &mut rng, 1);
+        }
+    }
+    // Totals whose difference overflows: E(y) − E(x) is ±∞.
+    let totals = vec![3e38, -3e38, 1.0];
+    let energy = Plain(Table { sites: 5, totals, gradient: vec![1.0, 3e38] });
+    tread(&energy, &Langevin::adjusted(1.0).unwrap(), &mut rng, 0);
+    tread(&energy, &Langevin::unadjusted(1.0).unwrap(), &mut rng, 0);
+    // The largest couplings that are allowed.
+    let fields = vec![1e29; 33];
+    let mut memory = Couplings::new(33, 2);
+    let ising = Ising::bits_edges_once([(0, 1, 4e29), (1, 2, -4e29)], &fields, memory.lend()).unwrap();
+    tread(&ising, &Langevin::adjusted(1.0).unwrap(), &mut rng, 2);
+    let mut machine = models::machine(40, 20, 1.0, 2);
+    machine.weights.iter_mut().for_each(|w| *w *= 1e27);
+    let weights = Weights::new(&machine).unwrap();
+    tread(&weights.rbm().unwrap(), &Langevin::adjusted(1.0).unwrap(), &mut rng, 2);
+    tread(&weights.rbm().unwrap(), &BlockGibbs, &mut rng, 2);
+    // And the smallest.
+    let tiny = Independent { logits: vec![f32::from_bits(1); 33] };
+    tread(&Bernoulli::new(&tiny.logits).unwrap(), &Langevin::adjusted(1.0).unwrap(), &mut rng, 0);
+    let fields = vec![f32::from_bits(3); 33];
+    let ising = Ising::spins_edges_twice([(0, 1, 1e-44)], &fields, memory.lend()).unwrap();
+    tread(&ising, &Langevin::adjusted(1.0).unwrap(), &mut rng, 0);
+}
+
+#[test]
+fn failed_generators_end_every_step() {
+    for (name, rng) in Stuck::all() {
+        for sites in [1, 16, 33, 70] {
+            let model = models::pairwise(Convention::SpinsEdgesOnce, sites, 0.2, 1.0, 7);
+            let mut couplings = model.couplings();
+            let ising = couplings.ising(&model).unwrap();
+            let weights = Weights::new(&models::machine(sites, 21, 1.0, 7)).unwrap();
+            let rbm = weights.rbm().unwrap();
+            let own =
+                Plain(Table { sites, totals: vec![1.0, f32::INFINITY, 2.0, 0.5], gradient: vec![0.5, -1.0] });
+            for held in [0, 0x0F0F_F001] {
+                for step_size in [0.05, 1.0, 1000.0] {
+                    let (dmala, dula) = (Langevin::adjusted(step_size), Langevin::unadjusted(step_size));
+                    for sampler in [dmala.unwrap(), dula.unwrap()] {
+                        tread(&ising, &sampler, &mut rng.clone(), held);
+                        tread(&rbm, &sampler, &mut rng.clone(), held);
+                        tread(&own, &sampler, &mut rng.clone(), held);
+                    }
+                }
+                tread(&rbm, &BlockGibbs, &mut rng.clone(), held);
+            }
+        }
+        // A chain starts with them, too.
+        let energy = Bernoulli::new(&[0.5; 40]).unwrap();
+        assert!(heap::random_chain(&energy, &mut rng.clone()).is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn clamped_sites_never_move_and_the_others_do() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 10, 0.5, 0.3, 8);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    for held in [0u32, 1, 0b10_1010_1010, 0x3FF] {
+        let mut chain = heap::chain(&energy, &[0b01_1100_0011]).unwrap();
+        let held_words = [held];
+        chain.clamp(Packed::new(energy.layout(), &held_words).unwrap()).unwrap();
+        let (sampler, mut rng) = (Langevin::adjusted(1.0).unwrap(), LaneRng::seed_from_u64(9));
+        let mut moved = 0;
+        for _ in 0..500 {
+            chain.step(&sampler, &mut rng);
+            moved |= chain.state().words()[0] ^ 0b01_1100_0011;
+        }
+        assert_eq!(moved, !held & 0x3FF);
+        chain.release();
+        (0..500).for_each(|_| {
+            chain.step(&sampler, &mut rng);
+            moved |= chain.state().words()[0] ^ 0b01_1100_0011;
+        });
+        assert_eq!(moved, 0x3FF, "released sites move");
+    }
+}

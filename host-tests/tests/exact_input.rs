@@ -1,0 +1,247 @@
+//! Bad input gives an error with a name (TESTING.md L2).
+
+use bitmc::chain::Buffer;
+use bitmc::energy::{EnergyError, Entry, RbmError, Sparse, SparseError, pack_rows};
+use bitmc::lane::{Block, LANES};
+use bitmc::step::{Curvature, ParameterError};
+use bitmc::{
+    Bernoulli, Chain, ChainError, Energy, Ising, LaneRng, Langevin, Layout, Memory, Move, Packed, Rbm,
+    SeedableRng, State, StateError,
+};
+use bitmc_host_tests::heap::{self, Couplings};
+use bitmc_host_tests::models;
+use bitmc_host_tests::naive::Convention;
+
+const NOT_FINITE: [f32; 3] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
+
+type Edges<'a> = &'a [(u32, u32, f32)];
+
+/// What each constructor says of edges and fields, in memory of `room` edges; they must agree.
+fn compile(edges: Edges<'_>, fields: &[f32], room: usize) -> Result<(), SparseError> {
+    let mut memory = Couplings::new(fields.len(), room);
+    let edges = || edges.iter().copied();
+    let once = Ising::spins_edges_once(edges(), fields, memory.lend()).map(|_| ());
+    let bits = Ising::bits_edges_once(edges(), fields, memory.lend()).map(|_| ());
+    let twice = Ising::spins_edges_twice(edges(), fields, memory.lend()).map(|_| ());
+    assert_eq!((once, once), (bits, twice));
+    once
+}
+
+#[test]
+fn edges() {
+    use SparseError::*;
+    let fields = [0.5; 4];
+    let good = [(0, 1, 1.0), (2, 1, -1.0)];
+    assert_eq!(compile(&good, &fields, 2), Ok(()));
+    assert_eq!(compile(&[], &fields, 0), Ok(()));
+    assert_eq!(compile(&[], &[0.5], 0), Ok(()));
+    assert_eq!(compile(&[], &[], 0), Err(Sites));
+    for bad in NOT_FINITE {
+        assert_eq!(compile(&[good[0], (2, 3, bad)], &fields, 2), Err(CouplingNotFinite { edge: 1 }));
+        assert_eq!(compile(&good, &[0.5, 0.5, bad, 0.5], 2), Err(FieldNotFinite { site: 2 }));
+    }
+    assert_eq!(compile(&[good[0], (3, 3, 1.0)], &fields, 2), Err(Diagonal { edge: 1 }));
+    assert_eq!(compile(&[good[0], (3, 4, 1.0)], &fields, 2), Err(OutOfRange { edge: 1 }));
+    assert_eq!(compile(&[(u32::MAX, 0, 1.0)], &fields, 2), Err(OutOfRange { edge: 0 }));
+    for twin in [(0, 1, 1.0), (1, 0, 1.0), (1, 0, 2.0)] {
+        let error = compile(&[good[0], good[1], twin], &fields, 3).unwrap_err();
+        assert!(matches!(error, Duplicate { a: 0, b: 1 } | Duplicate { a: 1, b: 0 }), "{error:?}");
+    }
+    assert_eq!(compile(&good, &fields, 1), Err(Memory { need: 4, got: 2 }));
+    assert_eq!(compile(&good, &fields, 3), Ok(()));
+    assert_eq!(compile(&[(0, 1, 1e31)], &fields, 1), Err(TooLarge { site: 0 }));
+    assert_eq!(compile(&[(0, 1, f32::MAX), (0, 2, f32::MAX)], &fields, 2), Err(TooLarge { site: 0 }));
+    assert_eq!(compile(&[], &[0.0, f32::MAX], 0), Err(TooLarge { site: 1 }));
+    let mut short = Couplings::new(3, 2);
+    let result = Ising::spins_edges_once(good, &fields, short.lend());
+    assert_eq!(result.unwrap_err(), Memory { need: 4, got: 3 });
+}
+
+#[test]
+fn rows() {
+    use SparseError::*;
+    let entry = |site, coupling| Entry { site, coupling };
+    // 0 − 1 − 2.
+    let good = [entry(1, 5), entry(0, 5), entry(2, -3), entry(1, -3)];
+    let build = |ends: &[u32], entries: &[Entry], linear: &[i32], exponent| {
+        Sparse::from_rows(ends, entries, linear, exponent).map(|_| ())
+    };
+    let ends = [1, 3, 4];
+    assert_eq!(build(&ends, &good, &[7; 3], -4), Ok(()));
+    assert_eq!(build(&[], &[], &[], 0), Err(Sites));
+    assert_eq!(build(&[0], &[], &[1], 0), Ok(()));
+    assert_eq!(build(&ends[..2], &good, &[7; 3], 0), Err(Memory { need: 3, got: 2 }));
+    assert_eq!(build(&[1, 3, 4, 4], &good, &[7; 3], 0), Err(Memory { need: 3, got: 4 }));
+    for exponent in [-101, 101, i32::MIN, i32::MAX] {
+        assert_eq!(build(&ends, &good, &[7; 3], exponent), Err(Exponent));
+    }
+    for exponent in [-100, 100] {
+        assert_eq!(build(&ends, &good, &[7; 3], exponent), Ok(()));
+    }
+    assert_eq!(build(&[3, 1, 4], &good, &[7; 3], 0), Err(Ends { site: 1 }));
+    assert_eq!(build(&[1, 3, 5], &good, &[7; 3], 0), Err(Ends { site: 2 }));
+    assert_eq!(build(&[1, 3, u32::MAX], &good, &[7; 3], 0), Err(Ends { site: 2 }));
+    assert_eq!(build(&[1, 3, 3], &good, &[7; 3], 0), Err(Memory { need: 4, got: 3 }));
+    let with = |at: usize, wrong: Entry| {
+        let mut entries = good;
+        entries[at] = wrong;
+        build(&ends, &entries, &[7; 3], 0)
+    };
+    assert_eq!(with(0, entry(0, 5)), Err(Diagonal { edge: 0 }));
+    assert_eq!(with(0, entry(3, 5)), Err(OutOfRange { edge: 0 }));
+    assert_eq!(with(0, entry(u32::MAX, 5)), Err(OutOfRange { edge: 0 }));
+    assert_eq!(with(0, entry(1, 4)), Err(Asymmetric { a: 0, b: 1 }));
+    assert_eq!(with(0, entry(2, 5)), Err(Asymmetric { a: 0, b: 2 }));
+    assert_eq!(with(2, entry(0, 5)), Err(Unsorted { site: 1 }));
+    assert_eq!(build(&ends, &[good[0], good[2], good[1], good[3]], &[7; 3], 0), Err(Unsorted { site: 1 }));
+    assert_eq!(build(&ends, &good, &[7, i32::MIN, 7], 0), Err(TooLarge { site: 1 }));
+    let most = (1 << 30) - 5;
+    assert_eq!(build(&ends, &good, &[most, 7, 7], 0), Ok(()));
+    assert_eq!(build(&ends, &good, &[most + 1, 7, 7], 0), Err(TooLarge { site: 0 }));
+    let huge = [entry(1, i32::MIN), entry(0, i32::MIN)];
+    assert_eq!(build(&[1, 2], &huge, &[0; 2], 0), Err(TooLarge { site: 0 }));
+}
+
+#[test]
+fn weights() {
+    use RbmError::*;
+    let machine = models::machine(3, 17, 1.0, 1);
+    let mut packed = vec![[0.0; LANES]; 6];
+    pack_rows(&machine.weights, 17, &mut packed).unwrap();
+    let mut hidden = vec![[0.0; LANES]; 2];
+    pack_rows(&machine.hidden, 17, &mut hidden).unwrap();
+    let visible = machine.visible.clone();
+    let build = |w: &[Block], a: &[f32], b: &[Block], units| Rbm::new(w, a, b, units).map(|_| ());
+    assert_eq!(build(&packed, &visible, &hidden, 17), Ok(()));
+    assert_eq!(build(&packed, &[], &hidden, 17), Err(Units));
+    assert_eq!(build(&packed, &visible, &[], 0), Err(Units));
+    assert_eq!(build(&packed, &visible, &hidden[..1], 17), Err(Length { need: 2, got: 1 }));
+    assert_eq!(build(&packed[..5], &visible, &hidden, 17), Err(Length { need: 6, got: 5 }));
+    assert_eq!(build(&packed, &visible[..2], &hidden, 17), Err(Length { need: 4, got: 6 }));
+    for bad in NOT_FINITE {
+        let mut wrong = packed.clone();
+        wrong[3][0] = bad;
+        assert_eq!(build(&wrong, &visible, &hidden, 17), Err(WeightNotFinite { visible: 1, hidden: 16 }));
+        let mut wrong = visible.clone();
+        wrong[2] = bad;
+        assert_eq!(build(&packed, &wrong, &hidden, 17), Err(VisibleNotFinite { unit: 2 }));
+        let mut wrong = hidden.clone();
+        wrong[0][4] = bad;
+        assert_eq!(build(&packed, &visible, &wrong, 17), Err(HiddenNotFinite { unit: 4 }));
+    }
+    let mut wrong = packed.clone();
+    wrong[5][1] = 1e-9;
+    assert_eq!(build(&wrong, &visible, &hidden, 17), Err(Padding { visible: 2 }));
+    let mut wrong = hidden.clone();
+    wrong[1][15] = 1.0;
+    assert!(matches!(build(&packed, &visible, &wrong, 17), Err(HiddenPadding)));
+    let mut wrong = packed.clone();
+    (wrong[0][2], wrong[2][2]) = (8e29, -8e29);
+    assert_eq!(build(&wrong, &visible, &hidden, 17), Err(TooLarge { unit: 2 }));
+    assert!(build(&packed, &[1.0, 2.0, 2e30], &hidden, 17).is_err());
+    assert_eq!(pack_rows(&machine.weights, 0, &mut packed), Err(Units));
+    assert_eq!(pack_rows(&machine.weights[1..], 17, &mut packed), Err(Length { need: 51, got: 50 }));
+    assert_eq!(pack_rows(&machine.weights, 17, &mut packed[..5]), Err(Length { need: 6, got: 5 }));
+}
+
+#[test]
+fn logits() {
+    assert!(Bernoulli::new(&[]).is_none());
+    for bad in NOT_FINITE {
+        assert!(Bernoulli::new(&[0.0, bad]).is_none());
+    }
+    // Totals may overflow: that is an error at the start and a fault later, never a panic.
+    let energy = Bernoulli::new(&[f32::MAX; 3]).unwrap();
+    assert_eq!(heap::chain(&energy, &[7]).unwrap_err(), ChainError::Energy(EnergyError::MinusInfinity));
+    let energy = Bernoulli::new(&[-f32::MAX; 3]).unwrap();
+    assert_eq!(heap::chain(&energy, &[7]).unwrap_err(), ChainError::Energy(EnergyError::Forbidden));
+    assert!(heap::chain(&energy, &[0]).is_ok());
+}
+
+#[test]
+fn parameters() {
+    use ParameterError::{Balance, StepSize};
+    for bad in [0.0, -0.0, -1.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e-39, f32::from_bits(1)] {
+        for result in [Langevin::adjusted(bad), Langevin::unadjusted(bad)] {
+            let Err(StepSize(value)) = result else { panic!("step size {bad} passed") };
+            assert_eq!(value.to_bits(), bad.to_bits());
+        }
+    }
+    for good in [1e-38, 1e38, f32::MIN_POSITIVE, f32::MAX, 1.0] {
+        assert!(Langevin::adjusted(good).is_ok(), "{good}");
+    }
+    for bad in [0.0, -0.5, 1.000_000_1, 2.0, f32::NAN, f32::INFINITY] {
+        assert!(matches!(Langevin::new(bad, Curvature::Same(1.0), true), Err(Balance(_))), "{bad}");
+    }
+    for good in [f32::MIN_POSITIVE, 0.5, 1.0] {
+        assert!(Langevin::new(good, Curvature::Same(0.0), true).is_ok());
+    }
+    for bad in [-1.0, f32::NAN, f32::INFINITY] {
+        let same = Langevin::new(0.5, Curvature::Same(bad), true);
+        assert!(matches!(same, Err(ParameterError::Curvature { site: 0, .. })));
+        let mut blocks = [[1.0; LANES]; 2];
+        blocks[1][3] = bad;
+        let each = Langevin::new(0.5, Curvature::Each(&blocks), true);
+        assert!(matches!(each, Err(ParameterError::Curvature { site: 19, .. })));
+    }
+}
+
+#[test]
+fn states() {
+    let layout = Layout::binary(33);
+    assert_eq!(Packed::new(layout, &[0]).unwrap_err(), StateError::Words { need: 2, got: 1 });
+    assert_eq!(Packed::new(layout, &[0; 3]).unwrap_err(), StateError::Words { need: 2, got: 3 });
+    assert_eq!(Packed::new(layout, &[0, 2]).unwrap_err(), StateError::Padding);
+    assert!(Packed::new(layout, &[u32::MAX, 1]).is_ok());
+    assert_eq!(State::<1>::zeros(layout).unwrap_err(), StateError::Words { need: 2, got: 1 });
+    let mut state = State::<2>::zeros(layout).unwrap();
+    assert_eq!(state.set(33, 0), Err(StateError::Site { site: 33 }));
+    assert_eq!(state.set(32, 2), Err(StateError::Value { site: 32, value: 2 }));
+    let three = Layout::categorical(3, 3);
+    assert_eq!(Packed::new(three, &[0b11_00_01]).unwrap_err(), StateError::Value { site: 2, value: 3 });
+    let other = [0; 1];
+    let (a, b) = (Packed::new(layout, &[0, 0]).unwrap(), Packed::new(three, &other).unwrap());
+    assert!(Move::new(a, b).is_err());
+}
+
+#[test]
+fn memory() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 40, 0.1, 1.0, 1);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let start = [0; 2];
+    let start = Packed::new(energy.layout(), &start).unwrap();
+    let build = |words: usize, cache: usize, weights: usize| {
+        let memory = Memory {
+            words: vec![0; words],
+            cache: vec![[0; LANES]; cache],
+            weights: vec![[0.0; LANES]; weights],
+        };
+        Chain::new(&energy, memory, start).map(|chain| chain.energy())
+    };
+    let error = |buffer, need, got| Err(ChainError::Memory { buffer, need, got });
+    let truth = build(6, 6, 6);
+    assert!(truth.is_ok());
+    assert_eq!(build(5, 6, 6), error(Buffer::Words, 6, 5));
+    assert_eq!(build(6, 5, 6), error(Buffer::Cache, 6, 5));
+    assert_eq!(build(6, 6, 5), error(Buffer::Weights, 6, 5));
+    assert_eq!(build(0, 0, 0), error(Buffer::Words, 6, 0));
+    assert_eq!(build(7, 7, 7), truth);
+    let short = energy.init(start, &mut [[0; LANES]; 2]);
+    assert_eq!(short, Err(EnergyError::Cache { need: 3, got: 2 }));
+
+    // A chain in memory that is too long goes the same way.
+    let run = |extra: usize| {
+        let mut memory = heap::memory(&energy);
+        memory.words.resize(6 + extra, 0xABCD);
+        memory.cache.resize(6 + extra, [77; LANES]);
+        memory.weights.resize(6 + extra, [f32::NAN; LANES]);
+        let mut chain = Chain::new(&energy, memory, start).unwrap();
+        let (sampler, mut rng) = (Langevin::adjusted(0.3).unwrap(), LaneRng::seed_from_u64(2));
+        for _ in 0..200 {
+            chain.step(&sampler, &mut rng);
+        }
+        (chain.state().words().to_vec(), chain.energy().to_bits())
+    };
+    assert_eq!(run(0), run(1));
+}

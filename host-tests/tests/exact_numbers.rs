@@ -1,0 +1,176 @@
+//! Elementary functions, sums and products (TESTING.md L0.7).
+
+use bitmc::lane::{self, Block, F32s, LogProduct, Mask, NORMAL_LIMIT, PARTS, Product};
+use bitmc_host_tests::elementary::{FUNCTIONS, Found, Function, float_at, index_of, ulps};
+use bitmc_host_tests::models::Source;
+use bitmc_host_tests::tolerance::{PRODUCT_DEVIATIONS, ROUNDING};
+use std::f32::consts::{FRAC_1_SQRT_2, LN_2};
+
+fn function(name: &str) -> &'static Function {
+    FUNCTIONS.iter().find(|function| function.name == name).unwrap()
+}
+
+#[test]
+fn every_thousandth_float() {
+    for function in &FUNCTIONS {
+        let found = function.sweep(1021);
+        assert!(function.allows(&found), "{}: {found:?}, bound {}", function.name, function.bound);
+    }
+}
+
+#[test]
+fn every_float_where_formulas_meet() {
+    // The pieces meet around ½, 1, 2, and where exp becomes subnormal, zero and infinite: 2¹⁵ floats each.
+    let places =
+        [-104.0, -87.336_55, -2.0, -0.5, -0.346_573_6, 0.346_573_6, 0.5, FRAC_1_SQRT_2, 1.0, 2.0, 88.722_84];
+    for function in FUNCTIONS.iter().filter(|function| function.total && function.monotone) {
+        for place in places {
+            let centre = index_of(place);
+            let mut previous = f32::NEG_INFINITY;
+            for index in centre - (1 << 14)..centre + (1 << 14) {
+                let x = float_at(index as u32);
+                let y = function.at(x);
+                assert!(y >= previous || y.is_nan(), "{} falls at {x:e}", function.name);
+                previous = if y.is_nan() { previous } else { y };
+            }
+        }
+    }
+}
+
+#[test]
+fn the_judge_of_numbers_sees_faults() {
+    assert_eq!(ulps(1.0, 1.0), 0.0);
+    assert_eq!(ulps(1.0 + f32::EPSILON, 1.0), 1.0);
+    assert_eq!(ulps(f32::from_bits(1), 0.0), 1.0);
+    assert_eq!(ulps(f32::INFINITY, 1e300), 0.0);
+    assert_eq!(ulps(f32::MAX, f64::INFINITY), 1.0);
+    for x in [f32::NEG_INFINITY, -1.0, -0.0, 0.0, 1e-40, 1.0, f32::INFINITY] {
+        assert_eq!(float_at(index_of(x) as u32).to_bits(), x.to_bits());
+    }
+    assert!(index_of(-0.0) + 1 == index_of(0.0) && index_of(-1.0) < index_of(1.0));
+    let sound = function("exp").sweep(1 << 20);
+    assert!(function("exp").allows(&sound));
+    assert!(!function("exp").allows(&Found { error: 1.01, ..sound }));
+    assert!(!function("exp").allows(&Found { reversals: 1, ..sound }));
+    assert!(!function("exp").allows(&Found { wrong_nan: 1, ..sound }));
+    assert!(!function("exp").allows(&Found { inputs: 0, ..sound }));
+}
+
+#[test]
+fn special_values() {
+    const INF: f32 = f32::INFINITY;
+    let tiny = f32::from_bits(1);
+    let table: [(&str, &[(f32, f32)]); 5] = [
+        (
+            "exp",
+            &[
+                (0.0, 1.0),
+                (-0.0, 1.0),
+                (INF, INF),
+                (-INF, 0.0),
+                (88.8, INF),
+                (f32::MAX, INF),
+                (f32::MIN, 0.0),
+                (-103.98, 0.0),
+                (-103.9, tiny),
+            ],
+        ),
+        ("ln", &[(1.0, 0.0), (0.0, -INF), (-0.0, -INF), (INF, INF)]),
+        ("ln_1p_unit", &[(0.0, 0.0), (tiny, tiny), (1e-39, 1e-39), (1e-20, 1e-20)]),
+        ("sigmoid", &[(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0)]),
+        ("ln_1p_exp", &[(INF, INF), (-INF, 0.0), (f32::MAX, f32::MAX), (0.0, LN_2)]),
+    ];
+    for (name, pairs) in table {
+        for &(x, y) in pairs {
+            let found = function(name).at(x);
+            assert_eq!(found.to_bits(), y.to_bits(), "{name}({x:e}) = {found:e}, not {y:e}");
+        }
+        for nan in [f32::NAN, -f32::NAN] {
+            assert!(function(name).at(nan).is_nan(), "{name}(NaN)");
+        }
+    }
+    assert!(lane::exp(88.722_83) < INF);
+    for x in [-1.0, -INF, f32::MIN, -tiny] {
+        assert!(lane::ln(x).is_nan(), "ln({x:e})");
+    }
+    for x in [-3.0, 0.1, 7.0, f32::NAN] {
+        assert_eq!(lane::exp(x).to_bits(), function("exp").at(x).to_bits());
+        assert_eq!(lane::ln_1p_exp(x).to_bits(), function("ln_1p_exp").at(x).to_bits());
+        let (bounded, whole) = (function("exp_bounded").at(x), function("exp").at(x));
+        assert_eq!(bounded.to_bits(), whole.to_bits());
+    }
+    let quantile = function("normal_quantile");
+    assert_eq!(quantile.at(0.5), 0.0);
+    assert!(quantile.at(0.0) <= NORMAL_LIMIT && quantile.at(0.0) > 9.1);
+    assert_eq!(quantile.at(0.0).to_bits(), quantile.at(2f32.powi(-65)).to_bits());
+}
+
+#[test]
+fn a_sum_follows_its_tree() {
+    let mut source = Source::new(1);
+    let mut other_orders = 0;
+    for _ in 0..1000 {
+        let block: Block = std::array::from_fn(|_| source.normal(1.0));
+        let mut tree = block.to_vec();
+        while tree.len() > 1 {
+            let half = tree.len() / 2;
+            tree = (0..half).map(|at| tree[at] + tree[at + half]).collect();
+        }
+        assert_eq!(lane::sum(&block).to_bits(), tree[0].to_bits());
+        other_orders += u32::from(lane::sum(&block) != block.iter().sum::<f32>());
+    }
+    assert!(other_orders > 100, "the order cannot be seen");
+}
+
+/// ln of a product of a million factors, by the kernel and in float64.
+fn million(mut factor: impl FnMut() -> f32, unit: bool) -> (LogProduct, f64) {
+    let (mut product, mut truth) = (Product::one(), 0.0);
+    for block in 0..62_500u32 {
+        product.next_block();
+        let factors: Block = std::array::from_fn(|_| factor());
+        let chosen = if unit { 0xFFFF } else { block.wrapping_mul(0x9E37_79B9) >> 16 };
+        for part in 0..PARTS {
+            let loaded = F32s::load(&factors, part);
+            if unit {
+                product.times(loaded, part);
+            } else {
+                product.times_where(Mask::from_bits(chosen, part), loaded, part);
+            }
+        }
+        let taken = factors.iter().enumerate().filter(|(lane, _)| (chosen >> lane) & 1 == 1);
+        truth += taken.map(|(_, &factor)| f64::from(factor).ln()).sum::<f64>();
+    }
+    (product.finish(), truth)
+}
+
+#[test]
+fn products_of_a_million_factors() {
+    let mut source = Source::new(2);
+    let deviation = PRODUCT_DEVIATIONS * 1e6f64.sqrt() * ROUNDING;
+    let check = |name: &str, (product, truth): (LogProduct, f64)| {
+        // The product's own error, then the logarithm's rounding: k·ln 2 in two parts, their sum, ln.
+        let bound = deviation + 3.0 * ROUNDING * truth.abs();
+        let found = f64::from(product.ln());
+        assert!((found - truth).abs() <= bound, "{name}: {found} for {truth}, bound {bound}");
+        assert!((1.0..2.0).contains(&product.mantissa()), "{name}");
+        product
+    };
+    let near_one = check("1 to 2", million(|| 1.0 + source.uniform() as f32, true));
+    let again = check("all 2", million(|| 2.0, true));
+    assert_eq!((again.mantissa(), again.exponent()), (1.0, 1_000_000));
+    check("near 1", million(|| 1.0 + (source.uniform() * 1e-3) as f32, true));
+    check("odds", million(|| (-30.0 * source.uniform()).exp() as f32, false));
+    let wild = check(
+        "all normal numbers",
+        million(|| f32::from_bits((1 << 23) + source.below(254 << 23) as u32), false),
+    );
+    // Quotients of large products keep the precision of small ones.
+    let nudge = LogProduct::new(1.5, 0);
+    for large in [near_one, wild] {
+        let ratio = large.times(nudge).over(large);
+        assert!((f64::from(ratio.ln()) - 1.5f64.ln()).abs() <= 6.0 * ROUNDING);
+        assert_eq!(large.over(large).ln(), 0.0);
+    }
+    assert_eq!(LogProduct::ONE.ln(), 0.0);
+    assert_eq!(Product::one().finish(), LogProduct::ONE);
+}

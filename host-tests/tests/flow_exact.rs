@@ -1,0 +1,389 @@
+//! Energy-sampling dynamics without randomness, against float64. Each broken twin goes through the lines that
+//! the right one goes through, and must fail there.
+
+use bitmc::flow::{
+    DiagonalGaussian, Esh, FlowError, Potential, StepControl, StepSize, Turn, Unscaled, Way, blocks,
+};
+use bitmc::lane::Block;
+use bitmc::{LaneRng, Rng, SeedableRng};
+use bitmc_host_tests::flow::{
+    Flaws, Quartic, RIGHT, Target, Trajectory, Valley, Watched, integrate, released_log_time, scaled_field,
+    turn_truth, unscaled_field,
+};
+use std::cell::Cell;
+
+/// The unit of rounding of f32.
+const UNIT: f64 = 1.0 / (1u32 << 24) as f64;
+
+const QUARTIC: Quartic = Quartic { barrier: 0.5, coupling: 0.6, tilt: 0.2 };
+
+fn step(value: f32) -> StepSize {
+    StepSize::new(value).expect("a legal step size")
+}
+
+fn memory(potential: &(impl Potential + ?Sized)) -> Vec<Block> {
+    vec![[0.0; 16]; Esh::<(), ()>::memory_len(blocks(potential.dim()), potential.scratch_len())]
+}
+
+fn packed(values: &[f64]) -> Vec<Block> {
+    let mut out = vec![[0.0; 16]; blocks(values.len())];
+    for (slot, &value) in out.as_flattened_mut().iter_mut().zip(values) {
+        *slot = value as f32;
+    }
+    out
+}
+
+fn doubles(values: &[f32]) -> Vec<f64> {
+    values.iter().copied().map(f64::from).collect()
+}
+
+/// Sixteen coordinates with standard deviations from ½ to 2.
+fn valley() -> Valley {
+    Valley { precision: (0..16).map(|i| 4f64.powf(1.0 - f64::from(i) / 7.5)).collect() }
+}
+
+/// The worst error of (gain, log time) in units of their bound, over the grid of turns.
+///
+/// Bound of the gain: a is one rounded product, and a + ln(1 + loss) rounds four times on numbers up to 2a;
+/// ln(below) has at most as much as its own size. Of the log time: it adds the relative error of at most
+/// ten roundings, and the rounding of a sum of terms up to a + 17.
+fn turn_errors(log_time: impl Fn(f32, f32, &Turn) -> f32) -> (f64, f64) {
+    let mut worst = (0f64, 0f64);
+    for exponent in -32..=16 {
+        let a = 10f32.powf(exponent as f32 / 4.0);
+        for w in [-1.0, -0.999_999_9, -0.999, -0.5, -1e-4, 0.0, 1e-6, 0.3, 0.9, 1.0] {
+            let turn = Turn::new(Way::new(1.0, w), a);
+            let (gain, time) = turn_truth(f64::from(a), f64::from(w));
+            let found = log_time(a, w, &turn);
+            assert!(
+                turn.keep.is_finite() && turn.push.is_finite() && turn.gain.is_finite(),
+                "a = {a}, w = {w}"
+            );
+            let size = f64::from(a).max(gain.abs());
+            worst.0 = worst.0.max((f64::from(turn.gain) - gain).abs() / (8.0 * UNIT * size));
+            let room = UNIT * (16.0 + 2.0 * (size + time.abs() + 17.0));
+            worst.1 = worst.1.max((f64::from(found) - time).abs() / room);
+            // |u| stays 1: along e and across it. Near straight up both factors are large, and so is their rounding.
+            let along = f64::from(turn.keep) * f64::from(w) - f64::from(turn.push);
+            let across = f64::from(turn.keep) * (1.0 - f64::from(w).powi(2)).sqrt();
+            let room = 8.0 * UNIT * f64::from(turn.keep - turn.push).max(1.0);
+            assert!((along.hypot(across) - 1.0).abs() < room, "a = {a}, w = {w}");
+            let turned = f64::from(turn.way.down - turn.way.up) / 2.0;
+            assert!((turned - along).abs() < room, "a = {a}, w = {w}: {turned} {along}");
+        }
+    }
+    worst
+}
+
+#[test]
+fn a_turn_is_accurate_from_1e_minus_8_to_1e4() {
+    let (gain, time) = turn_errors(|_, _, turn| turn.log_time(0.0));
+    println!("right: gain {gain:.3}, time {time:.3} of the bound");
+    assert!(gain <= 1.0 && time <= 1.0);
+    let (_, released) = turn_errors(|a, w, _| released_log_time(a, w));
+    println!("broken: time {released:.1} of the bound (or NaN)");
+    assert!(!(released <= 1.0), "the check cannot see a cancelled time");
+    let lost = f64::from(released_log_time(1e-6, 0.0)) - turn_truth(1e-6, 0.0).1;
+    println!("the released form at a = 1e-6: {:.2} %", 100.0 * lost.exp_m1());
+    assert!(lost.exp_m1().abs() > 0.01);
+}
+
+/// The root mean square error of H at scaled time 2, over starts and directions.
+fn kernel_error(epsilon: f32) -> f64 {
+    let target = valley();
+    let (mean, precision) = (packed(&[0.0; 16]), packed(&target.precision));
+    let model = DiagonalGaussian::new(16, &mean, &precision).unwrap();
+    rms(|start, direction| {
+        let mut chain = Esh::new(&model, memory(&model), start, direction).unwrap();
+        let before = target.energy(&doubles(start));
+        for _ in 0..(2.0 / epsilon).round() as u32 {
+            chain.step(step(epsilon));
+        }
+        target.energy(&doubles(chain.position())) + 16.0 * f64::from(chain.log_speed()) - before
+    })
+}
+
+fn twin_error(epsilon: f32, flaws: Flaws) -> f64 {
+    let target = valley();
+    rms(|start, direction| {
+        let mut chain = Trajectory::new(&target, &doubles(start), &doubles(direction), flaws);
+        let before = chain.hamiltonian();
+        for _ in 0..(2.0 / epsilon).round() as u32 {
+            chain.step(f64::from(epsilon));
+        }
+        chain.hamiltonian() - before
+    })
+}
+
+fn rms(error: impl Fn(&[f32], &[f32]) -> f64) -> f64 {
+    let mut rng = LaneRng::seed_from_u64(6);
+    let squares = (0..32).map(|_| {
+        let start = bitmc::random::normals(&mut rng);
+        let direction = bitmc::random::normals(&mut rng);
+        error(&start, &direction).powi(2)
+    });
+    (squares.sum::<f64>() / 32.0).sqrt()
+}
+
+/// By how much the error falls per halving, from .5 to .125.
+fn fall(error: impl Fn(f32) -> f64) -> [f64; 2] {
+    let [a, b, c] = [0.5, 0.25, 0.125].map(&error);
+    println!("rms error of H at .5, .25, .125: {a:.3e} {b:.3e} {c:.3e}, ratios {:.3} {:.3}", a / b, b / c);
+    [a / b, b / c]
+}
+
+#[test]
+fn the_error_of_the_hamiltonian_falls_by_four_per_halving() {
+    // The next order of the error is (ε²) of it: a few per cent at ½, four times less at ¼.
+    let second_order = |ratios: [f64; 2]| (ratios[0] - 4.0).abs() < 0.25 && (ratios[1] - 4.0).abs() < 0.0625;
+    assert!(second_order(fall(kernel_error)));
+    assert!(second_order(fall(|epsilon| twin_error(epsilon, RIGHT))));
+    assert!(!second_order(fall(|epsilon| twin_error(epsilon, Flaws { half: 1.0, ..RIGHT }))));
+    assert!(!second_order(fall(|epsilon| twin_error(epsilon, Flaws { dimension: -1.0, ..RIGHT }))));
+}
+
+/// How far a trajectory of 800 steps and back ends from its start; and the worst | |u| − 1 | on the way.
+///
+/// On standard deviations from ¼ to 1: |x| stays near 2, where a unit in the last place is 1.2·10⁻⁷, and the
+/// rounding of 1,600 steps adds up to forty times a third of that where nothing stretches it.
+fn there_and_back(epsilon: f32, seed: u64, turn_round: bool) -> (f64, f64) {
+    let target: Vec<f64> = valley().precision.iter().map(|p| 4.0 * p).collect();
+    let (mean, precision) = (packed(&[0.0; 16]), packed(&target));
+    let model = DiagonalGaussian::new(16, &mean, &precision).unwrap();
+    let mut rng = LaneRng::seed_from_u64(seed);
+    let start = bitmc::random::normals(&mut rng).map(|x| 0.5 * x);
+    let mut chain = Esh::random(&model, memory(&model), &start, &mut rng).unwrap();
+    let (mut off, mut length) = (0f64, 0f64);
+    let mut run = |chain: &mut Esh<'_, _, _>| {
+        for _ in 0..800 {
+            chain.step(step(epsilon));
+            length = length.max((bitmc_host_tests::flow::norm(&doubles(chain.direction())) - 1.0).abs());
+        }
+    };
+    run(&mut chain);
+    if turn_round {
+        chain.reverse();
+    }
+    run(&mut chain);
+    for (&x, &start) in chain.position().iter().zip(&start) {
+        off = off.max((f64::from(x) - f64::from(start)).abs());
+    }
+    (off.max(f64::from(chain.log_speed().abs())), length)
+}
+
+#[test]
+fn eight_hundred_steps_and_back_return() {
+    for epsilon in [0.01, 0.05, 0.1] {
+        let runs: Vec<_> = (0..8).map(|seed| there_and_back(epsilon, seed, true)).collect();
+        let off = runs.iter().fold(0f64, |most, run| most.max(run.0));
+        let length = runs.iter().fold(0f64, |most, run| most.max(run.1));
+        println!("ε = {epsilon}, worst of 8: off by {off:.2e}, |u| by {length:.2e}");
+        assert!(off < 1e-5 && length < 8.0 * UNIT);
+    }
+    assert!(there_and_back(0.1, 0, false).0 > 1e-2, "the check cannot see");
+}
+
+#[test]
+fn the_kernel_is_the_printed_algorithm() {
+    let mut rng = LaneRng::seed_from_u64(8);
+    for _ in 0..20 {
+        let draw = bitmc::random::normals(&mut rng);
+        let (start, direction) = ([draw[0], draw[1]], [draw[2], draw[3]]);
+        let mut chain = Esh::new(&QUARTIC, memory(&QUARTIC), &start, &direction).unwrap();
+        let mut twin = Trajectory::new(&QUARTIC, &doubles(&start), &doubles(&direction), RIGHT);
+        for _ in 0..40 {
+            let (leap, time) = (chain.step(step(0.1)), twin.step(0.1));
+            // Forty steps of a smooth flow: rounding of 10⁻⁷ a step, stretched less than a hundredfold.
+            let close = |a: f32, b: f64| (f64::from(a) - b).abs() < 2e-5;
+            assert!(chain.position().iter().zip(&twin.x).all(|(&a, &b)| close(a, b)));
+            assert!(chain.direction().iter().zip(&twin.u).all(|(&a, &b)| close(a, b)));
+            assert!(close(chain.log_speed(), twin.r) && close(leap.log_time, time.ln()));
+        }
+    }
+}
+
+#[test]
+fn the_leapfrogs_approach_the_reference_integrator() {
+    let (start, direction) = ([0.7, -0.4], [0.6, 0.8]);
+    let mut y: Vec<f64> = start.iter().chain(&direction).copied().chain([0.0, 0.0]).collect();
+    integrate(&mut y, 3.0, 1e-12, |y| scaled_field(&QUARTIC, y));
+    let (start, direction) = ([0.7f32, -0.4], [0.6f32, 0.8]);
+    let scaled = |epsilon: f32| {
+        let mut chain = Esh::new(&QUARTIC, memory(&QUARTIC), &start, &direction).unwrap();
+        let mut time = 0.0;
+        for _ in 0..(3.0 / epsilon).round() as u32 {
+            time += f64::from(chain.step(step(epsilon)).log_time).exp();
+        }
+        let apart = |a: f32, b: f64| (f64::from(a) - b).abs();
+        let x = apart(chain.position()[0], y[0]).max(apart(chain.position()[1], y[1]));
+        [x, apart(chain.log_speed(), y[4]), (time - y[5]).abs()]
+    };
+    let (coarse, fine) = (scaled(0.1), scaled(0.05));
+    println!("scaled, (x, r, t) at .1 and .05: {coarse:?} {fine:?}");
+    for (coarse, fine) in coarse.iter().zip(fine) {
+        assert!((coarse / fine - 4.0).abs() < 0.6 && fine < 1e-2);
+    }
+
+    let mut y = vec![0.7, -0.4, 0.6, 0.8];
+    integrate(&mut y, 0.5, 1e-12, |y| unscaled_field(&QUARTIC, y));
+    let unscaled = |epsilon: f32| {
+        let mut chain = Unscaled::new(&QUARTIC, memory(&QUARTIC), &start, &direction).unwrap();
+        for _ in 0..(0.5 / epsilon).round() as u32 {
+            chain.step(step(epsilon));
+        }
+        let apart = chain.position().iter().zip(&y).map(|(&a, &b)| (f64::from(a) - b).abs());
+        apart.fold(0.0, f64::max)
+    };
+    let (coarse, fine) = (unscaled(0.02), unscaled(0.01));
+    println!("unscaled at .02 and .01: {coarse:.2e} {fine:.2e}");
+    assert!((coarse / fine - 4.0).abs() < 0.6);
+}
+
+/// A potential whose gradient is constant.
+fn slope(dim: usize, slope: f32) -> Watched<impl Fn(&[f32], &mut [f32]) -> f32> {
+    let function = move |x: &[f32], out: &mut [f32]| {
+        out.fill(0.0);
+        out[0] = slope;
+        if slope.abs() > 1e30 { 0.0 } else { slope * x[0] }
+    };
+    Watched { dim, function, calls: Cell::new(0) }
+}
+
+#[test]
+fn any_gradient_leaves_a_legal_state() {
+    for dim in [2, 15, 16, 17, 33] {
+        for exponent in -45..=38 {
+            let model = slope(dim, 3.0 * 10f32.powi(exponent));
+            for along in [-1.0f32, -0.999_999, 0.0, 0.5, 1.0] {
+                let mut direction = vec![0.0; dim];
+                (direction[0], direction[1]) = (along, (1.0 - along * along).sqrt());
+                let mut chain = Esh::new(&model, memory(&model), &vec![0.5; dim], &direction).unwrap();
+                for _ in 0..4 {
+                    let leap = chain.step(step(0.1));
+                    assert!(!leap.fault && !leap.log_time.is_nan() && leap.log_time < f32::INFINITY);
+                    assert!(chain.log_speed().is_finite());
+                    let length = bitmc_host_tests::flow::norm(&doubles(chain.direction()));
+                    assert!((length - 1.0).abs() < 1e-6, "|u| = {length} at 1e{exponent}");
+                }
+                assert_eq!(model.calls.replace(0), 5, "one gradient a step");
+            }
+        }
+    }
+}
+
+#[test]
+fn straight_up_and_no_gradient() {
+    // Straight up: u stays, r falls by ε|g|/d, and x moves on.
+    let model = slope(3, 2.0);
+    let mut chain = Esh::new(&model, memory(&model), &[0.0; 3], &[1.0, 0.0, 0.0]).unwrap();
+    let leap = chain.step(step(0.3));
+    assert_eq!(chain.direction(), [1.0, 0.0, 0.0]);
+    assert!((chain.log_speed() + 0.3 * 2.0 / 3.0).abs() < 1e-7);
+    // ∫₀^ε e^(−2s/3)/3 ds
+    assert!((leap.log_time - ((1.0 - (-0.2f32).exp()) / 2.0).ln()).abs() < 1e-6);
+    // No gradient: a straight line at constant speed.
+    let model = slope(3, 0.0);
+    let mut chain = Esh::new(&model, memory(&model), &[0.0; 3], &[0.6, 0.8, 0.0]).unwrap();
+    let leap = chain.step(step(0.5));
+    assert_eq!((chain.log_speed(), chain.energy()), (0.0, 0.0));
+    assert!((leap.log_time - (0.5f32 / 3.0).ln()).abs() < 1e-6);
+    assert!((chain.position()[1] - 0.4).abs() < 1e-7);
+}
+
+#[test]
+fn walls_and_faults_turn_the_trajectory_back() {
+    for beyond in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+        let function = move |x: &[f32], out: &mut [f32]| {
+            let square: f32 = x.iter().map(|x| x * x).sum();
+            out.copy_from_slice(x);
+            if x[0] > 1.0 { beyond } else { 0.5 * square }
+        };
+        let model = Watched { dim: 2, function, calls: Cell::new(0) };
+        let mut chain = Esh::new(&model, memory(&model), &[0.0, 0.3], &[1.0, 0.2]).unwrap();
+        let mut path = vec![chain.position().to_vec()];
+        let mut steps = 0;
+        loop {
+            let leap = chain.step(step(0.1));
+            steps += 1;
+            assert!(steps < 100);
+            if leap.fault {
+                assert!(leap.log_time == f32::NEG_INFINITY && leap.error.abs() < 1e-5);
+                break;
+            }
+            path.push(chain.position().to_vec());
+        }
+        // From here the way leads back through every point.
+        for point in path.iter().rev().skip(1) {
+            chain.step(step(0.1));
+            assert!(chain.position().iter().zip(point).all(|(a, b)| (a - b).abs() < 1e-5));
+        }
+        assert_eq!(chain.faults(), 1);
+        let start = Esh::new(&model, memory(&model), &[2.0, 0.0], &[1.0, 0.0]);
+        assert!(matches!(start, Err(FlowError::Energy(_))));
+    }
+}
+
+#[test]
+fn a_resumed_trajectory_and_a_trait_object_have_the_same_bits() {
+    let (mean, precision) = (packed(&[0.0; 19]), packed(&[1.5; 19]));
+    let model = DiagonalGaussian::new(19, &mean, &precision).unwrap();
+    let mut rng = LaneRng::seed_from_u64(9);
+    let start: Vec<f32> = (0..19).map(|_| bitmc::random::uniform(&mut rng)).collect();
+    let mut whole = Esh::random(&model, memory(&model), &start, &mut rng).unwrap();
+    let any: &dyn Potential = &model;
+    for number in 0..60 {
+        let (x, u, core) = (whole.position().to_vec(), whole.direction().to_vec(), whole.core());
+        let mut resumed = Esh::resume(any, memory(any), &x, &u, core).unwrap();
+        let size = step(0.05 + 0.01 * (rng.next_u32() % 8) as f32);
+        assert_eq!(whole.step(size), resumed.step(size), "step {number}");
+        assert_eq!(whole.position(), resumed.position());
+        assert_eq!(whole.direction(), resumed.direction());
+        assert_eq!(whole.core(), resumed.core());
+    }
+}
+
+#[test]
+fn a_step_size_follows_the_error() {
+    let (mean, precision) = (packed(&[0.0; 16]), packed(&valley().precision));
+    let model = DiagonalGaussian::new(16, &mean, &precision).unwrap();
+    for first in [1e-3, 2.0] {
+        let mut rng = LaneRng::seed_from_u64(10);
+        let mut chain = Esh::random(&model, memory(&model), &[1.0; 16], &mut rng).unwrap();
+        let mut control = StepControl::new(step(first), 0.01).unwrap();
+        let mut run = |control: &mut StepControl, steps: u32| {
+            let squares = (0..steps).map(|_| {
+                let leap = chain.step(control.step_size());
+                control.observe(&leap);
+                f64::from(leap.error).powi(2)
+            });
+            (squares.sum::<f64>() / f64::from(steps)).sqrt()
+        };
+        run(&mut control, 2_000);
+        control.freeze();
+        let held = control.step_size();
+        let error = run(&mut control, 4_000);
+        println!("from {first}: ε = {}, rms error a step {error:.4}", held.get());
+        assert!(error > 0.003 && error < 0.03 && control.step_size() == held && control.is_frozen());
+    }
+    assert!(StepControl::new(step(0.1), 0.0).is_err() && StepControl::new(step(0.1), f32::NAN).is_err());
+}
+
+#[test]
+fn bad_input_is_refused_by_name() {
+    let model = slope(3, 1.0);
+    let start = |start: &[f32], direction: &[f32]| Esh::new(&model, memory(&model), start, direction).err();
+    assert_eq!(start(&[0.0; 2], &[1.0; 3]), Some(FlowError::Length { need: 3, got: 2 }));
+    assert_eq!(start(&[0.0; 3], &[0.0; 3]), Some(FlowError::NoDirection));
+    assert_eq!(start(&[0.0, f32::NAN, 0.0], &[1.0; 3]), Some(FlowError::NotFinite { index: 1 }));
+    assert_eq!(start(&[0.0; 3], &[1.0, 0.0, f32::INFINITY]), Some(FlowError::NotFinite { index: 2 }));
+    assert_eq!(start(&[0.0; 3], &[1e-40, 3e-40, 0.0]), None);
+    assert_eq!(start(&[0.0; 3], &[3e38, 3e38, 3e38]), None);
+    let short = Esh::new(&model, vec![[0.0; 16]; 2], &[0.0; 3], &[1.0; 3]);
+    assert_eq!(short.err(), Some(FlowError::Memory { need: 3, got: 2 }));
+    let none = Esh::new(&slope(0, 1.0), Vec::new(), &[], &[]).err();
+    assert_eq!(none, Some(FlowError::Dimension(0)));
+    for size in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e-40] {
+        assert!(StepSize::new(size).is_err());
+    }
+    assert!(StepSize::new(1e-37).is_ok() && StepSize::new(3e38).is_ok());
+}

@@ -1,0 +1,77 @@
+//! A real RBM, 784 × 500: chains from fair bits against a float64 trial (METHODS.md §8), after 1,000 steps
+//! of the adjusted Langevin sampler at step size .2; the squared MMD is that to reference samples.
+
+use bitmc::{BlockGibbs, Kernel, LaneRng, Langevin, Rbm, SeedableRng};
+use bitmc_host_tests::heap::{self, Weights};
+use bitmc_host_tests::npy;
+use bitmc_host_tests::stat::Moments;
+use bitmc_host_tests::stat::mmd::mmd2;
+use rayon::prelude::*;
+
+const STEPS: usize = 1_000;
+
+/// A figure of the trial, and how far a right sampler may be from it. The bands are given, not made from
+/// errors: with 400 chains the standard error of f is 1.3, and that of the trial's own centre .6, so a right
+/// sampler is outside the band of f with a probability of about 10⁻³ before its seed is fixed.
+struct Figure {
+    what: &'static str,
+    centre: f64,
+    band: f64,
+}
+
+/// The acceptance is that of all steps from the start.
+const FIGURES: [Figure; 3] = [
+    Figure { what: "acceptance", centre: 0.488, band: 0.01 },
+    Figure { what: "mean f", centre: 336.4, band: 5.0 },
+    Figure { what: "squared MMD", centre: 0.0177, band: 0.003 },
+];
+
+/// The end of a chain.
+struct End {
+    words: Vec<u32>,
+    log_density: f64,
+    acceptance: f64,
+}
+
+/// Which of the figures hold.
+fn check<'m, K: Kernel<Rbm<'m>> + Sync>(
+    what: &str,
+    model: &Rbm<'m>,
+    sampler: &K,
+    chains: u64,
+    seed: u64,
+) -> [bool; 3] {
+    let run = |number: u64| {
+        let mut rng = LaneRng::seed_from_u64((seed << 32) | number);
+        let mut chain = heap::random_chain(model, &mut rng).unwrap();
+        let accepted = (0..STEPS).filter(|_| chain.step(sampler, &mut rng).accepted).count();
+        assert_eq!(chain.faults(), 0);
+        let words = chain.state().words().to_vec();
+        End { words, log_density: -f64::from(chain.energy()), acceptance: accepted as f64 / STEPS as f64 }
+    };
+    let ends: Vec<End> = (0..chains).into_par_iter().map(run).collect();
+    let states: Vec<Vec<u32>> = ends.iter().map(|end| end.words.clone()).collect();
+    let density: Moments = ends.iter().map(|end| end.log_density).collect();
+    let acceptance: Moments = ends.iter().map(|end| end.acceptance).collect();
+    let mmd2 = mmd2(784, &states, &npy::states("rbm500/gibbs_from_data_1000.bits"));
+    let errors = (density.standard_error(), acceptance.standard_error());
+    println!("{what}: standard errors {:.2} in f, {:.4} in the acceptance", errors.0, errors.1);
+    let values = [acceptance.mean(), density.mean(), mmd2];
+    std::array::from_fn(|index| {
+        let (Figure { what, centre, band }, value) = (&FIGURES[index], values[index]);
+        println!("  {what} {value:.5}, trial {centre} ± {band}");
+        (value - centre).abs() <= *band
+    })
+}
+
+#[test]
+fn a_thousand_steps_from_noise() {
+    let machine = npy::machine("rbm500");
+    let weights = Weights::new(&machine).unwrap();
+    let model = weights.rbm().unwrap();
+    let adjusted = |step_size| Langevin::adjusted(step_size).unwrap();
+    assert_eq!(check("step size .2", &model, &adjusted(0.2), 400, 91), [true; 3]);
+    // Twins: half the step size and a sampler that is nearer to the law.
+    assert_eq!(check("step size .1", &model, &adjusted(0.1), 64, 92), [false; 3]);
+    assert_eq!(check("block Gibbs", &model, &BlockGibbs, 64, 93), [false; 3]);
+}

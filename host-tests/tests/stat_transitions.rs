@@ -1,0 +1,87 @@
+//! Transition counts: from one state, a million single steps, against the float64 law P(x, ·).
+
+use bitmc::lane::Block;
+use bitmc::step::Curvature;
+use bitmc::{Energy, Kernel, Langevin, Plain};
+use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::stat::models::{Well, complete};
+use bitmc_host_tests::stat::replicas::Plan;
+use bitmc_host_tests::stat::table::{Defect, Langevin as Naive, Table};
+use bitmc_host_tests::stat::{Verdict, chi_square};
+
+/// A million steps from a state, against one row of a table.
+fn check<E, K>(what: &str, model: &E, sampler: &K, from: usize, table: &Table, seed: u64) -> Verdict
+where
+    E: Energy + Sync,
+    K: Kernel<E> + Sync,
+{
+    let mut start = vec![0.0; table.rows.len()];
+    start[from] = 1.0;
+    let plan = Plan { steps: 1, ..Plan::million(seed) };
+    let ends = plan.ends(model, sampler, &start, 0);
+    chi_square(&format!("{what}, from {from:07b}"), &ends, &table.rows[from])
+}
+
+/// The likeliest state and the least likely one: steps from there are mostly rejected, and mostly accepted.
+fn extremes(law: &[f64]) -> [usize; 2] {
+    let order = |a: &usize, b: &usize| law[*a].total_cmp(&law[*b]);
+    [(0..law.len()).max_by(order).unwrap(), (0..law.len()).min_by(order).unwrap()]
+}
+
+#[test]
+fn langevin_on_an_ising_model() {
+    let spins = complete(7, 1.0, 11);
+    let law = Law::of(&spins).probabilities;
+    let mut memory = spins.couplings();
+    let model = memory.ising(&spins).unwrap();
+    for (seed, step_size) in [(21, 0.4), (22, 2.0)] {
+        let naive = Naive::with_step_size(&spins, f64::from(step_size));
+        let free = naive.broken(Defect::Unadjusted).table();
+        let table = naive.table();
+        let adjusted = Langevin::adjusted(step_size).unwrap();
+        let unadjusted = Langevin::unadjusted(step_size).unwrap();
+        for from in extremes(&law) {
+            check(&format!("adjusted {step_size}"), &model, &adjusted, from, &table, seed).must_pass();
+            check(&format!("unadjusted {step_size}"), &model, &unadjusted, from, &free, seed).must_pass();
+        }
+        // From the least likely state nearly every move is accepted: the test is seen from the likeliest.
+        let from = extremes(&law)[0];
+        check("unadjusted for adjusted", &model, &unadjusted, from, &table, seed).must_fail();
+        for defect in [Defect::StaleReverse, Defect::NoReverse, Defect::HalfEnergy] {
+            let broken = naive.broken(defect).table();
+            check(&format!("against {defect:?}"), &model, &adjusted, from, &broken, seed).must_fail();
+        }
+    }
+}
+
+#[test]
+fn one_curvature_a_site() {
+    let spins = complete(7, 1.0, 11);
+    let law = Law::of(&spins).probabilities;
+    let mut memory = spins.couplings();
+    let model = memory.ising(&spins).unwrap();
+    let mut block: Block = [0.0; 16];
+    block[..7].copy_from_slice(&[0.25, 4.0, 1.0, 2.0, 0.5, 1.5, 3.0]);
+    let curvature: Vec<f64> = block[..7].iter().map(|&c| f64::from(c)).collect();
+    let blocks = [block];
+    let sampler = Langevin::new(0.5, Curvature::Each(&blocks), true).unwrap();
+    let table = Naive::new(&spins, curvature.clone()).table();
+    let shifted = Naive::new(&spins, curvature.iter().cycle().skip(1).take(7).copied().collect()).table();
+    for from in extremes(&law) {
+        check("one curvature a site", &model, &sampler, from, &table, 23).must_pass();
+        check("curvatures one site off", &model, &sampler, from, &shifted, 23).must_fail();
+    }
+}
+
+#[test]
+fn langevin_on_a_well() {
+    let well = Well { sites: 6, depth: 0.05, centre: 3.4 };
+    let law = Law::of(&well).probabilities;
+    let sampler = Langevin::adjusted(1.0).unwrap();
+    let naive = Naive::with_step_size(&well, 1.0);
+    for from in extremes(&law) {
+        check("well", &Plain(well), &sampler, from, &naive.table(), 24).must_pass();
+    }
+    let broken = naive.broken(Defect::StaleReverse).table();
+    check("well, stale", &Plain(well), &sampler, 0b000_0001, &broken, 24).must_fail();
+}

@@ -1,0 +1,209 @@
+//! The continuous side: samplers of `p(x) ∝ exp(−E(x))` over vectors of reals, energy-sampling Hamiltonian
+//! dynamics first.
+//!
+//! A [`Potential`] gives E and its gradient. [`Esh`] moves through it without random numbers; what it visits
+//! is weighted by the time spent there ([`Average`], [`Reservoir`], [`Replay`]) or by the law that it
+//! started from ([`log_weight`]). [`Unscaled`], [`Hmc`] (with the Langevin samplers) and [`NoseHoover`] are
+//! there to be compared with.
+//!
+//! ```
+//! use bitmc::flow::{Average, DiagonalGaussian, Esh, StepSize, blocks};
+//! use bitmc::{LaneRng, SeedableRng};
+//!
+//! let precision = [[1.0, 4.0, 9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]];
+//! let model = DiagonalGaussian::new(3, &[[0.0; 16]], &precision)?;
+//! let mut rng = LaneRng::seed_from_u64(1);
+//! const N: usize = Esh::<(), ()>::memory_len(blocks(3), 0);
+//! let mut chain = Esh::random(&model, [[0.0; 16]; N], &[1.0, 1.0, 1.0], &mut rng)?;
+//! let mut square = Average::new();
+//! for _ in 0..20_000 {
+//!     let leap = chain.step(StepSize::new(0.1)?);
+//!     square.add(leap.log_time, chain.position()[0].powi(2));
+//! }
+//! assert!((square.mean() - 1.0).abs() < 0.1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Words and scales
+//! x has `d` dimensions, sixteen to a [`Block`]; lanes past the last are zero. Energies are in nats, step
+//! sizes in units of x (for [`Unscaled`] of its time). [`Esh`] moves by exactly its step size each step.
+
+mod average;
+mod control;
+mod ergodic;
+mod esh;
+mod funnel;
+mod gaussian;
+mod hmc;
+mod jarzynski;
+mod mixture;
+mod mlp;
+mod nose_hoover;
+mod reservoir;
+mod room;
+mod turn;
+mod unscaled;
+mod vector;
+
+pub use average::{Average, LogSum};
+pub use control::StepControl;
+pub use ergodic::Replay;
+pub use esh::{Core, Esh, Leap};
+pub use funnel::Funnel;
+pub use gaussian::{DenseGaussian, DiagonalGaussian};
+pub use hmc::{Hmc, HmcChain, Proposal};
+pub use jarzynski::{Evidence, log_weight};
+pub use mixture::Mixture;
+pub use mlp::Mlp;
+pub use nose_hoover::NoseHoover;
+pub use reservoir::Reservoir;
+pub use turn::{Turn, Way};
+pub use unscaled::Unscaled;
+
+use crate::lane::{Block, LANES};
+
+/// An energy over vectors of reals, `p(x) ∝ exp(−E(x))`. Object safe; called once a step.
+pub trait Potential {
+    /// The dimension d of x.
+    fn dim(&self) -> usize;
+
+    /// Blocks that [`Potential::gradient`] needs to work in.
+    fn scratch_len(&self) -> usize {
+        0
+    }
+
+    /// `E(x)`, and `∂E/∂x` into `out`. `x` and `out` have [`blocks`]`(d)` blocks; what is written to lanes
+    /// past the last dimension is ignored.
+    ///
+    /// `E = +∞` is a legal wall. NaN, `−∞` and gradients that are not finite are faults.
+    fn gradient(&self, x: &[Block], scratch: &mut [Block], out: &mut [Block]) -> f32;
+}
+
+/// Blocks that hold a vector of `dim` numbers.
+#[must_use]
+pub const fn blocks(dim: usize) -> usize {
+    dim.div_ceil(LANES)
+}
+
+/// A step size ε: positive, finite, and large enough that half of it is not zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct StepSize(f32);
+
+impl StepSize {
+    /// A step size.
+    ///
+    /// # Errors
+    /// [`FlowError::StepSize`] where it is not normal, positive and finite.
+    pub fn new(value: f32) -> Result<Self, FlowError> {
+        if value.is_normal() && value > 0.0 { Ok(Self(value)) } else { Err(FlowError::StepSize(value)) }
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> f32 {
+        self.0
+    }
+}
+
+/// Why a continuous chain cannot start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum FlowError {
+    /// The potential has no dimensions, or more than 2²⁴, which f32 cannot count.
+    Dimension(usize),
+    /// A vector has `got` numbers, the potential has `need` dimensions.
+    Length {
+        /// Dimensions of the potential.
+        need: usize,
+        /// Numbers given.
+        got: usize,
+    },
+    /// A component of the start or of its direction is not finite.
+    NotFinite {
+        /// Its place.
+        index: usize,
+    },
+    /// The direction is the zero vector.
+    NoDirection,
+    /// The memory is short.
+    Memory {
+        /// Blocks needed.
+        need: usize,
+        /// Blocks given.
+        got: usize,
+    },
+    /// The energy of the start, or its gradient there, is not finite.
+    Energy(f32),
+    /// A step size must be normal, positive and finite.
+    StepSize(f32),
+    /// A number of steps must not be 0.
+    NoSteps,
+    /// A thermostat's mass, or the tolerance of a step size control, must be positive and finite.
+    Parameter(f32),
+}
+
+impl core::fmt::Display for FlowError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Dimension(d) => write!(f, "{d} dimensions are not between 1 and 2^24"),
+            Self::Length { need, got } => write!(f, "the vector has {got} numbers, the potential {need}"),
+            Self::NotFinite { index } => write!(f, "component {index} is not finite"),
+            Self::NoDirection => write!(f, "the direction is the zero vector"),
+            Self::Memory { need, got } => write!(f, "the memory needs {need} blocks, {got} were given"),
+            Self::Energy(value) => write!(f, "energy {value} of the start, or its gradient, is not finite"),
+            Self::StepSize(value) => write!(f, "step size {value} is not normal, positive and finite"),
+            Self::NoSteps => write!(f, "no steps a proposal"),
+            Self::Parameter(value) => write!(f, "parameter {value} is not positive and finite"),
+        }
+    }
+}
+
+impl core::error::Error for FlowError {}
+
+/// Why a potential cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum PotentialError {
+    /// It would have no dimensions, components or layers.
+    Empty,
+    /// A buffer has another length than it must have.
+    Length {
+        /// Elements needed.
+        need: usize,
+        /// Elements given.
+        got: usize,
+    },
+    /// A parameter is out of its range.
+    Value {
+        /// Its place in its buffer.
+        index: usize,
+        /// The parameter.
+        value: f32,
+    },
+    /// A precision matrix is not symmetric.
+    NotSymmetric {
+        /// A row.
+        row: usize,
+        /// A column where it differs from its mirror image.
+        column: usize,
+    },
+}
+
+impl core::fmt::Display for PotentialError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Empty => write!(f, "a potential of nothing"),
+            Self::Length { need, got } => write!(f, "a buffer of {got} elements where {need} are needed"),
+            Self::Value { index, value } => write!(f, "parameter {index} is {value}, out of its range"),
+            Self::NotSymmetric { row, column } => {
+                write!(f, "the precision at ({row}, {column}) is not its mirror image")
+            }
+        }
+    }
+}
+
+impl core::error::Error for PotentialError {}

@@ -1,0 +1,126 @@
+//! Sums and means of weights given by their logarithms, in fixed memory.
+
+use crate::lane::{Total, exp, ln};
+
+/// How far a weight may stand above the reference before the sum is rescaled: e⁴⁰ is 2⁵⁸.
+const HEADROOM: f32 = 40.0;
+
+/// A sum of weights of any size, `Σ e^(wᵢ)`, with the rounding errors of a [`Total`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LogSum {
+    reference: f32,
+    sum: Total,
+}
+
+impl LogSum {
+    /// Nothing yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { reference: f32::NEG_INFINITY, sum: Total::new(0.0) }
+    }
+
+    /// Adds `e^log_weight`. Weights that are not finite count as 0.
+    pub fn add(&mut self, log_weight: f32) {
+        if log_weight.is_finite() {
+            let rescale = self.lift(log_weight);
+            if rescale < 1.0 {
+                self.sum = Total::new(self.sum.value() * rescale);
+            }
+            self.sum.add(exp(log_weight - self.reference));
+        }
+    }
+
+    /// Raises the reference where a weight stands too high above it; the factor for older sums.
+    fn lift(&mut self, log_weight: f32) -> f32 {
+        if log_weight <= self.reference + HEADROOM {
+            return 1.0;
+        }
+        let factor = if self.reference.is_finite() { exp(self.reference - log_weight) } else { 0.0 };
+        self.reference = log_weight;
+        factor
+    }
+
+    /// The logarithm of the sum; −∞ before the first weight.
+    #[must_use]
+    pub fn log(&self) -> f32 {
+        self.reference + ln(self.sum.value())
+    }
+
+    /// `e^log_weight` as a share of the sum; 0 where there is none.
+    #[must_use]
+    pub fn share(&self, log_weight: f32) -> f32 {
+        let sum = self.sum.value();
+        if sum > 0.0 { exp(log_weight - self.reference) / sum } else { 0.0 }
+    }
+}
+
+impl Default for LogSum {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The weighted mean of a scalar, weights by their logarithms: a time average with
+/// [`Leap::log_time`](super::Leap::log_time), a self-normalised estimate with
+/// [`log_weight`](super::log_weight).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Average {
+    weights: LogSum,
+    values: Total,
+    squares: Total,
+}
+
+impl Average {
+    /// Nothing yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { weights: LogSum::new(), values: Total::new(0.0), squares: Total::new(0.0) }
+    }
+
+    /// Takes a value. Weights that are not finite count as 0.
+    pub fn add(&mut self, log_weight: f32, value: f32) {
+        if !log_weight.is_finite() {
+            return;
+        }
+        let rescale = self.weights.lift(log_weight);
+        if rescale < 1.0 {
+            for total in [&mut self.weights.sum, &mut self.values, &mut self.squares] {
+                *total = Total::new(total.value() * rescale);
+            }
+        }
+        let weight = exp(log_weight - self.weights.reference);
+        self.weights.sum.add(weight);
+        self.values.add(weight * value);
+        self.squares.add(weight * weight);
+    }
+
+    /// Σ wᵢhᵢ / Σ wᵢ; 0 before the first value.
+    #[must_use]
+    pub fn mean(&self) -> f32 {
+        let sum = self.weights.sum.value();
+        if sum > 0.0 { self.values.value() / sum } else { 0.0 }
+    }
+
+    /// The weights.
+    #[must_use]
+    pub fn weights(&self) -> LogSum {
+        self.weights
+    }
+
+    /// (Σ wᵢ)² / Σ wᵢ²: how many equal weights would say as much (Kish); 0 before the first value.
+    #[must_use]
+    pub fn equal_weights(&self) -> f32 {
+        let (sum, squares) = (self.weights.sum.value(), self.squares.value());
+        if squares > 0.0 { sum * sum / squares } else { 0.0 }
+    }
+}
+
+impl Default for Average {
+    fn default() -> Self {
+        Self::new()
+    }
+}

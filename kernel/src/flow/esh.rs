@@ -1,0 +1,225 @@
+//! The scaled leapfrog of energy-sampling Hamiltonian dynamics.
+
+use super::room::{Parts, Room, evaluate, fill_normal};
+use super::turn::{Turn, Way, log_time, normalise};
+use super::vector::{add, inverse_norm, mix, mix_and_move, scale};
+use super::{FlowError, Potential, StepSize};
+use crate::lane::{Block, Total};
+use rand_core::Rng;
+
+const X: usize = 0;
+const U: usize = 1;
+const PLANES: usize = 3;
+
+/// A trajectory of energy-sampling Hamiltonian dynamics (Ver Steeg and Galstyan 2021, Algorithm 1).
+///
+/// x moves at speed 1 in direction u, and `r = ln|v|` keeps the books:
+/// `ẋ = u, u̇ = −(1 − uuᵀ)g/d, ṙ = −u·g/d` conserves `H = E(x) + d·r`. Over the *unscaled* time
+/// `dt = e^r/d` the trajectory visits x with frequency `e^(−E)`, if it is ergodic: weight what a step
+/// reaches with [`Leap::log_time`]. One step is a half turn, `x ← x + εu`, the only gradient, a half turn:
+/// second order, volume-preserving in (x, v), and reversible.
+///
+/// Nothing is random but the start. A step that meets a wall (E = +∞) or a fault turns back: the
+/// direction is reversed, so the trajectory returns the way it came.
+///
+/// Cost a step: one gradient and three passes; 12 bytes a dimension beside the potential's scratch.
+#[derive(Debug)]
+pub struct Esh<'e, P: ?Sized, B> {
+    room: Room<'e, P, B, PLANES>,
+    core: Core,
+}
+
+/// What a trajectory knows besides x and u: plain data to copy and keep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Core {
+    energy: f32,
+    r: Total,
+    way: Way,
+    /// Σ uᵢ² as it is rounded.
+    square: f32,
+    faults: u32,
+}
+
+/// What one step of a continuous trajectory did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Leap {
+    /// The logarithm of the unscaled time it took: the weight of the point it reached.
+    pub log_time: f32,
+    /// E at the point it reached.
+    pub energy: f32,
+    /// The growth of the conserved Hamiltonian: the integrator's error in this step.
+    pub error: f32,
+    /// Whether it met NaN, −∞, a gradient that is not finite, or a wall, and turned back.
+    pub fault: bool,
+}
+
+impl<P: ?Sized, B> Esh<'_, P, B> {
+    /// Blocks of memory for vectors of so many [`blocks`](super::blocks) and a potential's scratch.
+    #[must_use]
+    pub const fn memory_len(blocks: usize, scratch: usize) -> usize {
+        Room::<P, B, PLANES>::memory_len(blocks, scratch)
+    }
+}
+
+impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B> {
+    /// A trajectory from a point in a direction, which is normalised; r = 0.
+    ///
+    /// # Errors
+    /// [`FlowError`] where the memory is short, a vector is not finite or of another length, the direction
+    /// is zero, or the energy or its gradient at the start is not finite.
+    pub fn new(potential: &'e P, memory: B, start: &[f32], direction: &[f32]) -> Result<Self, FlowError> {
+        let mut room = Room::new(potential, memory, start)?;
+        room.write(U, direction)?;
+        Self::start(room)
+    }
+
+    /// A trajectory from a point in a random direction, uniform on the sphere; r = 0.
+    ///
+    /// # Errors
+    /// As [`Esh::new`].
+    pub fn random<R: Rng + ?Sized>(
+        potential: &'e P,
+        memory: B,
+        start: &[f32],
+        rng: &mut R,
+    ) -> Result<Self, FlowError> {
+        let mut room = Room::new(potential, memory, start)?;
+        let dim = room.dim();
+        let Parts { planes: [_, u, _], .. } = room.parts();
+        fill_normal(u, dim, rng);
+        Self::start(room)
+    }
+
+    /// A trajectory that goes on from what was kept of another: bit for bit as if it had never stopped.
+    ///
+    /// # Errors
+    /// As [`Esh::new`].
+    pub fn resume(potential: &'e P, memory: B, x: &[f32], u: &[f32], core: Core) -> Result<Self, FlowError> {
+        let mut chain = Self::new(potential, memory, x, u)?;
+        chain.room.write(U, u)?;
+        chain.core = core;
+        Ok(chain)
+    }
+
+    fn start(mut room: Room<'e, P, B, PLANES>) -> Result<Self, FlowError> {
+        let Parts { potential, planes: [x, u, g], scratch } = room.parts();
+        let square = normalise(u).ok_or(FlowError::NoDirection)?;
+        let energy = evaluate(potential, x, scratch, g);
+        let way = Way::of(u, g, inverse_norm(square));
+        if !(energy.is_finite() && way.steepness.is_finite()) {
+            return Err(FlowError::Energy(energy));
+        }
+        let core = Core { energy, r: Total::new(0.0), way, square, faults: 0 };
+        Ok(Self { room, core })
+    }
+
+    /// One step of the scaled leapfrog.
+    pub fn step(&mut self, step_size: StepSize) -> Leap {
+        let dim = self.room.dim() as f32;
+        let (epsilon, rate) = (step_size.get(), 0.5 * step_size.get() / dim);
+        let core = &mut self.core;
+        let Parts { potential, planes: [x, u, g], scratch } = self.room.parts();
+
+        let first = Turn::new(core.way, rate);
+        let square = mix_and_move(u, first.keep * inverse_norm(core.square), first.push, g, x, epsilon);
+        let norm = inverse_norm(square);
+        let mut energy = evaluate(potential, x, scratch, g);
+        let mut way = Way::of(u, g, norm);
+        let fault = !(energy.is_finite() && way.steepness.is_finite());
+        if fault {
+            // Back to where the step began; the second half turn then undoes the first.
+            add(x, -epsilon, u);
+            scale(u, -1.0);
+            energy = evaluate(potential, x, scratch, g);
+            way = first.way.reversed();
+            core.faults = core.faults.saturating_add(1);
+        }
+        let second = Turn::new(way, rate);
+        core.square = mix(u, second.keep * norm, second.push, g);
+        core.way = second.way;
+
+        let time = if fault { f32::NEG_INFINITY } else { log_time(core.r.value(), &first, &second) };
+        let error = (energy - core.energy) + dim * (first.gain + second.gain);
+        core.r.add(first.gain);
+        core.r.add(second.gain);
+        core.energy = energy;
+        Leap { log_time: time, energy, error, fault }
+    }
+
+    /// Turns round: the following steps lead back the way the trajectory came.
+    pub fn reverse(&mut self) {
+        let Parts { planes: [_, u, _], .. } = self.room.parts();
+        scale(u, -1.0);
+        self.core.way = self.core.way.reversed();
+    }
+
+    /// A new direction, uniform on the sphere. r and so H stay, and with them the weights: a time average goes
+    /// on over it, and cannot be caught in a part of the space where the dynamics are regular.
+    pub fn refresh<R: Rng + ?Sized>(&mut self, rng: &mut R) {
+        let dim = self.room.dim();
+        let Parts { planes: [_, u, g], .. } = self.room.parts();
+        fill_normal(u, dim, rng);
+        if let Some(square) = normalise(u) {
+            self.core.square = square;
+        }
+        self.core.way = Way::of(u, g, inverse_norm(self.core.square));
+    }
+
+    /// x.
+    #[must_use]
+    pub fn position(&self) -> &[f32] {
+        self.room.numbers(X)
+    }
+
+    /// x in blocks, padding zero.
+    #[must_use]
+    pub fn position_blocks(&self) -> &[Block] {
+        self.room.plane(X)
+    }
+
+    /// u, the direction: |u| = 1 to rounding.
+    #[must_use]
+    pub fn direction(&self) -> &[f32] {
+        self.room.numbers(U)
+    }
+
+    /// r = ln|v|, 0 at the start.
+    #[must_use]
+    pub fn log_speed(&self) -> f32 {
+        self.core.r.value()
+    }
+
+    /// E(x).
+    #[must_use]
+    pub fn energy(&self) -> f32 {
+        self.core.energy
+    }
+
+    /// `H = E(x) + d·r`, which the exact dynamics conserve.
+    #[must_use]
+    pub fn hamiltonian(&self) -> f32 {
+        self.core.energy + self.room.dim() as f32 * self.core.r.value()
+    }
+
+    /// Steps that turned back.
+    #[must_use]
+    pub fn faults(&self) -> u32 {
+        self.core.faults
+    }
+
+    /// What to keep beside x and u, for [`Esh::resume`].
+    #[must_use]
+    pub fn core(&self) -> Core {
+        self.core
+    }
+
+    /// Takes the memory back.
+    #[must_use]
+    pub fn into_memory(self) -> B {
+        self.room.into_memory()
+    }
+}

@@ -1,0 +1,203 @@
+//! A small neural network as an energy.
+
+use super::vector::{add, dot};
+use super::{Potential, PotentialError, blocks};
+use crate::lane::{Block, F32s, LANES, PARTS};
+
+/// A fully connected network with leaky rectifiers, `E(x) = W_L a_{L−1} + b_L`,
+/// `a_l = max(s, s/20)` of `s = W_l a_{l−1} + b_l`, `a₀ = x` (the 2-d energies of Ver Steeg and Galstyan
+/// 2021, Table 3).
+///
+/// Parameters stand layer by layer in lent blocks: the biases, then for every input the weights to all
+/// outputs, each row padded with zeros to whole blocks ([`Mlp::parameter_len`]). The last layer has one
+/// output.
+///
+/// Cost a gradient: twice the weights in multiplications, forward and back; scratch of all activations.
+#[derive(Clone, Copy, Debug)]
+pub struct Mlp<'a> {
+    widths: &'a [usize],
+    parameters: &'a [Block],
+}
+
+/// The slope of a rectifier below 0.
+const LEAK: f32 = 0.05;
+
+impl<'a> Mlp<'a> {
+    /// Blocks of parameters for layers of the given widths, inputs first, without the one output.
+    #[must_use]
+    pub const fn parameter_len(widths: &[usize]) -> usize {
+        let (mut total, mut rest) = (0, widths);
+        while let [inputs, after @ ..] = rest {
+            let outputs = if let [next, ..] = after { *next } else { 1 };
+            total += blocks(outputs) * (1 + *inputs);
+            rest = after;
+        }
+        total
+    }
+
+    /// From the widths, inputs first, without the one output, and parameters.
+    ///
+    /// # Errors
+    /// [`PotentialError`] where there is no layer or an empty one, the length is wrong, or a parameter is not
+    /// finite or stands in the padding.
+    pub fn new(widths: &'a [usize], parameters: &'a [Block]) -> Result<Self, PotentialError> {
+        if widths.is_empty() || widths.contains(&0) {
+            return Err(PotentialError::Empty);
+        }
+        let need = Self::parameter_len(widths);
+        if parameters.len() != need {
+            return Err(PotentialError::Length { need, got: parameters.len() });
+        }
+        let model = Self { widths, parameters };
+        for layer in model.layers() {
+            let size = blocks(layer.outputs) * LANES;
+            for row in [layer.biases].into_iter().chain(layer.weights.chunks(blocks(layer.outputs))) {
+                for (index, &value) in row.as_flattened().iter().enumerate().take(size) {
+                    if !value.is_finite() || (index >= layer.outputs && value.abs() > 0.0) {
+                        return Err(PotentialError::Value { index, value });
+                    }
+                }
+            }
+        }
+        Ok(model)
+    }
+
+    fn layers(&self) -> impl Iterator<Item = Layer<'a>> + use<'a> {
+        let mut parameters = self.parameters;
+        let outputs = self.widths.iter().copied().skip(1).chain([1]);
+        self.widths.iter().copied().zip(outputs).map(move |(inputs, outputs)| {
+            let width = blocks(outputs);
+            let (biases, rest) = parameters.split_at_checked(width).unwrap_or_default();
+            let (weights, rest) = rest.split_at_checked(width * inputs).unwrap_or_default();
+            parameters = rest;
+            Layer { outputs, biases, weights }
+        })
+    }
+
+    /// Activations of every layer into `scratch`, one after the other; E.
+    fn forward(&self, x: &[Block], scratch: &mut [Block]) -> f32 {
+        let mut rest = scratch;
+        let mut below: &[Block] = x;
+        let mut energy = 0.0;
+        for (layer, &inputs) in self.layers().zip(self.widths) {
+            let width = blocks(layer.outputs);
+            let (above, after) = rest.split_at_mut_checked(width).unwrap_or_default();
+            for (above, bias) in above.iter_mut().zip(layer.biases) {
+                *above = *bias;
+            }
+            let rows = layer.weights.chunks(width);
+            for (&input, row) in below.as_flattened().iter().take(inputs).zip(rows) {
+                add(above, input, row);
+            }
+            energy = above.first().map_or(0.0, |[first, ..]| *first);
+            if !after.is_empty() {
+                rectify(above);
+            }
+            (below, rest) = (above, after);
+        }
+        energy
+    }
+
+    /// Adds `weight · ∂E/∂θ` at x to `into`, laid out as the parameters.
+    ///
+    /// Does nothing where `into` is shorter than the parameters or `scratch` than
+    /// [`Potential::scratch_len`].
+    pub fn accumulate(&self, x: &[Block], weight: f32, scratch: &mut [Block], into: &mut [Block]) {
+        if scratch.len() < self.scratch_len() || into.len() < self.parameters.len() {
+            return;
+        }
+        let scratch = scratch.get_mut(..self.scratch_len()).unwrap_or_default();
+        self.forward(x, scratch);
+        self.backward(scratch, |layer, below, slopes, from_end| {
+            let width = blocks(layer.outputs);
+            let below = below.unwrap_or(x).as_flattened();
+            let end = self.parameters.len() - from_end;
+            let target = into.get_mut(end - layer.weights.len() - width..end).unwrap_or_default();
+            let (biases, weights) = target.split_at_mut_checked(width).unwrap_or_default();
+            add(biases, weight, slopes);
+            for (row, &input) in weights.chunks_mut(width).zip(below) {
+                add(row, weight * input, slopes);
+            }
+        });
+    }
+
+    /// Turns activations into ∂E/∂(sums of each layer), last layer first, and shows each layer with what
+    /// feeds it, its slopes, and the number of parameter blocks behind it.
+    fn backward(
+        &self,
+        activations: &mut [Block],
+        mut see: impl FnMut(Layer<'a>, Option<&[Block]>, &[Block], usize),
+    ) {
+        let mut from_end = 0;
+        let mut rest = activations;
+        let depth = self.widths.len();
+        for number in (0..depth).rev() {
+            let Some(layer) = self.layers().nth(number) else { return };
+            let width = blocks(layer.outputs);
+            let at = rest.len().saturating_sub(width);
+            let (below, slopes) = rest.split_at_mut_checked(at).unwrap_or_default();
+            if number + 1 == depth
+                && let Some(last) = slopes.first_mut()
+            {
+                *last = [0.0; LANES];
+                if let Some(output) = last.first_mut() {
+                    *output = 1.0;
+                }
+            }
+            let inputs = self.widths.get(number).copied().unwrap_or(0);
+            let start = below.len().saturating_sub(blocks(inputs));
+            let feeding = below.get_mut(start..).unwrap_or_default();
+            see(layer, if number > 0 { Some(feeding) } else { None }, slopes, from_end);
+            if number > 0 {
+                // An activation has the sign of its sum, so its own slope can be read off it.
+                for (value, row) in feeding.as_flattened_mut().iter_mut().zip(layer.weights.chunks(width)) {
+                    let slope = if *value > 0.0 { 1.0 } else { LEAK };
+                    *value = slope * dot(row, slopes);
+                }
+            }
+            from_end += layer.weights.len() + width;
+            rest = below;
+        }
+    }
+}
+
+/// One layer's parameters.
+#[derive(Clone, Copy)]
+struct Layer<'a> {
+    outputs: usize,
+    biases: &'a [Block],
+    weights: &'a [Block],
+}
+
+impl Potential for Mlp<'_> {
+    fn dim(&self) -> usize {
+        self.widths.first().copied().unwrap_or(0)
+    }
+
+    fn scratch_len(&self) -> usize {
+        self.layers().map(|layer| layer.biases.len()).sum()
+    }
+
+    fn gradient(&self, x: &[Block], scratch: &mut [Block], out: &mut [Block]) -> f32 {
+        let energy = self.forward(x, scratch);
+        out.fill([0.0; LANES]);
+        self.backward(scratch, |layer, below, slopes, _| {
+            if below.is_none() {
+                let rows = layer.weights.chunks(blocks(layer.outputs));
+                for (slot, row) in out.as_flattened_mut().iter_mut().zip(rows) {
+                    *slot = dot(row, slopes);
+                }
+            }
+        });
+        energy
+    }
+}
+
+fn rectify(sums: &mut [Block]) {
+    for block in sums {
+        for part in 0..PARTS {
+            let s = F32s::load(block, part);
+            F32s::splat(0.0).lt(s).pick(s, F32s::splat(LEAK) * s).store(block, part);
+        }
+    }
+}

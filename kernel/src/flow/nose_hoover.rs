@@ -1,0 +1,113 @@
+//! A Newtonian comparator without random numbers: the Nosé–Hoover thermostat.
+
+use super::esh::Leap;
+use super::room::{Parts, Room, evaluate, fill_normal};
+use super::vector::{add, dot, scale};
+use super::{FlowError, Potential, StepSize};
+use crate::lane::{Block, exp, ln};
+use rand_core::Rng;
+
+const X: usize = 0;
+const PLANES: usize = 3;
+
+/// Newtonian dynamics with one thermostat at temperature 1, integrated as Martyna et al. (1996) do: a half
+/// step of the thermostat, a leapfrog step, a half step of the thermostat. Reversible.
+///
+/// `ẋ = v, v̇ = −g − ξv, ξ̇ = (v² − d)/Q`, which conserves `E + ½v² + ½Qξ² + d∫ξ`. Over time x is
+/// visited with frequency `e^(−E)` if the dynamics are ergodic, which one thermostat often is not. A step
+/// that is not finite is undone, and v and ξ are reversed.
+#[derive(Debug)]
+pub struct NoseHoover<'e, P: ?Sized, B> {
+    room: Room<'e, P, B, PLANES>,
+    energy: f32,
+    friction: f32,
+    mass: f32,
+}
+
+impl<P: ?Sized, B> NoseHoover<'_, P, B> {
+    /// Blocks of memory for vectors of so many [`blocks`](super::blocks) and a potential's scratch.
+    #[must_use]
+    pub const fn memory_len(blocks: usize, scratch: usize) -> usize {
+        Room::<P, B, PLANES>::memory_len(blocks, scratch)
+    }
+}
+
+impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> NoseHoover<'e, P, B> {
+    /// A trajectory from a point with v ~ N(0, I), ξ = 0, and a thermostat of mass Q. Q = d gives the
+    /// thermostat a period near that of a unit Gaussian.
+    ///
+    /// # Errors
+    /// [`FlowError::Parameter`] where Q is not positive and finite; otherwise as
+    /// [`Esh::new`](super::Esh::new).
+    pub fn new<R: Rng + ?Sized>(
+        potential: &'e P,
+        memory: B,
+        start: &[f32],
+        mass: f32,
+        rng: &mut R,
+    ) -> Result<Self, FlowError> {
+        if !(mass > 0.0 && mass.is_normal()) {
+            return Err(FlowError::Parameter(mass));
+        }
+        let mut room = Room::new(potential, memory, start)?;
+        let dim = room.dim();
+        let Parts { potential, planes: [x, v, g], scratch } = room.parts();
+        fill_normal(v, dim, rng);
+        let energy = evaluate(potential, x, scratch, g);
+        if !(energy.is_finite() && dot(g, g).is_finite()) {
+            return Err(FlowError::Energy(energy));
+        }
+        Ok(Self { room, energy, friction: 0.0, mass })
+    }
+
+    /// One step. The weight of every point is the same.
+    pub fn step(&mut self, step_size: StepSize) -> Leap {
+        let (epsilon, dim) = (step_size.get(), self.room.dim() as f32);
+        let (mass, mut friction) = (self.mass, self.friction);
+        let Parts { potential, planes: [x, v, g], scratch } = self.room.parts();
+        let before = self.energy + 0.5 * dot(v, v) + 0.5 * mass * friction * friction;
+
+        let mut heat = bath(v, &mut friction, mass, dim, epsilon);
+        add(v, -0.5 * epsilon, g);
+        add(x, epsilon, v);
+        let mut energy = evaluate(potential, x, scratch, g);
+        let fault = !(energy.is_finite() && dot(g, g).is_finite() && dot(v, v).is_finite());
+        if fault {
+            add(x, -epsilon, v);
+            scale(v, -1.0);
+            friction = -friction;
+            energy = evaluate(potential, x, scratch, g);
+        }
+        add(v, -0.5 * epsilon, g);
+        heat += bath(v, &mut friction, mass, dim, epsilon);
+
+        let after = energy + 0.5 * dot(v, v) + 0.5 * mass * friction * friction;
+        (self.energy, self.friction) = (energy, friction);
+        let log_time = if fault { f32::NEG_INFINITY } else { ln(epsilon) };
+        Leap { log_time, energy, error: (after - before) + dim * heat, fault }
+    }
+
+    /// x.
+    #[must_use]
+    pub fn position(&self) -> &[f32] {
+        self.room.numbers(X)
+    }
+
+    /// E(x).
+    #[must_use]
+    pub fn energy(&self) -> f32 {
+        self.energy
+    }
+}
+
+/// Half a step of the thermostat; returns ∫ξ over it.
+fn bath(v: &mut [Block], friction: &mut f32, mass: f32, dim: f32, epsilon: f32) -> f32 {
+    let quarter = 0.25 * epsilon / mass;
+    let square = dot(v, v);
+    *friction += quarter * (square - dim);
+    let heat = 0.5 * epsilon * *friction;
+    let factor = exp(-heat);
+    scale(v, factor);
+    *friction += quarter * (square * factor * factor - dim);
+    heat
+}

@@ -1,0 +1,51 @@
+//! One sample of a trajectory in fixed memory.
+
+use super::average::LogSum;
+use crate::lane::Block;
+use crate::random::uniform;
+use rand_core::Rng;
+
+/// Keeps one of the points it is offered, each with probability in proportion to its weight (Ver Steeg and
+/// Galstyan 2021, Algorithm 3, with the exact time of a step for its weight). Offer it what every step of a
+/// trajectory reached; the start has no weight.
+///
+/// After the point with weight w has been offered, it is the one kept with probability w/W, W the sum of
+/// all weights so far. Cost an offer: one uniform, one exponential, and a copy where the point is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Reservoir<B> {
+    kept: B,
+    weights: LogSum,
+}
+
+impl<B: AsMut<[Block]> + AsRef<[Block]>> Reservoir<B> {
+    /// Nothing yet. The memory has as many blocks as the points; what does not fit is dropped.
+    pub const fn new(memory: B) -> Self {
+        Self { kept: memory, weights: LogSum::new() }
+    }
+
+    /// Offers a point; true where it is taken. Draws one uniform whatever the weight is; a weight that is not
+    /// finite is 0.
+    pub fn offer<R: Rng + ?Sized>(&mut self, x: &[Block], log_weight: f32, rng: &mut R) -> bool {
+        let u = uniform(rng);
+        self.weights.add(log_weight);
+        let taken = log_weight.is_finite() && u < self.weights.share(log_weight);
+        if taken {
+            for (slot, block) in self.kept.as_mut().iter_mut().zip(x) {
+                *slot = *block;
+            }
+        }
+        taken
+    }
+
+    /// The point that is kept; what the memory held before the first offer.
+    #[must_use]
+    pub fn sample(&self) -> &[Block] {
+        self.kept.as_ref()
+    }
+
+    /// The weights of all points offered.
+    #[must_use]
+    pub fn weights(&self) -> LogSum {
+        self.weights
+    }
+}

@@ -1,0 +1,94 @@
+//! The leapfrog in the original, unscaled time: for comparison.
+
+use super::esh::Leap;
+use super::room::{Parts, Room, evaluate};
+use super::turn::normalise;
+use super::vector::{add, dot};
+use super::{FlowError, Potential, StepSize};
+use crate::lane::{Block, ln};
+
+const X: usize = 0;
+const V: usize = 1;
+const PLANES: usize = 3;
+
+/// The least v² by which a step is divided.
+const FLOOR: f32 = 1e-30;
+
+/// Energy-sampling dynamics in the original time (Ver Steeg and Galstyan 2021, Eq. 5): a half step in v,
+/// `x ← x + ε·d/v²·v`, the gradient, a half step in v.
+///
+/// Every step has the same weight. The distance it covers is ε·d/|v|, far where |v| is small: steps must be
+/// tiny to be safe anywhere, which is why [`Esh`](super::Esh) scales the time. Conserves
+/// `H = E(x) + d·ln|v|`. A step that is not finite is undone, and v is reversed.
+#[derive(Debug)]
+pub struct Unscaled<'e, P: ?Sized, B> {
+    room: Room<'e, P, B, PLANES>,
+    energy: f32,
+    square: f32,
+}
+
+impl<P: ?Sized, B> Unscaled<'_, P, B> {
+    /// Blocks of memory for vectors of so many [`blocks`](super::blocks) and a potential's scratch.
+    #[must_use]
+    pub const fn memory_len(blocks: usize, scratch: usize) -> usize {
+        Room::<P, B, PLANES>::memory_len(blocks, scratch)
+    }
+}
+
+impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Unscaled<'e, P, B> {
+    /// A trajectory from a point in a direction, at |v| = 1.
+    ///
+    /// # Errors
+    /// As [`Esh::new`](super::Esh::new).
+    pub fn new(potential: &'e P, memory: B, start: &[f32], direction: &[f32]) -> Result<Self, FlowError> {
+        let mut room = Room::new(potential, memory, start)?;
+        room.write(V, direction)?;
+        let Parts { potential, planes: [x, v, g], scratch } = room.parts();
+        let square = normalise(v).ok_or(FlowError::NoDirection)?;
+        let energy = evaluate(potential, x, scratch, g);
+        if !(energy.is_finite() && dot(g, g).is_finite()) {
+            return Err(FlowError::Energy(energy));
+        }
+        Ok(Self { room, energy, square })
+    }
+
+    /// One step of ε in unscaled time.
+    pub fn step(&mut self, step_size: StepSize) -> Leap {
+        let (epsilon, dim) = (step_size.get(), self.room.dim() as f32);
+        let Parts { potential, planes: [x, v, g], scratch } = self.room.parts();
+        add(v, -0.5 * epsilon, g);
+        let reach = epsilon * dim / dot(v, v).max(FLOOR);
+        add(x, reach, v);
+        let mut energy = evaluate(potential, x, scratch, g);
+        let fault = !(energy.is_finite() && dot(g, g).is_finite());
+        if fault {
+            add(x, -reach, v);
+            super::vector::scale(v, -1.0);
+            energy = evaluate(potential, x, scratch, g);
+        }
+        add(v, -0.5 * epsilon, g);
+        let square = dot(v, v);
+        let error = (energy - self.energy) + 0.5 * dim * ln(square / self.square);
+        (self.energy, self.square) = (energy, square);
+        let log_time = if fault { f32::NEG_INFINITY } else { ln(epsilon) };
+        Leap { log_time, energy, error, fault }
+    }
+
+    /// x.
+    #[must_use]
+    pub fn position(&self) -> &[f32] {
+        self.room.numbers(X)
+    }
+
+    /// v.
+    #[must_use]
+    pub fn velocity(&self) -> &[f32] {
+        self.room.numbers(V)
+    }
+
+    /// E(x).
+    #[must_use]
+    pub fn energy(&self) -> f32 {
+        self.energy
+    }
+}
