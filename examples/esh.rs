@@ -4,6 +4,7 @@
 //! `cargo run --release --example esh`; with `--features nuts` the no-U-turn sampler joins in.
 
 use bitmc::LaneRng;
+use bitmc::flow::Mlp;
 use bitmc_examples::chains::streams;
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::flow::measure::{Mmd, effective_size, mean_and_deviation};
@@ -13,7 +14,6 @@ use bitmc_examples::flow::targets::Target;
 use bitmc_examples::flow::train::{GRADIENTS, Method, SPAN, WIDTHS, divergence, normalise, surface, train};
 use bitmc_examples::progress::Progress;
 use bitmc_examples::{picture, plot, report};
-use bitmc::flow::Mlp;
 use clap::Parser;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -43,13 +43,58 @@ struct Options {
 /// The paper's Table 1 (ESS a gradient, its standard deviation), in the order of [`Target::ALL`] and
 /// [`Sampler::ALL`].
 const PAPER: [[(f64, f64); 6]; 6] = [
-    [(2.1e-2, 1.6e-2), (2.5e-3, 1.6e-3), (4.1e-3, 1.3e-3), (3.6e-3, 1.3e-3), (2.2e-3, 2.8e-3), (8.8e-3, 4.6e-3)],
-    [(2.6e-2, 1.8e-2), (3.0e-3, 8.4e-4), (4.2e-3, 1.5e-3), (2.7e-3, 3.8e-4), (4.6e-3, 2.0e-3), (8.5e-3, 4.5e-3)],
-    [(2.4e-2, 1.4e-2), (7.6e-3, 4.8e-3), (1.3e-2, 8.0e-3), (1.0e-2, 5.7e-3), (1.2e-2, 1.1e-2), (1.3e-2, 8.1e-3)],
-    [(8.9e-3, 1.2e-2), (9.6e-4, 2.1e-3), (2.9e-3, 5.1e-3), (1.8e-3, 3.5e-3), (2.5e-3, 4.9e-3), (3.7e-3, 6.0e-3)],
-    [(1.6e-4, 2.6e-4), (2.8e-5, 4.0e-5), (7.4e-4, 5.0e-4), (1.8e-4, 2.2e-4), (1.2e-4, 1.4e-4), (7.8e-4, 5.1e-4)],
-    [(1.0e-3, 3.0e-4), (9.6e-4, 1.6e-4), (8.8e-4, 1.1e-4), (9.4e-4, 1.5e-4), (1.0e-3, 1.8e-4), (8.8e-4, 1.1e-4)],
+    [
+        (2.1e-2, 1.6e-2),
+        (2.5e-3, 1.6e-3),
+        (4.1e-3, 1.3e-3),
+        (3.6e-3, 1.3e-3),
+        (2.2e-3, 2.8e-3),
+        (8.8e-3, 4.6e-3),
+    ],
+    [
+        (2.6e-2, 1.8e-2),
+        (3.0e-3, 8.4e-4),
+        (4.2e-3, 1.5e-3),
+        (2.7e-3, 3.8e-4),
+        (4.6e-3, 2.0e-3),
+        (8.5e-3, 4.5e-3),
+    ],
+    [
+        (2.4e-2, 1.4e-2),
+        (7.6e-3, 4.8e-3),
+        (1.3e-2, 8.0e-3),
+        (1.0e-2, 5.7e-3),
+        (1.2e-2, 1.1e-2),
+        (1.3e-2, 8.1e-3),
+    ],
+    [
+        (8.9e-3, 1.2e-2),
+        (9.6e-4, 2.1e-3),
+        (2.9e-3, 5.1e-3),
+        (1.8e-3, 3.5e-3),
+        (2.5e-3, 4.9e-3),
+        (3.7e-3, 6.0e-3),
+    ],
+    [
+        (1.6e-4, 2.6e-4),
+        (2.8e-5, 4.0e-5),
+        (7.4e-4, 5.0e-4),
+        (1.8e-4, 2.2e-4),
+        (1.2e-4, 1.4e-4),
+        (7.8e-4, 5.1e-4),
+    ],
+    [
+        (1.0e-3, 3.0e-4),
+        (9.6e-4, 1.6e-4),
+        (8.8e-4, 1.1e-4),
+        (9.4e-4, 1.5e-4),
+        (1.0e-3, 1.8e-4),
+        (8.8e-4, 1.1e-4),
+    ],
 ];
+
+/// Groups of chains: each gives an ESS, and the deviation is between them.
+const GROUPS: usize = 10;
 
 /// One sampler on one target.
 #[derive(Debug, Serialize)]
@@ -107,7 +152,8 @@ fn compare(options: &Options) -> Result<(), Failure> {
     let (mut cells, mut panels, mut funnel) = (Vec::new(), Vec::new(), Vec::new());
     for (row, target) in Target::ALL.into_iter().enumerate() {
         let mut draws: Vec<LaneRng> = streams(common.seed ^ 0xE5).take(2).collect();
-        let mut exact = |which: usize| -> Vec<Vec<f32>> { (0..chains).map(|_| target.draw(&mut draws[which])).collect() };
+        let mut exact =
+            |which: usize| -> Vec<Vec<f32>> { (0..chains).map(|_| target.draw(&mut draws[which])).collect() };
         let (exact, other) = (exact(0), exact(1));
         let mmd = Mmd::new(&exact);
         let floor = mmd.squared(&other);
@@ -123,15 +169,16 @@ fn compare(options: &Options) -> Result<(), Failure> {
                 })
                 .collect();
             let moments = target.moments();
-            let sizes: Vec<f64> =
-                paths.iter().map(|path| effective_size(&path.states, &moments) / options.gradients as f64).collect();
+            let all: Vec<&[Vec<f32>]> = paths.iter().map(|path| &path.states[..]).collect();
+            let groups = all.par_chunks(all.len().div_ceil(GROUPS));
+            let sizes: Vec<f64> = groups.map(|group| effective_size(group, &moments)).collect();
             let (ess, deviation) = mean_and_deviation(&sizes);
             let at = |look: usize| paths.iter().map(|path| path.samples[look].clone()).collect::<Vec<_>>();
             cells.push(Cell {
                 target: target.name(),
                 sampler: sampler.name(),
-                ess_per_gradient: ess,
-                ess_per_gradient_sd: deviation,
+                ess_per_gradient: ess / options.gradients as f64,
+                ess_per_gradient_sd: deviation / options.gradients as f64,
                 paper_ess_per_gradient: PAPER[row][column].0,
                 paper_ess_per_gradient_sd: PAPER[row][column].1,
                 mmd2: (0..looks.len()).map(|look| mmd.squared(&at(look))).collect(),
@@ -155,7 +202,10 @@ fn compare(options: &Options) -> Result<(), Failure> {
     picture::save(&folder.join("esh.chains.png"), &draw(&panels, columns))?;
     picture::save(&folder.join("esh.funnel.png"), &draw(&funnel, columns + 1))?;
     for (name, targets) in [("esh.mmd-a.svg", &Target::ALL[..3]), ("esh.mmd-b.svg", &Target::ALL[3..])] {
-        plot::save(&folder.join(name), &targets.iter().map(|&target| curves(target, &cells)).collect::<Vec<_>>())?;
+        plot::save(
+            &folder.join(name),
+            &targets.iter().map(|&target| curves(target, &cells)).collect::<Vec<_>>(),
+        )?;
     }
     let begin = Instant::now();
     let training = if iterations > 0 { learn(options, &folder, iterations)? } else { Vec::new() };
@@ -185,21 +235,24 @@ fn over_density(target: Target, sampler: Sampler, paths: &[Path]) -> Panel {
         joined: true,
         colour,
     });
-    let density = target.with(|potential| normalise(&surface(potential, SPAN, SIDE)));
-    let title = format!("{}, {}", target.name(), sampler.name());
-    Panel { title, density, edges: [-SPAN, SPAN, -SPAN, SPAN], marks: marks.collect() }
+    let density = target.with(|potential| normalise(&surface(potential, target.span(), SIDE)));
+    let (title, span) = (format!("{}, {}", target.name(), sampler.name()), target.span());
+    Panel { title, density, edges: [-span, span, -span, span], marks: marks.collect() }
 }
 
 /// The first two coordinates of samples of the funnel.
 fn cloud(name: &str, samples: &[Vec<f32>], colour: picture::Colour) -> Panel {
+    let span = Target::Funnel.span();
     let points = samples.iter().map(|x| [x[0], x[1]]).collect();
     let marks = vec![Marks { points, joined: false, colour }];
-    Panel { title: format!("funnel, {name}"), density: Vec::new(), edges: [-9.0, 9.0, -9.0, 9.0], marks }
+    Panel { title: format!("funnel, {name}"), density: Vec::new(), edges: [-span, span, -span, span], marks }
 }
 
 fn curves(target: Target, cells: &[Cell]) -> plot::Panel {
     let mine = cells.iter().filter(|cell| cell.target == target.name());
-    let shown = mine.filter(|cell| [Sampler::Esh, Sampler::Mala, Sampler::Ula, Sampler::Hmc].iter().any(|s| s.name() == cell.sampler));
+    let shown = mine.filter(|cell| {
+        [Sampler::Esh, Sampler::Mala, Sampler::Ula, Sampler::Hmc].iter().any(|s| s.name() == cell.sampler)
+    });
     let shown: Vec<&Cell> = shown.collect();
     plot::Panel {
         title: target.name().into(),
@@ -224,7 +277,8 @@ fn learn(options: &Options, folder: &std::path::Path, iterations: u64) -> Result
     let progress = Progress::new(common.quiet, 2 * iterations);
     let truth = Target::Mog.with(|potential| normalise(&surface(potential, SPAN, SIDE)));
     let edges = [-SPAN, SPAN, -SPAN, SPAN];
-    let panel = |title: &str, density: Vec<f64>| Panel { title: title.into(), density, edges, marks: Vec::new() };
+    let panel =
+        |title: &str, density: Vec<f64>| Panel { title: title.into(), density, edges, marks: Vec::new() };
     let mut panels = vec![panel("truth", truth.clone())];
     let mut results = Vec::new();
     for (method, name) in methods {

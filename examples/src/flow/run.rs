@@ -27,8 +27,7 @@ const HMC_STEPS: u32 = 5;
 
 impl Sampler {
     /// In the order of the paper's Table 1.
-    pub const ALL: [Self; 6] =
-        [Self::Esh, Self::Hmc, Self::Mala, Self::NoseHoover, Self::Nuts, Self::Ula];
+    pub const ALL: [Self; 6] = [Self::Esh, Self::Hmc, Self::Mala, Self::NoseHoover, Self::Nuts, Self::Ula];
 
     /// Whether this build has it: NUTS needs the feature `nuts`.
     #[must_use]

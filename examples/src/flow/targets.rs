@@ -1,16 +1,17 @@
 //! The paper's targets (Ver Steeg and Galstyan 2021, Sec. 3): a potential, where chains start, exact draws,
 //! and exact means and variances.
 
+use bitmc::LaneRng;
 use bitmc::flow::{DenseGaussian, DiagonalGaussian, Funnel, Mixture, Potential, blocks};
 use bitmc::lane::{Block, LANES};
 use bitmc::random::{normals, uniform};
-use bitmc::LaneRng;
 use std::f32::consts::TAU;
 
-/// Centres of the mixture stand on a circle of this radius.
-const RADIUS: f32 = 2.0;
+/// Centres of the mixture stand on a circle of this radius. The paper gives no size: this is the shape of the
+/// usual toy (radius 8σ), so small that 200 steps of .1 lead round it three times.
+const RADIUS: f32 = 1.0;
 /// The standard deviation of its components.
-const SIGMA: f32 = 0.25;
+const SIGMA: f32 = 0.125;
 const CENTRES: usize = 8;
 /// The correlation of the narrow Gaussian.
 const CORRELATION: f32 = 0.99;
@@ -32,7 +33,8 @@ pub enum Target {
     Scg,
     /// The same; every chain starts at one end.
     ScgBias,
-    /// Fifty independent coordinates with standard deviations from .02 to 1 (Neal 2011).
+    /// Fifty independent coordinates with variances from .01 to 1 in even steps. (Neal 2011 has these numbers for
+    /// standard deviations: there ULA at ε = .1 is unstable.)
     Icg,
     /// Neal's funnel in twenty dimensions.
     Funnel,
@@ -40,8 +42,7 @@ pub enum Target {
 
 impl Target {
     /// All of them, in the order of the paper's Table 1 but for the funnel, which comes last.
-    pub const ALL: [Self; 6] =
-        [Self::Mog, Self::MogPrior, Self::Scg, Self::ScgBias, Self::Icg, Self::Funnel];
+    pub const ALL: [Self; 6] = [Self::Mog, Self::MogPrior, Self::Scg, Self::ScgBias, Self::Icg, Self::Funnel];
 
     /// The paper's name.
     #[must_use]
@@ -66,6 +67,16 @@ impl Target {
         }
     }
 
+    /// Half the side of a picture of its first two coordinates.
+    #[must_use]
+    pub fn span(self) -> f32 {
+        match self {
+            Self::Mog | Self::MogPrior => 2.0,
+            Self::Scg | Self::ScgBias => 3.5,
+            Self::Icg | Self::Funnel => 9.0,
+        }
+    }
+
     /// Exact means and variances.
     #[must_use]
     pub fn moments(self) -> Vec<(f64, f64)> {
@@ -76,7 +87,9 @@ impl Target {
             Self::Funnel => {
                 // ⟨xᵢ²⟩ = ⟨e^x₀⟩ = e^(s²/2)
                 let square = f64::from(FUNNEL * FUNNEL);
-                std::iter::once((0.0, square)).chain(vec![(0.0, (0.5 * square).exp()); FUNNEL_DIM - 1]).collect()
+                std::iter::once((0.0, square))
+                    .chain(vec![(0.0, (0.5 * square).exp()); FUNNEL_DIM - 1])
+                    .collect()
             }
         }
     }
@@ -129,7 +142,8 @@ impl Target {
             }
             Self::Scg | Self::ScgBias => {
                 let scale = 1.0 / (1.0 - CORRELATION * CORRELATION);
-                let rows = [[scale, -CORRELATION * scale], [-CORRELATION * scale, scale]].map(|row| block(&row));
+                let rows =
+                    [[scale, -CORRELATION * scale], [-CORRELATION * scale, scale]].map(|row| block(&row));
                 then(&DenseGaussian::new(2, &[[0.0; LANES]], &rows).expect(legal))
             }
             Self::Icg => {
@@ -146,7 +160,7 @@ impl Target {
 
 /// The standard deviation of a coordinate of the ill-conditioned Gaussian.
 fn width(index: usize) -> f32 {
-    (index + 1) as f32 / ILL as f32
+    (0.01 + 0.99 * index as f32 / (ILL - 1) as f32).sqrt()
 }
 
 fn centre(which: usize) -> [f32; 2] {

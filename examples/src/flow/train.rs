@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// Layers, inputs first (Ver Steeg and Galstyan 2021, Table 3 with n_f = 32).
 pub const WIDTHS: [usize; 5] = [2, 32, 64, 64, 64];
 /// Noise is uniform on [−SPAN, SPAN]².
-pub const SPAN: f32 = 3.0;
+pub const SPAN: f32 = 2.0;
 /// Chains, and data, of one iteration.
 const BATCH: usize = 100;
 /// Gradients of a chain.
@@ -41,7 +41,9 @@ pub fn train(method: Method, iterations: u64, seed: u64, each: &(dyn Fn() + Sync
         let model = Mlp::new(&WIDTHS, &parameters).expect("a legal network");
         let pieces: Vec<Piece> = (0..BATCH / PIECE)
             .into_par_iter()
-            .map(|piece| sample(method, &model, &mut LaneRng::seed_from_u64(mix(seed, iteration, piece as u64))))
+            .map(|piece| {
+                sample(method, &model, &mut LaneRng::seed_from_u64(mix(seed, iteration, piece as u64)))
+            })
             .collect();
         // Self-normalised weights over the whole batch, in the order of the chains.
         let logs: Vec<f32> = pieces.iter().flat_map(|piece| piece.weights.iter().copied()).collect();
