@@ -93,6 +93,9 @@ const PAPER: [[(f64, f64); 6]; 6] = [
     ],
 ];
 
+/// Groups of chains: each gives an ESS, and the deviation is between them.
+const GROUPS: usize = 10;
+
 /// One sampler on one target.
 #[derive(Debug, Serialize)]
 struct Cell {
@@ -166,17 +169,16 @@ fn compare(options: &Options) -> Result<(), Failure> {
                 })
                 .collect();
             let moments = target.moments();
-            let sizes: Vec<f64> = paths
-                .iter()
-                .map(|path| effective_size(&path.states, &moments) / options.gradients as f64)
-                .collect();
+            let all: Vec<&[Vec<f32>]> = paths.iter().map(|path| &path.states[..]).collect();
+            let groups = all.par_chunks(all.len().div_ceil(GROUPS));
+            let sizes: Vec<f64> = groups.map(|group| effective_size(group, &moments)).collect();
             let (ess, deviation) = mean_and_deviation(&sizes);
             let at = |look: usize| paths.iter().map(|path| path.samples[look].clone()).collect::<Vec<_>>();
             cells.push(Cell {
                 target: target.name(),
                 sampler: sampler.name(),
-                ess_per_gradient: ess,
-                ess_per_gradient_sd: deviation,
+                ess_per_gradient: ess / options.gradients as f64,
+                ess_per_gradient_sd: deviation / options.gradients as f64,
                 paper_ess_per_gradient: PAPER[row][column].0,
                 paper_ess_per_gradient_sd: PAPER[row][column].1,
                 mmd2: (0..looks.len()).map(|look| mmd.squared(&at(look))).collect(),
@@ -233,16 +235,17 @@ fn over_density(target: Target, sampler: Sampler, paths: &[Path]) -> Panel {
         joined: true,
         colour,
     });
-    let density = target.with(|potential| normalise(&surface(potential, SPAN, SIDE)));
-    let title = format!("{}, {}", target.name(), sampler.name());
-    Panel { title, density, edges: [-SPAN, SPAN, -SPAN, SPAN], marks: marks.collect() }
+    let density = target.with(|potential| normalise(&surface(potential, target.span(), SIDE)));
+    let (title, span) = (format!("{}, {}", target.name(), sampler.name()), target.span());
+    Panel { title, density, edges: [-span, span, -span, span], marks: marks.collect() }
 }
 
 /// The first two coordinates of samples of the funnel.
 fn cloud(name: &str, samples: &[Vec<f32>], colour: picture::Colour) -> Panel {
+    let span = Target::Funnel.span();
     let points = samples.iter().map(|x| [x[0], x[1]]).collect();
     let marks = vec![Marks { points, joined: false, colour }];
-    Panel { title: format!("funnel, {name}"), density: Vec::new(), edges: [-9.0, 9.0, -9.0, 9.0], marks }
+    Panel { title: format!("funnel, {name}"), density: Vec::new(), edges: [-span, span, -span, span], marks }
 }
 
 fn curves(target: Target, cells: &[Cell]) -> plot::Panel {

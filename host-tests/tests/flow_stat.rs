@@ -373,8 +373,7 @@ fn ula_keeps_its_own_law() {
                 let noise = normals(&mut rng);
                 let start: Vec<f32> = (0..3).map(|i| noise[i] * variance[i].sqrt()).collect();
                 let mut chain = HmcChain::new(&model, memory::<5>(), &start).unwrap();
-                (0..20)
-                    .for_each(|_| assert!(chain.step(&Hmc::unadjusted_langevin(step(0.5)), &mut rng).accepted));
+                (0..20).for_each(|_| assert!(chain.step(&Hmc::unadjusted_langevin(step(0.5)), &mut rng).accepted));
                 for ((moments, x), variance) in moments.iter_mut().zip(chain.position()).zip(variance) {
                     moments.push(f64::from(x * x / variance) - 1.0);
                 }

@@ -46,16 +46,21 @@ fn square(x: &[f32], y: &[f32]) -> f64 {
 
 /// The effective sample size of a chain from exact means and variances (Hoffman and Gelman 2014, App. A):
 /// `M / (1 + 2 Σ (1 − s/M) ρ_s)`, the sum cut where ρ_s first falls below .05, and of the coordinates the
-/// worst. A chain far from where the target lives has autocorrelations over 1 and an ESS below 1.
+/// worst. The autocorrelations are means over all chains: of single short chains they are mostly chance.
+/// Chains far from where the target lives have autocorrelations over 1 and an ESS below 1.
 #[must_use]
-pub fn effective_size(states: &[Vec<f32>], moments: &[(f64, f64)]) -> f64 {
-    let count = states.len();
+pub fn effective_size(chains: &[&[Vec<f32>]], moments: &[(f64, f64)]) -> f64 {
+    let count = chains.iter().map(|states| states.len()).min().unwrap_or(0);
     let one = |(axis, &(mean, variance)): (usize, &(f64, f64))| {
-        let away: Vec<f64> = states.iter().map(|x| f64::from(x[axis]) - mean).collect();
+        let away = |states: &&[Vec<f32>]| -> Vec<f64> {
+            states[..count].iter().map(|x| f64::from(x[axis]) - mean).collect()
+        };
+        let away: Vec<Vec<f64>> = chains.iter().map(away).collect();
         let mut sum = 0.0;
         for lag in 1..count {
-            let products = away[lag..].iter().zip(&away).map(|(a, b)| a * b);
-            let rho = products.sum::<f64>() / (variance * (count - lag) as f64);
+            let product = |away: &Vec<f64>| away[lag..].iter().zip(away).map(|(a, b)| a * b).sum::<f64>();
+            let terms = (chains.len() * (count - lag)) as f64;
+            let rho = away.iter().map(product).sum::<f64>() / (variance * terms);
             // NaN ends the sum too.
             if !(rho >= 0.05) {
                 break;

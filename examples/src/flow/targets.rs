@@ -7,10 +7,11 @@ use bitmc::lane::{Block, LANES};
 use bitmc::random::{normals, uniform};
 use std::f32::consts::TAU;
 
-/// Centres of the mixture stand on a circle of this radius.
-const RADIUS: f32 = 2.0;
+/// Centres of the mixture stand on a circle of this radius. The paper gives no size: this is the shape of the
+/// usual toy (radius 8σ), so small that 200 steps of .1 lead round it three times.
+const RADIUS: f32 = 1.0;
 /// The standard deviation of its components.
-const SIGMA: f32 = 0.25;
+const SIGMA: f32 = 0.125;
 const CENTRES: usize = 8;
 /// The correlation of the narrow Gaussian.
 const CORRELATION: f32 = 0.99;
@@ -32,7 +33,8 @@ pub enum Target {
     Scg,
     /// The same; every chain starts at one end.
     ScgBias,
-    /// Fifty independent coordinates with standard deviations from .02 to 1 (Neal 2011).
+    /// Fifty independent coordinates with variances from .01 to 1 in even steps. (Neal 2011 has these numbers for
+    /// standard deviations: there ULA at ε = .1 is unstable.)
     Icg,
     /// Neal's funnel in twenty dimensions.
     Funnel,
@@ -62,6 +64,16 @@ impl Target {
             Self::Icg => ILL,
             Self::Funnel => FUNNEL_DIM,
             _ => 2,
+        }
+    }
+
+    /// Half the side of a picture of its first two coordinates.
+    #[must_use]
+    pub fn span(self) -> f32 {
+        match self {
+            Self::Mog | Self::MogPrior => 2.0,
+            Self::Scg | Self::ScgBias => 3.5,
+            Self::Icg | Self::Funnel => 9.0,
         }
     }
 
@@ -148,7 +160,7 @@ impl Target {
 
 /// The standard deviation of a coordinate of the ill-conditioned Gaussian.
 fn width(index: usize) -> f32 {
-    (index + 1) as f32 / ILL as f32
+    (0.01 + 0.99 * index as f32 / (ILL - 1) as f32).sqrt()
 }
 
 fn centre(which: usize) -> [f32; 2] {

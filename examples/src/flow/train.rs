@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// Layers, inputs first (Ver Steeg and Galstyan 2021, Table 3 with n_f = 32).
 pub const WIDTHS: [usize; 5] = [2, 32, 64, 64, 64];
 /// Noise is uniform on [−SPAN, SPAN]².
-pub const SPAN: f32 = 3.0;
+pub const SPAN: f32 = 2.0;
 /// Chains, and data, of one iteration.
 const BATCH: usize = 100;
 /// Gradients of a chain.

@@ -9,6 +9,7 @@
 //! in the CHANGELOG.
 #![no_std]
 
+mod flow;
 pub mod hash;
 pub mod models;
 mod numbers;
@@ -48,6 +49,10 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Potts 5x5 of 4 values: Langevin, unadjusted", run: || potts(&Langevin::unadjusted(0.4)), hash: 0x3c1f_d7a9 },
     Chain { name: "ordinal 20 of 5 values: Langevin, moves of at most 2", run: || ladder(&Langevin::adjusted(1.0).map(|kernel| kernel.within(2))), hash: 0xf17a_e8da },
     Chain { name: "minibatches: Langevin, unadjusted", run: || minibatches(&Langevin::unadjusted(0.1)), hash: 0x004d_01b7 },
+    Chain { name: "functions: exp_m1, ln_1p", run: flow::functions, hash: 0x4fab_bee1 },
+    Chain { name: "Gaussian 16: energy-sampling dynamics", run: flow::gaussian, hash: 0x6637_b408 },
+    Chain { name: "mixture 20: energy-sampling dynamics, step size control, reservoir, replay", run: flow::mixture, hash: 0x3122_f9f2 },
+    Chain { name: "dense, funnel, network: HMC, MALA, ULA, thermostat, unscaled", run: flow::comparators, hash: 0x25b7_06f9 },
 ];
 
 /// The hash of all committed hashes: one number to compare.
