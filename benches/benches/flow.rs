@@ -92,7 +92,8 @@ fn leapfrog(criterion: &mut Criterion) {
     });
 
     let flat = precision.as_flattened()[..DIM].to_vec();
-    let mut naive = Naive { x: start.clone(), u: vec![1.0 / (DIM as f32).sqrt(); DIM], g: vec![0.1; DIM], r: 0.0 };
+    let mut naive =
+        Naive { x: start.clone(), u: vec![1.0 / (DIM as f32).sqrt(); DIM], g: vec![0.1; DIM], r: 0.0 };
     group.bench_function("naive", |bencher| bencher.iter(|| naive.step(EPSILON, black_box(&flat))));
     group.finish();
 }

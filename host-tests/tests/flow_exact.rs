@@ -55,7 +55,10 @@ fn turn_errors(log_time: impl Fn(f32, f32, &Turn) -> f32) -> (f64, f64) {
             let turn = Turn::new(Way::new(1.0, w), a);
             let (gain, time) = turn_truth(f64::from(a), f64::from(w));
             let found = log_time(a, w, &turn);
-            assert!(turn.keep.is_finite() && turn.push.is_finite() && turn.gain.is_finite(), "a = {a}, w = {w}");
+            assert!(
+                turn.keep.is_finite() && turn.push.is_finite() && turn.gain.is_finite(),
+                "a = {a}, w = {w}"
+            );
             let size = f64::from(a).max(gain.abs());
             worst.0 = worst.0.max((f64::from(turn.gain) - gain).abs() / (8.0 * UNIT * size));
             let room = UNIT * (16.0 + 2.0 * (size + time.abs() + 17.0));

@@ -10,6 +10,7 @@ use bitmc::{LaneRng, SeedableRng};
 use bitmc_host_tests::flow::{Flaws, NaiveHmc, Quartic, RIGHT, Target, Trajectory};
 use bitmc_host_tests::stat::replicas::pieces;
 use bitmc_host_tests::stat::{Moments, Verdict, chi_square};
+use bitmc_host_tests::stuck::Stuck;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 fn step(value: f32) -> StepSize {
@@ -373,7 +374,8 @@ fn ula_keeps_its_own_law() {
                 let noise = normals(&mut rng);
                 let start: Vec<f32> = (0..3).map(|i| noise[i] * variance[i].sqrt()).collect();
                 let mut chain = HmcChain::new(&model, memory::<5>(), &start).unwrap();
-                (0..20).for_each(|_| assert!(chain.step(&Hmc::unadjusted_langevin(step(0.5)), &mut rng).accepted));
+                (0..20)
+                    .for_each(|_| assert!(chain.step(&Hmc::unadjusted_langevin(step(0.5)), &mut rng).accepted));
                 for ((moments, x), variance) in moments.iter_mut().zip(chain.position()).zip(variance) {
                     moments.push(f64::from(x * x / variance) - 1.0);
                 }
@@ -421,4 +423,25 @@ fn mala_has_the_moments_of_a_quartic() {
     };
     averages(&BOWL, chain).must_pass();
     assert_eq!(blocks(Potential::dim(&BOWL)), 1);
+}
+
+#[test]
+fn any_generator_leaves_a_legal_state() {
+    for (what, stuck) in Stuck::all() {
+        let mut rng = stuck.clone();
+        let mut chain = HmcChain::new(&BOWL, memory::<5>(), &[0.1, 0.1]).unwrap();
+        let mut flow = Esh::random(&BOWL, memory::<3>(), &[0.1, 0.1], &mut rng).unwrap();
+        let mut kept = Reservoir::new(block(&[0.1, 0.1]));
+        for number in 0..200 {
+            chain.step(&Hmc::langevin(step(0.5)), &mut rng);
+            if number % 10 == 0 {
+                flow.refresh(&mut rng);
+            }
+            let leap = flow.step(step(0.1));
+            kept.offer(flow.position_blocks(), leap.log_time, &mut rng);
+            let numbers = chain.position().iter().chain(flow.position()).chain(kept.sample().as_flattened());
+            assert!(numbers.copied().all(f32::is_finite) && flow.log_speed().is_finite(), "{what}");
+        }
+        assert_eq!((chain.faults(), flow.faults()), (0, 0), "{what}");
+    }
 }

@@ -78,7 +78,8 @@ impl Layout {
     /// Values a site may take.
     #[must_use]
     pub const fn arity(self) -> usize {
-        self.arity as usize
+        // Never below 2 by construction; said again so that no division or chunk by it can panic.
+        if self.arity < 2 { 2 } else { self.arity as usize }
     }
 
     /// Bits of a site's field: 1, 2, 4, 8 or 16.

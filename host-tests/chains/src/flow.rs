@@ -93,9 +93,8 @@ pub(crate) fn mixture() -> u32 {
 pub(crate) fn comparators() -> u32 {
     let mut rng = LaneRng::seed_from_u64(13);
     let mut rows = [[0.0; LANES]; 2];
-    if let [[a, b, ..], [c, d, ..]] = &mut rows {
-        (*a, *b, *c, *d) = (5.0, -4.5, -4.5, 5.0);
-    }
+    let [[a, b, ..], [c, d, ..]] = &mut rows;
+    (*a, *b, *c, *d) = (5.0, -4.5, -4.5, 5.0);
     let mut parameters = [[0.0; LANES]; Mlp::parameter_len(&WIDTHS)];
     // 18 outputs in two blocks: a bias row and three rows of weights; then one output: a bias, 18 weights.
     for (index, block) in parameters.iter_mut().enumerate() {

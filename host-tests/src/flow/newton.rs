@@ -29,9 +29,8 @@ impl NaiveHmc {
     pub fn step<T: Target + ?Sized>(&self, target: &T, x: &mut Vec<f64>, rng: &mut impl Rng) {
         let mut v: Vec<f64> = x.iter().map(|_| normal(rng)).collect();
         let mut y = x.clone();
-        let total = |x: &[f64], v: &[f64]| {
-            target.energy(x) + 0.5 * self.kinetic * v.iter().map(|v| v * v).sum::<f64>()
-        };
+        let total =
+            |x: &[f64], v: &[f64]| target.energy(x) + 0.5 * self.kinetic * v.iter().map(|v| v * v).sum::<f64>();
         let before = total(x, &v);
         for _ in 0..self.steps {
             for half in [true, false] {

@@ -61,7 +61,10 @@ impl Quartic {
 impl Target for Quartic {
     fn energy(&self, x: &[f64]) -> f64 {
         let (x, y) = (x[0], x[1]);
-        0.25 * x.powi(4) - self.barrier * x * x + self.coupling * x * y + 0.5 * y * y + y.powi(4) / 6.0
+        0.25 * x.powi(4) - self.barrier * x * x
+            + self.coupling * x * y
+            + 0.5 * y * y
+            + y.powi(4) / 6.0
             + self.tilt * x
     }
 

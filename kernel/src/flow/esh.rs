@@ -2,7 +2,7 @@
 
 use super::room::{Parts, Room, evaluate, fill_normal};
 use super::turn::{Turn, Way, log_time, normalise};
-use super::vector::{add, inverse_norm, mix, mix_and_move, scale};
+use super::vector::{add, inverse_norm, largest, mix, mix_and_move, scale};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, Total};
 use rand_core::Rng;
@@ -90,7 +90,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         let mut room = Room::new(potential, memory, start)?;
         let dim = room.dim();
         let Parts { planes: [_, u, _], .. } = room.parts();
-        fill_normal(u, dim, rng);
+        fill_direction(u, dim, rng);
         Self::start(room)
     }
 
@@ -162,10 +162,8 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
     pub fn refresh<R: Rng + ?Sized>(&mut self, rng: &mut R) {
         let dim = self.room.dim();
         let Parts { planes: [_, u, g], .. } = self.room.parts();
-        fill_normal(u, dim, rng);
-        if let Some(square) = normalise(u) {
-            self.core.square = square;
-        }
+        fill_direction(u, dim, rng);
+        self.core.square = normalise(u).unwrap_or(self.core.square);
         self.core.way = Way::of(u, g, inverse_norm(self.core.square));
     }
 
@@ -221,5 +219,15 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
     #[must_use]
     pub fn into_memory(self) -> B {
         self.room.into_memory()
+    }
+}
+
+/// A direction uniform on the sphere, of any length; the first axis where a broken generator gives none.
+fn fill_direction<R: Rng + ?Sized>(u: &mut [Block], dim: usize, rng: &mut R) {
+    fill_normal(u, dim, rng);
+    if largest(u) <= 0.0
+        && let Some([first, ..]) = u.first_mut()
+    {
+        *first = 1.0;
     }
 }

@@ -70,7 +70,7 @@ impl<'a> DenseGaussian<'a> {
             return Err(PotentialError::Length { need, got: rows.len() });
         }
         let flat = rows.as_flattened();
-        let columns = width * LANES;
+        let columns = (width * LANES).max(1);
         for (row, values) in flat.chunks(columns).enumerate() {
             for (column, &value) in values.iter().enumerate() {
                 let legal = if column < dim { value.is_finite() } else { value.abs() <= 0.0 };

@@ -51,6 +51,10 @@ impl Evidence {
     #[must_use]
     pub fn relative_error(&self) -> f32 {
         let (n, equal) = (self.count as f32, self.weights.equal_weights());
-        if equal > 0.0 { super::vector::sqrt((n / equal - 1.0).max(0.0) / (n - 1.0).max(1.0)) } else { f32::INFINITY }
+        if equal > 0.0 {
+            super::vector::sqrt((n / equal - 1.0).max(0.0) / (n - 1.0).max(1.0))
+        } else {
+            f32::INFINITY
+        }
     }
 }

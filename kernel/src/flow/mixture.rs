@@ -34,11 +34,12 @@ impl<'a> Mixture<'a> {
         if means.len() != need {
             return Err(PotentialError::Length { need, got: means.len() });
         }
-        let columns = blocks(dim) * LANES;
-        for (index, &value) in means.as_flattened().iter().enumerate() {
-            let padding = index % columns >= dim;
-            if !value.is_finite() || (padding && value.abs() > 0.0) {
-                return Err(PotentialError::Value { index, value });
+        for (component, mean) in means.chunks(blocks(dim).max(1)).enumerate() {
+            for (column, &value) in mean.as_flattened().iter().enumerate() {
+                if !value.is_finite() || (column >= dim && value.abs() > 0.0) {
+                    let index = component * blocks(dim) * LANES + column;
+                    return Err(PotentialError::Value { index, value });
+                }
             }
         }
         if let Some((index, &value)) = log_weights.iter().enumerate().find(|(_, value)| !value.is_finite()) {

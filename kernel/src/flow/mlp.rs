@@ -51,7 +51,7 @@ impl<'a> Mlp<'a> {
         let model = Self { widths, parameters };
         for layer in model.layers() {
             let size = blocks(layer.outputs) * LANES;
-            for row in [layer.biases].into_iter().chain(layer.weights.chunks(blocks(layer.outputs))) {
+            for row in [layer.biases].into_iter().chain(layer.rows()) {
                 for (index, &value) in row.as_flattened().iter().enumerate().take(size) {
                     if !value.is_finite() || (index >= layer.outputs && value.abs() > 0.0) {
                         return Err(PotentialError::Value { index, value });
@@ -85,7 +85,7 @@ impl<'a> Mlp<'a> {
             for (above, bias) in above.iter_mut().zip(layer.biases) {
                 *above = *bias;
             }
-            let rows = layer.weights.chunks(width);
+            let rows = layer.rows();
             for (&input, row) in below.as_flattened().iter().take(inputs).zip(rows) {
                 add(above, input, row);
             }
@@ -115,7 +115,7 @@ impl<'a> Mlp<'a> {
             let target = into.get_mut(end - layer.weights.len() - width..end).unwrap_or_default();
             let (biases, weights) = target.split_at_mut_checked(width).unwrap_or_default();
             add(biases, weight, slopes);
-            for (row, &input) in weights.chunks_mut(width).zip(below) {
+            for (row, &input) in weights.chunks_mut(width.max(1)).zip(below) {
                 add(row, weight * input, slopes);
             }
         });
@@ -150,7 +150,7 @@ impl<'a> Mlp<'a> {
             see(layer, if number > 0 { Some(feeding) } else { None }, slopes, from_end);
             if number > 0 {
                 // An activation has the sign of its sum, so its own slope can be read off it.
-                for (value, row) in feeding.as_flattened_mut().iter_mut().zip(layer.weights.chunks(width)) {
+                for (value, row) in feeding.as_flattened_mut().iter_mut().zip(layer.rows()) {
                     let slope = if *value > 0.0 { 1.0 } else { LEAK };
                     *value = slope * dot(row, slopes);
                 }
@@ -169,6 +169,13 @@ struct Layer<'a> {
     weights: &'a [Block],
 }
 
+impl<'a> Layer<'a> {
+    /// The weights of each input to all outputs.
+    fn rows(&self) -> core::slice::Chunks<'a, Block> {
+        self.weights.chunks(self.biases.len().max(1))
+    }
+}
+
 impl Potential for Mlp<'_> {
     fn dim(&self) -> usize {
         self.widths.first().copied().unwrap_or(0)
@@ -183,7 +190,7 @@ impl Potential for Mlp<'_> {
         out.fill([0.0; LANES]);
         self.backward(scratch, |layer, below, slopes, _| {
             if below.is_none() {
-                let rows = layer.weights.chunks(blocks(layer.outputs));
+                let rows = layer.rows();
                 for (slot, row) in out.as_flattened_mut().iter_mut().zip(rows) {
                     *slot = dot(row, slopes);
                 }
