@@ -13,7 +13,7 @@ use rand_core::Rng;
 
 /// Logits relative to staying (METHODS.md §1), G = ∂E/∂x: `−β(G_k − G_x) − c[k ≠ x]` for one-hot values,
 /// `−βGv − ½cv²`, v = k − x, for ordinal ones.
-#[inline]
+#[inline(never)] // its buffers must not weigh on the stack of binary chains
 pub(super) fn weigh(
     weights: &mut [Block],
     at: Packed<'_>,
@@ -79,7 +79,7 @@ pub(super) fn weigh(
 }
 
 /// Draws y, block by block; returns Π (weight of the drawn value).
-#[inline]
+#[inline(never)] // its buffers must not weigh on the stack of binary chains
 pub(super) fn draw<R: Rng + ?Sized>(
     weights: &[Block],
     layout: Layout,

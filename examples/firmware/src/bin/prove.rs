@@ -8,8 +8,8 @@ use bitmc::lane::{Bits, Block, each};
 use bitmc::stats::{Acceptance, BatchMeans, Best, Every, Means, Pairs, Watch};
 use bitmc::step::Kernel;
 use bitmc::{
-    Chain, Info, Ising, LaneRng, Langevin, Layout, Move, Packed, Plain, Rbm, Rng, SeedableRng, SparseMemory,
-    State, memory, torus,
+    Chain, Info, Ising, LaneRng, Langevin, Layout, Move, Packed, Plain, Potts, Rbm, Rng, SeedableRng,
+    SparseMemory, State, memory, torus,
 };
 use bitmc_chains::models::{self, IndependentSet};
 use bitmc_firmware::{entry, exit};
@@ -67,7 +67,10 @@ fn observed(number: f32, size: usize) -> bool {
     let Ok(ising) = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, memory.lend()) else {
         return false;
     };
-    let Some(rbm) = models::digits() else { return false };
+    let mut memory = SparseMemory::<25, 100>::new();
+    let potts = Potts::new(torus(5, 5, number), size, 4, &models::POTTS_FIELDS, memory.lend());
+    let (Some(rbm), Ok(potts)) = (models::digits(), potts) else { return false };
+    let potts_memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
     let (Ok(adjusted), Ok(unadjusted)) = (Langevin::adjusted(6.0 * number), Langevin::unadjusted(number))
     else {
         return false;
@@ -76,6 +79,7 @@ fn observed(number: f32, size: usize) -> bool {
     let rbm_memory = || memory!(models::RBM, Rbm::cache_len(models::RBM_HIDDEN));
     watched(&ising, ising_memory(), &adjusted, size)
         && watched(&ising, ising_memory(), &unadjusted, size)
+        && watched(&potts, potts_memory, &adjusted.within(size as u32), size)
         && watched(&rbm, rbm_memory(), &adjusted, size)
         && watched(&rbm, rbm_memory(), &bitmc::BlockGibbs, size)
         && watched::<dyn Energy, _, _, _, _>(
