@@ -100,7 +100,10 @@ const REFRESH: u32 = 400;
 const WELLS: Quartic = Quartic { barrier: 0.8, coupling: 0.6, tilt: 0.2 };
 const BOWL: Quartic = Quartic { barrier: -0.2, coupling: 0.9, tilt: 0.4 };
 
-const MOMENTS: [(&str, fn(f64, f64) -> f64); 6] = [
+/// A name and a function of (x, y).
+type Moment = (&'static str, fn(f64, f64) -> f64);
+
+const MOMENTS: [Moment; 6] = [
     ("x", |x, _| x),
     ("y", |_, y| y),
     ("xx", |x, _| x * x),

@@ -16,7 +16,10 @@
 //! const N: usize = Esh::<(), ()>::memory_len(blocks(3), 0);
 //! let mut chain = Esh::random(&model, [[0.0; 16]; N], &[1.0, 1.0, 1.0], &mut rng)?;
 //! let mut square = Average::new();
-//! for _ in 0..20_000 {
+//! for number in 0..20_000 {
+//!     if number % 50 == 0 {
+//!         chain.refresh(&mut rng); // on a Gaussian trajectories are regular: they need it
+//!     }
 //!     let leap = chain.step(StepSize::new(0.1)?);
 //!     square.add(leap.log_time, chain.position()[0].powi(2));
 //! }

@@ -61,8 +61,7 @@ pub fn effective_size(chains: &[&[Vec<f32>]], moments: &[(f64, f64)]) -> f64 {
             let product = |away: &Vec<f64>| away[lag..].iter().zip(away).map(|(a, b)| a * b).sum::<f64>();
             let terms = (chains.len() * (count - lag)) as f64;
             let rho = away.iter().map(product).sum::<f64>() / (variance * terms);
-            // NaN ends the sum too.
-            if !(rho >= 0.05) {
+            if rho.is_nan() || rho < 0.05 {
                 break;
             }
             sum += (1.0 - lag as f64 / count as f64) * rho;

@@ -19,6 +19,10 @@ const PLANES: usize = 3;
 /// reaches with [`Leap::log_time`]. One step is a half turn, `x ← x + εu`, the only gradient, a half turn:
 /// second order, volume-preserving in (x, v), and reversible.
 ///
+/// **Not every target makes it ergodic.** On Gaussians trajectories are regular: on the plane with correlation .99
+/// the variance along the valley comes out as .72 for 1.99, after 20,000 steps of .1 from N(0, I); with
+/// [`Esh::refresh`] every 100 steps it is 1.92.
+///
 /// Nothing is random but the start. A step that meets a wall (E = +∞) or a fault turns back: the
 /// direction is reversed, so the trajectory returns the way it came.
 ///
