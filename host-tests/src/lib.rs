@@ -19,3 +19,8 @@ pub mod planes;
 pub mod stat;
 pub mod stuck;
 pub mod tolerance;
+
+/// The README's first program, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

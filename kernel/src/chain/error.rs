@@ -27,16 +27,16 @@ pub enum ChainError {
     },
 }
 
-/// A buffer of [`Memory`].
+/// A buffer of [`Memory`](super::Memory).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Buffer {
-    /// [`Memory::words`].
+    /// [`Memory::words`](super::Memory::words).
     Words,
-    /// [`Memory::cache`].
+    /// [`Memory::cache`](super::Memory::cache).
     Cache,
-    /// [`Memory::weights`].
+    /// [`Memory::weights`](super::Memory::weights).
     Weights,
 }
 

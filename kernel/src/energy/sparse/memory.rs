@@ -2,7 +2,7 @@
 
 use super::Entry;
 
-/// Memory for [`Sparse`] couplings: `SITES` sites, `ENTRIES` entries (two an edge).
+/// Memory for [`Sparse`](super::Sparse) couplings: `SITES` sites, `ENTRIES` entries (two an edge).
 /// 8 bytes a site and 16 an edge.
 #[derive(Clone, Debug)]
 pub struct SparseMemory<const SITES: usize, const ENTRIES: usize> {
@@ -30,7 +30,7 @@ impl<const SITES: usize, const ENTRIES: usize> Default for SparseMemory<SITES, E
     }
 }
 
-/// Lent memory for [`Sparse`] couplings.
+/// Lent memory for [`Sparse`](super::Sparse) couplings.
 #[derive(Debug)]
 pub struct SparseLent<'a> {
     /// One word a site.
