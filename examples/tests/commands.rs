@@ -213,3 +213,22 @@ fn the_small_examples_agree_with_the_exact_answers() {
     }
     succeeds(&example("own_energy").output().unwrap());
 }
+
+#[test]
+fn threads_do_not_change_a_byte_of_esh() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |threads: &str| {
+        let out = folder.path().join(threads);
+        succeeds(
+            &example("esh").arg("--out").arg(&out).args(["--quick", "--threads", threads]).output().unwrap(),
+        );
+        let mut files: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.retain(|path| !path.to_string_lossy().contains("timing"));
+        files.sort();
+        let name = |path: &PathBuf| path.file_name().unwrap().to_owned();
+        files.iter().map(|path| (name(path), fs::read(path).unwrap())).collect::<Vec<_>>()
+    };
+    let (one, two) = (run("1"), run("2"));
+    assert!(one.len() >= 5 && one.iter().any(|(name, _)| name == "esh.json"), "files are missing");
+    assert!(one == two, "the number of threads changes a file");
+}
