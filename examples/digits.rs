@@ -33,7 +33,7 @@ struct Options {
     sampler: Choice,
 
     /// Independent chains [default: 200, with --quick 100]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     chains: Option<u32>,
 
     /// Steps of each chain [default: 4000, with --quick 2000]

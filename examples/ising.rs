@@ -51,8 +51,11 @@ fn main() -> ExitCode {
         say(&format!("acceptance {:.3}, {:.2} sites move a step", accepted.rate(), accepted.jump_distance()));
         for (name, mean, exact) in [("mean spin ⟨s⟩", spin, 0.482_970), ("on an edge ⟨ss'⟩", pair, 0.368_767)]
         {
-            let (error, ess) = (mean.standard_error().unwrap_or(f32::NAN), mean.ess().unwrap_or(f32::NAN));
-            say(&format!("{name:<16} {:.5} ± {error:.5}, exact {exact:.5}, ESS {ess:.0}", mean.mean()));
+            let spread = match (mean.standard_error(), mean.ess()) {
+                (Some(error), Some(ess)) => format!("± {error:.5}, exact {exact:.5}, ESS {ess:.0}"),
+                _ => format!("exact {exact:.5}; too few steps for an error"),
+            };
+            say(&format!("{name:<16} {:.5} {spread}", mean.mean()));
         }
         Ok(())
     })

@@ -36,7 +36,8 @@ fn main() -> ExitCode {
     cli::main(|options: Seed| {
         let mut rng = LaneRng::seed_from_u64(options.seed);
         let empty = State::<{ L.words() }>::zeros(L).map_err(Failure::option)?;
-        let mut chain = Chain::new(&Plain(Counter), memory!(L, 1), empty.view()).map_err(Failure::option)?;
+        let mut chain = Chain::new(&Plain(Counter), memory!(L, Plain::<Counter>::CACHE_LEN), empty.view())
+            .map_err(Failure::option)?;
         let sampler = Langevin::adjusted(1.0).map_err(Failure::option)?;
         let (mut rate, mut means) = (Acceptance::new(), Means::new([0; SEATS]));
         chain.run(&sampler, &mut rng, 1_000_000, &mut (&mut rate, &mut means));
@@ -50,7 +51,11 @@ fn main() -> ExitCode {
                 .zip(x.values().chain([1]))
                 .for_each(|(sum, taken)| *sum += weight * f64::from(taken));
         }
-        say(&format!("acceptance {:.3}\nseat  drawn  exact", rate.rate()));
+        say(&format!(
+            "acceptance {:.3}, {:.2} seats change a step\nseat  drawn  exact",
+            rate.rate(),
+            rate.jump_distance()
+        ));
         (0..SEATS).for_each(|i| say(&format!("{i:4} {:6.3} {:6.3}", means.mean(i), exact[i] / exact[SEATS])));
         Ok(())
     })

@@ -53,8 +53,8 @@ where
     /// A chain that starts at a given state, every site free.
     ///
     /// # Errors
-    /// [`ChainError`] where the memory is short, the start is no state of the energy, or its energy or
-    /// gradient is not finite.
+    /// [`ChainError`] where the memory is short, the start is no state of the energy, its energy is infinite
+    /// or NaN, or its gradient has a NaN.
     pub fn new(energy: &'e E, memory: Memory<W, C, B>, start: Packed<'_>) -> Result<Self, ChainError> {
         let mut chain = Self { energy, memory, core: Core::at(0.0) };
         chain.check()?;
@@ -166,7 +166,7 @@ where
     /// Holds sites at their present values: those that are 1 in `sites`, a binary state.
     ///
     /// # Errors
-    /// [`ChainError::State`] where `sites` has another number of sites.
+    /// [`ChainError::State`] where `sites` is not a binary state of as many sites.
     pub fn clamp(&mut self, sites: Packed<'_>) -> Result<(), ChainError> {
         let layout = self.energy.layout();
         let held = sites.of(Layout::binary(layout.sites()))?;

@@ -32,19 +32,21 @@ impl Layout {
     /// The largest arity.
     pub const MAX_ARITY: usize = 65_536;
 
-    /// `sites` sites of two values.
+    /// `sites` sites of two values; more than 2³¹ − 1 sites count as that many.
     #[must_use]
     pub const fn binary(sites: usize) -> Self {
         Self::new(sites, 2, Kind::Binary)
     }
 
-    /// `sites` sites of `arity` values without an order.
+    /// `sites` sites of `arity` values without an order; an arity below 2 counts as 2, one above
+    /// [`Layout::MAX_ARITY`] as that. (Single sites may have arity 1: [`Energy::arities`](crate::Energy::arities).)
     #[must_use]
     pub const fn categorical(sites: usize, arity: usize) -> Self {
         Self::new(sites, arity, Kind::Categorical)
     }
 
-    /// `sites` sites with the values 0 … `arity` − 1, in order.
+    /// `sites` sites with the values 0 … `arity` − 1, in order; the arity is cut as for
+    /// [`Layout::categorical`].
     #[must_use]
     pub const fn ordinal(sites: usize, arity: usize) -> Self {
         Self::new(sites, arity, Kind::Ordinal)

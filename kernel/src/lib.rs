@@ -24,13 +24,15 @@
 //! (probabilities of moves), [`accept`] (the Metropolis test), [`random`], [`packed`] states, their
 //! [`layout`], and the sixteen [`lane`]s in which everything is computed.
 //!
+//! Distributions over vectors of reals have a room of their own, [`flow`].
+//!
 //! # Words and scales
 //! States are {0,1}; spins are `s = 2x − 1`; **step sizes are on the {0,1} scale**: one quoted for spins is
 //! four times too large here. Energies are `E = −log p + const`, gradients `∂E/∂x`.
 //!
 //! # Features
-//! `defmt`: `Format` for every error, [`Info`] and statistic. `serde`: (de)serialisation of the generator,
-//! errors and a chain's [`Core`](chain::Core). None is on by default.
+//! `defmt`: `Format` for every error and [`Info`]. `serde`: (de)serialisation of the generator, errors and a
+//! chain's [`Core`](chain::Core). None is on by default.
 //!
 //! # Speed
 //! Vector instructions are chosen when the crate is compiled. Build with

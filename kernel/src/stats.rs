@@ -335,11 +335,13 @@ impl<const BATCHES: usize> BatchMeans<BATCHES> {
         squares.value() / (self.count - 1) as f32
     }
 
-    /// The effective sample size; `None` while there are fewer than eight batches, or no variance.
+    /// The effective sample size; `None` while there are fewer than eight batches of eight values, or no
+    /// variance. Believe it only where it is a small part of the count: batches shorter than the
+    /// autocorrelation make it too large.
     #[must_use]
     pub fn ess(&self) -> Option<f32> {
         let batches = self.batches.get(..self.full).unwrap_or_default();
-        if batches.len() < 8 {
+        if batches.len() < 8 || self.length < 8 {
             return None;
         }
         let (m, b) = (batches.len() as f32, self.length as f32);

@@ -36,7 +36,8 @@ pub trait Function {
     /// `∂E/∂xᵢ` at `x` for one site: on the {0,1} scale for binary sites, by value for ordinal ones.
     fn gradient(&self, x: Packed<'_>, site: usize) -> f32;
 
-    /// `∂E/∂xᵢₖ` for the one-hot component k of a categorical site; not called for other sites.
+    /// `∂E/∂xᵢₖ` for the one-hot component k of a categorical site; not called for other sites. Write this
+    /// one for categorical sites: the default has the same slope for every value and so proposes blindly.
     fn component(&self, x: Packed<'_>, site: usize, _value: usize) -> f32 {
         self.gradient(x, site)
     }
@@ -52,6 +53,11 @@ pub trait Function {
 /// Rounding: a difference has the rounding error of the totals, 2⁻²⁴ |E|.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<F>(pub F);
+
+impl<F> Plain<F> {
+    /// Blocks of cache: for [`memory!`](crate::memory).
+    pub const CACHE_LEN: usize = 1;
+}
 
 impl<F: Function> Energy for Plain<F> {
     fn layout(&self) -> Layout {

@@ -8,7 +8,7 @@ use crate::packed::{Change, Move, Packed};
 use core::ops::Range;
 
 /// A Potts model: sites of q values that couple where they agree,
-/// `E(x) = −Σ_edges Jᵢⱼ [xᵢ = xⱼ] − Σᵢ wᵢ(xᵢ)` (METHODS.md §6).
+/// `E(x) = −Σ_edges Jᵢⱼ [xᵢ = xⱼ] − Σᵢ wᵢ(xᵢ)` (METHODS.md §1 has its proposal).
 ///
 /// The cache is the field of every value at every site, `wᵢ(k) + Σⱼ Jᵢⱼ [xⱼ = k]`, as 32-bit integers: it
 /// is the gradient, and differences of energies are exact. 4q bytes a site.
@@ -39,7 +39,7 @@ impl<'a> Potts<'a> {
     /// A model of `sites` sites of `arity` values. `fields` is `wᵢ(k)`, site by site, or empty for none.
     ///
     /// # Errors
-    /// [`SparseError`] names the edge or site that is wrong; [`SparseError::Sites`] where there are no sites,
+    /// [`SparseError`] names the edge or site that is wrong; [`SparseError::Shape`] where there are
     /// fewer than two values, or `fields` is neither empty nor `sites · arity` long.
     pub fn new(
         edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
@@ -50,7 +50,7 @@ impl<'a> Potts<'a> {
     ) -> Result<Self, SparseError> {
         let shaped = fields.is_empty() || sites.checked_mul(arity) == Some(fields.len());
         if !shaped || !(2..=Layout::MAX_ARITY).contains(&arity) {
-            return Err(SparseError::Sites);
+            return Err(SparseError::Shape);
         }
         // The largest field of a site decides the grid; a NaN must not hide behind a comparison.
         let largest = |site: usize| {

@@ -22,13 +22,20 @@ use rand_core::Rng;
 /// The same type is the preconditioned sampler (one cᵢ a site, [`Curvature::Each`]) and, over an
 /// [`Estimate`](crate::energy::Estimate), the stochastic-gradient one.
 ///
-/// Cost a step: one gradient, one exponential and one uniform a site.
+/// # Choosing α
+/// Scan α and take the one with the largest [jump distance](crate::stats::Acceptance::jump_distance), not the
+/// highest acceptance: near acceptance 1 hardly anything is proposed, near 0 nothing is accepted. A rate
+/// between .4 and .7 is a usual sign of a good one. Strongly coupled energies have a narrow range.
+///
+/// Cost a step: one gradient, one uniform a site, and one exponential a site (categorical and ordinal: a
+/// value).
 #[derive(Clone, Copy, Debug)]
 pub struct Langevin<'a> {
     balance: f32,
     curvature: Curvature<'a>,
     window: u32,
     adjusted: bool,
+    /// Names the parameters that weights were made with.
     key: u64,
 }
 
@@ -79,11 +86,11 @@ impl core::error::Error for ParameterError {}
 pub struct Transition {
     /// `log q(y|x)`; −∞ where a clamped site would move, or an ordinal one past its window.
     pub log_forward: f32,
-    /// `log q(x|y)`.
+    /// `log q(x|y)`; −∞ also where y is forbidden, so that no chain comes from there.
     pub log_reverse: f32,
     /// `E(y) − E(x)`.
     pub difference: f32,
-    /// ln A, before it is cut at 0; 0 for an unadjusted sampler.
+    /// ln A, before it is cut at 0; 0 for an unadjusted sampler; −∞ for a move that is never made.
     pub log_ratio: f32,
     /// Whether the energy failed at y.
     pub fault: bool,
@@ -171,13 +178,17 @@ impl<'a> Langevin<'a> {
         let chosen = forward.unwrap_or(LogProduct::ONE);
         let log_forward = possible(chosen.over(ring.core.normaliser));
         let arrival = self.arrive(&mut ring);
-        let log_reverse = possible(arrival.weighed.chosen.over(arrival.weighed.normaliser));
+        let reverse = arrival.weighed.chosen.over(arrival.weighed.normaliser);
+        let forbidden = arrival.difference == f32::INFINITY;
+        let log_reverse = if forbidden { f32::NEG_INFINITY } else { possible(reverse) };
         let fault = nan || arrival.fault();
-        let log_ratio = if fault { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, &arrival) };
+        let never = fault || forward.is_none();
+        let log_ratio = if never { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, &arrival) };
         Ok(Transition { log_forward, log_reverse, difference: arrival.difference, log_ratio, fault })
     }
 
-    /// Weights at `here`, unless they are there from the step before; true where one is NaN.
+    /// Weights at `here`, unless they are there from the step before; true where there are none to be had: a
+    /// gradient is NaN, or the curvatures are too few.
     fn weigh_here<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> bool {
         if ring.core.weights_of == Some(self.key) {
             return false;
@@ -189,6 +200,7 @@ impl<'a> Langevin<'a> {
         let domain = Domain { free: Packed::trusted(ring.layout, ring.free), arities: ring.energy.arities() };
         let blocks = 0..ring.layout.blocks();
         ring.energy.gradient(here, ring.here.cache, blocks, ring.here.weights);
+        // There is no move to score yet: `chosen` is not used.
         let weighed = self.weigh(ring.here.weights, here, here, domain);
         ring.core.normaliser = weighed.normaliser;
         ring.core.weights_of = if weighed.nan { None } else { Some(self.key) };
@@ -202,6 +214,11 @@ impl<'a> Langevin<'a> {
         let there = Packed::trusted(ring.layout, ring.there.words);
         let domain = Domain { free: Packed::trusted(ring.layout, ring.free), arities: ring.energy.arities() };
         let difference = ring.energy.shift(&Move::trusted(here, there), ring.there.cache);
+        if difference == f32::INFINITY {
+            // A wall: the move is rejected whatever the gradient there is.
+            let one = LogProduct::ONE;
+            return Arrival { difference, weighed: Weighed { normaliser: one, chosen: one, nan: false } };
+        }
         let blocks = 0..ring.layout.blocks();
         ring.energy.gradient(there, ring.there.cache, blocks, ring.there.weights);
         Arrival { difference, weighed: self.weigh(ring.there.weights, there, here, domain) }

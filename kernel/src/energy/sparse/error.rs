@@ -7,6 +7,8 @@
 pub enum SparseError {
     /// No sites, or more than 2³¹ − 1.
     Sites,
+    /// The values a site are not 2 to 65,536, or the fields not one a site and value.
+    Shape,
     /// Edge number `edge` names a site that does not exist.
     OutOfRange {
         /// Position in the edge list.
@@ -71,6 +73,9 @@ impl core::fmt::Display for SparseError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Sites => write!(f, "there must be 1 to 2^31 - 1 sites, one field each"),
+            Self::Shape => {
+                write!(f, "a site must have 2 to 65536 values, and fields are one a site and value, or none")
+            }
             Self::OutOfRange { edge } => write!(f, "edge {edge} names a site that does not exist"),
             Self::Diagonal { edge } => write!(f, "edge {edge} joins a site to itself"),
             Self::CouplingNotFinite { edge } => write!(f, "the coupling of edge {edge} is not finite"),
@@ -83,7 +88,9 @@ impl core::fmt::Display for SparseError {
                 write!(f, "site {a} names {b}, which does not name it with the same coupling")
             }
             Self::Exponent => write!(f, "the exponent of the grid is outside -100 to 100"),
-            Self::Memory { need, got } => write!(f, "{need} entries are needed, the memory holds {got}"),
+            Self::Memory { need, got } => {
+                write!(f, "the memory holds {got} of {need}: one place a site, or two entries an edge")
+            }
         }
     }
 }
