@@ -117,10 +117,11 @@ fn effective_sample_sizes() {
 fn too_few_values_have_no_size() {
     let mut statistic = BatchMeans::<64>::new();
     assert_eq!((statistic.ess(), statistic.standard_error()), (None, None));
-    (0..7).for_each(|value| statistic.push(value as f32));
-    assert_eq!(statistic.ess(), None);
-    statistic.push(7.0);
-    assert!(statistic.ess().is_some());
+    // Full batches are merged in pairs: at 256 values there are 32 batches of eight.
+    (0..255).for_each(|value| statistic.push((value % 13) as f32));
+    assert_eq!((statistic.ess(), statistic.standard_error()), (None, None));
+    statistic.push(1.0);
+    assert!(statistic.ess().is_some() && statistic.standard_error().is_some());
     let mut constant = BatchMeans::<64>::new();
     (0..1000).for_each(|_| constant.push(3.5));
     assert_eq!((constant.ess(), constant.mean(), constant.variance()), (None, 3.5, 0.0));
