@@ -4,6 +4,7 @@ pub mod bits;
 pub mod chains;
 pub mod cli;
 pub mod flow;
+pub mod formats;
 pub mod mmd;
 pub mod model;
 pub mod npy;

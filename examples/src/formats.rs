@@ -1,0 +1,117 @@
+//! Readers of the text formats in which people keep their models: each names the line that is wrong, and what
+//! was expected there.
+//!
+//! | file | format | gives |
+//! |---|---|---|
+//! | [`rudy`] | a weighted graph, as in the Gset collection | vertices and edges |
+
+pub mod rudy;
+
+use crate::cli::Failure;
+use crate::report;
+use std::path::Path;
+
+/// Something that is not what a format expects at a place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {expected} expected, {found}")]
+pub struct Unexpected {
+    /// The line, counted from 1; one past the last where the file ends too early.
+    pub line: usize,
+    /// What should stand there.
+    pub expected: &'static str,
+    /// What does.
+    pub found: Found,
+}
+
+/// What stood in place of what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Found {
+    /// Nothing more on the line.
+    #[error("the line ends")]
+    EndOfLine,
+    /// Nothing more at all.
+    #[error("the file ends")]
+    EndOfFile,
+    /// Another word.
+    #[error("found \"{0}\"")]
+    Word(String),
+}
+
+impl Found {
+    /// A word, cut where it is long.
+    fn word(word: &str) -> Self {
+        let short: String = word.chars().take(30).collect();
+        Self::Word(if short.len() < word.len() { short + "…" } else { short })
+    }
+}
+
+/// A file read by one of the formats.
+///
+/// # Errors
+/// [`Failure::File`] where it cannot be read, is not text, or the format refuses it.
+pub fn read<T, E: ToString>(path: &Path, parse: impl FnOnce(&str) -> Result<T, E>) -> Result<T, Failure> {
+    let bytes = report::read(path)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let line =
+            1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&b| b == b'\n').count();
+        Failure::file(path, format!("line {line}: not text"))
+    })?;
+    parse(&text).map_err(|error| Failure::file(path, error.to_string()))
+}
+
+/// The words of one line.
+#[derive(Clone, Debug)]
+struct Line<'t> {
+    /// Counted from 1.
+    number: usize,
+    words: std::str::SplitWhitespace<'t>,
+}
+
+impl<'t> Line<'t> {
+    /// The lines that have words and do not begin with one of these, which mark comments.
+    fn all(text: &'t str, comments: &'static [&'static str]) -> impl Iterator<Item = Self> + Clone {
+        let lines = text.lines().enumerate();
+        let lines = lines.map(|(index, line)| Line { number: index + 1, words: line.split_whitespace() });
+        lines.filter(|line| {
+            let first = line.words.clone().next();
+            first.is_some_and(|first| !comments.contains(&first) && !first.starts_with('#'))
+        })
+    }
+
+    /// The next word as a number, where there is one more.
+    fn maybe<T: std::str::FromStr>(&mut self, expected: &'static str) -> Result<Option<T>, Unexpected> {
+        let read = |word: &str| {
+            let line = self.number;
+            word.parse().map_err(|_| Unexpected { line, expected, found: Found::word(word) })
+        };
+        self.words.next().map(read).transpose()
+    }
+
+    /// The next word as a number.
+    fn next<T: std::str::FromStr>(&mut self, expected: &'static str) -> Result<T, Unexpected> {
+        let (line, found) = (self.number, Found::EndOfLine);
+        self.maybe(expected)?.ok_or(Unexpected { line, expected, found })
+    }
+
+    /// The next word as a finite number.
+    fn finite(&mut self, expected: &'static str) -> Result<f32, Unexpected> {
+        let mut word = self.words.clone();
+        let value: f32 = self.next(expected)?;
+        if value.is_finite() {
+            return Ok(value);
+        }
+        Err(Unexpected { line: self.number, expected, found: Found::word(word.next().unwrap_or_default()) })
+    }
+
+    /// No word is left.
+    fn end(mut self) -> Result<(), Unexpected> {
+        let unexpected =
+            |word| Unexpected { line: self.number, expected: "the end of the line", found: Found::word(word) };
+        self.words.next().map_or(Ok(()), |word| Err(unexpected(word)))
+    }
+}
+
+/// The line after the last one, where a file ended too early.
+fn past_the_end(text: &str) -> usize {
+    text.lines().count() + 1
+}

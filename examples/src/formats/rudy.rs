@@ -1,0 +1,142 @@
+//! Weighted graphs in the rudy format, as in the Gset collection of maximum-cut instances.
+//!
+//! ```text
+//! 4 3          vertices, edges
+//! 1 2 1        an edge: two vertices, counted from 1, and its weight (1 where it is left out)
+//! 2 3 -1
+//! 3 4 2.5
+//! ```
+//! Empty lines and lines that begin with `#` or the word `c` are skipped.
+
+use super::{Found, Line, Unexpected, past_the_end};
+use crate::cli::Failure;
+use bitmc::energy::Edge;
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::Path;
+
+/// A weighted graph without loops or double edges.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// How many vertices there are.
+    pub vertices: usize,
+    /// The edges in the order of the file, vertices counted from 0.
+    pub edges: Vec<Edge>,
+}
+
+/// Why a text is not a rudy file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RudyError {
+    /// A word is not what the format expects.
+    #[error(transparent)]
+    Unexpected(#[from] Unexpected),
+    /// No vertices, or too many to count in 31 bits.
+    #[error("line {line}: 1 to 2147483647 vertices expected, found {vertices}")]
+    Vertices {
+        /// The line of the head.
+        line: usize,
+        /// What it says.
+        vertices: usize,
+    },
+    /// An edge names a vertex that does not exist.
+    #[error("line {line}: a vertex from 1 to {vertices} expected, found {vertex}")]
+    Vertex {
+        /// The line of the edge.
+        line: usize,
+        /// The vertex.
+        vertex: usize,
+        /// How many there are.
+        vertices: usize,
+    },
+    /// An edge joins a vertex to itself.
+    #[error("line {line}: two different vertices expected, found {vertex} twice")]
+    Loop {
+        /// The line of the edge.
+        line: usize,
+        /// The vertex.
+        vertex: usize,
+    },
+    /// Two edges join the same vertices.
+    #[error("line {line}: a new edge expected, found the one of line {before}")]
+    Duplicate {
+        /// The line of the second.
+        line: usize,
+        /// The line of the first.
+        before: usize,
+    },
+    /// There are more or fewer edges than the head says.
+    #[error("line {line}: {need} edges expected in all, found {got}")]
+    Edges {
+        /// The first line too many, or the one after the last.
+        line: usize,
+        /// Edges that the head announces.
+        need: usize,
+        /// Edges that there are.
+        got: usize,
+    },
+}
+
+impl Graph {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`Failure::File`] where it cannot be read; the reason is a [`RudyError`] where it is no rudy file.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        super::read(path, Self::parse)
+    }
+
+    /// The graph of a text.
+    ///
+    /// # Errors
+    /// [`RudyError`] names the line that is wrong.
+    pub fn parse(text: &str) -> Result<Self, RudyError> {
+        let mut lines = Line::all(text, &["c"]);
+        let (line, found) = (past_the_end(text), Found::EndOfFile);
+        let expected = "the number of vertices";
+        let mut head = lines.next().ok_or(Unexpected { line, expected, found })?;
+        let (line, vertices) = (head.number, head.next(expected)?);
+        let need = head.next("the number of edges")?;
+        head.end()?;
+        if !(1..=i32::MAX as usize).contains(&vertices) {
+            return Err(RudyError::Vertices { line, vertices });
+        }
+        let (mut edges, mut seen) = (Vec::new(), HashMap::new());
+        for mut words in lines {
+            let line = words.number;
+            let mut vertex = |expected| -> Result<usize, RudyError> {
+                let vertex = words.next(expected)?;
+                let exists = (1..=vertices).contains(&vertex);
+                if exists { Ok(vertex) } else { Err(RudyError::Vertex { line, vertex, vertices }) }
+            };
+            let (a, b) = (vertex("a vertex")?, vertex("another vertex")?);
+            let bare = words.words.clone().next().is_none();
+            let weight = if bare { 1.0 } else { words.finite("a finite weight")? };
+            words.end()?;
+            if a == b {
+                return Err(RudyError::Loop { line, vertex: a });
+            }
+            if let Some(before) = seen.insert((a.min(b), a.max(b)), line) {
+                return Err(RudyError::Duplicate { line, before });
+            }
+            edges.push((a as u32 - 1, b as u32 - 1, weight));
+            if edges.len() > need {
+                return Err(RudyError::Edges { line, need, got: edges.len() });
+            }
+        }
+        if edges.len() < need {
+            return Err(RudyError::Edges { line: past_the_end(text), need, got: edges.len() });
+        }
+        Ok(Self { vertices, edges })
+    }
+
+    /// The text of a file with this graph: [`Graph::parse`] gives the same graph back.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{} {}\n", self.vertices, self.edges.len());
+        for (a, b, weight) in &self.edges {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{} {} {weight}", a + 1, b + 1);
+        }
+        text
+    }
+}
