@@ -5,6 +5,7 @@ pub mod chains;
 pub mod cli;
 pub mod flow;
 pub mod formats;
+pub mod harness;
 pub mod mmd;
 pub mod model;
 pub mod npy;

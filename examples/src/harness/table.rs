@@ -1,0 +1,142 @@
+//! The table of a comparison: every target with every sampler, each cell saved as it ends.
+
+use super::cell::{Cell, Clock, Numbers, Plan};
+use super::estimate::{mean, standard_error};
+use super::measure::measure;
+use super::{Sampler, Target};
+use crate::cli::Failure;
+use crate::progress::Progress;
+use crate::report;
+use bitmc::Energy;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// A cell in a file, with the question that it answers.
+#[derive(Serialize, Deserialize)]
+struct Saved<T> {
+    question: String,
+    answer: T,
+}
+
+/// Runs every sampler on every target, targets first. Each cell is written to the folder `cells` in `out` as
+/// it ends: `TARGET.SAMPLER.json`, and `TARGET.SAMPLER.timing.json` for what depends on the clock. With
+/// `resume`, cells found there that answer the same question (plan, names and parameters) are not made again.
+///
+/// # Errors
+/// [`Failure::File`] where a cell cannot be written; [`Failure::Option`] where a chain cannot start.
+pub fn compare<E: Energy + Sync + ?Sized>(
+    plan: Plan,
+    targets: &[Target<'_, E>],
+    samplers: &[Sampler<'_, E>],
+    out: &Path,
+    resume: bool,
+    progress: &Progress,
+) -> Result<Vec<Cell>, Failure> {
+    let folder = out.join("cells");
+    report::make_folder(&folder)?;
+    let mut cells = Vec::new();
+    for target in targets {
+        for sampler in samplers {
+            let question = format!(
+                "bitmc {}: {plan:?}, {}, {}, {}",
+                env!("CARGO_PKG_VERSION"),
+                target.name,
+                sampler.name,
+                sampler.parameters
+            );
+            let (numbers, clock) = files(&folder, &target.name, &sampler.name);
+            let kept = if resume { find(&numbers, &clock, &question) } else { None };
+            let cell = match kept {
+                Some(cell) => {
+                    progress.advance(work(plan));
+                    cell
+                }
+                None => {
+                    progress.note(format!("{} on {}", sampler.name, target.name));
+                    let cell = measure(target, sampler, plan, progress)?;
+                    // The numbers come last: a cell is there when they are.
+                    report::json(&clock, &Saved { question: question.clone(), answer: &cell.clock })?;
+                    report::json(&numbers, &Saved { question, answer: &cell.numbers })?;
+                    cell
+                }
+            };
+            cells.push(cell);
+        }
+    }
+    Ok(cells)
+}
+
+/// The work of one cell, for a [`Progress`].
+#[must_use]
+pub fn work(plan: Plan) -> u64 {
+    u64::from(plan.chains) * (plan.burn_in + plan.steps)
+}
+
+/// The two files of a cell.
+fn files(folder: &Path, target: &str, sampler: &str) -> (PathBuf, PathBuf) {
+    let plain = |name: &str| -> String {
+        name.chars().map(|c| if c.is_alphanumeric() || "-_=.".contains(c) { c } else { '_' }).collect()
+    };
+    let stem = format!("{}.{}", plain(target), plain(sampler));
+    (folder.join(format!("{stem}.json")), folder.join(format!("{stem}.timing.json")))
+}
+
+fn find(numbers: &Path, clock: &Path, question: &str) -> Option<Cell> {
+    let numbers: Saved<Numbers> = serde_json::from_slice(&report::read(numbers).ok()?).ok()?;
+    let clock: Saved<Clock> = serde_json::from_slice(&report::read(clock).ok()?).ok()?;
+    let same = numbers.question == question && clock.question == question;
+    same.then_some(Cell { numbers: numbers.answer, clock: clock.answer })
+}
+
+/// A Markdown table of what does not depend on the clock. The error of ESS is a standard error over the chains.
+#[must_use]
+pub fn table(cells: &[Cell]) -> String {
+    let mut text = String::from(
+        "| target | sampler | | acceptance | sites moved | queries a step | ESS / 10⁴ queries, min | median | of a chain | split R̂ | log RMSE | MMD² |\n\
+         |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+    );
+    for Cell { numbers, .. } in cells {
+        let alone = &numbers.ess_of_chains_per_10000_queries;
+        let steps = f64::from(numbers.chains) * numbers.steps as f64;
+        text.push_str(&format!(
+            "| {} | {} | {} | {:.3} | {:.2} | {:.2} | {} | {} | {:.1} ± {:.1} | {} | {} | {} |\n",
+            numbers.target,
+            numbers.sampler,
+            numbers.parameters,
+            numbers.acceptance,
+            numbers.moved_sites_per_step,
+            numbers.queries.total() / steps,
+            shown(numbers.ess_min_per_10000_queries, 1),
+            shown(numbers.ess_median_per_10000_queries, 1),
+            mean(alone),
+            standard_error(alone),
+            shown(numbers.split_r_hat_max, 4),
+            shown(numbers.log_rmse, 2),
+            shown(numbers.mmd2, 5),
+        ));
+    }
+    text
+}
+
+/// A Markdown table of what depends on the clock.
+#[must_use]
+pub fn timing_table(cells: &[Cell]) -> String {
+    let mut text = String::from(
+        "| target | sampler | µs a step | ESS a second, min | median |\n|---|---|---:|---:|---:|\n",
+    );
+    for Cell { clock, .. } in cells {
+        text.push_str(&format!(
+            "| {} | {} | {:.3} | {} | {} |\n",
+            clock.target,
+            clock.sampler,
+            clock.microseconds_per_step,
+            shown(clock.ess_min_per_second, 0),
+            shown(clock.ess_median_per_second, 0),
+        ));
+    }
+    text
+}
+
+fn shown(value: Option<f64>, digits: usize) -> String {
+    value.map_or("–".into(), |value| format!("{value:.digits$}"))
+}

@@ -1,0 +1,87 @@
+//! What the samplers of a comparison sample.
+
+use crate::bits::BitRows;
+use crate::mmd::Mmd;
+use bitmc::layout::Kind;
+use bitmc::packed::set;
+use bitmc::{Energy, LaneRng, Packed, Rng};
+
+/// The start of chain `n`, as the words of a state.
+type Starts<'t> = Box<dyn Fn(usize, &mut LaneRng) -> Vec<u32> + Sync + 't>;
+
+/// An energy under a name, with what is known about its law.
+pub struct Target<'t, E: ?Sized> {
+    pub(super) name: String,
+    pub(super) energy: &'t E,
+    pub(super) exact: Option<Vec<f64>>,
+    pub(super) reference: Option<Mmd<'t>>,
+    starts: Option<Starts<'t>>,
+}
+
+impl<'t, E: Energy + ?Sized> Target<'t, E> {
+    /// Nothing known yet; chains start at independent uniform values.
+    pub fn new(name: impl Into<String>, energy: &'t E) -> Self {
+        Self { name: name.into(), energy, exact: None, reference: None, starts: None }
+    }
+
+    /// The exact mean of every [component](components).
+    ///
+    /// # Panics
+    /// Where there are more or fewer means than components.
+    #[must_use]
+    pub fn exact_means(mut self, means: Vec<f64>) -> Self {
+        assert_eq!(means.len(), components(self.energy), "one mean a component");
+        self.exact = Some(means);
+        self
+    }
+
+    /// Samples of the law, two or more, of binary sites: the squared MMD of the chains to them is told.
+    #[must_use]
+    pub fn reference(mut self, samples: &'t BitRows) -> Self {
+        self.reference = Some(Mmd::new(samples));
+        self
+    }
+
+    /// Where chain n starts: the words of a state of the energy's layout.
+    #[must_use]
+    pub fn starting(mut self, starts: impl Fn(usize, &mut LaneRng) -> Vec<u32> + Sync + 't) -> Self {
+        self.starts = Some(Box::new(starts));
+        self
+    }
+
+    pub(super) fn start(&self, chain: usize, rng: &mut LaneRng) -> Vec<u32> {
+        if let Some(starts) = &self.starts {
+            return starts(chain, rng);
+        }
+        let layout = self.energy.layout();
+        let mut words = vec![0; layout.words()];
+        for site in 0..layout.sites() {
+            let arity = self.energy.arities().map_or(layout.arity() as u64, |arities| u64::from(arities[site]));
+            let value = (u64::from(rng.next_u32()) * arity) >> 32;
+            set(layout, &mut words, site, value as u32).expect("a value below the arity");
+        }
+        words
+    }
+}
+
+/// How many scalars the samplers are judged by: the value of every binary or ordinal site; of a categorical
+/// one, for each value, whether it has it.
+#[must_use]
+pub fn components<E: Energy + ?Sized>(energy: &E) -> usize {
+    let layout = energy.layout();
+    match layout.kind() {
+        Kind::Categorical => layout.sites() * layout.arity(),
+        Kind::Binary | Kind::Ordinal => layout.sites(),
+    }
+}
+
+/// The component at a state.
+pub(super) fn component(x: Packed<'_>, index: usize) -> f64 {
+    let layout = x.layout();
+    match layout.kind() {
+        Kind::Categorical => {
+            f64::from(u8::from(x.get(index / layout.arity()) as usize == index % layout.arity()))
+        }
+        Kind::Binary | Kind::Ordinal => f64::from(x.get(index)),
+    }
+}
