@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod dmala;
 pub mod elementary;
 pub mod enumerate;
+pub mod factors;
 pub mod failing;
 pub mod flow;
 pub mod heap;

@@ -5,6 +5,7 @@
 
 mod bernoulli;
 mod estimate;
+mod factors;
 mod grid;
 mod ising;
 mod plain;
@@ -14,6 +15,7 @@ mod sparse;
 
 pub use bernoulli::Bernoulli;
 pub use estimate::Estimate;
+pub use factors::{Factor, FactorError, Factors, FactorsLent, FactorsMemory};
 pub use ising::{Ising, torus};
 pub use plain::{Function, Plain};
 pub use potts::Potts;

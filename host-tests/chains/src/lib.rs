@@ -17,7 +17,7 @@ mod run;
 
 use bitmc::step::Curvature;
 use bitmc::{BlockGibbs, Langevin};
-use run::{bernoulli, held_and_resumed, independent_set, ising, ladder, minibatches, potts, rbm};
+use run::{bernoulli, factors, held_and_resumed, independent_set, ising, ladder, minibatches, potts, rbm};
 
 /// A chain and the hash that it has everywhere.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,7 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Potts 5x5 of 4 values: Langevin, unadjusted", run: || potts(&Langevin::unadjusted(0.4)), hash: 0x3c1f_d7a9 },
     Chain { name: "ordinal 20 of 5 values: Langevin, moves of at most 2", run: || ladder(&Langevin::adjusted(1.0).map(|kernel| kernel.within(2))), hash: 0xf17a_e8da },
     Chain { name: "minibatches: Langevin, unadjusted", run: || minibatches(&Langevin::unadjusted(0.1)), hash: 0x004d_01b7 },
+    Chain { name: "factors of 2 to 4 values, with walls: Langevin, adjusted", run: || factors(&Langevin::adjusted(1.0)), hash: 0x58bb_4588 },
     Chain { name: "functions: exp_m1, ln_1p", run: flow::functions, hash: 0x4fab_bee1 },
     Chain { name: "Gaussian 16: energy-sampling dynamics", run: flow::gaussian, hash: 0x6637_b408 },
     Chain { name: "mixture 20: energy-sampling dynamics, step size control, reservoir, replay", run: flow::mixture, hash: 0x3122_f9f2 },

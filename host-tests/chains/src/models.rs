@@ -1,7 +1,7 @@
 //! The models that the chains run on, as constant tables: on a microcontroller they stay in flash.
 
 use bitmc::lane::{Block, LANES};
-use bitmc::{Function, Layout, Packed, Rbm, SparseMemory};
+use bitmc::{Factor, FactorsMemory, Function, Layout, Packed, Rbm, SparseMemory};
 
 /// Sites of the 5×5 torus.
 pub const ISING: Layout = Layout::binary(25);
@@ -66,6 +66,44 @@ pub static POTTS_FIELDS: [f32; 100] = {
         site += 1;
     }
     fields
+};
+
+/// The arities of a factor graph of 16 sites.
+pub const GRAPH_ARITIES: [u16; 16] = [2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4, 2];
+/// Its layout.
+pub const GRAPH: Layout = Layout::categorical(16, 4);
+/// Memory for its factors.
+pub type GraphMemory = FactorsMemory<16, 57>;
+/// Triples along the line share their tables (2 × 3 × 4 values, in three orders), and the ends are tied.
+pub const GRAPH_FACTORS: [Factor; 20] = {
+    let mut factors = [Factor::one(0, 0); 20];
+    let mut site = 0;
+    while site < 14 {
+        factors[site as usize] = Factor::three(site, site + 1, site + 2, 24 * (site % 3));
+        site += 1;
+    }
+    factors[14] = Factor::two(0, 15, 72);
+    factors[15] = Factor::two(2, 14, 3);
+    factors[16] = Factor::two(1, 10, 11);
+    factors[17] = Factor::three(3, 7, 11, 24);
+    factors[18] = Factor::three(0, 4, 8, 48);
+    factors[19] = Factor::one(5, 30);
+    factors
+};
+/// Log values; one in 24 is forbidden, and so are two of the four values of the ends. All sites at 0 is not.
+pub const GRAPH_TABLES: [f32; 76] = {
+    let mut tables = [0.0; 76];
+    let mut entry = 0;
+    while entry < 72 {
+        tables[entry] = ((entry * entry + 7 * entry) % 29) as f32 * 0.125 - 1.0;
+        if entry % 24 == 17 {
+            tables[entry] = f32::NEG_INFINITY;
+        }
+        entry += 1;
+    }
+    tables[73] = f32::NEG_INFINITY;
+    tables[74] = f32::NEG_INFINITY;
+    tables
 };
 
 /// Sites of [`Ladder`].

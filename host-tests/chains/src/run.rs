@@ -5,7 +5,7 @@ use crate::models::{self, DATA, IndependentSet, IsingMemory, LOGITS, Ladder};
 use bitmc::energy::Estimate;
 use bitmc::step::ParameterError;
 use bitmc::{
-    Bernoulli, Chain, Energy, Function, Ising, Kernel, LaneRng, Langevin, Layout, Memory, Packed, Plain, Potts,
+    Bernoulli, Chain, Energy, Factors, Ising, Kernel, LaneRng, Langevin, Layout, Memory, Packed, Plain, Potts,
     Rbm, SeedableRng, State, memory, torus,
 };
 use core::cell::Cell;
@@ -78,13 +78,37 @@ pub(crate) fn bernoulli<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>)
 
 /// Starts at the empty set: from noise a hard constraint would be broken.
 pub(crate) fn independent_set<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
-    let model = Plain(IndependentSet);
     let memory = memory!(Layout::binary(40), 1);
-    let Ok(empty) = State::<2>::zeros(IndependentSet.layout()) else { return BROKEN };
-    match (kernel, Chain::new(&model as &dyn Energy, memory, empty.view())) {
+    from_zeros::<2, _, _, _, _>(&Plain(IndependentSet), memory, kernel, STEPS)
+}
+
+/// Tables over one to three sites of two to four values, some combinations forbidden.
+pub(crate) fn factors<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let mut members = models::GraphMemory::new();
+    let (factors, tables) = (&models::GRAPH_FACTORS, &models::GRAPH_TABLES);
+    let memory = memory!(models::GRAPH, Factors::cache_len(16, 4, true));
+    match Factors::new(&models::GRAPH_ARITIES, factors, tables, members.lend()) {
+        Ok(model) => from_zeros::<1, _, _, _, _>(&model, memory, kernel, DENSE_STEPS),
+        Err(_) => BROKEN,
+    }
+}
+
+fn from_zeros<const WORDS: usize, K: for<'e> Kernel<dyn Energy + 'e>, W, C, B>(
+    model: &dyn Energy,
+    memory: Memory<W, C, B>,
+    kernel: &Sampler<K>,
+    steps: u32,
+) -> u32
+where
+    W: AsMut<[u32]> + AsRef<[u32]>,
+    C: AsMut<[bitmc::lane::Bits]>,
+    B: AsMut<[bitmc::lane::Block]>,
+{
+    let Ok(zeros) = State::<WORDS>::zeros(model.layout()) else { return BROKEN };
+    match (kernel, Chain::new(model, memory, zeros.view())) {
         (Ok(kernel), Ok(mut chain)) => {
             let mut hash = Hash::new();
-            walk(&mut hash, &mut chain, kernel, &mut LaneRng::seed_from_u64(2), STEPS);
+            walk(&mut hash, &mut chain, kernel, &mut LaneRng::seed_from_u64(2), steps);
             hash.value()
         }
         _ => BROKEN,

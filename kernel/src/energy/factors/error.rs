@@ -1,0 +1,82 @@
+//! Why factors are not a model.
+
+/// Why factors and tables are not a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum FactorError {
+    /// No sites, or more than 2³¹ − 1 sites or factors.
+    Sites,
+    /// A site has no values.
+    Arity {
+        /// The site.
+        site: usize,
+    },
+    /// Factor number `factor` names a site that does not exist.
+    OutOfRange {
+        /// Position in the list.
+        factor: usize,
+    },
+    /// Factor number `factor` names a site twice.
+    Repeated {
+        /// Position in the list.
+        factor: usize,
+    },
+    /// The tables end before that of factor number `factor` does.
+    Table {
+        /// Position in the list.
+        factor: usize,
+        /// Entries needed from its start on.
+        need: usize,
+        /// Entries there.
+        got: usize,
+    },
+    /// An entry of a table is NaN or +∞.
+    Entry {
+        /// The factor's position in the list.
+        factor: usize,
+        /// The entry's position in its table.
+        entry: usize,
+    },
+    /// Every entry of a table is −∞: there is no state.
+    Impossible {
+        /// The factor's position in the list.
+        factor: usize,
+    },
+    /// The log values at one site could add up past 10³⁰.
+    TooLarge {
+        /// The site.
+        site: usize,
+    },
+    /// The memory holds `got` of the `need` words.
+    Memory {
+        /// Words needed.
+        need: usize,
+        /// Words given.
+        got: usize,
+    },
+}
+
+impl core::fmt::Display for FactorError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Sites => write!(f, "there must be 1 to 2^31 - 1 sites, and no more factors than that"),
+            Self::Arity { site } => write!(f, "site {site} has no values"),
+            Self::OutOfRange { factor } => write!(f, "factor {factor} names a site that does not exist"),
+            Self::Repeated { factor } => write!(f, "factor {factor} names a site twice"),
+            Self::Table { factor, need, got } => {
+                write!(f, "the table of factor {factor} has {need} entries, {got} are there")
+            }
+            Self::Entry { factor, entry } => {
+                write!(f, "entry {entry} of factor {factor} is neither finite nor minus infinity")
+            }
+            Self::Impossible { factor } => write!(f, "factor {factor} forbids everything"),
+            Self::TooLarge { site } => write!(f, "the log values at site {site} add up past 1e30"),
+            Self::Memory { need, got } => {
+                write!(f, "the memory holds {got} of {need}: one place a site, or one a site of each factor")
+            }
+        }
+    }
+}
+
+impl core::error::Error for FactorError {}

@@ -1,0 +1,37 @@
+//! Memory for the list of each site's factors.
+
+/// Memory for [`Factors`](super::Factors): `SITES` sites, `MEMBERS` sites of all factors together.
+/// 4 bytes each.
+#[derive(Clone, Debug)]
+pub struct FactorsMemory<const SITES: usize, const MEMBERS: usize> {
+    ends: [u32; SITES],
+    members: [u32; MEMBERS],
+}
+
+impl<const SITES: usize, const MEMBERS: usize> FactorsMemory<SITES, MEMBERS> {
+    /// Empty memory.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { ends: [0; SITES], members: [0; MEMBERS] }
+    }
+
+    /// Lends it to the constructor.
+    pub fn lend(&mut self) -> FactorsLent<'_> {
+        FactorsLent { ends: &mut self.ends, members: &mut self.members }
+    }
+}
+
+impl<const SITES: usize, const MEMBERS: usize> Default for FactorsMemory<SITES, MEMBERS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Lent memory for [`Factors`](super::Factors).
+#[derive(Debug)]
+pub struct FactorsLent<'a> {
+    /// One word a site.
+    pub ends: &'a mut [u32],
+    /// One word for each site of each factor.
+    pub members: &'a mut [u32],
+}
