@@ -130,6 +130,12 @@ impl Layout {
         }
     }
 
+    /// Blocks of gradient of a whole state.
+    #[must_use]
+    pub const fn gradient_blocks(self) -> usize {
+        self.blocks() * self.gradient_planes()
+    }
+
     /// Blocks of weights for sixteen sites: one for every value, and one in all for a binary site.
     #[must_use]
     pub const fn weight_planes(self) -> usize {

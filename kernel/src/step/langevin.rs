@@ -1,11 +1,14 @@
-//! The discrete Langevin proposal, with and without its Metropolis test.
+//! The discrete Langevin proposal, with and without its Metropolis test, of first and second order.
+
+mod second_order;
 
 use super::Kernel;
 use crate::accept::{Info, accept};
 use crate::chain::Ring;
 use crate::draw::{Domain, Shape, Weighed, draw, score, weigh};
 use crate::energy::Energy;
-use crate::lane::{Block, F32s, LogProduct};
+use crate::lane::{Block, F32s, LANES, LogProduct, PARTS};
+use crate::noise::{Noise, Still, along};
 use crate::packed::{Move, Packed, StateError};
 use rand_core::Rng;
 
@@ -19,8 +22,9 @@ use rand_core::Rng;
 /// * [`Langevin::unadjusted`] (DULA) accepts every finite proposal. It converges to *another* law, near p
 ///   for small α: the bias falls like e^(−1/(2α)) (DLP Theorem 5.1).
 ///
-/// The same type is the preconditioned sampler (one cᵢ a site, [`Curvature::Each`]) and, over an
-/// [`Estimate`](crate::energy::Estimate), the stochastic-gradient one.
+/// The same type is the preconditioned sampler (one cᵢ a site, [`Curvature::Each`]), over an
+/// [`Estimate`](crate::energy::Estimate) the stochastic-gradient one, and with a [`Noise`] `N` the
+/// second-order one ([`Langevin::second_order`]).
 ///
 /// # Choosing α
 /// Scan α and take the one with the largest [jump distance](crate::stats::Acceptance::jump_distance), not the
@@ -30,11 +34,14 @@ use rand_core::Rng;
 /// Cost a step: one gradient, one uniform a site, and one exponential a site (categorical and ordinal: a
 /// value).
 #[derive(Clone, Copy, Debug)]
-pub struct Langevin<'a> {
+pub struct Langevin<'a, N = Still> {
     balance: f32,
     curvature: Curvature<'a>,
     window: u32,
     adjusted: bool,
+    noise: N,
+    /// κ: the precision of the auxiliary variable of which η is made.
+    precision: f32,
     /// Names the parameters that weights were made with.
     key: u64,
 }
@@ -47,6 +54,8 @@ pub enum Curvature<'a> {
     /// One a site (DLP §6, preconditioning): `cᵢ = 1/(α pᵢ)`. Lanes past the last site are ignored. A chain
     /// with more blocks of sites than this refuses every step as a fault.
     Each(&'a [Block]),
+    /// A multiple of one a site: `cᵢ = factor · dᵢ`.
+    Times(f32, &'a [Block]),
 }
 
 /// Why a sampler's parameter is illegal.
@@ -65,6 +74,8 @@ pub enum ParameterError {
         /// Its curvature.
         value: f32,
     },
+    /// The precision of the auxiliary variable must be positive and finite, and so must its inverse.
+    Precision(f32),
 }
 
 impl core::fmt::Display for ParameterError {
@@ -75,6 +86,7 @@ impl core::fmt::Display for ParameterError {
             Self::Curvature { site, value } => {
                 write!(f, "curvature {value} of site {site} is not finite and at least 0")
             }
+            Self::Precision(value) => write!(f, "precision {value} is not positive and finite"),
         }
     }
 }
@@ -99,6 +111,8 @@ pub struct Transition {
 /// The far end of a proposal.
 struct Arrival {
     difference: f32,
+    /// The auxiliary variable's share in ln A (METHODS.md §3); 0 where there is no noise.
+    auxiliary: f32,
     weighed: Weighed,
 }
 
@@ -130,48 +144,70 @@ impl<'a> Langevin<'a> {
     /// # Errors
     /// [`ParameterError`] where β is outside (0, 1] or a curvature is negative or not finite.
     pub fn new(balance: f32, curvature: Curvature<'a>, adjusted: bool) -> Result<Self, ParameterError> {
+        Self::with_noise(Still, balance, curvature, adjusted)
+    }
+}
+
+const NO_WINDOW: u32 = i32::MAX as u32 - 1;
+
+impl<'a, N: Noise> Langevin<'a, N> {
+    fn with_noise(
+        noise: N,
+        balance: f32,
+        curvature: Curvature<'a>,
+        adjusted: bool,
+    ) -> Result<Self, ParameterError> {
         if !(balance > 0.0 && balance <= 1.0) {
             return Err(ParameterError::Balance(balance));
         }
-        let values = match &curvature {
-            Curvature::Same(value) => core::slice::from_ref(value),
-            Curvature::Each(blocks) => blocks.as_flattened(),
+        let (factor, values) = match &curvature {
+            Curvature::Same(value) => (1.0, core::slice::from_ref(value)),
+            Curvature::Each(blocks) => (1.0, blocks.as_flattened()),
+            Curvature::Times(factor, blocks) => (*factor, blocks.as_flattened()),
         };
         let mut key = mix(u64::from(balance.to_bits()), values.len() as u64);
         for (site, &value) in values.iter().enumerate() {
+            let value = factor * value;
             if !(value >= 0.0 && value.is_finite()) {
                 return Err(ParameterError::Curvature { site, value });
             }
             key = mix(key, u64::from(value.to_bits()));
         }
-        Ok(Self { balance, curvature, window: Self::NO_WINDOW, adjusted, key })
+        for &d in noise.d().unwrap_or_default().as_flattened() {
+            key = mix(key, u64::from(d.to_bits()));
+        }
+        Ok(Self { balance, curvature, window: NO_WINDOW, adjusted, noise, precision: 1.0, key })
     }
-
-    const NO_WINDOW: u32 = i32::MAX as u32 - 1;
 
     /// Ordinal sites move by at most `distance` a step (DLP Appendix C), which makes large arities and
     /// windows on unbounded integers affordable. Other sites do not mind.
     #[must_use]
     pub fn within(mut self, distance: u32) -> Self {
-        self.window = distance.min(Self::NO_WINDOW);
+        self.window = distance.min(NO_WINDOW);
         self.key = mix(self.key, u64::from(self.window));
         self
     }
 
     /// The probabilities of a move from the chain's state to `to`, without making it. The cost of a step.
+    /// With a noise, those given that it drew `eta` ([`Noise::draw`]; blocks that are missing are 0); without
+    /// one, `eta` is not looked at.
     ///
     /// # Errors
     /// [`StateError`] where `to` is not a state of the chain's layout.
-    pub fn transition<E: Energy + ?Sized>(
+    pub fn transition_given<E: Energy + ?Sized>(
         &self,
         mut ring: Ring<'_, E>,
         to: Packed<'_>,
+        eta: &[Block],
     ) -> Result<Transition, StateError> {
         let to = to.of(ring.layout)?;
         for (slot, &word) in ring.there.words.iter_mut().zip(to.words()) {
             *slot = word;
         }
-        let nan = self.weigh_here(&mut ring);
+        let nan = self.weigh_here(&mut ring, |slots| {
+            let eta = eta.iter().copied().chain(core::iter::repeat([0.0; LANES]));
+            slots.iter_mut().zip(eta).for_each(|(slot, block)| *slot = block);
+        });
         let (here, there) = (ring.here_state(), ring.there_state());
         let forward = score(ring.here.weights, here, there);
         let possible = |log_q: LogProduct| if forward.is_some() { log_q.ln() } else { f32::NEG_INFINITY };
@@ -188,22 +224,30 @@ impl<'a> Langevin<'a> {
     }
 
     /// Weights at `here`, unless they are there from the step before; true where there are none to be had: a
-    /// gradient is NaN, or the curvatures are too few.
-    fn weigh_here<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> bool {
-        if ring.core.weights_of == Some(self.key) {
+    /// gradient is NaN, or the curvatures are too few. With a noise, η comes from `draw` and is left in the
+    /// weights of `there`, which nothing else needs before the gradient there.
+    #[inline]
+    fn weigh_here<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, draw: impl FnOnce(&mut [Block])) -> bool {
+        if !N::SOME && ring.core.weights_of == Some(self.key) {
             return false;
         }
-        if matches!(self.curvature, Curvature::Each(blocks) if blocks.len() < ring.layout.blocks()) {
+        if self.too_short(ring.layout.blocks()) {
             return true;
         }
         let here = Packed::trusted(ring.layout, ring.here.words);
         let domain = Domain { free: Packed::trusted(ring.layout, ring.free), arities: ring.energy.arities() };
         let blocks = 0..ring.layout.blocks();
         ring.energy.gradient(here, ring.here.cache, blocks, ring.here.weights);
+        if N::SOME {
+            let eta = ring.there.weights.get_mut(..ring.layout.gradient_blocks()).unwrap_or_default();
+            draw(eta);
+            tilt(ring.here.weights, eta);
+        }
         // There is no move to score yet: `chosen` is not used.
         let weighed = self.weigh(ring.here.weights, here, here, domain);
         ring.core.normaliser = weighed.normaliser;
-        ring.core.weights_of = if weighed.nan { None } else { Some(self.key) };
+        // η is of this step only, and so are weights that know it.
+        ring.core.weights_of = if weighed.nan || N::SOME { None } else { Some(self.key) };
         weighed.nan
     }
 
@@ -217,41 +261,107 @@ impl<'a> Langevin<'a> {
         if difference == f32::INFINITY {
             // A wall: the move is rejected whatever the gradient there is.
             let one = LogProduct::ONE;
-            return Arrival { difference, weighed: Weighed { normaliser: one, chosen: one, nan: false } };
+            let weighed = Weighed { normaliser: one, chosen: one, nan: false };
+            return Arrival { difference, auxiliary: 0.0, weighed };
         }
         let blocks = 0..ring.layout.blocks();
+        if N::SOME {
+            // The weights here have been drawn from: the place is free.
+            let (eta, weights) = (&mut *ring.there.weights, &mut *ring.here.weights);
+            let eta = eta.get_mut(..ring.layout.gradient_blocks()).unwrap_or_default();
+            let auxiliary = self.auxiliary(&Move::trusted(here, there), eta, ring.layout.gradient_planes());
+            ring.energy.gradient(there, ring.there.cache, blocks, weights);
+            tilt(weights, eta);
+            return Arrival { difference, auxiliary, weighed: self.weigh(weights, there, here, domain) };
+        }
         ring.energy.gradient(there, ring.there.cache, blocks, ring.there.weights);
-        Arrival { difference, weighed: self.weigh(ring.there.weights, there, here, domain) }
+        let weighed = self.weigh(ring.there.weights, there, here, domain);
+        Arrival { difference, auxiliary: 0.0, weighed }
+    }
+
+    /// η ← η' = η − (W+D)v; returns `κ(v·η − ½vᵀ(W+D)v) = ½κ v·(η + η')`, which the way back has with the
+    /// other sign, bit for bit.
+    fn auxiliary(&self, step: &Move<'_>, eta: &mut [Block], planes: usize) -> f32 {
+        let before = along(step, eta, planes);
+        self.noise.follow(step, eta, planes);
+        0.5 * self.precision * (before + along(step, eta, planes))
+    }
+
+    /// Whether there are fewer curvatures than blocks of sites.
+    fn too_short(&self, blocks: usize) -> bool {
+        let given = match self.curvature {
+            Curvature::Same(_) => blocks,
+            Curvature::Each(values) | Curvature::Times(_, values) => values.len(),
+        };
+        given.min(self.noise.d().map_or(blocks, <[Block]>::len)) < blocks
     }
 
     #[inline]
     fn weigh(&self, weights: &mut [Block], at: Packed<'_>, other: Packed<'_>, domain: Domain<'_>) -> Weighed {
         let shape = Shape { balance: self.balance, window: self.window };
-        match self.curvature {
+        let value = |of: &[Block], block, part| {
+            of.get(block).map_or(F32s::splat(0.0), |values| F32s::load(values, part))
+        };
+        // c = βD + 1/σ
+        let balance = F32s::splat(self.balance);
+        let with_d = |c: F32s, block, part| match self.noise.d() {
+            Some(d) => c + balance * value(d, block, part),
+            None => c,
+        };
+        let (factor, blocks) = match self.curvature {
             Curvature::Same(c) => {
                 let c = F32s::splat(c);
-                weigh(weights, at, other, domain, shape, |_, _| c)
+                return weigh(weights, at, other, domain, shape, |block, part| with_d(c, block, part));
             }
-            Curvature::Each(blocks) => weigh(weights, at, other, domain, shape, |block, part| {
-                blocks.get(block).map_or(F32s::splat(0.0), |c| F32s::load(c, part))
-            }),
-        }
+            Curvature::Each(blocks) => (1.0, blocks),
+            Curvature::Times(factor, blocks) => (factor, blocks),
+        };
+        let factor = F32s::splat(factor);
+        weigh(weights, at, other, domain, shape, |block, part| {
+            with_d(factor * value(blocks, block, part), block, part)
+        })
     }
 
-    /// ln A = E(x) − E(y) + log q(x|y) − log q(y|x), as one quotient of products.
+    /// ln A = E(x) − E(y) + log q(x|y) − log q(y|x), as one quotient of products, and the auxiliary share.
     fn log_ratio<E: ?Sized>(&self, ring: &Ring<'_, E>, chosen: LogProduct, arrival: &Arrival) -> f32 {
         if !self.adjusted {
             return if arrival.difference == f32::INFINITY { f32::NEG_INFINITY } else { 0.0 };
         }
         let reverse = arrival.weighed.chosen.times(ring.core.normaliser);
         let forward = chosen.times(arrival.weighed.normaliser);
-        reverse.over(forward).ln() - arrival.difference
+        let log_ratio = reverse.over(forward).ln() - arrival.difference;
+        if N::SOME { log_ratio + arrival.auxiliary } else { log_ratio }
     }
 }
 
-impl<E: Energy + ?Sized> Kernel<E> for Langevin<'_> {
+impl Langevin<'_> {
+    /// The probabilities of a move from the chain's state to `to`, without making it. The cost of a step.
+    ///
+    /// # Errors
+    /// [`StateError`] where `to` is not a state of the chain's layout.
+    pub fn transition<E: Energy + ?Sized>(
+        &self,
+        ring: Ring<'_, E>,
+        to: Packed<'_>,
+    ) -> Result<Transition, StateError> {
+        self.transition_given(ring, to, &[])
+    }
+}
+
+/// ∂E/∂x − η.
+#[inline]
+fn tilt(gradients: &mut [Block], eta: &[Block]) {
+    for (gradient, eta) in gradients.iter_mut().zip(eta) {
+        for part in 0..PARTS {
+            (F32s::load(gradient, part) - F32s::load(eta, part)).store(gradient, part);
+        }
+    }
+}
+
+impl<E: Energy + ?Sized, N: Noise> Kernel<E> for Langevin<'_, N> {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
-        if self.weigh_here(&mut ring) {
+        let planes = ring.layout.gradient_planes();
+        if self.weigh_here(&mut ring, |eta| self.draw(rng, eta, planes)) {
             return ring.failed();
         }
         let here = Packed::trusted(ring.layout, ring.here.words);

@@ -1,0 +1,107 @@
+//! The Gaussian integral: normal draws that follow a curved energy, so that sites can move at once.
+//!
+//! Let W be (near) the Hessian of `f = −E`, D diagonal and `W + D ⪰ 0`. A draw `η ~ N(0, W+D)` added to the
+//! gradient, with D in the curvature, makes a proposal that factorises over sites and yet knows W
+//! (any-scale balanced samplers, the Gaussian integral trick; METHODS.md §3, where the paper's Eq. 14 is put
+//! right). [`Langevin::second_order`](crate::Langevin::second_order) is that sampler. It asks a [`Noise`] for
+//! two things, a draw from N(0, W+D) and the product (W+D)v, and for D itself:
+//!
+//! | noise | W | cost of a draw | memory |
+//! |---|---|---|---|
+//! | [`Edgewise`] | sparse, any size; D by type | one normal an edge | D |
+//! | [`Dense`] | any, up to [`Dense::MAX_SITES`] sites; any D | one product with a triangle | W, its root, D |
+//! | [`Diagonal`] | diagonal: `D = −W`, so that nothing is left to draw | none | none |
+//! | [`Still`] | none: the first-order samplers | none | none |
+//!
+//! D for a [`Dense`] one: [`least_eigenvalue`] (one number for all sites) or [`MinTrace`] (the smallest trace).
+
+mod dense;
+mod diagonal;
+mod edgewise;
+mod error;
+mod matrix;
+//mod shift;
+//mod trace;
+
+pub use dense::Dense;
+pub use diagonal::Diagonal;
+pub use edgewise::Edgewise;
+pub use error::NoiseError;
+pub use matrix::{DenseMatrix, SparseMatrix, Symmetric};
+//pub use shift::{Eigenvalue, LANCZOS_STEPS, constant, least_eigenvalue};
+//pub use trace::{MinTrace, Solved};
+
+use crate::lane::{Block, LANES, Total};
+use crate::packed::{Change, Move};
+use rand_core::Rng;
+
+/// Draws from N(0, W+D) and products with W+D.
+///
+/// `eta` has one block for every sixteen sites where `planes` is 1: binary and ordinal sites, `v = y − x`.
+/// For categorical sites it has `planes` blocks, one a value, as [`gradient`](crate::Energy::gradient) has:
+/// every value is a plane of its own with the same W and D, and `v = e_y − e_x` in one-hot vectors.
+/// Lanes past the last site are ignored.
+///
+/// Both must be of the same matrix W+D: the sampler is exact for *any* such matrix, and wrong where the draw
+/// has another covariance than the product.
+pub trait Noise {
+    /// Whether there is anything to draw: where not, neither method is called.
+    const SOME: bool;
+
+    /// D, one a site, in blocks; `None` where it is zero. A chain with more blocks of sites refuses every
+    /// step as a fault.
+    fn d(&self) -> Option<&[Block]>;
+
+    /// Fills `eta` with independent planes of N(0, W+D).
+    fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize);
+
+    /// η ← η − (W+D)v for the move v.
+    fn follow(&self, step: &Move<'_>, eta: &mut [Block], planes: usize);
+}
+
+/// No noise: what makes a sampler a first-order one. Free: it is gone when the code is compiled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Still;
+
+impl Noise for Still {
+    const SOME: bool = false;
+
+    #[inline]
+    fn d(&self) -> Option<&[Block]> {
+        None
+    }
+
+    #[inline]
+    fn draw<R: Rng + ?Sized>(&self, _: &mut R, _: &mut [Block], _: usize) {}
+
+    #[inline]
+    fn follow(&self, _: &Move<'_>, _: &mut [Block], _: usize) {}
+}
+
+/// Σ v·η over the changed sites.
+pub(crate) fn along(step: &Move<'_>, eta: &[Block], planes: usize) -> f32 {
+    let lanes = eta.as_flattened();
+    let mut sum = Total::default();
+    for change in step.changes() {
+        for (plane, v) in components(change, planes) {
+            sum.add(v * lanes.get(place(change.site, plane, planes)).copied().unwrap_or(0.0));
+        }
+    }
+    sum.value()
+}
+
+/// A site's move v as (plane, component) pairs: y − x in the one plane there is, or e_y − e_x.
+#[inline]
+fn components(change: Change, planes: usize) -> impl Iterator<Item = (usize, f32)> {
+    let one = planes == 1;
+    let first =
+        if one { (0, (change.to as i32 - change.from as i32) as f32) } else { (change.to as usize, 1.0) };
+    let second = if one { None } else { Some((change.from as usize, -1.0)) };
+    core::iter::once(first).chain(second)
+}
+
+/// Where a site's number stands in its plane.
+#[inline]
+fn place(site: usize, plane: usize, planes: usize) -> usize {
+    ((site / LANES) * planes + plane) * LANES + site % LANES
+}

@@ -1,0 +1,191 @@
+//! Sparse W of any size: one normal an edge.
+
+use super::matrix::{SparseMatrix, Symmetric};
+use super::{Noise, NoiseError, components, place};
+use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use crate::packed::Move;
+use crate::random::normals;
+use rand_core::Rng;
+
+/// N(0, W+D) for sparse couplings of any size, in O(edges) time and one float a site (METHODS.md §3, 2):
+///
+/// ```text
+/// W + D = Σ_edges |Wᵢⱼ| (eᵢ + sign(Wᵢⱼ) eⱼ)(…)ᵀ + diag(rest)     so     η = Σ_edges √|Wᵢⱼ| ξₑ (eᵢ + sign(Wᵢⱼ) eⱼ) + …
+/// ```
+///
+/// It brings its own D, the least that this sum allows: `Dᵢ = max(0, Σ_{j≠i}|Wᵢⱼ| − Wᵢᵢ)`. The sampler with it
+/// is AB-edge. Where some labelling s of the sites by ±1 makes every `Wᵢⱼsᵢsⱼ ≤ 0` (a ferromagnet on a lattice
+/// with even or open sides, an antiferromagnet on any graph) and `Wᵢᵢ = 0`, this D has the smallest trace of
+/// all with W + D ⪰ 0. On frustrated graphs [`MinTrace`](super::MinTrace) finds a smaller one.
+///
+/// Cost: a draw is one normal an edge (and one a site where the rest is positive) for each plane, a product
+/// O(degree) a changed site.
+///
+/// ```
+/// use bitmc::noise::{Edgewise, SparseMatrix};
+/// use bitmc::{Chain, Ising, LaneRng, Langevin, Layout, SeedableRng, SparseMemory, memory, torus};
+///
+/// const L: Layout = Layout::binary(64);
+/// let mut couplings = SparseMemory::<64, 256>::new();
+/// let model = Ising::spins_edges_once(torus(8, 8, 0.44), &[0.0; 64], couplings.lend())?;
+/// let mut d = [[0.0; 16]; L.blocks()];
+/// let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d)?;
+/// let sampler = Langevin::second_order(noise, f32::INFINITY, 1.0)?;
+/// let mut rng = LaneRng::seed_from_u64(1);
+/// let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(64)), &mut rng)?;
+/// // At balance 1 and without a bound on the step every move is accepted, up to rounding.
+/// let accepted = (0..100).filter(|_| chain.step(&sampler, &mut rng).accepted).count();
+/// assert!(accepted >= 99);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Edgewise<'a> {
+    matrix: SparseMatrix<'a>,
+    d: &'a [Block],
+    /// Whether a site has more on its diagonal than its edges take.
+    rest: bool,
+}
+
+impl<'a> Edgewise<'a> {
+    /// Blocks of D for `sites` sites.
+    #[must_use]
+    pub const fn blocks(sites: usize) -> usize {
+        sites.div_ceil(LANES)
+    }
+
+    /// The noise of W, with its D written to `d`.
+    ///
+    /// # Errors
+    /// [`NoiseError::Memory`] where `d` has fewer than [`Edgewise::blocks`].
+    pub fn new(matrix: SparseMatrix<'a>, d: &'a mut [Block]) -> Result<Self, NoiseError> {
+        let need = Self::blocks(matrix.sites());
+        let got = d.len();
+        let Some(d) = d.get_mut(..need) else { return Err(NoiseError::Memory { need, got }) };
+        d.fill([0.0; LANES]);
+        let mut rest = false;
+        for (site, slot) in d.as_flattened_mut().iter_mut().enumerate().take(matrix.sites()) {
+            let least = matrix.spread(site) - matrix.diagonal(site);
+            rest |= least < 0.0;
+            *slot = if least > 0.0 { least } else { 0.0 };
+        }
+        Ok(Self { matrix, d, rest })
+    }
+
+    /// `(W + D)[site, site]`.
+    #[inline]
+    fn variance(&self, site: usize) -> f32 {
+        let (spread, diagonal) = (self.matrix.spread(site), self.matrix.diagonal(site));
+        if spread < diagonal { diagonal } else { spread }
+    }
+}
+
+/// Edges that wait until there are as many as lanes.
+struct Batch {
+    ends: [(u32, u32); LANES],
+    couplings: Bits,
+    len: usize,
+}
+
+impl Batch {
+    /// √|W| ξ to both ends of every edge, in every plane.
+    #[inline]
+    fn scatter<R: Rng + ?Sized>(&mut self, unit: f32, rng: &mut R, eta: &mut [f32], planes: usize) {
+        let mut root = [0.0; LANES];
+        for part in 0..PARTS {
+            let size = F32s::from_i32(U32s::load(&self.couplings, part)).abs();
+            (size * F32s::splat(unit)).sqrt().store(&mut root, part);
+        }
+        for plane in 0..planes {
+            let mut terms = normals(rng);
+            for part in 0..PARTS {
+                (F32s::load(&terms, part) * F32s::load(&root, part)).store(&mut terms, part);
+            }
+            for ((&(a, b), &term), &coupling) in
+                self.ends.iter().zip(&terms).zip(&self.couplings).take(self.len)
+            {
+                if let Some(slot) = eta.get_mut(place(a as usize, plane, planes)) {
+                    *slot += term;
+                }
+                if let Some(slot) = eta.get_mut(place(b as usize, plane, planes)) {
+                    *slot += f32::from_bits(term.to_bits() ^ (coupling & 0x8000_0000));
+                }
+            }
+        }
+        self.len = 0;
+    }
+}
+
+impl Noise for Edgewise<'_> {
+    const SOME: bool = true;
+
+    fn d(&self) -> Option<&[Block]> {
+        Some(self.d)
+    }
+
+    fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize) {
+        eta.fill([0.0; LANES]);
+        let eta = eta.as_flattened_mut();
+        let form = self.matrix.form();
+        let mut batch = Batch { ends: [(0, 0); LANES], couplings: [0; LANES], len: 0 };
+        let mut start = 0;
+        for (site, &end) in (0..).zip(form.ends()) {
+            let row = form.entries().get(start..end as usize).unwrap_or_default();
+            start = end as usize;
+            for entry in row.iter().filter(|entry| entry.site > site) {
+                let slot = (batch.ends.get_mut(batch.len), batch.couplings.get_mut(batch.len));
+                if let (Some(ends), Some(coupling)) = slot {
+                    *ends = (site, entry.site);
+                    *coupling = entry.coupling as u32;
+                }
+                batch.len += 1;
+                if batch.len == LANES {
+                    batch.scatter(form.unit(), rng, eta, planes);
+                }
+            }
+        }
+        if batch.len > 0 {
+            batch.scatter(form.unit(), rng, eta, planes);
+        }
+        if self.rest {
+            self.draw_rest(rng, eta, planes);
+        }
+    }
+
+    fn follow(&self, step: &Move<'_>, eta: &mut [Block], planes: usize) {
+        let eta = eta.as_flattened_mut();
+        for change in step.changes() {
+            let variance = self.variance(change.site);
+            for (plane, v) in components(change, planes) {
+                if let Some(slot) = eta.get_mut(place(change.site, plane, planes)) {
+                    *slot -= variance * v;
+                }
+                self.matrix.row(change.site, |other, coupling| {
+                    if let Some(slot) = eta.get_mut(place(other, plane, planes)) {
+                        *slot -= coupling * v;
+                    }
+                });
+            }
+        }
+    }
+}
+
+impl Edgewise<'_> {
+    /// One normal a site for what the diagonal has beyond the edges.
+    fn draw_rest<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [f32], planes: usize) {
+        for block in 0..self.d.len() {
+            let mut root = [0.0; LANES];
+            for (site, slot) in (block * LANES..self.matrix.sites()).zip(&mut root) {
+                let rest = self.matrix.diagonal(site) - self.matrix.spread(site);
+                *slot = if rest > 0.0 { F32s::splat(rest).sqrt().first() } else { 0.0 };
+            }
+            for plane in 0..planes {
+                let terms = normals(rng);
+                let first = place(block * LANES, plane, planes);
+                let lanes = eta.get_mut(first..first + LANES).unwrap_or_default();
+                for ((slot, term), root) in lanes.iter_mut().zip(terms).zip(root) {
+                    *slot += term * root;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! W, a symmetric matrix: by sparse couplings or in full.
+
+use super::NoiseError;
+use crate::energy::Sparse;
+use crate::lane::{Block, LANES};
+
+/// A symmetric matrix W, row by row.
+pub trait Symmetric {
+    /// Rows.
+    fn sites(&self) -> usize;
+
+    /// `W[site, site]`.
+    fn diagonal(&self, site: usize) -> f32;
+
+    /// Calls `entry(j, W[site, j])` for the other sites j of a row, ascending; those left out are 0.
+    fn row(&self, site: usize, entry: impl FnMut(usize, f32));
+}
+
+/// The matrix of sparse couplings with a diagonal of its own: the Hessian of `f = b·x + ½ xᵀKx + ½ Σ wᵢxᵢ²`.
+///
+/// The couplings are those that the energy itself is computed from, in the same fixed point, so that a
+/// quadratic energy and its W agree to rounding.
+#[derive(Clone, Copy, Debug)]
+pub struct SparseMatrix<'a> {
+    form: Sparse<'a>,
+    diagonal: &'a [f32],
+}
+
+impl<'a> SparseMatrix<'a> {
+    /// The couplings of an [`Ising`](crate::Ising) or [`Potts`](crate::Potts) model, zero on the diagonal.
+    #[must_use]
+    pub fn of(form: Sparse<'a>) -> Self {
+        Self { form, diagonal: &[] }
+    }
+
+    /// Couplings and the diagonal `W[i, i]`, one a site.
+    ///
+    /// # Errors
+    /// [`NoiseError::Memory`] where the diagonal is not as long as there are sites, [`NoiseError::NotFinite`].
+    pub fn with_diagonal(form: Sparse<'a>, diagonal: &'a [f32]) -> Result<Self, NoiseError> {
+        if diagonal.len() != form.sites() {
+            return Err(NoiseError::Memory { need: form.sites(), got: diagonal.len() });
+        }
+        match diagonal.iter().position(|w| !w.is_finite()) {
+            Some(site) => Err(NoiseError::NotFinite { site }),
+            None => Ok(Self { form, diagonal }),
+        }
+    }
+
+    /// The couplings.
+    #[must_use]
+    pub fn form(&self) -> Sparse<'a> {
+        self.form
+    }
+
+    /// `Σ_{j≠i} |W[i, j]|`, summed in fixed point.
+    pub(super) fn spread(&self, site: usize) -> f32 {
+        let sum: i64 = self.form.row(site).iter().map(|entry| i64::from(entry.coupling).abs()).sum();
+        sum as f32 * self.form.unit()
+    }
+}
+
+impl Symmetric for SparseMatrix<'_> {
+    fn sites(&self) -> usize {
+        self.form.sites()
+    }
+
+    #[inline]
+    fn diagonal(&self, site: usize) -> f32 {
+        self.diagonal.get(site).copied().unwrap_or(0.0)
+    }
+
+    #[inline]
+    fn row(&self, site: usize, mut entry: impl FnMut(usize, f32)) {
+        for neighbour in self.form.row(site) {
+            entry(neighbour.site as usize, neighbour.coupling as f32 * self.form.unit());
+        }
+    }
+}
+
+/// A full matrix in lent memory: row i is `rows[i·b .. (i+1)·b]` with b = [`DenseMatrix::row_blocks`], zero
+/// past the last site.
+#[derive(Clone, Copy, Debug)]
+pub struct DenseMatrix<'a> {
+    rows: &'a [Block],
+    sites: usize,
+}
+
+impl<'a> DenseMatrix<'a> {
+    /// The most sites a full matrix may have: 4 MB.
+    pub const MAX_SITES: usize = 1024;
+
+    /// Blocks of a row.
+    #[must_use]
+    pub const fn row_blocks(sites: usize) -> usize {
+        sites.div_ceil(LANES)
+    }
+
+    /// Blocks of the whole matrix.
+    #[must_use]
+    pub const fn blocks(sites: usize) -> usize {
+        sites.saturating_mul(Self::row_blocks(sites))
+    }
+
+    /// A matrix from its rows.
+    ///
+    /// # Errors
+    /// [`NoiseError`] where there are too many sites or too few blocks, or an entry is not finite or not that
+    /// of the transposed matrix, bit for bit.
+    pub fn new(sites: usize, rows: &'a [Block]) -> Result<Self, NoiseError> {
+        let need = Self::checked(sites)?;
+        let Some(rows) = rows.get(..need) else { return Err(NoiseError::Memory { need, got: rows.len() }) };
+        let matrix = Self { rows, sites };
+        for a in 0..sites {
+            let blocks = matrix.blocks_of(a).as_flattened();
+            for (b, &entry) in blocks.iter().enumerate() {
+                if !entry.is_finite() {
+                    return Err(NoiseError::NotFinite { site: a });
+                }
+                let twin = if b < sites { matrix.get(b, a) } else { 0.0 };
+                if entry != twin {
+                    return Err(NoiseError::Asymmetric { a, b });
+                }
+            }
+        }
+        Ok(matrix)
+    }
+
+    /// Any symmetric matrix in full, written to `rows`. O(sites²).
+    ///
+    /// # Errors
+    /// As [`DenseMatrix::new`].
+    pub fn of(matrix: &impl Symmetric, rows: &'a mut [Block]) -> Result<Self, NoiseError> {
+        let sites = matrix.sites();
+        let need = Self::checked(sites)?;
+        let got = rows.len();
+        let Some(rows) = rows.get_mut(..need) else { return Err(NoiseError::Memory { need, got }) };
+        rows.fill([0.0; LANES]);
+        for (site, row) in rows.chunks_mut(Self::row_blocks(sites).max(1)).enumerate() {
+            let row = row.as_flattened_mut();
+            if let Some(slot) = row.get_mut(site) {
+                *slot = matrix.diagonal(site);
+            }
+            matrix.row(site, |other, value| {
+                if let Some(slot) = row.get_mut(other) {
+                    *slot = value;
+                }
+            });
+        }
+        Self::new(sites, rows)
+    }
+
+    fn checked(sites: usize) -> Result<usize, NoiseError> {
+        if sites == 0 || sites > Self::MAX_SITES {
+            return Err(NoiseError::Sites { got: sites, most: Self::MAX_SITES });
+        }
+        Ok(Self::blocks(sites))
+    }
+
+    /// An entry.
+    #[must_use]
+    pub fn get(&self, a: usize, b: usize) -> f32 {
+        self.blocks_of(a).as_flattened().get(b).copied().unwrap_or(0.0)
+    }
+
+    /// A row, which is a column too.
+    #[inline]
+    pub(super) fn blocks_of(&self, site: usize) -> &'a [Block] {
+        let length = Self::row_blocks(self.sites);
+        self.rows.get(site * length..(site + 1) * length).unwrap_or_default()
+    }
+}
+
+impl Symmetric for DenseMatrix<'_> {
+    fn sites(&self) -> usize {
+        self.sites
+    }
+
+    fn diagonal(&self, site: usize) -> f32 {
+        self.get(site, site)
+    }
+
+    #[inline]
+    fn row(&self, site: usize, mut entry: impl FnMut(usize, f32)) {
+        let row = self.blocks_of(site).as_flattened().iter().take(self.sites).enumerate();
+        row.filter(|&(other, _)| other != site).for_each(|(other, &value)| entry(other, value));
+    }
+}

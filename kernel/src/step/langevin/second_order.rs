@@ -1,0 +1,85 @@
+//! The balanced samplers: any balance, and the Gaussian integral.
+
+use super::{Curvature, Langevin, ParameterError};
+use crate::lane::{Block, F32s, PARTS};
+use crate::noise::Noise;
+use rand_core::Rng;
+
+impl<'a> Langevin<'a> {
+    /// The any-scale balanced sampler of first order (AB-1st; METHODS.md §1) at step size σ and balance α,
+    /// with the Metropolis test. α = ½ is [`Langevin::adjusted`], bit for bit; larger σ want larger α, up to 1.
+    ///
+    /// # Errors
+    /// [`ParameterError`] where σ is not positive (+∞ is allowed) or α is outside (0, 1].
+    pub fn balanced(step_size: f32, balance: f32) -> Result<Self, ParameterError> {
+        Self::new(balance, Curvature::Same(inverse(step_size)?), true)
+    }
+
+    /// The preconditioned sampler with the D of a second-order one: balance ½ and `cᵢ = 2Dᵢ/σ` (AB's ablation
+    /// DLP-trace; METHODS.md §1), with the Metropolis test.
+    ///
+    /// # Errors
+    /// [`ParameterError`] where σ or 2/σ is not positive and finite, or a curvature negative or not finite.
+    pub fn preconditioned(step_size: f32, d: &'a [Block]) -> Result<Self, ParameterError> {
+        let factor = 2.0 / step_size;
+        if !(step_size > 0.0 && step_size.is_finite() && factor.is_finite()) {
+            return Err(ParameterError::StepSize(step_size));
+        }
+        Self::new(0.5, Curvature::Times(factor, d), true)
+    }
+}
+
+impl<N: Noise> Langevin<'_, N> {
+    /// The any-scale balanced sampler of second order (AB; METHODS.md §3) at step size σ and balance α, with
+    /// the Metropolis test: `h = −∂E + η`, η ~ N(0, W+D), and curvature `αDᵢ + 1/σ`.
+    ///
+    /// The noise says which one it is: with [`Edgewise`](crate::noise::Edgewise) AB-edge, with
+    /// [`Dense`](crate::noise::Dense) AB-shift, AB-trace or AB-max after its D, with
+    /// [`Diagonal`](crate::noise::Diagonal) the diagonal variant. At α = 1 and σ = ∞ on an energy whose
+    /// negative Hessian is W every move is accepted, up to rounding. W and D are on the {0,1} scale, as σ is.
+    ///
+    /// Cost a step: two gradients, a draw of the noise and its product with the move, two exponentials a site.
+    /// No memory beside the chain's own.
+    ///
+    /// # Errors
+    /// [`ParameterError`] where σ is not positive (+∞ is allowed) or α is outside (0, 1].
+    pub fn second_order(noise: N, step_size: f32, balance: f32) -> Result<Self, ParameterError> {
+        Self::with_noise(noise, balance, Curvature::Same(inverse(step_size)?), true)
+    }
+
+    /// The precision κ of the auxiliary variable of which η is made: η ~ N(0, (W+D)/κ). 1 unless it is set;
+    /// about .75 is often best between the local and the global limit (METHODS.md §3).
+    ///
+    /// # Errors
+    /// [`ParameterError::Precision`] where κ or 1/κ is not positive and finite.
+    pub fn precision(mut self, precision: f32) -> Result<Self, ParameterError> {
+        if !(precision > 0.0 && precision.is_finite() && (1.0 / precision).is_finite()) {
+            return Err(ParameterError::Precision(precision));
+        }
+        self.precision = precision;
+        Ok(self)
+    }
+
+    /// η ~ N(0, (W+D)/κ).
+    #[inline]
+    pub(super) fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize) {
+        self.noise.draw(rng, eta, planes);
+        if self.precision != 1.0 {
+            let scale = F32s::splat(1.0 / self.precision).sqrt();
+            for block in eta {
+                for part in 0..PARTS {
+                    (F32s::load(block, part) * scale).store(block, part);
+                }
+            }
+        }
+    }
+}
+
+/// 1/σ, 0 for σ = ∞.
+fn inverse(step_size: f32) -> Result<f32, ParameterError> {
+    let inverse = 1.0 / step_size;
+    if !(step_size > 0.0 && inverse.is_finite()) {
+        return Err(ParameterError::StepSize(step_size));
+    }
+    Ok(inverse)
+}
