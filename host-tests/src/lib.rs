@@ -15,6 +15,7 @@ pub mod heap;
 pub mod matrix;
 pub mod models;
 pub mod naive;
+pub mod noise;
 pub mod npy;
 pub mod planes;
 pub mod stat;
