@@ -297,16 +297,18 @@ fn ordinal_and_categorical_sites_point_by_point() {
 
 /// |ln A| at α = κ = 1, σ = ∞ on a quadratic energy with its own W: 0 up to rounding. Every site has two
 /// logits, each of a few numbers of the size of its field, its noise and D, and a share in two products;
-/// the noise is rounded once a neighbour.
-fn rounding_bound(matrix: &impl Symmetric, d: &[Block], fields: &[f32], values: f64, degree: f64) -> f64 {
+/// the noise is rounded once a neighbour. The sites' errors add up as the root of their squares
+/// ([`tolerance::PRODUCT_DEVIATIONS`]): the bound grows as the root of the number of sites.
+fn rounding_bound(matrix: &impl Symmetric, d: &[Block], field: f64, values: f64, degree: f64) -> f64 {
     let site = |site: usize| {
         let mut spread = f64::from(matrix.diagonal(site)).abs() + f64::from(d.as_flattened()[site]);
-        let noise = 9.17 * spread.sqrt() * 2.0;
+        let noise = 2.0 * f64::from(bitmc::lane::NORMAL_LIMIT) * spread.sqrt();
         matrix.row(site, |_, value| spread += f64::from(value).abs());
-        let logit = values * (spread * values + noise + f64::from(fields[site]).abs());
+        let logit = values * (spread * values + noise + field);
         2.0 * (tolerance::SITE_ROUNDINGS + values + (tolerance::LOGIT_ROUNDINGS + degree) * logit)
     };
-    ROUNDING * (0..matrix.sites()).map(site).sum::<f64>()
+    let squares: f64 = (0..matrix.sites()).map(|index| site(index).powi(2)).sum();
+    tolerance::PRODUCT_DEVIATIONS * ROUNDING * squares.sqrt()
 }
 
 #[test]
@@ -319,7 +321,7 @@ fn quadratic_energies_accept_everything() {
         let matrix = SparseMatrix::of(energy.form());
         let mut d = vec![[0.0; LANES]; Edgewise::blocks(sites)];
         let noise = Edgewise::new(matrix, &mut d).unwrap();
-        let bound = rounding_bound(&matrix, noise.d().unwrap(), &vec![4.0; sites], 1.0, 4.0);
+        let bound = rounding_bound(&matrix, noise.d().unwrap(), 4.0, 1.0, 4.0);
         let worst = worst_ratio(&energy, &Langevin::second_order(noise, f32::INFINITY, 1.0).unwrap(), 200);
         assert!(worst <= bound, "torus of {sites}, J = {coupling}: {worst} > {bound}");
         println!("torus of {sites}, J = {coupling}: {worst} of {bound}");
@@ -335,7 +337,7 @@ fn quadratic_energies_accept_everything() {
             let more = |site: usize| noise.d().unwrap().as_flattened()[site] + 0.5;
             let mut room = Room::new(sites, more);
             let dense = room.noise(&matrix).unwrap();
-            let bound = rounding_bound(&matrix, dense.d().unwrap(), &vec![4.0; sites], 1.0, sites as f64);
+            let bound = rounding_bound(&matrix, dense.d().unwrap(), 4.0, 1.0, sites as f64);
             let sampler = Langevin::second_order(dense, f32::INFINITY, 1.0).unwrap();
             let worst = worst_ratio(&energy, &sampler, 200);
             assert!(worst <= bound, "dense, torus of {sites}, J = {coupling}: {worst} > {bound}");
@@ -351,7 +353,7 @@ fn potts_models_accept_everything() {
     let matrix = SparseMatrix::of(energy.form());
     let mut d = vec![[0.0; LANES]; 4];
     let noise = Edgewise::new(matrix, &mut d).unwrap();
-    let bound = rounding_bound(&matrix, noise.d().unwrap(), &[4.0; 64], 2.0, 4.0);
+    let bound = rounding_bound(&matrix, noise.d().unwrap(), 4.0, 2.0, 4.0);
     let sampler = Langevin::second_order(noise, f32::INFINITY, 1.0).unwrap();
     let worst = worst_ratio(&energy, &sampler, 500);
     assert!(worst <= bound, "{worst} > {bound}");

@@ -14,6 +14,7 @@ pub mod hash;
 pub mod models;
 mod numbers;
 mod run;
+mod second_order;
 
 use bitmc::step::Curvature;
 use bitmc::{BlockGibbs, Langevin};
@@ -48,6 +49,11 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Potts 5x5 of 4 values: Langevin, adjusted", run: || potts(&Langevin::adjusted(1.0)), hash: 0xc87f_1cf3 },
     Chain { name: "Potts 5x5 of 4 values: Langevin, unadjusted", run: || potts(&Langevin::unadjusted(0.4)), hash: 0x3c1f_d7a9 },
     Chain { name: "ordinal 20 of 5 values: Langevin, moves of at most 2", run: || ladder(&Langevin::adjusted(1.0).map(|kernel| kernel.within(2))), hash: 0xf17a_e8da },
+    Chain { name: "Ising 5x5: second order, edge-wise", run: || second_order::ising(2.0, 0.8, 1.0), hash: 0x9b62_1d36 },
+    Chain { name: "Ising 5x5: second order, edge-wise, precision 0.75", run: || second_order::ising(f32::INFINITY, 0.9, 0.75), hash: 0xfb78_7046 },
+    Chain { name: "Ising 5x5: second order, dense", run: || second_order::dense(2.0, 0.8), hash: 0x29d6_e97d },
+    Chain { name: "Potts 5x5 of 4 values: second order, edge-wise", run: || second_order::potts(4.0, 0.9), hash: 0xa9f8_11ec },
+    Chain { name: "ordinal 20 of 5 values: second order, edge-wise", run: || second_order::ladder(4.0, 0.8), hash: 0x2f57_571b },
     Chain { name: "minibatches: Langevin, unadjusted", run: || minibatches(&Langevin::unadjusted(0.1)), hash: 0x004d_01b7 },
     Chain { name: "factors of 2 to 4 values, with walls: Langevin, adjusted", run: || factors(&Langevin::adjusted(1.0)), hash: 0x58bb_4588 },
     Chain { name: "functions: exp_m1, ln_1p", run: flow::functions, hash: 0x4fab_bee1 },

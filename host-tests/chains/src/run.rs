@@ -11,12 +11,12 @@ use bitmc::{
 use core::cell::Cell;
 
 /// Steps of a chain on a sparse or independent model.
-const STEPS: u32 = 4000;
+pub(crate) const STEPS: u32 = 4000;
 /// Steps of a chain on the RBM.
-const DENSE_STEPS: u32 = 2000;
+pub(crate) const DENSE_STEPS: u32 = 2000;
 
 /// The hash of a chain that could not be built: no committed hash is 0.
-const BROKEN: u32 = 0;
+pub(crate) const BROKEN: u32 = 0;
 
 type Sampler<K> = Result<K, ParameterError>;
 
@@ -145,7 +145,13 @@ pub(crate) fn minibatches<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K
     from_noise(&model as &dyn Energy, memory, kernel, STEPS)
 }
 
-fn from_noise<E, K, W, C, B>(model: &E, memory: Memory<W, C, B>, kernel: &Sampler<K>, steps: u32) -> u32
+/// A chain from independent uniform values.
+pub(crate) fn from_noise<E, K, W, C, B>(
+    model: &E,
+    memory: Memory<W, C, B>,
+    kernel: &Sampler<K>,
+    steps: u32,
+) -> u32
 where
     E: Energy + ?Sized,
     K: Kernel<E>,

@@ -1,0 +1,58 @@
+//! Chains of second order.
+
+use crate::models::{self, IsingMemory, Ladder};
+use crate::run::{BROKEN, DENSE_STEPS, STEPS, from_noise};
+use bitmc::noise::{Dense, DenseMatrix, Edgewise, SparseMatrix};
+use bitmc::{Energy, Ising, Langevin, Layout, Plain, Potts, SparseMemory, memory, torus};
+
+/// Second order over the torus's own couplings, one normal an edge.
+pub(crate) fn ising(step_size: f32, balance: f32, precision: f32) -> u32 {
+    let mut couplings = IsingMemory::new();
+    let edges = torus(5, 5, models::ISING_COUPLING);
+    let model = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, couplings.lend());
+    let Ok(model) = model else { return BROKEN };
+    let mut d = [[0.0; 16]; 2];
+    let Ok(noise) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
+    let kernel = Langevin::second_order(noise, step_size, balance).and_then(|k| k.precision(precision));
+    from_noise(&model as &dyn Energy, memory!(models::ISING, Ising::cache_len(25)), &kernel, STEPS)
+}
+
+/// Second order over a full matrix and its Cholesky factor.
+pub(crate) fn dense(step_size: f32, balance: f32) -> u32 {
+    let mut couplings = IsingMemory::new();
+    let edges = torus(5, 5, models::ISING_COUPLING);
+    let model = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, couplings.lend());
+    let Ok(model) = model else { return BROKEN };
+    let mut rows = [[0.0; 16]; DenseMatrix::blocks(25)];
+    let Ok(matrix) = DenseMatrix::of(&SparseMatrix::of(model.form()), &mut rows) else { return BROKEN };
+    let (mut d, mut root) = ([[4.0; 16]; 2], [[0.0; 16]; Dense::root_blocks(25)]);
+    let Ok(noise) = Dense::new(matrix, &mut d, &mut root) else { return BROKEN };
+    let kernel = Langevin::second_order(noise, step_size, balance);
+    from_noise(&model as &dyn Energy, memory!(models::ISING, Ising::cache_len(25)), &kernel, STEPS)
+}
+
+/// Second order over a Potts model: one plane of noise a value.
+pub(crate) fn potts(step_size: f32, balance: f32) -> u32 {
+    let mut couplings = IsingMemory::new();
+    let model = Potts::new(torus(5, 5, 0.8), 25, 4, &models::POTTS_FIELDS, couplings.lend());
+    let Ok(model) = model else { return BROKEN };
+    let mut d = [[0.0; 16]; 2];
+    let Ok(noise) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
+    let kernel = Langevin::second_order(noise, step_size, balance);
+    let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
+    from_noise(&model as &dyn Energy, memory, &kernel, DENSE_STEPS)
+}
+
+/// Second order over whole numbers on a chain, whose W has a diagonal.
+pub(crate) fn ladder(step_size: f32, balance: f32) -> u32 {
+    let mut couplings = SparseMemory::<20, 38>::new();
+    let edges = (0..19).map(|site| (site, site + 1, 1.0));
+    let Ok(rows) = Ising::bits_edges_once(edges, &[0.0; 20], couplings.lend()) else { return BROKEN };
+    let mut diagonal = [-2.5; 20];
+    [diagonal[0], diagonal[19]] = [-1.5; 2];
+    let Ok(matrix) = SparseMatrix::with_diagonal(rows.form(), &diagonal) else { return BROKEN };
+    let mut d = [[0.0; 16]; 2];
+    let Ok(noise) = Edgewise::new(matrix, &mut d) else { return BROKEN };
+    let kernel = Langevin::second_order(noise, step_size, balance);
+    from_noise(&Plain(Ladder) as &dyn Energy, memory!(models::LADDER, 1), &kernel, DENSE_STEPS)
+}
