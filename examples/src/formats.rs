@@ -4,8 +4,12 @@
 //! | file | format | gives |
 //! |---|---|---|
 //! | [`rudy`] | a weighted graph, as in the Gset collection | vertices and edges |
+//! | [`qubo`] | a quadratic form over bits, as for qbsolv | one weight a site, and edges |
+//! | [`uai`] | a Markov or Bayesian network, and evidence | arities and tables; values of some sites |
 
+pub mod qubo;
 pub mod rudy;
+pub mod uai;
 
 use crate::cli::Failure;
 use crate::report;
@@ -91,6 +95,14 @@ impl<'t> Line<'t> {
     fn next<T: std::str::FromStr>(&mut self, expected: &'static str) -> Result<T, Unexpected> {
         let (line, found) = (self.number, Found::EndOfLine);
         self.maybe(expected)?.ok_or(Unexpected { line, expected, found })
+    }
+
+    /// The next word, which must be one of these.
+    fn one_of(&mut self, words: &[&str], expected: &'static str) -> Result<&'t str, Unexpected> {
+        let (line, next) = (self.number, self.words.next());
+        let found = next.map_or(Found::EndOfLine, Found::word);
+        let next = next.filter(|next| words.contains(next));
+        next.ok_or(Unexpected { line, expected, found })
     }
 
     /// The next word as a finite number.

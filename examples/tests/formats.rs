@@ -1,6 +1,9 @@
 //! The readers of text formats: good files, the same file back, and ten bad ones each.
 
+use bitmc::{Energy, Packed};
+use bitmc_examples::formats::qubo::{Qubo, QuboError};
 use bitmc_examples::formats::rudy::{Graph, RudyError};
+use bitmc_examples::formats::uai::{Network, Preamble, Table, UaiError};
 use bitmc_examples::formats::{Found, Unexpected};
 
 fn unexpected(line: usize, expected: &'static str, found: &str) -> Unexpected {
@@ -61,4 +64,128 @@ fn a_file_that_is_not_text_is_one_line() {
     assert!(Graph::read(&path).unwrap_err().to_string().ends_with("graph.txt: line 2: not text"));
     std::fs::write(&path, "2 1\n1 2 1\n").unwrap();
     assert_eq!(Graph::read(&path).unwrap().edges.len(), 1);
+}
+
+const QUBO: &str = "c four bits\np qubo 0 4 2 3\n0 0 3.5\n2 2 -2\nc couplings\n0 1 1.5\n0 3 -1\n2 3 2\n";
+
+#[test]
+fn qubo_good_files() {
+    let form = Qubo { linear: vec![3.5, 0.0, -2.0, 0.0], edges: vec![(0, 1, 1.5), (0, 3, -1.0), (2, 3, 2.0)] };
+    assert_eq!(Qubo::parse(QUBO), Ok(form.clone()));
+    assert_eq!(Qubo::parse(&QUBO.replace("qubo 0", "qubo unconstrained")), Ok(form.clone()));
+    assert_eq!(Qubo::parse(&form.to_text()), Ok(form.clone()));
+    assert_eq!(form.value(|site| site != 1), 3.5 - 2.0 - 1.0 + 2.0);
+    assert_eq!(Qubo::parse("p qubo 0 1 0 0"), Ok(Qubo { linear: vec![0.0], edges: vec![] }));
+}
+
+#[test]
+fn qubo_bad_files() {
+    use QuboError::{Couplings, Diagonals, Duplicate, Order, Site, Sites};
+    let cases: [(&str, QuboError); 15] = [
+        ("c nothing\n", unexpected(2, "a line p qubo", "EOF").into()),
+        ("0 0 1", unexpected(1, "the letter p", "0").into()),
+        ("p cnf 3 2", unexpected(1, "the word qubo", "cnf").into()),
+        ("p qubo 1 3 0 0", unexpected(1, "0 or unconstrained", "1").into()),
+        ("p qubo 0 3 0", unexpected(1, "the number of couplings", "").into()),
+        ("p qubo 0 -3 0 0", unexpected(1, "the number of sites", "-3").into()),
+        ("p qubo 0 0 0 0", Sites { line: 1, sites: 0 }),
+        ("p qubo 0 2 1 0\n0 0 much", unexpected(2, "a finite weight", "much").into()),
+        ("p qubo 0 2 1 0\n0 0", unexpected(2, "a finite weight", "").into()),
+        ("p qubo 0 2 1 0\n2 2 1", Site { line: 2, site: 2, sites: 2 }),
+        ("p qubo 0 2 0 1\n1 0 1", Order { line: 2, a: 1, b: 0 }),
+        ("p qubo 0 2 2 0\n1 1 1\n1 1 1", Duplicate { line: 3, before: 2 }),
+        ("p qubo 0 2 1 0\n1 1 1\n0 0 1", Diagonals { line: 3, need: 1, got: 2 }),
+        ("p qubo 0 2 1 0\n0 1 1\n", Couplings { line: 2, need: 0, got: 1 }),
+        ("p qubo 0 2 0 2\n0 1 1\n", Couplings { line: 3, need: 2, got: 1 }),
+    ];
+    for (text, error) in cases {
+        assert_eq!(Qubo::parse(text), Err(error), "{text:?}");
+    }
+    let error = Qubo::parse("p qubo 0 2 2 0\n0 0 1\n").unwrap_err();
+    assert_eq!(error.to_string(), "line 3: 2 diagonal lines expected in all, found 1");
+}
+
+const UAI: &str = "MARKOV\n3\n2 2 3\n2\n2 0 1\n2 1 2\n\n4\n .9 .1\n .5 .5\n\n6\n 1 2 0\n 0 1 1\n";
+
+#[test]
+fn uai_good_files() {
+    let network = Network {
+        preamble: Preamble::Markov,
+        arities: vec![2, 2, 3],
+        tables: vec![
+            Table { sites: vec![0, 1], weights: vec![0.9, 0.1, 0.5, 0.5] },
+            Table { sites: vec![1, 2], weights: vec![1.0, 2.0, 0.0, 0.0, 1.0, 1.0] },
+        ],
+    };
+    assert_eq!(Network::parse(UAI), Ok(network.clone()));
+    assert_eq!(Network::parse(&UAI.replace('\n', " ")), Ok(network.clone()));
+    assert_eq!(Network::parse(&network.to_text()), Ok(network.clone()));
+    let bayes = Network { preamble: Preamble::Bayes, ..network.clone() };
+    assert_eq!(Network::parse(&bayes.to_text()), Ok(bayes));
+    // A table over no site is a constant.
+    let constant = Network::parse("MARKOV 1 2 2 0 1 0 1 .5 2 1 3").unwrap();
+    assert_eq!(constant.logarithms(1.0, f32::NEG_INFINITY).model().unwrap().layout().sites(), 1);
+
+    assert_eq!(network.evidence("0"), Ok(vec![]));
+    assert_eq!(network.evidence("1\n0"), Ok(vec![]));
+    assert_eq!(network.evidence("2 0 1 2 2\n"), Ok(vec![(0, 1), (2, 2)]));
+    assert_eq!(network.evidence("1\n1 2 2\n"), Ok(vec![(2, 2)]));
+}
+
+#[test]
+fn uai_tables_are_the_energy() {
+    let network = Network::parse(UAI).unwrap();
+    let mut tables = network.logarithms(2.0, f32::NEG_INFINITY);
+    let model = tables.model().unwrap();
+    let mut cache = vec![[0; 16]; model.cache_len()];
+    for state in 0..12u32 {
+        let values = [state % 2, state / 2 % 2, state / 4];
+        let words = [values[0] | values[1] << 2 | values[2] << 4];
+        let energy = model.init(Packed::new(model.layout(), &words).unwrap(), &mut cache).unwrap();
+        let truth = -0.5 * network.log_weight(|site| values[site]);
+        // Two entries, each rounded to f32 and to a grid 2⁻³⁰ of the largest.
+        assert!(f64::from(energy) == truth || (f64::from(energy) - truth).abs() < 1e-6, "{values:?}");
+        assert_eq!(energy == f32::INFINITY, values[1..] == [0, 2] || values[1..] == [1, 0]);
+    }
+}
+
+#[test]
+fn uai_bad_files() {
+    use UaiError::{Arity, Entries, Impossible, Repeated, Scope, Site, Weight};
+    let cases: [(&str, UaiError); 15] = [
+        ("", unexpected(1, "MARKOV or BAYES", "EOF").into()),
+        ("\nmarkov 1 2 0", unexpected(2, "MARKOV or BAYES", "markov").into()),
+        ("BAYES\nmany", unexpected(2, "the number of sites", "many").into()),
+        ("MARKOV\n2\n2", unexpected(4, "the number of a site's values", "EOF").into()),
+        ("MARKOV\n2\n2 0\n0", Arity { line: 3, site: 1, arity: 0 }),
+        ("MARKOV\n1\n65536\n0", Arity { line: 3, site: 0, arity: 65536 }),
+        ("MARKOV 4 2 2 2 2 1\n4 0 1 2 3", Scope { line: 2, sites: 4 }),
+        ("MARKOV 2 2 2 1\n2 0 2", Site { line: 2, site: 2, sites: 2 }),
+        ("MARKOV 2 2 2 1\n2 1 1", Repeated { line: 2, site: 1 }),
+        ("MARKOV 2 2 2 1 2 0 1\n3 1 1 1", Entries { line: 2, factor: 0, need: 4, got: 3 }),
+        ("MARKOV 1 2 1 1 0 2\n1 -1", Weight { line: 2, weight: -1.0 }),
+        ("MARKOV 1 2 1 1 0 2\n1 inf", Weight { line: 2, weight: f64::INFINITY }),
+        ("MARKOV 1 2 1 1 0 2\n0 0", Impossible { line: 2, factor: 0 }),
+        ("MARKOV 1 2 1 1 0 2\n1", unexpected(3, "a weight", "EOF").into()),
+        ("MARKOV 1 2 1 1 0 2 1 1\n7", unexpected(2, "the end of the file", "7").into()),
+    ];
+    for (text, error) in cases {
+        assert_eq!(Network::parse(text), Err(error), "{text:?}");
+    }
+    let network = Network::parse(UAI).unwrap();
+    let cases: [(&str, UaiError); 10] = [
+        ("", unexpected(1, "the number of samples, or of known sites", "EOF").into()),
+        ("some", unexpected(1, "the number of known sites", "some").into()),
+        ("2\n0", unexpected(1, "1 sample", "2").into()),
+        ("1 0 1 1 1", unexpected(1, "the end of the file", "1").into()),
+        ("2\n0 1", unexpected(3, "a site", "EOF").into()),
+        ("1 2 0 1\n", unexpected(2, "a site", "EOF").into()),
+        ("1\n3 0", Site { line: 2, site: 3, sites: 3 }),
+        ("1\n2 3", UaiError::Value { line: 2, site: 2, value: 3, arity: 3 }),
+        ("1\n0 -1", unexpected(2, "a value", "-1").into()),
+        ("2\n0 1\n0 1", Repeated { line: 3, site: 0 }),
+    ];
+    for (text, error) in cases {
+        assert_eq!(network.evidence(text), Err(error), "{text:?}");
+    }
 }
