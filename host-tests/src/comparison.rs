@@ -5,7 +5,7 @@ use crate::models::Source;
 use crate::naive::Target;
 use crate::tolerance::{DOUBLE, ROUNDING};
 use bitmc::lane::{Bits, Block, LANES};
-use bitmc::{Energy, Layout, Move, Packed};
+use bitmc::{Energy, Kind, Move, Packed};
 
 /// A model under test: what the kernel may be off by.
 pub struct Case<'a> {
@@ -28,7 +28,7 @@ pub struct Case<'a> {
 #[must_use]
 pub fn cache_of(energy: &dyn Energy, x: &[f64]) -> (f32, Vec<Bits>) {
     let mut cache = vec![[0xDEAD_BEEF; LANES]; energy.cache_len()];
-    let words = heap::pack(x);
+    let words = heap::pack_in(energy.layout(), x);
     let total = energy.init(Packed::new(energy.layout(), &words).unwrap(), &mut cache).unwrap();
     (total, cache)
 }
@@ -39,10 +39,38 @@ pub fn cache_of(energy: &dyn Energy, x: &[f64]) -> (f32, Vec<Bits>) {
 /// Where x has another number of sites than the energy.
 #[must_use]
 pub fn gradient_of(energy: &dyn Energy, x: &[f64], cache: &[Bits]) -> Vec<Block> {
-    let (layout, words) = (energy.layout(), heap::pack(x));
+    let (layout, words) = (energy.layout(), heap::pack_in(energy.layout(), x));
     let mut out = vec![[f32::NAN; LANES]; layout.blocks()];
     energy.gradient(Packed::new(layout, &words).unwrap(), cache, 0..layout.blocks(), &mut out);
     out
+}
+
+/// Any value but this one.
+fn other(value: f64, arity: usize, source: &mut Source) -> f64 {
+    ((value as usize + 1 + source.below(arity - 1)) % arity) as f64
+}
+
+/// The same calls through a reference to the type and through a trait object.
+///
+/// # Panics
+/// Where one bit differs.
+pub fn same_bits<E: Energy>(energy: &E, x: &[f64], y: &[f64]) {
+    fn run<E: Energy + ?Sized>(energy: &E, x: &[f64], y: &[f64]) -> (Vec<u32>, Vec<Bits>) {
+        let layout = energy.layout();
+        let (here, there) = (heap::pack_in(layout, x), heap::pack_in(layout, y));
+        let (here, there) = (Packed::new(layout, &here).unwrap(), Packed::new(layout, &there).unwrap());
+        let mut cache = vec![[0; LANES]; energy.cache_len()];
+        let total = energy.init(here, &mut cache).unwrap();
+        let mut words = here.words().to_vec();
+        let mut values = vec![0.0; layout.arity()];
+        energy.differences(&mut words, &cache, 0, &mut values);
+        let shift = energy.shift(&Move::new(here, there).unwrap(), &mut cache);
+        let mut gradient = vec![[0.0; LANES]; layout.blocks() * layout.gradient_planes()];
+        energy.gradient(there, &cache, 0..layout.blocks(), &mut gradient);
+        let numbers = [total, shift].into_iter().chain(values).chain(gradient.as_flattened().iter().copied());
+        (numbers.map(f32::to_bits).collect(), cache)
+    }
+    assert_eq!(run(energy, x, y), run(energy as &dyn Energy, x, y));
 }
 
 /// Compares one number.
@@ -61,8 +89,9 @@ impl Case<'_> {
     /// Where something is further off than its bound.
     pub fn check(&self, name: &str, source: &mut Source, steps: usize) {
         let (layout, sites) = (self.energy.layout(), self.target.sites());
-        assert_eq!(layout, Layout::binary(sites));
-        let mut x = source.state(sites);
+        assert_eq!(layout.sites(), sites);
+        assert_ne!(layout.kind(), Kind::Categorical, "one gradient a site");
+        let mut x: Vec<f64> = (0..sites).map(|_| source.below(layout.arity()) as f64).collect();
         let (total, mut cache) = cache_of(self.energy, &x);
         close(&format!("{name}: total"), total, self.target.energy(&x), (self.total)(&x));
         for step in 0..steps {
@@ -72,13 +101,13 @@ impl Case<'_> {
             let share = source.uniform().powi(2) * step as f64 / steps as f64;
             y.iter_mut().for_each(|value| {
                 if source.uniform() < share {
-                    *value = 1.0 - *value;
+                    *value = other(*value, layout.arity(), source);
                 }
             });
             let site = source.below(sites);
             self.check_differences(name, &x, &cache, site);
-            y[site] = 1.0 - y[site];
-            let (here, there) = (heap::pack(&x), heap::pack(&y));
+            y[site] = other(y[site], layout.arity(), source);
+            let (here, there) = (heap::pack_in(layout, &x), heap::pack_in(layout, &y));
             let step = Move::new(Packed::new(layout, &here).unwrap(), Packed::new(layout, &there).unwrap());
             let found = self.energy.shift(&step.unwrap(), &mut cache);
             let truth = self.target.energy(&y) - self.target.energy(&x);
@@ -98,7 +127,7 @@ impl Case<'_> {
             close(&format!("{name}: gradient"), found[site / LANES][site % LANES], truth, bound);
         }
         // Any range of blocks gives the same bits.
-        let words = heap::pack(x);
+        let words = heap::pack_in(self.energy.layout(), x);
         let state = Packed::new(self.energy.layout(), &words).unwrap();
         for first in 0..found.len() {
             for last in first..=found.len() {
@@ -114,11 +143,13 @@ impl Case<'_> {
     }
 
     fn check_differences(&self, name: &str, x: &[f64], cache: &[Bits], site: usize) {
-        let (mut words, before) = (heap::pack(x), heap::pack(x));
-        let mut out = [f32::NAN; 2];
+        let layout = self.energy.layout();
+        let (mut words, before) = (heap::pack_in(layout, x), heap::pack_in(layout, x));
+        let mut out = vec![f32::NAN; layout.arity()];
         self.energy.differences(&mut words, cache, site, &mut out);
         assert_eq!(words, before, "{name}: differences left the state changed");
-        for (value, &found) in [0.0, 1.0].into_iter().zip(&out) {
+        for (value, &found) in out.iter().enumerate() {
+            let value = value as f64;
             let mut y = x.to_vec();
             y[site] = value;
             let truth = self.target.energy(&y) - self.target.energy(x);

@@ -50,6 +50,19 @@ pub fn pack(values: &[f64]) -> Vec<u32> {
     words
 }
 
+/// Words of a state of any layout from its values.
+///
+/// # Panics
+/// Where a value is not one of the layout.
+#[must_use]
+pub fn pack_in(layout: Layout, values: &[f64]) -> Vec<u32> {
+    let mut words = vec![0; layout.words()];
+    for (site, &value) in values.iter().enumerate() {
+        bitmc::packed::set(layout, &mut words, site, value as u32).unwrap();
+    }
+    words
+}
+
 /// Values of a state on the {0,1} scale.
 #[must_use]
 pub fn unpack(state: Packed<'_>) -> Vec<f64> {

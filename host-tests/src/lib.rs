@@ -12,6 +12,7 @@ pub mod factors;
 pub mod failing;
 pub mod flow;
 pub mod heap;
+pub mod lattice;
 pub mod matrix;
 pub mod models;
 pub mod naive;

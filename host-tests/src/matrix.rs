@@ -3,7 +3,7 @@
 use crate::enumerate::{Law, values};
 use crate::heap;
 use crate::tolerance;
-use bitmc::{Energy, Langevin, Packed};
+use bitmc::{Energy, Langevin, Layout, Packed};
 
 /// A sampler's own `log q(y|x)` and `ln A(x, y)` for every pair of states.
 #[derive(Clone, Debug)]
@@ -78,6 +78,24 @@ impl Transitions {
             }
         }
         Self { states, log_q: log_forward.into_iter().map(f64::from).collect(), log_a }
+    }
+
+    /// The kernel's between given states of any layout, with the sites in the mask `held` clamped.
+    ///
+    /// # Panics
+    /// Where a state is not one of the energy's, or the energy fails.
+    #[must_use]
+    pub fn between(energy: &dyn Energy, sampler: &Langevin<'_>, states: &[Vec<f64>], held: u32) -> Self {
+        let layout = energy.layout();
+        let words: Vec<_> = states.iter().map(|values| heap::pack_in(layout, values)).collect();
+        let mut chain = heap::chain(energy, &words[0]).unwrap();
+        chain.clamp(Packed::new(Layout::binary(layout.sites()), &[held]).unwrap()).unwrap();
+        Self::new(states.len(), |x, y| {
+            chain.restart(Packed::new(layout, &words[x]).unwrap()).unwrap();
+            let found = sampler.transition(chain.ring(), Packed::new(layout, &words[y]).unwrap()).unwrap();
+            assert!(!found.fault);
+            (f64::from(found.log_forward), f64::from(found.log_ratio))
+        })
     }
 
     /// Log q(y|x).

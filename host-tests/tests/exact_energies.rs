@@ -1,9 +1,9 @@
 //! Energies, differences, gradients and caches against float64 (TESTING.md L0.3).
 
 use bitmc::energy::Estimate;
-use bitmc::lane::{Bits, Block, LANES};
+use bitmc::lane::{Block, LANES};
 use bitmc::{Bernoulli, Energy, Function, Layout, Move, Packed, Plain};
-use bitmc_host_tests::comparison::{Case, cache_of, gradient_of};
+use bitmc_host_tests::comparison::{Case, cache_of, gradient_of, same_bits};
 use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Machine, Pairwise, Target};
@@ -239,25 +239,6 @@ fn estimate() {
     let mut out = [f32::NAN; 2];
     energy.differences(&mut heap::pack(&x), &cache, 0, &mut out);
     assert_eq!(out, [0.0; 2]);
-}
-
-/// The same calls through a reference to the type and through a trait object.
-fn same_bits<E: Energy>(energy: &E, x: &[f64], y: &[f64]) {
-    fn run<E: Energy + ?Sized>(energy: &E, x: &[f64], y: &[f64]) -> (Vec<u32>, Vec<Bits>) {
-        let (layout, here, there) = (energy.layout(), heap::pack(x), heap::pack(y));
-        let (here, there) = (Packed::new(layout, &here).unwrap(), Packed::new(layout, &there).unwrap());
-        let mut cache = vec![[0; LANES]; energy.cache_len()];
-        let total = energy.init(here, &mut cache).unwrap();
-        let mut words = here.words().to_vec();
-        let mut pair = [0.0; 2];
-        energy.differences(&mut words, &cache, 0, &mut pair);
-        let shift = energy.shift(&Move::new(here, there).unwrap(), &mut cache);
-        let mut gradient = vec![[0.0; LANES]; layout.blocks()];
-        energy.gradient(there, &cache, 0..layout.blocks(), &mut gradient);
-        let numbers = [total, shift].into_iter().chain(pair).chain(gradient.as_flattened().iter().copied());
-        (numbers.map(f32::to_bits).collect(), cache)
-    }
-    assert_eq!(run(energy, x, y), run(energy as &dyn Energy, x, y));
 }
 
 #[test]

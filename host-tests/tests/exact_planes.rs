@@ -13,26 +13,18 @@ use bitmc_host_tests::planes::{Defect, Own, Proposal, Tables};
 const SCALES: [f64; 3] = [0.4, 3.0, 10.0];
 const STEP_SIZES: [f32; 5] = [0.1, 0.5, 2.0, 8.0, 1000.0];
 
+fn floats(values: &[usize]) -> Vec<f64> {
+    values.iter().map(|&value| value as f64).collect()
+}
+
 fn pack(layout: Layout, values: &[usize]) -> Vec<u32> {
-    let mut words = vec![0; layout.words()];
-    for (site, &value) in values.iter().enumerate() {
-        bitmc::packed::set(layout, &mut words, site, value as u32).unwrap();
-    }
-    words
+    heap::pack_in(layout, &floats(values))
 }
 
 /// The kernel's transitions between given states, with sites held.
 fn transitions(energy: &dyn Energy, sampler: &Langevin<'_>, states: &[Vec<usize>], held: u32) -> Transitions {
-    let layout = energy.layout();
-    let words: Vec<_> = states.iter().map(|values| pack(layout, values)).collect();
-    let mut chain = heap::chain(energy, &words[0]).unwrap();
-    chain.clamp(Packed::new(Layout::binary(layout.sites()), &[held]).unwrap()).unwrap();
-    Transitions::new(states.len(), |x, y| {
-        chain.restart(Packed::new(layout, &words[x]).unwrap()).unwrap();
-        let found = sampler.transition(chain.ring(), Packed::new(layout, &words[y]).unwrap()).unwrap();
-        assert!(!found.fault);
-        (f64::from(found.log_forward), f64::from(found.log_ratio))
-    })
+    let states: Vec<_> = states.iter().map(|values| floats(values)).collect();
+    Transitions::between(energy, sampler, &states, held)
 }
 
 /// The law of `law` where the held sites keep the values that they have in `at`.

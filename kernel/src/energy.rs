@@ -6,6 +6,7 @@
 mod bernoulli;
 mod estimate;
 mod factors;
+mod gaussian;
 mod grid;
 mod ising;
 mod plain;
@@ -16,6 +17,7 @@ mod sparse;
 pub use bernoulli::Bernoulli;
 pub use estimate::Estimate;
 pub use factors::{Factor, FactorError, Factors, FactorsLent, FactorsMemory};
+pub use gaussian::{Dense, GaussianError, LatticeGaussian, Precision};
 pub use ising::{Ising, torus};
 pub use plain::{Function, Plain};
 pub use potts::Potts;

@@ -11,6 +11,7 @@
 
 mod flow;
 pub mod hash;
+mod lattice;
 pub mod models;
 mod numbers;
 mod run;
@@ -56,6 +57,8 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "ordinal 20 of 5 values: second order, edge-wise", run: || second_order::ladder(4.0, 0.8), hash: 0x2f57_571b },
     Chain { name: "minibatches: Langevin, unadjusted", run: || minibatches(&Langevin::unadjusted(0.1)), hash: 0x004d_01b7 },
     Chain { name: "factors of 2 to 4 values, with walls: Langevin, adjusted", run: || factors(&Langevin::adjusted(1.0)), hash: 0x58bb_4588 },
+    Chain { name: "lattice Gaussian 12 of 21 values, dense: Langevin, adjusted", run: || lattice::dense(&Langevin::adjusted(2.0)), hash: 0x7077_1be9 },
+    Chain { name: "lattice Gaussian 12 of 21 values, a cycle: Langevin, unadjusted", run: || lattice::sparse(&Langevin::unadjusted(1.0)), hash: 0xcf33_9817 },
     Chain { name: "functions: exp_m1, ln_1p", run: flow::functions, hash: 0x4fab_bee1 },
     Chain { name: "Gaussian 16: energy-sampling dynamics", run: flow::gaussian, hash: 0x6637_b408 },
     Chain { name: "mixture 20: energy-sampling dynamics, step size control, reservoir, replay", run: flow::mixture, hash: 0x3122_f9f2 },

@@ -18,7 +18,8 @@ pub(crate) const DENSE_STEPS: u32 = 2000;
 /// The hash of a chain that could not be built: no committed hash is 0.
 pub(crate) const BROKEN: u32 = 0;
 
-type Sampler<K> = Result<K, ParameterError>;
+/// A kernel, or why there is none.
+pub(crate) type Sampler<K> = Result<K, ParameterError>;
 
 pub(crate) fn ising<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
     with_ising(|model| {
@@ -206,7 +207,7 @@ fn walk<E, K, W, C, B>(
         hash.float(total);
     }
     for site in 0..layout.sites() {
-        let mut differences = [0.0; 5];
+        let mut differences = [0.0; 32];
         let Some(differences) = differences.get_mut(..layout.arity()) else { return };
         model.differences(words, cache, site, differences);
         hash.floats(differences);

@@ -1,5 +1,7 @@
 //! Fixed point: sums that do not depend on their order.
 
+use crate::lane::{Bits, Block, F32s, LANES, PARTS};
+
 /// A fixed-point grid for terms and their sums. Sums on it are exact: they do not depend on the order of
 /// their terms.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,5 +47,20 @@ impl Grid {
     #[inline]
     pub(super) fn value(self, units: i64) -> f32 {
         units as f32 * self.unit
+    }
+}
+
+/// Adds `times` a row of floats to sums on the grid: the floats are rounded to it, at most 22 bits each.
+#[inline]
+pub(super) fn add_row(grid: Grid, row: &[Block], times: i32, sums: &mut [Bits]) {
+    let magic = F32s::splat(Grid::MAGIC * grid.unit);
+    for (sums, row) in sums.iter_mut().zip(row) {
+        let mut units = [0; LANES];
+        for part in 0..PARTS {
+            ((F32s::load(row, part) + magic).to_bits() - magic.to_bits()).store(&mut units, part);
+        }
+        for (sum, unit) in sums.iter_mut().zip(units) {
+            *sum = sum.wrapping_add(unit.wrapping_mul(times as u32));
+        }
     }
 }

@@ -90,7 +90,7 @@ impl<'a> Ising<'a> {
         memory: SparseLent<'a>,
     ) -> Result<Sparse<'a>, SparseError> {
         let field = |site: usize| fields.get(site).copied().unwrap_or(0.0);
-        Sparse::compile(edges.into_iter(), fields.len(), field, scale, embedding, memory)
+        Sparse::compile(edges.into_iter(), fields.len(), field, scale, embedding, 1.0, memory)
     }
 
     /// `f = b·x + ½ xᵀKx` over {0,1} from compiled rows.

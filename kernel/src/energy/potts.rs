@@ -57,7 +57,7 @@ impl<'a> Potts<'a> {
             let row = fields.get(site * arity..(site + 1) * arity).unwrap_or_default();
             row.iter().fold(0.0f32, |most, w| if w.abs() <= most { most } else { w.abs() })
         };
-        let form = Sparse::compile(edges.into_iter(), sites, largest, 1.0, Embedding::Bits, memory)?;
+        let form = Sparse::compile(edges.into_iter(), sites, largest, 1.0, Embedding::Bits, 1.0, memory)?;
         Ok(Self { form, fields, arity })
     }
 

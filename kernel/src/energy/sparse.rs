@@ -46,12 +46,14 @@ pub(super) enum Embedding {
 
 impl<'a> Sparse<'a> {
     /// Compiles an edge list: O(sites + edges), and edges × log of the largest degree for the sorting.
+    /// Fields up to `reach` times a site's couplings and field must fit: 1 where x is 0 or 1.
     pub(super) fn compile(
         edges: impl Iterator<Item = Edge> + Clone,
         sites: usize,
         field: impl Fn(usize) -> f32,
         scale: f32,
         embedding: Embedding,
+        reach: f32,
         memory: SparseLent<'a>,
     ) -> Result<Self, SparseError> {
         let SparseLent { ends, linear, entries } = memory;
@@ -89,19 +91,19 @@ impl<'a> Sparse<'a> {
             return Err(SparseError::Memory { need: count, got: have_entries });
         };
         let weight = if embedding == Embedding::Spins { 2.0 } else { 1.0 };
-        let mut reach = 0.0;
+        let (times, mut largest) = (weight * reach, 0.0);
         for (site, &sum) in linear.iter().enumerate() {
             let field = field(site);
             if !field.is_finite() {
                 return Err(SparseError::FieldNotFinite { site });
             }
-            let bound = weight * (field.abs() + f32::from_bits(sum as u32));
+            let bound = times * (field.abs() + f32::from_bits(sum as u32));
             if bound > 1e30 {
                 return Err(SparseError::TooLarge { site });
             }
-            reach = if bound > reach { bound } else { reach };
+            largest = if bound > largest { bound } else { largest };
         }
-        let grid = Grid::covering(reach, 30);
+        let grid = Grid::covering(largest, 30);
 
         // Second pass: `ends` walks from the start of each row to its end as the row fills.
         let mut start = 0;
