@@ -9,6 +9,8 @@
 //! A site that must not move, clamped or padding, has one value of weight 1.
 
 mod binary;
+pub(crate) mod index;
+pub(crate) mod logits;
 mod planes;
 
 use crate::lane::{Block, F32s, LogProduct};

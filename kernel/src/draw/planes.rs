@@ -140,7 +140,7 @@ pub(super) fn score(weights: &[Block], y: Packed<'_>) -> Option<LogProduct> {
 }
 
 /// Moves the gradients of ordinal sites, one block each, to the first plane of their block, last one first.
-fn spread(weights: &mut [Block], layout: Layout) {
+pub(super) fn spread(weights: &mut [Block], layout: Layout) {
     for block in (0..layout.blocks()).rev() {
         let gradient = weights.get(block).copied().unwrap_or([0.0; LANES]);
         if let Some(plane) = weights.get_mut(block * layout.arity()) {
@@ -150,7 +150,7 @@ fn spread(weights: &mut [Block], layout: Layout) {
 }
 
 /// The arities of a block's sites; padding has arity 1.
-fn arities(domain: Domain<'_>, layout: Layout, block: usize) -> Bits {
+pub(super) fn arities(domain: Domain<'_>, layout: Layout, block: usize) -> Bits {
     let mut lanes = [1; LANES];
     for (lane, site) in lanes.iter_mut().zip(block * LANES..layout.sites()) {
         *lane = match domain.arities {
@@ -166,13 +166,13 @@ fn never() -> Mask {
     Mask::from_bits(0, 0)
 }
 
-fn first(planes: &[Block], part: usize) -> F32s {
+pub(super) fn first(planes: &[Block], part: usize) -> F32s {
     planes.first().map_or(F32s::splat(0.0), |plane| F32s::load(plane, part))
 }
 
 /// In every lane the number that stands in the plane of that lane's value.
 #[inline]
-fn at_value(planes: &[Block], value: U32s, part: usize) -> F32s {
+pub(super) fn at_value(planes: &[Block], value: U32s, part: usize) -> F32s {
     (0..).zip(planes).fold(F32s::splat(0.0), |found, (k, plane)| {
         U32s::splat(k).eq(value).pick(F32s::load(plane, part), found)
     })
