@@ -18,6 +18,7 @@ pub mod models;
 pub mod naive;
 pub mod noise;
 pub mod npy;
+pub mod paths;
 pub mod planes;
 pub mod stat;
 pub mod stuck;

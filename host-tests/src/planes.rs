@@ -77,6 +77,16 @@ impl Tables {
         self.single[site][value] + pairs.sum::<f64>()
     }
 
+    /// `∂E/∂x · (change)` of the move of one site to a value: what E would change by if it were linear.
+    #[must_use]
+    pub fn slope(&self, x: &[usize], site: usize, value: usize) -> f64 {
+        if self.kind == Kind::Ordinal {
+            self.gradient(x, site, 0) * (value as f64 - x[site] as f64)
+        } else {
+            self.gradient(x, site, value) - self.gradient(x, site, x[site])
+        }
+    }
+
     /// The values of state number `state`: mixed radix, site 0 fastest.
     #[must_use]
     pub fn values(&self, mut state: usize) -> Vec<usize> {

@@ -3,8 +3,8 @@
 use bitmc::energy::EnergyError;
 use bitmc::step::Curvature;
 use bitmc::{
-    Bernoulli, BlockGibbs, ChainError, Energy, Function, Ising, Kernel, LaneRng, Langevin, Layout, Packed,
-    Plain, SeedableRng, StateError,
+    Bernoulli, BlockGibbs, ChainError, Energy, Function, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin,
+    Layout, LocallyBalanced, Packed, PathAuxiliary, Plain, Potts, SeedableRng, StateError, torus,
 };
 use bitmc_host_tests::failing::Table;
 use bitmc_host_tests::heap::{self, Couplings, Weights};
@@ -131,16 +131,21 @@ fn tread<E: Energy, K: Kernel<E>>(energy: &E, kernel: &K, rng: &mut impl bitmc::
     let mut start = vec![0xAAAA_AAAA; layout.words()];
     *start.last_mut().unwrap() &= layout.last_word();
     let mut chain = heap::chain(energy, &start).unwrap();
-    let mut clamped = vec![0; layout.words()];
-    clamped[0] = held & layout.last_word();
-    chain.clamp(Packed::new(layout, &clamped).unwrap()).unwrap();
+    let mask = Layout::binary(layout.sites());
+    let mut clamped = vec![0; mask.words()];
+    clamped[0] = if mask.words() == 1 { held & mask.last_word() } else { held };
+    let clamped = Packed::new(mask, &clamped).unwrap();
+    chain.clamp(clamped).unwrap();
+    let before: Vec<u32> = chain.state().values().collect();
     let mut accepted = 0;
     for _ in 0..60 {
         let info = chain.step(kernel, rng);
         accepted += u32::from(info.accepted);
         let words = chain.state().words();
         assert!(Packed::new(layout, words).is_ok(), "an illegal state");
-        assert_eq!((words[0] ^ start[0]) & clamped[0], 0, "a clamped site has moved");
+        let sites = clamped.values().zip(&before).zip(chain.state().values());
+        let still = |((held, &before), now): ((u32, &u32), u32)| held == 0 || before == now;
+        assert!(sites.into_iter().all(still), "a clamped site has moved");
         assert!(!info.log_ratio.is_nan() && !chain.energy().is_nan(), "{info:?}");
     }
     accepted
@@ -231,4 +236,105 @@ fn clamped_sites_never_move_and_the_others_do() {
         });
         assert_eq!(moved, 0x3FF, "released sites move");
     }
+}
+
+/// Every sampler that draws indices.
+fn tread_paths<E: Energy>(energy: &E, rng: &mut (impl bitmc::Rng + Clone), held: u32) {
+    for indices in [1, 3, 64] {
+        tread(energy, &GibbsWithGradients::new(indices).unwrap(), &mut rng.clone(), held);
+        tread(energy, &PathAuxiliary::new(indices).unwrap(), &mut rng.clone(), held);
+    }
+    tread(energy, &LocallyBalanced, &mut rng.clone(), held);
+}
+
+#[test]
+fn paths_end_whatever_happens() {
+    let good = Stuck::Low(0, rand_xoshiro::Xoshiro128PlusPlus::seed_from_u64(3));
+    for (_, mut rng) in Stuck::all().into_iter().chain([("good", good)]) {
+        for sites in [1, 16, 33] {
+            let model = models::pairwise(Convention::SpinsEdgesOnce, sites, 0.2, 1.0, 7);
+            let mut couplings = model.couplings();
+            let ising = couplings.ising(&model).unwrap();
+            let weights = Weights::new(&models::machine(sites, 21, 1.0, 7)).unwrap();
+            let rbm = weights.rbm().unwrap();
+            let walls =
+                Plain(Table { sites, totals: vec![1.0, f32::INFINITY, 2.0, 0.5], gradient: vec![0.5, -1.0] });
+            // All sites free, some, the second alone (no site of one), none of the first 32.
+            for held in [0, 0x0F0F_F001, !2, u32::MAX] {
+                tread_paths(&ising, &mut rng, held);
+                tread_paths(&rbm, &mut rng, held);
+                tread_paths(&walls, &mut rng, held);
+            }
+            for gradient in [3e38, -3e38, f32::INFINITY, f32::NEG_INFINITY] {
+                let totals = vec![3e38, -3e38, 1.0];
+                tread_paths(&Plain(Table { sites, totals, gradient: vec![gradient, 1.0] }), &mut rng, 4);
+            }
+        }
+        let mut couplings = Couplings::new(9, 18);
+        let potts = Potts::new(torus(3, 3, 40.0), 9, 4, &[], couplings.lend()).unwrap();
+        for held in [0, 0b1_0110_0110, 0x1FE, 0x1FF] {
+            tread_paths(&potts, &mut rng, held);
+        }
+    }
+}
+
+#[test]
+fn paths_take_what_there_is() {
+    let energy = Plain(Table { sites: 40, totals: vec![7.5], gradient: vec![0.0] });
+    let mut rng = LaneRng::seed_from_u64(8);
+    let mut step = |held: [u32; 2], kernel: &PathAuxiliary| {
+        let mut chain = heap::chain(&energy, &[0, 0]).unwrap();
+        chain.clamp(Packed::new(energy.layout(), &held).unwrap()).unwrap();
+        chain.step(kernel, &mut rng)
+    };
+    for indices in [1, 5, 64] {
+        let kernel = PathAuxiliary::new(indices).unwrap();
+        for (held, free) in [([0, 0], 40), ([u32::MAX, 0xFE], 1), ([u32::MAX, 0xFF], 0)] {
+            let info = step(held, &kernel);
+            assert!(info.accepted && info.log_ratio == 0.0 && !info.fault, "{info:?}");
+            assert_eq!(info.proposed, free.min(indices));
+        }
+    }
+}
+
+#[test]
+fn paths_count_faults_and_never_propose_known_walls() {
+    // Of eight states one is NaN, one −∞, one forbidden, one has a NaN in its gradient.
+    let totals = vec![0.0, f32::NAN, 0.5, f32::NEG_INFINITY, 0.0, f32::INFINITY, 0.25, 0.0];
+    let mut gradient = vec![0.0; 8];
+    gradient[6] = f32::NAN;
+    let energy = Plain(Table { sites: 3, totals, gradient });
+    let mut chain = heap::chain(&energy, &[0]).unwrap();
+    let mut rng = LaneRng::seed_from_u64(3);
+    let mut faults = 0;
+    for step in 0..2000 {
+        let before = chain.state().words()[0];
+        let indices = 1 + step % 3;
+        let info = if step % 2 == 0 {
+            chain.step(&GibbsWithGradients::new(indices).unwrap(), &mut rng)
+        } else {
+            chain.step(&PathAuxiliary::new(indices).unwrap(), &mut rng)
+        };
+        let state = chain.state().words()[0];
+        assert!([0, 2, 4, 7].contains(&state), "the chain is at {state}");
+        assert!(!info.fault || (!info.accepted && info.log_ratio == f32::NEG_INFINITY && state == before));
+        faults += u32::from(info.fault);
+        assert_eq!(chain.faults(), faults);
+    }
+    assert!(faults > 300, "{faults} faults");
+    // Exact differences see the fault next door before anything is proposed.
+    let mut chain = heap::chain(&energy, &[0]).unwrap();
+    assert!(chain.step(&LocallyBalanced, &mut rng).fault);
+
+    let energy = Plain(Table { sites: 3, totals: vec![0.0, 1.0, 0.5, f32::INFINITY], gradient: vec![0.0] });
+    let mut chain = heap::chain(&energy, &[0]).unwrap();
+    let (mut tried, mut walls) = (0, 0);
+    for _ in 0..1000 {
+        let info = chain.step(&LocallyBalanced, &mut rng);
+        assert!(!info.fault && info.difference < f32::INFINITY && info.proposed == 1);
+        walls +=
+            u32::from(chain.step(&GibbsWithGradients::new(1).unwrap(), &mut rng).difference == f32::INFINITY);
+        tried += 1;
+    }
+    assert!(tried == 1000 && walls > 100, "{walls} walls by the gradient");
 }

@@ -62,4 +62,4 @@ pub use layout::{Kind, Layout};
 pub use packed::{Move, Packed, State, StateError};
 pub use rand_core::{Rng, SeedableRng};
 pub use random::LaneRng;
-pub use step::{BlockGibbs, Kernel, Langevin};
+pub use step::{BlockGibbs, GibbsWithGradients, Kernel, Langevin, LocallyBalanced, PathAuxiliary};

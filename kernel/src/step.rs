@@ -1,10 +1,18 @@
 //! Samplers: one a file, each a configuration with a `step`.
 
 mod block_gibbs;
+mod gibbs_with_gradients;
 mod langevin;
+mod locally_balanced;
+mod path;
+mod path_auxiliary;
 
 pub use block_gibbs::BlockGibbs;
+pub use gibbs_with_gradients::GibbsWithGradients;
 pub use langevin::{Curvature, Langevin, ParameterError, Transition};
+pub use locally_balanced::LocallyBalanced;
+pub use path::Choice;
+pub use path_auxiliary::PathAuxiliary;
 
 use crate::accept::Info;
 use crate::chain::Ring;

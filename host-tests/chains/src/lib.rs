@@ -18,7 +18,7 @@ mod run;
 mod second_order;
 
 use bitmc::step::Curvature;
-use bitmc::{BlockGibbs, Langevin};
+use bitmc::{BlockGibbs, GibbsWithGradients, Langevin, LocallyBalanced, PathAuxiliary};
 use run::{bernoulli, factors, held_and_resumed, independent_set, ising, ladder, minibatches, potts, rbm};
 
 /// A chain and the hash that it has everywhere.
@@ -63,6 +63,17 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Gaussian 16: energy-sampling dynamics", run: flow::gaussian, hash: 0x6637_b408 },
     Chain { name: "mixture 20: energy-sampling dynamics, step size control, reservoir, replay", run: flow::mixture, hash: 0x3122_f9f2 },
     Chain { name: "dense, funnel, network: HMC, MALA, ULA, thermostat, unscaled", run: flow::comparators, hash: 0x25b7_06f9 },
+    Chain { name: "Ising 5x5: Gibbs with gradients", run: || ising(&GibbsWithGradients::new(1)), hash: 0xa2ad_b626 },
+    Chain { name: "Ising 5x5: Gibbs with gradients, 3 indices", run: || ising(&GibbsWithGradients::new(3)), hash: 0x62e3_caa4 },
+    Chain { name: "Ising 5x5: path auxiliary, 4 sites", run: || ising(&PathAuxiliary::new(4)), hash: 0xf3a4_83e8 },
+    Chain { name: "RBM 64x16: path auxiliary, 5 sites", run: || rbm(&PathAuxiliary::new(5)), hash: 0xe215_c73a },
+    Chain { name: "RBM 64x16: locally balanced", run: || rbm(&Ok(LocallyBalanced)), hash: 0x012c_1e3a },
+    Chain { name: "hard constraint: Gibbs with gradients", run: || independent_set(&GibbsWithGradients::new(2)), hash: 0xd8e5_d000 },
+    Chain { name: "hard constraint: locally balanced", run: || independent_set(&Ok(LocallyBalanced)), hash: 0xeec8_9a74 },
+    Chain { name: "Potts 5x5 of 4 values: Gibbs with gradients, 2 sites", run: || potts(&GibbsWithGradients::new(2)), hash: 0x1ddc_ac7b },
+    Chain { name: "Potts 5x5 of 4 values: path auxiliary, 3 sites", run: || potts(&PathAuxiliary::new(3)), hash: 0xf2b6_310d },
+    Chain { name: "Potts 5x5 of 4 values: locally balanced", run: || potts(&Ok(LocallyBalanced)), hash: 0x7c8e_4f4b },
+    Chain { name: "ordinal 20 of 5 values: path auxiliary, 3 sites", run: || ladder(&PathAuxiliary::new(3)), hash: 0xb311_5529 },
 ];
 
 /// The hash of all committed hashes: one number to compare.

@@ -141,7 +141,7 @@ impl Plan {
         let mut rng = bitmc::LaneRng::stream(self.seed, piece);
         let mut counts = vec![0; start.faces()];
         let mut chain = heap::chain(energy, &[start.roll(&mut reference) as u32]).expect("a chain");
-        chain.clamp(state(layout, &[held])).expect("a mask");
+        chain.clamp(state(Layout::binary(layout.sites()), &[held])).expect("a mask");
         for _ in 0..self.share() {
             chain.restart(state(layout, &[start.roll(&mut reference) as u32])).expect("a start");
             for _ in 0..self.steps {

@@ -76,6 +76,8 @@ pub enum ParameterError {
     },
     /// The precision of the auxiliary variable must be positive and finite, and so must its inverse.
     Precision(f32),
+    /// A number of indices must be from 1 to 64.
+    Indices(u32),
 }
 
 impl core::fmt::Display for ParameterError {
@@ -83,6 +85,7 @@ impl core::fmt::Display for ParameterError {
         match self {
             Self::StepSize(value) => write!(f, "step size {value} is not positive and finite"),
             Self::Balance(value) => write!(f, "balance {value} is not in (0, 1]"),
+            Self::Indices(value) => write!(f, "{value} indices are not from 1 to 64"),
             Self::Curvature { site, value } => {
                 write!(f, "curvature {value} of site {site} is not finite and at least 0")
             }

@@ -1,0 +1,322 @@
+//! Samplers that draw indices, against float64 laws by enumeration of every sequence of draws: detailed
+//! balance holds path by path, `π(x) q(path|x) A = π(y) q(path back|y) A'` (TESTING.md L0.1).
+
+use bitmc::step::{Choice, ParameterError, Transition};
+use bitmc::{
+    Energy, Function, GibbsWithGradients, Kernel, Kind, LaneRng, Layout, LocallyBalanced, Packed,
+    PathAuxiliary, Plain, SeedableRng, StateError,
+};
+use bitmc_host_tests::heap::{self, HeapChain, Weights};
+use bitmc_host_tests::models;
+use bitmc_host_tests::naive::{Convention, Target};
+use bitmc_host_tests::paths::{Defect, Model, Rule};
+use bitmc_host_tests::planes::{Own, Tables};
+use std::cell::RefCell;
+
+const SCALES: [f64; 3] = [0.4, 3.0, 10.0];
+
+#[derive(Clone, Copy, Debug)]
+enum Sampler {
+    Gradients(u32),
+    Balanced,
+    Path(u32),
+}
+
+use Sampler::{Balanced, Gradients, Path};
+
+impl Sampler {
+    /// What it draws, on sites of this kind.
+    fn rule(self, binary: bool) -> Rule {
+        let rule = Rule { indices: 1, replace: false, backwards: false, exact: false };
+        match self {
+            Gradients(indices) => Rule { indices: indices as usize, replace: binary, ..rule },
+            Balanced => Rule { exact: true, ..rule },
+            Path(indices) => Rule { indices: indices as usize, backwards: true, ..rule },
+        }
+    }
+
+    fn transition(self, chain: &mut HeapChain<'_, dyn Energy + '_>, path: &[Choice]) -> Transition {
+        match self {
+            Gradients(indices) => GibbsWithGradients::new(indices).unwrap().transition(chain.ring(), path),
+            Balanced => LocallyBalanced.transition(chain.ring(), path),
+            Path(indices) => PathAuxiliary::new(indices).unwrap().transition(chain.ring(), path),
+        }
+        .unwrap()
+    }
+}
+
+fn pack(layout: Layout, values: &[usize]) -> Vec<u32> {
+    let mut words = vec![0; layout.words()];
+    for (site, &value) in values.iter().enumerate() {
+        bitmc::packed::set(layout, &mut words, site, value as u32).unwrap();
+    }
+    words
+}
+
+fn judge(name: &str, energy: &dyn Energy, model: &Model, samplers: &[Sampler]) {
+    let layout = energy.layout();
+    let words: Vec<Vec<u32>> = (0..model.states()).map(|x| pack(layout, &model.values(x))).collect();
+    let state = |x: usize| Packed::new(layout, &words[x]).unwrap();
+    let start = model.law.probabilities.iter().position(|&p| p > 0.0).unwrap();
+    let mut chain = heap::chain(energy, &words[start]).unwrap();
+    let held = [model.held as u32];
+    chain.clamp(Packed::new(Layout::binary(layout.sites()), &held).unwrap()).unwrap();
+    let chain = RefCell::new(chain);
+    for &sampler in samplers {
+        let rule = sampler.rule(layout.kind() == Kind::Binary);
+        let at = |x: usize, path: &[Choice]| {
+            let chain = &mut *chain.borrow_mut();
+            chain.restart(state(x)).unwrap();
+            sampler.transition(chain, path)
+        };
+        let verdict = model.judge(rule, |x, path| {
+            let found = at(x, path);
+            let (forward, ratio) = (f64::from(found.log_forward), f64::from(found.log_ratio));
+            assert!(!found.fault, "{name}, {sampler:?}, from {x} along {path:?}: a fault");
+            let error = model.error(rule, x, path, forward);
+            assert!(error <= 1.0, "{name}, {sampler:?}, from {x} along {path:?}: log q is {error} bounds off");
+            (forward, ratio)
+        });
+        assert!(verdict.passes(), "{name}, {sampler:?}, held {:b}: {verdict:?}", model.held);
+        // The way back has the probability, bit for bit, that it has as a way there.
+        for x in (0..model.states()).filter(|&x| model.law.probabilities[x] > 0.0).step_by(5) {
+            for path in model.paths(rule, x) {
+                let y = model.end(x, &path);
+                if model.law.probabilities[y] > 0.0 {
+                    let (there, back) = (at(x, &path), at(y, &model.back(rule, x, &path)));
+                    assert_eq!(there.log_reverse.to_bits(), back.log_forward.to_bits());
+                }
+            }
+        }
+    }
+}
+
+const BINARY: [Sampler; 6] = [Gradients(1), Gradients(2), Gradients(3), Balanced, Path(2), Path(3)];
+const ANY: [Sampler; 5] = [Gradients(1), Gradients(2), Balanced, Path(2), Path(3)];
+
+fn judge_binary(name: &str, energy: &dyn Energy, target: &dyn Target, samplers: &[Sampler]) {
+    let mut model = Model::binary(target);
+    judge(name, energy, &model, samplers);
+    model.held = 0b10_0101 & (model.states() - 1);
+    judge(name, energy, &model, samplers);
+}
+
+#[test]
+fn ising() {
+    for (seed, scale) in SCALES.into_iter().enumerate() {
+        let model = models::pairwise(Convention::ALL[seed], 5, 0.8, scale, seed as u64);
+        let mut couplings = model.couplings();
+        let energy = couplings.ising(&model).unwrap();
+        judge_binary(&format!("Ising, sd {scale}"), &energy, &model, &BINARY);
+    }
+    // More indices than sites: all of them.
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 4, 0.8, 1.0, 9);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    judge_binary("Ising of 4 sites", &energy, &model, &[Path(4), Path(5), Path(64), Gradients(4)]);
+}
+
+#[test]
+fn restricted_boltzmann_machine() {
+    for (seed, scale) in SCALES.into_iter().enumerate() {
+        let model = models::machine(5, 20, scale, seed as u64);
+        let weights = Weights::new(&model).unwrap();
+        judge_binary(&format!("RBM, sd {scale}"), &weights.rbm().unwrap(), &model, &BINARY);
+    }
+}
+
+/// k · (ones − 2)², and more than three ones are forbidden: not multilinear, and with a hard constraint.
+struct Count(f64);
+
+impl Target for Count {
+    fn sites(&self) -> usize {
+        5
+    }
+
+    fn energy(&self, x: &[f64]) -> f64 {
+        let ones: f64 = x.iter().sum();
+        if ones > 3.0 { f64::INFINITY } else { self.0 * (ones - 2.0).powi(2) }
+    }
+
+    fn gradient(&self, x: &[f64]) -> Vec<f64> {
+        vec![2.0 * self.0 * (x.iter().sum::<f64>() - 2.0); 5]
+    }
+}
+
+impl Function for Count {
+    fn layout(&self) -> Layout {
+        Layout::binary(5)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        self.energy(&heap::unpack(x)) as f32
+    }
+
+    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+        Target::gradient(self, &heap::unpack(x))[site] as f32
+    }
+}
+
+#[test]
+fn a_hard_constraint() {
+    for scale in [0.25, 2.0, 8.0] {
+        judge_binary(&format!("count, {scale}"), &Plain(Count(scale)), &Count(scale), &BINARY);
+    }
+}
+
+#[test]
+fn categorical_and_ordinal_also_mixed() {
+    for kind in [Kind::Categorical, Kind::Ordinal] {
+        for arities in [&[3, 3, 3][..], &[4, 4, 4], &[2, 3, 5, 4], &[1, 7, 2, 3]] {
+            for (seed, sd) in SCALES.into_iter().enumerate() {
+                let tables = Tables::new(kind, arities, sd, seed as u64);
+                let (mut model, own) = (Model::tables(&tables), Plain(Own(&tables)));
+                let name = format!("{kind:?} {arities:?}, sd {sd}");
+                let samplers = if arities.len() < 4 { &ANY[..] } else { &ANY[..4] };
+                judge(&name, &own, &model, samplers);
+                model.held = 0b10;
+                judge(&name, &own, &model, samplers);
+            }
+        }
+    }
+}
+
+#[test]
+fn broken_twins_fail() {
+    let tables = Tables::new(Kind::Categorical, &[4, 3, 5], 1.0, 7);
+    let spins = models::pairwise(Convention::SpinsEdgesOnce, 5, 0.8, 1.0, 3);
+    for (binary, model) in [(true, Model::binary(&spins)), (false, Model::tables(&tables))] {
+        let verdict = |sampler: Sampler, defect| {
+            let rule = sampler.rule(binary);
+            model.judge(rule, |x, path| model.twin(rule, defect, x, path))
+        };
+        for sampler in [Gradients(1), Gradients(2), Balanced, Path(2), Path(3)] {
+            assert!(verdict(sampler, Defect::None).passes(), "{sampler:?}");
+            for defect in [Defect::NoReverse, Defect::HalfEnergy, Defect::NoRatio] {
+                assert!(!verdict(sampler, defect).keeps_the_law(), "{sampler:?}, {defect:?}");
+            }
+        }
+        for sampler in [Gradients(2), Path(2), Path(3)] {
+            assert!(!verdict(sampler, Defect::OneIndexBack).keeps_the_law(), "{sampler:?}");
+        }
+        for sampler in [Path(2), Path(3)] {
+            assert!(!verdict(sampler, Defect::FullSumBack).keeps_the_law(), "{sampler:?}");
+            // The order of the way there is another way back than the one that is promised: the balance of
+            // paths sees it. The sum over paths cannot: with itself as its way back it is a right sampler.
+            let forward = verdict(sampler, Defect::ForwardOrderBack);
+            assert!(!forward.passes() && forward.asymmetry > 0.01, "{sampler:?}: {forward:?}");
+            assert!(forward.keeps_the_law(), "{sampler:?}: {forward:?}");
+        }
+    }
+}
+
+#[test]
+fn paths_that_are_never_drawn() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 5, 0.8, 1.0, 3);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let mut chain = heap::chain(&energy as &dyn Energy, &[0b00110]).unwrap();
+    chain.clamp(Packed::new(energy.layout(), &[0b00001]).unwrap()).unwrap();
+    let flip = |site: usize| Choice { site, value: u32::from(!(1..3).contains(&site)) };
+    let mut log_q = |sampler: Sampler, path: &[Choice]| sampler.transition(&mut chain, path).log_forward;
+    let never = f32::NEG_INFINITY;
+    assert!(log_q(Path(2), &[flip(1), flip(3)]) > never);
+    assert_eq!(log_q(Path(2), &[flip(1), flip(1)]), never, "a site twice");
+    assert!(log_q(Gradients(2), &[flip(1), flip(1)]) > never);
+    assert_eq!(log_q(Path(2), &[flip(1)]), never, "too short");
+    assert_eq!(log_q(Path(1), &[flip(1), flip(2)]), never, "too long");
+    assert_eq!(log_q(Balanced, &[]), never);
+    assert_eq!(log_q(Balanced, &[flip(0)]), never, "clamped");
+    assert_eq!(log_q(Path(2), &[flip(1), flip(0)]), never, "clamped");
+    assert_eq!(log_q(Gradients(1), &[Choice { site: 1, value: 1 }]), never, "no move");
+    assert_eq!(log_q(Gradients(64), &[flip(1); 70]), never);
+    let choice = |site, value| [Choice { site, value }];
+    let refused = LocallyBalanced.transition(chain.ring(), &choice(5, 0)).unwrap_err();
+    assert_eq!(refused, StateError::Site { site: 5 });
+    let refused = PathAuxiliary::new(1).unwrap().transition(chain.ring(), &choice(4, 2)).unwrap_err();
+    assert_eq!(refused, StateError::Value { site: 4, value: 2 });
+    for indices in [0, 65, u32::MAX] {
+        assert_eq!(PathAuxiliary::new(indices).unwrap_err(), ParameterError::Indices(indices));
+        assert_eq!(GibbsWithGradients::new(indices).unwrap_err(), ParameterError::Indices(indices));
+    }
+}
+
+/// Steps and their probabilities, bit for bit: of all orders in which the changed sites can have been drawn
+/// one has what the step reports.
+fn report<K: for<'e> Kernel<dyn Energy + 'e>>(
+    energy: &dyn Energy,
+    sampler: Sampler,
+    kernel: &K,
+    other: &bitmc::Langevin<'_>,
+) {
+    let layout = energy.layout();
+    let mut rng = LaneRng::seed_from_u64(3);
+    let mut chain = heap::random_chain(energy, &mut rng).unwrap();
+    let mut twin = heap::random_chain(energy, &mut rng).unwrap();
+    let mut held = vec![0; Layout::binary(layout.sites()).words()];
+    held[0] = 0b1011;
+    let held = Packed::new(Layout::binary(layout.sites()), &held).unwrap();
+    let mut compared = 0;
+    for step in 0..1500 {
+        // Another sampler in between, and sites clamped and released: weights that were kept past their time
+        // would show.
+        match step % 20 {
+            5 => [&mut chain, &mut twin].into_iter().for_each(|chain| chain.clamp(held).unwrap()),
+            9 => chain.run(other, &mut rng, 1, &mut ()),
+            15 => [&mut chain, &mut twin].into_iter().for_each(HeapChain::release),
+            _ => (),
+        }
+        twin.restart(chain.state()).unwrap();
+        let before: Vec<u32> = chain.state().values().collect();
+        let info = chain.step(kernel, &mut rng);
+        let rule = sampler.rule(layout.kind() == Kind::Binary);
+        let sites = before.iter().zip(chain.state().values()).enumerate();
+        let changed = sites.filter(|(_, (from, to))| **from != *to);
+        let path: Vec<Choice> = changed.map(|(site, (_, value))| Choice { site, value }).collect();
+        if path.len() == rule.indices {
+            let orders = if path.len() == 2 { vec![path.clone(), vec![path[1], path[0]]] } else { vec![path] };
+            let said = orders.iter().map(|path| sampler.transition(&mut twin, path));
+            let same = |said: Transition| {
+                said.log_ratio.to_bits() == info.log_ratio.to_bits()
+                    && said.difference.to_bits() == info.difference.to_bits()
+            };
+            assert!(said.into_iter().any(same), "{sampler:?}, step {step}: {info:?}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 300, "only {compared} moves to compare");
+}
+
+#[test]
+fn steps_report_what_transitions_say() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 70, 0.1, 0.3, 6);
+    let mut couplings = model.couplings();
+    let ising = couplings.ising(&model).unwrap();
+    let tables =
+        Tables::new(Kind::Categorical, &[4, 3, 5, 2, 4, 3, 3, 3, 4, 2, 2, 3, 4, 5, 3, 3, 3, 4], 0.3, 5);
+    let own = Plain(Own(&tables));
+    let langevin = bitmc::Langevin::adjusted(0.3).unwrap();
+    for energy in [&ising as &dyn Energy, &own] {
+        report(energy, Gradients(1), &GibbsWithGradients::new(1).unwrap(), &langevin);
+        report(energy, Gradients(2), &GibbsWithGradients::new(2).unwrap(), &langevin);
+        report(energy, Balanced, &LocallyBalanced, &langevin);
+        report(energy, Path(2), &PathAuxiliary::new(2).unwrap(), &langevin);
+    }
+}
+
+#[test]
+fn one_index_is_one_sampler() {
+    // For an energy that is linear in every site the three draw from the same probabilities.
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 70, 0.1, 0.3, 6);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    fn run<K: for<'e> Kernel<dyn Energy + 'e>>(energy: &dyn Energy, kernel: &K) -> Vec<u32> {
+        let mut rng = LaneRng::seed_from_u64(4);
+        let mut chain = heap::random_chain(energy, &mut rng).unwrap();
+        chain.run(kernel, &mut rng, 1000, &mut ());
+        chain.state().words().to_vec()
+    }
+    let gradients = run(&energy, &GibbsWithGradients::new(1).unwrap());
+    assert_eq!(gradients, run(&energy, &PathAuxiliary::new(1).unwrap()));
+    assert_eq!(gradients, run(&energy, &LocallyBalanced));
+}

@@ -1,0 +1,212 @@
+//! What samplers that draw indices share: a step along a path of single-site moves.
+//!
+//! ```text
+//! weights here → a path of indices → there, E → weights there → the path back → accept?
+//! ```
+//! Detailed balance holds path by path: `π(x) q(path|x) A = π(y) q(path back|y) A'`.
+
+use super::{ParameterError, Transition};
+use crate::accept::{Info, accept};
+use crate::chain::{Point, Ring};
+use crate::draw::Domain;
+use crate::draw::index::{MAX_INDICES, Order, Path, draw, score, total};
+use crate::draw::logits::{weigh, weigh_exactly};
+use crate::energy::Energy;
+use crate::lane::LogProduct;
+use crate::layout::Kind;
+use crate::packed::{Move, Packed, StateError, set};
+use rand_core::Rng;
+
+/// One index of a path: a site, and the value that it takes. For tests, which enumerate paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The site.
+    pub site: usize,
+    /// Its new value.
+    pub value: u32,
+}
+
+/// How a path is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Paths {
+    /// Indices of a path.
+    pub(super) indices: u32,
+    /// Whether weights come from gradients, or from exact differences (then one index only).
+    pub(super) order: Order,
+    /// Whether a binary site may be drawn again.
+    pub(super) replace: bool,
+    /// Whether the way back takes the indices in reverse order.
+    pub(super) backwards: bool,
+}
+
+/// What weights at a state were made of, beside the parameters that other samplers make theirs with.
+const KEY_GRADIENT: u64 = u64::from_le_bytes(*b"gradient");
+const KEY_EXACT: u64 = u64::from_le_bytes(*b"exactly.");
+
+/// The far end of a path.
+struct Arrival {
+    difference: f32,
+    /// The probability of the path back, if it is possible.
+    reverse: Option<LogProduct>,
+    fault: bool,
+}
+
+impl Arrival {
+    /// ln A = log q(path back|y) − log q(path|x) − (E(y) − E(x)).
+    fn log_ratio(&self, forward: Option<LogProduct>) -> f32 {
+        match (forward, self.reverse) {
+            (Some(forward), Some(reverse)) if !self.fault => reverse.over(forward).ln() - self.difference,
+            _ => f32::NEG_INFINITY,
+        }
+    }
+}
+
+impl Paths {
+    /// Checks a number of indices.
+    pub(super) fn indices(indices: u32) -> Result<u32, ParameterError> {
+        let legal = indices >= 1 && indices as usize <= MAX_INDICES;
+        if legal { Ok(indices) } else { Err(ParameterError::Indices(indices)) }
+    }
+
+    /// One transition.
+    pub(super) fn step<E: Energy + ?Sized, R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
+        if !self.weigh_here(&mut ring) {
+            return ring.failed();
+        }
+        let (planes, replace) = self.shape(&ring);
+        let sums = ring.there.weights.as_flattened_mut();
+        let (path, all) = draw(ring.here.weights, planes, (self.indices, replace), sums, rng);
+        let forward = self.score_here(&ring, all, &path);
+        self.go(&mut ring, &path);
+        let proposed = ring.distance();
+        let arrival = self.arrive(&mut ring, &path);
+        let log_ratio = arrival.log_ratio(forward);
+        // The uniform is drawn whatever happened.
+        let accepted = accept(log_ratio, rng);
+        ring.close(Info { accepted, proposed, log_ratio, difference: arrival.difference, fault: arrival.fault })
+    }
+
+    /// The probabilities of a path of the chain's choice, without taking it. Nothing is computed at the far
+    /// end of a path that is never drawn.
+    pub(super) fn transition<E: Energy + ?Sized>(
+        &self,
+        mut ring: Ring<'_, E>,
+        choices: &[Choice],
+    ) -> Result<Transition, StateError> {
+        let (layout, mut path, mut possible) = (ring.layout, Path::EMPTY, true);
+        for &Choice { site, value } in choices {
+            if site >= layout.sites() {
+                return Err(StateError::Site { site });
+            }
+            if value as usize >= layout.arity() {
+                return Err(StateError::Value { site, value });
+            }
+            possible &= value != ring.here_state().get(site);
+            possible &= path.push(self.order.place(layout, site, value));
+        }
+        let never = f32::NEG_INFINITY;
+        let nowhere = Transition {
+            log_forward: never,
+            log_reverse: never,
+            difference: 0.0,
+            log_ratio: never,
+            fault: false,
+        };
+        if !self.weigh_here(&mut ring) {
+            return Ok(Transition { fault: true, ..nowhere });
+        }
+        let Some(forward) = self.score_here(&ring, total(ring.here.weights), &path).filter(|_| possible) else {
+            return Ok(nowhere);
+        };
+        self.go(&mut ring, &path);
+        let arrival = self.arrive(&mut ring, &path);
+        Ok(Transition {
+            log_forward: forward.ln(),
+            log_reverse: arrival.reverse.map_or(never, LogProduct::ln),
+            difference: arrival.difference,
+            log_ratio: arrival.log_ratio(Some(forward)),
+            fault: arrival.fault,
+        })
+    }
+
+    /// Planes of a row of weights, and whether a site may be drawn again: of two values for one site one
+    /// would have no way back.
+    fn shape<E: ?Sized>(&self, ring: &Ring<'_, E>) -> (usize, bool) {
+        (self.order.planes(ring.layout), self.replace && ring.layout.kind() == Kind::Binary)
+    }
+
+    /// Weights at `here`, unless they are there from the step before; false where there are none to be had.
+    fn weigh_here<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> bool {
+        let key = match self.order {
+            Order::Planes => KEY_GRADIENT,
+            Order::Sites => KEY_EXACT,
+        };
+        if ring.core.weights_of != Some(key) {
+            let found = self.weigh(ring.energy, &mut ring.here, ring.free);
+            ring.core.weights_of = found.map(|_| key);
+        }
+        ring.core.weights_of.is_some()
+    }
+
+    /// The weights of every move from a point, and their sum.
+    fn weigh<E: Energy + ?Sized>(&self, energy: &E, at: &mut Point<'_>, free: &[u32]) -> Option<u128> {
+        let layout = energy.layout();
+        let domain = Domain { free: Packed::trusted(layout, free), arities: energy.arities() };
+        match self.order {
+            Order::Planes => {
+                let x = Packed::trusted(layout, at.words);
+                energy.gradient(x, at.cache, 0..layout.blocks(), at.weights);
+                weigh(at.weights, x, domain)
+            }
+            Order::Sites => weigh_exactly(at.weights, energy, at.words, at.cache, domain),
+        }
+    }
+
+    /// The probability of a whole path from `here`, where all weights add up to `all`; `None` where it is never drawn, or ends too early.
+    fn score_here<E: ?Sized>(&self, ring: &Ring<'_, E>, all: u128, path: &Path) -> Option<LogProduct> {
+        let (planes, replace) = self.shape(ring);
+        let (q, left) = score(ring.here.weights, planes, all, path.places(), replace)?;
+        let missing = (self.indices as usize).checked_sub(path.places().len())?;
+        (missing == 0 || left == 0).then_some(q)
+    }
+
+    /// Writes the end of a path from `here` to `there`.
+    fn go<E: ?Sized>(&self, ring: &mut Ring<'_, E>, path: &Path) {
+        for (there, here) in ring.there.words.iter_mut().zip(ring.here.words.iter()) {
+            *there = *here;
+        }
+        let here = Packed::trusted(ring.layout, ring.here.words);
+        for &place in path.places() {
+            let (site, value) = self.order.choice(here, place);
+            // The places of weights are sites and values of the layout: there is nothing to refuse.
+            let _ = set(ring.layout, ring.there.words, site, value);
+        }
+    }
+
+    /// From the end of a path: its cache, its energy, its weights, and the probability of the way back.
+    fn arrive<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, path: &Path) -> Arrival {
+        ring.copy_cache();
+        let here = Packed::trusted(ring.layout, ring.here.words);
+        let there = Packed::trusted(ring.layout, ring.there.words);
+        let difference = ring.energy.shift(&Move::trusted(here, there), ring.there.cache);
+        if difference == f32::INFINITY {
+            // A wall: the move is rejected whatever the weights there are.
+            return Arrival { difference, reverse: None, fault: false };
+        }
+        let mut back = Path::EMPTY;
+        for &place in path.places() {
+            let (site, _) = self.order.choice(here, place);
+            back.push(self.order.place(ring.layout, site, here.get(site)));
+        }
+        if self.backwards {
+            back.reverse();
+        }
+        let Some(all) = self.weigh(ring.energy, &mut ring.there, ring.free) else {
+            return Arrival { difference, reverse: None, fault: true };
+        };
+        let (planes, replace) = self.shape(ring);
+        let reverse = score(ring.there.weights, planes, all, back.places(), replace).map(|(q, _)| q);
+        let fault = difference.is_nan() || difference == f32::NEG_INFINITY;
+        Arrival { difference, reverse, fault }
+    }
+}
