@@ -20,6 +20,7 @@ pub mod noise;
 pub mod npy;
 pub mod paths;
 pub mod planes;
+pub mod space;
 pub mod stat;
 pub mod stuck;
 pub mod tolerance;

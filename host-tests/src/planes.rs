@@ -35,6 +35,20 @@ impl Tables {
         Self { arities: arities.to_vec(), kind, single, pairs, quadratic }
     }
 
+    /// The tables of a Potts model: `E = −Σ_edges Jᵢⱼ[xᵢ = xⱼ] − Σᵢ wᵢ(xᵢ)`.
+    #[must_use]
+    pub fn potts(edges: &[(u32, u32, f32)], arity: usize, fields: &[f32]) -> Self {
+        let row = |row: &[f32]| row.iter().map(|&w| -f64::from(w)).collect();
+        let single: Vec<Vec<f64>> = fields.chunks(arity).map(row).collect();
+        let agree = |j: f32| {
+            let value = |a: usize, b: usize| if a == b { -f64::from(j) } else { 0.0 };
+            (0..arity).map(|a| (0..arity).map(|b| value(a, b)).collect()).collect()
+        };
+        let pairs = edges.iter().map(|&(a, b, j)| (a as usize, b as usize, agree(j))).collect();
+        let arities = vec![arity as u16; single.len()];
+        Self { quadratic: vec![0.0; arities.len()], arities, kind: Kind::Categorical, single, pairs }
+    }
+
     fn middle(&self) -> f64 {
         f64::from(self.arities.iter().copied().max().unwrap_or(2)) / 2.0
     }

@@ -208,7 +208,10 @@ impl Energy for Broken<'_> {
             cache.copy_from_slice(&before);
             return difference;
         }
-        let mut words = step.from().words().to_vec();
+        let mut words = step.to().words().to_vec();
+        for change in step.changes() {
+            bitmc::packed::set(self.layout(), &mut words, change.site, change.from).unwrap();
+        }
         let mut out = vec![0.0; self.layout().arity()];
         let mut sum = 0.0;
         for change in step.changes() {

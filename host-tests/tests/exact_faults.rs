@@ -1,7 +1,7 @@
 //! Energies and generators that fail: every step ends, in a legal state, and says so (TESTING.md L2, L3).
 
 use bitmc::energy::EnergyError;
-use bitmc::step::Curvature;
+use bitmc::step::{ChromaticGibbs, Colouring, Curvature, Gibbs, RandomWalk, SequentialGibbs};
 use bitmc::{
     Bernoulli, BlockGibbs, ChainError, Energy, Function, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin,
     Layout, LocallyBalanced, Packed, PathAuxiliary, Plain, Potts, SeedableRng, StateError, torus,
@@ -75,6 +75,31 @@ fn an_energy_that_fails_is_counted() {
 }
 
 #[test]
+fn samplers_without_gradients_avoid_what_fails() {
+    let totals = vec![0.0, f32::NAN, 0.5, f32::NEG_INFINITY, 0.0, f32::INFINITY, 0.25, 0.0];
+    let energy = Plain(Table { sites: 3, totals, gradient: vec![0.0] });
+    fn check<K: Kernel<Plain<Table>>>(energy: &Plain<Table>, kernel: &K) {
+        let mut chain = heap::chain(energy, &[0]).unwrap();
+        let (mut rng, mut faults, mut visited) = (LaneRng::seed_from_u64(3), 0, 0u32);
+        for _ in 0..2000 {
+            let before = chain.energy();
+            let info = chain.step(kernel, &mut rng);
+            visited |= 1 << chain.state().words()[0];
+            faults += u32::from(info.fault);
+            let difference = chain.energy() - before;
+            assert!(!info.log_ratio.is_nan() && (!info.accepted || info.difference == difference));
+            assert_eq!(chain.faults(), faults);
+        }
+        assert!(faults > 300, "{faults} faults");
+        assert_eq!(visited & 0b0010_1010, 0, "states that fail or are forbidden: {visited:b}");
+        assert_eq!(visited & 0b0101_0101, 0b0101_0101, "states within reach: {visited:b}");
+    }
+    check(&energy, &RandomWalk::new(1.5).unwrap());
+    check(&energy, &Gibbs::systematic());
+    check(&energy, &Gibbs::random(2).unwrap());
+}
+
+#[test]
 fn an_energy_that_fails_later_is_counted() {
     /// Healthy at first; then every answer is NaN.
     struct Dying(Cell<u32>);
@@ -106,6 +131,11 @@ fn an_energy_that_fails_later_is_counted() {
         assert!(chain.energy() == 0.0 && chain.state().words()[0] < 4);
     }
     assert!(last.unwrap().fault && chain.faults() > 80, "{}", chain.faults());
+    let (walk, gibbs) = (RandomWalk::new(2.0).unwrap(), Gibbs::systematic());
+    for _ in 0..50 {
+        chain.step(&walk, &mut rng);
+        assert!(chain.step(&gibbs, &mut rng).fault && chain.energy() == 0.0);
+    }
 }
 
 #[test]
@@ -205,6 +235,20 @@ fn failed_generators_end_every_step() {
                     }
                 }
                 tread(&rbm, &BlockGibbs, &mut rng.clone(), held);
+                for radius in [0.1, 3.0, 1e9] {
+                    let walk = RandomWalk::new(radius).unwrap();
+                    tread(&ising, &walk, &mut rng.clone(), held);
+                    tread(&own, &walk, &mut rng.clone(), held);
+                }
+                for gibbs in [Gibbs::systematic(), Gibbs::random(5).unwrap()] {
+                    tread(&ising, &gibbs, &mut rng.clone(), held);
+                    tread(&rbm, &gibbs, &mut rng.clone(), held);
+                    tread(&own, &gibbs, &mut rng.clone(), held);
+                }
+                let mut classes = vec![0; Colouring::words(sites, sites)];
+                let colours = Colouring::greedy(ising.form(), &mut classes).unwrap();
+                tread(&ising, &ChromaticGibbs::new(colours), &mut rng.clone(), held);
+                tread(&ising, &SequentialGibbs, &mut rng.clone(), held);
             }
         }
         // A chain starts with them, too.

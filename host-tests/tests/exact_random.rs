@@ -1,11 +1,11 @@
 //! Random words, uniforms and normals (TESTING.md L0.7).
 
 use bitmc::lane::{self, Bits, LANES, NORMAL_LIMIT};
-use bitmc::random::{self, normals, uniform, uniforms};
+use bitmc::random::{self, logistics, normals, uniform, uniforms};
 use bitmc::{LaneRng, Layout, Rng, SeedableRng};
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::stuck::Stuck;
-use bitmc_host_tests::tolerance::SIGMA;
+use bitmc_host_tests::tolerance::{ROUNDING, SIGMA};
 use rand_xoshiro::{Xoshiro128PlusPlus, Xoshiro256PlusPlus};
 
 #[test]
@@ -244,5 +244,36 @@ fn random_bits_have_their_probability() {
         let (draws, p) = (45.0 * 20_000.0, f64::from(p));
         let deviation = (draws * p * (1.0 - p)).sqrt();
         assert!((f64::from(ones) - draws * p).abs() <= SIGMA * deviation, "p = {p}: {ones} of {draws}");
+    }
+}
+
+#[test]
+fn logistics_are_the_quantiles_of_their_uniforms() {
+    let mut rng = LaneRng::seed_from_u64(31);
+    let (mut counts, thresholds) = ([0u64; 9], [-12.0, -6.0, -2.0, -0.5, 0.0, 0.5, 2.0, 6.0, 12.0f32]);
+    let blocks = 200_000;
+    for _ in 0..blocks {
+        let mut copy = rng.clone();
+        let noise = logistics(&mut rng);
+        let (signs, u) = (random::words(&mut copy), uniforms(&mut copy));
+        for lane in 0..LANES {
+            let tail = 0.5 * f64::from(u[lane]);
+            let size = ((1.0 - tail) / tail).ln() * if signs[lane] >> 31 == 1 { -1.0 } else { 1.0 };
+            // Roundings of the quotient: two, and the logarithm's own, within 1.2 ulp (three) of its size.
+            let bound = ROUNDING * (2.0 + 3.0 * size.abs());
+            assert!((f64::from(noise[lane]) - size).abs() <= bound, "{size} {}", noise[lane]);
+        }
+        for (count, threshold) in counts.iter_mut().zip(thresholds) {
+            *count += noise.iter().filter(|&&noise| noise < threshold).count() as u64;
+        }
+    }
+    let n = (blocks * LANES) as f64;
+    for (count, threshold) in counts.iter().zip(thresholds) {
+        let p = 1.0 / (1.0 + f64::from(-threshold).exp());
+        let z = (*count as f64 - n * p) / (n * p * (1.0 - p)).sqrt();
+        assert!(z.abs() < SIGMA, "{threshold}: z = {z}");
+    }
+    for (name, mut stuck) in Stuck::all() {
+        assert!((0..100).all(|_| !logistics(&mut stuck).iter().any(|noise| noise.is_nan())), "{name}");
     }
 }

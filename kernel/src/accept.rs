@@ -17,7 +17,8 @@ pub struct Info {
     pub log_ratio: f32,
     /// `E(y) − E(x)` of the proposal.
     pub difference: f32,
-    /// Whether the energy gave NaN or −∞, or its gradient a NaN: the proposal was rejected for that.
+    /// Whether the energy gave NaN or −∞, or its gradient a NaN: the proposal was rejected for that. A sampler
+    /// that draws from several energies never draws such a state, and goes on among the others.
     pub fault: bool,
 }
 

@@ -9,6 +9,7 @@
 //! A site that must not move, clamped or padding, has one value of weight 1.
 
 mod binary;
+pub(crate) mod conditional;
 pub(crate) mod index;
 pub(crate) mod logits;
 mod planes;

@@ -62,4 +62,6 @@ pub use layout::{Kind, Layout};
 pub use packed::{Move, Packed, State, StateError};
 pub use rand_core::{Rng, SeedableRng};
 pub use random::LaneRng;
-pub use step::{BlockGibbs, GibbsWithGradients, Kernel, Langevin, LocallyBalanced, PathAuxiliary};
+pub use step::{
+    BlockGibbs, Gibbs, GibbsWithGradients, Kernel, Langevin, LocallyBalanced, PathAuxiliary, RandomWalk,
+};

@@ -244,8 +244,9 @@ fn half_word(block: usize, width: u32) -> u32 {
     if width == 1 { 16 * (block as u32 & 1) } else { 0 }
 }
 
+/// The word of a site's field, and its first bit there.
 #[inline]
-fn place(layout: Layout, site: usize) -> (usize, u32) {
+pub(crate) fn place(layout: Layout, site: usize) -> (usize, u32) {
     let fields = layout.fields_per_word();
     let shift = ((site & (fields - 1)) as u32 * layout.field_bits()) & 31;
     (site >> fields.trailing_zeros(), shift)
@@ -260,8 +261,10 @@ fn field_mask(layout: Layout) -> u32 {
 /// there is no list and no mask to keep in step with them.
 #[derive(Clone, Copy, Debug)]
 pub struct Move<'a> {
-    from: Packed<'a>,
     to: Packed<'a>,
+    /// The words before, from word `first` on; all others are as they were.
+    from: &'a [u32],
+    first: usize,
 }
 
 /// One site of a [`Move`].
@@ -281,17 +284,17 @@ impl<'a> Move<'a> {
     /// # Errors
     /// [`StateError::Layout`] where their layouts differ.
     pub fn new(from: Packed<'a>, to: Packed<'a>) -> Result<Self, StateError> {
-        Ok(Self { from, to: to.of(from.layout)? })
+        let to = to.of(from.layout)?;
+        Ok(Self::trusted(from, to))
     }
 
     pub(crate) fn trusted(from: Packed<'a>, to: Packed<'a>) -> Self {
-        Self { from, to }
+        Self { to, from: from.words, first: 0 }
     }
 
-    /// The state before.
-    #[must_use]
-    pub fn from(self) -> Packed<'a> {
-        self.from
+    /// A move inside the words from `first` on, which were `from`: a change of one site costs one word.
+    pub(crate) fn within(first: usize, from: &'a [u32], to: Packed<'a>) -> Self {
+        Self { to, from, first }
     }
 
     /// The state after.
@@ -300,14 +303,29 @@ impl<'a> Move<'a> {
         self.to
     }
 
-    /// The changed sites, in order. O(words + changes).
+    /// The value of a site in the state before; 0 where there is no such site.
+    #[inline]
+    #[must_use]
+    pub fn before(self, site: usize) -> u32 {
+        let (word, shift) = place(self.to.layout, site);
+        let before = word.checked_sub(self.first).and_then(|offset| self.from.get(offset));
+        let bits = before.or(self.to.words.get(word)).copied().unwrap_or(0);
+        (bits >> shift) & field_mask(self.to.layout)
+    }
+
+    /// Words that may differ, before and after.
+    #[inline]
+    fn words(self) -> impl Iterator<Item = (&'a u32, &'a u32)> {
+        self.from.iter().zip(self.to.words.get(self.first..).unwrap_or_default())
+    }
+
+    /// The changed sites, in order. O(changes), and O(words) where the move is not known to be local.
     #[inline]
     pub fn changes(self) -> impl Iterator<Item = Change> + 'a {
-        let layout = self.from.layout;
+        let layout = self.to.layout;
         let width = layout.field_bits();
         let mask = field_mask(layout);
-        let pairs = self.from.words.iter().zip(self.to.words).enumerate();
-        pairs.flat_map(move |(index, (&from, &to))| {
+        (self.first..).zip(self.words()).flat_map(move |(index, (&from, &to))| {
             let mut left = from ^ to;
             core::iter::from_fn(move || {
                 if left == 0 {
@@ -325,9 +343,8 @@ impl<'a> Move<'a> {
     /// How many sites change.
     #[must_use]
     pub fn count(self) -> usize {
-        if self.from.layout.field_bits() == 1 {
-            let pairs = self.from.words.iter().zip(self.to.words);
-            pairs.map(|(a, b)| (a ^ b).count_ones() as usize).sum()
+        if self.to.layout.field_bits() == 1 {
+            self.words().map(|(a, b)| (a ^ b).count_ones() as usize).sum()
         } else {
             self.changes().count()
         }

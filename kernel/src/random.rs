@@ -233,6 +233,24 @@ pub fn normals<R: Rng + ?Sized>(rng: &mut R) -> Block {
     out
 }
 
+/// Sixteen standard logistic numbers, `P(L < z) = 1/(1+e^(−z))`, by inversion, one uniform and one sign each:
+/// a threshold for log odds that are not known yet.
+///
+/// With v the tail probability, uniform in (0, ½], `|L| = ln((1−v)/v)`: both tails have the relative precision
+/// of [`uniforms`]. A generator that gives nothing but zeros makes L infinite, which compares as it should.
+#[inline]
+pub fn logistics<R: Rng + ?Sized>(rng: &mut R) -> Block {
+    let signs = words(rng);
+    let mut out = uniforms(rng);
+    for part in 0..PARTS {
+        let tail = F32s::load(&out, part) * F32s::splat(0.5);
+        let size = ((F32s::splat(1.0) - tail) / tail).ln();
+        let sign = U32s::load(&signs, part) & U32s::splat(0x8000_0000);
+        (size.to_bits() ^ sign).to_f32().store(&mut out, part);
+    }
+    out
+}
+
 /// Fills a binary state with independent sites, each 1 with probability `p`; leaves any other state alone.
 pub fn bernoulli<R: Rng + ?Sized>(layout: Layout, p: f32, rng: &mut R, out: &mut [u32]) {
     if layout.kind() != Kind::Binary {
@@ -256,14 +274,35 @@ pub(crate) fn uniform_state<R: Rng + ?Sized>(
         return bernoulli(layout, 0.5, rng, out);
     }
     for site in 0..layout.sites() {
-        let arity = arities.and_then(|a| a.get(site)).map_or(layout.arity() as u64, |&a| u64::from(a));
-        let value = (u64::from(rng.next_u32()) * arity) >> 32;
+        let arity = arities.and_then(|a| a.get(site)).map_or(layout.arity(), |&a| usize::from(a));
+        let value = below(arity as u32, rng);
         // Both are within the layout: there is nothing to refuse.
-        let _ = set(layout, out, site, value as u32);
+        let _ = set(layout, out, site, value);
     }
 }
 
-fn bernoulli_block<R: Rng + ?Sized>(p: f32, rng: &mut R) -> u32 {
+/// Uniform below `limit`, from one word: each outcome within a relative `limit`·2⁻³².
+#[inline]
+pub(crate) fn below<R: Rng + ?Sized>(limit: u32, rng: &mut R) -> u32 {
+    ((u64::from(rng.next_u32()) * u64::from(limit)) >> 32) as u32
+}
+
+/// Uniform among the other values of a site that has `value`, from one word; none is drawn for two values.
+#[inline]
+pub(crate) fn other_value<R: Rng + ?Sized>(value: u32, arity: u32, rng: &mut R) -> u32 {
+    match arity {
+        0 | 1 => value,
+        2 => 1 ^ value,
+        _ => {
+            let drawn = below(arity - 1, rng);
+            if drawn < value { drawn } else { drawn + 1 }
+        }
+    }
+}
+
+/// Sixteen bits, each 1 with probability `p`.
+#[inline]
+pub(crate) fn bernoulli_block<R: Rng + ?Sized>(p: f32, rng: &mut R) -> u32 {
     let u = uniforms(rng);
     (0..PARTS).fold(0, |bits, part| bits | F32s::load(&u, part).lt(F32s::splat(p)).bits(part))
 }

@@ -19,7 +19,9 @@ mod second_order;
 
 use bitmc::step::Curvature;
 use bitmc::{BlockGibbs, GibbsWithGradients, Langevin, LocallyBalanced, PathAuxiliary};
+use bitmc::{Gibbs, RandomWalk};
 use run::{bernoulli, factors, held_and_resumed, independent_set, ising, ladder, minibatches, potts, rbm};
+use run::{chromatic, chromatic_potts, sequential};
 
 /// A chain and the hash that it has everywhere.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +61,14 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "factors of 2 to 4 values, with walls: Langevin, adjusted", run: || factors(&Langevin::adjusted(1.0)), hash: 0x58bb_4588 },
     Chain { name: "lattice Gaussian 12 of 21 values, dense: Langevin, adjusted", run: || lattice::dense(&Langevin::adjusted(2.0)), hash: 0x7077_1be9 },
     Chain { name: "lattice Gaussian 12 of 21 values, a cycle: Langevin, unadjusted", run: || lattice::sparse(&Langevin::unadjusted(1.0)), hash: 0xcf33_9817 },
+    Chain { name: "Ising 5x5: random walk", run: || ising(&RandomWalk::new(1.5)), hash: 0x5092_1a38 },
+    Chain { name: "ordinal 20 of 5 values: random walk", run: || ladder(&RandomWalk::new(2.0)), hash: 0xdd3e_847c },
+    Chain { name: "Ising 5x5: Gibbs, systematic", run: || ising(&Ok(Gibbs::systematic())), hash: 0x251b_d771 },
+    Chain { name: "hard constraint: Gibbs, random", run: || independent_set(&Gibbs::random(10)), hash: 0xa093_7232 },
+    Chain { name: "Potts 5x5 of 4 values: Gibbs, systematic", run: || potts(&Ok(Gibbs::systematic())), hash: 0x5419_cffc },
+    Chain { name: "Ising 5x5: Gibbs, sequential from fields", run: sequential, hash: 0xd1b2_07ff },
+    Chain { name: "Ising 5x5: Gibbs, chromatic", run: chromatic, hash: 0x8896_1098 },
+    Chain { name: "Potts 5x5 of 4 values: Gibbs, chromatic", run: chromatic_potts, hash: 0xae0a_86b5 },
     Chain { name: "functions: exp_m1, ln_1p", run: flow::functions, hash: 0x4fab_bee1 },
     Chain { name: "Gaussian 16: energy-sampling dynamics", run: flow::gaussian, hash: 0x6637_b408 },
     Chain { name: "mixture 20: energy-sampling dynamics, step size control, reservoir, replay", run: flow::mixture, hash: 0x3122_f9f2 },

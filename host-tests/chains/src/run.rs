@@ -3,7 +3,7 @@
 use crate::hash::Hash;
 use crate::models::{self, DATA, IndependentSet, IsingMemory, LOGITS, Ladder};
 use bitmc::energy::Estimate;
-use bitmc::step::ParameterError;
+use bitmc::step::{ChromaticGibbs, Colouring, ParameterError, SequentialGibbs};
 use bitmc::{
     Bernoulli, Chain, Energy, Factors, Ising, Kernel, LaneRng, Langevin, Layout, Memory, Packed, Plain, Potts,
     Rbm, SeedableRng, State, memory, torus,
@@ -61,7 +61,40 @@ pub(crate) fn held_and_resumed() -> u32 {
     })
 }
 
+/// Sweeps of single sites from an Ising model's own fields.
+pub(crate) fn sequential() -> u32 {
+    with_ising_itself(|model| {
+        let memory = memory!(models::ISING, Ising::cache_len(25));
+        from_noise(model, memory, &Ok(SequentialGibbs), STEPS)
+    })
+}
+
+/// Sweeps over the classes of a greedy colouring: an odd torus needs more than two.
+pub(crate) fn chromatic() -> u32 {
+    with_ising_itself(|model| {
+        let mut classes = [0; Colouring::words(25, 4)];
+        let Ok(colouring) = Colouring::greedy(model.form(), &mut classes) else { return BROKEN };
+        let memory = memory!(models::ISING, Ising::cache_len(25));
+        from_noise(model, memory, &Ok(ChromaticGibbs::new(colouring)), STEPS)
+    })
+}
+
+/// The same over four values a site.
+pub(crate) fn chromatic_potts() -> u32 {
+    let (mut couplings, mut classes) = (IsingMemory::new(), [0; Colouring::words(25, 4)]);
+    let Ok(model) = Potts::new(torus(5, 5, 0.8), 25, 4, &models::POTTS_FIELDS, couplings.lend()) else {
+        return BROKEN;
+    };
+    let Ok(colouring) = Colouring::greedy(model.form(), &mut classes) else { return BROKEN };
+    let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
+    from_noise(&model, memory, &Ok(ChromaticGibbs::new(colouring)), DENSE_STEPS)
+}
+
 fn with_ising(run: impl FnOnce(&dyn Energy) -> u32) -> u32 {
+    with_ising_itself(|model| run(model))
+}
+
+fn with_ising_itself(run: impl FnOnce(&Ising<'_>) -> u32) -> u32 {
     let mut memory = IsingMemory::new();
     let edges = torus(5, 5, models::ISING_COUPLING);
     Ising::spins_edges_twice(edges, &models::ISING_FIELDS, memory.lend()).map_or(BROKEN, |model| run(&model))

@@ -93,6 +93,10 @@ impl<E: Energy> Energy for HalfEnergy<E> {
         self.0.cache_len()
     }
 
+    fn arities(&self) -> Option<&[u16]> {
+        self.0.arities()
+    }
+
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
         self.0.init(x, cache)
     }

@@ -1,9 +1,10 @@
 //! What a sampler works in: two points, here and there.
 
 use crate::accept::Info;
+use crate::energy::Energy;
 use crate::lane::{Bits, Block, LogProduct, Total};
 use crate::layout::Layout;
-use crate::packed::{Move, Packed};
+use crate::packed::{self, Move, Packed, place};
 
 /// What a chain knows besides its state: plain data to copy and keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,8 +65,30 @@ impl<E: ?Sized> Ring<'_, E> {
         Packed::trusted(self.layout, self.there.words)
     }
 
+    /// Whether a site may move: it is neither clamped nor padding.
+    #[inline]
+    pub(crate) fn free(&self, site: usize) -> bool {
+        Packed::trusted(self.layout, self.free).get(site) != 0
+    }
+
+    /// The values that a site may take.
+    #[inline]
+    pub(crate) fn arity(&self, site: usize) -> u32
+    where
+        E: Energy,
+    {
+        let arities = self.energy.arities();
+        arities.and_then(|a| a.get(site)).map_or(self.layout.arity() as u32, |&a| u32::from(a))
+    }
+
     pub(crate) fn copy_cache(&mut self) {
         for (there, here) in self.there.cache.iter_mut().zip(self.here.cache.iter()) {
+            *there = *here;
+        }
+    }
+
+    pub(crate) fn copy_words(&mut self) {
+        for (there, here) in self.there.words.iter_mut().zip(self.here.words.iter()) {
             *there = *here;
         }
     }
@@ -73,6 +96,20 @@ impl<E: ?Sized> Ring<'_, E> {
     /// Sites at which here and there differ.
     pub(crate) fn distance(&self) -> u32 {
         Move::trusted(self.here_state(), self.there_state()).count() as u32
+    }
+
+    /// Sets one site of there and moves its cache along: `E(after) − E(before)`.
+    #[inline]
+    pub(crate) fn set(&mut self, site: usize, value: u32) -> f32
+    where
+        E: Energy,
+    {
+        let (word, _) = place(self.layout, site);
+        let before = [self.there.words.get(word).copied().unwrap_or(0)];
+        // A value that is none leaves the site as it is.
+        let _ = packed::set(self.layout, self.there.words, site, value);
+        let there = Packed::trusted(self.layout, self.there.words);
+        self.energy.shift(&Move::within(word, &before, there), self.there.cache)
     }
 
     /// Ends a step that could not even propose.

@@ -335,7 +335,7 @@ impl Energy for Factors<'_> {
         for change in step.changes() {
             // One site at a time: those before it have moved, those behind it have not.
             let value = |site: usize| {
-                if site < change.site { step.to().get(site) } else { step.from().get(site) }
+                if site < change.site { step.to().get(site) } else { step.before(site) }
             };
             let before = self.cached(cache, change.site, change.from);
             let after = self.cached(cache, change.site, change.to);

@@ -106,6 +106,18 @@ impl<'a> Ising<'a> {
         Self { form, constant: 2 * linear + couplings / 2 }
     }
 
+    /// Flips a site that is `before`: moves the fields, and says how the energy changes, in units, and whether
+    /// a field of block `near` has changed.
+    #[inline]
+    pub(crate) fn flip(&self, site: usize, before: u32, near: usize, cache: &mut [Bits]) -> (i64, bool) {
+        let fields = cache.as_flattened_mut();
+        let sign = 1 - 2 * before as i32;
+        let difference = -i64::from(sign) * field(fields, site);
+        let row = self.form.row(site);
+        scatter(row, sign, fields);
+        (difference, row.iter().any(|entry| entry.site as usize / LANES == near))
+    }
+
     /// b and K.
     #[must_use]
     pub fn form(&self) -> Sparse<'a> {
@@ -174,20 +186,24 @@ impl Energy for Ising<'_> {
         let mut difference = 0i64;
         for change in step.changes() {
             let sign = change.to as i32 - change.from as i32;
-            let field = fields.get(change.site).copied().unwrap_or(0) as i32;
-            difference -= i64::from(sign) * i64::from(field);
+            difference -= i64::from(sign) * field(fields, change.site);
             scatter(self.form.row(change.site), sign, fields);
         }
         self.form.value(difference)
     }
 
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        let field = cache.as_flattened().get(site).copied().unwrap_or(0) as i32;
+        let field = field(cache.as_flattened(), site);
         let here = Packed::trusted(self.layout(), words).get(site);
         for (value, out) in (0..2).zip(out) {
-            *out = self.form.value(i64::from(field) * (i64::from(here) - value));
+            *out = self.form.value(field * (i64::from(here) - value));
         }
     }
+}
+
+#[inline]
+fn field(fields: &[u32], site: usize) -> i64 {
+    i64::from(fields.get(site).copied().unwrap_or(0) as i32)
 }
 
 #[inline]

@@ -82,6 +82,15 @@ impl<'a> Potts<'a> {
         i64::from(field.copied().unwrap_or(0) as i32)
     }
 
+    /// Changes a site: moves the fields, and says how the energy changes, in units.
+    #[inline]
+    pub(crate) fn change(&self, change: Change, cache: &mut [Bits]) -> i64 {
+        let from = self.cached(cache, change.site, change.from);
+        let to = self.cached(cache, change.site, change.to);
+        self.move_couplings(change, cache.as_flattened_mut());
+        from - to
+    }
+
     /// Takes a site's couplings from the fields of one value and gives them to those of another.
     #[inline]
     fn move_couplings(&self, change: Change, fields: &mut [u32]) {
@@ -151,9 +160,7 @@ impl Energy for Potts<'_> {
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
         let mut difference = 0;
         for change in step.changes() {
-            difference += self.cached(cache, change.site, change.from);
-            difference -= self.cached(cache, change.site, change.to);
-            self.move_couplings(change, cache.as_flattened_mut());
+            difference += self.change(change, cache);
         }
         self.form.value(difference)
     }

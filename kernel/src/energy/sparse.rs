@@ -257,9 +257,14 @@ impl<'a> Sparse<'a> {
         self.grid.round(value)
     }
 
+    /// Whether these are the same couplings in the same memory.
+    pub(crate) fn is(&self, other: Sparse<'_>) -> bool {
+        core::ptr::eq(self.ends, other.ends) && core::ptr::eq(self.entries, other.entries)
+    }
+
     /// The value of a number of units.
     #[inline]
-    pub(super) fn value(&self, units: i64) -> f32 {
+    pub(crate) fn value(&self, units: i64) -> f32 {
         self.grid.value(units)
     }
 }

@@ -67,6 +67,10 @@ pub enum ParameterError {
     StepSize(f32),
     /// A balance must be in (0, 1].
     Balance(f32),
+    /// A radius must be positive and finite.
+    Radius(f32),
+    /// A step must update at least one site.
+    NoUpdates,
     /// A curvature must be finite and not negative.
     Curvature {
         /// The site (0 where all sites share one).
@@ -86,6 +90,8 @@ impl core::fmt::Display for ParameterError {
             Self::StepSize(value) => write!(f, "step size {value} is not positive and finite"),
             Self::Balance(value) => write!(f, "balance {value} is not in (0, 1]"),
             Self::Indices(value) => write!(f, "{value} indices are not from 1 to 64"),
+            Self::Radius(value) => write!(f, "radius {value} is not positive and finite"),
+            Self::NoUpdates => write!(f, "a step updates no site"),
             Self::Curvature { site, value } => {
                 write!(f, "curvature {value} of site {site} is not finite and at least 0")
             }

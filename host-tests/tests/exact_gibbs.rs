@@ -1,0 +1,194 @@
+//! Gibbs sampling: the conditionals that it draws from, composed to the matrices of its scans, against laws
+//! by enumeration. A systematic scan is not reversible: it must keep the law.
+
+use bitmc::step::{Gibbs, ParameterError};
+use bitmc::{Energy, Function, Kind, LaneRng, Layout, Packed, Plain, SeedableRng};
+use bitmc_host_tests::heap::{self, Weights};
+use bitmc_host_tests::models;
+use bitmc_host_tests::naive::{Convention, Target};
+use bitmc_host_tests::planes::{Own, Tables};
+use bitmc_host_tests::space::Space;
+use bitmc_host_tests::stat::chi_square;
+use bitmc_host_tests::stat::table::Table;
+
+const SCALES: [f64; 3] = [0.4, 3.0, 10.0];
+const HELD: u32 = 0b10_0110;
+
+/// The matrix of an update of each site.
+fn updates(space: &Space, energy: &dyn Energy, held: u32) -> Vec<Table> {
+    let update = |site: usize| {
+        space.table(energy, held, |chain, x, row| {
+            let mut log_p = vec![f32::NAN; space.layout.arity()];
+            assert!(!Gibbs::conditional(chain.ring(), site, &mut log_p));
+            for (value, log_p) in (0..).zip(log_p).filter(|(_, log_p)| *log_p > f32::NEG_INFINITY) {
+                let mut words = space.words[x].clone();
+                bitmc::packed::set(space.layout, &mut words, site, value).unwrap();
+                row[space.number(Packed::new(space.layout, &words).unwrap())] += f64::from(log_p).exp();
+            }
+        })
+    };
+    (0..space.layout.sites()).map(update).collect()
+}
+
+/// All sites from the same old state: fields that are not kept up to date.
+fn stale(space: &Space, updates: &[Table]) -> Table {
+    let entry = |x: usize, y: usize| {
+        let site = |(site, update): (usize, &Table)| {
+            let mut words = space.words[x].clone();
+            bitmc::packed::set(space.layout, &mut words, site, space.state(y).get(site)).unwrap();
+            update.rows[x][space.number(Packed::new(space.layout, &words).unwrap())]
+        };
+        updates.iter().enumerate().map(site).product()
+    };
+    let rows = (0..space.states()).map(|x| (0..space.states()).map(|y| entry(x, y)).collect());
+    Table { rows: rows.collect() }
+}
+
+fn sweep(updates: &[Table]) -> Table {
+    updates.iter().fold(Table::identity(updates[0].rows.len()), |sweep, update| sweep.then(update))
+}
+
+/// `weak` couplings show stale fields; under strong ones nothing moves but where it must.
+fn judge(name: &str, energy: &dyn Energy, space: &Space, weak: bool) {
+    for held in [0, HELD] {
+        let law = space.given(held, space.law.iter().rposition(|&p| p > 0.0).unwrap());
+        let updates = updates(space, energy, held);
+        for (site, update) in updates.iter().enumerate() {
+            let verdict = law.judge(update);
+            assert!(verdict.passes(), "{name}, held {held:b}, site {site}: {verdict:?}");
+        }
+        let verdict = law.judge(&sweep(&updates));
+        assert!(verdict.stationary(), "{name}, held {held:b}, systematic scan: {verdict:?}");
+        let verdict = law.judge(&Table::mean(&updates));
+        assert!(verdict.passes(), "{name}, held {held:b}, random scan: {verdict:?}");
+        let seen = !law.judge(&stale(space, &updates)).stationary();
+        assert!(seen || !weak || held != 0, "{name}: stale fields are not seen");
+    }
+}
+
+#[test]
+fn binary_models() {
+    for (seed, scale) in SCALES.into_iter().enumerate() {
+        let model = models::pairwise(Convention::SpinsEdgesOnce, 6, 0.8, scale, seed as u64);
+        let mut couplings = model.couplings();
+        judge(
+            &format!("Ising, sd {scale}"),
+            &couplings.ising(&model).unwrap(),
+            &Space::binary(&model),
+            scale < 1.0,
+        );
+        let model = models::machine(6, 20, scale, seed as u64);
+        let weights = Weights::new(&model).unwrap();
+        judge(&format!("RBM, sd {scale}"), &weights.rbm().unwrap(), &Space::binary(&model), scale < 1.0);
+    }
+}
+
+#[test]
+fn categorical_and_ordinal_models() {
+    for kind in [Kind::Categorical, Kind::Ordinal] {
+        for arities in [&[3, 3, 3, 3][..], &[4, 4, 4], &[17, 5], &[2, 3, 5, 4], &[1, 7, 2, 3]] {
+            for (seed, scale) in SCALES.into_iter().enumerate() {
+                let tables = Tables::new(kind, arities, scale, seed as u64);
+                let energy = Plain(Own(&tables));
+                judge(
+                    &format!("{kind:?} {arities:?}"),
+                    &energy,
+                    &Space::tables(&tables, energy.layout()),
+                    scale < 1.0,
+                );
+            }
+        }
+    }
+}
+
+/// k · (ones − 2)², and more than four ones are forbidden.
+struct Count(f64);
+
+impl Target for Count {
+    fn sites(&self) -> usize {
+        6
+    }
+
+    fn energy(&self, x: &[f64]) -> f64 {
+        let ones: f64 = x.iter().sum();
+        if ones > 4.0 { f64::INFINITY } else { self.0 * (ones - 2.0).powi(2) }
+    }
+
+    fn gradient(&self, _x: &[f64]) -> Vec<f64> {
+        vec![0.0; 6]
+    }
+}
+
+impl Function for Count {
+    fn layout(&self) -> Layout {
+        Layout::binary(6)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        self.energy(&heap::unpack(x)) as f32
+    }
+
+    fn gradient(&self, _x: Packed<'_>, _site: usize) -> f32 {
+        0.0
+    }
+}
+
+#[test]
+fn a_hard_constraint() {
+    for scale in [0.25, 2.0, 8.0] {
+        judge(&format!("count, {scale}"), &Plain(Count(scale)), &Space::binary(&Count(scale)), scale < 1.0);
+    }
+}
+
+#[test]
+fn steps_draw_what_the_conditionals_say() {
+    let tables = Tables::new(Kind::Ordinal, &[2, 3, 5, 4], 0.7, 5);
+    let energy = Plain(Own(&tables));
+    let space = Space::tables(&tables, energy.layout());
+    let mut rng = LaneRng::seed_from_u64(22);
+    for held in [0, 0b0100] {
+        let updates = updates(&space, &energy, held);
+        let (sweep, random) = (sweep(&updates), Table::mean(&updates));
+        let mut chain = space.chain(&energy, held);
+        let mut compare = |what: &str, kernel: Gibbs, table: &Table, other: &Table| {
+            let counts = space.counts(&mut chain, &kernel, 41, 200_000, &mut rng);
+            chi_square(what, &counts, &table.rows[41]).must_pass();
+            chi_square("another scan", &counts, &other.rows[41]).must_fail();
+        };
+        compare("a sweep", Gibbs::systematic(), &sweep, &stale(&space, &updates));
+        compare("an update", Gibbs::random(1).unwrap(), &random, &sweep);
+        compare("three updates", Gibbs::random(3).unwrap(), &random.then(&random).then(&random), &sweep);
+    }
+}
+
+#[test]
+fn a_sweep_adds_up() {
+    // The energy of the chain after many sweeps is that of its state, and the distance is that of the ends.
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 70, 0.1, 0.5, 6);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let mut rng = LaneRng::seed_from_u64(3);
+    let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+    for kernel in [Gibbs::systematic(), Gibbs::random(200).unwrap()] {
+        let mut moved = 0;
+        for _ in 0..500 {
+            let before = heap::unpack(chain.state());
+            let info = chain.step(&kernel, &mut rng);
+            let after = heap::unpack(chain.state());
+            assert!(info.accepted && info.log_ratio == 0.0 && !info.fault);
+            assert_eq!(info.proposed as usize, before.iter().zip(&after).filter(|(a, b)| a != b).count());
+            let rise = model.energy(&after) - model.energy(&before);
+            // One rounding of the sum: every difference is exact, to a rounding of its own value.
+            assert!((f64::from(info.difference) - rise).abs() <= 1e-5 * (1.0 + rise.abs()), "{rise}");
+            moved += info.moved();
+        }
+        assert!(moved > 3000, "{moved}");
+        let truth = model.energy(&heap::unpack(chain.state()));
+        assert!((f64::from(chain.energy()) - truth).abs() <= 1e-4, "{} {truth}", chain.energy());
+    }
+}
+
+#[test]
+fn parameters() {
+    assert_eq!(Gibbs::random(0), Err(ParameterError::NoUpdates));
+}

@@ -1,0 +1,145 @@
+//! Gibbs sampling, one site at a time.
+
+use super::Kernel;
+use super::langevin::ParameterError;
+use crate::accept::Info;
+use crate::chain::Ring;
+use crate::draw::conditional::Conditional;
+use crate::energy::Energy;
+use crate::lane::{LANES, Total};
+use crate::random::{below, uniform, uniforms};
+use rand_core::Rng;
+
+/// Gibbs sampling (Geman and Geman 1984; METHODS.md §2): a site takes a value drawn from its conditional
+/// given all others, `p(xᵢ = k | rest) ∝ e^(−(E(x with xᵢ = k) − E(x)))`, from exact differences of the energy.
+/// For a binary site that is a flip with probability `1/(1 + e^(E(flipped) − E(x)))`. Every draw is accepted.
+///
+/// * [`Gibbs::systematic`]: a step is one sweep, every free site once, in the order of the sites. It keeps
+///   the law exactly, and is not reversible.
+/// * [`Gibbs::random`]: a step is a number of updates of sites drawn uniformly, with replacement; reversible.
+///
+/// Values whose energy is `+∞` are never drawn; nor are those at NaN or `−∞`, which count as a fault of the
+/// step. `proposed` is the number of sites at which the step's ends differ.
+///
+/// Cost an update: [`Energy::differences`] at one site, one uniform, one exponential a value, and a
+/// [`Energy::shift`] where the site changes. A step copies the state and its cache once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gibbs {
+    /// Updates of random sites a step; none for a sweep.
+    updates: Option<u32>,
+}
+
+impl Gibbs {
+    /// Sweeps over the sites in their order.
+    #[must_use]
+    pub const fn systematic() -> Self {
+        Self { updates: None }
+    }
+
+    /// `updates` updates a step, each of a site drawn uniformly. (A clamped site that is drawn stays.)
+    ///
+    /// # Errors
+    /// [`ParameterError::NoUpdates`] where `updates` is 0.
+    pub const fn random(updates: u32) -> Result<Self, ParameterError> {
+        if updates == 0 { Err(ParameterError::NoUpdates) } else { Ok(Self { updates: Some(updates) }) }
+    }
+
+    /// The log-probability of every value of one site given the rest of the chain's state, into `out`, as an
+    /// update draws it; a clamped site keeps its value. Returns whether the energy failed at one of them.
+    pub fn conditional<E: Energy + ?Sized>(mut ring: Ring<'_, E>, site: usize, out: &mut [f32]) -> bool {
+        ring.copy_words();
+        ring.copy_cache();
+        if !ring.free(site) {
+            let here = ring.here_state().get(site);
+            (0..).zip(out).for_each(|(k, out)| *out = if k == here { 0.0 } else { f32::NEG_INFINITY });
+            return false;
+        }
+        let found = condition(&mut ring, site);
+        for (value, out) in out.iter_mut().enumerate() {
+            *out = found.log_probability(values(&ring, site), value);
+        }
+        found.fault
+    }
+}
+
+/// Room for the values of one site.
+fn values<'r, E: Energy + ?Sized>(ring: &'r Ring<'_, E>, site: usize) -> &'r [crate::lane::Block] {
+    let blocks = (ring.arity(site) as usize).div_ceil(LANES);
+    ring.there.weights.get(..blocks).unwrap_or_default()
+}
+
+/// The conditional of a site, at there.
+#[inline]
+fn condition<E: Energy + ?Sized>(ring: &mut Ring<'_, E>, site: usize) -> Conditional {
+    let arity = ring.arity(site) as usize;
+    let here = ring.there_state().get(site) as usize;
+    let weights = ring.there.weights.get_mut(..arity.div_ceil(LANES)).unwrap_or_default();
+    let differences = weights.as_flattened_mut().get_mut(..arity).unwrap_or_default();
+    ring.energy.differences(ring.there.words, ring.there.cache, site, differences);
+    Conditional::weigh(weights, arity, here)
+}
+
+/// A step under way: updates of there, in place.
+pub(super) struct Updates {
+    difference: Total,
+    pub(super) fault: bool,
+}
+
+impl Updates {
+    /// From a copy of here.
+    pub(super) fn begin<E: ?Sized>(ring: &mut Ring<'_, E>) -> Self {
+        ring.copy_words();
+        ring.copy_cache();
+        ring.core.weights_of = None;
+        Self { difference: Total::new(0.0), fault: false }
+    }
+
+    /// Counts a difference of energies.
+    pub(super) fn add(&mut self, difference: f32) {
+        self.difference.add(difference);
+    }
+
+    #[inline]
+    fn update<E: Energy + ?Sized>(&mut self, ring: &mut Ring<'_, E>, site: usize, uniform: f32) {
+        if !ring.free(site) {
+            return;
+        }
+        let found = condition(ring, site);
+        self.fault |= found.fault;
+        let value = found.draw(values(ring, site), uniform) as u32;
+        if value != ring.there_state().get(site) {
+            self.add(ring.set(site, value));
+        }
+    }
+
+    /// Ends the step. An energy whose moves deny its differences leaves the chain where it was.
+    pub(super) fn end<E: ?Sized>(self, ring: Ring<'_, E>) -> Info {
+        let difference = self.difference.value();
+        let accepted = difference.is_finite();
+        let log_ratio = if accepted { 0.0 } else { f32::NEG_INFINITY };
+        let proposed = ring.distance();
+        ring.close(Info { accepted, proposed, log_ratio, difference, fault: self.fault || !accepted })
+    }
+}
+
+impl<E: Energy + ?Sized> Kernel<E> for Gibbs {
+    fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
+        let mut updates = Updates::begin(&mut ring);
+        let sites = ring.layout.sites();
+        match self.updates {
+            Some(number) => {
+                for _ in 0..number {
+                    let site = below(sites as u32, rng) as usize;
+                    updates.update(&mut ring, site, uniform(rng));
+                }
+            }
+            None => {
+                for block in 0..ring.layout.blocks() {
+                    let u = uniforms(rng);
+                    (block * LANES..sites).zip(u).for_each(|(site, u)| updates.update(&mut ring, site, u));
+                }
+            }
+        }
+        updates.end(ring)
+    }
+}

@@ -1,0 +1,48 @@
+//! Sequential Gibbs for Ising models.
+
+use super::Kernel;
+use super::fields::{log_odds, update};
+use super::gibbs::Updates;
+use crate::accept::Info;
+use crate::chain::Ring;
+use crate::energy::Ising;
+use crate::lane::{F32s, LANES, PARTS};
+use crate::packed::Packed;
+use crate::random::logistics;
+use rand_core::Rng;
+
+/// Gibbs sampling of an Ising model by sweeps (METHODS.md §2): what [`Gibbs::systematic`](super::Gibbs) does, from
+/// the model's cached fields. A site becomes 1 where a standard logistic number is below its log odds, the
+/// field `b + Kx`, so the noise of sixteen sites is made before their fields are known.
+///
+/// Cost a sweep: a logistic number a site, and O(degree) additions a flip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SequentialGibbs;
+
+impl SequentialGibbs {
+    /// The log odds of a site being 1 given the rest of the chain's state, as a sweep compares them with noise;
+    /// 0 where there is no such site.
+    #[must_use]
+    pub fn log_odds(ring: &Ring<'_, Ising<'_>>, site: usize) -> f32 {
+        let (unit, mut odds) = (F32s::splat(ring.energy.form().unit()), [0.0; LANES]);
+        if let Some(fields) = ring.here.cache.get(site / LANES) {
+            (0..PARTS).for_each(|part| log_odds(fields, unit, part).store(&mut odds, part));
+        }
+        odds.get(site % LANES).copied().unwrap_or(0.0)
+    }
+}
+
+impl Kernel<Ising<'_>> for SequentialGibbs {
+    fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, Ising<'_>>, rng: &mut R) -> Info {
+        let mut updates = Updates::begin(&mut ring);
+        let free = Packed::trusted(ring.layout, ring.free);
+        let mut difference = 0;
+        for block in 0..ring.layout.blocks() {
+            let noise = logistics(rng);
+            let Some(word) = ring.there.words.get_mut(block / 2) else { continue };
+            difference += update(ring.energy, ring.there.cache, word, block, free.bits(block), &noise);
+        }
+        updates.add(ring.energy.form().value(difference));
+        updates.end(ring)
+    }
+}
