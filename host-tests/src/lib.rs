@@ -23,6 +23,7 @@ pub mod planes;
 pub mod space;
 pub mod stat;
 pub mod stuck;
+pub mod synthetic;
 pub mod tolerance;
 
 /// The README's first program, compiled and run.

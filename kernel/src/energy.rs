@@ -9,8 +9,11 @@ mod factors;
 mod gaussian;
 mod grid;
 mod ising;
+mod logistic;
+mod modes;
 mod plain;
 mod potts;
+mod quartic;
 mod rbm;
 mod sparse;
 
@@ -19,8 +22,11 @@ pub use estimate::Estimate;
 pub use factors::{Factor, FactorError, Factors, FactorsLent, FactorsMemory};
 pub use gaussian::{Dense, GaussianError, LatticeGaussian, Precision};
 pub use ising::{Ising, torus};
+pub use logistic::{Logistic, LogisticError};
+pub use modes::{Modes, ModesError};
 pub use plain::{Function, Plain};
 pub use potts::Potts;
+pub use quartic::{Quartic, QuarticError};
 pub use rbm::{Rbm, RbmError, pack_rows};
 pub use sparse::{Edge, Entry, Sparse, SparseError, SparseLent, SparseMemory};
 

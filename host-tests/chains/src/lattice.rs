@@ -1,8 +1,9 @@
-//! Chains over whole numbers, and their models.
+//! Chains over the synthetic targets of the papers, and their models.
 
+use crate::hash::Hash;
 use crate::run::{BROKEN, Sampler, from_noise};
 use bitmc::lane::{Block, LANES};
-use bitmc::{Energy, Kernel, LatticeGaussian, Layout, SparseMemory, memory};
+use bitmc::{Energy, Kernel, LatticeGaussian, Layout, Logistic, Modes, Quartic, SparseMemory, memory};
 
 /// Steps of a chain.
 const STEPS: u32 = 1000;
@@ -40,4 +41,48 @@ pub(crate) fn sparse<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) ->
     let memory = memory!(GAUSSIAN, LatticeGaussian::cache_len(SITES));
     let model = LatticeGaussian::sparse(edges, &[0.4; SITES], &CENTRE, 21, couplings.lend());
     model.map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, STEPS))
+}
+
+/// Ten coefficients, 20 observations: the design, and every third outcome is 1.
+pub(crate) fn logistic<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let mut design = [0.0; 200];
+    for (cell, slot) in design.iter_mut().enumerate() {
+        *slot = ((7 * cell + cell / 9) % 13) as f32 * 0.25 - 1.5;
+    }
+    let mut outcomes = [false; 20];
+    outcomes.iter_mut().step_by(3).for_each(|outcome| *outcome = true);
+    let mut rows = [[0.0; LANES]; 20];
+    let memory = memory!(Layout::binary(10), Logistic::cache_len(20));
+    if Logistic::pack(&design, &outcomes, &mut rows).is_err() {
+        return BROKEN;
+    }
+    let model = Logistic::new(&rows, &[0.25; 10], &[[0.0; LANES]; 2], 20);
+    model.map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, STEPS))
+}
+
+/// Six sites, five coordinates, three components.
+pub(crate) fn quartic<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let (mut rows, mut centres) = ([[0.0; LANES]; 6], [[0.0; LANES]; 3]);
+    for (table, scale) in [(&mut rows[..], 0.01), (&mut centres[..], 0.25)] {
+        for (row, block) in table.iter_mut().enumerate() {
+            for (coordinate, slot) in block.iter_mut().take(5).enumerate() {
+                *slot = ((3 * row + 5 * coordinate + row * coordinate) % 7) as f32 * scale - 2.0 * scale;
+            }
+        }
+    }
+    let memory = memory!(Layout::ordinal(6, 21), Quartic::cache_len(5, 3));
+    let model = Quartic::new(&rows, &centres, 5, 21);
+    model.map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, STEPS))
+}
+
+/// Both kinds of modes in {0 … 31}².
+pub(crate) fn modes<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let means = [[5.0, 5.0], [25.0, 4.0], [15.5, 27.0]];
+    let mut hash = Hash::new();
+    for model in [Modes::normal(&means, 32, 6.0), Modes::exponential(&means, 32, 1.75, 1e-5)] {
+        let Ok(model) = model else { return BROKEN };
+        let memory = memory!(Layout::ordinal(2, 32), Modes::CACHE_LEN);
+        hash.word(from_noise(&model as &dyn Energy, memory, kernel, STEPS / 2));
+    }
+    hash.value()
 }
