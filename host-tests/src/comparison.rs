@@ -65,8 +65,8 @@ pub fn same_bits<E: Energy>(energy: &E, x: &[f64], y: &[f64]) {
         let mut values = vec![0.0; layout.arity()];
         energy.differences(&mut words, &cache, 0, &mut values);
         let shift = energy.shift(&Move::new(here, there).unwrap(), &mut cache);
-        let mut gradient = vec![[0.0; LANES]; layout.blocks() * layout.gradient_planes()];
-        energy.gradient(there, &cache, 0..layout.blocks(), &mut gradient);
+        let mut gradient = vec![[0.0; LANES]; layout.gradient_blocks()];
+        energy.gradient(there, &cache, 0..layout.rows(), &mut gradient);
         let numbers = [total, shift].into_iter().chain(values).chain(gradient.as_flattened().iter().copied());
         (numbers.map(f32::to_bits).collect(), cache)
     }

@@ -111,7 +111,7 @@ pub struct Given {
 impl<N: Noise> Auxiliary<'_, N> {
     /// Planes of η, and whether a state's vector is one-hot.
     fn planes(&self) -> usize {
-        self.energy.layout().gradient_planes()
+        self.energy.layout().row_blocks()
     }
 
     /// Components of u: one a column of L and plane.

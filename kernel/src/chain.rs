@@ -120,6 +120,13 @@ where
         Packed::trusted(layout, state.unwrap_or_default())
     }
 
+    /// The state as whole numbers: every site's value and [offset](Energy::offsets).
+    pub fn integers(&self) -> impl Iterator<Item = i64> {
+        let offsets = self.energy.offsets().unwrap_or_default();
+        let offset = move |site| offsets.get(site).copied().map_or(0, i64::from);
+        self.state().values().enumerate().map(move |(site, value)| offset(site) + i64::from(value))
+    }
+
     /// `E` at the state.
     #[must_use]
     pub fn energy(&self) -> f32 {
@@ -193,7 +200,7 @@ where
     pub fn ring(&mut self) -> Ring<'_, E> {
         let layout = self.energy.layout();
         let (words, cache) = (layout.words(), self.energy.cache_len());
-        let blocks = layout.blocks() * layout.weight_planes();
+        let blocks = layout.weight_blocks();
         let (first, rest) = split(self.memory.words.as_mut(), words);
         let (second, free) = split(rest, words);
         let (free, _) = split(free, words);
@@ -249,19 +256,33 @@ where
         if energy == f32::INFINITY {
             return Err(EnergyError::Forbidden.into());
         }
-        ring.energy.gradient(there, ring.there.cache, 0..ring.layout.blocks(), ring.there.weights);
-        let planes = ring.layout.gradient_planes();
-        for (block, lanes) in ring.there.weights.chunks(planes).enumerate().take(ring.layout.blocks()) {
-            let sites = ring.layout.sites().saturating_sub(block * LANES);
-            if lanes.iter().any(|plane| plane.iter().take(sites).any(|g| g.is_nan())) {
-                return Err(EnergyError::NanGradient.into());
-            }
+        if nan_gradient(ring.energy, there, ring.there.cache, ring.there.weights) {
+            return Err(EnergyError::NanGradient.into());
         }
         let there_first = !ring.core.there_first;
         let faults = ring.core.faults;
         *ring.core = Core { there_first, faults, ..Core::at(energy) };
         Ok(())
     }
+}
+
+/// Whether a component of the gradient is NaN, with `room` to look at it.
+fn nan_gradient<E: Energy + ?Sized>(energy: &E, x: Packed<'_>, cache: &[Bits], room: &mut [Block]) -> bool {
+    let layout = x.layout();
+    if layout.row_is_site() {
+        // There is room for one at a time.
+        let row = room.get_mut(..layout.row_blocks()).unwrap_or_default();
+        return (0..layout.rows()).any(|site| {
+            energy.gradient(x, cache, site..site + 1, row);
+            row.as_flattened().iter().take(layout.arity()).any(|g| g.is_nan())
+        });
+    }
+    energy.gradient(x, cache, 0..layout.rows(), room);
+    let rows = room.chunks(layout.row_blocks()).take(layout.rows()).enumerate();
+    rows.into_iter().any(|(row, planes)| {
+        let sites = layout.sites().saturating_sub(row * LANES);
+        planes.iter().any(|plane| plane.iter().take(sites).any(|g| g.is_nan()))
+    })
 }
 
 fn split<T>(slice: &mut [T], at: usize) -> (&mut [T], &mut [T]) {

@@ -13,11 +13,14 @@ pub(crate) mod conditional;
 pub(crate) mod index;
 pub(crate) mod logits;
 mod planes;
+mod row;
 
 use crate::lane::{Block, F32s, LogProduct};
-use crate::layout::Kind;
+use crate::layout::{Kind, Layout};
 use crate::packed::Packed;
 use rand_core::Rng;
+
+pub(crate) use row::{Logits, Row};
 
 /// Logits are cut at 30 below the largest (odds of 10⁻¹³): what the uniforms still resolve. The cut is part
 /// of the proposal, in the draw and in its probability alike, so an adjusted chain stays exact.
@@ -42,6 +45,16 @@ pub(crate) struct Domain<'a> {
     pub(crate) arities: Option<&'a [u16]>,
 }
 
+impl Domain<'_> {
+    /// The arity of a site.
+    pub(crate) fn arity(&self, layout: Layout, site: usize) -> u32 {
+        match self.arities {
+            Some(arities) => arities.get(site).map_or(1, |&arity| u32::from(arity)),
+            None => layout.arity() as u32,
+        }
+    }
+}
+
 /// The parameters of the proposal: β, and how far an ordinal value may move.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
@@ -62,6 +75,7 @@ pub(crate) fn weigh(
 ) -> Weighed {
     match at.layout().kind() {
         Kind::Binary => binary::weigh(weights, at, other, domain.free, shape.balance, curvature),
+        // Sites of many values come one at a time, as a `Row`.
         Kind::Categorical | Kind::Ordinal => planes::weigh(weights, at, other, domain, shape, curvature),
     }
 }

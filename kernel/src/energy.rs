@@ -64,11 +64,21 @@ pub trait Energy {
         None
     }
 
-    /// `∂E/∂xᵢ` at `x` for the sites of some blocks, of the natural continuous extension of `E`: on the {0,1}
-    /// scale for binary sites, by value for ordinal ones, and for categorical ones by each component of the
-    /// one-hot vector. `out` has [`Layout::gradient_planes`] blocks for each in `blocks`, value by value
-    /// within a block of sites; lanes past the last site are ignored.
-    fn gradient(&self, x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]);
+    /// The whole number that value 0 of every site stands for, where it is not 0: an ordinal site of arity S
+    /// is a window of S whole numbers, `offset … offset + S − 1`, on all of them. It is for reading states
+    /// ([`Chain::integers`](crate::Chain::integers)); proposals see differences alone.
+    fn offsets(&self) -> Option<&[i32]> {
+        None
+    }
+
+    /// `∂E/∂xᵢ` at `x` for some rows, of the natural continuous extension of `E`: on the {0,1} scale for binary
+    /// sites, by value for ordinal ones, and for categorical ones by each component of the one-hot vector.
+    ///
+    /// A [row](Layout::rows) is a block of sixteen sites, and `out` has [`Layout::row_blocks`] blocks for each
+    /// row: value by value for categorical sites, the sites along the lanes. Only where a categorical site has
+    /// [many values](Layout::many_values) a row is that one site, its values along the lanes. Lanes past the
+    /// last site or value are ignored.
+    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]);
 
     /// `E(y) − E(x)` for a move from x to y; the cache is moved along.
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32;

@@ -121,10 +121,35 @@ impl Layout {
         self.sites().div_ceil(LANES)
     }
 
-    /// Blocks of gradient for sixteen sites: one for every value of a categorical site, else one.
+    /// From this arity on, sites of many values: a site is worked on alone, its values along the lanes, and
+    /// what was computed for it is not kept. Below, sixteen sites stand side by side, a block for each value.
+    pub const MANY: usize = 65;
+
+    /// Whether a site has so many values that they run along the lanes: [`Layout::MANY`].
     #[must_use]
-    pub const fn gradient_planes(self) -> usize {
+    pub const fn many_values(self) -> bool {
+        self.arity() >= Self::MANY
+    }
+
+    /// Whether a [row](Layout::rows) is a single site: a categorical one of many values.
+    #[must_use]
+    pub const fn row_is_site(self) -> bool {
+        self.many_values() && matches!(self.kind, Kind::Categorical)
+    }
+
+    /// Rows of a gradient: what [`Energy::gradient`](crate::Energy::gradient) can be asked for. A row is a
+    /// block of sixteen sites, or [one site](Layout::row_is_site).
+    #[must_use]
+    pub const fn rows(self) -> usize {
+        if self.row_is_site() { self.sites() } else { self.blocks() }
+    }
+
+    /// Blocks of a row of a gradient. Binary and ordinal: 1, a lane a site. Categorical: one for every
+    /// value, a lane a site; with many values as many as it takes to hold them, a lane a value.
+    #[must_use]
+    pub const fn row_blocks(self) -> usize {
         match self.kind {
+            Kind::Categorical if self.many_values() => self.arity().div_ceil(LANES),
             Kind::Categorical => self.arity(),
             Kind::Binary | Kind::Ordinal => 1,
         }
@@ -133,15 +158,22 @@ impl Layout {
     /// Blocks of gradient of a whole state.
     #[must_use]
     pub const fn gradient_blocks(self) -> usize {
-        self.blocks() * self.gradient_planes()
+        self.rows() * self.row_blocks()
     }
 
-    /// Blocks of weights for sixteen sites: one for every value, and one in all for a binary site.
+    /// Blocks of weights that one point of a chain keeps. Binary: one for sixteen sites. Otherwise one for
+    /// every value of sixteen sites. With many values, room for those of a single site, and for the gradient
+    /// of all sites where they are ordinal.
     #[must_use]
-    pub const fn weight_planes(self) -> usize {
+    pub const fn weight_blocks(self) -> usize {
         match self.kind {
-            Kind::Binary => 1,
-            Kind::Categorical | Kind::Ordinal => self.arity(),
+            Kind::Binary => self.blocks(),
+            Kind::Categorical if self.many_values() => self.row_blocks(),
+            Kind::Ordinal if self.many_values() => {
+                let values = self.arity().div_ceil(LANES);
+                if values > self.blocks() { values } else { self.blocks() }
+            }
+            Kind::Categorical | Kind::Ordinal => self.blocks() * self.arity(),
         }
     }
 

@@ -22,6 +22,7 @@ use bitmc::{BlockGibbs, GibbsWithGradients, Langevin, LocallyBalanced, PathAuxil
 use bitmc::{Gibbs, RandomWalk};
 use run::{bernoulli, factors, held_and_resumed, independent_set, ising, ladder, minibatches, potts, rbm};
 use run::{chromatic, chromatic_potts, sequential};
+use run::{circle, heights};
 
 /// A chain and the hash that it has everywhere.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +58,8 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 5x5: second order, dense", run: || second_order::dense(2.0, 0.8), hash: 0x29d6_e97d },
     Chain { name: "Potts 5x5 of 4 values: second order, edge-wise", run: || second_order::potts(4.0, 0.9), hash: 0xa9f8_11ec },
     Chain { name: "ordinal 20 of 5 values: second order, edge-wise", run: || second_order::ladder(4.0, 0.8), hash: 0x2f57_571b },
+    Chain { name: "categorical 3 of 70 values: Langevin, adjusted", run: || circle(&Langevin::adjusted(1.0)), hash: 0xf804_021c },
+    Chain { name: "ordinal 3 of 1,000 values: Langevin, moves of at most 20", run: || heights(&Langevin::adjusted(100.0).map(|kernel| kernel.within(20))), hash: 0x9ddd_e339 },
     Chain { name: "minibatches: Langevin, unadjusted", run: || minibatches(&Langevin::unadjusted(0.1)), hash: 0x004d_01b7 },
     Chain { name: "factors of 2 to 4 values, with walls: Langevin, adjusted", run: || factors(&Langevin::adjusted(1.0)), hash: 0x58bb_4588 },
     Chain { name: "lattice Gaussian 12 of 21 values, dense: Langevin, adjusted", run: || lattice::dense(&Langevin::adjusted(2.0)), hash: 0x7077_1be9 },

@@ -137,6 +137,63 @@ impl Function for Ladder {
     }
 }
 
+/// Sites of [`Circle`].
+pub const CIRCLE: Layout = Layout::categorical(3, 70);
+
+/// Three hands of a clock of 70 hours that like to be a third of the way apart: `E = Σ_pairs t(xᵢ − xⱼ)`, with a
+/// table t.
+#[derive(Clone, Copy, Debug)]
+pub struct Circle;
+
+impl Circle {
+    fn pair(a: u32, b: u32) -> f32 {
+        let apart = a.abs_diff(b) as f32;
+        let miss = (apart - 23.0).abs().min((apart - 47.0).abs());
+        0.125 * miss
+    }
+}
+
+impl Function for Circle {
+    fn layout(&self) -> Layout {
+        CIRCLE
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        Self::pair(x.get(0), x.get(1)) + Self::pair(x.get(1), x.get(2)) + Self::pair(x.get(0), x.get(2))
+    }
+
+    fn gradient(&self, _x: Packed<'_>, _site: usize) -> f32 {
+        0.0
+    }
+
+    fn component(&self, x: Packed<'_>, site: usize, value: usize) -> f32 {
+        let others = (0..3).filter(|&other| other != site);
+        others.map(|other| Self::pair(value as u32, x.get(other))).sum()
+    }
+}
+
+/// Sites of [`Heights`].
+pub const HEIGHTS: Layout = Layout::ordinal(3, 1_000);
+
+/// Whole numbers around 500: `E = Σ (xᵢ − 500)²/512`.
+#[derive(Clone, Copy, Debug)]
+pub struct Heights;
+
+impl Function for Heights {
+    fn layout(&self) -> Layout {
+        HEIGHTS
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        let height = |site| rung(x, site) - 500.0;
+        (0..3).map(|site| height(site) * height(site) / 512.0).sum()
+    }
+
+    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+        (rung(x, site) - 500.0) / 256.0
+    }
+}
+
 /// Independent sets of a ring of 40 sites: `E = −½Σx`, and +∞ where two neighbours are 1.
 #[derive(Clone, Copy, Debug)]
 pub struct IndependentSet;

@@ -1,7 +1,7 @@
 //! Running a chain and hashing what it does.
 
 use crate::hash::Hash;
-use crate::models::{self, DATA, IndependentSet, IsingMemory, LOGITS, Ladder};
+use crate::models::{self, Circle, DATA, Heights, IndependentSet, IsingMemory, LOGITS, Ladder};
 use bitmc::energy::Estimate;
 use bitmc::step::{ChromaticGibbs, Colouring, ParameterError, SequentialGibbs};
 use bitmc::{
@@ -14,6 +14,9 @@ use core::cell::Cell;
 pub(crate) const STEPS: u32 = 4000;
 /// Steps of a chain on the RBM.
 pub(crate) const DENSE_STEPS: u32 = 2000;
+
+/// Steps of a chain on sites of many values.
+const MANY_STEPS: u32 = 300;
 
 /// The hash of a chain that could not be built: no committed hash is 0.
 pub(crate) const BROKEN: u32 = 0;
@@ -161,6 +164,27 @@ pub(crate) fn potts<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> 
 pub(crate) fn ladder<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
     let memory = memory!(models::LADDER, 1);
     from_noise(&Plain(Ladder) as &dyn Energy, memory, kernel, DENSE_STEPS)
+}
+
+/// Categorical sites of 70 values, which run along the lanes.
+pub(crate) fn circle<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    from_noise(&Plain(Circle) as &dyn Energy, memory!(models::CIRCLE, 1), kernel, MANY_STEPS)
+}
+
+/// Whole numbers of which a step looks at a few dozen, from near 500.
+pub(crate) fn heights<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let memory = memory!(models::HEIGHTS, 1);
+    let start = [510 | (490 << 16), 500];
+    let model = Plain(Heights);
+    let Ok(start) = Packed::new(models::HEIGHTS, &start) else { return BROKEN };
+    match (kernel, Chain::new(&model as &dyn Energy, memory, start)) {
+        (Ok(kernel), Ok(mut chain)) => {
+            let mut hash = Hash::new();
+            walk(&mut hash, &mut chain, kernel, &mut LaneRng::seed_from_u64(3), MANY_STEPS);
+            hash.value()
+        }
+        _ => BROKEN,
+    }
 }
 
 /// Stochastic gradients: one row of the data a step, in turn.

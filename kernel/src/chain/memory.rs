@@ -3,7 +3,7 @@
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 
-/// The memory of one chain: two points (here and there) of a state, a cache and one float a site, and the
+/// The memory of one chain: two points (here and there) of a state, a cache and weights, and the
 /// mask of the sites that may move. Arrays, slices and vectors all serve.
 ///
 /// [`memory!`](crate::memory) makes one of arrays. Lengths: [`Memory::words`], [`Memory::cache`],
@@ -35,7 +35,7 @@ impl Memory<(), (), ()> {
     /// Blocks of weights that a chain needs.
     #[must_use]
     pub const fn weights(layout: Layout) -> usize {
-        2 * layout.blocks() * layout.weight_planes()
+        2 * layout.weight_blocks()
     }
 }
 

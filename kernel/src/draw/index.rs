@@ -78,8 +78,8 @@ impl Order {
     /// Planes of a row.
     pub(crate) fn planes(self, layout: Layout) -> usize {
         match self {
-            Self::Planes => layout.weight_planes(),
-            Self::Sites => 1,
+            Self::Planes if layout.kind() != Kind::Binary => layout.arity(),
+            Self::Planes | Self::Sites => 1,
         }
     }
 

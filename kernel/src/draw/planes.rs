@@ -30,6 +30,7 @@ pub(super) fn weigh(
     let (balance, half) = (F32s::splat(shape.balance), F32s::splat(0.5));
     let window = U32s::splat(shape.window + 1);
     let (zero, never) = (F32s::splat(0.0), F32s::splat(f32::NEG_INFINITY));
+    let most_finite = F32s::splat(f32::MAX);
     let (mut normaliser, mut chosen) = (Product::one(), Product::one());
     let mut nan = false;
     for (block, planes) in weights.chunks_exact_mut(layout.arity()).enumerate() {
@@ -57,6 +58,7 @@ pub(super) fn weigh(
                 };
                 let z = stay.pick(zero, z);
                 nan |= (legal & !z.eq(z)).any();
+                let z = most_finite.lt(z).pick(most_finite, z);
                 let z = (legal | stay).pick(z, never);
                 largest = largest.lt(z).pick(z, largest);
                 z.store(plane, part);
@@ -153,10 +155,7 @@ pub(super) fn spread(weights: &mut [Block], layout: Layout) {
 pub(super) fn arities(domain: Domain<'_>, layout: Layout, block: usize) -> Bits {
     let mut lanes = [1; LANES];
     for (lane, site) in lanes.iter_mut().zip(block * LANES..layout.sites()) {
-        *lane = match domain.arities {
-            Some(arities) => arities.get(site).map_or(1, |&arity| u32::from(arity)),
-            None => layout.arity() as u32,
-        };
+        *lane = domain.arity(layout, site);
     }
     lanes
 }

@@ -46,6 +46,37 @@ pub trait Function {
     fn arities(&self) -> Option<&[u16]> {
         None
     }
+
+    /// The whole number that value 0 of every site stands for: see [`Energy::offsets`].
+    fn offsets(&self) -> Option<&[i32]> {
+        None
+    }
+}
+
+impl<F: Function + ?Sized> Function for &F {
+    fn layout(&self) -> Layout {
+        F::layout(self)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        F::total(self, x)
+    }
+
+    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+        F::gradient(self, x, site)
+    }
+
+    fn component(&self, x: Packed<'_>, site: usize, value: usize) -> f32 {
+        F::component(self, x, site, value)
+    }
+
+    fn arities(&self) -> Option<&[u16]> {
+        F::arities(self)
+    }
+
+    fn offsets(&self) -> Option<&[i32]> {
+        F::offsets(self)
+    }
 }
 
 /// A [`Function`] as an [`Energy`]: differences are differences of totals, one total a step.
@@ -81,12 +112,23 @@ impl<F: Function> Energy for Plain<F> {
         self.0.arities()
     }
 
-    fn gradient(&self, x: Packed<'_>, _cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
+    fn offsets(&self) -> Option<&[i32]> {
+        self.0.offsets()
+    }
+
+    fn gradient(&self, x: Packed<'_>, _cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
         let layout = self.0.layout();
-        for (block, planes) in blocks.zip(out.chunks_exact_mut(layout.gradient_planes())) {
-            for (value, plane) in planes.iter_mut().enumerate() {
-                for (out, site) in plane.iter_mut().zip(block * LANES..layout.sites()) {
+        let many = layout.many_values();
+        for (row, blocks) in rows.zip(out.chunks_exact_mut(layout.row_blocks())) {
+            for (value, block) in blocks.iter_mut().enumerate() {
+                for (lane, out) in block.iter_mut().enumerate() {
+                    let site = row * LANES + lane;
                     *out = match layout.kind() {
+                        Kind::Categorical if many => match value * LANES + lane {
+                            value if value < layout.arity() => self.0.component(x, row, value),
+                            _ => 0.0,
+                        },
+                        _ if site >= layout.sites() => 0.0,
                         Kind::Categorical => self.0.component(x, site, value),
                         Kind::Binary | Kind::Ordinal => self.0.gradient(x, site),
                     };

@@ -33,7 +33,7 @@ impl<'a> Potts<'a> {
     /// Blocks of cache that a model of `sites` sites of `arity` values needs.
     #[must_use]
     pub const fn cache_len(sites: usize, arity: usize) -> usize {
-        sites.div_ceil(LANES) * arity
+        Layout::categorical(sites, arity).gradient_blocks()
     }
 
     /// A model of `sites` sites of `arity` values. `fields` is `wᵢ(k)`, site by site, or empty for none.
@@ -70,7 +70,12 @@ impl<'a> Potts<'a> {
     /// Where the field of a value at a site stands in the cache.
     #[inline]
     fn place(&self, site: usize, value: usize) -> usize {
-        ((site / LANES) * self.arity + value) * LANES + site % LANES
+        let layout = self.layout();
+        if layout.many_values() {
+            site * layout.row_blocks() * LANES + value
+        } else {
+            ((site / LANES) * self.arity + value) * LANES + site % LANES
+        }
     }
 
     fn field(&self, site: usize, value: usize) -> i32 {
@@ -96,11 +101,11 @@ impl<'a> Potts<'a> {
     fn move_couplings(&self, change: Change, fields: &mut [u32]) {
         for entry in self.form.row(change.site) {
             let coupling = entry.coupling as u32;
-            let first = self.place(entry.site as usize, 0);
-            if let Some(field) = fields.get_mut(first + change.from as usize * LANES) {
+            let site = entry.site as usize;
+            if let Some(field) = fields.get_mut(self.place(site, change.from as usize)) {
                 *field = field.wrapping_sub(coupling);
             }
-            if let Some(field) = fields.get_mut(first + change.to as usize * LANES) {
+            if let Some(field) = fields.get_mut(self.place(site, change.to as usize)) {
                 *field = field.wrapping_add(coupling);
             }
         }
@@ -146,10 +151,10 @@ impl Energy for Potts<'_> {
     }
 
     #[inline]
-    fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
+    fn gradient(&self, _x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
         let scale = F32s::splat(-self.form.unit());
-        let planes = blocks.start * self.arity..blocks.end * self.arity;
-        let fields = cache.get(planes).unwrap_or_default();
+        let blocks = self.layout().row_blocks();
+        let fields = cache.get(rows.start * blocks..rows.end * blocks).unwrap_or_default();
         for (out, fields) in out.iter_mut().zip(fields) {
             for part in 0..PARTS {
                 (F32s::from_i32(U32s::load(fields, part)) * scale).store(out, part);

@@ -21,6 +21,8 @@ use rand_core::Rng;
 /// A chain over other couplings than those that the colouring was checked against refuses every step as a
 /// fault.
 ///
+/// Potts models of [many values](crate::Layout::many_values) are refused: every step is a fault.
+///
 /// Cost a sweep: a logistic number a site (Potts: an exponential a value of every site), blocks × classes
 /// comparisons in lanes, and O(degree) additions a changed site.
 ///

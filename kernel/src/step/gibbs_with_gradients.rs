@@ -23,6 +23,8 @@ use rand_core::Rng;
 /// The first choice where gradients are cheap and few sites should move a step. R = 2 to 5 pays where the
 /// energy is smooth; [`PathAuxiliary`](crate::PathAuxiliary) is the better way to move many.
 ///
+/// Sites of [many values](crate::Layout::many_values) are refused: every step is a fault.
+///
 /// Cost a step: one gradient, one exponential a site (and value), 128 random bits an index.
 ///
 /// ```

@@ -1,6 +1,7 @@
 //! The discrete Langevin proposal, with and without its Metropolis test, of first and second order.
 
 mod second_order;
+mod site_by_site;
 
 use super::Kernel;
 use crate::accept::{Info, accept};
@@ -8,6 +9,7 @@ use crate::chain::Ring;
 use crate::draw::{Domain, Shape, Weighed, draw, score, weigh};
 use crate::energy::Energy;
 use crate::lane::{Block, F32s, LANES, LogProduct, PARTS};
+use crate::layout::Layout;
 use crate::noise::{Noise, Still, along};
 use crate::packed::{Move, Packed, StateError};
 use rand_core::Rng;
@@ -213,12 +215,16 @@ impl<'a, N: Noise> Langevin<'a, N> {
         for (slot, &word) in ring.there.words.iter_mut().zip(to.words()) {
             *slot = word;
         }
-        let nan = self.weigh_here(&mut ring, |slots| {
+        let given = |slots: &mut [Block]| {
             let eta = eta.iter().copied().chain(core::iter::repeat([0.0; LANES]));
             slots.iter_mut().zip(eta).for_each(|(slot, block)| *slot = block);
-        });
-        let (here, there) = (ring.here_state(), ring.there_state());
-        let forward = score(ring.here.weights, here, there);
+        };
+        let (nan, forward) = if ring.layout.many_values() {
+            self.retrace(&mut ring, given)
+        } else {
+            let nan = self.weigh_here(&mut ring, given);
+            (nan, score(ring.here.weights, ring.here_state(), ring.there_state()))
+        };
         let possible = |log_q: LogProduct| if forward.is_some() { log_q.ln() } else { f32::NEG_INFINITY };
         let chosen = forward.unwrap_or(LogProduct::ONE);
         let log_forward = possible(chosen.over(ring.core.normaliser));
@@ -232,32 +238,56 @@ impl<'a, N: Noise> Langevin<'a, N> {
         Ok(Transition { log_forward, log_reverse, difference: arrival.difference, log_ratio, fault })
     }
 
+    /// Draws y; the product of its weights, or `None` where there are none to be had.
+    #[inline]
+    fn propose<E, R>(&self, ring: &mut Ring<'_, E>, rng: &mut R) -> Option<LogProduct>
+    where
+        E: Energy + ?Sized,
+        R: Rng + ?Sized,
+    {
+        if ring.layout.many_values() {
+            return self.depart(ring, rng);
+        }
+        let planes = ring.layout.row_blocks();
+        if self.weigh_here(ring, |eta| self.draw(rng, eta, planes)) {
+            return None;
+        }
+        let here = Packed::trusted(ring.layout, ring.here.words);
+        Some(draw(ring.here.weights, here, ring.there.words, rng))
+    }
+
     /// Weights at `here`, unless they are there from the step before; true where there are none to be had: a
-    /// gradient is NaN, or the curvatures are too few. With a noise, η comes from `draw` and is left in the
-    /// weights of `there`, which nothing else needs before the gradient there.
+    /// gradient is NaN, or the kernel does not fit the chain.
     #[inline]
     fn weigh_here<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, draw: impl FnOnce(&mut [Block])) -> bool {
         if !N::SOME && ring.core.weights_of == Some(self.key) {
             return false;
         }
-        if self.too_short(ring.layout.blocks()) {
+        if self.misfits(ring.layout) {
             return true;
         }
+        self.slopes(ring, draw);
         let here = Packed::trusted(ring.layout, ring.here.words);
         let domain = Domain { free: Packed::trusted(ring.layout, ring.free), arities: ring.energy.arities() };
-        let blocks = 0..ring.layout.blocks();
-        ring.energy.gradient(here, ring.here.cache, blocks, ring.here.weights);
-        if N::SOME {
-            let eta = ring.there.weights.get_mut(..ring.layout.gradient_blocks()).unwrap_or_default();
-            draw(eta);
-            tilt(ring.here.weights, eta);
-        }
         // There is no move to score yet: `chosen` is not used.
         let weighed = self.weigh(ring.here.weights, here, here, domain);
         ring.core.normaliser = weighed.normaliser;
         // η is of this step only, and so are weights that know it.
         ring.core.weights_of = if weighed.nan || N::SOME { None } else { Some(self.key) };
         weighed.nan
+    }
+
+    /// ∂E/∂x − η at `here`, in place of its weights. With a noise, η comes from `draw` and is left in the
+    /// weights of `there`, which nothing else needs before the gradient there.
+    #[inline]
+    fn slopes<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, draw: impl FnOnce(&mut [Block])) {
+        let here = Packed::trusted(ring.layout, ring.here.words);
+        ring.energy.gradient(here, ring.here.cache, 0..ring.layout.rows(), ring.here.weights);
+        if N::SOME {
+            let eta = ring.there.weights.get_mut(..ring.layout.gradient_blocks()).unwrap_or_default();
+            draw(eta);
+            tilt(ring.here.weights, eta);
+        }
     }
 
     /// From a drawn y: its cache, its energy and its weights.
@@ -273,19 +303,26 @@ impl<'a, N: Noise> Langevin<'a, N> {
             let weighed = Weighed { normaliser: one, chosen: one, nan: false };
             return Arrival { difference, auxiliary: 0.0, weighed };
         }
-        let blocks = 0..ring.layout.blocks();
-        if N::SOME {
-            // The weights here have been drawn from: the place is free.
-            let (eta, weights) = (&mut *ring.there.weights, &mut *ring.here.weights);
-            let eta = eta.get_mut(..ring.layout.gradient_blocks()).unwrap_or_default();
-            let auxiliary = self.auxiliary(&Move::trusted(here, there), eta, ring.layout.gradient_planes());
-            ring.energy.gradient(there, ring.there.cache, blocks, weights);
-            tilt(weights, eta);
-            return Arrival { difference, auxiliary, weighed: self.weigh(weights, there, here, domain) };
+        let (rows, cache) = (0..ring.layout.rows(), &*ring.there.cache);
+        // With a noise, `there` holds η; the weights here have been drawn from, and their place is free.
+        let (weights, eta) = match N::SOME {
+            true => (&mut *ring.here.weights, ring.there.weights.get_mut(..ring.layout.gradient_blocks())),
+            false => (&mut *ring.there.weights, None),
+        };
+        let mut auxiliary = 0.0;
+        if !ring.layout.row_is_site() {
+            ring.energy.gradient(there, cache, rows, weights);
         }
-        ring.energy.gradient(there, ring.there.cache, blocks, ring.there.weights);
-        let weighed = self.weigh(ring.there.weights, there, here, domain);
-        Arrival { difference, auxiliary: 0.0, weighed }
+        if let Some(eta) = eta {
+            auxiliary = self.auxiliary(&Move::trusted(here, there), eta, ring.layout.row_blocks());
+            tilt(weights, eta);
+        }
+        let weighed = if ring.layout.many_values() {
+            self.pass(ring.energy, there, cache, weights, domain, |_, site| here.get(site))
+        } else {
+            self.weigh(weights, there, here, domain)
+        };
+        Arrival { difference, auxiliary, weighed }
     }
 
     /// η ← η' = η − (W+D)v; returns `κ(v·η − ½vᵀ(W+D)v) = ½κ v·(η + η')`, which the way back has with the
@@ -296,13 +333,15 @@ impl<'a, N: Noise> Langevin<'a, N> {
         0.5 * self.precision * (before + along(step, eta, planes))
     }
 
-    /// Whether there are fewer curvatures than blocks of sites.
-    fn too_short(&self, blocks: usize) -> bool {
+    /// Whether there are fewer curvatures than blocks of sites, or no room for a noise.
+    fn misfits(&self, layout: Layout) -> bool {
+        let blocks = layout.blocks();
         let given = match self.curvature {
             Curvature::Same(_) => blocks,
             Curvature::Each(values) | Curvature::Times(_, values) => values.len(),
         };
-        given.min(self.noise.d().map_or(blocks, <[Block]>::len)) < blocks
+        let short = given.min(self.noise.d().map_or(blocks, <[Block]>::len)) < blocks;
+        short || (N::SOME && layout.row_is_site())
     }
 
     #[inline]
@@ -369,12 +408,9 @@ fn tilt(gradients: &mut [Block], eta: &[Block]) {
 
 impl<E: Energy + ?Sized, N: Noise> Kernel<E> for Langevin<'_, N> {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
-        let planes = ring.layout.gradient_planes();
-        if self.weigh_here(&mut ring, |eta| self.draw(rng, eta, planes)) {
+        let Some(chosen) = self.propose(&mut ring, rng) else {
             return ring.failed();
-        }
-        let here = Packed::trusted(ring.layout, ring.here.words);
-        let chosen = draw(ring.here.weights, here, ring.there.words, rng);
+        };
         let proposed = ring.distance();
         let arrival = self.arrive(&mut ring);
         let fault = arrival.fault();

@@ -18,6 +18,8 @@ use rand_core::Rng;
 /// [`GibbsWithGradients`](crate::GibbsWithGradients) with one index, at a higher price; for others it
 /// proposes better moves.
 ///
+/// Sites of [many values](crate::Layout::many_values) are refused: every step is a fault.
+///
 /// Cost a step: the exact differences of every site: O(sites) for a sparse model, O(sites × hidden) and as
 /// many exponentials for an RBM, `sites × (values − 1)` totals for a [`Plain`](crate::Plain) energy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -135,8 +135,12 @@ impl Paths {
         (self.order.planes(ring.layout), self.replace && ring.layout.kind() == Kind::Binary)
     }
 
-    /// Weights at `here`, unless they are there from the step before; false where there are none to be had.
+    /// Weights at `here`, unless they are there from the step before; false where there are none to be had:
+    /// a fault, or sites of [many values](crate::Layout::many_values), whose weights no chain keeps.
     fn weigh_here<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> bool {
+        if ring.layout.many_values() {
+            return false;
+        }
         let key = match self.order {
             Order::Planes => KEY_GRADIENT,
             Order::Sites => KEY_EXACT,
@@ -155,7 +159,7 @@ impl Paths {
         match self.order {
             Order::Planes => {
                 let x = Packed::trusted(layout, at.words);
-                energy.gradient(x, at.cache, 0..layout.blocks(), at.weights);
+                energy.gradient(x, at.cache, 0..layout.rows(), at.weights);
                 weigh(at.weights, x, domain)
             }
             Order::Sites => weigh_exactly(at.weights, energy, at.words, at.cache, domain),

@@ -24,6 +24,8 @@ use rand_core::Rng;
 /// As many as the acceptance bears: near .57 in the limit of many sites. On a lattice of 4,096 spins tens,
 /// on strongly coupled energies a few.
 ///
+/// Sites of [many values](crate::Layout::many_values) are refused: every step is a fault.
+///
 /// Cost a step: one gradient, one exponential a site (and value), 128 random bits an index, and a walk
 /// over a sixteenth of the weights an index.
 ///

@@ -74,7 +74,8 @@ impl ChromaticGibbs<'_> {
 
 impl Kernel<Potts<'_>> for ChromaticGibbs<'_> {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, Potts<'_>>, rng: &mut R) -> Info {
-        if !self.colouring.fits(ring.energy.form()) {
+        // Fields of many values stand the other way round.
+        if ring.layout.many_values() || !self.colouring.fits(ring.energy.form()) {
             return ring.failed();
         }
         let mut updates = Updates::begin(&mut ring);

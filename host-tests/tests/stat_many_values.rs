@@ -1,0 +1,178 @@
+//! Sites of very many values: 64 sites of 30,522 in less than a megabyte, drawn from their exact law; and
+//! windows on the whole numbers.
+
+use bitmc::step::Curvature;
+use bitmc::{Function, LaneRng, Langevin, Layout, Memory, Packed, Plain, SeedableRng};
+use bitmc_host_tests::heap;
+use bitmc_host_tests::stat::{Verdict, chi_square};
+
+const VALUES: usize = 30_522;
+
+/// Independent sites, `E(x) = −Σ w(xᵢ)`.
+struct Words {
+    sites: usize,
+    log_weights: Vec<f32>,
+}
+
+impl Words {
+    /// Weights over nine orders of magnitude, all at `level`.
+    fn new(sites: usize, level: f32) -> Self {
+        let weight = |k: usize| level + ((k * 7919) % 2048) as f32 / 100.0;
+        Self { sites, log_weights: (0..VALUES).map(weight).collect() }
+    }
+}
+
+impl Function for Words {
+    fn layout(&self) -> Layout {
+        Layout::categorical(self.sites, VALUES)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        -x.values().map(|value| self.log_weights[value as usize]).sum::<f32>()
+    }
+
+    fn gradient(&self, _x: Packed<'_>, _site: usize) -> f32 {
+        0.0
+    }
+
+    fn component(&self, _x: Packed<'_>, _site: usize, value: usize) -> f32 {
+        -self.log_weights[value]
+    }
+}
+
+/// With β = 1 and c = 0 the proposal of independent sites is their law itself: every step is an exact draw.
+fn draws(words: &Words, steps: usize, adjusted: bool) -> Vec<usize> {
+    let energy = Plain(words);
+    let sampler = Langevin::new(1.0, Curvature::Same(0.0), adjusted).unwrap();
+    let mut rng = LaneRng::seed_from_u64(41);
+    let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+    let mut seen = Vec::new();
+    for _ in 0..steps {
+        let info = chain.step(&sampler, &mut rng);
+        assert!(info.accepted && !info.fault, "{info:?}");
+        // Two float64-exact laws cancel: what is left is the rounding of sums of 64 terms.
+        assert!(!adjusted || info.log_ratio.abs() < 1e-3, "{info:?}");
+        seen.extend(chain.state().values().map(|value| value as usize));
+    }
+    seen
+}
+
+/// Chi-square by weight, and by where a value stands.
+fn judge(what: &str, words: &Words, seen: &[usize], temperature: f64) -> Verdict {
+    let level = words.log_weights.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let weight = |k: usize| (f64::from(words.log_weights[k] - level) / temperature).exp();
+    let total: f64 = (0..VALUES).map(weight).sum();
+    let cells = |of: &dyn Fn(usize) -> usize, count: usize| {
+        let (mut law, mut counts) = (vec![0.0; count], vec![0; count]);
+        (0..VALUES).for_each(|k| law[of(k)] += weight(k) / total);
+        seen.iter().for_each(|&k| counts[of(k)] += 1);
+        chi_square(what, &counts, &law)
+    };
+    Verdict::worst([cells(&|k| (k * 7919) % 2048, 2048), cells(&|k| k / 509, 60)])
+}
+
+#[test]
+fn sixty_four_sites_of_thirty_thousand_values() {
+    let words = Words::new(64, 0.0);
+    let layout = words.layout();
+    let bytes = 64 * Memory::weights(layout) + 4 * Memory::words(layout) + 64 * Memory::cache(1);
+    assert!(bytes < 1 << 20, "{bytes} bytes");
+    let seen = draws(&words, 100, true);
+    judge("64 sites of 30,522 values", &words, &seen, 1.0).must_pass();
+    judge("a law 25 % too warm", &words, &seen, 1.25).must_fail();
+}
+
+#[test]
+fn logits_of_ten_thousand() {
+    for level in [-1e4, 1e4] {
+        let words = Words::new(16, level);
+        judge(&format!("logits near {level}"), &words, &draws(&words, 400, false), 1.0).must_pass();
+    }
+}
+
+/// Independent Poisson counts less their means, `E = Σ ln (x+m)! − (x+m) ln λ`, on windows that start at −m; the
+/// gradient is that of `ln Γ`, `ψ(n+1) ≈ ln(n + ½)`.
+struct Counts {
+    means: [i32; 3],
+    offsets: [i32; 3],
+    arity: usize,
+}
+
+impl Counts {
+    fn new(means: [i32; 3], arity: usize) -> Self {
+        Self { means, offsets: means.map(|mean| -mean), arity }
+    }
+
+    /// `E` of one count: its surprise, up to a constant.
+    fn surprise(mean: i32, count: u32) -> f64 {
+        (1..=count).map(|k| f64::from(k).ln()).sum::<f64>() - f64::from(count) * f64::from(mean).ln()
+    }
+}
+
+impl Function for Counts {
+    fn layout(&self) -> Layout {
+        Layout::ordinal(3, self.arity)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        x.values().zip(self.means).map(|(count, mean)| Self::surprise(mean, count)).sum::<f64>() as f32
+    }
+
+    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+        ((f64::from(x.get(site)) + 0.5) / f64::from(self.means[site])).ln() as f32
+    }
+
+    fn offsets(&self) -> Option<&[i32]> {
+        Some(&self.offsets)
+    }
+}
+
+/// A long chain's histogram of each site, thinned until its values are as good as independent, against the
+/// exact law. `taken` is the law that it is taken for.
+fn counts(what: &str, (target, taken): (&Counts, &Counts), window: u32, adjusted: bool) -> Verdict {
+    let energy = Plain(target);
+    let curvature = Curvature::Same(if window > 4 { 0.02 } else { 0.1 });
+    let sampler = Langevin::new(0.5, curvature, adjusted).unwrap().within(window);
+    let mut rng = LaneRng::seed_from_u64(43);
+    let words: Vec<u32> = {
+        let mut words = vec![0; energy.0.layout().words()];
+        for (site, &mean) in target.means.iter().enumerate() {
+            bitmc::packed::set(energy.0.layout(), &mut words, site, mean as u32).unwrap();
+        }
+        words
+    };
+    let mut chain = heap::chain(&energy, &words).unwrap();
+    let mut histograms = [[0u64; 400]; 3];
+    let mut farthest = 0;
+    for _ in 0..8_000 {
+        for _ in 0..if window > 4 { 60 } else { 150 } {
+            let before: Vec<i64> = chain.integers().collect();
+            chain.step(&sampler, &mut rng);
+            let moves = chain.integers().zip(before).map(|(after, before)| (after - before).unsigned_abs());
+            farthest = farthest.max(moves.max().unwrap());
+        }
+        for ((site, value), mean) in chain.integers().enumerate().zip(target.means) {
+            histograms[site][(value + i64::from(mean)) as usize] += 1;
+        }
+    }
+    assert!(farthest <= u64::from(window) && farthest >= u64::from(window.min(3)), "{farthest}");
+    Verdict::worst(histograms.iter().zip(taken.means).map(|(histogram, mean)| {
+        let law: Vec<f64> = (0..400).map(|k| -Counts::surprise(mean, k)).collect();
+        let most = law.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = law.iter().map(|l| (l - most).exp()).sum();
+        let law: Vec<f64> = law.iter().map(|l| (l - most).exp() / total).collect();
+        chi_square(what, histogram, &law)
+    }))
+}
+
+#[test]
+fn windows_on_the_whole_numbers() {
+    let target = Counts::new([3, 20, 90], 60_000);
+    counts("Poisson, moves of at most 3", (&target, &target), 3, true).must_pass();
+    counts("Poisson, moves of at most 20", (&target, &target), 20, true).must_pass();
+    let other = Counts::new([3, 20, 92], 60_000);
+    counts("a mean of 90 taken for 92", (&target, &other), 20, true).must_fail();
+    counts("without its test", (&target, &target), 20, false).must_fail();
+    let narrow = Counts::new([3, 20, 90], 256);
+    counts("Poisson, 256 values", (&narrow, &narrow), 20, true).must_pass();
+}
