@@ -5,6 +5,7 @@
 //! with fixed seeds and state their rate of false alarms.
 
 pub mod comparison;
+pub mod compose;
 pub mod dmala;
 pub mod elementary;
 pub mod enumerate;

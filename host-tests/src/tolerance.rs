@@ -65,3 +65,15 @@ pub const PRODUCT_DEVIATIONS: f64 = 4.0;
 
 /// Two-sided quantile of a standard normal at 10⁻⁶: the false-alarm rate of a count with a fixed seed.
 pub const SIGMA: f64 = 4.89;
+
+/// Roundings of (cos πk/s + 1)/2: the sine of u, within 2·10⁻⁷ (three), and of u itself, two integers and a
+/// quotient of at most ½, times π (five); half of that, and two sums.
+pub const COSINE_ROUNDINGS: f64 = 6.0;
+
+/// Roundings of a point on a line, of the size of its larger end: the share (three), the span, the product,
+/// the sum.
+pub const LINE_ROUNDINGS: f64 = 6.0;
+
+/// Roundings of `first·(last/first)^share`, ends between .2 and 5: two logarithms within 1.2 ulp and their
+/// difference, of size 3.3, times a share with three roundings (together 25), e^x (two), the product.
+pub const POWER_ROUNDINGS: f64 = 28.0;

@@ -1,11 +1,12 @@
 //! The continuous samplers by chance, with fixed seeds: what they converge to, and that broken ones do not.
 
 use bitmc::flow::{
-    Average, DiagonalGaussian, Esh, Evidence, Hmc, HmcChain, LogSum, Mixture, NoseHoover, Potential, Replay,
-    Reservoir, StepSize, blocks, log_weight,
+    DiagonalGaussian, Esh, Hmc, HmcChain, Mixture, NoseHoover, Potential, Replay, Reservoir, StepSize, blocks,
+    log_weight,
 };
 use bitmc::lane::Block;
 use bitmc::random::{normals, uniform};
+use bitmc::stats::{Average, Evidence, LogSum};
 use bitmc::{LaneRng, SeedableRng};
 use bitmc_host_tests::flow::{Flaws, NaiveHmc, Quartic, RIGHT, Target, Trajectory};
 use bitmc_host_tests::stat::replicas::pieces;

@@ -98,6 +98,11 @@ where
         Ok(chain)
     }
 
+    /// A chain put together again from its parts.
+    pub(crate) fn assembled(energy: &'e E, memory: Memory<W, C, B>, core: Core) -> Self {
+        Self { energy, memory, core }
+    }
+
     /// What to keep beside the state, for [`Chain::resume`].
     #[must_use]
     pub fn core(&self) -> Core {
@@ -113,11 +118,7 @@ where
     /// The state.
     #[must_use]
     pub fn state(&self) -> Packed<'_> {
-        let layout = self.energy.layout();
-        let words = layout.words();
-        let first = if self.core.there_first { words } else { 0 };
-        let state = self.memory.words.as_ref().get(first..first + words);
-        Packed::trusted(layout, state.unwrap_or_default())
+        self.core.state(self.energy.layout(), self.memory.words.as_ref())
     }
 
     /// The state as whole numbers: every site's value and [offset](Energy::offsets).
@@ -137,6 +138,12 @@ where
     #[must_use]
     pub fn faults(&self) -> u32 {
         self.core.faults
+    }
+
+    /// Transitions since the start or the last [`Chain::restart`].
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.core.steps
     }
 
     /// One transition.
@@ -241,7 +248,7 @@ where
     }
 
     /// Starts at the state that stands there, if the energy can.
-    fn settle(&mut self) -> Result<(), ChainError> {
+    pub(crate) fn settle(&mut self) -> Result<(), ChainError> {
         let ring = self.ring();
         let there = Packed::trusted(ring.layout, ring.there.words);
         if let Some(arities) = ring.energy.arities() {

@@ -3,6 +3,7 @@
 //! The trait is object safe, and samplers call it a few times a step, never once a site: totals only at
 //! the start, then differences. Each model is a file; [`Plain`] makes one of any two functions.
 
+mod base;
 mod bernoulli;
 mod estimate;
 mod factors;
@@ -16,7 +17,9 @@ mod potts;
 mod quartic;
 mod rbm;
 mod sparse;
+mod tempered;
 
+pub use base::{Base, PathError};
 pub use bernoulli::Bernoulli;
 pub use estimate::Estimate;
 pub use factors::{Factor, FactorError, Factors, FactorsLent, FactorsMemory};
@@ -29,6 +32,7 @@ pub use potts::Potts;
 pub use quartic::{Quartic, QuarticError};
 pub use rbm::{Rbm, RbmError, pack_rows};
 pub use sparse::{Edge, Entry, Sparse, SparseError, SparseLent, SparseMemory};
+pub use tempered::{Ends, Tempered};
 
 use crate::lane::{Bits, Block};
 use crate::layout::Layout;

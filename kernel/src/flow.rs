@@ -2,12 +2,13 @@
 //! dynamics first.
 //!
 //! A [`Potential`] gives E and its gradient. [`Esh`] moves through it without random numbers; what it visits
-//! is weighted by the time spent there ([`Average`], [`Reservoir`], [`Replay`]) or by the law that it
+//! is weighted by the time spent there ([`Average`](crate::stats::Average), [`Reservoir`], [`Replay`]) or by the law that it
 //! started from ([`log_weight`]). [`Unscaled`], [`Hmc`] (with the Langevin samplers) and [`NoseHoover`] are
 //! there to be compared with.
 //!
 //! ```
-//! use bitmc::flow::{Average, DiagonalGaussian, Esh, StepSize, blocks};
+//! use bitmc::flow::{DiagonalGaussian, Esh, StepSize, blocks};
+//! use bitmc::stats::Average;
 //! use bitmc::{LaneRng, SeedableRng};
 //!
 //! let precision = [[1.0, 4.0, 9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]];
@@ -31,7 +32,6 @@
 //! x has `d` dimensions, sixteen to a [`Block`]; lanes past the last are zero. Energies are in nats, step
 //! sizes in units of x (for [`Unscaled`] of its time). [`Esh`] moves by exactly its step size each step.
 
-mod average;
 mod control;
 mod ergodic;
 mod esh;
@@ -48,14 +48,13 @@ mod turn;
 mod unscaled;
 mod vector;
 
-pub use average::{Average, LogSum};
 pub use control::StepControl;
 pub use ergodic::Replay;
 pub use esh::{Core, Esh, Leap};
 pub use funnel::Funnel;
 pub use gaussian::{DenseGaussian, DiagonalGaussian};
 pub use hmc::{Hmc, HmcChain, Proposal};
-pub use jarzynski::{Evidence, log_weight};
+pub use jarzynski::log_weight;
 pub use mixture::Mixture;
 pub use mlp::Mlp;
 pub use nose_hoover::NoseHoover;

@@ -49,8 +49,10 @@ pub mod layout;
 pub mod noise;
 pub mod packed;
 pub mod random;
+pub mod schedule;
 pub mod stats;
 pub mod step;
+pub mod temper;
 
 pub use accept::Info;
 pub use chain::{Chain, ChainError, FixedChain, FixedMemory, Memory};
@@ -62,6 +64,7 @@ pub use layout::{Kind, Layout};
 pub use packed::{Move, Packed, State, StateError};
 pub use rand_core::{Rng, SeedableRng};
 pub use random::LaneRng;
+pub use schedule::Schedule;
 pub use step::{
     BlockGibbs, Gibbs, GibbsWithGradients, Kernel, Langevin, LocallyBalanced, PathAuxiliary, RandomWalk,
 };

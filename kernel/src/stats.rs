@@ -1,5 +1,9 @@
 //! Streaming statistics in fixed memory: what to watch instead of storing a trace.
 
+mod weights;
+
+pub use weights::{Average, Evidence, LogSum};
+
 use crate::accept::Info;
 use crate::lane::{F32s, Total};
 use crate::packed::Packed;

@@ -3,6 +3,7 @@
 mod block_gibbs;
 mod chromatic_gibbs;
 mod colouring;
+mod cycle;
 mod fields;
 mod gibbs;
 mod gibbs_with_gradients;
@@ -17,6 +18,7 @@ mod symmetric;
 pub use block_gibbs::BlockGibbs;
 pub use chromatic_gibbs::ChromaticGibbs;
 pub use colouring::{Colouring, ColouringError};
+pub use cycle::{Cycle, langevin_cycle};
 pub use gibbs::Gibbs;
 pub use gibbs_with_gradients::GibbsWithGradients;
 pub use langevin::{Curvature, Langevin, ParameterError, Transition};

@@ -2,11 +2,12 @@
 
 use crate::hash::Hash;
 use bitmc::flow::{
-    Average, DenseGaussian, DiagonalGaussian, Esh, Funnel, Hmc, HmcChain, Leap, Mixture, Mlp, NoseHoover,
-    Potential, Replay, Reservoir, StepControl, StepSize, Unscaled, log_weight,
+    DenseGaussian, DiagonalGaussian, Esh, Funnel, Hmc, HmcChain, Leap, Mixture, Mlp, NoseHoover, Potential,
+    Replay, Reservoir, StepControl, StepSize, Unscaled, log_weight,
 };
 use bitmc::lane::{Block, F32s, LANES, PARTS};
 use bitmc::random::normals;
+use bitmc::stats::Average;
 use bitmc::{LaneRng, SeedableRng};
 
 /// Steps of a chain.

@@ -12,6 +12,7 @@
 mod flow;
 pub mod hash;
 mod lattice;
+mod many;
 pub mod models;
 mod numbers;
 mod run;
@@ -90,6 +91,11 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Potts 5x5 of 4 values: path auxiliary, 3 sites", run: || potts(&PathAuxiliary::new(3)), hash: 0xf2b6_310d },
     Chain { name: "Potts 5x5 of 4 values: locally balanced", run: || potts(&Ok(LocallyBalanced)), hash: 0x7c8e_4f4b },
     Chain { name: "ordinal 20 of 5 values: path auxiliary, 3 sites", run: || ladder(&PathAuxiliary::new(3)), hash: 0xb311_5529 },
+    Chain { name: "Ising 5x5: ACS", run: || ising(&many::cycle(&many::acs(4.0))), hash: 0xcfae_5b16 },
+    Chain { name: "Potts 5x5 of 4 values: ACS", run: || potts(&many::cycle(&many::acs(6.0))), hash: 0x0a67_3535 },
+    Chain { name: "ordinal 20 of 5 values: ACS", run: || ladder(&many::cycle(&many::acs(8.0))), hash: 0xc893_2377 },
+    Chain { name: "Ising 5x5: replica exchange, resumed", run: many::exchange, hash: 0x1af3_eb31 },
+    Chain { name: "Potts 5x5 of 4 values: annealed importance sampling", run: many::annealing, hash: 0x8042_9a5b },
 ];
 
 /// The hash of all committed hashes: one number to compare.

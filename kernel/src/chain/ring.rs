@@ -17,6 +17,8 @@ pub struct Core {
     pub(crate) weights_of: Option<u64>,
     pub(super) there_first: bool,
     pub(super) faults: u32,
+    /// Transitions since the start.
+    pub(crate) steps: u64,
 }
 
 impl Core {
@@ -27,7 +29,27 @@ impl Core {
             weights_of: None,
             there_first: false,
             faults: 0,
+            steps: 0,
         }
+    }
+}
+
+impl Core {
+    /// The same state with another energy: its weights are to be made anew.
+    pub(crate) fn temper(&mut self, energy: f32) {
+        self.energy = Total::new(energy);
+        self.weights_of = None;
+    }
+
+    /// The state in a chain's words.
+    pub(crate) fn state(self, layout: Layout, words: &[u32]) -> Packed<'_> {
+        let length = layout.words();
+        let first = if self.there_first { length } else { 0 };
+        Packed::trusted(layout, words.get(first..first + length).unwrap_or_default())
+    }
+
+    pub(crate) fn faults(self) -> u32 {
+        self.faults
     }
 }
 
@@ -118,12 +140,13 @@ impl<E: ?Sized> Ring<'_, E> {
         self.close(Info { accepted: false, proposed: 0, log_ratio, difference: 0.0, fault: true })
     }
 
-    /// Ends a step: moves if it was accepted, counts faults.
+    /// Ends a step: moves if it was accepted, counts it and its faults.
     pub(crate) fn close(self, info: Info) -> Info {
         if info.accepted {
             self.core.there_first = !self.core.there_first;
             self.core.energy.add(info.difference);
         }
+        self.core.steps = self.core.steps.wrapping_add(1);
         self.core.faults = self.core.faults.saturating_add(u32::from(info.fault));
         info
     }

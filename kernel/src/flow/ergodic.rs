@@ -1,8 +1,8 @@
 //! The point of a trajectory at a given unscaled time, without keeping the trajectory.
 
-use super::average::LogSum;
 use super::{Esh, Potential, StepSize};
 use crate::lane::{Block, exp, exp_m1, ln};
+use crate::stats::LogSum;
 
 /// Finds where a trajectory is at an unscaled time (Ver Steeg and Galstyan 2021, Algorithm 2).
 ///

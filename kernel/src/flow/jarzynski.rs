@@ -1,6 +1,6 @@
 //! Trajectories as weighted samples: an estimate that needs no ergodicity.
 
-use super::{Average, Esh, Potential};
+use super::{Esh, Potential};
 use crate::lane::Block;
 
 /// The log weight of a trajectory that started at x₀ ~ `e^(−E₀)/Z₀` in a uniform direction at r = 0:
@@ -16,45 +16,4 @@ where
 {
     let d = chain.position().len() as f32;
     (start_energy - chain.energy()) - (d - 1.0) * chain.log_speed()
-}
-
-/// Z/Z₀ from many log weights, with its standard error.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Evidence {
-    weights: Average,
-    count: u32,
-}
-
-impl Evidence {
-    /// Nothing yet.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { weights: Average::new(), count: 0 }
-    }
-
-    /// Takes a log weight; one that is not finite counts as w = 0.
-    pub fn add(&mut self, log_weight: f32) {
-        self.weights.add(log_weight, 1.0);
-        self.count = self.count.saturating_add(1);
-    }
-
-    /// ln Z/Z₀: the logarithm of the mean weight.
-    #[must_use]
-    pub fn log_z(&self) -> f32 {
-        self.weights.weights().log() - crate::lane::ln(self.count as f32)
-    }
-
-    /// The standard error of Z/Z₀ relative to it, √((n/K − 1)/n) with K of [`Average::equal_weights`]: the
-    /// standard error of ln Z where it is small.
-    #[must_use]
-    pub fn relative_error(&self) -> f32 {
-        let (n, equal) = (self.count as f32, self.weights.equal_weights());
-        if equal > 0.0 {
-            super::vector::sqrt((n / equal - 1.0).max(0.0) / (n - 1.0).max(1.0))
-        } else {
-            f32::INFINITY
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! One sample of a trajectory in fixed memory.
 
-use super::average::LogSum;
 use crate::lane::Block;
 use crate::random::uniform;
+use crate::stats::LogSum;
 use rand_core::Rng;
 
 /// Keeps one of the points it is offered, each with probability in proportion to its weight (Ver Steeg and

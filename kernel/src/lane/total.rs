@@ -32,6 +32,16 @@ impl Total {
         self.rest += other.rest;
     }
 
+    /// The sum and what rounding dropped.
+    pub(crate) fn parts(self) -> (f32, f32) {
+        (self.sum, self.rest)
+    }
+
+    /// From [`Total::parts`].
+    pub(crate) fn from_parts(sum: f32, rest: f32) -> Self {
+        Self { sum, rest }
+    }
+
     /// The total, rounded once.
     #[must_use]
     pub fn value(self) -> f32 {

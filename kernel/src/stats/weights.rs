@@ -1,6 +1,6 @@
 //! Sums and means of weights given by their logarithms, in fixed memory.
 
-use crate::lane::{Total, exp, ln};
+use crate::lane::{F32s, Total, exp, ln};
 
 /// How far a weight may stand above the reference before the sum is rescaled: e⁴⁰ is 2⁵⁸.
 const HEADROOM: f32 = 40.0;
@@ -63,8 +63,8 @@ impl Default for LogSum {
 }
 
 /// The weighted mean of a scalar, weights by their logarithms: a time average with
-/// [`Leap::log_time`](super::Leap::log_time), a self-normalised estimate with
-/// [`log_weight`](super::log_weight).
+/// [`Leap::log_time`](crate::flow::Leap::log_time), a self-normalised estimate with
+/// [`log_weight`](crate::flow::log_weight).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -122,5 +122,58 @@ impl Average {
 impl Default for Average {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Z/Z₀ from many log weights, with its standard error.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Evidence {
+    weights: Average,
+    count: u32,
+}
+
+impl Evidence {
+    /// Nothing yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { weights: Average::new(), count: 0 }
+    }
+
+    /// Takes a log weight; one that is not finite counts as w = 0.
+    pub fn add(&mut self, log_weight: f32) {
+        self.weights.add(log_weight, 1.0);
+        self.count = self.count.saturating_add(1);
+    }
+
+    /// Weights seen, those of 0 too.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// (Σ w)² / Σ w²: how many equal weights would say as much, the effective number of runs.
+    #[must_use]
+    pub fn equal_weights(&self) -> f32 {
+        self.weights.equal_weights()
+    }
+
+    /// ln Z/Z₀: the logarithm of the mean weight.
+    #[must_use]
+    pub fn log_z(&self) -> f32 {
+        self.weights.weights().log() - ln(self.count as f32)
+    }
+
+    /// The standard error of Z/Z₀ relative to it, √((n/K − 1)/n) with K of [`Average::equal_weights`]: the
+    /// standard error of ln Z where it is small.
+    #[must_use]
+    pub fn relative_error(&self) -> f32 {
+        let (n, equal) = (self.count as f32, self.weights.equal_weights());
+        if equal > 0.0 {
+            F32s::splat((n / equal - 1.0).max(0.0) / (n - 1.0).max(1.0)).sqrt().first()
+        } else {
+            f32::INFINITY
+        }
     }
 }

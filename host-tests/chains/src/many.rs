@@ -1,0 +1,96 @@
+//! Chains for laws with many modes: cycles, replica exchange, annealing, and hashes of what they do.
+
+use crate::hash::Hash;
+use crate::models::{self, IsingMemory};
+use bitmc::energy::Tempered;
+use bitmc::step::{Cycle, ParameterError, langevin_cycle};
+use bitmc::temper::{Ladder, Replica, Rung, forward, reverse, round};
+use bitmc::{Ising, LaneRng, Langevin, Layout, Potts, Schedule, memory, torus};
+
+/// The hash of a chain that could not be built: no committed hash is 0.
+const BROKEN: u32 = 0;
+
+/// The kernels of ACS over eight steps, from a bold one to a local one.
+pub(crate) fn acs(largest: f32) -> Result<[Langevin<'static>; 8], ParameterError> {
+    let step_size = Schedule::cyclical_step_size(largest, 0.3, 8);
+    let balance = Schedule::cosine(0.9, 0.5, 8);
+    let (Ok(step_size), Ok(balance)) = (step_size, balance) else {
+        return Err(ParameterError::StepSize(largest));
+    };
+    langevin_cycle(&step_size, &balance)
+}
+
+/// Kernels in turn.
+pub(crate) fn cycle<K>(kernels: &Result<[K; 8], ParameterError>) -> Result<Cycle<'_, K>, ParameterError> {
+    let kernels = kernels.as_ref().map_err(|&error| error)?;
+    Cycle::new(kernels).ok_or(ParameterError::StepSize(0.0))
+}
+
+/// Four replicas of the 5×5 torus, taken apart half-way; then the ladder is spaced anew.
+pub(crate) fn exchange() -> u32 {
+    let mut couplings = IsingMemory::new();
+    let edges = torus(5, 5, 4.0 * models::ISING_COUPLING);
+    let Ok(model) = Ising::spins_edges_once(edges, &models::ISING_FIELDS, couplings.lend()) else {
+        return BROKEN;
+    };
+    let (Ok(path), Ok(kernel), Ok(mut ladder)) = (
+        Tempered::new(&model, 1.0),
+        Langevin::adjusted(0.6),
+        Ladder::new([Rung::default(); 4], &[0.1, 0.4, 0.7, 1.0]),
+    ) else {
+        return BROKEN;
+    };
+    let room = || memory!(models::ISING, Tempered::cache_len(Ising::cache_len(25)));
+    let mut rng = LaneRng::stream(9, 2);
+    let mut replica = || Replica::random(path, room(), &mut rng);
+    let (Ok(a), Ok(b), Ok(c), Ok(d)) = (replica(), replica(), replica(), replica()) else { return BROKEN };
+    let mut replicas = [a, b, c, d];
+    let mut hash = Hash::new();
+    for number in 0..600 {
+        if number == 300 {
+            for replica in &mut replicas {
+                let again = Replica::resume(path, room(), replica.state(), replica.kept());
+                let Ok(again) = again else { return BROKEN };
+                *replica = again;
+            }
+            let mut betas = [0.0; 4];
+            ladder.respaced(&mut betas);
+            hash.floats(&betas);
+        }
+        hash.word(round(&mut ladder, &mut replicas, &[kernel; 4], 2, &mut rng));
+        for (replica, rung) in replicas.iter().zip(ladder.rungs()) {
+            hash.words(replica.state().words());
+            hash.floats(&[replica.energy(), replica.gap(), rung.rate().unwrap_or(-1.0)]);
+            hash.word(rung.replica() as u32);
+        }
+    }
+    hash.word(ladder.round_trips() as u32);
+    hash.value()
+}
+
+/// Walks there and back between independent sites and a Potts model.
+pub(crate) fn annealing() -> u32 {
+    let mut couplings = IsingMemory::new();
+    let Ok(model) = Potts::new(torus(5, 5, 0.8), 25, 4, &models::POTTS_FIELDS, couplings.lend()) else {
+        return BROKEN;
+    };
+    // The base: the model's fields, turned round.
+    let mut fields = models::POTTS_FIELDS;
+    fields.reverse();
+    let Ok(path) = Tempered::from_base(&model, &fields, 1.0) else { return BROKEN };
+    let mut rng = LaneRng::stream(9, 3);
+    let room = memory!(Layout::categorical(25, 4), Tempered::cache_len(Potts::cache_len(25, 4)));
+    let Ok(mut replica) = Replica::random(path, room, &mut rng) else { return BROKEN };
+    let Ok(betas) = Schedule::linear(0.0, 1.0, 64) else { return BROKEN };
+    let mut hash = Hash::new();
+    let Ok(kernel) = Langevin::adjusted(1.0) else { return BROKEN };
+    for _ in 0..10 {
+        let walk = || (1..65).map(|step| betas.at(step));
+        hash.float(forward(&mut replica, walk(), 1, |_| kernel, &mut rng).unwrap_or(f32::NAN));
+        hash.words(replica.state().words());
+        hash.float(reverse(&mut replica, walk(), 1, |_| kernel, &mut rng));
+        hash.words(replica.state().words());
+    }
+    hash.float(path.base().log_z());
+    hash.value()
+}

@@ -1,0 +1,362 @@
+//! Many temperatures: the tempered energy is what it says, swaps are in detailed balance, a ladder is plain
+//! data that counts right, and a replica that was stopped goes on bit for bit.
+
+use bitmc::accept::accept;
+use bitmc::energy::{Base, PathError, Tempered};
+use bitmc::temper::{Ladder, LadderError, Replica, Rung, log_swap_ratio, round};
+use bitmc::{Energy, Kind, LaneRng, Langevin, Packed, Plain, SeedableRng};
+use bitmc_host_tests::compose::transitions;
+use bitmc_host_tests::enumerate::{Law, values};
+use bitmc_host_tests::heap::{self, HeapMemory};
+use bitmc_host_tests::models::{self, Source};
+use bitmc_host_tests::naive::{Convention, Pairwise};
+use bitmc_host_tests::planes::{Own, Tables};
+use bitmc_host_tests::stuck::Stuck;
+use bitmc_host_tests::tolerance;
+
+type HeapReplica<'e, E> = Replica<'e, E, Vec<u32>, Vec<[u32; 16]>, Vec<[f32; 16]>>;
+
+const BETAS: [f32; 5] = [0.0, 0.25, 0.7, 1.0, 1.6];
+
+fn fields(count: usize, seed: u64) -> Vec<f32> {
+    let mut source = Source::new(seed);
+    (0..count).map(|_| source.coarse(0.8)).collect()
+}
+
+fn memory(energy: &dyn Energy, beta: f32) -> HeapMemory {
+    heap::memory(&Tempered::new(energy, beta).unwrap())
+}
+
+/// The states of tables, and E₀ of each in float64.
+fn states_of(tables: &Tables, energy: &dyn Energy, theta: &[f32]) -> (Vec<Vec<u32>>, Vec<f64>) {
+    let layout = energy.layout();
+    let field = |site: usize, value: usize| match layout.kind() {
+        _ if theta.is_empty() => 0.0,
+        Kind::Categorical => f64::from(theta[site * layout.arity() + value]),
+        Kind::Binary | Kind::Ordinal => f64::from(theta[site]) * value as f64,
+    };
+    let state = |number| {
+        let mut words = vec![0; layout.words()];
+        let values = tables.values(number);
+        for (site, &value) in values.iter().enumerate() {
+            bitmc::packed::set(layout, &mut words, site, value as u32).unwrap();
+        }
+        (words, -values.iter().enumerate().map(|(site, &value)| field(site, value)).sum::<f64>())
+    };
+    (0..tables.states()).map(state).unzip()
+}
+
+#[test]
+fn a_tempered_energy_is_what_it_says() {
+    for (kind, arities) in
+        [(Kind::Ordinal, [2, 2, 2, 2]), (Kind::Categorical, [3, 5, 2, 4]), (Kind::Ordinal, [3, 5, 2, 4])]
+    {
+        let tables = Tables::new(kind, &arities, 1.0, 5);
+        let target = Plain(Own(&tables));
+        let most = usize::from(arities.into_iter().max().unwrap());
+        let theta = fields(if kind == Kind::Categorical { 4 * most } else { 4 }, 6);
+        for theta in [&theta[..], &[]] {
+            let (states, base) = states_of(&tables, &target, theta);
+            for beta in BETAS {
+                let path = Tempered::from_base(&target as &dyn Energy, theta, beta).unwrap();
+                let mix = |number: usize| {
+                    let beta = f64::from(beta);
+                    beta * tables.energy(&tables.values(number)) + (1.0 - beta) * base[number]
+                };
+                let law = Law::from_energies(4, (0..states.len()).map(mix).collect());
+                let verdict = transitions(&path, &Langevin::adjusted(0.7).unwrap(), &states).judge(&law);
+                assert!(verdict.passes(), "{kind:?} {arities:?}, β {beta}: {verdict:?}");
+                check_parts(&path, &tables, theta, &states, &law);
+            }
+            let sums = base.iter().map(|e| (-e).exp()).sum::<f64>();
+            let found = f64::from(Base::new(&target, theta).unwrap().log_z());
+            assert!((found - sums.ln()).abs() < 16.0 * tolerance::ROUNDING * 8.0, "{found} {}", sums.ln());
+        }
+    }
+}
+
+/// Totals, differences and gradients, against float64.
+fn check_parts(
+    path: &Tempered<'_, dyn Energy + '_>,
+    tables: &Tables,
+    theta: &[f32],
+    states: &[Vec<u32>],
+    law: &Law,
+) {
+    let layout = path.layout();
+    let close = |found: f32, exact: f64| (f64::from(found) - exact).abs() < 32.0 * tolerance::ROUNDING * 40.0;
+    let mut cache = vec![[0; 16]; path.cache_len()];
+    for (number, words) in states.iter().enumerate().step_by(3) {
+        let state = Packed::new(layout, words).unwrap();
+        let total = path.init(state, &mut cache).unwrap();
+        assert!(close(total, law.energies[number]), "{total} {}", law.energies[number]);
+        let mut gradient = vec![[0.0; 16]; layout.gradient_planes()];
+        path.gradient(state, &cache, 0..1, &mut gradient);
+        let values = tables.values(number);
+        for site in 0..4 {
+            let arity = usize::from(tables.arities[site]);
+            let mut differences = vec![0.0; arity];
+            path.differences(&mut words.clone(), &cache, site, &mut differences);
+            for (value, &found) in differences.iter().enumerate() {
+                let mut other = values.clone();
+                other[site] = value;
+                let to = (0..states.len()).find(|&state| tables.values(state) == other).unwrap();
+                assert!(close(found, law.energies[to] - law.energies[number]));
+            }
+            let beta = f64::from(path.beta());
+            for (value, plane) in gradient.iter().enumerate().take(arity) {
+                let slope = match (theta.is_empty(), layout.kind()) {
+                    (true, _) => 0.0,
+                    (_, Kind::Categorical) => theta[site * layout.arity() + value],
+                    _ => theta[site],
+                };
+                let exact = beta * tables.gradient(&values, site, value) - (1.0 - beta) * f64::from(slope);
+                assert!(close(plane[site], exact), "site {site}, value {value}: {} {exact}", plane[site]);
+            }
+        }
+    }
+}
+
+fn spins(seed: u64) -> Pairwise {
+    models::pairwise(Convention::SpinsEdgesOnce, 4, 0.8, 1.0, seed)
+}
+
+/// The largest relative asymmetry of the flow of swaps between all pairs of states, for a log ratio made of
+/// (β, β′), (U, U′) and (E, E′).
+fn asymmetry(ratio: impl Fn((f32, f32), (f32, f32), (f32, f32)) -> f32) -> f64 {
+    let model = spins(9);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let theta = fields(4, 10);
+    let path = Tempered::from_base(&energy, &theta, 0.5).unwrap();
+    let exact = Law::of(&model).energies;
+    let base = |state: usize| -> f64 {
+        -values(state, 4).iter().zip(&theta).map(|(x, &t)| x * f64::from(t)).sum::<f64>()
+    };
+    let replicas: Vec<_> = (0..16u32)
+        .map(|state| {
+            Replica::new(path, heap::memory(&path), Packed::new(path.layout(), &[state]).unwrap()).unwrap()
+        })
+        .collect();
+    let mut worst = 0.0f64;
+    for (low, high) in [(0.0f32, 0.3f32), (0.25, 1.0), (0.9, 1.6)] {
+        let log_p = |beta: f32, state: usize| {
+            let beta = f64::from(beta);
+            -beta * exact[state] - (1.0 - beta) * base(state)
+        };
+        for x in 0..16 {
+            for y in 0..16 {
+                let log_a = |x: usize, y: usize| {
+                    let (a, b) = (&replicas[x], &replicas[y]);
+                    f64::from(ratio((low, high), (a.gap(), b.gap()), (a.energy(), b.energy())).min(0.0))
+                };
+                let out = log_p(low, x) + log_p(high, y) + log_a(x, y);
+                let back = log_p(low, y) + log_p(high, x) + log_a(y, x);
+                worst = worst.max(1.0 - (-(out - back).abs()).exp());
+            }
+        }
+    }
+    worst
+}
+
+#[test]
+fn swaps_are_in_detailed_balance() {
+    let right = asymmetry(|betas, gaps, _| log_swap_ratio(betas, gaps));
+    assert!(right <= tolerance::ASYMMETRY, "{right}");
+    // Twins: the ratio upside down, and one that forgets the base.
+    assert!(asymmetry(|betas, gaps, _| -log_swap_ratio(betas, gaps)) > 0.1);
+    assert!(asymmetry(|betas, _, energies| log_swap_ratio(betas, energies)) > 0.1);
+}
+
+#[test]
+fn exchange_takes_turns_counts_trips_and_measures_rates() {
+    const R: usize = 5;
+    let mut ladder = Ladder::new([Rung::default(); R], &BETAS).unwrap();
+    let mut rng = LaneRng::seed_from_u64(1);
+    let mut source = Source::new(2);
+    // A naive history: who is where, where each was last, and the sums of probabilities.
+    let mut at: Vec<usize> = (0..R).collect();
+    let mut last = [None; R];
+    last[R - 1] = Some(true);
+    let (mut trips, mut sums, mut tries) = (0, [0.0; R], [0u32; R]);
+    for number in 0..20_000 {
+        let gaps: Vec<f32> = (0..R).map(|_| source.normal(1.5)).collect();
+        let mut told = rng.clone();
+        let mut swaps = 0;
+        for low in (number % 2..R - 1).step_by(2) {
+            let log = log_swap_ratio((BETAS[low], BETAS[low + 1]), (gaps[at[low]], gaps[at[low + 1]]));
+            sums[low] += f64::from(log.min(0.0)).exp();
+            tries[low] += 1;
+            if accept(log, &mut told) {
+                at.swap(low, low + 1);
+                swaps += 1;
+            }
+        }
+        for (rung, cold) in [(0, false), (R - 1, true)] {
+            let replica = at[rung];
+            trips += u64::from(cold && last[replica] == Some(false));
+            if cold || last[replica].is_some() {
+                last[replica] = Some(cold);
+            }
+        }
+        assert_eq!(ladder.exchange(|replica| gaps[replica], &mut rng), swaps);
+        assert_eq!(rng, told, "a uniform a pair, whatever happens");
+        assert_eq!(ladder.rungs().iter().map(Rung::replica).collect::<Vec<_>>(), at);
+        assert_eq!(ladder.round_trips(), trips);
+    }
+    assert!(trips > 500, "{trips} trips show little");
+    assert_eq!((ladder.rounds(), ladder.coldest()), (20_000, at[R - 1]));
+    for (rung, (sum, tries)) in sums.iter().zip(tries).enumerate().take(R - 1) {
+        let rate = f64::from(ladder.rungs()[rung].rate().unwrap());
+        assert!((rate - sum / f64::from(tries)).abs() < 4.0 * tolerance::ROUNDING, "rung {rung}: {rate}");
+        assert_eq!(ladder.rung_of(at[rung]), Some(rung));
+    }
+    assert_eq!((ladder.rungs()[R - 1].rate(), ladder.rung_of(R)), (None, None));
+    // Nothing moves on NaN.
+    let before = ladder;
+    assert_eq!(ladder.exchange(|_| f32::NAN, &mut rng), 0);
+    assert_eq!(ladder.rungs().iter().map(Rung::replica).collect::<Vec<_>>(), at);
+    assert_eq!(ladder.round_trips(), before.round_trips());
+}
+
+#[test]
+fn a_short_run_spaces_the_ladder_evenly() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 60, 0.1, 0.8, 3);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let mut rng = LaneRng::seed_from_u64(4);
+    let mut betas = [0.0, 0.02, 0.04, 0.06, 0.4, 1.0];
+    let path = Tempered::new(&energy as &dyn Energy, 0.0).unwrap();
+    let kernels = [Langevin::adjusted(0.4).unwrap(); 6];
+    let mut spread = |betas: &[f32]| {
+        let mut ladder = Ladder::new(vec![Rung::default(); 6], betas).unwrap();
+        let mut replicas: Vec<_> =
+            (0..6).map(|_| Replica::random(path, memory(&energy, 0.0), &mut rng).unwrap()).collect();
+        for _ in 0..3000 {
+            round(&mut ladder, &mut replicas, &kernels, 2, &mut rng);
+        }
+        let rates: Vec<f32> = ladder.rungs().iter().filter_map(Rung::rate).collect();
+        let most = rates.iter().copied().fold(0.0f32, f32::max);
+        (ladder, most - rates.iter().copied().fold(1.0f32, f32::min))
+    };
+    let mut spreads = Vec::new();
+    for _ in 0..4 {
+        let (ladder, found) = spread(&betas);
+        spreads.push(found);
+        ladder.respaced(&mut betas);
+        assert!(betas.windows(2).all(|pair| pair[0] < pair[1]), "{betas:?}");
+        assert_eq!((betas[0], betas[5]), (0.0, 1.0));
+    }
+    assert!(spreads[0] > 0.5 && spreads[3] < 0.1, "{spreads:?}");
+    // Nothing measured: nothing is known of the rates, and the ends stay.
+    let mut out = [0.0; 3];
+    Ladder::new([Rung::default(); 3], &[0.1, 0.2, 0.9]).unwrap().respaced(&mut out);
+    assert_eq!((out[0], out[2]), (0.1, 0.9));
+}
+
+#[test]
+fn a_replica_goes_on_bit_for_bit() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 40, 0.1, 0.6, 11);
+    let mut couplings = model.couplings();
+    let ising = couplings.ising(&model).unwrap();
+    let theta = fields(40, 12);
+    let path = Tempered::from_base(&ising as &dyn Energy, &theta, 0.0).unwrap();
+    let mut rng = LaneRng::seed_from_u64(13);
+    let kernels = [0.8, 0.6, 0.5, 0.4].map(|step_size| Langevin::adjusted(step_size).unwrap());
+    let mut ladder = Ladder::new([Rung::default(); 4], &[0.1, 0.4, 0.7, 1.0]).unwrap();
+    let mut replicas: Vec<_> =
+        (0..4).map(|_| Replica::random(path, heap::memory(&path), &mut rng).unwrap()).collect();
+    for number in 0..300 {
+        // Everything but plain data is lost: other memory, another path at another β.
+        let resume = |replica: &HeapReplica<'_, dyn Energy>| {
+            let path = Tempered::from_base(&ising as &dyn Energy, &theta, 0.3).unwrap();
+            Replica::resume(path, heap::memory(&path), replica.state(), replica.kept()).unwrap()
+        };
+        let mut again: Vec<_> = replicas.iter().map(resume).collect();
+        let (mut ladder_again, mut rng_again) = (ladder, rng.clone());
+        let swaps = round(&mut ladder, &mut replicas, &kernels, 3, &mut rng);
+        assert_eq!(swaps, round(&mut ladder_again, &mut again, &kernels, 3, &mut rng_again));
+        assert_eq!((ladder, &rng), (ladder_again, &rng_again), "round {number}");
+        for (one, two) in replicas.iter().zip(&again) {
+            assert_eq!((one.state(), one.beta()), (two.state(), two.beta()), "round {number}");
+            let bits =
+                |replica: &HeapReplica<'_, dyn Energy>| (replica.energy().to_bits(), replica.gap().to_bits());
+            assert_eq!(bits(one), bits(two), "round {number}");
+        }
+    }
+    assert!(ladder.round_trips() > 3, "{}", ladder.round_trips());
+    // The running totals are those of the states.
+    for replica in &replicas {
+        let mut fresh = Replica::new(replica.law(), heap::memory(&replica.law()), replica.state()).unwrap();
+        assert!((fresh.energy() - replica.energy()).abs() < 1e-4, "{} {}", fresh.energy(), replica.energy());
+        assert!((fresh.gap() - replica.gap()).abs() < 1e-4);
+        fresh.clamp(Packed::new(path.layout(), &[u32::MAX, 0xFF]).unwrap()).unwrap();
+        let before = fresh.state().words().to_vec();
+        fresh.run(&kernels[0], &mut rng, 20, &mut ());
+        assert_eq!(fresh.state().words(), before, "every site is held");
+    }
+}
+
+#[test]
+fn illegal_ladders_and_paths_are_refused() {
+    let model = spins(1);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    for beta in [-0.1, f32::NAN, f32::INFINITY] {
+        assert!(matches!(Tempered::new(&energy, beta), Err(PathError::Beta(_))));
+        let mut replica = Replica::random(
+            Tempered::new(&energy, 1.0).unwrap(),
+            memory(&energy, 1.0),
+            &mut LaneRng::seed_from_u64(1),
+        )
+        .unwrap();
+        assert!(matches!(replica.set_beta(beta), Err(PathError::Beta(_))));
+        assert_eq!(replica.beta(), 1.0);
+    }
+    let refused = Tempered::from_base(&energy, &[0.0; 5], 1.0).unwrap_err();
+    assert_eq!(refused, PathError::Fields { need: 4, got: 5 });
+    let refused = Tempered::from_base(&energy, &[0.0, f32::NAN, 0.0, 0.0], 1.0).unwrap_err();
+    assert_eq!(refused, PathError::FieldNotFinite { index: 1 });
+    let rungs = [Rung::default(); 3];
+    for betas in [&[0.0, 1.0][..], &[1.0], &[]] {
+        assert!(matches!(Ladder::new(rungs, betas), Err(LadderError::Rungs { rungs: 3, .. })));
+    }
+    assert!(matches!(Ladder::new([Rung::default(); 1], &[1.0]), Err(LadderError::Rungs { .. })));
+    for (betas, wrong) in [
+        ([0.5, 0.2, 1.0], 1),
+        ([-0.5, 0.2, 1.0], 0),
+        ([0.1, 0.2, 0.2], 2),
+        ([0.1, f32::NAN, 0.2], 1),
+        ([0.1, 0.2, f32::INFINITY], 2),
+    ] {
+        let refused = Ladder::new(rungs, &betas).unwrap_err();
+        assert!(matches!(refused, LadderError::Beta { rung, .. } if rung == wrong), "{refused}");
+    }
+}
+
+#[test]
+fn stuck_generators_end_and_stay_legal() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 40, 0.1, 3.0, 6);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let theta = fields(40, 1);
+    let path = Tempered::from_base(&energy, &theta, 0.0).unwrap();
+    let kernel = [Langevin::adjusted(0.6).unwrap(); 3];
+    for (name, mut rng) in Stuck::all() {
+        let mut ladder = Ladder::new([Rung::default(); 3], &[0.0, 0.5, 1.0]).unwrap();
+        let mut replicas = [0, 1, 2].map(|_| Replica::random(path, heap::memory(&path), &mut rng).unwrap());
+        for _ in 0..100 {
+            round(&mut ladder, &mut replicas, &kernel, 2, &mut rng);
+        }
+        for replica in &replicas {
+            assert!(Packed::new(path.layout(), replica.state().words()).is_ok(), "{name}");
+            assert_eq!(replica.faults(), 0, "{name}");
+        }
+        let mut standing: Vec<_> = ladder.rungs().iter().map(Rung::replica).collect();
+        standing.sort_unstable();
+        assert_eq!(standing, [0, 1, 2], "{name}");
+        let betas = (1..=20).map(|k| k as f32 / 20.0);
+        let log_weight = bitmc::temper::forward(&mut replicas[0], betas, 1, |_| kernel[0], &mut rng).unwrap();
+        assert!(log_weight.is_finite(), "{name}: {log_weight}");
+    }
+}

@@ -1,0 +1,201 @@
+//! Replica exchange and annealed importance sampling against exact laws and normalisers.
+
+use bitmc::energy::Tempered;
+use bitmc::temper::{Ladder, Replica, Rung, forward, reverse, round};
+use bitmc::{Energy, Kind, LaneRng, Langevin, Layout, Packed, Plain};
+use bitmc_host_tests::enumerate::{Law, values};
+use bitmc_host_tests::heap;
+use bitmc_host_tests::models;
+use bitmc_host_tests::naive::Convention;
+use bitmc_host_tests::planes::{Own, Tables};
+use bitmc_host_tests::stat::replicas::{Dice, PIECES, pieces, reference_rng, state, total};
+use bitmc_host_tests::stat::{Moments, Verdict, chi_square};
+
+const BETAS: [f32; 3] = [0.2, 0.6, 1.0];
+const FIELDS: [f32; 3] = [0.75, -0.5, 1.25];
+
+/// Three spins at three temperatures: the joint law of all replicas, by rung.
+fn joint_counts(wrong_gap: bool, wrong_order: bool) -> Verdict {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 3, 1.0, 1.2, 3);
+    let exact = Law::of(&model).energies;
+    let base = |state: usize| -> f64 {
+        -values(state, 3).iter().zip(FIELDS).map(|(x, field)| x * f64::from(field)).sum::<f64>()
+    };
+    let law_at = |beta: f32| {
+        let beta = f64::from(beta);
+        Law::from_energies(3, (0..8).map(|s| beta * exact[s] + (1.0 - beta) * base(s)).collect())
+    };
+    let laws = BETAS.map(law_at);
+    let joint: Vec<f64> = (0..512usize)
+        .map(|cell| (0..3).map(|rung| laws[rung].probabilities[cell >> (3 * rung) & 7]).product())
+        .collect();
+    let counts = pieces(|piece| {
+        let mut couplings = model.couplings();
+        let energy = couplings.ising(&model).unwrap();
+        let path = Tempered::from_base(&energy, &FIELDS, 1.0).unwrap();
+        let dice = Dice::new(&joint);
+        let (mut reference, mut rng) = (reference_rng(21, piece), LaneRng::stream(21, piece));
+        let kernels = BETAS.map(|_| Langevin::adjusted(0.5).unwrap());
+        let zero = [0u32];
+        let mut replicas =
+            [0, 1, 2].map(|_| Replica::new(path, heap::memory(&path), state(path.layout(), &zero)).unwrap());
+        let mut counts = vec![0u64; 512];
+        for _ in 0..64_000 / PIECES {
+            let mut ladder = Ladder::new([Rung::default(); 3], &BETAS).unwrap();
+            let start = dice.roll(&mut reference);
+            for (rung, replica) in replicas.iter_mut().enumerate() {
+                replica.set_beta(BETAS[rung]).unwrap();
+                replica.restart(state(path.layout(), &[(start >> (3 * rung) & 7) as u32])).unwrap();
+            }
+            for _ in 0..6 {
+                if wrong_gap {
+                    for replica in &mut replicas {
+                        replica.run(&kernels[0], &mut rng, 1, &mut ());
+                    }
+                    ladder.exchange(|replica| replicas[replica].energy(), &mut rng);
+                    for (replica, chain) in replicas.iter_mut().enumerate() {
+                        chain.set_beta(ladder.rungs()[ladder.rung_of(replica).unwrap()].beta()).unwrap();
+                    }
+                } else {
+                    round(&mut ladder, &mut replicas, &kernels, 1, &mut rng);
+                }
+            }
+            let cell = ladder.rungs().iter().enumerate().map(|(rung, standing)| {
+                let replica = if wrong_order { rung } else { standing.replica() };
+                (replicas[replica].state().words()[0] as usize) << (3 * rung)
+            });
+            counts[cell.sum::<usize>()] += 1;
+        }
+        counts
+    });
+    chi_square("replica exchange, all three replicas", &total(counts), &joint)
+}
+
+#[test]
+fn replica_exchange_keeps_the_joint_law() {
+    joint_counts(false, false).must_pass();
+    // Twins: swaps that forget the base; states that are read off as if no replica had moved.
+    joint_counts(true, false).must_fail();
+    joint_counts(false, true).must_fail();
+}
+
+const WALK: [f32; 4] = [0.1, 0.35, 0.7, 1.0];
+
+/// ⟨w⟩·Z₀/Z of many runs is 1, whatever the walk: z of the mean weight.
+fn weights(
+    what: &str,
+    energy: &(dyn Energy + Sync),
+    theta: &[f32],
+    log_z: f64,
+    run: impl Fn(u32) -> Vec<f32> + Sync,
+) -> Verdict {
+    let path = Tempered::from_base(energy, theta, 0.0).unwrap();
+    let expected = log_z - f64::from(path.base().log_z());
+    let mut moments = Moments::default();
+    for log_weights in pieces(run) {
+        log_weights.into_iter().for_each(|w| moments.push((f64::from(w) - expected).exp()));
+    }
+    moments.against(what, 1.0)
+}
+
+fn forward_runs(energy: &(dyn Energy + Sync), theta: &[f32], seed: u64) -> impl Fn(u32) -> Vec<f32> + Sync {
+    move |piece| {
+        let path = Tempered::from_base(energy, theta, 0.0).unwrap();
+        let mut rng = LaneRng::stream(seed, piece);
+        let zero = vec![0; path.layout().words()];
+        let mut replica = Replica::new(path, heap::memory(&path), state(path.layout(), &zero)).unwrap();
+        let kernel = |beta: f32| Langevin::adjusted(1.0 - 0.5 * beta).unwrap();
+        (0..1000).map(|_| forward(&mut replica, WALK, 1, kernel, &mut rng).unwrap()).collect()
+    }
+}
+
+/// As [`forward_runs`], by hand: the weight is taken at the new state.
+fn late_runs(energy: &(dyn Energy + Sync), theta: &[f32], seed: u64) -> impl Fn(u32) -> Vec<f32> + Sync {
+    move |piece| {
+        let path = Tempered::from_base(energy, theta, 0.0).unwrap();
+        let mut rng = LaneRng::stream(seed, piece);
+        let mut words = vec![0; path.layout().words()];
+        let mut replica = Replica::new(path, heap::memory(&path), state(path.layout(), &words)).unwrap();
+        let mut run = || {
+            path.base().draw(&mut rng, &mut words);
+            replica.restart(state(path.layout(), &words)).unwrap();
+            let mut log_weight = 0.0;
+            let mut before = 0.0;
+            for beta in WALK {
+                replica.set_beta(beta).unwrap();
+                replica.run(&Langevin::adjusted(1.0 - 0.5 * beta).unwrap(), &mut rng, 1, &mut ());
+                log_weight += (before - beta) * replica.gap();
+                before = beta;
+            }
+            log_weight
+        };
+        (0..1000).map(|_| run()).collect()
+    }
+}
+
+#[test]
+fn weights_are_unbiased_in_both_directions() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 6, 0.8, 1.0, 4);
+    let mut couplings = model.couplings();
+    let ising = couplings.ising(&model).unwrap();
+    let law = Law::of(&model);
+    let theta = [0.5, -0.25, 1.0, 0.0, -1.5, 0.75];
+    for (seed, theta) in [(31, &theta[..]), (32, &[])] {
+        let runs = forward_runs(&ising, theta, seed);
+        weights("Ising, forward", &ising, theta, law.log_z, runs).must_pass();
+        let runs = late_runs(&ising, theta, seed);
+        weights("weights at the new state", &ising, theta, law.log_z, runs).must_fail();
+    }
+    // Backwards from exact draws: ⟨w⟩ = Z₀/Z.
+    let path = Tempered::from_base(&ising as &(dyn Energy + Sync), &theta, 1.0).unwrap();
+    let dice = Dice::new(&law.probabilities);
+    let back = |piece| {
+        let (mut reference, mut rng) = (reference_rng(33, piece), LaneRng::stream(33, piece));
+        let mut replica = Replica::new(path, heap::memory(&path), state(path.layout(), &[0])).unwrap();
+        let kernel = |beta: f32| Langevin::adjusted(1.0 - 0.5 * beta).unwrap();
+        let mut run = || {
+            replica.restart(state(path.layout(), &[dice.roll(&mut reference) as u32])).unwrap();
+            reverse(&mut replica, WALK, 1, kernel, &mut rng)
+        };
+        (0..1000).map(|_| run()).collect::<Vec<f32>>()
+    };
+    let mirrored = 2.0 * f64::from(path.base().log_z()) - law.log_z;
+    weights("Ising, reverse", &ising, &theta, mirrored, back).must_pass();
+
+    for kind in [Kind::Categorical, Kind::Ordinal] {
+        let tables = Tables::new(kind, &[3, 5, 2, 4], 1.0, 5);
+        let energy = Plain(Own(&tables));
+        let count = if kind == Kind::Categorical { 20 } else { 4 };
+        let theta: Vec<f32> = (0..count).map(|index| 0.25 * (index % 5) as f32 - 0.5).collect();
+        let log_z = tables.law().log_z;
+        weights(&format!("{kind:?}, forward"), &energy, &theta, log_z, forward_runs(&energy, &theta, 34))
+            .must_pass();
+    }
+}
+
+/// At most two of five sites: draws from the base may break it.
+struct AtMostTwo;
+
+impl bitmc::Function for AtMostTwo {
+    fn layout(&self) -> Layout {
+        Layout::binary(5)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        if x.ones() > 2 { f32::INFINITY } else { -0.5 * x.ones() as f32 }
+    }
+
+    fn gradient(&self, _x: Packed<'_>, _site: usize) -> f32 {
+        -0.5
+    }
+}
+
+#[test]
+fn a_forbidden_draw_weighs_nothing() {
+    let log_z = (1.0 + 5.0 * 0.5f64.exp() + 10.0 * 1f64.exp()).ln();
+    let energy = Plain(AtMostTwo);
+    let runs = forward_runs(&energy, &[], 35);
+    let dead = runs(0).iter().filter(|w| **w == f32::NEG_INFINITY).count();
+    assert!((400..600).contains(&dead), "{dead} of 1000");
+    weights("hard constraint, forward", &energy, &[], log_z, runs).must_pass();
+}

@@ -1,0 +1,155 @@
+//! Laws of independent sites: where a path to another law starts.
+
+use crate::lane::{Total, exp, ln};
+use crate::layout::{Kind, Layout};
+use crate::packed::{Packed, set};
+use crate::random::{uniform, uniform_state};
+use rand_core::Rng;
+
+/// A law of independent sites, `p₀(x) ∝ exp(Σᵢ θᵢ(xᵢ))`, that can be drawn from exactly and whose
+/// normaliser is known: the start of a [`Tempered`](super::Tempered) path.
+///
+/// θ is linear in the value of a binary or ordinal site, `θᵢ·xᵢ`, one number a site; and a table for a
+/// categorical one, `θᵢ(k)`, site by site. No numbers at all are the uniform law.
+#[derive(Clone, Copy, Debug)]
+pub struct Base<'a> {
+    fields: &'a [f32],
+    layout: Layout,
+    arities: Option<&'a [u16]>,
+}
+
+/// Why a path between two laws is none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum PathError {
+    /// The base has `got` fields, the layout needs `need`, or none.
+    Fields {
+        /// Fields needed.
+        need: usize,
+        /// Fields given.
+        got: usize,
+    },
+    /// A field of the base is not finite.
+    FieldNotFinite {
+        /// Its index.
+        index: usize,
+    },
+    /// An inverse temperature is negative or not finite.
+    Beta(f32),
+}
+
+impl core::fmt::Display for PathError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Fields { need, got } => write!(f, "the base needs {need} fields or none, {got} were given"),
+            Self::FieldNotFinite { index } => write!(f, "field {index} of the base is not finite"),
+            Self::Beta(beta) => write!(f, "the inverse temperature {beta} is not finite and at least 0"),
+        }
+    }
+}
+
+impl core::error::Error for PathError {}
+
+impl<'a> Base<'a> {
+    /// The base of an energy's path, with `fields` θ.
+    ///
+    /// # Errors
+    /// [`PathError::Fields`] or [`PathError::FieldNotFinite`].
+    pub fn new<E: super::Energy + ?Sized>(energy: &'a E, fields: &'a [f32]) -> Result<Self, PathError> {
+        let layout = energy.layout();
+        let per_site = if layout.kind() == Kind::Categorical { layout.arity() } else { 1 };
+        let need = layout.sites().saturating_mul(per_site);
+        if !fields.is_empty() && fields.len() != need {
+            return Err(PathError::Fields { need, got: fields.len() });
+        }
+        if let Some(index) = fields.iter().position(|field| !field.is_finite()) {
+            return Err(PathError::FieldNotFinite { index });
+        }
+        Ok(Self { fields, layout, arities: energy.arities() })
+    }
+
+    /// Whether every state is as likely as any other.
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// θ of a value at a site; 0 where there is none.
+    #[inline]
+    #[must_use]
+    pub fn field(&self, site: usize, value: u32) -> f32 {
+        match self.layout.kind() {
+            Kind::Categorical => {
+                let index = site.saturating_mul(self.layout.arity()).saturating_add(value as usize);
+                self.fields.get(index).copied().unwrap_or(0.0)
+            }
+            Kind::Binary | Kind::Ordinal => self.fields.get(site).copied().unwrap_or(0.0) * value as f32,
+        }
+    }
+
+    /// `E₀(x) = −Σ θᵢ(xᵢ)`.
+    #[must_use]
+    pub fn energy(&self, x: Packed<'_>) -> Total {
+        let mut total = Total::new(0.0);
+        if !self.is_uniform() {
+            (0..).zip(x.values()).for_each(|(site, value)| total.add(-self.field(site, value)));
+        }
+        total
+    }
+
+    /// `ln Z₀ = Σᵢ ln Σₖ e^{θᵢ(k)}`. One exponential a site and value.
+    #[must_use]
+    pub fn log_z(&self) -> f32 {
+        let mut total = Total::new(0.0);
+        for site in 0..self.layout.sites() {
+            let (most, sum) = self.weights(site);
+            total.add(most);
+            total.add(ln(sum));
+        }
+        total.value()
+    }
+
+    /// Draws a state into `out`, exactly. Three exponentials a site and value, at most.
+    pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [u32]) {
+        if self.is_uniform() {
+            return uniform_state(self.layout, self.arities, rng, out);
+        }
+        let words = self.layout.words();
+        out.iter_mut().take(words).for_each(|word| *word = 0);
+        for site in 0..self.layout.sites() {
+            let (most, sum) = self.weights(site);
+            let mut rest = uniform(rng) * sum;
+            // The likeliest value is left for last: rounding cannot leave the walk without a value.
+            let mut drawn = self.likeliest(site, most);
+            for value in (0..self.arity(site)).filter(|&value| value != drawn) {
+                rest -= exp(self.field(site, value) - most);
+                if rest < 0.0 {
+                    drawn = value;
+                    break;
+                }
+            }
+            // The value is below the arity: there is nothing to refuse.
+            let _ = set(self.layout, out, site, drawn);
+        }
+    }
+
+    fn arity(&self, site: usize) -> u32 {
+        match self.arities {
+            Some(arities) => arities.get(site).map_or(1, |&arity| u32::from(arity)),
+            None => self.layout.arity() as u32,
+        }
+    }
+
+    fn likeliest(&self, site: usize, most: f32) -> u32 {
+        (0..self.arity(site)).find(|&value| self.field(site, value) >= most).unwrap_or(0)
+    }
+
+    /// The largest θ of a site, and the sum of e^θ relative to it.
+    fn weights(&self, site: usize) -> (f32, f32) {
+        let fields = (0..self.arity(site)).map(|value| self.field(site, value));
+        let most =
+            fields.clone().fold(f32::NEG_INFINITY, |most, field| if field > most { field } else { most });
+        (most, fields.map(|field| exp(field - most)).sum())
+    }
+}

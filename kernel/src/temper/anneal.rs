@@ -1,0 +1,85 @@
+//! Annealed importance sampling: the normaliser of a law, by a walk from one that is known.
+
+use super::Replica;
+use crate::chain::ChainError;
+use crate::energy::{Energy, EnergyError, Tempered};
+use crate::lane::{Bits, Block, Total};
+use crate::step::Kernel;
+use rand_core::Rng;
+
+/// One run of annealed importance sampling (Neal 2001; METHODS.md §6), from the base to the target: draws
+/// x from the base, and for each β in turn adds `(β′ − β)(E(x) − E₀(x))` to −ln w, β′ the one before, and
+/// takes `steps` transitions at β. Returns ln w, where `⟨w⟩ = Z/Z₀` exactly, for any β and steps.
+///
+/// `betas` rises to 1 from above 0. The kernel may depend on β; it must keep the law at β. A draw that the
+/// energy forbids has weight 0: ln w = −∞, and the run ends. The replica ends near the target's law.
+///
+/// Collect many runs in an [`Evidence`](crate::stats::Evidence): `ln Z = ln Z₀ + log_z()`, with
+/// [`Base::log_z`](crate::energy::Base::log_z) for ln Z₀.
+///
+/// # Errors
+/// [`ChainError`] where the energy is faulty at a draw from the base.
+pub fn forward<'e, E, W, C, B, K, R>(
+    replica: &mut Replica<'e, E, W, C, B>,
+    betas: impl IntoIterator<Item = f32>,
+    steps: u64,
+    mut kernel: impl FnMut(f32) -> K,
+    rng: &mut R,
+) -> Result<f32, ChainError>
+where
+    E: Energy + ?Sized,
+    W: AsMut<[u32]> + AsRef<[u32]>,
+    C: AsMut<[Bits]>,
+    B: AsMut<[Block]>,
+    K: Kernel<Tempered<'e, E>>,
+    R: Rng + ?Sized,
+{
+    // 0 is legal, and so are all β of a walk that is of use.
+    let _ = replica.set_beta(0.0);
+    match replica.draw_base(rng) {
+        Err(ChainError::Energy(EnergyError::Forbidden)) => return Ok(f32::NEG_INFINITY),
+        other => other?,
+    }
+    let mut log_weight = Total::new(0.0);
+    for beta in betas {
+        log_weight.add((replica.beta() - beta) * replica.gap());
+        if replica.set_beta(beta).is_ok() {
+            replica.run(&kernel(beta), rng, steps, &mut ());
+        }
+    }
+    Ok(log_weight.value())
+}
+
+/// One run the other way, from the replica's present state, which must be a draw from the target's law, to
+/// the base: `betas` is that of [`forward`] and is walked backwards. Returns ln w, where `⟨w⟩ = Z₀/Z`: so
+/// `ln Z = ln Z₀ − log_z()`.
+///
+/// Forward runs tend to say too little of ln Z and reverse runs too much: where both agree, both are right
+/// (Grosse, Ghahramani, Adams 2015). The kernel must be reversible, as every kernel with a Metropolis test
+/// is, or be the reversal of the one that goes forward.
+pub fn reverse<'e, E, W, C, B, K, R>(
+    replica: &mut Replica<'e, E, W, C, B>,
+    betas: impl IntoIterator<Item = f32, IntoIter: DoubleEndedIterator>,
+    steps: u64,
+    mut kernel: impl FnMut(f32) -> K,
+    rng: &mut R,
+) -> f32
+where
+    E: Energy + ?Sized,
+    W: AsMut<[u32]> + AsRef<[u32]>,
+    C: AsMut<[Bits]>,
+    B: AsMut<[Block]>,
+    K: Kernel<Tempered<'e, E>>,
+    R: Rng + ?Sized,
+{
+    let mut log_weight = Total::new(0.0);
+    let mut betas = betas.into_iter().rev().peekable();
+    while let Some(beta) = betas.next() {
+        if replica.set_beta(beta).is_ok() {
+            replica.run(&kernel(beta), rng, steps, &mut ());
+        }
+        let below = betas.peek().copied().unwrap_or(0.0);
+        log_weight.add((beta - below) * replica.gap());
+    }
+    log_weight.value()
+}

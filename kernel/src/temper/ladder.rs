@@ -1,0 +1,236 @@
+//! Which replica stands at which temperature, and who changes places.
+
+use crate::accept::accept;
+use crate::lane::{Total, exp};
+use rand_core::Rng;
+
+/// The log of the ratio with which the states x at β and y at β′ change places, `(β − β′)(U(x) − U(y))`
+/// with `U = E − E₀`: `p_β(y) p_β′(x) / p_β(x) p_β′(y)`.
+#[must_use]
+pub fn log_swap_ratio(betas: (f32, f32), gaps: (f32, f32)) -> f32 {
+    (betas.0 - betas.1) * (gaps.0 - gaps.1)
+}
+
+/// An end of the ladder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum End {
+    /// Neither yet.
+    #[default]
+    None,
+    /// The first rung, the smallest β.
+    First,
+    /// The last rung, the largest β.
+    Last,
+}
+
+/// One temperature of a [`Ladder`]: plain data.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Rung {
+    beta: f32,
+    /// The replica that stands here.
+    replica: u32,
+    /// The end where that replica was last. It moves with the replica.
+    came_from: End,
+    /// Swaps with the next rung that were tried, and the sum of their probabilities.
+    tried: u32,
+    sum: Total,
+}
+
+impl Rung {
+    /// β.
+    #[must_use]
+    pub fn beta(&self) -> f32 {
+        self.beta
+    }
+
+    /// The replica that stands here.
+    #[must_use]
+    pub fn replica(&self) -> usize {
+        self.replica as usize
+    }
+
+    /// The mean probability of a swap with the next rung; `None` before one was tried.
+    #[must_use]
+    pub fn rate(&self) -> Option<f32> {
+        (self.tried > 0).then(|| self.sum.value() / self.tried as f32)
+    }
+}
+
+/// Why a ladder is none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum LadderError {
+    /// There are fewer than two rungs, or not as many as inverse temperatures.
+    Rungs {
+        /// Inverse temperatures given.
+        betas: usize,
+        /// Rungs in the buffer.
+        rungs: usize,
+    },
+    /// An inverse temperature is negative, not finite, or not above the one before.
+    Beta {
+        /// The rung.
+        rung: usize,
+        /// Its β.
+        value: f32,
+    },
+}
+
+impl core::fmt::Display for LadderError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Rungs { betas, rungs } => {
+                write!(f, "a ladder needs a rung for each of two or more β: {rungs} rungs, {betas} given")
+            }
+            Self::Beta { rung, value } => {
+                write!(f, "β {value} of rung {rung} is not finite, at least 0 and above the one before")
+            }
+        }
+    }
+}
+
+impl core::error::Error for LadderError {}
+
+/// A ladder of temperatures with its replicas, for replica exchange with non-reversible swaps (Okabe et al.
+/// 2001; Syed, Bouchard-Côté, Deligiannidis, Doucet 2022): rounds take turns between the pairs of rungs
+/// (0,1), (2,3), … and (1,2), (3,4), …, so that a replica that is accepted keeps its direction.
+///
+/// It sees energies and temperatures only, never a state, and is plain data: copying it is a snapshot. `T`
+/// is any buffer of [`Rung`]s, such as `[Rung; 8]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Ladder<T> {
+    rungs: T,
+    rounds: u64,
+    round_trips: u64,
+}
+
+impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {
+    /// A ladder with replica i at `betas[i]`, in increasing order; the buffer is cleared.
+    ///
+    /// # Errors
+    /// [`LadderError`] names the rung that is wrong.
+    pub fn new(mut rungs: T, betas: &[f32]) -> Result<Self, LadderError> {
+        let count = rungs.as_mut().len();
+        if betas.len() < 2 || betas.len() != count {
+            return Err(LadderError::Rungs { betas: betas.len(), rungs: count });
+        }
+        let mut before = -1.0;
+        for ((index, rung), &value) in rungs.as_mut().iter_mut().enumerate().zip(betas) {
+            if !(value >= 0.0 && value > before && value.is_finite()) {
+                return Err(LadderError::Beta { rung: index, value });
+            }
+            before = value;
+            *rung = Rung { beta: value, replica: index as u32, ..Rung::default() };
+        }
+        let mut ladder = Self { rungs, rounds: 0, round_trips: 0 };
+        ladder.arrive();
+        Ok(ladder)
+    }
+
+    /// The rungs, in the order of β.
+    #[must_use]
+    pub fn rungs(&self) -> &[Rung] {
+        self.rungs.as_ref()
+    }
+
+    /// The rung on which a replica stands.
+    #[must_use]
+    pub fn rung_of(&self, replica: usize) -> Option<usize> {
+        self.rungs().iter().position(|rung| rung.replica() == replica)
+    }
+
+    /// The replica at the largest β.
+    #[must_use]
+    pub fn coldest(&self) -> usize {
+        self.rungs().last().map_or(0, Rung::replica)
+    }
+
+    /// Exchanges so far.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// Ways of replicas from the last rung to the first and back, all replicas together.
+    #[must_use]
+    pub fn round_trips(&self) -> u64 {
+        self.round_trips
+    }
+
+    /// One round of swaps between neighbours. `gap(replica)` is `E − E₀` of that replica's state; a NaN
+    /// swaps nothing. Draws one uniform for each pair, whatever happens. Returns the swaps.
+    pub fn exchange<R: Rng + ?Sized>(&mut self, mut gap: impl FnMut(usize) -> f32, rng: &mut R) -> u32 {
+        let odd = (self.rounds & 1) as usize;
+        self.rounds = self.rounds.wrapping_add(1);
+        let mut swaps = 0;
+        for pair in self.rungs.as_mut().get_mut(odd..).unwrap_or_default().chunks_mut(2) {
+            let [low, high] = pair else { continue };
+            let gaps = (gap(low.replica()), gap(high.replica()));
+            let log_ratio = log_swap_ratio((low.beta, high.beta), gaps);
+            if low.tried < u32::MAX {
+                low.tried += 1;
+                low.sum.add(if log_ratio >= 0.0 { 1.0 } else { probability(log_ratio) });
+            }
+            if accept(log_ratio, rng) {
+                core::mem::swap(&mut low.replica, &mut high.replica);
+                core::mem::swap(&mut low.came_from, &mut high.came_from);
+                swaps += 1;
+            }
+        }
+        self.arrive();
+        swaps
+    }
+
+    /// Notes who stands at the ends.
+    fn arrive(&mut self) {
+        let rungs = self.rungs.as_mut();
+        if let Some(rung) = rungs.first_mut()
+            && rung.came_from != End::None
+        {
+            // Only replicas that have been at the last rung are on their way.
+            rung.came_from = End::First;
+        }
+        if let Some(rung) = rungs.last_mut() {
+            self.round_trips += u64::from(rung.came_from == End::First);
+            rung.came_from = End::Last;
+        }
+    }
+
+    /// As many β, from the first to the last, at which swaps between neighbours would be equally likely:
+    /// their rejection rates, added up along the ladder, are taken as a piecewise linear function of β and
+    /// cut into equal parts (Syed et al. 2022, §5). A short run says enough; repeat once or twice.
+    ///
+    /// `out` takes one β a rung; rungs that it has no place for are left out.
+    pub fn respaced(&self, out: &mut [f32]) {
+        // Half a rejection more than seen: no part is without length.
+        let barrier = |rung: &Rung| {
+            let tried = rung.tried as f32;
+            (tried - rung.sum.value() + 0.5) / (tried + 1.0)
+        };
+        let rungs = self.rungs();
+        let parts = rungs.len().saturating_sub(1);
+        let all: f32 = rungs.iter().take(parts).map(barrier).sum();
+        let mut pairs = rungs.windows(2);
+        let (mut start, mut length, mut from, mut to) = (0.0, 0.0, 0.0, 0.0);
+        for ((index, slot), rung) in out.iter_mut().enumerate().zip(rungs) {
+            let goal = all * (index as f32 / parts as f32);
+            while index > 0 && index < parts && start + length < goal {
+                let Some([low, high]) = pairs.next() else { break };
+                (start, length, from, to) = (start + length, barrier(low), low.beta, high.beta);
+            }
+            let ends = index == 0 || index >= parts;
+            *slot = if ends { rung.beta } else { from + (to - from) * ((goal - start) / length) };
+        }
+    }
+}
+
+/// e^log for a negative log; 0 for NaN.
+fn probability(log: f32) -> f32 {
+    if log.is_nan() { 0.0 } else { exp(log) }
+}
