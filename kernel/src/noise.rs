@@ -12,18 +12,25 @@
 //! | [`Dense`] | any, up to [`Dense::MAX_SITES`] sites; any D | one product with a triangle | W, its root, D |
 //! | [`Diagonal`] | diagonal: `D = −W`, so that nothing is left to draw | none | none |
 //! | [`Still`] | none: the first-order samplers | none | none |
+//!
+//! D for a [`Dense`] one: [`constant`] (the same for all sites, AB-shift) or [`MinTrace`] (the smallest trace,
+//! AB-trace).
 
 mod dense;
 mod diagonal;
 mod edgewise;
 mod error;
 mod matrix;
+mod shift;
+mod trace;
 
 pub use dense::Dense;
 pub use diagonal::Diagonal;
 pub use edgewise::Edgewise;
 pub use error::NoiseError;
 pub use matrix::{DenseMatrix, SparseMatrix, Symmetric};
+pub use shift::{Eigenvalue, LANCZOS_STEPS, constant, least_eigenvalue};
+pub use trace::{MinTrace, Solved};
 
 use crate::lane::{Block, LANES, Total};
 use crate::packed::{Change, Move};

@@ -9,8 +9,8 @@ use rand_core::Rng;
 
 /// N(0, W+D) for a full W by the factor `W + D = LLᵀ` in lent memory: `η = Lξ` (METHODS.md §3, 1).
 ///
-/// D is anything with W + D ⪰ 0: one number for all sites makes the sampler AB-shift, the smallest trace
-/// AB-trace, the smallest largest eigenvalue AB-max. The factorisation is the
+/// D is anything with W + D ⪰ 0: from [`constant`](super::constant) the sampler is AB-shift, from
+/// [`MinTrace`](super::MinTrace) AB-trace, from a conic solver AB-max. The factorisation is the
 /// certificate: where rounding or an optimal (singular) D stops it, D is raised evenly, by steps that start
 /// at 2⁻²⁰ of the largest entry of W + D, and the D that the sampler uses is the raised one.
 ///

@@ -16,7 +16,7 @@ use rand_core::Rng;
 /// It brings its own D, the least that this sum allows: `Dᵢ = max(0, Σ_{j≠i}|Wᵢⱼ| − Wᵢᵢ)`. The sampler with it
 /// is AB-edge. Where some labelling s of the sites by ±1 makes every `Wᵢⱼsᵢsⱼ ≤ 0` (a ferromagnet on a lattice
 /// with even or open sides, an antiferromagnet on any graph) and `Wᵢᵢ = 0`, this D has the smallest trace of
-/// all with W + D ⪰ 0. On frustrated graphs there are smaller ones.
+/// all with W + D ⪰ 0. On frustrated graphs [`MinTrace`](super::MinTrace) finds a smaller one.
 ///
 /// Cost: a draw is one normal an edge (and one a site where the rest is positive) for each plane, a product
 /// O(degree) a changed site.

@@ -1,0 +1,189 @@
+//! The smallest eigenvalue of W + D, by the Lanczos iteration.
+
+use super::{NoiseError, Symmetric};
+use crate::lane::{Block, F32s, LANES, PARTS, sum};
+
+/// Steps of the Lanczos iteration at most: products with the matrix.
+pub const LANCZOS_STEPS: usize = 160;
+
+/// What the iteration found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Eigenvalue {
+    /// The smallest Ritz value: never below the smallest eigenvalue, but for rounding.
+    pub value: f32,
+    /// An eigenvalue lies within this distance of `value`.
+    pub residual: f32,
+}
+
+/// The smallest eigenvalue of `W + D`, for W of any size; `d` is D, one a site, in blocks, or empty for 0.
+///
+/// `scratch` is working memory of 3 blocks for every sixteen sites. Cost: up to [`LANCZOS_STEPS`] products
+/// with W (Lanczos 1950, without reorthogonalisation: extreme values do not mind).
+///
+/// # Errors
+/// [`NoiseError::Memory`] where the scratch is short.
+pub fn least_eigenvalue(
+    matrix: &impl Symmetric,
+    d: &[Block],
+    scratch: &mut [Block],
+) -> Result<Eigenvalue, NoiseError> {
+    let sites = matrix.sites();
+    let blocks = sites.div_ceil(LANES);
+    let (need, got) = (3 * blocks, scratch.len());
+    let short = NoiseError::Memory { need, got };
+    let (before, rest) = scratch.split_at_mut_checked(blocks).ok_or(short)?;
+    let (here, next) = rest.split_at_mut_checked(blocks).ok_or(short)?;
+    let next = next.get_mut(..blocks).ok_or(short)?;
+
+    before.fill([0.0; LANES]);
+    here.fill([0.0; LANES]);
+    for (site, slot) in here.as_flattened_mut().iter_mut().enumerate().take(sites) {
+        *slot = scattered(site as u32);
+    }
+    scale(here, 1.0 / root(dot(here, here)));
+
+    let mut form = Tridiagonal { diagonal: [0.0; LANCZOS_STEPS], beside: [0.0; LANCZOS_STEPS], len: 0 };
+    let mut beside = 0.0;
+    for (diagonal, after) in form.diagonal.iter_mut().zip(&mut form.beside).take(sites) {
+        times(matrix, d, here, next);
+        subtract(next, beside, before);
+        *diagonal = dot(here, next);
+        subtract(next, *diagonal, here);
+        beside = root(dot(next, next));
+        *after = beside;
+        form.len += 1;
+        // Nothing new beyond rounding: the values found so far are those of the matrix.
+        if beside <= 1e-6 * diagonal.abs() + 1e-30 {
+            break;
+        }
+        scale(next, 1.0 / beside);
+        for ((a, b), c) in before.iter_mut().zip(here.iter_mut()).zip(next.iter_mut()) {
+            core::mem::swap(a, b);
+            core::mem::swap(b, c);
+        }
+    }
+    Ok(form.least())
+}
+
+/// D of λ-shift (AB-shift; METHODS.md §3): `Dᵢ = max(ε, −λ_min(W))` at every site, written to `d`, with λ_min
+/// taken low by its residual. Returns that number. `scratch` as for [`least_eigenvalue`].
+///
+/// # Errors
+/// [`NoiseError::Memory`] where `d` or the scratch is short.
+pub fn constant(
+    matrix: &impl Symmetric,
+    epsilon: f32,
+    d: &mut [Block],
+    scratch: &mut [Block],
+) -> Result<f32, NoiseError> {
+    let (sites, got) = (matrix.sites(), d.len());
+    let need = sites.div_ceil(LANES);
+    let d = d.get_mut(..need).ok_or(NoiseError::Memory { need, got })?;
+    let least = least_eigenvalue(matrix, &[], scratch)?;
+    let shift = least.residual - least.value;
+    let shift = if shift > epsilon { shift } else { epsilon };
+    d.fill([0.0; LANES]);
+    d.as_flattened_mut().iter_mut().take(sites).for_each(|slot| *slot = shift);
+    Ok(shift)
+}
+
+/// A number for each site, of either sign and between ½ and 1½ in size: nearly orthogonal to nothing.
+pub(super) fn scattered(index: u32) -> f32 {
+    let mut bits = index.wrapping_add(1).wrapping_mul(0x9E37_79B9);
+    bits = (bits ^ (bits >> 15)).wrapping_mul(0x85EB_CA6B);
+    bits ^= bits >> 13;
+    let size = 0.5 + (bits >> 9) as f32 * (1.0 / 8_388_608.0);
+    if bits & 1 == 0 { size } else { -size }
+}
+
+/// A tridiagonal symmetric matrix.
+struct Tridiagonal {
+    diagonal: [f32; LANCZOS_STEPS],
+    /// Beside each entry of the diagonal, the one after it.
+    beside: [f32; LANCZOS_STEPS],
+    len: usize,
+}
+
+impl Tridiagonal {
+    /// Pivots of the matrix less x on the diagonal, none of them 0, with the entries beside.
+    fn pivots(&self, x: f32) -> impl Iterator<Item = (f32, f32)> {
+        let (mut last, mut above) = (1.0, 0.0f32);
+        self.diagonal.iter().zip(&self.beside).take(self.len).map(move |(diagonal, &beside)| {
+            let pivot = (diagonal - x) - above * (above / last);
+            last = if pivot.abs() < 1e-30 { -1e-30 } else { pivot };
+            above = beside;
+            (last, beside)
+        })
+    }
+
+    /// By bisection: no pivot is negative below the smallest eigenvalue, one is above.
+    fn least(&self) -> Eigenvalue {
+        let reach = self.diagonal.iter().zip(&self.beside).take(self.len);
+        let reach = 2.0 * reach.fold(1e-30, |most: f32, (a, b)| most.max(a.abs()).max(b.abs())) + 1e-30;
+        let (mut below, mut above) = (-2.0 * reach, 2.0 * reach);
+        for _ in 0..40 {
+            let middle = 0.5 * (below + above);
+            if self.pivots(middle).any(|(pivot, _)| pivot < 0.0) {
+                above = middle;
+            } else {
+                below = middle;
+            }
+        }
+        // The eigenvector by its recurrence; its last component times the entry beside is the residual.
+        let (mut component, mut square, mut last) = (1.0f32, 0.0f32, (0.0, 0.0));
+        for (pivot, beside) in self.pivots(below) {
+            square += component * component;
+            last = (component, beside);
+            component *= if beside > 0.0 { -pivot / beside } else { 0.0 };
+            if component.abs() > 1e12 {
+                (component, square) = (component * 1e-12, square * 1e-24);
+            }
+        }
+        let residual = (last.0 * last.1).abs() / root(square);
+        // And the roundings of the products.
+        Eigenvalue { value: below, residual: residual + reach * (1.0 / 1_048_576.0) }
+    }
+}
+
+/// out ← (W + D)x.
+fn times(matrix: &impl Symmetric, d: &[Block], x: &[Block], out: &mut [Block]) {
+    let (x, d) = (x.as_flattened(), d.as_flattened());
+    for (site, slot) in out.as_flattened_mut().iter_mut().enumerate().take(matrix.sites()) {
+        let diagonal = matrix.diagonal(site) + d.get(site).copied().unwrap_or(0.0);
+        let mut sum = diagonal * x.get(site).copied().unwrap_or(0.0);
+        matrix.row(site, |other, value| sum += value * x.get(other).copied().unwrap_or(0.0));
+        *slot = sum;
+    }
+}
+
+pub(super) fn dot(a: &[Block], b: &[Block]) -> f32 {
+    let mut total = [0.0; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for part in 0..PARTS {
+            (F32s::load(&total, part) + F32s::load(a, part) * F32s::load(b, part)).store(&mut total, part);
+        }
+    }
+    sum(&total)
+}
+
+pub(super) fn root(square: f32) -> f32 {
+    F32s::splat(square).sqrt().first()
+}
+
+pub(super) fn scale(blocks: &mut [Block], factor: f32) {
+    for block in blocks {
+        for part in 0..PARTS {
+            (F32s::load(block, part) * F32s::splat(factor)).store(block, part);
+        }
+    }
+}
+
+/// a ← a − factor · b.
+pub(super) fn subtract(a: &mut [Block], factor: f32, b: &[Block]) {
+    for (a, b) in a.iter_mut().zip(b) {
+        for part in 0..PARTS {
+            let product = F32s::load(b, part) * F32s::splat(factor);
+            (F32s::load(a, part) - product).store(a, part);
+        }
+    }
+}
