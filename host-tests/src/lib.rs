@@ -21,6 +21,7 @@ pub mod noise;
 pub mod npy;
 pub mod paths;
 pub mod planes;
+pub mod semidefinite;
 pub mod space;
 pub mod stat;
 pub mod stuck;

@@ -2,12 +2,14 @@
 //! step point by point and integrated, and the cases where it must be something else.
 
 use bitmc::Potts;
+use bitmc::energy::Precision;
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, Noise, NoiseError, SparseMatrix, Symmetric};
 use bitmc::step::{Curvature, ParameterError};
 use bitmc::{Energy, Ising, Kernel, Kind, LaneRng, Langevin, Layout, Move, Packed, Plain, SeedableRng, torus};
 use bitmc_host_tests::enumerate;
 use bitmc_host_tests::heap::{self, Couplings};
+use bitmc_host_tests::lattice::Quadratic;
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Pairwise, Target};
 use bitmc_host_tests::noise::{Auxiliary, covariance, draw, factor, pack};
@@ -360,14 +362,49 @@ fn potts_models_accept_everything() {
     assert!(worst_ratio(&energy, &sampler.precision(0.95).unwrap(), 500) > bound);
 }
 
-/// The largest |ln A| over a chain from noise; every move must be accepted but for rounding, and be one.
+#[test]
+fn lattice_gaussians_accept_everything() {
+    let model = Quadratic::random(30, 21, 0.15, 0.2, true, 5);
+    let mut memory = Couplings::new(30, 30 * 29 / 2);
+    let energy = model.sparse(&mut memory).unwrap();
+    let Precision::Sparse(rows) = energy.precision() else { panic!("a sparse model has sparse rows") };
+    let matrix = SparseMatrix::minus(rows);
+    let mut d = vec![[0.0; LANES]; 2];
+    let noise = Edgewise::new(matrix, &mut d).unwrap();
+    let truth: Vec<Vec<f64>> = model
+        .matrix
+        .chunks(30)
+        .enumerate()
+        .map(|(i, row)| {
+            let own = f64::from(noise.d().unwrap().as_flattened()[i]);
+            row.iter().enumerate().map(|(j, &a)| if i == j { own } else { 0.0 } - f64::from(a)).collect()
+        })
+        .collect();
+    assert!(distance(&covariance(&factor(&noise, 30, 600), 30), &truth) <= 8.0 * 30.0 * ROUNDING);
+    let field = 30.0 * 21.0 * 1.0;
+    let bound = rounding_bound(&matrix, noise.d().unwrap(), field, 21.0, 30.0);
+    let sampler = Langevin::second_order(noise, f32::INFINITY, 1.0).unwrap();
+    let worst = worst_ratio(&energy, &sampler, 500);
+    assert!(worst <= bound, "{worst} > {bound}");
+    assert!(worst_ratio(&energy, &sampler.precision(0.5).unwrap(), 500) > bound);
+    // In full, with any D.
+    let more = |site: usize| noise.d().unwrap().as_flattened()[site] + 0.25;
+    let mut room = Room::new(30, more);
+    let dense = room.noise(&energy.precision()).unwrap();
+    let worst = worst_ratio(&energy, &Langevin::second_order(dense, f32::INFINITY, 1.0).unwrap(), 500);
+    assert!(worst <= bound, "dense: {worst} > {bound}");
+}
+
+/// The largest |ln A| over a chain, after a hundred steps: far from where it belongs the way back may be so
+/// unlikely that its logits are cut ([`bitmc::draw::LOGIT_LIMIT`]).
 fn worst_ratio<E: Energy, K: Kernel<E>>(energy: &E, kernel: &K, steps: u32) -> f64 {
     let mut rng = LaneRng::seed_from_u64(9);
     let mut chain = heap::random_chain(energy, &mut rng).unwrap();
+    (0..100).for_each(|_| _ = chain.step(kernel, &mut rng));
     let mut worst = 0.0f64;
     for _ in 0..steps {
         let info = chain.step(kernel, &mut rng);
-        assert!(!info.fault);
+        assert!(!info.fault && info.accepted == (info.moved() > 0) || info.proposed == 0);
         worst = worst.max(f64::from(info.log_ratio).abs());
     }
     worst

@@ -135,7 +135,7 @@ impl Noise for Edgewise<'_> {
                 let slot = (batch.ends.get_mut(batch.len), batch.couplings.get_mut(batch.len));
                 if let (Some(ends), Some(coupling)) = slot {
                     *ends = (site, entry.site);
-                    *coupling = entry.coupling as u32;
+                    *coupling = (self.matrix.sign() * entry.coupling) as u32;
                 }
                 batch.len += 1;
                 if batch.len == LANES {

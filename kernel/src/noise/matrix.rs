@@ -1,7 +1,7 @@
 //! W, a symmetric matrix: by sparse couplings or in full.
 
 use super::NoiseError;
-use crate::energy::Sparse;
+use crate::energy::{Precision, Sparse};
 use crate::lane::{Block, LANES};
 
 /// A symmetric matrix W, row by row.
@@ -16,21 +16,32 @@ pub trait Symmetric {
     fn row(&self, site: usize, entry: impl FnMut(usize, f32));
 }
 
-/// The matrix of sparse couplings with a diagonal of its own: the Hessian of `f = b·x + ½ xᵀKx + ½ Σ wᵢxᵢ²`.
+/// The matrix of sparse couplings: the Hessian of a quadratic `f = −E`.
 ///
 /// The couplings are those that the energy itself is computed from, in the same fixed point, so that a
 /// quadratic energy and its W agree to rounding.
 #[derive(Clone, Copy, Debug)]
 pub struct SparseMatrix<'a> {
     form: Sparse<'a>,
-    diagonal: &'a [f32],
+    /// 1, or −1 where W is minus the rows.
+    sign: i32,
+    own: Own<'a>,
+}
+
+/// The diagonal.
+#[derive(Clone, Copy, Debug)]
+enum Own<'a> {
+    Zero,
+    Given(&'a [f32]),
+    /// As [`Sparse::linear`], times the sign.
+    Linear,
 }
 
 impl<'a> SparseMatrix<'a> {
     /// The couplings of an [`Ising`](crate::Ising) or [`Potts`](crate::Potts) model, zero on the diagonal.
     #[must_use]
     pub fn of(form: Sparse<'a>) -> Self {
-        Self { form, diagonal: &[] }
+        Self { form, sign: 1, own: Own::Zero }
     }
 
     /// Couplings and the diagonal `W[i, i]`, one a site.
@@ -43,14 +54,25 @@ impl<'a> SparseMatrix<'a> {
         }
         match diagonal.iter().position(|w| !w.is_finite()) {
             Some(site) => Err(NoiseError::NotFinite { site }),
-            None => Ok(Self { form, diagonal }),
+            None => Ok(Self { form, sign: 1, own: Own::Given(diagonal) }),
         }
     }
 
-    /// The couplings.
+    /// `W = −A` of a sparse [`LatticeGaussian`](crate::LatticeGaussian), whose [`Precision`] A has its diagonal
+    /// in [`Sparse::linear`].
     #[must_use]
-    pub fn form(&self) -> Sparse<'a> {
+    pub fn minus(precision: Sparse<'a>) -> Self {
+        Self { form: precision, sign: -1, own: Own::Linear }
+    }
+
+    /// The rows.
+    pub(super) fn form(&self) -> Sparse<'a> {
         self.form
+    }
+
+    /// What the rows' couplings are multiplied with: 1 or −1.
+    pub(super) fn sign(&self) -> i32 {
+        self.sign
     }
 
     /// `Σ_{j≠i} |W[i, j]|`, summed in fixed point.
@@ -67,14 +89,40 @@ impl Symmetric for SparseMatrix<'_> {
 
     #[inline]
     fn diagonal(&self, site: usize) -> f32 {
-        self.diagonal.get(site).copied().unwrap_or(0.0)
+        match self.own {
+            Own::Zero => 0.0,
+            Own::Given(diagonal) => diagonal.get(site).copied().unwrap_or(0.0),
+            Own::Linear => {
+                let units = self.form.linear().get(site).copied().unwrap_or(0);
+                (self.sign * units) as f32 * self.form.unit()
+            }
+        }
     }
 
     #[inline]
     fn row(&self, site: usize, mut entry: impl FnMut(usize, f32)) {
         for neighbour in self.form.row(site) {
-            entry(neighbour.site as usize, neighbour.coupling as f32 * self.form.unit());
+            entry(neighbour.site as usize, (self.sign * neighbour.coupling) as f32 * self.form.unit());
         }
+    }
+}
+
+/// `W = −A`: the Hessian of f for a [`LatticeGaussian`](crate::LatticeGaussian) with the precision A.
+impl Symmetric for Precision<'_> {
+    fn sites(&self) -> usize {
+        Precision::sites(self)
+    }
+
+    fn diagonal(&self, site: usize) -> f32 {
+        -(self.units(site, site) as f32) * self.unit()
+    }
+
+    fn row(&self, site: usize, mut entry: impl FnMut(usize, f32)) {
+        self.each(site, |other, units| {
+            if other != site {
+                entry(other, -(units as f32) * self.unit());
+            }
+        });
     }
 }
 

@@ -37,6 +37,7 @@ pub fn least_eigenvalue(
 
     before.fill([0.0; LANES]);
     here.fill([0.0; LANES]);
+    next.fill([0.0; LANES]);
     for (site, slot) in here.as_flattened_mut().iter_mut().enumerate().take(sites) {
         *slot = scattered(site as u32);
     }
@@ -129,17 +130,20 @@ impl Tridiagonal {
                 below = middle;
             }
         }
-        // The eigenvector by its recurrence; its last component times the entry beside is the residual.
-        let (mut component, mut square, mut last) = (1.0f32, 0.0f32, (0.0, 0.0));
+        // The eigenvector by its recurrence. Cut off behind any component it is a vector of residual
+        // b √(s² + s'²), s and s' the components before and behind the cut and b the entry beside; behind the
+        // smallest of these there is nothing but rounding.
+        let (mut component, mut square, mut residual) = (1.0f32, 0.0f32, f32::MAX);
         for (pivot, beside) in self.pivots(below) {
             square += component * component;
-            last = (component, beside);
-            component *= if beside > 0.0 { -pivot / beside } else { 0.0 };
+            let next = if beside > 0.0 { component * (-pivot / beside) } else { 0.0 };
+            let cut = beside * root((component * component + next * next) / square);
+            residual = if cut < residual { cut } else { residual };
+            component = next;
             if component.abs() > 1e12 {
                 (component, square) = (component * 1e-12, square * 1e-24);
             }
         }
-        let residual = (last.0 * last.1).abs() / root(square);
         // And the roundings of the products.
         Eigenvalue { value: below, residual: residual + reach * (1.0 / 1_048_576.0) }
     }

@@ -1,0 +1,135 @@
+//! D by the smallest eigenvalue and by the smallest trace: feasible and near the optimum, both certified in
+//! float64.
+
+use bitmc::lane::{Block, LANES};
+use bitmc::noise::{Dense, DenseMatrix, Edgewise, MinTrace, Noise, SparseMatrix, Symmetric};
+use bitmc::noise::{constant, least_eigenvalue};
+use bitmc::torus;
+use bitmc_host_tests::heap::Couplings;
+use bitmc_host_tests::semidefinite::{Full, barabasi_albert};
+
+type Edges = Vec<(u32, u32, f32)>;
+
+/// A matrix from edges of couplings J on spins: W = 4J on the {0,1} scale.
+fn on_spins(sites: usize, edges: &Edges) -> Full {
+    let mut full = Full::zero(sites);
+    edges.iter().for_each(|&(a, b, coupling)| full.set(a as usize, b as usize, 4.0 * f64::from(coupling)));
+    full
+}
+
+/// The models of METHODS.md §3, by name, with the traces measured there where there are some, on spins.
+fn models() -> Vec<(String, Full)> {
+    let mut models = Vec::new();
+    for coupling in [0.3, 0.4407, 0.7071] {
+        models.push((format!("torus, J = {coupling}"), on_spins(400, &torus(20, 20, coupling).collect())));
+    }
+    models.push(("BA-400-4".into(), on_spins(400, &barabasi_albert(400, 4, 0.4407, 1))));
+    models.push(("cycle Gaussian, L = 10".into(), Full::cycle(100, 10.0, 2)));
+    models.push(("dense, d = 100".into(), Full::random(100, 3)));
+    let mut far = Full::zero(10);
+    (0..10).for_each(|site| far.set(site, site, if site == 0 { -100.0 } else { -1.0 }));
+    models.push(("diag(−100, −1, …)".into(), far));
+    models
+}
+
+fn blocks(sites: usize) -> usize {
+    sites.div_ceil(LANES)
+}
+
+#[test]
+fn the_smallest_eigenvalue() {
+    for (name, full) in models() {
+        let rows = full.blocks();
+        let matrix = DenseMatrix::new(full.sites(), &rows).unwrap();
+        let mut scratch = vec![[f32::NAN; LANES]; 3 * blocks(full.sites())];
+        let found = least_eigenvalue(&matrix, &[], &mut scratch).unwrap();
+        // Shifted by a little less it is not positive, by a little more it is: the value is that of the matrix.
+        let (value, residual) = (f64::from(found.value), f64::from(found.residual));
+        println!("{name}: {found:?}");
+        assert!(residual <= 2e-3 * value.abs(), "{name}: {found:?}");
+        assert!(full.plus(|_| residual - value).is_positive(), "{name}: {found:?} is not below");
+        assert!(!full.plus(|_| -value - residual).is_positive(), "{name}: {found:?} is too low");
+
+        let mut d = vec![[0.0; LANES]; blocks(full.sites())];
+        let shift = constant(&matrix, 1e-3, &mut d, &mut scratch).unwrap();
+        assert_eq!(shift, found.residual - found.value);
+        assert!(d.as_flattened()[..full.sites()].iter().all(|&d| d == shift));
+        assert!(d.as_flattened()[full.sites()..].iter().all(|&d| d == 0.0));
+    }
+    // A positive W needs no shift but ε.
+    let mut positive = Full::zero(3);
+    (0..3).for_each(|site| positive.set(site, site, 2.0));
+    let rows = positive.blocks();
+    let matrix = DenseMatrix::new(3, &rows).unwrap();
+    let (mut d, mut scratch) = (vec![[0.0; LANES]; 1], vec![[0.0; LANES]; 3]);
+    assert_eq!(constant(&matrix, 0.25, &mut d, &mut scratch), Ok(0.25));
+}
+
+/// Solves, factorises, and returns the trace of the D that a sampler would use.
+fn solve(name: &str, full: &Full, matrix: &impl Symmetric) -> f64 {
+    let sites = full.sites();
+    let mut d = vec![[0.0; LANES]; blocks(sites)];
+    let mut vectors = vec![[0.0; LANES]; MinTrace::blocks(sites)];
+    let mut scratch = vec![[0.0; LANES]; 3 * blocks(sites)];
+    let found = MinTrace::new(1e-3, 2000).solve(matrix, &mut d, &mut vectors, &mut scratch).unwrap();
+    let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(sites)];
+    let mut root = vec![[0.0; LANES]; Dense::root_blocks(sites)];
+    let dense = Dense::new(DenseMatrix::of(matrix, &mut rows).unwrap(), &mut d, &mut root).unwrap();
+    let raised = dense.raised();
+    let used: Vec<f64> = dense.d().unwrap().as_flattened()[..sites].iter().map(|&d| f64::from(d)).collect();
+    let trace: f64 = used.iter().sum();
+    println!("{name}: {found:?}, raised by {raised}, trace {trace}");
+    assert!(used.iter().all(|&d| d >= 0.0));
+    assert!(full.plus(|site| used[site]).is_positive(), "{name}: W + D is not positive");
+    // Twin: a D that is a hundredth smaller is not feasible.
+    assert!(!full.plus(|site| 0.99 * used[site]).is_positive(), "{name}: a smaller D would do");
+    assert!(found.bound <= found.trace * (1.0 + 1e-5), "{name}: {found:?}");
+    trace
+}
+
+#[test]
+fn the_smallest_trace_is_within_two_parts_in_a_thousand() {
+    for (name, full) in models() {
+        let rows = full.blocks();
+        let trace = solve(&name, &full, &DenseMatrix::new(full.sites(), &rows).unwrap());
+        // No feasible D has a smaller trace than the dual value of any unit vectors.
+        let bound = full.dual(3000);
+        assert!(trace <= 1.002 * bound, "{name}: {trace} against at least {bound}");
+        assert!(trace >= bound, "{name}: {trace} is below the bound {bound}");
+    }
+}
+
+#[test]
+fn edges_take_the_optimum_on_even_lattices_and_more_on_frustrated_graphs() {
+    let traces = |edges: &Edges, sites: usize| {
+        let full = on_spins(sites, edges);
+        let mut memory = Couplings::new(sites, edges.len());
+        let model =
+            bitmc::Ising::spins_edges_once(edges.iter().copied(), &vec![0.0; sites], memory.lend()).unwrap();
+        let matrix = SparseMatrix::of(model.form());
+        let mut d = vec![[0.0; LANES]; blocks(sites)];
+        let noise = Edgewise::new(matrix, &mut d).unwrap();
+        let edgewise: f64 = noise.d().unwrap().as_flattened().iter().map(|&d: &f32| f64::from(d)).sum();
+        (edgewise, solve("by edges", &full, &matrix), full.dual(3000))
+    };
+    let (edgewise, solved, bound) = traces(&torus(20, 20, 0.4407).collect(), 400);
+    assert!(edgewise <= bound * (1.0 + 1e-6) && edgewise >= bound * (1.0 - 1e-6), "{edgewise} {bound}");
+    assert!(solved <= 1.002 * edgewise);
+    let (edgewise, solved, _) = traces(&barabasi_albert(400, 4, 0.4407, 1), 400);
+    assert!(edgewise > 1.5 * solved, "{edgewise} {solved}");
+}
+
+#[test]
+fn short_buffers_are_refused() {
+    let rows = Full::random(20, 1).blocks();
+    let matrix = DenseMatrix::new(20, &rows).unwrap();
+    let zeros = |count: usize| -> Vec<Block> { vec![[0.0; LANES]; count] };
+    let vectors = MinTrace::blocks(20);
+    assert!(least_eigenvalue(&matrix, &[], &mut zeros(5)).is_err());
+    assert!(least_eigenvalue(&matrix, &[], &mut zeros(6)).is_ok());
+    assert!(constant(&matrix, 0.0, &mut zeros(1), &mut zeros(6)).is_err());
+    for (d, v, s) in [(1, vectors, 6), (2, vectors - 1, 6), (2, vectors, 5)] {
+        let solver = MinTrace::new(0.01, 10);
+        assert!(solver.solve(&matrix, &mut zeros(d), &mut zeros(v), &mut zeros(s)).is_err());
+    }
+}
