@@ -20,7 +20,7 @@ fn on_spins(sites: usize, edges: &Edges) -> Full {
 /// The models of METHODS.md §3, by name, with the traces measured there where there are some, on spins.
 fn models() -> Vec<(String, Full)> {
     let mut models = Vec::new();
-    for coupling in [0.3, 0.4407, 0.7071] {
+    for coupling in [0.3, 0.4407, core::f32::consts::FRAC_1_SQRT_2] {
         models.push((format!("torus, J = {coupling}"), on_spins(400, &torus(20, 20, coupling).collect())));
     }
     models.push(("BA-400-4".into(), on_spins(400, &barabasi_albert(400, 4, 0.4407, 1))));
