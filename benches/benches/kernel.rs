@@ -3,7 +3,7 @@
 //! `cargo bench -p bitmc-benches` for this build; `.ci/bench` for three builds in one table.
 
 use bitmc::lane::{Block, F32s, PARTS};
-use bitmc::{Energy, LaneRng, Langevin, SeedableRng};
+use bitmc::{Energy, GibbsWithGradients, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng};
 use bitmc_benches::models::{HeapRbm, HeapSparse, burnt_in, floats, random_torus};
 use bitmc_benches::naive;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -20,9 +20,22 @@ fn pair<T: naive::Target>(
     step_size: f32,
     burn_in: u64,
 ) {
+    let sampler = Langevin::adjusted(step_size).expect("a legal step size");
+    beside(criterion, name, energy, (step_size, burn_in), &sampler, twin, |chain| chain.step(step_size));
+}
+
+/// A sampler and its twin on one model, from equilibrium: after `burn_in` steps of the Langevin sampler.
+fn beside<T: naive::Target, K: for<'e> Kernel<dyn Energy + 'e>>(
+    criterion: &mut Criterion,
+    name: &str,
+    energy: &dyn Energy,
+    (step_size, burn_in): (f32, u64),
+    sampler: &K,
+    twin: &T,
+    twin_step: impl Fn(&mut naive::Chain<'_, T>) -> bool,
+) {
     let mut rng = LaneRng::seed_from_u64(1);
     let mut chain = burnt_in(energy, step_size, burn_in, &mut rng);
-    let sampler = Langevin::adjusted(step_size).expect("a legal step size");
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(energy.layout().sites() as u64));
 
@@ -31,7 +44,7 @@ fn pair<T: naive::Target>(
     group.bench_function("bitmc", |bencher| {
         bencher.iter(|| {
             steps += 1;
-            accepted += u64::from(chain.step(&sampler, &mut rng).accepted);
+            accepted += u64::from(chain.step(sampler, &mut rng).accepted);
         });
     });
     println!("acceptance\t{name}\tbitmc\t{:.3}", accepted as f64 / steps as f64);
@@ -41,11 +54,26 @@ fn pair<T: naive::Target>(
     group.bench_function("naive", |bencher| {
         bencher.iter(|| {
             steps += 1;
-            accepted += u64::from(chain.step(step_size));
+            accepted += u64::from(twin_step(&mut chain));
         });
     });
     println!("acceptance\t{name}\tnaive\t{:.3}", accepted as f64 / steps as f64);
     group.finish();
+}
+
+/// Gibbs with gradients and the path auxiliary sampler beside their twins, on the lattice and on the RBM.
+fn paths(criterion: &mut Criterion) {
+    let edges = random_torus(64, 0.5, 64);
+    let (mut memory, machine) = (HeapSparse::default(), HeapRbm::load());
+    let (lattice, twin) = memory.ising(&edges, &[0.0; 4096]);
+    let rbm = machine.model();
+    let gwg = GibbsWithGradients::new(1).expect("a legal number");
+    let pas = |indices| PathAuxiliary::new(indices).expect("a legal number");
+    beside(criterion, "gwg 64x64", &lattice, (0.115, 5_000), &gwg, &twin, |chain| chain.path_step(1));
+    beside(criterion, "pas 64x64, 20", &lattice, (0.115, 5_000), &pas(20), &twin, |chain| chain.path_step(20));
+    let start = (0.2, 3_000);
+    beside(criterion, "gwg rbm 784x500", &rbm, start, &gwg, &machine.naive, |chain| chain.path_step(1));
+    beside(criterion, "pas rbm 784x500, 5", &rbm, start, &pas(5), &machine.naive, |chain| chain.path_step(5));
 }
 
 fn lattice_5x5(criterion: &mut Criterion) {
@@ -115,5 +143,5 @@ fn generator(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, exponential, generator, lattice_5x5, lattice_64x64, rbm);
+criterion_group!(benches, exponential, generator, lattice_5x5, lattice_64x64, rbm, paths);
 criterion_main!(benches);

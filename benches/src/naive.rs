@@ -1,5 +1,5 @@
-//! The printed algorithm (DLP Algorithm 2) in plain scalar code: the rival that every bench runs beside the
-//! kernel. It is written as the paper prints it, once, and not tuned for or against.
+//! The printed algorithms in plain scalar code: the rivals that every bench runs beside the kernel. Each is
+//! written as its paper prints it, once, and not tuned for or against.
 
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro128PlusPlus;
@@ -107,7 +107,8 @@ impl<'t, T: Target> Chain<'t, T> {
         (self.rng.next_u32() >> 8) as f32 * (1.0 / 16_777_216.0)
     }
 
-    /// One step with the Metropolis test; true where it was accepted.
+    /// One step of the discrete Langevin sampler with the Metropolis test (DLP Algorithm 2); true where it
+    /// was accepted.
     pub fn step(&mut self, step_size: f32) -> bool {
         let flip = |x: f32, g: f32| 1.0 / (1.0 + (-(0.5 * (1.0 - 2.0 * x) * g - 0.5 / step_size)).exp());
         self.target.gradient(&self.x, &mut self.gradient);
@@ -129,5 +130,59 @@ impl<'t, T: Target> Chain<'t, T> {
             std::mem::swap(&mut self.x, &mut self.y);
         }
         accepted
+    }
+
+    /// One step along a path of flips with the Metropolis test, by softmax probabilities at its two ends:
+    /// Gibbs with gradients for one index (GWG Algorithm 1), path auxiliary for more (PAS, with gradients).
+    /// True where it was accepted.
+    pub fn path_step(&mut self, indices: usize) -> bool {
+        let mut p = self.softmax(false);
+        let forward = p.clone();
+        self.y.clone_from(&self.x);
+        let mut path = Vec::with_capacity(indices);
+        let mut left = 1.0;
+        for _ in 0..indices {
+            let mut at = self.uniform() * left;
+            let mut site = p.len() - 1;
+            for (candidate, p) in p.iter().enumerate() {
+                at -= p;
+                if at < 0.0 {
+                    site = candidate;
+                    break;
+                }
+            }
+            left -= p[site];
+            p[site] = 0.0;
+            self.y[site] = 1.0 - self.y[site];
+            path.push(site);
+        }
+        let log_q = |p: &[f32], path: &mut dyn Iterator<Item = &usize>| {
+            let (mut log_q, mut left) = (0.0, 1.0);
+            for &site in path {
+                log_q += (p[site] / left).ln();
+                left -= p[site];
+            }
+            log_q
+        };
+        let back = self.softmax(true);
+        let log_q: f32 = log_q(&back, &mut path.iter().rev()) - log_q(&forward, &mut path.iter());
+        let log_ratio = self.target.log_density(&self.y) - self.target.log_density(&self.x) + log_q;
+        let accepted = self.uniform().ln() < log_ratio;
+        if accepted {
+            std::mem::swap(&mut self.x, &mut self.y);
+        }
+        accepted
+    }
+
+    /// softmax(½(1 − 2x)∂f/∂x) at x, or at y.
+    fn softmax(&mut self, at_y: bool) -> Vec<f32> {
+        let at = if at_y { &self.y } else { &self.x };
+        self.target.gradient(at, &mut self.gradient);
+        let logits: Vec<f32> = at.iter().zip(&self.gradient).map(|(x, g)| 0.5 * (1.0 - 2.0 * x) * g).collect();
+        let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let mut p: Vec<f32> = logits.iter().map(|z| (z - most).exp()).collect();
+        let sum: f32 = p.iter().sum();
+        p.iter_mut().for_each(|p| *p /= sum);
+        p
     }
 }
