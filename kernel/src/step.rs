@@ -1,4 +1,26 @@
 //! Samplers: one a file, each a configuration with a `step`.
+//!
+//! # Which one
+//! d sites of q values (binary: q counts as 1), R indices; a *gradient* is one of all sites, O(dq) from a
+//! sparse model's cache and O(d · hidden) for an RBM; a *difference* is one site's, O(q) and O(hidden).
+//! All but the unadjusted sampler keep p exactly.
+//!
+//! | kernel | cost of a step | sites that change | when |
+//! |---|---|---|---|
+//! | [`Langevin`] | gradient, dq exponentials, d uniforms | many | first choice where the gradient is cheap; d is large |
+//! | [`GibbsWithGradients`], R = 1 | gradient, dq exponentials | one | strong couplings, where no larger step is accepted |
+//! | [`GibbsWithGradients`], R > 1 | the same, R indices | up to R | a few sites at a time; the simplest of its kind |
+//! | [`PathAuxiliary`] | the same, R indices | R | as R grows; no site is drawn twice |
+//! | [`LocallyBalanced`] | d differences, dq exponentials | one | the gradient misleads, or there are walls all around |
+//! | [`Gibbs`] | a difference a site visited | up to those visited | no gradient; reference runs |
+//! | [`SequentialGibbs`] | a logistic number a site, O(degree) a flip | many: a sweep | sparse models of binary sites |
+//! | [`ChromaticGibbs`] | the same in lanes, a class at a time | many: a sweep | sparse models with few colours: lattices |
+//! | [`BlockGibbs`] | one product Wh, d uniforms | many | RBMs, always try it first |
+//! | [`RandomWalk`] | d uniforms, one difference of energies | about r | a floor to compare with; E alone is known |
+//!
+//! A step of `GibbsWithGradients` costs less than one of `Langevin` (no uniform a site) but changes one site:
+//! compare samplers by effective samples a second, not by steps. An index costs 128 random bits and a walk
+//! over dq/16 sums, and its probability is exact whatever d is.
 
 mod block_gibbs;
 mod chromatic_gibbs;
