@@ -160,11 +160,15 @@ impl<E: Energy + ?Sized> Energy for Tempered<'_, E> {
         self.target.arities()
     }
 
-    fn gradient(&self, x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
+    fn offsets(&self) -> Option<&[i32]> {
+        self.target.offsets()
+    }
+
+    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
         if self.beta == 0.0 {
             out.fill([0.0; LANES]);
         } else {
-            self.target.gradient(x, self.own(cache), blocks.clone(), out);
+            self.target.gradient(x, self.own(cache), rows.clone(), out);
         }
         let beta = F32s::splat(self.beta);
         for block in out.iter_mut() {
@@ -176,12 +180,20 @@ impl<E: Energy + ?Sized> Energy for Tempered<'_, E> {
             return;
         }
         let layout = self.layout();
+        let lean = |slot: &mut f32, site, value| *slot -= (1.0 - self.beta) * self.base.field(site, value);
+        if layout.row_is_site() {
+            for (site, row) in rows.zip(out.chunks_mut(layout.row_blocks())) {
+                let values = (0..layout.arity() as u32).zip(row.as_flattened_mut());
+                values.for_each(|(value, slot)| lean(slot, site, value));
+            }
+            return;
+        }
         // A linear θ has the slope θ(1).
         let first = if layout.kind() == Kind::Categorical { 0 } else { 1 };
-        for (block, planes) in blocks.zip(out.chunks_mut(layout.gradient_planes())) {
+        for (block, planes) in rows.zip(out.chunks_mut(layout.row_blocks())) {
             for (value, plane) in (first..).zip(planes) {
                 for (slot, site) in plane.iter_mut().zip(block * LANES..layout.sites()) {
-                    *slot -= (1.0 - self.beta) * self.base.field(site, value);
+                    lean(slot, site, value);
                 }
             }
         }
