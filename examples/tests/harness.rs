@@ -96,6 +96,10 @@ fn values_that_never_change_have_no_size() {
     assert_eq!(effective_size(&[]), None);
     assert_eq!(effective_size(&[vec![1.0, 2.0, 1.0]]), None);
     assert_eq!(effective_size(&[vec![1.0; 10], vec![1.0; 9]]), None);
+    // A chain that stands still beside one that does not.
+    let moving = autoregressive(0.5, 1, 100, 11).remove(0);
+    assert_eq!(effective_size(&[vec![3.0; 100], vec![3.0; 100]]), None);
+    assert!(effective_size(&[moving, vec![0.0; 100]]).is_some());
     let alternating: Vec<f64> = (0..1000).map(|step| f64::from(step % 2)).collect();
     assert_eq!(effective_size(&[alternating]), Some(3000.0));
 }

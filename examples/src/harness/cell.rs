@@ -96,7 +96,8 @@ pub struct Clock {
     pub target: String,
     /// The sampler's name.
     pub sampler: String,
-    /// Seconds that the chains were stepped after burn-in, added up over the chains.
+    /// Processor seconds of stepping the chains after burn-in, added up over the chains: other work on the machine
+    /// is not in them.
     pub seconds: f64,
     /// Seconds of a step of one chain, in microseconds.
     pub microseconds_per_step: f64,

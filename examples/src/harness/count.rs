@@ -41,7 +41,7 @@ impl std::ops::Add for Queries {
 pub struct Counted<'e, E: ?Sized> {
     energy: &'e E,
     log_density: Cell<u64>,
-    gradient_blocks: Cell<u64>,
+    gradient_rows: Cell<u64>,
     /// Which sites were asked for their differences since the move with this number.
     asked: RefCell<Vec<u64>>,
     moves: Cell<u64>,
@@ -54,7 +54,7 @@ impl<'e, E: Energy + ?Sized> Counted<'e, E> {
         Self {
             energy,
             log_density: Cell::new(0),
-            gradient_blocks: Cell::new(0),
+            gradient_rows: Cell::new(0),
             asked: RefCell::new(vec![0; energy.layout().sites()]),
             moves: Cell::new(1),
         }
@@ -68,8 +68,13 @@ impl<'e, E: Energy + ?Sized> Counted<'e, E> {
 
     /// What was asked since the last call.
     pub fn take(&self) -> Queries {
-        let blocks = self.energy.layout().blocks().max(1) as f64;
-        Queries { log_density: self.log_density.take(), gradient: self.gradient_blocks.take() as f64 / blocks }
+        let rows = self.energy.layout().rows().max(1) as f64;
+        Queries { log_density: self.log_density.take(), gradient: self.gradient_rows.take() as f64 / rows }
+    }
+
+    /// Counts what was asked past this wrapper, by a sampler that knows its model.
+    pub fn add(&self, log_densities: usize) {
+        self.count(log_densities);
     }
 
     fn count(&self, log_densities: usize) {
@@ -95,10 +100,14 @@ impl<E: Energy + ?Sized> Energy for Counted<'_, E> {
         self.energy.arities()
     }
 
+    fn offsets(&self) -> Option<&[i32]> {
+        self.energy.offsets()
+    }
+
     #[inline]
-    fn gradient(&self, x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
-        self.gradient_blocks.set(self.gradient_blocks.get() + blocks.len() as u64);
-        self.energy.gradient(x, cache, blocks, out);
+    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
+        self.gradient_rows.set(self.gradient_rows.get() + rows.len() as u64);
+        self.energy.gradient(x, cache, rows, out);
     }
 
     #[inline]

@@ -1,7 +1,77 @@
 //! What several chains of one scalar say: effective sample size, split R̂, and whether two samplers differ.
 
-use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
+use rustfft::{Fft, FftPlanner};
+use std::sync::Arc;
+
+/// Effective sample sizes of chains of one length: the Fourier transforms are planned once.
+pub(super) struct Sizes {
+    length: usize,
+    forward: Arc<dyn Fft<f64>>,
+    inverse: Arc<dyn Fft<f64>>,
+}
+
+impl Sizes {
+    /// For chains of so many values.
+    #[must_use]
+    pub(super) fn new(length: usize) -> Self {
+        let mut planner = FftPlanner::new();
+        let size = (2 * length).next_power_of_two();
+        Self { length, forward: planner.plan_fft_forward(size), inverse: planner.plan_fft_inverse(size) }
+    }
+
+    /// The effective sample size of all chains together, and of each alone: see [`effective_size`].
+    ///
+    /// # Panics
+    /// Where a chain has another length.
+    #[must_use]
+    pub(super) fn of(&self, chains: &[Vec<f64>]) -> (Option<f64>, Vec<Option<f64>>) {
+        let covariances = self.autocovariances(chains);
+        let means: Vec<f64> = chains.iter().map(|chain| mean(chain)).collect();
+        let alone = covariances.iter().zip(&means).map(|(one, mean)| size(&[one], &[*mean]));
+        let alone = alone.collect();
+        let all: Vec<&Vec<f64>> = covariances.iter().collect();
+        (size(&all, &means), alone)
+    }
+
+    /// The autocovariances of every chain at every lag, 1/n in front: by Fourier transforms of sequences padded
+    /// to twice their length, two chains at a time as real and imaginary part.
+    fn autocovariances(&self, chains: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let zero = Complex::new(0.0, 0.0);
+        let size = self.forward.len();
+        let room = self.forward.get_inplace_scratch_len().max(self.inverse.get_inplace_scratch_len());
+        let (mut wave, mut power, mut scratch) = (vec![zero; size], vec![zero; size], vec![zero; room]);
+        let mut covariances = Vec::with_capacity(chains.len());
+        for pair in chains.chunks(2) {
+            wave.fill(zero);
+            for (index, chain) in pair.iter().enumerate() {
+                assert_eq!(chain.len(), self.length, "chains of one length");
+                let mean = mean(chain);
+                for (slot, value) in wave.iter_mut().zip(chain) {
+                    let part = if index == 0 { &mut slot.re } else { &mut slot.im };
+                    *part = value - mean;
+                }
+            }
+            self.forward.process_with_scratch(&mut wave, &mut scratch);
+            // Of a + ib: F(a)ₖ = ½(Fₖ + F̄₋ₖ), F(b)ₖ = (Fₖ − F̄₋ₖ)/2i; the powers of both go back as one, too.
+            for (k, slot) in power.iter_mut().enumerate() {
+                let (here, mirror) = (wave[k], wave[(size - k) % size].conj());
+                *slot = Complex::new(0.25 * (here + mirror).norm_sqr(), 0.25 * (here - mirror).norm_sqr());
+            }
+            self.inverse.process_with_scratch(&mut power, &mut scratch);
+            let scale = 1.0 / (size as f64 * self.length as f64);
+            let lags = || power.iter().take(self.length);
+            let parts: [Vec<f64>; 2] =
+                [lags().map(|c| c.re * scale).collect(), lags().map(|c| c.im * scale).collect()];
+            for (chain, part) in pair.iter().zip(parts) {
+                // A chain that stands still has no variance at all, not the rounding of its neighbour's.
+                let still = chain.iter().all(|value| *value == chain[0]);
+                covariances.push(if still { vec![0.0; self.length] } else { part });
+            }
+        }
+        covariances
+    }
+}
 
 /// The effective sample size of all chains together (Geyer 1992, initial monotone sequence; the chains
 /// combined as in Vehtari et al. 2021, Eqs. 10–13): `mn / τ`, `τ = −1 + 2 Σ P_k` over the pairs
@@ -11,19 +81,23 @@ use rustfft::num_complex::Complex;
 /// `None` for fewer than four values a chain, chains of unequal length, or a scalar that never changes.
 #[must_use]
 pub fn effective_size(chains: &[Vec<f64>]) -> Option<f64> {
-    let (m, n) = (chains.len(), length(chains)?);
+    Sizes::new(length(chains)?).of(chains).0
+}
+
+/// The same from the autocovariances and the means of the chains.
+fn size(covariances: &[&Vec<f64>], means: &[f64]) -> Option<f64> {
+    let (m, n) = (means.len(), covariances.first()?.len());
     if n < 4 {
         return None;
     }
-    let covariances = mean_autocovariance(chains, n);
     let (count, total) = (n as f64, (m * n) as f64);
-    let within = covariances[0] * count / (count - 1.0);
-    let means: Vec<f64> = chains.iter().map(|chain| mean(chain)).collect();
-    let variance = covariances[0] + if m > 1 { deviation(&means).powi(2) } else { 0.0 };
+    let covariance = |lag: usize| covariances.iter().map(|one| one[lag]).sum::<f64>() / m as f64;
+    let within = covariance(0) * count / (count - 1.0);
+    let variance = covariance(0) + if m > 1 { deviation(means).powi(2) } else { 0.0 };
     if variance <= 0.0 || variance.is_nan() {
         return None;
     }
-    let rho = |lag: usize| if lag == 0 { 1.0 } else { 1.0 - (within - covariances[lag]) / variance };
+    let rho = |lag: usize| if lag == 0 { 1.0 } else { 1.0 - (within - covariance(lag)) / variance };
     let (mut sum, mut before) = (0.0, f64::INFINITY);
     for first in (0..n - 1).step_by(2) {
         let pair = rho(first) + rho(first + 1);
@@ -115,31 +189,4 @@ pub fn median(values: &[f64]) -> Option<f64> {
 fn length(chains: &[Vec<f64>]) -> Option<usize> {
     let n = chains.first()?.len();
     chains.iter().all(|chain| chain.len() == n).then_some(n)
-}
-
-/// The autocovariance at every lag, 1/n in front, averaged over the chains: by Fourier transforms of
-/// sequences padded to twice their length, two chains at a time as real and imaginary part.
-fn mean_autocovariance(chains: &[Vec<f64>], n: usize) -> Vec<f64> {
-    let size = (2 * n).next_power_of_two();
-    let mut planner = FftPlanner::new();
-    let (forward, inverse) = (planner.plan_fft_forward(size), planner.plan_fft_inverse(size));
-    let mut power = vec![Complex::new(0.0, 0.0); size];
-    for pair in chains.chunks(2) {
-        let mut wave = vec![Complex::new(0.0, 0.0); size];
-        for (index, chain) in pair.iter().enumerate() {
-            let mean = mean(chain);
-            for (slot, value) in wave.iter_mut().zip(chain) {
-                let part = if index == 0 { &mut slot.re } else { &mut slot.im };
-                *part = value - mean;
-            }
-        }
-        forward.process(&mut wave);
-        // |F(a + ib)|² at k and −k, averaged, is |F(a)|² + |F(b)|².
-        for (k, sum) in power.iter_mut().enumerate() {
-            sum.re += 0.5 * (wave[k].norm_sqr() + wave[(size - k) % size].norm_sqr());
-        }
-    }
-    inverse.process(&mut power);
-    let scale = 1.0 / (size as f64 * n as f64 * chains.len() as f64);
-    power.iter().take(n).map(|value| value.re * scale).collect()
 }

@@ -1,7 +1,7 @@
 //! Running the chains of one cell, and what they say.
 
 use super::cell::{Cell, Clock, Numbers, Plan, Point};
-use super::estimate::{effective_size, log_rmse, mean, median, split_r_hat};
+use super::estimate::{Sizes, log_rmse, mean, median, split_r_hat};
 use super::target::{component, components};
 use super::{Counted, Queries, Sampler, Target};
 use crate::bits::BitRows;
@@ -12,8 +12,8 @@ use crate::trace::checkpoints;
 use bitmc::layout::Kind;
 use bitmc::stats::{Acceptance, Observer};
 use bitmc::{Energy, LaneRng, Layout, Packed};
+use cpu_time::ThreadTime;
 use rayon::prelude::*;
-use std::time::Instant;
 
 /// What one chain leaves behind.
 struct Trace {
@@ -72,7 +72,7 @@ fn walk<E: Energy + Sync + ?Sized>(
     for (first, last) in [(0, plan.burn_in), (plan.burn_in, all)] {
         trace.acceptance = Acceptance::new();
         counted.take();
-        let (start, mut done) = (Instant::now(), first);
+        let (start, mut done) = (ThreadTime::now(), first);
         while done < last {
             let stride = STRIDE.min(last - done);
             for _ in 0..stride {
@@ -116,13 +116,14 @@ fn summarise<E: Energy + Sync + ?Sized>(
         alone: Vec<Option<f64>>,
         r_hat: Option<f64>,
     }
+    let sizes_of = Sizes::new(plan.steps as usize);
     let judged: Vec<One> = (0..count)
         .into_par_iter()
         .map(|index| {
             let chains = series(index);
             let means: Vec<f64> = chains.iter().map(|chain| mean(chain)).collect();
-            let alone = chains.chunks(1).map(effective_size).collect();
-            One { mean: mean(&means), ess: effective_size(&chains), alone, r_hat: split_r_hat(&chains) }
+            let (ess, alone) = sizes_of.of(&chains);
+            One { mean: mean(&means), ess, alone, r_hat: split_r_hat(&chains) }
         })
         .collect();
 
@@ -155,7 +156,7 @@ fn summarise<E: Energy + Sync + ?Sized>(
         queries,
         ess_min: least,
         ess_median: middle,
-        ess_energy: effective_size(&energies),
+        ess_energy: sizes_of.of(&energies).0,
         constant_components: count - sizes.len(),
         ess_min_per_10000_queries: per_query(least),
         ess_median_per_10000_queries: per_query(middle),

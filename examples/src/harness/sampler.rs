@@ -49,6 +49,20 @@ impl<'s, E: Energy + ?Sized + 's> Sampler<'s, E> {
         Self::new(name, parameters, Fixed(kernel))
     }
 
+    /// A kernel of one model, which does not ask through [`Energy`]: a step costs so many log densities.
+    pub fn of_model<K>(
+        name: impl Into<String>,
+        parameters: impl Into<String>,
+        kernel: K,
+        log_densities_per_step: usize,
+    ) -> Self
+    where
+        E: Sized,
+        K: Kernel<E> + Sync + 's,
+    {
+        Self::new(name, parameters, OfModel { kernel, log_densities: log_densities_per_step })
+    }
+
     /// Anything that can start a chain.
     pub fn new(name: impl Into<String>, parameters: impl Into<String>, start: impl Start<E> + 's) -> Self {
         Self { name: name.into(), parameters: parameters.into(), exact: true, start: Box::new(start) }
@@ -100,5 +114,44 @@ where
 
     fn energy(&self) -> f32 {
         self.chain.energy()
+    }
+}
+
+/// A kernel of one model.
+struct OfModel<K> {
+    kernel: K,
+    log_densities: usize,
+}
+
+struct ModelWalk<'e, E, K> {
+    walk: FixedWalk<'e, E, K>,
+    counted: &'e Counted<'e, E>,
+    log_densities: usize,
+}
+
+impl<E: Energy, K: Kernel<E> + Sync> Start<E> for OfModel<K> {
+    fn start<'e>(
+        &'e self,
+        counted: &'e Counted<'e, E>,
+        from: Packed<'_>,
+    ) -> Result<Box<dyn Walk + 'e>, ChainError> {
+        let chain = Chain::new(counted.energy(), memory(counted), from)?;
+        let walk = FixedWalk { chain, kernel: &self.kernel };
+        Ok(Box::new(ModelWalk { walk, counted, log_densities: self.log_densities }))
+    }
+}
+
+impl<E: Energy, K: Kernel<E>> Walk for ModelWalk<'_, E, K> {
+    fn step(&mut self, rng: &mut LaneRng) -> Info {
+        self.counted.add(self.log_densities);
+        self.walk.step(rng)
+    }
+
+    fn state(&self) -> Packed<'_> {
+        self.walk.state()
+    }
+
+    fn energy(&self) -> f32 {
+        self.walk.energy()
     }
 }
