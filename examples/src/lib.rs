@@ -1,11 +1,14 @@
 //! What the desktop examples share: the command line, files, pictures, and chains on all cores.
 
+pub mod bars;
 pub mod bits;
 pub mod chains;
 pub mod cli;
+pub mod exact;
 pub mod flow;
 pub mod formats;
 pub mod harness;
+pub mod maxcut;
 pub mod mmd;
 pub mod model;
 pub mod npy;

@@ -33,8 +33,22 @@ pub struct Panel {
     pub curves: Vec<Curve>,
 }
 
-const COLOURS: [RGBColor; 4] =
-    [RGBColor(20, 82, 168), RGBColor(208, 92, 20), RGBColor(40, 130, 70), RGBColor(140, 60, 140)];
+const COLOURS: [RGBColor; 12] = [
+    RGBColor(20, 82, 168),
+    RGBColor(208, 92, 20),
+    RGBColor(40, 130, 70),
+    RGBColor(140, 60, 140),
+    RGBColor(180, 30, 40),
+    RGBColor(20, 150, 170),
+    RGBColor(120, 90, 40),
+    RGBColor(220, 120, 180),
+    RGBColor(110, 110, 110),
+    RGBColor(150, 170, 20),
+    RGBColor(90, 90, 220),
+    RGBColor(0, 0, 0),
+];
+/// Curves of so few points show them.
+const MARKED: usize = 12;
 const LEVEL: RGBColor = RGBColor(120, 120, 120);
 const SIZE: (u32, u32) = (620, 440);
 
@@ -108,6 +122,9 @@ where
     for (curve, colour) in panel.curves.iter().zip(COLOURS.iter().cycle()) {
         let shown = curve.points.iter().filter(|(x, _)| *x > 0.0);
         let shown = shown.map(|&(x, y)| (x, panel.log_from.map_or(y, |from| y.max(from))));
+        if curve.points.len() <= MARKED {
+            chart.draw_series(shown.clone().map(|point| Circle::new(point, 4, colour.filled())))?;
+        }
         let line = chart.draw_series(LineSeries::new(shown, colour.stroke_width(2)))?;
         line.label(&curve.label).legend(move |(x, y)| key(x, y, colour));
     }

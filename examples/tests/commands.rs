@@ -141,7 +141,12 @@ fn a_bad_option_is_one_line() {
     ] {
         fails(&digits(folder.path(), words), 2, because);
     }
-    fails(&example("ising").args(["--step-size", "inf"]).output().unwrap(), 2, "step size inf");
+    fails(&example("ising").args(["-a", "inf"]).output().unwrap(), 2, "inf is not from -10 to 10");
+    fails(&example("ising").args(["--chains", "1"]).output().unwrap(), 2, "--chains");
+    fails(&example("maxcut").output().unwrap(), 2, "<FILE>");
+    let both = ["graph", "--seconds", "1", "--sweeps", "1"];
+    fails(&example("maxcut").args(both).output().unwrap(), 2, "--sweeps");
+    fails(&example("maxcut").args(["graph", "--seconds", "-1"]).output().unwrap(), 2, "-1");
     fails(&example("own_energy").args(["--seed", "x"]).output().unwrap(), 2, "--seed");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -198,7 +203,9 @@ fn replace(bytes: &mut [u8], what: &str, with: &str) {
 
 #[test]
 fn the_small_examples_agree_with_the_exact_answers() {
-    let output = example("ising").args(["--seed", "3", "--steps", "200000"]).output().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--seed", "3", "--chains", "2", "--steps", "100"];
+    let output = example("ising").args(words).arg("--out").arg(folder.path()).output().unwrap();
     succeeds(&output);
     let text = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("exact")).collect();
@@ -214,21 +221,90 @@ fn the_small_examples_agree_with_the_exact_answers() {
     succeeds(&example("own_energy").output().unwrap());
 }
 
-#[test]
-fn threads_do_not_change_a_byte_of_esh() {
+/// The files of an example that do not depend on the clock are equal for one thread and for two.
+fn threads_do_not_change(name: &str, words: &[&str], files: usize) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let run = |threads: &str| {
         let out = folder.path().join(threads);
-        succeeds(
-            &example("esh").arg("--out").arg(&out).args(["--quick", "--threads", threads]).output().unwrap(),
-        );
+        let mut command = example(name);
+        succeeds(&command.args(words).arg("--out").arg(&out).args(["--threads", threads]).output().unwrap());
         let mut files: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path()).collect();
-        files.retain(|path| !path.to_string_lossy().contains("timing"));
+        files.retain(|path| path.is_file() && !path.to_string_lossy().contains("timing"));
         files.sort();
         let name = |path: &PathBuf| path.file_name().unwrap().to_owned();
         files.iter().map(|path| (name(path), fs::read(path).unwrap())).collect::<Vec<_>>()
     };
     let (one, two) = (run("1"), run("2"));
-    assert!(one.len() >= 5 && one.iter().any(|(name, _)| name == "esh.json"), "files are missing");
+    let report = format!("{name}.json");
+    assert!(one.len() >= files && one.iter().any(|(name, _)| *name == *report), "files are missing");
     assert!(one == two, "the number of threads changes a file");
+    folder
+}
+
+#[test]
+fn threads_do_not_change_a_byte_of_esh() {
+    threads_do_not_change("esh", &["--quick"], 5);
+}
+
+#[test]
+fn threads_do_not_change_a_byte_of_ising() {
+    let folder = threads_do_not_change("ising", &["--chains", "4", "--steps", "500", "-a", "0.05"], 4);
+    let report = fs::read(folder.path().join("2/ising.json")).unwrap();
+    let report: Value = serde_json::from_slice(&report).unwrap();
+    // METHODS.md §8, to its last printed digit.
+    assert!((report["exact_mean_spin"].as_f64().unwrap() - 0.299_886).abs() < 1e-6);
+    assert!(report["cells"].as_array().unwrap().len() >= 10);
+    for file in ["ising.flips.svg", "ising.svg", "ising.timing.svg", "ising.ess.timing.svg"] {
+        assert!(fs::read_to_string(folder.path().join("2").join(file)).unwrap().contains("DMALA"), "{file}");
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_byte_of_maxcut() {
+    let graph = data().join("gset/G11.txt");
+    let words = [graph.to_str().unwrap(), "--sweeps", "9000", "--quiet"];
+    let folder = threads_do_not_change("maxcut", &words, 4);
+    let read = |file: &str| fs::read_to_string(folder.path().join("1").join(file)).unwrap();
+    let report: Value = serde_json::from_str(&read("maxcut.json")).unwrap();
+    // The cut of the partition that was written, edge by edge.
+    let sides: Vec<u32> = read("maxcut.partition.txt")
+        .lines()
+        .map(|line| line.split(' ').nth(1).unwrap().parse().unwrap())
+        .collect();
+    let text = fs::read_to_string(&graph).unwrap();
+    let cut: i64 = text
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let edge: Vec<i64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+            if sides[edge[0] as usize - 1] != sides[edge[1] as usize - 1] { edge[2] } else { 0 }
+        })
+        .sum();
+    assert_eq!(report["best_cut"].as_i64(), Some(cut));
+    assert_eq!(report["best_known_cut"], 564);
+    // Within two per cent after a second already.
+    assert!((553..=564).contains(&cut), "{report}");
+    let rows = BitRows::read(&folder.path().join("1/maxcut.bits"), 800).unwrap();
+    assert!(sides.iter().enumerate().all(|(i, &side)| rows.row(0)[i / 32] >> (i % 32) & 1 == side));
+}
+
+#[test]
+fn small_cuts_are_the_largest() {
+    let folder = tempfile::tempdir().unwrap();
+    let cut = |text: &str| {
+        let (file, out) = (folder.path().join("graph.txt"), folder.path().join("out"));
+        fs::write(&file, text).unwrap();
+        let words = ["--seconds", "0.3", "--quiet", "--out", out.to_str().unwrap()];
+        succeeds(&example("maxcut").arg(&file).args(words).output().unwrap());
+        let report: Value = serde_json::from_slice(&fs::read(out.join("maxcut.json")).unwrap()).unwrap();
+        report["best_cut"].as_f64().unwrap()
+    };
+    assert_eq!(cut("5 5\n1 2\n2 3\n3 4\n4 5\n5 1\n"), 4.0); // an odd ring
+    assert_eq!(cut("3 3\n1 2 2.5\n2 3 0.5\n1 3 -1\n"), 2.5 + 0.5); // vertex 2 against the others
+    assert_eq!(cut("2 1\n1 2 -1\n"), 0.0); // all on one side
+    assert_eq!(cut("4 0\n"), 0.0);
+    let nowhere = folder.path().join("nowhere");
+    fails(&example("maxcut").arg(&nowhere).output().unwrap(), 1, "nowhere");
+    fs::write(&nowhere, "2 1\n1 1 1\n").unwrap();
+    fails(&example("maxcut").arg(&nowhere).output().unwrap(), 1, "two different vertices");
 }

@@ -4,6 +4,7 @@ use bitmc::energy::Energy;
 use bitmc::{LaneRng, Layout, Packed, Rng};
 use bitmc_examples::bits::{BitRows, BitsError};
 use bitmc_examples::chains::{memory, streams};
+use bitmc_examples::exact;
 use bitmc_examples::mmd::Mmd;
 use bitmc_examples::model::RbmFolder;
 use bitmc_examples::trace::checkpoints;
@@ -119,5 +120,21 @@ fn the_model_has_its_golden_energies() {
         // At most 150 × 500 weights of a digit, each below 2 and rounded to 22 bits: off by 2⁻²² or less.
         let bound = 150.0 * 500.0 / f64::from(1 << 22);
         assert!((f64::from(energy) + row["f"].as_f64().unwrap()).abs() < bound, "row {index}: {energy}");
+    }
+}
+
+/// METHODS.md §8, all printed digits.
+#[test]
+fn small_tori_are_exact() {
+    for (a, b, log_z, spin, pair) in [
+        (0.1, 0.2, 19.674_086, 0.482_970, 0.368_767),
+        (0.05, 0.2, 18.347_103, 0.299_886, 0.175_434),
+        (0.2, 0.2, 25.896_014, 0.898_773, 0.839_777),
+        (0.1, 0.0, 18.369_204, 0.0, 0.217_711),
+    ] {
+        let got = exact::torus(5, a, b);
+        for (got, truth) in [(got.log_z, log_z), (got.spin, spin), (got.pair, pair)] {
+            assert!((got - truth).abs() < 0.5001e-6, "a = {a}, b = {b}: {got} for {truth}");
+        }
     }
 }

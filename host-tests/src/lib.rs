@@ -17,7 +17,6 @@ pub mod lattice;
 pub mod matrix;
 pub mod models;
 pub mod naive;
-pub mod network;
 pub mod noise;
 pub mod npy;
 pub mod paths;
