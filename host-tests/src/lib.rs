@@ -17,6 +17,7 @@ pub mod lattice;
 pub mod matrix;
 pub mod models;
 pub mod naive;
+pub mod network;
 pub mod noise;
 pub mod npy;
 pub mod paths;

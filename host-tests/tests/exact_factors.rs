@@ -49,12 +49,13 @@ fn check(name: &str, graph: &Graph, seed: u64, fine: bool) {
         assert!(total == truth || (total - truth).abs() <= bound(truth, all), "{name}: {total} for {truth}");
 
         let arity = layout.arity();
-        let mut gradient = vec![[f32::NAN; LANES]; layout.blocks() * arity];
-        model.gradient(here, &cache, 0..layout.blocks(), &mut gradient);
-        for first in 0..layout.blocks() {
-            let mut part = vec![[f32::NAN; LANES]; arity];
+        let mut gradient = vec![[f32::NAN; LANES]; layout.gradient_blocks()];
+        model.gradient(here, &cache, 0..layout.rows(), &mut gradient);
+        let blocks = layout.row_blocks();
+        for first in 0..layout.rows() {
+            let mut part = vec![[f32::NAN; LANES]; blocks];
             model.gradient(here, &cache, first..first + 1, &mut part);
-            assert_eq!(part, gradient[first * arity..(first + 1) * arity]);
+            assert_eq!(part, gradient[first * blocks..(first + 1) * blocks]);
         }
         for site in 0..arities.len() {
             let mut out = vec![f32::NAN; arity];
@@ -79,7 +80,12 @@ fn check(name: &str, graph: &Graph, seed: u64, fine: bool) {
                 assert!(f64::from(found) == truth || close, "{name}: site {site} to {value}: {found}, {truth}");
                 // The field, and the same for each wall.
                 let slope = -field + f64::from(Factors::WALL) * count as f64;
-                let plane = f64::from(gradient[site / LANES * arity + value][site % LANES]);
+                let (block, lane) = if layout.row_is_site() {
+                    (site * blocks + value / LANES, value % LANES)
+                } else {
+                    (site / LANES * arity + value, site % LANES)
+                };
+                let plane = f64::from(gradient[block][lane]);
                 let size = field.abs() + 2.0 * slope.abs();
                 assert!((plane - slope).abs() <= bound(size, all), "{name}: gradient {plane} for {slope}");
             }
@@ -113,6 +119,7 @@ fn energies_fields_and_moves() {
             }
         }
     }
+    check("many values", &Graph::random(&[70, 3, 2, 80, 5], 2.0, 0.02, true, 4), 4, true);
     check("two values", &Graph::random(&[2; 40], 3.0, 0.05, true, 3), 3, true);
 }
 

@@ -57,8 +57,8 @@ pub mod temper;
 pub use accept::Info;
 pub use chain::{Chain, ChainError, FixedChain, FixedMemory, Memory};
 pub use energy::{
-    Bernoulli, Energy, Factor, Factors, FactorsMemory, Function, Ising, LatticeGaussian, Logistic, Modes,
-    Plain, Potts, Quartic, Rbm, SparseMemory, torus,
+    Bernoulli, BinaryNetwork, Energy, Factor, Factors, FactorsMemory, Function, Ising, LatticeGaussian,
+    Logistic, Modes, Plain, Potts, Quartic, Rbm, SparseMemory, torus,
 };
 pub use layout::{Kind, Layout};
 pub use packed::{Move, Packed, State, StateError};

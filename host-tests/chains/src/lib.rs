@@ -24,6 +24,7 @@ use bitmc::{Gibbs, RandomWalk};
 use run::{bernoulli, factors, held_and_resumed, independent_set, ising, ladder, minibatches, potts, rbm};
 use run::{chromatic, chromatic_potts, sequential};
 use run::{circle, heights};
+use run::{network, network_minibatches};
 
 /// A chain and the hash that it has everywhere.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +64,8 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "ordinal 3 of 1,000 values: Langevin, moves of at most 20", run: || heights(&Langevin::adjusted(100.0).map(|kernel| kernel.within(20))), hash: 0x9ddd_e339 },
     Chain { name: "minibatches: Langevin, unadjusted", run: || minibatches(&Langevin::unadjusted(0.1)), hash: 0x004d_01b7 },
     Chain { name: "factors of 2 to 4 values, with walls: Langevin, adjusted", run: || factors(&Langevin::adjusted(1.0)), hash: 0x58bb_4588 },
+    Chain { name: "network of 60 weights: Langevin, adjusted", run: || network(&Langevin::adjusted(0.5)), hash: 0x2531_6671 },
+    Chain { name: "network of 60 weights, minibatches: Langevin, unadjusted", run: || network_minibatches(&Langevin::unadjusted(0.3)), hash: 0xcaf4_2d83 },
     Chain { name: "lattice Gaussian 12 of 21 values, dense: Langevin, adjusted", run: || lattice::dense(&Langevin::adjusted(2.0)), hash: 0x7077_1be9 },
     Chain { name: "lattice Gaussian 12 of 21 values, a cycle: Langevin, unadjusted", run: || lattice::sparse(&Langevin::unadjusted(1.0)), hash: 0xcf33_9817 },
     Chain { name: "Ising 5x5: random walk", run: || ising(&RandomWalk::new(1.5)), hash: 0x5092_1a38 },

@@ -228,6 +228,15 @@ pub const DATA: [[f32; 20]; 8] = {
     data
 };
 
+/// Three columns of three rows, and a target for each row.
+pub const NETWORK_INPUTS: [f32; 9] = [0.0, 0.5, 1.0, 1.0, 0.0, 0.25, -0.5, 0.75, 0.0];
+/// One a row.
+pub const NETWORK_TARGETS: [f32; 3] = [0.25, 0.5, -0.125];
+/// Hidden units: the weights of an input do not begin a block.
+pub const NETWORK_UNITS: usize = 12;
+/// One bit a weight.
+pub const NETWORK: Layout = Layout::binary(5 * NETWORK_UNITS);
+
 /// Where the numbers of a NumPy file (version 1) start.
 const fn start(npy: &[u8]) -> usize {
     assert!(npy[0] == 0x93 && npy[1] == b'N' && npy[6] == 1, "not a NumPy file of version 1");

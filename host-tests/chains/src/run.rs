@@ -5,8 +5,8 @@ use crate::models::{self, Circle, DATA, Heights, IndependentSet, IsingMemory, LO
 use bitmc::energy::Estimate;
 use bitmc::step::{ChromaticGibbs, Colouring, ParameterError, SequentialGibbs};
 use bitmc::{
-    Bernoulli, Chain, Energy, Factors, Ising, Kernel, LaneRng, Langevin, Layout, Memory, Packed, Plain, Potts,
-    Rbm, SeedableRng, State, memory, torus,
+    Bernoulli, BinaryNetwork, Chain, Energy, Factors, Ising, Kernel, LaneRng, Langevin, Layout, Memory, Packed,
+    Plain, Potts, Rbm, SeedableRng, State, memory, torus,
 };
 use core::cell::Cell;
 
@@ -128,6 +128,30 @@ pub(crate) fn factors<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -
         Ok(model) => from_zeros::<1, _, _, _, _>(&model, memory, kernel, DENSE_STEPS),
         Err(_) => BROKEN,
     }
+}
+
+/// A regression network, on all rows.
+pub(crate) fn network<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let memory = memory!(models::NETWORK, BinaryNetwork::cache_len(3, models::NETWORK_UNITS));
+    with_network(|model| from_noise(model as &dyn Energy, memory, kernel, DENSE_STEPS))
+}
+
+/// The same, on one row a step, in turn.
+pub(crate) fn network_minibatches<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let turn = Cell::new(0usize);
+    with_network(|network| {
+        let model = Estimate::new(models::NETWORK, |x: Packed<'_>, blocks, out| {
+            let row = turn.replace(if turn.get() == 2 { 0 } else { turn.get() + 1 });
+            network.estimate(x, row..row + 1, blocks, out);
+        });
+        from_noise(&model as &dyn Energy, memory!(models::NETWORK, 0), kernel, DENSE_STEPS)
+    })
+}
+
+fn with_network(run: impl FnOnce(&BinaryNetwork<'_>) -> u32) -> u32 {
+    let (inputs, targets) = (&models::NETWORK_INPUTS, &models::NETWORK_TARGETS);
+    let units = models::NETWORK_UNITS;
+    BinaryNetwork::new(inputs, targets, units, 0.25, 8.0).map_or(BROKEN, |model| run(&model))
 }
 
 fn from_zeros<const WORDS: usize, K: for<'e> Kernel<dyn Energy + 'e>, W, C, B>(

@@ -69,8 +69,7 @@ impl<'a> Factors<'a> {
     /// Blocks of cache for `sites` sites of at most `arity` values; `walls` says whether a table has −∞.
     #[must_use]
     pub const fn cache_len(sites: usize, arity: usize, walls: bool) -> usize {
-        let arity = Layout::categorical(sites, arity).arity();
-        sites.div_ceil(LANES) * arity * if walls { 2 } else { 1 }
+        Layout::categorical(sites, arity).gradient_blocks() * if walls { 2 } else { 1 }
     }
 
     /// A model of sites with these arities. A factor's table starts in `tables` where the factor says.
@@ -218,7 +217,12 @@ impl<'a> Factors<'a> {
     /// Where the field of a value at a site stands in the cache.
     #[inline]
     fn place(&self, site: usize, value: usize) -> usize {
-        ((site / LANES) * self.arity + value) * LANES + site % LANES
+        let layout = self.layout();
+        if layout.row_is_site() {
+            site * layout.row_blocks() * LANES + value
+        } else {
+            ((site / LANES) * self.arity + value) * LANES + site % LANES
+        }
     }
 
     /// Blocks of fields; the counts of walls begin behind them.
@@ -312,9 +316,10 @@ impl Energy for Factors<'_> {
         Ok(self.value(units, walls))
     }
 
-    fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
+    fn gradient(&self, _x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
         let (scale, wall) = (F32s::splat(-self.grid.unit), F32s::splat(Self::WALL));
-        let planes = blocks.start * self.arity..blocks.end * self.arity;
+        let blocks = self.layout().row_blocks();
+        let planes = rows.start * blocks..rows.end * blocks;
         let fields = cache.get(planes.clone()).unwrap_or_default();
         for (out, fields) in out.iter_mut().zip(fields) {
             for part in 0..PARTS {
