@@ -90,7 +90,7 @@ fn check_parts(
         let state = Packed::new(layout, words).unwrap();
         let total = path.init(state, &mut cache).unwrap();
         assert!(close(total, law.energies[number]), "{total} {}", law.energies[number]);
-        let mut gradient = vec![[0.0; 16]; layout.row_blocks()];
+        let mut gradient = vec![[0.0; 16]; layout.gradient_blocks()];
         path.gradient(state, &cache, 0..1, &mut gradient);
         let values = tables.values(number);
         for site in 0..4 {

@@ -155,6 +155,15 @@ impl Layout {
         }
     }
 
+    /// The site, and for categorical sites the value, whose slope stands in a lane of a block of a row; `None`
+    /// past the last one.
+    #[must_use]
+    pub const fn component(self, row: usize, block: usize, lane: usize) -> Option<(usize, usize)> {
+        let (site, value) =
+            if self.row_is_site() { (row, block * LANES + lane) } else { (row * LANES + lane, block) };
+        if site < self.sites() && value < self.arity() { Some((site, value)) } else { None }
+    }
+
     /// Blocks of gradient of a whole state.
     #[must_use]
     pub const fn gradient_blocks(self) -> usize {

@@ -1,7 +1,7 @@
 //! An energy from two functions: the total and its gradient.
 
 use super::{Energy, EnergyError, checked};
-use crate::lane::{Bits, Block, LANES};
+use crate::lane::{Bits, Block};
 use crate::layout::{Kind, Layout};
 use crate::packed::{self, Move, Packed};
 use core::ops::Range;
@@ -118,19 +118,13 @@ impl<F: Function> Energy for Plain<F> {
 
     fn gradient(&self, x: Packed<'_>, _cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
         let layout = self.0.layout();
-        let many = layout.many_values();
         for (row, blocks) in rows.zip(out.chunks_exact_mut(layout.row_blocks())) {
-            for (value, block) in blocks.iter_mut().enumerate() {
+            for (number, block) in blocks.iter_mut().enumerate() {
                 for (lane, out) in block.iter_mut().enumerate() {
-                    let site = row * LANES + lane;
-                    *out = match layout.kind() {
-                        Kind::Categorical if many => match value * LANES + lane {
-                            value if value < layout.arity() => self.0.component(x, row, value),
-                            _ => 0.0,
-                        },
-                        _ if site >= layout.sites() => 0.0,
-                        Kind::Categorical => self.0.component(x, site, value),
-                        Kind::Binary | Kind::Ordinal => self.0.gradient(x, site),
+                    *out = match (layout.component(row, number, lane), layout.kind()) {
+                        (None, _) => 0.0,
+                        (Some((site, value)), Kind::Categorical) => self.0.component(x, site, value),
+                        (Some((site, _)), Kind::Binary | Kind::Ordinal) => self.0.gradient(x, site),
                     };
                 }
             }

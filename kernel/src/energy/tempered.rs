@@ -180,20 +180,14 @@ impl<E: Energy + ?Sized> Energy for Tempered<'_, E> {
             return;
         }
         let layout = self.layout();
-        let lean = |slot: &mut f32, site, value| *slot -= (1.0 - self.beta) * self.base.field(site, value);
-        if layout.row_is_site() {
-            for (site, row) in rows.zip(out.chunks_mut(layout.row_blocks())) {
-                let values = (0..layout.arity() as u32).zip(row.as_flattened_mut());
-                values.for_each(|(value, slot)| lean(slot, site, value));
-            }
-            return;
-        }
         // A linear θ has the slope θ(1).
         let first = if layout.kind() == Kind::Categorical { 0 } else { 1 };
-        for (block, planes) in rows.zip(out.chunks_mut(layout.row_blocks())) {
-            for (value, plane) in (first..).zip(planes) {
-                for (slot, site) in plane.iter_mut().zip(block * LANES..layout.sites()) {
-                    lean(slot, site, value);
+        for (row, blocks) in rows.zip(out.chunks_mut(layout.row_blocks())) {
+            for (number, block) in blocks.iter_mut().enumerate() {
+                for (lane, slot) in block.iter_mut().enumerate() {
+                    if let Some((site, value)) = layout.component(row, number, lane) {
+                        *slot -= (1.0 - self.beta) * self.base.field(site, first + value as u32);
+                    }
                 }
             }
         }
