@@ -17,4 +17,5 @@ pub mod plot;
 pub mod progress;
 pub mod report;
 pub mod summary;
+pub mod targets;
 pub mod trace;
