@@ -13,6 +13,7 @@ pub mod mmd;
 pub mod model;
 pub mod npy;
 pub mod picture;
+pub mod plane;
 pub mod plot;
 pub mod progress;
 pub mod report;

@@ -25,13 +25,13 @@ const SCALE: u32 = 3;
 /// Pixels between two images of a panel.
 const GAP: u32 = 4;
 /// Pixels around a panel.
-const MARGIN: u32 = 14;
+pub(crate) const MARGIN: u32 = 14;
 /// Pixels that a line between panels is wide.
 const LINE: u32 = 4;
 /// Pixels a side of a dot of a title.
 const DOT: u32 = 2;
 /// Pixels that a title needs.
-const TITLE: u32 = 8 * DOT + 8;
+pub(crate) const TITLE: u32 = 8 * DOT + 8;
 
 /// A square image of binary sites, row by row.
 #[derive(Clone, Debug)]
@@ -126,7 +126,7 @@ pub fn draw(panels: &[Panel]) -> RgbImage {
             (0..full_height / LINE).for_each(|y| square(&mut picture, left, y * LINE, LINE, INK));
             left += line(panel);
         }
-        write(&mut picture, &panel.title, left, MARGIN);
+        write(&mut picture, &panel.title, left, MARGIN, DOT);
         for (tile, index) in panel.tiles.iter().zip(0..) {
             let x = left + index % panel.columns * pitch(panel);
             let y = MARGIN + TITLE + index / panel.columns * pitch(panel);
@@ -154,11 +154,12 @@ fn text_width(text: &str) -> u32 {
     text.len() as u32 * 8 * DOT
 }
 
-fn write(picture: &mut RgbImage, text: &str, left: u32, top: u32) {
+/// Writes text with dots of so many pixels a side.
+pub(crate) fn write(picture: &mut RgbImage, text: &str, left: u32, top: u32, dot: u32) {
     for (character, index) in text.chars().zip(0..) {
         for (row, y) in BASIC_FONTS.get(character).unwrap_or_default().iter().zip(0..) {
             for x in (0..8).filter(|x| row >> x & 1 == 1) {
-                square(picture, left + (index * 8 + x) * DOT, top + y * DOT, DOT, INK);
+                square(picture, left + (index * 8 + x) * dot, top + y * dot, dot, INK);
             }
         }
     }

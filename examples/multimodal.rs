@@ -1,0 +1,191 @@
+//! Twenty-five modes in the plane, far apart: which samplers find them, beside the exact law.
+//!
+//! `cargo run --release --example multimodal` runs every sampler on two targets, from uniform starts and from one
+//! corner mode, and compares all its states with the law summed over all 202,500 states.
+
+use bitmc::packed::set;
+use bitmc::step::RandomWalk;
+use bitmc::{LaneRng, Langevin, Modes, Rng, SeedableRng};
+use bitmc_examples::cli::{self, Common, Failure};
+use bitmc_examples::plane::{Density, Distance, Panel, Sampler, Shape, Tally, draw, drive};
+use bitmc_examples::progress::Progress;
+use bitmc_examples::{picture, report};
+use clap::Parser;
+use serde::Serialize;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// Which samplers find all modes of a plane
+#[derive(Parser, Debug)]
+#[command(name = "multimodal", version)]
+struct Options {
+    #[command(flatten)]
+    common: Common,
+
+    /// Independent chains of each run [default: 64, with --quick 32]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    chains: Option<u32>,
+
+    /// Steps of each chain [default: 6000, with --quick 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    steps: Option<u64>,
+
+    /// Step size of the Langevin sampler
+    #[arg(long, value_name = "ALPHA", default_value_t = 53.0)]
+    step_size: f32,
+}
+
+/// Values of a site.
+const SIDE: usize = 450;
+
+/// A mode is seen within this distance of its mean: three standard deviations of the normal modes.
+const RADIUS: f32 = 30.0;
+
+/// A target: its name, its formula in f64, the kernel's energy.
+fn targets() -> Result<Vec<(&'static str, Shape, Modes<'static>)>, Failure> {
+    const MEANS: &[[f32; 2]] = &Modes::FIVE_BY_FIVE;
+    let normal = Modes::normal(MEANS, SIDE, 100.0).map_err(Failure::option)?;
+    let pointed = Modes::exponential(MEANS, SIDE, 3.75, 1e-10).map_err(Failure::option)?;
+    Ok(vec![
+        ("normal", Shape::Normal(100.0), normal),
+        ("exponential", Shape::Exponential(3.75, f64::from(1e-10f32)), pointed),
+    ])
+}
+
+/// All samplers. A new one is a line.
+fn samplers(step_size: f32) -> Result<Vec<Sampler>, Failure> {
+    let langevin = Langevin::adjusted(step_size);
+    let langevin = langevin.map_err(|error| Failure::Option(format!("--step-size: {error}")))?;
+    let walk = RandomWalk::new(2.0).map_err(Failure::option)?;
+    Ok(vec![
+        Sampler::kernel("langevin", &format!("α = {step_size}"), langevin),
+        Sampler::kernel("random walk", "r = 2", walk),
+    ])
+}
+
+/// One row of the table.
+#[derive(Serialize)]
+struct Row {
+    target: &'static str,
+    sampler: String,
+    parameters: String,
+    start: &'static str,
+    modes_per_chain: f64,
+    least_modes: u32,
+    most_modes: u32,
+    acceptance: f64,
+    #[serde(flatten)]
+    distance: Distance,
+    /// Of as many independent draws from the law.
+    floor: Distance,
+}
+
+/// Everything that `multimodal.json` says.
+#[derive(Serialize)]
+struct Report {
+    example: &'static str,
+    seed: u64,
+    chains: usize,
+    steps: u64,
+    mode_radius_sites: f32,
+    rows: Vec<Row>,
+}
+
+fn main() -> ExitCode {
+    cli::main(|options: Options| {
+        let samplers = samplers(options.step_size)?;
+        let out = options.common.folder("multimodal");
+        report::make_folder(&out)?;
+        let (report, picture) = options.common.pool()?.install(|| run(&options, &samplers))?;
+        let table = table(&report.rows);
+        picture::save(&out.join("multimodal.png"), &draw(&picture))?;
+        report::write(&out.join("multimodal.md"), table.as_bytes())?;
+        report::json(&out.join("multimodal.json"), &report)?;
+        options.common.say(&format!("{table}\npictures and numbers are in {}", out.display()));
+        Ok(())
+    })
+}
+
+fn run(options: &Options, samplers: &[Sampler]) -> Result<(Report, Vec<Vec<Panel>>), Failure> {
+    let (common, seed) = (&options.common, options.common.seed);
+    let chains = options.chains.unwrap_or(if common.quick { 32 } else { 64 }) as usize;
+    let steps = options.steps.unwrap_or(if common.quick { 1000 } else { 6000 });
+    let targets = targets()?;
+    let runs = (targets.len() * samplers.len() * 2 * chains) as u64;
+    let progress = Progress::new(common.quiet, runs.saturating_mul(steps));
+    let (mut rows, mut panels) = (Vec::new(), Vec::new());
+    for (target, shape, model) in &targets {
+        let density = Density::new(&Modes::FIVE_BY_FIVE, SIDE, *shape);
+        // Another generator than any chain's.
+        let mut rng = LaneRng::seed_from_u64(!seed);
+        let floor = density.distance(&density.draw(chains as u64 * steps, &mut rng));
+        let exact = Panel { title: format!("{target}, exact"), cells: density.cells().to_vec(), side: SIDE };
+        let mut line = vec![exact];
+        for sampler in samplers {
+            for start in ["uniform", "corner"] {
+                progress.note(format!("{target}, {}, {start}", sampler.name));
+                let from = |rng: &mut LaneRng| words(start, rng);
+                let work = (seed, chains, steps);
+                let found = drive(sampler, (model, &Modes::FIVE_BY_FIVE), work, RADIUS, from, &progress);
+                let Tally { histogram, modes, acceptance } = found.map_err(Failure::option)?;
+                rows.push(Row {
+                    target,
+                    sampler: sampler.name.clone(),
+                    parameters: sampler.parameters.clone(),
+                    start,
+                    modes_per_chain: modes.iter().map(|&n| f64::from(n)).sum::<f64>() / chains as f64,
+                    least_modes: modes.iter().copied().min().unwrap_or(0),
+                    most_modes: modes.iter().copied().max().unwrap_or(0),
+                    acceptance: f64::from(acceptance.rate()),
+                    distance: density.distance(&histogram),
+                    floor,
+                });
+                let title = format!("{}, {start}", sampler.name);
+                line.push(Panel { title, cells: histogram.shares(), side: SIDE });
+            }
+        }
+        panels.push(line);
+    }
+    let report = Report { example: "multimodal", seed, chains, steps, mode_radius_sites: RADIUS, rows };
+    Ok((report, panels))
+}
+
+/// The words of a start: both sites uniform, or the mode in the corner.
+fn words(start: &str, rng: &mut LaneRng) -> Vec<u32> {
+    let layout = bitmc::Layout::ordinal(2, SIDE);
+    let mut words = vec![0; layout.words()];
+    for site in 0..2 {
+        let any = ((u64::from(rng.next_u32()) * SIDE as u64) >> 32) as u32;
+        let value = if start == "corner" { 75 } else { any };
+        set(layout, &mut words, site, value).expect("a value below the arity");
+    }
+    words
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = String::from(
+        "| target | sampler | start | modes a chain | acceptance | TV | TV of exact draws | KL | KL of exact draws |\n\
+         |---|---|---|---:|---:|---:|---:|---:|---:|\n",
+    );
+    for row in rows {
+        let (far, floor) = (row.distance, row.floor);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "| {} | {}, {} | {} | {:.1} ({} to {}) | {:.3} | {:.3} | {:.3} | {:.3} | {:.3} |",
+            row.target,
+            row.sampler,
+            row.parameters,
+            row.start,
+            row.modes_per_chain,
+            row.least_modes,
+            row.most_modes,
+            row.acceptance,
+            far.total_variation,
+            floor.total_variation,
+            far.kl_nats,
+            floor.kl_nats
+        );
+    }
+    text
+}

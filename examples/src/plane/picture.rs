@@ -1,0 +1,55 @@
+//! Densities as pictures: panels in rows.
+
+use crate::picture::{MARGIN, TITLE, write};
+use image::{Rgb, RgbImage};
+
+/// Sites of the lattice that one pixel shows, each way.
+const CELL: usize = 2;
+
+/// A density under a title.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    /// The title: ASCII.
+    pub title: String,
+    /// One number a state, the first site to the right, the second upwards.
+    pub cells: Vec<f64>,
+    /// Values a site.
+    pub side: usize,
+}
+
+/// Rows of panels of one size. Every panel is scaled to the largest pixel of the first in its row, and shows square
+/// roots, so that thin tails are seen.
+#[must_use]
+pub fn draw(rows: &[Vec<Panel>]) -> RgbImage {
+    let size = rows.first().and_then(|row| row.first()).map_or(0, |panel| panel.side.div_ceil(CELL)) as u32;
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0) as u32;
+    let (width, height) = (size + MARGIN, size + TITLE + MARGIN);
+    let mut picture = RgbImage::from_pixel(
+        MARGIN + columns * width,
+        MARGIN + rows.len() as u32 * height,
+        Rgb([214, 218, 224]),
+    );
+    for (row, top) in rows.iter().zip((0..).map(|row| MARGIN + row * height)) {
+        let most = row.first().map_or(0.0, |panel| coarse(panel).into_iter().fold(0.0, f64::max));
+        for (panel, left) in row.iter().zip((0..).map(|column| MARGIN + column * width)) {
+            write(&mut picture, &panel.title, left, top, 1);
+            for (share, pixel) in coarse(panel).into_iter().zip(0..) {
+                let ink = (share / most).min(1.0).sqrt();
+                let fade = |dark: f64| (255.0 - ink * (255.0 - dark)) as u8;
+                let (x, y) = (left + pixel / size, top + TITLE + size - 1 - pixel % size);
+                picture.put_pixel(x, y, Rgb([fade(20.0), fade(82.0), fade(168.0)]));
+            }
+        }
+    }
+    picture
+}
+
+/// Sums over squares of [`CELL`] sites a side.
+fn coarse(panel: &Panel) -> Vec<f64> {
+    let size = panel.side.div_ceil(CELL);
+    let mut out = vec![0.0; size * size];
+    for (cell, share) in panel.cells.iter().enumerate() {
+        out[cell / panel.side / CELL * size + cell % panel.side / CELL] += share;
+    }
+    out
+}
