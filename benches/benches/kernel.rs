@@ -2,11 +2,14 @@
 //!
 //! `cargo bench -p bitmc-benches` for this build; `.ci/bench` for three builds in one table.
 
+use bitmc::energy::Edge;
 use bitmc::lane::{Block, F32s, PARTS};
-use bitmc::{Energy, GibbsWithGradients, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng};
-use bitmc_benches::models::{HeapRbm, HeapSparse, burnt_in, floats, random_torus};
+use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, SequentialGibbs};
+use bitmc::{Chain, Energy, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng};
+use bitmc_benches::models::{HeapRbm, HeapSparse, burnt_in, floats, heap_memory, random_graph, random_torus};
 use bitmc_benches::naive;
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro128PlusPlus;
 use std::hint::black_box;
@@ -91,6 +94,58 @@ fn lattice_64x64(criterion: &mut Criterion) {
     pair(criterion, "dmala 64x64 at .57", &model, &twin, 0.16, 5_000);
 }
 
+/// Sweeps of Gibbs sampling by several kernels, and the twin's, on one model after 200 sweeps.
+fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
+    let (mut memory, fields) = (HeapSparse::default(), vec![0.0; sites]);
+    let (model, twin) = memory.ising(edges, &fields);
+    let mut classes = vec![0; Colouring::words(sites, 32)];
+    let colouring = Colouring::greedy(model.form(), &mut classes).expect("32 colours for a degree of some ten");
+    let mut group = criterion.benchmark_group(name);
+    group.throughput(Throughput::Elements(sites as u64));
+
+    fn run<'m, K: Kernel<Ising<'m>>>(
+        group: &mut BenchmarkGroup<'_, WallTime>,
+        name: &str,
+        model: &Ising<'m>,
+        kernel: &K,
+    ) -> Vec<f32> {
+        let mut rng = LaneRng::seed_from_u64(1);
+        let mut chain = Chain::random(model, heap_memory(model), &mut rng).expect("a start");
+        (0..200).for_each(|_| _ = chain.step(kernel, &mut rng));
+        let (mut sweeps, mut moved) = (0u64, 0u64);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                sweeps += 1;
+                moved += u64::from(chain.step(kernel, &mut rng).moved());
+            });
+        });
+        println!(
+            "flips a site and sweep\t{name}\t{:.3}",
+            moved as f64 / (sweeps * chain.state().layout().sites() as u64) as f64
+        );
+        chain.state().values().map(|value| value as f32).collect()
+    }
+    run(&mut group, "any energy", &model, &Gibbs::systematic());
+    run(&mut group, "chromatic", &model, &ChromaticGibbs::new(colouring));
+    let start = run(&mut group, "sequential", &model, &SequentialGibbs);
+
+    let mut chain = naive::GibbsChain::new(&twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
+    let (mut sweeps, mut moved) = (0u64, 0u64);
+    group.bench_function("naive", |bencher| {
+        bencher.iter(|| {
+            sweeps += 1;
+            moved += u64::from(chain.sweep());
+        });
+    });
+    println!("flips a site and sweep\tnaive\t{:.3}", moved as f64 / (sweeps * sites as u64) as f64);
+    group.finish();
+}
+
+fn gibbs_sweeps(criterion: &mut Criterion) {
+    gibbs(criterion, "gibbs 64x64", &random_torus(64, 0.5, 64), 4096);
+    gibbs(criterion, "gibbs irregular", &random_graph(4096, 0.5, 65), 4096);
+}
+
 fn rbm(criterion: &mut Criterion) {
     let memory = HeapRbm::load();
     pair(criterion, "dmala rbm 784x500", &memory.model(), &memory.naive, 0.2, 3_000);
@@ -143,5 +198,5 @@ fn generator(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, exponential, generator, lattice_5x5, lattice_64x64, rbm, paths);
+criterion_group!(benches, exponential, generator, lattice_5x5, lattice_64x64, gibbs_sweeps, rbm, paths);
 criterion_main!(benches);

@@ -8,15 +8,20 @@ use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Memory, Rbm, Rng, SeedableR
 /// A chain in vectors.
 pub type HeapChain<'e> = Chain<'e, dyn Energy + 'e, Vec<u32>, Vec<Bits>, Vec<Block>>;
 
-/// A chain over `energy` after `steps` steps of the adjusted Langevin sampler from fair bits.
-pub fn burnt_in<'e>(energy: &'e dyn Energy, step_size: f32, steps: u64, rng: &mut LaneRng) -> HeapChain<'e> {
+/// The memory of a chain, in vectors.
+pub fn heap_memory(energy: &dyn Energy) -> Memory<Vec<u32>, Vec<Bits>, Vec<Block>> {
     let layout = energy.layout();
-    let memory = Memory {
+    Memory {
         weights: vec![[0.0; 16]; Memory::weights(layout)],
         cache: vec![[0; 16]; Memory::cache(energy.cache_len())],
         words: vec![0; Memory::words(layout)],
-    };
-    let mut chain = Chain::random(energy, memory, rng).expect("the bench models can start anywhere");
+    }
+}
+
+/// A chain over `energy` after `steps` steps of the adjusted Langevin sampler from fair bits.
+pub fn burnt_in<'e>(energy: &'e dyn Energy, step_size: f32, steps: u64, rng: &mut LaneRng) -> HeapChain<'e> {
+    let mut chain =
+        Chain::random(energy, heap_memory(energy), rng).expect("the bench models can start anywhere");
     let sampler = Langevin::adjusted(step_size).expect("a legal step size");
     for _ in 0..steps {
         chain.step(&sampler, rng);
@@ -54,6 +59,22 @@ pub fn random_torus(n: u32, largest: f32, seed: u64) -> Vec<Edge> {
     let mut rng = LaneRng::seed_from_u64(seed);
     let mut coupling = || largest * (2.0 * (rng.next_u32() >> 8) as f32 / 16_777_216.0 - 1.0);
     bitmc::torus(n, n, 0.0).map(|(a, b, _)| (a, b, coupling())).collect()
+}
+
+/// The edges of an irregular graph of mean degree 6: `3 sites` pairs drawn uniformly, couplings uniform in
+/// ±`largest`.
+pub fn random_graph(sites: u32, largest: f32, seed: u64) -> Vec<Edge> {
+    let mut rng = LaneRng::seed_from_u64(seed);
+    let mut edges = std::collections::BTreeMap::new();
+    while edges.len() < 3 * sites as usize {
+        let mut site = || ((u64::from(rng.next_u32()) * u64::from(sites)) >> 32) as u32;
+        let (a, b) = (site(), site());
+        if a != b {
+            let coupling = largest * (2.0 * (rng.next_u32() >> 8) as f32 / 16_777_216.0 - 1.0);
+            edges.insert((a.min(b), a.max(b)), coupling);
+        }
+    }
+    edges.into_iter().map(|((a, b), coupling)| (a, b, coupling)).collect()
 }
 
 /// The float32 values of a NumPy file of version 1.

@@ -186,3 +186,32 @@ impl<'t, T: Target> Chain<'t, T> {
         p
     }
 }
+
+/// Sequential Gibbs as printed: each site in turn is drawn from its conditional, the field summed afresh.
+pub struct GibbsChain<'t> {
+    target: &'t Ising,
+    /// The state.
+    pub x: Vec<f32>,
+    rng: Xoshiro128PlusPlus,
+}
+
+impl<'t> GibbsChain<'t> {
+    /// Starts at `x`.
+    pub fn new(target: &'t Ising, x: Vec<f32>, rng: Xoshiro128PlusPlus) -> Self {
+        Self { target, x, rng }
+    }
+
+    /// One sweep; the number of sites that changed.
+    pub fn sweep(&mut self) -> u32 {
+        let mut moved = 0;
+        for site in 0..self.x.len() {
+            let field = 2.0 * (self.target.fields[site] + self.target.coupled(&self.x, site));
+            let p = 1.0 / (1.0 + (-field).exp());
+            let u = (self.rng.next_u32() >> 8) as f32 * (1.0 / 16_777_216.0);
+            let value = if u < p { 1.0 } else { 0.0 };
+            moved += u32::from(value != self.x[site]);
+            self.x[site] = value;
+        }
+        moved
+    }
+}

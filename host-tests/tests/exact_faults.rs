@@ -1,7 +1,10 @@
 //! Energies and generators that fail: every step ends, in a legal state, and says so (TESTING.md L2, L3).
 
 use bitmc::energy::EnergyError;
-use bitmc::step::{ChromaticGibbs, Colouring, Curvature, Gibbs, RandomWalk, SequentialGibbs};
+use bitmc::step::{
+    ChromaticGibbs, Colouring, Curvature, EnumeratedGibbs, Gibbs, HammingBall, RandomWalk, SequentialGibbs,
+    Swap,
+};
 use bitmc::{
     Bernoulli, BlockGibbs, ChainError, Energy, Function, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin,
     Layout, LocallyBalanced, Packed, PathAuxiliary, Plain, Potts, SeedableRng, StateError, torus,
@@ -97,6 +100,8 @@ fn samplers_without_gradients_avoid_what_fails() {
     check(&energy, &RandomWalk::new(1.5).unwrap());
     check(&energy, &Gibbs::systematic());
     check(&energy, &Gibbs::random(2).unwrap());
+    check(&energy, &EnumeratedGibbs::new(Layout::binary(3), 2).unwrap());
+    check(&energy, &HammingBall::new(Layout::binary(3), 3, 1).unwrap());
 }
 
 #[test]
@@ -245,6 +250,16 @@ fn failed_generators_end_every_step() {
                     tread(&rbm, &gibbs, &mut rng.clone(), held);
                     tread(&own, &gibbs, &mut rng.clone(), held);
                 }
+                let (blocks, ball) = (
+                    EnumeratedGibbs::new(ising.layout(), 4).unwrap(),
+                    HammingBall::new(ising.layout(), 6, 2).unwrap(),
+                );
+                tread(&ising, &blocks, &mut rng.clone(), held);
+                tread(&own, &blocks, &mut rng.clone(), held);
+                tread(&rbm, &ball, &mut rng.clone(), held);
+                tread(&own, &ball, &mut rng.clone(), held);
+                tread(&ising, &Swap, &mut rng.clone(), held);
+                tread(&own, &Swap, &mut rng.clone(), held);
                 let mut classes = vec![0; Colouring::words(sites, sites)];
                 let colours = Colouring::greedy(ising.form(), &mut classes).unwrap();
                 tread(&ising, &ChromaticGibbs::new(colours), &mut rng.clone(), held);

@@ -1,7 +1,9 @@
 //! Exact start for samplers without gradients: x₀ from the exact law, a few steps, a chi-square on all states
 //! (as stat_exact_start.rs). Each has a twin that the same check rejects with as many replicas.
 
-use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, RandomWalk, SequentialGibbs};
+use bitmc::step::{
+    ChromaticGibbs, Colouring, EnumeratedGibbs, Gibbs, HammingBall, RandomWalk, SequentialGibbs, Swap,
+};
 use bitmc::{Energy, Kernel, Kind, Plain};
 use bitmc_host_tests::naive::sigmoid;
 use bitmc_host_tests::planes::{Own, Tables};
@@ -15,7 +17,7 @@ use bitmc_host_tests::stat::table::Table;
 const HELD: u32 = 0b001_0010;
 
 fn plan(seed: u64) -> Plan {
-    Plan { replicas: 64_000, steps: 8, seed }
+    Plan { replicas: 32_000, steps: 6, seed }
 }
 
 fn keeps<E: Energy + Sync, K: Kernel<E> + Sync>(what: &str, space: &Space, energy: &E, kernel: &K, seed: u64) {
@@ -45,6 +47,29 @@ fn random_walks() {
         keeps("tables, random walk", &space, &energy, &walk, 104 + 10 * seed as u64);
         let ends = space.ends(&plan(106), &HalfEnergy(energy), &walk, 0);
         chi_square("tables, random walk by half the energy", &ends, &space.law).must_fail();
+    }
+}
+
+#[test]
+fn blocks_balls_and_swaps() {
+    let spins = complete(7, 0.5, 13);
+    let (space, mut memory) = (Space::binary(&spins), spins.couplings());
+    let model = memory.ising(&spins).unwrap();
+    keeps("spins, blocks", &space, &model, &EnumeratedGibbs::new(space.layout, 3).unwrap(), 301);
+    keeps("spins, balls", &space, &model, &HammingBall::new(space.layout, 5, 2).unwrap(), 303);
+    keeps("spins, swaps", &space, &model, &Swap, 305);
+    let ends = space.ends(&plan(307), &HalfEnergy(model), &Swap, 0);
+    chi_square("spins, swaps by half the energy", &ends, &space.law).must_fail();
+    let ends = space.ends(&plan(308), &HalfEnergy(model), &EnumeratedGibbs::new(space.layout, 3).unwrap(), 0);
+    chi_square("spins, blocks by half the energy", &ends, &space.law).must_fail();
+    for (seed, tables) in tables().iter().enumerate() {
+        let (energy, seed) = (Plain(Own(tables)), 310 + 10 * seed as u64);
+        let space = Space::tables(tables, energy.layout());
+        keeps("tables, blocks", &space, &energy, &EnumeratedGibbs::new(space.layout, 2).unwrap(), seed);
+        keeps("tables, balls", &space, &energy, &HammingBall::new(space.layout, 3, 1).unwrap(), seed + 2);
+        keeps("tables, swaps", &space, &energy, &Swap, seed + 4);
+        let ends = space.ends(&plan(seed + 6), &HalfEnergy(energy), &Swap, 0);
+        chi_square("tables, swaps by half the energy", &ends, &space.law).must_fail();
     }
 }
 

@@ -66,5 +66,6 @@ pub use rand_core::{Rng, SeedableRng};
 pub use random::LaneRng;
 pub use schedule::Schedule;
 pub use step::{
-    BlockGibbs, Gibbs, GibbsWithGradients, Kernel, Langevin, LocallyBalanced, PathAuxiliary, RandomWalk,
+    BlockGibbs, EnumeratedGibbs, Gibbs, GibbsWithGradients, HammingBall, Kernel, Langevin, LocallyBalanced,
+    PathAuxiliary, RandomWalk, Swap,
 };

@@ -22,33 +22,40 @@
 //! compare samplers by effective samples a second, not by steps. An index costs 128 random bits and a walk
 //! over dq/16 sums, and its probability is exact whatever d is.
 
+mod block;
 mod block_gibbs;
 mod chromatic_gibbs;
 mod colouring;
 mod cycle;
+mod enumerated_gibbs;
 mod fields;
 mod gibbs;
 mod gibbs_with_gradients;
+mod hamming_ball;
 mod langevin;
 mod locally_balanced;
 mod path;
 mod path_auxiliary;
 mod random_walk;
 mod sequential_gibbs;
+mod swap;
 mod symmetric;
 
 pub use block_gibbs::BlockGibbs;
 pub use chromatic_gibbs::ChromaticGibbs;
 pub use colouring::{Colouring, ColouringError};
 pub use cycle::{Cycle, langevin_cycle};
+pub use enumerated_gibbs::EnumeratedGibbs;
 pub use gibbs::Gibbs;
 pub use gibbs_with_gradients::GibbsWithGradients;
+pub use hamming_ball::{BallTransition, HammingBall};
 pub use langevin::{Curvature, Langevin, ParameterError, Transition};
 pub use locally_balanced::LocallyBalanced;
 pub use path::Choice;
 pub use path_auxiliary::PathAuxiliary;
 pub use random_walk::RandomWalk;
 pub use sequential_gibbs::SequentialGibbs;
+pub use swap::Swap;
 
 use crate::accept::Info;
 use crate::chain::Ring;

@@ -20,7 +20,7 @@ mod second_order;
 
 use bitmc::step::Curvature;
 use bitmc::{BlockGibbs, GibbsWithGradients, Langevin, LocallyBalanced, PathAuxiliary};
-use bitmc::{Gibbs, RandomWalk};
+use bitmc::{EnumeratedGibbs, Gibbs, HammingBall, Layout, RandomWalk, Swap};
 use run::{bernoulli, factors, held_and_resumed, independent_set, ising, ladder, minibatches, potts, rbm};
 use run::{chromatic, chromatic_potts, sequential};
 use run::{circle, heights};
@@ -50,6 +50,12 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "RBM 64x16: Langevin, adjusted", run: || rbm(&Langevin::adjusted(0.2)), hash: 0x9615_9826 },
     Chain { name: "RBM 64x16: Langevin, unadjusted", run: || rbm(&Langevin::unadjusted(0.1)), hash: 0x6f34_69f6 },
     Chain { name: "RBM 64x16: block Gibbs", run: || rbm(&Ok(BlockGibbs)), hash: 0xb42a_a4c2 },
+    Chain { name: "Ising 5x5: blocks of 4 enumerated", run: || ising(&EnumeratedGibbs::new(models::ISING, 4)), hash: 0xf60b_c4bd },
+    Chain { name: "ordinal 20 of 5 values: blocks of 2 enumerated", run: || ladder(&EnumeratedGibbs::new(models::LADDER, 2)), hash: 0x2f70_fb0b },
+    Chain { name: "hard constraint: Hamming balls of 2 in 6", run: || independent_set(&HammingBall::new(Layout::binary(40), 6, 2)), hash: 0xe543_8280 },
+    Chain { name: "ordinal 20 of 5 values: Hamming balls of 1 in 5", run: || ladder(&HammingBall::new(models::LADDER, 5, 1)), hash: 0x6955_1744 },
+    Chain { name: "Ising 5x5: swaps", run: || ising(&Ok(Swap)), hash: 0x73b8_28a6 },
+    Chain { name: "Potts 5x5 of 4 values: swaps", run: || potts(&Ok(Swap)), hash: 0x99ea_77c1 },
     Chain { name: "Bernoulli 40: Langevin, adjusted", run: || bernoulli(&Langevin::adjusted(0.5)), hash: 0x9262_5c89 },
     Chain { name: "hard constraint: Langevin, adjusted", run: || independent_set(&Langevin::adjusted(0.15)), hash: 0xa19a_330f },
     Chain { name: "Potts 5x5 of 4 values: Langevin, adjusted", run: || potts(&Langevin::adjusted(1.0)), hash: 0xc87f_1cf3 },

@@ -115,6 +115,18 @@ impl<E: ?Sized> Ring<'_, E> {
         }
     }
 
+    /// Makes there's cache from here's: `E(there) − E(here)`.
+    pub(crate) fn arrive(&mut self) -> f32
+    where
+        E: Energy,
+    {
+        self.copy_cache();
+        let here = Packed::trusted(self.layout, self.here.words);
+        let there = Packed::trusted(self.layout, self.there.words);
+        let step = Move::trusted(here, there);
+        if step.count() == 0 { 0.0 } else { self.energy.shift(&step, self.there.cache) }
+    }
+
     /// Sites at which here and there differ.
     pub(crate) fn distance(&self) -> u32 {
         Move::trusted(self.here_state(), self.there_state()).count() as u32

@@ -73,6 +73,8 @@ pub enum ParameterError {
     Radius(f32),
     /// A step must update at least one site.
     NoUpdates,
+    /// A block must have 1 to 12 sites, and a step at most 4,096 states to visit.
+    Block(usize),
     /// A curvature must be finite and not negative.
     Curvature {
         /// The site (0 where all sites share one).
@@ -94,6 +96,9 @@ impl core::fmt::Display for ParameterError {
             Self::Indices(value) => write!(f, "{value} indices are not from 1 to 64"),
             Self::Radius(value) => write!(f, "radius {value} is not positive and finite"),
             Self::NoUpdates => write!(f, "a step updates no site"),
+            Self::Block(sites) => {
+                write!(f, "a block of {sites} sites has none, more than 12, or too many states")
+            }
             Self::Curvature { site, value } => {
                 write!(f, "curvature {value} of site {site} is not finite and at least 0")
             }

@@ -3,7 +3,6 @@
 use crate::accept::{Info, accept};
 use crate::chain::Ring;
 use crate::energy::Energy;
-use crate::packed::{Move, Packed};
 use rand_core::Rng;
 
 /// What the test has to say of the state that stands there: `ln A = E(x) − E(y)`.
@@ -15,11 +14,7 @@ pub(super) struct Arrival {
 
 /// Moves the cache there, and asks.
 pub(super) fn arrive<E: Energy + ?Sized>(ring: &mut Ring<'_, E>) -> Arrival {
-    ring.copy_cache();
-    let here = Packed::trusted(ring.layout, ring.here.words);
-    let there = Packed::trusted(ring.layout, ring.there.words);
-    let step = Move::trusted(here, there);
-    let difference = if step.count() == 0 { 0.0 } else { ring.energy.shift(&step, ring.there.cache) };
+    let difference = ring.arrive();
     let fault = difference.is_nan() || difference == f32::NEG_INFINITY;
     let log_ratio = if fault { f32::NEG_INFINITY } else { 0.0 - difference };
     Arrival { difference, log_ratio, fault }

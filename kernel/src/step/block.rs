@@ -1,0 +1,328 @@
+//! A few sites with all others held: which ones, their states one after another, and a draw among those.
+
+use crate::chain::Ring;
+use crate::energy::Energy;
+use crate::lane::{Total, exp, ln};
+use crate::packed::{Move, Packed, set};
+use crate::random::{below, other_value};
+use rand_core::Rng;
+
+/// The most sites of a block.
+pub(super) const MAX_SITES: usize = 12;
+/// The most states that a step visits.
+pub(super) const MAX_STATES: u32 = 4096;
+
+/// `counts[i][r]`: states of the sites from i on that differ from a given one in at most r of them.
+pub(super) type Counts = [[u32; MAX_SITES + 1]; MAX_SITES + 1];
+
+/// Distinct sites, how many values each has, and a value of each: the block's centre.
+#[derive(Clone, Copy)]
+pub(super) struct Block {
+    sites: [usize; MAX_SITES],
+    arities: [u32; MAX_SITES],
+    centre: [u32; MAX_SITES],
+    len: usize,
+}
+
+impl Block {
+    /// Given sites, at here. A clamped site has one value, and a site named twice counts once.
+    pub(super) fn of<E: Energy + ?Sized>(ring: &Ring<'_, E>, sites: &[usize]) -> Self {
+        let mut block = Self { sites: [0; MAX_SITES], arities: [1; MAX_SITES], centre: [0; MAX_SITES], len: 0 };
+        for &site in sites {
+            block.push(ring, site);
+        }
+        block
+    }
+
+    /// `number` sites, every set of them as likely as any other (Floyd 1987), or all where there are fewer.
+    pub(super) fn draw<E: Energy + ?Sized, R: Rng + ?Sized>(
+        ring: &Ring<'_, E>,
+        number: usize,
+        rng: &mut R,
+    ) -> Self {
+        let mut block = Self::of(ring, &[]);
+        let sites = ring.layout.sites();
+        for last in sites.saturating_sub(number)..sites {
+            let site = below(last as u32 + 1, rng) as usize;
+            block.push(ring, if block.has(site) { last } else { site });
+        }
+        block
+    }
+
+    fn has(&self, site: usize) -> bool {
+        self.sites.iter().take(self.len).any(|&other| other == site)
+    }
+
+    fn push<E: Energy + ?Sized>(&mut self, ring: &Ring<'_, E>, site: usize) {
+        let slots =
+            (self.sites.get_mut(self.len), self.arities.get_mut(self.len), self.centre.get_mut(self.len));
+        if let (false, (Some(slot), Some(arity), Some(centre))) = (ring.layout.sites() <= site, slots) {
+            *slot = site;
+            *arity = if ring.free(site) { ring.arity(site) } else { 1 };
+            *centre = ring.here_state().get(site);
+            self.len += usize::from(!self.has(site));
+        }
+    }
+
+    /// Sites with their arities and their centre's values.
+    fn each(&self) -> impl Iterator<Item = (usize, u32, u32)> {
+        let sites = self.sites.iter().zip(&self.arities).zip(&self.centre).take(self.len);
+        sites.map(|((&site, &arity), &value)| (site, arity, value))
+    }
+
+    /// The arities of all places; 1 past the last site.
+    pub(super) fn arities(&self) -> [u32; MAX_SITES] {
+        let mut arities = [1; MAX_SITES];
+        for (arity, (_, of, _)) in arities.iter_mut().zip(self.each()) {
+            *arity = of;
+        }
+        arities
+    }
+
+    /// The same block around the values of another state.
+    pub(super) fn around(mut self, state: Packed<'_>) -> Self {
+        for (centre, &site) in self.centre.iter_mut().zip(&self.sites) {
+            *centre = state.get(site);
+        }
+        self
+    }
+
+    /// The same block around a state drawn uniformly from the ball of `radius` around this one: a site keeps its
+    /// value with the probability of the states in which it does.
+    pub(super) fn scatter<R: Rng + ?Sized>(mut self, radius: usize, counts: &Counts, rng: &mut R) -> Self {
+        let mut left = radius;
+        let places = self.centre.iter_mut().zip(&self.arities).zip(counts.windows(2)).take(self.len);
+        for ((value, &arity), pair) in places {
+            let (all, keep) = ways(pair, left);
+            if below(all, rng) >= keep {
+                *value = other_value(*value, arity, rng);
+                left = left.saturating_sub(1);
+            }
+        }
+        self
+    }
+
+    /// The log-probability that [`Block::scatter`] leads from here to the values of a state.
+    pub(super) fn log_scatter(&self, radius: usize, counts: &Counts, to: Packed<'_>) -> f32 {
+        let (mut left, mut log) = (radius, 0.0);
+        for ((site, arity, value), pair) in self.each().zip(counts.windows(2)) {
+            let (all, keep) = ways(pair, left);
+            let ways = if to.get(site) == value {
+                keep as f32
+            } else {
+                left = left.saturating_sub(1);
+                (all - keep) as f32 / arity.saturating_sub(1) as f32
+            };
+            log += if ways > 0.0 { ln(ways) - ln(all as f32) } else { f32::NEG_INFINITY };
+        }
+        log
+    }
+
+    /// Whether two states differ at most at these sites.
+    pub(super) fn joins(&self, a: Packed<'_>, b: Packed<'_>) -> bool {
+        Move::trusted(a, b).changes().all(|change| self.has(change.site))
+    }
+
+    /// Visits the states within `radius` of the centre, in there: `visit` takes the digits of each and
+    /// `E − E(here)`, +∞ also where the energy fails. Returns whether it failed anywhere.
+    pub(super) fn visit<E: Energy + ?Sized>(
+        &self,
+        ring: &mut Ring<'_, E>,
+        radius: usize,
+        mut visit: impl FnMut(&Digits, f32),
+    ) -> bool {
+        ring.copy_words();
+        let mut path = Path { energy: Total::new(0.0), lost: true, fault: false };
+        for (site, _, value) in self.each() {
+            path.set(ring, site, value);
+        }
+        let mut digits = Digits { digits: [0; MAX_SITES], falling: 0 };
+        loop {
+            let difference = path.settle(ring);
+            visit(&digits, difference);
+            let more = if radius >= self.len {
+                digits.gray(self, |site, value| path.set(ring, site, value))
+            } else {
+                digits.count(self, radius, |site, value| path.set(ring, site, value))
+            };
+            if !more {
+                return path.fault;
+            }
+        }
+    }
+
+    /// Sets there to the state of some digits.
+    pub(super) fn put<E: ?Sized>(&self, ring: &mut Ring<'_, E>, digits: &Digits) {
+        for ((site, arity, centre), &digit) in self.each().zip(&digits.digits) {
+            // A legal value of a site that exists.
+            let _ = set(ring.layout, ring.there.words, site, turned(centre, digit, arity));
+        }
+    }
+
+    /// The digits of a state.
+    pub(super) fn digits(&self, of: Packed<'_>) -> Digits {
+        let mut digits = [0; MAX_SITES];
+        for (digit, (site, arity, centre)) in digits.iter_mut().zip(self.each()) {
+            let value = of.get(site);
+            *digit = match (value < centre, value != centre && arity == 1) {
+                (_, true) => u32::MAX, // a clamped site: no state of the block
+                (true, _) => value + arity - centre,
+                (false, _) => value - centre,
+            };
+        }
+        Digits { digits, falling: 0 }
+    }
+}
+
+/// Counts of all states and of those that keep the first site's value, with `left` changes to make.
+fn ways(pair: &[[u32; MAX_SITES + 1]], left: usize) -> (u32, u32) {
+    let at = |row: Option<&[u32; MAX_SITES + 1]>| row.and_then(|row| row.get(left)).copied().unwrap_or(1);
+    (at(pair.first()), at(pair.get(1)))
+}
+
+/// [`Counts`] of sites with these arities; saturated where there are too many.
+pub(super) fn counts(arities: &[u32; MAX_SITES]) -> Counts {
+    let mut counts = [[1; MAX_SITES + 1]; MAX_SITES + 1];
+    let mut after = [1u32; MAX_SITES + 1];
+    for (row, &arity) in counts.iter_mut().take(MAX_SITES).zip(arities).rev() {
+        let mut fewer = 0;
+        for (count, &keep) in row.iter_mut().zip(&after) {
+            *count = keep.saturating_add(arity.saturating_sub(1).saturating_mul(fewer));
+            fewer = keep;
+        }
+        after = *row;
+    }
+    counts
+}
+
+/// A state of a block: how far each site's value is turned from the centre's.
+#[derive(Clone, Copy)]
+pub(super) struct Digits {
+    digits: [u32; MAX_SITES],
+    /// The places that count downwards.
+    falling: u32,
+}
+
+impl Digits {
+    /// Whether this is the same state.
+    pub(super) fn same(&self, other: &Self) -> bool {
+        self.digits == other.digits
+    }
+
+    /// How many sites differ from the centre.
+    fn weight(&self) -> usize {
+        self.digits.iter().filter(|&&digit| digit != 0).count()
+    }
+
+    /// The next state of all, in reflected Gray order: one site changes, by one.
+    fn gray(&mut self, block: &Block, mut change: impl FnMut(usize, u32)) -> bool {
+        for (place, (digit, (site, arity, centre))) in self.digits.iter_mut().zip(block.each()).enumerate() {
+            let falls = (self.falling >> place) & 1 == 1;
+            if (falls && *digit > 0) || (!falls && *digit + 1 < arity) {
+                *digit = if falls { *digit - 1 } else { *digit + 1 };
+                change(site, turned(centre, *digit, arity));
+                return true;
+            }
+            self.falling ^= 1 << place;
+        }
+        false
+    }
+
+    /// The next state of the ball, counting upwards: two sites change, in the mean at most.
+    fn count(&mut self, block: &Block, radius: usize, mut change: impl FnMut(usize, u32)) -> bool {
+        let mut weight = self.weight();
+        for (digit, (site, arity, centre)) in self.digits.iter_mut().zip(block.each()) {
+            if *digit + 1 < arity && (*digit > 0 || weight < radius) {
+                *digit += 1;
+                change(site, turned(centre, *digit, arity));
+                return true;
+            }
+            if *digit > 0 {
+                (*digit, weight) = (0, weight - 1);
+                change(site, centre);
+            }
+        }
+        false
+    }
+}
+
+/// The centre's value, turned by a digit. A clamped site has no other digit than 0, whatever its value.
+fn turned(centre: u32, digit: u32, arity: u32) -> u32 {
+    let sum = centre + digit;
+    if digit == 0 || sum < arity { sum } else { sum - arity }
+}
+
+/// The energy along a walk of there. Behind a wall or a fault the cache says nothing: it is made again.
+struct Path {
+    energy: Total,
+    lost: bool,
+    fault: bool,
+}
+
+impl Path {
+    fn set<E: Energy + ?Sized>(&mut self, ring: &mut Ring<'_, E>, site: usize, value: u32) {
+        if self.lost {
+            // A legal value of a site that exists.
+            let _ = set(ring.layout, ring.there.words, site, value);
+        } else {
+            let difference = ring.set(site, value);
+            self.energy.add(difference);
+            self.lost = !difference.is_finite();
+        }
+    }
+
+    fn settle<E: Energy + ?Sized>(&mut self, ring: &mut Ring<'_, E>) -> f32 {
+        if self.lost {
+            self.energy = Total::new(ring.arrive());
+        }
+        let difference = self.energy.value();
+        self.lost = !difference.is_finite();
+        self.fault |= difference.is_nan() || difference == f32::NEG_INFINITY;
+        if self.lost { f32::INFINITY } else { difference }
+    }
+}
+
+/// A draw from states that come one by one, `p ∝ e^(−E)`: each takes the place of the one before with its share of
+/// the sum so far, so nothing is kept but the sum.
+pub(super) struct Lottery {
+    chosen: Option<Digits>,
+    least: f32,
+    sum: f32,
+}
+
+impl Lottery {
+    pub(super) const EMPTY: Self = Self { chosen: None, least: 0.0, sum: 0.0 };
+
+    /// Takes a state, and one uniform.
+    #[inline]
+    pub(super) fn offer(&mut self, digits: &Digits, energy: f32, uniform: f32) {
+        if energy == f32::INFINITY {
+            return;
+        }
+        let mut weight = 1.0;
+        if self.chosen.is_none() {
+            self.least = energy;
+        } else if energy < self.least {
+            self.sum *= exp(energy - self.least);
+            self.least = energy;
+        } else {
+            weight = exp(self.least - energy);
+        }
+        // The less likely outcome is the one that is asked for: relative precision on both sides.
+        let at = uniform * (self.sum + weight);
+        let taken = if weight < self.sum { at < weight } else { at >= self.sum };
+        if taken || self.chosen.is_none() {
+            self.chosen = Some(*digits);
+        }
+        self.sum += weight;
+    }
+
+    pub(super) fn chosen(&self) -> Option<Digits> {
+        self.chosen
+    }
+
+    /// The log-probability of having drawn a state of this energy.
+    pub(super) fn log_probability(&self, energy: f32) -> f32 {
+        self.least - energy - ln(self.sum)
+    }
+}

@@ -1,0 +1,112 @@
+//! Block Gibbs by enumeration.
+
+use super::Kernel;
+use super::block::{Block, Lottery, MAX_SITES, MAX_STATES, counts};
+use super::langevin::ParameterError;
+use crate::accept::Info;
+use crate::chain::Ring;
+use crate::energy::Energy;
+use crate::layout::Layout;
+use crate::packed::{Packed, StateError};
+use crate::random::uniform;
+use rand_core::Rng;
+
+/// Block Gibbs-B (Hamze and de Freitas 2004; METHODS.md §2): B sites drawn uniformly take values from their joint
+/// conditional given all others, summed over all their `S^B` states. Every draw is accepted; reversible.
+/// Clamped sites of a block keep their value.
+///
+/// The states are visited in Gray order, each a single-site move from the one before, and drawn from as they
+/// come: nothing is kept but the sum. States at `+∞` are never drawn; nor are those at NaN or `−∞`, which
+/// count as a fault.
+///
+/// Cost a step: `S^B` times an [`Energy::shift`] of one site, an exponential and a uniform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnumeratedGibbs {
+    sites: usize,
+    arity: usize,
+}
+
+impl EnumeratedGibbs {
+    /// Blocks of `sites` sites, for states of this layout. A chain of a larger arity refuses every step as a
+    /// fault.
+    ///
+    /// # Errors
+    /// [`ParameterError::Block`] where a block has no site, more than 12, or more than 4,096 states.
+    pub fn new(layout: Layout, sites: usize) -> Result<Self, ParameterError> {
+        if !(1..=MAX_SITES).contains(&sites) || !fits(layout, sites, sites) {
+            return Err(ParameterError::Block(sites));
+        }
+        Ok(Self { sites, arity: layout.arity() })
+    }
+
+    /// The log-probability that a step draws `to` where its block is `sites` (no more than the kernel's).
+    ///
+    /// # Errors
+    /// [`StateError`] where `to` is not a state of the chain's layout.
+    pub fn log_probability<E: Energy + ?Sized>(
+        &self,
+        mut ring: Ring<'_, E>,
+        sites: &[usize],
+        to: Packed<'_>,
+    ) -> Result<f32, StateError> {
+        let to = to.of(ring.layout)?;
+        let block = Block::of(&ring, sites.get(..self.sites).unwrap_or(sites));
+        log_draw(&mut ring, &block, MAX_SITES, to)
+    }
+}
+
+/// The log-probability of drawing `to` among the states of a block within a radius.
+pub(super) fn log_draw<E: Energy + ?Sized>(
+    ring: &mut Ring<'_, E>,
+    block: &Block,
+    radius: usize,
+    to: Packed<'_>,
+) -> Result<f32, StateError> {
+    let wanted = block.digits(to);
+    let (mut lottery, mut energy) = (Lottery::EMPTY, f32::INFINITY);
+    block.visit(ring, radius, |digits, difference| {
+        energy = if digits.same(&wanted) { difference } else { energy };
+        lottery.offer(digits, difference, 0.5);
+    });
+    let reached = block.joins(ring.here_state(), to);
+    Ok(if reached { lottery.log_probability(energy) } else { f32::NEG_INFINITY })
+}
+
+/// Draws among the states of a block within a radius, and ends the step.
+pub(super) fn draw<E: Energy + ?Sized, R: Rng + ?Sized>(
+    mut ring: Ring<'_, E>,
+    block: &Block,
+    radius: usize,
+    rng: &mut R,
+) -> Info {
+    let mut lottery = Lottery::EMPTY;
+    let failed = block.visit(&mut ring, radius, |digits, energy| lottery.offer(digits, energy, uniform(rng)));
+    ring.core.weights_of = None;
+    ring.copy_words();
+    if let Some(digits) = lottery.chosen() {
+        block.put(&mut ring, &digits);
+    }
+    let difference = ring.arrive();
+    let accepted = difference.is_finite();
+    let log_ratio = if accepted { 0.0 } else { f32::NEG_INFINITY };
+    let proposed = ring.distance();
+    ring.close(Info { accepted, proposed, log_ratio, difference, fault: failed || !accepted })
+}
+
+/// Whether the balls of a layout are small enough to be visited.
+pub(super) fn fits(layout: Layout, sites: usize, radius: usize) -> bool {
+    let mut arities = [1; MAX_SITES];
+    arities.iter_mut().take(sites).for_each(|arity| *arity = layout.arity() as u32);
+    let all = counts(&arities);
+    all.first().and_then(|row| row.get(radius)).is_some_and(|&states| states <= MAX_STATES)
+}
+
+impl<E: Energy + ?Sized> Kernel<E> for EnumeratedGibbs {
+    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, E>, rng: &mut R) -> Info {
+        if ring.layout.arity() > self.arity {
+            return ring.failed();
+        }
+        let block = Block::draw(&ring, self.sites, rng);
+        draw(ring, &block, MAX_SITES, rng)
+    }
+}
