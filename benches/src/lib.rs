@@ -2,3 +2,4 @@
 
 pub mod models;
 pub mod naive;
+pub mod naive_categorical;

@@ -3,7 +3,7 @@
 use crate::naive;
 use bitmc::energy::{Edge, Entry, SparseLent, pack_rows};
 use bitmc::lane::{Bits, Block};
-use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Memory, Rbm, Rng, SeedableRng};
+use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Memory, Potts, Rbm, Rng, SeedableRng};
 
 /// A chain in vectors.
 pub type HeapChain<'e> = Chain<'e, dyn Energy + 'e, Vec<u32>, Vec<Bits>, Vec<Block>>;
@@ -45,12 +45,22 @@ pub struct HeapSparse {
 impl HeapSparse {
     /// An Ising model over spins, each edge once, and the naive twin's copy of it.
     pub fn ising(&mut self, edges: &[Edge], fields: &[f32]) -> (Ising<'_>, naive::Ising) {
-        self.ends.resize(fields.len(), 0);
-        self.linear.resize(fields.len(), 0);
-        self.entries.resize(2 * edges.len(), Entry::default());
-        let lent = SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries };
+        let lent = self.lend(fields.len(), edges.len());
         let model = Ising::spins_edges_once(edges.iter().copied(), fields, lent).expect("legal edges");
         (model, naive::Ising::new(edges, fields))
+    }
+
+    /// A Potts model without fields.
+    pub fn potts(&mut self, edges: &[Edge], sites: usize, arity: usize) -> Potts<'_> {
+        let lent = self.lend(sites, edges.len());
+        Potts::new(edges.iter().copied(), sites, arity, &[], lent).expect("legal edges")
+    }
+
+    fn lend(&mut self, sites: usize, edges: usize) -> SparseLent<'_> {
+        self.ends.resize(sites, 0);
+        self.linear.resize(sites, 0);
+        self.entries.resize(2 * edges, Entry::default());
+        SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
     }
 }
 

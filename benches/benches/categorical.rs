@@ -1,0 +1,93 @@
+//! Sites of several and of very many values, each beside its naive twin, from equilibrium.
+
+use bitmc::lane::{Bits, Block, LANES};
+use bitmc::{Energy, LaneRng, Langevin, Layout, Move, Packed, SeedableRng};
+use bitmc_benches::models::{HeapSparse, burnt_in};
+use bitmc_benches::naive_categorical::{self as naive, Target};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rand_xoshiro::Xoshiro128PlusPlus;
+use std::ops::Range;
+
+fn pair<T: Target>(
+    criterion: &mut Criterion,
+    name: &str,
+    energy: &dyn Energy,
+    twin: &T,
+    (step_size, burn_in): (f32, u64),
+) {
+    let mut rng = LaneRng::seed_from_u64(1);
+    let mut chain = burnt_in(energy, step_size, burn_in, &mut rng);
+    let sampler = Langevin::adjusted(step_size).expect("a legal step size");
+    let mut group = criterion.benchmark_group(name);
+    let layout = energy.layout();
+    group.throughput(Throughput::Elements((layout.sites() * layout.arity()) as u64));
+
+    let start = chain.state().values().map(|value| value as usize).collect();
+    let (mut steps, mut accepted) = (0u64, 0u64);
+    group.bench_function("bitmc", |bencher| {
+        bencher.iter(|| {
+            steps += 1;
+            accepted += u64::from(chain.step(&sampler, &mut rng).accepted);
+        });
+    });
+    println!("acceptance\t{name}\tbitmc\t{:.3}", accepted as f64 / steps as f64);
+
+    let mut chain = naive::Chain::new(twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
+    let (mut steps, mut accepted) = (0u64, 0u64);
+    group.bench_function("naive", |bencher| {
+        bencher.iter(|| {
+            steps += 1;
+            accepted += u64::from(chain.step(step_size));
+        });
+    });
+    println!("acceptance\t{name}\tnaive\t{:.3}", accepted as f64 / steps as f64);
+    group.finish();
+}
+
+fn potts(criterion: &mut Criterion) {
+    let edges: Vec<_> = bitmc::torus(30, 30, 0.8).collect();
+    let mut memory = HeapSparse::default();
+    let model = memory.potts(&edges, 900, 4);
+    pair(criterion, "dmala potts 30x30 of 4", &model, &naive::Potts::new(&edges, 900, 4), (0.35, 5_000));
+}
+
+/// One categorical site with a table of log weights.
+struct Words(Vec<f32>);
+
+impl Energy for Words {
+    fn layout(&self) -> Layout {
+        Layout::categorical(1, self.0.len())
+    }
+
+    fn cache_len(&self) -> usize {
+        0
+    }
+
+    fn init(&self, x: Packed<'_>, _cache: &mut [Bits]) -> Result<f32, bitmc::energy::EnergyError> {
+        Ok(-self.0[x.get(0) as usize])
+    }
+
+    fn gradient(&self, _x: Packed<'_>, _cache: &[Bits], _rows: Range<usize>, out: &mut [Block]) {
+        for (out, weight) in out.as_flattened_mut().iter_mut().zip(&self.0) {
+            *out = -weight;
+        }
+    }
+
+    fn shift(&self, step: &Move<'_>, _cache: &mut [Bits]) -> f32 {
+        self.0[step.before(0) as usize] - self.0[step.to().get(0) as usize]
+    }
+
+    fn differences(&self, words: &mut [u32], _cache: &[Bits], _site: usize, out: &mut [f32]) {
+        let here = self.0[words[0] as usize];
+        out.iter_mut().zip(&self.0).for_each(|(out, weight)| *out = here - weight);
+    }
+}
+
+fn vocabulary(criterion: &mut Criterion) {
+    let weights: Vec<f32> = (0..30_522).map(|k| ((k * 7919) % 2048) as f32 / 150.0).collect();
+    assert!(weights.len() > LANES);
+    pair(criterion, "softmax of 30522", &Words(weights.clone()), &naive::Table(weights), (1.0, 100));
+}
+
+criterion_group!(benches, potts, vocabulary);
+criterion_main!(benches);
