@@ -53,13 +53,41 @@ impl<'a> Logits<'a> {
         (self.past.saturating_sub(self.first) as usize).div_ceil(LANES)
     }
 
+    /// The largest logit, and whether one is NaN. Staying has logit 0; an infinite one counts as the largest
+    /// finite number.
+    fn largest(&self) -> (f32, bool) {
+        let last = self.blocks().saturating_sub(1);
+        match self.slope {
+            // The logit falls where the gradient rises, rounding and all: its least value decides.
+            Slope::Values(gradient, present) if present.abs() < f32::INFINITY => {
+                let whole = gradient.get(..last).unwrap_or_default();
+                let (least, nan) = extreme(whole.len(), |block, part| {
+                    whole.get(block).map_or(F32s::splat(0.0), |block| -F32s::load(block, part))
+                });
+                let z = self.balance * (least + present) - self.curvature;
+                let (end, end_nan) = extreme(1, |_, part| self.block(last, part));
+                (z.max(end).clamp(0.0, f32::MAX), nan | end_nan)
+            }
+            _ => {
+                let (most, nan) = extreme(last + 1, |block, part| self.block(block, part));
+                (most.clamp(0.0, f32::MAX), nan)
+            }
+        }
+    }
+
+    /// Whether a block has the present value, or lanes past the last one.
+    #[inline(always)]
+    fn is_special(&self, block: usize) -> bool {
+        let lane = self.here.wrapping_sub(self.first) as usize;
+        block == lane / LANES || block + 1 == self.blocks()
+    }
+
     /// A block of logits: −∞ past the last value, NaN where the gradient is.
     #[inline(always)]
     fn block(&self, block: usize, part: usize) -> F32s {
         const LANE: Bits = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
         let (balance, c) = (F32s::splat(self.balance), F32s::splat(self.curvature));
-        let start = self.first.wrapping_add((block * LANES) as u32);
-        let value = U32s::splat(start) + U32s::load(&LANE, part);
+        let value = || U32s::splat(self.first.wrapping_add((block * LANES) as u32)) + U32s::load(&LANE, part);
         let here = U32s::splat(self.here);
         let z = match self.slope {
             Slope::Values(gradient, present) => {
@@ -67,15 +95,34 @@ impl<'a> Logits<'a> {
                 -(balance * (F32s::load(gradient, part) - F32s::splat(present))) - c
             }
             Slope::Line(gradient) => {
-                let v = F32s::from_i32(value - here);
+                let v = F32s::from_i32(value() - here);
                 -(balance * F32s::splat(gradient) * v) - F32s::splat(0.5) * c * (v * v)
             }
         };
-        let z = value.eq(here).pick(F32s::splat(0.0), z);
-        let most = F32s::splat(f32::MAX);
-        let z = most.lt(z).pick(most, z);
-        value.lt_i32(U32s::splat(self.past)).pick(z, F32s::splat(f32::NEG_INFINITY))
+        if !self.is_special(block) {
+            return z;
+        }
+        let z = value().eq(here).pick(F32s::splat(0.0), z);
+        value().lt_i32(U32s::splat(self.past)).pick(z, F32s::splat(f32::NEG_INFINITY))
     }
+}
+
+/// The largest of some blocks, −∞ of none, and whether one is NaN.
+fn extreme(blocks: usize, value: impl Fn(usize, usize) -> F32s) -> (f32, bool) {
+    let (mut largest, mut nan) = (f32::NEG_INFINITY, false);
+    for part in 0..PARTS {
+        let (mut most, mut numbers) = (F32s::splat(f32::NEG_INFINITY), Mask::from_bits(0xFFFF, part));
+        for block in 0..blocks {
+            let z = value(block, part);
+            numbers = numbers & z.eq(z);
+            most = most.lt(z).pick(z, most);
+        }
+        nan |= (!numbers).any();
+        let mut lanes = [f32::NEG_INFINITY; LANES];
+        most.store(&mut lanes, part);
+        largest = lanes.iter().fold(largest, |most, &z| if most < z { z } else { most });
+    }
+    (largest, nan)
 }
 
 /// The weights of a site's values.
@@ -93,17 +140,7 @@ pub(crate) struct Row<'a> {
 impl<'a> Row<'a> {
     /// The weights of all values.
     pub(crate) fn new(logits: Logits<'a>) -> Self {
-        // The largest logit of each lane; staying has logit 0.
-        let (mut largest, mut nan) = ([0.0; LANES], false);
-        for block in 0..logits.blocks() {
-            for part in 0..PARTS {
-                let z = logits.block(block, part);
-                nan |= (!z.eq(z)).any();
-                let most = F32s::load(&largest, part);
-                most.lt(z).pick(z, most).store(&mut largest, part);
-            }
-        }
-        let largest = largest.iter().fold(0.0, |most: f32, &z| if most < z { z } else { most });
+        let (largest, nan) = logits.largest();
         let mut row = Self { logits, largest, likeliest: u32::MAX, others: 0.0, chunks: [0.0; CHUNKS], nan };
         row.add_up();
         row
@@ -152,11 +189,12 @@ impl<'a> Row<'a> {
 
     #[inline(always)]
     fn all_weights(&self, block: usize, part: usize) -> F32s {
-        let (cut, never) = (F32s::splat(-LOGIT_LIMIT), F32s::splat(f32::NEG_INFINITY));
+        let (zero, cut, never) = (F32s::splat(0.0), F32s::splat(-LOGIT_LIMIT), F32s::splat(f32::NEG_INFINITY));
         let z = self.logits.block(block, part);
         let below = z - F32s::splat(self.largest);
+        let below = if self.largest < f32::MAX { below } else { zero.lt(below).pick(zero, below) };
         let w = cut.lt(below).pick(below, cut).exp_bounded();
-        never.lt(z).pick(w, F32s::splat(0.0))
+        never.lt(z).keep(w.to_bits()).to_f32()
     }
 
     /// A block of weights, that of the likeliest value 0.
