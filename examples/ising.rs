@@ -5,7 +5,7 @@
 //! and seconds (Fig. 3), effective sample size a second (Fig. 2 right).
 
 use bitmc::stats::{Acceptance, BatchMeans, Watch};
-use bitmc::step::{ChromaticGibbs, Colouring, ParameterError, SequentialGibbs};
+use bitmc::step::{ChromaticGibbs, Colouring, EnumeratedGibbs, HammingBall, ParameterError, SequentialGibbs};
 use bitmc::{
     Chain, Energy, Gibbs, GibbsWithGradients, Info, Ising, LaneRng, Langevin, Layout, LocallyBalanced, Packed,
     PathAuxiliary, RandomWalk, SeedableRng, SparseMemory, memory, torus,
@@ -70,6 +70,8 @@ fn samplers<'s>(colouring: Colouring<'s>) -> Result<Samplers<'s>, ParameterError
         Sampler::kernel("LB-1", "", LocallyBalanced),
         Sampler::kernel("RWM", "r = 4", RandomWalk::new(4.0)?),
         Sampler::kernel("Gibbs-1", "a random site a step", Gibbs::random(1)?),
+        Sampler::kernel("Gibbs-block-4", "4 random sites a step", EnumeratedGibbs::new(L, 4)?),
+        Sampler::kernel("HB-10-1", "", HammingBall::new(L, 10, 1)?),
         Sampler::of_model("Gibbs-sweep", "25 sites a step", SequentialGibbs, L.sites()),
         Sampler::of_model("Gibbs-chromatic", "25 sites a step", ChromaticGibbs::new(colouring), L.sites()),
     ])
