@@ -1,15 +1,17 @@
 //! Replica exchange and annealed importance sampling against exact laws and normalisers.
 
 use bitmc::energy::Tempered;
+use bitmc::stats::Evidence;
 use bitmc::temper::{Ladder, Replica, Rung, forward, reverse, round};
 use bitmc::{Energy, Kind, LaneRng, Langevin, Layout, Packed, Plain};
 use bitmc_host_tests::enumerate::{Law, values};
-use bitmc_host_tests::heap;
+use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::Convention;
 use bitmc_host_tests::planes::{Own, Tables};
 use bitmc_host_tests::stat::replicas::{Dice, PIECES, pieces, reference_rng, state, total};
 use bitmc_host_tests::stat::{Moments, Verdict, chi_square};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 const BETAS: [f32; 3] = [0.2, 0.6, 1.0];
 const FIELDS: [f32; 3] = [0.75, -0.5, 1.25];
@@ -198,4 +200,57 @@ fn a_forbidden_draw_weighs_nothing() {
     let dead = runs(0).iter().filter(|w| **w == f32::NEG_INFINITY).count();
     assert!((400..600).contains(&dead), "{dead} of 1000");
     weights("hard constraint, forward", &energy, &[], log_z, runs).must_pass();
+}
+
+/// Runs of one estimate, β's of each, and estimates.
+const RUNS: u32 = 400;
+const STEPS: u32 = 40;
+const ESTIMATES: u32 = 50;
+
+/// Fifty estimates of log Z of an RBM, each with its own standard error, and the truth.
+fn estimates() -> (Vec<(f64, f64)>, f64) {
+    let machine = models::machine(14, 8, 0.6, 7);
+    let exact = Law::of(&machine).log_z;
+    let weights = Weights::new(&machine).unwrap();
+    let rbm = weights.rbm().unwrap();
+    let path = Tempered::new(&rbm, 0.0).unwrap();
+    let base = f64::from(path.base().log_z());
+    let each = pieces(|piece| {
+        let mut rng = LaneRng::stream(41, piece);
+        let mut replica = Replica::new(path, heap::memory(&path), state(path.layout(), &[0])).unwrap();
+        let mut evidence = Evidence::new();
+        for _ in 0..RUNS {
+            let betas = (1..=STEPS).map(|k| k as f32 / STEPS as f32);
+            let kernel = |_: f32| Langevin::adjusted(0.5).unwrap();
+            evidence.add(forward(&mut replica, betas, 1, kernel, &mut rng).unwrap());
+        }
+        assert_eq!((evidence.count(), replica.faults()), (RUNS, 0));
+        // The effective number of runs and the error say the same: error² = (n/K − 1)/(n − 1).
+        let (n, k) = (f64::from(RUNS), f64::from(evidence.equal_weights()));
+        let error = f64::from(evidence.relative_error());
+        assert!((error - ((n / k - 1.0) / (n - 1.0)).sqrt()).abs() < 1e-4);
+        (base + f64::from(evidence.log_z()), error)
+    });
+    (each.into_iter().take(ESTIMATES as usize).collect(), exact)
+}
+
+/// Σz² of estimates against the truth, as a chi-square in both tails.
+fn judge(what: &str, (estimates, exact): &(Vec<(f64, f64)>, f64), scale: f64) -> Verdict {
+    let statistic: f64 =
+        estimates.iter().map(|(found, error)| ((found - exact) / (scale * error)).powi(2)).sum();
+    let law = ChiSquared::new(estimates.len() as f64).unwrap();
+    let p = 2.0 * law.sf(statistic).min(law.cdf(statistic));
+    Verdict::new(format!("{what} (Σz² = {statistic:.1} of {})", estimates.len()), p)
+}
+
+#[test]
+fn error_bars_of_log_z_are_right() {
+    let found = estimates();
+    let worst = found.0.iter().map(|estimate| estimate.1).fold(0.0, f64::max);
+    println!("standard errors up to {worst:.4}");
+    assert!(worst <= 0.05, "{worst}");
+    judge("log Z of an RBM", &found, 1.0).must_pass();
+    // Twins: error bars too small and too large.
+    judge("error bars of half the size", &found, 0.5).must_fail();
+    judge("error bars of three times the size", &found, 3.0).must_fail();
 }

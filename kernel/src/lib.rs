@@ -53,6 +53,7 @@ pub mod schedule;
 pub mod stats;
 pub mod step;
 pub mod temper;
+pub mod tune;
 
 pub use accept::Info;
 pub use chain::{Chain, ChainError, FixedChain, FixedMemory, Memory};

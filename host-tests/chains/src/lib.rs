@@ -105,6 +105,7 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "ordinal 20 of 5 values: ACS", run: || ladder(&many::cycle(&many::acs(8.0))), hash: 0xc893_2377 },
     Chain { name: "Ising 5x5: replica exchange, resumed", run: many::exchange, hash: 0x1af3_eb31 },
     Chain { name: "Potts 5x5 of 4 values: annealed importance sampling", run: many::annealing, hash: 0x8042_9a5b },
+    Chain { name: "Ising 5x5: tuned to a rate, tuned to a cycle", run: many::tuning, hash: 0xf414_1937 },
 ];
 
 /// The hash of all committed hashes: one number to compare.

@@ -1,11 +1,12 @@
-//! Chains for laws with many modes: cycles, replica exchange, annealing, and hashes of what they do.
+//! Chains for laws with many modes: cycles, replica exchange, annealing, tuning, and hashes of what they do.
 
 use crate::hash::Hash;
 use crate::models::{self, IsingMemory};
 use bitmc::energy::Tempered;
 use bitmc::step::{Cycle, ParameterError, langevin_cycle};
 use bitmc::temper::{Ladder, Replica, Rung, forward, reverse, round};
-use bitmc::{Ising, LaneRng, Langevin, Layout, Potts, Schedule, memory, torus};
+use bitmc::tune::{CycleSettings, CycleTuner, RateTuner, Trial};
+use bitmc::{Chain, Ising, LaneRng, Langevin, Layout, Potts, Schedule, memory, torus};
 
 /// The hash of a chain that could not be built: no committed hash is 0.
 const BROKEN: u32 = 0;
@@ -92,5 +93,41 @@ pub(crate) fn annealing() -> u32 {
         hash.words(replica.state().words());
     }
     hash.float(path.base().log_z());
+    hash.value()
+}
+
+/// A chain that is tuned to a rate, then to a cycle.
+pub(crate) fn tuning() -> u32 {
+    let mut couplings = IsingMemory::new();
+    let edges = torus(5, 5, models::ISING_COUPLING);
+    let Ok(model) = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, couplings.lend()) else {
+        return BROKEN;
+    };
+    let mut rng = LaneRng::stream(9, 4);
+    let settings = CycleSettings { steps: 8, rounds: 6, ..CycleSettings::default() };
+    let (Ok(mut chain), Ok(mut rate), Ok(mut tuner)) = (
+        Chain::random(&model, memory!(models::ISING, Ising::cache_len(25)), &mut rng),
+        RateTuner::new(5.0, (0.01, 100.0), RateTuner::LOCALLY_BALANCED),
+        CycleTuner::new([Trial::default(); 8], settings),
+    ) else {
+        return BROKEN;
+    };
+    let mut hash = Hash::new();
+    for _ in 0..500 {
+        let Ok(kernel) = Langevin::adjusted(rate.parameter()) else { return BROKEN };
+        rate.observe(&chain.step(&kernel, &mut rng));
+        hash.float(rate.parameter());
+    }
+    rate.freeze();
+    hash.float(rate.parameter());
+    while let Some(kernel) = tuner.kernel() {
+        if let Some(trial) = tuner.observe(&chain.step(&kernel, &mut rng)) {
+            hash.floats(&[trial.step_size, trial.balance, trial.rate, trial.error]);
+        }
+    }
+    for trial in tuner.positions() {
+        hash.floats(&[trial.step_size, trial.balance, trial.rate, trial.error]);
+    }
+    hash.words(chain.state().words());
     hash.value()
 }

@@ -16,7 +16,7 @@ use rand_core::Rng;
 ///
 /// Over Langevin kernels it is the cyclical sampler ACS (Pynadath, Bhattacharya, Hariharan, Zhang 2024,
 /// Algorithm 1; METHODS.md §4), for binary, categorical and ordinal sites: [`langevin_cycle`] makes the
-/// kernels of two schedules.
+/// kernels of two schedules, [`tune`](crate::tune) finds them.
 ///
 /// ```
 /// use bitmc::step::{Cycle, langevin_cycle};

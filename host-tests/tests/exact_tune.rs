@@ -1,0 +1,284 @@
+//! Tuners: what they choose has the wished acceptance rate, their error bars are right for one chain and for
+//! a batch, a frozen one never changes, and one that was copied in the middle goes on bit for bit.
+
+use bitmc::step::Cycle;
+use bitmc::tune::{CycleSettings, CycleTuner, Rate, RateTuner, Trial, TuneError};
+use bitmc::{Energy, Info, Kernel, LaneRng, Langevin, RandomWalk, SeedableRng};
+use bitmc_host_tests::heap::{self, HeapChain, Weights};
+use bitmc_host_tests::models;
+use bitmc_host_tests::naive::{Convention, Pairwise};
+use bitmc_host_tests::stat::Moments;
+use bitmc_host_tests::stuck::Stuck;
+
+const BLANK: Trial = Trial { step_size: 0.0, balance: 0.0, rate: 0.0, error: 0.0 };
+
+fn spins() -> Pairwise {
+    models::pairwise(Convention::SpinsEdgesOnce, 100, 0.05, 0.6, 11)
+}
+
+/// The share of accepted steps in a long run.
+fn rate<E: Energy, K: Kernel<E>>(chain: &mut HeapChain<'_, E>, kernel: &K, rng: &mut LaneRng) -> f64 {
+    let mut rate = Rate::new(4000);
+    (0..4000).for_each(|_| rate.observe(&chain.step(kernel, rng)));
+    f64::from(rate.mean())
+}
+
+/// Tunes one chain to a rate and measures it.
+fn reached<E: Energy, K: Kernel<E>>(
+    energy: &E,
+    (first, bounds, target): (f32, (f32, f32), f32),
+    kernel: impl Fn(f32) -> K,
+) -> f64 {
+    let mut rng = LaneRng::seed_from_u64(1);
+    let mut chain = heap::random_chain(energy, &mut rng).unwrap();
+    let mut tuner = RateTuner::new(first, bounds, target).unwrap();
+    for _ in 0..3000 {
+        let info = chain.step(&kernel(tuner.parameter()), &mut rng);
+        tuner.observe(&info);
+    }
+    tuner.freeze();
+    assert!(tuner.is_frozen() && tuner.steps() == 3000);
+    let chosen = tuner.parameter();
+    let frozen = tuner;
+    tuner.observe(&chain.step(&kernel(chosen), &mut rng));
+    assert_eq!(tuner, frozen, "a frozen tuner never changes");
+    rate(&mut chain, &kernel(chosen), &mut rng)
+}
+
+#[test]
+fn a_rate_is_reached_on_spins_and_on_an_rbm() {
+    let model = spins();
+    let mut couplings = model.couplings();
+    let ising = couplings.ising(&model).unwrap();
+    let weights = Weights::new(&models::machine(60, 20, 0.5, 3)).unwrap();
+    let rbm = weights.rbm().unwrap();
+    let langevin = |step_size| Langevin::adjusted(step_size).unwrap();
+    // The mean of 3,000 correlated probabilities is within a few hundredths; .05 is no tuner's luck, for
+    // the same steps with the sign turned end at a bound, near 0 or 1.
+    for first in [0.02, 0.3, 20.0] {
+        let wish = (first, (0.01, 100.0), RateTuner::LOCALLY_BALANCED);
+        for found in [reached(&ising, wish, langevin), reached(&rbm, wish, langevin)] {
+            assert!((found - 0.574).abs() < 0.05, "from {first}: {found}");
+        }
+    }
+    let walk = |radius: f32| RandomWalk::new(radius).unwrap();
+    let found = reached(&ising, (1.0, (0.5, 100.0), RateTuner::RANDOM_WALK), walk);
+    assert!((found - 0.234).abs() < 0.05, "{found}");
+}
+
+/// Runs a tuner to its end over a batch of chains; `each` sees it after every step.
+fn tune<E: Energy>(
+    chains: &mut [HeapChain<'_, E>],
+    rng: &mut LaneRng,
+    tuner: &mut CycleTuner<[Trial; 8]>,
+    mut each: impl FnMut(&CycleTuner<[Trial; 8]>),
+) -> Vec<Trial> {
+    let mut tried = Vec::new();
+    while let Some(kernel) = tuner.kernel() {
+        for chain in chains.iter_mut() {
+            tried.extend(tuner.observe(&chain.step(&kernel, rng)));
+            each(tuner);
+        }
+    }
+    tried
+}
+
+/// A tuned cycle is laid out as the algorithm says, and its ends have the wished rate.
+fn judge<E: Energy>(name: &str, energy: &E, settings: CycleSettings, ends: (bool, bool)) {
+    let mut rng = LaneRng::seed_from_u64(5);
+    let mut chains: Vec<_> =
+        (0..settings.chains).map(|_| heap::random_chain(energy, &mut rng).unwrap()).collect();
+    let mut tuner = CycleTuner::new([BLANK; 8], settings).unwrap();
+    let tried = tune(&mut chains, &mut rng, &mut tuner, |_| ());
+    assert!(tuner.is_frozen());
+    // Rounds of five for each end, ten for each of the six inner positions; burn-in in whole cycles.
+    let candidates = 2 * settings.rounds as usize * 5 + 6 * 10;
+    assert_eq!((tried.len(), tuner.tried()), (candidates, candidates as u32));
+    let steps = 50 + 48 + candidates as u64 * u64::from(settings.steps);
+    assert_eq!(tuner.steps(), steps * u64::from(settings.chains));
+    let positions = tuner.positions();
+    assert!(positions.windows(2).all(|pair| pair[0].balance >= pair[1].balance), "{name}: {positions:?}");
+    assert!(positions.windows(2).all(|pair| pair[0].step_size >= pair[1].step_size), "{name}: {positions:?}");
+    assert_eq!((positions[0].balance, positions[7].balance), (settings.balance.1, 0.5));
+    // What was chosen was tried.
+    let (smallest, largest) = tuner.ends();
+    for chosen in [smallest, largest, positions[0], positions[3], positions[6]] {
+        assert!(tried.contains(&chosen), "{name}: {chosen:?}");
+    }
+    println!("{name}: {smallest:?} … {largest:?}");
+    let kernels = tuner.kernels::<8>().unwrap();
+    for (wanted, trial) in [(ends.0, smallest), (ends.1, largest)] {
+        if wanted {
+            assert!((trial.rate - 0.5).abs() < 0.15, "{name}: {trial:?}");
+            let kernel = Langevin::balanced(trial.step_size, trial.balance).unwrap();
+            let found = rate(&mut chains[0], &kernel, &mut rng);
+            // The trial's own error is some hundredths: the wish is met, and what it says of it is true.
+            assert!((found - 0.5).abs() < 0.2, "{name}: {trial:?} has {found}");
+        }
+    }
+    let before = tuner;
+    let cycle = Cycle::new(&kernels).unwrap();
+    for _ in 0..200 {
+        assert_eq!(tuner.observe(&chains[0].step(&cycle, &mut rng)), None);
+    }
+    assert_eq!(tuner, before, "a frozen tuner never changes");
+}
+
+#[test]
+fn a_cycle_is_tuned_for_one_chain_and_for_a_batch() {
+    let model = spins();
+    let mut couplings = model.couplings();
+    let ising = couplings.ising(&model).unwrap();
+    let weights = Weights::new(&models::machine(60, 20, 0.5, 3)).unwrap();
+    let rbm = weights.rbm().unwrap();
+    let one = CycleSettings::default();
+    let batch = CycleSettings { chains: 100, steps: 1, ..one };
+    for (name, settings) in [("one chain", one), ("a batch", batch)] {
+        // On these spins no large step size has half of its proposals accepted at β = .95: the paper's remedy
+        // is a smaller β, and its scripts start at a ceiling of 5.
+        let milder = CycleSettings { balance: (0.5, 0.6), step_size: (0.05, 5.0), rounds: 40, ..settings };
+        judge(&format!("Ising, {name}"), &ising, milder, (true, true));
+        judge(&format!("RBM, {name}"), &rbm, milder, (true, true));
+        judge(&format!("RBM at the defaults, {name}"), &rbm, settings, (true, false));
+    }
+}
+
+#[test]
+fn error_bars_are_right_for_one_chain_and_for_a_batch() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 20, 0.2, 0.3, 11);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let kernel = Langevin::adjusted(0.8).unwrap();
+    let mut rng = LaneRng::seed_from_u64(8);
+    let mut chains: Vec<_> = (0..16).map(|_| heap::random_chain(&energy, &mut rng).unwrap()).collect();
+    for chain in &mut chains {
+        chain.run(&kernel, &mut rng, 500, &mut ());
+    }
+    for count in [1, 16] {
+        let (mut means, mut variance, mut naive) = (Moments::default(), 0.0, 0.0);
+        for _ in 0..400 {
+            let (mut rate, mut single) = (Rate::new(400), Moments::default());
+            for _ in 0..400 / count {
+                for chain in chains.iter_mut().take(count) {
+                    let info = chain.step(&kernel, &mut rng);
+                    rate.observe(&info);
+                    single.push(f64::from(info.log_ratio).exp().min(1.0));
+                }
+            }
+            assert_eq!(rate.count(), 400);
+            assert!((f64::from(rate.mean()) - single.mean()).abs() < 1e-5);
+            means.push(f64::from(rate.mean()));
+            variance += f64::from(rate.standard_error()).powi(2) / 400.0;
+            naive += single.standard_error().powi(2) / 400.0;
+        }
+        // Both variances come from 400 runs: their ratio has a deviation of √(2/400) · √(1 + 1/7) = .075, and
+        // 4.89 of those are .37. A chain's memory of a few steps takes a little from a batch of 50.
+        let (ratio, twin) = (variance / means.variance(), naive / means.variance());
+        println!("{count} chains: {ratio:.3}, as if steps were independent {twin:.3}");
+        assert!((0.63..1.37).contains(&ratio), "{count} chains: {ratio}");
+        // Twin: the error of independent steps, for one chain.
+        assert!(count > 1 || twin < 0.63, "the check cannot see memory: {twin}");
+    }
+}
+
+#[test]
+fn a_tuner_that_was_copied_goes_on_bit_for_bit() {
+    let model = spins();
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let settings = CycleSettings { chains: 2, steps: 3, rounds: 4, ..CycleSettings::default() };
+    let mut rng = LaneRng::seed_from_u64(5);
+    let start = rng.clone();
+    let chains =
+        |rng: &mut LaneRng| -> Vec<_> { (0..2).map(|_| heap::random_chain(&energy, rng).unwrap()).collect() };
+    let mut tuner = CycleTuner::new([BLANK; 8], settings).unwrap();
+    let mut history = Vec::new();
+    tune(&mut chains(&mut rng), &mut rng, &mut tuner, |tuner| history.push(*tuner));
+    // Every copy is all there is: it is put in the tuner's place before each of the same steps.
+    let mut rng = start;
+    let mut chains = chains(&mut rng);
+    let mut again = CycleTuner::new([BLANK; 8], settings).unwrap();
+    for (number, copies) in history.chunks(2).enumerate() {
+        let kernel = again.kernel().unwrap();
+        for (chain, copy) in chains.iter_mut().zip(copies) {
+            again.observe(&chain.step(&kernel, &mut rng));
+            assert_eq!(again, *copy, "step {number}");
+            again = *copy;
+        }
+    }
+    assert!(again.is_frozen() && history.len() > 500, "{}", history.len());
+    // Frozen early: a legal cycle of what is known.
+    for at in [0, 30, 150, 250, history.len() - 20] {
+        let mut early = history[at];
+        early.freeze();
+        assert_eq!(early.kernel().map(|_| ()), None);
+        let frozen = early;
+        early.observe(&Info { accepted: true, proposed: 1, log_ratio: 0.0, difference: 0.0, fault: false });
+        assert_eq!(early, frozen);
+        assert!(early.kernels::<8>().is_ok());
+        assert!(early.positions().windows(2).all(|pair| pair[0].step_size >= pair[1].step_size));
+    }
+}
+
+#[test]
+fn illegal_settings_are_refused_and_bad_steps_survived() {
+    let good = CycleSettings::default();
+    let refused = |settings| CycleTuner::new([BLANK; 8], settings).unwrap_err();
+    for counts in [
+        CycleSettings { chains: 0, ..good },
+        CycleSettings { steps: 0, ..good },
+        CycleSettings { step_sizes: 1, ..good },
+        CycleSettings { balances: 1, ..good },
+    ] {
+        assert_eq!(refused(counts), TuneError::Count);
+    }
+    assert_eq!(CycleTuner::new([BLANK; 1], good).unwrap_err(), TuneError::Count);
+    for value in [0.0, 1.0, -0.5, f32::NAN] {
+        assert!(matches!(refused(CycleSettings { target: value, ..good }), TuneError::Share(_)));
+        assert!(matches!(refused(CycleSettings { learning_rate: value, ..good }), TuneError::Share(_)));
+        assert!(RateTuner::new(1.0, (0.1, 2.0), value).is_err());
+    }
+    for balance in [(0.4, 0.9), (0.5, 1.1), (0.9, 0.5), (0.5, f32::NAN)] {
+        assert!(matches!(refused(CycleSettings { balance, ..good }), TuneError::Share(_)), "{balance:?}");
+    }
+    for step_size in [(0.0, 1.0), (2.0, 1.0), (1.0, f32::INFINITY), (1e-40, 1.0), (0.1, f32::NAN)] {
+        assert!(matches!(refused(CycleSettings { step_size, ..good }), TuneError::Bound(_)), "{step_size:?}");
+        assert!(RateTuner::new(1.0, step_size, 0.5).is_err());
+    }
+    assert_eq!(RateTuner::new(3.0, (0.1, 2.0), 0.5), Err(TuneError::Bound(3.0)));
+
+    // Whatever steps report, parameters stay between their bounds and the tuner ends.
+    for log_ratio in [f32::NAN, f32::NEG_INFINITY, f32::INFINITY, -1e38, 0.0] {
+        let info = Info { accepted: false, proposed: 0, log_ratio, difference: 0.0, fault: log_ratio.is_nan() };
+        let mut tuner = CycleTuner::new([BLANK; 8], good).unwrap();
+        let mut steps = 0u32;
+        while tuner.kernel().is_some() {
+            tuner.observe(&info);
+            steps += 1;
+        }
+        assert_eq!(steps, 98 + 270 * 100);
+        for trial in tuner.positions() {
+            assert!(trial.step_size >= 0.05 && trial.step_size <= 60.0, "{trial:?}");
+            assert!(trial.balance >= 0.5 && trial.balance <= 0.95, "{trial:?}");
+        }
+        let mut tuner = RateTuner::new(1.0, (0.1, 2.0), 0.5).unwrap();
+        (0..100).for_each(|_| tuner.observe(&info));
+        assert!((0.1..=2.0).contains(&tuner.parameter()));
+    }
+}
+
+#[test]
+fn stuck_generators_end_tuning() {
+    let model = spins();
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let settings = CycleSettings { steps: 2, rounds: 3, ..CycleSettings::default() };
+    for (name, mut rng) in Stuck::all() {
+        let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+        let mut tuner = CycleTuner::new([BLANK; 8], settings).unwrap();
+        while let Some(kernel) = tuner.kernel() {
+            tuner.observe(&chain.step(&kernel, &mut rng));
+        }
+        assert_eq!(chain.faults(), 0, "{name}");
+    }
+}

@@ -1,0 +1,75 @@
+//! Tuning: from what steps report to parameters, in fixed memory.
+//!
+//! Tuners see [`Info`](crate::Info) and parameters, never a chain's insides, and are plain data: copying one
+//! is a snapshot. While parameters follow the chain its law is not kept: `freeze` before samples are
+//! collected, and say so beside them.
+//!
+//! * [`RateTuner`] moves one parameter until a wished share of proposals is accepted.
+//! * [`CycleTuner`] finds the schedule of the cyclical sampler ACS.
+//!
+//! ```
+//! use bitmc::step::Cycle;
+//! use bitmc::tune::{CycleSettings, CycleTuner, Trial};
+//! use bitmc::{Bernoulli, Chain, LaneRng, Layout, SeedableRng, memory};
+//!
+//! let logits: [f32; 64] = core::array::from_fn(|site| site as f32 / 16.0 - 2.0);
+//! let model = Bernoulli::new(&logits).ok_or("no sites")?;
+//! let mut rng = LaneRng::seed_from_u64(1);
+//! let mut chain = Chain::random(&model, memory!(Layout::binary(64), 0), &mut rng)?;
+//! let mut tuner = CycleTuner::new([Trial::default(); 8], CycleSettings::default())?;
+//! while let Some(kernel) = tuner.kernel() {
+//!     let info = chain.step(&kernel, &mut rng);
+//!     tuner.observe(&info); // says what was tried
+//! }
+//! let kernels = tuner.kernels::<8>()?;
+//! let sampler = Cycle::new(&kernels).ok_or("no kernel")?;
+//! chain.run(&sampler, &mut rng, 1000, &mut ());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cycle;
+mod rate;
+mod target;
+
+pub use cycle::{CycleSettings, CycleTuner, Trial};
+pub use rate::Rate;
+pub use target::RateTuner;
+
+/// Why a tuner's setting is illegal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum TuneError {
+    /// A wished rate, a learning rate or a balance is outside its range: (0, 1), and for balances ½ to 1.
+    Share(f32),
+    /// A parameter or bound is not positive and finite, its inverse is not, or the bounds are not in order.
+    Bound(f32),
+    /// A count is 0, or there are fewer than two candidates to choose from or two steps in a cycle.
+    Count,
+}
+
+impl core::fmt::Display for TuneError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Share(value) => write!(f, "the share {value} is out of range"),
+            Self::Bound(value) => write!(f, "the bound {value} is not positive and finite, or not in order"),
+            Self::Count => write!(f, "a count of the tuner's settings is too small"),
+        }
+    }
+}
+
+impl core::error::Error for TuneError {}
+
+/// A bound that can be a step size.
+fn bound(value: f32) -> Result<(), TuneError> {
+    if value > 0.0 && value.is_finite() && (1.0 / value).is_finite() {
+        Ok(())
+    } else {
+        Err(TuneError::Bound(value))
+    }
+}
+
+/// A share strictly between 0 and 1.
+fn share(value: f32) -> Result<(), TuneError> {
+    if value > 0.0 && value < 1.0 { Ok(()) } else { Err(TuneError::Share(value)) }
+}

@@ -1,0 +1,76 @@
+//! The acceptance rate of a few steps, with its standard error.
+
+use crate::accept::Info;
+use crate::lane::{F32s, exp};
+
+/// The mean of the acceptance probabilities `min(1, A)` of a known number of steps, with its standard error
+/// from the means of eight batches: right for one chain whose memory is short against a batch, and for steps
+/// of independent chains one after another. With eight batches the error itself is known to a quarter.
+///
+/// The probabilities say more than the yes and no of the steps: their mean has the smaller variance.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Rate {
+    length: u32,
+    count: u32,
+    sum: f32,
+    filled: u32,
+    filling: f32,
+    batches: u32,
+    mean: f32,
+    squares: f32,
+}
+
+impl Rate {
+    /// For about so many steps.
+    #[must_use]
+    pub fn new(steps: u32) -> Self {
+        Self { length: steps.div_ceil(8).max(1), ..Self::default() }
+    }
+
+    /// Takes a step.
+    pub fn observe(&mut self, info: &Info) {
+        if self.count == u32::MAX {
+            return;
+        }
+        let probability = if info.log_ratio >= 0.0 { 1.0 } else { exp(info.log_ratio) };
+        // NaN is a rejection.
+        let probability = if probability >= 0.0 { probability } else { 0.0 };
+        self.count += 1;
+        self.sum += probability;
+        self.filling += probability;
+        self.filled += 1;
+        if self.filled >= self.length {
+            // Welford's update of the batch means.
+            let batch = self.filling / self.filled as f32;
+            self.batches += 1;
+            let off = batch - self.mean;
+            self.mean += off / self.batches as f32;
+            self.squares += off * (batch - self.mean);
+            (self.filling, self.filled) = (0.0, 0);
+        }
+    }
+
+    /// Steps seen.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The mean; 0 before the first step.
+    #[must_use]
+    pub fn mean(&self) -> f32 {
+        if self.count == 0 { 0.0 } else { self.sum / self.count as f32 }
+    }
+
+    /// The standard error of the mean; 1, the width of the range, before there are two batches.
+    #[must_use]
+    pub fn standard_error(&self) -> f32 {
+        if self.batches < 2 {
+            return 1.0;
+        }
+        let (batches, freedom) = (self.batches as f32, (self.batches - 1) as f32);
+        F32s::splat(self.squares / (freedom * batches)).sqrt().first()
+    }
+}

@@ -1,0 +1,84 @@
+//! One parameter, moved until the wished share of proposals is accepted.
+
+use super::{TuneError, bound, share};
+use crate::accept::Info;
+use crate::lane::{exp, ln};
+
+/// A positive parameter θ, such as a step size, that follows the acceptance rate: after the k-th step
+/// `ln θ ← ln θ + k^(−0.6)(A − A*)` with A the acceptance probability of the step and A* the wished rate
+/// (Robbins and Monro 1951), and the mean of ln θ over steps, later ones weighing more, is what
+/// [`RateTuner::freeze`] leaves (Polyak and Juditsky 1992).
+///
+/// A* = .574 suits locally balanced proposals such as Langevin's, .234 random walks. It expects the
+/// acceptance rate to fall as θ rises. For one chain or many: feed it every step in a fixed order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RateTuner {
+    target: f32,
+    bounds: (f32, f32),
+    log: f32,
+    mean_log: f32,
+    steps: u32,
+    frozen: bool,
+}
+
+impl RateTuner {
+    /// The rate for locally balanced proposals.
+    pub const LOCALLY_BALANCED: f32 = 0.574;
+    /// The rate for random walks.
+    pub const RANDOM_WALK: f32 = 0.234;
+
+    /// From a first value of the parameter towards a rate; the parameter stays within the bounds.
+    ///
+    /// # Errors
+    /// [`TuneError::Share`] where the rate is not in (0, 1), [`TuneError::Bound`] where the first value is not
+    /// between positive, finite bounds.
+    pub fn new(first: f32, bounds: (f32, f32), target: f32) -> Result<Self, TuneError> {
+        share(target)?;
+        [bounds.0, bounds.1].into_iter().try_for_each(bound)?;
+        if !(first >= bounds.0 && first <= bounds.1) {
+            return Err(TuneError::Bound(first));
+        }
+        let log = ln(first);
+        Ok(Self { target, bounds, log, mean_log: log, steps: 0, frozen: false })
+    }
+
+    /// The parameter for the next step.
+    #[must_use]
+    pub fn parameter(&self) -> f32 {
+        let value = exp(if self.frozen { self.mean_log } else { self.log });
+        // The logarithm's rounding must not leave the bounds.
+        value.clamp(self.bounds.0, self.bounds.1)
+    }
+
+    /// Looks at a step that was made with [`RateTuner::parameter`].
+    pub fn observe(&mut self, info: &Info) {
+        if self.frozen {
+            return;
+        }
+        self.steps = self.steps.saturating_add(1);
+        let ln_step = ln(self.steps as f32);
+        let probability = if info.log_ratio >= 0.0 { 1.0 } else { exp(info.log_ratio) };
+        let off = if probability >= 0.0 { probability } else { 0.0 } - self.target;
+        self.log = (self.log + exp(-0.6 * ln_step) * off).clamp(ln(self.bounds.0), ln(self.bounds.1));
+        self.mean_log += exp(-0.75 * ln_step) * (self.log - self.mean_log);
+    }
+
+    /// Steps seen while it was tuning.
+    #[must_use]
+    pub fn steps(&self) -> u32 {
+        self.steps
+    }
+
+    /// Stops adapting, at the mean.
+    pub fn freeze(&mut self) {
+        self.frozen = true;
+    }
+
+    /// Whether it has stopped adapting: say so beside samples.
+    #[must_use]
+    pub fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+}
