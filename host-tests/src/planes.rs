@@ -70,12 +70,16 @@ impl Tables {
     /// `∂E/∂xᵢₖ` of the multilinear extension over one-hot vectors, or `∂E/∂xᵢ` of an ordinal site.
     #[must_use]
     pub fn gradient(&self, x: &[usize], site: usize, value: usize) -> f64 {
+        self.component(|other| x[other], site, value)
+    }
+
+    fn component(&self, x: impl Fn(usize) -> usize, site: usize, value: usize) -> f64 {
         let m = self.middle();
         if self.kind == Kind::Ordinal {
-            let own = 2.0 * self.quadratic[site] * (x[site] as f64 - m) / m;
+            let own = 2.0 * self.quadratic[site] * (x(site) as f64 - m) / m;
             let pairs = self.pairs.iter().map(|(i, j, b)| match site {
-                s if s == *i => b[0][0] * x[*j] as f64 / m,
-                s if s == *j => b[0][0] * x[*i] as f64 / m,
+                s if s == *i => b[0][0] * x(*j) as f64 / m,
+                s if s == *j => b[0][0] * x(*i) as f64 / m,
                 _ => 0.0,
             });
             return own + pairs.sum::<f64>();
@@ -84,8 +88,8 @@ impl Tables {
             return 0.0;
         }
         let pairs = self.pairs.iter().map(|(i, j, table)| match site {
-            s if s == *i => table[value][x[*j]],
-            s if s == *j => table[x[*i]][value],
+            s if s == *i => table[value][x(*j)],
+            s if s == *j => table[x(*i)][value],
             _ => 0.0,
         });
         self.single[site][value] + pairs.sum::<f64>()
@@ -152,11 +156,11 @@ impl Function for Own<'_> {
     }
 
     fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
-        self.0.gradient(&values_of(x), site, 0) as f32
+        self.0.component(|other| x.get(other) as usize, site, 0) as f32
     }
 
     fn component(&self, x: Packed<'_>, site: usize, value: usize) -> f32 {
-        self.0.gradient(&values_of(x), site, value) as f32
+        self.0.component(|other| x.get(other) as usize, site, value) as f32
     }
 }
 
