@@ -1,8 +1,8 @@
 //! Block Gibbs by enumeration.
 
 use super::Kernel;
+use super::ParameterError;
 use super::block::{Block, Lottery, MAX_SITES, MAX_STATES, counts};
-use super::langevin::ParameterError;
 use crate::accept::Info;
 use crate::chain::Ring;
 use crate::energy::Energy;

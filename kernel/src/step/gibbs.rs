@@ -1,7 +1,7 @@
 //! Gibbs sampling, one site at a time.
 
 use super::Kernel;
-use super::langevin::ParameterError;
+use super::ParameterError;
 use crate::accept::Info;
 use crate::chain::Ring;
 use crate::draw::conditional::Conditional;

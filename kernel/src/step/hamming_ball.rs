@@ -1,9 +1,9 @@
 //! The Hamming ball sampler.
 
 use super::Kernel;
+use super::ParameterError;
 use super::block::{Block, MAX_SITES, counts};
 use super::enumerated_gibbs::{draw, fits, log_draw};
-use super::langevin::ParameterError;
 use crate::accept::Info;
 use crate::chain::Ring;
 use crate::energy::Energy;

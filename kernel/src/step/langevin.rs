@@ -3,7 +3,7 @@
 mod second_order;
 mod site_by_site;
 
-use super::Kernel;
+use super::{Kernel, ParameterError, Transition};
 use crate::accept::{Info, accept};
 use crate::chain::Ring;
 use crate::draw::{Domain, Shape, Weighed, draw, score, weigh};
@@ -58,70 +58,6 @@ pub enum Curvature<'a> {
     Each(&'a [Block]),
     /// A multiple of one a site: `cᵢ = factor · dᵢ`.
     Times(f32, &'a [Block]),
-}
-
-/// Why a sampler's parameter is illegal.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum ParameterError {
-    /// A step size must be positive and finite, and so must its inverse.
-    StepSize(f32),
-    /// A balance must be in (0, 1].
-    Balance(f32),
-    /// A radius must be positive and finite.
-    Radius(f32),
-    /// A step must update at least one site.
-    NoUpdates,
-    /// A block must have 1 to 12 sites, and a step at most 4,096 states to visit.
-    Block(usize),
-    /// A curvature must be finite and not negative.
-    Curvature {
-        /// The site (0 where all sites share one).
-        site: usize,
-        /// Its curvature.
-        value: f32,
-    },
-    /// The precision of the auxiliary variable must be positive and finite, and so must its inverse.
-    Precision(f32),
-    /// A number of indices must be from 1 to 64.
-    Indices(u32),
-}
-
-impl core::fmt::Display for ParameterError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::StepSize(value) => write!(f, "step size {value} is not positive and finite"),
-            Self::Balance(value) => write!(f, "balance {value} is not in (0, 1]"),
-            Self::Indices(value) => write!(f, "{value} indices are not from 1 to 64"),
-            Self::Radius(value) => write!(f, "radius {value} is not positive and finite"),
-            Self::NoUpdates => write!(f, "a step updates no site"),
-            Self::Block(sites) => {
-                write!(f, "a block of {sites} sites has none, more than 12, or too many states")
-            }
-            Self::Curvature { site, value } => {
-                write!(f, "curvature {value} of site {site} is not finite and at least 0")
-            }
-            Self::Precision(value) => write!(f, "precision {value} is not positive and finite"),
-        }
-    }
-}
-
-impl core::error::Error for ParameterError {}
-
-/// A step that might be taken, with its probabilities: for tests, and for kernels built from this one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Transition {
-    /// `log q(y|x)`; −∞ where a clamped site would move, or an ordinal one past its window.
-    pub log_forward: f32,
-    /// `log q(x|y)`; −∞ also where y is forbidden, so that no chain comes from there.
-    pub log_reverse: f32,
-    /// `E(y) − E(x)`.
-    pub difference: f32,
-    /// ln A, before it is cut at 0; 0 for an unadjusted sampler; −∞ for a move that is never made.
-    pub log_ratio: f32,
-    /// Whether the energy failed at y.
-    pub fault: bool,
 }
 
 /// The far end of a proposal.

@@ -1,8 +1,8 @@
 //! Random-walk Metropolis.
 
 use super::Kernel;
-use super::langevin::{ParameterError, Transition};
 use super::symmetric::{Arrival, arrive, close};
+use super::{ParameterError, Transition};
 use crate::accept::Info;
 use crate::chain::Ring;
 use crate::energy::Energy;

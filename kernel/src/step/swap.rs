@@ -1,7 +1,7 @@
 //! Swaps of two sites' values.
 
 use super::Kernel;
-use super::langevin::Transition;
+use super::Transition;
 use super::symmetric::{Arrival, arrive, close};
 use crate::accept::Info;
 use crate::chain::Ring;

@@ -1,8 +1,9 @@
 //! The balanced samplers: any balance, and the Gaussian integral.
 
-use super::{Curvature, Langevin, ParameterError};
+use super::{Curvature, Langevin};
 use crate::lane::{Block, F32s, PARTS};
 use crate::noise::Noise;
+use crate::step::ParameterError;
 use rand_core::Rng;
 
 impl<'a> Langevin<'a> {

@@ -1,0 +1,50 @@
+//! Why a sampler cannot be made.
+
+/// Why a sampler's parameter is illegal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum ParameterError {
+    /// A step size must be positive and finite, and so must its inverse.
+    StepSize(f32),
+    /// A balance must be in (0, 1].
+    Balance(f32),
+    /// A radius must be positive and finite.
+    Radius(f32),
+    /// A step must update at least one site.
+    NoUpdates,
+    /// A block must have 1 to 12 sites, and a step at most 4,096 states to visit.
+    Block(usize),
+    /// A curvature must be finite and not negative.
+    Curvature {
+        /// The site (0 where all sites share one).
+        site: usize,
+        /// Its curvature.
+        value: f32,
+    },
+    /// The precision of the auxiliary variable must be positive and finite, and so must its inverse.
+    Precision(f32),
+    /// A number of indices must be from 1 to 64.
+    Indices(u32),
+}
+
+impl core::fmt::Display for ParameterError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::StepSize(value) => write!(f, "step size {value} is not positive and finite"),
+            Self::Balance(value) => write!(f, "balance {value} is not in (0, 1]"),
+            Self::Indices(value) => write!(f, "{value} indices are not from 1 to 64"),
+            Self::Radius(value) => write!(f, "radius {value} is not positive and finite"),
+            Self::NoUpdates => write!(f, "a step updates no site"),
+            Self::Block(sites) => {
+                write!(f, "a block of {sites} sites has none, more than 12, or too many states")
+            }
+            Self::Curvature { site, value } => {
+                write!(f, "curvature {value} of site {site} is not finite and at least 0")
+            }
+            Self::Precision(value) => write!(f, "precision {value} is not positive and finite"),
+        }
+    }
+}
+
+impl core::error::Error for ParameterError {}
