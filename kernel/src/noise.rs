@@ -14,21 +14,26 @@
 //! | [`Still`] | none: the first-order samplers | none | none |
 //!
 //! D for a [`Dense`] one: [`constant`] (the same for all sites, AB-shift) or [`MinTrace`] (the smallest trace,
-//! AB-trace).
+//! AB-trace). W where the energy is not quadratic: a [`Regression`] over the moves of a burn-in. σ, α and κ: an
+//! [`Adaptation`] by jump distance, or a [`RateTuner`].
 
+mod adaptation;
 mod dense;
 mod diagonal;
 mod edgewise;
 mod error;
 mod matrix;
+mod regression;
 mod shift;
 mod trace;
 
+pub use adaptation::{Adaptation, Parameters, RateTuner, guided_balance};
 pub use dense::Dense;
 pub use diagonal::Diagonal;
 pub use edgewise::Edgewise;
 pub use error::NoiseError;
 pub use matrix::{DenseMatrix, SparseMatrix, Symmetric};
+pub use regression::{Fit, Regression};
 pub use shift::{Eigenvalue, LANCZOS_STEPS, constant, least_eigenvalue};
 pub use trace::{MinTrace, Solved};
 
@@ -77,6 +82,12 @@ impl Noise for Still {
 
     #[inline]
     fn follow(&self, _: &Move<'_>, _: &mut [Block], _: usize) {}
+}
+
+/// a ← factor · a + b.
+fn scaled_sum(a: &mut [Block], factor: f32, b: &[Block]) {
+    shift::scale(a, factor);
+    shift::subtract(a, -1.0, b);
 }
 
 /// Σ v·η over the changed sites.

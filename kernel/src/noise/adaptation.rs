@@ -1,0 +1,256 @@
+//! (σ, α, κ) by jump distance, and σ by acceptance rate.
+
+use crate::accept::Info;
+use crate::lane::{F32s, exp};
+
+/// The parameters of a balanced sampler: of [`Langevin::balanced`](crate::Langevin::balanced) and
+/// [`Langevin::second_order`](crate::Langevin::second_order).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Parameters {
+    /// σ.
+    pub step_size: f32,
+    /// α.
+    pub balance: f32,
+    /// κ.
+    pub precision: f32,
+}
+
+impl Parameters {
+    /// Where the published adaptation starts: σ = .1, α = ½; and κ = 1.
+    pub const START: Self = Self { step_size: 0.1, balance: 0.5, precision: 1.0 };
+
+    /// With one of them multiplied, in its bounds.
+    fn times(mut self, which: u8, factor: f32) -> Self {
+        match which {
+            0 => self.step_size = (self.step_size * factor).clamp(1e-6, 1e6),
+            1 => self.balance = (self.balance * factor).clamp(0.01, 1.0),
+            _ => self.precision = (self.precision * factor).clamp(0.05, 5.0),
+        }
+        self
+    }
+}
+
+/// Adapts σ and α by jump distance (AB, Algorithms 3–4; METHODS.md §3), and κ where it is asked to.
+///
+/// Of one parameter θ after the other: N steps each at θ, θ(1+γ) and θ(1−γ), one chain flowing through, and
+/// the θ with the largest distance stays; where a round over all of them moved none, γ ← .9γ. The distance is
+/// the number of sites that changed, which for binary and categorical sites is the published one.
+///
+/// A chain that adapts for ever is not reversible: [`Adaptation::freeze`] before collecting. It is plain
+/// data: copy it, keep it, go on from it.
+///
+/// ```
+/// use bitmc::noise::{Adaptation, Parameters};
+/// use bitmc::{Bernoulli, Chain, LaneRng, Langevin, Layout, SeedableRng, memory};
+/// let model = Bernoulli::new(&[0.1; 32]).ok_or("finite")?;
+/// let mut rng = LaneRng::seed_from_u64(1);
+/// let mut chain = Chain::random(&model, memory!(Layout::binary(32), 0), &mut rng)?;
+/// let mut adaptation = Adaptation::new(Parameters::START);
+/// for _ in 0..20_000 {
+///     let now = adaptation.parameters();
+///     let kernel = Langevin::balanced(now.step_size, now.balance)?;
+///     adaptation.observe(&chain.step(&kernel, &mut rng));
+/// }
+/// adaptation.freeze();
+/// assert!(adaptation.parameters().step_size > 1.0); // independent sites: as far as it goes
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Adaptation {
+    base: Parameters,
+    /// γ.
+    rate: f32,
+    /// Steps at each candidate.
+    steps: u32,
+    /// Parameters that are adapted: 2, or 3 with κ.
+    count: u8,
+    which: u8,
+    /// The candidate: θ, θ(1+γ), θ(1−γ).
+    candidate: u8,
+    taken: u32,
+    distances: [u64; 3],
+    moved: bool,
+    frozen: bool,
+}
+
+impl Adaptation {
+    /// γ₀, what it is multiplied with, and N: the published ones.
+    const RATE: f32 = 0.2;
+    const DECAY: f32 = 0.9;
+    const STEPS: u32 = 100;
+
+    /// Adapts σ and α from where they are.
+    #[must_use]
+    pub fn new(start: Parameters) -> Self {
+        Self {
+            base: start.times(0, 1.0).times(1, 1.0).times(2, 1.0),
+            rate: Self::RATE,
+            steps: Self::STEPS,
+            count: 2,
+            which: 0,
+            candidate: 0,
+            taken: 0,
+            distances: [0; 3],
+            moved: false,
+            frozen: false,
+        }
+    }
+
+    /// Adapts κ too, which goes beyond the paper.
+    #[must_use]
+    pub fn with_precision(mut self) -> Self {
+        self.count = 3;
+        self
+    }
+
+    /// What the next step is to be made with.
+    #[must_use]
+    pub fn parameters(&self) -> Parameters {
+        match self.candidate {
+            _ if self.frozen => self.base,
+            1 => self.base.times(self.which, 1.0 + self.rate),
+            2 => self.base.times(self.which, 1.0 - self.rate),
+            _ => self.base,
+        }
+    }
+
+    /// Takes what a step with [`Adaptation::parameters`] did; true where they are others now.
+    pub fn observe(&mut self, info: &Info) -> bool {
+        if self.frozen {
+            return false;
+        }
+        if let Some(sum) = self.distances.get_mut(usize::from(self.candidate)) {
+            *sum += u64::from(info.moved());
+        }
+        self.taken += 1;
+        if self.taken < self.steps {
+            return false;
+        }
+        self.taken = 0;
+        self.candidate += 1;
+        if self.candidate < 3 {
+            return true;
+        }
+        let [stay, up, down] = self.distances;
+        if up > stay || down > stay {
+            let factor = if up >= down { 1.0 + self.rate } else { 1.0 - self.rate };
+            let next = self.base.times(self.which, factor);
+            self.moved |= next != self.base;
+            self.base = next;
+        }
+        (self.candidate, self.distances) = (0, [0; 3]);
+        self.which += 1;
+        if self.which >= self.count {
+            self.which = 0;
+            self.rate *= if self.moved { 1.0 } else { Self::DECAY };
+            self.moved = false;
+        }
+        true
+    }
+
+    /// γ: how far candidates are apart.
+    #[must_use]
+    pub fn rate(&self) -> f32 {
+        self.rate
+    }
+
+    /// Ends it: from here on the parameters stand still, and the chain is reversible.
+    pub fn freeze(&mut self) {
+        self.frozen = true;
+    }
+
+    /// Whether it has ended; to be recorded with whatever is collected.
+    #[must_use]
+    pub fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+}
+
+/// The balance that goes with a step size, for a target of variance s² a coordinate:
+/// `α = ½ + r/(2(2 + √(r²+4)))`, r = σ/s² (AB, Eq. 6 so arranged that it does not cancel; METHODS.md §3).
+/// From ½ for small steps to 1 for large ones; 1 where s² is not positive.
+#[must_use]
+pub fn guided_balance(step_size: f32, variance: f32) -> f32 {
+    let r = step_size / variance;
+    // r² overflows long after α is 1.
+    if !(0.0..1e6).contains(&r) {
+        return 1.0;
+    }
+    0.5 + r / (2.0 * (2.0 + F32s::splat(r * r + 4.0).sqrt().first()))
+}
+
+/// Adapts σ until a given share of the moves is accepted, with α from [`guided_balance`]: log σ follows the
+/// excess of acceptance over batches of steps with gains that fall as the root of their number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RateTuner {
+    step_size: f32,
+    precision: f32,
+    variance: f32,
+    target: f32,
+    batches: u32,
+    taken: u32,
+    accepted: u32,
+    frozen: bool,
+}
+
+impl RateTuner {
+    /// Steps of a batch.
+    const STEPS: u32 = 50;
+
+    /// From σ and κ of `start`, for a target variance of `variance` a coordinate (¼ for fair bits), towards
+    /// the acceptance rate `target`, .574 for example.
+    #[must_use]
+    pub fn new(start: Parameters, variance: f32, target: f32) -> Self {
+        let start = start.times(0, 1.0).times(2, 1.0);
+        Self {
+            step_size: start.step_size,
+            precision: start.precision,
+            variance,
+            target,
+            batches: 0,
+            taken: 0,
+            accepted: 0,
+            frozen: false,
+        }
+    }
+
+    /// What the next step is to be made with.
+    #[must_use]
+    pub fn parameters(&self) -> Parameters {
+        let balance = guided_balance(self.step_size, self.variance);
+        Parameters { step_size: self.step_size, balance, precision: self.precision }
+    }
+
+    /// Takes what a step did; true where the parameters are others now.
+    pub fn observe(&mut self, info: &Info) -> bool {
+        if self.frozen {
+            return false;
+        }
+        self.taken += 1;
+        self.accepted += u32::from(info.accepted);
+        if self.taken < Self::STEPS {
+            return false;
+        }
+        self.batches = self.batches.saturating_add(1);
+        let excess = self.accepted as f32 / self.taken as f32 - self.target;
+        let gain = 2.0 / F32s::splat(self.batches as f32).sqrt().first();
+        (self.taken, self.accepted) = (0, 0);
+        self.step_size = (self.step_size * exp(gain * excess)).clamp(1e-6, 1e6);
+        true
+    }
+
+    /// Ends it.
+    pub fn freeze(&mut self) {
+        self.frozen = true;
+    }
+
+    /// Whether it has ended.
+    #[must_use]
+    pub fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+}

@@ -1,0 +1,167 @@
+//! W where no formula gives it: least squares over the moves of a burn-in.
+
+use super::matrix::DenseMatrix;
+use super::shift::{dot, subtract};
+use super::{NoiseError, scaled_sum};
+use crate::lane::{Block, LANES};
+use crate::packed::Move;
+
+/// The symmetric W that explains differences of gradients best,
+/// `min Σ‖W v_t − Δg_t‖²` over the moves v of a chain, g = −∂E/∂x (AB, Eq. 10; METHODS.md §3).
+///
+/// It streams: only `A = Σ v vᵀ` and `B = Σ v Δgᵀ` are kept, and [`Regression::solve`] solves
+/// `(A + ρ)W + W(A + ρ) = B + Bᵀ` by conjugate gradients, ρ a small ridge, because A is singular where a site
+/// never moved. For binary and ordinal sites; up to [`DenseMatrix::MAX_SITES`] of them.
+///
+/// Cost: sites operations for every changed site of a move; sites³ an iteration of the solution.
+#[derive(Debug)]
+pub struct Regression<'a> {
+    sites: usize,
+    moments: &'a mut [Block],
+    products: &'a mut [Block],
+    moves: u32,
+}
+
+/// How well the equations of a [`Regression`] are solved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// The norm of what is left of `B + Bᵀ`, relative to its own.
+    pub residual: f32,
+    /// Iterations that were made.
+    pub iterations: u32,
+}
+
+impl<'a> Regression<'a> {
+    /// Blocks of memory: two matrices.
+    #[must_use]
+    pub const fn blocks(sites: usize) -> usize {
+        2 * DenseMatrix::blocks(sites)
+    }
+
+    /// An estimate that has seen nothing, in [`Regression::blocks`] of memory.
+    ///
+    /// # Errors
+    /// [`NoiseError`] where there are too many sites or too few blocks.
+    pub fn new(sites: usize, memory: &'a mut [Block]) -> Result<Self, NoiseError> {
+        if sites == 0 || sites > DenseMatrix::MAX_SITES {
+            return Err(NoiseError::Sites { got: sites, most: DenseMatrix::MAX_SITES });
+        }
+        let (need, got) = (Self::blocks(sites), memory.len());
+        let short = NoiseError::Memory { need, got };
+        let memory = memory.get_mut(..need).ok_or(short)?;
+        memory.fill([0.0; LANES]);
+        let (moments, products) = memory.split_at_mut_checked(need / 2).ok_or(short)?;
+        Ok(Self { sites, moments, products, moves: 0 })
+    }
+
+    /// Takes a move from x to y with the gradients ∂E/∂x at both, one block for sixteen sites; moves of other
+    /// numbers of sites are left out.
+    pub fn push(&mut self, step: &Move<'_>, before: &[Block], after: &[Block]) {
+        if step.to().layout().sites() != self.sites {
+            return;
+        }
+        self.moves = self.moves.saturating_add(1);
+        let width = DenseMatrix::row_blocks(self.sites);
+        for change in step.changes() {
+            let v = (change.to as i32 - change.from as i32) as f32;
+            let row = change.site * width..(change.site + 1) * width;
+            let moments = self.moments.get_mut(row.clone()).unwrap_or_default().as_flattened_mut();
+            for other in step.changes() {
+                if let Some(slot) = moments.get_mut(other.site) {
+                    *slot += v * (other.to as i32 - other.from as i32) as f32;
+                }
+            }
+            // Δg = −(after − before)
+            let products = self.products.get_mut(row).unwrap_or_default();
+            subtract(products, v, after);
+            subtract(products, -v, before);
+        }
+    }
+
+    /// Moves that were taken.
+    #[must_use]
+    pub fn moves(&self) -> u32 {
+        self.moves
+    }
+
+    /// W, written to `rows` ([`DenseMatrix::blocks`]) for [`DenseMatrix::new`]. `ridge` is ρ relative to the
+    /// mean of A's diagonal, 10⁻³ for example; `scratch` is working memory of three matrices. It stops where
+    /// the residual is below 10⁻⁵, or after `iterations`.
+    ///
+    /// # Errors
+    /// [`NoiseError::Memory`] where a buffer is short.
+    pub fn solve(
+        &self,
+        ridge: f32,
+        iterations: u32,
+        rows: &mut [Block],
+        scratch: &mut [Block],
+    ) -> Result<Fit, NoiseError> {
+        let size = DenseMatrix::blocks(self.sites);
+        let got = rows.len();
+        let w = rows.get_mut(..size).ok_or(NoiseError::Memory { need: size, got })?;
+        let short = NoiseError::Memory { need: 3 * size, got: scratch.len() };
+        let (rest, scratch) = scratch.split_at_mut_checked(size).ok_or(short)?;
+        let (direction, image) = scratch.split_at_mut_checked(size).ok_or(short)?;
+        let image = image.get_mut(..size).ok_or(short)?;
+
+        let width = DenseMatrix::row_blocks(self.sites);
+        let entry = |of: &[Block], a: usize, b: usize| {
+            of.as_flattened().get(a * width * LANES + b).copied().unwrap_or(0.0)
+        };
+        let sum: f32 = (0..self.sites).map(|site| entry(self.moments, site, site)).sum();
+        let ridge = ridge * sum / self.sites as f32;
+
+        w.fill([0.0; LANES]);
+        rest.iter_mut().zip(self.products.iter()).for_each(|(slot, &block)| *slot = block);
+        self.symmetrise(rest);
+        direction.iter_mut().zip(rest.iter()).for_each(|(slot, &block)| *slot = block);
+        let first = dot(rest, rest);
+        let (mut square, mut made) = (first, 0);
+        while made < iterations && square > 1e-10 * first {
+            // image ← (A + ρ)P + P(A + ρ)
+            for (site, out) in image.chunks_mut(width.max(1)).enumerate() {
+                out.fill([0.0; LANES]);
+                for other in 0..self.sites {
+                    let own = if other == site { ridge } else { 0.0 };
+                    let factor = entry(self.moments, site, other) + own;
+                    if factor != 0.0 {
+                        let row = direction.get(other * width..(other + 1) * width).unwrap_or_default();
+                        subtract(out, -factor, row);
+                    }
+                }
+            }
+            self.symmetrise(image);
+            let curvature = dot(direction, image);
+            if curvature <= 0.0 || curvature.is_nan() {
+                break;
+            }
+            let length = square / curvature;
+            subtract(w, -length, direction);
+            subtract(rest, length, image);
+            let next = dot(rest, rest);
+            scaled_sum(direction, next / square, rest);
+            square = next;
+            made += 1;
+        }
+        let residual = if first > 0.0 { super::shift::root(square / first) } else { 0.0 };
+        Ok(Fit { residual, iterations: made })
+    }
+
+    /// M ← M + Mᵀ: the same bits on both sides of the diagonal.
+    fn symmetrise(&self, matrix: &mut [Block]) {
+        let width = DenseMatrix::row_blocks(self.sites) * LANES;
+        let flat = matrix.as_flattened_mut();
+        for a in 0..self.sites {
+            for b in 0..=a {
+                let (here, there) = (a * width + b, b * width + a);
+                let sum = flat.get(here).copied().unwrap_or(0.0) + flat.get(there).copied().unwrap_or(0.0);
+                for at in [here, there] {
+                    if let Some(slot) = flat.get_mut(at) {
+                        *slot = sum;
+                    }
+                }
+            }
+        }
+    }
+}
