@@ -89,9 +89,11 @@ fn run<K: Kernel<Ising<'static>> + Sync>(
             (moved / steps as f64, accepted / steps as f64, energies)
         })
         .collect();
-    let mean = |of: &dyn Fn(&(f64, f64, Vec<f64>)) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+    let number = runs.len() as f64;
+    let moved = runs.iter().map(|run| run.0).sum::<f64>() / number;
+    let accepted = runs.iter().map(|run| run.1).sum::<f64>() / number;
     let energies: Vec<&[f64]> = runs.iter().map(|run| &run.2[..]).collect();
-    Trial { moved: mean(&|run| run.0), accepted: mean(&|run| run.1), time: autocorrelation(&energies) }
+    Trial { moved, accepted, time: autocorrelation(&energies) }
 }
 
 #[derive(Debug)]
