@@ -6,8 +6,9 @@
 use bitmc::chain::{ChainError, Ring};
 use bitmc::random::{bernoulli, uniform};
 use bitmc::stats::Acceptance;
-use bitmc::step::ParameterError;
-use bitmc::{BlockGibbs, Chain, Info, Kernel, LaneRng, Langevin, Packed, Rbm, Rng};
+use bitmc::step::{Cycle, ParameterError, langevin_cycle};
+use bitmc::{BlockGibbs, Chain, Energy, Info, Kernel, LaneRng, Langevin, Packed, Rbm, Rng, Schedule};
+use bitmc_examples::bits::BitRows;
 use bitmc_examples::chains::{Walker, mean_energy_of, memory, streams};
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::mmd::{Mmd, hamming};
@@ -40,7 +41,7 @@ struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     steps: Option<u64>,
 
-    /// Step size of the Langevin samplers, on the {0,1} scale [default: 0.2]
+    /// Step size of the Langevin samplers, on the {0,1} scale; of acs the largest [default: 0.2, for acs 0.6]
     #[arg(long, value_name = "ALPHA")]
     step_size: Option<f32>,
 
@@ -63,6 +64,8 @@ enum Choice {
     Langevin,
     /// Discrete Langevin without the test (DULA): converges to another law nearby
     LangevinUnadjusted,
+    /// Discrete Langevin in cycles of 20 steps, from the step size at balance .8 down to .15 at ½ (ACS)
+    Acs,
     /// All hidden units given the visible ones, then the other way round
     BlockGibbs,
 }
@@ -76,6 +79,8 @@ enum Start {
     Mean,
     /// Training digits
     Data,
+    /// All at the one training digit of the lowest energy: shows how fast chains leave a mode
+    Mode,
 }
 
 impl Choice {
@@ -88,7 +93,23 @@ impl Choice {
 /// A sampler that is chosen at run time: an enum over kernels.
 enum Sampler {
     Langevin(Langevin<'static>),
+    Acs(Vec<Langevin<'static>>),
     BlockGibbs,
+}
+
+/// Steps of a cycle of ACS, its smallest step size and its largest balance: what did best in trials on this
+/// model.
+const ACS_STEPS: u64 = 20;
+const ACS_SMALLEST: f32 = 0.15;
+const ACS_BALANCE: f32 = 0.8;
+
+/// The kernels of ACS.
+fn acs(largest: f32) -> Result<Sampler, ParameterError> {
+    let step_size = Schedule::cyclical_step_size(largest, ACS_SMALLEST, ACS_STEPS);
+    let step_size = step_size.map_err(|_| ParameterError::StepSize(largest))?;
+    let balance = Schedule::cosine(ACS_BALANCE, 0.5, ACS_STEPS);
+    let balance = balance.map_err(|_| ParameterError::Balance(ACS_BALANCE))?;
+    langevin_cycle::<{ ACS_STEPS as usize }>(&step_size, &balance).map(|kernels| Sampler::Acs(kernels.to_vec()))
 }
 
 impl Sampler {
@@ -96,6 +117,7 @@ impl Sampler {
         match choice {
             Choice::Langevin => Langevin::adjusted(step_size).map(Self::Langevin),
             Choice::LangevinUnadjusted => Langevin::unadjusted(step_size).map(Self::Langevin),
+            Choice::Acs => acs(step_size),
             Choice::BlockGibbs => Ok(Self::BlockGibbs),
         }
     }
@@ -105,6 +127,7 @@ impl Kernel<Rbm<'_>> for Sampler {
     fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, Rbm<'_>>, rng: &mut R) -> Info {
         match self {
             Self::Langevin(kernel) => kernel.step(ring, rng),
+            Self::Acs(kernels) => Cycle::new(kernels).expect("twenty kernels").step(ring, rng),
             Self::BlockGibbs => BlockGibbs.step(ring, rng),
         }
     }
@@ -118,7 +141,7 @@ fn run(options: Options) -> Result<(), Failure> {
     if options.sampler == Choice::BlockGibbs && options.step_size.is_some() {
         return Err(Failure::Option("--step-size: block-gibbs has none".into()));
     }
-    let step_size = options.step_size.unwrap_or(0.2);
+    let step_size = options.step_size.unwrap_or(if options.sampler == Choice::Acs { 0.6 } else { 0.2 });
     let sampler = Sampler::new(options.sampler, step_size);
     let sampler = sampler.map_err(|error| Failure::Option(format!("--step-size: {error}")))?;
     let folder = options.data.clone();
@@ -170,10 +193,12 @@ fn walkers<'m>(
 ) -> Result<Vec<Walker<'m, Rbm<'m>>>, Failure> {
     let means = data.train.means();
     let upper = upper_half();
+    let likeliest = likeliest(rbm, &data.train);
     let start = |index: usize, mut rng: LaneRng| {
         let mut words = vec![0; LAYOUT.words()];
         match options.start {
             Start::Noise => bernoulli(LAYOUT, 0.5, &mut rng, &mut words),
+            Start::Mode => words.copy_from_slice(data.train.row(likeliest)),
             Start::Data => words.copy_from_slice(data.train.row(index)),
             Start::Mean => {
                 for (site, &mean) in means.iter().enumerate() {
@@ -196,6 +221,14 @@ fn walkers<'m>(
     let streams = streams(options.common.seed).take(chains as usize).enumerate();
     let walkers: Result<_, ChainError> = streams.map(|(index, rng)| start(index, rng)).collect();
     walkers.map_err(|error| Failure::Option(format!("--start: {error}")))
+}
+
+/// The row of the lowest energy; the first of equals.
+fn likeliest(rbm: &Rbm<'_>, rows: &BitRows) -> usize {
+    let mut cache = memory(rbm).cache;
+    let mut energy = |row| Packed::new(LAYOUT, row).ok().and_then(|x| rbm.init(x, &mut cache).ok());
+    let energies = rows.rows().map(|row| energy(row).unwrap_or(f32::INFINITY));
+    energies.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(index, _)| index)
 }
 
 /// The sites of the upper half, as a mask.
