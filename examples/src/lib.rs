@@ -1,5 +1,6 @@
 //! What the desktop examples share: the command line, files, pictures, and chains on all cores.
 
+pub mod adult;
 pub mod bars;
 pub mod bits;
 pub mod chains;

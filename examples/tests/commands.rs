@@ -308,3 +308,79 @@ fn small_cuts_are_the_largest() {
     fs::write(&nowhere, "2 1\n1 1 1\n").unwrap();
     fails(&example("maxcut").arg(&nowhere).output().unwrap(), 1, "two different vertices");
 }
+
+#[test]
+fn a_network_of_bits_learns_and_resumes() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, more: &[&str]| {
+        let out = folder.path().join(name);
+        let words = ["--quick", "--quiet", "--chains", "2", "--steps", "6"];
+        succeeds(&example("bnn").arg("--out").arg(&out).args(words).args(more).output().unwrap());
+        ["bnn.json", "bnn.md", "bnn.svg"].map(|file| fs::read(out.join(file)).unwrap())
+    };
+    let one = run("one", &["--threads", "1"]);
+    assert!(one == run("two", &["--threads", "2"]), "the number of threads changes a file");
+    // A chain that is there is not made again; one that is of another run is.
+    let cell = folder.path().join("one/cells/DULA.1.json");
+    let text = fs::read_to_string(&cell).unwrap();
+    fs::write(&cell, text.replace("seed 1", "seed 2")).unwrap();
+    fs::remove_file(folder.path().join("one/cells/DMALA.0.json")).unwrap();
+    assert!(one == run("one", &["--resume"]), "a resumed run differs");
+
+    let report: Value = serde_json::from_slice(&one[0]).unwrap();
+    for row in report["rows"].as_array().unwrap() {
+        let at = |index: usize| row["series"][index]["training_log_likelihood"].as_f64().unwrap();
+        // A random network is off by the mean of y², .25, and the variance of its votes.
+        assert!(at(0) < -0.46 && at(6) > at(0) + 0.04, "{row}");
+        assert_eq!(row["faults"], 0);
+    }
+    fails(&example("bnn").args(["--step-size", "0"]).output().unwrap(), 2, "--step-size");
+    fails(&example("bnn").args(["--data", "nowhere"]).output().unwrap(), 1, "numeric.npy");
+}
+
+#[test]
+fn files_of_three_formats_are_sampled() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| data().join("formats").join(name).to_str().unwrap().to_string();
+    let run = |out: &str, words: &[&str]| {
+        let out = folder.path().join(out);
+        succeeds(&example("sample").arg("--quiet").arg("--out").arg(&out).args(words).output().unwrap());
+        let bytes = fs::read(out.join("sample.json")).unwrap();
+        (serde_json::from_slice::<Value>(&bytes).unwrap(), bytes)
+    };
+    let (network, evidence) = (file("sprinkler.uai"), file("sprinkler.evid"));
+    for sampler in ["langevin", "gibbs"] {
+        let words = [&network, "--evidence", &evidence, "--sampler", sampler, "--threads"];
+        let (report, one) = run("one", &[&words[..], &["1"]].concat());
+        assert!(one == run("two", &[&words[..], &["2"]].concat()).1, "the number of threads changes a byte");
+        // By summing over the eight states in which the grass is wet; 16 chains, so Student's t: 10⁻⁶ at 7.7.
+        for (site, truth) in [0.575_799_7, 0.429_763_6, 0.707_927_7, 1.0].into_iter().enumerate() {
+            let number = |key: &str| report["marginals"][site][key][1].as_f64().unwrap();
+            let (found, error) = (number("probabilities"), number("standard_errors"));
+            assert!(
+                (found - truth).abs() <= 7.7 * error && error < 0.02,
+                "{sampler} {site}: {found} ± {error}"
+            );
+        }
+        assert_eq!(report["marginals"][3]["known"], true);
+    }
+    let best = |name: &str| {
+        run("best", &[&file(name), "--quick", "--sampler", "gibbs", "--temperature", "4"]).0["best"]
+            .as_f64()
+            .unwrap()
+    };
+    assert_eq!((best("frustrated.rudy"), best("pick_two.qubo")), (7.0, -49.0));
+
+    let fail = |words: &[&str], code, because| {
+        fails(&example("sample").args(words).output().unwrap(), code, because);
+    };
+    fail(&[], 2, "FILE");
+    fail(&["nowhere.uai"], 1, "nowhere.uai");
+    fail(&[&network, "--temperature", "0"], 2, "--temperature");
+    fail(&[&network, "--sampler", "gibbs", "--step-size", "1"], 2, "gibbs");
+    fail(&[&file("pick_two.qubo"), "--evidence", &evidence], 2, "--evidence");
+    fail(&[&evidence], 1, "line 1: the number of edges expected, the line ends");
+    let torn = folder.path().join("torn.uai");
+    fs::write(&torn, "MARKOV 2 2 2 2 2 0 1 2 0 1 4 1 0 0 0 4 0 1 1 1").unwrap();
+    fail(&[torn.to_str().unwrap(), "--quick"], 1, "no possible state");
+}

@@ -1,0 +1,397 @@
+//! Samples a model from a file: a weighted graph (rudy), a quadratic form (`.qubo`) or a network (`.uai`).
+//!
+//! `cargo run --release --example sample -- FILE` prints how often each site has each value, with standard
+//! errors over independent chains, and the best state it met.
+
+use bitmc::energy::SparseLent;
+use bitmc::stats::{Acceptance, Observer};
+use bitmc::{Chain, Energy, Gibbs, Info, Ising, LaneRng, Langevin, Layout, Packed, packed};
+use bitmc_examples::chains::{VecChain, memory, streams};
+use bitmc_examples::cli::{self, Common, Failure};
+use bitmc_examples::formats::qubo::Qubo;
+use bitmc_examples::formats::rudy::Graph;
+use bitmc_examples::formats::uai::{Evidence, Network};
+use bitmc_examples::harness::{mean, standard_error};
+use bitmc_examples::progress::Progress;
+use bitmc_examples::report;
+use clap::{Parser, ValueEnum};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Samples a model from a file
+#[derive(Parser, Debug)]
+#[command(name = "sample", version)]
+struct Options {
+    /// A file: *.uai, *.qubo, or else a weighted graph in the rudy format
+    file: PathBuf,
+
+    #[command(flatten)]
+    common: Common,
+
+    /// Sites of a UAI network that are known
+    #[arg(long, value_name = "FILE")]
+    evidence: Option<PathBuf>,
+
+    /// Which sampler moves the chains
+    #[arg(long, value_enum, default_value_t = Choice::Langevin)]
+    sampler: Choice,
+
+    /// Independent chains [default: 16, with --quick 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    chains: Option<u32>,
+
+    /// Steps of each chain after a tenth as many of burn-in [default: 10000, with --quick 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    steps: Option<u64>,
+
+    /// Step size of Langevin, on the {0,1} scale [default: the one of the longest jumps in a short scan]
+    #[arg(long, value_name = "ALPHA")]
+    step_size: Option<f32>,
+
+    /// Divides every energy
+    #[arg(long, value_name = "T", default_value_t = 1.0)]
+    temperature: f32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Choice {
+    /// Discrete Langevin with the Metropolis test (DMALA)
+    Langevin,
+    /// One site after the other from its conditional
+    Gibbs,
+}
+
+/// What a file says.
+enum Model {
+    /// `E = Σ w s s′` over spins: the lowest energy is the largest cut.
+    Graph(Graph),
+    Qubo(Qubo),
+    Network(Network),
+}
+
+type Dyn<'e> = dyn Energy + Sync + 'e;
+
+fn main() -> ExitCode {
+    cli::main(|options: Options| {
+        let pool = options.common.pool()?;
+        pool.install(|| run(&options))
+    })
+}
+
+fn run(options: &Options) -> Result<(), Failure> {
+    let temperature = options.temperature;
+    if !(temperature > 0.0 && temperature.is_finite()) {
+        return Err(Failure::Option(format!("--temperature: {temperature} is not positive and finite")));
+    }
+    if options.sampler == Choice::Gibbs && options.step_size.is_some() {
+        return Err(Failure::Option("--step-size: gibbs has none".into()));
+    }
+    let model = match options.file.extension().and_then(|name| name.to_str()) {
+        Some("uai") => Model::Network(Network::read(&options.file)?),
+        Some("qubo") => Model::Qubo(Qubo::read(&options.file)?),
+        _ => Model::Graph(Graph::read(&options.file)?),
+    };
+    let evidence = match (&options.evidence, &model) {
+        (None, _) => Evidence::new(),
+        (Some(path), Model::Network(network)) => network.read_evidence(path)?,
+        (Some(_), _) => return Err(Failure::Option("--evidence: only a UAI network has any".into())),
+    };
+    let bad = |error: &dyn std::fmt::Display| Failure::file(&options.file, error);
+    let couplings =
+        |sites: usize, edges: usize| (vec![0; sites], vec![0; sites], vec![Default::default(); 2 * edges]);
+    match &model {
+        Model::Graph(graph) => {
+            let (mut ends, mut linear, mut entries) = couplings(graph.vertices, graph.edges.len());
+            let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+            let edges = graph.edges.iter().map(|&(a, b, w)| (a, b, -w / temperature));
+            let fields = vec![0.0; graph.vertices];
+            let ising = Ising::spins_edges_once(edges, &fields, lent).map_err(|error| bad(&error))?;
+            sample(options, &model, &ising, &ising, &evidence)
+        }
+        Model::Qubo(form) => {
+            let (mut ends, mut linear, mut entries) = couplings(form.linear.len(), form.edges.len());
+            let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+            let edges = form.edges.iter().map(|&(a, b, w)| (a, b, -w / temperature));
+            let fields: Vec<f32> = form.linear.iter().map(|w| -w / temperature).collect();
+            let ising = Ising::bits_edges_once(edges, &fields, lent).map_err(|error| bad(&error))?;
+            sample(options, &model, &ising, &ising, &evidence)
+        }
+        Model::Network(network) => {
+            // What is forbidden costs so much while a start is looked for.
+            const SOFT: f32 = -12.0;
+            let mut tables = network.logarithms(temperature.into(), f32::NEG_INFINITY);
+            let mut soft = network.logarithms(temperature.into(), SOFT);
+            let hard = tables.model().map_err(|error| bad(&error))?;
+            sample(options, &model, &hard, &soft.model().map_err(|error| bad(&error))?, &evidence)
+        }
+    }
+}
+
+/// Counts of every value of every site, and the best state.
+struct Record {
+    counts: Vec<u64>,
+    arity: usize,
+    steps: u64,
+    energies: f64,
+    best: (f32, Vec<u32>),
+    acceptance: Acceptance,
+}
+
+impl Observer for Record {
+    fn observe(&mut self, x: Packed<'_>, energy: f32, info: &Info) {
+        self.acceptance.observe(x, energy, info);
+        for (counts, value) in self.counts.chunks_exact_mut(self.arity).zip(x.values()) {
+            counts[value as usize] += 1;
+        }
+        self.steps += 1;
+        self.energies += f64::from(energy);
+        if energy < self.best.0 {
+            self.best = (energy, x.words().to_vec());
+        }
+    }
+}
+
+/// A site's share of time at each value, over the chains.
+#[derive(Serialize)]
+struct Marginal {
+    site: usize,
+    known: bool,
+    probabilities: Vec<f64>,
+    standard_errors: Vec<f64>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    example: &'static str,
+    seed: u64,
+    sampler: Choice,
+    step_size: Option<f32>,
+    temperature: f32,
+    chains: u32,
+    burn_in: u64,
+    steps: u64,
+    acceptance: f64,
+    faults: u64,
+    mean_energy: f64,
+    mean_energy_standard_error: f64,
+    /// The cut of a graph, the value of a quadratic form, the logarithm of a network's weight.
+    best: f64,
+    best_is: &'static str,
+    best_state: Vec<u32>,
+    marginals: Vec<Marginal>,
+}
+
+/// Runs the chains of `energy`; `soft` is the same without hard constraints, to find a start.
+fn sample(
+    options: &Options,
+    model: &Model,
+    energy: &Dyn<'_>,
+    soft: &Dyn<'_>,
+    evidence: &Evidence,
+) -> Result<(), Failure> {
+    let common = &options.common;
+    let chains = options.chains.unwrap_or(if common.quick { 4 } else { 16 });
+    let steps = options.steps.unwrap_or(if common.quick { 1000 } else { 10_000 });
+    let burn_in = steps.div_ceil(10);
+    let out = common.folder("sample");
+    report::make_folder(&out)?;
+    let starts: Result<Vec<_>, Failure> = streams(common.seed)
+        .take(chains as usize)
+        .map(|mut rng| Ok((start(options, energy, soft, evidence, &mut rng)?, rng)))
+        .collect();
+    let mut walkers = starts?;
+    let step_size = match (options.sampler, options.step_size) {
+        (Choice::Gibbs, _) => None,
+        (Choice::Langevin, Some(size)) => Some(size),
+        (Choice::Langevin, None) => Some(scan(energy, evidence, &walkers)?),
+    };
+    let langevin = step_size.map(Langevin::adjusted).transpose();
+    let langevin = langevin.map_err(|error| Failure::Option(format!("--step-size: {error}")))?;
+
+    let progress = Progress::new(common.quiet, u64::from(chains) * (steps + burn_in));
+    let arity = energy.layout().arity();
+    let records: Result<Vec<Record>, Failure> = walkers
+        .par_iter_mut()
+        .map(|(words, rng)| {
+            let mut chain = begin(energy, words, evidence)?;
+            let mut record = Record {
+                counts: vec![0; energy.layout().sites() * arity],
+                arity,
+                steps: 0,
+                energies: 0.0,
+                best: (chain.energy(), words.clone()),
+                acceptance: Acceptance::new(),
+            };
+            let mut go = |steps: u64, observer: &mut dyn FnMut(Packed<'_>, f32, &Info)| {
+                for step in 0..steps {
+                    let info = match &langevin {
+                        Some(kernel) => chain.step(kernel, rng),
+                        None => chain.step(&Gibbs::systematic(), rng),
+                    };
+                    observer(chain.state(), chain.energy(), &info);
+                    if step % 64 == 63 {
+                        progress.advance(64);
+                    }
+                }
+            };
+            go(burn_in, &mut |_, _, _| {});
+            go(steps, &mut |x, energy, info| record.observe(x, energy, info));
+            Ok(record)
+        })
+        .collect();
+    let records = records?;
+    drop(progress);
+    let report = summary(options, model, energy, evidence, &records, (chains, burn_in, step_size));
+    let table = table(&report);
+    report::write(&out.join("sample.md"), table.as_bytes())?;
+    report::json(&out.join("sample.json"), &report)?;
+    common.say(&format!("{table}\nResults: {}", out.display()));
+    Ok(())
+}
+
+/// A chain at a state, with the known sites held.
+fn begin<'e>(
+    energy: &'e Dyn<'e>,
+    words: &[u32],
+    evidence: &Evidence,
+) -> Result<VecChain<'e, Dyn<'e>>, Failure> {
+    let state = Packed::new(energy.layout(), words).map_err(Failure::option)?;
+    let mut chain = Chain::new(energy, memory(energy), state).map_err(Failure::option)?;
+    let sites = Layout::binary(energy.layout().sites());
+    let mut held = vec![0; sites.words()];
+    for &(site, _) in evidence {
+        held[site / 32] |= 1 << (site % 32);
+    }
+    chain.clamp(Packed::new(sites, &held).map_err(Failure::option)?).map_err(Failure::option)?;
+    Ok(chain)
+}
+
+/// A state that is possible and has the known values: from a random one by sweeps of Gibbs over the soft
+/// energy.
+fn start(
+    options: &Options,
+    energy: &Dyn<'_>,
+    soft: &Dyn<'_>,
+    evidence: &Evidence,
+    rng: &mut LaneRng,
+) -> Result<Vec<u32>, Failure> {
+    const SWEEPS: usize = 2000;
+    let layout = energy.layout();
+    let chain = Chain::random(soft, memory(soft), rng).map_err(Failure::option)?;
+    let mut words = chain.state().words().to_vec();
+    for &(site, value) in evidence {
+        packed::set(layout, &mut words, site, value).map_err(Failure::option)?;
+    }
+    let mut chain = begin(soft, &words, evidence)?;
+    let mut cache = memory(energy).cache;
+    for _ in 0..SWEEPS {
+        if energy.init(chain.state(), &mut cache).is_ok_and(f32::is_finite) {
+            return Ok(chain.state().words().to_vec());
+        }
+        chain.step(&Gibbs::systematic(), rng);
+    }
+    let reason = format!("no possible state found in {SWEEPS} sweeps");
+    Err(Failure::file(options.evidence.as_ref().unwrap_or(&options.file), reason))
+}
+
+/// The step size with the largest jump distance, of a few, in short runs of the first two chains.
+fn scan(energy: &Dyn<'_>, evidence: &Evidence, starts: &[(Vec<u32>, LaneRng)]) -> Result<f32, Failure> {
+    let mut best = (f32::NEG_INFINITY, 0.1);
+    for size in [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4] {
+        let sampler = Langevin::adjusted(size).map_err(Failure::option)?;
+        let mut total = 0.0;
+        for (words, rng) in &starts[..2] {
+            let (mut chain, mut rng, mut seen) =
+                (begin(energy, words, evidence)?, rng.clone(), Acceptance::new());
+            chain.run(&sampler, &mut rng, 100, &mut Acceptance::new());
+            chain.run(&sampler, &mut rng, 200, &mut seen);
+            total += seen.jump_distance();
+        }
+        if total > best.0 {
+            best = (total, size);
+        }
+    }
+    Ok(best.1)
+}
+
+fn summary(
+    options: &Options,
+    model: &Model,
+    energy: &Dyn<'_>,
+    evidence: &Evidence,
+    records: &[Record],
+    (chains, burn_in, step_size): (u32, u64, Option<f32>),
+) -> Report {
+    let layout = energy.layout();
+    let over = |of: &dyn Fn(&Record) -> f64| records.iter().map(of).collect::<Vec<f64>>();
+    let marginals = (0..layout.sites()).map(|site| {
+        let arity = energy.arities().map_or(layout.arity(), |arities| usize::from(arities[site]));
+        let share = |value: usize| over(&|r| r.counts[site * r.arity + value] as f64 / r.steps as f64);
+        Marginal {
+            site,
+            known: evidence.iter().any(|&(known, _)| known == site),
+            probabilities: (0..arity).map(|value| mean(&share(value))).collect(),
+            standard_errors: (0..arity).map(|value| standard_error(&share(value))).collect(),
+        }
+    });
+    let best = records.iter().map(|record| &record.best).min_by(|a, b| a.0.total_cmp(&b.0));
+    let words = best.map_or(Vec::new(), |best| best.1.clone());
+    let state: Vec<u32> = Packed::new(layout, &words).map_or(Vec::new(), |state| state.values().collect());
+    let (best_is, best) = match model {
+        Model::Graph(graph) => {
+            let cut = graph.edges.iter().filter(|&&(a, b, _)| state[a as usize] != state[b as usize]);
+            ("cut", cut.map(|&(_, _, w)| f64::from(w)).sum())
+        }
+        Model::Qubo(form) => ("value", form.value(|site| state[site] == 1)),
+        Model::Network(network) => ("log weight", network.log_weight(|site| state[site])),
+    };
+    let energies = over(&|record| record.energies / record.steps as f64);
+    let acceptance = over(&|record| record.acceptance.rate().into());
+    Report {
+        example: "sample",
+        seed: options.common.seed,
+        sampler: options.sampler,
+        step_size,
+        temperature: options.temperature,
+        chains,
+        burn_in,
+        steps: records.first().map_or(0, |record| record.steps),
+        acceptance: mean(&acceptance),
+        faults: records.iter().map(|record| record.acceptance.faults).sum(),
+        mean_energy: mean(&energies),
+        mean_energy_standard_error: standard_error(&energies),
+        best,
+        best_is,
+        best_state: state,
+        marginals: marginals.collect(),
+    }
+}
+
+/// The first sites, and what was best.
+fn table(report: &Report) -> String {
+    const SHOWN: usize = 20;
+    let mut text = format!(
+        "{} chains, {} steps each, acceptance {:.3}, mean E {:.4} ± {:.4}, best {} {}\n\n| site | marginals |\n|---:|---|\n",
+        report.chains,
+        report.steps,
+        report.acceptance,
+        report.mean_energy,
+        report.mean_energy_standard_error,
+        report.best_is,
+        report.best
+    );
+    for marginal in report.marginals.iter().take(SHOWN) {
+        let pairs = marginal.probabilities.iter().zip(&marginal.standard_errors);
+        let values: Vec<String> = pairs.map(|(p, error)| format!("{p:.4} ± {error:.4}")).collect();
+        let known = if marginal.known { " (known)" } else { "" };
+        text.push_str(&format!("| {} | {}{known} |\n", marginal.site, values.join(", ")));
+    }
+    let more = report.marginals.len().saturating_sub(SHOWN);
+    if more > 0 {
+        text.push_str(&format!("\n{more} more sites are in sample.json.\n"));
+    }
+    text
+}
