@@ -1,10 +1,11 @@
-//! Exact start for samplers without gradients: x₀ from the exact law, a few steps, a chi-square on all states
-//! (as stat_exact_start.rs). Each has a twin that the same check rejects with as many replicas.
+//! Exact start for samplers without gradients, and for Langevin over several values: x₀ from the exact law,
+//! a few steps, a chi-square on all states (as stat_exact_start.rs). Each has a twin that the same check rejects with as many replicas.
 
 use bitmc::step::{
-    ChromaticGibbs, Colouring, EnumeratedGibbs, Gibbs, HammingBall, RandomWalk, SequentialGibbs, Swap,
+    ChromaticGibbs, Colouring, Curvature, EnumeratedGibbs, Gibbs, HammingBall, RandomWalk, SequentialGibbs,
+    Swap,
 };
-use bitmc::{Energy, Kernel, Kind, Plain};
+use bitmc::{Energy, Kernel, Kind, Langevin, Plain};
 use bitmc_host_tests::naive::sigmoid;
 use bitmc_host_tests::planes::{Own, Tables};
 use bitmc_host_tests::space::Space;
@@ -47,6 +48,20 @@ fn random_walks() {
         keeps("tables, random walk", &space, &energy, &walk, 104 + 10 * seed as u64);
         let ends = space.ends(&plan(106), &HalfEnergy(energy), &walk, 0);
         chi_square("tables, random walk by half the energy", &ends, &space.law).must_fail();
+    }
+}
+
+#[test]
+fn langevin_over_several_values() {
+    let many = Tables::new(Kind::Categorical, &[2, 66], 0.7, 43);
+    let window = Tables::new(Kind::Ordinal, &[70, 2], 0.7, 44);
+    for (seed, tables) in tables().iter().chain([&many, &window]).enumerate() {
+        let (energy, seed) = (Plain(Own(tables)), 500 + 10 * seed as u64);
+        let space = Space::tables(tables, energy.layout());
+        let sampler = |adjusted| Langevin::new(0.5, Curvature::Same(0.3), adjusted).unwrap().within(9);
+        keeps("tables, Langevin", &space, &energy, &sampler(true), seed);
+        let ends = space.ends(&plan(seed + 2), &energy, &sampler(false), 0);
+        chi_square("tables, Langevin without its test", &ends, &space.law).must_fail();
     }
 }
 
