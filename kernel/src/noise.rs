@@ -15,7 +15,7 @@
 //!
 //! D for a [`Dense`] one: [`constant`] (the same for all sites, AB-shift) or [`MinTrace`] (the smallest trace,
 //! AB-trace). W where the energy is not quadratic: a [`Regression`] over the moves of a burn-in. σ, α and κ: an
-//! [`Adaptation`] by jump distance, or a [`RateTuner`].
+//! [`Adaptation`] by jump distance, or a [`RateTuner`](crate::tune::RateTuner) for σ with [`guided_balance`].
 
 mod adaptation;
 mod dense;
@@ -27,7 +27,7 @@ mod regression;
 mod shift;
 mod trace;
 
-pub use adaptation::{Adaptation, Parameters, RateTuner, guided_balance};
+pub use adaptation::{Adaptation, Parameters, guided_balance};
 pub use dense::Dense;
 pub use diagonal::Diagonal;
 pub use edgewise::Edgewise;

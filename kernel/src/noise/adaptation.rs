@@ -1,7 +1,7 @@
-//! (σ, α, κ) by jump distance, and σ by acceptance rate.
+//! (σ, α, κ) by jump distance, and the α that goes with a σ.
 
 use crate::accept::Info;
-use crate::lane::{F32s, exp};
+use crate::lane::F32s;
 
 /// The parameters of a balanced sampler: of [`Langevin::balanced`](crate::Langevin::balanced) and
 /// [`Langevin::second_order`](crate::Langevin::second_order).
@@ -172,6 +172,8 @@ impl Adaptation {
 /// The balance that goes with a step size, for a target of variance s² a coordinate:
 /// `α = ½ + r/(2(2 + √(r²+4)))`, r = σ/s² (AB, Eq. 6 so arranged that it does not cancel; METHODS.md §3).
 /// From ½ for small steps to 1 for large ones; 1 where s² is not positive.
+///
+/// With it a [`RateTuner`](crate::tune::RateTuner) for σ alone tunes a balanced sampler.
 #[must_use]
 pub fn guided_balance(step_size: f32, variance: f32) -> f32 {
     let r = step_size / variance;
@@ -180,77 +182,4 @@ pub fn guided_balance(step_size: f32, variance: f32) -> f32 {
         return 1.0;
     }
     0.5 + r / (2.0 * (2.0 + F32s::splat(r * r + 4.0).sqrt().first()))
-}
-
-/// Adapts σ until a given share of the moves is accepted, with α from [`guided_balance`]: log σ follows the
-/// excess of acceptance over batches of steps with gains that fall as the root of their number.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct RateTuner {
-    step_size: f32,
-    precision: f32,
-    variance: f32,
-    target: f32,
-    batches: u32,
-    taken: u32,
-    accepted: u32,
-    frozen: bool,
-}
-
-impl RateTuner {
-    /// Steps of a batch.
-    const STEPS: u32 = 50;
-
-    /// From σ and κ of `start`, for a target variance of `variance` a coordinate (¼ for fair bits), towards
-    /// the acceptance rate `target`, .574 for example.
-    #[must_use]
-    pub fn new(start: Parameters, variance: f32, target: f32) -> Self {
-        let start = start.times(0, 1.0).times(2, 1.0);
-        Self {
-            step_size: start.step_size,
-            precision: start.precision,
-            variance,
-            target,
-            batches: 0,
-            taken: 0,
-            accepted: 0,
-            frozen: false,
-        }
-    }
-
-    /// What the next step is to be made with.
-    #[must_use]
-    pub fn parameters(&self) -> Parameters {
-        let balance = guided_balance(self.step_size, self.variance);
-        Parameters { step_size: self.step_size, balance, precision: self.precision }
-    }
-
-    /// Takes what a step did; true where the parameters are others now.
-    pub fn observe(&mut self, info: &Info) -> bool {
-        if self.frozen {
-            return false;
-        }
-        self.taken += 1;
-        self.accepted += u32::from(info.accepted);
-        if self.taken < Self::STEPS {
-            return false;
-        }
-        self.batches = self.batches.saturating_add(1);
-        let excess = self.accepted as f32 / self.taken as f32 - self.target;
-        let gain = 2.0 / F32s::splat(self.batches as f32).sqrt().first();
-        (self.taken, self.accepted) = (0, 0);
-        self.step_size = (self.step_size * exp(gain * excess)).clamp(1e-6, 1e6);
-        true
-    }
-
-    /// Ends it.
-    pub fn freeze(&mut self) {
-        self.frozen = true;
-    }
-
-    /// Whether it has ended.
-    #[must_use]
-    pub fn is_frozen(&self) -> bool {
-        self.frozen
-    }
 }

@@ -5,6 +5,10 @@
 
 use bitmc::energy::{Edge, Energy, Entry, Sparse, pack_rows};
 use bitmc::lane::{Bits, Block, each};
+use bitmc::noise::{
+    Adaptation, Dense, DenseMatrix, Edgewise, MinTrace, Parameters, RateTuner, Regression, SparseMatrix,
+    constant,
+};
 use bitmc::stats::{Acceptance, BatchMeans, Best, Every, Means, Pairs, Watch};
 use bitmc::step::Kernel;
 use bitmc::{
@@ -36,6 +40,8 @@ fn main() -> ! {
         && compiled(number(), size())
         && observed(number(), size())
         && planes(number(), size())
+        && curved(number(), size())
+        && adapted(number(), size())
         && kept(size())
         && states(size())
         && generators(size());
@@ -98,6 +104,60 @@ fn planes(number: f32, size: usize) -> bool {
     let (Ok(potts), Ok(sampler)) = (potts, Langevin::adjusted(6.0 * number)) else { return false };
     let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
     watched(&potts, memory, &sampler.within(size as u32), size)
+}
+
+/// Noises with each way to their D, and a step with one.
+#[inline(never)]
+fn curved(number: f32, size: usize) -> bool {
+    let mut couplings = SparseMemory::<9, 36>::new();
+    let (side, fields) = (black_box(3), [number; 9]);
+    let Ok(model) = Ising::spins_edges_once(torus(side, side, number), &fields, couplings.lend()) else {
+        return false;
+    };
+    let sparse = SparseMatrix::of(model.form());
+    let (mut rows, mut d, mut scratch) = ([[0.0; 16]; 9], [[0.0; 16]; 1], [[0.0; 16]; 3]);
+    let Ok(matrix) = DenseMatrix::of(&sparse, &mut rows) else { return false };
+    let shifted = constant(&matrix, number, &mut d, &mut scratch).is_ok();
+    let mut vectors = [[0.0; 16]; MinTrace::blocks(9)];
+    let solver = MinTrace::new(number, size as u32);
+    let solved = solver.solve(&matrix, &mut d, &mut vectors, &mut scratch).is_ok();
+    let mut root = [[0.0; 16]; Dense::root_blocks(9)];
+    let Ok(dense) = Dense::new(matrix, &mut d, &mut root) else { return false };
+    let mut own = [[0.0; 16]; 1];
+    let Ok(edgewise) = Edgewise::new(sparse, &mut own) else { return false };
+    let wrong = SparseMatrix::with_diagonal(model.form(), fields.get(..size).unwrap_or_default()).is_err();
+    let (first, second) =
+        (Langevin::second_order(dense, number, number), Langevin::second_order(edgewise, number, number));
+    let (Ok(first), Ok(second)) = (first, second.and_then(|kernel| kernel.precision(number))) else {
+        return false;
+    };
+    let memory = memory!(Layout::binary(9), Ising::cache_len(9));
+    let mut rng = LaneRng::seed_from_u64(size as u64);
+    let Ok(mut chain) = Chain::random(&model, memory, &mut rng) else { return false };
+    let (here, there) = (chain.step(&first, &mut rng), chain.step(&second, &mut rng));
+    shifted && solved && wrong && !here.fault && !there.fault
+}
+
+/// W by least squares, and parameters that adapt.
+#[inline(never)]
+fn adapted(number: f32, size: usize) -> bool {
+    let sites = black_box(9usize);
+    let layout = Layout::binary(sites);
+    let (mut memory, mut rows) = ([[0.0; 16]; Regression::blocks(9)], [[0.0; 16]; DenseMatrix::blocks(9)]);
+    let (from, to) = ([black_box(0u32)], [black_box(0b1011u32)]);
+    let (Ok(from), Ok(to)) = (Packed::new(layout, &from), Packed::new(layout, &to)) else { return false };
+    let (Ok(step), Ok(mut regression)) = (Move::new(from, to), Regression::new(sites, &mut memory)) else {
+        return false;
+    };
+    regression.push(&step, &[[0.0; 16]; 1], &[[number; 16]; 1]);
+    let mut scratch = [[0.0; 16]; 3 * DenseMatrix::blocks(9)];
+    let solved = regression.solve(number, size as u32, &mut rows, &mut scratch).is_ok();
+    let mut jumps = Adaptation::new(Parameters::START).with_precision();
+    let info =
+        Info { accepted: size > 3, proposed: size as u32, log_ratio: number, difference: number, fault: false };
+    (0..4 * size).for_each(|_| _ = jumps.observe(&info));
+    jumps.freeze();
+    solved && jumps.is_frozen() && guided_balance(number, number) >= 0.5
 }
 
 #[inline(never)]
