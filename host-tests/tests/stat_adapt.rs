@@ -180,6 +180,33 @@ fn adaptation_by_jump_distance_finds_long_steps() {
     assert_eq!(whole, kept);
 }
 
+/// σ and α after `blocks` blocks of a hundred steps, each step told a distance that knows nothing but the parameters.
+fn climb(distance: impl Fn(Parameters) -> u32, blocks: u32) -> Adaptation {
+    let mut adaptation = Adaptation::new(Parameters::START);
+    for _ in 0..100 * blocks {
+        adaptation.observe_distance(distance(adaptation.parameters()));
+    }
+    adaptation
+}
+
+#[test]
+fn adaptation_climbs_to_the_largest_distance() {
+    let bell = |x: f32, at: f32| 1.0 / (1.0 + (x / at).ln().powi(2));
+    let distance = |now: Parameters| (1e6 * bell(now.step_size, 3.0) * bell(now.balance, 0.8)) as u32;
+    let mut found = climb(distance, 600);
+    let now = found.parameters();
+    // At the end γ is below .02: the best of θ and θ(1 ± γ) is within γ of the top.
+    assert!(found.rate() < 0.02, "{found:?}");
+    assert!((now.step_size / 3.0 - 1.0).abs() < 0.02 && (now.balance / 0.8 - 1.0).abs() < 0.02, "{now:?}");
+    found.freeze();
+    let kept = found;
+    found.observe_distance(u32::MAX);
+    assert_eq!(found, kept);
+    // Twin: where the shortest distance is the largest number it goes elsewhere.
+    let away = climb(|now| 1_000_000 - distance(now), 600).parameters();
+    assert!((away.step_size / 3.0).ln().abs() > 1.0, "{away:?}");
+}
+
 #[test]
 fn adaptation_by_acceptance_rate_holds_the_rate() {
     let mut tuner = RateTuner::new(0.1, (1e-3, 1e3), 0.574).unwrap();

@@ -35,8 +35,9 @@ impl Parameters {
 /// Adapts σ and α by jump distance (AB, Algorithms 3–4; METHODS.md §3), and κ where it is asked to.
 ///
 /// Of one parameter θ after the other: N steps each at θ, θ(1+γ) and θ(1−γ), one chain flowing through, and
-/// the θ with the largest distance stays; where a round over all of them moved none, γ ← .9γ. The distance is
-/// the number of sites that changed, which for binary and categorical sites is the published one.
+/// the θ with the largest distance stays; where a round over all of them moved none, γ ← .9γ. The distance that
+/// [`Adaptation::observe`] takes is the number of sites that changed, which for binary and categorical sites is
+/// the published one; for ordinal sites give [`Adaptation::observe_distance`] the sum of |yᵢ − xᵢ|.
 ///
 /// A chain that adapts for ever is not reversible: [`Adaptation::freeze`] before collecting. It is plain
 /// data: copy it, keep it, go on from it.
@@ -119,11 +120,16 @@ impl Adaptation {
 
     /// Takes what a step with [`Adaptation::parameters`] did; true where they are others now.
     pub fn observe(&mut self, info: &Info) -> bool {
+        self.observe_distance(info.moved())
+    }
+
+    /// The same with a distance of the caller's: ‖y − x‖₁ of the states after and before the step.
+    pub fn observe_distance(&mut self, distance: u32) -> bool {
         if self.frozen {
             return false;
         }
         if let Some(sum) = self.distances.get_mut(usize::from(self.candidate)) {
-            *sum += u64::from(info.moved());
+            *sum += u64::from(distance);
         }
         self.taken += 1;
         if self.taken < self.steps {
