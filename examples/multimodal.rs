@@ -3,11 +3,9 @@
 //! `cargo run --release --example multimodal` runs every sampler on two targets, from uniform starts and from one
 //! corner mode, and compares all its states with the law summed over all 202,500 states.
 
-use bitmc::packed::set;
-use bitmc::step::RandomWalk;
-use bitmc::{LaneRng, Langevin, Modes, Rng, SeedableRng};
+use bitmc::{LaneRng, Modes, SeedableRng};
 use bitmc_examples::cli::{self, Common, Failure};
-use bitmc_examples::plane::{Density, Distance, Panel, Sampler, Shape, Tally, draw, drive};
+use bitmc_examples::plane::{Density, Distance, Panel, Sampler, Shape, Tally, draw, drive, samplers, start};
 use bitmc_examples::progress::Progress;
 use bitmc_examples::{picture, report};
 use clap::Parser;
@@ -30,7 +28,7 @@ struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     steps: Option<u64>,
 
-    /// Step size of the Langevin sampler
+    /// Step size of the first sampler, DMALA
     #[arg(long, value_name = "ALPHA", default_value_t = 53.0)]
     step_size: f32,
 }
@@ -49,17 +47,6 @@ fn targets() -> Result<Vec<(&'static str, Shape, Modes<'static>)>, Failure> {
     Ok(vec![
         ("normal", Shape::Normal(100.0), normal),
         ("exponential", Shape::Exponential(3.75, f64::from(1e-10f32)), pointed),
-    ])
-}
-
-/// All samplers. A new one is a line.
-fn samplers(step_size: f32) -> Result<Vec<Sampler>, Failure> {
-    let langevin = Langevin::adjusted(step_size);
-    let langevin = langevin.map_err(|error| Failure::Option(format!("--step-size: {error}")))?;
-    let walk = RandomWalk::new(2.0).map_err(Failure::option)?;
-    Ok(vec![
-        Sampler::kernel("langevin", &format!("α = {step_size}"), langevin),
-        Sampler::kernel("random walk", "r = 2", walk),
     ])
 }
 
@@ -93,7 +80,8 @@ struct Report {
 
 fn main() -> ExitCode {
     cli::main(|options: Options| {
-        let samplers = samplers(options.step_size)?;
+        let samplers = samplers(options.step_size);
+        let samplers = samplers.map_err(|error| Failure::Option(format!("--step-size: {error}")))?;
         let out = options.common.folder("multimodal");
         report::make_folder(&out)?;
         let (report, picture) = options.common.pool()?.install(|| run(&options, &samplers))?;
@@ -122,9 +110,9 @@ fn run(options: &Options, samplers: &[Sampler]) -> Result<(Report, Vec<Vec<Panel
         let exact = Panel { title: format!("{target}, exact"), cells: density.cells().to_vec(), side: SIDE };
         let mut line = vec![exact];
         for sampler in samplers {
-            for start in ["uniform", "corner"] {
-                progress.note(format!("{target}, {}, {start}", sampler.name));
-                let from = |rng: &mut LaneRng| words(start, rng);
+            for place in ["uniform", "corner"] {
+                progress.note(format!("{target}, {}, {place}", sampler.name));
+                let from = |rng: &mut LaneRng| start(place, SIDE, rng);
                 let work = (seed, chains, steps);
                 let found = drive(sampler, (model, &Modes::FIVE_BY_FIVE), work, RADIUS, from, &progress);
                 let Tally { histogram, modes, acceptance } = found.map_err(Failure::option)?;
@@ -132,7 +120,7 @@ fn run(options: &Options, samplers: &[Sampler]) -> Result<(Report, Vec<Vec<Panel
                     target,
                     sampler: sampler.name.clone(),
                     parameters: sampler.parameters.clone(),
-                    start,
+                    start: place,
                     modes_per_chain: modes.iter().map(|&n| f64::from(n)).sum::<f64>() / chains as f64,
                     least_modes: modes.iter().copied().min().unwrap_or(0),
                     most_modes: modes.iter().copied().max().unwrap_or(0),
@@ -140,7 +128,7 @@ fn run(options: &Options, samplers: &[Sampler]) -> Result<(Report, Vec<Vec<Panel
                     distance: density.distance(&histogram),
                     floor,
                 });
-                let title = format!("{}, {start}", sampler.name);
+                let title = format!("{}, {place}", sampler.name);
                 line.push(Panel { title, cells: histogram.shares(), side: SIDE });
             }
         }
@@ -148,18 +136,6 @@ fn run(options: &Options, samplers: &[Sampler]) -> Result<(Report, Vec<Vec<Panel
     }
     let report = Report { example: "multimodal", seed, chains, steps, mode_radius_sites: RADIUS, rows };
     Ok((report, panels))
-}
-
-/// The words of a start: both sites uniform, or the mode in the corner.
-fn words(start: &str, rng: &mut LaneRng) -> Vec<u32> {
-    let layout = bitmc::Layout::ordinal(2, SIDE);
-    let mut words = vec![0; layout.words()];
-    for site in 0..2 {
-        let any = ((u64::from(rng.next_u32()) * SIDE as u64) >> 32) as u32;
-        let value = if start == "corner" { 75 } else { any };
-        set(layout, &mut words, site, value).expect("a value below the arity");
-    }
-    words
 }
 
 fn table(rows: &[Row]) -> String {

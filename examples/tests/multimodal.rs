@@ -37,7 +37,7 @@ fn threads_do_not_change_a_byte_and_the_table_says_what_is_known() {
         let number = |name: &str| row[name].as_f64().unwrap();
         assert!(number("total_variation") > row["floor"]["total_variation"].as_f64().unwrap(), "{row}");
         assert!(number("kl_nats") > row["floor"]["kl_nats"].as_f64().unwrap(), "{row}");
-        if row["start"] == "corner" && row["sampler"] == "langevin" {
+        if row["start"] == "corner" && row["sampler"] == "DMALA" && row["parameters"] == "α = 53" {
             // Chains that start in one mode of 25 and hardly leave it.
             assert!((1.0..5.0).contains(&number("modes_per_chain")), "{row}");
             assert!(number("total_variation") > 0.8, "{row}");

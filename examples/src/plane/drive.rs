@@ -4,12 +4,13 @@ use super::Histogram;
 use crate::chains::{add, memory, streams};
 use crate::progress::Progress;
 use bitmc::chain::ChainError;
+use bitmc::packed::set;
 use bitmc::stats::{Acceptance, Observer};
-use bitmc::{Chain, Energy, Info, Kernel, LaneRng, Modes, Packed};
+use bitmc::{Chain, Energy, Info, Kernel, LaneRng, Layout, Modes, Packed, Rng};
 use rayon::prelude::*;
 
 /// What is told of every step.
-type Tell<'t> = &'t mut dyn FnMut(Packed<'_>, f32, &Info);
+pub(super) type Tell<'t> = &'t mut dyn FnMut(Packed<'_>, f32, &Info);
 
 /// Moves one chain by so many steps from a start.
 type Move = Box<dyn Fn(&Modes<'_>, &[u32], &mut LaneRng, u64, Tell<'_>) -> Result<(), ChainError> + Sync>;
@@ -24,7 +25,7 @@ pub struct Sampler {
     go: Move,
 }
 
-struct Watch<'t>(Tell<'t>);
+pub(super) struct Watch<'t>(pub(super) Tell<'t>);
 
 impl Observer for Watch<'_> {
     fn observe(&mut self, x: Packed<'_>, energy: f32, info: &Info) {
@@ -104,4 +105,17 @@ pub fn drive(
     };
     // Whole numbers all: the order in which threads add them up does not show.
     rngs.into_par_iter().map(one).try_reduce(nothing, |a, b| Ok(both(a, b)))
+}
+
+/// The words of a start: both sites uniform, or at (75, 75), the mode in the corner.
+#[must_use]
+pub fn start(name: &str, side: usize, rng: &mut LaneRng) -> Vec<u32> {
+    let layout = Layout::ordinal(2, side);
+    let mut words = vec![0; layout.words()];
+    for site in 0..2 {
+        let any = ((u64::from(rng.next_u32()) * side as u64) >> 32) as u32;
+        let value = if name == "corner" { 75 } else { any };
+        set(layout, &mut words, site, value).expect("a value below the arity");
+    }
+    words
 }
