@@ -6,8 +6,8 @@
 use bitmc::energy::{Edge, Energy, Entry, Sparse, pack_rows};
 use bitmc::lane::{Bits, Block, each};
 use bitmc::noise::{
-    Adaptation, Dense, DenseMatrix, Edgewise, MinTrace, Parameters, RateTuner, Regression, SparseMatrix,
-    constant,
+    Adaptation, Dense, DenseMatrix, Edgewise, MinTrace, Parameters, Regression, SparseMatrix, constant,
+    guided_balance,
 };
 use bitmc::stats::{Acceptance, BatchMeans, Best, Every, Means, Pairs, Watch};
 use bitmc::step::Kernel;
