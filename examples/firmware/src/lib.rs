@@ -1,6 +1,7 @@
 //! What an image needs of its machine: a count of instructions, the stack that was used, and a way out.
 #![no_std]
 
+pub mod chains;
 pub mod count;
 pub mod stack;
 

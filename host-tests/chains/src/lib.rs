@@ -111,11 +111,29 @@ pub const CHAINS: &[Chain] = &[
 /// The hash of all committed hashes: one number to compare.
 #[must_use]
 pub const fn total() -> u32 {
+    before(CHAINS.len()).value()
+}
+
+/// The running hash of the first `count` committed hashes: what an image that runs a part of the list starts from.
+#[must_use]
+pub const fn before(count: usize) -> hash::Hash {
     let mut hash = hash::Hash::new();
     let mut index = 0;
-    while index < CHAINS.len() {
+    while index < count {
         hash = hash.with(CHAINS[index].hash);
         index += 1;
     }
-    hash.value()
+    hash
+}
+
+/// The `N` chains from `first` on, and nothing of the others: an image that runs a part links no more than that.
+#[must_use]
+pub const fn part<const N: usize>(first: usize) -> [Chain; N] {
+    let mut part = [CHAINS[0]; N];
+    let mut index = 0;
+    while index < N {
+        part[index] = CHAINS[first + index];
+        index += 1;
+    }
+    part
 }

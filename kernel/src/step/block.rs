@@ -184,7 +184,8 @@ fn ways(pair: &[[u32; MAX_SITES + 1]], left: usize) -> (u32, u32) {
 pub(super) fn counts(arities: &[u32; MAX_SITES]) -> Counts {
     let mut counts = [[1; MAX_SITES + 1]; MAX_SITES + 1];
     let mut after = [1u32; MAX_SITES + 1];
-    for (row, &arity) in counts.iter_mut().take(MAX_SITES).zip(arities).rev() {
+    let [rows @ .., _] = &mut counts;
+    for (row, &arity) in rows.iter_mut().rev().zip(arities.iter().rev()) {
         let mut fewer = 0;
         for (count, &keep) in row.iter_mut().zip(&after) {
             *count = keep.saturating_add(arity.saturating_sub(1).saturating_mul(fewer));

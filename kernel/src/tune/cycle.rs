@@ -287,7 +287,7 @@ impl<T: AsMut<[Trial]> + AsRef<[Trial]>> CycleTuner<T> {
         let part = self.part(self.settings.step_sizes);
         let step_size = end.step_size * (1.0 + reach * part);
         let (floor, ceiling) = self.settings.step_size;
-        Trial { step_size: step_size.clamp(floor, ceiling), ..end }
+        Trial { step_size: step_size.max(floor).min(ceiling), ..end }
     }
 
     /// Where the candidate stands between the first, 0, and the last, 1.

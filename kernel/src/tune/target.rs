@@ -49,7 +49,7 @@ impl RateTuner {
     pub fn parameter(&self) -> f32 {
         let value = exp(if self.frozen { self.mean_log } else { self.log });
         // The logarithm's rounding must not leave the bounds.
-        value.clamp(self.bounds.0, self.bounds.1)
+        value.max(self.bounds.0).min(self.bounds.1)
     }
 
     /// Looks at a step that was made with [`RateTuner::parameter`].
@@ -61,7 +61,7 @@ impl RateTuner {
         let ln_step = ln(self.steps as f32);
         let probability = if info.log_ratio >= 0.0 { 1.0 } else { exp(info.log_ratio) };
         let off = if probability >= 0.0 { probability } else { 0.0 } - self.target;
-        self.log = (self.log + exp(-0.6 * ln_step) * off).clamp(ln(self.bounds.0), ln(self.bounds.1));
+        self.log = (self.log + exp(-0.6 * ln_step) * off).max(ln(self.bounds.0)).min(ln(self.bounds.1));
         self.mean_log += exp(-0.75 * ln_step) * (self.log - self.mean_log);
     }
 
