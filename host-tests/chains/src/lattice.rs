@@ -10,7 +10,8 @@ const STEPS: u32 = 1000;
 
 /// Sites of the Gaussians.
 const SITES: usize = 12;
-const GAUSSIAN: Layout = Layout::ordinal(SITES, 21);
+const VALUES: usize = 11;
+const GAUSSIAN: Layout = Layout::ordinal(SITES, VALUES);
 
 /// The precision matrix: ½ on the diagonal, −0.1 to 0.1 beside it.
 static ROWS: [Block; SITES] = {
@@ -25,11 +26,11 @@ static ROWS: [Block; SITES] = {
 };
 
 /// The centre: inside the lattice, or a little outside.
-const CENTRE: [f32; SITES] = [10.0, 3.5, 8.0, 0.0, 20.0, 12.25, 9.0, -2.0, 10.0, 22.0, 6.0, 11.0];
+const CENTRE: [f32; SITES] = [5.0, 3.5, 8.0, 0.0, 10.0, 6.25, 4.5, -2.0, 5.0, 12.0, 3.0, 5.5];
 
 pub(crate) fn dense<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
     let memory = memory!(GAUSSIAN, LatticeGaussian::cache_len(SITES));
-    let model = LatticeGaussian::dense(&ROWS, &CENTRE, 21);
+    let model = LatticeGaussian::dense(&ROWS, &CENTRE, VALUES);
     model.map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, STEPS))
 }
 
@@ -39,7 +40,7 @@ pub(crate) fn sparse<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) ->
     let next = |site: u32| if site == 11 { 0 } else { site + 1 };
     let edges = (0..12).map(|site| (site, next(site), (site % 3) as f32 * 0.15 - 0.1));
     let memory = memory!(GAUSSIAN, LatticeGaussian::cache_len(SITES));
-    let model = LatticeGaussian::sparse(edges, &[0.4; SITES], &CENTRE, 21, couplings.lend());
+    let model = LatticeGaussian::sparse(edges, &[0.4; SITES], &CENTRE, VALUES, couplings.lend());
     model.map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, STEPS))
 }
 
@@ -70,18 +71,18 @@ pub(crate) fn quartic<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -
             }
         }
     }
-    let memory = memory!(Layout::ordinal(6, 21), Quartic::cache_len(5, 3));
-    let model = Quartic::new(&rows, &centres, 5, 21);
+    let memory = memory!(Layout::ordinal(6, VALUES), Quartic::cache_len(5, 3));
+    let model = Quartic::new(&rows, &centres, 5, VALUES);
     model.map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, STEPS))
 }
 
-/// Both kinds of modes in {0 … 31}².
+/// Both kinds of modes in {0 … 15}².
 pub(crate) fn modes<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
-    let means = [[5.0, 5.0], [25.0, 4.0], [15.5, 27.0]];
+    let means = [[2.5, 2.5], [12.5, 2.0], [7.75, 13.5]];
     let mut hash = Hash::new();
-    for model in [Modes::normal(&means, 32, 6.0), Modes::exponential(&means, 32, 1.75, 1e-5)] {
+    for model in [Modes::normal(&means, 16, 3.0), Modes::exponential(&means, 16, 0.9, 1e-5)] {
         let Ok(model) = model else { return BROKEN };
-        let memory = memory!(Layout::ordinal(2, 32), Modes::CACHE_LEN);
+        let memory = memory!(Layout::ordinal(2, 16), Modes::CACHE_LEN);
         hash.word(from_noise(&model as &dyn Energy, memory, kernel, STEPS / 2));
     }
     hash.value()

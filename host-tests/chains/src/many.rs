@@ -27,7 +27,7 @@ pub(crate) fn cycle<K>(kernels: &Result<[K; 8], ParameterError>) -> Result<Cycle
     Cycle::new(kernels).ok_or(ParameterError::StepSize(0.0))
 }
 
-/// Four replicas of the 5×5 torus, taken apart half-way; then the ladder is spaced anew.
+/// Three replicas of the 5×5 torus, taken apart half-way; then the ladder is spaced anew.
 pub(crate) fn exchange() -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, 4.0 * models::ISING_COUPLING);
@@ -37,15 +37,15 @@ pub(crate) fn exchange() -> u32 {
     let (Ok(path), Ok(kernel), Ok(mut ladder)) = (
         Tempered::new(&model, 1.0),
         Langevin::adjusted(0.6),
-        Ladder::new([Rung::default(); 4], &[0.1, 0.4, 0.7, 1.0]),
+        Ladder::new([Rung::default(); 3], &[0.2, 0.6, 1.0]),
     ) else {
         return BROKEN;
     };
     let room = || memory!(models::ISING, Tempered::cache_len(Ising::cache_len(25)));
     let mut rng = LaneRng::stream(9, 2);
     let mut replica = || Replica::random(path, room(), &mut rng);
-    let (Ok(a), Ok(b), Ok(c), Ok(d)) = (replica(), replica(), replica(), replica()) else { return BROKEN };
-    let mut replicas = [a, b, c, d];
+    let (Ok(a), Ok(b), Ok(c)) = (replica(), replica(), replica()) else { return BROKEN };
+    let mut replicas = [a, b, c];
     let mut hash = Hash::new();
     for number in 0..600 {
         if number == 300 {
@@ -54,11 +54,11 @@ pub(crate) fn exchange() -> u32 {
                 let Ok(again) = again else { return BROKEN };
                 *replica = again;
             }
-            let mut betas = [0.0; 4];
+            let mut betas = [0.0; 3];
             ladder.respaced(&mut betas);
             hash.floats(&betas);
         }
-        hash.word(round(&mut ladder, &mut replicas, &[kernel; 4], 2, &mut rng));
+        hash.word(round(&mut ladder, &mut replicas, &[kernel; 3], 2, &mut rng));
         for (replica, rung) in replicas.iter().zip(ladder.rungs()) {
             hash.words(replica.state().words());
             hash.floats(&[replica.energy(), replica.gap(), rung.rate().unwrap_or(-1.0)]);

@@ -173,9 +173,9 @@ impl Function for Circle {
 }
 
 /// Sites of [`Heights`].
-pub const HEIGHTS: Layout = Layout::ordinal(3, 1_000);
+pub const HEIGHTS: Layout = Layout::ordinal(3, 300);
 
-/// Whole numbers around 500: `E = Σ (xᵢ − 500)²/512`.
+/// Whole numbers around 150: `E = Σ (xᵢ − 150)²/512`.
 #[derive(Clone, Copy, Debug)]
 pub struct Heights;
 
@@ -185,12 +185,12 @@ impl Function for Heights {
     }
 
     fn total(&self, x: Packed<'_>) -> f32 {
-        let height = |site| rung(x, site) - 500.0;
+        let height = |site| rung(x, site) - 150.0;
         (0..3).map(|site| height(site) * height(site) / 512.0).sum()
     }
 
     fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
-        (rung(x, site) - 500.0) / 256.0
+        (rung(x, site) - 150.0) / 256.0
     }
 }
 

@@ -195,10 +195,10 @@ pub(crate) fn circle<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) ->
     from_noise(&Plain(Circle) as &dyn Energy, memory!(models::CIRCLE, 1), kernel, MANY_STEPS)
 }
 
-/// Whole numbers of which a step looks at a few dozen, from near 500.
+/// Whole numbers of which a step looks at a few dozen, from near 150.
 pub(crate) fn heights<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
     let memory = memory!(models::HEIGHTS, 1);
-    let start = [510 | (490 << 16), 500];
+    let start = [160 | (140 << 16), 150];
     let model = Plain(Heights);
     let Ok(start) = Packed::new(models::HEIGHTS, &start) else { return BROKEN };
     match (kernel, Chain::new(&model as &dyn Energy, memory, start)) {

@@ -17,18 +17,18 @@ pub(crate) fn ising(step_size: f32, balance: f32, precision: f32) -> u32 {
     from_noise(&model as &dyn Energy, memory!(models::ISING, Ising::cache_len(25)), &kernel, STEPS)
 }
 
-/// Second order over a full matrix and its Cholesky factor.
+/// Second order over a full matrix and its Cholesky factor, on the 4×4 torus.
 pub(crate) fn dense(step_size: f32, balance: f32) -> u32 {
-    let mut couplings = IsingMemory::new();
-    let edges = torus(5, 5, models::ISING_COUPLING);
-    let model = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, couplings.lend());
-    let Ok(model) = model else { return BROKEN };
-    let mut rows = [[0.0; 16]; DenseMatrix::blocks(25)];
+    let mut couplings = SparseMemory::<16, 64>::new();
+    let edges = torus(4, 4, models::ISING_COUPLING);
+    let Ok(model) = Ising::spins_edges_twice(edges, &[0.2; 16], couplings.lend()) else { return BROKEN };
+    let mut rows = [[0.0; 16]; DenseMatrix::blocks(16)];
     let Ok(matrix) = DenseMatrix::of(&SparseMatrix::of(model.form()), &mut rows) else { return BROKEN };
-    let (mut d, mut root) = ([[4.0; 16]; 2], [[0.0; 16]; Dense::root_blocks(25)]);
+    let (mut d, mut root) = ([[4.0; 16]; 1], [[0.0; 16]; Dense::root_blocks(16)]);
     let Ok(noise) = Dense::new(matrix, &mut d, &mut root) else { return BROKEN };
     let kernel = Langevin::second_order(noise, step_size, balance);
-    from_noise(&model as &dyn Energy, memory!(models::ISING, Ising::cache_len(25)), &kernel, STEPS)
+    let memory = memory!(Layout::binary(16), Ising::cache_len(16));
+    from_noise(&model as &dyn Energy, memory, &kernel, STEPS)
 }
 
 /// Second order over a Potts model: one plane of noise a value.

@@ -31,7 +31,8 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 
 #[entry]
 fn main() -> ! {
-    let hashes = bitmc_firmware::chains::RUN.iter().all(|chain| (chain.run)() == chain.hash);
+    // All chains are linked; the image `hash` runs them, and here a few are enough.
+    let hashes = bitmc_firmware::chains::RUN.iter().take(black_box(3)).all(|chain| (chain.run)() == chain.hash);
     // Each part has a frame of its own: together they would not fit the 16 KB of the micro:bit.
     // Whatever the numbers are that come in: none of them is known when this is compiled.
     let number = || f32::from_bits(black_box(0x3DCC_CCCD));
