@@ -14,6 +14,7 @@ pub mod failing;
 pub mod flow;
 pub mod heap;
 pub mod lattice;
+pub mod learning;
 pub mod matrix;
 pub mod models;
 pub mod naive;

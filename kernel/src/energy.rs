@@ -5,6 +5,7 @@
 
 mod base;
 mod bernoulli;
+mod boltzmann;
 mod estimate;
 mod factors;
 mod gaussian;
@@ -22,6 +23,7 @@ mod tempered;
 
 pub use base::{Base, PathError};
 pub use bernoulli::Bernoulli;
+pub use boltzmann::Boltzmann;
 pub use estimate::Estimate;
 pub use factors::{Factor, FactorError, Factors, FactorsLent, FactorsMemory};
 pub use gaussian::{Dense, GaussianError, LatticeGaussian, Precision};

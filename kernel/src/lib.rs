@@ -46,6 +46,7 @@ pub mod energy;
 pub mod flow;
 pub mod lane;
 pub mod layout;
+pub mod learn;
 pub mod noise;
 pub mod packed;
 pub mod random;

@@ -126,6 +126,18 @@ impl<'a> Rbm<'a> {
         self.units
     }
 
+    /// Visible units.
+    #[must_use]
+    pub fn visible_units(&self) -> usize {
+        self.visible.len()
+    }
+
+    /// σ(p) of the hidden units, from the cache.
+    pub(crate) fn activities<'c>(&self, cache: &'c [Bits]) -> &'c [Bits] {
+        let len = self.hidden.len();
+        cache.get(1 + len..1 + 2 * len).unwrap_or_default()
+    }
+
     fn row(&self, unit: usize) -> &'a [Block] {
         let len = self.hidden.len();
         self.weights.get(unit * len..(unit + 1) * len).unwrap_or_default()
@@ -285,9 +297,7 @@ impl Energy for Rbm<'_> {
     }
 
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
-        let sigma = cache.get(1 + self.hidden.len()..).unwrap_or_default();
-        let sigma = sigma.get(..self.hidden.len()).unwrap_or_default();
-        self.product(sigma, -1.0, blocks, out);
+        self.product(self.activities(cache), -1.0, blocks, out);
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {

@@ -36,7 +36,7 @@ pub struct Sparse<'a> {
 }
 
 /// How the spins or bits of a model become `x`: see [`Ising`](super::Ising).
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Embedding {
     /// `s = 2x − 1`: K = 4J, b = 2(w − ΣJ).
     Spins,

@@ -1,0 +1,148 @@
+//! Learning energies from packed samples: gradients of objectives by the parameters θ, in lent memory.
+//!
+//! An energy that can be learned is [`Learnable`]: it adds `∂E/∂θ` to a gradient of blocks that the caller owns,
+//! as θ and the optimiser's state are. One iteration builds the energy from θ, adds up an objective's gradient
+//! over some data, and lets an optimiser change θ:
+//!
+//! ```
+//! use bitmc::energy::Boltzmann;
+//! use bitmc::learn::{Adam, Batch, RatioMatching};
+//! use bitmc::{LaneRng, Layout, Packed, SeedableRng, memory};
+//!
+//! const L: Layout = Layout::binary(4);
+//! const N: usize = Boltzmann::parameter_len(4);
+//! let (mut theta, mut gradient, mut moments) = ([[0.0; 16]; N], [[0.0; 16]; N], [[0.0; 16]; 2 * N]);
+//! let mut adam = Adam::new(&mut moments, 0.05)?;
+//! let mut couplings = [[0; 16]; Boltzmann::memory_len(4)];
+//! let (mut room, mut rng) = (memory!(L, Boltzmann::cache_len(4)), LaneRng::seed_from_u64(1));
+//! for _ in 0..100 {
+//!     let model = Boltzmann::bits(&theta, 4, &mut couplings)?;
+//!     let mut batch = Batch::new(&model, &mut gradient)?;
+//!     for x in [[0b0011], [0b1111], [0b1100], [0b0011]] {
+//!         batch.add(&RatioMatching::SIGMOID, &model, Packed::new(L, &x)?, &mut room, &mut rng)?;
+//!     }
+//!     let report = batch.finish();
+//!     assert!(report.loss.is_finite());
+//!     adam.step(&gradient, &mut theta);
+//! }
+//! let together = theta.as_flattened()[Boltzmann::coupling(4, 0, 1).unwrap()];
+//! assert!(together > 0.5); // bits 0 and 1 are equal in every sample
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Objectives
+//! | objective | consistent | energies a sample | of |
+//! |---|---|---|---|
+//! | [`Contrast`]: CD-k, PCD, PCD with a cyclical sampler | PCD as its chains mix; CD-k is biased | k, and their gradients | any sites |
+//! | [`PseudoLikelihood`] | yes | 1 + d(q − 1) | any sites |
+//! | [`RatioMatching::SIGMOID`] (RMwGGIS Eq. 2) | yes | 1 + d | binary |
+//! | [`Importance::ratio_matching`] (RMwGGIS on Eq. 2) | yes, unbiased for it | 1 + s | binary |
+//! | [`RatioMatching::RATIO`] (Eq. 3) | **no**: the scale is wrong | 1 + d | binary |
+//! | [`Importance::uniform`], [`Importance::basic`] | **no**: unbiased for Eq. 3 | 1 + s | binary |
+//! | [`Importance::advanced`] | **no** | 1 + s | binary |
+//!
+//! RMwGGIS calls its Eq. 3, `Σ e^{2Δᵢ}`, equivalent to Eq. 2. It is not: on an exact population its minimiser is a
+//! quarter of the true parameters, and the advanced form lands lower still (METHODS.md §5).
+
+mod adam;
+mod batch;
+mod boltzmann;
+mod contrast;
+mod cyclical;
+mod desk;
+mod error;
+mod importance;
+mod moments;
+mod penalty;
+mod pseudo_likelihood;
+mod ratio;
+mod rbm;
+mod replay;
+
+pub use adam::{Adam, RateError, Sgd};
+pub use batch::{Batch, Objective, Report};
+pub use contrast::Contrast;
+pub use cyclical::CyclicalLearning;
+pub use error::LearnError;
+pub use importance::Importance;
+pub use penalty::{clip, decay, lasso};
+pub use pseudo_likelihood::PseudoLikelihood;
+pub use ratio::RatioMatching;
+pub use replay::Replay;
+
+use crate::energy::Energy;
+use crate::lane::{Bits, Block};
+use crate::layout::Kind;
+use crate::packed::{Move, Packed, place, set};
+
+/// An energy with parameters θ that can be learned. Object safe.
+///
+/// θ and its gradient are blocks that the caller owns, laid out alike; lanes that are no parameter have a zero
+/// gradient always.
+pub trait Learnable: Energy {
+    /// Blocks of θ.
+    fn parameter_len(&self) -> usize;
+
+    /// Adds `weight · ∂E/∂θ` at `x` to `into`; `cache` is that of x.
+    fn accumulate(&self, x: Packed<'_>, cache: &[Bits], weight: f32, into: &mut [Block]);
+
+    /// Adds `Σ weightᵢₖ (∂E/∂θ(x with xᵢ = k) − ∂E/∂θ(x))` to `into`: the neighbours of x, which most
+    /// objectives are made of. The weights are laid out as [`Energy::gradient`] is; a binary site has one, that of
+    /// its flip. Those that are 0, of x's own values and of no site do not count. `words` is the state, lent to be
+    /// changed and put back, `cache` is its cache, and `scratch` has room for another.
+    ///
+    /// The default moves a copy of the cache to each neighbour. Pairwise models need neither.
+    fn accumulate_changes(
+        &self,
+        words: &mut [u32],
+        cache: &[Bits],
+        scratch: &mut [Bits],
+        weights: &[Block],
+        into: &mut [Block],
+    ) {
+        let layout = self.layout();
+        let mut sum = 0.0;
+        each_change(self, words, weights, |words, site, value, weight| {
+            sum += weight;
+            for (slot, block) in scratch.iter_mut().zip(cache) {
+                *slot = *block;
+            }
+            let (word, _) = place(layout, site);
+            let before = words.get(word).copied().unwrap_or(0);
+            // The site and value are legal: there is nothing to refuse.
+            let _ = set(layout, words, site, value);
+            let there = Packed::trusted(layout, words);
+            self.shift(&Move::within(word, &[before], there), scratch);
+            self.accumulate(there, scratch, weight, into);
+            if let Some(slot) = words.get_mut(word) {
+                *slot = before;
+            }
+        });
+        if sum != 0.0 {
+            self.accumulate(Packed::trusted(layout, words), cache, -sum, into);
+        }
+    }
+}
+
+/// Shows every change of one site that has a weight: site, value, weight.
+pub(crate) fn each_change<E: Energy + ?Sized>(
+    energy: &E,
+    words: &mut [u32],
+    weights: &[Block],
+    mut see: impl FnMut(&mut [u32], usize, u32, f32),
+) {
+    let layout = energy.layout();
+    let binary = layout.kind() == Kind::Binary;
+    for (row, planes) in weights.chunks_exact(layout.row_blocks()).enumerate() {
+        for (plane, block) in planes.iter().enumerate() {
+            for (lane, &weight) in block.iter().enumerate().filter(|&(_, &weight)| weight != 0.0) {
+                let Some((site, value)) = layout.component(row, plane, lane) else { continue };
+                let here = Packed::trusted(layout, words).get(site);
+                let value = if binary { 1 - here } else { value as u32 };
+                if value != here {
+                    see(words, site, value, weight);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Optimisers: θ from gradients, in lent memory.
+
+use crate::lane::{Block, F32s, LANES, PARTS};
+
+/// Why an optimiser is none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum RateError {
+    /// The learning rate is not positive and finite.
+    Rate(f32),
+    /// The decay of a running mean is not at least 0 and below 1.
+    Decay(f32),
+    /// ε is not a positive normal number.
+    Epsilon(f32),
+    /// The memory is an odd number of blocks: it is two a block of parameters.
+    Memory(usize),
+}
+
+impl core::fmt::Display for RateError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Rate(rate) => write!(f, "the learning rate {rate} is not positive and finite"),
+            Self::Decay(decay) => write!(f, "the decay {decay} is not at least 0 and below 1"),
+            Self::Epsilon(epsilon) => write!(f, "epsilon {epsilon} is not a positive normal number"),
+            Self::Memory(got) => write!(f, "{got} blocks of memory are not two a block of parameters"),
+        }
+    }
+}
+
+impl core::error::Error for RateError {}
+
+/// Gradient descent: `θ ← θ − rate · g`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Sgd {
+    rate: f32,
+}
+
+impl Sgd {
+    /// At a learning rate.
+    ///
+    /// # Errors
+    /// [`RateError::Rate`].
+    pub fn new(rate: f32) -> Result<Self, RateError> {
+        checked(rate).map(|rate| Self { rate })
+    }
+
+    /// Sets the learning rate.
+    ///
+    /// # Errors
+    /// [`RateError::Rate`].
+    pub fn set_rate(&mut self, rate: f32) -> Result<(), RateError> {
+        checked(rate).map(|rate| self.rate = rate)
+    }
+
+    /// One step down the gradient.
+    pub fn step(&self, gradient: &[Block], parameters: &mut [Block]) {
+        let rate = F32s::splat(self.rate);
+        for (theta, gradient) in parameters.iter_mut().zip(gradient) {
+            for part in 0..PARTS {
+                (F32s::load(theta, part) - rate * F32s::load(gradient, part)).store(theta, part);
+            }
+        }
+    }
+}
+
+/// Adam (Kingma and Ba 2015, Algorithm 1): `m ← β₁m + (1−β₁)g`, `v ← β₂v + (1−β₂)g²`,
+/// `θ ← θ − rate · m̂ / (√v̂ + ε)` with `m̂ = m/(1−β₁ᵗ)`, `v̂ = v/(1−β₂ᵗ)`; β₁ = .9, β₂ = .999, ε = 10⁻⁸.
+///
+/// Every number moves by itself: equal gradients keep equal numbers equal, and one whose gradient is always 0
+/// stays. A number whose gradient is not finite is passed over and counted ([`Adam::skipped`]). g² must not
+/// overflow: [`clip`](super::clip) first where gradients may pass 10¹⁹.
+#[derive(Debug)]
+pub struct Adam<'a> {
+    /// m and v of every block, in pairs.
+    moments: &'a mut [Block],
+    rate: f32,
+    decays: (f32, f32),
+    epsilon: f32,
+    /// β₁ᵗ and β₂ᵗ.
+    powers: (f32, f32),
+    skipped: u64,
+}
+
+impl<'a> Adam<'a> {
+    /// At a learning rate. `moments` is memory, two blocks for each block of parameters; it is set to 0.
+    ///
+    /// # Errors
+    /// [`RateError::Rate`] or [`RateError::Memory`].
+    pub fn new(moments: &'a mut [Block], rate: f32) -> Result<Self, RateError> {
+        if !moments.len().is_multiple_of(2) {
+            return Err(RateError::Memory(moments.len()));
+        }
+        moments.fill([0.0; LANES]);
+        let rate = checked(rate)?;
+        Ok(Self { moments, rate, decays: (0.9, 0.999), epsilon: 1e-8, powers: (1.0, 1.0), skipped: 0 })
+    }
+
+    /// With other β₁, β₂ and ε.
+    ///
+    /// # Errors
+    /// [`RateError::Decay`] or [`RateError::Epsilon`].
+    pub fn with(mut self, first: f32, second: f32, epsilon: f32) -> Result<Self, RateError> {
+        for decay in [first, second] {
+            if !(0.0..1.0).contains(&decay) {
+                return Err(RateError::Decay(decay));
+            }
+        }
+        if !epsilon.is_normal() || epsilon < 0.0 {
+            return Err(RateError::Epsilon(epsilon));
+        }
+        (self.decays, self.epsilon) = ((first, second), epsilon);
+        Ok(self)
+    }
+
+    /// Sets the learning rate: for schedules.
+    ///
+    /// # Errors
+    /// [`RateError::Rate`].
+    pub fn set_rate(&mut self, rate: f32) -> Result<(), RateError> {
+        checked(rate).map(|rate| self.rate = rate)
+    }
+
+    /// Numbers passed over because their gradient was not finite.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// m and v in pairs, and β₁ᵗ and β₂ᵗ: what to keep for [`Adam::resume`].
+    #[must_use]
+    pub fn state(&self) -> (&[Block], (f32, f32)) {
+        (self.moments, self.powers)
+    }
+
+    /// An optimiser that goes on where [`Adam::state`] was taken.
+    ///
+    /// # Errors
+    /// As [`Adam::new`].
+    pub fn resume(moments: &'a mut [Block], powers: (f32, f32), rate: f32) -> Result<Self, RateError> {
+        if !moments.len().is_multiple_of(2) {
+            return Err(RateError::Memory(moments.len()));
+        }
+        let rate = checked(rate)?;
+        Ok(Self { moments, rate, decays: (0.9, 0.999), epsilon: 1e-8, powers, skipped: 0 })
+    }
+
+    /// One step down the gradient. Blocks without memory stay.
+    pub fn step(&mut self, gradient: &[Block], parameters: &mut [Block]) {
+        let (b1, b2) = self.decays;
+        self.powers = (self.powers.0 * b1, self.powers.1 * b2);
+        let (first, second) = (F32s::splat(b1), F32s::splat(b2));
+        let (rest1, rest2) = (F32s::splat(1.0 - b1), F32s::splat(1.0 - b2));
+        // rate · m̂ and √v̂ as products with numbers that are the same for all.
+        let rate = F32s::splat(self.rate / (1.0 - self.powers.0));
+        let spread = F32s::splat(1.0 / (1.0 - self.powers.1));
+        let (epsilon, limit) = (F32s::splat(self.epsilon), F32s::splat(f32::INFINITY));
+        let (pairs, _) = self.moments.as_chunks_mut::<2>();
+        for ((theta, gradient), [m, v]) in parameters.iter_mut().zip(gradient).zip(pairs) {
+            for part in 0..PARTS {
+                let g = F32s::load(gradient, part);
+                let good = g.abs().lt(limit);
+                self.skipped += u64::from((!good).bits(part).count_ones());
+                let (old_m, old_v) = (F32s::load(m, part), F32s::load(v, part));
+                let new_m = good.pick(first * old_m + rest1 * g, old_m);
+                let new_v = good.pick(second * old_v + rest2 * (g * g), old_v);
+                new_m.store(m, part);
+                new_v.store(v, part);
+                let old = F32s::load(theta, part);
+                let step = (rate * new_m) / ((new_v * spread).sqrt() + epsilon);
+                good.pick(old - step, old).store(theta, part);
+            }
+        }
+    }
+}
+
+fn checked(rate: f32) -> Result<f32, RateError> {
+    if rate > 0.0 && rate.is_finite() { Ok(rate) } else { Err(RateError::Rate(rate)) }
+}

@@ -1,0 +1,148 @@
+//! The gradient of an objective over some samples.
+
+use super::desk::Desk;
+use super::moments::Moments;
+use super::{LearnError, Learnable};
+use crate::chain::Memory;
+use crate::lane::{Bits, Block, F32s, LANES, PARTS, exp, ln};
+use crate::packed::Packed;
+use rand_core::Rng;
+
+/// An objective that is a mean over samples, `J = ⟨J(x)⟩`.
+pub trait Objective {
+    /// Adds one sample that lies on the desk: its share of the gradient, of the loss and of the costs.
+    ///
+    /// # Errors
+    /// [`LearnError`] where the objective is not defined for the energy.
+    fn observe<E, R>(
+        &self,
+        model: &E,
+        desk: &mut Desk<'_>,
+        rng: &mut R,
+        batch: &mut Batch<'_>,
+    ) -> Result<(), LearnError>
+    where
+        E: Learnable + ?Sized,
+        R: Rng + ?Sized;
+}
+
+/// Where the gradient of an objective is added up, sample by sample.
+///
+/// The forms that RMwGGIS prints have terms `e^{2Δ}` that no float holds. While they do not fit, the gradient
+/// and the loss are kept divided by `e^{log_scale}` ([`Report::log_scale`]); for all other objectives, and
+/// wherever every exponent is below 40, that is 1.
+#[derive(Debug)]
+pub struct Batch<'g> {
+    pub(crate) gradient: &'g mut [Block],
+    losses: Moments,
+    evaluations: u64,
+    log_scale: f32,
+}
+
+/// What a batch has shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Report {
+    /// The mean of J(x), or of its estimate, over the samples; +∞ where it does not fit.
+    pub loss: f32,
+    /// The natural logarithm of the loss, which always fits; NaN where the loss is negative.
+    pub log_loss: f32,
+    /// The variance of J(x), or of its estimate, from sample to sample: divided by `samples` that of the loss.
+    pub variance: f32,
+    /// Samples.
+    pub samples: u64,
+    /// Energies evaluated: of samples, of neighbours, and of chains' proposals. A gradient by x comes with an
+    /// energy and is not counted apart.
+    pub evaluations: u64,
+    /// The gradient is to be multiplied by e^`log_scale`; 0 where it is the gradient itself.
+    pub log_scale: f32,
+}
+
+/// The largest exponent that is not scaled away.
+const EXPONENT_LIMIT: f32 = 40.0;
+
+impl<'g> Batch<'g> {
+    /// An empty batch; `gradient` is set to 0.
+    ///
+    /// # Errors
+    /// [`LearnError::Gradient`] where it is not as long as the parameters.
+    pub fn new<E: Learnable + ?Sized>(model: &E, gradient: &'g mut [Block]) -> Result<Self, LearnError> {
+        let (need, got) = (model.parameter_len(), gradient.len());
+        if need != got {
+            return Err(LearnError::Gradient { need, got });
+        }
+        gradient.fill([0.0; LANES]);
+        Ok(Self { gradient, losses: Moments::default(), evaluations: 0, log_scale: 0.0 })
+    }
+
+    /// Adds a sample. `memory` is that of a chain over the energy; what is in it is overwritten.
+    ///
+    /// # Errors
+    /// [`LearnError`] where the sample is no state of the energy or infinitely unlikely, the memory is short, or
+    /// the objective is not defined for the energy. The batch is as it was.
+    pub fn add<O, E, R, W, C, B>(
+        &mut self,
+        objective: &O,
+        model: &E,
+        x: Packed<'_>,
+        memory: &mut Memory<W, C, B>,
+        rng: &mut R,
+    ) -> Result<(), LearnError>
+    where
+        O: Objective + ?Sized,
+        E: Learnable + ?Sized,
+        R: Rng + ?Sized,
+        W: AsMut<[u32]>,
+        C: AsMut<[Bits]>,
+        B: AsMut<[Block]>,
+    {
+        let mut desk = Desk::new(model, x, memory)?;
+        objective.observe(model, &mut desk, rng, self)
+    }
+
+    /// The mean over the samples: divides the gradient by their number.
+    #[must_use]
+    pub fn finish(self) -> Report {
+        let samples = self.losses.count();
+        if samples > 0 {
+            scale(self.gradient, 1.0 / samples as f32);
+        }
+        let (loss, factor) = (self.losses.mean(), exp(self.log_scale));
+        let scaled = |value: f32, factor: f32| if value == 0.0 { 0.0 } else { value * factor };
+        Report {
+            loss: scaled(loss, factor),
+            log_loss: if loss == 0.0 { f32::NEG_INFINITY } else { ln(loss) + self.log_scale },
+            variance: scaled(scaled(self.losses.variance(), factor), factor),
+            samples,
+            evaluations: self.evaluations,
+            log_scale: self.log_scale,
+        }
+    }
+
+    /// Counts a sample: its loss, in the batch's scale, and the energies that it took.
+    pub(crate) fn count(&mut self, loss: f32, evaluations: usize) {
+        self.losses.add(loss);
+        self.evaluations = self.evaluations.saturating_add(evaluations as u64);
+    }
+
+    /// Makes room for terms up to `e^exponent`; returns the log of the scale that they are to be divided by.
+    pub(crate) fn make_room(&mut self, exponent: f32) -> f32 {
+        if exponent - self.log_scale > EXPONENT_LIMIT && exponent < f32::INFINITY {
+            let factor = exp(self.log_scale - exponent);
+            scale(self.gradient, factor);
+            self.losses.scale(factor);
+            self.log_scale = exponent;
+        }
+        self.log_scale
+    }
+}
+
+/// Multiplies every number by a factor.
+pub(super) fn scale(blocks: &mut [Block], factor: f32) {
+    for block in blocks {
+        for part in 0..PARTS {
+            (F32s::load(block, part) * F32s::splat(factor)).store(block, part);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Contrastive divergence: data against the states of chains.
+
+use super::desk::Desk;
+use super::moments::Moments;
+use super::{LearnError, Learnable, Replay, Report};
+use crate::chain::{Chain, Memory};
+use crate::lane::{Bits, Block, LANES, ln};
+use crate::packed::Packed;
+use crate::step::Kernel;
+use rand_core::Rng;
+
+/// The gradient of the negative log likelihood, `⟨∂E/∂θ⟩_data − ⟨∂E/∂θ⟩_model`, with the model's mean over the ends
+/// of Markov chains (METHODS.md §6). The loss is `⟨E⟩_data − ⟨E⟩_chains`.
+///
+/// * **CD-k** (Hinton 2002): [`Contrast::diverge`] starts a chain of k steps at each sample. Biased, less so as k
+///   grows.
+/// * **PCD** (Tieleman 2008): [`Contrast::data`] for the samples and [`Contrast::persist`] for states of a
+///   [`Replay`] buffer, which go on where they stopped.
+/// * **PCD with a cyclical sampler**: the same, with the kernel and steps of a
+///   [`CyclicalLearning`](super::CyclicalLearning).
+///
+/// Any kernel will do. Cost: that of its steps, and one [`accumulate`](Learnable::accumulate) a state.
+#[derive(Debug)]
+pub struct Contrast<'g> {
+    gradient: &'g mut [Block],
+    data: Moments,
+    chains: Moments,
+    weights: (f32, f32),
+    evaluations: u64,
+}
+
+impl<'g> Contrast<'g> {
+    /// For as many samples and chains as are going to be added; `gradient` is set to 0.
+    ///
+    /// # Errors
+    /// [`LearnError::Gradient`] where it is not as long as the parameters, [`LearnError::NoSamples`] where there
+    /// are none of either.
+    pub fn new<E: Learnable + ?Sized>(
+        model: &E,
+        samples: u32,
+        chains: u32,
+        gradient: &'g mut [Block],
+    ) -> Result<Self, LearnError> {
+        let (need, got) = (model.parameter_len(), gradient.len());
+        if need != got {
+            return Err(LearnError::Gradient { need, got });
+        }
+        if samples == 0 || chains == 0 {
+            return Err(LearnError::NoSamples);
+        }
+        gradient.fill([0.0; LANES]);
+        let weights = (1.0 / samples as f32, 1.0 / chains as f32);
+        let (data, chains) = (Moments::default(), Moments::default());
+        Ok(Self { gradient, data, chains, weights, evaluations: 0 })
+    }
+
+    /// Adds a sample of the data.
+    ///
+    /// # Errors
+    /// [`LearnError::Chain`].
+    pub fn data<E, W, C, B>(
+        &mut self,
+        model: &E,
+        x: Packed<'_>,
+        memory: &mut Memory<W, C, B>,
+    ) -> Result<(), LearnError>
+    where
+        E: Learnable + ?Sized,
+        W: AsMut<[u32]>,
+        C: AsMut<[Bits]>,
+        B: AsMut<[Block]>,
+    {
+        let desk = Desk::new(model, x, memory)?;
+        model.accumulate(desk.state(), desk.cache, self.weights.0, self.gradient);
+        self.data.add(desk.energy);
+        self.evaluations += 1;
+        Ok(())
+    }
+
+    /// Adds a sample of the data and the end of a chain of `steps` steps that starts there: CD-k.
+    ///
+    /// # Errors
+    /// [`LearnError::Chain`].
+    pub fn diverge<E, K, R, W, C, B>(
+        &mut self,
+        model: &E,
+        x: Packed<'_>,
+        (kernel, steps): (&K, u64),
+        memory: &mut Memory<W, C, B>,
+        rng: &mut R,
+    ) -> Result<(), LearnError>
+    where
+        E: Learnable + ?Sized,
+        K: Kernel<E>,
+        R: Rng + ?Sized,
+        W: AsMut<[u32]> + AsRef<[u32]>,
+        C: AsMut<[Bits]>,
+        B: AsMut<[Block]>,
+    {
+        self.data(model, x, memory)?;
+        let mut chain = Chain::new(model, borrow(memory), x)?;
+        self.walk(model, &mut chain, (kernel, steps), rng);
+        Ok(())
+    }
+
+    /// Takes a state of the buffer `steps` steps on, adds it, and puts it back: PCD.
+    ///
+    /// # Errors
+    /// [`LearnError::Chain`]; the state stays as it was.
+    pub fn persist<E, K, R, W, C, B>(
+        &mut self,
+        model: &E,
+        (replay, index): (&mut Replay<'_>, usize),
+        (kernel, steps): (&K, u64),
+        memory: &mut Memory<W, C, B>,
+        rng: &mut R,
+    ) -> Result<(), LearnError>
+    where
+        E: Learnable + ?Sized,
+        K: Kernel<E>,
+        R: Rng + ?Sized,
+        W: AsMut<[u32]> + AsRef<[u32]>,
+        C: AsMut<[Bits]>,
+        B: AsMut<[Block]>,
+    {
+        let mut chain = Chain::new(model, borrow(memory), replay.state(index))?;
+        self.walk(model, &mut chain, (kernel, steps), rng);
+        replay.put(index, chain.state());
+        Ok(())
+    }
+
+    /// Takes a chain some steps on and adds where it ends.
+    fn walk<E, K, R>(
+        &mut self,
+        model: &E,
+        chain: &mut Chain<'_, E, &mut [u32], &mut [Bits], &mut [Block]>,
+        (kernel, steps): (&K, u64),
+        rng: &mut R,
+    ) where
+        E: Learnable + ?Sized,
+        K: Kernel<E>,
+        R: Rng + ?Sized,
+    {
+        chain.run(kernel, rng, steps, &mut ());
+        self.chains.add(chain.energy());
+        self.evaluations = self.evaluations.saturating_add(steps).saturating_add(1);
+        let ring = chain.ring();
+        model.accumulate(ring.here_state(), ring.here.cache, -self.weights.1, self.gradient);
+    }
+
+    /// The mean of both sides.
+    #[must_use]
+    pub fn finish(self) -> Report {
+        let loss = self.data.mean() - self.chains.mean();
+        Report {
+            loss,
+            log_loss: ln(loss),
+            variance: self.data.variance() + self.chains.variance(),
+            samples: self.data.count(),
+            evaluations: self.evaluations,
+            log_scale: 0.0,
+        }
+    }
+}
+
+/// The same memory, lent.
+fn borrow<W, C, B>(memory: &mut Memory<W, C, B>) -> Memory<&mut [u32], &mut [Bits], &mut [Block]>
+where
+    W: AsMut<[u32]>,
+    C: AsMut<[Bits]>,
+    B: AsMut<[Block]>,
+{
+    let Memory { words, cache, weights } = memory;
+    Memory { words: words.as_mut(), cache: cache.as_mut(), weights: weights.as_mut() }
+}

@@ -1,0 +1,69 @@
+//! What is added to an objective's gradient: penalties, and a limit.
+
+use super::batch::scale;
+use crate::lane::{Block, F32s, LANES, PARTS, Total, sum};
+
+/// ℓ1: adds `strength · sign(θ)` to the gradient and returns the penalty `strength · Σ|θ|`. Lend the parameters
+/// it is meant for, such as the couplings without the fields, and their part of the gradient.
+pub fn lasso(strength: f32, parameters: &[Block], gradient: &mut [Block]) -> f32 {
+    let (zero, s) = (F32s::splat(0.0), F32s::splat(strength));
+    let mut total = Total::new(0.0);
+    for (theta, gradient) in parameters.iter().zip(gradient) {
+        let mut sizes = [0.0; LANES];
+        for part in 0..PARTS {
+            let theta = F32s::load(theta, part);
+            let sign = zero.lt(theta).pick(s, theta.lt(zero).pick(-s, zero));
+            (F32s::load(gradient, part) + sign).store(gradient, part);
+            theta.abs().store(&mut sizes, part);
+        }
+        total.add(sum(&sizes));
+    }
+    strength * total.value()
+}
+
+/// Weight decay, ℓ2: adds `strength · θ` to the gradient and returns the penalty `½ strength · Σθ²`.
+pub fn decay(strength: f32, parameters: &[Block], gradient: &mut [Block]) -> f32 {
+    let s = F32s::splat(strength);
+    let mut total = Total::new(0.0);
+    for (theta, gradient) in parameters.iter().zip(gradient) {
+        let mut squares = [0.0; LANES];
+        for part in 0..PARTS {
+            let theta = F32s::load(theta, part);
+            (F32s::load(gradient, part) + s * theta).store(gradient, part);
+            (theta * theta).store(&mut squares, part);
+        }
+        total.add(sum(&squares));
+    }
+    0.5 * strength * total.value()
+}
+
+/// Scales a gradient down to a Euclidean norm of `limit` where it is longer, and returns the norm that it had.
+/// A gradient with a NaN or an infinity is left alone, and NaN returned.
+///
+/// The norm is taken relative to the largest number, so it does not overflow where the numbers do not.
+pub fn clip(limit: f32, gradient: &mut [Block]) -> f32 {
+    let mut most = 0.0f32;
+    for &value in gradient.as_flattened() {
+        if !value.is_finite() {
+            return f32::NAN;
+        }
+        most = if value.abs() > most { value.abs() } else { most };
+    }
+    if most == 0.0 {
+        return 0.0;
+    }
+    let mut total = Total::new(0.0);
+    for block in gradient.iter() {
+        let mut squares = [0.0; LANES];
+        for part in 0..PARTS {
+            let part_of = F32s::load(block, part) / F32s::splat(most);
+            (part_of * part_of).store(&mut squares, part);
+        }
+        total.add(sum(&squares));
+    }
+    let length = F32s::splat(total.value()).sqrt().first();
+    if length * (most / limit) > 1.0 {
+        scale(gradient, limit / most / length);
+    }
+    most * length
+}

@@ -1,0 +1,96 @@
+//! The states in which persistent chains stand.
+
+use super::LearnError;
+use crate::layout::Layout;
+use crate::packed::{Packed, set};
+use crate::random::{below, uniform_state};
+use rand_core::Rng;
+
+/// A replay buffer: packed states in lent words, in which the chains of persistent contrastive divergence stand
+/// between iterations. A binary state of d sites takes d/8 bytes.
+#[derive(Debug)]
+pub struct Replay<'a> {
+    words: &'a mut [u32],
+    layout: Layout,
+    states: usize,
+}
+
+impl<'a> Replay<'a> {
+    /// As many states as the words hold, as they are.
+    ///
+    /// # Errors
+    /// [`LearnError::Replay`] where the words are not whole states, at least one; [`LearnError::Chain`] where one
+    /// is not legal.
+    pub fn new(layout: Layout, words: &'a mut [u32]) -> Result<Self, LearnError> {
+        let (state, got) = (layout.words(), words.len());
+        let mut states = 0;
+        for words in words.chunks(state.max(1)) {
+            if words.len() != state {
+                return Err(LearnError::Replay { state, got });
+            }
+            Packed::new(layout, words)?;
+            states += 1;
+        }
+        if states == 0 { Err(LearnError::Replay { state, got }) } else { Ok(Self { words, layout, states }) }
+    }
+
+    /// Makes every state one of independent uniform values. (Every site may take all values of the layout.)
+    pub fn randomise<R: Rng + ?Sized>(&mut self, rng: &mut R) {
+        for words in self.words.chunks_mut(self.layout.words().max(1)) {
+            uniform_state(self.layout, None, rng, words);
+        }
+    }
+
+    /// States.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.states
+    }
+
+    /// Never: there is at least one state.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.states == 0
+    }
+
+    /// A uniform number below [`Replay::len`].
+    pub fn pick<R: Rng + ?Sized>(&self, rng: &mut R) -> usize {
+        below(self.states as u32, rng) as usize
+    }
+
+    /// A state; state 0 where there are not so many.
+    #[must_use]
+    pub fn state(&self, index: usize) -> Packed<'_> {
+        let words = self.layout.words();
+        let at = if index < self.states { index * words } else { 0 };
+        Packed::trusted(self.layout, self.words.get(at..at + words).unwrap_or_default())
+    }
+
+    /// All states, one after the other.
+    #[must_use]
+    pub fn words(&self) -> &[u32] {
+        self.words
+    }
+
+    /// Sets a state; there is nothing to do where there are not so many, or it is of another layout.
+    pub fn put(&mut self, index: usize, state: Packed<'_>) {
+        let words = self.layout.words();
+        if state.layout() != self.layout || index >= self.states {
+            return;
+        }
+        let slots = self.words.get_mut(index * words..(index + 1) * words).unwrap_or_default();
+        for (slot, &word) in slots.iter_mut().zip(state.words()) {
+            *slot = word;
+        }
+    }
+
+    /// Sets one site of a state.
+    ///
+    /// # Errors
+    /// [`LearnError::Chain`] where there is no such site or value.
+    pub fn set(&mut self, index: usize, site: usize, value: u32) -> Result<(), LearnError> {
+        let words = self.layout.words();
+        let slots = self.words.get_mut(index * words..(index + 1) * words).unwrap_or_default();
+        Ok(set(self.layout, slots, site, value)?)
+    }
+}
