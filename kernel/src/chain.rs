@@ -1,10 +1,12 @@
 //! A Markov chain in memory of fixed size: the front door.
 
 mod error;
+pub(crate) mod kept;
 mod memory;
 mod ring;
 
 pub use error::{Buffer, ChainError};
+pub use kept::snapshot_len;
 pub use memory::{FixedMemory, Memory};
 pub use ring::{Core, Point, Ring};
 
@@ -82,7 +84,8 @@ where
     }
 
     /// A chain that goes on from a state and core that were kept: bit for bit as if it had never stopped.
-    /// Every site is free: [`Chain::clamp`] again what was clamped.
+    /// Every site is free: [`Chain::clamp`] again what was clamped. A [`Snapshot`](crate::snapshot::Snapshot)
+    /// keeps that too.
     ///
     /// # Errors
     /// As [`Chain::new`].
@@ -185,8 +188,7 @@ where
         let layout = self.energy.layout();
         let held = sites.of(Layout::binary(layout.sites()))?;
         self.release();
-        let words = layout.words();
-        let free = self.memory.words.as_mut().get_mut(2 * words..3 * words).unwrap_or_default();
+        let free = self.free();
         for (site, _) in held.values().enumerate().filter(|&(_, held)| held != 0) {
             clear(layout, free, site);
         }
@@ -196,11 +198,16 @@ where
     /// Frees every site.
     pub fn release(&mut self) {
         let layout = self.energy.layout();
-        let words = layout.words();
-        let free = self.memory.words.as_mut().get_mut(2 * words..3 * words).unwrap_or_default();
+        let free = self.free();
         free.fill(u32::MAX);
         mask_last(free, layout);
         self.core.weights_of = None;
+    }
+
+    /// The mask of free sites.
+    fn free(&mut self) -> &mut [u32] {
+        let words = self.energy.layout().words();
+        self.memory.words.as_mut().get_mut(2 * words..3 * words).unwrap_or_default()
     }
 
     /// The chain taken apart for a sampler.

@@ -63,6 +63,7 @@ pub use turn::{Turn, Way};
 pub use unscaled::Unscaled;
 
 use crate::lane::{Block, LANES};
+use crate::snapshot::plain;
 
 /// An energy over vectors of reals, `p(x) ∝ exp(−E(x))`. Object safe; called once a step.
 pub trait Potential {
@@ -108,6 +109,8 @@ impl StepSize {
         self.0
     }
 }
+
+plain! { StepSize, b"size", { 0 }, |size| StepSize::new(size.0).is_ok() }
 
 /// Why a continuous chain cannot start.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -20,9 +20,9 @@
 //! # Where things are
 //! An *energy* ([`energy`]) says what is sampled: [`Ising`], [`Bernoulli`], [`Rbm`], or your own two
 //! functions as a [`Function`]. A *kernel* ([`step`]) says how: [`Langevin`] or [`BlockGibbs`]. A [`Chain`]
-//! holds the state in memory of fixed size that you own, and [`stats`] watches it. Below stand [`draw`]
-//! (probabilities of moves), [`accept`] (the Metropolis test), [`random`], [`packed`] states, their
-//! [`layout`], and the sixteen [`lane`]s in which everything is computed.
+//! holds the state in memory of fixed size that you own, and [`stats`] watches it; a [`snapshot`] keeps it
+//! over a stop. Below stand [`draw`] (probabilities of moves), [`accept`] (the Metropolis test), [`random`],
+//! [`packed`] states, their [`layout`], and the sixteen [`lane`]s in which everything is computed.
 //!
 //! Distributions over vectors of reals have a room of their own, [`flow`].
 //!
@@ -31,8 +31,8 @@
 //! four times too large here. Energies are `E = −log p + const`, gradients `∂E/∂x`.
 //!
 //! # Features
-//! `defmt`: `Format` for every error and [`Info`]. `serde`: (de)serialisation of the generator, errors and a
-//! chain's [`Core`](chain::Core). None is on by default.
+//! `defmt`: `Format` for every error and [`Info`]. `serde`: (de)serialisation of generators, tuners, statistics,
+//! errors and a chain's [`Core`](chain::Core). None is on by default.
 //!
 //! # Speed
 //! Vector instructions are chosen when the crate is compiled. Build with
@@ -51,6 +51,7 @@ pub mod noise;
 pub mod packed;
 pub mod random;
 pub mod schedule;
+pub mod snapshot;
 pub mod stats;
 pub mod step;
 pub mod temper;

@@ -219,6 +219,15 @@ pub(crate) fn clear(layout: Layout, words: &mut [u32], site: usize) {
     }
 }
 
+/// Whether every field of a word is all zeros or all ones.
+pub(crate) fn field_of_ones(layout: Layout, word: u32) -> bool {
+    let mask = field_mask(layout);
+    (0..32).step_by(layout.field_bits() as usize).all(|shift| {
+        let field = (word >> shift) & mask;
+        field == 0 || field == mask
+    })
+}
+
 /// Writes the values of a block of sixteen sites, [`Packed::lanes`] the other way round.
 #[inline]
 pub(crate) fn store_lanes(layout: Layout, lanes: &Bits, block: usize, words: &mut [u32]) {

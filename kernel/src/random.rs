@@ -11,6 +11,7 @@
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::{Kind, Layout};
 use crate::packed::set;
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use core::convert::Infallible;
 use rand_core::{Rng, SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
@@ -99,6 +100,31 @@ impl LaneRng {
             (d.shl::<11>() | d.shr::<21>()).store(s3, part);
         }
         out
+    }
+}
+
+impl LaneRng {
+    /// Bytes of the generator in a snapshot.
+    pub const SNAPSHOT_LEN: usize = 352;
+}
+
+impl Snapshot for LaneRng {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"lane");
+        self.state.save(to);
+        self.held.save(to);
+        self.used.save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut at, mut state, mut held, mut used) = (*from, self.state, self.held, 0);
+        at.name(*b"lane")?;
+        state.load(&mut at)?;
+        held.load(&mut at)?;
+        used.load(&mut at)?;
+        *self = Self::from_state(state, held, used).ok_or(SnapshotError::Value)?;
+        *from = at;
+        Ok(())
     }
 }
 

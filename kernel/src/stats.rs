@@ -1,5 +1,6 @@
 //! Streaming statistics in fixed memory: what to watch instead of storing a trace.
 
+mod kept;
 mod weights;
 
 pub use weights::{Average, Evidence, LogSum};
@@ -46,6 +47,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 
 /// Thinning: shows an observer every `period`-th step only.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Every<O> {
     period: u64,
     left: u64,
@@ -130,6 +132,7 @@ impl Observer for Acceptance {
 
 /// The mean value of every site. `T` is any buffer of one `u32` a site, such as `[u32; 25]`.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Means<T> {
     sums: T,
     count: u32,
@@ -204,6 +207,7 @@ impl<const N: usize> Observer for Pairs<N> {
 
 /// The state of lowest energy so far. `T` is any buffer of [`Layout::words`](crate::Layout::words) words.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Best<T> {
     words: T,
     energy: f32,

@@ -32,6 +32,7 @@
 //! ```
 
 mod anneal;
+mod kept;
 mod ladder;
 mod replica;
 

@@ -3,6 +3,7 @@
 use crate::hash::Hash;
 use crate::models::{self, Circle, DATA, Heights, IndependentSet, IsingMemory, LOGITS, Ladder};
 use bitmc::energy::Estimate;
+use bitmc::snapshot::{Reader, SnapshotError, Writer};
 use bitmc::step::{ChromaticGibbs, Colouring, ParameterError, SequentialGibbs};
 use bitmc::{
     Bernoulli, BinaryNetwork, Chain, Energy, Factors, Ising, Kernel, LaneRng, Langevin, Layout, Memory, Packed,
@@ -48,7 +49,7 @@ pub(crate) fn held_and_resumed() -> u32 {
         if first.clamp(held).is_err() {
             return BROKEN;
         }
-        walk(&mut hash, &mut first, &kernel, &mut rng, STEPS / 2);
+        walk(&mut hash, &mut first, &kernel, &mut rng, STEPS / 2, None);
         let (words, blocks, used) = rng.state();
         let (Ok(mut second), Some(mut rng)) = (
             Chain::resume(model, memory, first.state(), first.core()),
@@ -59,7 +60,7 @@ pub(crate) fn held_and_resumed() -> u32 {
         if second.clamp(held).is_err() {
             return BROKEN;
         }
-        walk(&mut hash, &mut second, &kernel, &mut rng, STEPS / 2);
+        walk(&mut hash, &mut second, &kernel, &mut rng, STEPS / 2, None);
         hash.value()
     })
 }
@@ -144,7 +145,7 @@ pub(crate) fn network_minibatches<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &S
             let row = turn.replace(if turn.get() == 2 { 0 } else { turn.get() + 1 });
             network.estimate(x, row..row + 1, blocks, out);
         });
-        from_noise(&model as &dyn Energy, memory!(models::NETWORK, 0), kernel, DENSE_STEPS)
+        stopped(&model as &dyn Energy, memory!(models::NETWORK, 0), kernel, DENSE_STEPS, None)
     })
 }
 
@@ -169,7 +170,7 @@ where
     match (kernel, Chain::new(model, memory, zeros.view())) {
         (Ok(kernel), Ok(mut chain)) => {
             let mut hash = Hash::new();
-            walk(&mut hash, &mut chain, kernel, &mut LaneRng::seed_from_u64(2), steps);
+            walk(&mut hash, &mut chain, kernel, &mut LaneRng::seed_from_u64(2), steps, Some(steps / 2));
             hash.value()
         }
         _ => BROKEN,
@@ -204,7 +205,7 @@ pub(crate) fn heights<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -
     match (kernel, Chain::new(&model as &dyn Energy, memory, start)) {
         (Ok(kernel), Ok(mut chain)) => {
             let mut hash = Hash::new();
-            walk(&mut hash, &mut chain, kernel, &mut LaneRng::seed_from_u64(3), MANY_STEPS);
+            walk(&mut hash, &mut chain, kernel, &mut LaneRng::seed_from_u64(3), MANY_STEPS, Some(9));
             hash.value()
         }
         _ => BROKEN,
@@ -224,10 +225,10 @@ pub(crate) fn minibatches<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K
         }
     });
     let memory = memory!(Layout::binary(20), 0);
-    from_noise(&model as &dyn Energy, memory, kernel, STEPS)
+    stopped(&model as &dyn Energy, memory, kernel, STEPS, None)
 }
 
-/// A chain from independent uniform values.
+/// A chain from independent uniform values, stopped half-way.
 pub(crate) fn from_noise<E, K, W, C, B>(
     model: &E,
     memory: Memory<W, C, B>,
@@ -241,25 +242,61 @@ where
     C: AsMut<[bitmc::lane::Bits]>,
     B: AsMut<[bitmc::lane::Block]>,
 {
+    stopped(model, memory, kernel, steps, Some(steps / 2))
+}
+
+/// A chain from independent uniform values; one whose gradients are no function of the state cannot be stopped.
+fn stopped<E, K, W, C, B>(
+    model: &E,
+    memory: Memory<W, C, B>,
+    kernel: &Sampler<K>,
+    steps: u32,
+    stop: Option<u32>,
+) -> u32
+where
+    E: Energy + ?Sized,
+    K: Kernel<E>,
+    W: AsMut<[u32]> + AsRef<[u32]>,
+    C: AsMut<[bitmc::lane::Bits]>,
+    B: AsMut<[bitmc::lane::Block]>,
+{
     let mut rng = LaneRng::seed_from_u64(1);
     match (kernel, Chain::random(model, memory, &mut rng)) {
         (Ok(kernel), Ok(mut chain)) => {
             let mut hash = Hash::new();
-            walk(&mut hash, &mut chain, kernel, &mut rng, steps);
+            walk(&mut hash, &mut chain, kernel, &mut rng, steps, stop);
             hash.value()
         }
         _ => BROKEN,
     }
 }
 
+/// A chain and its generator go to bytes and come back, caches and weights from nothing.
+#[inline(never)]
+fn stop_and_go_on<E, W, C, B>(chain: &mut Chain<'_, E, W, C, B>, rng: &mut LaneRng) -> Result<(), SnapshotError>
+where
+    E: Energy + ?Sized,
+    W: AsMut<[u32]> + AsRef<[u32]>,
+    C: AsMut<[bitmc::lane::Bits]>,
+    B: AsMut<[bitmc::lane::Block]>,
+{
+    let mut bytes = [0; 640];
+    Writer::new(&mut bytes).put(chain).put(rng).finish()?;
+    *rng = LaneRng::seed_from_u64(0);
+    let mut reader = Reader::new(&bytes)?;
+    reader.get(chain)?.get(rng)?;
+    reader.finish()
+}
+
 /// Every step: the state, the energy and all that the step reports. At the end: the local differences,
-/// and the energy computed from nothing.
+/// and the energy computed from nothing. Before step `stop` the chain is stopped and goes on.
 fn walk<E, K, W, C, B>(
     hash: &mut Hash,
     chain: &mut Chain<'_, E, W, C, B>,
     kernel: &K,
     rng: &mut LaneRng,
     steps: u32,
+    stop: Option<u32>,
 ) where
     E: Energy + ?Sized,
     K: Kernel<E>,
@@ -267,7 +304,10 @@ fn walk<E, K, W, C, B>(
     C: AsMut<[bitmc::lane::Bits]>,
     B: AsMut<[bitmc::lane::Block]>,
 {
-    for _ in 0..steps {
+    for step in 0..steps {
+        if stop == Some(step) && stop_and_go_on(chain, rng).is_err() {
+            hash.word(0);
+        }
         let info = chain.step(kernel, rng);
         hash.words(chain.state().words());
         hash.float(chain.energy());

@@ -3,6 +3,7 @@
 use super::vector::sqrt;
 use super::{FlowError, Leap, StepSize};
 use crate::lane::{exp, ln};
+use crate::snapshot::plain;
 
 /// Steps that are looked at together.
 const WINDOW: u32 = 16;
@@ -82,4 +83,9 @@ impl StepControl {
     pub fn is_frozen(&self) -> bool {
         self.frozen
     }
+}
+
+plain! {
+    StepControl, b"ctrl", { step_size, tolerance, squares, seen, windows, frozen },
+    |kept| kept.seen < WINDOW && StepControl::new(kept.step_size, kept.tolerance).is_ok()
 }

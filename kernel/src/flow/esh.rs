@@ -5,6 +5,7 @@ use super::turn::{Turn, Way, log_time, normalise};
 use super::vector::{add, inverse_norm, largest, mix, mix_and_move, scale};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, Total};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, plain};
 use rand_core::Rng;
 
 const X: usize = 0;
@@ -233,5 +234,29 @@ fn fill_direction<R: Rng + ?Sized>(u: &mut [Block], dim: usize, rng: &mut R) {
         && let Some([first, ..]) = u.first_mut()
     {
         *first = 1.0;
+    }
+}
+
+plain! { Way, b"way_", { steepness, down, up }, |way| way.steepness.is_finite() }
+plain! { Core, b"esh_", { energy, r, way, square, faults }, |core| core.energy.is_finite() }
+
+/// x, u and the [`Core`]; the gradient at x is computed again. Over the same potential it goes on bit for bit;
+/// where the energy at x is not finite over another one, it is refused and stands at x.
+impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Esh<'_, P, B> {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.core.save(to);
+        self.room.save(&[X, U], to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut core, mut at) = (self.core, *from);
+        core.load(&mut at)?;
+        self.room.load(&[X, U], &mut at)?;
+        let Parts { potential, planes: [x, _, g], scratch } = self.room.parts();
+        if !evaluate(potential, x, scratch, g).is_finite() {
+            return Err(SnapshotError::Value);
+        }
+        (self.core, *from) = (core, at);
+        Ok(())
     }
 }

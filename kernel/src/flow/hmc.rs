@@ -5,6 +5,7 @@ use super::vector::{add, dot};
 use super::{FlowError, Potential, StepSize};
 use crate::accept::accept;
 use crate::lane::Block;
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use rand_core::Rng;
 
 const X: usize = 0;
@@ -148,5 +149,29 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> HmcChain<'e,
 fn copy(to: &mut [Block], from: &[Block]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = *from;
+    }
+}
+
+/// x and the faults; energy and gradient are computed again. Over the same potential it goes on bit for bit;
+/// where the energy at x is not finite over another one, it is refused and stands at x.
+impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for HmcChain<'_, P, B> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"hmc_");
+        self.faults.save(to);
+        self.room.save(&[X], to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut faults, mut at) = (0, *from);
+        at.name(*b"hmc_")?;
+        faults.load(&mut at)?;
+        self.room.load(&[X], &mut at)?;
+        let Parts { potential, planes: [x, _, g, _, _], scratch } = self.room.parts();
+        self.energy = evaluate(potential, x, scratch, g);
+        if !self.energy.is_finite() {
+            return Err(SnapshotError::Value);
+        }
+        (self.faults, *from) = (faults, at);
+        Ok(())
     }
 }

@@ -5,9 +5,11 @@ use super::room::{Parts, Room, evaluate, fill_normal};
 use super::vector::{add, dot, scale};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, exp, ln};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use rand_core::Rng;
 
 const X: usize = 0;
+const V: usize = 1;
 const PLANES: usize = 3;
 
 /// Newtonian dynamics with one thermostat at temperature 1, integrated as Martyna et al. (1996) do: a half
@@ -110,4 +112,31 @@ fn bath(v: &mut [Block], friction: &mut f32, mass: f32, dim: f32, epsilon: f32) 
     scale(v, factor);
     *friction += quarter * (square * factor * factor - dim);
     heat
+}
+
+/// x, v and the thermostat; energy and gradient are computed again. Over the same potential it goes on bit for
+/// bit; where the energy at x is not finite over another one, it is refused and stands at x.
+impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for NoseHoover<'_, P, B> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"nose");
+        (self.friction, self.mass).save(to);
+        self.room.save(&[X, V], to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut bath, mut at) = ((0.0f32, 0.0f32), *from);
+        at.name(*b"nose")?;
+        bath.load(&mut at)?;
+        if !(bath.0.is_finite() && bath.1 > 0.0 && bath.1.is_normal()) {
+            return Err(SnapshotError::Value);
+        }
+        self.room.load(&[X, V], &mut at)?;
+        let Parts { potential, planes: [x, _, g], scratch } = self.room.parts();
+        self.energy = evaluate(potential, x, scratch, g);
+        if !self.energy.is_finite() {
+            return Err(SnapshotError::Value);
+        }
+        (self.friction, self.mass, *from) = (bath.0, bath.1, at);
+        Ok(())
+    }
 }

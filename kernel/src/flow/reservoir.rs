@@ -2,6 +2,7 @@
 
 use crate::lane::Block;
 use crate::random::uniform;
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use crate::stats::LogSum;
 use rand_core::Rng;
 
@@ -12,6 +13,7 @@ use rand_core::Rng;
 /// After the point with weight w has been offered, it is the one kept with probability w/W, W the sum of
 /// all weights so far. Cost an offer: one uniform, one exponential, and a copy where the point is taken.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Reservoir<B> {
     kept: B,
     weights: LogSum,
@@ -47,5 +49,23 @@ impl<B: AsMut<[Block]> + AsRef<[Block]>> Reservoir<B> {
     #[must_use]
     pub fn weights(&self) -> LogSum {
         self.weights
+    }
+}
+
+/// The point that is kept, and the weights.
+impl<B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Reservoir<B> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"resv");
+        self.weights.save(to);
+        self.kept.as_ref().save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut at, mut weights) = (*from, LogSum::new());
+        at.name(*b"resv")?;
+        weights.load(&mut at)?;
+        self.kept.as_mut().load(&mut at)?;
+        (self.weights, *from) = (weights, at);
+        Ok(())
     }
 }

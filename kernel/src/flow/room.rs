@@ -4,6 +4,7 @@ use super::vector::clear_padding;
 use super::{FlowError, Potential, blocks};
 use crate::lane::{Block, LANES};
 use crate::random::normals;
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use rand_core::Rng;
 
 /// A potential with `N` planes in lent memory. Plane 0 is x.
@@ -40,6 +41,34 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>, const N: usi
         let mut room = Self { potential, memory };
         room.write(0, start)?;
         Ok(room)
+    }
+
+    /// Writes some planes, without padding.
+    pub(crate) fn save(&self, planes: &[usize], to: &mut Writer<'_>) {
+        planes.iter().for_each(|&plane| self.numbers(plane).save(to));
+    }
+
+    /// Reads some planes, all of them or none.
+    pub(crate) fn load(&mut self, planes: &[usize], from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (need, mut look) = (self.dim(), *from);
+        for _ in planes {
+            let got = u32::from_le_bytes(look.array()?) as usize;
+            if got != need {
+                return Err(SnapshotError::Length { need, got });
+            }
+            for _ in 0..need {
+                if !f32::from_le_bytes(look.array()?).is_finite() {
+                    return Err(SnapshotError::Value);
+                }
+            }
+        }
+        for &number in planes {
+            let parts = self.parts();
+            if let Some(plane) = parts.planes.into_iter().nth(number) {
+                plane.as_flattened_mut().get_mut(..need).unwrap_or_default().load(from)?;
+            }
+        }
+        Ok(())
     }
 
     /// Copies a vector into a plane.

@@ -6,6 +6,7 @@ use super::turn::normalise;
 use super::vector::{add, dot};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, ln};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 
 const X: usize = 0;
 const V: usize = 1;
@@ -90,5 +91,29 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Unscaled<'e,
     #[must_use]
     pub fn energy(&self) -> f32 {
         self.energy
+    }
+}
+
+/// x and v; energy and gradient are computed again. Over the same potential it goes on bit for bit; where the
+/// energy at x is not finite over another one, it is refused and stands at x.
+impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Unscaled<'_, P, B> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"unsc");
+        self.square.save(to);
+        self.room.save(&[X, V], to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut square, mut at) = (0.0, *from);
+        at.name(*b"unsc")?;
+        square.load(&mut at)?;
+        self.room.load(&[X, V], &mut at)?;
+        let Parts { potential, planes: [x, _, g], scratch } = self.room.parts();
+        self.energy = evaluate(potential, x, scratch, g);
+        if !self.energy.is_finite() {
+            return Err(SnapshotError::Value);
+        }
+        (self.square, *from) = (square, at);
+        Ok(())
     }
 }

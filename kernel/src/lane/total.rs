@@ -1,5 +1,7 @@
 //! Running totals that keep what rounding drops.
 
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+
 /// A running total of floats with its rounding errors (Knuth's two-sum): about 48 bits, for totals over
 /// millions of steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -46,5 +48,18 @@ impl Total {
     #[must_use]
     pub fn value(self) -> f32 {
         self.sum + self.rest
+    }
+}
+
+impl Snapshot for Total {
+    fn save(&self, to: &mut Writer<'_>) {
+        (self.sum, self.rest).save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let mut parts = self.parts();
+        parts.load(from)?;
+        *self = Self::from_parts(parts.0, parts.1);
+        Ok(())
     }
 }

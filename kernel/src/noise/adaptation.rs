@@ -2,6 +2,7 @@
 
 use crate::accept::Info;
 use crate::lane::F32s;
+use crate::snapshot::plain;
 
 /// The parameters of a balanced sampler: of [`Langevin::balanced`](crate::Langevin::balanced) and
 /// [`Langevin::second_order`](crate::Langevin::second_order).
@@ -188,4 +189,20 @@ pub fn guided_balance(step_size: f32, variance: f32) -> f32 {
         return 1.0;
     }
     0.5 + r / (2.0 * (2.0 + F32s::splat(r * r + 4.0).sqrt().first()))
+}
+
+plain! {
+    Parameters, b"para", { step_size, balance, precision },
+    |kept| *kept == kept.times(0, 1.0).times(1, 1.0).times(2, 1.0)
+}
+plain! {
+    Adaptation, b"adap",
+    { base, rate, steps, count, which, candidate, taken, distances, moved, frozen },
+    |kept| (2..=3).contains(&kept.count)
+        && kept.which < kept.count
+        && kept.candidate < 3
+        && kept.taken < kept.steps
+        && kept.distances.iter().all(|&distance| distance <= u64::MAX / 2)
+        && kept.rate > 0.0
+        && kept.rate < 1.0
 }

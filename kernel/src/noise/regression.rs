@@ -5,6 +5,7 @@ use super::shift::{dot, subtract};
 use super::{NoiseError, scaled_sum};
 use crate::lane::{Block, LANES};
 use crate::packed::Move;
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 
 /// The symmetric W that explains differences of gradients best,
 /// `min Σ‖W v_t − Δg_t‖²` over the moves v of a chain, g = −∂E/∂x (AB, Eq. 10; METHODS.md §3).
@@ -163,5 +164,25 @@ impl<'a> Regression<'a> {
                 }
             }
         }
+    }
+}
+
+/// The moments so far, of as many sites. Its length is that of the memory.
+impl Snapshot for Regression<'_> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"regr");
+        self.moves.save(to);
+        self.moments.as_flattened().save(to);
+        self.products.as_flattened().save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut at, mut moves) = (*from, 0);
+        at.name(*b"regr")?;
+        moves.load(&mut at)?;
+        self.moments.as_flattened_mut().load(&mut at)?;
+        self.products.as_flattened_mut().load(&mut at)?;
+        (self.moves, *from) = (moves, at);
+        Ok(())
     }
 }

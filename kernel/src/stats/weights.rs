@@ -1,6 +1,7 @@
 //! Sums and means of weights given by their logarithms, in fixed memory.
 
 use crate::lane::{F32s, Total, exp, ln};
+use crate::snapshot::plain;
 
 /// How far a weight may stand above the reference before the sum is rescaled: e⁴⁰ is 2⁵⁸.
 const HEADROOM: f32 = 40.0;
@@ -177,3 +178,7 @@ impl Evidence {
         }
     }
 }
+
+plain! { LogSum, b"logs", { reference, sum }, |_| true }
+plain! { Average, b"aver", { weights, values, squares }, |_| true }
+plain! { Evidence, b"evid", { weights, count }, |_| true }

@@ -30,14 +30,14 @@ pub enum End {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rung {
-    beta: f32,
+    pub(super) beta: f32,
     /// The replica that stands here.
-    replica: u32,
+    pub(super) replica: u32,
     /// The end where that replica was last. It moves with the replica.
-    came_from: End,
+    pub(super) came_from: End,
     /// Swaps with the next rung that were tried, and the sum of their probabilities.
-    tried: u32,
-    sum: Total,
+    pub(super) tried: u32,
+    pub(super) sum: Total,
 }
 
 impl Rung {
@@ -105,9 +105,9 @@ impl core::error::Error for LadderError {}
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ladder<T> {
-    rungs: T,
-    rounds: u64,
-    round_trips: u64,
+    pub(super) rungs: T,
+    pub(super) rounds: u64,
+    pub(super) round_trips: u64,
 }
 
 impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {

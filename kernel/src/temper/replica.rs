@@ -13,10 +13,10 @@ use rand_core::Rng;
 /// A chain on a [`Tempered`] path that knows E and E₀ of its state, so that β can be changed at any time.
 #[derive(Debug)]
 pub struct Replica<'e, E: ?Sized, W, C, B> {
-    law: Tempered<'e, E>,
-    memory: Memory<W, C, B>,
-    core: Core,
-    ends: Ends,
+    pub(super) law: Tempered<'e, E>,
+    pub(super) memory: Memory<W, C, B>,
+    pub(super) core: Core,
+    pub(super) ends: Ends,
 }
 
 /// What to keep of a replica beside its state: plain data.
@@ -184,7 +184,7 @@ where
     }
 
     /// Does something with the replica as a chain.
-    fn with<T>(&mut self, act: impl FnOnce(&mut Lent<'_, 'e, E>) -> T) -> T {
+    pub(super) fn with<T>(&mut self, act: impl FnOnce(&mut Lent<'_, 'e, E>) -> T) -> T {
         let mut chain = Chain::assembled(&self.law, lend(&mut self.memory), self.core);
         let result = act(&mut chain);
         (self.core, self.ends) = parts(&mut chain);

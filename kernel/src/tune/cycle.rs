@@ -1,5 +1,7 @@
 //! The schedule of the cyclical sampler, found by trying.
 
+mod kept;
+
 use super::{Rate, TuneError, bound, share};
 use crate::accept::Info;
 use crate::schedule::Schedule;
@@ -121,22 +123,8 @@ impl<T: AsMut<[Trial]> + AsRef<[Trial]>> CycleTuner<T> {
     /// # Errors
     /// [`TuneError`] where a setting is out of its range.
     pub fn new(positions: T, settings: CycleSettings) -> Result<Self, TuneError> {
+        check(&settings, positions.as_ref().len())?;
         let CycleSettings { balance, step_size, .. } = settings;
-        let length = u32::try_from(positions.as_ref().len()).unwrap_or(0);
-        let few = length < 2 || settings.balances < 2 || settings.step_sizes < 2;
-        if few || settings.chains == 0 || settings.steps == 0 {
-            return Err(TuneError::Count);
-        }
-        [settings.target, settings.learning_rate].into_iter().try_for_each(share)?;
-        for value in [balance.0, balance.1] {
-            if !(0.5..=1.0).contains(&value) || balance.0 > balance.1 {
-                return Err(TuneError::Share(value));
-            }
-        }
-        [step_size.0, step_size.1].into_iter().try_for_each(bound)?;
-        if step_size.0 > step_size.1 {
-            return Err(TuneError::Bound(step_size.0));
-        }
         let end = |step_size, balance| Trial { step_size, balance, rate: 0.0, error: 1.0 };
         let mut tuner = Self {
             positions,
@@ -389,4 +377,25 @@ impl<T: AsMut<[Trial]> + AsRef<[Trial]>> CycleTuner<T> {
 
 fn kernel(trial: Trial, adjusted: bool) -> Result<Langevin<'static>, ParameterError> {
     Langevin::new(trial.balance, Curvature::Same(1.0 / trial.step_size), adjusted)
+}
+
+/// Whether a tuner can work with settings and so many positions.
+fn check(settings: &CycleSettings, positions: usize) -> Result<(), TuneError> {
+    let CycleSettings { balance, step_size, .. } = *settings;
+    let length = u32::try_from(positions).unwrap_or(0);
+    let few = length < 2 || settings.balances < 2 || settings.step_sizes < 2;
+    if few || settings.chains == 0 || settings.steps == 0 {
+        return Err(TuneError::Count);
+    }
+    [settings.target, settings.learning_rate].into_iter().try_for_each(share)?;
+    for value in [balance.0, balance.1] {
+        if !(0.5..=1.0).contains(&value) || balance.0 > balance.1 {
+            return Err(TuneError::Share(value));
+        }
+    }
+    [step_size.0, step_size.1].into_iter().try_for_each(bound)?;
+    if step_size.0 > step_size.1 {
+        return Err(TuneError::Bound(step_size.0));
+    }
+    Ok(())
 }

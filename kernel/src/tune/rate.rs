@@ -2,6 +2,7 @@
 
 use crate::accept::Info;
 use crate::lane::{F32s, exp};
+use crate::snapshot::plain;
 
 /// The mean of the acceptance probabilities `min(1, A)` of a known number of steps, with its standard error
 /// from the means of eight batches: right for one chain whose memory is short against a batch, and for steps
@@ -73,4 +74,9 @@ impl Rate {
         let (batches, freedom) = (self.batches as f32, (self.batches - 1) as f32);
         F32s::splat(self.squares / (freedom * batches)).sqrt().first()
     }
+}
+
+plain! {
+    Rate, b"rate", { length, count, sum, filled, filling, batches, mean, squares },
+    |rate| rate.filled < rate.length.max(1) && rate.filled <= rate.count && rate.batches <= rate.count
 }

@@ -3,6 +3,7 @@
 use super::{TuneError, bound, share};
 use crate::accept::Info;
 use crate::lane::{exp, ln};
+use crate::snapshot::plain;
 
 /// A positive parameter θ, such as a step size, that follows the acceptance rate: after the k-th step
 /// `ln θ ← ln θ + k^(−0.6)(A − A*)` with A the acceptance probability of the step and A* the wished rate
@@ -81,4 +82,11 @@ impl RateTuner {
     pub fn is_frozen(&self) -> bool {
         self.frozen
     }
+}
+
+plain! {
+    RateTuner, b"tune", { target, bounds, log, mean_log, steps, frozen },
+    |tuner| RateTuner::new(tuner.bounds.0, tuner.bounds, tuner.target).is_ok()
+        && tuner.log.is_finite()
+        && tuner.mean_log.is_finite()
 }

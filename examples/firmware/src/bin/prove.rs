@@ -9,8 +9,11 @@ use bitmc::noise::{
     Adaptation, Dense, DenseMatrix, Edgewise, MinTrace, Parameters, Regression, SparseMatrix, constant,
     guided_balance,
 };
+use bitmc::snapshot::{Reader, Same, Writer};
 use bitmc::stats::{Acceptance, BatchMeans, Best, Every, Means, Pairs, Watch};
 use bitmc::step::Kernel;
+use bitmc::temper::{Ladder, Rung};
+use bitmc::tune::{CycleSettings, CycleTuner, RateTuner, Trial};
 use bitmc::{
     Chain, Info, Ising, LaneRng, Langevin, Layout, Move, Packed, Plain, Potts, Rbm, Rng, SeedableRng,
     SparseMemory, State, memory, torus,
@@ -45,7 +48,8 @@ fn main() -> ! {
         && adapted(number(), size())
         && kept(size())
         && states(size())
-        && generators(size());
+        && generators(size())
+        && snapshots(size());
     exit(pass)
 }
 
@@ -193,7 +197,7 @@ where
     numbers.is_finite() && steps.steps == 500 && chain.faults() == 0 && best.words().len() == 2 && sum < 1 << 20
 }
 
-/// Clamping, restarting, snapshots and going on.
+/// Clamping, restarting, resuming and going on.
 #[inline(never)]
 fn kept(size: usize) -> bool {
     let mut memory = SparseMemory::<25, 100>::new();
@@ -257,4 +261,31 @@ fn generators(size: usize) -> bool {
     let mut fork = LaneRng::from_seed([size as u8; 16]);
     let draws: f32 = bitmc::random::normals(&mut fork).iter().sum::<f32>() + bitmc::random::uniform(&mut rng);
     draws.is_finite() && bytes.iter().any(|&byte| byte != 0)
+}
+
+/// Tuners, a ladder and statistics to bytes and back, whole and altered.
+#[inline(never)]
+fn snapshots(size: usize) -> bool {
+    let start = |seed: usize| {
+        let rng = LaneRng::seed_from_u64(seed as u64);
+        let rate = RateTuner::new(1.0, (0.1, 10.0), 0.5).ok()?;
+        let cycle = CycleTuner::new([Trial::default(); 4], CycleSettings::default()).ok()?;
+        let ladder = Ladder::new([Rung::default(); 3], &[0.25, 0.5, 1.0]).ok()?;
+        Some((rng, rate, cycle, ladder, (Means::new([seed as u32; 4]), BatchMeans::<8>::new())))
+    };
+    let (Some(one), Some(mut two)) = (start(size), start(size + 1)) else { return false };
+    let mut bytes = [0; 1200];
+    let writer = Writer::new(&mut bytes).put(&Same(7)).put(&one.0).put(&one.1).put(&one.2).put(&one.3);
+    let Ok(length) = writer.put(&one.4).finish() else { return false };
+    let mut load = |bytes: &[u8]| {
+        let mut reader = Reader::new(bytes)?;
+        let reader = reader.get(&mut Same(7))?.get(&mut two.0)?.get(&mut two.1)?.get(&mut two.2)?;
+        reader.get(&mut two.3)?.get(&mut two.4)?.finish()
+    };
+    let whole = load(&bytes).is_ok();
+    let torn = load(bytes.get(..length - 1).unwrap_or_default()).is_err();
+    if let Some(byte) = bytes.get_mut(size) {
+        *byte ^= 1;
+    }
+    whole && torn && load(&bytes).is_err() && (one.0, one.1, one.2, one.3) == (two.0, two.1, two.2, two.3)
 }

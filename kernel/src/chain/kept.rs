@@ -1,0 +1,91 @@
+//! Chains that are kept over a stop.
+
+use super::{Chain, Core};
+use crate::energy::Energy;
+use crate::lane::{Bits, Block, Total};
+use crate::layout::{Kind, Layout};
+use crate::packed::{Packed, field_of_ones};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+
+/// Bytes of a chain in a snapshot.
+#[must_use]
+pub const fn snapshot_len(layout: Layout) -> usize {
+    33 + 8 * layout.words()
+}
+
+/// Which layout a chain has; one of another is refused.
+fn shape(layout: Layout) -> (u8, (u64, u64)) {
+    let kind = match layout.kind() {
+        Kind::Binary => 0,
+        Kind::Categorical => 1,
+        Kind::Ordinal => 2,
+    };
+    (kind, (layout.sites() as u64, layout.arity() as u64))
+}
+
+/// Writes the state and the mask of free sites.
+pub(crate) fn save(to: &mut Writer<'_>, layout: Layout, core: Core, words: &[u32]) {
+    to.name(*b"chai");
+    let (kind, sizes) = shape(layout);
+    kind.save(to);
+    (sizes.0 as u32).save(to);
+    (sizes.1 as u32).save(to);
+    core.energy.save(to);
+    core.faults.save(to);
+    core.steps.save(to);
+    let length = layout.words();
+    let free = words.get(2 * length..3 * length).unwrap_or_default();
+    for word in core.state(layout, words).words().iter().chain(free) {
+        word.save(to);
+    }
+}
+
+/// The state, its energy and its counters, the sites that are clamped. The energy is not in it: a chain over
+/// the same one goes on bit for bit, with every kernel. Bytes: [`snapshot_len`].
+///
+/// Where it is refused the chain is as it was.
+impl<E, W, C, B> Snapshot for Chain<'_, E, W, C, B>
+where
+    E: Energy + ?Sized,
+    W: AsMut<[u32]> + AsRef<[u32]>,
+    C: AsMut<[Bits]>,
+    B: AsMut<[Block]>,
+{
+    fn save(&self, to: &mut Writer<'_>) {
+        save(to, self.energy.layout(), self.core, self.memory.words.as_ref());
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let layout = self.energy.layout();
+        let mut at = *from;
+        at.name(*b"chai")?;
+        let [kind] = at.array()?;
+        let sizes = (u32::from_le_bytes(at.array()?), u32::from_le_bytes(at.array()?));
+        if (kind, (u64::from(sizes.0), u64::from(sizes.1))) != shape(layout) {
+            return Err(SnapshotError::Layout);
+        }
+        let (mut energy, mut faults, mut steps) = (Total::default(), 0, 0);
+        energy.load(&mut at)?;
+        faults.load(&mut at)?;
+        steps.load(&mut at)?;
+        let there = self.ring().there.words;
+        there.iter_mut().try_for_each(|word| word.load(&mut at))?;
+        Packed::new(layout, there).map_err(|error| SnapshotError::Chain(error.into()))?;
+        let masks = at;
+        let last = layout.words().saturating_sub(1);
+        for index in 0..layout.words() {
+            let word = u32::from_le_bytes(at.array()?);
+            let within = if index == last { layout.last_word() } else { u32::MAX };
+            if word & !within != 0 || !field_of_ones(layout, word) {
+                return Err(SnapshotError::Value);
+            }
+        }
+        self.settle()?;
+        let mut masks = masks;
+        self.free().iter_mut().try_for_each(|word| word.load(&mut masks))?;
+        // The weights are made again from the state: they are a function of it and the parameters alone.
+        self.core = Core { energy, faults, steps, weights_of: None, ..self.core };
+        *from = at;
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! Numbers, lists, and generators of other crates.
+
+use super::{Reader, Snapshot, SnapshotError, Writer};
+use rand_core::SeedableRng;
+
+macro_rules! numbers {
+    ($($type:ty),+) => {$(
+        impl Snapshot for $type {
+            fn save(&self, to: &mut Writer<'_>) {
+                to.bytes(&self.to_le_bytes());
+            }
+
+            fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+                *self = <$type>::from_le_bytes(from.array()?);
+                Ok(())
+            }
+        }
+    )+};
+}
+
+numbers!(u8, u16, u32, u64, i32, i64, f32);
+
+/// A byte, 0 or 1.
+impl Snapshot for bool {
+    fn save(&self, to: &mut Writer<'_>) {
+        u8::from(*self).save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        *self = match from.array()? {
+            [0] => false,
+            [1] => true,
+            _ => return Err(SnapshotError::Value),
+        };
+        Ok(())
+    }
+}
+
+/// As a `u64`, the same on every machine.
+impl Snapshot for usize {
+    fn save(&self, to: &mut Writer<'_>) {
+        (*self as u64).save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let value = u64::from_le_bytes(from.array()?);
+        *self = Self::try_from(value).map_err(|_| SnapshotError::Value)?;
+        Ok(())
+    }
+}
+
+/// Its length, and the elements. Where one is refused, those before it are loaded.
+impl<T: Snapshot> Snapshot for [T] {
+    fn save(&self, to: &mut Writer<'_>) {
+        (self.len() as u32).save(to);
+        self.iter().for_each(|element| element.save(to));
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let got = u32::from_le_bytes(from.array()?) as usize;
+        if got != self.len() {
+            return Err(SnapshotError::Length { need: self.len(), got });
+        }
+        self.iter_mut().try_for_each(|element| element.load(from))
+    }
+}
+
+/// As a slice.
+impl<T: Snapshot, const N: usize> Snapshot for [T; N] {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.as_slice().save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.as_mut_slice().load(from)
+    }
+}
+
+/// Both, one after the other.
+impl<A: Snapshot, B: Snapshot> Snapshot for (A, B) {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.0.save(to);
+        self.1.save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.0.load(from)?;
+        self.1.load(from)
+    }
+}
+
+/// Whether there is one, and that.
+impl<T: Snapshot + Default> Snapshot for Option<T> {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.is_some().save(to);
+        if let Some(value) = self {
+            value.save(to);
+        }
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let mut some = false;
+        some.load(from)?;
+        *self = None;
+        if some {
+            let mut value = T::default();
+            value.load(from)?;
+            *self = Some(value);
+        }
+        Ok(())
+    }
+}
+
+impl<T: Snapshot + ?Sized> Snapshot for &mut T {
+    fn save(&self, to: &mut Writer<'_>) {
+        (**self).save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        (**self).load(from)
+    }
+}
+
+/// A number that must be the same when the snapshot is loaded: a hash of the model's and the sampler's
+/// parameters, for example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Same(pub u64);
+
+impl Snapshot for Same {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"same");
+        self.0.save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let mut at = *from;
+        at.name(*b"same")?;
+        if u64::from_le_bytes(at.array()?) != self.0 {
+            return Err(SnapshotError::Other);
+        }
+        *from = at;
+        Ok(())
+    }
+}
+
+macro_rules! generators {
+    ($($type:ident, $name:literal);+ $(;)?) => {$(
+        impl Snapshot for rand_xoshiro::$type {
+            fn save(&self, to: &mut Writer<'_>) {
+                to.name(*$name);
+                to.bytes(self.state().as_ref());
+            }
+
+            fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+                let mut at = *from;
+                at.name(*$name)?;
+                let state = at.array()?;
+                // The one state that these generators never reach, and never leave.
+                if state.iter().all(|&byte| byte == 0) {
+                    return Err(SnapshotError::Value);
+                }
+                (*self, *from) = (Self::from_seed(state), at);
+                Ok(())
+            }
+        }
+    )+};
+}
+
+generators! {
+    Xoshiro128PlusPlus, b"x128";
+    Xoshiro256PlusPlus, b"x256";
+}

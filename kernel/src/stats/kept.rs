@@ -1,0 +1,67 @@
+//! Statistics that are kept over a stop.
+
+use super::{Acceptance, BatchMeans, Best, Every, Means, Pairs};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, plain};
+
+plain! { Acceptance, b"acce", { steps, accepted, proposed_flips, accepted_flips, faults }, |_| true }
+plain! { Pairs<const N: usize>, b"pair", { pairs, equal, count }, |_| true }
+plain! {
+    BatchMeans<const BATCHES: usize>, b"batc",
+    { batches, full, length, filling, filled, count, sum, squares, origin },
+    |means| means.full < (BATCHES & !1).max(1) && means.length > 0 && means.filled < means.length
+}
+
+/// The sums, and how many states they are of.
+impl<T: AsMut<[u32]> + AsRef<[u32]>> Snapshot for Means<T> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"mean");
+        self.count.save(to);
+        self.sums.as_ref().save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut at, mut count) = (*from, 0);
+        at.name(*b"mean")?;
+        count.load(&mut at)?;
+        self.sums.as_mut().load(&mut at)?;
+        (self.count, *from) = (count, at);
+        Ok(())
+    }
+}
+
+impl<T: AsMut<[u32]> + AsRef<[u32]>> Snapshot for Best<T> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"best");
+        self.energy.save(to);
+        self.words.as_ref().save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut at, mut energy) = (*from, 0.0);
+        at.name(*b"best")?;
+        energy.load(&mut at)?;
+        self.words.as_mut().load(&mut at)?;
+        (self.energy, *from) = (energy, at);
+        Ok(())
+    }
+}
+
+impl<O: Snapshot> Snapshot for Every<O> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"ever");
+        (self.period, self.left).save(to);
+        self.observer.save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut at, mut counts) = (*from, (0, 0));
+        at.name(*b"ever")?;
+        counts.load(&mut at)?;
+        if counts.1 == 0 || counts.1 > counts.0 {
+            return Err(SnapshotError::Value);
+        }
+        self.observer.load(&mut at)?;
+        (self.period, self.left, *from) = (counts.0, counts.1, at);
+        Ok(())
+    }
+}
