@@ -2,9 +2,9 @@
 
 use crate::heap;
 use crate::models::Source;
-use bitmc::energy::Boltzmann;
+use bitmc::energy::{Boltzmann, Perceptron};
 use bitmc::lane::{Block, LANES};
-use bitmc::learn::Learnable;
+use bitmc::learn::{Learnable, SparseIsing, SparsePotts};
 use bitmc::{Layout, Rbm};
 
 /// A model to learn: its energy by parameters in their natural order, and where the kernel has them.
@@ -71,6 +71,90 @@ impl Lesson {
         };
         let name = format!("Boltzmann machine of {sites} {}", if spins { "spins" } else { "bits" });
         let (layout, blocks) = (Layout::binary(sites), Boltzmann::parameter_len(sites));
+        Self { name, layout, theta, places, blocks, energy: Box::new(energy), build: Box::new(build) }
+    }
+
+    /// An Ising model on the edges of a ring with some chords.
+    #[must_use]
+    pub fn sparse_ising(sites: usize, spins: bool, sd: f64, seed: u64) -> Self {
+        let mut source = Source::new(seed);
+        let edges = chords(sites);
+        let first = sites.div_ceil(LANES) * LANES;
+        let places: Vec<usize> = (0..sites).chain((0..edges.len()).map(|e| first + e)).collect();
+        let theta = places.iter().map(|_| f64::from(source.coarse(sd))).collect();
+        let blocks = SparseIsing::parameter_len(sites, edges.len());
+        let ends = edges.clone();
+        let energy = move |theta: &[f64], x: &[usize]| {
+            let v: Vec<f64> = x.iter().map(|&x| if spins { 2.0 * x as f64 - 1.0 } else { x as f64 }).collect();
+            let field: f64 = theta[..sites].iter().zip(&v).map(|(w, v)| w * v).sum();
+            let pair = |((a, b), j): (&(u32, u32), &f64)| j * v[*a as usize] * v[*b as usize];
+            -field - ends.iter().zip(&theta[sites..]).map(pair).sum::<f64>()
+        };
+        let build = move |blocks: &[Block], see: &mut dyn FnMut(&dyn Learnable)| {
+            let mut couplings = heap::Couplings::new(sites, edges.len());
+            let made = if spins { SparseIsing::spins } else { SparseIsing::bits };
+            see(&made(blocks, sites, &edges, couplings.lend()).unwrap());
+        };
+        let name = format!("sparse Ising model of {sites} {}", if spins { "spins" } else { "bits" });
+        let layout = Layout::binary(sites);
+        Self { name, layout, theta, places, blocks, energy: Box::new(energy), build: Box::new(build) }
+    }
+
+    /// A Potts model on the edges of a ring with some chords.
+    #[must_use]
+    pub fn sparse_potts(sites: usize, arity: usize, sd: f64, seed: u64) -> Self {
+        let mut source = Source::new(seed);
+        let (edges, fields) = (chords(sites), sites * arity);
+        let first = fields.div_ceil(LANES) * LANES;
+        let places: Vec<usize> = (0..fields).chain((0..edges.len()).map(|e| first + e)).collect();
+        let theta = places.iter().map(|_| f64::from(source.coarse(sd))).collect();
+        let blocks = SparsePotts::parameter_len(sites, arity, edges.len());
+        let ends = edges.clone();
+        let energy = move |theta: &[f64], x: &[usize]| {
+            let field: f64 = x.iter().enumerate().map(|(i, &k)| theta[i * arity + k]).sum();
+            let agree = |&(a, b): &(u32, u32)| f64::from(x[a as usize] == x[b as usize]);
+            -field - ends.iter().zip(&theta[fields..]).map(|(pair, j)| j * agree(pair)).sum::<f64>()
+        };
+        let build = move |blocks: &[Block], see: &mut dyn FnMut(&dyn Learnable)| {
+            let mut couplings = heap::Couplings::new(sites, edges.len());
+            see(&SparsePotts::new(blocks, (sites, arity), &edges, couplings.lend()).unwrap());
+        };
+        let (name, layout) = (format!("Potts model of {sites}"), Layout::categorical(sites, arity));
+        Self { name, layout, theta, places, blocks, energy: Box::new(energy), build: Box::new(build) }
+    }
+
+    /// A network of swish units; `widths` are the sites and the hidden layers.
+    #[must_use]
+    pub fn perceptron(widths: &'static [usize], sd: f64, seed: u64) -> Self {
+        let mut source = Source::new(seed);
+        let (mut places, mut start) = (Vec::new(), 0);
+        let outputs = || widths.iter().copied().skip(1).chain([1]);
+        for (inputs, outputs) in widths.iter().copied().zip(outputs()) {
+            let row = outputs.div_ceil(LANES) * LANES;
+            places.extend((0..(1 + inputs) * outputs).map(|k| start + k / outputs * row + k % outputs));
+            start += row * (1 + inputs);
+        }
+        let theta = places.iter().map(|_| f64::from(source.coarse(sd))).collect();
+        let energy = move |theta: &[f64], x: &[usize]| {
+            let mut below: Vec<f64> = x.iter().map(|&x| x as f64).collect();
+            let mut rest = theta;
+            for (layer, outputs) in outputs().enumerate() {
+                let (biases, after) = rest.split_at(outputs);
+                let (weights, after) = after.split_at(below.len() * outputs);
+                rest = after;
+                let sum = |k: usize| {
+                    biases[k] + below.iter().enumerate().map(|(i, a)| a * weights[i * outputs + k]).sum::<f64>()
+                };
+                let swish = |s: f64| if layer + 1 == widths.len() { s } else { s / (1.0 + (-s).exp()) };
+                below = (0..outputs).map(|k| swish(sum(k))).collect();
+            }
+            below[0]
+        };
+        let build = move |blocks: &[Block], see: &mut dyn FnMut(&dyn Learnable)| {
+            see(&Perceptron::new(widths, blocks).unwrap());
+        };
+        let (layout, blocks) = (Layout::binary(widths[0]), Perceptron::parameter_len(widths));
+        let name = format!("network {widths:?}");
         Self { name, layout, theta, places, blocks, energy: Box::new(energy), build: Box::new(build) }
     }
 
@@ -165,6 +249,17 @@ impl Lesson {
         weights.into_iter().map(|w| w / sum).collect()
     }
 
+    /// E at values between the states', for models of bits: its derivative by one site.
+    #[must_use]
+    pub fn differences(&self, x: &[usize], site: usize) -> f64 {
+        let at = |value: usize| {
+            let mut y = x.to_vec();
+            y[site] = value;
+            self.energy(&self.theta, &y)
+        };
+        at(1 - x[site]) - at(x[site])
+    }
+
     /// An objective at a sample.
     #[must_use]
     pub fn goal(&self, goal: Goal, theta: &[f64], x: &[usize]) -> f64 {
@@ -196,6 +291,17 @@ impl Lesson {
         };
         (0..theta.len()).map(|k| (at(k, STEP) - at(k, -STEP)) / (2.0 * STEP)).collect()
     }
+}
+
+/// A ring and every third chord over five sites, in order.
+fn chords(sites: usize) -> Vec<(u32, u32)> {
+    let next = |i: usize, by: usize| (i.min((i + by) % sites) as u32, i.max((i + by) % sites) as u32);
+    let ring = (0..sites).map(|i| next(i, 1));
+    let mut edges: Vec<_> = ring.chain((0..sites).step_by(3).map(|i| next(i, 5))).collect();
+    edges.retain(|(a, b)| a != b);
+    edges.sort_unstable();
+    edges.dedup();
+    edges
 }
 
 /// The largest deviation of numbers from what they should be, relative to the largest of those.

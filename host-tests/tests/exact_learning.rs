@@ -1,12 +1,12 @@
 //! Objectives of learning and their gradients by the parameters, against float64 (METHODS.md §5–6).
 
-use bitmc::energy::Boltzmann;
+use bitmc::energy::{Boltzmann, Perceptron, PerceptronError};
 use bitmc::lane::{Block, LANES};
 use bitmc::learn::{
     Adam, Batch, Contrast, CyclicalLearning, Importance, LearnError, Objective, PseudoLikelihood,
-    RatioMatching, Replay, Report, Sgd, clip, decay, lasso,
+    RatioMatching, Replay, Report, Sgd, SparseIsing, SparsePotts, clip, decay, lasso,
 };
-use bitmc::{LaneRng, Langevin, Layout, Packed, SeedableRng};
+use bitmc::{LaneRng, Langevin, Layout, Move, Packed, SeedableRng};
 use bitmc_host_tests::heap;
 use bitmc_host_tests::learning::{Goal, Lesson, deviation};
 use bitmc_host_tests::models::Source;
@@ -16,6 +16,15 @@ use rayon::prelude::*;
 
 fn lessons() -> Vec<Lesson> {
     let mut lessons = vec![Lesson::rbm(5, 3, 1.0, 1), Lesson::rbm(20, 17, 0.5, 2), Lesson::rbm(33, 16, 0.3, 3)];
+    for sites in [3, 17, 40] {
+        lessons.push(Lesson::sparse_ising(sites, true, 0.5, 4));
+        lessons.push(Lesson::sparse_ising(sites, false, 0.5, 5));
+        lessons.push(Lesson::sparse_potts(sites, 3, 0.7, 6));
+    }
+    lessons.push(Lesson::sparse_potts(18, 20, 0.5, 7));
+    lessons.push(Lesson::perceptron(&[5, 3], 1.0, 1));
+    lessons.push(Lesson::perceptron(&[20, 17, 9], 0.4, 2));
+    lessons.push(Lesson::perceptron(&[33, 16, 20, 7], 0.4, 3));
     for (seed, sites) in [1, 2, 5, 15, 16, 17, 33, 40].into_iter().enumerate() {
         for spins in [false, true] {
             lessons.push(Lesson::boltzmann(sites, spins, 1.0 / (sites as f64).sqrt(), seed as u64));
@@ -88,11 +97,67 @@ fn objectives_by_their_parameters() {
             let size = variance + loss * loss;
             assert!((f64::from(report.variance) - variance).abs() <= PARAMETER_GRADIENT * size);
             assert_eq!((report.samples, report.log_scale), (3, 0.0));
-            assert_eq!(report.evaluations, 3 * (1 + lesson.layout.sites() as u64));
+            let neighbours = lesson.layout.sites() * (lesson.layout.arity() - 1);
+            assert_eq!(report.evaluations, 3 * (1 + neighbours as u64));
         };
         check(Goal::PseudoLikelihood, learn(&lesson, &PseudoLikelihood, &samples));
+        if lesson.layout.arity() > 2 {
+            continue;
+        }
         check(Goal::Sigmoid, learn(&lesson, &RatioMatching::SIGMOID, &samples));
         check(Goal::Ratio, learn(&lesson, &RatioMatching::RATIO, &samples));
+    }
+}
+
+#[test]
+fn networks_are_energies() {
+    // The input gradient is that of the continuous extension: one unit's worth of a bit that feeds a linear sum.
+    for lesson in [Lesson::perceptron(&[20, 17, 9], 0.4, 2), Lesson::perceptron(&[33, 16, 20, 7], 0.4, 3)] {
+        let mut source = Source::new(3);
+        let (x, y) = (lesson.state(&mut source), lesson.state(&mut source));
+        lesson.with(&lesson.theta, |model| {
+            let sites = lesson.layout.sites();
+            let (mut words, mut cache) = (lesson.pack(&x), vec![[0; LANES]; model.cache_len()]);
+            let total = model.init(Packed::new(lesson.layout, &words).unwrap(), &mut cache).unwrap();
+            let reach = 1.0 + f64::from(total.abs());
+            for site in 0..sites {
+                let mut out = [7.0; 2];
+                model.differences(&mut words, &cache, site, &mut out);
+                assert_eq!(out[x[site]], 0.0);
+                let truth = lesson.differences(&x, site);
+                assert!((f64::from(out[1 - x[site]]) - truth).abs() <= 1e-5 * reach, "{}", lesson.name);
+            }
+            // A move leaves the cache that a start there would make, bit for bit.
+            let there = lesson.pack(&y);
+            let (from, to) = (Packed::new(lesson.layout, &words), Packed::new(lesson.layout, &there).unwrap());
+            let mut moved = cache.clone();
+            let shift = model.shift(&Move::new(from.unwrap(), to).unwrap(), &mut moved);
+            let mut fresh = cache.clone();
+            let after = model.init(to, &mut fresh).unwrap();
+            assert_eq!((moved, shift.to_bits()), (fresh, (after - total).to_bits()));
+            // ∂E/∂x, by feeding the first layer's bias: W₁ᵀ(∂E/∂b₁).
+            let mut slopes = vec![[0.0; LANES]; sites.div_ceil(LANES)];
+            model.gradient(to, &cache, 0..slopes.len(), &mut slopes);
+            let by_theta = lesson.derivative(Goal::Energy, &lesson.theta, &x);
+            let units = if sites == 20 { 17 } else { 16 };
+            let truth: Vec<f64> = (0..sites)
+                .map(|i| (0..units).map(|k| lesson.theta[units * (1 + i) + k] * by_theta[k]).sum())
+                .collect();
+            let found: Vec<f64> = slopes.as_flattened()[..sites].iter().map(|&g| f64::from(g)).collect();
+            assert!(deviation(&found, &truth) <= PARAMETER_GRADIENT, "{}", lesson.name);
+        });
+    }
+    let theta = [[0.0; LANES]; 8];
+    let no = |widths: &'static [usize], blocks: usize| Perceptron::new(widths, &theta[..blocks]).is_err();
+    assert!(
+        no(&[], 0) && no(&[3], 3) && no(&[0, 3], 5) && no(&[3, 0], 5) && no(&[2, 257], 8) && no(&[3, 2], 6)
+    );
+    assert!(!no(&[3, 3], 8) && no(&[1, 1, 1, 1, 1], 8));
+    for (block, lane, value) in [(0, 0, f32::NAN), (0, 3, 1.0), (4, 1, 1.0)] {
+        let mut theta = theta;
+        theta[block][lane] = value;
+        let wrong = Perceptron::new(&[3, 3], &theta).err();
+        assert_eq!(wrong, Some(PerceptronError::Value { index: block * LANES + lane }));
     }
 }
 
@@ -160,7 +225,9 @@ fn expectation(lesson: &Lesson, form: &Importance, x: &[usize], replace: bool) -
 #[test]
 fn importance_sampling_is_unbiased_over_every_draw() {
     // The RBM's Taylor estimate is not exact; the Boltzmann machine's is.
-    for lesson in [Lesson::rbm(6, 4, 1.5, 4), Lesson::boltzmann(6, false, 1.0, 4)] {
+    for lesson in
+        [Lesson::rbm(6, 4, 1.5, 4), Lesson::boltzmann(6, false, 1.0, 4), Lesson::perceptron(&[6, 8, 4], 0.7, 4)]
+    {
         let mut source = Source::new(7);
         for _ in 0..4 {
             let x = lesson.state(&mut source);
@@ -549,6 +616,24 @@ fn what_cannot_be_learned_from_is_said() {
     assert!(Replay::new(Layout::binary(40), &mut [0; 3]).is_err());
     assert!(Replay::new(Layout::binary(40), &mut []).is_err());
     assert!(Replay::new(Layout::binary(40), &mut [0, 256]).is_err());
+    let potts = Lesson::sparse_potts(5, 3, 1.0, 1);
+    potts.with(&potts.theta, |model| {
+        let (mut memory, mut rng) = (heap::memory(model), LaneRng::seed_from_u64(1));
+        let (words, mut gradient) = (potts.pack(&[0; 5]), vec![[0.0; LANES]; potts.blocks]);
+        let x = Packed::new(potts.layout, &words).unwrap();
+        let mut batch = Batch::new(model, &mut gradient).unwrap();
+        let refused = batch.add(&RatioMatching::SIGMOID, model, x, &mut memory, &mut rng);
+        assert_eq!(refused, Err(LearnError::NotBinary));
+        let form = Importance::ratio_matching(1).unwrap();
+        assert_eq!(batch.add(&form, model, x, &mut memory, &mut rng), Err(LearnError::NotBinary));
+    });
+    let theta = [[0.0; LANES]; 2];
+    let mut room = heap::Couplings::new(4, 2);
+    for edges in [[(1, 0), (1, 2)], [(0, 2), (0, 1)], [(0, 1), (0, 1)], [(1, 1), (2, 3)], [(0, 1), (0, 4)]] {
+        assert!(SparseIsing::spins(&theta, 4, &edges, room.lend()).is_err(), "{edges:?}");
+    }
+    assert!(SparseIsing::bits(&theta[1..], 4, &[(0, 1), (2, 3)], room.lend()).is_err());
+    assert!(SparsePotts::new(&theta, (4, 5), &[(0, 1), (2, 3)], room.lend()).is_err());
     let mut odd: [Block; 1] = [[0.0; LANES]];
     assert!(Adam::new(&mut odd, 0.1).is_err());
     for rate in [0.0, -1.0, f32::NAN, f32::INFINITY] {

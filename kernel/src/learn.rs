@@ -44,20 +44,56 @@
 //! RMwGGIS calls its Eq. 3, `Σ e^{2Δᵢ}`, equivalent to Eq. 2. It is not: on an exact population its minimiser is a
 //! quarter of the true parameters, and the advanced form lands lower still (METHODS.md §5).
 
+/// An energy that is another one, `model`, with names for its parameters.
+macro_rules! delegate {
+    ($name:ident) => {
+        impl Energy for $name<'_> {
+            fn layout(&self) -> Layout {
+                self.model.layout()
+            }
+
+            fn cache_len(&self) -> usize {
+                self.model.cache_len()
+            }
+
+            fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+                self.model.init(x, cache)
+            }
+
+            fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
+                self.model.gradient(x, cache, rows, out);
+            }
+
+            fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+                self.model.shift(step, cache)
+            }
+
+            fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+                self.model.differences(words, cache, site, out);
+            }
+        }
+    };
+}
+use delegate;
+
 mod adam;
 mod batch;
 mod boltzmann;
 mod contrast;
 mod cyclical;
 mod desk;
+mod edges;
 mod error;
 mod importance;
 mod moments;
 mod penalty;
+mod perceptron;
 mod pseudo_likelihood;
 mod ratio;
 mod rbm;
 mod replay;
+mod sparse_ising;
+mod sparse_potts;
 
 pub use adam::{Adam, RateError, Sgd};
 pub use batch::{Batch, Objective, Report};
@@ -69,6 +105,8 @@ pub use penalty::{clip, decay, lasso};
 pub use pseudo_likelihood::PseudoLikelihood;
 pub use ratio::RatioMatching;
 pub use replay::Replay;
+pub use sparse_ising::SparseIsing;
+pub use sparse_potts::SparsePotts;
 
 use crate::energy::Energy;
 use crate::lane::{Bits, Block};

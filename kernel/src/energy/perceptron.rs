@@ -1,0 +1,318 @@
+//! A small network as an energy over bits.
+
+use super::{Energy, EnergyError, checked};
+use crate::lane::{self, Bits, Block, F32s, LANES, PARTS, U32s};
+use crate::layout::Layout;
+use crate::packed::{self, Move, Packed};
+use core::ops::Range;
+
+/// A fully connected network of up to three hidden layers with swish units as an energy over bits:
+/// `E(x) = w·a_L + b`, `a_l = s·σ(s)` of `s = W_l a_{l−1} + b_l`, `a₀ = x` (the energies of RMwGGIS §4 and
+/// METHODS.md §8; swish: Ramachandran, Zoph, Le 2017).
+///
+/// Parameters stand layer by layer in blocks: the biases, then for every input the weights to all outputs, each
+/// row padded with zeros to whole blocks ([`Perceptron::parameter_len`]). The last layer has one output.
+///
+/// The cache keeps every hidden layer's activations and the slopes `∂E/∂s`, and E: the gradients by x and by the
+/// parameters are products with them, whatever the path that led there. Totals have the rounding of f32 sums, so
+/// differences have that of the totals.
+///
+/// Cost: a state or a move is the first layer's rows of the bits that are 1, the other layers' weights twice, and
+/// an exponential a unit; a gradient one product a site with the first layer.
+#[derive(Clone, Copy, Debug)]
+pub struct Perceptron<'a> {
+    widths: &'a [usize],
+    parameters: &'a [Block],
+}
+
+/// Why parameters are not those of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum PerceptronError {
+    /// The widths are not the sites and one to three hidden layers of 1 to 256 units.
+    Widths,
+    /// The parameters have `got` blocks instead of `need`.
+    Length {
+        /// Blocks needed.
+        need: usize,
+        /// Blocks given.
+        got: usize,
+    },
+    /// A parameter is not finite, or not zero in the padding.
+    Value {
+        /// Its place, in floats.
+        index: usize,
+    },
+}
+
+impl core::fmt::Display for PerceptronError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Widths => {
+                write!(f, "the widths are not the sites and one to three hidden layers of 1 to 256 units")
+            }
+            Self::Length { need, got } => write!(f, "{need} blocks of parameters are needed, {got} were given"),
+            Self::Value { index } => write!(f, "parameter {index} is not finite, or not zero in the padding"),
+        }
+    }
+}
+
+impl core::error::Error for PerceptronError {}
+
+/// Blocks of the widest layer.
+const WIDEST: usize = 256 / LANES;
+/// The activations of one layer.
+type Layer = [Block; WIDEST];
+
+impl<'a> Perceptron<'a> {
+    /// Blocks of parameters for the given widths: sites, then hidden units layer by layer.
+    #[must_use]
+    pub const fn parameter_len(widths: &[usize]) -> usize {
+        let (mut total, mut rest) = (0, widths);
+        while let [inputs, after @ ..] = rest {
+            let outputs = if let [next, ..] = after { *next } else { 1 };
+            total += outputs.div_ceil(LANES) * (1 + *inputs);
+            rest = after;
+        }
+        total
+    }
+
+    /// Blocks of cache that a network of these widths needs.
+    #[must_use]
+    pub const fn cache_len(widths: &[usize]) -> usize {
+        let mut total = 1;
+        if let [_, hidden @ ..] = widths {
+            let mut rest = hidden;
+            while let [units, after @ ..] = rest {
+                total += 2 * units.div_ceil(LANES);
+                rest = after;
+            }
+        }
+        total
+    }
+
+    /// From the widths, sites first, without the one output, and parameters.
+    ///
+    /// # Errors
+    /// [`PerceptronError`] says what is wrong.
+    pub fn new(widths: &'a [usize], parameters: &'a [Block]) -> Result<Self, PerceptronError> {
+        let &[sites, ref hidden @ ..] = widths else {
+            return Err(PerceptronError::Widths);
+        };
+        let legal = hidden.iter().all(|units| (1..=WIDEST * LANES).contains(units));
+        if sites == 0 || sites > i32::MAX as usize || !(1..=3).contains(&hidden.len()) || !legal {
+            return Err(PerceptronError::Widths);
+        }
+        let (need, got) = (Self::parameter_len(widths), parameters.len());
+        if need != got {
+            return Err(PerceptronError::Length { need, got });
+        }
+        let model = Self { widths, parameters };
+        for part in model.layers() {
+            let rows =
+                parameters.get(part.start..part.start + part.width * (1 + part.inputs)).unwrap_or_default();
+            for (row, blocks) in rows.chunks(part.width.max(1)).enumerate() {
+                for (lane, &value) in blocks.as_flattened().iter().enumerate() {
+                    if !value.is_finite() || (lane >= part.outputs && value != 0.0) {
+                        return Err(PerceptronError::Value {
+                            index: (part.start + row * part.width) * LANES + lane,
+                        });
+                    }
+                }
+            }
+        }
+        Ok(model)
+    }
+
+    /// Every layer, the output last.
+    pub(crate) fn layers(&self) -> impl Iterator<Item = Part> + use<'a> {
+        let outputs = self.widths.iter().copied().skip(1).chain([1]);
+        let (mut start, mut kept) = (0, 1);
+        self.widths.iter().copied().zip(outputs).map(move |(inputs, outputs)| {
+            let width = outputs.div_ceil(LANES);
+            let part = Part { inputs, outputs, width, start, kept };
+            start += width * (1 + inputs);
+            kept += 2 * width;
+            part
+        })
+    }
+
+    /// The biases of a layer, or the weights of one of its inputs.
+    fn row(&self, part: Part, row: usize) -> &'a [Block] {
+        let start = part.start + row * part.width;
+        self.parameters.get(start..start + part.width).unwrap_or_default()
+    }
+
+    /// Forward through all layers; hidden activations and their slopes by s are shown layer by layer.
+    fn forward(&self, x: Packed<'_>, mut see: impl FnMut(Part, &[Block], &[Block])) -> f32 {
+        let mut below: Layer = [[0.0; LANES]; WIDEST];
+        for (number, part) in self.layers().enumerate() {
+            let mut sums: Layer = [[0.0; LANES]; WIDEST];
+            let mut slopes: Layer = [[0.0; LANES]; WIDEST];
+            add(&mut sums, 1.0, self.row(part, 0)); // biases
+            if number == 0 {
+                for (site, _) in x.values().enumerate().filter(|&(_, value)| value != 0) {
+                    add(&mut sums, 1.0, self.row(part, 1 + site));
+                }
+            } else {
+                for (input, &activation) in below.as_flattened().iter().enumerate().take(part.inputs) {
+                    add(&mut sums, activation, self.row(part, 1 + input));
+                }
+            }
+            if number + 1 == self.widths.len() {
+                let [[energy, ..], ..] = sums;
+                return energy;
+            }
+            for (sum, slope) in sums.iter_mut().zip(&mut slopes).take(part.width) {
+                for lanes in 0..PARTS {
+                    let s = F32s::load(sum, lanes);
+                    let on = s.sigmoid();
+                    let activation = s * on;
+                    // σ + sσ(1−σ)
+                    (on + activation * (F32s::splat(1.0) - on)).store(slope, lanes);
+                    activation.store(sum, lanes);
+                }
+            }
+            see(part, &sums, &slopes);
+            below = sums;
+        }
+        f32::NAN
+    }
+
+    /// The cache of a state, from nothing: E.
+    fn settle(&self, x: Packed<'_>, cache: &mut [Bits]) -> f32 {
+        let energy = self.forward(x, |part, activations, slopes| {
+            let kept = cache.get_mut(part.kept..part.kept + 2 * part.width).unwrap_or_default();
+            for (slot, block) in kept.iter_mut().zip(both(part, activations, slopes)) {
+                *slot = block.map(f32::to_bits);
+            }
+        });
+        // Back: ∂E/∂a of a layer is Wᵀ times the slopes above it.
+        let mut above: Layer = [[0.0; LANES]; WIDEST];
+        let [[first, ..], ..] = &mut above;
+        *first = 1.0;
+        let depth = self.widths.len();
+        for number in (1..depth).rev() {
+            let mut layers = self.layers().skip(number - 1);
+            let (Some(part), Some(next)) = (layers.next(), layers.next()) else { break };
+            let mut slopes: Layer = [[0.0; LANES]; WIDEST];
+            let start = part.kept + part.width;
+            let kept = cache.get_mut(start..start + part.width).unwrap_or_default().as_flattened_mut();
+            for ((unit, slot), slope) in kept.iter_mut().enumerate().zip(slopes.as_flattened_mut()) {
+                if unit < part.outputs {
+                    *slope = f32::from_bits(*slot) * dot(self.row(next, 1 + unit), &above);
+                }
+                *slot = slope.to_bits();
+            }
+            above = slopes;
+        }
+        if let Some([kept, ..]) = cache.first_mut() {
+            *kept = energy.to_bits();
+        }
+        energy
+    }
+
+    /// A hidden layer's activations or slopes in the cache.
+    pub(crate) fn kept<'c>(&self, part: Part, slopes: bool, cache: &'c [Bits]) -> &'c [Bits] {
+        let start = part.kept + if slopes { part.width } else { 0 };
+        cache.get(start..start + part.width).unwrap_or_default()
+    }
+}
+
+/// Where a layer stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    /// Blocks of a row.
+    pub(crate) width: usize,
+    /// The first block of its parameters.
+    pub(crate) start: usize,
+    /// The first block of what the cache keeps.
+    pub(crate) kept: usize,
+}
+
+fn both<'b>(part: Part, a: &'b [Block], b: &'b [Block]) -> impl Iterator<Item = &'b Block> {
+    a.iter().take(part.width).chain(b.iter().take(part.width))
+}
+
+/// `sums += times · row`.
+#[inline]
+fn add(sums: &mut [Block], times: f32, row: &[Block]) {
+    let times = F32s::splat(times);
+    for (sum, row) in sums.iter_mut().zip(row) {
+        for part in 0..PARTS {
+            (F32s::load(sum, part) + times * F32s::load(row, part)).store(sum, part);
+        }
+    }
+}
+
+#[inline]
+fn dot(row: &[Block], other: &[Block]) -> f32 {
+    let mut sums = [0.0; LANES];
+    for (a, b) in row.iter().zip(other) {
+        for part in 0..PARTS {
+            (F32s::load(&sums, part) + F32s::load(a, part) * F32s::load(b, part)).store(&mut sums, part);
+        }
+    }
+    lane::sum(&sums)
+}
+
+#[inline]
+fn dot_bits(row: &[Block], other: &[Bits]) -> f32 {
+    let mut sums = [0.0; LANES];
+    for (a, b) in row.iter().zip(other) {
+        for part in 0..PARTS {
+            let term = F32s::load(a, part) * U32s::load(b, part).to_f32();
+            (F32s::load(&sums, part) + term).store(&mut sums, part);
+        }
+    }
+    lane::sum(&sums)
+}
+
+impl Energy for Perceptron<'_> {
+    fn layout(&self) -> Layout {
+        Layout::binary(self.widths.first().copied().unwrap_or(0))
+    }
+
+    fn cache_len(&self) -> usize {
+        Self::cache_len(self.widths)
+    }
+
+    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+        let (need, got) = (self.cache_len(), cache.len());
+        if got < need {
+            return Err(EnergyError::Cache { need, got });
+        }
+        checked(self.settle(x, cache))
+    }
+
+    fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
+        let Some(part) = self.layers().next() else { return };
+        let slopes = self.kept(part, true, cache);
+        let first = blocks.start * LANES;
+        for (offset, slot) in out.as_flattened_mut().iter_mut().enumerate() {
+            let site = first + offset;
+            *slot = if site < part.inputs { dot_bits(self.row(part, 1 + site), slopes) } else { 0.0 };
+        }
+    }
+
+    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+        let before = cache.first().map_or(f32::NAN, |&[kept, ..]| f32::from_bits(kept));
+        self.settle(step.to(), cache) - before
+    }
+
+    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+        let layout = self.layout();
+        let here = Packed::trusted(layout, words).get(site);
+        let before = cache.first().map_or(f32::NAN, |&[kept, ..]| f32::from_bits(kept));
+        // A site that does not exist leaves the state as it is.
+        let _ = packed::set(layout, words, site, 1 - here);
+        let flipped = self.forward(Packed::trusted(layout, words), |_, _, _| ()) - before;
+        let _ = packed::set(layout, words, site, here);
+        for (value, out) in (0..2).zip(out) {
+            *out = if value == here { 0.0 } else { flipped };
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Edge lists of a given sparsity, in order, so that an edge is found by its ends.
+
+use crate::energy::SparseError;
+use crate::lane::Block;
+
+/// The edges of a sparse model in ascending order, each with its smaller end first: edge number e has parameter
+/// e after `fields` blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edges<'a> {
+    pairs: &'a [(u32, u32)],
+    fields: usize,
+}
+
+impl<'a> Edges<'a> {
+    /// After so many blocks of fields.
+    pub(super) fn new(pairs: &'a [(u32, u32)], fields: usize) -> Result<Self, SparseError> {
+        for (edge, &(a, b)) in pairs.iter().enumerate() {
+            if a == b {
+                return Err(SparseError::Diagonal { edge });
+            }
+            let before = edge.checked_sub(1).and_then(|before| pairs.get(before));
+            if a > b || before.is_some_and(|&before| before >= (a, b)) {
+                return Err(SparseError::Unsorted { site: a as usize });
+            }
+        }
+        Ok(Self { pairs, fields })
+    }
+
+    /// Edges with their couplings.
+    pub(super) fn with(self, parameters: &[Block]) -> impl Iterator<Item = (u32, u32, f32)> + Clone {
+        let couplings = parameters.get(self.fields..).unwrap_or_default().as_flattened();
+        self.pairs.iter().zip(couplings).map(|(&(a, b), &coupling)| (a, b, coupling))
+    }
+
+    /// The gradients of the couplings, edge by edge.
+    pub(super) fn gradients(self, into: &mut [Block]) -> impl Iterator<Item = ((usize, usize), &mut f32)> {
+        let slots = into.get_mut(self.fields..).unwrap_or_default().as_flattened_mut();
+        self.pairs.iter().map(|&(a, b)| (a as usize, b as usize)).zip(slots)
+    }
+
+    /// The gradient of the coupling of two sites.
+    pub(super) fn gradient(self, a: usize, b: usize, into: &mut [Block]) -> Option<&mut f32> {
+        let pair = (a.min(b) as u32, a.max(b) as u32);
+        let edge = self.pairs.binary_search(&pair).ok()?;
+        into.get_mut(self.fields..)?.as_flattened_mut().get_mut(edge)
+    }
+}

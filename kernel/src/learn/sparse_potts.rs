@@ -1,0 +1,115 @@
+//! Potts models of a given sparsity.
+
+use super::edges::Edges;
+use super::{Learnable, each_change};
+use crate::energy::{Energy, EnergyError, Potts, SparseError, SparseLent};
+use crate::lane::{Bits, Block, LANES};
+use crate::layout::Layout;
+use crate::packed::{Move, Packed};
+use core::ops::Range;
+
+/// A [`Potts`] model whose edges are known and whose couplings and fields are learned:
+/// `E(x) = −Σ_edges Jₑ [xₐ = x_b] − Σᵢ wᵢ(xᵢ)`. `∂E/∂Jₑ = −[xₐ = x_b]`, `∂E/∂wᵢ(k) = −[xᵢ = k]`.
+///
+/// θ is the fields site by site in blocks, then one coupling an edge in blocks
+/// ([`SparsePotts::parameter_len`]). A number added to all fields of a site changes nothing: learning keeps
+/// their sum where it was.
+///
+/// Cost: O(sites + edges) a state; O(degree · log edges) a neighbour.
+#[derive(Clone, Copy, Debug)]
+pub struct SparsePotts<'a> {
+    model: Potts<'a>,
+    edges: Edges<'a>,
+    len: usize,
+}
+
+impl<'a> SparsePotts<'a> {
+    /// Blocks of parameters.
+    #[must_use]
+    pub const fn parameter_len(sites: usize, arity: usize, edges: usize) -> usize {
+        (sites * arity).div_ceil(LANES) + edges.div_ceil(LANES)
+    }
+
+    /// `edges` ascend, each with its smaller end first.
+    ///
+    /// # Errors
+    /// [`SparseError`], as [`Potts::new`]; [`SparseError::Unsorted`] where edges do not ascend,
+    /// [`SparseError::Memory`] where the parameters have another length.
+    pub fn new(
+        parameters: &'a [Block],
+        (sites, arity): (usize, usize),
+        edges: &'a [(u32, u32)],
+        memory: SparseLent<'a>,
+    ) -> Result<Self, SparseError> {
+        let fields = sites.checked_mul(arity).ok_or(SparseError::Shape)?;
+        let (need, got) = (fields.div_ceil(LANES) + edges.len().div_ceil(LANES), parameters.len());
+        let wrong = SparseError::Memory { need, got };
+        if need != got {
+            return Err(wrong);
+        }
+        let edges = Edges::new(edges, fields.div_ceil(LANES))?;
+        let fields = parameters.as_flattened().get(..fields).ok_or(wrong)?;
+        let model = Potts::new(edges.with(parameters), sites, arity, fields, memory)?;
+        Ok(Self { model, edges, len: need })
+    }
+
+    /// The model itself, for samplers of its own.
+    #[must_use]
+    pub fn potts(&self) -> &Potts<'a> {
+        &self.model
+    }
+
+    fn field(&self, site: usize, value: u32) -> usize {
+        site * self.layout().arity() + value as usize
+    }
+}
+
+impl Learnable for SparsePotts<'_> {
+    fn parameter_len(&self) -> usize {
+        self.len
+    }
+
+    fn accumulate(&self, x: Packed<'_>, _cache: &[Bits], weight: f32, into: &mut [Block]) {
+        for (site, value) in x.values().enumerate() {
+            if let Some(slot) = into.as_flattened_mut().get_mut(self.field(site, value)) {
+                *slot -= weight;
+            }
+        }
+        for ((a, b), slot) in self.edges.gradients(into) {
+            if x.get(a) == x.get(b) {
+                *slot -= weight;
+            }
+        }
+    }
+
+    fn accumulate_changes(
+        &self,
+        words: &mut [u32],
+        _cache: &[Bits],
+        _scratch: &mut [Bits],
+        weights: &[Block],
+        into: &mut [Block],
+    ) {
+        each_change(self, words, weights, |words, site, value, weight| {
+            let x = Packed::trusted(self.layout(), words);
+            let here = x.get(site);
+            for (value, weight) in [(here, -weight), (value, weight)] {
+                if let Some(slot) = into.as_flattened_mut().get_mut(self.field(site, value)) {
+                    *slot -= weight;
+                }
+            }
+            for entry in self.model.form().row(site) {
+                let neighbour = entry.site as usize;
+                let there = x.get(neighbour);
+                let change = i8::from(there == value) - i8::from(there == here);
+                if let Some(slot) = self.edges.gradient(site, neighbour, into)
+                    && change != 0
+                {
+                    *slot -= weight * f32::from(change);
+                }
+            }
+        });
+    }
+}
+
+super::delegate!(SparsePotts);
