@@ -1,6 +1,7 @@
 //! What the desktop examples share: the command line, files, pictures, and chains on all cores.
 
 pub mod adult;
+pub mod balanced;
 pub mod bars;
 pub mod bits;
 pub mod chains;
@@ -9,6 +10,7 @@ pub mod exact;
 pub mod flow;
 pub mod formats;
 pub mod harness;
+pub mod heat;
 pub mod maxcut;
 pub mod mmd;
 pub mod model;

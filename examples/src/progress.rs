@@ -26,6 +26,11 @@ impl Progress {
         self.bar.inc(work);
     }
 
+    /// Prints a line on standard output, above the bar.
+    pub fn say(&self, text: &str) {
+        self.bar.suspend(|| crate::cli::say(text));
+    }
+
     /// Says something behind the bar.
     pub fn note(&self, text: String) {
         self.bar.set_message(text);

@@ -6,10 +6,12 @@
 //! `.energy()`. What a recipe leaves open is said where it is decided.
 
 mod gaussian;
+mod graph;
 mod logistic;
 mod numbers;
 mod quartic;
 
 pub use gaussian::{Gaussian, Rows};
+pub use graph::barabasi_albert;
 pub use logistic::Regression;
 pub use quartic::QuarticMixture;

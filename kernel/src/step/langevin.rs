@@ -140,6 +140,12 @@ impl<'a, N: Noise> Langevin<'a, N> {
         self
     }
 
+    /// The noise.
+    #[must_use]
+    pub fn noise(&self) -> &N {
+        &self.noise
+    }
+
     /// The probabilities of a move from the chain's state to `to`, without making it. The cost of a step.
     /// With a noise, those given that it drew `eta` ([`Noise::draw`]; blocks that are missing are 0); without
     /// one, `eta` is not looked at.

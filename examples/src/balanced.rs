@@ -1,0 +1,30 @@
+//! Balanced samplers by one call: burn in, estimate W and D, adapt (σ, α), freeze.
+//!
+//! ```
+//! use bitmc::{Ising, SparseMemory, torus};
+//! use bitmc::noise::SparseMatrix;
+//! use bitmc_examples::balanced::{Curvature, Driver, Room, Which};
+//! use bitmc_examples::progress::Progress;
+//!
+//! let mut memory = SparseMemory::<64, 256>::new();
+//! let model = Ising::spins_edges_once(torus(8, 8, 0.4), &[0.0; 64], memory.lend())?;
+//! let w = Curvature::of(&SparseMatrix::of(model.form()))?;
+//! let driver = Driver { seed: 1, sweeps: 10, burn_in: 1000, adapt: 4000, precision: false, far: true };
+//! let mut room = Room::default();
+//! let (kernel, chosen) =
+//!     driver.second_order(&model, Some(&w), Which::Trace, &mut room, &Progress::new(true, 0))?;
+//! println!("{chosen}"); // D, σ, α, κ, the acceptance with them, and that they are frozen
+//! # let _ = kernel;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod curvature;
+mod drive;
+mod samplers;
+pub mod scale;
+mod scan;
+
+pub use curvature::{Curvature, Drawn, Room, Which};
+pub use drive::{Chosen, Driver, settled};
+pub use samplers::{Rooms, Tuned, samplers};
+pub use scan::{Scan, scan};

@@ -1,0 +1,288 @@
+//! Burn in, estimate, adapt, freeze.
+
+use super::{Curvature, Drawn, Room, Which};
+use crate::chains::{VecChain, memory};
+use crate::cli::Failure;
+use crate::progress::Progress;
+use bitmc::lane::{Block, LANES};
+use bitmc::noise::{Adaptation, DenseMatrix, Parameters, Regression};
+use bitmc::step::ParameterError;
+use bitmc::{Chain, Energy, Gibbs, Kernel, LaneRng, Langevin, Move, Packed, SeedableRng};
+use serde::Serialize;
+
+/// How long, and from which seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Driver {
+    /// Seed of its chain.
+    pub seed: u64,
+    /// Gibbs sweeps before everything else, from a random state: see [`settled`].
+    pub sweeps: u32,
+    /// Steps of first order, which adapt from the published start; W is estimated from their second half.
+    pub burn_in: u64,
+    /// Steps that adapt the sampler itself; the last fifth of them is frozen, and measured.
+    pub adapt: u64,
+    /// Whether κ is adapted too, which goes beyond the paper.
+    pub precision: bool,
+    /// Whether the other end of the balanced line, α = 1 and a step size without a bound, is tried too, which goes beyond
+    /// the paper: adaptation then begins at the end with the longer jumps, and not always at the near one.
+    pub far: bool,
+}
+
+/// The far end.
+const FAR: Parameters = Parameters { step_size: 1e4, balance: 1.0, precision: 1.0 };
+
+/// What a driver chose.
+#[derive(Clone, Debug, Serialize)]
+pub struct Chosen {
+    /// σ, on the {0,1} scale.
+    pub step_size: f32,
+    /// α.
+    pub balance: f32,
+    /// κ.
+    pub precision: f32,
+    /// What is known of W and D, in words; empty for a sampler of first order.
+    pub curvature: String,
+    /// The acceptance rate of the frozen sampler.
+    pub acceptance: f64,
+    /// Its mean jump distance, Σ|yᵢ − xᵢ|.
+    pub jump: f64,
+    /// Whether it was frozen before that: always.
+    pub frozen: bool,
+    /// Where its chain ended, in words of the state.
+    #[serde(skip)]
+    pub end: Vec<u32>,
+}
+
+impl std::fmt::Display for Chosen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if !self.curvature.is_empty() {
+            write!(f, "{}; ", self.curvature)?;
+        }
+        let Self { step_size, balance, precision, acceptance, jump, .. } = self;
+        write!(f, "σ = {step_size:.3}, α = {balance:.3}, κ = {precision:.2}, frozen; ")?;
+        write!(f, "acceptance {acceptance:.3}, jump {jump:.2}")
+    }
+}
+
+impl Driver {
+    /// AB-1st with its (σ, α).
+    ///
+    /// # Errors
+    /// [`Failure::Option`] where the energy has no legal start.
+    pub fn first_order<E: Energy + ?Sized>(
+        self,
+        energy: &E,
+        progress: &Progress,
+    ) -> Result<(Langevin<'static>, Chosen), Failure> {
+        let mut drive = Drive::new(self, energy, progress)?;
+        drive.burn_in(&mut |_, _| ())?;
+        let chosen = drive.finish(first, String::new())?;
+        Ok((first(chosen.parameters()).map_err(Failure::option)?, chosen))
+    }
+
+    /// A sampler of second order, in the memory of a room: with this W, or where there is none with one that is
+    /// estimated from the burn-in; with the D of this kind.
+    ///
+    /// # Errors
+    /// [`Failure::Option`] where the energy has no legal start, or no D is found.
+    pub fn second_order<'r, E: Energy + ?Sized>(
+        self,
+        energy: &E,
+        w: Option<&Curvature>,
+        which: Which,
+        room: &'r mut Room,
+        progress: &Progress,
+    ) -> Result<(Langevin<'r, Drawn<'r>>, Chosen), Failure> {
+        let mut drive = Drive::new(self, energy, progress)?;
+        let (w, mut told) = match w {
+            Some(w) => {
+                drive.burn_in(&mut |_, _| ())?;
+                (w.clone(), String::from("W of the energy"))
+            }
+            None => drive.estimate()?,
+        };
+        let (noise, how) = room.noise(&w, which)?;
+        told = format!("{told}, {how}");
+        let second = |now: Parameters| {
+            let kernel = Langevin::second_order(noise, now.step_size, now.balance)?;
+            kernel.precision(now.precision)
+        };
+        let chosen = drive.finish(second, told)?;
+        Ok((second(chosen.parameters()).map_err(Failure::option)?, chosen))
+    }
+}
+
+impl Chosen {
+    /// σ, α and κ.
+    #[must_use]
+    pub fn parameters(&self) -> Parameters {
+        Parameters { step_size: self.step_size, balance: self.balance, precision: self.precision }
+    }
+}
+
+fn first(now: Parameters) -> Result<Langevin<'static>, ParameterError> {
+    Langevin::balanced(now.step_size, now.balance)
+}
+
+/// A chain behind so many Gibbs sweeps from a random state. They need no gradient and no tuning: far from where the
+/// law is, gradients are steep, and a sampler that is right for the law can reject every move there.
+///
+/// # Errors
+/// [`Failure::Option`] where the energy has no legal start.
+pub fn settled<'e, E: Energy + ?Sized>(
+    energy: &'e E,
+    sweeps: u32,
+    rng: &mut LaneRng,
+) -> Result<VecChain<'e, E>, Failure> {
+    let mut chain = Chain::random(energy, memory(energy), rng).map_err(Failure::option)?;
+    chain.run(&Gibbs::systematic(), rng, u64::from(sweeps), &mut ());
+    Ok(chain)
+}
+
+/// One chain on its way.
+struct Drive<'e, E: ?Sized> {
+    driver: Driver,
+    energy: &'e E,
+    chain: VecChain<'e, E>,
+    rng: LaneRng,
+    adaptation: Adaptation,
+    progress: &'e Progress,
+    before: Vec<u32>,
+}
+
+/// What is told of a step: the states before and after it.
+type Tell<'t> = &'t mut dyn FnMut(Packed<'_>, Packed<'_>);
+
+impl<'e, E: Energy + ?Sized> Drive<'e, E> {
+    fn new(driver: Driver, energy: &'e E, progress: &'e Progress) -> Result<Self, Failure> {
+        let mut rng = LaneRng::seed_from_u64(driver.seed);
+        let chain = settled(energy, driver.sweeps, &mut rng)?;
+        let start = Adaptation::new(Parameters::START);
+        let adaptation = if driver.precision { start.with_precision() } else { start };
+        let before = chain.state().words().to_vec();
+        Ok(Self { driver, energy, chain, rng, adaptation, progress, before })
+    }
+
+    /// Steps of first order, which have no κ, from the published start.
+    fn burn_in(&mut self, tell: Tell<'_>) -> Result<(), Failure> {
+        let half = self.driver.burn_in / 2;
+        self.adaptation = Adaptation::new(Parameters::START);
+        self.adapt(half, first, &mut |_, _| ())?;
+        self.adapt(self.driver.burn_in - half, first, tell)?;
+        let kept = Adaptation::new(self.adaptation.parameters());
+        self.adaptation = if self.driver.precision { kept.with_precision() } else { kept };
+        Ok(())
+    }
+
+    /// Burn-in, and W from its moves.
+    fn estimate(&mut self) -> Result<(Curvature, String), Failure> {
+        let (energy, layout) = (self.energy, self.energy.layout());
+        let sites = layout.sites();
+        let mut cache = vec![[0; LANES]; energy.cache_len()];
+        let mut gradient = |x: Packed<'_>, out: &mut [Block]| {
+            // A chain's state has an energy.
+            let _ = energy.init(x, &mut cache);
+            energy.gradient(x, &cache, 0..layout.rows(), out);
+        };
+        let mut room = vec![[0.0; LANES]; Regression::blocks(sites)];
+        let mut regression = Regression::new(sites, &mut room).map_err(Failure::option)?;
+        let zeros = vec![[0.0; LANES]; layout.gradient_blocks()];
+        let (mut here, mut there) = (zeros.clone(), zeros);
+        self.burn_in(&mut |before, after| {
+            let Ok(step) = Move::new(before, after) else { return };
+            if step.count() > 0 {
+                gradient(before, &mut here);
+                gradient(after, &mut there);
+                regression.push(&step, &here, &there);
+            }
+        })?;
+        let moves = regression.moves();
+        let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(sites)];
+        let mut scratch = vec![[0.0; LANES]; 3 * DenseMatrix::blocks(sites)];
+        regression.solve(1e-3, 200, &mut rows, &mut scratch).map_err(Failure::option)?;
+        Ok((Curvature { rows, sites }, format!("W of {moves} moves")))
+    }
+
+    /// Steps that adapt.
+    fn adapt<K: Kernel<E>>(
+        &mut self,
+        steps: u64,
+        kernel: impl Fn(Parameters) -> Result<K, ParameterError>,
+        tell: Tell<'_>,
+    ) -> Result<(), Failure> {
+        let make = |adaptation: &Adaptation| kernel(adaptation.parameters()).map_err(Failure::option);
+        let mut now = make(&self.adaptation)?;
+        for _ in 0..steps {
+            let (distance, _) = self.step(&now, tell);
+            if self.adaptation.observe_distance(distance) {
+                now = make(&self.adaptation)?;
+            }
+        }
+        self.progress.advance(steps);
+        Ok(())
+    }
+
+    /// Adapts from the end of the balanced line that was asked for, freezes, and measures what was chosen.
+    fn finish<K: Kernel<E>>(
+        &mut self,
+        kernel: impl Fn(Parameters) -> Result<K, ParameterError>,
+        curvature: String,
+    ) -> Result<Chosen, Failure> {
+        let Driver { far, precision, adapt, .. } = self.driver;
+        let ends = [self.adaptation.parameters(), FAR];
+        let trial = if far { adapt / 10 } else { 0 };
+        if far {
+            let [near, distant] = ends.map(|end| kernel(end).map_err(Failure::option));
+            let (short, _) = self.measure(trial / 2, &near?);
+            let (long, _) = self.measure(trial - trial / 2, &distant?);
+            if long > short {
+                let start = Adaptation::new(FAR);
+                self.adaptation = if precision { start.with_precision() } else { start };
+            }
+        }
+        self.adapt(adapt - adapt / 5 - trial, &kernel, &mut |_, _| ())?;
+        self.freeze(adapt / 5, kernel, curvature)
+    }
+
+    /// Freezes, and measures what was chosen.
+    fn freeze<K: Kernel<E>>(
+        &mut self,
+        steps: u64,
+        kernel: impl Fn(Parameters) -> Result<K, ParameterError>,
+        curvature: String,
+    ) -> Result<Chosen, Failure> {
+        self.adaptation.freeze();
+        let Parameters { step_size, balance, precision } = self.adaptation.parameters();
+        let kernel = kernel(self.adaptation.parameters()).map_err(Failure::option)?;
+        let (jump, acceptance) = self.measure(steps, &kernel);
+        let (frozen, end) = (self.adaptation.is_frozen(), self.chain.state().words().to_vec());
+        Ok(Chosen { step_size, balance, precision, curvature, acceptance, jump, frozen, end })
+    }
+
+    /// Mean jump distance and acceptance of steps that adapt nothing.
+    fn measure<K: Kernel<E>>(&mut self, steps: u64, kernel: &K) -> (f64, f64) {
+        let (mut jump, mut accepted) = (0.0, 0.0);
+        for _ in 0..steps {
+            let (distance, yes) = self.step(kernel, &mut |_, _| ());
+            jump += f64::from(distance);
+            accepted += f64::from(u8::from(yes));
+        }
+        self.progress.advance(steps);
+        let all = steps.max(1) as f64;
+        (jump / all, accepted / all)
+    }
+
+    /// A step: its jump distance, and whether it was accepted.
+    fn step<K: Kernel<E>>(&mut self, kernel: &K, tell: Tell<'_>) -> (u32, bool) {
+        let info = self.chain.step(kernel, &mut self.rng);
+        let (mut distance, after) = (0, self.chain.state());
+        // Both are states of the chain.
+        if let Ok(before) = Packed::new(after.layout(), &self.before) {
+            let step = Move::new(before, after);
+            distance = step.map_or(0, |step| step.changes().map(|c| c.to.abs_diff(c.from)).sum());
+            tell(before, after);
+        }
+        self.before.copy_from_slice(self.chain.state().words());
+        (distance, info.accepted)
+    }
+}
