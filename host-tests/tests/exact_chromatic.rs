@@ -204,6 +204,7 @@ fn colourings_that_are_none() {
     assert_eq!(error(&[0b101, 0b011]), ColouringError::Twice { site: 0 });
     assert_eq!(error(&[0b1101, 0b010]), ColouringError::Padding);
     assert_eq!(Colouring::greedy(form, &mut [0]).unwrap_err(), ColouringError::Classes { site: 1 });
+    assert_eq!(Colouring::greedy(form, &mut [0; 9]).unwrap().classes().count(), 2);
     let long = models::pairwise(Convention::SpinsEdgesOnce, 40, 0.1, 1.0, 1);
     let mut memory = long.couplings();
     let long = memory.ising(&long).unwrap();

@@ -1,6 +1,6 @@
 //! Elementary functions, sums and products (TESTING.md L0.7).
 
-use bitmc::lane::{self, Block, F32s, LogProduct, Mask, NORMAL_LIMIT, PARTS, Product};
+use bitmc::lane::{self, Block, F32s, LANES, LogProduct, Mask, NORMAL_LIMIT, PARTS, Product};
 use bitmc_host_tests::elementary::{FUNCTIONS, Found, Function, float_at, index_of, ulps};
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::tolerance::{PRODUCT_DEVIATIONS, ROUNDING};
@@ -103,6 +103,21 @@ fn special_values() {
     assert_eq!(quantile.at(0.5), 0.0);
     assert!(quantile.at(0.0) <= NORMAL_LIMIT && quantile.at(0.0) > 9.1);
     assert_eq!(quantile.at(0.0).to_bits(), quantile.at(2f32.powi(-65)).to_bits());
+}
+
+#[test]
+fn floors_of_floats_are_words() {
+    let check = |x: f32| {
+        let mut word = [0; LANES];
+        (0..PARTS).for_each(|part| F32s::splat(x).floor_i32().store(&mut word, part));
+        assert_eq!(word, [f64::from(x).floor() as i32 as u32; LANES], "{x}");
+    };
+    for size in
+        [0.0, f32::from_bits(1), 0.5, 0.999_999_94, 1.0, 1.5, 2.0, 8_388_607.5, 16_777_216.0, 2_147_483_500.0]
+    {
+        [size, -size].into_iter().for_each(check);
+    }
+    (0..1 << 16).for_each(|index| check((index as f32 - 32_768.0) * 0.37));
 }
 
 #[test]

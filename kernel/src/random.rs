@@ -259,19 +259,31 @@ pub fn normals<R: Rng + ?Sized>(rng: &mut R) -> Block {
     out
 }
 
-/// Sixteen standard logistic numbers, `P(L < z) = 1/(1+e^(−z))`, by inversion, one uniform and one sign each:
-/// a threshold for log odds that are not known yet.
+/// Sixteen standard logistic numbers, `P(L < z) = 1/(1+e^(−z))`, by inversion: a threshold for log odds that are
+/// not known yet.
 ///
-/// With v the tail probability, uniform in (0, ½], `|L| = ln((1−v)/v)`: both tails have the relative precision
-/// of [`uniforms`]. A generator that gives nothing but zeros makes L infinite, which compares as it should.
+/// One word a number: its lowest bit is the sign, the others are the tail probability v, uniform in [0, ½] as
+/// half of one of [`uniforms`] (with the lowest bit of the second word where there is one), and
+/// `|L| = ln((1−v)/v)`. So both tails have the relative precision of uniforms, and |L| < 89 whatever the
+/// generator gives.
 #[inline]
 pub fn logistics<R: Rng + ?Sized>(rng: &mut R) -> Block {
-    let signs = words(rng);
-    let mut out = uniforms(rng);
+    let mut signs = words(rng);
+    let mut out = [0.0; LANES];
+    let mut small = false;
     for part in 0..PARTS {
-        let tail = F32s::load(&out, part) * F32s::splat(0.5);
-        let size = ((F32s::splat(1.0) - tail) / tail).ln();
-        let sign = U32s::load(&signs, part) & U32s::splat(0x8000_0000);
+        let r = U32s::load(&signs, part);
+        small |= r.shr::<20>().eq(U32s::splat(0)).any();
+        (F32s::from_i32(r.shr::<1>()) * F32s::splat(TWO_POW_MINUS_31)).store(&mut out, part);
+    }
+    if small {
+        let low = words(rng);
+        refine(&signs, &low, &mut out);
+        signs.iter_mut().zip(low).filter(|(high, _)| **high < REFINE).for_each(|(sign, low)| *sign = low);
+    }
+    for part in 0..PARTS {
+        let size = (F32s::load(&out, part) * F32s::splat(0.5)).log_odds_against();
+        let sign = U32s::load(&signs, part).shl::<31>();
         (size.to_bits() ^ sign).to_f32().store(&mut out, part);
     }
     out

@@ -33,19 +33,25 @@ fn main() {
             std::process::exit(1);
         };
         for group in groups.flatten() {
-            let (ours, twin) = (group.path().join("bitmc"), group.path().join("naive"));
-            let (Some(fast), Some(slow), Some(n)) = (nanoseconds(&ours), nanoseconds(&twin), elements(&ours))
-            else {
-                continue;
-            };
             let name = group.file_name().to_string_lossy().into_owned();
-            let acceptance = log
-                .lines()
-                .filter_map(|line| line.strip_prefix("acceptance\t"))
-                .find_map(|line| line.strip_prefix(&format!("{name}\tbitmc\t")))
-                .unwrap_or("");
-            let row = format!("| {name} | {label} | {:.2} | {:.1} | {acceptance} |", fast / n, slow / fast);
-            rows.entry(name).or_default().push(row);
+            let Some(slow) = nanoseconds(&group.path().join("naive")) else { continue };
+            for bench in fs::read_dir(group.path()).into_iter().flatten().flatten() {
+                let kernel = bench.file_name().to_string_lossy().into_owned();
+                let (Some(fast), Some(n)) = (nanoseconds(&bench.path()), elements(&bench.path())) else {
+                    continue;
+                };
+                if kernel == "naive" {
+                    continue;
+                }
+                let acceptance = log
+                    .lines()
+                    .filter_map(|line| line.strip_prefix("acceptance\t"))
+                    .find_map(|line| line.strip_prefix(&format!("{name}\t{kernel}\t")))
+                    .unwrap_or("");
+                let name = if kernel == "bitmc" { name.clone() } else { format!("{name}, {kernel}") };
+                let row = format!("| {name} | {label} | {:.2} | {:.1} | {acceptance} |", fast / n, slow / fast);
+                rows.entry(name).or_default().push(row);
+            }
         }
     }
     println!("| bench | build | ns an element | times the naive twin | acceptance |");

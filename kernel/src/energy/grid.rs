@@ -7,7 +7,7 @@ use crate::lane::{Bits, Block, F32s, LANES, PARTS};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Grid {
     pub(super) unit: f32,
-    per_unit: f32,
+    pub(super) per_unit: f32,
 }
 
 impl Grid {

@@ -106,16 +106,32 @@ impl<'a> Ising<'a> {
         Self { form, constant: 2 * linear + couplings / 2 }
     }
 
-    /// Flips a site that is `before`: moves the fields, and says how the energy changes, in units, and whether
-    /// a field of block `near` has changed.
+    /// Flips a site that is `before`, and moves the fields: how the energy changes, in units. Every field that
+    /// moves is shown to `moved`, with its site; so may be some that do not.
+    ///
+    /// `WIDE` entries are read in any case, and those behind the row count 0: a loop that ends with a row of
+    /// another length each time would be left at an unforeseen place.
     #[inline]
-    pub(crate) fn flip(&self, site: usize, before: u32, near: usize, cache: &mut [Bits]) -> (i64, bool) {
-        let fields = cache.as_flattened_mut();
+    pub(crate) fn flip<const WIDE: usize>(
+        &self,
+        site: usize,
+        before: u32,
+        fields: &mut [u32],
+        mut moved: impl FnMut(usize, i32),
+    ) -> i64 {
         let sign = 1 - 2 * before as i32;
         let difference = -i64::from(sign) * field(fields, site);
         let row = self.form.row(site);
-        scatter(row, sign, fields);
-        (difference, row.iter().any(|entry| entry.site as usize / LANES == near))
+        let Some(entries) = self.form.entries_at::<WIDE>(site) else {
+            scatter(row, sign, fields, moved);
+            return difference;
+        };
+        for (place, entry) in entries.iter().enumerate() {
+            let inside = if place < row.len() { sign } else { 0 };
+            add(entry, inside, fields, &mut moved);
+        }
+        scatter(row.get(WIDE..).unwrap_or_default(), sign, fields, moved);
+        difference
     }
 
     /// b and K.
@@ -159,7 +175,7 @@ impl Energy for Ising<'_> {
         }
         for (site, value) in x.values().enumerate() {
             if value != 0 {
-                scatter(self.form.row(site), 1, fields);
+                scatter(self.form.row(site), 1, fields, |_, _| ());
             }
         }
         // c − b·x − ½ xᵀKx = c − ½ Σ x(b + field), in quarter units.
@@ -187,7 +203,7 @@ impl Energy for Ising<'_> {
         for change in step.changes() {
             let sign = change.to as i32 - change.from as i32;
             difference -= i64::from(sign) * field(fields, change.site);
-            scatter(self.form.row(change.site), sign, fields);
+            scatter(self.form.row(change.site), sign, fields, |_, _| ());
         }
         self.form.value(difference)
     }
@@ -195,8 +211,9 @@ impl Energy for Ising<'_> {
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
         let field = field(cache.as_flattened(), site);
         let here = Packed::trusted(self.layout(), words).get(site);
+        let difference = self.form.value(if here == 0 { -field } else { field });
         for (value, out) in (0..2).zip(out) {
-            *out = self.form.value(field * (i64::from(here) - value));
+            *out = if value == here { 0.0 } else { difference };
         }
     }
 }
@@ -207,10 +224,14 @@ fn field(fields: &[u32], site: usize) -> i64 {
 }
 
 #[inline]
-fn scatter(row: &[super::Entry], sign: i32, fields: &mut [u32]) {
-    for entry in row {
-        if let Some(field) = fields.get_mut(entry.site as usize) {
-            *field = field.wrapping_add((sign * entry.coupling) as u32);
-        }
+fn scatter(row: &[super::Entry], sign: i32, fields: &mut [u32], mut moved: impl FnMut(usize, i32)) {
+    row.iter().for_each(|entry| add(entry, sign, fields, &mut moved));
+}
+
+#[inline(always)]
+fn add(entry: &super::Entry, sign: i32, fields: &mut [u32], moved: &mut impl FnMut(usize, i32)) {
+    if let Some(field) = fields.get_mut(entry.site as usize) {
+        *field = field.wrapping_add((sign * entry.coupling) as u32);
+        moved(entry.site as usize, *field as i32);
     }
 }

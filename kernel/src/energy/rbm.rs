@@ -195,7 +195,7 @@ impl<'a> Rbm<'a> {
         }
         let total = |words: &Bits| words.iter().map(|&w| i64::from(w)).sum::<i64>();
         let linear = biases + total(&low) + (total(&high) << 16);
-        let parts = Parts { linear, product: product.finish() };
+        let parts = Parts { linear, biases, product: product.finish() };
         parts.store(cache.energy);
         parts
     }
@@ -206,7 +206,6 @@ impl<'a> Rbm<'a> {
         on.map(|(&a, _)| i64::from(self.grid.round(a))).sum()
     }
 
-    /// max(p, 0) summed, so that a·v alone can be told from `Parts::linear`.
     fn energy(&self, parts: Parts) -> f32 {
         -(self.grid.value(parts.linear) + parts.product.ln())
     }
@@ -305,10 +304,13 @@ impl Energy for Rbm<'_> {
             return f32::NAN;
         };
         let before = Parts::load(cache.energy);
+        let mut biases = before.biases;
         for change in step.changes() {
-            self.add_row(change.site, change.to as i32 - change.from as i32, cache.pre);
+            let sign = change.to as i32 - change.from as i32;
+            self.add_row(change.site, sign, cache.pre);
+            biases += i64::from(sign) * i64::from(self.grid.round(self.bias(change.site)));
         }
-        let after = self.activate(&mut cache, self.biases(step.to()));
+        let after = self.activate(&mut cache, biases);
         -(self.grid.value(after.linear - before.linear) + after.product.over(before.product).ln())
     }
 

@@ -221,6 +221,21 @@ impl<'a> Sparse<'a> {
         self.entries.get(start as usize..end as usize).unwrap_or_default()
     }
 
+    /// The `N` entries from the start of a row on, whether they belong to it or to rows behind.
+    #[inline]
+    pub(super) fn entries_at<const N: usize>(&self, site: usize) -> Option<&'a [Entry; N]> {
+        let start = match site.checked_sub(1) {
+            Some(before) => self.ends.get(before).copied().unwrap_or(0),
+            None => 0,
+        };
+        self.entries.get(start as usize..)?.first_chunk()
+    }
+
+    /// Whether rows mostly have five entries or more.
+    pub(crate) fn wide(&self) -> bool {
+        self.entries.len() > 5 * self.linear.len()
+    }
+
     /// b, one a site, in units of the grid.
     #[must_use]
     pub fn linear(&self) -> &'a [i32] {
@@ -244,6 +259,11 @@ impl<'a> Sparse<'a> {
     #[must_use]
     pub fn unit(&self) -> f32 {
         self.grid.unit
+    }
+
+    /// One over the grid's unit.
+    pub(crate) fn per_unit(&self) -> f32 {
+        self.grid.per_unit
     }
 
     /// The exponent of the grid's unit.

@@ -54,6 +54,9 @@ const MINUS_LOG2_1P: [f32; 6] =
     [0.270_412_36, -0.336_936_97, 0.359_554_46, -0.477_890_13, 0.721_353_24, -1.442_741_2];
 const TWO_THIRDS_BITS: u32 = 0x3F2A_AAAB;
 
+/// 2 atanh(s) = s·T(s²) for |s| ≤ ⅓: absolute error 1.4e-9.
+const TWICE_ATANH: [f32; 5] = [0.288_700_88, 0.277_875_63, 0.400_393_4, 0.666_658_7, 2.0];
+
 /// Normal quantile, w = −log₂ p, s = √w. Centre (w < 7.25): z = (½−p)·A(s − 1.875), error 6.7e-7 relative;
 /// tail (w ≤ 65): z = B(s − 5.375), error 1.2e-6 relative. Pairs of (centre, tail).
 const QUANTILE: [(f32, f32); 8] = [
@@ -206,6 +209,19 @@ impl F32s {
         let even = square * polynomial(&SOFTPLUS, square);
         let centre = Self::splat(LN_2) + (Self::splat(0.5) * self + even);
         Self::splat(-0.5).lt(minus_size).pick(centre, outer)
+    }
+
+    /// `ln((1−v)/v)` for v in [0, ½], within 2·10⁻⁷ absolute and 2 ulp relative; about 88 at 0.
+    #[inline(always)]
+    pub(crate) fn log_odds_against(self) -> Self {
+        // v = 2^k·b: ln((1−v)/b) − k·ln 2. With b in [½, 1) the quotient is in [½, 2], and so its logarithm is
+        // 2 atanh of the difference over the sum.
+        let exponent = self.to_bits().shr::<23>();
+        let b = ((self.to_bits() & U32s::splat(!ABOVE_MANTISSA)) | U32s::splat(0x3F00_0000)).to_f32();
+        let a = Self::splat(1.0) - self;
+        let s = (a - b) / (a + b);
+        let minus_k = Self::from_i32(U32s::splat(126) - exponent);
+        minus_k * Self::splat(LN_2) + s * polynomial(&TWICE_ATANH, s * s)
     }
 
     /// The z ≥ 0 with P(N > z) = p, for a tail probability p in (0, ½] of a standard normal: within 2·10⁻⁶

@@ -62,6 +62,14 @@ impl F32s {
         Self(words.0 as i32 as f32)
     }
 
+    /// The largest integer that is not above, as a word; for magnitudes below 2³¹.
+    #[inline(always)]
+    #[must_use]
+    pub fn floor_i32(self) -> U32s {
+        let whole = self.0 as i32;
+        U32s(whole.wrapping_sub(i32::from(self.0 < whole as f32)) as u32)
+    }
+
     /// `self < other`; false where either is NaN.
     #[inline(always)]
     #[must_use]

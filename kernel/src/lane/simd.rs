@@ -62,6 +62,16 @@ impl F32s {
         Self(f32x16::from_i32x16(cast(words.0)))
     }
 
+    /// The largest integer that is not above, as a word; for magnitudes below 2³¹.
+    #[inline(always)]
+    #[must_use]
+    pub fn floor_i32(self) -> U32s {
+        let whole = self.0.fast_trunc_int();
+        let above: u32x16 = cast(self.0.simd_lt(f32x16::from_i32x16(whole)));
+        let whole: u32x16 = cast(whole);
+        U32s(whole + above) // all ones where the truncated number is above
+    }
+
     /// `self < other`; false where either is NaN.
     #[inline(always)]
     #[must_use]

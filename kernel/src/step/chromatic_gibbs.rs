@@ -4,7 +4,7 @@ mod potts;
 
 use super::Kernel;
 use super::colouring::Colouring;
-use super::fields::update;
+use super::fields::{at_once, follow};
 use super::gibbs::Updates;
 use crate::accept::Info;
 use crate::chain::Ring;
@@ -62,10 +62,16 @@ impl Kernel<Ising<'_>> for ChromaticGibbs<'_> {
         ring.there.weights.iter_mut().for_each(|noise| *noise = logistics(rng));
         let mut difference = 0;
         for class in self.colouring.classes() {
-            for (block, noise) in ring.there.weights.iter().enumerate() {
-                let Some(word) = ring.there.words.get_mut(block / 2) else { continue };
-                let among = free.bits(block) & class.bits(block);
-                difference += update(ring.energy, ring.there.cache, word, block, among, noise);
+            let among = || free.words().iter().zip(class.words()).map(|(free, class)| free & class);
+            let words = ring.there.words.iter_mut().zip(ring.there.weights.chunks(2)).zip(among());
+            for (index, ((word, noise), among)) in words.enumerate() {
+                at_once(ring.energy, ring.there.cache, word, index, among, noise);
+            }
+            // A site has one class: where it has changed, it has just now.
+            let words = ring.here.words.iter().zip(ring.there.words.iter()).zip(among());
+            let fields = ring.there.cache.as_flattened_mut();
+            for (index, ((&before, &after), among)) in words.enumerate() {
+                difference += follow(ring.energy, fields, index, before, (before ^ after) & among);
             }
         }
         updates.add(ring.energy.form().value(difference));

@@ -105,7 +105,7 @@ impl<'a> Colouring<'a> {
 
     /// Colours greedily into lent memory ([`Colouring::words`]): each site, in order, joins the first class that
     /// has none of its neighbours. At most one class more than the largest degree is needed; an even torus gets
-    /// its two. O(edges × classes).
+    /// its two, and classes that stay empty are left out. O(edges × classes).
     ///
     /// # Errors
     /// [`ColouringError::Length`], or [`ColouringError::Classes`] where the classes are too few.
@@ -113,19 +113,26 @@ impl<'a> Colouring<'a> {
         let layout = Layout::binary(form.sites());
         let words = layout.words().max(1);
         memory.fill(0);
+        let mut used = 0;
         for site in 0..form.sites() {
             let fits = |class: &[u32]| {
                 let class = Packed::trusted(layout, class);
                 form.row(site).iter().all(|entry| class.get(entry.site as usize) == 0)
             };
-            let Some(class) = memory.chunks_exact_mut(words).find(|class| fits(class)) else {
+            let mut classes = memory.chunks_exact_mut(words).enumerate();
+            let Some((number, class)) = classes.find(|(_, class)| fits(class)) else {
                 return Err(ColouringError::Classes { site });
             };
+            used = used.max(number + 1);
             if let Some(word) = class.get_mut(site >> 5) {
                 *word |= 1 << (site & 31);
             }
         }
-        Self::new(form, memory)
+        let got = memory.len();
+        match memory.get(..used * words) {
+            Some(classes) if got.is_multiple_of(words) => Self::new(form, classes),
+            _ => Err(ColouringError::Length { class: layout.words(), got }),
+        }
     }
 
     fn words_of_all(&self) -> core::slice::ChunksExact<'a, u32> {

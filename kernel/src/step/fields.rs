@@ -1,7 +1,14 @@
-//! Updates of Ising spins from their cached fields, sixteen at a time.
+//! Updates of Ising spins from their cached fields, by thresholds that are known before the fields are.
+//!
+//! A site becomes 1 where a standard logistic number is below its log odds, `field · unit`: where its field, a
+//! whole number of units, is above the threshold ⌊number / unit⌋. The thresholds are made in lanes; sites that
+//! stay cost one comparison in lanes, and a flip its neighbours.
 
 use crate::energy::Ising;
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
+
+/// What a field never reaches.
+const BEYOND: f32 = 1_610_612_736.0;
 
 /// Log odds of being 1, one a site: the field.
 #[inline(always)]
@@ -9,48 +16,97 @@ pub(super) fn log_odds(fields: &Bits, unit: F32s, part: usize) -> F32s {
     F32s::from_i32(U32s::load(fields, part)) * unit
 }
 
-/// The sites of a block that come out as 1: where the noise is below the log odds.
+/// ⌊noise / unit⌋, for fields below 2³⁰ in magnitude.
 #[inline(always)]
-fn ones(fields: &Bits, noise: &Block, unit: F32s) -> u32 {
-    (0..PARTS).fold(0, |bits, part| bits | F32s::load(noise, part).lt(log_odds(fields, unit, part)).bits(part))
+pub(super) fn thresholds(noise: &Block, per_unit: f32) -> Bits {
+    let (most, least) = (F32s::splat(BEYOND), F32s::splat(-BEYOND));
+    let mut thresholds = [0; LANES];
+    for part in 0..PARTS {
+        let units = F32s::load(noise, part) * F32s::splat(per_unit);
+        let units = units.lt(most).pick(units, most);
+        least.lt(units).pick(units, least).floor_i32().store(&mut thresholds, part);
+    }
+    thresholds
 }
 
-/// Gives the sites in the mask `among` of one block the values that the noise says, one after another: each
+/// Sites of a word.
+const WORD: usize = 32;
+
+/// The sites of word `index` for which `holds` does, given a block of fields and one of noise.
+#[inline(always)]
+fn sites<T>(cache: &[Bits], noise: &[T], index: usize, holds: impl Fn(&Bits, &T, usize) -> Mask) -> u32 {
+    let block = |half: usize| match (cache.get(2 * index + half), noise.get(half)) {
+        (Some(fields), Some(noise)) => {
+            (0..PARTS).fold(0, |bits, part| bits | holds(fields, noise, part).bits(part))
+        }
+        _ => 0,
+    };
+    block(0) | block(1) << LANES
+}
+
+/// Gives the sites in the mask `among` of one word the values that its thresholds say, one after another: each
 /// sees the fields that those before it left. Returns `E(after) − E(before)` in units.
 ///
-/// Sites that stay cost nothing but lanes: the next one that flips is found for all at once, and looked for
-/// again only where the flip before it changed a field of this block.
+/// The sites that flip are found for all at once; a flip corrects those that it is coupled with.
 #[inline]
-pub(super) fn update(
+pub(super) fn in_turn<const WIDE: usize>(
     model: &Ising<'_>,
     cache: &mut [Bits],
     word: &mut u32,
-    block: usize,
+    index: usize,
     among: u32,
-    noise: &Block,
+    thresholds: &[Bits],
 ) -> i64 {
-    let (unit, half) = (F32s::splat(model.form().unit()), 16 * (block as u32 & 1));
+    let ones = sites(cache, thresholds, index, |fields, thresholds, part| {
+        U32s::load(thresholds, part).lt_i32(U32s::load(fields, part))
+    });
+    let mut flips = (ones ^ *word) & among;
+    let (fields, thresholds) = (cache.as_flattened_mut(), thresholds.as_flattened());
     let mut difference = 0;
-    let mut left = among;
-    let mut stale = true;
-    let mut flips = 0;
-    while left != 0 {
-        if stale {
-            let Some(fields) = cache.get(block) else { return difference };
-            flips = (ones(fields, noise, unit) ^ (*word >> half)) & left;
-        }
-        if flips == 0 {
-            return difference;
-        }
-        let lane = flips.trailing_zeros();
+    while flips != 0 {
+        let bit = flips.trailing_zeros();
+        let later = among & (!1 << bit);
+        let now = *word ^ (1 << bit);
         flips &= flips - 1;
-        left &= !1 << lane;
-        let site = block * LANES + lane as usize;
-        let before = (*word >> (half + lane)) & 1;
-        *word ^= 1 << (half + lane);
-        let (change, near) = model.flip(site, before, block, cache);
-        difference += change;
-        stale = near;
+        difference +=
+            model.flip::<WIDE>(WORD * index + bit as usize, (*word >> bit) & 1, fields, |site, field| {
+                if site / WORD == index {
+                    let place = site % WORD;
+                    let threshold = thresholds.get(place).map_or(0, |&t| t as i32);
+                    let flip = (u32::from(threshold < field) << place) ^ (now & (1 << place));
+                    flips = (flips & !(1 << place)) | (flip & later);
+                }
+            });
+        *word = now;
+    }
+    difference
+}
+
+/// Gives the sites in `among`, which are not coupled with one another, the values that the noise says.
+#[inline]
+pub(super) fn at_once(
+    model: &Ising<'_>,
+    cache: &[Bits],
+    word: &mut u32,
+    index: usize,
+    among: u32,
+    noise: &[Block],
+) {
+    let unit = F32s::splat(model.form().unit());
+    let ones = sites(cache, noise, index, |fields, noise, part| {
+        F32s::load(noise, part).lt(log_odds(fields, unit, part))
+    });
+    *word ^= (ones ^ *word) & among;
+}
+
+/// Moves the fields along with the sites in `flips`, of one word, which were `before`: [`in_turn`]'s result.
+#[inline]
+pub(super) fn follow(model: &Ising<'_>, fields: &mut [u32], index: usize, before: u32, mut flips: u32) -> i64 {
+    let mut difference = 0;
+    while flips != 0 {
+        let bit = flips.trailing_zeros();
+        flips &= flips - 1;
+        difference += model.flip::<0>(WORD * index + bit as usize, (before >> bit) & 1, fields, |_, _| ());
     }
     difference
 }

@@ -6,8 +6,9 @@ use crate::accept::Info;
 use crate::chain::Ring;
 use crate::draw::conditional::Conditional;
 use crate::energy::Energy;
-use crate::lane::{LANES, Total};
-use crate::random::{below, uniform, uniforms};
+use crate::lane::{LANES, Total, ln_1p_exp};
+use crate::layout::Kind;
+use crate::random::{below, logistics, uniform, uniforms};
 use rand_core::Rng;
 
 /// Gibbs sampling (Geman and Geman 1984; METHODS.md §2): a site takes a value drawn from its conditional
@@ -21,8 +22,9 @@ use rand_core::Rng;
 /// Values whose energy is `+∞` are never drawn; nor are those at NaN or `−∞`, which count as a fault of the
 /// step. `proposed` is the number of sites at which the step's ends differ.
 ///
-/// Cost an update: [`Energy::differences`] at one site, one uniform, one exponential a value, and a
-/// [`Energy::shift`] where the site changes. A step copies the state and its cache once.
+/// Cost an update: [`Energy::differences`] at one site, and a [`Energy::shift`] where the site changes; a
+/// binary site takes one of sixteen logistic numbers made together, another one uniform and one exponential a
+/// value. A step copies the state and its cache once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gibbs {
     /// Updates of random sites a step; none for a sweep.
@@ -54,6 +56,13 @@ impl Gibbs {
             (0..).zip(out).for_each(|(k, out)| *out = if k == here { 0.0 } else { f32::NEG_INFINITY });
             return false;
         }
+        if ring.layout.kind() == Kind::Binary {
+            let (log_odds, fault) = log_odds(&mut ring, site);
+            for (sign, out) in [1.0, -1.0].into_iter().zip(out) {
+                *out = -ln_1p_exp(sign * log_odds);
+            }
+            return fault;
+        }
         let found = condition(&mut ring, site);
         for (value, out) in out.iter_mut().enumerate() {
             *out = found.log_probability(values(&ring, site), value);
@@ -79,6 +88,21 @@ fn condition<E: Energy + ?Sized>(ring: &mut Ring<'_, E>, site: usize) -> Conditi
     Conditional::weigh(weights, arity, here)
 }
 
+/// The log odds of a binary site being 1, at there, and whether the energy failed; then it keeps its value.
+#[inline]
+fn log_odds<E: Energy + ?Sized>(ring: &mut Ring<'_, E>, site: usize) -> (f32, bool) {
+    let here = ring.there_state().get(site);
+    let mut differences = [0.0; 2];
+    ring.energy.differences(ring.there.words, ring.there.cache, site, &mut differences);
+    let [to_zero, to_one] = differences;
+    let (difference, towards) = if here == 0 { (to_one, -1.0) } else { (to_zero, 1.0) };
+    if difference.is_nan() || difference == f32::NEG_INFINITY {
+        return (towards * f32::INFINITY, true);
+    }
+    let stays = ring.arity(site) < 2;
+    (towards * if stays { f32::INFINITY } else { difference }, false)
+}
+
 /// A step under way: updates of there, in place.
 pub(super) struct Updates {
     difference: Total,
@@ -97,6 +121,20 @@ impl Updates {
     /// Counts a difference of energies.
     pub(super) fn add(&mut self, difference: f32) {
         self.difference.add(difference);
+    }
+
+    /// An update of a binary site: 1 where a logistic number is below its log odds.
+    #[inline]
+    fn update_binary<E: Energy + ?Sized>(&mut self, ring: &mut Ring<'_, E>, site: usize, noise: f32) {
+        if !ring.free(site) {
+            return;
+        }
+        let (log_odds, fault) = log_odds(ring, site);
+        self.fault |= fault;
+        let value = u32::from(noise < log_odds);
+        if value != ring.there_state().get(site) {
+            self.add(ring.set(site, value));
+        }
     }
 
     #[inline]
@@ -126,7 +164,26 @@ impl<E: Energy + ?Sized> Kernel<E> for Gibbs {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
         let mut updates = Updates::begin(&mut ring);
         let sites = ring.layout.sites();
+        let binary = ring.layout.kind() == Kind::Binary;
         match self.updates {
+            Some(number) if binary => {
+                let mut noise = [0.0; LANES];
+                for update in 0..number {
+                    let lane = update as usize % LANES;
+                    if lane == 0 {
+                        noise = logistics(rng);
+                    }
+                    let site = below(sites as u32, rng) as usize;
+                    updates.update_binary(&mut ring, site, noise.get(lane).copied().unwrap_or(0.0));
+                }
+            }
+            None if binary => {
+                for block in 0..ring.layout.blocks() {
+                    let noise = logistics(rng);
+                    let of = (block * LANES..sites).zip(noise);
+                    of.for_each(|(site, noise)| updates.update_binary(&mut ring, site, noise));
+                }
+            }
             Some(number) => {
                 for _ in 0..number {
                     let site = below(sites as u32, rng) as usize;

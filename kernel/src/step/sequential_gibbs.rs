@@ -1,7 +1,7 @@
 //! Sequential Gibbs for Ising models.
 
 use super::Kernel;
-use super::fields::{log_odds, update};
+use super::fields::{in_turn, log_odds, thresholds};
 use super::gibbs::Updates;
 use crate::accept::Info;
 use crate::chain::Ring;
@@ -36,11 +36,20 @@ impl Kernel<Ising<'_>> for SequentialGibbs {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, Ising<'_>>, rng: &mut R) -> Info {
         let mut updates = Updates::begin(&mut ring);
         let free = Packed::trusted(ring.layout, ring.free);
+        let per_unit = ring.energy.form().per_unit();
+        let wide = ring.energy.form().wide();
         let mut difference = 0;
-        for block in 0..ring.layout.blocks() {
-            let noise = logistics(rng);
-            let Some(word) = ring.there.words.get_mut(block / 2) else { continue };
-            difference += update(ring.energy, ring.there.cache, word, block, free.bits(block), &noise);
+        for (index, (word, &among)) in ring.there.words.iter_mut().zip(free.words()).enumerate() {
+            let mut noise = [[0; LANES]; 2];
+            for noise in noise.iter_mut().take(ring.layout.blocks().saturating_sub(2 * index)) {
+                *noise = thresholds(&logistics(rng), per_unit);
+            }
+            let (model, cache) = (ring.energy, &mut *ring.there.cache);
+            difference += if wide {
+                in_turn::<8>(model, cache, word, index, among, &noise)
+            } else {
+                in_turn::<0>(model, cache, word, index, among, &noise)
+            };
         }
         updates.add(ring.energy.form().value(difference));
         updates.end(ring)

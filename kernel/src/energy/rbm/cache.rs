@@ -12,21 +12,26 @@ pub(super) struct Cache<'c> {
 /// `E` in parts that can be subtracted without cancelling: `−linear·unit − ln(product)`.
 #[derive(Clone, Copy)]
 pub(super) struct Parts {
+    /// a·v and Σ max(p, 0).
     pub(super) linear: i64,
+    /// a·v alone.
+    pub(super) biases: i64,
     pub(super) product: LogProduct,
 }
 
 impl Parts {
     pub(super) fn load(words: &Bits) -> Self {
-        let &[low, high, mantissa, exponent, ..] = words;
-        let linear = (i64::from(high as i32) << 32) | i64::from(low);
-        Self { linear, product: LogProduct::new(f32::from_bits(mantissa), exponent as i32) }
+        let &[low, high, mantissa, exponent, a_low, a_high, ..] = words;
+        let join = |low, high| (i64::from(high as i32) << 32) | i64::from(low);
+        let product = LogProduct::new(f32::from_bits(mantissa), exponent as i32);
+        Self { linear: join(low, high), biases: join(a_low, a_high), product }
     }
 
     pub(super) fn store(self, words: &mut Bits) {
         let (mantissa, exponent) = (self.product.mantissa(), self.product.exponent());
-        let [low, high, m, e, ..] = words;
+        let [low, high, m, e, a_low, a_high, ..] = words;
         (*low, *high) = (self.linear as u32, (self.linear >> 32) as u32);
         (*m, *e) = (mantissa.to_bits(), exponent as u32);
+        (*a_low, *a_high) = (self.biases as u32, (self.biases >> 32) as u32);
     }
 }
