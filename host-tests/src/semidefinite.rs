@@ -45,6 +45,15 @@ impl Full {
         full
     }
 
+    /// An entry.
+    ///
+    /// # Panics
+    /// Where there is no such row or column.
+    #[must_use]
+    pub fn get(&self, a: usize, b: usize) -> f64 {
+        self.rows[a][b]
+    }
+
     /// Rows.
     #[must_use]
     pub fn sites(&self) -> usize {
