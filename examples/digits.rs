@@ -5,17 +5,19 @@
 
 use bitmc::chain::{ChainError, Ring};
 use bitmc::random::{bernoulli, uniform};
+use bitmc::snapshot::{Snapshot, SnapshotError};
 use bitmc::stats::Acceptance;
 use bitmc::step::{Cycle, ParameterError, langevin_cycle};
 use bitmc::{BlockGibbs, Chain, Energy, Info, Kernel, LaneRng, Langevin, Packed, Rbm, Rng, Schedule};
 use bitmc_examples::bits::BitRows;
 use bitmc_examples::chains::{Walker, mean_energy_of, memory, streams};
+use bitmc_examples::checkpoint::{Checkpoint, hash};
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::mmd::{Mmd, hamming};
 use bitmc_examples::model::{DIGIT as LAYOUT, DigitData, SIDE};
 use bitmc_examples::progress::Progress;
 use bitmc_examples::summary::{self, Against, Clock, Exact, Numbers, Run};
-use bitmc_examples::trace::record;
+use bitmc_examples::trace::{Recording, Task, Trace};
 use bitmc_examples::{picture, plot, report};
 use clap::{Parser, ValueEnum};
 use serde::Serialize;
@@ -52,6 +54,9 @@ struct Options {
     /// Hold the upper half of real digits and draw the lower half
     #[arg(long)]
     inpaint: bool,
+
+    #[command(flatten)]
+    checkpoint: Checkpoint,
 
     /// Folder of the model and the digits [default: examples/data of this repository]
     #[arg(long, value_name = "DIR")]
@@ -170,16 +175,57 @@ fn sample(
     let beside = (choice != Choice::BlockGibbs).then_some((chains, steps.min(1000)));
     let work = u64::from(chains) * steps + beside.map_or(0, |(chains, sweeps)| u64::from(chains) * sweeps);
     let progress = Progress::new(common.quiet, work);
-    let go = |choice: Choice, sampler: &Sampler, chains: u32, steps: u64| -> Result<Run, Failure> {
-        let mut walkers = walkers(options, data, &rbm, chains)?;
-        let trace = record(&rbm, &mut walkers, sampler, steps, mmd.as_ref(), &progress);
-        let step_size = (choice != Choice::BlockGibbs).then_some(step_size);
-        Ok(Run { sampler: choice.name(), step_size, chains, trace })
-    };
-    let mut runs = vec![go(choice, sampler, chains, steps)?];
-    if let Some((chains, sweeps)) = beside {
-        runs.push(go(Choice::BlockGibbs, &Sampler::BlockGibbs, chains, sweeps)?);
+    let mut plans = vec![(choice, sampler, chains, steps)];
+    plans.extend(beside.map(|(chains, sweeps)| (Choice::BlockGibbs, &Sampler::BlockGibbs, chains, sweeps)));
+
+    let question = format!(
+        "digits {}, seed {}, {} at {step_size}, {chains} chains of {steps} steps from {:?}, inpainted {}, model {:x}",
+        env!("CARGO_PKG_VERSION"),
+        common.seed,
+        choice.name(),
+        options.start,
+        options.inpaint,
+        hash(&format!("{:?}", data.model)),
+    );
+    // Runs that had ended, and how far the next one was.
+    let mut traces = Vec::new();
+    let mut resumed = options.checkpoint.resume(&question, |reader| {
+        let mut ended = 0u32;
+        reader.get(&mut ended)?;
+        let chains = plans.get(ended as usize).ok_or(SnapshotError::Value)?.2;
+        for _ in 0..ended {
+            let mut trace = Trace::empty(LAYOUT);
+            reader.get(&mut trace)?;
+            traces.push(trace);
+        }
+        let (mut walkers, mut recording) = (walkers(options, data, &rbm, chains), Recording::default());
+        reader.get(&mut recording)?;
+        for walker in walkers.iter_mut().flatten() {
+            reader.get(walker)?;
+        }
+        Ok((walkers, recording))
+    })?;
+    for &(_, sampler, chains, steps) in plans.iter().skip(traces.len()) {
+        let (mut walkers, recording) = match resumed.take() {
+            Some((walkers, recording)) => (walkers?, recording),
+            None => (walkers(options, data, &rbm, chains)?, Recording::default()),
+        };
+        let task = Task { energy: &rbm, kernel: sampler, steps, mmd: mmd.as_ref(), progress: &progress };
+        let trace = task.run(&mut walkers, recording, options.checkpoint.every(), |recording, walkers| {
+            let ended = traces.len() as u32;
+            let mut parts: Vec<&dyn Snapshot> = vec![&ended];
+            parts.extend(traces.iter().map(|trace: &Trace| trace as &dyn Snapshot));
+            parts.push(recording);
+            parts.extend(walkers.iter().map(|walker| walker as &dyn Snapshot));
+            options.checkpoint.keep(&question, &parts)
+        })?;
+        traces.push(trace);
     }
+    let run = |(plan, trace): (&(Choice, &Sampler, u32, u64), Trace)| {
+        let step_size = (plan.0 != Choice::BlockGibbs).then_some(step_size);
+        Run { sampler: plan.0.name(), step_size, chains: plan.2, trace }
+    };
+    let runs: Vec<Run> = plans.iter().zip(traces).map(run).collect();
     drop(progress);
     write(options, data, &runs, mmd.as_ref(), out)
 }

@@ -4,6 +4,7 @@ use crate::bits::BitRows;
 use crate::progress::Progress;
 use bitmc::chain::Memory;
 use bitmc::lane::{Bits, Block, LANES};
+use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
 use bitmc::{Chain, Energy, Kernel, LaneRng, Packed, SeedableRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
@@ -44,6 +45,20 @@ pub struct Walker<'e, E: ?Sized> {
     pub rng: LaneRng,
     /// Its statistics since they were last taken.
     pub acceptance: Acceptance,
+}
+
+impl<E: Energy + ?Sized> Snapshot for Walker<'_, E> {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.chain.save(to);
+        self.rng.save(to);
+        self.acceptance.save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.chain.load(from)?;
+        self.rng.load(from)?;
+        self.acceptance.load(from)
+    }
 }
 
 /// Moves every chain by so many steps.

@@ -5,6 +5,7 @@ pub mod balanced;
 pub mod bars;
 pub mod bits;
 pub mod chains;
+pub mod checkpoint;
 pub mod cli;
 pub mod exact;
 pub mod flow;

@@ -2,10 +2,12 @@
 
 use crate::bits::BitRows;
 use crate::chains::{self, Walker};
+use crate::cli::Failure;
 use crate::mmd::Mmd;
 use crate::progress::Progress;
+use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
-use bitmc::{Energy, Kernel};
+use bitmc::{Energy, Kernel, Layout, Packed};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -67,45 +69,157 @@ pub fn checkpoints(steps: u64) -> Vec<u64> {
 /// How many steps to make between two looks at the progress bar.
 const STRIDE: u64 = 40;
 
-/// Moves the chains by `steps` steps and looks at them on the way. Looking is not in the seconds.
-pub fn record<E, K>(
-    energy: &E,
-    walkers: &mut [Walker<'_, E>],
-    kernel: &K,
-    steps: u64,
-    mmd: Option<&Mmd<'_>>,
-    progress: &Progress,
-) -> Trace
-where
-    E: Energy + Sync + ?Sized,
-    K: Kernel<E> + Sync,
-{
-    let mut states = chains::states(energy, walkers);
-    let look = |step, walkers: &[Walker<'_, E>], states: &BitRows, since: Acceptance| Point {
-        step,
-        mean_energy: chains::mean_energy(walkers),
-        acceptance: (since.steps > 0).then(|| since.accepted as f64 / since.steps as f64),
-        mmd2: mmd.and_then(|mmd| mmd.squared(states)),
-    };
-    let mut points = vec![look(0, walkers, &states, Acceptance::new())];
-    let mut seconds = vec![0.0];
-    let (mut total, mut elapsed, mut done) = (Acceptance::new(), 0.0, 0);
-    for checkpoint in checkpoints(steps) {
-        while done < checkpoint {
-            let stride = STRIDE.min(checkpoint - done);
-            let start = Instant::now();
-            chains::advance(walkers, kernel, stride, progress);
-            elapsed += start.elapsed().as_secs_f64();
-            done += stride;
-            let (energy, rate) = (chains::mean_energy(walkers), chains::acceptance(walkers).rate());
-            progress.note(format!("step {done}, acceptance {rate:.3}, mean energy {energy:.1}"));
+/// A run as far as it has come, beside its chains.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// Steps that every chain has made.
+    pub done: u64,
+    points: Vec<Point>,
+    seconds: Vec<f64>,
+    total: Acceptance,
+    elapsed: f64,
+}
+
+/// What is to be done by some chains.
+#[derive(Debug)]
+pub struct Task<'a, E: ?Sized, K> {
+    /// The model.
+    pub energy: &'a E,
+    /// What moves the chains.
+    pub kernel: &'a K,
+    /// Steps of every chain.
+    pub steps: u64,
+    /// The distance to reference samples, where there are any.
+    pub mmd: Option<&'a Mmd<'a>>,
+    /// Where to show how far it is.
+    pub progress: &'a Progress,
+}
+
+impl<E: Energy + Sync + ?Sized, K: Kernel<E> + Sync> Task<'_, E, K> {
+    /// Moves the chains from where the recording stands to the last step and looks at them on the way; looking
+    /// is not in the seconds. After every `every` steps `keep` is shown how far it is.
+    ///
+    /// # Errors
+    /// What `keep` returns.
+    pub fn run(
+        &self,
+        walkers: &mut [Walker<'_, E>],
+        mut now: Recording,
+        every: u64,
+        mut keep: impl FnMut(&Recording, &[Walker<'_, E>]) -> Result<(), Failure>,
+    ) -> Result<Trace, Failure> {
+        let (energy, progress) = (self.energy, self.progress);
+        progress.advance(now.done * walkers.len() as u64);
+        if now.points.is_empty() {
+            now.points.push(self.look(0, walkers, Acceptance::new()));
+            now.seconds.push(0.0);
         }
-        let since = chains::acceptance(walkers);
-        walkers.iter_mut().for_each(|walker| walker.acceptance = Acceptance::new());
-        total = chains::add(total, since);
-        states = chains::states(energy, walkers);
-        points.push(look(checkpoint, walkers, &states, since));
-        seconds.push(elapsed);
+        let before = now.done;
+        for checkpoint in checkpoints(self.steps).into_iter().skip_while(|&step| step <= before) {
+            while now.done < checkpoint {
+                let stride = STRIDE.min(checkpoint - now.done).min(every - now.done % every);
+                let start = Instant::now();
+                chains::advance(walkers, self.kernel, stride, progress);
+                now.elapsed += start.elapsed().as_secs_f64();
+                now.done += stride;
+                let (mean, rate) = (chains::mean_energy(walkers), chains::acceptance(walkers).rate());
+                progress.note(format!("step {}, acceptance {rate:.3}, mean energy {mean:.1}", now.done));
+                if now.done == checkpoint {
+                    let since = chains::acceptance(walkers);
+                    walkers.iter_mut().for_each(|walker| walker.acceptance = Acceptance::new());
+                    now.total = chains::add(now.total, since);
+                    now.points.push(self.look(checkpoint, walkers, since));
+                    now.seconds.push(now.elapsed);
+                }
+                if now.done.is_multiple_of(every) {
+                    keep(&now, walkers)?;
+                }
+            }
+        }
+        let states = chains::states(energy, walkers);
+        Ok(Trace { points: now.points, seconds: now.seconds, total: now.total, states })
     }
-    Trace { points, seconds, total, states }
+
+    fn look(&self, step: u64, walkers: &[Walker<'_, E>], since: Acceptance) -> Point {
+        Point {
+            step,
+            mean_energy: chains::mean_energy(walkers),
+            acceptance: (since.steps > 0).then(|| since.accepted as f64 / since.steps as f64),
+            mmd2: self.mmd.and_then(|mmd| mmd.squared(&chains::states(self.energy, walkers))),
+        }
+    }
+}
+
+impl Snapshot for Recording {
+    fn save(&self, to: &mut Writer<'_>) {
+        (self.done, self.elapsed.to_bits()).save(to);
+        self.total.save(to);
+        save_points(&self.points, &self.seconds, to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let mut numbers = (0, 0);
+        numbers.load(from)?;
+        (self.done, self.elapsed) = (numbers.0, f64::from_bits(numbers.1));
+        self.total.load(from)?;
+        (self.points, self.seconds) = load_points(from)?;
+        Ok(())
+    }
+}
+
+/// With the layout of its states, which must be that of the trace it is loaded to.
+impl Snapshot for Trace {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.total.save(to);
+        save_points(&self.points, &self.seconds, to);
+        self.states.len().save(to);
+        self.states.rows().flatten().for_each(|word| word.save(to));
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.total.load(from)?;
+        (self.points, self.seconds) = load_points(from)?;
+        let (layout, mut rows) = (self.states.layout(), 0usize);
+        rows.load(from)?;
+        self.states = BitRows::new(layout);
+        for _ in 0..rows {
+            let mut words = vec![0u32; layout.words()];
+            words.iter_mut().try_for_each(|word| word.load(from))?;
+            self.states.push(Packed::new(layout, &words).map_err(|_| SnapshotError::Value)?);
+        }
+        Ok(())
+    }
+}
+
+impl Trace {
+    /// A trace of nothing, to load one to.
+    #[must_use]
+    pub fn empty(layout: Layout) -> Self {
+        Self { points: Vec::new(), seconds: Vec::new(), total: Acceptance::new(), states: BitRows::new(layout) }
+    }
+}
+
+fn save_points(points: &[Point], seconds: &[f64], to: &mut Writer<'_>) {
+    points.len().save(to);
+    for (point, seconds) in points.iter().zip(seconds) {
+        (point.step, point.mean_energy.to_bits()).save(to);
+        (point.acceptance.map(f64::to_bits), point.mmd2.map(f64::to_bits)).save(to);
+        seconds.to_bits().save(to);
+    }
+}
+
+fn load_points(from: &mut Reader<'_>) -> Result<(Vec<Point>, Vec<f64>), SnapshotError> {
+    let (mut count, mut points, mut all) = (0usize, Vec::new(), Vec::new());
+    count.load(from)?;
+    for _ in 0..count {
+        let (mut numbers, mut options, mut seconds) = ((0, 0), (None, None), 0);
+        numbers.load(from)?;
+        options.load(from)?;
+        seconds.load(from)?;
+        let (step, mean_energy) = (numbers.0, f64::from_bits(numbers.1));
+        let (acceptance, mmd2) = (options.0.map(f64::from_bits), options.1.map(f64::from_bits));
+        points.push(Point { step, mean_energy, acceptance, mmd2 });
+        all.push(f64::from_bits(seconds));
+    }
+    Ok((points, all))
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 /// An example that cargo has built beside this test.
 fn example(name: &str) -> Command {
@@ -54,6 +55,75 @@ fn threads_do_not_change_a_byte() {
             assert!(one[index] != other[index], "{file} does not depend on the seed with {more:?}");
         }
     }
+}
+
+/// A run that is killed and goes on, again and again, ends with the bytes of one that is left alone.
+/// `BITMC_KILLS=200` is the long form.
+#[test]
+fn kills_lose_nothing() {
+    let kills: u32 = std::env::var("BITMC_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, file) = (folder.path().join("whole"), folder.path().join("digits.keep"));
+    let words = ["--chains", "3", "--steps", "600", "--threads", "2", "--quiet"];
+    let begin = Instant::now();
+    succeeds(&digits(&whole, &words));
+    let length = begin.elapsed().as_millis() as u64;
+    let mut state = 1u64;
+    let (mut killed, mut resumed, mut runs) = (0, 0, 0);
+    while killed < kills {
+        let out = folder.path().join(format!("run-{runs}"));
+        let mut ended = false;
+        while !ended {
+            let mut command = example("digits");
+            command.arg("--out").arg(&out).args(words).arg("--checkpoint").arg(&file).args(["--every", "7"]);
+            if file.exists() {
+                command.arg("--resume").arg(&file);
+                resumed += 1;
+            }
+            let written = || fs::metadata(&file).and_then(|file| file.modified()).ok();
+            let before = written();
+            let mut child = command.spawn().unwrap();
+            if killed < kills {
+                // Every fourth kill may meet the start; the others wait until it has written.
+                while killed % 4 != 3 && written() == before && child.try_wait().unwrap().is_none() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                std::thread::sleep(Duration::from_millis((state >> 33) % (length / 2 + 1)));
+                child.kill().unwrap();
+                killed += 1;
+            }
+            ended = child.wait().unwrap().success();
+        }
+        for name in FILES {
+            let (one, two) = (fs::read(whole.join(name)).unwrap(), fs::read(out.join(name)).unwrap());
+            assert!(one == two, "{name} differs after {killed} kills");
+        }
+        fs::remove_file(&file).unwrap();
+        runs += 1;
+    }
+    println!("{killed} kills in {runs} runs, {resumed} resumed: 0 lost, 0 different");
+    assert!(resumed > 0, "no run was killed while it was under way");
+}
+
+#[test]
+fn a_damaged_or_foreign_checkpoint_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, file) = (folder.path().join("out"), folder.path().join("keep"));
+    let words = ["--chains", "2", "--steps", "4", "--every", "2"];
+    let keep = file.to_str().unwrap();
+    succeeds(&digits(&out, &[&words[..], &["--checkpoint", keep]].concat()));
+    succeeds(&digits(&out, &[&words[..], &["--resume", keep]].concat()));
+    let other = [&words[..], &["--resume", keep, "--seed", "2"]].concat();
+    fails(&digits(&out, &other), 1, "the run had other options");
+    let mut bytes = fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    fails(&digits(&out, &[&words[..], &["--resume", keep]].concat()), 1, "altered");
+    fs::write(&file, &bytes[..middle]).unwrap();
+    fails(&digits(&out, &[&words[..], &["--resume", keep]].concat()), 1, "are here");
+    fails(&digits(&out, &[&words[..], &["--resume", "nowhere"]].concat()), 1, "nowhere");
 }
 
 #[test]
