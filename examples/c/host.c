@@ -1,0 +1,255 @@
+/* What the C face promises, from a C program: models against exact means, snapshots, bad input. Exit status 0 for a
+ * pass. Compiled as C11 and as C++17. */
+#include "ising.h"
+#include <math.h>
+#include <stdio.h>
+
+static int failures = 0;
+
+static void check(int holds, const char *what) {
+    printf("%s: %s\n", holds ? "pass" : "FAIL", what);
+    failures += !holds;
+}
+
+static float two_minima(void *user, const bitmc_state *x) {
+    float sum = 0.0f;
+    for (size_t site = 0; site < x->sites; site++) sum += (float)bitmc_state_get(x, site);
+    *(int *)user += 1;
+    return 0.5f * (sum - 3.0f) * (sum - 3.0f);
+}
+
+static float slope(void *user, const bitmc_state *x, size_t site, uint32_t value) {
+    float sum = -3.0f;
+    (void)user, (void)site, (void)value;
+    for (size_t other = 0; other < x->sites; other++) sum += (float)bitmc_state_get(x, other);
+    return sum;
+}
+
+static float nothing(void *user, const bitmc_state *x) {
+    (void)user, (void)x;
+    return NAN;
+}
+
+static bitmc_chain busy;
+static bitmc_status inside = BITMC_STATUS_OK;
+static float asks_again(void *user, const bitmc_state *x) {
+    float energy;
+    (void)user;
+    inside = bitmc_chain_energy(&busy, &energy);
+    return (float)bitmc_state_get(x, 0);
+}
+
+/* The mean of the first site over so many steps, or NAN. */
+static double mean_of(bitmc_model *model, bitmc_sampler *sampler, uint64_t steps, bitmc_summary *summary) {
+    static unsigned char memory[16384];
+    static uint32_t sums[64];
+    bitmc_chain chain;
+    bitmc_rng rng;
+    bitmc_stats stats;
+    float mean = NAN;
+    if (bitmc_rng_init(&rng, 5, 1) || bitmc_chain_init(&chain, model, memory, sizeof memory, &rng) ||
+        bitmc_chain_run(&chain, sampler, &rng, 500, NULL) || bitmc_stats_init(&stats, sums, 25) ||
+        bitmc_chain_run(&chain, sampler, &rng, steps, &stats) || bitmc_stats_summary(&stats, summary) ||
+        bitmc_stats_mean(&stats, 0, &mean))
+        return NAN;
+    return mean;
+}
+
+/* A free spin in a field w: P(1) = 1 / (1 + e^(-2w)); standard errors are from batches, 5 of them. */
+static void models_and_samplers(void) {
+    static unsigned char couplings[4096], cycle[4096], noise[512];
+    bitmc_model model;
+    bitmc_sampler sampler;
+    bitmc_summary summary;
+    bitmc_edge edges[50];
+    float fields[25];
+    for (uint32_t site = 0; site < 25; site++) {
+        bitmc_edge right = {site, site / 5 * 5 + (site + 1) % 5, 0.1f}, below = {site, (site + 5) % 25, 0.1f};
+        edges[2 * site] = right, edges[2 * site + 1] = below;
+        fields[site] = 0.2f;
+    }
+    check(!bitmc_ising_init(&model, BITMC_SPINS_EDGES_TWICE, edges, 50, fields, 25, couplings, sizeof couplings),
+          "an Ising model");
+    const char *names[] = {"Ising, DMALA", "Ising, Gibbs", "Ising, AB of first order", "Ising, AB-edge", "Ising, ACS"};
+    for (int which = 0; which < 5; which++) {
+        bitmc_status status =
+            which == 0   ? bitmc_langevin_init(&sampler, 0.6f, 1)
+            : which == 1 ? bitmc_gibbs_init(&sampler, 0)
+            : which == 2 ? bitmc_balanced_init(&sampler, 0.8f, 0.6f)
+            : which == 3 ? bitmc_second_order_init(&sampler, &model, 2.0f, 0.8f, 1.0f, noise, sizeof noise)
+                         : bitmc_cyclical_init(&sampler, 4.0f, 0.3f, 0.9f, 8, cycle, sizeof cycle);
+        double mean = status ? NAN : mean_of(&model, &sampler, 40000, &summary);
+        /* <s> = .482970 by transfer matrix; the energy's sample size bounds that of a spin from below here. */
+        double exact = 0.5 * (1.0 + 0.482970), error = sqrt(exact * (1.0 - exact) / summary.energy_ess);
+        check(fabs(mean - exact) < 5.0 * error && summary.faults == 0, names[which]);
+    }
+    check(!bitmc_potts_init(&model, edges, 50, NULL, 25, 3, couplings, sizeof couplings) &&
+              !bitmc_langevin_init(&sampler, 1.0f, 1) &&
+              fabs(mean_of(&model, &sampler, 40000, &summary) - 1.0) < 5.0 * sqrt(2.0 / 3.0 / summary.energy_ess),
+          "a Potts model of 3 values without a field: the mean value is 1");
+    {
+        static unsigned char table[2048];
+        const float weights[6] = {0.0f, 0.0f, 0.5f, -1.0f, 1.0f, 0.25f};
+        const float visible[3] = {0.4f, -0.2f, 0.1f}, hidden[2] = {0.3f, -0.5f};
+        double exact = 1.0 / (1.0 + exp(-0.4)); /* the first unit has no weights */
+        check(!bitmc_rbm_init(&model, weights, visible, 3, hidden, 2, table, sizeof table) &&
+                  !bitmc_langevin_init(&sampler, 1.0f, 1) &&
+                  fabs(mean_of(&model, &sampler, 40000, &summary) - exact) <
+                      5.0 * sqrt(exact * (1.0 - exact) / summary.energy_ess),
+              "a restricted Boltzmann machine");
+    }
+    {
+        int calls = 0;
+        /* 10 bits: P(bit) = sum_k C(10,k) e^(-(k-3)^2/2) k/10 / sum_k C(10,k) e^(-(k-3)^2/2). */
+        double top = 0.0, bottom = 0.0, choose = 1.0;
+        for (int k = 0; k <= 10; choose *= (10.0 - k) / (k + 1.0), k++) {
+            bottom += choose * exp(-0.5 * (k - 3.0) * (k - 3.0));
+            top += choose * exp(-0.5 * (k - 3.0) * (k - 3.0)) * k / 10.0;
+        }
+        double exact = top / bottom;
+        for (int blind = 0; blind < 2; blind++) {
+            check(!bitmc_own_init(&model, 10, 2, 0, two_minima, blind ? NULL : slope, &calls) &&
+                      !bitmc_langevin_init(&sampler, 0.5f, 1) &&
+                      fabs(mean_of(&model, &sampler, 40000, &summary) - exact) <
+                          5.0 * sqrt(exact * (1.0 - exact) / summary.energy_ess) &&
+                      calls > 40000,
+                  blind ? "an energy of the caller's without a gradient" : "an energy of the caller's");
+        }
+    }
+}
+
+static void exchange_and_snapshots(void) {
+    static unsigned char couplings[2048], memory[3][1024], again[3][1024], rungs[512], rungs2[512], bytes[8192];
+    const float betas[3] = {0.2f, 0.5f, 1.0f};
+    bitmc_edge edges[9];
+    float fields[9] = {0.0f};
+    bitmc_model model;
+    bitmc_rng rng, rng2;
+    bitmc_ladder ladder, ladder2;
+    bitmc_replica replicas[3], replicas2[3];
+    bitmc_sampler samplers[3];
+    uint32_t total = 0, swaps, swaps2;
+    size_t written = 0;
+    int same = 1;
+    for (uint32_t site = 0; site < 9; site++) {
+        bitmc_edge edge = {site, (site + 1) % 9, 0.8f};
+        edges[site] = edge;
+    }
+    int ready = !bitmc_ising_init(&model, BITMC_SPINS_EDGES_ONCE, edges, 9, fields, 9, couplings, sizeof couplings) &&
+                !bitmc_rng_init(&rng, 1, 0) && !bitmc_rng_init(&rng2, 2, 0) &&
+                !bitmc_ladder_init(&ladder, betas, 3, rungs, sizeof rungs) &&
+                !bitmc_ladder_init(&ladder2, betas, 3, rungs2, sizeof rungs2);
+    for (int index = 0; index < 3 && ready; index++) {
+        ready = !bitmc_replica_init(&replicas[index], &model, memory[index], sizeof memory[index], &rng) &&
+                !bitmc_replica_init(&replicas2[index], &model, again[index], sizeof again[index], &rng2) &&
+                !bitmc_langevin_init(&samplers[index], 0.5f, 1);
+    }
+    check(ready, "replicas on a ladder");
+    for (int round = 0; round < 200 && ready; round++) {
+        ready = !bitmc_exchange_save(7, &ladder, replicas, 3, &rng, bytes, sizeof bytes, &written) &&
+                !bitmc_exchange_load(7, &ladder2, replicas2, 3, &rng2, bytes, written) &&
+                !bitmc_exchange(&ladder, replicas, 3, samplers, &rng, 2, &swaps) &&
+                !bitmc_exchange(&ladder2, replicas2, 3, samplers, &rng2, 2, &swaps2);
+        total += swaps;
+        same &= swaps == swaps2;
+        for (int index = 0; index < 3; index++) {
+            bitmc_state one, two;
+            same &= !bitmc_replica_state(&replicas[index], &one) && !bitmc_replica_state(&replicas2[index], &two) &&
+                    one.words[0] == two.words[0];
+        }
+    }
+    check(ready && total > 50, "replica exchange");
+    check(ready && same, "replica exchange goes on bit for bit");
+}
+
+static void kept(void) {
+    static unsigned char couplings[512], memory[768], memory2[768];
+    static uint8_t bytes[4096], altered[4096];
+    static uint32_t sums[9], sums2[9];
+    bitmc_edge edges[2] = {{0, 1, 0.5f}, {1, 2, -0.25f}};
+    float fields[9] = {0.1f, 0.2f, 0.3f};
+    bitmc_model model;
+    bitmc_rng rng, rng2;
+    bitmc_chain chain, chain2;
+    bitmc_sampler sampler;
+    bitmc_stats stats, stats2;
+    bitmc_info info, info2;
+    uint32_t held[1] = {3};
+    size_t need = 0, written = 0;
+    int same = !bitmc_ising_init(&model, BITMC_BITS_EDGES_ONCE, edges, 2, fields, 9, couplings, sizeof couplings) &&
+               !bitmc_rng_init(&rng, 1, 0) && !bitmc_rng_init(&rng2, 9, 3) &&
+               !bitmc_chain_init(&chain, &model, memory, sizeof memory, &rng) &&
+               !bitmc_chain_init(&chain2, &model, memory2, sizeof memory2, &rng2) &&
+               !bitmc_chain_clamp(&chain, held, 1) && !bitmc_langevin_init(&sampler, 0.5f, 1) &&
+               !bitmc_stats_init(&stats, sums, 9) && !bitmc_stats_init(&stats2, sums2, 9);
+    for (int step = 0; step < 300 && same; step++) {
+        same = bitmc_save(1, &chain, &rng, &stats, NULL, 0, &need) == BITMC_STATUS_MEMORY &&
+               !bitmc_save(1, &chain, &rng, &stats, bytes, need, &written) && written == need &&
+               !bitmc_load(1, &chain2, &rng2, &stats2, bytes, written) &&
+               !bitmc_chain_step(&chain, &sampler, &rng, &info) && !bitmc_chain_step(&chain2, &sampler, &rng2, &info2) &&
+               memcmp(&info, &info2, sizeof info) == 0 && !bitmc_chain_run(&chain, &sampler, &rng, 3, &stats);
+    }
+    check(same, "a chain, its generator and its statistics go on bit for bit");
+    size_t refused = 0, bits = 8 * written;
+    for (size_t bit = 0; bit < bits; bit++) {
+        memcpy(altered, bytes, written);
+        altered[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        refused += bitmc_load(1, &chain2, &rng2, &stats2, altered, written) != BITMC_STATUS_OK;
+    }
+    check(bits > 1000 && refused == bits, "every flipped bit of a snapshot is refused");
+    check(bitmc_load(1, &chain2, &rng2, &stats2, bytes, written - 1) == BITMC_STATUS_SNAPSHOT, "a torn snapshot");
+    check(bitmc_load(2, &chain2, &rng2, &stats2, bytes, written) == BITMC_STATUS_OTHER, "one of another model");
+    check(bitmc_load(1, &chain2, &rng2, NULL, bytes, written) == BITMC_STATUS_OTHER, "one with more parts");
+}
+
+static void bad_input(void) {
+    static unsigned char memory[1024];
+    bitmc_edge edges[1] = {{0, 1, 0.5f}};
+    float fields[2] = {0.1f, 0.2f}, energy;
+    bitmc_model model, own;
+    bitmc_rng rng;
+    bitmc_chain chain;
+    bitmc_sampler sampler;
+    uint32_t wrong[1] = {4};
+    memset(&model, 0, sizeof model), memset(&chain, 0, sizeof chain), memset(&sampler, 0xFF, sizeof sampler);
+    check(bitmc_chain_energy(&chain, &energy) == BITMC_STATUS_NOT_READY, "a chain that is none");
+    check(bitmc_chain_energy(NULL, &energy) == BITMC_STATUS_NULL, "no chain");
+    check(bitmc_rng_init(NULL, 1, 0) == BITMC_STATUS_NULL && !bitmc_rng_init(&rng, 1, 0), "no generator");
+    check(bitmc_chain_init(&chain, &model, memory, sizeof memory, &rng) == BITMC_STATUS_NOT_READY, "no model");
+    check(bitmc_ising_init(&model, 3, edges, 1, fields, 2, memory, 512) == BITMC_STATUS_ARGUMENT, "no convention");
+    check(bitmc_ising_init(&model, 0, NULL, 1, fields, 2, memory, 512) == BITMC_STATUS_NULL, "no edges");
+    check(bitmc_ising_init(&model, 0, edges, 1, fields, 2, memory, 20) == BITMC_STATUS_MEMORY, "too little memory");
+    edges[0].b = 2;
+    check(bitmc_ising_init(&model, 0, edges, 1, fields, 2, memory, 512) == BITMC_STATUS_ARGUMENT, "an edge to nowhere");
+    edges[0].b = 1, fields[0] = NAN;
+    check(bitmc_ising_init(&model, 0, edges, 1, fields, 2, memory, 512) == BITMC_STATUS_ARGUMENT, "a field of NaN");
+    fields[0] = 0.1f;
+    check(!bitmc_ising_init(&model, 0, edges, 1, fields, 2, memory, 512), "the right model");
+    check(bitmc_chain_bytes(&model) < 512 && bitmc_ising_bytes(2, 1) < 512, "lengths");
+    check(bitmc_chain_init(&chain, &model, memory + 512, 64, &rng) == BITMC_STATUS_MEMORY, "a chain in too little memory");
+    check(bitmc_chain_init_at(&chain, &model, memory + 512, 512, wrong, 1) == BITMC_STATUS_STATE, "a third site of two");
+    check(bitmc_langevin_init(&sampler, -1.0f, 1) == BITMC_STATUS_ARGUMENT, "a negative step size");
+    check(!bitmc_chain_init(&chain, &model, memory + 512, 512, &rng), "the right chain");
+    check(bitmc_chain_run(&chain, &sampler, &rng, 1, NULL) == BITMC_STATUS_NOT_READY, "a sampler that is none");
+    check(bitmc_own_init(&own, 3, 2, 0, NULL, NULL, NULL) == BITMC_STATUS_NULL, "no energy");
+    check(!bitmc_own_init(&own, 3, 2, 0, nothing, NULL, NULL) &&
+              bitmc_chain_init(&chain, &own, memory + 512, 512, &rng) == BITMC_STATUS_ENERGY,
+          "an energy of NaN");
+    check(!bitmc_own_init(&own, 3, 2, 0, asks_again, NULL, NULL) &&
+              !bitmc_chain_init(&busy, &own, memory + 512, 512, &rng) && !bitmc_langevin_init(&sampler, 1.0f, 1) &&
+              !bitmc_chain_run(&busy, &sampler, &rng, 1, NULL) && inside == BITMC_STATUS_BUSY,
+          "a chain that is asked from its own callback");
+    check(strcmp(bitmc_status_text(99), "no such status") == 0, "texts");
+}
+
+int main(void) {
+    uint32_t hash;
+    models_and_samplers();
+    exchange_and_snapshots();
+    kept();
+    bad_input();
+    bitmc_status status = ising_hash(&hash);
+    check(status == BITMC_STATUS_OK && hash == ISING_HASH, "the firmware's chain has the firmware's hash");
+    printf("hash %08x\n%d failed\n", (unsigned)hash, failures);
+    return failures != 0;
+}

@@ -1,0 +1,165 @@
+//! Replica exchange.
+
+use crate::chain::{Cache, Weights, Words, bytes, memory};
+use crate::handle::{Handle, Lent, answer, bytes_of, slice};
+use crate::model::{Model, bitmc_model, bitmc_state, view};
+use crate::random::bitmc_rng;
+use crate::sampler::{Sampler, bitmc_sampler};
+use crate::status::{Outcome, bitmc_status};
+use bitmc::energy::Tempered;
+use bitmc::temper::{Ladder, Replica, Rung};
+use bitmc::{Energy, LaneRng};
+
+/// A chain whose temperature can be changed.
+#[repr(C)]
+pub struct bitmc_replica {
+    opaque: [u64; 40],
+}
+
+/// Which replica stands at which inverse temperature.
+#[repr(C)]
+pub struct bitmc_ladder {
+    opaque: [u64; 8],
+}
+
+pub(crate) type Own = Replica<'static, Model, Words, Cache, Weights>;
+pub(crate) type Rungs = Ladder<&'static mut [Rung]>;
+
+impl Handle<bitmc_replica> for Own {
+    const MAGIC: u64 = u64::from_be_bytes(*b"bm repli");
+}
+
+impl Handle<bitmc_ladder> for Rungs {
+    const MAGIC: u64 = u64::from_be_bytes(*b"bm laddr");
+}
+
+/// Bytes of memory for a replica over a model; 0 where there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_replica_bytes(model: *const bitmc_model) -> usize {
+    // SAFETY: as the crate says.
+    unsafe { Model::borrow(model) }
+        .map_or(0, |model| bytes(model.layout(), Tempered::cache_len(model.cache_len())))
+}
+
+/// A replica that starts at independent uniform values.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_replica_init(
+    replica: *mut bitmc_replica,
+    model: *const bitmc_model,
+    lent: *mut u8,
+    bytes: usize,
+    rng: *mut bitmc_rng,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let build = || unsafe {
+        let model = Model::borrow(model)?;
+        let path = Tempered::new(model, 1.0)?;
+        let memory = memory(model.layout(), Tempered::cache_len(model.cache_len()), lent, bytes)?;
+        LaneRng::with(rng, |rng| Replica::random(path, memory, rng))??.place(replica)
+    };
+    bitmc_status::of(build())
+}
+
+/// The state of a replica, to look at until the next call with it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_replica_state(
+    replica: *mut bitmc_replica,
+    state: *mut bitmc_state,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    bitmc_status::of(unsafe {
+        Own::with(replica, |it| view(it.state())).and_then(|value| answer(state, value))
+    })
+}
+
+/// The energy of the state of a replica, at temperature 1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_replica_energy(replica: *mut bitmc_replica, energy: *mut f32) -> bitmc_status {
+    // SAFETY: as the crate says.
+    bitmc_status::of(unsafe { Own::with(replica, |it| it.energy()).and_then(|value| answer(energy, value)) })
+}
+
+/// Bytes of memory for bitmc_ladder_init.
+#[unsafe(no_mangle)]
+pub extern "C" fn bitmc_ladder_bytes(rungs: usize) -> usize {
+    bytes_of(&[rungs.saturating_mul(size_of::<Rung>())])
+}
+
+/// A ladder with replica i at the inverse temperature `betas[i]`, which rise from 0 or above; two or more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_ladder_init(
+    ladder: *mut bitmc_ladder,
+    betas: *const f32,
+    rungs: usize,
+    memory: *mut u8,
+    bytes: usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says; every rung is written before it is looked at.
+    let build = || unsafe {
+        let betas = slice(betas, rungs)?;
+        let at: *mut Rung = Lent::new(memory, bytes)?.take(rungs)?;
+        (0..rungs).for_each(|index| at.add(index).write(Rung::default()));
+        Ladder::new(core::slice::from_raw_parts_mut(at, rungs), betas)?.place(ladder)
+    };
+    bitmc_status::of(build())
+}
+
+/// The replica at a rung.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_ladder_replica(
+    ladder: *mut bitmc_ladder,
+    rung: usize,
+    replica: *mut usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    bitmc_status::of(unsafe {
+        let found = Rungs::with(ladder, |ladder| ladder.rungs().get(rung).map(Rung::replica));
+        found.and_then(|found| answer(replica, found.ok_or(bitmc_status::Argument)?))
+    })
+}
+
+/// One round of replica exchange: `steps` steps of each of `count` replicas that stand side by side, by the
+/// sampler of its rung (`samplers` has one a rung), then one round of swaps between neighbours. The number of
+/// swaps, unless `swaps` is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_exchange(
+    ladder: *mut bitmc_ladder,
+    replicas: *mut bitmc_replica,
+    count: usize,
+    samplers: *const bitmc_sampler,
+    rng: *mut bitmc_rng,
+    steps: u64,
+    swaps: *mut u32,
+) -> bitmc_status {
+    if replicas.is_null() || samplers.is_null() {
+        return bitmc_status::Null;
+    }
+    // SAFETY: as the crate says.
+    let at = |index: usize| unsafe { replicas.add(index) };
+    let round = |ladder: &mut Rungs, rng: &mut LaneRng| -> Outcome<u32> {
+        if ladder.rungs().len() != count {
+            return Err(bitmc_status::Argument);
+        }
+        for (rung, place) in ladder.rungs().iter().enumerate() {
+            // SAFETY: as the crate says.
+            unsafe {
+                let sampler = Sampler::copy(samplers.add(rung))?;
+                Own::with(at(place.replica()), |replica| {
+                    replica.set_beta(place.beta())?;
+                    replica.run(&sampler, rng, steps, &mut ());
+                    Ok::<(), bitmc_status>(())
+                })??;
+            }
+        }
+        // SAFETY: as the crate says.
+        let gap = |index| unsafe { Own::with(at(index), |replica| replica.gap()) }.unwrap_or(f32::NAN);
+        Ok(ladder.exchange(gap, rng))
+    };
+    // SAFETY: as the crate says.
+    let made = unsafe { Rungs::with(ladder, |ladder| LaneRng::with(rng, |rng| round(ladder, rng))) };
+    let told = made.and_then(|made| made?).and_then(|made| {
+        // SAFETY: as the crate says.
+        if swaps.is_null() { Ok(()) } else { unsafe { answer(swaps, made) } }
+    });
+    bitmc_status::of(told)
+}

@@ -1,0 +1,44 @@
+//! The C face of `bitmc`: what `include/bitmc.h` declares. `README.md` is the page of use.
+//!
+//! # Safety
+//! Every function takes addresses. What a caller promises is the same for all: an address is null, which is
+//! refused, or that of as many elements as the argument beside it says, aligned as its type; what is lent to an
+//! `_init` function stays in its place, and is not written to by others, as long as the struct that it was lent
+//! to is used; a struct is used by one thread at a time. A struct that was not initialised, and one that is used
+//! from within its own callback, are refused by their magic words.
+#![no_std]
+#![allow(non_camel_case_types, clippy::missing_safety_doc, clippy::too_many_arguments)]
+
+mod chain;
+mod exchange;
+mod handle;
+mod model;
+mod random;
+mod sampler;
+mod snapshot;
+mod statistics;
+mod status;
+
+pub use chain::*;
+pub use exchange::*;
+pub use model::*;
+pub use random::*;
+pub use sampler::*;
+pub use snapshot::*;
+pub use statistics::*;
+pub use status::*;
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    #[cfg(feature = "prove")]
+    {
+        unsafe extern "C" {
+            fn a_panic_path_is_reachable() -> !;
+        }
+        // SAFETY: never linked.
+        unsafe { a_panic_path_is_reachable() }
+    }
+    // Never reached: the library has no panic path.
+    #[cfg(not(feature = "prove"))]
+    loop {}
+}

@@ -1,0 +1,324 @@
+//! Models: whose energy is sampled.
+
+use crate::handle::{Handle, Lent, bytes_of, slice};
+use crate::status::{Outcome, bitmc_status};
+use bitmc::energy::{EnergyError, Entry, SparseLent, pack_rows};
+use bitmc::lane::{Bits, Block};
+use bitmc::{Energy, Function, Ising, Layout, Move, Packed, Plain, Potts, Rbm};
+use core::ffi::c_void;
+use core::ops::Range;
+
+/// A model. It must stay where it is as long as a chain uses it.
+#[repr(C)]
+pub struct bitmc_model {
+    opaque: [u64; 20],
+}
+
+/// An edge between two sites.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct bitmc_edge {
+    /// A site.
+    pub a: u32,
+    /// Another one.
+    pub b: u32,
+    /// What couples them.
+    pub coupling: f32,
+}
+
+/// A state: fields of 1, 2, 4, 8 or 16 bits, the narrowest that holds `arity` values, the first site lowest.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct bitmc_state {
+    /// The fields.
+    pub words: *const u32,
+    /// How many words there are.
+    pub word_count: usize,
+    /// Sites.
+    pub sites: usize,
+    /// Values of a site.
+    pub arity: u32,
+}
+
+/// E(x) for x: +inf forbids it. `user` is what bitmc_own_init was given.
+pub type bitmc_energy = Option<unsafe extern "C" fn(user: *mut c_void, x: *const bitmc_state) -> f32>;
+
+/// dE/dx of one site: on the scale of 0 and 1 for two values, by value for whole numbers, and for categories the
+/// slope for `value` alone.
+pub type bitmc_gradient =
+    Option<unsafe extern "C" fn(user: *mut c_void, x: *const bitmc_state, site: usize, value: u32) -> f32>;
+
+/// Spins -1 and +1, every edge once: log p = sum w s + sum over edges J s s'.
+pub const BITMC_SPINS_EDGES_ONCE: u32 = 0;
+/// Spins -1 and +1, every edge twice: log p = sum w s + 2 sum over edges J s s'.
+pub const BITMC_SPINS_EDGES_TWICE: u32 = 1;
+/// Bits 0 and 1, every edge once: log p = sum w x + sum over edges J x x'.
+pub const BITMC_BITS_EDGES_ONCE: u32 = 2;
+
+/// Values without an order.
+pub const BITMC_CATEGORICAL: u32 = 0;
+/// Whole numbers.
+pub const BITMC_ORDINAL: u32 = 1;
+
+pub(crate) struct Own {
+    layout: Layout,
+    energy: unsafe extern "C" fn(*mut c_void, *const bitmc_state) -> f32,
+    gradient: bitmc_gradient,
+    user: *mut c_void,
+}
+
+pub(crate) fn view(x: Packed<'_>) -> bitmc_state {
+    let (words, layout) = (x.words(), x.layout());
+    bitmc_state {
+        words: words.as_ptr(),
+        word_count: words.len(),
+        sites: layout.sites(),
+        arity: layout.arity() as u32,
+    }
+}
+
+impl Function for Own {
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        // SAFETY: the caller's function, with the caller's data.
+        unsafe { (self.energy)(self.user, &view(x)) }
+    }
+
+    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+        self.component(x, site, 0)
+    }
+
+    fn component(&self, x: Packed<'_>, site: usize, value: usize) -> f32 {
+        // SAFETY: as above.
+        self.gradient.map_or(0.0, |gradient| unsafe { gradient(self.user, &view(x), site, value as u32) })
+    }
+}
+
+pub(crate) enum Model {
+    Ising(Ising<'static>),
+    Potts(Potts<'static>),
+    Rbm(Rbm<'static>),
+    Own(Plain<Own>),
+}
+
+impl Handle<bitmc_model> for Model {
+    const MAGIC: u64 = u64::from_be_bytes(*b"bm model");
+}
+
+impl Model {
+    /// The model itself, for chains that stay with it.
+    pub(crate) unsafe fn borrow(at: *const bitmc_model) -> Outcome<&'static Self> {
+        // SAFETY: the magic word says that there is a model, which stays where it is; only chains look at it.
+        unsafe {
+            Self::with(at.cast_mut(), |_| ())?;
+            let place = at.cast::<u64>().add(1).cast::<Self>();
+            if !place.is_aligned() { Err(bitmc_status::Alignment) } else { Ok(&*place) }
+        }
+    }
+}
+
+macro_rules! each {
+    ($model:expr, $it:ident => $call:expr) => {
+        match $model {
+            Model::Ising($it) => $call,
+            Model::Potts($it) => $call,
+            Model::Rbm($it) => $call,
+            Model::Own($it) => $call,
+        }
+    };
+}
+
+impl Energy for Model {
+    fn layout(&self) -> Layout {
+        each!(self, it => it.layout())
+    }
+
+    fn cache_len(&self) -> usize {
+        each!(self, it => it.cache_len())
+    }
+
+    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+        each!(self, it => it.init(x, cache))
+    }
+
+    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
+        each!(self, it => it.gradient(x, cache, rows, out));
+    }
+
+    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+        each!(self, it => it.shift(step, cache))
+    }
+
+    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+        each!(self, it => it.differences(words, cache, site, out));
+    }
+}
+
+fn pieces(sites: usize, edges: usize, fields: usize) -> [usize; 4] {
+    let entries = edges.saturating_mul(2 * size_of::<Entry>());
+    [sites.saturating_mul(4), sites.saturating_mul(4), entries, fields.saturating_mul(4)]
+}
+
+unsafe fn couplings(lent: &mut Lent, sites: usize, edges: usize) -> Outcome<SparseLent<'static>> {
+    // SAFETY: as the crate says; all of it is numbers.
+    unsafe {
+        let (ends, linear) = (lent.zeros(sites)?, lent.zeros(sites)?);
+        Ok(SparseLent { ends, linear, entries: lent.zeros(edges.saturating_mul(2))? })
+    }
+}
+
+/// Bytes of memory for bitmc_ising_init.
+#[unsafe(no_mangle)]
+pub extern "C" fn bitmc_ising_bytes(sites: usize, edges: usize) -> usize {
+    bytes_of(&pieces(sites, edges, 0))
+}
+
+/// An Ising model, or any binary pairwise one, from its edges and one field a site; `convention` is one of
+/// BITMC_SPINS_EDGES_ONCE, ... Edges and fields are copied into the memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_ising_init(
+    model: *mut bitmc_model,
+    convention: u32,
+    edges: *const bitmc_edge,
+    edge_count: usize,
+    fields: *const f32,
+    sites: usize,
+    memory: *mut u8,
+    bytes: usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let build = || unsafe {
+        let (edges, fields) = (slice(edges, edge_count)?, slice(fields, sites)?);
+        let edges = edges.iter().map(|edge| (edge.a, edge.b, edge.coupling));
+        let lent = couplings(&mut Lent::new(memory, bytes)?, sites, edge_count)?;
+        let ising = match convention {
+            BITMC_SPINS_EDGES_ONCE => Ising::spins_edges_once(edges, fields, lent)?,
+            BITMC_SPINS_EDGES_TWICE => Ising::spins_edges_twice(edges, fields, lent)?,
+            BITMC_BITS_EDGES_ONCE => Ising::bits_edges_once(edges, fields, lent)?,
+            _ => return Err(bitmc_status::Argument),
+        };
+        Model::Ising(ising).place(model)
+    };
+    bitmc_status::of(build())
+}
+
+/// Bytes of memory for bitmc_potts_init.
+#[unsafe(no_mangle)]
+pub extern "C" fn bitmc_potts_bytes(sites: usize, arity: usize, edges: usize) -> usize {
+    bytes_of(&pieces(sites, edges, sites.saturating_mul(arity)))
+}
+
+/// A Potts model: log p = sum w[site][value] + sum over edges of J where both have the same value. `fields` has
+/// sites x arity numbers, or is null. Edges and fields are copied into the memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_potts_init(
+    model: *mut bitmc_model,
+    edges: *const bitmc_edge,
+    edge_count: usize,
+    fields: *const f32,
+    sites: usize,
+    arity: usize,
+    memory: *mut u8,
+    bytes: usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let build = || unsafe {
+        let count = if fields.is_null() { 0 } else { sites.saturating_mul(arity) };
+        let (edges, fields) = (slice(edges, edge_count)?, slice(fields, count)?);
+        let edges = edges.iter().map(|edge| (edge.a, edge.b, edge.coupling));
+        let mut lent = Lent::new(memory, bytes)?;
+        let sparse = couplings(&mut lent, sites, edge_count)?;
+        let kept: &'static mut [f32] = lent.zeros(count)?;
+        kept.iter_mut().zip(fields).for_each(|(slot, &field)| *slot = field);
+        Model::Potts(Potts::new(edges, sites, arity, kept, sparse)?).place(model)
+    };
+    bitmc_status::of(build())
+}
+
+/// Bytes of memory for bitmc_rbm_init.
+#[unsafe(no_mangle)]
+pub extern "C" fn bitmc_rbm_bytes(visible: usize, hidden: usize) -> usize {
+    let row = Rbm::row_blocks(hidden).saturating_mul(size_of::<Block>());
+    bytes_of(&[row.saturating_mul(visible), visible.saturating_mul(4), row])
+}
+
+/// A restricted Boltzmann machine over its visible units: `weights` is visible x hidden, row by row. All of it is
+/// copied into the memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_rbm_init(
+    model: *mut bitmc_model,
+    weights: *const f32,
+    visible_biases: *const f32,
+    visible: usize,
+    hidden_biases: *const f32,
+    hidden: usize,
+    memory: *mut u8,
+    bytes: usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let build = || unsafe {
+        let weights = slice(weights, visible.checked_mul(hidden).ok_or(bitmc_status::Argument)?)?;
+        let (visible_biases, hidden_biases) = (slice(visible_biases, visible)?, slice(hidden_biases, hidden)?);
+        let (row, mut lent) = (Rbm::row_blocks(hidden), Lent::new(memory, bytes)?);
+        let table: &'static mut [Block] = lent.zeros(row.saturating_mul(visible))?;
+        pack_rows(weights, hidden, table)?;
+        let first: &'static mut [f32] = lent.zeros(visible)?;
+        first.iter_mut().zip(visible_biases).for_each(|(slot, &bias)| *slot = bias);
+        let second: &'static mut [Block] = lent.zeros(row)?;
+        pack_rows(hidden_biases, hidden, second)?;
+        Model::Rbm(Rbm::new(table, first, second, hidden)?).place(model)
+    };
+    bitmc_status::of(build())
+}
+
+/// An energy of the caller's, over `sites` sites of `arity` values; `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL
+/// and of no matter for two values. Without a gradient (null) proposals are blind, and still right.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_own_init(
+    model: *mut bitmc_model,
+    sites: usize,
+    arity: usize,
+    kind: u32,
+    energy: bitmc_energy,
+    gradient: bitmc_gradient,
+    user: *mut c_void,
+) -> bitmc_status {
+    let build = || {
+        let energy = energy.ok_or(bitmc_status::Null)?;
+        if sites == 0 || sites > i32::MAX as usize || !(2..=Layout::MAX_ARITY).contains(&arity) {
+            return Err(bitmc_status::Argument);
+        }
+        let layout = match (arity, kind) {
+            (2, _) => Layout::binary(sites),
+            (_, BITMC_CATEGORICAL) => Layout::categorical(sites, arity),
+            (_, BITMC_ORDINAL) => Layout::ordinal(sites, arity),
+            _ => return Err(bitmc_status::Argument),
+        };
+        // SAFETY: as the crate says.
+        unsafe { Model::Own(Plain(Own { layout, energy, gradient, user })).place(model) }
+    };
+    bitmc_status::of(build())
+}
+
+/// The value of a site; 0 where there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_state_get(state: *const bitmc_state, site: usize) -> u32 {
+    if state.is_null() {
+        return 0;
+    }
+    // SAFETY: as the crate says.
+    let (state, words) = unsafe { (&*state, slice((*state).words, (*state).word_count).unwrap_or_default()) };
+    // All kinds of sites are packed alike.
+    let layout = if state.arity == 2 {
+        Layout::binary(state.sites)
+    } else {
+        Layout::categorical(state.sites, state.arity as usize)
+    };
+    let (fields, bits) = (layout.fields_per_word(), layout.field_bits());
+    let word = words.get(site >> fields.trailing_zeros()).copied().unwrap_or(0);
+    let shift = ((site & (fields - 1)) as u32 * bits) & 31;
+    if site < state.sites { (word >> shift) & (u32::MAX >> (32 - bits)) } else { 0 }
+}

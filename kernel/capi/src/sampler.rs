@@ -1,0 +1,155 @@
+//! Samplers: how a chain moves.
+
+use crate::handle::{Handle, Lent, bytes_of};
+use crate::model::{Model, bitmc_model};
+use crate::status::{Outcome, bitmc_status};
+use bitmc::chain::Ring;
+use bitmc::lane::Block;
+use bitmc::noise::{Edgewise, SparseMatrix};
+use bitmc::step::Cycle;
+use bitmc::{Energy, Gibbs, Info, Kernel, Langevin, Rng, Schedule};
+
+/// A sampler. It has no state: any number of chains may use one.
+#[repr(C)]
+pub struct bitmc_sampler {
+    opaque: [u64; 24],
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Sampler {
+    Langevin(Langevin<'static>),
+    Gibbs(Gibbs),
+    SecondOrder(Langevin<'static, Edgewise<'static>>),
+    Cycle(&'static [Langevin<'static>]),
+}
+
+impl Handle<bitmc_sampler> for Sampler {
+    const MAGIC: u64 = u64::from_be_bytes(*b"bm sampl");
+}
+
+impl Sampler {
+    pub(crate) unsafe fn copy(at: *const bitmc_sampler) -> Outcome<Self> {
+        // SAFETY: as the crate says.
+        unsafe { Self::with(at.cast_mut(), |sampler| *sampler) }
+    }
+}
+
+impl<E: Energy + ?Sized> Kernel<E> for Sampler {
+    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, E>, rng: &mut R) -> Info {
+        match self {
+            Self::Langevin(kernel) => kernel.step(ring, rng),
+            Self::Gibbs(kernel) => kernel.step(ring, rng),
+            Self::SecondOrder(kernel) => kernel.step(ring, rng),
+            // There is at least one, or the sampler would not be.
+            Self::Cycle(kernels) => match Cycle::new(kernels) {
+                Some(kernel) => kernel.step(ring, rng),
+                None => Gibbs::systematic().step(ring, rng),
+            },
+        }
+    }
+}
+
+/// Discrete Langevin at a step size on the scale of 0 and 1: with the Metropolis test (`adjusted` not 0, DMALA),
+/// which keeps the law, or without (DULA), which comes near it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_langevin_init(
+    sampler: *mut bitmc_sampler,
+    step_size: f32,
+    adjusted: u32,
+) -> bitmc_status {
+    let build = || {
+        let kernel =
+            if adjusted != 0 { Langevin::adjusted(step_size) } else { Langevin::unadjusted(step_size) };
+        // SAFETY: as the crate says.
+        unsafe { Sampler::Langevin(kernel?).place(sampler) }
+    };
+    bitmc_status::of(build())
+}
+
+/// The balanced sampler of first order (AB-1st): step size sigma, balance from above 0 to 1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_balanced_init(
+    sampler: *mut bitmc_sampler,
+    step_size: f32,
+    balance: f32,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let build = || unsafe { Sampler::Langevin(Langevin::balanced(step_size, balance)?).place(sampler) };
+    bitmc_status::of(build())
+}
+
+/// Gibbs sampling: a step is a sweep over all sites (`updates` 0), or so many updates of random sites.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_gibbs_init(sampler: *mut bitmc_sampler, updates: u32) -> bitmc_status {
+    let build = || {
+        let kernel = if updates == 0 { Gibbs::systematic() } else { Gibbs::random(updates)? };
+        // SAFETY: as the crate says.
+        unsafe { Sampler::Gibbs(kernel).place(sampler) }
+    };
+    bitmc_status::of(build())
+}
+
+/// Bytes of memory for bitmc_second_order_init.
+#[unsafe(no_mangle)]
+pub extern "C" fn bitmc_second_order_bytes(sites: usize) -> usize {
+    bytes_of(&[Edgewise::blocks(sites).saturating_mul(size_of::<Block>())])
+}
+
+/// The balanced sampler of second order (AB-edge) for the couplings of an Ising or Potts model: step size sigma
+/// (INFINITY is allowed), balance alpha, and the precision kappa of its auxiliary variable (1 is usual).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_second_order_init(
+    sampler: *mut bitmc_sampler,
+    model: *const bitmc_model,
+    step_size: f32,
+    balance: f32,
+    precision: f32,
+    memory: *mut u8,
+    bytes: usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let build = || unsafe {
+        let form = match Model::borrow(model)? {
+            Model::Ising(ising) => ising.form(),
+            Model::Potts(potts) => potts.form(),
+            Model::Rbm(_) | Model::Own(_) => return Err(bitmc_status::Argument),
+        };
+        let d: &'static mut [Block] = Lent::new(memory, bytes)?.zeros(Edgewise::blocks(form.sites()))?;
+        let noise = Edgewise::new(SparseMatrix::of(form), d)?;
+        let kernel = Langevin::second_order(noise, step_size, balance)?.precision(precision)?;
+        Sampler::SecondOrder(kernel).place(sampler)
+    };
+    bitmc_status::of(build())
+}
+
+/// Bytes of memory for bitmc_cyclical_init.
+#[unsafe(no_mangle)]
+pub extern "C" fn bitmc_cyclical_bytes(steps: usize) -> usize {
+    bytes_of(&[steps.saturating_mul(size_of::<Langevin<'static>>())])
+}
+
+/// The cyclical sampler (ACS): cycles of `steps` steps, from the largest step size and balance down to the
+/// smallest step size and a balance of one half.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_cyclical_init(
+    sampler: *mut bitmc_sampler,
+    largest: f32,
+    smallest: f32,
+    balance: f32,
+    steps: usize,
+    memory: *mut u8,
+    bytes: usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says; every kernel is written before it is looked at.
+    let build = || unsafe {
+        let step_size = Schedule::cyclical_step_size(largest, smallest, steps as u64)?;
+        let balance = Schedule::cosine(balance, 0.5, steps as u64)?;
+        let kernels: *mut Langevin<'static> = Lent::new(memory, bytes)?.take(steps)?;
+        for step in 0..steps {
+            let at = step as u64;
+            kernels.add(step).write(Langevin::balanced(step_size.at(at), balance.at(at))?);
+        }
+        Sampler::Cycle(core::slice::from_raw_parts(kernels, steps)).place(sampler)
+    };
+    bitmc_status::of(build())
+}

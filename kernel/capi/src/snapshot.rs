@@ -1,0 +1,147 @@
+//! Snapshots: a run to bytes and back.
+
+use crate::chain::{bitmc_chain, with as with_chain};
+use crate::exchange::{Own, Rungs, bitmc_ladder, bitmc_replica};
+use crate::handle::{Handle, answer, slice};
+use crate::random::bitmc_rng;
+use crate::statistics::{Statistics, bitmc_stats};
+use crate::status::{Outcome, bitmc_status};
+use bitmc::LaneRng;
+use bitmc::snapshot::{Reader, Same, Writer};
+
+/// Space for a snapshot: none, to ask for its length.
+unsafe fn space<'a>(out: *mut u8, bytes: usize) -> Outcome<&'a mut [u8]> {
+    if bytes == 0 {
+        return Ok(&mut []);
+    }
+    if out.is_null() {
+        return Err(bitmc_status::Null);
+    }
+    // SAFETY: as the crate says; the bytes are made numbers before they are looked at.
+    unsafe {
+        core::ptr::write_bytes(out, 0, bytes);
+        Ok(core::slice::from_raw_parts_mut(out, bytes))
+    }
+}
+
+unsafe fn sealed(writer: Writer<'_>, written: *mut usize) -> Outcome {
+    let need = writer.need();
+    let sealed = writer.finish();
+    if !written.is_null() {
+        // SAFETY: as the crate says.
+        unsafe { answer(written, need)? };
+    }
+    sealed.map(|_| ()).map_err(Into::into)
+}
+
+/// A run as bytes: the chain, its generator and its statistics; those that are null are left out. `model` is a
+/// number of the caller's, such as a hash of the parameters, without which the bytes cannot be loaded. `written`
+/// (unless it is null) is how many bytes there are, or, with BITMC_STATUS_MEMORY, how many are needed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_save(
+    model: u64,
+    chain: *mut bitmc_chain,
+    rng: *mut bitmc_rng,
+    stats: *mut bitmc_stats,
+    out: *mut u8,
+    bytes: usize,
+    written: *mut usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let save = || unsafe {
+        let mut writer = Writer::new(space(out, bytes)?).put(&Same(model));
+        if !chain.is_null() {
+            writer = with_chain(chain, |it| writer.put(it))?;
+        }
+        if !rng.is_null() {
+            writer = LaneRng::with(rng, |it| writer.put(it))?;
+        }
+        if !stats.is_null() {
+            writer = Statistics::with(stats, |it| writer.put(&it.acceptance).put(&it.energy).put(&it.means))?;
+        }
+        sealed(writer, written)
+    };
+    bitmc_status::of(save())
+}
+
+/// Goes on from the bytes of bitmc_save with the same parts, over the same model: bit for bit as if the run had
+/// never stopped. What is torn, altered, of another version or of another model is refused before anything is
+/// changed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_load(
+    model: u64,
+    chain: *mut bitmc_chain,
+    rng: *mut bitmc_rng,
+    stats: *mut bitmc_stats,
+    bytes: *const u8,
+    count: usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let load = || unsafe {
+        let mut reader = Reader::new(slice(bytes, count)?)?;
+        reader.get(&mut Same(model))?;
+        if !chain.is_null() {
+            with_chain(chain, |it| reader.get(it).map(|_| ()))??;
+        }
+        if !rng.is_null() {
+            LaneRng::with(rng, |it| reader.get(it).map(|_| ()))??;
+        }
+        if !stats.is_null() {
+            Statistics::with(stats, |it| {
+                reader.get(&mut it.acceptance)?.get(&mut it.energy)?.get(&mut it.means).map(|_| ())
+            })??;
+        }
+        Ok(reader.finish()?)
+    };
+    bitmc_status::of(load())
+}
+
+/// Replica exchange as bytes: the ladder, all its replicas, the generator. As bitmc_save.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_exchange_save(
+    model: u64,
+    ladder: *mut bitmc_ladder,
+    replicas: *mut bitmc_replica,
+    count: usize,
+    rng: *mut bitmc_rng,
+    out: *mut u8,
+    bytes: usize,
+    written: *mut usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let save = || unsafe {
+        let mut writer = Writer::new(space(out, bytes)?).put(&Same(model));
+        writer = Rungs::with(ladder, |it| writer.put(it))?;
+        writer = LaneRng::with(rng, |it| writer.put(it))?;
+        for index in 0..count {
+            writer = Own::with(replicas.wrapping_add(index), |it| writer.put(it))?;
+        }
+        sealed(writer, written)
+    };
+    bitmc_status::of(save())
+}
+
+/// Goes on from the bytes of bitmc_exchange_save. As bitmc_load.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_exchange_load(
+    model: u64,
+    ladder: *mut bitmc_ladder,
+    replicas: *mut bitmc_replica,
+    count: usize,
+    rng: *mut bitmc_rng,
+    bytes: *const u8,
+    byte_count: usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let load = || unsafe {
+        let mut reader = Reader::new(slice(bytes, byte_count)?)?;
+        reader.get(&mut Same(model))?;
+        Rungs::with(ladder, |it| reader.get(it).map(|_| ()))??;
+        LaneRng::with(rng, |it| reader.get(it).map(|_| ()))??;
+        for index in 0..count {
+            Own::with(replicas.wrapping_add(index), |it| reader.get(it).map(|_| ()))??;
+        }
+        Ok(reader.finish()?)
+    };
+    bitmc_status::of(load())
+}
