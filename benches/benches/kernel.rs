@@ -4,6 +4,7 @@
 
 use bitmc::energy::Edge;
 use bitmc::lane::{Block, F32s, PARTS};
+use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
 use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, SequentialGibbs};
 use bitmc::{Chain, Energy, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng};
 use bitmc_benches::models::{HeapRbm, HeapSparse, burnt_in, floats, heap_memory, random_graph, random_torus};
@@ -128,6 +129,15 @@ fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
     run(&mut group, "any energy", &model, &Gibbs::systematic());
     run(&mut group, "chromatic", &model, &ChromaticGibbs::new(colouring));
     let start = run(&mut group, "sequential", &model, &SequentialGibbs);
+
+    let mut memory = HeapSparse::default();
+    let whole =
+        QuantisedIsing::round(model.form(), memory.lend(sites, edges.len())).expect("moderate couplings");
+    let (mut words, mut room) = (vec![0; sites.div_ceil(32)], vec![0; sites]);
+    let mut chain = QuantisedGibbs::new(whole, &mut words, &mut room).expect("a start");
+    let mut rng = Xoshiro128PlusPlus::seed_from_u64(1);
+    (0..200).for_each(|_| _ = chain.sweep(&mut rng));
+    group.bench_function("without floats", |bencher| bencher.iter(|| chain.sweep(&mut rng)));
 
     let mut chain = naive::GibbsChain::new(&twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
     let (mut sweeps, mut moved) = (0u64, 0u64);

@@ -56,7 +56,8 @@ impl HeapSparse {
         Potts::new(edges.iter().copied(), sites, arity, &[], lent).expect("legal edges")
     }
 
-    fn lend(&mut self, sites: usize, edges: usize) -> SparseLent<'_> {
+    /// Room for a model.
+    pub fn lend(&mut self, sites: usize, edges: usize) -> SparseLent<'_> {
         self.ends.resize(sites, 0);
         self.linear.resize(sites, 0);
         self.entries.resize(2 * edges, Entry::default());

@@ -49,6 +49,7 @@ pub mod layout;
 pub mod learn;
 pub mod noise;
 pub mod packed;
+pub mod quantised;
 pub mod random;
 pub mod schedule;
 pub mod snapshot;

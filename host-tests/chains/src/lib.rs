@@ -22,7 +22,7 @@ use bitmc::step::Curvature;
 use bitmc::{BlockGibbs, GibbsWithGradients, Langevin, LocallyBalanced, PathAuxiliary};
 use bitmc::{EnumeratedGibbs, Gibbs, HammingBall, Layout, RandomWalk, Swap};
 use run::{bernoulli, factors, held_and_resumed, independent_set, ising, ladder, minibatches, potts, rbm};
-use run::{chromatic, chromatic_potts, sequential};
+use run::{chromatic, chromatic_potts, quantised, sequential};
 use run::{circle, heights};
 use run::{network, network_minibatches};
 
@@ -82,6 +82,7 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 5x5: Gibbs, sequential from fields", run: sequential, hash: 0xde38_3d12 },
     Chain { name: "Ising 5x5: Gibbs, chromatic", run: chromatic, hash: 0x5026_7ee0 },
     Chain { name: "Potts 5x5 of 4 values: Gibbs, chromatic", run: chromatic_potts, hash: 0xae0a_86b5 },
+    Chain { name: "Ising 5x5 in whole numbers: Gibbs without floats", run: quantised, hash: 0xb892_1eca },
     Chain { name: "logistic regression 10x20: Langevin, adjusted", run: || lattice::logistic(&Langevin::adjusted(0.5)), hash: 0x3ed4_7d94 },
     Chain { name: "quartic mixture 6 of 11 values: Langevin, adjusted", run: || lattice::quartic(&Langevin::adjusted(20.0)), hash: 0xb45d_28c4 },
     Chain { name: "modes 2 of 16 values: Langevin, adjusted", run: || lattice::modes(&Langevin::adjusted(30.0)), hash: 0xb583_330a },

@@ -3,6 +3,7 @@
 use crate::hash::Hash;
 use crate::models::{self, Circle, DATA, Heights, IndependentSet, IsingMemory, LOGITS, Ladder};
 use bitmc::energy::Estimate;
+use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
 use bitmc::snapshot::{Reader, SnapshotError, Writer};
 use bitmc::step::{ChromaticGibbs, Colouring, ParameterError, SequentialGibbs};
 use bitmc::{
@@ -81,6 +82,24 @@ pub(crate) fn chromatic() -> u32 {
         let memory = memory!(models::ISING, Ising::cache_len(25));
         from_noise(model, memory, &Ok(ChromaticGibbs::new(colouring)), STEPS)
     })
+}
+
+/// Sweeps without floats over the model in whole numbers.
+pub(crate) fn quantised() -> u32 {
+    let (mut floats, mut whole) = (IsingMemory::new(), IsingMemory::new());
+    let edges = torus(5, 5, models::ISING_COUPLING);
+    let Ok(model) = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, floats.lend()) else {
+        return BROKEN;
+    };
+    let (mut words, mut fields) = ([0], [0; 25]);
+    let Ok(model) = QuantisedIsing::round(model.form(), whole.lend()) else { return BROKEN };
+    let Ok(mut chain) = QuantisedGibbs::new(model, &mut words, &mut fields) else { return BROKEN };
+    let (mut hash, mut rng) = (Hash::new(), LaneRng::seed_from_u64(1));
+    for _ in 0..STEPS {
+        hash.word(chain.sweep(&mut rng));
+        hash.words(chain.state().words());
+    }
+    hash.value()
 }
 
 /// The same over four values a site.

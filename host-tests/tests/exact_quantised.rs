@@ -1,0 +1,257 @@
+//! Gibbs sampling without floats: its odds and draws against float64, its matrices against laws by enumeration, and
+//! an exact start.
+
+use bitmc::energy::{Entry, SparseError, SparseLent};
+use bitmc::quantised::{Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing};
+use bitmc::{Ising, LaneRng, Packed, SeedableRng, StateError};
+use bitmc_host_tests::models::Source;
+use bitmc_host_tests::naive::Target;
+use bitmc_host_tests::space::Space;
+use bitmc_host_tests::stat::chi_square;
+use bitmc_host_tests::stat::replicas::{Dice, reference_rng};
+use bitmc_host_tests::stat::table::Table;
+use bitmc_host_tests::stuck::Stuck;
+use std::f64::consts::LN_2;
+
+/// Log odds of one unit.
+const UNIT: f64 = LN_2 / PER_OCTAVE as f64;
+
+/// A model in whole numbers, with nothing of the kernel's.
+#[derive(Clone)]
+struct Whole {
+    linear: Vec<i32>,
+    couplings: Vec<(usize, usize, i32)>,
+}
+
+impl Whole {
+    /// All pairs of sites, log odds of standard deviation `sd` each.
+    fn random(sites: usize, sd: f64, seed: u64) -> Self {
+        let mut source = Source::new(seed);
+        let mut draw = || (f64::from(source.normal(sd)) / UNIT) as i32;
+        let linear = (0..sites).map(|_| draw()).collect();
+        let pairs = (0..sites).flat_map(|a| (0..a).map(move |b| (a, b)));
+        Self { linear, couplings: pairs.map(|(a, b)| (a, b, draw())).collect() }
+    }
+
+    fn rows(&self) -> (Vec<u32>, Vec<Entry>) {
+        let (mut ends, mut entries) = (vec![], vec![]);
+        for site in 0..self.linear.len() {
+            let mut row: Vec<Entry> = self
+                .couplings
+                .iter()
+                .filter(|c| c.0 == site || c.1 == site)
+                .map(|&(a, b, coupling)| Entry { site: (a + b - site) as u32, coupling })
+                .collect();
+            row.sort_by_key(|entry| entry.site);
+            entries.extend(row);
+            ends.push(entries.len() as u32);
+        }
+        (ends, entries)
+    }
+}
+
+impl Target for Whole {
+    fn sites(&self) -> usize {
+        self.linear.len()
+    }
+
+    fn energy(&self, x: &[f64]) -> f64 {
+        let linear: f64 = self.linear.iter().zip(x).map(|(&b, x)| f64::from(b) * x).sum();
+        let pairs: f64 = self.couplings.iter().map(|&(a, b, k)| f64::from(k) * x[a] * x[b]).sum();
+        -UNIT * (linear + pairs)
+    }
+
+    fn gradient(&self, _x: &[f64]) -> Vec<f64> {
+        unreachable!("no sampler here asks for it")
+    }
+}
+
+fn value(odds: Odds) -> f64 {
+    f64::from(odds.mantissa) * (-30.0 - f64::from(odds.octaves)).exp2()
+}
+
+#[test]
+fn odds_are_powers_of_two() {
+    let check = |units: u32| {
+        let (odds, truth) = (Odds::new(units), (-f64::from(units) / f64::from(PER_OCTAVE)).exp2());
+        // Two factors within half of 2⁻³⁰ each, and the product rounded down, all of numbers above ½.
+        assert!((value(odds) / truth - 1.0).abs() <= 2f64.powi(-28), "{units}");
+        assert!(odds.mantissa > 1 << 29 && odds.mantissa <= 1 << 30);
+    };
+    (0..PER_OCTAVE).for_each(check);
+    (0..1000).for_each(|i| check(i * 66_067));
+    // Monotone, so that likelier stays likelier.
+    assert!((1..PER_OCTAVE).all(|units| Odds::new(units).mantissa <= Odds::new(units - 1).mantissa));
+}
+
+/// Words by a list.
+struct Listed<'a>(&'a [u32]);
+
+impl rand_core::TryRng for Listed<'_> {
+    type Error = core::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        let (first, rest) = self.0.split_first().expect("a word more than there are");
+        self.0 = rest;
+        Ok(*first)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        rand_core::utils::next_u64_via_u32(self)
+    }
+
+    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
+        unreachable!("only words are asked for")
+    }
+}
+
+/// How many of the 2³² values of the last word say yes, the words before being as given.
+fn yes(odds: Odds, before: &[u32]) -> u64 {
+    let says = |word: u64| odds.draw(&mut Listed(&[before, &[word as u32]].concat()));
+    let (mut low, mut high) = (0, 1 << 32);
+    while low < high {
+        let middle = (low + high) / 2;
+        if says(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+#[test]
+fn draws_have_the_probability_of_their_odds() {
+    for units in (0..70 * PER_OCTAVE).step_by(7_919) {
+        let odds = Odds::new(units);
+        let e = value(odds);
+        let whole = odds.octaves as usize / 32;
+        let before = vec![0; whole + usize::from(!odds.octaves.is_multiple_of(32))];
+        if odds.octaves >= 64 {
+            assert!(!odds.draw(&mut Listed(&[0, 0, 0])));
+            continue;
+        }
+        // The zeros before are a probability of 2^(−octaves): the most that the word before may be is one less.
+        if let [rest @ .., _] = &before[..] {
+            let bound = 1u32.checked_shl(32 - odds.octaves % 32).unwrap_or(1);
+            let word = |word: u32| [rest, &[word, 0]].concat();
+            assert!(odds.draw(&mut Listed(&word(bound - 1))) && !odds.draw(&mut Listed(&word(bound))));
+        }
+        let p = yes(odds, &before) as f64 * (-32.0 - f64::from(odds.octaves)).exp2();
+        assert!((p / (e / (1.0 + e)) - 1.0).abs() <= 2f64.powi(-27), "{units}: {p:e}");
+    }
+}
+
+/// The matrix of an update of each site, from the odds that a sweep draws by, `crippled` or not.
+fn updates(space: &Space, model: QuantisedIsing<'_>, crippled: bool) -> Vec<Table> {
+    let sites = space.layout.sites();
+    let states = space.states();
+    let row = |site: usize, x: usize| {
+        let (mut words, mut fields) = (space.words[x].clone(), vec![0; sites]);
+        let chain = QuantisedGibbs::new(model, &mut words, &mut fields).unwrap();
+        let (likely, odds) = chain.conditional(site).unwrap();
+        let dropped = Odds { mantissa: odds.mantissa & !0xFF_FFFF, ..odds };
+        let e = value(if crippled { dropped } else { odds });
+        let mut row = vec![0.0; states];
+        for (to, p) in [(likely, 1.0 / (1.0 + e)), (1 - likely, e / (1.0 + e))] {
+            row[x & !(1 << site) | (to as usize) << site] = p;
+        }
+        row
+    };
+    (0..sites).map(|site| Table { rows: (0..states).map(|x| row(site, x)).collect() }).collect()
+}
+
+#[test]
+fn updates_keep_the_law() {
+    for (seed, sd) in [0.4, 3.0, 10.0].into_iter().enumerate() {
+        let whole = Whole::random(6, sd, seed as u64);
+        let (space, (ends, entries)) = (Space::binary(&whole), whole.rows());
+        let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+        let found = updates(&space, model, false);
+        for (site, update) in found.iter().enumerate() {
+            let verdict = space.judge(update);
+            assert!(verdict.passes(), "sd {sd}, site {site}: {verdict:?}");
+        }
+        let sweep = found.iter().fold(Table::identity(64), |sweep, update| sweep.then(update));
+        let verdict = space.judge(&sweep);
+        assert!(verdict.stationary(), "sd {sd}: {verdict:?}");
+        let seen = updates(&space, model, true).iter().any(|update| !space.judge(update).passes());
+        assert!(seen, "sd {sd}: six binary places in place of thirty are not seen");
+    }
+}
+
+fn ends(space: &Space, model: QuantisedIsing<'_>, seed: u64) -> Vec<u64> {
+    let (dice, mut start) = (Dice::new(&space.law), reference_rng(seed, 0));
+    let mut rng = LaneRng::seed_from_u64(seed);
+    let mut counts = vec![0; space.states()];
+    let mut fields = vec![0; space.layout.sites()];
+    for _ in 0..100_000 {
+        let mut words = space.words[dice.roll(&mut start)].clone();
+        let mut chain = QuantisedGibbs::new(model, &mut words, &mut fields).unwrap();
+        (0..6).for_each(|_| _ = chain.sweep(&mut rng));
+        counts[space.number(chain.state())] += 1;
+    }
+    counts
+}
+
+#[test]
+fn an_exact_start_stays_exact() {
+    let whole = Whole::random(7, 0.8, 21);
+    let (space, (ends_of, entries)) = (Space::binary(&whole), whole.rows());
+    let model = QuantisedIsing::from_rows(&ends_of, &entries, &whole.linear).unwrap();
+    chi_square("sweeps", &ends(&space, model, 61), &space.law).must_pass();
+    let mut other = whole.clone();
+    other.couplings.iter_mut().for_each(|coupling| coupling.2 -= coupling.2 / 8);
+    let (ends_of, entries) = other.rows();
+    let model = QuantisedIsing::from_rows(&ends_of, &entries, &other.linear).unwrap();
+    chi_square("sweeps by couplings an eighth too weak", &ends(&space, model, 62), &space.law).must_fail();
+}
+
+#[test]
+fn models_are_rounded_to_the_nearest_unit() {
+    let whole = Whole::random(40, 0.5, 5);
+    let edges: Vec<_> =
+        whole.couplings.iter().map(|&(a, b, k)| (a as u32, b as u32, (f64::from(k) * UNIT) as f32)).collect();
+    let fields: Vec<f32> = whole.linear.iter().map(|&b| (f64::from(b) * UNIT) as f32).collect();
+    let count = 2 * edges.len();
+    let (mut ends, mut linear, mut entries) = ([0; 40], [0; 40], vec![Entry::default(); count]);
+    let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+    let ising = Ising::bits_edges_once(edges, &fields, lent).unwrap();
+    let (mut ends, mut linear, mut entries) = ([0; 40], [0; 40], vec![Entry::default(); count]);
+    let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+    let model = QuantisedIsing::round(ising.form(), lent).unwrap();
+    let (right, rows) = whole.rows();
+    // The float that a whole number became is within a few of 2⁻²⁴ of it, of two units or so at most.
+    assert!(model.form().ends() == right && model.form().linear() == whole.linear);
+    assert_eq!(model.form().entries(), rows);
+    let short = SparseLent { ends: &mut [0; 39], linear: &mut [0; 40], entries: &mut entries.clone() };
+    assert_eq!(
+        QuantisedIsing::round(ising.form(), short).unwrap_err(),
+        SparseError::Memory { need: 40, got: 39 }
+    );
+    let short = SparseLent { ends: &mut [0; 40], linear: &mut [0; 40], entries: &mut entries[1..].to_vec() };
+    assert_eq!(
+        QuantisedIsing::round(ising.form(), short).unwrap_err(),
+        SparseError::Memory { need: count, got: count - 1 }
+    );
+    let lent = SparseLent { ends: &mut [0; 1], linear: &mut [0; 1], entries: &mut [] };
+    let steep = Ising::bits_edges_once([], &[12_000.0], lent).unwrap();
+    let lent = SparseLent { ends: &mut [0; 1], linear: &mut [0; 1], entries: &mut [] };
+    assert_eq!(QuantisedIsing::round(steep.form(), lent).unwrap_err(), SparseError::TooLarge { site: 0 });
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_no_generator_hangs() {
+    let whole = Whole::random(35, 2.0, 8);
+    let (ends, entries) = whole.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+    let mut fields = [0; 35];
+    let error = |words: &mut [u32], fields: &mut [i32]| QuantisedGibbs::new(model, words, fields).unwrap_err();
+    assert_eq!(error(&mut [0], &mut fields), StateError::Words { need: 2, got: 1 });
+    assert_eq!(error(&mut [0, 8], &mut fields), StateError::Padding);
+    assert_eq!(error(&mut [0, 7], &mut fields[1..]), StateError::Words { need: 35, got: 34 });
+    assert!(QuantisedIsing::from_rows(&[1], &[], &[0]).is_err());
+    for (name, mut stuck) in Stuck::all() {
+        let mut words = [0, 0];
+        let mut chain = QuantisedGibbs::new(model, &mut words, &mut fields).unwrap();
+        (0..100).for_each(|_| assert!(chain.sweep(&mut stuck) <= 35));
+        assert!(Packed::new(chain.state().layout(), chain.state().words()).is_ok(), "{name}");
+        assert!(chain.conditional(35).is_none());
+    }
+}
