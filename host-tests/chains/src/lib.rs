@@ -12,6 +12,7 @@
 mod flow;
 pub mod hash;
 mod lattice;
+mod learn;
 mod many;
 pub mod models;
 mod numbers;
@@ -107,6 +108,8 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 5x5: replica exchange, resumed", run: many::exchange, hash: 0xbccf_303c },
     Chain { name: "Potts 5x5 of 4 values: annealed importance sampling", run: many::annealing, hash: 0x8042_9a5b },
     Chain { name: "Ising 5x5: tuned to a rate, tuned to a cycle", run: many::tuning, hash: 0xf414_1937 },
+    Chain { name: "Boltzmann machine of 8: learned by every objective", run: learn::boltzmann, hash: 0xebf0_a3cd },
+    Chain { name: "RBM 8x5: learned by PCD with a cyclical sampler", run: learn::rbm, hash: 0xcc4a_57f2 },
 ];
 
 /// The hash of all committed hashes: one number to compare.

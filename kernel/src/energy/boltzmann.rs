@@ -157,7 +157,9 @@ impl<'a> Boltzmann<'a> {
             }
         }
         let mut sum = 0;
-        for (((_, field), linear), row) in fields().zip(linear.iter_mut()).zip(rows.chunks(width * LANES)) {
+        for (((_, field), linear), row) in
+            fields().zip(linear.iter_mut()).zip(rows.chunks((width * LANES).max(LANES)))
+        {
             let row: i64 = row.iter().map(|&k| i64::from(k as i32)).sum();
             let offset = if embedding == Embedding::Spins { (row / 2) as i32 } else { 0 };
             let value = grid.round(weight * field).wrapping_sub(offset);
