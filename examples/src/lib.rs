@@ -23,4 +23,5 @@ pub mod progress;
 pub mod report;
 pub mod summary;
 pub mod targets;
+pub mod teach;
 pub mod trace;

@@ -1,0 +1,274 @@
+//! Learning a lattice from its samples: persistent chains of five samplers beside objectives without chains.
+//!
+//! `cargo run --release --example learn_ising` draws samples of the 25×25 Ising torus of DLP §7.2 and learns a
+//! dense coupling matrix from them by every method. Every method is a cell of its own: `--resume` goes on where a
+//! run was stopped.
+
+use bitmc::learn::{Importance, RatioMatching};
+use bitmc::{Gibbs, GibbsWithGradients, Langevin};
+use bitmc_examples::cli::{self, Common, Failure};
+use bitmc_examples::progress::Progress;
+use bitmc_examples::teach::{Cell, Method, Mover, Plan, Point, Sampleless, Truth, teach};
+use bitmc_examples::{plot, report};
+use clap::Parser;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Learn the couplings of an Ising lattice, by every method
+#[derive(Parser, Debug)]
+#[command(name = "learn_ising", version)]
+struct Options {
+    #[command(flatten)]
+    common: Common,
+
+    /// Sites a side of the torus [default: 25, with --quick 9]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(3..=64))]
+    side: Option<u16>,
+
+    /// Coupling σ, every edge counted twice
+    #[arg(long, value_name = "SIGMA", default_value_t = 0.25)]
+    coupling: f32,
+
+    /// Samples to learn from [default: 2000, with --quick 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    samples: Option<u32>,
+
+    /// Changes of the parameters by each method [default: 1000, with --quick 200]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    iterations: Option<u32>,
+
+    /// Samples and chains of one change
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    batch: u32,
+
+    /// Adam's learning rate; it falls to a tenth
+    #[arg(long, value_name = "RATE", default_value_t = 0.01)]
+    rate: f32,
+
+    /// ℓ1 penalty on the couplings
+    #[arg(long, value_name = "STRENGTH", default_value_t = 0.01)]
+    lasso: f32,
+
+    /// Keep the cells of an earlier run of the same settings
+    #[arg(long)]
+    resume: bool,
+}
+
+/// Sweeps of chromatic Gibbs behind every sample.
+const SWEEPS: u64 = 5000;
+
+/// A saved cell, and what was asked.
+#[derive(Serialize, Deserialize)]
+struct Saved<T> {
+    question: String,
+    answer: T,
+}
+
+/// A method's row of `learn_ising.json`.
+#[derive(Serialize)]
+struct Row<'c> {
+    method: &'c str,
+    energies_per_sample: f64,
+    final_log_rmse: f64,
+    series: &'c [Point],
+}
+
+/// Everything that `learn_ising.json` says.
+#[derive(Serialize)]
+struct Report<'c> {
+    example: &'static str,
+    side_sites: u16,
+    coupling_edges_twice: f32,
+    samples: usize,
+    sweeps_per_sample: u64,
+    plan: Plan,
+    log_rmse_of_no_coupling: f64,
+    rows: Vec<Row<'c>>,
+}
+
+/// A method's row of `learn_ising.timing.json`.
+#[derive(Serialize)]
+struct Timing<'c> {
+    method: &'c str,
+    milliseconds_per_iteration: f64,
+    seconds: &'c [f64],
+}
+
+fn main() -> ExitCode {
+    cli::main(|options: Options| options.common.pool()?.install(|| run(&options)))
+}
+
+fn methods(quick: bool) -> Result<Vec<Method>, Failure> {
+    let kernel =
+        |kernel: Result<Langevin<'static>, bitmc::step::ParameterError>| kernel.map_err(Failure::option);
+    let dmala = Mover::Langevin("DMALA", kernel(Langevin::adjusted(0.4))?);
+    let dula = Mover::Langevin("DULA", kernel(Langevin::unadjusted(0.2))?);
+    let gradients = Mover::Gradients(GibbsWithGradients::new(1).map_err(Failure::option)?);
+    let gibbs = Mover::Gibbs(Gibbs::random(1).map_err(Failure::option)?);
+    let mut methods = Vec::new();
+    for steps in if quick { vec![5, 25] } else { vec![5, 10, 25, 50, 100] } {
+        for mover in [dmala, gradients] {
+            methods.push(Method::Chains(mover, steps));
+        }
+        if steps != 10 && steps != 50 {
+            methods.extend([gibbs, dula].map(|mover| Method::Chains(mover, steps)));
+            methods.push(Method::Cyclical(steps));
+        }
+    }
+    methods.extend(
+        [RatioMatching::SIGMOID, RatioMatching::RATIO].map(|form| Method::Objective(Sampleless::Ratio(form))),
+    );
+    for draws in [5, 50] {
+        let form = Importance::ratio_matching(draws).map_err(Failure::option)?;
+        methods.push(Method::Objective(Sampleless::Guided(form, draws as u32)));
+    }
+    methods.push(Method::Objective(Sampleless::Pseudo));
+    Ok(methods)
+}
+
+fn run(options: &Options) -> Result<(), Failure> {
+    let common = &options.common;
+    let side = options.side.unwrap_or(if common.quick { 9 } else { 25 });
+    let samples = options.samples.unwrap_or(if common.quick { 1000 } else { 2000 });
+    let plan = Plan {
+        seed: common.seed,
+        iterations: u64::from(options.iterations.unwrap_or(if common.quick { 200 } else { 1000 })),
+        batch: options.batch,
+        replay: 4 * options.batch,
+        rate: options.rate,
+        lasso: options.lasso,
+    };
+    bitmc::learn::Sgd::new(options.rate).map_err(|error| Failure::Option(format!("--rate: {error}")))?;
+    let methods = methods(common.quick)?;
+    // Another seed than any method's.
+    let truth =
+        Truth::sample_torus(u32::from(side), options.coupling, (samples as usize, SWEEPS), !common.seed);
+    let truth = truth.map_err(|error| Failure::Option(format!("--coupling: {error}")))?;
+    let out = common.folder("learn_ising");
+    let folder = out.join("cells");
+    report::make_folder(&folder)?;
+    truth.data().write(&out.join("learn_ising.bits"))?;
+
+    let progress = Progress::new(common.quiet, plan.iterations * methods.len() as u64);
+    let cells = methods.par_iter().map(|method| {
+        let name = method.name();
+        let file: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let path = folder.join(format!("{file}.json"));
+        let question = format!(
+            "bitmc {}: {name}, side {side}, coupling {}, {samples} samples, {plan:?}",
+            env!("CARGO_PKG_VERSION"),
+            options.coupling
+        );
+        if options.resume
+            && let Some(cell) = find(&path, &question)
+        {
+            progress.advance(plan.iterations);
+            return Ok(cell);
+        }
+        let cell = teach(&truth, method, plan, |work| progress.advance(work));
+        let cell = cell.map_err(|error| Failure::Option(format!("{name}: {error}")))?;
+        report::json(&path, &Saved { question, answer: &cell })?;
+        Ok(cell)
+    });
+    let cells: Vec<Cell> = cells.collect::<Result<_, Failure>>()?;
+    drop(progress);
+
+    let last = |cell: &Cell| cell.series.last().map_or(f64::NAN, |point| point.log_rmse);
+    let work = plan.iterations as f64 * f64::from(plan.batch);
+    let rows = cells.iter().map(|cell| Row {
+        method: &cell.method,
+        energies_per_sample: cell.evaluations as f64 / work,
+        final_log_rmse: last(cell),
+        series: &cell.series,
+    });
+    let result = Report {
+        example: "learn_ising",
+        side_sites: side,
+        coupling_edges_twice: options.coupling,
+        samples: samples as usize,
+        sweeps_per_sample: SWEEPS,
+        plan,
+        log_rmse_of_no_coupling: cells.first().map_or(f64::NAN, |cell| cell.series[0].log_rmse),
+        rows: rows.collect(),
+    };
+    report::json(&out.join("learn_ising.json"), &result)?;
+    let timing: Vec<Timing<'_>> = cells.iter().map(|cell| timing(cell, plan)).collect();
+    report::json(&out.join("learn_ising.timing.json"), &timing)?;
+    let table = table(&result);
+    report::write(&out.join("learn_ising.md"), table.as_bytes())?;
+    plot::save(
+        &out.join("learn_ising.svg"),
+        &panels(&cells, |cell, index| cell.series[index].iteration as f64, "iterations"),
+    )?;
+    plot::save(
+        &out.join("learn_ising.timing.svg"),
+        &panels(&cells, |cell, index| cell.clock.seconds[index], "processor seconds"),
+    )?;
+    let times: String = timing
+        .iter()
+        .map(|row| format!("{:>24}: {:.2} ms an iteration\n", row.method, row.milliseconds_per_iteration))
+        .collect();
+    common.say(&format!("{table}\n{times}\nResults: {}", out.display()));
+    Ok(())
+}
+
+fn find(path: &Path, question: &str) -> Option<Cell> {
+    let saved: Saved<Cell> = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    (saved.question == question).then_some(saved.answer)
+}
+
+fn timing(cell: &Cell, plan: Plan) -> Timing<'_> {
+    let total = cell.clock.seconds.last().copied().unwrap_or(0.0);
+    Timing {
+        method: &cell.method,
+        milliseconds_per_iteration: 1e3 * total / plan.iterations as f64,
+        seconds: &cell.clock.seconds,
+    }
+}
+
+fn table(report: &Report<'_>) -> String {
+    let mut text = format!(
+        "{0}×{0} torus, σ = {1}, {2} samples, {3} iterations of {4} samples; ln RMSE of no coupling: {5:.3}\n\n\
+         | method | energies a sample | ln RMSE half-way | ln RMSE |\n|---|---:|---:|---:|\n",
+        report.side_sites,
+        report.coupling_edges_twice,
+        report.samples,
+        report.plan.iterations,
+        report.plan.batch,
+        report.log_rmse_of_no_coupling
+    );
+    for row in &report.rows {
+        let half = row.series[row.series.len() / 2].log_rmse;
+        text += &format!(
+            "| {} | {:.0} | {half:.3} | {:.3} |\n",
+            row.method, row.energies_per_sample, row.final_log_rmse
+        );
+    }
+    text
+}
+
+/// Samplers at few steps and at many, and objectives, each group in a panel.
+fn panels(cells: &[Cell], x: impl Fn(&Cell, usize) -> f64, against: &str) -> Vec<plot::Panel> {
+    let group = |title: &str, member: &dyn Fn(&str) -> bool| plot::Panel {
+        title: title.into(),
+        x: against.into(),
+        y: "ln RMSE of the couplings".into(),
+        log_from: None,
+        level: None,
+        curves: cells
+            .iter()
+            .filter(|cell| member(&cell.method))
+            .map(|cell| plot::Curve {
+                label: cell.method.clone(),
+                points: (0..cell.series.len()).map(|k| (x(cell, k), cell.series[k].log_rmse)).collect(),
+            })
+            .collect(),
+    };
+    vec![
+        group("Five steps an iteration", &|name| name.ends_with(" 5 steps")),
+        group("Twenty-five steps", &|name| name.ends_with(" 25 steps")),
+        group("Without chains", &|name| !name.starts_with("PCD")),
+    ]
+}
