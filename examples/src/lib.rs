@@ -24,4 +24,5 @@ pub mod report;
 pub mod summary;
 pub mod targets;
 pub mod teach;
+pub mod tempering;
 pub mod trace;

@@ -24,7 +24,8 @@
 //! over a stop. Below stand [`draw`] (probabilities of moves), [`accept`] (the Metropolis test), [`random`],
 //! [`packed`] states, their [`layout`], and the sixteen [`lane`]s in which everything is computed.
 //!
-//! Distributions over vectors of reals have a room of their own, [`flow`].
+//! Distributions over vectors of reals have a room of their own, [`flow`]. Which sampler to start with, and what each
+//! was measured to cost: `docs/which-sampler.md` in the repository.
 //!
 //! # Words and scales
 //! States are {0,1}; spins are `s = 2x − 1`; **step sizes are on the {0,1} scale**: one quoted for spins is

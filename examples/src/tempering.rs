@@ -1,0 +1,144 @@
+//! Replica exchange with the replicas spread over cores or machines: the same bits wherever they are.
+//!
+//! Every replica has its own generator, and so have the swaps. A replica needs to know nothing of the others but its
+//! rung, and the ladder nothing of a replica but its [`gap`](bitmc::temper::Replica::gap): two numbers travel.
+
+use crate::chains::{add, memory};
+use bitmc::chain::ChainError;
+use bitmc::energy::Tempered;
+use bitmc::lane::{Bits, Block};
+use bitmc::stats::Acceptance;
+use bitmc::temper::{Ladder, LadderError, Replica, Rung};
+use bitmc::{Energy, Kernel, LaneRng, Packed};
+use rayon::prelude::*;
+
+/// A replica in vectors.
+pub type VecReplica<'e, E> = Replica<'e, E, Vec<u32>, Vec<Bits>, Vec<Block>>;
+
+/// A replica with its own generator and statistics.
+#[derive(Debug)]
+pub struct Member<'e, E: ?Sized> {
+    replica: VecReplica<'e, E>,
+    rng: LaneRng,
+    acceptance: Acceptance,
+}
+
+impl<'e, E: Energy + ?Sized> Member<'e, E> {
+    /// A replica on a path that starts at a state, or at independent uniform values.
+    ///
+    /// # Errors
+    /// As [`Replica::new`].
+    pub fn new(path: Tempered<'e, E>, start: Option<Packed<'_>>, mut rng: LaneRng) -> Result<Self, ChainError> {
+        let replica = match start {
+            Some(start) => Replica::new(path, memory(&path), start)?,
+            None => Replica::random(path, memory(&path), &mut rng)?,
+        };
+        Ok(Self { replica, rng, acceptance: Acceptance::new() })
+    }
+
+    /// So many transitions at β.
+    pub fn advance(&mut self, beta: f32, kernel: &impl Kernel<Tempered<'e, E>>, steps: u64) {
+        // A ladder's β are legal.
+        if self.replica.set_beta(beta).is_ok() {
+            self.replica.run(kernel, &mut self.rng, steps, &mut self.acceptance);
+        }
+    }
+
+    /// The replica.
+    #[must_use]
+    pub fn replica(&self) -> &VecReplica<'e, E> {
+        &self.replica
+    }
+}
+
+/// Why there is no replica exchange.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+pub enum TemperingError {
+    /// Of the ladder.
+    #[error(transparent)]
+    Ladder(#[from] LadderError),
+    /// Of a replica.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+}
+
+/// A ladder with its replicas, which move on all cores: the coldest one is the chain to look at.
+///
+/// A step is a round: `local` transitions of every replica at its own temperature, and one exchange.
+#[derive(Debug)]
+pub struct Tempering<'e, E: ?Sized, K> {
+    ladder: Ladder<Vec<Rung>>,
+    members: Vec<Member<'e, E>>,
+    kernels: &'e [K],
+    local: u64,
+    swaps: LaneRng,
+    acceptance: Acceptance,
+}
+
+impl<'e, E, K> Tempering<'e, E, K>
+where
+    E: Energy + Sync + ?Sized,
+    K: Kernel<Tempered<'e, E>> + Sync,
+{
+    /// Replicas at rising `betas`, a kernel each, all at one start or at independent uniform values. It takes a
+    /// generator a replica and one more.
+    ///
+    /// # Errors
+    /// [`TemperingError`] where the betas do not rise or a start is not a state of the energy.
+    pub fn new(
+        path: Tempered<'e, E>,
+        (betas, kernels): (&[f32], &'e [K]),
+        local: u64,
+        start: Option<Packed<'_>>,
+        streams: &mut impl Iterator<Item = LaneRng>,
+    ) -> Result<Self, TemperingError> {
+        let ladder = Ladder::new(vec![Rung::default(); kernels.len()], betas)?;
+        let member = |rng| Member::new(path, start, rng);
+        let members = streams.take(betas.len()).map(member).collect::<Result<_, _>>()?;
+        let swaps = streams.next().expect("generators do not run out");
+        Ok(Self { ladder, members, kernels, local, swaps, acceptance: Acceptance::new() })
+    }
+
+    /// One round: its bits do not depend on the threads.
+    pub fn round(&mut self) {
+        let (ladder, kernels, local) = (&self.ladder, self.kernels, self.local);
+        self.members.par_iter_mut().enumerate().for_each(|(index, member)| {
+            if let Some(rung) = ladder.rung_of(index) {
+                member.advance(ladder.rungs()[rung].beta(), &kernels[rung], local);
+            }
+        });
+        let coldest = self.ladder.coldest();
+        for (index, member) in self.members.iter_mut().enumerate() {
+            let since = std::mem::replace(&mut member.acceptance, Acceptance::new());
+            if index == coldest {
+                self.acceptance = add(self.acceptance, since);
+            }
+        }
+        let members = &self.members;
+        self.ladder.exchange(|index| members[index].replica.gap(), &mut self.swaps);
+    }
+
+    /// The ladder.
+    #[must_use]
+    pub fn ladder(&self) -> &Ladder<Vec<Rung>> {
+        &self.ladder
+    }
+
+    /// The replicas, in an order of their own that never changes.
+    #[must_use]
+    pub fn members(&self) -> &[Member<'e, E>] {
+        &self.members
+    }
+
+    /// The state of the coldest replica.
+    #[must_use]
+    pub fn state(&self) -> Packed<'_> {
+        self.members[self.ladder.coldest()].replica.state()
+    }
+
+    /// The statistics of the largest β, whichever replica had it.
+    #[must_use]
+    pub fn acceptance(&self) -> Acceptance {
+        self.acceptance
+    }
+}
