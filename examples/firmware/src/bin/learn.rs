@@ -23,7 +23,7 @@ const COUPLING: f32 = 0.5;
 /// The root mean square error that is left must be below this share of the one before.
 const SHARE: f32 = 0.5;
 /// The hash of the parameters learned in both ways: the same on every machine.
-const HASH: u32 = 0x2DE8_C464;
+const HASH: u32 = 0xA70C_AB30;
 
 type Parameters = [Block; BLOCKS];
 type Couplings = [[u32; 16]; Boltzmann::memory_len(SITES)];
