@@ -6,7 +6,7 @@ use bitmc::chain::Memory;
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
-use bitmc::{Chain, Energy, Kernel, LaneRng, Packed, SeedableRng};
+use bitmc::{Chain, Energy, Kernel, LaneRng, Layout, Packed, SeedableRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
 use rayon::prelude::*;
 
@@ -36,18 +36,58 @@ pub fn streams(seed: u64) -> impl Iterator<Item = LaneRng> {
     })
 }
 
-/// A chain with its own generator and its own statistics, so that it does not matter who moves it when.
+/// What moves on its own, so that it does not matter who moves it when: a chain, or a ladder of replicas. Its snapshot
+/// has all but the kernels, and goes on bit for bit.
+pub trait Moving: Send + Snapshot {
+    /// Makes so many steps.
+    fn advance(&mut self, steps: u64);
+
+    /// The state.
+    fn state(&self) -> Packed<'_>;
+
+    /// `E` at the state.
+    fn energy(&self) -> f32;
+
+    /// Its statistics since they were last cleared.
+    fn acceptance(&mut self) -> &mut Acceptance;
+}
+
+/// A chain with its own generator and its own statistics.
 #[derive(Debug)]
-pub struct Walker<'e, E: ?Sized> {
+pub struct Walker<'e, E: ?Sized, K> {
     /// The chain.
     pub chain: VecChain<'e, E>,
+    /// What moves it.
+    pub kernel: &'e K,
     /// Its generator.
     pub rng: LaneRng,
-    /// Its statistics since they were last taken.
+    /// Its statistics.
     pub acceptance: Acceptance,
 }
 
-impl<E: Energy + ?Sized> Snapshot for Walker<'_, E> {
+impl<E, K> Moving for Walker<'_, E, K>
+where
+    E: Energy + Sync + ?Sized,
+    K: Kernel<E> + Sync,
+{
+    fn advance(&mut self, steps: u64) {
+        self.chain.run(self.kernel, &mut self.rng, steps, &mut self.acceptance);
+    }
+
+    fn state(&self) -> Packed<'_> {
+        self.chain.state()
+    }
+
+    fn energy(&self) -> f32 {
+        self.chain.energy()
+    }
+
+    fn acceptance(&mut self) -> &mut Acceptance {
+        &mut self.acceptance
+    }
+}
+
+impl<E: Energy + ?Sized, K> Snapshot for Walker<'_, E, K> {
     fn save(&self, to: &mut Writer<'_>) {
         self.chain.save(to);
         self.rng.save(to);
@@ -62,21 +102,17 @@ impl<E: Energy + ?Sized> Snapshot for Walker<'_, E> {
 }
 
 /// Moves every chain by so many steps.
-pub fn advance<E, K>(walkers: &mut [Walker<'_, E>], kernel: &K, steps: u64, progress: &Progress)
-where
-    E: Energy + Sync + ?Sized,
-    K: Kernel<E> + Sync,
-{
+pub fn advance(walkers: &mut [impl Moving], steps: u64, progress: &Progress) {
     walkers.par_iter_mut().for_each(|walker| {
-        walker.chain.run(kernel, &mut walker.rng, steps, &mut walker.acceptance);
+        walker.advance(steps);
         progress.advance(steps);
     });
 }
 
 /// The mean energy, summed in the order of the chains.
 #[must_use]
-pub fn mean_energy<E: Energy + ?Sized>(walkers: &[Walker<'_, E>]) -> f64 {
-    let sum: f64 = walkers.iter().map(|walker| f64::from(walker.chain.energy())).sum();
+pub fn mean_energy(walkers: &[impl Moving]) -> f64 {
+    let sum: f64 = walkers.iter().map(|walker| f64::from(walker.energy())).sum();
     sum / walkers.len() as f64
 }
 
@@ -88,10 +124,10 @@ pub fn mean_energy_of<E: Energy + ?Sized>(energy: &E, rows: &BitRows) -> f64 {
     rows.rows().map(total).map(|total| total.map_or(f64::NAN, f64::from)).sum::<f64>() / rows.len() as f64
 }
 
-/// The statistics of all chains together.
-#[must_use]
-pub fn acceptance<E: Energy + ?Sized>(walkers: &[Walker<'_, E>]) -> Acceptance {
-    walkers.iter().fold(Acceptance::new(), |sum, walker| add(sum, walker.acceptance))
+/// The statistics of all chains together, which begin anew.
+pub fn acceptance(walkers: &mut [impl Moving]) -> Acceptance {
+    let taken = walkers.iter_mut().map(|walker| std::mem::replace(walker.acceptance(), Acceptance::new()));
+    taken.fold(Acceptance::new(), add)
 }
 
 /// Two statistics together.
@@ -106,12 +142,12 @@ pub fn add(a: Acceptance, b: Acceptance) -> Acceptance {
     }
 }
 
-/// The present states, in the order of the chains.
+/// The present states, in the order of the chains; no rows without chains.
 #[must_use]
-pub fn states<E: Energy + ?Sized>(energy: &E, walkers: &[Walker<'_, E>]) -> BitRows {
-    let mut rows = BitRows::new(energy.layout());
+pub fn states(layout: Layout, walkers: &[impl Moving]) -> BitRows {
+    let mut rows = BitRows::new(layout);
     for walker in walkers {
-        rows.push(walker.chain.state());
+        rows.push(walker.state());
     }
     rows
 }

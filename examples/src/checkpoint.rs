@@ -48,23 +48,22 @@ impl Checkpoint {
         report::write_synced(path, &bytes)
     }
 
-    /// Lets `load` take the parts of the file to resume from, where there is one.
+    /// Lets `load` take the parts of the file to resume from, where there is one; it finishes the reader if it takes
+    /// them all.
     ///
     /// # Errors
     /// [`Failure::File`] where it cannot be read, is damaged, or is of a run with other options.
     pub fn resume<T>(
         &self,
         question: &str,
-        load: impl FnOnce(&mut Reader<'_>) -> Result<T, SnapshotError>,
+        load: impl FnOnce(Reader<'_>) -> Result<T, SnapshotError>,
     ) -> Result<Option<T>, Failure> {
         let Some(path) = &self.resume else { return Ok(None) };
         let bytes = report::read(path)?;
         let read = || {
             let mut reader = Reader::new(&bytes)?;
             reader.get(&mut Same(hash(question)))?;
-            let loaded = load(&mut reader)?;
-            reader.finish()?;
-            Ok(loaded)
+            load(reader)
         };
         read().map(Some).map_err(|error| match error {
             SnapshotError::Other => Failure::file(path, "the run had other options"),

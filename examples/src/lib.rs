@@ -7,6 +7,7 @@ pub mod bits;
 pub mod chains;
 pub mod checkpoint;
 pub mod cli;
+pub mod digits;
 pub mod exact;
 pub mod flow;
 pub mod formats;

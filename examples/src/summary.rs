@@ -9,10 +9,16 @@ use serde::Serialize;
 pub struct Run {
     /// The sampler, as on the command line.
     pub sampler: String,
-    /// Its step size, where it has one.
+    /// Its parameters, for tables.
+    pub parameters: String,
+    /// Its step size, where it has one that can be chosen.
     pub step_size: Option<f32>,
+    /// Gradients, or products with W of that size, that a step costs at least: one, or one a replica.
+    pub gradients_per_step: u32,
     /// Independent chains.
     pub chains: u32,
+    /// Seconds that finding the parameters took.
+    pub tuning_seconds: f64,
     /// What happened.
     pub trace: Trace,
 }
@@ -23,7 +29,9 @@ pub struct Numbers<'r> {
     sampler: &'r str,
     chains: u32,
     steps: u64,
+    parameters: &'r str,
     step_size: Option<f32>,
+    gradients_per_step: u32,
     acceptance: f32,
     proposed_flips_per_step: f32,
     accepted_flips_per_step: f32,
@@ -37,6 +45,7 @@ pub struct Numbers<'r> {
 #[derive(Clone, Debug, Serialize)]
 pub struct Clock<'r> {
     sampler: &'r str,
+    tuning_seconds: f64,
     seconds: f64,
     chain_steps_per_second: f64,
     series: Vec<Tick>,
@@ -66,7 +75,9 @@ impl Run {
             sampler: &self.sampler,
             chains: self.chains,
             steps: end.step,
+            parameters: &self.parameters,
             step_size: self.step_size,
+            gradients_per_step: self.gradients_per_step,
             acceptance: total.rate(),
             proposed_flips_per_step: total.proposed(),
             accepted_flips_per_step: total.jump_distance(),
@@ -83,17 +94,23 @@ impl Run {
         let ticks = self.trace.points.iter().zip(&self.trace.seconds);
         Clock {
             sampler: &self.sampler,
+            tuning_seconds: self.tuning_seconds,
             seconds: self.trace.elapsed(),
             chain_steps_per_second: self.trace.chain_steps_per_second(),
             series: ticks.map(|(point, &seconds)| Tick { step: point.step, seconds }).collect(),
         }
     }
 
-    /// The name with the number of chains and the step size.
+    /// The name with the step size.
+    fn name(&self) -> String {
+        let size = self.step_size.map_or(String::new(), |_| format!(", {}", self.parameters));
+        format!("{}{size}", self.sampler)
+    }
+
+    /// The name with the step size and the number of chains.
     #[must_use]
     pub fn label(&self) -> String {
-        let size = self.step_size.map_or(String::new(), |size| format!(", α = {size}"));
-        format!("{}{size}, {} chains", self.sampler, self.chains)
+        format!("{}, {} chains", self.name(), self.chains)
     }
 
     fn curve(&self, against: Against, y: impl Fn(&Point) -> Option<f64>) -> Curve {
@@ -155,11 +172,14 @@ pub fn table(runs: &[Run]) -> String {
     text.push_str("|---|---:|---:|---:|---:|---:|\n");
     for run in runs {
         let numbers = run.numbers();
-        let size = run.step_size.map_or(String::new(), |size| format!(", α = {size}"));
         let mmd2 = numbers.mmd2.map_or("–".into(), |mmd2| format!("{mmd2:.5}"));
         text.push_str(&format!(
-            "| {}{size} | {} | {} | {:.3} | {:.1} | {mmd2} |\n",
-            run.sampler, run.chains, numbers.steps, numbers.acceptance, numbers.mean_energy
+            "| {} | {} | {} | {:.3} | {:.1} | {mmd2} |\n",
+            run.name(),
+            run.chains,
+            numbers.steps,
+            numbers.acceptance,
+            numbers.mean_energy
         ));
     }
     text

@@ -3,10 +3,11 @@
 //! Every replica has its own generator, and so have the swaps. A replica needs to know nothing of the others but its
 //! rung, and the ladder nothing of a replica but its [`gap`](bitmc::temper::Replica::gap): two numbers travel.
 
-use crate::chains::{add, memory};
+use crate::chains::{Moving, add, memory};
 use bitmc::chain::ChainError;
 use bitmc::energy::Tempered;
 use bitmc::lane::{Bits, Block};
+use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
 use bitmc::temper::{Ladder, LadderError, Replica, Rung};
 use bitmc::{Energy, Kernel, LaneRng, Packed};
@@ -130,15 +131,61 @@ where
         &self.members
     }
 
-    /// The state of the coldest replica.
-    #[must_use]
-    pub fn state(&self) -> Packed<'_> {
-        self.members[self.ladder.coldest()].replica.state()
+    fn coldest(&self) -> &VecReplica<'e, E> {
+        &self.members[self.ladder.coldest()].replica
+    }
+}
+
+/// The coldest replica, seen as a chain; its statistics are those of the largest β, whichever replica had it.
+impl<'e, E, K> Moving for Tempering<'e, E, K>
+where
+    E: Energy + Sync + ?Sized,
+    K: Kernel<Tempered<'e, E>> + Sync,
+{
+    fn advance(&mut self, steps: u64) {
+        (0..steps).for_each(|_| self.round());
     }
 
-    /// The statistics of the largest β, whichever replica had it.
-    #[must_use]
-    pub fn acceptance(&self) -> Acceptance {
-        self.acceptance
+    fn state(&self) -> Packed<'_> {
+        self.coldest().state()
+    }
+
+    fn energy(&self) -> f32 {
+        self.coldest().energy()
+    }
+
+    fn acceptance(&mut self) -> &mut Acceptance {
+        &mut self.acceptance
+    }
+}
+
+impl<E: Energy + ?Sized> Snapshot for Member<'_, E> {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.replica.save(to);
+        self.rng.save(to);
+        self.acceptance.save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.replica.load(from)?;
+        self.rng.load(from)?;
+        self.acceptance.load(from)
+    }
+}
+
+/// Whole rounds; the kernels and the transitions of a round are not in it.
+impl<E: Energy + ?Sized, K> Snapshot for Tempering<'_, E, K> {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.ladder.save(to);
+        self.members.save(to);
+        self.swaps.save(to);
+        self.acceptance.save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.ladder.load(from)?;
+        self.members.load(from)?;
+        self.swaps.load(from)?;
+        self.acceptance.load(from)
     }
 }

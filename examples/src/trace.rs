@@ -1,13 +1,13 @@
 //! What a run looked like: mean energy, acceptance and distance to the law, at steps 1, 2, …, 10, 12, ….
 
 use crate::bits::BitRows;
-use crate::chains::{self, Walker};
+use crate::chains::{self, Moving};
 use crate::cli::Failure;
 use crate::mmd::Mmd;
 use crate::progress::Progress;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
-use bitmc::{Energy, Kernel, Layout, Packed};
+use bitmc::{Layout, Packed};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -77,16 +77,16 @@ pub struct Recording {
     points: Vec<Point>,
     seconds: Vec<f64>,
     total: Acceptance,
+    /// After the last point.
+    since: Acceptance,
     elapsed: f64,
 }
 
 /// What is to be done by some chains.
-#[derive(Debug)]
-pub struct Task<'a, E: ?Sized, K> {
-    /// The model.
-    pub energy: &'a E,
-    /// What moves the chains.
-    pub kernel: &'a K,
+#[derive(Clone, Debug)]
+pub struct Task<'a> {
+    /// Of their states.
+    pub layout: Layout,
     /// Steps of every chain.
     pub steps: u64,
     /// The distance to reference samples, where there are any.
@@ -95,20 +95,20 @@ pub struct Task<'a, E: ?Sized, K> {
     pub progress: &'a Progress,
 }
 
-impl<E: Energy + Sync + ?Sized, K: Kernel<E> + Sync> Task<'_, E, K> {
+impl Task<'_> {
     /// Moves the chains from where the recording stands to the last step and looks at them on the way; looking
     /// is not in the seconds. After every `every` steps `keep` is shown how far it is.
     ///
     /// # Errors
     /// What `keep` returns.
-    pub fn run(
+    pub fn run<W: Moving>(
         &self,
-        walkers: &mut [Walker<'_, E>],
+        walkers: &mut [W],
         mut now: Recording,
         every: u64,
-        mut keep: impl FnMut(&Recording, &[Walker<'_, E>]) -> Result<(), Failure>,
+        mut keep: impl FnMut(&Recording, &[W]) -> Result<(), Failure>,
     ) -> Result<Trace, Failure> {
-        let (energy, progress) = (self.energy, self.progress);
+        let progress = self.progress;
         progress.advance(now.done * walkers.len() as u64);
         if now.points.is_empty() {
             now.points.push(self.look(0, walkers, Acceptance::new()));
@@ -119,14 +119,14 @@ impl<E: Energy + Sync + ?Sized, K: Kernel<E> + Sync> Task<'_, E, K> {
             while now.done < checkpoint {
                 let stride = STRIDE.min(checkpoint - now.done).min(every - now.done % every);
                 let start = Instant::now();
-                chains::advance(walkers, self.kernel, stride, progress);
+                chains::advance(walkers, stride, progress);
                 now.elapsed += start.elapsed().as_secs_f64();
                 now.done += stride;
-                let (mean, rate) = (chains::mean_energy(walkers), chains::acceptance(walkers).rate());
+                now.since = chains::add(now.since, chains::acceptance(walkers));
+                let (mean, rate) = (chains::mean_energy(walkers), now.since.rate());
                 progress.note(format!("step {}, acceptance {rate:.3}, mean energy {mean:.1}", now.done));
                 if now.done == checkpoint {
-                    let since = chains::acceptance(walkers);
-                    walkers.iter_mut().for_each(|walker| walker.acceptance = Acceptance::new());
+                    let since = std::mem::replace(&mut now.since, Acceptance::new());
                     now.total = chains::add(now.total, since);
                     now.points.push(self.look(checkpoint, walkers, since));
                     now.seconds.push(now.elapsed);
@@ -136,16 +136,16 @@ impl<E: Energy + Sync + ?Sized, K: Kernel<E> + Sync> Task<'_, E, K> {
                 }
             }
         }
-        let states = chains::states(energy, walkers);
+        let states = chains::states(self.layout, walkers);
         Ok(Trace { points: now.points, seconds: now.seconds, total: now.total, states })
     }
 
-    fn look(&self, step: u64, walkers: &[Walker<'_, E>], since: Acceptance) -> Point {
+    fn look(&self, step: u64, walkers: &[impl Moving], since: Acceptance) -> Point {
         Point {
             step,
             mean_energy: chains::mean_energy(walkers),
             acceptance: (since.steps > 0).then(|| since.accepted as f64 / since.steps as f64),
-            mmd2: self.mmd.and_then(|mmd| mmd.squared(&chains::states(self.energy, walkers))),
+            mmd2: self.mmd.and_then(|mmd| mmd.squared(&chains::states(self.layout, walkers))),
         }
     }
 }
@@ -154,6 +154,7 @@ impl Snapshot for Recording {
     fn save(&self, to: &mut Writer<'_>) {
         (self.done, self.elapsed.to_bits()).save(to);
         self.total.save(to);
+        self.since.save(to);
         save_points(&self.points, &self.seconds, to);
     }
 
@@ -162,6 +163,7 @@ impl Snapshot for Recording {
         numbers.load(from)?;
         (self.done, self.elapsed) = (numbers.0, f64::from_bits(numbers.1));
         self.total.load(from)?;
+        self.since.load(from)?;
         (self.points, self.seconds) = load_points(from)?;
         Ok(())
     }

@@ -41,7 +41,8 @@ const FILES: [&str; 5] = ["digits.bits", "digits.json", "digits.md", "digits.png
 
 #[test]
 fn threads_do_not_change_a_byte() {
-    for more in [&[][..], &["--inpaint", "--start", "mean"], &["--sampler", "langevin-unadjusted"]] {
+    let replicas = ["--sampler", "replica"];
+    for more in [&[][..], &["--inpaint", "--start", "mean"], &["--sampler", "langevin-unadjusted"], &replicas] {
         let folder = tempfile::tempdir().unwrap();
         let run = |threads: &str, seed: &str| {
             let out = folder.path().join(format!("{threads}-{seed}"));
@@ -205,6 +206,9 @@ fn a_bad_option_is_one_line() {
         (&["--step-size", "1e-44"], "step size"),
         (&["--sampler", "perfect"], "langevin-unadjusted"),
         (&["--sampler", "block-gibbs", "--step-size", "1"], "block-gibbs"),
+        (&["--sampler", "replica", "--inpaint"], "replica"),
+        (&["--compare", "--sampler", "acs"], "--compare"),
+        (&["--compare", "--checkpoint", "file"], "--compare"),
         (&["--start"], "--start"),
         (&["--colour"], "--colour"),
         (&["seven"], "seven"),
