@@ -34,7 +34,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 /// its name before this returns.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     replace(path, |beside| {
         let mut file = fs::File::create(beside)?;
