@@ -6,6 +6,7 @@
 
 pub mod comparison;
 pub mod compose;
+pub mod count;
 pub mod dmala;
 pub mod elementary;
 pub mod enumerate;

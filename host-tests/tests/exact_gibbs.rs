@@ -2,7 +2,8 @@
 //! by enumeration. A systematic scan is not reversible: it must keep the law.
 
 use bitmc::step::{Gibbs, ParameterError};
-use bitmc::{Energy, Function, Kind, LaneRng, Layout, Packed, Plain, SeedableRng};
+use bitmc::{Energy, Kind, LaneRng, Packed, Plain, SeedableRng};
+use bitmc_host_tests::count::Count;
 use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Target};
@@ -101,42 +102,11 @@ fn categorical_and_ordinal_models() {
     }
 }
 
-/// k · (ones − 2)², and more than four ones are forbidden.
-struct Count(f64);
-
-impl Target for Count {
-    fn sites(&self) -> usize {
-        6
-    }
-
-    fn energy(&self, x: &[f64]) -> f64 {
-        let ones: f64 = x.iter().sum();
-        if ones > 4.0 { f64::INFINITY } else { self.0 * (ones - 2.0).powi(2) }
-    }
-
-    fn gradient(&self, _x: &[f64]) -> Vec<f64> {
-        vec![0.0; 6]
-    }
-}
-
-impl Function for Count {
-    fn layout(&self) -> Layout {
-        Layout::binary(6)
-    }
-
-    fn total(&self, x: Packed<'_>) -> f32 {
-        self.energy(&heap::unpack(x)) as f32
-    }
-
-    fn gradient(&self, _x: Packed<'_>, _site: usize) -> f32 {
-        0.0
-    }
-}
-
 #[test]
 fn a_hard_constraint() {
     for scale in [0.25, 2.0, 8.0] {
-        judge(&format!("count, {scale}"), &Plain(Count(scale)), &Space::binary(&Count(scale)), scale < 1.0);
+        let model = Count { sites: 6, most: 4.0, weight: scale };
+        judge(&format!("count, {scale}"), &Plain(model), &Space::binary(&model), scale < 1.0);
     }
 }
 

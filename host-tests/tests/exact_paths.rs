@@ -3,9 +3,10 @@
 
 use bitmc::step::{Choice, ParameterError, Transition};
 use bitmc::{
-    Energy, Function, GibbsWithGradients, Kernel, Kind, LaneRng, Layout, LocallyBalanced, Packed,
-    PathAuxiliary, Plain, SeedableRng, StateError,
+    Energy, GibbsWithGradients, Kernel, Kind, LaneRng, Layout, LocallyBalanced, Packed, PathAuxiliary, Plain,
+    SeedableRng, StateError,
 };
+use bitmc_host_tests::count::Count;
 use bitmc_host_tests::heap::{self, HeapChain, Weights};
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Target};
@@ -125,42 +126,11 @@ fn restricted_boltzmann_machine() {
     }
 }
 
-/// k · (ones − 2)², and more than three ones are forbidden: not multilinear, and with a hard constraint.
-struct Count(f64);
-
-impl Target for Count {
-    fn sites(&self) -> usize {
-        5
-    }
-
-    fn energy(&self, x: &[f64]) -> f64 {
-        let ones: f64 = x.iter().sum();
-        if ones > 3.0 { f64::INFINITY } else { self.0 * (ones - 2.0).powi(2) }
-    }
-
-    fn gradient(&self, x: &[f64]) -> Vec<f64> {
-        vec![2.0 * self.0 * (x.iter().sum::<f64>() - 2.0); 5]
-    }
-}
-
-impl Function for Count {
-    fn layout(&self) -> Layout {
-        Layout::binary(5)
-    }
-
-    fn total(&self, x: Packed<'_>) -> f32 {
-        self.energy(&heap::unpack(x)) as f32
-    }
-
-    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
-        Target::gradient(self, &heap::unpack(x))[site] as f32
-    }
-}
-
 #[test]
 fn a_hard_constraint() {
     for scale in [0.25, 2.0, 8.0] {
-        judge_binary(&format!("count, {scale}"), &Plain(Count(scale)), &Count(scale), &BINARY);
+        let model = Count { sites: 5, most: 3.0, weight: scale };
+        judge_binary(&format!("count, {scale}"), &Plain(model), &model, &BINARY);
     }
 }
 

@@ -8,6 +8,7 @@ use bitmc::energy::Estimate;
 use bitmc::lane::{Block, LANES};
 use bitmc::step::Curvature;
 use bitmc::{Bernoulli, Energy, Function, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng};
+use bitmc_host_tests::count::Count;
 use bitmc_host_tests::dmala::{Defect, Proposal};
 use bitmc_host_tests::enumerate::{Law, values};
 use bitmc_host_tests::heap::{self, Weights};
@@ -148,42 +149,11 @@ fn a_users_energy() {
     }
 }
 
-/// k · (ones − 2)², and more than four ones are forbidden: not multilinear, and with a hard constraint.
-struct Count(f64);
-
-impl Target for Count {
-    fn sites(&self) -> usize {
-        6
-    }
-
-    fn energy(&self, x: &[f64]) -> f64 {
-        let ones: f64 = x.iter().sum();
-        if ones > 4.0 { f64::INFINITY } else { self.0 * (ones - 2.0).powi(2) }
-    }
-
-    fn gradient(&self, x: &[f64]) -> Vec<f64> {
-        vec![2.0 * self.0 * (x.iter().sum::<f64>() - 2.0); 6]
-    }
-}
-
-impl Function for Count {
-    fn layout(&self) -> Layout {
-        Layout::binary(6)
-    }
-
-    fn total(&self, x: Packed<'_>) -> f32 {
-        self.energy(&heap::unpack(x)) as f32
-    }
-
-    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
-        Target::gradient(self, &heap::unpack(x))[site] as f32
-    }
-}
-
 #[test]
 fn a_hard_constraint() {
     for scale in [0.25, 2.0, 8.0] {
-        judge_all(&format!("count, {scale}"), &Plain(Count(scale)), &Count(scale));
+        let model = Count { sites: 6, most: 4.0, weight: scale };
+        judge_all(&format!("count, {scale}"), &Plain(model), &model);
     }
 }
 

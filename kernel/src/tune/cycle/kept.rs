@@ -1,8 +1,7 @@
 //! A tuner of cycles that is kept over a stop.
 
-use super::{CycleSettings, CycleTuner, Phase, Trial, check};
+use super::{CycleSettings, CycleTuner, Phase, Progress, Trial, check};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, plain};
-use crate::tune::Rate;
 
 plain! { Trial, b"tria", { step_size, balance, rate, error }, |_| true }
 plain! {
@@ -42,22 +41,6 @@ impl Snapshot for Phase {
     }
 }
 
-/// What changes, apart from the positions.
-#[derive(Clone, Copy)]
-struct Progress {
-    settings: CycleSettings,
-    phase: Phase,
-    smallest: Trial,
-    largest: Trial,
-    round: u32,
-    candidate: u32,
-    best: Option<Trial>,
-    rate: Rate,
-    observed: u64,
-    total: u64,
-    tried: u32,
-}
-
 plain! {
     Progress, b"cycl",
     { settings, phase, smallest, largest, round, candidate, best, rate, observed, total, tried },
@@ -68,35 +51,23 @@ plain! {
     }
 }
 
-impl<T> CycleTuner<T> {
-    fn progress(&self) -> Progress {
-        let Self { settings, phase, smallest, largest, round, candidate, .. } = *self;
-        let Self { best, rate, observed, total, tried, .. } = *self;
-        Progress { settings, phase, smallest, largest, round, candidate, best, rate, observed, total, tried }
-    }
-}
-
 /// Settings, positions and how far it is. Where it is refused the tuner is as it was.
 impl<T: AsMut<[Trial]> + AsRef<[Trial]>> Snapshot for CycleTuner<T> {
     fn save(&self, to: &mut Writer<'_>) {
-        self.progress().save(to);
+        self.now.save(to);
         self.positions.as_ref().save(to);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let (length, mut at) = (self.positions.as_ref().len(), *from);
-        let mut kept = self.progress();
+        let mut kept = self.now;
         kept.load(&mut at)?;
         let beyond = matches!(kept.phase, Phase::Balance(position) if position as usize >= length);
         if check(&kept.settings, length).is_err() || beyond {
             return Err(SnapshotError::Value);
         }
         self.positions.as_mut().load(&mut at)?;
-        let Progress { settings, phase, smallest, largest, round, candidate, .. } = kept;
-        let Progress { best, rate, observed, total, tried, .. } = kept;
-        (self.settings, self.phase, self.smallest, self.largest) = (settings, phase, smallest, largest);
-        (self.round, self.candidate, self.best, self.rate) = (round, candidate, best, rate);
-        (self.observed, self.total, self.tried, *from) = (observed, total, tried, at);
+        (self.now, *from) = (kept, at);
         Ok(())
     }
 }
