@@ -237,6 +237,24 @@ fn models_are_rounded_to_the_nearest_unit() {
 }
 
 #[test]
+fn the_parts_of_a_sweep_are_the_sweep() {
+    let whole = Whole::random(75, 1.0, 9);
+    let (ends, entries) = whole.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+    let run = |parts: &[(usize, usize)]| {
+        let (mut words, mut fields, mut rng) = ([0; 3], [0; 75], LaneRng::seed_from_u64(7));
+        let mut chain = QuantisedGibbs::new(model, &mut words, &mut fields).unwrap();
+        let mut flips = 0;
+        for _ in 0..50 {
+            flips += parts.iter().map(|&(from, to)| chain.sweep_sites(from..to, &mut rng)).sum::<u32>();
+        }
+        (flips, words)
+    };
+    assert_eq!(run(&[(0, 75)]), run(&[(0, 1), (1, 1), (1, 32), (32, 50), (50, 75), (75, 900)]));
+    assert_ne!(run(&[(0, 75)]), run(&[(32, 75), (0, 32)]));
+}
+
+#[test]
 fn what_does_not_fit_is_refused_and_no_generator_hangs() {
     let whole = Whole::random(35, 2.0, 8);
     let (ends, entries) = whole.rows();

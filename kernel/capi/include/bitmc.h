@@ -131,6 +131,20 @@ typedef float (*bitmc_energy)(void *user, const struct bitmc_state *x);
 // slope for `value` alone.
 typedef float (*bitmc_gradient)(void *user, const struct bitmc_state *x, size_t site, uint32_t value);
 
+// A chain over bits with p(x) proportional to 2^((b.x + x.Kx / 2) / 65536), b and K whole numbers. It has its
+// own model, and touches no floating-point register.
+typedef struct bitmc_quantised {
+  uint64_t opaque[16];
+} bitmc_quantised;
+
+// One neighbour of a site.
+typedef struct bitmc_entry {
+  // The neighbour.
+  uint32_t site;
+  // The coupling: 65,536 stands for a factor of two.
+  int32_t coupling;
+} bitmc_entry;
+
 // What they say.
 typedef struct bitmc_summary {
   // Steps seen.
@@ -290,6 +304,31 @@ enum bitmc_status bitmc_own_init(struct bitmc_model *model,
 
 // The value of a site; 0 where there is none.
 uint32_t bitmc_state_get(const struct bitmc_state *state, size_t site);
+
+// A chain that starts at the state in `words`, bit i of word j being site 32 j + i. Row i of K is
+// `entries[ends[i - 1]] .. entries[ends[i] - 1]`, neighbours ascending, each edge in the rows of both its sites;
+// `linear` is b. `fields` is room for a number a site. All five are lent; the tables may stand in flash.
+enum bitmc_status bitmc_quantised_init(struct bitmc_quantised *chain,
+                                       const uint32_t *ends,
+                                       const struct bitmc_entry *entries,
+                                       size_t entry_count,
+                                       const int32_t *linear,
+                                       size_t sites,
+                                       uint32_t *words,
+                                       size_t word_count,
+                                       int32_t *fields,
+                                       size_t field_count);
+
+// Draws `count` sites in order, from `first` on: a whole sweep from 0, or a part of one that fits the time there
+// is. Adds the sites that changed to `flips`, unless it is null.
+enum bitmc_status bitmc_quantised_sweep(struct bitmc_quantised *chain,
+                                        struct bitmc_rng *rng,
+                                        size_t first,
+                                        size_t count,
+                                        uint64_t *flips);
+
+// The state, to look at until the next call with this chain.
+enum bitmc_status bitmc_quantised_state(struct bitmc_quantised *chain, struct bitmc_state *state);
 
 // The generator of chain `stream` under `seed`; streams do not overlap. Takes time in proportion to `stream`.
 enum bitmc_status bitmc_rng_init(struct bitmc_rng *rng,

@@ -12,6 +12,7 @@ use sort::sort;
 
 /// One neighbour of a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Entry {
     /// The neighbour.
     pub site: u32,

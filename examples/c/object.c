@@ -1,0 +1,130 @@
+/* Runs the object for kernel code, in a program: Gibbs sampling without floats. Its chain has the hash of the firmware
+ * `integers`, whole and in parts of a sweep; its law is that of the enumeration; what is wrong is refused. */
+#include "bitmc.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* 512 sweeps of the 12x12 Ising torus, J = .3. */
+enum { SIDE = 12, SITES = SIDE * SIDE, SWEEPS = 512, COUPLING = 113459 };
+#define HASH 0x076C0F80u
+
+static bitmc_status torus_hash(size_t part, uint32_t *hash) {
+    static uint32_t ends[SITES], words[(SITES + 31) / 32];
+    static bitmc_entry entries[4 * SITES];
+    static int32_t linear[SITES], fields[SITES];
+    static bitmc_quantised chain;
+    static bitmc_rng rng;
+    uint32_t count = 0;
+    for (uint32_t a = 0; a < SITES; a++) {
+        for (uint32_t b = 0; b < SITES; b++) {
+            uint32_t rows = (a / SIDE + SIDE - b / SIDE) % SIDE, columns = (a + SIDE - b % SIDE) % SIDE;
+            int near = rows == 1 || rows == SIDE - 1, beside = columns == 1 || columns == SIDE - 1;
+            if ((near && columns == 0) || (beside && rows == 0)) {
+                entries[count].site = b;
+                entries[count++].coupling = COUPLING;
+            }
+        }
+        ends[a] = count;
+        linear[a] = -2 * COUPLING;
+    }
+    memset(words, 0, sizeof words);
+    bitmc_status status = bitmc_quantised_init(&chain, ends, entries, count, linear, SITES, words,
+                                               sizeof words / 4, fields, SITES);
+    if (status == BITMC_STATUS_OK) status = bitmc_rng_init(&rng, 1, 0);
+    *hash = 0x811C9DC5u;
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        for (size_t first = 0; first < SITES && status == BITMC_STATUS_OK; first += part) {
+            size_t left = SITES - first;
+            status = bitmc_quantised_sweep(&chain, &rng, first, part < left ? part : left, NULL);
+        }
+        for (size_t i = 0; i < sizeof words / 4; i++)
+            *hash = (((*hash << 5) | (*hash >> 27)) ^ words[i]) * 0x9E3779B1u;
+    }
+    return status;
+}
+
+/* Four bits, all coupled: chi-square of 100,000 states, 8 sweeps apart, against the enumerated law. */
+enum { BITS = 4, STATES = 1 << BITS, DRAWS = 100000 };
+static const int32_t K[BITS][BITS] = {
+    {0, 40000, -25000, 10000}, {40000, 0, 15000, -35000}, {-25000, 15000, 0, 30000}, {10000, -35000, 30000, 0}};
+static const int32_t B[BITS] = {-20000, 5000, 30000, -45000};
+
+static double chi_square(const uint32_t *counts, double sign) {
+    double weight[STATES], sum = 0, chi = 0;
+    for (int x = 0; x < STATES; x++) {
+        double power = 0;
+        for (int i = 0; i < BITS; i++)
+            for (int j = 0; j <= i; j++)
+                if (x >> i & x >> j & 1) power += i == j ? B[i] : (i + j == 1 ? sign : 1) * K[i][j];
+        sum += weight[x] = exp2(power / 65536);
+    }
+    for (int x = 0; x < STATES; x++) {
+        double expected = DRAWS * weight[x] / sum;
+        chi += (counts[x] - expected) * (counts[x] - expected) / expected;
+    }
+    return chi;
+}
+
+static bitmc_status count(uint32_t *counts) {
+    uint32_t ends[BITS] = {3, 6, 9, 12}, word = 0;
+    bitmc_entry entries[BITS * (BITS - 1)];
+    int32_t fields[BITS];
+    bitmc_quantised chain;
+    bitmc_rng rng;
+    for (uint32_t i = 0, place = 0; i < BITS; i++)
+        for (uint32_t j = 0; j < BITS; j++)
+            if (i != j) {
+                entries[place].site = j;
+                entries[place++].coupling = K[i][j];
+            }
+    bitmc_status status = bitmc_quantised_init(&chain, ends, entries, 12, B, BITS, &word, 1, fields, BITS);
+    if (status == BITMC_STATUS_OK) status = bitmc_rng_init(&rng, 2, 0);
+    for (int draw = 0; draw < DRAWS && status == BITMC_STATUS_OK; draw++) {
+        for (int sweep = 0; sweep < 8 && status == BITMC_STATUS_OK; sweep++)
+            status = bitmc_quantised_sweep(&chain, &rng, 0, BITS, NULL);
+        counts[word]++;
+    }
+    return status;
+}
+
+/* What must be refused, each with its status. */
+static int refused(void) {
+    uint32_t ends[2] = {1, 2}, words[1] = {0}, padded[1] = {4};
+    bitmc_entry pair[2] = {{1, 7}, {0, 7}}, lame[2] = {{1, 7}, {0, 8}};
+    int32_t linear[2] = {1, 2}, fields[2];
+    bitmc_quantised chain, none;
+    bitmc_rng rng;
+    bitmc_state state;
+    memset(&none, 0, sizeof none);
+    return bitmc_quantised_init(NULL, ends, pair, 2, linear, 2, words, 1, fields, 2) == BITMC_STATUS_NULL &&
+           bitmc_quantised_init(&chain, NULL, pair, 2, linear, 2, words, 1, fields, 2) == BITMC_STATUS_NULL &&
+           bitmc_quantised_init(&chain, ends, pair, 2, linear, 2, words, 1, fields, 1) == BITMC_STATUS_MEMORY &&
+           bitmc_quantised_init(&chain, ends, pair, 2, linear, 2, words, 0, fields, 2) == BITMC_STATUS_STATE &&
+           bitmc_quantised_init(&chain, ends, pair, 2, linear, 2, padded, 1, fields, 2) == BITMC_STATUS_STATE &&
+           bitmc_quantised_init(&chain, ends, lame, 2, linear, 2, words, 1, fields, 2) == BITMC_STATUS_ARGUMENT &&
+           bitmc_rng_init(&rng, 1, 0) == BITMC_STATUS_OK &&
+           bitmc_quantised_sweep(&none, &rng, 0, 2, NULL) == BITMC_STATUS_NOT_READY &&
+           bitmc_quantised_init(&chain, ends, pair, 2, linear, 2, words, 1, fields, 2) == BITMC_STATUS_OK &&
+           bitmc_quantised_sweep(&chain, &rng, 1, 2, NULL) == BITMC_STATUS_ARGUMENT &&
+           bitmc_quantised_sweep(&chain, &rng, 1, (size_t)-1, NULL) == BITMC_STATUS_ARGUMENT &&
+           bitmc_quantised_sweep(&chain, NULL, 0, 2, NULL) == BITMC_STATUS_NULL &&
+           bitmc_quantised_state(&chain, &state) == BITMC_STATUS_OK && state.sites == 2 && state.words == words;
+}
+
+int main(void) {
+    uint32_t whole, parts, counts[STATES] = {0};
+    bitmc_status status = torus_hash(SITES, &whole);
+    if (status == BITMC_STATUS_OK) status = torus_hash(37, &parts);
+    if (status == BITMC_STATUS_OK) status = count(counts);
+    if (status != BITMC_STATUS_OK) {
+        printf("%s\n", bitmc_status_text(status));
+        return 1;
+    }
+    /* 15 degrees of freedom: a sound chain is above 56.5 once in a million; one of another law must be. */
+    double chi = chi_square(counts, 1), twin = chi_square(counts, -1);
+    int checked = refused();
+    printf("hash %08x, in parts %08x; chi-square %.1f, of another law %.0f; misuse %s\n", (unsigned)whole,
+           (unsigned)parts, chi, twin, checked ? "refused" : "NOT refused");
+    return whole != HASH || parts != HASH || !(chi < 56.5) || !(twin > 56.5) || !checked;
+}

@@ -1,0 +1,112 @@
+//! Gibbs sampling without floats: what kernel code and small cores call.
+
+use crate::handle::{Handle, answer, slice};
+use crate::model::{bitmc_state, view};
+use crate::random::bitmc_rng;
+use crate::status::{Outcome, bitmc_status};
+use bitmc::LaneRng;
+use bitmc::energy::Entry;
+use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
+use core::mem::{align_of, offset_of, size_of};
+
+/// One neighbour of a site.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct bitmc_entry {
+    /// The neighbour.
+    pub site: u32,
+    /// The coupling: 65,536 stands for a factor of two.
+    pub coupling: i32,
+}
+
+const _: () = assert!(
+    size_of::<bitmc_entry>() == size_of::<Entry>()
+        && align_of::<bitmc_entry>() == align_of::<Entry>()
+        && offset_of!(bitmc_entry, site) == offset_of!(Entry, site)
+        && offset_of!(bitmc_entry, coupling) == offset_of!(Entry, coupling)
+);
+
+/// A chain over bits with p(x) proportional to 2^((b.x + x.Kx / 2) / 65536), b and K whole numbers. It has its
+/// own model, and touches no floating-point register.
+#[repr(C)]
+pub struct bitmc_quantised {
+    opaque: [u64; 16],
+}
+
+type Own = QuantisedGibbs<'static>;
+
+impl Handle<bitmc_quantised> for Own {
+    const MAGIC: u64 = u64::from_be_bytes(*b"bm whole");
+}
+
+/// The caller's numbers, to be written to.
+unsafe fn slice_mut<'a, T>(at: *mut T, count: usize) -> Outcome<&'a mut [T]> {
+    // SAFETY: as the crate says; the same checks as for a slice to be read.
+    unsafe {
+        slice(at.cast_const(), count)?;
+        Ok(if count == 0 { &mut [] } else { core::slice::from_raw_parts_mut(at, count) })
+    }
+}
+
+/// A chain that starts at the state in `words`, bit i of word j being site 32 j + i. Row i of K is
+/// `entries[ends[i - 1]] .. entries[ends[i] - 1]`, neighbours ascending, each edge in the rows of both its sites;
+/// `linear` is b. `fields` is room for a number a site. All five are lent; the tables may stand in flash.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_quantised_init(
+    chain: *mut bitmc_quantised,
+    ends: *const u32,
+    entries: *const bitmc_entry,
+    entry_count: usize,
+    linear: *const i32,
+    sites: usize,
+    words: *mut u32,
+    word_count: usize,
+    fields: *mut i32,
+    field_count: usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says; an entry of the header is one of the kernel.
+    let build = || unsafe {
+        let entries = slice(entries.cast::<Entry>(), entry_count)?;
+        let model = QuantisedIsing::from_rows(slice(ends, sites)?, entries, slice(linear, sites)?)?;
+        let (words, fields) = (slice_mut(words, word_count)?, slice_mut(fields, field_count)?);
+        if field_count < sites {
+            return Err(bitmc_status::Memory);
+        }
+        QuantisedGibbs::new(model, words, fields)?.place(chain)
+    };
+    bitmc_status::of(build())
+}
+
+/// Draws `count` sites in order, from `first` on: a whole sweep from 0, or a part of one that fits the time there
+/// is. Adds the sites that changed to `flips`, unless it is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_quantised_sweep(
+    chain: *mut bitmc_quantised,
+    rng: *mut bitmc_rng,
+    first: usize,
+    count: usize,
+    flips: *mut u64,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let sweep = || unsafe {
+        let flipped = Own::with(chain, |chain| {
+            let end = first.checked_add(count).filter(|&end| end <= chain.state().layout().sites());
+            let end = end.ok_or(bitmc_status::Argument)?;
+            LaneRng::with(rng, |rng| chain.sweep_sites(first..end, rng))
+        })??;
+        if flips.is_null() { Ok(()) } else { answer(flips, (*flips).wrapping_add(u64::from(flipped))) }
+    };
+    bitmc_status::of(sweep())
+}
+
+/// The state, to look at until the next call with this chain.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_quantised_state(
+    chain: *mut bitmc_quantised,
+    state: *mut bitmc_state,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    bitmc_status::of(unsafe {
+        Own::with(chain, |chain| view(chain.state())).and_then(|value| answer(state, value))
+    })
+}
