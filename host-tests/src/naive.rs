@@ -146,6 +146,14 @@ impl Machine {
         }
         sums
     }
+
+    /// The same machine with its sides exchanged: what was hidden is visible, and Z is the same.
+    #[must_use]
+    pub fn transposed(&self) -> Self {
+        let column = |unit| self.weights.iter().skip(unit).step_by(self.hidden.len()).copied();
+        let weights = (0..self.hidden.len()).flat_map(column).collect();
+        Self { weights, visible: self.hidden.clone(), hidden: self.visible.clone() }
+    }
 }
 
 impl Target for Machine {
