@@ -86,3 +86,6 @@ pub const TANGENT_ROUNDINGS: f64 = 8.4;
 /// few hundred terms, each of a few roundings of energies up to 10², are within 10⁻⁵; the differences
 /// themselves within 10⁻⁸.
 pub const PARAMETER_GRADIENT: f64 = 1e-4;
+
+/// The relative residual of normal equations at which a regression stops.
+pub const REGRESSION_RESIDUAL: f64 = 1e-5;

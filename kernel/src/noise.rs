@@ -14,8 +14,9 @@
 //! | [`Still`] | none: the first-order samplers | none | none |
 //!
 //! D for a [`Dense`] one: [`constant`] (the same for all sites, AB-shift) or [`MinTrace`] (the smallest trace,
-//! AB-trace). W where the energy is not quadratic: a [`Regression`] over the moves of a burn-in. σ, α and κ: an
-//! [`Adaptation`] by jump distance, or a [`RateTuner`](crate::tune::RateTuner) for σ with [`guided_balance`].
+//! AB-trace). W where the energy is not quadratic: a [`Regression`] over the moves of a burn-in, or a
+//! [`SparseRegression`] where it is known which sites are coupled. σ, α and κ: an [`Adaptation`] by jump distance, or
+//! a [`RateTuner`](crate::tune::RateTuner) for σ with [`guided_balance`].
 
 mod adaptation;
 mod dense;
@@ -23,6 +24,7 @@ mod diagonal;
 mod edgewise;
 mod error;
 mod matrix;
+mod pattern;
 mod regression;
 mod shift;
 mod trace;
@@ -33,6 +35,7 @@ pub use diagonal::Diagonal;
 pub use edgewise::Edgewise;
 pub use error::NoiseError;
 pub use matrix::{DenseMatrix, SparseMatrix, Symmetric};
+pub use pattern::SparseRegression;
 pub use regression::{Fit, Regression};
 pub use shift::{Eigenvalue, LANCZOS_STEPS, constant, least_eigenvalue};
 pub use trace::{MinTrace, Solved};

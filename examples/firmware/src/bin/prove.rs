@@ -10,8 +10,8 @@ use bitmc::learn::{
     Sgd, SparseIsing, SparsePotts, clip, decay, lasso,
 };
 use bitmc::noise::{
-    Adaptation, Dense, DenseMatrix, Edgewise, MinTrace, Parameters, Regression, SparseMatrix, constant,
-    guided_balance,
+    Adaptation, Dense, DenseMatrix, Edgewise, MinTrace, Parameters, Regression, SparseMatrix, SparseRegression,
+    constant, guided_balance,
 };
 use bitmc::snapshot::{Reader, Same, Writer};
 use bitmc::stats::{Acceptance, BatchMeans, Best, Every, Means, Pairs, Watch};
@@ -166,12 +166,21 @@ fn adapted(number: f32, size: usize) -> bool {
     regression.push(&step, &[[0.0; 16]; 1], &[[number; 16]; 1]);
     let mut scratch = [[0.0; 16]; 3 * DenseMatrix::blocks(9)];
     let solved = regression.solve(number, size as u32, &mut rows, &mut scratch).is_ok();
+    let mut couplings = SparseMemory::<9, 16>::new();
+    let path = (0..8u32).map(|site| (site, site + 1, number));
+    let Ok(model) = Ising::bits_edges_once(path, &[number; 9], couplings.lend()) else { return false };
+    let (mut room, mut diagonal) = ([[0.0; 16]; 7], [0.0; 9]);
+    let Ok(mut regression) = SparseRegression::new(model.form(), &mut room) else { return false };
+    regression.push(&step, &[[0.0; 16]; 1], &[[number; 16]; 1]);
+    let solved = solved && regression.solve(number, size as u32, &mut rows, &mut scratch).is_ok();
+    regression.diagonal(&rows, &mut diagonal);
+    let sum: f32 = regression.edges(&rows).map(|(_, _, value)| value).chain(diagonal).sum();
     let mut jumps = Adaptation::new(Parameters::START).with_precision();
     let info =
         Info { accepted: size > 3, proposed: size as u32, log_ratio: number, difference: number, fault: false };
     (0..4 * size).for_each(|_| _ = jumps.observe(&info));
     jumps.freeze();
-    solved && jumps.is_frozen() && guided_balance(number, number) >= 0.5
+    solved && sum < number && jumps.is_frozen() && guided_balance(number, number) >= 0.5
 }
 
 #[inline(never)]

@@ -1,0 +1,213 @@
+//! W at the entries of a pattern by least squares: the equations of the constrained minimum hold in float64, the
+//! couplings of a quadratic energy come back, and a balanced sampler can stand on them.
+
+use bitmc::lane::{Block, LANES};
+use bitmc::noise::{Edgewise, SparseMatrix, SparseRegression, Symmetric};
+use bitmc::snapshot::{Reader, Writer};
+use bitmc::{Energy, Ising, LaneRng, Langevin, Layout, Move, Packed, SeedableRng, torus};
+use bitmc_host_tests::heap::{self, Couplings, pack_in};
+use bitmc_host_tests::models::Source;
+use bitmc_host_tests::tolerance;
+
+/// A move and the gradients at its ends.
+struct Sample {
+    from: Vec<f64>,
+    to: Vec<f64>,
+    before: Vec<f32>,
+    after: Vec<f32>,
+}
+
+/// Moves of seven sites of five values, and gradients that no W explains.
+fn samples(count: usize) -> Vec<Sample> {
+    let mut source = Source::new(12);
+    let mut draw = || {
+        let from: Vec<f64> = (0..7).map(|_| (source.uniform() * 5.0).floor()).collect();
+        // About half of the sites stay.
+        let to = from.iter().map(|&x| if source.uniform() < 0.5 { x } else { (x + 2.0) % 5.0 }).collect();
+        let [before, after] = [0, 1].map(|_| (0..7).map(|_| source.normal(3.0)).collect());
+        Sample { from, to, before, after }
+    };
+    (0..count).map(|_| draw()).collect()
+}
+
+fn blocks(values: &[f32]) -> Vec<Block> {
+    let mut blocks = vec![[0.0; LANES]; values.len().div_ceil(LANES)];
+    blocks.as_flattened_mut()[..values.len()].copy_from_slice(values);
+    blocks
+}
+
+fn push(regression: &mut SparseRegression<'_>, layout: Layout, sample: &Sample) {
+    let (from, to) = (pack_in(layout, &sample.from), pack_in(layout, &sample.to));
+    let (from, to) = (Packed::new(layout, &from).unwrap(), Packed::new(layout, &to).unwrap());
+    regression.push(&Move::new(from, to).unwrap(), &blocks(&sample.before), &blocks(&sample.after));
+}
+
+/// W in full, from a solution.
+fn full(regression: &SparseRegression<'_>, w: &[Block], sites: usize) -> Vec<Vec<f64>> {
+    let mut rows = vec![vec![0.0; sites]; sites];
+    let mut diagonal = vec![0.0; sites];
+    regression.diagonal(w, &mut diagonal);
+    for (a, b, value) in regression.edges(w) {
+        rows[a as usize][b as usize] = f64::from(value);
+        rows[b as usize][a as usize] = f64::from(value);
+    }
+    (0..sites).for_each(|site| rows[site][site] = f64::from(diagonal[site]));
+    rows
+}
+
+/// The norm of `(A+ρ)W + W(A+ρ) − B − Bᵀ` over the pattern, relative to that of B + Bᵀ there.
+fn residual(samples: &[Sample], w: &[Vec<f64>], ridge: f64, pattern: &dyn Fn(usize, usize) -> bool) -> f64 {
+    let sites = w.len();
+    let (mut a, mut b) = (vec![vec![0.0; sites]; sites], vec![vec![0.0; sites]; sites]);
+    for sample in samples {
+        let v: Vec<f64> = sample.to.iter().zip(&sample.from).map(|(y, x)| y - x).collect();
+        for i in 0..sites {
+            for j in 0..sites {
+                a[i][j] += v[i] * v[j];
+                b[i][j] += v[i] * f64::from(sample.before[j] - sample.after[j]);
+            }
+        }
+    }
+    let mean = (0..sites).map(|site| a[site][site]).sum::<f64>() / sites as f64;
+    (0..sites).for_each(|site| a[site][site] += ridge * mean);
+    let (mut left, mut right) = (0.0, 0.0);
+    for i in 0..sites {
+        for j in (0..sites).filter(|&j| pattern(i, j)) {
+            let product: f64 = (0..sites).map(|k| a[i][k] * w[k][j] + w[i][k] * a[k][j]).sum();
+            left += (product - b[i][j] - b[j][i]).powi(2);
+            right += (b[i][j] + b[j][i]).powi(2);
+        }
+    }
+    (left / right).sqrt()
+}
+
+#[test]
+fn the_equations_of_the_constrained_minimum_hold() {
+    // A ring of seven with two chords.
+    let edges: Vec<_> = (0..7).map(|i| (i, (i + 1) % 7, 1.0)).chain([(0, 3, 1.0), (2, 5, 1.0)]).collect();
+    let mut memory = Couplings::new(7, 9);
+    let pattern = Ising::bits_edges_once(edges.iter().copied(), &[0.0; 7], memory.lend()).unwrap();
+    let layout = Layout::ordinal(7, 5);
+    let samples = samples(60);
+    let mut room = vec![[7.0; LANES]; SparseRegression::blocks(pattern.form())];
+    let mut regression = SparseRegression::new(pattern.form(), &mut room).unwrap();
+    samples.iter().for_each(|sample| push(&mut regression, layout, sample));
+    assert_eq!(regression.moves(), 60);
+    let size = SparseRegression::w_blocks(pattern.form());
+    let (mut w, mut scratch) = (vec![[7.0; LANES]; size], vec![[7.0; LANES]; 3 * size]);
+    let ridge = 1e-3;
+    let fit = regression.solve(ridge, 200, &mut w, &mut scratch).unwrap();
+    let found = full(&regression, &w, 7);
+    let inside = |i: usize, j: usize| {
+        i == j || edges.iter().any(|&(a, b, _)| [(a, b), (b, a)].contains(&(i as u32, j as u32)))
+    };
+    // What the solution stops at, and as much for the roundings of its running residual.
+    let bound = 2.0 * tolerance::REGRESSION_RESIDUAL;
+    let right = residual(&samples, &found, f64::from(ridge), &inside);
+    println!("{fit:?}, in float64 {right:.1e}");
+    assert!(right <= bound, "{right}");
+    // Twins: a move that was not seen, another ridge, and the equations of other entries.
+    assert!(residual(&samples[1..], &found, f64::from(ridge), &inside) > 10.0 * bound);
+    assert!(residual(&samples, &found, 0.1, &inside) > 10.0 * bound);
+    assert!(residual(&samples, &found, f64::from(ridge), &|_, _| true) > 10.0 * bound);
+
+    // Saved and loaded in the middle, it goes on bit for bit.
+    let mut room = vec![[7.0; LANES]; SparseRegression::blocks(pattern.form())];
+    let mut again = SparseRegression::new(pattern.form(), &mut room).unwrap();
+    samples[..20].iter().for_each(|sample| push(&mut again, layout, sample));
+    let mut saved = vec![0; Writer::new(&mut []).put(&again).need()];
+    Writer::new(&mut saved).put(&again).finish().unwrap();
+    let mut room = vec![[7.0; LANES]; SparseRegression::blocks(pattern.form())];
+    let mut resumed = SparseRegression::new(pattern.form(), &mut room).unwrap();
+    let mut reader = Reader::new(&saved).unwrap();
+    reader.get(&mut resumed).unwrap();
+    reader.finish().unwrap();
+    samples[20..].iter().for_each(|sample| push(&mut resumed, layout, sample));
+    let mut same = vec![[0.0; LANES]; size];
+    resumed.solve(ridge, 200, &mut same, &mut scratch).unwrap();
+    assert_eq!((w, resumed.moves()), (same, 60));
+}
+
+/// The gradient of a state, from nothing.
+fn gradient(energy: &impl Energy, x: Packed<'_>) -> Vec<Block> {
+    let mut cache = vec![[0; LANES]; energy.cache_len()];
+    energy.init(x, &mut cache).unwrap();
+    let mut out = vec![[0.0; LANES]; energy.layout().gradient_blocks()];
+    energy.gradient(x, &cache, 0..energy.layout().rows(), &mut out);
+    out
+}
+
+/// W of a torus of 1,600 spins, more than a full matrix may have, over the moves of a burn-in; the largest error
+/// of a coupling relative to the couplings, and the acceptance of AB-edge with what was found, at α = 1, σ = ∞.
+fn torus_again(steps: u32, ridge: f32, coupled: impl Fn(u32, u32) -> bool) -> (f32, f32) {
+    let sites = 1600;
+    let mut memory = Couplings::new(sites, 2 * sites);
+    let model = Ising::spins_edges_once(torus(40, 40, 0.3), &vec![0.1; sites], memory.lend()).unwrap();
+    let mut memory = Couplings::new(sites, 2 * sites);
+    let edges = torus(40, 40, 1.0).filter(|&(a, b, _)| coupled(a, b));
+    let pattern = Ising::bits_edges_once(edges, &vec![0.0; sites], memory.lend()).unwrap();
+    let mut room = vec![[0.0; LANES]; SparseRegression::blocks(pattern.form())];
+    let mut regression = SparseRegression::new(pattern.form(), &mut room).unwrap();
+    let mut rng = LaneRng::seed_from_u64(8);
+    let mut chain = heap::random_chain(&model, &mut rng).unwrap();
+    for _ in 0..steps {
+        let before = chain.state().words().to_vec();
+        let before = Packed::new(model.layout(), &before).unwrap();
+        chain.step(&Langevin::adjusted(0.2).unwrap(), &mut rng);
+        let step = Move::new(before, chain.state()).unwrap();
+        regression.push(&step, &gradient(&model, before), &gradient(&model, chain.state()));
+    }
+    let size = SparseRegression::w_blocks(pattern.form());
+    let (mut w, mut scratch) = (vec![[0.0; LANES]; size], vec![[0.0; LANES]; 3 * size]);
+    let fit = regression.solve(ridge, 400, &mut w, &mut scratch).unwrap();
+    let mut diagonal = vec![0.0; sites];
+    regression.diagonal(&w, &mut diagonal);
+    let mut memory = Couplings::new(sites, 2 * sites);
+    let found = Ising::bits_edges_once(regression.edges(&w), &vec![0.0; sites], memory.lend()).unwrap();
+    let matrix = SparseMatrix::with_diagonal(found.form(), &diagonal).unwrap();
+    let (truth, mut error) = (SparseMatrix::of(model.form()), 0.0f32);
+    for (site, &own) in diagonal.iter().enumerate() {
+        let mut row = vec![0.0; sites];
+        truth.row(site, |other, value| row[other] += value);
+        matrix.row(site, |other, value| row[other] -= value);
+        error = row.iter().fold(error.max(own.abs()), |error, off| error.max(off.abs()));
+    }
+    let mut d = vec![[0.0; LANES]; Edgewise::blocks(sites)];
+    let noise = Edgewise::new(matrix, &mut d).unwrap();
+    let sampler = Langevin::second_order(noise, f32::INFINITY, 1.0).unwrap();
+    let accepted = (0..100).filter(|_| chain.step(&sampler, &mut rng).accepted).count();
+    println!("{steps} steps: {fit:?}, error {}, accepted {accepted} of 100", error / 1.2);
+    (error / 1.2, accepted as f32 / 100.0)
+}
+
+#[test]
+fn the_couplings_of_a_quadratic_energy_come_back() {
+    // Moves explain the gradients exactly: what is left is the ridge's bias and the residual of the solution,
+    // times the largest moment over the smallest one.
+    let (error, accepted) = torus_again(1000, 1e-4, |_, _| true);
+    assert!(error < 1e-2 && accepted > 0.9, "{error} {accepted}");
+    // Twins: too few moves, with which the ridge holds W near 0; and a pattern that lacks a row of edges.
+    assert!(torus_again(5, 1e-4, |_, _| true).0 > 0.1);
+    assert!(torus_again(1000, 1e-4, |a, b| (a < 40) == (b < 40)).0 > 0.1);
+}
+
+#[test]
+fn short_memory_is_refused_and_nothing_seen_is_zero() {
+    let mut memory = Couplings::new(3, 2);
+    let edges = [(0, 1, 1.0), (1, 2, 1.0)];
+    let pattern = Ising::bits_edges_once(edges.into_iter(), &[0.0; 3], memory.lend()).unwrap().form();
+    let need = SparseRegression::blocks(pattern);
+    assert!(SparseRegression::new(pattern, &mut vec![[0.0; LANES]; need - 1]).is_err());
+    let mut room = vec![[7.0; LANES]; need];
+    let mut regression = SparseRegression::new(pattern, &mut room).unwrap();
+    // A move of another model is left out.
+    let layout = Layout::binary(4);
+    let (from, to) = (Packed::new(layout, &[0]).unwrap(), Packed::new(layout, &[1]).unwrap());
+    regression.push(&Move::new(from, to).unwrap(), &[[1.0; LANES]], &[[2.0; LANES]]);
+    assert_eq!(regression.moves(), 0);
+    let (mut w, mut scratch) = ([[7.0; LANES]; 1], [[7.0; LANES]; 3]);
+    let fit = regression.solve(1e-3, 10, &mut w, &mut scratch).unwrap();
+    assert_eq!((fit.residual, fit.iterations, w), (0.0, 0, [[0.0; LANES]; 1]));
+    assert!(regression.solve(1e-3, 10, &mut [], &mut scratch).is_err());
+    assert!(regression.solve(1e-3, 10, &mut w, &mut scratch[..2]).is_err());
+}
