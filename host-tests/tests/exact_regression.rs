@@ -195,7 +195,7 @@ fn the_couplings_of_a_quadratic_energy_come_back() {
 fn short_memory_is_refused_and_nothing_seen_is_zero() {
     let mut memory = Couplings::new(3, 2);
     let edges = [(0, 1, 1.0), (1, 2, 1.0)];
-    let pattern = Ising::bits_edges_once(edges.into_iter(), &[0.0; 3], memory.lend()).unwrap().form();
+    let pattern = Ising::bits_edges_once(edges, &[0.0; 3], memory.lend()).unwrap().form();
     let need = SparseRegression::blocks(pattern);
     assert!(SparseRegression::new(pattern, &mut vec![[0.0; LANES]; need - 1]).is_err());
     let mut room = vec![[7.0; LANES]; need];

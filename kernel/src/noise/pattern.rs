@@ -25,7 +25,7 @@ use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 /// use bitmc::{Energy, Ising, Layout, Move, Packed, SparseMemory};
 ///
 /// let mut couplings = SparseMemory::<3, 4>::new();
-/// let model = Ising::bits_edges_once([(0, 1, 0.75), (1, 2, -0.5)].into_iter(), &[0.1; 3], couplings.lend())?;
+/// let model = Ising::bits_edges_once([(0, 1, 0.75), (1, 2, -0.5)], &[0.1; 3], couplings.lend())?;
 /// let pattern = model.form();
 /// let mut memory = vec![[0.0; 16]; SparseRegression::blocks(pattern)];
 /// let mut regression = SparseRegression::new(pattern, &mut memory)?;
