@@ -6,7 +6,7 @@ fn main() {
     let target = env::var("TARGET").unwrap_or_default();
     let machine = match target.as_str() {
         "thumbv6m-none-eabi" => "microbit",
-        "thumbv7em-none-eabihf" => "mps2-an386",
+        "thumbv7m-none-eabi" | "thumbv7em-none-eabihf" => "mps2",
         "riscv32imac-unknown-none-elf" => "virt",
         _ => panic!("no machine for the target {target}"),
     };
@@ -14,7 +14,7 @@ fn main() {
     let file = format!("memory/{machine}.x");
     fs::copy(&file, out.join("memory.x")).expect("the machine's memory");
     println!("cargo:rustc-link-search={}", out.display());
-    println!("cargo:rustc-check-cfg=cfg(machine, values(\"microbit\", \"mps2-an386\", \"virt\"))");
+    println!("cargo:rustc-check-cfg=cfg(machine, values(\"microbit\", \"mps2\", \"virt\"))");
     println!("cargo:rustc-cfg=machine=\"{machine}\"");
     println!("cargo:rerun-if-changed={file}");
     println!("cargo:rerun-if-changed=build.rs");

@@ -1,5 +1,7 @@
 //! Streaming statistics in fixed memory: what to watch instead of storing a trace.
 
+#[cfg(feature = "defmt")]
+mod format;
 mod kept;
 mod weights;
 
@@ -47,6 +49,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 
 /// Thinning: shows an observer every `period`-th step only.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Every<O> {
     period: u64,

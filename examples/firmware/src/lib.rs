@@ -3,7 +3,10 @@
 
 pub mod chains;
 pub mod count;
+pub mod say;
+pub mod source;
 pub mod stack;
+pub mod torus;
 
 #[cfg(target_arch = "arm")]
 pub use cortex_m_rt::entry;

@@ -1,5 +1,7 @@
-//! The image of `.ci/proofs`: every kernel function that a firmware calls, and no way to report a panic.
-//! It links only if no panic path is reachable: the panic handler calls a function that does not exist.
+//! The image of `.ci/proofs`: every chain of `bitmc-chains` and every kernel function that a firmware calls, and no way to
+//! report a panic. It links only if no panic path is reachable: the panic handler calls a function that does not exist.
+//! Run, it says which chains have their committed hashes. The hash of a part of the chains goes on from the committed
+//! hashes of those before it, so that the last part ends with the hash of all.
 #![no_std]
 #![no_main]
 
@@ -22,8 +24,10 @@ use bitmc::{
     Chain, Info, Ising, LaneRng, Langevin, Layout, Move, Packed, Plain, Potts, Rbm, Rng, SeedableRng,
     SparseMemory, State, memory, torus,
 };
+use bitmc_chains::before;
 use bitmc_chains::models::{self, IndependentSet};
-use bitmc_firmware::{entry, exit};
+use bitmc_firmware::chains::{FIRST, RUN};
+use bitmc_firmware::{entry, exit, say, stack};
 use core::hint::black_box;
 
 #[cfg(not(feature = "report"))]
@@ -38,8 +42,8 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 
 #[entry]
 fn main() -> ! {
-    // All chains are linked; the image `hash` runs them, and here a few are enough.
-    let hashes = bitmc_firmware::chains::RUN.iter().take(black_box(3)).all(|chain| (chain.run)() == chain.hash);
+    stack::paint();
+    let hashes = chains();
     // Each part has a frame of its own: together they would not fit the 16 KB of the micro:bit.
     // Whatever the numbers are that come in: none of them is known when this is compiled.
     let number = || f32::from_bits(black_box(0x3DCC_CCCD));
@@ -59,7 +63,28 @@ fn main() -> ! {
             && snapshots(size())
     };
     // Where the chains need several images, the first has the rest.
-    exit(hashes && (bitmc_firmware::chains::FIRST != 0 || rest()))
+    exit(hashes && (FIRST != 0 || rest()))
+}
+
+/// All chains of this image, and what they left of the stack.
+#[inline(never)]
+fn chains() -> bool {
+    let (mut total, mut wrong) = (const { before(FIRST) }, 0);
+    for (place, chain) in RUN.iter().enumerate() {
+        let hash = (chain.run)();
+        total.word(hash);
+        if hash != chain.hash {
+            wrong += 1;
+            say::number("differs: chain ", FIRST + place);
+            say::end();
+        }
+    }
+    say::hash("hash ", total.value());
+    say::number(", chains ", RUN.len());
+    say::number(", differ ", wrong);
+    say::number(", statics and stack ", stack::statics() + stack::used());
+    say::end();
+    wrong == 0
 }
 
 /// Ising and RBM tables, right and wrong ones.

@@ -1,0 +1,34 @@
+//! Statistics over defmt: what they say, not what they hold.
+
+use super::{BatchMeans, Best, Means, Pairs};
+use defmt::{Format, Formatter, write};
+
+impl<T: AsMut<[u32]> + AsRef<[u32]>> Format for Means<T> {
+    fn format(&self, f: Formatter<'_>) {
+        write!(f, "means of {=u32} states:", self.count());
+        (0..self.sums.as_ref().len()).for_each(|site| write!(f, " {=f32}", self.mean(site)));
+    }
+}
+
+impl<const N: usize> Format for Pairs<N> {
+    fn format(&self, f: Formatter<'_>) {
+        write!(f, "spins over {=u32} states:", self.count);
+        for ((a, b), mean) in self.pairs.iter().zip(self.correlations()) {
+            write!(f, " {=u32}-{=u32} {=f32}", a, b, mean);
+        }
+    }
+}
+
+impl<T: AsMut<[u32]> + AsRef<[u32]>> Format for Best<T> {
+    fn format(&self, f: Formatter<'_>) {
+        write!(f, "lowest energy {=f32} at", self.energy());
+        self.words().iter().for_each(|word| write!(f, " {=u32:08x}", word));
+    }
+}
+
+impl<const BATCHES: usize> Format for BatchMeans<BATCHES> {
+    fn format(&self, f: Formatter<'_>) {
+        let (error, ess) = (self.standard_error(), self.ess());
+        write!(f, "mean {=f32}, standard error {}, effective samples {}", self.mean(), error, ess);
+    }
+}
