@@ -41,6 +41,7 @@
 #![no_std]
 
 pub mod accept;
+pub mod batch;
 pub mod chain;
 pub mod draw;
 pub mod energy;

@@ -17,8 +17,8 @@ use rand_core::{Rng, SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
 
 /// Words below this are refined by a second word: one in 4,096.
-const REFINE: u32 = 1 << 20;
-const TWO_POW_MINUS_31: f32 = 1.0 / 2_147_483_648.0;
+pub(crate) const REFINE: u32 = 1 << 20;
+pub(crate) const TWO_POW_MINUS_31: f32 = 1.0 / 2_147_483_648.0;
 const TWO_POW_MINUS_32: f32 = 1.0 / 4_294_967_296.0;
 
 /// xoshiro128++ (Blackman and Vigna 2021) in sixteen lanes; 324 bytes.
@@ -100,6 +100,25 @@ impl LaneRng {
             (d.shl::<11>() | d.shr::<21>()).store(s3, part);
         }
         out
+    }
+
+    /// One step of one lane, below 16.
+    pub(crate) fn word_of(&mut self, lane: usize) -> u32 {
+        let [s0, s1, s2, s3] = &mut self.state;
+        let (Some(a), Some(b), Some(c), Some(d)) =
+            (s0.get_mut(lane), s1.get_mut(lane), s2.get_mut(lane), s3.get_mut(lane))
+        else {
+            return 0;
+        };
+        let word = a.wrapping_add(*d).rotate_left(7).wrapping_add(*a);
+        let shifted = *b << 9;
+        *c ^= *a;
+        *d ^= *b;
+        *b ^= *c;
+        *a ^= *d;
+        *c ^= shifted;
+        *d = d.rotate_left(11);
+        word
     }
 }
 
@@ -232,7 +251,7 @@ fn refine(high: &Bits, low: &Bits, out: &mut Block) {
     }
 }
 
-fn refined(high: u32, low: u32) -> f32 {
+pub(crate) fn refined(high: u32, low: u32) -> f32 {
     (high as i32 as f32) * TWO_POW_MINUS_32 + ((low >> 1) as i32 as f32) * TWO_POW_MINUS_31 * TWO_POW_MINUS_32
 }
 

@@ -29,7 +29,7 @@ mod colouring;
 mod cycle;
 mod enumerated_gibbs;
 mod error;
-mod fields;
+pub(crate) mod fields;
 mod gibbs;
 mod gibbs_with_gradients;
 mod hamming_ball;

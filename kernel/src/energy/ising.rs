@@ -134,6 +134,16 @@ impl<'a> Ising<'a> {
         difference
     }
 
+    /// c, in quarters of a unit.
+    pub(crate) fn constant(&self) -> i64 {
+        self.constant
+    }
+
+    /// The value of a number of quarters of a unit.
+    pub(crate) fn quarters(&self, quarters: i64) -> f32 {
+        self.form.value(quarters) * 0.25
+    }
+
     /// b and K.
     #[must_use]
     pub fn form(&self) -> Sparse<'a> {
@@ -183,7 +193,7 @@ impl Energy for Ising<'_> {
         let sum: i64 = terms
             .map(|((&linear, &field), x)| (i64::from(linear) + i64::from(field as i32)) * i64::from(x))
             .sum();
-        Ok(self.form.value(self.constant - 2 * sum) * 0.25)
+        Ok(self.quarters(self.constant - 2 * sum))
     }
 
     #[inline]

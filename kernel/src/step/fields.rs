@@ -19,14 +19,19 @@ pub(super) fn log_odds(fields: &Bits, unit: F32s, part: usize) -> F32s {
 /// ⌊noise / unit⌋, for fields below 2³⁰ in magnitude.
 #[inline(always)]
 pub(super) fn thresholds(noise: &Block, per_unit: f32) -> Bits {
-    let (most, least) = (F32s::splat(BEYOND), F32s::splat(-BEYOND));
     let mut thresholds = [0; LANES];
     for part in 0..PARTS {
-        let units = F32s::load(noise, part) * F32s::splat(per_unit);
-        let units = units.lt(most).pick(units, most);
-        least.lt(units).pick(units, least).floor_i32().store(&mut thresholds, part);
+        threshold(F32s::load(noise, part), F32s::splat(per_unit)).store(&mut thresholds, part);
     }
     thresholds
+}
+
+#[inline(always)]
+pub(crate) fn threshold(noise: F32s, per_unit: F32s) -> U32s {
+    let (most, least) = (F32s::splat(BEYOND), F32s::splat(-BEYOND));
+    let units = noise * per_unit;
+    let units = units.lt(most).pick(units, most);
+    least.lt(units).pick(units, least).floor_i32()
 }
 
 /// Sites of a word.

@@ -329,7 +329,12 @@ impl<'a, N: Noise> Langevin<'a, N> {
     }
 }
 
-impl Langevin<'_> {
+impl<'a> Langevin<'a> {
+    /// Balance, curvature, whether to test, and the key of these.
+    pub(crate) fn parameters(&self) -> (f32, Curvature<'a>, bool, u64) {
+        (self.balance, self.curvature, self.adjusted, self.key)
+    }
+
     /// The probabilities of a move from the chain's state to `to`, without making it. The cost of a step.
     ///
     /// # Errors

@@ -1,0 +1,217 @@
+//! Batches of sixteen chains: each is the chain that runs alone, bit for bit, whatever runs beside it. What is known
+//! of the law of a [`Chain`] is known of them.
+
+use bitmc::batch::{Batch, BatchError, BatchKernel, BatchSite, round};
+use bitmc::energy::Tempered;
+use bitmc::step::{Curvature, SequentialGibbs};
+use bitmc::temper::{Ladder, Replica, Rung};
+use bitmc::{Chain, Info, Ising, Kernel, LaneRng, Langevin, Layout, Packed, Rng, SeedableRng};
+use bitmc_host_tests::heap::{self, HeapChain};
+use bitmc_host_tests::models;
+use bitmc_host_tests::naive::{Convention, Pairwise};
+use rand_xoshiro::Xoshiro128PlusPlus;
+
+const SEED: u64 = 20;
+
+/// The generator of one chain.
+fn generator(chain: usize) -> Xoshiro128PlusPlus {
+    let mut generator = Xoshiro128PlusPlus::seed_from_u64(SEED);
+    (0..chain).for_each(|_| generator.jump());
+    generator
+}
+
+/// Models of one site, of fewer than a block, of a block and more, with fields, dense and sparse.
+fn targets() -> Vec<Pairwise> {
+    let mut models: Vec<_> = [(1, 0.0, 1.0), (3, 0.9, 0.7), (16, 0.4, 0.6), (25, 0.3, 0.4), (70, 0.1, 0.9)]
+        .into_iter()
+        .map(|(sites, density, sd)| {
+            models::pairwise(Convention::SpinsEdgesOnce, sites, density, sd, sites as u64)
+        })
+        .collect();
+    models.push(models::pairwise(Convention::BitsEdgesOnce, 40, 0.5, 0.5, 7));
+    models
+}
+
+fn words(batch: &Batch<'_, Vec<BatchSite>>, chain: usize) -> Vec<u32> {
+    let mut words = vec![0; Layout::binary(batch.model().form().sites()).words()];
+    batch.state(chain, &mut words).unwrap();
+    words
+}
+
+/// Runs a batch beside sixteen chains, and `change`s both between steps; the number of steps at which they differ.
+fn differences<B, K>(
+    model: &Pairwise,
+    batch_kernel: &B,
+    kernels: &[K; 16],
+    steps: usize,
+    mut rng: LaneRng,
+    clamped: bool,
+) -> usize
+where
+    B: BatchKernel,
+    K: for<'m> Kernel<Ising<'m>>,
+{
+    let mut memory = model.couplings();
+    let ising = memory.ising(model).unwrap();
+    let sites = vec![BatchSite::new(); model.fields.len() + 3];
+    let mut batch = Batch::random(&ising, sites, &mut rng).unwrap();
+    let mut generators: Vec<_> = (0..16).map(generator).collect();
+    let mut chains: Vec<HeapChain<'_, Ising<'_>>> =
+        generators.iter_mut().map(|rng| heap::random_chain(&ising, rng).unwrap()).collect();
+    if clamped {
+        let layout = Layout::binary(model.fields.len());
+        let mask = heap::pack(&(0..layout.sites()).map(|i| f64::from(i % 3 == 1)).collect::<Vec<_>>());
+        let mask = Packed::new(layout, &mask).unwrap();
+        batch.clamp(mask).unwrap();
+        chains.iter_mut().for_each(|chain| chain.clamp(mask).unwrap());
+    }
+    let mut different = 0;
+    for _ in 0..steps {
+        let info = batch.step(batch_kernel, &mut rng);
+        let same = chains.iter_mut().zip(&mut generators).zip(kernels).enumerate().all(
+            |(number, ((chain, rng), kernel))| {
+                let alone = chain.step(kernel, rng);
+                info.of(number) == Some(alone)
+                    && words(&batch, number) == chain.state().words()
+                    && batch.energy(number).to_bits() == chain.energy().to_bits()
+            },
+        );
+        different += usize::from(!same);
+    }
+    different
+}
+
+fn langevin() -> [Langevin<'static>; 16] {
+    [Langevin::adjusted(0.4).unwrap(); 16]
+}
+
+#[test]
+fn chains_are_those_that_run_alone() {
+    for model in targets() {
+        let lanes = || LaneRng::seed_from_u64(SEED);
+        let [kernel, ..] = langevin();
+        assert_eq!(differences(&model, &kernel, &langevin(), 300, lanes(), false), 0, "adjusted");
+        assert_eq!(differences(&model, &kernel, &langevin(), 100, lanes(), true), 0, "clamped");
+        let free = Langevin::unadjusted(0.3).unwrap();
+        assert_eq!(differences(&model, &free, &[free; 16], 100, lanes(), false), 0, "unadjusted");
+        // A kernel a chain: several balances and step sizes, with and without the test.
+        let kernels: [_; 16] = core::array::from_fn(|chain| {
+            let curvature = Curvature::Same(1.0 + chain as f32 / 4.0);
+            Langevin::new(0.3 + chain as f32 / 30.0, curvature, chain % 3 != 0).unwrap()
+        });
+        assert_eq!(differences(&model, &kernels, &kernels, 100, lanes(), false), 0, "each its own");
+        // A curvature a site, and a multiple of it.
+        let blocks: Vec<[f32; 16]> = (0..model.fields.len().div_ceil(16))
+            .map(|block| core::array::from_fn(|lane| 1.0 + ((block * 16 + lane) % 7) as f32))
+            .collect();
+        let each: [_; 16] = core::array::from_fn(|chain| {
+            let curvature = match chain % 2 {
+                0 => Curvature::Each(&blocks),
+                _ => Curvature::Times(0.5 + chain as f32, &blocks),
+            };
+            Langevin::new(0.5, curvature, true).unwrap()
+        });
+        assert_eq!(differences(&model, &each, &each, 100, lanes(), false), 0, "preconditioned");
+        let gibbs = [SequentialGibbs; 16];
+        assert_eq!(differences(&model, &SequentialGibbs, &gibbs, 300, lanes(), false), 0, "Gibbs");
+        assert_eq!(differences(&model, &SequentialGibbs, &gibbs, 100, lanes(), true), 0, "clamped Gibbs");
+    }
+}
+
+/// What the comparison must see: another stream in one chain, another step size in one chain.
+#[test]
+fn other_chains_are_told_apart() {
+    let model = &targets()[3];
+    let [kernel, ..] = langevin();
+    let mut one_word_on = LaneRng::seed_from_u64(SEED);
+    one_word_on.block();
+    assert!(differences(model, &kernel, &langevin(), 50, one_word_on, false) > 40);
+    let mut kernels = langevin();
+    kernels[11] = Langevin::adjusted(0.41).unwrap();
+    assert!(differences(model, &kernel, &kernels, 300, LaneRng::seed_from_u64(SEED), false) > 200);
+}
+
+/// Words below 2²⁰ in single chains take the way of refined uniforms: one generator in which they are frequent.
+#[test]
+fn refined_words_are_those_of_a_chain_alone() {
+    let model = &targets()[4];
+    let [kernel, ..] = langevin();
+    // 16 × 80 words a step: a word in 4,096 is small, 1,500 steps meet some 450 of them.
+    assert_eq!(differences(model, &kernel, &langevin(), 1500, LaneRng::seed_from_u64(SEED), false), 0);
+    let gibbs = [SequentialGibbs; 16];
+    assert_eq!(differences(model, &SequentialGibbs, &gibbs, 1500, LaneRng::seed_from_u64(SEED), false), 0);
+}
+
+#[test]
+fn replica_exchange_is_that_of_replicas_alone() {
+    let model = &targets()[3];
+    let mut memory = model.couplings();
+    let ising = memory.ising(model).unwrap();
+    let betas: [f32; 14] = core::array::from_fn(|rung| 0.1 + 0.07 * rung as f32);
+    let kernels: [Langevin<'_>; 16] =
+        core::array::from_fn(|rung| Langevin::adjusted(0.7 - rung as f32 / 40.0).unwrap());
+
+    let mut rng = LaneRng::seed_from_u64(SEED);
+    let mut ladder = Ladder::new([Rung::default(); 14], &betas).unwrap();
+    let mut batch = Batch::random(&ising, vec![BatchSite::new(); 25], &mut rng).unwrap();
+    let mut swaps = Xoshiro128PlusPlus::seed_from_u64(3);
+
+    let path = Tempered::new(&ising, 1.0).unwrap();
+    let mut generators: Vec<_> = (0..14).map(generator).collect();
+    let mut replicas: Vec<_> = generators
+        .iter_mut()
+        .map(|rng| Replica::random(path, heap::memory(&path), rng).unwrap())
+        .collect();
+    let mut other = Ladder::new([Rung::default(); 14], &betas).unwrap();
+    let mut other_swaps = Xoshiro128PlusPlus::seed_from_u64(3);
+
+    for _ in 0..400 {
+        let swapped = round(&mut ladder, &mut batch, &kernels, 2, &mut rng, &mut swaps);
+        for (index, (replica, rng)) in replicas.iter_mut().zip(&mut generators).enumerate() {
+            let rung = other.rung_of(index).unwrap();
+            replica.set_beta(other.rungs()[rung].beta()).unwrap();
+            replica.run(&kernels[rung], rng, 2, &mut ());
+        }
+        assert_eq!(other.exchange(|index| replicas[index].gap(), &mut other_swaps), swapped);
+        assert_eq!(ladder, other);
+        for (number, replica) in replicas.iter().enumerate() {
+            assert_eq!(words(&batch, number), replica.state().words());
+            assert_eq!(batch.energy(number).to_bits(), replica.energy().to_bits());
+        }
+    }
+    assert!(ladder.round_trips() > 20, "{} round trips", ladder.round_trips());
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let model = &targets()[3];
+    let mut memory = model.couplings();
+    let ising = memory.ising(model).unwrap();
+    let mut rng = LaneRng::seed_from_u64(1);
+    let short = Batch::random(&ising, vec![BatchSite::new(); 24], &mut rng).unwrap_err();
+    assert_eq!(short, BatchError::Sites { need: 25, got: 24 });
+    let mut batch = Batch::random(&ising, vec![BatchSite::new(); 25], &mut rng).unwrap();
+    let layout = Layout::binary(25);
+    let start = Packed::new(layout, &[5]).unwrap();
+    for chain in [16, 17, 32, usize::MAX] {
+        assert_eq!(batch.restart(chain, start), Err(BatchError::Chain { chain }));
+    }
+    let other = Packed::new(Layout::binary(24), &[5]).unwrap();
+    assert!(matches!(batch.restart(0, other), Err(BatchError::State(_))));
+    assert!(matches!(batch.clamp(other), Err(BatchError::State(_))));
+    assert!(batch.set_betas([f32::NAN; 16]).is_err() && batch.set_betas([-1.0; 16]).is_err());
+    // One chain moves, the others stay.
+    let before: Vec<_> = (0..16).map(|chain| words(&batch, chain)).collect();
+    batch.restart(9, start).unwrap();
+    assert!((0..16).all(|chain| words(&batch, chain) == if chain == 9 { vec![5] } else { before[chain].clone() }));
+    let alone = Chain::new(&ising, heap::memory(&ising), start).unwrap();
+    assert_eq!(batch.energy(9).to_bits(), alone.energy().to_bits());
+    // A kernel that does not reach the last site.
+    let blocks = [[1.0; 16]];
+    let short = Langevin::new(0.5, Curvature::Each(&blocks), true).unwrap();
+    let info = batch.step(&short, &mut rng);
+    assert!(info.fault && info.accepted == 0);
+    assert!(matches!(info.of(3), Some(Info { accepted: false, fault: true, .. })));
+    assert_eq!(info.of(16), None);
+    let _ = rng.next_u32();
+}

@@ -1,0 +1,387 @@
+//! Sixteen chains of one Ising model side by side: lane = chain.
+//!
+//! A [`Chain`](crate::Chain) puts sixteen sites into a register. A [`Batch`] puts the same site of sixteen chains
+//! there, so a site's neighbours are whole registers at known places: no gathers, any couplings, and small models
+//! fill the lanes as well as large ones.
+//!
+//! # The same chains
+//! Chain *n* of a batch is, bit for bit, the [`Chain`](crate::Chain) with the same kernel and
+//! `Xoshiro128PlusPlus::seed_from_u64(seed)` after *n* calls of `jump()` as its generator: it does not depend on
+//! the chains beside it. For more than sixteen take more batches, with [`LaneRng::stream`] a batch.
+//!
+//! ```
+//! use bitmc::batch::{Batch, BatchSite};
+//! use bitmc::{Ising, LaneRng, Langevin, SeedableRng, SparseMemory, torus};
+//!
+//! let mut memory = SparseMemory::<25, 100>::new();
+//! let model = Ising::spins_edges_once(torus(5, 5, 0.2), &[0.2; 25], memory.lend())?;
+//! let mut rng = LaneRng::seed_from_u64(1);
+//! let mut batch = Batch::random(&model, [BatchSite::new(); 25], &mut rng)?;
+//! let sampler = Langevin::adjusted(0.6)?;
+//! let mut ones = 0;
+//! for _ in 0..1000 {
+//!     batch.step(&sampler, &mut rng);
+//!     ones += batch.values(0).count_ones(); // site 0 of all chains, one bit each
+//! }
+//! assert!((ones as f32 / 16_000.0 - 0.741).abs() < 0.02);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Replica exchange
+//! Every chain has its own inverse temperature ([`Batch::set_betas`]); [`round`] is a round of replica exchange with
+//! the chains of a batch as the replicas of a [`Ladder`].
+
+mod error;
+mod gibbs;
+mod group;
+mod kept;
+mod langevin;
+mod log_product;
+mod products;
+mod site;
+
+pub use error::BatchError;
+pub use kept::snapshot_len;
+pub use site::BatchSite;
+
+use crate::accept::Info;
+use crate::energy::{Ising, PathError};
+use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, Total, U32s};
+use crate::layout::Layout;
+use crate::packed::{Packed, StateError, set};
+use crate::random::LaneRng;
+use crate::temper::{Ladder, Rung};
+use log_product::LogProducts;
+
+/// All chains.
+const ALL: u32 = (1 << LANES) - 1;
+
+/// What a step of a batch did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct BatchInfo {
+    /// Which chains accepted, one bit each.
+    pub accepted: u32,
+    /// Sites that each proposal changed.
+    pub proposed: Bits,
+    /// ln A of each chain.
+    pub log_ratios: Block,
+    /// `E(y) − E(x)` of each proposal, at the chain's β.
+    pub differences: Block,
+    /// Whether the kernel does not fit the model: nothing moved.
+    pub fault: bool,
+}
+
+impl BatchInfo {
+    /// What chain `chain` did; `None` from 16 on.
+    #[must_use]
+    pub fn of(&self, chain: usize) -> Option<Info> {
+        Some(Info {
+            accepted: (self.accepted >> chain) & 1 != 0,
+            proposed: *self.proposed.get(chain)?,
+            log_ratio: *self.log_ratios.get(chain)?,
+            difference: *self.differences.get(chain)?,
+            fault: self.fault,
+        })
+    }
+}
+
+/// What a batch knows besides its sites.
+#[derive(Clone, Copy, Debug)]
+struct Core {
+    /// E of each chain at β = 1.
+    energies: [Total; LANES],
+    betas: Block,
+    /// Π (1+e) of each chain, where `weights_of` is set.
+    normalisers: LogProducts,
+    weights_of: Option<u64>,
+    /// The chains whose weights are those of the last proposal.
+    accepted: u32,
+    steps: u64,
+}
+
+/// Sixteen chains of one model. `S` is the memory: [`BatchSite`]s, one a site, 256 bytes each (16 a chain).
+#[derive(Debug)]
+pub struct Batch<'e, S> {
+    model: &'e Ising<'e>,
+    sites: S,
+    core: Core,
+}
+
+/// A batch taken apart for a kernel.
+#[derive(Debug)]
+pub struct BatchRing<'a> {
+    model: &'a Ising<'a>,
+    sites: &'a mut [BatchSite],
+    core: &'a mut Core,
+}
+
+/// A transition of sixteen chains, each as if it were alone.
+pub trait BatchKernel {
+    /// One transition.
+    fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo;
+}
+
+impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
+    /// Sixteen chains that start at independent fair bits, every site free, at β = 1.
+    ///
+    /// Words that [`LaneRng`] still holds from single draws are left out, here and by every kernel.
+    ///
+    /// # Errors
+    /// [`BatchError::Sites`] where there are fewer sites in the memory than in the model.
+    pub fn random(model: &'e Ising<'e>, sites: S, rng: &mut LaneRng) -> Result<Self, BatchError> {
+        let mut batch = Self::blank(model, sites)?;
+        let (half, sites) = (F32s::splat(0.5), batch.ring().sites);
+        // As for one chain, whole words of 32 sites are drawn.
+        for word in sites.chunks_mut(2 * LANES) {
+            let draws = [group::uniforms(rng), group::uniforms(rng)];
+            for (site, u) in word.iter_mut().zip(draws.as_flattened()) {
+                site.values =
+                    (0..PARTS).fold(0, |bits, part| bits | F32s::load(u, part).lt(half).bits(part));
+            }
+        }
+        batch.settle();
+        Ok(batch)
+    }
+
+    /// Sixteen chains that start at one state, every site free, at β = 1.
+    ///
+    /// # Errors
+    /// [`BatchError`] where there are fewer sites in the memory than in the model, or the state is none of the
+    /// model's.
+    pub fn new(model: &'e Ising<'e>, sites: S, start: Packed<'_>) -> Result<Self, BatchError> {
+        let mut batch = Self::blank(model, sites)?;
+        (0..LANES).try_for_each(|chain| batch.place(chain, start))?;
+        batch.settle();
+        Ok(batch)
+    }
+
+    fn blank(model: &'e Ising<'e>, mut sites: S) -> Result<Self, BatchError> {
+        let (need, got) = (model.form().sites(), sites.as_mut().len());
+        if got < need {
+            return Err(BatchError::Sites { need, got });
+        }
+        sites.as_mut().fill(BatchSite::new());
+        let core = Core {
+            energies: [Total::default(); LANES],
+            betas: [1.0; LANES],
+            normalisers: LogProducts::ONE,
+            weights_of: None,
+            accepted: 0,
+            steps: 0,
+        };
+        Ok(Self { model, sites, core })
+    }
+
+    /// One transition of every chain.
+    pub fn step<K: BatchKernel + ?Sized>(&mut self, kernel: &K, rng: &mut LaneRng) -> BatchInfo {
+        kernel.step(self.ring(), rng)
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn model(&self) -> &'e Ising<'e> {
+        self.model
+    }
+
+    /// The values of a site, one bit a chain; 0 where there is no such site.
+    #[must_use]
+    pub fn values(&self, site: usize) -> u32 {
+        self.sites.as_ref().get(site).map_or(0, |site| site.values)
+    }
+
+    /// Writes the state of a chain; the memory is [`Layout::words`] words.
+    ///
+    /// # Errors
+    /// [`StateError::Words`] where the memory is of another length.
+    pub fn state<'w>(&self, chain: usize, words: &'w mut [u32]) -> Result<Packed<'w>, StateError> {
+        let layout = self.layout();
+        words.fill(0);
+        Packed::new(layout, words)?;
+        for site in 0..layout.sites() {
+            set(layout, words, site, (self.values(site) >> chain) & 1)?;
+        }
+        Packed::new(layout, words)
+    }
+
+    /// `E` of a chain at its state, at β = 1; NaN from chain 16 on.
+    #[must_use]
+    pub fn energy(&self, chain: usize) -> f32 {
+        self.core.energies.get(chain).map_or(f32::NAN, |energy| energy.value())
+    }
+
+    /// The inverse temperatures.
+    #[must_use]
+    pub fn betas(&self) -> Block {
+        self.core.betas
+    }
+
+    /// Transitions since the start.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.core.steps
+    }
+
+    /// Gives every chain an inverse temperature β, `p ∝ e^(−βE)`; the states stay. O(1), and a step afterwards
+    /// makes its weights anew where a β changed.
+    ///
+    /// # Errors
+    /// [`PathError::Beta`] where one is negative or not finite.
+    pub fn set_betas(&mut self, betas: Block) -> Result<(), PathError> {
+        if let Some(&beta) = betas.iter().find(|&&beta| !(beta >= 0.0 && beta.is_finite())) {
+            return Err(PathError::Beta(beta));
+        }
+        if betas != self.core.betas {
+            self.core.betas = betas;
+            self.core.weights_of = None;
+        }
+        Ok(())
+    }
+
+    /// Holds sites at their present values in every chain: those that are 1 in `sites`, a binary state.
+    ///
+    /// # Errors
+    /// [`BatchError::State`] where `sites` is not a binary state of as many sites.
+    pub fn clamp(&mut self, sites: Packed<'_>) -> Result<(), BatchError> {
+        let held = sites.of(self.layout())?;
+        for (site, held) in self.ring().sites.iter_mut().zip(held.values()) {
+            site.free = if held == 0 { ALL } else { 0 };
+        }
+        self.core.weights_of = None;
+        Ok(())
+    }
+
+    /// Frees every site.
+    pub fn release(&mut self) {
+        self.ring().sites.iter_mut().for_each(|site| site.free = ALL);
+        self.core.weights_of = None;
+    }
+
+    /// Moves one chain to a state, clamped sites too.
+    ///
+    /// # Errors
+    /// [`BatchError`] where it is no state of the model, or there is no such chain.
+    pub fn restart(&mut self, chain: usize, start: Packed<'_>) -> Result<(), BatchError> {
+        self.place(chain, start)?;
+        self.settle();
+        Ok(())
+    }
+
+    fn place(&mut self, chain: usize, start: Packed<'_>) -> Result<(), BatchError> {
+        let start = start.of(self.layout())?;
+        let bit = u32::try_from(chain).ok().and_then(|chain| 1u32.checked_shl(chain)).unwrap_or(0) & ALL;
+        if bit == 0 {
+            return Err(BatchError::Chain { chain });
+        }
+        for (site, value) in self.ring().sites.iter_mut().zip(start.values()) {
+            site.values = (site.values & !bit) | if value == 0 { 0 } else { bit };
+        }
+        Ok(())
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::binary(self.model.form().sites())
+    }
+
+    /// The batch taken apart for a kernel.
+    pub fn ring(&mut self) -> BatchRing<'_> {
+        let sites = self.sites.as_mut().get_mut(..self.model.form().sites()).unwrap_or_default();
+        BatchRing { model: self.model, sites, core: &mut self.core }
+    }
+
+    /// Takes the memory back.
+    #[must_use]
+    pub fn into_memory(self) -> S {
+        self.sites
+    }
+
+    /// Makes fields and energies from the values.
+    fn settle(&mut self) {
+        let model = self.model;
+        let ring = self.ring();
+        ring.core.weights_of = None;
+        for (site, &linear) in ring.sites.iter_mut().zip(model.form().linear()) {
+            site.field = [linear as u32; LANES];
+        }
+        // E from the empty state: every one is a flip from 0.
+        let mut change = site::Change::none();
+        for number in 0..ring.sites.len() {
+            let Some(site) = ring.sites.get_mut(number) else { break };
+            let ones = core::mem::take(&mut site.values);
+            site::flip(model, ring.sites, number, ones, &mut change);
+        }
+        let (units, constant) = (change.units(), model.constant());
+        for (energy, units) in ring.core.energies.iter_mut().zip(units) {
+            *energy = Total::new(model.quarters(constant + 4 * units));
+        }
+    }
+}
+
+impl BatchRing<'_> {
+    /// Ends a step whose kernel does not fit the model.
+    fn failed(self) -> BatchInfo {
+        self.core.steps = self.core.steps.wrapping_add(1);
+        let log_ratios = [f32::NEG_INFINITY; LANES];
+        let (proposed, differences) = ([0; LANES], [0.0; LANES]);
+        BatchInfo { accepted: 0, proposed, log_ratios, differences, fault: true }
+    }
+
+    /// Moves the energies along, and counts the step.
+    fn close(self, info: BatchInfo, units: [i64; LANES]) -> BatchInfo {
+        for (chain, (energy, units)) in self.core.energies.iter_mut().zip(units).enumerate() {
+            if (info.accepted >> chain) & 1 != 0 {
+                energy.add(self.model.form().value(units));
+            }
+        }
+        self.core.steps = self.core.steps.wrapping_add(1);
+        info
+    }
+}
+
+/// A round of replica exchange with the chains of a batch as replicas: `steps` transitions of every chain at the β of
+/// its rung, by the kernel of its rung (`kernels` has one a rung, sixteen of them), and an exchange by `swaps`, the
+/// ladder's own generator. Returns the swaps.
+///
+/// Chains past the ladder stay at their β and are moved by the kernel of their number.
+pub fn round<'k, S, T, K, R>(
+    ladder: &mut Ladder<T>,
+    batch: &mut Batch<'_, S>,
+    kernels: &[K; LANES],
+    steps: u64,
+    rng: &mut LaneRng,
+    swaps: &mut R,
+) -> u32
+where
+    S: AsMut<[BatchSite]> + AsRef<[BatchSite]>,
+    T: AsMut<[Rung]> + AsRef<[Rung]>,
+    K: Copy + 'k,
+    [K; LANES]: BatchKernel,
+    R: rand_core::Rng + ?Sized,
+{
+    let mut betas = batch.betas();
+    let mut own = *kernels;
+    for (chain, (beta, kernel)) in betas.iter_mut().zip(&mut own).enumerate() {
+        let rung = ladder.rung_of(chain);
+        if let Some((rung, of_rung)) = rung.and_then(|r| Some((ladder.rungs().get(r)?, kernels.get(r)?))) {
+            (*beta, *kernel) = (rung.beta(), *of_rung);
+        }
+    }
+    // A ladder's β are legal.
+    let _ = batch.set_betas(betas);
+    for _ in 0..steps {
+        batch.step(&own, rng);
+    }
+    ladder.exchange(|chain| batch.energy(chain), swaps)
+}
+
+/// The chains of `mask` in one register.
+#[inline(always)]
+fn chains(mask: u32, part: usize) -> Mask {
+    Mask::from_bits(mask, part)
+}
+
+/// All ones where set.
+#[inline(always)]
+fn full(mask: Mask) -> U32s {
+    mask.keep(U32s::splat(u32::MAX))
+}

@@ -1,0 +1,113 @@
+//! Noise for a group of sixteen sites of sixteen chains: each chain draws as [`random`](crate::random) does for
+//! a block of its own, from its own lane of the generator.
+
+use super::ALL;
+use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
+use crate::random::{LaneRng, REFINE, TWO_POW_MINUS_31, refined};
+
+/// [`random::uniforms`](crate::random::uniforms) of every chain: one block a site.
+#[inline]
+pub(super) fn uniforms(rng: &mut LaneRng) -> [Block; LANES] {
+    let words = words(rng);
+    let mut out = [[0.0; LANES]; LANES];
+    let small = convert(&words, &mut out);
+    if small != 0 {
+        refine(rng, small, &words, &mut out, None);
+    }
+    out
+}
+
+/// [`random::logistics`](crate::random::logistics) of every chain: one block a site.
+#[inline]
+pub(super) fn logistics(rng: &mut LaneRng) -> [Block; LANES] {
+    let mut words = words(rng);
+    let mut out = [[0.0; LANES]; LANES];
+    let small = convert(&words, &mut out);
+    if small != 0 {
+        let mut signs = words;
+        refine(rng, small, &words, &mut out, Some(&mut signs));
+        words = signs;
+    }
+    for (out, words) in out.iter_mut().zip(&words) {
+        for part in 0..PARTS {
+            let size = (F32s::load(out, part) * F32s::splat(0.5)).log_odds_against();
+            let sign = U32s::load(words, part).shl::<31>();
+            (size.to_bits() ^ sign).to_f32().store(out, part);
+        }
+    }
+    out
+}
+
+/// [`random::uniform`](crate::random::uniform) of every chain in `chains`; the others draw nothing.
+#[inline]
+pub(super) fn one_uniform(rng: &mut LaneRng, chains: u32) -> Block {
+    let words = if chains == ALL { rng.block() } else { some_words(rng, chains) };
+    let mut out = [[0.0; LANES]];
+    let small = convert(&[words], &mut out);
+    let [mut out] = out;
+    if small != 0 {
+        for (chain, (u, &high)) in out.iter_mut().zip(&words).enumerate() {
+            if high < REFINE && (chains >> chain) & 1 != 0 {
+                *u = refined(high, rng.word_of(chain));
+            }
+        }
+    }
+    out
+}
+
+#[cold]
+fn some_words(rng: &mut LaneRng, chains: u32) -> Bits {
+    let mut words = [0; LANES];
+    for (chain, word) in words.iter_mut().enumerate().filter(|(chain, _)| (chains >> chain) & 1 != 0) {
+        *word = rng.word_of(chain);
+    }
+    words
+}
+
+#[inline]
+fn words(rng: &mut LaneRng) -> [Bits; LANES] {
+    let mut words = [[0; LANES]; LANES];
+    words.iter_mut().for_each(|words| *words = rng.block());
+    words
+}
+
+/// ⌊r/2⌋ · 2⁻³¹; the chains in which a word is to be refined.
+#[inline]
+fn convert(words: &[Bits], out: &mut [Block]) -> u32 {
+    let mut chains = 0;
+    for part in 0..PARTS {
+        let mut small = Mask::from_bits(0, part);
+        for (words, out) in words.iter().zip(out.iter_mut()) {
+            let r = U32s::load(words, part);
+            small = small | r.shr::<20>().eq(U32s::splat(0));
+            (F32s::from_i32(r.shr::<1>()) * F32s::splat(TWO_POW_MINUS_31)).store(out, part);
+        }
+        if small.any() {
+            chains |= small.bits(part);
+        }
+    }
+    chains
+}
+
+/// Every chain in `chains` draws a second word for each of its sites.
+#[cold]
+fn refine(
+    rng: &mut LaneRng,
+    chains: u32,
+    words: &[Bits; LANES],
+    out: &mut [Block; LANES],
+    mut signs: Option<&mut [Bits; LANES]>,
+) {
+    for chain in (0..LANES).filter(|chain| (chains >> chain) & 1 != 0) {
+        for (site, (words, out)) in words.iter().zip(out.iter_mut()).enumerate() {
+            let low = rng.word_of(chain);
+            let (Some(&high), Some(u)) = (words.get(chain), out.get_mut(chain)) else { continue };
+            if high < REFINE {
+                *u = refined(high, low);
+                if let Some(sign) = signs.as_mut().and_then(|s| s.get_mut(site)?.get_mut(chain)) {
+                    *sign = low;
+                }
+            }
+        }
+    }
+}

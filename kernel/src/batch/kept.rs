@@ -1,0 +1,58 @@
+//! Batches that are kept over a stop.
+
+use super::{ALL, Batch, BatchSite};
+use crate::lane::LANES;
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+
+/// Bytes of a batch over `sites` sites in a snapshot.
+#[must_use]
+pub const fn snapshot_len(sites: usize) -> usize {
+    20 + 12 * LANES + 4 * sites
+}
+
+/// The states, their energies, the inverse temperatures, the sites that are clamped. The model is not in it: a batch
+/// over the same one goes on bit for bit. Bytes: [`snapshot_len`].
+///
+/// Where it is refused the batch is as it was.
+impl<S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Snapshot for Batch<'_, S> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"btch");
+        let sites = self.model.form().sites();
+        (sites as u32).save(to);
+        self.core.steps.save(to);
+        self.core.betas.save(to);
+        self.core.energies.iter().for_each(|energy| energy.save(to));
+        for site in self.sites.as_ref().iter().take(sites) {
+            (site.values | (site.free << LANES)).save(to);
+        }
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let mut at = *from;
+        at.name(*b"btch")?;
+        let (sites, mut steps) = (u32::from_le_bytes(at.array()?), 0);
+        if sites as usize != self.model.form().sites() {
+            return Err(SnapshotError::Layout);
+        }
+        steps.load(&mut at)?;
+        let mut betas = self.core.betas;
+        betas.load(&mut at)?;
+        if !betas.iter().all(|&beta| beta >= 0.0 && beta.is_finite()) {
+            return Err(SnapshotError::Value);
+        }
+        let mut energies = self.core.energies;
+        energies.iter_mut().try_for_each(|energy| energy.load(&mut at))?;
+        let mut look = at;
+        (0..sites).try_for_each(|_| look.array::<4>().map(|_| ()))?;
+        for site in self.ring().sites {
+            let word = u32::from_le_bytes(at.array()?);
+            (site.values, site.free) = (word & ALL, word >> LANES);
+        }
+        self.settle();
+        self.core.betas = betas;
+        self.core.energies = energies;
+        self.core.steps = steps;
+        *from = at;
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! The binary discrete Langevin proposal for sixteen chains: what [`Langevin`] does in each.
+
+use super::log_product::LogProducts;
+use super::products::Products;
+use super::site::{BatchSite, Change, flip, undo};
+use super::{ALL, BatchInfo, BatchKernel, BatchRing, chains, group};
+use crate::draw::LOGIT_LIMIT;
+use crate::lane::{Block, F32s, LANES, PARTS, U32s};
+use crate::random::LaneRng;
+use crate::step::{Curvature, Langevin};
+
+const SIGN: u32 = 0x8000_0000;
+
+/// The kernels of sixteen chains.
+struct Kernels<C> {
+    balance: Block,
+    /// c/2 of a site.
+    half_curvature: C,
+    /// The chains with a Metropolis test.
+    adjusted: u32,
+    key: u64,
+}
+
+/// c of a site; `None` where the kernel does not reach it.
+fn curvature(of: Curvature<'_>, site: usize) -> Option<f32> {
+    let at = |blocks: &[Block]| blocks.get(site / LANES)?.get(site % LANES).copied();
+    match of {
+        Curvature::Same(c) => Some(c),
+        Curvature::Each(blocks) => at(blocks),
+        Curvature::Times(factor, blocks) => Some(factor * at(blocks)?),
+    }
+}
+
+/// The same kernel for every chain.
+impl BatchKernel for Langevin<'_> {
+    fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+        [*self; LANES].step(ring, rng)
+    }
+}
+
+/// A kernel for each chain. One that is too short for the model makes the step of all a fault.
+impl BatchKernel for [Langevin<'_>; LANES] {
+    fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+        let (mut balance, mut same) = ([0.0; LANES], [0.0; LANES]);
+        let (mut adjusted, mut key, mut uniform) = (0, 0u64, true);
+        for (chain, ((kernel, balance), same)) in self.iter().zip(&mut balance).zip(&mut same).enumerate() {
+            let (b, c, test, name) = kernel.parameters();
+            if ring.sites.len().checked_sub(1).is_some_and(|last| curvature(c, last).is_none()) {
+                return ring.failed();
+            }
+            *balance = b;
+            *same = 0.5 * curvature(c, 0).unwrap_or(0.0);
+            adjusted |= u32::from(test) << chain;
+            key = key.rotate_left(7).wrapping_add(name);
+            uniform &= matches!(c, Curvature::Same(_));
+        }
+        if uniform {
+            let half_curvature = |_, part| F32s::load(&same, part);
+            Kernels { balance, half_curvature, adjusted, key }.step(ring, rng)
+        } else {
+            let half_curvature = |site, part| {
+                let half = self.each_ref().map(|k| 0.5 * curvature(k.parameters().1, site).unwrap_or(0.0));
+                F32s::load(&half, part)
+            };
+            Kernels { balance, half_curvature, adjusted, key }.step(ring, rng)
+        }
+    }
+}
+
+impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
+    fn step(&self, mut ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+        if ring.core.weights_of != Some(self.key) {
+            ring.sites.iter_mut().for_each(|site| site.flips = 0);
+            let (normalisers, _) = self.weigh(&mut ring);
+            ring.core.normalisers = normalisers;
+            ring.core.accepted = ALL;
+            ring.core.weights_of = Some(self.key);
+        }
+        let mut change = Change::none();
+        let forward = draw(&mut ring, rng, &mut change);
+        let (normalisers, backward) = self.weigh(&mut ring);
+
+        let (proposed, units) = (change.count(), change.units());
+        let mut differences = units.map(|units| ring.model.form().value(units));
+        let reverse = backward.times(ring.core.normalisers);
+        let mut log_ratios = reverse.over(forward.times(normalisers)).ln();
+        for part in 0..PARTS {
+            let difference = F32s::load(&ring.core.betas, part) * F32s::load(&differences, part);
+            difference.store(&mut differences, part);
+            let tested = chains(self.adjusted, part);
+            let log_ratio = tested.pick(F32s::load(&log_ratios, part) - difference, F32s::splat(0.0));
+            log_ratio.store(&mut log_ratios, part);
+        }
+        let accepted = accept(&log_ratios, self.adjusted, rng);
+        ring.core.normalisers = normalisers.where_set(accepted, ring.core.normalisers);
+        ring.core.accepted = accepted;
+        for site in 0..ring.sites.len() {
+            let rejected = ring.sites.get(site).map_or(0, |site| site.flips & !accepted);
+            if rejected != 0 {
+                undo(ring.model, ring.sites, site, rejected);
+            }
+        }
+        ring.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, units)
+    }
+
+    /// Weights at the states as they are; Π (1+e), and Π e over the unlikely outcomes of going back.
+    #[inline]
+    fn weigh(&self, ring: &mut BatchRing<'_>) -> (LogProducts, LogProducts) {
+        let (zero, one, limit) = (F32s::splat(0.0), F32s::splat(1.0), F32s::splat(LOGIT_LIMIT));
+        let unit = F32s::splat(-ring.model.form().unit());
+        let (mut normalisers, mut unlikely) = (Products::one(), Products::one());
+        for (number, group) in ring.sites.chunks_mut(LANES).enumerate() {
+            let products = normalisers.next_group().iter_mut().zip(unlikely.next_group());
+            for (offset, (site, (normaliser, unlikely))) in group.iter_mut().zip(products).enumerate() {
+                for part in 0..PARTS {
+                    let free = chains(site.free, part);
+                    let scale = unit * F32s::load(&ring.core.betas, part);
+                    let gradient = F32s::from_i32(U32s::load(&site.field, part)) * scale;
+                    let uphill = chains(site.values, part).pick(gradient, -gradient);
+                    let half_c = (self.half_curvature)(number * LANES + offset, part);
+                    let z = F32s::load(&self.balance, part) * uphill - half_c;
+                    let likely = free & zero.lt(z);
+                    let size = z.abs();
+                    let size = size.lt(limit).pick(size, limit);
+                    let e = free.keep((-size).exp_bounded().to_bits());
+                    normaliser.times(one + e.to_f32(), part);
+                    let rare = free & (likely ^ chains(site.flips, part));
+                    if rare.any() {
+                        unlikely.times_where(rare, e.to_f32(), part);
+                    }
+                    (e | likely.keep(U32s::splat(SIGN))).to_f32().store(&mut site.there, part);
+                }
+            }
+        }
+        (normalisers.finish(), unlikely.finish())
+    }
+}
+
+/// Draws proposals and moves there; Π e over the unlikely outcomes.
+#[inline]
+fn draw(ring: &mut BatchRing<'_>, rng: &mut LaneRng, change: &mut Change) -> LogProducts {
+    let mut unlikely = Products::one();
+    let mut start = 0;
+    while let Some(group) = ring.sites.get_mut(start..).filter(|rest| !rest.is_empty()) {
+        let group = group.chunks_mut(LANES).next().unwrap_or_default();
+        let end = start + group.len();
+        let u = group::uniforms(rng);
+        let mut moved = 0;
+        for ((site, u), unlikely) in group.iter_mut().zip(&u).zip(unlikely.next_group()) {
+            let mut flips = 0;
+            for part in 0..PARTS {
+                let there = F32s::load(&site.there, part);
+                let weight = chains(ring.core.accepted, part).pick(there, F32s::load(&site.here, part));
+                weight.store(&mut site.here, part);
+                let e = weight.abs();
+                let rare = (F32s::load(u, part) * (F32s::splat(1.0) + e)).lt(e);
+                if rare.any() {
+                    unlikely.times_where(rare, e, part);
+                }
+                let likely = weight.to_bits().lt_i32(U32s::splat(0));
+                flips |= (rare ^ likely).bits(part);
+            }
+            site.flips = flips;
+            moved |= flips;
+        }
+        if moved != 0 {
+            for site in start..end {
+                let flips = ring.sites.get(site).map_or(0, |site: &BatchSite| site.flips);
+                if flips != 0 {
+                    flip(ring.model, ring.sites, site, flips, change);
+                }
+            }
+        }
+        start = end;
+    }
+    unlikely.finish()
+}
+
+/// [`accept`](crate::accept::accept) in the chains of `tested`; the others accept without a draw.
+fn accept(log_ratios: &Block, tested: u32, rng: &mut LaneRng) -> u32 {
+    let u = group::one_uniform(rng, tested);
+    let mut accepted = !tested & ALL;
+    for part in 0..PARTS {
+        let (zero, ratio) = (F32s::splat(0.0), F32s::load(log_ratios, part));
+        let better = zero.lt(ratio) | ratio.eq(zero);
+        let lucky = F32s::load(&u, part).lt(ratio.exp());
+        accepted |= (chains(tested, part) & (better | lucky)).bits(part);
+    }
+    accepted
+}
