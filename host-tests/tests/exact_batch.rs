@@ -3,7 +3,7 @@
 
 use bitmc::batch::{Batch, BatchError, BatchKernel, BatchSite, round};
 use bitmc::energy::Tempered;
-use bitmc::step::{Curvature, SequentialGibbs};
+use bitmc::step::{Curvature, IsingLangevin, SequentialGibbs};
 use bitmc::temper::{Ladder, Replica, Rung};
 use bitmc::{Chain, Info, Ising, Kernel, LaneRng, Langevin, Layout, Packed, Rng, SeedableRng};
 use bitmc_host_tests::heap::{self, HeapChain};
@@ -112,6 +112,12 @@ fn chains_are_those_that_run_alone() {
             Langevin::new(0.5, curvature, true).unwrap()
         });
         assert_eq!(differences(&model, &each, &each, 100, lanes(), false), 0, "preconditioned");
+        let ising = IsingLangevin::adjusted(0.4).unwrap();
+        assert_eq!(differences(&model, &ising, &[ising; 16], 300, lanes(), false), 0, "Ising");
+        assert_eq!(differences(&model, &ising, &[ising; 16], 100, lanes(), true), 0, "clamped Ising");
+        let each: [_; 16] =
+            core::array::from_fn(|chain| IsingLangevin::adjusted(0.1 + chain as f32 / 10.0).unwrap());
+        assert_eq!(differences(&model, &each, &each, 100, lanes(), false), 0, "Ising, each its own");
         let gibbs = [SequentialGibbs; 16];
         assert_eq!(differences(&model, &SequentialGibbs, &gibbs, 300, lanes(), false), 0, "Gibbs");
         assert_eq!(differences(&model, &SequentialGibbs, &gibbs, 100, lanes(), true), 0, "clamped Gibbs");
@@ -140,6 +146,18 @@ fn refined_words_are_those_of_a_chain_alone() {
     assert_eq!(differences(model, &kernel, &langevin(), 1500, LaneRng::seed_from_u64(SEED), false), 0);
     let gibbs = [SequentialGibbs; 16];
     assert_eq!(differences(model, &SequentialGibbs, &gibbs, 1500, LaneRng::seed_from_u64(SEED), false), 0);
+}
+
+/// On a large sparse model a chain alone weighs only what a few flips touch, or everything: a batch does neither.
+#[test]
+fn few_flips_and_many_give_the_same_bits() {
+    let edges: Vec<_> = bitmc::torus(30, 30, 0.4).collect();
+    let model = Pairwise { convention: Convention::SpinsEdgesOnce, edges, fields: vec![0.1; 900] };
+    for step_size in [0.08, 0.15, 0.2, 0.3] {
+        let kernel = IsingLangevin::adjusted(step_size).unwrap();
+        let lanes = LaneRng::seed_from_u64(SEED);
+        assert_eq!(differences(&model, &kernel, &[kernel; 16], 400, lanes, false), 0, "{step_size}");
+    }
 }
 
 #[test]

@@ -34,11 +34,13 @@
 mod error;
 mod gibbs;
 mod group;
+mod ising_langevin;
 mod kept;
 mod langevin;
 mod log_product;
 mod products;
 mod site;
+mod sums;
 
 pub use error::BatchError;
 pub use kept::snapshot_len;
@@ -51,7 +53,9 @@ use crate::layout::Layout;
 use crate::packed::{Packed, StateError, set};
 use crate::random::LaneRng;
 use crate::temper::{Ladder, Rung};
+use core::ops::Range;
 use log_product::LogProducts;
+use site::Change;
 
 /// All chains.
 const ALL: u32 = (1 << LANES) - 1;
@@ -100,7 +104,7 @@ struct Core {
     steps: u64,
 }
 
-/// Sixteen chains of one model. `S` is the memory: [`BatchSite`]s, one a site, 256 bytes each (16 a chain).
+/// Sixteen chains of one model. `S` is the memory: [`BatchSite`]s, one a site, 384 bytes each (24 a chain).
 #[derive(Debug)]
 pub struct Batch<'e, S> {
     model: &'e Ising<'e>,
@@ -304,13 +308,13 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
             site.field = [linear as u32; LANES];
         }
         // E from the empty state: every one is a flip from 0.
-        let mut change = site::Change::none();
+        let mut change = Change::none();
         for number in 0..ring.sites.len() {
             let Some(site) = ring.sites.get_mut(number) else { break };
             let ones = core::mem::take(&mut site.values);
             site::flip(model, ring.sites, number, ones, &mut change);
         }
-        let (units, constant) = (change.units(), model.constant());
+        let (units, constant) = (change.units.totals(), model.constant());
         for (energy, units) in ring.core.energies.iter_mut().zip(units) {
             *energy = Total::new(model.quarters(constant + 4 * units));
         }
@@ -324,6 +328,28 @@ impl BatchRing<'_> {
         let log_ratios = [f32::NEG_INFINITY; LANES];
         let (proposed, differences) = ([0; LANES], [0.0; LANES]);
         BatchInfo { accepted: 0, proposed, log_ratios, differences, fault: true }
+    }
+
+    /// Makes the flips of some sites.
+    #[inline]
+    fn flip(&mut self, sites: Range<usize>, change: &mut Change) {
+        for site in sites {
+            let flips = self.sites.get(site).map_or(0, |site| site.flips);
+            if flips != 0 {
+                site::flip(self.model, self.sites, site, flips, change);
+            }
+        }
+    }
+
+    /// Unmakes all flips in some chains.
+    #[inline]
+    fn undo(&mut self, chains: u32) {
+        for site in 0..self.sites.len() {
+            let flips = self.sites.get(site).map_or(0, |site| site.flips & chains);
+            if flips != 0 {
+                site::undo(self.model, self.sites, site, flips);
+            }
+        }
     }
 
     /// Moves the energies along, and counts the step.
@@ -384,4 +410,17 @@ fn chains(mask: u32, part: usize) -> Mask {
 #[inline(always)]
 fn full(mask: Mask) -> U32s {
     mask.keep(U32s::splat(u32::MAX))
+}
+
+/// [`accept`](crate::accept::accept) in the chains of `tested`; the others accept without a draw.
+fn accept(log_ratios: &Block, tested: u32, rng: &mut LaneRng) -> u32 {
+    let u = group::one_uniform(rng, tested);
+    let mut accepted = !tested & ALL;
+    for part in 0..PARTS {
+        let (zero, ratio) = (F32s::splat(0.0), F32s::load(log_ratios, part));
+        let better = zero.lt(ratio) | ratio.eq(zero);
+        let lucky = F32s::load(&u, part).lt(ratio.exp());
+        accepted |= (chains(tested, part) & (better | lucky)).bits(part);
+    }
+    accepted
 }

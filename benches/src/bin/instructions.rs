@@ -2,8 +2,10 @@
 //! `instructions WORKLOAD STEPS`. The instructions of a step are the difference of two runs over the
 //! difference of their steps, so setting up and burning in cancel. `.ci/bench --gate` does that.
 
-use bitmc::{Energy, GibbsWithGradients, LaneRng, Langevin, PathAuxiliary, SeedableRng};
-use bitmc_benches::models::{HeapChain, HeapRbm, HeapSparse, burnt_in, floats, random_torus};
+use bitmc::batch::{Batch, BatchSite};
+use bitmc::step::IsingLangevin;
+use bitmc::{Chain, Energy, GibbsWithGradients, Ising, LaneRng, Langevin, PathAuxiliary, SeedableRng};
+use bitmc_benches::models::{HeapChain, HeapRbm, HeapSparse, burnt_in, floats, heap_memory, random_torus};
 use bitmc_benches::naive;
 use rand_xoshiro::Xoshiro128PlusPlus;
 
@@ -31,10 +33,28 @@ fn run<T: naive::Target>(energy: &dyn Energy, twin: &T, step_size: f32, workload
     println!("{accepted} of {steps} accepted");
 }
 
+/// Steps of a kernel of Ising models: in a chain, or in a batch of sixteen.
+fn ising(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
+    let mut rng = LaneRng::seed_from_u64(1);
+    let sampler = IsingLangevin::adjusted(step_size).expect("a legal step size");
+    if workload.starts_with("batch-") {
+        let room = vec![BatchSite::new(); model.form().sites()];
+        let mut batch = Batch::random(model, room, &mut rng).expect("memory for every site");
+        (0..200).for_each(|_| _ = batch.step(&sampler, &mut rng));
+        let accepted: u32 = (0..steps).map(|_| batch.step(&sampler, &mut rng).accepted.count_ones()).sum();
+        println!("{accepted} of {} accepted", 16 * steps);
+    } else {
+        let mut chain = Chain::random(model, heap_memory(model), &mut rng).expect("a start");
+        (0..200).for_each(|_| _ = chain.step(&sampler, &mut rng));
+        let accepted = (0..steps).filter(|_| chain.step(&sampler, &mut rng).accepted).count();
+        println!("{accepted} of {steps} accepted");
+    }
+}
+
 fn main() {
     let mut words = std::env::args().skip(1);
     let (Some(workload), Some(Ok(steps))) = (words.next(), words.next().map(|w| w.parse())) else {
-        eprintln!("usage: instructions [naive-|gwg-|pas-]5x5|64x64|rbm STEPS");
+        eprintln!("usage: instructions [naive-|ising-|batch-|gwg-|pas-]5x5|64x64|rbm STEPS");
         std::process::exit(2);
     };
     let mut memory = HeapSparse::default();
@@ -42,11 +62,17 @@ fn main() {
         "5x5" => {
             let edges: Vec<_> = bitmc::torus(5, 5, 0.2).collect();
             let (model, twin) = memory.ising(&edges, &[0.2; 25]);
-            run(&model, &twin, 0.6, &workload, steps);
+            match workload.as_str() {
+                "ising-5x5" | "batch-5x5" => ising(&model, 0.6, &workload, steps),
+                _ => run(&model, &twin, 0.6, &workload, steps),
+            }
         }
         "64x64" => {
             let (model, twin) = memory.ising(&random_torus(64, 0.5, 64), &[0.0; 4096]);
-            run(&model, &twin, 0.115, &workload, steps);
+            match workload.as_str() {
+                "ising-64x64" | "batch-64x64" => ising(&model, 0.115, &workload, steps),
+                _ => run(&model, &twin, 0.115, &workload, steps),
+            }
         }
         "rbm" => {
             let memory = HeapRbm::load();

@@ -2,7 +2,7 @@
 
 use super::site::{Change, flip};
 use super::{ALL, BatchInfo, BatchKernel, BatchRing, chains, group};
-use crate::lane::{Bits, F32s, LANES, PARTS, U32s};
+use crate::lane::{F32s, LANES, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::SequentialGibbs;
 use crate::step::fields::threshold;
@@ -29,7 +29,7 @@ impl BatchKernel for SequentialGibbs {
                 }
             }
         }
-        let (proposed, units): (Bits, _) = (change.count(), change.units());
+        let (proposed, units) = (change.count, change.units.totals());
         let mut differences = units.map(|units| ring.model.form().value(units));
         differences.iter_mut().zip(ring.core.betas).for_each(|(difference, beta)| *difference *= beta);
         let log_ratios = [0.0; LANES];

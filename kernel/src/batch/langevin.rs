@@ -2,8 +2,8 @@
 
 use super::log_product::LogProducts;
 use super::products::Products;
-use super::site::{BatchSite, Change, flip, undo};
-use super::{ALL, BatchInfo, BatchKernel, BatchRing, chains, group};
+use super::site::Change;
+use super::{ALL, BatchInfo, BatchKernel, BatchRing, accept, chains, group};
 use crate::draw::LOGIT_LIMIT;
 use crate::lane::{Block, F32s, LANES, PARTS, U32s};
 use crate::random::LaneRng;
@@ -80,7 +80,7 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
         let forward = draw(&mut ring, rng, &mut change);
         let (normalisers, backward) = self.weigh(&mut ring);
 
-        let (proposed, units) = (change.count(), change.units());
+        let (proposed, units) = (change.count, change.units.totals());
         let mut differences = units.map(|units| ring.model.form().value(units));
         let reverse = backward.times(ring.core.normalisers);
         let mut log_ratios = reverse.over(forward.times(normalisers)).ln();
@@ -94,12 +94,7 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
         let accepted = accept(&log_ratios, self.adjusted, rng);
         ring.core.normalisers = normalisers.where_set(accepted, ring.core.normalisers);
         ring.core.accepted = accepted;
-        for site in 0..ring.sites.len() {
-            let rejected = ring.sites.get(site).map_or(0, |site| site.flips & !accepted);
-            if rejected != 0 {
-                undo(ring.model, ring.sites, site, rejected);
-            }
-        }
+        ring.undo(!accepted);
         ring.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, units)
     }
 
@@ -164,27 +159,9 @@ fn draw(ring: &mut BatchRing<'_>, rng: &mut LaneRng, change: &mut Change) -> Log
             moved |= flips;
         }
         if moved != 0 {
-            for site in start..end {
-                let flips = ring.sites.get(site).map_or(0, |site: &BatchSite| site.flips);
-                if flips != 0 {
-                    flip(ring.model, ring.sites, site, flips, change);
-                }
-            }
+            ring.flip(start..end, change);
         }
         start = end;
     }
     unlikely.finish()
-}
-
-/// [`accept`](crate::accept::accept) in the chains of `tested`; the others accept without a draw.
-fn accept(log_ratios: &Block, tested: u32, rng: &mut LaneRng) -> u32 {
-    let u = group::one_uniform(rng, tested);
-    let mut accepted = !tested & ALL;
-    for part in 0..PARTS {
-        let (zero, ratio) = (F32s::splat(0.0), F32s::load(log_ratios, part));
-        let better = zero.lt(ratio) | ratio.eq(zero);
-        let lucky = F32s::load(&u, part).lt(ratio.exp());
-        accepted |= (chains(tested, part) & (better | lucky)).bits(part);
-    }
-    accepted
 }

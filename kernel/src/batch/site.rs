@@ -1,25 +1,32 @@
 //! One site of sixteen chains.
 
+use super::sums::Sums;
 use super::{ALL, chains, full};
 use crate::energy::Ising;
 use crate::lane::{Bits, Block, LANES, PARTS, U32s};
 
-/// One site of sixteen chains: what each knows there. 256 bytes.
+/// One site of sixteen chains: what each knows there. 384 bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct BatchSite {
-    /// Weights ([`draw`](crate::draw)) at the states.
+    /// What the site is drawn by, at the states.
     pub(super) here: Block,
-    /// Weights at the proposed states.
+    /// The same at the proposed states.
     pub(super) there: Block,
     /// The field `b + Kx`, in units of the model's grid.
     pub(super) field: Bits,
+    /// ln(1+e^z) at the states, for kernels that keep it.
+    pub(super) softplus: Bits,
+    /// The same at the proposed states.
+    pub(super) softplus_there: Bits,
     /// The values, one bit a chain.
     pub(super) values: u32,
     /// The chains in which the site may move.
     pub(super) free: u32,
     /// The chains in which the last proposal changed it.
     pub(super) flips: u32,
+    /// Whether the last proposal changed its field in some chain.
+    pub(super) touched: bool,
 }
 
 impl BatchSite {
@@ -30,9 +37,12 @@ impl BatchSite {
             here: [0.0; LANES],
             there: [0.0; LANES],
             field: [0; LANES],
+            softplus: [0; LANES],
+            softplus_there: [0; LANES],
             values: 0,
             free: ALL,
             flips: 0,
+            touched: false,
         }
     }
 }
@@ -43,40 +53,16 @@ impl Default for BatchSite {
     }
 }
 
-/// Sums over flips, a chain each: changes of energy in two halves of 16 bits, and how many there were.
+/// What flips change: energies, and how many there were.
 #[derive(Debug)]
 pub(super) struct Change {
-    low: Bits,
-    high: Bits,
-    count: Bits,
-    /// Flipped sites that `low` has taken.
-    pending: u32,
-    units: [i64; LANES],
+    pub(super) units: Sums,
+    pub(super) count: Bits,
 }
 
 impl Change {
     pub(super) fn none() -> Self {
-        Self { low: [0; LANES], high: [0; LANES], count: [0; LANES], pending: 0, units: [0; LANES] }
-    }
-
-    /// Flips of each chain.
-    pub(super) fn count(&self) -> Bits {
-        self.count
-    }
-
-    /// `E(after) − E(before)` of each chain, in units of the model's grid.
-    pub(super) fn units(mut self) -> [i64; LANES] {
-        self.carry();
-        self.units
-    }
-
-    #[cold]
-    fn carry(&mut self) {
-        for (units, (low, high)) in self.units.iter_mut().zip(self.low.iter_mut().zip(&mut self.high)) {
-            *units += (i64::from(*high as i32) << 16) + i64::from(*low);
-            (*low, *high) = (0, 0);
-        }
-        self.pending = 0;
+        Self { units: Sums::zero(), count: [0; LANES] }
     }
 }
 
@@ -92,17 +78,13 @@ pub(super) fn flip(
     let Some(site) = sites.get_mut(number) else { return };
     let before = site.values;
     site.values ^= flips;
-    change.pending += 1;
-    if change.pending > 1 << 15 {
-        change.carry();
-        change.pending = 1;
-    }
+    site.touched = true;
+    change.units.next();
     for part in 0..PARTS {
         let (moved, zero) = (chains(flips, part), full(!chains(before, part)));
         // A one that goes gives its field back; a zero that comes takes it.
         let difference = moved.keep((U32s::load(&site.field, part) ^ zero) - zero);
-        (U32s::load(&change.low, part) + (difference & U32s::splat(0xFFFF))).store(&mut change.low, part);
-        (U32s::load(&change.high, part) + difference.sar::<16>()).store(&mut change.high, part);
+        change.units.add(difference, part);
         (U32s::load(&change.count, part) + moved.keep(U32s::splat(1))).store(&mut change.count, part);
     }
     scatter(model, sites, number, before, flips);
@@ -128,6 +110,7 @@ fn scatter(model: &Ising<'_>, sites: &mut [BatchSite], number: usize, before: u3
                 let signed = (U32s::splat(entry.coupling as u32) ^ one) - one;
                 let field = U32s::load(&neighbour.field, part) + (signed & moved);
                 field.store(&mut neighbour.field, part);
+                neighbour.touched = true;
             }
         }
     }

@@ -10,9 +10,11 @@ use crate::packed::{self, Move, Packed, place};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Core {
-    pub(super) energy: Total,
+    pub(crate) energy: Total,
     /// Π (1+e) at the state, where `weights_of` is set.
     pub(crate) normaliser: LogProduct,
+    /// Σ ln(1+e^z) at the state, in a kernel's own units, where `weights_of` is set.
+    pub(crate) softplus: i64,
     /// The parameters that the weights at the state were made with.
     pub(crate) weights_of: Option<u64>,
     pub(super) there_first: bool,
@@ -26,6 +28,7 @@ impl Core {
         Self {
             energy: Total::new(energy),
             normaliser: LogProduct::ONE,
+            softplus: 0,
             weights_of: None,
             there_first: false,
             faults: 0,

@@ -62,6 +62,13 @@ impl F32s {
         Self(words.0 as i32 as f32)
     }
 
+    /// The integer next to zero, as a word; for magnitudes below 2³¹.
+    #[inline(always)]
+    #[must_use]
+    pub fn trunc_i32(self) -> U32s {
+        U32s(self.0 as i32 as u32)
+    }
+
     /// The largest integer that is not above, as a word; for magnitudes below 2³¹.
     #[inline(always)]
     #[must_use]
@@ -148,6 +155,13 @@ impl U32s {
     #[must_use]
     pub fn sar<const N: u32>(self) -> Self {
         Self(((self.0 as i32) >> N) as u32)
+    }
+
+    /// The sign bit of lane `l` to bit `part · WIDTH + l`.
+    #[inline(always)]
+    #[must_use]
+    pub fn signs(self, part: usize) -> u32 {
+        (self.0 >> 31) << part
     }
 
     /// `self == other`.

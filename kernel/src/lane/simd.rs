@@ -62,6 +62,13 @@ impl F32s {
         Self(f32x16::from_i32x16(cast(words.0)))
     }
 
+    /// The integer next to zero, as a word; for magnitudes below 2³¹.
+    #[inline(always)]
+    #[must_use]
+    pub fn trunc_i32(self) -> U32s {
+        U32s(cast(self.0.fast_trunc_int()))
+    }
+
     /// The largest integer that is not above, as a word; for magnitudes below 2³¹.
     #[inline(always)]
     #[must_use]
@@ -149,6 +156,14 @@ impl U32s {
     pub fn sar<const N: u32>(self) -> Self {
         let signed: i32x16 = cast(self.0);
         Self(cast(signed >> N))
+    }
+
+    /// The sign bit of lane `l` to bit `part · WIDTH + l`.
+    #[inline(always)]
+    #[must_use]
+    pub fn signs(self, _part: usize) -> u32 {
+        let signed: i32x16 = cast(self.0);
+        signed.to_bitmask()
     }
 
     /// `self == other`.

@@ -377,11 +377,16 @@ impl<E: Energy + ?Sized, N: Noise> Kernel<E> for Langevin<'_, N> {
 }
 
 fn curvature_of<'a>(step_size: f32) -> Result<Curvature<'a>, ParameterError> {
+    curvature_value(step_size).map(Curvature::Same)
+}
+
+/// 1/α.
+pub(super) fn curvature_value(step_size: f32) -> Result<f32, ParameterError> {
     let curvature = 1.0 / step_size;
     if !(step_size > 0.0 && step_size.is_finite() && curvature.is_finite()) {
         return Err(ParameterError::StepSize(step_size));
     }
-    Ok(Curvature::Same(curvature))
+    Ok(curvature)
 }
 
 /// One round of a 64-bit hash (the finaliser of SplitMix64), to tell parameters apart.

@@ -1,0 +1,152 @@
+//! The weights of [`IsingLangevin`](super::IsingLangevin): what a site is drawn by, and what it adds to Z.
+//!
+//! A site flips with log odds z. Its rarer outcome (staying where z > 0, flipping elsewhere) has probability
+//! `q = e/(1+e)`, `e = e^(−|z|)`. A weight is `1 + ⌊2³¹q⌋`, which 31 bits of a word are compared with, and has the sign bit
+//! set where z > 0. That of a clamped site is 0: it never takes the rarer outcome.
+
+use crate::lane::{Bits, F32s, LANES, Mask, U32s};
+
+/// Log odds are cut to this.
+const LIMIT: f32 = 80.0;
+const SIGN: u32 = 0x8000_0000;
+const TWO_POW_31: f32 = 2_147_483_648.0;
+/// Softplus is summed in units of 2⁻²⁴.
+const UNITS: f32 = 16_777_216.0;
+
+/// A model's unit and a step size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Law {
+    pub(crate) half_unit: f32,
+    pub(crate) half_curvature: f32,
+}
+
+impl Law {
+    /// Weights, and ln(1 + e^z) in units of 2⁻²⁴.
+    #[inline(always)]
+    pub(crate) fn weigh(self, field: U32s, one: Mask) -> (U32s, U32s) {
+        weigh(field, one, F32s::splat(self.half_unit), F32s::splat(self.half_curvature))
+    }
+
+    /// (e, z > 0) of one site.
+    pub(crate) fn odds(self, field: u32, x: u32) -> (f32, bool) {
+        let field = if x == 0 { field } else { field.wrapping_neg() };
+        odds(field, self.half_unit, self.half_curvature)
+    }
+
+    /// Whether a site at its threshold is not rare after all: a second word is above what the threshold dropped.
+    pub(crate) fn turns(self, field: u32, x: u32, word: impl FnOnce() -> u32) -> bool {
+        let (e, _) = self.odds(field, x);
+        let exact = threshold(F32s::splat(e));
+        let rest = (exact - F32s::from_i32(exact.trunc_i32())).first();
+        F32s::from_i32(U32s::splat(word() >> 1)).first() * (1.0 / TWO_POW_31) >= rest
+    }
+}
+
+#[inline(always)]
+fn odds(signed_field: u32, half_unit: f32, half_curvature: f32) -> (f32, bool) {
+    let z = F32s::from_i32(U32s::splat(signed_field)) * F32s::splat(half_unit) - F32s::splat(half_curvature);
+    (cut_odds(z.abs()).first(), F32s::splat(0.0).lt(z).any())
+}
+
+/// e^(−|z|).
+#[inline(always)]
+fn cut_odds(size: F32s) -> F32s {
+    let limit = F32s::splat(LIMIT);
+    (-size.lt(limit).pick(size, limit)).exp_bounded()
+}
+
+/// 2³¹ e/(1+e).
+#[inline(always)]
+fn threshold(e: F32s) -> F32s {
+    (e / (F32s::splat(1.0) + e)) * F32s::splat(TWO_POW_31)
+}
+
+/// ln(1+e)/e for e in [0, 1]: with the rounding of f32 within 1.2e-7, absolute. Our own minimax fit.
+const LN_1P: [f32; 9] = [
+    3.930_432_3e-3,
+    -2.385_534_5e-2,
+    6.808_449e-2,
+    -0.126_908_67,
+    0.185_698_06,
+    -0.246_726_84,
+    0.332_896_68,
+    -0.499_970_94,
+    0.999_999_34,
+];
+
+/// [`Law::weigh`] with numbers of its own in every lane.
+#[inline(always)]
+pub(crate) fn weigh(field: U32s, one: Mask, half_unit: F32s, half_curvature: F32s) -> (U32s, U32s) {
+    let negate = one.keep(U32s::splat(u32::MAX));
+    let z = F32s::from_i32((field ^ negate) - negate) * half_unit - half_curvature;
+    let (limit, units) = (F32s::splat(LIMIT), F32s::splat(UNITS));
+    let likely = F32s::splat(0.0).lt(z);
+    let size = z.abs();
+    let size = size.lt(limit).pick(size, limit);
+    let e = (-size).exp_bounded();
+    let weight = (threshold(e).trunc_i32() + U32s::splat(1)) | likely.keep(U32s::splat(SIGN));
+    let [first, rest @ ..] = LN_1P;
+    let ln_1p = e * rest.iter().fold(F32s::splat(first), |sum, &c| sum * e + F32s::splat(c));
+    let softplus = likely.keep((size * units).trunc_i32()) + (ln_1p * units).trunc_i32();
+    (weight, softplus)
+}
+
+/// The sites that flip, one bit each, and those at their threshold, of which a second word decides.
+#[inline(always)]
+pub(crate) fn draw(weight: U32s, noise: U32s, part: usize) -> (u32, u32) {
+    let (threshold, noise) = (weight & U32s::splat(!SIGN), noise.shr::<1>());
+    let rare = noise.lt_i32(threshold).keep(U32s::splat(SIGN));
+    let flips = (rare ^ weight).signs(part);
+    let settled = flips == 0 && !weight.lt_i32(U32s::splat(0)).any();
+    let ties = if settled { 0 } else { threshold.eq(noise + U32s::splat(1)).bits(part) };
+    (flips, ties)
+}
+
+/// A number of units.
+#[inline]
+pub(crate) fn value(units: i64) -> f32 {
+    units as f32 * (1.0 / UNITS)
+}
+
+/// A sum of softpluses in units, or of differences of them, in any order: in two halves of 16 bits a lane.
+#[derive(Debug)]
+pub(crate) struct Sum {
+    low: Bits,
+    high: Bits,
+    blocks: u32,
+    total: i64,
+}
+
+impl Sum {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self { low: [0; LANES], high: [0; LANES], blocks: 0, total: 0 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(&mut self, units: U32s, part: usize) {
+        (U32s::load(&self.low, part) + (units & U32s::splat(0xFFFF))).store(&mut self.low, part);
+        (U32s::load(&self.high, part) + units.sar::<16>()).store(&mut self.high, part);
+    }
+
+    /// Call after each block.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) {
+        self.blocks += 1;
+        if self.blocks >= 1 << 15 {
+            self.carry();
+        }
+    }
+
+    fn carry(&mut self) {
+        for (low, high) in self.low.iter().zip(&self.high) {
+            self.total += i64::from(*low) + (i64::from(*high as i32) << 16);
+        }
+        *self = Self { total: self.total, ..Self::new() };
+    }
+
+    pub(crate) fn total(mut self) -> i64 {
+        self.carry();
+        self.total
+    }
+}
