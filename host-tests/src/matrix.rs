@@ -3,6 +3,8 @@
 use crate::enumerate::{Law, values};
 use crate::heap;
 use crate::tolerance;
+use bitmc::chain::Ring;
+use bitmc::step::Transition;
 use bitmc::{Energy, Langevin, Layout, Packed};
 
 /// A sampler's own `log q(y|x)` and `ln A(x, y)` for every pair of states.
@@ -50,6 +52,19 @@ impl Transitions {
     /// step without a test has a ratio.
     #[must_use]
     pub fn of(energy: &dyn Energy, sampler: &Langevin<'_>, held: usize) -> Self {
+        Self::by(energy, held, |ring, to| sampler.transition(ring, to).unwrap())
+    }
+
+    /// As [`Transitions::of`], of any kernel that says its probabilities.
+    ///
+    /// # Panics
+    /// As [`Transitions::of`].
+    #[must_use]
+    pub fn by<E: Energy + ?Sized>(
+        energy: &E,
+        held: usize,
+        transition: impl Fn(Ring<'_, E>, Packed<'_>) -> Transition,
+    ) -> Self {
         let layout = energy.layout();
         let sites = layout.sites();
         let words: Vec<Vec<u32>> = (0..1 << sites).map(|state| heap::pack(&values(state, sites))).collect();
@@ -65,7 +80,7 @@ impl Transitions {
         for x in 0..states {
             legal[x] = chain.restart(state(x)).is_ok();
             for y in (0..states).filter(|_| legal[x]) {
-                let found = sampler.transition(chain.ring(), state(y)).unwrap();
+                let found = transition(chain.ring(), state(y));
                 log_forward[x * states + y] = found.log_forward;
                 log_reverse[y * states + x] = found.log_reverse;
                 log_a[x * states + y] = f64::from(found.log_ratio);

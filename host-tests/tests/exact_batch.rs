@@ -1,8 +1,9 @@
 //! Batches of sixteen chains: each is the chain that runs alone, bit for bit, whatever runs beside it. What is known
 //! of the law of a [`Chain`] is known of them.
 
-use bitmc::batch::{Batch, BatchError, BatchKernel, BatchSite, round};
+use bitmc::batch::{Batch, BatchError, BatchKernel, BatchSite, round, snapshot_len};
 use bitmc::energy::Tempered;
+use bitmc::snapshot::{FRAME, Reader, SnapshotError, Writer};
 use bitmc::step::{Curvature, IsingLangevin, SequentialGibbs};
 use bitmc::temper::{Ladder, Replica, Rung};
 use bitmc::{Chain, Info, Ising, Kernel, LaneRng, Langevin, Layout, Packed, Rng, SeedableRng};
@@ -198,6 +199,46 @@ fn replica_exchange_is_that_of_replicas_alone() {
         }
     }
     assert!(ladder.round_trips() > 20, "{} round trips", ladder.round_trips());
+}
+
+#[test]
+fn snapshots_go_on_bit_for_bit() {
+    let model = &targets()[4];
+    let mut memory = model.couplings();
+    let ising = memory.ising(model).unwrap();
+    let mut rng = LaneRng::seed_from_u64(SEED);
+    let sites = || vec![BatchSite::new(); model.fields.len()];
+    let mut batch = Batch::random(&ising, sites(), &mut rng).unwrap();
+    let held = heap::pack(&(0..70).map(|i| f64::from(i % 9 == 1)).collect::<Vec<_>>());
+    batch.clamp(Packed::new(Layout::binary(70), &held).unwrap()).unwrap();
+    batch.set_betas(core::array::from_fn(|chain| 0.5 + chain as f32 / 20.0)).unwrap();
+    let sampler = IsingLangevin::adjusted(0.3).unwrap();
+    (0..100).for_each(|_| _ = batch.step(&sampler, &mut rng));
+
+    let mut bytes = vec![0; FRAME + snapshot_len(70) + LaneRng::SNAPSHOT_LEN];
+    let length = Writer::new(&mut bytes).put(&batch).put(&rng).finish().unwrap();
+    assert_eq!(length, bytes.len());
+    let mut other_rng = LaneRng::seed_from_u64(1);
+    let mut other = Batch::random(&ising, sites(), &mut other_rng).unwrap();
+    let mut reader = Reader::new(&bytes).unwrap();
+    reader.get(&mut other).unwrap();
+    reader.get(&mut other_rng).unwrap();
+    reader.finish().unwrap();
+    assert_eq!(other.steps(), 100);
+    for _ in 0..100 {
+        assert_eq!(batch.step(&sampler, &mut rng), other.step(&sampler, &mut other_rng));
+        assert!((0..16).all(|chain| batch.energy(chain).to_bits() == other.energy(chain).to_bits()));
+    }
+    // Of another model it is refused, and nothing changes.
+    let small = &targets()[3];
+    let mut memory = small.couplings();
+    let ising = memory.ising(small).unwrap();
+    let mut batch = Batch::random(&ising, vec![BatchSite::new(); 25], &mut rng).unwrap();
+    let before: Vec<_> = (0..16).map(|chain| words(&batch, chain)).collect();
+    let mut reader = Reader::new(&bytes).unwrap();
+    let refused = reader.get(&mut batch);
+    assert!(matches!(refused, Err(SnapshotError::Layout)));
+    assert!((0..16).all(|chain| words(&batch, chain) == before[chain]));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! kernel that does nothing passes, a broken one does not.
 
 use bitmc::lane::Block;
-use bitmc::step::Curvature;
+use bitmc::step::{Curvature, IsingLangevin};
 use bitmc::{BlockGibbs, Langevin, Plain};
 use bitmc_host_tests::enumerate::Law;
 use bitmc_host_tests::heap::Weights;
@@ -47,6 +47,12 @@ fn adjusted_langevin_keeps_an_ising_model() {
     let sampler = Langevin::new(0.5, Curvature::Each(&curvature), true).unwrap();
     let ends = Plan::usual(4).ends(&model, &sampler, &law, 0);
     check("Ising, adjusted, one curvature a site", &ends, &law).must_pass();
+
+    for (seed, step_size) in [(20, 0.2), (21, 0.6), (22, 5.0)] {
+        let sampler = IsingLangevin::adjusted(step_size).unwrap();
+        let ends = Plan::usual(seed).ends(&model, &sampler, &law, 0);
+        check(&format!("Ising, its own kernel, step size {step_size}"), &ends, &law).must_pass();
+    }
 
     // Twin: the same kernel without its test.
     let ends = Plan::twin(5).ends(&model, &Langevin::unadjusted(0.6).unwrap(), &law, 0);

@@ -1,0 +1,162 @@
+//! [`IsingLangevin`]: its transition matrices against float64 laws by enumeration (TESTING.md L0.1), what its steps
+//! report, and what failed generators do to it. That it gives the same bits whether it weighs touched sites or all
+//! is in `exact_batch`; that it draws as it says, in `stat_exact_start`.
+
+use bitmc::step::{IsingLangevin, ParameterError};
+use bitmc::{Energy, Ising, Kernel, LaneRng, Langevin, Layout, Packed, SeedableRng};
+use bitmc_host_tests::dmala::{Defect, Proposal};
+use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::heap;
+use bitmc_host_tests::matrix::Transitions;
+use bitmc_host_tests::models;
+use bitmc_host_tests::naive::{Convention, Pairwise, Target};
+use bitmc_host_tests::stuck::Stuck;
+
+const SCALES: [f64; 3] = [0.4, 3.0, 10.0];
+const STEP_SIZES: [f32; 5] = [0.1, 0.5, 2.0, 8.0, 1000.0];
+const HELD: usize = 0b10_0101;
+
+/// The float64 twin; log odds are cut to ±80.
+fn proposal(step_size: f32, held: usize) -> Proposal {
+    Proposal { balance: 0.5, curvature: vec![f64::from(1.0 / step_size); 6], held, limit: 80.0 }
+}
+
+fn matrix(energy: &Ising<'_>, step_size: f32, held: usize) -> Transitions {
+    let sampler = IsingLangevin::adjusted(step_size).unwrap();
+    Transitions::by(energy, held, |ring, to| sampler.transition(ring, to).unwrap())
+}
+
+#[test]
+fn transition_matrices_keep_the_law() {
+    for (seed, scale) in SCALES.into_iter().enumerate() {
+        for convention in Convention::ALL {
+            let model = models::pairwise(convention, 6, 0.8, scale, seed as u64);
+            let (law, mut couplings) = (Law::of(&model), model.couplings());
+            let energy = couplings.ising(&model).unwrap();
+            for (step_size, held) in STEP_SIZES.into_iter().flat_map(|a| [(a, 0), (a, HELD)]) {
+                let name = format!("{convention:?}, sd {scale}, step size {step_size}, held {held:b}");
+                let found = matrix(&energy, step_size, held);
+                let verdict = found.judge(&law);
+                assert!(verdict.passes(), "{name}: {verdict:?}");
+                let error = proposal(step_size, held).error(&model, &law, &found);
+                assert!(error <= 1.0, "{name}: log q is {error} bounds off");
+            }
+        }
+    }
+}
+
+#[test]
+fn broken_twins_fail() {
+    for (seed, scale) in SCALES.into_iter().enumerate() {
+        let model = models::pairwise(Convention::SpinsEdgesOnce, 6, 0.8, scale, seed as u64);
+        let (law, mut couplings) = (Law::of(&model), model.couplings());
+        let energy = couplings.ising(&model).unwrap();
+        for step_size in STEP_SIZES {
+            let found = matrix(&energy, step_size, 0);
+            // Z of the wrong sign, and no test at all.
+            let swapped = Transitions::new(64, |x, y| (found.log_q(x, y), -found.log_a(x, y)));
+            let untested = Transitions::new(64, |x, y| (found.log_q(x, y), 0.0));
+            assert!(!swapped.judge(&law).passes(), "sd {scale}, step size {step_size}: Z with the wrong sign");
+            assert!(!untested.judge(&law).passes(), "sd {scale}, step size {step_size}: no test");
+            let other = proposal(step_size * 1.001, 0);
+            // At step size 1,000 a curvature of .001 is next to none.
+            let seen = other.error(&model, &law, &found) > 1.0;
+            assert!(seen || step_size > 100.0, "a step size .1 % larger, {step_size}");
+            let stale = proposal(step_size, 0).twin(&model, &law, Defect::StaleReverse);
+            assert!(!stale.judge(&law).passes());
+        }
+    }
+}
+
+/// Models on which few sites are touched and on which all are.
+fn targets() -> [(Pairwise, f32); 3] {
+    let torus = |coupling| Pairwise {
+        convention: Convention::SpinsEdgesOnce,
+        edges: bitmc::torus(30, 30, coupling).collect(),
+        fields: vec![0.1; 900],
+    };
+    let dense = models::pairwise(Convention::SpinsEdgesOnce, 70, 0.1, 0.3, 6);
+    [(torus(0.4), 0.1), (torus(0.2), 0.2), (dense, 0.3)]
+}
+
+#[test]
+fn steps_report_what_transitions_say() {
+    for (model, step_size) in targets() {
+        let mut couplings = model.couplings();
+        let energy = couplings.ising(&model).unwrap();
+        let layout = energy.layout();
+        let mut rng = LaneRng::seed_from_u64(3);
+        let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+        let mut other = heap::random_chain(&energy, &mut rng).unwrap();
+        let held = heap::pack(&(0..layout.sites()).map(|i| f64::from(i % 5 == 2)).collect::<Vec<_>>());
+        let held = Packed::new(layout, &held).unwrap();
+        // The parameters change, other kernels run between, sites are clamped and released: weights that were kept
+        // past their time would show.
+        let samplers = [0.8, 1.0].map(|times| IsingLangevin::adjusted(times * step_size).unwrap());
+        let between = Langevin::adjusted(step_size).unwrap();
+        let (mut compared, mut rejected) = (0, 0);
+        for step in 0..2000 {
+            match step % 40 {
+                10 => (chain.clamp(held).unwrap(), other.clamp(held).unwrap()),
+                30 => (chain.release(), other.release()),
+                _ => ((), ()),
+            };
+            if step % 9 == 8 {
+                chain.step(&between, &mut rng);
+            }
+            let sampler = &samplers[step / 3 % 2];
+            other.restart(chain.state()).unwrap();
+            let info = chain.step(sampler, &mut rng);
+            let said = sampler.transition(other.ring(), chain.state()).unwrap();
+            if info.moved() > 0 {
+                assert_eq!(info.log_ratio.to_bits(), said.log_ratio.to_bits(), "step {step}");
+                assert_eq!(info.difference.to_bits(), said.difference.to_bits(), "step {step}");
+                compared += 1;
+            } else {
+                assert_eq!(chain.state(), other.state());
+                rejected += 1;
+            }
+            let exact = model.energy(&heap::unpack(chain.state()));
+            assert!((f64::from(chain.energy()) - exact).abs() < 1e-3, "step {step}");
+        }
+        assert!(compared > 500 && rejected > 20, "{compared} moves, {rejected} rejected");
+    }
+}
+
+#[test]
+fn stuck_generators_end_and_stay_legal() {
+    for (model, step_size) in targets() {
+        let mut couplings = model.couplings();
+        let energy = couplings.ising(&model).unwrap();
+        let layout = energy.layout();
+        let held: Vec<f64> = (0..layout.sites()).map(|i| f64::from(i % 5 == 2)).collect();
+        let held = heap::pack(&held);
+        for (name, mut stuck) in Stuck::all() {
+            let mut chain = heap::random_chain(&energy, &mut LaneRng::seed_from_u64(5)).unwrap();
+            chain.clamp(Packed::new(layout, &held).unwrap()).unwrap();
+            let before = chain.state().words().to_vec();
+            let sampler = IsingLangevin::adjusted(step_size).unwrap();
+            for _ in 0..30 {
+                let info = Kernel::step(&sampler, chain.ring(), &mut stuck);
+                assert!(!info.fault, "{name}");
+            }
+            assert!(Packed::new(layout, chain.state().words()).is_ok(), "{name}");
+            for ((now, before), held) in chain.state().words().iter().zip(&before).zip(&held) {
+                assert_eq!((now ^ before) & held, 0, "{name}: a clamped site moved");
+            }
+        }
+    }
+}
+
+#[test]
+fn bad_step_sizes_are_refused() {
+    for step_size in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e-39] {
+        let refused = IsingLangevin::adjusted(step_size).unwrap_err();
+        assert!(matches!(refused, ParameterError::StepSize(_)), "{step_size}");
+    }
+    let mut couplings = heap::Couplings::new(4, 1);
+    let energy = Ising::spins_edges_once([(0, 1, 0.5)], &[0.0; 4], couplings.lend()).unwrap();
+    let mut chain = heap::random_chain(&energy, &mut LaneRng::seed_from_u64(5)).unwrap();
+    let sampler = IsingLangevin::adjusted(1.0).unwrap();
+    assert!(sampler.transition(chain.ring(), Packed::new(Layout::binary(5), &[0]).unwrap()).is_err());
+}
