@@ -177,10 +177,8 @@ fn replica_exchange_is_that_of_replicas_alone() {
 
     let path = Tempered::new(&ising, 1.0).unwrap();
     let mut generators: Vec<_> = (0..14).map(generator).collect();
-    let mut replicas: Vec<_> = generators
-        .iter_mut()
-        .map(|rng| Replica::random(path, heap::memory(&path), rng).unwrap())
-        .collect();
+    let mut replicas: Vec<_> =
+        generators.iter_mut().map(|rng| Replica::random(path, heap::memory(&path), rng).unwrap()).collect();
     let mut other = Ladder::new([Rung::default(); 14], &betas).unwrap();
     let mut other_swaps = Xoshiro128PlusPlus::seed_from_u64(3);
 
@@ -262,7 +260,9 @@ fn bad_input_is_refused() {
     // One chain moves, the others stay.
     let before: Vec<_> = (0..16).map(|chain| words(&batch, chain)).collect();
     batch.restart(9, start).unwrap();
-    assert!((0..16).all(|chain| words(&batch, chain) == if chain == 9 { vec![5] } else { before[chain].clone() }));
+    assert!(
+        (0..16).all(|chain| words(&batch, chain) == if chain == 9 { vec![5] } else { before[chain].clone() })
+    );
     let alone = Chain::new(&ising, heap::memory(&ising), start).unwrap();
     assert_eq!(batch.energy(9).to_bits(), alone.energy().to_bits());
     // A kernel that does not reach the last site.

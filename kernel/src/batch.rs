@@ -140,8 +140,7 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
         for word in sites.chunks_mut(2 * LANES) {
             let draws = [group::uniforms(rng), group::uniforms(rng)];
             for (site, u) in word.iter_mut().zip(draws.as_flattened()) {
-                site.values =
-                    (0..PARTS).fold(0, |bits, part| bits | F32s::load(u, part).lt(half).bits(part));
+                site.values = (0..PARTS).fold(0, |bits, part| bits | F32s::load(u, part).lt(half).bits(part));
             }
         }
         batch.settle();

@@ -117,7 +117,7 @@ fn with_ising(run: impl FnOnce(&dyn Energy) -> u32) -> u32 {
     with_ising_itself(|model| run(model))
 }
 
-fn with_ising_itself(run: impl FnOnce(&Ising<'_>) -> u32) -> u32 {
+pub(crate) fn with_ising_itself(run: impl FnOnce(&Ising<'_>) -> u32) -> u32 {
     let mut memory = IsingMemory::new();
     let edges = torus(5, 5, models::ISING_COUPLING);
     Ising::spins_edges_twice(edges, &models::ISING_FIELDS, memory.lend()).map_or(BROKEN, |model| run(&model))

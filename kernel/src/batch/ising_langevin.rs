@@ -57,9 +57,11 @@ impl Laws {
         for site in ring.sites.iter_mut().filter(|site| site.touched) {
             sums.next();
             for part in 0..PARTS {
-                let (unit, curvature) = (F32s::load(&self.half_units, part), F32s::load(&self.half_curvatures, part));
+                let (unit, curvature) =
+                    (F32s::load(&self.half_units, part), F32s::load(&self.half_curvatures, part));
                 let one = chains(site.values, part);
-                let (mut weight, mut softplus) = law::weigh(U32s::load(&site.field, part), one, unit, curvature);
+                let (mut weight, mut softplus) =
+                    law::weigh(U32s::load(&site.field, part), one, unit, curvature);
                 if site.free != ALL {
                     let free = chains(site.free, part);
                     (weight, softplus) = (free.keep(weight), free.keep(softplus));

@@ -68,13 +68,7 @@ impl Change {
 
 /// Flips a site in some chains and moves the fields of its neighbours.
 #[inline]
-pub(super) fn flip(
-    model: &Ising<'_>,
-    sites: &mut [BatchSite],
-    number: usize,
-    flips: u32,
-    change: &mut Change,
-) {
+pub(super) fn flip(model: &Ising<'_>, sites: &mut [BatchSite], number: usize, flips: u32, change: &mut Change) {
     let Some(site) = sites.get_mut(number) else { return };
     let before = site.values;
     site.values ^= flips;

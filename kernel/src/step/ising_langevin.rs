@@ -104,13 +104,7 @@ impl IsingLangevin {
 
 /// The weights of all sites; their Z.
 #[inline]
-fn weigh(
-    law: Law,
-    fields: &[Bits],
-    at: Packed<'_>,
-    free: Packed<'_>,
-    weights: &mut [Block],
-) -> i64 {
+fn weigh(law: Law, fields: &[Bits], at: Packed<'_>, free: Packed<'_>, weights: &mut [Block]) -> i64 {
     let mut sum = Sum::new();
     for (block, (fields, weights)) in fields.iter().zip(weights).enumerate() {
         let (x, free) = (at.bits(block), free.bits(block));
@@ -126,12 +120,7 @@ fn weigh(
 }
 
 /// log q(y|x).
-fn log_q(
-    law: Law,
-    fields: &[Bits],
-    (x, y): (Packed<'_>, Packed<'_>),
-    free: Packed<'_>,
-) -> f32 {
+fn log_q(law: Law, fields: &[Bits], (x, y): (Packed<'_>, Packed<'_>), free: Packed<'_>) -> f32 {
     let mut product = LogProduct::ONE;
     for (site, &field) in fields.as_flattened().iter().enumerate().take(x.layout().sites()) {
         let moved = x.get(site) != y.get(site);

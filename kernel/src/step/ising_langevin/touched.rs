@@ -138,12 +138,7 @@ impl Place<'_> {
     }
 }
 
-pub(super) fn step<R: Rng + ?Sized>(
-    law: Law,
-    ring: Ring<'_, Ising<'_>>,
-    proposed: u32,
-    rng: &mut R,
-) -> Info {
+pub(super) fn step<R: Rng + ?Sized>(law: Law, ring: Ring<'_, Ising<'_>>, proposed: u32, rng: &mut R) -> Info {
     let mut touched = Touched {
         sites: ring.there.weights.as_flattened_mut(),
         fields: ring.there.cache.as_flattened_mut(),

@@ -1,0 +1,49 @@
+//! Ising models by their own Langevin kernel: one chain, where many sites flip and where few do, and sixteen chains
+//! side by side.
+
+use crate::hash::Hash;
+use crate::models;
+use crate::run::{BROKEN, from_noise, with_ising_itself};
+use bitmc::batch::{Batch, BatchSite};
+use bitmc::step::IsingLangevin;
+use bitmc::{Ising, LaneRng, Layout, SparseMemory, memory, torus};
+
+const RING: Layout = Layout::binary(96);
+
+/// Every step weighs all sites.
+pub(crate) fn many_flips() -> u32 {
+    with_ising_itself(|model| {
+        let memory = memory!(models::ISING, Ising::cache_len(25));
+        from_noise(model, memory, &IsingLangevin::adjusted(0.6), 1000)
+    })
+}
+
+/// A ring of 96 spins; most steps weigh only what a few flips touch.
+pub(crate) fn few_flips() -> u32 {
+    let mut couplings = SparseMemory::<96, 192>::new();
+    let edges = (0..96).map(|site| (site, (site + 1) % 96, 0.5 - 0.25 * (site % 4) as f32));
+    let Ok(model) = Ising::spins_edges_once(edges, &[0.05; 96], couplings.lend()) else { return BROKEN };
+    let memory = memory!(RING, Ising::cache_len(96));
+    from_noise(&model, memory, &IsingLangevin::adjusted(0.12), 400)
+}
+
+/// Sixteen chains of nine spins at sixteen temperatures.
+pub(crate) fn batch() -> u32 {
+    let mut couplings = SparseMemory::<9, 36>::new();
+    let Ok(model) = Ising::spins_edges_once(torus(3, 3, 0.3), &[0.1; 9], couplings.lend()) else {
+        return BROKEN;
+    };
+    let mut rng = LaneRng::stream(5, 3);
+    let Ok(mut batch) = Batch::random(&model, [BatchSite::new(); 9], &mut rng) else { return BROKEN };
+    let mut betas = [0.0; 16];
+    betas.iter_mut().enumerate().for_each(|(chain, beta)| *beta = 0.25 + chain as f32 / 8.0);
+    let (Ok(kernel), Ok(())) = (IsingLangevin::adjusted(0.4), batch.set_betas(betas)) else { return BROKEN };
+    let mut hash = Hash::new();
+    for _ in 0..150 {
+        let info = batch.step(&kernel, &mut rng);
+        (0..16).filter_map(|chain| info.of(chain)).for_each(|info| hash.info(&info));
+        (0..9).for_each(|site| hash.word(batch.values(site)));
+        (0..16).for_each(|chain| hash.float(batch.energy(chain)));
+    }
+    hash.value()
+}
