@@ -2,10 +2,11 @@
 //!
 //! `cargo bench -p bitmc-benches` for this build; `.ci/bench` for three builds in one table.
 
+use bitmc::batch::{Batch, BatchSite};
 use bitmc::energy::Edge;
 use bitmc::lane::{Block, F32s, PARTS};
 use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
-use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, SequentialGibbs};
+use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, IsingLangevin, SequentialGibbs};
 use bitmc::{Chain, Energy, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng};
 use bitmc_benches::models::{HeapRbm, HeapSparse, burnt_in, floats, heap_memory, random_graph, random_torus};
 use bitmc_benches::naive;
@@ -80,19 +81,54 @@ fn paths(criterion: &mut Criterion) {
     beside(criterion, "pas rbm 784x500, 5", &rbm, start, &pas(5), &machine.naive, |chain| chain.path_step(5));
 }
 
+/// An Ising model by its own kernel, in one chain and in sixteen, beside the same twin in the same group.
+fn ising(criterion: &mut Criterion, name: &str, model: &Ising<'_>, step_size: f32, burn_in: u64) {
+    let sampler = IsingLangevin::adjusted(step_size).expect("a legal step size");
+    let mut group = criterion.benchmark_group(name);
+    group.throughput(Throughput::Elements(model.form().sites() as u64));
+    let mut rng = LaneRng::seed_from_u64(1);
+    let mut chain = Chain::random(model, heap_memory(model), &mut rng).expect("a start");
+    (0..burn_in).for_each(|_| _ = chain.step(&sampler, &mut rng));
+    let (mut steps, mut accepted) = (0u64, 0u64);
+    group.bench_function("ising kernel", |bencher| {
+        bencher.iter(|| {
+            steps += 1;
+            accepted += u64::from(chain.step(&sampler, &mut rng).accepted);
+        });
+    });
+    println!("acceptance\t{name}\tising kernel\t{:.3}", accepted as f64 / steps as f64);
+
+    group.throughput(Throughput::Elements(16 * model.form().sites() as u64));
+    let room = vec![BatchSite::new(); model.form().sites()];
+    let mut batch = Batch::random(model, room, &mut rng).expect("room for every site");
+    (0..burn_in).for_each(|_| _ = batch.step(&sampler, &mut rng));
+    let (mut steps, mut accepted) = (0u64, 0u64);
+    group.bench_function("sixteen chains", |bencher| {
+        bencher.iter(|| {
+            steps += 16;
+            accepted += u64::from(batch.step(&sampler, &mut rng).accepted.count_ones());
+        });
+    });
+    println!("acceptance\t{name}\tsixteen chains\t{:.3}", accepted as f64 / steps as f64);
+    group.finish();
+}
+
 fn lattice_5x5(criterion: &mut Criterion) {
     let edges: Vec<_> = bitmc::torus(5, 5, 0.2).collect();
     let mut memory = HeapSparse::default();
     let (model, twin) = memory.ising(&edges, &[0.2; 25]);
     pair(criterion, "dmala 5x5", &model, &twin, 0.6, 1_000);
+    ising(criterion, "dmala 5x5", &model, 0.6, 1_000);
 }
 
 fn lattice_64x64(criterion: &mut Criterion) {
     let edges = random_torus(64, 0.5, 64);
     let mut memory = HeapSparse::default();
     let (model, twin) = memory.ising(&edges, &[0.0; 4096]);
-    pair(criterion, "dmala 64x64 at .91", &model, &twin, 0.115, 5_000);
-    pair(criterion, "dmala 64x64 at .57", &model, &twin, 0.16, 5_000);
+    for (name, step_size) in [("dmala 64x64 at .91", 0.115), ("dmala 64x64 at .57", 0.16)] {
+        pair(criterion, name, &model, &twin, step_size, 5_000);
+        ising(criterion, name, &model, step_size, 2_000);
+    }
 }
 
 /// Sweeps of Gibbs sampling by several kernels, and the twin's, on one model after 200 sweeps.

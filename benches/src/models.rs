@@ -2,18 +2,46 @@
 
 use crate::naive;
 use bitmc::energy::{Edge, Entry, SparseLent, pack_rows};
-use bitmc::lane::{Bits, Block};
 use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Memory, Potts, Rbm, Rng, SeedableRng};
 
-/// A chain in vectors.
-pub type HeapChain<'e> = Chain<'e, dyn Energy + 'e, Vec<u32>, Vec<Bits>, Vec<Block>>;
+/// Blocks on the heap, each on a cache line of its own: vectors start anywhere, and a register of sixteen lanes that
+/// lies across two lines is loaded twice.
+#[derive(Debug)]
+pub struct Lines<T> {
+    values: Vec<T>,
+    start: usize,
+}
 
-/// The memory of a chain, in vectors.
-pub fn heap_memory(energy: &dyn Energy) -> Memory<Vec<u32>, Vec<Bits>, Vec<Block>> {
+impl<T: Copy + Default> Lines<T> {
+    /// So many blocks of zeros.
+    pub fn new(blocks: usize) -> Self {
+        let values = vec![T::default(); 16 * blocks + 15];
+        let start = values.as_ptr().align_offset(64).min(15);
+        Self { values, start }
+    }
+}
+
+impl<T> AsRef<[[T; 16]]> for Lines<T> {
+    fn as_ref(&self) -> &[[T; 16]] {
+        self.values[self.start..].as_chunks().0
+    }
+}
+
+impl<T> AsMut<[[T; 16]]> for Lines<T> {
+    fn as_mut(&mut self) -> &mut [[T; 16]] {
+        self.values[self.start..].as_chunks_mut().0
+    }
+}
+
+/// A chain on the heap.
+pub type HeapChain<'e> = Chain<'e, dyn Energy + 'e, Vec<u32>, Lines<u32>, Lines<f32>>;
+
+/// The memory of a chain, on the heap.
+pub fn heap_memory(energy: &dyn Energy) -> Memory<Vec<u32>, Lines<u32>, Lines<f32>> {
     let layout = energy.layout();
     Memory {
-        weights: vec![[0.0; 16]; Memory::weights(layout)],
-        cache: vec![[0; 16]; Memory::cache(energy.cache_len())],
+        weights: Lines::new(Memory::weights(layout)),
+        cache: Lines::new(Memory::cache(energy.cache_len())),
         words: vec![0; Memory::words(layout)],
     }
 }
@@ -96,8 +124,8 @@ fn npy(bytes: &[u8]) -> Vec<f32> {
 
 /// The RBM 784 × 500 of `examples/data`, packed and naive.
 pub struct HeapRbm {
-    weights: Vec<Block>,
-    hidden: Vec<Block>,
+    weights: Lines<f32>,
+    hidden: Lines<f32>,
     /// The naive twin's copy.
     pub naive: naive::Rbm,
 }
@@ -111,16 +139,17 @@ impl HeapRbm {
             hidden: npy(include_bytes!("../../examples/data/rbm500/b_hid.npy")),
         };
         let units = naive.hidden.len();
-        let mut weights = vec![[0.0; 16]; naive.visible.len() * Rbm::row_blocks(units)];
-        let mut hidden = vec![[0.0; 16]; Rbm::row_blocks(units)];
-        pack_rows(&naive.weights, units, &mut weights).expect("784 rows of 500");
-        pack_rows(&naive.hidden, units, &mut hidden).expect("one row of 500");
+        let mut weights = Lines::new(naive.visible.len() * Rbm::row_blocks(units));
+        let mut hidden = Lines::new(Rbm::row_blocks(units));
+        pack_rows(&naive.weights, units, weights.as_mut()).expect("784 rows of 500");
+        pack_rows(&naive.hidden, units, hidden.as_mut()).expect("one row of 500");
         Self { weights, hidden, naive }
     }
 
     /// The kernel's energy.
     pub fn model(&self) -> Rbm<'_> {
         let units = self.naive.hidden.len();
-        Rbm::new(&self.weights, &self.naive.visible, &self.hidden, units).expect("finite weights")
+        Rbm::new(self.weights.as_ref(), &self.naive.visible, self.hidden.as_ref(), units)
+            .expect("finite weights")
     }
 }
