@@ -54,7 +54,7 @@ fn ising(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
 fn main() {
     let mut words = std::env::args().skip(1);
     let (Some(workload), Some(Ok(steps))) = (words.next(), words.next().map(|w| w.parse())) else {
-        eprintln!("usage: instructions [naive-|ising-|batch-|gwg-|pas-]5x5|64x64|rbm STEPS");
+        eprintln!("usage: instructions [naive-|ising-|batch-|gwg-|pas-]5x5|64x64|64x64b|rbm STEPS");
         std::process::exit(2);
     };
     let mut memory = HeapSparse::default();
@@ -67,11 +67,13 @@ fn main() {
                 _ => run(&model, &twin, 0.6, &workload, steps),
             }
         }
-        "64x64" => {
+        // At acceptances of .91 and .57.
+        size @ ("64x64" | "64x64b") => {
             let (model, twin) = memory.ising(&random_torus(64, 0.5, 64), &[0.0; 4096]);
-            match workload.as_str() {
-                "ising-64x64" | "batch-64x64" => ising(&model, 0.115, &workload, steps),
-                _ => run(&model, &twin, 0.115, &workload, steps),
+            let step_size = if size == "64x64" { 0.115 } else { 0.16 };
+            match workload.split_once('-') {
+                Some(("ising" | "batch", _)) => ising(&model, step_size, &workload, steps),
+                _ => run(&model, &twin, step_size, &workload, steps),
             }
         }
         "rbm" => {
