@@ -25,6 +25,7 @@ pub mod npy;
 pub mod paths;
 pub mod planes;
 pub mod semidefinite;
+pub mod sliced;
 pub mod space;
 pub mod stat;
 pub mod stuck;

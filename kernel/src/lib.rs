@@ -54,6 +54,7 @@ pub mod packed;
 pub mod quantised;
 pub mod random;
 pub mod schedule;
+pub mod sliced;
 pub mod snapshot;
 pub mod stats;
 pub mod step;

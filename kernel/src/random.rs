@@ -214,6 +214,12 @@ fn to_bytes(words: &Bits) -> [u8; 64] {
 pub fn words<R: Rng + ?Sized>(rng: &mut R) -> Bits {
     let mut bytes = [0; 64];
     rng.fill_bytes(&mut bytes);
+    from_bytes(&bytes)
+}
+
+/// Sixteen words from their bytes.
+#[inline]
+pub(crate) fn from_bytes(bytes: &[u8; 64]) -> Bits {
     let mut words = [0; LANES];
     let (pieces, _) = bytes.as_chunks::<4>();
     for (word, piece) in words.iter_mut().zip(pieces) {

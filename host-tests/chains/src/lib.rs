@@ -19,6 +19,7 @@ mod numbers;
 mod run;
 mod second_order;
 mod side_by_side;
+mod sliced;
 
 use bitmc::step::Curvature;
 use bitmc::{BlockGibbs, GibbsWithGradients, Langevin, LocallyBalanced, PathAuxiliary};
@@ -88,6 +89,8 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 5x5: Gibbs, chromatic", run: chromatic, hash: 0x5026_7ee0 },
     Chain { name: "Potts 5x5 of 4 values: Gibbs, chromatic", run: chromatic_potts, hash: 0xae0a_86b5 },
     Chain { name: "Ising 5x5 in whole numbers: Gibbs without floats", run: quantised, hash: 0xb892_1eca },
+    Chain { name: "Ising of six, 512 chains in bits: Gibbs", run: sliced::gibbs, hash: 0xf1cf_4574 },
+    Chain { name: "Ising of six, 512 chains in bits: Langevin, adjusted", run: sliced::langevin, hash: 0xb43c_4154 },
     Chain { name: "logistic regression 10x20: Langevin, adjusted", run: || lattice::logistic(&Langevin::adjusted(0.5)), hash: 0x3ed4_7d94 },
     Chain { name: "quartic mixture 6 of 11 values: Langevin, adjusted", run: || lattice::quartic(&Langevin::adjusted(20.0)), hash: 0xb45d_28c4 },
     Chain { name: "modes 2 of 16 values: Langevin, adjusted", run: || lattice::modes(&Langevin::adjusted(30.0)), hash: 0xb583_330a },

@@ -1,0 +1,130 @@
+//! The states of all chains.
+
+use super::{CHAINS, SlicedError, SlicedIsing};
+use crate::lane::{Bits, LANES};
+use crate::layout::Layout;
+use crate::packed::{Packed, StateError, set};
+use crate::random::words;
+use rand_core::Rng;
+
+/// The states of 512 chains of one model in lent memory, a block a site: bit n of the block, counted from the
+/// lowest bit of its first word, is the site's value in chain n.
+#[derive(Debug)]
+pub struct SlicedChains<'a> {
+    model: SlicedIsing<'a>,
+    blocks: &'a mut [Bits],
+}
+
+impl<'a> SlicedChains<'a> {
+    /// Chains that start with what the blocks hold, one for every site: any bits are states.
+    ///
+    /// # Errors
+    /// [`SlicedError::Memory`] where there are fewer blocks than sites.
+    pub fn new(model: SlicedIsing<'a>, blocks: &'a mut [Bits]) -> Result<Self, SlicedError> {
+        let (need, got) = (model.sites(), blocks.len());
+        let blocks = blocks.get_mut(..need).ok_or(SlicedError::Memory { need, got })?;
+        Ok(Self { model, blocks })
+    }
+
+    /// Chains that start at fair bits.
+    ///
+    /// # Errors
+    /// As [`SlicedChains::new`].
+    pub fn random<R: Rng + ?Sized>(
+        model: SlicedIsing<'a>,
+        blocks: &'a mut [Bits],
+        rng: &mut R,
+    ) -> Result<Self, SlicedError> {
+        let chains = Self::new(model, blocks)?;
+        chains.blocks.iter_mut().for_each(|block| *block = words(rng));
+        Ok(chains)
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn model(&self) -> &SlicedIsing<'a> {
+        &self.model
+    }
+
+    /// A block for each site.
+    #[must_use]
+    pub fn blocks(&self) -> &[Bits] {
+        self.blocks
+    }
+
+    #[inline]
+    pub(super) fn blocks_mut(&mut self) -> &mut [Bits] {
+        self.blocks
+    }
+
+    /// The value of a site in a chain; 0 where there is none.
+    #[must_use]
+    pub fn get(&self, chain: usize, site: usize) -> u32 {
+        let word = self.blocks.get(site).and_then(|block| block.get(chain >> 5));
+        word.map_or(0, |word| (word >> (chain & 31)) & 1)
+    }
+
+    /// Puts a chain into a state; there is nothing to put past the last chain.
+    ///
+    /// # Errors
+    /// [`StateError::Layout`] where the state is no binary one of as many sites.
+    pub fn set(&mut self, chain: usize, state: Packed<'_>) -> Result<(), StateError> {
+        let state = state.of(Layout::binary(self.model.sites()))?;
+        for (block, value) in self.blocks.iter_mut().zip(state.values()) {
+            if let Some(word) = block.get_mut(chain >> 5) {
+                *word = (*word & !(1 << (chain & 31))) | (value << (chain & 31));
+            }
+        }
+        Ok(())
+    }
+
+    /// The state of a chain, written into words; zeros past the last chain.
+    ///
+    /// # Errors
+    /// [`StateError::Words`] where there are fewer than the state has.
+    pub fn state<'w>(&self, chain: usize, words: &'w mut [u32]) -> Result<Packed<'w>, StateError> {
+        let (layout, got) = (Layout::binary(self.model.sites()), words.len());
+        let need = layout.words();
+        let words = words.get_mut(..need).ok_or(StateError::Words { need, got })?;
+        words.fill(0);
+        for site in 0..layout.sites() {
+            set(layout, words, site, self.get(chain, site))?;
+        }
+        Packed::new(layout, words)
+    }
+
+    /// The energy of a chain's state, as the model counts it. O(edges).
+    #[must_use]
+    pub fn energy(&self, chain: usize) -> f32 {
+        let form = self.model.ising().form();
+        let terms = (0..self.model.sites()).filter(|&site| self.get(chain, site) != 0).map(|site| {
+            let linear = form.linear().get(site).copied().unwrap_or(0);
+            let row = form.row(site).iter();
+            let coupled = row.map(|e| i64::from(e.coupling) * i64::from(self.get(chain, e.site as usize)));
+            2 * i64::from(linear) + coupled.sum::<i64>()
+        });
+        let model = self.model.ising();
+        model.quarters(model.constant() - 2 * terms.sum::<i64>())
+    }
+
+    /// How many chains have value 1 at a site.
+    #[must_use]
+    pub fn site_ones(&self, site: usize) -> u32 {
+        self.blocks.get(site).map_or(0, |block| block.iter().map(|word| word.count_ones()).sum())
+    }
+
+    /// How many sites have value 1 in each chain: its magnetisation is twice that less the number of sites.
+    pub fn ones(&self, out: &mut [u32; CHAINS]) {
+        for bit in 0..32 {
+            let mut counts = [0; LANES];
+            for block in self.blocks.iter() {
+                for (count, word) in counts.iter_mut().zip(block) {
+                    *count += (word >> bit) & 1;
+                }
+            }
+            for (out, count) in out.iter_mut().skip(bit).step_by(32).zip(counts) {
+                *out = count;
+            }
+        }
+    }
+}

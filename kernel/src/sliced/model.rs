@@ -1,0 +1,178 @@
+//! Which models can be sliced.
+
+use super::MAX_DEGREE;
+use crate::energy::{Entry, Ising, Sparse};
+
+/// Why a model or its memory does not fit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum SlicedError {
+    /// The coupling of these two sites is of another magnitude than the first one.
+    Coupling {
+        /// One end.
+        a: u32,
+        /// The other end.
+        b: u32,
+    },
+    /// The field at this site is neither 0 nor of the magnitude of the first one that is not.
+    Field {
+        /// The site.
+        site: usize,
+    },
+    /// A site has more than [`MAX_DEGREE`] neighbours.
+    Degree {
+        /// The site.
+        site: usize,
+        /// Its neighbours.
+        degree: usize,
+    },
+    /// The memory is too short.
+    Memory {
+        /// Blocks, or words of a table, that are needed.
+        need: usize,
+        /// How many were given.
+        got: usize,
+    },
+    /// A step size must be positive and finite, and so must its inverse.
+    StepSize(f32),
+    /// The log odds of a flip would be beyond ±30 somewhere: too large to be drawn with the precision that a
+    /// Metropolis test needs.
+    Steep,
+}
+
+impl core::fmt::Display for SlicedError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Coupling { a, b } => {
+                write!(f, "the coupling of sites {a} and {b} is of another magnitude than the first")
+            }
+            Self::Field { site } => {
+                write!(f, "the field at site {site} is neither 0 nor of the magnitude of the others")
+            }
+            Self::Degree { site, degree } => {
+                write!(f, "site {site} has {degree} neighbours, {MAX_DEGREE} are possible")
+            }
+            Self::Memory { need, got } => write!(f, "{need} blocks or words are needed, {got} were given"),
+            Self::StepSize(value) => write!(f, "step size {value} is not positive and finite"),
+            Self::Steep => write!(f, "the log odds of a flip are beyond 30"),
+        }
+    }
+}
+
+impl core::error::Error for SlicedError {}
+
+/// An [`Ising`] model whose couplings have one magnitude, ±J, and whose fields are 0 or ±h for one h: on any graph
+/// of degree up to [`MAX_DEGREE`]. It is the model's own table of rows that is read: nothing is copied.
+#[derive(Clone, Copy, Debug)]
+pub struct SlicedIsing<'a> {
+    model: Ising<'a>,
+    /// 4J and 4h in units of the model's grid.
+    coupling: i64,
+    field: i64,
+    /// Bit k where there is a site of kind k.
+    kinds: u32,
+}
+
+/// What decides the odds of a site but its neighbours' values: how many neighbours it has, and whether it has a
+/// field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub(super) degree: usize,
+    pub(super) field: bool,
+}
+
+/// Kinds of sites.
+pub(super) const KINDS: usize = 2 * (MAX_DEGREE + 1);
+
+impl Kind {
+    #[inline]
+    pub(super) fn number(self) -> usize {
+        2 * self.degree + usize::from(self.field)
+    }
+}
+
+/// A site: its neighbours, its kind, and all ones where its field points to 0.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site<'a> {
+    pub(super) row: &'a [Entry],
+    pub(super) kind: Kind,
+    pub(super) down: u32,
+}
+
+impl<'a> SlicedIsing<'a> {
+    /// Looks at a model. O(edges).
+    ///
+    /// # Errors
+    /// [`SlicedError::Coupling`], [`SlicedError::Field`] or [`SlicedError::Degree`] where it cannot be sliced.
+    pub fn new(model: Ising<'a>) -> Result<Self, SlicedError> {
+        let form = model.form();
+        let first = form.entries().first().map_or(0, |entry| i64::from(entry.coupling).abs());
+        let mut sliced = Self { model, coupling: first, field: 0, kinds: 0 };
+        for site in 0..form.sites() {
+            let row = form.row(site);
+            if row.len() > MAX_DEGREE {
+                return Err(SlicedError::Degree { site, degree: row.len() });
+            }
+            if let Some(other) = row.iter().find(|entry| i64::from(entry.coupling).abs() != first) {
+                return Err(SlicedError::Coupling { a: site as u32, b: other.site });
+            }
+            let field = sliced.field_at(site, row).abs();
+            if field != 0 && sliced.field != 0 && field != sliced.field {
+                return Err(SlicedError::Field { site });
+            }
+            sliced.field = if field == 0 { sliced.field } else { field };
+            sliced.kinds |= 1 << Kind { degree: row.len(), field: field != 0 }.number();
+        }
+        Ok(sliced)
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn ising(&self) -> Ising<'a> {
+        self.model
+    }
+
+    /// Sites.
+    #[must_use]
+    pub fn sites(&self) -> usize {
+        self.model.form().sites()
+    }
+
+    /// 4w, from b = 2w − ½ΣK and K = 4J.
+    #[inline]
+    fn field_at(&self, site: usize, row: &[Entry]) -> i64 {
+        let linear = self.form().linear().get(site).copied().unwrap_or(0);
+        2 * i64::from(linear) + row.iter().map(|entry| i64::from(entry.coupling)).sum::<i64>()
+    }
+
+    #[inline]
+    pub(super) fn form(&self) -> Sparse<'a> {
+        self.model.form()
+    }
+
+    #[inline]
+    pub(super) fn site(&self, site: usize) -> Site<'a> {
+        let row = self.form().row(site);
+        let field = if self.field == 0 { 0 } else { self.field_at(site, row) };
+        Site { row, kind: Kind { degree: row.len(), field: field != 0 }, down: (field >> 63) as u32 }
+    }
+
+    /// The kinds of its sites, ascending.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = Kind> + use<> {
+        let kinds = self.kinds;
+        (0..KINDS)
+            .filter(move |&number| (kinds >> number) & 1 != 0)
+            .map(|number| Kind { degree: number >> 1, field: number & 1 != 0 })
+    }
+
+    /// `J·m + h·s` in units of 2^[`SlicedIsing::exponent`], exactly.
+    pub(super) fn local(&self, m: i64, s: i64) -> i64 {
+        self.coupling * m + self.field * s
+    }
+
+    /// A quarter of the grid's unit.
+    pub(super) fn exponent(&self) -> i32 {
+        self.form().exponent() - 2
+    }
+}
