@@ -2,6 +2,7 @@
 
 use crate::naive;
 use bitmc::energy::{Edge, Entry, SparseLent, pack_rows};
+use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing, SlicedLangevin};
 use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Memory, Potts, Rbm, Rng, SeedableRng};
 
 /// Blocks on the heap, each on a cache line of its own: vectors start anywhere, and a register of sixteen lanes that
@@ -98,6 +99,52 @@ pub fn random_torus(n: u32, largest: f32, seed: u64) -> Vec<Edge> {
     let mut rng = LaneRng::seed_from_u64(seed);
     let mut coupling = || largest * (2.0 * (rng.next_u32() >> 8) as f32 / 16_777_216.0 - 1.0);
     bitmc::torus(n, n, 0.0).map(|(a, b, _)| (a, b, coupling())).collect()
+}
+
+/// The edges of an n × n torus with couplings of one size and random sign.
+pub fn signed_torus(n: u32, size: f32, seed: u64) -> Vec<Edge> {
+    let mut rng = LaneRng::seed_from_u64(seed);
+    let mut coupling = || if rng.next_u32() >> 31 == 0 { size } else { -size };
+    bitmc::torus(n, n, 0.0).map(|(a, b, _)| (a, b, coupling())).collect()
+}
+
+/// Memory for 512 chains in bits, in vectors.
+pub struct HeapSliced {
+    blocks: Lines<u32>,
+    table: Vec<u32>,
+    room: Lines<u32>,
+}
+
+impl HeapSliced {
+    /// As much as a model needs.
+    pub fn new(model: &SlicedIsing<'_>) -> Self {
+        Self {
+            blocks: Lines::new(model.sites()),
+            table: vec![0; SlicedGibbs::words(model).max(SlicedLangevin::words(model))],
+            room: Lines::new(SlicedLangevin::blocks(model)),
+        }
+    }
+
+    /// Gibbs sampling after `sweeps` sweeps from fair bits.
+    pub fn gibbs<'a>(&'a mut self, model: SlicedIsing<'a>, sweeps: u32, rng: &mut LaneRng) -> SlicedGibbs<'a> {
+        let chains = SlicedChains::random(model, self.blocks.as_mut(), rng).expect("a block a site");
+        let mut gibbs = SlicedGibbs::new(chains, &mut self.table).expect("a table for every kind of site");
+        (0..sweeps).for_each(|_| gibbs.sweep(rng));
+        gibbs
+    }
+
+    /// The adjusted Langevin sampler after as many sweeps of Gibbs sampling.
+    pub fn langevin<'a>(
+        &'a mut self,
+        model: SlicedIsing<'a>,
+        step_size: f32,
+        sweeps: u32,
+        rng: &mut LaneRng,
+    ) -> SlicedLangevin<'a> {
+        self.gibbs(model, sweeps, rng);
+        let chains = SlicedChains::new(model, self.blocks.as_mut()).expect("a block a site");
+        SlicedLangevin::adjusted(chains, step_size, &mut self.table, self.room.as_mut()).expect("enough room")
+    }
 }
 
 /// The edges of an irregular graph of mean degree 6: `3 sites` pairs drawn uniformly, couplings uniform in

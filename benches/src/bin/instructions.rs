@@ -3,9 +3,13 @@
 //! difference of their steps, so setting up and burning in cancel. `.ci/bench --gate` does that.
 
 use bitmc::batch::{Batch, BatchSite};
+use bitmc::lane::Bits;
+use bitmc::sliced::SlicedIsing;
 use bitmc::step::IsingLangevin;
 use bitmc::{Chain, Energy, GibbsWithGradients, Ising, LaneRng, Langevin, PathAuxiliary, SeedableRng};
-use bitmc_benches::models::{HeapChain, HeapRbm, HeapSparse, burnt_in, floats, heap_memory, random_torus};
+use bitmc_benches::models::{
+    HeapChain, HeapRbm, HeapSliced, HeapSparse, burnt_in, floats, heap_memory, random_torus, signed_torus,
+};
 use bitmc_benches::naive;
 use rand_xoshiro::Xoshiro128PlusPlus;
 
@@ -51,10 +55,27 @@ fn ising(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
     }
 }
 
+/// Sweeps of Gibbs sampling, or steps of the adjusted Langevin sampler, in 512 chains of bits.
+fn run_sliced(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
+    let model = SlicedIsing::new(*model).expect("couplings of one size");
+    let (mut memory, mut rng) = (HeapSliced::new(&model), LaneRng::seed_from_u64(1));
+    if workload.starts_with("sliced_gibbs-") {
+        let mut gibbs = memory.gibbs(model, 50, &mut rng);
+        (0..steps).for_each(|_| gibbs.sweep(&mut rng));
+        println!("{} of 512 chains have site 0 at 1", gibbs.chains().site_ones(0));
+    } else {
+        let mut langevin = memory.langevin(model, step_size, 50, &mut rng);
+        let ones = |block: Bits| block.iter().map(|word| word.count_ones()).sum::<u32>();
+        let accepted: u32 = (0..steps).map(|_| ones(langevin.step(&mut rng))).sum();
+        println!("{accepted} of {} accepted", 512 * steps);
+    }
+}
+
 fn main() {
     let mut words = std::env::args().skip(1);
     let (Some(workload), Some(Ok(steps))) = (words.next(), words.next().map(|w| w.parse())) else {
         eprintln!("usage: instructions [naive-|ising-|batch-|gwg-|pas-]5x5|64x64|64x64b|rbm STEPS");
+        eprintln!("       instructions sliced_gibbs-|sliced_dmala-signs STEPS");
         std::process::exit(2);
     };
     let mut memory = HeapSparse::default();
@@ -66,6 +87,11 @@ fn main() {
                 "ising-5x5" | "batch-5x5" => ising(&model, 0.6, &workload, steps),
                 _ => run(&model, &twin, 0.6, &workload, steps),
             }
+        }
+        "signs" => {
+            let edges = signed_torus(64, 0.5, 64);
+            let (model, _) = memory.ising(&edges, &[0.0; 4096]);
+            run_sliced(&model, 0.115, &workload, steps);
         }
         // At acceptances of .91 and .57.
         size @ ("64x64" | "64x64b") => {
