@@ -4,16 +4,15 @@
 //! dense coupling matrix from them by every method. Every method is a cell of its own: `--resume` goes on where a
 //! run was stopped.
 
-use bitmc::learn::{Importance, RatioMatching};
 use bitmc::{Gibbs, GibbsWithGradients, Langevin};
+use bitmc_examples::cells::Cells;
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::progress::Progress;
 use bitmc_examples::teach::{Cell, Method, Mover, Plan, Point, Sampleless, Truth, teach};
 use bitmc_examples::{plot, report};
 use clap::Parser;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
-use std::path::Path;
+use serde::Serialize;
 use std::process::ExitCode;
 
 /// Learn the couplings of an Ising lattice, by every method
@@ -47,6 +46,14 @@ struct Options {
     #[arg(long, value_name = "RATE", default_value_t = 0.01)]
     rate: f32,
 
+    /// Step size of DMALA
+    #[arg(long, value_name = "ALPHA", default_value_t = 0.4)]
+    step_size: f32,
+
+    /// Only the methods whose name has this text, such as DMALA or "25 steps"
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    only: String,
+
     /// ℓ1 penalty on the couplings
     #[arg(long, value_name = "STRENGTH", default_value_t = 0.01)]
     lasso: f32,
@@ -58,13 +65,6 @@ struct Options {
 
 /// Sweeps of chromatic Gibbs behind every sample.
 const SWEEPS: u64 = 5000;
-
-/// A saved cell, and what was asked.
-#[derive(Serialize, Deserialize)]
-struct Saved<T> {
-    question: String,
-    answer: T,
-}
 
 /// A method's row of `learn_ising.json`.
 #[derive(Serialize)]
@@ -83,6 +83,7 @@ struct Report<'c> {
     coupling_edges_twice: f32,
     samples: usize,
     sweeps_per_sample: u64,
+    step_size_of_dmala: f32,
     plan: Plan,
     log_rmse_of_no_coupling: f64,
     rows: Vec<Row<'c>>,
@@ -100,15 +101,15 @@ fn main() -> ExitCode {
     cli::main(|options: Options| options.common.pool()?.install(|| run(&options)))
 }
 
-fn methods(quick: bool) -> Result<Vec<Method>, Failure> {
-    let kernel =
-        |kernel: Result<Langevin<'static>, bitmc::step::ParameterError>| kernel.map_err(Failure::option);
-    let dmala = Mover::Langevin("DMALA", kernel(Langevin::adjusted(0.4))?);
-    let dula = Mover::Langevin("DULA", kernel(Langevin::unadjusted(0.2))?);
+fn methods(options: &Options) -> Result<Vec<Method>, Failure> {
+    let dmala = Langevin::adjusted(options.step_size);
+    let dmala = dmala.map_err(|error| Failure::Option(format!("--step-size: {error}")))?;
+    let dmala = Mover::Langevin("DMALA", dmala);
+    let dula = Mover::Langevin("DULA", Langevin::unadjusted(0.2).map_err(Failure::option)?);
     let gradients = Mover::Gradients(GibbsWithGradients::new(1).map_err(Failure::option)?);
     let gibbs = Mover::Gibbs(Gibbs::random(1).map_err(Failure::option)?);
     let mut methods = Vec::new();
-    for steps in if quick { vec![5, 25] } else { vec![5, 10, 25, 50, 100] } {
+    for steps in if options.common.quick { vec![5, 25] } else { vec![5, 10, 25, 50, 100] } {
         for mover in [dmala, gradients] {
             methods.push(Method::Chains(mover, steps));
         }
@@ -117,14 +118,19 @@ fn methods(quick: bool) -> Result<Vec<Method>, Failure> {
             methods.push(Method::Cyclical(steps));
         }
     }
-    methods.extend(
-        [RatioMatching::SIGMOID, RatioMatching::RATIO].map(|form| Method::Objective(Sampleless::Ratio(form))),
-    );
-    for draws in [5, 50] {
-        let form = Importance::ratio_matching(draws).map_err(Failure::option)?;
-        methods.push(Method::Objective(Sampleless::Guided(form, draws as u32)));
+    for objective in [
+        Sampleless::ratio_matching(),
+        Sampleless::equation_3(),
+        Sampleless::guided(5).map_err(Failure::option)?,
+        Sampleless::guided(50).map_err(Failure::option)?,
+        Sampleless::pseudo_likelihood(),
+    ] {
+        methods.push(Method::Objective(objective));
     }
-    methods.push(Method::Objective(Sampleless::Pseudo));
+    methods.retain(|method| method.name().contains(&options.only));
+    if methods.is_empty() {
+        return Err(Failure::Option(format!("--only: no method has {:?} in its name", options.only)));
+    }
     Ok(methods)
 }
 
@@ -141,36 +147,30 @@ fn run(options: &Options) -> Result<(), Failure> {
         lasso: options.lasso,
     };
     bitmc::learn::Sgd::new(options.rate).map_err(|error| Failure::Option(format!("--rate: {error}")))?;
-    let methods = methods(common.quick)?;
+    let methods = methods(options)?;
     // Another seed than any method's.
     let truth =
         Truth::sample_torus(u32::from(side), options.coupling, (samples as usize, SWEEPS), !common.seed);
     let truth = truth.map_err(|error| Failure::Option(format!("--coupling: {error}")))?;
     let out = common.folder("learn_ising");
-    let folder = out.join("cells");
-    report::make_folder(&folder)?;
+    let kept = Cells::new(&out, options.resume)?;
     truth.data().write(&out.join("learn_ising.bits"))?;
 
     let progress = Progress::new(common.quiet, plan.iterations * methods.len() as u64);
     let cells = methods.par_iter().map(|method| {
         let name = method.name();
-        let file: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let path = folder.join(format!("{file}.json"));
         let question = format!(
-            "bitmc {}: {name}, side {side}, coupling {}, {samples} samples, {plan:?}",
-            env!("CARGO_PKG_VERSION"),
-            options.coupling
+            "side {side}, coupling {}, {samples} samples, step size {}, {plan:?}",
+            options.coupling, options.step_size
         );
-        if options.resume
-            && let Some(cell) = find(&path, &question)
-        {
-            progress.advance(plan.iterations);
-            return Ok(cell);
-        }
-        let cell = teach(&truth, method, plan, |work| progress.advance(work));
-        let cell = cell.map_err(|error| Failure::Option(format!("{name}: {error}")))?;
-        report::json(&path, &Saved { question, answer: &cell })?;
-        Ok(cell)
+        let mut made = 0;
+        let cell = kept.answer(&name, &question, || {
+            let cell = teach(&truth, method, plan, |work| progress.advance(work));
+            made = plan.iterations;
+            cell.map_err(|error| Failure::Option(format!("{name}: {error}")))
+        });
+        progress.advance(plan.iterations - made);
+        cell
     });
     let cells: Vec<Cell> = cells.collect::<Result<_, Failure>>()?;
     drop(progress);
@@ -189,6 +189,7 @@ fn run(options: &Options) -> Result<(), Failure> {
         coupling_edges_twice: options.coupling,
         samples: samples as usize,
         sweeps_per_sample: SWEEPS,
+        step_size_of_dmala: options.step_size,
         plan,
         log_rmse_of_no_coupling: cells.first().map_or(f64::NAN, |cell| cell.series[0].log_rmse),
         rows: rows.collect(),
@@ -212,11 +213,6 @@ fn run(options: &Options) -> Result<(), Failure> {
         .collect();
     common.say(&format!("{table}\n{times}\nResults: {}", out.display()));
     Ok(())
-}
-
-fn find(path: &Path, question: &str) -> Option<Cell> {
-    let saved: Saved<Cell> = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-    (saved.question == question).then_some(saved.answer)
 }
 
 fn timing(cell: &Cell, plan: Plan) -> Timing<'_> {
@@ -266,9 +262,13 @@ fn panels(cells: &[Cell], x: impl Fn(&Cell, usize) -> f64, against: &str) -> Vec
             })
             .collect(),
     };
-    vec![
+    let panels = [
         group("Five steps an iteration", &|name| name.ends_with(" 5 steps")),
         group("Twenty-five steps", &|name| name.ends_with(" 25 steps")),
+        group("Other numbers of steps", &|name| {
+            name.ends_with("steps") && ![" 5 steps", " 25 steps"].iter().any(|end| name.ends_with(end))
+        }),
         group("Without chains", &|name| !name.starts_with("PCD")),
-    ]
+    ];
+    panels.into_iter().filter(|panel| !panel.curves.is_empty()).collect()
 }

@@ -1,8 +1,10 @@
 //! Learning the couplings of a lattice from samples of it, by every method.
 
+mod cycle;
 mod method;
 mod truth;
 
+pub use cycle::retune;
 pub use method::{Method, Mover, Sampleless};
 pub use truth::Truth;
 
@@ -10,8 +12,7 @@ use crate::chains::memory;
 use bitmc::energy::Boltzmann;
 use bitmc::lane::LANES;
 use bitmc::learn::{Adam, Batch, Contrast, CyclicalLearning, LearnError, Replay, lasso};
-use bitmc::tune::{CycleSettings, CycleTuner, Trial};
-use bitmc::{Chain, LaneRng, Layout, Packed, SeedableRng};
+use bitmc::{LaneRng, Layout, SeedableRng};
 use cpu_time::ThreadTime;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +71,15 @@ pub enum TeachError {
     /// The parameters are none.
     #[error("{0}")]
     Model(#[from] bitmc::energy::SparseError),
+    /// The parameters of a restricted machine are none.
+    #[error("{0}")]
+    Machine(#[from] bitmc::energy::RbmError),
+    /// The parameters of a network are none.
+    #[error("{0}")]
+    Network(#[from] bitmc::energy::PerceptronError),
+    /// A path of annealing.
+    #[error("{0}")]
+    Path(#[from] bitmc::energy::PathError),
     /// A sample or a chain.
     #[error("{0}")]
     Learn(#[from] LearnError),
@@ -127,7 +137,7 @@ pub fn teach(truth: &Truth, method: &Method, plan: Plan, progress: impl Fn(u64))
                     Method::Chains(mover, steps) => (*mover, *steps),
                     _ => {
                         if cycle.is_due(iteration) {
-                            cycle.set_ends(tune(&model, replay.state(0), &mut rng)?);
+                            evaluations += retune(&mut cycle, &model, replay.state(0), &mut rng)?;
                         }
                         (Mover::Langevin("ACS", cycle.at(iteration)?.0), *steps)
                     }
@@ -155,22 +165,4 @@ pub fn teach(truth: &Truth, method: &Method, plan: Plan, progress: impl Fn(u64))
         progress(1);
     }
     Ok(Cell { method: method.name(), evaluations, series, clock })
-}
-
-/// The ends of the cyclical sampler on the model of the moment.
-fn tune(model: &Boltzmann<'_>, start: Packed<'_>, rng: &mut LaneRng) -> Result<(Trial, Trial), TeachError> {
-    let settings = CycleSettings {
-        steps: 40,
-        burn_in: 20,
-        rounds: 6,
-        balance: (0.5, 0.8),
-        step_size: (0.05, 5.0),
-        ..CycleSettings::default()
-    };
-    let mut tuner = CycleTuner::new([Trial::default(); 2], settings)?;
-    let mut chain = Chain::new(model, memory(model), start)?;
-    while let Some(kernel) = tuner.kernel() {
-        tuner.observe(&chain.step(&kernel, rng));
-    }
-    Ok(tuner.ends())
 }

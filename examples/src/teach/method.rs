@@ -7,7 +7,7 @@ use bitmc::learn::{Batch, Importance, LearnError, Learnable, PseudoLikelihood, R
 use bitmc::{Energy, Gibbs, GibbsWithGradients, Kernel, LaneRng, Langevin, Packed, Rng};
 
 /// A way to learn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Method {
     /// Persistent contrastive divergence with so many steps.
     Chains(Mover, u64),
@@ -38,18 +38,81 @@ impl<E: Energy + ?Sized> Kernel<E> for Mover {
     }
 }
 
-/// An objective that needs no sampler.
+/// An objective that needs no sampler, with its name.
+#[derive(Clone, Debug)]
+pub struct Sampleless {
+    name: String,
+    form: Form,
+}
+
 #[derive(Clone, Copy, Debug)]
-pub enum Sampleless {
-    /// Ratio matching.
+enum Form {
     Ratio(RatioMatching),
-    /// RMwGGIS with so many draws.
-    Guided(Importance, u32),
-    /// Pseudo-likelihood.
+    Importance(Importance),
     Pseudo,
 }
 
 impl Sampleless {
+    /// Ratio matching, RMwGGIS Eq. 2.
+    #[must_use]
+    pub fn ratio_matching() -> Self {
+        Self { name: "ratio matching".into(), form: Form::Ratio(RatioMatching::SIGMOID) }
+    }
+
+    /// What RMwGGIS calls the same, Eq. 3.
+    #[must_use]
+    pub fn equation_3() -> Self {
+        Self { name: "Eq. 3".into(), form: Form::Ratio(RatioMatching::RATIO) }
+    }
+
+    /// Pseudo-likelihood.
+    #[must_use]
+    pub fn pseudo_likelihood() -> Self {
+        Self { name: "pseudo-likelihood".into(), form: Form::Pseudo }
+    }
+
+    /// RMwGGIS on Eq. 2 with so many draws.
+    ///
+    /// # Errors
+    /// [`LearnError::Draws`] where they are not 1 to 64; so the next three.
+    pub fn guided(draws: usize) -> Result<Self, LearnError> {
+        Ok(Self::drawing("RMwGGIS", draws, Importance::ratio_matching(draws)?))
+    }
+
+    /// RMwRAND: Eq. 3 from uniform draws.
+    ///
+    /// # Errors
+    /// As [`Sampleless::guided`].
+    pub fn uniform(draws: usize) -> Result<Self, LearnError> {
+        Ok(Self::drawing("RMwRAND", draws, Importance::uniform(draws)?))
+    }
+
+    /// The paper's basic form, on Eq. 3.
+    ///
+    /// # Errors
+    /// As [`Sampleless::guided`].
+    pub fn basic(draws: usize) -> Result<Self, LearnError> {
+        Ok(Self::drawing("basic", draws, Importance::basic(draws)?))
+    }
+
+    /// The paper's advanced form.
+    ///
+    /// # Errors
+    /// As [`Sampleless::guided`].
+    pub fn advanced(draws: usize) -> Result<Self, LearnError> {
+        Ok(Self::drawing("advanced", draws, Importance::advanced(draws)?))
+    }
+
+    fn drawing(name: &str, draws: usize, form: Importance) -> Self {
+        Self { name: format!("{name}, {draws} draws"), form: Form::Importance(form) }
+    }
+
+    /// What tables call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Adds a sample.
     ///
     /// # Errors
@@ -62,10 +125,10 @@ impl Sampleless {
         room: &mut VecMemory,
         rng: &mut LaneRng,
     ) -> Result<(), LearnError> {
-        match self {
-            Self::Ratio(objective) => batch.add(objective, model, x, room, rng),
-            Self::Guided(objective, _) => batch.add(objective, model, x, room, rng),
-            Self::Pseudo => batch.add(&PseudoLikelihood, model, x, room, rng),
+        match &self.form {
+            Form::Ratio(objective) => batch.add(objective, model, x, room, rng),
+            Form::Importance(objective) => batch.add(objective, model, x, room, rng),
+            Form::Pseudo => batch.add(&PseudoLikelihood, model, x, room, rng),
         }
     }
 }
@@ -79,10 +142,7 @@ impl Method {
             Self::Chains(Mover::Gradients(_), steps) => format!("PCD, GWG, {steps} steps"),
             Self::Chains(Mover::Langevin(name, _), steps) => format!("PCD, {name}, {steps} steps"),
             Self::Cyclical(steps) => format!("PCD, ACS, {steps} steps"),
-            Self::Objective(Sampleless::Ratio(form)) if *form == RatioMatching::RATIO => "Eq. 3".into(),
-            Self::Objective(Sampleless::Ratio(_)) => "ratio matching".into(),
-            Self::Objective(Sampleless::Guided(_, draws)) => format!("RMwGGIS, {draws} draws"),
-            Self::Objective(Sampleless::Pseudo) => "pseudo-likelihood".into(),
+            Self::Objective(objective) => objective.name().into(),
         }
     }
 }

@@ -1,0 +1,261 @@
+//! A restricted Boltzmann machine learned from 2,000 digits, with four samplers at equal steps.
+//!
+//! `cargo run --release --example learn_digits` learns 784×500 units by persistent contrastive divergence with block
+//! Gibbs, ACS, DMALA and GWG, and measures the likelihood of digits held out by annealing in both directions. Every
+//! sampler is a cell of its own: `--resume` goes on where a run was stopped.
+
+use bitmc_examples::bits::BitRows;
+use bitmc_examples::cells::Cells;
+use bitmc_examples::cli::{self, Common, Failure};
+use bitmc_examples::model::{DIGIT, SIDE};
+use bitmc_examples::persistent::{
+    Annealing, Cell, Digits, Likelihood, Mean, Plan, Point, Sampler, independent, learn,
+};
+use bitmc_examples::picture::{self, BLUE, INK, Tile};
+use bitmc_examples::progress::Progress;
+use bitmc_examples::{plot, report};
+use clap::Parser;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Learn a restricted Boltzmann machine from digits, with four samplers
+#[derive(Parser, Debug)]
+#[command(name = "learn_digits", version)]
+struct Options {
+    #[command(flatten)]
+    common: Common,
+
+    /// Hidden units [default: 500, with --quick 64]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    hidden: Option<u32>,
+
+    /// Changes of the parameters with each sampler [default: 3000, with --quick 150]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    iterations: Option<u64>,
+
+    /// Steps of every chain for one change; one of block Gibbs draws all units twice [default: 10, with --quick 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    steps: Option<u64>,
+
+    /// Digits of one change, and persistent chains
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    batch: u32,
+
+    /// Adam's learning rate; it falls to a tenth [default: 0.001, with --quick 0.01]
+    #[arg(long, value_name = "RATE")]
+    rate: Option<f32>,
+
+    /// Weight decay
+    #[arg(long, value_name = "STRENGTH", default_value_t = 0.001)]
+    decay: f32,
+
+    /// Step size of DMALA
+    #[arg(long, value_name = "ALPHA", default_value_t = 0.2)]
+    step_size: f32,
+
+    /// Digits held out, the last ones of the 2,000
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(2..=1998))]
+    test: u32,
+
+    /// Folder of the digits [default: examples/data of this repository]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+
+    /// Keep the cells of an earlier run of the same settings
+    #[arg(long)]
+    resume: bool,
+}
+
+/// A sampler's row of `learn_digits.json`.
+#[derive(Serialize)]
+struct Row<'c> {
+    sampler: &'c str,
+    parameters: &'c str,
+    energies_per_sample: f64,
+    end: &'c Likelihood,
+    series: &'c [Point],
+}
+
+/// Everything that `learn_digits.json` says.
+#[derive(Serialize)]
+struct Report<'c> {
+    example: &'static str,
+    plan: Plan,
+    annealing: Annealing,
+    digits_learned_from: usize,
+    digits_held_out: usize,
+    test_log_likelihood_of_independent_pixels: Mean,
+    rows: Vec<Row<'c>>,
+}
+
+/// A sampler's row of `learn_digits.timing.json`.
+#[derive(Serialize)]
+struct Timing<'c> {
+    sampler: &'c str,
+    milliseconds_per_iteration: f64,
+}
+
+fn main() -> ExitCode {
+    cli::main(|options: Options| options.common.pool()?.install(|| run(&options)))
+}
+
+fn read(options: &Options) -> Result<Digits, Failure> {
+    let here = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/data"));
+    let folder = options.data.clone().unwrap_or_else(here).join("mnist");
+    let mut digits = BitRows::read(&folder.join("mnist_train1000.bits"), DIGIT.sites())?;
+    let last = BitRows::read(&folder.join("mnist_test1000.bits"), DIGIT.sites())?;
+    last.rows().for_each(|row| digits.push(bitmc::Packed::new(DIGIT, row).expect("a row of digits")));
+    if digits.len() < options.test as usize + 2 {
+        return Err(Failure::Option(format!("--test: there are {} digits", digits.len())));
+    }
+    Ok(Digits::split(&digits, options.test as usize))
+}
+
+fn run(options: &Options) -> Result<(), Failure> {
+    let common = &options.common;
+    let by = |full, quick| if common.quick { quick } else { full };
+    let plan = Plan {
+        seed: common.seed,
+        hidden: options.hidden.unwrap_or(by(500, 64)),
+        iterations: options.iterations.unwrap_or(u64::from(by(3000, 150))),
+        steps: options.steps.unwrap_or(u64::from(by(10, 5))),
+        batch: options.batch,
+        rate: options.rate.unwrap_or(if common.quick { 0.01 } else { 0.001 }),
+        decay: options.decay,
+        looks: u64::from(by(15, 5)),
+    };
+    // Other generators than those that learn.
+    let seed = !common.seed;
+    let annealing =
+        Annealing { seed, runs: by(64, 40), betas: by(3000, 1000), sweeps: u64::from(by(1000, 200)) };
+    let look = Annealing { runs: 16, betas: by(500, 200), ..annealing };
+    bitmc::learn::Sgd::new(plan.rate).map_err(|error| Failure::Option(format!("--rate: {error}")))?;
+    let langevin = Sampler::langevin(options.step_size);
+    let samplers = [
+        Sampler::block_gibbs(),
+        Sampler::cyclical(),
+        langevin.map_err(|error| Failure::Option(format!("--step-size: {error}")))?,
+        Sampler::gradients().map_err(Failure::option)?,
+    ];
+    let digits = read(options)?;
+    let out = common.folder("learn_digits");
+    let kept = Cells::new(&out, options.resume)?;
+
+    let progress = Progress::new(common.quiet, plan.iterations * samplers.len() as u64);
+    let question = format!("{} digits held out, {plan:?}, {annealing:?}, {look:?}", options.test);
+    let cells = samplers.into_par_iter().map(|sampler| {
+        let (name, mut made) = (sampler.name, 0);
+        let cell = kept.answer(name, &format!("{}, {question}", sampler.parameters), || {
+            let cell = learn(&digits, sampler, plan, (annealing, look), |work| progress.advance(work));
+            made = plan.iterations;
+            cell.map_err(|error| Failure::Option(format!("{name}: {error}")))
+        });
+        progress.advance(plan.iterations - made);
+        cell
+    });
+    let cells: Vec<Cell> = cells.collect::<Result<_, Failure>>()?;
+    drop(progress);
+
+    let work = plan.iterations as f64 * f64::from(plan.batch);
+    let rows = cells.iter().map(|cell| Row {
+        sampler: &cell.sampler,
+        parameters: &cell.parameters,
+        energies_per_sample: cell.evaluations as f64 / work,
+        end: &cell.end,
+        series: &cell.series,
+    });
+    let result = Report {
+        example: "learn_digits",
+        plan,
+        annealing,
+        digits_learned_from: digits.train.len(),
+        digits_held_out: digits.test.len(),
+        test_log_likelihood_of_independent_pixels: independent(&digits),
+        rows: rows.collect(),
+    };
+    report::json(&out.join("learn_digits.json"), &result)?;
+    let timing = cells.iter().map(|cell| Timing {
+        sampler: &cell.sampler,
+        milliseconds_per_iteration: 1e3 * cell.seconds / plan.iterations as f64,
+    });
+    let timing: Vec<Timing<'_>> = timing.collect();
+    report::json(&out.join("learn_digits.timing.json"), &timing)?;
+    let table = table(&result);
+    report::write(&out.join("learn_digits.md"), table.as_bytes())?;
+    plot::save(&out.join("learn_digits.svg"), &panels(&result))?;
+    picture::save(&out.join("learn_digits.png"), &picture::draw(&tiles(&cells, &digits)))?;
+    let times: String = timing
+        .iter()
+        .map(|row| format!("{:>12}: {:.1} ms an iteration\n", row.sampler, row.milliseconds_per_iteration))
+        .collect();
+    common.say(&format!("{table}\n{times}\nResults: {}", out.display()));
+    Ok(())
+}
+
+fn table(report: &Report<'_>) -> String {
+    let Report { plan, test_log_likelihood_of_independent_pixels: pixels, .. } = report;
+    let mut text = format!(
+        "RBM 784×{}, {} iterations of {} digits and chains, {} steps each; mean ln p in nats\n\n\
+         | sampler | | test, forward | test, reverse | training, forward | training, reverse | energies a sample |\n\
+         |---|---|---:|---:|---:|---:|---:|\n",
+        plan.hidden, plan.iterations, plan.batch, plan.steps
+    );
+    let shown = |mean: Mean| format!("{:.2} ± {:.2}", mean.mean, mean.standard_error);
+    for row in &report.rows {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {:.1} |",
+            row.sampler,
+            row.parameters,
+            shown(row.end.test_forward),
+            shown(row.end.test_reverse),
+            shown(row.end.train_forward),
+            shown(row.end.train_reverse),
+            row.energies_per_sample
+        );
+    }
+    let _ = writeln!(text, "| independent pixels | | {} | | | | |", shown(*pixels));
+    text
+}
+
+fn panels(report: &Report<'_>) -> Vec<plot::Panel> {
+    let panel = |title: &str, y: fn(&Point) -> f64| plot::Panel {
+        title: title.into(),
+        x: "iterations".into(),
+        y: "mean ln p, by forward annealing".into(),
+        log_from: None,
+        level: Some((report.test_log_likelihood_of_independent_pixels.mean, "independent pixels".into())),
+        curves: report
+            .rows
+            .iter()
+            .map(|row| plot::Curve {
+                label: row.sampler.into(),
+                points: row.series.iter().map(|point| (point.iteration as f64, y(point))).collect(),
+            })
+            .collect(),
+    };
+    vec![panel("Digits held out", |point| point.test), panel("Digits learned from", |point| point.train)]
+}
+
+/// Draws of each machine beside digits.
+fn tiles(cells: &[Cell], digits: &Digits) -> Vec<picture::Panel> {
+    let mut panels: Vec<_> = cells
+        .iter()
+        .map(|cell| picture::Panel {
+            title: cell.sampler.clone(),
+            apart: false,
+            columns: 4,
+            tiles: cell.drawn.iter().take(40).map(|words| Tile::of(words, SIDE, BLUE)).collect(),
+        })
+        .collect();
+    panels.push(picture::Panel {
+        title: "digits".into(),
+        apart: true,
+        columns: 4,
+        tiles: digits.test.rows().take(40).map(|row| Tile::of(row, SIDE, INK)).collect(),
+    });
+    panels
+}
