@@ -133,8 +133,8 @@ fn run(options: &Options) -> Result<(), Failure> {
     };
     let large = options.large.unwrap_or(if quick { 0 } else { 200 });
     let hidden = [usize::from(options.hidden.unwrap_or(if quick { 32 } else { 64 })); 3];
-    let (chains, sweeps) = if quick { (1000, 20) } else { (2000, 50) };
-    let look = Look { chains, sweeps, grid: 128 };
+    let (chains, sweeps, grid) = if quick { (500, 20, 64) } else { (2000, 50, 128) };
+    let look = Look { chains, sweeps, grid };
     bitmc::learn::Sgd::new(plan.rate).map_err(|error| Failure::Option(format!("--rate: {error}")))?;
     let given = !options.density.is_empty();
     let shapes: &[Shape] = match (given, quick) {
@@ -224,8 +224,8 @@ fn run(options: &Options) -> Result<(), Failure> {
         .iter()
         .zip(cells.chunks(objectives.len()))
         .map(|((subject, ..), cells)| {
-            let data = shown(subject.shape.name().into(), &subject.picture(look.grid), look.grid);
-            let learned = cells.iter().map(|cell| shown(cell.objective.clone(), &cell.picture, look.grid));
+            let data = shown(subject.shape.name(), &subject.picture(look.grid), look.grid);
+            let learned = cells.iter().map(|cell| shown(&cell.objective, &cell.picture, look.grid));
             std::iter::once(data).chain(learned).collect()
         })
         .collect();
@@ -234,15 +234,16 @@ fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A picture of ink, two sites each way a point: low energies are dark.
-fn shown(title: String, inks: &[u8], grid: usize) -> plane::Panel {
-    let side = 2 * grid;
+/// A picture of ink, enlarged so that its title fits: low energies are dark.
+fn shown(title: &str, inks: &[u8], grid: usize) -> plane::Panel {
+    let times = 256 / grid;
+    let side = times * grid;
     let ink = |place: usize| {
-        let paleness = inks[place / side / 2 * grid + place % side / 2];
+        let paleness = inks[place / side / times * grid + place % side / times];
         // The panel shows square roots.
         (1.0 - f64::from(paleness) / 255.0).powi(2)
     };
-    plane::Panel { title, cells: (0..side * side).map(ink).collect(), side }
+    plane::Panel { title: title.replace(" draws", ""), cells: (0..side * side).map(ink).collect(), side }
 }
 
 fn table(report: &Report<'_>) -> String {

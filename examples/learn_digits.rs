@@ -130,8 +130,8 @@ fn run(options: &Options) -> Result<(), Failure> {
     // Other generators than those that learn.
     let seed = !common.seed;
     let annealing =
-        Annealing { seed, runs: by(64, 40), betas: by(3000, 1000), sweeps: u64::from(by(1000, 200)) };
-    let look = Annealing { runs: 16, betas: by(500, 200), ..annealing };
+        Annealing { seed, runs: by(64, 32), betas: by(3000, 500), sweeps: u64::from(by(1000, 100)) };
+    let look = Annealing { runs: by(16, 8), betas: by(500, 200), ..annealing };
     bitmc::learn::Sgd::new(plan.rate).map_err(|error| Failure::Option(format!("--rate: {error}")))?;
     let langevin = Sampler::langevin(options.step_size);
     let samplers = [

@@ -108,7 +108,7 @@ fn costs_of_ratio_matching() {
 
 #[test]
 fn digits_become_likelier() {
-    let words = ["--quick", "--hidden", "20", "--iterations", "60", "--rate", "0.02"];
+    let words = ["--quick", "--hidden", "20", "--iterations", "50", "--rate", "0.02"];
     let files = ["learn_digits.json", "learn_digits.md", "learn_digits.svg", "learn_digits.png"];
     let report = learns("learn_digits", &words, &files, lose);
     assert_eq!(rows(&report).len(), 4);
@@ -130,7 +130,7 @@ fn digits_become_likelier() {
 
 #[test]
 fn densities_by_the_right_ratio_matching() {
-    let words = ["--quick", "--iterations", "150", "--hidden", "16", "--large", "2"];
+    let words = ["--quick", "--iterations", "150", "--batch", "50", "--hidden", "16", "--large", "2"];
     let files = ["learn_density.json", "learn_density.md", "learn_density.svg", "learn_density.png"];
     let report = learns("learn_density", &words, &files, lose);
     assert_eq!((rows(&report).len(), report["densities"].as_array().unwrap().len()), (12, 2));
@@ -154,7 +154,19 @@ fn densities_by_the_right_ratio_matching() {
 
 #[test]
 fn graphs_like_those_held_out() {
-    let words = ["--quick", "--iterations", "120", "--hidden", "16", "--rate", "0.02"];
+    let words = [
+        "--quick",
+        "--iterations",
+        "80",
+        "--hidden",
+        "16",
+        "--rate",
+        "0.02",
+        "--generated",
+        "30",
+        "--sweeps",
+        "20",
+    ];
     let files = ["learn_graphs.json", "learn_graphs.md", "learn_graphs.svg", "learn_graphs.losses.svg"];
     let report = learns("learn_graphs", &words, &files, lose);
     assert_eq!((rows(&report).len(), report["beside"].as_array().unwrap().len()), (5, 2));

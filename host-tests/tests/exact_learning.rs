@@ -225,9 +225,12 @@ fn expectation(lesson: &Lesson, form: &Importance, x: &[usize], replace: bool) -
 #[test]
 fn importance_sampling_is_unbiased_over_every_draw() {
     // The RBM's Taylor estimate is not exact; the Boltzmann machine's is.
-    for lesson in
-        [Lesson::rbm(6, 4, 1.5, 4), Lesson::boltzmann(6, false, 1.0, 4), Lesson::perceptron(&[6, 8, 4], 0.7, 4)]
-    {
+    for lesson in [
+        Lesson::rbm(6, 4, 1.5, 4),
+        Lesson::boltzmann(6, false, 1.0, 4),
+        Lesson::perceptron(&[6, 8, 4], 0.7, 4),
+        Lesson::perceptron(&[6, 8, 6, 4], 0.7, 4),
+    ] {
         let mut source = Source::new(7);
         for _ in 0..4 {
             let x = lesson.state(&mut source);
@@ -249,7 +252,16 @@ fn importance_sampling_is_unbiased_over_every_draw() {
                 let uniform = form == Importance::uniform(2).unwrap();
                 assert!(uniform || off > 10.0 * PARAMETER_GRADIENT, "{form:?}: the twin is off by {off}");
             }
-            // The advanced form estimates neither.
+            // The advanced form of one neighbour is its term of Eq. 3, so all of them together are Eq. 3, and so is the
+            // gradient. Its estimate is of neither.
+            let one = Importance::advanced(1).unwrap();
+            let terms: Vec<_> = (0..6).map(|site| estimate(&lesson, &one, &x, &[site])).collect();
+            let sum = terms.iter().map(|(loss, ..)| loss).sum::<f64>();
+            let gradients: Vec<_> = terms.iter().map(|(_, gradient, _)| gradient.clone()).collect();
+            let gradient: Vec<f64> = mean(&gradients).into_iter().map(|g| 6.0 * g).collect();
+            let slopes = lesson.derivative(Goal::Ratio, &lesson.theta, &x);
+            assert!((sum / lesson.goal(Goal::Ratio, &lesson.theta, &x) - 1.0).abs() <= PARAMETER_GRADIENT);
+            assert!(deviation(&gradient, &slopes) <= PARAMETER_GRADIENT);
             let advanced = Importance::advanced(2).unwrap();
             let (loss, _) = expectation(&lesson, &advanced, &x, true);
             let truth = lesson.goal(Goal::Ratio, &lesson.theta, &x);
