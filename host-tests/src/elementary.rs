@@ -2,7 +2,7 @@
 
 use bitmc::lane::{Block, F32s, LANES, PARTS};
 use rayon::prelude::*;
-use std::f64::consts::SQRT_2;
+use std::f64::consts::{FRAC_PI_2, SQRT_2};
 use std::ops::RangeInclusive;
 
 /// A function under test.
@@ -35,7 +35,7 @@ pub enum Measure {
 const EVERYTHING: RangeInclusive<f32> = f32::NEG_INFINITY..=f32::INFINITY;
 
 /// All of them, with the bounds that the kernel's documentation states.
-pub const FUNCTIONS: [Function; 9] = [
+pub const FUNCTIONS: [Function; 12] = [
     Function {
         name: "exp",
         bound: 1.0,
@@ -125,6 +125,37 @@ pub const FUNCTIONS: [Function; 9] = [
         monotone: false,
         apply: F32s::normal_quantile,
         reference: normal_quantile,
+    },
+    Function {
+        name: "normal_radius",
+        bound: 4e-7,
+        measure: Measure::Relative,
+        domain: 2.710_505_4e-20..=1.0, // from 2^-65
+        total: false,
+        monotone: false,
+        apply: F32s::normal_radius,
+        reference: |u| (-2.0 * u.ln()).sqrt(),
+    },
+    Function {
+        name: "quarter_turns, sine",
+        bound: 4e-7,
+        measure: Measure::Relative,
+        domain: 4.656_612_9e-10..=1.0, // from 2^-31; it is odd
+        total: false,
+        monotone: false,
+        apply: |f| f.quarter_turns().0,
+        reference: |f| (FRAC_PI_2 * f).sin(),
+    },
+    Function {
+        name: "quarter_turns, cosine",
+        bound: 4e-7,
+        measure: Measure::Relative,
+        domain: -1.0..=1.0,
+        total: false,
+        monotone: false,
+        apply: |f| f.quarter_turns().1,
+        // Of the angle that is left to a right one: no cancellation at the ends.
+        reference: |f| (FRAC_PI_2 * (1.0 - f.abs())).sin(),
     },
 ];
 

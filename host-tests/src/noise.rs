@@ -5,6 +5,7 @@ use crate::matrix::Verdict;
 use crate::tolerance;
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::Noise;
+use bitmc::random::{normal_pairs, normals};
 use bitmc::{Energy, Langevin, Layout, Packed, Rng};
 use core::convert::Infallible;
 use rand_core::{TryRng, utils};
@@ -15,21 +16,32 @@ struct Single {
     /// The number of the normal that is not 0.
     which: usize,
     words: usize,
+    /// Whether normals come in pairs of blocks.
+    pairs: bool,
 }
 
 impl Single {
-    /// The normal of the tail probability ¼, read off the kernel's own normals.
-    fn value() -> f64 {
-        f64::from(bitmc::random::normals(&mut Self { which: 0, words: 0 })[0])
+    /// The normal of the tail probability ¼, or the length of a pair whose uniform is ½, read off the kernel's own
+    /// normals.
+    fn value(pairs: bool) -> f64 {
+        let mut source = Self { which: 0, words: 0, pairs };
+        let block = if pairs { normal_pairs(&mut source)[0] } else { normals(&mut source) };
+        f64::from(block[0])
     }
 
-    /// Sixteen words of signs, sixteen of uniforms: all ones is the uniform 1, whose normal is 0.
+    /// Sixteen words of signs or angles, sixteen of uniforms: all ones is the uniform 1, whose normal is 0. The
+    /// angle 0 has no sine, a right one no cosine.
     fn word(&mut self) -> u32 {
         let (block, place) = (self.words / (2 * LANES), self.words % (2 * LANES));
         self.words += 1;
+        let (chosen, second) = match self.pairs {
+            false => (self.which, false),
+            true => (self.which / (2 * LANES) * LANES + self.which % LANES, self.which / LANES % 2 == 1),
+        };
         match place.checked_sub(LANES) {
+            None if second => i32::MAX as u32,
             None => 0,
-            Some(lane) if block * LANES + lane == self.which => 1 << 31,
+            Some(lane) if block * LANES + lane == chosen => 1 << 31,
             Some(_) => u32::MAX,
         }
     }
@@ -61,10 +73,23 @@ impl TryRng for Single {
 /// Where a lane past the last site has a number that is not 0.
 #[must_use]
 pub fn factor(noise: &impl Noise, sites: usize, normals: usize) -> Vec<Vec<f64>> {
-    let scale = Single::value();
+    columns(noise, sites, normals, false)
+}
+
+/// [`factor`] of a noise that takes its normals in pairs.
+///
+/// # Panics
+/// As [`factor`].
+#[must_use]
+pub fn factor_of_pairs(noise: &impl Noise, sites: usize, normals: usize) -> Vec<Vec<f64>> {
+    columns(noise, sites, normals, true)
+}
+
+fn columns(noise: &impl Noise, sites: usize, normals: usize, pairs: bool) -> Vec<Vec<f64>> {
+    let scale = Single::value(pairs);
     let column = |which| {
         let mut eta = vec![[f32::NAN; LANES]; sites.div_ceil(LANES)];
-        noise.draw(&mut Single { which, words: 0 }, &mut eta, 1);
+        noise.draw(&mut Single { which, words: 0, pairs }, &mut eta, 1);
         let flat = eta.as_flattened();
         assert!(flat[sites..].iter().all(|&x| x == 0.0), "noise past the last site");
         flat[..sites].iter().map(|&x| f64::from(x) / scale).collect::<Vec<_>>()

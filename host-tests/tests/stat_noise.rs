@@ -1,7 +1,7 @@
 //! Chains of second order: exact start, and METHODS.md §3's trial at criticality.
 
 use bitmc::lane::{Block, LANES};
-use bitmc::noise::{Dense, DenseMatrix, Edgewise, MinTrace, Noise, SparseMatrix};
+use bitmc::noise::{Dense, DenseMatrix, Edgewise, MinTrace, Noise, Run, SparseMatrix};
 use bitmc::{Ising, Kernel, LaneRng, Langevin, Move, Rng, torus};
 use bitmc_host_tests::enumerate::Law;
 use bitmc_host_tests::heap::{self, Couplings};
@@ -51,6 +51,9 @@ fn second_order_chains_keep_an_ising_model() {
         let what = format!("edge-wise, σ {step_size}, α {balance}, κ {precision}");
         chi_square(&what, &ends, &law).must_pass();
     }
+    let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
+    let sampler = Langevin::second_order(noise.by_runs(&mut runs).unwrap(), 2.0, 0.8).unwrap();
+    chi_square("edges in runs", &Plan::usual(104).ends(&model, &sampler, &law, 0), &law).must_pass();
     let (mut vectors, mut scratch) = (vec![[0.0; LANES]; MinTrace::blocks(7)], vec![[0.0; LANES]; 3]);
     let mut d = vec![[0.0; LANES]; 1];
     MinTrace::new(1e-3, 1000).solve(&matrix, &mut d, &mut vectors, &mut scratch).unwrap();

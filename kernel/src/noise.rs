@@ -8,7 +8,7 @@
 //!
 //! | noise | W | cost of a draw | memory |
 //! |---|---|---|---|
-//! | [`Edgewise`] | sparse, any size; D by type | one normal an edge | D |
+//! | [`Edgewise`] | sparse, any size; D by type | one normal an edge; half of that by [`Run`]s, on lattices | D |
 //! | [`Dense`] | any, up to [`Dense::MAX_SITES`] sites; any D | one product with a triangle | W, its root, D |
 //! | [`Diagonal`] | diagonal: `D = −W`, so that nothing is left to draw | none | none |
 //! | [`Still`] | none: the first-order samplers | none | none |
@@ -26,6 +26,7 @@ mod error;
 mod matrix;
 mod pattern;
 mod regression;
+mod runs;
 mod shift;
 mod trace;
 
@@ -37,6 +38,7 @@ pub use error::NoiseError;
 pub use matrix::{DenseMatrix, SparseMatrix, Symmetric};
 pub use pattern::SparseRegression;
 pub use regression::{Fit, Regression};
+pub use runs::Run;
 pub use shift::{Eigenvalue, LANCZOS_STEPS, constant, least_eigenvalue};
 pub use trace::{MinTrace, Solved};
 
@@ -97,6 +99,13 @@ fn scaled_sum(a: &mut [Block], factor: f32, b: &[Block]) {
 pub(crate) fn along(step: &Move<'_>, eta: &[Block], planes: usize) -> f32 {
     let lanes = eta.as_flattened();
     let mut sum = Total::default();
+    if planes == 1 {
+        step.changes().for_each(|change| {
+            let v = (change.to as i32 - change.from as i32) as f32;
+            sum.add(v * lanes.get(change.site).copied().unwrap_or(0.0));
+        });
+        return sum.value();
+    }
     for change in step.changes() {
         for (plane, v) in components(change, planes) {
             sum.add(v * lanes.get(place(change.site, plane, planes)).copied().unwrap_or(0.0));

@@ -285,6 +285,26 @@ pub fn normals<R: Rng + ?Sized>(rng: &mut R) -> Block {
     out
 }
 
+/// Thirty-two standard normals, sixteen pairs from one uniform and one angle each (Box and Muller 1958): half the
+/// work of [`normals`], which stand alone where few are needed.
+///
+/// A pair's length is `√(−2 ln u)`, u with full relative precision near 0, and at most 9.5; its angle has 32 bits.
+#[inline]
+pub fn normal_pairs<R: Rng + ?Sized>(rng: &mut R) -> [Block; 2] {
+    let angles = words(rng);
+    let mut first = uniforms(rng);
+    let mut second = [0.0; LANES];
+    for part in 0..PARTS {
+        let radius = F32s::load(&first, part).normal_radius();
+        // A right angle to both sides by all bits, the side of the cosine by the last one, which it hardly feels.
+        let angle = U32s::load(&angles, part);
+        let (sin, cos) = (F32s::from_i32(angle) * F32s::splat(TWO_POW_MINUS_31)).quarter_turns();
+        ((radius * cos).to_bits() ^ angle.shl::<31>()).to_f32().store(&mut first, part);
+        (radius * sin).store(&mut second, part);
+    }
+    [first, second]
+}
+
 /// Sixteen standard logistic numbers, `P(L < z) = 1/(1+e^(−z))`, by inversion: a threshold for log odds that are
 /// not known yet.
 ///

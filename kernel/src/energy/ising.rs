@@ -210,11 +210,11 @@ impl Energy for Ising<'_> {
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
         let fields = cache.as_flattened_mut();
         let mut difference = 0i64;
-        for change in step.changes() {
+        step.changes().for_each(|change| {
             let sign = change.to as i32 - change.from as i32;
             difference -= i64::from(sign) * field(fields, change.site);
             scatter(self.form.row(change.site), sign, fields, |_, _| ());
-        }
+        });
         self.form.value(difference)
     }
 

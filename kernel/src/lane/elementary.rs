@@ -72,6 +72,22 @@ const QUANTILE: [(f32, f32); 8] = [
 const QUANTILE_SPLIT: f32 = 7.25;
 const QUANTILE_MID: (f32, f32) = (1.875, 5.375);
 
+/// −2 ln(1+y) = y·N(y) for |y| ≤ ⅓: relative error 1.7e-7.
+const MINUS_TWICE_LN_1P: [f32; 8] = [
+    0.307_313_92,
+    -0.342_223_63,
+    0.328_401_7,
+    -0.395_900_73,
+    0.500_152_44,
+    -0.666_759_8,
+    0.999_998_75,
+    -1.999_999_7,
+];
+
+/// sin(πf/2) = f·S(f²) and cos(πf/2) = (1 − f²)·C(f²) for |f| ≤ 1: relative errors 6.7e-9 and 8.9e-10.
+const SIN: [f32; 5] = [1.516_785_3e-4, -4.674_157_4e-3, 7.968_993e-2, -0.645_963_8, 1.570_796_4];
+const COS: [f32; 5] = [2.359_770_5e-5, -8.935_305e-4, 1.996_860_4e-2, -0.233_700_5, 1.0];
+
 /// The largest magnitude of a normal made by inversion: the quantile of 2⁻⁶⁵.
 pub const NORMAL_LIMIT: f32 = 9.17;
 
@@ -240,5 +256,26 @@ impl F32s {
         let first = rest.next().copied().unwrap_or_default();
         let h = rest.fold(pick(first), |sum, &c| sum * v + pick(c));
         centre.pick(Self::splat(0.5) - p, Self::splat(1.0)) * h
+    }
+
+    /// √(−2 ln u) for u in [0, 1], the length of a pair of standard normals; u below 2⁻⁶⁵ counts as 2⁻⁶⁵: within
+    /// 4·10⁻⁷ relative.
+    #[inline(always)]
+    #[must_use]
+    pub fn normal_radius(self) -> Self {
+        let least = Self::splat(1.0 / 36_893_488_147_419_103_232.0);
+        let u = least.lt(self).pick(self, least);
+        let (y, k) = split(u, TWO_THIRDS_BITS);
+        let whole = (Self::splat(MAGIC) - k.to_f32()) * Self::splat(2.0 * LN_2);
+        (whole + y * polynomial(&MINUS_TWICE_LN_1P, y)).sqrt()
+    }
+
+    /// sin(πf/2) and cos(πf/2) for |f| ≤ 1: within 4·10⁻⁷ relative.
+    #[inline(always)]
+    #[must_use]
+    pub fn quarter_turns(self) -> (Self, Self) {
+        let square = self * self;
+        let sin = self * polynomial(&SIN, square);
+        (sin, (Self::splat(1.0) - self) * (Self::splat(1.0) + self) * polynomial(&COS, square))
     }
 }

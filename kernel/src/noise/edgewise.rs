@@ -1,6 +1,7 @@
 //! Sparse W of any size: one normal an edge.
 
 use super::matrix::{SparseMatrix, Symmetric};
+use super::runs::{self, Run};
 use super::{Noise, NoiseError, components, place};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::packed::Move;
@@ -44,6 +45,8 @@ pub struct Edgewise<'a> {
     d: &'a [Block],
     /// Whether a site has more on its diagonal than its edges take.
     rest: bool,
+    /// The edges again, where they are given as runs.
+    runs: &'a [Run],
 }
 
 impl<'a> Edgewise<'a> {
@@ -68,13 +71,42 @@ impl<'a> Edgewise<'a> {
             rest |= least < 0.0;
             *slot = if least > 0.0 { least } else { 0.0 };
         }
-        Ok(Self { matrix, d, rest })
+        Ok(Self { matrix, d, rest, runs: &[] })
+    }
+
+    /// How many [`Run`]s the edges of W make. O(edges).
+    #[must_use]
+    pub fn runs(matrix: SparseMatrix<'_>) -> usize {
+        runs::compile(matrix.form(), |_, _| ())
+    }
+
+    /// The same noise, its edges taken run by run ([`Edgewise::runs`] of them, kept in `memory`): other draws of the
+    /// same law. Worth it where edges make long runs, as those of a lattice do with few different couplings: a draw
+    /// then reads a run where it would read its entries, takes its normals in pairs and adds them sixteen sites at
+    /// a time. For binary and ordinal sites; categorical ones are drawn as without.
+    ///
+    /// # Errors
+    /// [`NoiseError::Memory`] where `memory` is short.
+    pub fn by_runs(self, memory: &'a mut [Run]) -> Result<Self, NoiseError> {
+        let (need, got) = (Self::runs(self.matrix), memory.len());
+        let memory = memory.get_mut(..need).ok_or(NoiseError::Memory { need, got })?;
+        runs::compile(self.matrix.form(), |index, run| {
+            if let Some(slot) = memory.get_mut(index) {
+                *slot = run;
+            }
+        });
+        Ok(Self { runs: memory, ..self })
     }
 
     /// `(W + D)[site, site]`.
     #[inline]
     fn variance(&self, site: usize) -> f32 {
-        let (spread, diagonal) = (self.matrix.spread(site), self.matrix.diagonal(site));
+        let diagonal = self.matrix.diagonal(site);
+        if diagonal == 0.0 {
+            // D is all there is, and the row need not be added up.
+            return self.d.as_flattened().get(site).copied().unwrap_or(0.0);
+        }
+        let spread = self.matrix.spread(site);
         if spread < diagonal { diagonal } else { spread }
     }
 }
@@ -126,6 +158,13 @@ impl Noise for Edgewise<'_> {
         eta.fill([0.0; LANES]);
         let eta = eta.as_flattened_mut();
         let form = self.matrix.form();
+        if planes == 1 && !self.runs.is_empty() {
+            runs::draw(self.runs, self.matrix.sign(), form.unit(), rng, eta);
+            if self.rest {
+                self.draw_rest(rng, eta, planes);
+            }
+            return;
+        }
         let mut batch = Batch { ends: [(0, 0); LANES], couplings: [0; LANES], len: 0 };
         let mut start = 0;
         for (site, &end) in (0..).zip(form.ends()) {
@@ -153,6 +192,20 @@ impl Noise for Edgewise<'_> {
 
     fn follow(&self, step: &Move<'_>, eta: &mut [Block], planes: usize) {
         let eta = eta.as_flattened_mut();
+        if planes == 1 {
+            step.changes().for_each(|change| {
+                let v = (change.to as i32 - change.from as i32) as f32;
+                if let Some(slot) = eta.get_mut(change.site) {
+                    *slot -= self.variance(change.site) * v;
+                }
+                self.matrix.row(change.site, |other, coupling| {
+                    if let Some(slot) = eta.get_mut(other) {
+                        *slot -= coupling * v;
+                    }
+                });
+            });
+            return;
+        }
         for change in step.changes() {
             let variance = self.variance(change.site);
             for (plane, v) in components(change, planes) {

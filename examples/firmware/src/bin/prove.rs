@@ -12,8 +12,8 @@ use bitmc::learn::{
     Sgd, SparseIsing, SparsePotts, clip, decay, lasso,
 };
 use bitmc::noise::{
-    Adaptation, Dense, DenseMatrix, Edgewise, MinTrace, Parameters, Regression, SparseMatrix, SparseRegression,
-    constant, guided_balance,
+    Adaptation, Dense, DenseMatrix, Edgewise, MinTrace, Parameters, Regression, Run, SparseMatrix,
+    SparseRegression, constant, guided_balance,
 };
 use bitmc::snapshot::{Reader, Same, Writer};
 use bitmc::stats::{Acceptance, BatchMeans, Best, Every, Means, Pairs, Watch};
@@ -162,8 +162,9 @@ fn curved(number: f32, size: usize) -> bool {
     let solved = solver.solve(&matrix, &mut d, &mut vectors, &mut scratch).is_ok();
     let mut root = [[0.0; 16]; Dense::root_blocks(9)];
     let Ok(dense) = Dense::new(matrix, &mut d, &mut root) else { return false };
-    let mut own = [[0.0; 16]; 1];
-    let Ok(edgewise) = Edgewise::new(sparse, &mut own) else { return false };
+    let (mut own, mut runs) = ([[0.0; 16]; 1], [Run::default(); 18]);
+    let edgewise = Edgewise::new(sparse, &mut own).and_then(|noise| noise.by_runs(&mut runs));
+    let Ok(edgewise) = edgewise else { return false };
     let wrong = SparseMatrix::with_diagonal(model.form(), fields.get(..size).unwrap_or_default()).is_err();
     let (first, second) =
         (Langevin::second_order(dense, number, number), Langevin::second_order(edgewise, number, number));

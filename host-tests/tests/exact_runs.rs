@@ -1,0 +1,162 @@
+//! Edges taken run by run: the factor of the noise, read off its draws, is that of W + D; quadratic energies accept
+//! everything; and pairs of normals are independent.
+
+use bitmc::lane::{Block, LANES};
+use bitmc::noise::{Edgewise, Noise, NoiseError, Run, SparseMatrix, Symmetric};
+use bitmc::random::normal_pairs;
+use bitmc::{Ising, LaneRng, Langevin, SeedableRng, torus};
+use bitmc_host_tests::heap::{self, Couplings};
+use bitmc_host_tests::models::{self, Source};
+use bitmc_host_tests::naive::{Convention, Pairwise};
+use bitmc_host_tests::noise::{covariance, factor_of_pairs};
+use bitmc_host_tests::stuck::Stuck;
+use bitmc_host_tests::tolerance::{ROUNDING, SIGMA};
+
+/// The largest difference between LLᵀ, of a noise's draws by runs, and `times` W + D, relative to the largest entry;
+/// and how many runs there are. `rows` are those of the model that the runs are compiled from.
+fn off(model: &Pairwise, times: f64) -> (f64, usize) {
+    let sites = model.fields.len();
+    let mut memory = model.couplings();
+    let matrix = SparseMatrix::of(memory.ising(model).unwrap().form());
+    let mut d = vec![[0.0; LANES]; Edgewise::blocks(sites)];
+    let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
+    let number = runs.len();
+    let noise = Edgewise::new(matrix, &mut d).unwrap().by_runs(&mut runs).unwrap();
+    let columns = factor_of_pairs(&noise, sites, model.edges.len().next_multiple_of(LANES) + 2 * LANES);
+    let coupled = model.edges.iter().filter(|edge| edge.2 != 0.0).count();
+    assert_eq!(columns.len(), coupled, "a column an edge");
+    let found = covariance(&columns, sites);
+    let (mut worst, mut largest) = (0.0f64, 0.0f64);
+    for (site, row) in found.iter().enumerate() {
+        let mut truth = vec![0.0; sites];
+        truth[site] = f64::from(noise.d().unwrap().as_flattened()[site]);
+        matrix.row(site, |other, value| truth[other] = f64::from(value));
+        for (found, truth) in row.iter().zip(&truth) {
+            worst = worst.max((found - times * truth).abs());
+            largest = largest.max(truth.abs());
+        }
+    }
+    (worst / largest, number)
+}
+
+fn lattice(rows: u32, columns: u32, coupling: impl Fn(usize) -> f32) -> Pairwise {
+    let edges = torus(rows, columns, 1.0).enumerate().map(|(edge, (a, b, _))| (a, b, coupling(edge)));
+    let fields = vec![0.1; (rows * columns) as usize];
+    Pairwise { convention: Convention::SpinsEdgesOnce, edges: edges.collect(), fields }
+}
+
+#[test]
+fn draws_have_the_covariance_of_the_product() {
+    let sign = |edge: usize| if (edge / 7).is_multiple_of(3) { -0.5 } else { 0.5 };
+    let mut source = Source::new(3);
+    let loose: Vec<f32> = (0..240).map(|_| source.coarse(1.0) + 0.007).collect();
+    let cases = [
+        ("one coupling", lattice(20, 33, |_| 0.44), 20 * 2 + 2),
+        ("narrow", lattice(40, 3, |_| -0.3), 40 * 2 + 2),
+        ("signs in stretches", lattice(12, 40, sign), 480),
+        ("all different", lattice(10, 12, |edge| loose[edge]), 240),
+        ("no lattice", models::pairwise(Convention::SpinsEdgesOnce, 40, 0.3, 1.0, 5), 780),
+    ];
+    for (name, model, most) in cases {
+        let (worst, runs) = off(&model, 1.0);
+        println!("{name}: {} edges in {runs} runs, off by {worst:.1e}", model.edges.len());
+        assert!(runs <= most, "{name}: {runs} runs");
+        // A root, a product with a normal and its division here: three roundings of each of two factors, at a site's
+        // edges.
+        let degree = 2.0 * model.edges.len() as f64 / model.fields.len() as f64 + 1.0;
+        let bound = 16.0 * ROUNDING * degree;
+        assert!(worst <= bound, "{name}: {worst} > {bound}");
+        // Twin: a hundredth of a per cent more.
+        assert!(off(&model, 1.0001).0 > bound, "{name}: the twin passes");
+    }
+}
+
+#[test]
+fn quadratic_energies_accept_everything() {
+    for side in [7, 40] {
+        let model = lattice(side, side, |_| 0.4407);
+        let mut memory = model.couplings();
+        let energy = memory.ising(&model).unwrap();
+        let matrix = SparseMatrix::of(energy.form());
+        let mut d = vec![[0.0; LANES]; Edgewise::blocks(model.fields.len())];
+        let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
+        let noise = Edgewise::new(matrix, &mut d).unwrap().by_runs(&mut runs).unwrap();
+        let sampler = Langevin::second_order(noise, f32::INFINITY, 1.0).unwrap();
+        let mut rng = LaneRng::seed_from_u64(9);
+        let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+        let mut moved = 0;
+        for _ in 0..200 {
+            let info = chain.step(&sampler, &mut rng);
+            assert!(info.accepted && !info.fault);
+            moved += info.moved();
+        }
+        assert!(moved > 200, "{moved}");
+        for (name, mut stuck) in Stuck::all() {
+            let info = chain.step(&Langevin::second_order(noise, 2.0, 0.9).unwrap(), &mut stuck);
+            assert!(!info.fault && !info.log_ratio.is_nan(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn short_memory_is_refused() {
+    let mut memory = Couplings::new(25, 50);
+    let model = Ising::spins_edges_once(torus(5, 5, 0.3), &[0.0; 25], memory.lend()).unwrap();
+    let matrix = SparseMatrix::of(model.form());
+    let need = Edgewise::runs(matrix);
+    let (mut d, mut runs) = ([[0.0; LANES]; 2], vec![Run::default(); need - 1]);
+    let refused = Edgewise::new(matrix, &mut d).unwrap().by_runs(&mut runs).unwrap_err();
+    assert_eq!(refused, NoiseError::Memory { need, got: need - 1 });
+}
+
+/// The largest z over the means of xʲyᵏ, j + k ≤ 6, of many pairs, and over P(|x| > 3), P(|y| > 3).
+fn moments(mut draw: impl FnMut() -> [Block; 2]) -> f64 {
+    const BLOCKS: u32 = 250_000;
+    let count = f64::from(BLOCKS) * LANES as f64;
+    let (mut sums, mut tails) = ([[0.0f64; 7]; 7], [0u32; 2]);
+    for _ in 0..BLOCKS {
+        let [first, second] = draw();
+        for (x, y) in first.into_iter().zip(second).map(|(x, y)| (f64::from(x), f64::from(y))) {
+            let mut power = 1.0;
+            for row in &mut sums {
+                let mut product = power;
+                for sum in row {
+                    *sum += product;
+                    product *= y;
+                }
+                power *= x;
+            }
+            tails[0] += u32::from(x.abs() > 3.0);
+            tails[1] += u32::from(y.abs() > 3.0);
+        }
+    }
+    // ⟨x^k⟩ = (k−1)!! for even k.
+    let moment = |k: usize| if k.is_multiple_of(2) { (1..k).step_by(2).product::<usize>() as f64 } else { 0.0 };
+    let mut worst = 0.0f64;
+    for j in 0..7 {
+        for k in (0..7 - j).filter(|k| j + k > 0) {
+            let mean = moment(j) * moment(k);
+            let variance = moment(2 * j) * moment(2 * k) - mean * mean;
+            worst = worst.max(((sums[j][k] / count - mean) / (variance / count).sqrt()).abs());
+        }
+    }
+    let p = statrs::function::erf::erfc(3.0 / std::f64::consts::SQRT_2);
+    let tail = |count_of: u32| ((f64::from(count_of) / count - p) / (p * (1.0 - p) / count).sqrt()).abs();
+    tails.into_iter().map(tail).fold(worst, f64::max)
+}
+
+#[test]
+fn pairs_are_independent_normals() {
+    let mut rng = LaneRng::seed_from_u64(18);
+    let right = moments(|| normal_pairs(&mut rng));
+    println!("largest z of 29: {right:.2}");
+    assert!(right <= SIGMA, "{right}");
+    // Twins: one number twice, and a scale that is off by a hundredth.
+    assert!(moments(|| [normal_pairs(&mut rng)[0]; 2]) > SIGMA);
+    let scaled = || normal_pairs(&mut rng).map(|block| block.map(|x| 1.01 * x));
+    assert!(moments(scaled) > SIGMA);
+    for (name, mut stuck) in Stuck::all() {
+        let pairs = normal_pairs(&mut stuck);
+        assert!(pairs.as_flattened().iter().all(|z| z.abs() <= 9.5), "{name}");
+    }
+}
