@@ -8,8 +8,8 @@ use crate::progress::Progress;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
 use bitmc::{Layout, Packed};
+use cpu_time::ProcessTime;
 use serde::Serialize;
-use std::time::Instant;
 
 /// The chains at one step.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -97,7 +97,7 @@ pub struct Task<'a> {
 
 impl Task<'_> {
     /// Moves the chains from where the recording stands to the last step and looks at them on the way; looking
-    /// is not in the seconds. After every `every` steps `keep` is shown how far it is.
+    /// is not in the seconds, which are the processor's, all threads together. After every `every` steps `keep` is shown how far it is.
     ///
     /// # Errors
     /// What `keep` returns.
@@ -118,7 +118,7 @@ impl Task<'_> {
         for checkpoint in checkpoints(self.steps).into_iter().skip_while(|&step| step <= before) {
             while now.done < checkpoint {
                 let stride = STRIDE.min(checkpoint - now.done).min(every - now.done % every);
-                let start = Instant::now();
+                let start = ProcessTime::now();
                 chains::advance(walkers, stride, progress);
                 now.elapsed += start.elapsed().as_secs_f64();
                 now.done += stride;

@@ -140,7 +140,7 @@ pub const FUNCTIONS: [Function; 12] = [
         name: "quarter_turns, sine",
         bound: 4e-7,
         measure: Measure::Relative,
-        domain: 4.656_612_9e-10..=1.0, // from 2^-31; it is odd
+        domain: 4.656_613e-10..=1.0, // from 2^-31; it is odd
         total: false,
         monotone: false,
         apply: |f| f.quarter_turns().0,

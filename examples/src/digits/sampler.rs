@@ -18,7 +18,7 @@ use bitmc::stats::Acceptance;
 use bitmc::step::Cycle;
 use bitmc::{BlockGibbs, Chain, Energy, GibbsWithGradients, Info, Kernel, Langevin, Packed, Rbm, Rng};
 use clap::ValueEnum;
-use std::time::Instant;
+use cpu_time::ProcessTime;
 
 /// Which sampler moves the chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -101,7 +101,7 @@ impl Case<'_> {
     pub fn run(&self, choice: Choice, step_size: Option<f32>, keeper: &mut Keeper<'_>) -> Result<Run, Failure> {
         let rbm = self.data.model.rbm();
         let size = step_size.or(choice.step_size()).unwrap_or(1.0);
-        let tuning = Instant::now();
+        let tuning = ProcessTime::now();
         let mut run = match choice {
             Choice::Langevin => self.walk(
                 &rbm,
@@ -151,7 +151,7 @@ impl Case<'_> {
         rbm: &'m Rbm<'m>,
         kernel: &'m K,
         parameters: String,
-        tuning: Instant,
+        tuning: ProcessTime,
         keeper: &mut Keeper<'_>,
     ) -> Result<Run, Failure> {
         self.record(self.walkers(rbm, kernel)?, parameters, 1, tuning, keeper)
@@ -173,7 +173,7 @@ impl Case<'_> {
     }
 
     /// Independent ladders of replicas, on the path from independent bits with the mean of the digits.
-    fn exchange(&self, rbm: &Rbm<'_>, tuning: Instant, keeper: &mut Keeper<'_>) -> Result<Run, Failure> {
+    fn exchange(&self, rbm: &Rbm<'_>, tuning: ProcessTime, keeper: &mut Keeper<'_>) -> Result<Run, Failure> {
         if self.inpaint {
             return Err(Failure::Option("--inpaint: replica exchange holds no sites".into()));
         }
@@ -196,7 +196,7 @@ impl Case<'_> {
         mut walkers: Vec<impl Moving>,
         parameters: String,
         gradients_per_step: u32,
-        tuning: Instant,
+        tuning: ProcessTime,
         keeper: &mut Keeper<'_>,
     ) -> Result<Run, Failure> {
         let tuning_seconds = tuning.elapsed().as_secs_f64();
