@@ -5,10 +5,11 @@
 use bitmc::batch::{Batch, BatchSite};
 use bitmc::lane::Bits;
 use bitmc::sliced::SlicedIsing;
-use bitmc::step::IsingLangevin;
+use bitmc::step::{ChromaticGibbs, Colouring, IsingLangevin, SequentialGibbs};
 use bitmc::{Chain, Energy, GibbsWithGradients, Ising, LaneRng, Langevin, PathAuxiliary, SeedableRng};
 use bitmc_benches::models::{
-    HeapChain, HeapRbm, HeapSliced, HeapSparse, burnt_in, floats, heap_memory, random_torus, signed_torus,
+    HeapChain, HeapRbm, HeapSliced, HeapSparse, burnt_in, floats, heap_memory, random_graph, random_torus,
+    signed_torus,
 };
 use bitmc_benches::naive;
 use rand_xoshiro::Xoshiro128PlusPlus;
@@ -71,10 +72,37 @@ fn run_sliced(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
     }
 }
 
+/// Sweeps of Gibbs sampling, from 200 sweeps after fair bits.
+fn gibbs(model: &Ising<'_>, workload: &str, steps: u64) {
+    let mut rng = LaneRng::seed_from_u64(1);
+    let mut classes = vec![0; Colouring::words(model.form().sites(), 32)];
+    let colouring = Colouring::greedy(model.form(), &mut classes).expect("32 colours for a degree of some ten");
+    if workload.starts_with("batch-") {
+        let room = vec![BatchSite::new(); model.form().sites()];
+        let mut batch = Batch::random(model, room, &mut rng).expect("room for every site");
+        (0..200 + steps).for_each(|_| _ = batch.step(&SequentialGibbs, &mut rng));
+        return;
+    }
+    let mut chain = Chain::random(model, heap_memory(model), &mut rng).expect("a start");
+    let mut flips = 0;
+    for _ in 0..200 + steps {
+        flips += if workload.starts_with("chromatic-") {
+            chain.step(&ChromaticGibbs::new(colouring), &mut rng).moved()
+        } else {
+            chain.step(&SequentialGibbs, &mut rng).moved()
+        };
+    }
+    println!(
+        "{:.3} flips a site and sweep",
+        f64::from(flips) / (200 + steps) as f64 / model.form().sites() as f64
+    );
+}
+
 fn main() {
     let mut words = std::env::args().skip(1);
     let (Some(workload), Some(Ok(steps))) = (words.next(), words.next().map(|w| w.parse())) else {
         eprintln!("usage: instructions [naive-|ising-|batch-|gwg-|pas-]5x5|64x64|64x64b|rbm STEPS");
+        eprintln!("       instructions [sequential-|chromatic-|batch-]gibbs-64x64|gibbs-irregular STEPS");
         eprintln!("       instructions sliced_gibbs-|sliced_dmala-signs STEPS");
         std::process::exit(2);
     };
@@ -101,6 +129,10 @@ fn main() {
                 Some(("ising" | "batch", _)) => ising(&model, step_size, &workload, steps),
                 _ => run(&model, &twin, step_size, &workload, steps),
             }
+        }
+        "gibbs-64x64" => gibbs(&memory.ising(&random_torus(64, 0.5, 64), &[0.0; 4096]).0, &workload, steps),
+        "gibbs-irregular" => {
+            gibbs(&memory.ising(&random_graph(4096, 0.5, 65), &[0.0; 4096]).0, &workload, steps)
         }
         "rbm" => {
             let memory = HeapRbm::load();

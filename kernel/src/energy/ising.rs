@@ -122,7 +122,8 @@ impl<'a> Ising<'a> {
         let sign = 1 - 2 * before as i32;
         let difference = -i64::from(sign) * field(fields, site);
         let row = self.form.row(site);
-        let Some(entries) = self.form.entries_at::<WIDE>(site) else {
+        let wide = if WIDE > 0 { self.form.entries_at::<WIDE>(site) } else { None };
+        let Some(entries) = wide else {
             scatter(row, sign, fields, moved);
             return difference;
         };

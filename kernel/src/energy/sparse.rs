@@ -214,11 +214,13 @@ impl<'a> Sparse<'a> {
     #[inline]
     #[must_use]
     pub fn row(&self, site: usize) -> &'a [Entry] {
-        let start = match site.checked_sub(1) {
-            Some(before) => self.ends.get(before).copied().unwrap_or(0),
-            None => 0,
+        // Both ends behind one test of a bound.
+        let ends = if site == 0 { None } else { self.ends.get(site - 1..=site) };
+        let (start, end) = match ends {
+            Some(&[start, end]) => (start, end),
+            _ if site == 0 => (0, self.ends.first().copied().unwrap_or(0)),
+            _ => return &[],
         };
-        let end = self.ends.get(site).copied().unwrap_or(start);
         self.entries.get(start as usize..end as usize).unwrap_or_default()
     }
 
