@@ -12,6 +12,6 @@ mod numbers;
 mod quartic;
 
 pub use gaussian::{Gaussian, Rows};
-pub use graph::barabasi_albert;
+pub use graph::{barabasi_albert, uniform};
 pub use logistic::Regression;
 pub use quartic::QuarticMixture;

@@ -458,3 +458,21 @@ fn files_of_three_formats_are_sampled() {
     fs::write(&torn, "MARKOV 2 2 2 2 2 0 1 2 0 1 4 1 0 0 0 4 0 1 1 1").unwrap();
     fail(&[torn.to_str().unwrap(), "--quick"], 1, "no possible state");
 }
+
+#[test]
+fn cost_measures_chains_that_move() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("cost");
+    succeeds(&example("cost").arg("--quick").arg("--quiet").arg("--out").arg(&out).output().unwrap());
+    let found: Value = serde_json::from_slice(&fs::read(out.join("cost.json")).unwrap()).unwrap();
+    let rows = found[0].as_array().unwrap();
+    assert_eq!(rows.len(), 30);
+    for row in rows {
+        let number = |name: &str| row[name].as_f64().unwrap();
+        assert!(number("ns_per_site_and_step") > 0.0 && number("flips_per_step") > 1.0, "{row}");
+        let tuned = row["step_size"].is_number();
+        assert!(!tuned || (0.3..0.85).contains(&number("acceptance")), "{row}");
+        assert!(tuned || number("acceptance") == 1.0, "{row}");
+    }
+    assert!(out.join("cost.svg").exists() && out.join("cost.md").exists());
+}

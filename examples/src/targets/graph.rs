@@ -31,6 +31,29 @@ pub fn barabasi_albert(sites: u32, each: u32, coupling: f32, seed: u64) -> Vec<E
     edges
 }
 
+/// `count` distinct edges between pairs drawn uniformly, with couplings uniform in ±`largest`.
+///
+/// # Panics
+/// Where there are not so many pairs of sites.
+#[must_use]
+pub fn uniform(sites: u32, count: u32, largest: f32, seed: u64) -> Vec<Edge> {
+    assert!(
+        u64::from(count) <= u64::from(sites) * u64::from(sites.saturating_sub(1)) / 2,
+        "more pairs than edges"
+    );
+    let mut numbers = Numbers::new(seed);
+    let mut edges = std::collections::BTreeMap::new();
+    while edges.len() < count as usize {
+        let mut site = || (numbers.uniform() * f64::from(sites)) as u32;
+        let (a, b) = (site(), site());
+        if a != b {
+            let coupling = largest * (2.0 * numbers.uniform() as f32 - 1.0);
+            edges.insert((a.min(b), a.max(b)), coupling);
+        }
+    }
+    edges.into_iter().map(|((a, b), coupling)| (a, b, coupling)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
