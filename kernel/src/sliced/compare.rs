@@ -57,7 +57,7 @@ fn below<'r, R: Rng + ?Sized>(
     comparison.below
 }
 
-/// `below` with its inner loop laid out for the usual numbers of features.
+/// `below` with its inner loop laid out for the usual numbers of features, where there are vectors.
 #[inline(always)]
 pub(super) fn draw<R: Rng + ?Sized>(
     features: &[Bits],
@@ -68,19 +68,22 @@ pub(super) fn draw<R: Rng + ?Sized>(
     fn rows<const WIDTH: usize>(table: &[u32]) -> impl Iterator<Item = &[u32]> {
         table.as_chunks::<WIDTH>().0.iter().map(|row| row.as_slice())
     }
-    match features {
-        [a] => below(&[*a], rows::<2>(table), planes, rng),
-        [a, b] => below(&[*a, *b], rows::<3>(table), planes, rng),
-        [a, b, c] => below(&[*a, *b, *c], rows::<4>(table), planes, rng),
-        [a, b, c, d] => below(&[*a, *b, *c, *d], rows::<5>(table), planes, rng),
-        _ => {
-            let mut rest = table;
-            let rows = core::iter::from_fn(|| {
-                let (row, tail) = rest.split_at_checked(1 + features.len())?;
-                rest = tail;
-                Some(row)
-            });
-            below(features, rows, planes, rng)
+    if PARTS == 1 {
+        if let Ok(two) = <&[Bits; 2]>::try_from(features) {
+            return below(two, rows::<3>(table), planes, rng);
+        }
+        if let Ok(three) = <&[Bits; 3]>::try_from(features) {
+            return below(three, rows::<4>(table), planes, rng);
+        }
+        if let Ok(four) = <&[Bits; 4]>::try_from(features) {
+            return below(four, rows::<5>(table), planes, rng);
         }
     }
+    let mut rest = table;
+    let rows = core::iter::from_fn(|| {
+        let (row, tail) = rest.split_at_checked(1 + features.len())?;
+        rest = tail;
+        Some(row)
+    });
+    below(features, rows, planes, rng)
 }

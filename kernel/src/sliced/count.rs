@@ -35,15 +35,15 @@ pub(super) fn count(row: &[Entry], blocks: &[Bits], turn: u32, own: Option<&Bits
 }
 
 /// Runs code with a row and with so many blocks of zeros, with loops laid out for the usual degrees where there are as
-/// many.
+/// many blocks, and vectors.
 macro_rules! laid_out {
     ($row:ident, $number:expr, |$inner:ident, $blocks:ident| $run:expr) => {
         match ($row.len(), $number, $row.first_chunk::<4>(), $row.first_chunk::<6>()) {
-            (4, 4, Some($inner), _) => {
+            (4, 4, Some($inner), _) if PARTS == 1 => {
                 let $blocks = &mut [[0; LANES]; 4];
                 $run
             }
-            (6, 6, _, Some($inner)) => {
+            (6, 6, _, Some($inner)) if PARTS == 1 => {
                 let $blocks = &mut [[0; LANES]; 6];
                 $run
             }

@@ -207,6 +207,7 @@ impl<'a> SlicedLangevin<'a> {
     }
 
     /// Draws the flips of every site, and counts, turned round, the features that they were drawn by.
+    #[inline(never)] // its buffers must not stand beside those of the other parts of a step
     fn propose<R: Rng + ?Sized>(&mut self, adjusted: bool, counted: &mut [u32; KINDS], rng: &mut R) {
         let (model, mut planes) = (*self.chains.model(), BLANK);
         for index in 0..model.sites() {
@@ -237,6 +238,7 @@ impl<'a> SlicedLangevin<'a> {
     }
 
     /// Counts the features of the proposal.
+    #[inline(never)] // its buffers must not stand beside those of the other parts of a step
     fn look_back(&mut self, counted: &mut [u32; KINDS]) {
         let model = *self.chains.model();
         for index in 0..model.sites() {
@@ -254,6 +256,7 @@ impl<'a> SlicedLangevin<'a> {
     }
 
     /// The Metropolis test of every chain: a block of uniforms for the lowest bit of the words, and so on.
+    #[inline(never)] // its buffers must not stand beside those of the other parts of a step
     fn accept<R: Rng + ?Sized>(&mut self, counted: &[u32; KINDS], rng: &mut R) -> Bits {
         let model = *self.chains.model();
         let counted = |kind: Kind| counted.get(kind.number()).copied().unwrap_or(0);
