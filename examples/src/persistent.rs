@@ -45,7 +45,7 @@ pub struct Digits {
     pub train: BitRows,
     /// Held out.
     pub test: BitRows,
-    /// The logits of the training digits' means, which are kept within .01 and .99 (METHODS.md §6).
+    /// The logits of the training digits' means, which are kept within .01 and .99 (METHODS.md §4).
     pub fields: Vec<f32>,
 }
 

@@ -26,7 +26,7 @@ fn betas(count: u32) -> impl DoubleEndedIterator<Item = f32> {
     (1..=count).map(move |k| k as f32 / count as f32)
 }
 
-/// The logits of the means of the training digits, which are kept within .01 and .99 (METHODS.md §6).
+/// The logits of the means of the training digits, which are kept within .01 and .99 (METHODS.md §4).
 fn fields() -> Vec<f32> {
     let digits = npy::states("mnist/mnist_train1000.bits");
     let mean = |site: usize| {

@@ -47,7 +47,7 @@ impl std::fmt::Display for Rungs {
     }
 }
 
-/// The fields of independent bits with given means, which are kept within .01 and .99 (METHODS.md §6).
+/// The fields of independent bits with given means, which are kept within .01 and .99 (METHODS.md §4).
 pub(super) fn fields(means: &[f32]) -> Vec<f32> {
     let logit = |mean: &f32| {
         let mean = mean.clamp(0.01, 0.99);

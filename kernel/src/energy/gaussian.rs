@@ -17,7 +17,7 @@ use core::ops::Range;
 const CENTRE_BITS: u32 = 14;
 
 /// A Gaussian restricted to whole numbers, `E(x) = ½ (x − μ)ᵀA(x − μ)` over `x ∈ {0 … S − 1}^d`, with a
-/// symmetric precision matrix A (AB §5.2, lattice Gaussian model; METHODS.md §6). A need not be positive
+/// symmetric precision matrix A (AB §5.2, lattice Gaussian model). A need not be positive
 /// definite: there are finitely many states.
 ///
 /// The couplings that second-order samplers ask for, the Hessian of `f = −E`, are `W = −A`:

@@ -12,7 +12,7 @@ use core::ops::Range;
 
 /// The posterior of binary coefficients β of a logistic regression, `yᵢ ~ Bernoulli(σ(Xᵢ·β + oᵢ))`:
 /// `E(β) = Σⱼ aⱼβⱼ + Σᵢ ln(1 + e^(−mᵢ))` with the margins `mᵢ = (2yᵢ − 1)(Xᵢ·β + oᵢ)` (AB Eq. 22, where prior
-/// and offsets are 0; METHODS.md §6).
+/// and offsets are 0).
 ///
 /// This is an [`Rbm`]'s energy with the opposite sign, its hidden units the observations, and is computed as
 /// such: the margins stand in fixed point in the cache, free of history.

@@ -12,7 +12,7 @@ use crate::packed::{Move, Packed};
 use core::ops::Range;
 
 /// A mixture of quartic polynomials over `x ∈ {0 … S − 1}^d`,
-/// `E(x) = −ln Σₖ exp(−Σᵢ zₖᵢ⁴)`, `zₖ = Qx − cₖ` (AB Eq. 23, quartic mixture model; METHODS.md §6): all components
+/// `E(x) = −ln Σₖ exp(−Σᵢ zₖᵢ⁴)`, `zₖ = Qx − cₖ` (AB Eq. 23, quartic mixture model): all components
 /// share the linear map Q, a rotation of scaled sites, and each has its centre c.
 ///
 /// The cache keeps Qx in fixed point, free of history, and what follows from it: the energy, the weights of the

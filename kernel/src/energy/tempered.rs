@@ -7,7 +7,7 @@ use crate::packed::{Move, Packed};
 use core::ops::Range;
 
 /// An energy on the path between a law of independent sites and the energy's own:
-/// `E_β(x) = β E(x) + (1 − β) E₀(x)`, E₀ that of a [`Base`] (METHODS.md §6). Over the uniform base it is
+/// `E_β(x) = β E(x) + (1 − β) E₀(x)`, E₀ that of a [`Base`] (METHODS.md §4). Over the uniform base it is
 /// the energy at inverse temperature β.
 ///
 /// Every kernel can run over it, for all that a kernel knows of the law is what the energy tells it:

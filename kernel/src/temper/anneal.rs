@@ -7,7 +7,7 @@ use crate::lane::{Bits, Block, Total};
 use crate::step::Kernel;
 use rand_core::Rng;
 
-/// One run of annealed importance sampling (Neal 2001; METHODS.md §6), from the base to the target: draws
+/// One run of annealed importance sampling (Neal 2001; METHODS.md §4), from the base to the target: draws
 /// x from the base, and for each β in turn adds `(β′ − β)(E(x) − E₀(x))` to −ln w, β′ the one before, and
 /// takes `steps` transitions at β. Returns ln w, where `⟨w⟩ = Z/Z₀` exactly, for any β and steps.
 ///
