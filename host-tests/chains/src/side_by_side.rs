@@ -34,7 +34,9 @@ pub(crate) fn batch() -> u32 {
         return BROKEN;
     };
     let mut rng = LaneRng::stream(5, 3);
-    let Ok(mut batch) = Batch::random(&model, [BatchSite::new(); 9], &mut rng) else { return BROKEN };
+    // Lent: moved about, its 3 KB would lie on the stack of a small core more than once.
+    let mut sites = [BatchSite::new(); 9];
+    let Ok(mut batch) = Batch::random(&model, sites.as_mut_slice(), &mut rng) else { return BROKEN };
     let mut betas = [0.0; 16];
     betas.iter_mut().enumerate().for_each(|(chain, beta)| *beta = 0.25 + chain as f32 / 8.0);
     let (Ok(kernel), Ok(())) = (IsingLangevin::adjusted(0.4), batch.set_betas(betas)) else { return BROKEN };
