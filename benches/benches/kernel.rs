@@ -4,7 +4,7 @@
 
 use bitmc::batch::{Batch, BatchSite};
 use bitmc::energy::Edge;
-use bitmc::lane::{Block, F32s, PARTS};
+use bitmc::lane::{Block, F32s, Line, PARTS};
 use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
 use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, IsingLangevin, SequentialGibbs};
 use bitmc::{Chain, Energy, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng};
@@ -39,8 +39,9 @@ fn beside<T: naive::Target, K: for<'e> Kernel<dyn Energy + 'e>>(
     twin: &T,
     twin_step: impl Fn(&mut naive::Chain<'_, T>) -> bool,
 ) {
-    let mut rng = LaneRng::seed_from_u64(1);
-    let mut chain = burnt_in(energy, step_size, burn_in, &mut rng);
+    let mut line = Line(LaneRng::seed_from_u64(1));
+    let rng = &mut *line;
+    let mut chain = burnt_in(energy, step_size, burn_in, rng);
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(energy.layout().sites() as u64));
 
@@ -49,7 +50,7 @@ fn beside<T: naive::Target, K: for<'e> Kernel<dyn Energy + 'e>>(
     group.bench_function("bitmc", |bencher| {
         bencher.iter(|| {
             steps += 1;
-            accepted += u64::from(chain.step(sampler, &mut rng).accepted);
+            accepted += u64::from(chain.step(sampler, rng).accepted);
         });
     });
     println!("acceptance\t{name}\tbitmc\t{:.3}", accepted as f64 / steps as f64);
@@ -86,27 +87,28 @@ fn ising(criterion: &mut Criterion, name: &str, model: &Ising<'_>, step_size: f3
     let sampler = IsingLangevin::adjusted(step_size).expect("a legal step size");
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(model.form().sites() as u64));
-    let mut rng = LaneRng::seed_from_u64(1);
-    let mut chain = Chain::random(model, heap_memory(model), &mut rng).expect("a start");
-    (0..burn_in).for_each(|_| _ = chain.step(&sampler, &mut rng));
+    let mut line = Line(LaneRng::seed_from_u64(1));
+    let rng = &mut *line;
+    let mut chain = Chain::random(model, heap_memory(model), rng).expect("a start");
+    (0..burn_in).for_each(|_| _ = chain.step(&sampler, rng));
     let (mut steps, mut accepted) = (0u64, 0u64);
     group.bench_function("ising kernel", |bencher| {
         bencher.iter(|| {
             steps += 1;
-            accepted += u64::from(chain.step(&sampler, &mut rng).accepted);
+            accepted += u64::from(chain.step(&sampler, rng).accepted);
         });
     });
     println!("acceptance\t{name}\tising kernel\t{:.3}", accepted as f64 / steps as f64);
 
     group.throughput(Throughput::Elements(16 * model.form().sites() as u64));
     let room = vec![BatchSite::new(); model.form().sites()];
-    let mut batch = Batch::random(model, room, &mut rng).expect("room for every site");
-    (0..burn_in).for_each(|_| _ = batch.step(&sampler, &mut rng));
+    let mut batch = Batch::random(model, room, rng).expect("room for every site");
+    (0..burn_in).for_each(|_| _ = batch.step(&sampler, rng));
     let (mut steps, mut accepted) = (0u64, 0u64);
     group.bench_function("sixteen chains", |bencher| {
         bencher.iter(|| {
             steps += 16;
-            accepted += u64::from(batch.step(&sampler, &mut rng).accepted.count_ones());
+            accepted += u64::from(batch.step(&sampler, rng).accepted.count_ones());
         });
     });
     println!("acceptance\t{name}\tsixteen chains\t{:.3}", accepted as f64 / steps as f64);
@@ -146,14 +148,15 @@ fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
         model: &Ising<'m>,
         kernel: &K,
     ) -> Vec<f32> {
-        let mut rng = LaneRng::seed_from_u64(1);
-        let mut chain = Chain::random(model, heap_memory(model), &mut rng).expect("a start");
-        (0..200).for_each(|_| _ = chain.step(kernel, &mut rng));
+        let mut line = Line(LaneRng::seed_from_u64(1));
+        let rng = &mut *line;
+        let mut chain = Chain::random(model, heap_memory(model), rng).expect("a start");
+        (0..200).for_each(|_| _ = chain.step(kernel, rng));
         let (mut sweeps, mut moved) = (0u64, 0u64);
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 sweeps += 1;
-                moved += u64::from(chain.step(kernel, &mut rng).moved());
+                moved += u64::from(chain.step(kernel, rng).moved());
             });
         });
         println!(

@@ -59,6 +59,33 @@ pub type Block = [f32; LANES];
 /// Sixteen words: the unit of every energy's cache.
 pub type Bits = [u32; LANES];
 
+/// Something that begins on a cache line. A register of sixteen lanes that lies across two lines is loaded in two
+/// halves: with AVX-512 a generator in a `Line` saves a quarter of the time of a cheap step.
+///
+/// ```
+/// use bitmc::lane::Line;
+/// use bitmc::{LaneRng, Rng, SeedableRng};
+/// let mut rng = Line(LaneRng::seed_from_u64(1));
+/// assert_eq!(rng.next_u32(), LaneRng::seed_from_u64(1).next_u32());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Line<T>(pub T);
+
+impl<T> core::ops::Deref for Line<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> core::ops::DerefMut for Line<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
 /// The sum of a block along one fixed tree: halves, quarters, eighths, pairs.
 ///
 /// The order is part of the law of numbers: `((b₀+b₈)+(b₄+b₁₂)) + ((b₂+b₁₀)+(b₆+b₁₄)) + …`.

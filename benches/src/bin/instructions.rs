@@ -3,7 +3,7 @@
 //! difference of their steps, so setting up and burning in cancel. `.ci/bench --gate` does that.
 
 use bitmc::batch::{Batch, BatchSite};
-use bitmc::lane::Bits;
+use bitmc::lane::{Bits, Line};
 use bitmc::sliced::SlicedIsing;
 use bitmc::step::{ChromaticGibbs, Colouring, IsingLangevin, SequentialGibbs};
 use bitmc::{Chain, Energy, GibbsWithGradients, Ising, LaneRng, Langevin, PathAuxiliary, SeedableRng};
@@ -16,10 +16,11 @@ use rand_xoshiro::Xoshiro128PlusPlus;
 
 /// The sampler of a workload, from equilibrium by the Langevin sampler, or its naive twin.
 fn run<T: naive::Target>(energy: &dyn Energy, twin: &T, step_size: f32, workload: &str, steps: u64) {
-    let mut rng = LaneRng::seed_from_u64(1);
-    let mut chain = burnt_in(energy, step_size, 200, &mut rng);
+    let mut line = Line(LaneRng::seed_from_u64(1));
+    let rng = &mut *line;
+    let mut chain = burnt_in(energy, step_size, 200, rng);
     let mut of = |kernel: &dyn Fn(&mut HeapChain<'_>, &mut LaneRng) -> bool| {
-        (0..steps).filter(|_| kernel(&mut chain, &mut rng)).count()
+        (0..steps).filter(|_| kernel(&mut chain, rng)).count()
     };
     let accepted = if workload.starts_with("naive-") {
         let start = floats(&chain);
@@ -40,18 +41,19 @@ fn run<T: naive::Target>(energy: &dyn Energy, twin: &T, step_size: f32, workload
 
 /// Steps of a kernel of Ising models: in a chain, or in a batch of sixteen.
 fn ising(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
-    let mut rng = LaneRng::seed_from_u64(1);
+    let mut line = Line(LaneRng::seed_from_u64(1));
+    let rng = &mut *line;
     let sampler = IsingLangevin::adjusted(step_size).expect("a legal step size");
     if workload.starts_with("batch-") {
         let room = vec![BatchSite::new(); model.form().sites()];
-        let mut batch = Batch::random(model, room, &mut rng).expect("memory for every site");
-        (0..200).for_each(|_| _ = batch.step(&sampler, &mut rng));
-        let accepted: u32 = (0..steps).map(|_| batch.step(&sampler, &mut rng).accepted.count_ones()).sum();
+        let mut batch = Batch::random(model, room, rng).expect("memory for every site");
+        (0..200).for_each(|_| _ = batch.step(&sampler, rng));
+        let accepted: u32 = (0..steps).map(|_| batch.step(&sampler, rng).accepted.count_ones()).sum();
         println!("{accepted} of {} accepted", 16 * steps);
     } else {
-        let mut chain = Chain::random(model, heap_memory(model), &mut rng).expect("a start");
-        (0..200).for_each(|_| _ = chain.step(&sampler, &mut rng));
-        let accepted = (0..steps).filter(|_| chain.step(&sampler, &mut rng).accepted).count();
+        let mut chain = Chain::random(model, heap_memory(model), rng).expect("a start");
+        (0..200).for_each(|_| _ = chain.step(&sampler, rng));
+        let accepted = (0..steps).filter(|_| chain.step(&sampler, rng).accepted).count();
         println!("{accepted} of {steps} accepted");
     }
 }
@@ -74,22 +76,23 @@ fn run_sliced(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
 
 /// Sweeps of Gibbs sampling, from 200 sweeps after fair bits.
 fn gibbs(model: &Ising<'_>, workload: &str, steps: u64) {
-    let mut rng = LaneRng::seed_from_u64(1);
+    let mut line = Line(LaneRng::seed_from_u64(1));
+    let rng = &mut *line;
     let mut classes = vec![0; Colouring::words(model.form().sites(), 32)];
     let colouring = Colouring::greedy(model.form(), &mut classes).expect("32 colours for a degree of some ten");
     if workload.starts_with("batch-") {
         let room = vec![BatchSite::new(); model.form().sites()];
-        let mut batch = Batch::random(model, room, &mut rng).expect("room for every site");
-        (0..200 + steps).for_each(|_| _ = batch.step(&SequentialGibbs, &mut rng));
+        let mut batch = Batch::random(model, room, rng).expect("room for every site");
+        (0..200 + steps).for_each(|_| _ = batch.step(&SequentialGibbs, rng));
         return;
     }
-    let mut chain = Chain::random(model, heap_memory(model), &mut rng).expect("a start");
+    let mut chain = Chain::random(model, heap_memory(model), rng).expect("a start");
     let mut flips = 0;
     for _ in 0..200 + steps {
         flips += if workload.starts_with("chromatic-") {
-            chain.step(&ChromaticGibbs::new(colouring), &mut rng).moved()
+            chain.step(&ChromaticGibbs::new(colouring), rng).moved()
         } else {
-            chain.step(&SequentialGibbs, &mut rng).moved()
+            chain.step(&SequentialGibbs, rng).moved()
         };
     }
     println!(
