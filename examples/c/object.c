@@ -102,7 +102,7 @@ static int refused(void) {
            bitmc_quantised_init(&chain, ends, pair, 2, linear, 2, words, 1, fields, 1) == BITMC_STATUS_MEMORY &&
            bitmc_quantised_init(&chain, ends, pair, 2, linear, 2, words, 0, fields, 2) == BITMC_STATUS_STATE &&
            bitmc_quantised_init(&chain, ends, pair, 2, linear, 2, padded, 1, fields, 2) == BITMC_STATUS_STATE &&
-           bitmc_quantised_init(&chain, ends, lame, 2, linear, 2, words, 1, fields, 2) == BITMC_STATUS_ARGUMENT &&
+           bitmc_quantised_init(&chain, ends, lame, 2, linear, 2, words, 1, fields, 2) == BITMC_STATUS_EDGES &&
            bitmc_rng_init(&rng, 1, 0) == BITMC_STATUS_OK &&
            bitmc_quantised_sweep(&none, &rng, 0, 2, NULL) == BITMC_STATUS_NOT_READY &&
            bitmc_quantised_init(&chain, ends, pair, 2, linear, 2, words, 1, fields, 2) == BITMC_STATUS_OK &&

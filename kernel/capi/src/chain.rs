@@ -1,13 +1,12 @@
 //! Chains.
 
-use crate::handle::{Handle, Lent, answer, bytes_of, slice};
+use crate::handle::{Handle, answer, asked, slice};
 use crate::model::{Model, bitmc_model, bitmc_state, view};
-use crate::random::bitmc_rng;
+use crate::random::{bitmc_rng, drawing};
 use crate::sampler::{Sampler, bitmc_sampler};
+use crate::seat::{Cache, Seated, Weights, Words, bytes, seated};
 use crate::statistics::{Statistics, bitmc_stats};
 use crate::status::{Outcome, bitmc_status};
-use bitmc::chain::Memory;
-use bitmc::lane::{Bits, Block};
 use bitmc::{Chain, Energy, Info, LaneRng, Layout, Packed};
 
 /// A chain.
@@ -39,46 +38,16 @@ impl From<Info> for bitmc_info {
     }
 }
 
-pub(crate) type Words = &'static mut [u32];
-pub(crate) type Cache = &'static mut [Bits];
-pub(crate) type Weights = &'static mut [Block];
 type Own = Chain<'static, Model, Words, Cache, Weights>;
 
-impl Handle<bitmc_chain> for Own {
+impl Handle<bitmc_chain> for Seated<Own> {
     const MAGIC: u64 = u64::from_be_bytes(*b"bm chain");
 }
 
-/// The chain in a struct, for the snapshots.
+/// The chain in a struct, if its model and memory are still its own.
 pub(crate) unsafe fn with<T>(chain: *mut bitmc_chain, work: impl FnOnce(&mut Own) -> T) -> Outcome<T> {
     // SAFETY: as the crate says.
-    unsafe { Own::with(chain, work) }
-}
-
-pub(crate) fn bytes(layout: Layout, cache: usize) -> usize {
-    let block = size_of::<Block>();
-    let (weights, words) = (Memory::weights(layout), Memory::words(layout));
-    bytes_of(&[
-        weights.saturating_mul(block),
-        Memory::cache(cache).saturating_mul(block),
-        words.saturating_mul(4),
-    ])
-}
-
-pub(crate) unsafe fn memory(
-    layout: Layout,
-    cache: usize,
-    memory: *mut u8,
-    bytes: usize,
-) -> Outcome<Memory<Words, Cache, Weights>> {
-    // SAFETY: as the crate says; all of it is numbers.
-    unsafe {
-        let mut lent = Lent::new(memory, bytes)?;
-        Ok(Memory {
-            weights: lent.zeros(Memory::weights(layout))?,
-            cache: lent.zeros(Memory::cache(cache))?,
-            words: lent.zeros(Memory::words(layout))?,
-        })
-    }
+    unsafe { Seated::with(chain, |it: &mut Seated<Own>| it.seat.hold(|| work(&mut it.value)))? }
 }
 
 /// Bytes of memory for a chain over a model; 0 where there is none.
@@ -99,14 +68,17 @@ pub unsafe extern "C" fn bitmc_chain_init(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
-        let model = Model::borrow(model)?;
-        let memory = memory(model.layout(), model.cache_len(), lent, bytes)?;
-        LaneRng::with(rng, |rng| Chain::random(model, memory, rng))??.place(chain)
+        drawing(rng, |rng| {
+            let cache = Model::borrow(model)?.cache_len();
+            seated(chain, model, cache, (lent, bytes), &[], |model, memory| {
+                Ok(Chain::random(model, memory, rng)?)
+            })
+        })
     };
     bitmc_status::of(build())
 }
 
-/// A chain that starts at a state, given by its words.
+/// A chain that starts at a state, given by its words, exactly as many as it has, outside of the memory that is lent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_chain_init_at(
     chain: *mut bitmc_chain,
@@ -118,9 +90,11 @@ pub unsafe extern "C" fn bitmc_chain_init_at(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
-        let model = Model::borrow(model)?;
-        let memory = memory(model.layout(), model.cache_len(), lent, bytes)?;
-        Chain::new(model, memory, Packed::new(model.layout(), slice(words, word_count)?)?)?.place(chain)
+        let (it, words) = (Model::borrow(model)?, slice(words, word_count)?);
+        let start = Packed::new(it.layout(), words)?;
+        seated(chain, model, it.cache_len(), (lent, bytes), words, |model, memory| {
+            Ok(Chain::new(model, memory, start)?)
+        })
     };
     bitmc_status::of(build())
 }
@@ -154,9 +128,11 @@ pub unsafe extern "C" fn bitmc_chain_step(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let step = || unsafe {
-        let sampler = Sampler::copy(sampler)?;
-        let did = with(chain, |chain| LaneRng::with(rng, |rng| chain.step(&sampler, rng)))??;
-        if info.is_null() { Ok(()) } else { answer(info, did.into()) }
+        let asked = asked(info)?;
+        let did = Sampler::apply(sampler, |sampler| {
+            with(chain, |chain| LaneRng::with(rng, |rng| chain.step(sampler, rng)))
+        })???;
+        if asked { answer(info, did.into()) } else { Ok(()) }
     };
     bitmc_status::of(step())
 }
@@ -172,17 +148,20 @@ pub unsafe extern "C" fn bitmc_chain_run(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let run = || unsafe {
-        let sampler = Sampler::copy(sampler)?;
-        with(chain, |chain| {
-            LaneRng::with(rng, |rng| {
-                if stats.is_null() {
-                    chain.run(&sampler, rng, steps, &mut ());
-                    Ok(())
-                } else {
-                    Statistics::with(stats, |stats| chain.run(&sampler, rng, steps, stats))
-                }
+        Sampler::apply(sampler, |sampler| {
+            with(chain, |chain| {
+                LaneRng::with(rng, |rng| {
+                    if stats.is_null() {
+                        chain.run(sampler, rng, steps, &mut ());
+                        return Ok(());
+                    }
+                    Statistics::with(stats, |stats| {
+                        stats.see(chain.state().layout().sites());
+                        chain.run(sampler, rng, steps, stats);
+                    })
+                })
             })
-        })??
+        })???
     };
     bitmc_status::of(run())
 }

@@ -1,10 +1,10 @@
 //! Replica exchange.
 
-use crate::chain::{Cache, Weights, Words, bytes, memory};
-use crate::handle::{Handle, Lent, answer, bytes_of, slice};
+use crate::handle::{Handle, Lent, answer, asked, bytes_of, slice};
 use crate::model::{Model, bitmc_model, bitmc_state, view};
-use crate::random::bitmc_rng;
+use crate::random::{bitmc_rng, drawing};
 use crate::sampler::{Sampler, bitmc_sampler};
+use crate::seat::{Cache, Seated, Weights, Words, bytes, seated};
 use crate::status::{Outcome, bitmc_status};
 use bitmc::energy::Tempered;
 use bitmc::temper::{Ladder, Replica, Rung};
@@ -13,7 +13,7 @@ use bitmc::{Energy, LaneRng};
 /// A chain whose temperature can be changed.
 #[repr(C)]
 pub struct bitmc_replica {
-    opaque: [u64; 40],
+    opaque: [u64; 48],
 }
 
 /// Which replica stands at which inverse temperature.
@@ -22,11 +22,17 @@ pub struct bitmc_ladder {
     opaque: [u64; 8],
 }
 
-pub(crate) type Own = Replica<'static, Model, Words, Cache, Weights>;
+type Own = Replica<'static, Model, Words, Cache, Weights>;
 pub(crate) type Rungs = Ladder<&'static mut [Rung]>;
 
-impl Handle<bitmc_replica> for Own {
+impl Handle<bitmc_replica> for Seated<Own> {
     const MAGIC: u64 = u64::from_be_bytes(*b"bm repli");
+}
+
+/// The replica in a struct, if its model and memory are still its own.
+pub(crate) unsafe fn with<T>(replica: *mut bitmc_replica, work: impl FnOnce(&mut Own) -> T) -> Outcome<T> {
+    // SAFETY: as the crate says.
+    unsafe { Seated::with(replica, |it: &mut Seated<Own>| it.seat.hold(|| work(&mut it.value)))? }
 }
 
 impl Handle<bitmc_ladder> for Rungs {
@@ -52,10 +58,12 @@ pub unsafe extern "C" fn bitmc_replica_init(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
-        let model = Model::borrow(model)?;
-        let path = Tempered::new(model, 1.0)?;
-        let memory = memory(model.layout(), Tempered::cache_len(model.cache_len()), lent, bytes)?;
-        LaneRng::with(rng, |rng| Replica::random(path, memory, rng))??.place(replica)
+        drawing(rng, |rng| {
+            let cache = Tempered::cache_len(Model::borrow(model)?.cache_len());
+            seated(replica, model, cache, (lent, bytes), &[], |model, memory| {
+                Ok(Replica::random(Tempered::new(model, 1.0)?, memory, rng)?)
+            })
+        })
     };
     bitmc_status::of(build())
 }
@@ -67,16 +75,14 @@ pub unsafe extern "C" fn bitmc_replica_state(
     state: *mut bitmc_state,
 ) -> bitmc_status {
     // SAFETY: as the crate says.
-    bitmc_status::of(unsafe {
-        Own::with(replica, |it| view(it.state())).and_then(|value| answer(state, value))
-    })
+    bitmc_status::of(unsafe { with(replica, |it| view(it.state())).and_then(|value| answer(state, value)) })
 }
 
 /// The energy of the state of a replica, at temperature 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_replica_energy(replica: *mut bitmc_replica, energy: *mut f32) -> bitmc_status {
     // SAFETY: as the crate says.
-    bitmc_status::of(unsafe { Own::with(replica, |it| it.energy()).and_then(|value| answer(energy, value)) })
+    bitmc_status::of(unsafe { with(replica, |it| it.energy()).and_then(|value| answer(energy, value)) })
 }
 
 /// Bytes of memory for bitmc_ladder_init.
@@ -97,9 +103,12 @@ pub unsafe extern "C" fn bitmc_ladder_init(
     // SAFETY: as the crate says; every rung is written before it is looked at.
     let build = || unsafe {
         let betas = slice(betas, rungs)?;
-        let at: *mut Rung = Lent::new(memory, bytes)?.take(rungs)?;
-        (0..rungs).for_each(|index| at.add(index).write(Rung::default()));
-        Ladder::new(core::slice::from_raw_parts_mut(at, rungs), betas)?.place(ladder)
+        let mut lent = Lent::new(memory, bytes, &[rungs.saturating_mul(size_of::<Rung>())])?;
+        Rungs::make(ladder, || {
+            let at: *mut Rung = lent.take(rungs)?;
+            (0..rungs).for_each(|index| at.add(index).write(Rung::default()));
+            Ok(Ladder::new(core::slice::from_raw_parts_mut(at, rungs), betas)?)
+        })
     };
     bitmc_status::of(build())
 }
@@ -140,26 +149,35 @@ pub unsafe extern "C" fn bitmc_exchange(
         if ladder.rungs().len() != count {
             return Err(bitmc_status::Argument);
         }
+        // All of them are there, or none moves.
+        for index in 0..count {
+            // SAFETY: as the crate says.
+            unsafe {
+                Sampler::apply(samplers.add(index), |_| ())?;
+                with(at(index), |_| ())?;
+            }
+        }
         for (rung, place) in ladder.rungs().iter().enumerate() {
             // SAFETY: as the crate says.
             unsafe {
-                let sampler = Sampler::copy(samplers.add(rung))?;
-                Own::with(at(place.replica()), |replica| {
-                    replica.set_beta(place.beta())?;
-                    replica.run(&sampler, rng, steps, &mut ());
-                    Ok::<(), bitmc_status>(())
-                })??;
+                Sampler::apply(samplers.add(rung), |sampler| {
+                    with(at(place.replica()), |replica| {
+                        replica.set_beta(place.beta())?;
+                        replica.run(sampler, rng, steps, &mut ());
+                        Ok::<(), bitmc_status>(())
+                    })
+                })???;
             }
         }
         // SAFETY: as the crate says.
-        let gap = |index| unsafe { Own::with(at(index), |replica| replica.gap()) }.unwrap_or(f32::NAN);
+        let gap = |index| unsafe { with(at(index), |replica| replica.gap()) }.unwrap_or(f32::NAN);
         Ok(ladder.exchange(gap, rng))
     };
     // SAFETY: as the crate says.
-    let made = unsafe { Rungs::with(ladder, |ladder| LaneRng::with(rng, |rng| round(ladder, rng))) };
-    let told = made.and_then(|made| made?).and_then(|made| {
-        // SAFETY: as the crate says.
-        if swaps.is_null() { Ok(()) } else { unsafe { answer(swaps, made) } }
-    });
-    bitmc_status::of(told)
+    let made = || unsafe {
+        let asked = asked(swaps)?;
+        let made = Rungs::with(ladder, |ladder| LaneRng::with(rng, |rng| round(ladder, rng)))???;
+        if asked { answer(swaps, made) } else { Ok(()) }
+    };
+    bitmc_status::of(made())
 }

@@ -1,53 +1,121 @@
-//! Structs in the caller's memory: a magic word, then a value that is copied out for a call and back after it.
+//! Structs in the caller's memory: a head, then a value that is copied out for a call and back after it.
 
 use crate::status::{Outcome, bitmc_status};
 use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// While a call is at work in a struct.
-const BUSY: u64 = u64::from_be_bytes(*b"bm busy.");
+/// While a call is at work in a struct, or in memory.
+pub(crate) const BUSY: u64 = u64::from_be_bytes(*b"bm busy.");
+
+/// What every struct begins with.
+#[repr(C)]
+struct Head {
+    /// What kind of struct it is.
+    magic: u64,
+    /// Not 0 while calls look at the value where it stands: then it is not to be replaced.
+    used: AtomicU32,
+    /// Another one after every `_init`.
+    stamp: u32,
+}
 
 /// What the opaque struct `O` holds.
 pub(crate) trait Handle<O>: Sized {
     /// Tells initialised structs from others: eight letters.
     const MAGIC: u64;
     /// Does not compile where the struct is too small.
-    const FITS: () = assert!(size_of::<Self>() + size_of::<u64>() <= size_of::<O>());
+    const FITS: () = assert!(
+        size_of::<Self>() + size_of::<Head>() <= size_of::<O>() && align_of::<Head>() <= align_of::<O>()
+    );
+
+    /// Whether there is a struct that may be initialised.
+    unsafe fn room(at: *mut O) -> Outcome {
+        // SAFETY: the caller's struct is as large as `O`.
+        unsafe {
+            let head = head(at)?;
+            match (*head).magic {
+                BUSY => Err(bitmc_status::Busy),
+                word if word == Self::MAGIC && (*head).used.load(Relaxed) != 0 => Err(bitmc_status::Busy),
+                _ => Ok(()),
+            }
+        }
+    }
 
     /// Puts the value into a struct.
     unsafe fn place(self, at: *mut O) -> Outcome {
+        // SAFETY: the caller's struct is as large as `O`.
+        unsafe { Self::make(at, || Ok(self)) }
+    }
+
+    /// Makes the value of a struct, which is busy for so long, and not ready where there comes none of it.
+    unsafe fn make(at: *mut O, work: impl FnOnce() -> Outcome<Self>) -> Outcome {
         let () = Self::FITS;
-        if at.is_null() {
-            return Err(bitmc_status::Null);
-        }
-        // SAFETY: the caller's struct is as large as `O`, which holds both; nothing needs to be aligned.
+        // SAFETY: the caller's struct is as large as `O`, which holds head and value.
         unsafe {
-            at.cast::<u64>().add(1).cast::<Self>().write_unaligned(self);
-            at.cast::<u64>().write_unaligned(Self::MAGIC);
+            Self::room(at)?;
+            let head = head(at)?;
+            (*head).magic = BUSY;
+            let made = work();
+            (*head).used = AtomicU32::new(0);
+            (*head).stamp = (*head).stamp.wrapping_add(1);
+            (*head).magic = if made.is_ok() { Self::MAGIC } else { 0 };
+            made.map(|value| head.add(1).cast::<Self>().write_unaligned(value))
         }
-        Ok(())
     }
 
     /// Works with the value of a struct.
     unsafe fn with<T>(at: *mut O, work: impl FnOnce(&mut Self) -> T) -> Outcome<T> {
-        if at.is_null() {
-            return Err(bitmc_status::Null);
-        }
-        let (magic, place) = (at.cast::<u64>(), at.cast::<u64>().wrapping_add(1).cast::<Self>());
         // SAFETY: the struct is as large as `O`, and where the magic word is right it holds a value. That word
         // keeps everybody else away from it until the value is back; values have nothing to drop.
         unsafe {
-            match magic.read_unaligned() {
-                word if word == Self::MAGIC => {}
-                BUSY => return Err(bitmc_status::Busy),
-                _ => return Err(bitmc_status::NotReady),
-            }
-            magic.write_unaligned(BUSY);
+            let place = Self::look(at)?.cast_mut();
+            let head = head(at)?;
+            (*head).magic = BUSY;
             let mut value = place.read_unaligned();
             let result = work(&mut value);
             place.write_unaligned(value);
-            magic.write_unaligned(Self::MAGIC);
+            (*head).magic = Self::MAGIC;
             Ok(result)
         }
+    }
+
+    /// Where the value of a struct stands.
+    unsafe fn look(at: *mut O) -> Outcome<*const Self> {
+        // SAFETY: the caller's struct is as large as `O`.
+        unsafe {
+            let head = head(at)?;
+            match (*head).magic {
+                word if word == Self::MAGIC => Ok(head.add(1).cast::<Self>()),
+                BUSY => Err(bitmc_status::Busy),
+                _ => Err(bitmc_status::NotReady),
+            }
+        }
+    }
+
+    /// Changes with every `_init` of a struct.
+    unsafe fn stamp(at: *mut O) -> Outcome<u32> {
+        // SAFETY: the caller's struct is as large as `O`.
+        unsafe { Self::look(at).and_then(|_| Ok((*head(at)?).stamp)) }
+    }
+
+    /// Works while the value of a struct stays as it is. Any number of threads may.
+    unsafe fn hold<T>(at: *mut O, work: impl FnOnce() -> T) -> Outcome<T> {
+        // SAFETY: the caller's struct is as large as `O`.
+        unsafe {
+            Self::look(at)?;
+            let used = &(*head(at)?).used;
+            used.store(1, Relaxed);
+            let result = work();
+            used.store(0, Relaxed);
+            Ok(result)
+        }
+    }
+}
+
+unsafe fn head<O>(at: *mut O) -> Outcome<*mut Head> {
+    match at {
+        at if at.is_null() => Err(bitmc_status::Null),
+        at if !at.is_aligned() => Err(bitmc_status::Alignment),
+        at => Ok(at.cast()),
     }
 }
 
@@ -62,16 +130,38 @@ const STEP: usize = 64;
 
 /// Bytes of pieces of so many bytes.
 pub(crate) fn bytes_of(pieces: &[usize]) -> usize {
-    pieces.iter().fold(STEP - 1, |sum, &piece| sum.saturating_add(piece.saturating_add(STEP - 1) & !(STEP - 1)))
+    pieces.iter().fold(STEP - 1, |sum, &piece| sum.saturating_add(whole(piece)))
+}
+
+/// A piece up to the next boundary.
+fn whole(piece: usize) -> usize {
+    piece.saturating_add(STEP - 1) & !(STEP - 1)
 }
 
 impl Lent {
-    pub(crate) fn new(at: *mut u8, bytes: usize) -> Outcome<Self> {
-        if at.is_null() && bytes > 0 {
+    /// Memory for so many pieces; nothing is written yet.
+    pub(crate) fn new(at: *mut u8, bytes: usize, pieces: &[usize]) -> Outcome<Self> {
+        if at.is_null() {
             return Err(bitmc_status::Null);
         }
         let skip = at.addr().wrapping_neg() & (STEP - 1);
-        Ok(Self { at: at.wrapping_add(skip), left: bytes.saturating_sub(skip) })
+        let left = bytes.saturating_sub(skip);
+        let mut rest = left;
+        for &piece in pieces {
+            rest = if piece > rest { return Err(bitmc_status::Memory) } else { rest - whole(piece).min(rest) };
+        }
+        Ok(Self { at: at.wrapping_add(skip), left })
+    }
+
+    /// Whether something else lies in this memory.
+    pub(crate) fn overlaps<T>(&self, other: &[T]) -> bool {
+        let there = other.as_ptr_range();
+        self.at.addr() < there.end.addr() && there.start.addr() < self.at.addr().saturating_add(self.left)
+    }
+
+    /// Where the first piece stands.
+    pub(crate) fn first<T>(&self) -> *mut T {
+        self.at.cast()
     }
 
     /// Room for so many values, all bits zero.
@@ -83,7 +173,7 @@ impl Lent {
         let at = self.at;
         // SAFETY: the caller has lent so many bytes.
         unsafe { ptr::write_bytes(at, 0, piece) };
-        let whole = (piece.saturating_add(STEP - 1) & !(STEP - 1)).min(self.left);
+        let whole = whole(piece).min(self.left);
         self.at = self.at.wrapping_add(whole);
         self.left -= whole;
         Ok(at.cast())
@@ -104,6 +194,9 @@ pub(crate) unsafe fn slice<'a, T>(at: *const T, count: usize) -> Outcome<&'a [T]
     if at.is_null() {
         return Err(bitmc_status::Null);
     }
+    if !at.is_aligned() {
+        return Err(bitmc_status::Alignment);
+    }
     if count > isize::MAX as usize / size_of::<T>() {
         return Err(bitmc_status::Argument);
     }
@@ -111,9 +204,14 @@ pub(crate) unsafe fn slice<'a, T>(at: *const T, count: usize) -> Outcome<&'a [T]
     unsafe { Ok(core::slice::from_raw_parts(at, count)) }
 }
 
+/// Whether an answer is asked for; to be found out before a call does anything.
+pub(crate) fn asked<T>(to: *mut T) -> Outcome<bool> {
+    if to.is_aligned() { Ok(!to.is_null()) } else { Err(bitmc_status::Alignment) }
+}
+
 /// Writes an answer.
 pub(crate) unsafe fn answer<T>(to: *mut T, value: T) -> Outcome {
-    if to.is_null() {
+    if !asked(to)? {
         return Err(bitmc_status::Null);
     }
     // SAFETY: it is the address of a `T`, the caller says.

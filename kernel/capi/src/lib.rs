@@ -16,6 +16,7 @@ mod model;
 mod quantised;
 mod random;
 mod sampler;
+mod seat;
 mod snapshot;
 mod statistics;
 mod status;

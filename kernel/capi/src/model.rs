@@ -8,7 +8,7 @@ use bitmc::{Energy, Function, Ising, Layout, Move, Packed, Plain, Potts, Rbm};
 use core::ffi::c_void;
 use core::ops::Range;
 
-/// A model. It must stay where it is as long as a chain uses it.
+/// A model. It must stay where it is as long as a chain uses it; chains on several threads may.
 #[repr(C)]
 pub struct bitmc_model {
     opaque: [u64; 20],
@@ -30,7 +30,7 @@ pub struct bitmc_edge {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct bitmc_state {
-    /// The fields.
+    /// The fields, exactly so many words; what is behind the last site is zero.
     pub words: *const u32,
     /// How many words there are.
     pub word_count: usize,
@@ -111,11 +111,24 @@ impl Handle<bitmc_model> for Model {
 impl Model {
     /// The model itself, for chains that stay with it.
     pub(crate) unsafe fn borrow(at: *const bitmc_model) -> Outcome<&'static Self> {
-        // SAFETY: the magic word says that there is a model, which stays where it is; only chains look at it.
+        const { assert!(align_of::<Self>() <= align_of::<bitmc_model>()) };
+        // SAFETY: the magic word says that there is a model, which stays where it is: chains look at it, and see
+        // whether it is still the same before they do.
+        unsafe { Self::look(at.cast_mut()).map(|place| &*place) }
+    }
+
+    /// A model in memory of so many pieces.
+    unsafe fn build(
+        at: *mut bitmc_model,
+        (memory, bytes): (*mut u8, usize),
+        pieces: &[usize],
+        work: impl FnOnce(&mut Lent) -> Outcome<Self>,
+    ) -> Outcome {
+        // SAFETY: as the crate says.
         unsafe {
-            Self::with(at.cast_mut(), |_| ())?;
-            let place = at.cast::<u64>().add(1).cast::<Self>();
-            if !place.is_aligned() { Err(bitmc_status::Alignment) } else { Ok(&*place) }
+            Self::room(at)?;
+            let mut lent = Lent::new(memory, bytes, pieces)?;
+            Self::make(at, || work(&mut lent))
         }
     }
 }
@@ -193,14 +206,17 @@ pub unsafe extern "C" fn bitmc_ising_init(
     let build = || unsafe {
         let (edges, fields) = (slice(edges, edge_count)?, slice(fields, sites)?);
         let edges = edges.iter().map(|edge| (edge.a, edge.b, edge.coupling));
-        let lent = couplings(&mut Lent::new(memory, bytes)?, sites, edge_count)?;
-        let ising = match convention {
-            BITMC_SPINS_EDGES_ONCE => Ising::spins_edges_once(edges, fields, lent)?,
-            BITMC_SPINS_EDGES_TWICE => Ising::spins_edges_twice(edges, fields, lent)?,
-            BITMC_BITS_EDGES_ONCE => Ising::bits_edges_once(edges, fields, lent)?,
-            _ => return Err(bitmc_status::Argument),
-        };
-        Model::Ising(ising).place(model)
+        if sites == 0 || convention > BITMC_BITS_EDGES_ONCE {
+            return Err(bitmc_status::Argument);
+        }
+        Model::build(model, (memory, bytes), &pieces(sites, edge_count, 0), |lent| {
+            let lent = couplings(lent, sites, edge_count)?;
+            Ok(Model::Ising(match convention {
+                BITMC_SPINS_EDGES_ONCE => Ising::spins_edges_once(edges, fields, lent)?,
+                BITMC_SPINS_EDGES_TWICE => Ising::spins_edges_twice(edges, fields, lent)?,
+                _ => Ising::bits_edges_once(edges, fields, lent)?,
+            }))
+        })
     };
     bitmc_status::of(build())
 }
@@ -229,11 +245,15 @@ pub unsafe extern "C" fn bitmc_potts_init(
         let count = if fields.is_null() { 0 } else { sites.saturating_mul(arity) };
         let (edges, fields) = (slice(edges, edge_count)?, slice(fields, count)?);
         let edges = edges.iter().map(|edge| (edge.a, edge.b, edge.coupling));
-        let mut lent = Lent::new(memory, bytes)?;
-        let sparse = couplings(&mut lent, sites, edge_count)?;
-        let kept: &'static mut [f32] = lent.zeros(count)?;
-        kept.iter_mut().zip(fields).for_each(|(slot, &field)| *slot = field);
-        Model::Potts(Potts::new(edges, sites, arity, kept, sparse)?).place(model)
+        if sites == 0 || arity < 2 {
+            return Err(bitmc_status::Argument);
+        }
+        Model::build(model, (memory, bytes), &pieces(sites, edge_count, count), |lent| {
+            let sparse = couplings(lent, sites, edge_count)?;
+            let kept: &'static mut [f32] = lent.zeros(count)?;
+            kept.iter_mut().zip(fields).for_each(|(slot, &field)| *slot = field);
+            Ok(Model::Potts(Potts::new(edges, sites, arity, kept, sparse)?))
+        })
     };
     bitmc_status::of(build())
 }
@@ -241,8 +261,12 @@ pub unsafe extern "C" fn bitmc_potts_init(
 /// Bytes of memory for bitmc_rbm_init.
 #[unsafe(no_mangle)]
 pub extern "C" fn bitmc_rbm_bytes(visible: usize, hidden: usize) -> usize {
-    let row = Rbm::row_blocks(hidden).saturating_mul(size_of::<Block>());
-    bytes_of(&[row.saturating_mul(visible), visible.saturating_mul(4), row])
+    bytes_of(&rbm_pieces(visible, Rbm::row_blocks(hidden)))
+}
+
+fn rbm_pieces(visible: usize, row_blocks: usize) -> [usize; 3] {
+    let row = row_blocks.saturating_mul(size_of::<Block>());
+    [row.saturating_mul(visible), visible.saturating_mul(4), row]
 }
 
 /// A restricted Boltzmann machine over its visible units: `weights` is visible x hidden, row by row. All of it is
@@ -262,20 +286,26 @@ pub unsafe extern "C" fn bitmc_rbm_init(
     let build = || unsafe {
         let weights = slice(weights, visible.checked_mul(hidden).ok_or(bitmc_status::Argument)?)?;
         let (visible_biases, hidden_biases) = (slice(visible_biases, visible)?, slice(hidden_biases, hidden)?);
-        let (row, mut lent) = (Rbm::row_blocks(hidden), Lent::new(memory, bytes)?);
-        let table: &'static mut [Block] = lent.zeros(row.saturating_mul(visible))?;
-        pack_rows(weights, hidden, table)?;
-        let first: &'static mut [f32] = lent.zeros(visible)?;
-        first.iter_mut().zip(visible_biases).for_each(|(slot, &bias)| *slot = bias);
-        let second: &'static mut [Block] = lent.zeros(row)?;
-        pack_rows(hidden_biases, hidden, second)?;
-        Model::Rbm(Rbm::new(table, first, second, hidden)?).place(model)
+        if visible == 0 || hidden == 0 {
+            return Err(bitmc_status::Argument);
+        }
+        let row = Rbm::row_blocks(hidden);
+        Model::build(model, (memory, bytes), &rbm_pieces(visible, row), |lent| {
+            let table: &'static mut [Block] = lent.zeros(row.saturating_mul(visible))?;
+            pack_rows(weights, hidden, table)?;
+            let first: &'static mut [f32] = lent.zeros(visible)?;
+            first.iter_mut().zip(visible_biases).for_each(|(slot, &bias)| *slot = bias);
+            let second: &'static mut [Block] = lent.zeros(row)?;
+            pack_rows(hidden_biases, hidden, second)?;
+            Ok(Model::Rbm(Rbm::new(table, first, second, hidden)?))
+        })
     };
     bitmc_status::of(build())
 }
 
 /// An energy of the caller's, over `sites` sites of `arity` values; `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL
-/// and of no matter for two values. Without a gradient (null) proposals are blind, and still right.
+/// and of no matter for two values. Without a gradient (null) samplers by gradients propose blindly: right, and slow;
+/// Gibbs sampling never asks for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_own_init(
     model: *mut bitmc_model,
@@ -306,7 +336,7 @@ pub unsafe extern "C" fn bitmc_own_init(
 /// The value of a site; 0 where there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_state_get(state: *const bitmc_state, site: usize) -> u32 {
-    if state.is_null() {
+    if state.is_null() || !state.is_aligned() {
         return 0;
     }
     // SAFETY: as the crate says.

@@ -1,6 +1,6 @@
 //! Gibbs sampling without floats: what kernel code and small cores call.
 
-use crate::handle::{Handle, answer, slice};
+use crate::handle::{Handle, answer, asked, slice};
 use crate::model::{bitmc_state, view};
 use crate::random::bitmc_rng;
 use crate::status::{Outcome, bitmc_status};
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn bitmc_quantised_init(
         if field_count < sites {
             return Err(bitmc_status::Memory);
         }
-        QuantisedGibbs::new(model, words, fields)?.place(chain)
+        Own::make(chain, || Ok(QuantisedGibbs::new(model, words, fields)?))
     };
     bitmc_status::of(build())
 }
@@ -89,12 +89,13 @@ pub unsafe extern "C" fn bitmc_quantised_sweep(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let sweep = || unsafe {
+        let asked = asked(flips)?;
         let flipped = Own::with(chain, |chain| {
             let end = first.checked_add(count).filter(|&end| end <= chain.state().layout().sites());
             let end = end.ok_or(bitmc_status::Argument)?;
             LaneRng::with(rng, |rng| chain.sweep_sites(first..end, rng))
         })??;
-        if flips.is_null() { Ok(()) } else { answer(flips, (*flips).wrapping_add(u64::from(flipped))) }
+        if asked { answer(flips, (*flips).wrapping_add(u64::from(flipped))) } else { Ok(()) }
     };
     bitmc_status::of(sweep())
 }

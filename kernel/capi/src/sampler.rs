@@ -9,7 +9,7 @@ use bitmc::noise::{Edgewise, SparseMatrix};
 use bitmc::step::Cycle;
 use bitmc::{Energy, Gibbs, Info, Kernel, Langevin, Rng, Schedule};
 
-/// A sampler. It has no state: any number of chains may use one.
+/// A sampler. It has no state: any number of chains may use one, on several threads too.
 #[repr(C)]
 pub struct bitmc_sampler {
     opaque: [u64; 24],
@@ -28,9 +28,14 @@ impl Handle<bitmc_sampler> for Sampler {
 }
 
 impl Sampler {
-    pub(crate) unsafe fn copy(at: *const bitmc_sampler) -> Outcome<Self> {
-        // SAFETY: as the crate says.
-        unsafe { Self::with(at.cast_mut(), |sampler| *sampler) }
+    /// Works with a sampler, which is not to be replaced meanwhile.
+    pub(crate) unsafe fn apply<T>(at: *const bitmc_sampler, work: impl FnOnce(&Self) -> T) -> Outcome<T> {
+        let at = at.cast_mut();
+        // SAFETY: as the crate says; where a sampler stands there is a value.
+        unsafe {
+            let sampler = Self::look(at)?.read_unaligned();
+            Self::hold(at, || work(&sampler))
+        }
     }
 }
 
@@ -112,12 +117,14 @@ pub unsafe extern "C" fn bitmc_second_order_init(
         let form = match Model::borrow(model)? {
             Model::Ising(ising) => ising.form(),
             Model::Potts(potts) => potts.form(),
-            Model::Rbm(_) | Model::Own(_) => return Err(bitmc_status::Argument),
+            Model::Rbm(_) | Model::Own(_) => return Err(bitmc_status::Sampler),
         };
-        let d: &'static mut [Block] = Lent::new(memory, bytes)?.zeros(Edgewise::blocks(form.sites()))?;
-        let noise = Edgewise::new(SparseMatrix::of(form), d)?;
-        let kernel = Langevin::second_order(noise, step_size, balance)?.precision(precision)?;
-        Sampler::SecondOrder(kernel).place(sampler)
+        let blocks = Edgewise::blocks(form.sites());
+        let mut lent = Lent::new(memory, bytes, &[blocks.saturating_mul(size_of::<Block>())])?;
+        Sampler::make(sampler, || {
+            let noise = Edgewise::new(SparseMatrix::of(form), lent.zeros(blocks)?)?;
+            Ok(Sampler::SecondOrder(Langevin::second_order(noise, step_size, balance)?.precision(precision)?))
+        })
     };
     bitmc_status::of(build())
 }
@@ -128,8 +135,8 @@ pub extern "C" fn bitmc_cyclical_bytes(steps: usize) -> usize {
     bytes_of(&[steps.saturating_mul(size_of::<Langevin<'static>>())])
 }
 
-/// The cyclical sampler (ACS): cycles of `steps` steps, from the largest step size and balance down to the
-/// smallest step size and a balance of one half.
+/// The cyclical sampler (ACS): cycles of `steps` steps (1 or more), from the largest step size and balance down to the
+/// smallest step size and a balance of one half. 0 < smallest <= largest, .5 <= balance <= 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_cyclical_init(
     sampler: *mut bitmc_sampler,
@@ -142,14 +149,21 @@ pub unsafe extern "C" fn bitmc_cyclical_init(
 ) -> bitmc_status {
     // SAFETY: as the crate says; every kernel is written before it is looked at.
     let build = || unsafe {
+        if !(smallest > 0.0 && smallest <= largest && (0.5..=1.0).contains(&balance)) {
+            return Err(bitmc_status::Argument);
+        }
         let step_size = Schedule::cyclical_step_size(largest, smallest, steps as u64)?;
         let balance = Schedule::cosine(balance, 0.5, steps as u64)?;
-        let kernels: *mut Langevin<'static> = Lent::new(memory, bytes)?.take(steps)?;
-        for step in 0..steps {
-            let at = step as u64;
-            kernels.add(step).write(Langevin::balanced(step_size.at(at), balance.at(at))?);
-        }
-        Sampler::Cycle(core::slice::from_raw_parts(kernels, steps)).place(sampler)
+        let piece = steps.saturating_mul(size_of::<Langevin<'static>>());
+        let mut lent = Lent::new(memory, bytes, &[piece])?;
+        Sampler::make(sampler, || {
+            let kernels: *mut Langevin<'static> = lent.take(steps)?;
+            for step in 0..steps {
+                let at = step as u64;
+                kernels.add(step).write(Langevin::balanced(step_size.at(at), balance.at(at))?);
+            }
+            Ok(Sampler::Cycle(core::slice::from_raw_parts(kernels, steps)))
+        })
     };
     bitmc_status::of(build())
 }

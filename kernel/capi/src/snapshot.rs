@@ -1,8 +1,8 @@
 //! Snapshots: a run to bytes and back.
 
 use crate::chain::{bitmc_chain, with as with_chain};
-use crate::exchange::{Own, Rungs, bitmc_ladder, bitmc_replica};
-use crate::handle::{Handle, answer, slice};
+use crate::exchange::{Rungs, bitmc_ladder, bitmc_replica, with as with_replica};
+use crate::handle::{Handle, answer, asked, slice};
 use crate::random::bitmc_rng;
 use crate::statistics::{Statistics, bitmc_stats};
 use crate::status::{Outcome, bitmc_status};
@@ -49,6 +49,7 @@ pub unsafe extern "C" fn bitmc_save(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let save = || unsafe {
+        asked(written)?;
         let mut writer = Writer::new(space(out, bytes)?).put(&Same(model));
         if !chain.is_null() {
             writer = with_chain(chain, |it| writer.put(it))?;
@@ -66,7 +67,7 @@ pub unsafe extern "C" fn bitmc_save(
 
 /// Goes on from the bytes of bitmc_save with the same parts, over the same model: bit for bit as if the run had
 /// never stopped. What is torn, altered, of another version or of another model is refused before anything is
-/// changed.
+/// changed. Bytes after the snapshot are not looked at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_load(
     model: u64,
@@ -80,14 +81,16 @@ pub unsafe extern "C" fn bitmc_load(
     let load = || unsafe {
         let mut reader = Reader::new(slice(bytes, count)?)?;
         reader.get(&mut Same(model))?;
+        let mut sites = usize::MAX;
         if !chain.is_null() {
-            with_chain(chain, |it| reader.get(it).map(|_| ()))??;
+            sites = with_chain(chain, |it| reader.get(it).map(|_| it.state().layout().sites()))??;
         }
         if !rng.is_null() {
             LaneRng::with(rng, |it| reader.get(it).map(|_| ()))??;
         }
         if !stats.is_null() {
             Statistics::with(stats, |it| {
+                it.see(sites);
                 reader.get(&mut it.acceptance)?.get(&mut it.energy)?.get(&mut it.means).map(|_| ())
             })??;
         }
@@ -110,11 +113,12 @@ pub unsafe extern "C" fn bitmc_exchange_save(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let save = || unsafe {
+        asked(written)?;
         let mut writer = Writer::new(space(out, bytes)?).put(&Same(model));
         writer = Rungs::with(ladder, |it| writer.put(it))?;
         writer = LaneRng::with(rng, |it| writer.put(it))?;
         for index in 0..count {
-            writer = Own::with(replicas.wrapping_add(index), |it| writer.put(it))?;
+            writer = with_replica(replicas.wrapping_add(index), |it| writer.put(it))?;
         }
         sealed(writer, written)
     };
@@ -139,7 +143,7 @@ pub unsafe extern "C" fn bitmc_exchange_load(
         Rungs::with(ladder, |it| reader.get(it).map(|_| ()))??;
         LaneRng::with(rng, |it| reader.get(it).map(|_| ()))??;
         for index in 0..count {
-            Own::with(replicas.wrapping_add(index), |it| reader.get(it).map(|_| ()))??;
+            with_replica(replicas.wrapping_add(index), |it| reader.get(it).map(|_| ()))??;
         }
         Ok(reader.finish()?)
     };

@@ -1,6 +1,6 @@
 //! Statistics of a run, in fixed memory.
 
-use crate::handle::{Handle, answer};
+use crate::handle::{Handle, answer, slice};
 use crate::status::bitmc_status;
 use bitmc::stats::{Acceptance, BatchMeans, Means, Observer};
 use bitmc::{Info, Packed};
@@ -34,11 +34,25 @@ pub struct bitmc_summary {
 pub(crate) struct Statistics {
     pub(crate) acceptance: Acceptance,
     pub(crate) energy: BatchMeans<32>,
+    /// How many sites have a mean.
+    pub(crate) sites: usize,
     pub(crate) means: Means<&'static mut [u32]>,
 }
 
 impl Handle<bitmc_stats> for Statistics {
     const MAGIC: u64 = u64::from_be_bytes(*b"bm stats");
+}
+
+impl Statistics {
+    /// A chain of so many sites is shown.
+    pub(crate) fn see(&mut self, sites: usize) {
+        self.sites = self.sites.min(sites);
+    }
+
+    /// An answer, if there was a step.
+    fn if_any(&self, answer: f32) -> f32 {
+        if self.acceptance.steps == 0 { f32::NAN } else { answer }
+    }
 }
 
 impl Observer for Statistics {
@@ -50,31 +64,35 @@ impl Observer for Statistics {
 }
 
 /// Statistics that have seen nothing. `sums` are the sums of the values of the first `sites` sites, the memory of
-/// bitmc_stats_mean; none are kept where it is null.
+/// bitmc_stats_mean, and are overwritten with 0; for none, they are null and `sites` is 0. A sum stops at 2^32 - 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_stats_init(
     stats: *mut bitmc_stats,
     sums: *mut u32,
     sites: usize,
 ) -> bitmc_status {
-    let sums: &'static mut [u32] = if sums.is_null() || sites == 0 {
-        &mut []
-    } else if sites > isize::MAX as usize / 4 {
-        return bitmc_status::Argument;
-    } else {
-        // SAFETY: as the crate says; the memory is made numbers before it is looked at.
-        unsafe {
-            core::ptr::write_bytes(sums, 0, sites);
-            core::slice::from_raw_parts_mut(sums, sites)
-        }
+    // SAFETY: as the crate says; the memory is made numbers before it is looked at.
+    let build = || unsafe {
+        slice(sums.cast_const(), sites)?;
+        Statistics::make(stats, || {
+            let sums: &'static mut [u32] = if sites == 0 {
+                &mut []
+            } else {
+                core::ptr::write_bytes(sums, 0, sites);
+                core::slice::from_raw_parts_mut(sums, sites)
+            };
+            Ok(Statistics {
+                acceptance: Acceptance::new(),
+                energy: BatchMeans::new(),
+                sites,
+                means: Means::new(sums),
+            })
+        })
     };
-    let value =
-        Statistics { acceptance: Acceptance::new(), energy: BatchMeans::new(), means: Means::new(sums) };
-    // SAFETY: as the crate says.
-    bitmc_status::of(unsafe { value.place(stats) })
+    bitmc_status::of(build())
 }
 
-/// What they say so far.
+/// What they say so far; before the first step all but `steps` and `faults` are NaN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_stats_summary(
     stats: *mut bitmc_stats,
@@ -83,9 +101,9 @@ pub unsafe extern "C" fn bitmc_stats_summary(
     let read = |stats: &mut Statistics| bitmc_summary {
         steps: stats.acceptance.steps,
         faults: stats.acceptance.faults,
-        acceptance: stats.acceptance.rate(),
-        jump_distance: stats.acceptance.jump_distance(),
-        energy: stats.energy.mean(),
+        acceptance: stats.if_any(stats.acceptance.rate()),
+        jump_distance: stats.if_any(stats.acceptance.jump_distance()),
+        energy: stats.if_any(stats.energy.mean()),
         energy_error: stats.energy.standard_error().unwrap_or(f32::NAN),
         energy_ess: stats.energy.ess().unwrap_or(f32::NAN),
     };
@@ -93,15 +111,18 @@ pub unsafe extern "C" fn bitmc_stats_summary(
     bitmc_status::of(unsafe { Statistics::with(stats, read).and_then(|value| answer(summary, value)) })
 }
 
-/// The mean value of a site.
+/// The mean value of a site. BITMC_STATUS_ARGUMENT where it has no sum or does not exist, BITMC_STATUS_NOT_READY before the first step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_stats_mean(
     stats: *mut bitmc_stats,
     site: usize,
     mean: *mut f32,
 ) -> bitmc_status {
+    let read = |stats: &mut Statistics| match stats.means.count() {
+        _ if site >= stats.sites => Err(bitmc_status::Argument),
+        0 => Err(bitmc_status::NotReady),
+        _ => Ok(stats.means.mean(site)),
+    };
     // SAFETY: as the crate says.
-    bitmc_status::of(unsafe {
-        Statistics::with(stats, |stats| stats.means.mean(site)).and_then(|value| answer(mean, value))
-    })
+    bitmc_status::of(unsafe { Statistics::with(stats, read).and_then(|value| answer(mean, value?)) })
 }

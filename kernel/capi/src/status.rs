@@ -9,7 +9,11 @@ use bitmc::temper::LadderError;
 use bitmc::{ChainError, StateError};
 use core::ffi::{CStr, c_char};
 
-/// What a call came to. Anything but `BITMC_STATUS_OK` has changed nothing that was in use.
+/// What a call came to. Anything but `BITMC_STATUS_OK` has changed nothing that was in use, with two exceptions. An
+/// _init that had begun to write when it found out (an energy of NaN, a field of NaN) leaves its struct, and the chain
+/// that was in its memory, not ready: later calls say BITMC_STATUS_NOT_READY. bitmc_load, where the parts are others
+/// than those that were saved (BITMC_STATUS_OTHER), may have filled some. A generator does not move in an _init
+/// that is refused.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum bitmc_status {
@@ -17,15 +21,15 @@ pub enum bitmc_status {
     Ok = 0,
     /// An address is null.
     Null,
-    /// A struct was not initialised, or is one of another kind.
+    /// A struct was not initialised, or is one of another kind; or the model or the memory of a chain is another's now.
     NotReady,
-    /// A struct is used from within its own callback.
+    /// A struct or its memory is used from within its own callback.
     Busy,
-    /// A struct is not aligned as its type.
+    /// A struct or an array is not aligned as its type.
     Alignment,
     /// Memory or a buffer is too short.
     Memory,
-    /// A number is out of its range.
+    /// A number is out of its range, or does not fit another.
     Argument,
     /// Words are no state of the model.
     State,
@@ -35,6 +39,11 @@ pub enum bitmc_status {
     Snapshot,
     /// The snapshot is of another model, or of other parts.
     Other,
+    /// Edges or rows contradict each other: a site that does not exist, an edge to itself or twice, rows without order
+    /// or symmetry.
+    Edges,
+    /// This sampler needs an Ising or Potts model.
+    Sampler,
 }
 
 pub(crate) type Outcome<T = ()> = Result<T, bitmc_status>;
@@ -48,18 +57,20 @@ impl bitmc_status {
 /// A status in words: a constant string.
 #[unsafe(no_mangle)]
 pub extern "C" fn bitmc_status_text(status: u32) -> *const c_char {
-    const TEXTS: [&CStr; 11] = [
+    const TEXTS: [&CStr; 13] = [
         c"done",
         c"an address is null",
-        c"a struct was not initialised, or is one of another kind",
-        c"a struct is used from within its own callback",
-        c"a struct is not aligned as its type",
+        c"a struct was not initialised, or its model or memory is another's now",
+        c"a struct or its memory is used from within its own callback",
+        c"a struct or an array is not aligned as its type",
         c"memory or a buffer is too short",
-        c"a number is out of its range",
+        c"a number is out of its range, or does not fit another",
         c"the words are no state of the model",
         c"the energy is not finite at the start, or its gradient is NaN there",
         c"the bytes are no snapshot, or one that is torn, altered or of another version",
         c"the snapshot is of another model, or of other parts",
+        c"edges or rows contradict each other: no such site, an edge to itself or twice, no order or symmetry",
+        c"this sampler needs an Ising or Potts model",
     ];
     TEXTS.get(status as usize).map_or(c"no such status", |text| text).as_ptr()
 }
@@ -78,6 +89,21 @@ impl From<ChainError> for bitmc_status {
 impl From<StateError> for bitmc_status {
     fn from(_: StateError) -> Self {
         Self::State
+    }
+}
+
+impl From<SparseError> for bitmc_status {
+    fn from(error: SparseError) -> Self {
+        match error {
+            SparseError::OutOfRange { .. }
+            | SparseError::Diagonal { .. }
+            | SparseError::Duplicate { .. }
+            | SparseError::Ends { .. }
+            | SparseError::Unsorted { .. }
+            | SparseError::Asymmetric { .. } => Self::Edges,
+            SparseError::Memory { .. } => Self::Memory,
+            _ => Self::Argument,
+        }
     }
 }
 
@@ -106,4 +132,4 @@ macro_rules! arguments {
     )+};
 }
 
-arguments!(SparseError, RbmError, ParameterError, ScheduleError, LadderError, PathError, NoiseError);
+arguments!(RbmError, ParameterError, ScheduleError, LadderError, PathError, NoiseError);

@@ -1,0 +1,298 @@
+/* What the C face says to misuse: bad input, refusals beside a chain at work, calls from within a callback, a model
+ * that changes under its chain. Exit status 0 for a pass. Compiled as C11 and as C++17. */
+#include "check.h"
+#include "bitmc.h"
+#include <math.h>
+#include <string.h>
+
+static float nothing(void *user, const bitmc_state *x) {
+    (void)user, (void)x;
+    return NAN;
+}
+
+static void bad_input(void) {
+    static unsigned char memory[1024];
+    bitmc_edge edges[1] = {{0, 1, 0.5f}};
+    float fields[2] = {0.1f, 0.2f}, energy;
+    bitmc_model model, own;
+    bitmc_rng rng;
+    bitmc_chain chain;
+    bitmc_sampler sampler;
+    uint32_t wrong[1] = {4};
+    memset(&model, 0, sizeof model), memset(&chain, 0, sizeof chain), memset(&sampler, 0xFF, sizeof sampler);
+    check(bitmc_chain_energy(&chain, &energy) == BITMC_STATUS_NOT_READY, "a chain that is none");
+    check(bitmc_chain_energy(NULL, &energy) == BITMC_STATUS_NULL, "no chain");
+    check(bitmc_rng_init(NULL, 1, 0) == BITMC_STATUS_NULL && !bitmc_rng_init(&rng, 1, 0), "no generator");
+    check(bitmc_chain_init(&chain, &model, memory, sizeof memory, &rng) == BITMC_STATUS_NOT_READY, "no model");
+    check(bitmc_ising_init(&model, 3, edges, 1, fields, 2, memory, 512) == BITMC_STATUS_ARGUMENT, "no convention");
+    check(bitmc_ising_init(&model, 0, NULL, 1, fields, 2, memory, 512) == BITMC_STATUS_NULL, "no edges");
+    check(bitmc_ising_init(&model, 0, edges, 1, fields, 2, memory, 20) == BITMC_STATUS_MEMORY, "too little memory");
+    edges[0].b = 2;
+    check(bitmc_ising_init(&model, 0, edges, 1, fields, 2, memory, 512) == BITMC_STATUS_EDGES, "an edge to nowhere");
+    edges[0].b = 1, fields[0] = NAN;
+    check(bitmc_ising_init(&model, 0, edges, 1, fields, 2, memory, 512) == BITMC_STATUS_ARGUMENT, "a field of NaN");
+    fields[0] = 0.1f;
+    check(!bitmc_ising_init(&model, 0, edges, 1, fields, 2, memory, 512), "the right model");
+    check(bitmc_chain_bytes(&model) < 512 && bitmc_ising_bytes(2, 1) < 512, "lengths");
+    check(bitmc_chain_init(&chain, &model, memory + 512, 64, &rng) == BITMC_STATUS_MEMORY, "a chain in too little memory");
+    check(bitmc_chain_init_at(&chain, &model, memory + 512, 512, wrong, 1) == BITMC_STATUS_STATE, "a third site of two");
+    check(bitmc_langevin_init(&sampler, -1.0f, 1) == BITMC_STATUS_ARGUMENT, "a negative step size");
+    check(!bitmc_chain_init(&chain, &model, memory + 512, 512, &rng), "the right chain");
+    check(bitmc_chain_run(&chain, &sampler, &rng, 1, NULL) == BITMC_STATUS_NOT_READY, "a sampler that is none");
+    check(bitmc_own_init(&own, 3, 2, 0, NULL, NULL, NULL) == BITMC_STATUS_NULL, "no energy");
+    check(!bitmc_own_init(&own, 3, 2, 0, nothing, NULL, NULL) &&
+              bitmc_chain_init(&chain, &own, memory + 512, 512, &rng) == BITMC_STATUS_ENERGY,
+          "an energy of NaN");
+    check(strcmp(bitmc_status_text(99), "no such status") == 0, "texts");
+}
+
+/* A ring of 8 bits at work; what a test does to it is undone by the next set_up(). */
+static unsigned char couplings[1024], memory[1024], room[1024];
+static bitmc_edge ring[8];
+static float fields[8];
+static bitmc_model model;
+static bitmc_chain chain;
+static bitmc_rng rng;
+static bitmc_sampler gibbs;
+
+static int set_up(void) {
+    for (uint32_t site = 0; site < 8; site++) {
+        bitmc_edge edge = {site, (site + 1) % 8, 0.3f};
+        ring[site] = edge, fields[site] = 0.1f;
+    }
+    return !bitmc_ising_init(&model, BITMC_BITS_EDGES_ONCE, ring, 8, fields, 8, couplings, sizeof couplings) &&
+           !bitmc_rng_init(&rng, 3, 0) && !bitmc_chain_init(&chain, &model, memory, sizeof memory, &rng) &&
+           !bitmc_gibbs_init(&gibbs, 0) && !bitmc_chain_run(&chain, &gibbs, &rng, 10, NULL);
+}
+
+/* The state and energy of the chain; 0 where it is not ready. */
+static int look(uint32_t *word, float *energy) {
+    bitmc_state state;
+    return !bitmc_chain_state(&chain, &state) && !bitmc_chain_energy(&chain, energy) && (*word = state.words[0], 1);
+}
+
+static int not_ready(void) {
+    float energy;
+    bitmc_state state;
+    return bitmc_chain_state(&chain, &state) == BITMC_STATUS_NOT_READY &&
+           bitmc_chain_energy(&chain, &energy) == BITMC_STATUS_NOT_READY &&
+           bitmc_chain_step(&chain, &gibbs, &rng, NULL) == BITMC_STATUS_NOT_READY &&
+           bitmc_chain_run(&chain, &gibbs, &rng, 3, NULL) == BITMC_STATUS_NOT_READY;
+}
+
+static int unmoved(bitmc_rng *it, uint64_t seed) {
+    bitmc_rng fresh;
+    return !bitmc_rng_init(&fresh, seed, 0) && bitmc_rng_next(it) == bitmc_rng_next(&fresh);
+}
+
+static void refusals(void) {
+    bitmc_chain other;
+    bitmc_model own;
+    bitmc_rng still;
+    bitmc_state state;
+    uint32_t wrong[1] = {256}, before = 0, after = 1;
+    float was = 0.0f, is = 1.0f;
+    memset(&other, 0, sizeof other);
+    check(set_up() && look(&before, &was) &&
+              bitmc_chain_init_at(&chain, &model, memory, sizeof memory, wrong, 1) == BITMC_STATUS_STATE &&
+              bitmc_chain_init_at(&other, &model, memory, sizeof memory, wrong, 1) == BITMC_STATUS_STATE &&
+              bitmc_chain_init(&chain, &model, memory, 64, &rng) == BITMC_STATUS_MEMORY && look(&after, &is) &&
+              before == after && was == is,
+          "a refusal by what can be checked changes nothing");
+    check(!bitmc_chain_state(&chain, &state) &&
+              bitmc_chain_init_at(&chain, &model, memory, sizeof memory, state.words, state.word_count) ==
+                  BITMC_STATUS_ARGUMENT &&
+              look(&after, &is) && before == after,
+          "a start in the memory that is lent");
+    check(!bitmc_own_init(&own, 8, 2, 0, nothing, NULL, NULL) && !bitmc_rng_init(&still, 8, 0) &&
+              bitmc_chain_init(&chain, &own, memory, sizeof memory, &still) == BITMC_STATUS_ENERGY && not_ready(),
+          "a chain whose own start is refused is not ready");
+    check(unmoved(&still, 8), "the generator has not moved");
+    check(set_up() && bitmc_chain_init(&other, &own, memory, sizeof memory, &still) == BITMC_STATUS_ENERGY && not_ready(),
+          "nor is one whose memory was taken");
+    check(set_up() && !bitmc_chain_init(&other, &model, memory, sizeof memory, &rng) && not_ready() &&
+              !bitmc_chain_run(&other, &gibbs, &rng, 3, NULL),
+          "one memory holds one chain");
+    {
+        bitmc_replica replica;
+        bitmc_rng fresh;
+        check(set_up() && !bitmc_rng_init(&fresh, 8, 0) &&
+                  bitmc_replica_init(&replica, &own, memory, sizeof memory, &fresh) == BITMC_STATUS_ENERGY &&
+                  not_ready() && unmoved(&fresh, 8),
+              "a replica in its memory, refused");
+    }
+    check(set_up() && (fields[3] = NAN,
+                       bitmc_ising_init(&model, 0, ring, 8, fields, 8, couplings, 64) == BITMC_STATUS_MEMORY) &&
+              look(&after, &is) &&
+              bitmc_ising_init(&model, 0, ring, 8, fields, 8, couplings, sizeof couplings) == BITMC_STATUS_ARGUMENT &&
+              not_ready(),
+          "a model that is refused after its memory was used");
+}
+
+static void changed_models(void) {
+    check(set_up() && (memset(&model, 0, sizeof model), not_ready()), "a model that is zeroed");
+    check(set_up() && !bitmc_ising_init(&model, 0, ring, 2, fields, 4, couplings, sizeof couplings) && not_ready(),
+          "a model that is smaller now");
+    check(set_up() && !bitmc_potts_init(&model, NULL, 0, NULL, 8, 3, couplings, sizeof couplings) && not_ready(),
+          "a model of another arity");
+    check(set_up() && (memset(&model, 0, sizeof model),
+                       !bitmc_potts_init(&model, NULL, 0, NULL, 8, 3, couplings, sizeof couplings)) && not_ready(),
+          "the same after zeros");
+    check(set_up() && !bitmc_ising_init(&model, 0, ring, 4, fields, 8, couplings, sizeof couplings) && not_ready(),
+          "a model of other couplings");
+}
+
+/* What calls from within a callback came to. */
+static struct {
+    bitmc_chain chain, other;
+    bitmc_model model;
+    bitmc_rng rng;
+    bitmc_sampler sampler;
+    bitmc_stats stats;
+    bitmc_status said[12];
+    uint32_t next;
+    int calls;
+} in;
+
+static float calls_back(void *user, const bitmc_state *x) {
+    static unsigned char elsewhere[1024];
+    static uint32_t start[1], sums[8];
+    float energy;
+    (void)user;
+    if (in.calls++ == 0) {
+        bitmc_status said[12] = {
+            bitmc_chain_energy(&in.chain, &energy),
+            bitmc_chain_init(&in.chain, &in.model, elsewhere, sizeof elsewhere, &rng),
+            bitmc_chain_init_at(&in.chain, &in.model, elsewhere, sizeof elsewhere, start, 1),
+            bitmc_chain_init_at(&in.other, &in.model, memory, sizeof memory, start, 1),
+            bitmc_own_init(&in.model, 4, 2, 0, nothing, NULL, NULL),
+            bitmc_ising_init(&in.model, 0, ring, 8, fields, 8, couplings, sizeof couplings),
+            bitmc_rng_init(&in.rng, 1, 0),
+            bitmc_stats_init(&in.stats, sums, 8),
+            bitmc_gibbs_init(&in.sampler, 2),
+            bitmc_langevin_init(&in.sampler, 0.5f, 1),
+            bitmc_cyclical_init(&in.sampler, 1.0f, 0.5f, 0.6f, 4, room, sizeof room),
+            bitmc_chain_init(&in.other, &in.model, elsewhere, sizeof elsewhere, &in.rng),
+        };
+        memcpy(in.said, said, sizeof said);
+        in.next = bitmc_rng_next(&in.rng);
+    }
+    return (float)bitmc_state_get(x, 0);
+}
+
+static void within_callbacks(void) {
+    static const char *const names[12] = {
+        "the energy of the chain at work",
+        "the chain at work, made again",
+        "the same at a state",
+        "another chain in its memory",
+        "the model at work, made again",
+        "the same as an Ising model",
+        "the generator at work, made again",
+        "the statistics",
+        "the sampler, as Gibbs sampling",
+        "as discrete Langevin",
+        "as ACS, in the memory of the one at work",
+        "another chain from the generator at work",
+    };
+    uint32_t start[1] = {5};
+    memset(&in, 0, sizeof in);
+    in.calls = 1; /* not at the start */
+    check(set_up() && !bitmc_own_init(&in.model, 8, 2, 0, calls_back, NULL, NULL) && !bitmc_rng_init(&in.rng, 1, 0) &&
+              !bitmc_chain_init_at(&in.chain, &in.model, memory, sizeof memory, start, 1) &&
+              !bitmc_cyclical_init(&in.sampler, 1.0f, 0.5f, 0.6f, 4, room, sizeof room) &&
+              !bitmc_stats_init(&in.stats, NULL, 0) &&
+              (in.calls = 0, !bitmc_chain_run(&in.chain, &in.sampler, &in.rng, 5, &in.stats)),
+          "a chain whose callback makes calls");
+    for (int call = 0; call < 12; call++) check(in.said[call] == BITMC_STATUS_BUSY, names[call]);
+    check(in.next == 0, "a number of the generator at work");
+    check(!bitmc_gibbs_init(&in.sampler, 0) && !bitmc_rng_init(&in.rng, 1, 0) &&
+              !bitmc_own_init(&in.model, 8, 2, 0, calls_back, NULL, NULL),
+          "afterwards they may be made again");
+    in.calls = 0;
+    check(bitmc_chain_init_at(&in.chain, &in.model, memory, sizeof memory, start, 1) == BITMC_STATUS_OK &&
+              in.said[2] == BITMC_STATUS_BUSY && in.said[3] == BITMC_STATUS_BUSY && in.said[4] == BITMC_STATUS_BUSY,
+          "the same while a chain is made");
+}
+
+static void numbers(void) {
+    static const float cycles[8][3] = {{-1.0f, 0.5f, 0.6f},     {1.0f, 0.0f, 0.6f},      {0.5f, 1.0f, 0.6f}, {1.0f, 0.5f, 0.1f},
+                                       {INFINITY, 0.5f, 0.6f}, {1.0f, 0.5f, 1.5f}, {NAN, 0.5f, 0.6f},  {1.0f, -0.5f, 0.6f}};
+    float zero = 0.0f, mean = -1.0f;
+    uint32_t sums[16], ends[2] = {1, 1}, words[1] = {0};
+    int32_t linear[2] = {0, 0}, drawn[2];
+    bitmc_model none;
+    bitmc_sampler sampler;
+    bitmc_stats stats;
+    bitmc_summary summary;
+    bitmc_quantised quantised;
+    bitmc_entry entry = {1, 5};
+    int refused = 1;
+    memset(&none, 0, sizeof none), memset(&sampler, 0, sizeof sampler), memset(&stats, 0, sizeof stats);
+    check(bitmc_ising_init(&none, 0, NULL, 0, NULL, 0, NULL, 0) != BITMC_STATUS_OK &&
+              bitmc_ising_init(&none, 0, NULL, 0, &zero, 0, room, sizeof room) == BITMC_STATUS_ARGUMENT &&
+              bitmc_ising_init(NULL, 0, NULL, 0, NULL, 0, NULL, 0) != BITMC_STATUS_OK,
+          "an Ising model without sites");
+    check(bitmc_potts_init(&none, NULL, 0, NULL, 0, 0, NULL, 0) != BITMC_STATUS_OK &&
+              bitmc_potts_init(&none, NULL, 0, NULL, 0, 3, room, sizeof room) == BITMC_STATUS_ARGUMENT,
+          "a Potts model without sites");
+    check(bitmc_rbm_init(&none, NULL, NULL, 0, NULL, 0, NULL, 0) != BITMC_STATUS_OK &&
+              bitmc_rbm_init(&none, NULL, NULL, 0, &zero, 1, room, sizeof room) == BITMC_STATUS_ARGUMENT,
+          "a restricted Boltzmann machine without units");
+    for (int which = 0; which < 8; which++)
+        refused &= bitmc_cyclical_init(&sampler, cycles[which][0], cycles[which][1], cycles[which][2], 4, room,
+                                       sizeof room) == BITMC_STATUS_ARGUMENT;
+    check(refused && bitmc_cyclical_init(&sampler, 1.0f, 0.5f, 0.6f, 0, room, sizeof room) == BITMC_STATUS_ARGUMENT &&
+              !bitmc_cyclical_init(&sampler, 0.5f, 0.5f, 0.5f, 1, room, sizeof room),
+          "cycles of wrong step sizes, balances and lengths");
+    check(bitmc_stats_init(&stats, NULL, 5) == BITMC_STATUS_NULL, "sums of nowhere");
+    check(set_up() && !bitmc_stats_init(&stats, sums, 8) && bitmc_stats_mean(&stats, 0, &mean) == BITMC_STATUS_NOT_READY &&
+              !bitmc_stats_summary(&stats, &summary) && summary.steps == 0 && isnan(summary.acceptance) &&
+              isnan(summary.energy) && isnan(summary.jump_distance) && isnan(summary.energy_error),
+          "statistics before the first step");
+    check(!bitmc_chain_run(&chain, &gibbs, &rng, 5, &stats) && !bitmc_stats_mean(&stats, 7, &mean) &&
+              bitmc_stats_mean(&stats, 8, &mean) == BITMC_STATUS_ARGUMENT,
+          "the mean of a site that does not exist");
+    check(!bitmc_stats_init(&stats, NULL, 0) && !bitmc_chain_run(&chain, &gibbs, &rng, 5, &stats) &&
+              bitmc_stats_mean(&stats, 0, &mean) == BITMC_STATUS_ARGUMENT,
+          "a mean without sums");
+    check(!bitmc_stats_init(&stats, sums, 16) && !bitmc_chain_run(&chain, &gibbs, &rng, 5, &stats) &&
+              !bitmc_stats_mean(&stats, 7, &mean) && bitmc_stats_mean(&stats, 8, &mean) == BITMC_STATUS_ARGUMENT,
+          "sums of more sites than there are");
+    ring[7] = ring[0];
+    check(bitmc_ising_init(&none, 0, ring, 8, fields, 8, room, sizeof room) == BITMC_STATUS_EDGES, "an edge twice");
+    ring[7].b = ring[7].a;
+    check(bitmc_ising_init(&none, 0, ring, 8, fields, 8, room, sizeof room) == BITMC_STATUS_EDGES, "an edge to itself");
+    check(bitmc_quantised_init(&quantised, ends, &entry, 1, linear, 2, words, 1, drawn, 2) == BITMC_STATUS_EDGES,
+          "rows without symmetry");
+    check(!bitmc_own_init(&none, 8, 2, 0, nothing, NULL, NULL) &&
+              bitmc_second_order_init(&sampler, &none, 1.0f, 0.5f, 1.0f, room, sizeof room) == BITMC_STATUS_SAMPLER,
+          "AB-edge without couplings");
+}
+
+static void alignment(void) {
+    static union {
+        bitmc_chain chain;
+        bitmc_rng rng;
+        unsigned char bytes[sizeof(bitmc_rng) + 64];
+    } it;
+    float energy;
+    void *at = it.bytes + 1, *info = it.bytes + 1;
+    check(bitmc_rng_init((bitmc_rng *)at, 1, 0) == BITMC_STATUS_ALIGNMENT, "a generator at an odd address");
+    check(bitmc_chain_energy((bitmc_chain *)at, &energy) == BITMC_STATUS_ALIGNMENT, "a chain");
+    check(set_up() && bitmc_chain_step(&chain, &gibbs, &rng, (bitmc_info *)info) == BITMC_STATUS_ALIGNMENT, "an answer");
+    check(!bitmc_chain_init(&chain, &model, memory + 1, sizeof memory - 1, &rng) &&
+              !bitmc_chain_run(&chain, &gibbs, &rng, 3, NULL),
+          "memory needs none");
+}
+
+int main(void) {
+    bad_input();
+    refusals();
+    changed_models();
+    within_callbacks();
+    numbers();
+    alignment();
+    printf("%d failed\n", failures);
+    return failures != 0;
+}
