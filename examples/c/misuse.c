@@ -149,7 +149,7 @@ static struct {
     bitmc_rng rng;
     bitmc_sampler sampler;
     bitmc_stats stats;
-    bitmc_status said[12];
+    bitmc_status inner, said[12];
     uint32_t next;
     int calls;
 } in;
@@ -160,6 +160,7 @@ static float calls_back(void *user, const bitmc_state *x) {
     float energy;
     (void)user;
     if (in.calls++ == 0) {
+        in.inner = bitmc_chain_init(&in.other, &in.model, elsewhere, sizeof elsewhere, &rng);
         bitmc_status said[12] = {
             bitmc_chain_energy(&in.chain, &energy),
             bitmc_chain_init(&in.chain, &in.model, elsewhere, sizeof elsewhere, &rng),
@@ -205,6 +206,7 @@ static void within_callbacks(void) {
               (in.calls = 0, !bitmc_chain_run(&in.chain, &in.sampler, &in.rng, 5, &in.stats)),
           "a chain whose callback makes calls");
     for (int call = 0; call < 12; call++) check(in.said[call] == BITMC_STATUS_BUSY, names[call]);
+    check(in.inner == BITMC_STATUS_OK, "another chain over the model at work");
     check(in.next == 0, "a number of the generator at work");
     check(!bitmc_gibbs_init(&in.sampler, 0) && !bitmc_rng_init(&in.rng, 1, 0) &&
               !bitmc_own_init(&in.model, 8, 2, 0, calls_back, NULL, NULL),
@@ -213,6 +215,55 @@ static void within_callbacks(void) {
     check(bitmc_chain_init_at(&in.chain, &in.model, memory, sizeof memory, start, 1) == BITMC_STATUS_OK &&
               in.said[2] == BITMC_STATUS_BUSY && in.said[3] == BITMC_STATUS_BUSY && in.said[4] == BITMC_STATUS_BUSY,
           "the same while a chain is made");
+}
+
+/* The same in replica exchange. */
+static struct {
+    bitmc_ladder ladder;
+    bitmc_replica replicas[2];
+    bitmc_sampler samplers[2];
+    unsigned char rungs[256], memory[2][1024];
+    bitmc_model model;
+    bitmc_rng rng;
+    bitmc_status said[4];
+    int calls;
+} turns;
+
+static float takes_turns(void *user, const bitmc_state *x) {
+    static const float betas[2] = {0.5f, 1.0f};
+    static unsigned char elsewhere[1024];
+    bitmc_replica other = {0};
+    (void)user;
+    if (turns.calls++ == 0) {
+        turns.said[0] = bitmc_ladder_init(&turns.ladder, betas, 2, elsewhere, sizeof elsewhere);
+        turns.said[1] = bitmc_replica_init(&turns.replicas[0], &turns.model, elsewhere, sizeof elsewhere, &rng);
+        turns.said[2] = bitmc_replica_init(&other, &turns.model, turns.memory[0], sizeof turns.memory[0], &rng);
+        turns.said[3] = bitmc_gibbs_init(&turns.samplers[0], 2);
+    }
+    return (float)bitmc_state_get(x, 0);
+}
+
+static void within_exchange(void) {
+    static const float betas[2] = {0.5f, 1.0f};
+    turns.calls = 1; /* not at the start */
+    int ready = set_up() && !bitmc_own_init(&turns.model, 8, 2, 0, takes_turns, NULL, NULL) &&
+                !bitmc_rng_init(&turns.rng, 1, 0) &&
+                !bitmc_ladder_init(&turns.ladder, betas, 2, turns.rungs, sizeof turns.rungs);
+    for (int index = 0; index < 2; index++)
+        ready = ready && !bitmc_gibbs_init(&turns.samplers[index], 0) &&
+                !bitmc_replica_init(&turns.replicas[index], &turns.model, turns.memory[index],
+                                    sizeof turns.memory[index], &turns.rng);
+    turns.calls = 0;
+    check(ready && !bitmc_exchange(&turns.ladder, turns.replicas, 2, turns.samplers, &turns.rng, 2, NULL) &&
+              turns.said[0] == BITMC_STATUS_BUSY && turns.said[1] == BITMC_STATUS_BUSY &&
+              turns.said[2] == BITMC_STATUS_BUSY && turns.said[3] == BITMC_STATUS_BUSY,
+          "the ladder, the replica, its memory and its sampler at work, made again");
+    memset(&turns.samplers[1], 0, sizeof turns.samplers[1]);
+    check(!bitmc_rng_init(&turns.rng, 8, 0) &&
+              bitmc_exchange(&turns.ladder, turns.replicas, 2, turns.samplers, &turns.rng, 2, NULL) ==
+                  BITMC_STATUS_NOT_READY &&
+              unmoved(&turns.rng, 8),
+          "a round without one of its samplers moves nothing");
 }
 
 static void numbers(void) {
@@ -291,6 +342,7 @@ int main(void) {
     refusals();
     changed_models();
     within_callbacks();
+    within_exchange();
     numbers();
     alignment();
     printf("%d failed\n", failures);

@@ -103,9 +103,15 @@ pub(crate) trait Handle<O>: Sized {
         unsafe {
             Self::look(at)?;
             let used = &(*head(at)?).used;
-            used.store(1, Relaxed);
+            // Who set it ends it: a call within the work does not, and after all threads are done it is 0.
+            let first = used.load(Relaxed) == 0;
+            if first {
+                used.store(1, Relaxed);
+            }
             let result = work();
-            used.store(0, Relaxed);
+            if first {
+                used.store(0, Relaxed);
+            }
             Ok(result)
         }
     }
