@@ -4,7 +4,7 @@
  * on (memory, a model) is lent to it, and must stay where it is as long as the struct is used. Nothing is
  * allocated, nothing needs to be freed. A struct is not to be copied, and memory is lent to one struct alone.
  * One thread at a time may use a struct; chains on several threads may be built on one model and one sampler.
- * Functions return BITMC_STATUS_OK or say what is wrong; bitmc_status_text gives it in words. */
+ * Functions that can fail return BITMC_STATUS_OK or say what is wrong; bitmc_status_text gives it in words. */
 
 #ifndef BITMC_H
 #define BITMC_H

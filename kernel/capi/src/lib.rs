@@ -5,7 +5,8 @@
 //! refused, or that of as many elements as the argument beside it says, aligned as its type; what is lent to an
 //! `_init` function stays in its place, and is not written to by others, as long as the struct that it was lent
 //! to is used; a struct is used by one thread at a time. A struct that was not initialised, and one that is used
-//! from within its own callback, are refused by their magic words.
+//! from within its own callback, are refused by their magic words; a chain whose model or memory is another's now, by their
+//! numbers (`seat.rs`).
 #![no_std]
 #![allow(non_camel_case_types, clippy::missing_safety_doc, clippy::too_many_arguments)]
 
