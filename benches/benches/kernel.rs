@@ -178,6 +178,14 @@ fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
     (0..200).for_each(|_| _ = chain.sweep(&mut rng));
     group.bench_function("without floats", |bencher| bencher.iter(|| chain.sweep(&mut rng)));
 
+    group.throughput(Throughput::Elements(16 * sites as u64));
+    let mut line = Line(LaneRng::seed_from_u64(1));
+    let mut batch =
+        Batch::random(&model, vec![BatchSite::new(); sites], &mut line).expect("room for every site");
+    (0..200).for_each(|_| _ = batch.step(&SequentialGibbs, &mut line));
+    group.bench_function("sixteen chains", |bencher| bencher.iter(|| batch.step(&SequentialGibbs, &mut line)));
+    group.throughput(Throughput::Elements(sites as u64));
+
     let mut chain = naive::GibbsChain::new(&twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
     let (mut sweeps, mut moved) = (0u64, 0u64);
     group.bench_function("naive", |bencher| {
