@@ -159,7 +159,10 @@ fn tuned<'m, K: Kernel<Ising<'m>>>(
     let mut rng = LaneRng::seed_from_u64(seed);
     let mut chain = Chain::random(model, memory(model), &mut rng).map_err(Failure::option)?;
     (0..50).for_each(|_| _ = chain.step(&SequentialGibbs, &mut rng));
-    let mut tuner = RateTuner::new(0.1, (0.02, 2.0), RateTuner::LOCALLY_BALANCED).map_err(Failure::option)?;
+    // Near the end: from .1, a chain of 10⁶ sites accepts nothing that a tuner could learn from.
+    let start = 0.1 * (1e4 / model.form().sites() as f32).powf(0.1);
+    let rate = RateTuner::LOCALLY_BALANCED;
+    let mut tuner = RateTuner::new(start, (0.02, 2.0), rate).map_err(Failure::option)?;
     for _ in 0..400 {
         let now = kernel(tuner.parameter()).map_err(Failure::option)?;
         tuner.observe(&chain.step(&now, &mut rng));
