@@ -29,9 +29,10 @@
 //!
 //! # Replica exchange
 //! Every chain has its own inverse temperature ([`Batch::set_betas`]); [`round`] is a round of replica exchange with
-//! the chains of a batch as the replicas of a [`Ladder`].
+//! the chains of a batch as the replicas of a [`Ladder`](crate::temper::Ladder).
 
 mod error;
+mod exchange;
 mod gibbs;
 mod group;
 mod ising_langevin;
@@ -39,11 +40,14 @@ mod kept;
 mod langevin;
 mod log_product;
 mod products;
+mod ring;
 mod site;
 mod sums;
 
 pub use error::BatchError;
+pub use exchange::round;
 pub use kept::snapshot_len;
+pub use ring::BatchRing;
 pub use site::BatchSite;
 
 use crate::accept::Info;
@@ -52,8 +56,6 @@ use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, Total, U32s};
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError, set};
 use crate::random::LaneRng;
-use crate::temper::{Ladder, Rung};
-use core::ops::Range;
 use log_product::LogProducts;
 use site::Change;
 
@@ -110,14 +112,6 @@ pub struct Batch<'e, S> {
     model: &'e Ising<'e>,
     sites: S,
     core: Core,
-}
-
-/// A batch taken apart for a kernel.
-#[derive(Debug)]
-pub struct BatchRing<'a> {
-    model: &'a Ising<'a>,
-    sites: &'a mut [BatchSite],
-    core: &'a mut Core,
 }
 
 /// A transition of sixteen chains, each as if it were alone.
@@ -320,85 +314,6 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
     }
 }
 
-impl BatchRing<'_> {
-    /// Ends a step whose kernel does not fit the model.
-    fn failed(self) -> BatchInfo {
-        self.core.steps = self.core.steps.wrapping_add(1);
-        let log_ratios = [f32::NEG_INFINITY; LANES];
-        let (proposed, differences) = ([0; LANES], [0.0; LANES]);
-        BatchInfo { accepted: 0, proposed, log_ratios, differences, fault: true }
-    }
-
-    /// Makes the flips of some sites.
-    #[inline]
-    fn flip(&mut self, sites: Range<usize>, change: &mut Change) {
-        for site in sites {
-            let flips = self.sites.get(site).map_or(0, |site| site.flips);
-            if flips != 0 {
-                site::flip(self.model, self.sites, site, flips, change);
-            }
-        }
-    }
-
-    /// Unmakes all flips in some chains.
-    #[inline]
-    fn undo(&mut self, chains: u32) {
-        for site in 0..self.sites.len() {
-            let flips = self.sites.get(site).map_or(0, |site| site.flips & chains);
-            if flips != 0 {
-                site::undo(self.model, self.sites, site, flips);
-            }
-        }
-    }
-
-    /// Moves the energies along, and counts the step.
-    fn close(self, info: BatchInfo, units: [i64; LANES]) -> BatchInfo {
-        for (chain, (energy, units)) in self.core.energies.iter_mut().zip(units).enumerate() {
-            if (info.accepted >> chain) & 1 != 0 {
-                energy.add(self.model.form().value(units));
-            }
-        }
-        self.core.steps = self.core.steps.wrapping_add(1);
-        info
-    }
-}
-
-/// A round of replica exchange with the chains of a batch as replicas: `steps` transitions of every chain at the β of
-/// its rung, by the kernel of its rung (`kernels` has one a rung, sixteen of them), and an exchange by `swaps`, the
-/// ladder's own generator. Returns the swaps.
-///
-/// Chains past the ladder stay at their β and are moved by the kernel of their number.
-pub fn round<'k, S, T, K, R>(
-    ladder: &mut Ladder<T>,
-    batch: &mut Batch<'_, S>,
-    kernels: &[K; LANES],
-    steps: u64,
-    rng: &mut LaneRng,
-    swaps: &mut R,
-) -> u32
-where
-    S: AsMut<[BatchSite]> + AsRef<[BatchSite]>,
-    T: AsMut<[Rung]> + AsRef<[Rung]>,
-    K: Copy + 'k,
-    [K; LANES]: BatchKernel,
-    R: rand_core::Rng + ?Sized,
-{
-    let mut betas = batch.betas();
-    let mut own = *kernels;
-    for (chain, (beta, kernel)) in betas.iter_mut().zip(&mut own).enumerate() {
-        let rung = ladder.rung_of(chain);
-        if let Some((rung, of_rung)) = rung.and_then(|r| Some((ladder.rungs().get(r)?, kernels.get(r)?))) {
-            (*beta, *kernel) = (rung.beta(), *of_rung);
-        }
-    }
-    // A ladder's β are legal.
-    let _ = batch.set_betas(betas);
-    for _ in 0..steps {
-        batch.step(&own, rng);
-    }
-    ladder.exchange(|chain| batch.energy(chain), swaps)
-}
-
 /// The chains of `mask` in one register.
 #[inline(always)]
 fn chains(mask: u32, part: usize) -> Mask {
@@ -409,17 +324,4 @@ fn chains(mask: u32, part: usize) -> Mask {
 #[inline(always)]
 fn full(mask: Mask) -> U32s {
     mask.keep(U32s::splat(u32::MAX))
-}
-
-/// [`accept`](crate::accept::accept) in the chains of `tested`; the others accept without a draw.
-fn accept(log_ratios: &Block, tested: u32, rng: &mut LaneRng) -> u32 {
-    let u = group::one_uniform(rng, tested);
-    let mut accepted = !tested & ALL;
-    for part in 0..PARTS {
-        let (zero, ratio) = (F32s::splat(0.0), F32s::load(log_ratios, part));
-        let better = zero.lt(ratio) | ratio.eq(zero);
-        let lucky = F32s::load(&u, part).lt(ratio.exp());
-        accepted |= (chains(tested, part) & (better | lucky)).bits(part);
-    }
-    accepted
 }

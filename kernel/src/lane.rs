@@ -27,7 +27,7 @@
 //! `--cfg bitmc_scalar` in `RUSTFLAGS` chooses the one-lane registers anywhere; the tests run both.
 
 mod elementary;
-mod product;
+pub(crate) mod product;
 #[cfg_attr(
     all(not(bitmc_scalar), any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128")),
     path = "lane/simd.rs"

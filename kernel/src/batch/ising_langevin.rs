@@ -1,8 +1,9 @@
 //! What [`IsingLangevin`] does, in each of sixteen chains.
 
+use super::ring::accept;
 use super::site::{BatchSite, Change};
 use super::sums::Sums;
-use super::{ALL, BatchInfo, BatchKernel, BatchRing, accept, chains};
+use super::{ALL, BatchInfo, BatchKernel, BatchRing, chains};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::IsingLangevin;

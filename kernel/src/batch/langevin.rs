@@ -2,8 +2,9 @@
 
 use super::log_product::LogProducts;
 use super::products::Products;
+use super::ring::accept;
 use super::site::Change;
-use super::{ALL, BatchInfo, BatchKernel, BatchRing, accept, chains, group};
+use super::{ALL, BatchInfo, BatchKernel, BatchRing, chains, group};
 use crate::draw::LOGIT_LIMIT;
 use crate::lane::{Block, F32s, LANES, PARTS, U32s};
 use crate::random::LaneRng;

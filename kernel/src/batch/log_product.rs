@@ -1,13 +1,9 @@
 //! One [`LogProduct`](crate::lane::LogProduct) a chain.
 
 use super::chains;
+use crate::lane::product::{LN_2_HIGH, LN_2_LOW, MANTISSA, ONE};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use core::f32::consts::SQRT_2;
-
-const LN_2_HIGH: f32 = 0.693_359_4;
-const LN_2_LOW: f32 = -2.121_944_4e-4;
-const ONE: u32 = 0x3F80_0000;
-const MANTISSA: u32 = 0x007F_FFFF;
 
 /// `mantissa · 2^exponent` of each chain, the mantissas in [1, 2).
 #[derive(Clone, Copy, Debug)]

@@ -3,52 +3,35 @@
 use super::{Bits, Block, F32s, LANES, Mask, PARTS, U32s, ln};
 
 /// `ln 2` in two parts; the first has few enough bits that an integer times it is exact.
-const LN_2_HIGH: f32 = 0.693_359_4;
-const LN_2_LOW: f32 = -2.121_944_4e-4;
+pub(crate) const LN_2_HIGH: f32 = 0.693_359_4;
+pub(crate) const LN_2_LOW: f32 = -2.121_944_4e-4;
 
 /// Factors that a lane takes before its mantissa is renormalised: 64 factors in [1, 2] stay below 2⁶⁵.
-const BATCH: u32 = 64;
+pub(crate) const BATCH: u32 = 64;
 
-const ONE: u32 = 0x3F80_0000;
-const MANTISSA: u32 = 0x007F_FFFF;
+pub(crate) const ONE: u32 = 0x3F80_0000;
+pub(crate) const MANTISSA: u32 = 0x007F_FFFF;
 
-/// A product of many factors, one running product a lane: mantissa and exponent apart, so nothing
-/// overflows and the rounding error of n factors is about √n · 2⁻²⁴ relative, whatever their size.
+/// A running product a lane, mantissa and exponent apart, so that nothing overflows.
 #[derive(Clone, Copy, Debug)]
-pub struct Product {
-    mantissa: Block,
-    exponent: Bits,
-    pending: u32,
+pub(crate) struct Running {
+    pub(crate) mantissa: Block,
+    pub(crate) exponent: Bits,
 }
 
-impl Product {
-    /// The empty product.
-    #[inline]
-    #[must_use]
-    pub fn one() -> Self {
-        Self { mantissa: [1.0; LANES], exponent: [0; LANES], pending: 0 }
-    }
-
-    /// Call once before the factors of each block: renormalises in time.
-    #[inline(always)]
-    pub fn next_block(&mut self) {
-        self.pending += 1;
-        if self.pending > BATCH {
-            self.renormalise();
-            self.pending = 1;
-        }
-    }
+impl Running {
+    pub(crate) const ONE: Self = Self { mantissa: [1.0; LANES], exponent: [0; LANES] };
 
     /// Multiplies by `factor`, each lane in [1, 2].
     #[inline(always)]
-    pub fn times(&mut self, factor: F32s, part: usize) {
+    pub(crate) fn times(&mut self, factor: F32s, part: usize) {
         let product = F32s::load(&self.mantissa, part) * factor;
         product.store(&mut self.mantissa, part);
     }
 
     /// Multiplies by `factor`, any positive normal number, where `mask` is set.
     #[inline(always)]
-    pub fn times_where(&mut self, mask: Mask, factor: F32s, part: usize) {
+    pub(crate) fn times_where(&mut self, mask: Mask, factor: F32s, part: usize) {
         let bits = factor.to_bits();
         let exponent = mask.keep(bits.shr::<23>() - U32s::splat(127));
         let mantissa = mask.keep(bits & U32s::splat(MANTISSA)) | U32s::splat(ONE);
@@ -56,7 +39,7 @@ impl Product {
         (U32s::load(&self.exponent, part) + exponent).store(&mut self.exponent, part);
     }
 
-    fn renormalise(&mut self) {
+    pub(crate) fn renormalise(&mut self) {
         for part in 0..PARTS {
             let bits = F32s::load(&self.mantissa, part).to_bits();
             let exponent = U32s::load(&self.exponent, part);
@@ -65,15 +48,55 @@ impl Product {
             mantissa.to_f32().store(&mut self.mantissa, part);
         }
     }
+}
+
+/// A product of many factors, one running product a lane: the rounding error of n factors is about √n · 2⁻²⁴
+/// relative, whatever their size.
+#[derive(Clone, Copy, Debug)]
+pub struct Product {
+    running: Running,
+    pending: u32,
+}
+
+impl Product {
+    /// The empty product.
+    #[inline]
+    #[must_use]
+    pub fn one() -> Self {
+        Self { running: Running::ONE, pending: 0 }
+    }
+
+    /// Call once before the factors of each block: renormalises in time.
+    #[inline(always)]
+    pub fn next_block(&mut self) {
+        self.pending += 1;
+        if self.pending > BATCH {
+            self.running.renormalise();
+            self.pending = 1;
+        }
+    }
+
+    /// Multiplies by `factor`, each lane in [1, 2].
+    #[inline(always)]
+    pub fn times(&mut self, factor: F32s, part: usize) {
+        self.running.times(factor, part);
+    }
+
+    /// Multiplies by `factor`, any positive normal number, where `mask` is set.
+    #[inline(always)]
+    pub fn times_where(&mut self, mask: Mask, factor: F32s, part: usize) {
+        self.running.times_where(mask, factor, part);
+    }
 
     /// The product over all lanes, along the fixed tree of [`sum`](super::sum).
     #[must_use]
     pub fn finish(mut self) -> LogProduct {
-        self.renormalise();
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = self.mantissa;
+        self.running.renormalise();
+        let Running { mantissa, exponent } = self.running;
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = mantissa;
         let [a, b, c, d, e, f, g, h] = [a * i, b * j, c * k, d * l, e * m, f * n, g * o, h * p];
         let [a, b, c, d] = [a * e, b * f, c * g, d * h];
-        let exponent = self.exponent.iter().fold(0, |sum: i32, &e| sum.wrapping_add(e as i32));
+        let exponent = exponent.iter().fold(0, |sum: i32, &e| sum.wrapping_add(e as i32));
         LogProduct::new((a * c) * (b * d), exponent)
     }
 }

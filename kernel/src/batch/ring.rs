@@ -1,0 +1,72 @@
+//! A batch taken apart for a kernel.
+
+use super::site::{BatchSite, Change, flip, undo};
+use super::{ALL, BatchInfo, Core, chains, group};
+use crate::energy::Ising;
+use crate::lane::{Block, F32s, LANES, PARTS};
+use crate::random::LaneRng;
+use core::ops::Range;
+
+/// A batch taken apart for a kernel.
+#[derive(Debug)]
+pub struct BatchRing<'a> {
+    pub(super) model: &'a Ising<'a>,
+    pub(super) sites: &'a mut [BatchSite],
+    pub(super) core: &'a mut Core,
+}
+
+impl BatchRing<'_> {
+    /// Ends a step whose kernel does not fit the model.
+    pub(super) fn failed(self) -> BatchInfo {
+        self.core.steps = self.core.steps.wrapping_add(1);
+        let log_ratios = [f32::NEG_INFINITY; LANES];
+        let (proposed, differences) = ([0; LANES], [0.0; LANES]);
+        BatchInfo { accepted: 0, proposed, log_ratios, differences, fault: true }
+    }
+
+    /// Makes the flips of some sites.
+    #[inline]
+    pub(super) fn flip(&mut self, sites: Range<usize>, change: &mut Change) {
+        for site in sites {
+            let flips = self.sites.get(site).map_or(0, |site| site.flips);
+            if flips != 0 {
+                flip(self.model, self.sites, site, flips, change);
+            }
+        }
+    }
+
+    /// Unmakes all flips in some chains.
+    #[inline]
+    pub(super) fn undo(&mut self, chains: u32) {
+        for site in 0..self.sites.len() {
+            let flips = self.sites.get(site).map_or(0, |site| site.flips & chains);
+            if flips != 0 {
+                undo(self.model, self.sites, site, flips);
+            }
+        }
+    }
+
+    /// Moves the energies along, and counts the step.
+    pub(super) fn close(self, info: BatchInfo, units: [i64; LANES]) -> BatchInfo {
+        for (chain, (energy, units)) in self.core.energies.iter_mut().zip(units).enumerate() {
+            if (info.accepted >> chain) & 1 != 0 {
+                energy.add(self.model.form().value(units));
+            }
+        }
+        self.core.steps = self.core.steps.wrapping_add(1);
+        info
+    }
+}
+
+/// [`accept`](crate::accept::accept) in the chains of `tested`; the others accept without a draw.
+pub(super) fn accept(log_ratios: &Block, tested: u32, rng: &mut LaneRng) -> u32 {
+    let u = group::one_uniform(rng, tested);
+    let mut accepted = !tested & ALL;
+    for part in 0..PARTS {
+        let (zero, ratio) = (F32s::splat(0.0), F32s::load(log_ratios, part));
+        let better = zero.lt(ratio) | ratio.eq(zero);
+        let lucky = F32s::load(&u, part).lt(ratio.exp());
+        accepted |= (chains(tested, part) & (better | lucky)).bits(part);
+    }
+    accepted
+}
