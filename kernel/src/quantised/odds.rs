@@ -1,0 +1,86 @@
+//! Powers of two by tables, and draws by them.
+
+use rand_core::Rng;
+
+/// Units of log odds in a factor of two.
+pub const PER_OCTAVE: u32 = 65_536;
+
+/// `round(2^(31 − i/65,536))`, from square roots of 2^(−1) at 62 binary places.
+const fn power(i: u32) -> u32 {
+    let (mut x, mut root, mut bit) = (1u128 << 62, 1u128 << 61, PER_OCTAVE >> 1);
+    while bit > 0 {
+        root = (root << 62).isqrt();
+        if i & bit != 0 {
+            x = (x * root) >> 62;
+        }
+        bit >>= 1;
+    }
+    ((x + (1 << 30)) >> 31) as u32
+}
+
+/// [`power`] of 0, `step`, 2·`step` …
+const fn powers(step: u32) -> [u32; 256] {
+    let (mut table, mut i) = ([0; 256], 0);
+    let mut rest = table.as_mut_slice();
+    while let Some((first, tail)) = rest.split_first_mut() {
+        *first = power(i * step);
+        rest = tail;
+        i += 1;
+    }
+    table
+}
+
+static COARSE: [u32; 256] = powers(256);
+static FINE: [u32; 256] = powers(1);
+
+#[inline(always)]
+fn high(a: u32, b: u32) -> u32 {
+    ((u64::from(a) * u64::from(b)) >> 32) as u32
+}
+
+/// `2^(−units/65,536)` as `mantissa · 2^(−30 − octaves)`, the mantissa in (2²⁹, 2³⁰], within a relative 2⁻²⁸.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Odds {
+    /// The mantissa.
+    pub mantissa: u32,
+    /// Halvings.
+    pub octaves: u32,
+}
+
+impl Odds {
+    /// The odds of a number of units.
+    #[inline]
+    #[must_use]
+    pub fn new(units: u32) -> Self {
+        let of = |table: &[u32; 256], byte: u32| table.get((byte & 255) as usize).copied().unwrap_or(0);
+        Self { mantissa: high(of(&COARSE, units >> 8), of(&FINE, units)), octaves: units >> 16 }
+    }
+
+    /// True with probability `e/(1+e)`, e being the odds: within a relative 2⁻²⁷ down to odds of 2⁻⁶⁴, below
+    /// which it is never true. One word mostly, at most three.
+    #[inline]
+    pub fn draw<R: Rng + ?Sized>(self, rng: &mut R) -> bool {
+        let Self { mantissa, octaves } = self;
+        let mut word = rng.next_u32();
+        if octaves > 0 {
+            // That many zeros come first.
+            let mut zeros = octaves;
+            if zeros >= 32 {
+                if word != 0 || zeros >= 64 {
+                    return false;
+                }
+                word = rng.next_u32();
+                zeros -= 32;
+            }
+            if zeros > 0 {
+                if word >> (32 - zeros) != 0 {
+                    return false;
+                }
+                word = rng.next_u32();
+            }
+        }
+        // u(1 + e) < mantissa, in units of 2⁻³⁰.
+        let product = if octaves < 32 { high(word, mantissa) >> octaves } else { 0 };
+        (word >> 2) + product < mantissa
+    }
+}
