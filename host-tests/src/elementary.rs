@@ -6,6 +6,7 @@ use std::f64::consts::{FRAC_PI_2, SQRT_2};
 use std::ops::RangeInclusive;
 
 /// A function under test.
+#[derive(Clone, Debug)]
 pub struct Function {
     /// Its name in [`F32s`].
     pub name: &'static str,
@@ -17,7 +18,9 @@ pub struct Function {
     pub domain: RangeInclusive<f32>,
     /// Whether every float is an input: then NaN must stay NaN.
     pub total: bool,
-    /// Whether a larger input may not give a smaller result.
+    /// Which way the function goes over its domain.
+    pub order: Order,
+    /// Whether no result may go the other way; else it may, within the bound.
     pub monotone: bool,
     apply: fn(F32s) -> F32s,
     reference: fn(f64) -> f64,
@@ -32,6 +35,27 @@ pub enum Measure {
     Relative,
 }
 
+/// Which way a function goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Up.
+    Rising,
+    /// Down.
+    Falling,
+    /// Up and down.
+    Both,
+}
+
+impl Order {
+    fn reversed(self, before: f32, now: f32) -> bool {
+        match self {
+            Self::Rising => now < before,
+            Self::Falling => now > before,
+            Self::Both => false,
+        }
+    }
+}
+
 const EVERYTHING: RangeInclusive<f32> = f32::NEG_INFINITY..=f32::INFINITY;
 
 /// All of them, with the bounds that the kernel's documentation states.
@@ -42,6 +66,7 @@ pub const FUNCTIONS: [Function; 12] = [
         measure: Measure::Ulp,
         domain: EVERYTHING,
         total: true,
+        order: Order::Rising,
         monotone: true,
         apply: F32s::exp,
         reference: f64::exp,
@@ -52,6 +77,7 @@ pub const FUNCTIONS: [Function; 12] = [
         measure: Measure::Ulp,
         domain: -80.0..=80.0,
         total: false,
+        order: Order::Rising,
         monotone: true,
         apply: F32s::exp_bounded,
         reference: f64::exp,
@@ -62,6 +88,7 @@ pub const FUNCTIONS: [Function; 12] = [
         measure: Measure::Ulp,
         domain: EVERYTHING,
         total: true,
+        order: Order::Rising,
         monotone: true,
         apply: F32s::ln,
         reference: f64::ln,
@@ -72,6 +99,7 @@ pub const FUNCTIONS: [Function; 12] = [
         measure: Measure::Ulp,
         domain: 0.0..=1.0,
         total: false,
+        order: Order::Rising,
         monotone: true,
         apply: F32s::ln_1p_unit,
         reference: f64::ln_1p,
@@ -82,7 +110,8 @@ pub const FUNCTIONS: [Function; 12] = [
         measure: Measure::Ulp,
         domain: f32::NEG_INFINITY..=80.0,
         total: false,
-        monotone: false,
+        order: Order::Rising,
+        monotone: true,
         apply: F32s::exp_m1,
         reference: f64::exp_m1,
     },
@@ -92,7 +121,8 @@ pub const FUNCTIONS: [Function; 12] = [
         measure: Measure::Ulp,
         domain: EVERYTHING,
         total: true,
-        monotone: false,
+        order: Order::Rising,
+        monotone: true,
         apply: F32s::ln_1p,
         reference: f64::ln_1p,
     },
@@ -102,6 +132,7 @@ pub const FUNCTIONS: [Function; 12] = [
         measure: Measure::Ulp,
         domain: EVERYTHING,
         total: true,
+        order: Order::Rising,
         monotone: true,
         apply: F32s::sigmoid,
         reference: crate::naive::sigmoid,
@@ -112,6 +143,7 @@ pub const FUNCTIONS: [Function; 12] = [
         measure: Measure::Ulp,
         domain: EVERYTHING,
         total: true,
+        order: Order::Rising,
         monotone: true,
         apply: F32s::ln_1p_exp,
         reference: softplus,
@@ -122,7 +154,8 @@ pub const FUNCTIONS: [Function; 12] = [
         measure: Measure::Relative,
         domain: 2.710_505_4e-20..=0.5, // from 2^-65
         total: false,
-        monotone: false,
+        order: Order::Falling,
+        monotone: true,
         apply: F32s::normal_quantile,
         reference: normal_quantile,
     },
@@ -132,7 +165,8 @@ pub const FUNCTIONS: [Function; 12] = [
         measure: Measure::Relative,
         domain: 2.710_505_4e-20..=1.0, // from 2^-65
         total: false,
-        monotone: false,
+        order: Order::Falling,
+        monotone: true,
         apply: F32s::normal_radius,
         reference: |u| (-2.0 * u.ln()).sqrt(),
     },
@@ -142,6 +176,7 @@ pub const FUNCTIONS: [Function; 12] = [
         measure: Measure::Relative,
         domain: 4.656_613e-10..=1.0, // from 2^-31; it is odd
         total: false,
+        order: Order::Rising,
         monotone: false,
         apply: |f| f.quarter_turns().0,
         reference: |f| (FRAC_PI_2 * f).sin(),
@@ -152,6 +187,7 @@ pub const FUNCTIONS: [Function; 12] = [
         measure: Measure::Relative,
         domain: -1.0..=1.0,
         total: false,
+        order: Order::Both,
         monotone: false,
         apply: |f| f.quarter_turns().1,
         // Of the angle that is left to a right one: no cancellation at the ends.
@@ -176,7 +212,7 @@ pub struct Found {
     pub error: f64,
     /// Where it is.
     pub at: f32,
-    /// Results below the result of a smaller input.
+    /// Results that go the other way than the function, from the input before.
     pub reversals: u64,
     /// Results that are NaN where they should not be, or the other way round.
     pub wrong_nan: u64,
@@ -248,7 +284,7 @@ impl Function {
                     found.wrong_nan += u64::from(truth.is_nan() != y.is_nan());
                     continue;
                 }
-                found.reversals += u64::from(y < previous);
+                found.reversals += u64::from(self.order.reversed(previous, y));
                 previous = y;
                 let error = match self.measure {
                     Measure::Ulp => ulps(y, truth),

@@ -1,7 +1,7 @@
 //! Elementary functions, sums and products (TESTING.md L0.7).
 
 use bitmc::lane::{self, Block, F32s, LANES, LogProduct, Mask, NORMAL_LIMIT, PARTS, Product};
-use bitmc_host_tests::elementary::{FUNCTIONS, Found, Function, float_at, index_of, ulps};
+use bitmc_host_tests::elementary::{FUNCTIONS, Found, Function, Order, float_at, index_of, ulps};
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::tolerance::{PRODUCT_DEVIATIONS, ROUNDING};
 use std::f32::consts::{FRAC_1_SQRT_2, LN_2};
@@ -54,6 +54,9 @@ fn the_judge_of_numbers_sees_faults() {
     assert!(!function("exp").allows(&Found { reversals: 1, ..sound }));
     assert!(!function("exp").allows(&Found { wrong_nan: 1, ..sound }));
     assert!(!function("exp").allows(&Found { inputs: 0, ..sound }));
+    let mut falling = function("normal_quantile").clone();
+    falling.order = Order::Rising;
+    assert!(falling.sweep(1021).reversals > 100_000, "the sweep cannot see the way back");
 }
 
 #[test]

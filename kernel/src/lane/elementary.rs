@@ -180,7 +180,8 @@ impl F32s {
         base + (y + (y * y) * polynomial(&LN_1P, y))
     }
 
-    /// `e^x − 1` for x ≤ 80: within 1.6 ulp, relative on the whole way to 0; −1 far below; NaN stays NaN.
+    /// `e^x − 1` for x ≤ 80: within 1.6 ulp, relative on the whole way to 0, monotone; −1 far below; NaN
+    /// stays NaN.
     #[inline(always)]
     #[must_use]
     pub fn exp_m1(self) -> Self {
@@ -195,7 +196,8 @@ impl F32s {
         (scale - Self::splat(1.0)) + scale * rest
     }
 
-    /// `ln(1+x)`: within 3 ulp, relative on the whole way to 0; −∞ at −1, NaN below; NaN stays NaN.
+    /// `ln(1+x)`: within 3 ulp, relative on the whole way to 0, monotone; −∞ at −1, NaN below; NaN stays
+    /// NaN.
     #[inline(always)]
     #[must_use]
     pub fn ln_1p(self) -> Self {
@@ -241,7 +243,7 @@ impl F32s {
     }
 
     /// The z ≥ 0 with P(N > z) = p, for a tail probability p in (0, ½] of a standard normal: within 2·10⁻⁶
-    /// relative. p below 2⁻⁶⁵ counts as 2⁻⁶⁵.
+    /// relative, monotone. p below 2⁻⁶⁵ counts as 2⁻⁶⁵.
     #[inline(always)]
     #[must_use]
     pub fn normal_quantile(self) -> Self {
@@ -259,7 +261,7 @@ impl F32s {
     }
 
     /// √(−2 ln u) for u in [0, 1], the length of a pair of standard normals; u below 2⁻⁶⁵ counts as 2⁻⁶⁵: within
-    /// 4·10⁻⁷ relative.
+    /// 4·10⁻⁷ relative, monotone.
     #[inline(always)]
     #[must_use]
     pub fn normal_radius(self) -> Self {
