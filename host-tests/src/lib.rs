@@ -26,6 +26,7 @@ pub mod paths;
 pub mod planes;
 pub mod semidefinite;
 pub mod sliced;
+pub mod snapshot;
 pub mod space;
 pub mod stat;
 pub mod stuck;

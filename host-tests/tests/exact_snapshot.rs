@@ -1,4 +1,4 @@
-//! Snapshots: what goes on bit for bit, and what is refused (TESTING.md L3). Every chain of the list of hashes
+//! Snapshots: what goes on bit for bit (TESTING.md L3). Every chain of the list of hashes
 //! is stopped half-way besides, on every target.
 
 use bitmc::energy::Tempered;
@@ -6,56 +6,18 @@ use bitmc::flow::{
     DiagonalGaussian, Esh, Hmc, HmcChain, NoseHoover, Reservoir, StepControl, StepSize, Unscaled,
 };
 use bitmc::noise::{Adaptation, Parameters, Regression};
-use bitmc::snapshot::{FRAME, Reader, Same, Snapshot, SnapshotError, VERSION, Writer};
+use bitmc::snapshot::{FRAME, Snapshot};
 use bitmc::stats::{Acceptance, Average, BatchMeans, Best, Every, Evidence, Means, Observer, Pairs};
 use bitmc::temper::{Ladder, Replica, Rung, round};
 use bitmc::tune::{CycleSettings, CycleTuner, RateTuner, Trial};
 use bitmc::{
-    Chain, ChainError, Energy, Ising, Kernel, LaneRng, Langevin, Layout, Packed, Plain, Potts, Rng,
-    SeedableRng, StateError, torus,
+    Chain, Energy, Ising, Kernel, LaneRng, Langevin, Layout, Packed, Plain, Potts, Rng, SeedableRng, torus,
 };
-use bitmc_host_tests::heap::{self, Couplings, HeapChain};
+use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::Convention;
+use bitmc_host_tests::snapshot::{load, save};
 use rand_xoshiro::{Xoshiro128PlusPlus, Xoshiro256PlusPlus};
-
-fn save(parts: &[&dyn Snapshot]) -> Vec<u8> {
-    let write = |out: &mut [u8]| parts.iter().fold(Writer::new(out), |writer, &part| writer.put(part)).finish();
-    let Err(SnapshotError::Memory { need, got: 0 }) = write(&mut []) else { panic!("no memory is enough") };
-    let mut bytes = vec![0; need];
-    assert_eq!(write(&mut bytes), Ok(need));
-    assert!(matches!(write(&mut vec![0; need - 1]), Err(SnapshotError::Memory { .. })));
-    bytes
-}
-
-fn load(bytes: &[u8], parts: &mut [&mut dyn Snapshot]) -> Result<(), SnapshotError> {
-    let mut reader = Reader::new(bytes)?;
-    for part in parts {
-        reader.get(*part)?;
-    }
-    reader.finish()
-}
-
-/// Bit by bit, independent of the kernel's.
-fn crc32(bytes: &[u8]) -> u32 {
-    let mut register = !0u64;
-    for bit in bytes.iter().flat_map(|&byte| (0..8).map(move |bit| u64::from(byte >> bit & 1))) {
-        let out = (register ^ bit) & 1;
-        register = (register & 0xFFFF_FFFF) >> 1;
-        // The polynomial x³² + x²⁶ + x²³ + x²² + x¹⁶ + x¹² + x¹¹ + x¹⁰ + x⁸ + x⁷ + x⁵ + x⁴ + x² + x + 1.
-        let powers = [26, 23, 22, 16, 12, 11, 10, 8, 7, 5, 4, 2, 1, 0];
-        register ^= out * powers.iter().map(|power| 1u64 << (31 - power)).sum::<u64>();
-    }
-    !register as u32
-}
-
-/// With the checksum that its bytes should have.
-fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
-    let end = bytes.len() - 4;
-    let sum = crc32(&bytes[..end]);
-    bytes[end..].copy_from_slice(&sum.to_le_bytes());
-    bytes
-}
 
 fn pairwise() -> (bitmc_host_tests::naive::Pairwise, Couplings) {
     let model = models::pairwise(Convention::SpinsEdgesOnce, 70, 0.1, 0.3, 11);
@@ -315,175 +277,4 @@ fn serde_goes_on() {
         tuner2.observe(&info);
         assert_eq!((again.state(), tuner2, rng2), (chain.state(), tuner, rng.clone()));
     }
-}
-
-/// A chain, its generator, a tuner, a ladder and statistics: over 10,000 bits.
-fn many() -> (Vec<u8>, Vec<u8>) {
-    let (model, mut couplings) = pairwise();
-    let ising = couplings.ising(&model).unwrap();
-    let mut rng = LaneRng::seed_from_u64(6);
-    let mut chain = heap::random_chain(&ising, &mut rng).unwrap();
-    let mut tuner = CycleTuner::new([Trial::default(); 8], CycleSettings::default()).unwrap();
-    let mut means = (Means::new([0; 70]), BatchMeans::<32>::new());
-    for _ in 0..200 {
-        let info = chain.step(&tuner.kernel().unwrap(), &mut rng);
-        tuner.observe(&info);
-        means.observe(chain.state(), chain.energy(), &info);
-    }
-    let ladder = Ladder::new([Rung::default(); 4], &[0.1, 0.2, 0.5, 1.0]).unwrap();
-    (
-        save(&[&chain, &rng, &tuner, &ladder, &means]),
-        chain.state().words().iter().flat_map(|w| w.to_le_bytes()).collect(),
-    )
-}
-
-/// Loads everything of [`many`], and shows that what was loaded works.
-fn load_many(bytes: &[u8]) -> Result<Vec<u8>, SnapshotError> {
-    let (model, mut couplings) = pairwise();
-    let ising = couplings.ising(&model).unwrap();
-    let mut rng = LaneRng::seed_from_u64(7);
-    let mut chain: HeapChain<'_, _> = heap::random_chain(&ising, &mut rng).unwrap();
-    let mut tuner = CycleTuner::new([Trial::default(); 8], CycleSettings::default()).unwrap();
-    let mut means = (Means::new([0; 70]), BatchMeans::<32>::new());
-    let mut ladder = Ladder::new([Rung::default(); 4], &[0.1, 0.2, 0.5, 1.0]).unwrap();
-    let loaded = load(bytes, &mut [&mut chain, &mut rng, &mut tuner, &mut ladder, &mut means]);
-    let state = chain.state().words().iter().flat_map(|word| word.to_le_bytes()).collect();
-    // Whatever happened: no step panics, and every state is one.
-    for _ in 0..3 {
-        let info = chain.step(&tuner.kernel().unwrap_or(Langevin::adjusted(0.3).unwrap()), &mut rng);
-        tuner.observe(&info);
-        means.observe(chain.state(), chain.energy(), &info);
-        ladder.exchange(|_| 0.5, &mut rng);
-        assert!(Packed::new(ising.layout(), chain.state().words()).is_ok());
-    }
-    loaded.map(|()| state)
-}
-
-#[test]
-fn every_flipped_bit_is_refused() {
-    let (bytes, state) = many();
-    assert_eq!(load_many(&bytes), Ok(state.clone()));
-    let bits = 8 * bytes.len();
-    assert!(bits > 10_000, "{bits}");
-    let flip = |bit: usize| {
-        let mut altered = bytes.clone();
-        altered[bit / 8] ^= 1 << (bit % 8);
-        altered
-    };
-    let refused = (0..bits).filter(|&bit| load_many(&flip(bit)).is_err()).count();
-    assert_eq!(refused, bits);
-    // Two bits at once, anywhere.
-    let mut rng = LaneRng::seed_from_u64(8);
-    for _ in 0..10_000 {
-        let (a, b) = (rng.next_u32() as usize % bits, rng.next_u32() as usize % bits);
-        let mut altered = flip(a);
-        altered[b / 8] ^= 1 << (b % 8);
-        assert!(a == b || load_many(&altered).is_err());
-    }
-    // The broken twin: a checksum that goes along with the flip. Nothing panics, and hundreds of flips pass.
-    let passed = (96..bits - 32).filter(|&bit| load_many(&sealed(flip(bit))).is_ok()).count();
-    assert!(passed > 5_000, "{passed} of {bits} flips pass without a checksum");
-}
-
-#[test]
-fn torn_and_foreign_bytes_are_refused() {
-    let (bytes, _) = many();
-    for end in 0..bytes.len() {
-        let error = load_many(&bytes[..end]).unwrap_err();
-        assert!(matches!(error, SnapshotError::Torn { got, .. } if got == end), "{end}: {error}");
-    }
-    // More bytes after the end, as on a page of flash, are not looked at.
-    assert!(load_many(&[&bytes[..], &[0xFF; 100]].concat()).is_ok());
-    assert_eq!(load_many(&[0xFF; 64]), Err(SnapshotError::NoSnapshot));
-    assert_eq!(load_many(&[0; 64]), Err(SnapshotError::NoSnapshot));
-    for version in [0, VERSION + 1, u32::MAX] {
-        let mut other = bytes.clone();
-        other[4..8].copy_from_slice(&version.to_le_bytes());
-        assert_eq!(load_many(&sealed(other)), Err(SnapshotError::Version { got: version }));
-    }
-    assert_eq!(sealed(bytes.clone()), bytes, "the checksum is CRC-32");
-}
-
-#[test]
-fn forged_bytes_do_no_harm() {
-    // Right checksums over random contents, and over real ones with random bytes in them.
-    let (bytes, _) = many();
-    let mut rng = LaneRng::seed_from_u64(9);
-    for round in 0..4000 {
-        let mut forged = bytes.clone();
-        for _ in 0..=round % 40 {
-            let at = 12 + rng.next_u32() as usize % (bytes.len() - FRAME);
-            forged[at] = [rng.next_u32() as u8, 0, 0xFF][rng.next_u32() as usize % 3];
-        }
-        let _ = load_many(&sealed(forged));
-    }
-}
-
-#[test]
-fn what_does_not_fit_is_named() {
-    let (model, mut couplings) = pairwise();
-    let ising = couplings.ising(&model).unwrap();
-    let mut rng = LaneRng::seed_from_u64(10);
-    let mut chain = heap::random_chain(&ising, &mut rng).unwrap();
-    let (small, mut memory) = (models::pairwise(Convention::SpinsEdgesOnce, 69, 0.1, 0.3, 11), pairwise().1);
-    let other = memory.ising(&small).unwrap();
-    let other = heap::random_chain(&other, &mut rng).unwrap();
-    let before = save(&[&chain]);
-    assert_eq!(load(&save(&[&other]), &mut [&mut chain]), Err(SnapshotError::Layout));
-    let wrong = load(&save(&[&rng]), &mut [&mut chain]);
-    assert_eq!(wrong, Err(SnapshotError::Part { need: *b"chai", got: *b"lane" }));
-    assert_eq!(wrong.unwrap_err().to_string(), "the next part is lane where chai is needed");
-    assert_eq!(load(&save(&[]), &mut [&mut chain]), Err(SnapshotError::Part { need: *b"chai", got: [0; 4] }));
-    assert!(matches!(load(&save(&[&chain, &rng]), &mut [&mut chain]), Err(SnapshotError::Rest { bytes: 352 })));
-    assert_eq!(load(&save(&[&Same(1)]), &mut [&mut Same(2)]), Err(SnapshotError::Other));
-    let mut means = Means::new([0; 70]);
-    let short = load(&save(&[&Means::new([0; 69])]), &mut [&mut means]);
-    assert_eq!(short, Err(SnapshotError::Length { need: 70, got: 69 }));
-    // A state with a bit past its last site: the chain stays where it was.
-    let mut bytes = save(&[&chain]);
-    let last = FRAME - 4 + 33 + 11;
-    bytes[last] |= 0x80;
-    let padded = load(&sealed(bytes), &mut [&mut chain]);
-    assert_eq!(padded, Err(SnapshotError::Chain(ChainError::State(StateError::Padding))));
-    assert_eq!(save(&[&chain]), before);
-    // A dead generator.
-    let mut bytes = save(&[&Xoshiro128PlusPlus::seed_from_u64(1)]);
-    bytes[16..32].fill(0);
-    let mut generator = Xoshiro128PlusPlus::seed_from_u64(2);
-    assert_eq!(load(&sealed(bytes), &mut [&mut generator]), Err(SnapshotError::Value));
-    assert_eq!(generator, Xoshiro128PlusPlus::seed_from_u64(2));
-}
-
-/// Version 1 stays what it is: bytes that were written once are read for ever.
-#[test]
-fn the_layout_is_pinned() {
-    let seen = Acceptance { steps: 5, accepted: 4, proposed_flips: 300, accepted_flips: 7, faults: 1 };
-    let bytes = save(&[&seen]);
-    let expected = [
-        &b"bmcs"[..],
-        &[1, 0, 0, 0, 44, 0, 0, 0],
-        b"acce",
-        &[5, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 44, 1, 0, 0, 0, 0, 0, 0],
-        &[7, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0],
-        &crc32(&bytes[..56]).to_le_bytes(),
-    ];
-    assert_eq!(bytes, expected.concat());
-    assert_eq!(crc32(b"123456789"), 0xCBF4_3926); // the check value of CRC-32
-    let (bytes, _) = many();
-    assert_eq!((bytes.len(), crc32(&bytes[..bytes.len() - 4])), (1503, 2122531553));
-}
-
-/// Chains of other energies start elsewhere, so a snapshot is refused where its state is forbidden.
-#[test]
-fn a_forbidden_state_is_refused() {
-    let walls = Plain(bitmc_chains::models::IndependentSet);
-    let free = models::pairwise(Convention::BitsEdgesOnce, 40, 0.1, 0.3, 11);
-    let mut couplings = free.couplings();
-    let ising = couplings.ising(&free).unwrap();
-    let full =
-        Chain::new(&ising, heap::memory(&ising), Packed::new(ising.layout(), &[!0, 0xFF]).unwrap()).unwrap();
-    let mut chain = heap::chain(&walls, &[0, 0]).unwrap();
-    let refused = load(&save(&[&full]), &mut [&mut chain]).unwrap_err();
-    assert!(matches!(refused, SnapshotError::Chain(ChainError::Energy(_))), "{refused}");
-    assert_eq!(chain.state().words(), [0, 0]);
 }

@@ -23,6 +23,7 @@ mod dense;
 mod diagonal;
 mod edgewise;
 mod error;
+mod kept;
 mod matrix;
 mod pattern;
 mod regression;

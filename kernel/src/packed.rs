@@ -219,13 +219,23 @@ pub(crate) fn clear(layout: Layout, words: &mut [u32], site: usize) {
     }
 }
 
-/// Whether every field of a word is all zeros or all ones.
-pub(crate) fn field_of_ones(layout: Layout, word: u32) -> bool {
+/// Whether every field of a word of a mask is all zeros or all ones, and the padding zeros.
+pub(crate) fn is_mask_word(layout: Layout, index: usize, word: u32) -> bool {
     let mask = field_mask(layout);
-    (0..32).step_by(layout.field_bits() as usize).all(|shift| {
-        let field = (word >> shift) & mask;
-        field == 0 || field == mask
-    })
+    is_padded(layout, index, word) && fields(layout, word).all(|field| field == 0 || field == mask)
+}
+
+/// Whether a word can stand at a place of a state.
+pub(crate) fn is_word(layout: Layout, index: usize, word: u32) -> bool {
+    is_padded(layout, index, word) && fields(layout, word).all(|field| (field as usize) < layout.arity())
+}
+
+fn is_padded(layout: Layout, index: usize, word: u32) -> bool {
+    index + 1 < layout.words() || word & !layout.last_word() == 0
+}
+
+fn fields(layout: Layout, word: u32) -> impl Iterator<Item = u32> {
+    (0..32).step_by(layout.field_bits() as usize).map(move |shift| (word >> shift) & field_mask(layout))
 }
 
 /// Writes the values of a block of sixteen sites, [`Packed::lanes`] the other way round.

@@ -51,6 +51,7 @@ mod values;
 
 pub use error::SnapshotError;
 pub use values::Same;
+pub(crate) use values::lists;
 
 /// The version of the layout that this crate writes and reads.
 pub const VERSION: u32 = 1;

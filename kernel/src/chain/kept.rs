@@ -4,7 +4,7 @@ use super::{Chain, Core};
 use crate::energy::Energy;
 use crate::lane::{Bits, Block, Total};
 use crate::layout::{Kind, Layout};
-use crate::packed::{Packed, field_of_ones};
+use crate::packed::{Packed, is_mask_word};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 
 /// Bytes of a chain in a snapshot.
@@ -72,11 +72,8 @@ where
         there.iter_mut().try_for_each(|word| word.load(&mut at))?;
         Packed::new(layout, there).map_err(|error| SnapshotError::Chain(error.into()))?;
         let masks = at;
-        let last = layout.words().saturating_sub(1);
         for index in 0..layout.words() {
-            let word = u32::from_le_bytes(at.array()?);
-            let within = if index == last { layout.last_word() } else { u32::MAX };
-            if word & !within != 0 || !field_of_ones(layout, word) {
+            if !is_mask_word(layout, index, u32::from_le_bytes(at.array()?)) {
                 return Err(SnapshotError::Value);
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::lane::Block;
 use crate::random::uniform;
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
 use crate::stats::LogSum;
 use rand_core::Rng;
 
@@ -52,7 +52,7 @@ impl<B: AsMut<[Block]> + AsRef<[Block]>> Reservoir<B> {
     }
 }
 
-/// The point that is kept, and the weights.
+/// The point that is kept, and the weights. Where it is refused the reservoir is as it was.
 impl<B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Reservoir<B> {
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"resv");
@@ -64,7 +64,7 @@ impl<B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Reservoir<B> {
         let (mut at, mut weights) = (*from, LogSum::new());
         at.name(*b"resv")?;
         weights.load(&mut at)?;
-        self.kept.as_mut().load(&mut at)?;
+        lists([self.kept.as_mut()], |_, _| true, &mut at)?;
         (self.weights, *from) = (weights, at);
         Ok(())
     }

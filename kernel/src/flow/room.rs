@@ -66,6 +66,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>, const N: usi
             let parts = self.parts();
             if let Some(plane) = parts.planes.into_iter().nth(number) {
                 plane.as_flattened_mut().get_mut(..need).unwrap_or_default().load(from)?;
+                clear_padding(plane, need);
             }
         }
         Ok(())
@@ -85,6 +86,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>, const N: usi
             for (slot, &value) in plane.as_flattened_mut().iter_mut().zip(vector) {
                 *slot = value;
             }
+            clear_padding(plane, dim);
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Optimisers: θ from gradients, in lent memory.
 
 use crate::lane::{Block, F32s, LANES, PARTS};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
 /// Why an optimiser is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,6 +76,12 @@ impl Sgd {
 pub struct Adam<'a> {
     /// m and v of every block, in pairs.
     moments: &'a mut [Block],
+    now: Progress,
+}
+
+/// What an [`Adam`] is beside its moments.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
     rate: f32,
     decays: (f32, f32),
     epsilon: f32,
@@ -89,12 +96,9 @@ impl<'a> Adam<'a> {
     /// # Errors
     /// [`RateError::Rate`] or [`RateError::Memory`].
     pub fn new(moments: &'a mut [Block], rate: f32) -> Result<Self, RateError> {
-        if !moments.len().is_multiple_of(2) {
-            return Err(RateError::Memory(moments.len()));
-        }
-        moments.fill([0.0; LANES]);
-        let rate = checked(rate)?;
-        Ok(Self { moments, rate, decays: (0.9, 0.999), epsilon: 1e-8, powers: (1.0, 1.0), skipped: 0 })
+        let adam = Self::resume(moments, (1.0, 1.0), rate)?;
+        adam.moments.fill([0.0; LANES]);
+        Ok(adam)
     }
 
     /// With other β₁, β₂ and ε.
@@ -102,15 +106,9 @@ impl<'a> Adam<'a> {
     /// # Errors
     /// [`RateError::Decay`] or [`RateError::Epsilon`].
     pub fn with(mut self, first: f32, second: f32, epsilon: f32) -> Result<Self, RateError> {
-        for decay in [first, second] {
-            if !(0.0..1.0).contains(&decay) {
-                return Err(RateError::Decay(decay));
-            }
-        }
-        if !epsilon.is_normal() || epsilon < 0.0 {
-            return Err(RateError::Epsilon(epsilon));
-        }
-        (self.decays, self.epsilon) = ((first, second), epsilon);
+        let next = Progress { decays: (first, second), epsilon, ..self.now };
+        next.check()?;
+        self.now = next;
         Ok(self)
     }
 
@@ -119,19 +117,19 @@ impl<'a> Adam<'a> {
     /// # Errors
     /// [`RateError::Rate`].
     pub fn set_rate(&mut self, rate: f32) -> Result<(), RateError> {
-        checked(rate).map(|rate| self.rate = rate)
+        checked(rate).map(|rate| self.now.rate = rate)
     }
 
     /// Numbers passed over because their gradient was not finite.
     #[must_use]
     pub fn skipped(&self) -> u64 {
-        self.skipped
+        self.now.skipped
     }
 
     /// m and v in pairs, and β₁ᵗ and β₂ᵗ: what to keep for [`Adam::resume`].
     #[must_use]
     pub fn state(&self) -> (&[Block], (f32, f32)) {
-        (self.moments, self.powers)
+        (self.moments, self.now.powers)
     }
 
     /// An optimiser that goes on where [`Adam::state`] was taken.
@@ -143,25 +141,27 @@ impl<'a> Adam<'a> {
             return Err(RateError::Memory(moments.len()));
         }
         let rate = checked(rate)?;
-        Ok(Self { moments, rate, decays: (0.9, 0.999), epsilon: 1e-8, powers, skipped: 0 })
+        let now = Progress { rate, decays: (0.9, 0.999), epsilon: 1e-8, powers, skipped: 0 };
+        Ok(Self { moments, now })
     }
 
     /// One step down the gradient. Blocks without memory stay.
     pub fn step(&mut self, gradient: &[Block], parameters: &mut [Block]) {
-        let (b1, b2) = self.decays;
-        self.powers = (self.powers.0 * b1, self.powers.1 * b2);
+        let now = &mut self.now;
+        let (b1, b2) = now.decays;
+        now.powers = (now.powers.0 * b1, now.powers.1 * b2);
         let (first, second) = (F32s::splat(b1), F32s::splat(b2));
         let (rest1, rest2) = (F32s::splat(1.0 - b1), F32s::splat(1.0 - b2));
         // rate · m̂ and √v̂ as products with numbers that are the same for all.
-        let rate = F32s::splat(self.rate / (1.0 - self.powers.0));
-        let spread = F32s::splat(1.0 / (1.0 - self.powers.1));
-        let (epsilon, limit) = (F32s::splat(self.epsilon), F32s::splat(f32::INFINITY));
+        let rate = F32s::splat(now.rate / (1.0 - now.powers.0));
+        let spread = F32s::splat(1.0 / (1.0 - now.powers.1));
+        let (epsilon, limit) = (F32s::splat(now.epsilon), F32s::splat(f32::INFINITY));
         let (pairs, _) = self.moments.as_chunks_mut::<2>();
         for ((theta, gradient), [m, v]) in parameters.iter_mut().zip(gradient).zip(pairs) {
             for part in 0..PARTS {
                 let g = F32s::load(gradient, part);
                 let good = g.abs().lt(limit);
-                self.skipped += u64::from((!good).bits(part).count_ones());
+                now.skipped += u64::from((!good).bits(part).count_ones());
                 let (old_m, old_v) = (F32s::load(m, part), F32s::load(v, part));
                 let new_m = good.pick(first * old_m + rest1 * g, old_m);
                 let new_v = good.pick(second * old_v + rest2 * (g * g), old_v);
@@ -175,6 +175,49 @@ impl<'a> Adam<'a> {
     }
 }
 
+impl Progress {
+    fn check(&self) -> Result<(), RateError> {
+        checked(self.rate)?;
+        for decay in [self.decays.0, self.decays.1] {
+            if !(0.0..1.0).contains(&decay) {
+                return Err(RateError::Decay(decay));
+            }
+        }
+        let epsilon = self.epsilon;
+        if epsilon.is_normal() && epsilon > 0.0 { Ok(()) } else { Err(RateError::Epsilon(epsilon)) }
+    }
+}
+
 fn checked(rate: f32) -> Result<f32, RateError> {
     if rate > 0.0 && rate.is_finite() { Ok(rate) } else { Err(RateError::Rate(rate)) }
+}
+
+plain! { Sgd, b"sgd_", { rate }, |kept| checked(kept.rate).is_ok() }
+plain! {
+    Progress, b"adam", { rate, decays, epsilon, powers, skipped },
+    |kept| {
+        let (first, second) = kept.powers;
+        let unit = 0.0..=1.0;
+        kept.check().is_ok() && unit.contains(&first) && unit.contains(&second) && kept.skipped <= u64::MAX / 2
+    }
+}
+
+/// Everything but θ, which is the caller's: put that in beside it. Where it is refused the optimiser is as it was.
+impl Snapshot for Adam<'_> {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.now.save(to);
+        self.moments.as_flattened().save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut now, mut at) = (self.now, *from);
+        now.load(&mut at)?;
+        // m and v by turns.
+        let legal = |place: usize, &value: &f32| {
+            value.is_finite() && (value >= 0.0 || (place / LANES).is_multiple_of(2))
+        };
+        lists([self.moments.as_flattened_mut()], legal, &mut at)?;
+        (self.now, *from) = (now, at);
+        Ok(())
+    }
 }

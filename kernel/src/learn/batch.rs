@@ -6,6 +6,7 @@ use super::{LearnError, Learnable};
 use crate::chain::Memory;
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, exp, ln};
 use crate::packed::Packed;
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
 use rand_core::Rng;
 
 /// An objective that is a mean over samples, `J = ⟨J(x)⟩`.
@@ -144,5 +145,25 @@ pub(super) fn scale(blocks: &mut [Block], factor: f32) {
         for part in 0..PARTS {
             (F32s::load(block, part) * F32s::splat(factor)).store(block, part);
         }
+    }
+}
+
+/// The gradient and the losses so far. Where it is refused the batch is as it was.
+impl Snapshot for Batch<'_> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"grad");
+        (self.evaluations, self.log_scale, self.losses).save(to);
+        self.gradient.as_flattened().save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let mut at = *from;
+        at.name(*b"grad")?;
+        let mut kept = (0, 0.0, Moments::default());
+        kept.load(&mut at)?;
+        lists([self.gradient.as_flattened_mut()], |_, _| true, &mut at)?;
+        (self.evaluations, self.log_scale, self.losses) = kept;
+        *from = at;
+        Ok(())
     }
 }

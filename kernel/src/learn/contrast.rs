@@ -6,6 +6,7 @@ use super::{LearnError, Learnable, Replay, Report};
 use crate::chain::{Chain, Memory};
 use crate::lane::{Bits, Block, LANES, ln};
 use crate::packed::Packed;
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
 use crate::step::Kernel;
 use rand_core::Rng;
 
@@ -73,7 +74,7 @@ impl<'g> Contrast<'g> {
         let desk = Desk::new(model, x, memory)?;
         model.accumulate(desk.state(), desk.cache, self.weights.0, self.gradient);
         self.data.add(desk.energy);
-        self.evaluations += 1;
+        self.evaluations = self.evaluations.saturating_add(1);
         Ok(())
     }
 
@@ -172,4 +173,27 @@ where
 {
     let Memory { words, cache, weights } = memory;
     Memory { words: words.as_mut(), cache: cache.as_mut(), weights: weights.as_mut() }
+}
+
+/// Both sides so far, and what a sample of each counts for. Where it is refused it is as it was.
+impl Snapshot for Contrast<'_> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"cntr");
+        (self.weights, self.evaluations).save(to);
+        (self.data, self.chains).save(to);
+        self.gradient.as_flattened().save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let mut at = *from;
+        at.name(*b"cntr")?;
+        let (mut counts, mut sides) = ((self.weights, 0), (self.data, self.chains));
+        counts.load(&mut at)?;
+        sides.load(&mut at)?;
+        lists([self.gradient.as_flattened_mut()], |_, _| true, &mut at)?;
+        (self.weights, self.evaluations) = counts;
+        (self.data, self.chains) = sides;
+        *from = at;
+        Ok(())
+    }
 }

@@ -1,5 +1,6 @@
 //! When to explore and when to settle while learning.
 
+use crate::snapshot::plain;
 use crate::step::{Curvature, Langevin, ParameterError};
 use crate::tune::Trial;
 
@@ -55,4 +56,9 @@ impl CyclicalLearning {
     fn position(&self, iteration: u64) -> u64 {
         iteration.checked_rem(u64::from(self.period)).unwrap_or(0)
     }
+}
+
+plain! {
+    CyclicalLearning, b"cycp", { period, large, small, retune },
+    |kept| kept.at(0).is_ok() && kept.at(1).is_ok()
 }

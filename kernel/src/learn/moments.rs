@@ -1,5 +1,7 @@
 //! A mean and a variance in one pass.
 
+use crate::snapshot::plain;
+
 /// Mean and variance of numbers as they come (Welford 1962).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Moments {
@@ -35,3 +37,5 @@ impl Moments {
         if self.count < 2 { 0.0 } else { self.squares / (self.count - 1) as f32 }
     }
 }
+
+plain! { Moments, b"mmnt", { count, mean, squares }, |kept| kept.count <= u64::MAX / 2 }

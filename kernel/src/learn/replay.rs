@@ -2,8 +2,9 @@
 
 use super::LearnError;
 use crate::layout::Layout;
-use crate::packed::{Packed, set};
+use crate::packed::{Packed, is_word, set};
 use crate::random::{below, uniform_state};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
 use rand_core::Rng;
 
 /// A replay buffer: packed states in lent words, in which the chains of persistent contrastive divergence stand
@@ -92,5 +93,22 @@ impl<'a> Replay<'a> {
         let words = self.layout.words();
         let slots = self.words.get_mut(index * words..(index + 1) * words).unwrap_or_default();
         Ok(set(self.layout, slots, site, value)?)
+    }
+}
+
+/// The states. Where it is refused they are as they were.
+impl Snapshot for Replay<'_> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"repb");
+        self.words.save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut at, layout) = (*from, self.layout);
+        at.name(*b"repb")?;
+        let legal = |place: usize, &word: &u32| is_word(layout, place % layout.words().max(1), word);
+        lists([&mut *self.words], legal, &mut at)?;
+        *from = at;
+        Ok(())
     }
 }

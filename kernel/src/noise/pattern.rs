@@ -6,7 +6,6 @@ use super::{NoiseError, scaled_sum};
 use crate::energy::{Edge, Sparse};
 use crate::lane::{Block, LANES};
 use crate::packed::Move;
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 
 /// The symmetric W with entries only on the diagonal and at the edges of a pattern that explains differences of
 /// gradients best, `min Σ‖W v_t − Δg_t‖²` over the moves v of a chain, g = −∂E/∂x (AB, Eq. 10; METHODS.md §3).
@@ -53,10 +52,10 @@ use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 pub struct SparseRegression<'a> {
     pattern: Sparse<'a>,
     /// B, one a slot: a row is its diagonal and then its neighbours.
-    products: &'a mut [Block],
+    pub(super) products: &'a mut [Block],
     /// A of each row's neighbourhood, row by row.
-    moments: &'a mut [Block],
-    moves: u32,
+    pub(super) moments: &'a mut [Block],
+    pub(super) moves: u32,
 }
 
 /// The slots of a row, the first of them that of its diagonal.
@@ -255,25 +254,5 @@ impl<'a> SparseRegression<'a> {
                 }
             }
         }
-    }
-}
-
-/// The moments so far, of the same pattern. Its length is that of the memory.
-impl Snapshot for SparseRegression<'_> {
-    fn save(&self, to: &mut Writer<'_>) {
-        to.name(*b"sreg");
-        self.moves.save(to);
-        self.products.as_flattened().save(to);
-        self.moments.as_flattened().save(to);
-    }
-
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (mut at, mut moves) = (*from, 0);
-        at.name(*b"sreg")?;
-        moves.load(&mut at)?;
-        self.products.as_flattened_mut().load(&mut at)?;
-        self.moments.as_flattened_mut().load(&mut at)?;
-        (self.moves, *from) = (moves, at);
-        Ok(())
     }
 }

@@ -5,7 +5,6 @@ use super::shift::{dot, subtract};
 use super::{NoiseError, scaled_sum};
 use crate::lane::{Block, LANES};
 use crate::packed::Move;
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 
 /// The symmetric W that explains differences of gradients best,
 /// `min Σ‖W v_t − Δg_t‖²` over the moves v of a chain, g = −∂E/∂x (AB, Eq. 10; METHODS.md §3).
@@ -18,9 +17,9 @@ use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 #[derive(Debug)]
 pub struct Regression<'a> {
     sites: usize,
-    moments: &'a mut [Block],
-    products: &'a mut [Block],
-    moves: u32,
+    pub(super) moments: &'a mut [Block],
+    pub(super) products: &'a mut [Block],
+    pub(super) moves: u32,
 }
 
 /// How well the equations of a [`Regression`] are solved.
@@ -164,25 +163,5 @@ impl<'a> Regression<'a> {
                 }
             }
         }
-    }
-}
-
-/// The moments so far, of as many sites. Its length is that of the memory.
-impl Snapshot for Regression<'_> {
-    fn save(&self, to: &mut Writer<'_>) {
-        to.name(*b"regr");
-        self.moves.save(to);
-        self.moments.as_flattened().save(to);
-        self.products.as_flattened().save(to);
-    }
-
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (mut at, mut moves) = (*from, 0);
-        at.name(*b"regr")?;
-        moves.load(&mut at)?;
-        self.moments.as_flattened_mut().load(&mut at)?;
-        self.products.as_flattened_mut().load(&mut at)?;
-        (self.moves, *from) = (moves, at);
-        Ok(())
     }
 }

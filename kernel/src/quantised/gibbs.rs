@@ -2,7 +2,8 @@
 
 use super::{Odds, QuantisedIsing};
 use crate::layout::Layout;
-use crate::packed::{Packed, StateError};
+use crate::packed::{Packed, StateError, is_word};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
 use core::ops::Range;
 use rand_core::Rng;
 
@@ -97,5 +98,22 @@ impl<'a> QuantisedGibbs<'a> {
             }
         }
         flips
+    }
+}
+
+/// The state; the fields are made again. Where it is refused the chain is as it was.
+impl Snapshot for QuantisedGibbs<'_> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"quan");
+        self.words.save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut at, layout) = (*from, self.state().layout());
+        at.name(*b"quan")?;
+        lists([&mut *self.words], |index, &word| is_word(layout, index, word), &mut at)?;
+        self.settle();
+        *from = at;
+        Ok(())
     }
 }

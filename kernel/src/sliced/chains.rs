@@ -5,6 +5,7 @@ use crate::lane::{Bits, LANES};
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError, set};
 use crate::random::words;
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
 use rand_core::Rng;
 
 /// The states of 512 chains of one model in lent memory, a block a site: bit n of the block, counted from the
@@ -128,3 +129,53 @@ impl<'a> SlicedChains<'a> {
         }
     }
 }
+
+/// The states. Where it is refused they are as they were.
+impl Snapshot for SlicedChains<'_> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"slic");
+        self.blocks.as_flattened().save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let mut at = *from;
+        at.name(*b"slic")?;
+        lists([self.blocks.as_flattened_mut()], |_, _| true, &mut at)?;
+        *from = at;
+        Ok(())
+    }
+}
+
+/// What every sampler of these chains has.
+macro_rules! of_chains {
+    ($sampler:ident) => {
+        impl<'a> $sampler<'a> {
+            /// The chains.
+            #[must_use]
+            pub fn chains(&self) -> &SlicedChains<'a> {
+                &self.chains
+            }
+
+            /// Gives the chains back, for another sampler.
+            #[must_use]
+            pub fn into_chains(self) -> SlicedChains<'a> {
+                self.chains
+            }
+        }
+
+        /// That of its chains: everything else is made again.
+        impl $crate::snapshot::Snapshot for $sampler<'_> {
+            fn save(&self, to: &mut $crate::snapshot::Writer<'_>) {
+                self.chains.save(to);
+            }
+
+            fn load(
+                &mut self,
+                from: &mut $crate::snapshot::Reader<'_>,
+            ) -> Result<(), $crate::snapshot::SnapshotError> {
+                self.chains.load(from)
+            }
+        }
+    };
+}
+pub(super) use of_chains;

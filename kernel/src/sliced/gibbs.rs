@@ -1,5 +1,6 @@
 //! Gibbs sampling in all chains.
 
+use super::chains::of_chains;
 use super::compare::{BLANK, Planes, draw};
 use super::count::{count, laid_out};
 use super::model::{KINDS, Kind, Site};
@@ -60,18 +61,6 @@ impl<'a> SlicedGibbs<'a> {
             }
         }
         Ok(Self { chains, table, likely })
-    }
-
-    /// The chains.
-    #[must_use]
-    pub fn chains(&self) -> &SlicedChains<'a> {
-        &self.chains
-    }
-
-    /// Gives the chains back, for another sampler.
-    #[must_use]
-    pub fn into_chains(self) -> SlicedChains<'a> {
-        self.chains
     }
 
     /// The probability, in units of 2⁻⁶⁴, with which a site takes the less likely of its values when `up` of its
@@ -144,6 +133,8 @@ impl<'a> SlicedGibbs<'a> {
         value
     }
 }
+
+of_chains!(SlicedGibbs);
 
 /// With a field: at least k neighbours push along it. Without: at least k more than half push one way.
 #[inline(always)]

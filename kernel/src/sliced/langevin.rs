@@ -1,5 +1,6 @@
 //! The discrete Langevin sampler in all chains.
 
+use super::chains::of_chains;
 use super::compare::{BLANK, draw};
 use super::count::{block, count, laid_out};
 use super::model::{KINDS, Kind, Site};
@@ -143,18 +144,6 @@ impl<'a> SlicedLangevin<'a> {
         Ok(Self { chains, table, proposal, counters, levels, starts })
     }
 
-    /// The chains.
-    #[must_use]
-    pub fn chains(&self) -> &SlicedChains<'a> {
-        &self.chains
-    }
-
-    /// Gives the chains back, for another sampler.
-    #[must_use]
-    pub fn into_chains(self) -> SlicedChains<'a> {
-        self.chains
-    }
-
     /// The probability of a flip, in units of 2⁻⁶⁴, of a site that agrees with `agreeing` neighbours, and with its
     /// field or not, as a step draws it; `None` where there is no such site or number.
     #[must_use]
@@ -295,6 +284,8 @@ impl<'a> SlicedLangevin<'a> {
         accepted
     }
 }
+
+of_chains!(SlicedLangevin);
 
 /// At least k neighbours agree, k = 1 …; with a field: it agrees; it and at least k neighbours do.
 #[inline(always)]

@@ -65,6 +65,29 @@ impl<T: Snapshot> Snapshot for [T] {
     }
 }
 
+/// Takes lists whose values are legal at their places: all of them or none.
+pub(crate) fn lists<T: Snapshot + Default, const N: usize>(
+    lists: [&mut [T]; N],
+    legal: impl Fn(usize, &T) -> bool,
+    from: &mut Reader<'_>,
+) -> Result<(), SnapshotError> {
+    let mut look = *from;
+    for list in &lists {
+        let (need, got) = (list.len(), u32::from_le_bytes(look.array()?) as usize);
+        if got != need {
+            return Err(SnapshotError::Length { need, got });
+        }
+        for index in 0..need {
+            let mut value = T::default();
+            value.load(&mut look)?;
+            if !legal(index, &value) {
+                return Err(SnapshotError::Value);
+            }
+        }
+    }
+    lists.into_iter().try_for_each(|list| list.load(from))
+}
+
 /// As a slice.
 impl<T: Snapshot, const N: usize> Snapshot for [T; N] {
     fn save(&self, to: &mut Writer<'_>) {
@@ -76,18 +99,23 @@ impl<T: Snapshot, const N: usize> Snapshot for [T; N] {
     }
 }
 
-/// Both, one after the other.
-impl<A: Snapshot, B: Snapshot> Snapshot for (A, B) {
-    fn save(&self, to: &mut Writer<'_>) {
-        self.0.save(to);
-        self.1.save(to);
-    }
+macro_rules! tuples {
+    ($(($($type:ident $index:tt),+))+) => {$(
+        /// One after the other. Where one is refused, those before it are loaded.
+        impl<$($type: Snapshot),+> Snapshot for ($($type),+) {
+            fn save(&self, to: &mut Writer<'_>) {
+                $(self.$index.save(to);)+
+            }
 
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        self.0.load(from)?;
-        self.1.load(from)
-    }
+            fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+                $(self.$index.load(from)?;)+
+                Ok(())
+            }
+        }
+    )+};
 }
+
+tuples!((A 0, B 1) (A 0, B 1, C 2));
 
 /// Whether there is one, and that.
 impl<T: Snapshot + Default> Snapshot for Option<T> {

@@ -1,7 +1,7 @@
 //! Statistics that are kept over a stop.
 
 use super::{Acceptance, BatchMeans, Best, Every, Means, Pairs};
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, plain};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
 plain! { Acceptance, b"acce", { steps, accepted, proposed_flips, accepted_flips, faults }, |_| true }
 plain! { Pairs<const N: usize>, b"pair", { pairs, equal, count }, |_| true }
@@ -23,7 +23,7 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Snapshot for Means<T> {
         let (mut at, mut count) = (*from, 0);
         at.name(*b"mean")?;
         count.load(&mut at)?;
-        self.sums.as_mut().load(&mut at)?;
+        lists([self.sums.as_mut()], |_, _| true, &mut at)?;
         (self.count, *from) = (count, at);
         Ok(())
     }
@@ -40,7 +40,7 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Snapshot for Best<T> {
         let (mut at, mut energy) = (*from, 0.0);
         at.name(*b"best")?;
         energy.load(&mut at)?;
-        self.words.as_mut().load(&mut at)?;
+        lists([self.words.as_mut()], |_, _| true, &mut at)?;
         (self.energy, *from) = (energy, at);
         Ok(())
     }

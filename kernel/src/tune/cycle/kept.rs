@@ -1,7 +1,7 @@
 //! A tuner of cycles that is kept over a stop.
 
 use super::{CycleSettings, CycleTuner, Phase, Progress, Trial, check};
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, plain};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
 plain! { Trial, b"tria", { step_size, balance, rate, error }, |_| true }
 plain! {
@@ -66,7 +66,7 @@ impl<T: AsMut<[Trial]> + AsRef<[Trial]>> Snapshot for CycleTuner<T> {
         if check(&kept.settings, length).is_err() || beyond {
             return Err(SnapshotError::Value);
         }
-        self.positions.as_mut().load(&mut at)?;
+        lists([self.positions.as_mut()], |_, _| true, &mut at)?;
         (self.now, *from) = (kept, at);
         Ok(())
     }

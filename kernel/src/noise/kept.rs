@@ -1,0 +1,45 @@
+//! Regressions that are kept over a stop.
+
+use super::{Regression, SparseRegression};
+use crate::lane::Block;
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
+
+fn save(to: &mut Writer<'_>, name: [u8; 4], moves: u32, sums: [&[Block]; 2]) {
+    to.name(name);
+    moves.save(to);
+    sums.iter().for_each(|sums| sums.as_flattened().save(to));
+}
+
+/// How many moves there were; the sums are loaded.
+fn load(from: &mut Reader<'_>, name: [u8; 4], sums: [&mut [Block]; 2]) -> Result<u32, SnapshotError> {
+    let (mut at, mut moves) = (*from, 0);
+    at.name(name)?;
+    moves.load(&mut at)?;
+    lists(sums.map(|sums| sums.as_flattened_mut()), |_, _| true, &mut at)?;
+    *from = at;
+    Ok(moves)
+}
+
+/// The moments so far, of as many sites. Its length is that of the memory. Where it is refused nothing is changed.
+impl Snapshot for Regression<'_> {
+    fn save(&self, to: &mut Writer<'_>) {
+        save(to, *b"regr", self.moves, [self.moments, self.products]);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.moves = load(from, *b"regr", [self.moments, self.products])?;
+        Ok(())
+    }
+}
+
+/// The moments so far, of the same pattern. Its length is that of the memory. Where it is refused nothing is changed.
+impl Snapshot for SparseRegression<'_> {
+    fn save(&self, to: &mut Writer<'_>) {
+        save(to, *b"sreg", self.moves, [self.products, self.moments]);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.moves = load(from, *b"sreg", [self.products, self.moments])?;
+        Ok(())
+    }
+}
