@@ -8,7 +8,9 @@ use bitmc::lane::{Block, F32s, Line, PARTS};
 use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
 use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, IsingLangevin, SequentialGibbs};
 use bitmc::{Chain, Energy, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng};
-use bitmc_benches::models::{HeapRbm, HeapSparse, burnt_in, floats, heap_memory, random_graph, random_torus};
+use bitmc_benches::models::{
+    HeapRbm, HeapSparse, Lines, burnt_in, floats, heap_memory, random_graph, random_torus,
+};
 use bitmc_benches::naive;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
@@ -204,8 +206,9 @@ fn gibbs_sweeps(criterion: &mut Criterion) {
 }
 
 fn rbm(criterion: &mut Criterion) {
-    let memory = HeapRbm::load();
+    let (memory, mut room) = (HeapRbm::load(), Lines::new(0));
     pair(criterion, "dmala rbm 784x500", &memory.model(), &memory.naive, 0.2, 3_000);
+    pair(criterion, "dmala rbm 784x500, 16 bits", &memory.coarse(&mut room), &memory.naive, 0.2, 3_000);
 }
 
 fn exponential(criterion: &mut Criterion) {

@@ -1,7 +1,7 @@
 //! The models of the benches, and chains that stand in equilibrium.
 
 use crate::naive;
-use bitmc::energy::{Edge, Entry, SparseLent, pack_rows};
+use bitmc::energy::{CoarseRbm, Edge, Entry, SparseLent, pack_rows};
 use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing, SlicedLangevin};
 use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Memory, Potts, Rbm, Rng, SeedableRng};
 
@@ -198,5 +198,12 @@ impl HeapRbm {
         let units = self.naive.hidden.len();
         Rbm::new(self.weights.as_ref(), &self.naive.visible, self.hidden.as_ref(), units)
             .expect("finite weights")
+    }
+
+    /// The same with the gradient of 16-bit integers, in `room`.
+    pub fn coarse<'a>(&'a self, room: &'a mut Lines<u32>) -> CoarseRbm<'a> {
+        let model = self.model();
+        *room = Lines::new(CoarseRbm::room_len(model.visible_units(), model.hidden_units()));
+        CoarseRbm::new(model, room.as_mut()).expect("as much room as it needs")
     }
 }

@@ -4,6 +4,7 @@
 //! `tests/exact_*` compare without randomness, each within a bound of [`tolerance`]; `tests/stat_*` draw
 //! with fixed seeds and state their rate of false alarms.
 
+pub mod coarse;
 pub mod comparison;
 pub mod compose;
 pub mod count;

@@ -30,6 +30,9 @@ pub const LOG_ROUNDINGS: f64 = 5.0;
 /// block of sixteen hidden units (at most 32), four in the tree, the bias.
 pub const RBM_GRADIENT_ROUNDINGS: f64 = 43.0;
 
+/// How far f32 can put 4096 σ: σ within 2.5 ulp (five roundings) of numbers up to 1, and half a rounding in adding ½.
+pub const ACTIVITY_TIE: f64 = 4096.0 * 6.0 * ROUNDING;
+
 /// Roundings of an energy, of the size of the sum of its terms' magnitudes: its value, the logarithm within
 /// 1.2 ulp (three), their sum.
 pub const ENERGY_ROUNDINGS: f64 = 5.0;

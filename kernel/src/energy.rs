@@ -36,7 +36,7 @@ pub use perceptron::{Perceptron, PerceptronError};
 pub use plain::{Function, Plain};
 pub use potts::Potts;
 pub use quartic::{Quartic, QuarticError};
-pub use rbm::{Rbm, RbmError, pack_rows};
+pub use rbm::{CoarseRbm, Rbm, RbmError, pack_rows};
 pub use sparse::{Edge, Entry, Sparse, SparseError, SparseLent, SparseMemory};
 pub use tempered::{Ends, Tempered};
 

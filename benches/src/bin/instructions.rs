@@ -8,8 +8,8 @@ use bitmc::sliced::SlicedIsing;
 use bitmc::step::{ChromaticGibbs, Colouring, IsingLangevin, SequentialGibbs};
 use bitmc::{Chain, Energy, GibbsWithGradients, Ising, LaneRng, Langevin, PathAuxiliary, SeedableRng};
 use bitmc_benches::models::{
-    HeapChain, HeapRbm, HeapSliced, HeapSparse, burnt_in, floats, heap_memory, random_graph, random_torus,
-    signed_torus,
+    HeapChain, HeapRbm, HeapSliced, HeapSparse, Lines, burnt_in, floats, heap_memory, random_graph,
+    random_torus, signed_torus,
 };
 use bitmc_benches::naive;
 use rand_xoshiro::Xoshiro128PlusPlus;
@@ -104,7 +104,7 @@ fn gibbs(model: &Ising<'_>, workload: &str, steps: u64) {
 fn main() {
     let mut words = std::env::args().skip(1);
     let (Some(workload), Some(Ok(steps))) = (words.next(), words.next().map(|w| w.parse())) else {
-        eprintln!("usage: instructions [naive-|ising-|batch-|gwg-|pas-]5x5|64x64|64x64b|rbm STEPS");
+        eprintln!("usage: instructions [naive-|ising-|batch-|gwg-|pas-|coarse-]5x5|64x64|64x64b|rbm STEPS");
         eprintln!("       instructions [sequential-|chromatic-|batch-]gibbs-64x64|gibbs-irregular STEPS");
         eprintln!("       instructions sliced_gibbs-|sliced_dmala-signs STEPS");
         std::process::exit(2);
@@ -138,8 +138,13 @@ fn main() {
             gibbs(&memory.ising(&random_graph(4096, 0.5, 65), &[0.0; 4096]).0, &workload, steps)
         }
         "rbm" => {
-            let memory = HeapRbm::load();
-            run(&memory.model(), &memory.naive, 0.2, &workload, steps);
+            let (memory, mut room) = (HeapRbm::load(), Lines::new(0));
+            match workload.split_once('-') {
+                Some(("coarse", _)) => {
+                    run(&memory.coarse(&mut room), &memory.naive, 0.2, &workload, steps);
+                }
+                _ => run(&memory.model(), &memory.naive, 0.2, &workload, steps),
+            }
         }
         other => {
             eprintln!("there is no workload {other}");

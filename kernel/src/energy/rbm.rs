@@ -1,9 +1,11 @@
 //! Restricted Boltzmann machines with dense, borrowed weights.
 
 mod cache;
+mod coarse;
 mod error;
 mod pack;
 
+pub use coarse::CoarseRbm;
 pub use error::RbmError;
 pub use pack::pack_rows;
 

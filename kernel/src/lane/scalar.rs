@@ -164,6 +164,23 @@ impl U32s {
         (self.0 >> 31) << part
     }
 
+    /// Each word read as two signed integers of 16 bits: the product of the low halves and that of the high ones,
+    /// in one word; exact unless all four are −2¹⁵.
+    #[inline(always)]
+    #[must_use]
+    pub fn dot(self, other: Self) -> Self {
+        let low = i32::from(self.0 as i16) * i32::from(other.0 as i16);
+        let high = i32::from((self.0 >> 16) as i16) * i32::from((other.0 >> 16) as i16);
+        Self(low.wrapping_add(high) as u32)
+    }
+
+    /// The sum over the lanes; it wraps.
+    #[inline(always)]
+    #[must_use]
+    pub fn total(self) -> u32 {
+        self.0
+    }
+
     /// `self == other`.
     #[inline(always)]
     #[must_use]

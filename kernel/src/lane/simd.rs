@@ -2,7 +2,7 @@
 
 use super::{Bits, Block, LANES};
 use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
-use wide::{bytemuck::cast, f32x16, i32x16, u32x16};
+use wide::{bytemuck::cast, f32x16, i16x32, i32x16, u32x16};
 
 /// A register of floats.
 #[derive(Clone, Copy, Debug)]
@@ -164,6 +164,22 @@ impl U32s {
     pub fn signs(self, _part: usize) -> u32 {
         let signed: i32x16 = cast(self.0);
         signed.to_bitmask()
+    }
+
+    /// Each word read as two signed integers of 16 bits: the product of the low halves and that of the high ones,
+    /// in one word; exact unless all four are −2¹⁵.
+    #[inline(always)]
+    #[must_use]
+    pub fn dot(self, other: Self) -> Self {
+        let (a, b): (i16x32, i16x32) = (cast(self.0), cast(other.0));
+        Self(cast(a.dot(b)))
+    }
+
+    /// The sum over the lanes; it wraps.
+    #[inline(always)]
+    #[must_use]
+    pub fn total(self) -> u32 {
+        self.0.reduce_add()
     }
 
     /// `self == other`.

@@ -5,7 +5,7 @@
 #![no_std]
 #![no_main]
 
-use bitmc::energy::{Boltzmann, Edge, Energy, Entry, Perceptron, Sparse, pack_rows};
+use bitmc::energy::{Boltzmann, CoarseRbm, Edge, Energy, Entry, Perceptron, Sparse, pack_rows};
 use bitmc::lane::{Bits, Block, each};
 use bitmc::learn::{
     Adam, Batch, Contrast, CyclicalLearning, Importance, Learnable, PseudoLikelihood, RatioMatching, Replay,
@@ -104,8 +104,10 @@ fn compiled(number: f32, size: usize) -> bool {
     let quadratic = Sparse::from_rows(&[1, 2], &pair, &[3, 4], black_box(-3)).map(Ising::quadratic);
     let mut blocks = [[0.0; 16]; 4];
     let packed = blocks.get_mut(..size & 3).is_some_and(|out| pack_rows(&fields[..0], size, out).is_err());
-    let rbm = Rbm::new(&blocks, fields, blocks.get(..size & 1).unwrap_or_default(), size).is_err();
-    spins & bits & wrong & left & quadratic.is_ok() & packed & rbm
+    let rbm = Rbm::new(&blocks, fields, blocks.get(..size & 1).unwrap_or_default(), size);
+    let mut room = [[0; 16]; 4];
+    let coarse = rbm.map(|rbm| CoarseRbm::new(rbm, room.get_mut(..size & 3).unwrap_or_default()).is_err());
+    spins & bits & wrong & left & quadratic.is_ok() & packed & coarse.is_err()
 }
 
 /// Every observer over every kernel, each by a direct call and through a trait object.
