@@ -25,6 +25,7 @@ pub mod noise;
 pub mod npy;
 pub mod paths;
 pub mod planes;
+pub mod quantised;
 pub mod semidefinite;
 pub mod sliced;
 pub mod snapshot;

@@ -4,71 +4,12 @@
 use bitmc::energy::{Entry, SparseError, SparseLent};
 use bitmc::quantised::{Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing};
 use bitmc::{Ising, LaneRng, Packed, SeedableRng, StateError};
-use bitmc_host_tests::models::Source;
-use bitmc_host_tests::naive::Target;
+use bitmc_host_tests::quantised::{Listed, UNIT, Whole, value};
 use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::chi_square;
 use bitmc_host_tests::stat::replicas::{Dice, reference_rng};
 use bitmc_host_tests::stat::table::Table;
 use bitmc_host_tests::stuck::Stuck;
-use std::f64::consts::LN_2;
-
-/// Log odds of one unit.
-const UNIT: f64 = LN_2 / PER_OCTAVE as f64;
-
-/// A model in whole numbers, with nothing of the kernel's.
-#[derive(Clone)]
-struct Whole {
-    linear: Vec<i32>,
-    couplings: Vec<(usize, usize, i32)>,
-}
-
-impl Whole {
-    /// All pairs of sites, log odds of standard deviation `sd` each.
-    fn random(sites: usize, sd: f64, seed: u64) -> Self {
-        let mut source = Source::new(seed);
-        let mut draw = || (f64::from(source.normal(sd)) / UNIT) as i32;
-        let linear = (0..sites).map(|_| draw()).collect();
-        let pairs = (0..sites).flat_map(|a| (0..a).map(move |b| (a, b)));
-        Self { linear, couplings: pairs.map(|(a, b)| (a, b, draw())).collect() }
-    }
-
-    fn rows(&self) -> (Vec<u32>, Vec<Entry>) {
-        let (mut ends, mut entries) = (vec![], vec![]);
-        for site in 0..self.linear.len() {
-            let mut row: Vec<Entry> = self
-                .couplings
-                .iter()
-                .filter(|c| c.0 == site || c.1 == site)
-                .map(|&(a, b, coupling)| Entry { site: (a + b - site) as u32, coupling })
-                .collect();
-            row.sort_by_key(|entry| entry.site);
-            entries.extend(row);
-            ends.push(entries.len() as u32);
-        }
-        (ends, entries)
-    }
-}
-
-impl Target for Whole {
-    fn sites(&self) -> usize {
-        self.linear.len()
-    }
-
-    fn energy(&self, x: &[f64]) -> f64 {
-        let linear: f64 = self.linear.iter().zip(x).map(|(&b, x)| f64::from(b) * x).sum();
-        let pairs: f64 = self.couplings.iter().map(|&(a, b, k)| f64::from(k) * x[a] * x[b]).sum();
-        -UNIT * (linear + pairs)
-    }
-
-    fn gradient(&self, _x: &[f64]) -> Vec<f64> {
-        unreachable!("no sampler here asks for it")
-    }
-}
-
-fn value(odds: Odds) -> f64 {
-    f64::from(odds.mantissa) * (-30.0 - f64::from(odds.octaves)).exp2()
-}
 
 #[test]
 fn odds_are_powers_of_two() {
@@ -82,27 +23,6 @@ fn odds_are_powers_of_two() {
     (0..1000).for_each(|i| check(i * 66_067));
     // Monotone, so that likelier stays likelier.
     assert!((1..PER_OCTAVE).all(|units| Odds::new(units).mantissa <= Odds::new(units - 1).mantissa));
-}
-
-/// Words by a list.
-struct Listed<'a>(&'a [u32]);
-
-impl rand_core::TryRng for Listed<'_> {
-    type Error = core::convert::Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        let (first, rest) = self.0.split_first().expect("a word more than there are");
-        self.0 = rest;
-        Ok(*first)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        rand_core::utils::next_u64_via_u32(self)
-    }
-
-    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
-        unreachable!("only words are asked for")
-    }
 }
 
 /// How many of the 2³² values of the last word say yes, the words before being as given.

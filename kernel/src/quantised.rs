@@ -1,5 +1,5 @@
-//! Gibbs sampling without a floating-point instruction: for cores without floats, and for kernel code, which
-//! must not touch them.
+//! Gibbs sampling and DMALA without a floating-point instruction: for cores without floats, and for kernel code,
+//! which must not touch them.
 //!
 //! All log odds are whole multiples of `ln 2 / 65,536`. So e^(−|log odds|) is a power of two times one of 65,536
 //! constants, and each of those a product of two out of tables of 256 (2 KB together): one multiplication.
@@ -25,9 +25,12 @@
 //! ```
 
 mod gibbs;
+mod langevin;
 mod odds;
+mod weight;
 
 pub use gibbs::QuantisedGibbs;
+pub use langevin::{Move, Penalty, QuantisedLangevin};
 pub use odds::{Odds, PER_OCTAVE};
 
 use crate::energy::{Entry, Sparse, SparseError, SparseLent};

@@ -26,7 +26,7 @@ use bitmc::step::Curvature;
 use bitmc::{BlockGibbs, GibbsWithGradients, Langevin, LocallyBalanced, PathAuxiliary};
 use bitmc::{EnumeratedGibbs, Gibbs, HammingBall, Layout, RandomWalk, Swap};
 use run::{bernoulli, factors, held_and_resumed, independent_set, ising, ladder, minibatches, potts, rbm};
-use run::{chromatic, chromatic_potts, quantised, sequential};
+use run::{chromatic, chromatic_potts, quantised, quantised_langevin, sequential};
 use run::{circle, heights};
 use run::{network, network_minibatches};
 
@@ -92,6 +92,7 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 5x5: Gibbs, chromatic", run: chromatic, hash: 0x5026_7ee0 },
     Chain { name: "Potts 5x5 of 4 values: Gibbs, chromatic", run: chromatic_potts, hash: 0xae0a_86b5 },
     Chain { name: "Ising 5x5 in whole numbers: Gibbs without floats", run: quantised, hash: 0xb892_1eca },
+    Chain { name: "Ising 5x5 in whole numbers: DMALA without floats", run: quantised_langevin, hash: 0xe471_d97e },
     Chain { name: "Ising of six, 512 chains in bits: Gibbs", run: sliced::gibbs, hash: 0xf1cf_4574 },
     Chain { name: "Ising of six, 512 chains in bits: Langevin, adjusted", run: sliced::langevin, hash: 0xb43c_4154 },
     Chain { name: "logistic regression 10x20: Langevin, adjusted", run: || lattice::logistic(&Langevin::adjusted(0.5)), hash: 0x3ed4_7d94 },

@@ -3,7 +3,7 @@
 use crate::hash::Hash;
 use crate::models::{self, Circle, DATA, Heights, IndependentSet, IsingMemory, LOGITS, Ladder};
 use bitmc::energy::Estimate;
-use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
+use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
 use bitmc::snapshot::{Reader, SnapshotError, Writer};
 use bitmc::step::{ChromaticGibbs, Colouring, ParameterError, SequentialGibbs};
 use bitmc::{
@@ -84,19 +84,40 @@ pub(crate) fn chromatic() -> u32 {
     })
 }
 
+/// The 5×5 torus in whole numbers.
+fn whole<'a>(floats: &mut IsingMemory, whole: &'a mut IsingMemory) -> Option<QuantisedIsing<'a>> {
+    let edges = torus(5, 5, models::ISING_COUPLING);
+    let model = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, floats.lend()).ok()?;
+    QuantisedIsing::round(model.form(), whole.lend()).ok()
+}
+
 /// Sweeps without floats over the model in whole numbers.
 pub(crate) fn quantised() -> u32 {
-    let (mut floats, mut whole) = (IsingMemory::new(), IsingMemory::new());
-    let edges = torus(5, 5, models::ISING_COUPLING);
-    let Ok(model) = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, floats.lend()) else {
-        return BROKEN;
-    };
+    let (mut floats, mut memory) = (IsingMemory::new(), IsingMemory::new());
+    let Some(model) = whole(&mut floats, &mut memory) else { return BROKEN };
     let (mut words, mut fields) = ([0], [0; 25]);
-    let Ok(model) = QuantisedIsing::round(model.form(), whole.lend()) else { return BROKEN };
     let Ok(mut chain) = QuantisedGibbs::new(model, &mut words, &mut fields) else { return BROKEN };
     let (mut hash, mut rng) = (Hash::new(), LaneRng::seed_from_u64(1));
     for _ in 0..STEPS {
         hash.word(chain.sweep(&mut rng));
+        hash.words(chain.state().words());
+    }
+    hash.value()
+}
+
+/// Steps of DMALA without floats over the same model.
+pub(crate) fn quantised_langevin() -> u32 {
+    let (mut floats, mut memory) = (IsingMemory::new(), IsingMemory::new());
+    let Some(model) = whole(&mut floats, &mut memory) else { return BROKEN };
+    let Ok(penalty) = Penalty::from_units(80_000) else { return BROKEN };
+    let (mut words, mut fields, mut flips) = ([0], [0; 25], [0]);
+    let Ok(mut chain) = QuantisedLangevin::new(model, penalty, &mut words, &mut fields, &mut flips) else {
+        return BROKEN;
+    };
+    let (mut hash, mut rng) = (Hash::new(), LaneRng::seed_from_u64(1));
+    for _ in 0..STEPS {
+        let step = chain.step(&mut rng);
+        hash.word(step.proposed << 1 | u32::from(step.accepted));
         hash.words(chain.state().words());
     }
     hash.value()

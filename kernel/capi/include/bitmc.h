@@ -155,6 +155,12 @@ typedef struct bitmc_entry {
   int32_t coupling;
 } bitmc_entry;
 
+// A chain of DMALA over bits with p(x) proportional to 2^((b.x + x.Kx / 2) / 65536), b and K whole numbers. It has
+// its own model, and touches no floating-point register.
+typedef struct bitmc_quantised_langevin {
+  uint64_t opaque[24];
+} bitmc_quantised_langevin;
+
 // What they say.
 typedef struct bitmc_summary {
   // Steps seen.
@@ -340,6 +346,32 @@ enum bitmc_status bitmc_quantised_sweep(struct bitmc_quantised *chain,
 
 // The state, to look at until the next call with this chain.
 enum bitmc_status bitmc_quantised_state(struct bitmc_quantised *chain, struct bitmc_state *state);
+
+// A chain that starts at the state in `words`, over the rows that `bitmc_quantised_init` takes. `penalty` is the log
+// odds against a flip that changes nothing, 65,536 a factor of two, at most 2^30: 47,274 divided by the step size.
+// `fields` is room for a number a site, `flips` for as many words as the state has. All six are lent.
+enum bitmc_status bitmc_quantised_langevin_init(struct bitmc_quantised_langevin *chain,
+                                                const uint32_t *ends,
+                                                const struct bitmc_entry *entries,
+                                                size_t entry_count,
+                                                const int32_t *linear,
+                                                size_t sites,
+                                                uint32_t penalty,
+                                                uint32_t *words,
+                                                uint32_t *flips,
+                                                size_t word_count,
+                                                int32_t *fields,
+                                                size_t field_count);
+
+// A step: whether it was accepted (1 or 0), and how many sites the proposal changed, each unless null.
+enum bitmc_status bitmc_quantised_langevin_step(struct bitmc_quantised_langevin *chain,
+                                                struct bitmc_rng *rng,
+                                                uint32_t *accepted,
+                                                uint32_t *proposed);
+
+// The state, to look at until the next call with this chain.
+enum bitmc_status bitmc_quantised_langevin_state(struct bitmc_quantised_langevin *chain,
+                                                 struct bitmc_state *state);
 
 // The generator of chain `stream` under `seed`; streams do not overlap. Takes time in proportion to `stream`, about
 // 0.1 us each on a PC: number the chains of one run by it, and tell devices or runs apart by the seed.

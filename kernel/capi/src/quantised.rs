@@ -40,11 +40,26 @@ impl Handle<bitmc_quantised> for Own {
 }
 
 /// The caller's numbers, to be written to.
-unsafe fn slice_mut<'a, T>(at: *mut T, count: usize) -> Outcome<&'a mut [T]> {
+pub(crate) unsafe fn slice_mut<'a, T>(at: *mut T, count: usize) -> Outcome<&'a mut [T]> {
     // SAFETY: as the crate says; the same checks as for a slice to be read.
     unsafe {
         slice(at.cast_const(), count)?;
         Ok(if count == 0 { &mut [] } else { core::slice::from_raw_parts_mut(at, count) })
+    }
+}
+
+/// The caller's rows.
+pub(crate) unsafe fn rows(
+    ends: *const u32,
+    entries: *const bitmc_entry,
+    entry_count: usize,
+    linear: *const i32,
+    sites: usize,
+) -> Outcome<QuantisedIsing<'static>> {
+    // SAFETY: as the crate says; an entry of the header is one of the kernel.
+    unsafe {
+        let entries = slice(entries.cast::<Entry>(), entry_count)?;
+        Ok(QuantisedIsing::from_rows(slice(ends, sites)?, entries, slice(linear, sites)?)?)
     }
 }
 
@@ -64,10 +79,9 @@ pub unsafe extern "C" fn bitmc_quantised_init(
     fields: *mut i32,
     field_count: usize,
 ) -> bitmc_status {
-    // SAFETY: as the crate says; an entry of the header is one of the kernel.
+    // SAFETY: as the crate says.
     let build = || unsafe {
-        let entries = slice(entries.cast::<Entry>(), entry_count)?;
-        let model = QuantisedIsing::from_rows(slice(ends, sites)?, entries, slice(linear, sites)?)?;
+        let model = rows(ends, entries, entry_count, linear, sites)?;
         let (words, fields) = (slice_mut(words, word_count)?, slice_mut(fields, field_count)?);
         if field_count < sites {
             return Err(bitmc_status::Memory);

@@ -13,9 +13,9 @@ use rand_core::Rng;
 /// Cost a sweep: a word of the generator and two multiplications a site, and O(degree) additions a flip.
 #[derive(Debug)]
 pub struct QuantisedGibbs<'a> {
-    model: QuantisedIsing<'a>,
-    words: &'a mut [u32],
-    fields: &'a mut [i32],
+    pub(super) model: QuantisedIsing<'a>,
+    pub(super) words: &'a mut [u32],
+    pub(super) fields: &'a mut [i32],
 }
 
 impl<'a> QuantisedGibbs<'a> {
@@ -52,7 +52,7 @@ impl<'a> QuantisedGibbs<'a> {
     }
 
     #[inline]
-    fn scatter(&mut self, site: usize, sign: i32) {
+    pub(super) fn scatter(&mut self, site: usize, sign: i32) {
         for entry in self.model.form.row(site) {
             if let Some(field) = self.fields.get_mut(entry.site as usize) {
                 *field = field.wrapping_add(sign.wrapping_mul(entry.coupling));

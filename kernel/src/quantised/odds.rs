@@ -6,7 +6,7 @@ use rand_core::Rng;
 pub const PER_OCTAVE: u32 = 65_536;
 
 /// `round(2^(31 − i/65,536))`, from square roots of 2^(−1) at 62 binary places.
-const fn power(i: u32) -> u32 {
+pub(super) const fn power(i: u32) -> u32 {
     let (mut x, mut root, mut bit) = (1u128 << 62, 1u128 << 61, PER_OCTAVE >> 1);
     while bit > 0 {
         root = (root << 62).isqrt();
@@ -34,7 +34,7 @@ static COARSE: [u32; 256] = powers(256);
 static FINE: [u32; 256] = powers(1);
 
 #[inline(always)]
-fn high(a: u32, b: u32) -> u32 {
+pub(super) fn high(a: u32, b: u32) -> u32 {
     ((u64::from(a) * u64::from(b)) >> 32) as u32
 }
 
@@ -60,27 +60,42 @@ impl Odds {
     /// which it is never true. One word mostly, at most three.
     #[inline]
     pub fn draw<R: Rng + ?Sized>(self, rng: &mut R) -> bool {
-        let Self { mantissa, octaves } = self;
-        let mut word = rng.next_u32();
-        if octaves > 0 {
-            // That many zeros come first.
-            let mut zeros = octaves;
-            if zeros >= 32 {
-                if word != 0 || zeros >= 64 {
-                    return false;
-                }
-                word = rng.next_u32();
-                zeros -= 32;
-            }
-            if zeros > 0 {
-                if word >> (32 - zeros) != 0 {
-                    return false;
-                }
-                word = rng.next_u32();
-            }
-        }
         // u(1 + e) < mantissa, in units of 2⁻³⁰.
-        let product = if octaves < 32 { high(word, mantissa) >> octaves } else { 0 };
-        (word >> 2) + product < mantissa
+        let below = |word: u32| (word >> 2) + scaled(high(word, self.mantissa), self.octaves) < self.mantissa;
+        after_zeros(self.octaves, rng).is_some_and(below)
     }
+
+    /// The odds in units of 2⁻³⁰, rounded down.
+    #[inline]
+    pub(super) fn parts(self) -> u32 {
+        scaled(self.mantissa, self.octaves)
+    }
+}
+
+/// `number · 2^(−octaves)`, rounded down.
+#[inline(always)]
+fn scaled(number: u32, octaves: u32) -> u32 {
+    if octaves < 32 { number >> octaves } else { 0 }
+}
+
+/// A word with probability 2^(−zeros), none else; never one from 64 on. One word of the generator mostly, at most
+/// three.
+#[inline]
+pub(super) fn after_zeros<R: Rng + ?Sized>(zeros: u32, rng: &mut R) -> Option<u32> {
+    let mut word = rng.next_u32();
+    let mut left = zeros;
+    if left >= 32 {
+        if word != 0 || left >= 64 {
+            return None;
+        }
+        word = rng.next_u32();
+        left -= 32;
+    }
+    if left > 0 {
+        if word >> (32 - left) != 0 {
+            return None;
+        }
+        word = rng.next_u32();
+    }
+    Some(word)
 }

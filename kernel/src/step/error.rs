@@ -26,6 +26,8 @@ pub enum ParameterError {
     Precision(f32),
     /// A number of indices must be from 1 to 64.
     Indices(u32),
+    /// A penalty of a flip must be at most 2³⁰ units.
+    Penalty(u32),
 }
 
 impl core::fmt::Display for ParameterError {
@@ -34,6 +36,7 @@ impl core::fmt::Display for ParameterError {
             Self::StepSize(value) => write!(f, "step size {value} is not positive and finite"),
             Self::Balance(value) => write!(f, "balance {value} is not in (0, 1]"),
             Self::Indices(value) => write!(f, "{value} indices are not from 1 to 64"),
+            Self::Penalty(units) => write!(f, "a penalty of {units} units is more than 2^30"),
             Self::Radius(value) => write!(f, "radius {value} is not positive and finite"),
             Self::NoUpdates => write!(f, "a step updates no site"),
             Self::Block(sites) => {

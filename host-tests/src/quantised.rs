@@ -1,0 +1,93 @@
+//! Models in whole numbers, and generators that say what they are told.
+
+use crate::models::Source;
+use crate::naive::Target;
+use bitmc::energy::Entry;
+use bitmc::quantised::{Odds, PER_OCTAVE};
+use std::f64::consts::LN_2;
+
+/// Log odds of one unit.
+pub const UNIT: f64 = LN_2 / PER_OCTAVE as f64;
+
+/// A model in whole numbers, with nothing of the kernel's.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    /// b.
+    pub linear: Vec<i32>,
+    /// Pairs and their K.
+    pub couplings: Vec<(usize, usize, i32)>,
+}
+
+impl Whole {
+    /// All pairs of sites, log odds of standard deviation `sd` each.
+    #[must_use]
+    pub fn random(sites: usize, sd: f64, seed: u64) -> Self {
+        let mut source = Source::new(seed);
+        let mut draw = || (f64::from(source.normal(sd)) / UNIT) as i32;
+        let linear = (0..sites).map(|_| draw()).collect();
+        let pairs = (0..sites).flat_map(|a| (0..a).map(move |b| (a, b)));
+        Self { linear, couplings: pairs.map(|(a, b)| (a, b, draw())).collect() }
+    }
+
+    /// Ends and entries of the rows.
+    #[must_use]
+    pub fn rows(&self) -> (Vec<u32>, Vec<Entry>) {
+        let (mut ends, mut entries) = (vec![], vec![]);
+        for site in 0..self.linear.len() {
+            let mut row: Vec<Entry> = self
+                .couplings
+                .iter()
+                .filter(|c| c.0 == site || c.1 == site)
+                .map(|&(a, b, coupling)| Entry { site: (a + b - site) as u32, coupling })
+                .collect();
+            row.sort_by_key(|entry| entry.site);
+            entries.extend(row);
+            ends.push(entries.len() as u32);
+        }
+        (ends, entries)
+    }
+}
+
+impl Target for Whole {
+    fn sites(&self) -> usize {
+        self.linear.len()
+    }
+
+    fn energy(&self, x: &[f64]) -> f64 {
+        let linear: f64 = self.linear.iter().zip(x).map(|(&b, x)| f64::from(b) * x).sum();
+        let pairs: f64 = self.couplings.iter().map(|&(a, b, k)| f64::from(k) * x[a] * x[b]).sum();
+        -UNIT * (linear + pairs)
+    }
+
+    fn gradient(&self, _x: &[f64]) -> Vec<f64> {
+        unreachable!("no sampler here asks for it")
+    }
+}
+
+/// Odds as a number.
+#[must_use]
+pub fn value(odds: Odds) -> f64 {
+    f64::from(odds.mantissa) * (-30.0 - f64::from(odds.octaves)).exp2()
+}
+
+/// A generator of words by a list.
+#[derive(Debug)]
+pub struct Listed<'a>(pub &'a [u32]);
+
+impl rand_core::TryRng for Listed<'_> {
+    type Error = core::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        let (first, rest) = self.0.split_first().expect("a word more than there are");
+        self.0 = rest;
+        Ok(*first)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        rand_core::utils::next_u64_via_u32(self)
+    }
+
+    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
+        unreachable!("only words are asked for")
+    }
+}

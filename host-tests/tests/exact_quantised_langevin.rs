@@ -1,0 +1,281 @@
+//! DMALA without floats: its matrices, from the step itself under a generator that says what it is told, against laws by
+//! enumeration; a long product; an exact start.
+
+use bitmc::quantised::{Penalty, QuantisedIsing, QuantisedLangevin};
+use bitmc::step::ParameterError;
+use bitmc::{LaneRng, Packed, SeedableRng, StateError};
+use bitmc_host_tests::naive::Target;
+use bitmc_host_tests::quantised::{Listed, UNIT, Whole, value};
+use bitmc_host_tests::space::Space;
+use bitmc_host_tests::stat::chi_square;
+use bitmc_host_tests::stat::replicas::{Dice, reference_rng};
+use bitmc_host_tests::stat::table::Table;
+use bitmc_host_tests::stuck::Stuck;
+
+/// Odds below are never drawn.
+const LEAST: f64 = 1.0 / (1u128 << 64) as f64;
+
+/// The relative error of a flow, a site: its odds twice (2⁻²⁸ each), the two products' factor (2⁻²⁹ each), its draw
+/// (2⁻²⁷); and as much again for the test.
+fn bound(sites: usize) -> f64 {
+    (sites + 1) as f64 * 2f64.powi(-26)
+}
+
+/// Words that make a draw of odds come out rare or not.
+fn told(octaves: u32, rare: bool) -> Vec<u32> {
+    let words = 1 + usize::from(octaves > 0) + usize::from(octaves > 32);
+    if rare { vec![0; words] } else { vec![u32::MAX] }
+}
+
+struct Room {
+    fields: Vec<i32>,
+    flips: Vec<u32>,
+}
+
+impl Room {
+    fn new(sites: usize) -> Self {
+        Self { fields: vec![0; sites], flips: vec![0; sites.div_ceil(32)] }
+    }
+
+    fn chain<'a>(
+        &'a mut self,
+        model: QuantisedIsing<'a>,
+        penalty: Penalty,
+        words: &'a mut [u32],
+    ) -> QuantisedLangevin<'a> {
+        QuantisedLangevin::new(model, penalty, words, &mut self.fields, &mut self.flips).unwrap()
+    }
+}
+
+/// A chain's `log q(to|from)`, and its acceptance probability, by the words at which it changes its mind.
+fn transition(model: QuantisedIsing<'_>, penalty: Penalty, from: &[u32], to: &[u32]) -> (f64, f64) {
+    let sites = model.form().sites();
+    let (mut room, mut start) = (Room::new(sites), from.to_vec());
+    let chain = room.chain(model, penalty, &mut start);
+    let (mut log, mut words) = (0.0, vec![]);
+    for site in 0..sites {
+        let flips = (from[site / 32] ^ to[site / 32]) >> (site % 32) & 1 == 1;
+        let (rather, odds) = chain.proposal(site).unwrap();
+        let (e, rare) = (value(odds), flips != rather);
+        if rare && e < LEAST {
+            return (f64::NEG_INFINITY, 0.0);
+        }
+        log += if rare { (e / (1.0 + e)).ln() } else { -e.ln_1p() };
+        words.extend(told(odds.octaves, rare));
+    }
+    if from == to {
+        return (log, 1.0);
+    }
+    let accepts = |end: &[u32]| {
+        let (mut room, mut state) = (Room::new(sites), from.to_vec());
+        let mut chain = room.chain(model, penalty, &mut state);
+        let all = [&words[..], end].concat();
+        let mut listed = Listed(&all);
+        let step = chain.step(&mut listed);
+        assert!(step.proposed > 0 && chain.state().words() == if step.accepted { to } else { from });
+        (step.accepted, listed.0.len())
+    };
+    // With nothing but zeros it accepts whatever it may accept; those that are left are not asked for.
+    let (accepted, left) = accepts(&[0; 3]);
+    if !accepted {
+        return (log, 0.0);
+    }
+    let mut probability = 1.0;
+    let mut before = vec![];
+    for _ in left..3 {
+        let (mut low, mut high) = (0u64, 1 << 32);
+        while low < high {
+            let middle = (low + high) / 2;
+            let asked = [&before[..], &[middle as u32], &[0; 3]].concat();
+            if accepts(&asked).0 { low = middle + 1 } else { high = middle }
+        }
+        probability *= low as f64 / 2f64.powi(32);
+        before.push(0);
+    }
+    (log, probability)
+}
+
+/// The largest relative asymmetry of flows above what can be drawn, and the matrix.
+fn matrix(space: &Space, accept: impl Fn(usize, usize) -> (f64, f64)) -> (f64, Table) {
+    let states = space.states();
+    let mut rows = vec![vec![0.0; states]; states];
+    for (x, row) in rows.iter_mut().enumerate() {
+        for y in (0..states).filter(|&y| y != x) {
+            let (log, accepted) = accept(x, y);
+            row[y] = log.exp() * accepted;
+        }
+        row[x] = 1.0 - row.iter().sum::<f64>();
+    }
+    let flow = |x: usize, y: usize| space.law[x] * rows[x][y];
+    let pairs = (0..states).flat_map(|x| (0..x).map(move |y| (x, y)));
+    let uneven = pairs
+        .map(|(x, y)| (flow(x, y), flow(y, x)))
+        .filter(|(there, back)| there.max(*back) > 16.0 * LEAST)
+        .map(|(there, back)| (there / back).ln().abs())
+        .fold(0.0, f64::max);
+    (uneven, Table { rows })
+}
+
+#[test]
+fn steps_keep_the_law() {
+    for (seed, sd, alpha) in [(0, 0.4, 0.5), (1, 3.0, 0.3), (2, 10.0, 2.0), (3, 0.8, 50.0)] {
+        let whole = Whole::random(5, sd, seed);
+        let (space, (ends, entries)) = (Space::binary(&whole), whole.rows());
+        let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+        let penalty = Penalty::from_step_size(alpha).unwrap();
+        let found = |x: usize, y: usize| transition(model, penalty, &space.words[x], &space.words[y]);
+        let (uneven, table) = matrix(&space, found);
+        assert!(uneven <= bound(5), "sd {sd}: {uneven:e}");
+        let verdict = space.judge(&table);
+        assert!(verdict.stationary(), "sd {sd}: {verdict:?}");
+        // What the proposal should be, of the model alone.
+        let field = |x: usize, site: usize| {
+            let pairs = whole.couplings.iter().filter(|c| c.0 == site || c.1 == site);
+            let other = |c: &(usize, usize, i32)| i64::from(c.2) * (x >> (c.0 + c.1 - site) & 1) as i64;
+            i64::from(whole.linear[site]) + pairs.map(other).sum::<i64>()
+        };
+        let log_odds = |x: usize, site: usize| {
+            let sign = 1 - 2 * (x >> site & 1) as i64;
+            (sign * field(x, site)).div_euclid(2) as f64 - f64::from(penalty.units())
+        };
+        let (mut room, mut start) = (Room::new(5), [0]);
+        for x in 0..32 {
+            start[0] = x as u32;
+            let chain = room.chain(model, penalty, &mut start);
+            for site in 0..5 {
+                let (rather, odds) = chain.proposal(site).unwrap();
+                let z = log_odds(x, site);
+                let truth = (-z.abs() * UNIT).exp();
+                assert!(rather == (z > 0.0) && (value(odds) / truth - 1.0).abs() < 2f64.powi(-28));
+            }
+        }
+        // Twins: no test; a test that does not know of the halves lost.
+        let (uneven, _) = matrix(&space, |x, y| (found(x, y).0, 1.0));
+        assert!(uneven > 1e-3, "sd {sd}: no test is not seen");
+        let forgetful = |x: usize, y: usize| {
+            let (log, accepted) = found(x, y);
+            let odd = |state: usize, site: usize| (field(state, site) & 1) as f64;
+            let flipped = (0..5).filter(|site| (x ^ y) >> site & 1 == 1);
+            let halves: f64 = flipped.map(|site| odd(x, site) - odd(y, site)).sum();
+            (log, if accepted < 1.0 { (accepted * (-halves * UNIT / 2.0).exp()).min(1.0) } else { 1.0 })
+        };
+        let (uneven, _) = matrix(&space, forgetful);
+        assert!(uneven > 10.0 * bound(5), "sd {sd}: halves lost are not seen: {uneven:e}");
+    }
+}
+
+/// 300 sites on a line with a second neighbour each: the acceptance of some moves against float64.
+#[test]
+fn long_products_are_right() {
+    let sites = 300;
+    let mut whole = Whole::random(sites, 0.5, 17);
+    whole.couplings.retain(|c| c.0 - c.1 <= 2);
+    let (ends, entries) = whole.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+    let penalty = Penalty::from_step_size(0.4).unwrap();
+    let values = |words: &[u32]| -> Vec<f64> {
+        (0..sites).map(|site| f64::from(words[site / 32] >> (site % 32) & 1)).collect()
+    };
+    let mut rng = LaneRng::seed_from_u64(4);
+    let (mut room, mut from) = (Room::new(sites), vec![0; 10]);
+    let mut inside = 0;
+    for _ in 0..40 {
+        let mut chain = room.chain(model, penalty, &mut from);
+        (0..5).for_each(|_| _ = chain.step(&mut rng));
+        let mut to = from.clone();
+        while to == from {
+            Room::new(sites).chain(model, penalty, &mut to).step(&mut rng);
+        }
+        let (forward, accepted) = transition(model, penalty, &from, &to);
+        let (backward, _) = transition(model, penalty, &to, &from);
+        let ratio = whole.energy(&values(&from)) - whole.energy(&values(&to)) + backward - forward;
+        assert!((accepted.ln() - ratio.min(0.0)).abs() <= bound(sites), "{accepted}: {ratio}");
+        inside += usize::from(ratio < -1e-3);
+    }
+    assert!(inside >= 10, "{inside} moves say something");
+}
+
+fn ends(space: &Space, model: QuantisedIsing<'_>, seed: u64) -> Vec<u64> {
+    let (dice, mut start) = (Dice::new(&space.law), reference_rng(seed, 0));
+    let mut rng = LaneRng::seed_from_u64(seed);
+    let mut counts = vec![0; space.states()];
+    let mut room = Room::new(space.layout.sites());
+    let penalty = Penalty::from_step_size(0.6).unwrap();
+    for _ in 0..100_000 {
+        let mut words = space.words[dice.roll(&mut start)].clone();
+        let mut chain = room.chain(model, penalty, &mut words);
+        (0..8).for_each(|_| _ = chain.step(&mut rng));
+        counts[space.number(chain.state())] += 1;
+    }
+    counts
+}
+
+#[test]
+fn an_exact_start_stays_exact() {
+    let whole = Whole::random(7, 0.8, 21);
+    let (space, (ends_of, entries)) = (Space::binary(&whole), whole.rows());
+    let model = QuantisedIsing::from_rows(&ends_of, &entries, &whole.linear).unwrap();
+    chi_square("steps", &ends(&space, model, 71), &space.law).must_pass();
+    let mut other = whole.clone();
+    other.couplings.iter_mut().for_each(|coupling| coupling.2 -= coupling.2 / 8);
+    let (ends_of, entries) = other.rows();
+    let model = QuantisedIsing::from_rows(&ends_of, &entries, &other.linear).unwrap();
+    chi_square("steps by couplings an eighth too weak", &ends(&space, model, 72), &space.law).must_fail();
+}
+
+#[test]
+fn a_chain_made_again_from_its_state_goes_on_alike() {
+    let whole = Whole::random(75, 0.4, 9);
+    let (ends, entries) = whole.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+    let penalty = Penalty::from_step_size(0.3).unwrap();
+    let run = |parts: &[u32]| {
+        let (mut words, mut rng) = ([0; 3], LaneRng::seed_from_u64(7));
+        let (mut moved, mut rejected) = (0, 0);
+        for &steps in parts {
+            let mut room = Room::new(75);
+            let mut chain = room.chain(model, penalty, &mut words);
+            for _ in 0..steps {
+                let step = chain.step(&mut rng);
+                moved += u32::from(step.accepted) * step.proposed;
+                rejected += u32::from(!step.accepted);
+            }
+        }
+        assert!(moved > 100 && rejected > 20, "{moved} moves, {rejected} rejected");
+        words
+    };
+    assert_eq!(run(&[300]), run(&[1, 99, 0, 150, 50]));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_no_generator_hangs() {
+    let whole = Whole::random(35, 2.0, 8);
+    let (ends, entries) = whole.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+    assert_eq!(Penalty::from_units((1 << 30) + 1).unwrap_err(), ParameterError::Penalty((1 << 30) + 1));
+    for alpha in [0.0, -1.0, f32::INFINITY, 4e-5] {
+        assert_eq!(Penalty::from_step_size(alpha).unwrap_err(), ParameterError::StepSize(alpha));
+    }
+    assert!(Penalty::from_step_size(f32::NAN).is_err());
+    // 1/(2α) = ln 2 is a factor of two.
+    assert_eq!(Penalty::from_step_size(0.5 / std::f32::consts::LN_2).unwrap().units(), 65_536);
+    let penalty = Penalty::from_step_size(0.5).unwrap();
+    let (mut fields, mut flips) = ([0; 35], [0; 2]);
+    let error = |words: &mut [u32], fields: &mut [i32], flips: &mut [u32]| {
+        QuantisedLangevin::new(model, penalty, words, fields, flips).unwrap_err()
+    };
+    assert_eq!(error(&mut [0], &mut fields, &mut flips), StateError::Words { need: 2, got: 1 });
+    assert_eq!(error(&mut [0, 8], &mut fields, &mut flips), StateError::Padding);
+    assert_eq!(error(&mut [0, 7], &mut fields[1..], &mut flips), StateError::Words { need: 35, got: 34 });
+    assert_eq!(error(&mut [0, 7], &mut fields, &mut flips[1..]), StateError::Words { need: 2, got: 1 });
+    for units in [0, 20_000, 1 << 30] {
+        for (name, mut stuck) in Stuck::all() {
+            let (mut words, penalty) = ([0, 0], Penalty::from_units(units).unwrap());
+            let mut chain =
+                QuantisedLangevin::new(model, penalty, &mut words, &mut fields, &mut flips).unwrap();
+            (0..100).for_each(|_| assert!(chain.step(&mut stuck).proposed <= 35));
+            assert!(Packed::new(chain.state().layout(), chain.state().words()).is_ok(), "{name}");
+            assert!(chain.proposal(35).is_none());
+        }
+    }
+}

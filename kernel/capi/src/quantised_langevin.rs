@@ -1,0 +1,86 @@
+//! DMALA without floats.
+
+use crate::handle::{Handle, answer, asked};
+use crate::model::{bitmc_state, view};
+use crate::quantised::{bitmc_entry, rows, slice_mut};
+use crate::random::bitmc_rng;
+use crate::status::{Outcome, bitmc_status};
+use bitmc::LaneRng;
+use bitmc::quantised::{Penalty, QuantisedLangevin};
+
+/// A chain of DMALA over bits with p(x) proportional to 2^((b.x + x.Kx / 2) / 65536), b and K whole numbers. It has
+/// its own model, and touches no floating-point register.
+#[repr(C)]
+pub struct bitmc_quantised_langevin {
+    opaque: [u64; 24],
+}
+
+type Own = QuantisedLangevin<'static>;
+
+impl Handle<bitmc_quantised_langevin> for Own {
+    const MAGIC: u64 = u64::from_be_bytes(*b"bm jumps");
+}
+
+/// A chain that starts at the state in `words`, over the rows that `bitmc_quantised_init` takes. `penalty` is the log
+/// odds against a flip that changes nothing, 65,536 a factor of two, at most 2^30: 47,274 divided by the step size.
+/// `fields` is room for a number a site, `flips` for as many words as the state has. All six are lent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_quantised_langevin_init(
+    chain: *mut bitmc_quantised_langevin,
+    ends: *const u32,
+    entries: *const bitmc_entry,
+    entry_count: usize,
+    linear: *const i32,
+    sites: usize,
+    penalty: u32,
+    words: *mut u32,
+    flips: *mut u32,
+    word_count: usize,
+    fields: *mut i32,
+    field_count: usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let build = || unsafe {
+        let model = rows(ends, entries, entry_count, linear, sites)?;
+        let penalty = Penalty::from_units(penalty)?;
+        let (words, flips) = (slice_mut(words, word_count)?, slice_mut(flips, word_count)?);
+        let fields = slice_mut(fields, field_count)?;
+        if field_count < sites {
+            return Err(bitmc_status::Memory);
+        }
+        Own::make(chain, || Ok(QuantisedLangevin::new(model, penalty, words, fields, flips)?))
+    };
+    bitmc_status::of(build())
+}
+
+/// A step: whether it was accepted (1 or 0), and how many sites the proposal changed, each unless null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_quantised_langevin_step(
+    chain: *mut bitmc_quantised_langevin,
+    rng: *mut bitmc_rng,
+    accepted: *mut u32,
+    proposed: *mut u32,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let step = || unsafe {
+        let (accepted_asked, proposed_asked) = (asked(accepted)?, asked(proposed)?);
+        let step = Own::with(chain, |chain| LaneRng::with(rng, |rng| chain.step(rng)))??;
+        if accepted_asked {
+            answer(accepted, u32::from(step.accepted))?;
+        }
+        if proposed_asked { answer(proposed, step.proposed) } else { Ok(()) }
+    };
+    bitmc_status::of(step())
+}
+
+/// The state, to look at until the next call with this chain.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_quantised_langevin_state(
+    chain: *mut bitmc_quantised_langevin,
+    state: *mut bitmc_state,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    bitmc_status::of(unsafe {
+        Own::with(chain, |chain| view(chain.state())).and_then(|value| answer(state, value))
+    })
+}
