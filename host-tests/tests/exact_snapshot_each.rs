@@ -9,7 +9,7 @@ use bitmc::flow::{
 };
 use bitmc::learn::{self, Adam, Contrast, CyclicalLearning, Learnable, RatioMatching, Replay, Sgd};
 use bitmc::noise::{Adaptation, Parameters, Regression, SparseRegression};
-use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
+use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
 use bitmc::sliced::SlicedChains;
 use bitmc::snapshot::{Snapshot, SnapshotError, VERSION};
 use bitmc::stats::{Acceptance, Average, BatchMeans, Best, Every, Evidence, Means, Observer, Pairs};
@@ -154,6 +154,12 @@ fn chains_of_every_form() {
         QuantisedGibbs::new(model, words, lent([0; 40])).unwrap()
     };
     kept("Gibbs without floats", chain, |it, rng| it.sweep_sites(0..33, rng));
+    let chain = |rng: &mut LaneRng| {
+        let words = lent([rng.next_u32(), rng.next_u32() & 0xFF]);
+        let penalty = Penalty::from_units(100_000).unwrap();
+        QuantisedLangevin::new(model, penalty, words, lent([0; 40]), lent([0; 2])).unwrap()
+    };
+    kept("DMALA without floats", chain, |it, rng| it.step(rng));
 }
 
 #[test]

@@ -30,7 +30,7 @@ mod odds;
 mod weight;
 
 pub use gibbs::QuantisedGibbs;
-pub use langevin::{Move, Penalty, QuantisedLangevin};
+pub use langevin::{Penalty, QuantisedInfo, QuantisedLangevin};
 pub use odds::{Odds, PER_OCTAVE};
 
 use crate::energy::{Entry, Sparse, SparseError, SparseLent};

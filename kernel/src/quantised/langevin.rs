@@ -4,6 +4,7 @@ use super::weight::Weight;
 use super::{Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing};
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use crate::step::ParameterError;
 use core::f32::consts::LN_2;
 use rand_core::Rng;
@@ -40,10 +41,10 @@ impl Penalty {
     }
 }
 
-/// What a step did.
+/// What a step did: an [`Info`](crate::Info) without floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Move {
+pub struct QuantisedInfo {
     /// Whether the chain moved to the proposed state (or stayed because it was proposed).
     pub accepted: bool,
     /// Sites that the proposal changed.
@@ -127,10 +128,10 @@ impl<'a> QuantisedLangevin<'a> {
     }
 
     /// A step.
-    pub fn step<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Move {
+    pub fn step<R: Rng + ?Sized>(&mut self, rng: &mut R) -> QuantisedInfo {
         let proposed = self.propose(rng);
         if proposed == 0 {
-            return Move { accepted: true, proposed };
+            return QuantisedInfo { accepted: true, proposed };
         }
         let before = self.halves();
         self.turn();
@@ -141,7 +142,7 @@ impl<'a> QuantisedLangevin<'a> {
         } else {
             self.turn();
         }
-        Move { accepted, proposed }
+        QuantisedInfo { accepted, proposed }
     }
 
     /// Draws the sites to flip; how many.
@@ -194,6 +195,20 @@ impl<'a> QuantisedLangevin<'a> {
                 self.chain.scatter(32 * word + place as usize, sign);
             }
         }
+    }
+}
+
+/// The state, as a [`QuantisedGibbs`] has it; fields and product are made again. Where it is refused the chain is as
+/// it was.
+impl Snapshot for QuantisedLangevin<'_> {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.chain.save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.chain.load(from)?;
+        self.weight = self.weigh();
+        Ok(())
     }
 }
 
