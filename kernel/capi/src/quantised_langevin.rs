@@ -4,7 +4,7 @@ use crate::handle::{Handle, answer, asked};
 use crate::model::{bitmc_state, view};
 use crate::quantised::{bitmc_entry, rows, slice_mut};
 use crate::random::bitmc_rng;
-use crate::status::{Outcome, bitmc_status};
+use crate::status::bitmc_status;
 use bitmc::LaneRng;
 use bitmc::quantised::{Penalty, QuantisedLangevin};
 
