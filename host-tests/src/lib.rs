@@ -8,6 +8,7 @@ pub mod coarse;
 pub mod comparison;
 pub mod compose;
 pub mod count;
+pub mod digits;
 pub mod dmala;
 pub mod elementary;
 pub mod enumerate;
