@@ -102,6 +102,7 @@ fn sample(options: &Options, data: &DigitData, out: &Path) -> Result<(), Failure
         seed: common.seed,
         chains,
         steps,
+        enough: None,
         mmd: mmd.as_ref(),
         progress: &progress,
     };
@@ -150,8 +151,9 @@ fn comparison(options: &Options, data: &DigitData, out: &Path) -> Result<(), Fai
     let mmd = Mmd::new(&data.reference);
     let progress = Progress::new(common.quiet, Comparison::work(steps) * u64::from(chains));
     let (start, seed) = (options.start, common.seed);
-    let mmd_of = Some(&mmd);
-    let case = Case { data, start, inpaint: false, seed, chains, steps, mmd: mmd_of, progress: &progress };
+    let (mmd_of, enough) = (Some(&mmd), None);
+    let case =
+        Case { data, start, inpaint: false, seed, chains, steps, enough, mmd: mmd_of, progress: &progress };
     let found = compare(&case, &mut Keeper::new(&options.checkpoint, String::new(), DIGIT)?)?;
     drop(progress);
     let runs = &found.runs;

@@ -82,6 +82,15 @@ pub struct Recording {
     elapsed: f64,
 }
 
+/// Where a run may end before its last step.
+#[derive(Clone, Copy, Debug)]
+pub struct Enough {
+    /// At this squared MMD or a smaller one,
+    pub mmd2: f64,
+    /// from this step on.
+    pub from: u64,
+}
+
 /// What is to be done by some chains.
 #[derive(Clone, Debug)]
 pub struct Task<'a> {
@@ -89,6 +98,8 @@ pub struct Task<'a> {
     pub layout: Layout,
     /// Steps of every chain.
     pub steps: u64,
+    /// Where fewer do.
+    pub enough: Option<Enough>,
     /// The distance to reference samples, where there are any.
     pub mmd: Option<&'a Mmd<'a>>,
     /// Where to show how far it is.
@@ -135,9 +146,20 @@ impl Task<'_> {
                     keep(&now, walkers)?;
                 }
             }
+            if self.is_enough(now.points.last()) {
+                progress.advance((self.steps - now.done) * walkers.len() as u64);
+                break;
+            }
         }
         let states = chains::states(self.layout, walkers);
         Ok(Trace { points: now.points, seconds: now.seconds, total: now.total, states })
+    }
+
+    fn is_enough(&self, point: Option<&Point>) -> bool {
+        let below = |enough: Enough, point: &Point| {
+            point.step >= enough.from && point.mmd2.is_some_and(|mmd2| mmd2 <= enough.mmd2)
+        };
+        self.enough.zip(point).is_some_and(|(enough, point)| below(enough, point))
     }
 
     fn look(&self, step: u64, walkers: &[impl Moving], since: Acceptance) -> Point {

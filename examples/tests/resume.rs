@@ -35,6 +35,7 @@ fn every_sampler_goes_on() {
         seed: 3,
         chains: 3,
         steps: 115,
+        enough: None,
         mmd: Some(&mmd),
         progress: &progress,
     };

@@ -1,7 +1,10 @@
 //! A real RBM, 784 × 500: chains from fair bits against a float64 trial (METHODS.md §8), after 1,000 steps
 //! of the adjusted Langevin sampler at step size .2; the squared MMD is that to reference samples.
 
+use bitmc::energy::Tempered;
+use bitmc::temper::{Ladder, Replica, Rung};
 use bitmc::{BlockGibbs, Kernel, LaneRng, Langevin, Rbm, SeedableRng};
+use bitmc_host_tests::digits::visible_fields;
 use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::naive::Machine;
 use bitmc_host_tests::npy;
@@ -77,7 +80,8 @@ fn a_thousand_steps_from_noise() {
     assert_eq!(check("block Gibbs", &model, &BlockGibbs, 64, 93), [false; 3]);
 }
 
-/// The 99 % quantile of the squared MMD of two independent sets of 1,000 states of this law (TESTING.md, L1).
+/// The 99 % quantile of the squared MMD of two independent sets of 1,000 states of this law (TESTING.md, L1). It
+/// goes with 1/n + 1/m.
 const NULL: f64 = 1.8e-4;
 
 #[test]
@@ -104,4 +108,47 @@ fn block_gibbs_stays_with_the_reference_set() {
     // Twin: hidden biases that are a fifth off.
     let hidden = machine.hidden.iter().map(|b| 0.8 * b).collect();
     assert!(mmd2_of("block Gibbs with wrong biases", &Machine { hidden, ..machine }) > NULL);
+}
+
+/// A ladder of the example `digits`: β, and the step size and balance there.
+const LADDER: [(f32, f32, f32); 4] =
+    [(0.75, 0.72, 0.80), (0.834, 0.57, 0.74), (0.919, 0.46, 0.68), (1.0, 0.45, 0.70)];
+const ROUNDS: usize = 5_000;
+const LADDERS: u64 = 100;
+
+#[test]
+#[ignore = "minutes: .ci/long runs it"]
+fn replica_exchange_from_noise_reaches_the_reference_set() {
+    let weights = Weights::new(&npy::machine("rbm500")).unwrap();
+    let rbm = weights.rbm().unwrap();
+    let fields = visible_fields();
+    let reference = npy::states("rbm500/gibbs_from_data_1000.bits");
+    let null = NULL * (1.0 / LADDERS as f64 + 1.0 / reference.len() as f64) / 2e-3;
+    let mmd2_of = |what: &str, blind: bool| {
+        let path = Tempered::from_base(&rbm, &fields, 1.0).unwrap();
+        let kernels = LADDER.map(|(_, size, balance)| Langevin::balanced(size, balance).unwrap());
+        let run = |number: u64| {
+            let mut rng = LaneRng::seed_from_u64((95 << 32) | number);
+            let mut replica = || Replica::random(path, heap::memory(&path), &mut rng).unwrap();
+            let mut replicas = [replica(), replica(), replica(), replica()];
+            let mut ladder = Ladder::new([Rung::default(); 4], &LADDER.map(|(beta, ..)| beta)).unwrap();
+            for _ in 0..ROUNDS {
+                for (rung, kernel) in ladder.rungs().iter().zip(&kernels) {
+                    let replica = &mut replicas[rung.replica()];
+                    replica.set_beta(rung.beta()).unwrap();
+                    replica.step(kernel, &mut rng);
+                }
+                ladder.exchange(|index| if blind { 0.0 } else { replicas[index].gap() }, &mut rng);
+            }
+            assert!(replicas.iter().all(|replica| replica.faults() == 0));
+            replicas[ladder.coldest()].state().words().to_vec()
+        };
+        let ends: Vec<Vec<u32>> = (0..LADDERS).into_par_iter().map(run).collect();
+        let found = mmd2(784, &ends, &reference);
+        println!("{what}: squared MMD {found:.2e} after {ROUNDS} rounds, null {null:.2e}");
+        found
+    };
+    assert!(mmd2_of("replica exchange", false) < null);
+    // Twin: swaps that look at no energy.
+    assert!(mmd2_of("swaps without energies", true) > null);
 }

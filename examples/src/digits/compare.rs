@@ -3,6 +3,7 @@
 use super::{Case, Choice, Keeper};
 use crate::cli::Failure;
 use crate::summary::Run;
+use crate::trace::Enough;
 use clap::ValueEnum;
 use std::fmt::Write;
 
@@ -27,12 +28,15 @@ fn steps(choice: Choice, steps: u64) -> u64 {
     if choice == Choice::Replica { steps.div_ceil(3) } else { steps }
 }
 
-/// Runs every sampler with parameters of its own.
+/// Runs every sampler with parameters of its own, beyond the last of the steps in the table only while it has not
+/// reached all levels.
 ///
 /// # Errors
 /// As [`Case::run`].
 pub fn compare(case: &Case<'_>, keeper: &mut Keeper<'_>) -> Result<Comparison, Failure> {
-    let run = |&choice| Case { steps: steps(choice, case.steps), ..case.clone() }.run(choice, None, keeper);
+    let enough = Some(Enough { mmd2: LEVELS[2], from: STEPS[2] });
+    let run =
+        |&choice| Case { steps: steps(choice, case.steps), enough, ..case.clone() }.run(choice, None, keeper);
     let runs = choices().map(run).collect::<Result<_, _>>()?;
     Ok(Comparison { runs })
 }
@@ -85,7 +89,9 @@ impl Comparison {
             let reached = LEVELS.map(|level| {
                 let mut points = trace.points.iter().zip(&trace.seconds);
                 let first = points.find(|(point, _)| point.mmd2.is_some_and(|mmd2| mmd2 <= level));
-                first.map_or("–".into(), |(point, seconds)| format!("{seconds:.1} (step {})", point.step))
+                let never =
+                    || format!("> {:.0}, at {:.5}", trace.elapsed(), trace.end().mmd2.unwrap_or(f64::NAN));
+                first.map_or_else(never, |(point, seconds)| format!("{seconds:.1} (step {})", point.step))
             });
             let _ = writeln!(
                 text,

@@ -1,13 +1,16 @@
 //! The temperatures of replica exchange and the kernel at each, from a short run.
 //!
-//! The kernels are any-scale balanced ones of first order, for their two limits: at β = 0, over independent bits,
-//! step size ∞ and balance 1 draw a new state, while at β = 1 small steps with balances near ½ are accepted.
+//! The kernels are any-scale balanced ones of first order, bolder where β is smaller.
+//!
+//! The ladder is short. No path is needed that ends in independent bits: at the smallest β here chains already move from
+//! mode to mode, and every rung more is a share less of the work for β = 1. Sixteen rungs from β = 0 are at a squared
+//! MMD of .0028 after 16,000 transitions from noise, these four at .0007.
 
 use crate::chains::{memory, streams};
 use crate::cli::Failure;
 use crate::tempering::VecReplica;
 use bitmc::energy::Tempered;
-use bitmc::noise::{Adaptation, Parameters};
+use bitmc::noise::{Adaptation, Parameters, guided_balance};
 use bitmc::step::ParameterError;
 use bitmc::temper::{Ladder, Replica, Rung};
 use bitmc::{Langevin, Rbm};
@@ -16,12 +19,14 @@ use bitmc::{Langevin, Rbm};
 const ROUNDS: u32 = 1200;
 const RUNS: u32 = 4;
 
-/// Where σ and α of a rung begin: geometric and straight between the independent limit and what the first-order
-/// sampler has at β = 1.
-fn start(rung: usize, rungs: usize) -> Parameters {
-    let part = rung as f32 / (rungs - 1) as f32;
-    let (hot, cold) = (1000.0f32, 0.25f32);
-    Parameters { step_size: hot * (cold / hot).powf(part), balance: 1.0 - 0.4 * part, precision: 1.0 }
+/// Temperatures, and the smallest β.
+pub(super) const RUNGS: usize = 4;
+const HOTTEST: f32 = 0.75;
+
+/// Where σ and α of a rung begin: near what the first-order sampler has at β = 1, with larger steps below.
+fn start(beta: f32) -> Parameters {
+    let step_size = 0.3 / beta.powi(4);
+    Parameters { step_size, balance: guided_balance(step_size, 0.25), precision: 1.0 }
 }
 
 fn kernel(now: Parameters) -> Result<Langevin<'static>, ParameterError> {
@@ -41,8 +46,8 @@ pub(super) struct Rungs {
 impl std::fmt::Display for Rungs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [hot, .., cold] = &self.parameters[..] else { return Ok(()) };
-        write!(f, "{} β from 0, swaps ≥ {:.2}, ", self.betas.len(), self.rate)?;
-        write!(f, "σ = {:.0} … {:.2}, ", hot.step_size, cold.step_size)?;
+        write!(f, "{RUNGS} β from {HOTTEST}, swaps ≥ {:.2}, ", self.rate)?;
+        write!(f, "σ = {:.2} … {:.2}, ", hot.step_size, cold.step_size)?;
         write!(f, "α = {:.2} … {:.2}", hot.balance, cold.balance)
     }
 }
@@ -56,19 +61,20 @@ pub(super) fn fields(means: &[f32]) -> Vec<f32> {
     means.iter().map(logit).collect()
 }
 
-/// So many β from 0 to 1 at which swaps are about equally likely, each with the σ and α of the largest jumps:
-/// replicas from fair bits, in short runs.
-pub(super) fn spaced(path: Tempered<'_, Rbm<'_>>, rungs: usize, seed: u64) -> Result<Rungs, Failure> {
-    let mut betas: Vec<f32> = (0..rungs).map(|rung| rung as f32 / (rungs - 1) as f32).collect();
-    let mut adaptations: Vec<_> = (0..rungs).map(|rung| Adaptation::new(start(rung, rungs))).collect();
+/// β up to 1 at which swaps are about equally likely, each with the σ and α of the largest jumps: replicas from
+/// fair bits, in short runs.
+pub(super) fn spaced(path: Tempered<'_, Rbm<'_>>, seed: u64) -> Result<Rungs, Failure> {
+    let part = |rung| rung as f32 / (RUNGS - 1) as f32;
+    let mut betas: Vec<f32> = (0..RUNGS).map(|rung| HOTTEST + (1.0 - HOTTEST) * part(rung)).collect();
+    let mut adaptations: Vec<_> = betas.iter().map(|&beta| Adaptation::new(start(beta))).collect();
     let mut rate = 0.0;
     // Another generator than those of the chains that are shown.
     let mut rng = streams(!seed).next().expect("generators do not run out");
     let mut replica = || Replica::random(path, memory(&path), &mut rng);
     let mut replicas: Vec<VecReplica<'_, _>> =
-        (0..rungs).map(|_| replica()).collect::<Result<_, _>>().map_err(Failure::option)?;
+        (0..RUNGS).map(|_| replica()).collect::<Result<_, _>>().map_err(Failure::option)?;
     for run in 0..RUNS {
-        let mut ladder = Ladder::new(vec![Rung::default(); rungs], &betas).map_err(Failure::option)?;
+        let mut ladder = Ladder::new(vec![Rung::default(); RUNGS], &betas).map_err(Failure::option)?;
         for _ in 0..ROUNDS {
             for (rung, adaptation) in adaptations.iter_mut().enumerate() {
                 let standing = ladder.rungs()[rung];

@@ -11,7 +11,7 @@ use crate::model::{DIGIT, DigitData};
 use crate::progress::Progress;
 use crate::summary::Run;
 use crate::tempering::{Tempering, TemperingError};
-use crate::trace::Task;
+use crate::trace::{Enough, Task};
 use bitmc::chain::{ChainError, Ring};
 use bitmc::energy::Tempered;
 use bitmc::stats::Acceptance;
@@ -37,7 +37,7 @@ pub enum Choice {
     Acs,
     /// ACS with the cycle that its own algorithm finds
     AcsTuned,
-    /// Replica exchange: balanced samplers at sixteen temperatures, of which the coldest is shown
+    /// Replica exchange: balanced samplers at four temperatures, of which the coldest is shown
     Replica,
     /// All hidden units given the visible ones, then the other way round
     BlockGibbs,
@@ -48,9 +48,6 @@ const INDICES: u32 = 8;
 
 /// α of AB, which did well in trials on this model.
 const BALANCE: f32 = 0.6;
-
-/// Temperatures of replica exchange: so many that swaps of neighbours are likely.
-const RUNGS: usize = 16;
 
 impl Choice {
     /// As on the command line.
@@ -86,6 +83,8 @@ pub struct Case<'c> {
     pub chains: u32,
     /// Steps of each.
     pub steps: u64,
+    /// A squared MMD at which chains need not go on, from a step on.
+    pub enough: Option<Enough>,
     /// What the states are compared with.
     pub mmd: Option<&'c Mmd<'c>>,
     /// Is told of every step.
@@ -180,7 +179,7 @@ impl Case<'_> {
         let starts = Starts::new(self.start, self.data, false);
         let fields = ladder::fields(starts.means());
         let path = Tempered::from_base(rbm, &fields, 1.0).map_err(Failure::option)?;
-        let rungs: Rungs = ladder::spaced(path, RUNGS, self.seed)?;
+        let rungs: Rungs = ladder::spaced(path, self.seed)?;
         let mut streams = streams(self.seed);
         let ladder = |index| -> Result<_, TemperingError> {
             let words = starts.words(index, &mut streams.next().expect("generators do not run out"));
@@ -188,7 +187,7 @@ impl Case<'_> {
             Tempering::new(path, (&rungs.betas, &rungs.kernels), 1, Some(start), &mut streams)
         };
         let ladders: Result<Vec<_>, _> = (0..self.chains as usize).map(ladder).collect();
-        self.record(ladders.map_err(Failure::option)?, rungs.to_string(), RUNGS as u32, tuning, keeper)
+        self.record(ladders.map_err(Failure::option)?, rungs.to_string(), ladder::RUNGS as u32, tuning, keeper)
     }
 
     fn record(
@@ -200,7 +199,8 @@ impl Case<'_> {
         keeper: &mut Keeper<'_>,
     ) -> Result<Run, Failure> {
         let tuning_seconds = tuning.elapsed().as_secs_f64();
-        let task = Task { layout: DIGIT, steps: self.steps, mmd: self.mmd, progress: self.progress };
+        let (steps, enough, progress) = (self.steps, self.enough, self.progress);
+        let task = Task { layout: DIGIT, steps, enough, mmd: self.mmd, progress };
         let trace = keeper.record(&task, &mut walkers)?;
         let chains = self.chains;
         Ok(Run {
