@@ -7,6 +7,7 @@
 use bitmc::stats::Acceptance;
 use bitmc::{BinaryNetwork, Chain, Energy, LaneRng, Langevin};
 use bitmc_examples::adult::{self, Data};
+use bitmc_examples::cells::Cells;
 use bitmc_examples::chains::{memory, streams};
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::harness::{mean, standard_error};
@@ -43,7 +44,7 @@ struct Options {
     #[arg(long, value_name = "ALPHA", default_value_t = 0.1)]
     step_size: f32,
 
-    /// Keep the chains of an earlier run of the same settings
+    /// Go on with the cells that an earlier run with the same options has saved
     #[arg(long)]
     resume: bool,
 
@@ -78,12 +79,6 @@ struct Cell {
     faults: u64,
     /// Of the test rows, by the last network.
     predictions: Vec<f32>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Saved<T> {
-    question: String,
-    answer: T,
 }
 
 /// One row of the table.
@@ -145,30 +140,18 @@ fn run(options: &Options) -> Result<(), Failure> {
     let (training, testing) = (network(&train)?, network(&test)?);
 
     let out = common.folder("bnn");
-    let cells = out.join("cells");
-    report::make_folder(&cells)?;
+    report::make_folder(&out)?;
+    let kept = Cells::new(&out, options.resume)?;
     let progress = Progress::new(common.quiet, 2 * u64::from(chains) * steps);
     let streams: Vec<LaneRng> = streams(common.seed).take(chains as usize).collect();
     let begin = Instant::now();
     let all: Vec<(usize, usize)> = (0..chains as usize).flat_map(|chain| [(0, chain), (1, chain)]).collect();
     let found = all.par_iter().map(|&(sampler, chain)| {
         let name = SAMPLERS[sampler].0;
-        let path = cells.join(format!("{name}.{chain}.json"));
-        let question = format!(
-            "bitmc {}, seed {}, chain {chain} of {name}, α = {}, {units} units, {steps} steps",
-            env!("CARGO_PKG_VERSION"),
-            common.seed,
-            options.step_size
-        );
-        if options.resume
-            && let Some(cell) = find(&path, &question)
-        {
-            progress.advance(steps);
-            return Ok(cell);
-        }
-        let cell = sample(&training, &testing, &test, &samplers[sampler], &streams[chain], steps, &progress)?;
-        report::json(&path, &Saved { question, answer: &cell })?;
-        Ok(cell)
+        let question = format!("seed {}, α = {}, {units} units, {steps} steps", common.seed, options.step_size);
+        kept.answer(&format!("{name} {chain}"), &question, || {
+            sample(&training, &testing, &test, &samplers[sampler], &streams[chain], steps, &progress)
+        })
     });
     let found: Vec<Cell> = found.collect::<Result<_, Failure>>()?;
     drop(progress);
@@ -203,12 +186,6 @@ fn run(options: &Options) -> Result<(), Failure> {
 /// The mean of the hidden units' votes, and the paper's energy: the sum of squared errors.
 fn network(data: &Data, units: usize) -> Result<BinaryNetwork<'_>, bitmc::energy::NetworkError> {
     BinaryNetwork::new(&data.inputs, &data.targets, units, 1.0 / units as f32, 1.0)
-}
-
-fn find(path: &Path, question: &str) -> Option<Cell> {
-    let bytes = std::fs::read(path).ok()?;
-    let saved: Saved<Cell> = serde_json::from_slice(&bytes).ok()?;
-    (saved.question == question).then_some(saved.answer)
 }
 
 /// One chain, from random weights.

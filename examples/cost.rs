@@ -1,13 +1,15 @@
 //! What a step costs: over the number of sites, over the number of edges, over threads.
 //!
 //! `cargo run --release --example cost` measures the kernels of Ising models on tori of 25 to 10⁶ sites and on random graphs
-//! of 10⁴ sites and up to 1.6·10⁵ edges, each tuned to accept .574 of its moves; `--quick` stops at 10⁴.
+//! of 10⁴ sites and up to 1.6·10⁵ edges, each tuned to accept .574 of its moves; `--quick` stops at 10⁴, `--resume`
+//! goes on where a run was stopped.
 
 use bitmc::batch::{Batch, BatchKernel, BatchSite};
 use bitmc::energy::{Edge, Entry, SparseLent};
 use bitmc::step::{IsingLangevin, ParameterError, SequentialGibbs};
 use bitmc::tune::RateTuner;
 use bitmc::{Chain, Ising, Kernel, LaneRng, Langevin, SeedableRng, torus};
+use bitmc_examples::cells::Cells;
 use bitmc_examples::chains::{VecChain, memory};
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::plot::{self, Curve, Panel};
@@ -17,7 +19,7 @@ use bitmc_examples::targets::uniform;
 use clap::Parser;
 use cpu_time::ThreadTime;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -28,6 +30,10 @@ use std::time::Instant;
 struct Options {
     #[command(flatten)]
     common: Common,
+
+    /// Go on with the cells that an earlier run with the same options has saved
+    #[arg(long)]
+    resume: bool,
 }
 
 /// Sides of the tori.
@@ -37,10 +43,10 @@ const EDGES: [u32; 5] = [1, 2, 4, 8, 16];
 const SITES: u32 = 10_000;
 
 /// One measurement: `cost.json` has all of them.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Row {
-    graph: &'static str,
-    kernel: &'static str,
+    graph: String,
+    kernel: String,
     sites: usize,
     edges: usize,
     /// Of the tuned kernel; none for Gibbs.
@@ -53,19 +59,26 @@ struct Row {
 }
 
 /// Chains a second by a number of threads.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Threads {
     threads: usize,
     steps_per_second: f64,
 }
 
 fn main() -> ExitCode {
-    cli::main(|options: Options| run(&options.common))
+    cli::main(|options: Options| run(&options))
 }
 
-fn run(common: &Common) -> Result<(), Failure> {
+fn run(options: &Options) -> Result<(), Failure> {
+    let common = &options.common;
     let out = common.folder("cost");
     report::make_folder(&out)?;
+    let kept = Cells::new(&out, options.resume)?;
+    let question = format!("seed {}, quick: {}", common.seed, common.quick);
+    let cell = |graph, sites, edges: &[Edge]| -> Result<Vec<Row>, Failure> {
+        let name = format!("{graph} {sites} {}", edges.len());
+        kept.answer(&name, &question, || measure(graph, sites, edges, common))
+    };
     let sides = if common.quick { &SIDES[..4] } else { &SIDES };
     let graphs = if common.quick { &EDGES[..2] } else { &EDGES };
     let progress = Progress::new(common.quiet, (sides.len() + graphs.len()) as u64);
@@ -77,17 +90,17 @@ fn run(common: &Common) -> Result<(), Failure> {
             .enumerate()
             .map(|(edge, (a, b, _))| (a, b, ((edge * 7919 % 1000) as f32 - 499.5) / 1000.0))
             .collect();
-        measure("torus", side * side, &edges, common, &mut rows)?;
+        rows.extend(cell("torus", side * side, &edges)?);
         progress.advance(1);
     }
     for &each in graphs {
         progress.note(format!("{SITES} sites, {each} edges a site"));
         let edges = uniform(SITES, each * SITES, 0.5 / (each as f32).sqrt(), common.seed);
-        measure("random", SITES, &edges, common, &mut rows)?;
+        rows.extend(cell("random", SITES, &edges)?);
         progress.advance(1);
     }
     drop(progress);
-    let threads = threads(common)?;
+    let threads: Vec<Threads> = kept.answer("threads", &question, || threads(common))?;
     report::json(&out.join("cost.json"), &(&rows, &threads))?;
     let text = table(&rows, &threads);
     report::write(&out.join("cost.md"), text.as_bytes())?;
@@ -97,13 +110,7 @@ fn run(common: &Common) -> Result<(), Failure> {
 }
 
 /// Every kernel on one graph.
-fn measure(
-    graph: &'static str,
-    sites: u32,
-    edges: &[Edge],
-    common: &Common,
-    rows: &mut Vec<Row>,
-) -> Result<(), Failure> {
+fn measure(graph: &str, sites: u32, edges: &[Edge], common: &Common) -> Result<Vec<Row>, Failure> {
     let (number, seed) = (sites as usize, common.seed);
     let (mut ends, mut linear) = (vec![0; number], vec![0; number]);
     let mut entries = vec![Entry::default(); 2 * edges.len()];
@@ -113,12 +120,13 @@ fn measure(
     let couplings = 8 * number + 2 * edges.len() * size_of::<Entry>();
     let chain_bytes = couplings + 12 * number.div_ceil(32) + 4 * 64 * number.div_ceil(16);
     let rounds = (if common.quick { 400_000 } else { 4_000_000 } / number).clamp(4, 20_000);
-    let mut push = |kernel, step_size, bytes, (ns, acceptance, flips): (f64, f64, f64)| {
+    let mut rows = Vec::new();
+    let mut push = |kernel: &str, step_size, bytes, (ns, acceptance, flips): (f64, f64, f64)| {
         let (sites, edges) = (number, edges.len());
         let ns_per_site_and_step = ns / number as f64;
         rows.push(Row {
-            graph,
-            kernel,
+            graph: graph.into(),
+            kernel: kernel.into(),
             sites,
             edges,
             step_size,
@@ -147,7 +155,7 @@ fn measure(
         batch_bytes,
         time_batch(&mut batch, &SequentialGibbs, few, seed),
     );
-    Ok(())
+    Ok(rows)
 }
 
 /// The step size at which a kernel accepts .574 of its moves, and a chain that has come there from fair bits.
@@ -264,7 +272,7 @@ fn panel(rows: &[Row], graph: &str) -> Panel {
         let point = (x, row.ns_per_site_and_step);
         match curves.iter_mut().find(|curve| curve.label == row.kernel) {
             Some(curve) => curve.points.push(point),
-            None => curves.push(Curve { label: row.kernel.into(), points: vec![point] }),
+            None => curves.push(Curve { label: row.kernel.clone(), points: vec![point] }),
         }
     }
     let least = rows().map(|row| row.ns_per_site_and_step).fold(f64::MAX, f64::min);

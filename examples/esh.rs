@@ -1,10 +1,12 @@
 //! Energy-sampling Hamiltonian dynamics on the targets of its paper (Ver Steeg and Galstyan 2021): how fast
 //! chains that start together get to the target, and a neural energy trained with them.
 //!
-//! `cargo run --release --example esh`; with `--features nuts` the no-U-turn sampler joins in.
+//! `cargo run --release --example esh`; every sampler on a target is a cell of its own, and `--resume` goes on where a
+//! run was stopped. With `--features nuts` the no-U-turn sampler joins in.
 
 use bitmc::LaneRng;
 use bitmc::flow::Mlp;
+use bitmc_examples::cells::Cells;
 use bitmc_examples::chains::streams;
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::flow::measure::{Mmd, effective_size, mean_and_deviation};
@@ -16,7 +18,7 @@ use bitmc_examples::progress::Progress;
 use bitmc_examples::{picture, plot, report};
 use clap::Parser;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -38,6 +40,10 @@ struct Options {
     /// Iterations of training a neural energy; 0 leaves it out [default: 3000, with --quick 60]
     #[arg(long, value_name = "N")]
     iterations: Option<u64>,
+
+    /// Go on with the cells that an earlier run with the same options has saved
+    #[arg(long)]
+    resume: bool,
 }
 
 /// The paper's Table 1 (ESS a gradient, its standard deviation), in the order of [`Target::ALL`] and
@@ -147,6 +153,7 @@ fn compare(options: &Options) -> Result<(), Failure> {
     let work = (Target::ALL.len() * samplers.len()) as u64 * u64::from(chains);
     let begin = Instant::now();
 
+    let kept = Cells::new(&folder, options.resume)?;
     let progress = Progress::new(common.quiet, work);
     let looks = looks(options.gradients);
     let (mut cells, mut panels, mut funnel) = (Vec::new(), Vec::new(), Vec::new());
@@ -159,40 +166,29 @@ fn compare(options: &Options) -> Result<(), Failure> {
         let floor = mmd.squared(&other);
         for &(column, sampler) in &samplers {
             progress.note(format!("{}, {}", target.name(), sampler.name()));
-            let generators: Vec<LaneRng> = streams(common.seed).take(chains as usize).collect();
-            let paths: Vec<Path> = generators
-                .into_par_iter()
-                .map(|mut rng| {
-                    let path = run(sampler, target, &looks, &mut rng);
-                    progress.advance(1);
-                    path
-                })
-                .collect();
-            let moments = target.moments();
-            let all: Vec<&[Vec<f32>]> = paths.iter().map(|path| &path.states[..]).collect();
-            let groups = all.par_chunks(all.len().div_ceil(GROUPS));
-            let sizes: Vec<f64> = groups.map(|group| effective_size(group, &moments)).collect();
-            let (ess, deviation) = mean_and_deviation(&sizes);
-            let at = |look: usize| paths.iter().map(|path| path.samples[look].clone()).collect::<Vec<_>>();
+            let question = format!("seed {}, {chains} chains, {} gradients", common.seed, options.gradients);
+            let seen = kept.answer(&format!("{} {}", target.name(), sampler.name()), &question, || {
+                Ok(measure((sampler, target), (common.seed, chains), &looks, &mmd, &progress))
+            })?;
+            match target {
+                Target::MogPrior | Target::ScgBias => panels.push(over_density(target, sampler, &seen.points)),
+                Target::Funnel => funnel.push(cloud(sampler.name(), seen.points.concat(), picture::BLUE)),
+                _ => {}
+            }
             cells.push(Cell {
                 target: target.name(),
                 sampler: sampler.name(),
-                ess_per_gradient: ess / options.gradients as f64,
-                ess_per_gradient_sd: deviation / options.gradients as f64,
+                ess_per_gradient: seen.ess / options.gradients as f64,
+                ess_per_gradient_sd: seen.deviation / options.gradients as f64,
                 paper_ess_per_gradient: PAPER[row][column].0,
                 paper_ess_per_gradient_sd: PAPER[row][column].1,
-                mmd2: (0..looks.len()).map(|look| mmd.squared(&at(look))).collect(),
+                mmd2: seen.mmd2,
                 gradients: looks.clone(),
                 mmd2_of_exact_draws: floor,
             });
-            match target {
-                Target::MogPrior | Target::ScgBias => panels.push(over_density(target, sampler, &paths)),
-                Target::Funnel => funnel.push(cloud(sampler.name(), &at(looks.len() - 1), picture::BLUE)),
-                _ => {}
-            }
         }
         if target == Target::Funnel {
-            funnel.push(cloud("exact draws", &exact, picture::INK));
+            funnel.push(cloud("exact draws", plane(&exact), picture::INK));
         }
     }
     drop(progress);
@@ -208,7 +204,7 @@ fn compare(options: &Options) -> Result<(), Failure> {
         )?;
     }
     let begin = Instant::now();
-    let training = if iterations > 0 { learn(options, &folder, iterations)? } else { Vec::new() };
+    let training = if iterations > 0 { learn(options, &folder, &kept, iterations)? } else { Vec::new() };
 
     let table = table(&cells, &samplers, &training);
     report::write(&folder.join("esh.md"), table.as_bytes())?;
@@ -227,23 +223,62 @@ fn looks(gradients: u64) -> Vec<u64> {
     all.take_while(|&look| look < gradients).chain([gradients]).collect()
 }
 
-/// The first three chains over the density.
-fn over_density(target: Target, sampler: Sampler, paths: &[Path]) -> Panel {
-    let colours = [[20, 82, 168], [208, 92, 20], [40, 130, 70]];
-    let marks = paths.iter().zip(colours).map(|(path, colour)| Marks {
-        points: path.states.iter().map(|x| [x[0], x[1]]).collect(),
-        joined: true,
-        colour,
+/// What the chains of one sampler did on one target.
+#[derive(Serialize, Deserialize)]
+struct Seen {
+    ess: f64,
+    deviation: f64,
+    mmd2: Vec<f64>,
+    /// For the pictures: the states of three chains, or where all of them ended on the funnel.
+    points: Vec<Vec<[f32; 2]>>,
+}
+
+fn measure(
+    (sampler, target): (Sampler, Target),
+    (seed, chains): (u64, u32),
+    looks: &[u64],
+    mmd: &Mmd,
+    progress: &Progress,
+) -> Seen {
+    let generators: Vec<LaneRng> = streams(seed).take(chains as usize).collect();
+    let paths = generators.into_par_iter().map(|mut rng| {
+        let path = run(sampler, target, looks, &mut rng);
+        progress.advance(1);
+        path
     });
+    let paths: Vec<Path> = paths.collect();
+    let moments = target.moments();
+    let all: Vec<&[Vec<f32>]> = paths.iter().map(|path| &path.states[..]).collect();
+    let groups = all.par_chunks(all.len().div_ceil(GROUPS));
+    let sizes: Vec<f64> = groups.map(|group| effective_size(group, &moments)).collect();
+    let (ess, deviation) = mean_and_deviation(&sizes);
+    let at = |look: usize| paths.iter().map(|path| path.samples[look].clone()).collect::<Vec<_>>();
+    let points = match target {
+        Target::MogPrior | Target::ScgBias => paths.iter().take(3).map(|path| plane(&path.states)).collect(),
+        Target::Funnel => vec![plane(&at(looks.len() - 1))],
+        _ => Vec::new(),
+    };
+    Seen { ess, deviation, mmd2: (0..looks.len()).map(|look| mmd.squared(&at(look))).collect(), points }
+}
+
+/// The first two coordinates.
+fn plane(samples: &[Vec<f32>]) -> Vec<[f32; 2]> {
+    samples.iter().map(|x| [x[0], x[1]]).collect()
+}
+
+/// The first three chains over the density.
+fn over_density(target: Target, sampler: Sampler, chains: &[Vec<[f32; 2]>]) -> Panel {
+    let colours = [[20, 82, 168], [208, 92, 20], [40, 130, 70]];
+    let marks = chains.iter().zip(colours);
+    let marks = marks.map(|(points, colour)| Marks { points: points.clone(), joined: true, colour });
     let density = target.with(|potential| normalise(&surface(potential, target.span(), SIDE)));
     let (title, span) = (format!("{}, {}", target.name(), sampler.name()), target.span());
     Panel { title, density, edges: [-span, span, -span, span], marks: marks.collect() }
 }
 
-/// The first two coordinates of samples of the funnel.
-fn cloud(name: &str, samples: &[Vec<f32>], colour: picture::Colour) -> Panel {
+/// Samples of the funnel.
+fn cloud(name: &str, points: Vec<[f32; 2]>, colour: picture::Colour) -> Panel {
     let span = Target::Funnel.span();
-    let points = samples.iter().map(|x| [x[0], x[1]]).collect();
     let marks = vec![Marks { points, joined: false, colour }];
     Panel { title: format!("funnel, {name}"), density: Vec::new(), edges: [-span, span, -span, span], marks }
 }
@@ -271,7 +306,12 @@ fn curves(target: Target, cells: &[Cell]) -> plot::Panel {
 }
 
 /// Trains the same network with both methods on the mixture of eight.
-fn learn(options: &Options, folder: &std::path::Path, iterations: u64) -> Result<Vec<Trained>, Failure> {
+fn learn(
+    options: &Options,
+    folder: &std::path::Path,
+    kept: &Cells,
+    iterations: u64,
+) -> Result<Vec<Trained>, Failure> {
     let common = &options.common;
     let methods = [(Method::Ula, "ULA"), (Method::Esh, "ESH, Jarzynski")];
     let progress = Progress::new(common.quiet, 2 * iterations);
@@ -283,7 +323,10 @@ fn learn(options: &Options, folder: &std::path::Path, iterations: u64) -> Result
     let mut results = Vec::new();
     for (method, name) in methods {
         progress.note(format!("training with {name}"));
-        let parameters = train(method, iterations, common.seed, &|| progress.advance(1));
+        let question = format!("seed {}, {iterations} iterations", common.seed);
+        let parameters = kept.answer(&format!("training {name}"), &question, || {
+            Ok(train(method, iterations, common.seed, &|| progress.advance(1)))
+        })?;
         let density = match Mlp::new(&WIDTHS, &parameters) {
             Ok(model) => normalise(&surface(&model, SPAN, SIDE)),
             // Training ran away.

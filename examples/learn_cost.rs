@@ -1,19 +1,20 @@
 //! What ratio matching costs over every neighbour and over a few: energies, seconds and bytes at 2,048 bits.
 //!
 //! `cargo run --release --example learn_cost` takes gradients of Eq. 2 of RMwGGIS at random states of three models,
-//! over all d neighbours and over s drawn by the gradient.
+//! over all d neighbours and over s drawn by the gradient. `--resume` goes on where a run was stopped.
 
 use bitmc::energy::{Boltzmann, Perceptron};
 use bitmc::lane::{Block, LANES};
-use bitmc::learn::{Batch, Importance, LearnError, Learnable, RatioMatching, Report};
+use bitmc::learn::{Batch, Importance, LearnError, Learnable, RatioMatching};
 use bitmc::{LaneRng, Layout, Packed, Rbm, Rng, SeedableRng, random};
+use bitmc_examples::cells::Cells;
 use bitmc_examples::chains::memory;
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::progress::Progress;
 use bitmc_examples::report;
 use clap::Parser;
 use cpu_time::ThreadTime;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -31,12 +32,16 @@ struct Options {
     /// Samples of each measurement [default: 16, with --quick 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     samples: Option<u16>,
+
+    /// Go on with the cells that an earlier run with the same options has saved
+    #[arg(long)]
+    resume: bool,
 }
 
 /// One measurement.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Row {
-    model: &'static str,
+    model: String,
     parameters: usize,
     objective: String,
     energies_per_sample: u64,
@@ -49,9 +54,9 @@ struct Row {
 }
 
 /// What depends on the clock.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Timing {
-    model: &'static str,
+    model: String,
     objective: String,
     milliseconds_per_sample: f64,
 }
@@ -78,12 +83,22 @@ fn run(options: &Options) -> Result<(), Failure> {
     let samples = options.samples.unwrap_or(if common.quick { 4 } else { 16 });
     let out = common.folder("learn_cost");
     report::make_folder(&out)?;
+    let kept = Cells::new(&out, options.resume)?;
     let progress = Progress::new(common.quiet, 3 * (1 + DRAWS.len() as u64));
     let (mut rows, mut timing) = (Vec::new(), Vec::new());
     let mut rng = LaneRng::seed_from_u64(common.seed);
-    let mut see = |name, model: &dyn Learnable| {
-        let found = measure(name, model, samples, common.seed, &progress, &mut rows, &mut timing);
-        found.map_err(Failure::option)
+    let mut see = |name: &str, model: &dyn Learnable| {
+        for draws in DRAWS.into_iter().map(Some).chain([None]) {
+            let objective = draws.map_or("ratio matching".into(), |draws| format!("RMwGGIS, s = {draws}"));
+            let question = format!("{sites} sites, {samples} samples, seed {}", common.seed);
+            let (row, time) = kept.answer(&format!("{name} {objective}"), &question, || {
+                measure((name, model), (&objective, draws), samples, common.seed).map_err(Failure::option)
+            })?;
+            rows.push(row);
+            timing.push(time);
+            progress.advance(1);
+        }
+        Ok(())
     };
 
     let theta = draw(Boltzmann::parameter_len(sites), 0.5 / (sites as f32).sqrt(), |_| true, &mut rng);
@@ -122,56 +137,45 @@ fn draw(blocks: usize, sd: f32, keep: impl Fn(usize) -> bool, rng: &mut LaneRng)
     theta
 }
 
+/// One objective over one model: over so many draws of a neighbour, or over every one.
 fn measure(
-    name: &'static str,
-    model: &dyn Learnable,
+    (name, model): (&str, &dyn Learnable),
+    (objective, draws): (&str, Option<usize>),
     samples: u16,
     seed: u64,
-    progress: &Progress,
-    rows: &mut Vec<Row>,
-    timing: &mut Vec<Timing>,
-) -> Result<(), LearnError> {
+) -> Result<(Row, Timing), LearnError> {
     let mut gradient = vec![[0.0; LANES]; model.parameter_len()];
     let mut room = memory(model);
-    let mut learn = |draws: Option<usize>| -> Result<(Report, f64), LearnError> {
-        let mut rng = LaneRng::seed_from_u64(seed);
-        let layout = model.layout();
-        let mut batch = Batch::new(model, &mut gradient)?;
-        let mut words = vec![0; layout.words()];
-        let start = ThreadTime::now();
-        for _ in 0..samples {
-            let mut states = LaneRng::seed_from_u64(rng.next_u64());
-            random::bernoulli(Layout::binary(layout.sites()), 0.5, &mut states, &mut words);
-            let x = Packed::new(layout, &words)?;
-            match draws {
-                Some(draws) => {
-                    batch.add(&Importance::ratio_matching(draws)?, model, x, &mut room, &mut states)?
-                }
-                None => batch.add(&RatioMatching::SIGMOID, model, x, &mut room, &mut states)?,
+    let mut rng = LaneRng::seed_from_u64(seed);
+    let layout = model.layout();
+    let mut batch = Batch::new(model, &mut gradient)?;
+    let mut words = vec![0; layout.words()];
+    let start = ThreadTime::now();
+    for _ in 0..samples {
+        let mut states = LaneRng::seed_from_u64(rng.next_u64());
+        random::bernoulli(Layout::binary(layout.sites()), 0.5, &mut states, &mut words);
+        let x = Packed::new(layout, &words)?;
+        match draws {
+            Some(draws) => {
+                batch.add(&Importance::ratio_matching(draws)?, model, x, &mut room, &mut states)?;
             }
+            None => batch.add(&RatioMatching::SIGMOID, model, x, &mut room, &mut states)?,
         }
-        let report = batch.finish();
-        Ok((report, start.elapsed().as_secs_f64()))
-    };
-    for draws in DRAWS.into_iter().map(Some).chain([None]) {
-        let (report, seconds) = learn(draws)?;
-        let objective = draws.map_or("ratio matching".into(), |draws| format!("RMwGGIS, s = {draws}"));
-        let (layout, cache) = (model.layout(), model.cache_len());
-        rows.push(Row {
-            model: name,
-            parameters: 16 * model.parameter_len(),
-            objective: objective.clone(),
-            energies_per_sample: report.evaluations / report.samples,
-            loss: report.loss,
-            standard_error: (report.variance / report.samples as f32).sqrt(),
-            bytes_of_work: 12 * layout.words() + 128 * cache + 128 * layout.weight_blocks(),
-            bytes_of_parameters: 128 * model.parameter_len(),
-        });
-        let milliseconds_per_sample = 1e3 * seconds / f64::from(samples);
-        timing.push(Timing { model: name, objective, milliseconds_per_sample });
-        progress.advance(1);
     }
-    Ok(())
+    let report = batch.finish();
+    let seconds = start.elapsed().as_secs_f64();
+    let row = Row {
+        model: name.into(),
+        parameters: 16 * model.parameter_len(),
+        objective: objective.into(),
+        energies_per_sample: report.evaluations / report.samples,
+        loss: report.loss,
+        standard_error: (report.variance / report.samples as f32).sqrt(),
+        bytes_of_work: 12 * layout.words() + 128 * model.cache_len() + 128 * layout.weight_blocks(),
+        bytes_of_parameters: 128 * model.parameter_len(),
+    };
+    let milliseconds_per_sample = 1e3 * seconds / f64::from(samples);
+    Ok((row, Timing { model: name.into(), objective: objective.into(), milliseconds_per_sample }))
 }
 
 fn table(sites: usize, rows: &[Row], timing: &[Timing]) -> String {

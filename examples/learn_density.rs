@@ -53,7 +53,7 @@ struct Options {
     #[arg(long, value_name = "RATE", default_value_t = 0.01)]
     rate: f32,
 
-    /// Keep the cells of an earlier run of the same settings
+    /// Go on with the cells that an earlier run with the same options has saved
     #[arg(long)]
     resume: bool,
 }

@@ -70,7 +70,7 @@ struct Options {
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
 
-    /// Keep the cells of an earlier run of the same settings
+    /// Go on with the cells that an earlier run with the same options has saved
     #[arg(long)]
     resume: bool,
 }

@@ -1,10 +1,13 @@
 //! Maximum cuts of graphs in the rudy format, as in the Gset collection, by annealing with three samplers.
 //!
 //! `cargo run --release --example maxcut -- examples/data/gset/G1.txt` prints the best cut that each finds in
-//! its share of the time, beside the best known one, and writes the best partition.
+//! its share of the time, beside the best known one, and writes the best partition. Each sampler is a cell of its own:
+//! `--resume` goes on where a run was stopped.
 
 use bitmc::Packed;
 use bitmc_examples::bits::BitRows;
+use bitmc_examples::cells::Cells;
+use bitmc_examples::checkpoint::hash;
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::formats::rudy::Graph;
 use bitmc_examples::maxcut::{self, Budget, Choice, Found, Ladder, LadderMemory, search};
@@ -37,6 +40,10 @@ struct Options {
     /// Sweeps or steps of each sampler instead of seconds: every machine finds the same
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
     sweeps: Option<u64>,
+
+    /// Go on with the cells that an earlier run with the same options has saved
+    #[arg(long)]
+    resume: bool,
 }
 
 fn seconds(word: &str) -> Result<f64, String> {
@@ -66,10 +73,14 @@ fn anneal(options: &Options, graph: &Graph, ladder: &Ladder<'_>, out: &Path) -> 
     let budget = options.sweeps.map_or(Budget::Seconds(share), Budget::Steps);
     let work = options.sweeps.map_or((share * 1000.0) as u64, |sweeps| sweeps) * choices.len() as u64;
     let progress = Progress::new(common.quiet, work);
-    let found: Vec<(Choice, Found)> = choices
-        .into_iter()
-        .map(|choice| (choice, search(graph, ladder, choice, common.seed, budget, &progress)))
-        .collect();
+    let kept = Cells::new(out, options.resume)?;
+    // The graph by its edges, whatever its file is called.
+    let question = format!("{:x}, {budget:?}, seed {}", hash(&format!("{:?}", graph.edges)), common.seed);
+    let cell = |choice: Choice| -> Result<(Choice, Found), Failure> {
+        let make = || Ok(search(graph, ladder, choice, common.seed, budget, &progress));
+        Ok((choice, kept.answer(choice.name(), &question, make)?))
+    };
+    let found = choices.into_iter().map(cell).collect::<Result<Vec<_>, _>>()?;
     drop(progress);
     write(options, graph, &found, out)
 }

@@ -1,9 +1,11 @@
 //! Twenty-five modes in the plane, far apart: which samplers find them, beside the exact law.
 //!
 //! `cargo run --release --example multimodal` runs every sampler on two targets, from uniform starts and from one
-//! corner mode, and compares all its states with the law summed over all 202,500 states.
+//! corner mode, and compares all its states with the law summed over all 202,500 states. Each run is a cell of its own:
+//! `--resume` goes on where it was stopped.
 
 use bitmc::{LaneRng, Modes, SeedableRng};
+use bitmc_examples::cells::Cells;
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::plane::{Density, Distance, Panel, Sampler, Shape, Tally, draw, drive, samplers, start};
 use bitmc_examples::progress::Progress;
@@ -11,6 +13,7 @@ use bitmc_examples::{picture, report};
 use clap::Parser;
 use serde::Serialize;
 use std::fmt::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Which samplers find all modes of a plane
@@ -31,6 +34,10 @@ struct Options {
     /// Step size of the first sampler, DMALA
     #[arg(long, value_name = "ALPHA", default_value_t = 53.0)]
     step_size: f32,
+
+    /// Go on with the cells that an earlier run with the same options has saved
+    #[arg(long)]
+    resume: bool,
 }
 
 /// Values of a site.
@@ -84,7 +91,7 @@ fn main() -> ExitCode {
         let samplers = samplers.map_err(|error| Failure::Option(format!("--step-size: {error}")))?;
         let out = options.common.folder("multimodal");
         report::make_folder(&out)?;
-        let (report, picture) = options.common.pool()?.install(|| run(&options, &samplers))?;
+        let (report, picture) = options.common.pool()?.install(|| run(&options, &samplers, &out))?;
         let table = table(&report.rows);
         picture::save(&out.join("multimodal.png"), &draw(&picture))?;
         report::write(&out.join("multimodal.md"), table.as_bytes())?;
@@ -94,7 +101,8 @@ fn main() -> ExitCode {
     })
 }
 
-fn run(options: &Options, samplers: &[Sampler]) -> Result<(Report, Vec<Vec<Panel>>), Failure> {
+fn run(options: &Options, samplers: &[Sampler], out: &Path) -> Result<(Report, Vec<Vec<Panel>>), Failure> {
+    let kept = Cells::new(out, options.resume)?;
     let (common, seed) = (&options.common, options.common.seed);
     let chains = options.chains.unwrap_or(if common.quick { 32 } else { 64 }) as usize;
     let steps = options.steps.unwrap_or(if common.quick { 1000 } else { 6000 });
@@ -113,9 +121,12 @@ fn run(options: &Options, samplers: &[Sampler]) -> Result<(Report, Vec<Vec<Panel
             for place in ["uniform", "corner"] {
                 progress.note(format!("{target}, {}, {place}", sampler.name));
                 let from = |rng: &mut LaneRng| start(place, SIDE, rng);
-                let work = (seed, chains, steps);
-                let found = drive(sampler, (model, &Modes::FIVE_BY_FIVE), work, RADIUS, from, &progress);
-                let Tally { histogram, modes, acceptance } = found.map_err(Failure::option)?;
+                let (modes, work) = ((model, &Modes::FIVE_BY_FIVE[..]), (seed, chains, steps));
+                let name = format!("{target} {} {} {place}", sampler.name, sampler.parameters);
+                let found = kept.answer(&name, &format!("{work:?}"), || {
+                    drive(sampler, modes, work, RADIUS, from, &progress).map_err(Failure::option)
+                });
+                let Tally { histogram, modes, acceptance } = found?;
                 rows.push(Row {
                     target,
                     sampler: sampler.name.clone(),

@@ -45,7 +45,7 @@ impl Checkpoint {
             _ => Vec::new(),
         };
         write(&mut bytes).map_err(|error| Failure::file(path, error))?;
-        report::write_synced(path, &bytes)
+        report::write(path, &bytes)
     }
 
     /// Lets `load` take the parts of the file to resume from, where there is one; it finishes the reader if it takes

@@ -126,7 +126,7 @@ pub fn draw(panels: &[Panel]) -> RgbImage {
             (0..full_height / LINE).for_each(|y| square(&mut picture, left, y * LINE, LINE, INK));
             left += line(panel);
         }
-        write(&mut picture, &panel.title, left, MARGIN, DOT);
+        write(&mut picture, &panel.title, (left, MARGIN), width(panel), DOT);
         for (tile, index) in panel.tiles.iter().zip(0..) {
             let x = left + index % panel.columns * pitch(panel);
             let y = MARGIN + TITLE + index / panel.columns * pitch(panel);
@@ -154,9 +154,9 @@ fn text_width(text: &str) -> u32 {
     text.len() as u32 * 8 * DOT
 }
 
-/// Writes text with dots of so many pixels a side.
-pub(crate) fn write(picture: &mut RgbImage, text: &str, left: u32, top: u32, dot: u32) {
-    for (character, index) in text.chars().zip(0..) {
+/// Writes as many letters of a text as are whole within a width, with dots of so many pixels a side.
+pub(crate) fn write(picture: &mut RgbImage, text: &str, (left, top): (u32, u32), width: u32, dot: u32) {
+    for (character, index) in text.chars().zip(0..width / (8 * dot)) {
         for (row, y) in BASIC_FONTS.get(character).unwrap_or_default().iter().zip(0..) {
             for x in (0..8).filter(|x| row >> x & 1 == 1) {
                 square(picture, left + (index * 8 + x) * dot, top + y * dot, dot, INK);

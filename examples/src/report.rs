@@ -22,38 +22,28 @@ pub fn make_folder(path: &Path) -> Result<(), Failure> {
     fs::create_dir_all(path).map_err(|error| Failure::file(path, error))
 }
 
-/// Writes a file: first under another name beside it, then renamed.
+/// Writes a file that is whole whenever the program is killed or the power is lost: first under another name beside
+/// it, its bytes on the disk before it is renamed, and its name before this returns.
 ///
 /// # Errors
 /// [`Failure::File`] where the system refuses; what stood there before stays.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    replace(path, |beside| fs::write(beside, bytes))
-}
-
-/// Writes a file that is whole after a loss of power too: its bytes are on the disk before it is renamed, and
-/// its name before this returns.
-///
-/// # Errors
-/// As [`write()`].
-pub fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    replace(path, |beside| {
-        let mut file = fs::File::create(beside)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    let write = || -> io::Result<()> {
+        let mut file = fs::File::create(&beside)?;
         file.write_all(bytes)?;
-        file.sync_all()
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    write().map_err(|error| {
+        let _ = fs::remove_file(&beside);
+        Failure::file(path, error)
     })?;
     // Only some systems can sync a folder; on the others the rename itself is all there is.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
-}
-
-fn replace(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), Failure> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
-    write(&beside).and_then(|()| fs::rename(&beside, path)).map_err(|error| {
-        let _ = fs::remove_file(&beside);
-        Failure::file(path, error)
-    })
 }
 
 /// Writes a value as indented JSON.

@@ -1,7 +1,6 @@
 //! Densities in the plane as shaded panels, with paths and points over them, as PNG.
 
-use crate::picture::Colour;
-use font8x8::{BASIC_FONTS, UnicodeFonts};
+use crate::picture::{Colour, write};
 use image::{Rgb, RgbImage};
 
 /// Pixels a side of a panel.
@@ -44,7 +43,7 @@ pub fn draw(panels: &[Panel], columns: u32) -> RgbImage {
     for (panel, number) in panels.iter().zip(0..) {
         let left = MARGIN + number % columns * cell;
         let top = MARGIN + number / columns * (cell + TITLE);
-        title(&mut picture, &panel.title, left, top);
+        write(&mut picture, &panel.title, (left, top + 4), cell, 1);
         fill(&mut picture, panel, left, top + TITLE);
     }
     picture
@@ -82,19 +81,6 @@ fn fill(picture: &mut RgbImage, panel: &Panel, left: u32, top: u32) {
         for [x, y] in points {
             for (dx, dy) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
                 dot([x + dx, y + dy], marks.colour);
-            }
-        }
-    }
-}
-
-fn title(picture: &mut RgbImage, text: &str, left: u32, top: u32) {
-    for (character, index) in text.chars().zip(0u32..) {
-        for (row, y) in BASIC_FONTS.get(character).unwrap_or_default().iter().zip(0u32..) {
-            for x in (0..8u32).filter(|x| row >> x & 1 == 1) {
-                let at = (left + index * 8 + x, top + 4 + y);
-                if at.0 < picture.width() {
-                    picture.put_pixel(at.0, at.1, Rgb(crate::picture::INK));
-                }
             }
         }
     }

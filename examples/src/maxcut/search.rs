@@ -6,6 +6,7 @@ use crate::chains::streams;
 use crate::formats::rudy::Graph;
 use crate::progress::Progress;
 use bitmc::LaneRng;
+use serde::{Deserialize, Serialize};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ pub enum Budget {
 }
 
 /// What a search has found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// The largest cut.
     pub cut: f64,

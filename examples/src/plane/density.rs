@@ -2,7 +2,7 @@
 
 use bitmc::LaneRng;
 use bitmc::random::uniform;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How the modes look: the target's formula, in f64.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub struct Distance {
 }
 
 /// Visits of every state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Histogram {
     side: usize,
     counts: Vec<u64>,

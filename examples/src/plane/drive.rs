@@ -8,6 +8,7 @@ use bitmc::packed::set;
 use bitmc::stats::{Acceptance, Observer};
 use bitmc::{Chain, Energy, Info, Kernel, LaneRng, Layout, Modes, Packed, Rng};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// What is told of every step.
 pub(super) type Tell<'t> = &'t mut dyn FnMut(Packed<'_>, f32, &Info);
@@ -57,7 +58,7 @@ impl Sampler {
 }
 
 /// What the chains of a sampler did, all together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tally {
     /// Visits.
     pub histogram: Histogram,

@@ -9,7 +9,7 @@ const CELL: usize = 2;
 /// A density under a title.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// The title: ASCII.
+    /// The title: ASCII. Letters that do not fit above the panel are left out.
     pub title: String,
     /// One number a state, the first site to the right, the second upwards.
     pub cells: Vec<f64>,
@@ -32,7 +32,7 @@ pub fn draw(rows: &[Vec<Panel>]) -> RgbImage {
     for (row, top) in rows.iter().zip((0..).map(|row| MARGIN + row * height)) {
         let most = row.first().map_or(0.0, |panel| coarse(panel).into_iter().fold(0.0, f64::max));
         for (panel, left) in row.iter().zip((0..).map(|column| MARGIN + column * width)) {
-            write(&mut picture, &panel.title, left, top, 1);
+            write(&mut picture, &panel.title, (left, top), size, 1);
             for (share, pixel) in coarse(panel).into_iter().zip(0..) {
                 let ink = (share / most).min(1.0).sqrt();
                 let fade = |dark: f64| (255.0 - ink * (255.0 - dark)) as u8;
@@ -52,4 +52,18 @@ fn coarse(panel: &Panel) -> Vec<f64> {
         out[cell / panel.side / CELL * size + cell % panel.side / CELL] += share;
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_that_is_too_wide_is_cut() {
+        let panel = |title: &str| Panel { title: title.into(), cells: vec![1.0; 1600], side: 40 };
+        // Two letters of eight pixels fit above twenty.
+        let draw = |title: &str| draw(&[vec![panel(title), panel("")]]);
+        assert_eq!(draw("ab and much more than fits").into_raw(), draw("ab").into_raw());
+        assert_ne!(draw("ab").into_raw(), draw("a").into_raw());
+    }
 }

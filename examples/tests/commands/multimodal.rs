@@ -1,36 +1,27 @@
-//! The example `multimodal` as a user runs it.
+//! `multimodal`.
 
-use serde_json::Value;
+use super::{fails, report, run, succeeds};
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
-
-fn multimodal(out: &Path, words: &[&str]) -> Output {
-    let test = std::env::current_exe().unwrap();
-    let folder = test.parent().unwrap().parent().unwrap().join("examples");
-    let path = folder.join(format!("multimodal{}", std::env::consts::EXE_SUFFIX));
-    Command::new(path).arg("--out").arg(out).args(words).output().unwrap()
-}
 
 const FILES: [&str; 3] = ["multimodal.json", "multimodal.md", "multimodal.png"];
 
 #[test]
 fn threads_do_not_change_a_byte_and_the_table_says_what_is_known() {
     let folder = tempfile::tempdir().unwrap();
-    let run = |threads: &str, seed: &str| {
+    let files = |threads: &str, seed: &str| {
         let out = folder.path().join(format!("{threads}-{seed}"));
         let words = ["--chains", "8", "--steps", "300", "--quiet", "--threads", threads, "--seed", seed];
-        let output = multimodal(&out, &words);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = run("multimodal", &out, &words);
+        succeeds(&output);
         assert!(output.stdout.is_empty() && output.stderr.is_empty());
         FILES.map(|file| fs::read(out.join(file)).unwrap())
     };
-    let (one, two, other) = (run("1", "5"), run("2", "5"), run("1", "6"));
+    let (one, two, other) = (files("1", "5"), files("2", "5"), files("1", "6"));
     for (index, file) in FILES.iter().enumerate() {
         assert!(one[index] == two[index], "{file} depends on the threads");
         assert!(one[index] != other[index], "{file} does not depend on the seed");
     }
-    let report: Value = serde_json::from_slice(&one[0]).unwrap();
+    let report = report(&folder.path().join("1-5/multimodal.json"));
     let rows = report["rows"].as_array().unwrap();
     assert_eq!(rows.len() % 4, 0);
     for row in rows {
@@ -54,10 +45,7 @@ fn a_bad_option_is_one_line() {
         (["--step-size", "0"], "--step-size: step size 0"),
         (["--threads", "0"], "--threads"),
     ] {
-        let output = multimodal(folder.path(), &words);
-        let line = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{line}");
-        assert!(line.starts_with("error: ") && line.lines().count() == 1 && line.contains(because), "{line}");
+        fails(&run("multimodal", folder.path(), &words), 2, because);
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -1,0 +1,150 @@
+//! Runs that are killed and go on: nothing is lost, nothing is different.
+
+use super::digits::{FILES, digits};
+use super::{data, example, fails, run, succeeds};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A run that is killed and goes on, again and again, ends with the bytes of one that is left alone.
+/// `BITMC_KILLS=200` is the long form.
+#[test]
+fn kills_lose_nothing() {
+    let kills: u32 = std::env::var("BITMC_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, file) = (folder.path().join("whole"), folder.path().join("digits.keep"));
+    let words = ["--chains", "3", "--steps", "600", "--threads", "2", "--quiet"];
+    let begin = Instant::now();
+    succeeds(&digits(&whole, &words));
+    let length = begin.elapsed().as_millis() as u64;
+    let mut state = 1u64;
+    let (mut killed, mut resumed, mut runs) = (0, 0, 0);
+    while killed < kills {
+        let out = folder.path().join(format!("run-{runs}"));
+        let mut ended = false;
+        while !ended {
+            let mut command = example("digits");
+            command.arg("--out").arg(&out).args(words).arg("--checkpoint").arg(&file).args(["--every", "7"]);
+            if file.exists() {
+                command.arg("--resume").arg(&file);
+                resumed += 1;
+            }
+            let written = || fs::metadata(&file).and_then(|file| file.modified()).ok();
+            let before = written();
+            let mut child = command.spawn().unwrap();
+            if killed < kills {
+                // Every fourth kill may meet the start; the others wait until it has written.
+                while killed % 4 != 3 && written() == before && child.try_wait().unwrap().is_none() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                std::thread::sleep(Duration::from_millis((state >> 33) % (length / 2 + 1)));
+                child.kill().unwrap();
+                killed += 1;
+            }
+            ended = child.wait().unwrap().success();
+        }
+        for name in FILES {
+            let (one, two) = (fs::read(whole.join(name)).unwrap(), fs::read(out.join(name)).unwrap());
+            assert!(one == two, "{name} differs after {killed} kills");
+        }
+        fs::remove_file(&file).unwrap();
+        runs += 1;
+    }
+    println!("{killed} kills in {runs} runs, {resumed} resumed: 0 lost, 0 different");
+    assert!(resumed > 0, "no run was killed while it was under way");
+}
+
+#[test]
+fn a_damaged_or_foreign_checkpoint_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, file) = (folder.path().join("out"), folder.path().join("keep"));
+    let words = ["--chains", "2", "--steps", "4", "--every", "2"];
+    let keep = file.to_str().unwrap();
+    succeeds(&digits(&out, &[&words[..], &["--checkpoint", keep]].concat()));
+    succeeds(&digits(&out, &[&words[..], &["--resume", keep]].concat()));
+    let other = [&words[..], &["--resume", keep, "--seed", "2"]].concat();
+    fails(&digits(&out, &other), 1, "the run had other options");
+    let mut bytes = fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    fails(&digits(&out, &[&words[..], &["--resume", keep]].concat()), 1, "altered");
+    fs::write(&file, &bytes[..middle]).unwrap();
+    fails(&digits(&out, &[&words[..], &["--resume", keep]].concat()), 1, "are here");
+    fails(&digits(&out, &[&words[..], &["--resume", "nowhere"]].concat()), 1, "nowhere");
+}
+
+/// Runs an example with two threads, then with one after some of its cells were lost, and returns its report. All files
+/// must be there and must be the same, and only the cells that were lost are made again.
+pub(crate) fn goes_on(name: &str, words: &[&str], files: &[&str]) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let files = |more: &[&str]| {
+        succeeds(&run(name, &out, &[words, more, &["--quiet"]].concat()));
+        files.iter().map(|file| fs::read(out.join(file)).unwrap()).collect::<Vec<_>>()
+    };
+    let whole = files(&["--threads", "2"]);
+    // The first is gone, the second of another run, the third torn.
+    let cells = cells(&out);
+    let (text, torn) = (fs::read_to_string(&cells[1]).unwrap(), fs::read(&cells[2]).unwrap());
+    fs::remove_file(&cells[0]).unwrap();
+    fs::write(&cells[1], text.replacen("\"question\": \"", "\"question\": \"another ", 1)).unwrap();
+    fs::write(&cells[2], &torn[..torn.len() / 2]).unwrap();
+    let times = |cells: &[PathBuf]| -> Vec<_> {
+        cells.iter().map(|path| fs::metadata(path).and_then(|file| file.modified()).ok()).collect()
+    };
+    let before = times(&cells);
+    let resumed = files(&["--threads", "1", "--resume"]);
+    assert!(whole == resumed, "{name}: a file differs after --resume");
+    let made = times(&cells).iter().zip(&before).filter(|(one, two)| one != two).count();
+    assert_eq!(made, 3, "{name}: cells that were made again");
+    serde_json::from_slice(&whole[0]).unwrap()
+}
+
+/// The cells of a run, in the order of their names.
+fn cells(out: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(out.join("cells")).into_iter().flatten();
+    let mut cells: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    cells.retain(|path| path.extension().is_some_and(|end| end == "json"));
+    cells.sort();
+    cells
+}
+
+#[test]
+fn cells_that_are_lost_are_made_again() {
+    let files = ["esh.json", "esh.md", "esh.chains.png", "esh.funnel.png", "esh.training.png", "esh.mmd-a.svg"];
+    goes_on("esh", &["--quick", "--chains", "12", "--gradients", "40", "--iterations", "10"], &files);
+    let files = ["multimodal.json", "multimodal.md", "multimodal.png"];
+    goes_on("multimodal", &["--chains", "4", "--steps", "200"], &files);
+    let graph = data().join("gset/G11.txt");
+    let files = ["maxcut.json", "maxcut.md", "maxcut.bits", "maxcut.partition.txt"];
+    goes_on("maxcut", &[graph.to_str().unwrap(), "--sweeps", "3000"], &files);
+    goes_on("learn_cost", &["--quick", "--sites", "100", "--samples", "2"], &["learn_cost.json"]);
+    goes_on("bnn", &["--quick", "--chains", "2", "--steps", "3"], &["bnn.json", "bnn.md", "bnn.svg"]);
+}
+
+/// A run of cells that is killed, again and again, ends with the bytes of one that is left alone.
+#[test]
+fn a_kill_costs_the_cell_under_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, out) = (folder.path().join("whole"), folder.path().join("out"));
+    let words = ["--chains", "4", "--steps", "400", "--quiet"];
+    succeeds(&run("multimodal", &whole, &words));
+    for kept in [3, 7, 10] {
+        let mut child =
+            example("multimodal").arg("--out").arg(&out).args(words).arg("--resume").spawn().unwrap();
+        while cells(&out).len() < kept {
+            assert!(child.try_wait().unwrap().is_none(), "the run ended before it was killed");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!out.join("multimodal.json").exists());
+    }
+    succeeds(&run("multimodal", &out, &[&words[..], &["--resume"]].concat()));
+    for file in ["multimodal.json", "multimodal.md", "multimodal.png"] {
+        assert!(fs::read(whole.join(file)).unwrap() == fs::read(out.join(file)).unwrap(), "{file} differs");
+    }
+}

@@ -1,0 +1,210 @@
+//! The other examples.
+
+use super::{data, example, fails, report, run, succeeds};
+use bitmc_examples::bits::BitRows;
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+#[test]
+fn the_small_examples_agree_with_the_exact_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--seed", "3", "--chains", "2", "--steps", "100"];
+    let output = example("ising").args(words).arg("--out").arg(folder.path()).output().unwrap();
+    succeeds(&output);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("exact")).collect();
+    assert_eq!(lines.len(), 2);
+    for line in lines {
+        let words: Vec<&str> = line.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+        let number = |at: usize| words[at].parse::<f64>().unwrap();
+        let sign = words.iter().position(|&word| word == "±").unwrap();
+        let (mean, error, exact) = (number(sign - 1), number(sign + 1), number(sign + 3));
+        // 4.89 standard errors: one false alarm in a million.
+        assert!((mean - exact).abs() < 4.89 * error && error < 0.01, "{line}");
+    }
+    succeeds(&example("own_energy").output().unwrap());
+}
+
+/// The files of an example that do not depend on the clock are equal for one thread and for two.
+fn threads_do_not_change(name: &str, words: &[&str], files: usize) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |threads: &str| {
+        let out = folder.path().join(threads);
+        let mut command = example(name);
+        succeeds(&command.args(words).arg("--out").arg(&out).args(["--threads", threads]).output().unwrap());
+        let mut files: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.retain(|path| path.is_file() && !path.to_string_lossy().contains("timing"));
+        files.sort();
+        let name = |path: &PathBuf| path.file_name().unwrap().to_owned();
+        files.iter().map(|path| (name(path), fs::read(path).unwrap())).collect::<Vec<_>>()
+    };
+    let (one, two) = (run("1"), run("2"));
+    let report = format!("{name}.json");
+    assert!(one.len() >= files && one.iter().any(|(name, _)| *name == *report), "files are missing");
+    assert!(one == two, "the number of threads changes a file");
+    folder
+}
+
+#[test]
+fn threads_do_not_change_a_byte_of_esh() {
+    threads_do_not_change("esh", &["--quick"], 5);
+}
+
+#[test]
+fn threads_do_not_change_a_byte_of_ising() {
+    let folder = threads_do_not_change("ising", &["--chains", "4", "--steps", "500", "-a", "0.05"], 4);
+    let report = fs::read(folder.path().join("2/ising.json")).unwrap();
+    let report: Value = serde_json::from_slice(&report).unwrap();
+    // METHODS.md §8, to its last printed digit.
+    assert!((report["exact_mean_spin"].as_f64().unwrap() - 0.299_886).abs() < 1e-6);
+    assert!(report["cells"].as_array().unwrap().len() >= 10);
+    for file in ["ising.flips.svg", "ising.svg", "ising.timing.svg", "ising.ess.timing.svg"] {
+        assert!(fs::read_to_string(folder.path().join("2").join(file)).unwrap().contains("DMALA"), "{file}");
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_byte_of_maxcut() {
+    let graph = data().join("gset/G11.txt");
+    let words = [graph.to_str().unwrap(), "--sweeps", "9000", "--quiet"];
+    let folder = threads_do_not_change("maxcut", &words, 4);
+    let read = |file: &str| fs::read_to_string(folder.path().join("1").join(file)).unwrap();
+    let report: Value = serde_json::from_str(&read("maxcut.json")).unwrap();
+    // The cut of the partition that was written, edge by edge.
+    let sides: Vec<u32> = read("maxcut.partition.txt")
+        .lines()
+        .map(|line| line.split(' ').nth(1).unwrap().parse().unwrap())
+        .collect();
+    let text = fs::read_to_string(&graph).unwrap();
+    let cut: i64 = text
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let edge: Vec<i64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+            if sides[edge[0] as usize - 1] != sides[edge[1] as usize - 1] { edge[2] } else { 0 }
+        })
+        .sum();
+    assert_eq!(report["best_cut"].as_i64(), Some(cut));
+    assert_eq!(report["best_known_cut"], 564);
+    // Within two per cent after a second already.
+    assert!((553..=564).contains(&cut), "{report}");
+    let rows = BitRows::read(&folder.path().join("1/maxcut.bits"), 800).unwrap();
+    assert!(sides.iter().enumerate().all(|(i, &side)| rows.row(0)[i / 32] >> (i % 32) & 1 == side));
+}
+
+#[test]
+fn small_cuts_are_the_largest() {
+    let folder = tempfile::tempdir().unwrap();
+    let cut = |text: &str| {
+        let (file, out) = (folder.path().join("graph.txt"), folder.path().join("out"));
+        fs::write(&file, text).unwrap();
+        let words = ["--seconds", "0.3", "--quiet", "--out", out.to_str().unwrap()];
+        succeeds(&example("maxcut").arg(&file).args(words).output().unwrap());
+        let report: Value = serde_json::from_slice(&fs::read(out.join("maxcut.json")).unwrap()).unwrap();
+        report["best_cut"].as_f64().unwrap()
+    };
+    assert_eq!(cut("5 5\n1 2\n2 3\n3 4\n4 5\n5 1\n"), 4.0); // an odd ring
+    assert_eq!(cut("3 3\n1 2 2.5\n2 3 0.5\n1 3 -1\n"), 2.5 + 0.5); // vertex 2 against the others
+    assert_eq!(cut("2 1\n1 2 -1\n"), 0.0); // all on one side
+    assert_eq!(cut("4 0\n"), 0.0);
+    let nowhere = folder.path().join("nowhere");
+    fails(&example("maxcut").arg(&nowhere).output().unwrap(), 1, "nowhere");
+    fs::write(&nowhere, "2 1\n1 1 1\n").unwrap();
+    fails(&example("maxcut").arg(&nowhere).output().unwrap(), 1, "two different vertices");
+}
+
+#[test]
+fn a_network_of_bits_learns() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--quick", "--quiet", "--chains", "2", "--steps", "6"];
+    succeeds(&run("bnn", folder.path(), &words));
+    let report = report(&folder.path().join("bnn.json"));
+    for row in report["rows"].as_array().unwrap() {
+        let at = |index: usize| row["series"][index]["training_log_likelihood"].as_f64().unwrap();
+        // A random network is off by the mean of y², .25, and the variance of its votes.
+        assert!(at(0) < -0.46 && at(6) > at(0) + 0.04, "{row}");
+        assert_eq!(row["faults"], 0);
+    }
+    fails(&example("bnn").args(["--step-size", "0"]).output().unwrap(), 2, "--step-size");
+    fails(&example("bnn").args(["--data", "nowhere"]).output().unwrap(), 1, "numeric.npy");
+}
+
+#[test]
+fn files_of_three_formats_are_sampled() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| data().join("formats").join(name).to_str().unwrap().to_string();
+    let run = |out: &str, words: &[&str]| {
+        let out = folder.path().join(out);
+        succeeds(&example("sample").arg("--quiet").arg("--out").arg(&out).args(words).output().unwrap());
+        let bytes = fs::read(out.join("sample.json")).unwrap();
+        (serde_json::from_slice::<Value>(&bytes).unwrap(), bytes)
+    };
+    let (network, evidence) = (file("sprinkler.uai"), file("sprinkler.evid"));
+    for sampler in ["langevin", "gibbs"] {
+        let words = [&network, "--evidence", &evidence, "--sampler", sampler, "--threads"];
+        let (report, one) = run("one", &[&words[..], &["1"]].concat());
+        assert!(one == run("two", &[&words[..], &["2"]].concat()).1, "the number of threads changes a byte");
+        // By summing over the eight states in which the grass is wet; 16 chains, so Student's t: 10⁻⁶ at 7.7.
+        for (site, truth) in [0.575_799_7, 0.429_763_6, 0.707_927_7, 1.0].into_iter().enumerate() {
+            let number = |key: &str| report["marginals"][site][key][1].as_f64().unwrap();
+            let (found, error) = (number("probabilities"), number("standard_errors"));
+            assert!(
+                (found - truth).abs() <= 7.7 * error && error < 0.02,
+                "{sampler} {site}: {found} ± {error}"
+            );
+        }
+        assert_eq!(report["marginals"][3]["known"], true);
+    }
+    let best = |name: &str| {
+        run("best", &[&file(name), "--quick", "--sampler", "gibbs", "--temperature", "4"]).0["best"]
+            .as_f64()
+            .unwrap()
+    };
+    assert_eq!((best("frustrated.rudy"), best("pick_two.qubo")), (7.0, -49.0));
+
+    let fail = |words: &[&str], code, because| {
+        fails(&example("sample").args(words).output().unwrap(), code, because);
+    };
+    fail(&[], 2, "FILE");
+    fail(&["nowhere.uai"], 1, "nowhere.uai");
+    fail(&[&network, "--temperature", "0"], 2, "--temperature");
+    fail(&[&network, "--sampler", "gibbs", "--step-size", "1"], 2, "gibbs");
+    fail(&[&file("pick_two.qubo"), "--evidence", &evidence], 2, "--evidence");
+    fail(&[&evidence], 1, "line 1: the number of edges expected, the line ends");
+    let torn = folder.path().join("torn.uai");
+    fs::write(&torn, "MARKOV 2 2 2 2 2 0 1 2 0 1 4 1 0 0 0 4 0 1 1 1").unwrap();
+    fail(&[torn.to_str().unwrap(), "--quick"], 1, "no possible state");
+}
+
+#[test]
+fn cost_measures_chains_that_move() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("cost");
+    succeeds(&run("cost", &out, &["--quick", "--quiet"]));
+    let found = report(&out.join("cost.json"));
+    let rows = found[0].as_array().unwrap();
+    assert_eq!(rows.len(), 30);
+    for row in rows {
+        let number = |name: &str| row[name].as_f64().unwrap();
+        assert!(number("ns_per_site_and_step") > 0.0 && number("flips_per_step") > 1.0, "{row}");
+        let tuned = row["step_size"].is_number();
+        assert!(!tuned || (0.3..0.85).contains(&number("acceptance")), "{row}");
+        assert!(tuned || number("acceptance") == 1.0, "{row}");
+    }
+    assert!(out.join("cost.svg").exists() && out.join("cost.md").exists());
+    // All of it depends on the clock: what is kept is what was measured.
+    succeeds(&run("cost", &out, &["--quick", "--quiet", "--resume"]));
+    assert_eq!(report(&out.join("cost.json")), found);
+}
+
+#[test]
+fn a_bad_option_is_one_line() {
+    fails(&example("ising").args(["-a", "inf"]).output().unwrap(), 2, "inf is not from -10 to 10");
+    fails(&example("ising").args(["--chains", "1"]).output().unwrap(), 2, "--chains");
+    fails(&example("maxcut").output().unwrap(), 2, "<FILE>");
+    let both = ["graph", "--seconds", "1", "--sweeps", "1"];
+    fails(&example("maxcut").args(both).output().unwrap(), 2, "--sweeps");
+    fails(&example("maxcut").args(["graph", "--seconds", "-1"]).output().unwrap(), 2, "-1");
+    fails(&example("own_energy").args(["--seed", "x"]).output().unwrap(), 2, "--seed");
+}
