@@ -107,31 +107,54 @@ impl<'a> Ising<'a> {
     }
 
     /// Flips a site that is `before`, and moves the fields: how the energy changes, in units. Every field that
-    /// moves is shown to `moved`, with its site; so may be some that do not.
-    ///
-    /// `WIDE` entries are read in any case, and those behind the row count 0: a loop that ends with a row of
-    /// another length each time would be left at an unforeseen place.
+    /// moves is shown to `moved`, with its site.
     #[inline]
-    pub(crate) fn flip<const WIDE: usize>(
+    pub(crate) fn flip(
         &self,
         site: usize,
         before: u32,
         fields: &mut [u32],
-        mut moved: impl FnMut(usize, i32),
+        moved: impl FnMut(usize, i32),
     ) -> i64 {
         let sign = 1 - 2 * before as i32;
         let difference = -i64::from(sign) * field(fields, site);
-        let row = self.form.row(site);
-        let wide = if WIDE > 0 { self.form.entries_at::<WIDE>(site) } else { None };
-        let Some(entries) = wide else {
-            scatter(row, sign, fields, moved);
-            return difference;
+        scatter(self.form.row(site), sign, fields, moved);
+        difference
+    }
+
+    /// [`Ising::flip`] for rows of some eight entries, with `moved` to hear of the 32 sites of one word, which are
+    /// few in a row.
+    ///
+    /// Eight entries are read in any case, and those behind the row count 0: a loop that ends with a row of another
+    /// length each time would be left at an unforeseen place.
+    #[inline]
+    pub(crate) fn flip_wide(
+        &self,
+        site: usize,
+        before: u32,
+        fields: &mut [u32],
+        word: u32,
+        mut moved: impl FnMut(usize, i32),
+    ) -> i64 {
+        let Some((eight, entries, length)) = self.form.row_on::<EIGHT>(site) else {
+            return self.flip(site, before, fields, moved);
         };
-        for (place, entry) in entries.iter().enumerate() {
-            let inside = if place < row.len() { sign } else { 0 };
-            add(entry, inside, fields, &mut moved);
+        let inside = |entry: &super::Entry| entry.site / WORD == word;
+        let sign = 1 - 2 * before as i32;
+        let difference = -i64::from(sign) * field(fields, site);
+        let signs = if before == 0 { &INTO } else { &OUT_OF };
+        let signs = signs.get(EIGHT.saturating_sub(length)..).unwrap_or_default();
+        for (entry, &sign) in eight.iter().zip(signs) {
+            add(entry, sign, fields, &mut |_, _| ());
         }
-        scatter(row.get(WIDE..).unwrap_or_default(), sign, fields, moved);
+        if length > EIGHT {
+            scatter(entries.get(EIGHT..length).unwrap_or_default(), sign, fields, &mut moved);
+        }
+        if eight.iter().fold(false, |found, entry| found | inside(entry)) {
+            for entry in eight.iter().filter(|entry| inside(entry)) {
+                moved(entry.site as usize, field(fields, entry.site as usize) as i32);
+            }
+        }
         difference
     }
 
@@ -228,6 +251,16 @@ impl Energy for Ising<'_> {
         }
     }
 }
+
+/// Sites of a word.
+const WORD: u32 = 32;
+
+/// Entries that are read of a row at once.
+const EIGHT: usize = 8;
+
+/// Eight signs and eight zeros: from place `8 − length` on, those of a row's entries and of the entries behind it.
+static INTO: [i32; 2 * EIGHT] = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+static OUT_OF: [i32; 2 * EIGHT] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
 #[inline]
 fn field(fields: &[u32], site: usize) -> i64 {

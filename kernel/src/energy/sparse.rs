@@ -214,24 +214,25 @@ impl<'a> Sparse<'a> {
     #[inline]
     #[must_use]
     pub fn row(&self, site: usize) -> &'a [Entry] {
-        // Both ends behind one test of a bound.
-        let ends = if site == 0 { None } else { self.ends.get(site - 1..=site) };
-        let (start, end) = match ends {
-            Some(&[start, end]) => (start, end),
-            _ if site == 0 => (0, self.ends.first().copied().unwrap_or(0)),
-            _ => return &[],
-        };
-        self.entries.get(start as usize..end as usize).unwrap_or_default()
+        let bounds = self.bounds(site).unwrap_or_default();
+        self.entries.get(bounds.0..bounds.1).unwrap_or_default()
     }
 
-    /// The `N` entries from the start of a row on, whether they belong to it or to rows behind.
-    #[inline]
-    pub(super) fn entries_at<const N: usize>(&self, site: usize) -> Option<&'a [Entry; N]> {
-        let start = match site.checked_sub(1) {
-            Some(before) => self.ends.get(before).copied().unwrap_or(0),
-            None => 0,
-        };
-        self.entries.get(start as usize..)?.first_chunk()
+    /// Where a row begins and ends.
+    #[inline(always)]
+    fn bounds(&self, site: usize) -> Option<(usize, usize)> {
+        let end = *self.ends.get(site)?;
+        let start = if site == 0 { 0 } else { *self.ends.get(site - 1)? };
+        Some((start as usize, end as usize))
+    }
+
+    /// The entries from the start of a row on, at least `N` of them, and how many belong to it; the others are of
+    /// rows behind.
+    #[inline(always)]
+    pub(super) fn row_on<const N: usize>(&self, site: usize) -> Option<(&'a [Entry; N], &'a [Entry], usize)> {
+        let (start, end) = self.bounds(site)?;
+        let entries = self.entries.get(start..)?;
+        Some((entries.first_chunk()?, entries, end.wrapping_sub(start)))
     }
 
     /// Whether rows mostly have five entries or more.

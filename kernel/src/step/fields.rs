@@ -54,7 +54,7 @@ fn sites<T>(cache: &[Bits], noise: &[T], index: usize, holds: impl Fn(&Bits, &T,
 ///
 /// The sites that flip are found for all at once; a flip corrects those that it is coupled with.
 #[inline]
-pub(super) fn in_turn<const WIDE: usize>(
+pub(super) fn in_turn<const WIDE: bool>(
     model: &Ising<'_>,
     cache: &mut [Bits],
     word: &mut u32,
@@ -73,15 +73,20 @@ pub(super) fn in_turn<const WIDE: usize>(
         let later = among & (!1 << bit);
         let now = *word ^ (1 << bit);
         flips &= flips - 1;
-        difference +=
-            model.flip::<WIDE>(WORD * index + bit as usize, (*word >> bit) & 1, fields, |site, field| {
-                if site / WORD == index {
-                    let place = site % WORD;
-                    let threshold = thresholds.get(place).map_or(0, |&t| t as i32);
-                    let flip = (u32::from(threshold < field) << place) ^ (now & (1 << place));
-                    flips = (flips & !(1 << place)) | (flip & later);
-                }
-            });
+        let (site, before) = (WORD * index + bit as usize, (*word >> bit) & 1);
+        let moved = |site: usize, field: i32| {
+            if site / WORD == index {
+                let place = site % WORD;
+                let threshold = thresholds.get(place).map_or(0, |&t| t as i32);
+                let flip = (u32::from(threshold < field) << place) ^ (now & (1 << place));
+                flips = (flips & !(1 << place)) | (flip & later);
+            }
+        };
+        difference += if WIDE {
+            model.flip_wide(site, before, fields, index as u32, moved)
+        } else {
+            model.flip(site, before, fields, moved)
+        };
         *word = now;
     }
     difference
@@ -111,7 +116,7 @@ pub(super) fn follow(model: &Ising<'_>, fields: &mut [u32], index: usize, before
     while flips != 0 {
         let bit = flips.trailing_zeros();
         flips &= flips - 1;
-        difference += model.flip::<0>(WORD * index + bit as usize, (before >> bit) & 1, fields, |_, _| ());
+        difference += model.flip(WORD * index + bit as usize, (before >> bit) & 1, fields, |_, _| ());
     }
     difference
 }

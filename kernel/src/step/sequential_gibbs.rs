@@ -46,9 +46,9 @@ impl Kernel<Ising<'_>> for SequentialGibbs {
             }
             let (model, cache) = (ring.energy, &mut *ring.there.cache);
             difference += if wide {
-                in_turn::<8>(model, cache, word, index, among, &noise)
+                in_turn::<true>(model, cache, word, index, among, &noise)
             } else {
-                in_turn::<0>(model, cache, word, index, among, &noise)
+                in_turn::<false>(model, cache, word, index, among, &noise)
             };
         }
         updates.add(ring.energy.form().value(difference));
