@@ -17,5 +17,7 @@ const PART: (usize, usize) = match option_env!("CHAINS_PART") {
 /// Where the part begins.
 pub const FIRST: usize = CHAINS.len() * (PART.0 - 1) / PART.1;
 const END: usize = CHAINS.len() * PART.0 / PART.1;
+/// Whether it is the last part.
+pub const LAST: bool = END == CHAINS.len();
 /// The chains of this image.
 pub static RUN: [Chain; END - FIRST] = part(FIRST);

@@ -1,7 +1,7 @@
 //! The models that the chains run on, as constant tables: on a microcontroller they stay in flash.
 
 use bitmc::lane::{Block, LANES};
-use bitmc::{Factor, FactorsMemory, Function, Layout, Packed, Rbm, SparseMemory};
+use bitmc::{Factor, FactorsMemory, Function, Ising, Layout, Packed, Rbm, SparseMemory, torus};
 
 /// Sites of the 5×5 torus.
 pub const ISING: Layout = Layout::binary(25);
@@ -15,6 +15,12 @@ pub const ISING_MEAN_SPIN: f32 = 0.482_970;
 pub const ISING_EDGE: f32 = 0.368_767;
 /// Memory for its couplings: two entries an edge.
 pub type IsingMemory = SparseMemory<25, 100>;
+
+/// Lends the model, with a coupling, to `run`; its memory is on the stack for so long.
+pub fn with_ising<T>(coupling: f32, run: impl FnOnce(&Ising<'_>) -> Option<T>) -> Option<T> {
+    let mut memory = IsingMemory::new();
+    run(&Ising::spins_edges_twice(torus(5, 5, coupling), &ISING_FIELDS, memory.lend()).ok()?)
+}
 
 /// One curvature a site, from 1.5 to 2.5.
 pub const CURVATURES: [Block; 2] = curvatures();

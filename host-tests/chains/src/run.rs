@@ -139,9 +139,7 @@ fn with_ising(run: impl FnOnce(&dyn Energy) -> u32) -> u32 {
 }
 
 pub(crate) fn with_ising_itself(run: impl FnOnce(&Ising<'_>) -> u32) -> u32 {
-    let mut memory = IsingMemory::new();
-    let edges = torus(5, 5, models::ISING_COUPLING);
-    Ising::spins_edges_twice(edges, &models::ISING_FIELDS, memory.lend()).map_or(BROKEN, |model| run(&model))
+    models::with_ising(models::ISING_COUPLING, |model| Some(run(model))).unwrap_or(BROKEN)
 }
 
 pub(crate) fn rbm<K: for<'e> Kernel<Rbm<'e>>>(kernel: &Sampler<K>) -> u32 {

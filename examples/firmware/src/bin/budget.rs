@@ -1,5 +1,6 @@
 //! A main loop with a budget of instructions a tick: Gibbs sampling takes what a tick has left, as many sites as surely
-//! fit, and a sweep ends when it ends. The chain is that of `integers`, bit for bit.
+//! fit, and a sweep ends when it ends. The chain is that of `integers`, bit for bit. (A Langevin step proposes for all sites
+//! at once and cannot be cut: its tick is a whole step, and `stuck` counts the most that one takes.)
 //!
 //! The bound: `CALL + SITE × sites` instructions, whatever the state and the generator are. A site with four neighbours
 //! draws at most three words, multiplies twice and adds to four fields; each sixteenth word makes a block of them.

@@ -13,7 +13,9 @@ use bitmc::{
     BlockGibbs, Chain, Energy, Gibbs, GibbsWithGradients, HammingBall, Ising, Kernel, LaneRng, Langevin,
     Layout, LocallyBalanced, Memory, PathAuxiliary, Potts, RandomWalk, Rbm, SeedableRng, Swap, memory, torus,
 };
-use bitmc_chains::models::{self, ISING, IsingMemory, POTTS_FIELDS, RBM, RBM_HIDDEN, digits};
+use bitmc_chains::models::{
+    ISING, ISING_COUPLING, IsingMemory, POTTS_FIELDS, RBM, RBM_HIDDEN, digits, with_ising,
+};
 use bitmc_firmware::source::{FAILURES, Source};
 use bitmc_firmware::{count::Counter, entry, exit, stack};
 
@@ -104,25 +106,23 @@ where
     (chain.faults() == 0).then_some(most)
 }
 
-fn with_torus<T>(run: impl FnOnce(&Ising<'_>) -> Option<T>) -> Option<T> {
-    let mut couplings = IsingMemory::new();
-    let edges = torus(5, 5, models::ISING_COUPLING);
-    run(&Ising::spins_edges_twice(edges, &models::ISING_FIELDS, couplings.lend()).ok()?)
-}
-
 fn ising<K: for<'e> Kernel<dyn Energy + 'e>>(
     kernel: Result<K, ParameterError>,
     rng: &mut Source,
 ) -> Option<u32> {
-    with_torus(|model| counted(model as &dyn Energy, memory!(ISING, Ising::cache_len(25)), kernel, rng))
+    with_ising(ISING_COUPLING, |model| {
+        counted(model as &dyn Energy, memory!(ISING, Ising::cache_len(25)), kernel, rng)
+    })
 }
 
 fn sequential(rng: &mut Source) -> Option<u32> {
-    with_torus(|model| counted(model, memory!(ISING, Ising::cache_len(25)), Ok(SequentialGibbs), rng))
+    with_ising(ISING_COUPLING, |model| {
+        counted(model, memory!(ISING, Ising::cache_len(25)), Ok(SequentialGibbs), rng)
+    })
 }
 
 fn second_order(rng: &mut Source) -> Option<u32> {
-    with_torus(|model| {
+    with_ising(ISING_COUPLING, |model| {
         let mut d = [[0.0; 16]; 2];
         let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).ok()?;
         let kernel = Langevin::second_order(noise, 2.0, 0.8);
@@ -144,7 +144,7 @@ fn rbm(rng: &mut Source) -> Option<u32> {
 fn quantised(rng: &mut Source) -> Option<u32> {
     let (mut ends, mut linear, mut entries) = ([0; 25], [0; 25], [Default::default(); 100]);
     let (mut words, mut fields, mut most) = ([0], [0; 25], 0);
-    with_torus(|model| {
+    with_ising(ISING_COUPLING, |model| {
         let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
         let model = QuantisedIsing::round(model.form(), lent).ok()?;
         let mut chain = QuantisedGibbs::new(model, &mut words, &mut fields).ok()?;

@@ -5,17 +5,17 @@
 #![no_std]
 #![no_main]
 
-use bitmc::energy::{Boltzmann, CoarseRbm, Edge, Energy, Entry, Perceptron, Sparse, pack_rows};
+mod learning;
+
+use bitmc::energy::{CoarseRbm, Edge, Energy, Entry, Sparse, pack_rows};
 use bitmc::lane::{Bits, Block, each};
-use bitmc::learn::{
-    Adam, Batch, Contrast, CyclicalLearning, Importance, Learnable, PseudoLikelihood, RatioMatching, Replay,
-    Sgd, SparseIsing, SparsePotts, clip, decay, lasso,
-};
 use bitmc::noise::{
     Adaptation, Dense, DenseMatrix, Edgewise, MinTrace, Parameters, Regression, Run, SparseMatrix,
     SparseRegression, constant, guided_balance,
 };
-use bitmc::snapshot::{Reader, Same, Writer};
+use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
+use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing};
+use bitmc::snapshot::{Reader, Same, Snapshot, Writer};
 use bitmc::stats::{Acceptance, BatchMeans, Best, Every, Means, Pairs, Watch};
 use bitmc::step::Kernel;
 use bitmc::temper::{Ladder, Rung};
@@ -25,10 +25,11 @@ use bitmc::{
     SparseMemory, State, memory, torus,
 };
 use bitmc_chains::before;
-use bitmc_chains::models::{self, IndependentSet};
-use bitmc_firmware::chains::{FIRST, RUN};
+use bitmc_chains::models::{self, IndependentSet, with_ising};
+use bitmc_firmware::chains::{FIRST, LAST, RUN};
 use bitmc_firmware::{entry, exit, say, stack};
 use core::hint::black_box;
+use learning::{learned, taught};
 
 #[cfg(not(feature = "report"))]
 #[panic_handler]
@@ -51,8 +52,7 @@ fn main() -> ! {
     // Learning is linked here; the image `learn` runs it, and a move of a network needs more than 16 KB.
     let learning = || black_box(false) && learned(number(), size()) && taught(number(), size());
     let rest = || {
-        !learning()
-            && compiled(number(), size())
+        compiled(number(), size())
             && observed(number(), size())
             && planes(number(), size())
             && curved(number(), size())
@@ -61,9 +61,10 @@ fn main() -> ! {
             && states(size())
             && generators(size())
             && snapshots(size())
+            && bits(number(), size())
     };
-    // Where the chains need several images, the first has the rest.
-    exit(hashes && (FIRST != 0 || rest()))
+    // Where the chains need several images, the last has learning, and the first the rest.
+    exit(hashes && (FIRST != 0 || rest()) && !(LAST && learning()))
 }
 
 /// All chains of this image, and what they left of the stack.
@@ -113,28 +114,20 @@ fn compiled(number: f32, size: usize) -> bool {
 /// Every observer over every kernel, each by a direct call and through a trait object.
 #[inline(never)]
 fn observed(number: f32, size: usize) -> bool {
-    let mut memory = SparseMemory::<25, 100>::new();
-    let edges = torus(5, 5, number);
-    let Ok(ising) = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, memory.lend()) else {
-        return false;
-    };
-    let Some(rbm) = models::digits() else { return false };
-    let (Ok(adjusted), Ok(unadjusted)) = (Langevin::adjusted(6.0 * number), Langevin::unadjusted(number))
-    else {
-        return false;
-    };
-    let ising_memory = || memory!(models::ISING, Ising::cache_len(25));
-    let rbm_memory = || memory!(models::RBM, Rbm::cache_len(models::RBM_HIDDEN));
-    watched(&ising, ising_memory(), &adjusted, size)
-        && watched(&ising, ising_memory(), &unadjusted, size)
-        && watched(&rbm, rbm_memory(), &adjusted, size)
-        && watched(&rbm, rbm_memory(), &bitmc::BlockGibbs, size)
-        && watched::<dyn Energy, _, _, _, _>(
-            &Plain(IndependentSet),
-            memory!(Layout::binary(40), 1),
-            &adjusted,
-            size,
-        )
+    let seen = with_ising(number, |ising| {
+        let (rbm, adjusted) = (models::digits()?, Langevin::adjusted(6.0 * number).ok()?);
+        let unadjusted = Langevin::unadjusted(number).ok()?;
+        let ising_memory = || memory!(models::ISING, Ising::cache_len(25));
+        let rbm_memory = || memory!(models::RBM, Rbm::cache_len(models::RBM_HIDDEN));
+        let set = Plain(IndependentSet);
+        let pass = watched(ising, ising_memory(), &adjusted, size)
+            && watched(ising, ising_memory(), &unadjusted, size)
+            && watched(&rbm, rbm_memory(), &adjusted, size)
+            && watched(&rbm, rbm_memory(), &bitmc::BlockGibbs, size)
+            && watched::<dyn Energy, _, _, _, _>(&set, memory!(Layout::binary(40), 1), &adjusted, size);
+        Some(pass)
+    });
+    seen == Some(true)
 }
 
 /// The same for sites of four values.
@@ -202,6 +195,7 @@ fn adapted(number: f32, size: usize) -> bool {
     regression.push(&step, &[[0.0; 16]; 1], &[[number; 16]; 1]);
     let solved = solved && regression.solve(number, size as u32, &mut rows, &mut scratch).is_ok();
     regression.diagonal(&rows, &mut diagonal);
+    let solved = solved && returns(&mut regression);
     let sum: f32 = regression.edges(&rows).map(|(_, _, value)| value).chain(diagonal).sum();
     let mut jumps = Adaptation::new(Parameters::START).with_precision();
     let info =
@@ -246,18 +240,15 @@ where
 /// Clamping, restarting, resuming and going on.
 #[inline(never)]
 fn kept(size: usize) -> bool {
-    let mut memory = SparseMemory::<25, 100>::new();
-    let edges = torus(5, 5, 0.1);
-    let Ok(model) = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, memory.lend()) else {
-        return false;
-    };
+    with_ising(0.1, |model| went_on(model, size)) == Some(true)
+}
+
+fn went_on(model: &Ising<'_>, size: usize) -> Option<bool> {
     let room = memory!(models::ISING, Ising::cache_len(25));
     let mut rng = LaneRng::seed_from_u64(size as u64);
-    let (Ok(sampler), Ok(mut chain), Ok(mut held)) =
-        (Langevin::adjusted(0.6), Chain::random(&model, room, &mut rng), State::<1>::zeros(models::ISING))
-    else {
-        return false;
-    };
+    let sampler = Langevin::adjusted(0.6).ok()?;
+    let mut chain = Chain::random(model, room, &mut rng).ok()?;
+    let mut held = State::<1>::zeros(models::ISING).ok()?;
     let set = held.set(size >> 1, 1).is_ok() && held.set(size, 1).is_err();
     let clamped = chain.clamp(held.view()).is_ok();
     let before = chain.state().get(size >> 1);
@@ -267,14 +258,14 @@ fn kept(size: usize) -> bool {
     chain.release();
 
     let (state, blocks, used) = rng.state();
-    let Some(mut same) = LaneRng::from_state(state, blocks, used) else { return false };
-    let Ok(mut second) = Chain::resume(&model, room, chain.state(), chain.core()) else { return false };
+    let mut same = LaneRng::from_state(state, blocks, used)?;
+    let mut second = Chain::resume(model, room, chain.state(), chain.core()).ok()?;
     let equal = (0..size).all(|_| chain.step(&sampler, &mut rng) == second.step(&sampler, &mut same))
         && chain.state() == second.state()
         && chain.energy() == second.energy();
     let restarted = chain.restart(held.view()).is_ok() && second.model().form().sites() == 25;
     let again = Chain::new(second.model(), chain.into_memory(), held.view()).is_ok();
-    set && clamped && stayed && probe && equal && restarted && again && info.moved() <= 25
+    Some(set && clamped && stayed && probe && equal && restarted && again && info.moved() <= 25)
 }
 
 /// States of every field width, and the moves between them.
@@ -336,80 +327,28 @@ fn snapshots(size: usize) -> bool {
     whole && torn && load(&bytes).is_err() && (one.0, one.1, one.2, one.3) == (two.0, two.1, two.2, two.3)
 }
 
-/// Every objective over the models that can be learned, by direct calls.
+/// A part to bytes and back.
 #[inline(never)]
-fn learned(number: f32, size: usize) -> bool {
-    const SITES: usize = 5;
-    let mut theta = [[0.0; 16]; Boltzmann::parameter_len(SITES)];
-    if let Some(slot) = theta.first_mut().and_then(|block| block.get_mut(size)) {
-        *slot = number;
-    }
-    let (mut couplings, sites) = ([[0; 16]; Boltzmann::memory_len(SITES)], size / 5);
-    let Ok(model) = Boltzmann::spins(&theta, sites, &mut couplings) else { return false };
-    let pass = objectives(&model, number, size);
-    let mut couplings = [[0; 16]; Boltzmann::memory_len(SITES)];
-    pass & Boltzmann::bits(&theta, sites, &mut couplings).is_ok()
+fn returns<S: Snapshot + ?Sized>(part: &mut S) -> bool {
+    let mut bytes = [0; 1024];
+    let saved = Writer::new(&mut bytes).put(part).finish().is_ok();
+    saved && Reader::new(&bytes).is_ok_and(|mut reader| reader.get(part).is_ok() && reader.finish().is_ok())
 }
 
-/// The same through a trait object, over models of a given sparsity, an RBM and a network.
+/// Chains without floats, and chains side by side, a bit each.
 #[inline(never)]
-fn taught(number: f32, size: usize) -> bool {
-    let theta = [[number; 16]; 12];
-    let part = |blocks: usize| theta.get(..blocks).unwrap_or_default();
-    let edges = [(0, 1), (1, size as u32 / 5 - 3), (3, 4)];
-    let mut memory = SparseMemory::<5, 6>::new();
-    let mut pass = SparseIsing::bits(part(2), 5, &edges, memory.lend()).is_ok();
-    if let Ok(model) = SparseIsing::spins(part(2), 5, &edges, memory.lend()) {
-        pass &= objectives(&model as &dyn Learnable, number, size);
-    }
-    if let Ok(model) = SparsePotts::new(part(2), (5, size / 8), &edges, memory.lend()) {
-        pass &= objectives(&model as &dyn Learnable, number, size);
-    }
-    if let Ok(model) = Rbm::from_parameters(part(7), size / 5, black_box(4)) {
-        pass &= objectives(&model as &dyn Learnable, number, size);
-    }
-    if let Ok(model) = Perceptron::new(&[5, black_box(3), 2], part(11)) {
-        pass &= objectives(&model as &dyn Learnable, number, size);
-    }
-    pass
-}
-
-#[inline(never)]
-fn objectives<E: Learnable + ?Sized>(model: &E, number: f32, size: usize) -> bool {
+fn bits(number: f32, size: usize) -> bool {
+    let pair = black_box([Entry { site: 1, coupling: 65_536 }, Entry { site: 0, coupling: 65_536 }]);
+    let (mut words, mut fields) = ([size as u32 & 3], [0; 2]);
+    let Ok(model) = QuantisedIsing::from_rows(&[1, 2], &pair, &[-32_768; 2]) else { return false };
+    let Ok(mut whole) = QuantisedGibbs::new(model, &mut words, &mut fields) else { return false };
+    let mut couplings = SparseMemory::<2, 2>::new();
+    let model = Ising::spins_edges_once([(0, 1, number)], &[0.0; 2], couplings.lend());
+    let Ok(Ok(model)) = model.map(SlicedIsing::new) else { return false };
+    let (mut blocks, mut table) = ([[0; 16]; 2], [0; SlicedGibbs::kind_words(1, false)]);
     let mut rng = LaneRng::seed_from_u64(size as u64);
-    let mut room = memory!(Layout::categorical(5, 3), 8);
-    let (mut gradient, mut moments, mut theta) = ([[0.0; 16]; 12], [[0.0; 16]; 24], [[number; 16]; 12]);
-    let length = model.parameter_len();
-    let Some(gradient) = gradient.get_mut(..length) else { return false };
-    let words = [size as u32 & 1];
-    let Ok(x) = Packed::new(model.layout(), &words) else { return false };
-    let Ok(mut batch) = Batch::new(model, gradient) else { return false };
-    let mut pass = batch.add(&PseudoLikelihood, model, x, &mut room, &mut rng).is_ok();
-    pass &= batch.add(&RatioMatching::SIGMOID, model, x, &mut room, &mut rng).is_ok();
-    pass &= batch.add(&RatioMatching::RATIO, model, x, &mut room, &mut rng).is_ok();
-    for form in [Importance::ratio_matching(size), Importance::basic(size), Importance::uniform(size)] {
-        let Ok(form) = form else { return false };
-        pass &= batch.add(&form, model, x, &mut room, &mut rng).is_ok();
-        pass &= form.observe_given(model, x, &[size], &mut room, &mut batch).is_ok();
-        pass &= form.proposal(model, x, &mut room, &mut [0.0; 5]).is_ok();
-    }
-    pass &= batch.finish().loss.is_finite();
-    let mut states = [0; 3];
-    let Ok(mut replay) = Replay::new(model.layout(), &mut states) else { return false };
-    replay.randomise(&mut rng);
-    let slot = replay.pick(&mut rng);
-    pass &= replay.set(slot, size, 1).is_ok();
-    let schedule = CyclicalLearning { period: 4, large: (number, 0.9, 2), small: (number, 3), retune: 2 };
-    let Ok((kernel, steps)) = schedule.at(size as u64) else { return false };
-    pass &= schedule.is_due(size as u64);
-    let Ok(mut contrast) = Contrast::new(model, 2, size as u32, gradient) else { return false };
-    pass &= contrast.data(model, x, &mut room).is_ok();
-    pass &= contrast.diverge(model, x, (&kernel, steps), &mut room, &mut rng).is_ok();
-    pass &= contrast.persist(model, (&mut replay, size), (&kernel, steps), &mut room, &mut rng).is_ok();
-    pass &= contrast.finish().loss.is_finite();
-    let (Ok(sgd), Ok(mut adam)) = (Sgd::new(number), Adam::new(&mut moments, number)) else { return false };
-    let penalty = lasso(number, &theta, gradient) + decay(number, &theta, gradient) + clip(number, gradient);
-    sgd.step(gradient, &mut theta);
-    adam.step(gradient, &mut theta);
-    pass & penalty.is_finite() & (adam.skipped() == 0)
+    let chains = SlicedChains::random(model, &mut blocks, &mut rng);
+    let Ok(Ok(mut sliced)) = chains.map(|chains| SlicedGibbs::new(chains, &mut table)) else { return false };
+    sliced.sweep(&mut rng);
+    whole.sweep(&mut rng) <= 2 && returns(&mut whole) && returns(&mut sliced)
 }
