@@ -2,8 +2,12 @@
 
 use crate::models::Source;
 use crate::naive::Target;
+use crate::space::Space;
+use crate::stat::chi_square;
+use crate::stat::replicas::{Dice, reference_rng};
 use bitmc::energy::Entry;
-use bitmc::quantised::{Odds, PER_OCTAVE};
+use bitmc::quantised::{Odds, PER_OCTAVE, QuantisedIsing};
+use bitmc::{LaneRng, SeedableRng};
 use std::f64::consts::LN_2;
 
 /// Log odds of one unit.
@@ -90,4 +94,31 @@ impl rand_core::TryRng for Listed<'_> {
     fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
         unreachable!("only words are asked for")
     }
+}
+
+/// 100,000 chains of seven sites that start from the law, each run for a while, must end in it; with couplings an eighth
+/// too weak they must not.
+///
+/// # Panics
+/// Otherwise.
+pub fn stays_exact(seed: u64, run: impl Fn(QuantisedIsing<'_>, &mut [u32], &mut LaneRng)) {
+    let whole = Whole::random(7, 0.8, 21);
+    let space = Space::binary(&whole);
+    let dice = Dice::new(&space.law);
+    let ends = |of: &Whole, seed: u64| {
+        let (ends, entries) = of.rows();
+        let model = QuantisedIsing::from_rows(&ends, &entries, &of.linear).unwrap();
+        let (mut start, mut rng) = (reference_rng(seed, 0), LaneRng::seed_from_u64(seed));
+        let mut counts = vec![0; space.states()];
+        for _ in 0..100_000 {
+            let mut words = space.words[dice.roll(&mut start)].clone();
+            run(model, &mut words, &mut rng);
+            counts[words[0] as usize] += 1;
+        }
+        counts
+    };
+    chi_square("the chain", &ends(&whole, seed), &space.law).must_pass();
+    let mut weak = whole.clone();
+    weak.couplings.iter_mut().for_each(|coupling| coupling.2 -= coupling.2 / 8);
+    chi_square("couplings an eighth too weak", &ends(&weak, seed + 1), &space.law).must_fail();
 }

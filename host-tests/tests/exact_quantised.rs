@@ -4,10 +4,8 @@
 use bitmc::energy::{Entry, SparseError, SparseLent};
 use bitmc::quantised::{Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing};
 use bitmc::{Ising, LaneRng, Packed, SeedableRng, StateError};
-use bitmc_host_tests::quantised::{Listed, UNIT, Whole, value};
+use bitmc_host_tests::quantised::{Listed, UNIT, Whole, stays_exact, value};
 use bitmc_host_tests::space::Space;
-use bitmc_host_tests::stat::chi_square;
-use bitmc_host_tests::stat::replicas::{Dice, reference_rng};
 use bitmc_host_tests::stat::table::Table;
 use bitmc_host_tests::stuck::Stuck;
 
@@ -96,31 +94,13 @@ fn updates_keep_the_law() {
     }
 }
 
-fn ends(space: &Space, model: QuantisedIsing<'_>, seed: u64) -> Vec<u64> {
-    let (dice, mut start) = (Dice::new(&space.law), reference_rng(seed, 0));
-    let mut rng = LaneRng::seed_from_u64(seed);
-    let mut counts = vec![0; space.states()];
-    let mut fields = vec![0; space.layout.sites()];
-    for _ in 0..100_000 {
-        let mut words = space.words[dice.roll(&mut start)].clone();
-        let mut chain = QuantisedGibbs::new(model, &mut words, &mut fields).unwrap();
-        (0..6).for_each(|_| _ = chain.sweep(&mut rng));
-        counts[space.number(chain.state())] += 1;
-    }
-    counts
-}
-
 #[test]
 fn an_exact_start_stays_exact() {
-    let whole = Whole::random(7, 0.8, 21);
-    let (space, (ends_of, entries)) = (Space::binary(&whole), whole.rows());
-    let model = QuantisedIsing::from_rows(&ends_of, &entries, &whole.linear).unwrap();
-    chi_square("sweeps", &ends(&space, model, 61), &space.law).must_pass();
-    let mut other = whole.clone();
-    other.couplings.iter_mut().for_each(|coupling| coupling.2 -= coupling.2 / 8);
-    let (ends_of, entries) = other.rows();
-    let model = QuantisedIsing::from_rows(&ends_of, &entries, &other.linear).unwrap();
-    chi_square("sweeps by couplings an eighth too weak", &ends(&space, model, 62), &space.law).must_fail();
+    stays_exact(61, |model, words, rng| {
+        let mut fields = [0; 7];
+        let mut chain = QuantisedGibbs::new(model, words, &mut fields).unwrap();
+        (0..6).for_each(|_| _ = chain.sweep(rng));
+    });
 }
 
 #[test]

@@ -5,10 +5,8 @@ use bitmc::quantised::{Penalty, QuantisedIsing, QuantisedLangevin};
 use bitmc::step::ParameterError;
 use bitmc::{LaneRng, Packed, SeedableRng, StateError};
 use bitmc_host_tests::naive::Target;
-use bitmc_host_tests::quantised::{Listed, UNIT, Whole, value};
+use bitmc_host_tests::quantised::{Listed, UNIT, Whole, stays_exact, value};
 use bitmc_host_tests::space::Space;
-use bitmc_host_tests::stat::chi_square;
-use bitmc_host_tests::stat::replicas::{Dice, reference_rng};
 use bitmc_host_tests::stat::table::Table;
 use bitmc_host_tests::stuck::Stuck;
 
@@ -195,32 +193,14 @@ fn long_products_are_right() {
     assert!(inside >= 10, "{inside} moves say something");
 }
 
-fn ends(space: &Space, model: QuantisedIsing<'_>, seed: u64) -> Vec<u64> {
-    let (dice, mut start) = (Dice::new(&space.law), reference_rng(seed, 0));
-    let mut rng = LaneRng::seed_from_u64(seed);
-    let mut counts = vec![0; space.states()];
-    let mut room = Room::new(space.layout.sites());
-    let penalty = Penalty::from_step_size(0.6).unwrap();
-    for _ in 0..100_000 {
-        let mut words = space.words[dice.roll(&mut start)].clone();
-        let mut chain = room.chain(model, penalty, &mut words);
-        (0..8).for_each(|_| _ = chain.step(&mut rng));
-        counts[space.number(chain.state())] += 1;
-    }
-    counts
-}
-
 #[test]
 fn an_exact_start_stays_exact() {
-    let whole = Whole::random(7, 0.8, 21);
-    let (space, (ends_of, entries)) = (Space::binary(&whole), whole.rows());
-    let model = QuantisedIsing::from_rows(&ends_of, &entries, &whole.linear).unwrap();
-    chi_square("steps", &ends(&space, model, 71), &space.law).must_pass();
-    let mut other = whole.clone();
-    other.couplings.iter_mut().for_each(|coupling| coupling.2 -= coupling.2 / 8);
-    let (ends_of, entries) = other.rows();
-    let model = QuantisedIsing::from_rows(&ends_of, &entries, &other.linear).unwrap();
-    chi_square("steps by couplings an eighth too weak", &ends(&space, model, 72), &space.law).must_fail();
+    let penalty = Penalty::from_step_size(0.6).unwrap();
+    stays_exact(71, |model, words, rng| {
+        let mut room = Room::new(7);
+        let mut chain = room.chain(model, penalty, words);
+        (0..8).for_each(|_| _ = chain.step(rng));
+    });
 }
 
 #[test]
