@@ -36,7 +36,7 @@ struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     chains: Option<u32>,
 
-    /// Steps of each chain [default: 4000, with --quick 2000; with --compare 3000 and 300]
+    /// Steps of each chain [default: 4000, of replica 5000, with --quick 2000; with --compare 3000 and 300]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     steps: Option<u64>,
 
@@ -91,7 +91,7 @@ fn run(options: Options) -> Result<(), Failure> {
 fn sample(options: &Options, data: &DigitData, out: &Path) -> Result<(), Failure> {
     let (common, choice) = (&options.common, options.sampler);
     let chains = options.chains.unwrap_or(if common.quick { 100 } else { 200 });
-    let steps = options.steps.unwrap_or(if common.quick { 2000 } else { 4000 });
+    let steps = options.steps.unwrap_or(if common.quick { 2000 } else { choice.steps() });
     let mmd = (!options.inpaint).then(|| Mmd::new(&data.reference));
     let sweeps = if choice == Choice::BlockGibbs { 0 } else { steps.min(1000) };
     let progress = Progress::new(common.quiet, u64::from(chains) * (steps + sweeps));

@@ -83,7 +83,7 @@ const ERROR: f64 = 0.05;
 /// block Gibbs and of 2.1 after 100 of the first-order sampler, too heavy a tail for an honest standard error.)
 ///
 /// The walks begin at hidden units that are as often on as the training digits turn them on, and β is closer near 0,
-/// where E − E₀ varies most. For equal time the variance is a fifth of that from fair bits by Gibbs sweeps.
+/// where E − E₀ varies most. In equal time the variance is a quarter of that from fair bits by Gibbs sweeps.
 fn estimates(seed: u64) -> Vec<Estimate> {
     let machine = npy::machine("rbm16");
     let fields = hidden_fields(&machine);

@@ -66,6 +66,12 @@ impl Choice {
             _ => None,
         }
     }
+
+    /// The steps if none are given: as many as replica exchange takes from noise to the law, fewer for all others.
+    #[must_use]
+    pub fn steps(self) -> u64 {
+        if self == Self::Replica { 5000 } else { 4000 }
+    }
 }
 
 /// Chains to be run: how many, for how long, from where.
