@@ -16,7 +16,7 @@ impl Sizes {
     #[must_use]
     pub(super) fn new(length: usize) -> Self {
         let mut planner = FftPlanner::new();
-        let size = (2 * length).next_power_of_two();
+        let size = smooth(2 * length);
         Self { length, forward: planner.plan_fft_forward(size), inverse: planner.plan_fft_inverse(size) }
     }
 
@@ -183,6 +183,21 @@ pub fn median(values: &[f64]) -> Option<f64> {
     sorted.sort_by(f64::total_cmp);
     let (low, high) = (sorted.get((sorted.len().max(1) - 1) / 2)?, sorted.get(sorted.len() / 2)?);
     Some((low + high) / 2.0)
+}
+
+/// The least size from this one on without a prime factor above 5: transforms of such sizes are fast, and the next power
+/// of two can be nearly twice as far.
+fn smooth(least: usize) -> usize {
+    let rest = |size: usize| [2, 3, 5].iter().fold(size, |rest, prime| divided(rest, *prime));
+    (least.max(1)..).find(|&size| rest(size) == 1).unwrap_or(least)
+}
+
+/// Without the factor.
+fn divided(mut number: usize, factor: usize) -> usize {
+    while number.is_multiple_of(factor) {
+        number /= factor;
+    }
+    number
 }
 
 /// The common length of the chains.

@@ -2,7 +2,7 @@
 
 use super::cell::{Cell, Clock, Numbers, Plan, Point};
 use super::estimate::{Sizes, log_rmse, mean, median, split_r_hat};
-use super::target::{component, components};
+use super::target::{Component, components};
 use super::{Counted, Queries, Sampler, Target};
 use crate::bits::BitRows;
 use crate::chains::{add, streams};
@@ -102,12 +102,8 @@ fn summarise<E: Energy + Sync + ?Sized>(
     let width = layout.words();
     let after = plan.burn_in as usize * width;
     let series = |index: usize| -> Vec<Vec<f64>> {
-        let of = |trace: &Trace| {
-            trace.states[after..]
-                .chunks_exact(width)
-                .map(|words| component(row(layout, words), index))
-                .collect()
-        };
+        let component = Component::new(layout, index);
+        let of = |trace: &Trace| trace.states[after..].chunks_exact(width).map(|x| component.at(x)).collect();
         traces.iter().map(of).collect()
     };
     struct One {
@@ -183,12 +179,12 @@ fn falling<E: Energy + Sync + ?Sized>(target: &Target<'_, E>, traces: &[Trace], 
     let layout = target.energy.layout();
     let rows = traces.first().map_or(0, |trace| trace.states.len() / layout.words());
     let looks = checkpoints(rows as u64);
+    let components: Vec<Component> = (0..exact.len()).map(|index| Component::new(layout, index)).collect();
     let squares = |trace: &Trace| -> Vec<f64> {
         let (mut sums, mut squares) = (vec![0.0; exact.len()], Vec::new());
         for (words, step) in trace.states.chunks_exact(layout.words()).zip(1u64..) {
-            let x = row(layout, words);
-            for (index, sum) in sums.iter_mut().enumerate() {
-                *sum += component(x, index);
+            for (component, sum) in components.iter().zip(&mut sums) {
+                *sum += component.at(words);
             }
             if looks.get(squares.len()) == Some(&step) {
                 let error = sums.iter().zip(exact).map(|(sum, exact)| (sum / step as f64 - exact).powi(2));

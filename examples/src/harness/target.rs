@@ -4,7 +4,7 @@ use crate::bits::BitRows;
 use crate::mmd::Mmd;
 use bitmc::layout::Kind;
 use bitmc::packed::set;
-use bitmc::{Energy, LaneRng, Packed, Rng};
+use bitmc::{Energy, LaneRng, Layout, Rng};
 
 /// The start of chain `n`, as the words of a state.
 type Starts<'t> = Box<dyn Fn(usize, &mut LaneRng) -> Vec<u32> + Sync + 't>;
@@ -75,13 +75,29 @@ pub fn components<E: Energy + ?Sized>(energy: &E) -> usize {
     }
 }
 
-/// The component at a state.
-pub(super) fn component(x: Packed<'_>, index: usize) -> f64 {
-    let layout = x.layout();
-    match layout.kind() {
-        Kind::Categorical => {
-            f64::from(u8::from(x.get(index / layout.arity()) as usize == index % layout.arity()))
-        }
-        Kind::Binary | Kind::Ordinal => f64::from(x.get(index)),
+/// Where a component stands in the words of a state.
+#[derive(Clone, Copy)]
+pub(super) struct Component {
+    word: usize,
+    shift: u32,
+    mask: u32,
+    /// Of a categorical site, the value that it is about.
+    value: Option<u32>,
+}
+
+impl Component {
+    pub(super) fn new(layout: Layout, index: usize) -> Self {
+        let (site, value) = match layout.kind() {
+            Kind::Categorical => (index / layout.arity(), Some((index % layout.arity()) as u32)),
+            Kind::Binary | Kind::Ordinal => (index, None),
+        };
+        let (fields, bits) = (layout.fields_per_word(), layout.field_bits());
+        Self { word: site / fields, shift: (site % fields) as u32 * bits, mask: (1 << bits) - 1, value }
+    }
+
+    /// Its value at a state.
+    pub(super) fn at(self, words: &[u32]) -> f64 {
+        let field = (words[self.word] >> self.shift) & self.mask;
+        f64::from(self.value.map_or(field, |value| u32::from(field == value)))
     }
 }
