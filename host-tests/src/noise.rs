@@ -6,7 +6,8 @@ use crate::tolerance;
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::Noise;
 use bitmc::random::{normal_pairs, normals};
-use bitmc::{Energy, Langevin, Layout, Packed, Rng};
+use bitmc::step::Transition;
+use bitmc::{Layout, Packed, Rng};
 use core::convert::Infallible;
 use rand_core::{TryRng, utils};
 
@@ -104,16 +105,19 @@ pub fn covariance(factor: &[Vec<f64>], sites: usize) -> Vec<Vec<f64>> {
     (0..sites).map(|a| (0..sites).map(|b| entry(a, b)).collect()).collect()
 }
 
+/// The transition from words to a state, given η.
+pub type GivenNoise<'a> = &'a dyn Fn(&[u32], Packed<'_>, &[Block]) -> Transition;
+
 /// A sampler of second order over all states of a small energy, with what METHODS.md §3 says of it.
-pub struct Auxiliary<'a, N> {
-    /// The energy.
-    pub energy: &'a dyn Energy,
+pub struct Auxiliary<'a> {
+    /// The layout of the states.
+    pub layout: Layout,
     /// The values of every state.
     pub states: Vec<Vec<usize>>,
     /// log π of every state, up to a constant.
     pub log_pi: Vec<f64>,
-    /// The sampler.
-    pub sampler: Langevin<'a, N>,
+    /// The sampler: the transition from words to a state, given η.
+    pub transition: GivenNoise<'a>,
     /// L.
     pub factor: Vec<Vec<f64>>,
     /// κ.
@@ -133,10 +137,10 @@ pub struct Given {
     pub log_reverse: f64,
 }
 
-impl<N: Noise> Auxiliary<'_, N> {
+impl Auxiliary<'_> {
     /// Planes of η, and whether a state's vector is one-hot.
     fn planes(&self) -> usize {
-        self.energy.layout().row_blocks()
+        self.layout.row_blocks()
     }
 
     /// Components of u: one a column of L and plane.
@@ -182,13 +186,10 @@ impl<N: Noise> Auxiliary<'_, N> {
     /// Where the step is a fault.
     #[must_use]
     pub fn given(&self, x: usize, y: usize, u: &[f64]) -> Given {
-        let layout = self.energy.layout();
-        let (from, to) = (pack(layout, &self.states[x]), pack(layout, &self.states[y]));
-        let mut chain = crate::heap::chain(self.energy, &from).unwrap();
+        let (from, to) = (pack(self.layout, &self.states[x]), pack(self.layout, &self.states[y]));
         let residual = self.residual(x, u);
         let eta = self.eta(&residual);
-        let to = Packed::new(layout, &to).unwrap();
-        let found = self.sampler.transition_given(chain.ring(), to, &eta).unwrap();
+        let found = (self.transition)(&from, Packed::new(self.layout, &to).unwrap(), &eta);
         assert!(!found.fault);
         let square = |residual: &[f64]| residual.iter().map(|r| r * r).sum::<f64>();
         let log_q_u = -0.5 * self.precision * square(&residual);

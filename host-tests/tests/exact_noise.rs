@@ -222,11 +222,16 @@ fn judge<N: Noise + Copy>(what: &str, model: &Model<'_>, noise: N, normals: usiz
     {
         let sampler = Langevin::second_order(noise, step_size, balance).unwrap();
         let sampler = sampler.precision(precision).unwrap();
+        let sampler = window.map_or(sampler, |window| sampler.within(window));
+        let transition = |from: &[u32], to: Packed<'_>, eta: &[Block]| {
+            let mut chain = heap::chain(model.energy, from).unwrap();
+            sampler.transition_given(chain.ring(), to, eta).unwrap()
+        };
         let auxiliary = |without_auxiliary| Auxiliary {
-            energy: model.energy,
+            layout: model.energy.layout(),
             states: model.states.clone(),
             log_pi: model.log_pi.clone(),
-            sampler: window.map_or(sampler, |window| sampler.within(window)),
+            transition: &transition,
             factor: factor.clone(),
             precision: f64::from(precision),
             without_auxiliary,

@@ -3,7 +3,8 @@
 //! kernel that does nothing passes, a broken one does not.
 
 use bitmc::lane::Block;
-use bitmc::step::{Curvature, IsingLangevin};
+use bitmc::noise::{Edgewise, SparseMatrix};
+use bitmc::step::{Curvature, IsingBalanced, IsingLangevin};
 use bitmc::{BlockGibbs, Langevin, Plain};
 use bitmc_host_tests::enumerate::Law;
 use bitmc_host_tests::heap::Weights;
@@ -52,6 +53,14 @@ fn adjusted_langevin_keeps_an_ising_model() {
         let sampler = IsingLangevin::adjusted(step_size).unwrap();
         let ends = Plan::usual(seed).ends(&model, &sampler, &law, 0);
         check(&format!("Ising, its own kernel, step size {step_size}"), &ends, &law).must_pass();
+    }
+
+    let mut d = [[0.0; 16]];
+    let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).unwrap();
+    for (seed, step_size, balance, precision) in [(23, f32::INFINITY, 1.0, 1.0), (24, 1.0, 0.8, 0.6)] {
+        let sampler = IsingBalanced::new(noise, step_size, balance).unwrap().precision(precision).unwrap();
+        let ends = Plan::usual(seed).ends(&model, &sampler, &law, 0);
+        check(&format!("Ising, second order, σ {step_size}"), &ends, &law).must_pass();
     }
 
     // Twin: the same kernel without its test.

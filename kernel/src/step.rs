@@ -9,6 +9,7 @@
 //! |---|---|---|---|
 //! | [`Langevin`] | gradient, dq exponentials, d uniforms | many | first choice where the gradient is cheap; d is large |
 //! | [`IsingLangevin`] | d words, an exponential a changed field | many | the same for Ising models, several times as fast |
+//! | [`IsingBalanced`] | a normal an edge, d uniforms and exponentials | very many | Ising models near criticality, without tuning |
 //! | [`GibbsWithGradients`], R = 1 | gradient, dq exponentials | one | strong couplings, where no larger step is accepted |
 //! | [`GibbsWithGradients`], R > 1 | the same, R indices | up to R | a few sites at a time; the simplest of its kind |
 //! | [`PathAuxiliary`] | the same, R indices | R | as R grows; no site is drawn twice |
@@ -34,6 +35,7 @@ pub(crate) mod fields;
 mod gibbs;
 mod gibbs_with_gradients;
 mod hamming_ball;
+mod ising_balanced;
 pub(crate) mod ising_langevin;
 mod langevin;
 mod locally_balanced;
@@ -54,6 +56,7 @@ pub use error::ParameterError;
 pub use gibbs::Gibbs;
 pub use gibbs_with_gradients::GibbsWithGradients;
 pub use hamming_ball::{BallTransition, HammingBall};
+pub use ising_balanced::IsingBalanced;
 pub use ising_langevin::IsingLangevin;
 pub use langevin::{Curvature, Langevin};
 pub use locally_balanced::LocallyBalanced;

@@ -3,6 +3,7 @@
 use crate::models::{self, IsingMemory, Ladder};
 use crate::run::{BROKEN, DENSE_STEPS, STEPS, from_noise};
 use bitmc::noise::{Dense, DenseMatrix, Edgewise, Run, SparseMatrix};
+use bitmc::step::IsingBalanced;
 use bitmc::{Energy, Ising, Langevin, Layout, Plain, Potts, SparseMemory, memory, torus};
 
 /// Second order over the torus's own couplings, one normal an edge.
@@ -29,6 +30,20 @@ pub(crate) fn ising_by_runs(step_size: f32, balance: f32) -> u32 {
     let Ok(noise) = noise else { return BROKEN };
     let kernel = Langevin::second_order(noise, step_size, balance);
     from_noise(&model as &dyn Energy, memory!(models::ISING, Ising::cache_len(25)), &kernel, STEPS)
+}
+
+/// The kernel for Ising models, its edges in runs.
+pub(crate) fn ising_itself(step_size: f32, balance: f32, precision: f32) -> u32 {
+    let mut couplings = IsingMemory::new();
+    let edges = torus(5, 5, models::ISING_COUPLING);
+    let model = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, couplings.lend());
+    let Ok(model) = model else { return BROKEN };
+    let matrix = SparseMatrix::of(model.form());
+    let (mut d, mut runs) = ([[0.0; 16]; 2], [Run::default(); 16]);
+    let noise = Edgewise::new(matrix, &mut d).and_then(|noise| noise.by_runs(&mut runs));
+    let Ok(noise) = noise else { return BROKEN };
+    let kernel = IsingBalanced::new(noise, step_size, balance).and_then(|k| k.precision(precision));
+    from_noise(&model, memory!(models::ISING, Ising::cache_len(25)), &kernel, STEPS)
 }
 
 /// Second order over a full matrix and its Cholesky factor, on the 4×4 torus.

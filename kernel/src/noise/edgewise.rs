@@ -3,6 +3,7 @@
 use super::matrix::{SparseMatrix, Symmetric};
 use super::runs::{self, Run};
 use super::{Noise, NoiseError, components, place};
+use crate::energy::Sparse;
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::packed::Move;
 use crate::random::normals;
@@ -96,6 +97,11 @@ impl<'a> Edgewise<'a> {
             }
         });
         Ok(Self { runs: memory, ..self })
+    }
+
+    /// Whether W has just these rows, in the same memory, and nothing on its diagonal.
+    pub(crate) fn is_of(&self, form: Sparse<'_>) -> bool {
+        self.matrix.is_of(form)
     }
 
     /// `(W + D)[site, site]`.

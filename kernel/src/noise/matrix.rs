@@ -70,6 +70,15 @@ impl<'a> SparseMatrix<'a> {
         self.form
     }
 
+    /// Whether it has just these rows, in the same memory, and nothing on its diagonal.
+    pub(super) fn is_of(&self, form: Sparse<'_>) -> bool {
+        core::ptr::eq(self.form.entries(), form.entries())
+            && core::ptr::eq(self.form.ends(), form.ends())
+            && self.form.exponent() == form.exponent()
+            && self.sign == 1
+            && matches!(self.own, Own::Zero)
+    }
+
     /// What the rows' couplings are multiplied with: 1 or −1.
     pub(super) fn sign(&self) -> i32 {
         self.sign

@@ -52,26 +52,29 @@ pub(super) fn compile(form: Sparse<'_>, mut write: impl FnMut(usize, Run)) -> us
 
 /// Blocks of normals, made in pairs, and single ones.
 struct Normals {
-    spare: Option<Block>,
+    pair: [Block; 2],
+    /// How many blocks of the pair have been given.
+    given: usize,
     singles: Block,
     used: usize,
 }
 
 impl Normals {
     #[inline]
-    fn block<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Block {
-        if let Some(block) = self.spare.take() {
-            return block;
+    fn block<R: Rng + ?Sized>(&mut self, rng: &mut R) -> &Block {
+        if self.given >= 2 {
+            self.pair = normal_pairs(rng);
+            self.given = 0;
         }
-        let [first, second] = normal_pairs(rng);
-        self.spare = Some(second);
-        first
+        self.given += 1;
+        let [first, second] = &self.pair;
+        if self.given == 1 { first } else { second }
     }
 
     #[inline]
     fn single<R: Rng + ?Sized>(&mut self, rng: &mut R) -> f32 {
         if self.used >= LANES {
-            self.singles = self.block(rng);
+            self.singles = *self.block(rng);
             self.used = 0;
         }
         let normal = self.singles.get(self.used).copied().unwrap_or(0.0);
@@ -82,40 +85,35 @@ impl Normals {
 
 /// η += Σ √|W| ξ (eᵢ + sign(W) eⱼ) over the edges of all runs.
 pub(super) fn draw<R: Rng + ?Sized>(runs: &[Run], sign: i32, unit: f32, rng: &mut R, eta: &mut [f32]) {
-    let mut normals = Normals { spare: None, singles: [0.0; LANES], used: LANES };
+    let mut normals = Normals { pair: [[0.0; LANES]; 2], given: 2, singles: [0.0; LANES], used: LANES };
     for run in runs {
         let coupling = (sign * run.coupling) as f32 * unit;
         let root = F32s::splat(coupling.abs()).sqrt();
-        let flip = coupling.to_bits() & 0x8000_0000;
+        let other = (root.to_bits() ^ U32s::splat(coupling.to_bits() & 0x8000_0000)).to_f32();
         let (first, offset, edges) = (run.first as usize, run.offset as usize, run.edges as usize);
         let whole = edges - edges % LANES;
         for start in (first..first + whole).step_by(LANES) {
-            let mut terms = normals.block(rng);
-            for part in 0..PARTS {
-                (F32s::load(&terms, part) * root).store(&mut terms, part);
-            }
-            add(eta, start, &terms, 0);
-            add(eta, start + offset, &terms, flip);
+            let normals = normals.block(rng);
+            add(eta, start, normals, root);
+            add(eta, start + offset, normals, other);
         }
         for site in first + whole..first + edges {
-            let term = normals.single(rng) * root.first();
+            let normal = normals.single(rng);
             if let Some(slot) = eta.get_mut(site) {
-                *slot += term;
+                *slot += normal * root.first();
             }
             if let Some(slot) = eta.get_mut(site + offset) {
-                *slot += f32::from_bits(term.to_bits() ^ flip);
+                *slot += normal * other.first();
             }
         }
     }
 }
 
-/// Sixteen sites from `start` on.
+/// Adds a multiple of the normals to sixteen sites from `start` on.
 #[inline]
-fn add(eta: &mut [f32], start: usize, terms: &Block, flip: u32) {
+fn add(eta: &mut [f32], start: usize, normals: &Block, factor: F32s) {
     let Some(eta) = eta.get_mut(start..).and_then(<[f32]>::first_chunk_mut::<LANES>) else { return };
-    let flip = U32s::splat(flip);
     for part in 0..PARTS {
-        let term = (F32s::load(terms, part).to_bits() ^ flip).to_f32();
-        (F32s::load(eta, part) + term).store(eta, part);
+        (F32s::load(eta, part) + F32s::load(normals, part) * factor).store(eta, part);
     }
 }

@@ -3,6 +3,8 @@
 mod second_order;
 mod site_by_site;
 
+pub(super) use second_order::{inverse, precision_value};
+
 use super::{Kernel, ParameterError, Transition};
 use crate::accept::{Info, accept};
 use crate::chain::Ring;

@@ -39,6 +39,8 @@ impl<N: Noise> Langevin<'_, N> {
     /// [`Diagonal`](crate::noise::Diagonal) the diagonal variant. At α = 1 and σ = ∞ on an energy whose
     /// negative Hessian is W every move is accepted, up to rounding. W and D are on the {0,1} scale, as σ is.
     ///
+    /// For Ising models with a noise of their own edges [`IsingBalanced`](super::IsingBalanced) costs about half.
+    ///
     /// Cost a step: two gradients, a draw of the noise and its product with the move, two exponentials a site.
     /// No memory beside the chain's own.
     ///
@@ -54,10 +56,7 @@ impl<N: Noise> Langevin<'_, N> {
     /// # Errors
     /// [`ParameterError::Precision`] where κ or 1/κ is not positive and finite.
     pub fn precision(mut self, precision: f32) -> Result<Self, ParameterError> {
-        if !(precision > 0.0 && precision.is_finite() && (1.0 / precision).is_finite()) {
-            return Err(ParameterError::Precision(precision));
-        }
-        self.precision = precision;
+        self.precision = precision_value(precision)?;
         Ok(self)
     }
 
@@ -76,8 +75,14 @@ impl<N: Noise> Langevin<'_, N> {
     }
 }
 
+/// κ, where there is one.
+pub(in crate::step) fn precision_value(precision: f32) -> Result<f32, ParameterError> {
+    let good = precision > 0.0 && precision.is_finite() && (1.0 / precision).is_finite();
+    if good { Ok(precision) } else { Err(ParameterError::Precision(precision)) }
+}
+
 /// 1/σ, 0 for σ = ∞.
-fn inverse(step_size: f32) -> Result<f32, ParameterError> {
+pub(in crate::step) fn inverse(step_size: f32) -> Result<f32, ParameterError> {
     let inverse = 1.0 / step_size;
     if !(step_size > 0.0 && inverse.is_finite()) {
         return Err(ParameterError::StepSize(step_size));

@@ -1,0 +1,227 @@
+//! [`IsingBalanced`]: detailed balance point by point and integrated (TESTING.md L0.2), what its steps report, and what
+//! other models and failed generators do to it. That it draws as it says is in `stat_exact_start`.
+
+use bitmc::lane::{Block, LANES};
+use bitmc::noise::{Edgewise, Run, SparseMatrix};
+use bitmc::step::{IsingBalanced, ParameterError, Transition};
+use bitmc::{Energy, Ising, Kernel, LaneRng, Langevin, Packed, SeedableRng, torus};
+use bitmc_host_tests::enumerate;
+use bitmc_host_tests::heap::{self, Couplings};
+use bitmc_host_tests::models::{self, Source};
+use bitmc_host_tests::naive::{Convention, Pairwise, Target};
+use bitmc_host_tests::noise::{Auxiliary, draw, factor};
+use bitmc_host_tests::stuck::Stuck;
+use bitmc_host_tests::tolerance;
+
+/// κ, σ, α.
+const PARAMETERS: [(f32, f32, f32); 6] = [
+    (1.0, f32::INFINITY, 1.0),
+    (1.0, 0.7, 0.6),
+    (0.75, 1.5, 0.8),
+    (0.4, 0.3, 0.5),
+    (2.0, 4.0, 1.0),
+    (0.75, f32::INFINITY, 0.75),
+];
+
+/// A random generator's worth of u: about as far from the means as u itself goes.
+fn points(components: usize, reach: f64) -> Vec<Vec<f64>> {
+    let mut source = Source::new(78);
+    (0..6).map(|_| (0..components).map(|_| f64::from(source.normal(reach))).collect()).collect()
+}
+
+#[test]
+fn flows_balance_point_by_point() {
+    for (sites, sd, seed) in [(2, 1.0, 1), (4, 0.4, 2), (4, 2.0, 3)] {
+        let target = models::pairwise(Convention::SpinsEdgesOnce, sites, 1.0, sd, seed);
+        let mut memory = target.couplings();
+        let energy = memory.ising(&target).unwrap();
+        let mut d = [[0.0; LANES]];
+        let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+        let factor = factor(&noise, sites, 100);
+        let reach = factor.iter().flatten().fold(0.0f64, |most, l| most.max(l.abs()));
+        for (precision, step_size, balance) in PARAMETERS {
+            let sampler = IsingBalanced::new(noise, step_size, balance).unwrap();
+            let sampler = sampler.precision(precision).unwrap();
+            let transition = |from: &[u32], to: Packed<'_>, eta: &[Block]| -> Transition {
+                let mut chain = heap::chain(&energy, from).unwrap();
+                sampler.transition_given(chain.ring(), to, eta).unwrap()
+            };
+            let auxiliary = |without_auxiliary| Auxiliary {
+                layout: energy.layout(),
+                states: (0..1 << sites).map(|state| (0..sites).map(|i| (state >> i) & 1).collect()).collect(),
+                log_pi: (0..1 << sites).map(|x| -target.energy(&enumerate::values(x, sites))).collect(),
+                transition: &transition,
+                factor: factor.clone(),
+                precision: f64::from(precision),
+                without_auxiliary,
+            };
+            let name = format!("sd {sd}, κ {precision}, σ {step_size}, α {balance}");
+            let (right, broken) = (auxiliary(false), auxiliary(true));
+            let points = points(right.components(), 1.0 + 2.0 * reach);
+            let asymmetry = right.asymmetry(&points);
+            assert!(asymmetry <= tolerance::ASYMMETRY, "{name}: {asymmetry}");
+            assert!(broken.asymmetry(&points) > 100.0 * tolerance::ASYMMETRY, "{name}: the twin passes");
+            // It says what the way back has without making it: the way back says the same.
+            for u in &points {
+                for (x, y) in (0..1 << sites).flat_map(|x| (0..x).map(move |y| (x, y))) {
+                    let (there, back) = (right.given(x, y, u), right.given(y, x, u));
+                    let off = (there.log_reverse - back.log_forward).abs();
+                    let far = there.log_reverse < tolerance::LEAST_FLOW.ln();
+                    assert!(far || off <= tolerance::ASYMMETRY, "{name}: {there:?} {back:?}");
+                }
+            }
+            if right.components() == 2 {
+                let (found, twin) = (right.integrate(41, 7.0), broken.integrate(41, 7.0));
+                assert!(found.passes(), "{name}, integrated: {found:?}");
+                assert!(!twin.passes(), "{name}, integrated: the twin passes {twin:?}");
+            }
+        }
+    }
+}
+
+/// A model without runs of edges and a torus with them.
+fn targets() -> [Pairwise; 2] {
+    let edges = torus(12, 11, 0.4).collect();
+    let torus = Pairwise { convention: Convention::SpinsEdgesOnce, edges, fields: vec![0.1; 132] };
+    [torus, models::pairwise(Convention::SpinsEdgesOnce, 70, 0.1, 0.3, 6)]
+}
+
+#[test]
+fn steps_report_what_transitions_say() {
+    for model in targets() {
+        let mut couplings = model.couplings();
+        let energy = couplings.ising(&model).unwrap();
+        let layout = energy.layout();
+        let matrix = SparseMatrix::of(energy.form());
+        let mut d = vec![[0.0; LANES]; layout.blocks()];
+        let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
+        let noise = Edgewise::new(matrix, &mut d).unwrap().by_runs(&mut runs).unwrap();
+        let mut rng = LaneRng::seed_from_u64(3);
+        let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+        let mut other = heap::random_chain(&energy, &mut rng).unwrap();
+        let held = heap::pack(&(0..layout.sites()).map(|i| f64::from(i % 5 == 2)).collect::<Vec<_>>());
+        let held = Packed::new(layout, &held).unwrap();
+        let sampler = |step_size, balance| IsingBalanced::new(noise, step_size, balance).unwrap();
+        let samplers = [sampler(f32::INFINITY, 1.0), sampler(1.0, 0.8)];
+        // Kernels that keep weights run between: weights kept past their time would show.
+        let between = Langevin::adjusted(0.2).unwrap();
+        let (mut compared, mut rejected) = (0, 0);
+        for step in 0..2000 {
+            match step % 40 {
+                10 => (chain.clamp(held).unwrap(), other.clamp(held).unwrap()),
+                30 => (chain.release(), other.release()),
+                _ => ((), ()),
+            };
+            if step % 9 == 8 {
+                chain.step(&between, &mut rng);
+            }
+            let sampler = &samplers[step / 3 % 2];
+            let before = chain.state().words().to_vec();
+            other.restart(chain.state()).unwrap();
+            let eta = draw(&noise, layout.blocks(), 1, &mut rng.clone());
+            let info = chain.step(sampler, &mut rng);
+            if step / 3 % 2 == 0 {
+                // Everything cancels, not up to rounding.
+                assert!(info.accepted && info.log_ratio == 0.0, "step {step}: {info:?}");
+            }
+            if info.moved() > 0 {
+                let said = sampler.transition_given(other.ring(), chain.state(), &eta).unwrap();
+                assert_eq!(info.log_ratio.to_bits(), said.log_ratio.to_bits(), "step {step}");
+                assert_eq!(info.difference.to_bits(), said.difference.to_bits(), "step {step}");
+                compared += 1;
+            } else {
+                assert_eq!(chain.state().words(), before);
+                rejected += 1;
+            }
+            let exact = model.energy(&heap::unpack(chain.state()));
+            assert!((f64::from(chain.energy()) - exact).abs() < 1e-3, "step {step}");
+        }
+        assert!(compared > 500 && rejected > 20, "{compared} moves, {rejected} rejected");
+    }
+}
+
+#[test]
+fn a_clamped_site_is_never_proposed() {
+    let model = &targets()[1];
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(model).unwrap();
+    let mut d = vec![[0.0; LANES]; 5];
+    let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+    let mut chain = heap::chain(&energy, &[0; 3]).unwrap();
+    chain.clamp(Packed::new(energy.layout(), &[4, 0, 0]).unwrap()).unwrap();
+    let sampler = IsingBalanced::new(noise, 1.0, 0.8).unwrap();
+    let mut said = |to: u32| {
+        let to = [to, 0, 0];
+        sampler.transition_given(chain.ring(), Packed::new(energy.layout(), &to).unwrap(), &[]).unwrap()
+    };
+    assert_eq!((said(6).log_forward, said(6).log_ratio), (f32::NEG_INFINITY, f32::NEG_INFINITY));
+    assert!(said(2).log_forward.is_finite() && said(2).log_ratio.is_finite());
+}
+
+#[test]
+fn stuck_generators_end_and_stay_legal() {
+    for model in targets() {
+        let mut couplings = model.couplings();
+        let energy = couplings.ising(&model).unwrap();
+        let layout = energy.layout();
+        let mut d = vec![[0.0; LANES]; layout.blocks()];
+        let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+        let held: Vec<f64> = (0..layout.sites()).map(|i| f64::from(i % 5 == 2)).collect();
+        let held = heap::pack(&held);
+        for (name, mut stuck) in Stuck::all() {
+            let mut chain = heap::random_chain(&energy, &mut LaneRng::seed_from_u64(5)).unwrap();
+            chain.clamp(Packed::new(layout, &held).unwrap()).unwrap();
+            let before = chain.state().words().to_vec();
+            for (precision, step_size, balance) in PARAMETERS {
+                let sampler = IsingBalanced::new(noise, step_size, balance).unwrap();
+                let sampler = sampler.precision(precision).unwrap();
+                for _ in 0..10 {
+                    let info = Kernel::step(&sampler, chain.ring(), &mut stuck);
+                    assert!(!info.fault && !info.log_ratio.is_nan(), "{name}");
+                }
+            }
+            assert!(Packed::new(layout, chain.state().words()).is_ok(), "{name}");
+            for ((now, before), held) in chain.state().words().iter().zip(&before).zip(&held) {
+                assert_eq!((now ^ before) & held, 0, "{name}: a clamped site moved");
+            }
+        }
+    }
+}
+
+#[test]
+fn other_models_are_faults_and_bad_parameters_have_names() {
+    let edges = || (0..19).map(|site| (site, site + 1, 0.5));
+    let (mut memory, mut twin) = (Couplings::new(20, 20), Couplings::new(20, 20));
+    let energy = Ising::bits_edges_once(edges(), &[0.0; 20], memory.lend()).unwrap();
+    let other = Ising::bits_edges_once(edges(), &[0.0; 20], twin.lend()).unwrap();
+    let mut rng = LaneRng::seed_from_u64(5);
+    let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+    let before = chain.state().words().to_vec();
+    let diagonal = [0.5; 20];
+    let with_diagonal = SparseMatrix::with_diagonal(energy.form(), &diagonal).unwrap();
+    for matrix in [SparseMatrix::of(other.form()), with_diagonal, SparseMatrix::minus(energy.form())] {
+        let mut d = [[0.0; LANES]; 2];
+        let kernel = IsingBalanced::new(Edgewise::new(matrix, &mut d).unwrap(), 1.0, 0.8).unwrap();
+        let info = chain.step(&kernel, &mut rng);
+        assert!(info.fault && !info.accepted && chain.state().words() == before);
+        assert!(
+            kernel
+                .transition_given(chain.ring(), Packed::new(energy.layout(), &[0]).unwrap(), &[])
+                .unwrap()
+                .fault
+        );
+    }
+    assert_eq!(chain.faults(), 3);
+    let mut d = [[0.0; LANES]; 2];
+    let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+    for bad in [0.0, -1.0, f32::NAN, 1e-39] {
+        assert!(matches!(IsingBalanced::new(noise, bad, 0.5), Err(ParameterError::StepSize(_))), "{bad}");
+    }
+    for bad in [0.0, 1.5, f32::NAN] {
+        assert!(matches!(IsingBalanced::new(noise, 1.0, bad), Err(ParameterError::Balance(_))), "{bad}");
+    }
+    for bad in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        let kernel = IsingBalanced::new(noise, 1.0, 0.5).unwrap();
+        assert!(matches!(kernel.precision(bad), Err(ParameterError::Precision(_))), "{bad}");
+    }
+}
