@@ -20,11 +20,12 @@
 
 mod curvature;
 mod drive;
+mod largest;
 mod samplers;
 pub mod scale;
 mod scan;
 
 pub use curvature::{Curvature, Drawn, Room, Which};
 pub use drive::{Chosen, Driver, settled};
-pub use samplers::{Rooms, Tuned, samplers};
+pub use samplers::{Rooms, Tuned, Tuning};
 pub use scan::{Scan, scan};

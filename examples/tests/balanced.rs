@@ -13,9 +13,13 @@ fn the_driver_freezes_what_flips_more_than_its_start() {
     let driver = Driver { seed: 3, sweeps: 20, burn_in: 4000, adapt: 12_000, precision: false, far: false };
     let progress = Progress::new(true, 0);
     let mut jumps = Vec::new();
-    for (which, given) in
-        [(Which::Edges, true), (Which::Trace, true), (Which::Shift, true), (Which::Trace, false)]
-    {
+    for (which, given) in [
+        (Which::Edges, true),
+        (Which::Trace, true),
+        (Which::Shift, true),
+        (Which::Largest, true),
+        (Which::Trace, false),
+    ] {
         let (mut room, w) = (Room::default(), given.then_some(&w));
         let (kernel, chosen) = driver.second_order(&model, w, which, &mut room, &progress).unwrap();
         println!("{which:?}, given {given}: {chosen}");

@@ -1,5 +1,6 @@
 //! W, and the noise of W + D for each way to a D, in vectors.
 
+use super::largest::smallest_largest;
 use crate::cli::Failure;
 use bitmc::energy::{Edge, Entry, SparseLent};
 use bitmc::lane::{Block, LANES};
@@ -7,6 +8,7 @@ use bitmc::noise::{
     Dense, DenseMatrix, Edgewise, MinTrace, Noise, NoiseError, SparseMatrix, Symmetric, constant,
 };
 use bitmc::{Ising, Move, Rng};
+use nalgebra::DMatrix;
 
 /// A symmetric W that is, or is near, the Hessian of −E.
 #[derive(Clone, Debug)]
@@ -30,6 +32,16 @@ impl Curvature {
     fn matrix(&self) -> Result<DenseMatrix<'_>, NoiseError> {
         DenseMatrix::new(self.sites, &self.rows)
     }
+
+    /// D = −W of the sites themselves, for the diagonal variant; `None` where it is zero everywhere.
+    pub(super) fn diagonal(&self) -> Option<Vec<Block>> {
+        let mut d = vec![[0.0; LANES]; self.sites.div_ceil(LANES)];
+        let rows = self.rows.chunks(DenseMatrix::row_blocks(self.sites).max(1));
+        for (site, (slot, row)) in d.as_flattened_mut().iter_mut().zip(rows).enumerate() {
+            *slot = -row.as_flattened()[site];
+        }
+        d.as_flattened().iter().any(|&d| d != 0.0).then_some(d)
+    }
 }
 
 /// Which D goes with W.
@@ -39,6 +51,8 @@ pub enum Which {
     Shift,
     /// The smallest trace.
     Trace,
+    /// The smallest largest eigenvalue of W + D.
+    Largest,
     /// That of the edge-wise noise.
     Edges,
 }
@@ -126,6 +140,14 @@ impl Room {
                 let found = solver.solve(&sparse, &mut self.d, &mut vectors, &mut scratch);
                 let found = found.map_err(Failure::option)?;
                 format!("D of trace {:.1}, at least {:.1} by the dual", found.trace, found.bound)
+            }
+            Which::Largest => {
+                let w = DMatrix::from_fn(sites, sites, |a, b| f64::from(full.get(a, b)));
+                let found = smallest_largest(&w, 1e-3)
+                    .ok_or_else(|| Failure::Option("W has no D of the smallest largest eigenvalue".into()))?;
+                self.d.as_flattened_mut().iter_mut().zip(&found.d).for_each(|(slot, &d)| *slot = d as f32);
+                let (trace, least) = (found.d.iter().sum::<f64>(), found.lambda - found.gap);
+                format!("D of trace {trace:.1}, W + D ⪯ {:.3}, at least {least:.3} by the dual", found.lambda)
             }
         };
         self.rows.clone_from(&w.rows);

@@ -5,7 +5,7 @@ use crate::chains::{VecChain, memory};
 use crate::cli::Failure;
 use crate::progress::Progress;
 use bitmc::lane::{Block, LANES};
-use bitmc::noise::{Adaptation, DenseMatrix, Parameters, Regression};
+use bitmc::noise::{Adaptation, DenseMatrix, Diagonal, Parameters, Regression};
 use bitmc::step::ParameterError;
 use bitmc::{Chain, Energy, Gibbs, Kernel, LaneRng, Langevin, Move, Packed, SeedableRng};
 use serde::Serialize;
@@ -93,22 +93,56 @@ impl Driver {
         room: &'r mut Room,
         progress: &Progress,
     ) -> Result<(Langevin<'r, Drawn<'r>>, Chosen), Failure> {
+        let (mut drive, w, told) = self.curved(energy, w, progress)?;
+        let (noise, how) = room.noise(&w, which)?;
+        let second = |now: Parameters| {
+            let kernel = Langevin::second_order(noise, now.step_size, now.balance)?;
+            kernel.precision(now.precision)
+        };
+        let chosen = drive.finish(second, format!("{told}, {how}"))?;
+        Ok((second(chosen.parameters()).map_err(Failure::option)?, chosen))
+    }
+
+    /// The diagonal variant, with D = −W of the sites themselves, in lent memory: with this W, or where there is none with
+    /// one that is estimated from the burn-in. `None` where W's diagonal is zero, so that it is of first order.
+    ///
+    /// # Errors
+    /// [`Failure::Option`] where the energy has no legal start.
+    pub fn diagonal<'r, E: Energy + ?Sized>(
+        self,
+        energy: &E,
+        w: Option<&Curvature>,
+        d: &'r mut Vec<Block>,
+        progress: &Progress,
+    ) -> Result<Option<(Langevin<'r, Diagonal<'r>>, Chosen)>, Failure> {
+        if w.is_some_and(|w| w.diagonal().is_none()) {
+            progress.advance(self.burn_in + self.adapt);
+            return Ok(None);
+        }
+        let (mut drive, w, told) = self.curved(energy, w, progress)?;
+        *d = w.diagonal().unwrap_or_default();
+        let noise = Diagonal::new(d).map_err(Failure::option)?;
+        let second = |now: Parameters| Langevin::second_order(noise, now.step_size, now.balance);
+        let chosen = drive.finish(second, format!("{told}, its diagonal"))?;
+        Ok(Some((second(chosen.parameters()).map_err(Failure::option)?, chosen)))
+    }
+
+    /// Behind the burn-in, with this W or an estimated one, and what to tell of it.
+    fn curved<'e, E: Energy + ?Sized>(
+        self,
+        energy: &'e E,
+        w: Option<&Curvature>,
+        progress: &'e Progress,
+    ) -> Result<(Drive<'e, E>, Curvature, String), Failure> {
         let mut drive = Drive::new(self, energy, progress)?;
-        let (w, mut told) = match w {
+        let (w, told) = match w {
             Some(w) => {
                 drive.burn_in(&mut |_, _| ())?;
                 (w.clone(), String::from("W of the energy"))
             }
             None => drive.estimate()?,
         };
-        let (noise, how) = room.noise(&w, which)?;
-        told = format!("{told}, {how}");
-        let second = |now: Parameters| {
-            let kernel = Langevin::second_order(noise, now.step_size, now.balance)?;
-            kernel.precision(now.precision)
-        };
-        let chosen = drive.finish(second, told)?;
-        Ok((second(chosen.parameters()).map_err(Failure::option)?, chosen))
+        Ok((drive, w, told))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Chosen, Curvature, Driver, Room, Which, settled};
 use crate::cli::Failure;
-use crate::harness::Sampler;
+use crate::harness::{Counted, Sampler};
 use crate::progress::Progress;
 use bitmc::lane::Block;
 use bitmc::noise::{Noise, guided_balance};
@@ -14,8 +14,10 @@ use serde::Serialize;
 /// The memory of all noises of one target.
 #[derive(Debug, Default)]
 pub struct Rooms {
-    rooms: [Room; 6],
+    paper: [Room; 4],
+    beyond: [Room; 3],
     d: Vec<Block>,
+    diagonal: Vec<Block>,
 }
 
 /// A tuned sampler, in words.
@@ -29,118 +31,155 @@ pub struct Tuned {
     pub chosen: Option<Chosen>,
 }
 
-/// RWM tuned to an acceptance of .234, Gibbs, LB (DMALA) and DLP-trace tuned to .574, and the balanced samplers by
-/// the driver: of first order; with the D of λ-shift, of the edges, of the smallest trace. Beyond the paper:
-/// AB-1st with σ tuned to .574 and α by the guide; three that may adapt from the far end ([`Driver::far`]); AB-trace
-/// with κ adapted too.
-///
-/// `w` is the energy's own W; where there is none each is estimated. Each sampler is told of as it is tuned.
-///
-/// # Errors
-/// [`Failure::Option`] where the energy has no legal start or W no D.
-pub fn samplers<'r, E: Energy + Sync + 'r>(
-    energy: &E,
-    w: Option<&Curvature>,
+/// The samplers of one target, each tuned, then frozen, and told of.
+pub struct Tuning<'r, 't, E> {
+    energy: &'t E,
+    w: Option<&'t Curvature>,
     driver: Driver,
-    rooms: &'r mut Rooms,
-    progress: &Progress,
-    tell: impl Fn(&Tuned),
-) -> Result<(Vec<Sampler<'r, E>>, Vec<Tuned>), Failure> {
-    let sites = energy.layout().sites();
-    let (mut samplers, mut all) = (Vec::new(), Vec::new());
-    let mut add = |sampler: Sampler<'r, E>, name: &str, parameters: String, chosen: Option<Chosen>| {
-        let tuned = Tuned { sampler: name.into(), parameters, chosen };
-        tell(&tuned);
-        samplers.push(sampler);
-        all.push(tuned);
-    };
+    progress: &'t Progress,
+    tell: &'t dyn Fn(&Tuned),
+    /// The samplers, in the order of the table.
+    pub samplers: Vec<Sampler<'r, E>>,
+    /// What was tuned of each.
+    pub tuned: Vec<Tuned>,
+}
 
-    let walk = |r: f32| RandomWalk::new(r);
-    let most = sites as f32;
-    let r = to_rate(energy, RateTuner::RANDOM_WALK, (1.0, most), driver, progress, walk)?;
-    let name = format!("r = {r:.2}");
-    add(Sampler::kernel("RWM", &name, walk(r).map_err(Failure::option)?), "RWM", name, None);
+/// Bounds of a step size.
+const SIZES: (f32, f32) = (1e-4, 1e4);
 
-    let updates = (sites / 10).max(1) as u32;
-    let name = format!("{updates} random sites a step");
-    let gibbs = Gibbs::random(updates).map_err(Failure::option)?;
-    add(Sampler::kernel("Gibbs", &name, gibbs), "Gibbs", name, None);
-
-    let balanced = RateTuner::LOCALLY_BALANCED;
-    let sizes = (1e-4, 1e4);
-    let size = to_rate(energy, balanced, sizes, driver, progress, Langevin::adjusted)?;
-    let name = format!("α = {size:.4}");
-    add(Sampler::kernel("LB", &name, Langevin::adjusted(size).map_err(Failure::option)?), "LB", name, None);
-
-    let Rooms { rooms: [shift, edges, trace, precise, far_edges, far_trace], d } = rooms;
-    let (kernel, chosen) = driver.second_order(energy, w, Which::Trace, trace, progress)?;
-    let (by_trace, of_trace) = (kernel, chosen);
-    *d = by_trace.noise().d().unwrap_or_default().to_vec();
-    let d: &'r [Block] = d;
-    let kernel = |size| Langevin::preconditioned(size, d);
-    let size = to_rate(energy, balanced, sizes, driver, progress, kernel)?;
-    let name = format!("σ = {size:.4}");
-    let kernel = kernel(size).map_err(Failure::option)?;
-    add(Sampler::kernel("DLP-trace", &name, kernel), "DLP-trace", name, None);
-
-    let (kernel, chosen) = driver.first_order(energy, progress)?;
-    let name = shown(&chosen);
-    add(Sampler::kernel("AB-1st", &name, kernel), "AB-1st", chosen.to_string(), Some(chosen));
-
-    // Fair values of S = 0 … S − 1 have the variance (S² − 1)/12.
-    let variance = ((energy.layout().arity().pow(2) - 1) as f32) / 12.0;
-    let kernel = |size| Langevin::balanced(size, guided_balance(size, variance));
-    let size = to_rate(energy, balanced, sizes, driver, progress, kernel)?;
-    let name = format!("σ = {size:.4}, α = {:.4}", guided_balance(size, variance));
-    let kernel = kernel(size).map_err(Failure::option)?;
-    add(Sampler::kernel("AB-1st-rate", &name, kernel), "AB-1st-rate", name, None);
-
-    for (name, which, room) in [("AB-shift", Which::Shift, shift), ("AB-edge", Which::Edges, edges)] {
-        let (kernel, chosen) = driver.second_order(energy, w, which, room, progress)?;
-        add(Sampler::kernel(name, shown(&chosen), kernel), name, chosen.to_string(), Some(chosen));
+impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
+    /// RWM tuned to an acceptance of .234, Gibbs, LB (DMALA) and DLP-trace tuned to .574, and the balanced samplers by
+    /// the driver: of first order; with the diagonal of W alone, where it is not zero; with the D of λ-shift, of the
+    /// smallest largest eigenvalue, of the smallest trace. With `beyond`, also those that the paper does not have: AB-1st
+    /// with σ tuned to .574 and α by the guide; three that may adapt from the far end ([`Driver::far`]); AB-trace with κ
+    /// adapted too. AB-edge, with the D of the edges, is between them.
+    ///
+    /// `w` is the energy's own W; where there is none each is estimated.
+    ///
+    /// # Errors
+    /// [`Failure::Option`] where the energy has no legal start or W no D.
+    pub fn new(
+        energy: &'t E,
+        w: Option<&'t Curvature>,
+        driver: Driver,
+        beyond: bool,
+        rooms: &'r mut Rooms,
+        progress: &'t Progress,
+        tell: &'t dyn Fn(&Tuned),
+    ) -> Result<Self, Failure> {
+        let (samplers, tuned) = (Vec::new(), Vec::new());
+        let mut tuning = Self { energy, w, driver, progress, tell, samplers, tuned };
+        tuning.baselines()?;
+        tuning.paper(&mut rooms.paper, &mut rooms.d, &mut rooms.diagonal)?;
+        if beyond {
+            tuning.beyond(&mut rooms.beyond)?;
+        }
+        Ok(tuning)
     }
-    let name = shown(&of_trace);
-    add(Sampler::kernel("AB-trace", name, by_trace), "AB-trace", of_trace.to_string(), Some(of_trace));
 
-    let far = Driver { far: true, ..driver };
-    let (kernel, chosen) = far.first_order(energy, progress)?;
-    let name = shown(&chosen);
-    add(Sampler::kernel("AB-1st-far", name, kernel), "AB-1st-far", chosen.to_string(), Some(chosen));
-    for (name, which, room) in
-        [("AB-edge-far", Which::Edges, far_edges), ("AB-trace-far", Which::Trace, far_trace)]
+    fn baselines(&mut self) -> Result<(), Failure> {
+        let sites = self.energy.layout().sites();
+        let walk = |r: f32| RandomWalk::new(r);
+        let r = self.to_rate(RateTuner::RANDOM_WALK, (1.0, sites as f32), walk)?;
+        self.add("RWM", format!("r = {r:.2}"), walk(r).map_err(Failure::option)?);
+
+        let updates = (sites / 10).max(1) as u32;
+        let gibbs = Gibbs::random(updates).map_err(Failure::option)?;
+        self.add("Gibbs", format!("{updates} random sites a step"), gibbs);
+
+        let size = self.to_rate(RateTuner::LOCALLY_BALANCED, SIZES, Langevin::adjusted)?;
+        self.add("LB", format!("α = {size:.4}"), Langevin::adjusted(size).map_err(Failure::option)?);
+        Ok(())
+    }
+
+    fn paper(
+        &mut self,
+        rooms: &'r mut [Room; 4],
+        d: &'r mut Vec<Block>,
+        diagonal: &'r mut Vec<Block>,
+    ) -> Result<(), Failure> {
+        let (driver, energy, w, progress) = (self.driver, self.energy, self.w, self.progress);
+        let [trace, shift, largest, edges] = rooms;
+        let by_trace = driver.second_order(energy, w, Which::Trace, trace, progress)?;
+        *d = by_trace.0.noise().d().unwrap_or_default().to_vec();
+        let d: &'r [Block] = d;
+        let kernel = |size| Langevin::preconditioned(size, d);
+        let size = self.to_rate(RateTuner::LOCALLY_BALANCED, SIZES, kernel)?;
+        self.add("DLP-trace", format!("σ = {size:.4}"), kernel(size).map_err(Failure::option)?);
+
+        self.add_driven("AB-1st", driver.first_order(energy, progress)?);
+        if let Some(driven) = driver.diagonal(energy, w, diagonal, progress)? {
+            self.add_driven("AB-diagonal", driven);
+        }
+        self.add_driven("AB-shift", driver.second_order(energy, w, Which::Shift, shift, progress)?);
+        self.add_driven("AB-max", driver.second_order(energy, w, Which::Largest, largest, progress)?);
+        self.add_driven("AB-trace", by_trace);
+        self.add_driven("AB-edge", driver.second_order(energy, w, Which::Edges, edges, progress)?);
+        Ok(())
+    }
+
+    fn beyond(&mut self, rooms: &'r mut [Room; 3]) -> Result<(), Failure> {
+        let (driver, energy, w, progress) = (self.driver, self.energy, self.w, self.progress);
+        let [edges, trace, precise] = rooms;
+        // Fair values of S = 0 … S − 1 have the variance (S² − 1)/12.
+        let variance = ((energy.layout().arity().pow(2) - 1) as f32) / 12.0;
+        let kernel = |size| Langevin::balanced(size, guided_balance(size, variance));
+        let size = self.to_rate(RateTuner::LOCALLY_BALANCED, SIZES, kernel)?;
+        let parameters = format!("σ = {size:.4}, α = {:.4}", guided_balance(size, variance));
+        self.add("AB-1st-rate", parameters, kernel(size).map_err(Failure::option)?);
+
+        let far = Driver { far: true, ..driver };
+        self.add_driven("AB-1st-far", far.first_order(energy, progress)?);
+        self.add_driven("AB-edge-far", far.second_order(energy, w, Which::Edges, edges, progress)?);
+        self.add_driven("AB-trace-far", far.second_order(energy, w, Which::Trace, trace, progress)?);
+        let driver = Driver { precision: true, ..driver };
+        self.add_driven("AB-trace-κ", driver.second_order(energy, w, Which::Trace, precise, progress)?);
+        Ok(())
+    }
+
+    fn add<K>(&mut self, name: &str, parameters: String, kernel: K)
+    where
+        K: for<'e> Kernel<Counted<'e, E>> + Sync + 'r,
     {
-        let (kernel, chosen) = far.second_order(energy, w, which, room, progress)?;
-        add(Sampler::kernel(name, shown(&chosen), kernel), name, chosen.to_string(), Some(chosen));
+        let sampler = Sampler::kernel(name, &parameters, kernel);
+        self.push(sampler, Tuned { sampler: name.into(), parameters, chosen: None });
     }
-    let driver = Driver { precision: true, ..driver };
-    let (kernel, chosen) = driver.second_order(energy, w, Which::Trace, precise, progress)?;
-    let name = shown(&chosen);
-    add(Sampler::kernel("AB-trace-κ", name, kernel), "AB-trace-κ", chosen.to_string(), Some(chosen));
-    Ok((samplers, all))
-}
 
-fn shown(chosen: &Chosen) -> String {
-    format!("σ = {:.4}, α = {:.4}, κ = {:.3}", chosen.step_size, chosen.balance, chosen.precision)
-}
-
-/// One parameter, moved until the rate of acceptance is this.
-fn to_rate<E: Energy, K: Kernel<E>>(
-    energy: &E,
-    rate: f32,
-    bounds: (f32, f32),
-    driver: Driver,
-    progress: &Progress,
-    kernel: impl Fn(f32) -> Result<K, ParameterError>,
-) -> Result<f32, Failure> {
-    let mut tuner = RateTuner::new(bounds.0.max(0.1), bounds, rate).map_err(Failure::option)?;
-    let mut rng = LaneRng::seed_from_u64(driver.seed);
-    let mut chain = settled(energy, driver.sweeps, &mut rng)?;
-    let steps = driver.burn_in + driver.adapt;
-    for _ in 0..steps {
-        let now = kernel(tuner.parameter()).map_err(Failure::option)?;
-        tuner.observe(&chain.step(&now, &mut rng));
+    fn add_driven<K>(&mut self, name: &str, (kernel, chosen): (K, Chosen))
+    where
+        K: for<'e> Kernel<Counted<'e, E>> + Sync + 'r,
+    {
+        let Chosen { step_size, balance, precision, .. } = chosen;
+        let parameters = format!("σ = {step_size:.4}, α = {balance:.4}, κ = {precision:.3}");
+        let sampler = Sampler::kernel(name, parameters, kernel);
+        let parameters = chosen.to_string();
+        self.push(sampler, Tuned { sampler: name.into(), parameters, chosen: Some(chosen) });
     }
-    progress.advance(steps);
-    tuner.freeze();
-    Ok(tuner.parameter())
+
+    fn push(&mut self, sampler: Sampler<'r, E>, tuned: Tuned) {
+        (self.tell)(&tuned);
+        self.samplers.push(sampler);
+        self.tuned.push(tuned);
+    }
+
+    /// One parameter, moved until the rate of acceptance is this.
+    fn to_rate<K: Kernel<E>>(
+        &self,
+        rate: f32,
+        bounds: (f32, f32),
+        kernel: impl Fn(f32) -> Result<K, ParameterError>,
+    ) -> Result<f32, Failure> {
+        let (driver, energy) = (self.driver, self.energy);
+        let mut tuner = RateTuner::new(bounds.0.max(0.1), bounds, rate).map_err(Failure::option)?;
+        let mut rng = LaneRng::seed_from_u64(driver.seed);
+        let mut chain = settled(energy, driver.sweeps, &mut rng)?;
+        let steps = driver.burn_in + driver.adapt;
+        for _ in 0..steps {
+            let now = kernel(tuner.parameter()).map_err(Failure::option)?;
+            tuner.observe(&chain.step(&now, &mut rng));
+        }
+        self.progress.advance(steps);
+        tuner.freeze();
+        Ok(tuner.parameter())
+    }
 }

@@ -7,12 +7,25 @@ use crate::progress::Progress;
 use bitmc::energy::{Entry, SparseLent};
 use bitmc::lane::LANES;
 use bitmc::noise::{Edgewise, Run, SparseMatrix};
-use bitmc::{Chain, Energy, Ising, Kernel, LaneRng, Langevin, Memory, SeedableRng, torus};
+use bitmc::step::{IsingBalanced, IsingLangevin};
+use bitmc::tune::RateTuner;
+use bitmc::{Chain, Energy, Ising, Kernel, LaneRng, Langevin, Memory, Packed, SeedableRng, torus};
 use cpu_time::ThreadTime;
 use serde::Serialize;
 
 /// Sides of the tori: about 10³ to 10⁶ sites.
 pub const SIDES: [u32; 4] = [32, 100, 316, 1000];
+
+/// What the steps of a kernel take and do.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Timed {
+    /// Processor time of a step.
+    pub ns_per_step: f64,
+    /// Sites that a step moves.
+    pub moved_sites_per_step: f64,
+    /// The share of accepted proposals.
+    pub acceptance: f64,
+}
 
 /// The steps of one size.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -21,24 +34,28 @@ pub struct Size {
     pub sites: usize,
     /// Its edges.
     pub edges: usize,
-    /// Processor time of a step of DMALA.
-    pub dmala_ns_per_step: f64,
-    /// Processor time of a step of AB-edge.
-    pub edge_ns_per_step: f64,
-    /// Sites that a step of DMALA moves.
-    pub dmala_moved_sites_per_step: f64,
-    /// Sites that a step of AB-edge moves.
-    pub edge_moved_sites_per_step: f64,
+    /// The step size of both DMALAs, tuned to an acceptance of .574.
+    pub step_size: f32,
+    /// DMALA for any energy, [`Langevin::adjusted`].
+    pub dmala: Timed,
+    /// DMALA for Ising models, [`IsingLangevin`].
+    pub ising_dmala: Timed,
+    /// AB-edge for any energy, [`Langevin::second_order`], its edges in runs.
+    pub edge: Timed,
+    /// AB-edge for Ising models, [`IsingBalanced`], its edges in runs.
+    pub ising_edge: Timed,
+    /// The same, edge by edge, as on graphs without runs.
+    pub edge_by_edge: Timed,
     /// Bytes of the couplings.
     pub coupling_bytes: usize,
     /// Bytes of a chain: two states, their caches, their weights.
     pub chain_bytes: usize,
-    /// Bytes of AB-edge's D: all that it needs beside the chain.
-    pub d_bytes: usize,
+    /// Bytes of AB-edge's D and runs: all that it needs beside the chain.
+    pub noise_bytes: usize,
 }
 
-/// AB-edge (α = 1, σ = ∞) beside DMALA, whose step size falls with the size so that about half of its moves are
-/// accepted, on critical tori of these sides.
+/// AB-edge (α = 1, σ = ∞) beside DMALA tuned to accept .574, on critical tori of these sides, from a state that AB-edge was
+/// burnt in to.
 ///
 /// # Errors
 /// [`Failure::Option`] where a side has no torus.
@@ -52,73 +69,98 @@ pub fn scale(sides: &[u32], progress: &Progress) -> Result<Vec<Size>, Failure> {
         let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
         let model = Ising::spins_edges_once(torus(side, side, 0.4407), &vec![0.0; sites], lent);
         let model = model.map_err(Failure::option)?;
-        let mut d = vec![[0.0; LANES]; Edgewise::blocks(sites)];
+        let (mut d, mut again) = (vec![[0.0; LANES]; Edgewise::blocks(sites)], Vec::new());
+        again.clone_from(&d);
         let matrix = SparseMatrix::of(model.form());
         let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
+        let edges = Edgewise::new(matrix, &mut again).map_err(Failure::option)?;
         let noise = Edgewise::new(matrix, &mut d).and_then(|noise| noise.by_runs(&mut runs));
         let noise = noise.map_err(Failure::option)?;
-        let second = Langevin::second_order(noise, f32::INFINITY, 1.0).map_err(Failure::option)?;
-        let step_size = 0.18 * (400.0 / sites as f32).cbrt().min(1.0);
-        let first = Langevin::adjusted(step_size.max(0.05)).map_err(Failure::option)?;
-        let steps = (5_000_000 / sites).max(5) as u32;
-        let (slow, flips) = time(&model, &second, steps)?;
-        let (fast, moved) = time(&model, &first, steps)?;
-        progress.advance(u64::from(side));
+        let whole = |noise| IsingBalanced::new(noise, f32::INFINITY, 1.0).map_err(Failure::option);
+        let general = Langevin::second_order(noise, f32::INFINITY, 1.0).map_err(Failure::option)?;
+
+        let (start, step_size) = settled(&model, &whole(noise)?)?;
+        let dmala = Langevin::adjusted(step_size).map_err(Failure::option)?;
+        let ising_dmala = IsingLangevin::adjusted(step_size).map_err(Failure::option)?;
         sizes.push(Size {
             sites,
             edges: 2 * sites,
-            dmala_ns_per_step: fast,
-            edge_ns_per_step: slow,
-            dmala_moved_sites_per_step: moved,
-            edge_moved_sites_per_step: flips,
+            step_size,
+            dmala: time(&model, &dmala, &start)?,
+            ising_dmala: time(&model, &ising_dmala, &start)?,
+            edge: time(&model, &general, &start)?,
+            ising_edge: time(&model, &whole(noise)?, &start)?,
+            edge_by_edge: time(&model, &whole(edges)?, &start)?,
             coupling_bytes: 8 * sites + 4 * sites * size_of::<Entry>(),
             chain_bytes: 4 * Memory::words(model.layout())
                 + 64 * (Memory::cache(model.cache_len()) + Memory::weights(model.layout())),
-            d_bytes: 64 * Edgewise::blocks(sites),
+            noise_bytes: 64 * Edgewise::blocks(sites) + size_of_val(&*runs),
         });
+        progress.advance(u64::from(side));
     }
     Ok(sizes)
 }
 
-/// Nanoseconds a step, the best of five runs after a warm-up, and sites moved a step.
-fn time<K: for<'e> Kernel<Ising<'e>>>(
-    model: &Ising<'_>,
-    kernel: &K,
-    steps: u32,
-) -> Result<(f64, f64), Failure> {
+/// A state that AB-edge was burnt in to, and the step size at which DMALA accepts .574 there.
+fn settled(model: &Ising<'_>, kernel: &IsingBalanced<'_>) -> Result<(Vec<u32>, f32), Failure> {
     let mut rng = LaneRng::seed_from_u64(1);
     let mut chain = Chain::random(model, memory(model), &mut rng).map_err(Failure::option)?;
-    let (mut best, mut moved) = (f64::INFINITY, 0.0);
-    for run in 0..6 {
-        let start = ThreadTime::now();
-        moved = (0..steps).map(|_| f64::from(chain.step(kernel, &mut rng).moved())).sum::<f64>();
-        let each = start.elapsed().as_nanos() as f64 / f64::from(steps);
-        best = if run > 0 { best.min(each) } else { best };
+    let steps = (20_000_000 / model.form().sites()).clamp(300, 2000);
+    chain.run(kernel, &mut rng, steps as u64, &mut ());
+    let start = chain.state().words().to_vec();
+    let mut tuner = RateTuner::new(0.1, (1e-3, 10.0), RateTuner::LOCALLY_BALANCED).map_err(Failure::option)?;
+    for _ in 0..300 {
+        let now = IsingLangevin::adjusted(tuner.parameter()).map_err(Failure::option)?;
+        tuner.observe(&chain.step(&now, &mut rng));
     }
-    Ok((best, moved / f64::from(steps)))
+    tuner.freeze();
+    Ok((start, tuner.parameter()))
 }
 
-/// A Markdown table.
+/// The best of five runs after a warm-up.
+fn time<K: for<'e> Kernel<Ising<'e>>>(model: &Ising<'_>, kernel: &K, start: &[u32]) -> Result<Timed, Failure> {
+    let steps = (5_000_000 / model.form().sites()).max(20) as u32;
+    let mut rng = LaneRng::seed_from_u64(2);
+    let start = Packed::new(model.layout(), start).map_err(Failure::option)?;
+    let mut chain = Chain::new(model, memory(model), start).map_err(Failure::option)?;
+    let (mut best, mut moved, mut accepted) = (f64::INFINITY, 0.0, 0.0);
+    for run in 0..6 {
+        let clock = ThreadTime::now();
+        for _ in 0..steps {
+            let info = chain.step(kernel, &mut rng);
+            moved += f64::from(info.moved());
+            accepted += f64::from(u8::from(info.accepted));
+        }
+        let each = clock.elapsed().as_nanos() as f64 / f64::from(steps);
+        best = if run > 0 { best.min(each) } else { best };
+    }
+    let all = 6.0 * f64::from(steps);
+    Ok(Timed { ns_per_step: best, moved_sites_per_step: moved / all, acceptance: accepted / all })
+}
+
+/// A Markdown table, times in nanoseconds a site.
 #[must_use]
 pub fn table(sizes: &[Size]) -> String {
     let mut text = String::from(
-        "| sites | DMALA, ns a site | AB-edge, ns a site | ns an edge | times DMALA | sites moved: DMALA, AB-edge | bytes a site: couplings, chain, D |\n\
-         |---:|---:|---:|---:|---:|---:|---:|\n",
+        "| sites | `Langevin::adjusted` | `IsingLangevin` | `Langevin::second_order` | `IsingBalanced` | edge by edge | `IsingBalanced` is times the first, the second | sites moved: DMALA (acceptance), AB-edge | bytes a site: couplings, chain, D and runs |\n\
+         |---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for size in sizes {
-        let Size { sites, edges, dmala_ns_per_step: fast, edge_ns_per_step: slow, .. } = *size;
-        let per = |number: f64, of: usize| number / of as f64;
+        let per = |bytes: usize| bytes as f64 / size.sites as f64;
+        let all = [size.dmala, size.ising_dmala, size.edge, size.ising_edge, size.edge_by_edge];
+        let times = all.map(|timed| format!("{:.2}", timed.ns_per_step / size.sites as f64)).join(" | ");
+        let ratio = |to: Timed| size.ising_edge.ns_per_step / to.ns_per_step;
         text.push_str(&format!(
-            "| {sites} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0}, {:.0} | {:.0}, {:.0}, {:.0} |\n",
-            per(fast, sites),
-            per(slow, sites),
-            per(slow, edges),
-            slow / fast,
-            size.dmala_moved_sites_per_step,
-            size.edge_moved_sites_per_step,
-            per(size.coupling_bytes as f64, sites),
-            per(size.chain_bytes as f64, sites),
-            per(size.d_bytes as f64, sites),
+            "| {} | {times} | {:.1}, {:.1} | {:.0} ({:.2}), {:.0} | {:.0}, {:.0}, {:.0} |\n",
+            size.sites,
+            ratio(size.dmala),
+            ratio(size.ising_dmala),
+            size.ising_dmala.moved_sites_per_step,
+            size.ising_dmala.acceptance,
+            size.ising_edge.moved_sites_per_step,
+            per(size.coupling_bytes),
+            per(size.chain_bytes),
+            per(size.noise_bytes),
         ));
     }
     text
@@ -131,10 +173,12 @@ pub fn picture(sizes: &[Size]) -> plot::Panel {
         label: label.into(),
         points: sizes.iter().map(|size| (size.edges as f64, time(size) * 1e-6)).collect(),
     };
-    let first = sizes.first().map_or(0.0, |size| size.edge_ns_per_step / size.edges as f64);
+    let first = sizes.first().map_or(0.0, |size| size.ising_edge.ns_per_step / size.edges as f64);
     let curves = vec![
-        curve("AB-edge", &|size| size.edge_ns_per_step),
-        curve("DMALA", &|size| size.dmala_ns_per_step),
+        curve("AB-edge, any energy", &|size| size.edge.ns_per_step),
+        curve("AB-edge, Ising", &|size| size.ising_edge.ns_per_step),
+        curve("DMALA, any energy", &|size| size.dmala.ns_per_step),
+        curve("DMALA, Ising", &|size| size.ising_dmala.ns_per_step),
         curve("linear in the edges", &|size| first * size.edges as f64),
     ];
     let least = curves.iter().flat_map(|curve| &curve.points).map(|point| point.1).fold(f64::MAX, f64::min);
