@@ -208,7 +208,29 @@ fn gibbs_sweeps(criterion: &mut Criterion) {
 fn rbm(criterion: &mut Criterion) {
     let (memory, mut room) = (HeapRbm::load(), Lines::new(0));
     pair(criterion, "dmala rbm 784x500", &memory.model(), &memory.naive, 0.2, 3_000);
-    pair(criterion, "dmala rbm 784x500, 16 bits", &memory.coarse(&mut room), &memory.naive, 0.2, 3_000);
+    let coarse = memory.coarse(&mut room);
+    pair(criterion, "dmala rbm 784x500, 16 bits", &coarse, &memory.naive, 0.2, 3_000);
+    together(criterion, "dmala rbm 784x500", &memory.model(), 0.2);
+    together(criterion, "dmala rbm 784x500, 16 bits", &coarse, 0.2);
+}
+
+/// Sixteen chains that step together, in the group of one chain and its twin.
+fn together(criterion: &mut Criterion, name: &str, energy: &dyn Energy, step_size: f32) {
+    let sampler = Langevin::adjusted(step_size).expect("a legal step size");
+    let mut rngs: [_; 16] = std::array::from_fn(|stream| LaneRng::stream(1, stream as u32));
+    let mut chains = rngs.each_mut().map(|rng| burnt_in(energy, step_size, 500, rng));
+    let mut group = criterion.benchmark_group(name);
+    group.throughput(Throughput::Elements(16 * energy.layout().sites() as u64));
+    let (mut steps, mut accepted) = (0u64, 0u64);
+    group.bench_function("sixteen chains", |bencher| {
+        bencher.iter(|| {
+            steps += 16;
+            let infos = sampler.step_together(&mut chains, &mut rngs);
+            accepted += infos.iter().map(|info| u64::from(info.accepted)).sum::<u64>();
+        });
+    });
+    println!("acceptance\t{name}\tsixteen chains\t{:.3}", accepted as f64 / steps as f64);
+    group.finish();
 }
 
 fn exponential(criterion: &mut Criterion) {

@@ -30,6 +30,8 @@
 //! # Replica exchange
 //! Every chain has its own inverse temperature ([`Batch::set_betas`]); [`round`] is a round of replica exchange with
 //! the chains of a batch as the replicas of a [`Ladder`](crate::temper::Ladder).
+//!
+//! Chains of other energies: [`Langevin::step_together`](crate::Langevin::step_together).
 
 mod error;
 mod exchange;

@@ -90,12 +90,31 @@ pub trait Energy {
     /// last site or value are ignored.
     fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]);
 
+    /// The whole gradient at each of several points, bit for bit that of [`Energy::gradient`]. An energy that reads
+    /// much memory for one may read it once for all.
+    fn gradients(&self, points: &mut [Slope<'_>]) {
+        for point in points {
+            self.gradient(point.x, point.cache, 0..point.x.layout().rows(), point.out);
+        }
+    }
+
     /// `E(y) − E(x)` for a move from x to y; the cache is moved along.
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32;
 
     /// `E(x with xᵢ = k) − E(x)` for every value k of one site, at the state of the cache: exact local
     /// differences, for Gibbs and its relatives. `words` is the state, lent to be changed and put back.
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]);
+}
+
+/// A point of which the gradient is wanted.
+#[derive(Debug)]
+pub struct Slope<'a> {
+    /// The state.
+    pub x: Packed<'a>,
+    /// Its cache.
+    pub cache: &'a [Bits],
+    /// Where ∂E/∂x goes, as in [`Energy::gradient`].
+    pub out: &'a mut [Block],
 }
 
 /// Why an energy cannot start at a state.

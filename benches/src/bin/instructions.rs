@@ -39,6 +39,17 @@ fn run<T: naive::Target>(energy: &dyn Energy, twin: &T, step_size: f32, workload
     println!("{accepted} of {steps} accepted");
 }
 
+/// Sixteen chains that step together.
+fn together(energy: &dyn Energy, step_size: f32, steps: u64) {
+    let mut rngs: [_; 16] = std::array::from_fn(|stream| LaneRng::stream(1, stream as u32));
+    let mut chains = rngs.each_mut().map(|rng| burnt_in(energy, step_size, 20, rng));
+    let sampler = Langevin::adjusted(step_size).expect("a legal step size");
+    let accepted: usize = (0..steps)
+        .map(|_| sampler.step_together(&mut chains, &mut rngs).iter().filter(|info| info.accepted).count())
+        .sum();
+    println!("{accepted} of {} accepted", 16 * steps);
+}
+
 /// Steps of a kernel of Ising models: in a chain, or in a batch of sixteen.
 fn ising(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
     let mut line = Line(LaneRng::seed_from_u64(1));
@@ -104,7 +115,8 @@ fn gibbs(model: &Ising<'_>, workload: &str, steps: u64) {
 fn main() {
     let mut words = std::env::args().skip(1);
     let (Some(workload), Some(Ok(steps))) = (words.next(), words.next().map(|w| w.parse())) else {
-        eprintln!("usage: instructions [naive-|ising-|batch-|gwg-|pas-|coarse-]5x5|64x64|64x64b|rbm STEPS");
+        eprintln!("usage: instructions [naive-|ising-|batch-|gwg-|pas-]5x5|64x64|64x64b|rbm STEPS");
+        eprintln!("       instructions coarse-|together-|together_coarse-rbm STEPS");
         eprintln!("       instructions [sequential-|chromatic-|batch-]gibbs-64x64|gibbs-irregular STEPS");
         eprintln!("       instructions sliced_gibbs-|sliced_dmala-signs STEPS");
         std::process::exit(2);
@@ -139,10 +151,11 @@ fn main() {
         }
         "rbm" => {
             let (memory, mut room) = (HeapRbm::load(), Lines::new(0));
-            match workload.split_once('-') {
-                Some(("coarse", _)) => {
-                    run(&memory.coarse(&mut room), &memory.naive, 0.2, &workload, steps);
-                }
+            let coarse = memory.coarse(&mut room);
+            match workload.as_str() {
+                "together-rbm" => together(&memory.model(), 0.2, steps),
+                "together_coarse-rbm" => together(&coarse, 0.2, steps),
+                "coarse-rbm" => run(&coarse, &memory.naive, 0.2, &workload, steps),
                 _ => run(&memory.model(), &memory.naive, 0.2, &workload, steps),
             }
         }

@@ -1,42 +1,68 @@
-//! An RBM whose proposals have a gradient of 16-bit integers.
+//! RBMs whose proposals have a gradient of 16-bit integers: one chain, and four that step together.
 
+use crate::hash::Hash;
 use crate::run::{BROKEN, from_noise};
 use bitmc::energy::CoarseRbm;
 use bitmc::lane::{Block, LANES};
-use bitmc::{Langevin, Layout, Rbm, memory};
+use bitmc::{Chain, Langevin, Layout, Rbm, SeedableRng, memory};
+use rand_xoshiro::Xoshiro128PlusPlus;
 
-const VISIBLE: usize = 20;
-/// Three blocks: the last one has no partner.
-const HIDDEN: usize = 40;
-const LAYOUT: Layout = Layout::binary(VISIBLE);
+/// Three blocks of hidden units: the last one has no partner.
+static WEIGHTS: [[Block; 3]; 20] = rows(40);
+const BIASES: [f32; 20] = [0.25; 20];
+static HIDDEN: [Block; 3] = biases(40);
 
-static WEIGHTS: [[Block; 3]; VISIBLE] = {
-    let mut rows = [[[0.0; LANES]; 3]; VISIBLE];
+const FEW: Layout = Layout::binary(16);
+static FEW_WEIGHTS: [[Block; 2]; 16] = rows(20);
+const FEW_BIASES: [f32; 16] = [0.25; 16];
+static FEW_HIDDEN: [Block; 2] = biases(20);
+
+const fn rows<const B: usize, const N: usize>(hidden: usize) -> [[Block; B]; N] {
+    let mut rows = [[[0.0; LANES]; B]; N];
     let mut at = 0;
-    while at < VISIBLE * HIDDEN {
-        let (row, column) = (at / HIDDEN, at % HIDDEN);
+    while at < N * hidden {
+        let (row, column) = (at / hidden, at % hidden);
         rows[row][column / LANES][column % LANES] =
             ((7 * row + 5 * column + row * column) % 23) as f32 * 0.0625 - 0.7;
         at += 1;
     }
     rows
-};
-const BIASES: [f32; VISIBLE] = [0.25; VISIBLE];
-static HIDDEN_BIASES: [Block; 3] = {
-    let mut blocks = [[0.0; LANES]; 3];
+}
+
+const fn biases<const B: usize>(hidden: usize) -> [Block; B] {
+    let mut blocks = [[0.0; LANES]; B];
     let mut unit = 0;
-    while unit < HIDDEN {
+    while unit < hidden {
         blocks[unit / LANES][unit % LANES] = (unit % 7) as f32 * 0.125 - 0.5;
         unit += 1;
     }
     blocks
-};
+}
 
 /// One chain.
 pub(crate) fn alone() -> u32 {
-    let mut room = [[0; LANES]; CoarseRbm::room_len(VISIBLE, HIDDEN)];
-    let Ok(model) = Rbm::new(WEIGHTS.as_flattened(), &BIASES, &HIDDEN_BIASES, HIDDEN) else { return BROKEN };
+    let mut room = [[0; LANES]; CoarseRbm::room_len(20, 40)];
+    let Ok(model) = Rbm::new(WEIGHTS.as_flattened(), &BIASES, &HIDDEN, 40) else { return BROKEN };
     let Ok(model) = CoarseRbm::new(model, &mut room) else { return BROKEN };
-    let memory = memory!(LAYOUT, CoarseRbm::cache_len(HIDDEN));
+    let memory = memory!(Layout::binary(20), CoarseRbm::cache_len(40));
     from_noise(&model, memory, &Langevin::adjusted(0.4), 500)
+}
+
+/// Four chains.
+pub(crate) fn together() -> u32 {
+    let mut room = [[0; LANES]; CoarseRbm::room_len(16, 20)];
+    let Ok(model) = Rbm::new(FEW_WEIGHTS.as_flattened(), &FEW_BIASES, &FEW_HIDDEN, 20) else { return BROKEN };
+    let Ok(model) = CoarseRbm::new(model, &mut room) else { return BROKEN };
+    let mut rngs = [1, 2, 3, 4].map(Xoshiro128PlusPlus::seed_from_u64);
+    let start = |rng| Chain::random(&model, memory!(FEW, CoarseRbm::cache_len(20)), rng);
+    let [Ok(a), Ok(b), Ok(c), Ok(d)] = rngs.each_mut().map(start) else { return BROKEN };
+    let Ok(sampler) = Langevin::adjusted(0.4) else { return BROKEN };
+    let (mut hash, mut chains) = (Hash::new(), [a, b, c, d]);
+    for _ in 0..200 {
+        for info in sampler.step_together(&mut chains, &mut rngs) {
+            hash.info(&info);
+        }
+        chains.iter().for_each(|chain| hash.words(chain.state().words()));
+    }
+    hash.value()
 }

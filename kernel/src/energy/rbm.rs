@@ -9,7 +9,7 @@ pub use coarse::CoarseRbm;
 pub use error::RbmError;
 pub use pack::pack_rows;
 
-use super::{Energy, EnergyError, Grid};
+use super::{Energy, EnergyError, Grid, Slope};
 use crate::lane::{self, Bits, Block, F32s, LANES, Mask, PARTS, Product, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -299,6 +299,16 @@ impl Energy for Rbm<'_> {
 
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
         self.product(self.activities(cache), -1.0, blocks, out);
+    }
+
+    fn gradients(&self, points: &mut [Slope<'_>]) {
+        // All points take a block of rows while it is in a near cache.
+        for block in 0..self.layout().blocks() {
+            for point in points.iter_mut() {
+                let out = point.out.get_mut(block..block + 1).unwrap_or_default();
+                self.product(self.activities(point.cache), -1.0, block..block + 1, out);
+            }
+        }
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {

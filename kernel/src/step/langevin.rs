@@ -1,8 +1,12 @@
 //! The discrete Langevin proposal, with and without its Metropolis test, of first and second order.
 
+mod curvature;
 mod second_order;
 mod site_by_site;
+mod together;
 
+pub use curvature::Curvature;
+pub(super) use curvature::curvature_value;
 pub(super) use second_order::{inverse, precision_value};
 
 use super::{Kernel, ParameterError, Transition};
@@ -50,18 +54,6 @@ pub struct Langevin<'a, N = Still> {
     key: u64,
 }
 
-/// The curvature c of the proposal: the inverse step size.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Curvature<'a> {
-    /// The same at every site.
-    Same(f32),
-    /// One a site (DLP §6, preconditioning): `cᵢ = 1/(α pᵢ)`. Lanes past the last site are ignored. A chain
-    /// with more blocks of sites than this refuses every step as a fault.
-    Each(&'a [Block]),
-    /// A multiple of one a site: `cᵢ = factor · dᵢ`.
-    Times(f32, &'a [Block]),
-}
-
 /// The far end of a proposal.
 struct Arrival {
     difference: f32,
@@ -82,7 +74,7 @@ impl<'a> Langevin<'a> {
     /// # Errors
     /// [`ParameterError::StepSize`] where α or 1/α is not positive and finite.
     pub fn adjusted(step_size: f32) -> Result<Self, ParameterError> {
-        Self::new(0.5, curvature_of(step_size)?, true)
+        Self::new(0.5, Curvature::of(step_size)?, true)
     }
 
     /// Without the test, at step size α ([DULA](Langevin)): converges to a law *near* p.
@@ -90,7 +82,7 @@ impl<'a> Langevin<'a> {
     /// # Errors
     /// [`ParameterError::StepSize`] where α or 1/α is not positive and finite.
     pub fn unadjusted(step_size: f32) -> Result<Self, ParameterError> {
-        Self::new(0.5, curvature_of(step_size)?, false)
+        Self::new(0.5, Curvature::of(step_size)?, false)
     }
 
     /// With every parameter free: balance β, curvature, and whether to test.
@@ -241,11 +233,10 @@ impl<'a, N: Noise> Langevin<'a, N> {
 
     /// From a drawn y: its cache, its energy and its weights.
     fn arrive<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> Arrival {
-        ring.copy_cache();
+        let difference = shift(ring);
         let here = Packed::trusted(ring.layout, ring.here.words);
         let there = Packed::trusted(ring.layout, ring.there.words);
         let domain = Domain { free: Packed::trusted(ring.layout, ring.free), arities: ring.energy.arities() };
-        let difference = ring.energy.shift(&Move::trusted(here, there), ring.there.cache);
         if difference == f32::INFINITY {
             // A wall: the move is rejected whatever the gradient there is.
             let one = LogProduct::ONE;
@@ -331,6 +322,27 @@ impl<'a, N: Noise> Langevin<'a, N> {
     }
 }
 
+impl<N: Noise> Langevin<'_, N> {
+    /// Accepts a proposal or not, and ends the step.
+    fn settle<E: Energy + ?Sized, R: Rng + ?Sized>(
+        &self,
+        ring: Ring<'_, E>,
+        chosen: LogProduct,
+        proposed: u32,
+        arrival: &Arrival,
+        rng: &mut R,
+    ) -> Info {
+        let fault = arrival.fault();
+        let log_ratio = if fault { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, arrival) };
+        // The uniform is drawn whatever happened, by an unadjusted sampler never.
+        let accepted = if self.adjusted { accept(log_ratio, rng) } else { log_ratio == 0.0 };
+        if accepted {
+            ring.core.normaliser = arrival.weighed.normaliser;
+        }
+        ring.close(Info { accepted, proposed, log_ratio, difference: arrival.difference, fault })
+    }
+}
+
 impl<'a> Langevin<'a> {
     /// Balance, curvature, whether to test, and the key of these.
     pub(crate) fn parameters(&self) -> (f32, Curvature<'a>, bool, u64) {
@@ -350,6 +362,14 @@ impl<'a> Langevin<'a> {
     }
 }
 
+/// Makes there's cache from here's: E(there) − E(here).
+fn shift<E: Energy + ?Sized>(ring: &mut Ring<'_, E>) -> f32 {
+    ring.copy_cache();
+    let here = Packed::trusted(ring.layout, ring.here.words);
+    let there = Packed::trusted(ring.layout, ring.there.words);
+    ring.energy.shift(&Move::trusted(here, there), ring.there.cache)
+}
+
 /// ∂E/∂x − η.
 #[inline]
 fn tilt(gradients: &mut [Block], eta: &[Block]) {
@@ -367,28 +387,8 @@ impl<E: Energy + ?Sized, N: Noise> Kernel<E> for Langevin<'_, N> {
         };
         let proposed = ring.distance();
         let arrival = self.arrive(&mut ring);
-        let fault = arrival.fault();
-        let log_ratio = if fault { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, &arrival) };
-        // The uniform is drawn whatever happened, by an unadjusted sampler never.
-        let accepted = if self.adjusted { accept(log_ratio, rng) } else { log_ratio == 0.0 };
-        if accepted {
-            ring.core.normaliser = arrival.weighed.normaliser;
-        }
-        ring.close(Info { accepted, proposed, log_ratio, difference: arrival.difference, fault })
+        self.settle(ring, chosen, proposed, &arrival, rng)
     }
-}
-
-fn curvature_of<'a>(step_size: f32) -> Result<Curvature<'a>, ParameterError> {
-    curvature_value(step_size).map(Curvature::Same)
-}
-
-/// 1/α.
-pub(super) fn curvature_value(step_size: f32) -> Result<f32, ParameterError> {
-    let curvature = 1.0 / step_size;
-    if !(step_size > 0.0 && step_size.is_finite() && curvature.is_finite()) {
-        return Err(ParameterError::StepSize(step_size));
-    }
-    Ok(curvature)
 }
 
 /// One round of a 64-bit hash (the finaliser of SplitMix64), to tell parameters apart.

@@ -1,0 +1,32 @@
+//! The curvature of the proposal.
+
+use crate::lane::Block;
+use crate::step::ParameterError;
+
+/// The curvature c of the proposal: the inverse step size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Curvature<'a> {
+    /// The same at every site.
+    Same(f32),
+    /// One a site (DLP §6, preconditioning): `cᵢ = 1/(α pᵢ)`. Lanes past the last site are ignored. A chain
+    /// with more blocks of sites than this refuses every step as a fault.
+    Each(&'a [Block]),
+    /// A multiple of one a site: `cᵢ = factor · dᵢ`.
+    Times(f32, &'a [Block]),
+}
+
+impl Curvature<'_> {
+    /// That of step size α.
+    pub(super) fn of(step_size: f32) -> Result<Self, ParameterError> {
+        curvature_value(step_size).map(Self::Same)
+    }
+}
+
+/// 1/α.
+pub(in crate::step) fn curvature_value(step_size: f32) -> Result<f32, ParameterError> {
+    let curvature = 1.0 / step_size;
+    if !(step_size > 0.0 && step_size.is_finite() && curvature.is_finite()) {
+        return Err(ParameterError::StepSize(step_size));
+    }
+    Ok(curvature)
+}
