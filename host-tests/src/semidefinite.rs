@@ -45,6 +45,16 @@ impl Full {
         full
     }
 
+    /// Of edges with couplings J on spins: W = 4J on the {0,1} scale.
+    #[must_use]
+    pub fn on_spins(sites: usize, edges: impl IntoIterator<Item = (u32, u32, f32)>) -> Self {
+        let mut full = Self::zero(sites);
+        let set =
+            |(a, b, coupling): (u32, u32, f32)| full.set(a as usize, b as usize, 4.0 * f64::from(coupling));
+        edges.into_iter().for_each(set);
+        full
+    }
+
     /// An entry.
     ///
     /// # Panics
@@ -140,6 +150,30 @@ impl Full {
         let longest = vectors.iter().map(|v| dot(v, v)).fold(1.0, f64::max);
         -(0..n).map(value).sum::<f64>() / longest
     }
+}
+
+/// A matrix W whose D of the smallest trace a conic solver has found.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// Its name.
+    pub name: &'static str,
+    /// W.
+    pub w: Full,
+    /// The smallest trace: clarabel 0.11, 22 November 2026, as `exact_conic` finds it again.
+    pub trace: f64,
+}
+
+/// Spins on the {0,1} scale. A full matrix of 100 sites was stopped after 80 s of processor time.
+#[must_use]
+pub fn instances() -> Vec<Instance> {
+    let mut far = Full::zero(10);
+    (0..10).for_each(|site| far.set(site, site, if site == 0 { -100.0 } else { -1.0 }));
+    let graph = Full::on_spins(100, barabasi_albert(100, 4, 0.4407, 1));
+    vec![
+        Instance { name: "diag(−100, −1, …)", w: far, trace: 109.0 },
+        Instance { name: "cycle Gaussian, L = 10", w: Full::cycle(100, 10.0, 2), trace: 720.555_666 },
+        Instance { name: "BA-100-4", w: graph, trace: 726.165_482 },
+    ]
 }
 
 /// The edges of a Barabási–Albert graph: every new site takes `each` distinct neighbours, each with a

@@ -6,7 +6,7 @@ use bitmc::noise::{Dense, DenseMatrix, Edgewise, MinTrace, Noise, SparseMatrix, 
 use bitmc::noise::{constant, least_eigenvalue};
 use bitmc::torus;
 use bitmc_host_tests::heap::Couplings;
-use bitmc_host_tests::semidefinite::{Full, barabasi_albert};
+use bitmc_host_tests::semidefinite::{Full, Instance, barabasi_albert, instances};
 
 type Edges = Vec<(u32, u32, f32)>;
 
@@ -96,6 +96,15 @@ fn the_smallest_trace_is_within_two_parts_in_a_thousand() {
         let bound = full.dual(3000);
         assert!(trace <= 1.002 * bound, "{name}: {trace} against at least {bound}");
         assert!(trace >= bound, "{name}: {trace} is below the bound {bound}");
+    }
+}
+
+#[test]
+fn the_smallest_trace_is_that_of_a_conic_solver() {
+    for Instance { name, w, trace } in instances() {
+        let rows = w.blocks();
+        let found = solve(name, &w, &DenseMatrix::new(w.sites(), &rows).unwrap());
+        assert!(found <= 1.002 * trace && found >= (1.0 - 1e-6) * trace, "{name}: {found} for {trace}");
     }
 }
 
