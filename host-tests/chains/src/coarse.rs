@@ -4,17 +4,16 @@ use crate::hash::Hash;
 use crate::run::{BROKEN, from_noise};
 use bitmc::energy::CoarseRbm;
 use bitmc::lane::{Block, LANES};
-use bitmc::{Chain, Langevin, Layout, Rbm, SeedableRng, memory};
+use bitmc::{Chain, Langevin, Layout, Memory, Rbm, SeedableRng, memory};
 use rand_xoshiro::Xoshiro128PlusPlus;
 
 /// Three blocks of hidden units: the last one has no partner.
-static WEIGHTS: [[Block; 3]; 20] = rows(40);
-const BIASES: [f32; 20] = [0.25; 20];
+static WEIGHTS: [[Block; 3]; 16] = rows(40);
 static HIDDEN: [Block; 3] = biases(40);
+const BIASES: [f32; 16] = [0.25; 16];
+const LAYOUT: Layout = Layout::binary(16);
 
-const FEW: Layout = Layout::binary(16);
 static FEW_WEIGHTS: [[Block; 2]; 16] = rows(20);
-const FEW_BIASES: [f32; 16] = [0.25; 16];
 static FEW_HIDDEN: [Block; 2] = biases(20);
 
 const fn rows<const B: usize, const N: usize>(hidden: usize) -> [[Block; B]; N] {
@@ -41,21 +40,29 @@ const fn biases<const B: usize>(hidden: usize) -> [Block; B] {
 
 /// One chain.
 pub(crate) fn alone() -> u32 {
-    let mut room = [[0; LANES]; CoarseRbm::room_len(20, 40)];
+    let mut room = [[0; LANES]; CoarseRbm::room_len(16, 40)];
     let Ok(model) = Rbm::new(WEIGHTS.as_flattened(), &BIASES, &HIDDEN, 40) else { return BROKEN };
     let Ok(model) = CoarseRbm::new(model, &mut room) else { return BROKEN };
-    let memory = memory!(Layout::binary(20), CoarseRbm::cache_len(40));
+    let memory = memory!(LAYOUT, CoarseRbm::cache_len(40));
     from_noise(&model, memory, &Langevin::adjusted(0.4), 500)
 }
 
 /// Four chains.
 pub(crate) fn together() -> u32 {
     let mut room = [[0; LANES]; CoarseRbm::room_len(16, 20)];
-    let Ok(model) = Rbm::new(FEW_WEIGHTS.as_flattened(), &FEW_BIASES, &FEW_HIDDEN, 20) else { return BROKEN };
+    let Ok(model) = Rbm::new(FEW_WEIGHTS.as_flattened(), &BIASES, &FEW_HIDDEN, 20) else { return BROKEN };
     let Ok(model) = CoarseRbm::new(model, &mut room) else { return BROKEN };
     let mut rngs = [1, 2, 3, 4].map(Xoshiro128PlusPlus::seed_from_u64);
-    let start = |rng| Chain::random(&model, memory!(FEW, CoarseRbm::cache_len(20)), rng);
-    let [Ok(a), Ok(b), Ok(c), Ok(d)] = rngs.each_mut().map(start) else { return BROKEN };
+    // Lent: moved about, four memories would lie on the stack of a small core more than once.
+    let mut memories = [memory!(LAYOUT, CoarseRbm::cache_len(20)); 4];
+    let lent = memories.each_mut().map(|memory| Memory {
+        weights: memory.weights.as_mut_slice(),
+        cache: memory.cache.as_mut_slice(),
+        words: memory.words.as_mut_slice(),
+    });
+    let mut generators = rngs.iter_mut();
+    let chains = lent.map(|memory| Chain::random(&model, memory, generators.next()?).ok());
+    let [Some(a), Some(b), Some(c), Some(d)] = chains else { return BROKEN };
     let Ok(sampler) = Langevin::adjusted(0.4) else { return BROKEN };
     let (mut hash, mut chains) = (Hash::new(), [a, b, c, d]);
     for _ in 0..200 {

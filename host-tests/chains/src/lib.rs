@@ -54,7 +54,7 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "RBM 64x16: Langevin, adjusted", run: || rbm(&Langevin::adjusted(0.2)), hash: 0x9615_9826 },
     Chain { name: "RBM 64x16: Langevin, unadjusted", run: || rbm(&Langevin::unadjusted(0.1)), hash: 0x6f34_69f6 },
     Chain { name: "RBM 64x16: block Gibbs", run: || rbm(&Ok(BlockGibbs)), hash: 0xb42a_a4c2 },
-    Chain { name: "RBM 20x40, a gradient of 16-bit integers: Langevin, adjusted", run: coarse::alone, hash: 0xd0de_85df },
+    Chain { name: "RBM 16x40, a gradient of 16-bit integers: Langevin, adjusted", run: coarse::alone, hash: 0x9223_4cfd },
     Chain { name: "RBM 16x20, a gradient of 16-bit integers: Langevin, four chains together", run: coarse::together, hash: 0x0f3d_6a72 },
     Chain { name: "Ising 5x5: blocks of 4 enumerated", run: || ising(&EnumeratedGibbs::new(models::ISING, 4)), hash: 0xf60b_c4bd },
     Chain { name: "ordinal 20 of 5 values: blocks of 2 enumerated", run: || ladder(&EnumeratedGibbs::new(models::LADDER, 2)), hash: 0x2f70_fb0b },
