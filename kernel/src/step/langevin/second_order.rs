@@ -39,7 +39,7 @@ impl<N: Noise> Langevin<'_, N> {
     /// [`Diagonal`](crate::noise::Diagonal) the diagonal variant. At α = 1 and σ = ∞ on an energy whose
     /// negative Hessian is W every move is accepted, up to rounding. W and D are on the {0,1} scale, as σ is.
     ///
-    /// For Ising models with a noise of their own edges [`IsingBalanced`](super::IsingBalanced) costs about half.
+    /// For Ising models with a noise of their own edges [`IsingBalanced`](crate::step::IsingBalanced) costs about half.
     ///
     /// Cost a step: two gradients, a draw of the noise and its product with the move, two exponentials a site.
     /// No memory beside the chain's own.
