@@ -117,44 +117,32 @@ impl<'a> Ising<'a> {
         moved: impl FnMut(usize, i32),
     ) -> i64 {
         let sign = 1 - 2 * before as i32;
-        let difference = -i64::from(sign) * field(fields, site);
+        let difference = -i64::from(sign * field(fields, site));
         scatter(self.form.row(site), sign, fields, moved);
         difference
     }
 
-    /// [`Ising::flip`] for rows of some eight entries, with `moved` to hear of the 32 sites of one word, which are
-    /// few in a row.
+    /// [`Ising::flip`] for rows of some eight entries.
     ///
-    /// Eight entries are read in any case, and those behind the row count 0: a loop that ends with a row of another
-    /// length each time would be left at an unforeseen place.
+    /// Entries are read by eights, and those behind the row count 0: a loop that ends with a row of another length
+    /// each time would be left at an unforeseen place.
     #[inline]
-    pub(crate) fn flip_wide(
-        &self,
-        site: usize,
-        before: u32,
-        fields: &mut [u32],
-        word: u32,
-        mut moved: impl FnMut(usize, i32),
-    ) -> i64 {
-        let Some((eight, entries, length)) = self.form.row_on::<EIGHT>(site) else {
-            return self.flip(site, before, fields, moved);
-        };
-        let inside = |entry: &super::Entry| entry.site / WORD == word;
+    pub(crate) fn flip_wide(&self, site: usize, before: u32, fields: &mut [u32]) -> i64 {
         let sign = 1 - 2 * before as i32;
-        let difference = -i64::from(sign) * field(fields, site);
+        let difference = -i64::from(sign * field(fields, site));
         let signs = if before == 0 { &INTO } else { &OUT_OF };
-        let signs = signs.get(EIGHT.saturating_sub(length)..).unwrap_or_default();
-        for (entry, &sign) in eight.iter().zip(signs) {
-            add(entry, sign, fields, &mut |_, _| ());
-        }
-        if length > EIGHT {
-            scatter(entries.get(EIGHT..length).unwrap_or_default(), sign, fields, &mut moved);
-        }
-        if eight.iter().fold(false, |found, entry| found | inside(entry)) {
-            for entry in eight.iter().filter(|entry| inside(entry)) {
-                moved(entry.site as usize, field(fields, entry.site as usize) as i32);
+        let (mut entries, mut length) = self.form.row_on(site);
+        while let Some((eight, behind)) = entries.split_first_chunk::<EIGHT>() {
+            let signs = signs.get(EIGHT.saturating_sub(length)..).unwrap_or_default();
+            for (entry, &sign) in eight.iter().zip(signs) {
+                add(entry, sign, fields, &mut |_, _| ());
             }
+            if length <= EIGHT {
+                return difference;
+            }
+            (entries, length) = (behind, length - EIGHT);
         }
+        scatter(entries.get(..length).unwrap_or_default(), sign, fields, |_, _| ());
         difference
     }
 
@@ -236,14 +224,14 @@ impl Energy for Ising<'_> {
         let mut difference = 0i64;
         step.changes().for_each(|change| {
             let sign = change.to as i32 - change.from as i32;
-            difference -= i64::from(sign) * field(fields, change.site);
+            difference -= i64::from(sign * field(fields, change.site));
             scatter(self.form.row(change.site), sign, fields, |_, _| ());
         });
         self.form.value(difference)
     }
 
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        let field = field(cache.as_flattened(), site);
+        let field = i64::from(field(cache.as_flattened(), site));
         let here = Packed::trusted(self.layout(), words).get(site);
         let difference = self.form.value(if here == 0 { -field } else { field });
         for (value, out) in (0..2).zip(out) {
@@ -251,9 +239,6 @@ impl Energy for Ising<'_> {
         }
     }
 }
-
-/// Sites of a word.
-const WORD: u32 = 32;
 
 /// Entries that are read of a row at once.
 const EIGHT: usize = 8;
@@ -263,8 +248,8 @@ static INTO: [i32; 2 * EIGHT] = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0]
 static OUT_OF: [i32; 2 * EIGHT] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
 #[inline]
-fn field(fields: &[u32], site: usize) -> i64 {
-    i64::from(fields.get(site).copied().unwrap_or(0) as i32)
+fn field(fields: &[u32], site: usize) -> i32 {
+    fields.get(site).copied().unwrap_or(0) as i32
 }
 
 #[inline]

@@ -226,13 +226,11 @@ impl<'a> Sparse<'a> {
         Some((start as usize, end as usize))
     }
 
-    /// The entries from the start of a row on, at least `N` of them, and how many belong to it; the others are of
-    /// rows behind.
+    /// The entries from the start of a row on, and how many belong to it; the others are of rows behind.
     #[inline(always)]
-    pub(super) fn row_on<const N: usize>(&self, site: usize) -> Option<(&'a [Entry; N], &'a [Entry], usize)> {
-        let (start, end) = self.bounds(site)?;
-        let entries = self.entries.get(start..)?;
-        Some((entries.first_chunk()?, entries, end.wrapping_sub(start)))
+    pub(super) fn row_on(&self, site: usize) -> (&'a [Entry], usize) {
+        let (start, end) = self.bounds(site).unwrap_or_default();
+        (self.entries.get(start..).unwrap_or_default(), end.wrapping_sub(start))
     }
 
     /// Whether rows mostly have five entries or more.

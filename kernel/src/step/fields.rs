@@ -52,8 +52,8 @@ fn sites<T>(cache: &[Bits], noise: &[T], index: usize, holds: impl Fn(&Bits, &T,
 /// Gives the sites in the mask `among` of one word the values that its thresholds say, one after another: each
 /// sees the fields that those before it left. Returns `E(after) − E(before)` in units.
 ///
-/// The sites that flip are found for all at once; a flip corrects those that it is coupled with.
-#[inline]
+/// The sites that flip are found for all at once; a flip corrects those that it is coupled with. In `WIDE` rows,
+/// where lanes are to be had, all are compared again instead: cheaper than to look for the few of this word.
 pub(super) fn in_turn<const WIDE: bool>(
     model: &Ising<'_>,
     cache: &mut [Bits],
@@ -62,34 +62,40 @@ pub(super) fn in_turn<const WIDE: bool>(
     among: u32,
     thresholds: &[Bits],
 ) -> i64 {
-    let ones = sites(cache, thresholds, index, |fields, thresholds, part| {
-        U32s::load(thresholds, part).lt_i32(U32s::load(fields, part))
-    });
-    let mut flips = (ones ^ *word) & among;
-    let (fields, thresholds) = (cache.as_flattened_mut(), thresholds.as_flattened());
-    let mut difference = 0;
-    while flips != 0 {
-        let bit = flips.trailing_zeros();
-        let later = among & (!1 << bit);
-        let now = *word ^ (1 << bit);
-        flips &= flips - 1;
-        let (site, before) = (WORD * index + bit as usize, (*word >> bit) & 1);
-        let moved = |site: usize, field: i32| {
-            if site / WORD == index {
-                let place = site % WORD;
-                let threshold = thresholds.get(place).map_or(0, |&t| t as i32);
-                let flip = (u32::from(threshold < field) << place) ^ (now & (1 << place));
-                flips = (flips & !(1 << place)) | (flip & later);
+    let ones = |cache: &[Bits]| {
+        sites(cache, thresholds, index, |fields, thresholds, part| {
+            U32s::load(thresholds, part).lt_i32(U32s::load(fields, part))
+        })
+    };
+    let (mut rest, mut difference) = (among, 0);
+    'compare: loop {
+        let mut flips = (ones(cache) ^ *word) & rest;
+        while flips != 0 {
+            let bit = flips.trailing_zeros();
+            let (site, before) = (WORD * index + bit as usize, (*word >> bit) & 1);
+            rest = among & (!1 << bit);
+            flips &= flips - 1;
+            *word ^= 1 << bit;
+            let fields = cache.as_flattened_mut();
+            if WIDE {
+                difference += model.flip_wide(site, before, fields);
+                if (ones(cache) ^ *word) & rest != flips {
+                    continue 'compare;
+                }
+            } else {
+                let (now, thresholds) = (*word, thresholds.as_flattened());
+                difference += model.flip(site, before, fields, |site, field| {
+                    if site / WORD == index {
+                        let place = site % WORD;
+                        let threshold = thresholds.get(place).map_or(0, |&t| t as i32);
+                        let flip = (u32::from(threshold < field) << place) ^ (now & (1 << place));
+                        flips = (flips & !(1 << place)) | (flip & rest);
+                    }
+                });
             }
-        };
-        difference += if WIDE {
-            model.flip_wide(site, before, fields, index as u32, moved)
-        } else {
-            model.flip(site, before, fields, moved)
-        };
-        *word = now;
+        }
+        return difference;
     }
-    difference
 }
 
 /// Gives the sites in `among`, which are not coupled with one another, the values that the noise says.

@@ -37,7 +37,7 @@ impl Kernel<Ising<'_>> for SequentialGibbs {
         let mut updates = Updates::begin(&mut ring);
         let free = Packed::trusted(ring.layout, ring.free);
         let per_unit = ring.energy.form().per_unit();
-        let wide = ring.energy.form().wide();
+        let wide = PARTS == 1 && ring.energy.form().wide();
         let mut difference = 0;
         for (index, (word, &among)) in ring.there.words.iter_mut().zip(free.words()).enumerate() {
             let mut noise = [[0; LANES]; 2];
