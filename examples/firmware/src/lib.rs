@@ -21,6 +21,19 @@ use riscv as _;
 #[cfg(feature = "report")]
 use defmt_semihosting as _;
 
+/// Runs a sample, says how much RAM it took and whether it passed, and ends the run: it passes where the sample does
+/// and its statics and stack fit into `ram` bytes.
+#[cfg(feature = "report")]
+pub fn report(name: &str, ram: usize, sample: fn() -> Option<bool>) -> ! {
+    stack::paint();
+    let passed = sample() == Some(true);
+    let used = stack::statics() + stack::used();
+    defmt::info!("RAM, statics and stack: chain {=usize} bytes", used);
+    let pass = passed && used <= ram;
+    defmt::info!("{=str}: {=str}", name, if pass { "pass" } else { "FAIL" });
+    exit(pass)
+}
+
 /// Ends the run: exit status 0 for a pass, 1 for a failure.
 pub fn exit(pass: bool) -> ! {
     semihosting::process::exit(i32::from(!pass))

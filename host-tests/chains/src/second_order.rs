@@ -18,32 +18,32 @@ pub(crate) fn ising(step_size: f32, balance: f32, precision: f32) -> u32 {
     from_noise(&model as &dyn Energy, memory!(models::ISING, Ising::cache_len(25)), &kernel, STEPS)
 }
 
-/// The same with the edges in runs.
-pub(crate) fn ising_by_runs(step_size: f32, balance: f32) -> u32 {
+/// The model and its noise with the edges in runs.
+fn by_runs(run: impl FnOnce(&Ising<'_>, Edgewise<'_>) -> u32) -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, models::ISING_COUPLING);
     let model = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, couplings.lend());
     let Ok(model) = model else { return BROKEN };
-    let matrix = SparseMatrix::of(model.form());
     let (mut d, mut runs) = ([[0.0; 16]; 2], [Run::default(); 16]);
-    let noise = Edgewise::new(matrix, &mut d).and_then(|noise| noise.by_runs(&mut runs));
-    let Ok(noise) = noise else { return BROKEN };
-    let kernel = Langevin::second_order(noise, step_size, balance);
-    from_noise(&model as &dyn Energy, memory!(models::ISING, Ising::cache_len(25)), &kernel, STEPS)
+    let noise =
+        Edgewise::new(SparseMatrix::of(model.form()), &mut d).and_then(|noise| noise.by_runs(&mut runs));
+    noise.map_or(BROKEN, |noise| run(&model, noise))
+}
+
+/// Second order with the edges in runs.
+pub(crate) fn ising_by_runs(step_size: f32, balance: f32) -> u32 {
+    by_runs(|model, noise| {
+        let kernel = Langevin::second_order(noise, step_size, balance);
+        from_noise(model as &dyn Energy, memory!(models::ISING, Ising::cache_len(25)), &kernel, STEPS)
+    })
 }
 
 /// The kernel for Ising models, its edges in runs.
 pub(crate) fn ising_itself(step_size: f32, balance: f32, precision: f32) -> u32 {
-    let mut couplings = IsingMemory::new();
-    let edges = torus(5, 5, models::ISING_COUPLING);
-    let model = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, couplings.lend());
-    let Ok(model) = model else { return BROKEN };
-    let matrix = SparseMatrix::of(model.form());
-    let (mut d, mut runs) = ([[0.0; 16]; 2], [Run::default(); 16]);
-    let noise = Edgewise::new(matrix, &mut d).and_then(|noise| noise.by_runs(&mut runs));
-    let Ok(noise) = noise else { return BROKEN };
-    let kernel = IsingBalanced::new(noise, step_size, balance).and_then(|k| k.precision(precision));
-    from_noise(&model, memory!(models::ISING, Ising::cache_len(25)), &kernel, STEPS)
+    by_runs(|model, noise| {
+        let kernel = IsingBalanced::new(noise, step_size, balance).and_then(|k| k.precision(precision));
+        from_noise(model, memory!(models::ISING, Ising::cache_len(25)), &kernel, STEPS)
+    })
 }
 
 /// Second order over a full matrix and its Cholesky factor, on the 4×4 torus.

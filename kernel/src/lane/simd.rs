@@ -175,11 +175,11 @@ impl U32s {
         Self(cast(a.dot(b)))
     }
 
-    /// The sum over the lanes; it wraps.
+    /// The sum over the lanes; integers that wrap, so that their order does not matter.
     #[inline(always)]
     #[must_use]
     pub fn total(self) -> u32 {
-        self.0.reduce_add()
+        self.0.reduce_add() // of u32x16: additions modulo 2³², exact in any order
     }
 
     /// `self == other`.

@@ -7,7 +7,7 @@ use bitmc::SeedableRng;
 use bitmc::quantised::{Penalty, QuantisedLangevin};
 use bitmc_chains::hash::Hash;
 use bitmc_firmware::torus::{self, SITES, WORDS};
-use bitmc_firmware::{count::Counter, entry, exit, stack};
+use bitmc_firmware::{count::Counter, entry, report};
 
 const STEPS: u32 = 512;
 /// 1/(2α) at α = ¼.
@@ -17,15 +17,12 @@ const MOST: u32 = 420;
 /// The hash of the states from zeros: the same on every machine.
 const HASH: u32 = 0xa227_5999;
 
+/// What statics and stack may take together.
+const RAM: usize = 16_384;
+
 #[entry]
 fn main() -> ! {
-    stack::paint();
-    let passed = sample();
-    let all = stack::statics() + stack::used();
-    defmt::info!("RAM, statics and stack: chain {=usize} bytes", all);
-    let pass = passed == Some(true);
-    defmt::info!("integer_langevin: {=str}", if pass { "pass" } else { "FAIL" });
-    exit(pass)
+    report("integer_langevin", RAM, sample)
 }
 
 #[inline(never)]

@@ -7,21 +7,18 @@ use bitmc::SeedableRng;
 use bitmc::quantised::QuantisedGibbs;
 use bitmc_chains::hash::Hash;
 use bitmc_firmware::torus::{self, HASH, SITES, WORDS};
-use bitmc_firmware::{count::Counter, entry, exit, stack};
+use bitmc_firmware::{count::Counter, entry, report};
 
 const SWEEPS: u32 = 512;
 /// Instructions a site, with its random word, on any of the boards.
 const MOST: u32 = 260;
 
+/// What statics and stack may take together.
+const RAM: usize = 16_384;
+
 #[entry]
 fn main() -> ! {
-    stack::paint();
-    let passed = sample();
-    let all = stack::statics() + stack::used();
-    defmt::info!("RAM, statics and stack: chain {=usize} bytes", all);
-    let pass = passed == Some(true);
-    defmt::info!("integers: {=str}", if pass { "pass" } else { "FAIL" });
-    exit(pass)
+    report("integers", RAM, sample)
 }
 
 #[inline(never)]

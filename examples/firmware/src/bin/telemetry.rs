@@ -6,7 +6,7 @@
 use bitmc::stats::{Acceptance, BatchMeans, Best, Means, Pairs};
 use bitmc::{Chain, Ising, LaneRng, Langevin, Packed, SeedableRng, memory, torus};
 use bitmc_chains::models::{ISING, ISING_COUPLING, ISING_FIELDS, ISING_MEAN_SPIN, IsingMemory};
-use bitmc_firmware::{entry, exit, stack};
+use bitmc_firmware::{entry, report};
 
 /// Reports, and steps between two of them.
 const REPORTS: u32 = 4;
@@ -15,13 +15,12 @@ const STEPS: u64 = 1_024;
 /// alarm in a million is 4.9 of them.
 const OFF: f32 = 0.042;
 
+/// What statics and stack may take together.
+const RAM: usize = 16_384;
+
 #[entry]
 fn main() -> ! {
-    stack::paint();
-    let pass = run() == Some(true);
-    defmt::info!("RAM, statics and stack: chain {=usize} bytes", stack::statics() + stack::used());
-    defmt::info!("telemetry: {=str}", if pass { "pass" } else { "FAIL" });
-    exit(pass)
+    report("telemetry", RAM, run)
 }
 
 #[inline(never)]
