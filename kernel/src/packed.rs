@@ -338,13 +338,19 @@ impl<'a> Move<'a> {
         self.from.iter().zip(self.to.words.get(self.first..).unwrap_or_default())
     }
 
+    /// The words that may differ, with their numbers: `(number, before, after)`.
+    #[inline]
+    pub(crate) fn by_words(self) -> impl Iterator<Item = (usize, u32, u32)> {
+        (self.first..).zip(self.words()).map(|(number, (&before, &after))| (number, before, after))
+    }
+
     /// The changed sites, in order. O(changes), and O(words) where the move is not known to be local.
     #[inline]
     pub fn changes(self) -> impl Iterator<Item = Change> + 'a {
         let layout = self.to.layout;
         let width = layout.field_bits();
         let mask = field_mask(layout);
-        (self.first..).zip(self.words()).flat_map(move |(index, (&from, &to))| {
+        self.by_words().flat_map(move |(index, from, to)| {
             let mut left = from ^ to;
             core::iter::from_fn(move || {
                 if left == 0 {

@@ -1,7 +1,7 @@
 //! What several chains of one scalar say: effective sample size, split R̂, and whether two samplers differ.
 
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
+use rustfft::{Fft, FftPlannerScalar};
 use std::sync::Arc;
 
 /// Effective sample sizes of chains of one length: the Fourier transforms are planned once.
@@ -15,7 +15,7 @@ impl Sizes {
     /// For chains of so many values.
     #[must_use]
     pub(super) fn new(length: usize) -> Self {
-        let mut planner = FftPlanner::new();
+        let mut planner = FftPlannerScalar::new(); // not compiled for every width of vectors
         let size = smooth(2 * length);
         Self { length, forward: planner.plan_fft_forward(size), inverse: planner.plan_fft_inverse(size) }
     }

@@ -22,33 +22,37 @@ pub(super) fn weigh(
     curvature: impl Fn(usize, usize) -> F32s,
 ) -> Weighed {
     let (balance, half) = (F32s::splat(balance), F32s::splat(0.5));
-    let (zero, one, limit) = (F32s::splat(0.0), F32s::splat(1.0), F32s::splat(LOGIT_LIMIT));
+    let (zero, one, limit) = (F32s::splat(0.0), F32s::splat(1.0), F32s::splat(-LOGIT_LIMIT));
     let (mut normaliser, mut unlikely) = (Product::one(), Product::one());
-    let mut nan = false;
-    for (block, weight) in weights.iter_mut().enumerate() {
-        normaliser.next_block();
-        unlikely.next_block();
-        let (x, free) = (at.bits(block), free.bits(block));
-        let moved = x ^ other.bits(block);
-        for part in 0..PARTS {
-            let free = Mask::from_bits(free, part);
-            let gradient = F32s::load(weight, part);
-            let uphill = Mask::from_bits(x, part).pick(gradient, -gradient);
-            let z = balance * uphill - half * curvature(block, part);
-            nan |= (free & !z.eq(z)).any();
-            let likely = free & zero.lt(z);
-            let size = z.abs();
-            let size = size.lt(limit).pick(size, limit);
-            let e = free.keep((-size).exp_bounded().to_bits());
-            normaliser.times(one + e.to_f32(), part);
-            let rare = free & (likely ^ Mask::from_bits(moved, part));
-            if rare.any() {
-                unlikely.times_where(rare, e.to_f32(), part);
+    let mut nan = [Mask::from_bits(0, 0); PARTS];
+    for (first, weights) in (0..).step_by(Product::BLOCKS).zip(weights.chunks_mut(Product::BLOCKS)) {
+        if first > 0 {
+            normaliser.renormalise();
+            unlikely.renormalise();
+        }
+        for (block, weight) in (first..).zip(weights) {
+            let (x, free) = (at.bits(block), free.bits(block));
+            let moved = x ^ other.bits(block);
+            for (part, nan) in nan.iter_mut().enumerate() {
+                let free = Mask::from_bits(free, part);
+                let gradient = F32s::load(weight, part);
+                let uphill = Mask::from_bits(x, part).pick(gradient, -gradient);
+                let z = balance * uphill - half * curvature(block, part);
+                let z = free.keep(z.to_bits()).to_f32();
+                *nan = *nan | !z.eq(z);
+                let likely = zero.lt(z);
+                let below = (z.to_bits() | U32s::splat(SIGN)).to_f32(); // −|z|
+                let e = free.keep(limit.lt(below).pick(below, limit).exp_bounded().to_bits());
+                normaliser.times(one + e.to_f32(), part);
+                let rare = free & (likely ^ Mask::from_bits(moved, part));
+                if rare.any() {
+                    unlikely.times_where(rare, e.to_f32(), part);
+                }
+                (e | likely.keep(U32s::splat(SIGN))).to_f32().store(weight, part);
             }
-            (e | likely.keep(U32s::splat(SIGN))).to_f32().store(weight, part);
         }
     }
-    Weighed { normaliser: normaliser.finish(), chosen: unlikely.finish(), nan }
+    Weighed { normaliser: normaliser.finish(), chosen: unlikely.finish(), nan: nan.into_iter().any(Mask::any) }
 }
 
 const SIGN: u32 = 0x8000_0000;

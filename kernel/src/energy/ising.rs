@@ -122,6 +122,18 @@ impl<'a> Ising<'a> {
         difference
     }
 
+    /// Flips the sites in `flips`, of one word, which was `before`: how the energy changes, in units.
+    #[inline]
+    pub(crate) fn follow(&self, fields: &mut [u32], word: usize, before: u32, mut flips: u32) -> i64 {
+        let mut difference = 0;
+        while flips != 0 {
+            let bit = flips.trailing_zeros();
+            flips &= flips - 1;
+            difference += self.flip(32 * word + bit as usize, (before >> bit) & 1, fields, |_, _| ());
+        }
+        difference
+    }
+
     /// [`Ising::flip`] for rows of some eight entries.
     ///
     /// Entries are read by eights, and those behind the row count 0: a loop that ends with a row of another length
@@ -221,13 +233,8 @@ impl Energy for Ising<'_> {
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
         let fields = cache.as_flattened_mut();
-        let mut difference = 0i64;
-        step.changes().for_each(|change| {
-            let sign = change.to as i32 - change.from as i32;
-            difference -= i64::from(sign * field(fields, change.site));
-            scatter(self.form.row(change.site), sign, fields, |_, _| ());
-        });
-        self.form.value(difference)
+        let differences = step.by_words().map(|(word, from, to)| self.follow(fields, word, from, from ^ to));
+        self.form.value(differences.sum())
     }
 
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {

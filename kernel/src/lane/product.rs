@@ -59,6 +59,9 @@ pub struct Product {
 }
 
 impl Product {
+    /// Blocks whose factors may be taken between two calls of [`Product::renormalise`].
+    pub const BLOCKS: usize = BATCH as usize;
+
     /// The empty product.
     #[inline]
     #[must_use]
@@ -74,6 +77,12 @@ impl Product {
             self.running.renormalise();
             self.pending = 1;
         }
+    }
+
+    /// Makes room for the factors of [`Product::BLOCKS`] more blocks, for those who count them themselves.
+    pub fn renormalise(&mut self) {
+        self.running.renormalise();
+        self.pending = 0;
     }
 
     /// Multiplies by `factor`, each lane in [1, 2].

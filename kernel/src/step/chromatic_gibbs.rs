@@ -4,7 +4,7 @@ mod potts;
 
 use super::Kernel;
 use super::colouring::Colouring;
-use super::fields::{at_once, follow};
+use super::fields::at_once;
 use super::gibbs::Updates;
 use crate::accept::Info;
 use crate::chain::Ring;
@@ -71,7 +71,7 @@ impl Kernel<Ising<'_>> for ChromaticGibbs<'_> {
             let words = ring.here.words.iter().zip(ring.there.words.iter()).zip(among());
             let fields = ring.there.cache.as_flattened_mut();
             for (index, ((&before, &after), among)) in words.enumerate() {
-                difference += follow(ring.energy, fields, index, before, (before ^ after) & among);
+                difference += ring.energy.follow(fields, index, before, (before ^ after) & among);
             }
         }
         updates.add(ring.energy.form().value(difference));

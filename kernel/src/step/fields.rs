@@ -114,15 +114,3 @@ pub(super) fn at_once(
     });
     *word ^= (ones ^ *word) & among;
 }
-
-/// Moves the fields along with the sites in `flips`, of one word, which were `before`: [`in_turn`]'s result.
-#[inline]
-pub(super) fn follow(model: &Ising<'_>, fields: &mut [u32], index: usize, before: u32, mut flips: u32) -> i64 {
-    let mut difference = 0;
-    while flips != 0 {
-        let bit = flips.trailing_zeros();
-        flips &= flips - 1;
-        difference += model.flip(WORD * index + bit as usize, (before >> bit) & 1, fields, |_, _| ());
-    }
-    difference
-}

@@ -1,6 +1,5 @@
 //! The second-order balanced sampler for Ising models, edge by edge.
 
-use super::fields::follow;
 use super::langevin::{inverse, precision_value};
 use super::{Kernel, ParameterError, Transition};
 use crate::accept::{Info, accept};
@@ -245,7 +244,7 @@ fn flip(ring: &mut Ring<'_, Ising<'_>>) -> i64 {
     let fields = ring.here.cache.as_flattened_mut();
     let mut units = 0;
     for (index, (word, &flips)) in ring.here.words.iter_mut().zip(ring.there.words.iter()).enumerate() {
-        units += follow(ring.energy, fields, index, *word, flips);
+        units += ring.energy.follow(fields, index, *word, flips);
         *word ^= flips;
     }
     units

@@ -3,7 +3,6 @@
 pub(crate) mod law;
 mod touched;
 
-use super::fields::follow;
 use super::{Kernel, ParameterError, Transition};
 use crate::accept::{Info, accept};
 use crate::chain::Ring;
@@ -155,7 +154,7 @@ impl Kernel<Ising<'_>> for IsingLangevin {
         let mut units = 0;
         let fields = ring.there.cache.as_flattened_mut();
         for (index, (there, &here)) in ring.there.words.iter_mut().zip(ring.here.words.iter()).enumerate() {
-            units += follow(ring.energy, fields, index, here, *there);
+            units += ring.energy.follow(fields, index, here, *there);
             *there ^= here;
         }
         let difference = ring.energy.form().value(units);
