@@ -5,7 +5,7 @@
 
 use bitmc::energy::{Boltzmann, Perceptron};
 use bitmc::lane::{Block, LANES};
-use bitmc::learn::{Batch, Importance, LearnError, Learnable, RatioMatching};
+use bitmc::learn::{Importance, LearnError, Learnable, Minibatch, RatioMatching};
 use bitmc::{LaneRng, Layout, Packed, Rbm, Rng, SeedableRng, random};
 use bitmc_examples::cells::Cells;
 use bitmc_examples::chains::memory;
@@ -148,7 +148,7 @@ fn measure(
     let mut room = memory(model);
     let mut rng = LaneRng::seed_from_u64(seed);
     let layout = model.layout();
-    let mut batch = Batch::new(model, &mut gradient)?;
+    let mut batch = Minibatch::new(model, &mut gradient)?;
     let mut words = vec![0; layout.words()];
     let start = ThreadTime::now();
     for _ in 0..samples {

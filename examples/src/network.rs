@@ -5,7 +5,7 @@ use crate::chains::{memory, streams};
 use crate::teach::{Sampleless, TeachError};
 use bitmc::energy::Perceptron;
 use bitmc::lane::{Block, LANES};
-use bitmc::learn::{Adam, Batch, Contrast, Learnable, Replay, clip, decay};
+use bitmc::learn::{Adam, Contrast, Learnable, Minibatch, Replay, clip, decay};
 use bitmc::random::uniform;
 use bitmc::{Chain, Gibbs, Kernel, LaneRng, Layout, Packed, SeedableRng};
 use cpu_time::ThreadTime;
@@ -120,7 +120,7 @@ impl Network {
             let mut room = memory(&model);
             let report = match way {
                 Way::Objective(objective) => {
-                    let mut batch = Batch::new(&model, &mut gradient)?;
+                    let mut batch = Minibatch::new(&model, &mut gradient)?;
                     for _ in 0..plan.batch {
                         data(&mut rng, &mut words);
                         let x = Packed::new(layout, &words).map_err(bitmc::ChainError::from)?;

@@ -11,7 +11,7 @@ pub use truth::Truth;
 use crate::chains::memory;
 use bitmc::energy::Boltzmann;
 use bitmc::lane::LANES;
-use bitmc::learn::{Adam, Batch, Contrast, CyclicalLearning, LearnError, Replay, lasso};
+use bitmc::learn::{Adam, Contrast, CyclicalLearning, LearnError, Minibatch, Replay, lasso};
 use bitmc::{LaneRng, Layout, SeedableRng};
 use cpu_time::ThreadTime;
 use serde::{Deserialize, Serialize};
@@ -126,7 +126,7 @@ pub fn teach(truth: &Truth, method: &Method, plan: Plan, progress: impl Fn(u64))
         let data = |rng: &mut LaneRng| truth.sample(rng);
         let report = match method {
             Method::Objective(objective) => {
-                let mut batch = Batch::new(&model, &mut gradient)?;
+                let mut batch = Minibatch::new(&model, &mut gradient)?;
                 for _ in 0..plan.batch {
                     objective.add(&mut batch, &model, data(&mut rng), &mut room, &mut rng)?;
                 }

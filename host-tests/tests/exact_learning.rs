@@ -3,7 +3,7 @@
 use bitmc::energy::{Boltzmann, Perceptron, PerceptronError};
 use bitmc::lane::{Block, LANES};
 use bitmc::learn::{
-    Adam, Batch, Contrast, CyclicalLearning, Importance, LearnError, Objective, PseudoLikelihood,
+    Adam, Contrast, CyclicalLearning, Importance, LearnError, Minibatch, Objective, PseudoLikelihood,
     RatioMatching, Replay, Report, Sgd, SparseIsing, SparsePotts, clip, decay, lasso,
 };
 use bitmc::{LaneRng, Langevin, Layout, Move, Packed, SeedableRng};
@@ -39,7 +39,7 @@ fn learn(lesson: &Lesson, objective: &impl Objective, samples: &[Vec<usize>]) ->
     let report = lesson.with(&lesson.theta, |model| {
         let mut memory = heap::memory(model);
         let mut rng = LaneRng::seed_from_u64(1);
-        let mut batch = Batch::new(model, &mut gradient).unwrap();
+        let mut batch = Minibatch::new(model, &mut gradient).unwrap();
         for x in samples {
             let words = lesson.pack(x);
             let x = Packed::new(lesson.layout, &words).unwrap();
@@ -199,7 +199,7 @@ fn estimate(lesson: &Lesson, form: &Importance, x: &[usize], sites: &[usize]) ->
         let x = Packed::new(lesson.layout, &words).unwrap();
         let mut n = vec![0.0; lesson.layout.sites()];
         form.proposal(model, x, &mut memory, &mut n).unwrap();
-        let mut batch = Batch::new(model, &mut gradient).unwrap();
+        let mut batch = Minibatch::new(model, &mut gradient).unwrap();
         form.observe_given(model, x, sites, &mut memory, &mut batch).unwrap();
         (batch.finish(), n)
     });
@@ -301,7 +301,7 @@ fn drawn_neighbours_come_with_the_probabilities_that_are_said() {
         let mut gradient = vec![[0.0; LANES]; lesson.blocks];
         for _ in 0..20_000 {
             let x = Packed::new(lesson.layout, &words).unwrap();
-            let mut batch = Batch::new(model, &mut gradient).unwrap();
+            let mut batch = Minibatch::new(model, &mut gradient).unwrap();
             batch.add(&form, model, x, &mut memory, &mut rng).unwrap();
             let report = batch.finish();
             assert_eq!(report.evaluations, 2);
@@ -402,7 +402,7 @@ fn population(
         let mut memory = heap::memory(model);
         for (x, p) in lesson.states().iter().zip(law) {
             let words = lesson.pack(x);
-            let mut batch = Batch::new(model, &mut gradient).unwrap();
+            let mut batch = Minibatch::new(model, &mut gradient).unwrap();
             let x = Packed::new(lesson.layout, &words).unwrap();
             for _ in 0..times {
                 batch.add(objective, model, x, &mut memory, rng).unwrap();
@@ -608,10 +608,10 @@ fn what_cannot_be_learned_from_is_said() {
         let mut gradient = vec![[0.0; LANES]; lesson.blocks];
         let need = lesson.blocks;
         let short = |got| Some(LearnError::Gradient { need, got });
-        assert_eq!(Batch::new(model, &mut gradient[1..]).err(), short(need - 1));
+        assert_eq!(Minibatch::new(model, &mut gradient[1..]).err(), short(need - 1));
         assert_eq!(Contrast::new(model, 1, 1, &mut gradient[1..]).err(), short(need - 1));
         assert_eq!(Contrast::new(model, 0, 1, &mut gradient).err(), Some(LearnError::NoSamples));
-        let mut batch = Batch::new(model, &mut gradient).unwrap();
+        let mut batch = Minibatch::new(model, &mut gradient).unwrap();
         let x = Packed::new(Layout::binary(6), &[1]).unwrap();
         assert!(batch.add(&PseudoLikelihood, model, x, &mut memory, &mut rng).is_err());
         let x = Packed::new(Layout::binary(5), &[1]).unwrap();
@@ -633,7 +633,7 @@ fn what_cannot_be_learned_from_is_said() {
         let (mut memory, mut rng) = (heap::memory(model), LaneRng::seed_from_u64(1));
         let (words, mut gradient) = (potts.pack(&[0; 5]), vec![[0.0; LANES]; potts.blocks]);
         let x = Packed::new(potts.layout, &words).unwrap();
-        let mut batch = Batch::new(model, &mut gradient).unwrap();
+        let mut batch = Minibatch::new(model, &mut gradient).unwrap();
         let refused = batch.add(&RatioMatching::SIGMOID, model, x, &mut memory, &mut rng);
         assert_eq!(refused, Err(LearnError::NotBinary));
         let form = Importance::ratio_matching(1).unwrap();
@@ -684,7 +684,7 @@ fn stuck_generators_end_and_leave_numbers() {
         lesson.with(&lesson.theta, |model| {
             let (mut memory, words) = (heap::memory(model), lesson.pack(&[1; 20]));
             let mut gradient = vec![[0.0; LANES]; lesson.blocks];
-            let mut batch = Batch::new(model, &mut gradient).unwrap();
+            let mut batch = Minibatch::new(model, &mut gradient).unwrap();
             let x = Packed::new(lesson.layout, &words).unwrap();
             for form in [Importance::ratio_matching(64), Importance::uniform(3), Importance::basic(1)] {
                 batch.add(&form.unwrap(), model, x, &mut memory, &mut rng).unwrap();

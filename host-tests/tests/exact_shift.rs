@@ -10,20 +10,13 @@ use bitmc_host_tests::semidefinite::{Full, Instance, barabasi_albert, instances}
 
 type Edges = Vec<(u32, u32, f32)>;
 
-/// A matrix from edges of couplings J on spins: W = 4J on the {0,1} scale.
-fn on_spins(sites: usize, edges: &Edges) -> Full {
-    let mut full = Full::zero(sites);
-    edges.iter().for_each(|&(a, b, coupling)| full.set(a as usize, b as usize, 4.0 * f64::from(coupling)));
-    full
-}
-
 /// The models of METHODS.md §3, by name, with the traces measured there where there are some, on spins.
 fn models() -> Vec<(String, Full)> {
     let mut models = Vec::new();
     for coupling in [0.3, 0.4407, core::f32::consts::FRAC_1_SQRT_2] {
-        models.push((format!("torus, J = {coupling}"), on_spins(400, &torus(20, 20, coupling).collect())));
+        models.push((format!("torus, J = {coupling}"), Full::on_spins(400, torus(20, 20, coupling))));
     }
-    models.push(("BA-400-4".into(), on_spins(400, &barabasi_albert(400, 4, 0.4407, 1))));
+    models.push(("BA-400-4".into(), Full::on_spins(400, barabasi_albert(400, 4, 0.4407, 1))));
     models.push(("cycle Gaussian, L = 10".into(), Full::cycle(100, 10.0, 2)));
     models.push(("dense, d = 100".into(), Full::random(100, 3)));
     let mut far = Full::zero(10);
@@ -111,7 +104,7 @@ fn the_smallest_trace_is_that_of_a_conic_solver() {
 #[test]
 fn edges_take_the_optimum_on_even_lattices_and_more_on_frustrated_graphs() {
     let traces = |edges: &Edges, sites: usize| {
-        let full = on_spins(sites, edges);
+        let full = Full::on_spins(sites, edges.iter().copied());
         let mut memory = Couplings::new(sites, edges.len());
         let model =
             bitmc::Ising::spins_edges_once(edges.iter().copied(), &vec![0.0; sites], memory.lend()).unwrap();

@@ -278,7 +278,7 @@ fn learning() {
     });
 
     let x = |rng: &mut LaneRng| [rng.next_u32() % 32];
-    let batch = |_: &mut LaneRng| learn::Batch::new(model, lent([[0.0; 16]; N])).unwrap();
+    let batch = |_: &mut LaneRng| learn::Minibatch::new(model, lent([[0.0; 16]; N])).unwrap();
     kept("a batch of samples", batch, |it, rng| {
         let words = x(rng);
         let x = Packed::new(layout, &words).unwrap();

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use bitmc::energy::Boltzmann;
-//! use bitmc::learn::{Adam, Batch, RatioMatching};
+//! use bitmc::learn::{Adam, Minibatch, RatioMatching};
 //! use bitmc::{LaneRng, Layout, Packed, SeedableRng, memory};
 //!
 //! const L: Layout = Layout::binary(4);
@@ -17,7 +17,7 @@
 //! let (mut room, mut rng) = (memory!(L, Boltzmann::cache_len(4)), LaneRng::seed_from_u64(1));
 //! for _ in 0..100 {
 //!     let model = Boltzmann::bits(&theta, 4, &mut couplings)?;
-//!     let mut batch = Batch::new(&model, &mut gradient)?;
+//!     let mut batch = Minibatch::new(&model, &mut gradient)?;
 //!     for x in [[0b0011], [0b1111], [0b1100], [0b0011]] {
 //!         batch.add(&RatioMatching::SIGMOID, &model, Packed::new(L, &x)?, &mut room, &mut rng)?;
 //!     }
@@ -77,7 +77,6 @@ macro_rules! delegate {
 use delegate;
 
 mod adam;
-mod batch;
 mod boltzmann;
 mod contrast;
 mod cyclical;
@@ -85,6 +84,7 @@ mod desk;
 mod edges;
 mod error;
 mod importance;
+mod minibatch;
 mod moments;
 mod penalty;
 mod perceptron;
@@ -96,11 +96,11 @@ mod sparse_ising;
 mod sparse_potts;
 
 pub use adam::{Adam, RateError, Sgd};
-pub use batch::{Batch, Objective, Report};
 pub use contrast::Contrast;
 pub use cyclical::CyclicalLearning;
 pub use error::LearnError;
 pub use importance::Importance;
+pub use minibatch::{Minibatch, Objective, Report};
 pub use penalty::{clip, decay, lasso};
 pub use pseudo_likelihood::PseudoLikelihood;
 pub use ratio::RatioMatching;

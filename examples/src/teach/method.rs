@@ -3,7 +3,7 @@
 use crate::chains::VecMemory;
 use bitmc::accept::Info;
 use bitmc::chain::Ring;
-use bitmc::learn::{Batch, Importance, LearnError, Learnable, PseudoLikelihood, RatioMatching};
+use bitmc::learn::{Importance, LearnError, Learnable, Minibatch, PseudoLikelihood, RatioMatching};
 use bitmc::{Energy, Gibbs, GibbsWithGradients, Kernel, LaneRng, Langevin, Packed, Rng};
 
 /// A way to learn.
@@ -119,7 +119,7 @@ impl Sampleless {
     /// [`LearnError`].
     pub fn add<E: Learnable + ?Sized>(
         &self,
-        batch: &mut Batch<'_>,
+        batch: &mut Minibatch<'_>,
         model: &E,
         x: Packed<'_>,
         room: &mut VecMemory,

@@ -5,8 +5,8 @@ use bitmc::chain::FixedMemory;
 use bitmc::energy::Boltzmann;
 use bitmc::lane::Block;
 use bitmc::learn::{
-    Adam, Batch, Contrast, CyclicalLearning, Importance, LearnError, PseudoLikelihood, RatioMatching, Replay,
-    Report, Sgd, clip, decay, lasso,
+    Adam, Contrast, CyclicalLearning, Importance, LearnError, Minibatch, PseudoLikelihood, RatioMatching,
+    Replay, Report, Sgd, clip, decay, lasso,
 };
 use bitmc::{LaneRng, Layout, Packed, Rbm, SeedableRng, memory};
 
@@ -45,7 +45,7 @@ fn objective(
     rng: &mut LaneRng,
 ) -> Result<Report, LearnError> {
     let mut room = memory!(L, Boltzmann::cache_len(SITES));
-    let mut batch = Batch::new(model, gradient)?;
+    let mut batch = Minibatch::new(model, gradient)?;
     for word in &DATA {
         let x = Packed::new(L, core::slice::from_ref(word))?;
         match iteration % 6 {

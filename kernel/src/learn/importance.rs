@@ -1,7 +1,7 @@
 //! Ratio matching over a few neighbours, drawn by the gradient.
 
-use super::batch::{Batch, Objective};
 use super::desk::Desk;
+use super::minibatch::{Minibatch, Objective};
 use super::ratio::Form;
 use super::{LearnError, Learnable};
 use crate::chain::Memory;
@@ -83,7 +83,7 @@ impl Importance {
     /// n at a sample, one probability a site, into `out`: what the neighbours are drawn from.
     ///
     /// # Errors
-    /// As [`Batch::add`].
+    /// As [`Minibatch::add`].
     pub fn proposal<E, W, C, B>(
         &self,
         model: &E,
@@ -110,14 +110,14 @@ impl Importance {
     /// probabilities an expectation can be summed.
     ///
     /// # Errors
-    /// As [`Batch::add`]; [`LearnError::Site`], [`LearnError::Draws`].
+    /// As [`Minibatch::add`]; [`LearnError::Site`], [`LearnError::Draws`].
     pub fn observe_given<E, W, C, B>(
         &self,
         model: &E,
         x: Packed<'_>,
         sites: &[usize],
         memory: &mut Memory<W, C, B>,
-        batch: &mut Batch<'_>,
+        batch: &mut Minibatch<'_>,
     ) -> Result<(), LearnError>
     where
         E: Learnable + ?Sized,
@@ -174,7 +174,7 @@ impl Importance {
         desk: &mut Desk<'_>,
         sum: f32,
         sites: &[usize],
-        batch: &mut Batch<'_>,
+        batch: &mut Minibatch<'_>,
     ) {
         // ln of 1/(s·n), without the site's own weight.
         let shared = if self.weighted { ln(sum) - ln(sites.len() as f32) } else { 0.0 };
@@ -210,7 +210,7 @@ impl Objective for Importance {
         model: &E,
         desk: &mut Desk<'_>,
         rng: &mut R,
-        batch: &mut Batch<'_>,
+        batch: &mut Minibatch<'_>,
     ) -> Result<(), LearnError>
     where
         E: Learnable + ?Sized,

@@ -1,6 +1,6 @@
 //! What is added to an objective's gradient: penalties, and a limit.
 
-use super::batch::scale;
+use super::minibatch::scale;
 use crate::lane::{Block, F32s, LANES, PARTS, Total, sum};
 
 /// ℓ1: adds `strength · sign(θ)` to the gradient and returns the penalty `strength · Σ|θ|`. Lend the parameters

@@ -1,7 +1,7 @@
 //! Pseudo-likelihood.
 
-use super::batch::{Batch, Objective};
 use super::desk::Desk;
+use super::minibatch::{Minibatch, Objective};
 use super::{LearnError, Learnable};
 use crate::lane::{LANES, exp, ln};
 use rand_core::Rng;
@@ -22,7 +22,7 @@ impl Objective for PseudoLikelihood {
         model: &E,
         desk: &mut Desk<'_>,
         _rng: &mut R,
-        batch: &mut Batch<'_>,
+        batch: &mut Minibatch<'_>,
     ) -> Result<(), LearnError>
     where
         E: Learnable + ?Sized,

@@ -1,7 +1,7 @@
 //! Ratio matching over every neighbour.
 
-use super::batch::{Batch, Objective};
 use super::desk::Desk;
+use super::minibatch::{Minibatch, Objective};
 use super::{LearnError, Learnable};
 use crate::lane::{LANES, exp, ln_1p_exp};
 use rand_core::Rng;
@@ -65,7 +65,7 @@ impl Objective for RatioMatching {
         model: &E,
         desk: &mut Desk<'_>,
         _rng: &mut R,
-        batch: &mut Batch<'_>,
+        batch: &mut Minibatch<'_>,
     ) -> Result<(), LearnError>
     where
         E: Learnable + ?Sized,

@@ -6,7 +6,7 @@
 use bitmc::chain::FixedMemory;
 use bitmc::energy::Boltzmann;
 use bitmc::lane::Block;
-use bitmc::learn::{Adam, Batch, Contrast, Importance, Replay};
+use bitmc::learn::{Adam, Minibatch, Contrast, Importance, Replay};
 use bitmc::{Gibbs, LaneRng, Langevin, Layout, Packed, Rng, SeedableRng, memory};
 use bitmc_chains::hash::Hash;
 use bitmc_firmware::{count::Counter, entry, exit, stack};
@@ -86,7 +86,7 @@ type Method = fn(Desk<'_>) -> Option<()>;
 fn guided(desk: Desk<'_>) -> Option<()> {
     let Desk { model, samples, mut room, gradient, rng, .. } = desk;
     let objective = Importance::ratio_matching(4).ok()?;
-    let mut batch = Batch::new(&model, gradient).ok()?;
+    let mut batch = Minibatch::new(&model, gradient).ok()?;
     for _ in 0..BATCH {
         let x = sample(samples, rng)?;
         batch.add(&objective, &model, Packed::new(L, &x).ok()?, &mut room, rng).ok()?;

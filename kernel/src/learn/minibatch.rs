@@ -20,7 +20,7 @@ pub trait Objective {
         model: &E,
         desk: &mut Desk<'_>,
         rng: &mut R,
-        batch: &mut Batch<'_>,
+        batch: &mut Minibatch<'_>,
     ) -> Result<(), LearnError>
     where
         E: Learnable + ?Sized,
@@ -33,7 +33,7 @@ pub trait Objective {
 /// and the loss are kept divided by `e^{log_scale}` ([`Report::log_scale`]); for all other objectives, and
 /// wherever every exponent is below 40, that is 1.
 #[derive(Debug)]
-pub struct Batch<'g> {
+pub struct Minibatch<'g> {
     pub(crate) gradient: &'g mut [Block],
     losses: Moments,
     evaluations: u64,
@@ -63,7 +63,7 @@ pub struct Report {
 /// The largest exponent that is not scaled away.
 const EXPONENT_LIMIT: f32 = 40.0;
 
-impl<'g> Batch<'g> {
+impl<'g> Minibatch<'g> {
     /// An empty batch; `gradient` is set to 0.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ pub(super) fn scale(blocks: &mut [Block], factor: f32) {
 }
 
 /// The gradient and the losses so far. Where it is refused the batch is as it was.
-impl Snapshot for Batch<'_> {
+impl Snapshot for Minibatch<'_> {
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"grad");
         (self.evaluations, self.log_scale, self.losses).save(to);
