@@ -3,7 +3,7 @@
 use super::returns;
 use bitmc::energy::{Boltzmann, Perceptron};
 use bitmc::learn::{
-    Adam, Batch, Contrast, CyclicalLearning, Importance, Learnable, PseudoLikelihood, RatioMatching, Replay,
+    Adam, Minibatch, Contrast, CyclicalLearning, Importance, Learnable, PseudoLikelihood, RatioMatching, Replay,
     Sgd, SparseIsing, SparsePotts, clip, decay, lasso,
 };
 use bitmc::{LaneRng, Layout, Packed, Rbm, SeedableRng, SparseMemory, memory};
@@ -56,7 +56,7 @@ fn objectives<E: Learnable + ?Sized>(model: &E, number: f32, size: usize) -> boo
     let Some(gradient) = gradient.get_mut(..length) else { return false };
     let words = [size as u32 & 1];
     let Ok(x) = Packed::new(model.layout(), &words) else { return false };
-    let Ok(mut batch) = Batch::new(model, gradient) else { return false };
+    let Ok(mut batch) = Minibatch::new(model, gradient) else { return false };
     let mut pass = batch.add(&PseudoLikelihood, model, x, &mut room, &mut rng).is_ok();
     pass &= batch.add(&RatioMatching::SIGMOID, model, x, &mut room, &mut rng).is_ok();
     pass &= batch.add(&RatioMatching::RATIO, model, x, &mut room, &mut rng).is_ok();
