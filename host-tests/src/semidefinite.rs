@@ -173,6 +173,7 @@ pub fn instances() -> Vec<Instance> {
         Instance { name: "diag(−100, −1, …)", w: far, trace: 109.0 },
         Instance { name: "cycle Gaussian, L = 10", w: Full::cycle(100, 10.0, 2), trace: 720.555_666 },
         Instance { name: "BA-100-4", w: graph, trace: 726.165_482 },
+        Instance { name: "dense, d = 100", w: Full::random(100, 3), trace: 1_756.957_200 },
     ]
 }
 
