@@ -37,6 +37,10 @@ pub const ACTIVITY_TIE: f64 = 4096.0 * 6.0 * ROUNDING;
 /// 1.2 ulp (three), their sum.
 pub const ENERGY_ROUNDINGS: f64 = 5.0;
 
+/// Roundings a step of a Potts chain's energy, of the size of Σ|J| + Σ|w|: the differences of all flips of a sweep
+/// (together at most four times as large as that), their sum (twice). As many at the start and where it is read.
+pub const POTTS_ENERGY_ROUNDINGS: f64 = 6.0;
+
 /// Roundings of a hidden unit's factor 1+e in a running product: e within an ulp (two), the sum, the product.
 pub const FACTOR_ROUNDINGS: f64 = 4.0;
 

@@ -2,7 +2,7 @@
 //! altered, torn and of another version they are refused; and where bytes with a right checksum are refused, nothing
 //! has changed.
 
-use bitmc::batch::{Batch, BatchSite};
+use bitmc::batch::{Batch, BatchSite, PottsBatch, PottsSite};
 use bitmc::energy::{Boltzmann, Entry, Tempered};
 use bitmc::flow::{
     DiagonalGaussian, Esh, Hmc, HmcChain, NoseHoover, Reservoir, StepControl, StepSize, Unscaled,
@@ -128,6 +128,8 @@ fn chains_of_every_form() {
     kept("a replica", replica, |it, rng| it.step(&adjusted, rng));
     let batch = |rng: &mut LaneRng| Batch::random(model, vec![BatchSite::new(); 9], rng).unwrap();
     kept("a batch", batch, |it, rng| it.step(&IsingLangevin::adjusted(0.5).unwrap(), rng));
+    let batch = |rng: &mut LaneRng| PottsBatch::random(potts, vec![PottsSite::<3>::new(); 9], rng).unwrap();
+    kept("a batch of Potts chains", batch, |it, rng| it.step(&adjusted, rng));
 
     let (pairwise, memory) = (graph(4, 0.4, 0.4, false, 1), lent(Couplings::new(4, 6)));
     let model = sliced(&pairwise, memory);

@@ -1,9 +1,12 @@
 //! Transition counts: from one state, a million single steps, against the float64 law P(x, ·).
 
+use bitmc::batch::{PottsBatch, PottsKernel, PottsSite};
 use bitmc::lane::Block;
 use bitmc::step::Curvature;
-use bitmc::{Energy, Kernel, Langevin, Plain};
+use bitmc::{Energy, Gibbs, Kernel, LaneRng, Langevin, Packed, Plain, Potts, SeedableRng};
 use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::heap::{self, Couplings};
+use bitmc_host_tests::planes::{Defect as PottsDefect, Proposal, Tables};
 use bitmc_host_tests::stat::models::{Well, complete};
 use bitmc_host_tests::stat::replicas::Plan;
 use bitmc_host_tests::stat::table::{Defect, Langevin as Naive, Table};
@@ -84,4 +87,83 @@ fn langevin_on_a_well() {
     }
     let broken = naive.broken(Defect::StaleReverse).table();
     check("well, stale", &Plain(well), &sampler, 0b000_0001, &broken, 24).must_fail();
+}
+
+/// Where chains 0–7 and 8–15 of a batch are after one step from a state, at β = 1 and ½.
+fn batch_ends<K: PottsKernel>(
+    model: &Potts<'_>,
+    kernel: &K,
+    start: &[u32],
+    rng: &mut LaneRng,
+) -> [Vec<u64>; 2] {
+    let start = Packed::new(model.layout(), start).unwrap();
+    let mut ends = [vec![0; 27], vec![0; 27]];
+    for _ in 0..30_000 {
+        let mut batch = PottsBatch::new(model, [PottsSite::<3>::new(); 3], start).unwrap();
+        batch.set_betas(core::array::from_fn(|chain| if chain < 8 { 1.0 } else { 0.5 })).unwrap();
+        batch.step(kernel, rng);
+        let values = [0, 1, 2].map(|site| batch.values(site));
+        for chain in 0..16 {
+            let end = values.iter().rev().fold(0, |end, values| 3 * end + usize::from(values[chain]));
+            ends[chain / 8][end] += 1;
+        }
+    }
+    ends
+}
+
+#[test]
+fn sixteen_potts_chains() {
+    let edges = [(0, 1, 0.75), (1, 2, -0.5), (0, 2, 0.25)];
+    let fields = [0.5, 0.0, -0.25, 0.0, 0.25, 0.75, -0.5, 0.5, 0.0];
+    let mut memory = Couplings::new(3, 3);
+    let model = Potts::new(edges, 3, 3, &fields, memory.lend()).unwrap();
+    let sampler = Langevin::adjusted(1.0).unwrap();
+    let proposal = Proposal { balance: 0.5, curvature: 1.0, window: 0 };
+    let mut rng = LaneRng::seed_from_u64(31);
+    // From the likeliest state of all and the least likely.
+    let law = Tables::potts(&edges, 3, &fields).law().probabilities;
+    for (which, from) in extremes(&law).into_iter().enumerate() {
+        let values = Tables::potts(&edges, 3, &fields).values(from);
+        let start =
+            heap::pack_in(model.layout(), &values.iter().map(|&value| value as f64).collect::<Vec<_>>());
+        let steps = batch_ends(&model, &sampler, &start, &mut rng);
+        let sweeps = batch_ends(&model, &Gibbs::systematic(), &start, &mut rng);
+        for (beta, (steps, sweeps)) in [1.0, 0.5].into_iter().zip(steps.into_iter().zip(sweeps)) {
+            let tables = Tables::potts(&edges.map(|(a, b, j)| (a, b, beta * j)), 3, &fields.map(|w| beta * w));
+            let row = |defect| {
+                let twin = proposal.twin(&tables, defect);
+                let mut row: Vec<f64> =
+                    (0..27).map(|to| if to == from { 0.0 } else { twin.moves(from, to) }).collect();
+                row[from] = 1.0 - row.iter().sum::<f64>();
+                row
+            };
+            let what = format!("Langevin at β {beta} from {values:?}");
+            chi_square(&what, &steps, &row(PottsDefect::None)).must_pass();
+            if which == 0 {
+                for defect in [PottsDefect::NoReverse, PottsDefect::HalfEnergy, PottsDefect::StaleReverse] {
+                    chi_square(&format!("{what}, {defect:?}"), &steps, &row(defect)).must_fail();
+                }
+            }
+            let sweep = |order: [usize; 3]| {
+                let mut row = vec![0.0; 27];
+                for (to, p) in row.iter_mut().enumerate() {
+                    let (mut x, to) = (values.clone(), tables.values(to));
+                    *p = order.into_iter().fold(1.0, |p, site| {
+                        let weights: Vec<f64> = (0..3)
+                            .map(|k| {
+                                x[site] = k;
+                                (-tables.energy(&x)).exp()
+                            })
+                            .collect();
+                        x[site] = to[site];
+                        p * weights[to[site]] / weights.iter().sum::<f64>()
+                    });
+                }
+                row
+            };
+            let what = format!("Gibbs at β {beta} from {values:?}");
+            chi_square(&what, &sweeps, &sweep([0, 1, 2])).must_pass();
+            chi_square(&format!("{what}, backwards"), &sweeps, &sweep([2, 1, 0])).must_fail();
+        }
+    }
 }

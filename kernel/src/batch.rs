@@ -1,4 +1,4 @@
-//! Sixteen chains of one Ising model side by side: lane = chain.
+//! Sixteen chains of one Ising or Potts model side by side: lane = chain.
 //!
 //! A [`Chain`](crate::Chain) puts sixteen sites into a register. A [`Batch`] puts the same site of sixteen chains
 //! there, so a site's neighbours are whole registers at known places: no gathers, any couplings, and small models
@@ -31,8 +31,12 @@
 //! Every chain has its own inverse temperature ([`Batch::set_betas`]); [`round`] is a round of replica exchange with
 //! the chains of a batch as the replicas of a [`Ladder`](crate::temper::Ladder).
 //!
+//! # Potts models
+//! [`PottsBatch`] is the same for Potts models.
+//!
 //! Chains of other energies: [`Langevin::step_together`](crate::Langevin::step_together).
 
+mod common;
 mod error;
 mod exchange;
 mod gibbs;
@@ -41,6 +45,7 @@ mod ising_langevin;
 mod kept;
 mod langevin;
 mod log_product;
+mod potts;
 mod products;
 mod ring;
 mod site;
@@ -49,6 +54,7 @@ mod sums;
 pub use error::BatchError;
 pub use exchange::round;
 pub use kept::snapshot_len;
+pub use potts::{PottsBatch, PottsKernel, PottsRing, PottsSite};
 pub use ring::BatchRing;
 pub use site::BatchSite;
 
@@ -58,7 +64,7 @@ use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, Total, U32s};
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError, set};
 use crate::random::LaneRng;
-use log_product::LogProducts;
+use common::Core;
 use site::Change;
 
 /// All chains.
@@ -92,20 +98,6 @@ impl BatchInfo {
             fault: self.fault,
         })
     }
-}
-
-/// What a batch knows besides its sites.
-#[derive(Clone, Copy, Debug)]
-struct Core {
-    /// E of each chain at β = 1.
-    energies: [Total; LANES],
-    betas: Block,
-    /// Π (1+e) of each chain, where `weights_of` is set.
-    normalisers: LogProducts,
-    weights_of: Option<u64>,
-    /// The chains whose weights are those of the last proposal.
-    accepted: u32,
-    steps: u64,
 }
 
 /// Sixteen chains of one model. `S` is the memory: [`BatchSite`]s, one a site, 384 bytes each (24 a chain).
@@ -161,15 +153,7 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
             return Err(BatchError::Sites { need, got });
         }
         sites.as_mut().fill(BatchSite::new());
-        let core = Core {
-            energies: [Total::default(); LANES],
-            betas: [1.0; LANES],
-            normalisers: LogProducts::ONE,
-            weights_of: None,
-            accepted: 0,
-            steps: 0,
-        };
-        Ok(Self { model, sites, core })
+        Ok(Self { model, sites, core: Core::new() })
     }
 
     /// One transition of every chain.
@@ -206,7 +190,7 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
     /// `E` of a chain at its state, at β = 1; NaN from chain 16 on.
     #[must_use]
     pub fn energy(&self, chain: usize) -> f32 {
-        self.core.energies.get(chain).map_or(f32::NAN, |energy| energy.value())
+        self.core.energy(chain)
     }
 
     /// The inverse temperatures.
@@ -227,14 +211,7 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
     /// # Errors
     /// [`PathError::Beta`] where one is negative or not finite.
     pub fn set_betas(&mut self, betas: Block) -> Result<(), PathError> {
-        if let Some(&beta) = betas.iter().find(|&&beta| !(beta >= 0.0 && beta.is_finite())) {
-            return Err(PathError::Beta(beta));
-        }
-        if betas != self.core.betas {
-            self.core.betas = betas;
-            self.core.weights_of = None;
-        }
-        Ok(())
+        self.core.set_betas(betas, common::legal)
     }
 
     /// Holds sites at their present values in every chain: those that are 1 in `sites`, a binary state.
@@ -268,10 +245,7 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
 
     fn place(&mut self, chain: usize, start: Packed<'_>) -> Result<(), BatchError> {
         let start = start.of(self.layout())?;
-        let bit = u32::try_from(chain).ok().and_then(|chain| 1u32.checked_shl(chain)).unwrap_or(0) & ALL;
-        if bit == 0 {
-            return Err(BatchError::Chain { chain });
-        }
+        let bit = common::chain_bit(chain)?;
         for (site, value) in self.ring().sites.iter_mut().zip(start.values()) {
             site.values = (site.values & !bit) | if value == 0 { 0 } else { bit };
         }

@@ -1,12 +1,12 @@
 //! Ising models by their own Langevin kernel: one chain, where many sites flip and where few do, and sixteen chains
-//! side by side.
+//! side by side. Potts models: sixteen chains side by side.
 
 use crate::hash::Hash;
 use crate::models;
 use crate::run::{BROKEN, from_noise, with_ising_itself};
-use bitmc::batch::{Batch, BatchSite};
+use bitmc::batch::{Batch, BatchSite, PottsBatch, PottsSite};
 use bitmc::step::IsingLangevin;
-use bitmc::{Ising, LaneRng, Layout, SparseMemory, memory, torus};
+use bitmc::{Gibbs, Ising, LaneRng, Langevin, Layout, Potts, SparseMemory, memory, torus};
 
 const RING: Layout = Layout::binary(96);
 
@@ -45,6 +45,40 @@ pub(crate) fn batch() -> u32 {
         let info = batch.step(&kernel, &mut rng);
         (0..16).filter_map(|chain| info.of(chain)).for_each(|info| hash.info(&info));
         (0..9).for_each(|site| hash.word(batch.values(site)));
+        (0..16).for_each(|chain| hash.float(batch.energy(chain)));
+    }
+    hash.value()
+}
+
+/// Sixteen chains of a ring of four sites of three values at sixteen temperatures: steps of the Langevin sampler, and
+/// sweeps of Gibbs sampling between them.
+pub(crate) fn potts_batch() -> u32 {
+    let mut couplings = SparseMemory::<4, 8>::new();
+    let edges = (0..4).map(|site| (site, (site + 1) % 4, 0.9 - 0.4 * site as f32));
+    let Ok(model) = Potts::new(
+        edges,
+        4,
+        3,
+        &[0.25, 0.0, -0.5, 0.0, 0.5, 0.0, 0.125, 0.0, 0.0, 0.0, 0.0, 0.75],
+        couplings.lend(),
+    ) else {
+        return BROKEN;
+    };
+    let mut rng = LaneRng::stream(5, 4);
+    let mut sites = [PottsSite::<3>::new(); 4];
+    let Ok(mut batch) = PottsBatch::random(&model, sites.as_mut_slice(), &mut rng) else { return BROKEN };
+    let mut betas = [0.0; 16];
+    betas.iter_mut().enumerate().for_each(|(chain, beta)| *beta = 0.25 + chain as f32 / 8.0);
+    let (Ok(kernel), Ok(())) = (Langevin::adjusted(0.8), batch.set_betas(betas)) else { return BROKEN };
+    let mut hash = Hash::new();
+    for step in 0..150 {
+        let info = if step % 3 == 2 {
+            batch.step(&Gibbs::systematic(), &mut rng)
+        } else {
+            batch.step(&kernel, &mut rng)
+        };
+        (0..16).filter_map(|chain| info.of(chain)).for_each(|info| hash.info(&info));
+        (0..4).for_each(|site| batch.values(site).into_iter().for_each(|value| hash.word(u32::from(value))));
         (0..16).for_each(|chain| hash.float(batch.energy(chain)));
     }
     hash.value()

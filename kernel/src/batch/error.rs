@@ -14,6 +14,14 @@ pub enum BatchError {
         /// Sites in the memory.
         got: usize,
     },
+    /// The memory is for sites of `got` values, the model's have `need`; a batch takes fewer than
+    /// [`Layout::MANY`](crate::Layout::MANY).
+    Arity {
+        /// Values of a site of the model.
+        need: usize,
+        /// Values of a site of the memory.
+        got: usize,
+    },
     /// There is no such chain.
     Chain {
         /// The chain.
@@ -33,6 +41,9 @@ impl core::fmt::Display for BatchError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Sites { need, got } => write!(f, "memory for {need} sites is needed, {got} were given"),
+            Self::Arity { need, got } => {
+                write!(f, "sites of {need} values are needed, of at most 64, those given have {got}")
+            }
             Self::Chain { chain } => write!(f, "there is no chain {chain}: a batch has sixteen"),
             Self::State(error) => error.fmt(f),
         }

@@ -30,9 +30,8 @@ impl BatchKernel for SequentialGibbs {
             }
         }
         let (proposed, units) = (change.count, change.units.totals());
-        let mut differences = units.map(|units| ring.model.form().value(units));
-        differences.iter_mut().zip(ring.core.betas).for_each(|(difference, beta)| *difference *= beta);
-        let log_ratios = [0.0; LANES];
-        ring.close(BatchInfo { accepted: ALL, proposed, log_ratios, differences, fault: false }, units)
+        let plain = units.map(|units| ring.model.form().value(units));
+        let (log_ratios, differences) = ([0.0; LANES], ring.core.tempered(plain));
+        ring.core.close(BatchInfo { accepted: ALL, proposed, log_ratios, differences, fault: false }, &plain)
     }
 }

@@ -38,9 +38,9 @@ impl BatchKernel for [IsingLangevin; LANES] {
         ring.core.accepted = accepted;
         ring.undo(!accepted);
         let (proposed, units) = (change.count, change.units.totals());
-        let mut differences = units.map(|units| ring.model.form().value(units));
-        differences.iter_mut().zip(ring.core.betas).for_each(|(difference, beta)| *difference *= beta);
-        ring.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, units)
+        let plain = units.map(|units| ring.model.form().value(units));
+        let differences = ring.core.tempered(plain);
+        ring.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, &plain)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Batches that are kept over a stop.
 
+use super::common::{Core, legal};
 use super::{ALL, Batch, BatchSite};
 use crate::lane::LANES;
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
@@ -7,7 +8,7 @@ use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 /// Bytes of a batch over `sites` sites in a snapshot.
 #[must_use]
 pub const fn snapshot_len(sites: usize) -> usize {
-    20 + 12 * LANES + 4 * sites
+    8 + Core::LEN + 4 * sites
 }
 
 /// The states, their energies, the inverse temperatures, the sites that are clamped. The model is not in it: a batch
@@ -19,9 +20,7 @@ impl<S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Snapshot for Batch<'_, S> {
         to.name(*b"btch");
         let sites = self.model.form().sites();
         (sites as u32).save(to);
-        self.core.steps.save(to);
-        self.core.betas.save(to);
-        self.core.energies.iter().for_each(|energy| energy.save(to));
+        self.core.save(to);
         for site in self.sites.as_ref().iter().take(sites) {
             (site.values | (site.free << LANES)).save(to);
         }
@@ -30,18 +29,11 @@ impl<S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Snapshot for Batch<'_, S> {
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let mut at = *from;
         at.name(*b"btch")?;
-        let (sites, mut steps) = (u32::from_le_bytes(at.array()?), 0);
+        let sites = u32::from_le_bytes(at.array()?);
         if sites as usize != self.model.form().sites() {
             return Err(SnapshotError::Layout);
         }
-        steps.load(&mut at)?;
-        let mut betas = self.core.betas;
-        betas.load(&mut at)?;
-        if !betas.iter().all(|&beta| beta >= 0.0 && beta.is_finite()) {
-            return Err(SnapshotError::Value);
-        }
-        let mut energies = self.core.energies;
-        energies.iter_mut().try_for_each(|energy| energy.load(&mut at))?;
+        let core = Core::loaded(&mut at, legal)?;
         let mut look = at;
         (0..sites).try_for_each(|_| look.array::<4>().map(|_| ()))?;
         for site in self.ring().sites {
@@ -49,9 +41,7 @@ impl<S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Snapshot for Batch<'_, S> {
             (site.values, site.free) = (word & ALL, word >> LANES);
         }
         self.settle();
-        self.core.betas = betas;
-        self.core.energies = energies;
-        self.core.steps = steps;
+        self.core = core;
         *from = at;
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The binary discrete Langevin proposal for sixteen chains: what [`Langevin`] does in each.
 
 use super::log_product::LogProducts;
-use super::products::Products;
+use super::products::{Products, times, times_where};
 use super::ring::accept;
 use super::site::Change;
 use super::{ALL, BatchInfo, BatchKernel, BatchRing, chains, group};
@@ -22,8 +22,44 @@ struct Kernels<C> {
     key: u64,
 }
 
+/// The parameters of sixteen kernels.
+pub(super) struct Parameters {
+    pub(super) balance: Block,
+    /// c of the first site.
+    pub(super) curvature: Block,
+    /// Whether that is c of every site.
+    pub(super) uniform: bool,
+    /// The chains with a Metropolis test.
+    pub(super) adjusted: u32,
+    pub(super) key: u64,
+}
+
+impl Parameters {
+    /// `None` where a kernel is too short for so many sites.
+    pub(super) fn of(kernels: &[Langevin<'_>; LANES], sites: usize) -> Option<Self> {
+        let (balance, curvature) = ([0.0; LANES], [0.0; LANES]);
+        let mut all = Self { balance, curvature, uniform: true, adjusted: 0, key: 0 };
+        let slots = all.balance.iter_mut().zip(&mut all.curvature);
+        for (chain, (kernel, (balance, first))) in kernels.iter().zip(slots).enumerate() {
+            let (b, c, test, name) = kernel.parameters();
+            curvature_at(c, sites.saturating_sub(1))?;
+            *balance = b;
+            *first = curvature_at(c, 0)?;
+            all.adjusted |= u32::from(test) << chain;
+            all.key = all.key.rotate_left(7).wrapping_add(name);
+            all.uniform &= matches!(c, Curvature::Same(_));
+        }
+        Some(all)
+    }
+}
+
+/// c of a site of every chain.
+pub(super) fn curvatures(kernels: &[Langevin<'_>; LANES], site: usize) -> Block {
+    kernels.each_ref().map(|kernel| curvature_at(kernel.parameters().1, site).unwrap_or(0.0))
+}
+
 /// c of a site; `None` where the kernel does not reach it.
-fn curvature(of: Curvature<'_>, site: usize) -> Option<f32> {
+fn curvature_at(of: Curvature<'_>, site: usize) -> Option<f32> {
     let at = |blocks: &[Block]| blocks.get(site / LANES)?.get(site % LANES).copied();
     match of {
         Curvature::Same(c) => Some(c),
@@ -42,27 +78,17 @@ impl BatchKernel for Langevin<'_> {
 /// A kernel for each chain. One that is too short for the model makes the step of all a fault.
 impl BatchKernel for [Langevin<'_>; LANES] {
     fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
-        let (mut balance, mut same) = ([0.0; LANES], [0.0; LANES]);
-        let (mut adjusted, mut key, mut uniform) = (0, 0u64, true);
-        for (chain, ((kernel, balance), same)) in self.iter().zip(&mut balance).zip(&mut same).enumerate() {
-            let (b, c, test, name) = kernel.parameters();
-            if ring.sites.len().checked_sub(1).is_some_and(|last| curvature(c, last).is_none()) {
-                return ring.failed();
-            }
-            *balance = b;
-            *same = 0.5 * curvature(c, 0).unwrap_or(0.0);
-            adjusted |= u32::from(test) << chain;
-            key = key.rotate_left(7).wrapping_add(name);
-            uniform &= matches!(c, Curvature::Same(_));
-        }
+        let Some(Parameters { balance, curvature, uniform, adjusted, key }) =
+            Parameters::of(self, ring.sites.len())
+        else {
+            return ring.core.failed();
+        };
         if uniform {
+            let same = curvature.map(|c| 0.5 * c);
             let half_curvature = |_, part| F32s::load(&same, part);
             Kernels { balance, half_curvature, adjusted, key }.step(ring, rng)
         } else {
-            let half_curvature = |site, part| {
-                let half = self.each_ref().map(|k| 0.5 * curvature(k.parameters().1, site).unwrap_or(0.0));
-                F32s::load(&half, part)
-            };
+            let half_curvature = |site, part| F32s::load(&curvatures(self, site).map(|c| 0.5 * c), part);
             Kernels { balance, half_curvature, adjusted, key }.step(ring, rng)
         }
     }
@@ -82,21 +108,21 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
         let (normalisers, backward) = self.weigh(&mut ring);
 
         let (proposed, units) = (change.count, change.units.totals());
-        let mut differences = units.map(|units| ring.model.form().value(units));
+        let plain = units.map(|units| ring.model.form().value(units));
+        let differences = ring.core.tempered(plain);
         let reverse = backward.times(ring.core.normalisers);
         let mut log_ratios = reverse.over(forward.times(normalisers)).ln();
         for part in 0..PARTS {
-            let difference = F32s::load(&ring.core.betas, part) * F32s::load(&differences, part);
-            difference.store(&mut differences, part);
             let tested = chains(self.adjusted, part);
-            let log_ratio = tested.pick(F32s::load(&log_ratios, part) - difference, F32s::splat(0.0));
+            let log_ratio =
+                tested.pick(F32s::load(&log_ratios, part) - F32s::load(&differences, part), F32s::splat(0.0));
             log_ratio.store(&mut log_ratios, part);
         }
         let accepted = accept(&log_ratios, self.adjusted, rng);
         ring.core.normalisers = normalisers.where_set(accepted, ring.core.normalisers);
         ring.core.accepted = accepted;
         ring.undo(!accepted);
-        ring.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, units)
+        ring.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, &plain)
     }
 
     /// Weights at the states as they are; Π (1+e), and Π e over the unlikely outcomes of going back.
@@ -106,7 +132,9 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
         let unit = F32s::splat(-ring.model.form().unit());
         let (mut normalisers, mut unlikely) = (Products::one(), Products::one());
         for (number, group) in ring.sites.chunks_mut(LANES).enumerate() {
-            let products = normalisers.next_group().iter_mut().zip(unlikely.next_group());
+            let (normalisers, _) = normalisers.next_group();
+            let (unlikely, exponents) = unlikely.next_group();
+            let products = normalisers.iter_mut().zip(unlikely);
             for (offset, (site, (normaliser, unlikely))) in group.iter_mut().zip(products).enumerate() {
                 for part in 0..PARTS {
                     let free = chains(site.free, part);
@@ -119,10 +147,10 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
                     let size = z.abs();
                     let size = size.lt(limit).pick(size, limit);
                     let e = free.keep((-size).exp_bounded().to_bits());
-                    normaliser.times(one + e.to_f32(), part);
+                    times(normaliser, one + e.to_f32(), part);
                     let rare = free & (likely ^ chains(site.flips, part));
                     if rare.any() {
-                        unlikely.times_where(rare, e.to_f32(), part);
+                        times_where((unlikely, exponents), rare, e.to_f32(), part);
                     }
                     (e | likely.keep(U32s::splat(SIGN))).to_f32().store(&mut site.there, part);
                 }
@@ -142,7 +170,8 @@ fn draw(ring: &mut BatchRing<'_>, rng: &mut LaneRng, change: &mut Change) -> Log
         let end = start + group.len();
         let u = group::uniforms(rng);
         let mut moved = 0;
-        for ((site, u), unlikely) in group.iter_mut().zip(&u).zip(unlikely.next_group()) {
+        let (parts, exponents) = unlikely.next_group();
+        for ((site, u), unlikely) in group.iter_mut().zip(&u).zip(parts) {
             let mut flips = 0;
             for part in 0..PARTS {
                 let there = F32s::load(&site.there, part);
@@ -151,7 +180,7 @@ fn draw(ring: &mut BatchRing<'_>, rng: &mut LaneRng, change: &mut Change) -> Log
                 let e = weight.abs();
                 let rare = (F32s::load(u, part) * (F32s::splat(1.0) + e)).lt(e);
                 if rare.any() {
-                    unlikely.times_where(rare, e, part);
+                    times_where((unlikely, exponents), rare, e, part);
                 }
                 let likely = weight.to_bits().lt_i32(U32s::splat(0));
                 flips |= (rare ^ likely).bits(part);

@@ -1,51 +1,82 @@
 //! The running products of sixteen chains, each in sixteen parts: those of [`Product`](crate::lane::Product).
 
 use super::log_product::LogProducts;
-use crate::lane::product::{BATCH, Running};
-use crate::lane::{F32s, LANES, PARTS, U32s};
+use crate::lane::product::{BATCH, split, split_where};
+use crate::lane::{Bits, Block, F32s, LANES, Line, Mask, PARTS, U32s};
 
-/// The product of two parts whose mantissas are small.
-fn both(one: Running, other: Running) -> Running {
-    let mut product = one;
-    for part in 0..PARTS {
-        product.times(F32s::load(&other.mantissa, part), part);
-        let exponent = U32s::load(&one.exponent, part) + U32s::load(&other.exponent, part);
-        exponent.store(&mut product.exponent, part);
-    }
-    product
-}
-
-/// One running product a chain.
+/// One running product a chain: the mantissas of its parts, and the exponent of them all.
 #[derive(Debug)]
 pub(super) struct Products {
-    parts: [Running; LANES],
+    mantissas: Line<[Block; LANES]>,
+    exponents: Bits,
     pending: u32,
+    most: u32,
 }
 
 impl Products {
+    /// Of factors that [`times`] takes in [1, 2], and [`times_where`] any.
     pub(super) fn one() -> Self {
-        Self { parts: [Running::ONE; LANES], pending: 0 }
+        Self::of(BATCH)
     }
 
-    /// The parts for the next sixteen sites, in their order.
+    /// Of factors of which `most` together, and twice that, are normal numbers.
+    pub(super) fn of(most: u32) -> Self {
+        Self { mantissas: Line([[1.0; LANES]; LANES]), exponents: [0; LANES], pending: 0, most }
+    }
+
+    /// The parts for the next sixteen sites, in their order, and the exponents.
     #[inline]
-    pub(super) fn next_group(&mut self) -> &mut [Running; LANES] {
+    pub(super) fn next_group(&mut self) -> (&mut [Block; LANES], &mut Bits) {
         self.pending += 1;
-        if self.pending > BATCH {
-            self.parts.iter_mut().for_each(Running::renormalise);
+        if self.pending > self.most {
+            self.renormalise();
             self.pending = 1;
         }
-        &mut self.parts
+        (&mut self.mantissas, &mut self.exponents)
+    }
+
+    fn renormalise(&mut self) {
+        for part in 0..PARTS {
+            let mut exponents = U32s::load(&self.exponents, part);
+            for mantissas in self.mantissas.iter_mut() {
+                let (mantissa, exponent) = split(F32s::load(mantissas, part));
+                mantissa.store(mantissas, part);
+                exponents = exponents + exponent;
+            }
+            exponents.store(&mut self.exponents, part);
+        }
     }
 
     /// The products over all parts, along the tree of [`lane::sum`](crate::lane::sum).
-    pub(super) fn finish(mut self) -> LogProducts {
-        self.parts.iter_mut().for_each(Running::renormalise);
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = self.parts;
-        let [a, b, c, d] = [both(a, i), both(b, j), both(c, k), both(d, l)];
-        let [e, f, g, h] = [both(e, m), both(f, n), both(g, o), both(h, p)];
-        let [a, b, c, d] = [both(a, e), both(b, f), both(c, g), both(d, h)];
-        let all = both(both(a, c), both(b, d));
-        LogProducts::new(all.mantissa, all.exponent)
+    pub(super) fn finish(&mut self) -> LogProducts {
+        self.renormalise();
+        let mut all = [0.0; LANES];
+        for part in 0..PARTS {
+            let parts = self.mantissas.0.each_ref().map(|mantissas| F32s::load(mantissas, part));
+            let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = parts;
+            let [a, b, c, d, e, f, g, h] = [a * i, b * j, c * k, d * l, e * m, f * n, g * o, h * p];
+            let [a, b, c, d] = [a * e, b * f, c * g, d * h];
+            ((a * c) * (b * d)).store(&mut all, part);
+        }
+        LogProducts::new(all, self.exponents)
     }
+}
+
+/// Multiplies the mantissas of a part by `factor`.
+#[inline(always)]
+pub(super) fn times(mantissas: &mut Block, factor: F32s, part: usize) {
+    (F32s::load(mantissas, part) * factor).store(mantissas, part);
+}
+
+/// Multiplies a part by `factor`, any positive normal number, where `mask` is set.
+#[inline(always)]
+pub(super) fn times_where(
+    (mantissas, exponents): (&mut Block, &mut Bits),
+    mask: Mask,
+    factor: F32s,
+    part: usize,
+) {
+    let (mantissa, exponent) = split_where(mask, factor);
+    times(mantissas, mantissa, part);
+    (U32s::load(exponents, part) + exponent).store(exponents, part);
 }

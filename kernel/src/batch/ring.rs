@@ -1,29 +1,22 @@
 //! A batch taken apart for a kernel.
 
+use super::common::Core;
 use super::site::{BatchSite, Change, flip, undo};
-use super::{ALL, BatchInfo, Core, chains, group};
+use super::{ALL, chains, group};
 use crate::energy::Ising;
-use crate::lane::{Block, F32s, LANES, PARTS};
+use crate::lane::{Block, F32s, PARTS};
 use crate::random::LaneRng;
 use core::ops::Range;
 
 /// A batch taken apart for a kernel.
 #[derive(Debug)]
-pub struct BatchRing<'a> {
-    pub(super) model: &'a Ising<'a>,
-    pub(super) sites: &'a mut [BatchSite],
+pub struct BatchRing<'a, M = Ising<'a>, T = BatchSite> {
+    pub(super) model: &'a M,
+    pub(super) sites: &'a mut [T],
     pub(super) core: &'a mut Core,
 }
 
 impl BatchRing<'_> {
-    /// Ends a step whose kernel does not fit the model.
-    pub(super) fn failed(self) -> BatchInfo {
-        self.core.steps = self.core.steps.wrapping_add(1);
-        let log_ratios = [f32::NEG_INFINITY; LANES];
-        let (proposed, differences) = ([0; LANES], [0.0; LANES]);
-        BatchInfo { accepted: 0, proposed, log_ratios, differences, fault: true }
-    }
-
     /// Makes the flips of some sites.
     #[inline]
     pub(super) fn flip(&mut self, sites: Range<usize>, change: &mut Change) {
@@ -44,17 +37,6 @@ impl BatchRing<'_> {
                 undo(self.model, self.sites, site, flips);
             }
         }
-    }
-
-    /// Moves the energies along, and counts the step.
-    pub(super) fn close(self, info: BatchInfo, units: [i64; LANES]) -> BatchInfo {
-        for (chain, (energy, units)) in self.core.energies.iter_mut().zip(units).enumerate() {
-            if (info.accepted >> chain) & 1 != 0 {
-                energy.add(self.model.form().value(units));
-            }
-        }
-        self.core.steps = self.core.steps.wrapping_add(1);
-        info
     }
 }
 

@@ -34,6 +34,14 @@ impl Sums {
         (U32s::load(&self.high, part) + term.sar::<16>()).store(&mut self.high, part);
     }
 
+    /// Adds a term of one chain, read as signed.
+    #[inline(always)]
+    pub(super) fn add_to(&mut self, chain: usize, term: u32) {
+        if let Some(total) = self.totals.get_mut(chain) {
+            *total += i64::from(term as i32);
+        }
+    }
+
     fn carry(&mut self) {
         for (total, (low, high)) in self.totals.iter_mut().zip(self.low.iter_mut().zip(&mut self.high)) {
             *total += (i64::from(*high as i32) << 16) + i64::from(*low);

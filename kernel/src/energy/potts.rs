@@ -78,7 +78,8 @@ impl<'a> Potts<'a> {
         }
     }
 
-    fn field(&self, site: usize, value: usize) -> i32 {
+    /// wᵢ(k), in units of the grid.
+    pub(crate) fn field(&self, site: usize, value: usize) -> i32 {
         self.fields.get(site * self.arity + value).map_or(0, |&w| self.form.round(w))
     }
 

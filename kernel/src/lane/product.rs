@@ -32,22 +32,34 @@ impl Running {
     /// Multiplies by `factor`, any positive normal number, where `mask` is set.
     #[inline(always)]
     pub(crate) fn times_where(&mut self, mask: Mask, factor: F32s, part: usize) {
-        let bits = factor.to_bits();
-        let exponent = mask.keep(bits.shr::<23>() - U32s::splat(127));
-        let mantissa = mask.keep(bits & U32s::splat(MANTISSA)) | U32s::splat(ONE);
-        self.times(mantissa.to_f32(), part);
+        let (mantissa, exponent) = split_where(mask, factor);
+        self.times(mantissa, part);
         (U32s::load(&self.exponent, part) + exponent).store(&mut self.exponent, part);
     }
 
     pub(crate) fn renormalise(&mut self) {
         for part in 0..PARTS {
-            let bits = F32s::load(&self.mantissa, part).to_bits();
-            let exponent = U32s::load(&self.exponent, part);
-            (exponent + bits.shr::<23>() - U32s::splat(127)).store(&mut self.exponent, part);
-            let mantissa = (bits & U32s::splat(MANTISSA)) | U32s::splat(ONE);
-            mantissa.to_f32().store(&mut self.mantissa, part);
+            let (mantissa, exponent) = split(F32s::load(&self.mantissa, part));
+            mantissa.store(&mut self.mantissa, part);
+            (U32s::load(&self.exponent, part) + exponent).store(&mut self.exponent, part);
         }
     }
+}
+
+/// Mantissa in [1, 2) and exponent of a positive normal number.
+#[inline(always)]
+pub(crate) fn split(number: F32s) -> (F32s, U32s) {
+    let bits = number.to_bits();
+    let mantissa = (bits & U32s::splat(MANTISSA)) | U32s::splat(ONE);
+    (mantissa.to_f32(), bits.shr::<23>() - U32s::splat(127))
+}
+
+/// The same, and those of 1 where `mask` is not set.
+#[inline(always)]
+pub(crate) fn split_where(mask: Mask, number: F32s) -> (F32s, U32s) {
+    let bits = number.to_bits();
+    let mantissa = mask.keep(bits & U32s::splat(MANTISSA)) | U32s::splat(ONE);
+    (mantissa.to_f32(), mask.keep(bits.shr::<23>() - U32s::splat(127)))
 }
 
 /// A product of many factors, one running product a lane: the rounding error of n factors is about √n · 2⁻²⁴

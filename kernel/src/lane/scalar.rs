@@ -1,6 +1,6 @@
 //! Registers of one lane, for cores without vectors: the same bits, one site at a time.
 
-use super::{Bits, Block};
+use super::{Bits, Block, LANES};
 use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
 /// A register of floats.
@@ -126,6 +126,21 @@ impl U32s {
     pub fn store(self, block: &mut Bits, part: usize) {
         if let Some(lane) = block.get_mut(part) {
             *lane = self.0;
+        }
+    }
+
+    /// Register `part` of sixteen bytes, one a word.
+    #[inline(always)]
+    #[must_use]
+    pub fn load_bytes(bytes: &[u8; LANES], part: usize) -> Self {
+        Self(bytes.get(part).map_or(0, |&byte| u32::from(byte)))
+    }
+
+    /// Writes the low bytes of the words to register `part` of sixteen bytes.
+    #[inline(always)]
+    pub fn store_bytes(self, bytes: &mut [u8; LANES], part: usize) {
+        if let Some(lane) = bytes.get_mut(part) {
+            *lane = self.0 as u8;
         }
     }
 

@@ -129,6 +129,19 @@ impl U32s {
         *block = self.0.to_array();
     }
 
+    /// Register `part` of sixteen bytes, one a word.
+    #[inline(always)]
+    #[must_use]
+    pub fn load_bytes(bytes: &[u8; LANES], _part: usize) -> Self {
+        Self(u32x16::new(bytes.map(u32::from)))
+    }
+
+    /// Writes the low bytes of the words to register `part` of sixteen bytes.
+    #[inline(always)]
+    pub fn store_bytes(self, bytes: &mut [u8; LANES], _part: usize) {
+        *bytes = self.0.to_array().map(|word| word as u8);
+    }
+
     /// The same bits as floats.
     #[inline(always)]
     #[must_use]

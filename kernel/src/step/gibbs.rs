@@ -46,6 +46,11 @@ impl Gibbs {
         if updates == 0 { Err(ParameterError::NoUpdates) } else { Ok(Self { updates: Some(updates) }) }
     }
 
+    /// Whether a step is a sweep.
+    pub(crate) fn sweeps(&self) -> bool {
+        self.updates.is_none()
+    }
+
     /// The log-probability of every value of one site given the rest of the chain's state, into `out`, as an
     /// update draws it; a clamped site keeps its value. Returns whether the energy failed at one of them.
     pub fn conditional<E: Energy + ?Sized>(mut ring: Ring<'_, E>, site: usize, out: &mut [f32]) -> bool {

@@ -1,0 +1,107 @@
+//! What a batch of any model knows besides its sites.
+
+use super::BatchInfo;
+use super::log_product::LogProducts;
+use crate::energy::PathError;
+use crate::lane::{Block, LANES, Total};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+
+/// What a batch knows besides its sites.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Core {
+    /// E of each chain at β = 1.
+    pub(super) energies: [Total; LANES],
+    pub(super) betas: Block,
+    /// Π (sum of weights) of each chain, where `weights_of` is set.
+    pub(super) normalisers: LogProducts,
+    pub(super) weights_of: Option<u64>,
+    /// The chains whose weights are those of the last proposal.
+    pub(super) accepted: u32,
+    pub(super) steps: u64,
+}
+
+impl Core {
+    /// Bytes in a snapshot.
+    pub(super) const LEN: usize = 12 + 12 * LANES;
+
+    pub(super) fn new() -> Self {
+        Self {
+            energies: [Total::default(); LANES],
+            betas: [1.0; LANES],
+            normalisers: LogProducts::ONE,
+            weights_of: None,
+            accepted: 0,
+            steps: 0,
+        }
+    }
+
+    pub(super) fn energy(&self, chain: usize) -> f32 {
+        self.energies.get(chain).map_or(f32::NAN, |energy| energy.value())
+    }
+
+    /// Takes inverse temperatures that are `legal`; weights are made anew where one changed.
+    pub(super) fn set_betas(&mut self, betas: Block, legal: impl Fn(f32) -> bool) -> Result<(), PathError> {
+        if let Some(&beta) = betas.iter().find(|&&beta| !legal(beta)) {
+            return Err(PathError::Beta(beta));
+        }
+        if betas != self.betas {
+            self.betas = betas;
+            self.weights_of = None;
+        }
+        Ok(())
+    }
+
+    /// Differences of energies, times the chains' β.
+    pub(super) fn tempered(&self, mut differences: Block) -> Block {
+        differences.iter_mut().zip(self.betas).for_each(|(difference, beta)| *difference *= beta);
+        differences
+    }
+
+    /// Ends a step: moves the energies along by `differences`, those at β = 1, and counts it.
+    pub(super) fn close(&mut self, info: BatchInfo, differences: &Block) -> BatchInfo {
+        for (chain, (energy, &difference)) in self.energies.iter_mut().zip(differences).enumerate() {
+            if (info.accepted >> chain) & 1 != 0 {
+                energy.add(difference);
+            }
+        }
+        self.steps = self.steps.wrapping_add(1);
+        info
+    }
+
+    /// Ends a step whose kernel does not fit the model.
+    pub(super) fn failed(&mut self) -> BatchInfo {
+        self.steps = self.steps.wrapping_add(1);
+        let log_ratios = [f32::NEG_INFINITY; LANES];
+        let (proposed, differences) = ([0; LANES], [0.0; LANES]);
+        BatchInfo { accepted: 0, proposed, log_ratios, differences, fault: true }
+    }
+
+    pub(super) fn save(&self, to: &mut Writer<'_>) {
+        self.steps.save(to);
+        self.betas.save(to);
+        self.energies.iter().for_each(|energy| energy.save(to));
+    }
+
+    /// Weights are to be made anew.
+    pub(super) fn loaded(from: &mut Reader<'_>, legal: impl Fn(f32) -> bool) -> Result<Self, SnapshotError> {
+        let mut core = Self::new();
+        core.steps.load(from)?;
+        core.betas.load(from)?;
+        if !core.betas.iter().all(|&beta| legal(beta)) {
+            return Err(SnapshotError::Value);
+        }
+        core.energies.iter_mut().try_for_each(|energy| energy.load(from))?;
+        Ok(core)
+    }
+}
+
+/// The bit of a chain.
+pub(super) fn chain_bit(chain: usize) -> Result<u32, super::BatchError> {
+    let bit = u32::try_from(chain).ok().and_then(|chain| 1u32.checked_shl(chain)).unwrap_or(0) & super::ALL;
+    if bit == 0 { Err(super::BatchError::Chain { chain }) } else { Ok(bit) }
+}
+
+/// Whether a β is legal whatever the model.
+pub(super) fn legal(beta: f32) -> bool {
+    beta >= 0.0 && beta.is_finite()
+}

@@ -1,0 +1,50 @@
+//! Batches of Potts chains that are kept over a stop.
+
+use super::super::common::Core;
+use super::{PottsBatch, PottsSite, legal};
+use crate::energy::Energy;
+use crate::lane::LANES;
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+
+/// The states, their energies, the inverse temperatures, the sites that are clamped. The model is not in it: a batch
+/// over the same one goes on bit for bit. Bytes: [`PottsBatch::snapshot_len`].
+///
+/// Where it is refused the batch is as it was.
+impl<S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Snapshot for PottsBatch<'_, S, Q> {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"pott");
+        let sites = self.model.layout().sites();
+        (sites as u32, Q as u32).save(to);
+        self.core.save(to);
+        for site in self.sites.as_ref().iter().take(sites) {
+            to.bytes(&site.values);
+            (site.free as u16).save(to);
+        }
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let mut at = *from;
+        at.name(*b"pott")?;
+        let (sites, arity) = (u32::from_le_bytes(at.array()?), u32::from_le_bytes(at.array()?));
+        if sites as usize != self.model.layout().sites() || arity as usize != Q {
+            return Err(SnapshotError::Layout);
+        }
+        let core = Core::loaded(&mut at, |beta| legal(self.model, beta))?;
+        let mut look = at;
+        for _ in 0..sites {
+            let values: [u8; LANES] = look.array()?;
+            look.array::<2>()?;
+            if values.iter().any(|&value| usize::from(value) >= Q) {
+                return Err(SnapshotError::Value);
+            }
+        }
+        for site in self.ring().sites {
+            site.values = at.array()?;
+            site.free = u32::from(u16::from_le_bytes(at.array()?));
+        }
+        self.settle();
+        self.core = core;
+        *from = at;
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! The categorical discrete Langevin proposal for sixteen chains: what [`Langevin`] does in each.
+
+use super::super::langevin::{Parameters, curvatures};
+use super::super::log_product::LogProducts;
+use super::super::products::{Products, times};
+use super::super::ring::accept;
+use super::super::site::Change;
+use super::super::{ALL, BatchInfo, chains, group};
+use super::weights::{self, Weights};
+use super::{PottsKernel, PottsRing, PottsSite, REACH, site};
+use crate::draw::LOGIT_LIMIT;
+use crate::lane::{Block, F32s, LANES, PARTS, U32s};
+use crate::random::LaneRng;
+use crate::step::Langevin;
+
+/// Sums of up to 64 weights that stay below 2¹²⁷ together.
+const SUMS: u32 = 20;
+/// Weights of at least e^(−30) that stay above 2⁻¹²⁶ together.
+const WEIGHTS: u32 = 2;
+
+/// The kernels of sixteen chains.
+struct Kernels<C> {
+    balance: Block,
+    /// c of a site.
+    curvature: C,
+    /// What a unit of a field is worth.
+    scales: Block,
+    /// The chains with a Metropolis test.
+    adjusted: u32,
+    key: u64,
+}
+
+/// The same kernel for every chain.
+impl PottsKernel for Langevin<'_> {
+    fn step<const Q: usize>(&self, ring: PottsRing<'_, Q>, rng: &mut LaneRng) -> BatchInfo {
+        [*self; LANES].step(ring, rng)
+    }
+}
+
+/// A kernel for each chain. One that is too short for the model, or whose c is so large that a logit could be
+/// infinite, makes the step of all a fault.
+impl PottsKernel for [Langevin<'_>; LANES] {
+    fn step<const Q: usize>(&self, ring: PottsRing<'_, Q>, rng: &mut LaneRng) -> BatchInfo {
+        let Some(Parameters { balance, curvature, uniform, adjusted, key }) =
+            Parameters::of(self, ring.sites.len())
+        else {
+            return ring.core.failed();
+        };
+        let scales = ring.scales();
+        let finite = |curvature: &Block| {
+            let logits = curvature.iter().zip(&scales).map(|(c, scale)| c + scale * REACH);
+            logits.fold(0.0, |sum, z| sum + 0.0 * z) == 0.0
+        };
+        if uniform {
+            if !finite(&curvature) {
+                return ring.core.failed();
+            }
+            let curvature = |_, part| F32s::load(&curvature, part);
+            Kernels { balance, curvature, scales, adjusted, key }.step(ring, rng)
+        } else {
+            if !(0..ring.sites.len()).all(|site| finite(&curvatures(self, site))) {
+                return ring.core.failed();
+            }
+            let curvature = |site, part| F32s::load(&curvatures(self, site), part);
+            Kernels { balance, curvature, scales, adjusted, key }.step(ring, rng)
+        }
+    }
+}
+
+impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
+    fn step<const Q: usize>(&self, mut ring: PottsRing<'_, Q>, rng: &mut LaneRng) -> BatchInfo {
+        if ring.core.weights_of != Some(self.key) {
+            let (normalisers, _) = self.weigh(&mut ring);
+            ring.core.normalisers = normalisers;
+            ring.core.accepted = ALL;
+            ring.core.weights_of = Some(self.key);
+        }
+        let forward = draw(&mut ring, rng);
+        let mut change = Change::none();
+        site::go(ring.model, ring.sites, &mut change);
+        let (normalisers, backward) = self.weigh(&mut ring);
+
+        let (proposed, units) = (change.count, change.units.totals());
+        let plain = ring.plain(units);
+        let differences = ring.core.tempered(plain);
+        let reverse = backward.times(ring.core.normalisers);
+        let mut log_ratios = reverse.over(forward.times(normalisers)).ln();
+        for part in 0..PARTS {
+            let tested = chains(self.adjusted, part);
+            let log_ratio = F32s::load(&log_ratios, part) - F32s::load(&differences, part);
+            tested.pick(log_ratio, F32s::splat(0.0)).store(&mut log_ratios, part);
+        }
+        let accepted = accept(&log_ratios, self.adjusted, rng);
+        ring.core.normalisers = normalisers.where_set(accepted, ring.core.normalisers);
+        ring.core.accepted = accepted;
+        site::undo(ring.model, ring.sites, !accepted);
+        ring.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, &plain)
+    }
+
+    /// The weights of a site's values, given its values `x`: `z = −β(G_k − G_x) − c[k ≠ x]`.
+    #[inline(always)]
+    fn weights<const Q: usize>(&self, site: &PottsSite<Q>, x: U32s, number: usize, part: usize) -> Weights<Q> {
+        let scale = F32s::load(&self.scales, part);
+        let (balance, c) = (F32s::load(&self.balance, part), (self.curvature)(number, part));
+        let mut logits = site.fields.each_ref().map(|field| F32s::from_i32(U32s::load(field, part)) * scale);
+        let here = weights::at(&logits, x);
+        for (k, z) in (0..).zip(&mut logits) {
+            let move_there = balance * (*z - here) - c;
+            *z = U32s::splat(k).eq(x).pick(F32s::splat(0.0), move_there);
+        }
+        let cut = F32s::splat(-LOGIT_LIMIT);
+        Weights::new(logits, |below| cut.lt(below).pick(below, cut).exp_bounded())
+    }
+
+    /// Weighs the states as they are, into there: Π (sum of weights), and Π (weight of the other values).
+    #[inline]
+    fn weigh<const Q: usize>(&self, ring: &mut PottsRing<'_, Q>) -> (LogProducts, LogProducts) {
+        let one = F32s::splat(1.0);
+        let (mut normalisers, mut chosen) = (Products::of(SUMS), Products::of(WEIGHTS));
+        for (group, sites) in ring.sites.chunks_mut(LANES).enumerate() {
+            let products = normalisers.next_group().0.iter_mut().zip(chosen.next_group().0);
+            for (offset, (site, (normaliser, chosen))) in sites.iter_mut().zip(products).enumerate() {
+                for part in 0..PARTS {
+                    let (x, free) = (U32s::load_bytes(&site.values, part), chains(site.free, part));
+                    let weights = self.weights(site, x, group * LANES + offset, part);
+                    times(normaliser, free.pick(weights.sum(), one), part);
+                    let other = weights.at(U32s::load_bytes(&site.others, part));
+                    times(chosen, free.pick(other, one), part);
+                    for (there, weight) in site.there.iter_mut().zip(weights.0) {
+                        weight.store(there, part);
+                    }
+                }
+            }
+        }
+        (normalisers.finish(), chosen.finish())
+    }
+}
+
+/// Draws proposals; Π (weight of the drawn values).
+#[inline]
+fn draw<const Q: usize>(ring: &mut PottsRing<'_, Q>, rng: &mut LaneRng) -> LogProducts {
+    let one = F32s::splat(1.0);
+    let mut chosen = Products::of(WEIGHTS);
+    for sites in ring.sites.chunks_mut(LANES) {
+        let u = group::uniforms(rng);
+        for (site, (u, chosen)) in sites.iter_mut().zip(u.iter().zip(chosen.next_group().0)) {
+            site.moved = 0;
+            for part in 0..PARTS {
+                let accepted = chains(ring.core.accepted, part);
+                let mut weights = Weights([one; Q]);
+                for (weight, (here, there)) in weights.0.iter_mut().zip(site.here.iter().zip(&site.there)) {
+                    *weight = accepted.pick(F32s::load(there, part), F32s::load(here, part));
+                }
+                let (x, free) = (U32s::load_bytes(&site.values, part), chains(site.free, part));
+                let (y, weight) = weights.draw(F32s::load(u, part));
+                times(chosen, free.pick(weight, one), part);
+                let moves = free & !y.eq(x);
+                (moves.keep(y) | (!moves).keep(x)).store_bytes(&mut site.others, part);
+                site.moved |= moves.bits(part);
+                // Last: next to where they are loaded these would become stores under a mask, which can cost as much
+                // as all the rest.
+                for (here, weight) in site.here.iter_mut().zip(weights.0) {
+                    weight.store(here, part);
+                }
+            }
+        }
+    }
+    chosen.finish()
+}
