@@ -10,7 +10,7 @@ pub use site::PottsSite;
 
 use super::common::{self, Core};
 use super::ring::BatchRing;
-use super::{ALL, BatchError, BatchInfo};
+use super::{BatchError, BatchInfo};
 use crate::energy::{Energy, PathError, Potts};
 use crate::lane::{Block, LANES, Total};
 use crate::layout::Layout;
@@ -67,7 +67,7 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
     /// Bytes of a batch over `sites` sites in a snapshot.
     #[must_use]
     pub const fn snapshot_len(sites: usize) -> usize {
-        12 + Core::LEN + (LANES + 2) * sites
+        12 + Core::LEN + (LANES + 1) * sites
     }
 
     /// Sixteen chains that start at independent uniform values, every site free, at β = 1.
@@ -178,7 +178,7 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
     pub fn clamp(&mut self, sites: Packed<'_>) -> Result<(), BatchError> {
         let held = sites.of(Layout::binary(self.model.layout().sites()))?;
         for (site, held) in self.ring().sites.iter_mut().zip(held.values()) {
-            site.free = if held == 0 { ALL } else { 0 };
+            site.clamped = held != 0;
         }
         self.core.weights_of = None;
         Ok(())
@@ -186,7 +186,7 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
 
     /// Frees every site.
     pub fn release(&mut self) {
-        self.ring().sites.iter_mut().for_each(|site| site.free = ALL);
+        self.ring().sites.iter_mut().for_each(|site| site.clamped = false);
         self.core.weights_of = None;
     }
 

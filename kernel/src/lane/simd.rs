@@ -100,6 +100,13 @@ impl F32s {
         (self.to_bits() & U32s::splat(0x7FFF_FFFF)).to_f32()
     }
 
+    /// The larger of two numbers; of 0 and −0 either, so for what does not tell them apart.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn max(self, other: Self) -> Self {
+        Self(self.0.fast_max(other.0))
+    }
+
     /// The square root, correctly rounded.
     #[inline(always)]
     #[must_use]

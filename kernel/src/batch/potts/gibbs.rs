@@ -1,7 +1,7 @@
 //! Sweeps of Gibbs sampling for sixteen chains: what [`Gibbs::systematic`] does in each.
 
 use super::super::site::Change;
-use super::super::{ALL, BatchInfo, chains, group};
+use super::super::{ALL, BatchInfo, group};
 use super::weights::Weights;
 use super::{PottsKernel, PottsRing, site};
 use crate::lane::{Block, F32s, LANES, PARTS, U32s};
@@ -38,6 +38,9 @@ fn sweep<const Q: usize>(
         for (number, u) in (start..ring.sites.len()).zip(&uniforms) {
             let Some(here) = ring.sites.get_mut(number) else { break };
             here.moved = 0;
+            if here.clamped {
+                continue;
+            }
             for part in 0..PARTS {
                 let x = U32s::load_bytes(&here.values, part);
                 let present = here.field_at(x, part);
@@ -45,11 +48,9 @@ fn sweep<const Q: usize>(
                 let logit = |field| F32s::from_i32(U32s::load(field, part) - present) * scale;
                 let weights = Weights::new(here.fields.each_ref().map(logit), exponential);
                 let (y, _) = weights.draw(F32s::load(u, part));
-                let moves = chains(here.free, part) & !y.eq(x);
-                (moves.keep(y) | (!moves).keep(x)).store_bytes(&mut here.others, part);
-                here.moved |= moves.bits(part);
-                let units = moves.keep(present - here.field_at(y, part));
-                let difference = F32s::from_i32(units) * F32s::splat(unit);
+                y.store_bytes(&mut here.others, part);
+                here.moved |= (!y.eq(x)).bits(part);
+                let difference = F32s::from_i32(present - here.field_at(y, part)) * F32s::splat(unit);
                 plain.add(difference, part);
                 if tempered {
                     differences.add(difference * F32s::load(&ring.core.betas, part), part);

@@ -18,7 +18,7 @@ impl<S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Snapshot 
         self.core.save(to);
         for site in self.sites.as_ref().iter().take(sites) {
             to.bytes(&site.values);
-            (site.free as u16).save(to);
+            site.clamped.save(to);
         }
     }
 
@@ -32,15 +32,14 @@ impl<S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Snapshot 
         let core = Core::loaded(&mut at, |beta| legal(self.model, beta))?;
         let mut look = at;
         for _ in 0..sites {
-            let values: [u8; LANES] = look.array()?;
-            look.array::<2>()?;
-            if values.iter().any(|&value| usize::from(value) >= Q) {
+            let (values, [clamped]): ([u8; LANES], [u8; 1]) = (look.array()?, look.array()?);
+            if clamped > 1 || values.iter().any(|&value| usize::from(value) >= Q) {
                 return Err(SnapshotError::Value);
             }
         }
         for site in self.ring().sites {
             site.values = at.array()?;
-            site.free = u32::from(u16::from_le_bytes(at.array()?));
+            site.clamped = at.array()? == [1];
         }
         self.settle();
         self.core = core;

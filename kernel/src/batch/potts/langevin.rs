@@ -75,9 +75,8 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
             ring.core.accepted = ALL;
             ring.core.weights_of = Some(self.key);
         }
-        let forward = draw(&mut ring, rng);
         let mut change = Change::none();
-        site::go(ring.model, ring.sites, &mut change);
+        let forward = draw(&mut ring, rng, &mut change);
         let (normalisers, backward) = self.weigh(&mut ring);
 
         let (proposed, units) = (change.count, change.units.totals());
@@ -109,23 +108,24 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
             *z = U32s::splat(k).eq(x).pick(F32s::splat(0.0), move_there);
         }
         let cut = F32s::splat(-LOGIT_LIMIT);
-        Weights::new(logits, |below| cut.lt(below).pick(below, cut).exp_bounded())
+        Weights::new(logits, |below| below.max(cut).exp_bounded())
     }
 
     /// Weighs the states as they are, into there: Π (sum of weights), and Π (weight of the other values).
     #[inline]
     fn weigh<const Q: usize>(&self, ring: &mut PottsRing<'_, Q>) -> (LogProducts, LogProducts) {
-        let one = F32s::splat(1.0);
         let (mut normalisers, mut chosen) = (Products::of(SUMS), Products::of(WEIGHTS));
         for (group, sites) in ring.sites.chunks_mut(LANES).enumerate() {
             let products = normalisers.next_group().0.iter_mut().zip(chosen.next_group().0);
             for (offset, (site, (normaliser, chosen))) in sites.iter_mut().zip(products).enumerate() {
+                if site.clamped {
+                    continue;
+                }
                 for part in 0..PARTS {
-                    let (x, free) = (U32s::load_bytes(&site.values, part), chains(site.free, part));
+                    let x = U32s::load_bytes(&site.values, part);
                     let weights = self.weights(site, x, group * LANES + offset, part);
-                    times(normaliser, free.pick(weights.sum(), one), part);
-                    let other = weights.at(U32s::load_bytes(&site.others, part));
-                    times(chosen, free.pick(other, one), part);
+                    times(normaliser, weights.sum(), part);
+                    times(chosen, weights.at(U32s::load_bytes(&site.others, part)), part);
                     for (there, weight) in site.there.iter_mut().zip(weights.0) {
                         weight.store(there, part);
                     }
@@ -136,27 +136,32 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
     }
 }
 
-/// Draws proposals; Π (weight of the drawn values).
+/// Draws proposals and moves there; Π (weight of the drawn values).
 #[inline]
-fn draw<const Q: usize>(ring: &mut PottsRing<'_, Q>, rng: &mut LaneRng) -> LogProducts {
-    let one = F32s::splat(1.0);
+fn draw<const Q: usize>(ring: &mut PottsRing<'_, Q>, rng: &mut LaneRng, change: &mut Change) -> LogProducts {
+    let accepted = ring.core.accepted;
     let mut chosen = Products::of(WEIGHTS);
-    for sites in ring.sites.chunks_mut(LANES) {
+    for start in (0..ring.sites.len()).step_by(LANES) {
+        let sites =
+            ring.sites.get_mut(start..).and_then(|rest| rest.chunks_mut(LANES).next()).unwrap_or_default();
+        let end = start + sites.len();
         let u = group::uniforms(rng);
         for (site, (u, chosen)) in sites.iter_mut().zip(u.iter().zip(chosen.next_group().0)) {
             site.moved = 0;
+            if site.clamped {
+                continue;
+            }
             for part in 0..PARTS {
-                let accepted = chains(ring.core.accepted, part);
-                let mut weights = Weights([one; Q]);
+                let accepted = chains(accepted, part);
+                let mut weights = Weights([F32s::splat(1.0); Q]);
                 for (weight, (here, there)) in weights.0.iter_mut().zip(site.here.iter().zip(&site.there)) {
                     *weight = accepted.pick(F32s::load(there, part), F32s::load(here, part));
                 }
-                let (x, free) = (U32s::load_bytes(&site.values, part), chains(site.free, part));
+                let x = U32s::load_bytes(&site.values, part);
                 let (y, weight) = weights.draw(F32s::load(u, part));
-                times(chosen, free.pick(weight, one), part);
-                let moves = free & !y.eq(x);
-                (moves.keep(y) | (!moves).keep(x)).store_bytes(&mut site.others, part);
-                site.moved |= moves.bits(part);
+                times(chosen, weight, part);
+                y.store_bytes(&mut site.others, part);
+                site.moved |= (!y.eq(x)).bits(part);
                 // Last: next to where they are loaded these would become stores under a mask, which can cost as much
                 // as all the rest.
                 for (here, weight) in site.here.iter_mut().zip(weights.0) {
@@ -164,6 +169,7 @@ fn draw<const Q: usize>(ring: &mut PottsRing<'_, Q>, rng: &mut LaneRng) -> LogPr
                 }
             }
         }
+        site::go(ring.model, ring.sites, start..end, change);
     }
     chosen.finish()
 }

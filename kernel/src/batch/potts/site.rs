@@ -4,6 +4,7 @@ use super::super::site::Change;
 use super::super::{ALL, chains, full};
 use crate::energy::Potts;
 use crate::lane::{Bits, Block, LANES, Mask, PARTS, U32s};
+use core::ops::Range;
 
 /// The values of a site, one a chain.
 pub(super) type Values = [u8; LANES];
@@ -22,10 +23,10 @@ pub struct PottsSite<const Q: usize> {
     pub(super) values: Values,
     /// The values at the other end of the last proposal.
     pub(super) others: Values,
-    /// The chains in which the site may move.
-    pub(super) free: u32,
     /// The chains in which the last proposal moved it.
     pub(super) moved: u32,
+    /// Whether it is held in every chain.
+    pub(super) clamped: bool,
 }
 
 impl<const Q: usize> PottsSite<Q> {
@@ -38,8 +39,8 @@ impl<const Q: usize> PottsSite<Q> {
             there: [[0.0; LANES]; Q],
             values: [0; LANES],
             others: [0; LANES],
-            free: ALL,
             moved: 0,
+            clamped: false,
         }
     }
 
@@ -64,10 +65,15 @@ impl<const Q: usize> Default for PottsSite<Q> {
     }
 }
 
-/// Moves the sites to their other values where they moved.
+/// Moves some sites to their other values where they moved.
 #[inline]
-pub(super) fn go<const Q: usize>(model: &Potts<'_>, sites: &mut [PottsSite<Q>], change: &mut Change) {
-    in_groups(sites, ALL, |sites, turn| match turn {
+pub(super) fn go<const Q: usize>(
+    model: &Potts<'_>,
+    sites: &mut [PottsSite<Q>],
+    among: Range<usize>,
+    change: &mut Change,
+) {
+    in_groups(sites, among, ALL, |sites, turn| match turn {
         Turn::One(number, chain) => {
             change.units.add_to(chain, turn_one(model, sites, number, chain));
             if let Some(count) = change.count.get_mut(chain) {
@@ -102,7 +108,7 @@ pub(super) fn go_one<const Q: usize>(
 /// Moves the sites back in some chains.
 #[inline]
 pub(super) fn undo<const Q: usize>(model: &Potts<'_>, sites: &mut [PottsSite<Q>], chains: u32) {
-    in_groups(sites, chains, |sites, turn| match turn {
+    in_groups(sites, 0..sites.len(), chains, |sites, turn| match turn {
         Turn::One(number, chain) => _ = turn_one(model, sites, number, chain),
         Turn::Many(number, moved) => turn_many(model, sites, number, moved),
     });
@@ -127,15 +133,16 @@ enum Turn {
     Many(usize, u32),
 }
 
-/// The moves of all sites in some chains. How many a site has cannot be foreseen, and a processor that guesses wrong
+/// The moves of some sites, a whole number of groups or the last ones, in some chains. How many a site has cannot be foreseen, and a processor that guesses wrong
 /// loses as much time as a move takes: so they are gone through four sites at a time.
 #[inline(always)]
 fn in_groups<const Q: usize>(
     sites: &mut [PottsSite<Q>],
+    among: Range<usize>,
     chains: u32,
     mut turn: impl FnMut(&mut [PottsSite<Q>], Turn),
 ) {
-    for first in (0..sites.len()).step_by(GROUP) {
+    for first in among.step_by(GROUP) {
         let group = sites.get(first..).unwrap_or_default().iter().take(GROUP);
         let moved = |all: u64, (place, site): (usize, &PottsSite<Q>)| {
             all | u64::from(site.moved & chains) << (LANES * place)

@@ -11,8 +11,7 @@ impl<const Q: usize> Weights<Q> {
     /// `exponential(z − largest)`, the largest at least 0: staying has logit 0.
     #[inline(always)]
     pub(super) fn new(mut logits: [F32s; Q], exponential: impl Fn(F32s) -> F32s) -> Self {
-        let most = |largest: F32s, z: &F32s| largest.lt(*z).pick(*z, largest);
-        let largest = logits.iter().fold(F32s::splat(0.0), most);
+        let largest = logits.iter().fold(F32s::splat(0.0), |largest, &z| z.max(largest));
         logits.iter_mut().for_each(|z| *z = exponential(*z - largest));
         Self(logits)
     }
