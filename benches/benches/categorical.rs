@@ -1,7 +1,8 @@
 //! Sites of several and of very many values, each beside its naive twin, from equilibrium.
 
-use bitmc::lane::{Bits, Block, LANES};
-use bitmc::{Energy, LaneRng, Langevin, Layout, Move, Packed, SeedableRng};
+use bitmc::batch::{PottsBatch, PottsKernel, PottsSite};
+use bitmc::lane::{Bits, Block, LANES, Line};
+use bitmc::{Energy, Gibbs, LaneRng, Langevin, Layout, Move, Packed, Potts, SeedableRng};
 use bitmc_benches::models::{HeapSparse, burnt_in};
 use bitmc_benches::naive_categorical::{self as naive, Target};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -44,11 +45,43 @@ fn pair<T: Target>(
     group.finish();
 }
 
+/// A lattice of sites of four values: one chain, its twin, and sixteen chains side by side.
 fn potts(criterion: &mut Criterion) {
     let edges: Vec<_> = bitmc::torus(30, 30, 0.8).collect();
     let mut memory = HeapSparse::default();
     let model = memory.potts(&edges, 900, 4);
-    pair(criterion, "dmala potts 30x30 of 4", &model, &naive::Potts::new(&edges, 900, 4), (0.35, 5_000));
+    let name = "dmala potts 30x30 of 4";
+    pair(criterion, name, &model, &naive::Potts::new(&edges, 900, 4), (0.35, 5_000));
+    let sampler = Langevin::adjusted(0.35).expect("a legal step size");
+    sixteen(criterion, name, &model, &sampler);
+
+    let name = "gibbs potts 30x30 of 4";
+    let mut rng = Line(LaneRng::seed_from_u64(1));
+    let mut chain = burnt_in(&model, 0.35, 5_000, &mut rng);
+    let mut group = criterion.benchmark_group(name);
+    group.throughput(Throughput::Elements(900 * 4));
+    group.bench_function("bitmc", |bencher| bencher.iter(|| chain.step(&Gibbs::systematic(), &mut *rng)));
+    group.finish();
+    sixteen(criterion, name, &model, &Gibbs::systematic());
+}
+
+/// A kernel in sixteen chains of four values side by side.
+fn sixteen<K: PottsKernel>(criterion: &mut Criterion, name: &str, model: &Potts<'_>, kernel: &K) {
+    let mut rng = Line(LaneRng::seed_from_u64(1));
+    let room = vec![PottsSite::<4>::new(); model.layout().sites()];
+    let mut batch = PottsBatch::random(model, room, &mut rng).expect("memory for every site");
+    (0..1_000).for_each(|_| _ = batch.step(kernel, &mut rng));
+    let mut group = criterion.benchmark_group(name);
+    group.throughput(Throughput::Elements((16 * model.layout().sites() * 4) as u64));
+    let (mut steps, mut accepted) = (0u64, 0u64);
+    group.bench_function("sixteen chains", |bencher| {
+        bencher.iter(|| {
+            steps += 16;
+            accepted += u64::from(batch.step(kernel, &mut rng).accepted.count_ones());
+        });
+    });
+    println!("acceptance\t{name}\tsixteen chains\t{:.3}", accepted as f64 / steps as f64);
+    group.finish();
 }
 
 /// One categorical site with a table of log weights.

@@ -2,11 +2,13 @@
 //! `instructions WORKLOAD STEPS`. The instructions of a step are the difference of two runs over the
 //! difference of their steps, so setting up and burning in cancel. `.ci/bench --gate` does that.
 
-use bitmc::batch::{Batch, BatchSite};
+use bitmc::batch::{Batch, BatchSite, PottsBatch, PottsSite};
 use bitmc::lane::{Bits, Line};
 use bitmc::sliced::SlicedIsing;
 use bitmc::step::{ChromaticGibbs, Colouring, IsingLangevin, SequentialGibbs};
-use bitmc::{Chain, Energy, GibbsWithGradients, Ising, LaneRng, Langevin, PathAuxiliary, SeedableRng};
+use bitmc::{
+    Chain, Energy, Gibbs, GibbsWithGradients, Ising, LaneRng, Langevin, PathAuxiliary, Potts, SeedableRng,
+};
 use bitmc_benches::models::{
     HeapChain, HeapRbm, HeapSliced, HeapSparse, Lines, burnt_in, floats, heap_memory, random_graph,
     random_torus, signed_torus,
@@ -69,6 +71,34 @@ fn ising(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
     }
 }
 
+/// Steps of the adjusted Langevin sampler of a Potts model of four values, or sweeps of Gibbs sampling: in a chain, or
+/// in a batch of sixteen.
+fn potts(model: &Potts<'_>, workload: &str, steps: u64) {
+    let mut line = Line(LaneRng::seed_from_u64(1));
+    let rng = &mut *line;
+    let (langevin, gibbs) = (Langevin::adjusted(0.35).expect("a legal step size"), Gibbs::systematic());
+    if workload.starts_with("batch") {
+        let room = vec![PottsSite::<4>::new(); model.layout().sites()];
+        let mut batch = PottsBatch::random(model, room, rng).expect("memory for every site");
+        let mut step = || match workload {
+            "batch-potts" => batch.step(&langevin, rng),
+            _ => batch.step(&gibbs, rng),
+        };
+        (0..100).for_each(|_| _ = step());
+        let infos = (0..steps).map(|_| step());
+        let (accepted, proposed) = infos.fold((0, 0), |(accepted, proposed), info| {
+            (accepted + info.accepted.count_ones(), proposed + info.proposed.iter().sum::<u32>())
+        });
+        println!("{accepted} of {} accepted, {proposed} sites proposed", 16 * steps);
+    } else {
+        let mut chain = Chain::random(model, heap_memory(model), rng).expect("a start");
+        let mut step =
+            || if workload == "potts" { chain.step(&langevin, rng) } else { chain.step(&gibbs, rng) };
+        (0..100).for_each(|_| _ = step());
+        println!("{} of {steps} accepted", (0..steps).filter(|_| step().accepted).count());
+    }
+}
+
 /// Sweeps of Gibbs sampling, or steps of the adjusted Langevin sampler, in 512 chains of bits.
 fn run_sliced(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
     let model = SlicedIsing::new(*model).expect("couplings of one size");
@@ -118,6 +148,7 @@ fn main() {
         eprintln!("usage: instructions [naive-|ising-|batch-|gwg-|pas-]5x5|64x64|64x64b|rbm STEPS");
         eprintln!("       instructions coarse-|together-|together_coarse-rbm STEPS");
         eprintln!("       instructions [sequential-|chromatic-|batch-]gibbs-64x64|gibbs-irregular STEPS");
+        eprintln!("       instructions [batch-]potts|gibbs_potts STEPS");
         eprintln!("       instructions sliced_gibbs-|sliced_dmala-signs STEPS");
         std::process::exit(2);
     };
@@ -144,6 +175,10 @@ fn main() {
                 Some(("ising" | "batch", _)) => ising(&model, step_size, &workload, steps),
                 _ => run(&model, &twin, step_size, &workload, steps),
             }
+        }
+        "potts" | "gibbs_potts" => {
+            let edges: Vec<_> = bitmc::torus(30, 30, 0.8).collect();
+            potts(&memory.potts(&edges, 900, 4), &workload, steps);
         }
         "gibbs-64x64" => gibbs(&memory.ising(&random_torus(64, 0.5, 64), &[0.0; 4096]).0, &workload, steps),
         "gibbs-irregular" => {
