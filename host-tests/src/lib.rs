@@ -28,6 +28,7 @@ pub mod paths;
 pub mod planes;
 pub mod quantised;
 pub mod semidefinite;
+pub mod side_by_side;
 pub mod sliced;
 pub mod snapshot;
 pub mod space;

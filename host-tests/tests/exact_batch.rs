@@ -7,19 +7,13 @@ use bitmc::snapshot::{FRAME, Reader, SnapshotError, Writer};
 use bitmc::step::{Curvature, IsingLangevin, SequentialGibbs};
 use bitmc::temper::{Ladder, Replica, Rung};
 use bitmc::{Chain, Info, Ising, Kernel, LaneRng, Langevin, Layout, Packed, Rng, SeedableRng};
-use bitmc_host_tests::heap::{self, HeapChain};
+use bitmc_host_tests::heap;
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Pairwise};
+use bitmc_host_tests::side_by_side::{Alone, generator};
 use rand_xoshiro::Xoshiro128PlusPlus;
 
 const SEED: u64 = 20;
-
-/// The generator of one chain.
-fn generator(chain: usize) -> Xoshiro128PlusPlus {
-    let mut generator = Xoshiro128PlusPlus::seed_from_u64(SEED);
-    (0..chain).for_each(|_| generator.jump());
-    generator
-}
 
 /// Models of one site, of fewer than a block, of a block and more, with fields, dense and sparse.
 fn targets() -> Vec<Pairwise> {
@@ -56,27 +50,18 @@ where
     let ising = memory.ising(model).unwrap();
     let sites = vec![BatchSite::new(); model.fields.len() + 3];
     let mut batch = Batch::random(&ising, sites, &mut rng).unwrap();
-    let mut generators: Vec<_> = (0..16).map(generator).collect();
-    let mut chains: Vec<HeapChain<'_, Ising<'_>>> =
-        generators.iter_mut().map(|rng| heap::random_chain(&ising, rng).unwrap()).collect();
+    let mut alone = Alone::new(&ising, SEED);
     if clamped {
         let layout = Layout::binary(model.fields.len());
         let mask = heap::pack(&(0..layout.sites()).map(|i| f64::from(i % 3 == 1)).collect::<Vec<_>>());
         let mask = Packed::new(layout, &mask).unwrap();
         batch.clamp(mask).unwrap();
-        chains.iter_mut().for_each(|chain| chain.clamp(mask).unwrap());
+        alone.clamp(mask);
     }
     let mut different = 0;
     for _ in 0..steps {
         let info = batch.step(batch_kernel, &mut rng);
-        let same = chains.iter_mut().zip(&mut generators).zip(kernels).enumerate().all(
-            |(number, ((chain, rng), kernel))| {
-                let alone = chain.step(kernel, rng);
-                info.of(number) == Some(alone)
-                    && words(&batch, number) == chain.state().words()
-                    && batch.energy(number).to_bits() == chain.energy().to_bits()
-            },
-        );
+        let same = alone.step(kernels, |chain| (info.of(chain), words(&batch, chain), batch.energy(chain)));
         different += usize::from(!same);
     }
     different
@@ -176,7 +161,7 @@ fn replica_exchange_is_that_of_replicas_alone() {
     let mut swaps = Xoshiro128PlusPlus::seed_from_u64(3);
 
     let path = Tempered::new(&ising, 1.0).unwrap();
-    let mut generators: Vec<_> = (0..14).map(generator).collect();
+    let mut generators: Vec<_> = (0..14).map(|chain| generator(SEED, chain)).collect();
     let mut replicas: Vec<_> =
         generators.iter_mut().map(|rng| Replica::random(path, heap::memory(&path), rng).unwrap()).collect();
     let mut other = Ladder::new([Rung::default(); 14], &betas).unwrap();

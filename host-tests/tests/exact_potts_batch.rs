@@ -11,18 +11,11 @@ use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::Convention;
 use bitmc_host_tests::planes::Tables;
+use bitmc_host_tests::side_by_side::{Alone, generator};
 use bitmc_host_tests::snapshot::{load, save, sealed};
 use bitmc_host_tests::tolerance;
-use rand_xoshiro::Xoshiro128PlusPlus;
 
 const SEED: u64 = 20;
-
-/// The generator of one chain.
-fn generator(chain: usize) -> Xoshiro128PlusPlus {
-    let mut generator = Xoshiro128PlusPlus::seed_from_u64(SEED);
-    (0..chain).for_each(|_| generator.jump());
-    generator
-}
 
 /// A Potts model of random couplings and fields: not on a coarse grid, so that every rounding is seen.
 struct Target {
@@ -103,26 +96,17 @@ where
     let mut memory = target.couplings();
     let model = target.model(&mut memory);
     let mut batch = random::<Q>(&model, &mut rng);
-    let mut generators: Vec<_> = (0..16).map(generator).collect();
-    let mut chains: Vec<_> =
-        generators.iter_mut().map(|rng| heap::random_chain(&model, rng).unwrap()).collect();
+    let mut alone = Alone::new(&model, SEED);
     if clamped {
         let mask = mask(target.sites);
         let mask = Packed::new(Layout::binary(target.sites), &mask).unwrap();
         batch.clamp(mask).unwrap();
-        chains.iter_mut().for_each(|chain| chain.clamp(mask).unwrap());
+        alone.clamp(mask);
     }
     let mut different = 0;
     for _ in 0..steps {
         let info = batch.step(batch_kernel, &mut rng);
-        let same = chains.iter_mut().zip(&mut generators).zip(kernels).enumerate().all(
-            |(number, ((chain, rng), kernel))| {
-                let alone = chain.step(kernel, rng);
-                info.of(number) == Some(alone)
-                    && words(&batch, number) == chain.state().words()
-                    && batch.energy(number).to_bits() == chain.energy().to_bits()
-            },
-        );
+        let same = alone.step(kernels, |chain| (info.of(chain), words(&batch, chain), batch.energy(chain)));
         different += usize::from(!same);
     }
     different
@@ -211,7 +195,7 @@ where
     let mut rng = LaneRng::seed_from_u64(SEED);
     let mut batch = random::<Q>(&model, &mut rng);
     let path = Tempered::new(&model, 1.0).unwrap();
-    let mut generators: Vec<_> = (0..16).map(generator).collect();
+    let mut generators: Vec<_> = (0..16).map(|chain| generator(SEED, chain)).collect();
     let mut replicas: Vec<_> =
         generators.iter_mut().map(|rng| Replica::random(path, heap::memory(&path), rng).unwrap()).collect();
     replicas.iter_mut().zip(betas).for_each(|(replica, beta)| replica.set_beta(beta).unwrap());

@@ -27,6 +27,11 @@ pub(crate) fn few_flips() -> u32 {
     from_noise(&model, memory, &IsingLangevin::adjusted(0.12), 400)
 }
 
+/// Sixteen inverse temperatures.
+fn betas() -> [f32; 16] {
+    core::array::from_fn(|chain| 0.25 + chain as f32 / 8.0)
+}
+
 /// Sixteen chains of nine spins at sixteen temperatures.
 pub(crate) fn batch() -> u32 {
     let mut couplings = SparseMemory::<9, 36>::new();
@@ -37,9 +42,7 @@ pub(crate) fn batch() -> u32 {
     // Lent: moved about, its 3 KB would lie on the stack of a small core more than once.
     let mut sites = [BatchSite::new(); 9];
     let Ok(mut batch) = Batch::random(&model, sites.as_mut_slice(), &mut rng) else { return BROKEN };
-    let mut betas = [0.0; 16];
-    betas.iter_mut().enumerate().for_each(|(chain, beta)| *beta = 0.25 + chain as f32 / 8.0);
-    let (Ok(kernel), Ok(())) = (IsingLangevin::adjusted(0.4), batch.set_betas(betas)) else { return BROKEN };
+    let (Ok(kernel), Ok(())) = (IsingLangevin::adjusted(0.4), batch.set_betas(betas())) else { return BROKEN };
     let mut hash = Hash::new();
     for _ in 0..150 {
         let info = batch.step(&kernel, &mut rng);
@@ -67,9 +70,7 @@ pub(crate) fn potts_batch() -> u32 {
     let mut rng = LaneRng::stream(5, 4);
     let mut sites = [PottsSite::<3>::new(); 4];
     let Ok(mut batch) = PottsBatch::random(&model, sites.as_mut_slice(), &mut rng) else { return BROKEN };
-    let mut betas = [0.0; 16];
-    betas.iter_mut().enumerate().for_each(|(chain, beta)| *beta = 0.25 + chain as f32 / 8.0);
-    let (Ok(kernel), Ok(())) = (Langevin::adjusted(0.8), batch.set_betas(betas)) else { return BROKEN };
+    let (Ok(kernel), Ok(())) = (Langevin::adjusted(0.8), batch.set_betas(betas())) else { return BROKEN };
     let mut hash = Hash::new();
     for step in 0..150 {
         let info = if step % 3 == 2 {

@@ -1,9 +1,11 @@
 //! What a batch of any model knows besides its sites.
 
-use super::BatchInfo;
 use super::log_product::LogProducts;
+use super::ring::accept;
+use super::{BatchInfo, chains};
 use crate::energy::PathError;
-use crate::lane::{Block, LANES, Total};
+use crate::lane::{Block, F32s, LANES, PARTS, Total};
+use crate::random::LaneRng;
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 
 /// What a batch knows besides its sites.
@@ -49,6 +51,29 @@ impl Core {
             self.weights_of = None;
         }
         Ok(())
+    }
+
+    /// The Metropolis test of proposals with these products of weights there and back, whose weights at the proposed
+    /// states have the product `normalisers`, in the chains of `adjusted`; the others accept. ln A of each chain, and
+    /// which accepted: there the normalisers are taken over.
+    pub(super) fn test(
+        &mut self,
+        (forward, backward): (LogProducts, LogProducts),
+        normalisers: LogProducts,
+        differences: &Block,
+        adjusted: u32,
+        rng: &mut LaneRng,
+    ) -> (Block, u32) {
+        let reverse = backward.times(self.normalisers);
+        let mut log_ratios = reverse.over(forward.times(normalisers)).ln();
+        for part in 0..PARTS {
+            let log_ratio = F32s::load(&log_ratios, part) - F32s::load(differences, part);
+            chains(adjusted, part).pick(log_ratio, F32s::splat(0.0)).store(&mut log_ratios, part);
+        }
+        let accepted = accept(&log_ratios, adjusted, rng);
+        self.normalisers = normalisers.where_set(accepted, self.normalisers);
+        self.accepted = accepted;
+        (log_ratios, accepted)
     }
 
     /// Differences of energies, times the chains' β.

@@ -2,7 +2,6 @@
 
 use super::log_product::LogProducts;
 use super::products::{Products, times, times_where};
-use super::ring::accept;
 use super::site::Change;
 use super::{ALL, BatchInfo, BatchKernel, BatchRing, chains, group};
 use crate::draw::LOGIT_LIMIT;
@@ -110,17 +109,8 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
         let (proposed, units) = (change.count, change.units.totals());
         let plain = units.map(|units| ring.model.form().value(units));
         let differences = ring.core.tempered(plain);
-        let reverse = backward.times(ring.core.normalisers);
-        let mut log_ratios = reverse.over(forward.times(normalisers)).ln();
-        for part in 0..PARTS {
-            let tested = chains(self.adjusted, part);
-            let log_ratio =
-                tested.pick(F32s::load(&log_ratios, part) - F32s::load(&differences, part), F32s::splat(0.0));
-            log_ratio.store(&mut log_ratios, part);
-        }
-        let accepted = accept(&log_ratios, self.adjusted, rng);
-        ring.core.normalisers = normalisers.where_set(accepted, ring.core.normalisers);
-        ring.core.accepted = accepted;
+        let products = (forward, backward);
+        let (log_ratios, accepted) = ring.core.test(products, normalisers, &differences, self.adjusted, rng);
         ring.undo(!accepted);
         ring.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, &plain)
     }

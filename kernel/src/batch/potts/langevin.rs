@@ -3,7 +3,6 @@
 use super::super::langevin::{Parameters, curvatures};
 use super::super::log_product::LogProducts;
 use super::super::products::{Products, times};
-use super::super::ring::accept;
 use super::super::site::Change;
 use super::super::{ALL, BatchInfo, chains, group};
 use super::weights::{self, Weights};
@@ -82,16 +81,8 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
         let (proposed, units) = (change.count, change.units.totals());
         let plain = ring.plain(units);
         let differences = ring.core.tempered(plain);
-        let reverse = backward.times(ring.core.normalisers);
-        let mut log_ratios = reverse.over(forward.times(normalisers)).ln();
-        for part in 0..PARTS {
-            let tested = chains(self.adjusted, part);
-            let log_ratio = F32s::load(&log_ratios, part) - F32s::load(&differences, part);
-            tested.pick(log_ratio, F32s::splat(0.0)).store(&mut log_ratios, part);
-        }
-        let accepted = accept(&log_ratios, self.adjusted, rng);
-        ring.core.normalisers = normalisers.where_set(accepted, ring.core.normalisers);
-        ring.core.accepted = accepted;
+        let products = (forward, backward);
+        let (log_ratios, accepted) = ring.core.test(products, normalisers, &differences, self.adjusted, rng);
         site::undo(ring.model, ring.sites, !accepted);
         ring.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, &plain)
     }
