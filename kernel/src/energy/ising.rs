@@ -125,34 +125,37 @@ impl<'a> Ising<'a> {
     /// Flips the sites in `flips`, of one word, which was `before`: how the energy changes, in units.
     #[inline]
     pub(crate) fn follow(&self, fields: &mut [u32], word: usize, before: u32, mut flips: u32) -> i64 {
-        let mut difference = 0;
+        let (wide, mut difference) = (self.form.wide(), 0);
         while flips != 0 {
             let bit = flips.trailing_zeros();
             flips &= flips - 1;
-            difference += self.flip(32 * word + bit as usize, (before >> bit) & 1, fields, |_, _| ());
+            let (site, before) = (32 * word + bit as usize, (before >> bit) & 1);
+            difference += if wide {
+                self.flip_by::<8>(site, before, fields)
+            } else {
+                self.flip_by::<4>(site, before, fields)
+            };
         }
         difference
     }
 
-    /// [`Ising::flip`] for rows of some eight entries.
-    ///
-    /// Entries are read by eights, and those behind the row count 0: a loop that ends with a row of another length
-    /// each time would be left at an unforeseen place.
-    #[inline]
-    pub(crate) fn flip_wide(&self, site: usize, before: u32, fields: &mut [u32]) -> i64 {
+    /// [`Ising::flip`] with the first `N` ≤ 8 entries, about as many as rows have, read at once; those behind the row
+    /// count 0: a loop that ends with a row of another length each time would be left at an unforeseen place.
+    #[inline(always)]
+    pub(crate) fn flip_by<const N: usize>(&self, site: usize, before: u32, fields: &mut [u32]) -> i64 {
         let sign = 1 - 2 * before as i32;
         let difference = -i64::from(sign * field(fields, site));
-        let signs = if before == 0 { &INTO } else { &OUT_OF };
         let (mut entries, mut length) = self.form.row_on(site);
-        while let Some((eight, behind)) = entries.split_first_chunk::<EIGHT>() {
-            let signs = signs.get(EIGHT.saturating_sub(length)..).unwrap_or_default();
-            for (entry, &sign) in eight.iter().zip(signs) {
+        let signs = if before == 0 { &INTO } else { &OUT_OF };
+        while let Some((first, behind)) = entries.split_first_chunk::<N>() {
+            let signs = signs.get(MOST.saturating_sub(length)..).and_then(|signs| signs.first_chunk::<N>());
+            for (entry, &sign) in first.iter().zip(signs.unwrap_or(&[0; N])) {
                 add(entry, sign, fields, &mut |_, _| ());
             }
-            if length <= EIGHT {
+            if length <= N {
                 return difference;
             }
-            (entries, length) = (behind, length - EIGHT);
+            (entries, length) = (behind, length - N);
         }
         scatter(entries.get(..length).unwrap_or_default(), sign, fields, |_, _| ());
         difference
@@ -247,12 +250,12 @@ impl Energy for Ising<'_> {
     }
 }
 
-/// Entries that are read of a row at once.
-const EIGHT: usize = 8;
+/// Most entries that are read of a row at once.
+const MOST: usize = 8;
 
 /// Eight signs and eight zeros: from place `8 − length` on, those of a row's entries and of the entries behind it.
-static INTO: [i32; 2 * EIGHT] = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
-static OUT_OF: [i32; 2 * EIGHT] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+static INTO: [i32; 2 * MOST] = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+static OUT_OF: [i32; 2 * MOST] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
 #[inline]
 fn field(fields: &[u32], site: usize) -> i32 {

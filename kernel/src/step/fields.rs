@@ -40,13 +40,14 @@ const WORD: usize = 32;
 /// The sites of word `index` for which `holds` does, given a block of fields and one of noise.
 #[inline(always)]
 fn sites<T>(cache: &[Bits], noise: &[T], index: usize, holds: impl Fn(&Bits, &T, usize) -> Mask) -> u32 {
-    let block = |half: usize| match (cache.get(2 * index + half), noise.get(half)) {
-        (Some(fields), Some(noise)) => {
-            (0..PARTS).fold(0, |bits, part| bits | holds(fields, noise, part).bits(part))
-        }
-        _ => 0,
+    let block = |half: usize, fields, noise| {
+        (0..PARTS).fold(0, |bits, part| bits | holds(fields, noise, part).bits(part)) << (LANES * half)
     };
-    block(0) | block(1) << LANES
+    match (cache.get(2 * index..), noise) {
+        (Some([first, second, ..]), [low, high, ..]) => block(0, first, low) | block(1, second, high),
+        (Some([first, ..]), [low, ..]) => block(0, first, low),
+        _ => 0,
+    }
 }
 
 /// Gives the sites in the mask `among` of one word the values that its thresholds say, one after another: each
@@ -67,23 +68,23 @@ pub(super) fn in_turn<const WIDE: bool>(
             U32s::load(thresholds, part).lt_i32(U32s::load(fields, part))
         })
     };
-    let (mut rest, mut difference) = (among, 0);
+    let (mut now, mut rest, mut difference) = (*word, among, 0);
     'compare: loop {
-        let mut flips = (ones(cache) ^ *word) & rest;
+        let mut flips = (ones(cache) ^ now) & rest;
         while flips != 0 {
             let bit = flips.trailing_zeros();
-            let (site, before) = (WORD * index + bit as usize, (*word >> bit) & 1);
+            let (site, before) = (WORD * index + bit as usize, (now >> bit) & 1);
             rest = among & (!1 << bit);
             flips &= flips - 1;
-            *word ^= 1 << bit;
+            now ^= 1 << bit;
             let fields = cache.as_flattened_mut();
             if WIDE {
-                difference += model.flip_wide(site, before, fields);
-                if (ones(cache) ^ *word) & rest != flips {
+                difference += model.flip_by::<8>(site, before, fields);
+                if (ones(cache) ^ now) & rest != flips {
                     continue 'compare;
                 }
             } else {
-                let (now, thresholds) = (*word, thresholds.as_flattened());
+                let thresholds = thresholds.as_flattened();
                 difference += model.flip(site, before, fields, |site, field| {
                     if site / WORD == index {
                         let place = site % WORD;
@@ -94,6 +95,7 @@ pub(super) fn in_turn<const WIDE: bool>(
                 });
             }
         }
+        *word = now;
         return difference;
     }
 }

@@ -38,18 +38,25 @@ impl Kernel<Ising<'_>> for SequentialGibbs {
         let free = Packed::trusted(ring.layout, ring.free);
         let per_unit = ring.energy.form().per_unit();
         let wide = PARTS == 1 && ring.energy.form().wide();
-        let mut difference = 0;
-        for (index, (word, &among)) in ring.there.words.iter_mut().zip(free.words()).enumerate() {
+        let blocks = ring.layout.blocks();
+        let mut word_of_noise = |index: usize| {
             let mut noise = [[0; LANES]; 2];
-            for noise in noise.iter_mut().take(ring.layout.blocks().saturating_sub(2 * index)) {
+            for noise in noise.iter_mut().take(blocks.saturating_sub(2 * index)) {
                 *noise = thresholds(&logistics(rng), per_unit);
             }
+            noise
+        };
+        // A word ahead: the processor computes them while it waits for the flips of the word before.
+        let (mut noise, mut difference) = (word_of_noise(0), 0);
+        for (index, (word, &among)) in ring.there.words.iter_mut().zip(free.words()).enumerate() {
+            let next = word_of_noise(index + 1);
             let (model, cache) = (ring.energy, &mut *ring.there.cache);
             difference += if wide {
                 in_turn::<true>(model, cache, word, index, among, &noise)
             } else {
                 in_turn::<false>(model, cache, word, index, among, &noise)
             };
+            noise = next;
         }
         updates.add(ring.energy.form().value(difference));
         updates.end(ring)
