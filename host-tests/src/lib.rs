@@ -1,8 +1,8 @@
 //! The judge: references that are naive, in float64 and written independently of the kernel, and what the
 //! tests share.
 //!
-//! `tests/exact_*` compare without randomness, each within a bound of [`tolerance`]; `tests/stat_*` draw
-//! with fixed seeds and state their rate of false alarms.
+//! `tests/exact` and `tests/lanes` compare without randomness, each within a bound of [`tolerance`]; `tests/stat` draws with
+//! fixed seeds and states its rate of false alarms; `tests/flow` does both for samplers over real vectors.
 
 pub mod coarse;
 pub mod comparison;

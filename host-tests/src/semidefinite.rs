@@ -159,7 +159,7 @@ pub struct Instance {
     pub name: &'static str,
     /// W.
     pub w: Full,
-    /// The smallest trace: clarabel 0.11, 22 November 2026, as `exact_conic` finds it again.
+    /// The smallest trace: clarabel 0.11, 22 November 2026, as `tests/exact/conic.rs` finds it again.
     pub trace: f64,
 }
 

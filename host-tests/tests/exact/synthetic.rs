@@ -25,7 +25,7 @@ fn size(values: &[f32]) -> f64 {
     values.iter().map(|w| f64::from(w.abs())).sum()
 }
 
-/// The bounds of an RBM (exact_energies.rs), whose numbers these are; the data are on its grid.
+/// The bounds of an RBM (energies.rs), whose numbers these are; the data are on its grid.
 fn regression_case(name: &str, target: &Regression, energy: &dyn Energy, steps: usize) {
     let coefficients = target.prior.len();
     Case {

@@ -1,5 +1,5 @@
 //! Exact start for samplers without gradients, and for Langevin over several values: x₀ from the exact law,
-//! a few steps, a chi-square on all states (as stat_exact_start.rs). Each has a twin that the same check rejects with as many replicas.
+//! a few steps, a chi-square on all states (as exact_start.rs). Each has a twin that the same check rejects with as many replicas.
 
 use bitmc::step::{
     ChromaticGibbs, Colouring, Curvature, EnumeratedGibbs, Gibbs, HammingBall, RandomWalk, SequentialGibbs,

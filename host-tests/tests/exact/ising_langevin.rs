@@ -1,6 +1,6 @@
 //! [`IsingLangevin`]: its transition matrices against float64 laws by enumeration (TESTING.md L0.1), what its steps
 //! report, and what failed generators do to it. That it gives the same bits whether it weighs touched sites or all
-//! is in `exact_batch`; that it draws as it says, in `stat_exact_start`.
+//! is in `lanes/batch.rs`; that it draws as it says, in `stat/exact_start.rs`.
 
 use bitmc::step::{IsingLangevin, ParameterError};
 use bitmc::{Energy, Ising, Kernel, LaneRng, Langevin, Layout, Packed, SeedableRng};

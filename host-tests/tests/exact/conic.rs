@@ -1,10 +1,8 @@
-//! D beside a conic solver: `cargo test --release -p bitmc-host-tests --features conic --test exact_conic`.
+//! D beside a conic solver: `cargo test --release -p bitmc-host-tests --features conic --test exact conic`.
 //!
 //! Interior points in float64 find the optima that the kernel's descent is measured against elsewhere by its dual
-//! bound (`exact_shift.rs`); here they are the truth, on up to a hundred sites. With `-- --ignored` on a full matrix
+//! bound (`shift.rs`); here they are the truth, on up to a hundred sites. With `-- --ignored` on a full matrix
 //! of that size too: a cone of 5,050 dimensions, a quarter of an hour.
-#![cfg(feature = "conic")]
-
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{Dense, DenseMatrix, MinTrace, Noise};
 use bitmc_host_tests::semidefinite::{Full, Instance, instances};

@@ -1,0 +1,5 @@
+//! Samplers over real vectors: ESH, HMC and what they are compared with.
+
+mod exact;
+mod potentials;
+mod stat;

@@ -1,0 +1,10 @@
+//! What registers compute and what runs along their lanes, bit for bit or within a bound.
+
+mod batch;
+mod numbers;
+mod planes;
+mod potts_batch;
+mod random;
+mod sliced;
+mod together;
+mod totals;

@@ -1,0 +1,19 @@
+//! Statistical tests: fixed seeds, a stated rate of false alarms, and a broken twin that the same test rejects.
+
+mod adapt;
+mod anneal;
+mod baselines;
+mod estimate;
+mod exact_start;
+mod many_values;
+mod medium;
+mod noise;
+mod observers;
+mod paths;
+mod physics;
+mod precondition;
+mod rbm16;
+mod rbm500;
+mod sliced;
+mod temper;
+mod transitions;
