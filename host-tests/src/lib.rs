@@ -18,6 +18,7 @@ pub mod flow;
 pub mod heap;
 pub mod lattice;
 pub mod learning;
+pub mod listed;
 pub mod matrix;
 pub mod models;
 pub mod naive;

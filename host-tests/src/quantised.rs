@@ -74,28 +74,6 @@ pub fn value(odds: Odds) -> f64 {
     f64::from(odds.mantissa) * (-30.0 - f64::from(odds.octaves)).exp2()
 }
 
-/// A generator of words by a list.
-#[derive(Debug)]
-pub struct Listed<'a>(pub &'a [u32]);
-
-impl rand_core::TryRng for Listed<'_> {
-    type Error = core::convert::Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        let (first, rest) = self.0.split_first().expect("a word more than there are");
-        self.0 = rest;
-        Ok(*first)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        rand_core::utils::next_u64_via_u32(self)
-    }
-
-    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
-        unreachable!("only words are asked for")
-    }
-}
-
 /// 100,000 chains of seven sites that start from the law, each run for a while, must end in it; with couplings an eighth
 /// too weak they must not.
 ///

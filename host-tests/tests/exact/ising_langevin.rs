@@ -7,10 +7,12 @@ use bitmc::{Energy, Ising, Kernel, LaneRng, Langevin, Layout, Packed, SeedableRn
 use bitmc_host_tests::dmala::{Defect, Proposal};
 use bitmc_host_tests::enumerate::Law;
 use bitmc_host_tests::heap;
+use bitmc_host_tests::listed::{Listed, count};
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Pairwise, Target};
 use bitmc_host_tests::stuck::Stuck;
+use bitmc_host_tests::tolerance::{ISING_GRID, LOGIT_ROUNDINGS, ROUNDING, SITE_ROUNDINGS};
 
 const SCALES: [f64; 3] = [0.4, 3.0, 10.0];
 const STEP_SIZES: [f32; 5] = [0.1, 0.5, 2.0, 8.0, 1000.0];
@@ -120,6 +122,69 @@ fn steps_report_what_transitions_say() {
             assert!((f64::from(chain.energy()) - exact).abs() < 1e-3, "step {step}");
         }
         assert!(compared > 500 && rejected > 20, "{compared} moves, {rejected} rejected");
+    }
+}
+
+/// The probability that a site flips and that it stays, all others being clamped: counted over the words of the
+/// generator, fourteen bits of one, 31 of a second and of a third.
+fn counted(energy: &Ising<'_>, sampler: &IsingLangevin, site: usize) -> [f64; 2] {
+    let sites = energy.layout().sites();
+    let held: Vec<f64> = (0..sites).map(|i| f64::from(u8::from(i != site))).collect();
+    let held = heap::pack(&held);
+    let flips = |draw: u128, second: u128, third: u128| {
+        let mut chain = heap::chain(energy, &vec![0; sites.div_ceil(32)]).unwrap();
+        chain.clamp(Packed::new(energy.layout(), &held).unwrap()).unwrap();
+        // A block of sixteen words for 32 sites, and what its tie asks for. The other half of the site's word, and the
+        // two bits of its own that are not looked at, are set somehow.
+        let shift = site & 16;
+        let mut words = vec![0x5A5A_5A5A; site / 32 * 16 + 16];
+        let word = &mut words[site / 32 * 16 + site % 16];
+        *word = *word & !(0x3FFF << shift) | (draw as u32) << shift;
+        words.extend([(second << 1) as u32, (third << 1) as u32]);
+        words.extend([0; 64]);
+        Kernel::step(sampler, chain.ring(), &mut Listed(&words)).proposed == 1
+    };
+    const LAST: u128 = (1 << 31) - 1;
+    let (least, most) = (count(1 << 14, |n| flips(n, 0, 0)), count(1 << 14, |n| flips(n, LAST, LAST)));
+    assert_eq!(least.abs_diff(most), 1, "site {site}: one value of the fourteen bits is a tie");
+    let tied = least.min(most);
+    // What the second word decides is the rarer outcome: to flip where that is below ½.
+    let likely = most > least;
+    let rare = |second, third| flips(tied, second, third) != likely;
+    let second = count(1 << 31, |word| rare(word, LAST));
+    let third = if second > LAST { 0 } else { count(1 << 31, |word| rare(second, word)) };
+    let part = (second as f64 + third as f64 * 2f64.powi(-31)) * 2f64.powi(-31);
+    let whole = if likely { (1 << 14) - 1 - tied } else { tied };
+    let p = (whole as f64 + part) * 2f64.powi(-14);
+    if likely { [1.0 - p, p] } else { [p, 1.0 - p] }
+}
+
+#[test]
+fn draws_have_the_probabilities_of_the_law() {
+    // Fields from −40 to 40 a site of 70, in every half and lane of a register.
+    let sites = 70;
+    let fields: Vec<f32> = (0..sites).map(|i| ((i * 37 % sites) as f32 - 34.7) * 1.17).collect();
+    let mut couplings = heap::Couplings::new(sites, 0);
+    let energy = Ising::bits_edges_once([], &fields, couplings.lend()).unwrap();
+    for step_size in [0.2, 3.0, 1000.0] {
+        let sampler = IsingLangevin::adjusted(step_size).unwrap();
+        let mut refused = 0;
+        for (site, &field) in fields.iter().enumerate() {
+            let found = counted(&energy, &sampler, site);
+            let off = |step_size: f64| {
+                let (half, curvature) = (0.5 * f64::from(field), 0.5 / step_size);
+                let e = (-(half - curvature).abs()).exp();
+                let rare = e / (1.0 + e);
+                let truth = if half > curvature { [1.0 - rare, rare] } else { [rare, 1.0 - rare] };
+                let size = 40.0 * ISING_GRID + LOGIT_ROUNDINGS * ROUNDING * (half.abs() + curvature);
+                let bound = size + SITE_ROUNDINGS * ROUNDING;
+                (0..2).map(|way| (found[way] / truth[way] - 1.0).abs() / bound).fold(0.0, f64::max)
+            };
+            assert!(off(f64::from(step_size)) <= 1.0, "site {site}, step size {step_size}: {found:?}");
+            refused += u32::from(off(1.001 * f64::from(step_size)) > 1.0);
+        }
+        // At step size 1,000 a curvature of .0005 is next to none.
+        assert!(refused > 60 || step_size > 100.0, "a step size .1 % larger is seen at {refused} sites");
     }
 }
 

@@ -4,7 +4,8 @@
 use bitmc::energy::{Entry, SparseError, SparseLent};
 use bitmc::quantised::{Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing};
 use bitmc::{Ising, LaneRng, Packed, SeedableRng, StateError};
-use bitmc_host_tests::quantised::{Listed, UNIT, Whole, stays_exact, value};
+use bitmc_host_tests::listed::{Listed, count};
+use bitmc_host_tests::quantised::{UNIT, Whole, stays_exact, value};
 use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::table::Table;
 use bitmc_host_tests::stuck::Stuck;
@@ -25,13 +26,7 @@ fn odds_are_powers_of_two() {
 
 /// How many of the 2³² values of the last word say yes, the words before being as given.
 fn yes(odds: Odds, before: &[u32]) -> u64 {
-    let says = |word: u64| odds.draw(&mut Listed(&[before, &[word as u32]].concat()));
-    let (mut low, mut high) = (0, 1 << 32);
-    while low < high {
-        let middle = (low + high) / 2;
-        if says(middle) { low = middle + 1 } else { high = middle }
-    }
-    low
+    count(1 << 32, |word| odds.draw(&mut Listed(&[before, &[word as u32]].concat()))) as u64
 }
 
 #[test]

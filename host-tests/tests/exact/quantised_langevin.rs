@@ -4,8 +4,9 @@
 use bitmc::quantised::{Penalty, QuantisedIsing, QuantisedLangevin};
 use bitmc::step::ParameterError;
 use bitmc::{LaneRng, Packed, SeedableRng, StateError};
+use bitmc_host_tests::listed::Listed;
 use bitmc_host_tests::naive::Target;
-use bitmc_host_tests::quantised::{Listed, UNIT, Whole, stays_exact, value};
+use bitmc_host_tests::quantised::{UNIT, Whole, stays_exact, value};
 use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::table::Table;
 use bitmc_host_tests::stuck::Stuck;

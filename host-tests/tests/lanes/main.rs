@@ -2,9 +2,7 @@
 
 mod batch;
 mod numbers;
-mod planes;
 mod potts_batch;
 mod random;
 mod sliced;
-mod together;
 mod totals;

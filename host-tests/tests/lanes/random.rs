@@ -3,6 +3,7 @@
 use bitmc::lane::{self, Bits, LANES, NORMAL_LIMIT};
 use bitmc::random::{self, logistics, normals, uniform, uniforms};
 use bitmc::{LaneRng, Layout, Rng, SeedableRng};
+use bitmc_host_tests::listed::{Listed, count};
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::stuck::Stuck;
 use bitmc_host_tests::tolerance::{ROUNDING, SIGMA};
@@ -84,44 +85,15 @@ fn bytes_are_words_in_little_endian_order() {
     assert_eq!(a.next_u64(), low | (high << 32));
 }
 
-/// A generator whose words are listed.
-struct Listed(Vec<u32>);
-
-impl rand_core::TryRng for Listed {
-    type Error = core::convert::Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        Ok(self.0.remove(0))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        rand_core::utils::next_u64_via_u32(self)
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
-        for piece in bytes.chunks_mut(4) {
-            piece.copy_from_slice(&self.0.remove(0).to_le_bytes()[..piece.len()]);
-        }
-        Ok(())
-    }
-}
-
 #[test]
 fn a_uniform_is_a_step_function_of_its_words() {
     // u rises with its words and each value of the first word has the same weight, so P(u < p) is the
     // share of words below the first with u ≥ p: found by bisection, for p from ½ to 2⁻⁴⁴.
     let at = |word: u64| -> f64 {
         let (high, low) = ((word >> 32) as u32, word as u32);
-        f64::from(uniform(&mut Listed(vec![high, low])))
+        f64::from(uniform(&mut Listed(&[high, low])))
     };
-    let share = |p: f64| -> f64 {
-        let (mut below, mut above) = (0u128, 1u128 << 64);
-        while below < above {
-            let middle = (below + above) / 2;
-            if at(middle as u64) < p { below = middle + 1 } else { above = middle }
-        }
-        below as f64 / 2f64.powi(64)
-    };
+    let share = |p: f64| -> f64 { count(1 << 64, |word| at(word as u64) < p) as f64 / 2f64.powi(64) };
     let mut source = Source::new(14);
     for exponent in 1..=43 {
         for _ in 0..20 {
@@ -148,9 +120,9 @@ fn sixteen_uniforms_are_one_uniform_each() {
         let word = |source: &mut Source| ((source.uniform() * 2f64.powi(32)) as u32) >> source.below(16);
         let high: Vec<u32> = (0..LANES).map(|_| word(&mut source)).collect();
         let low: Vec<u32> = (0..LANES).map(|_| word(&mut source)).collect();
-        let block = uniforms(&mut Listed([high.clone(), low.clone()].concat()));
+        let block = uniforms(&mut Listed(&[&high[..], &low].concat()));
         for lane in 0..LANES {
-            let one = uniform(&mut Listed(vec![high[lane], low[lane]]));
+            let one = uniform(&mut Listed(&[high[lane], low[lane]]));
             assert_eq!(block[lane].to_bits(), one.to_bits(), "round {round}, lane {lane}");
         }
     }

@@ -80,48 +80,55 @@ impl Laws {
     fn draw(&self, ring: &mut BatchRing<'_>, rng: &mut LaneRng, change: &mut Change) {
         let mut noise = [[0; LANES]; LANES];
         let accepted = ring.core.accepted;
-        for group in ring.sites.chunks_mut(LANES) {
-            let mut ties = 0;
-            // A chain alone draws whole blocks.
+        for group in ring.sites.chunks_mut(2 * LANES) {
+            // A chain alone draws whole blocks, a word for two sites.
             noise.iter_mut().for_each(|words| *words = rng.block());
-            for (site, noise) in group.iter_mut().zip(&noise) {
+            let mut tied = 0;
+            for (number, site) in group.iter_mut().enumerate() {
                 if site.touched {
                     take_over(site, accepted);
                 }
+                let noise = half(&noise, number);
                 site.flips = 0;
                 for part in 0..PARTS {
-                    let weight = F32s::load(&site.here, part).to_bits();
-                    let (flips, tied) = law::draw(weight, U32s::load(noise, part), part);
-                    site.flips |= flips;
-                    ties |= tied;
+                    let weights = F32s::load(&site.here, part).to_bits();
+                    let (flips, ties) = law::draw(weights, U32s::load(&noise, part));
+                    site.flips |= flips.shl::<16>().signs(part);
+                    tied |= ties.shl::<16>().signs(part);
                 }
             }
-            if ties != 0 {
-                self.settle(group, ties, &noise, rng);
+            if tied != 0 {
+                self.settle(group, tied, &noise, rng);
             }
         }
         // Only now: a field that changes touches its site for the next step.
         ring.flip(0..ring.sites.len(), change);
     }
-
-    /// Decides the ties of a group in the chains of `ties`.
+    /// Decides the ties of a group in the chains of `tied`.
     #[cold]
-    fn settle(&self, group: &mut [BatchSite], ties: u32, noise: &[Bits; LANES], rng: &mut LaneRng) {
-        for chain in (0..LANES).filter(|chain| (ties >> chain) & 1 != 0) {
+    fn settle(&self, group: &mut [BatchSite], tied: u32, noise: &[Bits; LANES], rng: &mut LaneRng) {
+        for chain in (0..LANES).filter(|chain| (tied >> chain) & 1 != 0) {
             let of = |block: &Block| block.get(chain).copied().unwrap_or(0.0);
             let law = Law { half_unit: of(&self.half_units), half_curvature: of(&self.half_curvatures) };
-            for (site, noise) in group.iter_mut().zip(noise) {
-                let bit = |bits: u32| (bits >> chain) & 1;
+            for (number, site) in group.iter_mut().enumerate() {
                 let word = |words: &Bits| words.get(chain).copied().unwrap_or(0);
-                let threshold = of(&site.here).to_bits() & 0x7FFF_FFFF;
-                let tied = threshold == (word(noise) >> 1) + 1;
+                let noise = U32s::splat(word(&half(noise, number)));
+                let (_, ties) = law::draw(F32s::splat(of(&site.here)).to_bits(), noise);
                 let draw = || rng.word_of(chain);
-                if tied && law.turns(word(&site.field), bit(site.values), draw) {
-                    site.flips ^= 1 << chain;
+                if law::tops(ties, 0) & 1 != 0 && law.flips(word(&site.field), (site.values >> chain) & 1, draw)
+                {
+                    site.flips |= 1 << chain;
                 }
             }
         }
     }
+}
+
+/// The halves of the words that site `number` of a group is drawn by, as a chain alone takes them.
+#[inline(always)]
+fn half(noise: &[Bits; LANES], number: usize) -> Bits {
+    let words = noise.get(number % LANES).copied().unwrap_or_default();
+    if number < LANES { words } else { words.map(|word| word >> 16) }
 }
 
 /// The weights at the proposed states become those at the states, in the chains of `accepted`.

@@ -21,10 +21,10 @@ use rand_core::Rng;
 /// fixed point, so that only sites whose field changed need be looked at, in any order: where few flip, only
 /// those are weighed, and where many flip, all are. The bits do not depend on which.
 ///
-/// The draw compares one word of the generator with a threshold that is kept from step to step; a tie, one in 2³¹, is
-/// decided by a second word. Log odds are cut to ±80, Z is summed to 2⁻²⁵ a site.
+/// The draw compares fourteen bits of the generator with a threshold that is kept from step to step; a tie, one in
+/// 2¹⁴, is decided by 62 more. Log odds are cut to ±80, Z is summed to 2⁻²⁵ a site.
 ///
-/// Cost a step: a word a site, O(degree) a flip, and one exponential a site whose field changed.
+/// Cost a step: half a word a site, O(degree) a flip, and one exponential a site whose field changed.
 ///
 /// ```
 /// use bitmc::step::IsingLangevin;
@@ -105,15 +105,22 @@ impl IsingLangevin {
 #[inline]
 fn weigh(law: Law, fields: &[Bits], at: Packed<'_>, free: Packed<'_>, weights: &mut [Block]) -> i64 {
     let mut sum = Sum::new();
-    for (block, (fields, weights)) in fields.iter().zip(weights).enumerate() {
-        let (x, free) = (at.bits(block), free.bits(block));
-        for part in 0..PARTS {
-            let (one, free) = (Mask::from_bits(x, part), Mask::from_bits(free, part));
-            let (weight, softplus) = law.weigh(U32s::load(fields, part), one);
-            free.keep(weight).to_f32().store(weights, part);
-            sum.add(free.keep(softplus), part);
+    for (index, (fields, weights)) in fields.chunks(2).zip(weights).enumerate() {
+        let mut halves = [[0; LANES]; 2];
+        for (half, (fields, out)) in fields.iter().zip(&mut halves).enumerate() {
+            let (x, free) = (at.bits(2 * index + half), free.bits(2 * index + half));
+            for part in 0..PARTS {
+                let (one, free) = (Mask::from_bits(x, part), Mask::from_bits(free, part));
+                let (weight, softplus) = law.weigh(U32s::load(fields, part), one);
+                free.keep(weight).store(out, part);
+                sum.add(free.keep(softplus), part);
+            }
+            sum.next();
         }
-        sum.next();
+        let [low, high] = &halves;
+        for part in 0..PARTS {
+            (U32s::load(low, part) | U32s::load(high, part).shl::<16>()).to_f32().store(weights, part);
+        }
     }
     sum.total()
 }
@@ -173,23 +180,19 @@ impl Kernel<Ising<'_>> for IsingLangevin {
 #[inline]
 fn draw<R: Rng + ?Sized>(law: Law, ring: &mut Ring<'_, Ising<'_>>, rng: &mut R) -> u32 {
     let mut count = 0;
-    let cells = ring.here.weights.chunks(2).zip(ring.there.words.iter_mut());
+    let cells = ring.here.weights.iter().zip(ring.there.words.iter_mut());
     for (index, (weights, slot)) in cells.enumerate() {
-        let mut flips = 0;
-        for (half, weights) in weights.iter().enumerate() {
-            let noise = words(rng);
-            let (mut ties, mut block) = (0, 0);
-            for part in 0..PARTS {
-                let weight = F32s::load(weights, part).to_bits();
-                let (drawn, tied) = law::draw(weight, U32s::load(&noise, part), part);
-                (block, ties) = (block | drawn, ties | tied);
-            }
-            if ties != 0 {
-                let fields = ring.here.cache.get(2 * index + half).copied().unwrap_or_default();
-                let x = ring.here.words.get(index).map_or(0, |word| word >> (LANES * half));
-                block ^= settle(law, ties, &fields, x, || rng.next_u32());
-            }
-            flips |= block << (LANES * half);
+        let noise = words(rng);
+        let (mut flips, mut ties) = (0, 0);
+        for part in 0..PARTS {
+            let weights = F32s::load(weights, part).to_bits();
+            let (flip, tied) = law::draw(weights, U32s::load(&noise, part));
+            flips |= law::tops(flip, part);
+            ties |= law::tops(tied, part);
+        }
+        if ties != 0 {
+            let x = ring.here.words.get(index).copied().unwrap_or(0);
+            flips |= settle(law, ties, ring.here.cache.get(2 * index..).unwrap_or_default(), x, rng);
         }
         *slot = flips;
         count += flips.count_ones();
@@ -197,11 +200,11 @@ fn draw<R: Rng + ?Sized>(law: Law, ring: &mut Ring<'_, Ising<'_>>, rng: &mut R) 
     count
 }
 
-/// The sites of a block that leave the rarer outcome after all, among those at their thresholds.
+/// The sites of a word that flip among those that are tied.
 #[cold]
-fn settle(law: Law, ties: u32, fields: &Bits, x: u32, mut word: impl FnMut() -> u32) -> u32 {
-    let tied = fields.iter().enumerate().filter(|(lane, _)| (ties >> lane) & 1 != 0);
-    tied.fold(0, |turned, (lane, &field)| {
-        turned | u32::from(law.turns(field, (x >> lane) & 1, &mut word)) << lane
+fn settle<R: Rng + ?Sized>(law: Law, ties: u32, fields: &[Bits], x: u32, rng: &mut R) -> u32 {
+    let tied = fields.as_flattened().iter().zip(0..32).filter(|(_, site)| (ties >> site) & 1 != 0);
+    tied.fold(0, |flips, (&field, site)| {
+        flips | u32::from(law.flips(field, (x >> site) & 1, || rng.next_u32())) << site
     })
 }

@@ -1,14 +1,18 @@
 //! The weights of [`IsingLangevin`](super::IsingLangevin): what a site is drawn by, and what it adds to Z.
 //!
 //! A site flips with log odds z. Its rarer outcome (staying where z > 0, flipping elsewhere) has probability
-//! `q = e/(1+e)`, `e = e^(−|z|)`. A weight is `1 + ⌊2³¹q⌋`, which 31 bits of a word are compared with, and has the sign bit
-//! set where z > 0. That of a clamped site is 0: it never takes the rarer outcome.
+//! `q = e/(1+e)`, `e = e^(−|z|)`. Its weight w is 1 + ⌊2¹⁴p⌋, p the probability to flip: with n of 14 random bits it
+//! flips where n + 1 < w, stays where n + 1 > w, and where they are equal more bits decide. A clamped site has weight 0.
+//!
+//! Weights stand in halves of words, and are compared there: a word has those of sites l and 16 + l of 32.
 
 use crate::lane::{Bits, F32s, LANES, Mask, U32s};
 
 /// Log odds are cut to this.
 const LIMIT: f32 = 80.0;
-const SIGN: u32 = 0x8000_0000;
+/// 2¹⁴, and what turns k = ⌊2¹⁴p⌋ into that of 1 − p.
+const RANGE: f32 = 16_384.0;
+const TURN: u32 = 0x3FFF;
 const TWO_POW_31: f32 = 2_147_483_648.0;
 /// Softplus is summed in units of 2⁻²⁴.
 const UNITS: f32 = 16_777_216.0;
@@ -33,12 +37,15 @@ impl Law {
         odds(field, self.half_unit, self.half_curvature)
     }
 
-    /// Whether a site at its threshold is not rare after all: a second word is above what the threshold dropped.
-    pub(crate) fn turns(self, field: u32, x: u32, word: impl FnOnce() -> u32) -> bool {
-        let (e, _) = self.odds(field, x);
-        let exact = threshold(F32s::splat(e));
-        let rest = (exact - F32s::from_i32(exact.trunc_i32())).first();
-        F32s::from_i32(U32s::splat(word() >> 1)).first() * (1.0 / TWO_POW_31) >= rest
+    /// Whether a site flips whose weight was drawn: with the probability that the weight dropped, to a relative 2⁻²⁴.
+    #[cold]
+    pub(crate) fn flips(self, field: u32, x: u32, mut word: impl FnMut() -> u32) -> bool {
+        let (e, likely) = self.odds(field, x);
+        let (_, rest) = parts(scaled(F32s::splat(e)).first());
+        let (whole, rest) = parts(rest * TWO_POW_31);
+        let noise = word() >> 1;
+        let rare = noise < whole || (noise == whole && ((word() >> 1) as f32) < rest * TWO_POW_31);
+        rare != likely
     }
 }
 
@@ -55,10 +62,16 @@ fn cut_odds(size: F32s) -> F32s {
     (-size.lt(limit).pick(size, limit)).exp_bounded()
 }
 
-/// 2³¹ e/(1+e).
+/// 2¹⁴ e/(1+e).
 #[inline(always)]
-fn threshold(e: F32s) -> F32s {
-    (e / (F32s::splat(1.0) + e)) * F32s::splat(TWO_POW_31)
+fn scaled(e: F32s) -> F32s {
+    (e / (F32s::splat(1.0) + e)) * F32s::splat(RANGE)
+}
+
+/// A number in [0, 2³¹): what is whole of it, and the rest.
+fn parts(number: f32) -> (u32, f32) {
+    let whole = F32s::splat(number).trunc_i32();
+    (whole.to_f32().first().to_bits(), number - F32s::from_i32(whole).first())
 }
 
 /// ln(1+e)/e for e in [0, 1]: with the rounding of f32 within 1.2e-7, absolute. Our own minimax fit.
@@ -84,22 +97,34 @@ pub(crate) fn weigh(field: U32s, one: Mask, half_unit: F32s, half_curvature: F32
     let size = z.abs();
     let size = size.lt(limit).pick(size, limit);
     let e = (-size).exp_bounded();
-    let weight = (threshold(e).trunc_i32() + U32s::splat(1)) | likely.keep(U32s::splat(SIGN));
+    let weight = (scaled(e).trunc_i32() ^ likely.keep(U32s::splat(TURN))) + U32s::splat(1);
     let [first, rest @ ..] = LN_1P;
     let ln_1p = e * rest.iter().fold(F32s::splat(first), |sum, &c| sum * e + F32s::splat(c));
     let softplus = likely.keep((size * units).trunc_i32()) + (ln_1p * units).trunc_i32();
     (weight, softplus)
 }
 
-/// The sites that flip, one bit each, and those at their threshold, of which a second word decides.
+/// The sites that flip and those that more bits decide, in the top bits of the halves.
 #[inline(always)]
-pub(crate) fn draw(weight: U32s, noise: U32s, part: usize) -> (u32, u32) {
-    let (threshold, noise) = (weight & U32s::splat(!SIGN), noise.shr::<1>());
-    let rare = noise.lt_i32(threshold).keep(U32s::splat(SIGN));
-    let flips = (rare ^ weight).signs(part);
-    let settled = flips == 0 && !weight.lt_i32(U32s::splat(0)).any();
-    let ties = if settled { 0 } else { threshold.eq(noise + U32s::splat(1)).bits(part) };
-    (flips, ties)
+pub(crate) fn draw(weights: U32s, noise: U32s) -> (U32s, U32s) {
+    let (bits, ones, tops) = (U32s::splat(0x3FFF_3FFF), U32s::splat(0x0001_0001), U32s::splat(TOPS));
+    // 2¹⁵ + n + 1 − w, above 0 in every half, so that none borrows.
+    let above = (noise & bits) + (tops + ones) - weights;
+    (above ^ tops, (above ^ (above - ones)) & tops)
+}
+
+const TOPS: u32 = 0x8000_8000;
+
+/// The top bits of the halves of a register, as those of the 32 sites.
+#[inline(always)]
+pub(crate) fn tops(halves: U32s, part: usize) -> u32 {
+    halves.shl::<16>().signs(part) | (halves.signs(part) << LANES)
+}
+
+/// The word and the shift at which the weight of a site stands.
+#[inline(always)]
+pub(crate) fn half(site: usize) -> (usize, usize) {
+    (site / 32 * LANES + site % LANES, site & LANES)
 }
 
 /// A number of units.

@@ -31,11 +31,14 @@ struct Touched<'a> {
 impl Touched<'_> {
     /// Lists a site, unless its weight is 0: that of a clamped site is, and that of a listed one becomes so.
     #[inline(always)]
-    fn push(&mut self, site: usize, flips: u32, field: u32, weight: &mut f32) {
-        if weight.to_bits() == 0 {
+    fn push(&mut self, site: usize, flips: u32, field: u32, weights: &mut [f32]) {
+        let (word, shift) = law::half(site);
+        let Some(slot) = weights.get_mut(word) else { return };
+        let rest = slot.to_bits() & !(0xFFFF << shift);
+        if slot.to_bits() == rest {
             return;
         }
-        *weight = 0.0;
+        *slot = f32::from_bits(rest);
         if let (Some(place), Some(before)) = (self.sites.get_mut(self.len), self.fields.get_mut(self.len)) {
             *place = f32::from_bits(site as u32 | flips);
             *before = field;
@@ -71,8 +74,8 @@ impl Place<'_> {
             while rest != 0 {
                 let site = 32 * index + rest.trailing_zeros() as usize;
                 rest &= rest - 1;
-                if let (Some(&field), Some(weight)) = (self.fields.get(site), self.weights.get_mut(site)) {
-                    touched.push(site, FLIPS, field, weight);
+                if let Some(&field) = self.fields.get(site) {
+                    touched.push(site, FLIPS, field, self.weights);
                 }
             }
         }
@@ -89,11 +92,9 @@ impl Place<'_> {
             difference -= i64::from(sign) * self.fields.get(site).map_or(0, |&field| i64::from(field as i32));
             for entry in self.model.form().row(site) {
                 let neighbour = entry.site as usize;
-                if let (Some(field), Some(weight)) =
-                    (self.fields.get_mut(neighbour), self.weights.get_mut(neighbour))
-                {
+                if let Some(field) = self.fields.get_mut(neighbour) {
                     if LIST {
-                        touched.push(neighbour, 0, *field, weight);
+                        touched.push(neighbour, 0, *field, self.weights);
                     }
                     *field = field.wrapping_add((sign * entry.coupling) as u32);
                 }
@@ -129,8 +130,9 @@ impl Place<'_> {
             }
             growth.next();
             for (entry, new) in sites.iter().zip(now) {
-                if let Some(weight) = self.weights.get_mut((entry.to_bits() & !FLIPS) as usize) {
-                    *weight = f32::from_bits(new);
+                let (word, shift) = law::half((entry.to_bits() & !FLIPS) as usize);
+                if let Some(slot) = self.weights.get_mut(word) {
+                    *slot = f32::from_bits((slot.to_bits() & !(0xFFFF << shift)) | new << shift);
                 }
             }
         }
