@@ -145,19 +145,19 @@ impl<'a> Ising<'a> {
     pub(crate) fn flip_by<const N: usize>(&self, site: usize, before: u32, fields: &mut [u32]) -> i64 {
         let sign = 1 - 2 * before as i32;
         let difference = -i64::from(sign * field(fields, site));
-        let (mut entries, mut length) = self.form.row_on(site);
+        let (entries, length) = self.form.row_on(site);
+        let Some((first, behind)) = entries.split_first_chunk::<N>() else {
+            scatter(entries.get(..length).unwrap_or_default(), sign, fields, |_, _| ());
+            return difference;
+        };
         let signs = if before == 0 { &INTO } else { &OUT_OF };
-        while let Some((first, behind)) = entries.split_first_chunk::<N>() {
-            let signs = signs.get(MOST.saturating_sub(length)..).and_then(|signs| signs.first_chunk::<N>());
-            for (entry, &sign) in first.iter().zip(signs.unwrap_or(&[0; N])) {
-                add(entry, sign, fields, &mut |_, _| ());
-            }
-            if length <= N {
-                return difference;
-            }
-            (entries, length) = (behind, length - N);
+        let signs = signs.get(MOST.saturating_sub(length)..).and_then(|signs| signs.first_chunk::<N>());
+        for (entry, &sign) in first.iter().zip(signs.unwrap_or(&[0; N])) {
+            add(entry, sign, fields, &mut |_, _| ());
         }
-        scatter(entries.get(..length).unwrap_or_default(), sign, fields, |_, _| ());
+        if length > N {
+            scatter(behind.get(..length - N).unwrap_or_default(), sign, fields, |_, _| ());
+        }
         difference
     }
 

@@ -7,7 +7,7 @@ use super::law::{self, Law, Sum};
 use crate::accept::{Info, accept};
 use crate::chain::Ring;
 use crate::energy::Ising;
-use crate::lane::{Bits, LANES, Mask, PARTS, U32s};
+use crate::lane::{Bits, F32s, LANES, Mask, PARTS, U32s};
 use rand_core::Rng;
 
 /// Set in the list where the site itself flips.
@@ -108,28 +108,26 @@ impl Place<'_> {
     #[inline]
     fn weigh(&mut self, law: Law, touched: &Touched<'_>) -> i64 {
         let mut growth = Sum::new();
-        let sites = touched.sites.get(..touched.len).unwrap_or_default().chunks(LANES);
-        for (sites, old) in sites.zip(touched.fields.chunks(LANES)) {
-            let (mut now, mut was): (Bits, Bits) = ([0; LANES], [0; LANES]);
-            let (mut x, mut flipped) = (0, 0);
-            let lanes = now.iter_mut().zip(&mut was).zip(sites.iter().zip(old)).enumerate();
-            for (lane, ((now, was), (entry, &old))) in lanes {
-                let entry = entry.to_bits();
-                let site = (entry & !FLIPS) as usize;
-                x |= bit(self.words, site) << lane;
-                flipped |= (entry >> 31) << lane;
+        let lists = touched.sites.as_chunks::<LANES>().0.iter().zip(touched.fields.as_chunks::<LANES>().0);
+        for (number, (sites, old)) in lists.enumerate().take(touched.len.div_ceil(LANES)) {
+            let count = LANES.min(touched.len - LANES * number);
+            let (mut now, mut x): (Bits, Bits) = ([0; LANES], [0; LANES]);
+            for ((now, x), entry) in now.iter_mut().zip(&mut x).zip(sites).take(count) {
+                let site = (entry.to_bits() & !FLIPS) as usize;
                 *now = self.fields.get(site).copied().unwrap_or(0);
-                *was = old;
+                *x = bit(self.words, site);
             }
+            let listed = !(u32::MAX << count);
             for part in 0..PARTS {
-                let (weight, after) = law.weigh(U32s::load(&now, part), Mask::from_bits(x, part));
-                let (_, before) = law.weigh(U32s::load(&was, part), Mask::from_bits(x ^ flipped, part));
+                let one = U32s::load(&x, part).eq(U32s::splat(1));
+                let flipped = F32s::load(sites, part).to_bits().lt_i32(U32s::splat(0));
+                let (weight, after) = law.weigh(U32s::load(&now, part), one);
+                let (_, before) = law.weigh(U32s::load(old, part), one ^ flipped);
                 weight.store(&mut now, part);
-                // Lanes past the list are the same before and after.
-                growth.add(after - before, part);
+                growth.add(Mask::from_bits(listed, part).keep(after - before), part);
             }
             growth.next();
-            for (entry, new) in sites.iter().zip(now) {
+            for (entry, new) in sites.iter().zip(now).take(count) {
                 let (word, shift) = law::half((entry.to_bits() & !FLIPS) as usize);
                 if let Some(slot) = self.weights.get_mut(word) {
                     *slot = f32::from_bits((slot.to_bits() & !(0xFFFF << shift)) | new << shift);
