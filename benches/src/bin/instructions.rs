@@ -4,8 +4,9 @@
 
 use bitmc::batch::{Batch, BatchSite, PottsBatch, PottsSite};
 use bitmc::lane::{Bits, Line};
+use bitmc::noise::{Edgewise, Run, SparseMatrix};
 use bitmc::sliced::SlicedIsing;
-use bitmc::step::{ChromaticGibbs, Colouring, IsingLangevin, SequentialGibbs};
+use bitmc::step::{ChromaticGibbs, Colouring, IsingBalanced, IsingLangevin, SequentialGibbs};
 use bitmc::{
     Chain, Energy, Gibbs, GibbsWithGradients, Ising, LaneRng, Langevin, PathAuxiliary, Potts, SeedableRng,
 };
@@ -115,6 +116,21 @@ fn run_sliced(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
     }
 }
 
+/// AB-edge on a torus, from 200 steps after fair bits.
+fn balanced(model: &Ising<'_>, steps: u64) {
+    let mut line = Line(LaneRng::seed_from_u64(1));
+    let rng = &mut *line;
+    let matrix = SparseMatrix::of(model.form());
+    let mut d = vec![[0.0; 16]; Edgewise::blocks(model.form().sites())];
+    let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
+    let noise =
+        Edgewise::new(matrix, &mut d).and_then(|noise| noise.by_runs(&mut runs)).expect("room for all runs");
+    let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0).expect("legal parameters");
+    let mut chain = Chain::random(model, heap_memory(model), rng).expect("a start");
+    let moved: u64 = (0..200 + steps).map(|_| u64::from(chain.step(&sampler, rng).moved())).sum();
+    println!("{:.1} sites a step", moved as f64 / (200 + steps) as f64);
+}
+
 /// Sweeps of Gibbs sampling, from 200 sweeps after fair bits.
 fn gibbs(model: &Ising<'_>, workload: &str, steps: u64) {
     let mut line = Line(LaneRng::seed_from_u64(1));
@@ -149,6 +165,7 @@ fn main() {
         eprintln!("       instructions coarse-|together-|together_coarse-rbm STEPS");
         eprintln!("       instructions [sequential-|chromatic-|batch-]gibbs-64x64|gibbs-irregular STEPS");
         eprintln!("       instructions [batch-]potts|gibbs_potts STEPS");
+        eprintln!("       instructions balanced-torus STEPS");
         eprintln!("       instructions sliced_gibbs-|sliced_dmala-signs STEPS");
         std::process::exit(2);
     };
@@ -175,6 +192,11 @@ fn main() {
                 Some(("ising" | "batch", _)) => ising(&model, step_size, &workload, steps),
                 _ => run(&model, &twin, step_size, &workload, steps),
             }
+        }
+        // At its critical point.
+        "torus" => {
+            let edges: Vec<_> = bitmc::torus(64, 64, 0.4407).collect();
+            balanced(&memory.ising(&edges, &[0.0; 4096]).0, steps);
         }
         "potts" | "gibbs_potts" => {
             let edges: Vec<_> = bitmc::torus(30, 30, 0.8).collect();
