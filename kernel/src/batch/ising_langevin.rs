@@ -104,6 +104,7 @@ impl Laws {
         // Only now: a field that changes touches its site for the next step.
         ring.flip(0..ring.sites.len(), change);
     }
+
     /// Decides the ties of a group in the chains of `tied`.
     #[cold]
     fn settle(&self, group: &mut [BatchSite], tied: u32, noise: &[Bits; LANES], rng: &mut LaneRng) {

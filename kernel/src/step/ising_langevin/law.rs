@@ -37,7 +37,7 @@ impl Law {
         odds(field, self.half_unit, self.half_curvature)
     }
 
-    /// Whether a site flips whose weight was drawn: with the probability that the weight dropped, to a relative 2⁻²⁴.
+    /// Whether a site flips that was tied: the probability of its rarer outcome is then what its weight dropped of 2¹⁴q.
     #[cold]
     pub(crate) fn flips(self, field: u32, x: u32, mut word: impl FnMut() -> u32) -> bool {
         let (e, likely) = self.odds(field, x);
@@ -104,6 +104,8 @@ pub(crate) fn weigh(field: U32s, one: Mask, half_unit: F32s, half_curvature: F32
     (weight, softplus)
 }
 
+const TOPS: u32 = 0x8000_8000;
+
 /// The sites that flip and those that more bits decide, in the top bits of the halves.
 #[inline(always)]
 pub(crate) fn draw(weights: U32s, noise: U32s) -> (U32s, U32s) {
@@ -112,8 +114,6 @@ pub(crate) fn draw(weights: U32s, noise: U32s) -> (U32s, U32s) {
     let above = (noise & bits) + (tops + ones) - weights;
     (above ^ tops, (above ^ (above - ones)) & tops)
 }
-
-const TOPS: u32 = 0x8000_8000;
 
 /// The top bits of the halves of a register, as those of the 32 sites.
 #[inline(always)]
