@@ -22,8 +22,7 @@ fn off(model: &Pairwise, times: f64) -> (f64, usize) {
     let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
     let number = runs.len();
     let noise = Edgewise::new(matrix, &mut d).unwrap().by_runs(&mut runs).unwrap();
-    // A block of normals, sixteen, may serve four edges.
-    let columns = factor_of_pairs(&noise, sites, 4 * model.edges.len() + 4 * LANES);
+    let columns = factor_of_pairs(&noise, sites, model.edges.len().next_multiple_of(LANES) + 2 * LANES);
     let coupled = model.edges.iter().filter(|edge| edge.2 != 0.0).count();
     assert_eq!(columns.len(), coupled, "a column an edge");
     let found = covariance(&columns, sites);

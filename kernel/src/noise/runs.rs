@@ -1,7 +1,7 @@
 //! Edges that run side by side: sixteen of them at a time.
 
 use crate::energy::Sparse;
-use crate::lane::{Block, F32s, LANES, Mask, PARTS, U32s};
+use crate::lane::{Block, F32s, LANES, PARTS, U32s};
 use crate::random::normal_pairs;
 use rand_core::Rng;
 
@@ -17,8 +17,6 @@ pub struct Run {
 
 /// Runs that may be under way at a time.
 const OPEN: usize = 8;
-/// The fewest edges at the end of a run for which a block of normals is cheaper than single ones.
-const SIDE_BY_SIDE: usize = 4;
 /// The most edges of a run: so that runs that belong to one part of a lattice stand together.
 const LONGEST: u32 = 1024;
 
@@ -93,17 +91,13 @@ pub(super) fn draw<R: Rng + ?Sized>(runs: &[Run], sign: i32, unit: f32, rng: &mu
         let root = F32s::splat(coupling.abs()).sqrt();
         let other = (root.to_bits() ^ U32s::splat(coupling.to_bits() & 0x8000_0000)).to_f32();
         let (first, offset, edges) = (run.first as usize, run.offset as usize, run.edges as usize);
-        let mut start = first;
-        let end = first + edges;
-        // The last sixteen sites may have fewer behind them than a block.
-        while end >= start + SIDE_BY_SIDE && start + offset + LANES <= eta.len() {
-            let edges = LANES.min(end - start);
+        let whole = edges - edges % LANES;
+        for start in (first..first + whole).step_by(LANES) {
             let normals = normals.block(rng);
-            add(eta, start, normals, root, edges);
-            add(eta, start + offset, normals, other, edges);
-            start += edges;
+            add(eta, start, normals, root);
+            add(eta, start + offset, normals, other);
         }
-        for site in start..end {
+        for site in first + whole..first + edges {
             let normal = normals.single(rng);
             if let Some(slot) = eta.get_mut(site) {
                 *slot += normal * root.first();
@@ -115,15 +109,11 @@ pub(super) fn draw<R: Rng + ?Sized>(runs: &[Run], sign: i32, unit: f32, rng: &mu
     }
 }
 
-/// Adds a multiple of the first `edges` normals to as many sites from `start` on.
-#[inline(always)]
-fn add(eta: &mut [f32], start: usize, normals: &Block, factor: F32s, edges: usize) {
+/// Adds a multiple of the normals to sixteen sites from `start` on.
+#[inline]
+fn add(eta: &mut [f32], start: usize, normals: &Block, factor: F32s) {
     let Some(eta) = eta.get_mut(start..).and_then(<[f32]>::first_chunk_mut::<LANES>) else { return };
     for part in 0..PARTS {
-        let mut terms = F32s::load(normals, part) * factor;
-        if edges < LANES {
-            terms = Mask::from_bits(!(u32::MAX << edges), part).keep(terms.to_bits()).to_f32();
-        }
-        (F32s::load(eta, part) + terms).store(eta, part);
+        (F32s::load(eta, part) + F32s::load(normals, part) * factor).store(eta, part);
     }
 }
