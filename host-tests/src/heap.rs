@@ -40,6 +40,18 @@ pub fn random_chain<'e, E: Energy + ?Sized, R: Rng + ?Sized>(
     Chain::random(energy, memory(energy), rng)
 }
 
+/// The gradient of a state, from nothing.
+///
+/// # Panics
+/// Where the energy refuses the state.
+pub fn gradient(energy: &impl Energy, x: Packed<'_>) -> Vec<Block> {
+    let mut cache = vec![[0; LANES]; energy.cache_len()];
+    energy.init(x, &mut cache).unwrap();
+    let mut out = vec![[0.0; LANES]; energy.layout().gradient_blocks()];
+    energy.gradient(x, &cache, 0..energy.layout().rows(), &mut out);
+    out
+}
+
 /// Words of a binary state from its values.
 #[must_use]
 pub fn pack(values: &[f64]) -> Vec<u32> {

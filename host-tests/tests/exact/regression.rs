@@ -128,15 +128,6 @@ fn the_equations_of_the_constrained_minimum_hold() {
     assert_eq!((w, resumed.moves()), (same, 60));
 }
 
-/// The gradient of a state, from nothing.
-fn gradient(energy: &impl Energy, x: Packed<'_>) -> Vec<Block> {
-    let mut cache = vec![[0; LANES]; energy.cache_len()];
-    energy.init(x, &mut cache).unwrap();
-    let mut out = vec![[0.0; LANES]; energy.layout().gradient_blocks()];
-    energy.gradient(x, &cache, 0..energy.layout().rows(), &mut out);
-    out
-}
-
 /// W of a torus of 1,600 spins, more than a full matrix may have, over the moves of a burn-in; the largest error
 /// of a coupling relative to the couplings, and the acceptance of AB-edge with what was found, at α = 1, σ = ∞.
 fn torus_again(steps: u32, ridge: f32, coupled: impl Fn(u32, u32) -> bool) -> (f32, f32) {
@@ -155,7 +146,7 @@ fn torus_again(steps: u32, ridge: f32, coupled: impl Fn(u32, u32) -> bool) -> (f
         let before = Packed::new(model.layout(), &before).unwrap();
         chain.step(&Langevin::adjusted(0.2).unwrap(), &mut rng);
         let step = Move::new(before, chain.state()).unwrap();
-        regression.push(&step, &gradient(&model, before), &gradient(&model, chain.state()));
+        regression.push(&step, &heap::gradient(&model, before), &heap::gradient(&model, chain.state()));
     }
     let size = SparseRegression::w_blocks(pattern.form());
     let (mut w, mut scratch) = (vec![[0.0; LANES]; size], vec![[0.0; LANES]; 3 * size]);

@@ -1,6 +1,6 @@
 //! W by least squares, and (σ, α, κ) adapted: what they find where it is known.
 
-use bitmc::lane::{Block, LANES};
+use bitmc::lane::LANES;
 use bitmc::noise::{
     Adaptation, DenseMatrix, Edgewise, Parameters, Regression, SparseMatrix, Symmetric, guided_balance,
 };
@@ -8,15 +8,6 @@ use bitmc::tune::RateTuner;
 use bitmc::{Chain, Energy, Info, Ising, LaneRng, Langevin, Move, Packed, SeedableRng, torus};
 use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::lattice::Quadratic;
-
-/// The gradient of a state, from nothing.
-fn gradient(energy: &impl Energy, x: Packed<'_>) -> Vec<Block> {
-    let mut cache = vec![[0; LANES]; energy.cache_len()];
-    energy.init(x, &mut cache).unwrap();
-    let mut out = vec![[0.0; LANES]; energy.layout().gradient_blocks()];
-    energy.gradient(x, &cache, 0..energy.layout().rows(), &mut out);
-    out
-}
 
 /// The largest error of an estimated W after `steps` of burn-in, relative to the largest entry of the truth.
 fn estimate(energy: &impl Energy, truth: &impl Symmetric, steps: u32, step_size: f32, ridge: f32) -> f64 {
@@ -31,7 +22,7 @@ fn estimate(energy: &impl Energy, truth: &impl Symmetric, steps: u32, step_size:
         let before = Packed::new(energy.layout(), &before).unwrap();
         chain.step(&sampler, &mut rng);
         let step = Move::new(before, chain.state()).unwrap();
-        regression.push(&step, &gradient(energy, before), &gradient(energy, chain.state()));
+        regression.push(&step, &heap::gradient(energy, before), &heap::gradient(energy, chain.state()));
     }
     assert_eq!(regression.moves(), steps);
     let mut rows = vec![[7.0; LANES]; DenseMatrix::blocks(sites)];

@@ -88,7 +88,7 @@ impl Laws {
                 if site.touched {
                     take_over(site, accepted);
                 }
-                let noise = half(&noise, number);
+                let noise = halves(&noise, number);
                 site.flips = 0;
                 for part in 0..PARTS {
                     let weights = F32s::load(&site.here, part).to_bits();
@@ -113,7 +113,7 @@ impl Laws {
             let law = Law { half_unit: of(&self.half_units), half_curvature: of(&self.half_curvatures) };
             for (number, site) in group.iter_mut().enumerate() {
                 let word = |words: &Bits| words.get(chain).copied().unwrap_or(0);
-                let noise = U32s::splat(word(&half(noise, number)));
+                let noise = U32s::splat(word(&halves(noise, number)));
                 let (_, ties) = law::draw(F32s::splat(of(&site.here)).to_bits(), noise);
                 let draw = || rng.word_of(chain);
                 if law::tops(ties, 0) & 1 != 0 && law.flips(word(&site.field), (site.values >> chain) & 1, draw)
@@ -127,7 +127,7 @@ impl Laws {
 
 /// The halves of the words that site `number` of a group is drawn by, as a chain alone takes them.
 #[inline(always)]
-fn half(noise: &[Bits; LANES], number: usize) -> Bits {
+fn halves(noise: &[Bits; LANES], number: usize) -> Bits {
     let words = noise.get(number % LANES).copied().unwrap_or_default();
     if number < LANES { words } else { words.map(|word| word >> 16) }
 }
