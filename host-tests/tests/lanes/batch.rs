@@ -110,6 +110,45 @@ fn chains_are_those_that_run_alone() {
     }
 }
 
+/// Each kernel finds the states where the one before it left them, accepted in some chains and refused in others.
+#[test]
+fn kernels_take_turns() {
+    for model in targets() {
+        let mut memory = model.couplings();
+        let ising = memory.ising(&model).unwrap();
+        let mut rng = LaneRng::seed_from_u64(SEED);
+        let mut batch = Batch::random(&ising, vec![BatchSite::new(); model.fields.len()], &mut rng).unwrap();
+        let mut alone = Alone::new(&ising, SEED);
+        let (own, other) = (IsingLangevin::adjusted(0.5).unwrap(), IsingLangevin::adjusted(0.3).unwrap());
+        let [general, ..] = langevin();
+        let layout = Layout::binary(model.fields.len());
+        let mut held = vec![0; layout.words()];
+        held[0] = 0b101 & layout.last_word();
+        for turn in 0..120 {
+            if turn == 40 {
+                batch.clamp(Packed::new(layout, &held).unwrap()).unwrap();
+                alone.clamp(Packed::new(layout, &held).unwrap());
+            }
+            // The same kernel twice in a row now and then.
+            let pick = (turn * turn / 3) % 4;
+            let info = match pick {
+                0 => batch.step(&own, &mut rng),
+                1 => batch.step(&SequentialGibbs, &mut rng),
+                2 => batch.step(&general, &mut rng),
+                _ => batch.step(&other, &mut rng),
+            };
+            let seen = |chain| (info.of(chain), words(&batch, chain), batch.energy(chain));
+            let same = match pick {
+                0 => alone.step(&[own; 16], seen),
+                1 => alone.step(&[SequentialGibbs; 16], seen),
+                2 => alone.step(&langevin(), seen),
+                _ => alone.step(&[other; 16], seen),
+            };
+            assert!(same, "{} sites, turn {turn}, kernel {pick}", model.fields.len());
+        }
+    }
+}
+
 /// What the comparison must see: another stream in one chain, another step size in one chain.
 #[test]
 fn other_chains_are_told_apart() {

@@ -2,6 +2,7 @@
 
 use super::log_product::LogProducts;
 use super::ring::accept;
+use super::site::Level;
 use super::{BatchInfo, chains};
 use crate::energy::PathError;
 use crate::lane::{Block, F32s, LANES, PARTS, Total};
@@ -17,7 +18,9 @@ pub(super) struct Core {
     /// Π (sum of weights) of each chain, where `weights_of` is set.
     pub(super) normalisers: LogProducts,
     pub(super) weights_of: Option<u64>,
-    /// The chains whose weights are those of the last proposal.
+    /// Of Ising models: sums over the sites at the states.
+    pub(super) level: Level,
+    /// The chains that accepted the last proposal: their weights are those there, and in Ising models their states too.
     pub(super) accepted: u32,
     pub(super) steps: u64,
 }
@@ -32,6 +35,7 @@ impl Core {
             betas: [1.0; LANES],
             normalisers: LogProducts::ONE,
             weights_of: None,
+            level: Level::default(),
             accepted: 0,
             steps: 0,
         }
@@ -54,8 +58,8 @@ impl Core {
     }
 
     /// The Metropolis test of proposals with these products of weights there and back, whose weights at the proposed
-    /// states have the product `normalisers`, in the chains of `adjusted`; the others accept. ln A of each chain, and
-    /// which accepted: there the normalisers are taken over.
+    /// states have the product `normalisers`, in the chains of `adjusted`; the others accept. ln A of each chain;
+    /// where they are accepted the normalisers are taken over.
     pub(super) fn test(
         &mut self,
         (forward, backward): (LogProducts, LogProducts),
@@ -63,7 +67,7 @@ impl Core {
         differences: &Block,
         adjusted: u32,
         rng: &mut LaneRng,
-    ) -> (Block, u32) {
+    ) -> Block {
         let reverse = backward.times(self.normalisers);
         let mut log_ratios = reverse.over(forward.times(normalisers)).ln();
         for part in 0..PARTS {
@@ -73,7 +77,7 @@ impl Core {
         let accepted = accept(&log_ratios, adjusted, rng);
         self.normalisers = normalisers.where_set(accepted, self.normalisers);
         self.accepted = accepted;
-        (log_ratios, accepted)
+        log_ratios
     }
 
     /// Differences of energies, times the chains' β.

@@ -1,7 +1,8 @@
 //! Sequential Gibbs for sixteen chains: what [`SequentialGibbs`] does in each.
 
-use super::site::{Change, flip};
-use super::{ALL, BatchInfo, BatchKernel, BatchRing, chains, group};
+use super::site::{VALUE, field, free};
+use super::sums::Change;
+use super::{BatchInfo, BatchKernel, BatchRing, full, group};
 use crate::lane::{F32s, LANES, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::SequentialGibbs;
@@ -9,29 +10,33 @@ use crate::step::fields::threshold;
 
 /// At any β: a site becomes 1 where its field is above ⌊noise / (β · unit)⌋.
 impl BatchKernel for SequentialGibbs {
-    fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+    fn step(&self, mut ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+        ring.arrive();
         ring.core.weights_of = None;
-        let per_unit = ring.core.betas.map(|beta| ring.model.form().per_unit() / beta);
+        let form = ring.model.form();
+        let per_unit = ring.core.betas.map(|beta| form.per_unit() / beta);
         let mut change = Change::none();
         for start in (0..ring.sites.len()).step_by(LANES) {
             let noise = group::logistics(rng);
             for (number, noise) in (start..ring.sites.len()).zip(&noise) {
-                let Some(site) = ring.sites.get(number) else { break };
-                let mut flips = 0;
+                change.units.next();
                 for part in 0..PARTS {
                     let threshold = threshold(F32s::load(noise, part), F32s::load(&per_unit, part));
-                    let one = threshold.lt_i32(U32s::load(&site.field, part));
-                    flips |= (one ^ chains(site.values, part)).bits(part);
-                }
-                let flips = flips & site.free;
-                if flips != 0 {
-                    flip(ring.model, ring.sites, number, flips, &mut change);
+                    let field = field(&form, ring.sites, number, part);
+                    let Some(site) = ring.sites.get_mut(number) else { break };
+                    let cells = U32s::load(&site.cells, part);
+                    let one = cells.negative();
+                    let moved = free(cells) & (one ^ threshold.lt_i32(field));
+                    // A one that goes gives its field back; a zero that comes takes it.
+                    let zero = full(!one);
+                    change.add(moved, (field ^ zero) - zero, part);
+                    (cells ^ moved.keep(U32s::splat(VALUE << 16))).store(&mut site.cells, part);
                 }
             }
         }
-        let (proposed, units) = (change.count, change.units.totals());
-        let plain = units.map(|units| ring.model.form().value(units));
-        let (log_ratios, differences) = ([0.0; LANES], ring.core.tempered(plain));
-        ring.core.close(BatchInfo { accepted: ALL, proposed, log_ratios, differences, fault: false }, &plain)
+        let units = change.units.totals();
+        let mut there = ring.core.level;
+        there.twice.iter_mut().zip(units).for_each(|(twice, units)| *twice -= 2 * units);
+        ring.close(&there, change.count, [0.0; LANES])
     }
 }

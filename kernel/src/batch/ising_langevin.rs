@@ -1,10 +1,9 @@
 //! What [`IsingLangevin`] does, in each of sixteen chains.
 
 use super::ring::accept;
-use super::site::{BatchSite, Change};
-use super::sums::Sums;
-use super::{ALL, BatchInfo, BatchKernel, BatchRing, chains};
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use super::site::{BatchSite, GROUP, Level, VALUE, free, pass};
+use super::{ALL, BatchInfo, BatchKernel, BatchRing};
+use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::IsingLangevin;
 use crate::step::ising_langevin::law::{self, Law};
@@ -26,21 +25,21 @@ impl BatchKernel for [IsingLangevin; LANES] {
         };
         let key = self.iter().fold(0, |key: u64, kernel| key.rotate_left(7).wrapping_add(kernel.key()));
         if ring.core.weights_of != Some(key) {
-            ring.sites.iter_mut().for_each(|site| site.touched = true);
-            laws.weigh(&mut ring);
-            ring.core.accepted = ALL;
+            ring.arrive();
+            ring.sites.iter_mut().for_each(BatchSite::unweigh);
+            ring.core.level = laws.weigh(&mut ring);
             ring.core.weights_of = Some(key);
         }
-        let mut change = Change::none();
-        laws.draw(&mut ring, rng, &mut change);
-        let log_ratios = laws.weigh(&mut ring).map(law::value);
-        let accepted = accept(&log_ratios, ALL, rng);
-        ring.core.accepted = accepted;
-        ring.undo(!accepted);
-        let (proposed, units) = (change.count, change.units.totals());
-        let plain = units.map(|units| ring.model.form().value(units));
-        let differences = ring.core.tempered(plain);
-        ring.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, &plain)
+        let proposed = laws.draw(&mut ring, rng);
+        let there = laws.weigh(&mut ring);
+        let mut log_ratios = [0.0; LANES];
+        let softplus = ring.core.level.own.iter().zip(&there.own);
+        log_ratios
+            .iter_mut()
+            .zip(softplus)
+            .for_each(|(ratio, (here, there))| *ratio = law::value(here - there));
+        ring.core.accepted = accept(&log_ratios, ALL, rng);
+        ring.close(&there, proposed, log_ratios)
     }
 }
 
@@ -51,97 +50,104 @@ struct Laws {
 }
 
 impl Laws {
-    /// Weighs the touched sites at the states as they are, into there: Z(here) − Z(there) of each chain.
+    /// Weighs all sites at the proposed states: Z of each chain, with its energy.
     #[inline]
-    fn weigh(&self, ring: &mut BatchRing<'_>) -> [i64; LANES] {
-        let mut sums = Sums::zero();
-        for site in ring.sites.iter_mut().filter(|site| site.touched) {
-            sums.next();
-            for part in 0..PARTS {
-                let (unit, curvature) =
-                    (F32s::load(&self.half_units, part), F32s::load(&self.half_curvatures, part));
-                let one = chains(site.values, part);
-                let (mut weight, mut softplus) =
-                    law::weigh(U32s::load(&site.field, part), one, unit, curvature);
-                if site.free != ALL {
-                    let free = chains(site.free, part);
-                    (weight, softplus) = (free.keep(weight), free.keep(softplus));
-                }
-                weight.to_f32().store(&mut site.there, part);
-                softplus.store(&mut site.softplus_there, part);
-                sums.add(U32s::load(&site.softplus, part) - softplus, part);
+    fn weigh(&self, ring: &mut BatchRing<'_>) -> Level {
+        pass(&ring.model.form(), ring.sites, |_, sites, fields, part| {
+            let (unit, curvature) =
+                (F32s::load(&self.half_units, part), F32s::load(&self.half_curvatures, part));
+            let mut looked = [(U32s::splat(0), U32s::splat(0)); GROUP];
+            for ((looked, site), &field) in looked.iter_mut().zip(&*sites).zip(fields) {
+                *looked = (field, U32s::load(&site.cells, part));
             }
-        }
-        sums.totals()
+            let mut softplus = law::weigh(looked, unit, curvature);
+            for ((site, (weight, softplus)), (_, cells)) in sites.iter_mut().zip(&mut softplus).zip(looked) {
+                let free = free(cells);
+                (cells | free.keep(*weight).shl::<16>()).store(&mut site.cells, part);
+                *softplus = free.keep(*softplus);
+            }
+            softplus.map(|(_, softplus)| softplus)
+        })
     }
 
-    /// Takes over the weights of accepted proposals, draws new ones and moves there.
+    /// Draws the proposed states; how many sites they change.
     #[inline]
-    fn draw(&self, ring: &mut BatchRing<'_>, rng: &mut LaneRng, change: &mut Change) {
-        let mut noise = [[0; LANES]; LANES];
+    fn draw(&self, ring: &mut BatchRing<'_>, rng: &mut LaneRng) -> Bits {
+        let mut proposed = [0; LANES];
         let accepted = ring.core.accepted;
-        for group in ring.sites.chunks_mut(2 * LANES) {
+        let mut noise = [[0; LANES]; LANES];
+        for start in (0..ring.sites.len()).step_by(2 * LANES) {
             // A chain alone draws whole blocks, a word for two sites.
             noise.iter_mut().for_each(|words| *words = rng.block());
-            let mut tied = 0;
-            for (number, site) in group.iter_mut().enumerate() {
-                if site.touched {
-                    take_over(site, accepted);
-                }
-                let noise = halves(&noise, number);
-                site.flips = 0;
+            let (mut flips, mut ties): (Bits, Bits) = ([0; LANES], [0; LANES]);
+            let group = ring.sites.get_mut(start..).unwrap_or_default();
+            for (number, site) in group.iter_mut().enumerate().take(2 * LANES) {
+                let words = words(&noise, number);
                 for part in 0..PARTS {
-                    let weights = F32s::load(&site.here, part).to_bits();
-                    let (flips, ties) = law::draw(weights, U32s::load(&noise, part));
-                    site.flips |= flips.shl::<16>().signs(part);
-                    tied |= ties.shl::<16>().signs(part);
+                    let here = site.half(Mask::from_bits(accepted, part), part);
+                    // Next to its value a weight draws the new one.
+                    let (there, tied) = law::draw(here, U32s::load(&words, part));
+                    (here | (there & U32s::splat(VALUE)).shl::<16>()).store(&mut site.cells, part);
+                    (U32s::load(&ties, part) | tied).store(&mut ties, part);
+                    let flip = (here ^ there) & U32s::splat(VALUE);
+                    (U32s::load(&flips, part) + flip).store(&mut flips, part);
                 }
             }
+            proposed.iter_mut().zip(flips).for_each(|(count, flips)| *count += flips >> 15);
+            let tied = (0..PARTS).fold(0, |tied, part| tied | U32s::load(&ties, part).shl::<16>().signs(part));
             if tied != 0 {
-                self.settle(group, tied, &noise, rng);
+                self.settle(ring, (start, tied), &noise, rng, &mut proposed);
             }
         }
-        // Only now: a field that changes touches its site for the next step.
-        ring.flip(0..ring.sites.len(), change);
+        proposed
     }
 
-    /// Decides the ties of a group in the chains of `tied`.
+    /// Decides the ties of the group that begins at a site, in the chains of `tied`.
     #[cold]
-    fn settle(&self, group: &mut [BatchSite], tied: u32, noise: &[Bits; LANES], rng: &mut LaneRng) {
-        for chain in (0..LANES).filter(|chain| (tied >> chain) & 1 != 0) {
+    fn settle(
+        &self,
+        ring: &mut BatchRing<'_>,
+        (start, tied): (usize, u32),
+        noise: &[Bits; LANES],
+        rng: &mut LaneRng,
+        proposed: &mut Bits,
+    ) {
+        let (form, end) = (ring.model.form(), ring.sites.len().min(start + 2 * LANES));
+        for (chain, count) in proposed.iter_mut().enumerate().filter(|(chain, _)| (tied >> chain) & 1 != 0) {
             let of = |block: &Block| block.get(chain).copied().unwrap_or(0.0);
             let law = Law { half_unit: of(&self.half_units), half_curvature: of(&self.half_curvatures) };
-            for (number, site) in group.iter_mut().enumerate() {
-                let word = |words: &Bits| words.get(chain).copied().unwrap_or(0);
-                let noise = U32s::splat(word(&halves(noise, number)));
-                let (_, ties) = law::draw(F32s::splat(of(&site.here)).to_bits(), noise);
-                let draw = || rng.word_of(chain);
-                if law::tops(ties, 0) & 1 != 0 && law.flips(word(&site.field), (site.values >> chain) & 1, draw)
-                {
-                    site.flips |= 1 << chain;
+            let cell = |sites: &[BatchSite], site: usize| {
+                sites.get(site).and_then(|site| site.cells.get(chain)).copied().unwrap_or(0)
+            };
+            for number in start..end {
+                let word = words(noise, number - start).get(chain).copied().unwrap_or(0);
+                let here = cell(ring.sites, number) & 0xFFFF;
+                let (_, ties) = law::draw(U32s::splat(here), U32s::splat(word));
+                if law::tops(ties, 0) & 1 == 0 {
+                    continue;
+                }
+                let mut field = form.linear().get(number).map_or(0, |&linear| linear as u32);
+                for entry in form.row(number) {
+                    let site = entry.site as usize;
+                    // Behind the group the states are still where the last step left them.
+                    let high = site >= end && (ring.core.accepted >> chain) & 1 != 0;
+                    if (cell(ring.sites, site) >> if high { 31 } else { 15 }) & 1 != 0 {
+                        field = field.wrapping_add(entry.coupling as u32);
+                    }
+                }
+                if law.flips(field, here / VALUE, || rng.word_of(chain)) {
+                    let cell = ring.sites.get_mut(number).and_then(|site| site.cells.get_mut(chain));
+                    cell.into_iter().for_each(|cell| *cell ^= VALUE << 16);
+                    *count += 1;
                 }
             }
         }
     }
 }
 
-/// The halves of the words that site `number` of a group is drawn by, as a chain alone takes them.
+/// The words by whose low halves site `number` of a group is drawn, as a chain alone takes them.
 #[inline(always)]
-fn halves(noise: &[Bits; LANES], number: usize) -> Bits {
+fn words(noise: &[Bits; LANES], number: usize) -> Bits {
     let words = noise.get(number % LANES).copied().unwrap_or_default();
     if number < LANES { words } else { words.map(|word| word >> 16) }
-}
-
-/// The weights at the proposed states become those at the states, in the chains of `accepted`.
-#[inline(always)]
-fn take_over(site: &mut BatchSite, accepted: u32) {
-    site.touched = false;
-    for part in 0..PARTS {
-        let accepted = chains(accepted, part);
-        let weight = F32s::load(&site.there, part);
-        accepted.pick(weight, F32s::load(&site.here, part)).store(&mut site.here, part);
-        let there = U32s::load(&site.softplus_there, part);
-        let softplus = accepted.keep(there) | (!accepted).keep(U32s::load(&site.softplus, part));
-        softplus.store(&mut site.softplus, part);
-    }
 }

@@ -22,7 +22,7 @@ impl<S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Snapshot for Batch<'_, S> {
         (sites as u32).save(to);
         self.core.save(to);
         for site in self.sites.as_ref().iter().take(sites) {
-            (site.values | (site.free << LANES)).save(to);
+            (site.values(self.core.accepted) | (site.free() << LANES)).save(to);
         }
     }
 
@@ -38,10 +38,11 @@ impl<S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Snapshot for Batch<'_, S> {
         (0..sites).try_for_each(|_| look.array::<4>().map(|_| ()))?;
         for site in self.ring().sites {
             let word = u32::from_le_bytes(at.array()?);
-            (site.values, site.free) = (word & ALL, word >> LANES);
+            site.set(ALL, word & ALL);
+            site.hold(!(word >> LANES));
         }
         self.settle();
-        self.core = core;
+        self.core = Core { level: self.core.level, ..core };
         *from = at;
         Ok(())
     }

@@ -1,11 +1,11 @@
 //! The binary discrete Langevin proposal for sixteen chains: what [`Langevin`] does in each.
 
 use super::log_product::LogProducts;
-use super::products::{Products, times, times_where};
-use super::site::Change;
-use super::{ALL, BatchInfo, BatchKernel, BatchRing, chains, group};
+use super::products::Products;
+use super::site::{GROUP, Level, VALUE, free, pass};
+use super::{BatchInfo, BatchKernel, BatchRing, chains, group};
 use crate::draw::LOGIT_LIMIT;
-use crate::lane::{Block, F32s, LANES, PARTS, U32s};
+use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::{Curvature, Langevin};
 
@@ -96,92 +96,81 @@ impl BatchKernel for [Langevin<'_>; LANES] {
 impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
     fn step(&self, mut ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
         if ring.core.weights_of != Some(self.key) {
-            ring.sites.iter_mut().for_each(|site| site.flips = 0);
-            let (normalisers, _) = self.weigh(&mut ring);
-            ring.core.normalisers = normalisers;
-            ring.core.accepted = ALL;
+            ring.arrive();
+            (ring.core.level, ring.core.normalisers, _) = self.weigh(&mut ring);
             ring.core.weights_of = Some(self.key);
         }
-        let mut change = Change::none();
-        let forward = draw(&mut ring, rng, &mut change);
-        let (normalisers, backward) = self.weigh(&mut ring);
-
-        let (proposed, units) = (change.count, change.units.totals());
-        let plain = units.map(|units| ring.model.form().value(units));
-        let differences = ring.core.tempered(plain);
+        let (forward, proposed) = draw(&mut ring, rng);
+        let (there, normalisers, backward) = self.weigh(&mut ring);
+        let differences = ring.core.tempered(ring.plain(&there));
         let products = (forward, backward);
-        let (log_ratios, accepted) = ring.core.test(products, normalisers, &differences, self.adjusted, rng);
-        ring.undo(!accepted);
-        ring.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, &plain)
+        let log_ratios = ring.core.test(products, normalisers, &differences, self.adjusted, rng);
+        ring.close(&there, proposed, log_ratios)
     }
 
-    /// Weights at the states as they are; Π (1+e), and Π e over the unlikely outcomes of going back.
+    /// Weights at the proposed states, and their energies; Π (1+e), and Π e over the unlikely outcomes of going back.
     #[inline]
-    fn weigh(&self, ring: &mut BatchRing<'_>) -> (LogProducts, LogProducts) {
+    fn weigh(&self, ring: &mut BatchRing<'_>) -> (Level, LogProducts, LogProducts) {
         let (zero, one, limit) = (F32s::splat(0.0), F32s::splat(1.0), F32s::splat(LOGIT_LIMIT));
         let unit = F32s::splat(-ring.model.form().unit());
         let (mut normalisers, mut unlikely) = (Products::one(), Products::one());
-        for (number, group) in ring.sites.chunks_mut(LANES).enumerate() {
-            let (normalisers, _) = normalisers.next_group();
-            let (unlikely, exponents) = unlikely.next_group();
-            let products = normalisers.iter_mut().zip(unlikely);
-            for (offset, (site, (normaliser, unlikely))) in group.iter_mut().zip(products).enumerate() {
-                for part in 0..PARTS {
-                    let free = chains(site.free, part);
-                    let scale = unit * F32s::load(&ring.core.betas, part);
-                    let gradient = F32s::from_i32(U32s::load(&site.field, part)) * scale;
-                    let uphill = chains(site.values, part).pick(gradient, -gradient);
-                    let half_c = (self.half_curvature)(number * LANES + offset, part);
-                    let z = F32s::load(&self.balance, part) * uphill - half_c;
-                    let likely = free & zero.lt(z);
-                    let size = z.abs();
-                    let size = size.lt(limit).pick(size, limit);
-                    let e = free.keep((-size).exp_bounded().to_bits());
-                    times(normaliser, one + e.to_f32(), part);
-                    let rare = free & (likely ^ chains(site.flips, part));
-                    if rare.any() {
-                        times_where((unlikely, exponents), rare, e.to_f32(), part);
-                    }
-                    (e | likely.keep(U32s::splat(SIGN))).to_f32().store(&mut site.there, part);
-                }
+        let betas = ring.core.betas;
+        let level = pass(&ring.model.form(), ring.sites, |number, sites, fields, part| {
+            if number % LANES == 0 && part == 0 {
+                normalisers.next_group();
+                unlikely.next_group();
             }
-        }
-        (normalisers.finish(), unlikely.finish())
+            for ((number, site), &field) in (number..).zip(sites).zip(fields) {
+                let cells = U32s::load(&site.cells, part);
+                let (free, flipped) = (free(cells), (cells ^ cells.shl::<16>()).negative());
+                let gradient = F32s::from_i32(field) * (unit * F32s::load(&betas, part));
+                let uphill = cells.negative().pick(gradient, -gradient);
+                let half_c = (self.half_curvature)(number, part);
+                let z = F32s::load(&self.balance, part) * uphill - half_c;
+                let likely = free & zero.lt(z);
+                let size = z.abs();
+                let size = size.lt(limit).pick(size, limit);
+                let e = free.keep((-size).exp_bounded().to_bits());
+                normalisers.times(number, one + e.to_f32(), part);
+                let rare = free & (likely ^ flipped);
+                if rare.any() {
+                    unlikely.times_where(number, rare, e.to_f32(), part);
+                }
+                (e | likely.keep(U32s::splat(SIGN))).to_f32().store(&mut site.there, part);
+            }
+            [U32s::splat(0); GROUP]
+        });
+        (level, normalisers.finish(), unlikely.finish())
     }
 }
 
-/// Draws proposals and moves there; Π e over the unlikely outcomes.
+/// Draws the proposed states: Π e over the unlikely outcomes, and how many sites change.
 #[inline]
-fn draw(ring: &mut BatchRing<'_>, rng: &mut LaneRng, change: &mut Change) -> LogProducts {
-    let mut unlikely = Products::one();
-    let mut start = 0;
-    while let Some(group) = ring.sites.get_mut(start..).filter(|rest| !rest.is_empty()) {
-        let group = group.chunks_mut(LANES).next().unwrap_or_default();
-        let end = start + group.len();
+fn draw(ring: &mut BatchRing<'_>, rng: &mut LaneRng) -> (LogProducts, Bits) {
+    let (mut unlikely, mut proposed) = (Products::one(), [0; LANES]);
+    let accepted = ring.core.accepted;
+    for sites in ring.sites.chunks_mut(LANES) {
         let u = group::uniforms(rng);
-        let mut moved = 0;
-        let (parts, exponents) = unlikely.next_group();
-        for ((site, u), unlikely) in group.iter_mut().zip(&u).zip(parts) {
-            let mut flips = 0;
+        unlikely.next_group();
+        for (offset, (site, u)) in sites.iter_mut().zip(&u).enumerate() {
             for part in 0..PARTS {
+                let accepted = chains(accepted, part);
                 let there = F32s::load(&site.there, part);
-                let weight = chains(ring.core.accepted, part).pick(there, F32s::load(&site.here, part));
+                let weight = accepted.pick(there, F32s::load(&site.here, part));
                 weight.store(&mut site.here, part);
                 let e = weight.abs();
                 let rare = (F32s::load(u, part) * (F32s::splat(1.0) + e)).lt(e);
                 if rare.any() {
-                    times_where((unlikely, exponents), rare, e, part);
+                    unlikely.times_where(offset, rare, e, part);
                 }
-                let likely = weight.to_bits().lt_i32(U32s::splat(0));
-                flips |= (rare ^ likely).bits(part);
+                let flips = rare ^ weight.to_bits().negative();
+                let half = site.half(accepted, part);
+                let there = half ^ flips.keep(U32s::splat(VALUE));
+                (half | there.shl::<16>()).store(&mut site.cells, part);
+                let count = U32s::load(&proposed, part) + flips.keep(U32s::splat(1));
+                count.store(&mut proposed, part);
             }
-            site.flips = flips;
-            moved |= flips;
         }
-        if moved != 0 {
-            ring.flip(start..end, change);
-        }
-        start = end;
     }
-    unlikely.finish()
+    (unlikely.finish(), proposed)
 }

@@ -14,7 +14,7 @@ pub(super) struct Products {
 }
 
 impl Products {
-    /// Of factors that [`times`] takes in [1, 2], and [`times_where`] any.
+    /// Of factors that [`Products::times`] takes in [1, 2], and [`Products::times_where`] any.
     pub(super) fn one() -> Self {
         Self::of(BATCH)
     }
@@ -24,15 +24,30 @@ impl Products {
         Self { mantissas: Line([[1.0; LANES]; LANES]), exponents: [0; LANES], pending: 0, most }
     }
 
-    /// The parts for the next sixteen sites, in their order, and the exponents.
+    /// Call before each group of sixteen sites.
     #[inline]
-    pub(super) fn next_group(&mut self) -> (&mut [Block; LANES], &mut Bits) {
+    pub(super) fn next_group(&mut self) {
         self.pending += 1;
         if self.pending > self.most {
             self.renormalise();
             self.pending = 1;
         }
-        (&mut self.mantissas, &mut self.exponents)
+    }
+
+    /// Multiplies the part of site `number` by `factor`.
+    #[inline(always)]
+    pub(super) fn times(&mut self, number: usize, factor: F32s, part: usize) {
+        if let Some(mantissas) = self.mantissas.get_mut(number % LANES) {
+            (F32s::load(mantissas, part) * factor).store(mantissas, part);
+        }
+    }
+
+    /// The same by any positive normal number, where `mask` is set.
+    #[inline(always)]
+    pub(super) fn times_where(&mut self, number: usize, mask: Mask, factor: F32s, part: usize) {
+        let (mantissa, exponent) = split_where(mask, factor);
+        self.times(number, mantissa, part);
+        (U32s::load(&self.exponents, part) + exponent).store(&mut self.exponents, part);
     }
 
     fn renormalise(&mut self) {
@@ -60,23 +75,4 @@ impl Products {
         }
         LogProducts::new(all, self.exponents)
     }
-}
-
-/// Multiplies the mantissas of a part by `factor`.
-#[inline(always)]
-pub(super) fn times(mantissas: &mut Block, factor: F32s, part: usize) {
-    (F32s::load(mantissas, part) * factor).store(mantissas, part);
-}
-
-/// Multiplies a part by `factor`, any positive normal number, where `mask` is set.
-#[inline(always)]
-pub(super) fn times_where(
-    (mantissas, exponents): (&mut Block, &mut Bits),
-    mask: Mask,
-    factor: F32s,
-    part: usize,
-) {
-    let (mantissa, exponent) = split_where(mask, factor);
-    times(mantissas, mantissa, part);
-    (U32s::load(exponents, part) + exponent).store(exponents, part);
 }

@@ -1,12 +1,11 @@
 //! A batch taken apart for a kernel.
 
 use super::common::Core;
-use super::site::{BatchSite, Change, flip, undo};
-use super::{ALL, chains, group};
+use super::site::{BatchSite, Level};
+use super::{ALL, BatchInfo, chains, group};
 use crate::energy::Ising;
-use crate::lane::{Block, F32s, PARTS};
+use crate::lane::{Bits, Block, F32s, PARTS};
 use crate::random::LaneRng;
-use core::ops::Range;
 
 /// A batch taken apart for a kernel.
 #[derive(Debug)]
@@ -17,26 +16,26 @@ pub struct BatchRing<'a, M = Ising<'a>, T = BatchSite> {
 }
 
 impl BatchRing<'_> {
-    /// Makes the flips of some sites.
-    #[inline]
-    pub(super) fn flip(&mut self, sites: Range<usize>, change: &mut Change) {
-        for site in sites {
-            let flips = self.sites.get(site).map_or(0, |site| site.flips);
-            if flips != 0 {
-                flip(self.model, self.sites, site, flips, change);
-            }
+    /// Makes the states of all chains the proposed ones, too: all count as accepted.
+    pub(super) fn arrive(&mut self) {
+        let accepted = self.core.accepted;
+        if accepted != ALL {
+            self.sites.iter_mut().for_each(|site| site.arrive(accepted));
+            self.core.accepted = ALL;
         }
     }
 
-    /// Unmakes all flips in some chains.
-    #[inline]
-    pub(super) fn undo(&mut self, chains: u32) {
-        for site in 0..self.sites.len() {
-            let flips = self.sites.get(site).map_or(0, |site| site.flips & chains);
-            if flips != 0 {
-                undo(self.model, self.sites, site, flips);
-            }
-        }
+    /// `E(there) − E(here)` of each chain at β = 1.
+    pub(super) fn plain(&self, there: &Level) -> Block {
+        there.differences(&self.core.level).map(|units| self.model.form().value(units))
+    }
+
+    /// Ends a step whose proposed states have these sums, where accepted.
+    pub(super) fn close(&mut self, there: &Level, proposed: Bits, log_ratios: Block) -> BatchInfo {
+        let plain = self.plain(there);
+        let (accepted, differences) = (self.core.accepted, self.core.tempered(plain));
+        self.core.level.take(accepted, there);
+        self.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, &plain)
     }
 }
 

@@ -1,49 +1,82 @@
 //! One site of sixteen chains.
 
+use super::ALL;
 use super::sums::Sums;
-use super::{ALL, chains, full};
-use crate::energy::Ising;
-use crate::lane::{Bits, Block, LANES, PARTS, U32s};
+use crate::energy::Sparse;
+use crate::lane::{Bits, Block, LANES, Mask, PARTS, U32s};
 
-/// One site of sixteen chains: what each knows there. 384 bytes.
+/// One site of sixteen chains: what each knows there. 192 bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct BatchSite {
-    /// What the site is drawn by, at the states.
+    /// A word a chain: in its low half the state that the last step began at, in its high half the one that it
+    /// proposed. Of a half, bit 15 is the site's value, and the rest the weight by which `IsingLangevin` draws it:
+    /// where that is 0 the site is clamped, for all kernels.
+    pub(super) cells: Bits,
+    /// The weight by which `Langevin` draws the site, at the states that the last step began at.
     pub(super) here: Block,
     /// The same at the proposed states.
     pub(super) there: Block,
-    /// The field `b + Kx`, in units of the model's grid.
-    pub(super) field: Bits,
-    /// ln(1+e^z) at the states, for kernels that keep it.
-    pub(super) softplus: Bits,
-    /// The same at the proposed states.
-    pub(super) softplus_there: Bits,
-    /// The values, one bit a chain.
-    pub(super) values: u32,
-    /// The chains in which the site may move.
-    pub(super) free: u32,
-    /// The chains in which the last proposal changed it.
-    pub(super) flips: u32,
-    /// Whether the last proposal changed its field in some chain.
-    pub(super) touched: bool,
 }
 
+/// The value, in the low half.
+pub(super) const VALUE: u32 = 0x8000;
+/// The weight, in the low half.
+pub(super) const WEIGHT: u32 = 0x7FFF;
+/// From the low half to both.
+pub(super) const BOTH: u32 = 0x0001_0001;
+
 impl BatchSite {
-    /// Zeros.
+    /// Zeros, and free.
     #[must_use]
     pub const fn new() -> Self {
-        Self {
-            here: [0.0; LANES],
-            there: [0.0; LANES],
-            field: [0; LANES],
-            softplus: [0; LANES],
-            softplus_there: [0; LANES],
-            values: 0,
-            free: ALL,
-            flips: 0,
-            touched: false,
+        Self { cells: [BOTH; LANES], here: [0.0; LANES], there: [0.0; LANES] }
+    }
+
+    /// The halves of the states in which the chains are, the accepted ones in the high halves: in the low halves.
+    #[inline(always)]
+    pub(super) fn half(&self, accepted: Mask, part: usize) -> U32s {
+        let cells = U32s::load(&self.cells, part);
+        accepted.choose(cells.shr::<16>(), cells) & U32s::splat(VALUE | WEIGHT)
+    }
+
+    /// The values of the chains, one bit each.
+    pub(super) fn values(&self, accepted: u32) -> u32 {
+        let half = |part| self.half(Mask::from_bits(accepted, part), part);
+        (0..PARTS).fold(0, |bits, part| bits | half(part).shl::<16>().signs(part))
+    }
+
+    /// Makes the states in which the chains are the proposed ones, too.
+    #[inline]
+    pub(super) fn arrive(&mut self, accepted: u32) {
+        for part in 0..PARTS {
+            let half = self.half(Mask::from_bits(accepted, part), part);
+            (half | half.shl::<16>()).store(&mut self.cells, part);
         }
+    }
+
+    /// Takes the weights from the high halves.
+    pub(super) fn unweigh(&mut self) {
+        self.cells.iter_mut().for_each(|cell| *cell &= !(WEIGHT << 16));
+    }
+
+    /// Gives the chains of `chains` these values, in both halves.
+    pub(super) fn set(&mut self, chains: u32, values: u32) {
+        for (chain, cell) in self.cells.iter_mut().enumerate().filter(|(chain, _)| (chains >> chain) & 1 != 0) {
+            *cell = (*cell & (WEIGHT * BOTH)) | (((values >> chain) & 1) * (VALUE * BOTH));
+        }
+    }
+
+    /// Clamps the site in the chains of `held`, and frees it in the others.
+    pub(super) fn hold(&mut self, held: u32) {
+        for (chain, cell) in self.cells.iter_mut().enumerate() {
+            *cell = (*cell & (VALUE * BOTH)) | ((!(held >> chain) & 1) * BOTH);
+        }
+    }
+
+    /// The chains in which the site is free, one bit each.
+    pub(super) fn free(&self) -> u32 {
+        (0..PARTS).fold(0, |bits, part| bits | free(U32s::load(&self.cells, part)).bits(part))
     }
 }
 
@@ -53,58 +86,104 @@ impl Default for BatchSite {
     }
 }
 
-/// What flips change: energies, and how many there were.
-#[derive(Debug)]
-pub(super) struct Change {
-    pub(super) units: Sums,
-    pub(super) count: Bits,
-}
-
-impl Change {
-    pub(super) fn none() -> Self {
-        Self { units: Sums::zero(), count: [0; LANES] }
-    }
-}
-
-/// Flips a site in some chains and moves the fields of its neighbours.
-#[inline]
-pub(super) fn flip(model: &Ising<'_>, sites: &mut [BatchSite], number: usize, flips: u32, change: &mut Change) {
-    let Some(site) = sites.get_mut(number) else { return };
-    let before = site.values;
-    site.values ^= flips;
-    site.touched = true;
-    change.units.next();
-    for part in 0..PARTS {
-        let (moved, zero) = (chains(flips, part), full(!chains(before, part)));
-        // A one that goes gives its field back; a zero that comes takes it.
-        let difference = moved.keep((U32s::load(&site.field, part) ^ zero) - zero);
-        change.units.add(difference, part);
-        (U32s::load(&change.count, part) + moved.keep(U32s::splat(1))).store(&mut change.count, part);
-    }
-    scatter(model, sites, number, before, flips);
-}
-
-/// Flips a site back in some chains.
-#[inline]
-pub(super) fn undo(model: &Ising<'_>, sites: &mut [BatchSite], number: usize, flips: u32) {
-    let Some(site) = sites.get_mut(number) else { return };
-    let before = site.values;
-    site.values ^= flips;
-    scatter(model, sites, number, before, flips);
-}
-
-/// Adds ±K to the neighbours' fields in the chains of `flips`.
+/// Where a site is free.
 #[inline(always)]
-fn scatter(model: &Ising<'_>, sites: &mut [BatchSite], number: usize, before: u32, flips: u32) {
-    let row = model.form().row(number);
-    for part in 0..PARTS {
-        let (moved, one) = (full(chains(flips, part)), full(chains(before, part)));
-        for entry in row {
-            if let Some(neighbour) = sites.get_mut(entry.site as usize) {
-                let signed = (U32s::splat(entry.coupling as u32) ^ one) - one;
-                let field = U32s::load(&neighbour.field, part) + (signed & moved);
-                field.store(&mut neighbour.field, part);
-                neighbour.touched = true;
+pub(super) fn free(cells: U32s) -> Mask {
+    !(cells & U32s::splat(WEIGHT)).eq(U32s::splat(0))
+}
+
+/// The fields `b + Ky` of a site at the proposed states, in units of the model's grid.
+#[inline(always)]
+pub(super) fn field(form: &Sparse<'_>, sites: &[BatchSite], number: usize, part: usize) -> U32s {
+    let linear = form.linear().get(number).copied().unwrap_or(0);
+    let mut field = U32s::splat(linear as u32);
+    for entry in form.row(number) {
+        if let Some(site) = sites.get(entry.site as usize) {
+            let one = U32s::load(&site.cells, part).negative();
+            field = field + one.keep(U32s::splat(entry.coupling as u32));
+        }
+    }
+    field
+}
+
+/// Sites that are looked at together: as many as the registers hold what is computed of.
+pub(super) const GROUP: usize = if cfg!(target_feature = "avx2") { 4 } else { 1 };
+
+/// The sums over the sites of what `term` gives for the sites of a group, by the number of the first, and their
+/// fields, and of `x(b + field)`, all at the proposed states; the latter is twice `b·x + ½ xᵀKx`, as the couplings come
+/// from both ends. The last group is filled with clamped zeros.
+#[inline(always)]
+pub(super) fn pass(
+    form: &Sparse<'_>,
+    sites: &mut [BatchSite],
+    mut term: impl FnMut(usize, &mut [BatchSite; GROUP], &[U32s; GROUP], usize) -> [U32s; GROUP],
+) -> Level {
+    let (mut own, mut twice) = (Sums::zero(), Sums::zero());
+    let mut spare = [BatchSite::new(); GROUP];
+    for first in (0..sites.len()).step_by(GROUP) {
+        if first % Sums::MOST == 0 {
+            own.carry();
+            twice.carry();
+        }
+        for part in 0..PARTS {
+            let mut fields = [U32s::splat(0); GROUP];
+            fields.iter_mut().zip(first..).for_each(|(slot, number)| *slot = field(form, sites, number, part));
+            let group = match sites.get_mut(first..).and_then(|sites| sites.first_chunk_mut()) {
+                Some(group) => group,
+                None => fill(&mut spare, sites.get(first..).unwrap_or_default()),
+            };
+            let linear = form.linear().get(first..).unwrap_or_default();
+            for ((site, &field), &linear) in group.iter().zip(&fields).zip(linear) {
+                twice.add_both(U32s::load(&site.cells, part).negative(), (field, linear as u32), part);
+            }
+            let terms = term(first, group, &fields, part);
+            terms.into_iter().for_each(|term| own.add(term, part));
+            if GROUP > 1 && first + GROUP > sites.len() {
+                let rest = sites.get_mut(first..).unwrap_or_default();
+                rest.iter_mut().zip(&spare).for_each(|(site, spare)| *site = *spare);
+            }
+        }
+    }
+    Level { own: own.totals(), twice: twice.totals() }
+}
+
+/// The last sites, and clamped zeros behind them.
+#[cold]
+fn fill<'a>(group: &'a mut [BatchSite; GROUP], rest: &[BatchSite]) -> &'a mut [BatchSite; GROUP] {
+    let mut rest = rest.iter();
+    for site in group.iter_mut() {
+        *site = rest.next().copied().unwrap_or_else(|| {
+            let mut clamped = BatchSite::new();
+            clamped.hold(ALL);
+            clamped
+        });
+    }
+    group
+}
+
+/// Two sums over the sites, of each chain.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Level {
+    /// What a kernel sums.
+    pub(super) own: [i64; LANES],
+    /// Twice `b·x + ½ xᵀKx`, in units of the grid.
+    pub(super) twice: [i64; LANES],
+}
+
+impl Level {
+    /// `E(there) − E(here)` of each chain, in units.
+    pub(super) fn differences(&self, here: &Self) -> [i64; LANES] {
+        let mut out = here.twice;
+        out.iter_mut().zip(self.twice).for_each(|(out, there)| *out = (*out - there) / 2);
+        out
+    }
+
+    /// Those there in the chains of `accepted`.
+    pub(super) fn take(&mut self, accepted: u32, there: &Self) {
+        let own = self.own.iter_mut().zip(&there.own);
+        for (chain, (pair, twice)) in own.zip(self.twice.iter_mut().zip(&there.twice)).enumerate() {
+            if (accepted >> chain) & 1 != 0 {
+                (*pair.0, *twice.0) = (*pair.1, *twice.1);
             }
         }
     }

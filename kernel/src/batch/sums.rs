@@ -1,27 +1,30 @@
 //! Sums of whole numbers, a chain each.
 
-use crate::lane::{Bits, LANES, U32s};
+use crate::lane::{Bits, LANES, Mask, U32s};
 
 /// Sixteen sums of 32-bit integers, in two halves of 16 bits: exact, in any order.
 #[derive(Debug)]
 pub(super) struct Sums {
     low: Bits,
     high: Bits,
-    /// Terms that the halves have taken.
-    pending: u32,
+    /// Terms that [`Sums::next`] has announced since the last carry.
+    pending: usize,
     totals: [i64; LANES],
 }
 
 impl Sums {
+    /// Terms that may be added between two calls of [`Sums::carry`], [`Sums::add_both`] being one.
+    pub(super) const MOST: usize = 1 << 14;
+
     pub(super) fn zero() -> Self {
         Self { low: [0; LANES], high: [0; LANES], pending: 0, totals: [0; LANES] }
     }
 
-    /// Call before each term.
+    /// Carries where it is time to: for a caller that does not count, before each term.
     #[inline(always)]
     pub(super) fn next(&mut self) {
         self.pending += 1;
-        if self.pending > 1 << 15 {
+        if self.pending > Self::MOST {
             self.carry();
             self.pending = 1;
         }
@@ -30,8 +33,15 @@ impl Sums {
     /// Adds a term, read as signed.
     #[inline(always)]
     pub(super) fn add(&mut self, term: U32s, part: usize) {
-        (U32s::load(&self.low, part) + (term & U32s::splat(0xFFFF))).store(&mut self.low, part);
-        (U32s::load(&self.high, part) + term.sar::<16>()).store(&mut self.high, part);
+        self.add_halves(term & U32s::splat(0xFFFF), term.sar::<16>(), part);
+    }
+
+    /// Adds two terms, read as signed, where `mask` is set: one a chain, and one of them all.
+    #[inline(always)]
+    pub(super) fn add_both(&mut self, mask: Mask, (each, all): (U32s, u32), part: usize) {
+        let low = (each & U32s::splat(0xFFFF)) + U32s::splat(all & 0xFFFF);
+        let high = each.sar::<16>() + U32s::splat(all).sar::<16>();
+        self.add_halves(mask.keep(low), mask.keep(high), part);
     }
 
     /// Adds a term of one chain, read as signed.
@@ -42,7 +52,13 @@ impl Sums {
         }
     }
 
-    fn carry(&mut self) {
+    #[inline(always)]
+    fn add_halves(&mut self, low: U32s, high: U32s, part: usize) {
+        (U32s::load(&self.low, part) + low).store(&mut self.low, part);
+        (U32s::load(&self.high, part) + high).store(&mut self.high, part);
+    }
+
+    pub(super) fn carry(&mut self) {
         for (total, (low, high)) in self.totals.iter_mut().zip(self.low.iter_mut().zip(&mut self.high)) {
             *total += (i64::from(*high as i32) << 16) + i64::from(*low);
             (*low, *high) = (0, 0);
@@ -52,5 +68,25 @@ impl Sums {
     pub(super) fn totals(mut self) -> [i64; LANES] {
         self.carry();
         self.totals
+    }
+}
+
+/// What moves change: energies, and how many there were.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) units: Sums,
+    pub(super) count: Bits,
+}
+
+impl Change {
+    pub(super) fn none() -> Self {
+        Self { units: Sums::zero(), count: [0; LANES] }
+    }
+
+    /// Counts a site that moves in the chains of `moved`, with these differences of energy there.
+    #[inline(always)]
+    pub(super) fn add(&mut self, moved: Mask, units: U32s, part: usize) {
+        self.units.add(moved.keep(units), part);
+        (U32s::load(&self.count, part) + moved.keep(U32s::splat(1))).store(&mut self.count, part);
     }
 }

@@ -104,5 +104,5 @@ pub(super) fn score(weights: &[Block], x: Packed<'_>, y: Packed<'_>) -> Option<L
 /// Where the sign bit is set.
 #[inline(always)]
 fn likely(weight: F32s) -> Mask {
-    weight.to_bits().lt_i32(U32s::splat(0))
+    weight.to_bits().negative()
 }

@@ -203,6 +203,13 @@ impl U32s {
         self.0
     }
 
+    /// Where the sign bit is set.
+    #[inline(always)]
+    #[must_use]
+    pub fn negative(self) -> Mask {
+        Mask((self.0 as i32) < 0)
+    }
+
     /// `self == other`.
     #[inline(always)]
     #[must_use]
@@ -244,6 +251,13 @@ impl Mask {
     #[inline(always)]
     #[must_use]
     pub fn pick(self, yes: F32s, no: F32s) -> F32s {
+        if self.0 { yes } else { no }
+    }
+
+    /// `yes` where set, `no` elsewhere.
+    #[inline(always)]
+    #[must_use]
+    pub fn choose(self, yes: U32s, no: U32s) -> U32s {
         if self.0 { yes } else { no }
     }
 

@@ -202,6 +202,14 @@ impl U32s {
         self.0.reduce_add() // of u32x16: additions modulo 2³², exact in any order
     }
 
+    /// Where the sign bit is set.
+    #[inline(always)]
+    #[must_use]
+    pub fn negative(self) -> Mask {
+        let signed: i32x16 = cast(self.0);
+        Mask(cast(signed.simd_lt(i32x16::splat(0))))
+    }
+
     /// `self == other`.
     #[inline(always)]
     #[must_use]
@@ -248,6 +256,13 @@ impl Mask {
     pub fn pick(self, yes: F32s, no: F32s) -> F32s {
         let mask: f32x16 = cast(self.0);
         F32s(mask.select(yes.0, no.0))
+    }
+
+    /// `yes` where set, `no` elsewhere.
+    #[inline(always)]
+    #[must_use]
+    pub fn choose(self, yes: U32s, no: U32s) -> U32s {
+        U32s(self.0.select(yes.0, no.0))
     }
 
     /// `word` where set, zero elsewhere.

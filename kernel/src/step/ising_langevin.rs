@@ -106,21 +106,23 @@ impl IsingLangevin {
 fn weigh(law: Law, fields: &[Bits], at: Packed<'_>, free: Packed<'_>, weights: &mut [Block]) -> i64 {
     let mut sum = Sum::new();
     for (index, (fields, weights)) in fields.chunks(2).zip(weights).enumerate() {
-        let mut halves = [[0; LANES]; 2];
-        for (half, (fields, out)) in fields.iter().zip(&mut halves).enumerate() {
-            let (x, free) = (at.bits(2 * index + half), free.bits(2 * index + half));
-            for part in 0..PARTS {
-                let (one, free) = (Mask::from_bits(x, part), Mask::from_bits(free, part));
-                let (weight, softplus) = law.weigh(U32s::load(fields, part), one);
-                free.keep(weight).store(out, part);
-                sum.add(free.keep(softplus), part);
-            }
-            sum.next();
-        }
-        let [low, high] = &halves;
+        let (low, high) = match fields {
+            [low, high] => (low, high),
+            [low] => (low, &[0; LANES]),
+            _ => break,
+        };
+        let [x, free] = [at, free].map(|state| [state.bits(2 * index), state.bits(2 * index + 1)]);
         for part in 0..PARTS {
-            (U32s::load(low, part) | U32s::load(high, part).shl::<16>()).to_f32().store(weights, part);
+            let [[x, y], [free, beside]] = [x, free].map(|bits| bits.map(|bits| Mask::from_bits(bits, part)));
+            let [x, y] = [x, y].map(|one| one.keep(U32s::splat(u32::MAX)));
+            let [low, high] = law.weigh([(U32s::load(low, part), x), (U32s::load(high, part), y)]);
+            let halves = free.keep(low.0) | beside.keep(high.0).shl::<16>();
+            halves.to_f32().store(weights, part);
+            sum.add(free.keep(low.1), part);
+            sum.add(beside.keep(high.1), part);
         }
+        sum.next();
+        sum.next();
     }
     sum.total()
 }

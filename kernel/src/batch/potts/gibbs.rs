@@ -1,6 +1,6 @@
 //! Sweeps of Gibbs sampling for sixteen chains: what [`Gibbs::systematic`] does in each.
 
-use super::super::site::Change;
+use super::super::sums::Change;
 use super::super::{ALL, BatchInfo, group};
 use super::weights::Weights;
 use super::{PottsKernel, PottsRing, site};

@@ -2,8 +2,8 @@
 
 use super::super::langevin::{Parameters, curvatures};
 use super::super::log_product::LogProducts;
-use super::super::products::{Products, times};
-use super::super::site::Change;
+use super::super::products::Products;
+use super::super::sums::Change;
 use super::super::{ALL, BatchInfo, chains, group};
 use super::weights::{self, Weights};
 use super::{PottsKernel, PottsRing, PottsSite, REACH, site};
@@ -82,7 +82,8 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
         let plain = ring.plain(units);
         let differences = ring.core.tempered(plain);
         let products = (forward, backward);
-        let (log_ratios, accepted) = ring.core.test(products, normalisers, &differences, self.adjusted, rng);
+        let log_ratios = ring.core.test(products, normalisers, &differences, self.adjusted, rng);
+        let accepted = ring.core.accepted;
         site::undo(ring.model, ring.sites, !accepted);
         ring.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, &plain)
     }
@@ -107,16 +108,17 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
     fn weigh<const Q: usize>(&self, ring: &mut PottsRing<'_, Q>) -> (LogProducts, LogProducts) {
         let (mut normalisers, mut chosen) = (Products::of(SUMS), Products::of(WEIGHTS));
         for (group, sites) in ring.sites.chunks_mut(LANES).enumerate() {
-            let products = normalisers.next_group().0.iter_mut().zip(chosen.next_group().0);
-            for (offset, (site, (normaliser, chosen))) in sites.iter_mut().zip(products).enumerate() {
+            normalisers.next_group();
+            chosen.next_group();
+            for (offset, site) in sites.iter_mut().enumerate() {
                 if site.clamped {
                     continue;
                 }
                 for part in 0..PARTS {
                     let x = U32s::load_bytes(&site.values, part);
                     let weights = self.weights(site, x, group * LANES + offset, part);
-                    times(normaliser, weights.sum(), part);
-                    times(chosen, weights.at(U32s::load_bytes(&site.others, part)), part);
+                    normalisers.times(offset, weights.sum(), part);
+                    chosen.times(offset, weights.at(U32s::load_bytes(&site.others, part)), part);
                     for (there, weight) in site.there.iter_mut().zip(weights.0) {
                         weight.store(there, part);
                     }
@@ -137,7 +139,8 @@ fn draw<const Q: usize>(ring: &mut PottsRing<'_, Q>, rng: &mut LaneRng, change: 
             ring.sites.get_mut(start..).and_then(|rest| rest.chunks_mut(LANES).next()).unwrap_or_default();
         let end = start + sites.len();
         let u = group::uniforms(rng);
-        for (site, (u, chosen)) in sites.iter_mut().zip(u.iter().zip(chosen.next_group().0)) {
+        chosen.next_group();
+        for (offset, (site, u)) in sites.iter_mut().zip(&u).enumerate() {
             site.moved = 0;
             if site.clamped {
                 continue;
@@ -150,7 +153,7 @@ fn draw<const Q: usize>(ring: &mut PottsRing<'_, Q>, rng: &mut LaneRng, change: 
                 }
                 let x = U32s::load_bytes(&site.values, part);
                 let (y, weight) = weights.draw(F32s::load(u, part));
-                times(chosen, weight, part);
+                chosen.times(offset, weight, part);
                 y.store_bytes(&mut site.others, part);
                 site.moved |= (!y.eq(x)).bits(part);
                 // Last: next to where they are loaded these would become stores under a mask, which can cost as much

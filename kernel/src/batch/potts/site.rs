@@ -1,6 +1,6 @@
 //! One site of sixteen Potts chains, and its moves.
 
-use super::super::site::Change;
+use super::super::sums::Change;
 use super::super::{ALL, chains, full};
 use crate::energy::Potts;
 use crate::lane::{Bits, Block, LANES, Mask, PARTS, U32s};
@@ -98,8 +98,7 @@ pub(super) fn go_one<const Q: usize>(
         let moved = chains(site.moved, part);
         let from = site.field_at(U32s::load_bytes(&site.values, part), part);
         let to = site.field_at(U32s::load_bytes(&site.others, part), part);
-        change.units.add(moved.keep(from - to), part);
-        (U32s::load(&change.count, part) + moved.keep(U32s::splat(1))).store(&mut change.count, part);
+        change.add(moved, from - to, part);
     }
     let moved = site.moved;
     turn_many(model, sites, number, moved);

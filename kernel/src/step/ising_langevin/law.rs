@@ -6,7 +6,7 @@
 //!
 //! Weights stand in halves of words, and are compared there: a word has those of sites l and 16 + l of 32.
 
-use crate::lane::{Bits, F32s, LANES, Mask, U32s};
+use crate::lane::{Bits, F32s, LANES, U32s};
 
 /// Log odds are cut to this.
 const LIMIT: f32 = 80.0;
@@ -14,6 +14,7 @@ const LIMIT: f32 = 80.0;
 const RANGE: f32 = 16_384.0;
 const TURN: u32 = 0x3FFF;
 const TWO_POW_31: f32 = 2_147_483_648.0;
+const SIGN: u32 = 0x8000_0000;
 /// Softplus is summed in units of 2⁻²⁴.
 const UNITS: f32 = 16_777_216.0;
 
@@ -25,10 +26,10 @@ pub(crate) struct Law {
 }
 
 impl Law {
-    /// Weights, and ln(1 + e^z) in units of 2⁻²⁴.
+    /// Weights, and ln(1 + e^z) in units of 2⁻²⁴, given fields, and words whose top bits are the values.
     #[inline(always)]
-    pub(crate) fn weigh(self, field: U32s, one: Mask) -> (U32s, U32s) {
-        weigh(field, one, F32s::splat(self.half_unit), F32s::splat(self.half_curvature))
+    pub(crate) fn weigh<const N: usize>(self, sites: [(U32s, U32s); N]) -> [(U32s, U32s); N] {
+        weigh(sites, F32s::splat(self.half_unit), F32s::splat(self.half_curvature))
     }
 
     /// (e, z > 0) of one site.
@@ -74,34 +75,43 @@ fn parts(number: f32) -> (u32, f32) {
     (whole.to_f32().first().to_bits(), number - F32s::from_i32(whole).first())
 }
 
-/// ln(1+e)/e for e in [0, 1]: with the rounding of f32 within 1.2e-7, absolute. Our own minimax fit.
+/// ln(1+e)/e in units, for e in [0, 1]: with the rounding of f32 within 1.2e-7, absolute. Our own minimax fit.
 const LN_1P: [f32; 9] = [
-    3.930_432_3e-3,
-    -2.385_534_5e-2,
-    6.808_449e-2,
-    -0.126_908_67,
-    0.185_698_06,
-    -0.246_726_84,
-    0.332_896_68,
-    -0.499_970_94,
-    0.999_999_34,
+    3.930_432_3e-3 * UNITS,
+    -2.385_534_5e-2 * UNITS,
+    6.808_449e-2 * UNITS,
+    -0.126_908_67 * UNITS,
+    0.185_698_06 * UNITS,
+    -0.246_726_84 * UNITS,
+    0.332_896_68 * UNITS,
+    -0.499_970_94 * UNITS,
+    0.999_999_34 * UNITS,
 ];
 
 /// [`Law::weigh`] with numbers of its own in every lane.
+///
+/// Some registers at once, stage by stage: the operations of one depend on each other in a long row, and processors
+/// look ahead less far than it is.
 #[inline(always)]
-pub(crate) fn weigh(field: U32s, one: Mask, half_unit: F32s, half_curvature: F32s) -> (U32s, U32s) {
-    let negate = one.keep(U32s::splat(u32::MAX));
-    let z = F32s::from_i32((field ^ negate) - negate) * half_unit - half_curvature;
-    let (limit, units) = (F32s::splat(LIMIT), F32s::splat(UNITS));
-    let likely = F32s::splat(0.0).lt(z);
-    let size = z.abs();
-    let size = size.lt(limit).pick(size, limit);
-    let e = (-size).exp_bounded();
-    let weight = (scaled(e).trunc_i32() ^ likely.keep(U32s::splat(TURN))) + U32s::splat(1);
-    let [first, rest @ ..] = LN_1P;
-    let ln_1p = e * rest.iter().fold(F32s::splat(first), |sum, &c| sum * e + F32s::splat(c));
-    let softplus = likely.keep((size * units).trunc_i32()) + (ln_1p * units).trunc_i32();
-    (weight, softplus)
+pub(crate) fn weigh<const N: usize>(
+    sites: [(U32s, U32s); N],
+    half_unit: F32s,
+    half_curvature: F32s,
+) -> [(U32s, U32s); N] {
+    let odds = sites.map(|(field, values)| {
+        let z = (F32s::from_i32(field) * half_unit).to_bits() ^ (values & U32s::splat(SIGN));
+        let z = z.to_f32() - half_curvature;
+        // −|z|
+        let below = (z.to_bits() | U32s::splat(SIGN)).to_f32();
+        (below.max(F32s::splat(-LIMIT)), F32s::splat(0.0).lt(z))
+    });
+    odds.map(|(below, likely)| (below, likely, below.exp_bounded())).map(|(below, likely, e)| {
+        let weight = (scaled(e).trunc_i32() ^ likely.keep(U32s::splat(TURN))) + U32s::splat(1);
+        let [first, rest @ ..] = LN_1P;
+        let ln_1p = e * rest.iter().fold(F32s::splat(first), |sum, &c| sum * e + F32s::splat(c));
+        let softplus = likely.keep((below * F32s::splat(-UNITS)).trunc_i32()) + ln_1p.trunc_i32();
+        (weight, softplus)
+    })
 }
 
 const TOPS: u32 = 0x8000_8000;

@@ -119,10 +119,10 @@ impl Place<'_> {
             }
             let listed = !(u32::MAX << count);
             for part in 0..PARTS {
-                let one = U32s::load(&x, part).eq(U32s::splat(1));
-                let flipped = F32s::load(sites, part).to_bits().lt_i32(U32s::splat(0));
-                let (weight, after) = law.weigh(U32s::load(&now, part), one);
-                let (_, before) = law.weigh(U32s::load(old, part), one ^ flipped);
+                // FLIPS is the top bit.
+                let (after, flipped) = (U32s::load(&x, part).shl::<31>(), F32s::load(sites, part).to_bits());
+                let sites = [(U32s::load(&now, part), after), (U32s::load(old, part), after ^ flipped)];
+                let [(weight, after), (_, before)] = law.weigh(sites);
                 weight.store(&mut now, part);
                 growth.add(Mask::from_bits(listed, part).keep(after - before), part);
             }
