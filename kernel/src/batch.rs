@@ -29,7 +29,8 @@
 //!
 //! # Cost
 //! A step reads every edge from both its ends, and weighs every site, whatever flips: among sixteen chains few sites
-//! see no flip beside them. What it touches of a site is 64 bytes (192 with [`Langevin`](crate::Langevin)).
+//! see no flip beside them. [`Langevin`](crate::Langevin) does so twice a step,
+//! [`IsingLangevin`](crate::step::IsingLangevin) once.
 //!
 //! # Replica exchange
 //! Every chain has its own inverse temperature ([`Batch::set_betas`]); [`round`] is a round of replica exchange with
@@ -104,7 +105,7 @@ impl BatchInfo {
     }
 }
 
-/// Sixteen chains of one model. `S` is the memory: [`BatchSite`]s, one a site, 192 bytes each (12 a chain).
+/// Sixteen chains of one model. `S` is the memory: [`BatchSite`]s, one a site, 64 bytes each (4 a chain).
 #[derive(Debug)]
 pub struct Batch<'e, S> {
     model: &'e Ising<'e>,

@@ -1,8 +1,8 @@
 //! Sequential Gibbs for sixteen chains: what [`SequentialGibbs`] does in each.
 
-use super::site::{VALUE, field, free};
+use super::site::{Half, VALUE, field, free};
 use super::sums::Change;
-use super::{BatchInfo, BatchKernel, BatchRing, full, group};
+use super::{ALL, BatchInfo, BatchKernel, BatchRing, full, group};
 use crate::lane::{F32s, LANES, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::SequentialGibbs;
@@ -11,7 +11,9 @@ use crate::step::fields::threshold;
 /// At any β: a site becomes 1 where its field is above ⌊noise / (β · unit)⌋.
 impl BatchKernel for SequentialGibbs {
     fn step(&self, mut ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
-        ring.arrive();
+        if ring.core.accepted != ALL {
+            ring.arrive();
+        }
         ring.core.weights_of = None;
         let form = ring.model.form();
         let per_unit = ring.core.betas.map(|beta| form.per_unit() / beta);
@@ -22,7 +24,7 @@ impl BatchKernel for SequentialGibbs {
                 change.units.next();
                 for part in 0..PARTS {
                     let threshold = threshold(F32s::load(noise, part), F32s::load(&per_unit, part));
-                    let field = field(&form, ring.sites, number, part);
+                    let field = field(&form, ring.sites, number, part, Half::High);
                     let Some(site) = ring.sites.get_mut(number) else { break };
                     let cells = U32s::load(&site.cells, part);
                     let one = cells.negative();

@@ -2,14 +2,12 @@
 
 use super::log_product::LogProducts;
 use super::products::Products;
-use super::site::{GROUP, Level, VALUE, free, pass};
-use super::{BatchInfo, BatchKernel, BatchRing, chains, group};
+use super::site::{GROUP, Half, Level, VALUE, fields, free, pass};
+use super::{BatchInfo, BatchKernel, BatchRing, group};
 use crate::draw::LOGIT_LIMIT;
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::{Curvature, Langevin};
-
-const SIGN: u32 = 0x8000_0000;
 
 /// The kernels of sixteen chains.
 struct Kernels<C> {
@@ -18,7 +16,6 @@ struct Kernels<C> {
     half_curvature: C,
     /// The chains with a Metropolis test.
     adjusted: u32,
-    key: u64,
 }
 
 /// The parameters of sixteen kernels.
@@ -77,7 +74,7 @@ impl BatchKernel for Langevin<'_> {
 /// A kernel for each chain. One that is too short for the model makes the step of all a fault.
 impl BatchKernel for [Langevin<'_>; LANES] {
     fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
-        let Some(Parameters { balance, curvature, uniform, adjusted, key }) =
+        let Some(Parameters { balance, curvature, uniform, adjusted, .. }) =
             Parameters::of(self, ring.sites.len())
         else {
             return ring.core.failed();
@@ -85,92 +82,131 @@ impl BatchKernel for [Langevin<'_>; LANES] {
         if uniform {
             let same = curvature.map(|c| 0.5 * c);
             let half_curvature = |_, part| F32s::load(&same, part);
-            Kernels { balance, half_curvature, adjusted, key }.step(ring, rng)
+            Kernels { balance, half_curvature, adjusted }.step(ring, rng)
         } else {
             let half_curvature = |site, part| F32s::load(&curvatures(self, site).map(|c| 0.5 * c), part);
-            Kernels { balance, half_curvature, adjusted, key }.step(ring, rng)
+            Kernels { balance, half_curvature, adjusted }.step(ring, rng)
         }
     }
 }
 
 impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
     fn step(&self, mut ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
-        if ring.core.weights_of != Some(self.key) {
-            ring.arrive();
-            (ring.core.level, ring.core.normalisers, _) = self.weigh(&mut ring);
-            ring.core.weights_of = Some(self.key);
-        }
-        let (forward, proposed) = draw(&mut ring, rng);
-        let (there, normalisers, backward) = self.weigh(&mut ring);
-        let differences = ring.core.tempered(ring.plain(&there));
-        let products = (forward, backward);
-        let log_ratios = ring.core.test(products, normalisers, &differences, self.adjusted, rng);
-        ring.close(&there, proposed, log_ratios)
+        ring.arrive();
+        ring.core.weights_of = None;
+        let (here, forward, proposed) = self.draw(&mut ring, rng);
+        let (level, there, backward) = self.weigh(&mut ring);
+        ring.core.normalisers = here;
+        let differences = ring.core.tempered(ring.plain(&level));
+        let log_ratios = ring.core.test((forward, backward), there, &differences, self.adjusted, rng);
+        ring.close(&level, proposed, log_ratios)
     }
 
-    /// Weights at the proposed states, and their energies; Π (1+e), and Π e over the unlikely outcomes of going back.
+    /// The odds of a site whose values and fields are these.
+    #[inline(always)]
+    fn odds(&self, ring: &Scales, number: usize, (one, free): (Mask, Mask), field: U32s, part: usize) -> Odds {
+        let (zero, limit) = (F32s::splat(0.0), F32s::splat(LOGIT_LIMIT));
+        let gradient = F32s::from_i32(field) * F32s::load(&ring.0, part);
+        let uphill = one.pick(gradient, -gradient);
+        let z = F32s::load(&self.balance, part) * uphill - (self.half_curvature)(number, part);
+        let size = z.abs();
+        let size = size.lt(limit).pick(size, limit);
+        let e = free.keep((-size).exp_bounded().to_bits()).to_f32();
+        Odds { e, likely: free & zero.lt(z) }
+    }
+
+    /// Goes over the proposed states: their energies, Π (1+e), and Π e over the unlikely outcomes of going back.
     #[inline]
     fn weigh(&self, ring: &mut BatchRing<'_>) -> (Level, LogProducts, LogProducts) {
-        let (zero, one, limit) = (F32s::splat(0.0), F32s::splat(1.0), F32s::splat(LOGIT_LIMIT));
-        let unit = F32s::splat(-ring.model.form().unit());
         let (mut normalisers, mut unlikely) = (Products::one(), Products::one());
-        let betas = ring.core.betas;
+        let scales = Scales::of(ring);
         let level = pass(&ring.model.form(), ring.sites, |number, sites, fields, part| {
             if number % LANES == 0 && part == 0 {
                 normalisers.next_group();
                 unlikely.next_group();
             }
-            for ((number, site), &field) in (number..).zip(sites).zip(fields) {
-                let cells = U32s::load(&site.cells, part);
-                let (free, flipped) = (free(cells), (cells ^ cells.shl::<16>()).negative());
-                let gradient = F32s::from_i32(field) * (unit * F32s::load(&betas, part));
-                let uphill = cells.negative().pick(gradient, -gradient);
-                let half_c = (self.half_curvature)(number, part);
-                let z = F32s::load(&self.balance, part) * uphill - half_c;
-                let likely = free & zero.lt(z);
-                let size = z.abs();
-                let size = size.lt(limit).pick(size, limit);
-                let e = free.keep((-size).exp_bounded().to_bits());
-                normalisers.times(number, one + e.to_f32(), part);
-                let rare = free & (likely ^ flipped);
+            let cells = sites.each_ref().map(|site| U32s::load(&site.cells, part));
+            let mut all = [Odds::none(); GROUP];
+            for ((odds, number), (&cells, &field)) in all.iter_mut().zip(number..).zip(cells.iter().zip(fields))
+            {
+                *odds = self.odds(&scales, number, (cells.negative(), free(cells)), field, part);
+            }
+            for ((odds, number), cells) in all.into_iter().zip(number..).zip(cells) {
+                normalisers.times(number, F32s::splat(1.0) + odds.e, part);
+                let rare = free(cells) & (odds.likely ^ (cells ^ cells.shl::<16>()).negative());
                 if rare.any() {
-                    unlikely.times_where(number, rare, e.to_f32(), part);
+                    unlikely.times_where(number, rare, odds.e, part);
                 }
-                (e | likely.keep(U32s::splat(SIGN))).to_f32().store(&mut site.there, part);
             }
             [U32s::splat(0); GROUP]
         });
         (level, normalisers.finish(), unlikely.finish())
     }
-}
 
-/// Draws the proposed states: Π e over the unlikely outcomes, and how many sites change.
-#[inline]
-fn draw(ring: &mut BatchRing<'_>, rng: &mut LaneRng) -> (LogProducts, Bits) {
-    let (mut unlikely, mut proposed) = (Products::one(), [0; LANES]);
-    let accepted = ring.core.accepted;
-    for sites in ring.sites.chunks_mut(LANES) {
-        let u = group::uniforms(rng);
-        unlikely.next_group();
-        for (offset, (site, u)) in sites.iter_mut().zip(&u).enumerate() {
-            for part in 0..PARTS {
-                let accepted = chains(accepted, part);
-                let there = F32s::load(&site.there, part);
-                let weight = accepted.pick(there, F32s::load(&site.here, part));
-                weight.store(&mut site.here, part);
-                let e = weight.abs();
-                let rare = (F32s::load(u, part) * (F32s::splat(1.0) + e)).lt(e);
-                if rare.any() {
-                    unlikely.times_where(offset, rare, e, part);
+    /// Draws the proposed states: Π (1+e), Π e over the unlikely outcomes, and how many sites change.
+    #[inline]
+    fn draw(&self, ring: &mut BatchRing<'_>, rng: &mut LaneRng) -> (LogProducts, LogProducts, Bits) {
+        let (mut normalisers, mut unlikely) = (Products::one(), Products::one());
+        let (scales, form, mut proposed) = (Scales::of(ring), ring.model.form(), [0; LANES]);
+        for start in (0..ring.sites.len()).step_by(LANES) {
+            let u = group::uniforms(rng);
+            normalisers.next_group();
+            unlikely.next_group();
+            for (first, u) in (start..ring.sites.len()).step_by(GROUP).zip(u.chunks(GROUP)) {
+                for part in 0..PARTS {
+                    let fields = fields(&form, ring.sites, first, part, Half::Low);
+                    let sites = ring.sites.get_mut(first..).unwrap_or_default();
+                    let mut all = [Odds::none(); GROUP];
+                    for ((odds, number), (site, &field)) in
+                        all.iter_mut().zip(first..).zip(sites.iter().zip(&fields))
+                    {
+                        let cells = U32s::load(&site.cells, part);
+                        let one = cells.shl::<16>().negative();
+                        *odds = self.odds(&scales, number, (one, free(cells)), field, part);
+                    }
+                    for ((odds, number), (site, u)) in all.into_iter().zip(first..).zip(sites.iter_mut().zip(u))
+                    {
+                        let sum = F32s::splat(1.0) + odds.e;
+                        normalisers.times(number, sum, part);
+                        let rare = (F32s::load(u, part) * sum).lt(odds.e);
+                        if rare.any() {
+                            unlikely.times_where(number, rare, odds.e, part);
+                        }
+                        let flips = rare ^ odds.likely;
+                        let cells = U32s::load(&site.cells, part) ^ flips.keep(U32s::splat(VALUE << 16));
+                        cells.store(&mut site.cells, part);
+                        let count = U32s::load(&proposed, part) + flips.keep(U32s::splat(1));
+                        count.store(&mut proposed, part);
+                    }
                 }
-                let flips = rare ^ weight.to_bits().negative();
-                let half = site.half(accepted, part);
-                let there = half ^ flips.keep(U32s::splat(VALUE));
-                (half | there.shl::<16>()).store(&mut site.cells, part);
-                let count = U32s::load(&proposed, part) + flips.keep(U32s::splat(1));
-                count.store(&mut proposed, part);
             }
         }
+        (normalisers.finish(), unlikely.finish(), proposed)
     }
-    (unlikely.finish(), proposed)
+}
+
+/// The log odds z of flipping, or nothing where the site is clamped.
+#[derive(Clone, Copy)]
+struct Odds {
+    /// e^(−|z|), or 0.
+    e: F32s,
+    /// z > 0.
+    likely: Mask,
+}
+
+impl Odds {
+    #[inline(always)]
+    fn none() -> Self {
+        Self { e: F32s::splat(0.0), likely: U32s::splat(0).negative() }
+    }
+}
+
+/// What a unit of a field is worth in a gradient of each chain.
+struct Scales(Block);
+
+impl Scales {
+    fn of(ring: &BatchRing<'_>) -> Self {
+        let unit = ring.model.form().unit();
+        Self(ring.core.betas.map(|beta| -unit * beta))
+    }
 }

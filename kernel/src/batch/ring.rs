@@ -16,13 +16,10 @@ pub struct BatchRing<'a, M = Ising<'a>, T = BatchSite> {
 }
 
 impl BatchRing<'_> {
-    /// Makes the states of all chains the proposed ones, too: all count as accepted.
+    /// Makes the states of all chains those that a step begins at, and the proposed ones too: all count as accepted.
     pub(super) fn arrive(&mut self) {
-        let accepted = self.core.accepted;
-        if accepted != ALL {
-            self.sites.iter_mut().for_each(|site| site.arrive(accepted));
-            self.core.accepted = ALL;
-        }
+        let accepted = core::mem::replace(&mut self.core.accepted, ALL);
+        self.sites.iter_mut().for_each(|site| site.arrive(accepted));
     }
 
     /// `E(there) − E(here)` of each chain at β = 1.

@@ -3,9 +3,9 @@
 use super::ALL;
 use super::sums::Sums;
 use crate::energy::Sparse;
-use crate::lane::{Bits, Block, LANES, Mask, PARTS, U32s};
+use crate::lane::{Bits, LANES, Mask, PARTS, U32s};
 
-/// One site of sixteen chains: what each knows there. 192 bytes.
+/// One site of sixteen chains: what each knows there. 64 bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct BatchSite {
@@ -13,10 +13,6 @@ pub struct BatchSite {
     /// proposed. Of a half, bit 15 is the site's value, and the rest the weight by which `IsingLangevin` draws it:
     /// where that is 0 the site is clamped, for all kernels.
     pub(super) cells: Bits,
-    /// The weight by which `Langevin` draws the site, at the states that the last step began at.
-    pub(super) here: Block,
-    /// The same at the proposed states.
-    pub(super) there: Block,
 }
 
 /// The value, in the low half.
@@ -30,7 +26,7 @@ impl BatchSite {
     /// Zeros, and free.
     #[must_use]
     pub const fn new() -> Self {
-        Self { cells: [BOTH; LANES], here: [0.0; LANES], there: [0.0; LANES] }
+        Self { cells: [BOTH; LANES] }
     }
 
     /// The halves of the states in which the chains are, the accepted ones in the high halves: in the low halves.
@@ -92,15 +88,26 @@ pub(super) fn free(cells: U32s) -> Mask {
     !(cells & U32s::splat(WEIGHT)).eq(U32s::splat(0))
 }
 
-/// The fields `b + Ky` of a site at the proposed states, in units of the model's grid.
+/// Which states: those that the step began at, or the proposed ones.
+#[derive(Clone, Copy)]
+pub(super) enum Half {
+    Low,
+    High,
+}
+
+/// The fields `b + Kx` of a site at either states, in units of the model's grid.
 #[inline(always)]
-pub(super) fn field(form: &Sparse<'_>, sites: &[BatchSite], number: usize, part: usize) -> U32s {
+pub(super) fn field(form: &Sparse<'_>, sites: &[BatchSite], number: usize, part: usize, half: Half) -> U32s {
     let linear = form.linear().get(number).copied().unwrap_or(0);
     let mut field = U32s::splat(linear as u32);
     for entry in form.row(number) {
         if let Some(site) = sites.get(entry.site as usize) {
-            let one = U32s::load(&site.cells, part).negative();
-            field = field + one.keep(U32s::splat(entry.coupling as u32));
+            let cells = U32s::load(&site.cells, part);
+            let one = match half {
+                Half::Low => cells.shl::<16>(),
+                Half::High => cells,
+            };
+            field = field + one.negative().keep(U32s::splat(entry.coupling as u32));
         }
     }
     field
@@ -108,6 +115,20 @@ pub(super) fn field(form: &Sparse<'_>, sites: &[BatchSite], number: usize, part:
 
 /// Sites that are looked at together: as many as the registers hold what is computed of.
 pub(super) const GROUP: usize = if cfg!(target_feature = "avx2") { 4 } else { 1 };
+
+/// The fields of a group of sites, those behind the last one 0.
+#[inline(always)]
+pub(super) fn fields(
+    form: &Sparse<'_>,
+    sites: &[BatchSite],
+    first: usize,
+    part: usize,
+    half: Half,
+) -> [U32s; GROUP] {
+    let mut fields = [U32s::splat(0); GROUP];
+    fields.iter_mut().zip(first..).for_each(|(slot, number)| *slot = field(form, sites, number, part, half));
+    fields
+}
 
 /// The sums over the sites of what `term` gives for the sites of a group, by the number of the first, and their
 /// fields, and of `x(b + field)`, all at the proposed states; the latter is twice `b·x + ½ xᵀKx`, as the couplings come
@@ -126,8 +147,7 @@ pub(super) fn pass(
             twice.carry();
         }
         for part in 0..PARTS {
-            let mut fields = [U32s::splat(0); GROUP];
-            fields.iter_mut().zip(first..).for_each(|(slot, number)| *slot = field(form, sites, number, part));
+            let fields = fields(form, sites, first, part, Half::High);
             let group = match sites.get_mut(first..).and_then(|sites| sites.first_chunk_mut()) {
                 Some(group) => group,
                 None => fill(&mut spare, sites.get(first..).unwrap_or_default()),
