@@ -119,7 +119,7 @@ fn measure(graph: &str, sites: u32, edges: &[Edge], common: &Common) -> Result<V
     let model = &model.map_err(Failure::option)?;
     let couplings = 8 * number + 2 * edges.len() * size_of::<Entry>();
     let chain_bytes = couplings + 12 * number.div_ceil(32) + 4 * 64 * number.div_ceil(16);
-    let rounds = (if common.quick { 400_000 } else { 4_000_000 } / number).clamp(4, 20_000);
+    let rounds = (if common.quick { 400_000 } else { 40_000_000 } / number).clamp(4, 20_000);
     let mut rows = Vec::new();
     let mut push = |kernel: &str, step_size, bytes, (ns, acceptance, flips): (f64, f64, f64)| {
         let (sites, edges) = (number, edges.len());
