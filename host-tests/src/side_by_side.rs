@@ -38,6 +38,19 @@ impl<'e, E: Energy> Alone<'e, E> {
         self.chains.iter_mut().for_each(|chain| chain.clamp(sites).unwrap());
     }
 
+    /// Frees every site in every chain.
+    pub fn release(&mut self) {
+        self.chains.iter_mut().for_each(HeapChain::release);
+    }
+
+    /// Moves one chain to a state.
+    ///
+    /// # Panics
+    /// Where it is no state of the energy, or there is no such chain.
+    pub fn restart(&mut self, chain: usize, start: Packed<'_>) {
+        self.chains[chain].restart(start).unwrap();
+    }
+
     /// Steps every chain; whether all did and are what the batch says of its own: what the step did, the words of the
     /// state, the energy, bit for bit.
     pub fn step<K: Kernel<E>>(

@@ -28,8 +28,8 @@
 //! ```
 //!
 //! # Cost
-//! A step reads every edge from both its ends, and weighs every site, whatever flips: among sixteen chains few sites
-//! see no flip beside them. [`Langevin`](crate::Langevin) does so twice a step,
+//! A step reads every edge from both its ends, and weighs every site, whatever flips: as in sixteen chains
+//! most sites see a flip in one of them. [`Langevin`](crate::Langevin) does so twice a step,
 //! [`IsingLangevin`](crate::step::IsingLangevin) once.
 //!
 //! # Replica exchange
@@ -136,7 +136,7 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
                 site.set(ALL, (0..PARTS).fold(0, |bits, part| bits | F32s::load(u, part).lt(half).bits(part)));
             }
         }
-        batch.settle();
+        batch.settle(ALL);
         Ok(batch)
     }
 
@@ -148,7 +148,7 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
     pub fn new(model: &'e Ising<'e>, sites: S, start: Packed<'_>) -> Result<Self, BatchError> {
         let mut batch = Self::blank(model, sites)?;
         (0..LANES).try_for_each(|chain| batch.place(chain, start))?;
-        batch.settle();
+        batch.settle(ALL);
         Ok(batch)
     }
 
@@ -244,7 +244,7 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
     /// [`BatchError`] where it is no state of the model, or there is no such chain.
     pub fn restart(&mut self, chain: usize, start: Packed<'_>) -> Result<(), BatchError> {
         self.place(chain, start)?;
-        self.settle();
+        self.settle(1 << chain);
         Ok(())
     }
 
@@ -273,14 +273,15 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
         self.sites
     }
 
-    /// Makes energies from the values.
-    fn settle(&mut self) {
+    /// Makes energies from the values, in the chains of `chains`.
+    fn settle(&mut self, chains: u32) {
         let model = self.model;
         let mut ring = self.ring();
         ring.core.weights_of = None;
         ring.arrive();
         ring.core.level = pass(&model.form(), ring.sites, |_, _, _, _| [U32s::splat(0); GROUP]);
-        for (energy, twice) in ring.core.energies.iter_mut().zip(ring.core.level.twice) {
+        let energies = ring.core.energies.iter_mut().zip(ring.core.level.twice).enumerate();
+        for (_, (energy, twice)) in energies.filter(|(chain, _)| (chains >> chain) & 1 != 0) {
             *energy = Total::new(model.quarters(model.constant() - 2 * twice));
         }
     }

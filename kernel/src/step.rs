@@ -37,7 +37,7 @@ mod gibbs_with_gradients;
 mod hamming_ball;
 mod ising_balanced;
 pub(crate) mod ising_langevin;
-mod langevin;
+pub(crate) mod langevin;
 mod locally_balanced;
 mod path;
 mod path_auxiliary;

@@ -39,7 +39,7 @@ pub(crate) fn batch() -> u32 {
         return BROKEN;
     };
     let mut rng = LaneRng::stream(5, 3);
-    // Lent: moved about, its 3 KB would lie on the stack of a small core more than once.
+    // Lent: moved about, it would lie on the stack of a small core more than once.
     let mut sites = [BatchSite::new(); 9];
     let Ok(mut batch) = Batch::random(&model, sites.as_mut_slice(), &mut rng) else { return BROKEN };
     let (Ok(kernel), Ok(())) = (IsingLangevin::adjusted(0.4), batch.set_betas(betas())) else { return BROKEN };

@@ -110,27 +110,59 @@ fn chains_are_those_that_run_alone() {
     }
 }
 
-/// Each kernel finds the states where the one before it left them, accepted in some chains and refused in others.
+/// The batch that its snapshot gives, which knows no weights.
+fn again<'e>(batch: &Batch<'e, Vec<BatchSite>>, room: Vec<BatchSite>) -> Batch<'e, Vec<BatchSite>> {
+    let mut bytes = vec![0; FRAME + snapshot_len(room.len())];
+    Writer::new(&mut bytes).put(batch).finish().unwrap();
+    let mut other = Batch::random(batch.model(), room, &mut LaneRng::seed_from_u64(9)).unwrap();
+    let mut reader = Reader::new(&bytes).unwrap();
+    reader.get(&mut other).unwrap();
+    reader.finish().unwrap();
+    other
+}
+
+/// Each kernel finds the states where the one before it left them, accepted in some chains and refused in others, and
+/// whatever happens to a batch between steps: every kernel after every kernel, and after every event.
 #[test]
 fn kernels_take_turns() {
     for model in targets() {
         let mut memory = model.couplings();
         let ising = memory.ising(&model).unwrap();
         let mut rng = LaneRng::seed_from_u64(SEED);
-        let mut batch = Batch::random(&ising, vec![BatchSite::new(); model.fields.len()], &mut rng).unwrap();
+        let room = || vec![BatchSite::new(); model.fields.len()];
+        let mut batch = Batch::random(&ising, room(), &mut rng).unwrap();
         let mut alone = Alone::new(&ising, SEED);
         let (own, other) = (IsingLangevin::adjusted(0.5).unwrap(), IsingLangevin::adjusted(0.3).unwrap());
         let [general, ..] = langevin();
         let layout = Layout::binary(model.fields.len());
         let mut held = vec![0; layout.words()];
         held[0] = 0b101 & layout.last_word();
-        for turn in 0..120 {
-            if turn == 40 {
-                batch.clamp(Packed::new(layout, &held).unwrap()).unwrap();
-                alone.clamp(Packed::new(layout, &held).unwrap());
+        let held = Packed::new(layout, &held).unwrap();
+        let short = Langevin::new(0.5, Curvature::Each(&[]), true).unwrap();
+        // From every kernel to every one: 0 0 1 1 0 2 2 1 2 0 3 3 1 3 2 3.
+        let order = [0, 0, 1, 1, 0, 2, 2, 1, 2, 0, 3, 3, 1, 3, 2, 3];
+        let mut pairs = [[false; 4]; 4];
+        for turn in 0..9 * order.len() {
+            let (pick, before) = (order[turn % 16], order[(turn + 15) % 16]);
+            pairs[before][pick] = true;
+            // An event every five steps: in time between any two kernels.
+            match turn % 25 {
+                4 => {
+                    batch.clamp(held).unwrap();
+                    alone.clamp(held);
+                }
+                9 => {
+                    batch.release();
+                    alone.release();
+                }
+                14 => {
+                    alone.restart(7, held);
+                    batch.restart(7, held).unwrap();
+                }
+                19 => batch = again(&batch, room()),
+                24 => assert!(batch.step(&short, &mut rng).fault),
+                _ => {}
             }
-            // The same kernel twice in a row now and then.
-            let pick = (turn * turn / 3) % 4;
             let info = match pick {
                 0 => batch.step(&own, &mut rng),
                 1 => batch.step(&SequentialGibbs, &mut rng),
@@ -146,6 +178,7 @@ fn kernels_take_turns() {
             };
             assert!(same, "{} sites, turn {turn}, kernel {pick}", model.fields.len());
         }
+        assert!(pairs.as_flattened().iter().all(|&seen| seen));
     }
 }
 
@@ -183,6 +216,23 @@ fn few_flips_and_many_give_the_same_bits() {
         let lanes = LaneRng::seed_from_u64(SEED);
         assert_eq!(differences(&model, &kernel, &[kernel; 16], 400, lanes, false), 0, "{step_size}");
     }
+}
+
+/// Sums over so many sites that halves of 32 bits would overflow.
+#[test]
+fn large_models_have_the_energies_of_a_chain_alone() {
+    let edges: Vec<_> = bitmc::torus(400, 400, 0.4).collect();
+    let model = Pairwise { convention: Convention::SpinsEdgesOnce, edges, fields: vec![0.3; 160_000] };
+    let lanes = || LaneRng::seed_from_u64(SEED);
+    assert_eq!(differences(&model, &SequentialGibbs, &[SequentialGibbs; 16], 4, lanes(), false), 0);
+    let kernel = IsingLangevin::adjusted(0.07).unwrap();
+    assert_eq!(differences(&model, &kernel, &[kernel; 16], 4, lanes(), false), 0);
+}
+
+/// What `README.md` and the pages say of its size.
+#[test]
+fn a_site_is_a_cache_line() {
+    assert_eq!(size_of::<BatchSite>(), 64);
 }
 
 #[test]
@@ -250,6 +300,12 @@ fn snapshots_go_on_bit_for_bit() {
     for _ in 0..100 {
         assert_eq!(batch.step(&sampler, &mut rng), other.step(&sampler, &mut other_rng));
         assert!((0..16).all(|chain| batch.energy(chain).to_bits() == other.energy(chain).to_bits()));
+    }
+    // At other temperatures weights are made anew, as a batch must that never had any.
+    batch.set_betas(core::array::from_fn(|chain| 1.4 - chain as f32 / 20.0)).unwrap();
+    let mut fresh = again(&batch, sites());
+    for _ in 0..20 {
+        assert_eq!(batch.step(&sampler, &mut rng), fresh.step(&sampler, &mut other_rng));
     }
     // Of another model it is refused, and nothing changes.
     let small = &targets()[3];

@@ -15,7 +15,7 @@ pub(super) struct Core {
     /// E of each chain at β = 1.
     pub(super) energies: [Total; LANES],
     pub(super) betas: Block,
-    /// Π (sum of weights) of each chain, where `weights_of` is set.
+    /// Π (sum of weights) of each chain: in Potts models kept where `weights_of` is set.
     pub(super) normalisers: LogProducts,
     pub(super) weights_of: Option<u64>,
     /// Of Ising models: sums over the sites at the states.

@@ -7,6 +7,7 @@ use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::IsingLangevin;
 use crate::step::ising_langevin::law::{self, Law};
+use crate::step::langevin::mix;
 
 /// The same kernel for every chain.
 impl BatchKernel for IsingLangevin {
@@ -23,7 +24,7 @@ impl BatchKernel for [IsingLangevin; LANES] {
             half_units: ring.core.betas.map(|beta| 0.5 * unit * beta),
             half_curvatures: self.each_ref().map(IsingLangevin::half_curvature),
         };
-        let key = self.iter().fold(0, |key: u64, kernel| key.rotate_left(7).wrapping_add(kernel.key()));
+        let key = self.iter().fold(0, |key, kernel| mix(key, kernel.key()));
         if ring.core.weights_of != Some(key) {
             ring.arrive();
             ring.sites.iter_mut().for_each(BatchSite::unweigh);

@@ -41,7 +41,7 @@ impl<S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Snapshot for Batch<'_, S> {
             site.set(ALL, word & ALL);
             site.hold(!(word >> LANES));
         }
-        self.settle();
+        self.settle(ALL);
         self.core = Core { level: self.core.level, ..core };
         *from = at;
         Ok(())

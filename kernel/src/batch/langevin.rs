@@ -7,6 +7,7 @@ use super::{BatchInfo, BatchKernel, BatchRing, group};
 use crate::draw::LOGIT_LIMIT;
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::random::LaneRng;
+use crate::step::langevin::mix;
 use crate::step::{Curvature, Langevin};
 
 /// The kernels of sixteen chains.
@@ -42,7 +43,7 @@ impl Parameters {
             *balance = b;
             *first = curvature_at(c, 0)?;
             all.adjusted |= u32::from(test) << chain;
-            all.key = all.key.rotate_left(7).wrapping_add(name);
+            all.key = mix(all.key, name);
             all.uniform &= matches!(c, Curvature::Same(_));
         }
         Some(all)

@@ -52,7 +52,7 @@ impl LogProducts {
             let mantissa = set.pick(F32s::load(&self.mantissa, part), F32s::load(&others.mantissa, part));
             mantissa.store(&mut out.mantissa, part);
             let (yes, no) = (U32s::load(&self.exponent, part), U32s::load(&others.exponent, part));
-            (set.keep(yes) | (!set).keep(no)).store(&mut out.exponent, part);
+            set.choose(yes, no).store(&mut out.exponent, part);
         }
         out
     }

@@ -9,9 +9,10 @@ use crate::lane::{Bits, LANES, Mask, PARTS, U32s};
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct BatchSite {
-    /// A word a chain: in its low half the state that the last step began at, in its high half the one that it
-    /// proposed. Of a half, bit 15 is the site's value, and the rest the weight by which `IsingLangevin` draws it:
-    /// where that is 0 the site is clamped, for all kernels.
+    /// A word a chain: in its high half the state that the last step proposed, or came to; in its low half the one that
+    /// it began at, where that was not accepted. Of a half, bit 15 is the site's value, and the rest the weight by which
+    /// `IsingLangevin` draws it: where that is 0 the site is clamped, for all kernels. (While a step is under way the
+    /// low half says so alone.)
     pub(super) cells: Bits,
 }
 

@@ -103,7 +103,8 @@ pub(crate) fn weigh<const N: usize>(
         let z = z.to_f32() - half_curvature;
         // −|z|
         let below = (z.to_bits() | U32s::splat(SIGN)).to_f32();
-        (below.max(F32s::splat(-LIMIT)), F32s::splat(0.0).lt(z))
+        let limit = F32s::splat(-LIMIT);
+        (limit.lt(below).pick(below, limit), F32s::splat(0.0).lt(z))
     });
     odds.map(|(below, likely)| (below, likely, below.exp_bounded())).map(|(below, likely, e)| {
         let weight = (scaled(e).trunc_i32() ^ likely.keep(U32s::splat(TURN))) + U32s::splat(1);
@@ -120,7 +121,8 @@ const TOPS: u32 = 0x8000_8000;
 #[inline(always)]
 pub(crate) fn draw(weights: U32s, noise: U32s) -> (U32s, U32s) {
     let (bits, ones, tops) = (U32s::splat(0x3FFF_3FFF), U32s::splat(0x0001_0001), U32s::splat(TOPS));
-    // 2¹⁵ + n + 1 − w, above 0 in every half, so that none borrows.
+    // 2¹⁵ + n + 1 − w, above 0 in every half, so that none borrows; a batch has a value in the top bit of a low half, and
+    // reads no other.
     let above = (noise & bits) + (tops + ones) - weights;
     (above ^ tops, (above ^ (above - ones)) & tops)
 }
