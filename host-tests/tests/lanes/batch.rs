@@ -222,7 +222,7 @@ fn few_flips_and_many_give_the_same_bits() {
 #[test]
 fn large_models_have_the_energies_of_a_chain_alone() {
     let edges: Vec<_> = bitmc::torus(400, 400, 0.4).collect();
-    let model = Pairwise { convention: Convention::SpinsEdgesOnce, edges, fields: vec![0.3; 160_000] };
+    let model = Pairwise { convention: Convention::BitsEdgesOnce, edges, fields: vec![0.9; 160_000] };
     let lanes = || LaneRng::seed_from_u64(SEED);
     assert_eq!(differences(&model, &SequentialGibbs, &[SequentialGibbs; 16], 4, lanes(), false), 0);
     let kernel = IsingLangevin::adjusted(0.07).unwrap();
