@@ -39,6 +39,7 @@ impl BatchKernel for SequentialGibbs {
         let units = change.units.totals();
         let mut there = ring.core.level;
         there.twice.iter_mut().zip(units).for_each(|(twice, units)| *twice -= 2 * units);
-        ring.close(&there, change.count, [0.0; LANES])
+        let plain = ring.plain(&there);
+        ring.close(&there, &plain, change.count, [0.0; LANES])
     }
 }

@@ -40,7 +40,8 @@ impl BatchKernel for [IsingLangevin; LANES] {
             .zip(softplus)
             .for_each(|(ratio, (here, there))| *ratio = law::value(here - there));
         ring.core.accepted = accept(&log_ratios, ALL, rng);
-        ring.close(&there, proposed, log_ratios)
+        let plain = ring.plain(&there);
+        ring.close(&there, &plain, proposed, log_ratios)
     }
 }
 

@@ -98,16 +98,24 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
         let (here, forward, proposed) = self.draw(&mut ring, rng);
         let (level, there, backward) = self.weigh(&mut ring);
         ring.core.normalisers = here;
-        let differences = ring.core.tempered(ring.plain(&level));
+        let plain = ring.plain(&level);
+        let differences = ring.core.tempered(plain);
         let log_ratios = ring.core.test((forward, backward), there, &differences, self.adjusted, rng);
-        ring.close(&level, proposed, log_ratios)
+        ring.close(&level, &plain, proposed, log_ratios)
     }
 
     /// The odds of a site whose values and fields are these.
     #[inline(always)]
-    fn odds(&self, ring: &Scales, number: usize, (one, free): (Mask, Mask), field: U32s, part: usize) -> Odds {
+    fn odds(
+        &self,
+        scales: &Scales,
+        number: usize,
+        (one, free): (Mask, Mask),
+        field: U32s,
+        part: usize,
+    ) -> Odds {
         let (zero, limit) = (F32s::splat(0.0), F32s::splat(LOGIT_LIMIT));
-        let gradient = F32s::from_i32(field) * F32s::load(&ring.0, part);
+        let gradient = F32s::from_i32(field) * F32s::load(&scales.0, part);
         let uphill = one.pick(gradient, -gradient);
         let z = F32s::load(&self.balance, part) * uphill - (self.half_curvature)(number, part);
         let size = z.abs();

@@ -27,12 +27,17 @@ impl BatchRing<'_> {
         there.differences(&self.core.level).map(|units| self.model.form().value(units))
     }
 
-    /// Ends a step whose proposed states have these sums, where accepted.
-    pub(super) fn close(&mut self, there: &Level, proposed: Bits, log_ratios: Block) -> BatchInfo {
-        let plain = self.plain(there);
-        let (accepted, differences) = (self.core.accepted, self.core.tempered(plain));
+    /// Ends a step whose proposed states have these sums, and differ in energy by `plain`.
+    pub(super) fn close(
+        &mut self,
+        there: &Level,
+        plain: &Block,
+        proposed: Bits,
+        log_ratios: Block,
+    ) -> BatchInfo {
+        let (accepted, differences) = (self.core.accepted, self.core.tempered(*plain));
         self.core.level.take(accepted, there);
-        self.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, &plain)
+        self.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, plain)
     }
 }
 
