@@ -1,7 +1,7 @@
 //! Ising models with sparse couplings.
 
 use super::sparse::{Edge, Embedding, SparseLent};
-use super::{Energy, EnergyError, Sparse, SparseError};
+use super::{Energy, EnergyError, Pending, Sparse, SparseError};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -106,19 +106,28 @@ impl<'a> Ising<'a> {
         Self { form, constant: 2 * linear + couplings / 2 }
     }
 
-    /// Flips a site that is `before`, and moves the fields: how the energy changes, in units. Every field that
-    /// moves is shown to `moved`, with its site.
-    #[inline]
+    /// Flips a site that is `before`: how the energy changes, in units. The fields of the sites behind it and before `end`
+    /// move at once, and are shown to `moved`; those of others wait in `pending`, or move now where there is none.
+    #[inline(always)]
     pub(crate) fn flip(
         &self,
-        site: usize,
+        (site, end): (usize, usize),
         before: u32,
         fields: &mut [u32],
-        moved: impl FnMut(usize, i32),
+        pending: Option<&mut Pending>,
+        mut moved: impl FnMut(usize, i32),
     ) -> i64 {
         let sign = 1 - 2 * before as i32;
         let difference = -i64::from(sign * field(fields, site));
-        scatter(self.form.row(site), sign, fields, moved);
+        if let Some(pending) = pending {
+            pending.push(&self.form, (site, end), before, fields, moved);
+            return difference;
+        }
+        scatter(self.form.row(site), sign, fields, |other, field| {
+            if site < other && other < end {
+                moved(other, field);
+            }
+        });
         difference
     }
 
@@ -139,7 +148,7 @@ impl<'a> Ising<'a> {
         difference
     }
 
-    /// [`Ising::flip`] with the first `N` ≤ 8 entries, about as many as rows have, read at once; those behind the row
+    /// How the energy changes, in units, as a site flips that is `before`, with the first `N` ≤ 8 entries, about as many as rows have, read at once; those behind the row
     /// count 0: a loop that ends with a row of another length each time would be left at an unforeseen place.
     #[inline(always)]
     pub(crate) fn flip_by<const N: usize>(&self, site: usize, before: u32, fields: &mut [u32]) -> i64 {

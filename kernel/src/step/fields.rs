@@ -4,7 +4,7 @@
 //! whole number of units, is above the threshold ⌊number / unit⌋. The thresholds are made in lanes; sites that
 //! stay cost one comparison in lanes, and a flip its neighbours.
 
-use crate::energy::Ising;
+use crate::energy::{Ising, Pending};
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 
 /// What a field never reaches.
@@ -50,54 +50,43 @@ fn sites<T>(cache: &[Bits], noise: &[T], index: usize, holds: impl Fn(&Bits, &T,
     }
 }
 
-/// Gives the sites in the mask `among` of one word the values that its thresholds say, one after another: each
-/// sees the fields that those before it left. Returns `E(after) − E(before)` in units.
+/// Gives the sites in the mask `among` of one word the values that their thresholds say, one after another: each sees the
+/// fields that those before it left. Returns `E(after) − E(before)` in units.
 ///
-/// The sites that flip are found for all at once; a flip corrects those that it is coupled with. In `WIDE` rows,
-/// where lanes are to be had, all are compared again instead: cheaper than to look for the few of this word.
-pub(super) fn in_turn<const WIDE: bool>(
+/// The sites that flip are found for all at once; a flip corrects those of the word that it is coupled with. With a
+/// `LIST` the fields of the others wait until the end of the word: worth it for long rows of different lengths.
+pub(super) fn in_turn<const LIST: bool>(
     model: &Ising<'_>,
     cache: &mut [Bits],
-    word: &mut u32,
-    index: usize,
+    (index, word): (usize, &mut u32),
     among: u32,
     thresholds: &[Bits],
+    pending: &mut Pending,
 ) -> i64 {
-    let ones = |cache: &[Bits]| {
-        sites(cache, thresholds, index, |fields, thresholds, part| {
-            U32s::load(thresholds, part).lt_i32(U32s::load(fields, part))
-        })
-    };
-    let (mut now, mut rest, mut difference) = (*word, among, 0);
-    'compare: loop {
-        let mut flips = (ones(cache) ^ now) & rest;
-        while flips != 0 {
-            let bit = flips.trailing_zeros();
-            let (site, before) = (WORD * index + bit as usize, (now >> bit) & 1);
-            rest = among & (!1 << bit);
-            flips &= flips - 1;
-            now ^= 1 << bit;
-            let fields = cache.as_flattened_mut();
-            if WIDE {
-                difference += model.flip_by::<8>(site, before, fields);
-                if (ones(cache) ^ now) & rest != flips {
-                    continue 'compare;
-                }
-            } else {
-                let thresholds = thresholds.as_flattened();
-                difference += model.flip(site, before, fields, |site, field| {
-                    if site / WORD == index {
-                        let place = site % WORD;
-                        let threshold = thresholds.get(place).map_or(0, |&t| t as i32);
-                        let flip = (u32::from(threshold < field) << place) ^ (now & (1 << place));
-                        flips = (flips & !(1 << place)) | (flip & rest);
-                    }
-                });
-            }
-        }
-        *word = now;
-        return difference;
+    let above = sites(cache, thresholds, index, |fields, thresholds, part| {
+        U32s::load(thresholds, part).lt_i32(U32s::load(fields, part))
+    });
+    let (fields, thresholds) = (cache.as_flattened_mut(), thresholds.as_flattened());
+    let here = *word;
+    let (mut flips, mut rest, mut difference) = ((above ^ here) & among, among, 0);
+    while flips & rest != 0 {
+        let bit = (flips & rest).trailing_zeros();
+        let (site, before) = (WORD * index + bit as usize, (here >> bit) & 1);
+        rest = among & (!1 << bit);
+        let moved = |site: usize, field| {
+            let place = site % WORD;
+            let threshold = thresholds.get(place).map_or(0, |&t| t as i32);
+            let flip = (u32::from(threshold < field) << place) ^ (here & (1 << place));
+            flips = (flips & !(1 << place)) | (flip & rest);
+        };
+        let list = if LIST { Some(&mut *pending) } else { None };
+        difference += model.flip((site, WORD * (index + 1)), before, fields, list, moved);
     }
+    if LIST {
+        pending.flush(fields);
+    }
+    *word = here ^ flips;
+    difference
 }
 
 /// Gives the sites in `among`, which are not coupled with one another, the values that the noise says.

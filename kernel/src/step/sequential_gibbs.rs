@@ -5,7 +5,7 @@ use super::fields::{in_turn, log_odds, thresholds};
 use super::gibbs::Updates;
 use crate::accept::Info;
 use crate::chain::Ring;
-use crate::energy::Ising;
+use crate::energy::{Ising, Pending};
 use crate::lane::{F32s, LANES, PARTS};
 use crate::packed::Packed;
 use crate::random::logistics;
@@ -37,7 +37,7 @@ impl Kernel<Ising<'_>> for SequentialGibbs {
         let mut updates = Updates::begin(&mut ring);
         let free = Packed::trusted(ring.layout, ring.free);
         let per_unit = ring.energy.form().per_unit();
-        let wide = PARTS == 1 && ring.energy.form().wide();
+        let list = PARTS == 1 && ring.energy.form().wide();
         let blocks = ring.layout.blocks();
         let mut word_of_noise = |index: usize| {
             let mut noise = [[0; LANES]; 2];
@@ -48,13 +48,14 @@ impl Kernel<Ising<'_>> for SequentialGibbs {
         };
         // A word ahead: the processor computes them while it waits for the flips of the word before.
         let (mut noise, mut difference) = (word_of_noise(0), 0);
+        let mut pending = Pending::new();
         for (index, (word, &among)) in ring.there.words.iter_mut().zip(free.words()).enumerate() {
             let next = word_of_noise(index + 1);
-            let (model, cache) = (ring.energy, &mut *ring.there.cache);
-            difference += if wide {
-                in_turn::<true>(model, cache, word, index, among, &noise)
+            let (model, cache, word) = (ring.energy, &mut *ring.there.cache, (index, word));
+            difference += if list {
+                in_turn::<true>(model, cache, word, among, &noise, &mut pending)
             } else {
-                in_turn::<false>(model, cache, word, index, among, &noise)
+                in_turn::<false>(model, cache, word, among, &noise, &mut pending)
             };
             noise = next;
         }
