@@ -4,8 +4,6 @@ use crate::bits::BitRows;
 use crate::cli::Failure;
 use crate::report;
 use font8x8::{BASIC_FONTS, UnicodeFonts};
-use image::{ImageFormat, Rgb, RgbImage};
-use std::io::Cursor;
 use std::ops::Range;
 use std::path::Path;
 
@@ -32,6 +30,30 @@ const LINE: u32 = 4;
 const DOT: u32 = 2;
 /// Pixels that a title needs.
 pub(crate) const TITLE: u32 = 8 * DOT + 8;
+
+/// Coloured pixels, row by row from the top.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    width: u32,
+    pixels: Vec<Colour>,
+}
+
+impl Picture {
+    /// Of one colour.
+    #[must_use]
+    pub fn new(width: u32, height: u32, colour: Colour) -> Self {
+        Self { width, pixels: vec![colour; width as usize * height as usize] }
+    }
+
+    /// Colours the pixel of a column and a row.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn set(&mut self, x: u32, y: u32, colour: Colour) {
+        assert!(x < self.width, "column {x} of {}", self.width);
+        self.pixels[y as usize * self.width as usize + x as usize] = colour;
+    }
+}
 
 /// A square image of binary sites, row by row.
 #[derive(Clone, Debug)]
@@ -79,7 +101,7 @@ pub struct Panel {
 
 /// The first 100 samples, in blue, beside the first 100 real images of `side` × `side` sites.
 #[must_use]
-pub fn sampled(samples: &BitRows, real: &BitRows, side: u32) -> RgbImage {
+pub fn sampled(samples: &BitRows, real: &BitRows, side: u32) -> Picture {
     let tiles = |rows: &BitRows, ink| rows.rows().take(100).map(|row| Tile::of(row, side, ink)).collect();
     let panel = |title: &str, apart, tiles| Panel { title: title.into(), apart, columns: 10, tiles };
     let samples = panel("samples of the model", false, tiles(samples, BLUE));
@@ -89,7 +111,7 @@ pub fn sampled(samples: &BitRows, real: &BitRows, side: u32) -> RgbImage {
 /// The first 50 images as triples: the upper half that was given, the lower half that was drawn to it, in
 /// blue, and the real image.
 #[must_use]
-pub fn inpainted(samples: &BitRows, real: &BitRows, side: u32) -> RgbImage {
+pub fn inpainted(samples: &BitRows, real: &BitRows, side: u32) -> Picture {
     const ROWS: usize = 10;
     let half = side / 2;
     let given = |index| Tile::unknown(side).paint(real.row(index), 0..half, INK);
@@ -112,14 +134,14 @@ pub fn inpainted(samples: &BitRows, real: &BitRows, side: u32) -> RgbImage {
 
 /// The panels from left to right.
 #[must_use]
-pub fn draw(panels: &[Panel]) -> RgbImage {
+pub fn draw(panels: &[Panel]) -> Picture {
     let pitch = |panel: &Panel| panel.tiles.first().map_or(0, |tile| tile.side * SCALE + GAP);
     let width = |panel: &Panel| (panel.columns * pitch(panel)).max(text_width(&panel.title) + GAP) + MARGIN;
     let height = |panel: &Panel| (panel.tiles.len() as u32).div_ceil(panel.columns) * pitch(panel);
     let line = |panel: &Panel| if panel.apart { MARGIN + LINE } else { 0 };
     let full_width = MARGIN + panels.iter().map(|panel| width(panel) + line(panel)).sum::<u32>();
     let full_height = 2 * MARGIN + TITLE + panels.iter().map(height).max().unwrap_or(0);
-    let mut picture = RgbImage::from_pixel(full_width, full_height, Rgb(GROUND));
+    let mut picture = Picture::new(full_width, full_height, GROUND);
     let mut left = MARGIN;
     for panel in panels {
         if panel.apart {
@@ -144,10 +166,16 @@ pub fn draw(panels: &[Panel]) -> RgbImage {
 ///
 /// # Errors
 /// [`Failure::File`] where it cannot be written.
-pub fn save(path: &Path, picture: &RgbImage) -> Result<(), Failure> {
-    let mut bytes = Cursor::new(Vec::new());
-    picture.write_to(&mut bytes, ImageFormat::Png).map_err(|error| Failure::file(path, error))?;
-    report::write(path, &bytes.into_inner())
+pub fn save(path: &Path, picture: &Picture) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    let height = (picture.pixels.len() / picture.width.max(1) as usize) as u32;
+    let mut encoder = png::Encoder::new(&mut bytes, picture.width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder
+        .write_header()
+        .and_then(|mut file| file.write_image_data(picture.pixels.as_flattened()))
+        .map_err(|error| Failure::file(path, error))?;
+    report::write(path, &bytes)
 }
 
 fn text_width(text: &str) -> u32 {
@@ -155,7 +183,7 @@ fn text_width(text: &str) -> u32 {
 }
 
 /// Writes as many letters of a text as are whole within a width, with dots of so many pixels a side.
-pub(crate) fn write(picture: &mut RgbImage, text: &str, (left, top): (u32, u32), width: u32, dot: u32) {
+pub(crate) fn write(picture: &mut Picture, text: &str, (left, top): (u32, u32), width: u32, dot: u32) {
     for (character, index) in text.chars().zip(0..width / (8 * dot)) {
         for (row, y) in BASIC_FONTS.get(character).unwrap_or_default().iter().zip(0..) {
             for x in (0..8).filter(|x| row >> x & 1 == 1) {
@@ -165,8 +193,8 @@ pub(crate) fn write(picture: &mut RgbImage, text: &str, (left, top): (u32, u32),
     }
 }
 
-fn square(picture: &mut RgbImage, left: u32, top: u32, side: u32, colour: Colour) {
+fn square(picture: &mut Picture, left: u32, top: u32, side: u32, colour: Colour) {
     for (x, y) in (0..side).flat_map(|x| (0..side).map(move |y| (x, y))) {
-        picture.put_pixel(left + x, top + y, Rgb(colour));
+        picture.set(left + x, top + y, colour);
     }
 }

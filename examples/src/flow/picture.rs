@@ -1,7 +1,6 @@
 //! Densities in the plane as shaded panels, with paths and points over them, as PNG.
 
-use crate::picture::{Colour, write};
-use image::{Rgb, RgbImage};
+use crate::picture::{Colour, Picture, write};
 
 /// Pixels a side of a panel.
 pub const SIDE: usize = 300;
@@ -35,11 +34,11 @@ pub struct Panel {
 
 /// Panels in rows.
 #[must_use]
-pub fn draw(panels: &[Panel], columns: u32) -> RgbImage {
+pub fn draw(panels: &[Panel], columns: u32) -> Picture {
     let cell = SIDE as u32 + MARGIN;
     let rows = (panels.len() as u32).div_ceil(columns);
     let size = (columns * cell + MARGIN, rows * (cell + TITLE) + MARGIN);
-    let mut picture = RgbImage::from_pixel(size.0, size.1, Rgb([255; 3]));
+    let mut picture = Picture::new(size.0, size.1, [255; 3]);
     for (panel, number) in panels.iter().zip(0..) {
         let left = MARGIN + number % columns * cell;
         let top = MARGIN + number / columns * (cell + TITLE);
@@ -49,13 +48,13 @@ pub fn draw(panels: &[Panel], columns: u32) -> RgbImage {
     picture
 }
 
-fn fill(picture: &mut RgbImage, panel: &Panel, left: u32, top: u32) {
+fn fill(picture: &mut Picture, panel: &Panel, left: u32, top: u32) {
     let most = panel.density.iter().copied().fold(0.0, f64::max);
     for at in 0..SIDE * SIDE {
         // The square root shows the flanks.
         let depth = panel.density.get(at).map_or(0.0, |density| (density / most).sqrt());
         let colour = SHADE.map(|away| (250.0 - depth * away) as u8);
-        picture.put_pixel(left + (at % SIDE) as u32, top + (at / SIDE) as u32, Rgb(colour));
+        picture.set(left + (at % SIDE) as u32, top + (at / SIDE) as u32, colour);
     }
     let [west, east, south, north] = panel.edges;
     let place = |[x, y]: [f32; 2]| {
@@ -65,7 +64,7 @@ fn fill(picture: &mut RgbImage, panel: &Panel, left: u32, top: u32) {
     let mut dot = |[x, y]: [f32; 2], colour| {
         let inside = |value: f32| value >= 0.0 && value < SIDE as f32;
         if inside(x) && inside(y) {
-            picture.put_pixel(left + x as u32, top + y as u32, Rgb(colour));
+            picture.set(left + x as u32, top + y as u32, colour);
         }
     };
     for marks in &panel.marks {

@@ -1,7 +1,6 @@
 //! Densities as pictures: panels in rows.
 
-use crate::picture::{MARGIN, TITLE, write};
-use image::{Rgb, RgbImage};
+use crate::picture::{MARGIN, Picture, TITLE, write};
 
 /// Sites of the lattice that one pixel shows, each way.
 const CELL: usize = 2;
@@ -20,15 +19,12 @@ pub struct Panel {
 /// Rows of panels of one size. Every panel is scaled to the largest pixel of the first in its row, and shows square
 /// roots, so that thin tails are seen.
 #[must_use]
-pub fn draw(rows: &[Vec<Panel>]) -> RgbImage {
+pub fn draw(rows: &[Vec<Panel>]) -> Picture {
     let size = rows.first().and_then(|row| row.first()).map_or(0, |panel| panel.side.div_ceil(CELL)) as u32;
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0) as u32;
     let (width, height) = (size + MARGIN, size + TITLE + MARGIN);
-    let mut picture = RgbImage::from_pixel(
-        MARGIN + columns * width,
-        MARGIN + rows.len() as u32 * height,
-        Rgb([214, 218, 224]),
-    );
+    let mut picture =
+        Picture::new(MARGIN + columns * width, MARGIN + rows.len() as u32 * height, [214, 218, 224]);
     for (row, top) in rows.iter().zip((0..).map(|row| MARGIN + row * height)) {
         let most = row.first().map_or(0.0, |panel| coarse(panel).into_iter().fold(0.0, f64::max));
         for (panel, left) in row.iter().zip((0..).map(|column| MARGIN + column * width)) {
@@ -37,7 +33,7 @@ pub fn draw(rows: &[Vec<Panel>]) -> RgbImage {
                 let ink = (share / most).min(1.0).sqrt();
                 let fade = |dark: f64| (255.0 - ink * (255.0 - dark)) as u8;
                 let (x, y) = (left + pixel / size, top + TITLE + size - 1 - pixel % size);
-                picture.put_pixel(x, y, Rgb([fade(20.0), fade(82.0), fade(168.0)]));
+                picture.set(x, y, [fade(20.0), fade(82.0), fade(168.0)]);
             }
         }
     }
@@ -63,7 +59,7 @@ mod tests {
         let panel = |title: &str| Panel { title: title.into(), cells: vec![1.0; 1600], side: 40 };
         // Two letters of eight pixels fit above twenty.
         let draw = |title: &str| draw(&[vec![panel(title), panel("")]]);
-        assert_eq!(draw("ab and much more than fits").into_raw(), draw("ab").into_raw());
-        assert_ne!(draw("ab").into_raw(), draw("a").into_raw());
+        assert_eq!(draw("ab and much more than fits"), draw("ab"));
+        assert_ne!(draw("ab"), draw("a"));
     }
 }
