@@ -7,7 +7,9 @@
 
 use bitmc::noise::SparseMatrix;
 use bitmc::{Energy, Ising, SparseMemory, torus};
-use bitmc_examples::balanced::{Chosen, Curvature, Driver, Rooms, Scan, Tuned, Tuning, scale, scan, settled};
+use bitmc_examples::balanced::{
+    Chosen, Curvature, Driver, Extent, Rooms, Scan, Tuned, Tuning, scale, scan, settled,
+};
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::harness::{Cell, Clock, Numbers, Plan, Target, compare, mean, standard_error, work};
 use bitmc_examples::progress::Progress;
@@ -67,7 +69,9 @@ const BALANCES: [f32; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 
 fn main() -> ExitCode {
     cli::main(|options: Options| {
-        let out = options.common.folder("balanced");
+        // A first look leaves the results of hours alone.
+        let name = if options.common.quick && !options.scale { "balanced/quick" } else { "balanced" };
+        let out = options.common.folder(name);
         report::make_folder(&out)?;
         if options.scale {
             return times(&options.common, &out);
@@ -195,8 +199,10 @@ impl<'o> Comparison<'o> {
         let tell = |tuned: &Tuned| say(&format!("{name}, {}: {}", tuned.sampler, tuned.parameters));
         progress.note(format!("tuning on {name}"));
         let mut rooms = Rooms::default();
+        // A look at AB-max on 400 sites alone would take a minute.
+        let extent = Extent { beyond: !options.paper, largest: if options.common.quick { 100 } else { 400 } };
         let Tuning { samplers, tuned, .. } =
-            Tuning::new(energy, w, *driver, !options.paper, &mut rooms, progress, &tell)?;
+            Tuning::new(energy, w, *driver, extent, &mut rooms, progress, &tell)?;
         let start = |_, rng: &mut bitmc::LaneRng| match settled(energy, driver.sweeps, rng) {
             Ok(chain) => chain.state().words().to_vec(),
             Err(_) => vec![0; energy.layout().words()],
@@ -234,7 +240,7 @@ impl<'o> Comparison<'o> {
             marks: scans.iter().map(|scan| &scan.0).collect(),
         };
         let clocks: Vec<&Clock> = cells().map(|cell| &cell.clock).collect();
-        let text = tables(&found);
+        let text = heading(&plan, &found) + &tables(&found);
         let times = pivot(&found, "ESS a second of one core", |cell| {
             format!("{:.0}", of_chains(cell).0 * cell.numbers.queries.total() / 1e4 / cell.clock.seconds)
         });
@@ -270,10 +276,29 @@ fn of_chains(cell: &Cell) -> (f64, f64) {
     (mean(alone), standard_error(alone))
 }
 
+/// What must be known to read the tables.
+fn heading(plan: &Plan, found: &[Found]) -> String {
+    let faults: u64 = found.iter().flat_map(|found| &found.cells).map(|cell| cell.numbers.faults).sum();
+    format!(
+        "{} chains of {} steps behind {} of burn-in, seed {}; {faults} faults. A query is a log density or a gradient. ± is the \
+         standard error over the chains{}. LB is DMALA. Of LB α is the step size, of AB the balance \
+         beside the step size σ; jump: mean distance of a step. Acceptance and sites moved are over all steps kept.\n\n",
+        plan.chains,
+        plan.steps,
+        plan.burn_in,
+        plan.seed,
+        if plan.steps < 20_000 { ", and too small where chains are as short as these: no ranking" } else { "" },
+    )
+}
+
 fn tables(found: &[Found]) -> String {
-    let mut text = pivot(found, "ESS of a chain for 10⁴ queries, median over the sites", |cell| {
+    let mut text = pivot(found, "ESS of a chain for 10⁴ queries, median over the sites that moved", |cell| {
         let (mean, error) = of_chains(cell);
-        format!("{mean:.1} ± {error:.1}")
+        let still = match cell.numbers.constant_components {
+            0 => String::new(),
+            still => format!(" ({still} never moved)"),
+        };
+        format!("{mean:.1} ± {error:.1}{still}")
     });
     text += &pivot(found, "ESS of the energy for 10⁴ queries, all chains", |cell| {
         let queries = cell.numbers.queries.total();

@@ -27,5 +27,5 @@ mod scan;
 
 pub use curvature::{Curvature, Drawn, Room, Which};
 pub use drive::{Chosen, Driver, settled};
-pub use samplers::{Rooms, Tuned, Tuning};
+pub use samplers::{Extent, Rooms, Tuned, Tuning};
 pub use scan::{Scan, scan};

@@ -64,6 +64,11 @@ pub trait Noise {
     /// step as a fault.
     fn d(&self) -> Option<&[Block]>;
 
+    /// For how many sites W + D is: a chain of another number refuses every step as a fault. `None` where any will do.
+    fn sites(&self) -> Option<usize> {
+        None
+    }
+
     /// Fills `eta` with independent planes of N(0, W+D).
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize);
 

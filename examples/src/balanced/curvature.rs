@@ -76,6 +76,13 @@ impl Noise for Drawn<'_> {
         }
     }
 
+    fn sites(&self) -> Option<usize> {
+        match self {
+            Self::Edges(noise) => noise.sites(),
+            Self::Full(noise) => noise.sites(),
+        }
+    }
+
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize) {
         match self {
             Self::Edges(noise) => noise.draw(rng, eta, planes),

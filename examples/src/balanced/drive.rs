@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{Adaptation, DenseMatrix, Diagonal, Parameters, Regression};
 use bitmc::step::ParameterError;
-use bitmc::{Chain, Energy, Gibbs, Kernel, LaneRng, Langevin, Move, Packed, SeedableRng};
+use bitmc::{Chain, Energy, Gibbs, Kernel, Kind, LaneRng, Langevin, Move, Packed, SeedableRng};
 use serde::Serialize;
 
 /// How long, and from which seed.
@@ -182,6 +182,7 @@ struct Drive<'e, E: ?Sized> {
     adaptation: Adaptation,
     progress: &'e Progress,
     before: Vec<u32>,
+    faults: u64,
 }
 
 /// What is told of a step: the states before and after it.
@@ -194,7 +195,7 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
         let start = Adaptation::new(Parameters::START);
         let adaptation = if driver.precision { start.with_precision() } else { start };
         let before = chain.state().words().to_vec();
-        Ok(Self { driver, energy, chain, rng, adaptation, progress, before })
+        Ok(Self { driver, energy, chain, rng, adaptation, progress, before, faults: 0 })
     }
 
     /// Steps of first order, which have no κ, from the published start.
@@ -212,6 +213,9 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
     fn estimate(&mut self) -> Result<(Curvature, String), Failure> {
         let (energy, layout) = (self.energy, self.energy.layout());
         let sites = layout.sites();
+        if layout.kind() == Kind::Categorical {
+            return Err(Failure::Option("W of a categorical energy is not estimated: it must be given".into()));
+        }
         let mut cache = vec![[0; LANES]; energy.cache_len()];
         let mut gradient = |x: Packed<'_>, out: &mut [Block]| {
             // A chain's state has an energy.
@@ -288,7 +292,15 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
         self.adaptation.freeze();
         let Parameters { step_size, balance, precision } = self.adaptation.parameters();
         let kernel = kernel(self.adaptation.parameters()).map_err(Failure::option)?;
+        self.faults = 0;
         let (jump, acceptance) = self.measure(steps, &kernel);
+        if self.faults > 0 {
+            return Err(Failure::Option(format!(
+                "{} of {steps} steps were faults ({curvature}): a gradient or an energy is not a number, or the noise is of \
+                 another number of sites",
+                self.faults
+            )));
+        }
         let (frozen, end) = (self.adaptation.is_frozen(), self.chain.state().words().to_vec());
         Ok(Chosen { step_size, balance, precision, curvature, acceptance, jump, frozen, end })
     }
@@ -309,6 +321,7 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
     /// A step: its jump distance, and whether it was accepted.
     fn step<K: Kernel<E>>(&mut self, kernel: &K, tell: Tell<'_>) -> (u32, bool) {
         let info = self.chain.step(kernel, &mut self.rng);
+        self.faults += u64::from(info.fault);
         let (mut distance, after) = (0, self.chain.state());
         // Both are states of the chain.
         if let Ok(before) = Packed::new(after.layout(), &self.before) {

@@ -82,7 +82,8 @@ impl<'p> Barrier<'p> {
         }
         let below = w + DMatrix::from_diagonal(&at.d);
         let above = DMatrix::from_diagonal_element(w.nrows(), w.nrows(), at.lambda) - &below;
-        let (above, below) = (Cholesky::new(above)?, Cholesky::new(below)?);
+        let (above, below) = rayon::join(|| Cholesky::new(above), || Cholesky::new(below));
+        let (above, below) = (above?, below?);
         let logs = |root: &Cholesky<f64, Dyn>| {
             2.0 * root.l_dirty().diagonal().iter().map(|entry| entry.ln()).sum::<f64>()
         };
@@ -93,7 +94,7 @@ impl<'p> Barrier<'p> {
     /// The Newton step, and half of by how much the quadratic model falls along it, twice.
     fn newton(&self) -> Option<(DVector<f64>, f64)> {
         let sites = self.at.d.len();
-        let (above, below) = (self.above.inverse(), self.below.inverse());
+        let (above, below) = rayon::join(|| self.above.inverse(), || self.below.inverse());
         let squares = above.component_mul(&above);
         let rows = squares.column_sum();
         let mut hessian = DMatrix::zeros(sites + 1, sites + 1);

@@ -31,6 +31,15 @@ pub struct Tuned {
     pub chosen: Option<Chosen>,
 }
 
+/// Which samplers there are to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Also those that the paper does not have.
+    pub beyond: bool,
+    /// The most sites of a target with AB-max, whose D takes some tens of factorisations of W + D.
+    pub largest: usize,
+}
+
 /// The samplers of one target, each tuned, then frozen, and told of.
 pub struct Tuning<'r, 't, E> {
     energy: &'t E,
@@ -50,7 +59,7 @@ const SIZES: (f32, f32) = (1e-4, 1e4);
 impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
     /// RWM tuned to an acceptance of .234, Gibbs, LB (DMALA) and DLP-trace tuned to .574, and the balanced samplers by
     /// the driver: of first order; with the diagonal of W alone, where it is not zero; with the D of λ-shift, of the
-    /// smallest largest eigenvalue, of the smallest trace. With `beyond`, also those that the paper does not have: AB-1st
+    /// smallest largest eigenvalue, of the smallest trace. Beyond the paper, also those that the paper does not have: AB-1st
     /// with σ tuned to .574 and α by the guide; three that may adapt from the far end ([`Driver::far`]); AB-trace with κ
     /// adapted too. AB-edge, with the D of the edges, is between them.
     ///
@@ -62,7 +71,7 @@ impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
         energy: &'t E,
         w: Option<&'t Curvature>,
         driver: Driver,
-        beyond: bool,
+        extent: Extent,
         rooms: &'r mut Rooms,
         progress: &'t Progress,
         tell: &'t dyn Fn(&Tuned),
@@ -70,8 +79,8 @@ impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
         let (samplers, tuned) = (Vec::new(), Vec::new());
         let mut tuning = Self { energy, w, driver, progress, tell, samplers, tuned };
         tuning.baselines()?;
-        tuning.paper(&mut rooms.paper, &mut rooms.d, &mut rooms.diagonal)?;
-        if beyond {
+        tuning.paper(extent, &mut rooms.paper, &mut rooms.d, &mut rooms.diagonal)?;
+        if extent.beyond {
             tuning.beyond(&mut rooms.beyond)?;
         }
         Ok(tuning)
@@ -94,6 +103,7 @@ impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
 
     fn paper(
         &mut self,
+        extent: Extent,
         rooms: &'r mut [Room; 4],
         d: &'r mut Vec<Block>,
         diagonal: &'r mut Vec<Block>,
@@ -112,7 +122,11 @@ impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
             self.add_driven("AB-diagonal", driven);
         }
         self.add_driven("AB-shift", driver.second_order(energy, w, Which::Shift, shift, progress)?);
-        self.add_driven("AB-max", driver.second_order(energy, w, Which::Largest, largest, progress)?);
+        if energy.layout().sites() <= extent.largest {
+            self.add_driven("AB-max", driver.second_order(energy, w, Which::Largest, largest, progress)?);
+        } else {
+            progress.advance(driver.burn_in + driver.adapt);
+        }
         self.add_driven("AB-trace", by_trace);
         self.add_driven("AB-edge", driver.second_order(energy, w, Which::Edges, edges, progress)?);
         Ok(())

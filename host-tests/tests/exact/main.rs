@@ -17,6 +17,7 @@ mod ising_langevin;
 mod learning;
 mod network;
 mod noise;
+mod noise_misuse;
 mod paths;
 mod planes;
 mod properties;

@@ -46,9 +46,11 @@ impl<'a> Dense<'a> {
     /// positive semidefinite, by more than 1/64 of its largest diagonal entry.
     pub fn new(matrix: DenseMatrix<'a>, d: &'a mut [Block], root: &'a mut [Block]) -> Result<Self, NoiseError> {
         let sites = matrix.sites();
-        let short = |need, got| if got < need { Err(NoiseError::Memory { need, got }) } else { Ok(()) };
-        short(DenseMatrix::row_blocks(sites), d.len())?;
-        short(Self::root_blocks(sites), root.len())?;
+        let short = |need, got| NoiseError::Memory { need, got };
+        let (need, got) = (DenseMatrix::row_blocks(sites), d.len());
+        let d = d.get_mut(..need).ok_or(short(need, got))?;
+        let (need, got) = (Self::root_blocks(sites), root.len());
+        let root = root.get_mut(..need).ok_or(short(need, got))?;
         let mut largest = 0.0f32;
         for (site, &value) in d.as_flattened().iter().enumerate().take(sites) {
             if !(value >= 0.0 && value.is_finite()) {
@@ -56,7 +58,8 @@ impl<'a> Dense<'a> {
             }
             largest = largest.max(matrix.diagonal(site).abs() + value);
         }
-        let (mut raise, mut raised) = (largest * (1.0 / 1_048_576.0), 0.0);
+        // Where W and D are nothing, the smallest number of all is something.
+        let (mut raise, mut raised) = ((largest * (1.0 / 1_048_576.0)).max(f32::MIN_POSITIVE), 0.0);
         let mut failed = NoiseError::NotPositive { site: 0 };
         for _ in 0..ATTEMPTS {
             match factorise(&matrix, d, root) {
@@ -137,6 +140,10 @@ impl Noise for Dense<'_> {
 
     fn d(&self) -> Option<&[Block]> {
         Some(self.d)
+    }
+
+    fn sites(&self) -> Option<usize> {
+        Some(self.matrix.sites())
     }
 
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize) {

@@ -160,6 +160,10 @@ impl Noise for Edgewise<'_> {
         Some(self.d)
     }
 
+    fn sites(&self) -> Option<usize> {
+        Some(self.matrix.sites())
+    }
+
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize) {
         eta.fill([0.0; LANES]);
         let eta = eta.as_flattened_mut();

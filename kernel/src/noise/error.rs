@@ -24,6 +24,8 @@ pub enum NoiseError {
         /// Its row.
         site: usize,
     },
+    /// A gradient, or what was added up of several, is NaN or infinite.
+    Gradient,
     /// `W[a, b]` is not `W[b, a]`.
     Asymmetric {
         /// One site.
@@ -51,6 +53,7 @@ impl core::fmt::Display for NoiseError {
             Self::Sites { got, most } => write!(f, "{got} sites, from 1 to {most} are possible"),
             Self::Memory { need, got } => write!(f, "{need} entries are needed, {got} were given"),
             Self::NotFinite { site } => write!(f, "row {site} of W has an entry that is not finite"),
+            Self::Gradient => write!(f, "a gradient, or a sum of several, is not finite"),
             Self::Asymmetric { a, b } => write!(f, "W[{a}, {b}] is not W[{b}, {a}]"),
             Self::D { site, value } => write!(f, "D is {value} at site {site}: not finite and at least 0"),
             Self::NotPositive { site } => {

@@ -143,7 +143,8 @@ impl<'a> SparseRegression<'a> {
     /// 10⁻⁵, or after `iterations`.
     ///
     /// # Errors
-    /// [`NoiseError::Memory`] where a buffer is short.
+    /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::Gradient`] where gradients were not finite or too
+    /// large for their products.
     pub fn solve(
         &self,
         ridge: f32,
@@ -188,6 +189,9 @@ impl<'a> SparseRegression<'a> {
             scaled_sum(direction, next / square, rest);
             square = next;
             made += 1;
+        }
+        if !square.is_finite() {
+            return Err(NoiseError::Gradient);
         }
         let residual = if begin > 0.0 { root(square / begin) } else { 0.0 };
         Ok(Fit { residual, iterations: made })

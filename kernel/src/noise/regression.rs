@@ -75,6 +75,8 @@ impl<'a> Regression<'a> {
             let products = self.products.get_mut(row).unwrap_or_default();
             subtract(products, v, after);
             subtract(products, -v, before);
+            let past = products.as_flattened_mut().get_mut(self.sites..).unwrap_or_default();
+            past.fill(0.0);
         }
     }
 
@@ -89,7 +91,8 @@ impl<'a> Regression<'a> {
     /// the residual is below 10⁻⁵, or after `iterations`.
     ///
     /// # Errors
-    /// [`NoiseError::Memory`] where a buffer is short.
+    /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::Gradient`] where gradients were not finite or too
+    /// large for their products.
     pub fn solve(
         &self,
         ridge: f32,
@@ -143,6 +146,9 @@ impl<'a> Regression<'a> {
             scaled_sum(direction, next / square, rest);
             square = next;
             made += 1;
+        }
+        if !square.is_finite() {
+            return Err(NoiseError::Gradient);
         }
         let residual = if first > 0.0 { super::shift::root(square / first) } else { 0.0 };
         Ok(Fit { residual, iterations: made })

@@ -70,7 +70,8 @@ pub fn least_eigenvalue(
 /// taken low by its residual. Returns that number. `scratch` as for [`least_eigenvalue`].
 ///
 /// # Errors
-/// [`NoiseError::Memory`] where `d` or the scratch is short.
+/// [`NoiseError::Memory`] where `d` or the scratch is short, [`NoiseError::D`] where ε is not finite or W so large that D is
+/// not.
 pub fn constant(
     matrix: &impl Symmetric,
     epsilon: f32,
@@ -82,6 +83,9 @@ pub fn constant(
     let d = d.get_mut(..need).ok_or(NoiseError::Memory { need, got })?;
     let least = least_eigenvalue(matrix, &[], scratch)?;
     let shift = least.residual - least.value;
+    if !(shift.is_finite() && epsilon.is_finite()) {
+        return Err(NoiseError::D { site: 0, value: shift + epsilon });
+    }
     let shift = if shift > epsilon { shift } else { epsilon };
     d.fill([0.0; LANES]);
     d.as_flattened_mut().iter_mut().take(sites).for_each(|slot| *slot = shift);

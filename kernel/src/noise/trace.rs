@@ -86,7 +86,7 @@ impl MinTrace {
     /// certifies it by its factorisation.
     ///
     /// # Errors
-    /// [`NoiseError::Memory`] where a buffer is short.
+    /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::D`] where W is so large that D is not finite.
     pub fn solve(
         &self,
         matrix: &impl Symmetric,
@@ -139,6 +139,9 @@ impl MinTrace {
             let shift = least.residual - least.value;
             let shift = if shift > 0.0 { shift } else { 0.0 };
             trace += shift * sites as f32;
+            if !trace.is_finite() {
+                return Err(NoiseError::D { site: 0, value: trace });
+            }
             if trace <= bound * (1.0 + self.gap) || sweeps >= self.sweeps {
                 d.as_flattened_mut().iter_mut().take(sites).for_each(|slot| *slot += shift);
                 return Ok(Solved { trace, bound, least, sweeps });

@@ -5,7 +5,8 @@
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ParameterError {
-    /// A step size must be positive and finite, and so must its inverse.
+    /// A step size must be positive, and it and its inverse finite; where a noise or a weight holds the steps back it may be
+    /// +∞, too.
     StepSize(f32),
     /// A balance must be in (0, 1].
     Balance(f32),
@@ -33,7 +34,9 @@ pub enum ParameterError {
 impl core::fmt::Display for ParameterError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::StepSize(value) => write!(f, "step size {value} is not positive and finite"),
+            Self::StepSize(value) => {
+                write!(f, "step size {value} is not positive, or it or its inverse is not finite")
+            }
             Self::Balance(value) => write!(f, "balance {value} is not in (0, 1]"),
             Self::Indices(value) => write!(f, "{value} indices are not from 1 to 64"),
             Self::Penalty(units) => write!(f, "a penalty of {units} units is more than 2^30"),

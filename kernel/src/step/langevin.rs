@@ -273,7 +273,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
         0.5 * self.precision * (before + along(step, eta, planes))
     }
 
-    /// Whether there are fewer curvatures than blocks of sites, or no room for a noise.
+    /// Whether there are fewer curvatures than blocks of sites, a noise for another number of sites, or no room for one.
     fn misfits(&self, layout: Layout) -> bool {
         let blocks = layout.blocks();
         let given = match self.curvature {
@@ -281,7 +281,8 @@ impl<'a, N: Noise> Langevin<'a, N> {
             Curvature::Each(values) | Curvature::Times(_, values) => values.len(),
         };
         let short = given.min(self.noise.d().map_or(blocks, <[Block]>::len)) < blocks;
-        short || (N::SOME && layout.row_is_site())
+        let other = self.noise.sites().is_some_and(|sites| sites != layout.sites());
+        short || other || (N::SOME && layout.row_is_site())
     }
 
     #[inline]

@@ -1,0 +1,138 @@
+//! Noises, matrices and estimates that are given what does not fit: each says so, and no chain has another law for it.
+
+use bitmc::lane::{Block, LANES};
+use bitmc::noise::{
+    Dense, DenseMatrix, Diagonal, Edgewise, MinTrace, Noise, NoiseError, Regression, Run, SparseMatrix,
+    SparseRegression, constant,
+};
+use bitmc::{Ising, LaneRng, Langevin, Layout, Move, Packed, SeedableRng};
+use bitmc_host_tests::heap::{self, Couplings};
+
+/// A path of some sites.
+fn path(sites: usize, coupling: f32, memory: &mut Couplings) -> Ising<'_> {
+    let edges = (1..sites as u32).map(|site| (site - 1, site, coupling));
+    Ising::spins_edges_once(edges, &vec![0.0; sites], memory.lend()).unwrap()
+}
+
+/// Faults of fifty steps on a path.
+fn faults<N: Noise>(noise: N, sites: usize) -> u32 {
+    let mut memory = Couplings::new(sites, sites);
+    let model = path(sites, 0.5, &mut memory);
+    let mut chain = heap::chain(&model, &vec![0; sites.div_ceil(32)]).unwrap();
+    let mut rng = LaneRng::seed_from_u64(1);
+    chain.run(&Langevin::second_order(noise, 2.0, 0.9).unwrap(), &mut rng, 50, &mut ());
+    chain.faults()
+}
+
+#[test]
+fn a_noise_for_another_number_of_sites_is_refused() {
+    // As many blocks as the chain has, more of them, or fewer.
+    for (of, chain) in [(12, 12), (12, 11), (12, 40), (40, 12), (64, 12)] {
+        let expected = if of == chain { 0 } else { 50 };
+        let mut memory = Couplings::new(of, of);
+        let model = path(of, 0.5, &mut memory);
+        let matrix = SparseMatrix::of(model.form());
+
+        let blocks = of.max(chain).div_ceil(LANES);
+        let mut d = vec![[0.0; LANES]; blocks];
+        let edges = Edgewise::new(matrix, &mut d).unwrap();
+        assert_eq!(faults(edges, chain), expected, "edges of {of} on {chain}");
+        let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
+        assert_eq!(faults(edges.by_runs(&mut runs).unwrap(), chain), expected, "runs of {of} on {chain}");
+
+        let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(of)];
+        let mut root = vec![[0.0; LANES]; Dense::root_blocks(of)];
+        // More than one each: W + D has a positive diagonal whatever W is; and no block too few for the chain.
+        let mut d = vec![[8.0; LANES]; blocks];
+        let dense = Dense::new(DenseMatrix::of(&matrix, &mut rows).unwrap(), &mut d, &mut root).unwrap();
+        assert_eq!(faults(dense, chain), expected, "dense of {of} on {chain}");
+    }
+    // That of no matrix fits every model that is not larger.
+    let d = [[1.0; LANES]; 2];
+    assert_eq!([12, 32, 33].map(|sites| faults(Diagonal::new(&d).unwrap(), sites)), [0, 0, 50]);
+}
+
+#[test]
+fn without_couplings_there_is_nothing_to_draw() {
+    let mut memory = Couplings::new(5, 0);
+    let model = Ising::spins_edges_once([], &[0.1; 5], memory.lend()).unwrap();
+    let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(5)];
+    let matrix = DenseMatrix::of(&SparseMatrix::of(model.form()), &mut rows).unwrap();
+    let (mut d, mut root) = ([[0.0; LANES]; 1], vec![[0.0; LANES]; Dense::root_blocks(5)]);
+    let noise = Dense::new(matrix, &mut d, &mut root).unwrap();
+    assert!(noise.raised() < 1e-30);
+    let mut eta = [[1.0; LANES]; 1];
+    noise.draw(&mut LaneRng::seed_from_u64(1), &mut eta, 1);
+    assert!(eta[0].iter().all(|eta| eta.abs() < 1e-15), "{eta:?}");
+}
+
+#[test]
+fn numbers_past_the_largest_are_named() {
+    let mut memory = Couplings::new(4, 3);
+    let model = path(4, 1e20, &mut memory);
+    let matrix = SparseMatrix::of(model.form());
+    let (mut d, mut scratch) = ([[0.0; LANES]; 1], [[0.0; LANES]; 3]);
+    assert!(matches!(constant(&matrix, 1e-3, &mut d, &mut scratch), Err(NoiseError::D { .. })));
+    let mut vectors = [[0.0; LANES]; MinTrace::blocks(4)];
+    let found = MinTrace::new(1e-3, 100).solve(&matrix, &mut d, &mut vectors, &mut scratch);
+    assert!(matches!(found, Err(NoiseError::D { .. })), "{found:?}");
+
+    let model = path(4, 1.0, &mut memory);
+    let matrix = SparseMatrix::of(model.form());
+    assert!(constant(&matrix, 1e-3, &mut d, &mut scratch).is_ok());
+    for epsilon in [f32::NAN, f32::INFINITY] {
+        assert!(constant(&matrix, epsilon, &mut d, &mut scratch).is_err());
+    }
+}
+
+/// A move of both of the first sites of five, with gradients that have `value` in one lane.
+fn with_move<T>(value: f32, lane: usize, told: impl FnOnce(&Move<'_>, &[Block], &[Block]) -> T) -> T {
+    let layout = Layout::binary(5);
+    let (from, to) = ([0b00u32], [0b11u32]);
+    let (from, to) = (Packed::new(layout, &from).unwrap(), Packed::new(layout, &to).unwrap());
+    let mut before = [[0.0; LANES]];
+    before[0][..5].copy_from_slice(&[1.0, -0.5, 0.25, 0.0, 0.5]);
+    before[0][lane] = value;
+    told(&Move::new(from, to).unwrap(), &before, &[[0.0; LANES]])
+}
+
+/// W of one move, in full and over a pattern.
+fn estimates(value: f32, lane: usize) -> [Result<Vec<Block>, NoiseError>; 2] {
+    let mut room = vec![[0.0; LANES]; Regression::blocks(5)];
+    let mut regression = Regression::new(5, &mut room).unwrap();
+    with_move(value, lane, |step, before, after| regression.push(step, before, after));
+    let mut w = vec![[0.0; LANES]; DenseMatrix::blocks(5)];
+    let mut scratch = vec![[0.0; LANES]; 3 * DenseMatrix::blocks(5)];
+    let full = regression.solve(1e-3, 50, &mut w, &mut scratch).map(|_| w);
+
+    let mut memory = Couplings::new(5, 4);
+    let model = path(5, 1.0, &mut memory);
+    let mut room = vec![[0.0; LANES]; SparseRegression::blocks(model.form())];
+    let mut regression = SparseRegression::new(model.form(), &mut room).unwrap();
+    with_move(value, lane, |step, before, after| regression.push(step, before, after));
+    let mut w = vec![[0.0; LANES]; SparseRegression::w_blocks(model.form())];
+    let mut scratch = vec![[0.0; LANES]; 3 * w.len()];
+    let sparse = regression.solve(1e-3, 50, &mut w, &mut scratch).map(|_| w);
+    [full, sparse]
+}
+
+#[test]
+fn gradients_that_are_not_numbers_give_no_w() {
+    for value in [f32::NAN, f32::INFINITY, 1e25] {
+        for found in estimates(value, 0) {
+            assert_eq!(found.unwrap_err(), NoiseError::Gradient, "{value}");
+        }
+    }
+    assert!(estimates(1.0, 0).into_iter().all(|found| found.unwrap().as_flattened().iter().any(|&w| w != 0.0)));
+}
+
+#[test]
+fn lanes_past_the_last_site_are_not_read() {
+    let same = |a: f32, b: f32| a.to_bits() == b.to_bits();
+    for value in [7.0, f32::NAN] {
+        for (found, expected) in estimates(value, 14).into_iter().zip(estimates(0.0, 14)) {
+            let (found, expected) = (found.unwrap(), expected.unwrap());
+            assert!(found.as_flattened().iter().zip(expected.as_flattened()).all(|(&a, &b)| same(a, b)));
+        }
+    }
+}
