@@ -39,8 +39,8 @@ impl<N: Noise> Langevin<'_, N> {
     /// [`Diagonal`](crate::noise::Diagonal) the diagonal variant. At α = 1 and σ = ∞ on an energy whose
     /// negative Hessian is W every move is accepted, up to rounding. W and D are on the {0,1} scale, as σ is.
     ///
-    /// A chain of another number of sites than the noise is for, or with categorical sites of [`Layout::MANY`](crate::Layout::MANY) values or
-    /// more, refuses every step as a fault.
+    /// A chain of another number of sites than the noise is for, or with categorical sites of
+    /// [`Layout::MANY`](crate::Layout::MANY) values or more, refuses every step as a fault.
     ///
     /// For Ising models with a noise of their own edges [`IsingBalanced`](crate::step::IsingBalanced) costs about half.
     ///
