@@ -131,7 +131,9 @@ where
         self.state().values().enumerate().map(move |(site, value)| offset(site) + i64::from(value))
     }
 
-    /// `E` at the state.
+    /// `E` at the state: that at the start and the differences of all moves since. Each is rounded to a float, and over many
+    /// steps these errors add up like a random walk's (some 10⁻⁴ after 10⁷ steps where energies are about 10);
+    /// [`Chain::restart`] at the state computes it anew.
     #[must_use]
     pub fn energy(&self) -> f32 {
         self.core.energy.value()
