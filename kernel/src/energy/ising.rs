@@ -148,8 +148,9 @@ impl<'a> Ising<'a> {
         difference
     }
 
-    /// How the energy changes, in units, as a site flips that is `before`, with the first `N` ≤ 8 entries, about as many as rows have, read at once; those behind the row
-    /// count 0: a loop that ends with a row of another length each time would be left at an unforeseen place.
+    /// Flips a site that is `before`, and moves the fields: how the energy changes, in units. The first `N` ≤ 8 entries,
+    /// about as many as rows have, are read at once, and those behind the row count 0: a loop that ends with a row of
+    /// another length each time would be left at an unforeseen place.
     #[inline(always)]
     pub(crate) fn flip_by<const N: usize>(&self, site: usize, before: u32, fields: &mut [u32]) -> i64 {
         let sign = 1 - 2 * before as i32;
