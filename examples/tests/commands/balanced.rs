@@ -19,8 +19,8 @@ fn threads_and_a_resumed_run_do_not_change_a_byte() {
     let (one, told) = files("1", &["--threads", "1"]);
     let (two, silence) = files("2", &["--threads", "2", "--quiet"]);
     assert!(silence.is_empty());
-    // It says what it chose, and that it is frozen: of the nine samplers that the driver tunes.
-    assert_eq!(told.lines().filter(|line| !line.starts_with('|') && line.contains("frozen")).count(), 9);
+    // It says what it chose, and that it is frozen: of the eight samplers that the driver tunes (a quick run has no AB-max here).
+    assert_eq!(told.lines().filter(|line| !line.starts_with('|') && line.contains("frozen")).count(), 8);
     // A cell that is lost is made again, the others are kept.
     let lost = folder.path().join("1/cells/BA-400-4__J_=_0.4407.AB-trace.json");
     fs::remove_file(lost).unwrap();
@@ -31,7 +31,7 @@ fn threads_and_a_resumed_run_do_not_change_a_byte() {
     }
     let report: Value = serde_json::from_slice(&one[0]).unwrap();
     let cells = report["cells"].as_array().unwrap();
-    assert_eq!((cells.len(), report["scans"].as_array().unwrap().len()), (14, 48));
+    assert_eq!((cells.len(), report["scans"].as_array().unwrap().len()), (13, 48));
     for cell in cells {
         assert!(cell["ess_of_chains_per_10000_queries"].as_array().unwrap().len() == 2, "{cell}");
         assert!(cell["exact"].as_bool().unwrap() && cell["faults"] == 0, "{cell}");

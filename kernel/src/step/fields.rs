@@ -67,7 +67,8 @@ pub(super) fn in_turn<const LIST: bool>(
         U32s::load(thresholds, part).lt_i32(U32s::load(fields, part))
     });
     let (fields, thresholds) = (cache.as_flattened_mut(), thresholds.as_flattened());
-    let here = *word;
+    // No site is beyond, and lanes compare signed numbers.
+    let (here, end) = (*word, (WORD * (index + 1)).min(i32::MAX as usize));
     let (mut flips, mut rest, mut difference) = ((above ^ here) & among, among, 0);
     while flips & rest != 0 {
         let bit = (flips & rest).trailing_zeros();
@@ -80,7 +81,7 @@ pub(super) fn in_turn<const LIST: bool>(
             flips = (flips & !(1 << place)) | (flip & rest);
         };
         let list = if LIST { Some(&mut *pending) } else { None };
-        difference += model.flip((site, WORD * (index + 1)), before, fields, list, moved);
+        difference += model.flip((site, end), before, fields, list, moved);
     }
     if LIST {
         pending.flush(fields);
