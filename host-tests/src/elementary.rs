@@ -59,7 +59,7 @@ impl Order {
 const EVERYTHING: RangeInclusive<f32> = f32::NEG_INFINITY..=f32::INFINITY;
 
 /// All of them, with the bounds that the kernel's documentation states.
-pub const FUNCTIONS: [Function; 12] = [
+pub const FUNCTIONS: [Function; 13] = [
     Function {
         name: "exp",
         bound: 1.0,
@@ -81,6 +81,17 @@ pub const FUNCTIONS: [Function; 12] = [
         monotone: true,
         apply: F32s::exp_bounded,
         reference: f64::exp,
+    },
+    Function {
+        name: "exp2_bounded",
+        bound: 2.5,
+        measure: Measure::Ulp,
+        domain: -120.0..=120.0,
+        total: false,
+        order: Order::Rising,
+        monotone: false,
+        apply: F32s::exp2_bounded,
+        reference: f64::exp2,
     },
     Function {
         name: "ln",

@@ -39,6 +39,7 @@ pub use plain::{Function, Plain};
 pub use potts::Potts;
 pub use quartic::{Quartic, QuarticError};
 pub use rbm::{CoarseRbm, Rbm, RbmError, pack_rows};
+pub(crate) use sparse::Rows;
 pub use sparse::{Edge, Entry, Sparse, SparseError, SparseLent, SparseMemory};
 pub use tempered::{Ends, Tempered};
 

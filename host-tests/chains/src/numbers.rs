@@ -40,6 +40,7 @@ pub(crate) fn functions() -> u32 {
         map(&mut hash, &any, F32s::sqrt);
         map(&mut hash, &bounded, F32s::exp);
         map(&mut hash, &bounded, F32s::exp_bounded);
+        map(&mut hash, &bounded, F32s::exp2_bounded);
         map(&mut hash, &bounded, F32s::ln_1p_exp);
         map(&mut hash, &unit, F32s::ln_1p_unit);
         map(&mut hash, &unit, |u| (u * F32s::splat(0.5)).normal_quantile());

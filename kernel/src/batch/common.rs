@@ -89,9 +89,9 @@ impl Core {
     /// Ends a step: moves the energies along by `differences`, those at β = 1, and counts it.
     pub(super) fn close(&mut self, info: BatchInfo, differences: &Block) -> BatchInfo {
         for (chain, (energy, &difference)) in self.energies.iter_mut().zip(differences).enumerate() {
-            if (info.accepted >> chain) & 1 != 0 {
-                energy.add(difference);
-            }
+            let mut moved = *energy;
+            moved.add(difference);
+            *energy = if (info.accepted >> chain) & 1 != 0 { moved } else { *energy };
         }
         self.steps = self.steps.wrapping_add(1);
         info

@@ -18,13 +18,14 @@ impl BatchKernel for SequentialGibbs {
         let form = ring.model.form();
         let per_unit = ring.core.betas.map(|beta| form.per_unit() / beta);
         let mut change = Change::none();
+        let mut rows = form.rows();
         for start in (0..ring.sites.len()).step_by(LANES) {
             let noise = group::logistics(rng);
-            for (number, noise) in (start..ring.sites.len()).zip(&noise) {
+            for ((number, noise), row) in (start..ring.sites.len()).zip(&noise).zip(&mut rows) {
                 change.units.next();
                 for part in 0..PARTS {
                     let threshold = threshold(F32s::load(noise, part), F32s::load(&per_unit, part));
-                    let field = field(&form, ring.sites, number, part, Half::High);
+                    let field = field(row, ring.sites, part, Half::High);
                     let Some(site) = ring.sites.get_mut(number) else { break };
                     let cells = U32s::load(&site.cells, part);
                     let one = cells.negative();

@@ -21,8 +21,8 @@ impl BatchKernel for [IsingLangevin; LANES] {
     fn step(&self, mut ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
         let unit = ring.model.form().unit();
         let laws = Laws {
-            half_units: ring.core.betas.map(|beta| 0.5 * unit * beta),
-            half_curvatures: self.each_ref().map(IsingLangevin::half_curvature),
+            half_units: ring.core.betas.map(|beta| law::bits(0.5 * unit * beta)),
+            half_curvatures: self.each_ref().map(|kernel| law::bits(kernel.half_curvature())),
         };
         let key = self.iter().fold(0, |key, kernel| mix(key, kernel.key()));
         if ring.core.weights_of != Some(key) {
@@ -45,7 +45,7 @@ impl BatchKernel for [IsingLangevin; LANES] {
     }
 }
 
-/// The laws of the chains.
+/// The [`Law`]s of the chains.
 struct Laws {
     half_units: Block,
     half_curvatures: Block,
@@ -59,7 +59,7 @@ impl Laws {
             let (unit, curvature) =
                 (F32s::load(&self.half_units, part), F32s::load(&self.half_curvatures, part));
             let mut looked = [(U32s::splat(0), U32s::splat(0)); GROUP];
-            for ((looked, site), &field) in looked.iter_mut().zip(&*sites).zip(fields) {
+            for ((looked, site), field) in looked.iter_mut().zip(&*sites).zip(fields) {
                 *looked = (field, U32s::load(&site.cells, part));
             }
             let mut softplus = law::weigh(looked, unit, curvature);

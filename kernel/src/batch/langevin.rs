@@ -2,10 +2,10 @@
 
 use super::log_product::LogProducts;
 use super::products::Products;
-use super::site::{GROUP, Half, Level, VALUE, fields, free, pass};
+use super::site::{self, GROUP, Half, Level, VALUE, free, pass};
 use super::{BatchInfo, BatchKernel, BatchRing, group};
 use crate::draw::LOGIT_LIMIT;
-use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
+use crate::lane::{Bits, Block, F32s, LANES, Line, Mask, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::langevin::mix;
 use crate::step::{Curvature, Langevin};
@@ -136,7 +136,7 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
             }
             let cells = sites.each_ref().map(|site| U32s::load(&site.cells, part));
             let mut all = [Odds::none(); GROUP];
-            for ((odds, number), (&cells, &field)) in all.iter_mut().zip(number..).zip(cells.iter().zip(fields))
+            for ((odds, number), (&cells, field)) in all.iter_mut().zip(number..).zip(cells.iter().zip(fields))
             {
                 *odds = self.odds(&scales, number, (cells.negative(), free(cells)), field, part);
             }
@@ -157,20 +157,24 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
     fn draw(&self, ring: &mut BatchRing<'_>, rng: &mut LaneRng) -> (LogProducts, LogProducts, Bits) {
         let (mut normalisers, mut unlikely) = (Products::one(), Products::one());
         let (scales, form, mut proposed) = (Scales::of(ring), ring.model.form(), [0; LANES]);
+        let (mut rows, mut fields) = (form.rows(), Line([[0; LANES]; LANES]));
         for start in (0..ring.sites.len()).step_by(LANES) {
             let u = group::uniforms(rng);
             normalisers.next_group();
             unlikely.next_group();
-            for (first, u) in (start..ring.sites.len()).step_by(GROUP).zip(u.chunks(GROUP)) {
+            site::fields(&mut rows, ring.sites, Half::Low, &mut fields);
+            let groups =
+                (start..ring.sites.len()).step_by(GROUP).zip(u.chunks(GROUP)).zip(fields.chunks(GROUP));
+            for ((first, u), fields) in groups {
                 for part in 0..PARTS {
-                    let fields = fields(&form, ring.sites, first, part, Half::Low);
                     let sites = ring.sites.get_mut(first..).unwrap_or_default();
                     let mut all = [Odds::none(); GROUP];
-                    for ((odds, number), (site, &field)) in
-                        all.iter_mut().zip(first..).zip(sites.iter().zip(&fields))
+                    for ((odds, number), (site, field)) in
+                        all.iter_mut().zip(first..).zip(sites.iter().zip(fields))
                     {
                         let cells = U32s::load(&site.cells, part);
                         let one = cells.shl::<16>().negative();
+                        let field = U32s::load(field, part);
                         *odds = self.odds(&scales, number, (one, free(cells)), field, part);
                     }
                     for ((odds, number), (site, u)) in all.into_iter().zip(first..).zip(sites.iter_mut().zip(u))

@@ -1,9 +1,9 @@
 //! One site of sixteen chains.
 
 use super::ALL;
-use super::sums::Sums;
-use crate::energy::Sparse;
-use crate::lane::{Bits, LANES, Mask, PARTS, U32s};
+use super::sums::{Recent, Sums};
+use crate::energy::{Entry, Rows, Sparse};
+use crate::lane::{Bits, LANES, Line, Mask, PARTS, U32s};
 
 /// One site of sixteen chains: what each knows there. 64 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -98,10 +98,9 @@ pub(super) enum Half {
 
 /// The fields `b + Kx` of a site at either states, in units of the model's grid.
 #[inline(always)]
-pub(super) fn field(form: &Sparse<'_>, sites: &[BatchSite], number: usize, part: usize, half: Half) -> U32s {
-    let linear = form.linear().get(number).copied().unwrap_or(0);
+pub(super) fn field((linear, row): (i32, &[Entry]), sites: &[BatchSite], part: usize, half: Half) -> U32s {
     let mut field = U32s::splat(linear as u32);
-    for entry in form.row(number) {
+    let mut add = |entry: &Entry| {
         if let Some(site) = sites.get(entry.site as usize) {
             let cells = U32s::load(&site.cells, part);
             let one = match half {
@@ -110,25 +109,22 @@ pub(super) fn field(form: &Sparse<'_>, sites: &[BatchSite], number: usize, part:
             };
             field = field + one.negative().keep(U32s::splat(entry.coupling as u32));
         }
-    }
+    };
+    let (fours, rest) = row.as_chunks::<4>();
+    fours.iter().for_each(|four| four.iter().for_each(&mut add));
+    rest.iter().for_each(add);
     field
 }
 
-/// Sites that are looked at together: as many as the registers hold what is computed of.
+/// Sites that are weighed together: as many as the registers hold what is computed of.
 pub(super) const GROUP: usize = if cfg!(target_feature = "avx2") { 4 } else { 1 };
 
-/// The fields of a group of sites, those behind the last one 0.
+/// The fields of the next sixteen sites at either states; those behind the last one stay as they are.
 #[inline(always)]
-pub(super) fn fields(
-    form: &Sparse<'_>,
-    sites: &[BatchSite],
-    first: usize,
-    part: usize,
-    half: Half,
-) -> [U32s; GROUP] {
-    let mut fields = [U32s::splat(0); GROUP];
-    fields.iter_mut().zip(first..).for_each(|(slot, number)| *slot = field(form, sites, number, part, half));
-    fields
+pub(super) fn fields(rows: &mut Rows<'_>, sites: &[BatchSite], half: Half, fields: &mut [Bits; LANES]) {
+    for (slot, row) in fields.iter_mut().zip(rows) {
+        (0..PARTS).for_each(|part| field(row, sites, part, half).store(slot, part));
+    }
 }
 
 /// The sums over the sites of what `term` gives for the sites of a group, by the number of the first, and their
@@ -138,34 +134,59 @@ pub(super) fn fields(
 pub(super) fn pass(
     form: &Sparse<'_>,
     sites: &mut [BatchSite],
-    mut term: impl FnMut(usize, &mut [BatchSite; GROUP], &[U32s; GROUP], usize) -> [U32s; GROUP],
+    mut term: impl FnMut(usize, &mut [BatchSite; GROUP], [U32s; GROUP], usize) -> [U32s; GROUP],
 ) -> Level {
     let (mut own, mut twice) = (Sums::zero(), Sums::zero());
-    let mut spare = [BatchSite::new(); GROUP];
-    for first in (0..sites.len()).step_by(GROUP) {
-        if first % Sums::MOST == 0 {
+    let (mut rows, mut fields) = (form.rows(), Line([[0; LANES]; LANES]));
+    for start in (0..sites.len()).step_by(LANES) {
+        if start % Sums::MOST == 0 {
             own.carry();
             twice.carry();
         }
-        for part in 0..PARTS {
-            let fields = fields(form, sites, first, part, Half::High);
-            let group = match sites.get_mut(first..).and_then(|sites| sites.first_chunk_mut()) {
+        let (mut terms, mut levels) = (own.recent, twice.recent);
+        look(&mut rows, sites, start, &mut fields, &mut levels);
+        let block = sites.get_mut(start..).unwrap_or_default();
+        let (groups, _) = fields.as_chunks();
+        for ((first, sites), fields) in (start..).step_by(GROUP).zip(block.chunks_mut(GROUP)).zip(groups) {
+            let mut spare = [BatchSite::new(); GROUP];
+            let group = match sites.first_chunk_mut() {
                 Some(group) => group,
-                None => fill(&mut spare, sites.get(first..).unwrap_or_default()),
+                None => fill(&mut spare, sites),
             };
-            let linear = form.linear().get(first..).unwrap_or_default();
-            for ((site, &field), &linear) in group.iter().zip(&fields).zip(linear) {
-                twice.add_both(U32s::load(&site.cells, part).negative(), (field, linear as u32), part);
+            for part in 0..PARTS {
+                let fields = fields.each_ref().map(|field| U32s::load(field, part));
+                term(first, group, fields, part).into_iter().for_each(|term| terms.add(term, part));
             }
-            let terms = term(first, group, &fields, part);
-            terms.into_iter().for_each(|term| own.add(term, part));
-            if GROUP > 1 && first + GROUP > sites.len() {
-                let rest = sites.get_mut(first..).unwrap_or_default();
-                rest.iter_mut().zip(&spare).for_each(|(site, spare)| *site = *spare);
+            if GROUP > 1 && sites.len() < GROUP {
+                sites.iter_mut().zip(&spare).for_each(|(site, spare)| *site = *spare);
             }
         }
+        (own.recent, twice.recent) = (terms, levels);
     }
     Level { own: own.totals(), twice: twice.totals() }
+}
+
+/// The fields of the sixteen sites from `start` on at the proposed states, and what [`pass`] sums of them.
+///
+/// By itself, so that its sums have registers: where it is inlined the constants of what surrounds it take them all.
+#[inline(never)]
+fn look(
+    rows: &mut Rows<'_>,
+    sites: &[BatchSite],
+    start: usize,
+    fields: &mut [Bits; LANES],
+    levels: &mut Recent,
+) {
+    let (mut sums, mut next) = (*levels, rows.clone());
+    let own = sites.get(start..).unwrap_or_default();
+    for ((slot, site), row) in fields.iter_mut().zip(own).zip(&mut next) {
+        for part in 0..PARTS {
+            let field = field(row, sites, part, Half::High);
+            sums.add_both(U32s::load(&site.cells, part).negative(), (field, row.0 as u32), part);
+            field.store(slot, part);
+        }
+    }
+    (*levels, *rows) = (sums, next);
 }
 
 /// The last sites, and clamped zeros behind them.
@@ -202,10 +223,11 @@ impl Level {
     /// Those there in the chains of `accepted`.
     pub(super) fn take(&mut self, accepted: u32, there: &Self) {
         let own = self.own.iter_mut().zip(&there.own);
-        for (chain, (pair, twice)) in own.zip(self.twice.iter_mut().zip(&there.twice)).enumerate() {
-            if (accepted >> chain) & 1 != 0 {
-                (*pair.0, *twice.0) = (*pair.1, *twice.1);
-            }
+        for (chain, (own, twice)) in own.zip(self.twice.iter_mut().zip(&there.twice)).enumerate() {
+            // Without a branch: none could be foreseen.
+            let taken = -i64::from((accepted >> chain) & 1);
+            *own.0 ^= (*own.0 ^ own.1) & taken;
+            *twice.0 ^= (*twice.0 ^ twice.1) & taken;
         }
     }
 }

@@ -2,22 +2,22 @@
 
 use crate::lane::{Bits, LANES, Mask, U32s};
 
-/// Sixteen sums of 32-bit integers, in two halves of 16 bits: exact, in any order.
+/// Sixteen sums of 32-bit integers: exact, in any order.
 #[derive(Debug)]
 pub(super) struct Sums {
-    low: Bits,
-    high: Bits,
+    /// Of the terms since the last carry. A loop that adds many takes it out, to registers, and puts it back.
+    pub(super) recent: Recent,
     /// Terms that [`Sums::next`] has announced since the last carry.
     pending: usize,
     totals: [i64; LANES],
 }
 
 impl Sums {
-    /// Terms that may be added between two calls of [`Sums::carry`], [`Sums::add_both`] being one.
+    /// Terms that may be added between two calls of [`Sums::carry`], [`Recent::add_both`] being one.
     pub(super) const MOST: usize = 1 << 14;
 
     pub(super) fn zero() -> Self {
-        Self { low: [0; LANES], high: [0; LANES], pending: 0, totals: [0; LANES] }
+        Self { recent: Recent::zero(), pending: 0, totals: [0; LANES] }
     }
 
     /// Carries where it is time to: for a caller that does not count, before each term.
@@ -30,20 +30,6 @@ impl Sums {
         }
     }
 
-    /// Adds a term, read as signed.
-    #[inline(always)]
-    pub(super) fn add(&mut self, term: U32s, part: usize) {
-        self.add_halves(term & U32s::splat(0xFFFF), term.sar::<16>(), part);
-    }
-
-    /// Adds two terms, read as signed, where `mask` is set: one a chain, and one of them all.
-    #[inline(always)]
-    pub(super) fn add_both(&mut self, mask: Mask, (each, all): (U32s, u32), part: usize) {
-        let low = (each & U32s::splat(0xFFFF)) + U32s::splat(all & 0xFFFF);
-        let high = each.sar::<16>() + U32s::splat(all).sar::<16>();
-        self.add_halves(mask.keep(low), mask.keep(high), part);
-    }
-
     /// Adds a term of one chain, read as signed.
     #[inline(always)]
     pub(super) fn add_to(&mut self, chain: usize, term: u32) {
@@ -52,22 +38,50 @@ impl Sums {
         }
     }
 
-    #[inline(always)]
-    fn add_halves(&mut self, low: U32s, high: U32s, part: usize) {
-        (U32s::load(&self.low, part) + low).store(&mut self.low, part);
-        (U32s::load(&self.high, part) + high).store(&mut self.high, part);
-    }
-
     pub(super) fn carry(&mut self) {
-        for (total, (low, high)) in self.totals.iter_mut().zip(self.low.iter_mut().zip(&mut self.high)) {
-            *total += (i64::from(*high as i32) << 16) + i64::from(*low);
-            (*low, *high) = (0, 0);
+        for (total, (low, high)) in self.totals.iter_mut().zip(self.recent.low.iter().zip(&self.recent.high)) {
+            let rest = low.wrapping_sub(high << 16);
+            *total += (i64::from(*high as i32) << 16) + i64::from(rest);
         }
+        self.recent = Recent::zero();
     }
 
     pub(super) fn totals(mut self) -> [i64; LANES] {
         self.carry();
         self.totals
+    }
+}
+
+/// Sums of few terms: modulo 2³², and of the high halves of the terms. Together they are the sums, as the low halves
+/// add up to less than 2³².
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recent {
+    low: Bits,
+    high: Bits,
+}
+
+impl Recent {
+    fn zero() -> Self {
+        Self { low: [0; LANES], high: [0; LANES] }
+    }
+
+    /// Adds a term, read as signed.
+    #[inline(always)]
+    pub(super) fn add(&mut self, term: U32s, part: usize) {
+        self.add_halves(term, term.sar::<16>(), part);
+    }
+
+    /// Adds two terms, read as signed, where `mask` is set: one a chain, and one of them all.
+    #[inline(always)]
+    pub(super) fn add_both(&mut self, mask: Mask, (each, all): (U32s, u32), part: usize) {
+        let high = each.sar::<16>() + U32s::splat(((all as i32) >> 16) as u32);
+        self.add_halves(mask.keep(each + U32s::splat(all)), mask.keep(high), part);
+    }
+
+    #[inline(always)]
+    fn add_halves(&mut self, low: U32s, high: U32s, part: usize) {
+        (U32s::load(&self.low, part) + low).store(&mut self.low, part);
+        (U32s::load(&self.high, part) + high).store(&mut self.high, part);
     }
 }
 
@@ -86,7 +100,7 @@ impl Change {
     /// Counts a site that moves in the chains of `moved`, with these differences of energy there.
     #[inline(always)]
     pub(super) fn add(&mut self, moved: Mask, units: U32s, part: usize) {
-        self.units.add(moved.keep(units), part);
+        self.units.recent.add(moved.keep(units), part);
         (U32s::load(&self.count, part) + moved.keep(U32s::splat(1))).store(&mut self.count, part);
     }
 }

@@ -218,6 +218,12 @@ impl<'a> Sparse<'a> {
         self.entries.get(bounds.0..bounds.1).unwrap_or_default()
     }
 
+    /// Every site's linear term and neighbours, from the first site on.
+    #[inline(always)]
+    pub(crate) fn rows(&self) -> Rows<'a> {
+        Rows { ends: self.ends.iter(), linear: self.linear.iter(), start: 0, rest: self.entries }
+    }
+
     /// Where a row begins and ends.
     #[inline(always)]
     fn bounds(&self, site: usize) -> Option<(usize, usize)> {
@@ -288,5 +294,27 @@ impl<'a> Sparse<'a> {
     #[inline]
     pub(crate) fn value(&self, units: i64) -> f32 {
         self.grid.value(units)
+    }
+}
+
+/// The rows of a form, one site behind the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows<'a> {
+    ends: core::slice::Iter<'a, u32>,
+    linear: core::slice::Iter<'a, i32>,
+    /// Where the next row begins, and the entries from there on.
+    start: u32,
+    rest: &'a [Entry],
+}
+
+impl<'a> Iterator for Rows<'a> {
+    type Item = (i32, &'a [Entry]);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (&end, &linear) = (self.ends.next()?, self.linear.next()?);
+        let (row, rest) = self.rest.split_at_checked(end.wrapping_sub(self.start) as usize)?;
+        (self.start, self.rest) = (end, rest);
+        Some((linear, row))
     }
 }

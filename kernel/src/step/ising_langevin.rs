@@ -64,7 +64,7 @@ impl IsingLangevin {
     }
 
     fn law(&self, model: &Ising<'_>) -> Law {
-        Law { half_unit: 0.5 * model.form().unit(), half_curvature: self.half_curvature }
+        Law { half_unit: law::bits(0.5 * model.form().unit()), half_curvature: law::bits(self.half_curvature) }
     }
 
     /// The probabilities of a move from the chain's state to `to`, without making it. The cost of a step where all
