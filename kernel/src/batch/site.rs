@@ -138,6 +138,7 @@ pub(super) fn pass(
 ) -> Level {
     let (mut own, mut twice) = (Sums::zero(), Sums::zero());
     let (mut rows, mut fields) = (form.rows(), Line([[0; LANES]; LANES]));
+    let mut spare = [BatchSite::new(); GROUP];
     for start in (0..sites.len()).step_by(LANES) {
         if start % Sums::MOST == 0 {
             own.carry();
@@ -148,7 +149,6 @@ pub(super) fn pass(
         let block = sites.get_mut(start..).unwrap_or_default();
         let (groups, _) = fields.as_chunks();
         for ((first, sites), fields) in (start..).step_by(GROUP).zip(block.chunks_mut(GROUP)).zip(groups) {
-            let mut spare = [BatchSite::new(); GROUP];
             let group = match sites.first_chunk_mut() {
                 Some(group) => group,
                 None => fill(&mut spare, sites),
