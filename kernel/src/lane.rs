@@ -60,13 +60,14 @@ pub type Block = [f32; LANES];
 pub type Bits = [u32; LANES];
 
 /// Something that begins on a cache line. A register of sixteen lanes that lies across two lines is loaded in two
-/// halves: with AVX-512 a generator in a `Line` saves a quarter of the time of a cheap step.
+/// halves. [`LaneRng`](crate::LaneRng) begins on one by itself where there are registers.
 ///
 /// ```
-/// use bitmc::lane::Line;
-/// use bitmc::{LaneRng, Rng, SeedableRng};
-/// let mut rng = Line(LaneRng::seed_from_u64(1));
-/// assert_eq!(rng.next_u32(), LaneRng::seed_from_u64(1).next_u32());
+/// use bitmc::lane::{Block, Line};
+/// let buffer = Line([[0.0f32; 16]; 4]);
+/// assert!((&raw const buffer).addr().is_multiple_of(64));
+/// let blocks: &[Block] = &*buffer;
+/// assert_eq!(blocks.len(), 4);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(64))]

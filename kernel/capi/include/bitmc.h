@@ -75,7 +75,7 @@ typedef struct bitmc_chain {
 
 // A generator: xoshiro128++ in sixteen lanes.
 typedef struct bitmc_rng {
-  uint64_t opaque[48];
+  uint64_t opaque[52];
 } bitmc_rng;
 
 // A sampler. It has no state: any number of chains may use one, on several threads too.

@@ -7,7 +7,7 @@ use bitmc::{LaneRng, Rng};
 /// A generator: xoshiro128++ in sixteen lanes.
 #[repr(C)]
 pub struct bitmc_rng {
-    opaque: [u64; 48],
+    opaque: [u64; 52],
 }
 
 impl Handle<bitmc_rng> for LaneRng {
