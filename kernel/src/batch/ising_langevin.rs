@@ -62,13 +62,16 @@ impl Laws {
             for ((looked, site), field) in looked.iter_mut().zip(&*sites).zip(fields) {
                 *looked = (field, U32s::load(&site.cells, part));
             }
-            let mut softplus = law::weigh(looked, unit, curvature);
-            for ((site, (weight, softplus)), (_, cells)) in sites.iter_mut().zip(&mut softplus).zip(looked) {
+            let mut own = [U32s::splat(0); GROUP];
+            let weighed = law::weigh(looked, unit, curvature);
+            for (((site, own), (weight, softplus)), (_, cells)) in
+                sites.iter_mut().zip(&mut own).zip(weighed).zip(looked)
+            {
                 let free = free(cells);
-                (cells | free.keep(*weight).shl::<16>()).store(&mut site.cells, part);
-                *softplus = free.keep(*softplus);
+                (cells | free.keep(weight).shl::<16>()).store(&mut site.cells, part);
+                *own = free.keep(softplus);
             }
-            softplus.map(|(_, softplus)| softplus)
+            own
         })
     }
 

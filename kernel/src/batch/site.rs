@@ -147,15 +147,20 @@ pub(super) fn pass(
         let (mut terms, mut levels) = (own.recent, twice.recent);
         look(&mut rows, sites, start, &mut fields, &mut levels);
         let block = sites.get_mut(start..).unwrap_or_default();
-        let (groups, _) = fields.as_chunks();
+        let (groups, _) = fields.as_chunks::<GROUP>();
         for ((first, sites), fields) in (start..).step_by(GROUP).zip(block.chunks_mut(GROUP)).zip(groups) {
             let group = match sites.first_chunk_mut() {
                 Some(group) => group,
                 None => fill(&mut spare, sites),
             };
             for part in 0..PARTS {
-                let fields = fields.each_ref().map(|field| U32s::load(field, part));
-                term(first, group, fields, part).into_iter().for_each(|term| terms.add(term, part));
+                let mut own = [U32s::splat(0); GROUP];
+                for (own, field) in own.iter_mut().zip(fields) {
+                    *own = U32s::load(field, part);
+                }
+                for term in term(first, group, own, part) {
+                    terms.add(term, part);
+                }
             }
             if GROUP > 1 && sites.len() < GROUP {
                 sites.iter_mut().zip(&spare).for_each(|(site, spare)| *site = *spare);

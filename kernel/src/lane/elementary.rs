@@ -146,9 +146,10 @@ impl F32s {
         let t = self + Self::splat(MAGIC);
         let f = self - (t - Self::splat(MAGIC));
         // By pairs of terms, which wait for each other less than Horner's rule makes them.
-        let [c5, c4, c3, c2, c1, c0] = EXP2.map(Self::splat);
+        let [c5, c4, c3, c2, c1, c0] = EXP2;
+        let pair = |a, b| Self::splat(a) * f + Self::splat(b);
         let square = f * f;
-        let p = ((c5 * f + c4) * square + (c3 * f + c2)) * square + (c1 * f + c0);
+        let p = (pair(c5, c4) * square + pair(c3, c2)) * square + pair(c1, c0);
         (p.to_bits() + t.to_bits().shl::<23>()).to_f32()
     }
 

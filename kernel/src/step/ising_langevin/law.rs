@@ -90,10 +90,11 @@ const LN_1P: [f32; 8] = [
 /// ln(1+e) in units. By pairs of terms, so that it is done after seven operations, not fifteen.
 #[inline(always)]
 fn ln_1p(e: F32s) -> F32s {
-    let [c7, c6, c5, c4, c3, c2, c1, c0] = LN_1P.map(F32s::splat);
+    let [c7, c6, c5, c4, c3, c2, c1, c0] = LN_1P;
+    let pair = |a, b| F32s::splat(a) * e + F32s::splat(b);
     let square = e * e;
-    let high = (c7 * e + c6) * square + (c5 * e + c4);
-    let low = (c3 * e + c2) * square + (c1 * e + c0);
+    let high = pair(c7, c6) * square + pair(c5, c4);
+    let low = pair(c3, c2) * square + pair(c1, c0);
     (high * (square * square) + low) * e
 }
 
@@ -107,18 +108,23 @@ pub(crate) fn weigh<const N: usize>(
     half_unit: F32s,
     half_curvature: F32s,
 ) -> [(U32s, U32s); N] {
-    let odds = sites.map(|(field, values)| {
+    // Loops over arrays: what `map` is given is not always inlined.
+    let none = F32s::splat(0.0);
+    let mut odds = [(none, none, none.lt(none)); N];
+    for ((e, below, likely), (field, values)) in odds.iter_mut().zip(sites) {
         let z = (F32s::from_i32(field) * half_unit).to_bits() ^ (values & U32s::splat(SIGN));
         let z = z.to_f32() - half_curvature;
         // −|z|
-        let below = (z.to_bits() | U32s::splat(SIGN)).to_f32();
-        (below.max(F32s::splat(-LIMIT)), F32s::splat(0.0).lt(z))
-    });
-    odds.map(|(below, likely)| (below, likely, below.exp2_bounded())).map(|(below, likely, e)| {
-        let weight = (scaled(e).trunc_i32() ^ likely.keep(U32s::splat(TURN))) + U32s::splat(1);
-        let softplus = likely.keep((below * F32s::splat(-LN_2 * UNITS)).trunc_i32()) + ln_1p(e).trunc_i32();
-        (weight, softplus)
-    })
+        *below = (z.to_bits() | U32s::splat(SIGN)).to_f32().max(F32s::splat(-LIMIT));
+        *e = below.exp2_bounded();
+        *likely = none.lt(z);
+    }
+    let mut weighed = [(U32s::splat(0), U32s::splat(0)); N];
+    for ((weight, softplus), (e, below, likely)) in weighed.iter_mut().zip(odds) {
+        *weight = (scaled(e).trunc_i32() ^ likely.keep(U32s::splat(TURN))) + U32s::splat(1);
+        *softplus = likely.keep((below * F32s::splat(-LN_2 * UNITS)).trunc_i32()) + ln_1p(e).trunc_i32();
+    }
+    weighed
 }
 
 const TOPS: u32 = 0x8000_8000;
