@@ -1,7 +1,7 @@
 //! Sites of several and of very many values, each beside its naive twin, from equilibrium.
 
 use bitmc::batch::{PottsBatch, PottsKernel, PottsSite};
-use bitmc::lane::{Bits, Block, LANES, Line};
+use bitmc::lane::{Bits, Block, LANES};
 use bitmc::{Energy, Gibbs, LaneRng, Langevin, Layout, Move, Packed, Potts, SeedableRng};
 use bitmc_benches::models::{HeapSparse, burnt_in};
 use bitmc_benches::naive_categorical::{self as naive, Target};
@@ -56,18 +56,18 @@ fn potts(criterion: &mut Criterion) {
     sixteen(criterion, name, &model, &sampler);
 
     let name = "gibbs potts 30x30 of 4";
-    let mut rng = Line(LaneRng::seed_from_u64(1));
+    let mut rng = LaneRng::seed_from_u64(1);
     let mut chain = burnt_in(&model, 0.35, 5_000, &mut rng);
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(900 * 4));
-    group.bench_function("bitmc", |bencher| bencher.iter(|| chain.step(&Gibbs::systematic(), &mut *rng)));
+    group.bench_function("bitmc", |bencher| bencher.iter(|| chain.step(&Gibbs::systematic(), &mut rng)));
     group.finish();
     sixteen(criterion, name, &model, &Gibbs::systematic());
 }
 
 /// A kernel in sixteen chains of four values side by side.
 fn sixteen<K: PottsKernel>(criterion: &mut Criterion, name: &str, model: &Potts<'_>, kernel: &K) {
-    let mut rng = Line(LaneRng::seed_from_u64(1));
+    let mut rng = LaneRng::seed_from_u64(1);
     let room = vec![PottsSite::<4>::new(); model.layout().sites()];
     let mut batch = PottsBatch::random(model, room, &mut rng).expect("memory for every site");
     (0..1_000).for_each(|_| _ = batch.step(kernel, &mut rng));

@@ -4,7 +4,7 @@
 
 use bitmc::batch::{Batch, BatchSite};
 use bitmc::energy::Edge;
-use bitmc::lane::{Block, F32s, Line, PARTS};
+use bitmc::lane::{Block, F32s, PARTS};
 use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
 use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, IsingLangevin, SequentialGibbs};
 use bitmc::{Chain, Energy, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng};
@@ -41,8 +41,8 @@ fn beside<T: naive::Target, K: for<'e> Kernel<dyn Energy + 'e>>(
     twin: &T,
     twin_step: impl Fn(&mut naive::Chain<'_, T>) -> bool,
 ) {
-    let mut line = Line(LaneRng::seed_from_u64(1));
-    let rng = &mut *line;
+    let mut line = LaneRng::seed_from_u64(1);
+    let rng = &mut line;
     let mut chain = burnt_in(energy, step_size, burn_in, rng);
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(energy.layout().sites() as u64));
@@ -89,8 +89,8 @@ fn ising(criterion: &mut Criterion, name: &str, model: &Ising<'_>, step_size: f3
     let sampler = IsingLangevin::adjusted(step_size).expect("a legal step size");
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(model.form().sites() as u64));
-    let mut line = Line(LaneRng::seed_from_u64(1));
-    let rng = &mut *line;
+    let mut line = LaneRng::seed_from_u64(1);
+    let rng = &mut line;
     let mut chain = Chain::random(model, heap_memory(model), rng).expect("a start");
     (0..burn_in).for_each(|_| _ = chain.step(&sampler, rng));
     let (mut steps, mut accepted) = (0u64, 0u64);
@@ -150,8 +150,8 @@ fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
         model: &Ising<'m>,
         kernel: &K,
     ) -> Vec<f32> {
-        let mut line = Line(LaneRng::seed_from_u64(1));
-        let rng = &mut *line;
+        let mut line = LaneRng::seed_from_u64(1);
+        let rng = &mut line;
         let mut chain = Chain::random(model, heap_memory(model), rng).expect("a start");
         (0..200).for_each(|_| _ = chain.step(kernel, rng));
         let (mut sweeps, mut moved) = (0u64, 0u64);
@@ -181,7 +181,7 @@ fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
     group.bench_function("without floats", |bencher| bencher.iter(|| chain.sweep(&mut rng)));
 
     group.throughput(Throughput::Elements(16 * sites as u64));
-    let mut line = Line(LaneRng::seed_from_u64(1));
+    let mut line = LaneRng::seed_from_u64(1);
     let mut batch =
         Batch::random(&model, vec![BatchSite::new(); sites], &mut line).expect("room for every site");
     (0..200).for_each(|_| _ = batch.step(&SequentialGibbs, &mut line));

@@ -40,11 +40,13 @@ pub(crate) mod product;
     path = "lane/scalar.rs"
 )]
 mod registers;
+mod sums;
 mod total;
 
 pub use elementary::NORMAL_LIMIT;
 pub use product::{LogProduct, Product};
 pub use registers::{F32s, Mask, U32s};
+pub(crate) use sums::Sums;
 pub use total::Total;
 
 /// Lanes in a block: sites that are computed together.

@@ -1,9 +1,9 @@
 //! One site of sixteen chains.
 
 use super::ALL;
-use super::sums::{Recent, Sums};
+use super::sums::{Sums, add_both};
 use crate::energy::{Entry, Rows, Sparse};
-use crate::lane::{Bits, LANES, Line, Mask, PARTS, U32s};
+use crate::lane::{self, Bits, LANES, Line, Mask, PARTS, U32s};
 
 /// One site of sixteen chains: what each knows there. 64 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -180,14 +180,14 @@ fn look(
     sites: &[BatchSite],
     start: usize,
     fields: &mut [Bits; LANES],
-    levels: &mut Recent,
+    levels: &mut lane::Sums,
 ) {
     let (mut sums, mut next) = (*levels, rows.clone());
     let own = sites.get(start..).unwrap_or_default();
     for ((slot, site), row) in fields.iter_mut().zip(own).zip(&mut next) {
         for part in 0..PARTS {
             let field = field(row, sites, part, Half::High);
-            sums.add_both(U32s::load(&site.cells, part).negative(), (field, row.0 as u32), part);
+            add_both(&mut sums, U32s::load(&site.cells, part).negative(), (field, row.0 as u32), part);
             field.store(slot, part);
         }
     }

@@ -1,23 +1,23 @@
 //! Sums of whole numbers, a chain each.
 
-use crate::lane::{Bits, LANES, Mask, U32s};
+use crate::lane::{self, Bits, LANES, Mask, U32s};
 
 /// Sixteen sums of 32-bit integers: exact, in any order.
 #[derive(Debug)]
 pub(super) struct Sums {
     /// Of the terms since the last carry. A loop that adds many takes it out, to registers, and puts it back.
-    pub(super) recent: Recent,
+    pub(super) recent: lane::Sums,
     /// Terms that [`Sums::next`] has announced since the last carry.
     pending: usize,
     totals: [i64; LANES],
 }
 
 impl Sums {
-    /// Terms that may be added between two calls of [`Sums::carry`], [`Recent::add_both`] being one.
+    /// Terms that may be added between two calls of [`Sums::carry`], [`add_both`] being one.
     pub(super) const MOST: usize = 1 << 14;
 
     pub(super) fn zero() -> Self {
-        Self { recent: Recent::zero(), pending: 0, totals: [0; LANES] }
+        Self { recent: lane::Sums::ZERO, pending: 0, totals: [0; LANES] }
     }
 
     /// Carries where it is time to: for a caller that does not count, before each term.
@@ -39,11 +39,10 @@ impl Sums {
     }
 
     pub(super) fn carry(&mut self) {
-        for (total, (low, high)) in self.totals.iter_mut().zip(self.recent.low.iter().zip(&self.recent.high)) {
-            let rest = low.wrapping_sub(high << 16);
-            *total += (i64::from(*high as i32) << 16) + i64::from(rest);
+        for (total, recent) in self.totals.iter_mut().zip(self.recent.values()) {
+            *total += recent;
         }
-        self.recent = Recent::zero();
+        self.recent = lane::Sums::ZERO;
     }
 
     pub(super) fn totals(mut self) -> [i64; LANES] {
@@ -52,37 +51,11 @@ impl Sums {
     }
 }
 
-/// Sums of few terms: modulo 2³², and of the high halves of the terms. Together they are the sums, as the low halves
-/// add up to less than 2³².
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Recent {
-    low: Bits,
-    high: Bits,
-}
-
-impl Recent {
-    fn zero() -> Self {
-        Self { low: [0; LANES], high: [0; LANES] }
-    }
-
-    /// Adds a term, read as signed.
-    #[inline(always)]
-    pub(super) fn add(&mut self, term: U32s, part: usize) {
-        self.add_halves(term, term.sar::<16>(), part);
-    }
-
-    /// Adds two terms, read as signed, where `mask` is set: one a chain, and one of them all.
-    #[inline(always)]
-    pub(super) fn add_both(&mut self, mask: Mask, (each, all): (U32s, u32), part: usize) {
-        let high = each.sar::<16>() + U32s::splat(((all as i32) >> 16) as u32);
-        self.add_halves(mask.keep(each + U32s::splat(all)), mask.keep(high), part);
-    }
-
-    #[inline(always)]
-    fn add_halves(&mut self, low: U32s, high: U32s, part: usize) {
-        (U32s::load(&self.low, part) + low).store(&mut self.low, part);
-        (U32s::load(&self.high, part) + high).store(&mut self.high, part);
-    }
+/// Adds two terms where `mask` is set: one a chain, and one of them all.
+#[inline(always)]
+pub(super) fn add_both(sums: &mut lane::Sums, mask: Mask, (each, all): (U32s, u32), part: usize) {
+    let high = each.sar::<16>() + U32s::splat(((all as i32) >> 16) as u32);
+    sums.add_halves(mask.keep(each + U32s::splat(all)), mask.keep(high), part);
 }
 
 /// What moves change: energies, and how many there were.

@@ -7,7 +7,7 @@
 //!
 //! Weights stand in halves of words, and are compared there: a word has those of sites l and 16 + l of 32.
 
-use crate::lane::{Bits, F32s, LANES, U32s};
+use crate::lane::{F32s, LANES, Sums, U32s};
 use core::f32::consts::{LN_2, LOG2_E};
 
 /// Log odds are cut to this: ±80 to base e.
@@ -157,12 +157,10 @@ pub(crate) fn value(units: i64) -> f32 {
     units as f32 * (1.0 / UNITS)
 }
 
-/// A sum of softpluses in units, or of differences of them, in any order. A lane each sums modulo 2³², and the high
-/// halves of the terms: together the sum, as the low halves add up to less than 2³².
+/// A sum of softpluses in units, or of differences of them, in any order.
 #[derive(Debug)]
 pub(crate) struct Sum {
-    low: Bits,
-    high: Bits,
+    recent: Sums,
     blocks: u32,
     total: i64,
 }
@@ -170,13 +168,12 @@ pub(crate) struct Sum {
 impl Sum {
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Self { low: [0; LANES], high: [0; LANES], blocks: 0, total: 0 }
+        Self { recent: Sums::ZERO, blocks: 0, total: 0 }
     }
 
     #[inline(always)]
     pub(crate) fn add(&mut self, units: U32s, part: usize) {
-        (U32s::load(&self.low, part) + units).store(&mut self.low, part);
-        (U32s::load(&self.high, part) + units.sar::<16>()).store(&mut self.high, part);
+        self.recent.add(units, part);
     }
 
     /// Call after each block.
@@ -189,10 +186,7 @@ impl Sum {
     }
 
     fn carry(&mut self) {
-        for (low, high) in self.low.iter().zip(&self.high) {
-            let rest = low.wrapping_sub(*high << 16);
-            self.total += (i64::from(*high as i32) << 16) + i64::from(rest);
-        }
+        self.total += self.recent.values().sum::<i64>();
         *self = Self { total: self.total, ..Self::new() };
     }
 
