@@ -70,7 +70,7 @@ use crate::layout::Layout;
 use crate::packed::{Packed, StateError, set};
 use crate::random::LaneRng;
 use common::Core;
-use site::{GROUP, pass};
+use site::pass;
 
 /// All chains.
 const ALL: u32 = (1 << LANES) - 1;
@@ -279,7 +279,7 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
         let mut ring = self.ring();
         ring.core.weights_of = None;
         ring.arrive();
-        ring.core.level = pass(&model.form(), ring.sites, |_, _, _, _| [U32s::splat(0); GROUP]);
+        ring.core.level = pass(&model.form(), ring.sites, &mut site::Nothing);
         let energies = ring.core.energies.iter_mut().zip(ring.core.level.twice).enumerate();
         for (_, (energy, twice)) in energies.filter(|(chain, _)| (chains >> chain) & 1 != 0) {
             *energy = Total::new(model.quarters(model.constant() - 2 * twice));

@@ -26,6 +26,7 @@
 //! ```
 //! `--cfg bitmc_scalar` in `RUSTFLAGS` chooses the one-lane registers anywhere; the tests run both.
 
+mod abreast;
 mod elementary;
 pub(crate) mod product;
 #[cfg_attr(
@@ -43,6 +44,7 @@ mod registers;
 mod sums;
 mod total;
 
+pub(crate) use abreast::Abreast;
 pub use elementary::NORMAL_LIMIT;
 pub use product::{LogProduct, Product};
 pub use registers::{F32s, Mask, U32s};

@@ -1,7 +1,7 @@
 //! What [`IsingLangevin`] does, in each of sixteen chains.
 
 use super::ring::accept;
-use super::site::{BatchSite, GROUP, Level, VALUE, free, pass};
+use super::site::{BatchSite, Level, Terms, VALUE, free, pass};
 use super::{ALL, BatchInfo, BatchKernel, BatchRing};
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::random::LaneRng;
@@ -55,24 +55,7 @@ impl Laws {
     /// Weighs all sites at the proposed states: Z of each chain, with its energy.
     #[inline]
     fn weigh(&self, ring: &mut BatchRing<'_>) -> Level {
-        pass(&ring.model.form(), ring.sites, |_, sites, fields, part| {
-            let (unit, curvature) =
-                (F32s::load(&self.half_units, part), F32s::load(&self.half_curvatures, part));
-            let mut looked = [(U32s::splat(0), U32s::splat(0)); GROUP];
-            for ((looked, site), field) in looked.iter_mut().zip(&*sites).zip(fields) {
-                *looked = (field, U32s::load(&site.cells, part));
-            }
-            let mut own = [U32s::splat(0); GROUP];
-            let weighed = law::weigh(looked, unit, curvature);
-            for (((site, own), (weight, softplus)), (_, cells)) in
-                sites.iter_mut().zip(&mut own).zip(weighed).zip(looked)
-            {
-                let free = free(cells);
-                (cells | free.keep(weight).shl::<16>()).store(&mut site.cells, part);
-                *own = free.keep(softplus);
-            }
-            own
-        })
+        pass(&ring.model.form(), ring.sites, &mut Weights(self))
     }
 
     /// Draws the proposed states; how many sites they change.
@@ -147,6 +130,32 @@ impl Laws {
                 }
             }
         }
+    }
+}
+
+/// Weighs sites; their terms are softpluses.
+struct Weights<'a>(&'a Laws);
+
+impl Terms for Weights<'_> {
+    #[inline(always)]
+    fn terms<const N: usize>(
+        &mut self,
+        _: usize,
+        sites: &mut [BatchSite; N],
+        fields: [U32s; N],
+        part: usize,
+    ) -> [U32s; N] {
+        let Self(laws) = self;
+        let (unit, curvature) = (F32s::load(&laws.half_units, part), F32s::load(&laws.half_curvatures, part));
+        let mut cells = [U32s::splat(0); N];
+        cells.iter_mut().zip(&*sites).for_each(|(cells, site)| *cells = U32s::load(&site.cells, part));
+        let (weights, mut terms) = law::weigh(fields, cells, unit, curvature);
+        for (((site, term), weight), cells) in sites.iter_mut().zip(&mut terms).zip(weights).zip(cells) {
+            let free = free(cells);
+            (cells | free.keep(weight).shl::<16>()).store(&mut site.cells, part);
+            *term = free.keep(*term);
+        }
+        terms
     }
 }
 

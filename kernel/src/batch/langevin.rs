@@ -2,10 +2,10 @@
 
 use super::log_product::LogProducts;
 use super::products::Products;
-use super::site::{self, GROUP, Half, Level, VALUE, free, pass};
+use super::site::{self, BatchSite, GROUP, Half, Level, Terms, VALUE, free, pass};
 use super::{BatchInfo, BatchKernel, BatchRing, group};
 use crate::draw::LOGIT_LIMIT;
-use crate::lane::{Bits, Block, F32s, LANES, Line, Mask, PARTS, U32s};
+use crate::lane::{Abreast, Bits, Block, F32s, LANES, Line, Mask, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::langevin::mix;
 use crate::step::{Curvature, Langevin};
@@ -104,97 +104,153 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
         ring.close(&level, &plain, proposed, log_ratios)
     }
 
-    /// The odds of a site whose values and fields are these.
+    /// The odds of sites whose fields and values, in the top bits, are these.
     #[inline(always)]
-    fn odds(
+    fn odds<const N: usize>(
         &self,
         scales: &Scales,
-        number: usize,
-        (one, free): (Mask, Mask),
-        field: U32s,
+        first: usize,
+        fields: [U32s; N],
+        (values, free): ([U32s; N], [Mask; N]),
         part: usize,
-    ) -> Odds {
-        let (zero, limit) = (F32s::splat(0.0), F32s::splat(LOGIT_LIMIT));
-        let gradient = F32s::from_i32(field) * F32s::load(&scales.0, part);
-        let uphill = one.pick(gradient, -gradient);
-        let z = F32s::load(&self.balance, part) * uphill - (self.half_curvature)(number, part);
-        let size = z.abs();
-        let size = size.lt(limit).pick(size, limit);
-        let e = free.keep((-size).exp_bounded().to_bits()).to_f32();
-        Odds { e, likely: free & zero.lt(z) }
+    ) -> [Odds; N] {
+        let sign = U32s::splat(0x8000_0000);
+        let gradient = Abreast(fields).i32_to_f32() * F32s::load(&scales.0, part);
+        let uphill = (gradient.to_bits() ^ (Abreast(values) & sign)).to_f32();
+        let mut half_curvature = [F32s::splat(0.0); N];
+        half_curvature.iter_mut().zip(first..).for_each(|(c, site)| *c = (self.half_curvature)(site, part));
+        let z = uphill * F32s::load(&self.balance, part) - Abreast(half_curvature);
+        let e = (z.to_bits() | sign).to_f32().max(F32s::splat(-LOGIT_LIMIT)).exp_bounded();
+        let mut odds = [Odds::none(); N];
+        for ((odds, free), (e, likely)) in odds.iter_mut().zip(free).zip(e.0.into_iter().zip(z.positive().0)) {
+            *odds = Odds { e: free.keep(e.to_bits()).to_f32(), likely: free & likely };
+        }
+        odds
     }
 
     /// Goes over the proposed states: their energies, Π (1+e), and Π e over the unlikely outcomes of going back.
     #[inline]
     fn weigh(&self, ring: &mut BatchRing<'_>) -> (Level, LogProducts, LogProducts) {
-        let (mut normalisers, mut unlikely) = (Products::one(), Products::one());
-        let scales = Scales::of(ring);
-        let level = pass(&ring.model.form(), ring.sites, |number, sites, fields, part| {
-            if number % LANES == 0 && part == 0 {
-                normalisers.next_group();
-                unlikely.next_group();
-            }
-            let cells = sites.each_ref().map(|site| U32s::load(&site.cells, part));
-            let mut all = [Odds::none(); GROUP];
-            for ((odds, number), (&cells, field)) in all.iter_mut().zip(number..).zip(cells.iter().zip(fields))
-            {
-                *odds = self.odds(&scales, number, (cells.negative(), free(cells)), field, part);
-            }
-            for ((odds, number), cells) in all.into_iter().zip(number..).zip(cells) {
-                normalisers.times(number, F32s::splat(1.0) + odds.e, part);
-                let rare = free(cells) & (odds.likely ^ (cells ^ cells.shl::<16>()).negative());
-                if rare.any() {
-                    unlikely.times_where(number, rare, odds.e, part);
-                }
-            }
-            [U32s::splat(0); GROUP]
-        });
-        (level, normalisers.finish(), unlikely.finish())
+        let (normalisers, unlikely) = (Products::one(), Products::one());
+        let (form, scales) = (ring.model.form(), Scales::of(ring));
+        let mut back = Back { kernels: self, scales, normalisers, unlikely };
+        let level = pass(&form, ring.sites, &mut back);
+        (level, back.normalisers.finish(), back.unlikely.finish())
     }
 
     /// Draws the proposed states: Π (1+e), Π e over the unlikely outcomes, and how many sites change.
     #[inline]
     fn draw(&self, ring: &mut BatchRing<'_>, rng: &mut LaneRng) -> (LogProducts, LogProducts, Bits) {
-        let (mut normalisers, mut unlikely) = (Products::one(), Products::one());
-        let (scales, form, mut proposed) = (Scales::of(ring), ring.model.form(), [0; LANES]);
+        let (normalisers, unlikely, scales) = (Products::one(), Products::one(), Scales::of(ring));
+        let mut there = There { kernels: self, scales, normalisers, unlikely, proposed: [0; LANES] };
+        let form = ring.model.form();
         let (mut rows, mut fields) = (form.rows(), Line([[0; LANES]; LANES]));
         for start in (0..ring.sites.len()).step_by(LANES) {
             let u = group::uniforms(rng);
-            normalisers.next_group();
-            unlikely.next_group();
+            there.normalisers.next_group();
+            there.unlikely.next_group();
             site::fields(&mut rows, ring.sites, Half::Low, &mut fields);
-            let groups =
-                (start..ring.sites.len()).step_by(GROUP).zip(u.chunks(GROUP)).zip(fields.chunks(GROUP));
-            for ((first, u), fields) in groups {
-                for part in 0..PARTS {
-                    let sites = ring.sites.get_mut(first..).unwrap_or_default();
-                    let mut all = [Odds::none(); GROUP];
-                    for ((odds, number), (site, field)) in
-                        all.iter_mut().zip(first..).zip(sites.iter().zip(fields))
-                    {
-                        let cells = U32s::load(&site.cells, part);
-                        let one = cells.shl::<16>().negative();
-                        let field = U32s::load(field, part);
-                        *odds = self.odds(&scales, number, (one, free(cells)), field, part);
-                    }
-                    for ((odds, number), (site, u)) in all.into_iter().zip(first..).zip(sites.iter_mut().zip(u))
-                    {
-                        let sum = F32s::splat(1.0) + odds.e;
-                        normalisers.times(number, sum, part);
-                        let rare = (F32s::load(u, part) * sum).lt(odds.e);
-                        if rare.any() {
-                            unlikely.times_where(number, rare, odds.e, part);
-                        }
-                        let flips = rare ^ odds.likely;
-                        let cells = U32s::load(&site.cells, part) ^ flips.keep(U32s::splat(VALUE << 16));
-                        cells.store(&mut site.cells, part);
-                        let count = U32s::load(&proposed, part) + flips.keep(U32s::splat(1));
-                        count.store(&mut proposed, part);
-                    }
+            let end = ring.sites.len().min(start + LANES);
+            let (groups, rest) = ring.sites.get_mut(start..end).unwrap_or_default().as_chunks_mut::<GROUP>();
+            let many = u.as_chunks::<GROUP>().0.iter().zip(fields.as_chunks::<GROUP>().0);
+            for ((first, sites), (u, fields)) in (start..).step_by(GROUP).zip(groups).zip(many) {
+                there.draw(first, sites, u, fields);
+            }
+            let behind = end - rest.len();
+            let rest = rest.as_chunks_mut::<1>().0.iter_mut().zip(behind..);
+            for (site, number) in rest {
+                if let (Some(u), Some(field)) = (u.get(number % LANES), fields.get(number % LANES)) {
+                    there.draw(number, site, core::array::from_ref(u), core::array::from_ref(field));
                 }
             }
         }
-        (normalisers.finish(), unlikely.finish(), proposed)
+        (there.normalisers.finish(), there.unlikely.finish(), there.proposed)
+    }
+}
+
+/// What the proposed states multiply.
+struct There<'a, C> {
+    kernels: &'a Kernels<C>,
+    scales: Scales,
+    normalisers: Products,
+    unlikely: Products,
+    proposed: Bits,
+}
+
+impl<C: Fn(usize, usize) -> F32s> There<'_, C> {
+    /// Draws some sites.
+    #[inline(always)]
+    fn draw<const N: usize>(
+        &mut self,
+        first: usize,
+        sites: &mut [BatchSite; N],
+        u: &[Block; N],
+        fields: &[Bits; N],
+    ) {
+        for part in 0..PARTS {
+            let (mut values, mut frees) = ([U32s::splat(0); N], [Odds::none().likely; N]);
+            let mut own = values;
+            for (((value, free), own), (site, field)) in
+                values.iter_mut().zip(&mut frees).zip(&mut own).zip(sites.iter().zip(fields))
+            {
+                let cells = U32s::load(&site.cells, part);
+                (*value, *free, *own) = (cells.shl::<16>(), site::free(cells), U32s::load(field, part));
+            }
+            let odds = self.kernels.odds(&self.scales, first, own, (values, frees), part);
+            for ((odds, number), (site, u)) in odds.into_iter().zip(first..).zip(sites.iter_mut().zip(u)) {
+                let sum = F32s::splat(1.0) + odds.e;
+                self.normalisers.times(number, sum, part);
+                let rare = (F32s::load(u, part) * sum).lt(odds.e);
+                if rare.any() {
+                    self.unlikely.times_where(number, rare, odds.e, part);
+                }
+                let flips = rare ^ odds.likely;
+                let cells = U32s::load(&site.cells, part) ^ flips.keep(U32s::splat(VALUE << 16));
+                cells.store(&mut site.cells, part);
+                let count = U32s::load(&self.proposed, part) + flips.keep(U32s::splat(1));
+                count.store(&mut self.proposed, part);
+            }
+        }
+    }
+}
+
+/// What going back has to multiply.
+struct Back<'a, C> {
+    kernels: &'a Kernels<C>,
+    scales: Scales,
+    normalisers: Products,
+    unlikely: Products,
+}
+
+impl<C: Fn(usize, usize) -> F32s> Terms for Back<'_, C> {
+    #[inline(always)]
+    fn terms<const N: usize>(
+        &mut self,
+        first: usize,
+        sites: &mut [BatchSite; N],
+        fields: [U32s; N],
+        part: usize,
+    ) -> [U32s; N] {
+        let Self { kernels, scales, normalisers, unlikely } = self;
+        if first.is_multiple_of(LANES) && part == 0 {
+            normalisers.next_group();
+            unlikely.next_group();
+        }
+        let (mut values, mut frees) = ([U32s::splat(0); N], [Odds::none().likely; N]);
+        for (site, (value, free)) in sites.iter().zip(values.iter_mut().zip(&mut frees)) {
+            *value = U32s::load(&site.cells, part);
+            *free = site::free(*value);
+        }
+        let all = kernels.odds(scales, first, fields, (values, frees), part);
+        for ((odds, number), site) in all.into_iter().zip(first..).zip(sites) {
+            normalisers.times(number, F32s::splat(1.0) + odds.e, part);
+            let cells = U32s::load(&site.cells, part);
+            let rare = free(cells) & (odds.likely ^ (cells ^ cells.shl::<16>()).negative());
+            if rare.any() {
+                unlikely.times_where(number, rare, odds.e, part);
+            }
+        }
+        [U32s::splat(0); N]
     }
 }
 
@@ -214,12 +270,12 @@ impl Odds {
     }
 }
 
-/// What a unit of a field is worth in a gradient of each chain.
+/// What a unit of a field is worth in the log odds of each chain, before the balance.
 struct Scales(Block);
 
 impl Scales {
     fn of(ring: &BatchRing<'_>) -> Self {
         let unit = ring.model.form().unit();
-        Self(ring.core.betas.map(|beta| -unit * beta))
+        Self(ring.core.betas.map(|beta| unit * beta))
     }
 }

@@ -1,6 +1,5 @@
 //! One site of sixteen chains.
 
-use super::ALL;
 use super::sums::{Sums, add_both};
 use crate::energy::{Entry, Rows, Sparse};
 use crate::lane::{self, Bits, LANES, Line, Mask, PARTS, U32s};
@@ -116,8 +115,13 @@ pub(super) fn field((linear, row): (i32, &[Entry]), sites: &[BatchSite], part: u
     field
 }
 
-/// Sites that are weighed together: as many as the registers hold what is computed of.
-pub(super) const GROUP: usize = if cfg!(target_feature = "avx2") { 4 } else { 1 };
+/// Sites that are looked at together: as many as the registers hold what is computed of.
+pub(super) const GROUP: usize = match (cfg!(target_feature = "avx512f"), cfg!(target_feature = "avx2"), PARTS) {
+    (true, ..) => 8,
+    (_, true, _) => 4,
+    (.., 1) => 2,
+    _ => 1,
+};
 
 /// The fields of the next sixteen sites at either states; those behind the last one stay as they are.
 #[inline(always)]
@@ -127,48 +131,72 @@ pub(super) fn fields(rows: &mut Rows<'_>, sites: &[BatchSite], half: Half, field
     }
 }
 
-/// The sums over the sites of what `term` gives for the sites of a group, by the number of the first, and their
-/// fields, and of `x(b + field)`, all at the proposed states; the latter is twice `b·x + ½ xᵀKx`, as the couplings come
-/// from both ends. The last group is filled with clamped zeros.
+/// What a kernel makes of sites, and sums of them.
+pub(super) trait Terms {
+    /// The terms of some sites, by the number of the first, and their fields.
+    fn terms<const N: usize>(
+        &mut self,
+        first: usize,
+        sites: &mut [BatchSite; N],
+        fields: [U32s; N],
+        part: usize,
+    ) -> [U32s; N];
+}
+
+/// No terms: for the energies alone.
+pub(super) struct Nothing;
+
+impl Terms for Nothing {
+    fn terms<const N: usize>(&mut self, _: usize, _: &mut [BatchSite; N], _: [U32s; N], _: usize) -> [U32s; N] {
+        [U32s::splat(0); N]
+    }
+}
+
+/// The sums over the sites of a kernel's terms, and of `x(b + field)`, all at the proposed states; the latter is twice
+/// `b·x + ½ xᵀKx`, as the couplings come from both ends.
 #[inline(always)]
-pub(super) fn pass(
-    form: &Sparse<'_>,
-    sites: &mut [BatchSite],
-    mut term: impl FnMut(usize, &mut [BatchSite; GROUP], [U32s; GROUP], usize) -> [U32s; GROUP],
-) -> Level {
+pub(super) fn pass(form: &Sparse<'_>, sites: &mut [BatchSite], kernel: &mut impl Terms) -> Level {
     let (mut own, mut twice) = (Sums::zero(), Sums::zero());
     let (mut rows, mut fields) = (form.rows(), Line([[0; LANES]; LANES]));
-    let mut spare = [BatchSite::new(); GROUP];
     for start in (0..sites.len()).step_by(LANES) {
         if start % Sums::MOST == 0 {
             own.carry();
             twice.carry();
         }
-        let (mut terms, mut levels) = (own.recent, twice.recent);
+        let (mut sums, mut levels) = (own.recent, twice.recent);
         look(&mut rows, sites, start, &mut fields, &mut levels);
-        let block = sites.get_mut(start..).unwrap_or_default();
-        let (groups, _) = fields.as_chunks::<GROUP>();
-        for ((first, sites), fields) in (start..).step_by(GROUP).zip(block.chunks_mut(GROUP)).zip(groups) {
-            let group = match sites.first_chunk_mut() {
-                Some(group) => group,
-                None => fill(&mut spare, sites),
-            };
-            for part in 0..PARTS {
-                let mut own = [U32s::splat(0); GROUP];
-                for (own, field) in own.iter_mut().zip(fields) {
-                    *own = U32s::load(field, part);
-                }
-                for term in term(first, group, own, part) {
-                    terms.add(term, part);
-                }
-            }
-            if GROUP > 1 && sites.len() < GROUP {
-                sites.iter_mut().zip(&spare).for_each(|(site, spare)| *site = *spare);
-            }
+        let end = sites.len().min(start + LANES);
+        let block = sites.get_mut(start..end).unwrap_or_default();
+        let (groups, rest) = block.as_chunks_mut::<GROUP>();
+        let behind = groups.as_flattened().len();
+        for (number, sites) in groups.iter_mut().enumerate() {
+            add(kernel, start + number * GROUP, sites, fields.get(number * GROUP..), &mut sums);
         }
-        (own.recent, twice.recent) = (terms, levels);
+        for (number, site) in (behind..).zip(rest.as_chunks_mut::<1>().0) {
+            add(kernel, start + number, site, fields.get(number..), &mut sums);
+        }
+        (own.recent, twice.recent) = (sums, levels);
     }
     Level { own: own.totals(), twice: twice.totals() }
+}
+
+/// Adds the terms of some sites.
+#[inline(always)]
+fn add<const N: usize>(
+    kernel: &mut impl Terms,
+    first: usize,
+    sites: &mut [BatchSite; N],
+    fields: Option<&[Bits]>,
+    sums: &mut lane::Sums,
+) {
+    let Some(fields) = fields.and_then(|fields| fields.first_chunk::<N>()) else { return };
+    for part in 0..PARTS {
+        let mut own = [U32s::splat(0); N];
+        own.iter_mut().zip(fields).for_each(|(own, field)| *own = U32s::load(field, part));
+        for term in kernel.terms(first, sites, own, part) {
+            sums.add(term, part);
+        }
+    }
 }
 
 /// The fields of the sixteen sites from `start` on at the proposed states, and what [`pass`] sums of them.
@@ -192,20 +220,6 @@ fn look(
         }
     }
     (*levels, *rows) = (sums, next);
-}
-
-/// The last sites, and clamped zeros behind them.
-#[cold]
-fn fill<'a>(group: &'a mut [BatchSite; GROUP], rest: &[BatchSite]) -> &'a mut [BatchSite; GROUP] {
-    let mut rest = rest.iter();
-    for site in group.iter_mut() {
-        *site = rest.next().copied().unwrap_or_else(|| {
-            let mut clamped = BatchSite::new();
-            clamped.hold(ALL);
-            clamped
-        });
-    }
-    group
 }
 
 /// Two sums over the sites, of each chain.

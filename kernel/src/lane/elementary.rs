@@ -4,7 +4,7 @@
 //! interval and error stand beside it. The errors quoted for the functions were measured against f64 over
 //! every f32 (`.ci/long`); a strided run of the same comparison is in the everyday tests.
 
-use super::{F32s, Mask, U32s};
+use super::{Abreast, F32s, Mask, U32s};
 use core::f32::consts::{LN_2, LOG2_E};
 
 /// Sign and exponent.
@@ -118,24 +118,52 @@ fn upper_half(e: F32s) -> Mask {
     !e.lt(F32s::splat(0.5)) & e.eq(e)
 }
 
-impl F32s {
+impl<const N: usize> Abreast<F32s, N> {
     /// e^x = 2^n · p: (MAGIC + n, p), p in about [.707, 1.415].
     #[inline(always)]
     fn exp_reduced(self) -> (Self, Self) {
-        let t = self * Self::splat(LOG2_E) + Self::splat(MAGIC);
-        let n = t - Self::splat(MAGIC);
-        let r = (self - n * Self::splat(LN_2_HIGH)) - n * Self::splat(LN_2_LOW);
-        let p = Self::splat(1.0) + (r + (r * r) * polynomial(&EXP, r));
-        (t, p)
+        let t = self * F32s::splat(LOG2_E) + F32s::splat(MAGIC);
+        let n = t - F32s::splat(MAGIC);
+        let r = (self - n * F32s::splat(LN_2_HIGH)) - n * F32s::splat(LN_2_LOW);
+        let [c4, c3, c2, c1, c0] = EXP.map(F32s::splat);
+        let rest = (((r * c4 + c3) * r + c2) * r + c1) * r + c0;
+        (t, r + (r * r) * rest + F32s::splat(1.0))
     }
 
+    /// p · 2^n for MAGIC + n.
+    #[inline(always)]
+    fn scaled(self, t: Self) -> Self {
+        // The shift pushes every bit of MAGIC out and leaves n in the exponent.
+        (self.to_bits() + t.to_bits().shl::<23>()).to_f32()
+    }
+
+    /// [`F32s::exp_bounded`].
+    #[inline(always)]
+    pub(crate) fn exp_bounded(self) -> Self {
+        let (t, p) = self.exp_reduced();
+        p.scaled(t)
+    }
+
+    /// [`F32s::exp2_bounded`].
+    #[inline(always)]
+    pub(crate) fn exp2_bounded(self) -> Self {
+        let t = self + F32s::splat(MAGIC);
+        let f = self - (t - F32s::splat(MAGIC));
+        // By pairs of terms, which wait for each other less than Horner's rule makes them.
+        let [c5, c4, c3, c2, c1, c0] = EXP2.map(F32s::splat);
+        let square = f * f;
+        let p = ((f * c5 + c4) * square + (f * c3 + c2)) * square + (f * c1 + c0);
+        p.scaled(t)
+    }
+}
+
+impl F32s {
     /// `e^x` for |x| ≤ 80, the bits of [`F32s::exp`] at fewer operations; beyond, garbage.
     #[inline(always)]
     #[must_use]
     pub fn exp_bounded(self) -> Self {
-        let (t, p) = self.exp_reduced();
-        // The shift pushes every bit of MAGIC out and leaves n in the exponent.
-        (p.to_bits() + t.to_bits().shl::<23>()).to_f32()
+        let Abreast([one]) = Abreast([self]).exp_bounded();
+        one
     }
 
     /// `2^x` for |x| ≤ 120, within 2.5 ulp; beyond, garbage. The cheapest exponential there is: 16 operations, in a row
@@ -143,21 +171,15 @@ impl F32s {
     #[inline(always)]
     #[must_use]
     pub fn exp2_bounded(self) -> Self {
-        let t = self + Self::splat(MAGIC);
-        let f = self - (t - Self::splat(MAGIC));
-        // By pairs of terms, which wait for each other less than Horner's rule makes them.
-        let [c5, c4, c3, c2, c1, c0] = EXP2;
-        let pair = |a, b| Self::splat(a) * f + Self::splat(b);
-        let square = f * f;
-        let p = (pair(c5, c4) * square + pair(c3, c2)) * square + pair(c1, c0);
-        (p.to_bits() + t.to_bits().shl::<23>()).to_f32()
+        let Abreast([one]) = Abreast([self]).exp2_bounded();
+        one
     }
 
     /// `e^x` for x ≤ 88.7 or NaN.
     #[inline(always)]
     fn exp_no_overflow(self) -> Self {
         let least = Self::splat(-104.0); // e^−104 rounds to 0
-        let (t, p) = self.lt(least).pick(least, self).exp_reduced();
+        let (Abreast([t]), Abreast([p])) = Abreast([self.lt(least).pick(least, self)]).exp_reduced();
         // 2^n as two normal factors: p times the first is exact, so a subnormal result rounds once.
         let exponent = t.to_bits() - U32s::splat(MAGIC_BITS - 254);
         let half = exponent.shr::<1>();

@@ -115,11 +115,12 @@ fn weigh(law: Law, fields: &[Bits], at: Packed<'_>, free: Packed<'_>, weights: &
         for part in 0..PARTS {
             let [[x, y], [free, beside]] = [x, free].map(|bits| bits.map(|bits| Mask::from_bits(bits, part)));
             let [x, y] = [x, y].map(|one| one.keep(U32s::splat(u32::MAX)));
-            let [low, high] = law.weigh([(U32s::load(low, part), x), (U32s::load(high, part), y)]);
-            let halves = free.keep(low.0) | beside.keep(high.0).shl::<16>();
+            let ([low, high], [here, next]) =
+                law.weigh([U32s::load(low, part), U32s::load(high, part)], [x, y]);
+            let halves = free.keep(low) | beside.keep(high).shl::<16>();
             halves.to_f32().store(weights, part);
-            sum.add(free.keep(low.1), part);
-            sum.add(beside.keep(high.1), part);
+            sum.add(free.keep(here), part);
+            sum.add(beside.keep(next), part);
         }
         sum.next();
         sum.next();

@@ -7,7 +7,7 @@
 //!
 //! Weights stand in halves of words, and are compared there: a word has those of sites l and 16 + l of 32.
 
-use crate::lane::{F32s, LANES, Sums, U32s};
+use crate::lane::{Abreast, F32s, LANES, Sums, U32s};
 use core::f32::consts::{LN_2, LOG2_E};
 
 /// Log odds are cut to this: ±80 to base e.
@@ -35,8 +35,8 @@ pub(crate) fn bits(log_odds: f32) -> f32 {
 impl Law {
     /// Weights, and ln(1 + 2^z) in units of 2⁻²⁴, given fields, and words whose top bits are the values.
     #[inline(always)]
-    pub(crate) fn weigh<const N: usize>(self, sites: [(U32s, U32s); N]) -> [(U32s, U32s); N] {
-        weigh(sites, F32s::splat(self.half_unit), F32s::splat(self.half_curvature))
+    pub(crate) fn weigh<const N: usize>(self, fields: [U32s; N], values: [U32s; N]) -> ([U32s; N], [U32s; N]) {
+        weigh(fields, values, F32s::splat(self.half_unit), F32s::splat(self.half_curvature))
     }
 
     /// (e, z > 0) of one site.
@@ -49,7 +49,7 @@ impl Law {
     #[cold]
     pub(crate) fn flips(self, field: u32, x: u32, mut word: impl FnMut() -> u32) -> bool {
         let (e, likely) = self.odds(field, x);
-        let (_, rest) = parts(scaled(F32s::splat(e)).first());
+        let (_, rest) = parts(e / (1.0 + e) * RANGE);
         let (whole, rest) = parts(rest * TWO_POW_31);
         let noise = word() >> 1;
         let rare = noise < whole || (noise == whole && ((word() >> 1) as f32) < rest * TWO_POW_31);
@@ -63,68 +63,46 @@ fn odds(signed_field: u32, half_unit: f32, half_curvature: f32) -> (f32, bool) {
     ((-z.abs()).max(F32s::splat(-LIMIT)).exp2_bounded().first(), F32s::splat(0.0).lt(z).any())
 }
 
-/// 2¹⁴ e/(1+e).
-#[inline(always)]
-fn scaled(e: F32s) -> F32s {
-    (e / (F32s::splat(1.0) + e)) * F32s::splat(RANGE)
-}
-
 /// A number in [0, 2³¹): what is whole of it, and the rest.
 fn parts(number: f32) -> (u32, f32) {
     let whole = F32s::splat(number).trunc_i32();
     (whole.to_f32().first().to_bits(), number - F32s::from_i32(whole).first())
 }
 
-/// ln(1+e)/e in units, for e in [0, 1]: with the rounding of f32 within 1.7e-7, absolute. Our own minimax fit.
-const LN_1P: [f32; 8] = [
-    -6.452_87e-3 * UNITS,
-    3.608_553e-2 * UNITS,
-    -9.532_409e-2 * UNITS,
-    0.167_649_15 * UNITS,
-    -0.240_731_31 * UNITS,
-    0.331_798_37 * UNITS,
-    -0.499_874_06 * UNITS,
-    0.999_996_4 * UNITS,
+/// L/(e + q) in units, as a polynomial in eq, where L = ln(1+e) and q = e/(1+e). These are e + q = 2 sinh L and
+/// eq = 2 cosh L − 2, and so the quotient is even in L and smooth: up to e = 1 five coefficients give L within 9e-8,
+/// rounding included, where eight are needed in powers of e. Our own minimax fit.
+const LN_1P: [f32; 5] = [
+    5.888_578e-4 * UNITS,
+    -3.475_649_4e-3 * UNITS,
+    1.664_640_2e-2 * UNITS,
+    -8.333_152e-2 * UNITS,
+    0.499_999_94 * UNITS,
 ];
 
-/// ln(1+e) in units. By pairs of terms, so that it is done after seven operations, not fifteen.
-#[inline(always)]
-fn ln_1p(e: F32s) -> F32s {
-    let [c7, c6, c5, c4, c3, c2, c1, c0] = LN_1P;
-    let pair = |a, b| F32s::splat(a) * e + F32s::splat(b);
-    let square = e * e;
-    let high = pair(c7, c6) * square + pair(c5, c4);
-    let low = pair(c3, c2) * square + pair(c1, c0);
-    (high * (square * square) + low) * e
-}
-
 /// [`Law::weigh`] with numbers of its own in every lane.
-///
-/// Some registers at once, stage by stage: the operations of one depend on each other in a long row, and processors
-/// look ahead less far than it is.
 #[inline(always)]
 pub(crate) fn weigh<const N: usize>(
-    sites: [(U32s, U32s); N],
+    fields: [U32s; N],
+    values: [U32s; N],
     half_unit: F32s,
     half_curvature: F32s,
-) -> [(U32s, U32s); N] {
-    // Loops over arrays: what `map` is given is not always inlined.
-    let none = F32s::splat(0.0);
-    let mut odds = [(none, none, none.lt(none)); N];
-    for ((e, below, likely), (field, values)) in odds.iter_mut().zip(sites) {
-        let z = (F32s::from_i32(field) * half_unit).to_bits() ^ (values & U32s::splat(SIGN));
-        let z = z.to_f32() - half_curvature;
-        // −|z|
-        *below = (z.to_bits() | U32s::splat(SIGN)).to_f32().max(F32s::splat(-LIMIT));
-        *e = below.exp2_bounded();
-        *likely = none.lt(z);
-    }
-    let mut weighed = [(U32s::splat(0), U32s::splat(0)); N];
-    for ((weight, softplus), (e, below, likely)) in weighed.iter_mut().zip(odds) {
-        *weight = (scaled(e).trunc_i32() ^ likely.keep(U32s::splat(TURN))) + U32s::splat(1);
-        *softplus = likely.keep((below * F32s::splat(-LN_2 * UNITS)).trunc_i32()) + ln_1p(e).trunc_i32();
-    }
-    weighed
+) -> ([U32s; N], [U32s; N]) {
+    let sign = U32s::splat(SIGN);
+    let z = (Abreast(fields).i32_to_f32() * half_unit).to_bits() ^ (Abreast(values) & sign);
+    let z = z.to_f32() - half_curvature;
+    // −|z|
+    let below = (z.to_bits() | sign).to_f32().max(F32s::splat(-LIMIT));
+    let e = below.exp2_bounded();
+    let q = e / (e + F32s::splat(1.0));
+    let likely = z.positive();
+    let turned = likely.keep(Abreast::splat(U32s::splat(TURN)));
+    let weights = ((q * F32s::splat(RANGE)).trunc_i32() ^ turned) + U32s::splat(1);
+    let [c4, c3, c2, c1, c0] = LN_1P.map(F32s::splat);
+    let x = e * q;
+    let ln_1p = ((((x * c4 + c3) * x + c2) * x + c1) * x + c0) * (e + q);
+    let linear = likely.keep((below * F32s::splat(-LN_2 * UNITS)).trunc_i32());
+    (weights.0, (linear + ln_1p.trunc_i32()).0)
 }
 
 const TOPS: u32 = 0x8000_8000;

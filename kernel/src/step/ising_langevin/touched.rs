@@ -121,9 +121,9 @@ impl Place<'_> {
             for part in 0..PARTS {
                 // FLIPS is the top bit.
                 let (after, flipped) = (U32s::load(&x, part).shl::<31>(), F32s::load(sites, part).to_bits());
-                let sites = [(U32s::load(&now, part), after), (U32s::load(old, part), after ^ flipped)];
-                let [(weight, after), (_, before)] = law.weigh(sites);
-                weight.store(&mut now, part);
+                let ([weights, _], [after, before]) =
+                    law.weigh([U32s::load(&now, part), U32s::load(old, part)], [after, after ^ flipped]);
+                weights.store(&mut now, part);
                 growth.add(Mask::from_bits(listed, part).keep(after - before), part);
             }
             growth.next();

@@ -1,0 +1,109 @@
+//! Registers abreast.
+
+use super::{F32s, Mask, U32s};
+use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
+
+/// Registers on which each operation is done in turn, before the next one is.
+///
+/// Where a formula is a long row of operations that wait for each other, a processor looks ahead less far than it is:
+/// here the ones that it can do meanwhile stand beside each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Abreast<T, const N: usize>(pub(crate) [T; N]);
+
+impl<T: Copy, const N: usize> Abreast<T, N> {
+    pub(crate) fn splat(one: T) -> Self {
+        Self([one; N])
+    }
+
+    // Loops, and an array to begin with: what `array::map` is given is not always inlined.
+    #[inline(always)]
+    fn each<R: Copy>(self, start: R, with: impl Fn(T) -> R) -> Abreast<R, N> {
+        let mut out = [start; N];
+        out.iter_mut().zip(self.0).for_each(|(out, one)| *out = with(one));
+        Abreast(out)
+    }
+
+    #[inline(always)]
+    fn zip<U: Copy, R: Copy>(self, other: Abreast<U, N>, start: R, with: impl Fn(T, U) -> R) -> Abreast<R, N> {
+        let mut out = [start; N];
+        for (out, (one, other)) in out.iter_mut().zip(self.0.into_iter().zip(other.0)) {
+            *out = with(one, other);
+        }
+        Abreast(out)
+    }
+}
+
+/// What [`F32s`] does, in each.
+impl<const N: usize> Abreast<F32s, N> {
+    #[inline(always)]
+    pub(crate) fn to_bits(self) -> Abreast<U32s, N> {
+        self.each(U32s::splat(0), F32s::to_bits)
+    }
+
+    #[inline(always)]
+    pub(crate) fn trunc_i32(self) -> Abreast<U32s, N> {
+        self.each(U32s::splat(0), F32s::trunc_i32)
+    }
+
+    #[inline(always)]
+    pub(crate) fn max(self, other: F32s) -> Self {
+        self.each(other, |one| one.max(other))
+    }
+
+    /// Where it is above 0.
+    #[inline(always)]
+    pub(crate) fn positive(self) -> Abreast<Mask, N> {
+        let zero = F32s::splat(0.0);
+        self.each(zero.lt(zero), |one| zero.lt(one))
+    }
+}
+
+/// What [`U32s`] does, in each.
+impl<const N: usize> Abreast<U32s, N> {
+    #[inline(always)]
+    pub(crate) fn to_f32(self) -> Abreast<F32s, N> {
+        self.each(F32s::splat(0.0), U32s::to_f32)
+    }
+
+    #[inline(always)]
+    pub(crate) fn i32_to_f32(self) -> Abreast<F32s, N> {
+        self.each(F32s::splat(0.0), F32s::from_i32)
+    }
+
+    #[inline(always)]
+    pub(crate) fn shl<const BY: u32>(self) -> Self {
+        self.each(U32s::splat(0), U32s::shl::<BY>)
+    }
+}
+
+impl<const N: usize> Abreast<Mask, N> {
+    #[inline(always)]
+    pub(crate) fn keep(self, words: Abreast<U32s, N>) -> Abreast<U32s, N> {
+        self.zip(words, U32s::splat(0), Mask::keep)
+    }
+}
+
+macro_rules! operators {
+    ($($type:ident: $($trait:ident $name:ident),+;)+) => {$($(
+        impl<const N: usize> $trait for Abreast<$type, N> {
+            type Output = Self;
+            #[inline(always)]
+            fn $name(self, other: Self) -> Self {
+                self.zip(other, $type::splat(Default::default()), $trait::$name)
+            }
+        }
+
+        impl<const N: usize> $trait<$type> for Abreast<$type, N> {
+            type Output = Self;
+            #[inline(always)]
+            fn $name(self, other: $type) -> Self {
+                self.each(other, |one| one.$name(other))
+            }
+        }
+    )+)+};
+}
+
+operators! {
+    F32s: Add add, Sub sub, Mul mul, Div div;
+    U32s: Add add, BitAnd bitand, BitOr bitor, BitXor bitxor;
+}
