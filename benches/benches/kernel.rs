@@ -41,8 +41,7 @@ fn beside<T: naive::Target, K: for<'e> Kernel<dyn Energy + 'e>>(
     twin: &T,
     twin_step: impl Fn(&mut naive::Chain<'_, T>) -> bool,
 ) {
-    let mut line = LaneRng::seed_from_u64(1);
-    let rng = &mut line;
+    let rng = &mut LaneRng::seed_from_u64(1);
     let mut chain = burnt_in(energy, step_size, burn_in, rng);
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(energy.layout().sites() as u64));
@@ -89,8 +88,7 @@ fn ising(criterion: &mut Criterion, name: &str, model: &Ising<'_>, step_size: f3
     let sampler = IsingLangevin::adjusted(step_size).expect("a legal step size");
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(model.form().sites() as u64));
-    let mut line = LaneRng::seed_from_u64(1);
-    let rng = &mut line;
+    let rng = &mut LaneRng::seed_from_u64(1);
     let mut chain = Chain::random(model, heap_memory(model), rng).expect("a start");
     (0..burn_in).for_each(|_| _ = chain.step(&sampler, rng));
     let (mut steps, mut accepted) = (0u64, 0u64);
@@ -150,8 +148,7 @@ fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
         model: &Ising<'m>,
         kernel: &K,
     ) -> Vec<f32> {
-        let mut line = LaneRng::seed_from_u64(1);
-        let rng = &mut line;
+        let rng = &mut LaneRng::seed_from_u64(1);
         let mut chain = Chain::random(model, heap_memory(model), rng).expect("a start");
         (0..200).for_each(|_| _ = chain.step(kernel, rng));
         let (mut sweeps, mut moved) = (0u64, 0u64);
@@ -181,11 +178,10 @@ fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
     group.bench_function("without floats", |bencher| bencher.iter(|| chain.sweep(&mut rng)));
 
     group.throughput(Throughput::Elements(16 * sites as u64));
-    let mut line = LaneRng::seed_from_u64(1);
-    let mut batch =
-        Batch::random(&model, vec![BatchSite::new(); sites], &mut line).expect("room for every site");
-    (0..200).for_each(|_| _ = batch.step(&SequentialGibbs, &mut line));
-    group.bench_function("sixteen chains", |bencher| bencher.iter(|| batch.step(&SequentialGibbs, &mut line)));
+    let rng = &mut LaneRng::seed_from_u64(1);
+    let mut batch = Batch::random(&model, vec![BatchSite::new(); sites], rng).expect("room for every site");
+    (0..200).for_each(|_| _ = batch.step(&SequentialGibbs, rng));
+    group.bench_function("sixteen chains", |bencher| bencher.iter(|| batch.step(&SequentialGibbs, rng)));
     group.throughput(Throughput::Elements(sites as u64));
 
     let mut chain = naive::GibbsChain::new(&twin, start, Xoshiro128PlusPlus::seed_from_u64(1));

@@ -159,11 +159,11 @@ pub struct Instance {
     pub name: &'static str,
     /// W.
     pub w: Full,
-    /// The smallest trace: clarabel 0.11, 22 November 2026, as `tests/exact/conic.rs` finds it again.
+    /// The smallest trace: clarabel 0.11, 22 November 2026, as `tests/exact/conic.rs` finds it again, or known.
     pub trace: f64,
 }
 
-/// Spins on the {0,1} scale.
+/// Matrices with known optima; those of graphs are of spins on the {0,1} scale.
 #[must_use]
 pub fn instances() -> Vec<Instance> {
     let mut far = Full::zero(10);

@@ -48,7 +48,7 @@ pub(crate) use abreast::Abreast;
 pub use elementary::NORMAL_LIMIT;
 pub use product::{LogProduct, Product};
 pub use registers::{F32s, Mask, U32s};
-pub(crate) use sums::Sums;
+pub(crate) use sums::LaneSums;
 pub use total::Total;
 
 /// Lanes in a block: sites that are computed together.

@@ -19,8 +19,7 @@ use rand_xoshiro::Xoshiro128PlusPlus;
 
 /// The sampler of a workload, from equilibrium by the Langevin sampler, or its naive twin.
 fn run<T: naive::Target>(energy: &dyn Energy, twin: &T, step_size: f32, workload: &str, steps: u64) {
-    let mut line = LaneRng::seed_from_u64(1);
-    let rng = &mut line;
+    let rng = &mut LaneRng::seed_from_u64(1);
     let mut chain = burnt_in(energy, step_size, 200, rng);
     let mut of = |kernel: &dyn Fn(&mut HeapChain<'_>, &mut LaneRng) -> bool| {
         (0..steps).filter(|_| kernel(&mut chain, rng)).count()
@@ -55,8 +54,7 @@ fn together(energy: &dyn Energy, step_size: f32, steps: u64) {
 
 /// Steps of a kernel of Ising models: in a chain, or in a batch of sixteen.
 fn ising(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
-    let mut line = LaneRng::seed_from_u64(1);
-    let rng = &mut line;
+    let rng = &mut LaneRng::seed_from_u64(1);
     let sampler = IsingLangevin::adjusted(step_size).expect("a legal step size");
     if workload.starts_with("batch-") {
         let room = vec![BatchSite::new(); model.form().sites()];
@@ -75,8 +73,7 @@ fn ising(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
 /// Steps of the adjusted Langevin sampler of a Potts model of four values, or sweeps of Gibbs sampling: in a chain, or
 /// in a batch of sixteen.
 fn potts(model: &Potts<'_>, workload: &str, steps: u64) {
-    let mut line = LaneRng::seed_from_u64(1);
-    let rng = &mut line;
+    let rng = &mut LaneRng::seed_from_u64(1);
     let (langevin, gibbs) = (Langevin::adjusted(0.35).expect("a legal step size"), Gibbs::systematic());
     if workload.starts_with("batch") {
         let room = vec![PottsSite::<4>::new(); model.layout().sites()];
@@ -118,8 +115,7 @@ fn run_sliced(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
 
 /// AB-edge on a torus, from 200 steps after fair bits.
 fn balanced(model: &Ising<'_>, steps: u64) {
-    let mut line = LaneRng::seed_from_u64(1);
-    let rng = &mut line;
+    let rng = &mut LaneRng::seed_from_u64(1);
     let matrix = SparseMatrix::of(model.form());
     let mut d = vec![[0.0; 16]; Edgewise::blocks(model.form().sites())];
     let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
@@ -133,8 +129,7 @@ fn balanced(model: &Ising<'_>, steps: u64) {
 
 /// Sweeps of Gibbs sampling, from 200 sweeps after fair bits.
 fn gibbs(model: &Ising<'_>, workload: &str, steps: u64) {
-    let mut line = LaneRng::seed_from_u64(1);
-    let rng = &mut line;
+    let rng = &mut LaneRng::seed_from_u64(1);
     let mut classes = vec![0; Colouring::words(model.form().sites(), 32)];
     let colouring = Colouring::greedy(model.form(), &mut classes).expect("32 colours for a degree of some ten");
     if workload.starts_with("batch-") {

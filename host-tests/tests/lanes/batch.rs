@@ -354,3 +354,31 @@ fn bad_input_is_refused() {
     assert_eq!(info.of(16), None);
     let _ = rng.next_u32();
 }
+
+/// Where β times a unit is beyond every float a field of 0 is still one of 0.
+#[test]
+fn a_site_without_a_field_moves_at_any_inverse_temperature() {
+    let model = Pairwise {
+        convention: Convention::BitsEdgesOnce,
+        edges: vec![(1, 2, 1e20)],
+        fields: vec![0.0, 1e28, -1e28],
+    };
+    let mut memory = model.couplings();
+    let ising = memory.ising(&model).unwrap();
+    fn run<K: BatchKernel>(ising: &Ising<'_>, kernel: &K) {
+        let mut rng = LaneRng::seed_from_u64(1);
+        let mut batch = Batch::random(ising, vec![BatchSite::new(); 3], &mut rng).unwrap();
+        batch.set_betas([1e30; 16]).unwrap();
+        let mut moves = 0;
+        for _ in 0..100 {
+            let before = batch.values(0);
+            let info = batch.step(kernel, &mut rng);
+            assert!(info.log_ratios.iter().all(|ratio| !ratio.is_nan()));
+            moves += (batch.values(0) ^ before).count_ones();
+        }
+        assert_eq!((batch.values(1), batch.values(2)), (0xFFFF, 0));
+        assert!(moves > 100, "{moves}");
+    }
+    run(&ising, &IsingLangevin::adjusted(0.6).unwrap());
+    run(&ising, &Langevin::adjusted(0.6).unwrap());
+}

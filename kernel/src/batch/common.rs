@@ -80,6 +80,13 @@ impl Core {
         log_ratios
     }
 
+    /// What a unit of a field is in log odds of each chain: βu, and finite, as is a field of it. Far below the limit every
+    /// field but 0 is beyond the log odds of a draw.
+    pub(super) fn scales(&self, unit: f32) -> Block {
+        const MOST: f32 = (1u128 << 96) as f32;
+        self.betas.map(|beta| (unit * beta).min(MOST))
+    }
+
     /// Differences of energies, times the chains' β.
     pub(super) fn tempered(&self, mut differences: Block) -> Block {
         differences.iter_mut().zip(self.betas).for_each(|(difference, beta)| *difference *= beta);

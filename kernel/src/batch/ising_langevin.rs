@@ -21,7 +21,7 @@ impl BatchKernel for [IsingLangevin; LANES] {
     fn step(&self, mut ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
         let unit = ring.model.form().unit();
         let laws = Laws {
-            half_units: ring.core.betas.map(|beta| law::bits(0.5 * unit * beta)),
+            half_units: ring.core.scales(0.5 * unit).map(law::bits),
             half_curvatures: self.each_ref().map(|kernel| law::bits(kernel.half_curvature())),
         };
         let key = self.iter().fold(0, |key, kernel| mix(key, kernel.key()));

@@ -2,7 +2,7 @@
 
 use super::log_product::LogProducts;
 use super::products::Products;
-use super::site::{self, BatchSite, GROUP, Half, Level, Terms, VALUE, free, pass};
+use super::site::{self, BatchSite, GROUP, Half, Level, Terms, VALUE, pass};
 use super::{BatchInfo, BatchKernel, BatchRing, group};
 use crate::draw::LOGIT_LIMIT;
 use crate::lane::{Abreast, Bits, Block, F32s, LANES, Line, Mask, PARTS, U32s};
@@ -242,10 +242,9 @@ impl<C: Fn(usize, usize) -> F32s> Terms for Back<'_, C> {
             *free = site::free(*value);
         }
         let all = kernels.odds(scales, first, fields, (values, frees), part);
-        for ((odds, number), site) in all.into_iter().zip(first..).zip(sites) {
+        for ((odds, number), cells) in all.into_iter().zip(first..).zip(values) {
             normalisers.times(number, F32s::splat(1.0) + odds.e, part);
-            let cells = U32s::load(&site.cells, part);
-            let rare = free(cells) & (odds.likely ^ (cells ^ cells.shl::<16>()).negative());
+            let rare = site::free(cells) & (odds.likely ^ (cells ^ cells.shl::<16>()).negative());
             if rare.any() {
                 unlikely.times_where(number, rare, odds.e, part);
             }
@@ -275,7 +274,6 @@ struct Scales(Block);
 
 impl Scales {
     fn of(ring: &BatchRing<'_>) -> Self {
-        let unit = ring.model.form().unit();
-        Self(ring.core.betas.map(|beta| unit * beta))
+        Self(ring.core.scales(ring.model.form().unit()))
     }
 }

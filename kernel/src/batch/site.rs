@@ -2,7 +2,7 @@
 
 use super::sums::{Sums, add_both};
 use crate::energy::{Entry, Rows, Sparse};
-use crate::lane::{self, Bits, LANES, Line, Mask, PARTS, U32s};
+use crate::lane::{Bits, LANES, LaneSums, Line, Mask, PARTS, U32s};
 
 /// One site of sixteen chains: what each knows there. 64 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -116,12 +116,13 @@ pub(super) fn field((linear, row): (i32, &[Entry]), sites: &[BatchSite], part: u
 }
 
 /// Sites that are looked at together: as many as the registers hold what is computed of.
-pub(super) const GROUP: usize = match (cfg!(target_feature = "avx512f"), cfg!(target_feature = "avx2"), PARTS) {
-    (true, ..) => 8,
-    (_, true, _) => 4,
-    (.., 1) => 2,
+pub(super) const GROUP: usize = match (PARTS, cfg!(target_feature = "avx512f"), cfg!(target_feature = "avx2")) {
+    (1, true, _) => 8,
+    (1, _, true) => 4,
+    (1, ..) => 2,
     _ => 1,
 };
+const _: () = assert!(LANES.is_multiple_of(GROUP));
 
 /// The fields of the next sixteen sites at either states; those behind the last one stay as they are.
 #[inline(always)]
@@ -131,7 +132,8 @@ pub(super) fn fields(rows: &mut Rows<'_>, sites: &[BatchSite], half: Half, field
     }
 }
 
-/// What a kernel makes of sites, and sums of them.
+/// What a kernel makes of sites, and sums of them. It is asked in the order of the sites, for one part of a register after
+/// the other, and may change the sites.
 pub(super) trait Terms {
     /// The terms of some sites, by the number of the first, and their fields.
     fn terms<const N: usize>(
@@ -187,7 +189,7 @@ fn add<const N: usize>(
     first: usize,
     sites: &mut [BatchSite; N],
     fields: Option<&[Bits]>,
-    sums: &mut lane::Sums,
+    sums: &mut LaneSums,
 ) {
     let Some(fields) = fields.and_then(|fields| fields.first_chunk::<N>()) else { return };
     for part in 0..PARTS {
@@ -208,7 +210,7 @@ fn look(
     sites: &[BatchSite],
     start: usize,
     fields: &mut [Bits; LANES],
-    levels: &mut lane::Sums,
+    levels: &mut LaneSums,
 ) {
     let (mut sums, mut next) = (*levels, rows.clone());
     let own = sites.get(start..).unwrap_or_default();

@@ -1,12 +1,12 @@
 //! Sums of whole numbers, a chain each.
 
-use crate::lane::{self, Bits, LANES, Mask, U32s};
+use crate::lane::{Bits, LANES, LaneSums, Mask, U32s};
 
 /// Sixteen sums of 32-bit integers: exact, in any order.
 #[derive(Debug)]
 pub(super) struct Sums {
     /// Of the terms since the last carry. A loop that adds many takes it out, to registers, and puts it back.
-    pub(super) recent: lane::Sums,
+    pub(super) recent: LaneSums,
     /// Terms that [`Sums::next`] has announced since the last carry.
     pending: usize,
     totals: [i64; LANES],
@@ -17,7 +17,7 @@ impl Sums {
     pub(super) const MOST: usize = 1 << 14;
 
     pub(super) fn zero() -> Self {
-        Self { recent: lane::Sums::ZERO, pending: 0, totals: [0; LANES] }
+        Self { recent: LaneSums::ZERO, pending: 0, totals: [0; LANES] }
     }
 
     /// Carries where it is time to: for a caller that does not count, before each term.
@@ -42,7 +42,7 @@ impl Sums {
         for (total, recent) in self.totals.iter_mut().zip(self.recent.values()) {
             *total += recent;
         }
-        self.recent = lane::Sums::ZERO;
+        self.recent = LaneSums::ZERO;
     }
 
     pub(super) fn totals(mut self) -> [i64; LANES] {
@@ -53,7 +53,7 @@ impl Sums {
 
 /// Adds two terms where `mask` is set: one a chain, and one of them all.
 #[inline(always)]
-pub(super) fn add_both(sums: &mut lane::Sums, mask: Mask, (each, all): (U32s, u32), part: usize) {
+pub(super) fn add_both(sums: &mut LaneSums, mask: Mask, (each, all): (U32s, u32), part: usize) {
     let high = each.sar::<16>() + U32s::splat(((all as i32) >> 16) as u32);
     sums.add_halves(mask.keep(each + U32s::splat(all)), mask.keep(high), part);
 }

@@ -11,6 +11,7 @@ use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 pub(crate) struct Abreast<T, const N: usize>(pub(crate) [T; N]);
 
 impl<T: Copy, const N: usize> Abreast<T, N> {
+    #[inline(always)]
     pub(crate) fn splat(one: T) -> Self {
         Self([one; N])
     }

@@ -119,15 +119,21 @@ fn upper_half(e: F32s) -> Mask {
 }
 
 impl<const N: usize> Abreast<F32s, N> {
+    /// [`polynomial`].
+    #[inline(always)]
+    pub(crate) fn polynomial<const K: usize>(self, coefficients: &[f32; K]) -> Self {
+        let mut rest = coefficients.iter();
+        let first = rest.next().copied().unwrap_or(0.0);
+        rest.fold(Self::splat(F32s::splat(first)), |sum, &c| sum * self + F32s::splat(c))
+    }
+
     /// e^x = 2^n · p: (MAGIC + n, p), p in about [.707, 1.415].
     #[inline(always)]
     fn exp_reduced(self) -> (Self, Self) {
         let t = self * F32s::splat(LOG2_E) + F32s::splat(MAGIC);
         let n = t - F32s::splat(MAGIC);
         let r = (self - n * F32s::splat(LN_2_HIGH)) - n * F32s::splat(LN_2_LOW);
-        let [c4, c3, c2, c1, c0] = EXP.map(F32s::splat);
-        let rest = (((r * c4 + c3) * r + c2) * r + c1) * r + c0;
-        (t, r + (r * r) * rest + F32s::splat(1.0))
+        (t, r + (r * r) * r.polynomial(&EXP) + F32s::splat(1.0))
     }
 
     /// p · 2^n for MAGIC + n.
@@ -150,9 +156,10 @@ impl<const N: usize> Abreast<F32s, N> {
         let t = self + F32s::splat(MAGIC);
         let f = self - (t - F32s::splat(MAGIC));
         // By pairs of terms, which wait for each other less than Horner's rule makes them.
-        let [c5, c4, c3, c2, c1, c0] = EXP2.map(F32s::splat);
+        let [c5, c4, c3, c2, c1, c0] = EXP2;
+        let pair = |a, b| f * F32s::splat(a) + F32s::splat(b);
         let square = f * f;
-        let p = ((f * c5 + c4) * square + (f * c3 + c2)) * square + (f * c1 + c0);
+        let p = (pair(c5, c4) * square + pair(c3, c2)) * square + pair(c1, c0);
         p.scaled(t)
     }
 }

@@ -98,7 +98,7 @@ impl F32s {
         (self.to_bits() & U32s::splat(0x7FFF_FFFF)).to_f32()
     }
 
-    /// The larger of two numbers; of 0 and −0 either, so for what does not tell them apart.
+    /// The larger of two numbers, neither NaN; of 0 and −0 either, so for what does not tell them apart.
     #[inline(always)]
     #[must_use]
     pub(crate) fn max(self, other: Self) -> Self {

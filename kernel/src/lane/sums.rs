@@ -7,12 +7,12 @@ use super::{Bits, LANES, U32s};
 /// Each is kept modulo 2³², beside the sum of its terms' high halves: together the sum, as the low halves add up to less
 /// than 2³².
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sums {
+pub(crate) struct LaneSums {
     low: Bits,
     high: Bits,
 }
 
-impl Sums {
+impl LaneSums {
     pub(crate) const ZERO: Self = Self { low: [0; LANES], high: [0; LANES] };
 
     /// Adds a term.

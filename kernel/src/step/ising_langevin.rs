@@ -22,7 +22,7 @@ use rand_core::Rng;
 /// those are weighed, and where many flip, all are. The bits do not depend on which.
 ///
 /// The draw compares fourteen bits of the generator with a threshold that is kept from step to step; a tie, one in
-/// 2¹⁴, is decided by 62 more. Log odds are cut to ±80, Z is summed to 2⁻²⁵ a site.
+/// 2¹⁴, is decided by 62 more. Log odds are cut to ±80, Z is right to 2·10⁻⁷ a site.
 ///
 /// Cost a step: half a word a site, O(degree) a flip, and one exponential a site whose field changed.
 ///
@@ -186,14 +186,15 @@ fn draw<R: Rng + ?Sized>(law: Law, ring: &mut Ring<'_, Ising<'_>>, rng: &mut R) 
     let cells = ring.here.weights.iter().zip(ring.there.words.iter_mut());
     for (index, (weights, slot)) in cells.enumerate() {
         let noise = words(rng);
-        let (mut flips, mut ties) = (0, 0);
+        let (mut flips, mut tied) = (0, [0; LANES]);
         for part in 0..PARTS {
             let weights = F32s::load(weights, part).to_bits();
-            let (flip, tied) = law::draw(weights, U32s::load(&noise, part));
+            let (flip, ties) = law::draw(weights, U32s::load(&noise, part));
             flips |= law::tops(flip, part);
-            ties |= law::tops(tied, part);
+            ties.store(&mut tied, part);
         }
-        if ties != 0 {
+        if tied.iter().fold(0, |any, word| any | word) != 0 {
+            let ties = (0..PARTS).fold(0, |ties, part| ties | law::tops(U32s::load(&tied, part), part));
             let x = ring.here.words.get(index).copied().unwrap_or(0);
             flips |= settle(law, ties, ring.here.cache.get(2 * index..).unwrap_or_default(), x, rng);
         }

@@ -7,7 +7,7 @@
 //!
 //! Weights stand in halves of words, and are compared there: a word has those of sites l and 16 + l of 32.
 
-use crate::lane::{Abreast, F32s, LANES, Sums, U32s};
+use crate::lane::{Abreast, F32s, LANES, LaneSums, U32s};
 use core::f32::consts::{LN_2, LOG2_E};
 
 /// Log odds are cut to this: ±80 to base e.
@@ -98,9 +98,7 @@ pub(crate) fn weigh<const N: usize>(
     let likely = z.positive();
     let turned = likely.keep(Abreast::splat(U32s::splat(TURN)));
     let weights = ((q * F32s::splat(RANGE)).trunc_i32() ^ turned) + U32s::splat(1);
-    let [c4, c3, c2, c1, c0] = LN_1P.map(F32s::splat);
-    let x = e * q;
-    let ln_1p = ((((x * c4 + c3) * x + c2) * x + c1) * x + c0) * (e + q);
+    let ln_1p = (e * q).polynomial(&LN_1P) * (e + q);
     let linear = likely.keep((below * F32s::splat(-LN_2 * UNITS)).trunc_i32());
     (weights.0, (linear + ln_1p.trunc_i32()).0)
 }
@@ -138,7 +136,7 @@ pub(crate) fn value(units: i64) -> f32 {
 /// A sum of softpluses in units, or of differences of them, in any order.
 #[derive(Debug)]
 pub(crate) struct Sum {
-    recent: Sums,
+    recent: LaneSums,
     blocks: u32,
     total: i64,
 }
@@ -146,7 +144,7 @@ pub(crate) struct Sum {
 impl Sum {
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Self { recent: Sums::ZERO, blocks: 0, total: 0 }
+        Self { recent: LaneSums::ZERO, blocks: 0, total: 0 }
     }
 
     #[inline(always)]
