@@ -90,7 +90,7 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 5x5: Gibbs, sequential from fields", run: sequential, hash: 0xde38_3d12 },
     Chain { name: "Ising 5x5: its own Langevin", run: side_by_side::many_flips, hash: 0xd612_cfa6 },
     Chain { name: "Ising ring of 96: its own Langevin, few flips", run: side_by_side::few_flips, hash: 0x6bd8_774c },
-    Chain { name: "Ising 3x9: its own Langevin and any one's, sixteen chains", run: side_by_side::batch, hash: 0x1f21_c1bf },
+    Chain { name: "Ising 3x3: its own Langevin and any one's, sixteen chains", run: side_by_side::batch, hash: 0x3899_582c },
     Chain { name: "Potts ring of 4 of 3 values: Langevin and Gibbs, sixteen chains", run: side_by_side::potts_batch, hash: 0x0072_30b9 },
     Chain { name: "Ising 5x5: Gibbs, chromatic", run: chromatic, hash: 0x5026_7ee0 },
     Chain { name: "Potts 5x5 of 4 values: Gibbs, chromatic", run: chromatic_potts, hash: 0xae0a_86b5 },
