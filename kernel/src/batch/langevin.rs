@@ -2,10 +2,10 @@
 
 use super::log_product::LogProducts;
 use super::products::Products;
-use super::site::{self, BatchSite, GROUP, Half, Level, Terms, VALUE, pass};
+use super::site::{self, BatchSite, Half, Level, Terms, VALUE, pass};
 use super::{BatchInfo, BatchKernel, BatchRing, group};
 use crate::draw::LOGIT_LIMIT;
-use crate::lane::{Abreast, Bits, Block, F32s, LANES, Line, Mask, PARTS, U32s};
+use crate::lane::{Abreast, Bits, Block, F32s, LANES, LaneSums, Line, Mask, U32s};
 use crate::random::LaneRng;
 use crate::step::langevin::mix;
 use crate::step::{Curvature, Langevin};
@@ -142,75 +142,63 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
     #[inline]
     fn draw(&self, ring: &mut BatchRing<'_>, rng: &mut LaneRng) -> (LogProducts, LogProducts, Bits) {
         let (normalisers, unlikely, scales) = (Products::one(), Products::one(), Scales::of(ring));
-        let mut there = There { kernels: self, scales, normalisers, unlikely, proposed: [0; LANES] };
+        let (proposed, u) = ([0; LANES], [[0.0; LANES]; LANES]);
+        let mut there = There { kernels: self, scales, normalisers, unlikely, proposed, u };
         let form = ring.model.form();
         let (mut rows, mut fields) = (form.rows(), Line([[0; LANES]; LANES]));
         for start in (0..ring.sites.len()).step_by(LANES) {
-            let u = group::uniforms(rng);
+            there.u = group::uniforms(rng);
             there.normalisers.next_group();
             there.unlikely.next_group();
             site::fields(&mut rows, ring.sites, Half::Low, &mut fields);
-            let end = ring.sites.len().min(start + LANES);
-            let (groups, rest) = ring.sites.get_mut(start..end).unwrap_or_default().as_chunks_mut::<GROUP>();
-            let many = u.as_chunks::<GROUP>().0.iter().zip(fields.as_chunks::<GROUP>().0);
-            for ((first, sites), (u, fields)) in (start..).step_by(GROUP).zip(groups).zip(many) {
-                there.draw(first, sites, u, fields);
-            }
-            let behind = end - rest.len();
-            let rest = rest.as_chunks_mut::<1>().0.iter_mut().zip(behind..);
-            for (site, number) in rest {
-                if let (Some(u), Some(field)) = (u.get(number % LANES), fields.get(number % LANES)) {
-                    there.draw(number, site, core::array::from_ref(u), core::array::from_ref(field));
-                }
-            }
+            // There are no terms.
+            site::in_groups(&mut there, start, ring.sites, &fields, &mut { LaneSums::ZERO });
         }
         (there.normalisers.finish(), there.unlikely.finish(), there.proposed)
     }
 }
 
-/// What the proposed states multiply.
+/// What draws the proposed states, and what they multiply.
 struct There<'a, C> {
     kernels: &'a Kernels<C>,
     scales: Scales,
     normalisers: Products,
     unlikely: Products,
     proposed: Bits,
+    /// For the sixteen sites that are drawn.
+    u: [Block; LANES],
 }
 
-impl<C: Fn(usize, usize) -> F32s> There<'_, C> {
-    /// Draws some sites.
+impl<C: Fn(usize, usize) -> F32s> Terms for There<'_, C> {
     #[inline(always)]
-    fn draw<const N: usize>(
+    fn terms<const N: usize>(
         &mut self,
         first: usize,
         sites: &mut [BatchSite; N],
-        u: &[Block; N],
-        fields: &[Bits; N],
-    ) {
-        for part in 0..PARTS {
-            let (mut values, mut frees) = ([U32s::splat(0); N], [Odds::none().likely; N]);
-            let mut own = values;
-            for (((value, free), own), (site, field)) in
-                values.iter_mut().zip(&mut frees).zip(&mut own).zip(sites.iter().zip(fields))
-            {
-                let cells = U32s::load(&site.cells, part);
-                (*value, *free, *own) = (cells.shl::<16>(), site::free(cells), U32s::load(field, part));
-            }
-            let odds = self.kernels.odds(&self.scales, first, own, (values, frees), part);
-            for ((odds, number), (site, u)) in odds.into_iter().zip(first..).zip(sites.iter_mut().zip(u)) {
-                let sum = F32s::splat(1.0) + odds.e;
-                self.normalisers.times(number, sum, part);
-                let rare = (F32s::load(u, part) * sum).lt(odds.e);
-                if rare.any() {
-                    self.unlikely.times_where(number, rare, odds.e, part);
-                }
-                let flips = rare ^ odds.likely;
-                let cells = U32s::load(&site.cells, part) ^ flips.keep(U32s::splat(VALUE << 16));
-                cells.store(&mut site.cells, part);
-                let count = U32s::load(&self.proposed, part) + flips.keep(U32s::splat(1));
-                count.store(&mut self.proposed, part);
-            }
+        fields: [U32s; N],
+        part: usize,
+    ) -> [U32s; N] {
+        let (mut values, mut frees) = ([U32s::splat(0); N], [Odds::none().likely; N]);
+        for (site, (value, free)) in sites.iter().zip(values.iter_mut().zip(&mut frees)) {
+            let cells = U32s::load(&site.cells, part);
+            (*value, *free) = (cells.shl::<16>(), site::free(cells));
         }
+        let odds = self.kernels.odds(&self.scales, first, fields, (values, frees), part);
+        let u = self.u.get(first % LANES..).unwrap_or_default();
+        for ((odds, number), (site, u)) in odds.into_iter().zip(first..).zip(sites.iter_mut().zip(u)) {
+            let sum = F32s::splat(1.0) + odds.e;
+            self.normalisers.times(number, sum, part);
+            let rare = (F32s::load(u, part) * sum).lt(odds.e);
+            if rare.any() {
+                self.unlikely.times_where(number, rare, odds.e, part);
+            }
+            let flips = rare ^ odds.likely;
+            let cells = U32s::load(&site.cells, part) ^ flips.keep(U32s::splat(VALUE << 16));
+            cells.store(&mut site.cells, part);
+            let count = U32s::load(&self.proposed, part) + flips.keep(U32s::splat(1));
+            count.store(&mut self.proposed, part);
+        }
+        [U32s::splat(0); N]
     }
 }
 

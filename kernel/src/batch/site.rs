@@ -116,7 +116,7 @@ pub(super) fn field((linear, row): (i32, &[Entry]), sites: &[BatchSite], part: u
 }
 
 /// Sites that are looked at together: as many as the registers hold what is computed of.
-pub(super) const GROUP: usize = match (PARTS, cfg!(target_feature = "avx512f"), cfg!(target_feature = "avx2")) {
+const GROUP: usize = match (PARTS, cfg!(target_feature = "avx512f"), cfg!(target_feature = "avx2")) {
     (1, true, _) => 8,
     (1, _, true) => 4,
     (1, ..) => 2,
@@ -167,19 +167,31 @@ pub(super) fn pass(form: &Sparse<'_>, sites: &mut [BatchSite], kernel: &mut impl
         }
         let (mut sums, mut levels) = (own.recent, twice.recent);
         look(&mut rows, sites, start, &mut fields, &mut levels);
-        let end = sites.len().min(start + LANES);
-        let block = sites.get_mut(start..end).unwrap_or_default();
-        let (groups, rest) = block.as_chunks_mut::<GROUP>();
-        let behind = groups.as_flattened().len();
-        for (number, sites) in groups.iter_mut().enumerate() {
-            add(kernel, start + number * GROUP, sites, fields.get(number * GROUP..), &mut sums);
-        }
-        for (number, site) in (behind..).zip(rest.as_chunks_mut::<1>().0) {
-            add(kernel, start + number, site, fields.get(number..), &mut sums);
-        }
+        in_groups(kernel, start, sites, &fields, &mut sums);
         (own.recent, twice.recent) = (sums, levels);
     }
     Level { own: own.totals(), twice: twice.totals() }
+}
+
+/// Asks a kernel for the terms of the sixteen sites from `start` on, a group at a time and what is left over one by one, and
+/// adds them.
+#[inline(always)]
+pub(super) fn in_groups(
+    kernel: &mut impl Terms,
+    start: usize,
+    sites: &mut [BatchSite],
+    fields: &[Bits; LANES],
+    sums: &mut LaneSums,
+) {
+    let end = sites.len().min(start + LANES);
+    let (groups, rest) = sites.get_mut(start..end).unwrap_or_default().as_chunks_mut::<GROUP>();
+    let behind = groups.as_flattened().len();
+    for (number, sites) in (0..).step_by(GROUP).zip(groups) {
+        add(kernel, start + number, sites, fields.get(number..), sums);
+    }
+    for (number, site) in (behind..).zip(rest.as_chunks_mut::<1>().0) {
+        add(kernel, start + number, site, fields.get(number..), sums);
+    }
 }
 
 /// Adds the terms of some sites.
