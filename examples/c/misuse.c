@@ -65,10 +65,25 @@ static int set_up(void) {
            !bitmc_gibbs_init(&gibbs, 0) && !bitmc_chain_run(&chain, &gibbs, &rng, 10, NULL);
 }
 
+/* An old struct that other variables were put over in part: what may lie where a function has one that it does not
+ * initialise, when it is called again. */
+static void leave_parts(void *old, size_t size) {
+    memset((unsigned char *)old + sizeof(uint64_t), 0x5A, size - sizeof(uint64_t));
+}
+
 /* The state and energy of the chain; 0 where it is not ready. */
 static int look(uint32_t *word, float *energy) {
     bitmc_state state;
     return !bitmc_chain_state(&chain, &state) && !bitmc_chain_energy(&chain, energy) && (*word = state.words[0], 1);
+}
+
+static void leftovers(void) {
+    uint32_t word;
+    float energy;
+    int ready = set_up();
+    leave_parts(&chain, sizeof chain), leave_parts(&model, sizeof model);
+    leave_parts(&rng, sizeof rng), leave_parts(&gibbs, sizeof gibbs);
+    check(ready && set_up() && look(&word, &energy), "structs in the remains of old ones");
 }
 
 static int not_ready(void) {
@@ -339,6 +354,7 @@ static void alignment(void) {
 
 int main(void) {
     bad_input();
+    leftovers();
     refusals();
     changed_models();
     within_callbacks();

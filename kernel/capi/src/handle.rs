@@ -7,12 +7,16 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// While a call is at work in a struct, or in memory.
 pub(crate) const BUSY: u64 = u64::from_be_bytes(*b"bm busy.");
 
+/// While calls look at a value. A number that nothing else leaves behind: the words of a struct that was never
+/// initialised, on the stack of a function that is called again, may be those of an old one with others in between.
+const USED: u32 = u32::from_be_bytes(*b"used");
+
 /// What every struct begins with.
 #[repr(C)]
 struct Head {
     /// What kind of struct it is.
     magic: u64,
-    /// Not 0 while calls look at the value where it stands: then it is not to be replaced.
+    /// `USED` while calls look at the value where it stands: then it is not to be replaced.
     used: AtomicU32,
     /// Another one after every `_init`.
     stamp: u32,
@@ -34,7 +38,7 @@ pub(crate) trait Handle<O>: Sized {
             let head = head(at)?;
             match (*head).magic {
                 BUSY => Err(bitmc_status::Busy),
-                word if word == Self::MAGIC && (*head).used.load(Relaxed) != 0 => Err(bitmc_status::Busy),
+                word if word == Self::MAGIC && (*head).used.load(Relaxed) == USED => Err(bitmc_status::Busy),
                 _ => Ok(()),
             }
         }
@@ -104,9 +108,9 @@ pub(crate) trait Handle<O>: Sized {
             Self::look(at)?;
             let used = &(*head(at)?).used;
             // Who set it ends it: a call within the work does not, and after all threads are done it is 0.
-            let first = used.load(Relaxed) == 0;
+            let first = used.load(Relaxed) != USED;
             if first {
-                used.store(1, Relaxed);
+                used.store(USED, Relaxed);
             }
             let result = work();
             if first {
