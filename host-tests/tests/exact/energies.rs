@@ -1,6 +1,6 @@
 //! Energies, differences, gradients and caches against float64 (TESTING.md L0.3).
 
-use bitmc::energy::Estimate;
+use bitmc::energy::{Boltzmann, Estimate};
 use bitmc::lane::{Block, LANES};
 use bitmc::{Bernoulli, Energy, Function, Layout, Move, Packed, Plain};
 use bitmc_host_tests::comparison::{Case, cache_of, gradient_of, same_bits};
@@ -13,10 +13,13 @@ use bitmc_host_tests::tolerance::{DOUBLE, ENERGY_ROUNDINGS, FACTOR_ROUNDINGS, IS
 /// Every length around one, two and four blocks of lanes.
 const LENGTHS: std::ops::RangeInclusive<usize> = 1..=65;
 
-/// A difference or total of a pairwise model is one rounding of an exact number on the grid.
 fn ising_case(model: &Pairwise, steps: usize, exact: bool) {
     let mut couplings = model.couplings();
-    let energy = couplings.ising(model).unwrap();
+    pairwise_case(model, &couplings.ising(model).unwrap(), steps, exact);
+}
+
+/// A difference or total of a pairwise model is one rounding of an exact number on the grid.
+fn pairwise_case(model: &Pairwise, energy: &dyn Energy, steps: usize, exact: bool) {
     let spins = if model.convention == Convention::BitsEdgesOnce { 1.0 } else { 2.0 };
     let twice = if model.convention == Convention::SpinsEdgesTwice { 2.0 } else { 1.0 };
     let mut reach: Vec<f64> = model.fields.iter().map(|w| spins * f64::from(w.abs())).collect();
@@ -33,7 +36,7 @@ fn ising_case(model: &Pairwise, steps: usize, exact: bool) {
     };
     let degrees: Vec<f64> = (0..model.fields.len()).map(degrees).collect();
     Case {
-        energy: &energy,
+        energy,
         target: model,
         total: &|x| {
             // One rounding to f32, f64's own, and a unit for each term of the sum.
@@ -68,6 +71,30 @@ fn ising() {
             }
             model.fields.iter_mut().for_each(|field| *field = source.normal(0.3));
             ising_case(&model, 6, false);
+        }
+    }
+}
+
+#[test]
+fn boltzmann_machines() {
+    for sites in LENGTHS {
+        for convention in [Convention::SpinsEdgesOnce, Convention::BitsEdgesOnce] {
+            for off_grid in [0.0, 0.001] {
+                let mut model = models::pairwise(convention, sites, 1.0, 1.0, sites as u64);
+                let mut theta = vec![[0.0; LANES]; Boltzmann::parameter_len(sites)];
+                let slots = theta.as_flattened_mut();
+                for edge in &mut model.edges {
+                    edge.2 += off_grid;
+                    slots[Boltzmann::coupling(sites, edge.0 as usize, edge.1 as usize).unwrap()] = edge.2;
+                }
+                slots[..sites].copy_from_slice(&model.fields);
+                let mut memory = vec![[0; LANES]; Boltzmann::memory_len(sites)];
+                let energy = match convention {
+                    Convention::BitsEdgesOnce => Boltzmann::bits(&theta, sites, &mut memory),
+                    _ => Boltzmann::spins(&theta, sites, &mut memory),
+                };
+                pairwise_case(&model, &energy.unwrap(), 6, off_grid == 0.0);
+            }
         }
     }
 }

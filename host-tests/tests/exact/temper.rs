@@ -4,7 +4,7 @@
 use bitmc::accept::accept;
 use bitmc::energy::{Base, PathError, Tempered};
 use bitmc::temper::{Ladder, LadderError, Replica, Rung, log_swap_ratio, round};
-use bitmc::{Energy, Kind, LaneRng, Langevin, Packed, Plain, SeedableRng};
+use bitmc::{Energy, Kind, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng};
 use bitmc_host_tests::compose::transitions;
 use bitmc_host_tests::enumerate::{Law, values};
 use bitmc_host_tests::heap::{self, HeapMemory};
@@ -71,6 +71,49 @@ fn a_tempered_energy_is_what_it_says() {
             let sums = base.iter().map(|e| (-e).exp()).sum::<f64>();
             let found = f64::from(Base::new(&target, theta).unwrap().log_z());
             assert!((found - sums.ln()).abs() < 16.0 * tolerance::ROUNDING * 8.0, "{found} {}", sums.ln());
+        }
+    }
+}
+
+/// How many draws of a base, over even uniforms that are the same at all sites, are off the law of `times` its fields:
+/// an interval of uniforms is counted within one, what is left of five of them within four.
+fn off(base: &Base<'_>, arities: &[u16], layout: Layout, times: f64) -> f64 {
+    const DRAWS: u32 = 1 << 14;
+    let mut counts = vec![[0u32; 5]; arities.len()];
+    let mut words = vec![0; layout.words()];
+    for draw in 0..DRAWS {
+        base.draw(&mut Stuck::At((2 * draw + 1) << 17), &mut words);
+        let state = Packed::new(layout, &words).unwrap();
+        counts.iter_mut().enumerate().for_each(|(site, counts)| counts[state.get(site) as usize] += 1);
+    }
+    let mut far = 0.0f64;
+    for (site, (counts, &arity)) in counts.iter().zip(arities).enumerate() {
+        let weights = (0..u32::from(arity)).map(|value| (times * f64::from(base.field(site, value))).exp());
+        let sum: f64 = weights.clone().sum();
+        let shares = weights.map(|weight| weight / sum).chain(core::iter::repeat(0.0));
+        for (&count, share) in counts.iter().zip(shares) {
+            far = far.max((f64::from(count) - share * f64::from(DRAWS)).abs());
+        }
+    }
+    far
+}
+
+#[test]
+fn a_base_draws_its_law() {
+    for (kind, arities) in
+        [(Kind::Ordinal, [2, 2, 2, 2]), (Kind::Categorical, [3, 5, 2, 4]), (Kind::Ordinal, [3, 5, 2, 4])]
+    {
+        let tables = Tables::new(kind, &arities, 1.0, 5);
+        let target = Plain(Own(&tables));
+        let most = usize::from(arities.into_iter().max().unwrap());
+        let theta = fields(if kind == Kind::Categorical { 4 * most } else { 4 }, 6);
+        for theta in [&theta[..], &[]] {
+            let base = Base::new(&target, theta).unwrap();
+            let layout = (&target as &dyn Energy).layout();
+            let found = off(&base, &arities, layout, 1.0);
+            assert!(found <= 4.0, "{kind:?} {arities:?}: {found} draws");
+            let twin = off(&base, &arities, layout, 1.01);
+            assert!(theta.is_empty() || twin > 4.0, "{kind:?} {arities:?}: the twin passes, {twin} draws");
         }
     }
 }
