@@ -247,6 +247,17 @@ fn plain() {
 }
 
 #[test]
+fn a_function_and_a_reference_to_it_are_one() {
+    fn all(function: impl Function, x: Packed<'_>) -> [f32; 3] {
+        assert!(function.arities().is_none() && function.offsets().is_none());
+        [function.total(x), function.gradient(x, 1), function.component(x, 1, 1)]
+    }
+    let (function, words) = (Count(9), [0b1_1011_0101]);
+    let x = Packed::new(function.layout(), &words).unwrap();
+    assert_eq!((all(&function, x), all(function, x)), ([4.5, 3.0, 3.0], [4.5, 3.0, 3.0]));
+}
+
+#[test]
 fn estimate() {
     let layout = Layout::binary(20);
     let energy = Estimate::new(layout, |x: Packed<'_>, blocks, out: &mut [Block]| {
