@@ -46,7 +46,7 @@ impl Weight {
             return true;
         }
         let zeros = u32::try_from(-1 - octaves).unwrap_or(0);
-        let shift = 31 + octaves.max(-1) as u32;
+        let shift = (31 + octaves.max(-1)) as u32;
         let below = |word: u32| (u64::from(word) * u64::from(other.mantissa)) >> 1 < numerator << shift;
         after_zeros(zeros, rng).is_some_and(below)
     }
