@@ -1,8 +1,10 @@
 //! Snapshots that are refused (TESTING.md L3): torn, altered, forged, of another version or of something else.
 
-use bitmc::snapshot::{FRAME, Same, SnapshotError, VERSION};
+use bitmc::batch::{Batch, BatchSite};
+use bitmc::energy::Tempered;
+use bitmc::snapshot::{FRAME, Same, Snapshot, SnapshotError, VERSION};
 use bitmc::stats::{Acceptance, BatchMeans, Means, Observer};
-use bitmc::temper::{Ladder, Rung};
+use bitmc::temper::{Ladder, Replica, Rung};
 use bitmc::tune::{CycleSettings, CycleTuner, Trial};
 use bitmc::{Chain, ChainError, Energy, LaneRng, Langevin, Packed, Plain, Rng, SeedableRng, StateError};
 use bitmc_host_tests::heap::{self, Couplings, HeapChain};
@@ -145,6 +147,36 @@ fn what_does_not_fit_is_named() {
     let mut generator = Xoshiro128PlusPlus::seed_from_u64(2);
     assert_eq!(load(&sealed(bytes), &mut [&mut generator]), Err(SnapshotError::Value));
     assert_eq!(generator, Xoshiro128PlusPlus::seed_from_u64(2));
+}
+
+/// Energies that are no numbers would stay so for ever; an inverse temperature below 0 stands on no ladder.
+#[test]
+fn numbers_that_no_run_reaches_are_refused() {
+    let (model, mut couplings) = pairwise();
+    let ising = couplings.ising(&model).unwrap();
+    let mut rng = LaneRng::seed_from_u64(12);
+    fn refuses<T: Snapshot>(mut it: T, floats: impl IntoIterator<Item = usize>, bad: &[f32]) {
+        let bytes = save(&[&it]);
+        for at in floats {
+            for value in bad {
+                let mut forged = bytes.clone();
+                forged[at..at + 4].copy_from_slice(&value.to_le_bytes());
+                assert_eq!(load(&sealed(forged), &mut [&mut it]), Err(SnapshotError::Value), "{value} at {at}");
+                assert!(save(&[&it]) == bytes);
+            }
+        }
+    }
+    let no_numbers = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
+    let head = FRAME - 4 + 4;
+    let chain = heap::random_chain(&ising, &mut rng).unwrap();
+    refuses(chain, [head + 9, head + 13], &no_numbers);
+    let path = Tempered::new(&ising, 0.5).unwrap();
+    let replica = Replica::random(path, heap::memory(&path), &mut rng).unwrap();
+    refuses(replica, (0..5).map(|number| head + 4 * number), &no_numbers);
+    let batch = Batch::random(&ising, vec![BatchSite::new(); 70], &mut rng).unwrap();
+    refuses(batch, (0..48).map(|number| head + 16 + 4 * number), &no_numbers);
+    let ladder = Ladder::new([Rung::default(); 2], &[0.5, 1.0]).unwrap();
+    refuses(ladder, [head + 24], &[-0.5, f32::NAN, f32::NEG_INFINITY]);
 }
 
 /// Version 1 stays what it is: bytes that were written once are read for ever.

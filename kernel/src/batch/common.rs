@@ -127,6 +127,9 @@ impl Core {
             return Err(SnapshotError::Value);
         }
         core.energies.iter_mut().try_for_each(|energy| energy.load(from))?;
+        if !core.energies.iter().all(|energy| energy.value().is_finite()) {
+            return Err(SnapshotError::Value);
+        }
         Ok(core)
     }
 }

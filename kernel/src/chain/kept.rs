@@ -66,6 +66,9 @@ where
         }
         let (mut energy, mut faults, mut steps) = (Total::default(), 0, 0);
         energy.load(&mut at)?;
+        if !energy.value().is_finite() {
+            return Err(SnapshotError::Value);
+        }
         faults.load(&mut at)?;
         steps.load(&mut at)?;
         let there = self.ring().there.words;

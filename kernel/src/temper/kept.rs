@@ -28,6 +28,9 @@ where
         ends.target.load(&mut at)?;
         ends.base.load(&mut at)?;
         let law = self.law.at(beta).map_err(|_| SnapshotError::Value)?;
+        if !(ends.target.value().is_finite() && ends.base.value().is_finite()) {
+            return Err(SnapshotError::Value);
+        }
         let before = core::mem::replace(&mut self.law, law);
         let loaded = self.with(|chain| {
             chain.load(&mut at)?;
@@ -93,7 +96,10 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Snapshot for Ladder<T> {
                 other.load(&mut earlier)?;
                 twice |= other.replica == rung.replica;
             }
-            if twice || !(rung.beta > before && rung.beta.is_finite()) || rung.replica() >= need {
+            if twice
+                || !(rung.beta >= 0.0 && rung.beta > before && rung.beta.is_finite())
+                || rung.replica() >= need
+            {
                 return Err(SnapshotError::Value);
             }
             before = rung.beta;
