@@ -49,6 +49,25 @@ impl Found {
     }
 }
 
+/// Reads any text as each of the formats: what is read comes back from its own text, and a network's model is built or
+/// refused. Tests and fuzzers call it.
+///
+/// # Panics
+/// Where it does not come back.
+pub fn any_text(text: &str) {
+    if let Ok(graph) = rudy::Graph::parse(text) {
+        assert_eq!(rudy::Graph::parse(&graph.to_text()), Ok(graph));
+    }
+    if let Ok(form) = qubo::Qubo::parse(text) {
+        assert_eq!(qubo::Qubo::parse(&form.to_text()), Ok(form));
+    }
+    if let Ok(network) = uai::Network::parse(text) {
+        let _ = network.logarithms(1.0, f32::NEG_INFINITY).model();
+        let _ = network.evidence(text);
+        assert_eq!(uai::Network::parse(&network.to_text()), Ok(network));
+    }
+}
+
 /// A file read by one of the formats.
 ///
 /// # Errors

@@ -4,7 +4,9 @@ use bitmc::{Energy, Packed};
 use bitmc_examples::formats::qubo::{Qubo, QuboError};
 use bitmc_examples::formats::rudy::{Graph, RudyError};
 use bitmc_examples::formats::uai::{Network, Preamble, Table, UaiError};
-use bitmc_examples::formats::{Found, Unexpected};
+use bitmc_examples::formats::{Found, Unexpected, any_text};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 fn unexpected(line: usize, expected: &'static str, found: &str) -> Unexpected {
     let found = match found {
@@ -187,5 +189,27 @@ fn uai_bad_files() {
     ];
     for (text, error) in cases {
         assert_eq!(network.evidence(text), Err(error), "{text:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 4000,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(1),
+        ..ProptestConfig::default()
+    })]
+
+    /// Words of the formats in any order, and good files with some bytes altered.
+    #[test]
+    fn any_text_is_read_or_refused(
+        words in prop::collection::vec("MARKOV|BAYES|p qubo 0|c|#|\n|-?[0-9.]{1,3}|1e[0-9]{1,3}|nan|inf|\\PC", 0..40),
+        bytes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        file in prop::sample::select(&[RUDY, QUBO, UAI][..]),
+    ) {
+        any_text(&words.join(" "));
+        let mut altered = file.as_bytes().to_vec();
+        bytes.iter().for_each(|(at, byte)| altered[at.index(file.len())] = *byte);
+        any_text(&String::from_utf8_lossy(&altered));
     }
 }

@@ -15,6 +15,7 @@ pub mod enumerate;
 pub mod factors;
 pub mod failing;
 pub mod flow;
+pub mod fuzz;
 pub mod heap;
 pub mod lattice;
 pub mod learning;

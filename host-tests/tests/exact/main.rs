@@ -9,6 +9,7 @@ mod cycle;
 mod energies;
 mod factors;
 mod faults;
+mod fuzz;
 mod gaussian;
 mod gibbs;
 mod input;

@@ -1,0 +1,4 @@
+//! Snapshots.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bitmc_host_tests::fuzz::bytes(data));

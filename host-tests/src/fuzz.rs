@@ -1,0 +1,41 @@
+//! Bytes as a description of a model, of samplers and of the random numbers: any bytes must run without harm.
+//!
+//! `tests/exact/fuzz.rs` calls these functions with random bytes every day; libFuzzer (`host-tests/fuzz`, run by
+//! `.ci/long fuzz`) looks for bytes that reach new code.
+//!
+//! The laws, for what the constructors accept:
+//! * nothing panics, and every step ends, whatever the generator gives;
+//! * the state is always one of its layout, within the arities of its sites; clamped sites stay, and a step that
+//!   is not accepted changes nothing;
+//! * no log ratio is NaN;
+//! * the energy that a chain carries along is that of its state computed anew, within a bound from the sizes of the
+//!   model's terms.
+
+mod abreast;
+mod binary;
+mod energies;
+mod flow;
+mod kept;
+mod kernels;
+mod ordinal;
+mod replicas;
+mod source;
+mod trial;
+
+pub use kept::bytes;
+pub use source::Source;
+pub use trial::Trial;
+
+/// A model, its samplers and their generator, all out of `data`.
+///
+/// # Panics
+/// Where a law is broken.
+pub fn steps(data: &[u8]) {
+    let source = &mut Source::new(data);
+    match source.below(16) {
+        0..=5 => binary::run(source),
+        6..=10 => ordinal::run(source),
+        11..=13 => abreast::run(source),
+        _ => flow::run(source),
+    }
+}
