@@ -96,7 +96,9 @@ fn the_equations_of_the_constrained_minimum_hold() {
     let size = SparseRegression::w_blocks(pattern.form());
     let (mut w, mut scratch) = (vec![[7.0; LANES]; size], vec![[7.0; LANES]; 3 * size]);
     let ridge = 1e-3;
+    assert_eq!(regression.solve(ridge, 2, &mut w, &mut scratch).unwrap().iterations, 2);
     let fit = regression.solve(ridge, 200, &mut w, &mut scratch).unwrap();
+    assert!((3..200).contains(&fit.iterations), "{fit:?}");
     let found = full(&regression, &w, 7);
     let inside = |i: usize, j: usize| {
         i == j || edges.iter().any(|&(a, b, _)| [(a, b), (b, a)].contains(&(i as u32, j as u32)))

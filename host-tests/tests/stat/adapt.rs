@@ -27,7 +27,9 @@ fn estimate(energy: &impl Energy, truth: &impl Symmetric, steps: u32, step_size:
     assert_eq!(regression.moves(), steps);
     let mut rows = vec![[7.0; LANES]; DenseMatrix::blocks(sites)];
     let mut scratch = vec![[7.0; LANES]; 3 * DenseMatrix::blocks(sites)];
+    assert_eq!(regression.solve(ridge, 1, &mut rows, &mut scratch).unwrap().iterations, 1);
     let fit = regression.solve(ridge, 400, &mut rows, &mut scratch).unwrap();
+    assert!((2..400).contains(&fit.iterations), "{fit:?}");
     assert!(fit.residual < 1e-3, "{fit:?}");
     let found = DenseMatrix::new(sites, &rows).unwrap();
     let mut full = vec![[0.0; LANES]; DenseMatrix::blocks(sites)];
