@@ -2,10 +2,10 @@
 
 use crate::naive::Target;
 
-/// The values of state number `state`: site i is bit i.
+/// The values of state number `state`: site i is bit i; past the bits of a number they come again.
 #[must_use]
 pub fn values(state: usize, sites: usize) -> Vec<f64> {
-    (0..sites).map(|site| ((state >> site) & 1) as f64).collect()
+    (0..sites).map(|site| (state.wrapping_shr(site as u32) & 1) as f64).collect()
 }
 
 /// The law `p(x) ∝ e^(−E(x))` over all states of an energy.
@@ -60,7 +60,7 @@ impl Law {
     /// `E[xᵢ]`, one a site.
     #[must_use]
     pub fn means(&self) -> Vec<f64> {
-        (0..self.sites).map(|site| self.mean(|state| ((state >> site) & 1) as f64)).collect()
+        (0..self.sites).map(|site| self.mean(|state| (state.wrapping_shr(site as u32) & 1) as f64)).collect()
     }
 
     /// `E[xᵢxⱼ]`.
