@@ -16,11 +16,20 @@ use bitmc_host_tests::tolerance;
 
 type HeapReplica<'e, E> = Replica<'e, E, Vec<u32>, Vec<[u32; 16]>, Vec<[f32; 16]>>;
 
+/// Kinds and arities of four sites.
+const SITES: [(Kind, [u16; 4]); 3] =
+    [(Kind::Ordinal, [2, 2, 2, 2]), (Kind::Categorical, [3, 5, 2, 4]), (Kind::Ordinal, [3, 5, 2, 4])];
 const BETAS: [f32; 5] = [0.0, 0.25, 0.7, 1.0, 1.6];
 
 fn fields(count: usize, seed: u64) -> Vec<f32> {
     let mut source = Source::new(seed);
     (0..count).map(|_| source.coarse(0.8)).collect()
+}
+
+/// Fields of a base over four sites.
+fn base_fields(kind: Kind, arities: [u16; 4]) -> Vec<f32> {
+    let most = usize::from(arities.into_iter().max().unwrap());
+    fields(if kind == Kind::Categorical { 4 * most } else { 4 }, 6)
 }
 
 fn memory(energy: &dyn Energy, beta: f32) -> HeapMemory {
@@ -48,13 +57,10 @@ fn states_of(tables: &Tables, energy: &dyn Energy, theta: &[f32]) -> (Vec<Vec<u3
 
 #[test]
 fn a_tempered_energy_is_what_it_says() {
-    for (kind, arities) in
-        [(Kind::Ordinal, [2, 2, 2, 2]), (Kind::Categorical, [3, 5, 2, 4]), (Kind::Ordinal, [3, 5, 2, 4])]
-    {
+    for (kind, arities) in SITES {
         let tables = Tables::new(kind, &arities, 1.0, 5);
         let target = Plain(Own(&tables));
-        let most = usize::from(arities.into_iter().max().unwrap());
-        let theta = fields(if kind == Kind::Categorical { 4 * most } else { 4 }, 6);
+        let theta = base_fields(kind, arities);
         for theta in [&theta[..], &[]] {
             let (states, base) = states_of(&tables, &target, theta);
             for beta in BETAS {
@@ -100,13 +106,10 @@ fn off(base: &Base<'_>, arities: &[u16], layout: Layout, times: f64) -> f64 {
 
 #[test]
 fn a_base_draws_its_law() {
-    for (kind, arities) in
-        [(Kind::Ordinal, [2, 2, 2, 2]), (Kind::Categorical, [3, 5, 2, 4]), (Kind::Ordinal, [3, 5, 2, 4])]
-    {
+    for (kind, arities) in SITES {
         let tables = Tables::new(kind, &arities, 1.0, 5);
         let target = Plain(Own(&tables));
-        let most = usize::from(arities.into_iter().max().unwrap());
-        let theta = fields(if kind == Kind::Categorical { 4 * most } else { 4 }, 6);
+        let theta = base_fields(kind, arities);
         for theta in [&theta[..], &[]] {
             let base = Base::new(&target, theta).unwrap();
             let layout = (&target as &dyn Energy).layout();
