@@ -95,6 +95,9 @@ pub enum TeachError {
     /// A tuning chain.
     #[error("{0}")]
     Chain(#[from] bitmc::ChainError),
+    /// An annealed run.
+    #[error("{0}")]
+    Anneal(#[from] bitmc::temper::AnnealError),
 }
 
 /// Learns a dense Ising model of spins without fields.

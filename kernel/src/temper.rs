@@ -36,6 +36,6 @@ mod kept;
 mod ladder;
 mod replica;
 
-pub use anneal::{forward, reverse};
+pub use anneal::{AnnealError, forward, reverse};
 pub use ladder::{End, Ladder, LadderError, Rung, log_swap_ratio};
 pub use replica::{Kept, Replica, round};

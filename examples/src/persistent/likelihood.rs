@@ -85,7 +85,7 @@ pub(super) fn measure(
         chain.run(&BlockGibbs, &mut rng, annealing.sweeps, &mut ());
         replica.set_beta(1.0)?;
         replica.restart(chain.state())?;
-        let back = reverse(&mut replica, betas(annealing.betas), 1, kernel, &mut rng);
+        let back = reverse(&mut replica, betas(annealing.betas), 1, kernel, &mut rng)?;
         Ok((there, back, end))
     };
     let streams: Vec<LaneRng> = streams(annealing.seed).take(annealing.runs as usize).collect();

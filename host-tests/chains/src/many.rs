@@ -89,7 +89,7 @@ pub(crate) fn annealing() -> u32 {
         let walk = || (1..65).map(|step| betas.at(step));
         hash.float(forward(&mut replica, walk(), 1, |_| kernel, &mut rng).unwrap_or(f32::NAN));
         hash.words(replica.state().words());
-        hash.float(reverse(&mut replica, walk(), 1, |_| kernel, &mut rng));
+        hash.float(reverse(&mut replica, walk(), 1, |_| kernel, &mut rng).unwrap_or(f32::NAN));
         hash.words(replica.state().words());
     }
     hash.float(path.base().log_z());

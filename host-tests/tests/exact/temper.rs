@@ -3,7 +3,7 @@
 
 use bitmc::accept::accept;
 use bitmc::energy::{Base, PathError, Tempered};
-use bitmc::temper::{Ladder, LadderError, Replica, Rung, log_swap_ratio, round};
+use bitmc::temper::{AnnealError, Ladder, LadderError, Replica, Rung, forward, log_swap_ratio, reverse, round};
 use bitmc::{Energy, Kind, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng};
 use bitmc_host_tests::compose::transitions;
 use bitmc_host_tests::enumerate::{Law, values};
@@ -358,6 +358,14 @@ fn illegal_ladders_and_paths_are_refused() {
         .unwrap();
         assert!(matches!(replica.set_beta(beta), Err(PathError::Beta(_))));
         assert_eq!(replica.beta(), 1.0);
+        // A walk over it has no weight, and ends where it is.
+        let (kernel, mut rng) = (Langevin::adjusted(0.6).unwrap(), LaneRng::seed_from_u64(2));
+        let there = forward(&mut replica, [0.5, beta, 1.0], 1, |_| kernel, &mut rng);
+        assert!(matches!(there, Err(AnnealError::Path(PathError::Beta(_)))), "{there:?}");
+        assert_eq!(replica.beta(), 0.5);
+        let back = reverse(&mut replica, [0.25, beta, 1.0], 1, |_| kernel, &mut rng);
+        assert!(matches!(back, Err(PathError::Beta(_))), "{back:?}");
+        assert_eq!(replica.beta(), 1.0);
     }
     let refused = Tempered::from_base(&energy, &[0.0; 5], 1.0).unwrap_err();
     assert_eq!(refused, PathError::Fields { need: 4, got: 5 });
@@ -402,7 +410,7 @@ fn stuck_generators_end_and_stay_legal() {
         standing.sort_unstable();
         assert_eq!(standing, [0, 1, 2], "{name}");
         let betas = (1..=20).map(|k| k as f32 / 20.0);
-        let log_weight = bitmc::temper::forward(&mut replicas[0], betas, 1, |_| kernel[0], &mut rng).unwrap();
+        let log_weight = forward(&mut replicas[0], betas, 1, |_| kernel[0], &mut rng).unwrap();
         assert!(log_weight.is_finite(), "{name}: {log_weight}");
     }
 }

@@ -324,6 +324,23 @@ fn walls_and_faults_turn_the_trajectory_back() {
 }
 
 #[test]
+fn steps_without_a_weight_say_so() {
+    // So steep that ln|v| leaves the floats in a step: E says nothing of it.
+    let function = |_: &[f32], out: &mut [f32]| {
+        out.fill(-1e37);
+        0.0
+    };
+    let model = Watched { dim: 2, function, calls: Cell::new(0) };
+    let mut chain = Esh::new(&model, memory(&model), &[0.0; 2], &[1.0, 0.5]).unwrap();
+    assert!(!chain.step(step(1.0)).fault);
+    for faults in 1..4 {
+        let leap = chain.step(step(100.0));
+        assert!(leap.fault && leap.log_time == f32::NEG_INFINITY, "{leap:?}");
+        assert_eq!((chain.log_speed(), chain.faults()), (f32::INFINITY, faults));
+    }
+}
+
+#[test]
 fn a_resumed_trajectory_and_a_trait_object_have_the_same_bits() {
     let (mean, precision) = (packed(&[0.0; 19]), packed(&[1.5; 19]));
     let model = DiagonalGaussian::new(19, &mean, &precision).unwrap();

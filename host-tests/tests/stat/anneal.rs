@@ -39,7 +39,7 @@ fn forward_and_reverse_agree_on_the_large_machine() {
             let mut rng = LaneRng::stream(42, piece);
             let start = Packed::new(path.layout(), &reference[piece as usize * 15]).unwrap();
             let mut replica = Replica::new(path.at(1.0).unwrap(), heap::memory(&path), start).unwrap();
-            let back = reverse(&mut replica, betas(count), 1, kernel, &mut rng);
+            let back = reverse(&mut replica, betas(count), 1, kernel, &mut rng).unwrap();
             let out = forward(&mut replica, betas(count), 1, kernel, &mut rng).unwrap();
             assert_eq!(replica.faults(), 0);
             (out, back)

@@ -157,7 +157,7 @@ fn weights_are_unbiased_in_both_directions() {
         let kernel = |beta: f32| Langevin::adjusted(1.0 - 0.5 * beta).unwrap();
         let mut run = || {
             replica.restart(state(path.layout(), &[dice.roll(&mut reference) as u32])).unwrap();
-            reverse(&mut replica, WALK, 1, kernel, &mut rng)
+            reverse(&mut replica, WALK, 1, kernel, &mut rng).unwrap()
         };
         (0..1000).map(|_| run()).collect::<Vec<f32>>()
     };

@@ -58,7 +58,8 @@ pub struct Leap {
     pub energy: f32,
     /// The growth of the conserved Hamiltonian: the integrator's error in this step.
     pub error: f32,
-    /// Whether it met NaN, −∞, a gradient that is not finite, or a wall, and turned back.
+    /// Whether it met NaN, −∞, a gradient that is not finite, or a wall, and turned back; or, where steps are far too
+    /// large, whether ln|v| has left the floats, after which no step has a weight.
     pub fault: bool,
 }
 
@@ -134,25 +135,26 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         let norm = inverse_norm(square);
         let mut energy = evaluate(potential, x, scratch, g);
         let mut way = Way::of(u, g, norm);
-        let fault = !(energy.is_finite() && way.steepness.is_finite());
-        if fault {
+        let turned = !(energy.is_finite() && way.steepness.is_finite());
+        if turned {
             // Back to where the step began; the second half turn then undoes the first.
             add(x, -epsilon, u);
             scale(u, -1.0);
             energy = evaluate(potential, x, scratch, g);
             way = first.way.reversed();
-            core.faults = core.faults.saturating_add(1);
         }
         let second = Turn::new(way, rate);
         core.square = mix(u, second.keep * norm, second.push, g);
         core.way = second.way;
 
-        let time = if fault { f32::NEG_INFINITY } else { log_time(core.r.value(), &first, &second) };
+        let time = log_time(core.r.value(), &first, &second);
         let error = (energy - core.energy) + dim * (first.gain + second.gain);
         core.r.add(first.gain);
         core.r.add(second.gain);
         core.energy = energy;
-        Leap { log_time: time, energy, error, fault }
+        let fault = turned || !core.r.value().is_finite();
+        core.faults = core.faults.saturating_add(u32::from(fault));
+        Leap { log_time: if fault { f32::NEG_INFINITY } else { time }, energy, error, fault }
     }
 
     /// Turns round: the following steps lead back the way the trajectory came.
@@ -208,7 +210,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         self.core.energy + self.room.dim() as f32 * self.core.r.value()
     }
 
-    /// Steps that turned back.
+    /// Steps without a weight: see [`Leap::fault`].
     #[must_use]
     pub fn faults(&self) -> u32 {
         self.core.faults

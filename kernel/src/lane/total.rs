@@ -44,10 +44,11 @@ impl Total {
         Self { sum, rest }
     }
 
-    /// The total, rounded once.
+    /// The total, rounded once; ±∞ where it has left the floats.
     #[must_use]
     pub fn value(self) -> f32 {
-        self.sum + self.rest
+        // What rounding dropped of an infinite sum is NaN.
+        if self.sum.is_infinite() { self.sum } else { self.sum + self.rest }
     }
 }
 

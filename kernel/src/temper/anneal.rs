@@ -2,10 +2,44 @@
 
 use super::Replica;
 use crate::chain::ChainError;
-use crate::energy::{Energy, EnergyError, Tempered};
+use crate::energy::{Energy, EnergyError, PathError, Tempered};
 use crate::lane::{Bits, Block, Total};
 use crate::step::Kernel;
 use rand_core::Rng;
+
+/// Why an annealed run cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum AnnealError {
+    /// The energy is faulty at a draw from the base.
+    Chain(ChainError),
+    /// A β is none.
+    Path(PathError),
+}
+
+impl core::fmt::Display for AnnealError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Chain(error) => error.fmt(f),
+            Self::Path(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for AnnealError {}
+
+impl From<ChainError> for AnnealError {
+    fn from(error: ChainError) -> Self {
+        Self::Chain(error)
+    }
+}
+
+impl From<PathError> for AnnealError {
+    fn from(error: PathError) -> Self {
+        Self::Path(error)
+    }
+}
 
 /// One run of annealed importance sampling (Neal 2001; METHODS.md §4), from the base to the target: draws
 /// x from the base, and for each β in turn adds `(β′ − β)(E(x) − E₀(x))` to −ln w, β′ the one before, and
@@ -18,14 +52,15 @@ use rand_core::Rng;
 /// [`Base::log_z`](crate::energy::Base::log_z) for ln Z₀.
 ///
 /// # Errors
-/// [`ChainError`] where the energy is faulty at a draw from the base.
+/// [`AnnealError::Chain`] where the energy is faulty at a draw from the base, [`AnnealError::Path`] at a β that is
+/// negative or not finite, where the walk ends.
 pub fn forward<'e, E, W, C, B, K, R>(
     replica: &mut Replica<'e, E, W, C, B>,
     betas: impl IntoIterator<Item = f32>,
     steps: u64,
     mut kernel: impl FnMut(f32) -> K,
     rng: &mut R,
-) -> Result<f32, ChainError>
+) -> Result<f32, AnnealError>
 where
     E: Energy + ?Sized,
     W: AsMut<[u32]> + AsRef<[u32]>,
@@ -34,18 +69,17 @@ where
     K: Kernel<Tempered<'e, E>>,
     R: Rng + ?Sized,
 {
-    // 0 is legal, and so are all β of a walk that is of use.
-    let _ = replica.set_beta(0.0);
+    replica.set_beta(0.0)?;
     match replica.draw_base(rng) {
         Err(ChainError::Energy(EnergyError::Forbidden)) => return Ok(f32::NEG_INFINITY),
         other => other?,
     }
     let mut log_weight = Total::new(0.0);
     for beta in betas {
-        log_weight.add((replica.beta() - beta) * replica.gap());
-        if replica.set_beta(beta).is_ok() {
-            replica.run(&kernel(beta), rng, steps, &mut ());
-        }
+        let fall = replica.beta() - beta;
+        replica.set_beta(beta)?;
+        log_weight.add(fall * replica.gap());
+        replica.run(&kernel(beta), rng, steps, &mut ());
     }
     Ok(log_weight.value())
 }
@@ -57,13 +91,16 @@ where
 /// Forward runs tend to say too little of ln Z and reverse runs too much: where both agree, both are right
 /// (Grosse, Ghahramani, Adams 2015). The kernel must be reversible, as every kernel with a Metropolis test
 /// is, or be the reversal of the one that goes forward.
+///
+/// # Errors
+/// [`PathError::Beta`] at a β that is negative or not finite, where the walk ends.
 pub fn reverse<'e, E, W, C, B, K, R>(
     replica: &mut Replica<'e, E, W, C, B>,
     betas: impl IntoIterator<Item = f32, IntoIter: DoubleEndedIterator>,
     steps: u64,
     mut kernel: impl FnMut(f32) -> K,
     rng: &mut R,
-) -> f32
+) -> Result<f32, PathError>
 where
     E: Energy + ?Sized,
     W: AsMut<[u32]> + AsRef<[u32]>,
@@ -75,11 +112,10 @@ where
     let mut log_weight = Total::new(0.0);
     let mut betas = betas.into_iter().rev().peekable();
     while let Some(beta) = betas.next() {
-        if replica.set_beta(beta).is_ok() {
-            replica.run(&kernel(beta), rng, steps, &mut ());
-        }
+        replica.set_beta(beta)?;
+        replica.run(&kernel(beta), rng, steps, &mut ());
         let below = betas.peek().copied().unwrap_or(0.0);
         log_weight.add((beta - below) * replica.gap());
     }
-    log_weight.value()
+    Ok(log_weight.value())
 }
