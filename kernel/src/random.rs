@@ -8,7 +8,7 @@
 //! after *l* calls of its `jump()` (2⁶⁴ steps each). Chain *n* of [`LaneRng::stream`] starts after *n*
 //! calls of `long_jump()` (2⁹⁶ steps each), so 2³² chains of 16 lanes never overlap.
 
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use crate::lane::{Abreast, Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::{Kind, Layout};
 use crate::packed::set;
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
@@ -239,27 +239,38 @@ pub(crate) fn from_bytes(bytes: &[u8; 64]) -> Bits {
 /// generator stuck at any value ends the draw. 1 is reached by rounding, with probability 2⁻²⁶.
 #[inline]
 pub fn uniforms<R: Rng + ?Sized>(rng: &mut R) -> Block {
+    let mut block = [0.0; LANES];
+    uniform_registers(rng).iter().enumerate().for_each(|(part, u)| u.store(&mut block, part));
+    block
+}
+
+/// [`uniforms`], in registers.
+#[inline]
+pub(crate) fn uniform_registers<R: Rng + ?Sized>(rng: &mut R) -> [F32s; PARTS] {
     let high = words(rng);
-    let mut out = [0.0; LANES];
+    let mut out = [F32s::splat(0.0); PARTS];
     let mut small = false;
-    for part in 0..PARTS {
+    for (part, out) in out.iter_mut().enumerate() {
         let r = U32s::load(&high, part);
         small |= r.shr::<20>().eq(U32s::splat(0)).any();
-        (F32s::from_i32(r.shr::<1>()) * F32s::splat(TWO_POW_MINUS_31)).store(&mut out, part);
+        *out = F32s::from_i32(r.shr::<1>()) * F32s::splat(TWO_POW_MINUS_31);
     }
     if small {
-        refine(&high, &words(rng), &mut out);
+        let refined = refine(high, words(rng));
+        out.iter_mut().enumerate().for_each(|(part, out)| *out = F32s::load(&refined, part));
     }
     out
 }
 
+/// The uniforms of words of which some are refined. All of them again: if they were lent here, every draw would put
+/// them into memory and wait for them.
 #[cold]
-fn refine(high: &Bits, low: &Bits, out: &mut Block) {
-    for ((u, &high), &low) in out.iter_mut().zip(high).zip(low) {
-        if high < REFINE {
-            *u = refined(high, low);
-        }
+fn refine(high: Bits, low: Bits) -> Block {
+    let mut out = [0.0; LANES];
+    for ((u, high), low) in out.iter_mut().zip(high).zip(low) {
+        *u = with_rest(high, || low);
     }
+    out
 }
 
 pub(crate) fn refined(high: u32, low: u32) -> f32 {
@@ -269,8 +280,12 @@ pub(crate) fn refined(high: u32, low: u32) -> f32 {
 /// One uniform in [0, 1], as [`uniforms`] makes sixteen.
 #[inline]
 pub fn uniform<R: Rng + ?Sized>(rng: &mut R) -> f32 {
-    let high = rng.next_u32();
-    if high < REFINE { refined(high, rng.next_u32()) } else { ((high >> 1) as i32 as f32) * TWO_POW_MINUS_31 }
+    with_rest(rng.next_u32(), || rng.next_u32())
+}
+
+#[inline]
+fn with_rest(high: u32, low: impl FnOnce() -> u32) -> f32 {
+    if high < REFINE { refined(high, low()) } else { ((high >> 1) as i32 as f32) * TWO_POW_MINUS_31 }
 }
 
 /// Sixteen standard normals by inversion, one uniform and one sign each: no rejection, no loop.
@@ -295,18 +310,43 @@ pub fn normals<R: Rng + ?Sized>(rng: &mut R) -> Block {
 /// A pair's length is `√(−2 ln u)`, u with full relative precision near 0, and at most 9.5; its angle has 32 bits.
 #[inline]
 pub fn normal_pairs<R: Rng + ?Sized>(rng: &mut R) -> [Block; 2] {
-    let angles = words(rng);
-    let mut first = uniforms(rng);
-    let mut second = [0.0; LANES];
-    for part in 0..PARTS {
-        let radius = F32s::load(&first, part).normal_radius();
-        // A right angle to both sides by all bits, the side of the cosine by the last one, which it hardly feels.
-        let angle = U32s::load(&angles, part);
-        let (sin, cos) = (F32s::from_i32(angle) * F32s::splat(TWO_POW_MINUS_31)).quarter_turns();
-        ((radius * cos).to_bits() ^ angle.shl::<31>()).to_f32().store(&mut first, part);
-        (radius * sin).store(&mut second, part);
+    let (angles, uniforms) = (words(rng), uniform_registers(rng));
+    let mut pair = [[0.0; LANES]; 2];
+    let [first, second] = &mut pair;
+    for (part, u) in uniforms.into_iter().enumerate() {
+        let (Abreast([cos]), Abreast([sin])) = polar(Abreast([U32s::load(&angles, part)]), Abreast([u]));
+        cos.store(first, part);
+        sin.store(second, part);
     }
-    [first, second]
+    pair
+}
+
+/// [`normal_pairs`] twice, at less than twice the time.
+#[inline]
+pub(crate) fn normal_pairs_twice<R: Rng + ?Sized>(rng: &mut R, out: &mut [Block; 4]) {
+    let (angles, uniforms) = (words(rng), uniform_registers(rng));
+    let (more_angles, more_uniforms) = (words(rng), uniform_registers(rng));
+    let [first, second, third, fourth] = out;
+    for (part, (u, v)) in uniforms.into_iter().zip(more_uniforms).enumerate() {
+        let angles = Abreast([U32s::load(&angles, part), U32s::load(&more_angles, part)]);
+        let (Abreast([cos, more_cos]), Abreast([sin, more_sin])) = polar(angles, Abreast([u, v]));
+        cos.store(first, part);
+        sin.store(second, part);
+        more_cos.store(third, part);
+        more_sin.store(fourth, part);
+    }
+}
+
+/// Pairs of normals from words and uniforms.
+#[inline(always)]
+fn polar<const N: usize>(
+    angles: Abreast<U32s, N>,
+    uniforms: Abreast<F32s, N>,
+) -> (Abreast<F32s, N>, Abreast<F32s, N>) {
+    let radius = uniforms.normal_radius();
+    // A right angle to both sides by all bits, the side of the cosine by the last one, which it hardly feels.
+    let (sin, cos) = (angles.i32_to_f32() * F32s::splat(TWO_POW_MINUS_31)).quarter_turns();
+    (((radius * cos).to_bits() ^ angles.shl::<31>()).to_f32(), radius * sin)
 }
 
 /// Sixteen standard logistic numbers, `P(L < z) = 1/(1+e^(−z))`, by inversion: a threshold for log odds that are
@@ -328,7 +368,7 @@ pub fn logistics<R: Rng + ?Sized>(rng: &mut R) -> Block {
     }
     if small {
         let low = words(rng);
-        refine(&signs, &low, &mut out);
+        out = refine(signs, low);
         signs.iter_mut().zip(low).filter(|(high, _)| **high < REFINE).for_each(|(sign, low)| *sign = low);
     }
     for part in 0..PARTS {

@@ -50,7 +50,13 @@ fn draws_have_the_covariance_of_the_product() {
     let sign = |edge: usize| if (edge / 7).is_multiple_of(3) { -0.5 } else { 0.5 };
     let mut source = Source::new(3);
     let loose: Vec<f32> = (0..240).map(|_| source.coarse(1.0) + 0.007).collect();
+    // Both ends of an edge on the same sixteen sites, or just not.
+    let offsets =
+        [1, 2, 15, 16, 17].into_iter().flat_map(|offset| (0..100 - offset).map(move |a| (a, a + offset, 0.2)));
+    let near =
+        Pairwise { convention: Convention::SpinsEdgesOnce, edges: offsets.collect(), fields: vec![0.1; 100] };
     let cases = [
+        ("near", near, 5),
         ("one coupling", lattice(6, 33, |_| 0.44), 6 * 2 + 2),
         ("narrow", lattice(40, 3, |_| -0.3), 40 * 2 + 2),
         ("signs in stretches", lattice(6, 40, sign), 240),

@@ -1,5 +1,7 @@
 //! Ising models with sparse couplings.
 
+mod flips;
+
 use super::sparse::{Edge, Embedding, SparseLent};
 use super::{Energy, EnergyError, Pending, Sparse, SparseError};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
@@ -131,46 +133,6 @@ impl<'a> Ising<'a> {
         difference
     }
 
-    /// Flips the sites in `flips`, of one word, which was `before`: how the energy changes, in units.
-    #[inline]
-    pub(crate) fn follow(&self, fields: &mut [u32], word: usize, before: u32, mut flips: u32) -> i64 {
-        let (wide, mut difference) = (self.form.wide(), 0);
-        while flips != 0 {
-            let bit = flips.trailing_zeros();
-            flips &= flips - 1;
-            let (site, before) = (32 * word + bit as usize, (before >> bit) & 1);
-            difference += if wide {
-                self.flip_by::<8>(site, before, fields)
-            } else {
-                self.flip_by::<4>(site, before, fields)
-            };
-        }
-        difference
-    }
-
-    /// Flips a site that is `before`, and moves the fields: how the energy changes, in units. The first `N` ≤ 8 entries,
-    /// about as many as rows have, are read at once, and those behind the row count 0: a loop that ends with a row of
-    /// another length each time would be left at an unforeseen place.
-    #[inline(always)]
-    pub(crate) fn flip_by<const N: usize>(&self, site: usize, before: u32, fields: &mut [u32]) -> i64 {
-        let sign = 1 - 2 * before as i32;
-        let difference = -i64::from(sign * field(fields, site));
-        let (entries, length) = self.form.row_on(site);
-        let Some((first, behind)) = entries.split_first_chunk::<N>() else {
-            scatter(entries.get(..length).unwrap_or_default(), sign, fields, |_, _| ());
-            return difference;
-        };
-        let signs = if before == 0 { &INTO } else { &OUT_OF };
-        let signs = signs.get(MOST.saturating_sub(length)..).and_then(|signs| signs.first_chunk::<N>());
-        for (entry, &sign) in first.iter().zip(signs.unwrap_or(&[0; N])) {
-            add(entry, sign, fields, &mut |_, _| ());
-        }
-        if length > N {
-            scatter(behind.get(..length - N).unwrap_or_default(), sign, fields, |_, _| ());
-        }
-        difference
-    }
-
     /// c, in quarters of a unit.
     pub(crate) fn constant(&self) -> i64 {
         self.constant
@@ -246,8 +208,7 @@ impl Energy for Ising<'_> {
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
         let fields = cache.as_flattened_mut();
-        let differences = step.by_words().map(|(word, from, to)| self.follow(fields, word, from, from ^ to));
-        self.form.value(differences.sum())
+        self.form.value(self.follow(fields, step.by_words().map(|(word, from, to)| (word, from, from ^ to))))
     }
 
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
@@ -260,13 +221,6 @@ impl Energy for Ising<'_> {
     }
 }
 
-/// Most entries that are read of a row at once.
-const MOST: usize = 8;
-
-/// Eight signs and eight zeros: from place `8 − length` on, those of a row's entries and of the entries behind it.
-static INTO: [i32; 2 * MOST] = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
-static OUT_OF: [i32; 2 * MOST] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
-
 #[inline]
 fn field(fields: &[u32], site: usize) -> i32 {
     fields.get(site).copied().unwrap_or(0) as i32
@@ -274,13 +228,10 @@ fn field(fields: &[u32], site: usize) -> i32 {
 
 #[inline]
 fn scatter(row: &[super::Entry], sign: i32, fields: &mut [u32], mut moved: impl FnMut(usize, i32)) {
-    row.iter().for_each(|entry| add(entry, sign, fields, &mut moved));
-}
-
-#[inline(always)]
-fn add(entry: &super::Entry, sign: i32, fields: &mut [u32], moved: &mut impl FnMut(usize, i32)) {
-    if let Some(field) = fields.get_mut(entry.site as usize) {
-        *field = field.wrapping_add((sign * entry.coupling) as u32);
-        moved(entry.site as usize, *field as i32);
+    for entry in row {
+        if let Some(field) = fields.get_mut(entry.site as usize) {
+            *field = field.wrapping_add((sign * entry.coupling) as u32);
+            moved(entry.site as usize, *field as i32);
+        }
     }
 }

@@ -47,8 +47,19 @@ impl<const N: usize> Abreast<F32s, N> {
     }
 
     #[inline(always)]
+    pub(crate) fn sqrt(self) -> Self {
+        self.each(F32s::splat(0.0), F32s::sqrt)
+    }
+
+    #[inline(always)]
     pub(crate) fn max(self, other: F32s) -> Self {
         self.each(other, |one| one.max(other))
+    }
+
+    #[inline(always)]
+    pub(crate) fn lt(self, other: Self) -> Abreast<Mask, N> {
+        let zero = F32s::splat(0.0);
+        self.zip(other, zero.lt(zero), F32s::lt)
     }
 
     /// Where it is above 0.
@@ -89,16 +100,18 @@ macro_rules! operators {
         impl<const N: usize> $trait for Abreast<$type, N> {
             type Output = Self;
             #[inline(always)]
-            fn $name(self, other: Self) -> Self {
-                self.zip(other, $type::splat(Default::default()), $trait::$name)
+            fn $name(mut self, other: Self) -> Self {
+                self.0.iter_mut().zip(other.0).for_each(|(one, other)| *one = one.$name(other));
+                self
             }
         }
 
         impl<const N: usize> $trait<$type> for Abreast<$type, N> {
             type Output = Self;
             #[inline(always)]
-            fn $name(self, other: $type) -> Self {
-                self.each(other, |one| one.$name(other))
+            fn $name(mut self, other: $type) -> Self {
+                self.0.iter_mut().for_each(|one| *one = one.$name(other));
+                self
             }
         }
     )+)+};
@@ -106,5 +119,6 @@ macro_rules! operators {
 
 operators! {
     F32s: Add add, Sub sub, Mul mul, Div div;
-    U32s: Add add, BitAnd bitand, BitOr bitor, BitXor bitxor;
+    U32s: Add add, Sub sub, BitAnd bitand, BitOr bitor, BitXor bitxor;
+    Mask: BitAnd bitand, BitXor bitxor;
 }

@@ -162,6 +162,24 @@ impl<const N: usize> Abreast<F32s, N> {
         let p = (pair(c5, c4) * square + pair(c3, c2)) * square + pair(c1, c0);
         p.scaled(t)
     }
+
+    /// [`F32s::normal_radius`].
+    #[inline(always)]
+    pub(crate) fn normal_radius(self) -> Self {
+        // u = 2^k · (1 + y), k as the integer k · 2²³, which is a float.
+        let u = self.max(F32s::splat(1.0 / 36_893_488_147_419_103_232.0));
+        let above = (u.to_bits() - U32s::splat(TWO_THIRDS_BITS)) & U32s::splat(ABOVE_MANTISSA);
+        let y = (u.to_bits() - above).to_f32() - F32s::splat(1.0);
+        let whole = above.i32_to_f32() * F32s::splat(-2.0 * LN_2 / 8_388_608.0);
+        (whole + y * y.polynomial(&MINUS_TWICE_LN_1P)).sqrt()
+    }
+
+    /// [`F32s::quarter_turns`].
+    #[inline(always)]
+    pub(crate) fn quarter_turns(self) -> (Self, Self) {
+        let (one, square) = (Self::splat(F32s::splat(1.0)), self * self);
+        (self * square.polynomial(&SIN), (one - self) * (one + self) * square.polynomial(&COS))
+    }
 }
 
 impl F32s {
@@ -313,19 +331,15 @@ impl F32s {
     #[inline(always)]
     #[must_use]
     pub fn normal_radius(self) -> Self {
-        let least = Self::splat(1.0 / 36_893_488_147_419_103_232.0);
-        let u = least.lt(self).pick(self, least);
-        let (y, k) = split(u, TWO_THIRDS_BITS);
-        let whole = (Self::splat(MAGIC) - k.to_f32()) * Self::splat(2.0 * LN_2);
-        (whole + y * polynomial(&MINUS_TWICE_LN_1P, y)).sqrt()
+        let Abreast([one]) = Abreast([self]).normal_radius();
+        one
     }
 
     /// sin(πf/2) and cos(πf/2) for |f| ≤ 1: within 4·10⁻⁷ relative.
     #[inline(always)]
     #[must_use]
     pub fn quarter_turns(self) -> (Self, Self) {
-        let square = self * self;
-        let sin = self * polynomial(&SIN, square);
-        (sin, (Self::splat(1.0) - self) * (Self::splat(1.0) + self) * polynomial(&COS, square))
+        let (Abreast([sin]), Abreast([cos])) = Abreast([self]).quarter_turns();
+        (sin, cos)
     }
 }

@@ -68,11 +68,10 @@ impl Kernel<Ising<'_>> for ChromaticGibbs<'_> {
                 at_once(ring.energy, ring.there.cache, word, index, among, noise);
             }
             // A site has one class: where it has changed, it has just now.
-            let words = ring.here.words.iter().zip(ring.there.words.iter()).zip(among());
-            let fields = ring.there.cache.as_flattened_mut();
-            for (index, ((&before, &after), among)) in words.enumerate() {
-                difference += ring.energy.follow(fields, index, before, (before ^ after) & among);
-            }
+            let words = ring.here.words.iter().zip(ring.there.words.iter()).zip(among()).enumerate();
+            let flips =
+                words.map(|(index, ((&before, &after), among))| (index, before, (before ^ after) & among));
+            difference += ring.energy.follow(ring.there.cache.as_flattened_mut(), flips);
         }
         updates.add(ring.energy.form().value(difference));
         updates.end(ring)

@@ -5,10 +5,11 @@ use super::{Kernel, ParameterError, Transition};
 use crate::accept::{Info, accept};
 use crate::chain::Ring;
 use crate::energy::Ising;
-use crate::lane::{Block, F32s, LANES, Mask, PARTS, Product, Total, U32s, sum};
+use crate::lane::{Abreast, Block, F32s, LANES, Mask, PARTS, Product, Total, U32s, sum};
 use crate::noise::{Edgewise, Noise};
 use crate::packed::{Packed, StateError};
 use crate::random::uniforms;
+use core::f32::consts::LOG2_E;
 use rand_core::Rng;
 
 /// AB-edge for Ising models: the law of [`Langevin::second_order`](super::Langevin::second_order) over an [`Edgewise`]
@@ -56,8 +57,9 @@ pub struct IsingBalanced<'a> {
 
 /// Log odds are cut to this.
 const LIMIT: f32 = 80.0;
-/// Blocks that are added up lane by lane before their sum goes to a total.
-const BATCH: u32 = 16;
+/// Words whose sites are added up lane by lane before their sum goes to a total.
+const BATCH: u32 = 8;
+const SIGN: u32 = 0x8000_0000;
 
 impl<'a> IsingBalanced<'a> {
     /// At step size σ and balance α. The noise must be made of the couplings of the very model that the chain is of
@@ -107,14 +109,17 @@ impl<'a> IsingBalanced<'a> {
         let eta = eta.iter().copied().chain(core::iter::repeat([0.0; LANES]));
         ring.there.weights.iter_mut().zip(eta).for_each(|(slot, block)| *slot = block);
         let (mut rare, mut all) = (Product::one(), Product::one());
-        let ways = self.pass(&mut ring, 1.0, |given, free, odds, part| {
-            if part == 0 {
-                rare.next_block();
-                all.next_block();
+        let ways = self.pass(&mut ring, 1.0, true, |given, free, odds, part| {
+            let mut flips = given.map(|bits| Mask::from_bits(bits, part));
+            for (block, (flips, free)) in flips.iter_mut().zip(free).enumerate() {
+                if part == 0 {
+                    rare.next_block();
+                    all.next_block();
+                }
+                let (free, (e, likely)) = (Mask::from_bits(free, part), odds.of(block));
+                rare.times_where(free & (*flips ^ likely), e, part);
+                all.times_where(free, F32s::splat(1.0) + e, part);
             }
-            let flips = Mask::from_bits(given, part);
-            rare.times_where(free & (flips ^ odds.likely), odds.e, part);
-            all.times_where(free, F32s::splat(1.0) + odds.e, part);
             flips
         });
         let log_forward = rare.finish().over(all.finish()).ln();
@@ -129,49 +134,57 @@ impl<'a> IsingBalanced<'a> {
         })
     }
 
-    /// Goes over all sites: `choose` is told the bits of there's words, which sites are free, and the odds of a part of a
-    /// block, and says which sites flip; there's words are left with those that do. η is in there's weights, to be
-    /// multiplied by `scale`.
+    /// Goes over all sites: `choose` is told the bits of there's words and which sites are free in the two blocks of a
+    /// word, and the odds of a part of both, and says which sites flip where they are free; there's words are left with
+    /// those that do. η is in there's weights, to be multiplied by `scale`. What the ratio needs of those that flip is
+    /// added up where `weighed`.
     #[inline]
     fn pass(
         &self,
         ring: &mut Ring<'_, Ising<'_>>,
         scale: f32,
-        mut choose: impl FnMut(u32, Mask, &Odds, usize) -> Mask,
+        weighed: bool,
+        mut choose: impl FnMut([u32; 2], [u32; 2], &Odds, usize) -> [Mask; 2],
     ) -> Ways {
         let (unit, scale) = (F32s::splat(ring.energy.form().unit()), F32s::splat(scale));
-        let (balance, curvature) = (F32s::splat(self.balance), F32s::splat(0.5 * self.curvature));
-        let (half, limit) = (F32s::splat(0.5), F32s::splat(LIMIT));
+        // To base 2, whose exponential is the cheapest.
+        let (balance, curvature) =
+            (F32s::splat(self.balance * LOG2_E), F32s::splat(0.5 * self.curvature * LOG2_E));
         // e^(−1/σ), of which the ratio knows where the step size has a bound.
         let bound = F32s::splat(-self.curvature.min(LIMIT)).exp_bounded();
         let bounded = self.curvature > 0.0;
         let mut ways = Ways::new();
-        let blocks = ring.here.cache.iter().zip(ring.there.weights.iter());
-        for (block, ((fields, eta), d)) in blocks.zip(self.noise.d().unwrap_or_default()).enumerate() {
-            let (index, place) = (block / 2, LANES * (block % 2));
-            let bits = |words: &[u32]| words.get(index).map_or(0, |word| (word >> place) & 0xFFFF);
-            let (x, free, given) = (bits(ring.here.words), bits(ring.free), bits(ring.there.words));
-            let mut flips = 0;
+        let d = self.noise.d().unwrap_or_default();
+        let blocks = ring.here.cache.chunks(2).zip(ring.there.weights.chunks(2)).zip(d.chunks(2));
+        let words = ring.here.words.iter().zip(ring.free).zip(ring.there.words.iter_mut());
+        for (((fields, eta), d), ((&x, &free), word)) in blocks.zip(words) {
+            let (fields, eta, d) =
+                (both(fields, &[0; LANES]), both(eta, &[0.0; LANES]), both(d, &[0.0; LANES]));
+            let halves = |word: u32| [word & 0xFFFF, word >> LANES];
+            let (x, free, given) = (halves(x), halves(free), halves(*word));
+            let mut flips = [0; 2];
             for part in 0..PARTS {
-                let (one, free) = (Mask::from_bits(x, part), Mask::from_bits(free, part));
-                let h = F32s::from_i32(U32s::load(fields, part)) * unit + F32s::load(eta, part) * scale;
-                let r = one.pick(-h, h) - half * F32s::load(d, part);
-                let z = balance * r - curvature;
-                let size = z.abs();
-                let size = size.lt(limit).pick(size, limit);
-                let odds = Odds { e: (-size).exp_bounded(), likely: F32s::splat(0.0).lt(z) };
-                let flipped = free & choose(given, free, &odds, part);
-                flips |= flipped.bits(part);
-                ways.tilt(flipped, r, part);
-                if bounded && flipped.any() {
-                    ways.gain(flipped, &odds, bound, part);
+                let masks = |bits: [u32; 2]| bits.map(|bits| Mask::from_bits(bits, part));
+                let load = |blocks: [&Block; 2]| Abreast(blocks.map(|block| F32s::load(block, part)));
+                let h = Abreast(fields.map(|block| U32s::load(block, part))).i32_to_f32() * unit
+                    + load(eta) * scale;
+                let v = Abreast(masks(x)).keep(Abreast::splat(U32s::splat(SIGN)));
+                let r = (h.to_bits() ^ v).to_f32() - load(d) * F32s::splat(0.5);
+                let z = r * balance - curvature;
+                let below = (z.to_bits() | U32s::splat(SIGN)).to_f32().max(F32s::splat(-LIMIT * LOG2_E));
+                let odds = Odds { e: below.exp2_bounded(), likely: z.positive() };
+                let chosen = choose(given, free, &odds, part);
+                for ((flips, chosen), free) in flips.iter_mut().zip(chosen).zip(free) {
+                    *flips |= chosen.bits(part) & free;
+                }
+                if weighed {
+                    ways.add(masks(flips), r, bounded.then_some((&odds, bound)), part);
                 }
             }
-            ways.flips += flips.count_ones();
-            ways.next_block();
-            if let Some(word) = ring.there.words.get_mut(index) {
-                *word ^= (given ^ flips) << place;
-            }
+            let [low, high] = flips;
+            *word = low | (high << LANES);
+            ways.flips += word.count_ones();
+            ways.next_word();
         }
         ways.flush();
         ways
@@ -187,12 +200,31 @@ impl<'a> IsingBalanced<'a> {
     }
 }
 
+/// The blocks of a word; `none` where the last word has but one.
+#[inline(always)]
+fn both<'a, T>(blocks: &'a [T], none: &'a T) -> [&'a T; 2] {
+    match blocks {
+        [low, high] => [low, high],
+        [low] => [low, none],
+        _ => [none, none],
+    }
+}
+
 /// The log odds z of flipping.
 struct Odds {
     /// e^(−|z|).
-    e: F32s,
+    e: Abreast<F32s, 2>,
     /// z > 0.
-    likely: Mask,
+    likely: Abreast<Mask, 2>,
+}
+
+impl Odds {
+    /// Those of one of the blocks.
+    #[inline(always)]
+    fn of(&self, block: usize) -> (F32s, Mask) {
+        let ([low, high], [likely, beside]) = (self.e.0, self.likely.0);
+        if block == 0 { (low, likely) } else { (high, beside) }
+    }
 }
 
 /// What is added up over the sites that flip.
@@ -201,52 +233,56 @@ struct Ways {
     /// Σ r.
     r: Total,
     lanes: Block,
-    blocks: u32,
+    words: u32,
     /// Π (1 + e^z)/(e^z + e^−s).
     gain: Product,
 }
 
 impl Ways {
     fn new() -> Self {
-        Self { flips: 0, r: Total::new(0.0), lanes: [0.0; LANES], blocks: 0, gain: Product::one() }
+        Self { flips: 0, r: Total::new(0.0), lanes: [0.0; LANES], words: 0, gain: Product::one() }
     }
 
+    /// What flips in two blocks: their r, and their odds where the step has a bound e^(−s).
     #[inline(always)]
-    fn tilt(&mut self, flipped: Mask, r: F32s, part: usize) {
-        (F32s::load(&self.lanes, part) + flipped.keep(r.to_bits()).to_f32()).store(&mut self.lanes, part);
-    }
-
-    #[inline(always)]
-    fn gain(&mut self, flipped: Mask, odds: &Odds, bound: F32s, part: usize) {
+    fn add(&mut self, flipped: [Mask; 2], r: Abreast<F32s, 2>, odds: Option<(&Odds, F32s)>, part: usize) {
         let one = F32s::splat(1.0);
-        let back = odds.likely.pick(one + bound * odds.e, odds.e + bound);
-        self.gain.times_where(flipped, (one + odds.e) / back, part);
+        for (block, (flipped, r)) in flipped.into_iter().zip(r.0).enumerate() {
+            if !flipped.any() {
+                continue;
+            }
+            (F32s::load(&self.lanes, part) + flipped.keep(r.to_bits()).to_f32()).store(&mut self.lanes, part);
+            if let Some((odds, bound)) = odds {
+                let (e, likely) = odds.of(block);
+                let back = likely.pick(one + bound * e, e + bound);
+                self.gain.times_where(flipped, (one + e) / back, part);
+            }
+        }
     }
 
     #[inline(always)]
-    fn next_block(&mut self) {
+    fn next_word(&mut self) {
         self.gain.next_block();
-        self.blocks += 1;
-        if self.blocks == BATCH {
+        self.gain.next_block();
+        self.words += 1;
+        if self.words == BATCH {
             self.flush();
         }
     }
 
     fn flush(&mut self) {
         self.r.add(sum(&self.lanes));
-        (self.lanes, self.blocks) = ([0.0; LANES], 0);
+        (self.lanes, self.words) = ([0.0; LANES], 0);
     }
 }
 
 /// Flips the sites in there's words here, and moves the fields along: `E(after) − E(before)` in units.
 #[inline]
 fn flip(ring: &mut Ring<'_, Ising<'_>>) -> i64 {
-    let fields = ring.here.cache.as_flattened_mut();
-    let mut units = 0;
-    for (index, (word, &flips)) in ring.here.words.iter_mut().zip(ring.there.words.iter()).enumerate() {
-        units += ring.energy.follow(fields, index, *word, flips);
-        *word ^= flips;
-    }
+    let words = ring.here.words.iter().zip(ring.there.words.iter()).enumerate();
+    let flips = words.map(|(index, (&here, &flips))| (index, here, flips));
+    let units = ring.energy.follow(ring.here.cache.as_flattened_mut(), flips);
+    ring.here.words.iter_mut().zip(ring.there.words.iter()).for_each(|(word, flips)| *word ^= flips);
     units
 }
 
@@ -258,13 +294,16 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
         let blocks = ring.layout.blocks();
         self.noise.draw(rng, ring.there.weights.get_mut(..blocks).unwrap_or_default(), 1);
         let scale = F32s::splat(1.0 / self.precision).sqrt().first();
-        let mut u = [0.0; LANES];
-        let ways = self.pass(&mut ring, scale, |_, _, odds, part| {
+        let mut u = [[0.0; LANES]; 2];
+        let weighed = self.curvature > 0.0 || self.precision != self.balance;
+        let ways = self.pass(&mut ring, scale, weighed, |_, _, odds, part| {
             if part == 0 {
-                u = uniforms(rng);
+                u = [uniforms(rng), uniforms(rng)];
             }
-            let rare = (F32s::load(&u, part) * (F32s::splat(1.0) + odds.e)).lt(odds.e);
-            rare ^ odds.likely
+            let [low, high] = &u;
+            let u = Abreast([F32s::load(low, part), F32s::load(high, part)]);
+            let rare = (u * (odds.e + F32s::splat(1.0))).lt(odds.e);
+            (rare ^ odds.likely).0
         });
         // It moves here, and back where that is rejected: there has no state of its own.
         ring.core.weights_of = None;

@@ -161,12 +161,10 @@ impl Kernel<Ising<'_>> for IsingLangevin {
             return touched::step(law, ring, proposed, rng);
         }
         ring.copy_cache();
-        let mut units = 0;
-        let fields = ring.there.cache.as_flattened_mut();
-        for (index, (there, &here)) in ring.there.words.iter_mut().zip(ring.here.words.iter()).enumerate() {
-            units += ring.energy.follow(fields, index, here, *there);
-            *there ^= here;
-        }
+        let flips = ring.here.words.iter().zip(ring.there.words.iter()).enumerate();
+        let flips = flips.map(|(index, (&here, &flips))| (index, here, flips));
+        let units = ring.energy.follow(ring.there.cache.as_flattened_mut(), flips);
+        ring.there.words.iter_mut().zip(ring.here.words.iter()).for_each(|(there, &here)| *there ^= here);
         let difference = ring.energy.form().value(units);
         let there = Packed::trusted(ring.layout, ring.there.words);
         let softplus = weigh(law, ring.there.cache, there, free, ring.there.weights);
