@@ -358,25 +358,48 @@ fn polar<const N: usize>(
 /// generator gives.
 #[inline]
 pub fn logistics<R: Rng + ?Sized>(rng: &mut R) -> Block {
-    let mut signs = words(rng);
-    let mut out = [0.0; LANES];
+    let mut block = [0.0; LANES];
+    let (signs, uniforms) = tails(rng);
+    for (part, (sign, u)) in signs.into_iter().zip(uniforms).enumerate() {
+        logistic(sign, u).store(&mut block, part);
+    }
+    block
+}
+
+/// Signs in the lowest bits of words, and twice the tail probabilities.
+#[inline]
+fn tails<R: Rng + ?Sized>(rng: &mut R) -> ([U32s; PARTS], [F32s; PARTS]) {
+    let high = words(rng);
+    let (mut signs, mut out) = ([U32s::splat(0); PARTS], [F32s::splat(0.0); PARTS]);
     let mut small = false;
-    for part in 0..PARTS {
-        let r = U32s::load(&signs, part);
-        small |= r.shr::<20>().eq(U32s::splat(0)).any();
-        (F32s::from_i32(r.shr::<1>()) * F32s::splat(TWO_POW_MINUS_31)).store(&mut out, part);
+    for (part, (sign, out)) in signs.iter_mut().zip(&mut out).enumerate() {
+        *sign = U32s::load(&high, part);
+        small |= sign.shr::<20>().eq(U32s::splat(0)).any();
+        *out = F32s::from_i32(sign.shr::<1>()) * F32s::splat(TWO_POW_MINUS_31);
     }
     if small {
         let low = words(rng);
-        out = refine(signs, low);
-        signs.iter_mut().zip(low).filter(|(high, _)| **high < REFINE).for_each(|(sign, low)| *sign = low);
+        let (refined, last) = (refine(high, low), last_words(high, low));
+        for (part, (sign, out)) in signs.iter_mut().zip(&mut out).enumerate() {
+            (*sign, *out) = (U32s::load(&last, part), F32s::load(&refined, part));
+        }
     }
-    for part in 0..PARTS {
-        let size = (F32s::load(&out, part) * F32s::splat(0.5)).log_odds_against();
-        let sign = U32s::load(&signs, part).shl::<31>();
-        (size.to_bits() ^ sign).to_f32().store(&mut out, part);
-    }
+    (signs, out)
+}
+
+/// The second word where there is one.
+#[cold]
+fn last_words(high: Bits, low: Bits) -> Bits {
+    let mut out = high;
+    out.iter_mut().zip(low).filter(|(high, _)| **high < REFINE).for_each(|(word, low)| *word = low);
     out
+}
+
+/// Logistic numbers from [`tails`].
+#[inline(always)]
+pub(crate) fn logistic(sign: U32s, u: F32s) -> F32s {
+    let size = (u * F32s::splat(0.5)).log_odds_against();
+    (size.to_bits() ^ sign.shl::<31>()).to_f32()
 }
 
 /// Fills a binary state with independent sites, each 1 with probability `p`; leaves any other state alone.

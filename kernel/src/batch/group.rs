@@ -3,7 +3,7 @@
 
 use super::ALL;
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
-use crate::random::{LaneRng, REFINE, TWO_POW_MINUS_31, refined};
+use crate::random::{LaneRng, REFINE, TWO_POW_MINUS_31, logistic, refined};
 
 /// [`random::uniforms`](crate::random::uniforms) of every chain: one block a site.
 #[inline]
@@ -30,9 +30,7 @@ pub(super) fn logistics(rng: &mut LaneRng) -> [Block; LANES] {
     }
     for (out, words) in out.iter_mut().zip(&words) {
         for part in 0..PARTS {
-            let size = (F32s::load(out, part) * F32s::splat(0.5)).log_odds_against();
-            let sign = U32s::load(words, part).shl::<31>();
-            (size.to_bits() ^ sign).to_f32().store(out, part);
+            logistic(U32s::load(words, part), F32s::load(out, part)).store(out, part);
         }
     }
     out

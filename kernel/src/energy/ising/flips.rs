@@ -6,10 +6,10 @@ use core::hint::black_box;
 
 /// Sites that are listed before they flip, at most.
 const LIST: usize = 64;
+/// Sites of a word that are listed without asking whether as many flip.
+const AT_ONCE: usize = 4;
 /// Set in the list where a site is 1 before.
 const ONE: u32 = 0x8000_0000;
-/// Flips of a word that are listed without asking whether there are as many.
-const AT_ONCE: usize = 4;
 /// Entries of a model that a processor keeps at hand: half a megabyte.
 const NEAR: usize = 1 << 16;
 /// Most entries that are read of a row at once.
@@ -20,24 +20,38 @@ static INTO: [i32; 2 * MOST] = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
 static OUT_OF: [i32; 2 * MOST] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
 impl Ising<'_> {
-    /// Flips sites, given as `(number of a word, the word before, those of its sites that flip)`: how the energy changes,
-    /// in units.
-    ///
-    /// They are listed first. A loop that ends after another number of flips each time would be left at an unforeseen
-    /// place, and rows that lie far apart in memory would be waited for one by one.
+    /// Flips sites of words in a row, given as `(number of the word, the word before, those of its sites that flip)`: how
+    /// the energy changes, in units.
     #[inline]
     pub(crate) fn follow(&self, fields: &mut [u32], words: impl Iterator<Item = (usize, u32, u32)>) -> i64 {
+        if self.form.entries().len() > NEAR {
+            return self.follow_far(fields, words);
+        }
+        let (wide, mut difference) = (self.form.wide(), 0);
+        each_site(words, |site, before| {
+            difference += if wide {
+                self.flip_by::<8>(site, before, fields)
+            } else {
+                self.flip_by::<4>(site, before, fields)
+            };
+        });
+        difference
+    }
+
+    /// The same for a model whose rows lie far apart in memory, so that they would be waited for one by one. Sites are
+    /// listed, and all their rows looked at, none of which waits for another: then they are at hand.
+    fn follow_far(&self, fields: &mut [u32], words: impl Iterator<Item = (usize, u32, u32)>) -> i64 {
         let (mut list, mut count, mut difference) = ([0; LIST], 0, 0);
         for (word, before, mut flips) in words {
             let mut push = |flips: &mut u32| {
                 let bit = flips.trailing_zeros();
-                let one = before.wrapping_shr(bit) << 31;
                 if let Some(slot) = list.get_mut(count) {
-                    *slot = (32 * word as u32).wrapping_add(bit) | one;
+                    *slot = (32 * word as u32).wrapping_add(bit) | before.wrapping_shr(bit) << 31;
                 }
                 count += usize::from(*flips != 0);
                 *flips &= flips.wrapping_sub(1);
             };
+            // Some at once, whether they flip or not: what is looked at ahead is lost at every unforeseen turn.
             (0..AT_ONCE).for_each(|_| push(&mut flips));
             while flips != 0 {
                 push(&mut flips);
@@ -51,25 +65,20 @@ impl Ising<'_> {
     }
 
     /// Flips the sites of a list: how the energy changes, in units.
+    #[inline(never)]
     fn flip_all(&self, list: &[u32], fields: &mut [u32]) -> i64 {
-        if self.form.entries().len() > NEAR {
-            // A look at both ends of every row, none of which waits for another: then they are at hand.
-            for site in list {
-                let row = self.form.row((site & !ONE) as usize);
-                let look = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.site);
-                black_box(look(row.first()) ^ look(row.last()));
-            }
+        for site in list {
+            let row = self.form.row((site & !ONE) as usize);
+            let look = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.site);
+            black_box(look(row.first()) ^ look(row.last()));
         }
         let sites = list.iter().map(|&site| ((site & !ONE) as usize, site >> 31));
-        if self.form.wide() {
-            sites.map(|(site, before)| self.flip_by::<8>(site, before, fields)).sum()
-        } else {
-            sites.map(|(site, before)| self.flip_by::<4>(site, before, fields)).sum()
-        }
+        sites.map(|(site, before)| self.flip_by::<4>(site, before, fields)).sum()
     }
 
     /// Flips a site that is `before`: how the energy changes, in units. The first `N` ≤ 8 entries, about as many as rows
-    /// have, are read at once, and those behind the row count 0: as with the flips of a word.
+    /// have, are read at once, and those behind the row count 0: a loop that ends with a row of another length each time
+    /// would be left at an unforeseen place.
     #[inline(always)]
     fn flip_by<const N: usize>(&self, site: usize, before: u32, fields: &mut [u32]) -> i64 {
         let sign = 1 - 2 * before as i32;
@@ -90,5 +99,22 @@ impl Ising<'_> {
             scatter(behind.get(..length - N).unwrap_or_default(), sign, fields, |_, _| ());
         }
         difference
+    }
+}
+
+/// Tells the sites that flip in words in a row, and their values before. Two words at a time: a loop over few of them is
+/// left at an unforeseen place as often as one over twice as many.
+#[inline(always)]
+fn each_site(words: impl Iterator<Item = (usize, u32, u32)>, mut tell: impl FnMut(usize, u32)) {
+    let mut words = words;
+    while let Some((word, before, flips)) = words.next() {
+        let (beside, more) = words.next().map_or((0, 0), |(_, before, flips)| (before, flips));
+        let before = u64::from(before) | u64::from(beside) << 32;
+        let mut flips = u64::from(flips) | u64::from(more) << 32;
+        while flips != 0 {
+            let bit = flips.trailing_zeros();
+            flips &= flips - 1;
+            tell(32 * word + bit as usize, (before >> bit) as u32 & 1);
+        }
     }
 }
