@@ -1,7 +1,7 @@
 //! Chains side by side, and chains without floats.
 
 use super::Source;
-use super::energies::size_of;
+use super::energies::{size_of, size_of_edges, size_of_pairwise};
 use super::kernels::{Room, langevin};
 use super::trial::{compare, legal, report};
 use crate::heap::Couplings;
@@ -45,8 +45,7 @@ fn ising(source: &mut Source<'_>) -> Option<()> {
     let sites = source.sites();
     let (pairwise, mut couplings) = source.pairwise(sites);
     let model = couplings.ising(&pairwise).ok()?;
-    let edges = pairwise.edges.iter().map(|edge| f64::from(edge.2).abs()).sum::<f64>();
-    let size = 16.0 * edges + 2.0 * size_of(&pairwise.fields);
+    let size = size_of_pairwise(&pairwise);
     let mut rng = lanes(source);
     let mut batch = Batch::random(&model, vec![BatchSite::new(); sites], &mut rng).ok()?;
     batch.set_betas(betas(source)).ok()?;
@@ -78,7 +77,7 @@ fn potts<const Q: usize>(source: &mut Source<'_>) -> Option<()> {
     let edges = source.edges(sites);
     let fields = if source.one_in(2) { source.floats(sites * Q) } else { vec![] };
     let mut couplings = Couplings::new(sites, edges.len());
-    let size = edges.iter().map(|edge| f64::from(edge.2).abs()).sum::<f64>() + size_of(&fields);
+    let size = size_of_edges(&edges) + size_of(&fields);
     let model = Potts::new(edges, sites, Q, &fields, couplings.lend()).ok()?;
     let mut rng = lanes(source);
     let mut batch = PottsBatch::random(&model, vec![PottsSite::<Q>::new(); sites], &mut rng).ok()?;
@@ -117,7 +116,7 @@ fn one_size(source: &mut Source<'_>) -> Option<()> {
         .for_each(|value| *value = if *value > 4.0 { 0.0 } else { field.copysign(*value) });
     let ising = couplings.ising(&pairwise).ok()?;
     let model = SlicedIsing::new(ising).ok()?;
-    let size = 16.0 * f64::from(coupling.abs()) * pairwise.edges.len() as f64 + 2.0 * size_of(&pairwise.fields);
+    let size = size_of_pairwise(&pairwise);
     let watch = |chains: &SlicedChains<'_>| {
         for chain in [0, 31, 32, CHAINS - 1] {
             let mut words = vec![0; Layout::binary(sites).words()];

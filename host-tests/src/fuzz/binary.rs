@@ -1,6 +1,6 @@
 //! Energies over bits.
 
-use super::energies::{Wild, size_of};
+use super::energies::{Wild, size_of, size_of_pairwise};
 use super::kernels::AnyKernel;
 use super::{Source, Trial, replicas};
 use crate::heap::Weights;
@@ -38,9 +38,7 @@ fn ising(source: &mut Source<'_>) -> Option<()> {
     let sites = source.sites();
     let (pairwise, mut couplings) = source.pairwise(sites);
     let model = couplings.ising(&pairwise).ok()?;
-    let edges = pairwise.edges.iter().map(|edge| f64::from(edge.2).abs()).sum::<f64>();
-    // As bits a coupling of spins is at most 16J in all: 4J of a pair, 2J on each of its sites, twice where edges are.
-    let size = 16.0 * edges + 2.0 * size_of(&pairwise.fields);
+    let size = size_of_pairwise(&pairwise);
     if source.one_in(2) {
         return replicas::run(&model, size, source);
     }

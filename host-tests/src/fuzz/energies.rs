@@ -1,11 +1,24 @@
 //! What all energies need.
 
 use super::Source;
+use crate::naive::Pairwise;
+use bitmc::energy::Edge;
 use bitmc::{Function, Layout, Packed};
 
 /// Σ|x|.
 pub(super) fn size_of(values: &[f32]) -> f64 {
     values.iter().map(|&value| f64::from(value).abs()).sum()
+}
+
+/// Σ|J| over edges.
+pub(super) fn size_of_edges(edges: &[Edge]) -> f64 {
+    edges.iter().map(|edge| f64::from(edge.2).abs()).sum()
+}
+
+/// What energies of an Ising model do not pass. As bits a coupling of spins is at most 16J in all: 4J of a pair, 2J on each
+/// of its sites, twice where edges are.
+pub(super) fn size_of_pairwise(model: &Pairwise) -> f64 {
+    16.0 * size_of_edges(&model.edges) + 2.0 * size_of(&model.fields)
 }
 
 /// A user's energy over any layout: totals and slopes from tables, by the sum of the state's words.

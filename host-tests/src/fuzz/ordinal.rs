@@ -1,6 +1,6 @@
 //! Energies over sites of several values.
 
-use super::energies::{Wild, size_of};
+use super::energies::{Wild, size_of, size_of_edges};
 use super::{Source, Trial, replicas};
 use crate::heap::Couplings;
 use bitmc::energy::FactorsLent;
@@ -38,7 +38,7 @@ fn potts(source: &mut Source<'_>) -> Option<()> {
     let few = source.some_floats(32);
     let fields: Vec<f32> = few.iter().cycle().take(sites * arity * source.below(2)).copied().collect();
     let mut couplings = Couplings::new(sites, edges.len());
-    let size = edges.iter().map(|edge| f64::from(edge.2).abs()).sum::<f64>() + size_of(&fields);
+    let size = size_of_edges(&edges) + size_of(&fields);
     let model = Potts::new(edges, sites, arity, &fields, couplings.lend()).ok()?;
     if source.one_in(4) {
         let mut classes = vec![0; Colouring::words(sites, 1 + source.below(sites.min(8)))];
@@ -85,7 +85,7 @@ fn sparse_gaussian(source: &mut Source<'_>) -> Option<()> {
     let (sites, arity) = (source.sites(), arity(source));
     let (edges, diagonal, centre) = (source.edges(sites), source.floats(sites), source.floats(sites));
     let mut couplings = Couplings::new(sites, edges.len());
-    let entries = edges.iter().map(|edge| f64::from(edge.2).abs()).sum::<f64>() + size_of(&diagonal);
+    let entries = size_of_edges(&edges) + size_of(&diagonal);
     let size = 4.0 * entries * reach(&centre, arity).powi(2);
     let model = LatticeGaussian::sparse(edges, &diagonal, &centre, arity, couplings.lend()).ok()?;
     replicas::run(&model, size, source)

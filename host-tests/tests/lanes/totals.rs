@@ -108,9 +108,29 @@ fn a_chain_knows_its_energy() {
 #[test]
 fn a_million_spins_differ_by_an_exact_energy() {
     const SIDE: u32 = 1000;
-    let sites = (SIDE * SIDE) as usize;
     let mut source = Source::new(14);
-    let edges: Vec<_> = bitmc::torus(SIDE, SIDE, 1.0).map(|(a, b, _)| (a, b, source.coarse(1.0))).collect();
+    let edges = bitmc::torus(SIDE, SIDE, 1.0).map(|(a, b, _)| (a, b, source.coarse(1.0))).collect();
+    differ_exactly((SIDE * SIDE) as usize, edges, &mut source);
+}
+
+#[test]
+fn spins_with_rows_of_any_length_differ_by_an_exact_energy() {
+    // Half a megabyte of entries and more: their rows are listed before they are used.
+    const SITES: u32 = 20_000;
+    let mut source = Source::new(15);
+    for mean in [4, 10] {
+        let drawn = (0..mean * SITES / 2).map(|_| {
+            let (a, b) = (source.below(SITES as usize) as u32, source.below(SITES as usize) as u32);
+            ((a.min(b), a.max(b)), source.coarse(1.0))
+        });
+        let edges: std::collections::BTreeMap<_, _> = drawn.filter(|((a, b), _)| a != b).collect();
+        let edges = edges.into_iter().map(|((a, b), coupling)| (a, b, coupling)).collect();
+        differ_exactly(SITES as usize, edges, &mut source);
+    }
+}
+
+/// The differences of moves of one site, of some, and of half of all sites, there and back.
+fn differ_exactly(sites: usize, edges: Vec<(u32, u32, f32)>, source: &mut Source) {
     let fields = (0..sites).map(|_| source.coarse(0.5)).collect();
     let model = Pairwise { convention: Convention::SpinsEdgesOnce, edges, fields };
     let mut couplings = Couplings::new(sites, model.edges.len());
