@@ -324,6 +324,10 @@ pub fn normal_pairs<R: Rng + ?Sized>(rng: &mut R) -> [Block; 2] {
 /// [`normal_pairs`] twice, at less than twice the time.
 #[inline]
 pub(crate) fn normal_pairs_twice<R: Rng + ?Sized>(rng: &mut R, out: &mut [Block; 4]) {
+    if PARTS > 1 {
+        let (pairs, _) = out.as_chunks_mut::<2>();
+        return pairs.iter_mut().for_each(|pair| *pair = normal_pairs(rng));
+    }
     let (angles, uniforms) = (words(rng), uniform_registers(rng));
     let (more_angles, more_uniforms) = (words(rng), uniform_registers(rng));
     let [first, second, third, fourth] = out;

@@ -56,12 +56,6 @@ impl<const N: usize> Abreast<F32s, N> {
         self.each(other, |one| one.max(other))
     }
 
-    #[inline(always)]
-    pub(crate) fn lt(self, other: Self) -> Abreast<Mask, N> {
-        let zero = F32s::splat(0.0);
-        self.zip(other, zero.lt(zero), F32s::lt)
-    }
-
     /// Where it is above 0.
     #[inline(always)]
     pub(crate) fn positive(self) -> Abreast<Mask, N> {
@@ -120,5 +114,4 @@ macro_rules! operators {
 operators! {
     F32s: Add add, Sub sub, Mul mul, Div div;
     U32s: Add add, Sub sub, BitAnd bitand, BitOr bitor, BitXor bitxor;
-    Mask: BitAnd bitand, BitXor bitxor;
 }

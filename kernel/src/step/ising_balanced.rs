@@ -110,17 +110,18 @@ impl<'a> IsingBalanced<'a> {
         ring.there.weights.iter_mut().zip(eta).for_each(|(slot, block)| *slot = block);
         let (mut rare, mut all) = (Product::one(), Product::one());
         let ways = self.pass(&mut ring, 1.0, true, |given, free, odds, part| {
-            let mut flips = given.map(|bits| Mask::from_bits(bits, part));
-            for (block, (flips, free)) in flips.iter_mut().zip(free).enumerate() {
+            let mut of = |block: usize| {
                 if part == 0 {
                     rare.next_block();
                     all.next_block();
                 }
-                let (free, (e, likely)) = (Mask::from_bits(free, part), odds.of(block));
-                rare.times_where(free & (*flips ^ likely), e, part);
+                let mask = |bits: u32| Mask::from_bits(bits >> (LANES * block), part);
+                let (flips, free, (e, likely)) = (mask(given), mask(free), odds.of(block));
+                rare.times_where(free & (flips ^ likely), e, part);
                 all.times_where(free, F32s::splat(1.0) + e, part);
-            }
-            flips
+                flips
+            };
+            [of(0), of(1)]
         });
         let log_forward = rare.finish().over(all.finish()).ln();
         let log_reverse = log_forward + self.way_back(&ways, -self.balance);
@@ -144,12 +145,14 @@ impl<'a> IsingBalanced<'a> {
         ring: &mut Ring<'_, Ising<'_>>,
         scale: f32,
         weighed: bool,
-        mut choose: impl FnMut([u32; 2], [u32; 2], &Odds, usize) -> [Mask; 2],
+        mut choose: impl FnMut(u32, u32, &Odds, usize) -> [Mask; 2],
     ) -> Ways {
-        let (unit, scale) = (F32s::splat(ring.energy.form().unit()), F32s::splat(scale));
-        // To base 2, whose exponential is the cheapest.
-        let (balance, curvature) =
-            (F32s::splat(self.balance * LOG2_E), F32s::splat(0.5 * self.curvature * LOG2_E));
+        let law = Law {
+            unit: F32s::splat(ring.energy.form().unit()),
+            scale: F32s::splat(scale),
+            balance: F32s::splat(self.balance * LOG2_E),
+            half_curvature: F32s::splat(0.5 * self.curvature * LOG2_E),
+        };
         // e^(−1/σ), of which the ratio knows where the step size has a bound.
         let bound = F32s::splat(-self.curvature.min(LIMIT)).exp_bounded();
         let bounded = self.curvature > 0.0;
@@ -160,29 +163,20 @@ impl<'a> IsingBalanced<'a> {
         for (((fields, eta), d), ((&x, &free), word)) in blocks.zip(words) {
             let (fields, eta, d) =
                 (both(fields, &[0; LANES]), both(eta, &[0.0; LANES]), both(d, &[0.0; LANES]));
-            let halves = |word: u32| [word & 0xFFFF, word >> LANES];
-            let (x, free, given) = (halves(x), halves(free), halves(*word));
-            let mut flips = [0; 2];
+            let mut flips = 0;
             for part in 0..PARTS {
-                let masks = |bits: [u32; 2]| bits.map(|bits| Mask::from_bits(bits, part));
-                let load = |blocks: [&Block; 2]| Abreast(blocks.map(|block| F32s::load(block, part)));
-                let h = Abreast(fields.map(|block| U32s::load(block, part))).i32_to_f32() * unit
-                    + load(eta) * scale;
-                let v = Abreast(masks(x)).keep(Abreast::splat(U32s::splat(SIGN)));
-                let r = (h.to_bits() ^ v).to_f32() - load(d) * F32s::splat(0.5);
-                let z = r * balance - curvature;
-                let below = (z.to_bits() | U32s::splat(SIGN)).to_f32().max(F32s::splat(-LIMIT * LOG2_E));
-                let odds = Odds { e: below.exp2_bounded(), likely: z.positive() };
-                let chosen = choose(given, free, &odds, part);
-                for ((flips, chosen), free) in flips.iter_mut().zip(chosen).zip(free) {
-                    *flips |= chosen.bits(part) & free;
-                }
+                let masks = |bits: u32| [Mask::from_bits(bits, part), Mask::from_bits(bits >> LANES, part)];
+                let load = |[low, high]: [&Block; 2]| [F32s::load(low, part), F32s::load(high, part)];
+                let [low, high] = fields;
+                let fields = [U32s::load(low, part), U32s::load(high, part)];
+                let (r, odds) = law.of_word(fields, load(eta), load(d), masks(x));
+                let [low, high] = choose(*word, free, &odds, part);
+                flips |= (low.bits(part) | (high.bits(part) << LANES)) & free;
                 if weighed {
                     ways.add(masks(flips), r, bounded.then_some((&odds, bound)), part);
                 }
             }
-            let [low, high] = flips;
-            *word = low | (high << LANES);
+            *word = flips;
             ways.flips += word.count_ones();
             ways.next_word();
         }
@@ -210,19 +204,61 @@ fn both<'a, T>(blocks: &'a [T], none: &'a T) -> [&'a T; 2] {
     }
 }
 
-/// The log odds z of flipping.
+/// What r and z are made of.
+struct Law {
+    unit: F32s,
+    scale: F32s,
+    /// α, and 1/2σ: of log odds to base 2, whose exponential is the cheapest.
+    balance: F32s,
+    half_curvature: F32s,
+}
+
+impl Law {
+    /// r and the odds of both blocks of a word: abreast, and one after the other where registers are one lane.
+    #[inline(always)]
+    fn of_word(&self, fields: [U32s; 2], eta: [F32s; 2], d: [F32s; 2], x: [Mask; 2]) -> ([F32s; 2], Odds) {
+        if PARTS == 1 {
+            let (r, e, likely) = self.weigh(Abreast(fields), Abreast(eta), Abreast(d), Abreast(x));
+            return (r.0, Odds { e: e.0, likely: likely.0 });
+        }
+        let one = |f, eta, d, x| self.weigh(Abreast([f]), Abreast([eta]), Abreast([d]), Abreast([x]));
+        let ([f0, f1], [eta0, eta1], [d0, d1], [x0, x1]) = (fields, eta, d, x);
+        let (Abreast([r0]), Abreast([e0]), Abreast([likely0])) = one(f0, eta0, d0, x0);
+        let (Abreast([r1]), Abreast([e1]), Abreast([likely1])) = one(f1, eta1, d1, x1);
+        ([r0, r1], Odds { e: [e0, e1], likely: [likely0, likely1] })
+    }
+
+    /// r, e^(−|z|), and whether z > 0, from fields, η, D and values.
+    #[inline(always)]
+    fn weigh<const N: usize>(
+        &self,
+        fields: Abreast<U32s, N>,
+        eta: Abreast<F32s, N>,
+        d: Abreast<F32s, N>,
+        x: Abreast<Mask, N>,
+    ) -> (Abreast<F32s, N>, Abreast<F32s, N>, Abreast<Mask, N>) {
+        let sign = U32s::splat(SIGN);
+        let h = fields.i32_to_f32() * self.unit + eta * self.scale;
+        let r = (h.to_bits() ^ x.keep(Abreast::splat(sign))).to_f32() - d * F32s::splat(0.5);
+        let z = r * self.balance - self.half_curvature;
+        let below = (z.to_bits() | sign).to_f32().max(F32s::splat(-LIMIT * LOG2_E));
+        (r, below.exp2_bounded(), z.positive())
+    }
+}
+
+/// The log odds z of flipping, of two blocks.
 struct Odds {
     /// e^(−|z|).
-    e: Abreast<F32s, 2>,
+    e: [F32s; 2],
     /// z > 0.
-    likely: Abreast<Mask, 2>,
+    likely: [Mask; 2],
 }
 
 impl Odds {
     /// Those of one of the blocks.
     #[inline(always)]
     fn of(&self, block: usize) -> (F32s, Mask) {
-        let ([low, high], [likely, beside]) = (self.e.0, self.likely.0);
+        let ([low, high], [likely, beside]) = (self.e, self.likely);
         if block == 0 { (low, likely) } else { (high, beside) }
     }
 }
@@ -245,9 +281,9 @@ impl Ways {
 
     /// What flips in two blocks: their r, and their odds where the step has a bound e^(−s).
     #[inline(always)]
-    fn add(&mut self, flipped: [Mask; 2], r: Abreast<F32s, 2>, odds: Option<(&Odds, F32s)>, part: usize) {
+    fn add(&mut self, flipped: [Mask; 2], r: [F32s; 2], odds: Option<(&Odds, F32s)>, part: usize) {
         let one = F32s::splat(1.0);
-        for (block, (flipped, r)) in flipped.into_iter().zip(r.0).enumerate() {
+        for (block, (flipped, r)) in flipped.into_iter().zip(r).enumerate() {
             if !flipped.any() {
                 continue;
             }
@@ -301,9 +337,10 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
                 u = [uniforms(rng), uniforms(rng)];
             }
             let [low, high] = &u;
-            let u = Abreast([F32s::load(low, part), F32s::load(high, part)]);
-            let rare = (u * (odds.e + F32s::splat(1.0))).lt(odds.e);
-            (rare ^ odds.likely).0
+            let flips = |u: &Block, (e, likely): (F32s, Mask)| {
+                (F32s::load(u, part) * (F32s::splat(1.0) + e)).lt(e) ^ likely
+            };
+            [flips(low, odds.of(0)), flips(high, odds.of(1))]
         });
         // It moves here, and back where that is rejected: there has no state of its own.
         ring.core.weights_of = None;

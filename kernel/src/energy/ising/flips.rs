@@ -2,6 +2,7 @@
 
 use super::{Ising, field, scatter};
 use crate::energy::Entry;
+use crate::lane::PARTS;
 use core::hint::black_box;
 
 /// Sites that are listed before they flip, at most.
@@ -24,7 +25,7 @@ impl Ising<'_> {
     /// the energy changes, in units.
     #[inline]
     pub(crate) fn follow(&self, fields: &mut [u32], words: impl Iterator<Item = (usize, u32, u32)>) -> i64 {
-        if self.form.entries().len() > NEAR {
+        if PARTS == 1 && self.form.entries().len() > NEAR {
             return self.follow_far(fields, words);
         }
         let (wide, mut difference) = (self.form.wide(), 0);
@@ -102,13 +103,14 @@ impl Ising<'_> {
     }
 }
 
-/// Tells the sites that flip in words in a row, and their values before. Two words at a time: a loop over few of them is
-/// left at an unforeseen place as often as one over twice as many.
+/// Tells the sites that flip in words in a row, and their values before. Two words at a time where there are registers: a
+/// loop over few of them is left at an unforeseen place as often as one over twice as many.
 #[inline(always)]
 fn each_site(words: impl Iterator<Item = (usize, u32, u32)>, mut tell: impl FnMut(usize, u32)) {
     let mut words = words;
     while let Some((word, before, flips)) = words.next() {
-        let (beside, more) = words.next().map_or((0, 0), |(_, before, flips)| (before, flips));
+        let second = if PARTS == 1 { words.next() } else { None };
+        let (beside, more) = second.map_or((0, 0), |(_, before, flips)| (before, flips));
         let before = u64::from(before) | u64::from(beside) << 32;
         let mut flips = u64::from(flips) | u64::from(more) << 32;
         while flips != 0 {
