@@ -1,6 +1,11 @@
 //! One hash (L0.8): every chain of `bitmc-chains` has its committed hash on this processor and build.
 
+use bitmc::noise::{Edgewise, Run, SparseMatrix};
+use bitmc::step::IsingBalanced;
+use bitmc::{Ising, LaneRng, SeedableRng, torus};
+use bitmc_chains::hash::Hash;
 use bitmc_chains::{CHAINS, total};
+use bitmc_host_tests::heap::{self, Couplings};
 
 #[test]
 fn every_chain_has_its_committed_hash() {
@@ -20,4 +25,30 @@ fn the_committed_hashes_differ_and_none_is_zero() {
     let hashes: std::collections::BTreeSet<u32> = CHAINS.iter().map(|chain| chain.hash).collect();
     assert_eq!(hashes.len(), CHAINS.len());
     assert!(!hashes.contains(&0));
+}
+
+/// Models larger than those of the list, which the smallest board has room for: the one of the firmware's image `edges`,
+/// with that image's hash, and one whose rows of sites are shorter than a block and end within one.
+#[test]
+fn edges_taken_by_runs_have_their_hash() {
+    for (rows, columns, committed) in [(16, 16, 0x941b_97e8), (12, 11, 0x5fab_54d1)] {
+        let sites = (rows * columns) as usize;
+        let mut memory = Couplings::new(sites, 2 * sites);
+        let fields = vec![0.0; sites];
+        let model = Ising::spins_edges_once(torus(rows, columns, 0.4407), &fields, memory.lend()).unwrap();
+        let matrix = SparseMatrix::of(model.form());
+        let (mut d, mut runs) =
+            (vec![[0.0; 16]; Edgewise::blocks(sites)], vec![Run::default(); Edgewise::runs(matrix)]);
+        let noise = Edgewise::new(matrix, &mut d).unwrap().by_runs(&mut runs).unwrap();
+        let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0).unwrap();
+        let mut rng = LaneRng::seed_from_u64(1);
+        let mut chain = heap::random_chain(&model, &mut rng).unwrap();
+        let mut hash = Hash::new();
+        for _ in 0..512 {
+            let info = chain.step(&sampler, &mut rng);
+            hash.words(chain.state().words());
+            hash.info(&info);
+        }
+        assert_eq!(hash.value(), committed, "{rows} by {columns}: {:08x}", hash.value());
+    }
 }

@@ -247,19 +247,8 @@ pub fn uniforms<R: Rng + ?Sized>(rng: &mut R) -> Block {
 /// [`uniforms`], in registers.
 #[inline]
 pub(crate) fn uniform_registers<R: Rng + ?Sized>(rng: &mut R) -> [F32s; PARTS] {
-    let high = words(rng);
-    let mut out = [F32s::splat(0.0); PARTS];
-    let mut small = false;
-    for (part, out) in out.iter_mut().enumerate() {
-        let r = U32s::load(&high, part);
-        small |= r.shr::<20>().eq(U32s::splat(0)).any();
-        *out = F32s::from_i32(r.shr::<1>()) * F32s::splat(TWO_POW_MINUS_31);
-    }
-    if small {
-        let refined = refine(high, words(rng));
-        out.iter_mut().enumerate().for_each(|(part, out)| *out = F32s::load(&refined, part));
-    }
-    out
+    let (_, uniforms) = tails(rng);
+    uniforms
 }
 
 /// The uniforms of words of which some are refined. All of them again: if they were lent here, every draw would put
@@ -370,7 +359,7 @@ pub fn logistics<R: Rng + ?Sized>(rng: &mut R) -> Block {
     block
 }
 
-/// Signs in the lowest bits of words, and twice the tail probabilities.
+/// Words whose lowest bits are signs, and [`uniforms`].
 #[inline]
 fn tails<R: Rng + ?Sized>(rng: &mut R) -> ([U32s; PARTS], [F32s; PARTS]) {
     let high = words(rng);

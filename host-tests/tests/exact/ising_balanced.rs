@@ -102,7 +102,13 @@ fn steps_report_what_transitions_say() {
         let held = heap::pack(&(0..layout.sites()).map(|i| f64::from(i % 5 == 2)).collect::<Vec<_>>());
         let held = Packed::new(layout, &held).unwrap();
         let sampler = |step_size, balance| IsingBalanced::new(noise, step_size, balance).unwrap();
-        let samplers = [sampler(f32::INFINITY, 1.0), sampler(1.0, 0.8)];
+        // The second and the third add up what flips, with and without a bound on the step; the last need not.
+        let samplers = [
+            (sampler(f32::INFINITY, 1.0), 1.0),
+            (sampler(1.0, 0.8), 1.0),
+            (sampler(f32::INFINITY, 0.75), 1.0),
+            (sampler(f32::INFINITY, 0.75).precision(0.75).unwrap(), 0.75),
+        ];
         // Kernels that keep weights run between: weights kept past their time would show.
         let between = Langevin::adjusted(0.2).unwrap();
         let (mut compared, mut rejected) = (0, 0);
@@ -115,12 +121,14 @@ fn steps_report_what_transitions_say() {
             if step % 9 == 8 {
                 chain.step(&between, &mut rng);
             }
-            let sampler = &samplers[step / 3 % 2];
+            let number = step / 3 % samplers.len();
+            let (sampler, precision) = &samplers[number];
             let before = chain.state().words().to_vec();
             other.restart(chain.state()).unwrap();
-            let eta = draw(&noise, layout.blocks(), 1, &mut rng.clone());
+            let mut eta = draw(&noise, layout.blocks(), 1, &mut rng.clone());
+            eta.as_flattened_mut().iter_mut().for_each(|eta| *eta *= (1.0f32 / precision).sqrt());
             let info = chain.step(sampler, &mut rng);
-            if step / 3 % 2 == 0 {
+            if number == 0 {
                 // Everything cancels, not up to rounding.
                 assert!(info.accepted && info.log_ratio == 0.0, "step {step}: {info:?}");
             }

@@ -139,7 +139,7 @@ fn differ_exactly(sites: usize, edges: Vec<(u32, u32, f32)>, source: &mut Source
     let (total, mut cache) = cache_of(&energy, &x);
     let here_energy = model.energy(&x);
     assert_eq!(total, here_energy as f32);
-    for share in [1e-6, 1e-3, 0.5] {
+    for share in [1e-6, 1e-3, 0.5, 1.0] {
         let mut y = x.clone();
         y[source.below(sites)] = 0.5;
         y.iter_mut().for_each(|value| {

@@ -25,7 +25,8 @@ const PLANES: usize = 3;
 /// [`Esh::refresh`] every 100 steps it is 1.92.
 ///
 /// Nothing is random but the start. A step that meets a wall (E = +∞) or a fault turns back: the
-/// direction is reversed, so the trajectory returns the way it came.
+/// direction is reversed, so the trajectory returns the way it came. Where steps are so large that ln|v| leaves the
+/// floats, it goes on without a weight.
 ///
 /// Cost a step: one gradient and three passes; 12 bytes a dimension beside the potential's scratch.
 #[derive(Debug)]

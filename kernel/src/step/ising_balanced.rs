@@ -85,7 +85,7 @@ impl<'a> IsingBalanced<'a> {
     }
 
     /// The probabilities of a move from the chain's state to `to`, without making it, given that it drew `eta` from
-    /// N(0, (W+D)/κ) ([`Noise::draw`]; blocks that are missing are 0). The cost of a step.
+    /// N(0, (W+D)/κ) ([`Noise::draw`]: finite numbers; blocks that are missing are 0). The cost of a step.
     ///
     /// # Errors
     /// [`StateError`] where `to` is not a state of the chain's layout.

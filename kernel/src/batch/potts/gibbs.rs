@@ -89,7 +89,8 @@ impl Totals {
 
     fn values(&self) -> Block {
         let mut values = self.sum;
-        values.iter_mut().zip(&self.rest).for_each(|(sum, rest)| *sum += rest);
+        let finite = values.iter_mut().zip(&self.rest).filter(|(sum, _)| !sum.is_infinite());
+        finite.for_each(|(sum, rest)| *sum += rest);
         values
     }
 }

@@ -25,7 +25,7 @@ impl Ising<'_> {
     /// the energy changes, in units.
     #[inline]
     pub(crate) fn follow(&self, fields: &mut [u32], words: impl Iterator<Item = (usize, u32, u32)>) -> i64 {
-        if PARTS == 1 && self.form.entries().len() > NEAR {
+        if PARTS == 1 && self.form.entries().len() > NEAR && words.size_hint().0 > 1 {
             return self.follow_far(fields, words);
         }
         let (wide, mut difference) = (self.form.wide(), 0);
@@ -74,7 +74,11 @@ impl Ising<'_> {
             black_box(look(row.first()) ^ look(row.last()));
         }
         let sites = list.iter().map(|&site| ((site & !ONE) as usize, site >> 31));
-        sites.map(|(site, before)| self.flip_by::<4>(site, before, fields)).sum()
+        if self.form.wide() {
+            sites.map(|(site, before)| self.flip_by::<8>(site, before, fields)).sum()
+        } else {
+            sites.map(|(site, before)| self.flip_by::<4>(site, before, fields)).sum()
+        }
     }
 
     /// Flips a site that is `before`: how the energy changes, in units. The first `N` ≤ 8 entries, about as many as rows
