@@ -8,210 +8,22 @@
 //! after *l* calls of its `jump()` (2⁶⁴ steps each). Chain *n* of [`LaneRng::stream`] starts after *n*
 //! calls of `long_jump()` (2⁹⁶ steps each), so 2³² chains of 16 lanes never overlap.
 
-use crate::lane::{Abreast, Bits, Block, F32s, LANES, PARTS, U32s};
+mod generator;
+mod normal;
+
+pub use generator::LaneRng;
+pub(crate) use normal::normal_pairs_twice;
+pub use normal::{normal_pairs, normals};
+
+use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::{Kind, Layout};
 use crate::packed::set;
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
-use core::convert::Infallible;
-use rand_core::{Rng, SeedableRng, TryRng};
-use rand_xoshiro::Xoshiro128PlusPlus;
+use rand_core::Rng;
 
 /// Words below this are refined by a second word: one in 4,096.
 pub(crate) const REFINE: u32 = 1 << 20;
 pub(crate) const TWO_POW_MINUS_31: f32 = 1.0 / 2_147_483_648.0;
 const TWO_POW_MINUS_32: f32 = 1.0 / 4_294_967_296.0;
-
-/// xoshiro128++ (Blackman and Vigna 2021) in sixteen lanes; 324 bytes, and 384 on cache lines of its own where the target
-/// has vectors: registers that lie across two lines are loaded in two halves.
-///
-/// As a `rand_core` generator its words come lane by lane: lane 0 … lane 15, then the next step.
-/// [`Rng::fill_bytes`] serves whole 64-byte pieces straight from the lanes, past the words that
-/// [`Rng::next_u32`] still holds.
-///
-/// ```
-/// use bitmc::random::LaneRng;
-/// use rand_core::{Rng, SeedableRng};
-/// let mut lanes = LaneRng::seed_from_u64(7);
-/// let mut first = rand_xoshiro::Xoshiro128PlusPlus::seed_from_u64(7);
-/// assert_eq!(lanes.next_u32(), first.next_u32());
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(
-    any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"),
-    repr(C, align(64))
-)]
-pub struct LaneRng {
-    state: [Bits; 4],
-    held: Bits,
-    used: u32,
-}
-
-impl LaneRng {
-    /// The generator of chain `chain` under `seed`: `chain` long jumps past chain 0. O(chain).
-    #[must_use]
-    pub fn stream(seed: u64, chain: u32) -> Self {
-        let mut first = Xoshiro128PlusPlus::seed_from_u64(seed);
-        for _ in 0..chain {
-            first.long_jump();
-        }
-        Self::from_first_lane(first)
-    }
-
-    fn from_first_lane(mut lane: Xoshiro128PlusPlus) -> Self {
-        let mut state = [[0; LANES]; 4];
-        for index in 0..LANES {
-            let bytes = lane.state();
-            let (words, _) = bytes.as_chunks::<4>();
-            for (plane, word) in state.iter_mut().zip(words) {
-                if let Some(slot) = plane.get_mut(index) {
-                    *slot = u32::from_le_bytes(*word);
-                }
-            }
-            lane.jump();
-        }
-        Self { state, held: [0; LANES], used: LANES as u32 }
-    }
-
-    /// The four state words of each lane, the held words, and how many of those are used: all there is.
-    #[must_use]
-    pub fn state(&self) -> ([Bits; 4], Bits, u32) {
-        (self.state, self.held, self.used)
-    }
-
-    /// A generator that goes on where [`LaneRng::state`] was taken; `None` where a lane is all zero
-    /// (it would stay zero) or `used` is over 16.
-    #[must_use]
-    pub fn from_state(state: [Bits; 4], held: Bits, used: u32) -> Option<Self> {
-        let [a, b, c, d] = &state;
-        let dead = a.iter().zip(b).zip(c.iter().zip(d)).any(|((a, b), (c, d))| a | b | c | d == 0);
-        (!dead && used <= LANES as u32).then_some(Self { state, held, used })
-    }
-
-    /// One step of every lane.
-    #[inline]
-    pub fn block(&mut self) -> Bits {
-        let mut out = [0; LANES];
-        let [s0, s1, s2, s3] = &mut self.state;
-        for part in 0..PARTS {
-            let (a, b) = (U32s::load(s0, part), U32s::load(s1, part));
-            let (c, d) = (U32s::load(s2, part), U32s::load(s3, part));
-            let sum = a + d;
-            ((sum.shl::<7>() | sum.shr::<25>()) + a).store(&mut out, part);
-            let (c, d) = (c ^ a, d ^ b);
-            (a ^ d).store(s0, part);
-            (b ^ c).store(s1, part);
-            (c ^ b.shl::<9>()).store(s2, part);
-            (d.shl::<11>() | d.shr::<21>()).store(s3, part);
-        }
-        out
-    }
-
-    /// One step of one lane, below 16.
-    pub(crate) fn word_of(&mut self, lane: usize) -> u32 {
-        let [s0, s1, s2, s3] = &mut self.state;
-        let (Some(a), Some(b), Some(c), Some(d)) =
-            (s0.get_mut(lane), s1.get_mut(lane), s2.get_mut(lane), s3.get_mut(lane))
-        else {
-            return 0;
-        };
-        let word = a.wrapping_add(*d).rotate_left(7).wrapping_add(*a);
-        let shifted = *b << 9;
-        *c ^= *a;
-        *d ^= *b;
-        *b ^= *c;
-        *a ^= *d;
-        *c ^= shifted;
-        *d = d.rotate_left(11);
-        word
-    }
-}
-
-impl LaneRng {
-    /// Bytes of the generator in a snapshot.
-    pub const SNAPSHOT_LEN: usize = 352;
-}
-
-impl Snapshot for LaneRng {
-    fn save(&self, to: &mut Writer<'_>) {
-        to.name(*b"lane");
-        self.state.save(to);
-        self.held.save(to);
-        self.used.save(to);
-    }
-
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (mut at, mut state, mut held, mut used) = (*from, self.state, self.held, 0);
-        at.name(*b"lane")?;
-        state.load(&mut at)?;
-        held.load(&mut at)?;
-        used.load(&mut at)?;
-        *self = Self::from_state(state, held, used).ok_or(SnapshotError::Value)?;
-        *from = at;
-        Ok(())
-    }
-}
-
-impl SeedableRng for LaneRng {
-    type Seed = [u8; 16];
-
-    fn from_seed(seed: Self::Seed) -> Self {
-        Self::from_first_lane(Xoshiro128PlusPlus::from_seed(seed))
-    }
-
-    fn seed_from_u64(seed: u64) -> Self {
-        Self::stream(seed, 0)
-    }
-}
-
-impl TryRng for LaneRng {
-    type Error = Infallible;
-
-    #[inline]
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        if self.used >= LANES as u32 {
-            self.held = self.block();
-            self.used = 0;
-        }
-        let word = self.held.get(self.used as usize).copied().unwrap_or(0);
-        self.used += 1;
-        Ok(word)
-    }
-
-    #[inline]
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        rand_core::utils::next_u64_via_u32(self)
-    }
-
-    #[inline]
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        let (whole, rest) = bytes.as_chunks_mut::<64>();
-        for piece in whole {
-            *piece = to_bytes(&self.block());
-        }
-        let (words, tail) = rest.as_chunks_mut::<4>();
-        for word in words {
-            *word = self.try_next_u32()?.to_le_bytes();
-        }
-        if !tail.is_empty() {
-            let last = self.try_next_u32()?.to_le_bytes();
-            for (byte, value) in tail.iter_mut().zip(last) {
-                *byte = value;
-            }
-        }
-        Ok(())
-    }
-}
-
-#[inline]
-fn to_bytes(words: &Bits) -> [u8; 64] {
-    let mut bytes = [0; 64];
-    let (pieces, _) = bytes.as_chunks_mut::<4>();
-    for (piece, word) in pieces.iter_mut().zip(words) {
-        *piece = word.to_le_bytes();
-    }
-    bytes
-}
 
 /// Sixteen words from any generator.
 #[inline]
@@ -275,71 +87,6 @@ pub fn uniform<R: Rng + ?Sized>(rng: &mut R) -> f32 {
 #[inline]
 fn with_rest(high: u32, low: impl FnOnce() -> u32) -> f32 {
     if high < REFINE { refined(high, low()) } else { ((high >> 1) as i32 as f32) * TWO_POW_MINUS_31 }
-}
-
-/// Sixteen standard normals by inversion, one uniform and one sign each: no rejection, no loop.
-///
-/// The tail probability is uniform in (0, ½] with full relative precision; its quantile is accurate to
-/// 2·10⁻⁶, and no value is beyond [`NORMAL_LIMIT`](crate::lane::NORMAL_LIMIT).
-#[inline]
-pub fn normals<R: Rng + ?Sized>(rng: &mut R) -> Block {
-    let signs = words(rng);
-    let mut out = uniforms(rng);
-    for part in 0..PARTS {
-        let tail = F32s::load(&out, part) * F32s::splat(0.5);
-        let sign = U32s::load(&signs, part) & U32s::splat(0x8000_0000);
-        (tail.normal_quantile().to_bits() ^ sign).to_f32().store(&mut out, part);
-    }
-    out
-}
-
-/// Thirty-two standard normals, sixteen pairs from one uniform and one angle each (Box and Muller 1958): half the
-/// work of [`normals`], which stand alone where few are needed.
-///
-/// A pair's length is `√(−2 ln u)`, u with full relative precision near 0, and at most 9.5; its angle has 32 bits.
-#[inline]
-pub fn normal_pairs<R: Rng + ?Sized>(rng: &mut R) -> [Block; 2] {
-    let (angles, uniforms) = (words(rng), uniform_registers(rng));
-    let mut pair = [[0.0; LANES]; 2];
-    let [first, second] = &mut pair;
-    for (part, u) in uniforms.into_iter().enumerate() {
-        let (Abreast([cos]), Abreast([sin])) = polar(Abreast([U32s::load(&angles, part)]), Abreast([u]));
-        cos.store(first, part);
-        sin.store(second, part);
-    }
-    pair
-}
-
-/// [`normal_pairs`] twice, at less than twice the time.
-#[inline]
-pub(crate) fn normal_pairs_twice<R: Rng + ?Sized>(rng: &mut R, out: &mut [Block; 4]) {
-    if PARTS > 1 {
-        let (pairs, _) = out.as_chunks_mut::<2>();
-        return pairs.iter_mut().for_each(|pair| *pair = normal_pairs(rng));
-    }
-    let (angles, uniforms) = (words(rng), uniform_registers(rng));
-    let (more_angles, more_uniforms) = (words(rng), uniform_registers(rng));
-    let [first, second, third, fourth] = out;
-    for (part, (u, v)) in uniforms.into_iter().zip(more_uniforms).enumerate() {
-        let angles = Abreast([U32s::load(&angles, part), U32s::load(&more_angles, part)]);
-        let (Abreast([cos, more_cos]), Abreast([sin, more_sin])) = polar(angles, Abreast([u, v]));
-        cos.store(first, part);
-        sin.store(second, part);
-        more_cos.store(third, part);
-        more_sin.store(fourth, part);
-    }
-}
-
-/// Pairs of normals from words and uniforms.
-#[inline(always)]
-fn polar<const N: usize>(
-    angles: Abreast<U32s, N>,
-    uniforms: Abreast<F32s, N>,
-) -> (Abreast<F32s, N>, Abreast<F32s, N>) {
-    let radius = uniforms.normal_radius();
-    // A right angle to both sides by all bits, the side of the cosine by the last one, which it hardly feels.
-    let (sin, cos) = (angles.i32_to_f32() * F32s::splat(TWO_POW_MINUS_31)).quarter_turns();
-    (((radius * cos).to_bits() ^ angles.shl::<31>()).to_f32(), radius * sin)
 }
 
 /// Sixteen standard logistic numbers, `P(L < z) = 1/(1+e^(−z))`, by inversion: a threshold for log odds that are

@@ -37,6 +37,7 @@ mod gibbs_with_gradients;
 mod hamming_ball;
 mod ising_balanced;
 pub(crate) mod ising_langevin;
+pub(crate) mod key;
 pub(crate) mod langevin;
 mod locally_balanced;
 mod path;

@@ -7,7 +7,7 @@ use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::IsingLangevin;
 use crate::step::ising_langevin::law::{self, Law};
-use crate::step::langevin::mix;
+use crate::step::key::mix;
 
 /// The same kernel for every chain.
 impl BatchKernel for IsingLangevin {

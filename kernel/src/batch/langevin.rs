@@ -7,7 +7,7 @@ use super::{BatchInfo, BatchKernel, BatchRing, group};
 use crate::draw::LOGIT_LIMIT;
 use crate::lane::{Abreast, Bits, Block, F32s, LANES, LaneSums, Line, Mask, U32s};
 use crate::random::LaneRng;
-use crate::step::langevin::mix;
+use crate::step::key::mix;
 use crate::step::{Curvature, Langevin};
 
 /// The kernels of sixteen chains.

@@ -29,13 +29,7 @@ impl Ising<'_> {
             return self.follow_far(fields, words);
         }
         let (wide, mut difference) = (self.form.wide(), 0);
-        each_site(words, |site, before| {
-            difference += if wide {
-                self.flip_by::<8>(site, before, fields)
-            } else {
-                self.flip_by::<4>(site, before, fields)
-            };
-        });
+        each_site(words, |site, before| difference += self.flip_one(wide, site, before, fields));
         difference
     }
 
@@ -73,16 +67,17 @@ impl Ising<'_> {
             let look = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.site);
             black_box(look(row.first()) ^ look(row.last()));
         }
-        let sites = list.iter().map(|&site| ((site & !ONE) as usize, site >> 31));
-        if self.form.wide() {
-            sites.map(|(site, before)| self.flip_by::<8>(site, before, fields)).sum()
-        } else {
-            sites.map(|(site, before)| self.flip_by::<4>(site, before, fields)).sum()
-        }
+        let wide = self.form.wide();
+        list.iter().map(|&site| self.flip_one(wide, (site & !ONE) as usize, site >> 31, fields)).sum()
     }
 
-    /// Flips a site that is `before`: how the energy changes, in units. The first `N` ≤ 8 entries, about as many as rows
-    /// have, are read at once, and those behind the row count 0: a loop that ends with a row of another length each time
+    /// Flips a site that is `before`, in a model whose rows are wide or not: how the energy changes, in units.
+    #[inline(always)]
+    fn flip_one(&self, wide: bool, site: usize, before: u32, fields: &mut [u32]) -> i64 {
+        if wide { self.flip_by::<8>(site, before, fields) } else { self.flip_by::<4>(site, before, fields) }
+    }
+
+    /// The same. The first `N` ≤ 8 entries, about as many as rows have, are read at once, and those behind the row count 0: a loop that ends with a row of another length each time
     /// would be left at an unforeseen place.
     #[inline(always)]
     fn flip_by<const N: usize>(&self, site: usize, before: u32, fields: &mut [u32]) -> i64 {
