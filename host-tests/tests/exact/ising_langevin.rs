@@ -98,15 +98,23 @@ fn broken_twins_fail() {
     }
 }
 
-/// Models on which few sites are touched and on which all are.
-fn targets() -> [(Pairwise, f32); 3] {
+/// Models on which few sites are touched and on which all are; one of ten hubs, which flip often and of which seven
+/// have more neighbours than the list of the touched has room for, and one so small that it has none.
+fn targets() -> [(Pairwise, f32); 5] {
     let torus = |coupling| Pairwise {
         convention: Convention::SpinsEdgesOnce,
         edges: bitmc::torus(30, 30, coupling).collect(),
         fields: vec![0.1; 900],
     };
     let dense = models::pairwise(Convention::SpinsEdgesOnce, 70, 0.1, 0.3, 6);
-    [(torus(0.4), 0.1), (torus(0.2), 0.2), (dense, 0.3)]
+    let hubs = Pairwise {
+        convention: Convention::SpinsEdgesOnce,
+        edges: (10..510).map(|site| (site % 10, site, 0.01)).collect(),
+        fields: (0..640).map(|site| if site < 10 { 0.0 } else { 12.0 }).collect(),
+    };
+    let small =
+        Pairwise { convention: Convention::SpinsEdgesOnce, edges: vec![(0, 1, 0.5)], fields: vec![0.3; 12] };
+    [(torus(0.4), 0.1), (torus(0.2), 0.2), (dense, 0.3), (hubs, 1.0), (small, 0.5)]
 }
 
 #[test]

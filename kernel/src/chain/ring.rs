@@ -90,6 +90,13 @@ impl<E: ?Sized> Ring<'_, E> {
         Packed::trusted(self.layout, self.there.words)
     }
 
+    /// Whether no site is clamped.
+    #[inline]
+    pub(crate) fn all_free(&self) -> bool {
+        let Some((&last, words)) = self.free.split_last() else { return true };
+        last == self.layout.last_word() && words.iter().fold(u32::MAX, |all, word| all & word) == u32::MAX
+    }
+
     /// Whether a site may move: it is neither clamped nor padding.
     #[inline]
     pub(crate) fn free(&self, site: usize) -> bool {

@@ -34,7 +34,7 @@ impl Pending {
         fields: &mut [u32],
         mut moved: impl FnMut(usize, i32),
     ) {
-        let (mut entries, mut left) = form.row_on(site);
+        let (mut entries, mut left) = form.row_on(site).unwrap_or_default();
         while left > 0 {
             if self.len > ROOM {
                 self.flush(fields);

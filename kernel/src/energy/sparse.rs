@@ -234,9 +234,9 @@ impl<'a> Sparse<'a> {
 
     /// The entries from the start of a row on, and how many belong to it; the others are of rows behind.
     #[inline(always)]
-    pub(super) fn row_on(&self, site: usize) -> (&'a [Entry], usize) {
-        let (start, end) = self.bounds(site).unwrap_or_default();
-        (self.entries.get(start..).unwrap_or_default(), end.wrapping_sub(start))
+    pub(crate) fn row_on(&self, site: usize) -> Option<(&'a [Entry], usize)> {
+        let (start, end) = self.bounds(site)?;
+        Some((self.entries.get(start..)?, end.wrapping_sub(start)))
     }
 
     /// Whether rows mostly have five entries or more.

@@ -157,8 +157,10 @@ impl Kernel<Ising<'_>> for IsingLangevin {
             ring.core.weights_of = Some(self.key());
         }
         let proposed = draw(law, &mut ring, rng);
-        if touched::pays(ring.energy, proposed) {
-            return touched::step(law, ring, proposed, rng);
+        if touched::pays(ring.energy, proposed)
+            && let Some(info) = touched::step(law, &mut ring, proposed, rng)
+        {
+            return info;
         }
         ring.copy_cache();
         let flips = ring.here.words.iter().zip(ring.there.words.iter()).enumerate();

@@ -83,7 +83,7 @@ impl Ising<'_> {
     fn flip_by<const N: usize>(&self, site: usize, before: u32, fields: &mut [u32]) -> i64 {
         let sign = 1 - 2 * before as i32;
         let difference = -i64::from(sign * field(fields, site));
-        let (entries, length) = self.form.row_on(site);
+        let (entries, length) = self.form.row_on(site).unwrap_or_default();
         let Some((first, behind)) = entries.split_first_chunk::<N>() else {
             scatter(entries.get(..length).unwrap_or_default(), sign, fields, |_, _| ());
             return difference;

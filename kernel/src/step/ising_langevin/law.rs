@@ -7,7 +7,7 @@
 //!
 //! Weights stand in halves of words, and are compared there: a word has those of sites l and 16 + l of 32.
 
-use crate::lane::{Abreast, F32s, LANES, LaneSums, U32s};
+use crate::lane::{Abreast, F32s, LANES, LaneSums, Mask, U32s};
 use core::f32::consts::{LN_2, LOG2_E};
 
 /// Log odds are cut to this: ±80 to base e.
@@ -121,10 +121,12 @@ pub(crate) fn tops(halves: U32s, part: usize) -> u32 {
     halves.shl::<16>().signs(part) | (halves.signs(part) << LANES)
 }
 
-/// The word and the shift at which the weight of a site stands.
+/// The words in which the weights of sites stand, and whether they stand in the high halves.
 #[inline(always)]
-pub(crate) fn half(site: usize) -> (usize, usize) {
-    (site / 32 * LANES + site % LANES, site & LANES)
+pub(crate) fn halves(sites: U32s) -> (U32s, Mask) {
+    let (lanes, high) = (U32s::splat(LANES as u32 - 1), U32s::splat(LANES as u32));
+    // Of word w those of sites 32w + l and 32w + 16 + l, at 16w + l.
+    ((sites.shr::<1>() & U32s::splat(!(LANES as u32 - 1))) | (sites & lanes), (sites & high).eq(high))
 }
 
 /// A number of units.
