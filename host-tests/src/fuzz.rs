@@ -9,7 +9,8 @@
 //!   is not accepted changes nothing;
 //! * no log ratio is NaN;
 //! * the energy that a chain carries along is that of its state computed anew, within a bound from the sizes of the
-//!   model's terms.
+//!   model's terms;
+//! * what a tuner finds is within its settings, and what is learned is a number, finite where nothing is too large.
 
 mod abreast;
 mod binary;
@@ -17,10 +18,12 @@ mod energies;
 mod flow;
 mod kept;
 mod kernels;
+mod learned;
 mod ordinal;
 mod replicas;
 mod source;
 mod trial;
+mod tuned;
 
 pub use kept::bytes;
 pub use source::Source;
@@ -32,10 +35,13 @@ pub use trial::Trial;
 /// Where a law is broken.
 pub fn steps(data: &[u8]) {
     let source = &mut Source::new(data);
-    match source.below(16) {
+    match source.below(20) {
         0..=5 => binary::run(source),
         6..=10 => ordinal::run(source),
         11..=13 => abreast::run(source),
-        _ => flow::run(source),
+        14 | 15 => flow::run(source),
+        // `None` where something is refused.
+        16 | 17 => _ = tuned::run(source),
+        _ => _ = learned::run(source),
     }
 }

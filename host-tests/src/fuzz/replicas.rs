@@ -98,7 +98,8 @@ fn annealed(energy: &dyn Energy, size: f64, source: &mut Source<'_>) -> Option<(
     let mut replica = Replica::random(path, heap::memory(&path), source).ok()?;
     let betas = [0.25, source.parameter(), 0.75, 1.0];
     // A β so large that its terms overflow both ways leaves no number.
-    let size = size * f64::from(betas[1]).max(1.0);
+    let base = energy.layout().arity() as f64 * super::energies::size_of(&fields);
+    let size = (size + base) * f64::from(betas[1]).max(1.0);
     let weight = forward(&mut replica, betas, 2, |_| kernel, source);
     assert!(!weight.is_ok_and(f32::is_nan) || size > COMPARED, "{weight:?}");
     legal(energy, replica.state());

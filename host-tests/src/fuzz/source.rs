@@ -47,6 +47,12 @@ impl<'a> Source<'a> {
         source
     }
 
+    /// Whether no float is out of the ordinary.
+    #[must_use]
+    pub fn is_tame(&self) -> bool {
+        !self.wild
+    }
+
     /// The next byte.
     pub fn byte(&mut self) -> u8 {
         if self.again && self.at >= self.bytes.len() {

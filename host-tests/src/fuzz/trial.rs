@@ -64,11 +64,11 @@ impl<'e, E: Energy + ?Sized> Trial<'e, E> {
         self.compare();
     }
 
-    /// One step.
+    /// One step, and what it said.
     ///
     /// # Panics
     /// Where it breaks a law.
-    pub fn step(&mut self, kernel: &impl Kernel<E>, rng: &mut (impl Rng + ?Sized)) {
+    pub fn step(&mut self, kernel: &impl Kernel<E>, rng: &mut (impl Rng + ?Sized)) -> Info {
         let chain = &mut self.chain;
         let before = (chain.state().words().to_vec(), chain.energy(), chain.faults());
         let info = chain.step(kernel, rng);
@@ -84,6 +84,7 @@ impl<'e, E: Energy + ?Sized> Trial<'e, E> {
             assert_eq!(chain.state().get(site), value, "site {site} is held");
         }
         self.moves += self.energy.layout().sites() as f64;
+        info
     }
 
     /// Compares the chain's energy with the state's.

@@ -88,7 +88,7 @@ fn watch(defect: Defect, kernel: &impl Kernel<Broken<'static>>) {
     let energy = Broken(Bernoulli::new(&LOGITS).unwrap(), defect);
     let mut rng = LaneRng::seed_from_u64(1);
     let mut trial = Trial::start(&energy, 2.375, &mut Source::new(&[0])).unwrap();
-    (0..20).for_each(|_| trial.step(kernel, &mut rng));
+    (0..20).for_each(|_| _ = trial.step(kernel, &mut rng));
     trial.compare();
 }
 
