@@ -24,7 +24,7 @@ pub(super) fn weigh(
     let (balance, half) = (F32s::splat(balance), F32s::splat(0.5));
     let (zero, one, limit) = (F32s::splat(0.0), F32s::splat(1.0), F32s::splat(-LOGIT_LIMIT));
     let (mut normaliser, mut unlikely) = (Product::one(), Product::one());
-    let mut nan = [Mask::from_bits(0, 0); PARTS];
+    let mut numbers = [Mask::from_bits(u32::MAX, 0); PARTS];
     for (first, weights) in (0..).step_by(Product::BLOCKS).zip(weights.chunks_mut(Product::BLOCKS)) {
         if first > 0 {
             normaliser.renormalise();
@@ -33,13 +33,13 @@ pub(super) fn weigh(
         for (block, weight) in (first..).zip(weights) {
             let (x, free) = (at.bits(block), free.bits(block));
             let moved = x ^ other.bits(block);
-            for (part, nan) in nan.iter_mut().enumerate() {
+            for (part, numbers) in numbers.iter_mut().enumerate() {
                 let free = Mask::from_bits(free, part);
                 let gradient = F32s::load(weight, part);
                 let uphill = Mask::from_bits(x, part).pick(gradient, -gradient);
                 let z = balance * uphill - half * curvature(block, part);
                 let z = free.keep(z.to_bits()).to_f32();
-                *nan = *nan | !z.eq(z);
+                *numbers = *numbers & z.eq(z);
                 let likely = zero.lt(z);
                 let below = (z.to_bits() | U32s::splat(SIGN)).to_f32(); // −|z|
                 let e = free.keep(limit.lt(below).pick(below, limit).exp_bounded().to_bits());
@@ -52,7 +52,8 @@ pub(super) fn weigh(
             }
         }
     }
-    Weighed { normaliser: normaliser.finish(), chosen: unlikely.finish(), nan: nan.into_iter().any(Mask::any) }
+    let nan = numbers.into_iter().any(|numbers| (!numbers).any());
+    Weighed { normaliser: normaliser.finish(), chosen: unlikely.finish(), nan }
 }
 
 const SIGN: u32 = 0x8000_0000;
