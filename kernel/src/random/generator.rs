@@ -10,8 +10,8 @@ use rand_xoshiro::Xoshiro128PlusPlus;
 /// has vectors: registers that lie across two lines are loaded in two halves.
 ///
 /// As a `rand_core` generator its words come lane by lane: lane 0 … lane 15, then the next step.
-/// [`Rng::fill_bytes`] serves whole 64-byte pieces straight from the lanes, past the words that
-/// [`Rng::next_u32`] still holds.
+/// [`Rng::fill_bytes`](rand_core::Rng::fill_bytes) serves whole 64-byte pieces straight from the lanes, past the words that
+/// [`Rng::next_u32`](rand_core::Rng::next_u32) still holds.
 ///
 /// ```
 /// use bitmc::random::LaneRng;
