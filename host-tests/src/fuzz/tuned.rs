@@ -56,7 +56,10 @@ fn cycle(trial: &mut Trial<'_, Ising<'_>>, source: &mut Source<'_>) -> Option<()
     let mut tuner = CycleTuner::new([tune::Trial::default(); POSITIONS], settings).ok()?;
     let patience = usize::from(source.byte());
     for _ in 0..patience {
-        let Some(kernel) = tuner.kernel() else { break };
+        let Some(kernel) = tuner.kernel() else {
+            assert!(tuner.is_frozen());
+            break;
+        };
         let info = trial.step(&kernel, source);
         tuner.observe(&info);
     }
@@ -99,7 +102,11 @@ fn adaptation(trial: &mut Trial<'_, Ising<'_>>, source: &mut Source<'_>) -> Opti
     let mut tuner = Adaptation::new(start);
     for _ in 0..usize::from(source.byte()) {
         let now = tuner.parameters();
-        let kernel = Langevin::balanced(now.step_size, now.balance).ok()?;
+        let kernel = match Langevin::balanced(now.step_size, now.balance) {
+            // What it began with may be no number.
+            Err(_) if !(start.step_size > 0.0 && start.balance > 0.0) => return None,
+            kernel => kernel.expect("what was tuned is legal"),
+        };
         let info = trial.step(&kernel, source);
         tuner.observe(&info);
     }

@@ -44,7 +44,7 @@ fn bit(words: &[u32], site: usize) -> Option<u32> {
 }
 
 /// Events, first the flips and then what they change. An entry is the site, with its value after all flips in the top
-/// bit; before it flipped, its field counts with the other sign.
+/// bit, by which both fields count; so the event of a flip itself goes from −field to field.
 struct Events<'a> {
     entries: &'a mut [f32],
     before: &'a mut [u32],
@@ -198,11 +198,11 @@ impl Place<'_> {
     }
 }
 
-/// Sixteen weights and where they go: words, and what stays of them.
+/// Sixteen weights and where they go: words, and the halves of them that are kept.
 #[derive(Default)]
 struct Halves {
     words: Bits,
-    others: Bits,
+    kept: Bits,
     weights: Bits,
 }
 
@@ -211,7 +211,7 @@ impl Halves {
     fn set(&mut self, sites: U32s, weights: U32s, part: usize) {
         let (words, high) = law::halves(sites);
         words.store(&mut self.words, part);
-        high.choose(U32s::splat(0xFFFF), U32s::splat(0xFFFF_0000)).store(&mut self.others, part);
+        high.choose(U32s::splat(0xFFFF), U32s::splat(0xFFFF_0000)).store(&mut self.kept, part);
         high.choose(weights.shl::<16>(), weights).store(&mut self.weights, part);
     }
 
@@ -219,12 +219,12 @@ impl Halves {
     /// of registers one by one they cost four times as much.
     #[inline(never)]
     fn put<const BACK: bool>(&self, slots: &mut [f32]) {
-        let mut put = |(&word, (&other, &weight)): (&u32, (&u32, &u32))| {
+        let mut put = |(&word, (&kept, &weight)): (&u32, (&u32, &u32))| {
             if let Some(slot) = slots.get_mut(word as usize) {
-                *slot = f32::from_bits(slot.to_bits() & other | weight);
+                *slot = f32::from_bits(slot.to_bits() & kept | weight);
             }
         };
-        let halves = zip(&self.words, zip(&self.others, &self.weights));
+        let halves = zip(&self.words, zip(&self.kept, &self.weights));
         if BACK {
             halves.rev().for_each(&mut put);
         } else {
@@ -233,7 +233,8 @@ impl Halves {
     }
 }
 
-/// The step; none where the sites that flip have more neighbours than there is room for: then nothing has changed.
+/// The step; none where the sites that flip have more neighbours than there is room for: then nothing but there's room
+/// has changed.
 pub(super) fn step<R: Rng + ?Sized>(
     law: Law,
     ring: &mut Ring<'_, Ising<'_>>,
