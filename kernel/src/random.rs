@@ -4,7 +4,8 @@
 //! 64 bytes, and those bytes are the words in little-endian order.
 //!
 //! # Streams
-//! Lane *l* of [`LaneRng::seed_from_u64`](rand_core::SeedableRng::seed_from_u64) is `rand_xoshiro`'s `Xoshiro128PlusPlus::seed_from_u64`
+//! Lane *l* of [`LaneRng::seed_from_u64`](rand_core::SeedableRng::seed_from_u64) is `rand_xoshiro`'s
+//! `Xoshiro128PlusPlus::seed_from_u64`
 //! after *l* calls of its `jump()` (2⁶⁴ steps each). Chain *n* of [`LaneRng::stream`] starts after *n*
 //! calls of `long_jump()` (2⁹⁶ steps each), so 2³² chains of 16 lanes never overlap.
 

@@ -107,6 +107,7 @@ fn adaptation(trial: &mut Trial<'_, Ising<'_>>, source: &mut Source<'_>) -> Opti
             Err(_) if !(start.step_size > 0.0 && start.balance > 0.0) => return None,
             kernel => kernel.expect("what was tuned is legal"),
         };
+        assert!((1e-6..=1e6).contains(&now.step_size) && (0.01..=1.0).contains(&now.balance), "{now:?}");
         let info = trial.step(&kernel, source);
         tuner.observe(&info);
     }

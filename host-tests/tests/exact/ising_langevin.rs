@@ -3,7 +3,7 @@
 //! is in `lanes/batch.rs`; that it draws as it says, in `stat/exact_start.rs`.
 
 use bitmc::step::{IsingLangevin, ParameterError};
-use bitmc::{Energy, Ising, Kernel, LaneRng, Langevin, Layout, Packed, SeedableRng};
+use bitmc::{Chain, Energy, Ising, Kernel, LaneRng, Langevin, Layout, Packed, SeedableRng};
 use bitmc_host_tests::dmala::{Defect, Proposal};
 use bitmc_host_tests::enumerate::Law;
 use bitmc_host_tests::heap;
@@ -167,8 +167,28 @@ fn steps_report_what_transitions_say() {
             let exact = model.energy(&heap::unpack(chain.state()));
             assert!((f64::from(chain.energy()) - exact).abs() < 1e-3, "step {step}");
         }
+        // With the 222 of the kernel between.
+        assert_eq!(chain.steps(), 2222);
         assert!(compared > 500 && rejected > 20, "{compared} moves, {rejected} rejected");
     }
+}
+
+/// Z of so many sites that its halves of words would overflow if they were not carried: from all zeros to all ones, which
+/// have log odds 0 and −1 at α = b = 1.
+#[test]
+fn z_of_millions_of_sites_is_carried() {
+    const SITES: usize = 2_500_000;
+    let model = Pairwise { convention: Convention::BitsEdgesOnce, edges: vec![], fields: vec![1.0; SITES] };
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let (layout, zeros) = (energy.layout(), vec![0; SITES / 32]);
+    let mut chain = Chain::new(&energy, heap::memory(&energy), Packed::new(layout, &zeros).unwrap()).unwrap();
+    let ones = vec![u32::MAX; SITES / 32];
+    let said = IsingLangevin::adjusted(1.0).unwrap();
+    let said = said.transition(chain.ring(), Packed::new(layout, &ones).unwrap()).unwrap();
+    let exact = SITES as f64 * (2f64.ln() - (-1f64).exp().ln_1p());
+    // 2·10⁻⁷ a site; what is not carried is off by 256.
+    assert!((f64::from(said.log_ratio) - exact).abs() < 2.0, "{} for {exact}", said.log_ratio);
 }
 
 /// The probability that a site flips and that it stays, all others being clamped: counted over the words of the

@@ -77,8 +77,8 @@ impl Ising<'_> {
         if wide { self.flip_by::<8>(site, before, fields) } else { self.flip_by::<4>(site, before, fields) }
     }
 
-    /// The same. The first `N` ≤ 8 entries, about as many as rows have, are read at once, and those behind the row count 0: a loop that ends with a row of another length each time
-    /// would be left at an unforeseen place.
+    /// The same. The first `N` ≤ 8 entries, about as many as rows have, are read at once, and those behind the row count 0:
+    /// a loop that ends with a row of another length each time would be left at an unforeseen place.
     #[inline(always)]
     fn flip_by<const N: usize>(&self, site: usize, before: u32, fields: &mut [u32]) -> i64 {
         let sign = 1 - 2 * before as i32;
