@@ -27,7 +27,7 @@ mod kept;
 mod matrix;
 mod pattern;
 mod regression;
-mod runs;
+pub(crate) mod runs;
 mod shift;
 mod trace;
 

@@ -244,6 +244,11 @@ impl<'a> Sparse<'a> {
         self.entries.len() > 5 * self.linear.len()
     }
 
+    /// Whether rows are more than a processor keeps at hand: half a megabyte.
+    pub(crate) fn far(&self) -> bool {
+        self.entries.len() > 1 << 16
+    }
+
     /// b, one a site, in units of the grid.
     #[must_use]
     pub fn linear(&self) -> &'a [i32] {

@@ -83,8 +83,9 @@ impl<'a> Edgewise<'a> {
 
     /// The same noise, its edges taken run by run ([`Edgewise::runs`] of them, kept in `memory`): other draws of the
     /// same law. Worth it where edges make long runs, as those of a lattice do with few different couplings: a draw
-    /// then reads a run where it would read its entries, takes its normals in pairs and adds them sixteen sites at
-    /// a time. For binary and ordinal sites; categorical ones are drawn as without.
+    /// then reads a run where it would read its entries, takes its normals in pairs and adds them site after site;
+    /// [`IsingBalanced`](crate::step::IsingBalanced) moves the fields of a large model in the same way. For binary and
+    /// ordinal sites; categorical ones are drawn as without.
     ///
     /// # Errors
     /// [`NoiseError::Memory`] where `memory` is short.
@@ -102,6 +103,14 @@ impl<'a> Edgewise<'a> {
     /// Whether W has just these rows, in the same memory, and nothing on its diagonal.
     pub(crate) fn is_of(&self, form: Sparse<'_>) -> bool {
         self.matrix.is_of(form)
+    }
+
+    /// The edges as runs, where that costs less than the rows of so many sites: where there are vectors, rows that no
+    /// processor keeps at hand, and no more than some runs to a flip.
+    pub(crate) fn runs_for(&self, flips: u32) -> Option<&'a [Run]> {
+        let cost = self.d.len() / 4 + self.runs.len() / 2;
+        let pays = PARTS == 1 && self.matrix.form().far() && flips as usize > cost;
+        (pays && !self.runs.is_empty()).then_some(self.runs)
     }
 
     /// `(W + D)[site, site]`.

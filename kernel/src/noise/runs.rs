@@ -1,7 +1,7 @@
-//! Edges that run side by side: sixteen of them at a time.
+//! Edges that run side by side: noise and fields of all of them in one loop.
 
 use crate::energy::Sparse;
-use crate::lane::{Block, F32s, LANES, Line, PARTS, U32s};
+use crate::lane::{Block, F32s, LANES, Line};
 use crate::random::normal_pairs_twice;
 use rand_core::Rng;
 
@@ -53,62 +53,40 @@ pub(super) fn compile(form: Sparse<'_>, mut write: impl FnMut(usize, Run)) -> us
 /// The most blocks of normals that are made at a time: so many that they have reached memory when they are read again.
 const MADE: usize = 16;
 
-/// Normals, made in pairs: block by block, and one by one.
+/// Normals, made in pairs.
 struct Normals {
-    /// The last block of those before, and those made last.
-    made: Line<[Block; 1 + MADE]>,
-    /// How many blocks of them have been given.
+    made: Line<[Block; MADE]>,
+    /// How many of them have been given.
     given: usize,
     /// How many there are.
     count: usize,
-    /// Edges that have no normal yet, at most.
+    /// Edges for which none has been made.
     edges: usize,
-    singles: Block,
-    used: usize,
 }
 
 impl Normals {
     fn new(edges: usize) -> Self {
-        let made = Line([[0.0; LANES]; 1 + MADE]);
-        Self { made, given: 0, count: 0, edges, singles: [0.0; LANES], used: LANES }
+        Self { made: Line([[0.0; LANES]; MADE]), given: 0, count: 0, edges }
     }
 
-    /// A block, behind the one that was given before it.
-    #[inline(always)]
-    fn block<R: Rng + ?Sized>(&mut self, rng: &mut R) -> &[Block; 2] {
-        if self.given == self.count {
+    /// The next ones, at least one and at most so many.
+    #[inline]
+    fn next<R: Rng + ?Sized>(&mut self, most: usize, rng: &mut R) -> &[f32] {
+        if self.given >= self.count {
             self.make(rng);
         }
-        self.given += 1;
-        self.made.get(self.given - 1..).and_then(<[Block]>::first_chunk).unwrap_or(&[[0.0; LANES]; 2])
+        let first = self.given;
+        self.given = self.count.min(first + most);
+        self.made.as_flattened().get(first..self.given).unwrap_or_default()
     }
 
     #[inline(never)]
     fn make<R: Rng + ?Sized>(&mut self, rng: &mut R) {
-        let before = self.latest();
-        let [first, made @ ..] = &mut *self.made;
-        *first = before;
-        let (fours, _) = made.as_chunks_mut::<4>();
+        let (fours, _) = self.made.as_chunks_mut::<4>();
         let wanted = self.edges.div_ceil(4 * LANES).clamp(1, MADE / 4);
         fours.iter_mut().take(wanted).for_each(|four| normal_pairs_twice(rng, four));
-        (self.given, self.count) = (0, 4 * wanted);
-        self.edges = self.edges.saturating_sub(4 * LANES * wanted);
-    }
-
-    /// The block that was given last.
-    fn latest(&self) -> Block {
-        self.made.get(self.given).copied().unwrap_or([0.0; LANES])
-    }
-
-    #[inline]
-    fn single<R: Rng + ?Sized>(&mut self, rng: &mut R) -> f32 {
-        if self.used >= LANES {
-            [_, self.singles] = *self.block(rng);
-            self.used = 0;
-        }
-        let normal = self.singles.get(self.used).copied().unwrap_or(0.0);
-        self.used += 1;
-        normal
+        (self.given, self.count) = (0, 4 * LANES * wanted);
+        self.edges = self.edges.saturating_sub(self.count);
     }
 }
 
@@ -117,62 +95,60 @@ pub(super) fn draw<R: Rng + ?Sized>(runs: &[Run], sign: i32, unit: f32, rng: &mu
     let mut normals = Normals::new(runs.iter().map(|run| run.edges as usize).sum());
     for run in runs {
         let coupling = (sign * run.coupling) as f32 * unit;
-        let near = F32s::splat(coupling.abs()).sqrt();
-        let far = (near.to_bits() ^ U32s::splat(coupling.to_bits() & 0x8000_0000)).to_f32();
+        let near = F32s::splat(coupling.abs()).sqrt().first();
+        let far = if coupling < 0.0 { -near } else { near };
+        let (mut first, offset, mut edges) = (run.first as usize, run.offset as usize, run.edges as usize);
+        while edges > 0 {
+            let some = normals.next(edges, rng);
+            add_to_ends(eta.get_mut(first..).unwrap_or_default(), offset, [near, far], some);
+            first += some.len();
+            edges -= some.len();
+        }
+    }
+}
+
+/// Adds normals times `near` to sites from the first on, and times `far` to those from `offset` on. Sites to which both
+/// are added are written once: a second time would wait for the first.
+#[inline]
+fn add_to_ends(eta: &mut [f32], offset: usize, [near, far]: [f32; 2], normals: &[f32]) {
+    let alone = offset.min(normals.len());
+    let both = normals.len() - alone;
+    let (Some((own, of_near)), Some((of_far, rest))) =
+        (normals.split_at_checked(alone), normals.split_at_checked(both))
+    else {
+        return;
+    };
+    add(eta, near, own);
+    let shared = eta.get_mut(alone..).unwrap_or_default().iter_mut();
+    shared.zip(of_near.iter().zip(of_far)).for_each(|(slot, (a, b))| *slot += a * near + b * far);
+    add(eta.get_mut(offset + both..).unwrap_or_default(), far, rest);
+}
+
+#[inline]
+fn add(eta: &mut [f32], factor: f32, terms: &[f32]) {
+    eta.iter_mut().zip(terms).for_each(|(slot, term)| *slot += factor * term);
+}
+
+/// `h ← h + Kv` for the couplings K of all runs, in their units, and v of −1, 0 and 1: `v·h + ½ v·Kv` of before.
+pub(crate) fn follow(runs: &[Run], v: &[u32], fields: &mut [u32]) -> i64 {
+    let product = |(field, v): (&u32, &u32)| i64::from(field.wrapping_mul(*v) as i32);
+    let mut sum: i64 = fields.iter().zip(v).map(product).sum();
+    for run in runs {
         let (first, offset, edges) = (run.first as usize, run.offset as usize, run.edges as usize);
-        let whole = edges - edges % LANES;
-        let blocks = (first..first + whole).step_by(LANES);
-        if offset < LANES {
-            // Both ends of these edges fall on the same sites, which are read and written once.
-            for start in blocks {
-                let (pair, none_before);
-                if start == first {
-                    none_before = [[0.0; LANES], normals.block(rng)[1]];
-                    pair = &none_before;
-                } else {
-                    pair = normals.block(rng);
-                }
-                let [_, block] = pair;
-                let shifted = moved(pair, offset);
-                add(eta, start, |part| F32s::load(block, part) * near + F32s::load(shifted, part) * far);
-            }
-            if whole > 0 {
-                let latest = normals.latest();
-                let beyond = eta.get_mut(first + whole..).unwrap_or_default().iter_mut();
-                let over = latest.iter().skip(LANES - offset);
-                beyond.zip(over).for_each(|(slot, normal)| *slot += normal * far.first());
-            }
-        } else {
-            for start in blocks {
-                let [_, block] = normals.block(rng);
-                add(eta, start, |part| F32s::load(block, part) * near);
-                add(eta, start + offset, |part| F32s::load(block, part) * far);
-            }
+        let (from_near, from_far) = (first..first + edges, first + offset..first + offset + edges);
+        let near = v.get(from_near.clone()).unwrap_or_default();
+        let far = v.get(from_far.clone()).unwrap_or_default();
+        let (mut both, coupling) = (0_u32, run.coupling as u32);
+        let fields_near = fields.get_mut(from_near).unwrap_or_default();
+        for (field, (near, far)) in fields_near.iter_mut().zip(near.iter().zip(far)) {
+            *field = field.wrapping_add(coupling.wrapping_mul(*far));
+            both = both.wrapping_add(near.wrapping_mul(*far));
         }
-        for site in first + whole..first + edges {
-            let normal = normals.single(rng);
-            if let Some(slot) = eta.get_mut(site) {
-                *slot += normal * near.first();
-            }
-            if let Some(slot) = eta.get_mut(site + offset) {
-                *slot += normal * far.first();
-            }
+        sum += i64::from(run.coupling) * i64::from(both as i32);
+        let fields_far = fields.get_mut(from_far).unwrap_or_default();
+        for (field, near) in fields_far.iter_mut().zip(near) {
+            *field = field.wrapping_add(coupling.wrapping_mul(*near));
         }
     }
-}
-
-/// The sixteen numbers that end `offset` before the second block does.
-#[inline]
-fn moved(pair: &[Block; 2], offset: usize) -> &Block {
-    let from = pair.as_flattened().get(LANES.saturating_sub(offset)..).and_then(<[f32]>::first_chunk);
-    from.unwrap_or(&[0.0; LANES])
-}
-
-/// Adds terms to sixteen sites from `start` on.
-#[inline]
-fn add(eta: &mut [f32], start: usize, terms: impl Fn(usize) -> F32s) {
-    let Some(eta) = eta.get_mut(start..).and_then(<[f32]>::first_chunk_mut::<LANES>) else { return };
-    for part in 0..PARTS {
-        (F32s::load(eta, part) + terms(part)).store(eta, part);
-    }
+    sum
 }

@@ -1,5 +1,8 @@
 //! The second-order balanced sampler for Ising models, edge by edge.
 
+mod flips;
+
+use self::flips::flip;
 use super::langevin::{inverse, precision_value};
 use super::{Kernel, ParameterError, Transition};
 use crate::accept::{Info, accept};
@@ -312,16 +315,6 @@ impl Ways {
     }
 }
 
-/// Flips the sites in there's words here, and moves the fields along: `E(after) − E(before)` in units.
-#[inline]
-fn flip(ring: &mut Ring<'_, Ising<'_>>) -> i64 {
-    let words = ring.here.words.iter().zip(ring.there.words.iter()).enumerate();
-    let flips = words.map(|(index, (&here, &flips))| (index, here, flips));
-    let units = ring.energy.follow(ring.here.cache.as_flattened_mut(), flips);
-    ring.here.words.iter_mut().zip(ring.there.words.iter()).for_each(|(word, flips)| *word ^= flips);
-    units
-}
-
 impl Kernel<Ising<'_>> for IsingBalanced<'_> {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, Ising<'_>>, rng: &mut R) -> Info {
         if !self.noise.is_of(ring.energy.form()) {
@@ -344,13 +337,14 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
         });
         // It moves here, and back where that is rejected: there has no state of its own.
         ring.core.weights_of = None;
-        let difference = ring.energy.form().value(flip(&mut ring));
+        let runs = self.noise.runs_for(ways.flips);
+        let difference = ring.energy.form().value(flip(&mut ring, runs));
         let log_ratio = self.log_ratio(&ways, difference);
         let accepted = accept(log_ratio, rng);
         if accepted {
             ring.core.energy.add(difference);
         } else {
-            flip(&mut ring);
+            flip(&mut ring, runs);
         }
         ring.core.steps = ring.core.steps.wrapping_add(1);
         Info { accepted, proposed: ways.flips, log_ratio, difference, fault: false }

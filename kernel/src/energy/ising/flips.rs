@@ -11,8 +11,6 @@ const LIST: usize = 64;
 const AT_ONCE: usize = 4;
 /// Set in the list where a site is 1 before.
 const ONE: u32 = 0x8000_0000;
-/// Entries of a model that a processor keeps at hand: half a megabyte.
-const NEAR: usize = 1 << 16;
 /// Most entries that are read of a row at once.
 const MOST: usize = 8;
 
@@ -25,7 +23,7 @@ impl Ising<'_> {
     /// the energy changes, in units.
     #[inline]
     pub(crate) fn follow(&self, fields: &mut [u32], words: impl Iterator<Item = (usize, u32, u32)>) -> i64 {
-        if PARTS == 1 && self.form.entries().len() > NEAR && words.size_hint().0 > 1 {
+        if PARTS == 1 && self.form.far() && words.size_hint().0 > 1 {
             return self.follow_far(fields, words);
         }
         let (wide, mut difference) = (self.form.wide(), 0);
