@@ -112,7 +112,7 @@ impl<'a> IsingBalanced<'a> {
         let eta = eta.iter().copied().chain(core::iter::repeat([0.0; LANES]));
         ring.there.weights.iter_mut().zip(eta).for_each(|(slot, block)| *slot = block);
         let (mut rare, mut all) = (Product::one(), Product::one());
-        let ways = self.pass(&mut ring, 1.0, true, |given, free, odds, part| {
+        let ways = self.pass::<true>(&mut ring, 1.0, |given, free, odds, part| {
             let mut of = |block: usize| {
                 if part == 0 {
                     rare.next_block();
@@ -141,13 +141,12 @@ impl<'a> IsingBalanced<'a> {
     /// Goes over all sites: `choose` is told the bits of there's words and which sites are free in the two blocks of a
     /// word, and the odds of a part of both, and says which sites flip where they are free; there's words are left with
     /// those that do. η is in there's weights, to be multiplied by `scale`. What the ratio needs of those that flip is
-    /// added up where `weighed`.
+    /// added up where `WEIGHED`.
     #[inline]
-    fn pass(
+    fn pass<const WEIGHED: bool>(
         &self,
         ring: &mut Ring<'_, Ising<'_>>,
         scale: f32,
-        weighed: bool,
         mut choose: impl FnMut(u32, u32, &Odds, usize) -> [Mask; 2],
     ) -> Ways {
         let law = Law {
@@ -175,13 +174,15 @@ impl<'a> IsingBalanced<'a> {
                 let (r, odds) = law.of_word(fields, load(eta), load(d), masks(x));
                 let [low, high] = choose(*word, free, &odds, part);
                 flips |= (low.bits(part) | (high.bits(part) << LANES)) & free;
-                if weighed {
+                if WEIGHED {
                     ways.add(masks(flips), r, bounded.then_some((&odds, bound)), part);
                 }
             }
             *word = flips;
             ways.flips += word.count_ones();
-            ways.next_word();
+            if WEIGHED {
+                ways.next_word();
+            }
         }
         ways.flush();
         ways
@@ -324,8 +325,7 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
         self.noise.draw(rng, ring.there.weights.get_mut(..blocks).unwrap_or_default(), 1);
         let scale = F32s::splat(1.0 / self.precision).sqrt().first();
         let mut u = [[0.0; LANES]; 2];
-        let weighed = self.curvature > 0.0 || self.precision != self.balance;
-        let ways = self.pass(&mut ring, scale, weighed, |_, _, odds, part| {
+        let choose = |_, _, odds: &Odds, part| {
             if part == 0 {
                 u = [uniforms(rng), uniforms(rng)];
             }
@@ -334,7 +334,14 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
                 (F32s::load(u, part) * (F32s::splat(1.0) + e)).lt(e) ^ likely
             };
             [flips(low, odds.of(0)), flips(high, odds.of(1))]
-        });
+        };
+        // At α = κ and without a bound on the step the ratio is known: a pass without it, where there is room for two.
+        let weighed = PARTS > 1 || self.curvature > 0.0 || self.precision != self.balance;
+        let ways = if weighed {
+            self.pass::<true>(&mut ring, scale, choose)
+        } else {
+            self.pass::<false>(&mut ring, scale, choose)
+        };
         // It moves here, and back where that is rejected: there has no state of its own.
         ring.core.weights_of = None;
         let runs = self.noise.runs_for(ways.flips);
