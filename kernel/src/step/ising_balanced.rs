@@ -159,16 +159,18 @@ impl<'a> IsingBalanced<'a> {
         let bound = F32s::splat(-self.curvature.min(LIMIT)).exp_bounded();
         let bounded = self.curvature > 0.0;
         let mut ways = Ways::new();
-        let d = self.noise.d().unwrap_or_default();
-        let blocks = ring.here.cache.chunks(2).zip(ring.there.weights.chunks(2)).zip(d.chunks(2));
+        let (d, last_d) = self.noise.d().unwrap_or_default().as_chunks::<2>();
+        let (fields, last_fields) = ring.here.cache.as_chunks::<2>();
+        let (eta, last_eta) = ring.there.weights.as_chunks::<2>();
+        let last = (alone(last_fields), alone(last_eta), alone(last_d));
+        let last = (!last_fields.is_empty()).then_some(((&last.0, &last.1), &last.2));
+        let blocks = fields.iter().zip(eta).zip(d).chain(last);
         let words = ring.here.words.iter().zip(ring.free).zip(ring.there.words.iter_mut());
         for (((fields, eta), d), ((&x, &free), word)) in blocks.zip(words) {
-            let (fields, eta, d) =
-                (both(fields, &[0; LANES]), both(eta, &[0.0; LANES]), both(d, &[0.0; LANES]));
             let mut flips = 0;
             for part in 0..PARTS {
                 let masks = |bits: u32| [Mask::from_bits(bits, part), Mask::from_bits(bits >> LANES, part)];
-                let load = |[low, high]: [&Block; 2]| [F32s::load(low, part), F32s::load(high, part)];
+                let load = |[low, high]: &[Block; 2]| [F32s::load(low, part), F32s::load(high, part)];
                 let [low, high] = fields;
                 let fields = [U32s::load(low, part), U32s::load(high, part)];
                 let (r, odds) = law.of_word(fields, load(eta), load(d), masks(x));
@@ -198,14 +200,9 @@ impl<'a> IsingBalanced<'a> {
     }
 }
 
-/// The blocks of a word; `none` where the last word has but one.
-#[inline(always)]
-fn both<'a, T>(blocks: &'a [T], none: &'a T) -> [&'a T; 2] {
-    match blocks {
-        [low, high] => [low, high],
-        [low] => [low, none],
-        _ => [none, none],
-    }
+/// The last block, where it has a word to itself.
+fn alone<T: Copy + Default>(last: &[[T; LANES]]) -> [[T; LANES]; 2] {
+    [last.first().copied().unwrap_or_default(), [T::default(); LANES]]
 }
 
 /// What r and z are made of.
@@ -335,8 +332,8 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
             };
             [flips(low, odds.of(0)), flips(high, odds.of(1))]
         };
-        // At α = κ and without a bound on the step the ratio is known: a pass without it, where there is room for two.
-        let weighed = PARTS > 1 || self.curvature > 0.0 || self.precision != self.balance;
+        // At α = κ and without a bound on the step the ratio is known, and a pass without it carries less along.
+        let weighed = self.curvature > 0.0 || self.precision != self.balance;
         let ways = if weighed {
             self.pass::<true>(&mut ring, scale, choose)
         } else {
