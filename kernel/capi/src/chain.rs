@@ -1,6 +1,6 @@
 //! Chains.
 
-use crate::handle::{Handle, answer, asked, slice};
+use crate::handle::{Handle, answer, asked, outside, slice};
 use crate::model::{Model, bitmc_model, bitmc_state, view};
 use crate::random::{bitmc_rng, drawing};
 use crate::sampler::{Sampler, bitmc_sampler};
@@ -70,9 +70,7 @@ pub unsafe extern "C" fn bitmc_chain_init(
     let build = || unsafe {
         drawing(rng, |rng| {
             let cache = Model::borrow(model)?.cache_len();
-            seated(chain, model, cache, (lent, bytes), &[], |model, memory| {
-                Ok(Chain::random(model, memory, rng)?)
-            })
+            seated(chain, model, cache, (lent, bytes), |model, memory| Ok(Chain::random(model, memory, rng)?))
         })
     };
     bitmc_status::of(build())
@@ -90,9 +88,10 @@ pub unsafe extern "C" fn bitmc_chain_init_at(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
+        outside(words, word_count, (lent, bytes))?;
         let (it, words) = (Model::borrow(model)?, slice(words, word_count)?);
         let start = Packed::new(it.layout(), words)?;
-        seated(chain, model, it.cache_len(), (lent, bytes), words, |model, memory| {
+        seated(chain, model, it.cache_len(), (lent, bytes), |model, memory| {
             Ok(Chain::new(model, memory, start)?)
         })
     };

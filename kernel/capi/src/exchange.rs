@@ -60,7 +60,7 @@ pub unsafe extern "C" fn bitmc_replica_init(
     let build = || unsafe {
         drawing(rng, |rng| {
             let cache = Tempered::cache_len(Model::borrow(model)?.cache_len());
-            seated(replica, model, cache, (lent, bytes), &[], |model, memory| {
+            seated(replica, model, cache, (lent, bytes), |model, memory| {
                 Ok(Replica::random(Tempered::new(model, 1.0)?, memory, rng)?)
             })
         })

@@ -1,6 +1,7 @@
 //! Structs in the caller's memory: a head, then a value that is copied out for a call and back after it.
 
 use crate::status::{Outcome, bitmc_status};
+use core::mem::MaybeUninit;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -74,9 +75,12 @@ pub(crate) trait Handle<O>: Sized {
             let place = Self::look(at)?.cast_mut();
             let head = head(at)?;
             (*head).magic = BUSY;
-            let mut value = place.read_unaligned();
-            let result = work(&mut value);
-            place.write_unaligned(value);
+            // As bytes: a move would claim the memory that the value borrows, and with it the state that was shown.
+            let mut value = MaybeUninit::<Self>::uninit();
+            let bytes = size_of::<Self>();
+            ptr::copy_nonoverlapping(place.cast::<u8>(), value.as_mut_ptr().cast(), bytes);
+            let result = work(&mut *value.as_mut_ptr());
+            ptr::copy_nonoverlapping(value.as_ptr().cast::<u8>(), place.cast(), bytes);
             (*head).magic = Self::MAGIC;
             Ok(result)
         }
@@ -163,12 +167,6 @@ impl Lent {
         Ok(Self { at: at.wrapping_add(skip), left })
     }
 
-    /// Whether something else lies in this memory.
-    pub(crate) fn overlaps<T>(&self, other: &[T]) -> bool {
-        let there = other.as_ptr_range();
-        self.at.addr() < there.end.addr() && there.start.addr() < self.at.addr().saturating_add(self.left)
-    }
-
     /// Where the first piece stands.
     pub(crate) fn first<T>(&self) -> *mut T {
         self.at.cast()
@@ -194,6 +192,14 @@ impl Lent {
         // SAFETY: the memory is the caller's, aligned, zero, and lent to this piece alone.
         unsafe { Ok(core::slice::from_raw_parts_mut(self.take(count)?, count)) }
     }
+}
+
+/// Refuses numbers of the caller's that lie in memory that is lent: before they are looked at, since a chain may be at
+/// home there.
+pub(crate) fn outside<T>(at: *const T, count: usize, (lent, bytes): (*mut u8, usize)) -> Outcome {
+    let end = at.addr().saturating_add(count.saturating_mul(size_of::<T>()));
+    let apart = end <= lent.addr() || lent.addr().saturating_add(bytes) <= at.addr();
+    if apart { Ok(()) } else { Err(bitmc_status::Argument) }
 }
 
 /// A slice of the caller's; a null address is one of no elements.

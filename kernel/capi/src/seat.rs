@@ -72,14 +72,13 @@ pub(crate) fn bytes(layout: Layout, cache: usize) -> usize {
     bytes_of(&pieces(layout, cache))
 }
 
-/// Makes a chain over a model in memory that does not hold `outside`. What can be checked is checked before the
+/// Makes a chain over a model in lent memory. What can be checked is checked before the
 /// memory is touched; from then on the chain that was there is not ready any more.
 pub(crate) unsafe fn seated<O, C>(
     at: *mut O,
     model: *const bitmc_model,
     cache: usize,
     (lent, bytes): (*mut u8, usize),
-    outside: &[u32],
     work: impl FnOnce(&'static Model, Memory<Words, Cache, Weights>) -> Outcome<C>,
 ) -> Outcome
 where
@@ -91,9 +90,6 @@ where
         let it = Model::borrow(model)?;
         let (model, layout) = (model.cast_mut(), it.layout());
         let mut lent = Lent::new(lent, bytes, &pieces(layout, cache))?;
-        if lent.overlaps(outside) {
-            return Err(bitmc_status::Argument);
-        }
         let tag: *mut u64 = lent.first();
         let before = tag.read();
         if before == BUSY {

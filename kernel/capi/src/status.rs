@@ -15,7 +15,7 @@ use core::ffi::{CStr, c_char};
 /// than those that were saved (BITMC_STATUS_OTHER), may have filled some. A generator does not move in an _init
 /// that is refused.
 #[repr(C)]
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum bitmc_status {
     /// Done.
     Ok = 0,

@@ -1,0 +1,380 @@
+//! Every call of the C face, once around and with what is refused: values are checked elsewhere (`examples/c`), here
+//! Miri sees every access to lent memory and to structs, and every reference that is made of them.
+
+use bitmc_calls::bitmc_status::{Argument, Busy, Memory, NotReady, Null, Ok as Done};
+use bitmc_calls::*;
+use core::ffi::c_void;
+use core::mem::MaybeUninit;
+use core::ptr::{null, null_mut};
+
+/// A struct of the caller's, all bits zero.
+struct Held<T>(MaybeUninit<T>);
+
+impl<T> Held<T> {
+    fn new() -> Self {
+        Self(MaybeUninit::zeroed())
+    }
+
+    fn at(&mut self) -> *mut T {
+        self.0.as_mut_ptr()
+    }
+}
+
+/// Memory to lend, which begins off every boundary.
+struct Room(Vec<u8>);
+
+impl Room {
+    fn new(bytes: usize) -> Self {
+        Self(vec![0xA5; bytes + 1])
+    }
+
+    fn at(&mut self) -> (*mut u8, usize) {
+        (self.0.as_mut_ptr().wrapping_add(1), self.0.len() - 1)
+    }
+}
+
+const SITES: usize = 37;
+
+fn edges() -> Vec<bitmc_edge> {
+    (0..SITES as u32).map(|a| bitmc_edge { a, b: (a + 1) % SITES as u32, coupling: 0.3 }).collect()
+}
+
+unsafe extern "C" fn energy(user: *mut c_void, x: *const bitmc_state) -> f32 {
+    let calls = user.cast::<u32>();
+    // SAFETY: the counter that the model was given, and the state of the call.
+    unsafe {
+        *calls += 1;
+        let state = &*x;
+        let words = core::slice::from_raw_parts(state.words, state.word_count);
+        words.iter().map(|word| word.count_ones()).sum::<u32>() as f32 * 0.25 + bitmc_state_get(x, 3) as f32
+    }
+}
+
+unsafe extern "C" fn slope(_: *mut c_void, x: *const bitmc_state, site: usize, _: u32) -> f32 {
+    // SAFETY: the state of the call.
+    0.25 + if site == 3 { 1.0 } else { 0.0 * unsafe { bitmc_state_get(x, site) } as f32 }
+}
+
+/// A chain over a model that is stepped by several samplers, clamped, watched, saved and gone on with.
+unsafe fn go_round(model: *mut bitmc_model, samplers: &mut [Held<bitmc_sampler>]) {
+    // SAFETY: all structs and memory live as long as this function.
+    unsafe {
+        let need = bitmc_chain_bytes(model);
+        assert!(need > 0);
+        let (mut memory, mut twin_memory) = (Room::new(need), Room::new(need));
+        let (mut rng, mut twin_rng) = (Held::<bitmc_rng>::new(), Held::<bitmc_rng>::new());
+        assert_eq!(bitmc_rng_init(rng.at(), 1, 2), Done);
+        assert_eq!(bitmc_rng_init(twin_rng.at(), 3, 0), Done);
+        let (mut chain, mut twin) = (Held::<bitmc_chain>::new(), Held::<bitmc_chain>::new());
+        let (at, bytes) = memory.at();
+        assert_eq!(bitmc_chain_init(chain.at(), model, at, need / 2, rng.at()), Memory);
+        assert_eq!(bitmc_chain_energy(chain.at(), &mut 0.0), NotReady);
+        assert_eq!(bitmc_chain_init(chain.at(), model, at, bytes, rng.at()), Done);
+        let mut state = bitmc_state { words: null(), word_count: 0, sites: 0, arity: 0 };
+        assert_eq!(bitmc_chain_state(chain.at(), &mut state), Done);
+        let words = core::slice::from_raw_parts(state.words, state.word_count).to_vec();
+        let (at, bytes) = twin_memory.at();
+        let started = bitmc_chain_init_at(twin.at(), model, at, bytes, words.as_ptr(), words.len());
+        assert_eq!(started, Done);
+        // Words within the memory that is lent.
+        let inside = at.wrapping_add(at.align_offset(64)).cast::<u32>();
+        assert_eq!(bitmc_chain_init_at(twin.at(), model, at, bytes, inside, words.len()), Argument);
+        let (mut sums, mut twin_sums) = (vec![0; state.sites], vec![0; state.sites]);
+        let (mut stats, mut twin_stats) = (Held::<bitmc_stats>::new(), Held::<bitmc_stats>::new());
+        assert_eq!(bitmc_stats_init(stats.at(), sums.as_mut_ptr(), sums.len()), Done);
+        assert_eq!(bitmc_stats_init(twin_stats.at(), twin_sums.as_mut_ptr(), twin_sums.len()), Done);
+        for sampler in samplers {
+            let mut info = MaybeUninit::<bitmc_info>::uninit();
+            assert_eq!(bitmc_chain_step(chain.at(), sampler.at(), rng.at(), info.as_mut_ptr()), Done);
+            assert_eq!(info.assume_init().fault, 0);
+            assert_ne!(bitmc_chain_clamp(chain.at(), [5].as_ptr(), 0), Done);
+            let held = vec![5; state.sites.div_ceil(32)];
+            assert_eq!(bitmc_chain_clamp(chain.at(), held.as_ptr(), held.len()), Done);
+            assert_eq!(bitmc_chain_run(chain.at(), sampler.at(), rng.at(), 2, stats.at()), Done);
+            let mut written = 0;
+            let said = bitmc_save(7, chain.at(), rng.at(), stats.at(), null_mut(), 0, &mut written);
+            assert_eq!(said, Memory);
+            let mut bytes = vec![0; written];
+            let room = (bytes.as_mut_ptr(), bytes.len());
+            assert_eq!(bitmc_save(7, chain.at(), rng.at(), stats.at(), room.0, room.1, &mut written), Done);
+            let mut load = |bytes: &[u8]| {
+                bitmc_load(7, twin.at(), twin_rng.at(), twin_stats.at(), bytes.as_ptr(), bytes.len())
+            };
+            assert_eq!(load(&bytes), Done);
+            *bytes.last_mut().unwrap() ^= 1;
+            assert_ne!(load(&bytes), Done);
+            assert_eq!(bitmc_chain_run(chain.at(), sampler.at(), rng.at(), 1, null_mut()), Done);
+            assert_eq!(bitmc_chain_run(twin.at(), sampler.at(), twin_rng.at(), 1, null_mut()), Done);
+            let (mut one, mut other) = (0.0, 0.0);
+            assert_eq!(bitmc_chain_energy(chain.at(), &mut one), Done);
+            assert_eq!(bitmc_chain_energy(twin.at(), &mut other), Done);
+            assert_eq!(one.to_bits(), other.to_bits());
+        }
+        let mut summary = MaybeUninit::<bitmc_summary>::uninit();
+        assert_eq!(bitmc_stats_summary(stats.at(), summary.as_mut_ptr()), Done);
+        assert!(summary.assume_init().steps > 0);
+        assert_eq!(bitmc_stats_mean(stats.at(), 0, &mut 0.0), Done);
+        // A struct that is used again for another chain in other memory.
+        let mut other_memory = Room::new(need);
+        let (at, bytes) = other_memory.at();
+        assert_eq!(bitmc_chain_init(chain.at(), model, at, bytes, rng.at()), Done);
+        drop(memory);
+        assert_eq!(bitmc_chain_energy(chain.at(), &mut 0.0), Done);
+        assert_eq!(bitmc_chain_init(null_mut(), model, at, bytes, rng.at()), Null);
+    }
+}
+
+fn samplers(some: &[&dyn Fn(*mut bitmc_sampler) -> bitmc_status]) -> Vec<Held<bitmc_sampler>> {
+    some.iter()
+        .map(|init| {
+            let mut sampler = Held::new();
+            assert_eq!(init(sampler.at()), Done);
+            sampler
+        })
+        .collect()
+}
+
+#[test]
+fn pairwise_models() {
+    // SAFETY: all structs and memory live as long as this function.
+    unsafe {
+        let (edges, fields) = (edges(), vec![0.1; 3 * SITES]);
+        let mut memory = Room::new(bitmc_ising_bytes(SITES, SITES).max(bitmc_potts_bytes(SITES, 3, SITES)));
+        let (at, bytes) = memory.at();
+        let mut noise = Room::new(bitmc_second_order_bytes(SITES));
+        let noise = noise.at();
+        let mut cycle = Room::new(bitmc_cyclical_bytes(4));
+        let cycle = cycle.at();
+        let mut model = Held::<bitmc_model>::new();
+        let model = model.at();
+        for potts in [false, true] {
+            // The struct and its memory are used again.
+            let said = if potts {
+                bitmc_potts_init(model, edges.as_ptr(), SITES, fields.as_ptr(), SITES, 3, at, bytes)
+            } else {
+                let convention = BITMC_SPINS_EDGES_ONCE;
+                bitmc_ising_init(model, convention, edges.as_ptr(), SITES, fields.as_ptr(), SITES, at, bytes)
+            };
+            assert_eq!(said, Done);
+            let mut samplers = samplers(&[
+                &|at| bitmc_langevin_init(at, 0.4, 1),
+                &|at| bitmc_langevin_init(at, 0.1, 0),
+                &|at| bitmc_balanced_init(at, 0.8, 0.6),
+                &|at| bitmc_gibbs_init(at, 0),
+                &|at| bitmc_gibbs_init(at, 3),
+                &|at| bitmc_second_order_init(at, model, 2.0, 0.8, 1.0, noise.0, noise.1),
+                &|at| bitmc_cyclical_init(at, 4.0, 0.3, 0.9, 4, cycle.0, cycle.1),
+            ]);
+            go_round(model, &mut samplers);
+        }
+    }
+}
+
+#[test]
+fn machines_and_energies_of_the_callers() {
+    // SAFETY: all structs and memory live as long as this function.
+    unsafe {
+        let (weights, biases) = (vec![0.1; 20 * 3], vec![0.2; 20]);
+        let mut memory = Room::new(bitmc_rbm_bytes(20, 3));
+        let (at, bytes) = memory.at();
+        let mut model = Held::<bitmc_model>::new();
+        let (rows, visible, hidden) = (weights.as_ptr(), biases.as_ptr(), biases.as_ptr());
+        assert_eq!(bitmc_rbm_init(model.at(), rows, visible, 20, hidden, 3, at, bytes), Done);
+        let mut some = samplers(&[&|at| bitmc_langevin_init(at, 0.4, 1), &|at| bitmc_gibbs_init(at, 2)]);
+        go_round(model.at(), &mut some);
+        for (arity, kind, gradient) in
+            [(2, 0, None), (5, BITMC_ORDINAL, Some(slope as _)), (3, BITMC_CATEGORICAL, Some(slope as _))]
+        {
+            let mut calls = 0_u32;
+            let user = (&raw mut calls).cast();
+            let mut own = Held::<bitmc_model>::new();
+            assert_eq!(bitmc_own_init(own.at(), 9, arity, kind, Some(energy), gradient, user), Done);
+            go_round(own.at(), &mut some);
+            assert!(user.cast::<u32>().read() > 10);
+        }
+    }
+}
+
+/// What a callback is given: the model and the chain that it is called for.
+struct Within {
+    model: *mut bitmc_model,
+    chain: *mut bitmc_chain,
+    said: [bitmc_status; 2],
+}
+
+unsafe extern "C" fn meddles(user: *mut c_void, _: *const bitmc_state) -> f32 {
+    // SAFETY: what the model was given.
+    unsafe {
+        let within = user.cast::<Within>();
+        let (model, chain) = ((*within).model, (*within).chain);
+        (*within).said =
+            [bitmc_own_init(model, 4, 2, 0, Some(meddles), None, user), bitmc_chain_energy(chain, &mut 0.0)];
+    }
+    0.5
+}
+
+#[test]
+fn a_callback_is_kept_from_its_own_chain() {
+    // SAFETY: all structs and memory live as long as this function.
+    unsafe {
+        let (mut model, mut chain) = (Held::<bitmc_model>::new(), Held::<bitmc_chain>::new());
+        let mut within = Within { model: model.at(), chain: chain.at(), said: [Done; 2] };
+        let user = &raw mut within;
+        let (model, chain) = ((*user).model, (*user).chain);
+        assert_eq!(bitmc_own_init(model, 4, 2, 0, Some(meddles), None, user.cast()), Done);
+        let mut rng = Held::<bitmc_rng>::new();
+        assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
+        let mut memory = Room::new(bitmc_chain_bytes(model));
+        let (at, bytes) = memory.at();
+        assert_eq!(bitmc_chain_init(chain, model, at, bytes, rng.at()), Done);
+        let mut gibbs = Held::<bitmc_sampler>::new();
+        assert_eq!(bitmc_gibbs_init(gibbs.at(), 0), Done);
+        assert_eq!(bitmc_chain_run(chain, gibbs.at(), rng.at(), 2, null_mut()), Done);
+        assert_eq!((*user).said, [Busy, Busy]);
+    }
+}
+
+/// Addresses of a model and a sampler, which threads may share.
+#[derive(Clone, Copy)]
+struct Shared(*mut bitmc_model, *mut bitmc_sampler);
+
+// SAFETY: the C face says so.
+unsafe impl Send for Shared {}
+
+impl Shared {
+    unsafe fn run_a_chain(self, stream: u32) {
+        // SAFETY: model and sampler outlive the threads; the rest is this thread's.
+        unsafe {
+            let mut memory = Room::new(bitmc_chain_bytes(self.0));
+            let (at, bytes) = memory.at();
+            let (mut chain, mut rng) = (Held::<bitmc_chain>::new(), Held::<bitmc_rng>::new());
+            assert_eq!(bitmc_rng_init(rng.at(), 1, stream), Done);
+            assert_eq!(bitmc_chain_init(chain.at(), self.0, at, bytes, rng.at()), Done);
+            assert_eq!(bitmc_chain_run(chain.at(), self.1, rng.at(), 4, null_mut()), Done);
+        }
+    }
+}
+
+#[test]
+fn chains_on_threads_share_model_and_sampler() {
+    // SAFETY: all structs and memory outlive the threads.
+    unsafe {
+        let (edges, fields) = (edges(), [0.1; SITES]);
+        let mut memory = Room::new(bitmc_ising_bytes(SITES, SITES));
+        let (at, bytes) = memory.at();
+        let (mut model, mut sampler) = (Held::<bitmc_model>::new(), Held::<bitmc_sampler>::new());
+        let (edges, fields) = (edges.as_ptr(), fields.as_ptr());
+        let said = bitmc_ising_init(model.at(), BITMC_BITS_EDGES_ONCE, edges, SITES, fields, SITES, at, bytes);
+        assert_eq!(said, Done);
+        let mut noise = Room::new(bitmc_second_order_bytes(SITES));
+        let (at, bytes) = noise.at();
+        assert_eq!(bitmc_second_order_init(sampler.at(), model.at(), 2.0, 0.8, 1.0, at, bytes), Done);
+        let shared = Shared(model.at(), sampler.at());
+        let threads: Vec<_> =
+            (0..3).map(|stream| std::thread::spawn(move || shared.run_a_chain(stream))).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+}
+
+#[test]
+fn replicas_on_a_ladder() {
+    // SAFETY: all structs and memory live as long as this function.
+    unsafe {
+        let (edges, fields) = (edges(), [0.0; SITES]);
+        let mut memory = Room::new(bitmc_ising_bytes(SITES, SITES));
+        let (at, bytes) = memory.at();
+        let mut model = Held::<bitmc_model>::new();
+        let model = model.at();
+        let said = bitmc_ising_init(
+            model,
+            BITMC_BITS_EDGES_ONCE,
+            edges.as_ptr(),
+            SITES,
+            fields.as_ptr(),
+            SITES,
+            at,
+            bytes,
+        );
+        assert_eq!(said, Done);
+        let mut rng = Held::<bitmc_rng>::new();
+        assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
+        let mut rungs = Room::new(bitmc_ladder_bytes(3));
+        let (at, bytes) = rungs.at();
+        let mut ladder = Held::<bitmc_ladder>::new();
+        let betas = [0.2, 0.5, 1.0];
+        assert_eq!(bitmc_ladder_init(ladder.at(), betas.as_ptr(), 3, at, bytes), Done);
+        let mut rooms: [Room; 3] = core::array::from_fn(|_| Room::new(bitmc_replica_bytes(model)));
+        let mut replicas = Held::<[bitmc_replica; 3]>::new();
+        let mut samplers = Held::<[bitmc_sampler; 3]>::new();
+        let (replicas, samplers) = (replicas.at().cast(), samplers.at().cast());
+        for (index, room) in rooms.iter_mut().enumerate() {
+            let (at, bytes) = room.at();
+            let replica: *mut bitmc_replica = replicas;
+            assert_eq!(bitmc_replica_init(replica.add(index), model, at, bytes, rng.at()), Done);
+            let sampler: *mut bitmc_sampler = samplers;
+            assert_eq!(bitmc_langevin_init(sampler.add(index), 0.5, 1), Done);
+        }
+        for _ in 0..3 {
+            let mut swaps = 0;
+            assert_eq!(bitmc_exchange(ladder.at(), replicas, 3, samplers, rng.at(), 1, &mut swaps), Done);
+            assert_eq!(bitmc_ladder_replica(ladder.at(), 0, &mut 0), Done);
+            assert_eq!(bitmc_replica_energy(replicas, &mut 0.0), Done);
+            let (mut bytes, mut written) = (vec![0; 8192], 0);
+            let room = (bytes.as_mut_ptr(), bytes.len());
+            let saved =
+                bitmc_exchange_save(1, ladder.at(), replicas, 3, rng.at(), room.0, room.1, &mut written);
+            assert_eq!(saved, Done);
+            let loaded = bitmc_exchange_load(1, ladder.at(), replicas, 3, rng.at(), room.0, written);
+            assert_eq!(loaded, Done);
+        }
+    }
+}
+
+#[test]
+fn whole_numbers() {
+    // SAFETY: all structs and memory live as long as this function.
+    unsafe {
+        let ends = [1, 3, 4];
+        let entry = |site| bitmc_entry { site, coupling: 65_536 };
+        let entries = [entry(1), entry(0), entry(2), entry(1)];
+        let linear = [0, 65_536, -65_536];
+        let (mut words, mut flips, mut fields) = ([0], [0], [0; 3]);
+        let (words, flips, fields) = (words.as_mut_ptr(), flips.as_mut_ptr(), fields.as_mut_ptr());
+        let mut rng = Held::<bitmc_rng>::new();
+        assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
+        let mut state = bitmc_state { words: null(), word_count: 0, sites: 0, arity: 0 };
+        let mut gibbs = Held::<bitmc_quantised>::new();
+        let rows = (ends.as_ptr(), entries.as_ptr(), linear.as_ptr());
+        let said = bitmc_quantised_init(gibbs.at(), rows.0, rows.1, 4, rows.2, 3, words, 1, fields, 3);
+        assert_eq!(said, Done);
+        for _ in 0..20 {
+            assert_eq!(bitmc_quantised_sweep(gibbs.at(), rng.at(), 0, 3, null_mut()), Done);
+        }
+        assert_eq!(bitmc_quantised_state(gibbs.at(), &mut state), Done);
+        assert!(bitmc_state_get(&state, 2) < 2);
+        // The memory goes on to another chain.
+        let mut langevin = Held::<bitmc_quantised_langevin>::new();
+        let said = bitmc_quantised_langevin_init(
+            langevin.at(),
+            rows.0,
+            rows.1,
+            4,
+            rows.2,
+            3,
+            47_274,
+            words,
+            flips,
+            1,
+            fields,
+            3,
+        );
+        assert_eq!(said, Done);
+        let (mut accepted, mut proposed) = (0, 0);
+        for _ in 0..20 {
+            let step = bitmc_quantised_langevin_step(langevin.at(), rng.at(), &mut accepted, &mut proposed);
+            assert_eq!(step, Done);
+        }
+        assert_eq!(bitmc_quantised_langevin_state(langevin.at(), &mut state), Done);
+        assert!(!bitmc_status_text(Memory as u32).is_null() && bitmc_rng_next(null_mut()) == 0);
+    }
+}
