@@ -228,29 +228,40 @@ impl Auxiliary<'_> {
         worst
     }
 
-    /// Both directions of every flow, summed over u on one grid with `steps` points a component, `reach`
-    /// standard deviations to both sides of the means of all states.
+    /// Whether u has so few components, for so many states, that [`Auxiliary::integrate`] ends within seconds.
+    #[must_use]
+    pub fn few_components(&self) -> bool {
+        self.components() <= 2 || self.components() == 3 && self.states.len() <= 4
+    }
+
+    /// Both directions of every flow, summed over u on one grid of 401 points in one dimension, 1,681 in two and 4,913 in
+    /// three, seven standard deviations to both sides of the means of all states.
     ///
     /// # Panics
-    /// Where u has other than two components.
+    /// Where u has more than three components.
     #[must_use]
-    pub fn integrate(&self, steps: usize, reach: f64) -> Verdict {
-        assert_eq!(self.components(), 2);
+    pub fn integrate(&self) -> Verdict {
+        let components = self.components();
+        let steps = [401, 41, 17][components - 1];
         let n = self.states.len();
         let sd = 1.0 / self.precision.sqrt();
-        let means: Vec<Vec<f64>> = (0..n).map(|x| self.residual(x, &[0.0, 0.0])).collect();
-        let axis = |component: usize| {
-            let values = means.iter().map(|mean| -mean[component]);
-            let (least, most) = values.fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
-            let (first, last) = (least - reach * sd, most + reach * sd);
-            let width = (last - first) / (steps - 1) as f64;
-            ((0..steps).map(move |k| first + k as f64 * width), width)
-        };
-        let ((first, a), (second, b)) = (axis(0), axis(1));
-        let density = self.precision / std::f64::consts::TAU * a * b;
+        let means: Vec<Vec<f64>> = (0..n).map(|x| self.residual(x, &vec![0.0; components])).collect();
+        let axes: Vec<(f64, f64)> = (0..components)
+            .map(|component| {
+                let values = means.iter().map(|mean| -mean[component]);
+                let (least, most) = values.fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
+                let (first, last) = (least - 7.0 * sd, most + 7.0 * sd);
+                (first, (last - first) / (steps - 1) as f64)
+            })
+            .collect();
+        let cell: f64 = axes.iter().map(|(_, width)| width).product();
+        let density = (self.precision / std::f64::consts::TAU).powf(0.5 * components as f64) * cell;
         let total: f64 = self.log_pi.iter().map(|p| p.exp()).sum();
         let (mut flow, mut rows) = (vec![0.0; n * n], vec![0.0; n]);
-        for u in first.flat_map(|u| second.clone().map(move |v| [u, v])) {
+        for point in 0..usize::pow(steps, components as u32) {
+            let place = |axis: u32| (point / usize::pow(steps, axis) % steps) as f64;
+            let u: Vec<f64> =
+                (0..).zip(&axes).map(|(axis, (first, width))| first + place(axis) * width).collect();
             for x in 0..n {
                 for y in 0..n {
                     let given = self.given(x, y, &u);

@@ -326,7 +326,9 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
         // Both are states of the chain.
         if let Ok(before) = Packed::new(after.layout(), &self.before) {
             let step = Move::new(before, after);
-            distance = step.map_or(0, |step| step.changes().map(|c| c.to.abs_diff(c.from)).sum());
+            // ‖x − y‖₁; categories have no distance, and count one each.
+            let most = if after.layout().kind() == Kind::Categorical { 1 } else { u32::MAX };
+            distance = step.map_or(0, |step| step.changes().map(|c| c.to.abs_diff(c.from).min(most)).sum());
             tell(before, after);
         }
         self.before.copy_from_slice(self.chain.state().words());

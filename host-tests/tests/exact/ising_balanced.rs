@@ -31,6 +31,7 @@ fn points(components: usize, reach: f64) -> Vec<Vec<f64>> {
 
 #[test]
 fn flows_balance_point_by_point() {
+    let mut integrated = 0;
     for (sites, sd, seed) in [(2, 1.0, 1), (4, 0.4, 2), (4, 2.0, 3)] {
         let target = models::pairwise(Convention::SpinsEdgesOnce, sites, 1.0, sd, seed);
         let mut memory = target.couplings();
@@ -70,13 +71,16 @@ fn flows_balance_point_by_point() {
                     assert!(far || off <= tolerance::ASYMMETRY, "{name}: {there:?} {back:?}");
                 }
             }
-            if right.components() == 2 {
-                let (found, twin) = (right.integrate(41, 7.0), broken.integrate(41, 7.0));
+            if right.few_components() {
+                let (found, twin) = (right.integrate(), broken.integrate());
+                integrated += 1;
                 assert!(found.passes(), "{name}, integrated: {found:?}");
                 assert!(!twin.passes(), "{name}, integrated: the twin passes {twin:?}");
             }
         }
     }
+    // Two sites, one edge.
+    assert_eq!(integrated, PARAMETERS.len());
 }
 
 fn on_torus(side: u32, other: u32, coupling: impl Fn(u32) -> f32) -> Pairwise {
@@ -115,11 +119,12 @@ fn check_steps(model: &Pairwise, steps: usize) {
     let held = heap::pack(&(0..layout.sites()).map(|i| f64::from(i % 5 == 2)).collect::<Vec<_>>());
     let held = Packed::new(layout, &held).unwrap();
     let sampler = |step_size, balance| IsingBalanced::new(noise, step_size, balance).unwrap();
-    // The second and the third add up what flips, with and without a bound on the step; the last need not.
+    // The second to the fourth add up what flips, with a bound on the step, without one, and for its bound alone.
     let samplers = [
         (sampler(f32::INFINITY, 1.0), 1.0),
         (sampler(1.0, 0.8), 1.0),
         (sampler(f32::INFINITY, 0.75), 1.0),
+        (sampler(2.0, 1.0), 1.0),
         (sampler(f32::INFINITY, 0.75).precision(0.75).unwrap(), 0.75),
     ];
     // Kernels that keep weights run between: weights kept past their time would show.
@@ -157,7 +162,7 @@ fn check_steps(model: &Pairwise, steps: usize) {
         let exact = model.energy(&heap::unpack(chain.state()));
         assert!((f64::from(chain.energy()) - exact).abs() < 1e-3, "step {step}");
     }
-    assert!(compared > steps / 5 && rejected > steps / 100, "{compared} moves, {rejected} rejected");
+    assert!(compared > steps / 6 && rejected > steps / 100, "{compared} moves, {rejected} rejected");
 }
 
 #[test]

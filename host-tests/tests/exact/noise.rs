@@ -164,6 +164,11 @@ fn planes_are_independent_and_alike() {
     let dense = room.noise(&matrix).unwrap();
     check_planes(&edgewise);
     check_planes(&dense);
+    // With more on the diagonal than the edges take.
+    let diagonal = [30.0; 20];
+    let form = memory.ising(&model).unwrap().form();
+    let matrix = SparseMatrix::with_diagonal(form, &diagonal).unwrap();
+    check_planes(&Edgewise::new(matrix, &mut d).unwrap());
 }
 
 /// Sums over many draws: each plane has the variances of the noise, and no two planes have a covariance.
@@ -213,9 +218,17 @@ struct Model<'a> {
     log_pi: Vec<f64>,
 }
 
-/// Point by point and, where u has two components, integrated; with the twin without the auxiliary share.
-fn judge<N: Noise + Copy>(what: &str, model: &Model<'_>, noise: N, normals: usize, window: Option<u32>) {
+/// Point by point and, where u has few components, integrated; with the twin without the auxiliary share. Returns how
+/// often it was integrated.
+fn judge<N: Noise + Copy>(
+    what: &str,
+    model: &Model<'_>,
+    noise: N,
+    normals: usize,
+    window: Option<u32>,
+) -> usize {
     let sites = model.states[0].len();
+    let mut integrated = 0;
     let factor = factor(&noise, sites, normals);
     for (precision, step_size, balance) in
         [(1.0, f32::INFINITY, 1.0), (1.0, 0.7, 0.6), (0.75, 1.5, 0.8), (0.4, 0.3, 0.5), (2.0, 4.0, 1.0)]
@@ -243,27 +256,30 @@ fn judge<N: Noise + Copy>(what: &str, model: &Model<'_>, noise: N, normals: usiz
         let name = format!("{what}, κ {precision}, σ {step_size}, α {balance}");
         assert!(asymmetry <= tolerance::ASYMMETRY, "{name}: {asymmetry}");
         assert!(broken.asymmetry(&points) > 100.0 * tolerance::ASYMMETRY, "{name}: the twin passes");
-        if right.components() == 2 {
-            let (found, twin) = (right.integrate(41, 7.0), broken.integrate(41, 7.0));
+        if right.few_components() {
+            let (found, twin) = (right.integrate(), broken.integrate());
             assert!(found.passes(), "{name}, integrated: {found:?}");
             assert!(!twin.passes(), "{name}, integrated: the twin passes {twin:?}");
+            integrated += 1;
         }
     }
+    integrated
 }
 
 /// Judges the edge-wise noise of W and the dense one.
-fn judge_both(what: &str, model: &Model<'_>, matrix: SparseMatrix<'_>, window: Option<u32>) {
+fn judge_both(what: &str, model: &Model<'_>, matrix: SparseMatrix<'_>, window: Option<u32>) -> [usize; 2] {
     let sites = matrix.sites();
     let mut d = vec![[0.0; LANES]; Edgewise::blocks(sites)];
     let edgewise = Edgewise::new(matrix, &mut d).unwrap();
-    judge(&format!("{what}, edge-wise"), model, edgewise, 100, window);
+    let by_edges = judge(&format!("{what}, edge-wise"), model, edgewise, 100, window);
     let more = |site: usize| edgewise.d().unwrap().as_flattened()[site] + 0.25;
     let mut room = Room::new(sites, more);
-    judge(&format!("{what}, dense"), model, room.noise(&matrix).unwrap(), LANES, window);
+    [by_edges, judge(&format!("{what}, dense"), model, room.noise(&matrix).unwrap(), LANES, window)]
 }
 
 #[test]
 fn binary_sites_point_by_point() {
+    let mut integrated = [0; 2];
     for (sites, sd, seed) in [(2, 1.0, 1), (4, 0.4, 2), (4, 2.0, 3)] {
         let target = models::pairwise(Convention::SpinsEdgesOnce, sites, 1.0, sd, seed);
         let mut memory = target.couplings();
@@ -271,20 +287,27 @@ fn binary_sites_point_by_point() {
         let log_pi: Vec<f64> =
             (0..1 << sites).map(|state| -target.energy(&enumerate::values(state, sites))).collect();
         let model = Model { energy: &energy, states: states(&vec![2; sites]), log_pi };
-        judge_both(&format!("its own W, sd {sd}"), &model, SparseMatrix::of(energy.form()), None);
+        let own = judge_both(&format!("its own W, sd {sd}"), &model, SparseMatrix::of(energy.form()), None);
         // Any W serves.
         let other = couplings(sites, 0.6, 0.7, seed + 10);
         let mut memory = other.couplings();
         let diagonal = diagonal(sites, 0.5, seed);
         let form = memory.ising(&other).unwrap().form();
         let matrix = SparseMatrix::with_diagonal(form, &diagonal).unwrap();
-        judge_both(&format!("another W, sd {sd}"), &model, matrix, None);
+        let another = judge_both(&format!("another W, sd {sd}"), &model, matrix, None);
+        for (sum, (own, another)) in integrated.iter_mut().zip(own.into_iter().zip(another)) {
+            *sum += own + another;
+        }
     }
+    // Two sites: both W, five parameters.
+    assert_eq!(integrated, [10, 10]);
 }
 
 #[test]
 fn ordinal_and_categorical_sites_point_by_point() {
-    for kind in [Kind::Ordinal, Kind::Categorical] {
+    for (kind, expected) in [(Kind::Ordinal, [10, 10]), (Kind::Categorical, [0, 0])] {
+        let mut integrated = [0; 2];
+        let mut add = |some: [usize; 2]| integrated.iter_mut().zip(some).for_each(|(sum, some)| *sum += some);
         for (arities, seed) in [(&[3, 3][..], 1), (&[3, 4, 2], 2)] {
             let tables = Tables::new(kind, arities, 0.6, seed);
             let energy = Plain(Own(&tables));
@@ -294,11 +317,13 @@ fn ordinal_and_categorical_sites_point_by_point() {
             let other = couplings(arities.len(), 1.0, 0.3, seed + 20);
             let mut memory = other.couplings();
             let form = memory.ising(&other).unwrap().form();
-            judge_both(&format!("{kind:?} {arities:?}"), &model, SparseMatrix::of(form), None);
+            add(judge_both(&format!("{kind:?} {arities:?}"), &model, SparseMatrix::of(form), None));
             if kind == Kind::Ordinal {
-                judge_both("ordinal, within 1", &model, SparseMatrix::of(form), Some(1));
+                add(judge_both("ordinal, within 1", &model, SparseMatrix::of(form), Some(1)));
             }
         }
+        // Two sites, five parameters; categorical ones have a plane of u for each of three values, too many.
+        assert_eq!(integrated, expected, "{kind:?}");
     }
 }
 
