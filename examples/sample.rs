@@ -348,7 +348,8 @@ fn summary(
         Model::Qubo(form) => ("value", form.value(|site| state[site] == 1)),
         Model::Network(network) => ("log weight", network.log_weight(|site| state[site])),
     };
-    let energies = over(&|record| record.energies / record.steps as f64);
+    // Chains are of E/T.
+    let energies = over(&|record| f64::from(options.temperature) * record.energies / record.steps as f64);
     let acceptance = over(&|record| record.acceptance.rate().into());
     Report {
         example: "sample",

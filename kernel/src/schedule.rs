@@ -106,13 +106,15 @@ impl Schedule {
     ///
     /// # Errors
     /// [`ScheduleError::NotPositive`] where a value is not a positive normal number,
-    /// [`ScheduleError::NotFinite`] or [`ScheduleError::NoSteps`].
+    /// [`ScheduleError::NotFinite`], of `last / first` too, or [`ScheduleError::NoSteps`].
     pub fn geometric(first: f32, last: f32, steps: u64) -> Result<Self, ScheduleError> {
         for value in [first, last] {
             if value.is_finite() && value < f32::MIN_POSITIVE {
                 return Err(ScheduleError::NotPositive(value));
             }
         }
+        finite(first)?;
+        finite(last / first)?;
         Self::new(Shape::Geometric(ln(last) - ln(first)), first, last, steps)
     }
 

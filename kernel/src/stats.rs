@@ -133,7 +133,8 @@ impl Observer for Acceptance {
     }
 }
 
-/// The mean value of every site. `T` is any buffer of one `u32` a site, such as `[u32; 25]`.
+/// The mean value of every site. `T` is any buffer of one `u32` a site, such as `[u32; 25]`. A sum stops at 2³² − 1, and
+/// the mean falls from then on: for bits after 4·10⁹ steps, for values up to a after a part 1/a of that.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Means<T> {
@@ -252,6 +253,9 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Observer for Best<T> {
 /// merging on there are between half of them and all, for any length of run. With m batches of length b
 /// and variance of their means s², a variance v of single values and n = m·b values:
 /// `ESS = n · v / (b · s²)` (Flegal and Jones 2010). Its relative error is about √(2/m).
+///
+/// Sums are of differences to the first value, in f32: begin after burn-in. A first value that is thousands of standard
+/// deviations off takes the digits of all others.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchMeans<const BATCHES: usize> {
     batches: [Total; BATCHES],

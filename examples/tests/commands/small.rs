@@ -162,6 +162,11 @@ fn files_of_three_formats_are_sampled() {
             .unwrap()
     };
     assert_eq!((best("frustrated.rudy"), best("pick_two.qubo")), (7.0, -49.0));
+    // Energies are the file's, whatever the temperature: by enumeration of its 32 states.
+    let warm = run("warm", &[&file("pick_two.qubo"), "--sampler", "gibbs", "--temperature", "10"]).0;
+    let number = |key: &str| warm[key].as_f64().unwrap();
+    let (found, error) = (number("mean_energy"), number("mean_energy_standard_error"));
+    assert!((found + 42.742_791).abs() <= 7.7 * error && error < 0.2, "{found} ± {error}");
 
     let fail = |words: &[&str], code, because| {
         fails(&example("sample").args(words).output().unwrap(), code, because);

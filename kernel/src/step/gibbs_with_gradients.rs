@@ -25,6 +25,9 @@ use rand_core::Rng;
 ///
 /// Sites of [many values](crate::Layout::many_values) are refused: every step is a fault.
 ///
+/// Categorical and ordinal sites of two values, and R at or above the number of free sites: what
+/// [`PathAuxiliary`](super::PathAuxiliary) says of parity holds here too.
+///
 /// Cost a step: one gradient, one exponential a site (and value), 128 random bits an index.
 ///
 /// ```

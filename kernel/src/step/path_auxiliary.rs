@@ -20,6 +20,10 @@ use rand_core::Rng;
 ///
 /// Where fewer than R sites can move, all of them do.
 ///
+/// Sites of two values: a step changes exactly R of them, so for an even R the parity of the ones stays what it was, and
+/// where all that can move do, there are two states. There the chain reaches a part of the states only: take R odd and
+/// below the number of free sites, or a step of another kernel between.
+///
 /// # Choosing R
 /// As many as the acceptance bears: .574 is best in the limit of many sites (Sun, Dai, Schuurmans 2022).
 /// That is tens on a lattice of 4,096 spins, a few on strongly coupled energies.

@@ -17,7 +17,8 @@ use rand_core::Rng;
 ///
 /// # Choosing r
 /// The radius r is the mean number of changed sites. An acceptance rate of .234 is a usual sign of a good
-/// one; where single changes are accepted less often than that, nothing above 1 helps.
+/// one; where single changes are accepted less often than that, nothing above 1 helps. Keep r well below d, and a tuner's
+/// upper bound too: from d on every site changes at every step, which a symmetric energy always accepts, between two states.
 ///
 /// Cost a step: one uniform a site, and one difference of energies.
 #[derive(Clone, Copy, Debug, PartialEq)]

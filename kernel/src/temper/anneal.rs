@@ -46,7 +46,8 @@ impl From<PathError> for AnnealError {
 /// takes `steps` transitions at β. Returns ln w, where `⟨w⟩ = Z/Z₀` exactly, for any β and steps.
 ///
 /// `betas` rises to 1 from above 0. The kernel may depend on β; it must keep the law at β. A draw that the
-/// energy forbids has weight 0: ln w = −∞, and the run ends. The replica ends near the target's law.
+/// energy forbids has weight 0: ln w = −∞, and the run ends. The replica ends near the target's law. The draw is of all
+/// sites: sites that were clamped are free from then on, and Z is of the model without clamps.
 ///
 /// Collect many runs in an [`Evidence`](crate::stats::Evidence): `ln Z = ln Z₀ + log_z()`, with
 /// [`Base::log_z`](crate::energy::Base::log_z) for ln Z₀.
@@ -86,7 +87,8 @@ where
 
 /// One run the other way, from the replica's present state, which must be a draw from the target's law, to
 /// the base: `betas` is that of [`forward`] and is walked backwards. Returns ln w, where `⟨w⟩ = Z₀/Z`: so
-/// `ln Z = ln Z₀ − log_z()`.
+/// `ln Z = ln Z₀ − log_z()`. Where the energy forbids states, no walk ends in them, and Z₀ is that of the allowed ones
+/// alone: then only [`forward`] is right.
 ///
 /// Forward runs tend to say too little of ln Z and reverse runs too much: where both agree, both are right
 /// (Grosse, Ghahramani, Adams 2015). The kernel must be reversible, as every kernel with a Metropolis test
