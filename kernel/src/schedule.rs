@@ -113,7 +113,6 @@ impl Schedule {
                 return Err(ScheduleError::NotPositive(value));
             }
         }
-        finite(first)?;
         finite(last / first)?;
         Self::new(Shape::Geometric(ln(last) - ln(first)), first, last, steps)
     }

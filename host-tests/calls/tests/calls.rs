@@ -39,6 +39,16 @@ fn edges() -> Vec<bitmc_edge> {
     (0..SITES as u32).map(|a| bitmc_edge { a, b: (a + 1) % SITES as u32, coupling: 0.3 }).collect()
 }
 
+/// A ring of spins in the memory.
+unsafe fn ring(model: *mut bitmc_model, memory: &mut Room) {
+    let (edges, fields, (at, bytes)) = (edges(), [0.1; SITES], memory.at());
+    let (edges, fields) = (edges.as_ptr(), fields.as_ptr());
+    // SAFETY: edges and fields are copied; the memory outlives the model.
+    let said =
+        unsafe { bitmc_ising_init(model, BITMC_SPINS_EDGES_ONCE, edges, SITES, fields, SITES, at, bytes) };
+    assert_eq!(said, Done);
+}
+
 unsafe extern "C" fn energy(user: *mut c_void, x: *const bitmc_state) -> f32 {
     let calls = user.cast::<u32>();
     // SAFETY: the counter that the model was given, and the state of the call.
@@ -140,7 +150,6 @@ fn pairwise_models() {
     unsafe {
         let (edges, fields) = (edges(), vec![0.1; 3 * SITES]);
         let mut memory = Room::new(bitmc_ising_bytes(SITES, SITES).max(bitmc_potts_bytes(SITES, 3, SITES)));
-        let (at, bytes) = memory.at();
         let mut noise = Room::new(bitmc_second_order_bytes(SITES));
         let noise = noise.at();
         let mut cycle = Room::new(bitmc_cyclical_bytes(4));
@@ -149,13 +158,12 @@ fn pairwise_models() {
         let model = model.at();
         for potts in [false, true] {
             // The struct and its memory are used again.
-            let said = if potts {
-                bitmc_potts_init(model, edges.as_ptr(), SITES, fields.as_ptr(), SITES, 3, at, bytes)
+            if potts {
+                let (edges, fields, (at, bytes)) = (edges.as_ptr(), fields.as_ptr(), memory.at());
+                assert_eq!(bitmc_potts_init(model, edges, SITES, fields, SITES, 3, at, bytes), Done);
             } else {
-                let convention = BITMC_SPINS_EDGES_ONCE;
-                bitmc_ising_init(model, convention, edges.as_ptr(), SITES, fields.as_ptr(), SITES, at, bytes)
-            };
-            assert_eq!(said, Done);
+                ring(model, &mut memory);
+            }
             let mut samplers = samplers(&[
                 &|at| bitmc_langevin_init(at, 0.4, 1),
                 &|at| bitmc_langevin_init(at, 0.1, 0),
@@ -259,13 +267,9 @@ impl Shared {
 fn chains_on_threads_share_model_and_sampler() {
     // SAFETY: all structs and memory outlive the threads.
     unsafe {
-        let (edges, fields) = (edges(), [0.1; SITES]);
         let mut memory = Room::new(bitmc_ising_bytes(SITES, SITES));
-        let (at, bytes) = memory.at();
         let (mut model, mut sampler) = (Held::<bitmc_model>::new(), Held::<bitmc_sampler>::new());
-        let (edges, fields) = (edges.as_ptr(), fields.as_ptr());
-        let said = bitmc_ising_init(model.at(), BITMC_BITS_EDGES_ONCE, edges, SITES, fields, SITES, at, bytes);
-        assert_eq!(said, Done);
+        ring(model.at(), &mut memory);
         let mut noise = Room::new(bitmc_second_order_bytes(SITES));
         let (at, bytes) = noise.at();
         assert_eq!(bitmc_second_order_init(sampler.at(), model.at(), 2.0, 0.8, 1.0, at, bytes), Done);
@@ -280,22 +284,10 @@ fn chains_on_threads_share_model_and_sampler() {
 fn replicas_on_a_ladder() {
     // SAFETY: all structs and memory live as long as this function.
     unsafe {
-        let (edges, fields) = (edges(), [0.0; SITES]);
         let mut memory = Room::new(bitmc_ising_bytes(SITES, SITES));
-        let (at, bytes) = memory.at();
         let mut model = Held::<bitmc_model>::new();
         let model = model.at();
-        let said = bitmc_ising_init(
-            model,
-            BITMC_BITS_EDGES_ONCE,
-            edges.as_ptr(),
-            SITES,
-            fields.as_ptr(),
-            SITES,
-            at,
-            bytes,
-        );
-        assert_eq!(said, Done);
+        ring(model, &mut memory);
         let mut rng = Held::<bitmc_rng>::new();
         assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
         let mut rungs = Room::new(bitmc_ladder_bytes(3));

@@ -34,6 +34,7 @@ pub use snapshot::*;
 pub use statistics::*;
 pub use status::*;
 
+#[cfg(not(feature = "hosted"))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     #[cfg(feature = "prove")]

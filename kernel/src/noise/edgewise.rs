@@ -105,8 +105,8 @@ impl<'a> Edgewise<'a> {
         self.matrix.is_of(form)
     }
 
-    /// The edges as runs, where that costs less than the rows of so many sites: where there are vectors, rows that no
-    /// processor keeps at hand, and no more than some runs to a flip.
+    /// The edges as runs, where they cost less than the rows of so many flips: with vectors, on a model whose rows are not at
+    /// hand, above a flip for 64 sites and one for two runs.
     pub(crate) fn runs_for(&self, flips: u32) -> Option<&'a [Run]> {
         let cost = self.d.len() / 4 + self.runs.len() / 2;
         let pays = PARTS == 1 && self.matrix.form().far() && flips as usize > cost;
