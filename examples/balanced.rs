@@ -8,7 +8,7 @@
 use bitmc::noise::SparseMatrix;
 use bitmc::{Energy, Ising, SparseMemory, torus};
 use bitmc_examples::balanced::{
-    Chosen, Curvature, Driver, Extent, Rooms, Scan, Tuned, Tuning, scale, scan, settled,
+    Chosen, Curvature, Driver, Extent, Known, Rooms, Scan, Tuned, Tuning, scale, scan, settled,
 };
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::harness::{Cell, Clock, Numbers, Plan, Target, compare, mean, standard_error, work};
@@ -158,25 +158,25 @@ impl<'o> Comparison<'o> {
             self.gaussian("sparse", condition, &Gaussian::cycle(100, 21, condition, TARGETS))?;
         }
         let data = Regression::new(100, 50, TARGETS);
-        self.target("logistic regression", &data.energy().map_err(Failure::option)?, None, true)?;
+        self.target("logistic regression", &data.energy().map_err(Failure::option)?, Known::Nothing, true)?;
         let mixture = QuarticMixture::new(50, 21, 50, TARGETS);
-        self.target("quartic mixture", &mixture.energy().map_err(Failure::option)?, None, true)?;
+        self.target("quartic mixture", &mixture.energy().map_err(Failure::option)?, Known::Nothing, true)?;
         self.write()
     }
 
     fn ising(&mut self, graph: &str, coupling: f32, edges: Vec<(u32, u32, f32)>) -> Result<(), Failure> {
         let mut memory = Box::new(SparseMemory::<400, 3200>::new());
         let model = Ising::spins_edges_once(edges, &[0.0; 400], memory.lend()).map_err(Failure::option)?;
-        let w = Curvature::of(&SparseMatrix::of(model.form())).map_err(Failure::option)?;
+        let w = Curvature::of(&SparseMatrix::of(model.form()));
         let picture = coupling == COUPLINGS[1];
-        self.target(&format!("{graph}, J = {coupling:.4}"), &model, Some(&w), picture)
+        self.target(&format!("{graph}, J = {coupling:.4}"), &model, Known::Whole(&w), picture)
     }
 
     fn gaussian(&mut self, kind: &str, condition: f64, model: &Gaussian) -> Result<(), Failure> {
         let mut rows = model.rows();
         let energy = model.energy(&mut rows).map_err(Failure::option)?;
-        let w = Curvature::of(&energy.precision()).map_err(Failure::option)?;
-        self.target(&format!("{kind} Gaussian, L = {condition}"), &energy, Some(&w), false)
+        let w = Curvature::of(&energy.precision());
+        self.target(&format!("{kind} Gaussian, L = {condition}"), &energy, Known::Whole(&w), false)
     }
 
     /// The samplers of one target; a picture where there is to be one.
@@ -184,7 +184,7 @@ impl<'o> Comparison<'o> {
         &mut self,
         name: &str,
         energy: &E,
-        w: Option<&Curvature>,
+        w: Known<'_>,
         picture: bool,
     ) -> Result<(), Failure> {
         let Self { options, out, plan, driver, progress, .. } = self;

@@ -1,40 +1,44 @@
 //! The driver of the example `balanced`.
 
+use bitmc::energy::{Entry, SparseLent};
 use bitmc::noise::{Noise, SparseMatrix};
 use bitmc::{Energy, Ising, SparseMemory, torus};
-use bitmc_examples::balanced::{Curvature, Driver, Room, Which};
+use bitmc_examples::balanced::{Curvature, Driver, Known, Room, Which};
+use bitmc_examples::cli::Failure;
 use bitmc_examples::progress::Progress;
 
 #[test]
 fn the_driver_freezes_what_flips_more_than_its_start() {
     let mut memory = Box::new(SparseMemory::<64, 256>::new());
     let model = Ising::spins_edges_once(torus(8, 8, 0.3), &[0.1; 64], memory.lend()).unwrap();
-    let w = Curvature::of(&SparseMatrix::of(model.form())).unwrap();
+    let w = Curvature::of(&SparseMatrix::of(model.form()));
     let driver = Driver { seed: 3, sweeps: 20, burn_in: 4000, adapt: 12_000, precision: false, far: false };
     let progress = Progress::new(true, 0);
     let mut jumps = Vec::new();
-    for (which, given) in [
-        (Which::Edges, true),
-        (Which::Trace, true),
-        (Which::Shift, true),
-        (Which::Largest, true),
-        (Which::Trace, false),
+    for (which, known) in [
+        (Which::Edges, Known::Whole(&w)),
+        (Which::Trace, Known::Whole(&w)),
+        (Which::Shift, Known::Whole(&w)),
+        (Which::Largest, Known::Whole(&w)),
+        (Which::Trace, Known::Nothing),
+        (Which::Trace, Known::Pattern(model.form())),
+        (Which::Edges, Known::Pattern(model.form())),
     ] {
-        let (mut room, w) = (Room::default(), given.then_some(&w));
-        let (kernel, chosen) = driver.second_order(&model, w, which, &mut room, &progress).unwrap();
-        println!("{which:?}, given {given}: {chosen}");
+        let mut room = Room::default();
+        let (kernel, chosen) = driver.second_order(&model, known, which, &mut room, &progress).unwrap();
+        println!("{which:?}: {chosen}");
         assert!(chosen.frozen && chosen.end.len() == model.layout().words());
         let trace: f32 = kernel.noise().d().unwrap().as_flattened().iter().sum();
         // The row sums of |W|, 16 J, are the optimum on an even torus; the estimated W has other entries,
         // each off by its ridge and its rounding.
         let optimum = 64.0 * 16.0 * 0.3;
-        let within = if given { 0.003 } else { 0.05 };
-        assert!((trace / optimum - 1.0).abs() < within, "{which:?}, given {given}: {trace} for {optimum}");
+        let within = if matches!(known, Known::Whole(_)) { 0.003 } else { 0.05 };
+        assert!((trace / optimum - 1.0).abs() < within, "{which:?}: {trace} for {optimum}");
         jumps.push(chosen.jump);
     }
     // From the far end, α = 1 and σ without a bound, where nearly every move is accepted.
     let (far, mut room) = (Driver { far: true, ..driver }, Room::default());
-    let (_, chosen) = far.second_order(&model, Some(&w), Which::Edges, &mut room, &progress).unwrap();
+    let (_, chosen) = far.second_order(&model, Known::Whole(&w), Which::Edges, &mut room, &progress).unwrap();
     println!("from the far end: {chosen}");
     assert!(chosen.jump > jumps[0] && chosen.step_size > 100.0, "{chosen}");
     let (_, first) = driver.first_order(&model, &progress).unwrap();
@@ -43,4 +47,50 @@ fn the_driver_freezes_what_flips_more_than_its_start() {
     println!("first order: {first}; at the start: {start}");
     assert_eq!((start.step_size, start.balance), (0.1, 0.5));
     assert!(jumps.iter().all(|&jump| jump > 2.0), "{jumps:?}");
+}
+
+#[test]
+fn a_pattern_takes_the_driver_beyond_the_sites_of_a_full_matrix() {
+    // As an energy of which nothing is known but where its couplings are.
+    let side = 40;
+    let sites = (side * side) as usize;
+    let lent = |sites| {
+        let sites = sites as usize;
+        let entries = vec![Entry::default(); 4 * sites].leak();
+        SparseLent { ends: vec![0; sites].leak(), linear: vec![0; sites].leak(), entries }
+    };
+    let model = Ising::spins_edges_once(torus(side, side, 0.3), &vec![0.0; sites], lent(side * side)).unwrap();
+    let driver = Driver { seed: 5, sweeps: 20, burn_in: 2000, adapt: 3000, precision: false, far: false };
+    let progress = Progress::new(true, 0);
+    let drive = |known, which| {
+        let mut room = Room::default();
+        let (kernel, chosen) = driver.second_order(&model, known, which, &mut room, &progress)?;
+        println!("{chosen}");
+        let trace: f32 = kernel.noise().d().unwrap().as_flattened().iter().sum();
+        Ok::<_, Failure>((trace / (sites as f32 * 16.0 * 0.3), chosen))
+    };
+    let (trace, chosen) = drive(Known::Pattern(model.form()), Which::Edges).unwrap();
+    assert!((trace - 1.0).abs() < 0.05, "{trace}");
+    assert!(chosen.acceptance > 0.3 && chosen.jump > 10.0, "{chosen}");
+    // Twin: a torus that lacks the couplings down has their part of W nowhere.
+    let zeros = vec![0.0; sites];
+    let other = |rows, columns| {
+        Ising::spins_edges_once(
+            torus(rows, columns, 1.0),
+            &zeros[..(rows * columns) as usize],
+            lent(rows * columns),
+        )
+    };
+    let (wide, small) = (other(20, 80).unwrap(), other(8, 8).unwrap());
+    let (trace, _) = drive(Known::Pattern(wide.form()), Which::Edges).unwrap();
+    assert!(trace < 0.8, "{trace}");
+
+    let refused = |known, which| drive(known, which).unwrap_err().to_string();
+    assert!(refused(Known::Nothing, Which::Edges).contains("at most 1024"));
+    assert!(refused(Known::Pattern(model.form()), Which::Trace).contains("take that of the edges"));
+    assert!(refused(Known::Pattern(small.form()), Which::Edges).contains("64 sites, the energy of 1600"));
+    let hasty = Driver { burn_in: 0, ..driver };
+    let (pattern, mut room) = (Known::Pattern(model.form()), Room::default());
+    let nothing = hasty.second_order(&model, pattern, Which::Edges, &mut room, &progress);
+    assert!(nothing.unwrap_err().to_string().contains("no step of the burn-in moved"));
 }

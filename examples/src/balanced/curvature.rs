@@ -2,45 +2,92 @@
 
 use super::largest::smallest_largest;
 use crate::cli::Failure;
-use bitmc::energy::{Edge, Entry, SparseLent};
+use bitmc::energy::{Edge, Entry, Sparse, SparseLent};
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{
-    Dense, DenseMatrix, Edgewise, MinTrace, Noise, NoiseError, SparseMatrix, Symmetric, constant,
+    Dense, DenseMatrix, Edgewise, MinTrace, Noise, SparseMatrix, SparseRegression, Symmetric, constant,
 };
 use bitmc::{Ising, Move, Rng};
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 
-/// A symmetric W that is, or is near, the Hessian of −E.
+/// A symmetric W that is, or is near, the Hessian of −E: its diagonal, and its other entries once.
 #[derive(Clone, Debug)]
 pub struct Curvature {
-    pub(super) rows: Vec<Block>,
-    pub(super) sites: usize,
+    edges: Vec<Edge>,
+    diagonal: Vec<f32>,
+}
+
+/// What is known of the W of an energy.
+#[derive(Clone, Copy, Debug)]
+pub enum Known<'w> {
+    /// All of it: a quadratic energy says it.
+    Whole(&'w Curvature),
+    /// Which of its entries are not zero, the edges here and the diagonal; the couplings do not count. It is estimated at
+    /// these, in memory that grows with the edges.
+    Pattern(Sparse<'w>),
+    /// Nothing: it is estimated in full, for [`DenseMatrix::MAX_SITES`] sites at most.
+    Nothing,
 }
 
 impl Curvature {
     /// What a quadratic energy says of itself.
-    ///
-    /// # Errors
-    /// [`NoiseError`] where there are more than [`DenseMatrix::MAX_SITES`] sites.
-    pub fn of(matrix: &impl Symmetric) -> Result<Self, NoiseError> {
-        let sites = matrix.sites();
-        let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(sites.min(DenseMatrix::MAX_SITES))];
-        DenseMatrix::of(matrix, &mut rows)?;
-        Ok(Self { rows, sites })
+    #[must_use]
+    pub fn of(matrix: &impl Symmetric) -> Self {
+        let sites = 0..matrix.sites();
+        let mut edges = Vec::new();
+        for b in sites.clone() {
+            matrix.row(b, |a, value| {
+                if a < b && value != 0.0 {
+                    edges.push((a as u32, b as u32, value));
+                }
+            });
+        }
+        Self { edges, diagonal: sites.map(|site| matrix.diagonal(site)).collect() }
     }
 
-    fn matrix(&self) -> Result<DenseMatrix<'_>, NoiseError> {
-        DenseMatrix::new(self.sites, &self.rows)
+    /// What a regression on a pattern has found.
+    pub(super) fn found(regression: &SparseRegression<'_>, w: &[Block], sites: usize) -> Self {
+        let mut diagonal = vec![0.0; sites];
+        regression.diagonal(w, &mut diagonal);
+        Self { edges: regression.edges(w).collect(), diagonal }
     }
 
     /// D = −W of the sites themselves, for the diagonal variant; `None` where it is zero everywhere.
-    pub(super) fn diagonal(&self) -> Option<Vec<Block>> {
-        let mut d = vec![[0.0; LANES]; self.sites.div_ceil(LANES)];
-        let rows = self.rows.chunks(DenseMatrix::row_blocks(self.sites).max(1));
-        for (site, (slot, row)) in d.as_flattened_mut().iter_mut().zip(rows).enumerate() {
-            *slot = -row.as_flattened()[site];
+    pub(super) fn negated_diagonal(&self) -> Option<Vec<Block>> {
+        let mut d = vec![[0.0; LANES]; self.diagonal.len().div_ceil(LANES)];
+        d.as_flattened_mut().iter_mut().zip(&self.diagonal).for_each(|(slot, &w)| *slot = -w);
+        self.diagonal.iter().any(|&w| w != 0.0).then_some(d)
+    }
+
+    /// In full, for a [`DenseMatrix`].
+    fn rows(&self) -> Result<Vec<Block>, Failure> {
+        let (sites, most) = (self.diagonal.len(), DenseMatrix::MAX_SITES);
+        if sites > most {
+            return Err(Failure::Option(format!(
+                "a noise with a D of its own is in full, for at most {most} sites, not {sites}: take that of the edges"
+            )));
         }
-        d.as_flattened().iter().any(|&d| d != 0.0).then_some(d)
+        let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(sites)];
+        let (flat, width) = (rows.as_flattened_mut(), DenseMatrix::row_blocks(sites) * LANES);
+        self.diagonal.iter().enumerate().for_each(|(site, &w)| flat[site * width + site] = w);
+        for &(a, b, value) in &self.edges {
+            let (a, b) = (a as usize, b as usize);
+            (flat[a * width + b], flat[b * width + a]) = (value, value);
+        }
+        Ok(rows)
+    }
+
+    /// In full, in float64.
+    fn matrix(&self) -> DMatrix<f64> {
+        let mut full = DMatrix::from_diagonal(&DVector::from_iterator(
+            self.diagonal.len(),
+            self.diagonal.iter().map(|&w| w.into()),
+        ));
+        for &(a, b, value) in &self.edges {
+            let (a, b) = (a as usize, b as usize);
+            (full[(a, b)], full[(b, a)]) = (value.into(), value.into());
+        }
+        full
     }
 }
 
@@ -116,21 +163,19 @@ impl Room {
     /// # Errors
     /// [`Failure::Option`] where no D of this kind is found for W.
     pub fn noise(&mut self, w: &Curvature, which: Which) -> Result<(Drawn<'_>, String), Failure> {
-        let sites = w.sites;
-        let full = w.matrix().map_err(Failure::option)?;
-        let edges: Vec<Edge> = (0..sites)
-            .flat_map(|a| (0..a).map(move |b| (b as u32, a as u32, full.get(a, b))))
-            .filter(|edge| edge.2 != 0.0)
-            .collect();
-        self.diagonal = (0..sites).map(|site| full.diagonal(site)).collect();
+        let (sites, count) = (w.diagonal.len(), w.edges.len());
+        self.diagonal.clone_from(&w.diagonal);
         (self.ends, self.linear) = (vec![0; sites], vec![0; sites]);
-        self.entries = vec![Entry::default(); 2 * edges.len()];
+        self.entries = vec![Entry::default(); 2 * count];
         let memory = SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries };
-        let count = edges.len();
+        let edges = w.edges.iter().copied();
         let form = Ising::bits_edges_once(edges, &vec![0.0; sites], memory).map_err(Failure::option)?.form();
         let sparse = SparseMatrix::with_diagonal(form, &self.diagonal).map_err(Failure::option)?;
         self.d = vec![[0.0; LANES]; sites.div_ceil(LANES)];
         let mut scratch = vec![[0.0; LANES]; 3 * self.d.len()];
+        if which != Which::Edges {
+            self.rows = w.rows()?;
+        }
         let how = match which {
             Which::Edges => {
                 let noise = Edgewise::new(sparse, &mut self.d).map_err(Failure::option)?;
@@ -149,15 +194,13 @@ impl Room {
                 format!("D of trace {:.1}, at least {:.1} by the dual", found.trace, found.bound)
             }
             Which::Largest => {
-                let w = DMatrix::from_fn(sites, sites, |a, b| f64::from(full.get(a, b)));
-                let found = smallest_largest(&w, 1e-3)
+                let found = smallest_largest(&w.matrix(), 1e-3)
                     .ok_or_else(|| Failure::Option("W has no D of the smallest largest eigenvalue".into()))?;
                 self.d.as_flattened_mut().iter_mut().zip(&found.d).for_each(|(slot, &d)| *slot = d as f32);
                 let (trace, least) = (found.d.iter().sum::<f64>(), found.lambda - found.gap);
                 format!("D of trace {trace:.1}, W + D ⪯ {:.3}, at least {least:.3} by the dual", found.lambda)
             }
         };
-        self.rows.clone_from(&w.rows);
         self.root = vec![[0.0; LANES]; Dense::root_blocks(sites)];
         let rows = DenseMatrix::new(sites, &self.rows).map_err(Failure::option)?;
         let noise = Dense::new(rows, &mut self.d, &mut self.root).map_err(Failure::option)?;

@@ -1,11 +1,12 @@
 //! Burn in, estimate, adapt, freeze.
 
-use super::{Curvature, Drawn, Room, Which};
+use super::{Curvature, Drawn, Known, Room, Which};
 use crate::chains::{VecChain, memory};
 use crate::cli::Failure;
 use crate::progress::Progress;
+use bitmc::energy::Sparse;
 use bitmc::lane::{Block, LANES};
-use bitmc::noise::{Adaptation, DenseMatrix, Diagonal, Parameters, Regression};
+use bitmc::noise::{Adaptation, DenseMatrix, Diagonal, Fit, Parameters, Regression, SparseRegression};
 use bitmc::step::ParameterError;
 use bitmc::{Chain, Energy, Gibbs, Kernel, Kind, LaneRng, Langevin, Move, Packed, SeedableRng};
 use serde::Serialize;
@@ -30,6 +31,10 @@ pub struct Driver {
 
 /// The far end.
 const FAR: Parameters = Parameters { step_size: 1e4, balance: 1.0, precision: 1.0 };
+
+/// Of the least squares: the ridge, as a part of the mean moment, and the most iterations.
+const RIDGE: f32 = 1e-3;
+const ITERATIONS: u32 = 200;
 
 /// What a driver chose.
 #[derive(Clone, Debug, Serialize)]
@@ -80,15 +85,15 @@ impl Driver {
         Ok((first(chosen.parameters()).map_err(Failure::option)?, chosen))
     }
 
-    /// A sampler of second order, in the memory of a room: with this W, or where there is none with one that is
-    /// estimated from the burn-in; with the D of this kind.
+    /// A sampler of second order, in the memory of a room: with what is known of W, and the rest of it estimated from the
+    /// burn-in; with the D of this kind.
     ///
     /// # Errors
-    /// [`Failure::Option`] where the energy has no legal start, or no D is found.
+    /// [`Failure::Option`] where the energy has no legal start, W cannot be estimated, or no D is found.
     pub fn second_order<'r, E: Energy + ?Sized>(
         self,
         energy: &E,
-        w: Option<&Curvature>,
+        w: Known<'_>,
         which: Which,
         room: &'r mut Room,
         progress: &Progress,
@@ -103,44 +108,47 @@ impl Driver {
         Ok((second(chosen.parameters()).map_err(Failure::option)?, chosen))
     }
 
-    /// The diagonal variant, with D = −W of the sites themselves, in lent memory: with this W, or where there is none with
-    /// one that is estimated from the burn-in. `None` where W's diagonal is zero, so that it is of first order.
+    /// The diagonal variant, with D = −W of the sites themselves, in lent memory: with what is known of W, and the rest of
+    /// it estimated from the burn-in. `None` where W's diagonal is zero, so that it is of first order.
     ///
     /// # Errors
-    /// [`Failure::Option`] where the energy has no legal start.
+    /// [`Failure::Option`] where the energy has no legal start, or W cannot be estimated.
     pub fn diagonal<'r, E: Energy + ?Sized>(
         self,
         energy: &E,
-        w: Option<&Curvature>,
+        w: Known<'_>,
         d: &'r mut Vec<Block>,
         progress: &Progress,
     ) -> Result<Option<(Langevin<'r, Diagonal<'r>>, Chosen)>, Failure> {
-        if w.is_some_and(|w| w.diagonal().is_none()) {
+        if let Known::Whole(w) = w
+            && w.negated_diagonal().is_none()
+        {
             progress.advance(self.burn_in + self.adapt);
             return Ok(None);
         }
         let (mut drive, w, told) = self.curved(energy, w, progress)?;
-        *d = w.diagonal().unwrap_or_default();
+        *d = w.negated_diagonal().unwrap_or_default();
         let noise = Diagonal::new(d).map_err(Failure::option)?;
         let second = |now: Parameters| Langevin::second_order(noise, now.step_size, now.balance);
         let chosen = drive.finish(second, format!("{told}, its diagonal"))?;
         Ok(Some((second(chosen.parameters()).map_err(Failure::option)?, chosen)))
     }
 
-    /// Behind the burn-in, with this W or an estimated one, and what to tell of it.
+    /// Behind the burn-in, with all of W, and what to tell of it.
     fn curved<'e, E: Energy + ?Sized>(
         self,
         energy: &'e E,
-        w: Option<&Curvature>,
+        w: Known<'_>,
         progress: &'e Progress,
     ) -> Result<(Drive<'e, E>, Curvature, String), Failure> {
         let mut drive = Drive::new(self, energy, progress)?;
         let (w, told) = match w {
-            Some(w) => {
+            Known::Whole(w) => {
                 drive.burn_in(&mut |_, _| ())?;
                 (w.clone(), String::from("W of the energy"))
             }
-            None => drive.estimate()?,
+            Known::Pattern(pattern) => drive.estimate_on(pattern)?,
+            Known::Nothing => drive.estimate()?,
         };
         Ok((drive, w, told))
     }
@@ -156,6 +164,14 @@ impl Chosen {
 
 fn first(now: Parameters) -> Result<Langevin<'static>, ParameterError> {
     Langevin::balanced(now.step_size, now.balance)
+}
+
+/// What to tell of an estimated W.
+fn told(moves: u32, fit: Fit) -> Result<String, Failure> {
+    if moves == 0 {
+        return Err(Failure::Option("W is not estimated: no step of the burn-in moved".into()));
+    }
+    Ok(format!("W of {moves} moves, solved to {:.0e} in {} iterations", fit.residual, fit.iterations))
 }
 
 /// A chain behind so many Gibbs sweeps from a random state. They need no gradient and no tuning: far from where the
@@ -209,10 +225,43 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
         Ok(())
     }
 
-    /// Burn-in, and W from its moves.
+    /// Burn-in, and all of W from its moves.
     fn estimate(&mut self) -> Result<(Curvature, String), Failure> {
+        let (sites, most) = (self.energy.layout().sites(), DenseMatrix::MAX_SITES);
+        if sites > most {
+            return Err(Failure::Option(format!(
+                "W is estimated in full for at most {most} sites, not {sites}: say where it has entries"
+            )));
+        }
+        let mut room = vec![[0.0; LANES]; Regression::blocks(sites)];
+        let mut regression = Regression::new(sites, &mut room).map_err(Failure::option)?;
+        self.moves(|step, here, there| regression.push(step, here, there))?;
+        let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(sites)];
+        let mut scratch = vec![[0.0; LANES]; 3 * rows.len()];
+        let fit = regression.solve(RIDGE, ITERATIONS, &mut rows, &mut scratch).map_err(Failure::option)?;
+        let w = DenseMatrix::new(sites, &rows).map_err(Failure::option)?;
+        Ok((Curvature::of(&w), told(regression.moves(), fit)?))
+    }
+
+    /// Burn-in, and from its moves W where this pattern has entries.
+    fn estimate_on(&mut self, pattern: Sparse<'_>) -> Result<(Curvature, String), Failure> {
+        let sites = self.energy.layout().sites();
+        if pattern.sites() != sites {
+            let got = pattern.sites();
+            return Err(Failure::Option(format!("the pattern of W is of {got} sites, the energy of {sites}")));
+        }
+        let mut room = vec![[0.0; LANES]; SparseRegression::blocks(pattern)];
+        let mut regression = SparseRegression::new(pattern, &mut room).map_err(Failure::option)?;
+        self.moves(|step, here, there| regression.push(step, here, there))?;
+        let mut w = vec![[0.0; LANES]; SparseRegression::w_blocks(pattern)];
+        let mut scratch = vec![[0.0; LANES]; 3 * w.len()];
+        let fit = regression.solve(RIDGE, ITERATIONS, &mut w, &mut scratch).map_err(Failure::option)?;
+        Ok((Curvature::found(&regression, &w, sites), told(regression.moves(), fit)?))
+    }
+
+    /// Burn-in, and its moves with the gradients at both ends.
+    fn moves(&mut self, mut take: impl FnMut(&Move<'_>, &[Block], &[Block])) -> Result<(), Failure> {
         let (energy, layout) = (self.energy, self.energy.layout());
-        let sites = layout.sites();
         if layout.kind() == Kind::Categorical {
             return Err(Failure::Option("W of a categorical energy is not estimated: it must be given".into()));
         }
@@ -222,8 +271,6 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
             let _ = energy.init(x, &mut cache);
             energy.gradient(x, &cache, 0..layout.rows(), out);
         };
-        let mut room = vec![[0.0; LANES]; Regression::blocks(sites)];
-        let mut regression = Regression::new(sites, &mut room).map_err(Failure::option)?;
         let zeros = vec![[0.0; LANES]; layout.gradient_blocks()];
         let (mut here, mut there) = (zeros.clone(), zeros);
         self.burn_in(&mut |before, after| {
@@ -231,14 +278,9 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
             if step.count() > 0 {
                 gradient(before, &mut here);
                 gradient(after, &mut there);
-                regression.push(&step, &here, &there);
+                take(&step, &here, &there);
             }
-        })?;
-        let moves = regression.moves();
-        let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(sites)];
-        let mut scratch = vec![[0.0; LANES]; 3 * DenseMatrix::blocks(sites)];
-        regression.solve(1e-3, 200, &mut rows, &mut scratch).map_err(Failure::option)?;
-        Ok((Curvature { rows, sites }, format!("W of {moves} moves")))
+        })
     }
 
     /// Steps that adapt.

@@ -1,6 +1,6 @@
 //! The samplers of AB's tables, each tuned as there, then frozen.
 
-use super::{Chosen, Curvature, Driver, Room, Which, settled};
+use super::{Chosen, Driver, Known, Room, Which, settled};
 use crate::cli::Failure;
 use crate::harness::{Counted, Sampler};
 use crate::progress::Progress;
@@ -43,7 +43,7 @@ pub struct Extent {
 /// The samplers of one target, each tuned, then frozen, and told of.
 pub struct Tuning<'r, 't, E> {
     energy: &'t E,
-    w: Option<&'t Curvature>,
+    w: Known<'t>,
     driver: Driver,
     progress: &'t Progress,
     tell: &'t dyn Fn(&Tuned),
@@ -63,13 +63,13 @@ impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
     /// with σ tuned to .574 and α by the guide; three that may adapt from the far end ([`Driver::far`]); AB-trace with κ
     /// adapted too. AB-edge, with the D of the edges, is between them.
     ///
-    /// `w` is the energy's own W; where there is none each is estimated.
+    /// `w` is what is known of the energy's W; the rest each estimates.
     ///
     /// # Errors
     /// [`Failure::Option`] where the energy has no legal start or W no D.
     pub fn new(
         energy: &'t E,
-        w: Option<&'t Curvature>,
+        w: Known<'t>,
         driver: Driver,
         extent: Extent,
         rooms: &'r mut Rooms,

@@ -1,6 +1,6 @@
 //! ESS over (σ, α).
 
-use super::{Chosen, Curvature, Driver, Room, Which};
+use super::{Chosen, Driver, Known, Room, Which};
 use crate::cli::Failure;
 use crate::harness::{Cell, Plan, Sampler, Target, compare};
 use crate::heat;
@@ -30,7 +30,7 @@ pub struct Scan<'s> {
 /// As [`compare`] and [`Driver::second_order`].
 pub fn scan<E: Energy + Sync>(
     energy: &E,
-    w: Option<&Curvature>,
+    w: Known<'_>,
     driver: Driver,
     grid: Scan<'_>,
     out: &Path,
