@@ -10,6 +10,7 @@
 #![no_std]
 
 mod coarse;
+mod estimated;
 mod flow;
 pub mod hash;
 mod lattice;
@@ -71,9 +72,13 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 5x5: second order, edge-wise, precision 0.75", run: || second_order::ising(f32::INFINITY, 0.9, 0.75), hash: 0xfb78_7046 },
     Chain { name: "Ising 5x5: second order, edges in runs", run: || second_order::ising_by_runs(2.0, 0.8), hash: 0x2a71_3906 },
     Chain { name: "Ising 5x5: second order, its own kernel", run: || second_order::ising_itself(2.0, 0.8, 0.75), hash: 0xa99a_5b12 },
-    Chain { name: "Ising 4x4: second order, dense", run: || second_order::dense(2.0, 0.8), hash: 0xf845_0f5c },
+    Chain { name: "Ising 4x4: second order, dense", run: || second_order::dense(2.0, 0.8, false), hash: 0xf845_0f5c },
+    Chain { name: "Ising 4x4: second order, dense, the same D everywhere", run: || second_order::dense(4.0, 0.9, true), hash: 0xd192_00f5 },
     Chain { name: "Potts 5x5 of 4 values: second order, edge-wise", run: || second_order::potts(4.0, 0.9), hash: 0xa9f8_11ec },
     Chain { name: "ordinal 20 of 5 values: second order, edge-wise", run: || second_order::ladder(4.0, 0.8), hash: 0x2f57_571b },
+    Chain { name: "ordinal 20 of 5 values: second order, diagonal", run: || second_order::diagonal(4.0, 0.8), hash: 0x5d93_2d2f },
+    Chain { name: "Ising 3x3: second order, W, D and parameters from its burn-in", run: estimated::full, hash: 0x854d_7f08 },
+    Chain { name: "ordinal 20 of 5 values: second order, W at a pattern and parameters from its burn-in", run: estimated::on_a_pattern, hash: 0xdd9b_a05e },
     Chain { name: "categorical 3 of 70 values: Langevin, adjusted", run: || circle(&Langevin::adjusted(1.0)), hash: 0xf804_021c },
     Chain { name: "ordinal 3 of 300 values: Langevin, moves of at most 20", run: || heights(&Langevin::adjusted(100.0).map(|kernel| kernel.within(20))), hash: 0x900a_0a18 },
     Chain { name: "minibatches: Langevin, unadjusted", run: || minibatches(&Langevin::unadjusted(0.1)), hash: 0x004d_01b7 },

@@ -2,7 +2,7 @@
 
 use crate::models::{self, IsingMemory, Ladder};
 use crate::run::{BROKEN, DENSE_STEPS, STEPS, from_noise};
-use bitmc::noise::{Dense, DenseMatrix, Edgewise, Run, SparseMatrix};
+use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, Run, SparseMatrix, constant};
 use bitmc::step::IsingBalanced;
 use bitmc::{Energy, Ising, Langevin, Layout, Plain, Potts, SparseMemory, memory, torus};
 
@@ -46,14 +46,17 @@ pub(crate) fn ising_itself(step_size: f32, balance: f32, precision: f32) -> u32 
     })
 }
 
-/// Second order over a full matrix and its Cholesky factor, on the 4×4 torus.
-pub(crate) fn dense(step_size: f32, balance: f32) -> u32 {
+/// Second order over a full matrix and its Cholesky factor, on the 4×4 torus; with D = 4, or −λ_min.
+pub(crate) fn dense(step_size: f32, balance: f32, shift: bool) -> u32 {
     let mut couplings = SparseMemory::<16, 64>::new();
     let edges = torus(4, 4, models::ISING_COUPLING);
     let Ok(model) = Ising::spins_edges_twice(edges, &[0.2; 16], couplings.lend()) else { return BROKEN };
     let mut rows = [[0.0; 16]; DenseMatrix::blocks(16)];
     let Ok(matrix) = DenseMatrix::of(&SparseMatrix::of(model.form()), &mut rows) else { return BROKEN };
     let (mut d, mut root) = ([[4.0; 16]; 1], [[0.0; 16]; Dense::root_blocks(16)]);
+    if shift && constant(&matrix, 1e-3, &mut d, &mut [[0.0; 16]; 3]).is_err() {
+        return BROKEN;
+    }
     let Ok(noise) = Dense::new(matrix, &mut d, &mut root) else { return BROKEN };
     let kernel = Langevin::second_order(noise, step_size, balance);
     let memory = memory!(Layout::binary(16), Ising::cache_len(16));
@@ -70,6 +73,15 @@ pub(crate) fn potts(step_size: f32, balance: f32) -> u32 {
     let kernel = Langevin::second_order(noise, step_size, balance);
     let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
     from_noise(&model as &dyn Energy, memory, &kernel, DENSE_STEPS)
+}
+
+/// The diagonal variant over whole numbers on a chain.
+pub(crate) fn diagonal(step_size: f32, balance: f32) -> u32 {
+    let mut d = [[2.5; 16]; 2];
+    d.as_flattened_mut().iter_mut().step_by(19).for_each(|end| *end = 1.5);
+    let kernel = Diagonal::new(&d).map(|noise| Langevin::second_order(noise, step_size, balance));
+    let memory = memory!(models::LADDER, 1);
+    kernel.map_or(BROKEN, |kernel| from_noise(&Plain(Ladder) as &dyn Energy, memory, &kernel, DENSE_STEPS))
 }
 
 /// Second order over whole numbers on a chain, whose W has a diagonal.

@@ -1,0 +1,131 @@
+//! Chains of second order whose W, D and parameters come from a burn-in of their own.
+
+use crate::hash::Hash;
+use crate::models::{self, Ladder};
+use crate::run::BROKEN;
+use bitmc::lane::{Bits, Block, LANES};
+use bitmc::noise::{
+    Adaptation, Dense, DenseMatrix, Edgewise, Fit, MinTrace, Noise, NoiseError, Parameters, Regression,
+    SparseMatrix, SparseRegression,
+};
+use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Move, Packed, SparseMemory};
+use bitmc::{Layout, Plain, memory, torus};
+
+/// Steps whose moves W is estimated from, steps that adapt, and steps after them.
+const BURN_IN: u32 = 400;
+const ADAPT: u32 = 2000;
+const FROZEN: u32 = 400;
+/// The ridge, and the most iterations.
+const RIDGE: f32 = 1e-3;
+const ITERATIONS: u32 = 50;
+
+/// A full W by least squares, D of the smallest trace; on a torus of nine spins.
+pub(crate) fn full() -> u32 {
+    const SITES: usize = 9;
+    let mut couplings = SparseMemory::<SITES, 36>::new();
+    let model = Ising::spins_edges_once(torus(3, 3, 0.2), &[0.1; SITES], couplings.lend());
+    let Ok(model) = model else { return BROKEN };
+    let mut rng = LaneRng::stream(9, 5);
+    let memory = memory!(Layout::binary(SITES), Ising::cache_len(SITES));
+    let Ok(mut chain) = Chain::random(&model, memory, &mut rng) else { return BROKEN };
+    let mut hash = Hash::new();
+    let mut run = || {
+        let mut memory = [[0.0; LANES]; Regression::blocks(SITES)];
+        let mut regression = Regression::new(SITES, &mut memory)?;
+        burn_in(&mut chain, &mut rng, |step, before, after| regression.push(step, before, after));
+        let mut rows = [[0.0; LANES]; DenseMatrix::blocks(SITES)];
+        let mut scratch = [[0.0; LANES]; 3 * DenseMatrix::blocks(SITES)];
+        found(&mut hash, regression.solve(RIDGE, ITERATIONS, &mut rows, &mut scratch)?);
+        let w = DenseMatrix::new(SITES, &rows)?;
+        let (mut d, mut vectors) = ([[0.0; LANES]; 1], [[0.0; LANES]; MinTrace::blocks(SITES)]);
+        MinTrace::new(2e-3, 100).solve(&w, &mut d, &mut vectors, &mut scratch)?;
+        let mut root = [[0.0; LANES]; Dense::root_blocks(SITES)];
+        let noise = Dense::new(w, &mut d, &mut root)?;
+        adapted(&mut hash, &mut chain, &mut rng, noise)
+    };
+    run().map_or(BROKEN, |()| hash.value())
+}
+
+/// W by least squares where a chain of sites has couplings, and its own D; whole numbers.
+pub(crate) fn on_a_pattern() -> u32 {
+    const SITES: usize = 20;
+    let (mut pattern, mut couplings) = (SparseMemory::<SITES, 38>::new(), SparseMemory::<SITES, 38>::new());
+    let edges = (0..19).map(|site| (site, site + 1, 1.0));
+    let Ok(pattern) = Ising::bits_edges_once(edges, &[0.0; SITES], pattern.lend()) else { return BROKEN };
+    let (model, mut rng) = (Plain(Ladder), LaneRng::stream(9, 6));
+    let Ok(mut chain) = Chain::random(&model, memory!(models::LADDER, 1), &mut rng) else { return BROKEN };
+    let mut hash = Hash::new();
+    let mut run = || {
+        // Σ (degree + 1)(degree + 2) numbers.
+        let mut memory = [[0.0; LANES]; 16];
+        let mut regression = SparseRegression::new(pattern.form(), &mut memory)?;
+        burn_in(&mut chain, &mut rng, |step, before, after| regression.push(step, before, after));
+        let (mut w, mut scratch) = ([[0.0; LANES]; 4], [[0.0; LANES]; 12]);
+        found(&mut hash, regression.solve(RIDGE, ITERATIONS, &mut w, &mut scratch)?);
+        let mut diagonal = [0.0; SITES];
+        regression.diagonal(&w, &mut diagonal);
+        let model = Ising::bits_edges_once(regression.edges(&w), &[0.0; SITES], couplings.lend());
+        let Ok(model) = model else { return Err(NoiseError::Gradient) };
+        let matrix = SparseMatrix::with_diagonal(model.form(), &diagonal)?;
+        let mut d = [[0.0; LANES]; SITES.div_ceil(LANES)];
+        let noise = Edgewise::new(matrix, &mut d)?;
+        adapted(&mut hash, &mut chain, &mut rng, noise)
+    };
+    run().map_or(BROKEN, |()| hash.value())
+}
+
+/// Steps of first order, and each that moves with the gradients at both ends.
+fn burn_in<E: Energy, W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
+    chain: &mut Chain<'_, E, W, C, B>,
+    rng: &mut LaneRng,
+    mut push: impl FnMut(&Move<'_>, &[Block], &[Block]),
+) {
+    let (model, layout) = (chain.model(), chain.model().layout());
+    let gradient = |x: Packed<'_>| {
+        let (mut cache, mut out) = ([[0; LANES]; 2], [[0.0; LANES]; 2]);
+        let known = model.init(x, &mut cache).is_ok();
+        model.gradient(x, &cache, 0..layout.rows(), &mut out);
+        known.then_some(out)
+    };
+    let Ok(kernel) = Langevin::balanced(0.5, 0.6) else { return };
+    for _ in 0..BURN_IN {
+        let mut before = [0; 3];
+        before.iter_mut().zip(chain.state().words()).for_each(|(slot, &word)| *slot = word);
+        chain.step(&kernel, rng);
+        let Ok(before) = Packed::new(layout, before.get(..layout.words()).unwrap_or_default()) else { return };
+        let Ok(step) = Move::new(before, chain.state()) else { return };
+        if let (1.., Some(here), Some(there)) = (step.count(), gradient(before), gradient(chain.state())) {
+            push(&step, &here, &there);
+        }
+    }
+}
+
+fn found(hash: &mut Hash, fit: Fit) {
+    hash.float(fit.residual);
+    hash.word(fit.iterations);
+}
+
+/// σ, α and κ adapted, then frozen.
+fn adapted<E: Energy, W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
+    hash: &mut Hash,
+    chain: &mut Chain<'_, E, W, C, B>,
+    rng: &mut LaneRng,
+    noise: impl Noise + Copy,
+) -> Result<(), NoiseError> {
+    hash.floats(noise.d().unwrap_or_default().as_flattened());
+    let mut adaptation = Adaptation::new(Parameters::START).with_precision();
+    for step in 0..ADAPT + FROZEN {
+        if step == ADAPT {
+            adaptation.freeze();
+        }
+        let Parameters { step_size, balance, precision } = adaptation.parameters();
+        hash.floats(&[step_size, balance, precision]);
+        let kernel = Langevin::second_order(noise, step_size, balance).and_then(|k| k.precision(precision));
+        let Ok(kernel) = kernel else { return Err(NoiseError::Gradient) };
+        let info = chain.step(&kernel, rng);
+        adaptation.observe(&info);
+        hash.info(&info);
+        hash.words(chain.state().words());
+    }
+    Ok(())
+}
