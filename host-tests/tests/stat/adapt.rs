@@ -221,6 +221,24 @@ fn adaptation_by_acceptance_rate_holds_the_rate() {
 }
 
 #[test]
+fn of_second_order_the_rate_leads_to_the_far_end_and_theirs_stops_short() {
+    // On a quadratic energy the longest steps are accepted most: a rate of .574 is nowhere, and the tuner goes on to
+    // its bound, where α is 1.
+    let mut tuner = RateTuner::new(0.1, (1e-3, 1e3), 0.574).unwrap();
+    run(&mut tuner, true, 30_000);
+    tuner.freeze();
+    let (flips, rate) = run(&mut tuner, true, 30_000);
+    let mut adaptation = Adaptation::new(Parameters::START);
+    run(&mut adaptation, true, 60_000);
+    adaptation.freeze();
+    let (theirs, accepted) = run(&mut adaptation, true, 30_000);
+    println!("{:?}: {flips} flips, acceptance {rate}", tuner.now());
+    println!("{:?}: {theirs} flips, acceptance {accepted}", adaptation.parameters());
+    assert!(tuner.now().balance > 0.99 && rate > 0.95, "{:?}: {rate}", tuner.now());
+    assert!(flips > 1.2 * theirs, "{flips} against {theirs}");
+}
+
+#[test]
 fn the_guide_is_its_formula() {
     for r in [1e-6f64, 1e-3, 0.1, 1.0, 10.0, 1e4] {
         let found = f64::from(guided_balance((0.25 * r) as f32, 0.25));
