@@ -231,7 +231,7 @@ impl Auxiliary<'_> {
     /// Whether u has so few components, for so many states, that [`Auxiliary::integrate`] ends within seconds.
     #[must_use]
     pub fn few_components(&self) -> bool {
-        self.components() <= 2 || self.components() == 3 && self.states.len() <= 4
+        self.components() <= 2 || self.components() == 3 && self.states.len() <= 6
     }
 
     /// Both directions of every flow, summed over u on one grid of 401 points in one dimension, 1,681 in two and 4,913 in
