@@ -159,8 +159,9 @@ impl Layout {
     /// past the last one.
     #[must_use]
     pub const fn component(self, row: usize, block: usize, lane: usize) -> Option<(usize, usize)> {
-        let (site, value) =
-            if self.row_is_site() { (row, block * LANES + lane) } else { (row * LANES + lane, block) };
+        let (sixteen, other) = if self.row_is_site() { (block, row) } else { (row, block) };
+        let along = sixteen.saturating_mul(LANES).saturating_add(lane);
+        let (site, value) = if self.row_is_site() { (other, along) } else { (along, other) };
         if site < self.sites() && value < self.arity() { Some((site, value)) } else { None }
     }
 

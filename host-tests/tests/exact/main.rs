@@ -16,6 +16,7 @@ mod input;
 mod ising_balanced;
 mod ising_langevin;
 mod learning;
+mod lengths;
 mod network;
 mod noise;
 mod noise_misuse;

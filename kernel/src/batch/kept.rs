@@ -8,7 +8,7 @@ use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 /// Bytes of a batch over `sites` sites in a snapshot.
 #[must_use]
 pub const fn snapshot_len(sites: usize) -> usize {
-    8 + Core::LEN + 4 * sites
+    sites.saturating_mul(4).saturating_add(8 + Core::LEN)
 }
 
 /// The states, their energies, the inverse temperatures, the sites that are clamped. The model is not in it: a batch

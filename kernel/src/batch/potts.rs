@@ -67,7 +67,7 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
     /// Bytes of a batch over `sites` sites in a snapshot.
     #[must_use]
     pub const fn snapshot_len(sites: usize) -> usize {
-        12 + Core::LEN + (LANES + 1) * sites
+        sites.saturating_mul(LANES + 1).saturating_add(12 + Core::LEN)
     }
 
     /// Sixteen chains that start at independent uniform values, every site free, at β = 1.

@@ -10,7 +10,7 @@ use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 /// Bytes of a chain in a snapshot.
 #[must_use]
 pub const fn snapshot_len(layout: Layout) -> usize {
-    33 + 8 * layout.words()
+    layout.words().saturating_mul(8).saturating_add(33)
 }
 
 /// Which layout a chain has; one of another is refused.

@@ -29,13 +29,13 @@ impl Memory<(), (), ()> {
     /// Blocks of cache that a chain needs, for an energy with caches of `cache_len`.
     #[must_use]
     pub const fn cache(cache_len: usize) -> usize {
-        2 * cache_len
+        cache_len.saturating_mul(2)
     }
 
     /// Blocks of weights that a chain needs.
     #[must_use]
     pub const fn weights(layout: Layout) -> usize {
-        2 * layout.weight_blocks()
+        layout.weight_blocks().saturating_mul(2)
     }
 }
 

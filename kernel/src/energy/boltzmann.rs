@@ -66,7 +66,7 @@ impl<'a> Boltzmann<'a> {
     /// [`Bits`] of memory that a model of `sites` sites is compiled into.
     #[must_use]
     pub const fn memory_len(sites: usize) -> usize {
-        Self::cache_len(sites) * (sites + 1)
+        Self::cache_len(sites).saturating_mul(sites.saturating_add(1))
     }
 
     /// Where the coupling of two sites stands among the parameters, counted in floats; `None` where they are

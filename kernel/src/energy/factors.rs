@@ -69,7 +69,7 @@ impl<'a> Factors<'a> {
     /// Blocks of cache for `sites` sites of at most `arity` values; `walls` says whether a table has −∞.
     #[must_use]
     pub const fn cache_len(sites: usize, arity: usize, walls: bool) -> usize {
-        Layout::categorical(sites, arity).gradient_blocks() * if walls { 2 } else { 1 }
+        Layout::categorical(sites, arity).gradient_blocks().saturating_mul(if walls { 2 } else { 1 })
     }
 
     /// A model of sites with these arities. A factor's table starts in `tables` where the factor says.

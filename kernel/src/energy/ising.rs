@@ -151,14 +151,15 @@ impl<'a> Ising<'a> {
 }
 
 /// The edges of a `rows` × `columns` torus, all with one coupling; both at least 3. The site of row r and
-/// column c is `r · columns + c`.
+/// column c is `r · columns + c`; sites past 2³² − 1 count as that one, which no model has.
 pub fn torus(rows: u32, columns: u32, coupling: f32) -> impl Iterator<Item = Edge> + Clone {
     (0..rows).flat_map(move |row| {
         (0..columns).flat_map(move |column| {
             let right = if column + 1 == columns { 0 } else { column + 1 };
             let below = if row + 1 == rows { 0 } else { row + 1 };
-            let site = row * columns + column;
-            [(site, row * columns + right, coupling), (site, below * columns + column, coupling)]
+            let site = |row: u32, column| row.saturating_mul(columns).saturating_add(column);
+            let here = site(row, column);
+            [(here, site(row, right), coupling), (here, site(below, column), coupling)]
         })
     })
 }

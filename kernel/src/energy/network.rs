@@ -64,7 +64,7 @@ impl<'a> BinaryNetwork<'a> {
     /// Blocks of cache for a data set of `rows` rows and `units` hidden units.
     #[must_use]
     pub const fn cache_len(rows: usize, units: usize) -> usize {
-        2 * rows * units.div_ceil(LANES) + rows.div_ceil(LANES)
+        rows.saturating_mul(2 * units.div_ceil(LANES)).saturating_add(rows.div_ceil(LANES))
     }
 
     /// A network over borrowed data: `inputs` column by column, each of as many rows as there are `targets`.

@@ -69,10 +69,10 @@ impl<'a> Perceptron<'a> {
     /// Blocks of parameters for the given widths: sites, then hidden units layer by layer.
     #[must_use]
     pub const fn parameter_len(widths: &[usize]) -> usize {
-        let (mut total, mut rest) = (0, widths);
+        let (mut total, mut rest) = (0usize, widths);
         while let [inputs, after @ ..] = rest {
             let outputs = if let [next, ..] = after { *next } else { 1 };
-            total += outputs.div_ceil(LANES) * (1 + *inputs);
+            total = outputs.div_ceil(LANES).saturating_mul(inputs.saturating_add(1)).saturating_add(total);
             rest = after;
         }
         total
@@ -81,11 +81,11 @@ impl<'a> Perceptron<'a> {
     /// Blocks of cache that a network of these widths needs.
     #[must_use]
     pub const fn cache_len(widths: &[usize]) -> usize {
-        let mut total = 1;
+        let mut total = 1usize;
         if let [_, hidden @ ..] = widths {
             let mut rest = hidden;
             while let [units, after @ ..] = rest {
-                total += 2 * units.div_ceil(LANES);
+                total = total.saturating_add(2 * units.div_ceil(LANES));
                 rest = after;
             }
         }

@@ -62,7 +62,7 @@ impl Tempered<'_, ()> {
     /// Blocks of cache, for an energy with caches of `cache_len`: for [`memory!`](crate::memory).
     #[must_use]
     pub const fn cache_len(cache_len: usize) -> usize {
-        cache_len + 1
+        cache_len.saturating_add(1)
     }
 }
 

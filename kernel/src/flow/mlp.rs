@@ -26,10 +26,10 @@ impl<'a> Mlp<'a> {
     /// Blocks of parameters for layers of the given widths, inputs first, without the one output.
     #[must_use]
     pub const fn parameter_len(widths: &[usize]) -> usize {
-        let (mut total, mut rest) = (0, widths);
+        let (mut total, mut rest) = (0usize, widths);
         while let [inputs, after @ ..] = rest {
             let outputs = if let [next, ..] = after { *next } else { 1 };
-            total += blocks(outputs) * (1 + *inputs);
+            total = blocks(outputs).saturating_mul(inputs.saturating_add(1)).saturating_add(total);
             rest = after;
         }
         total

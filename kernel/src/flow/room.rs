@@ -16,7 +16,7 @@ pub(crate) struct Room<'e, P: ?Sized, B, const N: usize> {
 
 impl<P: ?Sized, B, const N: usize> Room<'_, P, B, N> {
     pub(crate) const fn memory_len(blocks: usize, scratch: usize) -> usize {
-        N * blocks + scratch
+        N.saturating_mul(blocks).saturating_add(scratch)
     }
 }
 

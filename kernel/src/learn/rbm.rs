@@ -11,7 +11,9 @@ impl<'a> Rbm<'a> {
     /// Blocks of parameters.
     #[must_use]
     pub const fn parameter_len(visible: usize, hidden: usize) -> usize {
-        visible.div_ceil(LANES) + Self::row_blocks(hidden) * (visible + 1)
+        Self::row_blocks(hidden)
+            .saturating_mul(visible.saturating_add(1))
+            .saturating_add(visible.div_ceil(LANES))
     }
 
     /// An RBM over one slice of parameters, as a [`Learnable`] has them. Lanes past the last visible and the last

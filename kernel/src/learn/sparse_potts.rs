@@ -27,7 +27,7 @@ impl<'a> SparsePotts<'a> {
     /// Blocks of parameters.
     #[must_use]
     pub const fn parameter_len(sites: usize, arity: usize, edges: usize) -> usize {
-        (sites * arity).div_ceil(LANES) + edges.div_ceil(LANES)
+        sites.saturating_mul(arity).div_ceil(LANES) + edges.div_ceil(LANES)
     }
 
     /// `edges` ascend, each with its smaller end first.

@@ -35,7 +35,7 @@ impl<'a> Dense<'a> {
     #[must_use]
     pub const fn root_blocks(sites: usize) -> usize {
         let rows = DenseMatrix::row_blocks(sites);
-        LANES / 2 * rows * (rows + 1)
+        rows.saturating_mul(rows + 1).saturating_mul(LANES / 2)
     }
 
     /// The noise of W and D; `d` has one entry a site, in blocks, and `root` is working memory of

@@ -35,7 +35,7 @@ impl<'a> Regression<'a> {
     /// Blocks of memory: two matrices.
     #[must_use]
     pub const fn blocks(sites: usize) -> usize {
-        2 * DenseMatrix::blocks(sites)
+        DenseMatrix::blocks(sites).saturating_mul(2)
     }
 
     /// An estimate that has seen nothing, in [`Regression::blocks`] of memory.

@@ -67,7 +67,7 @@ impl MinTrace {
     #[must_use]
     pub const fn rank(sites: usize) -> usize {
         let mut root = 0;
-        while root < 65_536 && root * root < 2 * sites {
+        while root < 65_536 && root * root < sites.saturating_mul(2) {
             root += 1;
         }
         root + 1

@@ -44,7 +44,7 @@ impl<'a> SlicedLangevin<'a> {
     /// kinds of sites that it has: [`SlicedLangevin::words`].
     #[must_use]
     pub const fn kind_words(degree: usize, field: bool) -> usize {
-        Table::words(features(Kind { degree, field }))
+        Table::words(features(Self::kind(degree, field)))
     }
 
     /// Words of the table for a model.
@@ -56,7 +56,12 @@ impl<'a> SlicedLangevin<'a> {
     /// Blocks of counters for sites of one kind in a model of so many sites.
     #[must_use]
     pub const fn kind_blocks(sites: usize, degree: usize, field: bool) -> usize {
-        tally::blocks(levels(sites), features(Kind { degree, field }))
+        levels(sites).saturating_mul(2).saturating_mul(features(Self::kind(degree, field)))
+    }
+
+    /// A kind of no degree whose features cannot be counted.
+    const fn kind(degree: usize, field: bool) -> Kind {
+        Kind { degree: if degree < usize::MAX / 4 { degree } else { usize::MAX / 4 }, field }
     }
 
     /// Blocks of room for a model: one a site, and the counters of its kinds of sites, which a sampler without a

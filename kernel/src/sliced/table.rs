@@ -61,7 +61,7 @@ impl<T: Copy> Outcomes<T> {
 impl<'a> Table<'a> {
     /// Words of a kind with so many features.
     pub(super) const fn words(features: usize) -> usize {
-        (PLANES + 2) * (1 + features)
+        features.saturating_add(1).saturating_mul(PLANES + 2)
     }
 
     /// Fills memory. `features` tells how many a kind has, `of` its thresholds and weights.

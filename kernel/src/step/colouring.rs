@@ -72,7 +72,7 @@ impl<'a> Colouring<'a> {
     /// Words of `classes` classes of `sites` sites.
     #[must_use]
     pub const fn words(sites: usize, classes: usize) -> usize {
-        classes * Layout::binary(sites).words()
+        classes.saturating_mul(Layout::binary(sites).words())
     }
 
     /// Checks a colouring that was computed elsewhere. O(edges + sites × classes).

@@ -25,7 +25,7 @@ impl Triangle {
 
     /// Blocks of all parameters.
     pub(crate) const fn len(self) -> usize {
-        self.start(self.sites)
+        if self.sites.checked_mul(self.sites).is_none() { usize::MAX } else { self.start(self.sites) }
     }
 
     /// The block with which a row begins.
@@ -39,7 +39,7 @@ impl Triangle {
     /// Where the coupling of two different sites stands, in floats.
     pub(crate) const fn place(self, a: usize, b: usize) -> Option<usize> {
         let (low, high) = if a < b { (a, b) } else { (b, a) };
-        if low == high || high >= self.sites {
+        if low == high || high >= self.sites || self.len() > usize::MAX / LANES {
             return None;
         }
         Some(self.start(low) * LANES + high - low / LANES * LANES)

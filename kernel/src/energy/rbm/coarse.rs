@@ -68,7 +68,7 @@ impl<'a> CoarseRbm<'a> {
     /// Blocks of room that [`CoarseRbm::new`] needs.
     #[must_use]
     pub const fn room_len(visible: usize, hidden: usize) -> usize {
-        visible.div_ceil(LANES) * LANES * pairs(hidden)
+        visible.div_ceil(LANES).saturating_mul(LANES).saturating_mul(pairs(hidden))
     }
 
     /// Blocks of cache that a model with `hidden` hidden units needs.

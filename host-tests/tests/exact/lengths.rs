@@ -1,0 +1,89 @@
+//! Lengths of memory that no machine has: past `usize` they stop at its end, so that memory is refused by its name.
+
+use bitmc::batch::{self, PottsBatch, PottsSite};
+use bitmc::energy::{Boltzmann, CoarseRbm, Perceptron, Tempered};
+use bitmc::flow::{Esh, Mlp};
+use bitmc::learn::SparsePotts;
+use bitmc::noise::{Dense, DenseMatrix, MinTrace, Regression};
+use bitmc::sliced::{SlicedGibbs, SlicedLangevin};
+use bitmc::step::Colouring;
+use bitmc::{BinaryNetwork, Layout, Rbm, torus};
+
+/// Every power of two, one and a half of it, and the last size.
+fn sizes() -> impl Iterator<Item = usize> {
+    (0..usize::BITS - 1).flat_map(|k| [1 << k, 3 << k]).chain([1 << (usize::BITS - 1), usize::MAX])
+}
+
+/// Where a length falls as the size rises: what wraps does.
+fn falls(of: impl Fn(usize) -> usize) -> Option<usize> {
+    let mut sizes: Vec<_> = sizes().collect();
+    sizes.sort_unstable();
+    sizes.windows(2).find(|pair| of(pair[1]) < of(pair[0])).map(|pair| pair[1])
+}
+
+#[test]
+fn lengths_stop_and_do_not_wrap() {
+    type PottsThree = PottsBatch<'static, [PottsSite<3>; 0], 3>;
+    type Lengths<'a> = &'a dyn Fn(usize) -> usize;
+    type Memory = bitmc::Memory<(), (), ()>;
+    let one: [(&str, Lengths<'_>); 16] = [
+        ("Boltzmann's parameters", &Boltzmann::parameter_len),
+        ("Boltzmann", &Boltzmann::memory_len),
+        ("Dense", &Dense::root_blocks),
+        ("DenseMatrix", &DenseMatrix::blocks),
+        ("Regression", &Regression::blocks),
+        ("a rank", &MinTrace::rank),
+        ("MinTrace", &MinTrace::blocks),
+        ("Tempered", &Tempered::<()>::cache_len),
+        ("a cache", &Memory::cache),
+        ("words", &|sites| Memory::words(Layout::categorical(sites, 65_536))),
+        ("weights", &|sites| Memory::weights(Layout::categorical(sites, 64))),
+        ("a batch", &batch::snapshot_len),
+        ("a batch of Potts chains", &PottsThree::snapshot_len),
+        ("a chain", &|sites| bitmc::chain::snapshot_len(Layout::categorical(sites, 65_536))),
+        ("wide Perceptron", &|width| Perceptron::cache_len(&[3, width, width, width, width, width, width])),
+        ("deep Mlp", &|width| Mlp::parameter_len(&[width, width])),
+    ];
+    for (name, len) in one {
+        assert_eq!(falls(len), None, "{name}");
+    }
+    let two: [(&str, &dyn Fn(usize, usize) -> usize); 10] = [
+        ("Colouring", &Colouring::words),
+        ("CoarseRbm", &CoarseRbm::room_len),
+        ("an RBM's parameters", &Rbm::parameter_len),
+        ("BinaryNetwork", &BinaryNetwork::cache_len),
+        ("Perceptron", &|a, b| Perceptron::parameter_len(&[a, b, a])),
+        ("SparsePotts", &|sites, arity| SparsePotts::parameter_len(sites, arity, 16)),
+        ("Esh", &Esh::<(), ()>::memory_len),
+        ("SlicedGibbs", &|degree, field| SlicedGibbs::kind_words(degree, field % 2 == 1)),
+        ("SlicedLangevin", &|degree, field| SlicedLangevin::kind_words(degree, field % 2 == 1)),
+        ("its counters", &|degree, sites| SlicedLangevin::kind_blocks(sites, degree, true)),
+    ];
+    for (name, len) in two {
+        for other in sizes() {
+            assert_eq!(falls(|size| len(size, other)), None, "{name}, {other}");
+            if !name.starts_with("Sliced") {
+                assert_eq!(falls(|size| len(other, size)), None, "{other}, {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn places_past_all_sites_are_none() {
+    for layout in [Layout::binary(40), Layout::categorical(40, 3), Layout::categorical(40, 100)] {
+        for far in sizes().filter(|&size| size > 100) {
+            assert_eq!(layout.component(far, 0, 0), None);
+            assert_eq!(layout.component(0, far, 0), None);
+            assert_eq!(layout.component(far, far, far), None);
+        }
+    }
+    assert_eq!(Boltzmann::coupling(usize::MAX, usize::MAX - 1, usize::MAX - 2), None);
+}
+
+#[test]
+fn a_torus_past_all_sites_has_none_of_them_twice() {
+    // 2¹⁶ rows of 2¹⁶ + 1: the last row begins past 2³² − 1.
+    let far = torus(1 << 16, (1 << 16) + 1, 0.5).skip_while(|&(site, ..)| site < u32::MAX - 1).take(70_000);
+    assert!(far.skip(2).all(|(site, ..)| site == u32::MAX));
+}
