@@ -9,6 +9,7 @@ pub use weights::{Average, Evidence, LogSum};
 
 use crate::accept::Info;
 use crate::lane::{F32s, Total};
+use crate::layout::Layout;
 use crate::packed::Packed;
 
 /// Sees every step of [`Chain::run`](crate::Chain::run). A pair of observers is one too; [`Watch`] makes one of a
@@ -133,23 +134,28 @@ impl Observer for Acceptance {
     }
 }
 
-/// The mean value of every site. `T` is any buffer of one `u32` a site, such as `[u32; 25]`. A sum stops at 2³² − 1, and
-/// the mean falls from then on: for bits after 4·10⁹ steps, for values up to a after a part 1/a of that.
+/// The mean value of every site. `T` is any buffer of one `u32` a site, such as `[u32; 25]`. Where a sum is full all means
+/// stand still, and [`Means::count`] too: of bits after 4·10⁹ states, of values up to a after a part 1/a of that.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Means<T> {
     sums: T,
     count: u32,
+    /// A sum has no room for another value.
+    full: bool,
 }
+
+/// Up to here a sum has room for any value.
+const ROOM: u32 = u32::MAX - (Layout::MAX_ARITY as u32 - 1);
 
 impl<T: AsMut<[u32]> + AsRef<[u32]>> Means<T> {
     /// Starts from a buffer, which it clears.
     pub fn new(mut sums: T) -> Self {
         sums.as_mut().fill(0);
-        Self { sums, count: 0 }
+        Self { sums, count: 0, full: false }
     }
 
-    /// States seen.
+    /// States of which the means are.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.count
@@ -165,12 +171,14 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Means<T> {
 
 impl<T: AsMut<[u32]> + AsRef<[u32]>> Observer for Means<T> {
     fn observe(&mut self, x: Packed<'_>, _energy: f32, _info: &Info) {
-        // Full counters stop rather than wrap: after 2³² states of bits the means have long settled.
-        if self.count < u32::MAX {
+        if self.count < u32::MAX && !self.full {
             self.count += 1;
+            let mut most = 0;
             for (sum, value) in self.sums.as_mut().iter_mut().zip(x.values()) {
                 *sum = sum.saturating_add(value);
+                most = most.max(*sum);
             }
+            self.full = most > ROOM;
         }
     }
 }
@@ -190,11 +198,12 @@ impl<const N: usize> Pairs<N> {
         Self { pairs, equal: [0; N], count: 0 }
     }
 
-    /// `⟨s_a s_b⟩` of every pair; 0 before the first state.
+    /// `⟨s_a s_b⟩` of every pair; 0 before the first state, NaN where there is no such site.
     #[must_use]
     pub fn correlations(&self) -> [f32; N] {
         let count = if self.count == 0 { 1 } else { self.count };
-        self.equal.map(|equal| (2.0 * equal as f32 - self.count as f32) / count as f32)
+        let mean = |equal| (2.0 * equal as f32 - self.count as f32) / count as f32;
+        self.equal.map(|equal| if equal > self.count { f32::NAN } else { mean(equal) })
     }
 }
 
@@ -202,8 +211,11 @@ impl<const N: usize> Observer for Pairs<N> {
     fn observe(&mut self, x: Packed<'_>, _energy: f32, _info: &Info) {
         if self.count < u32::MAX {
             self.count += 1;
+            let sites = x.layout().sites();
             for (&(a, b), equal) in self.pairs.iter().zip(&mut self.equal) {
-                *equal += u32::from(x.get(a as usize) == x.get(b as usize));
+                let (a, b) = (a as usize, b as usize);
+                // More than all states: no such site.
+                *equal = if a.max(b) < sites { *equal + u32::from(x.get(a) == x.get(b)) } else { u32::MAX };
             }
         }
     }
@@ -254,8 +266,8 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Observer for Best<T> {
 /// and variance of their means s², a variance v of single values and n = m·b values:
 /// `ESS = n · v / (b · s²)` (Flegal and Jones 2010). Its relative error is about √(2/m).
 ///
-/// Sums are of differences to the first value, in f32: begin after burn-in. A first value that is thousands of standard
-/// deviations off takes the digits of all others.
+/// Sums are of differences to an origin, in f32: the first value, and from every power of two of values on their mean. So
+/// neither a mean far from 0 nor a start far from the mean takes the digits of what comes after.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchMeans<const BATCHES: usize> {
     batches: [Total; BATCHES],
@@ -266,7 +278,7 @@ pub struct BatchMeans<const BATCHES: usize> {
     count: u32,
     sum: Total,
     squares: Total,
-    /// The first value: everything is held relative to it, so a large mean does not eat the precision.
+    /// Everything is held relative to it, so a large mean does not eat the precision.
     origin: f32,
 }
 
@@ -312,6 +324,31 @@ impl<const BATCHES: usize> BatchMeans<BATCHES> {
                 self.merge();
             }
         }
+        if self.count % 64 == 0 {
+            [&mut self.sum, &mut self.squares, &mut self.filling].into_iter().for_each(Total::gather);
+        }
+        if self.count.is_power_of_two() {
+            self.recentre();
+        }
+    }
+
+    /// Moves the origin to the mean. Counts and lengths are powers of two here, all values are in full batches, and
+    /// products with them exact.
+    fn recentre(&mut self) {
+        let (count, length, origin) = (self.count as f32, self.length as f32, self.mean());
+        let mut shift = Total::new(origin);
+        shift.add(-self.origin);
+        let (most, rest) = shift.parts();
+        for total in self.batches.iter_mut().take(self.full) {
+            total.add(-length * most);
+            total.add(-length * rest);
+        }
+        // Σ(v − s)² = Σv² − s(Σv + Σ(v − s)).
+        let before = self.sum.value();
+        self.sum.add(-count * most);
+        self.sum.add(-count * rest);
+        self.squares.add(-most * (before + self.sum.value()));
+        self.origin = origin;
     }
 
     fn merge(&mut self) {

@@ -34,6 +34,7 @@ mod shift;
 mod snapshot;
 mod snapshot_each;
 mod snapshot_refused;
+mod statistics;
 mod synthetic;
 mod temper;
 mod together;

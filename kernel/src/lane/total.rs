@@ -34,6 +34,14 @@ impl Total {
         self.rest += other.rest;
     }
 
+    /// Moves what was dropped into the sum, but for less than its last digit: the rest is a plain float, where terms that
+    /// are each less than that digit would in the end be lost themselves.
+    pub(crate) fn gather(&mut self) {
+        let sum = self.value();
+        self.rest += self.sum - sum;
+        self.sum = sum;
+    }
+
     /// The sum and what rounding dropped.
     pub(crate) fn parts(self) -> (f32, f32) {
         (self.sum, self.rest)

@@ -166,13 +166,13 @@ impl Evidence {
         self.weights.weights().log() - ln(self.count as f32)
     }
 
-    /// The standard error of Z/Z₀ relative to it, √((n/K − 1)/n) with K of [`Average::equal_weights`]: the
-    /// standard error of ln Z where it is small.
+    /// The standard error of Z/Z₀ relative to it, √((n/K − 1)/(n − 1)) with K of [`Average::equal_weights`]: the
+    /// standard error of ln Z where it is small. ∞ before the second weight, and where all are 0.
     #[must_use]
     pub fn relative_error(&self) -> f32 {
         let (n, equal) = (self.count as f32, self.weights.equal_weights());
-        if equal > 0.0 {
-            F32s::splat((n / equal - 1.0).max(0.0) / (n - 1.0).max(1.0)).sqrt().first()
+        if equal > 0.0 && self.count > 1 {
+            F32s::splat((n / equal - 1.0).max(0.0) / (n - 1.0)).sqrt().first()
         } else {
             f32::INFINITY
         }
