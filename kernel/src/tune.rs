@@ -42,8 +42,17 @@ pub use target::RateTuner;
 pub enum TuneError {
     /// A wished rate, a learning rate or a balance is outside its range: (0, 1), and for balances ½ to 1.
     Share(f32),
-    /// A parameter or bound is not positive and finite, its inverse is not, or the bounds are not in order.
+    /// A bound, or its inverse, is not positive and finite.
     Bound(f32),
+    /// The lower bound is above the upper one.
+    Order {
+        /// The lower bound.
+        lower: f32,
+        /// The upper bound.
+        upper: f32,
+    },
+    /// The first value of a parameter is not within its bounds.
+    First(f32),
     /// A count is 0, or there are fewer than two candidates to choose from or two steps in a cycle.
     Count,
 }
@@ -52,7 +61,11 @@ impl core::fmt::Display for TuneError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Share(value) => write!(f, "the share {value} is out of range"),
-            Self::Bound(value) => write!(f, "the bound {value} is not positive and finite, or not in order"),
+            Self::Bound(value) => write!(f, "the bound {value}, or its inverse, is not positive and finite"),
+            Self::Order { lower, upper } => {
+                write!(f, "the lower bound {lower} is above the upper one, {upper}")
+            }
+            Self::First(value) => write!(f, "the first value {value} is not within the bounds"),
             Self::Count => write!(f, "a count of the tuner's settings is too small"),
         }
     }
@@ -60,13 +73,14 @@ impl core::fmt::Display for TuneError {
 
 impl core::error::Error for TuneError {}
 
-/// A bound that can be a step size.
-fn bound(value: f32) -> Result<(), TuneError> {
-    if value > 0.0 && value.is_finite() && (1.0 / value).is_finite() {
-        Ok(())
-    } else {
-        Err(TuneError::Bound(value))
+/// Bounds that can be step sizes.
+fn bounds((lower, upper): (f32, f32)) -> Result<(), TuneError> {
+    for value in [lower, upper] {
+        if !(value > 0.0 && value.is_finite() && (1.0 / value).is_finite()) {
+            return Err(TuneError::Bound(value));
+        }
     }
+    if lower > upper { Err(TuneError::Order { lower, upper }) } else { Ok(()) }
 }
 
 /// A share strictly between 0 and 1.

@@ -241,11 +241,16 @@ fn illegal_settings_are_refused_and_bad_steps_survived() {
     for balance in [(0.4, 0.9), (0.5, 1.1), (0.9, 0.5), (0.5, f32::NAN)] {
         assert!(matches!(refused(CycleSettings { balance, ..good }), TuneError::Share(_)), "{balance:?}");
     }
-    for step_size in [(0.0, 1.0), (2.0, 1.0), (1.0, f32::INFINITY), (1e-40, 1.0), (0.1, f32::NAN)] {
+    assert_eq!(
+        refused(CycleSettings { step_size: (2.0, 1.0), ..good }),
+        TuneError::Order { lower: 2.0, upper: 1.0 }
+    );
+    assert_eq!(RateTuner::new(1.5, (2.0, 1.0), 0.5), Err(TuneError::Order { lower: 2.0, upper: 1.0 }));
+    for step_size in [(0.0, 1.0), (1.0, f32::INFINITY), (1e-40, 1.0), (0.1, f32::NAN)] {
         assert!(matches!(refused(CycleSettings { step_size, ..good }), TuneError::Bound(_)), "{step_size:?}");
         assert!(RateTuner::new(1.0, step_size, 0.5).is_err());
     }
-    assert_eq!(RateTuner::new(3.0, (0.1, 2.0), 0.5), Err(TuneError::Bound(3.0)));
+    assert_eq!(RateTuner::new(3.0, (0.1, 2.0), 0.5), Err(TuneError::First(3.0)));
 
     // Whatever steps report, parameters stay between their bounds and the tuner ends.
     for log_ratio in [f32::NAN, f32::NEG_INFINITY, f32::INFINITY, -1e38, 0.0] {

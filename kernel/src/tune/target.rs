@@ -1,6 +1,6 @@
 //! One parameter, moved until the wished share of proposals is accepted.
 
-use super::{TuneError, bound, share};
+use super::{TuneError, bounds as ordered, share};
 use crate::accept::Info;
 use crate::lane::{exp, ln};
 use crate::snapshot::plain;
@@ -11,7 +11,9 @@ use crate::snapshot::plain;
 /// [`RateTuner::freeze`] leaves (Polyak and Juditsky 1992).
 ///
 /// A* = .574 suits locally balanced proposals such as Langevin's, .234 random walks. It expects the
-/// acceptance rate to fall as θ rises. For one chain or many: feed it every step in a fixed order.
+/// acceptance rate to fall as θ rises: where it rises again, θ runs on to its upper bound. The radius of a
+/// [`RandomWalk`](crate::RandomWalk) does so near the number of sites d, where every site changes at every step: bound
+/// it by d/4. For one chain or many: feed it every step in a fixed order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -33,13 +35,13 @@ impl RateTuner {
     /// From a first value of the parameter towards a rate; the parameter stays within the bounds.
     ///
     /// # Errors
-    /// [`TuneError::Share`] where the rate is not in (0, 1), [`TuneError::Bound`] where the first value is not
-    /// between positive, finite bounds.
+    /// [`TuneError::Share`] where the rate is not in (0, 1), [`TuneError::Bound`] and [`TuneError::Order`] where the
+    /// bounds are not positive, finite and in order, [`TuneError::First`] where the first value is not between them.
     pub fn new(first: f32, bounds: (f32, f32), target: f32) -> Result<Self, TuneError> {
         share(target)?;
-        [bounds.0, bounds.1].into_iter().try_for_each(bound)?;
+        ordered(bounds)?;
         if !(first >= bounds.0 && first <= bounds.1) {
-            return Err(TuneError::Bound(first));
+            return Err(TuneError::First(first));
         }
         let log = ln(first);
         Ok(Self { target, bounds, log, mean_log: log, steps: 0, frozen: false })

@@ -1,6 +1,6 @@
 //! What a tuner of cycles works with.
 
-use crate::tune::{TuneError, bound, share};
+use crate::tune::{TuneError, bounds, share};
 
 /// What a [`CycleTuner`](super::CycleTuner) works with. The defaults are the paper's for a single chain, with a hundred steps
 /// where the paper takes one step of a hundred chains.
@@ -61,9 +61,5 @@ pub(super) fn check(settings: &CycleSettings, positions: usize) -> Result<(), Tu
             return Err(TuneError::Share(value));
         }
     }
-    [step_size.0, step_size.1].into_iter().try_for_each(bound)?;
-    if step_size.0 > step_size.1 {
-        return Err(TuneError::Bound(step_size.0));
-    }
-    Ok(())
+    bounds(step_size)
 }
