@@ -3,6 +3,7 @@
 
 use bitmc::accept::accept;
 use bitmc::energy::{Base, PathError, Tempered};
+use bitmc::stats::Evidence;
 use bitmc::temper::{AnnealError, Ladder, LadderError, Replica, Rung, forward, log_swap_ratio, reverse, round};
 use bitmc::{Energy, Kind, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng};
 use bitmc_host_tests::compose::transitions;
@@ -412,5 +413,38 @@ fn stuck_generators_end_and_stay_legal() {
         let betas = (1..=20).map(|k| k as f32 / 20.0);
         let log_weight = forward(&mut replicas[0], betas, 1, |_| kernel[0], &mut rng).unwrap();
         assert!(log_weight.is_finite(), "{name}: {log_weight}");
+    }
+}
+
+/// ln Z over the states that agree with a clamped one, by annealing against float64.
+#[test]
+fn annealing_keeps_what_is_clamped() {
+    let model = spins(4);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let theta = fields(4, 3);
+    let kernel = Langevin::adjusted(0.6).unwrap();
+    let energies = Law::of(&model).energies;
+    for (held, value) in [(0b0101u32, 0b0001u32), (0b1000, 0b1000), (0b1111, 0b0110), (0, 0)] {
+        let path = Tempered::from_base(&energy, &theta, 1.0).unwrap();
+        let start = [value];
+        let mut replica =
+            Replica::new(path, heap::memory(&path), Packed::new(path.layout(), &start).unwrap()).unwrap();
+        replica.clamp(Packed::new(path.layout(), &[held]).unwrap()).unwrap();
+        let agree = || (0..16u32).filter(|state| state & held == value & held);
+        let base =
+            |state: u32| (0..4).map(|site| f64::from(state >> site & 1) * f64::from(theta[site])).sum::<f64>();
+        let log_z0 = agree().map(|state| base(state).exp()).sum::<f64>().ln();
+        assert!((f64::from(replica.base_log_z()) - log_z0).abs() < 32.0 * tolerance::ROUNDING);
+        let log_z = agree().map(|state| (-energies[state as usize]).exp()).sum::<f64>().ln();
+        let (mut evidence, mut rng) = (Evidence::new(), LaneRng::seed_from_u64(11));
+        for _ in 0..4000 {
+            let betas = (1..=10).map(|k| k as f32 / 10.0);
+            evidence.add(forward(&mut replica, betas, 1, |_| kernel, &mut rng).unwrap());
+            assert_eq!(replica.state().words()[0] & held, value & held);
+        }
+        let off = f64::from(replica.base_log_z() + evidence.log_z()) - log_z;
+        let bound = tolerance::SIGMA * f64::from(evidence.relative_error()) + 64.0 * tolerance::ROUNDING;
+        assert!(off.abs() <= bound, "{held:04b}: {off}, {bound}");
     }
 }

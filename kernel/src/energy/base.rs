@@ -106,6 +106,11 @@ impl<'a> Base<'a> {
             let (most, sum) = self.weights(site);
             total.add(most);
             total.add(ln(sum));
+        self.log_z_given(|_| None)
+    }
+
+    /// `ln Z₀` over the states that agree with the values of sites that have one given.
+    pub(crate) fn log_z_given(&self, given: impl Fn(usize) -> Option<u32>) -> f32 {
         }
         total.value()
     }

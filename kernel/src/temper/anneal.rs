@@ -46,11 +46,11 @@ impl From<PathError> for AnnealError {
 /// takes `steps` transitions at β. Returns ln w, where `⟨w⟩ = Z/Z₀` exactly, for any β and steps.
 ///
 /// `betas` rises to 1 from above 0. The kernel may depend on β; it must keep the law at β. A draw that the
-/// energy forbids has weight 0: ln w = −∞, and the run ends. The replica ends near the target's law. The draw is of all
-/// sites: sites that were clamped are free from then on, and Z is of the model without clamps.
+/// energy forbids has weight 0: ln w = −∞, and the run ends. The replica ends near the target's law. Clamped sites keep
+/// their values, and Z and Z₀ are sums over the states that agree with them.
 ///
 /// Collect many runs in an [`Evidence`](crate::stats::Evidence): `ln Z = ln Z₀ + log_z()`, with
-/// [`Base::log_z`](crate::energy::Base::log_z) for ln Z₀.
+/// [`Replica::base_log_z`] for ln Z₀.
 ///
 /// # Errors
 /// [`AnnealError::Chain`] where the energy is faulty at a draw from the base, [`AnnealError::Path`] at a β that is

@@ -5,7 +5,7 @@ use crate::accept::Info;
 use crate::chain::{Chain, ChainError, Core, Memory};
 use crate::energy::{Ends, Energy, PathError, Tempered};
 use crate::lane::{Bits, Block};
-use crate::packed::Packed;
+use crate::packed::{Packed, set};
 use crate::stats::Observer;
 use crate::step::Kernel;
 use rand_core::Rng;
@@ -165,13 +165,29 @@ where
         self.with(|chain| chain.restart(start))
     }
 
-    /// Moves the replica to an exact draw from the base, every site free.
+    /// Moves the free sites to an exact draw from the base.
     pub(super) fn draw_base<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<(), ChainError> {
         let base = self.law.base();
         self.with(|chain| {
-            chain.release();
-            base.draw(rng, chain.ring().there.words);
+            let ring = chain.ring();
+            base.draw(rng, ring.there.words);
+            for site in 0..ring.layout.sites() {
+                if !ring.free(site) {
+                    // A value of the state here.
+                    let _ = set(ring.layout, ring.there.words, site, ring.here_state().get(site));
+                }
+            }
             chain.settle()
+        })
+    }
+
+    /// `ln Z₀` over the states that agree with the clamped sites: [`Base::log_z`](crate::energy::Base::log_z) where every
+    /// site is free.
+    pub fn base_log_z(&mut self) -> f32 {
+        let base = self.law.base();
+        self.with(|chain| {
+            let ring = chain.ring();
+            base.log_z_given(|site| (!ring.free(site)).then(|| ring.here_state().get(site)))
         })
     }
 
