@@ -245,7 +245,7 @@ fn other_models_are_faults_and_bad_parameters_have_names() {
     for bad in [0.0, 1.5, f32::NAN] {
         assert!(matches!(IsingBalanced::new(noise, 1.0, bad), Err(ParameterError::Balance(_))), "{bad}");
     }
-    for bad in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+    for bad in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e30, 1.1e6, 0.9e-6, 1e-30] {
         let kernel = IsingBalanced::new(noise, 1.0, 0.5).unwrap();
         assert!(matches!(kernel.precision(bad), Err(ParameterError::Precision(_))), "{bad}");
     }

@@ -584,6 +584,10 @@ fn bad_input_has_a_name() {
         let sampler = Langevin::second_order(noise, 1.0, 1.0).unwrap();
         assert!(matches!(sampler.precision(bad), Err(ParameterError::Precision(_))));
     }
+    for (precision, good) in [(1e-6, true), (1e6, true), (0.9e-6, false), (1.1e6, false), (1e30, false)] {
+        let sampler = Langevin::second_order(noise, 1.0, 1.0).unwrap();
+        assert_eq!(sampler.precision(precision).is_ok(), good, "{precision}");
+    }
     for bad in [0.0, 1.5, f32::NAN] {
         assert!(matches!(Langevin::second_order(noise, 1.0, bad), Err(ParameterError::Balance(_))));
     }

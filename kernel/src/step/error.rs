@@ -23,7 +23,7 @@ pub enum ParameterError {
         /// Its curvature.
         value: f32,
     },
-    /// The precision of the auxiliary variable must be positive and finite, and so must its inverse.
+    /// The precision of the auxiliary variable must be from 10⁻⁶ to 10⁶.
     Precision(f32),
     /// A number of indices must be from 1 to 64.
     Indices(u32),
@@ -48,7 +48,7 @@ impl core::fmt::Display for ParameterError {
             Self::Curvature { site, value } => {
                 write!(f, "curvature {value} of site {site} is not finite and at least 0")
             }
-            Self::Precision(value) => write!(f, "precision {value} is not positive and finite"),
+            Self::Precision(value) => write!(f, "precision {value} is not from 1e-6 to 1e6"),
         }
     }
 }

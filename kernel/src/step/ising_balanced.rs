@@ -81,14 +81,15 @@ impl<'a> IsingBalanced<'a> {
     /// The precision κ of the auxiliary variable: see [`Langevin::precision`](super::Langevin::precision).
     ///
     /// # Errors
-    /// [`ParameterError::Precision`] where κ or 1/κ is not positive and finite.
+    /// [`ParameterError::Precision`] where κ is not from 10⁻⁶ to 10⁶.
     pub fn precision(mut self, precision: f32) -> Result<Self, ParameterError> {
         self.precision = precision_value(precision)?;
         Ok(self)
     }
 
     /// The probabilities of a move from the chain's state to `to`, without making it, given that it drew `eta` from
-    /// N(0, (W+D)/κ) ([`Noise::draw`]: finite numbers; blocks that are missing are 0). The cost of a step.
+    /// N(0, (W+D)/κ) ([`Noise::draw`]: finite numbers; blocks that are missing are 0). The cost of a step. Where log odds
+    /// are past ±80, the way there is that of the draw, which cuts them, the way back and the ratio are not cut.
     ///
     /// # Errors
     /// [`StateError`] where `to` is not a state of the chain's layout.
@@ -100,7 +101,7 @@ impl<'a> IsingBalanced<'a> {
     ) -> Result<Transition, StateError> {
         let to = to.of(ring.layout)?;
         let mut possible = self.noise.is_of(ring.energy.form());
-        let fault = !possible;
+        let stranger = !possible;
         ring.there.words.iter_mut().zip(to.words()).for_each(|(slot, &word)| *slot = word);
         ring.core.weights_of = None;
         let difference = ring.arrive();
@@ -128,12 +129,14 @@ impl<'a> IsingBalanced<'a> {
         });
         let log_forward = rare.finish().over(all.finish()).ln();
         let log_reverse = log_forward + self.way_back(&ways, -self.balance);
+        let log_ratio = self.log_ratio(&ways, difference);
+        let fault = stranger || log_ratio.is_nan();
         let of = |value: f32| if possible { value } else { f32::NEG_INFINITY };
         Ok(Transition {
             log_forward: of(log_forward),
             log_reverse: of(log_reverse),
             difference,
-            log_ratio: of(self.log_ratio(&ways, difference)),
+            log_ratio: if fault { f32::NEG_INFINITY } else { of(log_ratio) },
             fault,
         })
     }
@@ -350,7 +353,8 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
         } else {
             flip(&mut ring, runs);
         }
-        ring.core.steps = ring.core.steps.wrapping_add(1);
-        Info { accepted, proposed: ways.flips, log_ratio, difference, fault: false }
+        let info = Info { accepted, proposed: ways.flips, log_ratio, difference, fault: log_ratio.is_nan() };
+        ring.close(Info { accepted: false, ..info });
+        info
     }
 }

@@ -57,7 +57,7 @@ impl<N: Noise> Langevin<'_, N> {
     /// about .75 is often best between the local and the global limit (METHODS.md §3).
     ///
     /// # Errors
-    /// [`ParameterError::Precision`] where κ or 1/κ is not positive and finite.
+    /// [`ParameterError::Precision`] where κ is not from 10⁻⁶ to 10⁶.
     pub fn precision(mut self, precision: f32) -> Result<Self, ParameterError> {
         self.precision = precision_value(precision)?;
         Ok(self)
@@ -78,10 +78,9 @@ impl<N: Noise> Langevin<'_, N> {
     }
 }
 
-/// κ, where there is one.
+/// κ, where it is legal: far beyond what moves, and so near 1 that ln A does not overflow by κ alone.
 pub(in crate::step) fn precision_value(precision: f32) -> Result<f32, ParameterError> {
-    let good = precision > 0.0 && precision.is_finite() && (1.0 / precision).is_finite();
-    if good { Ok(precision) } else { Err(ParameterError::Precision(precision)) }
+    if (1e-6..=1e6).contains(&precision) { Ok(precision) } else { Err(ParameterError::Precision(precision)) }
 }
 
 /// 1/σ, 0 for σ = ∞.
