@@ -235,7 +235,7 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
         }
         let mut room = vec![[0.0; LANES]; Regression::blocks(sites)];
         let mut regression = Regression::new(sites, &mut room).map_err(Failure::option)?;
-        self.moves(|step, here, there| regression.push(step, here, there))?;
+        self.moves(|step, here, there| _ = regression.push(step, here, there))?;
         let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(sites)];
         let mut scratch = vec![[0.0; LANES]; 3 * rows.len()];
         let fit = regression.solve(RIDGE, ITERATIONS, &mut rows, &mut scratch).map_err(Failure::option)?;
@@ -252,7 +252,7 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
         }
         let mut room = vec![[0.0; LANES]; SparseRegression::blocks(pattern)];
         let mut regression = SparseRegression::new(pattern, &mut room).map_err(Failure::option)?;
-        self.moves(|step, here, there| regression.push(step, here, there))?;
+        self.moves(|step, here, there| _ = regression.push(step, here, there))?;
         let mut w = vec![[0.0; LANES]; SparseRegression::w_blocks(pattern)];
         let mut scratch = vec![[0.0; LANES]; 3 * w.len()];
         let fit = regression.solve(RIDGE, ITERATIONS, &mut w, &mut scratch).map_err(Failure::option)?;

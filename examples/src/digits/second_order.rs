@@ -121,7 +121,7 @@ pub(super) fn tuned(rbm: &Rbm<'_>, seed: u64) -> Result<SecondOrder, Failure> {
                 let after = gradient(rbm, chain.state())?;
                 let from_state = Packed::new(layout, &from).map_err(Failure::option)?;
                 let step = Move::new(from_state, chain.state()).map_err(Failure::option)?;
-                regression.push(&step, &before, &after);
+                regression.push(&step, &before, &after).map_err(Failure::option)?;
                 before = after;
                 from.copy_from_slice(chain.state().words());
             }

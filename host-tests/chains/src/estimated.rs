@@ -32,7 +32,7 @@ pub(crate) fn full() -> u32 {
     let mut run = || {
         let mut memory = [[0.0; LANES]; Regression::blocks(SITES)];
         let mut regression = Regression::new(SITES, &mut memory)?;
-        burn_in(&mut chain, &mut rng, |step, before, after| regression.push(step, before, after));
+        burn_in(&mut chain, &mut rng, |step, before, after| _ = regression.push(step, before, after));
         let mut rows = [[0.0; LANES]; DenseMatrix::blocks(SITES)];
         let mut scratch = [[0.0; LANES]; 3 * DenseMatrix::blocks(SITES)];
         found(&mut hash, regression.solve(RIDGE, ITERATIONS, &mut rows, &mut scratch)?);
@@ -59,7 +59,7 @@ pub(crate) fn on_a_pattern() -> u32 {
         // Σ (degree + 1)(degree + 2) numbers.
         let mut memory = [[0.0; LANES]; 16];
         let mut regression = SparseRegression::new(pattern.form(), &mut memory)?;
-        burn_in(&mut chain, &mut rng, |step, before, after| regression.push(step, before, after));
+        burn_in(&mut chain, &mut rng, |step, before, after| _ = regression.push(step, before, after));
         let (mut w, mut scratch) = ([[0.0; LANES]; 4], [[0.0; LANES]; 12]);
         found(&mut hash, regression.solve(RIDGE, ITERATIONS, &mut w, &mut scratch)?);
         let mut diagonal = [0.0; SITES];

@@ -100,7 +100,7 @@ fn with_move<T>(value: f32, lane: usize, told: impl FnOnce(&Move<'_>, &[Block], 
 fn estimates(value: f32, lane: usize) -> [Result<Vec<Block>, NoiseError>; 2] {
     let mut room = vec![[0.0; LANES]; Regression::blocks(5)];
     let mut regression = Regression::new(5, &mut room).unwrap();
-    with_move(value, lane, |step, before, after| regression.push(step, before, after));
+    with_move(value, lane, |step, before, after| regression.push(step, before, after).unwrap());
     let mut w = vec![[0.0; LANES]; DenseMatrix::blocks(5)];
     let mut scratch = vec![[0.0; LANES]; 3 * DenseMatrix::blocks(5)];
     let full = regression.solve(1e-3, 50, &mut w, &mut scratch).map(|_| w);
@@ -109,7 +109,7 @@ fn estimates(value: f32, lane: usize) -> [Result<Vec<Block>, NoiseError>; 2] {
     let model = path(5, 1.0, &mut memory);
     let mut room = vec![[0.0; LANES]; SparseRegression::blocks(model.form())];
     let mut regression = SparseRegression::new(model.form(), &mut room).unwrap();
-    with_move(value, lane, |step, before, after| regression.push(step, before, after));
+    with_move(value, lane, |step, before, after| regression.push(step, before, after).unwrap());
     let mut w = vec![[0.0; LANES]; SparseRegression::w_blocks(model.form())];
     let mut scratch = vec![[0.0; LANES]; 3 * w.len()];
     let sparse = regression.solve(1e-3, 50, &mut w, &mut scratch).map(|_| w);

@@ -2,7 +2,7 @@
 //! couplings of a quadratic energy come back, and a balanced sampler can stand on them.
 
 use bitmc::lane::{Block, LANES};
-use bitmc::noise::{Edgewise, SparseMatrix, SparseRegression, Symmetric};
+use bitmc::noise::{Edgewise, NoiseError, Regression, SparseMatrix, SparseRegression, Symmetric};
 use bitmc::snapshot::{Reader, Writer};
 use bitmc::{Energy, Ising, LaneRng, Langevin, Layout, Move, Packed, SeedableRng, torus};
 use bitmc_host_tests::heap::{self, Couplings, pack_in};
@@ -39,7 +39,7 @@ fn blocks(values: &[f32]) -> Vec<Block> {
 fn push(regression: &mut SparseRegression<'_>, layout: Layout, sample: &Sample) {
     let (from, to) = (pack_in(layout, &sample.from), pack_in(layout, &sample.to));
     let (from, to) = (Packed::new(layout, &from).unwrap(), Packed::new(layout, &to).unwrap());
-    regression.push(&Move::new(from, to).unwrap(), &blocks(&sample.before), &blocks(&sample.after));
+    regression.push(&Move::new(from, to).unwrap(), &blocks(&sample.before), &blocks(&sample.after)).unwrap();
 }
 
 /// W in full, from a solution.
@@ -148,7 +148,9 @@ fn torus_again(steps: u32, ridge: f32, coupled: impl Fn(u32, u32) -> bool) -> (f
         let before = Packed::new(model.layout(), &before).unwrap();
         chain.step(&Langevin::adjusted(0.2).unwrap(), &mut rng);
         let step = Move::new(before, chain.state()).unwrap();
-        regression.push(&step, &heap::gradient(&model, before), &heap::gradient(&model, chain.state()));
+        regression
+            .push(&step, &heap::gradient(&model, before), &heap::gradient(&model, chain.state()))
+            .unwrap();
     }
     let size = SparseRegression::w_blocks(pattern.form());
     let (mut w, mut scratch) = (vec![[0.0; LANES]; size], vec![[0.0; LANES]; 3 * size]);
@@ -196,11 +198,58 @@ fn short_memory_is_refused_and_nothing_seen_is_zero() {
     // A move of another model is left out.
     let layout = Layout::binary(4);
     let (from, to) = (Packed::new(layout, &[0]).unwrap(), Packed::new(layout, &[1]).unwrap());
-    regression.push(&Move::new(from, to).unwrap(), &[[1.0; LANES]], &[[2.0; LANES]]);
+    regression.push(&Move::new(from, to).unwrap(), &[[1.0; LANES]], &[[2.0; LANES]]).unwrap();
     assert_eq!(regression.moves(), 0);
     let (mut w, mut scratch) = ([[7.0; LANES]; 1], [[7.0; LANES]; 3]);
     let fit = regression.solve(1e-3, 10, &mut w, &mut scratch).unwrap();
     assert_eq!((fit.residual, fit.iterations, w), (0.0, 0, [[0.0; LANES]; 1]));
     assert!(regression.solve(1e-3, 10, &mut [], &mut scratch).is_err());
     assert!(regression.solve(1e-3, 10, &mut w, &mut scratch[..2]).is_err());
+}
+
+#[test]
+fn categorical_moves_are_refused() {
+    let mut memory = Couplings::new(3, 2);
+    let pattern = Ising::bits_edges_once([(0, 1, 1.0)], &[0.0; 3], memory.lend()).unwrap().form();
+    let mut room = vec![[0.0; LANES]; SparseRegression::blocks(pattern)];
+    let mut sparse = SparseRegression::new(pattern, &mut room).unwrap();
+    let mut room = vec![[0.0; LANES]; Regression::blocks(3)];
+    let mut dense = Regression::new(3, &mut room).unwrap();
+    let (from, to) = ([0b00_01_00], [0b10_01_01]);
+    for (layout, refused) in [(Layout::categorical(3, 3), true), (Layout::ordinal(3, 3), false)] {
+        let step = Move::new(Packed::new(layout, &from).unwrap(), Packed::new(layout, &to).unwrap()).unwrap();
+        let gradient = [[1.0; LANES]; 3];
+        for pushed in [sparse.push(&step, &gradient, &gradient), dense.push(&step, &gradient, &gradient)] {
+            assert_eq!(pushed, if refused { Err(NoiseError::Categorical) } else { Ok(()) });
+        }
+        assert_eq!((sparse.moves(), dense.moves()), if refused { (0, 0) } else { (1, 1) });
+    }
+}
+
+/// One site that moves 2²⁴ times over gradients of W = −1 and then 2²³ times of 1. Halved at every 2²² moves the sums are
+/// ½ + ¼ of the second and (½ + ¼ + ⅛ + ¹⁄₁₆)/4 of the first; those that stop at 2²⁴ do not know of the second.
+#[test]
+fn sums_do_not_stop_growing() {
+    let mut memory = Couplings::new(1, 0);
+    let pattern = Ising::bits_edges_once([], &[0.0], memory.lend()).unwrap().form();
+    let mut room = vec![[0.0; LANES]; SparseRegression::blocks(pattern)];
+    let mut sparse = SparseRegression::new(pattern, &mut room).unwrap();
+    let mut room = vec![[0.0; LANES]; Regression::blocks(1)];
+    let mut dense = Regression::new(1, &mut room).unwrap();
+    let layout = Layout::binary(1);
+    let step = Move::new(Packed::new(layout, &[0]).unwrap(), Packed::new(layout, &[1]).unwrap()).unwrap();
+    for (count, w) in [(1 << 24, -1.0), (1 << 23, 1.0)] {
+        let (before, after) = ([[0.0; LANES]], [[-w; LANES]]);
+        for _ in 0..count {
+            sparse.push(&step, &before, &after).unwrap();
+            dense.push(&step, &before, &after).unwrap();
+        }
+    }
+    let (first, second) = (15.0 / 64.0, 0.75);
+    let expected = (second - first) / (second + first);
+    let (mut w, mut scratch) = ([[0.0; LANES]], [[0.0; LANES]; 3]);
+    dense.solve(1e-4, 50, &mut w, &mut scratch).unwrap();
+    assert!((w[0][0] - expected).abs() < 1e-3, "{}", w[0][0]);
+    sparse.solve(1e-4, 50, &mut w, &mut scratch).unwrap();
+    assert!((w[0][0] - expected).abs() < 1e-3, "{}", w[0][0]);
 }

@@ -132,7 +132,7 @@ fn tuners_go_on() {
         jump.observe(&info);
         let gradient = vec![[step as f32; 16]; 5];
         let from = Packed::new(ising.layout(), &before).unwrap();
-        regression.push(&bitmc::Move::new(from, chain.state()).unwrap(), &gradient, &gradient);
+        regression.push(&bitmc::Move::new(from, chain.state()).unwrap(), &gradient, &gradient).unwrap();
         if look {
             let (mut chain2, mut rng2, mut rate2, mut cycle2, mut jump2, mut memory2) = start(2);
             let mut regression2 = Regression::new(70, &mut memory2).unwrap();
@@ -146,7 +146,7 @@ fn tuners_go_on() {
             assert_eq!(cycle2.observe(&again), trial);
             rate2.observe(&again);
             jump2.observe(&again);
-            regression2.push(&bitmc::Move::new(from, chain2.state()).unwrap(), &gradient, &gradient);
+            regression2.push(&bitmc::Move::new(from, chain2.state()).unwrap(), &gradient, &gradient).unwrap();
             assert_eq!((rate2, cycle2, jump2), (rate, cycle, jump), "step {step}");
             assert_eq!(save(&[&regression2]), save(&[&regression]), "step {step}");
         }

@@ -213,11 +213,15 @@ fn tuners_and_regressions() {
     kept("a ladder", ladder, |it, rng| it.exchange(|_| -0.7, rng));
 
     let dense = |_: &mut LaneRng| Regression::new(9, lent(vec![[0.0; 16]; Regression::blocks(9)])).unwrap();
-    kept("a regression", dense, |it, rng| moved(rng, |step| it.push(step, &[[1.0; 16]], &[[0.5; 16]])));
+    kept("a regression", dense, |it, rng| {
+        moved(rng, |step| it.push(step, &[[1.0; 16]], &[[0.5; 16]]).unwrap())
+    });
     let pattern = model.form();
     let memory = || lent(vec![[0.0; 16]; SparseRegression::blocks(pattern)]);
     let sparse = |_: &mut LaneRng| SparseRegression::new(pattern, memory()).unwrap();
-    kept("a sparse regression", sparse, |it, rng| moved(rng, |step| it.push(step, &[[1.0; 16]], &[[0.5; 16]])));
+    kept("a sparse regression", sparse, |it, rng| {
+        moved(rng, |step| it.push(step, &[[1.0; 16]], &[[0.5; 16]]).unwrap())
+    });
 }
 
 #[test]

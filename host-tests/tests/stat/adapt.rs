@@ -22,7 +22,9 @@ fn estimate(energy: &impl Energy, truth: &impl Symmetric, steps: u32, step_size:
         let before = Packed::new(energy.layout(), &before).unwrap();
         chain.step(&sampler, &mut rng);
         let step = Move::new(before, chain.state()).unwrap();
-        regression.push(&step, &heap::gradient(energy, before), &heap::gradient(energy, chain.state()));
+        regression
+            .push(&step, &heap::gradient(energy, before), &heap::gradient(energy, chain.state()))
+            .unwrap();
     }
     assert_eq!(regression.moves(), steps);
     let mut rows = vec![[7.0; LANES]; DenseMatrix::blocks(sites)];

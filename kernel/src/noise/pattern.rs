@@ -1,6 +1,6 @@
 //! W by least squares where it is known which of its entries are not zero: in memory that grows with the edges.
 
-use super::regression::Fit;
+use super::regression::{Fit, forget, numbers};
 use super::shift::{dot, root, subtract};
 use super::{NoiseError, scaled_sum};
 use crate::energy::{Edge, Sparse};
@@ -14,7 +14,7 @@ use crate::packed::Move;
 /// which is all that the equations `[(A + ρ)W + W(A + ρ)]ᵢⱼ = [B + Bᵀ]ᵢⱼ`, (i, j) in the pattern, ask for.
 /// [`SparseRegression::solve`] solves them together by conjugate gradients, so that W is the exact constrained
 /// minimum and not a row-wise one made symmetric. ρ is a small ridge, because A is singular where a site never
-/// moved. For binary and ordinal sites, of any number.
+/// moved. For binary and ordinal sites, of any number. Both are halved as those of a [`Regression`](super::Regression).
 ///
 /// Memory: 4 bytes for every pair of a site's neighbourhood, `Σ (degree+1)(degree+2)` (on a square lattice 120 a
 /// site). Cost: a move O(edges), and degree² for every site that has a changed neighbour; an iteration `Σ degree²`.
@@ -35,7 +35,7 @@ use crate::packed::Move;
 /// for (from, to) in [(0b000, 0b001), (0b001, 0b011), (0b011, 0b110), (0b110, 0b000)] {
 ///     let (from, to) = ([from], [to]);
 ///     let (from, to) = (Packed::new(Layout::binary(3), &from)?, Packed::new(Layout::binary(3), &to)?);
-///     regression.push(&Move::new(from, to)?, &gradient(from)?, &gradient(to)?);
+///     regression.push(&Move::new(from, to)?, &gradient(from)?, &gradient(to)?)?;
 /// }
 /// let (mut w, mut scratch) = ([[0.0; 16]; 1], [[0.0; 16]; 3]);
 /// regression.solve(1e-6, 100, &mut w, &mut scratch)?;
@@ -103,12 +103,16 @@ impl<'a> SparseRegression<'a> {
     }
 
     /// Takes a move from x to y with the gradients ∂E/∂x at both, one block for sixteen sites; moves of other
-    /// numbers of sites are left out.
-    pub fn push(&mut self, step: &Move<'_>, before: &[Block], after: &[Block]) {
-        if step.to().layout().sites() != self.pattern.sites() {
-            return;
+    /// numbers of sites are left out, and so are the 2³²nd and later.
+    ///
+    /// # Errors
+    /// [`NoiseError::Categorical`] where the sites are.
+    pub fn push(&mut self, step: &Move<'_>, before: &[Block], after: &[Block]) -> Result<(), NoiseError> {
+        numbers(step.to().layout())?;
+        if step.to().layout().sites() != self.pattern.sites() || self.moves == u32::MAX {
+            return Ok(());
         }
-        self.moves = self.moves.saturating_add(1);
+        self.moves += 1;
         let component = |site| step.to().get(site) as i32 - step.before(site) as i32;
         let at = |of: &[Block], site| of.as_flattened().get(site).copied().unwrap_or(0.0);
         let mut moments = &mut *self.moments.as_flattened_mut();
@@ -117,7 +121,7 @@ impl<'a> SparseRegression<'a> {
             let width = width(self.pattern, site).max(1);
             let square = core::mem::take(&mut moments).split_at_mut_checked(width.saturating_pow(2));
             let row = core::mem::take(&mut products).split_at_mut_checked(width);
-            let (Some((square, rest)), Some((row, others))) = (square, row) else { return };
+            let (Some((square, rest)), Some((row, others))) = (square, row) else { break };
             (moments, products) = (rest, others);
             // Δg = −(after − before)
             let difference = at(before, site) - at(after, site);
@@ -130,6 +134,8 @@ impl<'a> SparseRegression<'a> {
                 }
             }
         }
+        forget(self.moves, [self.moments, self.products]);
+        Ok(())
     }
 
     /// Moves that were taken.

@@ -1,9 +1,10 @@
 //! W where no formula gives it: least squares over the moves of a burn-in.
 
 use super::matrix::DenseMatrix;
-use super::shift::{dot, subtract};
+use super::shift::{dot, scale, subtract};
 use super::{NoiseError, scaled_sum};
 use crate::lane::{Block, LANES};
+use crate::layout::{Kind, Layout};
 use crate::packed::Move;
 
 /// The symmetric W that explains differences of gradients best,
@@ -12,6 +13,9 @@ use crate::packed::Move;
 /// It streams: only `A = Σ v vᵀ` and `B = Σ v Δgᵀ` are kept, and [`Regression::solve`] solves
 /// `(A + ρ)W + W(A + ρ) = B + Bᵀ` by conjugate gradients, ρ a small ridge, because A is singular where a site
 /// never moved. For binary and ordinal sites; up to [`DenseMatrix::MAX_SITES`] of them.
+///
+/// At every 2²² moves both are halved, which W does not feel, so that they never stop growing in f32: later moves weigh
+/// more than moves before that.
 ///
 /// Cost: sites operations for every changed site of a move; sites³ an iteration of the solution.
 #[derive(Debug)]
@@ -29,6 +33,21 @@ pub struct Fit {
     pub residual: f32,
     /// Iterations that were made.
     pub iterations: u32,
+}
+
+/// Refuses sites whose values are no numbers.
+pub(super) fn numbers(layout: Layout) -> Result<(), NoiseError> {
+    if layout.kind() == Kind::Categorical { Err(NoiseError::Categorical) } else { Ok(()) }
+}
+
+/// Moves after which sums are halved: sums of their squares have not yet all digits of a float.
+const HALF_LIFE: u32 = 1 << 22;
+
+/// Halves sums where it is time.
+pub(super) fn forget(moves: u32, sums: [&mut [Block]; 2]) {
+    if moves.is_multiple_of(HALF_LIFE) {
+        sums.into_iter().for_each(|sums| scale(sums, 0.5));
+    }
 }
 
 impl<'a> Regression<'a> {
@@ -55,12 +74,17 @@ impl<'a> Regression<'a> {
     }
 
     /// Takes a move from x to y with the gradients ∂E/∂x at both, one block for sixteen sites; moves of other
-    /// numbers of sites are left out.
-    pub fn push(&mut self, step: &Move<'_>, before: &[Block], after: &[Block]) {
-        if step.to().layout().sites() != self.sites {
-            return;
+    /// numbers of sites are left out, and so are the 2³²nd and later.
+    ///
+    /// # Errors
+    /// [`NoiseError::Categorical`] where the sites are.
+    pub fn push(&mut self, step: &Move<'_>, before: &[Block], after: &[Block]) -> Result<(), NoiseError> {
+        let layout = step.to().layout();
+        numbers(layout)?;
+        if layout.sites() != self.sites || self.moves == u32::MAX {
+            return Ok(());
         }
-        self.moves = self.moves.saturating_add(1);
+        self.moves += 1;
         let width = DenseMatrix::row_blocks(self.sites);
         for change in step.changes() {
             let v = (change.to as i32 - change.from as i32) as f32;
@@ -78,6 +102,8 @@ impl<'a> Regression<'a> {
             let past = products.as_flattened_mut().get_mut(self.sites..).unwrap_or_default();
             past.fill(0.0);
         }
+        forget(self.moves, [self.moments, self.products]);
+        Ok(())
     }
 
     /// Moves that were taken.

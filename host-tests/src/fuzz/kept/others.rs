@@ -102,7 +102,7 @@ fn regressions(source: &mut Source<'_>) {
     if source.one_in(2) {
         let mut memory = vec![[0.0; LANES]; Regression::blocks(9)];
         only(Regression::new(9, &mut memory).unwrap(), source, |it, rng| {
-            moved(&step(rng), &mut |step| it.push(step, &slopes.0, &slopes.1));
+            moved(&step(rng), &mut |step| _ = it.push(step, &slopes.0, &slopes.1));
         });
         return;
     }
@@ -110,7 +110,7 @@ fn regressions(source: &mut Source<'_>) {
     let model = Ising::spins_edges_once(torus(3, 3, 0.3), &[0.1; 9], couplings.lend()).unwrap();
     let mut memory = vec![[0.0; LANES]; SparseRegression::blocks(model.form())];
     only(SparseRegression::new(model.form(), &mut memory).unwrap(), source, |it, rng| {
-        moved(&step(rng), &mut |step| it.push(step, &slopes.0, &slopes.1));
+        moved(&step(rng), &mut |step| _ = it.push(step, &slopes.0, &slopes.1));
     });
 }
 

@@ -184,7 +184,7 @@ fn adapted(number: f32, size: usize) -> bool {
     let (Ok(step), Ok(mut regression)) = (Move::new(from, to), Regression::new(sites, &mut memory)) else {
         return false;
     };
-    regression.push(&step, &[[0.0; 16]; 1], &[[number; 16]; 1]);
+    let pushed = regression.push(&step, &[[0.0; 16]; 1], &[[number; 16]; 1]).is_ok();
     let mut scratch = [[0.0; 16]; 3 * DenseMatrix::blocks(9)];
     let solved = regression.solve(number, size as u32, &mut rows, &mut scratch).is_ok();
     let mut couplings = SparseMemory::<9, 16>::new();
@@ -192,8 +192,8 @@ fn adapted(number: f32, size: usize) -> bool {
     let Ok(model) = Ising::bits_edges_once(path, &[number; 9], couplings.lend()) else { return false };
     let (mut room, mut diagonal) = ([[0.0; 16]; 7], [0.0; 9]);
     let Ok(mut regression) = SparseRegression::new(model.form(), &mut room) else { return false };
-    regression.push(&step, &[[0.0; 16]; 1], &[[number; 16]; 1]);
-    let solved = solved && regression.solve(number, size as u32, &mut rows, &mut scratch).is_ok();
+    let pushed = pushed && regression.push(&step, &[[0.0; 16]; 1], &[[number; 16]; 1]).is_ok();
+    let solved = pushed && solved && regression.solve(number, size as u32, &mut rows, &mut scratch).is_ok();
     regression.diagonal(&rows, &mut diagonal);
     let solved = solved && returns(&mut regression);
     let sum: f32 = regression.edges(&rows).map(|(_, _, value)| value).chain(diagonal).sum();
