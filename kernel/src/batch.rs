@@ -216,7 +216,7 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
     /// # Errors
     /// [`PathError::Beta`] where one is negative or not finite.
     pub fn set_betas(&mut self, betas: Block) -> Result<(), PathError> {
-        self.core.set_betas(betas, common::legal)
+        self.core.set_betas(betas)
     }
 
     /// Holds sites at their present values in every chain: those that are 1 in `sites`, a binary state.

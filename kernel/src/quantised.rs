@@ -57,7 +57,7 @@ impl<'a> QuantisedIsing<'a> {
     /// Rounds the b and K of an [`Ising`](crate::Ising) model, once, with floats: on the desktop, or at boot.
     ///
     /// # Errors
-    /// [`SparseError::Memory`] where the memory is short, [`SparseError::TooLarge`] where a field could overflow:
+    /// [`SparseError::Memory`] where the memory is short, [`SparseError::TooManyUnits`] where a field could overflow:
     /// from log odds of 11,000 on.
     pub fn round(form: Sparse<'_>, memory: SparseLent<'a>) -> Result<Self, SparseError> {
         let SparseLent { ends, linear, entries } = memory;

@@ -169,12 +169,16 @@ fn bad_input_is_an_error_with_a_name() {
             let mut memory = Couplings::new(2, 1);
             LatticeGaussian::sparse([(0, 1, coupling)], diagonal, &[1.0; 2], 5, memory.lend()).map(|_| ())
         };
-        assert_eq!(sparse(&[1.0, bad], 0.5), Err(Sparse(SparseError::FieldNotFinite { site: 1 })));
+        assert_eq!(sparse(&[1.0, bad], 0.5), Err(NotFinite { row: 1, column: 1 }));
         assert_eq!(sparse(&[1.0; 2], bad), Err(Sparse(SparseError::CouplingNotFinite { edge: 0 })));
         assert_eq!(sparse(&[1.0; 3], 0.5), Err(Length { need: 2, got: 3 }));
-        assert_eq!(sparse(&[1.0; 2], 1e30), Err(Sparse(SparseError::TooLarge { site: 0 })));
+        assert_eq!(sparse(&[1.0; 2], 1e30), Err(TooLarge { site: 0 }));
         assert_eq!(sparse(&[1.0; 2], 0.5), Ok(()));
     }
+    assert_eq!(
+        Sparse(SparseError::Memory { need: 2, got: 1 }).to_string(),
+        "precision matrix: the memory holds 1 of 2: places of sites, entries, two an edge, or blocks"
+    );
     let mut centre = model.centre.clone();
     centre[16] = 65_537.0;
     assert_eq!(dense(&rows, &centre, 5), Err(Centre { site: 16 }));

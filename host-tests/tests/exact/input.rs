@@ -52,6 +52,9 @@ fn edges() {
     assert_eq!(compile(&[(0, 1, 1e31)], &fields, 1), Err(TooLarge { site: 0 }));
     assert_eq!(compile(&[(0, 1, f32::MAX), (0, 2, f32::MAX)], &fields, 2), Err(TooLarge { site: 0 }));
     assert_eq!(compile(&[], &[0.0, f32::MAX], 0), Err(TooLarge { site: 1 }));
+    // What is said of a field names the field, and rows are counted in units.
+    assert!(TooLarge { site: 1 }.to_string().starts_with("the field and couplings of site 1"));
+    assert!(TooManyUnits { site: 1 }.to_string().ends_with("2^30 units"));
     let mut short = Couplings::new(3, 2);
     let result = Ising::spins_edges_once(good, &fields, short.lend());
     assert_eq!(result.unwrap_err(), Memory { need: 4, got: 3 });
@@ -94,12 +97,12 @@ fn rows() {
     assert_eq!(with(0, entry(2, 5)), Err(Asymmetric { a: 0, b: 2 }));
     assert_eq!(with(2, entry(0, 5)), Err(Unsorted { site: 1 }));
     assert_eq!(build(&ends, &[good[0], good[2], good[1], good[3]], &[7; 3], 0), Err(Unsorted { site: 1 }));
-    assert_eq!(build(&ends, &good, &[7, i32::MIN, 7], 0), Err(TooLarge { site: 1 }));
+    assert_eq!(build(&ends, &good, &[7, i32::MIN, 7], 0), Err(TooManyUnits { site: 1 }));
     let most = (1 << 30) - 5;
     assert_eq!(build(&ends, &good, &[most, 7, 7], 0), Ok(()));
-    assert_eq!(build(&ends, &good, &[most + 1, 7, 7], 0), Err(TooLarge { site: 0 }));
+    assert_eq!(build(&ends, &good, &[most + 1, 7, 7], 0), Err(TooManyUnits { site: 0 }));
     let huge = [entry(1, i32::MIN), entry(0, i32::MIN)];
-    assert_eq!(build(&[1, 2], &huge, &[0; 2], 0), Err(TooLarge { site: 0 }));
+    assert_eq!(build(&[1, 2], &huge, &[0; 2], 0), Err(TooManyUnits { site: 0 }));
 }
 
 #[test]

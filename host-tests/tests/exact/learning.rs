@@ -1,6 +1,6 @@
 //! Objectives of learning and their gradients by the parameters, against float64 (METHODS.md §5–6).
 
-use bitmc::energy::{Boltzmann, Perceptron, PerceptronError};
+use bitmc::energy::{Boltzmann, Perceptron, PerceptronError, SparseError};
 use bitmc::lane::{Block, LANES};
 use bitmc::learn::{
     Adam, Contrast, CyclicalLearning, Importance, LearnError, Minibatch, Objective, PseudoLikelihood,
@@ -660,7 +660,18 @@ fn dense_couplings_that_are_none_are_refused() {
     let mut memory = [[0; LANES]; Boltzmann::memory_len(3)];
     let mut theta = [[0.0; LANES]; Boltzmann::parameter_len(3)];
     assert!(Boltzmann::spins(&theta, 0, &mut memory).is_err());
-    assert!(Boltzmann::spins(&theta[1..], 3, &mut memory).is_err());
+    let wrong = Boltzmann::bits(&theta[1..], 3, &mut memory).unwrap_err();
+    assert_eq!(wrong, SparseError::Parameters { need: theta.len(), got: theta.len() - 1 });
+    for (place, value, error) in [
+        (Boltzmann::coupling(3, 1, 2).unwrap(), f32::NAN, SparseError::PairNotFinite { a: 1, b: 2 }),
+        (2, f32::INFINITY, SparseError::FieldNotFinite { site: 2 }),
+        (1, 2e30, SparseError::TooLarge { site: 1 }),
+    ] {
+        let mut bad = theta;
+        bad.as_flattened_mut()[place] = value;
+        assert_eq!(Boltzmann::bits(&bad, 3, &mut memory).unwrap_err(), error);
+        assert_eq!(Boltzmann::spins(&bad, 3, &mut memory).unwrap_err(), error);
+    }
     assert!(Boltzmann::spins(&theta, 3, &mut memory[1..]).is_err());
     for bad in [f32::NAN, f32::INFINITY, 1e31] {
         let place = Boltzmann::coupling(3, 2, 1).unwrap();

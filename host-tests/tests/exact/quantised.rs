@@ -128,7 +128,7 @@ fn models_are_rounded_to_the_nearest_unit() {
     let lent = SparseLent { ends: &mut [0; 1], linear: &mut [0; 1], entries: &mut [] };
     let steep = Ising::bits_edges_once([], &[12_000.0], lent).unwrap();
     let lent = SparseLent { ends: &mut [0; 1], linear: &mut [0; 1], entries: &mut [] };
-    assert_eq!(QuantisedIsing::round(steep.form(), lent).unwrap_err(), SparseError::TooLarge { site: 0 });
+    assert_eq!(QuantisedIsing::round(steep.form(), lent).unwrap_err(), SparseError::TooManyUnits { site: 0 });
 }
 
 #[test]

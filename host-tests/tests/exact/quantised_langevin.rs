@@ -234,9 +234,15 @@ fn what_does_not_fit_is_refused_and_no_generator_hangs() {
     let (ends, entries) = whole.rows();
     let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
     assert_eq!(Penalty::from_units((1 << 30) + 1).unwrap_err(), ParameterError::Penalty((1 << 30) + 1));
-    for alpha in [0.0, -1.0, f32::INFINITY, 4e-5] {
+    for alpha in [0.0, -1.0, f32::INFINITY, 1e-40] {
         assert_eq!(Penalty::from_step_size(alpha).unwrap_err(), ParameterError::StepSize(alpha));
     }
+    // 65,536/(2α ln 2).
+    assert!(matches!(
+        Penalty::from_step_size(4e-5),
+        Err(ParameterError::Penalty(1_181_800_000..1_181_900_000))
+    ));
+    assert_eq!(Penalty::from_step_size(1e-30), Err(ParameterError::Penalty(u32::MAX)));
     assert!(Penalty::from_step_size(f32::NAN).is_err());
     // 1/(2α) = ln 2 is a factor of two.
     assert_eq!(Penalty::from_step_size(0.5 / std::f32::consts::LN_2).unwrap().units(), 65_536);

@@ -2,7 +2,7 @@
 //! known of the law of a [`Chain`] is known of them.
 
 use bitmc::batch::{BatchError, PottsBatch, PottsKernel, PottsSite};
-use bitmc::energy::Tempered;
+use bitmc::energy::{PathError, Tempered};
 use bitmc::snapshot::{FRAME, SnapshotError};
 use bitmc::step::Curvature;
 use bitmc::temper::Replica;
@@ -334,7 +334,7 @@ fn bad_input_is_refused() {
     let mut room = wide.couplings();
     let many = wide.model(&mut room);
     let many = PottsBatch::random(&many, vec![PottsSite::<65>::new(); 3], &mut rng).unwrap_err();
-    assert_eq!(many, BatchError::Arity { need: 65, got: 65 });
+    assert_eq!(many, BatchError::ManyValues { arity: 65 });
 
     let mut batch = random::<3>(&model, &mut rng);
     let (layout, two) = (model.layout(), heap::pack_in(model.layout(), &[2.0; 25]));
@@ -362,6 +362,10 @@ fn bad_input_is_refused() {
     let blocks = [[1.0; 16]];
     let short = Langevin::new(0.5, Curvature::Each(&blocks), true).unwrap();
     let endless = Langevin::new(0.5, Curvature::Same(f32::MAX), true).unwrap();
+    assert_eq!(batch.set_betas([f32::MAX; 16]), Err(PathError::BetaTooLarge(f32::MAX)));
+    let mut mixed = [f32::MAX; 16];
+    mixed[7] = -1.0;
+    assert_eq!(batch.set_betas(mixed), Err(PathError::Beta(-1.0)));
     batch.set_betas([1e30; 16]).unwrap();
     let stands = save(&[&batch])[40..].to_vec();
     for info in [

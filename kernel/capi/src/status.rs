@@ -101,7 +101,7 @@ impl From<SparseError> for bitmc_status {
             | SparseError::Ends { .. }
             | SparseError::Unsorted { .. }
             | SparseError::Asymmetric { .. } => Self::Edges,
-            SparseError::Memory { .. } => Self::Memory,
+            SparseError::Memory { .. } | SparseError::Parameters { .. } => Self::Memory,
             _ => Self::Argument,
         }
     }

@@ -45,8 +45,8 @@ impl Core {
         self.energies.get(chain).map_or(f32::NAN, |energy| energy.value())
     }
 
-    /// Takes inverse temperatures that are `legal`; weights are made anew where one changed.
-    pub(super) fn set_betas(&mut self, betas: Block, legal: impl Fn(f32) -> bool) -> Result<(), PathError> {
+    /// Takes inverse temperatures; weights are made anew where one changed.
+    pub(super) fn set_betas(&mut self, betas: Block) -> Result<(), PathError> {
         if let Some(&beta) = betas.iter().find(|&&beta| !legal(beta)) {
             return Err(PathError::Beta(beta));
         }

@@ -14,8 +14,12 @@ pub enum BatchError {
         /// Sites in the memory.
         got: usize,
     },
-    /// The memory is for sites of `got` values, the model's have `need`; a batch takes fewer than
-    /// [`Layout::MANY`](crate::Layout::MANY).
+    /// The sites of the model have [many values](crate::Layout::many_values).
+    ManyValues {
+        /// Values of a site.
+        arity: usize,
+    },
+    /// The memory is for sites of `got` values, the model's have `need`.
     Arity {
         /// Values of a site of the model.
         need: usize,
@@ -41,8 +45,9 @@ impl core::fmt::Display for BatchError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Sites { need, got } => write!(f, "memory for {need} sites is needed, {got} were given"),
+            Self::ManyValues { arity } => write!(f, "sites have {arity} values, a batch takes at most 64"),
             Self::Arity { need, got } => {
-                write!(f, "sites of {need} values are needed, of at most 64, those given have {got}")
+                write!(f, "memory for sites of {need} values is needed, that given is for {got}")
             }
             Self::Chain { chain } => write!(f, "there is no chain {chain}: a batch has sixteen"),
             Self::State(error) => error.fmt(f),

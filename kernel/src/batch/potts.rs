@@ -76,7 +76,7 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
     ///
     /// # Errors
     /// [`BatchError::Sites`] where there are fewer sites in the memory than in the model; [`BatchError::Arity`] where
-    /// the model's have not `Q` values, or [`Layout::MANY`] and more.
+    /// the model's have not `Q` values, [`BatchError::ManyValues`] where they have [`Layout::MANY`] or more.
     pub fn random(model: &'e Potts<'e>, sites: S, rng: &mut LaneRng) -> Result<Self, BatchError> {
         let mut batch = Self::blank(model, sites)?;
         for site in batch.ring().sites {
@@ -102,7 +102,10 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
 
     fn blank(model: &'e Potts<'e>, mut sites: S) -> Result<Self, BatchError> {
         let layout = model.layout();
-        if layout.arity() != Q || layout.many_values() {
+        if layout.many_values() {
+            return Err(BatchError::ManyValues { arity: layout.arity() });
+        }
+        if layout.arity() != Q {
             return Err(BatchError::Arity { need: layout.arity(), got: Q });
         }
         let (need, got) = (layout.sites(), sites.as_mut().len());
@@ -165,10 +168,14 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
     /// Gives every chain an inverse temperature β, `p ∝ e^(−βE)`; the states stay. O(1).
     ///
     /// # Errors
-    /// [`PathError::Beta`] where one is negative or not finite, or so large that differences of βE could be infinite.
+    /// [`PathError::Beta`] where one is negative or not finite, [`PathError::BetaTooLarge`] where differences of βE could
+    /// be infinite.
     pub fn set_betas(&mut self, betas: Block) -> Result<(), PathError> {
-        let model = self.model;
-        self.core.set_betas(betas, |beta| legal(model, beta))
+        let large = |&beta: &f32| common::legal(beta) && !legal(self.model, beta);
+        match betas.into_iter().find(large) {
+            Some(beta) if betas.into_iter().all(common::legal) => Err(PathError::BetaTooLarge(beta)),
+            _ => self.core.set_betas(betas),
+        }
     }
 
     /// Holds sites at their present values in every chain: those that are 1 in `sites`, a binary state.

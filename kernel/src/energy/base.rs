@@ -37,6 +37,8 @@ pub enum PathError {
     },
     /// An inverse temperature is negative or not finite.
     Beta(f32),
+    /// With this inverse temperature differences of βE could be infinite.
+    BetaTooLarge(f32),
 }
 
 impl core::fmt::Display for PathError {
@@ -45,6 +47,9 @@ impl core::fmt::Display for PathError {
             Self::Fields { need, got } => write!(f, "the base needs {need} fields or none, {got} were given"),
             Self::FieldNotFinite { index } => write!(f, "field {index} of the base is not finite"),
             Self::Beta(beta) => write!(f, "the inverse temperature {beta} is not finite and at least 0"),
+            Self::BetaTooLarge(beta) => {
+                write!(f, "at the inverse temperature {beta} differences of energies could be infinite")
+            }
         }
     }
 }
@@ -101,16 +106,20 @@ impl<'a> Base<'a> {
     /// `ln Z₀ = Σᵢ ln Σₖ e^{θᵢ(k)}`. One exponential a site and value.
     #[must_use]
     pub fn log_z(&self) -> f32 {
-        let mut total = Total::new(0.0);
-        for site in 0..self.layout.sites() {
-            let (most, sum) = self.weights(site);
-            total.add(most);
-            total.add(ln(sum));
         self.log_z_given(|_| None)
     }
 
     /// `ln Z₀` over the states that agree with the values of sites that have one given.
     pub(crate) fn log_z_given(&self, given: impl Fn(usize) -> Option<u32>) -> f32 {
+        let mut total = Total::new(0.0);
+        for site in 0..self.layout.sites() {
+            if let Some(value) = given(site) {
+                total.add(self.field(site, value));
+                continue;
+            }
+            let (most, sum) = self.weights(site);
+            total.add(most);
+            total.add(ln(sum));
         }
         total.value()
     }

@@ -79,8 +79,8 @@ impl<'a> Boltzmann<'a> {
     /// Over spins.
     ///
     /// # Errors
-    /// [`SparseError`]: no sites, parameters or memory of another length, a parameter that is not finite
-    /// ([`SparseError::CouplingNotFinite`] counts floats), or couplings that add up past 10³⁰.
+    /// [`SparseError`]: no sites, parameters or memory of another length, a coupling or field that is not finite, or
+    /// those of a site that add up past 5·10²⁹.
     pub fn spins(parameters: &[Block], sites: usize, memory: &'a mut [Bits]) -> Result<Self, SparseError> {
         Self::compile(parameters, sites, Embedding::Spins, memory)
     }
@@ -88,7 +88,7 @@ impl<'a> Boltzmann<'a> {
     /// Over bits.
     ///
     /// # Errors
-    /// As [`Boltzmann::spins`].
+    /// As [`Boltzmann::spins`], past 10³⁰.
     pub fn bits(parameters: &[Block], sites: usize, memory: &'a mut [Bits]) -> Result<Self, SparseError> {
         Self::compile(parameters, sites, Embedding::Bits, memory)
     }
@@ -104,7 +104,7 @@ impl<'a> Boltzmann<'a> {
         }
         let triangle = Triangle::new(sites);
         if parameters.len() != triangle.len() {
-            return Err(SparseError::Memory { need: triangle.len(), got: parameters.len() });
+            return Err(SparseError::Parameters { need: triangle.len(), got: parameters.len() });
         }
         let (need, got) = (Self::memory_len(sites), memory.len());
         let Some(memory) = memory.get_mut(..need) else {
@@ -119,9 +119,9 @@ impl<'a> Boltzmann<'a> {
         // The grid: |J| added up a site, kept as bits in `linear`.
         for i in 0..sites {
             let mut own = 0.0;
-            for (index, j, coupling) in triangle.row(parameters, i) {
+            for (_, j, coupling) in triangle.row(parameters, i) {
                 if !coupling.is_finite() {
-                    return Err(SparseError::CouplingNotFinite { edge: index });
+                    return Err(SparseError::PairNotFinite { a: i as u32, b: j as u32 });
                 }
                 own += coupling.abs();
                 add_float(linear, j, coupling.abs());

@@ -198,7 +198,7 @@ impl<'a> Sparse<'a> {
                 most += i64::from(entry.coupling).max(0);
             }
             if least < -(1 << 30) || most > 1 << 30 {
-                return Err(SparseError::TooLarge { site });
+                return Err(SparseError::TooManyUnits { site });
             }
         }
         Ok(rows)

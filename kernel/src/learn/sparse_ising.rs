@@ -34,7 +34,7 @@ impl<'a> SparseIsing<'a> {
     ///
     /// # Errors
     /// [`SparseError`], as [`Ising::spins_edges_once`]; [`SparseError::Unsorted`] where edges do not ascend,
-    /// [`SparseError::Memory`] where the parameters have another length.
+    /// [`SparseError::Parameters`] where the parameters have another length.
     pub fn spins(
         parameters: &[Block],
         sites: usize,
@@ -70,7 +70,7 @@ impl<'a> SparseIsing<'a> {
         let fields = parameters.as_flattened().get(..sites);
         match fields {
             Some(fields) if need == got => Ok((fields, Edges::new(edges, sites.div_ceil(LANES))?, need)),
-            _ => Err(SparseError::Memory { need, got }),
+            _ => Err(SparseError::Parameters { need, got }),
         }
     }
 

@@ -34,7 +34,7 @@ impl<'a> SparsePotts<'a> {
     ///
     /// # Errors
     /// [`SparseError`], as [`Potts::new`]; [`SparseError::Unsorted`] where edges do not ascend,
-    /// [`SparseError::Memory`] where the parameters have another length.
+    /// [`SparseError::Parameters`] where the parameters have another length.
     pub fn new(
         parameters: &'a [Block],
         (sites, arity): (usize, usize),
@@ -43,7 +43,7 @@ impl<'a> SparsePotts<'a> {
     ) -> Result<Self, SparseError> {
         let fields = sites.checked_mul(arity).ok_or(SparseError::Shape)?;
         let (need, got) = (fields.div_ceil(LANES) + edges.len().div_ceil(LANES), parameters.len());
-        let wrong = SparseError::Memory { need, got };
+        let wrong = SparseError::Parameters { need, got };
         if need != got {
             return Err(wrong);
         }

@@ -27,11 +27,13 @@ impl Penalty {
     /// `1/(2α)` to the nearest unit, by floats: on the desktop, or at boot.
     ///
     /// # Errors
-    /// [`ParameterError::StepSize`] where α is not positive and finite, or below 4.5·10⁻⁵.
+    /// [`ParameterError::StepSize`] where α, or its inverse, is not positive and finite; [`ParameterError::Penalty`]
+    /// where it is below 4.5·10⁻⁵, with the units, 2³² − 1 at most.
     pub fn from_step_size(alpha: f32) -> Result<Self, ParameterError> {
-        let units = PER_OCTAVE as f32 / LN_2 / (2.0 * alpha) + 0.5;
-        let legal = alpha > 0.0 && alpha.is_finite() && units <= (1u32 << 30) as f32;
-        if legal { Ok(Self(units as u32)) } else { Err(ParameterError::StepSize(alpha)) }
+        if !(alpha > 0.0 && alpha.is_finite() && (1.0 / alpha).is_finite()) {
+            return Err(ParameterError::StepSize(alpha));
+        }
+        Self::from_units((PER_OCTAVE as f32 / LN_2 / (2.0 * alpha) + 0.5) as u32)
     }
 
     /// In units.

@@ -47,13 +47,18 @@ pub enum GaussianError {
         /// The site.
         site: usize,
     },
-    /// An edge, an entry of the diagonal (named as the field of its site) or the memory is wrong.
+    /// An edge or the memory is wrong.
     Sparse(SparseError),
 }
 
+/// The diagonal is compiled as fields.
 impl From<SparseError> for GaussianError {
     fn from(error: SparseError) -> Self {
-        Self::Sparse(error)
+        match error {
+            SparseError::FieldNotFinite { site } => Self::NotFinite { row: site, column: site },
+            SparseError::TooLarge { site } => Self::TooLarge { site },
+            other => Self::Sparse(other),
+        }
     }
 }
 

@@ -36,10 +36,29 @@ pub enum SparseError {
         /// The other.
         b: u32,
     },
-    /// The couplings of one site add up past 10³⁰.
+    /// The field and couplings of one site add up past 10³⁰, over spins past half of that.
     TooLarge {
         /// The site.
         site: usize,
+    },
+    /// In compiled rows: the field and couplings of one site that have one sign add up past 2³⁰ units.
+    TooManyUnits {
+        /// The site.
+        site: usize,
+    },
+    /// The coupling of two sites is NaN or infinite.
+    PairNotFinite {
+        /// One site.
+        a: u32,
+        /// The other.
+        b: u32,
+    },
+    /// There are `got` of the `need` blocks of parameters.
+    Parameters {
+        /// Blocks needed.
+        need: usize,
+        /// Blocks given.
+        got: usize,
     },
     /// The end of row `site` lies before its start or past the entries.
     Ends {
@@ -60,7 +79,7 @@ pub enum SparseError {
     },
     /// The exponent of the grid is outside −100 ..= 100.
     Exponent,
-    /// The memory holds `got` of the `need` entries: sites, or twice the edges.
+    /// The memory holds `got` of the `need` entries: sites, twice the edges, or blocks of a dense model.
     Memory {
         /// Entries needed.
         need: usize,
@@ -81,7 +100,16 @@ impl core::fmt::Display for SparseError {
             Self::CouplingNotFinite { edge } => write!(f, "the coupling of edge {edge} is not finite"),
             Self::FieldNotFinite { site } => write!(f, "the field of site {site} is not finite"),
             Self::Duplicate { a, b } => write!(f, "sites {a} and {b} are joined twice"),
-            Self::TooLarge { site } => write!(f, "the couplings of site {site} add up past 1e30"),
+            Self::TooLarge { site } => {
+                write!(f, "the field and couplings of site {site} add up past 1e30, or 5e29 over spins")
+            }
+            Self::TooManyUnits { site } => {
+                write!(f, "the field and couplings of site {site} add up past 2^30 units")
+            }
+            Self::PairNotFinite { a, b } => write!(f, "the coupling of sites {a} and {b} is not finite"),
+            Self::Parameters { need, got } => {
+                write!(f, "{need} blocks of parameters are needed, {got} were given")
+            }
             Self::Ends { site } => write!(f, "row {site} ends before it starts or past the entries"),
             Self::Unsorted { site } => write!(f, "the neighbours of site {site} do not ascend"),
             Self::Asymmetric { a, b } => {
@@ -89,7 +117,7 @@ impl core::fmt::Display for SparseError {
             }
             Self::Exponent => write!(f, "the exponent of the grid is outside -100 to 100"),
             Self::Memory { need, got } => {
-                write!(f, "the memory holds {got} of {need}: one place a site, or two entries an edge")
+                write!(f, "the memory holds {got} of {need}: places of sites, entries, two an edge, or blocks")
             }
         }
     }
