@@ -352,8 +352,60 @@ static void alignment(void) {
           "memory needs none");
 }
 
+static void overlaps(void) {
+    static union {
+        unsigned char bytes[2048];
+        uint32_t words[512];
+        int32_t numbers[512];
+        bitmc_edge edges[8];
+    } it;
+    uint32_t ends[2] = {1, 2}, words[1] = {0}, flips[1], sums[8];
+    int32_t linear[2] = {0, 0}, drawn[2];
+    bitmc_entry pair[2] = {{1, 5}, {0, 5}};
+    bitmc_quantised quantised;
+    bitmc_quantised_langevin jumps;
+    bitmc_chain other;
+    bitmc_model here;
+    bitmc_stats stats;
+    size_t need;
+    memset(&quantised, 0, sizeof quantised), memset(&jumps, 0, sizeof jumps), memset(&other, 0, sizeof other);
+    memset(&here, 0, sizeof here), memset(&stats, 0, sizeof stats);
+    check(bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, words, 1, (int32_t *)words, 2) ==
+                  BITMC_STATUS_ARGUMENT &&
+              bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, words, 1, linear, 2) == BITMC_STATUS_ARGUMENT &&
+              bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, ends + 1, 1, drawn, 2) == BITMC_STATUS_ARGUMENT &&
+              !bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, words, 1, drawn, 2),
+          "fields in the words or the tables of a chain without floats");
+    check(bitmc_quantised_langevin_init(&jumps, ends, pair, 2, linear, 2, 5, words, words, 1, drawn, 2) ==
+                  BITMC_STATUS_ARGUMENT &&
+              bitmc_quantised_langevin_init(&jumps, ends, pair, 2, linear, 2, 5, words, (uint32_t *)drawn + 1, 1, drawn, 2) ==
+                  BITMC_STATUS_ARGUMENT &&
+              bitmc_quantised_langevin_init(&jumps, ends, pair, 2, linear, 2, 5, (uint32_t *)linear, flips, 1, drawn, 2) ==
+                  BITMC_STATUS_ARGUMENT &&
+              !bitmc_quantised_langevin_init(&jumps, ends, pair, 2, linear, 2, 5, words, flips, 1, drawn, 2),
+          "the same of DMALA, and flips in its words");
+    check(set_up() && bitmc_chain_init(&other, &model, couplings, sizeof couplings, &rng) == BITMC_STATUS_ARGUMENT &&
+              bitmc_chain_init_at(&other, &model, couplings + 100, sizeof couplings - 100, words, 1) ==
+                  BITMC_STATUS_ARGUMENT &&
+              !bitmc_chain_run(&chain, &gibbs, &rng, 5, NULL),
+          "a chain in the memory of its model");
+    memcpy(it.edges, ring, sizeof it.edges);
+    check(bitmc_ising_init(&here, 0, it.edges, 8, fields, 8, it.bytes, sizeof it.bytes) == BITMC_STATUS_ARGUMENT &&
+              bitmc_potts_init(&here, it.edges, 8, NULL, 8, 3, it.bytes, sizeof it.bytes) == BITMC_STATUS_ARGUMENT &&
+              !bitmc_potts_init(&here, it.edges, 8, NULL, 8, 3, it.bytes + 512, sizeof it.bytes - 512),
+          "edges in the memory of a model");
+    need = bitmc_chain_bytes(&model);
+    check(set_up() && need + 64 < 1024 && !bitmc_chain_init(&other, &model, it.bytes, 1024, &rng) &&
+              !bitmc_stats_init(&stats, it.words + 250, 8) &&
+              bitmc_chain_run(&other, &gibbs, &rng, 5, &stats) == BITMC_STATUS_ARGUMENT &&
+              !bitmc_stats_init(&stats, it.words + 256, 8) && !bitmc_chain_run(&other, &gibbs, &rng, 5, &stats) &&
+              !bitmc_stats_init(&stats, sums, 8) && !bitmc_chain_run(&other, &gibbs, &rng, 5, &stats),
+          "sums in the memory of a chain");
+}
+
 int main(void) {
     bad_input();
+    overlaps();
     leftovers();
     refusals();
     changed_models();

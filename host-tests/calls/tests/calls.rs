@@ -370,3 +370,92 @@ fn whole_numbers() {
         assert!(!bitmc_status_text(Memory as u32).is_null() && bitmc_rng_next(null_mut()) == 0);
     }
 }
+
+#[test]
+fn memory_is_lent_once() {
+    // SAFETY: all structs and memory live as long as this function.
+    unsafe {
+        let ends = [1, 2];
+        let entries = [1, 0].map(|site| bitmc_entry { site, coupling: 5 });
+        let mut numbers = [0i32; 8];
+        let numbers = numbers.as_mut_ptr();
+        let words = numbers.cast::<u32>();
+        let at = |place: usize| (words.add(place), numbers.add(place));
+        let (ends, entries) = (ends.as_ptr(), entries.as_ptr());
+        // Where words, flips and fields begin, beside b at 6.
+        for (state, flips, fields, said) in [
+            (0, 1, 2, Done),
+            (0, 0, 2, Argument),
+            (0, 2, 2, Argument),
+            (0, 3, 2, Argument),
+            (2, 4, 2, Argument),
+            (3, 4, 2, Argument),
+            (6, 0, 2, Argument),
+            (0, 7, 2, Argument),
+            (0, 1, 5, Argument),
+        ] {
+            let (linear, state, flips, fields) = (at(6).1, at(state).0, at(flips).0, at(fields).1);
+            let mut jumps = Held::<bitmc_quantised_langevin>::new();
+            let made = bitmc_quantised_langevin_init(
+                jumps.at(),
+                ends,
+                entries,
+                2,
+                linear,
+                2,
+                7,
+                state,
+                flips,
+                1,
+                fields,
+                2,
+            );
+            assert_eq!(made, said);
+        }
+        let mut gibbs = Held::<bitmc_quantised>::new();
+        for (state, fields, said) in
+            [(0, 0, Argument), (1, 0, Argument), (2, 0, Done), (7, 0, Argument), (0, 5, Argument)]
+        {
+            let (linear, state, fields) = (at(6).1, at(state).0, at(fields).1);
+            assert_eq!(
+                bitmc_quantised_init(gibbs.at(), ends, entries, 2, linear, 2, state, 1, fields, 2),
+                said
+            );
+        }
+
+        let (mut model, mut rng) = (Held::<bitmc_model>::new(), Held::<bitmc_rng>::new());
+        assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
+        let room_for_model = bitmc_ising_bytes(SITES, SITES);
+        let mut room = Room::new(room_for_model + 4096);
+        let (start, bytes) = room.at();
+        let (list, fields) = (edges(), [0.1; SITES]);
+        let build = |model, edges, memory| {
+            bitmc_ising_init(model, 0, edges, SITES, fields.as_ptr(), SITES, memory, room_for_model)
+        };
+        let own = start.wrapping_add(start.align_offset(8)).cast::<bitmc_edge>();
+        assert_eq!(build(model.at(), own.cast_const(), start), Argument);
+        assert_eq!(build(model.at(), list.as_ptr(), start), Done);
+        let mut chain = Held::<bitmc_chain>::new();
+        let (mut sampler, mut stats) = (Held::<bitmc_sampler>::new(), Held::<bitmc_stats>::new());
+        assert_eq!(bitmc_gibbs_init(sampler.at(), 0), Done);
+        let need = bitmc_chain_bytes(model.at());
+        for (from, said) in [(0, Argument), (room_for_model - 1, Argument), (room_for_model, Done)] {
+            let (memory, bytes) = (start.wrapping_add(from), bytes - from);
+            assert!(bytes > need + 256);
+            assert_eq!(bitmc_chain_init(chain.at(), model.at(), memory, need, rng.at()), said);
+            let mut replica = Held::<bitmc_replica>::new();
+            let tried = bitmc_replica_init(replica.at(), model.at(), memory, bytes, rng.at());
+            assert_eq!(tried, said);
+        }
+        let memory = start.wrapping_add(room_for_model);
+        assert_eq!(bitmc_chain_init(chain.at(), model.at(), memory, need, rng.at()), Done);
+        let end = memory.wrapping_add(need);
+        let behind = end.wrapping_add(end.align_offset(4)).cast::<u32>();
+        for (sums, said) in [(behind, Done), (behind.wrapping_sub(4), Argument)] {
+            assert_eq!(bitmc_stats_init(stats.at(), sums, 3), Done);
+            assert_eq!(bitmc_chain_run(chain.at(), sampler.at(), rng.at(), 2, stats.at()), said);
+        }
+        assert_eq!(bitmc_chain_run(chain.at(), sampler.at(), rng.at(), 2, null_mut()), Done);
+        assert_eq!(bitmc_stats_init(stats.at(), stats.at().cast(), 3), Argument);
+    }
+}

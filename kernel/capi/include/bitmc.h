@@ -213,7 +213,8 @@ enum bitmc_status bitmc_chain_step(struct bitmc_chain *chain,
                                    struct bitmc_rng *rng,
                                    struct bitmc_info *info);
 
-// `steps` steps, each shown to `stats` unless it is null.
+// `steps` steps, each shown to `stats` unless it is null. BITMC_STATUS_ARGUMENT where its sums lie in the memory of the
+// chain.
 enum bitmc_status bitmc_chain_run(struct bitmc_chain *chain,
                                   const struct bitmc_sampler *sampler,
                                   struct bitmc_rng *rng,
@@ -324,7 +325,8 @@ uint32_t bitmc_state_get(const struct bitmc_state *state, size_t site);
 
 // A chain that starts at the state in `words`, bit i of word j being site 32 j + i. Row i of K is
 // `entries[ends[i - 1]] .. entries[ends[i] - 1]`, neighbours ascending, each edge in the rows of both its sites;
-// `linear` is b. `fields` is room for a number a site. All five are lent; the tables may stand in flash.
+// `linear` is b. `fields` is room for a number a site. All five are lent, without a
+// byte in common of `words` and `fields` with another; the tables may stand in flash.
 enum bitmc_status bitmc_quantised_init(struct bitmc_quantised *chain,
                                        const uint32_t *ends,
                                        const struct bitmc_entry *entries,
@@ -349,7 +351,8 @@ enum bitmc_status bitmc_quantised_state(struct bitmc_quantised *chain, struct bi
 
 // A chain that starts at the state in `words`, over the rows that `bitmc_quantised_init` takes. `penalty` is the log
 // odds against a flip that changes nothing, 65,536 a factor of two, at most 2^30: 47,274 divided by the step size.
-// `fields` is room for a number a site, `flips` for as many words as the state has. All six are lent.
+// `fields` is room for a number a site, `flips` for as many words as the state has. All six are lent,
+// without a byte in common of `words`, `fields` and `flips` with another.
 enum bitmc_status bitmc_quantised_langevin_init(struct bitmc_quantised_langevin *chain,
                                                 const uint32_t *ends,
                                                 const struct bitmc_entry *entries,
@@ -464,7 +467,8 @@ enum bitmc_status bitmc_exchange_load(uint64_t model,
                                       size_t byte_count);
 
 // Statistics that have seen nothing. `sums` are the sums of the values of the first `sites` sites, the memory of
-// bitmc_stats_mean, and are overwritten with 0; for none, they are null and `sites` is 0. A sum stops at 2^32 - 1.
+// bitmc_stats_mean, and are overwritten with 0; for none, they are null and `sites` is 0. Where a sum is full (of bits after
+// 4e9 steps) all means stand still.
 enum bitmc_status bitmc_stats_init(struct bitmc_stats *stats,
                                    uint32_t *sums,
                                    size_t sites);

@@ -1,6 +1,6 @@
 //! Chains.
 
-use crate::handle::{Handle, answer, asked, outside, slice};
+use crate::handle::{Handle, Span, answer, asked, slice};
 use crate::model::{Model, bitmc_model, bitmc_state, view};
 use crate::random::{bitmc_rng, drawing};
 use crate::sampler::{Sampler, bitmc_sampler};
@@ -50,6 +50,15 @@ pub(crate) unsafe fn with<T>(chain: *mut bitmc_chain, work: impl FnOnce(&mut Own
     unsafe { Seated::with(chain, |it: &mut Seated<Own>| it.seat.hold(|| work(&mut it.value)))? }
 }
 
+/// Refuses statistics whose sums lie in the memory of a chain.
+unsafe fn elsewhere(chain: *mut bitmc_chain, stats: *mut bitmc_stats) -> Outcome {
+    // SAFETY: as the crate says.
+    unsafe {
+        let memory = Seated::with(chain, |it: &mut Seated<Own>| it.seat.memory())?;
+        Statistics::with(stats, |stats| stats.sums.apart(memory))?
+    }
+}
+
 /// Bytes of memory for a chain over a model; 0 where there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_chain_bytes(model: *const bitmc_model) -> usize {
@@ -88,7 +97,7 @@ pub unsafe extern "C" fn bitmc_chain_init_at(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
-        outside(words, word_count, (lent, bytes))?;
+        Span::of(words, word_count).apart(Span::of(lent, bytes))?;
         let (it, words) = (Model::borrow(model)?, slice(words, word_count)?);
         let start = Packed::new(it.layout(), words)?;
         seated(chain, model, it.cache_len(), (lent, bytes), |model, memory| {
@@ -136,7 +145,8 @@ pub unsafe extern "C" fn bitmc_chain_step(
     bitmc_status::of(step())
 }
 
-/// `steps` steps, each shown to `stats` unless it is null.
+/// `steps` steps, each shown to `stats` unless it is null. BITMC_STATUS_ARGUMENT where its sums lie in the memory of the
+/// chain.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_chain_run(
     chain: *mut bitmc_chain,
@@ -147,6 +157,9 @@ pub unsafe extern "C" fn bitmc_chain_run(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let run = || unsafe {
+        if !stats.is_null() {
+            elsewhere(chain, stats)?;
+        }
         Sampler::apply(sampler, |sampler| {
             with(chain, |chain| {
                 LaneRng::with(rng, |rng| {

@@ -194,12 +194,39 @@ impl Lent {
     }
 }
 
-/// Refuses numbers of the caller's that lie in memory that is lent: before they are looked at, since a chain may be at
-/// home there.
-pub(crate) fn outside<T>(at: *const T, count: usize, (lent, bytes): (*mut u8, usize)) -> Outcome {
-    let end = at.addr().saturating_add(count.saturating_mul(size_of::<T>()));
-    let apart = end <= lent.addr() || lent.addr().saturating_add(bytes) <= at.addr();
-    if apart { Ok(()) } else { Err(bitmc_status::Argument) }
+/// Where something of the caller's lies.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    start: usize,
+    end: usize,
+}
+
+impl Span {
+    /// Nothing.
+    pub(crate) const NONE: Self = Self { start: 0, end: 0 };
+
+    /// So many numbers.
+    pub(crate) fn of<T>(at: *const T, count: usize) -> Self {
+        let start = at.addr();
+        Self { start, end: start.saturating_add(count.saturating_mul(size_of::<T>())) }
+    }
+
+    /// Refuses two with a byte in common: before they are looked at, since a chain may be at home there.
+    pub(crate) fn apart(self, other: Self) -> Outcome {
+        let empty = self.start >= self.end || other.start >= other.end;
+        let apart = empty || self.end <= other.start || other.end <= self.start;
+        if apart { Ok(()) } else { Err(bitmc_status::Argument) }
+    }
+
+    /// Refuses what is written and has a byte in common with anything else.
+    pub(crate) fn all_apart(written: &[Self], read: &[Self]) -> Outcome {
+        let mut rest = written;
+        while let Some((one, others)) = rest.split_first() {
+            others.iter().chain(read).try_for_each(|&other| one.apart(other))?;
+            rest = others;
+        }
+        Ok(())
+    }
 }
 
 /// A slice of the caller's; a null address is one of no elements.

@@ -1,6 +1,6 @@
 //! Models: whose energy is sampled.
 
-use crate::handle::{Handle, Lent, bytes_of, slice};
+use crate::handle::{Handle, Lent, Span, bytes_of, slice};
 use crate::status::{Outcome, bitmc_status};
 use bitmc::energy::{EnergyError, Entry, SparseLent, pack_rows};
 use bitmc::lane::{Bits, Block};
@@ -97,10 +97,11 @@ impl Function for Own {
     }
 }
 
+/// With the memory that is lent to it.
 pub(crate) enum Model {
-    Ising(Ising<'static>),
-    Potts(Potts<'static>),
-    Rbm(Rbm<'static>),
+    Ising(Ising<'static>, Span),
+    Potts(Potts<'static>, Span),
+    Rbm(Rbm<'static>, Span),
     Own(Plain<Own>),
 }
 
@@ -117,18 +118,29 @@ impl Model {
         unsafe { Self::look(at.cast_mut()).map(|place| &*place) }
     }
 
-    /// A model in memory of so many pieces.
+    /// Where its memory lies.
+    pub(crate) fn memory(&self) -> Span {
+        match *self {
+            Self::Ising(_, span) | Self::Potts(_, span) | Self::Rbm(_, span) => span,
+            Self::Own(_) => Span::NONE,
+        }
+    }
+
+    /// A model in memory of so many pieces, outside of which is what it is made `of`.
     unsafe fn build(
         at: *mut bitmc_model,
         (memory, bytes): (*mut u8, usize),
         pieces: &[usize],
-        work: impl FnOnce(&mut Lent) -> Outcome<Self>,
+        of: &[Span],
+        work: impl FnOnce(&mut Lent, Span) -> Outcome<Self>,
     ) -> Outcome {
         // SAFETY: as the crate says.
         unsafe {
             Self::room(at)?;
+            let span = Span::of(memory, bytes);
+            Span::all_apart(&[span, Span::of(at, 1)], of)?;
             let mut lent = Lent::new(memory, bytes, pieces)?;
-            Self::make(at, || work(&mut lent))
+            Self::make(at, || work(&mut lent, span))
         }
     }
 }
@@ -136,9 +148,9 @@ impl Model {
 macro_rules! each {
     ($model:expr, $it:ident => $call:expr) => {
         match $model {
-            Model::Ising($it) => $call,
-            Model::Potts($it) => $call,
-            Model::Rbm($it) => $call,
+            Model::Ising($it, _) => $call,
+            Model::Potts($it, _) => $call,
+            Model::Rbm($it, _) => $call,
             Model::Own($it) => $call,
         }
     };
@@ -204,18 +216,20 @@ pub unsafe extern "C" fn bitmc_ising_init(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
+        let of = [Span::of(edges, edge_count), Span::of(fields, sites)];
         let (edges, fields) = (slice(edges, edge_count)?, slice(fields, sites)?);
         let edges = edges.iter().map(|edge| (edge.a, edge.b, edge.coupling));
         if sites == 0 || convention > BITMC_BITS_EDGES_ONCE {
             return Err(bitmc_status::Argument);
         }
-        Model::build(model, (memory, bytes), &pieces(sites, edge_count, 0), |lent| {
+        Model::build(model, (memory, bytes), &pieces(sites, edge_count, 0), &of, |lent, span| {
             let lent = couplings(lent, sites, edge_count)?;
-            Ok(Model::Ising(match convention {
+            let ising = match convention {
                 BITMC_SPINS_EDGES_ONCE => Ising::spins_edges_once(edges, fields, lent)?,
                 BITMC_SPINS_EDGES_TWICE => Ising::spins_edges_twice(edges, fields, lent)?,
                 _ => Ising::bits_edges_once(edges, fields, lent)?,
-            }))
+            };
+            Ok(Model::Ising(ising, span))
         })
     };
     bitmc_status::of(build())
@@ -243,16 +257,17 @@ pub unsafe extern "C" fn bitmc_potts_init(
     // SAFETY: as the crate says.
     let build = || unsafe {
         let count = if fields.is_null() { 0 } else { sites.saturating_mul(arity) };
+        let of = [Span::of(edges, edge_count), Span::of(fields, count)];
         let (edges, fields) = (slice(edges, edge_count)?, slice(fields, count)?);
         let edges = edges.iter().map(|edge| (edge.a, edge.b, edge.coupling));
         if sites == 0 || arity < 2 {
             return Err(bitmc_status::Argument);
         }
-        Model::build(model, (memory, bytes), &pieces(sites, edge_count, count), |lent| {
+        Model::build(model, (memory, bytes), &pieces(sites, edge_count, count), &of, |lent, span| {
             let sparse = couplings(lent, sites, edge_count)?;
             let kept: &'static mut [f32] = lent.zeros(count)?;
             kept.iter_mut().zip(fields).for_each(|(slot, &field)| *slot = field);
-            Ok(Model::Potts(Potts::new(edges, sites, arity, kept, sparse)?))
+            Ok(Model::Potts(Potts::new(edges, sites, arity, kept, sparse)?, span))
         })
     };
     bitmc_status::of(build())
@@ -284,20 +299,22 @@ pub unsafe extern "C" fn bitmc_rbm_init(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
-        let weights = slice(weights, visible.checked_mul(hidden).ok_or(bitmc_status::Argument)?)?;
+        let count = visible.checked_mul(hidden).ok_or(bitmc_status::Argument)?;
+        let of = [Span::of(weights, count), Span::of(visible_biases, visible), Span::of(hidden_biases, hidden)];
+        let weights = slice(weights, count)?;
         let (visible_biases, hidden_biases) = (slice(visible_biases, visible)?, slice(hidden_biases, hidden)?);
         if visible == 0 || hidden == 0 {
             return Err(bitmc_status::Argument);
         }
         let row = Rbm::row_blocks(hidden);
-        Model::build(model, (memory, bytes), &rbm_pieces(visible, row), |lent| {
+        Model::build(model, (memory, bytes), &rbm_pieces(visible, row), &of, |lent, span| {
             let table: &'static mut [Block] = lent.zeros(row.saturating_mul(visible))?;
             pack_rows(weights, hidden, table)?;
             let first: &'static mut [f32] = lent.zeros(visible)?;
             first.iter_mut().zip(visible_biases).for_each(|(slot, &bias)| *slot = bias);
             let second: &'static mut [Block] = lent.zeros(row)?;
             pack_rows(hidden_biases, hidden, second)?;
-            Ok(Model::Rbm(Rbm::new(table, first, second, hidden)?))
+            Ok(Model::Rbm(Rbm::new(table, first, second, hidden)?, span))
         })
     };
     bitmc_status::of(build())

@@ -1,6 +1,6 @@
 //! Gibbs sampling without floats: what kernel code and small cores call.
 
-use crate::handle::{Handle, answer, asked, slice};
+use crate::handle::{Handle, Span, answer, asked, slice};
 use crate::model::{bitmc_state, view};
 use crate::random::bitmc_rng;
 use crate::status::{Outcome, bitmc_status};
@@ -48,6 +48,17 @@ pub(crate) unsafe fn slice_mut<'a, T>(at: *mut T, count: usize) -> Outcome<&'a m
     }
 }
 
+/// Where the caller's rows lie.
+pub(crate) fn tables(
+    ends: *const u32,
+    entries: *const bitmc_entry,
+    entry_count: usize,
+    linear: *const i32,
+    sites: usize,
+) -> [Span; 3] {
+    [Span::of(ends, sites), Span::of(entries, entry_count), Span::of(linear, sites)]
+}
+
 /// The caller's rows.
 pub(crate) unsafe fn rows(
     ends: *const u32,
@@ -65,7 +76,8 @@ pub(crate) unsafe fn rows(
 
 /// A chain that starts at the state in `words`, bit i of word j being site 32 j + i. Row i of K is
 /// `entries[ends[i - 1]] .. entries[ends[i] - 1]`, neighbours ascending, each edge in the rows of both its sites;
-/// `linear` is b. `fields` is room for a number a site. All five are lent; the tables may stand in flash.
+/// `linear` is b. `fields` is room for a number a site. All five are lent, without a
+/// byte in common of `words` and `fields` with another; the tables may stand in flash.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_quantised_init(
     chain: *mut bitmc_quantised,
@@ -81,6 +93,8 @@ pub unsafe extern "C" fn bitmc_quantised_init(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
+        let written = [Span::of(chain, 1), Span::of(words, word_count), Span::of(fields, field_count)];
+        Span::all_apart(&written, &tables(ends, entries, entry_count, linear, sites))?;
         let model = rows(ends, entries, entry_count, linear, sites)?;
         let (words, fields) = (slice_mut(words, word_count)?, slice_mut(fields, field_count)?);
         if field_count < sites {

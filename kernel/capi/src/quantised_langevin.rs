@@ -1,8 +1,8 @@
 //! DMALA without floats.
 
-use crate::handle::{Handle, answer, asked};
+use crate::handle::{Handle, Span, answer, asked};
 use crate::model::{bitmc_state, view};
-use crate::quantised::{bitmc_entry, rows, slice_mut};
+use crate::quantised::{bitmc_entry, rows, slice_mut, tables};
 use crate::random::bitmc_rng;
 use crate::status::bitmc_status;
 use bitmc::LaneRng;
@@ -23,7 +23,8 @@ impl Handle<bitmc_quantised_langevin> for Own {
 
 /// A chain that starts at the state in `words`, over the rows that `bitmc_quantised_init` takes. `penalty` is the log
 /// odds against a flip that changes nothing, 65,536 a factor of two, at most 2^30: 47,274 divided by the step size.
-/// `fields` is room for a number a site, `flips` for as many words as the state has. All six are lent.
+/// `fields` is room for a number a site, `flips` for as many words as the state has. All six are lent,
+/// without a byte in common of `words`, `fields` and `flips` with another.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_quantised_langevin_init(
     chain: *mut bitmc_quantised_langevin,
@@ -41,6 +42,10 @@ pub unsafe extern "C" fn bitmc_quantised_langevin_init(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
+        let state = Span::of(words, word_count);
+        let room = (Span::of(flips, word_count), Span::of(fields, field_count));
+        let written = [Span::of(chain, 1), state, room.0, room.1];
+        Span::all_apart(&written, &tables(ends, entries, entry_count, linear, sites))?;
         let model = rows(ends, entries, entry_count, linear, sites)?;
         let penalty = Penalty::from_units(penalty)?;
         let (words, flips) = (slice_mut(words, word_count)?, slice_mut(flips, word_count)?);

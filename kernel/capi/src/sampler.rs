@@ -115,9 +115,9 @@ pub unsafe extern "C" fn bitmc_second_order_init(
     // SAFETY: as the crate says.
     let build = || unsafe {
         let form = match Model::borrow(model)? {
-            Model::Ising(ising) => ising.form(),
-            Model::Potts(potts) => potts.form(),
-            Model::Rbm(_) | Model::Own(_) => return Err(bitmc_status::Sampler),
+            Model::Ising(ising, _) => ising.form(),
+            Model::Potts(potts, _) => potts.form(),
+            Model::Rbm(..) | Model::Own(_) => return Err(bitmc_status::Sampler),
         };
         let blocks = Edgewise::blocks(form.sites());
         let mut lent = Lent::new(memory, bytes, &[blocks.saturating_mul(size_of::<Block>())])?;

@@ -1,6 +1,6 @@
 //! What a chain is built on: a model that may not change, and memory that is its alone.
 
-use crate::handle::{BUSY, Handle, Lent, bytes_of};
+use crate::handle::{BUSY, Handle, Lent, Span, bytes_of};
 use crate::model::{Model, bitmc_model};
 use crate::status::{Outcome, bitmc_status};
 use bitmc::chain::Memory;
@@ -25,9 +25,15 @@ pub(crate) struct Seat {
     /// The first word of the memory: the number of its chain, or `BUSY` while that is at work.
     tag: *mut u64,
     number: u64,
+    memory: Span,
 }
 
 impl Seat {
+    /// Where the memory lies.
+    pub(crate) fn memory(&self) -> Span {
+        self.memory
+    }
+
     /// Works while the model stays as it is, and nobody else uses the memory.
     pub(crate) unsafe fn hold<T>(&self, work: impl FnOnce() -> T) -> Outcome<T> {
         // SAFETY: model and memory are where they were, the caller says; the model is looked at after its stamp.
@@ -72,7 +78,7 @@ pub(crate) fn bytes(layout: Layout, cache: usize) -> usize {
     bytes_of(&pieces(layout, cache))
 }
 
-/// Makes a chain over a model in lent memory. What can be checked is checked before the
+/// Makes a chain over a model in lent memory, in which nothing of both lies. What can be checked is checked before the
 /// memory is touched; from then on the chain that was there is not ready any more.
 pub(crate) unsafe fn seated<O, C>(
     at: *mut O,
@@ -88,6 +94,8 @@ where
     unsafe {
         Seated::<C>::room(at)?;
         let it = Model::borrow(model)?;
+        let memory = Span::of(lent, bytes);
+        Span::all_apart(&[memory], &[Span::of(at, 1), Span::of(model, 1), it.memory()])?;
         let (model, layout) = (model.cast_mut(), it.layout());
         let mut lent = Lent::new(lent, bytes, &pieces(layout, cache))?;
         let tag: *mut u64 = lent.first();
@@ -97,7 +105,7 @@ where
         }
         // Never the number of the chain before, nor `BUSY`.
         let number = before.wrapping_add(1) & (u64::MAX >> 8);
-        let seat = Seat { model, stamp: Model::stamp(model)?, layout, tag, number };
+        let seat = Seat { model, stamp: Model::stamp(model)?, layout, tag, number, memory };
         Seated::make(at, || {
             let words = lent.zeros(TAG.saturating_add(Memory::words(layout)))?;
             let (_, words) = words.split_at_mut_checked(TAG).ok_or(bitmc_status::Memory)?;

@@ -1,6 +1,6 @@
 //! Statistics of a run, in fixed memory.
 
-use crate::handle::{Handle, answer, slice};
+use crate::handle::{Handle, Span, answer, slice};
 use crate::status::bitmc_status;
 use bitmc::stats::{Acceptance, BatchMeans, Means, Observer};
 use bitmc::{Info, Packed};
@@ -36,6 +36,8 @@ pub(crate) struct Statistics {
     pub(crate) energy: BatchMeans<32>,
     /// How many sites have a mean.
     pub(crate) sites: usize,
+    /// Where the sums lie.
+    pub(crate) sums: Span,
     pub(crate) means: Means<&'static mut [u32]>,
 }
 
@@ -64,7 +66,8 @@ impl Observer for Statistics {
 }
 
 /// Statistics that have seen nothing. `sums` are the sums of the values of the first `sites` sites, the memory of
-/// bitmc_stats_mean, and are overwritten with 0; for none, they are null and `sites` is 0. A sum stops at 2^32 - 1.
+/// bitmc_stats_mean, and are overwritten with 0; for none, they are null and `sites` is 0. Where a sum is full (of bits after
+/// 4e9 steps) all means stand still.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_stats_init(
     stats: *mut bitmc_stats,
@@ -74,6 +77,8 @@ pub unsafe extern "C" fn bitmc_stats_init(
     // SAFETY: as the crate says; the memory is made numbers before it is looked at.
     let build = || unsafe {
         slice(sums.cast_const(), sites)?;
+        let span = Span::of(sums, sites);
+        span.apart(Span::of(stats, 1))?;
         Statistics::make(stats, || {
             let sums: &'static mut [u32] = if sites == 0 {
                 &mut []
@@ -85,6 +90,7 @@ pub unsafe extern "C" fn bitmc_stats_init(
                 acceptance: Acceptance::new(),
                 energy: BatchMeans::new(),
                 sites,
+                sums: span,
                 means: Means::new(sums),
             })
         })
