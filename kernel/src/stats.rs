@@ -324,7 +324,7 @@ impl<const BATCHES: usize> BatchMeans<BATCHES> {
                 self.merge();
             }
         }
-        if self.count % 64 == 0 {
+        if self.count.is_multiple_of(64) {
             [&mut self.sum, &mut self.squares, &mut self.filling].into_iter().for_each(Total::gather);
         }
         if self.count.is_power_of_two() {

@@ -25,6 +25,7 @@ fn falls(of: impl Fn(usize) -> usize) -> Option<usize> {
 fn lengths_stop_and_do_not_wrap() {
     type PottsThree = PottsBatch<'static, [PottsSite<3>; 0], 3>;
     type Lengths<'a> = &'a dyn Fn(usize) -> usize;
+    type Pairs<'a> = &'a dyn Fn(usize, usize) -> usize;
     type Memory = bitmc::Memory<(), (), ()>;
     let one: [(&str, Lengths<'_>); 16] = [
         ("Boltzmann's parameters", &Boltzmann::parameter_len),
@@ -47,7 +48,7 @@ fn lengths_stop_and_do_not_wrap() {
     for (name, len) in one {
         assert_eq!(falls(len), None, "{name}");
     }
-    let two: [(&str, &dyn Fn(usize, usize) -> usize); 10] = [
+    let two: [(&str, Pairs<'_>); 10] = [
         ("Colouring", &Colouring::words),
         ("CoarseRbm", &CoarseRbm::room_len),
         ("an RBM's parameters", &Rbm::parameter_len),

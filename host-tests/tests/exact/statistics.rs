@@ -29,7 +29,7 @@ fn a_start_far_off_takes_no_digits() {
     for (start, burn_in) in [(1e6, 1), (-1e6, 1), (1e6, 100), (3e4, 10_000), (0.0, 0)] {
         for mean in [0.02, -3000.0] {
             let mut source = Source::new(5);
-            let value = |at: usize| (if at < burn_in { start } else { mean } + source.normal(0.01)) as f32;
+            let value = |at: usize| if at < burn_in { start } else { mean } + source.normal(0.01);
             let values: Vec<f32> = (0..COUNT).map(value).collect();
             let mut means = BatchMeans::<64>::new();
             values.iter().for_each(|&value| means.push(value));
