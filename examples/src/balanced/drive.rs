@@ -259,7 +259,7 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
         Ok((Curvature::found(&regression, &w, sites), told(regression.moves(), fit)?))
     }
 
-    /// Burn-in, and its moves with the gradients at both ends.
+    /// Burn-in, and its moves with the gradients at both ends: of sites whose values are numbers, which a regression asks for.
     fn moves(&mut self, mut take: impl FnMut(&Move<'_>, &[Block], &[Block])) -> Result<(), Failure> {
         let (energy, layout) = (self.energy, self.energy.layout());
         if layout.kind() == Kind::Categorical {
