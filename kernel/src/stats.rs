@@ -141,18 +141,17 @@ impl Observer for Acceptance {
 pub struct Means<T> {
     sums: T,
     count: u32,
-    /// A sum has no room for another value.
-    full: bool,
 }
 
-/// Up to here a sum has room for any value.
-const ROOM: u32 = u32::MAX - (Layout::MAX_ARITY as u32 - 1);
+/// States between two looks at the sums, and up to where a sum has room for as many values.
+const LOOK: u32 = 256;
+const ROOM: u32 = u32::MAX - LOOK * Layout::MAX_ARITY as u32;
 
 impl<T: AsMut<[u32]> + AsRef<[u32]>> Means<T> {
     /// Starts from a buffer, which it clears.
     pub fn new(mut sums: T) -> Self {
         sums.as_mut().fill(0);
-        Self { sums, count: 0, full: false }
+        Self { sums, count: 0 }
     }
 
     /// States of which the means are.
@@ -171,14 +170,13 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Means<T> {
 
 impl<T: AsMut<[u32]> + AsRef<[u32]>> Observer for Means<T> {
     fn observe(&mut self, x: Packed<'_>, _energy: f32, _info: &Info) {
-        if self.count < u32::MAX && !self.full {
-            self.count += 1;
-            let mut most = 0;
-            for (sum, value) in self.sums.as_mut().iter_mut().zip(x.values()) {
-                *sum = sum.saturating_add(value);
-                most = most.max(*sum);
-            }
-            self.full = most > ROOM;
+        let full = |sums: &[u32]| sums.iter().any(|&sum| sum > ROOM);
+        if self.count == u32::MAX || (self.count.is_multiple_of(LOOK) && full(self.sums.as_ref())) {
+            return;
+        }
+        self.count += 1;
+        for (sum, value) in self.sums.as_mut().iter_mut().zip(x.values()) {
+            *sum = sum.saturating_add(value);
         }
     }
 }

@@ -56,13 +56,13 @@ fn means_of_full_sums_stand_still() {
     let (high, low) = (Packed::new(layout, &high).unwrap(), Packed::new(layout, &low).unwrap());
     let mut means = Means::new([0; 2]);
     (0..70_000).for_each(|_| means.observe(high, 0.0, &INFO));
-    // 65,536 values of 65,535 are 2³² − 2¹⁶: the last sum with room for one.
-    assert_eq!((means.count(), means.mean(0), means.mean(1)), (65_537, 1.0, 65_535.0));
+    // 65,536 values of 65,535 are 2³² − 2¹⁶: no room for as many as come before the next look.
+    assert_eq!((means.count(), means.mean(0), means.mean(1)), (65_536, 1.0, 65_535.0));
     let mut again = Means::new([0; 2]);
     load(&save(&[&means as &dyn Snapshot]), &mut [&mut again]).unwrap();
     for means in [&mut means, &mut again] {
         (0..70_000).for_each(|_| means.observe(low, 0.0, &INFO));
-        assert_eq!((means.count(), means.mean(0), means.mean(1)), (65_537, 1.0, 65_535.0));
+        assert_eq!((means.count(), means.mean(0), means.mean(1)), (65_536, 1.0, 65_535.0));
     }
 }
 

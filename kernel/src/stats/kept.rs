@@ -1,6 +1,6 @@
 //! Statistics that are kept over a stop.
 
-use super::{Acceptance, BatchMeans, Best, Every, Means, Pairs, ROOM};
+use super::{Acceptance, BatchMeans, Best, Every, Means, Pairs};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
 plain! { Acceptance, b"acce", { steps, accepted, proposed_flips, accepted_flips, faults }, |_| true }
@@ -24,7 +24,6 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Snapshot for Means<T> {
         at.name(*b"mean")?;
         count.load(&mut at)?;
         lists([self.sums.as_mut()], |_, _| true, &mut at)?;
-        self.full = self.sums.as_ref().iter().any(|&sum| sum > ROOM);
         (self.count, *from) = (count, at);
         Ok(())
     }

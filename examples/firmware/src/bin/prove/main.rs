@@ -235,7 +235,12 @@ where
     let error = energy.ess().unwrap_or(1.0) + energy.standard_error().unwrap_or(1.0) + energy.variance();
     let numbers = rates + error + near + means.mean(size) + best.energy() + energy.mean();
     let none = far.is_nan(); // there is no site 70
-    numbers.is_finite() && none && steps.steps == 500 && chain.faults() == 0 && best.words().len() == 2 && sum < 1 << 20
+    numbers.is_finite()
+        && none
+        && steps.steps == 500
+        && chain.faults() == 0
+        && best.words().len() == 2
+        && sum < 1 << 20
 }
 
 /// Clamping, restarting, resuming and going on.
