@@ -28,11 +28,11 @@ struct Options {
     common: Common,
 
     /// Connectivity: f = a sᵀAs + b Σs, every edge counts twice
-    #[arg(short, default_value_t = 0.1, allow_negative_numbers = true, value_parser = number)]
+    #[arg(short, default_value_t = 0.1, value_parser = number)]
     a: f32,
 
     /// Bias
-    #[arg(short, default_value_t = 0.2, allow_negative_numbers = true, value_parser = number)]
+    #[arg(short, default_value_t = 0.2, value_parser = number)]
     b: f32,
 
     /// Independent chains of every sampler [default: 32, with --quick 16]

@@ -57,8 +57,9 @@ fn main() -> ExitCode {
 
 fn run(options: Options) -> Result<(), Failure> {
     let graph = Graph::read(&options.file)?;
-    let mut memory = LadderMemory::new(&graph);
-    let ladder = Ladder::new(&graph, &mut memory).map_err(|error| Failure::file(&options.file, error))?;
+    let bad = |error: &dyn std::fmt::Display| Failure::file(&options.file, error);
+    let mut memory = LadderMemory::new(&graph).map_err(|error| bad(&error))?;
+    let ladder = Ladder::new(&graph, &mut memory).map_err(|error| bad(&error))?;
     let out = options.common.folder("maxcut");
     report::make_folder(&out)?;
     let pool = options.common.pool()?;
@@ -78,7 +79,8 @@ fn anneal(options: &Options, graph: &Graph, ladder: &Ladder<'_>, out: &Path) -> 
     let question = format!("{:x}, {budget:?}, seed {}", hash(&format!("{:?}", graph.edges)), common.seed);
     let cell = |choice: Choice| -> Result<(Choice, Found), Failure> {
         let make = || Ok(search(graph, ladder, choice, common.seed, budget, &progress));
-        Ok((choice, kept.answer(choice.name(), &question, make)?))
+        let check = |found: &Found| found.check(graph);
+        Ok((choice, kept.checked(choice.name(), &question, check, make)?))
     };
     let found = choices.into_iter().map(cell).collect::<Result<Vec<_>, _>>()?;
     drop(progress);
@@ -182,7 +184,7 @@ fn table(name: &str, known: Option<f64>, found: &[(Choice, Found)], timed: bool)
         let known = known.map_or("–".into(), |known| known.to_string());
         let seconds = found.curve.last().map_or(0.0, |(seconds, _)| *seconds);
         let seconds = if timed { format!(" {seconds:.2} |") } else { String::new() };
-        text.push_str(&format!("| {name} | {} | {} | {known} |{seconds}\n", choice.name(), found.cut));
+        text.push_str(&format!("| {name} | {} | {} | {known} |{seconds}\n", choice.name(), number(found.cut)));
     }
     text
 }

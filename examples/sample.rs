@@ -343,7 +343,7 @@ fn summary(
     let (best_is, best) = match model {
         Model::Graph(graph) => {
             let cut = graph.edges.iter().filter(|&&(a, b, _)| state[a as usize] != state[b as usize]);
-            ("cut", cut.map(|&(_, _, w)| f64::from(w)).sum())
+            ("cut", cut.map(|&(_, _, w)| f64::from(w)).sum::<f64>() + 0.0)
         }
         Model::Qubo(form) => ("value", form.value(|site| state[site] == 1)),
         Model::Network(network) => ("log weight", network.log_weight(|site| state[site])),

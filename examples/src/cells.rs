@@ -42,6 +42,20 @@ impl Cells {
         question: &str,
         make: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        self.checked(name, question, |_| Ok(()), make)
+    }
+
+    /// The same, where `check` says what a kept answer contradicts.
+    ///
+    /// # Errors
+    /// As [`Cells::answer`], and [`Failure::File`] where the answer that is kept has been altered.
+    pub fn checked<T: Serialize + DeserializeOwned>(
+        &self,
+        name: &str,
+        question: &str,
+        check: impl FnOnce(&T) -> Result<(), String>,
+        make: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let path = self.folder.join(format!("{plain}.json"));
         let question = format!("bitmc {}: {name}, {question}", env!("CARGO_PKG_VERSION"));
@@ -50,7 +64,8 @@ impl Cells {
             (saved.question == question).then_some(saved.answer)
         };
         if let Some(answer) = self.resume.then(kept).flatten() {
-            return Ok(answer);
+            let altered = |reason| Failure::file(&path, format!("altered: {reason}"));
+            return check(&answer).map_err(altered).map(|()| answer);
         }
         let answer = make()?;
         report::json(&path, &Saved { question, answer: &answer })?;

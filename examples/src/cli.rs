@@ -104,7 +104,13 @@ impl Failure {
 
 /// The body of an example's `main`: reads the options, runs, and reports a failure in one line.
 pub fn main<O: Parser>(run: impl FnOnce(O) -> Result<(), Failure>) -> ExitCode {
-    let failure = match O::try_parse() {
+    // Negative numbers are values, so that an option that cannot have one says so.
+    let words = O::command().mut_args(|word| {
+        let named = !word.is_positional() && word.get_action().takes_values();
+        if named { word.allow_negative_numbers(true) } else { word }
+    });
+    let options = words.try_get_matches().and_then(|matches| O::from_arg_matches(&matches));
+    let failure = match options {
         Ok(options) => match run(options) {
             Ok(()) => return ExitCode::SUCCESS,
             Err(failure) => failure,

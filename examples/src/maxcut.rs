@@ -33,7 +33,8 @@ fn side(words: &[u32], vertex: u32) -> u32 {
 #[must_use]
 pub fn cut(graph: &Graph, words: &[u32]) -> f64 {
     let between = graph.edges.iter().filter(|(a, b, _)| side(words, *a) != side(words, *b));
-    between.map(|(_, _, weight)| f64::from(*weight)).sum()
+    // An empty sum is -0.
+    between.map(|(_, _, weight)| f64::from(*weight)).sum::<f64>() + 0.0
 }
 
 /// What no cut exceeds: the weight of all edges of positive weight.

@@ -183,6 +183,6 @@ impl Qubo {
     pub fn value(&self, x: impl Fn(usize) -> bool) -> f64 {
         let own = self.linear.iter().enumerate().filter(|&(site, _)| x(site));
         let pairs = self.edges.iter().filter(|&&(a, b, _)| x(a as usize) && x(b as usize));
-        own.map(|(_, &w)| f64::from(w)).sum::<f64>() + pairs.map(|&(_, _, w)| f64::from(w)).sum::<f64>()
+        own.map(|(_, &w)| f64::from(w)).sum::<f64>() + pairs.map(|&(_, _, w)| f64::from(w)).sum::<f64>() + 0.0
     }
 }

@@ -30,8 +30,8 @@ pub enum RudyError {
     /// A word is not what the format expects.
     #[error(transparent)]
     Unexpected(#[from] Unexpected),
-    /// No vertices, or too many to count in 31 bits.
-    #[error("line {line}: 1 to 2147483647 vertices expected, found {vertices}")]
+    /// No vertices, or too many to hold.
+    #[error("line {line}: 1 to {} vertices expected, found {vertices}", Graph::MOST)]
     Vertices {
         /// The line of the head.
         line: usize,
@@ -39,7 +39,7 @@ pub enum RudyError {
         vertices: usize,
     },
     /// An edge names a vertex that does not exist.
-    #[error("line {line}: a vertex from 1 to {vertices} expected, found {vertex}")]
+    #[error("line {line}: a vertex from 1 to {vertices} expected, found {vertex}{}", from_one(*vertex))]
     Vertex {
         /// The line of the edge.
         line: usize,
@@ -76,7 +76,15 @@ pub enum RudyError {
     },
 }
 
+/// A vertex 0 comes from a file that counts from 0.
+fn from_one(vertex: usize) -> &'static str {
+    if vertex == 0 { " (rudy counts from 1)" } else { "" }
+}
+
 impl Graph {
+    /// The largest number of vertices that is believed.
+    pub const MOST: usize = 1 << 26;
+
     /// Reads a file.
     ///
     /// # Errors
@@ -97,7 +105,7 @@ impl Graph {
         let (line, vertices) = (head.number, head.next(expected)?);
         let need = head.next("the number of edges")?;
         head.end()?;
-        if !(1..=i32::MAX as usize).contains(&vertices) {
+        if !(1..=Self::MOST).contains(&vertices) {
             return Err(RudyError::Vertices { line, vertices });
         }
         let (mut edges, mut seen) = (Vec::new(), HashMap::new());

@@ -248,7 +248,7 @@ impl Network {
             };
             table.sites.iter().fold(0, place)
         };
-        self.tables.iter().map(|table| table.weights[entry(table)].ln()).sum()
+        self.tables.iter().map(|table| table.weights[entry(table)].ln()).sum::<f64>() + 0.0
     }
 }
 

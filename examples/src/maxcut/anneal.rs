@@ -17,6 +17,14 @@ const HOT: f64 = 0.7;
 /// The coldest one, in units of the mean |w|: there a loss of one edge is taken once in some hundred times.
 const COLD: f64 = 0.2;
 
+/// So many defaults, where there is memory for them.
+fn filled<T: Clone + Default>(length: usize) -> Option<Vec<T>> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(length).ok()?;
+    values.resize(length, T::default());
+    Some(values)
+}
+
 /// What anneals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Choice {
@@ -41,7 +49,7 @@ impl Choice {
 }
 
 /// Memory for the couplings of every temperature.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LadderMemory {
     rows: Vec<(Vec<u32>, Vec<i32>, Vec<Entry>)>,
 }
@@ -54,15 +62,31 @@ pub struct LadderMemory {
 pub struct Ladder<'m> {
     rungs: Vec<(f64, Ising<'m>)>,
     weight: f64,
+    /// The mean |w|.
+    size: f64,
 }
 
 impl LadderMemory {
+    /// The most bytes that are asked for.
+    const MOST: usize = 1 << 34;
+
     /// For a graph.
-    #[must_use]
-    pub fn new(graph: &Graph) -> Self {
+    ///
+    /// # Errors
+    /// Where they would be too many.
+    pub fn new(graph: &Graph) -> Result<Self, String> {
         let (sites, entries) = (graph.vertices, 2 * graph.edges.len());
-        let rows = (0..RUNGS).map(|_| (vec![0; sites], vec![0; sites], vec![Entry::default(); entries]));
-        Self { rows: rows.collect() }
+        let bytes = RUNGS * (2 * size_of::<u32>() * sites + size_of::<Entry>() * entries);
+        let refused = || {
+            let (vertices, edges, gigabytes) = (sites, graph.edges.len(), bytes as f64 / 1e9);
+            format!("{vertices} vertices and {edges} edges at {RUNGS} temperatures need {gigabytes:.1} GB")
+        };
+        let mut memory = Self::default();
+        for _ in 0..RUNGS {
+            let rung = (bytes <= Self::MOST).then(|| Some((filled(sites)?, filled(sites)?, filled(entries)?)));
+            memory.rows.push(rung.flatten().ok_or_else(refused)?);
+        }
+        Ok(memory)
     }
 }
 
@@ -76,16 +100,18 @@ impl<'m> Ladder<'m> {
         let weights = || graph.edges.iter().map(|edge| f64::from(edge.2));
         let squares = 2.0 * weights().map(|weight| weight * weight).sum::<f64>() / graph.vertices as f64;
         let size = weights().map(f64::abs).sum::<f64>() / graph.edges.len().max(1) as f64;
-        let (hot, cold) = (HOT * squares.sqrt().max(f64::MIN_POSITIVE), COLD * size);
+        // Without a weight any temperature will do.
+        let (hot, cold) = if size > 0.0 { (HOT * squares.sqrt(), COLD * size) } else { (1.0, 1.0) };
         let count = memory.rows.len();
         let rungs = memory.rows.iter_mut().enumerate().map(|(rung, (ends, linear, entries))| {
             let temperature = hot + (cold.min(hot) - hot) * rung as f64 / (count - 1).max(1) as f64;
-            let scale = (-0.5 / temperature) as f32;
-            let edges = graph.edges.iter().map(move |&(a, b, weight)| (a, b, scale * weight));
+            // In f64: the smallest weights have temperatures whose reciprocal is no f32.
+            let coupling = move |weight| (f64::from(weight) * (-0.5 / temperature)) as f32;
+            let edges = graph.edges.iter().map(move |&(a, b, weight)| (a, b, coupling(weight)));
             let lent = SparseLent { ends, linear, entries };
             Ok((temperature, Ising::spins_edges_once(edges, &fields, lent)?))
         });
-        Ok(Self { rungs: rungs.collect::<Result<_, SparseError>>()?, weight: weights().sum() })
+        Ok(Self { rungs: rungs.collect::<Result<_, SparseError>>()?, weight: weights().sum(), size })
     }
 
     /// Temperatures.
@@ -111,7 +137,7 @@ impl<'m> Ladder<'m> {
         let layout = model.layout();
         let (mut words, mut lent) = (vec![0; layout.words()], memory(model));
         bernoulli(layout, 0.5, rng, &mut words);
-        let mut run = Run { best: f64::NEG_INFINITY, weight: self.weight };
+        let mut run = Run { best: f64::NEG_INFINITY, weight: self.weight, least: 1e-3 * self.size };
         let (mut step_size, mut length) = (0.5f32, 8.0f32);
         for (rung, (temperature, model)) in self.rungs.iter().enumerate() {
             // Whole steps, and `steps` of them in all.
@@ -152,6 +178,8 @@ struct Rung<'l, 'm> {
 struct Run {
     best: f64,
     weight: f64,
+    /// What counts as larger.
+    least: f64,
 }
 
 impl Run {
@@ -172,7 +200,7 @@ impl Run {
             accepted += u32::from(chain.step(&kernel, rng).accepted);
             // E = Σ w s s/(2T), and the cut is (Σ w − Σ w s s)/2. The energy's rounding is far below half an edge.
             let cut = 0.5 * self.weight - rung.temperature * f64::from(chain.energy());
-            if cut > self.best + 1e-3 {
+            if cut > self.best + self.least {
                 self.best = cut;
                 if !watch(Some(chain.state().words())) {
                     return None;

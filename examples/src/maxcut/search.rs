@@ -5,7 +5,7 @@ use super::{bound, cut, descend};
 use crate::chains::streams;
 use crate::formats::rudy::Graph;
 use crate::progress::Progress;
-use bitmc::LaneRng;
+use bitmc::{LaneRng, Packed};
 use serde::{Deserialize, Serialize};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,6 +34,27 @@ pub struct Found {
     pub runs: usize,
     /// Every larger cut with the seconds at which it was found.
     pub curve: Vec<(f64, f64)>,
+}
+
+impl Found {
+    /// Whether the partition is one of this graph and has the cut that is written beside it.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn check(&self, graph: &Graph) -> Result<(), String> {
+        let layout = super::layout(graph);
+        Packed::new(layout, &self.words).map_err(|error| format!("the partition: {error}"))?;
+        let got = cut(graph, &self.words);
+        if got != self.cut {
+            return Err(format!("its partition cuts {got}, it says {}", self.cut));
+        }
+        // The curve ends at that cut and rises in both.
+        let rises = self.curve.windows(2).all(|two| two[0].0 <= two[1].0 && two[0].1 < two[1].1);
+        if !rises || self.curve.last().is_none_or(|last| last.1 != self.cut) {
+            return Err(format!("its curve does not rise to the cut {got}"));
+        }
+        Ok(())
+    }
 }
 
 /// The steps of run `run`: four of each length, doubling from 1,000 to 64,000.
@@ -103,7 +124,9 @@ pub fn search(
     rayon::broadcast(|_| {
         loop {
             let task = tasks.lock().expect("no thread panics").next(budget);
-            let Some((run, rng)) = task.filter(|_| !late() && !ended.load(Ordering::Relaxed)) else { return };
+            // The first run always begins: there is an answer however late it is.
+            let goes_on = |run: usize| run == 0 || !(late() || ended.load(Ordering::Relaxed));
+            let Some((run, rng)) = task.filter(|(run, _)| goes_on(*run)) else { return };
             work(run, rng);
             found.lock().expect("no thread panics").runs += 1;
         }

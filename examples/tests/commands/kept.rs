@@ -126,6 +126,36 @@ fn cells_that_are_lost_are_made_again() {
     goes_on("bnn", &["--quick", "--chains", "2", "--steps", "3"], &["bnn.json", "bnn.md", "bnn.svg"]);
 }
 
+/// A cell of `maxcut` is believed only as far as its partition goes.
+#[test]
+fn an_altered_cut_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (graph, out) = (folder.path().join("ring.txt"), folder.path().join("out"));
+    fs::write(&graph, "5 5\n1 2\n2 3\n3 4\n4 5\n5 1\n").unwrap();
+    let words = [graph.to_str().unwrap(), "--sweeps", "1000", "--sampler", "gibbs", "--quiet", "--resume"];
+    succeeds(&run("maxcut", &out, &words));
+    let cell = out.join("cells/gibbs.json");
+    let whole: Value = serde_json::from_slice(&fs::read(&cell).unwrap()).unwrap();
+    let altered = |key: &str, value: Value| {
+        let mut cell = whole.clone();
+        cell["answer"][key] = value;
+        cell.to_string()
+    };
+    for (text, because) in [
+        (altered("cut", 5.into()), "gibbs.json: altered: its partition cuts 4, it says 5"),
+        (altered("words", serde_json::json!([31])), "gibbs.json: altered: its partition cuts 0, it says 4"),
+        (altered("words", serde_json::json!([1 << 5])), "gibbs.json: altered: the partition: a bit past"),
+        (altered("words", serde_json::json!([])), "gibbs.json: altered: the partition: a state of 1 words"),
+        (altered("curve", serde_json::json!([[0.1, 7]])), "gibbs.json: altered: its curve"),
+    ] {
+        fs::write(&cell, &text).unwrap();
+        fails(&run("maxcut", &out, &words), 1, because);
+        assert_eq!(fs::read_to_string(&cell).unwrap(), text);
+    }
+    fs::write(&cell, whole.to_string()).unwrap();
+    succeeds(&run("maxcut", &out, &words));
+}
+
 /// A run of cells that is killed, again and again, ends with the bytes of one that is left alone.
 #[test]
 fn a_kill_costs_the_cell_under_way() {

@@ -101,17 +101,28 @@ fn small_cuts_are_the_largest() {
         fs::write(&file, text).unwrap();
         let words = ["--seconds", "0.3", "--quiet", "--out", out.to_str().unwrap()];
         succeeds(&example("maxcut").arg(&file).args(words).output().unwrap());
-        let report: Value = serde_json::from_slice(&fs::read(out.join("maxcut.json")).unwrap()).unwrap();
-        report["best_cut"].as_f64().unwrap()
+        assert!(!fs::read_to_string(out.join("maxcut.md")).unwrap().contains("| -0 |"), "{text}");
+        report(&out.join("maxcut.json"))["best_cut"].as_f64().unwrap()
     };
     assert_eq!(cut("5 5\n1 2\n2 3\n3 4\n4 5\n5 1\n"), 4.0); // an odd ring
     assert_eq!(cut("3 3\n1 2 2.5\n2 3 0.5\n1 3 -1\n"), 2.5 + 0.5); // vertex 2 against the others
     assert_eq!(cut("2 1\n1 2 -1\n"), 0.0); // all on one side
     assert_eq!(cut("4 0\n"), 0.0);
+    assert_eq!(cut("3 2\n1 2 0\n2 3 -0\n"), 0.0);
+    assert_eq!(cut("3 3\n1 2 1e-40\n2 3 1e-40\n1 3 1e-40\n"), 2.0 * f64::from(1e-40f32)); // subnormal
+    assert_eq!(cut("3 3\n1 2 3e38\n2 3 3e38\n1 3 3e38\n"), 2.0 * f64::from(3e38f32));
     let nowhere = folder.path().join("nowhere");
     fails(&example("maxcut").arg(&nowhere).output().unwrap(), 1, "nowhere");
     fs::write(&nowhere, "2 1\n1 1 1\n").unwrap();
     fails(&example("maxcut").arg(&nowhere).output().unwrap(), 1, "two different vertices");
+    for (text, because) in [
+        ("2000000000 1\n1 2 1\n", "line 1: 1 to 67108864 vertices expected, found 2000000000"),
+        ("67108864 0\n", "67108864 vertices and 0 edges at 64 temperatures need 34.4 GB"),
+        ("2 1\n0 1 1\n", "line 2: a vertex from 1 to 2 expected, found 0 (rudy counts from 1)"),
+    ] {
+        fs::write(&nowhere, text).unwrap();
+        fails(&example("maxcut").arg(&nowhere).output().unwrap(), 1, because);
+    }
 }
 
 #[test]
@@ -210,6 +221,7 @@ fn a_bad_option_is_one_line() {
     fails(&example("maxcut").output().unwrap(), 2, "<FILE>");
     let both = ["graph", "--seconds", "1", "--sweeps", "1"];
     fails(&example("maxcut").args(both).output().unwrap(), 2, "--sweeps");
-    fails(&example("maxcut").args(["graph", "--seconds", "-1"]).output().unwrap(), 2, "-1");
+    let seconds = ["graph", "--seconds", "-1"];
+    fails(&example("maxcut").args(seconds).output().unwrap(), 2, "--seconds <N>': -1 is not from 0.01 to 1e6");
     fails(&example("own_energy").args(["--seed", "x"]).output().unwrap(), 2, "--seed");
 }
