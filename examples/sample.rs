@@ -3,7 +3,7 @@
 //! `cargo run --release --example sample -- FILE` prints how often each site has each value, with standard
 //! errors over independent chains, and the best state it met.
 
-use bitmc::energy::SparseLent;
+use bitmc::energy::{Edge, SparseError, SparseLent};
 use bitmc::stats::{Acceptance, Observer};
 use bitmc::{Chain, Energy, Gibbs, Info, Ising, LaneRng, Langevin, Layout, Packed, packed};
 use bitmc_examples::chains::{VecChain, memory, streams};
@@ -50,8 +50,8 @@ struct Options {
     #[arg(long, value_name = "ALPHA")]
     step_size: Option<f32>,
 
-    /// Divides every energy
-    #[arg(long, value_name = "T", default_value_t = 1.0)]
+    /// Divides every energy; from 1e-20 to 1e20
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = temperature)]
     temperature: f32,
 }
 
@@ -74,6 +74,11 @@ enum Model {
 
 type Dyn<'e> = dyn Energy + Sync + 'e;
 
+fn temperature(word: &str) -> Result<f32, String> {
+    let value: f32 = word.parse().map_err(|_| format!("{word} is no number"))?;
+    if (1e-20..=1e20).contains(&value) { Ok(value) } else { Err(format!("{word} is not from 1e-20 to 1e20")) }
+}
+
 fn main() -> ExitCode {
     cli::main(|options: Options| {
         let pool = options.common.pool()?;
@@ -83,9 +88,6 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<(), Failure> {
     let temperature = options.temperature;
-    if !(temperature > 0.0 && temperature.is_finite()) {
-        return Err(Failure::Option(format!("--temperature: {temperature} is not positive and finite")));
-    }
     if options.sampler == Choice::Gibbs && options.step_size.is_some() {
         return Err(Failure::Option("--step-size: gibbs has none".into()));
     }
@@ -99,7 +101,10 @@ fn run(options: &Options) -> Result<(), Failure> {
         (Some(path), Model::Network(network)) => network.read_evidence(path)?,
         (Some(_), _) => return Err(Failure::Option("--evidence: only a UAI network has any".into())),
     };
-    let bad = |error: &dyn std::fmt::Display| Failure::file(&options.file, error);
+    let bad = |error: &dyn std::fmt::Display| {
+        let at = if temperature == 1.0 { String::new() } else { format!(" at temperature {temperature:e}") };
+        Failure::file(&options.file, format!("{error}{at}"))
+    };
     let couplings =
         |sites: usize, edges: usize| (vec![0; sites], vec![0; sites], vec![Default::default(); 2 * edges]);
     match &model {
@@ -108,7 +113,8 @@ fn run(options: &Options) -> Result<(), Failure> {
             let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
             let edges = graph.edges.iter().map(|&(a, b, w)| (a, b, -w / temperature));
             let fields = vec![0.0; graph.vertices];
-            let ising = Ising::spins_edges_once(edges, &fields, lent).map_err(|error| bad(&error))?;
+            let ising = Ising::spins_edges_once(edges, &fields, lent)
+                .map_err(|error| bad(&named(error, &graph.edges, "vertex", 1)))?;
             sample(options, &model, &ising, &ising, &evidence)
         }
         Model::Qubo(form) => {
@@ -116,7 +122,8 @@ fn run(options: &Options) -> Result<(), Failure> {
             let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
             let edges = form.edges.iter().map(|&(a, b, w)| (a, b, -w / temperature));
             let fields: Vec<f32> = form.linear.iter().map(|w| -w / temperature).collect();
-            let ising = Ising::bits_edges_once(edges, &fields, lent).map_err(|error| bad(&error))?;
+            let ising = Ising::bits_edges_once(edges, &fields, lent)
+                .map_err(|error| bad(&named(error, &form.edges, "site", 0)))?;
             sample(options, &model, &ising, &ising, &evidence)
         }
         Model::Network(network) => {
@@ -127,6 +134,25 @@ fn run(options: &Options) -> Result<(), Failure> {
             let hard = tables.model().map_err(|error| bad(&error))?;
             sample(options, &model, &hard, &soft.model().map_err(|error| bad(&error))?, &evidence)
         }
+    }
+}
+
+/// What a model refuses, in the words of its file, which counts from `first`.
+fn named(error: SparseError, edges: &[Edge], site: &str, first: usize) -> String {
+    let number = |index: usize| index + first;
+    match error {
+        SparseError::CouplingNotFinite { edge } => {
+            let (a, b, weight) = edges[edge];
+            let (a, b) = (number(a as usize), number(b as usize));
+            format!("the weight {weight:e} of edge {a} {b} is too large")
+        }
+        SparseError::FieldNotFinite { site: index } => {
+            format!("the weight of {site} {} is too large", number(index))
+        }
+        SparseError::TooLarge { site: index } => {
+            format!("the weights of {site} {} add up past 1e30", number(index))
+        }
+        other => other.to_string(),
     }
 }
 

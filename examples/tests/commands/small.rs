@@ -184,7 +184,16 @@ fn files_of_three_formats_are_sampled() {
     };
     fail(&[], 2, "FILE");
     fail(&["nowhere.uai"], 1, "nowhere.uai");
-    fail(&[&network, "--temperature", "0"], 2, "--temperature");
+    for word in ["0", "-1", "1e-38", "1e38", "NaN", "inf"] {
+        fail(&[&network, "--temperature", word], 2, "--temperature <T>': ");
+        fail(&[&network, "--temperature", word], 2, "is not from 1e-20 to 1e20");
+    }
+    let strong = folder.path().join("strong.rudy");
+    fs::write(&strong, "4 2\n1 2 1\n3 4 1e20\n").unwrap();
+    let words = [strong.to_str().unwrap(), "--temperature", "1e-20"];
+    fail(&words, 1, "strong.rudy: the weight 1e20 of edge 3 4 is too large at temperature 1e-20");
+    fs::write(&strong, "4 2\n1 2 1\n3 4 3e30\n").unwrap();
+    fail(&words[..1], 1, "strong.rudy: the weights of vertex 3 add up past 1e30\n");
     fail(&[&network, "--sampler", "gibbs", "--step-size", "1"], 2, "gibbs");
     fail(&[&file("pick_two.qubo"), "--evidence", &evidence], 2, "--evidence");
     fail(&[&evidence], 1, "line 1: the number of edges expected, the line ends");
