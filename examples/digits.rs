@@ -107,12 +107,13 @@ fn sample(options: &Options, data: &DigitData, out: &Path) -> Result<(), Failure
         progress: &progress,
     };
     let question = format!(
-        "digits {}, seed {}, {} at {:?}, {chains} chains of {steps} steps from {:?}, inpainted {}, model {:x}",
+        "digits {}; --seed {}; --sampler {}; --step-size {}; --chains {chains}; --steps {steps}; --start {}; \
+        --inpaint {}; --data of hash {:x}",
         env!("CARGO_PKG_VERSION"),
         common.seed,
         choice.name(),
-        options.step_size.or(choice.step_size()),
-        options.start,
+        options.step_size.or(choice.step_size()).map_or("none".into(), |size| size.to_string()),
+        format!("{:?}", options.start).to_lowercase(),
         options.inpaint,
         hash(&format!("{:?}", data.model)),
     );

@@ -2,7 +2,7 @@
 
 use crate::cli::Failure;
 use crate::report;
-use bitmc::snapshot::{Reader, Same, Snapshot, SnapshotError, Writer};
+use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -14,7 +14,8 @@ pub struct Checkpoint {
     checkpoint: Option<PathBuf>,
 
     /// Steps of each chain between two writings of that file
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "checkpoint",
+        value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
 
     /// Go on from the file of a run with the same options
@@ -29,16 +30,16 @@ impl Checkpoint {
         self.every
     }
 
-    /// Writes the parts of a run that answers `question`: under another name, synced, then renamed, so that
+    /// Writes the parts of a run that answers `question`, its options between semicolons: under another name, synced, then renamed, so that
     /// there is a whole file whenever the run is killed.
     ///
     /// # Errors
     /// [`Failure::File`] where the system refuses.
     pub fn keep(&self, question: &str, parts: &[&dyn Snapshot]) -> Result<(), Failure> {
         let Some(path) = &self.checkpoint else { return Ok(()) };
-        let same = Same(hash(question));
+        let question = Question(question.into());
         let write = |out: &mut [u8]| {
-            parts.iter().fold(Writer::new(out).put(&same), |writer, &part| writer.put(part)).finish()
+            parts.iter().fold(Writer::new(out).put(&question), |writer, &part| writer.put(part)).finish()
         };
         let mut bytes = match write(&mut []) {
             Err(SnapshotError::Memory { need, .. }) => vec![0; need],
@@ -60,15 +61,53 @@ impl Checkpoint {
     ) -> Result<Option<T>, Failure> {
         let Some(path) = &self.resume else { return Ok(None) };
         let bytes = report::read(path)?;
-        let read = || {
-            let mut reader = Reader::new(&bytes)?;
-            reader.get(&mut Same(hash(question)))?;
-            load(reader)
-        };
-        read().map(Some).map_err(|error| match error {
-            SnapshotError::Other => Failure::file(path, "the run had other options"),
+        let bad = |error| match error {
+            SnapshotError::Torn { got: 0, .. } => Failure::file(path, "empty, no checkpoint"),
+            SnapshotError::Torn { need, got } => {
+                Failure::file(path, format!("cut short: {got} bytes are here of at least {need}"))
+            }
+            SnapshotError::NoSnapshot => Failure::file(path, "not a checkpoint"),
             error => Failure::file(path, error),
-        })
+        };
+        let mut reader = Reader::new(&bytes).map_err(bad)?;
+        let mut kept = Question::default();
+        reader.get(&mut kept).map_err(bad)?;
+        if kept.0 != question {
+            return Err(Failure::file(path, kept.differs(question)));
+        }
+        load(reader).map(Some).map_err(bad)
+    }
+}
+
+/// What a run answers: its options, separated by semicolons.
+#[derive(Default)]
+struct Question(String);
+
+impl Question {
+    /// The options in which another question differs.
+    fn differs(&self, other: &str) -> String {
+        let pairs = self.0.split("; ").zip(other.split("; ")).filter(|(kept, here)| kept != here);
+        let pairs: Vec<String> = pairs.map(|(kept, here)| format!("{kept}, not {here}")).collect();
+        format!("the run had other options: {}", pairs.join("; "))
+    }
+}
+
+impl Snapshot for Question {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(*b"ques");
+        (self.0.len() as u32).save(to);
+        to.bytes(self.0.as_bytes());
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut at, mut length) = (*from, 0u32);
+        at.name(*b"ques")?;
+        at.get(&mut length)?;
+        let bytes: Result<Vec<u8>, SnapshotError> =
+            (0..length).map(|_| at.array().map(|[byte]| byte)).collect();
+        self.0 = String::from_utf8(bytes?).map_err(|_| SnapshotError::Value)?;
+        *from = at;
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use crate::cli::Failure;
 use crate::npy;
 use bitmc::energy::{RbmError, pack_rows};
 use bitmc::lane::{Block, LANES};
-use bitmc::{Energy, Layout, Rbm};
+use bitmc::{Layout, Rbm};
 use std::path::Path;
 
 /// Owned parameters that [`Rbm`] borrows.
@@ -18,12 +18,12 @@ pub struct RbmFolder {
 }
 
 impl RbmFolder {
-    /// Reads `W.npy` (visible × hidden), `a_vis.npy` and `b_hid.npy`.
+    /// Reads `W.npy` (`visible` × hidden units), `a_vis.npy` and `b_hid.npy`.
     ///
     /// # Errors
     /// [`Failure::File`] names the file, and the unit, that is wrong.
-    pub fn read(folder: &Path) -> Result<Self, Failure> {
-        let (matrix, shape) = npy::read(&folder.join("W.npy"), &[0, 0])?;
+    pub fn read(folder: &Path, visible: usize) -> Result<Self, Failure> {
+        let (matrix, shape) = npy::read(&folder.join("W.npy"), &[visible as u64, 0])?;
         let (visible, _) = npy::read(&folder.join("a_vis.npy"), &[shape[0]])?;
         let (biases, _) = npy::read(&folder.join("b_hid.npy"), &[shape[1]])?;
         let units = biases.len();
@@ -34,7 +34,14 @@ impl RbmFolder {
             pack_rows(&matrix, units, &mut weights).and_then(|()| pack_rows(&biases, units, &mut hidden));
         packed.map_err(|error| Failure::file(folder, error))?;
         let model = Self { weights, visible, hidden, units };
-        model.checked().map_err(|error| Failure::file(folder, error))?;
+        model.checked().map_err(|error| {
+            let file = match error {
+                RbmError::VisibleNotFinite { .. } | RbmError::VisibleTooLarge { .. } => "a_vis.npy",
+                RbmError::HiddenNotFinite { .. } => "b_hid.npy",
+                _ => "W.npy",
+            };
+            Failure::file(&folder.join(file), error)
+        })?;
         Ok(model)
     }
 
@@ -74,13 +81,9 @@ impl DigitData {
     /// # Errors
     /// [`Failure::File`] names the file that is wrong.
     pub fn read(folder: &Path) -> Result<Self, Failure> {
-        let model = RbmFolder::read(&folder.join("rbm500"))?;
         let sites = DIGIT.sites();
-        if model.rbm().layout() != DIGIT {
-            return Err(Failure::file(&folder.join("rbm500/W.npy"), format!("not of {sites} visible units")));
-        }
         Ok(Self {
-            model,
+            model: RbmFolder::read(&folder.join("rbm500"), sites)?,
             train: BitRows::read(&folder.join("mnist/mnist_train1000.bits"), sites)?,
             test: BitRows::read(&folder.join("mnist/mnist_test1000.bits"), sites)?,
             reference: BitRows::read(&folder.join("rbm500/gibbs_from_data_1000.bits"), sites)?,

@@ -107,7 +107,7 @@ fn checkpoints_rise_to_the_last_step() {
 /// The files, their reading and the energy together, against float64 values of the same weights.
 #[test]
 fn the_model_has_its_golden_energies() {
-    let folder = RbmFolder::read(&data("rbm500")).unwrap();
+    let folder = RbmFolder::read(&data("rbm500"), 784).unwrap();
     let rbm = folder.rbm();
     let digits = BitRows::read(&data("mnist/mnist_test1000.bits"), 784).unwrap();
     let golden = std::fs::read(data("rbm500/golden_energy.json")).unwrap();

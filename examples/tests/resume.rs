@@ -42,7 +42,8 @@ fn every_sampler_goes_on() {
     for &choice in Choice::value_variants() {
         let file = folder.path().join(choice.name());
         let run = |word: &str, case: &Case<'_>| {
-            let words = Words::parse_from(["digits", word, file.to_str().unwrap(), "--every", "70"]);
+            let every: &[&str] = if word == "--checkpoint" { &["--every", "70"] } else { &[] };
+            let words = Words::parse_from([&["digits", word, file.to_str().unwrap()], every].concat());
             let mut keeper = Keeper::new(&words.checkpoint, choice.name(), DIGIT).unwrap();
             case.run(choice, None, &mut keeper).unwrap().trace
         };

@@ -137,17 +137,52 @@ fn a_bad_file_is_one_line() {
     let files = ["rbm500/W.npy", "rbm500/a_vis.npy", "rbm500/b_hid.npy", "rbm500/gibbs_from_data_1000.bits"];
     let files = [&files[..], &["mnist/mnist_train1000.bits", "mnist/mnist_test1000.bits"]].concat();
     type Damage = fn(&mut Vec<u8>);
-    let cases: [(&str, Damage, &str); 9] = [
-        ("rbm500/W.npy", |bytes| bytes.truncate(1000), "too short"),
+    let cases: [(&str, Damage, &str); 16] = [
+        (
+            "rbm500/W.npy",
+            |bytes| bytes.truncate(1000),
+            "W.npy: too short: 872 bytes of data, where shape (784, 500) has 1568000",
+        ),
+        ("rbm500/W.npy", |bytes| bytes.extend([0; 7]), "W.npy: too long: 1568007 bytes of data, where shape"),
+        (
+            "rbm500/W.npy",
+            |bytes| replace(bytes, "(784, 500)", "(783, 500)"),
+            "W.npy: an array of shape (783, 500), where (784, any)",
+        ),
+        ("rbm500/W.npy", |bytes| replace(bytes, "(784, 500)", "(784, 501)"), "W.npy: too short"),
+        (
+            "rbm500/W.npy",
+            |bytes| replace(bytes, "<f4", "|i1"),
+            "W.npy: not an array of f32, \"<f4\", but of \"|i1\"",
+        ),
+        (
+            "rbm500/b_hid.npy",
+            |bytes| replace(bytes, "(500,)", "(499,)"),
+            "b_hid.npy: an array of shape (499,), where (500,)",
+        ),
+        (
+            "rbm500/a_vis.npy",
+            |bytes| replace_end(bytes, f32::NAN),
+            "a_vis.npy: the bias of visible unit 783 is not finite",
+        ),
+        (
+            "rbm500/b_hid.npy",
+            |bytes| replace_end(bytes, f32::INFINITY),
+            "b_hid.npy: the bias of hidden unit 499 is not finite",
+        ),
         ("rbm500/W.npy", |bytes| bytes.clear(), "not a NumPy file"),
         (
             "rbm500/W.npy",
             |bytes| bytes[200_000..200_004].copy_from_slice(&f32::NAN.to_le_bytes()),
-            "not finite",
+            "W.npy: the weight of visible unit",
         ),
         ("rbm500/W.npy", |bytes| replace(bytes, "(784, 500)", "(999999999"), "not a NumPy file"),
         ("rbm500/W.npy", |bytes| replace(bytes, "<f4", "<i4"), "not an array of f32"),
-        ("rbm500/a_vis.npy", |bytes| replace(bytes, "(784,)", "(783,)"), "shape [783]"),
+        (
+            "rbm500/a_vis.npy",
+            |bytes| replace(bytes, "(784,)", "(783,)"),
+            "a_vis.npy: an array of shape (783,), where (784,) is needed",
+        ),
         ("mnist/mnist_test1000.bits", |bytes| bytes[0] = 0, "not a DSBT file"),
         ("mnist/mnist_train1000.bits", |bytes| bytes.truncate(98_015), "98015 bytes"),
         ("rbm500/gibbs_from_data_1000.bits", |bytes| bytes[12] = 15, "rows of 783 bits"),
@@ -167,6 +202,11 @@ fn a_bad_file_is_one_line() {
         assert!(String::from_utf8_lossy(&output.stderr).contains(damaged.split('/').next().unwrap()));
     }
     assert!(!out.exists());
+}
+
+fn replace_end(bytes: &mut [u8], with: f32) {
+    let end = bytes.len() - 4;
+    bytes[end..].copy_from_slice(&with.to_le_bytes());
 }
 
 fn replace(bytes: &mut [u8], what: &str, with: &str) {

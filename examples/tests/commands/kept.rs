@@ -60,19 +60,37 @@ fn kills_lose_nothing() {
 fn a_damaged_or_foreign_checkpoint_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let (out, file) = (folder.path().join("out"), folder.path().join("keep"));
-    let words = ["--chains", "2", "--steps", "4", "--every", "2"];
+    let words = ["--chains", "2", "--steps", "4"];
     let keep = file.to_str().unwrap();
-    succeeds(&digits(&out, &[&words[..], &["--checkpoint", keep]].concat()));
+    succeeds(&digits(&out, &[&words[..], &["--every", "2", "--checkpoint", keep]].concat()));
     succeeds(&digits(&out, &[&words[..], &["--resume", keep]].concat()));
-    let other = [&words[..], &["--resume", keep, "--seed", "2"]].concat();
-    fails(&digits(&out, &other), 1, "the run had other options");
+    let resume = [&words[..], &["--resume", keep]].concat();
+    for (other, because) in [
+        (&["--seed", "2"][..], "keep: the run had other options: --seed 1, not --seed 2\n"),
+        (&["--step-size", "0.3"], "other options: --step-size 0.2, not --step-size 0.3\n"),
+        (
+            &["--sampler", "gwg"],
+            "--sampler langevin, not --sampler gwg; --step-size 0.2, not --step-size none\n",
+        ),
+        (
+            &["--start", "data", "--inpaint"],
+            "--start noise, not --start data; --inpaint false, not --inpaint true\n",
+        ),
+    ] {
+        fails(&digits(&out, &[&resume[..], other].concat()), 1, because);
+    }
+    fails(&digits(&out, &[&resume[..], &["--every", "2"]].concat()), 2, "--checkpoint");
     let mut bytes = fs::read(&file).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&file, &bytes).unwrap();
     fails(&digits(&out, &[&words[..], &["--resume", keep]].concat()), 1, "altered");
     fs::write(&file, &bytes[..middle]).unwrap();
-    fails(&digits(&out, &[&words[..], &["--resume", keep]].concat()), 1, "are here");
+    fails(&digits(&out, &resume), 1, &format!("cut short: {middle} bytes are here of at least"));
+    fs::write(&file, "").unwrap();
+    fails(&digits(&out, &resume), 1, "keep: empty, no checkpoint");
+    fs::write(&file, "# not a checkpoint").unwrap();
+    fails(&digits(&out, &resume), 1, "keep: not a checkpoint");
     fails(&digits(&out, &[&words[..], &["--resume", "nowhere"]].concat()), 1, "nowhere");
 }
 
