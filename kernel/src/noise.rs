@@ -17,6 +17,94 @@
 //! AB-trace). W where the energy is not quadratic: a [`Regression`] over the moves of a burn-in, or a
 //! [`SparseRegression`] where it is known which sites are coupled. σ, α and κ: an [`Adaptation`] by jump distance, or
 //! a [`RateTuner`](crate::tune::RateTuner) for σ with [`guided_balance`].
+//!
+//! # Where the energy is not quadratic
+//! From nothing known of W to frozen parameters: a burn-in of first order, W from its moves, D, the noise, σ and α.
+//!
+//! ```
+//! use bitmc::noise::{Adaptation, Dense, DenseMatrix, MinTrace, Parameters, Regression};
+//! use bitmc::{Chain, Function, LaneRng, Langevin, Layout, Move, Packed, Plain, SeedableRng, memory, stats::Means};
+//!
+//! const SITES: usize = 12;
+//! const L: Layout = Layout::binary(SITES);
+//!
+//! /// E(x) = ¼ u⁴ − ½ Σ x, u = Σ ± x/2 with alternating signs: every pair of sites is coupled, how much depends on x.
+//! struct Balance;
+//!
+//! fn sign(site: usize) -> f32 {
+//!     if site % 2 == 0 { 0.5 } else { -0.5 }
+//! }
+//!
+//! fn u(x: Packed<'_>) -> f32 {
+//!     (0..SITES).map(|site| sign(site) * x.get(site) as f32).sum()
+//! }
+//!
+//! impl Function for Balance {
+//!     fn layout(&self) -> Layout {
+//!         L
+//!     }
+//!     fn total(&self, x: Packed<'_>) -> f32 {
+//!         0.25 * u(x).powi(4) - 0.5 * x.ones() as f32
+//!     }
+//!     fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+//!         u(x).powi(3) * sign(site) - 0.5
+//!     }
+//! }
+//!
+//! // Σ v Δg over the moves of a chain of first order, after its own burn-in.
+//! let gradient = |x: Packed<'_>| {
+//!     let mut lanes = [0.0; 16];
+//!     (0..SITES).for_each(|site| lanes[site] = Balance.gradient(x, site));
+//!     [lanes; L.blocks()]
+//! };
+//! let (energy, mut rng) = (Plain(Balance), LaneRng::seed_from_u64(1));
+//! let mut chain = Chain::random(&energy, memory!(L, Plain::<Balance>::CACHE_LEN), &mut rng)?;
+//! let first = Langevin::balanced(0.5, 0.5)?;
+//! chain.run(&first, &mut rng, 1000, &mut ());
+//! let mut room = [[0.0; 16]; Regression::blocks(SITES)];
+//! let mut regression = Regression::new(SITES, &mut room)?;
+//! for _ in 0..2000 {
+//!     let mut from = [0; L.words()];
+//!     from.copy_from_slice(chain.state().words());
+//!     if chain.step(&first, &mut rng).moved() > 0 {
+//!         let from = Packed::new(L, &from)?;
+//!         let step = Move::new(from, chain.state())?;
+//!         regression.push(&step, &gradient(from), &gradient(chain.state()));
+//!     }
+//! }
+//!
+//! // W; the D of the smallest trace; draws from N(0, W + D).
+//! let mut rows = [[0.0; 16]; DenseMatrix::blocks(SITES)];
+//! let fit = regression.solve(1e-3, 100, &mut rows, &mut [[0.0; 16]; 3 * DenseMatrix::blocks(SITES)])?;
+//! assert!(fit.residual < 0.01);
+//! let w = DenseMatrix::new(SITES, &rows)?;
+//! let (mut d, mut root) = ([[0.0; 16]; L.blocks()], [[0.0; 16]; Dense::root_blocks(SITES)]);
+//! let (mut vectors, mut scratch) = ([[0.0; 16]; MinTrace::blocks(SITES)], [[0.0; 16]; 3 * L.blocks()]);
+//! MinTrace::new(0.01, 200).solve(&w, &mut d, &mut vectors, &mut scratch)?;
+//! let noise = Dense::new(w, &mut d, &mut root)?;
+//!
+//! // σ and α by jump distance; from the freeze on the chain is reversible, and its states count.
+//! let kernel = |now: Parameters| Langevin::second_order(noise, now.step_size, now.balance);
+//! let mut adaptation = Adaptation::new(Parameters::START);
+//! for _ in 0..10_000 {
+//!     let info = chain.step(&kernel(adaptation.parameters())?, &mut rng);
+//!     adaptation.observe(&info);
+//! }
+//! adaptation.freeze();
+//! let mut means = Means::new([0; SITES]);
+//! chain.run(&kernel(adaptation.parameters())?, &mut rng, 40_000, &mut means);
+//!
+//! // Any W is exact: beside it the sum over all states.
+//! let (mut all, mut up) = (0.0, 0.0);
+//! for words in (0..1 << SITES).map(|bits| [bits]) {
+//!     let x = Packed::new(L, &words)?;
+//!     let weight = f64::from(-Balance.total(x)).exp();
+//!     all += weight;
+//!     up += weight * f64::from(x.get(0));
+//! }
+//! assert!((f64::from(means.mean(0)) - up / all).abs() < 0.015);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod adaptation;
 mod dense;
