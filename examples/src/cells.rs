@@ -1,16 +1,46 @@
 //! The parts of a long comparison, each kept in a file of its own as it ends.
 
+use crate::checkpoint::hash;
 use crate::cli::Failure;
 use crate::report;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// An answer in a file, with its question.
+/// An answer in a file, with its question, and a hash by which an answer that was altered is known.
 #[derive(Serialize, Deserialize)]
 struct Saved<T> {
     question: String,
+    hash: String,
     answer: T,
+}
+
+/// Writes an answer.
+pub(crate) fn write<T: Serialize>(path: &Path, question: &str, answer: &T) -> Result<(), Failure> {
+    report::json(path, &Saved { question: question.into(), hash: hash_of(path, answer)?, answer })
+}
+
+/// Reads an answer, if there is a whole one to this question.
+pub(crate) fn read<T: Serialize + DeserializeOwned>(
+    path: &Path,
+    question: &str,
+    check: impl FnOnce(&T) -> Result<(), String>,
+) -> Result<Option<T>, Failure> {
+    let saved = report::read(path).ok().and_then(|bytes| serde_json::from_slice::<Saved<T>>(&bytes).ok());
+    let Some(Saved { hash, answer, .. }) = saved.filter(|saved| saved.question == question) else {
+        return Ok(None);
+    };
+    let altered = |reason| Failure::file(path, format!("altered: {reason}"));
+    check(&answer).map_err(altered)?;
+    if hash_of(path, &answer)? != hash {
+        return Err(altered("its answer has another hash; without the file it is made again".into()));
+    }
+    Ok(Some(answer))
+}
+
+fn hash_of<T: Serialize>(path: &Path, answer: &T) -> Result<String, Failure> {
+    let text = serde_json::to_string(answer).map_err(|error| Failure::file(path, error))?;
+    Ok(format!("{:016x}", hash(&text)))
 }
 
 /// A folder of cells: a run that was stopped takes those that are there and makes the others.
@@ -35,7 +65,7 @@ impl Cells {
     /// now and kept. The question is whatever the answer depends on.
     ///
     /// # Errors
-    /// That of `make`, and [`Failure::File`] where the answer cannot be written.
+    /// That of `make`, and [`Failure::File`] where the answer cannot be written, or one that is kept was altered.
     pub fn answer<T: Serialize + DeserializeOwned>(
         &self,
         name: &str,
@@ -48,7 +78,7 @@ impl Cells {
     /// The same, where `check` says what a kept answer contradicts.
     ///
     /// # Errors
-    /// As [`Cells::answer`], and [`Failure::File`] where the answer that is kept has been altered.
+    /// As [`Cells::answer`].
     pub fn checked<T: Serialize + DeserializeOwned>(
         &self,
         name: &str,
@@ -59,16 +89,13 @@ impl Cells {
         let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let path = self.folder.join(format!("{plain}.json"));
         let question = format!("bitmc {}: {name}, {question}", env!("CARGO_PKG_VERSION"));
-        let kept = || -> Option<T> {
-            let saved: Saved<T> = serde_json::from_slice(&report::read(&path).ok()?).ok()?;
-            (saved.question == question).then_some(saved.answer)
-        };
-        if let Some(answer) = self.resume.then(kept).flatten() {
-            let altered = |reason| Failure::file(&path, format!("altered: {reason}"));
-            return check(&answer).map_err(altered).map(|()| answer);
+        if self.resume
+            && let Some(answer) = read(&path, &question, check)?
+        {
+            return Ok(answer);
         }
         let answer = make()?;
-        report::json(&path, &Saved { question, answer: &answer })?;
+        write(&path, &question, &answer)?;
         Ok(answer)
     }
 }

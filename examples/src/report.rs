@@ -19,7 +19,10 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 /// # Errors
 /// [`Failure::File`] where the system refuses.
 pub fn make_folder(path: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(path).map_err(|error| Failure::file(path, error))
+    fs::create_dir_all(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Failure::file(path, "not a folder"),
+        _ => Failure::file(path, error),
+    })
 }
 
 /// Writes a file that is whole whenever the program is killed or the power is lost: first under another name beside

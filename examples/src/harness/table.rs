@@ -4,26 +4,19 @@ use super::cell::{Cell, Clock, Numbers, Plan};
 use super::estimate::{mean, standard_error};
 use super::measure::measure;
 use super::{Sampler, Target};
+use crate::cells;
 use crate::cli::Failure;
 use crate::progress::Progress;
 use crate::report;
 use bitmc::Energy;
-use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-
-/// A cell in a file, with the question that it answers.
-#[derive(Serialize, Deserialize)]
-struct Saved<T> {
-    question: String,
-    answer: T,
-}
 
 /// Runs every sampler on every target, targets first. Each cell is written to the folder `cells` in `out` as
 /// it ends: `TARGET.SAMPLER.json`, and `TARGET.SAMPLER.timing.json` for what depends on the clock. With
 /// `resume`, cells found there that answer the same question (plan, names and parameters) are not made again.
 ///
 /// # Errors
-/// [`Failure::File`] where a cell cannot be written; [`Failure::Option`] where a chain cannot start.
+/// [`Failure::File`] where a cell cannot be written, or one that is kept was altered; [`Failure::Option`] where a chain cannot start.
 pub fn compare<E: Energy + Sync + ?Sized>(
     plan: Plan,
     targets: &[Target<'_, E>],
@@ -45,7 +38,7 @@ pub fn compare<E: Energy + Sync + ?Sized>(
                 sampler.parameters
             );
             let (numbers, clock) = files(&folder, &target.name, &sampler.name);
-            let kept = if resume { find(&numbers, &clock, &question) } else { None };
+            let kept = if resume { find(&numbers, &clock, &question)? } else { None };
             let cell = match kept {
                 Some(cell) => {
                     progress.advance(work(plan));
@@ -55,8 +48,8 @@ pub fn compare<E: Energy + Sync + ?Sized>(
                     progress.note(format!("{} on {}", sampler.name, target.name));
                     let cell = measure(target, sampler, plan, progress)?;
                     // The numbers come last: a cell is there when they are.
-                    report::json(&clock, &Saved { question: question.clone(), answer: &cell.clock })?;
-                    report::json(&numbers, &Saved { question, answer: &cell.numbers })?;
+                    cells::write(&clock, &question, &cell.clock)?;
+                    cells::write(&numbers, &question, &cell.numbers)?;
                     cell
                 }
             };
@@ -81,11 +74,10 @@ fn files(folder: &Path, target: &str, sampler: &str) -> (PathBuf, PathBuf) {
     (folder.join(format!("{stem}.json")), folder.join(format!("{stem}.timing.json")))
 }
 
-fn find(numbers: &Path, clock: &Path, question: &str) -> Option<Cell> {
-    let numbers: Saved<Numbers> = serde_json::from_slice(&report::read(numbers).ok()?).ok()?;
-    let clock: Saved<Clock> = serde_json::from_slice(&report::read(clock).ok()?).ok()?;
-    let same = numbers.question == question && clock.question == question;
-    same.then_some(Cell { numbers: numbers.answer, clock: clock.answer })
+fn find(numbers: &Path, clock: &Path, question: &str) -> Result<Option<Cell>, Failure> {
+    let numbers: Option<Numbers> = cells::read(numbers, question, |_| Ok(()))?;
+    let clock: Option<Clock> = cells::read(clock, question, |_| Ok(()))?;
+    Ok(numbers.zip(clock).map(|(numbers, clock)| Cell { numbers, clock }))
 }
 
 /// A Markdown table of what does not depend on the clock. The error of ESS is a standard error over the chains.

@@ -174,6 +174,37 @@ fn an_altered_cut_is_refused() {
     succeeds(&run("maxcut", &out, &words));
 }
 
+/// What a cell of any other example says must be what was written: what was altered is named, and stays.
+#[test]
+fn an_altered_cell_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, words, cell) in [
+        ("multimodal", &["--chains", "2", "--steps", "50"][..], 0),
+        ("bnn", &["--quick", "--chains", "2", "--steps", "2"], 1),
+        ("ising", &["--chains", "2", "--steps", "50"], 2),
+        ("learn_cost", &["--quick", "--sites", "50", "--samples", "2"], 3),
+    ] {
+        let out = folder.path().join(name);
+        let words = [words, &["--quiet", "--resume"]].concat();
+        succeeds(&run(name, &out, &words));
+        let path = &cells(&out)[cell];
+        let text = fs::read_to_string(path).unwrap();
+        // Its last number begins with another digit.
+        let at =
+            text.match_indices(' ').rfind(|(at, _)| text.as_bytes()[at + 1].is_ascii_digit()).unwrap().0 + 1;
+        let digit = if text.as_bytes()[at] == b'1' { "2" } else { "1" };
+        let altered = format!("{}{digit}{}", &text[..at], &text[at + 1..]);
+        fs::write(path, &altered).unwrap();
+        let line = format!("{}: altered: its answer has another hash", path.display());
+        fails(&run(name, &out, &words), 1, &line);
+        assert_eq!(fs::read_to_string(path).unwrap(), altered);
+        fs::write(path, text).unwrap();
+        succeeds(&run(name, &out, &words));
+    }
+    fs::write(folder.path().join("file"), "").unwrap();
+    fails(&run("multimodal", &folder.path().join("file"), &[]), 1, "file: not a folder");
+}
+
 /// A run of cells that is killed, again and again, ends with the bytes of one that is left alone.
 #[test]
 fn a_kill_costs_the_cell_under_way() {
