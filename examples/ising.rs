@@ -28,11 +28,11 @@ struct Options {
     common: Common,
 
     /// Connectivity: f = a sᵀAs + b Σs, every edge counts twice
-    #[arg(short, default_value_t = 0.1, value_parser = number)]
+    #[arg(short, default_value_t = 0.1, value_parser = cli::within(-10.0, 10.0))]
     a: f32,
 
     /// Bias
-    #[arg(short, default_value_t = 0.2, value_parser = number)]
+    #[arg(short, default_value_t = 0.2, value_parser = cli::within(-10.0, 10.0))]
     b: f32,
 
     /// Independent chains of every sampler [default: 32, with --quick 16]
@@ -46,11 +46,6 @@ struct Options {
     /// Go on with the cells that an earlier run with the same options has saved
     #[arg(long)]
     resume: bool,
-}
-
-fn number(word: &str) -> Result<f32, String> {
-    let value: f32 = word.parse().map_err(|_| format!("{word} is no number"))?;
-    if value.abs() <= 10.0 { Ok(value) } else { Err(format!("{word} is not from -10 to 10")) }
 }
 
 const L: Layout = Layout::binary(25);

@@ -38,7 +38,7 @@ struct Options {
     iterations: Option<u64>,
 
     /// Changes of the parameters for 2spirals with 256 bits; 0 leaves that out [default: 200, with --quick 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
     large: Option<u64>,
 
     /// Units of each of three hidden layers [default: 64, with --quick 32]
@@ -50,7 +50,7 @@ struct Options {
     batch: u32,
 
     /// Adam's learning rate; it falls to a tenth
-    #[arg(long, value_name = "RATE", default_value_t = 0.01)]
+    #[arg(long, value_name = "RATE", default_value_t = 0.01, value_parser = cli::rate())]
     rate: f32,
 
     /// Go on with the cells that an earlier run with the same options has saved
@@ -135,7 +135,6 @@ fn run(options: &Options) -> Result<(), Failure> {
     let hidden = [usize::from(options.hidden.unwrap_or(if quick { 32 } else { 64 })); 3];
     let (chains, sweeps, grid) = if quick { (500, 20, 64) } else { (2000, 50, 128) };
     let look = Look { chains, sweeps, grid };
-    bitmc::learn::Sgd::new(plan.rate).map_err(|error| Failure::Option(format!("--rate: {error}")))?;
     let given = !options.density.is_empty();
     let shapes: &[Shape] = match (given, quick) {
         (true, _) => &options.density,

@@ -45,11 +45,11 @@ struct Options {
     batch: u32,
 
     /// Adam's learning rate; it falls to a tenth [default: 0.001, with --quick 0.01]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = cli::rate())]
     rate: Option<f32>,
 
     /// Weight decay
-    #[arg(long, value_name = "STRENGTH", default_value_t = 0.001)]
+    #[arg(long, value_name = "STRENGTH", default_value_t = 0.001, value_parser = cli::penalty())]
     decay: f32,
 
     /// Step size of DMALA
@@ -132,7 +132,6 @@ fn run(options: &Options) -> Result<(), Failure> {
     let annealing =
         Annealing { seed, runs: by(64, 32), betas: by(3000, 500), sweeps: u64::from(by(1000, 100)) };
     let look = Annealing { runs: by(16, 8), betas: by(500, 200), ..annealing };
-    bitmc::learn::Sgd::new(plan.rate).map_err(|error| Failure::Option(format!("--rate: {error}")))?;
     let langevin = Sampler::langevin(options.step_size);
     let samplers = [
         Sampler::block_gibbs(),

@@ -51,11 +51,11 @@ struct Options {
     batch: u32,
 
     /// Adam's learning rate; it falls to a tenth
-    #[arg(long, value_name = "RATE", default_value_t = 0.005)]
+    #[arg(long, value_name = "RATE", default_value_t = 0.005, value_parser = cli::rate())]
     rate: f32,
 
     /// Weight decay
-    #[arg(long, value_name = "STRENGTH", default_value_t = 0.001)]
+    #[arg(long, value_name = "STRENGTH", default_value_t = 0.001, value_parser = cli::penalty())]
     decay: f32,
 
     /// Graphs to generate [default: 400, with --quick 100]
@@ -210,7 +210,6 @@ fn run(options: &Options) -> Result<(), Failure> {
     let hidden = options.hidden.map_or(by(64, 32) as usize, usize::from);
     let generated = options.generated.unwrap_or(by(400, 100) as u32);
     let sweeps = options.sweeps.unwrap_or(by(100, 50));
-    bitmc::learn::Sgd::new(plan.rate).map_err(|error| Failure::Option(format!("--rate: {error}")))?;
     let ways = ways(options)?;
     let (train, held_out) = split(options)?;
     let out = common.folder("learn_graphs");

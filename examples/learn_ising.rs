@@ -27,7 +27,7 @@ struct Options {
     side: Option<u16>,
 
     /// Coupling σ, every edge counted twice
-    #[arg(long, value_name = "SIGMA", default_value_t = 0.25)]
+    #[arg(long, value_name = "SIGMA", default_value_t = 0.25, value_parser = cli::within(-10.0, 10.0))]
     coupling: f32,
 
     /// Samples to learn from [default: 2000, with --quick 1000]
@@ -43,7 +43,7 @@ struct Options {
     batch: u32,
 
     /// Adam's learning rate; it falls to a tenth
-    #[arg(long, value_name = "RATE", default_value_t = 0.01)]
+    #[arg(long, value_name = "RATE", default_value_t = 0.01, value_parser = cli::rate())]
     rate: f32,
 
     /// Step size of DMALA
@@ -55,7 +55,7 @@ struct Options {
     only: String,
 
     /// ℓ1 penalty on the couplings
-    #[arg(long, value_name = "STRENGTH", default_value_t = 0.01)]
+    #[arg(long, value_name = "STRENGTH", default_value_t = 0.01, value_parser = cli::penalty())]
     lasso: f32,
 
     /// Go on with the cells that an earlier run with the same options has saved
@@ -146,7 +146,6 @@ fn run(options: &Options) -> Result<(), Failure> {
         rate: options.rate,
         lasso: options.lasso,
     };
-    bitmc::learn::Sgd::new(options.rate).map_err(|error| Failure::Option(format!("--rate: {error}")))?;
     let methods = methods(options)?;
     // Another seed than any method's.
     let truth =

@@ -4,6 +4,7 @@
 //! errors over independent chains, and the best state it met.
 
 use bitmc::energy::{Edge, SparseError, SparseLent};
+use bitmc::lane::Block;
 use bitmc::stats::{Acceptance, Observer};
 use bitmc::{Chain, Energy, Gibbs, Info, Ising, LaneRng, Langevin, Layout, Packed, packed};
 use bitmc_examples::chains::{VecChain, memory, streams};
@@ -51,7 +52,7 @@ struct Options {
     step_size: Option<f32>,
 
     /// Divides every energy; from 1e-20 to 1e20
-    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = temperature)]
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = cli::within(1e-20, 1e20))]
     temperature: f32,
 }
 
@@ -73,11 +74,6 @@ enum Model {
 }
 
 type Dyn<'e> = dyn Energy + Sync + 'e;
-
-fn temperature(word: &str) -> Result<f32, String> {
-    let value: f32 = word.parse().map_err(|_| format!("{word} is no number"))?;
-    if (1e-20..=1e20).contains(&value) { Ok(value) } else { Err(format!("{word} is not from 1e-20 to 1e20")) }
-}
 
 fn main() -> ExitCode {
     cli::main(|options: Options| {
@@ -210,6 +206,17 @@ struct Report {
     marginals: Vec<Marginal>,
 }
 
+/// The most memory that chains are given.
+const MOST_BYTES: u64 = 1 << 34;
+
+/// Bytes of a chain and its counts.
+fn bytes(energy: &Dyn<'_>) -> u64 {
+    let layout = energy.layout();
+    let counts = layout.sites() as u64 * layout.arity() as u64 * size_of::<u64>() as u64;
+    let blocks = energy.cache_len() + layout.gradient_blocks() + layout.weight_blocks();
+    counts + (blocks * size_of::<Block>()) as u64
+}
+
 /// Runs the chains of `energy`; `soft` is the same without hard constraints, to find a start.
 fn sample(
     options: &Options,
@@ -222,6 +229,12 @@ fn sample(
     let chains = options.chains.unwrap_or(if common.quick { 4 } else { 16 });
     let steps = options.steps.unwrap_or(if common.quick { 1000 } else { 10_000 });
     let burn_in = steps.div_ceil(10);
+    let need = u64::from(chains) * bytes(energy);
+    if need > MOST_BYTES {
+        let (sites, gigabytes) = (energy.layout().sites(), need as f64 / 1e9);
+        let reason = format!("--chains: {chains} chains of {sites} sites need {gigabytes:.1} GB");
+        return Err(Failure::Option(reason));
+    }
     let out = common.folder("sample");
     report::make_folder(&out)?;
     let starts: Result<Vec<_>, Failure> = streams(common.seed)

@@ -62,6 +62,28 @@ impl Common {
     }
 }
 
+/// Reads a number of a range; NaN is in none. For clap's `value_parser`.
+pub fn within(least: f32, most: f32) -> impl Fn(&str) -> Result<f32, String> + Clone + Send + Sync + 'static {
+    move |word| {
+        let value: f32 = word.parse().map_err(|_| format!("{word:?} is no number"))?;
+        let plain = |bound: f32| format!("{bound:?}").trim_end_matches(".0").to_string();
+        let refused = || format!("{word} is not from {} to {}", plain(least), plain(most));
+        if (least..=most).contains(&value) { Ok(value) } else { Err(refused()) }
+    }
+}
+
+/// Adam's learning rate.
+#[must_use]
+pub fn rate() -> impl Fn(&str) -> Result<f32, String> + Clone + Send + Sync + 'static {
+    within(1e-12, 10.0)
+}
+
+/// The strength of a penalty.
+#[must_use]
+pub fn penalty() -> impl Fn(&str) -> Result<f32, String> + Clone + Send + Sync + 'static {
+    within(0.0, 1e6)
+}
+
 /// Prints text on standard output. A reader that has gone away is no failure.
 pub fn say(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
@@ -130,5 +152,16 @@ fn one_line(message: &str) -> String {
     let useful = message.lines().map(str::trim);
     let useful = useful.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
     let words: Vec<&str> = useful.filter(|line| !line.is_empty()).collect();
-    words.join(" ").trim_start_matches("error: ").to_string() + " (--help lists the options)"
+    let mut line = words.join(" ").trim_start_matches("error: ").to_string();
+    // What Rust says of numbers, in the words of the command line.
+    for (rust, plain) in [
+        ("invalid digit found in string", "not a whole number from 0"),
+        ("cannot parse integer from empty string", "not a number"),
+        ("cannot parse float from empty string", "not a number"),
+        ("invalid float literal", "not a number"),
+        ("number too large to fit in target type", "too large"),
+    ] {
+        line = line.replace(rust, plain);
+    }
+    line + " (--help lists the options)"
 }

@@ -42,10 +42,11 @@ pub enum Found {
 }
 
 impl Found {
-    /// A word, cut where it is long.
+    /// A word, cut where it is long, on one line.
     fn word(word: &str) -> Self {
-        let short: String = word.chars().take(30).collect();
-        Self::Word(if short.len() < word.len() { short + "…" } else { short })
+        let visible = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };
+        let more = if word.chars().nth(30).is_some() { "…" } else { "" };
+        Self::Word(word.chars().take(30).map(visible).collect::<String>() + more)
     }
 }
 
@@ -68,7 +69,7 @@ pub fn any_text(text: &str) {
     }
 }
 
-/// A file read by one of the formats.
+/// A file read by one of the formats; a byte order mark before it is skipped.
 ///
 /// # Errors
 /// [`Failure::File`] where it cannot be read, is not text, or the format refuses it.
@@ -77,9 +78,10 @@ pub fn read<T, E: ToString>(path: &Path, parse: impl FnOnce(&str) -> Result<T, E
     let text = String::from_utf8(bytes).map_err(|error| {
         let line =
             1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&b| b == b'\n').count();
-        Failure::file(path, format!("line {line}: not text"))
+        Failure::file(path, format!("line {line}: not text in UTF-8"))
     })?;
-    parse(&text).map_err(|error| Failure::file(path, error.to_string()))
+    parse(text.strip_prefix('\u{FEFF}').unwrap_or(&text))
+        .map_err(|error| Failure::file(path, error.to_string()))
 }
 
 /// The words of one line.

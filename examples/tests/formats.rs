@@ -63,7 +63,7 @@ fn a_file_that_is_not_text_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("graph.txt");
     std::fs::write(&path, b"2 1\n1 \xFF 1\n").unwrap();
-    assert!(Graph::read(&path).unwrap_err().to_string().ends_with("graph.txt: line 2: not text"));
+    assert!(Graph::read(&path).unwrap_err().to_string().ends_with("graph.txt: line 2: not text in UTF-8"));
     std::fs::write(&path, "2 1\n1 2 1\n").unwrap();
     assert_eq!(Graph::read(&path).unwrap().edges.len(), 1);
 }

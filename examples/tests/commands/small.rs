@@ -182,6 +182,17 @@ fn files_of_three_formats_are_sampled() {
     let fail = |words: &[&str], code, because| {
         fails(&example("sample").args(words).output().unwrap(), code, because);
     };
+    let marked = folder.path().join("marked.qubo");
+    let text = fs::read_to_string(file("pick_two.qubo")).unwrap();
+    fs::write(&marked, format!("\u{FEFF}{}", text.replace('\n', "\r\n"))).unwrap();
+    run("marked", &[marked.to_str().unwrap(), "--quick"]);
+    fs::write(&marked, [0; 99]).unwrap();
+    fail(&[marked.to_str().unwrap()], 1, "found \"\u{FFFD}\u{FFFD}\u{FFFD}");
+    fs::write(&marked, [b'c', b'\n', 0xFF, 0xFE]).unwrap();
+    fail(&[marked.to_str().unwrap()], 1, "marked.qubo: line 2: not text in UTF-8");
+    let wide = folder.path().join("wide.uai");
+    fs::write(&wide, format!("MARKOV 20000 60000 {} 0", "2 ".repeat(19_999))).unwrap();
+    fail(&[wide.to_str().unwrap()], 2, "--chains: 16 chains of 20000 sites need");
     fail(&[], 2, "FILE");
     fail(&["nowhere.uai"], 1, "nowhere.uai");
     for word in ["0", "-1", "1e-38", "1e38", "NaN", "inf"] {
@@ -232,5 +243,21 @@ fn a_bad_option_is_one_line() {
     fails(&example("maxcut").args(both).output().unwrap(), 2, "--sweeps");
     let seconds = ["graph", "--seconds", "-1"];
     fails(&example("maxcut").args(seconds).output().unwrap(), 2, "--seconds <N>': -1 is not from 0.01 to 1e6");
-    fails(&example("own_energy").args(["--seed", "x"]).output().unwrap(), 2, "--seed");
+    fails(
+        &example("own_energy").args(["--seed", "x"]).output().unwrap(),
+        2,
+        "--seed <SEED>': not a whole number",
+    );
+    fails(&example("own_energy").args(["--seed", "18446744073709551616"]).output().unwrap(), 2, "': too large");
+    for (name, words, because) in [
+        ("learn_ising", ["--lasso", "NaN"], "NaN is not from 0 to 1000000"),
+        ("learn_ising", ["--coupling", "1e19"], "1e19 is not from -10 to 10"),
+        ("learn_digits", ["--decay", "-1"], "--decay <STRENGTH>': -1 is not from 0 to 1000000"),
+        ("learn_graphs", ["--decay", "inf"], "inf is not from 0 to 1000000"),
+        ("learn_graphs", ["--rate", "1e38"], "1e38 is not from 1e-12 to 10"),
+        ("learn_density", ["--rate", "0"], "0 is not from 1e-12 to 10"),
+        ("learn_density", ["--large", "18446744073709551615"], "is not in 0..=10000000"),
+    ] {
+        fails(&example(name).args(words).output().unwrap(), 2, because);
+    }
 }
