@@ -36,6 +36,11 @@ impl Data {
 /// [`Failure::File`] names the file that is wrong.
 pub fn read(folder: &Path, rng: &mut LaneRng) -> Result<(Data, Data), Failure> {
     let (numbers, shape) = npy::read(&folder.join("numeric.npy"), &[0, NUMBERS as u64])?;
+    if let Some(at) = numbers.iter().position(|number| !number.is_finite()) {
+        let (row, column, value) = (at / NUMBERS, at % NUMBERS, numbers[at]);
+        let reason = format!("row {row}, column {column}: a finite number expected, found {value}");
+        return Err(Failure::file(&folder.join("numeric.npy"), reason));
+    }
     let path = folder.join("categories.bits");
     let bits = BitRows::read(&path, CATEGORIES + 1)?;
     if bits.len() as u64 != shape[0] || bits.len() < 5 {

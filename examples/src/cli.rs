@@ -73,13 +73,11 @@ pub fn within(least: f32, most: f32) -> impl Fn(&str) -> Result<f32, String> + C
 }
 
 /// Adam's learning rate.
-#[must_use]
 pub fn rate() -> impl Fn(&str) -> Result<f32, String> + Clone + Send + Sync + 'static {
     within(1e-12, 10.0)
 }
 
 /// The strength of a penalty.
-#[must_use]
 pub fn penalty() -> impl Fn(&str) -> Result<f32, String> + Clone + Send + Sync + 'static {
     within(0.0, 1e6)
 }

@@ -124,27 +124,40 @@ fn pair(a: usize, b: usize) -> usize {
 /// # Errors
 /// [`Failure::File`] names the line that is wrong.
 pub fn read(path: &Path) -> Result<Vec<Graph>, Failure> {
-    let bytes = crate::report::read(path)?;
-    let text = String::from_utf8_lossy(&bytes);
+    crate::formats::read(path, parse)
+}
+
+fn parse(text: &str) -> Result<Vec<Graph>, String> {
     let mut graphs = Vec::new();
-    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
-        let wrong = || Failure::file(path, format!("line {}: not a graph", number + 1));
-        let mut words = line.split_whitespace().skip(1);
-        let mut count = || words.next()?.parse::<usize>().ok();
-        let (vertices, edges) = (count().ok_or_else(wrong)?, count().ok_or_else(wrong)?);
-        let ends = |word: &str| {
-            let (a, b) = word.split_once('-')?;
-            Some((a.parse().ok()?, b.parse().ok()?))
-        };
-        let found: Vec<(usize, usize)> = words.map(ends).collect::<Option<_>>().ok_or_else(wrong)?;
-        if found.len() != edges {
-            return Err(wrong());
-        }
-        if vertices <= VERTICES {
-            graphs.push(Graph::new(vertices, &found).ok_or_else(wrong)?);
+    for (index, line) in text.lines().enumerate() {
+        if !line.starts_with('#') && !line.trim().is_empty() {
+            graphs.extend(graph(line).map_err(|reason| format!("line {}: {reason}", index + 1))?);
         }
     }
     Ok(graphs)
+}
+
+/// The graph of a line; none where it has too many vertices.
+fn graph(line: &str) -> Result<Option<Graph>, String> {
+    let mut words = line.split_whitespace().skip(1);
+    let mut count = |what| {
+        let number = words.next().and_then(|word| word.parse::<usize>().ok());
+        number.ok_or(format!("a name and the number of {what} expected"))
+    };
+    let (vertices, edges) = (count("vertices")?, count("edges")?);
+    if vertices > VERTICES {
+        return Ok(None);
+    }
+    let ends = |word: &str| {
+        let ends = word.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+        ends.ok_or(format!("an edge a-b expected, found {word:?}"))
+    };
+    let found = words.map(ends).collect::<Result<Vec<_>, _>>()?;
+    if found.len() != edges {
+        return Err(format!("{edges} edges expected, found {}", found.len()));
+    }
+    let graph = Graph::new(vertices, &found).filter(|graph| graph.edges() == edges);
+    graph.map(Some).ok_or(format!("different edges between two vertices below {vertices} expected"))
 }
 
 #[cfg(test)]
@@ -170,6 +183,23 @@ mod tests {
             };
             assert_eq!((degrees(&back), back.edges()), (degrees(graph), graph.edges()));
             assert!(back.degree(0) >= back.degree(back.len() - 1));
+        }
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        for (text, because) in [
+            ("", ""),
+            ("# none\n\n1 99 5\r\n", ""),
+            ("1 2 1 0-1\nx", "line 2: a name and the number of vertices expected"),
+            ("1 2", "line 1: a name and the number of edges expected"),
+            ("1 -2 1", "line 1: a name and the number of vertices expected"),
+            ("1 2 1 0", "line 1: an edge a-b expected, found \"0\""),
+            ("1 2 2 0-1", "line 1: 2 edges expected, found 1"),
+            ("1 2 1 0-2", "line 1: different edges between two vertices below 2 expected"),
+            ("1 3 2 0-1 1-0", "line 1: different edges between two vertices below 3 expected"),
+        ] {
+            assert_eq!(parse(text).err().unwrap_or_default(), because, "{text}");
         }
     }
 

@@ -139,6 +139,12 @@ fn a_network_of_bits_learns() {
     }
     fails(&example("bnn").args(["--step-size", "0"]).output().unwrap(), 2, "--step-size");
     fails(&example("bnn").args(["--data", "nowhere"]).output().unwrap(), 1, "numeric.npy");
+    let mut numbers = fs::read(data().join("adult/numeric.npy")).unwrap();
+    let end = numbers.len() - 4;
+    numbers[end..].copy_from_slice(&f32::NAN.to_le_bytes());
+    fs::write(folder.path().join("numeric.npy"), numbers).unwrap();
+    let output = example("bnn").arg("--data").arg(folder.path()).output().unwrap();
+    fails(&output, 1, "numeric.npy: row 7999, column 4: a finite number expected, found NaN");
 }
 
 #[test]
