@@ -69,7 +69,7 @@
 //!     if chain.step(&first, &mut rng).moved() > 0 {
 //!         let from = Packed::new(L, &from)?;
 //!         let step = Move::new(from, chain.state())?;
-//!         regression.push(&step, &gradient(from), &gradient(chain.state()));
+//!         regression.push(&step, &gradient(from), &gradient(chain.state()))?;
 //!     }
 //! }
 //!
