@@ -1,7 +1,7 @@
 //! Streaming statistics against a stored trace, in float64 over the same values.
 
 use bitmc::snapshot::Snapshot;
-use bitmc::stats::{Acceptance, BatchMeans, Best, Every, Evidence, Means, Observer, Pairs, Watch};
+use bitmc::stats::{Acceptance, Average, BatchMeans, Best, Every, Evidence, Means, Observer, Pairs, Watch};
 use bitmc::{Info, LaneRng, Langevin, Layout, Packed, SeedableRng};
 use bitmc_host_tests::heap;
 use bitmc_host_tests::models::Source;
@@ -162,4 +162,19 @@ fn the_error_of_an_evidence_is_that_of_a_mean() {
         let error = (variance / n).sqrt() / mean;
         assert!((f64::from(evidence.relative_error()) / error - 1.0).abs() < 32.0 * ROUNDING);
     }
+}
+
+#[test]
+fn sums_of_many_weights_go_on_growing() {
+    const COUNT: u32 = 100_000_000;
+    let mut average = Average::new();
+    for step in 0..COUNT {
+        average.add(-3.0, if step % 4 == 0 { 1.0 } else { 0.0 });
+    }
+    let log = f64::from(COUNT).ln() - 3.0;
+    // Sums of a float each, moved on a few thousand times.
+    let bound = 4096.0 * ROUNDING;
+    assert!((f64::from(average.weights().log()) - log).abs() < bound, "{} {log}", average.weights().log());
+    assert!((f64::from(average.mean()) - 0.25).abs() < bound, "{}", average.mean());
+    assert!((f64::from(average.equal_weights()) / f64::from(COUNT) - 1.0).abs() < bound);
 }

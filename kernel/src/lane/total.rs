@@ -34,6 +34,14 @@ impl Total {
         self.rest += other.rest;
     }
 
+    /// Adds one of millions of terms, each of which may be less than a digit of the sum.
+    pub(crate) fn add_one_of_many(&mut self, term: f32) {
+        self.add(term);
+        if self.rest.abs() > self.sum.abs() * (1.0 / 4096.0) {
+            self.gather();
+        }
+    }
+
     /// Moves what was dropped into the sum, but for less than its last digit: the rest is a plain float, where terms that
     /// are each less than that digit would in the end be lost themselves.
     pub(crate) fn gather(&mut self) {

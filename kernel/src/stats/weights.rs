@@ -29,7 +29,7 @@ impl LogSum {
             if rescale < 1.0 {
                 self.sum = Total::new(self.sum.value() * rescale);
             }
-            self.sum.add(exp(log_weight - self.reference));
+            self.sum.add_one_of_many(exp(log_weight - self.reference));
         }
     }
 
@@ -94,9 +94,9 @@ impl Average {
             }
         }
         let weight = exp(log_weight - self.weights.reference);
-        self.weights.sum.add(weight);
-        self.values.add(weight * value);
-        self.squares.add(weight * weight);
+        self.weights.sum.add_one_of_many(weight);
+        self.values.add_one_of_many(weight * value);
+        self.squares.add_one_of_many(weight * weight);
     }
 
     /// Σ wᵢhᵢ / Σ wᵢ; 0 before the first value.
