@@ -207,13 +207,15 @@ impl<const N: usize> Pairs<N> {
 
 impl<const N: usize> Observer for Pairs<N> {
     fn observe(&mut self, x: Packed<'_>, _energy: f32, _info: &Info) {
-        if self.count < u32::MAX {
+        // Never as many as stand for a site that is none.
+        if self.count < u32::MAX - 1 {
             self.count += 1;
             let sites = x.layout().sites();
             for (&(a, b), equal) in self.pairs.iter().zip(&mut self.equal) {
                 let (a, b) = (a as usize, b as usize);
                 // More than all states: no such site.
-                *equal = if a.max(b) < sites { *equal + u32::from(x.get(a) == x.get(b)) } else { u32::MAX };
+                let same = if a.max(b) < sites { u32::from(x.get(a) == x.get(b)) } else { u32::MAX };
+                *equal = equal.saturating_add(same);
             }
         }
     }

@@ -142,6 +142,11 @@ fn pairs_of_sites_that_are_not_there_have_no_correlation() {
     let found = pairs.correlations();
     assert_eq!(found[0], 1.0);
     assert!(found[1..].iter().all(|mean| mean.is_nan()), "{found:?}");
+    // A larger state does not bring them back.
+    (0..5).for_each(|_| pairs.observe(Packed::new(Layout::binary(5), &state).unwrap(), 0.0, &INFO));
+    let found = pairs.correlations();
+    assert_eq!(found[0], 1.0);
+    assert!(found[1..].iter().all(|mean| mean.is_nan()), "{found:?}");
 }
 
 #[test]
