@@ -422,6 +422,14 @@ fn memory_is_lent_once() {
                 said
             );
         }
+        // Addresses that are null are not in the same place.
+        let none = null_mut();
+        let fields = at(2).1;
+        assert_eq!(bitmc_quantised_init(none, ends, entries, 2, at(6).1, 2, null_mut(), 1, fields, 2), Null);
+        assert_eq!(
+            bitmc_quantised_init(gibbs.at(), null(), entries, 2, at(6).1, 2, null_mut(), 1, fields, 2),
+            Null
+        );
 
         let (mut model, mut rng) = (Held::<bitmc_model>::new(), Held::<bitmc_rng>::new());
         assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);

@@ -205,10 +205,10 @@ impl Span {
     /// Nothing.
     pub(crate) const NONE: Self = Self { start: 0, end: 0 };
 
-    /// So many numbers.
+    /// So many numbers; none at a null address, which is refused by its name.
     pub(crate) fn of<T>(at: *const T, count: usize) -> Self {
-        let start = at.addr();
-        Self { start, end: start.saturating_add(count.saturating_mul(size_of::<T>())) }
+        let (start, bytes) = (at.addr(), count.saturating_mul(size_of::<T>()));
+        if at.is_null() { Self::NONE } else { Self { start, end: start.saturating_add(bytes) } }
     }
 
     /// Refuses two with a byte in common: before they are looked at, since a chain may be at home there.
