@@ -146,7 +146,7 @@ fn named(error: SparseError, edges: &[Edge], site: &str, first: usize) -> String
             format!("the weight of {site} {} is too large", number(index))
         }
         SparseError::TooLarge { site: index } => {
-            format!("the weights of {site} {} add up past 1e30", number(index))
+            format!("the weights of {site} {} add up to too much", number(index))
         }
         other => other.to_string(),
     }
