@@ -241,4 +241,11 @@ fn cells_are_kept_and_resumed_and_do_not_depend_on_threads() {
     // Another question is answered anew.
     let other = run(2, one.path(), Plan { seed: 10, ..plan }, true);
     assert!(other[0].numbers != cells[0].numbers);
+
+    // What is infinite is null in a file: the table is the same from there.
+    let (still, plan) = ([dmala("still", 1e-3)], Plan { burn_in: 0, steps: 20, ..plan });
+    let stand = |resume| compare(plan, &targets, &still, one.path(), resume, &hidden()).unwrap();
+    let (made, kept) = (stand(false), stand(true));
+    assert_eq!(made[0].numbers.split_r_hat_max, Some(f64::INFINITY));
+    assert_eq!((table(&made), &made[0].clock), (table(&kept), &kept[0].clock));
 }

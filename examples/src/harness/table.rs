@@ -129,6 +129,7 @@ pub fn timing_table(cells: &[Cell]) -> String {
     text
 }
 
+/// What is not finite is null in a file, and no number here.
 fn shown(value: Option<f64>, digits: usize) -> String {
-    value.map_or("–".into(), |value| format!("{value:.digits$}"))
+    value.filter(|value| value.is_finite()).map_or("–".into(), |value| format!("{value:.digits$}"))
 }
