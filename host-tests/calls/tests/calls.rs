@@ -465,5 +465,18 @@ fn memory_is_lent_once() {
         }
         assert_eq!(bitmc_chain_run(chain.at(), sampler.at(), rng.at(), 2, null_mut()), Done);
         assert_eq!(bitmc_stats_init(stats.at(), stats.at().cast(), 3), Argument);
+        // A state that is shown stands in the memory of the chain.
+        let mut state = bitmc_state { words: null(), word_count: 0, sites: 0, arity: 0 };
+        assert_eq!(bitmc_chain_state(chain.at(), &mut state), Done);
+        assert_eq!(bitmc_chain_clamp(chain.at(), state.words, state.word_count), Argument);
+        let held = core::slice::from_raw_parts(state.words, state.word_count).to_vec();
+        assert_eq!(bitmc_chain_clamp(chain.at(), held.as_ptr(), held.len()), Done);
+        let (mut ladder, mut place) = (Held::<bitmc_ladder>::new(), [0.5f32; 64]);
+        let place = place.as_mut_ptr();
+        place.add(60).write(0.25);
+        for (memory, said) in [(place.add(8), Argument), (place, Done)] {
+            let begun = bitmc_ladder_init(ladder.at(), place.add(60), 2, memory.cast(), 4 * 56);
+            assert_eq!(begun, said);
+        }
     }
 }

@@ -202,7 +202,8 @@ enum bitmc_status bitmc_chain_init_at(struct bitmc_chain *chain,
                                       size_t word_count);
 
 // Holds the sites whose bit in `words` is 1 at their present values; the others are free. Bit i of word j is
-// site 32 j + i, whatever the values of a site are.
+// site 32 j + i, whatever the values of a site are. BITMC_STATUS_ARGUMENT where they lie in the memory of the chain, as a
+// state does that it shows.
 enum bitmc_status bitmc_chain_clamp(struct bitmc_chain *chain,
                                     const uint32_t *words,
                                     size_t word_count);

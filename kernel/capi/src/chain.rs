@@ -50,13 +50,10 @@ pub(crate) unsafe fn with<T>(chain: *mut bitmc_chain, work: impl FnOnce(&mut Own
     unsafe { Seated::with(chain, |it: &mut Seated<Own>| it.seat.hold(|| work(&mut it.value)))? }
 }
 
-/// Refuses statistics whose sums lie in the memory of a chain.
-unsafe fn elsewhere(chain: *mut bitmc_chain, stats: *mut bitmc_stats) -> Outcome {
+/// Refuses what lies in the memory of a chain.
+unsafe fn elsewhere(chain: *mut bitmc_chain, what: Span) -> Outcome {
     // SAFETY: as the crate says.
-    unsafe {
-        let memory = Seated::with(chain, |it: &mut Seated<Own>| it.seat.memory())?;
-        Statistics::with(stats, |stats| stats.sums.apart(memory))?
-    }
+    unsafe { Seated::with(chain, |it: &mut Seated<Own>| what.apart(it.seat.memory()))? }
 }
 
 /// Bytes of memory for a chain over a model; 0 where there is none.
@@ -108,7 +105,8 @@ pub unsafe extern "C" fn bitmc_chain_init_at(
 }
 
 /// Holds the sites whose bit in `words` is 1 at their present values; the others are free. Bit i of word j is
-/// site 32 j + i, whatever the values of a site are.
+/// site 32 j + i, whatever the values of a site are. BITMC_STATUS_ARGUMENT where they lie in the memory of the chain, as a
+/// state does that it shows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_chain_clamp(
     chain: *mut bitmc_chain,
@@ -117,6 +115,7 @@ pub unsafe extern "C" fn bitmc_chain_clamp(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let clamp = || unsafe {
+        elsewhere(chain, Span::of(words, word_count))?;
         let words = slice(words, word_count)?;
         with(chain, |chain| {
             let held = Packed::new(Layout::binary(chain.state().layout().sites()), words)?;
@@ -158,7 +157,7 @@ pub unsafe extern "C" fn bitmc_chain_run(
     // SAFETY: as the crate says.
     let run = || unsafe {
         if !stats.is_null() {
-            elsewhere(chain, stats)?;
+            elsewhere(chain, Statistics::with(stats, |stats| stats.sums)?)?;
         }
         Sampler::apply(sampler, |sampler| {
             with(chain, |chain| {

@@ -1,6 +1,6 @@
 //! Replica exchange.
 
-use crate::handle::{Handle, Lent, answer, asked, bytes_of, slice};
+use crate::handle::{Handle, Lent, Span, answer, asked, bytes_of, slice};
 use crate::model::{Model, bitmc_model, bitmc_state, view};
 use crate::random::{bitmc_rng, drawing};
 use crate::sampler::{Sampler, bitmc_sampler};
@@ -102,6 +102,7 @@ pub unsafe extern "C" fn bitmc_ladder_init(
 ) -> bitmc_status {
     // SAFETY: as the crate says; every rung is written before it is looked at.
     let build = || unsafe {
+        Span::of(memory, bytes).apart(Span::of(betas, rungs))?;
         let betas = slice(betas, rungs)?;
         let mut lent = Lent::new(memory, bytes, &[rungs.saturating_mul(size_of::<Rung>())])?;
         Rungs::make(ladder, || {
