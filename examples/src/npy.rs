@@ -5,7 +5,7 @@ use crate::report;
 use npyz::{DType, NpyFile, NpyHeader, Order, TypeChar};
 use std::path::Path;
 
-/// The values of a file in C order, which must have exactly this shape, where a 0 stands for any length.
+/// The values of a file in C order, which must have exactly this shape, where a 0 stands for any length but 0.
 /// Returns the shape that it has, too.
 ///
 /// # Errors
@@ -17,7 +17,8 @@ pub fn read(path: &Path, shape: &[u64]) -> Result<(Vec<f32>, Vec<u64>), Failure>
     let header =
         NpyHeader::from_reader(&mut data).map_err(|error| bad(format!("not a NumPy file: {error}")))?;
     let got = header.shape().to_vec();
-    let fits = got.len() == shape.len() && got.iter().zip(shape).all(|(&got, &want)| want == 0 || got == want);
+    let fits = |(&got, &want): (&u64, &u64)| if want == 0 { got > 0 } else { got == want };
+    let fits = got.len() == shape.len() && got.iter().zip(shape).all(fits);
     if !fits {
         return Err(bad(format!(
             "an array of shape {}, where {} is needed",

@@ -137,7 +137,7 @@ fn a_bad_file_is_one_line() {
     let files = ["rbm500/W.npy", "rbm500/a_vis.npy", "rbm500/b_hid.npy", "rbm500/gibbs_from_data_1000.bits"];
     let files = [&files[..], &["mnist/mnist_train1000.bits", "mnist/mnist_test1000.bits"]].concat();
     type Damage = fn(&mut Vec<u8>);
-    let cases: [(&str, Damage, &str); 16] = [
+    let cases: [(&str, Damage, &str); 17] = [
         (
             "rbm500/W.npy",
             |bytes| bytes.truncate(1000),
@@ -148,6 +148,11 @@ fn a_bad_file_is_one_line() {
             "rbm500/W.npy",
             |bytes| replace(bytes, "(784, 500)", "(783, 500)"),
             "W.npy: an array of shape (783, 500), where (784, any)",
+        ),
+        (
+            "rbm500/W.npy",
+            |bytes| replace(bytes, "(784, 500)", "(784,   0)"),
+            "W.npy: an array of shape (784, 0), where (784, any)",
         ),
         ("rbm500/W.npy", |bytes| replace(bytes, "(784, 500)", "(784, 501)"), "W.npy: too short"),
         (
