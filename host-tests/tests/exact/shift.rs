@@ -6,6 +6,7 @@ use bitmc::noise::{Dense, DenseMatrix, Edgewise, MinTrace, Noise, SparseMatrix, 
 use bitmc::noise::{constant, least_eigenvalue};
 use bitmc::torus;
 use bitmc_host_tests::heap::Couplings;
+use bitmc_host_tests::models::Source;
 use bitmc_host_tests::semidefinite::{Full, Instance, barabasi_albert, instances};
 
 type Edges = Vec<(u32, u32, f32)>;
@@ -98,6 +99,41 @@ fn the_smallest_trace_is_that_of_a_conic_solver() {
         let rows = w.blocks();
         let found = solve(name, &w, &DenseMatrix::new(w.sites(), &rows).unwrap());
         assert!(found <= 1.002 * trace && found >= (1.0 - 1e-6) * trace, "{name}: {found} for {trace}");
+    }
+}
+
+/// Few sites take more steps of the Lanczos iteration than there are: it has found the value only when it has found it
+/// again.
+#[test]
+fn the_smallest_trace_of_small_graphs() {
+    for sites in [5, 8, 12, 16, 17, 24, 40] {
+        for seed in 0..60 {
+            let mut source = Source::new(100 * sites as u64 + seed);
+            let mut full = Full::zero(sites);
+            for b in 1..sites {
+                for a in 0..b {
+                    let coupled = seed % 2 == 0 || source.below(sites) < 3;
+                    let coupling = [-2.0, -0.5, 0.5, 1.0, 2.0][source.below(5)];
+                    if coupled {
+                        full.set(a, b, coupling);
+                    }
+                }
+            }
+            let (rows, name) = (full.blocks(), format!("{sites} sites, seed {seed}"));
+            let matrix = DenseMatrix::new(sites, &rows).unwrap();
+            let mut d = vec![[0.0; LANES]; blocks(sites)];
+            let mut vectors = vec![[0.0; LANES]; MinTrace::blocks(sites)];
+            let mut scratch = vec![[0.0; LANES]; 3 * blocks(sites)];
+            let found = MinTrace::new(2e-3, 2000).solve(&matrix, &mut d, &mut vectors, &mut scratch).unwrap();
+            let flat = d.as_flattened();
+            let trace: f64 = flat[..sites].iter().map(|&d| f64::from(d)).sum();
+            assert!((f64::from(found.trace) - trace).abs() <= 1e-5 * trace, "{name}: {found:?} {trace}");
+            // Positive but for the roundings of the products, and no more than the gap above what any D has.
+            let slack = 1e-5 * trace / sites as f64;
+            assert!(full.plus(|site| f64::from(flat[site]) + slack).is_positive(), "{name}: {found:?}");
+            let bound = full.dual(3000);
+            assert!(trace <= 1.0025 * bound, "{name}: {found:?} for at least {bound}");
+        }
     }
 }
 

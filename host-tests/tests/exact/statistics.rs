@@ -169,6 +169,40 @@ fn the_error_of_an_evidence_is_that_of_a_mean() {
     }
 }
 
+/// Log weights that rise far above the first, in one step and in many, and up to where the sum is not yet rescaled.
+#[test]
+fn the_error_of_an_evidence_does_not_depend_on_the_scale_of_its_weights() {
+    let mut source = Source::new(8);
+    let mut series: Vec<Vec<f32>> = vec![vec![0.0, 39.0, 41.0], (0..1000).map(|step| step as f32).collect()];
+    for (level, count, deviation) in
+        [(50.0, 100, 0.0), (39.9, 100, 0.0), (39.9, 10_000, 0.0), (38.0, 10_000, 1.0)]
+    {
+        let rest: Vec<f32> = (0..count).map(|_| level + source.normal(deviation)).collect();
+        series.push([&[0.0], &rest[..]].concat());
+        series.push([&[0.0, 30.0], &rest[..]].concat());
+        series.push([&rest[..], &[0.0]].concat());
+    }
+    for logs in &series {
+        let mut evidence = Evidence::new();
+        logs.iter().for_each(|&log| evidence.add(log));
+        let most = logs.iter().fold(f32::MIN, |most, &log| most.max(log));
+        let weights: Vec<f64> = logs.iter().map(|&log| f64::from(log - most).exp()).collect();
+        let (n, sum) = (weights.len() as f64, weights.iter().sum::<f64>());
+        let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
+        let equal = sum * sum / squares;
+        let error = ((n / equal - 1.0).max(0.0) / (n - 1.0)).sqrt();
+        let what = format!("{} weights from {}", logs.len(), logs[0]);
+        // Differences of logs are rounded at the size of the logs.
+        let within = 1e-4;
+        let off = f64::from(evidence.equal_weights()) / equal - 1.0;
+        assert!(off.abs() < within, "{what}: {} equal weights for {equal}", evidence.equal_weights());
+        let off = f64::from(evidence.relative_error()) - error;
+        assert!(off.abs() < within, "{what}: error {} for {error}", evidence.relative_error());
+        let log_z = f64::from(most) + (sum / n).ln();
+        assert!((f64::from(evidence.log_z()) - log_z).abs() < within * 10.0, "{what}: {log_z}");
+    }
+}
+
 #[test]
 fn sums_of_many_weights_go_on_growing() {
     const COUNT: u32 = 100_000_000;

@@ -80,7 +80,7 @@ typedef struct bitmc_rng {
 
 // A sampler. It has no state: any number of chains may use one, on several threads too.
 typedef struct bitmc_sampler {
-  uint64_t opaque[24];
+  uint64_t opaque[26];
 } bitmc_sampler;
 
 // What a step did.
@@ -405,7 +405,8 @@ enum bitmc_status bitmc_gibbs_init(struct bitmc_sampler *sampler,
 size_t bitmc_second_order_bytes(size_t sites);
 
 // The balanced sampler of second order (AB-edge) for the couplings of an Ising or Potts model: step size sigma
-// (INFINITY is allowed), balance alpha, and the precision kappa of its auxiliary variable (1 is usual).
+// (INFINITY is allowed), balance alpha, and the precision kappa of its auxiliary variable (1 is usual). Where the model is
+// made again, the sampler is not ready any more.
 enum bitmc_status bitmc_second_order_init(struct bitmc_sampler *sampler,
                                           const struct bitmc_model *model,
                                           float step_size,

@@ -1,6 +1,6 @@
 //! Samplers: how a chain moves.
 
-use crate::handle::{Handle, Lent, bytes_of};
+use crate::handle::{Handle, Lent, Span, bytes_of};
 use crate::model::{Model, bitmc_model};
 use crate::status::{Outcome, bitmc_status};
 use bitmc::chain::Ring;
@@ -12,14 +12,15 @@ use bitmc::{Energy, Gibbs, Info, Kernel, Langevin, Rng, Schedule};
 /// A sampler. It has no state: any number of chains may use one, on several threads too.
 #[repr(C)]
 pub struct bitmc_sampler {
-    opaque: [u64; 24],
+    opaque: [u64; 26],
 }
 
 #[derive(Clone, Copy)]
 pub(crate) enum Sampler {
     Langevin(Langevin<'static>),
     Gibbs(Gibbs),
-    SecondOrder(Langevin<'static, Edgewise<'static>>),
+    /// With the model whose couplings its noise follows, and the stamp of that.
+    SecondOrder(Langevin<'static, Edgewise<'static>>, *mut bitmc_model, u32),
     Cycle(&'static [Langevin<'static>]),
 }
 
@@ -28,12 +29,17 @@ impl Handle<bitmc_sampler> for Sampler {
 }
 
 impl Sampler {
-    /// Works with a sampler, which is not to be replaced meanwhile.
+    /// Works with a sampler, which is not to be replaced meanwhile, and whose model was not.
     pub(crate) unsafe fn apply<T>(at: *const bitmc_sampler, work: impl FnOnce(&Self) -> T) -> Outcome<T> {
         let at = at.cast_mut();
         // SAFETY: as the crate says; where a sampler stands there is a value.
         unsafe {
             let sampler = Self::look(at)?.read_unaligned();
+            if let Self::SecondOrder(_, model, stamp) = sampler
+                && Model::stamp(model)? != stamp
+            {
+                return Err(bitmc_status::NotReady);
+            }
             Self::hold(at, || work(&sampler))
         }
     }
@@ -44,7 +50,7 @@ impl<E: Energy + ?Sized> Kernel<E> for Sampler {
         match self {
             Self::Langevin(kernel) => kernel.step(ring, rng),
             Self::Gibbs(kernel) => kernel.step(ring, rng),
-            Self::SecondOrder(kernel) => kernel.step(ring, rng),
+            Self::SecondOrder(kernel, ..) => kernel.step(ring, rng),
             // There is at least one, or the sampler would not be.
             Self::Cycle(kernels) => match Cycle::new(kernels) {
                 Some(kernel) => kernel.step(ring, rng),
@@ -101,7 +107,8 @@ pub extern "C" fn bitmc_second_order_bytes(sites: usize) -> usize {
 }
 
 /// The balanced sampler of second order (AB-edge) for the couplings of an Ising or Potts model: step size sigma
-/// (INFINITY is allowed), balance alpha, and the precision kappa of its auxiliary variable (1 is usual).
+/// (INFINITY is allowed), balance alpha, and the precision kappa of its auxiliary variable (1 is usual). Where the model is
+/// made again, the sampler is not ready any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_second_order_init(
     sampler: *mut bitmc_sampler,
@@ -114,16 +121,21 @@ pub unsafe extern "C" fn bitmc_second_order_init(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
-        let form = match Model::borrow(model)? {
+        let it = Model::borrow(model)?;
+        let form = match it {
             Model::Ising(ising, _) => ising.form(),
             Model::Potts(potts, _) => potts.form(),
             Model::Rbm(..) | Model::Own(_) => return Err(bitmc_status::Sampler),
         };
+        let used = [Span::of(sampler, 1), Span::of(model, 1), it.memory()];
+        Span::all_apart(&[Span::of(memory, bytes)], &used)?;
+        let (model, stamp) = (model.cast_mut(), Model::stamp(model.cast_mut())?);
         let blocks = Edgewise::blocks(form.sites());
         let mut lent = Lent::new(memory, bytes, &[blocks.saturating_mul(size_of::<Block>())])?;
         Sampler::make(sampler, || {
             let noise = Edgewise::new(SparseMatrix::of(form), lent.zeros(blocks)?)?;
-            Ok(Sampler::SecondOrder(Langevin::second_order(noise, step_size, balance)?.precision(precision)?))
+            let kernel = Langevin::second_order(noise, step_size, balance)?.precision(precision)?;
+            Ok(Sampler::SecondOrder(kernel, model, stamp))
         })
     };
     bitmc_status::of(build())
@@ -154,6 +166,7 @@ pub unsafe extern "C" fn bitmc_cyclical_init(
         }
         let step_size = Schedule::cyclical_step_size(largest, smallest, steps as u64)?;
         let balance = Schedule::cosine(balance, 0.5, steps as u64)?;
+        Span::of(memory, bytes).apart(Span::of(sampler, 1))?;
         let piece = steps.saturating_mul(size_of::<Langevin<'static>>());
         let mut lent = Lent::new(memory, bytes, &[piece])?;
         Sampler::make(sampler, || {

@@ -22,14 +22,21 @@ impl Parameters {
     /// Where the published adaptation starts: σ = .1, α = ½; and κ = 1.
     pub const START: Self = Self { step_size: 0.1, balance: 0.5, precision: 1.0 };
 
-    /// With one of them multiplied, in its bounds.
+    /// With one of them multiplied, in its bounds; NaN is as published.
     fn times(mut self, which: u8, factor: f32) -> Self {
-        match which {
-            0 => self.step_size = (self.step_size * factor).clamp(1e-6, 1e6),
-            1 => self.balance = (self.balance * factor).clamp(0.01, 1.0),
-            _ => self.precision = (self.precision * factor).clamp(0.05, 5.0),
-        }
+        let (value, start, least, most) = match which {
+            0 => (&mut self.step_size, Self::START.step_size, 1e-6, 1e6),
+            1 => (&mut self.balance, Self::START.balance, 0.01, 1.0),
+            _ => (&mut self.precision, Self::START.precision, 0.05, 5.0),
+        };
+        let wished = *value * factor;
+        *value = if wished.is_nan() { start } else { wished.clamp(least, most) };
         self
+    }
+
+    /// All of them in their bounds.
+    fn bounded(self) -> Self {
+        self.times(0, 1.0).times(1, 1.0).times(2, 1.0)
     }
 }
 
@@ -84,11 +91,12 @@ impl Adaptation {
     const DECAY: f32 = 0.9;
     const STEPS: u32 = 100;
 
-    /// Adapts σ and α from where they are.
+    /// Adapts σ and α from where they are, within 10⁻⁶ to 10⁶ and .01 to 1; κ stays, within .05 to 5. What is out of
+    /// these is moved to the bound, σ = ∞ to 10⁶; NaN is as in [`Parameters::START`].
     #[must_use]
     pub fn new(start: Parameters) -> Self {
         Self {
-            base: start.times(0, 1.0).times(1, 1.0).times(2, 1.0),
+            base: start.bounded(),
             rate: Self::RATE,
             steps: Self::STEPS,
             count: 2,
@@ -193,12 +201,17 @@ pub fn guided_balance(step_size: f32, variance: f32) -> f32 {
 
 plain! {
     Parameters, b"para", { step_size, balance, precision },
-    |kept| *kept == kept.times(0, 1.0).times(1, 1.0).times(2, 1.0)
+    |kept| kept.step_size > 0.0
+        && kept.balance > 0.0
+        && kept.balance <= 1.0
+        && kept.precision > 0.0
+        && kept.precision.is_finite()
 }
 plain! {
     Adaptation, b"adap",
     { base, rate, steps, count, which, candidate, taken, distances, moved, frozen },
-    |kept| (2..=3).contains(&kept.count)
+    |kept| kept.base == kept.base.bounded()
+        && (2..=3).contains(&kept.count)
         && kept.which < kept.count
         && kept.candidate < 3
         && kept.taken < kept.steps

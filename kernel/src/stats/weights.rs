@@ -72,8 +72,12 @@ impl Default for LogSum {
 pub struct Average {
     weights: LogSum,
     values: Total,
+    /// Of the weights times `SCALE`.
     squares: Total,
 }
+
+/// 2⁻²⁹: of weights from 1 to e⁴⁰ no square, nor the square of a sum, is too large or too small.
+const SCALE: f32 = 1.0 / 536_870_912.0;
 
 impl Average {
     /// Nothing yet.
@@ -89,14 +93,15 @@ impl Average {
         }
         let rescale = self.weights.lift(log_weight);
         if rescale < 1.0 {
-            for total in [&mut self.weights.sum, &mut self.values, &mut self.squares] {
-                *total = Total::new(total.value() * rescale);
+            let totals = [(&mut self.weights.sum, 1.0), (&mut self.values, 1.0), (&mut self.squares, rescale)];
+            for (total, again) in totals {
+                *total = Total::new(total.value() * rescale * again);
             }
         }
         let weight = exp(log_weight - self.weights.reference);
         self.weights.sum.add_one_of_many(weight);
         self.values.add_one_of_many(weight * value);
-        self.squares.add_one_of_many(weight * weight);
+        self.squares.add_one_of_many(SCALE * weight * (SCALE * weight));
     }
 
     /// Σ wᵢhᵢ / Σ wᵢ; 0 before the first value.
@@ -115,7 +120,7 @@ impl Average {
     /// (Σ wᵢ)² / Σ wᵢ²: how many equal weights would say as much (Kish); 0 before the first value.
     #[must_use]
     pub fn equal_weights(&self) -> f32 {
-        let (sum, squares) = (self.weights.sum.value(), self.squares.value());
+        let (sum, squares) = (SCALE * self.weights.sum.value(), self.squares.value());
         if squares > 0.0 { sum * sum / squares } else { 0.0 }
     }
 }
