@@ -267,7 +267,8 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Observer for Best<T> {
 /// `ESS = n · v / (b · s²)` (Flegal and Jones 2010). Its relative error is about √(2/m).
 ///
 /// Sums are of differences to an origin, in f32: the first value, and from every power of two of values on their mean. So
-/// neither a mean far from 0 nor a start far from the mean takes the digits of what comes after.
+/// neither a mean far from 0 nor a start far from the mean takes the digits of what comes after. `BATCHES` is even, and at
+/// least 16: with fewer there are too few batches for [`BatchMeans::ess`] after every merge.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchMeans<const BATCHES: usize> {
     batches: [Total; BATCHES],

@@ -194,8 +194,9 @@ impl Room {
                 format!("D of trace {:.1}, at least {:.1} by the dual", found.trace, found.bound)
             }
             Which::Largest => {
-                let found = smallest_largest(&w.matrix(), 1e-3)
-                    .ok_or_else(|| Failure::Option("W has no D of the smallest largest eigenvalue".into()))?;
+                let found = smallest_largest(&w.matrix(), 1e-3).ok_or_else(|| {
+                    Failure::Option("no D of the smallest largest eigenvalue was found for W".into())
+                })?;
                 self.d.as_flattened_mut().iter_mut().zip(&found.d).for_each(|(slot, &d)| *slot = d as f32);
                 let (trace, least) = (found.d.iter().sum::<f64>(), found.lambda - found.gap);
                 format!("D of trace {trace:.1}, W + D ⪯ {:.3}, at least {least:.3} by the dual", found.lambda)

@@ -290,24 +290,24 @@ fn a_sampler_of_second_order_sees_its_model() {
         assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
         let mut memory = Room::new(bitmc_ising_bytes(SITES, SITES));
         let mut noise = Room::new(bitmc_second_order_bytes(SITES));
-        ring(model.at(), &mut memory);
         let its = model.at();
+        ring(its, &mut memory);
         let second =
             |sampler, (at, bytes)| bitmc_second_order_init(sampler, its, f32::INFINITY, 1.0, 1.0, at, bytes);
         assert_eq!(second(sampler.at(), memory.at()), Argument, "in the memory of its model");
         assert_eq!(second(sampler.at(), noise.at()), Done);
-        let mut chain_memory = Room::new(bitmc_chain_bytes(model.at()));
+        let mut chain_memory = Room::new(bitmc_chain_bytes(its));
         let (at, bytes) = chain_memory.at();
-        assert_eq!(bitmc_chain_init(chain.at(), model.at(), at, bytes, rng.at()), Done);
+        assert_eq!(bitmc_chain_init(chain.at(), its, at, bytes, rng.at()), Done);
         let mut run = |sampler, chain| bitmc_chain_run(chain, sampler, rng.at(), 3, null_mut());
         assert_eq!(run(sampler.at(), chain.at()), Done);
         // The model made again, and a chain over another one.
-        ring(model.at(), &mut memory);
+        ring(its, &mut memory);
         let mut other_memory = Room::new(bitmc_ising_bytes(SITES, SITES));
         ring(other.at(), &mut other_memory);
         let mut seed = Held::<bitmc_rng>::new();
         assert_eq!(bitmc_rng_init(seed.at(), 2, 0), Done);
-        for model in [model.at(), other.at()] {
+        for model in [its, other.at()] {
             assert_eq!(bitmc_chain_init(chain.at(), model, at, bytes, seed.at()), Done);
             assert_eq!(run(sampler.at(), chain.at()), NotReady);
         }

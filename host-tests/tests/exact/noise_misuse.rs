@@ -98,21 +98,35 @@ fn with_move<T>(value: f32, lane: usize, told: impl FnOnce(&Move<'_>, &[Block], 
 
 /// W of one move, in full and over a pattern.
 fn estimates(value: f32, lane: usize) -> [Result<Vec<Block>, NoiseError>; 2] {
+    estimates_with(1e-3, value, lane)
+}
+
+fn estimates_with(ridge: f32, value: f32, lane: usize) -> [Result<Vec<Block>, NoiseError>; 2] {
     let mut room = vec![[0.0; LANES]; Regression::blocks(5)];
     let mut regression = Regression::new(5, &mut room).unwrap();
-    with_move(value, lane, |step, before, after| regression.push(step, before, after).unwrap());
+    with_move(value, lane, |step, before, after| {
+        let short = Err(NoiseError::Memory { need: 1, got: 0 });
+        assert_eq!([regression.push(step, &[], after), regression.push(step, before, &[])], [short, short]);
+        regression.push(step, before, after).unwrap();
+        assert_eq!(regression.moves(), 1);
+    });
     let mut w = vec![[0.0; LANES]; DenseMatrix::blocks(5)];
     let mut scratch = vec![[0.0; LANES]; 3 * DenseMatrix::blocks(5)];
-    let full = regression.solve(1e-3, 50, &mut w, &mut scratch).map(|_| w);
+    let full = regression.solve(ridge, 50, &mut w, &mut scratch).map(|_| w);
 
     let mut memory = Couplings::new(5, 4);
     let model = path(5, 1.0, &mut memory);
     let mut room = vec![[0.0; LANES]; SparseRegression::blocks(model.form())];
     let mut regression = SparseRegression::new(model.form(), &mut room).unwrap();
-    with_move(value, lane, |step, before, after| regression.push(step, before, after).unwrap());
+    with_move(value, lane, |step, before, after| {
+        let short = Err(NoiseError::Memory { need: 1, got: 0 });
+        assert_eq!([regression.push(step, &[], after), regression.push(step, before, &[])], [short, short]);
+        regression.push(step, before, after).unwrap();
+        assert_eq!(regression.moves(), 1);
+    });
     let mut w = vec![[0.0; LANES]; SparseRegression::w_blocks(model.form())];
     let mut scratch = vec![[0.0; LANES]; 3 * w.len()];
-    let sparse = regression.solve(1e-3, 50, &mut w, &mut scratch).map(|_| w);
+    let sparse = regression.solve(ridge, 50, &mut w, &mut scratch).map(|_| w);
     [full, sparse]
 }
 
@@ -124,6 +138,16 @@ fn gradients_that_are_not_numbers_give_no_w() {
         }
     }
     assert!(estimates(1.0, 0).into_iter().all(|found| found.unwrap().as_flattened().iter().any(|&w| w != 0.0)));
+}
+
+#[test]
+fn a_ridge_is_a_number_from_0() {
+    for ridge in [f32::NAN, f32::INFINITY, -1.0] {
+        for found in estimates_with(ridge, 1.0, 0) {
+            assert!(matches!(found, Err(NoiseError::Ridge(_))), "{ridge}: {found:?}");
+        }
+    }
+    assert!(estimates_with(0.0, 1.0, 0).iter().all(Result::is_ok));
 }
 
 #[test]

@@ -224,6 +224,29 @@ fn tuners_and_regressions() {
     });
 }
 
+/// What a user chose, and no adaptation reaches.
+#[test]
+fn parameters() {
+    for step_size in [f32::INFINITY, 1e-9] {
+        let chosen = Parameters { step_size, balance: 1e-3, precision: 1e-5 };
+        let mut there = Parameters::START;
+        load(&save(&[&chosen]), &mut [&mut there]).unwrap();
+        assert_eq!(there, chosen);
+    }
+    for broken in [f32::NAN, 0.0, -1.0] {
+        for place in 0..3 {
+            let of = |at, value| if at == place { broken } else { value };
+            let chosen = Parameters { step_size: of(0, 1.0), balance: of(1, 1.0), precision: of(2, 1.0) };
+            assert!(load(&save(&[&chosen]), &mut [&mut Parameters::START.clone()]).is_err());
+        }
+    }
+    let start = Parameters { step_size: f32::NAN, balance: 7.0, precision: f32::INFINITY };
+    assert_eq!(
+        Adaptation::new(start).parameters(),
+        Parameters { step_size: 0.1, balance: 1.0, precision: 5.0 }
+    );
+}
+
 #[test]
 fn statistics() {
     kept("acceptance", |_| Acceptance::new(), |it, rng| watched(rng, |x, e, info| it.observe(x, e, info)));

@@ -8,6 +8,7 @@ use bitmc::lane::Block;
 use bitmc::noise::{Edgewise, SparseMatrix};
 use bitmc::step::Cycle;
 use bitmc::{Energy, Gibbs, Info, Kernel, Langevin, Rng, Schedule};
+use core::ptr::null_mut;
 
 /// A sampler. It has no state: any number of chains may use one, on several threads too.
 #[repr(C)]
@@ -19,12 +20,21 @@ pub struct bitmc_sampler {
 pub(crate) enum Sampler {
     Langevin(Langevin<'static>),
     Gibbs(Gibbs),
-    /// With the model whose couplings its noise follows, and the stamp of that.
-    SecondOrder(Langevin<'static, Edgewise<'static>>, *mut bitmc_model, u32),
+    SecondOrder(Langevin<'static, Edgewise<'static>>),
     Cycle(&'static [Langevin<'static>]),
 }
 
-impl Handle<bitmc_sampler> for Sampler {
+/// A sampler, behind the model whose couplings its noise follows and the stamp of that: where there is one, it is looked at
+/// before the sampler.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Placed {
+    model: *mut bitmc_model,
+    stamp: u32,
+    sampler: Sampler,
+}
+
+impl Handle<bitmc_sampler> for Placed {
     const MAGIC: u64 = u64::from_be_bytes(*b"bm sampl");
 }
 
@@ -34,14 +44,20 @@ impl Sampler {
         let at = at.cast_mut();
         // SAFETY: as the crate says; where a sampler stands there is a value.
         unsafe {
-            let sampler = Self::look(at)?.read_unaligned();
-            if let Self::SecondOrder(_, model, stamp) = sampler
-                && Model::stamp(model)? != stamp
-            {
+            let place = Placed::look(at)?;
+            let model = (&raw const (*place).model).read_unaligned();
+            if !model.is_null() && Model::stamp(model)? != (&raw const (*place).stamp).read_unaligned() {
                 return Err(bitmc_status::NotReady);
             }
-            Self::hold(at, || work(&sampler))
+            let sampler = (&raw const (*place).sampler).read_unaligned();
+            Placed::hold(at, || work(&sampler))
         }
+    }
+
+    /// Without a model.
+    unsafe fn place(self, at: *mut bitmc_sampler) -> Outcome {
+        // SAFETY: as the crate says.
+        unsafe { Placed { model: null_mut(), stamp: 0, sampler: self }.place(at) }
     }
 }
 
@@ -50,7 +66,7 @@ impl<E: Energy + ?Sized> Kernel<E> for Sampler {
         match self {
             Self::Langevin(kernel) => kernel.step(ring, rng),
             Self::Gibbs(kernel) => kernel.step(ring, rng),
-            Self::SecondOrder(kernel, ..) => kernel.step(ring, rng),
+            Self::SecondOrder(kernel) => kernel.step(ring, rng),
             // There is at least one, or the sampler would not be.
             Self::Cycle(kernels) => match Cycle::new(kernels) {
                 Some(kernel) => kernel.step(ring, rng),
@@ -132,10 +148,10 @@ pub unsafe extern "C" fn bitmc_second_order_init(
         let (model, stamp) = (model.cast_mut(), Model::stamp(model.cast_mut())?);
         let blocks = Edgewise::blocks(form.sites());
         let mut lent = Lent::new(memory, bytes, &[blocks.saturating_mul(size_of::<Block>())])?;
-        Sampler::make(sampler, || {
+        Placed::make(sampler, || {
             let noise = Edgewise::new(SparseMatrix::of(form), lent.zeros(blocks)?)?;
             let kernel = Langevin::second_order(noise, step_size, balance)?.precision(precision)?;
-            Ok(Sampler::SecondOrder(kernel, model, stamp))
+            Ok(Placed { model, stamp, sampler: Sampler::SecondOrder(kernel) })
         })
     };
     bitmc_status::of(build())
@@ -169,13 +185,14 @@ pub unsafe extern "C" fn bitmc_cyclical_init(
         Span::of(memory, bytes).apart(Span::of(sampler, 1))?;
         let piece = steps.saturating_mul(size_of::<Langevin<'static>>());
         let mut lent = Lent::new(memory, bytes, &[piece])?;
-        Sampler::make(sampler, || {
+        Placed::make(sampler, || {
             let kernels: *mut Langevin<'static> = lent.take(steps)?;
             for step in 0..steps {
                 let at = step as u64;
                 kernels.add(step).write(Langevin::balanced(step_size.at(at), balance.at(at))?);
             }
-            Ok(Sampler::Cycle(core::slice::from_raw_parts(kernels, steps)))
+            let sampler = Sampler::Cycle(core::slice::from_raw_parts(kernels, steps));
+            Ok(Placed { model: null_mut(), stamp: 0, sampler })
         })
     };
     bitmc_status::of(build())

@@ -26,6 +26,8 @@ pub enum NoiseError {
     },
     /// A gradient, or what was added up of several, is NaN or infinite.
     Gradient,
+    /// A ridge is negative or not finite.
+    Ridge(f32),
     /// A move is one of categorical sites, whose values have no differences.
     Categorical,
     /// `W[a, b]` is not `W[b, a]`.
@@ -56,6 +58,7 @@ impl core::fmt::Display for NoiseError {
             Self::Memory { need, got } => write!(f, "{need} entries are needed, {got} were given"),
             Self::NotFinite { site } => write!(f, "row {site} of W has an entry that is not finite"),
             Self::Gradient => write!(f, "a gradient, or a sum of several, is not finite"),
+            Self::Ridge(ridge) => write!(f, "the ridge {ridge} is not finite and at least 0"),
             Self::Categorical => write!(f, "a move of categorical sites has no differences of values"),
             Self::Asymmetric { a, b } => write!(f, "W[{a}, {b}] is not W[{b}, {a}]"),
             Self::D { site, value } => write!(f, "D is {value} at site {site}: not finite and at least 0"),

@@ -1,6 +1,6 @@
 //! W by least squares where it is known which of its entries are not zero: in memory that grows with the edges.
 
-use super::regression::{Fit, forget, numbers};
+use super::regression::{Fit, forget, long, numbers, ridge_value};
 use super::shift::{dot, root, subtract};
 use super::{NoiseError, scaled_sum};
 use crate::energy::{Edge, Sparse};
@@ -106,12 +106,13 @@ impl<'a> SparseRegression<'a> {
     /// numbers of sites are left out, and so are the 2³²nd and later.
     ///
     /// # Errors
-    /// [`NoiseError::Categorical`] where the sites are.
+    /// [`NoiseError::Categorical`] where the sites are, [`NoiseError::Memory`] where a gradient has too few blocks.
     pub fn push(&mut self, step: &Move<'_>, before: &[Block], after: &[Block]) -> Result<(), NoiseError> {
         numbers(step.to().layout())?;
         if step.to().layout().sites() != self.pattern.sites() || self.moves == u32::MAX {
             return Ok(());
         }
+        long(self.pattern.sites(), [before, after])?;
         self.moves += 1;
         let component = |site| step.to().get(site) as i32 - step.before(site) as i32;
         let at = |of: &[Block], site| of.as_flattened().get(site).copied().unwrap_or(0.0);
@@ -149,8 +150,8 @@ impl<'a> SparseRegression<'a> {
     /// 10⁻⁵, or after `iterations`.
     ///
     /// # Errors
-    /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::Gradient`] where gradients were not finite or too
-    /// large for their products.
+    /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::Ridge`] where ρ is negative or not finite,
+    /// [`NoiseError::Gradient`] where gradients were not finite or too large for their products.
     pub fn solve(
         &self,
         ridge: f32,
@@ -158,6 +159,7 @@ impl<'a> SparseRegression<'a> {
         w: &mut [Block],
         scratch: &mut [Block],
     ) -> Result<Fit, NoiseError> {
+        let ridge = ridge_value(ridge)?;
         let size = Self::w_blocks(self.pattern);
         let got = w.len();
         let w = w.get_mut(..size).ok_or(NoiseError::Memory { need: size, got })?;

@@ -40,6 +40,18 @@ pub(super) fn numbers(layout: Layout) -> Result<(), NoiseError> {
     if layout.kind() == Kind::Categorical { Err(NoiseError::Categorical) } else { Ok(()) }
 }
 
+/// Refuses gradients of fewer sites than there are.
+pub(super) fn long(sites: usize, gradients: [&[Block]; 2]) -> Result<(), NoiseError> {
+    let need = sites.div_ceil(LANES);
+    let got = gradients[0].len().min(gradients[1].len());
+    if got < need { Err(NoiseError::Memory { need, got }) } else { Ok(()) }
+}
+
+/// Refuses a ridge that is none.
+pub(super) fn ridge_value(ridge: f32) -> Result<f32, NoiseError> {
+    if ridge >= 0.0 && ridge.is_finite() { Ok(ridge) } else { Err(NoiseError::Ridge(ridge)) }
+}
+
 /// Moves after which sums are halved: sums of their squares have not yet all digits of a float.
 const HALF_LIFE: u32 = 1 << 22;
 
@@ -77,13 +89,14 @@ impl<'a> Regression<'a> {
     /// numbers of sites are left out, and so are the 2³²nd and later.
     ///
     /// # Errors
-    /// [`NoiseError::Categorical`] where the sites are.
+    /// [`NoiseError::Categorical`] where the sites are, [`NoiseError::Memory`] where a gradient has too few blocks.
     pub fn push(&mut self, step: &Move<'_>, before: &[Block], after: &[Block]) -> Result<(), NoiseError> {
         let layout = step.to().layout();
         numbers(layout)?;
         if layout.sites() != self.sites || self.moves == u32::MAX {
             return Ok(());
         }
+        long(self.sites, [before, after])?;
         self.moves += 1;
         let width = DenseMatrix::row_blocks(self.sites);
         for change in step.changes() {
@@ -117,8 +130,8 @@ impl<'a> Regression<'a> {
     /// the residual is below 10⁻⁵, or after `iterations`.
     ///
     /// # Errors
-    /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::Gradient`] where gradients were not finite or too
-    /// large for their products.
+    /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::Ridge`] where ρ is negative or not finite,
+    /// [`NoiseError::Gradient`] where gradients were not finite or too large for their products.
     pub fn solve(
         &self,
         ridge: f32,
@@ -126,6 +139,7 @@ impl<'a> Regression<'a> {
         rows: &mut [Block],
         scratch: &mut [Block],
     ) -> Result<Fit, NoiseError> {
+        let ridge = ridge_value(ridge)?;
         let size = DenseMatrix::blocks(self.sites);
         let got = rows.len();
         let w = rows.get_mut(..size).ok_or(NoiseError::Memory { need: size, got })?;

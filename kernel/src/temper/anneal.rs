@@ -45,7 +45,7 @@ impl From<PathError> for AnnealError {
 /// x from the base, and for each β in turn adds `(β′ − β)(E(x) − E₀(x))` to −ln w, β′ the one before, and
 /// takes `steps` transitions at β. Returns ln w, where `⟨w⟩ = Z/Z₀` exactly, for any β and steps.
 ///
-/// `betas` rises to 1 from above 0. The kernel may depend on β; it must keep the law at β. A draw that the
+/// `betas` rises to 1 from above 0; where they end at another β, Z is that of β. The kernel may depend on β; it must keep the law at β. A draw that the
 /// energy forbids has weight 0: ln w = −∞, and the run ends. The replica ends near the target's law. Clamped sites keep
 /// their values, and Z and Z₀ are sums over the states that agree with them.
 ///
