@@ -38,7 +38,8 @@ typedef enum bitmc_status {
   BITMC_STATUS_OK = 0,
   // An address is null.
   BITMC_STATUS_NULL,
-  // A struct was not initialised, or is one of another kind; or the model or the memory of a chain is another's now.
+  // A struct was not initialised, or is one of another kind; or the model or the memory of a chain, or the model of a
+  // sampler, is another's now.
   BITMC_STATUS_NOT_READY,
   // A struct or its memory is used from within its own callback.
   BITMC_STATUS_BUSY,
@@ -46,7 +47,7 @@ typedef enum bitmc_status {
   BITMC_STATUS_ALIGNMENT,
   // Memory or a buffer is too short.
   BITMC_STATUS_MEMORY,
-  // A number is out of its range, or does not fit another.
+  // A number is out of its range, not finite, or does not fit another; or two arrays, or an array and lent memory, overlap.
   BITMC_STATUS_ARGUMENT,
   // Words are no state of the model.
   BITMC_STATUS_STATE,

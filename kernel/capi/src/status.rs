@@ -21,7 +21,8 @@ pub enum bitmc_status {
     Ok = 0,
     /// An address is null.
     Null,
-    /// A struct was not initialised, or is one of another kind; or the model or the memory of a chain is another's now.
+    /// A struct was not initialised, or is one of another kind; or the model or the memory of a chain, or the model of a
+    /// sampler, is another's now.
     NotReady,
     /// A struct or its memory is used from within its own callback.
     Busy,
@@ -29,7 +30,7 @@ pub enum bitmc_status {
     Alignment,
     /// Memory or a buffer is too short.
     Memory,
-    /// A number is out of its range, or does not fit another.
+    /// A number is out of its range, not finite, or does not fit another; or two arrays, or an array and lent memory, overlap.
     Argument,
     /// Words are no state of the model.
     State,
@@ -64,7 +65,7 @@ pub extern "C" fn bitmc_status_text(status: u32) -> *const c_char {
         c"a struct or its memory is used from within its own callback",
         c"a struct or an array is not aligned as its type",
         c"memory or a buffer is too short",
-        c"a number is out of its range, or does not fit another",
+        c"a number is out of its range, not finite, or does not fit another; or memory overlaps",
         c"the words are no state of the model",
         c"the energy is not finite at the start, or its gradient is NaN there",
         c"the bytes are no snapshot, or one that is torn, altered or of another version",
