@@ -30,7 +30,7 @@ impl Parameters {
             _ => (&mut self.precision, Self::START.precision, 0.05, 5.0),
         };
         let wished = *value * factor;
-        *value = if wished.is_nan() { start } else { wished.clamp(least, most) };
+        *value = if wished.is_nan() { start } else { wished.max(least).min(most) };
         self
     }
 
