@@ -202,19 +202,24 @@ fn adaptation_climbs_to_the_largest_distance() {
     assert!((away.step_size / 3.0).ln().abs() > 1.0, "{away:?}");
 }
 
-#[test]
-fn adaptation_by_acceptance_rate_holds_the_rate() {
+/// The rate's tuner, frozen, with its flips and acceptance a step; and the flips of the published adaptation beside it.
+fn tuned(second: bool) -> (RateTuner, f64, f64, f64) {
     let mut tuner = RateTuner::new(0.1, (1e-3, 1e3), 0.574).unwrap();
-    run(&mut tuner, false, 30_000);
+    run(&mut tuner, second, 30_000);
     tuner.freeze();
-    let (flips, rate) = run(&mut tuner, false, 30_000);
-    // Beside it the published one, of first order too.
+    let (flips, rate) = run(&mut tuner, second, 30_000);
     let mut adaptation = Adaptation::new(Parameters::START);
-    run(&mut adaptation, false, 60_000);
+    run(&mut adaptation, second, 60_000);
     adaptation.freeze();
-    let (theirs, accepted) = run(&mut adaptation, false, 30_000);
+    let (theirs, accepted) = run(&mut adaptation, second, 30_000);
     println!("{:?}: {flips} flips, acceptance {rate}", tuner.now());
     println!("{:?}: {theirs} flips, acceptance {accepted}", adaptation.parameters());
+    (tuner, flips, rate, theirs)
+}
+
+#[test]
+fn adaptation_by_acceptance_rate_holds_the_rate() {
+    let (_, flips, rate, theirs) = tuned(false);
     // The chain at criticality is correlated over hundreds of steps: 30,000 know a rate to a few hundredths.
     assert!((rate - 0.574).abs() < 0.1, "{rate}");
     assert!(flips > 0.7 * theirs, "{flips} against {theirs}");
@@ -226,16 +231,7 @@ fn adaptation_by_acceptance_rate_holds_the_rate() {
 fn of_second_order_the_rate_leads_to_the_far_end_and_theirs_stops_short() {
     // On a quadratic energy the longest steps are accepted most: a rate of .574 is nowhere, and the tuner goes on to
     // its bound, where α is 1.
-    let mut tuner = RateTuner::new(0.1, (1e-3, 1e3), 0.574).unwrap();
-    run(&mut tuner, true, 30_000);
-    tuner.freeze();
-    let (flips, rate) = run(&mut tuner, true, 30_000);
-    let mut adaptation = Adaptation::new(Parameters::START);
-    run(&mut adaptation, true, 60_000);
-    adaptation.freeze();
-    let (theirs, accepted) = run(&mut adaptation, true, 30_000);
-    println!("{:?}: {flips} flips, acceptance {rate}", tuner.now());
-    println!("{:?}: {theirs} flips, acceptance {accepted}", adaptation.parameters());
+    let (tuner, flips, rate, theirs) = tuned(true);
     assert!(tuner.now().balance > 0.99 && rate > 0.95, "{:?}: {rate}", tuner.now());
     assert!(flips > 1.2 * theirs, "{flips} against {theirs}");
 }

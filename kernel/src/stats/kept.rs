@@ -1,15 +1,10 @@
 //! Statistics that are kept over a stop.
 
-use super::{Acceptance, BatchMeans, Best, Every, Means, Pairs};
+use super::{Acceptance, Best, Every, Means, Pairs};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
 plain! { Acceptance, b"acce", { steps, accepted, proposed_flips, accepted_flips, faults }, |_| true }
 plain! { Pairs<const N: usize>, b"pair", { pairs, equal, count }, |_| true }
-plain! {
-    BatchMeans<const BATCHES: usize>, b"batc",
-    { batches, full, length, filling, filled, count, sum, squares, origin },
-    |means| means.full < (BATCHES & !1).max(1) && means.length > 0 && means.filled < means.length
-}
 
 /// The sums, and how many states they are of.
 impl<T: AsMut<[u32]> + AsRef<[u32]>> Snapshot for Means<T> {
