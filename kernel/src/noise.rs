@@ -112,6 +112,7 @@ mod diagonal;
 mod edgewise;
 mod error;
 mod kept;
+mod least_squares;
 mod matrix;
 mod pattern;
 mod regression;
@@ -124,9 +125,10 @@ pub use dense::Dense;
 pub use diagonal::Diagonal;
 pub use edgewise::Edgewise;
 pub use error::NoiseError;
+pub use least_squares::Fit;
 pub use matrix::{DenseMatrix, SparseMatrix, Symmetric};
 pub use pattern::SparseRegression;
-pub use regression::{Fit, Regression};
+pub use regression::Regression;
 pub use runs::Run;
 pub use shift::{Eigenvalue, LANCZOS_STEPS, constant, least_eigenvalue};
 pub use trace::{MinTrace, Solved};
@@ -181,12 +183,6 @@ impl Noise for Still {
 
     #[inline]
     fn follow(&self, _: &Move<'_>, _: &mut [Block], _: usize) {}
-}
-
-/// a ← factor · a + b.
-fn scaled_sum(a: &mut [Block], factor: f32, b: &[Block]) {
-    shift::scale(a, factor);
-    shift::subtract(a, -1.0, b);
 }
 
 /// Σ v·η over the changed sites.

@@ -5,7 +5,7 @@ use bitmc::noise::{
     Dense, DenseMatrix, Diagonal, Edgewise, MinTrace, Noise, NoiseError, Regression, Run, SparseMatrix,
     SparseRegression, constant,
 };
-use bitmc::{Ising, LaneRng, Langevin, Layout, Move, Packed, SeedableRng};
+use bitmc::{Function, Ising, LaneRng, Langevin, Layout, Move, Packed, Plain, SeedableRng};
 use bitmc_host_tests::heap::{self, Couplings};
 
 /// A path of some sites.
@@ -52,6 +52,44 @@ fn a_noise_for_another_number_of_sites_is_refused() {
     assert_eq!([12, 32, 33].map(|sites| faults(Diagonal::new(&d).unwrap(), sites)), [0, 0, 50]);
 }
 
+/// Flat, and over long windows.
+struct Flat;
+
+impl Function for Flat {
+    fn layout(&self) -> Layout {
+        Layout::ordinal(20, 60)
+    }
+
+    fn total(&self, _: Packed<'_>) -> f32 {
+        0.0
+    }
+
+    fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+        0.0
+    }
+}
+
+#[test]
+fn a_ratio_that_is_not_a_number_is_a_fault() {
+    // v·η and vᵀ(W+D)v overflow together.
+    for (size, faulty) in [(1e30, false), (1e36, true)] {
+        let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(20)];
+        let of = |a: usize, b: usize| if a == b { 30.0 } else { [1.0, -1.0][(a + b) % 2] };
+        let at = |a: usize, b: usize| 2 * LANES * a + b;
+        (0..20).for_each(|a| (0..20).for_each(|b| rows.as_flattened_mut()[at(a, b)] = size * of(a, b)));
+        let matrix = DenseMatrix::new(20, &rows).unwrap();
+        let (mut d, mut root) = ([[0.0; LANES]; 2], vec![[0.0; LANES]; Dense::root_blocks(20)]);
+        let noise = Dense::new(matrix, &mut d, &mut root).unwrap();
+        let sampler = Langevin::second_order(noise, f32::INFINITY, 1.0).unwrap();
+        let mut rng = LaneRng::seed_from_u64(1);
+        let mut chain = heap::random_chain(&Plain(Flat), &mut rng).unwrap();
+        let infos: Vec<_> = (0..3000).map(|_| chain.step(&sampler, &mut rng)).collect();
+        let nan = infos.iter().filter(|info| info.log_ratio.is_nan());
+        assert!(nan.clone().all(|info| info.fault && !info.accepted));
+        assert_eq!(nan.count() > 0, faulty, "{size}");
+    }
+}
+
 #[test]
 fn without_couplings_there_is_nothing_to_draw() {
     let mut memory = Couplings::new(5, 0);
@@ -68,15 +106,23 @@ fn without_couplings_there_is_nothing_to_draw() {
 
 #[test]
 fn numbers_past_the_largest_are_named() {
-    let mut memory = Couplings::new(4, 3);
-    let model = path(4, 1e20, &mut memory);
-    let matrix = SparseMatrix::of(model.form());
+    // λ_min = −3 · 2·10³⁸ has no float; at 10³⁰ it has.
     let (mut d, mut scratch) = ([[0.0; LANES]; 1], [[0.0; LANES]; 3]);
+    let of = |coupling: f32, a: usize, b: usize| if a < 4 && b < 4 && a != b { -coupling } else { 0.0 };
+    let full = |coupling: f32| -> [Block; 4] {
+        core::array::from_fn(|a| core::array::from_fn(|b| of(coupling, a, b)))
+    };
+    let rows = full(1e30);
+    let shift = constant(&DenseMatrix::new(4, &rows).unwrap(), 1e-3, &mut d, &mut scratch).unwrap();
+    assert!((shift / 3e30 - 1.0).abs() < 1e-5, "{shift}");
+    let rows = full(2e38);
+    let matrix = DenseMatrix::new(4, &rows).unwrap();
     assert!(matches!(constant(&matrix, 1e-3, &mut d, &mut scratch), Err(NoiseError::D { .. })));
     let mut vectors = [[0.0; LANES]; MinTrace::blocks(4)];
     let found = MinTrace::new(1e-3, 100).solve(&matrix, &mut d, &mut vectors, &mut scratch);
     assert!(matches!(found, Err(NoiseError::D { .. })), "{found:?}");
 
+    let mut memory = Couplings::new(4, 3);
     let model = path(4, 1.0, &mut memory);
     let matrix = SparseMatrix::of(model.form());
     assert!(constant(&matrix, 1e-3, &mut d, &mut scratch).is_ok());

@@ -2,7 +2,7 @@
 //! float64.
 
 use bitmc::lane::{Block, LANES};
-use bitmc::noise::{Dense, DenseMatrix, Edgewise, MinTrace, Noise, SparseMatrix, Symmetric};
+use bitmc::noise::{Dense, DenseMatrix, Edgewise, MinTrace, Noise, NoiseError, SparseMatrix, Symmetric};
 use bitmc::noise::{constant, least_eigenvalue};
 use bitmc::torus;
 use bitmc_host_tests::heap::Couplings;
@@ -155,6 +155,83 @@ fn edges_take_the_optimum_on_even_lattices_and_more_on_frustrated_graphs() {
     assert!(solved <= 1.002 * edgewise);
     let (edgewise, solved, _) = traces(&barabasi_albert(400, 4, 0.4407, 1), 400);
     assert!(edgewise > 1.5 * solved, "{edgewise} {solved}");
+}
+
+/// What is found of a W that is `2^power` times another, in units of that: it must not depend on the power.
+fn in_units(full: &Full, power: i32) -> (f32, f32, f32, f32, Vec<f32>) {
+    let unit = 2f32.powi(power);
+    let sites = full.sites();
+    let mut rows = full.blocks();
+    rows.as_flattened_mut().iter_mut().for_each(|entry| *entry *= unit);
+    let matrix = DenseMatrix::new(sites, &rows).unwrap();
+    let (mut d, mut scratch) = (vec![[0.0; LANES]; blocks(sites)], vec![[0.0; LANES]; 3 * blocks(sites)]);
+    let least = least_eigenvalue(&matrix, &[], &mut scratch).unwrap();
+    let shift = constant(&matrix, 0.0, &mut d, &mut scratch).unwrap();
+    let mut vectors = vec![[0.0; LANES]; MinTrace::blocks(sites)];
+    let solved = MinTrace::new(1e-3, 100).solve(&matrix, &mut d, &mut vectors, &mut scratch).unwrap();
+    let d = d.as_flattened().iter().map(|d| d / unit).collect();
+    (least.value / unit, shift / unit, solved.trace / unit, solved.bound / unit, d)
+}
+
+#[test]
+fn units_do_not_matter() {
+    // Squares of entries of 2^−80 are lost in f32, and those of 2^70 overflow.
+    for full in [Full::random(18, 3), Full::on_spins(25, torus(5, 5, 0.3)), Full::cycle(40, 2.0, 2)] {
+        let one = in_units(&full, 0);
+        for power in [-90, -80, -40, 30, 70, 100] {
+            assert_eq!(in_units(&full, power), one, "2^{power}");
+        }
+    }
+}
+
+#[test]
+fn a_positive_w_needs_no_more_than_ten_sweeps() {
+    let mut one = Full::zero(50);
+    (0..50).for_each(|a| (0..=a).for_each(|b| one.set(a, b, 1.0)));
+    let mut torus = Full::on_spins(64, torus(8, 8, 0.0625));
+    (0..64).for_each(|site| torus.set(site, site, 1.0));
+    for (name, full) in [("zero", Full::zero(20)), ("ones", one), ("torus", torus)] {
+        let sites = full.sites();
+        let rows = full.blocks();
+        let matrix = DenseMatrix::new(sites, &rows).unwrap();
+        let (mut d, mut scratch) = (vec![[0.0; LANES]; blocks(sites)], vec![[0.0; LANES]; 3 * blocks(sites)]);
+        let mut vectors = vec![[0.0; LANES]; MinTrace::blocks(sites)];
+        let found = MinTrace::new(1e-3, 1000).solve(&matrix, &mut d, &mut vectors, &mut scratch).unwrap();
+        assert!(found.sweeps <= 30 && found.trace < 1e-3 * sites as f32, "{name}: {found:?}");
+        let d = |site: usize| f64::from(d.as_flattened()[site]) + 1e-6;
+        assert!(full.plus(d).is_positive(), "{name}: {found:?}");
+    }
+}
+
+/// A matrix that is none.
+struct Broken(f32);
+
+impl Symmetric for Broken {
+    fn sites(&self) -> usize {
+        3
+    }
+
+    fn diagonal(&self, _: usize) -> f32 {
+        1.0
+    }
+
+    fn row(&self, site: usize, mut entry: impl FnMut(usize, f32)) {
+        entry((site + 1) % 3, if site == 1 { self.0 } else { 0.5 });
+    }
+}
+
+#[test]
+fn what_is_not_finite_is_refused() {
+    for wrong in [f32::NAN, f32::INFINITY] {
+        let matrix = Broken(wrong);
+        let (mut d, mut scratch) = (vec![[0.0; LANES]; 1], vec![[0.0; LANES]; 3]);
+        let mut vectors = vec![[0.0; LANES]; MinTrace::blocks(3)];
+        let refused = Err(NoiseError::NotFinite { site: 1 });
+        assert_eq!(least_eigenvalue(&matrix, &[], &mut scratch).map(|_| ()), refused);
+        assert_eq!(constant(&matrix, 0.1, &mut d, &mut scratch).map(|_| ()), refused);
+        let solved = MinTrace::new(1e-3, 10).solve(&matrix, &mut d, &mut vectors, &mut scratch);
+        assert_eq!(solved.map(|_| ()), refused);
+    }
 }
 
 #[test]

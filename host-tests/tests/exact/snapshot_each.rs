@@ -222,6 +222,22 @@ fn tuners_and_regressions() {
     kept("a sparse regression", sparse, |it, rng| {
         moved(rng, |step| it.push(step, &[[1.0; 16]], &[[0.5; 16]]).unwrap())
     });
+    // Of as many sites and edges, which are others.
+    let of = |edges: [(u32, u32, f32); 2]| {
+        let mut memory = Couplings::new(4, 2);
+        let model = Ising::bits_edges_once(edges, &[0.0; 4], memory.lend()).unwrap();
+        let mut room = vec![[0.0; 16]; SparseRegression::blocks(model.form())];
+        let mut regression = SparseRegression::new(model.form(), &mut room).unwrap();
+        let bytes = save(&[&regression]);
+        (load(&bytes, &mut [&mut regression]), bytes)
+    };
+    let (same, bytes) = of([(0, 1, 1.0), (1, 2, 1.0)]);
+    assert_eq!(same, Ok(()));
+    let mut memory = Couplings::new(4, 2);
+    let model = Ising::bits_edges_once([(1, 2, 1.0), (2, 3, 1.0)], &[0.0; 4], memory.lend()).unwrap();
+    let mut room = vec![[0.0; 16]; SparseRegression::blocks(model.form())];
+    let mut other = SparseRegression::new(model.form(), &mut room).unwrap();
+    assert_eq!(load(&bytes, &mut [&mut other]), Err(SnapshotError::Other));
 }
 
 /// What a user chose, and no adaptation reaches.

@@ -17,7 +17,7 @@ pub struct Diagonal<'a> {
 }
 
 impl<'a> Diagonal<'a> {
-    /// From D = −W, one a site, in blocks.
+    /// From D = −W, one a site, in blocks; lanes past the last site must be finite too.
     ///
     /// # Errors
     /// [`NoiseError::D`] where an entry is NaN or infinite; it may be negative.

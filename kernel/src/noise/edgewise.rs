@@ -9,7 +9,7 @@ use crate::packed::Move;
 use crate::random::normals;
 use rand_core::Rng;
 
-/// N(0, W+D) for sparse couplings of any size, in O(edges) time and one float a site (METHODS.md §3, 2):
+/// N(0, W+D) for sparse couplings of any size, in O(edges) time and one float a site (METHODS.md §3):
 ///
 /// ```text
 /// W + D = Σ_edges |Wᵢⱼ| (eᵢ + sign(Wᵢⱼ) eⱼ)(…)ᵀ + diag(rest)     so     η = Σ_edges √|Wᵢⱼ| ξₑ (eᵢ + sign(Wᵢⱼ) eⱼ) + …

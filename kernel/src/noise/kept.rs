@@ -2,7 +2,7 @@
 
 use super::{Regression, SparseRegression};
 use crate::lane::Block;
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
+use crate::snapshot::{Reader, Same, Snapshot, SnapshotError, Writer, lists};
 
 fn save(to: &mut Writer<'_>, name: [u8; 4], moves: u32, sums: [&[Block]; 2]) {
     to.name(name);
@@ -32,14 +32,19 @@ impl Snapshot for Regression<'_> {
     }
 }
 
-/// The moments so far, of the same pattern. Its length is that of the memory. Where it is refused nothing is changed.
+/// The moments so far, of the same pattern; of another one it is refused as [`SnapshotError::Other`]. Its length is that of
+/// the memory. Where it is refused nothing is changed.
 impl Snapshot for SparseRegression<'_> {
     fn save(&self, to: &mut Writer<'_>) {
+        Same(self.key()).save(to);
         save(to, *b"sreg", self.moves, [self.products, self.moments]);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        self.moves = load(from, *b"sreg", [self.products, self.moments])?;
+        let mut at = *from;
+        Same(self.key()).load(&mut at)?;
+        self.moves = load(&mut at, *b"sreg", [self.products, self.moments])?;
+        *from = at;
         Ok(())
     }
 }

@@ -1,11 +1,11 @@
 //! W by least squares where it is known which of its entries are not zero: in memory that grows with the edges.
 
-use super::regression::{Fit, forget, long, numbers, ridge_value};
-use super::shift::{dot, root, subtract};
-use super::{NoiseError, scaled_sum};
+use super::NoiseError;
+use super::least_squares::{Fit, forget, long, numbers, ridge_value, solve};
 use crate::energy::{Edge, Sparse};
 use crate::lane::{Block, LANES};
 use crate::packed::Move;
+use crate::step::key::mix;
 
 /// The symmetric W with entries only on the diagonal and at the edges of a pattern that explains differences of
 /// gradients best, `min Σ‖W v_t − Δg_t‖²` over the moves v of a chain, g = −∂E/∂x (AB, Eq. 10; METHODS.md §3).
@@ -139,6 +139,12 @@ impl<'a> SparseRegression<'a> {
         Ok(())
     }
 
+    /// What tells its pattern from others.
+    pub(super) fn key(&self) -> u64 {
+        let sites = self.pattern.entries().iter().map(|entry| entry.site);
+        self.pattern.ends().iter().copied().chain(sites).fold(0, |key, number| mix(key, u64::from(number)))
+    }
+
     /// Moves that were taken.
     #[must_use]
     pub fn moves(&self) -> u32 {
@@ -147,7 +153,8 @@ impl<'a> SparseRegression<'a> {
 
     /// W, written to `w` ([`SparseRegression::w_blocks`]). `ridge` is ρ relative to the mean of A's diagonal, 10⁻³
     /// for example; `scratch` is working memory of three times as many blocks. It stops where the residual is below
-    /// 10⁻⁵, or after `iterations`.
+    /// 10⁻⁵, or after `iterations`. Of no
+    /// move W is 0, and nothing is left over.
     ///
     /// # Errors
     /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::Ridge`] where ρ is negative or not finite,
@@ -160,14 +167,6 @@ impl<'a> SparseRegression<'a> {
         scratch: &mut [Block],
     ) -> Result<Fit, NoiseError> {
         let ridge = ridge_value(ridge)?;
-        let size = Self::w_blocks(self.pattern);
-        let got = w.len();
-        let w = w.get_mut(..size).ok_or(NoiseError::Memory { need: size, got })?;
-        let short = NoiseError::Memory { need: size.saturating_mul(3), got: scratch.len() };
-        let (rest, scratch) = scratch.split_at_mut_checked(size).ok_or(short)?;
-        let (direction, image) = scratch.split_at_mut_checked(size).ok_or(short)?;
-        let image = image.get_mut(..size).ok_or(short)?;
-
         let mut start = 0usize;
         let mut sum = 0.0;
         for site in 0..self.pattern.sites() {
@@ -175,34 +174,12 @@ impl<'a> SparseRegression<'a> {
             start = start.saturating_add(width(self.pattern, site).saturating_pow(2));
         }
         let ridge = ridge * sum / self.pattern.sites() as f32;
-
-        w.fill([0.0; LANES]);
-        // Lanes past the last slot stay 0.
-        image.fill([0.0; LANES]);
-        rest.iter_mut().zip(self.products.iter()).for_each(|(slot, &block)| *slot = block);
-        self.symmetrise(rest);
-        direction.iter_mut().zip(rest.iter()).for_each(|(slot, &block)| *slot = block);
-        let begin = dot(rest, rest);
-        let (mut square, mut made) = (begin, 0);
-        while made < iterations && square > 1e-10 * begin {
-            self.apply(ridge, direction, image);
-            let curvature = dot(direction, image);
-            if curvature <= 0.0 || curvature.is_nan() {
-                break;
-            }
-            let length = square / curvature;
-            subtract(w, -length, direction);
-            subtract(rest, length, image);
-            let next = dot(rest, rest);
-            scaled_sum(direction, next / square, rest);
-            square = next;
-            made += 1;
-        }
-        if !square.is_finite() {
-            return Err(NoiseError::Gradient);
-        }
-        let residual = if begin > 0.0 { root(square / begin) } else { 0.0 };
-        Ok(Fit { residual, iterations: made })
+        let right = |out: &mut [Block]| {
+            out.iter_mut().zip(self.products.iter()).for_each(|(slot, &block)| *slot = block);
+            self.symmetrise(out);
+        };
+        let size = Self::w_blocks(self.pattern);
+        solve(iterations, size, (w, scratch), right, |p, out| self.apply(ridge, p, out))
     }
 
     /// The edges of a solution: for [`Ising::bits_edges_once`](crate::Ising::bits_edges_once), whose

@@ -1,10 +1,10 @@
 //! W where no formula gives it: least squares over the moves of a burn-in.
 
+use super::NoiseError;
+use super::least_squares::{Fit, forget, long, numbers, ridge_value, solve};
 use super::matrix::DenseMatrix;
-use super::shift::{dot, scale, subtract};
-use super::{NoiseError, scaled_sum};
+use super::shift::subtract;
 use crate::lane::{Block, LANES};
-use crate::layout::{Kind, Layout};
 use crate::packed::Move;
 
 /// The symmetric W that explains differences of gradients best,
@@ -24,42 +24,6 @@ pub struct Regression<'a> {
     pub(super) moments: &'a mut [Block],
     pub(super) products: &'a mut [Block],
     pub(super) moves: u32,
-}
-
-/// How well the equations of a [`Regression`] are solved.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fit {
-    /// The norm of what is left of `B + Bᵀ`, relative to its own.
-    pub residual: f32,
-    /// Iterations that were made.
-    pub iterations: u32,
-}
-
-/// Refuses sites whose values are no numbers.
-pub(super) fn numbers(layout: Layout) -> Result<(), NoiseError> {
-    if layout.kind() == Kind::Categorical { Err(NoiseError::Categorical) } else { Ok(()) }
-}
-
-/// Refuses gradients of fewer sites than there are.
-pub(super) fn long(sites: usize, gradients: [&[Block]; 2]) -> Result<(), NoiseError> {
-    let need = sites.div_ceil(LANES);
-    let got = gradients[0].len().min(gradients[1].len());
-    if got < need { Err(NoiseError::Memory { need, got }) } else { Ok(()) }
-}
-
-/// Refuses a ridge that is none.
-pub(super) fn ridge_value(ridge: f32) -> Result<f32, NoiseError> {
-    if ridge >= 0.0 && ridge.is_finite() { Ok(ridge) } else { Err(NoiseError::Ridge(ridge)) }
-}
-
-/// Moves after which sums are halved: sums of their squares have not yet all digits of a float.
-const HALF_LIFE: u32 = 1 << 22;
-
-/// Halves sums where it is time.
-pub(super) fn forget(moves: u32, sums: [&mut [Block]; 2]) {
-    if moves.is_multiple_of(HALF_LIFE) {
-        sums.into_iter().for_each(|sums| scale(sums, 0.5));
-    }
 }
 
 impl<'a> Regression<'a> {
@@ -127,7 +91,8 @@ impl<'a> Regression<'a> {
 
     /// W, written to `rows` ([`DenseMatrix::blocks`]) for [`DenseMatrix::new`]. `ridge` is ρ relative to the
     /// mean of A's diagonal, 10⁻³ for example; `scratch` is working memory of three matrices. It stops where
-    /// the residual is below 10⁻⁵, or after `iterations`.
+    /// the residual is below 10⁻⁵, or after `iterations`. Of no
+    /// move W is 0, and nothing is left over.
     ///
     /// # Errors
     /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::Ridge`] where ρ is negative or not finite,
@@ -140,58 +105,32 @@ impl<'a> Regression<'a> {
         scratch: &mut [Block],
     ) -> Result<Fit, NoiseError> {
         let ridge = ridge_value(ridge)?;
-        let size = DenseMatrix::blocks(self.sites);
-        let got = rows.len();
-        let w = rows.get_mut(..size).ok_or(NoiseError::Memory { need: size, got })?;
-        let short = NoiseError::Memory { need: 3 * size, got: scratch.len() };
-        let (rest, scratch) = scratch.split_at_mut_checked(size).ok_or(short)?;
-        let (direction, image) = scratch.split_at_mut_checked(size).ok_or(short)?;
-        let image = image.get_mut(..size).ok_or(short)?;
-
         let width = DenseMatrix::row_blocks(self.sites);
         let entry = |of: &[Block], a: usize, b: usize| {
             of.as_flattened().get(a * width * LANES + b).copied().unwrap_or(0.0)
         };
         let sum: f32 = (0..self.sites).map(|site| entry(self.moments, site, site)).sum();
         let ridge = ridge * sum / self.sites as f32;
-
-        w.fill([0.0; LANES]);
-        rest.iter_mut().zip(self.products.iter()).for_each(|(slot, &block)| *slot = block);
-        self.symmetrise(rest);
-        direction.iter_mut().zip(rest.iter()).for_each(|(slot, &block)| *slot = block);
-        let first = dot(rest, rest);
-        let (mut square, mut made) = (first, 0);
-        while made < iterations && square > 1e-10 * first {
-            // image ← (A + ρ)P + P(A + ρ)
-            for (site, out) in image.chunks_mut(width.max(1)).enumerate() {
+        let right = |out: &mut [Block]| {
+            out.iter_mut().zip(self.products.iter()).for_each(|(slot, &block)| *slot = block);
+            self.symmetrise(out);
+        };
+        // (A + ρ)P + P(A + ρ)
+        let apply = |p: &[Block], out: &mut [Block]| {
+            for (site, out) in out.chunks_mut(width.max(1)).enumerate() {
                 out.fill([0.0; LANES]);
                 for other in 0..self.sites {
                     let own = if other == site { ridge } else { 0.0 };
                     let factor = entry(self.moments, site, other) + own;
                     if factor != 0.0 {
-                        let row = direction.get(other * width..(other + 1) * width).unwrap_or_default();
+                        let row = p.get(other * width..(other + 1) * width).unwrap_or_default();
                         subtract(out, -factor, row);
                     }
                 }
             }
-            self.symmetrise(image);
-            let curvature = dot(direction, image);
-            if curvature <= 0.0 || curvature.is_nan() {
-                break;
-            }
-            let length = square / curvature;
-            subtract(w, -length, direction);
-            subtract(rest, length, image);
-            let next = dot(rest, rest);
-            scaled_sum(direction, next / square, rest);
-            square = next;
-            made += 1;
-        }
-        if !square.is_finite() {
-            return Err(NoiseError::Gradient);
-        }
-        let residual = if first > 0.0 { super::shift::root(square / first) } else { 0.0 };
-        Ok(Fit { residual, iterations: made })
+            self.symmetrise(out);
+        };
+        solve(iterations, DenseMatrix::blocks(self.sites), (rows, scratch), right, apply)
     }
 
     /// M ← M + Mᵀ: the same bits on both sides of the diagonal.

@@ -22,12 +22,67 @@ pub struct Eigenvalue {
 /// are sites, and small matrices are given four times as many).
 ///
 /// # Errors
-/// [`NoiseError::Memory`] where the scratch is short.
+/// [`NoiseError::Memory`] where the scratch is short, [`NoiseError::NotFinite`] where W + D is not finite.
 pub fn least_eigenvalue(
     matrix: &impl Symmetric,
     d: &[Block],
     scratch: &mut [Block],
 ) -> Result<Eigenvalue, NoiseError> {
+    let scaled = Scaled::new(matrix, d)?;
+    Ok(lanczos(&scaled, scratch)?.over(scaled.factor))
+}
+
+/// W + D in other units, a power of two apart, so that the largest entry is about 1 and no square of one overflows or is
+/// lost: what comes of it has the same digits.
+pub(super) struct Scaled<'a, M> {
+    pub(super) matrix: &'a M,
+    pub(super) d: &'a [Block],
+    pub(super) factor: f32,
+}
+
+impl<'a, M: Symmetric> Scaled<'a, M> {
+    pub(super) fn new(matrix: &'a M, d: &'a [Block]) -> Result<Self, NoiseError> {
+        let whole = Self { matrix, d, factor: 1.0 };
+        let mut largest = 0.0f32;
+        for site in 0..matrix.sites() {
+            let mut finite = whole.diagonal(site).is_finite();
+            largest = largest.max(whole.diagonal(site).abs());
+            matrix.row(site, |_, value| {
+                (finite, largest) = (finite && value.is_finite(), largest.max(value.abs()))
+            });
+            if !finite {
+                return Err(NoiseError::NotFinite { site });
+            }
+        }
+        let exponent = (largest.to_bits() >> 23).clamp(1, 253);
+        Ok(Self { factor: f32::from_bits((254 - exponent) << 23), ..whole })
+    }
+}
+
+impl<M: Symmetric> Symmetric for Scaled<'_, M> {
+    fn sites(&self) -> usize {
+        self.matrix.sites()
+    }
+
+    fn diagonal(&self, site: usize) -> f32 {
+        let d = self.d.as_flattened().get(site).copied().unwrap_or(0.0);
+        (self.matrix.diagonal(site) + d) * self.factor
+    }
+
+    fn row(&self, site: usize, mut entry: impl FnMut(usize, f32)) {
+        self.matrix.row(site, |other, value| entry(other, value * self.factor));
+    }
+}
+
+impl Eigenvalue {
+    /// In units in which it is `factor` times smaller.
+    pub(super) fn over(self, factor: f32) -> Self {
+        Self { value: self.value / factor, residual: self.residual / factor }
+    }
+}
+
+/// The smallest eigenvalue of a matrix whose entries are about 1.
+pub(super) fn lanczos(matrix: &impl Symmetric, scratch: &mut [Block]) -> Result<Eigenvalue, NoiseError> {
     let sites = matrix.sites();
     let blocks = sites.div_ceil(LANES);
     let (need, got) = (3 * blocks, scratch.len());
@@ -48,7 +103,7 @@ pub fn least_eigenvalue(
     let mut beside = 0.0;
     let steps = sites.saturating_mul(4).saturating_add(LANES);
     for (diagonal, after) in form.diagonal.iter_mut().zip(&mut form.beside).take(steps) {
-        times(matrix, d, here, next);
+        times(matrix, here, next);
         subtract(next, beside, before);
         *diagonal = dot(here, next);
         subtract(next, *diagonal, here);
@@ -72,8 +127,8 @@ pub fn least_eigenvalue(
 /// taken low by its residual. Returns that number. `scratch` as for [`least_eigenvalue`].
 ///
 /// # Errors
-/// [`NoiseError::Memory`] where `d` or the scratch is short, [`NoiseError::D`] where ε is not finite or W so large that D is
-/// not.
+/// [`NoiseError::Memory`] where `d` or the scratch is short, [`NoiseError::NotFinite`] where W is not finite,
+/// [`NoiseError::D`] where ε is not or W so large that D is not.
 pub fn constant(
     matrix: &impl Symmetric,
     epsilon: f32,
@@ -155,12 +210,11 @@ impl Tridiagonal {
     }
 }
 
-/// out ← (W + D)x.
-fn times(matrix: &impl Symmetric, d: &[Block], x: &[Block], out: &mut [Block]) {
-    let (x, d) = (x.as_flattened(), d.as_flattened());
+/// out ← Wx.
+fn times(matrix: &impl Symmetric, x: &[Block], out: &mut [Block]) {
+    let x = x.as_flattened();
     for (site, slot) in out.as_flattened_mut().iter_mut().enumerate().take(matrix.sites()) {
-        let diagonal = matrix.diagonal(site) + d.get(site).copied().unwrap_or(0.0);
-        let mut sum = diagonal * x.get(site).copied().unwrap_or(0.0);
+        let mut sum = matrix.diagonal(site) * x.get(site).copied().unwrap_or(0.0);
         matrix.row(site, |other, value| sum += value * x.get(other).copied().unwrap_or(0.0));
         *slot = sum;
     }

@@ -1,7 +1,7 @@
 //! The D of the smallest trace, by the mixing method.
 
-use super::shift::{dot, root, scale, scattered, subtract};
-use super::{Eigenvalue, NoiseError, Symmetric, least_eigenvalue};
+use super::shift::{Scaled, dot, lanczos, root, scale, scattered, subtract};
+use super::{Eigenvalue, NoiseError, Symmetric};
 use crate::lane::{Block, LANES};
 
 /// The smallest trace of D with D ⪰ 0 and W + D ⪰ 0 (AB-trace; METHODS.md §3).
@@ -13,10 +13,11 @@ use crate::lane::{Block, LANES};
 /// then:           Dᵢ = max(|pᵢ| − Wᵢᵢ, 0), raised evenly by −λ_min(W+D) where that is positive
 /// ```
 /// Any V gives a lower bound on the trace, `−⟨W, VVᵀ⟩`, and any feasible D an upper one: it sweeps until they
-/// are near enough.
+/// are near enough. Where W ⪰ 0, as far as can be told, and D is nothing but what it was raised by, more sweeps cannot help,
+/// and it stops too.
 ///
 /// Cost: a sweep takes one product of W with [`MinTrace::rank`] vectors, the check after every ten of them the
-/// products of [`least_eigenvalue`].
+/// products of [`least_eigenvalue`](super::least_eigenvalue).
 ///
 /// ```
 /// use bitmc::noise::{Dense, DenseMatrix, MinTrace, SparseMatrix, Symmetric};
@@ -41,6 +42,9 @@ pub struct MinTrace {
     gap: f32,
     sweeps: u32,
 }
+
+/// An entry of D that is nothing, where the largest entry of W is about 1.
+const NOTHING: f32 = 1e-6;
 
 /// What the method ended with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,7 +90,8 @@ impl MinTrace {
     /// certifies it by its factorisation.
     ///
     /// # Errors
-    /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::D`] where W is so large that D is not finite.
+    /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::NotFinite`] where W is not finite, [`NoiseError::D`] where
+    /// W is so large that D is not.
     pub fn solve(
         &self,
         matrix: &impl Symmetric,
@@ -94,6 +99,7 @@ impl MinTrace {
         vectors: &mut [Block],
         scratch: &mut [Block],
     ) -> Result<Solved, NoiseError> {
+        let matrix = &Scaled::new(matrix, &[])?;
         let sites = matrix.sites();
         let short = |need, got| NoiseError::Memory { need, got };
         let (need, got) = (sites.div_ceil(LANES), d.len());
@@ -135,16 +141,19 @@ impl MinTrace {
                 *slot = if least > 0.0 { least } else { 0.0 };
                 trace += *slot;
             }
-            let least = least_eigenvalue(matrix, d, scratch)?;
+            let least = lanczos(&Scaled { matrix, d, factor: 1.0 }, scratch)?;
             let shift = least.residual - least.value;
-            let shift = if shift > 0.0 { shift } else { 0.0 };
+            let shift = if shift < 0.0 { 0.0 } else { shift };
+            let none = trace <= NOTHING * sites as f32 && least.value >= -least.residual - NOTHING;
             trace += shift * sites as f32;
-            if !trace.is_finite() {
-                return Err(NoiseError::D { site: 0, value: trace });
-            }
-            if trace <= bound * (1.0 + self.gap) || sweeps >= self.sweeps {
-                d.as_flattened_mut().iter_mut().take(sites).for_each(|slot| *slot += shift);
-                return Ok(Solved { trace, bound, least, sweeps });
+            if none || trace <= bound * (1.0 + self.gap) || sweeps >= self.sweeps {
+                let [trace, bound] = [trace, bound].map(|scaled| scaled / matrix.factor);
+                if !trace.is_finite() {
+                    return Err(NoiseError::D { site: 0, value: trace });
+                }
+                let slots = d.as_flattened_mut().iter_mut().take(sites);
+                slots.for_each(|slot| *slot = (*slot + shift) / matrix.factor);
+                return Ok(Solved { trace, bound, least: least.over(matrix.factor), sweeps });
             }
         }
     }

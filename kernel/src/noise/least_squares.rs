@@ -1,0 +1,86 @@
+//! What both regressions share: what they refuse, how they forget, and how their equations are solved.
+
+use super::NoiseError;
+use super::shift::{dot, root, scale, subtract};
+use crate::lane::{Block, LANES};
+use crate::layout::{Kind, Layout};
+
+/// How well the equations of a [`Regression`] are solved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// The norm of what is left of `B + Bᵀ`, relative to its own.
+    pub residual: f32,
+    /// Iterations that were made.
+    pub iterations: u32,
+}
+
+/// Refuses sites whose values are no numbers.
+pub(super) fn numbers(layout: Layout) -> Result<(), NoiseError> {
+    if layout.kind() == Kind::Categorical { Err(NoiseError::Categorical) } else { Ok(()) }
+}
+
+/// Refuses gradients of fewer sites than there are.
+pub(super) fn long(sites: usize, gradients: [&[Block]; 2]) -> Result<(), NoiseError> {
+    let need = sites.div_ceil(LANES);
+    let got = gradients[0].len().min(gradients[1].len());
+    if got < need { Err(NoiseError::Memory { need, got }) } else { Ok(()) }
+}
+
+/// Refuses a ridge that is none.
+pub(super) fn ridge_value(ridge: f32) -> Result<f32, NoiseError> {
+    if ridge >= 0.0 && ridge.is_finite() { Ok(ridge) } else { Err(NoiseError::Ridge(ridge)) }
+}
+
+/// Moves after which sums are halved: sums of their squares have not yet all digits of a float.
+const HALF_LIFE: u32 = 1 << 22;
+
+/// Halves sums where it is time.
+pub(super) fn forget(moves: u32, sums: [&mut [Block]; 2]) {
+    if moves.is_multiple_of(HALF_LIFE) {
+        sums.into_iter().for_each(|sums| scale(sums, 0.5));
+    }
+}
+
+/// w ← the solution of `apply(w) = right`, by conjugate gradients from 0 (Hestenes and Stiefel 1952), in `size` blocks of w
+/// and three times as many of scratch. It stops where the residual is below 10⁻⁵, or after `iterations`.
+pub(super) fn solve(
+    iterations: u32,
+    size: usize,
+    (w, scratch): (&mut [Block], &mut [Block]),
+    right: impl FnOnce(&mut [Block]),
+    mut apply: impl FnMut(&[Block], &mut [Block]),
+) -> Result<Fit, NoiseError> {
+    let got = w.len();
+    let w = w.get_mut(..size).ok_or(NoiseError::Memory { need: size, got })?;
+    let short = NoiseError::Memory { need: size.saturating_mul(3), got: scratch.len() };
+    let (rest, scratch) = scratch.split_at_mut_checked(size).ok_or(short)?;
+    let (direction, image) = scratch.split_at_mut_checked(size).ok_or(short)?;
+    let image = image.get_mut(..size).ok_or(short)?;
+    w.fill([0.0; LANES]);
+    // What `apply` leaves out stays 0.
+    image.fill([0.0; LANES]);
+    right(rest);
+    direction.iter_mut().zip(rest.iter()).for_each(|(slot, &block)| *slot = block);
+    let first = dot(rest, rest);
+    let (mut square, mut made) = (first, 0);
+    while made < iterations && square > 1e-10 * first {
+        apply(direction, image);
+        let curvature = dot(direction, image);
+        if curvature <= 0.0 || curvature.is_nan() {
+            break;
+        }
+        let length = square / curvature;
+        subtract(w, -length, direction);
+        subtract(rest, length, image);
+        let next = dot(rest, rest);
+        scale(direction, next / square);
+        subtract(direction, -1.0, rest);
+        square = next;
+        made += 1;
+    }
+    if !square.is_finite() {
+        return Err(NoiseError::Gradient);
+    }
+    let residual = if first > 0.0 { root(square / first) } else { 0.0 };
+    Ok(Fit { residual, iterations: made })
+}
