@@ -8,8 +8,8 @@ use crate::step::ParameterError;
 pub enum Curvature<'a> {
     /// The same at every site.
     Same(f32),
-    /// One a site (DLP §6, preconditioning): `cᵢ = 1/(α pᵢ)`. Lanes past the last site are ignored. A chain
-    /// with more blocks of sites than this refuses every step as a fault.
+    /// One a site (DLP §6, preconditioning): `cᵢ = 1/(α pᵢ)`. Every lane must be finite and not negative,
+    /// and those past the last site do nothing else. A chain with more blocks of sites than this refuses every step as a fault.
     Each(&'a [Block]),
     /// A multiple of one a site: `cᵢ = factor · dᵢ`.
     Times(f32, &'a [Block]),

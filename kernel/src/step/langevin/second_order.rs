@@ -53,8 +53,9 @@ impl<N: Noise> Langevin<'_, N> {
         Self::with_noise(noise, balance, Curvature::Same(inverse(step_size)?), true)
     }
 
-    /// The precision κ of the auxiliary variable of which η is made: η ~ N(0, (W+D)/κ). 1 unless it is set;
-    /// about .75 is often best between the local and the global limit (METHODS.md §3).
+    /// The precision κ of the auxiliary variable of which η is made: η ~ N(0, (W+D)/κ). 1 unless it is set,
+    /// which is right at both ends of the balanced line (METHODS.md §3); between them
+    /// [`Adaptation::with_precision`](crate::noise::Adaptation::with_precision) finds one by jump distance.
     ///
     /// # Errors
     /// [`ParameterError::Precision`] where κ is not from 10⁻⁶ to 10⁶.
