@@ -68,7 +68,7 @@ where
     /// A chain that starts at independent uniform values.
     ///
     /// # Errors
-    /// As [`Chain::new`].
+    /// As [`Chain::new`]. Where the energy forbids most states, so does this: begin at one that it allows, by `Chain::new`.
     pub fn random<R: Rng + ?Sized>(
         energy: &'e E,
         memory: Memory<W, C, B>,
@@ -132,7 +132,7 @@ where
     }
 
     /// `E` at the state: that at the start and the differences of all moves since. Each is rounded to a float, and over many
-    /// steps these errors add up like a random walk's (some 10⁻⁴ after 10⁷ steps where energies are about 10);
+    /// steps these errors add up like a random walk's (up to 5·10⁻⁴ after 10⁷ steps where energies are about 10);
     /// [`Chain::restart`] at the state computes it anew.
     #[must_use]
     pub fn energy(&self) -> f32 {

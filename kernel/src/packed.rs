@@ -42,7 +42,9 @@ impl core::fmt::Display for StateError {
             Self::Words { need, got } => write!(f, "a state of {need} words is needed, {got} were given"),
             Self::Layout => write!(f, "the state is of another layout"),
             Self::Padding => write!(f, "a bit past the last site is set"),
-            Self::Value { site, value } => write!(f, "value {value} at site {site} is not below the arity"),
+            Self::Value { site, value } => {
+                write!(f, "value {value} at site {site} is not below the arity of the site")
+            }
             Self::Site { site } => write!(f, "there is no site {site}"),
         }
     }

@@ -57,7 +57,8 @@ impl<'a> QuantisedIsing<'a> {
     /// Rounds the b and K of an [`Ising`](crate::Ising) model, once, with floats: on the desktop, or at boot.
     ///
     /// # Errors
-    /// [`SparseError::Memory`] where the memory is short, [`SparseError::TooManyUnits`] where a field could overflow:
+    /// [`SparseError::Memory`] or [`SparseError::Entries`] where the memory is short, [`SparseError::TooManyUnits`] where a
+    /// field could overflow:
     /// from log odds of 11,000 on.
     pub fn round(form: Sparse<'_>, memory: SparseLent<'a>) -> Result<Self, SparseError> {
         let SparseLent { ends, linear, entries } = memory;
@@ -67,7 +68,7 @@ impl<'a> QuantisedIsing<'a> {
             return Err(SparseError::Memory { need, got: have });
         };
         let Some(entries) = entries.get_mut(..need_entries) else {
-            return Err(SparseError::Memory { need: need_entries, got: have_entries });
+            return Err(SparseError::Entries { need: need_entries, got: have_entries });
         };
         let scale = PER_OCTAVE as f32 / LN_2;
         let units = |value: i32| {

@@ -313,7 +313,7 @@ fn bad_input_has_a_name() {
     let twice = [Factor::one(1, 0), Factor::one(1, 0)];
     assert_eq!(build(&[2, 2], &twice, &[f32::MAX; 2], room), Err(TooLarge { site: 1 }));
     assert_eq!(build(&[2, 3], &two, &[0.0; 6], (1, 2)), Err(Memory { need: 2, got: 1 }));
-    assert_eq!(build(&[2, 3], &two, &[0.0; 6], (2, 1)), Err(Memory { need: 2, got: 1 }));
+    assert_eq!(build(&[2, 3], &two, &[0.0; 6], (2, 1)), Err(Members { need: 2, got: 1 }));
     let huge = [Factor::three(0, 1, 2, 0)];
     let need = 65_535usize.pow(3);
     assert_eq!(build(&[65_535; 3], &huge, &[0.0; 9], (3, 3)), Err(Table { factor: 0, need, got: 9 }));

@@ -177,7 +177,7 @@ fn bad_input_is_an_error_with_a_name() {
     }
     assert_eq!(
         Sparse(SparseError::Memory { need: 2, got: 1 }).to_string(),
-        "precision matrix: the memory holds 1 of 2: places of sites, entries, two an edge, or blocks"
+        "precision matrix: memory for 2 sites is needed, for 1 it was given"
     );
     let mut centre = model.centre.clone();
     centre[16] = 65_537.0;

@@ -47,7 +47,7 @@ fn edges() {
         let error = compile(&[good[0], good[1], twin], &fields, 3).unwrap_err();
         assert!(matches!(error, Duplicate { a: 0, b: 1 } | Duplicate { a: 1, b: 0 }), "{error:?}");
     }
-    assert_eq!(compile(&good, &fields, 1), Err(Memory { need: 4, got: 2 }));
+    assert_eq!(compile(&good, &fields, 1), Err(Entries { need: 4, got: 2 }));
     assert_eq!(compile(&good, &fields, 3), Ok(()));
     assert_eq!(compile(&[(0, 1, 1e31)], &fields, 1), Err(TooLarge { site: 0 }));
     assert_eq!(compile(&[(0, 1, f32::MAX), (0, 2, f32::MAX)], &fields, 2), Err(TooLarge { site: 0 }));
@@ -84,7 +84,7 @@ fn rows() {
     assert_eq!(build(&[3, 1, 4], &good, &[7; 3], 0), Err(Ends { site: 1 }));
     assert_eq!(build(&[1, 3, 5], &good, &[7; 3], 0), Err(Ends { site: 2 }));
     assert_eq!(build(&[1, 3, u32::MAX], &good, &[7; 3], 0), Err(Ends { site: 2 }));
-    assert_eq!(build(&[1, 3, 3], &good, &[7; 3], 0), Err(Memory { need: 4, got: 3 }));
+    assert_eq!(build(&[1, 3, 3], &good, &[7; 3], 0), Err(Entries { need: 3, got: 4 }));
     let with = |at: usize, wrong: Entry| {
         let mut entries = good;
         entries[at] = wrong;
@@ -103,6 +103,26 @@ fn rows() {
     assert_eq!(build(&ends, &good, &[most + 1, 7, 7], 0), Err(TooManyUnits { site: 0 }));
     let huge = [entry(1, i32::MIN), entry(0, i32::MIN)];
     assert_eq!(build(&[1, 2], &huge, &[0; 2], 0), Err(TooManyUnits { site: 0 }));
+}
+
+#[test]
+fn what_is_compiled_is_taken_back() {
+    // Stars whose couplings add up to just under a power of two, so that every rounding counts.
+    for degree in 1..400u32 {
+        let coupling = (1.0 / f64::from(degree)) as f32;
+        for coupling in [coupling, coupling.next_down(), coupling.next_up(), -coupling] {
+            let mut memory = Couplings::new(degree as usize + 1, degree as usize);
+            let edges = (1..=degree).map(|leaf| (0, leaf, coupling));
+            let fields = vec![0.0; degree as usize + 1];
+            for spins in [false, true] {
+                let compile = if spins { Ising::spins_edges_once } else { Ising::bits_edges_once };
+                let model = compile(edges.clone().collect::<Vec<_>>(), &fields, memory.lend()).unwrap();
+                let form = model.form();
+                let again = Sparse::from_rows(form.ends(), form.entries(), form.linear(), form.exponent());
+                assert!(again.is_ok(), "{degree} of {coupling}: {again:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -77,7 +77,7 @@ proptest! {
                 let mut memory = Couplings::new(model.fields.len(), model.edges.len() - short);
                 let need = 2 * model.edges.len();
                 let said = memory.ising(&model).unwrap_err();
-                prop_assert_eq!(said, SparseError::Memory { need, got: need - 2 * short });
+                prop_assert_eq!(said, SparseError::Entries { need, got: need - 2 * short });
             }
         }
     }

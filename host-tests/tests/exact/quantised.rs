@@ -123,7 +123,7 @@ fn models_are_rounded_to_the_nearest_unit() {
     let short = SparseLent { ends: &mut [0; 40], linear: &mut [0; 40], entries: &mut entries[1..].to_vec() };
     assert_eq!(
         QuantisedIsing::round(ising.form(), short).unwrap_err(),
-        SparseError::Memory { need: count, got: count - 1 }
+        SparseError::Entries { need: count, got: count - 1 }
     );
     let lent = SparseLent { ends: &mut [0; 1], linear: &mut [0; 1], entries: &mut [] };
     let steep = Ising::bits_edges_once([], &[12_000.0], lent).unwrap();

@@ -102,7 +102,10 @@ impl From<SparseError> for bitmc_status {
             | SparseError::Ends { .. }
             | SparseError::Unsorted { .. }
             | SparseError::Asymmetric { .. } => Self::Edges,
-            SparseError::Memory { .. } | SparseError::Parameters { .. } => Self::Memory,
+            SparseError::Memory { .. }
+            | SparseError::Entries { .. }
+            | SparseError::Blocks { .. }
+            | SparseError::Parameters { .. } => Self::Memory,
             _ => Self::Argument,
         }
     }

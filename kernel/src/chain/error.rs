@@ -53,7 +53,7 @@ impl core::fmt::Display for ChainError {
                     Buffer::Cache => "cache",
                     Buffer::Weights => "weights",
                 };
-                write!(f, "the memory's {name} need {need} elements, {got} were given")
+                write!(f, "the chain needs {need} elements of {name}, {got} were given")
             }
         }
     }

@@ -8,6 +8,30 @@ use crate::layout::Layout;
 ///
 /// [`memory!`](crate::memory) makes one of arrays. Lengths: [`Memory::words`], [`Memory::cache`],
 /// [`Memory::weights`].
+///
+/// Where sizes are known at run time only, vectors take the arrays' place, for the model's couplings too:
+/// ```
+/// use bitmc::energy::{Entry, SparseLent};
+/// use bitmc::{Chain, Energy, Ising, LaneRng, Memory, SeedableRng, stats::Means, step::SequentialGibbs};
+///
+/// let edges = vec![(0, 1, 0.5), (1, 2, -0.25), (2, 3, 1.0)]; // from a file, say
+/// let fields = vec![0.1; 4];
+/// let sites = fields.len();
+/// let (mut ends, mut linear) = (vec![0; sites], vec![0; sites]);
+/// let mut entries = vec![Entry::default(); 2 * edges.len()];
+/// let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+/// let model = Ising::spins_edges_once(edges.iter().copied(), &fields, lent)?;
+/// let layout = model.layout();
+/// let memory = Memory {
+///     words: vec![0; Memory::words(layout)],
+///     cache: vec![[0; 16]; Memory::cache(model.cache_len())],
+///     weights: vec![[0.0; 16]; Memory::weights(layout)],
+/// };
+/// let (mut rng, mut means) = (LaneRng::seed_from_u64(1), Means::new(vec![0; sites]));
+/// let mut chain = Chain::random(&model, memory, &mut rng)?;
+/// chain.run(&SequentialGibbs, &mut rng, 10_000, &mut means);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Memory<W, C, B> {

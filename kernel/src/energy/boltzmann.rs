@@ -108,7 +108,7 @@ impl<'a> Boltzmann<'a> {
         }
         let (need, got) = (Self::memory_len(sites), memory.len());
         let Some(memory) = memory.get_mut(..need) else {
-            return Err(SparseError::Memory { need, got });
+            return Err(SparseError::Blocks { need, got });
         };
         memory.fill([0; LANES]);
         let width = triangle.width();

@@ -114,7 +114,7 @@ impl<'a> Factors<'a> {
             }
         }
         let Some(members) = members.get_mut(..count) else {
-            return Err(FactorError::Memory { need: count, got: have_members });
+            return Err(FactorError::Members { need: count, got: have_members });
         };
         let mut start = 0;
         for end in ends.iter_mut() {

@@ -89,11 +89,11 @@ impl<'a> Sparse<'a> {
             count += 2;
         }
         let Some(entries) = entries.get_mut(..count) else {
-            return Err(SparseError::Memory { need: count, got: have_entries });
+            return Err(SparseError::Entries { need: count, got: have_entries });
         };
         let weight = if embedding == Embedding::Spins { 2.0 } else { 1.0 };
         let (times, mut largest) = (weight * reach, 0.0);
-        for (site, &sum) in linear.iter().enumerate() {
+        for (site, (&sum, &degree)) in linear.iter().zip(ends.iter()).enumerate() {
             let field = field(site);
             if !field.is_finite() {
                 return Err(SparseError::FieldNotFinite { site });
@@ -102,6 +102,8 @@ impl<'a> Sparse<'a> {
             if bound > 1e30 {
                 return Err(SparseError::TooLarge { site });
             }
+            // The sum has a rounding a term, and so has each term on the grid.
+            let bound = bound * (1.0 + (degree as f32 + 2.0) * f32::EPSILON);
             largest = if bound > largest { bound } else { largest };
         }
         let grid = Grid::covering(largest, 30);
@@ -172,7 +174,7 @@ impl<'a> Sparse<'a> {
             start = end;
         }
         if start as usize != entries.len() {
-            return Err(SparseError::Memory { need: entries.len(), got: start as usize });
+            return Err(SparseError::Entries { need: start as usize, got: entries.len() });
         }
         for (site, &field) in linear.iter().enumerate() {
             let row = rows.row(site);

@@ -38,12 +38,15 @@ impl core::fmt::Display for ParameterError {
                 write!(f, "step size {value} is not positive, or it or its inverse is not finite")
             }
             Self::Balance(value) => write!(f, "balance {value} is not in (0, 1]"),
-            Self::Indices(value) => write!(f, "{value} indices are not from 1 to 64"),
+            Self::Indices(value) => write!(f, "the number of indices must be 1 to 64, not {value}"),
             Self::Penalty(units) => write!(f, "a penalty of {units} units is more than 2^30"),
             Self::Radius(value) => write!(f, "radius {value} is not positive and finite"),
             Self::NoUpdates => write!(f, "a step updates no site"),
             Self::Block(sites) => {
-                write!(f, "a block of {sites} sites has none, more than 12, or too many states")
+                write!(
+                    f,
+                    "a block must have 1 to 12 sites and at most 4096 states, not {sites} sites or more states"
+                )
             }
             Self::Curvature { site, value } => {
                 write!(f, "curvature {value} of site {site} is not finite and at least 0")

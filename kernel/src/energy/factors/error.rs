@@ -48,11 +48,18 @@ pub enum FactorError {
         /// The site.
         site: usize,
     },
-    /// The memory holds `got` of the `need` words.
+    /// There is memory for `got` of the `need` sites.
     Memory {
-        /// Words needed.
+        /// Sites.
         need: usize,
-        /// Words given.
+        /// Sites that there is room for.
+        got: usize,
+    },
+    /// There is memory for `got` of the `need` members, a site of a factor each.
+    Members {
+        /// Members needed.
+        need: usize,
+        /// Members given.
         got: usize,
     },
 }
@@ -73,7 +80,10 @@ impl core::fmt::Display for FactorError {
             Self::Impossible { factor } => write!(f, "factor {factor} forbids everything"),
             Self::TooLarge { site } => write!(f, "the log values at site {site} add up past 1e30"),
             Self::Memory { need, got } => {
-                write!(f, "the memory holds {got} of {need}: one place a site, or one a site of each factor")
+                write!(f, "memory for {need} sites is needed, for {got} it was given")
+            }
+            Self::Members { need, got } => {
+                write!(f, "{need} members, one a site of each factor, are needed, {got} were given")
             }
         }
     }

@@ -79,11 +79,25 @@ pub enum SparseError {
     },
     /// The exponent of the grid is outside −100 ..= 100.
     Exponent,
-    /// The memory holds `got` of the `need` entries: sites, twice the edges, or blocks of a dense model.
+    /// There is memory for `got` of the `need` sites.
     Memory {
+        /// Sites.
+        need: usize,
+        /// Sites that there is room for.
+        got: usize,
+    },
+    /// There is memory for `got` of the `need` entries, two an edge; in a table of rows, these are the entries.
+    Entries {
         /// Entries needed.
         need: usize,
         /// Entries given.
+        got: usize,
+    },
+    /// A dense model has `got` of the `need` blocks of memory.
+    Blocks {
+        /// Blocks needed.
+        need: usize,
+        /// Blocks given.
         got: usize,
     },
 }
@@ -117,8 +131,12 @@ impl core::fmt::Display for SparseError {
             }
             Self::Exponent => write!(f, "the exponent of the grid is outside -100 to 100"),
             Self::Memory { need, got } => {
-                write!(f, "the memory holds {got} of {need}: places of sites, entries, two an edge, or blocks")
+                write!(f, "memory for {need} sites is needed, for {got} it was given")
             }
+            Self::Entries { need, got } => {
+                write!(f, "{need} entries, two an edge, are needed, {got} were given")
+            }
+            Self::Blocks { need, got } => write!(f, "{need} blocks of memory are needed, {got} were given"),
         }
     }
 }

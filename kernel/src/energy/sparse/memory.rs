@@ -30,7 +30,8 @@ impl<const SITES: usize, const ENTRIES: usize> Default for SparseMemory<SITES, E
     }
 }
 
-/// Lent memory for [`Sparse`](super::Sparse) couplings.
+/// Lent memory for [`Sparse`](super::Sparse) couplings: slices of any length, of vectors where sizes are known at run time
+/// only (see [`Memory`](crate::Memory)).
 #[derive(Debug)]
 pub struct SparseLent<'a> {
     /// One word a site.
