@@ -19,7 +19,7 @@
 //! ```
 //!
 //! Of an energy that is not quadratic W is estimated from the burn-in: in full ([`Known::Nothing`], up to 1,024 sites), or where a
-//! pattern has entries ([`Known::Pattern`], any number of sites; beyond 1,024 the noise is that of the edges).
+//! pattern has entries ([`Known::Pattern`], any number of sites; beyond 1,024 only the noise of the edges can be asked for).
 
 mod curvature;
 mod drive;

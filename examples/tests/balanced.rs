@@ -2,7 +2,7 @@
 
 use bitmc::energy::{Entry, SparseLent};
 use bitmc::noise::{Noise, SparseMatrix};
-use bitmc::{Energy, Ising, SparseMemory, torus};
+use bitmc::{Bernoulli, Energy, Ising, SparseMemory, torus};
 use bitmc_examples::balanced::{Curvature, Driver, Known, Room, Which};
 use bitmc_examples::cli::Failure;
 use bitmc_examples::progress::Progress;
@@ -89,6 +89,12 @@ fn a_pattern_takes_the_driver_beyond_the_sites_of_a_full_matrix() {
     assert!(refused(Known::Nothing, Which::Edges).contains("at most 1024"));
     assert!(refused(Known::Pattern(model.form()), Which::Trace).contains("take that of the edges"));
     assert!(refused(Known::Pattern(small.form()), Which::Edges).contains("64 sites, the energy of 1600"));
+    let curvature = Curvature::of(&SparseMatrix::of(small.form()));
+    assert!(refused(Known::Whole(&curvature), Which::Edges).contains("64 sites, the energy of 1600"));
+
+    // A W without a diagonal, whoever found it, makes no diagonal variant.
+    let (flat, mut d) = (Bernoulli::new(&[0.3; 20]).unwrap(), Vec::new());
+    assert!(driver.diagonal(&flat, Known::Nothing, &mut d, &progress).unwrap().is_none());
     let hasty = Driver { burn_in: 0, ..driver };
     let (pattern, mut room) = (Known::Pattern(model.form()), Room::default());
     let nothing = hasty.second_order(&model, pattern, Which::Edges, &mut room, &progress);

@@ -52,6 +52,11 @@ impl Curvature {
         Self { edges: regression.edges(w).collect(), diagonal }
     }
 
+    /// Sites.
+    pub(super) fn sites(&self) -> usize {
+        self.diagonal.len()
+    }
+
     /// D = −W of the sites themselves, for the diagonal variant; `None` where it is zero everywhere.
     pub(super) fn negated_diagonal(&self) -> Option<Vec<Block>> {
         let mut d = vec![[0.0; LANES]; self.diagonal.len().div_ceil(LANES)];
@@ -61,7 +66,7 @@ impl Curvature {
 
     /// In full, for a [`DenseMatrix`].
     fn rows(&self) -> Result<Vec<Block>, Failure> {
-        let (sites, most) = (self.diagonal.len(), DenseMatrix::MAX_SITES);
+        let (sites, most) = (self.sites(), DenseMatrix::MAX_SITES);
         if sites > most {
             return Err(Failure::Option(format!(
                 "a noise with a D of its own is in full, for at most {most} sites, not {sites}: take that of the edges"

@@ -20,7 +20,7 @@ pub struct Driver {
     pub sweeps: u32,
     /// Steps of first order, which adapt from the published start; W is estimated from their second half.
     pub burn_in: u64,
-    /// Steps that adapt the sampler itself; the last fifth of them is frozen, and measured.
+    /// Steps that adapt the sampler itself; the last fifth of them, and at least one step, is frozen, and measured.
     pub adapt: u64,
     /// Whether κ is adapted too, which goes beyond the paper.
     pub precision: bool,
@@ -127,7 +127,11 @@ impl Driver {
             return Ok(None);
         }
         let (mut drive, w, told) = self.curved(energy, w, progress)?;
-        *d = w.negated_diagonal().unwrap_or_default();
+        let Some(negated) = w.negated_diagonal() else {
+            progress.advance(self.adapt);
+            return Ok(None);
+        };
+        *d = negated;
         let noise = Diagonal::new(d).map_err(Failure::option)?;
         let second = |now: Parameters| Langevin::second_order(noise, now.step_size, now.balance);
         let chosen = drive.finish(second, format!("{told}, its diagonal"))?;
@@ -144,6 +148,7 @@ impl Driver {
         let mut drive = Drive::new(self, energy, progress)?;
         let (w, told) = match w {
             Known::Whole(w) => {
+                alike("W", w.sites(), energy)?;
                 drive.burn_in(&mut |_, _| ())?;
                 (w.clone(), String::from("W of the energy"))
             }
@@ -164,6 +169,13 @@ impl Chosen {
 
 fn first(now: Parameters) -> Result<Langevin<'static>, ParameterError> {
     Langevin::balanced(now.step_size, now.balance)
+}
+
+/// Refuses what is of other sites than the energy.
+fn alike<E: Energy + ?Sized>(what: &str, got: usize, energy: &E) -> Result<(), Failure> {
+    let sites = energy.layout().sites();
+    let refused = Failure::Option(format!("{what} is of {got} sites, the energy of {sites}"));
+    if got == sites { Ok(()) } else { Err(refused) }
 }
 
 /// What to tell of an estimated W.
@@ -245,11 +257,8 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
 
     /// Burn-in, and from its moves W where this pattern has entries.
     fn estimate_on(&mut self, pattern: Sparse<'_>) -> Result<(Curvature, String), Failure> {
-        let sites = self.energy.layout().sites();
-        if pattern.sites() != sites {
-            let got = pattern.sites();
-            return Err(Failure::Option(format!("the pattern of W is of {got} sites, the energy of {sites}")));
-        }
+        alike("the pattern of W", pattern.sites(), self.energy)?;
+        let sites = pattern.sites();
         let mut room = vec![[0.0; LANES]; SparseRegression::blocks(pattern)];
         let mut regression = SparseRegression::new(pattern, &mut room).map_err(Failure::option)?;
         self.moves(|step, here, there| _ = regression.push(step, here, there))?;
@@ -321,7 +330,7 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
             }
         }
         self.adapt(adapt - adapt / 5 - trial, &kernel, &mut |_, _| ())?;
-        self.freeze(adapt / 5, kernel, curvature)
+        self.freeze((adapt / 5).max(1), kernel, curvature)
     }
 
     /// Freezes, and measures what was chosen.
