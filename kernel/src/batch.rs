@@ -193,6 +193,7 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
     }
 
     /// `E` of a chain at its state, at β = 1; NaN from chain 16 on.
+    /// Errors of rounding add up as in [`Chain::energy`](crate::Chain::energy).
     #[must_use]
     pub fn energy(&self, chain: usize) -> f32 {
         self.core.energy(chain)

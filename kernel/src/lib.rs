@@ -18,11 +18,14 @@
 //! ```
 //!
 //! # Where things are
-//! An *energy* ([`energy`]) says what is sampled: [`Ising`], [`Bernoulli`], [`Rbm`], or your own two
-//! functions as a [`Function`]. A *kernel* ([`step`]) says how: [`Langevin`] or [`BlockGibbs`]. A [`Chain`]
+//! An *energy* ([`energy`]) says what is sampled: [`Ising`], [`Potts`], [`Rbm`], or your own two
+//! functions as a [`Function`]. A *kernel* ([`step`]) says how: [`Langevin`], [`Gibbs`] or [`BlockGibbs`]. A [`Chain`]
 //! holds the state in memory of fixed size that you own, and [`stats`] watches it; a [`snapshot`] keeps it
 //! over a stop. Below stand [`draw`] (probabilities of moves), [`accept`] (the Metropolis test), [`random`],
 //! [`packed`] states, their [`layout`], and the sixteen [`lane`]s in which everything is computed.
+//!
+//! More chains at once: [`batch`], [`sliced`]. Proposals that know the couplings: [`noise`]. Many modes: [`temper`], [`tune`],
+//! [`schedule`]. Learning: [`learn`]. Without floats: [`quantised`]. All kernels in one table: [`step`].
 //!
 //! Distributions over vectors of reals have a room of their own, [`flow`]. Which sampler to start with, and what each
 //! was measured to cost: `docs/which-sampler.md` in the repository.

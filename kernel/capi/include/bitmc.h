@@ -442,7 +442,8 @@ enum bitmc_status bitmc_save(uint64_t model,
 
 // Goes on from the bytes of bitmc_save with the same parts, over the same model: bit for bit as if the run had
 // never stopped. What is torn, altered, of another version or of another model is refused before anything is
-// changed. Bytes after the snapshot are not looked at.
+// changed; where the parts are others than those that were saved, BITMC_STATUS_OTHER, some may have been filled. Bytes after
+// the snapshot are not looked at.
 enum bitmc_status bitmc_load(uint64_t model,
                              struct bitmc_chain *chain,
                              struct bitmc_rng *rng,

@@ -21,7 +21,8 @@ use crate::random::LaneRng;
 /// 64·(3Q+1) bytes each (12Q+4 a chain).
 ///
 /// A site keeps the field of each of its values, exact in fixed point, which moves change in place and back, and the
-/// weights that the next proposal is drawn from. The kernels are [`Langevin`](crate::Langevin), with and
+/// weights that the next proposal is drawn from. `Langevin` pays up to about ten values: from sixteen on a site's logits no longer
+/// have registers, and sixteen chains alone take less time. The kernels are [`Langevin`](crate::Langevin), with and
 /// without its test, and [`Gibbs::systematic`](crate::Gibbs::systematic).
 ///
 /// Chain *n* is, bit for bit, the [`Chain`](crate::Chain) with the same kernel and
@@ -148,6 +149,7 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
     }
 
     /// `E` of a chain at its state, at β = 1; NaN from chain 16 on.
+    /// Errors of rounding add up as in [`Chain::energy`](crate::Chain::energy).
     #[must_use]
     pub fn energy(&self, chain: usize) -> f32 {
         self.core.energy(chain)

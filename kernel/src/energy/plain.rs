@@ -82,6 +82,16 @@ impl<F: Function + ?Sized> Function for &F {
 /// A [`Function`] as an [`Energy`]: differences are differences of totals, one total a step.
 ///
 /// Rounding: a difference has the rounding error of the totals, 2⁻²⁴ |E|.
+///
+/// What a step asks of it, over n sites of k values (a gradient of categories with k > 2 is asked value by value):
+///
+/// | a step of | totals | gradients |
+/// |---|---|---|
+/// | a sweep of Gibbs sampling | n k, and one a site that changes | 0 |
+/// | `u` updates of Gibbs sampling | u k, and one a site that changes | 0 |
+/// | DMALA, DULA, AB of first order | 1 | n |
+/// | AB of second order, ACS | 1 | 2n |
+/// | the start of a chain | 1 | n |
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<F>(pub F);
 

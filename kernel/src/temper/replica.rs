@@ -119,6 +119,7 @@ where
     }
 
     /// `E(x)`, at any β.
+    /// Errors of rounding add up as in [`Chain::energy`](crate::Chain::energy).
     #[must_use]
     pub fn energy(&self) -> f32 {
         self.ends.target.value()
