@@ -79,7 +79,6 @@ fn run(options: Options) -> Result<(), Failure> {
     let folder = folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("data"));
     let data = DigitData::read(&folder)?;
     let out = options.common.folder("digits");
-    report::make_folder(&out)?;
     let pool = options.common.pool()?;
     pool.install(|| {
         if options.compare { comparison(&options, &data, &out) } else { sample(&options, &data, &out) }
@@ -118,6 +117,7 @@ fn sample(options: &Options, data: &DigitData, out: &Path) -> Result<(), Failure
         hash(&format!("{:?}", data.model)),
     );
     let mut keeper = Keeper::new(&options.checkpoint, question, DIGIT)?;
+    report::make_folder(out)?;
     let mut runs = vec![case.run(choice, options.step_size, &mut keeper)?];
     if sweeps > 0 {
         runs.push(Case { steps: sweeps, ..case.clone() }.run(Choice::BlockGibbs, None, &mut keeper)?);
@@ -155,6 +155,7 @@ fn comparison(options: &Options, data: &DigitData, out: &Path) -> Result<(), Fai
     let (mmd_of, enough) = (Some(&mmd), None);
     let case =
         Case { data, start, inpaint: false, seed, chains, steps, enough, mmd: mmd_of, progress: &progress };
+    report::make_folder(out)?;
     let found = compare(&case, &mut Keeper::new(&options.checkpoint, String::new(), DIGIT)?)?;
     drop(progress);
     let runs = &found.runs;
