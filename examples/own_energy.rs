@@ -5,8 +5,18 @@
 
 use bitmc::stats::{Acceptance, Means};
 use bitmc::{Chain, Function, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng, State, memory};
-use bitmc_examples::cli::{self, Failure, Seed, say};
+use bitmc_examples::cli::{self, Failure, say};
+use clap::Parser;
 use std::process::ExitCode;
+
+/// An energy of your own with a hard constraint, beside the exact answers
+#[derive(Parser)]
+#[command(name = "own_energy", version)]
+struct Options {
+    /// Seed of all random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
 
 const SEATS: usize = 16;
 const L: Layout = Layout::binary(SEATS);
@@ -33,7 +43,7 @@ impl Function for Counter {
 }
 
 fn main() -> ExitCode {
-    cli::main(|options: Seed| {
+    cli::main(|options: Options| {
         let mut rng = LaneRng::seed_from_u64(options.seed);
         let empty = State::<{ L.words() }>::zeros(L).map_err(Failure::option)?;
         let mut chain = Chain::new(&Plain(Counter), memory!(L, Plain::<Counter>::CACHE_LEN), empty.view())

@@ -5,14 +5,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The words of an example that runs one short chain and prints.
-#[derive(Parser, Clone, Debug)]
-pub struct Seed {
-    /// Seed of all random numbers
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-}
-
 /// The common words; an example flattens them into its own options.
 #[derive(Args, Clone, Debug)]
 pub struct Common {
