@@ -33,7 +33,9 @@ mod target;
 
 pub use cell::{Cell, Clock, Numbers, Plan, Point};
 pub use count::{Counted, Queries};
-pub use estimate::{deviation, effective_size, log_rmse, mean, median, split_r_hat, standard_error, welch};
+pub use estimate::{
+    deviation, effective_size, log_rmse, mean, median, r_hat, split_r_hat, standard_error, welch,
+};
 pub use measure::measure;
 pub use sampler::{Sampler, Start, Walk};
 pub use table::{compare, table, timing_table, work};

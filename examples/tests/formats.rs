@@ -127,6 +127,7 @@ fn uai_good_files() {
     // A table over no site is a constant.
     let constant = Network::parse("MARKOV 1 2 2 0 1 0 1 .5 2 1 3").unwrap();
     assert_eq!(constant.logarithms(1.0, f32::NEG_INFINITY).model().unwrap().layout().sites(), 1);
+    assert_eq!((constant.log_constant(), network.log_constant()), (0.5f64.ln(), 0.0));
 
     assert_eq!(network.evidence("0"), Ok(vec![]));
     assert_eq!(network.evidence("1\n0"), Ok(vec![]));

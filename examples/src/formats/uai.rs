@@ -240,6 +240,13 @@ impl Network {
         model
     }
 
+    /// `Σ ln weight` of the tables over no site, which [`Network::logarithms`] leaves out.
+    #[must_use]
+    pub fn log_constant(&self) -> f64 {
+        let constants = self.tables.iter().filter(|table| table.sites.is_empty());
+        constants.map(|table| table.weights[0].ln()).sum::<f64>() + 0.0
+    }
+
     /// `Σ ln weight` at a state, by the values of its sites.
     pub fn log_weight(&self, x: impl Fn(usize) -> u32) -> f64 {
         let entry = |table: &Table| {

@@ -122,16 +122,19 @@ pub fn split_r_hat(chains: &[Vec<f64>]) -> Option<f64> {
         return None;
     }
     let halves = chains.iter().flat_map(|chain| [&chain[..half], &chain[chain.len() - half..]]);
-    let (mut means, mut variances) = (Vec::new(), Vec::new());
-    for part in halves {
-        means.push(mean(part));
-        variances.push(deviation(part).powi(2));
-    }
-    let (within, between) = (mean(&variances), deviation(&means).powi(2));
+    let (means, variances): (Vec<f64>, Vec<f64>) =
+        halves.map(|part| (mean(part), deviation(part).powi(2))).unzip();
+    r_hat(half as f64, &means, &variances)
+}
+
+/// The same from the means and the variances of the halves, of so many values each.
+#[must_use]
+pub fn r_hat(count: f64, means: &[f64], variances: &[f64]) -> Option<f64> {
+    let (within, between) = (mean(variances), deviation(means).powi(2));
     if within + between == 0.0 {
         return None;
     }
-    Some(((half as f64 - 1.0) / half as f64 + between / within).sqrt())
+    Some(((count - 1.0) / count + between / within).sqrt())
 }
 
 /// The natural logarithm of the root of the mean square difference; −∞ for equal means.

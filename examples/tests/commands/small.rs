@@ -24,6 +24,8 @@ fn the_small_examples_agree_with_the_exact_answers() {
         assert!((mean - exact).abs() < 4.89 * error && error < 0.01, "{line}");
     }
     succeeds(&example("own_energy").output().unwrap());
+    let help = example("own_energy").arg("--help").output().unwrap().stdout;
+    assert!(String::from_utf8(help).unwrap().starts_with("An energy of your own with a hard constraint"));
 }
 
 /// The files of an example that do not depend on the clock are equal for one thread and for two.
@@ -217,6 +219,103 @@ fn files_of_three_formats_are_sampled() {
     let torn = folder.path().join("torn.uai");
     fs::write(&torn, "MARKOV 2 2 2 2 2 0 1 2 0 1 4 1 0 0 0 4 0 1 1 1").unwrap();
     fail(&[torn.to_str().unwrap(), "--quick"], 1, "no possible state");
+}
+
+#[test]
+fn chains_that_do_not_agree_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = data().join("formats/pick_two.qubo");
+    let sample = |words: &[&str]| {
+        let output = run("sample", folder.path(), &[&[file.to_str().unwrap(), "--quiet"], words].concat());
+        succeeds(&output);
+        let text = fs::read_to_string(folder.path().join("sample.md")).unwrap();
+        (report(&folder.path().join("sample.json")), String::from_utf8(output.stderr).unwrap(), text)
+    };
+    // By enumeration of its 32 states.
+    let truth = [0.043_419_6, 0.115_617_2, 0.296_490_5, 0.674_774_4, 0.870_608_6];
+    for seed in ["1", "2", "3"] {
+        let (found, errors, text) = sample(&["--seed", seed]);
+        assert_eq!((&found["sampler"], &found["warning"]), (&Value::from("gibbs"), &Value::Null));
+        assert!(errors.is_empty() && text.starts_with("16 chains, "), "{errors}{text}");
+        let number = |key: &str| found[key].as_f64().unwrap();
+        assert!(number("split_r_hat_energy") < 1.05 && number("split_r_hat_sites") < 1.05, "{found}");
+        assert!((0.001..0.1).contains(&number("moved_sites_per_step")), "{found}");
+        let (mean, error) = (number("mean_energy"), number("mean_energy_standard_error"));
+        assert!((mean + 48.207_148).abs() < 7.7 * error && error < 0.05, "{mean} ± {error}");
+        for (site, truth) in truth.into_iter().enumerate() {
+            let number = |key: &str| found["marginals"][site][key][1].as_f64().unwrap();
+            let (found, error) = (number("probabilities"), number("standard_errors"));
+            assert!((found - truth).abs() < 7.7 * error && error < 0.02, "{site}: {found} ± {error}");
+        }
+
+        let (found, errors, text) = sample(&["--seed", seed, "--sampler", "langevin"]);
+        assert!(errors.starts_with("warning: the chains do not agree (R̂ = "), "{errors}");
+        assert!(
+            errors.ends_with("; try --sampler gibbs, more --steps or a higher --temperature\n"),
+            "{errors}"
+        );
+        assert!(text.starts_with(&errors), "{text}");
+        assert_eq!(format!("warning: {}\n", found["warning"].as_str().unwrap()), errors);
+
+        // Too few steps for Gibbs, which is not sent to itself; the best state is found.
+        let (found, errors, text) = sample(&["--seed", seed, "--quick"]);
+        assert!(errors.ends_with("; try more --steps or a higher --temperature\n"), "{errors}");
+        assert_eq!(found["best"], -49.0);
+        assert!(text.contains("\nbest state, from site 0 on: 00011\n"), "{text}");
+    }
+}
+
+#[test]
+fn sites_are_counted_as_in_their_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let sample = |file: &str, text: &str| {
+        let file = folder.path().join(file);
+        fs::write(&file, text).unwrap();
+        let output = run("sample", &out, &[file.to_str().unwrap(), "--quick"]);
+        succeeds(&output);
+        let table = fs::read_to_string(out.join("sample.md")).unwrap();
+        assert!(String::from_utf8(output.stdout).unwrap().starts_with(&table), "{table}");
+        (report(&out.join("sample.json")), table)
+    };
+    let near = |found: &Value, truth: f64| {
+        let number = |key: &str| found[key].as_f64().unwrap();
+        let (mean, error) = (number("mean_energy"), number("mean_energy_standard_error"));
+        // Four chains: Student's t with three degrees of freedom, 10⁻⁴ at 22.
+        assert!((mean - truth).abs() < 22.0 * error && error < 0.03, "{mean} ± {error}, not {truth}");
+    };
+    // E = s s′: a cut of 1 weighs e², not e.
+    let (found, table) = sample("pair.rudy", "2 1\n1 2 1\n");
+    near(&found, -1f64.tanh());
+    assert_eq!((&found["sites_from"], &found["marginals"][1]["site"]), (&1.into(), &2.into()));
+    assert!(table.contains("best state, from vertex 1 on: ") && table.contains("| vertex |"), "{table}");
+    assert!(table.contains("\n| 1 | ") && table.contains("\n| 2 | ") && !table.contains("\n| 0 | "), "{table}");
+    // A table over no site counts in E, −ln of all weights.
+    let (found, table) = sample("one.uai", "MARKOV 1 2 2 0 1 0 1 .5 2 1 3");
+    near(&found, 2f64.ln() - 0.75 * 3f64.ln());
+    assert_eq!((&found["sites_from"], &found["marginals"][0]["site"]), (&0.into(), &0.into()));
+    assert!(table.contains("best state, from site 0 on: 1\n"), "{table}");
+    // Values of two digits stand apart; long states are not printed.
+    let weights = ["1 ".repeat(11), "9e9".into()].concat();
+    let (_, table) = sample("wide.uai", &format!("MARKOV 2 12 2 1 1 0 12 {weights}"));
+    assert!(table.contains("best state, from site 0 on: 11 "), "{table}");
+    for (sites, shown) in [(64, true), (65, false)] {
+        let (_, table) = sample("free.qubo", &format!("p qubo 0 {sites} 0 0\n"));
+        assert_eq!(table.contains("best state"), shown, "{table}");
+    }
+    let help = example("sample").arg("--help").output().unwrap();
+    assert!(String::from_utf8(help.stdout).unwrap().contains("rudy   E = Σ w s s′"));
+}
+
+#[test]
+fn a_refusal_leaves_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let file = data().join("formats/pick_two.qubo");
+    let words = [file.to_str().unwrap(), "--sampler", "langevin", "--step-size", "-1"];
+    fails(&run("sample", &out, &words), 2, "--step-size: ");
+    fails(&run("digits", &out, &["--quick", "--resume", "nowhere"]), 1, "nowhere: ");
+    assert!(!out.exists());
 }
 
 #[test]
