@@ -264,14 +264,14 @@ fn errors(cells: &[Cell], against: Against) -> plot::Panel {
     }
 }
 
-/// Fig. 2 right: only samplers that keep the law.
+/// Fig. 2 right: only samplers that keep the law, so that DULA is not among them.
 fn sizes(cells: &[Cell]) -> bars::Bars {
     let exact = cells.iter().filter(|cell| cell.numbers.exact);
     let bar = |cell: &Cell| (cell.numbers.sampler.clone(), cell.clock.ess_median_per_second.unwrap_or(0.0));
     let mut bars: Vec<(String, f64)> = exact.map(bar).collect();
     bars.sort_by(|a, b| b.1.total_cmp(&a.1));
     bars::Bars {
-        title: "Effective samples a second of one core".into(),
+        title: "Effective samples a second of one core (DULA is left out: not exact)".into(),
         value: "median ESS a second".into(),
         bars,
     }

@@ -34,6 +34,7 @@ fn svg(bars: &Bars) -> Result<String, Box<dyn std::error::Error>> {
     let count = bars.bars.len();
     {
         let size = (WIDTH, 110 + BAR * count as u32);
+        let rows = (0..count.max(1) - 1).into_segmented();
         let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
         area.fill(&WHITE)?;
         let most = bars.bars.iter().map(|bar| bar.1).fold(f64::MIN_POSITIVE, f64::max);
@@ -42,7 +43,7 @@ fn svg(bars: &Bars) -> Result<String, Box<dyn std::error::Error>> {
             .margin(14)
             .x_label_area_size(44)
             .y_label_area_size(190)
-            .build_cartesian_2d(0.0..most * 1.15, (0..count).into_segmented())?;
+            .build_cartesian_2d(0.0..most * 1.15, rows)?;
         let name = |place: &SegmentValue<usize>| match place {
             SegmentValue::CenterOf(index) if *index < count => bars.bars[count - 1 - index].0.clone(),
             _ => String::new(),
@@ -60,8 +61,8 @@ fn svg(bars: &Bars) -> Result<String, Box<dyn std::error::Error>> {
             .axis_desc_style(("sans-serif", 16))
             .draw()?;
         for (index, (_, value)) in bars.bars.iter().rev().enumerate() {
-            let corners = [(0.0, SegmentValue::Exact(index)), (*value, SegmentValue::Exact(index + 1))];
-            let mut bar = Rectangle::new(corners, COLOUR.filled());
+            let top = if index + 1 < count { SegmentValue::Exact(index + 1) } else { SegmentValue::Last };
+            let mut bar = Rectangle::new([(0.0, SegmentValue::Exact(index)), (*value, top)], COLOUR.filled());
             bar.set_margin(5, 5, 0, 0);
             chart.draw_series([bar])?;
             let place = (*value, SegmentValue::CenterOf(index));
@@ -71,4 +72,25 @@ fn svg(bars: &Bars) -> Result<String, Box<dyn std::error::Error>> {
         area.present()?;
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_bar() {
+        let (title, value) = Default::default();
+        let bars = ["a", "b", "c"].map(|name| (name.to_string(), 1.0)).to_vec();
+        let text = svg(&Bars { title, value, bars }).unwrap();
+        // The ground and three bars, which share the whole height: with a row more they would be nearer.
+        let number = |line: &str, name: &str| -> i32 {
+            line.split_once(&format!(" {name}=\"")).unwrap().1.split('"').next().unwrap().parse().unwrap()
+        };
+        let rows: Vec<i32> =
+            text.lines().filter(|line| line.starts_with("<rect")).map(|line| number(line, "y")).collect();
+        assert_eq!(rows.len(), 4);
+        let apart = [rows[1] - rows[2], rows[2] - rows[3]];
+        assert!(apart.iter().all(|&pixels| pixels >= BAR as i32), "{rows:?}");
+    }
 }

@@ -45,6 +45,12 @@ impl Picture {
         Self { width, pixels: vec![colour; width as usize * height as usize] }
     }
 
+    /// Pixels from left to right.
+    #[must_use]
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
     /// Colours the pixel of a column and a row.
     ///
     /// # Panics

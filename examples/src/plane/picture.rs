@@ -8,7 +8,7 @@ const CELL: usize = 2;
 /// A density under a title.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// The title: ASCII. Letters that do not fit above the panel are left out.
+    /// The title: ASCII.
     pub title: String,
     /// One number a state, the first site to the right, the second upwards.
     pub cells: Vec<f64>,
@@ -16,19 +16,20 @@ pub struct Panel {
     pub side: usize,
 }
 
-/// Rows of panels of one size. Every panel is scaled to the largest pixel of the first in its row, and shows square
+/// Rows of panels of one size, in columns as wide as the widest title. Every panel is scaled to the largest pixel of the first in its row, and shows square
 /// roots, so that thin tails are seen.
 #[must_use]
 pub fn draw(rows: &[Vec<Panel>]) -> Picture {
     let size = rows.first().and_then(|row| row.first()).map_or(0, |panel| panel.side.div_ceil(CELL)) as u32;
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0) as u32;
-    let (width, height) = (size + MARGIN, size + TITLE + MARGIN);
+    let widest = rows.iter().flatten().map(|panel| 8 * panel.title.len() as u32).max().unwrap_or(0);
+    let (width, height) = (size.max(widest) + MARGIN, size + TITLE + MARGIN);
     let mut picture =
         Picture::new(MARGIN + columns * width, MARGIN + rows.len() as u32 * height, [214, 218, 224]);
     for (row, top) in rows.iter().zip((0..).map(|row| MARGIN + row * height)) {
         let most = row.first().map_or(0.0, |panel| coarse(panel).into_iter().fold(0.0, f64::max));
         for (panel, left) in row.iter().zip((0..).map(|column| MARGIN + column * width)) {
-            write(&mut picture, &panel.title, (left, top), size, 1);
+            write(&mut picture, &panel.title, (left, top), width, 1);
             for (share, pixel) in coarse(panel).into_iter().zip(0..) {
                 let ink = (share / most).min(1.0).sqrt();
                 let fade = |dark: f64| (255.0 - ink * (255.0 - dark)) as u8;
@@ -55,11 +56,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_title_that_is_too_wide_is_cut() {
+    fn a_title_has_room() {
         let panel = |title: &str| Panel { title: title.into(), cells: vec![1.0; 1600], side: 40 };
-        // Two letters of eight pixels fit above twenty.
         let draw = |title: &str| draw(&[vec![panel(title), panel("")]]);
-        assert_eq!(draw("ab and much more than fits"), draw("ab"));
-        assert_ne!(draw("ab"), draw("a"));
+        // Two letters of eight pixels fit above twenty; more make the columns wider.
+        assert_eq!(draw("ab").width(), draw("").width());
+        assert_eq!(draw("abcd").width(), draw("").width() + 2 * (32 - 20));
+        assert_ne!(draw("a wide title"), draw("a wide titlf"));
     }
 }
