@@ -117,6 +117,7 @@ mod matrix;
 mod pattern;
 mod regression;
 pub(crate) mod runs;
+mod scaled;
 mod shift;
 mod trace;
 

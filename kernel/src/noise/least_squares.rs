@@ -5,7 +5,7 @@ use super::shift::{dot, root, scale, subtract};
 use crate::lane::{Block, LANES};
 use crate::layout::{Kind, Layout};
 
-/// How well the equations of a [`Regression`] are solved.
+/// How well the equations of a [`Regression`](super::Regression) are solved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
     /// The norm of what is left of `B + Bᵀ`, relative to its own.

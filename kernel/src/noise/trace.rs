@@ -1,6 +1,7 @@
 //! The D of the smallest trace, by the mixing method.
 
-use super::shift::{Scaled, dot, lanczos, root, scale, scattered, subtract};
+use super::scaled::Scaled;
+use super::shift::{dot, lanczos, root, scale, scattered, subtract};
 use super::{Eigenvalue, NoiseError, Symmetric};
 use crate::lane::{Block, LANES};
 
