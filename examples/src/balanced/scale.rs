@@ -16,6 +16,9 @@ use serde::Serialize;
 /// Sides of the tori: about 10³ to 10⁶ sites.
 pub const SIDES: [u32; 4] = [32, 100, 316, 1000];
 
+/// Steps of the tuner of DMALA's rate.
+const TUNED: usize = 3000;
+
 /// What the steps of a kernel take and do.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Timed {
@@ -109,7 +112,7 @@ fn settled(model: &Ising<'_>, kernel: &IsingBalanced<'_>) -> Result<(Vec<u32>, f
     chain.run(kernel, &mut rng, steps as u64, &mut ());
     let start = chain.state().words().to_vec();
     let mut tuner = RateTuner::new(0.1, (1e-3, 10.0), RateTuner::LOCALLY_BALANCED).map_err(Failure::option)?;
-    for _ in 0..300 {
+    for _ in 0..TUNED {
         let now = IsingLangevin::adjusted(tuner.parameter()).map_err(Failure::option)?;
         tuner.observe(&chain.step(&now, &mut rng));
     }
