@@ -61,8 +61,8 @@ fn run(options: Options) -> Result<(), Failure> {
     let mut memory = LadderMemory::new(&graph).map_err(|error| bad(&error))?;
     let ladder = Ladder::new(&graph, &mut memory).map_err(|error| bad(&error))?;
     let out = options.common.folder("maxcut");
-    report::make_folder(&out)?;
     let pool = options.common.pool()?;
+    report::make_folder(&out)?;
     pool.install(|| anneal(&options, &graph, &ladder, &out))
 }
 
