@@ -155,8 +155,9 @@ fn comparison(options: &Options, data: &DigitData, out: &Path) -> Result<(), Fai
     let (mmd_of, enough) = (Some(&mmd), None);
     let case =
         Case { data, start, inpaint: false, seed, chains, steps, enough, mmd: mmd_of, progress: &progress };
+    let mut keeper = Keeper::new(&options.checkpoint, String::new(), DIGIT)?;
     report::make_folder(out)?;
-    let found = compare(&case, &mut Keeper::new(&options.checkpoint, String::new(), DIGIT)?)?;
+    let found = compare(&case, &mut keeper)?;
     drop(progress);
     let runs = &found.runs;
     let reference = mean_energy_of(&data.model.rbm(), &data.reference);

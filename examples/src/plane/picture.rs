@@ -16,8 +16,8 @@ pub struct Panel {
     pub side: usize,
 }
 
-/// Rows of panels of one size, in columns as wide as the widest title. Every panel is scaled to the largest pixel of the first in its row, and shows square
-/// roots, so that thin tails are seen.
+/// Rows of panels of one size, in columns as wide as the widest title. Every panel is scaled to the largest pixel of the
+/// first in its row, and shows square roots, so that thin tails are seen.
 #[must_use]
 pub fn draw(rows: &[Vec<Panel>]) -> Picture {
     let size = rows.first().and_then(|row| row.first()).map_or(0, |panel| panel.side.div_ceil(CELL)) as u32;
