@@ -9,7 +9,7 @@ use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
 use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, IsingLangevin, SequentialGibbs};
 use bitmc::{Chain, Energy, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng};
 use bitmc_benches::models::{
-    HeapRbm, HeapSparse, Lines, burnt_in, floats, heap_memory, random_graph, random_torus,
+    HeapRbm, HeapSparse, Lines, burnt_in, floats, heap_memory, numbered, random_graph, random_torus,
 };
 use bitmc_benches::naive;
 use criterion::measurement::WallTime;
@@ -167,6 +167,13 @@ fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
     run(&mut group, "any energy", &model, &Gibbs::systematic());
     run(&mut group, "chromatic", &model, &ChromaticGibbs::new(colouring));
     let start = run(&mut group, "sequential", &model, &SequentialGibbs);
+    let (mut classes, edges_anew) = (vec![0; Colouring::words(sites, 32)], numbered(edges, sites));
+    let mut memory = HeapSparse::default();
+    let (model_anew, twin_anew) = memory.ising(&edges_anew, &fields);
+    let colouring = Colouring::greedy(model_anew.form(), &mut classes).expect("as many as before");
+    let kernel = ChromaticGibbs::new(colouring);
+    let start_anew = run(&mut group, "chromatic, sites numbered by class", &model_anew, &kernel);
+    run(&mut group, "sequential, sites numbered by class", &model_anew, &SequentialGibbs);
 
     let mut memory = HeapSparse::default();
     let whole =
@@ -184,15 +191,19 @@ fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
     group.bench_function("sixteen chains", |bencher| bencher.iter(|| batch.step(&SequentialGibbs, rng)));
     group.throughput(Throughput::Elements(sites as u64));
 
-    let mut chain = naive::GibbsChain::new(&twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
-    let (mut sweeps, mut moved) = (0u64, 0u64);
-    group.bench_function("naive", |bencher| {
-        bencher.iter(|| {
-            sweeps += 1;
-            moved += u64::from(chain.sweep());
+    for (name, twin, start) in
+        [("naive", &twin, start), ("naive, sites numbered by class", &twin_anew, start_anew)]
+    {
+        let mut chain = naive::GibbsChain::new(twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
+        let (mut sweeps, mut moved) = (0u64, 0u64);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                sweeps += 1;
+                moved += u64::from(chain.sweep());
+            });
         });
-    });
-    println!("flips a site and sweep\tnaive\t{:.3}", moved as f64 / (sweeps * sites as u64) as f64);
+        println!("flips a site and sweep\t{name}\t{:.3}", moved as f64 / (sweeps * sites as u64) as f64);
+    }
     group.finish();
 }
 

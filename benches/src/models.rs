@@ -3,6 +3,7 @@
 use crate::naive;
 use bitmc::energy::{CoarseRbm, Edge, Entry, SparseLent, pack_rows};
 use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing, SlicedLangevin};
+use bitmc::step::Colouring;
 use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Memory, Potts, Rbm, Rng, SeedableRng};
 
 /// Blocks on the heap, each on a cache line of its own: vectors start anywhere, and a register of sixteen lanes that
@@ -161,6 +162,16 @@ pub fn random_graph(sites: u32, largest: f32, seed: u64) -> Vec<Edge> {
         }
     }
     edges.into_iter().map(|((a, b), coupling)| (a, b, coupling)).collect()
+}
+
+/// The edges of a graph whose sites are numbered by the classes of its greedy colouring ([`Colouring::numbers`]).
+pub fn numbered(edges: &[Edge], sites: usize) -> Vec<Edge> {
+    let (mut memory, mut classes) = (HeapSparse::default(), vec![0; Colouring::words(sites, 32)]);
+    let (model, _) = memory.ising(edges, &vec![0.0; sites]);
+    let colouring = Colouring::greedy(model.form(), &mut classes).expect("32 colours for a degree of some ten");
+    let mut number = vec![0; sites];
+    colouring.numbers(&mut number).expect("a number a site");
+    edges.iter().map(|&(a, b, coupling)| (number[a as usize], number[b as usize], coupling)).collect()
 }
 
 /// The float32 values of a NumPy file of version 1.

@@ -11,7 +11,7 @@ use bitmc::{
     Chain, Energy, Gibbs, GibbsWithGradients, Ising, LaneRng, Langevin, PathAuxiliary, Potts, SeedableRng,
 };
 use bitmc_benches::models::{
-    HeapChain, HeapRbm, HeapSliced, HeapSparse, Lines, burnt_in, floats, heap_memory, random_graph,
+    HeapChain, HeapRbm, HeapSliced, HeapSparse, Lines, burnt_in, floats, heap_memory, numbered, random_graph,
     random_torus, signed_torus,
 };
 use bitmc_benches::naive;
@@ -158,7 +158,9 @@ fn main() {
     let (Some(workload), Some(Ok(steps))) = (words.next(), words.next().map(|w| w.parse())) else {
         eprintln!("usage: instructions [naive-|ising-|batch-|gwg-|pas-]5x5|64x64|64x64b|rbm STEPS");
         eprintln!("       instructions coarse-|together-|together_coarse-rbm STEPS");
-        eprintln!("       instructions [sequential-|chromatic-|batch-]gibbs-64x64|gibbs-irregular STEPS");
+        eprintln!(
+            "       instructions [sequential-|chromatic-|batch-]gibbs-64x64|gibbs-irregular|gibbs-numbered STEPS"
+        );
         eprintln!("       instructions [batch-]potts|gibbs_potts STEPS");
         eprintln!("       instructions balanced-torus STEPS");
         eprintln!("       instructions sliced_gibbs-|sliced_dmala-signs STEPS");
@@ -200,6 +202,10 @@ fn main() {
         "gibbs-64x64" => gibbs(&memory.ising(&random_torus(64, 0.5, 64), &[0.0; 4096]).0, &workload, steps),
         "gibbs-irregular" => {
             gibbs(&memory.ising(&random_graph(4096, 0.5, 65), &[0.0; 4096]).0, &workload, steps)
+        }
+        "gibbs-numbered" => {
+            let edges = numbered(&random_graph(4096, 0.5, 65), 4096);
+            gibbs(&memory.ising(&edges, &[0.0; 4096]).0, &workload, steps)
         }
         "rbm" => {
             let (memory, mut room) = (HeapRbm::load(), Lines::new(0));

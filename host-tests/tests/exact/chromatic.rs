@@ -151,38 +151,104 @@ fn plain(model: &Pairwise, x: &mut [f64], held: &[usize], order: impl Iterator<I
     }
 }
 
+/// Sweeps in turn and by colours beside plain code, bit for bit; every seventh site is held.
+fn compare(model: &Pairwise, steps: usize) {
+    let sites = model.fields.len();
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(model).unwrap();
+    let mut memory = vec![0; Colouring::words(sites, 20)];
+    let colouring = Colouring::greedy(energy.form(), &mut memory).unwrap();
+    let coloured: Vec<usize> = classes(colouring, sites).concat();
+    let held: Vec<usize> = (0..sites).filter(|site| site % 7 == 3).collect();
+    let mask: Vec<f64> = (0..sites).map(|site| f64::from(u8::from(held.contains(&site)))).collect();
+    let mut rng = LaneRng::seed_from_u64(24);
+    let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+    chain.clamp(Packed::new(energy.layout(), &heap::pack(&mask)).unwrap()).unwrap();
+    let (mut x, mut copy, mut moved) = (heap::unpack(chain.state()), rng.clone(), 0);
+    for step in 0..steps {
+        let noise: Vec<f32> = (0..sites.div_ceil(16)).flat_map(|_| logistics(&mut copy)).collect();
+        let info = if step % 2 == 0 {
+            plain(model, &mut x, &held, 0..sites, &noise);
+            chain.step(&SequentialGibbs, &mut rng)
+        } else {
+            plain(model, &mut x, &held, coloured.iter().copied(), &noise);
+            chain.step(&ChromaticGibbs::new(colouring), &mut rng)
+        };
+        assert_eq!(heap::unpack(chain.state()), x, "{sites} sites, step {step}");
+        moved += info.moved();
+    }
+    assert!(moved as usize > sites * steps / 15, "{sites} sites, {moved} moves");
+    let truth = model.energy(&x);
+    assert!(
+        (f64::from(chain.energy()) - truth).abs() <= 1e-6 * sites.max(100) as f64,
+        "{} {truth}",
+        chain.energy()
+    );
+}
+
 #[test]
 fn sweeps_are_those_of_plain_code() {
-    // Couplings within a block of sixteen, across blocks and across words; bit for bit.
+    // Couplings within a block of sixteen, across blocks and across words.
     for sites in [1, 15, 16, 17, 33, 70] {
-        let model = models::pairwise(Convention::SpinsEdgesOnce, sites, 4.0 / sites as f64, 0.5, sites as u64);
-        let mut couplings = model.couplings();
-        let energy = couplings.ising(&model).unwrap();
-        let mut memory = vec![0; Colouring::words(sites, 20)];
-        let colouring = Colouring::greedy(energy.form(), &mut memory).unwrap();
-        let coloured: Vec<usize> = classes(colouring, sites).concat();
-        let held: Vec<usize> = (0..sites).filter(|site| site % 7 == 3).collect();
-        let mask: Vec<f64> = (0..sites).map(|site| f64::from(u8::from(held.contains(&site)))).collect();
-        let mut rng = LaneRng::seed_from_u64(24);
-        let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
-        chain.clamp(Packed::new(energy.layout(), &heap::pack(&mask)).unwrap()).unwrap();
-        let (mut x, mut copy, mut moved) = (heap::unpack(chain.state()), rng.clone(), 0);
-        for step in 0..300 {
-            let noise: Vec<f32> = (0..sites.div_ceil(16)).flat_map(|_| logistics(&mut copy)).collect();
-            let info = if step % 2 == 0 {
-                plain(&model, &mut x, &held, 0..sites, &noise);
-                chain.step(&SequentialGibbs, &mut rng)
-            } else {
-                plain(&model, &mut x, &held, coloured.iter().copied(), &noise);
-                chain.step(&ChromaticGibbs::new(colouring), &mut rng)
-            };
-            assert_eq!(heap::unpack(chain.state()), x, "{sites} sites, step {step}");
-            moved += info.moved();
-        }
-        assert!(moved > 20 * sites as u32, "{sites} sites, {moved} moves");
-        let truth = model.energy(&x);
-        assert!((f64::from(chain.energy()) - truth).abs() <= 1e-4, "{} {truth}", chain.energy());
+        let density = 4.0 / sites as f64;
+        compare(&models::pairwise(Convention::SpinsEdgesOnce, sites, density, 0.5, sites as u64), 300);
     }
+}
+
+/// How many neighbours each site has.
+fn degrees(model: &Pairwise) -> Vec<usize> {
+    let mut degrees = vec![0; model.fields.len()];
+    for &(a, b, _) in &model.edges {
+        degrees[a as usize] += 1;
+        degrees[b as usize] += 1;
+    }
+    degrees
+}
+
+#[test]
+fn sites_numbered_by_class() {
+    let sites = 1000;
+    let model = models::pairwise(Convention::SpinsEdgesOnce, sites, 7e-3, 0.3, 8);
+    let (mut couplings, mut memory) = (model.couplings(), vec![0; Colouring::words(sites, 20)]);
+    let colouring = Colouring::greedy(couplings.ising(&model).unwrap().form(), &mut memory).unwrap();
+    let mut numbers = vec![0; sites];
+    colouring.numbers(&mut numbers).unwrap();
+    let (number, classes) = (|site: usize| numbers[site] as usize, classes(colouring, sites));
+
+    // Class after class, and in a class by degree.
+    let degrees_before = degrees(&model);
+    let mut order = classes.concat();
+    let class_of = |site: usize| classes.iter().position(|class| class.contains(&site));
+    order.sort_by_key(|&site| (class_of(site), degrees_before[site]));
+    assert_eq!(order.iter().map(|&site| number(site)).collect::<Vec<_>>(), (0..sites).collect::<Vec<_>>());
+
+    let mut numbered = Pairwise { convention: model.convention, edges: Vec::new(), fields: vec![0.0; sites] };
+    let anew = |&(a, b, coupling): &(u32, u32, f32)| (numbers[a as usize], numbers[b as usize], coupling);
+    numbered.edges = model.edges.iter().map(anew).collect();
+    model.fields.iter().enumerate().for_each(|(site, &field)| numbered.fields[number(site)] = field);
+    // The same law in other words, and the same classes.
+    let mut source = Source::new(9);
+    let x = source.state(sites);
+    let mut y = vec![0.0; sites];
+    x.iter().enumerate().for_each(|(site, &value)| y[number(site)] = value);
+    assert!((model.energy(&x) - numbered.energy(&y)).abs() < 1e-9);
+    let (mut couplings, mut memory) = (numbered.couplings(), vec![0; Colouring::words(sites, 20)]);
+    let again = Colouring::greedy(couplings.ising(&numbered).unwrap().form(), &mut memory).unwrap();
+    let mut first = 0;
+    for (class, before) in self::classes(again, sites).iter().zip(&classes) {
+        assert_eq!(*class, (first..first + before.len()).collect::<Vec<_>>());
+        first += before.len();
+    }
+    assert_eq!(first, sites);
+
+    // Rows are long, of many lengths, and mostly as long as the one before: that is a path of its own.
+    let lengths = degrees(&numbered);
+    assert!(lengths.iter().sum::<usize>() > 5 * sites && lengths.iter().any(|&length| length > 12));
+    assert!(lengths.windows(2).filter(|pair| pair[0] != pair[1]).count() < sites / 8);
+    compare(&numbered, 40);
+
+    let error = colouring.numbers(&mut numbers[1..]).unwrap_err();
+    assert_eq!(error, ColouringError::Numbers { need: sites, got: sites - 1 });
 }
 
 #[test]

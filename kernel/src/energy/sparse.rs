@@ -34,6 +34,7 @@ pub struct Sparse<'a> {
     entries: &'a [Entry],
     linear: &'a [i32],
     grid: Grid,
+    level: bool,
 }
 
 /// How the spins or bits of a model become `x`: see [`Ising`](super::Ising).
@@ -43,6 +44,17 @@ pub(super) enum Embedding {
     Spins,
     /// `x` itself: K = J, b = w.
     Bits,
+}
+
+/// Whether at most one row in eight has another length than the one before it.
+fn level(ends: &[u32]) -> bool {
+    let (mut start, mut length, mut steps) = (0, 0, 0);
+    for &end in ends {
+        let before = core::mem::replace(&mut length, end.wrapping_sub(start));
+        steps += usize::from(length != before);
+        start = end;
+    }
+    steps <= ends.len() / 8
 }
 
 impl<'a> Sparse<'a> {
@@ -141,7 +153,7 @@ impl<'a> Sparse<'a> {
             let offset = if embedding == Embedding::Spins { (sum / 2) as i32 } else { 0 };
             *linear = grid.round(weight * field(site)).wrapping_sub(offset);
         }
-        Ok(Self { ends, entries, linear, grid })
+        Ok(Self { ends, entries, linear, grid, level: level(ends) })
     }
 
     /// Takes compiled rows: row i is `entries[ends[i−1] .. ends[i]]`, neighbours ascending, in units of
@@ -165,7 +177,7 @@ impl<'a> Sparse<'a> {
         if !(-100..=100).contains(&exponent) {
             return Err(SparseError::Exponent);
         }
-        let rows = Self { ends, entries, linear, grid: Grid::new(exponent) };
+        let rows = Self { ends, entries, linear, grid: Grid::new(exponent), level: level(ends) };
         let mut start = 0;
         for (site, &end) in ends.iter().enumerate() {
             if end < start || end as usize > entries.len() {
@@ -244,6 +256,11 @@ impl<'a> Sparse<'a> {
     /// Whether rows mostly have five entries or more.
     pub(crate) fn wide(&self) -> bool {
         self.entries.len() > 5 * self.linear.len()
+    }
+
+    /// Whether a row is mostly as long as the one before it, so that a processor foresees where it ends.
+    pub(crate) fn level(&self) -> bool {
+        self.level
     }
 
     /// Whether rows are more than a processor keeps at hand: half a megabyte.

@@ -23,8 +23,9 @@ use rand_core::Rng;
 ///
 /// Potts models of [many values](crate::Layout::many_values) are refused: every step is a fault.
 ///
-/// Cost a sweep: a logistic number a site (Potts: an exponential a value of every site), blocks × classes
-/// comparisons in lanes, and O(degree) additions a changed site.
+/// Cost a sweep: a logistic number a site, comparisons in lanes of all blocks from a class's first to its last (Potts: an
+/// exponential a value of all blocks that have some of it), and O(degree) additions a changed site. That is least where
+/// sites are numbered class by class: [`Colouring::numbers`].
 ///
 /// ```
 /// use bitmc::step::{ChromaticGibbs, Colouring, SequentialGibbs};
@@ -62,15 +63,27 @@ impl Kernel<Ising<'_>> for ChromaticGibbs<'_> {
         ring.there.weights.iter_mut().for_each(|noise| *noise = logistics(rng));
         let mut difference = 0;
         for class in self.colouring.classes() {
-            let among = || free.words().iter().zip(class.words()).map(|(free, class)| free & class);
-            let words = ring.there.words.iter_mut().zip(ring.there.weights.chunks(2)).zip(among());
-            for (index, ((word, noise), among)) in words.enumerate() {
-                at_once(ring.energy, ring.there.cache, word, index, among, noise);
+            // Where sites are numbered class by class, a class has few words.
+            let held = |word: &u32| *word != 0;
+            let Some(first) = class.words().iter().position(held) else { continue };
+            let words = first..=class.words().iter().rposition(held).unwrap_or(first);
+            let among = || {
+                let free = free.words().get(words.clone()).unwrap_or_default();
+                let class = class.words().get(words.clone()).unwrap_or_default();
+                free.iter().zip(class).map(|(free, class)| free & class)
+            };
+            let after = ring.there.words.get_mut(words.clone()).unwrap_or_default();
+            for (index, (word, among)) in (first..).zip(after.iter_mut().zip(among())) {
+                if among != 0 {
+                    let noise = ring.there.weights.get(2 * index..).unwrap_or_default();
+                    at_once(ring.energy, ring.there.cache, word, index, among, noise);
+                }
             }
             // A site has one class: where it has changed, it has just now.
-            let words = ring.here.words.iter().zip(ring.there.words.iter()).zip(among()).enumerate();
+            let before = ring.here.words.get(words.clone()).unwrap_or_default();
+            let flips = (first..).zip(before.iter().zip(&*after).zip(among()));
             let flips =
-                words.map(|(index, ((&before, &after), among))| (index, before, (before ^ after) & among));
+                flips.map(|(index, ((&before, &after), among))| (index, before, (before ^ after) & among));
             difference += ring.energy.follow(ring.there.cache.as_flattened_mut(), flips);
         }
         updates.add(ring.energy.form().value(difference));

@@ -1,7 +1,7 @@
 //! Flips of many sites: how fields and energy follow.
 
 use super::{Ising, field, scatter};
-use crate::energy::Entry;
+use crate::energy::{Entry, Sparse};
 use crate::lane::PARTS;
 use core::hint::black_box;
 
@@ -26,8 +26,8 @@ impl Ising<'_> {
         if PARTS == 1 && self.form.far() && words.size_hint().0 > 1 {
             return self.follow_far(fields, words);
         }
-        let (wide, mut difference) = (self.form.wide(), 0);
-        each_site(words, |site, before| difference += self.flip_one(wide, site, before, fields));
+        let (rows, mut difference) = (Rows::of(&self.form), 0);
+        each_site(words, |site, before| difference += self.flip_one(rows, site, before, fields));
         difference
     }
 
@@ -65,38 +65,90 @@ impl Ising<'_> {
             let look = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.site);
             black_box(look(row.first()) ^ look(row.last()));
         }
-        let wide = self.form.wide();
-        list.iter().map(|&site| self.flip_one(wide, (site & !ONE) as usize, site >> 31, fields)).sum()
+        let rows = Rows::of(&self.form);
+        list.iter().map(|&site| self.flip_one(rows, (site & !ONE) as usize, site >> 31, fields)).sum()
     }
 
-    /// Flips a site that is `before`, in a model whose rows are wide or not: how the energy changes, in units.
+    /// Flips a site that is `before`: how the energy changes, in units.
     #[inline(always)]
-    fn flip_one(&self, wide: bool, site: usize, before: u32, fields: &mut [u32]) -> i64 {
-        if wide { self.flip_by::<8>(site, before, fields) } else { self.flip_by::<4>(site, before, fields) }
-    }
-
-    /// The same. The first `N` ≤ 8 entries, about as many as rows have, are read at once, and those behind the row count 0:
-    /// a loop that ends with a row of another length each time would be left at an unforeseen place.
-    #[inline(always)]
-    fn flip_by<const N: usize>(&self, site: usize, before: u32, fields: &mut [u32]) -> i64 {
+    fn flip_one(&self, rows: Rows, site: usize, before: u32, fields: &mut [u32]) -> i64 {
         let sign = 1 - 2 * before as i32;
-        let difference = -i64::from(sign * field(fields, site));
         let (entries, length) = self.form.row_on(site).unwrap_or_default();
-        let Some((first, behind)) = entries.split_first_chunk::<N>() else {
-            scatter(entries.get(..length).unwrap_or_default(), sign, fields, |_, _| ());
-            return difference;
-        };
-        let signs = if before == 0 { &INTO } else { &OUT_OF };
-        let signs = signs.get(MOST.saturating_sub(length)..).and_then(|signs| signs.first_chunk::<N>());
-        for (entry, &sign) in first.iter().zip(signs.unwrap_or(&[0; N])) {
-            if let Some(field) = fields.get_mut(entry.site as usize) {
-                *field = field.wrapping_add((sign * entry.coupling) as u32);
-            }
-        }
-        if length > N {
-            scatter(behind.get(..length - N).unwrap_or_default(), sign, fields, |_, _| ());
+        let difference = -i64::from(sign * field(fields, site));
+        match rows {
+            Rows::Short => at_once::<4>(entries, length, before, fields),
+            Rows::Long => at_once::<8>(entries, length, before, fields),
+            Rows::Level => in_one_go(entries, length, sign, fields),
         }
         difference
+    }
+}
+
+/// How rows are read.
+#[derive(Clone, Copy)]
+enum Rows {
+    /// The first four entries at once.
+    Short,
+    /// The first eight at once.
+    Long,
+    /// As many as there are, which is as many as in the row before.
+    Level,
+}
+
+impl Rows {
+    fn of(form: &Sparse<'_>) -> Self {
+        if !form.wide() {
+            Self::Short
+        } else if PARTS == 1 && form.level() {
+            Self::Level
+        } else {
+            Self::Long
+        }
+    }
+}
+
+/// Adds the row of a site that was `before` to the fields. The first `N` ≤ 8 entries, about as many as rows have, are read
+/// at once, and those behind the row count 0: a loop that ends with a row of another length each time would be left at an
+/// unforeseen place.
+#[inline(always)]
+fn at_once<const N: usize>(entries: &[Entry], length: usize, before: u32, fields: &mut [u32]) {
+    let sign = 1 - 2 * before as i32;
+    let Some((first, behind)) = entries.split_first_chunk::<N>() else {
+        return scatter(entries.get(..length).unwrap_or_default(), sign, fields, |_, _| ());
+    };
+    let signs = if before == 0 { &INTO } else { &OUT_OF };
+    let signs = signs.get(MOST.saturating_sub(length)..).and_then(|signs| signs.first_chunk::<N>());
+    for (entry, &sign) in first.iter().zip(signs.unwrap_or(&[0; N])) {
+        if let Some(field) = fields.get_mut(entry.site as usize) {
+            *field = field.wrapping_add((sign * entry.coupling) as u32);
+        }
+    }
+    if length > N {
+        scatter(behind.get(..length - N).unwrap_or_default(), sign, fields, |_, _| ());
+    }
+}
+
+/// The same in a loop of its own for every length up to twelve.
+#[inline(always)]
+fn in_one_go(entries: &[Entry], length: usize, sign: i32, fields: &mut [u32]) {
+    #[inline(always)]
+    fn go<const N: usize>(entries: &[Entry], sign: i32, fields: &mut [u32]) {
+        if let Some(row) = entries.first_chunk::<N>() {
+            scatter(row, sign, fields, |_, _| ());
+        }
+    }
+    match length {
+        1 => go::<1>(entries, sign, fields),
+        2 => go::<2>(entries, sign, fields),
+        3 => go::<3>(entries, sign, fields),
+        4 => go::<4>(entries, sign, fields),
+        5 => go::<5>(entries, sign, fields),
+        6 => go::<6>(entries, sign, fields),
+        7 => go::<7>(entries, sign, fields),
+        8 => go::<8>(entries, sign, fields),
+        9 => go::<9>(entries, sign, fields),
+        10 => go::<10>(entries, sign, fields),
+        _ => scatter(entries.get(..length).unwrap_or_default(), sign, fields, |_, _| ()),
     }
 }
 
