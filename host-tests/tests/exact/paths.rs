@@ -7,6 +7,8 @@ use bitmc::{
     SeedableRng, StateError,
 };
 use bitmc_host_tests::count::Count;
+use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::failing::Table;
 use bitmc_host_tests::heap::{self, HeapChain, Weights};
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Target};
@@ -208,6 +210,37 @@ fn paths_that_are_never_drawn() {
     for indices in [0, 65, u32::MAX] {
         assert_eq!(PathAuxiliary::new(indices).unwrap_err(), ParameterError::Indices(indices));
         assert_eq!(GibbsWithGradients::new(indices).unwrap_err(), ParameterError::Indices(indices));
+    }
+}
+
+#[test]
+fn a_path_that_ends_where_no_weight_is_left() {
+    // At 0b01 the gradient is infinite: the way up of site 1 has no weight, so a path is over after site 0. Where that leads
+    // both sites have weight, and no path back ends after one.
+    let totals = vec![0.0, 0.3, -0.2, 0.1];
+    let law = Law::from_energies(2, totals.iter().copied().map(f64::from).collect());
+    let energy = Plain(Table { sites: 2, totals, gradient: vec![0.2, f32::INFINITY, 0.1, -0.3] });
+    let mut chain = heap::chain(&energy as &dyn Energy, &[0]).unwrap();
+    let paths = [&[0][..], &[1], &[0, 1], &[1, 0]];
+    let mut matrix = vec![vec![0.0; 4]; 4];
+    for (x, row) in (0..4_u32).zip(&mut matrix) {
+        let mut all = 0.0;
+        for path in paths {
+            chain.restart(Packed::new(energy.layout(), &[x]).unwrap()).unwrap();
+            let choices: Vec<Choice> =
+                path.iter().map(|&site| Choice { site, value: 1 - ((x >> site) & 1) }).collect();
+            let found = Path(2).transition(&mut chain, &choices);
+            let (q, y) = (f64::from(found.log_forward).exp(), path.iter().fold(x, |y, site| y ^ (1 << site)));
+            all += q;
+            let accepted = q * f64::from(found.log_ratio).exp().min(1.0);
+            row[y as usize] += accepted;
+            row[x as usize] += q - accepted;
+        }
+        assert!((all - 1.0).abs() < 1e-6, "all paths from {x}: {all}");
+    }
+    for y in 0..4 {
+        let after: f64 = (0..4).map(|x| law.probabilities[x] * matrix[x][y]).sum();
+        assert!((after - law.probabilities[y]).abs() < 1e-6, "{y}: {after} for {}", law.probabilities[y]);
     }
 }
 

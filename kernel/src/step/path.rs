@@ -12,7 +12,7 @@ use crate::draw::Domain;
 use crate::draw::index::{MAX_INDICES, Order, Path, draw, score, total};
 use crate::draw::logits::{weigh, weigh_exactly};
 use crate::energy::Energy;
-use crate::lane::LogProduct;
+use crate::lane::{Block, LogProduct};
 use crate::layout::Kind;
 use crate::packed::{Move, Packed, StateError, set};
 use rand_core::Rng;
@@ -76,7 +76,7 @@ impl Paths {
         let (planes, replace) = self.shape(&ring);
         let sums = ring.there.weights.as_flattened_mut();
         let (path, all) = draw(ring.here.weights, planes, (self.indices, replace), sums, rng);
-        let forward = self.score_here(&ring, all, &path);
+        let forward = self.score(ring.here.weights, (planes, replace), all, &path);
         self.go(&mut ring, &path);
         let proposed = ring.distance();
         let arrival = self.arrive(&mut ring, &path);
@@ -115,7 +115,8 @@ impl Paths {
         if !self.weigh_here(&mut ring) {
             return Ok(Transition { fault: true, ..nowhere });
         }
-        let Some(forward) = self.score_here(&ring, total(ring.here.weights), &path).filter(|_| possible) else {
+        let (weights, shape) = (&*ring.here.weights, self.shape(&ring));
+        let Some(forward) = self.score(weights, shape, total(weights), &path).filter(|_| possible) else {
             return Ok(nowhere);
         };
         self.go(&mut ring, &path);
@@ -166,10 +167,10 @@ impl Paths {
         }
     }
 
-    /// The probability of a whole path from `here`, where all weights add up to `all`; `None` where it is never drawn, or ends too early.
-    fn score_here<E: ?Sized>(&self, ring: &Ring<'_, E>, all: u128, path: &Path) -> Option<LogProduct> {
-        let (planes, replace) = self.shape(ring);
-        let (q, left) = score(ring.here.weights, planes, all, path.places(), replace)?;
+    /// The probability of a whole path among these weights, which add up to `all`; `None` where it is never drawn, or ends
+    /// too early.
+    fn score(&self, weights: &[Block], shape: (usize, bool), all: u128, path: &Path) -> Option<LogProduct> {
+        let (q, left) = score(weights, shape.0, all, path.places(), shape.1)?;
         let missing = (self.indices as usize).checked_sub(path.places().len())?;
         (missing == 0 || left == 0).then_some(q)
     }
@@ -208,8 +209,7 @@ impl Paths {
         let Some(all) = self.weigh(ring.energy, &mut ring.there, ring.free) else {
             return Arrival { difference, reverse: None, fault: true };
         };
-        let (planes, replace) = self.shape(ring);
-        let reverse = score(ring.there.weights, planes, all, back.places(), replace).map(|(q, _)| q);
+        let reverse = self.score(ring.there.weights, self.shape(ring), all, &back);
         let fault = difference.is_nan() || difference == f32::NEG_INFINITY;
         Arrival { difference, reverse, fault }
     }
