@@ -71,12 +71,12 @@ fn main() -> ExitCode {
     cli::main(|options: Options| {
         // A first look leaves the results of hours alone.
         let name = if options.common.quick && !options.scale { "balanced/quick" } else { "balanced" };
-        let out = options.common.folder(name);
+        let (out, pool) = (options.common.folder(name), options.common.pool()?);
         report::make_folder(&out)?;
         if options.scale {
             return times(&options.common, &out);
         }
-        options.common.pool()?.install(|| Comparison::new(&options, &out).run())
+        pool.install(|| Comparison::new(&options, &out).run())
     })
 }
 
