@@ -96,7 +96,7 @@ impl BatchInfo {
     #[must_use]
     pub fn of(&self, chain: usize) -> Option<Info> {
         Some(Info {
-            accepted: (self.accepted >> chain) & 1 != 0,
+            accepted: self.accepted & common::chain_bit(chain).ok()? != 0,
             proposed: *self.proposed.get(chain)?,
             log_ratio: *self.log_ratios.get(chain)?,
             difference: *self.differences.get(chain)?,
@@ -178,16 +178,16 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
         self.sites.as_ref().get(site).map_or(0, |site| site.values(self.core.accepted))
     }
 
-    /// Writes the state of a chain; the memory is [`Layout::words`] words.
+    /// Writes the state of a chain, zeros from chain 16 on; the memory is [`Layout::words`] words.
     ///
     /// # Errors
     /// [`StateError::Words`] where the memory is of another length.
     pub fn state<'w>(&self, chain: usize, words: &'w mut [u32]) -> Result<Packed<'w>, StateError> {
-        let layout = self.layout();
+        let (layout, bit) = (self.layout(), common::chain_bit(chain).unwrap_or(0));
         words.fill(0);
         Packed::new(layout, words)?;
         for site in 0..layout.sites() {
-            set(layout, words, site, (self.values(site) >> chain) & 1)?;
+            set(layout, words, site, u32::from(self.values(site) & bit != 0))?;
         }
         Packed::new(layout, words)
     }

@@ -351,7 +351,12 @@ fn bad_input_is_refused() {
     let info = batch.step(&short, &mut rng);
     assert!(info.fault && info.accepted == 0);
     assert!(matches!(info.of(3), Some(Info { accepted: false, fault: true, .. })));
-    assert_eq!(info.of(16), None);
+    // Where there is no chain there is no state of another one.
+    batch.restart(0, start).unwrap();
+    for chain in [16, 31, 32, 41, 64, usize::MAX] {
+        assert_eq!(info.of(chain), None);
+        assert!(batch.energy(chain).is_nan() && words(&batch, chain) == [0], "{chain}");
+    }
     let _ = rng.next_u32();
 }
 

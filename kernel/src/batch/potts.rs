@@ -134,7 +134,7 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
         self.sites.as_ref().get(site).map_or([0; LANES], |site| site.values)
     }
 
-    /// Writes the state of a chain; the memory is [`Layout::words`] words.
+    /// Writes the state of a chain, zeros from chain 16 on; the memory is [`Layout::words`] words.
     ///
     /// # Errors
     /// [`StateError::Words`] where the memory is of another length.
