@@ -266,6 +266,36 @@ fn energies_are_those_of_the_formula() {
     }
 }
 
+/// A restart of one chain leaves the others their energies, with what rounding has added up in them.
+#[test]
+fn a_restart_is_of_one_chain() {
+    let target = &targets(5)[4];
+    let mut memory = target.couplings();
+    let model = target.model(&mut memory);
+    let mut rng = LaneRng::seed_from_u64(4);
+    let mut batch = random::<5>(&model, &mut rng);
+    let start = vec![0; model.layout().words()];
+    let energies =
+        |batch: &HeapBatch<'_, 5>| -> Vec<u32> { (0..16).map(|chain| batch.energy(chain).to_bits()).collect() };
+    let mut rounded = 0;
+    for step in 0..200 {
+        batch.step(&Langevin::adjusted(0.4).unwrap(), &mut rng);
+        let before = energies(&batch);
+        let other = step % 16;
+        batch.restart(other, Packed::new(model.layout(), &start).unwrap()).unwrap();
+        let after = energies(&batch);
+        assert!((0..16).all(|chain| chain == other || after[chain] == before[chain]), "step {step}");
+        // What starts anew has rounded nothing.
+        let fresh = PottsBatch::new(
+            &model,
+            vec![PottsSite::<5>::new(); 70],
+            Packed::new(model.layout(), &words(&batch, (other + 1) % 16)).unwrap(),
+        );
+        rounded += u32::from(energies(&fresh.unwrap())[0] != before[(other + 1) % 16]);
+    }
+    assert!(rounded > 20, "{rounded} energies would have changed");
+}
+
 #[test]
 fn snapshots_go_on_bit_for_bit() {
     let target = &targets(5)[4];

@@ -10,7 +10,7 @@ pub use site::PottsSite;
 
 use super::common::{self, Core};
 use super::ring::BatchRing;
-use super::{BatchError, BatchInfo};
+use super::{ALL, BatchError, BatchInfo};
 use crate::energy::{Energy, PathError, Potts};
 use crate::lane::{Block, LANES, Total};
 use crate::layout::Layout;
@@ -86,7 +86,7 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
                 *value = ((u64::from(word) * Q as u64) >> 32) as u8;
             }
         }
-        batch.settle();
+        batch.settle(ALL);
         Ok(batch)
     }
 
@@ -97,7 +97,7 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
     pub fn new(model: &'e Potts<'e>, sites: S, start: Packed<'_>) -> Result<Self, BatchError> {
         let mut batch = Self::blank(model, sites)?;
         (0..LANES).try_for_each(|chain| batch.place(chain, start))?;
-        batch.settle();
+        batch.settle(ALL);
         Ok(batch)
     }
 
@@ -205,7 +205,7 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
     /// [`BatchError`] where it is no state of the model, or there is no such chain.
     pub fn restart(&mut self, chain: usize, start: Packed<'_>) -> Result<(), BatchError> {
         self.place(chain, start)?;
-        self.settle();
+        self.settle(1 << chain);
         Ok(())
     }
 
@@ -232,8 +232,8 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
         self.sites
     }
 
-    /// Makes fields and energies from the values.
-    fn settle(&mut self) {
+    /// Makes fields from the values, and energies in the chains of `chains`.
+    fn settle(&mut self, chains: u32) {
         let ring = self.ring();
         let (model, sites) = (ring.model, ring.sites);
         ring.core.weights_of = None;
@@ -254,7 +254,8 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
                 *term += i64::from(model.field(number, usize::from(value))) + field;
             }
         }
-        for (energy, terms) in ring.core.energies.iter_mut().zip(terms) {
+        let energies = ring.core.energies.iter_mut().zip(terms).enumerate();
+        for (_, (energy, terms)) in energies.filter(|(chain, _)| (chains >> chain) & 1 != 0) {
             *energy = Total::new(-0.5 * model.form().value(terms));
         }
     }

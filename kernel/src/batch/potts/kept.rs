@@ -1,5 +1,6 @@
 //! Batches of Potts chains that are kept over a stop.
 
+use super::super::ALL;
 use super::super::common::Core;
 use super::{PottsBatch, PottsSite, legal};
 use crate::energy::Energy;
@@ -41,7 +42,7 @@ impl<S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Snapshot 
             site.values = at.array()?;
             site.clamped = at.array()? == [1];
         }
-        self.settle();
+        self.settle(ALL);
         self.core = core;
         *from = at;
         Ok(())
