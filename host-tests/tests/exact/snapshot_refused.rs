@@ -179,6 +179,21 @@ fn numbers_that_no_run_reaches_are_refused() {
     refuses(ladder, [head + 24], &[-0.5, f32::NAN, f32::NEG_INFINITY]);
 }
 
+/// A number that may be missing: it stays where what should follow is torn or illegal.
+#[test]
+fn what_may_be_missing_is_kept_where_it_is_refused() {
+    for bytes in [save(&[&true, &7u8]), save(&[&true]), save(&[&2u8])] {
+        let mut number = Some(5u32);
+        assert!(load(&bytes, &mut [&mut number]).is_err());
+        assert_eq!(number, Some(5));
+    }
+    for there in [None, Some(9u32)] {
+        let mut number = Some(5u32);
+        assert_eq!(load(&save(&[&there]), &mut [&mut number]), Ok(()));
+        assert_eq!(number, there);
+    }
+}
+
 /// Version 1 stays what it is: bytes that were written once are read for ever.
 #[test]
 fn the_layout_is_pinned() {

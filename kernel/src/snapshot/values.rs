@@ -127,14 +127,12 @@ impl<T: Snapshot + Default> Snapshot for Option<T> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let mut some = false;
-        some.load(from)?;
-        *self = None;
+        let (mut some, mut value, mut at) = (false, T::default(), *from);
+        some.load(&mut at)?;
         if some {
-            let mut value = T::default();
-            value.load(from)?;
-            *self = Some(value);
+            value.load(&mut at)?;
         }
+        (*self, *from) = (some.then_some(value), at);
         Ok(())
     }
 }
