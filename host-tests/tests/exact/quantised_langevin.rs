@@ -1,6 +1,7 @@
 //! DMALA without floats: its matrices, from the step itself under a generator that says what it is told, against laws by
 //! enumeration; a long product; an exact start.
 
+use bitmc::energy::Entry;
 use bitmc::quantised::{Penalty, QuantisedIsing, QuantisedLangevin};
 use bitmc::step::ParameterError;
 use bitmc::{LaneRng, Packed, SeedableRng, StateError};
@@ -192,6 +193,24 @@ fn long_products_are_right() {
         inside += usize::from(ratio < -1e-3);
     }
     assert!(inside >= 10, "{inside} moves say something");
+}
+
+/// Four million sites in pairs that must not both be 1: from zeros, where every site is as likely to flip as not, the
+/// odds of coming back are beyond 2^(−2³²), the most octaves that 32 bits hold. No move is made.
+#[test]
+fn what_is_far_beyond_every_draw_is_never_accepted() {
+    const SITES: usize = 1 << 22;
+    let forbidden = |site| Entry { site: site as u32 ^ 1, coupling: -(1 << 30) };
+    let entries: Vec<_> = (0..SITES).map(forbidden).collect();
+    let (ends, linear): (Vec<_>, _) = ((1..=SITES as u32).collect(), vec![0; SITES]);
+    let model = QuantisedIsing::from_rows(&ends, &entries, &linear).unwrap();
+    let (mut room, mut words, mut rng) = (Room::new(SITES), vec![0; SITES / 32], LaneRng::seed_from_u64(1));
+    let mut chain = room.chain(model, Penalty::from_units(0).unwrap(), &mut words);
+    for _ in 0..10 {
+        let step = chain.step(&mut rng);
+        assert!(step.proposed > SITES as u32 / 3 && !step.accepted);
+    }
+    assert_eq!(chain.state().ones(), 0);
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl Weight {
         if octaves >= 2 {
             return true;
         }
-        let zeros = u32::try_from(-1 - octaves).unwrap_or(0);
+        let zeros = u32::try_from((-1 - octaves).max(0)).unwrap_or(u32::MAX);
         let shift = (31 + octaves.max(-1)) as u32;
         let below = |word: u32| (u64::from(word) * u64::from(other.mantissa)) >> 1 < numerator << shift;
         after_zeros(zeros, rng).is_some_and(below)
