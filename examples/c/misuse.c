@@ -281,6 +281,34 @@ static void within_exchange(void) {
           "a round without one of its samplers moves nothing");
 }
 
+/* Snapshots that are not written leave what stood there. */
+static void unsaved(void) {
+    static const float betas[2] = {0.5f, 1.0f};
+    static unsigned char rungs[256], replica_memory[2][1024], bytes[2048], before[2048];
+    bitmc_ladder ladder = {{0}};
+    bitmc_replica replicas[2] = {{{0}}};
+    bitmc_chain none = {{0}};
+    size_t written = 0, need = 0;
+    int ready = set_up() && !bitmc_ladder_init(&ladder, betas, 2, rungs, sizeof rungs);
+    for (int index = 0; index < 2; index++)
+        ready = ready && !bitmc_replica_init(&replicas[index], &model, replica_memory[index], sizeof replica_memory[index], &rng);
+    ready = ready && !bitmc_save(1, &chain, &rng, NULL, bytes, sizeof bytes, &written);
+    memcpy(before, bytes, sizeof before);
+    check(ready && bitmc_save(1, &none, &rng, NULL, bytes, sizeof bytes, &need) == BITMC_STATUS_NOT_READY &&
+              bitmc_save(1, &chain, &rng, NULL, bytes, written - 1, &need) == BITMC_STATUS_MEMORY && need == written &&
+              bitmc_save(1, &chain, &rng, NULL, NULL, 5, &need) == BITMC_STATUS_NULL &&
+              bitmc_save(1, &chain, &rng, NULL, NULL, 0, NULL) == BITMC_STATUS_MEMORY &&
+              memcmp(before, bytes, sizeof before) == 0 && !bitmc_load(1, &chain, &rng, NULL, bytes, sizeof bytes),
+          "a snapshot that is refused leaves the one before");
+    check(ready && bitmc_exchange_save(1, &ladder, replicas, 1, &rng, bytes, sizeof bytes, NULL) == BITMC_STATUS_ARGUMENT &&
+              bitmc_exchange_save(1, &ladder, NULL, 0, &rng, bytes, sizeof bytes, NULL) == BITMC_STATUS_ARGUMENT &&
+              bitmc_exchange_save(1, &ladder, replicas, 3, &rng, bytes, sizeof bytes, NULL) == BITMC_STATUS_ARGUMENT &&
+              !bitmc_exchange_save(1, &ladder, replicas, 2, &rng, bytes, sizeof bytes, &written) &&
+              bitmc_exchange_load(1, &ladder, replicas, 1, &rng, bytes, written) == BITMC_STATUS_ARGUMENT &&
+              !bitmc_exchange_load(1, &ladder, replicas, 2, &rng, bytes, written),
+          "a ladder without all its replicas");
+}
+
 static void numbers(void) {
     static const float cycles[8][3] = {{-1.0f, 0.5f, 0.6f},     {1.0f, 0.0f, 0.6f},      {0.5f, 1.0f, 0.6f}, {1.0f, 0.5f, 0.1f},
                                        {INFINITY, 0.5f, 0.6f}, {1.0f, 0.5f, 1.5f}, {NAN, 0.5f, 0.6f},  {1.0f, -0.5f, 0.6f}};
@@ -358,7 +386,10 @@ static void overlaps(void) {
         uint32_t words[512];
         int32_t numbers[512];
         bitmc_edge edges[8];
+        bitmc_ladder ladder;
+        bitmc_rng rng;
     } it;
+    const float betas[2] = {0.5f, 1.0f};
     uint32_t ends[2] = {1, 2}, words[1] = {0}, flips[1], sums[8];
     int32_t linear[2] = {0, 0}, drawn[2];
     bitmc_entry pair[2] = {{1, 5}, {0, 5}};
@@ -401,6 +432,16 @@ static void overlaps(void) {
               !bitmc_stats_init(&stats, it.words + 256, 8) && !bitmc_chain_run(&other, &gibbs, &rng, 5, &stats) &&
               !bitmc_stats_init(&stats, sums, 8) && !bitmc_chain_run(&other, &gibbs, &rng, 5, &stats),
           "sums in the memory of a chain");
+    memset(it.bytes, 0, sizeof it.bytes);
+    check(bitmc_ladder_init(&it.ladder, betas, 2, it.bytes, sizeof it.bytes) == BITMC_STATUS_ARGUMENT &&
+              bitmc_ladder_init(&it.ladder, (float *)it.words, 2, it.bytes + 512, 512) == BITMC_STATUS_ARGUMENT &&
+              !bitmc_ladder_init(&it.ladder, betas, 2, it.bytes + 512, 512),
+          "a ladder, or its temperatures, in its memory");
+    memset(it.bytes, 0, sizeof it.bytes);
+    check(set_up() && !bitmc_rng_init(&it.rng, 8, 0) &&
+              bitmc_chain_init(&other, &model, it.bytes, sizeof it.bytes, &it.rng) == BITMC_STATUS_ARGUMENT &&
+              unmoved(&it.rng, 8) && !bitmc_chain_init(&other, &model, it.bytes + 512, 1024, &it.rng),
+          "a generator in the memory of a chain");
 }
 
 int main(void) {
@@ -411,6 +452,7 @@ int main(void) {
     changed_models();
     within_callbacks();
     within_exchange();
+    unsaved();
     numbers();
     alignment();
     printf("%d failed\n", failures);

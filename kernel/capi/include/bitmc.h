@@ -431,7 +431,8 @@ enum bitmc_status bitmc_cyclical_init(struct bitmc_sampler *sampler,
 
 // A run as bytes: the chain, its generator and its statistics; those that are null are left out. `model` is a
 // number of the caller's, such as a hash of the parameters, without which the bytes cannot be loaded. `written`
-// (unless it is null) is how many bytes there are, or, with BITMC_STATUS_MEMORY, how many are needed.
+// (unless it is null) is how many bytes there are, or, with BITMC_STATUS_MEMORY, how many are needed. A refusal leaves
+// `out` as it was.
 enum bitmc_status bitmc_save(uint64_t model,
                              struct bitmc_chain *chain,
                              struct bitmc_rng *rng,
@@ -451,7 +452,8 @@ enum bitmc_status bitmc_load(uint64_t model,
                              const uint8_t *bytes,
                              size_t count);
 
-// Replica exchange as bytes: the ladder, all its replicas, the generator. As bitmc_save.
+// Replica exchange as bytes: the ladder, all its replicas, the generator. As bitmc_save. BITMC_STATUS_ARGUMENT where
+// `count` is not the number of its rungs.
 enum bitmc_status bitmc_exchange_save(uint64_t model,
                                       struct bitmc_ladder *ladder,
                                       struct bitmc_replica *replicas,
@@ -461,7 +463,8 @@ enum bitmc_status bitmc_exchange_save(uint64_t model,
                                       size_t bytes,
                                       size_t *written);
 
-// Goes on from the bytes of bitmc_exchange_save. As bitmc_load.
+// Goes on from the bytes of bitmc_exchange_save. As bitmc_load. BITMC_STATUS_ARGUMENT where `count` is not the number of
+// rungs.
 enum bitmc_status bitmc_exchange_load(uint64_t model,
                                       struct bitmc_ladder *ladder,
                                       struct bitmc_replica *replicas,

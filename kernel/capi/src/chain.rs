@@ -74,6 +74,7 @@ pub unsafe extern "C" fn bitmc_chain_init(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
+        Span::of(rng, 1).apart(Span::of(lent, bytes))?;
         drawing(rng, |rng| {
             let cache = Model::borrow(model)?.cache_len();
             seated(chain, model, cache, (lent, bytes), |model, memory| Ok(Chain::random(model, memory, rng)?))

@@ -58,6 +58,7 @@ pub unsafe extern "C" fn bitmc_replica_init(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
+        Span::of(rng, 1).apart(Span::of(lent, bytes))?;
         drawing(rng, |rng| {
             let cache = Tempered::cache_len(Model::borrow(model)?.cache_len());
             seated(replica, model, cache, (lent, bytes), |model, memory| {
@@ -102,7 +103,7 @@ pub unsafe extern "C" fn bitmc_ladder_init(
 ) -> bitmc_status {
     // SAFETY: as the crate says; every rung is written before it is looked at.
     let build = || unsafe {
-        Span::of(memory, bytes).apart(Span::of(betas, rungs))?;
+        Span::all_apart(&[Span::of(memory, bytes), Span::of(ladder, 1)], &[Span::of(betas, rungs)])?;
         let betas = slice(betas, rungs)?;
         let mut lent = Lent::new(memory, bytes, &[rungs.saturating_mul(size_of::<Rung>())])?;
         Rungs::make(ladder, || {
@@ -112,6 +113,13 @@ pub unsafe extern "C" fn bitmc_ladder_init(
         })
     };
     bitmc_status::of(build())
+}
+
+/// Refuses another number of replicas than the ladder has rungs.
+pub(crate) unsafe fn all_of(ladder: *mut bitmc_ladder, count: usize) -> Outcome {
+    // SAFETY: as the crate says.
+    let rungs = unsafe { Rungs::with(ladder, |it| it.rungs().len())? };
+    if rungs == count { Ok(()) } else { Err(bitmc_status::Argument) }
 }
 
 /// The replica at a rung.

@@ -1,7 +1,7 @@
 //! Snapshots: a run to bytes and back.
 
 use crate::chain::{bitmc_chain, with as with_chain};
-use crate::exchange::{Rungs, bitmc_ladder, bitmc_replica, with as with_replica};
+use crate::exchange::{Rungs, all_of, bitmc_ladder, bitmc_replica, with as with_replica};
 use crate::handle::{Handle, answer, asked, slice};
 use crate::random::bitmc_rng;
 use crate::statistics::{Statistics, bitmc_stats};
@@ -9,34 +9,35 @@ use crate::status::{Outcome, bitmc_status};
 use bitmc::LaneRng;
 use bitmc::snapshot::{Reader, Same, Writer};
 
-/// Space for a snapshot: none, to ask for its length.
-unsafe fn space<'a>(out: *mut u8, bytes: usize) -> Outcome<&'a mut [u8]> {
-    if bytes == 0 {
-        return Ok(&mut []);
-    }
-    if out.is_null() {
+/// Seals what `parts` puts. They are asked twice, first for their length: where anything is refused, `out` is as it was.
+unsafe fn sealed(
+    (out, bytes): (*mut u8, usize),
+    written: *mut usize,
+    parts: impl for<'w> Fn(Writer<'w>) -> Outcome<Writer<'w>>,
+) -> Outcome {
+    let asked = asked(written)?;
+    if bytes > 0 && out.is_null() {
         return Err(bitmc_status::Null);
     }
+    let need = parts(Writer::new(&mut []))?.need();
     // SAFETY: as the crate says; the bytes are made numbers before they are looked at.
     unsafe {
-        core::ptr::write_bytes(out, 0, bytes);
-        Ok(core::slice::from_raw_parts_mut(out, bytes))
+        if asked {
+            answer(written, need)?;
+        }
+        if bytes < need {
+            return Err(bitmc_status::Memory);
+        }
+        core::ptr::write_bytes(out, 0, need);
+        parts(Writer::new(core::slice::from_raw_parts_mut(out, need)))?.finish()?;
     }
-}
-
-unsafe fn sealed(writer: Writer<'_>, written: *mut usize) -> Outcome {
-    let need = writer.need();
-    let sealed = writer.finish();
-    if !written.is_null() {
-        // SAFETY: as the crate says.
-        unsafe { answer(written, need)? };
-    }
-    sealed.map(|_| ()).map_err(Into::into)
+    Ok(())
 }
 
 /// A run as bytes: the chain, its generator and its statistics; those that are null are left out. `model` is a
 /// number of the caller's, such as a hash of the parameters, without which the bytes cannot be loaded. `written`
-/// (unless it is null) is how many bytes there are, or, with BITMC_STATUS_MEMORY, how many are needed.
+/// (unless it is null) is how many bytes there are, or, with BITMC_STATUS_MEMORY, how many are needed. A refusal leaves
+/// `out` as it was.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_save(
     model: u64,
@@ -48,21 +49,23 @@ pub unsafe extern "C" fn bitmc_save(
     written: *mut usize,
 ) -> bitmc_status {
     // SAFETY: as the crate says.
-    let save = || unsafe {
-        asked(written)?;
-        let mut writer = Writer::new(space(out, bytes)?).put(&Same(model));
-        if !chain.is_null() {
-            writer = with_chain(chain, |it| writer.put(it))?;
-        }
-        if !rng.is_null() {
-            writer = LaneRng::with(rng, |it| writer.put(it))?;
-        }
-        if !stats.is_null() {
-            writer = Statistics::with(stats, |it| writer.put(&it.acceptance).put(&it.energy).put(&it.means))?;
-        }
-        sealed(writer, written)
+    let save = unsafe {
+        sealed((out, bytes), written, |writer| {
+            let mut writer = writer.put(&Same(model));
+            if !chain.is_null() {
+                writer = with_chain(chain, |it| writer.put(it))?;
+            }
+            if !rng.is_null() {
+                writer = LaneRng::with(rng, |it| writer.put(it))?;
+            }
+            if !stats.is_null() {
+                writer =
+                    Statistics::with(stats, |it| writer.put(&it.acceptance).put(&it.energy).put(&it.means))?;
+            }
+            Ok(writer)
+        })
     };
-    bitmc_status::of(save())
+    bitmc_status::of(save)
 }
 
 /// Goes on from the bytes of bitmc_save with the same parts, over the same model: bit for bit as if the run had
@@ -100,7 +103,8 @@ pub unsafe extern "C" fn bitmc_load(
     bitmc_status::of(load())
 }
 
-/// Replica exchange as bytes: the ladder, all its replicas, the generator. As bitmc_save.
+/// Replica exchange as bytes: the ladder, all its replicas, the generator. As bitmc_save. BITMC_STATUS_ARGUMENT where
+/// `count` is not the number of its rungs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_exchange_save(
     model: u64,
@@ -113,20 +117,22 @@ pub unsafe extern "C" fn bitmc_exchange_save(
     written: *mut usize,
 ) -> bitmc_status {
     // SAFETY: as the crate says.
-    let save = || unsafe {
-        asked(written)?;
-        let mut writer = Writer::new(space(out, bytes)?).put(&Same(model));
-        writer = Rungs::with(ladder, |it| writer.put(it))?;
-        writer = LaneRng::with(rng, |it| writer.put(it))?;
-        for index in 0..count {
-            writer = with_replica(replicas.wrapping_add(index), |it| writer.put(it))?;
-        }
-        sealed(writer, written)
+    let save = unsafe {
+        sealed((out, bytes), written, |writer| {
+            all_of(ladder, count)?;
+            let mut writer = Rungs::with(ladder, |it| writer.put(&Same(model)).put(it))?;
+            writer = LaneRng::with(rng, |it| writer.put(it))?;
+            for index in 0..count {
+                writer = with_replica(replicas.wrapping_add(index), |it| writer.put(it))?;
+            }
+            Ok(writer)
+        })
     };
-    bitmc_status::of(save())
+    bitmc_status::of(save)
 }
 
-/// Goes on from the bytes of bitmc_exchange_save. As bitmc_load.
+/// Goes on from the bytes of bitmc_exchange_save. As bitmc_load. BITMC_STATUS_ARGUMENT where `count` is not the number of
+/// rungs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_exchange_load(
     model: u64,
@@ -139,6 +145,7 @@ pub unsafe extern "C" fn bitmc_exchange_load(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let load = || unsafe {
+        all_of(ladder, count)?;
         let mut reader = Reader::new(slice(bytes, byte_count)?)?;
         reader.get(&mut Same(model))?;
         Rungs::with(ladder, |it| reader.get(it).map(|_| ()))??;
