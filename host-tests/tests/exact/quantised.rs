@@ -3,7 +3,7 @@
 
 use bitmc::energy::{Entry, SparseError, SparseLent};
 use bitmc::quantised::{Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing};
-use bitmc::{Ising, LaneRng, Packed, SeedableRng, StateError};
+use bitmc::{Ising, LaneRng, Packed, SeedableRng, StateError, torus};
 use bitmc_host_tests::listed::{Listed, count};
 use bitmc_host_tests::quantised::{UNIT, Whole, stays_exact, value};
 use bitmc_host_tests::space::Space;
@@ -129,6 +129,34 @@ fn models_are_rounded_to_the_nearest_unit() {
     let steep = Ising::bits_edges_once([], &[12_000.0], lent).unwrap();
     let lent = SparseLent { ends: &mut [0; 1], linear: &mut [0; 1], entries: &mut [] };
     assert_eq!(QuantisedIsing::round(steep.form(), lent).unwrap_err(), SparseError::TooManyUnits { site: 0 });
+}
+
+/// Spins without fields, at couplings of all sizes: half a unit and a relative 3·10⁻⁷, and the field that is left.
+#[test]
+fn rounding_is_as_close_as_it_says() {
+    let (mut left, mut far) = (0, 0);
+    for step in 0..2000 {
+        let coupling = 1e-3 * 1.0069f32.powi(step);
+        let (mut ends, mut linear, mut entries) = ([0; 9], [0; 9], [Entry::default(); 36]);
+        let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+        let ising = Ising::spins_edges_once(torus(3, 3, coupling), &[0.0; 9], lent).unwrap();
+        let (mut ends, mut linear, mut entries) = ([0; 9], [0; 9], [Entry::default(); 36]);
+        let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+        let Ok(model) = QuantisedIsing::round(ising.form(), lent) else { break };
+        let (k, b) = (model.form().entries()[0].coupling, model.form().linear()[0]);
+        let close = |got: i32, nats: f64| {
+            let units = nats / UNIT;
+            (f64::from(got) - units).abs() <= 0.5 + 3e-7 * units.abs()
+        };
+        let nats = 4.0 * f64::from(coupling);
+        assert!(close(k, nats) && close(b, -2.0 * nats), "{coupling}: {k} and {b}");
+        if nats < 18.0 {
+            assert!((b + 2 * k).abs() <= 1, "{coupling}: a field of {} is left", b + 2 * k);
+            left += u32::from(b + 2 * k != 0);
+        }
+        far = step;
+    }
+    assert!(far > 1900 && left > 100, "{far} couplings, {left} fields are left");
 }
 
 #[test]
