@@ -45,7 +45,8 @@ impl Weight {
         if octaves >= 2 {
             return true;
         }
-        let zeros = u32::try_from((-1 - octaves).max(0)).unwrap_or(u32::MAX);
+        let octaves = octaves.max(-65) as i32; // below, all are never
+        let zeros = (-1 - octaves).max(0) as u32;
         let shift = (31 + octaves.max(-1)) as u32;
         let below = |word: u32| (u64::from(word) * u64::from(other.mantissa)) >> 1 < numerator << shift;
         after_zeros(zeros, rng).is_some_and(below)
