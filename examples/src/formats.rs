@@ -6,6 +6,8 @@
 //! | [`rudy`] | a weighted graph, as in the Gset collection | vertices and edges |
 //! | [`qubo`] | a quadratic form over bits, as for qbsolv | one weight a site, and edges |
 //! | [`uai`] | a Markov or Bayesian network, and evidence | arities and tables; values of some sites |
+//!
+//! Weights of rudy and qubo files are f32, as the models are: whole ones are exact up to 2²⁴, and rounded beyond it.
 
 pub mod qubo;
 pub mod rudy;

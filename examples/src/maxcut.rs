@@ -29,7 +29,7 @@ fn side(words: &[u32], vertex: u32) -> u32 {
     words[vertex as usize / 32] >> (vertex % 32) & 1
 }
 
-/// The weight of the edges between the two sides; exact for whole weights.
+/// The weight of the edges between the two sides; exact for whole weights (of a file: up to 2²⁴ each).
 #[must_use]
 pub fn cut(graph: &Graph, words: &[u32]) -> f64 {
     let between = graph.edges.iter().filter(|(a, b, _)| side(words, *a) != side(words, *b));
