@@ -231,7 +231,12 @@ fn states_and_statistics() {
     let state = Packed::new(ising.layout(), &state).unwrap();
     chains.set(77, state).unwrap();
     assert_eq!(chains.state(77, &mut words).unwrap(), state);
-    assert!(chains.set(512, state).is_ok() && chains.get(512, 0) == 0);
+    let before = chains.blocks().to_vec();
+    for chain in [512, 513, usize::MAX] {
+        assert!(chains.set(chain, state).is_ok() && chains.get(chain, 0) == 0 && chains.energy(chain).is_nan());
+        assert_eq!(chains.state(chain, &mut words).unwrap().ones(), 0);
+    }
+    assert!(chains.blocks() == before);
     let other = Packed::new(bitmc::Layout::binary(3), &[0]).unwrap();
     assert_eq!(chains.set(0, other).unwrap_err(), StateError::Layout);
     assert_eq!(chains.state(0, &mut []).unwrap_err(), StateError::Words { need: 1, got: 0 });

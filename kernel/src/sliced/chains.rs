@@ -94,9 +94,12 @@ impl<'a> SlicedChains<'a> {
         Packed::new(layout, words)
     }
 
-    /// The energy of a chain's state, as the model counts it. O(edges).
+    /// The energy of a chain's state, as the model counts it; NaN past the last chain. O(edges).
     #[must_use]
     pub fn energy(&self, chain: usize) -> f32 {
+        if chain >= CHAINS {
+            return f32::NAN;
+        }
         let form = self.model.ising().form();
         let terms = (0..self.model.sites()).filter(|&site| self.get(chain, site) != 0).map(|site| {
             let linear = form.linear().get(site).copied().unwrap_or(0);
