@@ -273,6 +273,32 @@ fn replica_exchange_is_that_of_replicas_alone() {
     assert!(ladder.round_trips() > 20, "{} round trips", ladder.round_trips());
 }
 
+/// There are sixteen chains: what stands at more rungs is none, and never leaves its rung.
+#[test]
+fn a_ladder_of_more_rungs_moves_sixteen_chains() {
+    let model = &targets()[3];
+    let mut memory = model.couplings();
+    let ising = memory.ising(model).unwrap();
+    let betas: [f32; 18] = core::array::from_fn(|rung| 0.05 + 0.05 * rung as f32);
+    let mut ladder = Ladder::new([Rung::default(); 18], &betas).unwrap();
+    let (mut rng, mut swaps) = (LaneRng::seed_from_u64(SEED), Xoshiro128PlusPlus::seed_from_u64(3));
+    let mut batch = Batch::random(&ising, vec![BatchSite::new(); 25], &mut rng).unwrap();
+    let mut swapped = 0;
+    for _ in 0..50 {
+        swapped += round(
+            &mut ladder,
+            &mut batch,
+            &[IsingLangevin::adjusted(0.5).unwrap(); 16],
+            1,
+            &mut rng,
+            &mut swaps,
+        );
+        assert!((16..18).all(|rung| ladder.rungs()[rung].replica() == rung));
+        assert!((0..16).all(|chain| batch.energy(chain).is_finite()));
+    }
+    assert!(swapped > 100, "{swapped} swaps");
+}
+
 #[test]
 fn snapshots_go_on_bit_for_bit() {
     let model = &targets()[4];

@@ -10,6 +10,7 @@ use crate::temper::{Ladder, Rung};
 /// ladder's own generator. Returns the swaps.
 ///
 /// Chains past the ladder stay at their β and are moved by the kernel of their number.
+/// A ladder has at most sixteen rungs here: where it has more, replicas from 16 on are no chains, are not moved and never swap.
 pub fn round<'k, S, T, K, R>(
     ladder: &mut Ladder<T>,
     batch: &mut Batch<'_, S>,
