@@ -110,7 +110,7 @@ pub use sparse_potts::SparsePotts;
 
 use crate::energy::Energy;
 use crate::lane::{Bits, Block};
-use crate::layout::Kind;
+use crate::layout::{Kind, Layout};
 use crate::packed::{Move, Packed, place, set};
 
 /// An energy with parameters θ that can be learned. Object safe.
@@ -125,9 +125,10 @@ pub trait Learnable: Energy {
     fn accumulate(&self, x: Packed<'_>, cache: &[Bits], weight: f32, into: &mut [Block]);
 
     /// Adds `Σ weightᵢₖ (∂E/∂θ(x with xᵢ = k) − ∂E/∂θ(x))` to `into`: the neighbours of x, which most
-    /// objectives are made of. The weights are laid out as [`Energy::gradient`] is; a binary site has one, that of
-    /// its flip. Those that are 0, of x's own values and of no site do not count. `words` is the state, lent to be
-    /// changed and put back, `cache` is its cache, and `scratch` has room for another.
+    /// objectives are made of. The weights are laid out as [`Energy::gradient`] is, those of ordinal sites as of
+    /// categorical ones; a binary site has one, that of its flip. Those that are 0, of x's own values and of no
+    /// site do not count. `words` is the state, lent to be changed and put back, `cache` is its cache, and
+    /// `scratch` has room for another.
     ///
     /// The default moves a copy of the cache to each neighbour. Pairwise models need neither.
     fn accumulate_changes(
@@ -171,10 +172,15 @@ pub(crate) fn each_change<E: Energy + ?Sized>(
 ) {
     let layout = energy.layout();
     let binary = layout.kind() == Kind::Binary;
-    for (row, planes) in weights.chunks_exact(layout.row_blocks()).enumerate() {
+    // An ordinal site has one slope, but a weight a value.
+    let shape = match layout.kind() {
+        Kind::Ordinal => Layout::categorical(layout.sites(), layout.arity()),
+        Kind::Binary | Kind::Categorical => layout,
+    };
+    for (row, planes) in weights.chunks_exact(shape.row_blocks()).enumerate() {
         for (plane, block) in planes.iter().enumerate() {
             for (lane, &weight) in block.iter().enumerate().filter(|&(_, &weight)| weight != 0.0) {
-                let Some((site, value)) = layout.component(row, plane, lane) else { continue };
+                let Some((site, value)) = shape.component(row, plane, lane) else { continue };
                 let here = Packed::trusted(layout, words).get(site);
                 let value = if binary { 1 - here } else { value as u32 };
                 if value != here {

@@ -20,6 +20,7 @@ mod lengths;
 mod network;
 mod noise;
 mod noise_misuse;
+mod own_learnable;
 mod paths;
 mod planes;
 mod properties;

@@ -4,6 +4,7 @@ use super::desk::Desk;
 use super::minibatch::{Minibatch, Objective};
 use super::{LearnError, Learnable};
 use crate::lane::{LANES, exp, ln};
+use crate::layout::Kind;
 use rand_core::Rng;
 
 /// The negative log pseudo-likelihood (Besag 1975): `J(x) = −Σᵢ ln p(xᵢ | the other sites)`,
@@ -32,7 +33,9 @@ impl Objective for PseudoLikelihood {
         if layout.many_values() {
             return Err(LearnError::ManyValues);
         }
-        let (planes, arities) = (layout.row_blocks(), model.arities());
+        // A binary site has one plane: that of its flip.
+        let planes = if layout.kind() == Kind::Binary { 1 } else { layout.arity() };
+        let arities = model.arities();
         let mut loss = 0.0;
         let mut evaluations = 1;
         desk.second.fill([0.0; LANES]);
@@ -46,7 +49,6 @@ impl Objective for PseudoLikelihood {
             loss += ln(sum) - least;
             evaluations += arity - 1;
             for (value, &difference) in room.iter().enumerate().filter(|&(value, _)| value != here) {
-                // A binary site has one plane: that of its flip.
                 let plane = if planes == 1 { 0 } else { value };
                 let slot = desk.second.get_mut(site / LANES * planes + plane);
                 if let Some(slot) = slot.and_then(|block| block.get_mut(site % LANES)) {
