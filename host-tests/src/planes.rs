@@ -84,9 +84,6 @@ impl Tables {
             });
             return own + pairs.sum::<f64>();
         }
-        if value >= usize::from(self.arities[site]) {
-            return 0.0;
-        }
         let pairs = self.pairs.iter().map(|(i, j, table)| match site {
             s if s == *i => table[value][x(*j)],
             s if s == *j => table[x(*i)][value],

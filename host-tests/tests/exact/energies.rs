@@ -2,7 +2,8 @@
 
 use bitmc::energy::{Boltzmann, Estimate};
 use bitmc::lane::{Block, LANES};
-use bitmc::{Bernoulli, Energy, Function, Layout, Move, Packed, Plain};
+use bitmc::step::Gibbs;
+use bitmc::{Bernoulli, Energy, Function, LaneRng, Langevin, Layout, Move, Packed, Plain, SeedableRng};
 use bitmc_host_tests::comparison::{Case, cache_of, gradient_of, same_bits};
 use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::models::{self, Source};
@@ -244,6 +245,55 @@ fn plain() {
         }
         .check(&format!("Plain, {sites} sites"), &mut Source::new(12), 6);
     }
+}
+
+/// One number a value, of sites that have one to four.
+struct Own(Vec<Vec<f32>>, Vec<u16>);
+
+impl Function for Own {
+    fn layout(&self) -> Layout {
+        Layout::categorical(self.0.len(), 4)
+    }
+
+    fn arities(&self) -> Option<&[u16]> {
+        Some(&self.1)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        x.values().zip(&self.0).map(|(value, own)| own[value as usize]).sum()
+    }
+
+    fn gradient(&self, _x: Packed<'_>, _site: usize) -> f32 {
+        unreachable!("categories are asked by component")
+    }
+
+    fn component(&self, _x: Packed<'_>, site: usize, value: usize) -> f32 {
+        self.0[site][value]
+    }
+}
+
+#[test]
+fn a_function_is_asked_for_values_that_its_sites_have() {
+    let arities: Vec<u16> = (0..19).map(|site| 1 + site % 4).collect();
+    let tables = arities.iter().map(|&arity| (0..arity).map(|k| f32::from(k) * 0.5).collect()).collect();
+    let energy = Plain(Own(tables, arities));
+    let (layout, mut words) = (energy.layout(), vec![0; energy.layout().words()]);
+    let mut cache = vec![[0; LANES]; energy.cache_len()];
+    energy.init(Packed::new(layout, &words).unwrap(), &mut cache).unwrap();
+    let mut slopes = vec![[7.0; LANES]; layout.gradient_blocks()];
+    energy.gradient(Packed::new(layout, &words).unwrap(), &cache, 0..layout.rows(), &mut slopes);
+    let column = |site: usize| [0, 1, 2, 3].map(|value| slopes[site / LANES * 4 + value][site % LANES]);
+    assert_eq!((column(3), column(17)), ([0.0, 0.5, 1.0, 1.5], [0.0, 0.5, 0.0, 0.0]));
+    let mut out = [f32::NAN; 4];
+    energy.differences(&mut words, &cache, 18, &mut out);
+    assert_eq!(out, [0.0, 0.5, 1.0, f32::INFINITY]);
+    energy.differences(&mut words, &cache, 18, &mut out[..2]);
+    assert_eq!((out[1], words.iter().all(|&word| word == 0)), (0.5, true));
+    let (mut rng, kernel) = (LaneRng::seed_from_u64(1), Langevin::adjusted(0.5).unwrap());
+    let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+    chain.run(&kernel, &mut rng, 100, &mut ());
+    chain.run(&Gibbs::systematic(), &mut rng, 10, &mut ());
+    assert!(chain.state().values().zip(&energy.0.1).all(|(value, &arity)| value < arity.into()));
 }
 
 #[test]

@@ -36,7 +36,8 @@ pub trait Function {
     /// `∂E/∂xᵢ` at `x` for one site: on the {0,1} scale for binary sites, by value for ordinal ones.
     fn gradient(&self, x: Packed<'_>, site: usize) -> f32;
 
-    /// `∂E/∂xᵢₖ` for the one-hot component k of a categorical site; not called for other sites. Write this
+    /// `∂E/∂xᵢₖ` for the one-hot component k of a categorical site, k below the site's own arity; not called for
+    /// other sites. Write this
     /// one for categorical sites: the default has the same slope for every value and so proposes blindly.
     fn component(&self, x: Packed<'_>, site: usize, _value: usize) -> f32 {
         self.gradient(x, site)
@@ -127,13 +128,16 @@ impl<F: Function> Energy for Plain<F> {
     }
 
     fn gradient(&self, x: Packed<'_>, _cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
-        let layout = self.0.layout();
+        let (layout, arities) = (self.0.layout(), self.0.arities());
         for (row, blocks) in rows.zip(out.chunks_exact_mut(layout.row_blocks())) {
             for (number, block) in blocks.iter_mut().enumerate() {
                 for (lane, out) in block.iter_mut().enumerate() {
                     *out = match (layout.component(row, number, lane), layout.kind()) {
                         (None, _) => 0.0,
-                        (Some((site, value)), Kind::Categorical) => self.0.component(x, site, value),
+                        (Some((site, value)), Kind::Categorical) if value < arity(layout, arities, site) => {
+                            self.0.component(x, site, value)
+                        }
+                        (Some(_), Kind::Categorical) => 0.0,
                         (Some((site, _)), Kind::Binary | Kind::Ordinal) => self.0.gradient(x, site),
                     };
                 }
@@ -154,11 +158,20 @@ impl<F: Function> Energy for Plain<F> {
         let layout = self.0.layout();
         let here = Packed::trusted(layout, words).get(site);
         let before = cache.first().map_or(f32::NAN, |&[kept, ..]| f32::from_bits(kept));
-        for (value, out) in (0..).zip(out.iter_mut().take(layout.arity())) {
+        // Values that the site has not are forbidden, and the function is not asked for them.
+        let arity = arity(layout, self.0.arities(), site).min(out.len());
+        let (legal, others) = out.split_at_mut_checked(arity).unwrap_or_default();
+        others.fill(f32::INFINITY);
+        for (value, out) in (0..).zip(legal) {
             // A site that does not exist leaves the state as it is, and every difference 0.
             let _ = packed::set(layout, words, site, value);
             *out = self.0.total(Packed::trusted(layout, words)) - before;
         }
         let _ = packed::set(layout, words, site, here);
     }
+}
+
+/// The values that a site may take.
+fn arity(layout: Layout, arities: Option<&[u16]>, site: usize) -> usize {
+    arities.and_then(|arities| arities.get(site)).map_or(layout.arity(), |&arity| usize::from(arity))
 }
