@@ -238,15 +238,7 @@ where
 
     fn check(&mut self) -> Result<(), ChainError> {
         let layout = self.energy.layout();
-        if layout.sites() == 0 {
-            return Err(ChainError::NoSites);
-        }
-        if let Some(arities) = self.energy.arities() {
-            let legal = |&arity: &u16| arity >= 1 && usize::from(arity) <= layout.arity();
-            if arities.len() != layout.sites() || !arities.iter().all(legal) {
-                return Err(ChainError::Arities);
-            }
-        }
+        check_sites(self.energy)?;
         let short = |buffer, need, got| {
             if got < need { Err(ChainError::Memory { buffer, need, got }) } else { Ok(()) }
         };
@@ -260,14 +252,7 @@ where
     pub(crate) fn settle(&mut self) -> Result<(), ChainError> {
         let ring = self.ring();
         let there = Packed::trusted(ring.layout, ring.there.words);
-        if let Some(arities) = ring.energy.arities() {
-            let values = there.values().zip(arities).enumerate();
-            for (site, (value, &arity)) in values {
-                if value >= u32::from(arity) {
-                    return Err(StateError::Value { site, value }.into());
-                }
-            }
-        }
+        check_values(ring.energy, there)?;
         let energy = ring.energy.init(there, ring.there.cache)?;
         if energy == f32::INFINITY {
             return Err(EnergyError::Forbidden.into());
@@ -280,6 +265,33 @@ where
         *ring.core = Core { there_first, faults, ..Core::at(energy) };
         Ok(())
     }
+}
+
+/// Whether an energy has sites, and arities that sites can have.
+pub(crate) fn check_sites<E: Energy + ?Sized>(energy: &E) -> Result<(), ChainError> {
+    let layout = energy.layout();
+    if layout.sites() == 0 {
+        return Err(ChainError::NoSites);
+    }
+    if let Some(arities) = energy.arities() {
+        let legal = |&arity: &u16| arity >= 1 && usize::from(arity) <= layout.arity();
+        if arities.len() != layout.sites() || !arities.iter().all(legal) {
+            return Err(ChainError::Arities);
+        }
+    }
+    Ok(())
+}
+
+/// Whether every value of a state of the energy's layout is below the arity of its own site.
+pub(crate) fn check_values<E: Energy + ?Sized>(energy: &E, x: Packed<'_>) -> Result<(), StateError> {
+    if let Some(arities) = energy.arities() {
+        for (site, (value, &arity)) in x.values().zip(arities).enumerate() {
+            if value >= u32::from(arity) {
+                return Err(StateError::Value { site, value });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether a component of the gradient is NaN, with `room` to look at it.

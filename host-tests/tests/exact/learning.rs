@@ -579,6 +579,10 @@ fn contrast_is_data_against_the_ends_of_chains() {
         assert!(deviation(&lesson.natural(&gradient), &truth) <= PARAMETER_GRADIENT);
         assert!((f64::from(report.loss) - loss).abs() <= PARAMETER_GRADIENT * loss.abs());
         assert_eq!(report.evaluations, 1 + 3 * 8);
+        // A state that the buffer has not is refused, and nothing added.
+        let mut contrast = Contrast::new(model, 1, 3, &mut gradient).unwrap();
+        let refused = contrast.persist(model, (&mut replay, 3), (&kernel, 7), &mut memory, &mut rng);
+        assert_eq!((refused, contrast.finish().evaluations), (Err(LearnError::State(3)), 0));
         // The same chains by hand, from the same stream.
         let mut rng = LaneRng::seed_from_u64(2);
         let mut chain = heap::chain(model, &samples[0]).unwrap();
@@ -628,6 +632,14 @@ fn what_cannot_be_learned_from_is_said() {
     assert!(Replay::new(Layout::binary(40), &mut [0; 3]).is_err());
     assert!(Replay::new(Layout::binary(40), &mut []).is_err());
     assert!(Replay::new(Layout::binary(40), &mut [0, 256]).is_err());
+    let mut words = [0; 4];
+    let mut replay = Replay::new(Layout::binary(40), &mut words).unwrap();
+    for index in [2, 1 << (usize::BITS - 1), usize::MAX] {
+        assert_eq!(replay.set(index, 0, 1), Err(LearnError::State(index)));
+        replay.put(index, Packed::new(Layout::binary(40), &[1, 1]).unwrap());
+    }
+    assert!(replay.set(1, 40, 1).is_err() && replay.set(1, 39, 2).is_err());
+    assert_eq!(replay.words(), [0; 4]);
     let potts = Lesson::sparse_potts(5, 3, 1.0, 1);
     potts.with(&potts.theta, |model| {
         let (mut memory, mut rng) = (heap::memory(model), LaneRng::seed_from_u64(1));

@@ -2,15 +2,17 @@
 
 use bitmc::energy::EnergyError;
 use bitmc::lane::{Bits, Block, LANES};
-use bitmc::learn::{Learnable, Minibatch, PseudoLikelihood};
-use bitmc::{Energy, Function, LaneRng, Layout, Move, Packed, Plain, SeedableRng};
+use bitmc::learn::{Contrast, LearnError, Learnable, Minibatch, PseudoLikelihood, RatioMatching};
+use bitmc::{
+    ChainError, Energy, Function, LaneRng, Langevin, Layout, Move, Packed, Plain, SeedableRng, StateError,
+};
 use bitmc_host_tests::heap;
 use bitmc_host_tests::learning::deviation;
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::tolerance::PARAMETER_GRADIENT;
 use core::ops::Range;
 
-/// `E = −Σ θᵢ xᵢ² / 8 − Σ θ'ᵢ xᵢ xᵢ₊₁ / 8`, in the type that it is asked in.
+/// What the parameters are times of in `E = −Σ θᵢ xᵢ² / 8 − Σ θ'ᵢ xᵢ xᵢ₊₁ / 8`.
 fn terms(x: &[u32]) -> impl Iterator<Item = f64> {
     let squares = x.iter().map(|&x| f64::from(x * x) / 8.0);
     squares.chain(x.windows(2).map(|pair| f64::from(pair[0] * pair[1]) / 8.0))
@@ -24,13 +26,15 @@ struct Squares {
     layout: Layout,
     arities: Option<Vec<u16>>,
     theta: Vec<f64>,
+    /// A state at which the slope is NaN.
+    hole: Option<Vec<u32>>,
 }
 
 impl Squares {
     fn new(layout: Layout, arities: Option<&[u16]>) -> Self {
         let mut source = Source::new(3);
         let theta = (1..2 * layout.sites()).map(|_| f64::from(source.coarse(0.7))).collect();
-        Self { layout, arities: arities.map(<[u16]>::to_vec), theta }
+        Self { layout, arities: arities.map(<[u16]>::to_vec), theta, hole: None }
     }
 
     fn arity(&self, site: usize) -> u32 {
@@ -62,8 +66,8 @@ impl Function for &Squares {
         energy(&self.theta, &x.values().collect::<Vec<_>>()) as f32
     }
 
-    fn gradient(&self, _x: Packed<'_>, _site: usize) -> f32 {
-        0.0
+    fn gradient(&self, x: Packed<'_>, _site: usize) -> f32 {
+        if self.hole.as_ref().is_some_and(|hole| x.values().eq(hole.iter().copied())) { f32::NAN } else { 0.0 }
     }
 
     fn arities(&self) -> Option<&[u16]> {
@@ -156,4 +160,62 @@ fn pseudo_likelihood_of_sites_of_any_kind() {
         let off = deviation(&found, &truth);
         assert!(off <= PARAMETER_GRADIENT, "{layout:?}, {arities:?}: off by {off}");
     }
+}
+
+#[test]
+fn samples_that_are_no_state_are_refused() {
+    let layout = Layout::categorical(3, 5);
+    let value = LearnError::Chain(ChainError::State(StateError::Value { site: 1, value: 4 }));
+    for (arities, error) in [
+        (&[5, 3, 2][..], value),
+        (&[5, 3], ChainError::Arities.into()),
+        (&[5, 0, 2], ChainError::Arities.into()),
+    ] {
+        let model = Squares::new(layout, Some(arities));
+        let lesson = Lesson(Plain(&model));
+        let words = model.pack(&[4, 4, 1]);
+        let x = Packed::new(layout, &words).unwrap();
+        let mut gradient = vec![[0.0; LANES]; lesson.parameter_len()];
+        let (mut memory, mut rng) = (heap::memory(&lesson), LaneRng::seed_from_u64(1));
+        let mut batch = Minibatch::new(&lesson, &mut gradient).unwrap();
+        assert_eq!(batch.add(&PseudoLikelihood, &lesson, x, &mut memory, &mut rng), Err(error));
+        assert_eq!(batch.finish().samples, 0);
+        let mut contrast = Contrast::new(&lesson, 1, 1, &mut gradient).unwrap();
+        assert_eq!(contrast.data(&lesson, x, &mut memory), Err(error));
+    }
+}
+
+#[test]
+fn a_sample_without_its_chain_is_not_counted() {
+    let mut model = Squares::new(Layout::binary(5), None);
+    model.hole = Some(vec![1, 1, 0, 1, 0]);
+    let lesson = Lesson(Plain(&model));
+    let (words, kernel) = ([0b01011], Langevin::adjusted(0.5).unwrap());
+    let x = Packed::new(model.layout, &words).unwrap();
+    let mut gradient = vec![[0.0; LANES]; lesson.parameter_len()];
+    let (mut memory, mut rng) = (heap::memory(&lesson), LaneRng::seed_from_u64(1));
+    let mut contrast = Contrast::new(&lesson, 2, 2, &mut gradient).unwrap();
+    let refused = contrast.diverge(&lesson, x, (&kernel, 3), &mut memory, &mut rng);
+    assert_eq!(refused, Err(LearnError::Chain(EnergyError::NanGradient.into())));
+    let report = contrast.finish();
+    assert_eq!((report.samples, report.evaluations), (0, 0));
+    assert!(gradient.as_flattened().iter().all(|&g| g == 0.0));
+}
+
+#[test]
+fn energies_of_other_parameters_are_refused() {
+    let (model, other) = (Squares::new(Layout::binary(5), None), Squares::new(Layout::binary(20), None));
+    let (lesson, other) = (Lesson(Plain(&model)), Lesson(Plain(&other)));
+    let (need, got) = (other.parameter_len(), lesson.parameter_len());
+    let error = Err(LearnError::Gradient { need, got });
+    let words = [0b1001];
+    let x = Packed::new(other.layout(), &words).unwrap();
+    let mut gradient = vec![[0.0; LANES]; got];
+    let (mut memory, mut rng) = (heap::memory(&other), LaneRng::seed_from_u64(1));
+    let mut batch = Minibatch::new(&lesson, &mut gradient).unwrap();
+    assert_eq!(batch.add(&RatioMatching::SIGMOID, &other, x, &mut memory, &mut rng), error);
+    let mut contrast = Contrast::new(&lesson, 1, 1, &mut gradient).unwrap();
+    assert_eq!(contrast.data(&other, x, &mut memory), error);
+    let kernel = Langevin::adjusted(0.5).unwrap();
+    assert_eq!(contrast.diverge(&other, x, (&kernel, 1), &mut memory, &mut rng), error);
 }

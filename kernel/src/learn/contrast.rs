@@ -1,6 +1,7 @@
 //! Contrastive divergence: data against the states of chains.
 
 use super::desk::Desk;
+use super::minibatch::fits;
 use super::moments::Moments;
 use super::{LearnError, Learnable, Replay, Report};
 use crate::chain::{Chain, Memory};
@@ -42,10 +43,7 @@ impl<'g> Contrast<'g> {
         chains: u32,
         gradient: &'g mut [Block],
     ) -> Result<Self, LearnError> {
-        let (need, got) = (model.parameter_len(), gradient.len());
-        if need != got {
-            return Err(LearnError::Gradient { need, got });
-        }
+        fits(model, gradient)?;
         if samples == 0 || chains == 0 {
             return Err(LearnError::NoSamples);
         }
@@ -58,7 +56,7 @@ impl<'g> Contrast<'g> {
     /// Adds a sample of the data.
     ///
     /// # Errors
-    /// [`LearnError::Chain`].
+    /// [`LearnError::Chain`]; [`LearnError::Gradient`] where the energy has other parameters than at the start.
     pub fn data<E, W, C, B>(
         &mut self,
         model: &E,
@@ -71,17 +69,22 @@ impl<'g> Contrast<'g> {
         C: AsMut<[Bits]>,
         B: AsMut<[Block]>,
     {
+        fits(model, self.gradient)?;
         let desk = Desk::new(model, x, memory)?;
-        model.accumulate(desk.state(), desk.cache, self.weights.0, self.gradient);
-        self.data.add(desk.energy);
-        self.evaluations = self.evaluations.saturating_add(1);
+        self.sample(model, desk.state(), desk.cache, desk.energy);
         Ok(())
+    }
+
+    fn sample<E: Learnable + ?Sized>(&mut self, model: &E, x: Packed<'_>, cache: &[Bits], energy: f32) {
+        model.accumulate(x, cache, self.weights.0, self.gradient);
+        self.data.add(energy);
+        self.evaluations = self.evaluations.saturating_add(1);
     }
 
     /// Adds a sample of the data and the end of a chain of `steps` steps that starts there: CD-k.
     ///
     /// # Errors
-    /// [`LearnError::Chain`].
+    /// As [`Contrast::data`]; neither of them is added then.
     pub fn diverge<E, K, R, W, C, B>(
         &mut self,
         model: &E,
@@ -98,8 +101,10 @@ impl<'g> Contrast<'g> {
         C: AsMut<[Bits]>,
         B: AsMut<[Block]>,
     {
-        self.data(model, x, memory)?;
+        fits(model, self.gradient)?;
         let mut chain = Chain::new(model, borrow(memory), x)?;
+        let ring = chain.ring();
+        self.sample(model, ring.here_state(), ring.here.cache, ring.core.energy.value());
         self.walk(model, &mut chain, (kernel, steps), rng);
         Ok(())
     }
@@ -107,7 +112,7 @@ impl<'g> Contrast<'g> {
     /// Takes a state of the buffer `steps` steps on, adds it, and puts it back: PCD.
     ///
     /// # Errors
-    /// [`LearnError::Chain`]; the state stays as it was.
+    /// As [`Contrast::data`], and [`LearnError::State`] where the buffer has no such state. All stays as it was.
     pub fn persist<E, K, R, W, C, B>(
         &mut self,
         model: &E,
@@ -124,6 +129,8 @@ impl<'g> Contrast<'g> {
         C: AsMut<[Bits]>,
         B: AsMut<[Block]>,
     {
+        fits(model, self.gradient)?;
+        replay.check(index)?;
         let mut chain = Chain::new(model, borrow(memory), replay.state(index))?;
         self.walk(model, &mut chain, (kernel, steps), rng);
         replay.put(index, chain.state());

@@ -1,7 +1,7 @@
 //! What an objective works on: one sample in the memory of a chain.
 
 use super::LearnError;
-use crate::chain::{Buffer, ChainError, Memory};
+use crate::chain::{Buffer, ChainError, Memory, check_sites, check_values};
 use crate::energy::{Energy, EnergyError};
 use crate::lane::{Bits, Block};
 use crate::layout::{Kind, Layout};
@@ -33,7 +33,9 @@ impl<'a> Desk<'a> {
         B: AsMut<[Block]>,
     {
         let layout = model.layout();
+        check_sites(model)?;
         let x = x.of(layout)?;
+        check_values(model, x)?;
         let (words, cache) = (layout.words(), model.cache_len());
         let state = part(Buffer::Words, memory.words.as_mut(), words)?;
         let caches = part(Buffer::Cache, memory.cache.as_mut(), 2 * cache)?;

@@ -28,6 +28,8 @@ pub enum LearnError {
     Site(usize),
     /// An objective needs at least one sample on each side.
     NoSamples,
+    /// There is no such state in the replay buffer.
+    State(usize),
     /// The words of a replay buffer are not whole states, at least one.
     Replay {
         /// Words of a state.
@@ -47,6 +49,7 @@ impl core::fmt::Display for LearnError {
             Self::Draws(draws) => write!(f, "{draws} draws are not 1 to 64"),
             Self::Site(site) => write!(f, "there is no site {site}"),
             Self::NoSamples => write!(f, "at least one sample is needed on each side"),
+            Self::State(state) => write!(f, "there is no state {state} in the replay buffer"),
             Self::Replay { state, got } => {
                 write!(f, "{got} words are not whole states of {state} words, at least one")
             }

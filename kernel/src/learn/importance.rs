@@ -1,7 +1,7 @@
 //! Ratio matching over a few neighbours, drawn by the gradient.
 
 use super::desk::Desk;
-use super::minibatch::{Minibatch, Objective};
+use super::minibatch::{Minibatch, Objective, fits};
 use super::ratio::Form;
 use super::{LearnError, Learnable};
 use crate::chain::Memory;
@@ -125,6 +125,7 @@ impl Importance {
         C: AsMut<[Bits]>,
         B: AsMut<[Block]>,
     {
+        fits(model, batch.gradient)?;
         let mut desk = Desk::new(model, x, memory)?;
         desk.binary()?;
         if let Some(&site) = sites.iter().find(|&&site| site >= desk.layout.sites()) {

@@ -69,10 +69,7 @@ impl<'g> Minibatch<'g> {
     /// # Errors
     /// [`LearnError::Gradient`] where it is not as long as the parameters.
     pub fn new<E: Learnable + ?Sized>(model: &E, gradient: &'g mut [Block]) -> Result<Self, LearnError> {
-        let (need, got) = (model.parameter_len(), gradient.len());
-        if need != got {
-            return Err(LearnError::Gradient { need, got });
-        }
+        fits(model, gradient)?;
         gradient.fill([0.0; LANES]);
         Ok(Self { gradient, losses: Moments::default(), evaluations: 0, log_scale: 0.0 })
     }
@@ -80,8 +77,9 @@ impl<'g> Minibatch<'g> {
     /// Adds a sample. `memory` is that of a chain over the energy; what is in it is overwritten.
     ///
     /// # Errors
-    /// [`LearnError`] where the sample is no state of the energy or infinitely unlikely, the memory is short, or
-    /// the objective is not defined for the energy. The batch is as it was.
+    /// [`LearnError`] where the sample is no state of the energy or infinitely unlikely, the memory is short, the
+    /// energy has other parameters than the batch began with, or the objective is not defined for it. The batch is
+    /// as it was.
     pub fn add<O, E, R, W, C, B>(
         &mut self,
         objective: &O,
@@ -98,6 +96,7 @@ impl<'g> Minibatch<'g> {
         C: AsMut<[Bits]>,
         B: AsMut<[Block]>,
     {
+        fits(model, self.gradient)?;
         let mut desk = Desk::new(model, x, memory)?;
         objective.observe(model, &mut desk, rng, self)
     }
@@ -137,6 +136,12 @@ impl<'g> Minibatch<'g> {
         }
         self.log_scale
     }
+}
+
+/// Whether a gradient is as long as the parameters.
+pub(super) fn fits<E: Learnable + ?Sized>(model: &E, gradient: &[Block]) -> Result<(), LearnError> {
+    let (need, got) = (model.parameter_len(), gradient.len());
+    if need == got { Ok(()) } else { Err(LearnError::Gradient { need, got }) }
 }
 
 /// Multiplies every number by a factor.

@@ -67,6 +67,11 @@ impl<'a> Replay<'a> {
         Packed::trusted(self.layout, self.words.get(at..at + words).unwrap_or_default())
     }
 
+    /// Whether there is such a state.
+    pub(super) fn check(&self, index: usize) -> Result<(), LearnError> {
+        if index < self.states { Ok(()) } else { Err(LearnError::State(index)) }
+    }
+
     /// All states, one after the other.
     #[must_use]
     pub fn words(&self) -> &[u32] {
@@ -88,8 +93,10 @@ impl<'a> Replay<'a> {
     /// Sets one site of a state.
     ///
     /// # Errors
-    /// [`LearnError::Chain`] where there is no such site or value.
+    /// [`LearnError::State`] where there is no such state, [`LearnError::Chain`] where there is no such site or
+    /// value.
     pub fn set(&mut self, index: usize, site: usize, value: u32) -> Result<(), LearnError> {
+        self.check(index)?;
         let words = self.layout.words();
         let slots = self.words.get_mut(index * words..(index + 1) * words).unwrap_or_default();
         Ok(set(self.layout, slots, site, value)?)
