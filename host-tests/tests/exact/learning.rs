@@ -4,7 +4,7 @@ use bitmc::energy::{Boltzmann, Perceptron, PerceptronError, SparseError};
 use bitmc::lane::{Block, LANES};
 use bitmc::learn::{
     Adam, Contrast, CyclicalLearning, Importance, LearnError, Minibatch, Objective, PseudoLikelihood,
-    RatioMatching, Replay, Report, Sgd, SparseIsing, SparsePotts, clip, decay, lasso,
+    RateError, RatioMatching, Replay, Report, Sgd, SparseIsing, SparsePotts, clip, decay, lasso,
 };
 use bitmc::{LaneRng, Langevin, Layout, Move, Packed, SeedableRng};
 use bitmc_host_tests::heap;
@@ -504,6 +504,19 @@ fn optimisers_are_their_formulas() {
     other.step(&gradient, &mut twin);
     assert_eq!(theta, twin);
     assert_eq!((adam.skipped(), theta[1][3]), (1, found[19] as f32));
+    // From what no optimiser has been it does not go on: it would make θ NaN.
+    for power in [f32::NAN, 1.5, -0.1] {
+        for powers in [(power, 0.5), (0.5, power)] {
+            let refused = Adam::resume(&mut kept, powers, 0.01).unwrap_err();
+            assert!(matches!(refused, RateError::Power(said) if said.to_bits() == power.to_bits()));
+        }
+    }
+    for (index, value) in [(3, f32::NAN), (20, -1.0), (35, f32::INFINITY)] {
+        let mut wrong = kept.clone();
+        wrong.as_flattened_mut()[index] = value;
+        assert_eq!(Adam::resume(&mut wrong, powers, 0.01).unwrap_err(), RateError::Moment { index });
+        assert!(Adam::new(&mut wrong, 0.01).is_ok(), "what is in the memory does not matter to a new one");
+    }
 
     let mut theta = [[1.0; LANES]];
     Sgd::new(0.25).unwrap().step(&[[2.0; LANES]], &mut theta);

@@ -16,6 +16,13 @@ pub enum RateError {
     Epsilon(f32),
     /// The memory is an odd number of blocks: it is two a block of parameters.
     Memory(usize),
+    /// A power of a decay to go on from is not 0 to 1.
+    Power(f32),
+    /// A running mean to go on from is not finite, or is one of squares and negative.
+    Moment {
+        /// Its place, in floats.
+        index: usize,
+    },
 }
 
 impl core::fmt::Display for RateError {
@@ -25,6 +32,8 @@ impl core::fmt::Display for RateError {
             Self::Decay(decay) => write!(f, "the decay {decay} is not at least 0 and below 1"),
             Self::Epsilon(epsilon) => write!(f, "epsilon {epsilon} is not a positive normal number"),
             Self::Memory(got) => write!(f, "{got} blocks of memory are not two a block of parameters"),
+            Self::Power(power) => write!(f, "{power} is not a power of a decay, 0 to 1"),
+            Self::Moment { index } => write!(f, "number {index} of the memory is not a running mean"),
         }
     }
 }
@@ -96,9 +105,13 @@ impl<'a> Adam<'a> {
     /// # Errors
     /// [`RateError::Rate`] or [`RateError::Memory`].
     pub fn new(moments: &'a mut [Block], rate: f32) -> Result<Self, RateError> {
-        let adam = Self::resume(moments, (1.0, 1.0), rate)?;
-        adam.moments.fill([0.0; LANES]);
-        Ok(adam)
+        if !moments.len().is_multiple_of(2) {
+            return Err(RateError::Memory(moments.len()));
+        }
+        let rate = checked(rate)?;
+        moments.fill([0.0; LANES]);
+        let now = Progress { rate, decays: (0.9, 0.999), epsilon: 1e-8, powers: (1.0, 1.0), skipped: 0 };
+        Ok(Self { moments, now })
     }
 
     /// With other β₁, β₂ and ε.
@@ -132,15 +145,25 @@ impl<'a> Adam<'a> {
         (self.moments, self.now.powers)
     }
 
-    /// An optimiser that goes on where [`Adam::state`] was taken.
+    /// An optimiser that goes on where [`Adam::state`] was taken. β₁, β₂ and ε are those of [`Adam::new`]: say others
+    /// again by [`Adam::with`].
     ///
     /// # Errors
-    /// As [`Adam::new`].
+    /// As [`Adam::new`]; [`RateError::Power`] or [`RateError::Moment`] where they are none of an optimiser.
     pub fn resume(moments: &'a mut [Block], powers: (f32, f32), rate: f32) -> Result<Self, RateError> {
         if !moments.len().is_multiple_of(2) {
             return Err(RateError::Memory(moments.len()));
         }
         let rate = checked(rate)?;
+        for power in [powers.0, powers.1] {
+            if !(0.0..=1.0).contains(&power) {
+                return Err(RateError::Power(power));
+            }
+        }
+        let numbers = moments.as_flattened().iter().enumerate();
+        if let Some((index, _)) = numbers.into_iter().find(|&(index, &value)| !is_moment(index, value)) {
+            return Err(RateError::Moment { index });
+        }
         let now = Progress { rate, decays: (0.9, 0.999), epsilon: 1e-8, powers, skipped: 0 };
         Ok(Self { moments, now })
     }
@@ -192,6 +215,11 @@ fn checked(rate: f32) -> Result<f32, RateError> {
     if rate > 0.0 && rate.is_finite() { Ok(rate) } else { Err(RateError::Rate(rate)) }
 }
 
+/// Whether a number can stand at a place of the memory: m and v by turns.
+fn is_moment(place: usize, value: f32) -> bool {
+    value.is_finite() && (value >= 0.0 || (place / LANES).is_multiple_of(2))
+}
+
 plain! { Sgd, b"sgd_", { rate }, |kept| checked(kept.rate).is_ok() }
 plain! {
     Progress, b"adam", { rate, decays, epsilon, powers, skipped },
@@ -212,11 +240,7 @@ impl Snapshot for Adam<'_> {
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let (mut now, mut at) = (self.now, *from);
         now.load(&mut at)?;
-        // m and v by turns.
-        let legal = |place: usize, &value: &f32| {
-            value.is_finite() && (value >= 0.0 || (place / LANES).is_multiple_of(2))
-        };
-        lists([self.moments.as_flattened_mut()], legal, &mut at)?;
+        lists([self.moments.as_flattened_mut()], |place, &value| is_moment(place, value), &mut at)?;
         (self.now, *from) = (now, at);
         Ok(())
     }
