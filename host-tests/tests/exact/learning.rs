@@ -546,6 +546,14 @@ fn penalties_and_limits_are_their_formulas() {
     (gradient[0][0], gradient[0][5]) = (3e30, -4e30);
     assert!((clip(1.0, &mut gradient) / 5e30 - 1.0).abs() < 1e-6);
     assert!((gradient[0][5] + 0.8).abs() < 1e-6);
+    // Where the factor is a subnormal number, and where it is 0.
+    for (value, limit) in [(3e38, 1e-6), (1e38, 1e-3), (-2e38, 1e-8), (1e-40, 0.0), (1e38, 0.0)] {
+        gradient = [[0.0; LANES]];
+        (gradient[0][0], gradient[0][5]) = (value, value);
+        clip(limit, &mut gradient);
+        let truth = f64::from(limit).copysign(value.into()) * 0.5f64.sqrt();
+        assert!((f64::from(gradient[0][5]) - truth).abs() <= 1e-6 * truth.abs(), "{value} {limit}");
+    }
     gradient[0][2] = f32::INFINITY;
     assert!(clip(1.0, &mut gradient).is_nan());
 }

@@ -63,7 +63,14 @@ pub fn clip(limit: f32, gradient: &mut [Block]) -> f32 {
     }
     let length = F32s::splat(total.value()).sqrt().first();
     if length * (most / limit) > 1.0 {
-        scale(gradient, limit / most / length);
+        let factor = limit / most / length;
+        if factor >= f32::MIN_POSITIVE || most < 1.0 {
+            scale(gradient, factor);
+        } else {
+            // In two steps: a subnormal factor has lost digits.
+            scale(gradient, 1.0 / most);
+            scale(gradient, limit / length);
+        }
     }
     most * length
 }
