@@ -12,7 +12,7 @@ use bitmc_host_tests::models::Source;
 use bitmc_host_tests::tolerance::PARAMETER_GRADIENT;
 use core::ops::Range;
 
-/// What the parameters are times of in `E = −Σ θᵢ xᵢ² / 8 − Σ θ'ᵢ xᵢ xᵢ₊₁ / 8`.
+/// What the parameters multiply: `E = −Σ θᵢ xᵢ² / 8 − Σ θ'ᵢ xᵢ xᵢ₊₁ / 8`.
 fn terms(x: &[u32]) -> impl Iterator<Item = f64> {
     let squares = x.iter().map(|&x| f64::from(x * x) / 8.0);
     squares.chain(x.windows(2).map(|pair| f64::from(pair[0] * pair[1]) / 8.0))

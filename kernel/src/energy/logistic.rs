@@ -80,8 +80,8 @@ impl<'a> Logistic<'a> {
     /// of 0 against 1, one a coefficient (all 0: uniform); `offsets` are `(1 − 2yᵢ)oᵢ` in blocks, zero past the
     /// last of the `observations`. O(coefficients × observations).
     ///
-    /// Numbers are used as rounded to a grid of at least 22 bits on the largest entry, and 30 on the
-    /// largest possible margin.
+    /// Numbers are rounded to one grid: by at most 2⁻²² of the largest entry or 2⁻³⁰ of the largest possible
+    /// margin or prior, whichever is more.
     ///
     /// # Errors
     /// [`LogisticError`] names the coefficient or observation that is wrong.

@@ -70,7 +70,8 @@ impl<'a> Quartic<'a> {
     /// ([`pack_rows`](super::pack_rows) makes that of row-major matrices). A site takes the values
     /// 0 … `arity` − 1. O(sites × coordinates + components × coordinates).
     ///
-    /// Q is used as rounded to a grid of at least 22 bits on its largest entry, and 30 on the largest `Qx`.
+    /// An entry of Q is rounded by at most 2⁻²² of the largest or 2⁻³⁰ of the largest possible coordinate of `Qx`,
+    /// whichever is more.
     ///
     /// # Errors
     /// [`QuarticError`] names the entry that is wrong.

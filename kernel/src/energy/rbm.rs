@@ -57,8 +57,9 @@ impl<'a> Rbm<'a> {
     /// makes that of a row-major matrix); `visible` is a; `hidden` is b in blocks, zero past the last unit.
     /// O(visible × hidden).
     ///
-    /// Weights and biases are used as rounded to a grid of at least 22 bits on the largest weight, and 30
-    /// on the largest possible pre-activation.
+    /// Weights and biases are rounded to one grid: by at most 2⁻²² of the largest weight or 2⁻³⁰ of the largest
+    /// possible pre-activation or visible bias, whichever is more. So a bias of 10⁶ that is to pin a unit takes
+    /// the weights' digits below 10⁻³: [clamp](crate::Chain::clamp) the unit instead.
     ///
     /// # Errors
     /// [`RbmError`] names the unit that is wrong.

@@ -47,7 +47,8 @@ pub struct Minibatch<'g> {
 pub struct Report {
     /// The mean of J(x), or of its estimate, over the samples; +∞ where it does not fit.
     pub loss: f32,
-    /// The natural logarithm of the loss, which always fits; NaN where the loss is negative.
+    /// The natural logarithm of the loss, which fits however large that is; −∞ where the loss is 0 or below every
+    /// float (Eq. 3 where every e^{2Δ} is below e^(−103)), NaN where it is negative.
     pub log_loss: f32,
     /// The variance of J(x), or of its estimate, from sample to sample: divided by `samples` that of the loss.
     pub variance: f32,

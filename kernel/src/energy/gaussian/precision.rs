@@ -86,7 +86,8 @@ impl Precision<'_> {
     }
 }
 
-/// A dense symmetric matrix: borrowed floats, used as rounded to a grid of at least 22 bits on the largest.
+/// A dense symmetric matrix: borrowed floats, each used as rounded by at most 2⁻²² of the largest or 2⁻³⁰ of the
+/// largest possible field, whichever is more.
 #[derive(Clone, Copy, Debug)]
 pub struct Dense<'a> {
     rows: &'a [Block],
