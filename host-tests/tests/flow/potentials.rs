@@ -103,6 +103,32 @@ fn every_potential_is_its_formula() {
     }
 }
 
+/// Down the neck the other coordinates are e^(x₀/2) wide: at x₀ = −15 their squares are a ten-millionth of x₀², and E
+/// weighs them with three millions.
+#[test]
+fn the_funnel_is_its_formula_deep_in_its_neck() {
+    let mut rng = LaneRng::seed_from_u64(92);
+    for (dim, neck) in
+        [2, 16, 17, 20].into_iter().flat_map(|dim| [-6.0f32, -9.0, -12.0, -15.0].map(|x| (dim, x)))
+    {
+        let model = Funnel::new(dim, 3.0).unwrap();
+        let mut x = vector(dim, &mut rng);
+        x.as_flattened_mut().iter_mut().for_each(|x| *x *= (0.5 * neck).exp());
+        x[0][0] = neck;
+        let at = numbers(&x, dim);
+        let spread = 0.5 * (-at[0]).exp() * at[1..].iter().map(|x| x * x).sum::<f64>();
+        let others = (dim - 1) as f64;
+        let mut gradient = vec![[0.0; 16]; blocks(dim)];
+        let energy = f64::from(model.gradient(&x, &mut [], &mut gradient));
+        let (exact, slope) =
+            (at[0].powi(2) / 18.0 + 0.5 * others * at[0] + spread, at[0] / 9.0 + 0.5 * others - spread);
+        let size = at[0].powi(2) / 18.0 + 0.5 * others * at[0].abs() + spread;
+        assert!((energy - exact).abs() < SUMS * size, "d = {dim}, {neck}: E = {energy}, not {exact}");
+        let found = f64::from(gradient[0][0]);
+        assert!((found - slope).abs() < SUMS * size, "d = {dim}, {neck}: ∂0 = {found}, not {slope}");
+    }
+}
+
 /// A network in float64: parameters as the kernel lays them out.
 fn network(widths: &[usize], parameters: &[f64], x: &[f64]) -> f64 {
     let (mut below, mut at) = (x.to_vec(), 0);

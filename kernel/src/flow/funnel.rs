@@ -37,7 +37,13 @@ impl Potential for Funnel {
     fn gradient(&self, x: &[Block], _scratch: &mut [Block], out: &mut [Block]) -> f32 {
         let neck = x.first().map_or(0.0, |[first, ..]| *first);
         let tight = exp(-neck);
-        let square = dot(x, x) - neck * neck;
+        // Without x₀ from the start: down in the neck its square is a million times that of the others, and a
+        // difference would be rounding, which e^(−x₀) makes large.
+        let mut head = x.first().copied().unwrap_or_default();
+        let [first, ..] = &mut head;
+        *first = 0.0;
+        let rest = x.get(1..).unwrap_or_default();
+        let square = dot(&[head], &[head]) + dot(rest, rest);
         for (x, out) in x.iter().zip(out.iter_mut()) {
             for part in 0..PARTS {
                 (F32s::splat(tight) * F32s::load(x, part)).store(out, part);
