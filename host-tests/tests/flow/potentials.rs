@@ -129,6 +129,28 @@ fn the_funnel_is_its_formula_deep_in_its_neck() {
     }
 }
 
+#[test]
+fn padding_is_no_part_of_a_gaussian() {
+    let mut rng = LaneRng::seed_from_u64(93);
+    for dim in [1, 3, 15, 16, 17, 31, 32] {
+        let (x, mean) = (vector(dim, &mut rng), vector(dim, &mut rng));
+        let precision = vec![[1.5; 16]; blocks(dim)];
+        let mut rows = vec![[0.0; 16]; dim * blocks(dim)];
+        (0..dim).for_each(|i| rows[i * blocks(dim) + i / LANES][i % LANES] = 1.5);
+        for dirt in [0.5, 3e38, f32::INFINITY, f32::NAN] {
+            let (mut dirty_mean, mut dirty_precision) = (mean.clone(), precision.clone());
+            dirty_mean.as_flattened_mut()[dim..].fill(dirt);
+            dirty_precision.as_flattened_mut()[dim..].fill(dirt);
+            let m = numbers(&mean, dim);
+            let energy = |x: &[f64]| x.iter().zip(&m).map(|(x, m)| 0.75 * (x - m).powi(2)).sum();
+            let model = DiagonalGaussian::new(dim, &dirty_mean, &dirty_precision).unwrap();
+            check("diagonal", &model, &x, energy, SUMS);
+            let model = DenseGaussian::new(dim, &dirty_mean, &rows).unwrap();
+            check("dense", &model, &x, energy, SUMS);
+        }
+    }
+}
+
 /// A network in float64: parameters as the kernel lays them out.
 fn network(widths: &[usize], parameters: &[f64], x: &[f64]) -> f64 {
     let (mut below, mut at) = (x.to_vec(), 0);

@@ -1,6 +1,6 @@
 //! Gaussians by their precision: diagonal and dense.
 
-use super::vector::dot;
+use super::vector::{clear_padding, dot};
 use super::{Potential, PotentialError, blocks};
 use crate::lane::{Block, F32s, LANES, PARTS};
 
@@ -13,7 +13,7 @@ pub struct DiagonalGaussian<'a> {
 }
 
 impl<'a> DiagonalGaussian<'a> {
-    /// From μ and p (1/variance), each in [`blocks`]`(dim)` blocks.
+    /// From μ and p (1/variance), each in [`blocks`]`(dim)` blocks. What stands in their padding is not looked at.
     ///
     /// # Errors
     /// [`PotentialError`] where a length is wrong, a mean is not finite, or a precision is not positive and
@@ -32,14 +32,27 @@ impl Potential for DiagonalGaussian<'_> {
 
     fn gradient(&self, x: &[Block], _scratch: &mut [Block], out: &mut [Block]) -> f32 {
         let mut total = [0.0; LANES];
-        let parameters = self.mean.iter().zip(self.precision);
-        for ((x, out), (mean, precision)) in x.iter().zip(out).zip(parameters) {
+        let mut pass = |x: &Block, out: &mut Block, mean: &Block, precision: &Block| {
             for part in 0..PARTS {
                 let away = F32s::load(x, part) - F32s::load(mean, part);
                 let slope = F32s::load(precision, part) * away;
                 slope.store(out, part);
                 (F32s::load(&total, part) + slope * away).store(&mut total, part);
             }
+        };
+        let parameters = self.mean.iter().zip(self.precision);
+        let full = self.dim / LANES;
+        for ((x, out), (mean, precision)) in x.iter().zip(out.iter_mut()).zip(parameters).take(full) {
+            pass(x, out, mean, precision);
+        }
+        // The last block: what a caller left in its padding is no part of E.
+        if let (Some(x), Some(out), Some(mean), Some(precision)) =
+            (x.get(full), out.get_mut(full), self.mean.get(full), self.precision.get(full))
+        {
+            let mut last = [*mean, *precision];
+            last.iter_mut().for_each(|block| clear_padding(core::slice::from_mut(block), self.dim));
+            let [mean, precision] = &last;
+            pass(x, out, mean, precision);
         }
         0.5 * crate::lane::sum(&total)
     }
@@ -54,8 +67,8 @@ pub struct DenseGaussian<'a> {
 }
 
 impl<'a> DenseGaussian<'a> {
-    /// From μ in [`blocks`]`(dim)` blocks and the precision P row by row, each row so many blocks long with
-    /// zeros for padding.
+    /// From μ in [`blocks`]`(dim)` blocks, whose padding is not looked at, and the precision P row by row, each row so
+    /// many blocks long with zeros for padding.
     ///
     /// P must be positive definite; that is not checked. A P that is not has no distribution.
     ///
@@ -102,6 +115,7 @@ impl Potential for DenseGaussian<'_> {
                 (F32s::load(x, part) - F32s::load(mean, part)).store(away, part);
             }
         }
+        clear_padding(scratch, self.dim);
         out.fill([0.0; LANES]);
         // P is symmetric: the sum over rows times components needs no horizontal sums.
         let rows = self.rows.chunks(blocks(self.dim).max(1));
