@@ -129,6 +129,21 @@ fn the_funnel_is_its_formula_deep_in_its_neck() {
     }
 }
 
+/// So far away that every square is infinite, E is too: a wall, and no fault.
+#[test]
+fn a_mixture_ends_where_the_floats_do() {
+    let means = [[1.0; 16], [-1.0; 16]];
+    let model = Mixture::new(16, &means, &[0.0, -1.0], 0.5).unwrap();
+    let mut gradient = [[0.0; 16]];
+    for far in [1e17f32, 1e18, 1e19, 1e25, 3e38] {
+        let energy = model.gradient(&[[far; 16]], &mut [], &mut gradient);
+        let exact = 2.0 * 16.0 * f64::from(far).powi(2);
+        assert_eq!(energy.is_finite(), exact < f64::from(f32::MAX), "{far}: {energy}");
+        assert!(energy == f32::INFINITY || (f64::from(energy) / exact - 1.0).abs() < SUMS, "{far}: {energy}");
+        assert!(gradient[0].iter().all(|slope| slope.is_finite()));
+    }
+}
+
 #[test]
 fn padding_is_no_part_of_a_gaussian() {
     let mut rng = LaneRng::seed_from_u64(93);

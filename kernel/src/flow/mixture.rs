@@ -5,7 +5,8 @@ use crate::lane::{Block, F32s, LANES, PARTS, exp, ln, sum};
 
 /// `E(x) = −ln Σₖ exp(wₖ − |x − μₖ|²/(2σ²))`, gradient `Σₖ pₖ(x − μₖ)/σ²` with p the shares of the sum.
 ///
-/// Two passes over the means a gradient, and two exponentials a component.
+/// Three passes over the means a gradient, and two exponentials a component. Where every |x − μₖ|² leaves the floats,
+/// E is +∞.
 #[derive(Clone, Copy, Debug)]
 pub struct Mixture<'a> {
     dim: usize,
@@ -76,6 +77,10 @@ impl Potential for Mixture<'_> {
 
     fn gradient(&self, x: &[Block], _scratch: &mut [Block], out: &mut [Block]) -> f32 {
         let most = self.logits(x).fold(f32::NEG_INFINITY, |most, (logit, _)| most.max(logit));
+        if most == f32::NEG_INFINITY {
+            out.fill([0.0; LANES]);
+            return f32::INFINITY;
+        }
         let total: f32 = self.logits(x).map(|(logit, _)| exp(logit - most)).sum();
         out.fill([0.0; LANES]);
         for (logit, mean) in self.logits(x) {
