@@ -265,4 +265,9 @@ fn bad_parameters_are_refused_by_name() {
     assert_eq!(Mlp::new(&[2, 3], &one).err(), Some(PotentialError::Length { need: 7, got: 1 }));
     assert!(Mlp::new(&[2, 3], &[[0.0; 16]; 7]).is_ok());
     assert!(matches!(Mlp::new(&[2, 3], &[[1.0; 16]; 7]), Err(PotentialError::Value { index: 3, .. })));
+    // The place is that in all parameters: here the second weight row of the last layer.
+    let mut parameters = [[0.0; 16]; 7];
+    parameters[5][0] = f32::INFINITY;
+    let infinite = Mlp::new(&[2, 3], &parameters).err();
+    assert_eq!(infinite, Some(PotentialError::Value { index: 80, value: f32::INFINITY }));
 }

@@ -49,14 +49,15 @@ impl<'a> Mlp<'a> {
             return Err(PotentialError::Length { need, got: parameters.len() });
         }
         let model = Self { widths, parameters };
+        let mut start = 0;
         for layer in model.layers() {
-            let size = blocks(layer.outputs) * LANES;
             for row in [layer.biases].into_iter().chain(layer.rows()) {
-                for (index, &value) in row.as_flattened().iter().enumerate().take(size) {
-                    if !value.is_finite() || (index >= layer.outputs && value.abs() > 0.0) {
-                        return Err(PotentialError::Value { index, value });
+                for (column, &value) in row.as_flattened().iter().enumerate() {
+                    if !value.is_finite() || (column >= layer.outputs && value.abs() > 0.0) {
+                        return Err(PotentialError::Value { index: start + column, value });
                     }
                 }
+                start += row.len() * LANES;
             }
         }
         Ok(model)
