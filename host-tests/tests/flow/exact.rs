@@ -271,6 +271,22 @@ fn any_gradient_leaves_a_legal_state() {
     }
 }
 
+/// A step that follows a long one back up the same slope: 1 + w is then a subnormal, or 0.
+#[test]
+fn a_turn_from_almost_straight_up_is_finite() {
+    for down in [0.0f32, 1e-45, 3e-45, 1e-42, 1e-38, 1e-30] {
+        for exponent in -32..=152 {
+            let a = 10f32.powf(exponent as f32 / 4.0);
+            let turn = Turn::new(Way { steepness: 1.0, down, up: 2.0 }, a);
+            let Turn { keep, push, gain, time, way } = turn;
+            assert!(
+                [keep, push, gain, time, way.down, way.up].into_iter().all(f32::is_finite),
+                "{down}, {a}: {turn:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn straight_up_and_no_gradient() {
     // Straight up: u stays, r falls by ε|g|/d, and x moves on.

@@ -99,11 +99,12 @@ impl Turn {
             return Self { keep: 1.0, push: 0.0, gain: 0.0, time: rate, way };
         }
         let m = -exp_m1(-a);
-        if down <= 0.0 {
-            return Self { keep: 1.0, push: 0.0, gain: -a, time: m / steepness, way };
-        }
         let z = exp(-a);
         let below = z * z + 0.5 * down * m * (1.0 + z);
+        // Straight up, or so near to it that what turns is less than the least float.
+        if down <= 0.0 || below <= 0.0 {
+            return Self { keep: 1.0, push: 0.0, gain: -a, time: m / steepness, way };
+        }
         let loss = -0.5 * up * m * (1.0 + z);
         let gain = a + if loss > -0.5 { ln_1p(loss) } else { ln(below) };
         let turned = m * (z + 0.5 * down * m);
