@@ -5,6 +5,7 @@ use bitmc::flow::{
     DiagonalGaussian, Esh, FlowError, Potential, StepControl, StepSize, Turn, Unscaled, Way, blocks,
 };
 use bitmc::lane::Block;
+use bitmc::snapshot::{Reader, Writer};
 use bitmc::{LaneRng, Rng, SeedableRng};
 use bitmc_host_tests::flow::{
     Flaws, Quartic, RIGHT, Target, Trajectory, Valley, Watched, integrate, released_log_time, scaled_field,
@@ -283,6 +284,46 @@ fn a_turn_from_almost_straight_up_is_finite() {
                 [keep, push, gain, time, way.down, way.up].into_iter().all(f32::is_finite),
                 "{down}, {a}: {turn:?}"
             );
+        }
+    }
+}
+
+/// What was kept over one potential and goes on over another, such as one that has learned since: E, H and the next
+/// steps are those of a trajectory that begins there, but for the r that it brings.
+#[test]
+fn a_trajectory_goes_on_over_another_potential() {
+    let mean = packed(&[0.0; 19]);
+    let (flat, steep) = (packed(&[1.0; 19]), packed(&[9.0; 19]));
+    let one = DiagonalGaussian::new(19, &mean, &flat).unwrap();
+    let other = DiagonalGaussian::new(19, &mean, &steep).unwrap();
+    let mut rng = LaneRng::seed_from_u64(11);
+    let start: Vec<f32> = (0..19).map(|_| bitmc::random::uniform(&mut rng)).collect();
+    let mut chain = Esh::random(&one, memory(&one), &start, &mut rng).unwrap();
+    (0..10).for_each(|_| {
+        chain.step(step(0.1));
+    });
+    let mut bytes = [0; 1024];
+    Writer::new(&mut bytes).put(&chain).finish().unwrap();
+    let mut loaded = Esh::new(&other, memory(&other), &start, &[1.0; 19]).unwrap();
+    Reader::new(&bytes).unwrap().get(&mut loaded).unwrap().finish().unwrap();
+    let (x, u) = (chain.position().to_vec(), chain.direction().to_vec());
+    let mut resumed = Esh::resume(&other, memory(&other), &x, &u, chain.core()).unwrap();
+    let mut fresh = Esh::new(&other, memory(&other), &x, &u).unwrap();
+    let r = f64::from(chain.log_speed());
+    assert!(r.abs() > 0.01);
+    for _ in 0..5 {
+        for chain in [&loaded, &resumed] {
+            assert_eq!(
+                chain.energy(),
+                Esh::new(&other, memory(&other), chain.position(), &u).unwrap().energy()
+            );
+            assert!((f64::from(chain.log_speed() - fresh.log_speed()) - r).abs() < 1e-5);
+            assert!(chain.position().iter().zip(fresh.position()).all(|(a, b)| (a - b).abs() < 1e-5));
+        }
+        let leap = fresh.step(step(0.1));
+        for also in [loaded.step(step(0.1)), resumed.step(step(0.1))] {
+            assert!((also.error - leap.error).abs() < 1e-4, "{also:?} {leap:?}");
+            assert!((f64::from(also.log_time - leap.log_time) - r).abs() < 1e-4, "{also:?} {leap:?}");
         }
     }
 }

@@ -101,15 +101,28 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         Self::start(room)
     }
 
-    /// A trajectory that goes on from what was kept of another: bit for bit as if it had never stopped.
+    /// A trajectory that goes on from what was kept of another: over the same potential bit for bit as if it had never
+    /// stopped, over another one from that one's energy and gradient, with the r that it had.
     ///
     /// # Errors
     /// As [`Esh::new`].
     pub fn resume(potential: &'e P, memory: B, x: &[f32], u: &[f32], core: Core) -> Result<Self, FlowError> {
         let mut chain = Self::new(potential, memory, x, u)?;
         chain.room.write(U, u)?;
-        chain.core = core;
+        let energy = chain.core.energy;
+        chain.adopt(core, energy);
         Ok(chain)
+    }
+
+    /// Goes on from a core at the x, u and gradient that stand there, where the energy is `energy`.
+    fn adopt(&mut self, core: Core, energy: f32) {
+        self.core = core;
+        if energy.to_bits() != core.energy.to_bits() {
+            // It was kept over another potential.
+            let Parts { planes: [_, u, g], .. } = self.room.parts();
+            self.core.energy = energy;
+            self.core.way = Way::of(u, g, inverse_norm(core.square));
+        }
     }
 
     fn start(mut room: Room<'e, P, B, PLANES>) -> Result<Self, FlowError> {
@@ -243,8 +256,9 @@ fn fill_direction<R: Rng + ?Sized>(u: &mut [Block], dim: usize, rng: &mut R) {
 plain! { Way, b"way_", { steepness, down, up }, |way| way.steepness.is_finite() }
 plain! { Core, b"esh_", { energy, r, way, square, faults }, |core| core.energy.is_finite() }
 
-/// x, u and the [`Core`]; the gradient at x is computed again. Over the same potential it goes on bit for bit;
-/// where the energy at x is not finite over another one, it is refused and stands at x.
+/// x, u and the [`Core`]; the gradient at x is computed again. Over the same potential it goes on bit for bit,
+/// over another one from that one's energy and gradient at x; where the energy there is not finite, it is refused
+/// and stands at x.
 impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Esh<'_, P, B> {
     fn save(&self, to: &mut Writer<'_>) {
         self.core.save(to);
@@ -256,10 +270,12 @@ impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Esh
         core.load(&mut at)?;
         self.room.load(&[X, U], &mut at)?;
         let Parts { potential, planes: [x, _, g], scratch } = self.room.parts();
-        if !evaluate(potential, x, scratch, g).is_finite() {
+        let energy = evaluate(potential, x, scratch, g);
+        if !energy.is_finite() {
             return Err(SnapshotError::Value);
         }
-        (self.core, *from) = (core, at);
+        self.adopt(core, energy);
+        *from = at;
         Ok(())
     }
 }
