@@ -2,7 +2,7 @@
 //! the right one goes through, and must fail there.
 
 use bitmc::flow::{
-    DiagonalGaussian, Esh, FlowError, Potential, StepControl, StepSize, Turn, Unscaled, Way, blocks,
+    DiagonalGaussian, Esh, FlowError, NoseHoover, Potential, StepControl, StepSize, Turn, Unscaled, Way, blocks,
 };
 use bitmc::lane::Block;
 use bitmc::snapshot::{Reader, Writer};
@@ -286,6 +286,79 @@ fn a_turn_from_almost_straight_up_is_finite() {
             );
         }
     }
+}
+
+/// Whatever the step size, x, the direction or velocity and E stay finite, and a step that went nowhere says so.
+#[test]
+fn steps_of_any_size_leave_a_legal_state() {
+    let bowl = |x: &[f32], out: &mut [f32]| {
+        out.copy_from_slice(x);
+        0.5 * x.iter().map(|x| x * x).sum::<f32>()
+    };
+    let quartic = |x: &[f32], out: &mut [f32]| {
+        out.iter_mut().zip(x).for_each(|(out, x)| *out = 4.0 * x.powi(3));
+        x.iter().map(|x| x.powi(4)).sum::<f32>()
+    };
+    let steep = |x: &[f32], out: &mut [f32]| {
+        out.iter_mut().zip(x).for_each(|(out, x)| *out = 1e18f32.copysign(*x));
+        1e18 * x.iter().map(|x| x.abs()).sum::<f32>()
+    };
+    let wall = move |x: &[f32], out: &mut [f32]| {
+        let energy = bowl(x, out);
+        if x[0].abs() > 5.0 { f32::INFINITY } else { energy }
+    };
+    type Function<'a> = &'a dyn Fn(&[f32], &mut [f32]) -> f32;
+    let functions: [(&str, Function<'_>); 4] =
+        [("bowl", &bowl), ("quartic", &quartic), ("steep", &steep), ("wall", &wall)];
+    let (start, direction) = ([0.1, 0.2, 0.3], [1.0, 0.5, -0.3]);
+    for (name, function) in functions {
+        let model = Watched { dim: 3, function, calls: Cell::new(0) };
+        for exponent in (-74..=76).chain([-10, 1, 3]) {
+            let size = step(if exponent == 76 { 3e38 } else { 10f32.powf(exponent as f32 / 2.0) });
+            let mut rng = LaneRng::seed_from_u64(12);
+            let mut esh = Esh::new(&model, memory(&model), &start, &direction).unwrap();
+            let mut unscaled = Unscaled::new(&model, memory(&model), &start, &direction).unwrap();
+            let mut thermostat = NoseHoover::new(&model, memory(&model), &start, 3.0, &mut rng).unwrap();
+            for number in 0..200 {
+                let at = format!("{name}, ε = {:e}, step {number}", size.get());
+                let leaps = [esh.step(size), unscaled.step(size), thermostat.step(size)];
+                let energies = [esh.energy(), unscaled.energy(), thermostat.energy()];
+                for (leap, energy) in leaps.iter().zip(energies) {
+                    assert!(
+                        leap.energy.is_finite() && leap.energy.to_bits() == energy.to_bits(),
+                        "{at}: {leap:?}"
+                    );
+                    assert!(leap.fault == (leap.log_time == f32::NEG_INFINITY), "{at}: {leap:?}");
+                }
+                let esh = esh.position().iter().chain(esh.direction());
+                let unscaled = unscaled.position().iter().chain(unscaled.velocity());
+                let mut numbers = esh.chain(unscaled).chain(thermostat.position());
+                assert!(numbers.all(|number| number.is_finite()), "{at}");
+            }
+        }
+    }
+}
+
+/// Steps past the limit of stability: what has left the floats is undone, and the sampler goes on.
+#[test]
+fn a_thermostat_that_overflows_turns_back() {
+    let (mean, precision) = (packed(&[0.0; 3]), packed(&[1.0; 3]));
+    let model = DiagonalGaussian::new(3, &mean, &precision).unwrap();
+    let mut rng = LaneRng::seed_from_u64(5);
+    let mut chain = NoseHoover::new(&model, memory(&model), &[0.1, 0.2, 0.3], 3.0, &mut rng).unwrap();
+    let mut faults = 0;
+    for _ in 0..1000 {
+        let before = chain.position().to_vec();
+        let leap = chain.step(step(3.0));
+        if leap.fault {
+            faults += 1;
+            let size = before.iter().fold(0f32, |most, x| most.max(x.abs()));
+            let near = chain.position().iter().zip(&before).all(|(a, b)| (a - b).abs() <= 1e-4 * size);
+            assert!(near, "{before:?} became {:?}", chain.position());
+        }
+        assert!(chain.position().iter().all(|x| x.is_finite()) && chain.energy().is_finite());
+    }
+    assert!(faults > 0 && faults < 1000, "{faults}");
 }
 
 /// What was kept over one potential and goes on over another, such as one that has learned since: E, H and the next

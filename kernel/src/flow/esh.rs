@@ -2,7 +2,7 @@
 
 use super::room::{Parts, Room, evaluate, fill_normal};
 use super::turn::{Turn, Way, log_time, normalise};
-use super::vector::{add, inverse_norm, largest, mix, mix_and_move, scale};
+use super::vector::{add, hold, inverse_norm, largest, mix, mix_and_move, scale};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, Total};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, plain};
@@ -25,7 +25,7 @@ const PLANES: usize = 3;
 /// [`Esh::refresh`] every 100 steps it is 1.92.
 ///
 /// Nothing is random but the start. A step that meets a wall (E = +∞) or a fault turns back: the
-/// direction is reversed, so the trajectory returns the way it came. Where steps are so large that ln|v| leaves the
+/// direction is reversed, so the trajectory returns the way it came, to the rounding of a step. Where steps are so large that ln|v| leaves the
 /// floats, it goes on without a weight.
 ///
 /// Cost a step: one gradient and three passes; 12 bytes a dimension beside the potential's scratch.
@@ -153,6 +153,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         if turned {
             // Back to where the step began; the second half turn then undoes the first.
             add(x, -epsilon, u);
+            hold(x);
             scale(u, -1.0);
             energy = evaluate(potential, x, scratch, g);
             way = first.way.reversed();

@@ -2,7 +2,7 @@
 
 use super::esh::Leap;
 use super::room::{Parts, Room, evaluate, fill_normal};
-use super::vector::{add, dot, scale};
+use super::vector::{add, dot, fits, hold, scale, sqrt};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, exp, ln};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
@@ -17,7 +17,7 @@ const PLANES: usize = 3;
 ///
 /// `ẋ = v, v̇ = −g − ξv, ξ̇ = (v² − d)/Q`, which conserves `E + ½v² + ½Qξ² + d∫ξ`. Over time x is
 /// visited with frequency `e^(−E)` if the dynamics are ergodic, which one thermostat often is not. A step
-/// that is not finite is undone, and v and ξ are reversed.
+/// that is not finite is undone, to the rounding of its own length, and v and ξ are reversed.
 #[derive(Debug)]
 pub struct NoseHoover<'e, P: ?Sized, B> {
     room: Room<'e, P, B, PLANES>,
@@ -64,29 +64,53 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> NoseHoover<'
 
     /// One step. The weight of every point is the same.
     pub fn step(&mut self, step_size: StepSize) -> Leap {
-        let (epsilon, dim) = (step_size.get(), self.room.dim() as f32);
-        let (mass, mut friction) = (self.mass, self.friction);
+        let (epsilon, dim, mass) = (step_size.get(), self.room.dim() as f32, self.mass);
         let Parts { potential, planes: [x, v, g], scratch } = self.room.parts();
-        let before = self.energy + 0.5 * dot(v, v) + 0.5 * mass * friction * friction;
+        let square = dot(v, v);
+        let before = self.energy + 0.5 * square + 0.5 * mass * self.friction * self.friction;
 
-        let mut heat = bath(v, &mut friction, mass, dim, epsilon);
-        add(v, -0.5 * epsilon, g);
-        add(x, epsilon, v);
-        let mut energy = evaluate(potential, x, scratch, g);
-        let fault = !(energy.is_finite() && dot(g, g).is_finite() && dot(v, v).is_finite());
-        if fault {
-            add(x, -epsilon, v);
+        let first = Bath::new(square, self.friction, mass, dim, epsilon);
+        if !(first.is_finite() && fits(first.square, 0.5 * epsilon, dot(g, g))) {
+            // Not to be undone, so not begun.
             scale(v, -1.0);
-            friction = -friction;
-            energy = evaluate(potential, x, scratch, g);
+            self.friction = -self.friction;
+            return Leap { log_time: f32::NEG_INFINITY, energy: self.energy, error: 0.0, fault: true };
         }
+        scale(v, first.factor);
         add(v, -0.5 * epsilon, g);
-        heat += bath(v, &mut friction, mass, dim, epsilon);
+        let (mut energy, mut second, along) = (self.energy, None, dot(v, v));
+        if (epsilon * sqrt(along)).is_finite() {
+            add(x, epsilon, v);
+            energy = evaluate(potential, x, scratch, g);
+            if energy.is_finite() && fits(along, 0.5 * epsilon, dot(g, g)) {
+                add(v, -0.5 * epsilon, g);
+                second = Some(Bath::new(dot(v, v), first.friction, mass, dim, epsilon)).filter(Bath::is_finite);
+                if second.is_none() {
+                    add(v, 0.5 * epsilon, g);
+                }
+            }
+            if second.is_none() {
+                add(x, -epsilon, v);
+                hold(x);
+                energy = evaluate(potential, x, scratch, g);
+            }
+        }
+        let fault = second.is_none();
+        let second = second.unwrap_or_else(|| {
+            scale(v, -1.0);
+            if fits(along, 0.5 * epsilon, dot(g, g)) {
+                add(v, -0.5 * epsilon, g);
+            }
+            let back = Bath::new(dot(v, v), -first.friction, mass, dim, epsilon);
+            if back.is_finite() { back } else { Bath { friction: -self.friction, factor: 1.0, ..back } }
+        });
+        scale(v, second.factor);
 
-        let after = energy + 0.5 * dot(v, v) + 0.5 * mass * friction * friction;
-        (self.energy, self.friction) = (energy, friction);
+        let after = energy + 0.5 * dot(v, v) + 0.5 * mass * second.friction * second.friction;
+        (self.energy, self.friction) = (energy, second.friction);
         let log_time = if fault { f32::NEG_INFINITY } else { ln(epsilon) };
-        Leap { log_time, energy, error: (after - before) + dim * heat, fault }
+        let error = (after - before) + dim * (first.heat + second.heat);
+        Leap { log_time, energy, error, fault }
     }
 
     /// x.
@@ -102,16 +126,28 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> NoseHoover<'
     }
 }
 
-/// Half a step of the thermostat; returns ∫ξ over it.
-fn bath(v: &mut [Block], friction: &mut f32, mass: f32, dim: f32, epsilon: f32) -> f32 {
-    let quarter = 0.25 * epsilon / mass;
-    let square = dot(v, v);
-    *friction += quarter * (square - dim);
-    let heat = 0.5 * epsilon * *friction;
-    let factor = exp(-heat);
-    scale(v, factor);
-    *friction += quarter * (square * factor * factor - dim);
-    heat
+/// Half a step of the thermostat: what it makes of ξ, of v and of v², and ∫ξ over it.
+#[derive(Clone, Copy)]
+struct Bath {
+    friction: f32,
+    factor: f32,
+    square: f32,
+    heat: f32,
+}
+
+impl Bath {
+    fn new(square: f32, friction: f32, mass: f32, dim: f32, epsilon: f32) -> Self {
+        let quarter = 0.25 * epsilon / mass;
+        let halfway = friction + quarter * (square - dim);
+        let heat = 0.5 * epsilon * halfway;
+        let factor = exp(-heat);
+        let square = square * factor * factor;
+        Self { friction: halfway + quarter * (square - dim), factor, square, heat }
+    }
+
+    fn is_finite(&self) -> bool {
+        self.friction.is_finite() && self.factor.is_finite() && self.square.is_finite()
+    }
 }
 
 /// x, v and the thermostat; energy and gradient are computed again. Over the same potential it goes on bit for

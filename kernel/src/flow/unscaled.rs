@@ -3,7 +3,7 @@
 use super::esh::Leap;
 use super::room::{Parts, Room, evaluate};
 use super::turn::normalise;
-use super::vector::{add, dot};
+use super::vector::{add, dot, fits, hold, scale, sqrt};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, ln};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
@@ -20,7 +20,8 @@ const FLOOR: f32 = 1e-30;
 ///
 /// Every step has the same weight. The distance it covers is ε·d/|v|, far where |v| is small: steps must be
 /// tiny to be safe anywhere, which is why [`Esh`](super::Esh) scales the time. Conserves
-/// `H = E(x) + d·ln|v|`. A step that is not finite is undone, and v is reversed.
+/// `H = E(x) + d·ln|v|`. A step that is not finite is undone, to the rounding of its own length, and v is
+/// reversed.
 #[derive(Debug)]
 pub struct Unscaled<'e, P: ?Sized, B> {
     room: Room<'e, P, B, PLANES>,
@@ -57,17 +58,31 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Unscaled<'e,
     pub fn step(&mut self, step_size: StepSize) -> Leap {
         let (epsilon, dim) = (step_size.get(), self.room.dim() as f32);
         let Parts { potential, planes: [x, v, g], scratch } = self.room.parts();
-        add(v, -0.5 * epsilon, g);
-        let reach = epsilon * dim / dot(v, v).max(FLOOR);
-        add(x, reach, v);
-        let mut energy = evaluate(potential, x, scratch, g);
-        let fault = !(energy.is_finite() && dot(g, g).is_finite());
-        if fault {
-            add(x, -reach, v);
-            super::vector::scale(v, -1.0);
-            energy = evaluate(potential, x, scratch, g);
+        if !fits(self.square, 0.5 * epsilon, dot(g, g)) {
+            // Not to be undone, so not begun.
+            scale(v, -1.0);
+            return Leap { log_time: f32::NEG_INFINITY, energy: self.energy, error: 0.0, fault: true };
         }
         add(v, -0.5 * epsilon, g);
+        let along = dot(v, v);
+        let reach = epsilon * dim / along.max(FLOOR);
+        let (mut energy, mut fault) = (self.energy, true);
+        if (reach * sqrt(along)).is_finite() {
+            add(x, reach, v);
+            energy = evaluate(potential, x, scratch, g);
+            fault = !(energy.is_finite() && fits(along, 0.5 * epsilon, dot(g, g)));
+            if fault {
+                add(x, -reach, v);
+                hold(x);
+                energy = evaluate(potential, x, scratch, g);
+            }
+        }
+        if fault {
+            scale(v, -1.0);
+        }
+        if fits(along, 0.5 * epsilon, dot(g, g)) {
+            add(v, -0.5 * epsilon, g);
+        }
         let square = dot(v, v);
         let error = (energy - self.energy) + 0.5 * dim * ln(square / self.square);
         (self.energy, self.square) = (energy, square);

@@ -90,6 +90,21 @@ pub(crate) fn largest(x: &[Block]) -> f32 {
     })
 }
 
+/// Whether y + c·x, and the square of its length, stay within the floats, from y² and x² alone.
+#[inline]
+pub(crate) fn fits(y: f32, c: f32, x: f32) -> bool {
+    let length = sqrt(y) + c.abs() * sqrt(x);
+    (length * length).is_finite()
+}
+
+/// Puts numbers that have left the floats at the end of them. They come of a leap so long that it cannot be undone.
+#[cold]
+pub(crate) fn hold(x: &mut [Block]) {
+    for value in x.as_flattened_mut() {
+        *value = value.clamp(f32::MIN, f32::MAX);
+    }
+}
+
 /// Clears the lanes past the last of `dim` numbers.
 #[inline]
 pub(crate) fn clear_padding(x: &mut [Block], dim: usize) {
