@@ -17,7 +17,8 @@ const PLANES: usize = 5;
 /// One step of it is the Langevin proposal `x − ½ε²g + εn`: with the test it is MALA
 /// ([`Hmc::langevin`]), without it ULA ([`Hmc::unadjusted_langevin`]).
 ///
-/// Cost a proposal: `steps` gradients, one normal a dimension, 2 + 2·`steps` passes.
+/// Cost a proposal: `steps` gradients, one normal a dimension, 4 + 3·`steps` passes, and two to go back where it is
+/// rejected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hmc {
