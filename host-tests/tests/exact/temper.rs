@@ -266,6 +266,17 @@ fn exchange_takes_turns_counts_trips_and_measures_rates() {
     assert_eq!(ladder.round_trips(), before.round_trips());
 }
 
+/// A run of days: every swap is sure, and after a hundred million of them the ladder still says so.
+#[test]
+fn a_swap_rate_stays_true_over_many_rounds() {
+    let mut ladder = Ladder::new([Rung::default(); 2], &[0.0, 1.0]).unwrap();
+    let mut rng = LaneRng::seed_from_u64(1);
+    for _ in 0..100_000_000 {
+        ladder.exchange(|_| 0.5, &mut rng);
+    }
+    assert_eq!(ladder.rungs()[0].rate(), Some(1.0));
+}
+
 #[test]
 fn a_short_run_spaces_the_ladder_evenly() {
     let model = models::pairwise(Convention::SpinsEdgesOnce, 60, 0.1, 0.8, 3);

@@ -175,7 +175,7 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {
             let log_ratio = log_swap_ratio((low.beta, high.beta), gaps);
             if low.tried < u32::MAX {
                 low.tried += 1;
-                low.sum.add(if log_ratio >= 0.0 { 1.0 } else { probability(log_ratio) });
+                low.sum.add_one_of_many(if log_ratio >= 0.0 { 1.0 } else { probability(log_ratio) });
             }
             if accept(log_ratio, rng) {
                 core::mem::swap(&mut low.replica, &mut high.replica);
