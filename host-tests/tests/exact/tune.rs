@@ -181,6 +181,28 @@ fn error_bars_are_right_for_one_chain_and_for_a_batch() {
     }
 }
 
+/// A plain float no longer sees a probability among the millions before it: the rate does not fall for that.
+#[test]
+fn a_rate_stays_true_over_millions_of_steps() {
+    let info = |log_ratio| Info { accepted: true, proposed: 1, log_ratio, difference: 0.0, fault: false };
+    for steps in [1000, 1 << 20, 40_000_000] {
+        let (mut sure, mut any) = (Rate::new(steps), Rate::new(steps));
+        let mut source = models::Source::new(3);
+        for _ in 0..40_000_000 {
+            sure.observe(&info(0.0));
+        }
+        for _ in 0..2_000_000 {
+            any.observe(&info((source.uniform() as f32).ln()));
+        }
+        assert_eq!((sure.mean(), sure.count(), any.count()), (1.0, 1 << 20, 1 << 20));
+        assert!(
+            (f64::from(any.mean()) - 0.5).abs() < 5.0 * (1.0 / 12.0 / f64::from(1 << 20)).sqrt(),
+            "{any:?}"
+        );
+        assert!(any.standard_error() > 0.0 && any.standard_error() < 1e-3, "{any:?}");
+    }
+}
+
 #[test]
 fn a_tuner_that_was_copied_goes_on_bit_for_bit() {
     let model = spins();

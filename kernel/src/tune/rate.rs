@@ -8,7 +8,8 @@ use crate::snapshot::plain;
 /// from the means of eight batches: right for one chain whose memory is short against a batch, and for steps
 /// of independent chains one after another. With eight batches the error itself is known to a quarter.
 ///
-/// The probabilities say more than the yes and no of the steps: their mean has the smaller variance.
+/// The probabilities say more than the yes and no of the steps: their mean has the smaller variance. They are added up in
+/// plain floats, which millions of them would fill: it looks at the first 2²⁰ steps, and what comes after changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -24,15 +25,18 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// Steps that are looked at, at the most.
+    const MOST: u32 = 1 << 20;
+
     /// For about so many steps.
     #[must_use]
     pub fn new(steps: u32) -> Self {
-        Self { length: steps.div_ceil(8).max(1), ..Self::default() }
+        Self { length: steps.min(Self::MOST).div_ceil(8).max(1), ..Self::default() }
     }
 
     /// Takes a step.
     pub fn observe(&mut self, info: &Info) {
-        if self.count == u32::MAX {
+        if self.count >= Self::MOST {
             return;
         }
         let probability = if info.log_ratio >= 0.0 { 1.0 } else { exp(info.log_ratio) };
@@ -53,7 +57,7 @@ impl Rate {
         }
     }
 
-    /// Steps seen.
+    /// Steps looked at.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.count
