@@ -7,6 +7,9 @@ use core::f32::consts::PI;
 /// our own at Chebyshev nodes, highest power first.
 const SINE: [f32; 5] = [7.765_766e-2, -0.598_291_3, 2.550_077_4, -5.167_710_3, PI];
 
+/// The logarithm of a factor that is still a normal float.
+const LEAST: f32 = -87.0;
+
 /// A parameter as a pure function of the step: no state, the same bits on every processor, right for every
 /// step of a `u64`.
 ///
@@ -139,7 +142,11 @@ impl Schedule {
             }
             Shape::Linear | Shape::Geometric(_) if step >= self.steps => self.last,
             Shape::Linear => between(self.first, self.last, self.share(step)),
-            Shape::Geometric(log) => self.first * exp(log * self.share(step)),
+            Shape::Geometric(log) => {
+                let log = log * self.share(step);
+                // In halves where the factor would be less than the floats.
+                if log < LEAST { self.first * exp(0.5 * log) * exp(0.5 * log) } else { self.first * exp(log) }
+            }
         };
         if value > self.floor { value } else { self.floor }
     }

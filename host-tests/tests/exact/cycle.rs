@@ -67,6 +67,23 @@ fn schedules_are_right_past_u32() {
     assert_eq!([long.at(PAST), long.at(2 * PAST), long.at(3 * PAST)], [0.25, 0.5, 0.75]);
 }
 
+/// From one end of the floats to the other, where the factor itself is less than any float.
+#[test]
+fn a_geometric_schedule_spans_the_floats() {
+    for (first, last) in [(1e38f32, 2e-38f32), (1e20, 1e-20), (1.0, 1.2e-38), (3e38, 1e-5)] {
+        let schedule = Schedule::geometric(first, last, 1000).unwrap();
+        for k in 0..=1000u16 {
+            let share = f64::from(k) / 1000.0;
+            let log = (f64::from(last) / f64::from(first)).ln();
+            let exact = f64::from(first) * (log * share).exp();
+            let found = f64::from(schedule.at(k.into()));
+            // The exponent is up to 175, and rounded three times.
+            let bound = (4.0 + 3.0 * log.abs()) * tolerance::ROUNDING;
+            assert!((found / exact - 1.0).abs() < bound, "{first} … {last}, step {k}: {found} {exact}");
+        }
+    }
+}
+
 #[test]
 fn illegal_schedules_are_refused() {
     for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
