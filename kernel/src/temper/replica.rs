@@ -212,7 +212,11 @@ where
 /// One round of replica exchange for replicas that lie side by side: `steps` local steps of each, by the
 /// kernel of its rung (`kernels` has one a rung), and an exchange. Returns the swaps.
 ///
-/// Replicas past the ladder, and rungs past `replicas` or `kernels`, are left out.
+/// Replicas that have changed places take the β of their new rung in the next round: for steps in between, call
+/// [`Replica::set_beta`] first.
+///
+/// Replicas past the ladder, and rungs without a replica in `replicas`, are left out. On a rung past `kernels` a replica
+/// takes no step, and changes places as others do.
 pub fn round<'e, E, W, C, B, T, K, R>(
     ladder: &mut Ladder<T>,
     replicas: &mut [Replica<'e, E, W, C, B>],

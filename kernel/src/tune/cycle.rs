@@ -53,8 +53,9 @@ enum Phase {
 /// Unlike the paper, which judges a candidate by one step of a hundred chains and puts every chain back for
 /// the next one, a candidate here is a [`Rate`] over [`CycleSettings::steps`] steps of every chain, with its
 /// standard error, and chains flow through: right for a single chain and for a batch. With many chains,
-/// give all of them a step by [`CycleTuner::kernel`] and observe what they report in a fixed order. Equal
-/// candidates: the one farther from the start of the search wins. Step sizes stay between floor and ceiling.
+/// give all of them a step by [`CycleTuner::kernel`] and observe what they report in a fixed order. Of equal
+/// step sizes the one farther from the start of the search wins, of equal balances the smallest. Step sizes stay
+/// between floor and ceiling.
 ///
 /// `T` is a buffer of one [`Trial`] a position, such as `[Trial; 20]`; there need to be two or more.
 #[derive(Clone, Copy, Debug, PartialEq)]
