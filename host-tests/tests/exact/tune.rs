@@ -143,6 +143,29 @@ fn a_cycle_is_tuned_for_one_chain_and_for_a_batch() {
     }
 }
 
+/// With many rounds the search for the smallest step size stays where half is accepted, and that for the largest ends there:
+/// noise does not carry the one up to the ceiling, nor the other past the one.
+#[test]
+fn more_rounds_do_no_harm() {
+    let model = spins();
+    let mut couplings = model.couplings();
+    let ising = couplings.ising(&model).unwrap();
+    for (rounds, step_size, seed) in [(100, (0.05, 60.0), 0), (200, (0.05, 60.0), 3), (40, (0.05, 0.5), 4)] {
+        let settings = CycleSettings { rounds, step_size, ..CycleSettings::default() };
+        let mut rng = LaneRng::seed_from_u64(seed);
+        let mut chains = [heap::random_chain(&ising, &mut rng).unwrap()];
+        let mut tuner = CycleTuner::new([BLANK; 8], settings).unwrap();
+        tune(&mut chains, &mut rng, &mut tuner, |_| ());
+        let (smallest, largest) = tuner.ends();
+        println!("{rounds} rounds: {smallest:?} … {largest:?}");
+        assert!(smallest.step_size <= largest.step_size, "{smallest:?} … {largest:?}");
+        let positions = tuner.positions();
+        assert!(positions.windows(2).all(|pair| pair[0].step_size >= pair[1].step_size), "{positions:?}");
+        let found = rate(&mut chains[0], &Langevin::balanced(smallest.step_size, 0.5).unwrap(), &mut rng);
+        assert!((found - 0.5).abs() < 0.2, "{smallest:?} has {found}");
+    }
+}
+
 #[test]
 fn error_bars_are_right_for_one_chain_and_for_a_batch() {
     let model = models::pairwise(Convention::SpinsEdgesOnce, 20, 0.2, 0.3, 11);

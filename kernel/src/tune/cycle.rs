@@ -44,10 +44,11 @@ enum Phase {
 /// Finds the cycle of ACS (Pynadath, Bhattacharya, Hariharan, Zhang 2024, Algorithms 2–5; METHODS.md §4):
 /// burn-in; the smallest step size, rising from its floor at β = ½, and the largest, falling from its
 /// ceiling at β_max, at which about ρ* of the proposals are accepted, each by rounds of candidates between
-/// the best so far and `α(1 ± ζ|ρ* − ρ|)`; then for each position of the cycle the balance, from ½ to that
+/// the best so far and `α(1 ± ζ|ρ* − ρ|)`, the smallest going back where ρ is less than ρ* by two standard errors;
+/// then for each position of the cycle the balance, from ½ to that
 /// of the position before, with the highest rate. The last position keeps β = ½.
 ///
-/// Where no step size has the rate ρ* at β_max, the search goes on to small ones or stays at the best:
+/// Where no step size has the rate ρ* at β_max, the search goes on to small ones, down to the smallest, or stays at the best:
 /// [`CycleTuner::ends`] says so by the rate found, and a β_max lower by .05 is the paper's advice.
 ///
 /// Unlike the paper, which judges a candidate by one step of a hundred chains and puts every chain back for
@@ -241,11 +242,17 @@ impl<T: AsMut<[Trial]> + AsRef<[Trial]>> CycleTuner<T> {
             }
             Phase::Unadjusted | Phase::Adjusted | Phase::Frozen => self.now.largest,
         };
-        let sign = if self.now.phase == Phase::Largest { -1.0 } else { 1.0 };
+        let falls = self.now.phase == Phase::Largest;
+        // The rising search has gone past ρ*, and no chance made it look so: without a way back, every round's noise would
+        // carry it further.
+        let past = !falls && end.rate + 2.0 * end.error < self.now.settings.target;
+        let sign = if falls || past { -1.0 } else { 1.0 };
         let reach = sign * self.now.settings.learning_rate * (self.now.settings.target - end.rate).abs();
         let part = self.part(self.now.settings.step_sizes);
         let step_size = end.step_size * (1.0 + reach * part);
         let (floor, ceiling) = self.now.settings.step_size;
+        // The largest step size is not less than the smallest.
+        let floor = if falls { floor.max(self.now.smallest.step_size) } else { floor };
         Trial { step_size: step_size.max(floor).min(ceiling), ..end }
     }
 
