@@ -26,8 +26,23 @@ impl Ising<'_> {
         if PARTS == 1 && self.form.far() && words.size_hint().0 > 1 {
             return self.follow_far(fields, words);
         }
-        let (rows, mut difference) = (Rows::of(&self.form), 0);
-        each_site(words, |site, before| difference += self.flip_one(rows, site, before, fields));
+        // A loop of its own for each, so that none takes the others' registers.
+        match Rows::of(&self.form) {
+            Rows::Short => self.flip_words(words, fields, at_once::<4>),
+            Rows::Long => self.flip_words(words, fields, at_once::<8>),
+            Rows::Level => self.flip_words(words, fields, in_one_go),
+        }
+    }
+
+    #[inline(always)]
+    fn flip_words(
+        &self,
+        words: impl Iterator<Item = (usize, u32, u32)>,
+        fields: &mut [u32],
+        add: impl Fn(&[Entry], usize, u32, &mut [u32]),
+    ) -> i64 {
+        let mut difference = 0;
+        each_site(words, |site, before| difference += self.flip_one(site, before, fields, &add));
         difference
     }
 
@@ -66,20 +81,32 @@ impl Ising<'_> {
             black_box(look(row.first()) ^ look(row.last()));
         }
         let rows = Rows::of(&self.form);
-        list.iter().map(|&site| self.flip_one(rows, (site & !ONE) as usize, site >> 31, fields)).sum()
+        let flip = |&site: &u32| {
+            self.flip_one((site & !ONE) as usize, site >> 31, fields, |entries, length, before, fields| {
+                match rows {
+                    Rows::Short => at_once::<4>(entries, length, before, fields),
+                    Rows::Long => at_once::<8>(entries, length, before, fields),
+                    Rows::Level => in_one_go(entries, length, before, fields),
+                }
+            })
+        };
+        list.iter().map(flip).sum()
     }
 
-    /// Flips a site that is `before`: how the energy changes, in units.
+    /// Flips a site that is `before`: how the energy changes, in units. `add` adds its row to the fields, given the entries from
+    /// the row's first one on, its length, and `before`.
     #[inline(always)]
-    fn flip_one(&self, rows: Rows, site: usize, before: u32, fields: &mut [u32]) -> i64 {
+    fn flip_one(
+        &self,
+        site: usize,
+        before: u32,
+        fields: &mut [u32],
+        add: impl Fn(&[Entry], usize, u32, &mut [u32]),
+    ) -> i64 {
         let sign = 1 - 2 * before as i32;
         let (entries, length) = self.form.row_on(site).unwrap_or_default();
         let difference = -i64::from(sign * field(fields, site));
-        match rows {
-            Rows::Short => at_once::<4>(entries, length, before, fields),
-            Rows::Long => at_once::<8>(entries, length, before, fields),
-            Rows::Level => in_one_go(entries, length, sign, fields),
-        }
+        add(entries, length, before, fields);
         difference
     }
 }
@@ -128,15 +155,16 @@ fn at_once<const N: usize>(entries: &[Entry], length: usize, before: u32, fields
     }
 }
 
-/// The same in a loop of its own for every length up to twelve.
+/// The same in a loop of its own for every length up to ten.
 #[inline(always)]
-fn in_one_go(entries: &[Entry], length: usize, sign: i32, fields: &mut [u32]) {
+fn in_one_go(entries: &[Entry], length: usize, before: u32, fields: &mut [u32]) {
     #[inline(always)]
     fn go<const N: usize>(entries: &[Entry], sign: i32, fields: &mut [u32]) {
         if let Some(row) = entries.first_chunk::<N>() {
             scatter(row, sign, fields, |_, _| ());
         }
     }
+    let sign = 1 - 2 * before as i32;
     match length {
         1 => go::<1>(entries, sign, fields),
         2 => go::<2>(entries, sign, fields),
