@@ -73,17 +73,17 @@ impl Kernel<Ising<'_>> for ChromaticGibbs<'_> {
                 free.iter().zip(class).map(|(free, class)| free & class)
             };
             let after = ring.there.words.get_mut(words.clone()).unwrap_or_default();
-            for (index, (word, among)) in (first..).zip(after.iter_mut().zip(among())) {
+            let noise = ring.there.weights.get(2 * first..).unwrap_or_default().chunks(2);
+            for (index, ((word, among), noise)) in after.iter_mut().zip(among()).zip(noise).enumerate() {
                 if among != 0 {
-                    let noise = ring.there.weights.get(2 * index..).unwrap_or_default();
-                    at_once(ring.energy, ring.there.cache, word, index, among, noise);
+                    at_once(ring.energy, ring.there.cache, word, first + index, among, noise);
                 }
             }
             // A site has one class: where it has changed, it has just now.
             let before = ring.here.words.get(words.clone()).unwrap_or_default();
-            let flips = (first..).zip(before.iter().zip(&*after).zip(among()));
-            let flips =
-                flips.map(|(index, ((&before, &after), among))| (index, before, (before ^ after) & among));
+            let flips = before.iter().zip(&*after).zip(among()).enumerate();
+            let flips = flips
+                .map(|(index, ((&before, &after), among))| (first + index, before, (before ^ after) & among));
             difference += ring.energy.follow(ring.there.cache.as_flattened_mut(), flips);
         }
         updates.add(ring.energy.form().value(difference));

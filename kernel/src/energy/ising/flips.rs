@@ -30,8 +30,13 @@ impl Ising<'_> {
         match Rows::of(&self.form) {
             Rows::Short => self.flip_words(words, fields, at_once::<4>),
             Rows::Long => self.flip_words(words, fields, at_once::<8>),
-            Rows::Level => self.flip_words(words, fields, in_one_go),
+            Rows::Level => self.flip_level(words, fields),
         }
+    }
+
+    #[inline(never)]
+    fn flip_level(&self, words: impl Iterator<Item = (usize, u32, u32)>, fields: &mut [u32]) -> i64 {
+        self.flip_words(words, fields, in_one_go)
     }
 
     #[inline(always)]
