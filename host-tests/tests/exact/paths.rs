@@ -238,9 +238,9 @@ fn a_path_that_ends_where_no_weight_is_left() {
         }
         assert!((all - 1.0).abs() < 1e-6, "all paths from {x}: {all}");
     }
-    for y in 0..4 {
-        let after: f64 = (0..4).map(|x| law.probabilities[x] * matrix[x][y]).sum();
-        assert!((after - law.probabilities[y]).abs() < 1e-6, "{y}: {after} for {}", law.probabilities[y]);
+    for (y, &truth) in law.probabilities.iter().enumerate() {
+        let after: f64 = law.probabilities.iter().zip(&matrix).map(|(p, row)| p * row[y]).sum();
+        assert!((after - truth).abs() < 1e-6, "{y}: {after} for {truth}");
     }
 }
 
