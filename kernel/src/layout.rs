@@ -84,6 +84,12 @@ impl Layout {
         if self.arity < 2 { 2 } else { self.arity as usize }
     }
 
+    /// Values that one site may take, given those of every site where they differ.
+    #[inline]
+    pub(crate) fn arity_at(self, arities: Option<&[u16]>, site: usize) -> usize {
+        arities.and_then(|arities| arities.get(site)).map_or(self.arity(), |&arity| usize::from(arity))
+    }
+
     /// Bits of a site's field: 1, 2, 4, 8 or 16.
     #[must_use]
     pub const fn field_bits(self) -> u32 {

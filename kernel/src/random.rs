@@ -166,7 +166,7 @@ pub(crate) fn uniform_state<R: Rng + ?Sized>(
         return bernoulli(layout, 0.5, rng, out);
     }
     for site in 0..layout.sites() {
-        let arity = arities.and_then(|a| a.get(site)).map_or(layout.arity(), |&a| usize::from(a));
+        let arity = layout.arity_at(arities, site);
         let value = below(arity as u32, rng);
         // Both are within the layout: there is nothing to refuse.
         let _ = set(layout, out, site, value);

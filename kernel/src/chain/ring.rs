@@ -109,8 +109,7 @@ impl<E: ?Sized> Ring<'_, E> {
     where
         E: Energy,
     {
-        let arities = self.energy.arities();
-        arities.and_then(|a| a.get(site)).map_or(self.layout.arity() as u32, |&a| u32::from(a))
+        self.layout.arity_at(self.energy.arities(), site) as u32
     }
 
     pub(crate) fn copy_cache(&mut self) {

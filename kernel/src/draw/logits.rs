@@ -40,7 +40,7 @@ pub(crate) fn weigh_exactly<E: Energy + ?Sized>(
     for (site, slot) in (0..layout.sites()).zip(slots.by_ref()) {
         let x = Packed::trusted(layout, words).get(site) as usize;
         let free = domain.free.get(site) != 0;
-        let arity = domain.arities.and_then(|a| a.get(site)).map_or(layout.arity(), |&a| usize::from(a));
+        let arity = layout.arity_at(domain.arities, site);
         let mut pair = [f32::INFINITY; 2];
         let found = if layout.kind() == Kind::Binary { &mut pair[..] } else { &mut *slot };
         found.fill(f32::INFINITY);

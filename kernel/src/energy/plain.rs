@@ -134,7 +134,7 @@ impl<F: Function> Energy for Plain<F> {
                 for (lane, out) in block.iter_mut().enumerate() {
                     *out = match (layout.component(row, number, lane), layout.kind()) {
                         (None, _) => 0.0,
-                        (Some((site, value)), Kind::Categorical) if value < arity(layout, arities, site) => {
+                        (Some((site, value)), Kind::Categorical) if value < layout.arity_at(arities, site) => {
                             self.0.component(x, site, value)
                         }
                         (Some(_), Kind::Categorical) => 0.0,
@@ -159,7 +159,7 @@ impl<F: Function> Energy for Plain<F> {
         let here = Packed::trusted(layout, words).get(site);
         let before = cache.first().map_or(f32::NAN, |&[kept, ..]| f32::from_bits(kept));
         // Values that the site has not are forbidden, and the function is not asked for them.
-        let arity = arity(layout, self.0.arities(), site).min(out.len());
+        let arity = layout.arity_at(self.0.arities(), site).min(out.len());
         let (legal, others) = out.split_at_mut_checked(arity).unwrap_or_default();
         others.fill(f32::INFINITY);
         for (value, out) in (0..).zip(legal) {
@@ -169,9 +169,4 @@ impl<F: Function> Energy for Plain<F> {
         }
         let _ = packed::set(layout, words, site, here);
     }
-}
-
-/// The values that a site may take.
-fn arity(layout: Layout, arities: Option<&[u16]>, site: usize) -> usize {
-    arities.and_then(|arities| arities.get(site)).map_or(layout.arity(), |&arity| usize::from(arity))
 }

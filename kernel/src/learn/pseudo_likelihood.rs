@@ -40,7 +40,7 @@ impl Objective for PseudoLikelihood {
         let mut evaluations = 1;
         desk.second.fill([0.0; LANES]);
         for site in 0..layout.sites() {
-            let arity = arities.and_then(|a| a.get(site)).map_or(layout.arity(), |&a| usize::from(a));
+            let arity = layout.arity_at(arities, site);
             let here = desk.state().get(site) as usize;
             let room = desk.first.as_flattened_mut().get_mut(..arity).unwrap_or_default();
             model.differences(desk.words, desk.cache, site, room);
