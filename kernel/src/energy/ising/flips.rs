@@ -34,9 +34,49 @@ impl Ising<'_> {
         }
     }
 
+    /// The same where a row is mostly as long as the one before: a loop of its own for every length up to ten.
     #[inline(never)]
     fn flip_level(&self, words: impl Iterator<Item = (usize, u32, u32)>, fields: &mut [u32]) -> i64 {
-        self.flip_words(words, fields, in_one_go)
+        let mut difference = 0;
+        for mut pair in pairs(words) {
+            while pair.flips != 0 {
+                difference += match self.form.row(pair.first()).len() {
+                    1 => self.flip_alike::<1>(&mut pair, fields),
+                    2 => self.flip_alike::<2>(&mut pair, fields),
+                    3 => self.flip_alike::<3>(&mut pair, fields),
+                    4 => self.flip_alike::<4>(&mut pair, fields),
+                    5 => self.flip_alike::<5>(&mut pair, fields),
+                    6 => self.flip_alike::<6>(&mut pair, fields),
+                    7 => self.flip_alike::<7>(&mut pair, fields),
+                    8 => self.flip_alike::<8>(&mut pair, fields),
+                    9 => self.flip_alike::<9>(&mut pair, fields),
+                    10 => self.flip_alike::<10>(&mut pair, fields),
+                    _ => {
+                        let (site, before) = pair.take();
+                        self.flip_one(site, before, fields, |entries, length, before, fields| {
+                            let row = entries.get(..length).unwrap_or_default();
+                            scatter(row, 1 - 2 * before as i32, fields, |_, _| ());
+                        })
+                    }
+                };
+            }
+        }
+        difference
+    }
+
+    /// Flips the next sites of a pair of words as long as their rows have `N` entries: how the energy changes, in units.
+    #[inline(always)]
+    fn flip_alike<const N: usize>(&self, pair: &mut Pair, fields: &mut [u32]) -> i64 {
+        let mut difference = 0;
+        while pair.flips != 0 {
+            let (entries, length) = self.form.row_on(pair.first()).unwrap_or_default();
+            let Some(row) = entries.first_chunk::<N>().filter(|_| length == N) else { break };
+            let (site, before) = pair.take();
+            difference += self.flip_one(site, before, fields, |_, _, before, fields| {
+                scatter(row, 1 - 2 * before as i32, fields, |_, _| ());
+            });
+        }
+        difference
     }
 
     #[inline(always)]
@@ -47,7 +87,12 @@ impl Ising<'_> {
         add: impl Fn(&[Entry], usize, u32, &mut [u32]),
     ) -> i64 {
         let mut difference = 0;
-        each_site(words, |site, before| difference += self.flip_one(site, before, fields, &add));
+        for mut pair in pairs(words) {
+            while pair.flips != 0 {
+                let (site, before) = pair.take();
+                difference += self.flip_one(site, before, fields, &add);
+            }
+        }
         difference
     }
 
@@ -91,7 +136,7 @@ impl Ising<'_> {
                 match rows {
                     Rows::Short => at_once::<4>(entries, length, before, fields),
                     Rows::Long => at_once::<8>(entries, length, before, fields),
-                    Rows::Level => in_one_go(entries, length, before, fields),
+                    Rows::Level => at_once::<8>(entries, length, before, fields),
                 }
             })
         };
@@ -160,45 +205,44 @@ fn at_once<const N: usize>(entries: &[Entry], length: usize, before: u32, fields
     }
 }
 
-/// The same in a loop of its own for every length up to ten.
-#[inline(always)]
-fn in_one_go(entries: &[Entry], length: usize, before: u32, fields: &mut [u32]) {
+/// Two words in a row.
+#[derive(Clone, Copy)]
+struct Pair {
+    /// The first site of both.
+    start: usize,
+    before: u64,
+    /// The sites that flip, and have not yet.
+    flips: u64,
+}
+
+impl Pair {
+    /// The first site that flips.
     #[inline(always)]
-    fn go<const N: usize>(entries: &[Entry], sign: i32, fields: &mut [u32]) {
-        if let Some(row) = entries.first_chunk::<N>() {
-            scatter(row, sign, fields, |_, _| ());
-        }
+    fn first(&self) -> usize {
+        self.start + self.flips.trailing_zeros() as usize
     }
-    let sign = 1 - 2 * before as i32;
-    match length {
-        1 => go::<1>(entries, sign, fields),
-        2 => go::<2>(entries, sign, fields),
-        3 => go::<3>(entries, sign, fields),
-        4 => go::<4>(entries, sign, fields),
-        5 => go::<5>(entries, sign, fields),
-        6 => go::<6>(entries, sign, fields),
-        7 => go::<7>(entries, sign, fields),
-        8 => go::<8>(entries, sign, fields),
-        9 => go::<9>(entries, sign, fields),
-        10 => go::<10>(entries, sign, fields),
-        _ => scatter(entries.get(..length).unwrap_or_default(), sign, fields, |_, _| ()),
+
+    /// Takes the first site that flips, and its value before.
+    #[inline(always)]
+    fn take(&mut self) -> (usize, u32) {
+        let bit = self.flips.trailing_zeros();
+        self.flips &= self.flips.wrapping_sub(1);
+        (self.start + bit as usize, self.before.wrapping_shr(bit) as u32 & 1)
     }
 }
 
-/// Tells the sites that flip in words in a row, and their values before. Two words at a time where there are registers: a
-/// loop over few of them is left at an unforeseen place as often as one over twice as many.
+/// Words in a row, two at a time where there are registers: a loop over few flips is left at an unforeseen place as often as one
+/// over twice as many.
 #[inline(always)]
-fn each_site(words: impl Iterator<Item = (usize, u32, u32)>, mut tell: impl FnMut(usize, u32)) {
-    let mut words = words;
-    while let Some((word, before, flips)) = words.next() {
+fn pairs(mut words: impl Iterator<Item = (usize, u32, u32)>) -> impl Iterator<Item = Pair> {
+    core::iter::from_fn(move || {
+        let (word, before, flips) = words.next()?;
         let second = if PARTS == 1 { words.next() } else { None };
         let (beside, more) = second.map_or((0, 0), |(_, before, flips)| (before, flips));
-        let before = u64::from(before) | u64::from(beside) << 32;
-        let mut flips = u64::from(flips) | u64::from(more) << 32;
-        while flips != 0 {
-            let bit = flips.trailing_zeros();
-            flips &= flips - 1;
-            tell(32 * word + bit as usize, (before >> bit) as u32 & 1);
-        }
-    }
+        Some(Pair {
+            start: 32 * word,
+            before: u64::from(before) | u64::from(beside) << 32,
+            flips: u64::from(flips) | u64::from(more) << 32,
+        })
+    })
 }
