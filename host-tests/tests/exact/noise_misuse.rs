@@ -3,7 +3,7 @@
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{
     Dense, DenseMatrix, Diagonal, Edgewise, MinTrace, Noise, NoiseError, Regression, Run, SparseMatrix,
-    SparseRegression, constant,
+    SparseRegression, constant, least_eigenvalue,
 };
 use bitmc::{Function, Ising, LaneRng, Langevin, Layout, Move, Packed, Plain, SeedableRng};
 use bitmc_host_tests::heap::{self, Couplings};
@@ -205,4 +205,24 @@ fn lanes_past_the_last_site_are_not_read() {
             assert!(found.as_flattened().iter().zip(expected.as_flattened()).all(|(&a, &b)| same(a, b)));
         }
     }
+}
+
+/// diag(−1, …) of twenty sites.
+fn minus_one() -> Vec<Block> {
+    let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(20)];
+    (0..20).for_each(|site| rows.as_flattened_mut()[2 * LANES * site + site] = -1.0);
+    rows
+}
+
+#[test]
+fn a_d_of_too_few_sites_has_no_eigenvalue() {
+    let rows = minus_one();
+    let matrix = DenseMatrix::new(20, &rows).unwrap();
+    let (d, mut scratch) = ([[1.0; LANES]; 2], [[0.0; LANES]; 6]);
+    let mut least = |blocks: usize| least_eigenvalue(&matrix, &d[..blocks], &mut scratch);
+    for (blocks, value) in [(0, -1.0), (2, 0.0)] {
+        let found = least(blocks).unwrap();
+        assert!((found.value - value).abs() <= found.residual, "{blocks}: {found:?}");
+    }
+    assert_eq!(least(1), Err(NoiseError::Memory { need: 2, got: 1 }));
 }

@@ -23,12 +23,16 @@ pub struct Eigenvalue {
 /// are sites, and small matrices are given four times as many).
 ///
 /// # Errors
-/// [`NoiseError::Memory`] where the scratch is short, [`NoiseError::NotFinite`] where W + D is not finite.
+/// [`NoiseError::Memory`] where the scratch or a D is short, [`NoiseError::NotFinite`] where W + D is not finite.
 pub fn least_eigenvalue(
     matrix: &impl Symmetric,
     d: &[Block],
     scratch: &mut [Block],
 ) -> Result<Eigenvalue, NoiseError> {
+    let (need, got) = (matrix.sites().div_ceil(LANES), d.len());
+    if got != 0 && got < need {
+        return Err(NoiseError::Memory { need, got });
+    }
     let scaled = Scaled::new(matrix, d)?;
     Ok(lanczos(&scaled, scratch)?.over(scaled.factor))
 }
