@@ -226,3 +226,17 @@ fn a_d_of_too_few_sites_has_no_eigenvalue() {
     }
     assert_eq!(least(1), Err(NoiseError::Memory { need: 2, got: 1 }));
 }
+
+#[test]
+fn a_d_that_is_refused_stays_as_it_was() {
+    let rows = minus_one();
+    let matrix = DenseMatrix::new(20, &rows).unwrap();
+    let mut root = vec![[0.0; LANES]; Dense::root_blocks(20)];
+    let mut d = [[0.5; LANES]; 2];
+    assert!(matches!(Dense::new(matrix, &mut d, &mut root), Err(NoiseError::NotPositive { .. })));
+    assert_eq!(d, [[0.5; LANES]; 2]);
+    // One that is raised is.
+    let mut d = [[1.0; LANES]; 2];
+    let raised = Dense::new(matrix, &mut d, &mut root).unwrap().raised();
+    assert!(raised > 0.0 && d.as_flattened()[..20].iter().all(|&d| d == 1.0 + raised));
+}

@@ -44,7 +44,7 @@ impl<'a> Dense<'a> {
     ///
     /// # Errors
     /// [`NoiseError`] where memory is short, an entry of D is not finite and at least 0, or W + D is not
-    /// positive semidefinite, by more than 1/64 of the largest |Wᵢᵢ| + Dᵢ.
+    /// positive semidefinite, by more than 1/64 of the largest |Wᵢᵢ| + Dᵢ; then `d` is as it was.
     pub fn new(matrix: DenseMatrix<'a>, d: &'a mut [Block], root: &'a mut [Block]) -> Result<Self, NoiseError> {
         let sites = matrix.sites();
         let short = |need, got| NoiseError::Memory { need, got };
@@ -63,12 +63,12 @@ impl<'a> Dense<'a> {
         let (mut raise, mut raised) = ((largest * (1.0 / 1_048_576.0)).max(f32::MIN_POSITIVE), 0.0);
         let mut failed = NoiseError::NotPositive { site: 0 };
         for _ in 0..ATTEMPTS {
-            match factorise(&matrix, d, root) {
-                Ok(()) => return Ok(Self { matrix, root, d, raised }),
+            match factorise(&matrix, d, raised, root) {
+                Ok(()) => {
+                    d.as_flattened_mut().iter_mut().take(sites).for_each(|value| *value += raised);
+                    return Ok(Self { matrix, root, d, raised });
+                }
                 Err(error) => failed = error,
-            }
-            for value in d.as_flattened_mut().iter_mut().take(sites) {
-                *value += raise - raised;
             }
             raised = raise;
             raise *= 4.0;
@@ -83,8 +83,8 @@ impl<'a> Dense<'a> {
     }
 }
 
-/// L of `W + D`, column by column.
-fn factorise(matrix: &DenseMatrix<'_>, d: &[Block], root: &mut [Block]) -> Result<(), NoiseError> {
+/// L of `W + D`, D raised, column by column.
+fn factorise(matrix: &DenseMatrix<'_>, d: &[Block], raised: f32, root: &mut [Block]) -> Result<(), NoiseError> {
     let sites = matrix.sites();
     root.fill([0.0; LANES]);
     for column in 0..sites {
@@ -95,7 +95,7 @@ fn factorise(matrix: &DenseMatrix<'_>, d: &[Block], root: &mut [Block]) -> Resul
             if row == first
                 && let Some(slot) = rest.get_mut(column % LANES)
             {
-                *slot += d.as_flattened().get(column).copied().unwrap_or(0.0);
+                *slot += d.as_flattened().get(column).copied().unwrap_or(0.0) + raised;
             }
             // rest ← (W+D)[rows, column] − Σ_{k < column} L[rows, k] L[column, k]
             let (own, pivot) = (tiles(root, row), tiles(root, first));
