@@ -240,3 +240,15 @@ fn a_d_that_is_refused_stays_as_it_was() {
     let raised = Dense::new(matrix, &mut d, &mut root).unwrap().raised();
     assert!(raised > 0.0 && d.as_flattened()[..20].iter().all(|&d| d == 1.0 + raised));
 }
+
+#[test]
+fn a_short_scratch_leaves_d_as_it_was() {
+    let rows = minus_one();
+    let matrix = DenseMatrix::new(20, &rows).unwrap();
+    let mut vectors = vec![[0.0; LANES]; MinTrace::blocks(20)];
+    let (mut d, mut scratch) = ([[7.0; LANES]; 2], [[0.0; LANES]; 5]);
+    let short = Err(NoiseError::Memory { need: 6, got: 5 });
+    assert_eq!(MinTrace::new(1e-3, 100).solve(&matrix, &mut d, &mut vectors, &mut scratch), short);
+    assert_eq!(constant(&matrix, 1e-3, &mut d, &mut scratch).map(|_| ()), short.map(|_| ()));
+    assert_eq!(d, [[7.0; LANES]; 2]);
+}

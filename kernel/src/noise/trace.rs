@@ -108,6 +108,9 @@ impl MinTrace {
         let (need, got) = (Self::blocks(sites), vectors.len());
         let width = Self::rank(sites).div_ceil(LANES);
         let vectors = vectors.get_mut(..need).ok_or(short(need, got))?;
+        if scratch.len() < 3 * d.len() {
+            return Err(short(3 * d.len(), scratch.len()));
+        }
         let (p, vectors) = vectors.split_at_mut_checked(width).ok_or(short(need, got))?;
         for (index, vector) in vectors.chunks_mut(width.max(1)).enumerate() {
             let components = vector.as_flattened_mut().iter_mut().enumerate().take(Self::rank(sites));
