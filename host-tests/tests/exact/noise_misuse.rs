@@ -252,3 +252,35 @@ fn a_short_scratch_leaves_d_as_it_was() {
     assert_eq!(constant(&matrix, 1e-3, &mut d, &mut scratch).map(|_| ()), short.map(|_| ()));
     assert_eq!(d, [[7.0; LANES]; 2]);
 }
+
+/// Moves of 255, whose moments are large, with gradients whose squares are floats and whose products with moments
+/// are not.
+#[test]
+fn products_past_the_largest_give_no_w() {
+    let layout = Layout::ordinal(5, 256);
+    let word = |value: f64| heap::pack_in(layout, &[value; 5]);
+    let (from, to) = (word(0.0), word(255.0));
+    let step = Move::new(Packed::new(layout, &from).unwrap(), Packed::new(layout, &to).unwrap()).unwrap();
+    let mut memory = Couplings::new(5, 4);
+    let model = path(5, 1.0, &mut memory);
+    for (gradient, fits) in [(1e8, true), (1e12, false)] {
+        let mut room = vec![[0.0; LANES]; Regression::blocks(5)];
+        let mut dense = Regression::new(5, &mut room).unwrap();
+        let mut room = vec![[0.0; LANES]; SparseRegression::blocks(model.form())];
+        let mut sparse = SparseRegression::new(model.form(), &mut room).unwrap();
+        for _ in 0..100 {
+            dense.push(&step, &[[gradient; LANES]], &[[0.0; LANES]]).unwrap();
+            sparse.push(&step, &[[gradient; LANES]], &[[0.0; LANES]]).unwrap();
+        }
+        let mut w = vec![[0.0; LANES]; DenseMatrix::blocks(5)];
+        let mut scratch = vec![[0.0; LANES]; 3 * w.len()];
+        let found = [dense.solve(1e-3, 50, &mut w, &mut scratch), sparse.solve(1e-3, 50, &mut w, &mut scratch)];
+        for found in found {
+            let refused = found == Err(NoiseError::Gradient);
+            assert!(
+                if fits { found.is_ok_and(|fit| fit.residual < 1e-4) } else { refused },
+                "{gradient}: {found:?}"
+            );
+        }
+    }
+}

@@ -66,7 +66,11 @@ pub(super) fn solve(
     while made < iterations && square > 1e-10 * first {
         apply(direction, image);
         let curvature = dot(direction, image);
-        if curvature <= 0.0 || curvature.is_nan() {
+        // Numbers whose squares are floats may have products with moments that are not.
+        if !curvature.is_finite() {
+            return Err(NoiseError::Gradient);
+        }
+        if curvature <= 0.0 {
             break;
         }
         let length = square / curvature;
