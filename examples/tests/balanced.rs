@@ -100,3 +100,20 @@ fn a_pattern_takes_the_driver_beyond_the_sites_of_a_full_matrix() {
     let nothing = hasty.second_order(&model, pattern, Which::Edges, &mut room, &progress);
     assert!(nothing.unwrap_err().to_string().contains("no step of the burn-in moved"));
 }
+
+#[test]
+fn a_sampler_without_noise_has_no_precision_to_adapt() {
+    let flat = Bernoulli::new(&[0.3; 20]).unwrap();
+    let mut memory = SparseMemory::<20, 0>::new();
+    let form = Ising::bits_edges_once([], &[0.0; 20], memory.lend()).unwrap().form();
+    let w = Curvature::of(&SparseMatrix::with_diagonal(form, &[-0.5; 20]).unwrap());
+    let progress = Progress::new(true, 0);
+    let driven = |precision| {
+        let driver = Driver { seed: 7, sweeps: 5, burn_in: 1000, adapt: 6000, precision, far: false };
+        let first = driver.first_order(&flat, &progress).unwrap().1;
+        let mut d = Vec::new();
+        let diagonal = driver.diagonal(&flat, Known::Whole(&w), &mut d, &progress).unwrap().unwrap().1;
+        [first, diagonal].map(|chosen| chosen.parameters())
+    };
+    assert_eq!(driven(true), driven(false));
+}

@@ -22,7 +22,7 @@ pub struct Driver {
     pub burn_in: u64,
     /// Steps that adapt the sampler itself; the last fifth of them, and at least one step, is frozen, and measured.
     pub adapt: u64,
-    /// Whether κ is adapted too, which goes beyond the paper.
+    /// Whether κ is adapted too, which goes beyond the paper; where nothing is drawn, which has no κ, it stays 1.
     pub precision: bool,
     /// Whether the other end of the balanced line, α = 1 and a step size without a bound, is tried too, which goes beyond
     /// the paper: adaptation then begins at the end with the longer jumps, and not always at the near one.
@@ -79,7 +79,7 @@ impl Driver {
         energy: &E,
         progress: &Progress,
     ) -> Result<(Langevin<'static>, Chosen), Failure> {
-        let mut drive = Drive::new(self, energy, progress)?;
+        let mut drive = Drive::new(Self { precision: false, ..self }, energy, progress)?;
         drive.burn_in(&mut |_, _| ())?;
         let chosen = drive.finish(first, String::new())?;
         Ok((first(chosen.parameters()).map_err(Failure::option)?, chosen))
@@ -126,7 +126,8 @@ impl Driver {
             progress.advance(self.burn_in + self.adapt);
             return Ok(None);
         }
-        let (mut drive, w, told) = self.curved(energy, w, progress)?;
+        let driver = Self { precision: false, ..self };
+        let (mut drive, w, told) = driver.curved(energy, w, progress)?;
         let Some(negated) = w.negated_diagonal() else {
             progress.advance(self.adapt);
             return Ok(None);
