@@ -113,7 +113,9 @@ pub struct Batch<'e, S> {
     core: Core,
 }
 
-/// A transition of sixteen chains, each as if it were alone.
+/// A transition of sixteen chains, each as if it were alone: [`Langevin`](crate::Langevin),
+/// [`IsingLangevin`](crate::step::IsingLangevin), [`SequentialGibbs`](crate::step::SequentialGibbs), or an array of one of them, a
+/// kernel for each chain.
 pub trait BatchKernel {
     /// One transition.
     fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo;

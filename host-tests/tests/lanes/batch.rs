@@ -273,6 +273,32 @@ fn replica_exchange_is_that_of_replicas_alone() {
     assert!(ladder.round_trips() > 20, "{} round trips", ladder.round_trips());
 }
 
+/// Gibbs sampling has no parameters: rounds with sixteen of it are its steps at the ladder's β, and exchanges.
+#[test]
+fn replica_exchange_takes_gibbs_sweeps() {
+    let model = &targets()[3];
+    let mut memory = model.couplings();
+    let ising = memory.ising(model).unwrap();
+    let betas: [f32; 16] = core::array::from_fn(|rung| 0.1 + 0.06 * rung as f32);
+    let begin = || {
+        let mut rng = LaneRng::seed_from_u64(SEED);
+        let batch = Batch::random(&ising, vec![BatchSite::new(); 25], &mut rng).unwrap();
+        let ladder = Ladder::new([Rung::default(); 16], &betas).unwrap();
+        (batch, ladder, rng, Xoshiro128PlusPlus::seed_from_u64(3))
+    };
+    let (mut batch, mut ladder, mut rng, mut swaps) = begin();
+    let (mut other, mut other_ladder, mut other_rng, mut other_swaps) = begin();
+    for _ in 0..400 {
+        let swapped = round(&mut ladder, &mut batch, &[SequentialGibbs; 16], 1, &mut rng, &mut swaps);
+        let of = |chain| other_ladder.rungs()[other_ladder.rung_of(chain).unwrap()].beta();
+        other.set_betas(core::array::from_fn(of)).unwrap();
+        other.step(&SequentialGibbs, &mut other_rng);
+        assert_eq!(other_ladder.exchange(|chain| other.energy(chain), &mut other_swaps), swapped);
+        assert!((0..16).all(|chain| words(&batch, chain) == words(&other, chain)));
+    }
+    assert!(ladder.round_trips() > 20, "{} round trips", ladder.round_trips());
+}
+
 /// There are sixteen chains: what stands at more rungs is none, and never leaves its rung.
 #[test]
 fn a_ladder_of_more_rungs_moves_sixteen_chains() {

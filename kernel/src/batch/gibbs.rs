@@ -44,3 +44,10 @@ impl BatchKernel for SequentialGibbs {
         ring.close(&there, &plain, change.count, [0.0; LANES])
     }
 }
+
+/// One for each chain, for replica exchange: all are the same.
+impl BatchKernel for [SequentialGibbs; LANES] {
+    fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+        SequentialGibbs.step(ring, rng)
+    }
+}
