@@ -19,6 +19,10 @@
 //! | [`ChromaticGibbs`] | the same in lanes, a class at a time | many: a sweep | sparse models with few colours: lattices |
 //! | [`BlockGibbs`] | one product Wh, d uniforms | many | RBMs, always try it first |
 //! | [`RandomWalk`] | d uniforms, one difference of energies | about r | a floor to compare with; E alone is known |
+//! | [`EnumeratedGibbs`] | qᴮ (binary: 2ᴮ) changes of energy, exponentials, uniforms | up to B | a few sites that hang together strongly |
+//! | [`HammingBall`] | the same, only the states within R changes | up to 2R | the same, larger blocks; walls |
+//! | [`Swap`] | one difference of energies | two | a fixed number of sites at each value |
+//! | [`Cycle`] | that of the kernel whose turn it is | its | ACS: bold and local steps in turn, for many modes |
 //!
 //! A step of `GibbsWithGradients` costs less than one of `Langevin` (no uniform a site) but changes one site:
 //! compare samplers by effective samples a second, not by steps. An index costs 128 random bits and a walk

@@ -7,8 +7,8 @@ use crate::packed::{self, Move, Packed};
 use core::ops::Range;
 
 /// A fully connected network of up to three hidden layers with swish units as an energy over bits:
-/// `E(x) = w·a_L + b`, `a_l = s·σ(s)` of `s = W_l a_{l−1} + b_l`, `a₀ = x` (the energies of RMwGGIS §4 and
-/// METHODS.md §8; swish: Ramachandran, Zoph, Le 2017).
+/// `E(x) = w·a_L + b`, `a_l = s·σ(s)` of `s = W_l a_{l−1} + b_l`, `a₀ = x` (the energies of RMwGGIS §4;
+/// swish: Ramachandran, Zoph, Le 2017).
 ///
 /// Parameters stand layer by layer in blocks: the biases, then for every input the weights to all outputs, each
 /// row padded with zeros to whole blocks ([`Perceptron::parameter_len`]). The last layer has one output.

@@ -53,7 +53,7 @@ pub struct QuantisedInfo {
     pub proposed: u32,
 }
 
-/// A chain of DMALA over a [`QuantisedIsing`] model (Zhang, Liu and Liu 2022, Algorithm 2; METHODS.md §2): every
+/// A chain of DMALA over a [`QuantisedIsing`] model (Zhang, Liu and Liu 2022, Algorithm 2; METHODS.md §1): every
 /// site flips at once with log odds `z = ½(1−2x)F − 1/(2α)`, F its field, and the whole is accepted with
 ///
 /// `A = 2^(Σ(r(x) − r(y))/131,072) · Π(1 + 2^z(x)) / Π(1 + 2^z(y))`,
