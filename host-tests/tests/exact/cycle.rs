@@ -1,4 +1,4 @@
-//! Cyclical sampling (TESTING.md L0.1, L0.5): schedules are what they say at every step of a u64, a cycle of
+//! Cyclical sampling: schedules are what they say at every step of a u64, a cycle of
 //! kernels keeps the law, and a chain is at the right position of its cycle, also when it was stopped.
 
 use bitmc::schedule::ScheduleError;

@@ -1,4 +1,4 @@
-//! Energies, differences, gradients and caches against float64 (TESTING.md L0.3).
+//! Energies, differences, gradients and caches against float64.
 
 use bitmc::energy::{Boltzmann, Estimate};
 use bitmc::lane::{Block, LANES};

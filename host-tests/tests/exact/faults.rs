@@ -1,4 +1,4 @@
-//! Energies and generators that fail: every step ends, in a legal state, and says so (TESTING.md L2, L3).
+//! Energies and generators that fail: every step ends, in a legal state, and says so.
 
 use bitmc::energy::EnergyError;
 use bitmc::step::{

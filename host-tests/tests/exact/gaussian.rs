@@ -1,4 +1,4 @@
-//! Lattice Gaussians, dense and sparse, against float64 (TESTING.md L0.1, L0.3, L2).
+//! Lattice Gaussians, dense and sparse, against float64.
 
 use bitmc::energy::{Dense, Entry, GaussianError, LatticeGaussian, Precision, Sparse, SparseError};
 use bitmc::step::Curvature;

@@ -1,4 +1,4 @@
-//! Bad input gives an error with a name (TESTING.md L2).
+//! Bad input gives an error with a name.
 
 use bitmc::chain::Buffer;
 use bitmc::energy::{EnergyError, Entry, RbmError, Sparse, SparseError, pack_rows};

@@ -1,4 +1,4 @@
-//! [`IsingBalanced`]: detailed balance point by point and integrated (TESTING.md L0.2), what its steps report, and what
+//! [`IsingBalanced`]: detailed balance point by point and integrated, what its steps report, and what
 //! other models and failed generators do to it. That it draws as it says is in `stat/exact_start.rs`.
 
 use bitmc::lane::{Block, LANES};

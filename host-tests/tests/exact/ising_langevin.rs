@@ -1,4 +1,4 @@
-//! [`IsingLangevin`]: its transition matrices against float64 laws by enumeration (TESTING.md L0.1), what its steps
+//! [`IsingLangevin`]: its transition matrices against float64 laws by enumeration, what its steps
 //! report, and what failed generators do to it. That it gives the same bits whether it weighs touched sites or all
 //! is in `lanes/batch.rs`; that it draws as it says, in `stat/exact_start.rs`.
 

@@ -1,4 +1,4 @@
-//! The Gaussian integral without randomness (TESTING.md L0.2 and L0.5): factors, products, the auxiliary
+//! The Gaussian integral without randomness: factors, products, the auxiliary
 //! step point by point and integrated, and the cases where it must be something else.
 
 use bitmc::Potts;

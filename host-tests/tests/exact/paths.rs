@@ -1,5 +1,5 @@
 //! Samplers that draw indices, against float64 laws by enumeration of every sequence of draws: detailed
-//! balance holds path by path, `π(x) q(path|x) A = π(y) q(path back|y) A'` (TESTING.md L0.1).
+//! balance holds path by path, `π(x) q(path|x) A = π(y) q(path back|y) A'`.
 
 use bitmc::step::{Choice, ParameterError, Transition};
 use bitmc::{

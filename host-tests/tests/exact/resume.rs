@@ -1,4 +1,4 @@
-//! A chain that is stopped and resumed goes on bit for bit (TESTING.md L3).
+//! A chain that is stopped and resumed goes on bit for bit.
 
 use bitmc::{BlockGibbs, Chain, Energy, Info, Kernel, LaneRng, Langevin, Packed, Plain, SeedableRng};
 use bitmc_host_tests::failing::Table;

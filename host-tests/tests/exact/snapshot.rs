@@ -1,4 +1,4 @@
-//! Snapshots: what goes on bit for bit (TESTING.md L3). Every chain of the list of hashes
+//! Snapshots: what goes on bit for bit. Every chain of the list of hashes
 //! is stopped half-way besides, on every target.
 
 use bitmc::energy::Tempered;

@@ -1,4 +1,4 @@
-//! Everything that changes in a run, one after the other (TESTING.md L3): it goes on bit for bit from its bytes;
+//! Everything that changes in a run, one after the other: it goes on bit for bit from its bytes;
 //! altered, torn and of another version they are refused; and where bytes with a right checksum are refused, nothing
 //! has changed.
 

@@ -1,4 +1,4 @@
-//! Snapshots that are refused (TESTING.md L3): torn, altered, forged, of another version or of something else.
+//! Snapshots that are refused: torn, altered, forged, of another version or of something else.
 
 use bitmc::batch::{Batch, BatchSite};
 use bitmc::energy::Tempered;

@@ -1,4 +1,4 @@
-//! Logistic regression, quartic mixtures and modes in the plane against float64 (TESTING.md L0.1, L0.3, L2).
+//! Logistic regression, quartic mixtures and modes in the plane against float64.
 
 use bitmc::energy::{LogisticError, ModesError, QuarticError};
 use bitmc::lane::Block;

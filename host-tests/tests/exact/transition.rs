@@ -1,5 +1,4 @@
-//! Transition matrices from the kernel's own log q and ln A, against float64 laws by enumeration
-//! (TESTING.md L0.1).
+//! Transition matrices from the kernel's own log q and ln A, against float64 laws by enumeration.
 //!
 //! All parameters are multiples of 1/64, which the kernel's fixed point holds exactly: the float64 law is
 //! then the law of the very same numbers.

@@ -1,4 +1,4 @@
-//! Elementary functions, sums and products (TESTING.md L0.7).
+//! Elementary functions, sums and products.
 
 use bitmc::lane::{self, Block, F32s, LANES, LogProduct, Mask, NORMAL_LIMIT, PARTS, Product};
 use bitmc_host_tests::elementary::{FUNCTIONS, Found, Function, Order, float_at, index_of, ulps};

@@ -1,4 +1,4 @@
-//! Random words, uniforms and normals (TESTING.md L0.7).
+//! Random words, uniforms and normals.
 
 use bitmc::lane::{self, Bits, LANES, NORMAL_LIMIT};
 use bitmc::random::{self, logistics, normals, uniform, uniforms};

@@ -1,5 +1,4 @@
-//! Energies of real and large models: golden values, a million spins, a long chain's running total
-//! (TESTING.md L0.3).
+//! Energies of real and large models: golden values, a million spins, a long chain's running total.
 
 use bitmc::energy::Sparse;
 use bitmc::{Energy, Ising, LaneRng, Langevin, Move, Packed, SeedableRng};

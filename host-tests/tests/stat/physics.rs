@@ -1,4 +1,4 @@
-//! Toruses against their exact solutions (METHODS.md §8, TESTING.md L0.4), by long chains of the adjusted
+//! Toruses against their exact solutions (METHODS.md §8), by long chains of the adjusted
 //! Langevin sampler: 64 independent ones, a batch each.
 
 use bitmc::stats::{Acceptance, Every, Watch};

@@ -1,4 +1,4 @@
-//! A real RBM, 784 × 500: chains from fair bits against a float64 trial (METHODS.md §8), after 1,000 steps
+//! A real RBM, 784 × 500: chains from fair bits against a float64 trial, after 1,000 steps
 //! of the adjusted Langevin sampler at step size .2; the squared MMD is that to reference samples.
 
 use bitmc::energy::Tempered;
@@ -80,7 +80,7 @@ fn a_thousand_steps_from_noise() {
     assert_eq!(check("block Gibbs", &model, &BlockGibbs, 64, 93), [false; 3]);
 }
 
-/// The 99 % quantile of the squared MMD of two independent sets of 1,000 states of this law (TESTING.md, L1). It
+/// The 99 % quantile of the squared MMD of two independent sets of 1,000 states of this law. It
 /// goes with 1/n + 1/m.
 const NULL: f64 = 1.8e-4;
 
