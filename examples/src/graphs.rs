@@ -27,6 +27,9 @@ impl Graph {
     /// many vertices.
     #[must_use]
     pub fn new(vertices: usize, edges: &[(usize, usize)]) -> Option<Self> {
+        if vertices > VERTICES {
+            return None;
+        }
         let mut neighbours = vec![0; vertices];
         for &(a, b) in edges {
             if a == b || a >= vertices || b >= vertices {
@@ -35,7 +38,7 @@ impl Graph {
             neighbours[a] |= 1 << b;
             neighbours[b] |= 1 << a;
         }
-        (vertices <= VERTICES).then_some(Self { neighbours })
+        Some(Self { neighbours })
     }
 
     /// Vertices.
@@ -209,6 +212,7 @@ mod tests {
         assert_eq!((graph.edges(), graph.degree(2), graph.is_ego()), (4, 3, true));
         assert_eq!([0, 2, 3].map(|vertex| graph.clustering(vertex)), [1.0, 1.0 / 3.0, 0.0]);
         assert_eq!((Graph::new(2, &[(0, 2)]), Graph::new(2, &[(1, 1)])), (None, None));
+        assert_eq!(Graph::new(usize::MAX, &[(0, 40)]), None);
         assert!(!Graph::new(4, &[(0, 1), (1, 2), (2, 3)]).unwrap().is_ego());
     }
 }
