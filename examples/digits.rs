@@ -118,6 +118,7 @@ fn sample(options: &Options, data: &DigitData, out: &Path) -> Result<(), Failure
     );
     let mut keeper = Keeper::new(&options.checkpoint, question, DIGIT)?;
     report::make_folder(out)?;
+    options.checkpoint.check()?; // It may be in that folder.
     let mut runs = vec![case.run(choice, options.step_size, &mut keeper)?];
     if sweeps > 0 {
         runs.push(Case { steps: sweeps, ..case.clone() }.run(Choice::BlockGibbs, None, &mut keeper)?);

@@ -38,12 +38,18 @@ pub(crate) fn read<T: Serialize + DeserializeOwned>(
     Ok(Some(answer))
 }
 
+/// The name of the file of an answer: with the hash of its question, so that another question has another file.
+pub(crate) fn file_name(stem: &str, question: &str) -> String {
+    format!("{stem}.{:016x}", hash(question))
+}
+
 fn hash_of<T: Serialize>(path: &Path, answer: &T) -> Result<String, Failure> {
     let text = serde_json::to_string(answer).map_err(|error| Failure::file(path, error))?;
     Ok(format!("{:016x}", hash(&text)))
 }
 
-/// A folder of cells: a run that was stopped takes those that are there and makes the others.
+/// A folder of cells: a run that was stopped takes those that are there and makes the others. Cells of other
+/// questions stay beside them.
 #[derive(Clone, Debug)]
 pub struct Cells {
     folder: PathBuf,
@@ -56,6 +62,7 @@ impl Cells {
     /// # Errors
     /// [`Failure::File`] where there can be no such folder.
     pub fn new(out: &Path, resume: bool) -> Result<Self, Failure> {
+        report::make_folder(out)?;
         let folder = out.join("cells");
         report::make_folder(&folder)?;
         Ok(Self { folder, resume })
@@ -87,8 +94,8 @@ impl Cells {
         make: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let path = self.folder.join(format!("{plain}.json"));
         let question = format!("bitmc {}: {name}, {question}", env!("CARGO_PKG_VERSION"));
+        let path = self.folder.join(file_name(&plain, &question) + ".json");
         if self.resume
             && let Some(answer) = read(&path, &question, check)?
         {

@@ -30,6 +30,14 @@ impl Checkpoint {
         self.every
     }
 
+    /// Looks whether the file can be written.
+    ///
+    /// # Errors
+    /// [`Failure::File`] where the system refuses.
+    pub fn check(&self) -> Result<(), Failure> {
+        self.checkpoint.as_deref().map_or(Ok(()), report::writable)
+    }
+
     /// Writes the parts of a run that answers `question`, its options between semicolons: under another name, synced, then renamed, so that
     /// there is a whole file whenever the run is killed.
     ///

@@ -4,7 +4,7 @@ use crate::cli::Failure;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The bytes of a file.
 ///
@@ -31,8 +31,7 @@ pub fn make_folder(path: &Path) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure::File`] where the system refuses; what stood there before stays.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    let beside = beside(path);
     let write = || -> io::Result<()> {
         let mut file = fs::File::create(&beside)?;
         file.write_all(bytes)?;
@@ -47,6 +46,25 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
+}
+
+/// Looks whether a file can be written, before the work that goes into it.
+///
+/// # Errors
+/// [`Failure::File`] where the system refuses, or a folder has the name.
+pub fn writable(path: &Path) -> Result<(), Failure> {
+    if path.is_dir() {
+        return Err(Failure::file(path, "a folder, not a file"));
+    }
+    let beside = beside(path);
+    let tried = fs::File::create(&beside).and_then(|_| fs::remove_file(&beside));
+    tried.map_err(|error| Failure::file(path, error))
+}
+
+/// The name under which a file is written before it is renamed.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.part", std::process::id()))
 }
 
 /// Writes a value as indented JSON.

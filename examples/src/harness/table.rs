@@ -12,7 +12,7 @@ use bitmc::Energy;
 use std::path::{Path, PathBuf};
 
 /// Runs every sampler on every target, targets first. Each cell is written to the folder `cells` in `out` as
-/// it ends: `TARGET.SAMPLER.json`, and `TARGET.SAMPLER.timing.json` for what depends on the clock. With
+/// it ends: `TARGET.SAMPLER.HASH.json`, the hash of its question, and `….timing.json` for what depends on the clock. With
 /// `resume`, cells found there that answer the same question (plan, names and parameters) are not made again.
 ///
 /// # Errors
@@ -37,7 +37,7 @@ pub fn compare<E: Energy + Sync + ?Sized>(
                 sampler.name,
                 sampler.parameters
             );
-            let (numbers, clock) = files(&folder, &target.name, &sampler.name);
+            let (numbers, clock) = files(&folder, &target.name, &sampler.name, &question);
             let kept = if resume { find(&numbers, &clock, &question)? } else { None };
             let cell = match kept {
                 Some(cell) => {
@@ -66,11 +66,11 @@ pub fn work(plan: Plan) -> u64 {
 }
 
 /// The two files of a cell.
-fn files(folder: &Path, target: &str, sampler: &str) -> (PathBuf, PathBuf) {
+fn files(folder: &Path, target: &str, sampler: &str, question: &str) -> (PathBuf, PathBuf) {
     let plain = |name: &str| -> String {
         name.chars().map(|c| if c.is_alphanumeric() || "-_=.".contains(c) { c } else { '_' }).collect()
     };
-    let stem = format!("{}.{}", plain(target), plain(sampler));
+    let stem = cells::file_name(&format!("{}.{}", plain(target), plain(sampler)), question);
     (folder.join(format!("{stem}.json")), folder.join(format!("{stem}.timing.json")))
 }
 

@@ -92,6 +92,12 @@ fn a_damaged_or_foreign_checkpoint_is_named() {
     fs::write(&file, "# not a checkpoint").unwrap();
     fails(&digits(&out, &resume), 1, "keep: not a checkpoint");
     fails(&digits(&out, &[&words[..], &["--resume", "nowhere"]].concat()), 1, "nowhere");
+    // Before the first step, not after the first two hundred.
+    let nowhere = folder.path().join("nowhere/keep");
+    for (file, because) in [(nowhere.as_path(), "nowhere/keep: "), (folder.path(), ": a folder, not a file")] {
+        let file = file.to_str().unwrap();
+        fails(&digits(&out, &[&words[..], &["--checkpoint", file]].concat()), 1, because);
+    }
 }
 
 /// Runs an example with two threads, then with one after some of its cells were lost, and returns its report. All files
@@ -123,7 +129,7 @@ pub(crate) fn goes_on(name: &str, words: &[&str], files: &[&str]) -> Value {
 }
 
 /// The cells of a run, in the order of their names.
-fn cells(out: &Path) -> Vec<PathBuf> {
+pub(crate) fn cells(out: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(out.join("cells")).into_iter().flatten();
     let mut cells: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     cells.retain(|path| path.extension().is_some_and(|end| end == "json"));
@@ -152,7 +158,7 @@ fn an_altered_cut_is_refused() {
     fs::write(&graph, "5 5\n1 2\n2 3\n3 4\n4 5\n5 1\n").unwrap();
     let words = [graph.to_str().unwrap(), "--sweeps", "1000", "--sampler", "gibbs", "--quiet", "--resume"];
     succeeds(&run("maxcut", &out, &words));
-    let cell = out.join("cells/gibbs.json");
+    let cell = cells(&out).remove(0);
     let whole: Value = serde_json::from_slice(&fs::read(&cell).unwrap()).unwrap();
     let altered = |key: &str, value: Value| {
         let mut cell = whole.clone();
@@ -160,11 +166,11 @@ fn an_altered_cut_is_refused() {
         cell.to_string()
     };
     for (text, because) in [
-        (altered("cut", 5.into()), "gibbs.json: altered: its partition cuts 4, it says 5"),
-        (altered("words", serde_json::json!([31])), "gibbs.json: altered: its partition cuts 0, it says 4"),
-        (altered("words", serde_json::json!([1 << 5])), "gibbs.json: altered: the partition: a bit past"),
-        (altered("words", serde_json::json!([])), "gibbs.json: altered: the partition: a state of 1 words"),
-        (altered("curve", serde_json::json!([[0.1, 7]])), "gibbs.json: altered: its curve"),
+        (altered("cut", 5.into()), ".json: altered: its partition cuts 4, it says 5"),
+        (altered("words", serde_json::json!([31])), ".json: altered: its partition cuts 0, it says 4"),
+        (altered("words", serde_json::json!([1 << 5])), ".json: altered: the partition: a bit past"),
+        (altered("words", serde_json::json!([])), ".json: altered: the partition: a state of 1 words"),
+        (altered("curve", serde_json::json!([[0.1, 7]])), ".json: altered: its curve"),
     ] {
         fs::write(&cell, &text).unwrap();
         fails(&run("maxcut", &out, &words), 1, because);
@@ -202,7 +208,27 @@ fn an_altered_cell_is_refused() {
         succeeds(&run(name, &out, &words));
     }
     fs::write(folder.path().join("file"), "").unwrap();
-    fails(&run("multimodal", &folder.path().join("file"), &[]), 1, "file: not a folder");
+    for name in ["multimodal", "learn_ising"] {
+        fails(&run(name, &folder.path().join("file"), &["--quick"]), 1, "file: not a folder");
+    }
+}
+
+/// A first look after a long run, in the same folder, costs none of its cells.
+#[test]
+fn cells_of_other_options_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, words, other) in [
+        ("learn_cost", &["--quick", "--samples", "2", "--sites", "50"][..], &["--quick", "--samples", "2"][..]),
+        ("ising", &["--chains", "2", "--steps", "60"], &["--chains", "2", "--steps", "50"]),
+    ] {
+        let out = folder.path().join(name);
+        succeeds(&run(name, &out, words));
+        let read = |path: PathBuf| (fs::read(&path).unwrap(), path);
+        let before: Vec<_> = cells(&out).into_iter().map(read).collect();
+        succeeds(&run(name, &out, other));
+        assert!(before.iter().all(|(bytes, path)| fs::read(path).unwrap() == *bytes), "{name}");
+        assert_eq!(cells(&out).len(), 2 * before.len(), "{name}");
+    }
 }
 
 /// A run of cells that is killed, again and again, ends with the bytes of one that is left alone.
