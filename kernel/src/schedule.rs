@@ -7,8 +7,8 @@ use core::f32::consts::PI;
 /// our own at Chebyshev nodes, highest power first.
 const SINE: [f32; 5] = [7.765_766e-2, -0.598_291_3, 2.550_077_4, -5.167_710_3, PI];
 
-/// The logarithm of a factor that is still a normal float.
-const LEAST: f32 = -87.0;
+/// How large the logarithm of a factor may be, up or down, that is a normal float and finite.
+const MOST: f32 = 87.0;
 
 /// A parameter as a pure function of the step: no state, the same bits on every processor, right for every
 /// step of a `u64`.
@@ -144,8 +144,11 @@ impl Schedule {
             Shape::Linear => between(self.first, self.last, self.share(step)),
             Shape::Geometric(log) => {
                 let log = log * self.share(step);
-                // In halves where the factor would be less than the floats.
-                if log < LEAST { self.first * exp(0.5 * log) * exp(0.5 * log) } else { self.first * exp(log) }
+                // In halves where the factor could leave the floats, on either side.
+                let half = || exp(0.5 * log);
+                let value = if log.abs() > MOST { self.first * half() * half() } else { self.first * exp(log) };
+                // Next to the largest float rounding leads past it.
+                if value < f32::INFINITY { value } else { self.last }
             }
         };
         if value > self.floor { value } else { self.floor }

@@ -7,6 +7,7 @@ use bitmc::{Chain, Energy, Kind, LaneRng, Langevin, Packed, Plain, Schedule, See
 use bitmc_host_tests::compose::{Matrix, drift, irreversibility, matrix, product, transitions};
 use bitmc_host_tests::enumerate::{Law, values};
 use bitmc_host_tests::matrix::Transitions;
+use bitmc_host_tests::models::Source;
 use bitmc_host_tests::naive::Convention;
 use bitmc_host_tests::planes::{Own, Tables};
 use bitmc_host_tests::stuck::Stuck;
@@ -80,6 +81,26 @@ fn a_geometric_schedule_spans_the_floats() {
             // The exponent is up to 175, and rounded three times.
             let bound = (4.0 + 3.0 * log.abs()) * tolerance::ROUNDING;
             assert!((found / exact - 1.0).abs() < bound, "{first} … {last}, step {k}: {found} {exact}");
+        }
+    }
+}
+
+/// From one end of the floats to the other upwards, where the last factor is the largest float: so near the end of a long
+/// schedule that the share rounds to 1, and both logarithms are rounded up.
+#[test]
+fn a_geometric_schedule_does_not_leave_the_floats() {
+    const STEPS: u64 = 1 << 40;
+    let mut source = Source::new(3);
+    for _ in 0..10_000 {
+        let first = (source.uniform() * 3.5 + 1.0) as f32 * f32::MIN_POSITIVE;
+        for (first, last) in [(first, first * f32::MAX), (1.0, f32::MAX)] {
+            // Where the quotient is rounded past the floats there is no schedule.
+            let Ok(schedule) = Schedule::geometric(first, last, STEPS) else { continue };
+            for step in [STEPS - 1, STEPS - (1 << 10)] {
+                let found = schedule.at(step);
+                // The exponent is up to 89, and rounded three times.
+                assert!((found / last - 1.0).abs() < 300.0 * f32::EPSILON, "{first} … {last}, {step}: {found}");
+            }
         }
     }
 }
