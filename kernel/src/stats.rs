@@ -70,7 +70,8 @@ impl<O> Every<O> {
 
 impl<O: Observer> Observer for Every<O> {
     fn observe(&mut self, x: Packed<'_>, energy: f32, info: &Info) {
-        self.left -= 1;
+        // None left is what only serde can have read: this step's turn, too.
+        self.left = self.left.saturating_sub(1);
         if self.left == 0 {
             self.left = self.period;
             self.observer.observe(x, energy, info);

@@ -117,6 +117,19 @@ fn observers_agree_with_the_trace() {
 
 const INFO: Info = Info { accepted: true, proposed: 0, log_ratio: 0.0, difference: 0.0, fault: false };
 
+/// What serde reads is not looked at: with no step left to wait for, thinning goes on all the same.
+#[test]
+fn thinning_goes_on_from_nothing_left() {
+    let layout = Layout::binary(1);
+    let state = Packed::new(layout, &[0]).unwrap();
+    for (period, left, shown) in [(3u64, 0u64, 4), (3, 1, 4), (3, 3, 3), (0, 0, 10)] {
+        let bytes = postcard::to_allocvec(&(period, left, Acceptance::new())).unwrap();
+        let mut thinned: Every<Acceptance> = postcard::from_bytes(&bytes).unwrap();
+        (0..10).for_each(|_| thinned.observe(state, 0.0, &INFO));
+        assert_eq!(thinned.observer.steps, shown, "{left} of {period} left");
+    }
+}
+
 #[test]
 fn means_of_full_sums_stand_still() {
     let layout = Layout::ordinal(2, 65_536);
