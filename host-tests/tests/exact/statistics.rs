@@ -166,6 +166,7 @@ fn pairs_of_sites_that_are_not_there_have_no_correlation() {
 fn the_error_of_an_evidence_is_that_of_a_mean() {
     let mut evidence = Evidence::new();
     assert_eq!(evidence.relative_error(), f32::INFINITY);
+    assert!(evidence.log_z().is_nan(), "no run says anything of Z");
     let logs = [0.5f32, -1.0, 2.0, 0.0, f32::NEG_INFINITY];
     for (seen, &log) in logs.iter().enumerate() {
         evidence.add(log);

@@ -165,7 +165,7 @@ impl Evidence {
         self.weights.equal_weights()
     }
 
-    /// ln Z/Z₀: the logarithm of the mean weight.
+    /// ln Z/Z₀: the logarithm of the mean weight; NaN before the first, −∞ where all are 0.
     #[must_use]
     pub fn log_z(&self) -> f32 {
         self.weights.weights().log() - ln(self.count as f32)
