@@ -64,6 +64,8 @@ where
     }
 
     /// A replica that goes on from a state and what was kept with it: bit for bit as if it had never stopped.
+    /// Every site is free: [`Replica::clamp`] again what was clamped. A [`Snapshot`](crate::snapshot::Snapshot)
+    /// keeps that too.
     ///
     /// # Errors
     /// As [`Chain::new`].
