@@ -1,7 +1,7 @@
 //! Edges that run side by side: noise and fields of all of them in one loop.
 
 use crate::energy::Sparse;
-use crate::lane::{Block, F32s, LANES, Line};
+use crate::lane::{Bits, Block, F32s, LANES, LaneSums, Line, PARTS, U32s};
 use crate::random::normal_pairs_twice;
 use rand_core::Rng;
 
@@ -129,26 +129,90 @@ fn add(eta: &mut [f32], factor: f32, terms: &[f32]) {
     eta.iter_mut().zip(terms).for_each(|(slot, term)| *slot += factor * term);
 }
 
-/// `h ← h + Kv` for the couplings K of all runs, in their units, and v of −1, 0 and 1: `v·h + ½ v·Kv` of before.
-pub(crate) fn follow(runs: &[Run], v: &[u32], fields: &mut [u32]) -> i64 {
-    let product = |(field, v): (&u32, &u32)| i64::from(field.wrapping_mul(*v) as i32);
-    let mut sum: i64 = fields.iter().zip(v).map(product).sum();
+/// The coupling of the first run that has one, on a lattice that of most: for [`follow`].
+pub(crate) fn common(runs: &[Run]) -> i32 {
+    runs.iter().map(|run| run.coupling).find(|&coupling| coupling != 0).unwrap_or(0)
+}
+
+/// `h ← h + Kv` for the couplings K of all runs, in their units, and v of −1, 0 and 1, given as `changes` cv, c the
+/// [`common`] coupling: `v·h + ½ v·Kv` of before.
+///
+/// That is `v·h` while each field has what comes from lower sites and not yet what comes from higher ones. The sites
+/// before a run's first one have all that comes from lower ones, since runs stand in the order of their first sites.
+pub(crate) fn follow(runs: &[Run], c: i32, changes: &[Bits], fields: &mut [Bits]) -> i64 {
+    let (mut sum, mut behind) = (Along { total: 0, blocks: 0 }, runs.iter().peekable());
     for run in runs {
-        let (first, offset, edges) = (run.first as usize, run.offset as usize, run.edges as usize);
-        let (from_near, from_far) = (first..first + edges, first + offset..first + offset + edges);
-        let near = v.get(from_near.clone()).unwrap_or_default();
-        let far = v.get(from_far.clone()).unwrap_or_default();
-        let (mut both, coupling) = (0_u32, run.coupling as u32);
-        let fields_near = fields.get_mut(from_near).unwrap_or_default();
-        for (field, (near, far)) in fields_near.iter_mut().zip(near.iter().zip(far)) {
-            *field = field.wrapping_add(coupling.wrapping_mul(*far));
-            both = both.wrapping_add(near.wrapping_mul(*far));
+        let whole = run.first as usize / LANES;
+        if whole >= sum.blocks + AT_ONCE {
+            sum.go_on(whole, changes, fields);
+            while let Some(run) = behind.next_if(|run| (run.first + run.edges) as usize <= LANES * whole) {
+                run.carry(run.offset as usize, 0, c, changes, fields);
+            }
         }
-        sum += i64::from(run.coupling) * i64::from(both as i32);
-        let fields_far = fields.get_mut(from_far).unwrap_or_default();
-        for (field, near) in fields_far.iter_mut().zip(near) {
-            *field = field.wrapping_add(coupling.wrapping_mul(*near));
+        run.carry(0, run.offset as usize, c, changes, fields);
+    }
+    sum.go_on(changes.len(), changes, fields);
+    behind.for_each(|run| run.carry(run.offset as usize, 0, c, changes, fields));
+    i64::from(c.signum()) * sum.total
+}
+
+impl Run {
+    /// Adds what changes at one of its ends to the fields at the other one.
+    #[inline]
+    fn carry(&self, from: usize, to: usize, c: i32, changes: &[Bits], fields: &mut [Bits]) {
+        let (first, edges) = (self.first as usize, self.edges as usize);
+        let (from, to) = (first + from..first + from + edges, first + to..first + to + edges);
+        let changes = changes.as_flattened().get(from).unwrap_or_default();
+        let fields = fields.as_flattened_mut().get_mut(to).unwrap_or_default();
+        if self.coupling == c {
+            let ((changes, last_changes), (fields, last)) = (changes.as_chunks(), fields.as_chunks_mut());
+            for (change, field) in changes.iter().zip(fields) {
+                for part in 0..PARTS {
+                    (U32s::load(field, part) + U32s::load(change, part)).store(field, part);
+                }
+            }
+            add_words(last, last_changes.iter().copied());
+        } else {
+            let coupling = c.signum() * self.coupling;
+            let changes = changes.iter().map(|&change| (change as i32).signum() * coupling);
+            add_words(fields, changes.map(|change| change as u32));
         }
     }
-    sum
+}
+
+fn add_words(slots: &mut [u32], terms: impl Iterator<Item = u32>) {
+    slots.iter_mut().zip(terms).for_each(|(slot, term)| *slot = slot.wrapping_add(term));
+}
+
+/// `sign(change) · field`, added up over blocks.
+struct Along {
+    total: i64,
+    /// So many, from the first on.
+    blocks: usize,
+}
+
+/// Blocks that are added up at once, at least: a sum over lanes ends each time.
+const AT_ONCE: usize = 64;
+/// The most whose sum [`LaneSums`] holds.
+const MOST: usize = 1 << 15;
+
+impl Along {
+    /// Goes on up to a block.
+    fn go_on(&mut self, end: usize, changes: &[Bits], fields: &[Bits]) {
+        let blocks = changes.iter().zip(fields).take(end);
+        let mut rest = blocks.skip(self.blocks);
+        while self.blocks < end {
+            let count = MOST.min(end - self.blocks);
+            self.blocks += count;
+            let mut sums = LaneSums::ZERO;
+            for (change, field) in rest.by_ref().take(count) {
+                for part in 0..PARTS {
+                    let (change, field) = (U32s::load(change, part), U32s::load(field, part));
+                    let sign = change.sar::<31>();
+                    sums.add((!change.eq(U32s::splat(0))).keep((field ^ sign) - sign), part);
+                }
+            }
+            self.total += sums.values().sum::<i64>();
+        }
+    }
 }
