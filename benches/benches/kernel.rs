@@ -9,7 +9,7 @@ use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
 use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, IsingLangevin, SequentialGibbs};
 use bitmc::{Chain, Energy, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng};
 use bitmc_benches::models::{
-    HeapRbm, HeapSparse, Lines, burnt_in, floats, heap_memory, numbered, random_graph, random_torus,
+    HeapRbm, HeapSparse, burnt_in, floats, heap_memory, lines, numbered, random_graph, random_torus,
 };
 use bitmc_benches::naive;
 use criterion::measurement::WallTime;
@@ -213,7 +213,7 @@ fn gibbs_sweeps(criterion: &mut Criterion) {
 }
 
 fn rbm(criterion: &mut Criterion) {
-    let (memory, mut room) = (HeapRbm::load(), Lines::new(0));
+    let (memory, mut room) = (HeapRbm::load(), lines(0));
     pair(criterion, "dmala rbm 784x500", &memory.model(), &memory.naive, 0.2, 3_000);
     let coarse = memory.coarse(&mut room);
     pair(criterion, "dmala rbm 784x500, 16 bits", &coarse, &memory.naive, 0.2, 3_000);

@@ -1,6 +1,7 @@
 //! The models of the benches, and chains that stand in equilibrium.
 
 use crate::naive;
+use aligned_vec::{AVec, avec};
 use bitmc::energy::{CoarseRbm, Edge, Entry, SparseLent, pack_rows};
 use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing, SlicedLangevin};
 use bitmc::step::Colouring;
@@ -8,31 +9,11 @@ use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Memory, Potts, Rbm, Rng, Se
 
 /// Blocks on the heap, each on a cache line of its own: vectors start anywhere, and a register of sixteen lanes that
 /// lies across two lines is loaded twice.
-#[derive(Debug)]
-pub struct Lines<T> {
-    values: Vec<T>,
-    start: usize,
-}
+pub type Lines<T> = AVec<[T; 16]>;
 
-impl<T: Copy + Default> Lines<T> {
-    /// So many blocks of zeros.
-    pub fn new(blocks: usize) -> Self {
-        let values = vec![T::default(); 16 * blocks + 15];
-        let start = values.as_ptr().align_offset(64).min(15);
-        Self { values, start }
-    }
-}
-
-impl<T> AsRef<[[T; 16]]> for Lines<T> {
-    fn as_ref(&self) -> &[[T; 16]] {
-        self.values[self.start..].as_chunks().0
-    }
-}
-
-impl<T> AsMut<[[T; 16]]> for Lines<T> {
-    fn as_mut(&mut self) -> &mut [[T; 16]] {
-        self.values[self.start..].as_chunks_mut().0
-    }
+/// So many blocks of zeros.
+pub fn lines<T: Copy + Default>(blocks: usize) -> Lines<T> {
+    avec![[T::default(); 16]; blocks]
 }
 
 /// A chain on the heap.
@@ -42,8 +23,8 @@ pub type HeapChain<'e> = Chain<'e, dyn Energy + 'e, Vec<u32>, Lines<u32>, Lines<
 pub fn heap_memory(energy: &dyn Energy) -> Memory<Vec<u32>, Lines<u32>, Lines<f32>> {
     let layout = energy.layout();
     Memory {
-        weights: Lines::new(Memory::weights(layout)),
-        cache: Lines::new(Memory::cache(energy.cache_len())),
+        weights: lines(Memory::weights(layout)),
+        cache: lines(Memory::cache(energy.cache_len())),
         words: vec![0; Memory::words(layout)],
     }
 }
@@ -120,9 +101,9 @@ impl HeapSliced {
     /// As much as a model needs.
     pub fn new(model: &SlicedIsing<'_>) -> Self {
         Self {
-            blocks: Lines::new(model.sites()),
+            blocks: lines(model.sites()),
             table: vec![0; SlicedGibbs::words(model).max(SlicedLangevin::words(model))],
-            room: Lines::new(SlicedLangevin::blocks(model)),
+            room: lines(SlicedLangevin::blocks(model)),
         }
     }
 
@@ -197,8 +178,8 @@ impl HeapRbm {
             hidden: npy(include_bytes!("../../examples/data/rbm500/b_hid.npy")),
         };
         let units = naive.hidden.len();
-        let mut weights = Lines::new(naive.visible.len() * Rbm::row_blocks(units));
-        let mut hidden = Lines::new(Rbm::row_blocks(units));
+        let mut weights = lines(naive.visible.len() * Rbm::row_blocks(units));
+        let mut hidden = lines(Rbm::row_blocks(units));
         pack_rows(&naive.weights, units, weights.as_mut()).expect("784 rows of 500");
         pack_rows(&naive.hidden, units, hidden.as_mut()).expect("one row of 500");
         Self { weights, hidden, naive }
@@ -214,7 +195,7 @@ impl HeapRbm {
     /// The same with the gradient of 16-bit integers, in `room`.
     pub fn coarse<'a>(&'a self, room: &'a mut Lines<u32>) -> CoarseRbm<'a> {
         let model = self.model();
-        *room = Lines::new(CoarseRbm::room_len(model.visible_units(), model.hidden_units()));
+        *room = lines(CoarseRbm::room_len(model.visible_units(), model.hidden_units()));
         CoarseRbm::new(model, room.as_mut()).expect("as much room as it needs")
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::bits::BitRows;
 use crate::progress::Progress;
+use aligned_vec::{AVec, avec};
 use bitmc::chain::Memory;
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
@@ -10,19 +11,20 @@ use bitmc::{Chain, Energy, Kernel, LaneRng, Layout, Packed, SeedableRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
 use rayon::prelude::*;
 
-/// Memory of a chain in vectors.
-pub type VecMemory = Memory<Vec<u32>, Vec<Bits>, Vec<Block>>;
+/// Memory of a chain in vectors, of which blocks begin on cache lines: a register of sixteen lanes that lies across two
+/// lines is loaded twice.
+pub type VecMemory = Memory<Vec<u32>, AVec<Bits>, AVec<Block>>;
 
 /// A chain in vectors.
-pub type VecChain<'e, E> = Chain<'e, E, Vec<u32>, Vec<Bits>, Vec<Block>>;
+pub type VecChain<'e, E> = Chain<'e, E, Vec<u32>, AVec<Bits>, AVec<Block>>;
 
 /// Memory for one chain of an energy.
 pub fn memory(energy: &(impl Energy + ?Sized)) -> VecMemory {
     let layout = energy.layout();
     Memory {
         words: vec![0; Memory::words(layout)],
-        cache: vec![[0; LANES]; Memory::cache(energy.cache_len())],
-        weights: vec![[0.0; LANES]; Memory::weights(layout)],
+        cache: avec![[0; LANES]; Memory::cache(energy.cache_len())],
+        weights: avec![[0.0; LANES]; Memory::weights(layout)],
     }
 }
 

@@ -4,6 +4,7 @@
 //! rung, and the ladder nothing of a replica but its [`gap`](bitmc::temper::Replica::gap): two numbers travel.
 
 use crate::chains::{Moving, add, memory};
+use aligned_vec::AVec;
 use bitmc::chain::ChainError;
 use bitmc::energy::Tempered;
 use bitmc::lane::{Bits, Block};
@@ -14,7 +15,7 @@ use bitmc::{Energy, Kernel, LaneRng, Packed};
 use rayon::prelude::*;
 
 /// A replica in vectors.
-pub type VecReplica<'e, E> = Replica<'e, E, Vec<u32>, Vec<Bits>, Vec<Block>>;
+pub type VecReplica<'e, E> = Replica<'e, E, Vec<u32>, AVec<Bits>, AVec<Block>>;
 
 /// A replica with its own generator and statistics.
 #[derive(Debug)]

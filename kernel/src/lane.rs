@@ -64,7 +64,9 @@ pub type Block = [f32; LANES];
 pub type Bits = [u32; LANES];
 
 /// Something that begins on a cache line. A register of sixteen lanes that lies across two lines is loaded in two
-/// halves. [`LaneRng`](crate::LaneRng) begins on one by itself where there are registers.
+/// halves. [`LaneRng`](crate::LaneRng) begins on one by itself where there are registers. Memory of a chain on the heap
+/// does as an `AVec` of the crate `aligned-vec`, as in the examples: with AVX-512 up to a tenth less time a step than in a
+/// `Vec`.
 ///
 /// ```
 /// use bitmc::lane::{Block, Line};

@@ -11,7 +11,7 @@ use bitmc::{
     Chain, Energy, Gibbs, GibbsWithGradients, Ising, LaneRng, Langevin, PathAuxiliary, Potts, SeedableRng,
 };
 use bitmc_benches::models::{
-    HeapChain, HeapRbm, HeapSliced, HeapSparse, Lines, burnt_in, floats, heap_memory, numbered, random_graph,
+    HeapChain, HeapRbm, HeapSliced, HeapSparse, burnt_in, floats, heap_memory, lines, numbered, random_graph,
     random_torus, signed_torus,
 };
 use bitmc_benches::naive;
@@ -208,7 +208,7 @@ fn main() {
             gibbs(&memory.ising(&edges, &[0.0; 4096]).0, &workload, steps)
         }
         "rbm" => {
-            let (memory, mut room) = (HeapRbm::load(), Lines::new(0));
+            let (memory, mut room) = (HeapRbm::load(), lines(0));
             let coarse = memory.coarse(&mut room);
             match workload.as_str() {
                 "together-rbm" => together(&memory.model(), 0.2, steps),

@@ -4,6 +4,7 @@ use crate::chains::memory;
 use crate::cli::Failure;
 use crate::plot;
 use crate::progress::Progress;
+use aligned_vec::avec;
 use bitmc::energy::{Entry, SparseLent};
 use bitmc::lane::LANES;
 use bitmc::noise::{Edgewise, Run, SparseMatrix};
@@ -72,8 +73,8 @@ pub fn scale(sides: &[u32], progress: &Progress) -> Result<Vec<Size>, Failure> {
         let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
         let model = Ising::spins_edges_once(torus(side, side, 0.4407), &vec![0.0; sites], lent);
         let model = model.map_err(Failure::option)?;
-        let (mut d, mut again) = (vec![[0.0; LANES]; Edgewise::blocks(sites)], Vec::new());
-        again.clone_from(&d);
+        let mut d = avec![[0.0; LANES]; Edgewise::blocks(sites)];
+        let mut again = d.clone();
         let matrix = SparseMatrix::of(model.form());
         let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
         let edges = Edgewise::new(matrix, &mut again).map_err(Failure::option)?;

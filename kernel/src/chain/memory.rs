@@ -9,7 +9,8 @@ use crate::layout::Layout;
 /// [`memory!`](crate::memory) makes one of arrays. Lengths: [`Memory::words`], [`Memory::cache`],
 /// [`Memory::weights`].
 ///
-/// Where sizes are known at run time only, vectors take the arrays' place, for the model's couplings too:
+/// Where sizes are known at run time only, vectors take the arrays' place, for the model's couplings too (an `AVec` of the
+/// crate `aligned-vec` where speed matters: [`Line`](crate::lane::Line)):
 /// ```
 /// use bitmc::energy::{Entry, SparseLent};
 /// use bitmc::{Chain, Energy, Ising, LaneRng, Memory, SeedableRng, stats::Means, step::SequentialGibbs};
