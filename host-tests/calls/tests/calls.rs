@@ -3,20 +3,21 @@
 
 use bitmc_calls::bitmc_status::{Argument, Busy, Memory, NotReady, Null, Ok as Done};
 use bitmc_calls::*;
+use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::ptr::{null, null_mut};
 
-/// A struct of the caller's, all bits zero.
-struct Held<T>(MaybeUninit<T>);
+/// A struct of the caller's, all bits zero. Its address can be taken again while a sampler or a chain has it.
+struct Held<T>(UnsafeCell<MaybeUninit<T>>);
 
 impl<T> Held<T> {
     fn new() -> Self {
-        Self(MaybeUninit::zeroed())
+        Self(UnsafeCell::new(MaybeUninit::zeroed()))
     }
 
-    fn at(&mut self) -> *mut T {
-        self.0.as_mut_ptr()
+    fn at(&self) -> *mut T {
+        self.0.get().cast()
     }
 }
 
@@ -72,10 +73,10 @@ unsafe fn go_round(model: *mut bitmc_model, samplers: &mut [Held<bitmc_sampler>]
         let need = bitmc_chain_bytes(model);
         assert!(need > 0);
         let (mut memory, mut twin_memory) = (Room::new(need), Room::new(need));
-        let (mut rng, mut twin_rng) = (Held::<bitmc_rng>::new(), Held::<bitmc_rng>::new());
+        let (rng, twin_rng) = (Held::<bitmc_rng>::new(), Held::<bitmc_rng>::new());
         assert_eq!(bitmc_rng_init(rng.at(), 1, 2), Done);
         assert_eq!(bitmc_rng_init(twin_rng.at(), 3, 0), Done);
-        let (mut chain, mut twin) = (Held::<bitmc_chain>::new(), Held::<bitmc_chain>::new());
+        let (chain, twin) = (Held::<bitmc_chain>::new(), Held::<bitmc_chain>::new());
         let (at, bytes) = memory.at();
         assert_eq!(bitmc_chain_init(chain.at(), model, at, need / 2, rng.at()), Memory);
         assert_eq!(bitmc_chain_energy(chain.at(), &mut 0.0), NotReady);
@@ -90,7 +91,7 @@ unsafe fn go_round(model: *mut bitmc_model, samplers: &mut [Held<bitmc_sampler>]
         let inside = at.wrapping_add(at.align_offset(64)).cast::<u32>();
         assert_eq!(bitmc_chain_init_at(twin.at(), model, at, bytes, inside, words.len()), Argument);
         let (mut sums, mut twin_sums) = (vec![0; state.sites], vec![0; state.sites]);
-        let (mut stats, mut twin_stats) = (Held::<bitmc_stats>::new(), Held::<bitmc_stats>::new());
+        let (stats, twin_stats) = (Held::<bitmc_stats>::new(), Held::<bitmc_stats>::new());
         assert_eq!(bitmc_stats_init(stats.at(), sums.as_mut_ptr(), sums.len()), Done);
         assert_eq!(bitmc_stats_init(twin_stats.at(), twin_sums.as_mut_ptr(), twin_sums.len()), Done);
         for sampler in samplers {
@@ -107,7 +108,7 @@ unsafe fn go_round(model: *mut bitmc_model, samplers: &mut [Held<bitmc_sampler>]
             let mut bytes = vec![0; written];
             let room = (bytes.as_mut_ptr(), bytes.len());
             assert_eq!(bitmc_save(7, chain.at(), rng.at(), stats.at(), room.0, room.1, &mut written), Done);
-            let mut load = |bytes: &[u8]| {
+            let load = |bytes: &[u8]| {
                 bitmc_load(7, twin.at(), twin_rng.at(), twin_stats.at(), bytes.as_ptr(), bytes.len())
             };
             assert_eq!(load(&bytes), Done);
@@ -137,7 +138,7 @@ unsafe fn go_round(model: *mut bitmc_model, samplers: &mut [Held<bitmc_sampler>]
 fn samplers(some: &[&dyn Fn(*mut bitmc_sampler) -> bitmc_status]) -> Vec<Held<bitmc_sampler>> {
     some.iter()
         .map(|init| {
-            let mut sampler = Held::new();
+            let sampler = Held::new();
             assert_eq!(init(sampler.at()), Done);
             sampler
         })
@@ -154,7 +155,7 @@ fn pairwise_models() {
         let noise = noise.at();
         let mut cycle = Room::new(bitmc_cyclical_bytes(4));
         let cycle = cycle.at();
-        let mut model = Held::<bitmc_model>::new();
+        let model = Held::<bitmc_model>::new();
         let model = model.at();
         for potts in [false, true] {
             // The struct and its memory are used again.
@@ -185,7 +186,7 @@ fn machines_and_energies_of_the_callers() {
         let (weights, biases) = (vec![0.1; 20 * 3], vec![0.2; 20]);
         let mut memory = Room::new(bitmc_rbm_bytes(20, 3));
         let (at, bytes) = memory.at();
-        let mut model = Held::<bitmc_model>::new();
+        let model = Held::<bitmc_model>::new();
         let (rows, visible, hidden) = (weights.as_ptr(), biases.as_ptr(), biases.as_ptr());
         assert_eq!(bitmc_rbm_init(model.at(), rows, visible, 20, hidden, 3, at, bytes), Done);
         let mut some = samplers(&[&|at| bitmc_langevin_init(at, 0.4, 1), &|at| bitmc_gibbs_init(at, 2)]);
@@ -195,7 +196,7 @@ fn machines_and_energies_of_the_callers() {
         {
             let mut calls = 0_u32;
             let user = (&raw mut calls).cast();
-            let mut own = Held::<bitmc_model>::new();
+            let own = Held::<bitmc_model>::new();
             assert_eq!(bitmc_own_init(own.at(), 9, arity, kind, Some(energy), gradient, user), Done);
             go_round(own.at(), &mut some);
             assert!(user.cast::<u32>().read() > 10);
@@ -225,17 +226,17 @@ unsafe extern "C" fn meddles(user: *mut c_void, _: *const bitmc_state) -> f32 {
 fn a_callback_is_kept_from_its_own_chain() {
     // SAFETY: all structs and memory live as long as this function.
     unsafe {
-        let (mut model, mut chain) = (Held::<bitmc_model>::new(), Held::<bitmc_chain>::new());
+        let (model, chain) = (Held::<bitmc_model>::new(), Held::<bitmc_chain>::new());
         let mut within = Within { model: model.at(), chain: chain.at(), said: [Done; 2] };
         let user = &raw mut within;
         let (model, chain) = ((*user).model, (*user).chain);
         assert_eq!(bitmc_own_init(model, 4, 2, 0, Some(meddles), None, user.cast()), Done);
-        let mut rng = Held::<bitmc_rng>::new();
+        let rng = Held::<bitmc_rng>::new();
         assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
         let mut memory = Room::new(bitmc_chain_bytes(model));
         let (at, bytes) = memory.at();
         assert_eq!(bitmc_chain_init(chain, model, at, bytes, rng.at()), Done);
-        let mut gibbs = Held::<bitmc_sampler>::new();
+        let gibbs = Held::<bitmc_sampler>::new();
         assert_eq!(bitmc_gibbs_init(gibbs.at(), 0), Done);
         assert_eq!(bitmc_chain_run(chain, gibbs.at(), rng.at(), 2, null_mut()), Done);
         assert_eq!((*user).said, [Busy, Busy]);
@@ -255,7 +256,7 @@ impl Shared {
         unsafe {
             let mut memory = Room::new(bitmc_chain_bytes(self.0));
             let (at, bytes) = memory.at();
-            let (mut chain, mut rng) = (Held::<bitmc_chain>::new(), Held::<bitmc_rng>::new());
+            let (chain, rng) = (Held::<bitmc_chain>::new(), Held::<bitmc_rng>::new());
             assert_eq!(bitmc_rng_init(rng.at(), 1, stream), Done);
             assert_eq!(bitmc_chain_init(chain.at(), self.0, at, bytes, rng.at()), Done);
             assert_eq!(bitmc_chain_run(chain.at(), self.1, rng.at(), 4, null_mut()), Done);
@@ -268,7 +269,7 @@ fn chains_on_threads_share_model_and_sampler() {
     // SAFETY: all structs and memory outlive the threads.
     unsafe {
         let mut memory = Room::new(bitmc_ising_bytes(SITES, SITES));
-        let (mut model, mut sampler) = (Held::<bitmc_model>::new(), Held::<bitmc_sampler>::new());
+        let (model, sampler) = (Held::<bitmc_model>::new(), Held::<bitmc_sampler>::new());
         ring(model.at(), &mut memory);
         let mut noise = Room::new(bitmc_second_order_bytes(SITES));
         let (at, bytes) = noise.at();
@@ -284,9 +285,9 @@ fn chains_on_threads_share_model_and_sampler() {
 fn a_sampler_of_second_order_sees_its_model() {
     // SAFETY: all structs and memory live as long as this function.
     unsafe {
-        let (mut model, mut other) = (Held::<bitmc_model>::new(), Held::<bitmc_model>::new());
-        let (mut sampler, mut chain) = (Held::<bitmc_sampler>::new(), Held::<bitmc_chain>::new());
-        let mut rng = Held::<bitmc_rng>::new();
+        let (model, other) = (Held::<bitmc_model>::new(), Held::<bitmc_model>::new());
+        let (sampler, chain) = (Held::<bitmc_sampler>::new(), Held::<bitmc_chain>::new());
+        let rng = Held::<bitmc_rng>::new();
         assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
         let mut memory = Room::new(bitmc_ising_bytes(SITES, SITES));
         let mut noise = Room::new(bitmc_second_order_bytes(SITES));
@@ -299,13 +300,13 @@ fn a_sampler_of_second_order_sees_its_model() {
         let mut chain_memory = Room::new(bitmc_chain_bytes(its));
         let (at, bytes) = chain_memory.at();
         assert_eq!(bitmc_chain_init(chain.at(), its, at, bytes, rng.at()), Done);
-        let mut run = |sampler, chain| bitmc_chain_run(chain, sampler, rng.at(), 3, null_mut());
+        let run = |sampler, chain| bitmc_chain_run(chain, sampler, rng.at(), 3, null_mut());
         assert_eq!(run(sampler.at(), chain.at()), Done);
         // The model made again, and a chain over another one.
         ring(its, &mut memory);
         let mut other_memory = Room::new(bitmc_ising_bytes(SITES, SITES));
         ring(other.at(), &mut other_memory);
-        let mut seed = Held::<bitmc_rng>::new();
+        let seed = Held::<bitmc_rng>::new();
         assert_eq!(bitmc_rng_init(seed.at(), 2, 0), Done);
         for model in [its, other.at()] {
             assert_eq!(bitmc_chain_init(chain.at(), model, at, bytes, seed.at()), Done);
@@ -321,19 +322,19 @@ fn replicas_on_a_ladder() {
     // SAFETY: all structs and memory live as long as this function.
     unsafe {
         let mut memory = Room::new(bitmc_ising_bytes(SITES, SITES));
-        let mut model = Held::<bitmc_model>::new();
+        let model = Held::<bitmc_model>::new();
         let model = model.at();
         ring(model, &mut memory);
-        let mut rng = Held::<bitmc_rng>::new();
+        let rng = Held::<bitmc_rng>::new();
         assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
         let mut rungs = Room::new(bitmc_ladder_bytes(3));
         let (at, bytes) = rungs.at();
-        let mut ladder = Held::<bitmc_ladder>::new();
+        let ladder = Held::<bitmc_ladder>::new();
         let betas = [0.2, 0.5, 1.0];
         assert_eq!(bitmc_ladder_init(ladder.at(), betas.as_ptr(), 3, at, bytes), Done);
         let mut rooms: [Room; 3] = core::array::from_fn(|_| Room::new(bitmc_replica_bytes(model)));
-        let mut replicas = Held::<[bitmc_replica; 3]>::new();
-        let mut samplers = Held::<[bitmc_sampler; 3]>::new();
+        let replicas = Held::<[bitmc_replica; 3]>::new();
+        let samplers = Held::<[bitmc_sampler; 3]>::new();
         let (replicas, samplers) = (replicas.at().cast(), samplers.at().cast());
         for (index, room) in rooms.iter_mut().enumerate() {
             let (at, bytes) = room.at();
@@ -368,10 +369,10 @@ fn whole_numbers() {
         let linear = [0, 65_536, -65_536];
         let (mut words, mut flips, mut fields) = ([0], [0], [0; 3]);
         let (words, flips, fields) = (words.as_mut_ptr(), flips.as_mut_ptr(), fields.as_mut_ptr());
-        let mut rng = Held::<bitmc_rng>::new();
+        let rng = Held::<bitmc_rng>::new();
         assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
         let mut state = bitmc_state { words: null(), word_count: 0, sites: 0, arity: 0 };
-        let mut gibbs = Held::<bitmc_quantised>::new();
+        let gibbs = Held::<bitmc_quantised>::new();
         let rows = (ends.as_ptr(), entries.as_ptr(), linear.as_ptr());
         let said = bitmc_quantised_init(gibbs.at(), rows.0, rows.1, 4, rows.2, 3, words, 1, fields, 3);
         assert_eq!(said, Done);
@@ -381,7 +382,7 @@ fn whole_numbers() {
         assert_eq!(bitmc_quantised_state(gibbs.at(), &mut state), Done);
         assert!(bitmc_state_get(&state, 2) < 2);
         // The memory goes on to another chain.
-        let mut langevin = Held::<bitmc_quantised_langevin>::new();
+        let langevin = Held::<bitmc_quantised_langevin>::new();
         let said = bitmc_quantised_langevin_init(
             langevin.at(),
             rows.0,
@@ -431,7 +432,7 @@ fn memory_is_lent_once() {
             (0, 1, 5, Argument),
         ] {
             let (linear, state, flips, fields) = (at(6).1, at(state).0, at(flips).0, at(fields).1);
-            let mut jumps = Held::<bitmc_quantised_langevin>::new();
+            let jumps = Held::<bitmc_quantised_langevin>::new();
             let made = bitmc_quantised_langevin_init(
                 jumps.at(),
                 ends,
@@ -448,7 +449,7 @@ fn memory_is_lent_once() {
             );
             assert_eq!(made, said);
         }
-        let mut gibbs = Held::<bitmc_quantised>::new();
+        let gibbs = Held::<bitmc_quantised>::new();
         for (state, fields, said) in
             [(0, 0, Argument), (1, 0, Argument), (2, 0, Done), (7, 0, Argument), (0, 5, Argument)]
         {
@@ -467,7 +468,7 @@ fn memory_is_lent_once() {
             Null
         );
 
-        let (mut model, mut rng) = (Held::<bitmc_model>::new(), Held::<bitmc_rng>::new());
+        let (model, rng) = (Held::<bitmc_model>::new(), Held::<bitmc_rng>::new());
         assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
         let room_for_model = bitmc_ising_bytes(SITES, SITES);
         let mut room = Room::new(room_for_model + 4096);
@@ -479,15 +480,15 @@ fn memory_is_lent_once() {
         let own = start.wrapping_add(start.align_offset(8)).cast::<bitmc_edge>();
         assert_eq!(build(model.at(), own.cast_const(), start), Argument);
         assert_eq!(build(model.at(), list.as_ptr(), start), Done);
-        let mut chain = Held::<bitmc_chain>::new();
-        let (mut sampler, mut stats) = (Held::<bitmc_sampler>::new(), Held::<bitmc_stats>::new());
+        let chain = Held::<bitmc_chain>::new();
+        let (sampler, stats) = (Held::<bitmc_sampler>::new(), Held::<bitmc_stats>::new());
         assert_eq!(bitmc_gibbs_init(sampler.at(), 0), Done);
         let need = bitmc_chain_bytes(model.at());
         for (from, said) in [(0, Argument), (room_for_model - 1, Argument), (room_for_model, Done)] {
             let (memory, bytes) = (start.wrapping_add(from), bytes - from);
             assert!(bytes > need + 256);
             assert_eq!(bitmc_chain_init(chain.at(), model.at(), memory, need, rng.at()), said);
-            let mut replica = Held::<bitmc_replica>::new();
+            let replica = Held::<bitmc_replica>::new();
             let tried = bitmc_replica_init(replica.at(), model.at(), memory, bytes, rng.at());
             assert_eq!(tried, said);
         }
@@ -507,7 +508,7 @@ fn memory_is_lent_once() {
         assert_eq!(bitmc_chain_clamp(chain.at(), state.words, state.word_count), Argument);
         let held = core::slice::from_raw_parts(state.words, state.word_count).to_vec();
         assert_eq!(bitmc_chain_clamp(chain.at(), held.as_ptr(), held.len()), Done);
-        let (mut ladder, mut place) = (Held::<bitmc_ladder>::new(), [0.5f32; 64]);
+        let (ladder, mut place) = (Held::<bitmc_ladder>::new(), [0.5f32; 64]);
         let place = place.as_mut_ptr();
         place.add(60).write(0.25);
         for (memory, said) in [(place.add(8), Argument), (place, Done)] {
