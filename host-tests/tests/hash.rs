@@ -28,10 +28,12 @@ fn the_committed_hashes_differ_and_none_is_zero() {
 }
 
 /// Models larger than those of the list, which the smallest board has room for: the one of the firmware's image `edges`,
-/// with that image's hash, and one whose rows of sites are shorter than a block and end within one.
+/// with that image's hash (the second one: over whole numbers), and one whose rows of sites are shorter than a block and end within one.
 #[test]
 fn edges_taken_by_runs_have_their_hash() {
-    for (rows, columns, committed) in [(16, 16, 0x941b_97e8), (12, 11, 0x15e1_ca5b)] {
+    for (rows, columns, committed) in
+        [(16, 16, [0x3518_da3f, 0xdf99_c121]), (12, 11, [0xf45e_294d, 0x53af_1a9f])]
+    {
         let sites = (rows * columns) as usize;
         let mut memory = Couplings::new(sites, 2 * sites);
         let fields = vec![0.0; sites];
@@ -40,15 +42,19 @@ fn edges_taken_by_runs_have_their_hash() {
         let (mut d, mut runs) =
             (vec![[0.0; 16]; Edgewise::blocks(sites)], vec![Run::default(); Edgewise::runs(matrix)]);
         let noise = Edgewise::new(matrix, &mut d).unwrap().by_runs(&mut runs).unwrap();
-        let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0).unwrap();
-        let mut rng = LaneRng::seed_from_u64(1);
-        let mut chain = heap::random_chain(&model, &mut rng).unwrap();
-        let mut hash = Hash::new();
-        for _ in 0..512 {
-            let info = chain.step(&sampler, &mut rng);
-            hash.words(chain.state().words());
-            hash.info(&info);
-        }
-        assert_eq!(hash.value(), committed, "{rows} by {columns}: {:08x}", hash.value());
+        let samplers =
+            [IsingBalanced::new, IsingBalanced::discrete].map(|by| by(noise, f32::INFINITY, 1.0).unwrap());
+        let got = samplers.map(|sampler| {
+            let mut rng = LaneRng::seed_from_u64(1);
+            let mut chain = heap::random_chain(&model, &mut rng).unwrap();
+            let mut hash = Hash::new();
+            for _ in 0..512 {
+                let info = chain.step(&sampler, &mut rng);
+                hash.words(chain.state().words());
+                hash.info(&info);
+            }
+            hash.value()
+        });
+        assert_eq!(got, committed, "{rows} by {columns}: {got:08x?}");
     }
 }

@@ -28,6 +28,7 @@
 
 mod abreast;
 mod elementary;
+mod halves;
 pub(crate) mod product;
 #[cfg_attr(
     all(not(bitmc_scalar), any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128")),
@@ -46,6 +47,7 @@ mod total;
 
 pub(crate) use abreast::Abreast;
 pub use elementary::NORMAL_LIMIT;
+pub(crate) use halves::{i16s, i16s_mut};
 pub use product::{LogProduct, Product};
 pub use registers::{F32s, Mask, U32s};
 pub(crate) use sums::LaneSums;

@@ -9,9 +9,12 @@
 //! after *l* calls of its `jump()` (2⁶⁴ steps each). Chain *n* of [`LaneRng::stream`] starts after *n*
 //! calls of `long_jump()` (2⁹⁶ steps each), so 2³² chains of 16 lanes never overlap.
 
+mod discrete;
 mod generator;
 mod normal;
 
+pub use discrete::DiscreteGaussian;
+pub(crate) use discrete::twice;
 pub use generator::LaneRng;
 pub(crate) use normal::normal_pairs_twice;
 pub use normal::{normal_pairs, normals};

@@ -46,6 +46,17 @@ pub(crate) fn ising_itself(step_size: f32, balance: f32, precision: f32) -> u32 
     })
 }
 
+/// The kernel for Ising models over whole numbers, its edges in runs, and edge by edge where κ is not 1.
+pub(crate) fn ising_discrete(step_size: f32, balance: f32, precision: f32) -> u32 {
+    by_runs(|model, noise| {
+        let mut d = [[0.0; 16]; 2];
+        let Ok(edges) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
+        let noise = if precision == 1.0 { noise } else { edges };
+        let kernel = IsingBalanced::discrete(noise, step_size, balance).and_then(|k| k.precision(precision));
+        from_noise(model, memory!(models::ISING, Ising::cache_len(25)), &kernel, STEPS)
+    })
+}
+
 /// Second order over a full matrix and its Cholesky factor, on the 4×4 torus; with D = 4, or −λ_min.
 pub(crate) fn dense(step_size: f32, balance: f32, shift: bool) -> u32 {
     let mut couplings = SparseMemory::<16, 64>::new();

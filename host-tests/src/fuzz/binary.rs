@@ -64,8 +64,8 @@ fn own(model: &Ising<'_>, trial: &mut Trial<'_, Ising<'_>>, source: &mut Source<
             let mut d = vec![[0.0; LANES]; Edgewise::blocks(sites)];
             let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).ok()?;
             let step_size = [f32::INFINITY, source.parameter()][source.below(2)];
-            let kernel =
-                IsingBalanced::new(noise, step_size, [1.0, source.float().abs() / 8.0][source.below(2)]);
+            let make = [IsingBalanced::new, IsingBalanced::discrete][source.below(2)];
+            let kernel = make(noise, step_size, [1.0, source.float().abs() / 8.0][source.below(2)]);
             trial.steps(&kernel.ok()?.precision(source.parameter()).ok()?, source);
         }
     }

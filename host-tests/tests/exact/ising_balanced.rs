@@ -7,11 +7,13 @@ use bitmc::step::{IsingBalanced, ParameterError, Transition};
 use bitmc::{Energy, Ising, Kernel, LaneRng, Langevin, Packed, SeedableRng, torus};
 use bitmc_host_tests::enumerate;
 use bitmc_host_tests::heap::{self, Couplings};
+use bitmc_host_tests::listed::{Listed, count};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Pairwise, Target};
 use bitmc_host_tests::noise::{Auxiliary, draw, factor};
 use bitmc_host_tests::stuck::Stuck;
 use bitmc_host_tests::tolerance;
+use std::cell::RefCell;
 
 /// κ, σ, α.
 const PARAMETERS: [(f32, f32, f32); 6] = [
@@ -187,9 +189,11 @@ fn a_clamped_site_is_never_proposed() {
 
 #[test]
 fn stuck_generators_end_and_stay_legal() {
-    for model in targets() {
+    // The torus has couplings of one magnitude.
+    let [torus, other] = targets();
+    for (model, discrete) in [(&torus, false), (&torus, true), (&other, false)] {
         let mut couplings = model.couplings();
-        let energy = couplings.ising(&model).unwrap();
+        let energy = couplings.ising(model).unwrap();
         let layout = energy.layout();
         let mut d = vec![[0.0; LANES]; layout.blocks()];
         let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
@@ -200,8 +204,8 @@ fn stuck_generators_end_and_stay_legal() {
             chain.clamp(Packed::new(layout, &held).unwrap()).unwrap();
             let before = chain.state().words().to_vec();
             for (precision, step_size, balance) in PARAMETERS {
-                let sampler = IsingBalanced::new(noise, step_size, balance).unwrap();
-                let sampler = sampler.precision(precision).unwrap();
+                let make = if discrete { IsingBalanced::discrete } else { IsingBalanced::new };
+                let sampler = make(noise, step_size, balance).unwrap().precision(precision).unwrap();
                 for _ in 0..10 {
                     let info = Kernel::step(&sampler, chain.ring(), &mut stuck);
                     assert!(!info.fault && !info.log_ratio.is_nan(), "{name}");
@@ -250,5 +254,59 @@ fn other_models_are_faults_and_bad_parameters_have_names() {
     for bad in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e30, 1.1e6, 0.9e-6, 1e-30] {
         let kernel = IsingBalanced::new(noise, 1.0, 0.5).unwrap();
         assert!(matches!(kernel.precision(bad), Err(ParameterError::Precision(_))), "{bad}");
+    }
+}
+
+/// The probability that a site without couplings flips, counted: all values of its sixteen bits, and of the words that
+/// decide where they do not.
+fn flips(field: f32, up: bool) -> (f64, f64) {
+    let mut memory = Couplings::new(1, 0);
+    let energy = Ising::bits_edges_once([], &[field], memory.lend()).unwrap();
+    let mut d = [[0.0; LANES]];
+    let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+    let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0).unwrap();
+    let chain = RefCell::new(heap::chain(&energy, &[0]).unwrap());
+    let moves = |half: u32, rest: u64| {
+        let mut chain = chain.borrow_mut();
+        chain.restart(Packed::new(energy.layout(), &[u32::from(up)]).unwrap()).unwrap();
+        let mut words = [u32::MAX; 2 * LANES];
+        (words[0], words[LANES], words[LANES + 1]) = (half | 0xFFFF_0000, (rest >> 32) as u32, rest as u32);
+        Kernel::step(&sampler, chain.ring(), &mut Listed(&words)).moved() == 1
+    };
+    let (mut sure, mut tied) = (0, Vec::new());
+    for half in 0..1 << 16 {
+        match (moves(half, 0), moves(half, u64::MAX)) {
+            (true, true) => sure += 1,
+            (false, false) => (),
+            (low, _) => tied.push((half, low)),
+        }
+    }
+    assert!(tied.len() <= 1, "{tied:?} undecided");
+    let range = 1u128 << 64;
+    let shares = tied.iter().map(|&(half, low)| {
+        let share = count(range, |rest| moves(half, rest as u64) == low) as f64 / range as f64;
+        if low { share } else { 1.0 - share }
+    });
+    let rest: f64 = shares.sum();
+    ((f64::from(sure) + rest) / 65_536.0, f64::from(sure) / 65_536.0)
+}
+
+#[test]
+fn sites_flip_with_the_logistic_probability_down_to_the_rarest() {
+    for field in [0.0f32, 0.4, -1.3, 3.7, -9.2, 11.0, -14.5, 20.0] {
+        for up in [false, true] {
+            let odds = if up { -f64::from(field) } else { f64::from(field) };
+            let rare = 1.0 / (1.0 + odds.abs().exp());
+            let exact = if odds > 0.0 { 1.0 - rare } else { rare };
+            let (found, sure) = flips(field, up);
+            // Log odds to base 2: three roundings of their size; an exponential, 1 + e, a quotient, a difference.
+            let bound = rare * tolerance::ROUNDING * (3.0 * odds.abs() + 10.0) + 2f64.powi(-60);
+            let off = (found - exact).abs();
+            // That more than 16 bits count is 2^-16 of q near 1/2, and all of it where it is small.
+            println!("{odds}: {exact:e}, off by {:.2} of the bound", off / bound);
+            assert!(off <= bound, "log odds {odds}: {found:e} for {exact:e}");
+            // Twin: what the sixteen bits decide alone; they do where the odds are even.
+            assert!(odds == 0.0 || (sure - exact).abs() > bound, "log odds {odds}: the twin passes");
+        }
     }
 }

@@ -6,6 +6,7 @@ mod coarse;
 #[cfg(feature = "conic")]
 mod conic;
 mod cycle;
+mod discrete;
 mod energies;
 mod factors;
 mod faults;

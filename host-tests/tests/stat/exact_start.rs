@@ -3,14 +3,14 @@
 //! kernel that does nothing passes, a broken one does not.
 
 use bitmc::lane::Block;
-use bitmc::noise::{Edgewise, SparseMatrix};
+use bitmc::noise::{Edgewise, Run, SparseMatrix};
 use bitmc::step::{Curvature, IsingBalanced, IsingLangevin};
 use bitmc::{BlockGibbs, Langevin, Plain};
 use bitmc_host_tests::enumerate::Law;
 use bitmc_host_tests::heap::Weights;
-use bitmc_host_tests::naive::Pairwise;
+use bitmc_host_tests::naive::{Convention, Pairwise};
 use bitmc_host_tests::stat::models::{Well, complete, machine};
-use bitmc_host_tests::stat::replicas::Plan;
+use bitmc_host_tests::stat::replicas::{Dice, Plan, pieces, reference_rng, uniform};
 use bitmc_host_tests::stat::table::{Defect, Langevin as Naive, mean_field_gibbs, total_variation};
 use bitmc_host_tests::stat::{Verdict, chi_square};
 
@@ -66,6 +66,82 @@ fn adjusted_langevin_keeps_an_ising_model() {
     // Twin: the same kernel without its test.
     let ends = Plan::twin(5).ends(&model, &Langevin::unadjusted(0.6).unwrap(), &law, 0);
     check("unadjusted taken for adjusted", &ends, &law).must_fail();
+}
+
+/// Six spins on a ring with three chords, couplings ±J.
+fn signs(coupling: f32) -> Pairwise {
+    let edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5), (0, 3), (1, 4), (2, 5)];
+    let sign = |edge: usize| if edge % 4 == 3 { -coupling } else { coupling };
+    let edges = edges.iter().enumerate().map(|(edge, &(a, b))| (a, b, sign(edge)));
+    Pairwise {
+        convention: Convention::SpinsEdgesOnce,
+        edges: edges.collect(),
+        fields: vec![0.2, -0.1, 0.0, 0.3, -0.4, 0.1],
+    }
+}
+
+/// The step of AB-edge at α = κ = 1 and σ = ∞ by its definition, with whole numbers on a grid of `parts` of |W|; every
+/// move is accepted.
+fn naive_discrete(target: &Pairwise, plan: &Plan, law: &[f64], parts: f64) -> Vec<u64> {
+    let magnitude = 4.0 * f64::from(target.edges[0].2.abs());
+    let weight = |k: i32| (-0.5 * magnitude / (parts * parts) * f64::from(k * k)).exp();
+    let (numbers, start) = (Dice::new(&(-20..=20).map(weight).collect::<Vec<_>>()), Dice::new(law));
+    let counts = pieces(|piece| {
+        let (mut rng, mut counts) = (reference_rng(plan.seed, piece), vec![0; law.len()]);
+        for _ in 0..plan.share() {
+            let mut x = start.roll(&mut rng);
+            for _ in 0..plan.steps {
+                let spin = |site: u32| if x >> site & 1 == 1 { 1.0 } else { -1.0 };
+                // g + η, and D.
+                let mut field: Vec<f64> = target.fields.iter().map(|&w| 2.0 * f64::from(w)).collect();
+                let mut d = vec![0.0; field.len()];
+                for &(a, b, coupling) in &target.edges {
+                    let coupling = f64::from(coupling);
+                    let k = numbers.roll(&mut rng) as f64 - 20.0;
+                    field[a as usize] += 2.0 * coupling * spin(b) + k * magnitude / parts;
+                    field[b as usize] += 2.0 * coupling * spin(a) + k * magnitude / parts * coupling.signum();
+                    d[a as usize] += magnitude;
+                    d[b as usize] += magnitude;
+                }
+                let sites = field.iter().zip(&d).enumerate();
+                let flips = sites.map(|(site, (field, d))| {
+                    let odds = -spin(site as u32) * field - 0.5 * d;
+                    usize::from(uniform(&mut rng) < 1.0 / (1.0 + (-odds).exp())) << site
+                });
+                x ^= flips.sum::<usize>();
+            }
+            counts[x] += 1;
+        }
+        counts
+    });
+    counts.into_iter().reduce(|a, b| a.iter().zip(b).map(|(a, b)| a + b).collect()).unwrap()
+}
+
+#[test]
+fn second_order_over_whole_numbers_keeps_an_ising_model() {
+    // |W| = 4J: a grid of one part of it, and of two.
+    for (seed, coupling) in [(30, 0.35), (40, 0.6)] {
+        let spins = signs(coupling);
+        let law = Law::of(&spins).probabilities;
+        let mut memory = spins.couplings();
+        let model = memory.ising(&spins).unwrap();
+        let matrix = SparseMatrix::of(model.form());
+        let (mut d, mut runs) = ([[0.0; 16]], [Run::default(); 9]);
+        let noise = Edgewise::new(matrix, &mut d).unwrap();
+        let by_runs = noise.by_runs(&mut runs[..Edgewise::runs(matrix)]).unwrap();
+        let parameters = [(noise, f32::INFINITY, 1.0, 1.0), (noise, 1.0, 0.8, 0.6), (by_runs, 2.0, 0.9, 1.3)];
+        for (seed, (noise, step_size, balance, precision)) in (seed..).zip(parameters) {
+            let sampler = IsingBalanced::discrete(noise, step_size, balance).unwrap();
+            let sampler = sampler.precision(precision).unwrap();
+            let ends = Plan::usual(seed).ends(&model, &sampler, &law, 0);
+            check(&format!("J {coupling}, over whole numbers, σ {step_size}"), &ends, &law).must_pass();
+        }
+        // Twins: another implementation, and its grid beside the means.
+        let parts = if coupling < 0.5 { 1.0 } else { 2.0 };
+        let naive = |parts| naive_discrete(&spins, &Plan::usual(seed + 3), &law, parts);
+        check("naive, over whole numbers", &naive(parts), &law).must_pass();
+        check("naive, a grid beside the means", &naive(0.6), &law).must_fail();
+    }
 }
 
 #[test]

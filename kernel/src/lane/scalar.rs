@@ -196,6 +196,61 @@ impl U32s {
         Self(low.wrapping_add(high) as u32)
     }
 
+    /// Each word read as two signed integers of 16 bits: all ones in a half where it is less.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn halves_lt(self, other: Self) -> Self {
+        let low = ((self.0 as i16) < other.0 as i16).then_some(0xFFFF);
+        let high = ((self.0 as i32) >> 16 < (other.0 as i32) >> 16).then_some(0xFFFF_0000);
+        Self(low.unwrap_or(0) | high.unwrap_or(0))
+    }
+
+    /// Whether a half is less, each word read as two signed integers of 16 bits.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn any_half_lt(self, other: Self) -> bool {
+        self.halves_lt(other).0 != 0
+    }
+
+    /// Each word read as two integers of 16 bits: their sums, which wrap.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn halves_add(self, other: Self) -> Self {
+        let high = (self.0 & 0xFFFF_0000).wrapping_add(other.0 & 0xFFFF_0000);
+        Self(high | (self.0.wrapping_add(other.0) & 0xFFFF))
+    }
+
+    /// Halves of words, the low one of each first, all ones where a bit is set.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn halves_from_bits(bits: u32, part: usize) -> Self {
+        let half = |bit: usize| if (bits >> bit) & 1 == 1 { 0xFFFF } else { 0 };
+        Self(half(2 * part) | half(2 * part + 1) << 16)
+    }
+
+    /// Register `part` of thirty-two numbers of 16 bits, two a word, the first in its low half.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn load_halves(numbers: &[i16; 2 * LANES], part: usize) -> Self {
+        let [low, high] = numbers.as_chunks::<2>().0.get(part).copied().unwrap_or_default();
+        Self(u32::from(low as u16) | (u32::from(high as u16) << 16))
+    }
+
+    /// Writes register `part` of thirty-two numbers of 16 bits.
+    #[inline(always)]
+    pub(crate) fn store_halves(self, numbers: &mut [i16; 2 * LANES], part: usize) {
+        if let Some(pair) = numbers.as_chunks_mut::<2>().0.get_mut(part) {
+            *pair = [self.0 as i16, (self.0 >> 16) as i16];
+        }
+    }
+
+    /// Sixteen numbers as words of 32 bits, with their signs.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn load_i16s(numbers: &[i16; LANES], part: usize) -> Self {
+        Self(numbers.get(part).map_or(0, |&number| i32::from(number) as u32))
+    }
+
     /// The sum over the lanes; it wraps.
     #[inline(always)]
     #[must_use]

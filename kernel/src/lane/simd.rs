@@ -1,4 +1,4 @@
-//! Registers of sixteen lanes, over `wide`. The only file that names it.
+//! Registers of sixteen lanes, over `wide`, which this file and `halves` alone name.
 
 use super::{Bits, Block, LANES};
 use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
@@ -193,6 +193,79 @@ impl U32s {
     pub fn dot(self, other: Self) -> Self {
         let (a, b): (i16x32, i16x32) = (cast(self.0), cast(other.0));
         Self(cast(a.dot(b)))
+    }
+
+    /// Each word read as two signed integers of 16 bits: all ones in a half where it is less.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn halves_lt(self, other: Self) -> Self {
+        let (a, b): (i16x32, i16x32) = (cast(self.0), cast(other.0));
+        Self(cast(a.simd_lt(b)))
+    }
+
+    /// Whether a half is less, each word read as two signed integers of 16 bits.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn any_half_lt(self, other: Self) -> bool {
+        let (a, b): (i16x32, i16x32) = (cast(self.0), cast(other.0));
+        a.simd_lt(b).any()
+    }
+
+    /// Each word read as two integers of 16 bits: their sums, which wrap.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn halves_add(self, other: Self) -> Self {
+        let (a, b): (i16x32, i16x32) = (cast(self.0), cast(other.0));
+        Self(cast(a + b))
+    }
+
+    /// Halves of words, the low one of each first, all ones where a bit is set.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn halves_from_bits(bits: u32, _part: usize) -> Self {
+        // Bits 0 and 1, 2 and 3, …: those of sixteen halves, twice.
+        const BIT: [[u32; LANES / 2]; 2] = [[
+            0x0002_0001,
+            0x0008_0004,
+            0x0020_0010,
+            0x0080_0040,
+            0x0200_0100,
+            0x0800_0400,
+            0x2000_1000,
+            0x8000_4000,
+        ]; 2];
+        let (low, high) = ((bits & 0xFFFF) * 0x1_0001, (bits >> 16) * 0x1_0001);
+        let both = [[low; LANES / 2], [high; LANES / 2]];
+        let (all, bit): (i16x32, i16x32) = (cast(both), cast(BIT));
+        Self(cast((all & bit).simd_eq(bit)))
+    }
+
+    /// Register `part` of thirty-two numbers of 16 bits, two a word, the first in its low half.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn load_halves(numbers: &[i16; 2 * LANES], _part: usize) -> Self {
+        let (pairs, mut words) = (numbers.as_chunks::<2>().0, [0; LANES]);
+        for (word, &[low, high]) in words.iter_mut().zip(pairs) {
+            *word = u32::from(low as u16) | (u32::from(high as u16) << 16);
+        }
+        Self(u32x16::new(words))
+    }
+
+    /// Writes register `part` of thirty-two numbers of 16 bits.
+    #[inline(always)]
+    pub(crate) fn store_halves(self, numbers: &mut [i16; 2 * LANES], _part: usize) {
+        let (pairs, _) = numbers.as_chunks_mut::<2>();
+        pairs
+            .iter_mut()
+            .zip(self.0.to_array())
+            .for_each(|(pair, word)| *pair = [word as i16, (word >> 16) as i16]);
+    }
+
+    /// Sixteen numbers as words of 32 bits, with their signs.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn load_i16s(numbers: &[i16; LANES], _part: usize) -> Self {
+        Self(u32x16::new(numbers.map(|number| i32::from(number) as u32)))
     }
 
     /// The sum over the lanes; integers that wrap, so that their order does not matter.

@@ -1,12 +1,12 @@
 //! Sparse W of any size: one normal an edge.
 
 use super::matrix::{SparseMatrix, Symmetric};
-use super::runs::{self, Run};
+use super::runs::{self, Normals, Run, Stream, Whole};
 use super::{Noise, NoiseError, components, place};
 use crate::energy::Sparse;
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::packed::Move;
-use crate::random::normals;
+use crate::random::{DiscreteGaussian, normals};
 use rand_core::Rng;
 
 /// N(0, W+D) for sparse couplings of any size, in O(edges) time and one float a site (METHODS.md §3):
@@ -48,6 +48,8 @@ pub struct Edgewise<'a> {
     rest: bool,
     /// The edges again, where they are given as runs.
     runs: &'a [Run],
+    /// The most couplings that a site has.
+    most: usize,
 }
 
 impl<'a> Edgewise<'a> {
@@ -72,7 +74,8 @@ impl<'a> Edgewise<'a> {
             rest |= least < 0.0;
             *slot = if least > 0.0 { least } else { 0.0 };
         }
-        Ok(Self { matrix, d, rest, runs: &[] })
+        let most = (0..matrix.sites()).map(|site| matrix.form().row(site).len()).max().unwrap_or(0);
+        Ok(Self { matrix, d, rest, runs: &[], most })
     }
 
     /// How many [`Run`]s the edges of W make. O(edges).
@@ -110,7 +113,53 @@ impl<'a> Edgewise<'a> {
     pub(crate) fn runs_for(&self, flips: u32) -> Option<&'a [Run]> {
         let cost = self.d.len() / 4 + self.runs.len() / 2;
         let pays = PARTS == 1 && self.matrix.form().far() && flips as usize > cost;
+        let pays = pays && self.most <= i16::MAX as usize;
         (pays && !self.runs.is_empty()).then_some(self.runs)
+    }
+
+    /// What makes W of the rows' couplings: a sign and a unit.
+    fn scales(&self) -> [f32; 2] {
+        [self.matrix.sign() as f32, self.matrix.form().unit()]
+    }
+
+    /// The one magnitude |W| of all couplings but those of 0, and the most that a site has of them; `None` where magnitudes
+    /// differ.
+    pub(crate) fn magnitude(&self) -> Option<(f32, usize)> {
+        let form = self.matrix.form();
+        let sizes =
+            || form.entries().iter().map(|entry| entry.coupling.unsigned_abs()).filter(|&size| size != 0);
+        let size = sizes().next().unwrap_or(0);
+        sizes().all(|other| other == size).then_some((size as f32 * form.unit(), self.most))
+    }
+
+    /// `Σ_edges kₑ (eᵢ + sign(Wᵢⱼ) eⱼ)` with whole numbers k of this law, for one sixteen-bit number a site.
+    pub(crate) fn draw_whole<R: Rng + ?Sized>(&self, law: &DiscreteGaussian, rng: &mut R, eta: &mut [i16]) {
+        eta.fill(0);
+        if !self.runs.is_empty() {
+            return runs::draw(self.runs, self.scales(), Whole(law), rng, eta);
+        }
+        let (form, sign) = (self.matrix.form(), self.matrix.sign());
+        let mut stream = Stream::new(Whole(law), form.entries().len() / 2);
+        let mut start = 0;
+        for (site, &end) in (0..).zip(form.ends()) {
+            let row = form.entries().get(start..end as usize).unwrap_or_default();
+            start = end as usize;
+            let mut own = 0i16;
+            for entry in row.iter().filter(|entry| entry.site > site && entry.coupling != 0) {
+                let (_, &[term, ..]) = stream.next(1, rng) else { continue };
+                own = own.wrapping_add(term);
+                if let Some(slot) = eta.get_mut(entry.site as usize) {
+                    *slot = if sign * entry.coupling < 0 {
+                        slot.wrapping_sub(term)
+                    } else {
+                        slot.wrapping_add(term)
+                    };
+                }
+            }
+            if let Some(slot) = eta.get_mut(site as usize) {
+                *slot = slot.wrapping_add(own);
+            }
+        }
     }
 
     /// `(W + D)[site, site]`.
@@ -178,7 +227,7 @@ impl Noise for Edgewise<'_> {
         let eta = eta.as_flattened_mut();
         let form = self.matrix.form();
         if planes == 1 && !self.runs.is_empty() {
-            runs::draw(self.runs, self.matrix.sign(), form.unit(), rng, eta);
+            runs::draw(self.runs, self.scales(), Normals, rng, eta);
             if self.rest {
                 self.draw_rest(rng, eta, planes);
             }

@@ -1,18 +1,21 @@
 //! The second-order balanced sampler for Ising models, edge by edge.
 
+mod draw;
 mod flips;
+mod pass;
 
+use self::draw::Draw;
 use self::flips::flip;
+use self::pass::{Choose, Eta, Odds, Ways};
 use super::langevin::{inverse, precision_value};
 use super::{Kernel, ParameterError, Transition};
 use crate::accept::{Info, accept};
 use crate::chain::Ring;
 use crate::energy::Ising;
-use crate::lane::{Abreast, Block, F32s, LANES, Mask, PARTS, Product, Total, U32s, sum};
+use crate::lane::{Block, F32s, LANES, Mask, Product, i16s_mut};
 use crate::noise::{Edgewise, Noise};
 use crate::packed::{Packed, StateError};
-use crate::random::uniforms;
-use core::f32::consts::LOG2_E;
+use crate::random::DiscreteGaussian;
 use rand_core::Rng;
 
 /// AB-edge for Ising models: the law of [`Langevin::second_order`](super::Langevin::second_order) over an [`Edgewise`]
@@ -56,13 +59,53 @@ pub struct IsingBalanced<'a> {
     curvature: f32,
     balance: f32,
     precision: f32,
+    grid: Option<Grid>,
 }
 
-/// Log odds are cut to this.
-const LIMIT: f32 = 80.0;
-/// Words whose sites are added up lane by lane before their sum goes to a total.
-const BATCH: u32 = 8;
-const SIGN: u32 = 0x8000_0000;
+/// A move that is given, and the probability of what is chosen.
+struct Given {
+    rare: Product,
+    all: Product,
+}
+
+impl Choose for &mut Given {
+    fn flips(&mut self, there: u32, free: u32, odds: &Odds, part: usize) -> [Mask; 2] {
+        let mut of = |block: usize| {
+            if part == 0 {
+                self.rare.next_block();
+                self.all.next_block();
+            }
+            let mask = |bits: u32| Mask::from_bits(bits >> (LANES * block), part);
+            let (flips, free, (e, likely)) = (mask(there), mask(free), odds.of(block));
+            self.rare.times_where(free & (flips ^ likely), e, part);
+            self.all.times_where(free, F32s::splat(1.0) + e, part);
+            flips
+        };
+        [of(0), of(1)]
+    }
+}
+
+/// Whole numbers k, and what makes η of their sums.
+#[derive(Clone, Copy, Debug)]
+struct Grid {
+    /// `e^(−κ|W|k²/2m²)`.
+    law: DiscreteGaussian,
+    /// |W|/m.
+    step: f32,
+}
+
+impl Grid {
+    /// The coarsest grid on which κ|W|/m², m = 1, 2, 4 …, is at most 2: the variance of k is then within .3 % of that of
+    /// the normals.
+    fn new(magnitude: f32, precision: f32) -> Result<Self, ParameterError> {
+        let (mut step, mut of_law) = (magnitude, magnitude * precision);
+        while of_law > 2.0 && of_law.is_finite() {
+            (step, of_law) = (0.5 * step, 0.25 * of_law);
+        }
+        let law = DiscreteGaussian::new(of_law).ok_or(ParameterError::Coupling(magnitude * precision))?;
+        Ok(Self { law, step })
+    }
+}
 
 impl<'a> IsingBalanced<'a> {
     /// At step size σ and balance α. The noise must be made of the couplings of the very model that the chain is of
@@ -75,15 +118,41 @@ impl<'a> IsingBalanced<'a> {
         if !(balance > 0.0 && balance <= 1.0) {
             return Err(ParameterError::Balance(balance));
         }
-        Ok(Self { noise, curvature: inverse(step_size)?, balance, precision: 1.0 })
+        Ok(Self { noise, curvature: inverse(step_size)?, balance, precision: 1.0, grid: None })
+    }
+
+    /// The same over a discrete Gaussian noise, for couplings of one magnitude |W|, as those of a lattice are: half the cost.
+    ///
+    /// The auxiliary variable need not be normal. What the sampler asks of it is that its density falls with the square of
+    /// its distance from `Lᵀx`, so that products of x cancel; and that holds as well where it takes but the values of a grid,
+    /// of which all the means `Lᵀx` are points. So an edge adds `(|W|/m) k` to the noise at its ends instead of `√(|W|/κ) ξ`,
+    /// with whole numbers k from a [`DiscreteGaussian`] of precision `λ = κ|W|/m²`, a grid of m = 1, 2, 4 … parts of |W|
+    /// that is the coarsest of λ ≤ 2. All else stays as it is: log odds, ratio, and that every move is accepted at
+    /// α = κ = 1 and σ = ∞. So do moves: the variance of k is within .3 % of that of the normals.
+    ///
+    /// # Errors
+    /// As [`IsingBalanced::new`]; [`ParameterError::Couplings`] where couplings differ in magnitude, and
+    /// [`ParameterError::Coupling`] where they are too weak, κ|W| < 1/16. O(edges).
+    pub fn discrete(noise: Edgewise<'a>, step_size: f32, balance: f32) -> Result<Self, ParameterError> {
+        let sampler = Self::new(noise, step_size, balance)?;
+        let (magnitude, most) = noise.magnitude().ok_or(ParameterError::Couplings)?;
+        if most > DiscreteGaussian::AT_ONCE {
+            return Err(ParameterError::Couplings);
+        }
+        Ok(Self { grid: Some(Grid::new(magnitude, 1.0)?), ..sampler })
     }
 
     /// The precision κ of the auxiliary variable: see [`Langevin::precision`](super::Langevin::precision).
     ///
     /// # Errors
-    /// [`ParameterError::Precision`] where κ is not from 10⁻⁶ to 10⁶.
+    /// [`ParameterError::Precision`] where κ is not from 10⁻⁶ to 10⁶; [`ParameterError::Coupling`] as
+    /// [`IsingBalanced::discrete`].
     pub fn precision(mut self, precision: f32) -> Result<Self, ParameterError> {
         self.precision = precision_value(precision)?;
+        if self.grid.is_some() {
+            let (magnitude, _) = self.noise.magnitude().ok_or(ParameterError::Couplings)?;
+            self.grid = Some(Grid::new(magnitude, self.precision)?);
+        }
         Ok(self)
     }
 
@@ -112,21 +181,9 @@ impl<'a> IsingBalanced<'a> {
         }
         let eta = eta.iter().copied().chain(core::iter::repeat([0.0; LANES]));
         ring.there.weights.iter_mut().zip(eta).for_each(|(slot, block)| *slot = block);
-        let (mut rare, mut all) = (Product::one(), Product::one());
-        let ways = self.pass::<true>(&mut ring, 1.0, |given, free, odds, part| {
-            let mut of = |block: usize| {
-                if part == 0 {
-                    rare.next_block();
-                    all.next_block();
-                }
-                let mask = |bits: u32| Mask::from_bits(bits >> (LANES * block), part);
-                let (flips, free, (e, likely)) = (mask(given), mask(free), odds.of(block));
-                rare.times_where(free & (flips ^ likely), e, part);
-                all.times_where(free, F32s::splat(1.0) + e, part);
-                flips
-            };
-            [of(0), of(1)]
-        });
+        let mut given = Given { rare: Product::one(), all: Product::one() };
+        let ways = self.pass::<true, [Block; 2]>(&mut ring, 1.0, &mut given);
+        let Given { rare, all } = given;
         let log_forward = rare.finish().over(all.finish()).ln();
         let log_reverse = log_forward + self.way_back(&ways, -self.balance);
         let log_ratio = self.log_ratio(&ways, difference);
@@ -141,178 +198,29 @@ impl<'a> IsingBalanced<'a> {
         })
     }
 
-    /// Goes over all sites: `choose` is told the bits of there's words and which sites are free in the two blocks of a
-    /// word, and the odds of a part of both, and says which sites flip where they are free; there's words are left with
-    /// those that do. η is in there's weights, to be multiplied by `scale`. What the ratio needs of those that flip is
-    /// added up where `WEIGHED`.
-    #[inline]
-    fn pass<const WEIGHED: bool>(
-        &self,
-        ring: &mut Ring<'_, Ising<'_>>,
-        scale: f32,
-        mut choose: impl FnMut(u32, u32, &Odds, usize) -> [Mask; 2],
-    ) -> Ways {
-        let law = Law {
-            unit: F32s::splat(ring.energy.form().unit()),
-            scale: F32s::splat(scale),
-            balance: F32s::splat(self.balance * LOG2_E),
-            half_curvature: F32s::splat(0.5 * self.curvature * LOG2_E),
-        };
-        // e^(−1/σ), of which the ratio knows where the step size has a bound.
-        let bound = F32s::splat(-self.curvature.min(LIMIT)).exp_bounded();
-        let bounded = self.curvature > 0.0;
-        let mut ways = Ways::new();
-        let (d, last_d) = self.noise.d().unwrap_or_default().as_chunks::<2>();
-        let (fields, last_fields) = ring.here.cache.as_chunks::<2>();
-        let (eta, last_eta) = ring.there.weights.as_chunks::<2>();
-        let last = (alone(last_fields), alone(last_eta), alone(last_d));
-        let last = (!last_fields.is_empty()).then_some(((&last.0, &last.1), &last.2));
-        let blocks = fields.iter().zip(eta).zip(d).chain(last);
-        let words = ring.here.words.iter().zip(ring.free).zip(ring.there.words.iter_mut());
-        for (((fields, eta), d), ((&x, &free), word)) in blocks.zip(words) {
-            let mut flips = 0;
-            for part in 0..PARTS {
-                let masks = |bits: u32| [Mask::from_bits(bits, part), Mask::from_bits(bits >> LANES, part)];
-                let load = |[low, high]: &[Block; 2]| [F32s::load(low, part), F32s::load(high, part)];
-                let [low, high] = fields;
-                let fields = [U32s::load(low, part), U32s::load(high, part)];
-                let (r, odds) = law.of_word(fields, load(eta), load(d), masks(x));
-                let [low, high] = choose(*word, free, &odds, part);
-                flips |= (low.bits(part) | (high.bits(part) << LANES)) & free;
-                if WEIGHED {
-                    ways.add(masks(flips), r, bounded.then_some((&odds, bound)), part);
-                }
-            }
-            *word = flips;
-            ways.flips += word.count_ones();
-            if WEIGHED {
-                ways.next_word();
-            }
-        }
-        ways.flush();
-        ways
-    }
-
     /// `Σ_flips [ tilt · r − ½s + ln((1 + e^z)/(e^z + e^−s)) ]`.
     fn way_back(&self, ways: &Ways, tilt: f32) -> f32 {
         tilt * ways.r.value() - 0.5 * self.curvature * ways.flips as f32 + ways.gain.finish().ln()
     }
 
+    /// A pass that draws which sites flip.
+    fn go_over<E: Eta, R: Rng + ?Sized>(
+        &self,
+        ring: &mut Ring<'_, Ising<'_>>,
+        scale: f32,
+        rng: &mut R,
+    ) -> Ways {
+        let choose = Draw::new(rng);
+        // At α = κ and without a bound on the step the ratio is known, and a pass without it carries less along.
+        if self.curvature > 0.0 || self.precision != self.balance {
+            self.pass::<true, E>(ring, scale, choose)
+        } else {
+            self.pass::<false, E>(ring, scale, choose)
+        }
+    }
+
     fn log_ratio(&self, ways: &Ways, difference: f32) -> f32 {
         self.way_back(ways, self.precision - self.balance) + (self.precision - 1.0) * difference
-    }
-}
-
-/// The last block, where it has a word to itself.
-fn alone<T: Copy + Default>(last: &[[T; LANES]]) -> [[T; LANES]; 2] {
-    [last.first().copied().unwrap_or_default(), [T::default(); LANES]]
-}
-
-/// What r and z are made of.
-struct Law {
-    unit: F32s,
-    scale: F32s,
-    /// α, and 1/2σ: of log odds to base 2, whose exponential is the cheapest.
-    balance: F32s,
-    half_curvature: F32s,
-}
-
-impl Law {
-    /// r and the odds of both blocks of a word: abreast, and one after the other where registers are one lane.
-    #[inline(always)]
-    fn of_word(&self, fields: [U32s; 2], eta: [F32s; 2], d: [F32s; 2], x: [Mask; 2]) -> ([F32s; 2], Odds) {
-        if PARTS == 1 {
-            let (r, e, likely) = self.weigh(Abreast(fields), Abreast(eta), Abreast(d), Abreast(x));
-            return (r.0, Odds { e: e.0, likely: likely.0 });
-        }
-        let one = |f, eta, d, x| self.weigh(Abreast([f]), Abreast([eta]), Abreast([d]), Abreast([x]));
-        let ([f0, f1], [eta0, eta1], [d0, d1], [x0, x1]) = (fields, eta, d, x);
-        let (Abreast([r0]), Abreast([e0]), Abreast([likely0])) = one(f0, eta0, d0, x0);
-        let (Abreast([r1]), Abreast([e1]), Abreast([likely1])) = one(f1, eta1, d1, x1);
-        ([r0, r1], Odds { e: [e0, e1], likely: [likely0, likely1] })
-    }
-
-    /// r, e^(−|z|), and whether z > 0, from fields, η, D and values.
-    #[inline(always)]
-    fn weigh<const N: usize>(
-        &self,
-        fields: Abreast<U32s, N>,
-        eta: Abreast<F32s, N>,
-        d: Abreast<F32s, N>,
-        x: Abreast<Mask, N>,
-    ) -> (Abreast<F32s, N>, Abreast<F32s, N>, Abreast<Mask, N>) {
-        let sign = U32s::splat(SIGN);
-        let h = fields.i32_to_f32() * self.unit + eta * self.scale;
-        let r = (h.to_bits() ^ x.keep(Abreast::splat(sign))).to_f32() - d * F32s::splat(0.5);
-        let z = r * self.balance - self.half_curvature;
-        let below = (z.to_bits() | sign).to_f32().max(F32s::splat(-LIMIT * LOG2_E));
-        (r, below.exp2_bounded(), z.positive())
-    }
-}
-
-/// The log odds z of flipping, of two blocks.
-struct Odds {
-    /// e^(−|z|).
-    e: [F32s; 2],
-    /// z > 0.
-    likely: [Mask; 2],
-}
-
-impl Odds {
-    /// Those of one of the blocks.
-    #[inline(always)]
-    fn of(&self, block: usize) -> (F32s, Mask) {
-        let ([low, high], [likely, beside]) = (self.e, self.likely);
-        if block == 0 { (low, likely) } else { (high, beside) }
-    }
-}
-
-/// What is added up over the sites that flip.
-struct Ways {
-    flips: u32,
-    /// Σ r.
-    r: Total,
-    lanes: Block,
-    words: u32,
-    /// Π (1 + e^z)/(e^z + e^−s).
-    gain: Product,
-}
-
-impl Ways {
-    fn new() -> Self {
-        Self { flips: 0, r: Total::new(0.0), lanes: [0.0; LANES], words: 0, gain: Product::one() }
-    }
-
-    /// What flips in two blocks: their r, and their odds where the step has a bound e^(−s).
-    #[inline(always)]
-    fn add(&mut self, flipped: [Mask; 2], r: [F32s; 2], odds: Option<(&Odds, F32s)>, part: usize) {
-        let one = F32s::splat(1.0);
-        for (block, (flipped, r)) in flipped.into_iter().zip(r).enumerate() {
-            if !flipped.any() {
-                continue;
-            }
-            (F32s::load(&self.lanes, part) + flipped.keep(r.to_bits()).to_f32()).store(&mut self.lanes, part);
-            if let Some((odds, bound)) = odds {
-                let (e, likely) = odds.of(block);
-                let back = likely.pick(one + bound * e, e + bound);
-                self.gain.times_where(flipped, (one + e) / back, part);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn next_word(&mut self) {
-        self.gain.next_block();
-        self.gain.next_block();
-        self.words += 1;
-        if self.words == BATCH {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
-        self.r.add(sum(&self.lanes));
-        (self.lanes, self.words) = ([0.0; LANES], 0);
     }
 }
 
@@ -321,26 +229,14 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
         if !self.noise.is_of(ring.energy.form()) {
             return ring.failed();
         }
-        let blocks = ring.layout.blocks();
-        self.noise.draw(rng, ring.there.weights.get_mut(..blocks).unwrap_or_default(), 1);
-        let scale = F32s::splat(1.0 / self.precision).sqrt().first();
-        let mut u = [[0.0; LANES]; 2];
-        let choose = |_, _, odds: &Odds, part| {
-            if part == 0 {
-                u = [uniforms(rng), uniforms(rng)];
-            }
-            let [low, high] = &u;
-            let flips = |u: &Block, (e, likely): (F32s, Mask)| {
-                (F32s::load(u, part) * (F32s::splat(1.0) + e)).lt(e) ^ likely
-            };
-            [flips(low, odds.of(0)), flips(high, odds.of(1))]
-        };
-        // At α = κ and without a bound on the step the ratio is known, and a pass without it carries less along.
-        let weighed = self.curvature > 0.0 || self.precision != self.balance;
-        let ways = if weighed {
-            self.pass::<true>(&mut ring, scale, choose)
+        let ways = if let Some(Grid { law, step }) = &self.grid {
+            let eta = i16s_mut(ring.there.weights).get_mut(..2 * LANES * ring.here.words.len());
+            self.noise.draw_whole(law, rng, eta.unwrap_or_default());
+            self.go_over::<[[i16; LANES]; 2], R>(&mut ring, *step, rng)
         } else {
-            self.pass::<false>(&mut ring, scale, choose)
+            let blocks = ring.layout.blocks();
+            self.noise.draw(rng, ring.there.weights.get_mut(..blocks).unwrap_or_default(), 1);
+            self.go_over::<[Block; 2], R>(&mut ring, F32s::splat(1.0 / self.precision).sqrt().first(), rng)
         };
         // It moves here, and back where that is rejected: there has no state of its own.
         ring.core.weights_of = None;
