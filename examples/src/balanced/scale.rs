@@ -46,10 +46,14 @@ pub struct Size {
     pub ising_dmala: Timed,
     /// AB-edge for any energy, [`Langevin::second_order`], its edges in runs.
     pub edge: Timed,
-    /// AB-edge for Ising models, [`IsingBalanced`], its edges in runs.
+    /// AB-edge for Ising models, [`IsingBalanced::new`], its edges in runs.
     pub ising_edge: Timed,
-    /// The same, edge by edge, as on graphs without runs.
+    /// AB-edge over whole numbers, [`IsingBalanced::discrete`], its edges in runs.
+    pub discrete_edge: Timed,
+    /// [`IsingBalanced::new`] edge by edge, as on graphs without runs.
     pub edge_by_edge: Timed,
+    /// [`IsingBalanced::discrete`] edge by edge.
+    pub discrete_edge_by_edge: Timed,
     /// Bytes of the couplings.
     pub coupling_bytes: usize,
     /// Bytes of a chain: two states, their caches, their weights.
@@ -80,10 +84,11 @@ pub fn scale(sides: &[u32], progress: &Progress) -> Result<Vec<Size>, Failure> {
         let edges = Edgewise::new(matrix, &mut again).map_err(Failure::option)?;
         let noise = Edgewise::new(matrix, &mut d).and_then(|noise| noise.by_runs(&mut runs));
         let noise = noise.map_err(Failure::option)?;
-        let whole = |noise| IsingBalanced::new(noise, f32::INFINITY, 1.0).map_err(Failure::option);
+        let normal = |noise| IsingBalanced::new(noise, f32::INFINITY, 1.0).map_err(Failure::option);
+        let discrete = |noise| IsingBalanced::discrete(noise, f32::INFINITY, 1.0).map_err(Failure::option);
         let general = Langevin::second_order(noise, f32::INFINITY, 1.0).map_err(Failure::option)?;
 
-        let (start, step_size) = settled(&model, &whole(noise)?)?;
+        let (start, step_size) = settled(&model, &discrete(noise)?)?;
         let dmala = Langevin::adjusted(step_size).map_err(Failure::option)?;
         let ising_dmala = IsingLangevin::adjusted(step_size).map_err(Failure::option)?;
         sizes.push(Size {
@@ -93,8 +98,10 @@ pub fn scale(sides: &[u32], progress: &Progress) -> Result<Vec<Size>, Failure> {
             dmala: time(&model, &dmala, &start)?,
             ising_dmala: time(&model, &ising_dmala, &start)?,
             edge: time(&model, &general, &start)?,
-            ising_edge: time(&model, &whole(noise)?, &start)?,
-            edge_by_edge: time(&model, &whole(edges)?, &start)?,
+            ising_edge: time(&model, &normal(noise)?, &start)?,
+            discrete_edge: time(&model, &discrete(noise)?, &start)?,
+            edge_by_edge: time(&model, &normal(edges)?, &start)?,
+            discrete_edge_by_edge: time(&model, &discrete(edges)?, &start)?,
             coupling_bytes: 8 * sites + 4 * sites * size_of::<Entry>(),
             chain_bytes: 4 * Memory::words(model.layout())
                 + 64 * (Memory::cache(model.cache_len()) + Memory::weights(model.layout())),
@@ -146,22 +153,26 @@ fn time<K: for<'e> Kernel<Ising<'e>>>(model: &Ising<'_>, kernel: &K, start: &[u3
 #[must_use]
 pub fn table(sizes: &[Size]) -> String {
     let mut text = String::from(
-        "| sites | `Langevin::adjusted` | `IsingLangevin` | `Langevin::second_order` | `IsingBalanced` | edge by edge | `IsingBalanced` is times the first, the second | sites moved: DMALA (acceptance), AB-edge | bytes a site: couplings, chain, D and runs |\n\
+        "| sites | `Langevin::adjusted` | `IsingLangevin` | `Langevin::second_order` | `IsingBalanced`: `new`, `discrete` | edge by edge: the same two | `discrete` is times the first, the second | sites moved: DMALA (acceptance), AB-edge | bytes a site: couplings, chain, D and runs |\n\
          |---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for size in sizes {
         let per = |bytes: usize| bytes as f64 / size.sites as f64;
-        let all = [size.dmala, size.ising_dmala, size.edge, size.ising_edge, size.edge_by_edge];
-        let times = all.map(|timed| format!("{:.2}", timed.ns_per_step / size.sites as f64)).join(" | ");
-        let ratio = |to: Timed| size.ising_edge.ns_per_step / to.ns_per_step;
+        let ns = |timed: Timed| timed.ns_per_step / size.sites as f64;
+        let pair = |normal: Timed, discrete: Timed| format!("{:.2}, {:.2}", ns(normal), ns(discrete));
+        let (runs, edges) =
+            (pair(size.ising_edge, size.discrete_edge), pair(size.edge_by_edge, size.discrete_edge_by_edge));
+        let [dmala, ising, edge] =
+            [size.dmala, size.ising_dmala, size.edge].map(|timed| format!("{:.2}", ns(timed)));
+        let ratio = |to: Timed| size.discrete_edge.ns_per_step / to.ns_per_step;
         text.push_str(&format!(
-            "| {} | {times} | {:.1}, {:.1} | {:.0} ({:.2}), {:.0} | {:.0}, {:.0}, {:.0} |\n",
+            "| {} | {dmala} | {ising} | {edge} | {runs} | {edges} | {:.1}, {:.1} | {:.0} ({:.2}), {:.0} | {:.0}, {:.0}, {:.0} |\n",
             size.sites,
             ratio(size.dmala),
             ratio(size.ising_dmala),
             size.ising_dmala.moved_sites_per_step,
             size.ising_dmala.acceptance,
-            size.ising_edge.moved_sites_per_step,
+            size.discrete_edge.moved_sites_per_step,
             per(size.coupling_bytes),
             per(size.chain_bytes),
             per(size.noise_bytes),
@@ -177,10 +188,11 @@ pub fn picture(sizes: &[Size]) -> plot::Panel {
         label: label.into(),
         points: sizes.iter().map(|size| (size.edges as f64, time(size) * 1e-6)).collect(),
     };
-    let first = sizes.first().map_or(0.0, |size| size.ising_edge.ns_per_step / size.edges as f64);
+    let first = sizes.first().map_or(0.0, |size| size.discrete_edge.ns_per_step / size.edges as f64);
     let curves = vec![
         curve("AB-edge, any energy", &|size| size.edge.ns_per_step),
         curve("AB-edge, Ising", &|size| size.ising_edge.ns_per_step),
+        curve("the same over whole numbers", &|size| size.discrete_edge.ns_per_step),
         curve("DMALA, any energy", &|size| size.dmala.ns_per_step),
         curve("DMALA, Ising", &|size| size.ising_dmala.ns_per_step),
         curve("linear in the edges", &|size| first * size.edges as f64),

@@ -145,15 +145,13 @@ impl<'a> Edgewise<'a> {
             let row = form.entries().get(start..end as usize).unwrap_or_default();
             start = end as usize;
             let mut own = 0i16;
-            for entry in row.iter().filter(|entry| entry.site > site && entry.coupling != 0) {
-                let (_, &[term, ..]) = stream.next(1, rng) else { continue };
+            // Neighbours ascend: those behind the site.
+            for entry in row.iter().rev().take_while(|entry| entry.site > site) {
+                let term = stream.one(rng);
+                let of_other = if sign * entry.coupling < 0 { term.wrapping_neg() } else { term };
                 own = own.wrapping_add(term);
                 if let Some(slot) = eta.get_mut(entry.site as usize) {
-                    *slot = if sign * entry.coupling < 0 {
-                        slot.wrapping_sub(term)
-                    } else {
-                        slot.wrapping_add(term)
-                    };
+                    *slot = slot.wrapping_add(of_other);
                 }
             }
             if let Some(slot) = eta.get_mut(site as usize) {

@@ -90,6 +90,17 @@ impl<S: Source> Stream<S> {
         (&self.source, self.made.get(first..self.given).unwrap_or_default())
     }
 
+    /// The next one.
+    #[inline]
+    pub(crate) fn one<R: Rng + ?Sized>(&mut self, rng: &mut R) -> S::Term {
+        if self.given >= self.count {
+            self.make(rng);
+        }
+        let term = self.made.get(self.given).copied().unwrap_or_default();
+        self.given += 1;
+        term
+    }
+
     #[inline(never)]
     fn make<R: Rng + ?Sized>(&mut self, rng: &mut R) {
         self.count = self.edges.clamp(1, MADE).next_multiple_of(S::AT_ONCE);
