@@ -1,4 +1,4 @@
-//! Second order on a critical 16×16 Ising torus, one normal an edge: every move is accepted.
+//! Second order on a critical 16×16 Ising torus, one whole number an edge: every move is accepted.
 #![no_std]
 #![no_main]
 
@@ -13,7 +13,7 @@ const STEPS: u32 = 512;
 /// Rows of neighbours that the edges of the torus fall into.
 const RUNS: usize = 34;
 /// The hash of every state and `Info`: the same on every machine.
-const HASH: u32 = 0x941b_97e8;
+const HASH: u32 = 0xdf99_c121;
 /// What statics and stack may take together.
 const RAM: usize = 65_536;
 
@@ -29,7 +29,7 @@ fn sample() -> Option<bool> {
     let matrix = SparseMatrix::of(model.form());
     let (mut d, mut runs) = ([[0.0; 16]; Edgewise::blocks(256)], [Run::default(); RUNS]);
     let noise = Edgewise::new(matrix, &mut d).ok()?.by_runs(&mut runs).ok()?;
-    let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0).ok()?;
+    let sampler = IsingBalanced::discrete(noise, f32::INFINITY, 1.0).ok()?;
     let mut rng = LaneRng::seed_from_u64(1);
     let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(256)), &mut rng).ok()?;
     let (mut hash, mut moved, mut instructions, mut exact) = (Hash::new(), 0, 0u32, true);
