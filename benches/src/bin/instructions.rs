@@ -113,15 +113,16 @@ fn run_sliced(model: &Ising<'_>, step_size: f32, workload: &str, steps: u64) {
     }
 }
 
-/// AB-edge on a torus, from 200 steps after fair bits.
-fn balanced(model: &Ising<'_>, steps: u64) {
+/// AB-edge on a torus, over normals or whole numbers, from 200 steps after fair bits.
+fn balanced(model: &Ising<'_>, discrete: bool, steps: u64) {
     let rng = &mut LaneRng::seed_from_u64(1);
     let matrix = SparseMatrix::of(model.form());
     let mut d = vec![[0.0; 16]; Edgewise::blocks(model.form().sites())];
     let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
     let noise =
         Edgewise::new(matrix, &mut d).and_then(|noise| noise.by_runs(&mut runs)).expect("room for all runs");
-    let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0).expect("legal parameters");
+    let make = if discrete { IsingBalanced::discrete } else { IsingBalanced::new };
+    let sampler = make(noise, f32::INFINITY, 1.0).expect("legal parameters");
     let mut chain = Chain::random(model, heap_memory(model), rng).expect("a start");
     let moved: u64 = (0..200 + steps).map(|_| u64::from(chain.step(&sampler, rng).moved())).sum();
     println!("{:.1} sites a step", moved as f64 / (200 + steps) as f64);
@@ -162,7 +163,7 @@ fn main() {
             "       instructions [sequential-|chromatic-|batch-]gibbs-64x64|gibbs-irregular|gibbs-numbered STEPS"
         );
         eprintln!("       instructions [batch-]potts|gibbs_potts STEPS");
-        eprintln!("       instructions balanced-torus STEPS");
+        eprintln!("       instructions balanced-torus|discrete-torus STEPS");
         eprintln!("       instructions sliced_gibbs-|sliced_dmala-signs STEPS");
         std::process::exit(2);
     };
@@ -193,7 +194,7 @@ fn main() {
         // At its critical point.
         "torus" => {
             let edges: Vec<_> = bitmc::torus(64, 64, 0.4407).collect();
-            balanced(&memory.ising(&edges, &[0.0; 4096]).0, steps);
+            balanced(&memory.ising(&edges, &[0.0; 4096]).0, workload == "discrete-torus", steps);
         }
         "potts" | "gibbs_potts" => {
             let edges: Vec<_> = bitmc::torus(30, 30, 0.8).collect();

@@ -33,8 +33,8 @@ use rand_core::Rng;
 /// So a step has one gradient and one pass of weights and no product with W, where that of the general kernel has two of
 /// each and one. At α = κ = 1 and σ = ∞ every move is accepted. Log odds are cut to ±80 in the draw.
 ///
-/// Cost a step: one normal an edge, a uniform and an exponential a site, O(degree) a flip, twice where it is rejected.
-/// No memory beside the chain's own and the noise's.
+/// Cost a step: one normal an edge, or a whole number of sixteen bits ([`IsingBalanced::discrete`]), half a word and an
+/// exponential a site, O(degree) a flip, twice where it is rejected. No memory beside the chain's own and the noise's.
 ///
 /// ```
 /// use bitmc::noise::{Edgewise, Run, SparseMatrix};
@@ -95,8 +95,8 @@ struct Grid {
 }
 
 impl Grid {
-    /// The coarsest grid on which κ|W|/m², m = 1, 2, 4 …, is at most 2: the variance of k is then within .3 % of that of
-    /// the normals.
+    /// The coarsest grid on which κ|W|/m², m = 1, 2, 4 …, is at most 2: the variance of k is then within .2 % of that of
+    /// the normals (METHODS.md §3).
     fn new(magnitude: f32, precision: f32) -> Result<Self, ParameterError> {
         let (mut step, mut of_law) = (magnitude, magnitude * precision);
         while of_law > 2.0 && of_law.is_finite() {
@@ -157,7 +157,8 @@ impl<'a> IsingBalanced<'a> {
     }
 
     /// The probabilities of a move from the chain's state to `to`, without making it, given that it drew `eta` from
-    /// N(0, (W+D)/κ) ([`Noise::draw`]: finite numbers; blocks that are missing are 0). The cost of a step. Where log odds
+    /// N(0, (W+D)/κ) ([`Noise::draw`]: finite numbers; blocks that are missing are 0), or from the grid of
+    /// [`IsingBalanced::discrete`]. The cost of a step. Where log odds
     /// are past ±80, the way there is that of the draw, which cuts them, the way back and the ratio are not cut.
     ///
     /// # Errors
