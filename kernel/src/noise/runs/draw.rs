@@ -1,12 +1,12 @@
 //! η: terms in a stream, of which each edge takes the next one, added to its two ends.
 
 use super::Run;
-use crate::lane::{F32s, LANES, Line};
+use crate::lane::{F32s, LANES, Line, PARTS};
 use crate::random::{DiscreteGaussian, normal_pairs_twice};
 use rand_core::Rng;
 
-/// Terms that are made at a time, at most: so many that they have reached memory when they are read again.
-const MADE: usize = 256;
+/// Terms that are made at a time, at most: with vectors so many that few runs go over an end of them. Draws do not depend on it.
+const MADE: usize = if PARTS == 1 { 1024 } else { 64 };
 
 /// Where terms come from.
 pub(crate) trait Source {
