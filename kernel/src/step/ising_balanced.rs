@@ -128,11 +128,28 @@ impl<'a> IsingBalanced<'a> {
     /// of which all the means `Lᵀx` are points. So an edge adds `(|W|/m) k` to the noise at its ends instead of `√(|W|/κ) ξ`,
     /// with whole numbers k from a [`DiscreteGaussian`] of precision `λ = κ|W|/m²`, a grid of m = 1, 2, 4 … parts of |W|
     /// that is the coarsest of λ ≤ 2. All else stays as it is: log odds, ratio, and that every move is accepted at
-    /// α = κ = 1 and σ = ∞. So do moves: the variance of k is within .3 % of that of the normals.
+    /// α = κ = 1 and σ = ∞. So do moves: the variance of k is within .2 % of that of the normals.
     ///
     /// # Errors
     /// As [`IsingBalanced::new`]; [`ParameterError::Couplings`] where couplings differ in magnitude, and
-    /// [`ParameterError::Coupling`] where they are too weak, κ|W| < 1/16. O(edges).
+    /// [`ParameterError::Coupling`] where they are too weak, κ|W| < 1/16 (for spins |W| = 4|J|): [`IsingBalanced::new`] takes
+    /// all of those. O(edges).
+    ///
+    /// ```
+    /// use bitmc::noise::{Edgewise, SparseMatrix};
+    /// use bitmc::step::{IsingBalanced, ParameterError};
+    /// use bitmc::{Ising, SparseMemory};
+    /// let mut couplings = SparseMemory::<3, 4>::new();
+    /// let model = Ising::spins_edges_once([(0, 1, 0.4), (1, 2, -0.3)], &[0.0; 3], couplings.lend())?;
+    /// let mut d = [[0.0; 16]; 1];
+    /// let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d)?;
+    /// // Two magnitudes: normals, then.
+    /// let refused = IsingBalanced::discrete(noise, f32::INFINITY, 1.0);
+    /// assert_eq!(refused.err(), Some(ParameterError::Couplings));
+    /// let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0)?;
+    /// # let _ = sampler;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn discrete(noise: Edgewise<'a>, step_size: f32, balance: f32) -> Result<Self, ParameterError> {
         let sampler = Self::new(noise, step_size, balance)?;
         let (magnitude, most) = noise.magnitude().ok_or(ParameterError::Couplings)?;
