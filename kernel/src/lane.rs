@@ -47,7 +47,7 @@ mod total;
 
 pub(crate) use abreast::Abreast;
 pub use elementary::NORMAL_LIMIT;
-pub(crate) use halves::{i16s, i16s_mut};
+pub(crate) use halves::{bytes_mut, i16s, i16s_mut};
 pub use product::{LogProduct, Product};
 pub use registers::{F32s, Mask, U32s};
 pub(crate) use sums::LaneSums;

@@ -1,7 +1,6 @@
 //! Whole numbers with the weights of a Gaussian.
 
-use super::words;
-use crate::lane::{Bits, LANES, PARTS, U32s, exp};
+use crate::lane::{LANES, PARTS, U32s, bytes_mut, exp};
 use rand_core::Rng;
 
 /// Thresholds that every draw is compared with, at most.
@@ -101,37 +100,42 @@ impl DiscreteGaussian {
     /// Thirty-two draws, two of each word: the first of its low half.
     #[inline]
     pub fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> [i16; 2 * LANES] {
-        let mut out = [0; 2 * LANES];
+        let mut out = [[0; 2 * LANES]];
         self.fill(rng, &mut out);
+        let [out] = out;
         out
     }
 
-    #[inline(always)]
-    pub(crate) fn fill<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [i16; 2 * LANES]) {
-        let words = words(rng);
-        let mut shared = false;
-        for part in 0..PARTS {
-            let word = U32s::load(&words, part);
-            let (bits, negative) = (word & twice(i16::MAX), word.halves_lt(twice(0)));
-            // −1 for each threshold that is not reached.
-            let mut minus = U32s::splat(0);
-            for &threshold in self.often.iter().take(self.used) {
-                minus = minus.halves_add(bits.halves_lt(twice(threshold)));
+    /// Many draws: the words of all of them, then second words where they are asked for. So the generator stays in registers.
+    #[inline]
+    pub(crate) fn fill<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [[i16; 2 * LANES]]) {
+        rng.fill_bytes(bytes_mut(out));
+        for out in out {
+            out.iter_mut().for_each(|half| *half = i16::from_le(*half));
+            let words = *out;
+            let mut shared = false;
+            for part in 0..PARTS {
+                let word = U32s::load_halves(&words, part);
+                let (bits, negative) = (word & twice(i16::MAX), word.halves_lt(twice(0)));
+                // −1 for each threshold that is not reached.
+                let mut minus = U32s::splat(0);
+                for &threshold in self.often.iter().take(self.used) {
+                    minus = minus.halves_add(bits.halves_lt(twice(threshold)));
+                }
+                (minus.halves_add(negative) ^ negative).store_halves(out, part);
+                shared |= bits.any_half_lt(twice(self.shared));
             }
-            (minus.halves_add(negative) ^ negative).store_halves(out, part);
-            shared |= bits.any_half_lt(twice(self.shared));
-        }
-        if shared {
-            self.decide(words, rng, out);
+            if shared {
+                self.decide(&words, rng, out);
+            }
         }
     }
 
     /// Draws of those whose bits are shared, a word each, in their order.
     #[cold]
     #[inline(never)]
-    fn decide<R: Rng + ?Sized>(&self, words: Bits, rng: &mut R, out: &mut [i16; 2 * LANES]) {
-        let halves = words.iter().flat_map(|&word| [word as i16, (word >> 16) as i16]);
-        for (bits, slot) in halves.zip(out) {
+    fn decide<R: Rng + ?Sized>(&self, halves: &[i16; 2 * LANES], rng: &mut R, out: &mut [i16; 2 * LANES]) {
+        for (&bits, slot) in halves.iter().zip(out) {
             if bits & i16::MAX < self.shared {
                 let word = rng.next_u32();
                 let size = self.seldom.iter().take_while(|&&threshold| word < threshold).count() as i16;

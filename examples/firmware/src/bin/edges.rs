@@ -13,7 +13,7 @@ const STEPS: u32 = 512;
 /// Rows of neighbours that the edges of the torus fall into.
 const RUNS: usize = 34;
 /// The hash of every state and `Info`: the same on every machine.
-const HASH: u32 = 0xdf99_c121;
+const HASH: u32 = 0xfc8a_a9b8;
 /// What statics and stack may take together.
 const RAM: usize = 65_536;
 

@@ -1,12 +1,13 @@
 //! η: terms in a stream, of which each edge takes the next one, added to its two ends.
 
 use super::Run;
-use crate::lane::{F32s, LANES, Line, PARTS};
+use crate::lane::{F32s, LANES, Line};
 use crate::random::{DiscreteGaussian, normal_pairs_twice};
 use rand_core::Rng;
 
-/// Terms that are made at a time, at most: with vectors so many that few runs go over an end of them. Draws do not depend on it.
-const MADE: usize = if PARTS == 1 { 1024 } else { 64 };
+/// Terms that are made at a time, at most: so many that few runs go over an end of them. Whole numbers ask for second words
+/// behind those of a piece, so that their draws depend on it.
+const MADE: usize = 512;
 
 /// Where terms come from.
 pub(crate) trait Source {
@@ -49,8 +50,7 @@ impl Source for Whole<'_> {
     const AT_ONCE: usize = 2 * LANES;
 
     fn make<R: Rng + ?Sized>(&self, rng: &mut R, terms: &mut [i16]) {
-        let (pieces, _) = terms.as_chunks_mut();
-        pieces.iter_mut().for_each(|piece| self.0.fill(rng, piece));
+        self.0.fill(rng, terms.as_chunks_mut().0);
     }
 
     fn add(&self, coupling: f32, offset: usize, terms: &[i16], eta: &mut [i16]) {
