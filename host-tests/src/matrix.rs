@@ -27,6 +27,23 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// From π(x)P(x,y), both in the order of states, and what the probabilities of the moves from each add up to.
+    #[must_use]
+    pub fn of(flow: &[f64], rows: &[f64]) -> Self {
+        let n = rows.len();
+        let mut verdict = Self::default();
+        for x in 0..n {
+            verdict.rows = verdict.rows.max((rows[x] - 1.0).abs());
+            let net: f64 = (0..n).map(|y| flow[y * n + x] - flow[x * n + y]).sum();
+            verdict.stationarity = verdict.stationarity.max(net.abs());
+            for y in 0..x {
+                let (there, back) = (flow[x * n + y], flow[y * n + x]);
+                verdict.asymmetry = verdict.asymmetry.max((there - back).abs() / there.max(back));
+            }
+        }
+        verdict
+    }
+
     /// Whether the sampler keeps the law, within [`tolerance`].
     #[must_use]
     pub fn passes(&self) -> bool {

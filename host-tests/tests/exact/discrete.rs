@@ -164,17 +164,7 @@ fn sum(target: &Pairwise, sampler: &IsingBalanced<'_>, energy: &Ising<'_>, parts
             }
         }
     }
-    let mut verdict = Verdict::default();
-    for x in 0..n {
-        verdict.rows = verdict.rows.max((rows[x] - 1.0).abs());
-        let net: f64 = (0..n).map(|y| flow[y * n + x] - flow[x * n + y]).sum();
-        verdict.stationarity = verdict.stationarity.max(net.abs());
-        for y in 0..x {
-            let (there, back) = (flow[x * n + y], flow[y * n + x]);
-            verdict.asymmetry = verdict.asymmetry.max((there - back).abs() / there.max(back));
-        }
-    }
-    verdict
+    Verdict::of(&flow, &rows)
 }
 
 #[test]

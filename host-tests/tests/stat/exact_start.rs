@@ -68,11 +68,12 @@ fn adjusted_langevin_keeps_an_ising_model() {
     check("unadjusted taken for adjusted", &ends, &law).must_fail();
 }
 
-/// Six spins on a ring with three chords, couplings ±J.
+/// Six spins on a ring with three chords, couplings ±J, and an edge of none.
 fn signs(coupling: f32) -> Pairwise {
     let edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5), (0, 3), (1, 4), (2, 5)];
     let sign = |edge: usize| if edge % 4 == 3 { -coupling } else { coupling };
     let edges = edges.iter().enumerate().map(|(edge, &(a, b))| (a, b, sign(edge)));
+    let edges = edges.chain([(0, 2, 0.0)]);
     Pairwise {
         convention: Convention::SpinsEdgesOnce,
         edges: edges.collect(),
@@ -95,7 +96,7 @@ fn naive_discrete(target: &Pairwise, plan: &Plan, law: &[f64], parts: f64) -> Ve
                 // g + η, and D.
                 let mut field: Vec<f64> = target.fields.iter().map(|&w| 2.0 * f64::from(w)).collect();
                 let mut d = vec![0.0; field.len()];
-                for &(a, b, coupling) in &target.edges {
+                for &(a, b, coupling) in target.edges.iter().filter(|edge| edge.2 != 0.0) {
                     let coupling = f64::from(coupling);
                     let k = numbers.roll(&mut rng) as f64 - 20.0;
                     field[a as usize] += 2.0 * coupling * spin(b) + k * magnitude / parts;
@@ -126,7 +127,7 @@ fn second_order_over_whole_numbers_keeps_an_ising_model() {
         let mut memory = spins.couplings();
         let model = memory.ising(&spins).unwrap();
         let matrix = SparseMatrix::of(model.form());
-        let (mut d, mut runs) = ([[0.0; 16]], [Run::default(); 9]);
+        let (mut d, mut runs) = ([[0.0; 16]], [Run::default(); 10]);
         let noise = Edgewise::new(matrix, &mut d).unwrap();
         let by_runs = noise.by_runs(&mut runs[..Edgewise::runs(matrix)]).unwrap();
         let parameters = [(noise, f32::INFINITY, 1.0, 1.0), (noise, 1.0, 0.8, 0.6), (by_runs, 2.0, 0.9, 1.3)];

@@ -147,9 +147,9 @@ impl<'a> Edgewise<'a> {
             let mut own = 0i16;
             // Neighbours ascend: those behind the site.
             for entry in row.iter().rev().take_while(|entry| entry.site > site) {
-                let term = stream.one(rng);
-                let of_other = if sign * entry.coupling < 0 { term.wrapping_neg() } else { term };
-                own = own.wrapping_add(term);
+                let of_site = if entry.coupling == 0 { 0 } else { stream.one(rng) };
+                let of_other = if sign * entry.coupling < 0 { of_site.wrapping_neg() } else { of_site };
+                own = own.wrapping_add(of_site);
                 if let Some(slot) = eta.get_mut(entry.site as usize) {
                     *slot = slot.wrapping_add(of_other);
                 }
