@@ -8,7 +8,7 @@
 //!
 //! | noise | W | cost of a draw | memory |
 //! |---|---|---|---|
-//! | [`Edgewise`] | sparse, any size; D by type | one normal an edge; half of that by [`Run`]s, on lattices; a quarter as [whole numbers](crate::step::IsingBalanced::discrete) | D |
+//! | [`Edgewise`] | sparse, any size; D by type | one normal an edge; half of that by [`Run`]s, on lattices; less as [whole numbers](crate::step::IsingBalanced::discrete) | D |
 //! | [`Dense`] | any, up to [`Dense::MAX_SITES`] sites; any D | one product with a triangle | W, its root, D |
 //! | [`Diagonal`] | diagonal: `D = −W`, so that nothing is left to draw | none | none |
 //! | [`Still`] | none: the first-order samplers | none | none |

@@ -1,7 +1,7 @@
 //! Random numbers: xoshiro128++ in sixteen lanes, and what samplers make of its words.
 //!
-//! Any generator of `rand_core` works everywhere in this crate: a block of sixteen words is asked for as
-//! 64 bytes, and those bytes are the words in little-endian order.
+//! Any generator of `rand_core` works everywhere in this crate: words are asked for as bytes, in blocks of 64 or several of
+//! them at once, and those bytes are the words in little-endian order.
 //!
 //! # Streams
 //! Lane *l* of [`LaneRng::seed_from_u64`](rand_core::SeedableRng::seed_from_u64) is `rand_xoshiro`'s

@@ -206,14 +206,14 @@ fn couplings_without_a_grid_are_named() {
         IsingBalanced::discrete(noise, 1.0, 0.5).and_then(|kernel| kernel.precision(precision)).map(|_| ())
     };
     assert_eq!(error(&[(0, 1, 1.0), (1, 2, -1.0), (0, 2, 0.0)], 3, 1.0), Ok(()));
-    assert_eq!(error(&[(0, 1, 1.0), (1, 2, -1.5)], 3, 1.0), Err(ParameterError::Couplings));
-    assert_eq!(error(&[(0, 1, 0.03)], 2, 1.0), Err(ParameterError::Coupling(0.03)));
-    assert_eq!(error(&[(0, 1, 0.5)], 2, 0.1), Err(ParameterError::Coupling(0.05)));
-    assert_eq!(error(&[], 2, 1.0), Err(ParameterError::Coupling(0.0)));
+    assert_eq!(error(&[(0, 1, 1.0), (1, 2, -1.5)], 3, 1.0), Err(ParameterError::UnequalCouplings));
+    assert_eq!(error(&[(0, 1, 0.03)], 2, 1.0), Err(ParameterError::WeakCoupling(0.03)));
+    assert_eq!(error(&[(0, 1, 0.5)], 2, 0.1), Err(ParameterError::WeakCoupling(0.05)));
+    assert_eq!(error(&[], 2, 1.0), Err(ParameterError::WeakCoupling(0.0)));
     assert_eq!(error(&[(0, 1, 0.5)], 2, 2e6), Err(ParameterError::Precision(2e6)));
     let star = |leaves| (1..=leaves).map(|leaf| (0, leaf, 1.0)).collect::<Vec<_>>();
     assert_eq!(error(&star(1023), 1024, 1.0), Ok(()));
-    assert_eq!(error(&star(1024), 1025, 1.0), Err(ParameterError::Couplings));
+    assert_eq!(error(&star(1024), 1025, 1.0), Err(ParameterError::Degree(1024)));
 }
 
 /// By rows and by runs a chain of the same law; strong couplings, many parts of a grid.

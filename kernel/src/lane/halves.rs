@@ -12,12 +12,6 @@ where
     try_cast_slice(blocks).unwrap_or_default() // they are longer, and begin where such numbers may
 }
 
-/// Numbers of sixteen bits as bytes, to write.
-#[inline]
-pub(crate) fn bytes_mut<const N: usize>(numbers: &mut [[i16; N]]) -> &mut [u8] {
-    try_cast_slice_mut(numbers.as_flattened_mut()).unwrap_or_default()
-}
-
 /// The same, to write.
 #[inline]
 pub(crate) fn i16s_mut<T: Pod>(blocks: &mut [[T; LANES]]) -> &mut [i16]
@@ -25,4 +19,10 @@ where
     [T; LANES]: Pod,
 {
     try_cast_slice_mut(blocks).unwrap_or_default()
+}
+
+/// Numbers of sixteen bits as bytes, to write.
+#[inline]
+pub(crate) fn bytes_mut<const N: usize>(numbers: &mut [[i16; N]]) -> &mut [u8] {
+    try_cast_slice_mut(numbers.as_flattened_mut()).unwrap_or_default()
 }

@@ -21,7 +21,7 @@ use rand_core::Rng;
 /// all with W + D ⪰ 0. On frustrated graphs [`MinTrace`](super::MinTrace) finds a smaller one.
 ///
 /// Cost: a draw is one normal an edge (and one a site where the rest is positive) for each plane, a product
-/// O(degree) a changed site.
+/// O(degree) a changed site. [`IsingBalanced::discrete`](crate::step::IsingBalanced::discrete) draws whole numbers instead.
 ///
 /// ```
 /// use bitmc::noise::{Edgewise, SparseMatrix};
@@ -48,7 +48,7 @@ pub struct Edgewise<'a> {
     rest: bool,
     /// The edges again, where they are given as runs.
     runs: &'a [Run],
-    /// The most couplings that a site has.
+    /// The most couplings that a site has, those of 0 aside.
     most: usize,
 }
 
@@ -74,11 +74,13 @@ impl<'a> Edgewise<'a> {
             rest |= least < 0.0;
             *slot = if least > 0.0 { least } else { 0.0 };
         }
-        let most = (0..matrix.sites()).map(|site| matrix.form().row(site).len()).max().unwrap_or(0);
+        let degree = |site| matrix.form().row(site).iter().filter(|entry| entry.coupling != 0).count();
+        let most = (0..matrix.sites()).map(degree).max().unwrap_or(0);
         Ok(Self { matrix, d, rest, runs: &[], most })
     }
 
-    /// How many [`Run`]s the edges of W make. O(edges).
+    /// How many [`Run`]s the edges of W make: on a torus two for each row of sites and a few more, 34 on 16×16 and 133 on
+    /// 64×64. O(edges).
     #[must_use]
     pub fn runs(matrix: SparseMatrix<'_>) -> usize {
         runs::compile(matrix.form(), |_, _| ())
@@ -122,14 +124,18 @@ impl<'a> Edgewise<'a> {
         [self.matrix.sign() as f32, self.matrix.form().unit()]
     }
 
-    /// The one magnitude |W| of all couplings but those of 0, and the most that a site has of them; `None` where magnitudes
-    /// differ.
-    pub(crate) fn magnitude(&self) -> Option<(f32, usize)> {
+    /// The most couplings that a site has, those of 0 aside.
+    pub(crate) fn degree(&self) -> usize {
+        self.most
+    }
+
+    /// The one magnitude |W| of all couplings but those of 0; `None` where magnitudes differ.
+    pub(crate) fn magnitude(&self) -> Option<f32> {
         let form = self.matrix.form();
         let sizes =
             || form.entries().iter().map(|entry| entry.coupling.unsigned_abs()).filter(|&size| size != 0);
         let size = sizes().next().unwrap_or(0);
-        sizes().all(|other| other == size).then_some((size as f32 * form.unit(), self.most))
+        sizes().all(|other| other == size).then_some(size as f32 * form.unit())
     }
 
     /// `Σ_edges kₑ (eᵢ + sign(Wᵢⱼ) eⱼ)` with whole numbers k of this law, for one sixteen-bit number a site.
@@ -146,10 +152,11 @@ impl<'a> Edgewise<'a> {
             start = end as usize;
             let mut own = 0i16;
             // Neighbours ascend: those behind the site.
-            for entry in row.iter().rev().take_while(|entry| entry.site > site) {
-                let of_site = if entry.coupling == 0 { 0 } else { stream.one(rng) };
-                let of_other = if sign * entry.coupling < 0 { of_site.wrapping_neg() } else { of_site };
-                own = own.wrapping_add(of_site);
+            let behind = row.iter().rev().take_while(|entry| entry.site > site);
+            for entry in behind.filter(|entry| entry.coupling != 0) {
+                let term = stream.one(rng);
+                let of_other = if sign * entry.coupling < 0 { term.wrapping_neg() } else { term };
+                own = own.wrapping_add(term);
                 if let Some(slot) = eta.get_mut(entry.site as usize) {
                     *slot = slot.wrapping_add(of_other);
                 }

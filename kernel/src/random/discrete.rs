@@ -4,7 +4,7 @@ use crate::lane::{LANES, PARTS, U32s, bytes_mut, exp};
 use rand_core::Rng;
 
 /// Thresholds that every draw is compared with, at most.
-const OFTEN: usize = 14;
+const OFTEN: usize = 13;
 /// The largest magnitude of a draw.
 const MOST: usize = 32;
 /// Bits of a draw's magnitude.
@@ -16,12 +16,12 @@ const SELDOM: u64 = 16;
 /// bits each.
 ///
 /// A draw is a sign and fifteen bits. Each magnitude has a whole number of their 2¹⁵ values, as many as its probability
-/// fills, and the few that are left are shared by all: one in a thousand draws or less, whose magnitude a second word
-/// decides. So probabilities are right to 2⁻⁴² and to the 24 bits of λ, up to |k| = 32, and a generator stuck at any value
-/// ends the draw.
+/// fills, and the few that are left are shared by all: about one in a thousand draws, or less, whose magnitude a second word
+/// decides. So draws resolve probabilities down to 2⁻⁴², up to |k| = 32; the probabilities themselves are made in f32, right to
+/// a part of `2⁻²⁴ (λk²/2 + 8)` and a few 2⁻⁴². A generator stuck at any value ends the draw.
 ///
-/// Cost of 32 draws: one block of words, two operations of a register for each of 2 (λ = 2) to 14 (λ = 1/16) thresholds.
-/// 168 bytes.
+/// Cost of 32 draws: one block of words, two operations of a register for each of 2 (λ = 2) to 13 (λ = 1/16) thresholds.
+/// Some 170 bytes.
 ///
 /// ```
 /// use bitmc::random::DiscreteGaussian;
@@ -46,7 +46,7 @@ pub struct DiscreteGaussian {
 
 impl DiscreteGaussian {
     /// As many draws add up to a number of sixteen bits.
-    pub(crate) const AT_ONCE: usize = i16::MAX as usize / MOST;
+    pub(crate) const MOST_ADDED: usize = i16::MAX as usize / MOST;
 
     /// The least precision.
     pub const LEAST: f32 = 1.0 / 16.0;

@@ -25,10 +25,12 @@ pub enum ParameterError {
     },
     /// The precision of the auxiliary variable must be from 10⁻⁶ to 10⁶.
     Precision(f32),
-    /// Couplings must have one magnitude, and a site at most 1,023 of them.
-    Couplings,
+    /// Couplings must have one magnitude, in the units that a model rounds them to; those of 0 aside.
+    UnequalCouplings,
     /// κ|W|, of a precision κ and couplings of magnitude |W|, must be at least 1/16, and finite.
-    Coupling(f32),
+    WeakCoupling(f32),
+    /// A site must have at most 1,023 couplings.
+    Degree(usize),
     /// A number of indices must be from 1 to 64.
     Indices(u32),
     /// A penalty of a flip must be at most 2³⁰ units.
@@ -42,10 +44,12 @@ impl core::fmt::Display for ParameterError {
                 write!(f, "step size {value} is not positive, or it or its inverse is not finite")
             }
             Self::Balance(value) => write!(f, "balance {value} is not in (0, 1]"),
-            Self::Couplings => {
-                write!(f, "couplings have more than one magnitude, or a site has more than 1023 of them")
-            }
-            Self::Coupling(value) => write!(f, "kappa times |W| is {value}, not finite and at least 1/16"),
+            Self::UnequalCouplings => write!(f, "couplings have more than one magnitude"),
+            Self::WeakCoupling(value) => write!(
+                f,
+                "couplings |W| times the precision are {value}, they must be at least 1/16 and finite"
+            ),
+            Self::Degree(couplings) => write!(f, "a site has {couplings} couplings, more than 1023"),
             Self::Indices(value) => write!(f, "the number of indices must be 1 to 64, not {value}"),
             Self::Penalty(units) => write!(f, "a penalty of {units} units is more than 2^30"),
             Self::Radius(value) => write!(f, "radius {value} is not positive and finite"),

@@ -88,6 +88,7 @@ impl Choose for &mut Given {
 /// Whole numbers k, and what makes η of their sums.
 #[derive(Clone, Copy, Debug)]
 struct Grid {
+    magnitude: f32,
     /// `e^(−κ|W|k²/2m²)`.
     law: DiscreteGaussian,
     /// |W|/m.
@@ -102,8 +103,8 @@ impl Grid {
         while of_law > 2.0 && of_law.is_finite() {
             (step, of_law) = (0.5 * step, 0.25 * of_law);
         }
-        let law = DiscreteGaussian::new(of_law).ok_or(ParameterError::Coupling(magnitude * precision))?;
-        Ok(Self { law, step })
+        let law = DiscreteGaussian::new(of_law).ok_or(ParameterError::WeakCoupling(magnitude * precision))?;
+        Ok(Self { magnitude, law, step })
     }
 }
 
@@ -121,40 +122,45 @@ impl<'a> IsingBalanced<'a> {
         Ok(Self { noise, curvature: inverse(step_size)?, balance, precision: 1.0, grid: None })
     }
 
-    /// The same over a discrete Gaussian noise, for couplings of one magnitude |W|, as those of a lattice are: half the cost.
+    /// The same over a discrete Gaussian noise, for couplings of one magnitude |W|, as those of a lattice are: another proposal
+    /// for the same stationary law, at .6 to .7 of the cost.
     ///
     /// The auxiliary variable need not be normal. What the sampler asks of it is that its density falls with the square of
     /// its distance from `Lᵀx`, so that products of x cancel; and that holds as well where it takes but the values of a grid,
     /// of which all the means `Lᵀx` are points. So an edge adds `(|W|/m) k` to the noise at its ends instead of `√(|W|/κ) ξ`,
     /// with whole numbers k from a [`DiscreteGaussian`] of precision `λ = κ|W|/m²`, a grid of m = 1, 2, 4 … parts of |W|
-    /// that is the coarsest of λ ≤ 2. All else stays as it is: log odds, ratio, and that every move is accepted at
-    /// α = κ = 1 and σ = ∞. So do moves: the variance of k is within .2 % of that of the normals.
+    /// that is the coarsest of λ ≤ 2. Log odds and the ratio are made of it as before, every move is accepted at α = κ = 1
+    /// and σ = ∞, and as many sites move: the variance of k is within .2 % of that of the normals.
     ///
     /// # Errors
-    /// As [`IsingBalanced::new`]; [`ParameterError::Couplings`] where couplings differ in magnitude, and
-    /// [`ParameterError::Coupling`] where they are too weak, κ|W| < 1/16 (for spins |W| = 4|J|): [`IsingBalanced::new`] takes
-    /// all of those. O(edges).
+    /// As [`IsingBalanced::new`]; [`ParameterError::UnequalCouplings`] where couplings differ in magnitude, by a unit of the
+    /// model's grid even, [`ParameterError::Degree`] where a site has more than 1,023, and
+    /// [`ParameterError::WeakCoupling`] where |W| is below 1/16 (W is 4J for spins whose edges are given once) or not finite.
+    /// O(edges).
     ///
     /// ```
     /// use bitmc::noise::{Edgewise, SparseMatrix};
     /// use bitmc::step::{IsingBalanced, ParameterError};
     /// use bitmc::{Ising, SparseMemory};
     /// let mut couplings = SparseMemory::<3, 4>::new();
-    /// let model = Ising::spins_edges_once([(0, 1, 0.4), (1, 2, -0.3)], &[0.0; 3], couplings.lend())?;
     /// let mut d = [[0.0; 16]; 1];
+    /// let model = Ising::spins_edges_once([(0, 1, 0.4), (1, 2, -0.4)], &[0.0; 3], couplings.lend())?;
     /// let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d)?;
+    /// IsingBalanced::discrete(noise, f32::INFINITY, 1.0)?;
+    ///
     /// // Two magnitudes: normals, then.
+    /// let model = Ising::spins_edges_once([(0, 1, 0.4), (1, 2, -0.3)], &[0.0; 3], couplings.lend())?;
+    /// let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d)?;
     /// let refused = IsingBalanced::discrete(noise, f32::INFINITY, 1.0);
-    /// assert_eq!(refused.err(), Some(ParameterError::Couplings));
-    /// let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0)?;
-    /// # let _ = sampler;
+    /// assert!(matches!(refused, Err(ParameterError::UnequalCouplings)));
+    /// refused.or_else(|_| IsingBalanced::new(noise, f32::INFINITY, 1.0))?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn discrete(noise: Edgewise<'a>, step_size: f32, balance: f32) -> Result<Self, ParameterError> {
         let sampler = Self::new(noise, step_size, balance)?;
-        let (magnitude, most) = noise.magnitude().ok_or(ParameterError::Couplings)?;
-        if most > DiscreteGaussian::AT_ONCE {
-            return Err(ParameterError::Couplings);
+        let magnitude = noise.magnitude().ok_or(ParameterError::UnequalCouplings)?;
+        if noise.degree() > DiscreteGaussian::MOST_ADDED {
+            return Err(ParameterError::Degree(noise.degree()));
         }
         Ok(Self { grid: Some(Grid::new(magnitude, 1.0)?), ..sampler })
     }
@@ -162,21 +168,18 @@ impl<'a> IsingBalanced<'a> {
     /// The precision κ of the auxiliary variable: see [`Langevin::precision`](super::Langevin::precision).
     ///
     /// # Errors
-    /// [`ParameterError::Precision`] where κ is not from 10⁻⁶ to 10⁶; [`ParameterError::Coupling`] as
-    /// [`IsingBalanced::discrete`].
+    /// [`ParameterError::Precision`] where κ is not from 10⁻⁶ to 10⁶; of [`IsingBalanced::discrete`]
+    /// [`ParameterError::WeakCoupling`] where κ|W| is below 1/16 or not finite.
     pub fn precision(mut self, precision: f32) -> Result<Self, ParameterError> {
         self.precision = precision_value(precision)?;
-        if self.grid.is_some() {
-            let (magnitude, _) = self.noise.magnitude().ok_or(ParameterError::Couplings)?;
-            self.grid = Some(Grid::new(magnitude, self.precision)?);
-        }
+        self.grid = self.grid.map(|grid| Grid::new(grid.magnitude, precision)).transpose()?;
         Ok(self)
     }
 
     /// The probabilities of a move from the chain's state to `to`, without making it, given that it drew `eta` from
     /// N(0, (W+D)/κ) ([`Noise::draw`]: finite numbers; blocks that are missing are 0), or from the grid of
-    /// [`IsingBalanced::discrete`]. The cost of a step. Where log odds
-    /// are past ±80, the way there is that of the draw, which cuts them, the way back and the ratio are not cut.
+    /// [`IsingBalanced::discrete`]. The cost of a step. Where log odds are past ±80, the way there is that of the draw, which
+    /// cuts them, the way back and the ratio are not cut.
     ///
     /// # Errors
     /// [`StateError`] where `to` is not a state of the chain's layout.
@@ -247,7 +250,7 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
         if !self.noise.is_of(ring.energy.form()) {
             return ring.failed();
         }
-        let ways = if let Some(Grid { law, step }) = &self.grid {
+        let ways = if let Some(Grid { law, step, .. }) = &self.grid {
             let eta = i16s_mut(ring.there.weights).get_mut(..2 * LANES * ring.here.words.len());
             self.noise.draw_whole(law, rng, eta.unwrap_or_default());
             self.go_over::<[[i16; LANES]; 2], R>(&mut ring, *step, rng)

@@ -57,9 +57,8 @@ pub(super) trait Choose {
 }
 
 impl IsingBalanced<'_> {
-    /// Goes over all sites; there's words are left with those that flip. η is in there's weights, as numbers
-    /// E to be multiplied by `scale`. What the ratio needs of those that flip is
-    /// added up where `WEIGHED`.
+    /// Goes over all sites; there's words are left with those that flip. η is in there's weights, as numbers E to be
+    /// multiplied by `scale`. What the ratio needs of those that flip is added up where `WEIGHED`.
     #[inline]
     pub(super) fn pass<const WEIGHED: bool, E: Eta>(
         &self,
