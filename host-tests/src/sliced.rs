@@ -22,6 +22,29 @@ pub enum Defect {
     NoRatio,
     /// Planes are compared from the least significant one on.
     LeastFirst,
+    /// All sites share all planes, and a chain takes the same bits again and again.
+    TakenAgain,
+}
+
+/// The planes past a site's own: who has taken a bit of each does not again.
+struct Shared {
+    planes: Vec<Bits>,
+    taken: Vec<bool>,
+}
+
+impl Shared {
+    fn none() -> Self {
+        Self { planes: vec![[0; LANES]; 5], taken: vec![true; CHAINS] }
+    }
+
+    /// Planes none of whose bits for these chains was seen.
+    fn take(&mut self, open: &[bool], rng: &mut impl Rng) {
+        if open.iter().zip(&self.taken).any(|(&open, &taken)| open && taken) {
+            self.planes.fill_with(|| words(rng));
+            self.taken.fill(false);
+        }
+        self.taken.iter_mut().zip(open).for_each(|(taken, &open)| *taken |= open);
+    }
 }
 
 /// The chains.
@@ -80,7 +103,7 @@ impl<'m> Sliced<'m> {
     }
 
     /// True with these probabilities.
-    fn draw(&self, p: &[f64], rng: &mut impl Rng) -> Vec<bool> {
+    fn draw(&self, p: &[f64], shared: &mut Shared, rng: &mut impl Rng) -> Vec<bool> {
         // The thresholds that a comparison from the lowest of ten bits on would have.
         let reverse = |p: f64| f64::from(((1024.0 * p) as u32).reverse_bits() >> 22) / 1024.0;
         let mut rest: Vec<f64> = match self.defect {
@@ -90,10 +113,17 @@ impl<'m> Sliced<'m> {
         let mut below = vec![false; CHAINS];
         let mut open = vec![true; CHAINS];
         for plane in 0..64 {
-            if plane >= 8 && !open.contains(&true) {
+            if plane == 8 {
+                shared.take(&open, rng);
+            }
+            if plane >= 13 && !open.contains(&true) {
                 break;
             }
-            let random = words(rng);
+            let random = match plane {
+                8..13 => shared.planes[plane - 8],
+                0..5 if self.defect == Defect::TakenAgain => shared.planes[plane],
+                _ => words(rng),
+            };
             for chain in 0..CHAINS {
                 rest[chain] *= 2.0;
                 let threshold = rest[chain] >= 1.0;
@@ -109,13 +139,14 @@ impl<'m> Sliced<'m> {
 
     /// A sweep of Gibbs sampling. The rarer value is drawn: 0 where both are as likely.
     pub fn sweep(&mut self, rng: &mut impl Rng) {
+        let mut shared = Shared::none();
         for site in 0..self.model.fields.len() {
             let wrong = self.defect == Defect::WrongCount;
             let z: Vec<f64> = self.x.iter().map(|state| 2.0 * self.local(state, site, wrong)).collect();
             // Two sums of the same numbers in another order may differ in the last bit: that is a tie.
             let even = |z: f64| z.abs() < 1e-9;
             let rare: Vec<f64> = z.iter().map(|z| if even(*z) { 0.5 } else { sigmoid(-z.abs()) }).collect();
-            let drawn = self.draw(&rare, rng);
+            let drawn = self.draw(&rare, &mut shared, rng);
             // A tie counts as 0 for a site whose field does not point down.
             let down = self.model.fields[site] < 0.0;
             for (chain, state) in self.x.iter_mut().enumerate() {
@@ -135,10 +166,10 @@ impl<'m> Sliced<'m> {
     pub fn step(&mut self, step_size: f32, adjusted: bool, rng: &mut impl Rng) -> usize {
         let wrong = self.defect == Defect::WrongCount;
         let z: Vec<Vec<f64>> = self.x.iter().map(|state| self.flips(state, step_size, wrong)).collect();
-        let mut y = self.x.clone();
+        let (mut y, mut shared) = (self.x.clone(), Shared::none());
         for site in 0..self.model.fields.len() {
             let p: Vec<f64> = z.iter().map(|z| sigmoid(z[site])).collect();
-            let drawn = self.draw(&p, rng);
+            let drawn = self.draw(&p, &mut shared, rng);
             y.iter_mut().zip(drawn).for_each(|(y, flip)| y[site] ^= flip);
         }
         let mut accepted = 0;

@@ -4,7 +4,9 @@
 //! A site is one block of sixteen words, and its bit *n* belongs to chain *n*: sixteen words of logic update a
 //! site in all 512 chains. Neighbours are counted by adding bits, not numbers; the few probabilities that can
 //! occur, one for every count, stand in a table as planes of bits, and are compared with random planes from the
-//! most significant bit on, until every chain is decided: after ten planes or so, whatever their 64 bits are.
+//! most significant bit on, until every chain is decided: after ten planes or so, whatever their 64 bits are. Two chains in
+//! 512 come past the eighth, so that the five planes behind it are drawn once for some fifteen sites, of which each chain
+//! takes its bits once.
 //!
 //! ```
 //! use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing};
@@ -27,8 +29,8 @@
 //! ```
 //!
 //! # Which words a chain sees
-//! Bit *n* of every random block is chain *n*'s, and the chains share the blocks: how many a site takes is
-//! decided by the slowest of the 512, so a chain's draws depend on the chains beside it. They are the same on
+//! Bit *n* of every random block is chain *n*'s, and the chains share the blocks: how many a site takes, and which site
+//! takes a bit, is decided by all 512, so a chain's draws depend on the chains beside it. They are the same on
 //! every processor.
 
 mod chains;

@@ -76,7 +76,7 @@ fn an_exact_start_stays_exact() {
     let (gibbs, langevin) = twin(73, Defect::None);
     gibbs.must_pass();
     langevin.must_pass();
-    for defect in [Defect::WrongCount, Defect::LeastFirst] {
+    for defect in [Defect::WrongCount, Defect::LeastFirst, Defect::TakenAgain] {
         let (gibbs, langevin) = twin(74, defect);
         gibbs.must_fail();
         langevin.must_fail();

@@ -4,10 +4,54 @@ use crate::lane::{Bits, LANES, PARTS, U32s};
 use crate::random::{from_bytes, words};
 use rand_core::Rng;
 
-/// Room for the planes that are drawn at once: after eight, two chains in 512 are undecided.
-pub(super) type Planes = [u8; 8 * 64];
+/// Planes that are drawn for each site: after seven, four chains in 512 are undecided.
+const OWN: usize = 8;
+/// Planes that sites share: after these too, one site in eight has an undecided chain.
+const SHARED: usize = 5;
 
-pub(super) const BLANK: Planes = [0; 8 * 64];
+/// Random planes. Few chains come past a site's own ones, so that the shared ones serve several sites: each chain takes
+/// its bits of them once, and whether it does is decided by other bits.
+pub(super) struct Planes {
+    own: [u8; OWN * 64],
+    shared: [u8; SHARED * 64],
+    /// The chains that have taken their bits of the shared planes.
+    taken: Bits,
+}
+
+impl Planes {
+    /// None are drawn yet.
+    pub(super) const fn new() -> Self {
+        Self { own: [0; OWN * 64], shared: [0; SHARED * 64], taken: [u32::MAX; LANES] }
+    }
+
+    /// Draws a site's own planes.
+    #[inline(always)]
+    fn own<R: Rng + ?Sized>(&mut self, rng: &mut R) -> &[[u8; 64]] {
+        rng.fill_bytes(&mut self.own);
+        self.own.as_chunks().0
+    }
+
+    /// The shared planes, drawn again where one of these chains has taken its bits.
+    #[inline(always)]
+    fn share<R: Rng + ?Sized>(&mut self, chains: &Bits, rng: &mut R) -> &[[u8; 64]] {
+        if meet(chains, &self.taken) {
+            rng.fill_bytes(&mut self.shared);
+            self.taken = [0; LANES];
+        }
+        for part in 0..PARTS {
+            let taken = U32s::load(&self.taken, part) | U32s::load(chains, part);
+            taken.store(&mut self.taken, part);
+        }
+        self.shared.as_chunks().0
+    }
+}
+
+/// Whether two sets of chains have one in common.
+#[inline(always)]
+fn meet(a: &Bits, b: &Bits) -> bool {
+    let apart = |part| (U32s::load(a, part) & U32s::load(b, part)).eq(U32s::splat(0));
+    (0..PARTS).any(|part| (!apart(part)).any())
+}
 
 /// 512 comparisons of a uniform number with a threshold.
 struct Comparison {
@@ -27,9 +71,11 @@ impl Comparison {
                 threshold = threshold ^ (U32s::load(feature, part) & U32s::splat(change));
             }
             let undecided = U32s::load(&self.undecided, part);
-            let decided = undecided & (threshold ^ U32s::load(random, part));
-            (U32s::load(&self.below, part) | (decided & threshold)).store(&mut self.below, part);
-            (undecided ^ decided).store(&mut self.undecided, part);
+            // What waits for the plane before is one operation.
+            let apart = threshold ^ U32s::load(random, part);
+            let below = undecided & (threshold & apart);
+            (U32s::load(&self.below, part) | below).store(&mut self.below, part);
+            (undecided & (apart ^ U32s::splat(u32::MAX))).store(&mut self.undecided, part);
         }
     }
 }
@@ -44,12 +90,14 @@ fn below<'r, R: Rng + ?Sized>(
     rng: &mut R,
 ) -> Bits {
     let mut comparison = Comparison { below: [0; LANES], undecided: [u32::MAX; LANES] };
-    rng.fill_bytes(planes);
-    for (random, row) in planes.as_chunks().0.iter().zip(&mut rows) {
+    for (random, row) in planes.own(rng).iter().zip(&mut rows) {
+        comparison.plane(&from_bytes(random), row, features);
+    }
+    for (random, row) in planes.share(&comparison.undecided, rng).iter().zip(&mut rows) {
         comparison.plane(&from_bytes(random), row, features);
     }
     for row in rows {
-        if comparison.undecided.iter().fold(0, |any, word| any | word) == 0 {
+        if !meet(&comparison.undecided, &[u32::MAX; LANES]) {
             break;
         }
         comparison.plane(&words(rng), row, features);

@@ -1,7 +1,7 @@
 //! The discrete Langevin sampler in all chains.
 
 use super::chains::of_chains;
-use super::compare::{BLANK, draw};
+use super::compare::{Planes, draw};
 use super::count::{block, count, laid_out};
 use super::model::{KINDS, Kind, Site};
 use super::odds::LogOdds;
@@ -25,8 +25,8 @@ const TWO_POW_MINUS_32: f32 = 1.0 / 4_294_967_296.0;
 /// logarithms are whole multiples of 2⁻³², and a flip's probability is within 2⁻⁶⁴, which is 2⁻²⁰ of the
 /// rarest: so far is ln A that of what was drawn.
 ///
-/// Cost a step: about ten blocks of random words a site with thirty operations of logic on each, two counts of
-/// neighbours, and two additions in bits for every neighbour. Memory: 128 bytes a site, a table, and counters.
+/// Cost a step: between eight and nine blocks of random words a site, thirteen comparisons of some fifteen operations each, two
+/// counts of neighbours, and two additions in bits for every neighbour. Memory: 128 bytes a site, a table, and counters.
 #[derive(Debug)]
 pub struct SlicedLangevin<'a> {
     chains: SlicedChains<'a>,
@@ -203,7 +203,7 @@ impl<'a> SlicedLangevin<'a> {
     /// Draws the flips of every site, and counts, turned round, the features that they were drawn by.
     #[inline(never)] // its buffers must not stand beside those of the other parts of a step
     fn propose<R: Rng + ?Sized>(&mut self, adjusted: bool, counted: &mut [u32; KINDS], rng: &mut R) {
-        let (model, mut planes) = (*self.chains.model(), BLANK);
+        let (model, mut planes) = (*self.chains.model(), Planes::new());
         for index in 0..model.sites() {
             let site = model.site(index);
             let (blocks, own) = (self.chains.blocks(), block(self.chains.blocks(), index));
