@@ -6,6 +6,7 @@ use bitmc::lane::Bits;
 use bitmc::sliced::{MAX_DEGREE, SlicedChains, SlicedError, SlicedGibbs, SlicedIsing, SlicedLangevin};
 use bitmc::{Energy, LaneRng, Packed, Rng, SeedableRng, StateError};
 use bitmc_host_tests::heap;
+use bitmc_host_tests::listed::Listed;
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::naive::{Convention, Pairwise, sigmoid};
@@ -303,6 +304,24 @@ fn no_generator_hangs() {
         (0..20).for_each(|_| gibbs.sweep(&mut stuck));
         let mut langevin = room.langevin(model, 0.5);
         (0..20).for_each(|_| _ = langevin.step(&mut stuck));
+    }
+}
+
+#[test]
+fn thresholds_hold_to_their_last_bit() {
+    for field in [0.0, 0.3, -1.5, 20.0] {
+        let alone = Pairwise { convention: Convention::SpinsEdgesOnce, edges: vec![], fields: vec![field] };
+        let mut memory = alone.couplings();
+        let model = sliced(&alone, &mut memory);
+        let mut room = Room::new(&model);
+        let (threshold, rare) = room.gibbs(model).conditional(0, 0).unwrap();
+        for (number, value) in [(threshold - 1, rare), (threshold, 1 - rare), (threshold + 1, 1 - rare)] {
+            // In all chains the same number, its highest bit in the first plane.
+            let planes: Vec<_> =
+                (0..64).rev().flat_map(|bit| [0u32.wrapping_sub((number >> bit) as u32 & 1); 16]).collect();
+            room.gibbs(model).sweep(&mut Listed(&planes));
+            assert_eq!(room.blocks[0], [0u32.wrapping_sub(value); 16], "field {field}, {number:x}");
+        }
     }
 }
 

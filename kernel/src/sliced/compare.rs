@@ -55,6 +55,7 @@ fn meet(a: &Bits, b: &Bits) -> bool {
 
 /// 512 comparisons of a uniform number with a threshold.
 struct Comparison {
+    /// The threshold's bit in the first plane in which the two differ, or in the last one that was compared.
     below: Bits,
     undecided: Bits,
 }
@@ -71,12 +72,22 @@ impl Comparison {
                 threshold = threshold ^ (U32s::load(feature, part) & U32s::splat(change));
             }
             let undecided = U32s::load(&self.undecided, part);
-            // What waits for the plane before is one operation.
+            // What waits for the plane before is one operation on either.
+            let below = U32s::load(&self.below, part);
+            (below ^ ((below ^ threshold) & undecided)).store(&mut self.below, part);
             let apart = threshold ^ U32s::load(random, part);
-            let below = undecided & (threshold & apart);
-            (U32s::load(&self.below, part) | below).store(&mut self.below, part);
             (undecided & (apart ^ U32s::splat(u32::MAX))).store(&mut self.undecided, part);
         }
+    }
+
+    /// Where the number is below: not where it is the threshold, to the last plane.
+    #[inline(always)]
+    fn below(mut self) -> Bits {
+        for part in 0..PARTS {
+            let decided = U32s::load(&self.undecided, part) ^ U32s::splat(u32::MAX);
+            (U32s::load(&self.below, part) & decided).store(&mut self.below, part);
+        }
+        self.below
     }
 }
 
@@ -102,7 +113,7 @@ fn below<'r, R: Rng + ?Sized>(
         }
         comparison.plane(&words(rng), row, features);
     }
-    comparison.below
+    comparison.below()
 }
 
 /// `below` with its inner loop laid out for the usual numbers of features, where there are vectors.
