@@ -22,7 +22,7 @@ pub enum Defect {
     NoRatio,
     /// Planes are compared from the least significant one on.
     LeastFirst,
-    /// All sites share all planes, and a chain takes the same bits again and again.
+    /// The first five planes of all sites of a sweep or step are the same.
     TakenAgain,
 }
 
@@ -34,13 +34,13 @@ struct Shared {
 
 impl Shared {
     fn none() -> Self {
-        Self { planes: vec![[0; LANES]; 5], taken: vec![true; CHAINS] }
+        Self { planes: vec![], taken: vec![true; CHAINS] }
     }
 
     /// Planes none of whose bits for these chains was seen.
     fn take(&mut self, open: &[bool], rng: &mut impl Rng) {
         if open.iter().zip(&self.taken).any(|(&open, &taken)| open && taken) {
-            self.planes.fill_with(|| words(rng));
+            self.planes = (0..5).map(|_| words(rng)).collect();
             self.taken.fill(false);
         }
         self.taken.iter_mut().zip(open).for_each(|(taken, &open)| *taken |= open);
@@ -113,15 +113,16 @@ impl<'m> Sliced<'m> {
         let mut below = vec![false; CHAINS];
         let mut open = vec![true; CHAINS];
         for plane in 0..64 {
-            if plane == 8 {
+            let again = self.defect == Defect::TakenAgain;
+            if again && shared.planes.is_empty() || !again && plane == 8 {
                 shared.take(&open, rng);
             }
             if plane >= 13 && !open.contains(&true) {
                 break;
             }
             let random = match plane {
-                8..13 => shared.planes[plane - 8],
-                0..5 if self.defect == Defect::TakenAgain => shared.planes[plane],
+                0..5 if again => shared.planes[plane],
+                8..13 if !again => shared.planes.get(plane - 8).copied().unwrap_or_default(),
                 _ => words(rng),
             };
             for chain in 0..CHAINS {

@@ -5,8 +5,8 @@
 //! site in all 512 chains. Neighbours are counted by adding bits, not numbers; the few probabilities that can
 //! occur, one for every count, stand in a table as planes of bits, and are compared with random planes from the
 //! most significant bit on, until every chain is decided: after ten planes or so, whatever their 64 bits are. Two chains in
-//! 512 come past the eighth, so that the five planes behind it are drawn once for some fifteen sites, of which each chain
-//! takes its bits once.
+//! 512 come past the eighth, so that the five planes behind it are drawn once for some fourteen sites: a chain takes its bits
+//! of them at one site alone.
 //!
 //! ```
 //! use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing};

@@ -307,22 +307,72 @@ fn no_generator_hangs() {
     }
 }
 
+/// Spins without couplings, each with this field.
+fn alone(sites: usize, field: f32) -> Pairwise {
+    Pairwise { convention: Convention::SpinsEdgesOnce, edges: vec![], fields: vec![field; sites] }
+}
+
 #[test]
 fn thresholds_hold_to_their_last_bit() {
-    for field in [0.0, 0.3, -1.5, 20.0] {
-        let alone = Pairwise { convention: Convention::SpinsEdgesOnce, edges: vec![], fields: vec![field] };
+    let mut odd = 0;
+    for field in [0.0, 0.3, 0.7, -1.5, 20.0] {
+        let alone = alone(1, field);
         let mut memory = alone.couplings();
         let model = sliced(&alone, &mut memory);
         let mut room = Room::new(&model);
         let (threshold, rare) = room.gibbs(model).conditional(0, 0).unwrap();
+        odd += threshold & 1;
         for (number, value) in [(threshold - 1, rare), (threshold, 1 - rare), (threshold + 1, 1 - rare)] {
             // In all chains the same number, its highest bit in the first plane.
             let planes: Vec<_> =
                 (0..64).rev().flat_map(|bit| [0u32.wrapping_sub((number >> bit) as u32 & 1); 16]).collect();
-            room.gibbs(model).sweep(&mut Listed(&planes));
+            let mut planes = Listed(&planes);
+            room.gibbs(model).sweep(&mut planes);
             assert_eq!(room.blocks[0], [0u32.wrapping_sub(value); 16], "field {field}, {number:x}");
+            assert!(number != threshold || planes.0.is_empty(), "field {field}");
         }
     }
+    // Where the last bit is 0, a number that is the threshold is not told from one that is above.
+    assert!(odd > 0);
+}
+
+#[test]
+fn a_chain_takes_shared_bits_once() {
+    let alone = alone(3, 0.3);
+    let mut memory = alone.couplings();
+    let model = sliced(&alone, &mut memory);
+    let mut room = Room::new(&model);
+    let (threshold, rare) = room.gibbs(model).conditional(0, 0).unwrap();
+    let of = |plane: usize| (threshold >> (63 - plane)) & 1 == 1;
+    let (one, zero) = ((8..13).find(|&plane| of(plane)).unwrap(), (8..13).find(|&plane| !of(plane)).unwrap());
+    // A plane in which some chains have a bit of their own, and the others one that decides them.
+    let plane = |plane: usize, own: &[(usize, bool)]| {
+        let mut words = [if of(plane) { 0 } else { u32::MAX }; 16];
+        for &(chain, bit) in own {
+            let place = 1 << (chain % 32);
+            words[chain / 32] = if bit { words[chain / 32] | place } else { words[chain / 32] & !place };
+        }
+        words
+    };
+    // A chain is undecided after a site's own planes, and is decided by one of the shared ones: below at `one`, above at `zero`.
+    let own = |chain| (0..8).map(move |number| plane(number, &[(chain, of(number))]));
+    let until = |number: usize, end: usize| of(number) ^ (number == end);
+    let shared = |ends: [(usize, usize); 2]| {
+        (8..13).map(move |number| plane(number, &ends.map(|(chain, end)| (chain, until(number, end)))))
+    };
+    // Chain 5, then chain 7 by the same shared planes, then chain 5 by new ones.
+    let words: Vec<_> = own(5)
+        .chain(shared([(5, one), (7, zero)]))
+        .chain(own(7))
+        .chain(own(5))
+        .chain(shared([(5, zero), (7, one)]))
+        .flatten()
+        .collect();
+    let mut words = Listed(&words);
+    room.gibbs(model).sweep(&mut words);
+    assert!(words.0.is_empty());
+    let value = |site: usize, chain: usize| (room.blocks[site][chain / 32] >> (chain % 32)) & 1;
+    assert_eq!([value(0, 5), value(1, 7), value(2, 5)], [rare, 1 - rare, 1 - rare]);
 }
 
 /// Couplings beyond every float's exponential, and none at all.

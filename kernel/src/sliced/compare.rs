@@ -4,13 +4,14 @@ use crate::lane::{Bits, LANES, PARTS, U32s};
 use crate::random::{from_bytes, words};
 use rand_core::Rng;
 
-/// Planes that are drawn for each site: after seven, four chains in 512 are undecided.
+/// Planes that are drawn for each site: after these, two chains in 512 are undecided.
 const OWN: usize = 8;
-/// Planes that sites share: after these too, one site in eight has an undecided chain.
+/// Planes that sites share: after these too, one site in sixteen has an undecided chain.
 const SHARED: usize = 5;
+const ALL: Bits = [u32::MAX; LANES];
 
-/// Random planes. Few chains come past a site's own ones, so that the shared ones serve several sites: each chain takes
-/// its bits of them once, and whether it does is decided by other bits.
+/// Random planes. Few chains come past a site's own ones, so that the shared ones serve fourteen sites or so: each chain takes
+/// its bits of them once. Nothing has looked at a bit that is not taken, nor does the rule by which planes are drawn again.
 pub(super) struct Planes {
     own: [u8; OWN * 64],
     shared: [u8; SHARED * 64],
@@ -21,19 +22,19 @@ pub(super) struct Planes {
 impl Planes {
     /// None are drawn yet.
     pub(super) const fn new() -> Self {
-        Self { own: [0; OWN * 64], shared: [0; SHARED * 64], taken: [u32::MAX; LANES] }
+        Self { own: [0; OWN * 64], shared: [0; SHARED * 64], taken: ALL }
     }
 
     /// Draws a site's own planes.
     #[inline(always)]
-    fn own<R: Rng + ?Sized>(&mut self, rng: &mut R) -> &[[u8; 64]] {
+    fn draw_own<R: Rng + ?Sized>(&mut self, rng: &mut R) -> &[[u8; 64]] {
         rng.fill_bytes(&mut self.own);
         self.own.as_chunks().0
     }
 
-    /// The shared planes, drawn again where one of these chains has taken its bits.
+    /// The shared planes, drawn again where one of these chains has taken its bits. They have taken them now.
     #[inline(always)]
-    fn share<R: Rng + ?Sized>(&mut self, chains: &Bits, rng: &mut R) -> &[[u8; 64]] {
+    fn take_shared<R: Rng + ?Sized>(&mut self, chains: &Bits, rng: &mut R) -> &[[u8; 64]] {
         if meet(chains, &self.taken) {
             rng.fill_bytes(&mut self.shared);
             self.taken = [0; LANES];
@@ -55,8 +56,8 @@ fn meet(a: &Bits, b: &Bits) -> bool {
 
 /// 512 comparisons of a uniform number with a threshold.
 struct Comparison {
-    /// The threshold's bit in the first plane in which the two differ, or in the last one that was compared.
-    below: Bits,
+    /// The threshold's bit in the last plane to which a chain was undecided: where that decided it, 1 if the number is below.
+    last: Bits,
     undecided: Bits,
 }
 
@@ -71,10 +72,10 @@ impl Comparison {
             for (feature, &change) in features.iter().zip(words) {
                 threshold = threshold ^ (U32s::load(feature, part) & U32s::splat(change));
             }
+            // Of these, one operation waits for the plane before where three words make one.
             let undecided = U32s::load(&self.undecided, part);
-            // What waits for the plane before is one operation on either.
-            let below = U32s::load(&self.below, part);
-            (below ^ ((below ^ threshold) & undecided)).store(&mut self.below, part);
+            let last = U32s::load(&self.last, part);
+            (last ^ ((last ^ threshold) & undecided)).store(&mut self.last, part);
             let apart = threshold ^ U32s::load(random, part);
             (undecided & (apart ^ U32s::splat(u32::MAX))).store(&mut self.undecided, part);
         }
@@ -85,14 +86,14 @@ impl Comparison {
     fn below(mut self) -> Bits {
         for part in 0..PARTS {
             let decided = U32s::load(&self.undecided, part) ^ U32s::splat(u32::MAX);
-            (U32s::load(&self.below, part) & decided).store(&mut self.below, part);
+            (U32s::load(&self.last, part) & decided).store(&mut self.last, part);
         }
-        self.below
+        self.last
     }
 }
 
-/// Where a uniform number is below a chain's threshold: planes are compared from the most significant one on, until
-/// no chain is undecided.
+/// Where a uniform number is below a chain's threshold: planes are compared from the most significant one on, thirteen, and
+/// more while a chain is undecided.
 #[inline(always)]
 fn below<'r, R: Rng + ?Sized>(
     features: &[Bits],
@@ -100,15 +101,16 @@ fn below<'r, R: Rng + ?Sized>(
     planes: &mut Planes,
     rng: &mut R,
 ) -> Bits {
-    let mut comparison = Comparison { below: [0; LANES], undecided: [u32::MAX; LANES] };
-    for (random, row) in planes.own(rng).iter().zip(&mut rows) {
+    let mut comparison = Comparison { last: [0; LANES], undecided: ALL };
+    // A row is asked for after its plane, so that none is lost where planes end.
+    for (random, row) in planes.draw_own(rng).iter().zip(&mut rows) {
         comparison.plane(&from_bytes(random), row, features);
     }
-    for (random, row) in planes.share(&comparison.undecided, rng).iter().zip(&mut rows) {
+    for (random, row) in planes.take_shared(&comparison.undecided, rng).iter().zip(&mut rows) {
         comparison.plane(&from_bytes(random), row, features);
     }
     for row in rows {
-        if !meet(&comparison.undecided, &[u32::MAX; LANES]) {
+        if !meet(&comparison.undecided, &ALL) {
             break;
         }
         comparison.plane(&words(rng), row, features);

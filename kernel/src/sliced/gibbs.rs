@@ -16,7 +16,8 @@ use rand_core::Rng;
 /// A site becomes 1 with probability `1/(1+e^(−z))`, `z = 2(J·m + w)`, m being the neighbours that push up less
 /// those that push down: within 2⁻⁶⁴, and exactly ½ where z = 0.
 ///
-/// Cost a sweep: between eight and nine blocks of random words a site, and thirteen comparisons of some ten operations each.
+/// Cost a sweep: eight and a half blocks of random words a site (twelve where there is but one site), and thirteen comparisons of
+/// some ten operations each at degree 4.
 /// Memory: 64 bytes a site, and a table of [`SlicedGibbs::kind_words`] for each kind of site.
 #[derive(Debug)]
 pub struct SlicedGibbs<'a> {

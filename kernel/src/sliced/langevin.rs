@@ -25,8 +25,8 @@ const TWO_POW_MINUS_32: f32 = 1.0 / 4_294_967_296.0;
 /// logarithms are whole multiples of 2⁻³², and a flip's probability is within 2⁻⁶⁴, which is 2⁻²⁰ of the
 /// rarest: so far is ln A that of what was drawn.
 ///
-/// Cost a step: between eight and nine blocks of random words a site, thirteen comparisons of some fifteen operations each, two
-/// counts of neighbours, and two additions in bits for every neighbour. Memory: 128 bytes a site, a table, and counters.
+/// Cost a step: eight and a half blocks of random words a site, thirteen comparisons of some fifteen operations each at degree 4,
+/// two counts of neighbours, and two additions in bits for every neighbour. Memory: 128 bytes a site, a table, and counters.
 #[derive(Debug)]
 pub struct SlicedLangevin<'a> {
     chains: SlicedChains<'a>,
