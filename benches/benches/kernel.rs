@@ -7,7 +7,9 @@ use bitmc::energy::Edge;
 use bitmc::lane::{Block, F32s, PARTS};
 use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
 use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, IsingLangevin, SequentialGibbs};
-use bitmc::{Chain, Energy, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng};
+use bitmc::{
+    Chain, Energy, GibbsWithGradients, Info, Ising, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng,
+};
 use bitmc_benches::models::{
     HeapRbm, HeapSparse, burnt_in, floats, heap_memory, lines, numbered, random_graph, random_torus,
 };
@@ -104,7 +106,7 @@ fn ising(criterion: &mut Criterion, name: &str, model: &Ising<'_>, step_size: f3
     let room = vec![BatchSite::new(); model.form().sites()];
     let mut batch = Batch::random(model, room, rng).expect("room for every site");
     (0..burn_in).for_each(|_| _ = batch.step(&sampler, rng));
-    let (mut steps, mut accepted) = (0u64, 0u64);
+    let (mut steps, mut accepted, mut infos) = (0u64, 0u64, [Info::default(); 16]);
     group.bench_function("sixteen chains", |bencher| {
         bencher.iter(|| {
             steps += 16;
@@ -228,11 +230,11 @@ fn together(criterion: &mut Criterion, name: &str, energy: &dyn Energy, step_siz
     let mut chains = rngs.each_mut().map(|rng| burnt_in(energy, step_size, 500, rng));
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(16 * energy.layout().sites() as u64));
-    let (mut steps, mut accepted) = (0u64, 0u64);
+    let (mut steps, mut accepted, mut infos) = (0u64, 0u64, [Info::default(); 16]);
     group.bench_function("sixteen chains", |bencher| {
         bencher.iter(|| {
             steps += 16;
-            let infos = sampler.step_together(&mut chains, &mut rngs);
+            sampler.step_together(&mut chains, &mut rngs, &mut infos).expect("sixteen of each");
             accepted += infos.iter().map(|info| u64::from(info.accepted)).sum::<u64>();
         });
     });

@@ -4,8 +4,8 @@ use crate::lane::exp;
 use crate::random::uniform;
 use rand_core::Rng;
 
-/// What one step did.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What one step did. By default: nothing yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Info {
@@ -34,6 +34,11 @@ impl Info {
 /// is, so that a chain's stream does not depend on it; NaN is rejected.
 #[inline]
 pub fn accept<R: Rng + ?Sized>(log_ratio: f32, rng: &mut R) -> bool {
-    let u = uniform(rng);
-    log_ratio >= 0.0 || u < exp(log_ratio)
+    accepts(log_ratio, uniform(rng))
+}
+
+/// The same by a uniform that was drawn before.
+#[inline]
+pub(crate) fn accepts(log_ratio: f32, uniform: f32) -> bool {
+    log_ratio >= 0.0 || uniform < exp(log_ratio)
 }

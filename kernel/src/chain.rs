@@ -3,11 +3,14 @@
 mod error;
 pub(crate) mod kept;
 mod memory;
+mod open;
 mod ring;
 
-pub use error::{Buffer, ChainError};
+pub use error::{Buffer, ChainError, CountError};
 pub use kept::snapshot_len;
+pub use open::{Ask, Open, OpenError, gradient_len};
 pub use memory::{FixedMemory, Memory};
+pub(crate) use ring::keep;
 pub use ring::{Core, Point, Ring};
 
 use crate::accept::Info;
@@ -97,7 +100,7 @@ where
     ) -> Result<Self, ChainError> {
         let mut chain = Self::new(energy, memory, state)?;
         // The weights are made again from the state: they are a function of it and the parameters alone.
-        chain.core = Core { weights_of: None, there_first: chain.core.there_first, ..core };
+        chain.core = Core { weights_of: None, slope: false, there_first: chain.core.there_first, ..core };
         Ok(chain)
     }
 
@@ -214,20 +217,8 @@ where
 
     /// The chain taken apart for a sampler.
     pub fn ring(&mut self) -> Ring<'_, E> {
-        let layout = self.energy.layout();
-        let (words, cache) = (layout.words(), self.energy.cache_len());
-        let blocks = layout.weight_blocks();
-        let (first, rest) = split(self.memory.words.as_mut(), words);
-        let (second, free) = split(rest, words);
-        let (free, _) = split(free, words);
-        let (first_cache, rest) = split(self.memory.cache.as_mut(), cache);
-        let (second_cache, _) = split(rest, cache);
-        let (first_weights, rest) = split(self.memory.weights.as_mut(), blocks);
-        let (second_weights, _) = split(rest, blocks);
-        let first = Point { words: first, cache: first_cache, weights: first_weights };
-        let second = Point { words: second, cache: second_cache, weights: second_weights };
-        let (here, there) = if self.core.there_first { (second, first) } else { (first, second) };
-        Ring { energy: self.energy, layout, here, there, free, core: &mut self.core }
+        let keeps = !self.energy.estimates() && !self.energy.layout().row_is_site();
+        taken_apart(self.energy, &mut self.memory, &mut self.core, keeps)
     }
 
     /// Takes the memory back.
@@ -311,6 +302,38 @@ fn nan_gradient<E: Energy + ?Sized>(energy: &E, x: Packed<'_>, cache: &[Bits], r
         let sites = layout.sites().saturating_sub(row * LANES);
         planes.iter().any(|plane| plane.iter().take(sites).any(|g| g.is_nan()))
     })
+}
+
+/// A chain's memory as two points and a mask. With `planes`, each point has one for its gradient where the memory has
+/// room for both.
+pub(crate) fn taken_apart<'r, E: Energy + ?Sized, W, C, B>(
+    energy: &'r E,
+    memory: &'r mut Memory<W, C, B>,
+    core: &'r mut Core,
+    planes: bool,
+) -> Ring<'r, E>
+where
+    W: AsMut<[u32]>,
+    C: AsMut<[Bits]>,
+    B: AsMut<[Block]>,
+{
+    let layout = energy.layout();
+    let (words, cache, blocks) = (layout.words(), energy.cache_len(), layout.weight_blocks());
+    let (first, rest) = split(memory.words.as_mut(), words);
+    let (second, free) = split(rest, words);
+    let (free, _) = split(free, words);
+    let (first_cache, rest) = split(memory.cache.as_mut(), cache);
+    let (second_cache, _) = split(rest, cache);
+    let (first_weights, rest) = split(memory.weights.as_mut(), blocks);
+    let (second_weights, rest) = split(rest, blocks);
+    let plane = layout.plane_blocks();
+    let plane = if planes && rest.len() >= 2 * plane { plane } else { 0 };
+    let (first_plane, rest) = split(rest, plane);
+    let (second_plane, _) = split(rest, plane);
+    let first = Point { words: first, cache: first_cache, weights: first_weights, plane: first_plane };
+    let second = Point { words: second, cache: second_cache, weights: second_weights, plane: second_plane };
+    let (here, there) = if core.there_first { (second, first) } else { (first, second) };
+    Ring { energy, layout, here, there, free, slope_there: false, core }
 }
 
 fn split<T>(slice: &mut [T], at: usize) -> (&mut [T], &mut [T]) {

@@ -84,6 +84,11 @@ pub trait Energy {
         None
     }
 
+    /// Whether the gradient is an estimate, another one each time it is asked for. Then no chain keeps it.
+    fn estimates(&self) -> bool {
+        false
+    }
+
     /// `∂E/∂xᵢ` at `x` for some rows, of the natural continuous extension of `E`: on the {0,1} scale for binary
     /// sites, by value for ordinal ones, and for categorical ones by each component of the one-hot vector.
     ///
@@ -157,7 +162,7 @@ impl core::fmt::Display for EnergyError {
 impl core::error::Error for EnergyError {}
 
 /// `total`, unless it is a fault.
-fn checked(total: f32) -> Result<f32, EnergyError> {
+pub(crate) fn checked(total: f32) -> Result<f32, EnergyError> {
     if total.is_nan() {
         Err(EnergyError::Nan)
     } else if total == f32::NEG_INFINITY {

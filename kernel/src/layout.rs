@@ -171,6 +171,15 @@ impl Layout {
         if site < self.sites() && value < self.arity() { Some((site, value)) } else { None }
     }
 
+    /// Slopes of a site: one, or one a value where sites are categorical.
+    #[must_use]
+    pub const fn slopes(self) -> usize {
+        match self.kind {
+            Kind::Binary | Kind::Ordinal => 1,
+            Kind::Categorical => self.arity(),
+        }
+    }
+
     /// Blocks of gradient of a whole state.
     #[must_use]
     pub const fn gradient_blocks(self) -> usize {
@@ -191,6 +200,12 @@ impl Layout {
             }
             Kind::Categorical | Kind::Ordinal => self.blocks() * self.arity(),
         }
+    }
+
+    /// Blocks of a plane for what a point keeps beside its weights: its gradient, or one float a site where a
+    /// [row is a site](Layout::row_is_site).
+    pub(crate) const fn plane_blocks(self) -> usize {
+        if self.row_is_site() { self.blocks() } else { self.gradient_blocks() }
     }
 
     /// The bits of the last word that belong to sites; the others are always zero.

@@ -65,7 +65,7 @@ pub mod temper;
 pub mod tune;
 
 pub use accept::Info;
-pub use chain::{Chain, ChainError, FixedChain, FixedMemory, Memory};
+pub use chain::{Chain, ChainError, FixedChain, FixedMemory, Memory, Open, OpenError};
 pub use energy::{
     Bernoulli, BinaryNetwork, Energy, Factor, Factors, FactorsMemory, Function, Ising, LatticeGaussian,
     Logistic, Modes, Plain, Potts, Quartic, Rbm, SparseMemory, torus,

@@ -4,7 +4,7 @@ use crate::hash::Hash;
 use crate::run::{BROKEN, from_noise};
 use bitmc::energy::CoarseRbm;
 use bitmc::lane::{Block, LANES};
-use bitmc::{Chain, Langevin, Layout, Memory, Rbm, SeedableRng, memory};
+use bitmc::{Chain, Info, Langevin, Layout, Memory, Rbm, SeedableRng, memory};
 use rand_xoshiro::Xoshiro128PlusPlus;
 
 /// Three blocks of hidden units: the last one has no partner.
@@ -66,9 +66,11 @@ pub(crate) fn together() -> u32 {
     let Ok(sampler) = Langevin::adjusted(0.4) else { return BROKEN };
     let (mut hash, mut chains) = (Hash::new(), [a, b, c, d]);
     for _ in 0..200 {
-        for info in sampler.step_together(&mut chains, &mut rngs) {
-            hash.info(&info);
+        let mut infos = [Info::default(); 4];
+        if sampler.step_together(&mut chains, &mut rngs, &mut infos).is_err() {
+            return BROKEN;
         }
+        infos.iter().for_each(|info| hash.info(info));
         chains.iter().for_each(|chain| hash.words(chain.state().words()));
     }
     hash.value()

@@ -62,6 +62,15 @@ impl Memory<(), (), ()> {
     pub const fn weights(layout: Layout) -> usize {
         layout.weight_blocks().saturating_mul(2)
     }
+
+    /// Blocks of weights with which a chain keeps its gradient too: a step whose parameters are not those of the
+    /// step before (a [`Cycle`](crate::step::Cycle), an adaptation, a noise) then asks the energy for one gradient
+    /// instead of two. Same draws. The two planes more take 4 bytes a site each, and a value where sites are
+    /// categorical. From [`Layout::MANY`] categorical values on nothing is kept.
+    #[must_use]
+    pub const fn weights_and_gradients(layout: Layout) -> usize {
+        Self::weights(layout).saturating_add(layout.plane_blocks().saturating_mul(2))
+    }
 }
 
 /// Memory in arrays; [`memory!`](crate::memory) computes the lengths.
@@ -81,6 +90,14 @@ impl<const W: usize, const C: usize, const B: usize> Default for FixedMemory<W, 
     }
 }
 
+/// Memory for one [`Open`](crate::Open) chain in arrays: `open_memory!(LAYOUT)`.
+#[macro_export]
+macro_rules! open_memory {
+    ($layout:expr) => {
+        $crate::memory!($layout, 0, gradients)
+    };
+}
+
 /// Memory for one chain in arrays: `memory!(LAYOUT, cache_len)`, both constant.
 ///
 /// ```
@@ -89,8 +106,17 @@ impl<const W: usize, const C: usize, const B: usize> Default for FixedMemory<W, 
 /// let memory = memory!(L, Ising::cache_len(25));
 /// assert_eq!(size_of_val(&memory), 576); // bytes, for a chain of 25 sites
 /// ```
+///
+/// `memory!(LAYOUT, cache_len, gradients)` has room for the gradients too:
+/// [`Memory::weights_and_gradients`](crate::Memory::weights_and_gradients).
 #[macro_export]
 macro_rules! memory {
+    ($layout:expr, $cache_len:expr, gradients) => {{
+        const WORDS: usize = $crate::chain::Memory::words($layout);
+        const CACHE: usize = $crate::chain::Memory::cache($cache_len);
+        const WEIGHTS: usize = $crate::chain::Memory::weights_and_gradients($layout);
+        $crate::chain::FixedMemory::<WORDS, CACHE, WEIGHTS>::new()
+    }};
     ($layout:expr, $cache_len:expr) => {{
         const WORDS: usize = $crate::chain::Memory::words($layout);
         const CACHE: usize = $crate::chain::Memory::cache($cache_len);

@@ -66,12 +66,6 @@ impl Path {
         }
         room
     }
-
-    pub(crate) fn reverse(&mut self) {
-        if let Some(places) = self.places.get_mut(..self.len) {
-            places.reverse();
-        }
-    }
 }
 
 impl Order {
@@ -94,14 +88,25 @@ impl Order {
         Place { row: index / LANES, plane, lane: index % LANES }
     }
 
+    /// The site of a move.
+    pub(crate) fn site(self, layout: Layout, place: Place) -> usize {
+        let index = place.row * LANES + place.lane;
+        match (layout.kind(), self) {
+            (Kind::Binary, _) | (_, Self::Planes) => index,
+            (_, Self::Sites) => index / layout.arity(),
+        }
+    }
+
     /// The site and the new value of a move from `x`.
     pub(crate) fn choice(self, x: Packed<'_>, place: Place) -> (usize, u32) {
         let (layout, index) = (x.layout(), place.row * LANES + place.lane);
-        match (layout.kind(), self) {
-            (Kind::Binary, _) => (index, 1 - x.get(index)),
-            (_, Self::Planes) => (index, place.plane as u32),
-            (_, Self::Sites) => (index / layout.arity(), (index % layout.arity()) as u32),
-        }
+        let site = self.site(layout, place);
+        let value = match (layout.kind(), self) {
+            (Kind::Binary, _) => 1 - x.get(index),
+            (_, Self::Planes) => place.plane as u32,
+            (_, Self::Sites) => (index % layout.arity()) as u32,
+        };
+        (site, value)
     }
 }
 

@@ -46,6 +46,10 @@ impl<F: Fn(Packed<'_>, Range<usize>, &mut [Block])> Energy for Estimate<F> {
         0
     }
 
+    fn estimates(&self) -> bool {
+        true
+    }
+
     fn init(&self, _x: Packed<'_>, _cache: &mut [Bits]) -> Result<f32, EnergyError> {
         Ok(0.0)
     }

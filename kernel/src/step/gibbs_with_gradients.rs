@@ -57,6 +57,10 @@ impl GibbsWithGradients {
         Ok(Self { paths: Paths { indices, order: Order::Planes, replace: true, backwards: false } })
     }
 
+    pub(crate) fn paths(&self) -> Paths {
+        self.paths
+    }
+
     /// The probabilities of one sequence of draws from the chain's state, without making the move: log q of
     /// the sequence, and of the sequence back from where it leads. The cost of a step.
     ///

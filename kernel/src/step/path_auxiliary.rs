@@ -60,6 +60,10 @@ impl PathAuxiliary {
         Ok(Self { paths: Paths { indices, order: Order::Planes, replace: false, backwards: true } })
     }
 
+    pub(crate) fn paths(&self) -> Paths {
+        self.paths
+    }
+
     /// The probabilities of one path from the chain's state, without taking it: log q of the path, and of
     /// the path back from where it leads. The cost of a step.
     ///
