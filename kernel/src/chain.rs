@@ -17,7 +17,7 @@ use crate::accept::Info;
 use crate::energy::{Energy, EnergyError};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
-use crate::packed::{Packed, StateError, clear};
+use crate::packed::{Packed, StateError, clear, clear_single};
 use crate::random::uniform_state;
 use crate::stats::Observer;
 use crate::step::Kernel;
@@ -202,10 +202,12 @@ where
 
     /// Frees every site.
     pub fn release(&mut self) {
-        let layout = self.energy.layout();
+        let (layout, arities) = (self.energy.layout(), self.energy.arities());
         let free = self.free();
         free.fill(u32::MAX);
         mask_last(free, layout);
+        // A binary site of one value is a clamped one: samplers look at no arities of binary sites.
+        clear_single(layout, arities, free);
         self.core.weights_of = None;
     }
 

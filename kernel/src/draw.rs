@@ -14,6 +14,7 @@ pub(crate) mod index;
 pub(crate) mod logits;
 mod planes;
 mod row;
+pub(crate) mod sums;
 
 use crate::lane::{Block, F32s, LogProduct};
 use crate::layout::{Kind, Layout};

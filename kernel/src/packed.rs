@@ -4,7 +4,7 @@
 //! is checked once, when it comes in, and everything below relies on it.
 
 use crate::lane::{Bits, LANES};
-use crate::layout::Layout;
+use crate::layout::{Kind, Layout};
 
 /// Why words are not a state of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,6 +218,14 @@ pub(crate) fn clear(layout: Layout, words: &mut [u32], site: usize) {
     let (word, shift) = place(layout, site);
     if let Some(word) = words.get_mut(word) {
         *word &= !(field_mask(layout) << shift);
+    }
+}
+
+/// Sets the bits of binary sites that have one value only to 0: in a state, or in a mask of free sites.
+pub(crate) fn clear_single(layout: Layout, arities: Option<&[u16]>, words: &mut [u32]) {
+    let single = arities.unwrap_or_default().iter().enumerate().filter(|&(_, &arity)| arity < 2);
+    if layout.kind() == Kind::Binary {
+        single.for_each(|(site, _)| clear(layout, words, site));
     }
 }
 

@@ -21,7 +21,7 @@ pub use normal::{normal_pairs, normals};
 
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::{Kind, Layout};
-use crate::packed::set;
+use crate::packed::{clear_single, set};
 use rand_core::Rng;
 
 /// Words below this are refined by a second word: one in 4,096.
@@ -166,7 +166,8 @@ pub(crate) fn uniform_state<R: Rng + ?Sized>(
     out: &mut [u32],
 ) {
     if layout.kind() == Kind::Binary {
-        return bernoulli(layout, 0.5, rng, out);
+        bernoulli(layout, 0.5, rng, out);
+        return clear_single(layout, arities, out);
     }
     for site in 0..layout.sites() {
         let arity = layout.arity_at(arities, site);

@@ -4,7 +4,7 @@ use super::{Chain, Core};
 use crate::energy::Energy;
 use crate::lane::{Bits, Block, Total};
 use crate::layout::{Kind, Layout};
-use crate::packed::{Packed, is_mask_word};
+use crate::packed::{Packed, clear_single, is_mask_word};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 
 /// Bytes of a chain in a snapshot.
@@ -83,6 +83,7 @@ where
         self.settle()?;
         let mut masks = masks;
         self.free().iter_mut().try_for_each(|word| word.load(&mut masks))?;
+        clear_single(layout, self.energy.arities(), self.free());
         // The weights are made again from the state: they are a function of it and the parameters alone.
         self.core = Core { energy, faults, steps, weights_of: None, ..self.core };
         *from = at;

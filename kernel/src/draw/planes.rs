@@ -29,7 +29,8 @@ pub(super) fn weigh(
     }
     let (balance, half) = (F32s::splat(shape.balance), F32s::splat(0.5));
     let window = U32s::splat(shape.window + 1);
-    let (zero, never) = (F32s::splat(0.0), F32s::splat(f32::NEG_INFINITY));
+    // A value that may not be drawn has no logit; one of −∞ is cut as others are.
+    let (zero, never) = (F32s::splat(0.0), F32s::splat(f32::NAN));
     let most_finite = F32s::splat(f32::MAX);
     let (mut normaliser, mut chosen) = (Product::one(), Product::one());
     let mut nan = false;
@@ -68,7 +69,7 @@ pub(super) fn weigh(
                 let z = F32s::load(plane, part);
                 let (below, cut) = (z - largest, F32s::splat(-LOGIT_LIMIT));
                 let w = cut.lt(below).pick(below, cut).exp_bounded();
-                let w = never.lt(z).pick(w, zero);
+                let w = z.eq(z).pick(w, zero);
                 w.store(plane, part);
                 sum = sum + w;
             }
