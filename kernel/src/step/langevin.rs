@@ -178,6 +178,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
         let never = fault || forward.is_none();
         let log_ratio = if never { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, &arrival) };
         let fault = fault || log_ratio.is_nan();
+        let log_ratio = if fault { f32::NEG_INFINITY } else { log_ratio };
         Ok(Transition { log_forward, log_reverse, difference: arrival.difference, log_ratio, fault })
     }
 
@@ -337,7 +338,6 @@ impl<N: Noise> Langevin<'_, N> {
     ) -> Info {
         let fault = arrival.fault();
         let log_ratio = if fault { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, arrival) };
-        let fault = fault || log_ratio.is_nan();
         // The uniform is drawn whatever happened, by an unadjusted sampler never.
         let accepted = if self.adjusted { accept(log_ratio, rng) } else { log_ratio == 0.0 };
         if accepted {
