@@ -4,6 +4,7 @@ use crate::heap;
 use crate::models::Source;
 use crate::naive::Target;
 use crate::tolerance::{DOUBLE, ROUNDING};
+use crate::used;
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::{Energy, Kind, Move, Packed};
 
@@ -27,7 +28,7 @@ pub struct Case<'a> {
 /// Where the energy cannot start there.
 #[must_use]
 pub fn cache_of(energy: &dyn Energy, x: &[f64]) -> (f32, Vec<Bits>) {
-    let mut cache = vec![[0xDEAD_BEEF; LANES]; energy.cache_len()];
+    let mut cache = used::memory(energy.cache_len());
     let words = heap::pack_in(energy.layout(), x);
     let total = energy.init(Packed::new(energy.layout(), &words).unwrap(), &mut cache).unwrap();
     (total, cache)
@@ -59,7 +60,7 @@ pub fn same_bits<E: Energy>(energy: &E, x: &[f64], y: &[f64]) {
         let layout = energy.layout();
         let (here, there) = (heap::pack_in(layout, x), heap::pack_in(layout, y));
         let (here, there) = (Packed::new(layout, &here).unwrap(), Packed::new(layout, &there).unwrap());
-        let mut cache = vec![[0; LANES]; energy.cache_len()];
+        let mut cache = used::memory(energy.cache_len());
         let total = energy.init(here, &mut cache).unwrap();
         let mut words = here.words().to_vec();
         let mut values = vec![0.0; layout.arity()];

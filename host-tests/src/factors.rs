@@ -2,6 +2,7 @@
 
 use crate::enumerate::Law;
 use crate::models::Source;
+use crate::used;
 use bitmc::energy::{FactorError, FactorsLent};
 use bitmc::{Factor, Factors};
 
@@ -129,7 +130,7 @@ impl Graph {
             tables.extend(&table.values);
         }
         let members = factors.iter().map(|factor| factor.sites().len()).sum();
-        let memory = (vec![0; self.arities.len()], vec![0; members]);
+        let memory = (used::memory(self.arities.len()), used::memory(members));
         Compiled { arities: self.arities.clone(), factors, tables, memory }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::heap;
 use crate::models::Source;
+use crate::used;
 use bitmc::energy::{Boltzmann, Perceptron};
 use bitmc::lane::{Block, LANES};
 use bitmc::learn::{Learnable, SparseIsing, SparsePotts};
@@ -65,7 +66,7 @@ impl Lesson {
             -f
         };
         let build = move |blocks: &[Block], see: &mut dyn FnMut(&dyn Learnable)| {
-            let mut memory = vec![[0; LANES]; Boltzmann::memory_len(sites)];
+            let mut memory = used::memory(Boltzmann::memory_len(sites));
             let made = if spins { Boltzmann::spins } else { Boltzmann::bits };
             see(&made(blocks, sites, &mut memory).unwrap());
         };

@@ -13,7 +13,7 @@ pub struct Info {
     pub accepted: bool,
     /// Sites that the proposal changed: its Hamming distance.
     pub proposed: u32,
-    /// The log of the acceptance ratio, ln A; 0 for kernels without a test, −∞ for a forbidden state.
+    /// The log of the acceptance ratio, ln A; 0 for kernels without a test, −∞ for a forbidden state or a fault. Never NaN.
     pub log_ratio: f32,
     /// `E(y) − E(x)` of the proposal.
     pub difference: f32,

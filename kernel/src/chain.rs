@@ -8,15 +8,15 @@ mod ring;
 
 pub use error::{Buffer, ChainError, CountError};
 pub use kept::snapshot_len;
-pub use open::{Ask, Open, OpenError, gradient_len};
 pub use memory::{FixedMemory, Memory};
+pub use open::{Ask, Open, OpenError, gradient_len};
 pub(crate) use ring::keep;
 pub use ring::{Core, Point, Ring};
 
 use crate::accept::Info;
 use crate::energy::{Energy, EnergyError};
 use crate::lane::{Bits, Block, LANES};
-use crate::layout::Layout;
+use crate::layout::{Kind, Layout};
 use crate::packed::{Packed, StateError, clear, clear_single};
 use crate::random::uniform_state;
 use crate::stats::Observer;
@@ -55,14 +55,14 @@ where
     C: AsMut<[Bits]>,
     B: AsMut<[Block]>,
 {
-    /// A chain that starts at a given state, every site free.
+    /// A chain that starts at a given state, every site free. The memory may hold anything: it is cleared.
     ///
     /// # Errors
     /// [`ChainError`] where the memory is short, the start is no state of the energy, its energy is infinite
     /// or NaN, or its gradient has a NaN.
     pub fn new(energy: &'e E, memory: Memory<W, C, B>, start: Packed<'_>) -> Result<Self, ChainError> {
         let mut chain = Self { energy, memory, core: Core::at(0.0) };
-        chain.check()?;
+        chain.clear()?;
         chain.release();
         chain.restart(start)?;
         Ok(chain)
@@ -79,7 +79,7 @@ where
     ) -> Result<Self, ChainError> {
         let layout = energy.layout();
         let mut chain = Self { energy, memory, core: Core::at(0.0) };
-        chain.check()?;
+        chain.clear()?;
         chain.release();
         uniform_state(layout, energy.arities(), rng, chain.ring().there.words);
         chain.settle()?;
@@ -229,16 +229,15 @@ where
         self.memory
     }
 
-    fn check(&mut self) -> Result<(), ChainError> {
+    /// Checks the energy and the lengths, and clears the memory: bits past the last site must be zeros.
+    fn clear(&mut self) -> Result<(), ChainError> {
         let layout = self.energy.layout();
         check_sites(self.energy)?;
-        let short = |buffer, need, got| {
-            if got < need { Err(ChainError::Memory { buffer, need, got }) } else { Ok(()) }
-        };
-        short(Buffer::Words, Memory::words(layout), self.memory.words.as_mut().len())?;
         let cache = Memory::cache(self.energy.cache_len());
-        short(Buffer::Cache, cache, self.memory.cache.as_mut().len())?;
-        short(Buffer::Weights, Memory::weights(layout), self.memory.weights.as_mut().len())
+        part(Buffer::Words, self.memory.words.as_mut(), Memory::words(layout))?.fill(0);
+        part(Buffer::Cache, self.memory.cache.as_mut(), cache)?.fill([0; LANES]);
+        part(Buffer::Weights, self.memory.weights.as_mut(), Memory::weights(layout))?.fill([0.0; LANES]);
+        Ok(())
     }
 
     /// Starts at the state that stands there, if the energy can.
@@ -290,20 +289,30 @@ pub(crate) fn check_values<E: Energy + ?Sized>(energy: &E, x: Packed<'_>) -> Res
 /// Whether a component of the gradient is NaN, with `room` to look at it.
 fn nan_gradient<E: Energy + ?Sized>(energy: &E, x: Packed<'_>, cache: &[Bits], room: &mut [Block]) -> bool {
     let layout = x.layout();
+    // A number that is no slope of a value that its site has may be NaN. A single slope is that of value 1.
+    let first = usize::from(layout.kind() != Kind::Categorical);
+    let nan = |row: usize, blocks: &[Block]| {
+        let lanes = blocks.as_flattened().iter().enumerate().filter(|(_, slope)| slope.is_nan());
+        let mut slopes = lanes.filter_map(|(at, _)| layout.component(row, at / LANES, at % LANES));
+        slopes.any(|(site, value)| first + value < layout.arity_at(energy.arities(), site))
+    };
     if layout.row_is_site() {
         // There is room for one at a time.
         let row = room.get_mut(..layout.row_blocks()).unwrap_or_default();
         return (0..layout.rows()).any(|site| {
             energy.gradient(x, cache, site..site + 1, row);
-            row.as_flattened().iter().take(layout.arity()).any(|g| g.is_nan())
+            nan(site, row)
         });
     }
     energy.gradient(x, cache, 0..layout.rows(), room);
-    let rows = room.chunks(layout.row_blocks()).take(layout.rows()).enumerate();
-    rows.into_iter().any(|(row, planes)| {
-        let sites = layout.sites().saturating_sub(row * LANES);
-        planes.iter().any(|plane| plane.iter().take(sites).any(|g| g.is_nan()))
-    })
+    let mut rows = room.chunks(layout.row_blocks()).take(layout.rows()).enumerate();
+    rows.any(|(row, blocks)| nan(row, blocks))
+}
+
+/// As much of a buffer as is needed.
+pub(crate) fn part<T>(buffer: Buffer, slice: &mut [T], need: usize) -> Result<&mut [T], ChainError> {
+    let got = slice.len();
+    slice.get_mut(..need).ok_or(ChainError::Memory { buffer, need, got })
 }
 
 /// A chain's memory as two points and a mask. With `planes`, each point has one for its gradient where the memory has

@@ -232,8 +232,9 @@ pub struct Best<T> {
 }
 
 impl<T: AsMut<[u32]> + AsRef<[u32]>> Best<T> {
-    /// Nothing yet: infinite energy.
-    pub const fn new(words: T) -> Self {
+    /// Nothing yet: infinite energy, and a buffer that it clears.
+    pub fn new(mut words: T) -> Self {
+        words.as_mut().fill(0);
         Self { words, energy: f32::INFINITY }
     }
 

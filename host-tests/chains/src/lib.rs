@@ -22,6 +22,7 @@ mod run;
 mod second_order;
 mod side_by_side;
 mod sliced;
+mod used;
 
 use bitmc::step::Curvature;
 use bitmc::{BlockGibbs, GibbsWithGradients, Langevin, LocallyBalanced, PathAuxiliary};

@@ -3,6 +3,7 @@
 use super::energies::{Wild, size_of, size_of_edges};
 use super::{Source, Trial, replicas};
 use crate::heap::Couplings;
+use crate::used;
 use bitmc::energy::FactorsLent;
 use bitmc::lane::LANES;
 use bitmc::step::{ChromaticGibbs, Colouring};
@@ -41,7 +42,7 @@ fn potts(source: &mut Source<'_>) -> Option<()> {
     let size = size_of_edges(&edges) + size_of(&fields);
     let model = Potts::new(edges, sites, arity, &fields, couplings.lend()).ok()?;
     if source.one_in(4) {
-        let mut classes = vec![0; Colouring::words(sites, 1 + source.below(sites.min(8)))];
+        let mut classes = used::memory(Colouring::words(sites, 1 + source.below(sites.min(8))));
         let classes = Colouring::greedy(model.form(), &mut classes).ok()?;
         let mut trial = Trial::start(&model, size, source)?;
         trial.steps(&ChromaticGibbs::new(classes), source);
@@ -70,7 +71,7 @@ fn factors(source: &mut Source<'_>) -> Option<()> {
             _ => continue,
         });
     }
-    let (mut ends, mut members) = (vec![0; sites], vec![0; 3 * factors.len()]);
+    let (mut ends, mut members) = (used::memory(sites), used::memory(3 * factors.len()));
     let memory = FactorsLent { ends: &mut ends, members: &mut members };
     let finite: Vec<f32> = tables.iter().copied().filter(|entry| entry.is_finite()).collect();
     replicas::run(&Factors::new(&arities, &factors, &tables, memory).ok()?, size_of(&finite), source)

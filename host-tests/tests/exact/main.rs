@@ -42,3 +42,4 @@ mod temper;
 mod together;
 mod transition;
 mod tune;
+mod used_memory;

@@ -71,22 +71,40 @@ where
         }
         faults.load(&mut at)?;
         steps.load(&mut at)?;
+        if let Err(error) = self.load_words(&mut at) {
+            // Steps rely on a legal state there, too.
+            self.ring().copy_words();
+            return Err(error);
+        }
+        // The weights are made again from the state: they are a function of it and the parameters alone.
+        self.core = Core { energy, faults, steps, weights_of: None, ..self.core };
+        *from = at;
+        Ok(())
+    }
+}
+
+impl<E, W, C, B> Chain<'_, E, W, C, B>
+where
+    E: Energy + ?Sized,
+    W: AsMut<[u32]> + AsRef<[u32]>,
+    C: AsMut<[Bits]>,
+    B: AsMut<[Block]>,
+{
+    /// Starts at a state and with a mask that are read. Where one is refused, both of here are as they were.
+    fn load_words(&mut self, at: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let layout = self.energy.layout();
         let there = self.ring().there.words;
-        there.iter_mut().try_for_each(|word| word.load(&mut at))?;
+        there.iter_mut().try_for_each(|word| word.load(at))?;
         Packed::new(layout, there).map_err(|error| SnapshotError::Chain(error.into()))?;
-        let masks = at;
+        let mut masks = *at;
         for index in 0..layout.words() {
             if !is_mask_word(layout, index, u32::from_le_bytes(at.array()?)) {
                 return Err(SnapshotError::Value);
             }
         }
         self.settle()?;
-        let mut masks = masks;
         self.free().iter_mut().try_for_each(|word| word.load(&mut masks))?;
         clear_single(layout, self.energy.arities(), self.free());
-        // The weights are made again from the state: they are a function of it and the parameters alone.
-        self.core = Core { energy, faults, steps, weights_of: None, ..self.core };
-        *from = at;
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ pub(crate) use ask::Half;
 pub use told::OpenError;
 pub(crate) use told::Told;
 
-use super::{Buffer, ChainError, Core, Memory, Ring, check_sites, check_values, part, taken_apart};
+use super::{Buffer, ChainError, Core, Memory, check_sites, check_values, part, taken_apart};
 use crate::accept::Info;
 use crate::energy::{EnergyError, checked};
 use crate::lane::{Bits, Block, Total};

@@ -200,8 +200,13 @@ impl<E: ?Sized> Ring<'_, E> {
         self.close(Info { accepted: false, proposed: 0, log_ratio, difference: 0.0, fault: true })
     }
 
-    /// Ends a step: moves if it was accepted, counts it and its faults.
+    /// Ends a step: moves if it was accepted, counts it and its faults. A ratio that is NaN is a fault, as one of −∞.
     pub(crate) fn close(self, info: Info) -> Info {
+        let info = if info.log_ratio.is_nan() {
+            Info { log_ratio: f32::NEG_INFINITY, fault: true, ..info }
+        } else {
+            info
+        };
         if info.accepted {
             self.core.there_first = !self.core.there_first;
             self.core.slope = self.slope_there;

@@ -160,8 +160,8 @@ impl<'a> Sparse<'a> {
     /// 2^`exponent`, as `linear` is. O(edges × log degree).
     ///
     /// # Errors
-    /// [`SparseError`] where the rows are not those of a symmetric matrix with zero diagonal, or a field
-    /// could overflow.
+    /// [`SparseError`] where the rows are not those of a symmetric matrix with zero diagonal, a field could
+    /// overflow, or a coupling is 2³¹ − 1 or more in size.
     pub fn from_rows(
         ends: &'a [u32],
         entries: &'a [Entry],
@@ -207,6 +207,10 @@ impl<'a> Sparse<'a> {
                 let twin = back.binary_search_by_key(&(site as u32), |e| e.site);
                 if twin.ok().and_then(|at| back.get(at)).map(|e| e.coupling) != Some(entry.coupling) {
                     return Err(SparseError::Asymmetric { a: site as u32, b: entry.site });
+                }
+                // One that has no negative, or was cut to the largest number.
+                if entry.coupling.unsigned_abs() >= i32::MAX as u32 {
+                    return Err(SparseError::TooManyUnits { site });
                 }
                 least += i64::from(entry.coupling).min(0);
                 most += i64::from(entry.coupling).max(0);

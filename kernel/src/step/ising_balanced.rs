@@ -270,8 +270,7 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
         } else {
             flip(&mut ring, runs);
         }
-        let info = Info { accepted, proposed: ways.flips, log_ratio, difference, fault: log_ratio.is_nan() };
-        ring.close(Info { accepted: false, ..info });
-        info
+        let info = Info { accepted: false, proposed: ways.flips, log_ratio, difference, fault: false };
+        Info { accepted, ..ring.close(info) }
     }
 }

@@ -221,6 +221,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
         let log_ratio =
             if never { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, auxiliary, &arrival) };
         let fault = fault || log_ratio.is_nan();
+        let log_ratio = if fault { f32::NEG_INFINITY } else { log_ratio };
         Ok(Transition { log_forward, log_reverse, difference: arrival.difference, log_ratio, fault })
     }
 
@@ -418,7 +419,6 @@ impl<N: Noise> Langevin<'_, N> {
             true => f32::NEG_INFINITY,
             false => self.log_ratio(&ring, asked.chosen, asked.auxiliary, arrival),
         };
-        let fault = fault || log_ratio.is_nan();
         let accepted = if self.adjusted { accepts(log_ratio, asked.uniform) } else { log_ratio == 0.0 };
         if accepted {
             ring.core.normaliser = arrival.weighed.normaliser;

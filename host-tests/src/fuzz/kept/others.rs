@@ -3,6 +3,7 @@
 use super::super::Source;
 use super::{Kind, forged};
 use crate::heap::{self, Couplings};
+use crate::used;
 use bitmc::energy::Boltzmann;
 use bitmc::flow::{Reservoir, StepControl, StepSize};
 use bitmc::lane::LANES;
@@ -100,7 +101,7 @@ fn regressions(source: &mut Source<'_>) {
         see(&Move::new(from, to).unwrap());
     };
     if source.one_in(2) {
-        let mut memory = vec![[0.0; LANES]; Regression::blocks(9)];
+        let mut memory = used::memory(Regression::blocks(9));
         only(Regression::new(9, &mut memory).unwrap(), source, |it, rng| {
             moved(&step(rng), &mut |step| _ = it.push(step, &slopes.0, &slopes.1));
         });
@@ -108,7 +109,7 @@ fn regressions(source: &mut Source<'_>) {
     }
     let mut couplings = Couplings::new(9, 18);
     let model = Ising::spins_edges_once(torus(3, 3, 0.3), &[0.1; 9], couplings.lend()).unwrap();
-    let mut memory = vec![[0.0; LANES]; SparseRegression::blocks(model.form())];
+    let mut memory = used::memory(SparseRegression::blocks(model.form()));
     only(SparseRegression::new(model.form(), &mut memory).unwrap(), source, |it, rng| {
         moved(&step(rng), &mut |step| _ = it.push(step, &slopes.0, &slopes.1));
     });

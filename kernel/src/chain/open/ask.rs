@@ -98,7 +98,8 @@ impl Half {
                 let curvature = half.curvature.map_or(Curvature::Each(plane), Curvature::Same);
                 let LangevinHalf { asked, balance, window, adjusted, .. } = half;
                 if half.noise {
-                    Langevin::resumed(Followed, balance, curvature, window, adjusted).tell(ring, asked, difference)
+                    Langevin::resumed(Followed, balance, curvature, window, adjusted)
+                        .tell(ring, asked, difference)
                 } else {
                     Langevin::resumed(Still, balance, curvature, window, adjusted).tell(ring, asked, difference)
                 }

@@ -4,7 +4,7 @@ use super::super::{ChainError, CountError};
 use super::gradient_len;
 use crate::energy::{Energy, EnergyError};
 use crate::lane::{Bits, Block, LANES};
-use crate::layout::{Kind, Layout};
+use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
 
@@ -123,7 +123,10 @@ impl core::fmt::Display for OpenError {
                 write!(f, "the gradient has {got} numbers: the layout needs {need}")
             }
             Self::NoGradient => {
-                write!(f, "the kernel needs the gradient at the state: none was told, or none is kept (`ask_with`)")
+                write!(
+                    f,
+                    "the kernel needs the gradient at the state: none was told, or none is kept (`ask_with`)"
+                )
             }
             Self::NotAsked => write!(f, "nothing was asked: `ask` comes before `tell`"),
             Self::Count(error) => error.fmt(f),

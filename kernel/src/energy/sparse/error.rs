@@ -41,7 +41,8 @@ pub enum SparseError {
         /// The site.
         site: usize,
     },
-    /// In compiled rows: the field and couplings of one site that have one sign add up past 2³⁰ units.
+    /// In compiled rows: the field and couplings of one site that have one sign add up past 2³⁰ units, or one of its
+    /// couplings is 2³¹ − 1 units or more in size.
     TooManyUnits {
         /// The site.
         site: usize,
@@ -118,7 +119,10 @@ impl core::fmt::Display for SparseError {
                 write!(f, "the field and couplings of site {site} add up past 1e30, or 5e29 over spins")
             }
             Self::TooManyUnits { site } => {
-                write!(f, "the field and couplings of site {site} add up past 2^30 units")
+                write!(
+                    f,
+                    "the field and couplings of site {site} add up past 2^30 units, or one coupling to 2^31 - 1"
+                )
             }
             Self::PairNotFinite { a, b } => write!(f, "the coupling of sites {a} and {b} is not finite"),
             Self::Parameters { need, got } => {

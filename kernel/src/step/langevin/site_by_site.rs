@@ -103,7 +103,7 @@ impl<N: Noise> Langevin<'_, N> {
     }
 
     /// c of a site, D included.
-    fn curvature_at(&self, site: usize) -> f32 {
+    pub(super) fn curvature_at(&self, site: usize) -> f32 {
         let value = |of: &[Block]| of.as_flattened().get(site).copied().unwrap_or(0.0);
         let c = match self.curvature {
             Curvature::Same(c) => c,
