@@ -1,7 +1,7 @@
 //! Chains and models of sizes that are known at run time, in vectors.
 
 use crate::naive::{Convention, Machine, Pairwise};
-use bitmc::energy::{Entry, RbmError, SparseError, SparseLent, pack_rows};
+use bitmc::energy::{Entry, RbmError, SparseBuffers, SparseError, pack_rows};
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::{Chain, ChainError, Energy, Ising, Layout, Memory, Packed, Rbm, Rng};
 
@@ -97,8 +97,8 @@ impl Couplings {
     }
 
     /// Lends it to a constructor.
-    pub fn lend(&mut self) -> SparseLent<'_> {
-        SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
+    pub fn borrow(&mut self) -> SparseBuffers<'_> {
+        SparseBuffers { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
     }
 
     /// The kernel's model of a naive one, in this memory.
@@ -108,9 +108,9 @@ impl Couplings {
     pub fn ising(&mut self, model: &Pairwise) -> Result<Ising<'_>, SparseError> {
         let (edges, fields) = (model.edges.iter().copied(), &model.fields);
         match model.convention {
-            Convention::SpinsEdgesOnce => Ising::spins_edges_once(edges, fields, self.lend()),
-            Convention::SpinsEdgesTwice => Ising::spins_edges_twice(edges, fields, self.lend()),
-            Convention::BitsEdgesOnce => Ising::bits_edges_once(edges, fields, self.lend()),
+            Convention::SpinsEdgesOnce => Ising::spins_edges_once(fields.len(), edges, fields, self.borrow()),
+            Convention::SpinsEdgesTwice => Ising::spins_edges_twice(fields.len(), edges, fields, self.borrow()),
+            Convention::BitsEdgesOnce => Ising::bits_edges_once(fields.len(), edges, fields, self.borrow()),
         }
     }
 }

@@ -16,7 +16,7 @@ const EDGES: [Edge; 9] =
 /// Sweeps of Gibbs sampling in 512 chains; five sites have a field.
 pub(crate) fn gibbs() -> u32 {
     let mut memory = SparseMemory::<SITES, 18>::new();
-    let model = Ising::spins_edges_once(EDGES, &[0.3, -0.3, 0.0, 0.3, 0.3, -0.3], memory.lend());
+    let model = Ising::spins_edges_once(SITES, EDGES, &[0.3, -0.3, 0.0, 0.3, 0.3, -0.3], memory.borrow());
     let Some(Ok(model)) = model.ok().map(SlicedIsing::new) else { return BROKEN };
     const WORDS: usize = SlicedGibbs::kind_words(3, false) + SlicedGibbs::kind_words(3, true);
     let (mut blocks, mut table) = ([[0; 16]; SITES], [0; WORDS]);
@@ -35,7 +35,7 @@ pub(crate) fn gibbs() -> u32 {
 /// Steps of the adjusted Langevin sampler in 512 chains, without fields.
 pub(crate) fn langevin() -> u32 {
     let mut memory = SparseMemory::<SITES, 18>::new();
-    let model = Ising::spins_edges_once(EDGES, &[0.0; SITES], memory.lend());
+    let model = Ising::spins_edges_once(SITES, EDGES, &[], memory.borrow());
     let Some(Ok(model)) = model.ok().map(SlicedIsing::new) else { return BROKEN };
     const BLOCKS: usize = SITES + SlicedLangevin::kind_blocks(SITES, 3, false);
     let (mut blocks, mut room) = ([[0; 16]; SITES], [[0; 16]; BLOCKS]);
