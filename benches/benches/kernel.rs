@@ -179,7 +179,7 @@ fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
 
     let mut memory = HeapSparse::default();
     let whole =
-        QuantisedIsing::round(model.form(), memory.lend(sites, edges.len())).expect("moderate couplings");
+        QuantisedIsing::round(model.form(), memory.borrow(sites, edges.len())).expect("moderate couplings");
     let (mut words, mut room) = (vec![0; sites.div_ceil(32)], vec![0; sites]);
     let mut chain = QuantisedGibbs::new(whole, &mut words, &mut room).expect("a start");
     let mut rng = Xoshiro128PlusPlus::seed_from_u64(1);

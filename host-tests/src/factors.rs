@@ -3,7 +3,7 @@
 use crate::enumerate::Law;
 use crate::models::Source;
 use crate::used;
-use bitmc::energy::{FactorError, FactorsLent};
+use bitmc::energy::{FactorError, FactorsBuffers};
 use bitmc::{Factor, Factors};
 
 /// A table of log values over some sites, the last one fastest.
@@ -150,7 +150,7 @@ impl Compiled {
     /// # Errors
     /// [`FactorError`] as [`Factors::new`].
     pub fn model(&mut self) -> Result<Factors<'_>, FactorError> {
-        let memory = FactorsLent { ends: &mut self.memory.0, members: &mut self.memory.1 };
+        let memory = FactorsBuffers { ends: &mut self.memory.0, members: &mut self.memory.1 };
         Factors::new(&self.arities, &self.factors, &self.tables, memory)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::naive::{Convention, Machine, Pairwise};
 use crate::used;
-use bitmc::energy::{Entry, RbmError, SparseError, SparseLent, pack_rows};
+use bitmc::energy::{Entry, RbmError, SparseBuffers, SparseError, pack_rows};
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::{Chain, ChainError, Energy, Ising, Layout, Memory, Packed, Rbm, Rng};
 
@@ -99,8 +99,8 @@ impl Couplings {
     }
 
     /// Lends it to a constructor.
-    pub fn lend(&mut self) -> SparseLent<'_> {
-        SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
+    pub fn borrow(&mut self) -> SparseBuffers<'_> {
+        SparseBuffers { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
     }
 
     /// The kernel's model of a naive one, in this memory.
@@ -110,9 +110,9 @@ impl Couplings {
     pub fn ising(&mut self, model: &Pairwise) -> Result<Ising<'_>, SparseError> {
         let (edges, fields) = (model.edges.iter().copied(), &model.fields);
         match model.convention {
-            Convention::SpinsEdgesOnce => Ising::spins_edges_once(edges, fields, self.lend()),
-            Convention::SpinsEdgesTwice => Ising::spins_edges_twice(edges, fields, self.lend()),
-            Convention::BitsEdgesOnce => Ising::bits_edges_once(edges, fields, self.lend()),
+            Convention::SpinsEdgesOnce => Ising::spins_edges_once(fields.len(), edges, fields, self.borrow()),
+            Convention::SpinsEdgesTwice => Ising::spins_edges_twice(fields.len(), edges, fields, self.borrow()),
+            Convention::BitsEdgesOnce => Ising::bits_edges_once(fields.len(), edges, fields, self.borrow()),
         }
     }
 }

@@ -94,7 +94,7 @@ impl Lesson {
         let build = move |blocks: &[Block], see: &mut dyn FnMut(&dyn Learnable)| {
             let mut couplings = heap::Couplings::new(sites, edges.len());
             let made = if spins { SparseIsing::spins } else { SparseIsing::bits };
-            see(&made(blocks, sites, &edges, couplings.lend()).unwrap());
+            see(&made(blocks, sites, &edges, couplings.borrow()).unwrap());
         };
         let name = format!("sparse Ising model of {sites} {}", if spins { "spins" } else { "bits" });
         let layout = Layout::binary(sites);
@@ -118,7 +118,7 @@ impl Lesson {
         };
         let build = move |blocks: &[Block], see: &mut dyn FnMut(&dyn Learnable)| {
             let mut couplings = heap::Couplings::new(sites, edges.len());
-            see(&SparsePotts::new(blocks, (sites, arity), &edges, couplings.lend()).unwrap());
+            see(&SparsePotts::new(blocks, (sites, arity), &edges, couplings.borrow()).unwrap());
         };
         let (name, layout) = (format!("Potts model of {sites}"), Layout::categorical(sites, arity));
         Self { name, layout, theta, places, blocks, energy: Box::new(energy), build: Box::new(build) }

@@ -14,7 +14,7 @@
 //! use bitmc::{Ising, LaneRng, Langevin, SeedableRng, SparseMemory, torus};
 //!
 //! let mut memory = SparseMemory::<25, 100>::new();
-//! let model = Ising::spins_edges_once(torus(5, 5, 0.2), &[0.2; 25], memory.lend())?;
+//! let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[0.2; 25], memory.borrow())?;
 //! let mut rng = LaneRng::seed_from_u64(1);
 //! let mut batch = Batch::random(&model, [BatchSite::new(); 25], &mut rng)?;
 //! let sampler = Langevin::adjusted(0.6)?;

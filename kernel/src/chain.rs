@@ -30,7 +30,7 @@ use rand_core::Rng;
 ///
 /// const L: Layout = Layout::binary(25);
 /// let mut memory = SparseMemory::<25, 100>::new();
-/// let model = Ising::spins_edges_once(torus(5, 5, 0.2), &[0.2; 25], memory.lend()).unwrap();
+/// let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[0.2; 25], memory.borrow()).unwrap();
 /// let mut rng = LaneRng::seed_from_u64(1);
 /// let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng).unwrap();
 /// let sampler = Langevin::adjusted(0.6).unwrap();

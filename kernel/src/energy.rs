@@ -27,7 +27,7 @@ pub use base::{Base, PathError};
 pub use bernoulli::Bernoulli;
 pub use boltzmann::Boltzmann;
 pub use estimate::Estimate;
-pub use factors::{Factor, FactorError, Factors, FactorsLent, FactorsMemory};
+pub use factors::{Factor, FactorError, Factors, FactorsBuffers, FactorsMemory};
 pub use gaussian::{Dense, GaussianError, LatticeGaussian, Precision};
 pub use ising::{Ising, torus};
 pub use logistic::{Logistic, LogisticError};
@@ -40,7 +40,7 @@ pub use potts::Potts;
 pub use quartic::{Quartic, QuarticError};
 pub use rbm::{CoarseRbm, Rbm, RbmError, pack_rows};
 pub(crate) use sparse::Rows;
-pub use sparse::{Edge, Entry, Sparse, SparseError, SparseLent, SparseMemory};
+pub use sparse::{Edge, Entry, Sparse, SparseBuffers, SparseError, SparseMemory};
 pub use tempered::{Ends, Tempered};
 
 use crate::lane::{Bits, Block};

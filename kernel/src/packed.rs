@@ -18,6 +18,20 @@ pub enum StateError {
         /// Words that were given.
         got: usize,
     },
+    /// The model has `need` sites, there is room for `got` fields.
+    Fields {
+        /// Sites of the model.
+        need: usize,
+        /// Fields that there is room for.
+        got: usize,
+    },
+    /// There are `got` words for the sites that flip; the state has `need`.
+    Flips {
+        /// Words that the layout needs.
+        need: usize,
+        /// Words that were given.
+        got: usize,
+    },
     /// The state is of another layout: another number of sites, arity or kind.
     Layout,
     /// A bit past the last site is set.
@@ -40,6 +54,8 @@ impl core::fmt::Display for StateError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Words { need, got } => write!(f, "a state of {need} words is needed, {got} were given"),
+            Self::Fields { need, got } => write!(f, "fields has {got} values: the model has {need} sites"),
+            Self::Flips { need, got } => write!(f, "flips has {got} words: a state has {need}"),
             Self::Layout => write!(f, "the state is of another layout"),
             Self::Padding => write!(f, "a bit past the last site is set"),
             Self::Value { site, value } => {

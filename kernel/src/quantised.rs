@@ -34,7 +34,7 @@ pub use gibbs::QuantisedGibbs;
 pub use langevin::{Penalty, QuantisedInfo, QuantisedLangevin};
 pub use odds::{Odds, PER_OCTAVE};
 
-use crate::energy::{Entry, Sparse, SparseError, SparseLent};
+use crate::energy::{Entry, Sparse, SparseBuffers, SparseError};
 use core::f32::consts::LN_2;
 
 /// A binary pairwise model, `p(x) ∝ 2^((b·x + ½ xᵀKx) / 65,536)` over {0,1} with whole numbers b and K: sparse, K
@@ -66,8 +66,8 @@ impl<'a> QuantisedIsing<'a> {
     /// [`SparseError::Memory`] or [`SparseError::Entries`] where the memory is short, [`SparseError::TooManyUnits`] where a
     /// field could overflow:
     /// from log odds of 11,000 on.
-    pub fn round(form: Sparse<'_>, memory: SparseLent<'a>) -> Result<Self, SparseError> {
-        let SparseLent { ends, linear, entries } = memory;
+    pub fn round(form: Sparse<'_>, memory: SparseBuffers<'a>) -> Result<Self, SparseError> {
+        let SparseBuffers { ends, linear, entries } = memory;
         let (have, have_entries) = (ends.len().min(linear.len()), entries.len());
         let (need, need_entries) = (form.sites(), form.entries().len());
         let (Some(ends), Some(linear)) = (ends.get_mut(..need), linear.get_mut(..need)) else {

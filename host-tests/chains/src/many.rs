@@ -32,7 +32,7 @@ pub(crate) fn cycle<K>(kernels: &Result<[K; 8], ParameterError>) -> Result<Cycle
 pub(crate) fn exchange() -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, 4.0 * models::ISING_COUPLING);
-    let Ok(model) = Ising::spins_edges_once(edges, &models::ISING_FIELDS, lent(&mut couplings)) else {
+    let Ok(model) = Ising::spins_edges_once(25, edges, &models::ISING_FIELDS, lent(&mut couplings)) else {
         return BROKEN;
     };
     let (Ok(path), Ok(kernel), Ok(mut ladder)) = (
@@ -73,7 +73,7 @@ pub(crate) fn exchange() -> u32 {
 /// Walks there and back between independent sites and a Potts model.
 pub(crate) fn annealing() -> u32 {
     let mut couplings = IsingMemory::new();
-    let Ok(model) = Potts::new(torus(5, 5, 0.8), 25, 4, &models::POTTS_FIELDS, lent(&mut couplings)) else {
+    let Ok(model) = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings)) else {
         return BROKEN;
     };
     // The base: the model's fields, turned round.
@@ -101,7 +101,7 @@ pub(crate) fn annealing() -> u32 {
 pub(crate) fn tuning() -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, models::ISING_COUPLING);
-    let Ok(model) = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, lent(&mut couplings)) else {
+    let Ok(model) = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, lent(&mut couplings)) else {
         return BROKEN;
     };
     let mut rng = LaneRng::stream(9, 4);

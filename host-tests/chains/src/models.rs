@@ -20,7 +20,7 @@ pub type IsingMemory = SparseMemory<25, 100>;
 /// Lends the model, with a coupling, to `run`; its memory is on the stack for so long.
 pub fn with_ising<T>(coupling: f32, run: impl FnOnce(&Ising<'_>) -> Option<T>) -> Option<T> {
     let mut memory = IsingMemory::new();
-    run(&Ising::spins_edges_twice(torus(5, 5, coupling), &ISING_FIELDS, lent(&mut memory)).ok()?)
+    run(&Ising::spins_edges_twice(25, torus(5, 5, coupling), &ISING_FIELDS, lent(&mut memory)).ok()?)
 }
 
 /// One curvature a site, from 1.5 to 2.5.

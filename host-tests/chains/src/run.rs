@@ -88,7 +88,7 @@ pub(crate) fn chromatic() -> u32 {
 /// The 5×5 torus in whole numbers.
 fn whole<'a>(floats: &mut IsingMemory, whole: &'a mut IsingMemory) -> Option<QuantisedIsing<'a>> {
     let edges = torus(5, 5, models::ISING_COUPLING);
-    let model = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, lent(floats)).ok()?;
+    let model = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, lent(floats)).ok()?;
     QuantisedIsing::round(model.form(), lent(whole)).ok()
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn quantised_langevin() -> u32 {
 /// The same over four values a site.
 pub(crate) fn chromatic_potts() -> u32 {
     let (mut couplings, mut classes) = (IsingMemory::new(), used::<_, { Colouring::words(25, 4) }>());
-    let Ok(model) = Potts::new(torus(5, 5, 0.8), 25, 4, &models::POTTS_FIELDS, lent(&mut couplings)) else {
+    let Ok(model) = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings)) else {
         return BROKEN;
     };
     let Ok(colouring) = Colouring::greedy(model.form(), &mut classes) else { return BROKEN };
@@ -164,7 +164,7 @@ pub(crate) fn factors<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -
     let mut members = models::GraphMemory::new();
     let (factors, tables) = (&models::GRAPH_FACTORS, &models::GRAPH_TABLES);
     let memory = memory!(models::GRAPH, Factors::cache_len(16, 4, true));
-    match Factors::new(&models::GRAPH_ARITIES, factors, tables, members.lend()) {
+    match Factors::new(&models::GRAPH_ARITIES, factors, tables, members.borrow()) {
         Ok(model) => from_zeros::<1, _, _, _, _>(&model, memory, kernel, DENSE_STEPS),
         Err(_) => BROKEN,
     }
@@ -219,7 +219,7 @@ where
 /// Four values a site on a 5×5 torus, with a field.
 pub(crate) fn potts<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
     let mut couplings = IsingMemory::new();
-    let model = Potts::new(torus(5, 5, 0.8), 25, 4, &models::POTTS_FIELDS, lent(&mut couplings));
+    let model = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings));
     let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
     model.map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, DENSE_STEPS))
 }

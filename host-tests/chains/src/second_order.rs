@@ -11,7 +11,7 @@ use bitmc::{Energy, Ising, Langevin, Layout, Plain, Potts, SparseMemory, torus};
 pub(crate) fn ising(step_size: f32, balance: f32, precision: f32) -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, models::ISING_COUPLING);
-    let model = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, lent(&mut couplings));
+    let model = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, lent(&mut couplings));
     let Ok(model) = model else { return BROKEN };
     let mut d = used::<_, 2>();
     let Ok(noise) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
@@ -23,7 +23,7 @@ pub(crate) fn ising(step_size: f32, balance: f32, precision: f32) -> u32 {
 fn by_runs(run: impl FnOnce(&Ising<'_>, Edgewise<'_>) -> u32) -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, models::ISING_COUPLING);
-    let model = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, lent(&mut couplings));
+    let model = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, lent(&mut couplings));
     let Ok(model) = model else { return BROKEN };
     let (mut d, mut runs) = (used::<_, 2>(), [Run::default(); 16]);
     let noise =
@@ -62,7 +62,9 @@ pub(crate) fn ising_discrete(step_size: f32, balance: f32, precision: f32) -> u3
 pub(crate) fn dense(step_size: f32, balance: f32, shift: bool) -> u32 {
     let mut couplings = SparseMemory::<16, 64>::new();
     let edges = torus(4, 4, models::ISING_COUPLING);
-    let Ok(model) = Ising::spins_edges_twice(edges, &[0.2; 16], lent(&mut couplings)) else { return BROKEN };
+    let Ok(model) = Ising::spins_edges_twice(16, edges, &[0.2; 16], lent(&mut couplings)) else {
+        return BROKEN;
+    };
     let mut rows = used::<_, { DenseMatrix::blocks(16) }>();
     let Ok(matrix) = DenseMatrix::of(&SparseMatrix::of(model.form()), &mut rows) else { return BROKEN };
     let (mut d, mut root) = ([[4.0; 16]; 1], used::<_, { Dense::root_blocks(16) }>());
@@ -78,7 +80,7 @@ pub(crate) fn dense(step_size: f32, balance: f32, shift: bool) -> u32 {
 /// Second order over a Potts model: one plane of noise a value.
 pub(crate) fn potts(step_size: f32, balance: f32) -> u32 {
     let mut couplings = IsingMemory::new();
-    let model = Potts::new(torus(5, 5, 0.8), 25, 4, &models::POTTS_FIELDS, lent(&mut couplings));
+    let model = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings));
     let Ok(model) = model else { return BROKEN };
     let mut d = used::<_, 2>();
     let Ok(noise) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
@@ -100,7 +102,7 @@ pub(crate) fn diagonal(step_size: f32, balance: f32) -> u32 {
 pub(crate) fn ladder(step_size: f32, balance: f32) -> u32 {
     let mut couplings = SparseMemory::<20, 38>::new();
     let edges = (0..19).map(|site| (site, site + 1, 1.0));
-    let Ok(rows) = Ising::bits_edges_once(edges, &[0.0; 20], lent(&mut couplings)) else { return BROKEN };
+    let Ok(rows) = Ising::bits_edges_once(20, edges, &[], lent(&mut couplings)) else { return BROKEN };
     let mut diagonal = [-2.5; 20];
     [diagonal[0], diagonal[19]] = [-1.5; 2];
     let Ok(matrix) = SparseMatrix::with_diagonal(rows.form(), &diagonal) else { return BROKEN };

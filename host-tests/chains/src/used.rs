@@ -2,7 +2,7 @@
 
 use bitmc::SparseMemory;
 use bitmc::chain::FixedMemory;
-use bitmc::energy::{Entry, SparseLent};
+use bitmc::energy::{Entry, SparseBuffers};
 use bitmc::lane::{Bits, Block, LANES};
 
 /// What memory is made of.
@@ -63,8 +63,8 @@ pub(crate) fn chain<const W: usize, const C: usize, const B: usize>() -> FixedMe
 }
 
 /// Memory for couplings, used before.
-pub(crate) fn lent<const S: usize, const E: usize>(memory: &mut SparseMemory<S, E>) -> SparseLent<'_> {
-    let lent = memory.lend();
+pub(crate) fn lent<const S: usize, const E: usize>(memory: &mut SparseMemory<S, E>) -> SparseBuffers<'_> {
+    let lent = memory.borrow();
     fill(lent.ends);
     fill(lent.linear);
     fill(lent.entries);

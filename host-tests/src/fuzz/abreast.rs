@@ -79,7 +79,7 @@ fn potts<const Q: usize>(source: &mut Source<'_>) -> Option<()> {
     let fields = if source.one_in(2) { source.floats(sites * Q) } else { vec![] };
     let mut couplings = Couplings::new(sites, edges.len());
     let size = size_of_edges(&edges) + size_of(&fields);
-    let model = Potts::new(edges, sites, Q, &fields, couplings.lend()).ok()?;
+    let model = Potts::new(sites, Q, edges, &fields, couplings.borrow()).ok()?;
     let mut rng = lanes(source);
     let mut batch = PottsBatch::random(&model, vec![PottsSite::<Q>::new(); sites], &mut rng).ok()?;
     batch.set_betas(betas(source)).ok()?;
@@ -150,7 +150,7 @@ fn whole(source: &mut Source<'_>) -> Option<()> {
     let (pairwise, mut couplings) = source.pairwise(sites);
     let model = couplings.ising(&pairwise).ok()?;
     let mut rounded = Couplings::new(sites, pairwise.edges.len());
-    let model = QuantisedIsing::round(model.form(), rounded.lend()).ok()?;
+    let model = QuantisedIsing::round(model.form(), rounded.borrow()).ok()?;
     let layout = Layout::binary(sites);
     let mut words: Vec<u32> = (0..layout.words()).map(|_| source.word()).collect();
     *words.last_mut()? &= layout.last_word();

@@ -204,7 +204,8 @@ fn huge_gradients_do_no_harm() {
     // The largest couplings that are allowed.
     let fields = vec![1e29; 33];
     let mut memory = Couplings::new(33, 2);
-    let ising = Ising::bits_edges_once([(0, 1, 4e29), (1, 2, -4e29)], &fields, memory.lend()).unwrap();
+    let ising =
+        Ising::bits_edges_once(fields.len(), [(0, 1, 4e29), (1, 2, -4e29)], &fields, memory.borrow()).unwrap();
     tread(&ising, &Langevin::adjusted(1.0).unwrap(), &mut rng, 2);
     let mut machine = models::machine(40, 20, 1.0, 2);
     machine.weights.iter_mut().for_each(|w| *w *= 1e27);
@@ -215,7 +216,7 @@ fn huge_gradients_do_no_harm() {
     let tiny = Independent { logits: vec![f32::from_bits(1); 33] };
     tread(&Bernoulli::new(&tiny.logits).unwrap(), &Langevin::adjusted(1.0).unwrap(), &mut rng, 0);
     let fields = vec![f32::from_bits(3); 33];
-    let ising = Ising::spins_edges_twice([(0, 1, 1e-44)], &fields, memory.lend()).unwrap();
+    let ising = Ising::spins_edges_twice(fields.len(), [(0, 1, 1e-44)], &fields, memory.borrow()).unwrap();
     tread(&ising, &Langevin::adjusted(1.0).unwrap(), &mut rng, 0);
 }
 
@@ -330,7 +331,7 @@ fn paths_end_whatever_happens() {
             }
         }
         let mut couplings = Couplings::new(9, 18);
-        let potts = Potts::new(torus(3, 3, 40.0), 9, 4, &[], couplings.lend()).unwrap();
+        let potts = Potts::new(9, 4, torus(3, 3, 40.0), &[], couplings.borrow()).unwrap();
         for held in [0, 0b1_0110_0110, 0x1FE, 0x1FF] {
             tread_paths(&potts, &mut rng, held);
         }

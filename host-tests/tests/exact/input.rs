@@ -1,12 +1,12 @@
 //! Bad input gives an error with a name.
 
 use bitmc::chain::Buffer;
-use bitmc::energy::{EnergyError, Entry, RbmError, Sparse, SparseError, pack_rows};
+use bitmc::energy::{EnergyError, Entry, GaussianError, RbmError, Sparse, SparseError, pack_rows};
 use bitmc::lane::{Block, LANES};
 use bitmc::step::{Curvature, ParameterError};
 use bitmc::{
-    Bernoulli, Chain, ChainError, Energy, Ising, LaneRng, Langevin, Layout, Memory, Move, Packed, Rbm,
-    SeedableRng, State, StateError,
+    Bernoulli, Chain, ChainError, Energy, Ising, LaneRng, Langevin, LatticeGaussian, Layout, Memory, Move,
+    Packed, Potts, Rbm, SeedableRng, State, StateError, memory, memory_type, torus,
 };
 use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::models;
@@ -18,11 +18,11 @@ type Edges<'a> = &'a [(u32, u32, f32)];
 
 /// What each constructor says of edges and fields, in memory of `room` edges; they must agree.
 fn compile(edges: Edges<'_>, fields: &[f32], room: usize) -> Result<(), SparseError> {
-    let mut memory = Couplings::new(fields.len(), room);
+    let (sites, mut memory) = (fields.len(), Couplings::new(fields.len(), room));
     let edges = || edges.iter().copied();
-    let once = Ising::spins_edges_once(edges(), fields, memory.lend()).map(|_| ());
-    let bits = Ising::bits_edges_once(edges(), fields, memory.lend()).map(|_| ());
-    let twice = Ising::spins_edges_twice(edges(), fields, memory.lend()).map(|_| ());
+    let once = Ising::spins_edges_once(sites, edges(), fields, memory.borrow()).map(|_| ());
+    let bits = Ising::bits_edges_once(sites, edges(), fields, memory.borrow()).map(|_| ());
+    let twice = Ising::spins_edges_twice(sites, edges(), fields, memory.borrow()).map(|_| ());
     assert_eq!((once, once), (bits, twice));
     once
 }
@@ -56,8 +56,52 @@ fn edges() {
     assert!(TooLarge { site: 1 }.to_string().starts_with("the field and couplings of site 1"));
     assert!(TooManyUnits { site: 1 }.to_string().ends_with("2^30 units"));
     let mut short = Couplings::new(3, 2);
-    let result = Ising::spins_edges_once(good, &fields, short.lend());
+    let result = Ising::spins_edges_once(fields.len(), good, &fields, short.borrow());
     assert_eq!(result.unwrap_err(), Memory { need: 4, got: 3 });
+}
+
+/// Sites are stated: fields of another number are refused by name, by every constructor, and none is no field.
+#[test]
+fn fields_are_one_a_site() {
+    let edges = || torus(5, 5, 0.3);
+    let fields = [0.5; 30];
+    let mut room = Couplings::new(30, 60);
+    for got in [1, 24, 26, 30] {
+        let fields = &fields[..got];
+        let wrong = SparseError::Fields { sites: 25, each: 1, got };
+        let once = Ising::spins_edges_once(25, edges(), fields, room.borrow()).map(|_| ());
+        let twice = Ising::spins_edges_twice(25, edges(), fields, room.borrow()).map(|_| ());
+        let bits = Ising::bits_edges_once(25, edges(), fields, room.borrow()).map(|_| ());
+        assert_eq!((once, twice, bits), (Err(wrong), Err(wrong), Err(wrong)));
+        assert_eq!(wrong.to_string(), format!("fields has {got} values: the model has 25 sites"));
+        let wrong = SparseError::Fields { sites: 25, each: 3, got };
+        assert_eq!(Potts::new(25, 3, edges(), fields, room.borrow()).map(|_| ()), Err(wrong));
+        let said = format!("fields has {got} values: the model has 25 sites of 3 values");
+        assert_eq!(wrong.to_string(), said);
+        let ones = [1.0; 30];
+        for (diagonal, centre) in [(&ones[..got], &ones[..25]), (&ones[..25], &ones[..got])] {
+            let model = LatticeGaussian::sparse(25, 5, edges(), diagonal, centre, room.borrow());
+            assert_eq!(model.map(|_| ()), Err(GaussianError::Length { need: 25, got }));
+        }
+        let rows = Sparse::from_rows(&[0; 25], &[], &[0; 30][..got], 0).map(|_| ());
+        assert_eq!(rows, Err(SparseError::Fields { sites: 25, each: 1, got }));
+    }
+    let zeros =
+        Ising::bits_edges_once(25, edges(), &[0.0; 25], room.borrow()).unwrap().form().linear().to_vec();
+    assert_eq!(Ising::bits_edges_once(25, edges(), &[], room.borrow()).unwrap().form().linear(), zeros);
+    assert_eq!(Ising::bits_edges_once(24, [], &fields[..24], room.borrow()).unwrap().form().sites(), 24);
+}
+
+/// Memory outlives a constructor's error, and serves the next chain.
+#[test]
+fn a_refused_start_leaves_the_memory() {
+    const L: Layout = Layout::binary(40);
+    let mut memory: memory_type!(L, 0) = memory!(L, 0);
+    let (model, other) = (Bernoulli::new(&[0.5; 40]).unwrap(), Layout::binary(33));
+    let refused = Chain::new(&model, memory.borrow(), Packed::new(other, &[0; 2]).unwrap()).map(|_| ());
+    assert_eq!(refused, Err(ChainError::State(StateError::Layout)));
+    let chain = Chain::new(&model, memory.borrow(), Packed::new(L, &[7, 1]).unwrap()).unwrap();
+    assert_eq!(chain.state().words(), [7, 1]);
 }
 
 #[test]
@@ -113,10 +157,11 @@ fn what_is_compiled_is_taken_back() {
         for coupling in [coupling, coupling.next_down(), coupling.next_up(), -coupling] {
             let mut memory = Couplings::new(degree as usize + 1, degree as usize);
             let edges = (1..=degree).map(|leaf| (0, leaf, coupling));
-            let fields = vec![0.0; degree as usize + 1];
             for spins in [false, true] {
                 let compile = if spins { Ising::spins_edges_once } else { Ising::bits_edges_once };
-                let model = compile(edges.clone().collect::<Vec<_>>(), &fields, memory.lend()).unwrap();
+                let model =
+                    compile(degree as usize + 1, edges.clone().collect::<Vec<_>>(), &[], memory.borrow())
+                        .unwrap();
                 let form = model.form();
                 let again = Sparse::from_rows(form.ends(), form.entries(), form.linear(), form.exponent());
                 assert!(again.is_ok(), "{degree} of {coupling}: {again:?}");

@@ -675,10 +675,10 @@ fn what_cannot_be_learned_from_is_said() {
     let theta = [[0.0; LANES]; 2];
     let mut room = heap::Couplings::new(4, 2);
     for edges in [[(1, 0), (1, 2)], [(0, 2), (0, 1)], [(0, 1), (0, 1)], [(1, 1), (2, 3)], [(0, 1), (0, 4)]] {
-        assert!(SparseIsing::spins(&theta, 4, &edges, room.lend()).is_err(), "{edges:?}");
+        assert!(SparseIsing::spins(&theta, 4, &edges, room.borrow()).is_err(), "{edges:?}");
     }
-    assert!(SparseIsing::bits(&theta[1..], 4, &[(0, 1), (2, 3)], room.lend()).is_err());
-    assert!(SparsePotts::new(&theta, (4, 5), &[(0, 1), (2, 3)], room.lend()).is_err());
+    assert!(SparseIsing::bits(&theta[1..], 4, &[(0, 1), (2, 3)], room.borrow()).is_err());
+    assert!(SparsePotts::new(&theta, (4, 5), &[(0, 1), (2, 3)], room.borrow()).is_err());
     let mut odd: [Block; 1] = [[0.0; LANES]];
     assert!(Adam::new(&mut odd, 0.1).is_err());
     for rate in [0.0, -1.0, f32::NAN, f32::INFINITY] {

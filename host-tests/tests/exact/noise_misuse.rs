@@ -11,7 +11,7 @@ use bitmc_host_tests::heap::{self, Couplings};
 /// A path of some sites.
 fn path(sites: usize, coupling: f32, memory: &mut Couplings) -> Ising<'_> {
     let edges = (1..sites as u32).map(|site| (site - 1, site, coupling));
-    Ising::spins_edges_once(edges, &vec![0.0; sites], memory.lend()).unwrap()
+    Ising::spins_edges_once(sites, edges, &[], memory.borrow()).unwrap()
 }
 
 /// Faults of fifty steps on a path.
@@ -93,7 +93,7 @@ fn a_ratio_that_is_not_a_number_is_a_fault() {
 #[test]
 fn without_couplings_there_is_nothing_to_draw() {
     let mut memory = Couplings::new(5, 0);
-    let model = Ising::spins_edges_once([], &[0.1; 5], memory.lend()).unwrap();
+    let model = Ising::spins_edges_once(5, [], &[0.1; 5], memory.borrow()).unwrap();
     let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(5)];
     let matrix = DenseMatrix::of(&SparseMatrix::of(model.form()), &mut rows).unwrap();
     let (mut d, mut root) = ([[0.0; LANES]; 1], vec![[0.0; LANES]; Dense::root_blocks(5)]);

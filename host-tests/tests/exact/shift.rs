@@ -142,8 +142,7 @@ fn edges_take_the_optimum_on_even_lattices_and_more_on_frustrated_graphs() {
     let traces = |edges: &Edges, sites: usize| {
         let full = Full::on_spins(sites, edges.iter().copied());
         let mut memory = Couplings::new(sites, edges.len());
-        let model =
-            bitmc::Ising::spins_edges_once(edges.iter().copied(), &vec![0.0; sites], memory.lend()).unwrap();
+        let model = bitmc::Ising::spins_edges_once(sites, edges.iter().copied(), &[], memory.borrow()).unwrap();
         let matrix = SparseMatrix::of(model.form());
         let mut d = vec![[0.0; LANES]; blocks(sites)];
         let noise = Edgewise::new(matrix, &mut d).unwrap();

@@ -87,7 +87,7 @@ fn kept<T: Snapshot, O: PartialEq>(
 
 fn ising() -> &'static Ising<'static> {
     let memory = lent(Couplings::new(9, 18));
-    lent(Ising::spins_edges_once(torus(3, 3, 0.3), &[0.1; 9], memory.lend()).unwrap())
+    lent(Ising::spins_edges_once(9, torus(3, 3, 0.3), &[0.1; 9], memory.borrow()).unwrap())
 }
 
 /// Steps of a chain to look at, the same for the same generator.
@@ -119,7 +119,7 @@ fn chains_of_every_form() {
     kept("its kernel for Ising models", chain, |it, rng| {
         it.step(&IsingLangevin::adjusted(0.5).unwrap(), rng);
     });
-    let potts = Potts::new(torus(3, 3, 0.4), 9, 3, &[0.0; 27], lent(Couplings::new(9, 18)).lend());
+    let potts = Potts::new(9, 3, torus(3, 3, 0.4), &[0.0; 27], lent(Couplings::new(9, 18)).borrow());
     let potts = lent(potts.unwrap());
     let chain = |rng: &mut LaneRng| heap::random_chain(potts, rng).unwrap();
     kept("a chain of three values", chain, |it, rng| it.step(&adjusted, rng));
@@ -225,7 +225,7 @@ fn tuners_and_regressions() {
     // Of as many sites and edges, which are others.
     let of = |edges: [(u32, u32, f32); 2]| {
         let mut memory = Couplings::new(4, 2);
-        let model = Ising::bits_edges_once(edges, &[0.0; 4], memory.lend()).unwrap();
+        let model = Ising::bits_edges_once(4, edges, &[], memory.borrow()).unwrap();
         let mut room = vec![[0.0; 16]; SparseRegression::blocks(model.form())];
         let mut regression = SparseRegression::new(model.form(), &mut room).unwrap();
         let bytes = save(&[&regression]);
@@ -234,7 +234,7 @@ fn tuners_and_regressions() {
     let (same, bytes) = of([(0, 1, 1.0), (1, 2, 1.0)]);
     assert_eq!(same, Ok(()));
     let mut memory = Couplings::new(4, 2);
-    let model = Ising::bits_edges_once([(1, 2, 1.0), (2, 3, 1.0)], &[0.0; 4], memory.lend()).unwrap();
+    let model = Ising::bits_edges_once(4, [(1, 2, 1.0), (2, 3, 1.0)], &[], memory.borrow()).unwrap();
     let mut room = vec![[0.0; 16]; SparseRegression::blocks(model.form())];
     let mut other = SparseRegression::new(model.form(), &mut room).unwrap();
     assert_eq!(load(&bytes, &mut [&mut other]), Err(SnapshotError::Other));

@@ -95,7 +95,7 @@ fn chains_are_those_that_run_alone() {
     judge("walls", &[&Plain(Count { sites: 6, most: 2.0, weight: 0.5 })], 1.0);
     for arity in [3, 40] {
         let mut couplings = Couplings::new(9, 18);
-        let potts = Potts::new(torus(3, 3, 0.1), 9, arity, &[], couplings.lend()).unwrap();
+        let potts = Potts::new(9, arity, torus(3, 3, 0.1), &[], couplings.borrow()).unwrap();
         judge("Potts", &[&potts], 1.0);
     }
 }

@@ -40,7 +40,7 @@ impl Target {
     }
 
     fn model<'a>(&'a self, memory: &'a mut Couplings) -> Potts<'a> {
-        Potts::new(self.edges.iter().copied(), self.sites, self.arity, &self.fields, memory.lend()).unwrap()
+        Potts::new(self.sites, self.arity, self.edges.iter().copied(), &self.fields, memory.borrow()).unwrap()
     }
 
     /// How far an energy may be from the formula's after some steps.

@@ -35,7 +35,7 @@ use crate::random::LaneRng;
 /// use bitmc::{LaneRng, Langevin, Potts, SeedableRng, SparseMemory, torus};
 ///
 /// let mut memory = SparseMemory::<9, 36>::new();
-/// let model = Potts::new(torus(3, 3, 0.5), 9, 3, &[], memory.lend())?;
+/// let model = Potts::new(9, 3, torus(3, 3, 0.5), &[], memory.borrow())?;
 /// let mut rng = LaneRng::seed_from_u64(1);
 /// let mut batch = PottsBatch::random(&model, [PottsSite::<3>::new(); 9], &mut rng)?;
 /// let sampler = Langevin::adjusted(0.5)?;

@@ -5,7 +5,7 @@ mod memory;
 mod scope;
 
 pub use error::FactorError;
-pub use memory::{FactorsLent, FactorsMemory};
+pub use memory::{FactorsBuffers, FactorsMemory};
 pub use scope::Factor;
 
 use super::{Energy, EnergyError, Grid};
@@ -35,7 +35,7 @@ use core::ops::Range;
 /// let tables = [0.0, 1.0, /**/ NEVER, 0.2, 0.1, 0.0, 0.3, 0.7];
 /// let factors = [Factor::one(0, 0), Factor::two(0, 1, 2)];
 /// let mut memory = FactorsMemory::<2, 3>::new();
-/// let model = Factors::new(&[2, 3], &factors, &tables, memory.lend())?;
+/// let model = Factors::new(&[2, 3], &factors, &tables, memory.borrow())?;
 /// assert_eq!(model.layout().arity(), 3);
 /// # Ok::<(), bitmc::energy::FactorError>(())
 /// ```
@@ -83,7 +83,7 @@ impl<'a> Factors<'a> {
         arities: &'a [u16],
         factors: &'a [Factor],
         tables: &'a [f32],
-        memory: FactorsLent<'a>,
+        memory: FactorsBuffers<'a>,
     ) -> Result<Self, FactorError> {
         let sites = arities.len();
         if sites == 0 || sites > i32::MAX as usize || factors.len() > i32::MAX as usize {
@@ -92,7 +92,7 @@ impl<'a> Factors<'a> {
         if let Some(site) = arities.iter().position(|&arity| arity == 0) {
             return Err(FactorError::Arity { site });
         }
-        let FactorsLent { ends, members } = memory;
+        let FactorsBuffers { ends, members } = memory;
         let (have_ends, have_members) = (ends.len(), members.len());
         let Some(ends) = ends.get_mut(..sites) else {
             return Err(FactorError::Memory { need: sites, got: have_ends });

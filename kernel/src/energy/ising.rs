@@ -2,7 +2,7 @@
 
 mod flips;
 
-use super::sparse::{Edge, Embedding, SparseLent};
+use super::sparse::{Edge, Embedding, SparseBuffers};
 use super::{Energy, EnergyError, Pending, Sparse, SparseError};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
@@ -30,7 +30,7 @@ use core::ops::Range;
 /// use bitmc::{Energy, Ising, SparseMemory};
 /// let mut memory = SparseMemory::<3, 4>::new();
 /// let chain = [(0, 1, 0.5), (1, 2, 0.5)];
-/// let model = Ising::spins_edges_once(chain, &[0.1; 3], memory.lend())?;
+/// let model = Ising::spins_edges_once(3, chain, &[0.1; 3], memory.borrow())?;
 /// assert_eq!(model.layout().sites(), 3);
 /// # Ok::<(), bitmc::energy::SparseError>(())
 /// ```
@@ -48,16 +48,18 @@ impl<'a> Ising<'a> {
         sites.div_ceil(LANES)
     }
 
-    /// `f = Σ wᵢsᵢ + Σ_edges Jᵢⱼsᵢsⱼ` over spins, each edge counted once. `fields` are the w, one a site.
+    /// `f = Σ wᵢsᵢ + Σ_edges Jᵢⱼsᵢsⱼ` over spins, each edge counted once. `fields` are the w, one a site,
+    /// or empty for none.
     ///
     /// # Errors
     /// [`SparseError`] names the edge or site that is wrong, or the memory that is missing.
     pub fn spins_edges_once(
+        sites: usize,
         edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
         fields: &[f32],
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
-        Self::compile(edges, fields, 1.0, Embedding::Spins, memory).map(Self::spins)
+        Self::compile(sites, edges, fields, 1.0, Embedding::Spins, memory).map(Self::spins)
     }
 
     /// `f = Σ wᵢsᵢ + sᵀJs` over spins with symmetric J: each edge counts twice.
@@ -65,11 +67,12 @@ impl<'a> Ising<'a> {
     /// # Errors
     /// As [`Ising::spins_edges_once`].
     pub fn spins_edges_twice(
+        sites: usize,
         edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
         fields: &[f32],
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
-        Self::compile(edges, fields, 2.0, Embedding::Spins, memory).map(Self::spins)
+        Self::compile(sites, edges, fields, 2.0, Embedding::Spins, memory).map(Self::spins)
     }
 
     /// `f = Σ wᵢxᵢ + Σ_edges Jᵢⱼxᵢxⱼ` over {0,1}, each edge counted once.
@@ -77,22 +80,27 @@ impl<'a> Ising<'a> {
     /// # Errors
     /// As [`Ising::spins_edges_once`].
     pub fn bits_edges_once(
+        sites: usize,
         edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
         fields: &[f32],
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
-        Self::compile(edges, fields, 1.0, Embedding::Bits, memory).map(Self::quadratic)
+        Self::compile(sites, edges, fields, 1.0, Embedding::Bits, memory).map(Self::quadratic)
     }
 
     fn compile(
+        sites: usize,
         edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
         fields: &[f32],
         scale: f32,
         embedding: Embedding,
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Sparse<'a>, SparseError> {
+        if !fields.is_empty() && fields.len() != sites {
+            return Err(SparseError::Fields { sites, each: 1, got: fields.len() });
+        }
         let field = |site: usize| fields.get(site).copied().unwrap_or(0.0);
-        Sparse::compile(edges.into_iter(), fields.len(), field, scale, embedding, 1.0, memory)
+        Sparse::compile(edges.into_iter(), sites, field, scale, embedding, 1.0, memory)
     }
 
     /// `f = b·x + ½ xᵀKx` over {0,1} from compiled rows.

@@ -1,6 +1,6 @@
 //! Potts models with sparse couplings.
 
-use super::sparse::{Edge, Embedding, SparseLent};
+use super::sparse::{Edge, Embedding, SparseBuffers};
 use super::{Energy, EnergyError, Sparse, SparseError};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
@@ -18,7 +18,7 @@ use core::ops::Range;
 /// ```
 /// use bitmc::{Energy, Potts, SparseMemory, torus};
 /// let mut memory = SparseMemory::<9, 36>::new();
-/// let model = Potts::new(torus(3, 3, 0.8), 9, 4, &[], memory.lend())?;
+/// let model = Potts::new(9, 4, torus(3, 3, 0.8), &[], memory.borrow())?;
 /// assert_eq!(model.layout().arity(), 4);
 /// # Ok::<(), bitmc::energy::SparseError>(())
 /// ```
@@ -40,17 +40,19 @@ impl<'a> Potts<'a> {
     ///
     /// # Errors
     /// [`SparseError`] names the edge or site that is wrong; [`SparseError::Shape`] where there are
-    /// fewer than two values, or `fields` is neither empty nor `sites · arity` long.
+    /// fewer than two values, [`SparseError::Fields`] where `fields` is neither empty nor `sites · arity` long.
     pub fn new(
-        edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
         sites: usize,
         arity: usize,
+        edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
         fields: &'a [f32],
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
-        let shaped = fields.is_empty() || sites.checked_mul(arity) == Some(fields.len());
-        if !shaped || !(2..=Layout::MAX_ARITY).contains(&arity) {
+        if !(2..=Layout::MAX_ARITY).contains(&arity) {
             return Err(SparseError::Shape);
+        }
+        if !fields.is_empty() && sites.checked_mul(arity) != Some(fields.len()) {
+            return Err(SparseError::Fields { sites, each: arity, got: fields.len() });
         }
         // The largest field of a site decides the grid; a NaN must not hide behind a comparison.
         let largest = |site: usize| {

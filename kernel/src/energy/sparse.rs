@@ -5,7 +5,7 @@ mod memory;
 mod sort;
 
 pub use error::SparseError;
-pub use memory::{SparseLent, SparseMemory};
+pub use memory::{SparseBuffers, SparseMemory};
 
 use super::Grid;
 use sort::sort;
@@ -67,9 +67,9 @@ impl<'a> Sparse<'a> {
         scale: f32,
         embedding: Embedding,
         reach: f32,
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
-        let SparseLent { ends, linear, entries } = memory;
+        let SparseBuffers { ends, linear, entries } = memory;
         if sites == 0 || sites > i32::MAX as usize {
             return Err(SparseError::Sites);
         }
@@ -168,11 +168,11 @@ impl<'a> Sparse<'a> {
         linear: &'a [i32],
         exponent: i32,
     ) -> Result<Self, SparseError> {
-        if linear.is_empty() || linear.len() > i32::MAX as usize {
+        if ends.is_empty() || ends.len() > i32::MAX as usize {
             return Err(SparseError::Sites);
         }
         if ends.len() != linear.len() {
-            return Err(SparseError::Memory { need: linear.len(), got: ends.len() });
+            return Err(SparseError::Fields { sites: ends.len(), each: 1, got: linear.len() });
         }
         if !(-100..=100).contains(&exponent) {
             return Err(SparseError::Exponent);

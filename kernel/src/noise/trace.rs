@@ -26,7 +26,7 @@ use crate::lane::{Block, LANES};
 /// // A triangle of equal couplings: the D of its edge-wise noise has the trace 6, this one 3.
 /// let mut couplings = SparseMemory::<3, 6>::new();
 /// let edges = [(0, 1, 1.0), (1, 2, 1.0), (2, 0, 1.0)];
-/// let model = Ising::bits_edges_once(edges, &[0.0; 3], couplings.lend())?;
+/// let model = Ising::bits_edges_once(3, edges, &[], couplings.borrow())?;
 /// let matrix = SparseMatrix::of(model.form());
 /// let mut d = [[0.0; 16]; 1];
 /// let (mut vectors, mut scratch) = ([[0.0; 16]; MinTrace::blocks(3)], [[0.0; 16]; 3]);

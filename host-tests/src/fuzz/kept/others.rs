@@ -108,7 +108,7 @@ fn regressions(source: &mut Source<'_>) {
         return;
     }
     let mut couplings = Couplings::new(9, 18);
-    let model = Ising::spins_edges_once(torus(3, 3, 0.3), &[0.1; 9], couplings.lend()).unwrap();
+    let model = Ising::spins_edges_once(9, torus(3, 3, 0.3), &[0.1; 9], couplings.borrow()).unwrap();
     let mut memory = used::memory(SparseRegression::blocks(model.form()));
     only(SparseRegression::new(model.form(), &mut memory).unwrap(), source, |it, rng| {
         moved(&step(rng), &mut |step| _ = it.push(step, &slopes.0, &slopes.1));

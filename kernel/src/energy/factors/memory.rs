@@ -15,9 +15,9 @@ impl<const SITES: usize, const MEMBERS: usize> FactorsMemory<SITES, MEMBERS> {
         Self { ends: [0; SITES], members: [0; MEMBERS] }
     }
 
-    /// Lends it to the constructor.
-    pub fn lend(&mut self) -> FactorsLent<'_> {
-        FactorsLent { ends: &mut self.ends, members: &mut self.members }
+    /// Its buffers, for the constructor.
+    pub fn borrow(&mut self) -> FactorsBuffers<'_> {
+        FactorsBuffers { ends: &mut self.ends, members: &mut self.members }
     }
 }
 
@@ -27,9 +27,9 @@ impl<const SITES: usize, const MEMBERS: usize> Default for FactorsMemory<SITES, 
     }
 }
 
-/// Lent memory for [`Factors`](super::Factors).
+/// The buffers of [`Factors`](super::Factors), provided by the caller.
 #[derive(Debug)]
-pub struct FactorsLent<'a> {
+pub struct FactorsBuffers<'a> {
     /// One word a site.
     pub ends: &'a mut [u32],
     /// One word for each site of each factor.

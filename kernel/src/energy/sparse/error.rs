@@ -7,8 +7,17 @@
 pub enum SparseError {
     /// No sites, or more than 2³¹ − 1.
     Sites,
-    /// The values a site are not 2 to 65,536, or the fields not one a site and value.
+    /// The values a site are not 2 to 65,536.
     Shape,
+    /// The fields are not one a site (over categorical sites: one a site and value), and not empty.
+    Fields {
+        /// Sites of the model.
+        sites: usize,
+        /// Fields a site: 1, or the arity.
+        each: usize,
+        /// Fields given.
+        got: usize,
+    },
     /// Edge number `edge` names a site that does not exist.
     OutOfRange {
         /// Position in the edge list.
@@ -106,9 +115,13 @@ pub enum SparseError {
 impl core::fmt::Display for SparseError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::Sites => write!(f, "there must be 1 to 2^31 - 1 sites, one field each"),
-            Self::Shape => {
-                write!(f, "a site must have 2 to 65536 values, and fields are one a site and value, or none")
+            Self::Sites => write!(f, "a model has 1 to 2^31 - 1 sites"),
+            Self::Shape => write!(f, "a site must have 2 to 65536 values"),
+            Self::Fields { sites, each: 1, got } => {
+                write!(f, "fields has {got} values: the model has {sites} sites")
+            }
+            Self::Fields { sites, each, got } => {
+                write!(f, "fields has {got} values: the model has {sites} sites of {each} values")
             }
             Self::OutOfRange { edge } => write!(f, "edge {edge} names a site that does not exist"),
             Self::Diagonal { edge } => write!(f, "edge {edge} joins a site to itself"),

@@ -18,9 +18,9 @@ impl<const SITES: usize, const ENTRIES: usize> SparseMemory<SITES, ENTRIES> {
         Self { ends: [0; SITES], linear: [0; SITES], entries: [Entry { site: 0, coupling: 0 }; ENTRIES] }
     }
 
-    /// Lends it to a constructor.
-    pub fn lend(&mut self) -> SparseLent<'_> {
-        SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
+    /// Its buffers, for a constructor.
+    pub fn borrow(&mut self) -> SparseBuffers<'_> {
+        SparseBuffers { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
     }
 }
 
@@ -30,10 +30,10 @@ impl<const SITES: usize, const ENTRIES: usize> Default for SparseMemory<SITES, E
     }
 }
 
-/// Lent memory for [`Sparse`](super::Sparse) couplings: slices of any length, of vectors where sizes are known at run time
-/// only (see [`Memory`](crate::Memory)).
+/// The buffers of [`Sparse`](super::Sparse) couplings, provided by the caller: slices of any length, of vectors where
+/// sizes are known at run time only (see [`Memory`](crate::Memory)). Buffers longer than the model needs are legal.
 #[derive(Debug)]
-pub struct SparseLent<'a> {
+pub struct SparseBuffers<'a> {
     /// One word a site.
     pub ends: &'a mut [u32],
     /// One word a site.

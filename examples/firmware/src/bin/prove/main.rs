@@ -95,11 +95,11 @@ fn compiled(number: f32, size: usize) -> bool {
     let (rows, columns) = (size as u32 / 5, black_box(5));
     let fields = [number; 25];
     let Some(fields) = fields.get(..size) else { return false };
-    let spins = Ising::spins_edges_once(torus(rows, columns, number), fields, memory.lend()).is_ok();
-    let bits = Ising::bits_edges_once(torus(columns, rows, number), fields, memory.lend()).is_ok();
+    let spins = Ising::spins_edges_once(size, torus(rows, columns, number), fields, memory.borrow()).is_ok();
+    let bits = Ising::bits_edges_once(size, torus(columns, rows, number), fields, memory.borrow()).is_ok();
     let edges: [Edge; 3] = black_box([(0, 1, number), (1, 90, number), (1, 1, number)]);
-    let wrong = Ising::spins_edges_twice(edges, fields, memory.lend()).is_err();
-    let lent = memory.lend();
+    let wrong = Ising::spins_edges_twice(size + 1, edges, fields, memory.borrow()).is_err();
+    let lent = memory.borrow();
     let left = Sparse::from_rows(lent.ends, lent.entries, lent.linear, black_box(-3)).is_err();
     let pair = black_box([Entry { site: 1, coupling: 5 }, Entry { site: 0, coupling: 5 }]);
     let quadratic = Sparse::from_rows(&[1, 2], &pair, &[3, 4], black_box(-3)).map(Ising::quadratic);
@@ -134,7 +134,7 @@ fn observed(number: f32, size: usize) -> bool {
 #[inline(never)]
 fn planes(number: f32, size: usize) -> bool {
     let mut couplings = SparseMemory::<25, 100>::new();
-    let potts = Potts::new(torus(5, 5, number), size, 4, &models::POTTS_FIELDS, couplings.lend());
+    let potts = Potts::new(size, 4, torus(5, 5, number), &models::POTTS_FIELDS, couplings.borrow());
     let (Ok(potts), Ok(sampler)) = (potts, Langevin::adjusted(6.0 * number)) else { return false };
     let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
     watched(&potts, memory, &sampler.within(size as u32), size)
@@ -145,7 +145,7 @@ fn planes(number: f32, size: usize) -> bool {
 fn curved(number: f32, size: usize) -> bool {
     let mut couplings = SparseMemory::<9, 36>::new();
     let (side, fields) = (black_box(3), [number; 9]);
-    let Ok(model) = Ising::spins_edges_once(torus(side, side, number), &fields, couplings.lend()) else {
+    let Ok(model) = Ising::spins_edges_once(9, torus(side, side, number), &fields, couplings.borrow()) else {
         return false;
     };
     let sparse = SparseMatrix::of(model.form());
@@ -189,7 +189,7 @@ fn adapted(number: f32, size: usize) -> bool {
     let solved = regression.solve(number, size as u32, &mut rows, &mut scratch).is_ok();
     let mut couplings = SparseMemory::<9, 16>::new();
     let path = (0..8u32).map(|site| (site, site + 1, number));
-    let Ok(model) = Ising::bits_edges_once(path, &[number; 9], couplings.lend()) else { return false };
+    let Ok(model) = Ising::bits_edges_once(9, path, &[number; 9], couplings.borrow()) else { return false };
     let (mut room, mut diagonal) = ([[0.0; 16]; 7], [0.0; 9]);
     let Ok(mut regression) = SparseRegression::new(model.form(), &mut room) else { return false };
     let pushed = pushed && regression.push(&step, &[[0.0; 16]; 1], &[[number; 16]; 1]).is_ok();
@@ -349,7 +349,7 @@ fn bits(number: f32, size: usize) -> bool {
     let Ok(model) = QuantisedIsing::from_rows(&[1, 2], &pair, &[-32_768; 2]) else { return false };
     let Ok(mut whole) = QuantisedGibbs::new(model, &mut words, &mut fields) else { return false };
     let mut couplings = SparseMemory::<2, 2>::new();
-    let model = Ising::spins_edges_once([(0, 1, number)], &[0.0; 2], couplings.lend());
+    let model = Ising::spins_edges_once(2, [(0, 1, number)], &[], couplings.borrow());
     let Ok(Ok(model)) = model.map(SlicedIsing::new) else { return false };
     let (mut blocks, mut table) = ([[0; 16]; 2], [0; SlicedGibbs::kind_words(1, false)]);
     let mut rng = LaneRng::seed_from_u64(size as u64);
