@@ -106,7 +106,7 @@ fn ising(criterion: &mut Criterion, name: &str, model: &Ising<'_>, step_size: f3
     let room = vec![BatchSite::new(); model.form().sites()];
     let mut batch = Batch::random(model, room, rng).expect("room for every site");
     (0..burn_in).for_each(|_| _ = batch.step(&sampler, rng));
-    let (mut steps, mut accepted, mut infos) = (0u64, 0u64, [Info::default(); 16]);
+    let (mut steps, mut accepted) = (0u64, 0u64);
     group.bench_function("sixteen chains", |bencher| {
         bencher.iter(|| {
             steps += 16;

@@ -9,6 +9,8 @@ mod ring;
 pub use error::{Buffer, ChainError, CountError};
 pub use kept::snapshot_len;
 pub use memory::{FixedMemory, Memory};
+pub use open::open_snapshot_len;
+pub(crate) use open::spread;
 pub use open::{Ask, Open, OpenError, gradient_len};
 pub(crate) use ring::keep;
 pub use ring::{Core, Point, Ring};

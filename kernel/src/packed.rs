@@ -256,6 +256,15 @@ pub(crate) fn is_word(layout: Layout, index: usize, word: u32) -> bool {
     is_padded(layout, index, word) && fields(layout, word).all(|field| (field as usize) < layout.arity())
 }
 
+/// The same, with the arity of every site where they differ.
+pub(crate) fn is_value_word(layout: Layout, arities: Option<&[u16]>, index: usize, word: u32) -> bool {
+    let first = index.saturating_mul(layout.fields_per_word());
+    let legal = |(site, value): (usize, u32)| {
+        site >= layout.sites() || (value as usize) < layout.arity_at(arities, site)
+    };
+    is_padded(layout, index, word) && (first..).zip(fields(layout, word)).all(legal)
+}
+
 fn is_padded(layout: Layout, index: usize, word: u32) -> bool {
     index + 1 < layout.words() || word & !layout.last_word() == 0
 }

@@ -23,13 +23,25 @@ fn shape(layout: Layout) -> (u8, (u64, u64)) {
     (kind, (layout.sites() as u64, layout.arity() as u64))
 }
 
-/// Writes the state and the mask of free sites.
-pub(crate) fn save(to: &mut Writer<'_>, layout: Layout, core: Core, words: &[u32]) {
-    to.name(*b"chai");
+pub(super) fn save_shape(to: &mut Writer<'_>, layout: Layout) {
     let (kind, sizes) = shape(layout);
     kind.save(to);
     (sizes.0 as u32).save(to);
     (sizes.1 as u32).save(to);
+}
+
+/// Refuses another layout.
+pub(super) fn load_shape(at: &mut Reader<'_>, layout: Layout) -> Result<(), SnapshotError> {
+    let [kind] = at.array()?;
+    let sizes = (u32::from_le_bytes(at.array()?), u32::from_le_bytes(at.array()?));
+    let same = (kind, (u64::from(sizes.0), u64::from(sizes.1))) == shape(layout);
+    if same { Ok(()) } else { Err(SnapshotError::Layout) }
+}
+
+/// Writes the state and the mask of free sites.
+pub(crate) fn save(to: &mut Writer<'_>, layout: Layout, core: Core, words: &[u32]) {
+    to.name(*b"chai");
+    save_shape(to, layout);
     core.energy.save(to);
     core.faults.save(to);
     core.steps.save(to);
@@ -59,11 +71,7 @@ where
         let layout = self.energy.layout();
         let mut at = *from;
         at.name(*b"chai")?;
-        let [kind] = at.array()?;
-        let sizes = (u32::from_le_bytes(at.array()?), u32::from_le_bytes(at.array()?));
-        if (kind, (u64::from(sizes.0), u64::from(sizes.1))) != shape(layout) {
-            return Err(SnapshotError::Layout);
-        }
+        load_shape(&mut at, layout)?;
         let (mut energy, mut faults, mut steps) = (Total::default(), 0, 0);
         energy.load(&mut at)?;
         if !energy.value().is_finite() {

@@ -7,8 +7,9 @@ mod told;
 
 pub use ask::Ask;
 pub(crate) use ask::Half;
+pub use kept::open_snapshot_len;
 pub use told::OpenError;
-pub(crate) use told::Told;
+pub(crate) use told::{Told, spread};
 
 use super::{Buffer, ChainError, Core, Memory, check_sites, check_values, part, taken_apart};
 use crate::accept::Info;

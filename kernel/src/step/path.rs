@@ -75,7 +75,7 @@ impl Arrival {
 
 impl Paths {
     /// Checks a number of indices.
-    pub(super) fn indices(indices: u32) -> Result<u32, ParameterError> {
+    pub(crate) fn indices(indices: u32) -> Result<u32, ParameterError> {
         let legal = indices >= 1 && indices as usize <= MAX_INDICES;
         if legal { Ok(indices) } else { Err(ParameterError::Indices(indices)) }
     }

@@ -3,7 +3,7 @@
 use super::super::Ring;
 use super::Told;
 use crate::accept::Info;
-use crate::draw::index::MAX_INDICES;
+use crate::draw::index::{MAX_INDICES, Order};
 use crate::lane::{Block, LogProduct};
 use crate::layout::Layout;
 use crate::noise::{Noise, Still};
@@ -31,6 +31,7 @@ pub trait Ask: Sealed {
 pub trait Sealed {}
 
 /// A step between its halves: plain data.
+#[allow(clippy::large_enum_variant)] // there is no heap for the larger one
 #[derive(Clone, Copy, Debug)]
 pub enum Half {
     /// There were no weights to be had: a fault.
@@ -54,14 +55,39 @@ pub struct LangevinHalf {
     pub(super) curvature: Option<f32>,
 }
 
+impl LangevinHalf {
+    pub(super) const EMPTY: Self = Self {
+        asked: langevin::Asked { chosen: LogProduct::ONE, auxiliary: 0.0, proposed: 0, uniform: 0.0 },
+        balance: 0.0,
+        window: 0,
+        adjusted: false,
+        noise: false,
+        curvature: None,
+    };
+}
+
 /// Of the samplers that draw indices.
 #[derive(Clone, Copy, Debug)]
 pub struct PathHalf {
-    pub(super) paths: Paths,
     pub(super) forward: Option<LogProduct>,
     pub(super) uniform: f32,
     pub(super) sites: [u32; MAX_INDICES],
     pub(super) len: u32,
+    pub(super) indices: u32,
+    pub(super) replace: bool,
+    pub(super) backwards: bool,
+}
+
+impl PathHalf {
+    pub(super) const EMPTY: Self = Self {
+        forward: None,
+        uniform: 0.0,
+        sites: [0; MAX_INDICES],
+        len: 0,
+        indices: 0,
+        replace: false,
+        backwards: false,
+    };
 }
 
 /// The noise of a proposal that was drawn and followed before.
@@ -108,7 +134,8 @@ impl Half {
                 let proposed = ring.distance();
                 let sites = half.sites.into_iter().take(half.len as usize).map(|site| site as usize);
                 let asked = path::Asked { sites, forward: half.forward, proposed, uniform: half.uniform };
-                half.paths.tell(ring, asked, difference)
+                let PathHalf { indices, replace, backwards, .. } = half;
+                Paths { indices, order: Order::Planes, replace, backwards }.tell(ring, asked, difference)
             }
             Self::Walk { uniform } => symmetric::test(ring, difference, uniform),
         }
@@ -140,7 +167,8 @@ fn ask_path<R: Rng + ?Sized>(paths: Paths, ring: &mut Ring<'_, Told<'_>>, rng: &
     for (slot, site) in sites.iter_mut().zip(path) {
         (*slot, len) = (site as u32, len + 1);
     }
-    Some(Half::Path(PathHalf { paths, forward, uniform, sites, len }))
+    let Paths { indices, order: _, replace, backwards } = paths;
+    Some(Half::Path(PathHalf { forward, uniform, sites, len, indices, replace, backwards }))
 }
 
 impl Sealed for GibbsWithGradients {}

@@ -43,18 +43,34 @@ impl Told<'_> {
 }
 
 /// A gradient in the field's order, `[site]` or `[site][value]`, as the rows of [`Energy::gradient`].
-pub(crate) fn pack(layout: Layout, slopes: &[f32], out: &mut [Block]) {
+fn pack(layout: Layout, slopes: &[f32], out: &mut [Block]) {
     out.fill([0.0; LANES]);
-    let width = layout.slopes();
-    if width == 1 || layout.row_is_site() {
-        out.as_flattened_mut().iter_mut().zip(slopes).for_each(|(out, &slope)| *out = slope);
-        return;
+    out.as_flattened_mut().iter_mut().zip(slopes).for_each(|(out, &slope)| *out = slope);
+    if !layout.row_is_site() {
+        spread(layout, out);
     }
-    for (planes, slopes) in out.chunks_exact_mut(width).zip(slopes.chunks(width.saturating_mul(LANES))) {
-        for (lane, slopes) in slopes.chunks(width).enumerate() {
-            for (plane, &slope) in planes.iter_mut().zip(slopes) {
-                if let Some(out) = plane.get_mut(lane) {
-                    *out = slope;
+}
+
+/// Slopes one after the other, `[site][value]`, into lanes, in place: sixteen sites' are the rows of a matrix that is
+/// transposed, to have the sites along the lanes.
+#[inline(never)]
+pub(crate) fn spread(layout: Layout, out: &mut [Block]) {
+    let width = layout.slopes();
+    let last = width.saturating_mul(LANES).saturating_sub(1);
+    for planes in out.chunks_exact_mut(width).filter(|_| width > 1) {
+        let planes = planes.as_flattened_mut();
+        // What stands at i belongs to 16 i mod (16 width − 1): cycles, each begun at its least place.
+        for start in 1..last {
+            let next = |at: usize| (at / width) + (at % width) * LANES;
+            let mut at = next(start);
+            while at > start {
+                at = next(at);
+            }
+            if at == start {
+                at = next(start);
+                while at != start {
+                    planes.swap(start, at);
+                    at = next(at);
                 }
             }
         }
