@@ -22,6 +22,7 @@ mod network;
 mod noise;
 mod noise_misuse;
 mod own_learnable;
+mod open_counted;
 mod paths;
 mod planes;
 mod properties;
