@@ -5,6 +5,7 @@ pub(crate) mod kept;
 mod memory;
 mod open;
 mod ring;
+mod unbound;
 
 pub use error::{Buffer, ChainError, CountError};
 pub use kept::snapshot_len;
@@ -14,6 +15,7 @@ pub(crate) use open::spread;
 pub use open::{Ask, Open, OpenError, gradient_len};
 pub(crate) use ring::keep;
 pub use ring::{Core, Point, Ring};
+pub use unbound::Unbound;
 
 use crate::accept::Info;
 use crate::energy::{Energy, EnergyError};

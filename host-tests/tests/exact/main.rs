@@ -21,6 +21,7 @@ mod lengths;
 mod network;
 mod noise;
 mod noise_misuse;
+mod open;
 mod own_learnable;
 mod paths;
 mod planes;
