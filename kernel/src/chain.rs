@@ -197,21 +197,14 @@ where
         let layout = self.energy.layout();
         let held = sites.of(Layout::binary(layout.sites()))?;
         self.release();
-        let free = self.free();
-        for (site, _) in held.values().enumerate().filter(|&(_, held)| held != 0) {
-            clear(layout, free, site);
-        }
+        hold(layout, self.free(), held);
         Ok(())
     }
 
     /// Frees every site.
     pub fn release(&mut self) {
         let (layout, arities) = (self.energy.layout(), self.energy.arities());
-        let free = self.free();
-        free.fill(u32::MAX);
-        mask_last(free, layout);
-        // A binary site of one value is a clamped one: samplers look at no arities of binary sites.
-        clear_single(layout, arities, free);
+        release(layout, arities, self.free());
         self.core.weights_of = None;
     }
 
@@ -354,6 +347,21 @@ where
 fn split<T>(slice: &mut [T], at: usize) -> (&mut [T], &mut [T]) {
     let at = at.min(slice.len());
     slice.split_at_mut_checked(at).unwrap_or_default()
+}
+
+/// The mask in which every site is free.
+fn release(layout: Layout, arities: Option<&[u16]>, free: &mut [u32]) {
+    free.fill(u32::MAX);
+    mask_last(free, layout);
+    // A binary site of one value is a clamped one: samplers look at no arities of binary sites.
+    clear_single(layout, arities, free);
+}
+
+/// Takes the sites that are 1 in `held` out of a mask.
+fn hold(layout: Layout, free: &mut [u32], held: Packed<'_>) {
+    for (site, _) in held.values().enumerate().filter(|&(_, held)| held != 0) {
+        clear(layout, free, site);
+    }
 }
 
 fn mask_last(words: &mut [u32], layout: Layout) {
