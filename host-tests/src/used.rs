@@ -75,7 +75,9 @@ impl Content for Rung {
 pub fn fill<T: Content>(memory: &mut [T]) {
     let mut rng = SplitMix64::seed_from_u64(memory.len() as u64);
     let mut word = || match rng.next_u32() {
-        special if special % 4 == 0 => [0x7FC0_0000, 0xFF80_0001, 0x7F80_0000, !0, 0x8000_0000][special as usize % 5],
+        special if special % 4 == 0 => {
+            [0x7FC0_0000, 0xFF80_0001, 0x7F80_0000, !0, 0x8000_0000][special as usize % 5]
+        }
         word => word,
     };
     memory.iter_mut().for_each(|slot| *slot = T::next(&mut word));

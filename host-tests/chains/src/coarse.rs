@@ -1,8 +1,8 @@
 //! RBMs whose proposals have a gradient of 16-bit integers: one chain, and four that step together.
 
-use crate::used::{memory, used};
 use crate::hash::Hash;
 use crate::run::{BROKEN, from_noise};
+use crate::used::{memory, used};
 use bitmc::energy::CoarseRbm;
 use bitmc::lane::{Block, LANES};
 use bitmc::{Chain, Langevin, Layout, Memory, Rbm, SeedableRng};

@@ -1,9 +1,9 @@
 //! Chains of second order whose W, D and parameters come from a burn-in of their own.
 
-use crate::used::{lent, memory, used};
 use crate::hash::Hash;
 use crate::models::{self, Ladder};
 use crate::run::BROKEN;
+use crate::used::{lent, memory, used};
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::noise::{
     Adaptation, Dense, DenseMatrix, Edgewise, Fit, MinTrace, Noise, NoiseError, Parameters, Regression,

@@ -1,7 +1,7 @@
 //! Continuous chains, and hashes of what they do.
 
-use crate::used::used;
 use crate::hash::Hash;
+use crate::used::used;
 use bitmc::flow::{
     DenseGaussian, DiagonalGaussian, Esh, Funnel, Hmc, HmcChain, Leap, Mixture, Mlp, NoseHoover, Potential,
     Replay, Reservoir, StepControl, StepSize, Unscaled, log_weight,

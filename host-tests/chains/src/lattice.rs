@@ -1,8 +1,8 @@
 //! Chains over the synthetic targets of the papers, and their models.
 
-use crate::used::{lent, memory};
 use crate::hash::Hash;
 use crate::run::{BROKEN, Sampler, from_noise};
+use crate::used::{lent, memory};
 use bitmc::lane::{Block, LANES};
 use bitmc::{Energy, Kernel, LatticeGaussian, Layout, Logistic, Modes, Quartic, SparseMemory};
 

@@ -1,7 +1,7 @@
 //! Learning, and hashes of what was learned.
 
-use crate::used::{memory, used};
 use crate::hash::Hash;
+use crate::used::{memory, used};
 use bitmc::chain::FixedMemory;
 use bitmc::energy::Boltzmann;
 use bitmc::lane::Block;
@@ -22,7 +22,8 @@ const DATA: [u32; 5] = [0b1101_0001, 0b0000_1111, 0b1001_1110, 0b0110_0000, 0b11
 pub(crate) fn boltzmann() -> u32 {
     const BLOCKS: usize = Boltzmann::parameter_len(SITES);
     let (mut theta, mut gradient) = ([[0.0; 16]; BLOCKS], used::<_, BLOCKS>());
-    let (mut moments, mut couplings) = (used::<_, { 2 * BLOCKS }>(), used::<_, { Boltzmann::memory_len(SITES) }>());
+    let (mut moments, mut couplings) =
+        (used::<_, { 2 * BLOCKS }>(), used::<_, { Boltzmann::memory_len(SITES) }>());
     let Ok(mut adam) = Adam::new(&mut moments, 0.05) else { return BROKEN };
     let (mut rng, mut hash) = (LaneRng::stream(11, 0), Hash::new());
     for iteration in 0..120 {

@@ -1,8 +1,8 @@
 //! Chains for laws with many modes: cycles, replica exchange, annealing, tuning, and hashes of what they do.
 
-use crate::used::{lent, memory};
 use crate::hash::Hash;
 use crate::models::{self, IsingMemory};
+use crate::used::{lent, memory};
 use bitmc::energy::Tempered;
 use bitmc::step::{Cycle, ParameterError, langevin_cycle};
 use bitmc::temper::{Ladder, Replica, Rung, forward, reverse, round};

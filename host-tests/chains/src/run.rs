@@ -1,8 +1,8 @@
 //! Running a chain and hashing what it does.
 
-use crate::used::{lent, memory, used};
 use crate::hash::Hash;
 use crate::models::{self, Circle, DATA, Heights, IndependentSet, IsingMemory, LOGITS, Ladder};
+use crate::used::{lent, memory, used};
 use bitmc::energy::Estimate;
 use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
 use bitmc::snapshot::{Reader, SnapshotError, Writer};

@@ -1,8 +1,8 @@
 //! Chains of second order.
 
-use crate::used::{lent, memory, used};
 use crate::models::{self, IsingMemory, Ladder};
 use crate::run::{BROKEN, DENSE_STEPS, STEPS, from_noise};
+use crate::used::{lent, memory, used};
 use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, Run, SparseMatrix, constant};
 use bitmc::step::IsingBalanced;
 use bitmc::{Energy, Ising, Langevin, Layout, Plain, Potts, SparseMemory, torus};

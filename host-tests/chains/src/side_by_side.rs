@@ -1,10 +1,10 @@
 //! Ising models by their own Langevin kernel: one chain, where many sites flip and where few do, and sixteen chains
 //! side by side. Potts models: sixteen chains side by side.
 
-use crate::used::{lent, memory};
 use crate::hash::Hash;
 use crate::models;
 use crate::run::{BROKEN, from_noise, with_ising_itself};
+use crate::used::{lent, memory};
 use bitmc::batch::{Batch, BatchSite, PottsBatch, PottsSite};
 use bitmc::step::IsingLangevin;
 use bitmc::{Gibbs, Ising, LaneRng, Langevin, Layout, Potts, SparseMemory, torus};

@@ -1,7 +1,7 @@
 //! Chains of bit-sliced spins on a prism, all degrees three, couplings of both signs.
 
-use crate::used::{lent, used};
 use crate::hash::Hash;
+use crate::used::{lent, used};
 use bitmc::energy::Edge;
 use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing, SlicedLangevin};
 use bitmc::{Ising, LaneRng, SeedableRng, SparseMemory};
