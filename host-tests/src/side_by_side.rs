@@ -19,7 +19,8 @@ pub fn generator(seed: u64, chain: usize) -> Xoshiro128PlusPlus {
 }
 
 /// What a step did, so that −0 is not 0.
-fn bits(info: Info) -> (bool, u32, bool, [u32; 2]) {
+#[must_use]
+pub fn bits(info: Info) -> (bool, u32, bool, [u32; 2]) {
     let Info { accepted, proposed, log_ratio, difference, fault, .. } = info;
     (accepted, proposed, fault, [log_ratio, difference].map(f32::to_bits))
 }
