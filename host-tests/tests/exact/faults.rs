@@ -45,6 +45,49 @@ fn starts() {
     assert!(chain.clamp(Packed::new(Layout::binary(33), &long).unwrap()).is_err());
 }
 
+/// A gradient of NaN where a site has not so many values is not looked at; one of a value that it has is refused.
+#[test]
+fn lanes_past_the_values_of_a_site_are_ignored() {
+    /// A flat energy whose gradient is NaN from a value on.
+    struct Short {
+        layout: Layout,
+        arities: Vec<u16>,
+        nan: usize,
+    }
+    impl Function for Short {
+        fn layout(&self) -> Layout {
+            self.layout
+        }
+        fn arities(&self) -> Option<&[u16]> {
+            Some(&self.arities)
+        }
+        fn total(&self, _: Packed<'_>) -> f32 {
+            0.0
+        }
+        fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+            self.component(x, site, 1)
+        }
+        fn component(&self, _: Packed<'_>, site: usize, value: usize) -> f32 {
+            if value >= self.nan.min(usize::from(self.arities[site])) { f32::NAN } else { 0.0 }
+        }
+    }
+    let start = |layout, arities: &[u16], nan| {
+        let energy = Plain(Short { layout, arities: arities.to_vec(), nan });
+        heap::chain(&energy, &vec![0; layout.words()]).map(|_| ())
+    };
+    let layouts = [
+        (Layout::categorical(3, 5), [2u16, 5, 3]),
+        (Layout::categorical(3, 70), [66, 70, 2]),
+        (Layout::ordinal(3, 5), [1, 5, 2]),
+        (Layout::binary(3), [2, 1, 2]),
+    ];
+    for (layout, arities) in layouts {
+        assert_eq!(start(layout, &arities, 99), Ok(()), "{layout:?}");
+        let nan = Err(ChainError::Energy(EnergyError::NanGradient));
+        assert_eq!(start(layout, &arities, 1), nan, "{layout:?}: the slope of a value that is there");
+    }
+}
+
 #[test]
 fn an_energy_that_fails_is_counted() {
     // Of eight states one is NaN, one −∞, one forbidden, one has a NaN in its gradient.

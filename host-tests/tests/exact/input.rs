@@ -3,7 +3,8 @@
 use bitmc::chain::Buffer;
 use bitmc::energy::{EnergyError, Entry, GaussianError, RbmError, Sparse, SparseError, pack_rows};
 use bitmc::lane::{Block, LANES};
-use bitmc::step::{Curvature, ParameterError};
+use bitmc::quantised::QuantisedIsing;
+use bitmc::step::{Curvature, IsingLangevin, ParameterError, SequentialGibbs};
 use bitmc::{
     Bernoulli, Chain, ChainError, Energy, Ising, LaneRng, Langevin, LatticeGaussian, Layout, Memory, Move,
     Packed, Potts, Rbm, SeedableRng, State, StateError, memory, memory_type, torus,
@@ -145,8 +146,23 @@ fn rows() {
     let most = (1 << 30) - 5;
     assert_eq!(build(&ends, &good, &[most, 7, 7], 0), Ok(()));
     assert_eq!(build(&ends, &good, &[most + 1, 7, 7], 0), Err(TooManyUnits { site: 0 }));
-    let huge = [entry(1, i32::MIN), entry(0, i32::MIN)];
-    assert_eq!(build(&[1, 2], &huge, &[0; 2], 0), Err(TooManyUnits { site: 0 }));
+    // Fields of the other sign bring the sums back below 2³⁰, but −2³¹ has no negative, and cut numbers are not what they were.
+    for (coupling, fields) in [(i32::MIN, [0; 2]), (i32::MIN, [1 << 30; 2]), (i32::MAX, [-(1 << 30); 2])] {
+        let huge = [entry(1, coupling), entry(0, coupling)];
+        assert_eq!(build(&[1, 2], &huge, &fields, 0), Err(TooManyUnits { site: 0 }));
+        assert!(QuantisedIsing::from_rows(&[1, 2], &huge, &fields).is_err());
+    }
+    let largest = [entry(1, i32::MIN + 2), entry(0, i32::MIN + 2)];
+    let model = Ising::quadratic(Sparse::from_rows(&[1, 2], &largest, &[1 << 30; 2], -30).unwrap());
+    let mut chain = heap::chain(&model, &[0]).unwrap();
+    let mut rng = LaneRng::seed_from_u64(1);
+    for _ in 0..100 {
+        chain.step(&Langevin::adjusted(0.5).unwrap(), &mut rng);
+        chain.step(&IsingLangevin::adjusted(0.5).unwrap(), &mut rng);
+        chain.step(&SequentialGibbs, &mut rng);
+        let truth = [0.0, -1.0, -1.0, 0.0][chain.state().words()[0] as usize];
+        assert!((chain.energy() - truth).abs() < 1e-4, "{} {truth}", chain.energy());
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use bitmc::snapshot::{FRAME, Same, Snapshot, SnapshotError, VERSION};
 use bitmc::stats::{Acceptance, BatchMeans, Means, Observer};
 use bitmc::temper::{Ladder, Replica, Rung};
 use bitmc::tune::{CycleSettings, CycleTuner, Trial};
-use bitmc::{Chain, ChainError, Energy, LaneRng, Langevin, Packed, Plain, Rng, SeedableRng, StateError};
+use bitmc::{Chain, ChainError, Energy, Info, LaneRng, Langevin, Packed, Plain, Rng, SeedableRng, StateError};
 use bitmc_host_tests::heap::{self, Couplings, HeapChain};
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::Convention;
@@ -177,6 +177,53 @@ fn numbers_that_no_run_reaches_are_refused() {
     refuses(batch, (0..48).map(|number| head + 16 + 4 * number), &no_numbers);
     let ladder = Ladder::new([Rung::default(); 2], &[0.5, 1.0]).unwrap();
     refuses(ladder, [head + 24], &[-0.5, f32::NAN, f32::NEG_INFINITY]);
+}
+
+/// No tuner tries a step size that is negative, none or out of its bounds, nor finds a rate that is none; and no sum of
+/// probabilities is negative.
+#[test]
+fn what_no_tuner_tries_is_refused() {
+    let settings = CycleSettings { steps: 8, rounds: 6, ..CycleSettings::default() };
+    let mut tuner = CycleTuner::new([Trial::default(); 4], settings).unwrap();
+    let mut checked = 0;
+    for step in 0..400 {
+        let info = Info { accepted: true, proposed: 1, log_ratio: -0.5, difference: 0.5, fault: false };
+        tuner.observe(&info);
+        if step % 37 != 0 {
+            continue;
+        }
+        let bytes = save(&[&tuner]);
+        assert_eq!(load(&bytes, &mut [&mut tuner]), Ok(()));
+        let places = |name: &[u8; 4]| -> Vec<usize> {
+            bytes.windows(4).enumerate().filter(|(_, window)| window == name).map(|(at, _)| at + 4).collect()
+        };
+        let trials = places(b"tria");
+        assert!(trials.len() >= 6, "four positions and two ends");
+        let bad = [
+            (0, [-9e-39, 0.0, -1.0, f32::NAN, f32::INFINITY, 0.04, 60.5]),
+            (4, [-9e-39, 0.0, -1.0, f32::NAN, f32::INFINITY, 1.25, -0.5]),
+            (8, [-9e-39, -0.25, -1.0, f32::NAN, f32::INFINITY, 1.25, -0.5]),
+            (12, [-9e-39, -0.25, -1.0, f32::NAN, f32::INFINITY, 1.25, -0.5]),
+        ];
+        let forged = trials.iter().flat_map(|&at| bad.map(|(place, values)| (at + place, values)));
+        let sums = [8, 16, 24, 28].map(|place| {
+            (places(b"rate")[0] + place, [f32::NAN, -1.0, -1e-9, -9e-39, f32::INFINITY, -2.0, f32::MIN])
+        });
+        for (at, values) in forged.chain(sums) {
+            for value in values {
+                let mut forged = bytes.clone();
+                forged[at..at + 4].copy_from_slice(&value.to_le_bytes());
+                assert_eq!(
+                    load(&sealed(forged), &mut [&mut tuner]),
+                    Err(SnapshotError::Value),
+                    "{value} at {at}"
+                );
+                assert!(save(&[&tuner]) == bytes);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 1000, "{checked}");
 }
 
 /// A number that may be missing: it stays where what should follow is torn or illegal.

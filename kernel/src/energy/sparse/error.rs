@@ -134,7 +134,7 @@ impl core::fmt::Display for SparseError {
             Self::TooManyUnits { site } => {
                 write!(
                     f,
-                    "the field and couplings of site {site} add up past 2^30 units, or one coupling to 2^31 - 1"
+                    "the couplings of site {site} reach 2^31 - 1, or with its field add up past 2^30 units"
                 )
             }
             Self::PairNotFinite { a, b } => write!(f, "the coupling of sites {a} and {b} is not finite"),
