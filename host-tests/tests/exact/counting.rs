@@ -253,8 +253,7 @@ fn each_of_many_values_is_drawn_as_it_is_scored() {
                 assert!(off <= 1e-5, "{draws:?}, {values} values, weights {number}: {off} at {bad:?}");
                 // And both are the distribution.
                 let sum: f64 = energy.0.log_weights.iter().map(|&w| f64::from(w).exp()).sum();
-                let exact: Vec<f64> =
-                    energy.0.log_weights.iter().map(|&w| f64::from(w).exp() / sum).collect();
+                let exact: Vec<f64> = energy.0.log_weights.iter().map(|&w| f64::from(w).exp() / sum).collect();
                 assert!(worst(&drawn, &exact) <= 1.5e-5, "{draws:?}, {values}, {number}");
                 // A weight that is a hundred-thousandth larger is seen.
                 let mut other = scored.clone();

@@ -5,7 +5,7 @@ use bitmc::chain::Ring;
 use bitmc::noise::{Diagonal, Edgewise, SparseMatrix};
 use bitmc::step::{Curvature, Transition};
 use bitmc::{
-    Energy, Function, GibbsWithGradients, Ising, Kernel, Kind, LaneRng, Langevin, Layout, Packed,
+    Energy, Function, GibbsWithGradients, Info, Ising, Kernel, Kind, LaneRng, Langevin, Layout, Packed,
     PathAuxiliary, Plain,
 };
 use bitmc_host_tests::enumerate::Law;
@@ -376,7 +376,7 @@ fn exact_start<K: Kernel<Plain<Slopes>> + Sync>(what: &str, model: Slopes, kerne
 fn exact_starts_stay_exact() {
     let mut couplings = Couplings::new(3, 2);
     let edges = [(0, 1, 0.2), (1, 2, -0.1)];
-    let form = Ising::spins_edges_once(edges, &[0.0; 3], couplings.lend()).unwrap();
+    let form = Ising::spins_edges_once(3, edges, &[0.0; 3], couplings.borrow()).unwrap();
     let mut d = [[0.0; 16]];
     let noise = Edgewise::new(SparseMatrix::of(form.form()), &mut d).unwrap();
     for number in 0..3 {
@@ -437,7 +437,8 @@ fn chains_that_step_together_are_cut_alike() {
         let (mut ones, mut one_rngs, mut others, mut other_rngs) = (start(), rngs(), start(), rngs());
         let mut moved = 0;
         for _ in 0..500 {
-            let infos = sampler.step_together(&mut ones, &mut one_rngs);
+            let mut infos = vec![Info::default(); ones.len()];
+            sampler.step_together(&mut ones, &mut one_rngs, &mut infos).unwrap();
             for (number, (chain, rng)) in others.iter_mut().zip(&mut other_rngs).enumerate() {
                 let info = chain.step(&sampler, rng);
                 assert_eq!((info, chain.core()), (infos[number], ones[number].core()), "{name}");

@@ -118,8 +118,8 @@ fn rows() {
     assert_eq!(build(&ends, &good, &[7; 3], -4), Ok(()));
     assert_eq!(build(&[], &[], &[], 0), Err(Sites));
     assert_eq!(build(&[0], &[], &[1], 0), Ok(()));
-    assert_eq!(build(&ends[..2], &good, &[7; 3], 0), Err(Memory { need: 3, got: 2 }));
-    assert_eq!(build(&[1, 3, 4, 4], &good, &[7; 3], 0), Err(Memory { need: 3, got: 4 }));
+    assert_eq!(build(&ends[..2], &good, &[7; 3], 0), Err(Fields { sites: 2, each: 1, got: 3 }));
+    assert_eq!(build(&[1, 3, 4, 4], &good, &[7; 3], 0), Err(Fields { sites: 4, each: 1, got: 3 }));
     for exponent in [-101, 101, i32::MIN, i32::MAX] {
         assert_eq!(build(&ends, &good, &[7; 3], exponent), Err(Exponent));
     }

@@ -122,8 +122,7 @@ fn no_sampler_gives_a_site_a_value_that_it_has_not() {
     let energy = model(true);
     let d = [[0.2; 16]];
     let mut couplings = Couplings::new(7, 2);
-    let form =
-        Ising::spins_edges_once([(0, 1, 0.2), (2, 4, -0.1)], &[0.0; 7], couplings.lend()).unwrap();
+    let form = Ising::spins_edges_once(7, [(0, 1, 0.2), (2, 4, -0.1)], &[0.0; 7], couplings.borrow()).unwrap();
     let mut of = [[0.0; 16]];
     let edgewise = Edgewise::new(SparseMatrix::of(form.form()), &mut of).unwrap();
     judge("DMALA", &energy, &Langevin::adjusted(1.0).unwrap()).must_pass();

@@ -275,7 +275,9 @@ fn conditionals_of_long_tails() {
 
 #[test]
 fn a_base_of_many_values() {
-    for (values, exact) in [(30_522, (1.9f64 + 30_520.0 * 2.5e-8).ln()), (65_536, (1.9f64 + 65_534.0 * 2.5e-8).ln())] {
+    for (values, exact) in
+        [(30_522, (1.9f64 + 30_520.0 * 2.5e-8).ln()), (65_536, (1.9f64 + 65_534.0 * 2.5e-8).ln())]
+    {
         let energy = Tail::new(values);
         let found = Base::new(&energy, &energy.log_weights).unwrap().log_z();
         assert!((f64::from(found) - exact).abs() <= 1e-6, "{found} {exact}");

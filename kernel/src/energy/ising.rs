@@ -39,6 +39,7 @@ pub struct Ising<'a> {
     form: Sparse<'a>,
     /// The constant c in quarter units.
     constant: i64,
+    embedding: Embedding,
 }
 
 impl<'a> Ising<'a> {
@@ -96,24 +97,73 @@ impl<'a> Ising<'a> {
         embedding: Embedding,
         memory: SparseBuffers<'a>,
     ) -> Result<Sparse<'a>, SparseError> {
-        if !fields.is_empty() && fields.len() != sites {
-            return Err(SparseError::Fields { sites, each: 1, got: fields.len() });
-        }
+        check_fields(sites, fields)?;
         let field = |site: usize| fields.get(site).copied().unwrap_or(0.0);
         Sparse::compile(edges.into_iter(), sites, field, scale, embedding, 1.0, memory)
     }
 
     /// `f = b·x + ½ xᵀKx` over {0,1} from compiled rows.
     #[must_use]
-    pub fn quadratic(form: Sparse<'a>) -> Self {
-        Self { form, constant: 0 }
+    pub const fn quadratic(form: Sparse<'a>) -> Self {
+        Self { form, constant: 0, embedding: Embedding::Bits }
+    }
+
+    /// The same couplings with other fields w, in the words of the constructor; `linear` is memory of one word a site.
+    /// The fixed point stays as it is, so build the model with the largest fields that will come: between those
+    /// and 10⁻⁶ or so (see [`Sparse`]), the model is that of its constructor but for the rounding.
+    ///
+    /// Cost: O(sites), and for spins an addition an edge's end. Nothing is sorted, nor any coupling checked again.
+    ///
+    /// ```
+    /// use bitmc::{Ising, SparseMemory, torus};
+    /// let (mut memory, mut linear) = (SparseMemory::<25, 100>::new(), [0; 25]);
+    /// let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[4.0; 25], memory.borrow())?;
+    /// for frame in 0..10 {
+    ///     let measured = [0.1 * frame as f32; 25];
+    ///     let model = model.with_linear(&measured, &mut linear)?;
+    ///     assert_eq!(model.form().sites(), 25);
+    /// }
+    /// # Ok::<(), bitmc::energy::SparseError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SparseError::Fields`], [`SparseError::FieldNotFinite`] and [`SparseError::Memory`] as the constructor,
+    /// [`SparseError::FieldScale`] where a field does not fit the fixed point.
+    pub fn with_linear(self, fields: &[f32], linear: &'a mut [i32]) -> Result<Self, SparseError> {
+        let (sites, got) = (self.form.sites(), linear.len());
+        check_fields(sites, fields)?;
+        let linear = linear.get_mut(..sites).ok_or(SparseError::Memory { need: sites, got })?;
+        let spins = self.embedding == Embedding::Spins;
+        let (weight, halvings) = if spins { (2.0, 1) } else { (1.0, 0) };
+        let mut constant = 0;
+        for ((site, slot), (_, row)) in linear.iter_mut().enumerate().zip(self.form.rows()) {
+            let field = fields.get(site).copied().unwrap_or(0.0);
+            let Some(units) = self.form.field(site, weight * field, halvings) else {
+                let scale = field.is_finite();
+                return Err(if scale {
+                    SparseError::FieldScale { site }
+                } else {
+                    SparseError::FieldNotFinite { site }
+                });
+            };
+            // Halves of even numbers: their sum fits where that of the couplings might not.
+            let offset = if spins {
+                row.iter().fold(0, |sum: i32, entry| sum.wrapping_add(entry.coupling >> 1))
+            } else {
+                0
+            };
+            *slot = units.wrapping_sub(offset);
+            constant += 2 * i64::from(*slot) + i64::from(offset);
+        }
+        let form = self.form.trusted_linear(linear);
+        Ok(Self { form, constant: if spins { constant } else { 0 }, ..self })
     }
 
     /// c = Σw − Σ_edges J = ½Σb + ¼Σ_edges K.
     fn spins(form: Sparse<'a>) -> Self {
         let linear: i64 = form.linear().iter().map(|&b| i64::from(b)).sum();
         let couplings: i64 = form.entries().iter().map(|entry| i64::from(entry.coupling)).sum();
-        Self { form, constant: 2 * linear + couplings / 2 }
+        Self { form, constant: 2 * linear + couplings / 2, embedding: Embedding::Spins }
     }
 
     /// Flips a site that is `before`: how the energy changes, in units. The fields of the sites behind it and before `end`
@@ -228,6 +278,12 @@ impl Energy for Ising<'_> {
             *out = if value == here { 0.0 } else { difference };
         }
     }
+}
+
+/// Fields are one a site, or none.
+fn check_fields(sites: usize, fields: &[f32]) -> Result<(), SparseError> {
+    let got = fields.len();
+    if got == 0 || got == sites { Ok(()) } else { Err(SparseError::Fields { sites, each: 1, got }) }
 }
 
 #[inline]

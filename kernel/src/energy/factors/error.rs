@@ -38,6 +38,13 @@ pub enum FactorError {
         /// The entry's position in its table.
         entry: usize,
     },
+    /// An entry of a table would be lost or much changed by rounding, beside a far larger one.
+    Rounded {
+        /// The factor's position in the list.
+        factor: usize,
+        /// The entry's position in its table.
+        entry: usize,
+    },
     /// Every entry of a table is −∞: there is no state.
     Impossible {
         /// The factor's position in the list.
@@ -76,6 +83,9 @@ impl core::fmt::Display for FactorError {
             }
             Self::Entry { factor, entry } => {
                 write!(f, "entry {entry} of factor {factor} is neither finite nor minus infinity")
+            }
+            Self::Rounded { factor, entry } => {
+                write!(f, "entry {entry} of factor {factor} is lost in rounding: another entry is too large")
             }
             Self::Impossible { factor } => write!(f, "factor {factor} forbids everything"),
             Self::TooLarge { site } => write!(f, "the log values at site {site} add up past 1e30"),

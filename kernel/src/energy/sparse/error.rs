@@ -38,6 +38,23 @@ pub enum SparseError {
         /// The site.
         site: usize,
     },
+    /// The coupling of edge number `edge` would be lost or much changed by rounding, beside a far larger field: see
+    /// [`Sparse`](super::Sparse).
+    CouplingRounded {
+        /// Position in the edge list.
+        edge: usize,
+    },
+    /// The field of a site would be lost or much changed by rounding, beside a far larger one: see
+    /// [`Sparse`](super::Sparse).
+    FieldRounded {
+        /// The site.
+        site: usize,
+    },
+    /// A new field is too large, or too small, for the fixed point of the model that it is for.
+    FieldScale {
+        /// The site.
+        site: usize,
+    },
     /// Two edges join the same sites.
     Duplicate {
         /// One site.
@@ -127,6 +144,24 @@ impl core::fmt::Display for SparseError {
             Self::Diagonal { edge } => write!(f, "edge {edge} joins a site to itself"),
             Self::CouplingNotFinite { edge } => write!(f, "the coupling of edge {edge} is not finite"),
             Self::FieldNotFinite { site } => write!(f, "the field of site {site} is not finite"),
+            Self::CouplingRounded { edge } => {
+                write!(
+                    f,
+                    "the coupling of edge {edge} is lost in rounding: another field or coupling is too large"
+                )
+            }
+            Self::FieldRounded { site } => {
+                write!(
+                    f,
+                    "the field of site {site} is lost in rounding: another field or coupling is too large"
+                )
+            }
+            Self::FieldScale { site } => {
+                write!(
+                    f,
+                    "the field of site {site} does not fit the scale of the model: build it with its largest fields"
+                )
+            }
             Self::Duplicate { a, b } => write!(f, "sites {a} and {b} are joined twice"),
             Self::TooLarge { site } => {
                 write!(f, "the field and couplings of site {site} add up past 1e30, or 5e29 over spins")
