@@ -13,7 +13,7 @@
 //! let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng)?;
 //! let mut means = Means::new([0; 25]);
 //! chain.run(&Langevin::adjusted(0.6)?, &mut rng, 10_000, &mut means);
-//! assert!((means.mean(0) - 0.741).abs() < 0.05); // exactly ½(1 + .48297)
+//! assert!((means.mean(0).ok_or("no such site")? - 0.741).abs() < 0.05); // exactly ½(1 + .48297)
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

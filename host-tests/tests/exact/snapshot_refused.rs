@@ -124,7 +124,10 @@ fn what_does_not_fit_is_named() {
     let other = memory.ising(&small).unwrap();
     let other = heap::random_chain(&other, &mut rng).unwrap();
     let before = save(&[&chain]);
-    assert_eq!(load(&save(&[&other]), &mut [&mut chain]), Err(SnapshotError::Layout));
+    let (need, got) = (chain.model().layout(), other.model().layout());
+    let error = load(&save(&[&other]), &mut [&mut chain]).unwrap_err();
+    assert_eq!(error, SnapshotError::Layout { need, got });
+    assert_eq!(error.to_string(), "the snapshot has 69 binary sites: 70 binary sites are needed");
     let wrong = load(&save(&[&rng]), &mut [&mut chain]);
     assert_eq!(wrong, Err(SnapshotError::Part { need: *b"chai", got: *b"lane" }));
     assert_eq!(wrong.unwrap_err().to_string(), "the next part is lane where chai is needed");

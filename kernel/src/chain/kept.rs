@@ -62,7 +62,18 @@ where
         let [kind] = at.array()?;
         let sizes = (u32::from_le_bytes(at.array()?), u32::from_le_bytes(at.array()?));
         if (kind, (u64::from(sizes.0), u64::from(sizes.1))) != shape(layout) {
-            return Err(SnapshotError::Layout);
+            let (sites, arity) = (sizes.0 as usize, sizes.1 as usize);
+            let got = match kind {
+                0 => Layout::binary(sites),
+                1 => Layout::categorical(sites, arity),
+                _ => Layout::ordinal(sites, arity),
+            };
+            // A forged one may have numbers that are cut to those of this layout.
+            return Err(if got == layout {
+                SnapshotError::Value
+            } else {
+                SnapshotError::Layout { need: layout, got }
+            });
         }
         let (mut energy, mut faults, mut steps) = (Total::default(), 0, 0);
         energy.load(&mut at)?;
