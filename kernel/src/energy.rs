@@ -23,6 +23,7 @@ mod rbm;
 mod sparse;
 mod tempered;
 
+pub use crate::chain::check::{Answer, CheckError, Checked, check};
 pub use base::{Base, PathError};
 pub use bernoulli::Bernoulli;
 pub use boltzmann::Boltzmann;

@@ -34,6 +34,10 @@
 //! States are {0,1}; spins are `s = 2x − 1`; **step sizes are on the {0,1} scale**: one quoted for spins is
 //! four times too large here. Energies are `E = −log p + const`, gradients `∂E/∂x`.
 //!
+//! # Random generators
+//! [`LaneRng`] is the crate's own. Any other generator of `rand_core` **0.10** works too: those of `rand` 0.10 and
+//! `rand_xoshiro` 0.8, for example. Generators of older versions have other traits and do not fit.
+//!
 //! # Features
 //! `defmt`: `Format` for every error and [`Info`]. `serde`: (de)serialisation of generators, tuners, statistics,
 //! errors and a chain's [`Core`](chain::Core). None is on by default.

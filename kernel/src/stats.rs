@@ -15,6 +15,11 @@ use crate::packed::Packed;
 
 /// Sees every step of [`Chain::run`](crate::Chain::run). A pair of observers is one too; [`Watch`] makes one of a
 /// closure, [`Every`] thins one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no observer",
+    label = "this cannot watch a chain",
+    note = "a closure is one inside of `Watch`: `&mut Watch(|x, energy, info| …)`; its arguments are `Packed<'_>`, `f32` and `&Info`"
+)]
 pub trait Observer {
     /// After a step: the state, its energy, and what the step did.
     fn observe(&mut self, x: Packed<'_>, energy: f32, info: &Info);
