@@ -24,6 +24,8 @@ pub(crate) struct Logits<'a> {
     /// The first value that can be drawn, and the one past the last.
     first: u32,
     past: u32,
+    /// The logit of staying: 0, or −∞ where that is no choice.
+    stay: f32,
 }
 
 #[derive(Clone, Copy)]
@@ -39,14 +41,27 @@ impl<'a> Logits<'a> {
     pub(crate) fn categorical(gradient: &'a [Block], here: u32, arity: u32, shape: Shape, c: f32) -> Self {
         let present = gradient.as_flattened().get(here as usize).copied().unwrap_or(0.0);
         let slope = Slope::Values(gradient, present);
-        Self { slope, balance: shape.balance, curvature: c, here, first: 0, past: arity }
+        Self { slope, balance: shape.balance, curvature: c, here, first: 0, past: arity, stay: 0.0 }
     }
 
     /// An ordinal site, from its gradient: `z = −βGv − ½cv²`, v = k − x at most the window.
     pub(crate) fn ordinal(gradient: f32, here: u32, arity: u32, shape: Shape, c: f32) -> Self {
         let first = here.saturating_sub(shape.window);
         let past = arity.min(here.saturating_add(shape.window).saturating_add(1));
-        Self { slope: Slope::Line(gradient), balance: shape.balance, curvature: c, here, first, past }
+        Self {
+            slope: Slope::Line(gradient),
+            balance: shape.balance,
+            curvature: c,
+            here,
+            first,
+            past,
+            stay: 0.0,
+        }
+    }
+
+    /// The same without the present value.
+    pub(crate) fn leaving(self) -> Self {
+        Self { stay: f32::NEG_INFINITY, ..self }
     }
 
     fn blocks(&self) -> usize {
@@ -59,7 +74,7 @@ impl<'a> Logits<'a> {
         let last = self.blocks().saturating_sub(1);
         match self.slope {
             // The logit falls where the gradient rises, rounding and all: its least value decides.
-            Slope::Values(gradient, present) if present.abs() < f32::INFINITY => {
+            Slope::Values(gradient, present) if present.abs() < f32::INFINITY && self.stay == 0.0 => {
                 let whole = gradient.get(..last).unwrap_or_default();
                 let (least, nan) = extreme(whole.len(), |block, part| {
                     whole.get(block).map_or(F32s::splat(0.0), |block| -F32s::load(block, part))
@@ -70,7 +85,7 @@ impl<'a> Logits<'a> {
             }
             _ => {
                 let (most, nan) = extreme(last + 1, |block, part| self.block(block, part));
-                (most.clamp(0.0, f32::MAX), nan)
+                (most.max(self.stay).min(f32::MAX), nan)
             }
         }
     }
@@ -102,7 +117,7 @@ impl<'a> Logits<'a> {
         if !self.is_special(block) {
             return z;
         }
-        let z = value().eq(here).pick(F32s::splat(0.0), z);
+        let z = value().eq(here).pick(F32s::splat(self.stay), z);
         value().lt_i32(U32s::splat(self.past)).pick(z, F32s::splat(f32::NEG_INFINITY))
     }
 }
@@ -148,8 +163,15 @@ impl<'a> Row<'a> {
 
     /// A site that may not move.
     pub(crate) fn held(here: u32) -> Self {
-        let logits =
-            Logits { slope: Slope::Line(0.0), balance: 0.0, curvature: 0.0, here, first: here, past: here };
+        let logits = Logits {
+            slope: Slope::Line(0.0),
+            balance: 0.0,
+            curvature: 0.0,
+            here,
+            first: here,
+            past: here,
+            stay: 0.0,
+        };
         Self { logits, largest: 0.0, likeliest: here, others: 0.0, chunks: [0.0; CHUNKS], nan: false }
     }
 
@@ -211,6 +233,11 @@ impl<'a> Row<'a> {
     /// 1 + E.
     pub(crate) fn sum(&self) -> f32 {
         1.0 + self.others
+    }
+
+    /// The logarithm of the sum of all weights; `None` where every logit is −∞.
+    pub(crate) fn log_sum(&self) -> Option<f32> {
+        (self.largest > f32::NEG_INFINITY).then(|| self.largest + lane::ln(self.sum()))
     }
 
     /// The weight of a value; 0 where it is never drawn.

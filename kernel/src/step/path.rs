@@ -5,6 +5,8 @@
 //! ```
 //! Detailed balance holds path by path: `π(x) q(path|x) A = π(y) q(path back|y) A'`.
 
+mod many;
+
 use super::{ParameterError, Transition};
 use crate::accept::{Info, accept};
 use crate::chain::{Point, Ring};
@@ -70,6 +72,9 @@ impl Paths {
 
     /// One transition.
     pub(super) fn step<E: Energy + ?Sized, R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
+        if ring.layout.many_values() {
+            return self.step_by_sites(ring, rng);
+        }
         if !self.weigh_here(&mut ring) {
             return ring.failed();
         }
@@ -104,6 +109,9 @@ impl Paths {
             possible &= value != ring.here_state().get(site);
             possible &= path.push(self.order.place(layout, site, value));
         }
+        if layout.many_values() {
+            return Ok(self.transition_by_sites(ring, choices, possible));
+        }
         let never = f32::NEG_INFINITY;
         let nowhere = Transition {
             log_forward: never,
@@ -136,12 +144,8 @@ impl Paths {
         (self.order.planes(ring.layout), self.replace && ring.layout.kind() == Kind::Binary)
     }
 
-    /// Weights at `here`, unless they are there from the step before; false where there are none to be had:
-    /// a fault, or sites of [many values](crate::Layout::many_values), whose weights no chain keeps.
+    /// Weights at `here`, unless they are there from the step before; false where there are none to be had.
     fn weigh_here<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> bool {
-        if ring.layout.many_values() {
-            return false;
-        }
         let key = match self.order {
             Order::Planes => KEY_GRADIENT,
             Order::Sites => KEY_EXACT,
