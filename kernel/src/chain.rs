@@ -1,5 +1,6 @@
 //! A Markov chain in memory of fixed size: the front door.
 
+pub(crate) mod check;
 mod error;
 pub(crate) mod kept;
 mod memory;
@@ -22,10 +23,9 @@ use crate::energy::{Energy, EnergyError};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::{Kind, Layout};
 use crate::packed::{Packed, StateError, clear, clear_single};
-use crate::random::uniform_state;
+use crate::random::{Generator, uniform_state};
 use crate::stats::Observer;
 use crate::step::Kernel;
-use rand_core::Rng;
 
 /// A Markov chain over the states of one energy.
 ///
@@ -76,7 +76,7 @@ where
     ///
     /// # Errors
     /// As [`Chain::new`]. Where the energy forbids most states, so does this: begin at one that it allows, by `Chain::new`.
-    pub fn random<R: Rng + ?Sized>(
+    pub fn random<R: Generator + ?Sized>(
         energy: &'e E,
         memory: Memory<W, C, B>,
         rng: &mut R,
@@ -140,7 +140,7 @@ where
 
     /// `E` at the state: that at the start and the differences of all moves since. Each is rounded to a float, and over many
     /// steps these errors add up like a random walk's (up to 5·10⁻⁴ after 10⁷ steps where energies are about 10);
-    /// [`Chain::restart`] at the state computes it anew.
+    /// [`Chain::refresh`] computes it anew.
     #[must_use]
     pub fn energy(&self) -> f32 {
         self.core.energy.value()
@@ -159,12 +159,12 @@ where
     }
 
     /// One transition.
-    pub fn step<K: Kernel<E>, R: Rng + ?Sized>(&mut self, kernel: &K, rng: &mut R) -> Info {
+    pub fn step<K: Kernel<E>, R: Generator + ?Sized>(&mut self, kernel: &K, rng: &mut R) -> Info {
         kernel.step(self.ring(), rng)
     }
 
     /// `steps` transitions, each shown to an observer.
-    pub fn run<K: Kernel<E>, R: Rng + ?Sized>(
+    pub fn run<K: Kernel<E>, R: Generator + ?Sized>(
         &mut self,
         kernel: &K,
         rng: &mut R,
@@ -187,6 +187,21 @@ where
             *slot = word;
         }
         self.settle()
+    }
+
+    /// Computes the energy and the cache at the state from nothing. Returns the drift: the old energy less the new one.
+    /// State, clamped sites and counters stay.
+    ///
+    /// # Errors
+    /// [`EnergyError`] where the energy is infinite or NaN there, as one that has changed may be; the chain stays as it
+    /// is.
+    pub fn refresh(&mut self) -> Result<f32, EnergyError> {
+        let (old, ring) = (self.energy(), self.ring());
+        let here = Packed::trusted(ring.layout, ring.here.words);
+        let new = check::start(ring.energy, here, ring.there.cache)?;
+        check::copy(ring.here.cache, ring.there.cache);
+        ring.core.temper(new);
+        Ok(old - new)
     }
 
     /// Holds sites at their present values: those that are 1 in `sites`, a binary state.

@@ -39,8 +39,12 @@ fn starts() {
     }
     // A state of another layout is refused, also where its words would fit.
     let other = Packed::new(Layout::binary(3), &[0]).unwrap();
-    assert_eq!(chain.restart(other).unwrap_err(), ChainError::State(StateError::Layout));
-    assert_eq!(chain.clamp(other).unwrap_err(), ChainError::State(StateError::Layout));
+    let error = ChainError::State(StateError::Layout { need: energy.layout(), got: other.layout() });
+    assert_eq!(chain.restart(other).unwrap_err(), error);
+    assert_eq!(chain.clamp(other).unwrap_err(), error);
+    assert_eq!(error.to_string(), "the state has 3 binary sites: 2 binary sites are needed");
+    assert_eq!(Layout::categorical(1, 5).to_string(), "1 categorical site of 5 values");
+    assert_eq!(Layout::ordinal(9, 3).to_string(), "9 ordinal sites of 3 values");
     let long = [0; 2];
     assert!(chain.clamp(Packed::new(Layout::binary(33), &long).unwrap()).is_err());
 }

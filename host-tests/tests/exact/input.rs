@@ -100,7 +100,7 @@ fn a_refused_start_leaves_the_memory() {
     let mut memory: memory_type!(L, 0) = memory!(L, 0);
     let (model, other) = (Bernoulli::new(&[0.5; 40]).unwrap(), Layout::binary(33));
     let refused = Chain::new(&model, memory.borrow(), Packed::new(other, &[0; 2]).unwrap()).map(|_| ());
-    assert_eq!(refused, Err(ChainError::State(StateError::Layout)));
+    assert_eq!(refused, Err(ChainError::State(StateError::Layout { need: L, got: other })));
     let chain = Chain::new(&model, memory.borrow(), Packed::new(L, &[7, 1]).unwrap()).unwrap();
     assert_eq!(chain.state().words(), [7, 1]);
 }

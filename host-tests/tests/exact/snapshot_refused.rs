@@ -124,7 +124,10 @@ fn what_does_not_fit_is_named() {
     let other = memory.ising(&small).unwrap();
     let other = heap::random_chain(&other, &mut rng).unwrap();
     let before = save(&[&chain]);
-    assert_eq!(load(&save(&[&other]), &mut [&mut chain]), Err(SnapshotError::Layout));
+    let (need, got) = (chain.model().layout(), other.model().layout());
+    let error = load(&save(&[&other]), &mut [&mut chain]).unwrap_err();
+    assert_eq!(error, SnapshotError::Layout { need, got });
+    assert_eq!(error.to_string(), "the snapshot has 69 binary sites: 70 binary sites are needed");
     let wrong = load(&save(&[&rng]), &mut [&mut chain]);
     assert_eq!(wrong, Err(SnapshotError::Part { need: *b"chai", got: *b"lane" }));
     assert_eq!(wrong.unwrap_err().to_string(), "the next part is lane where chai is needed");
@@ -187,7 +190,8 @@ fn what_no_tuner_tries_is_refused() {
     let mut tuner = CycleTuner::new([Trial::default(); 4], settings).unwrap();
     let mut checked = 0;
     for step in 0..400 {
-        let info = Info { accepted: true, proposed: 1, log_ratio: -0.5, difference: 0.5, fault: false };
+        let mut info = Info::default();
+        (info.accepted, info.proposed, info.log_ratio, info.difference) = (true, 1, -0.5, 0.5);
         tuner.observe(&info);
         if step % 37 != 0 {
             continue;

@@ -333,11 +333,12 @@ fn snapshots_go_on_bit_for_bit() {
     let small = small.model(&mut memory);
     let mut batch = random::<5>(&small, &mut rng);
     let before = save(&[&batch]);
-    assert_eq!(load(&bytes, &mut [&mut batch]), Err(SnapshotError::Layout));
+    let (need, got) = (Layout::categorical(25, 5), Layout::categorical(70, 5));
+    assert_eq!(load(&bytes, &mut [&mut batch]), Err(SnapshotError::Layout { need, got }));
     assert_eq!(save(&[&batch]), before);
     let at = FRAME - 4 + 4;
     for (place, word, error) in [
-        (at + 4, 4u32.to_le_bytes(), SnapshotError::Layout),
+        (at + 4, 4u32.to_le_bytes(), SnapshotError::Layout { need, got: Layout::categorical(25, 4) }),
         (at + 20, f32::INFINITY.to_le_bytes(), SnapshotError::Value),
         (before.len() - 12, [5; 4], SnapshotError::Value),
     ] {

@@ -23,6 +23,7 @@ pub struct Base<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum PathError {
     /// The base has `got` fields, the layout needs `need`, or none.
     Fields {
