@@ -1,7 +1,8 @@
 //! The continuous side: samplers of `p(x) ∝ exp(−E(x))` over vectors of reals, energy-sampling Hamiltonian
 //! dynamics first.
 //!
-//! A [`Potential`] gives E and its gradient. [`Esh`] moves through it without random numbers; what it visits
+//! A [`Potential`] gives E and its gradient; [`PlainPotential`] makes one of a function of your own over plain slices.
+//! [`Esh`] moves through it without random numbers; what it visits
 //! is weighted by the time spent there ([`Average`](crate::stats::Average), [`Reservoir`], [`Replay`]) or by the law that it
 //! started from ([`log_weight`]). [`Unscaled`], [`Hmc`] (with the Langevin samplers) and [`NoseHoover`] are
 //! there to be compared with.
@@ -42,6 +43,7 @@ mod jarzynski;
 mod mixture;
 mod mlp;
 mod nose_hoover;
+mod plain;
 mod reservoir;
 mod room;
 mod turn;
@@ -58,6 +60,7 @@ pub use jarzynski::log_weight;
 pub use mixture::Mixture;
 pub use mlp::Mlp;
 pub use nose_hoover::NoseHoover;
+pub use plain::PlainPotential;
 pub use reservoir::Reservoir;
 pub use turn::{Turn, Way};
 pub use unscaled::Unscaled;
@@ -66,6 +69,8 @@ use crate::lane::{Block, LANES};
 use crate::snapshot::plain;
 
 /// An energy over vectors of reals, `p(x) ∝ exp(−E(x))`. Object safe; called once a step.
+///
+/// [`PlainPotential`] makes one of a function over plain slices.
 pub trait Potential {
     /// The dimension d of x.
     fn dim(&self) -> usize;

@@ -405,6 +405,7 @@ const TABLE: &[Row] = &[
             Lesson::sparse_potts(18, 3, 0.7, 6),
             Lesson::perceptron(&[20, 17, 9], 0.4, 2),
             Lesson::boltzmann(17, true, 0.3, 1),
+            Lesson::own(17, true, 0.3, 1, false),
         ];
         fn batch(ground: &Ground, lesson: &Lesson, objective: &impl Objective, seen: &mut Seen) {
             let mut source = models::Source::new(6);
