@@ -7,7 +7,7 @@ use bitmc::lane::{Bits, Block};
 use bitmc::noise::{Diagonal, Edgewise, SparseMatrix};
 use bitmc::step::{Curvature, EnumeratedGibbs, HammingBall, RandomWalk, Swap};
 use bitmc::{
-    Chain, Energy, Function, Gibbs, GibbsWithGradients, Info, Ising, Kernel, LaneRng, Langevin, Layout,
+    Energy, Function, Gibbs, GibbsWithGradients, Info, Ising, Kernel, LaneRng, Langevin, Layout,
     LocallyBalanced, Move, Packed, PathAuxiliary, Plain, Rng, SeedableRng,
 };
 use bitmc_host_tests::enumerate::Law;
@@ -122,8 +122,7 @@ fn no_sampler_gives_a_site_a_value_that_it_has_not() {
     let energy = model(true);
     let d = [[0.2; 16]];
     let mut couplings = Couplings::new(7, 2);
-    let form =
-        Ising::spins_edges_once([(0, 1, 0.2), (2, 4, -0.1)], &[0.0; 7], couplings.lend()).unwrap();
+    let form = Ising::spins_edges_once([(0, 1, 0.2), (2, 4, -0.1)], &[0.0; 7], couplings.lend()).unwrap();
     let mut of = [[0.0; 16]];
     let edgewise = Edgewise::new(SparseMatrix::of(form.form()), &mut of).unwrap();
     judge("DMALA", &energy, &Langevin::adjusted(1.0).unwrap()).must_pass();
@@ -234,14 +233,4 @@ fn the_uniform_base_draws_none() {
     };
     counts(true, &mut rng).must_pass();
     counts(false, &mut rng).must_fail();
-}
-
-/// Chains are made in memory of any content.
-#[test]
-fn memory_of_any_content() {
-    let energy = model(true);
-    let mut memory = heap::memory(&energy);
-    memory.words.fill(u32::MAX);
-    let chain = Chain::new(&energy, memory, Packed::new(LAYOUT, &[0]).unwrap()).unwrap();
-    assert!(legal(chain.state().words()[0]));
 }
