@@ -9,11 +9,11 @@
 //! A site that must not move, clamped or padding, has one value of weight 1.
 //!
 //! # Rounding
-//! * A site of up to 64 values takes one uniform. Running sums and the uniform are floats, so the drawn probabilities
-//!   are off by at most 2·10⁻⁶ of the site's mass in total; counted over all words of the generator, by up to 7·10⁻⁷.
-//!   A value rarer than 2⁻²⁴ beside the others may never be drawn. A log ratio in floats has errors of the same size.
+//! * A site of up to 64 values takes one uniform. The uniform and the running sums are floats, so a value rarer than
+//!   2⁻²⁴ may never be drawn. The total variation between drawn and scored probabilities is below 10⁻⁵ in the worst
+//!   case. Counted over all words of the generator for 120 sets of weights, it is at most 7·10⁻⁷. A log ratio has roundings of that size too.
 //! * A site of [`Layout::MANY`] values or more takes 192 random bits. Every value has its probability within a relative
-//!   10⁻⁵, however rare it is; counted, within 2·10⁻⁶.
+//!   10⁻⁵, however rare it is. Counted, the largest difference is 2·10⁻⁶.
 //!
 //! # Infinite gradients
 //! A logit of ±∞ counts as the largest finite number or is cut at [`LOGIT_LIMIT`] below the largest. Only a value that

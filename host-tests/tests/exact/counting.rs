@@ -220,7 +220,7 @@ fn few_values_are_drawn_within_two_millionths_of_the_mass() {
     let mut source = Source::new(8);
     let mut most = [0.0f64; 2];
     for values in [2, 3, 5, 16, 33, 64] {
-        for number in 0..40 {
+        for number in 0..20 {
             let energy = Plain(Site { log_weights: weights(values, number, &mut source) });
             for (draws, most) in BOTH.into_iter().zip(&mut most) {
                 let mut trial = Trial::new(&energy, draws);

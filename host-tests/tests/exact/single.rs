@@ -7,7 +7,7 @@ use bitmc::lane::{Bits, Block};
 use bitmc::noise::{Diagonal, Edgewise, SparseMatrix};
 use bitmc::step::{Curvature, EnumeratedGibbs, HammingBall, RandomWalk, Swap};
 use bitmc::{
-    Chain, Energy, Function, Gibbs, GibbsWithGradients, Info, Ising, Kernel, LaneRng, Langevin, Layout,
+    Energy, Function, Gibbs, GibbsWithGradients, Info, Ising, Kernel, LaneRng, Langevin, Layout,
     LocallyBalanced, Move, Packed, PathAuxiliary, Plain, Rng, SeedableRng,
 };
 use bitmc_host_tests::enumerate::Law;
@@ -233,14 +233,4 @@ fn the_uniform_base_draws_none() {
     };
     counts(true, &mut rng).must_pass();
     counts(false, &mut rng).must_fail();
-}
-
-/// Chains are made in memory of any content.
-#[test]
-fn memory_of_any_content() {
-    let energy = model(true);
-    let mut memory = heap::memory(&energy);
-    memory.words.fill(u32::MAX);
-    let chain = Chain::new(&energy, memory, Packed::new(LAYOUT, &[0]).unwrap()).unwrap();
-    assert!(legal(chain.state().words()[0]));
 }

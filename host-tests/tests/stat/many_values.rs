@@ -9,6 +9,7 @@ use bitmc::{
 };
 use bitmc_host_tests::heap;
 use bitmc_host_tests::stat::{Verdict, chi_square};
+use bitmc_host_tests::tolerance::ROUNDING;
 
 const VALUES: usize = 30_522;
 
@@ -280,7 +281,8 @@ fn a_base_of_many_values() {
     {
         let energy = Tail::new(values);
         let found = Base::new(&energy, &energy.log_weights).unwrap().log_z();
-        assert!((f64::from(found) - exact).abs() <= 1e-6, "{found} {exact}");
+        // A sum of many values is right within 67 roundings.
+        assert!((f64::from(found) - exact).abs() <= 67.0 * ROUNDING, "{found} {exact}");
         // A sum in one float.
         assert!((1.9f64.ln() - exact).abs() > 1e-4);
     }
