@@ -89,7 +89,10 @@ impl Core {
 
     /// Differences of energies, times the chains' β: of β = 0 they are 0 of either sign, and to be 0 as in a replica.
     pub(super) fn tempered(&self, mut differences: Block) -> Block {
-        differences.iter_mut().zip(self.betas).for_each(|(difference, beta)| *difference = *difference * beta + 0.0);
+        differences
+            .iter_mut()
+            .zip(self.betas)
+            .for_each(|(difference, beta)| *difference = *difference * beta + 0.0);
         differences
     }
 
