@@ -1,13 +1,15 @@
 //! Energies and generators that fail: every step ends, in a legal state, and says so.
 
 use bitmc::energy::EnergyError;
+use bitmc::lane::{Bits, Block, LANES};
 use bitmc::step::{
     ChromaticGibbs, Colouring, Curvature, EnumeratedGibbs, Gibbs, HammingBall, RandomWalk, SequentialGibbs,
     Swap,
 };
 use bitmc::{
-    Bernoulli, BlockGibbs, ChainError, Energy, Function, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin,
-    Layout, LocallyBalanced, Packed, PathAuxiliary, Plain, Potts, SeedableRng, StateError, torus,
+    Bernoulli, BlockGibbs, ChainError, Energy, Function, GibbsWithGradients, Ising, Kernel, Kind, LaneRng,
+    Langevin, Layout, LocallyBalanced, Move, Packed, PathAuxiliary, Plain, Potts, SeedableRng, StateError,
+    torus,
 };
 use bitmc_host_tests::failing::Table;
 use bitmc_host_tests::heap::{self, Couplings, Weights};
@@ -15,6 +17,7 @@ use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Independent};
 use bitmc_host_tests::stuck::Stuck;
 use std::cell::Cell;
+use std::ops::Range;
 
 #[test]
 fn starts() {
@@ -75,8 +78,43 @@ fn lanes_past_the_values_of_a_site_are_ignored() {
             if value >= self.nan.min(usize::from(self.arities[site])) { f32::NAN } else { 0.0 }
         }
     }
+    /// The same with NaN in every lane that is no slope of a value that its site has.
+    struct Around(Plain<Short>);
+    impl Energy for Around {
+        fn layout(&self) -> Layout {
+            self.0.layout()
+        }
+        fn cache_len(&self) -> usize {
+            self.0.cache_len()
+        }
+        fn arities(&self) -> Option<&[u16]> {
+            self.0.arities()
+        }
+        fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+            self.0.init(x, cache)
+        }
+        fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
+            self.0.gradient(x, cache, rows.clone(), out);
+            let (layout, arities) = (self.layout(), &self.0.0.arities);
+            let first = usize::from(layout.kind() != Kind::Categorical);
+            for (row, blocks) in rows.zip(out.chunks_mut(layout.row_blocks())) {
+                for (at, slope) in blocks.as_flattened_mut().iter_mut().enumerate() {
+                    let component = layout.component(row, at / LANES, at % LANES);
+                    if component.is_none_or(|(site, value)| first + value >= usize::from(arities[site])) {
+                        *slope = f32::NAN;
+                    }
+                }
+            }
+        }
+        fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+            self.0.shift(step, cache)
+        }
+        fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+            self.0.differences(words, cache, site, out);
+        }
+    }
     let start = |layout, arities: &[u16], nan| {
-        let energy = Plain(Short { layout, arities: arities.to_vec(), nan });
+        let energy = Around(Plain(Short { layout, arities: arities.to_vec(), nan }));
         heap::chain(&energy, &vec![0; layout.words()]).map(|_| ())
     };
     let layouts = [
