@@ -1,6 +1,7 @@
 //! Comparisons without randomness, or by enumerated laws: each within a bound of `tolerance`.
 
 mod blocks;
+mod changing;
 mod chromatic;
 mod coarse;
 #[cfg(feature = "conic")]
