@@ -41,7 +41,7 @@ pub use potts::Potts;
 pub use quartic::{Quartic, QuarticError};
 pub use rbm::{CoarseRbm, Rbm, RbmError, pack_rows};
 pub(crate) use sparse::Rows;
-pub use sparse::{Edge, Entry, Sparse, SparseBuffers, SparseError, SparseMemory};
+pub use sparse::{Edge, EdgeList, Entry, Sparse, SparseBuffers, SparseError, SparseMemory};
 pub use tempered::{Ends, Tempered};
 
 use crate::lane::{Bits, Block};

@@ -1,12 +1,14 @@
 //! Streaming statistics in fixed memory: what to watch instead of storing a trace.
 
 mod batch_means;
+mod draws;
 #[cfg(feature = "defmt")]
 mod format;
 mod kept;
 mod weights;
 
 pub use batch_means::BatchMeans;
+pub use draws::{Draws, DrawsError};
 pub use weights::{Average, Evidence, LogSum};
 
 use crate::accept::Info;

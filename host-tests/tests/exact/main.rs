@@ -2,6 +2,7 @@
 
 mod blocks;
 mod check;
+mod changing;
 mod chromatic;
 mod coarse;
 #[cfg(feature = "conic")]

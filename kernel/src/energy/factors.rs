@@ -77,7 +77,7 @@ impl<'a> Factors<'a> {
     /// O(entries of all tables).
     ///
     /// Log values are used as rounded to 2⁻³⁰ of the largest possible field of a site. One that is rounded by more than
-    /// 10⁻⁶, and by more than 1/4,096 or than 1/4,096 of itself, is refused unless the memory says
+    /// 10⁻⁵, and by more than 1/4,096 or than 1/4,096 of itself, is refused unless the memory says
     /// [`allow_rounding`](FactorsBuffers::allow_rounding).
     ///
     /// # Errors

@@ -43,6 +43,7 @@ impl Grid {
     }
 
     /// The nearest point of the grid, in units, for a value of at most 30 bits.
+    #[inline]
     pub(super) fn round(self, value: f32) -> i32 {
         let units = value * self.per_unit;
         if units.abs() < 4_194_304.0 {

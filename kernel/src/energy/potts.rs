@@ -78,12 +78,13 @@ impl<'a> Potts<'a> {
         if !fields.is_empty() && sites.checked_mul(arity) != Some(fields.len()) {
             return Err(SparseError::Fields { sites, each: arity, got: fields.len() });
         }
+        let near = self.form.near(0);
         for (site, row) in fields.chunks(arity.max(1)).enumerate() {
             for &field in row {
-                if !field.is_finite() {
-                    return Err(SparseError::FieldNotFinite { site });
+                let is_near = field.abs() <= near; // not where it is NaN
+                if !is_near {
+                    self.form.check_field(site, field, self.form.round(field), 0)?;
                 }
-                self.form.field(site, field, 0).ok_or(SparseError::FieldScale { site })?;
             }
         }
         Ok(Self { fields, ..self })

@@ -1,9 +1,11 @@
 //! Sparse symmetric couplings and fields in fixed point: built once, checked once.
 
+mod edges;
 mod error;
 mod memory;
 mod sort;
 
+pub use edges::EdgeList;
 pub use error::SparseError;
 pub use memory::{SparseBuffers, SparseMemory};
 
@@ -26,9 +28,9 @@ pub type Edge = (u32, u32, f32);
 /// The quadratic form `b·x + ½ xᵀKx` over {0,1} with sparse symmetric K and zero diagonal, in fixed point.
 ///
 /// All terms are whole multiples of one power of two, the finest for which every field fits in 30 bits: a
-/// coupling is rounded by at most 2⁻³⁰ of the largest field. That is no more than 10⁻⁶ where fields are below 1,000.
-/// A field or coupling that would be rounded by more, and by more than 1/4,096 or than 1/4,096 of itself, is refused:
-/// beside a field of 4·10⁹ a coupling of 1 would be lost. [`SparseBuffers::allow_rounding`] takes it all the same.
+/// coupling is rounded by at most 2⁻³⁰ of the largest field. That is no more than 2⁻¹⁷ (8·10⁻⁶) where a site's field and couplings add up to less than
+/// 8,000. A field or coupling that would be rounded by more, and by more than 1/4,096 or than 1/4,096 of itself, is
+/// refused: beside a field of 4·10⁹ a coupling of 1 would be lost. [`SparseBuffers::allow_rounding`] takes it all the same.
 ///
 /// [`Ising`](super::Ising)'s constructors compile it from an edge list; [`Sparse::from_rows`] takes tables that were compiled before, in flash for example.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +45,7 @@ pub struct Sparse<'a> {
 }
 
 /// Nats that a field or a coupling may be rounded by, whatever its size.
-pub(super) const FINE: f32 = 1.0 / 1_048_576.0;
+pub(super) const FINE: f32 = 1.0 / 131_072.0;
 
 /// How the spins or bits of a model become `x`: see [`Ising`](super::Ising).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,11 +168,11 @@ impl<'a> Sparse<'a> {
             // The sum has a rounding a term, and so has each term on the grid.
             let bound = bound * (1.0 + (degree as f32 + 2.0) * f32::EPSILON);
             largest = if bound > largest { bound } else { largest };
-            least = if field.abs() < least { field.abs() } else { least };
+            least = if bound < least { bound } else { least };
         }
         let grid = Grid::covering(largest, 30);
-        // Where values go far from 0 and 1, the diagonal says what is much; no number is too large to be rounded in proportion.
-        let (fine, most) = if reach > 1.0 { (least * PART, f32::INFINITY) } else { (FINE, 1.0) };
+        // Where values go far from 0 and 1, the smallest row says what is little, and any number may be rounded in proportion.
+        let (fine, most) = if reach > 1.0 { (least / times * PART, f32::INFINITY) } else { (FINE, 1.0) };
         let check = !any_rounding && grid.coarse(fine);
 
         // Second pass: `ends` walks from the start of each row to its end as the row fills.
@@ -321,14 +323,30 @@ impl<'a> Sparse<'a> {
         Self { linear, ..self }
     }
 
-    /// A field on the grid that was chosen for other fields: in units, or `None` where it is too large or too small for it.
-    /// 2⁻`halvings` of a site's couplings count beside it.
-    #[inline]
-    pub(super) fn field(&self, site: usize, value: f32, halvings: u32) -> Option<i32> {
-        let units = self.grid.round(value);
-        let fits = |reach: u64| u64::from(units.unsigned_abs()) + (reach >> halvings) <= 1 << 30;
-        let all = || self.row(site).iter().map(|entry| u64::from(entry.coupling.unsigned_abs())).sum();
-        (self.keeps(value) && value.is_finite() && (fits(self.reach.into()) || fits(all()))).then_some(units)
+    /// Fields up to this fit whatever their site is, where 2⁻`halvings` of the couplings count beside them; −1 where each is to
+    /// be looked at.
+    pub(super) fn near(&self, halvings: u32) -> f32 {
+        let room = (1u32 << 30).saturating_sub(self.reach >> halvings) as f32;
+        if self.grid.coarse(FINE) { -1.0 } else { room * self.grid.unit * (1.0 - f32::EPSILON) }
+    }
+
+    /// Whether a field fits a grid that was chosen for others.
+    #[cold]
+    pub(super) fn check_field(
+        &self,
+        site: usize,
+        value: f32,
+        units: i32,
+        halvings: u32,
+    ) -> Result<(), SparseError> {
+        let own: u64 = self.row(site).iter().map(|entry| u64::from(entry.coupling.unsigned_abs())).sum();
+        if !value.is_finite() {
+            Err(SparseError::FieldNotFinite { site })
+        } else if self.keeps(value) && u64::from(units.unsigned_abs()) + (own >> halvings) <= 1 << 30 {
+            Ok(())
+        } else {
+            Err(SparseError::FieldScale { site })
+        }
     }
 
     /// Sites.

@@ -121,6 +121,11 @@ pub enum SparseError {
         /// Entries given.
         got: usize,
     },
+    /// An edge list has its `capacity` of edges already.
+    Full {
+        /// Edges that there is room for.
+        capacity: usize,
+    },
     /// A dense model has `got` of the `need` blocks of memory.
     Blocks {
         /// Blocks needed.
@@ -189,6 +194,7 @@ impl core::fmt::Display for SparseError {
             Self::Entries { need, got } => {
                 write!(f, "{need} entries, two an edge, are needed, {got} were given")
             }
+            Self::Full { capacity } => write!(f, "the edge list is full: it has room for {capacity} edges"),
             Self::Blocks { need, got } => write!(f, "{need} blocks of memory are needed, {got} were given"),
         }
     }
