@@ -29,7 +29,9 @@ fn lessons() -> Vec<Lesson> {
         for spins in [false, true] {
             let sd = 1.0 / (sites as f64).sqrt();
             lessons.push(Lesson::boltzmann(sites, spins, sd, seed as u64));
-            lessons.push(Lesson::own(sites, spins, sd, seed as u64, false));
+            if sites <= 17 {
+                lessons.push(Lesson::own(sites, spins, sd, seed as u64, false));
+            }
         }
     }
     lessons
@@ -108,6 +110,22 @@ fn objectives_by_their_parameters() {
         }
         check(Goal::Sigmoid, learn(&lesson, &RatioMatching::SIGMOID, &samples));
         check(Goal::Ratio, learn(&lesson, &RatioMatching::RATIO, &samples));
+    }
+}
+
+#[test]
+fn a_wrong_derivative_of_a_function_of_ones_own_is_seen() {
+    let lesson = Lesson::own(16, true, 0.25, 3, true);
+    let mut source = Source::new(6);
+    let samples: Vec<_> = (0..3).map(|_| lesson.state(&mut source)).collect();
+    for (goal, (gradient, _)) in [
+        (Goal::PseudoLikelihood, learn(&lesson, &PseudoLikelihood, &samples)),
+        (Goal::Sigmoid, learn(&lesson, &RatioMatching::SIGMOID, &samples)),
+        (Goal::Ratio, learn(&lesson, &RatioMatching::RATIO, &samples)),
+    ] {
+        let rows: Vec<_> = samples.iter().map(|x| lesson.derivative(goal, &lesson.theta, x)).collect();
+        let off = deviation(&gradient, &mean(&rows));
+        assert!(off > 100.0 * PARAMETER_GRADIENT, "{goal:?}: off by {off}");
     }
 }
 
@@ -498,7 +516,7 @@ fn contrasts(lesson: &Lesson) -> (Vec<f64>, Vec<f64>, [f32; 2], Vec<u32>) {
 /// four samples are equal bit for bit.
 #[test]
 fn chains_of_a_function_of_ones_own_are_those_of_the_built_in_model() {
-    for (sites, spins) in [3, 16, 17, 40].into_iter().flat_map(|sites| [(sites, false), (sites, true)]) {
+    for (sites, spins) in [6, 16, 17, 40].into_iter().flat_map(|sites| [(sites, false), (sites, true)]) {
         let truth = contrasts(&Lesson::boltzmann(sites, spins, 0.5, 9));
         assert_eq!(contrasts(&Lesson::own(sites, spins, 0.5, 9, false)), truth, "{sites} {spins}");
         // The wrong ∂E/∂θ has the same chains and another gradient.

@@ -5,8 +5,8 @@ use crate::lane::Block;
 
 /// A [`Potential`] of your own, from its dimension and one function: it is shown x, writes `∂E/∂x`, and returns E.
 ///
-/// Both slices have as many numbers as dimensions. The gradient is 0 at the call, so that terms may be added up. For a
-/// potential that needs scratch memory write a [`Potential`].
+/// Both slices have `dim` numbers. The gradient is 0 at the call, so that terms may be added up. A function that needs
+/// scratch memory is a [`Potential`].
 ///
 /// ```
 /// use bitmc::flow::{Hmc, HmcChain, PlainPotential, StepSize, blocks};
@@ -45,7 +45,7 @@ impl<F: Fn(&[f32], &mut [f32]) -> f32> PlainPotential<F> {
     }
 }
 
-/// Cost beside the function's own: the gradient is cleared once.
+/// Cost: one call of the function, and `dim` stores that clear the gradient.
 impl<F: Fn(&[f32], &mut [f32]) -> f32> Potential for PlainPotential<F> {
     fn dim(&self) -> usize {
         self.dim
@@ -53,7 +53,7 @@ impl<F: Fn(&[f32], &mut [f32]) -> f32> Potential for PlainPotential<F> {
 
     fn gradient(&self, x: &[Block], _scratch: &mut [Block], out: &mut [Block]) -> f32 {
         let (x, out) = (x.as_flattened().get(..self.dim), out.as_flattened_mut().get_mut(..self.dim));
-        // Short buffers are no caller of ours.
+        // Buffers that are too short: a fault, not a panic in the function.
         let (Some(x), Some(out)) = (x, out) else { return f32::NAN };
         out.fill(0.0);
         (self.function)(x, out)

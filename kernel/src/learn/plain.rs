@@ -50,7 +50,7 @@ use crate::packed::Packed;
 ///     batch.finish();
 ///     adam.step(&gradient, &mut theta);
 /// }
-/// assert!(theta[0][0] < -1.0 && theta[0][1] > 1.0); // ones are rare, and stand in pairs
+/// assert!(theta[0][0] < -1.0 && theta[0][1] > 1.0); // ones are rare and come in pairs
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LearnableFunction: Function {
@@ -90,7 +90,7 @@ impl<F: LearnableFunction> Learnable for Plain<F> {
         weights: &[Block],
         into: &mut [Block],
     ) {
-        // ∂E/∂θ reads no cache. Without room for one no total is asked for.
+        // ∂E/∂θ reads no cache. Without room for one no total is computed.
         changes(self, words, cache, &mut [], weights, into);
     }
 }
