@@ -1,6 +1,5 @@
 //! Chains and models of sizes that are known at run time, in vectors.
 
-use crate::models::Source;
 use crate::naive::{Convention, Machine, Pairwise};
 use bitmc::energy::{Entry, RbmError, SparseError, SparseLent, pack_rows};
 use bitmc::lane::{Bits, Block, LANES};
@@ -20,37 +19,6 @@ pub fn memory<E: Energy + ?Sized>(energy: &E) -> HeapMemory {
         cache: vec![[0; LANES]; Memory::cache(energy.cache_len())],
         weights: vec![[0.0; LANES]; Memory::weights(layout)],
     }
-}
-
-/// What memory holds that was used before: random words, all ones, or zeros.
-pub fn leftovers(source: &mut Source) -> impl FnMut() -> u32 + '_ {
-    let kind = source.below(8);
-    move || match kind {
-        0 => 0,
-        1 => u32::MAX,
-        _ => source.word(),
-    }
-}
-
-/// Blocks of such bits.
-#[must_use]
-pub fn used_bits(blocks: usize, source: &mut Source) -> Vec<Bits> {
-    let mut word = leftovers(source);
-    (0..blocks).map(|_| [(); LANES].map(|()| word())).collect()
-}
-
-/// Blocks of floats with such bits: NaN, infinities, anything.
-#[must_use]
-pub fn used_blocks(blocks: usize, source: &mut Source) -> Vec<Block> {
-    used_bits(blocks, source).into_iter().map(|bits| bits.map(f32::from_bits)).collect()
-}
-
-/// Fills all memory of a chain with words of an earlier use.
-pub fn wear(memory: &mut HeapMemory, source: &mut Source) {
-    let mut word = leftovers(source);
-    memory.words.fill_with(&mut word);
-    memory.cache.as_flattened_mut().fill_with(&mut word);
-    memory.weights.as_flattened_mut().fill_with(|| f32::from_bits(word()));
 }
 
 /// A chain that starts at the state in `words`.
@@ -126,17 +94,6 @@ impl Couplings {
     #[must_use]
     pub fn new(sites: usize, edges: usize) -> Self {
         Self { ends: vec![0; sites], linear: vec![0; sites], entries: vec![Entry::default(); 2 * edges] }
-    }
-
-    /// The same room, full of words of an earlier use.
-    #[must_use]
-    pub fn used(sites: usize, edges: usize, source: &mut Source) -> Self {
-        let mut word = leftovers(source);
-        Self {
-            ends: (0..sites).map(|_| word()).collect(),
-            linear: (0..sites).map(|_| word() as i32).collect(),
-            entries: (0..2 * edges).map(|_| Entry { site: word(), coupling: word() as i32 }).collect(),
-        }
     }
 
     /// Lends it to a constructor.

@@ -12,6 +12,7 @@
 
 mod kernel;
 mod many;
+mod memory;
 mod model;
 mod pointwise;
 mod run;

@@ -1,8 +1,9 @@
 //! Random samplers: their parameters, and the kernel's samplers made of them.
 
+use super::memory;
 use super::model::Model;
 use crate::fuzz::kernels::AnyKernel;
-use crate::heap::{self, Couplings};
+use crate::heap::Couplings;
 use crate::models::{Source, pairwise};
 use crate::naive::{Convention, Pairwise};
 use bitmc::accept::Info;
@@ -11,7 +12,8 @@ use bitmc::energy::Sparse;
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, Run, SparseMatrix, constant};
 use bitmc::step::{
-    ChromaticGibbs, Choice, Colouring, Curvature, Cycle, IsingBalanced, IsingLangevin, SequentialGibbs, Transition,
+    Choice, ChromaticGibbs, Colouring, Curvature, Cycle, IsingBalanced, IsingLangevin, SequentialGibbs,
+    Transition,
 };
 use bitmc::{
     BlockGibbs, Energy, EnumeratedGibbs, Gibbs, GibbsWithGradients, HammingBall, Ising, Kernel, Langevin,
@@ -43,12 +45,32 @@ pub(crate) struct Recipe {
 
 /// Samplers of any energy.
 const ANY: [&str; 16] = [
-    "Langevin", "Langevin", "Langevin", "Langevin, preconditioned", "Langevin, windowed", "AB, diagonal", "AB-edge",
-    "AB, dense", "Langevin cycle", "random walk", "Gibbs", "Gibbs, random scan", "GWG", "PAS", "locally balanced", "swap",
+    "Langevin",
+    "Langevin",
+    "Langevin",
+    "Langevin, preconditioned",
+    "Langevin, windowed",
+    "AB, diagonal",
+    "AB-edge",
+    "AB, dense",
+    "Langevin cycle",
+    "random walk",
+    "Gibbs",
+    "Gibbs, random scan",
+    "GWG",
+    "PAS",
+    "locally balanced",
+    "swap",
 ];
 const BLOCKS: [&str; 2] = ["enumerated Gibbs", "Hamming ball"];
-const ISING: [&str; 6] =
-    ["sequential Gibbs", "chromatic Gibbs", "Ising Langevin", "Ising balanced", "Ising balanced, runs", "Ising balanced, discrete"];
+const ISING: [&str; 6] = [
+    "sequential Gibbs",
+    "chromatic Gibbs",
+    "Ising Langevin",
+    "Ising balanced",
+    "Ising balanced, runs",
+    "Ising balanced, discrete",
+];
 
 impl Recipe {
     /// One for a model.
@@ -193,20 +215,20 @@ impl Default for Room {
 
 impl Room {
     fn edgewise(&mut self, of: &Pairwise, runs: bool, source: &mut Source) -> Result<Edgewise<'_>, String> {
-        self.couplings = Couplings::used(of.fields.len(), of.edges.len(), source);
+        self.couplings = Couplings::new(of.fields.len(), of.edges.len());
         let form = self.couplings.ising(of).map_err(said)?.form();
         edgewise(form, runs, &mut self.d, &mut self.runs, source)
     }
 
     fn dense(&mut self, of: &Pairwise, source: &mut Source) -> Result<Dense<'_>, String> {
         let sites = of.fields.len();
-        self.couplings = Couplings::used(sites, of.edges.len(), source);
+        self.couplings = Couplings::new(sites, of.edges.len());
         let matrix = SparseMatrix::of(self.couplings.ising(of).map_err(said)?.form());
-        self.d = heap::used_blocks(sites.div_ceil(LANES), source);
-        let mut scratch = heap::used_blocks(3 * self.d.len(), source);
+        self.d = memory::blocks(sites.div_ceil(LANES), source);
+        let mut scratch = memory::blocks(3 * self.d.len(), source);
         constant(&matrix, 0.1, &mut self.d, &mut scratch).map_err(said)?;
-        self.rows = heap::used_blocks(DenseMatrix::blocks(sites), source);
-        self.root = heap::used_blocks(Dense::root_blocks(sites), source);
+        self.rows = memory::blocks(DenseMatrix::blocks(sites), source);
+        self.root = memory::blocks(Dense::root_blocks(sites), source);
         let rows = DenseMatrix::of(&matrix, &mut self.rows).map_err(said)?;
         Dense::new(rows, &mut self.d, &mut self.root).map_err(said)
     }
@@ -219,7 +241,7 @@ fn edgewise<'a>(
     runs: &'a mut Vec<Run>,
     source: &mut Source,
 ) -> Result<Edgewise<'a>, String> {
-    *d = heap::used_blocks(Edgewise::blocks(form.sites()), source);
+    *d = memory::blocks(Edgewise::blocks(form.sites()), source);
     let matrix = SparseMatrix::of(form);
     let noise = Edgewise::new(matrix, d).map_err(said)?;
     if !by_runs {
@@ -268,9 +290,12 @@ impl<'a> OfIsing<'a> {
     }
 }
 
-fn chromatic<'a>(form: Sparse<'a>, room: &'a mut Room, source: &mut Source) -> Result<ChromaticGibbs<'a>, String> {
-    let mut word = heap::leftovers(source);
-    room.classes = (0..Colouring::words(form.sites(), form.sites())).map(|_| word()).collect();
+fn chromatic<'a>(
+    form: Sparse<'a>,
+    room: &'a mut Room,
+    source: &mut Source,
+) -> Result<ChromaticGibbs<'a>, String> {
+    room.classes = memory::words(Colouring::words(form.sites(), form.sites()), source);
     Ok(ChromaticGibbs::new(Colouring::greedy(form, &mut room.classes).map_err(said)?))
 }
 
@@ -397,7 +422,8 @@ macro_rules! of {
 }
 
 of!(OfIsing, Ising<'_>, [Sequential, Chromatic, Langevin, Balanced], |own: &OfIsing<'_>, ring, to| match own {
-    OfIsing::Langevin(kernel) => Some(IsingLangevin::transition(kernel, ring, to).expect("a state of the layout")),
+    OfIsing::Langevin(kernel) =>
+        Some(IsingLangevin::transition(kernel, ring, to).expect("a state of the layout")),
     _ => None,
 });
 of!(OfPotts, Potts<'_>, [Chromatic], |_, _, _| None);

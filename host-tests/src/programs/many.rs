@@ -1,6 +1,7 @@
 //! Programs of chains in lanes, in bits, in whole numbers, and of replicas that exchange.
 
 use super::kernel::{Recipe, Room};
+use super::memory;
 use super::model::{Model, Rows, Shape};
 use super::run::Exact;
 use super::verdict::{ALARM, p_value};
@@ -68,7 +69,9 @@ fn fits(what: &str, counts: &[u64], law: &[f64]) -> Result<(), String> {
         let expected = law[state] * total;
         (counts[state] as f64 - expected).abs() > 5.0 * expected.sqrt()
     });
-    let which = state.map(|state| format!(": state {state} comes {} times, expected {:.2}", counts[state], law[state] * total));
+    let which = state.map(|state| {
+        format!(": state {state} comes {} times, expected {:.2}", counts[state], law[state] * total)
+    });
     Err(format!("{what} has p = {p:.1e}{}", which.unwrap_or_default()))
 }
 
@@ -105,7 +108,8 @@ fn quantised(seed: u64, source: &mut Source, langevin: bool) -> Result<usize, St
     let energies: Vec<f64> =
         (0..shape.states()).map(|state| rows.energy(&shape.values(state)) * LN_2 / 65_536.0).collect();
     let exact = Exact::of(&energies);
-    let model = QuantisedIsing::from_rows(&rows.ends, &rows.entries, &rows.linear).map_err(|e| format!("refused: {e}"))?;
+    let model = QuantisedIsing::from_rows(&rows.ends, &rows.entries, &rows.linear)
+        .map_err(|e| format!("refused: {e}"))?;
     let penalty = Penalty::from_step_size(10f64.powf(3.0 * source.uniform() - 1.5) as f32).map_err(said)?;
     let (steps, kept) = (1 + source.below(20), source.below(4));
     let (mut reference, mut rng) = (reference_rng(seed, 1), LaneRng::stream(seed, 0));
@@ -149,7 +153,8 @@ fn quantised(seed: u64, source: &mut Source, langevin: bool) -> Result<usize, St
         }
         if langevin {
             run!(
-                |words, fields, flips| QuantisedLangevin::new(model, penalty, words, fields, flips).map_err(said),
+                |words, fields, flips| QuantisedLangevin::new(model, penalty, words, fields, flips)
+                    .map_err(said),
                 step
             );
         } else {
@@ -180,19 +185,20 @@ fn sliced(seed: u64, source: &mut Source, langevin: bool) -> Result<usize, Strin
     let target = one_size(source);
     let (shape, energies) = binary(&target);
     let exact = Exact::of(&energies);
-    let mut memory = Couplings::used(target.fields.len(), target.edges.len(), source);
-    let model = SlicedIsing::new(memory.ising(&target).map_err(said)?).map_err(|e| format!("refused: {e}"))?;
+    let mut couplings = Couplings::new(target.fields.len(), target.edges.len());
+    let model =
+        SlicedIsing::new(couplings.ising(&target).map_err(said)?).map_err(|e| format!("refused: {e}"))?;
     let step_size = 10f64.powf(3.0 * source.uniform() - 1.5) as f32;
     let (steps, kept) = (1 + source.below(12), source.below(4));
     let (mut reference, mut rng) = (reference_rng(seed, 1), LaneRng::stream(seed, 0));
     let mut counts = vec![0; shape.states()];
     let words = SlicedGibbs::words(&model).max(SlicedLangevin::words(&model));
     for _ in 0..source.pick(&[2, 10, 30]) {
-        let mut blocks = heap::used_bits(model.sites(), source);
-        let mut spare = heap::used_bits(model.sites(), source);
+        let mut blocks = memory::bits(model.sites(), source);
+        let mut spare = memory::bits(model.sites(), source);
         let mut rooms = [(); 2].map(|()| {
             let table: Vec<u32> = (0..words).map(|_| source.word()).collect();
-            (table, heap::used_bits(SlicedLangevin::blocks(&model), source))
+            (table, memory::bits(SlicedLangevin::blocks(&model), source))
         });
         let [first, second] = &mut rooms;
         let mut chains = SlicedChains::new(model, &mut blocks).map_err(said)?;
@@ -409,7 +415,13 @@ fn with_ising<T>(
         let energies: Vec<f64> = (0..shape.states()).map(|state| rows.energy(&shape.values(state))).collect();
         let size = energies.iter().fold(1.0, |most: f64, e| most.max(e.abs()));
         let form = Sparse::from_rows(&rows.ends, &rows.entries, &rows.linear, rows.exponent);
-        return see(&Ising::quadratic(form.map_err(|e| format!("refused: {e}"))?), shape, energies, 4.0 * size, source);
+        return see(
+            &Ising::quadratic(form.map_err(|e| format!("refused: {e}"))?),
+            shape,
+            energies,
+            4.0 * size,
+            source,
+        );
     }
     let sites = 1 + source.below(8);
     let target = if source.one_in(3) {
@@ -421,8 +433,8 @@ fn with_ising<T>(
     let (shape, energies) = binary(&target);
     let size = target.edges.iter().map(|edge| 16.0 * f64::from(edge.2.abs())).sum::<f64>()
         + target.fields.iter().map(|w| 2.0 * f64::from(w.abs())).sum::<f64>();
-    let mut memory = Couplings::used(target.fields.len(), target.edges.len(), source);
-    see(&memory.ising(&target).map_err(said)?, shape, energies, size, source)
+    let mut couplings = Couplings::new(target.fields.len(), target.edges.len());
+    see(&couplings.ising(&target).map_err(said)?, shape, energies, size, source)
 }
 
 fn batch(seed: u64, source: &mut Source) -> Result<usize, String> {
@@ -459,8 +471,8 @@ fn potts<const Q: usize>(seed: u64, source: &mut Source) -> Result<usize, String
     let energies: Vec<f64> = (0..shape.states()).map(energy).collect();
     let sizes = target.edges.iter().map(|edge| edge.2).chain(fields.iter().copied());
     let size: f64 = sizes.map(|w| f64::from(w.abs())).sum();
-    let mut memory = Couplings::used(sites, target.edges.len(), source);
-    let model = Potts::new(target.edges.iter().copied(), sites, Q, &fields, memory.lend()).map_err(said)?;
+    let mut couplings = Couplings::new(sites, target.edges.len());
+    let model = Potts::new(target.edges.iter().copied(), sites, Q, &fields, couplings.lend()).map_err(said)?;
     let (kind, langevins) = (source.below(3), langevins(source));
     let memory = vec![PottsSite::<Q>::new(); sites];
     let make = |memory, rng: &mut LaneRng| PottsBatch::<_, Q>::random(&model, memory, rng).map_err(said);
@@ -485,7 +497,9 @@ fn ladder(source: &mut Source) -> Vec<f32> {
 fn batch_exchange(seed: u64, source: &mut Source) -> Result<usize, String> {
     with_ising(source, |model, shape, energies, _, source| {
         let betas = ladder(source);
-        let at = |beta: &f32| Exact::of(&energies.iter().map(|energy| f64::from(*beta) * energy).collect::<Vec<_>>());
+        let at = |beta: &f32| {
+            Exact::of(&energies.iter().map(|energy| f64::from(*beta) * energy).collect::<Vec<_>>())
+        };
         let exact: Vec<Exact> = betas.iter().map(at).collect();
         let (kernels, rounds, steps) = (langevins(source), 1 + source.below(5), source.below(4) as u64);
         let (mut reference, mut rng) = (reference_rng(seed, 1), LaneRng::stream(seed, 0));
@@ -498,7 +512,9 @@ fn batch_exchange(seed: u64, source: &mut Source) -> Result<usize, String> {
             let mut batch = Batch::random(model, memory.take().expect("one memory"), &mut rng).map_err(said)?;
             for (rung, exact) in ladder.rungs().iter().zip(&exact) {
                 let words = shape.words(exact.draw(&mut reference));
-                batch.restart(rung.replica(), Packed::new(shape.layout, &words).map_err(said)?).map_err(said)?;
+                batch
+                    .restart(rung.replica(), Packed::new(shape.layout, &words).map_err(said)?)
+                    .map_err(said)?;
             }
             for _ in 0..rounds {
                 bitmc::batch::round(&mut ladder, &mut batch, &kernels, steps, &mut rng, &mut swaps);
@@ -536,7 +552,8 @@ fn exchanges(model: &Model, energy: &dyn Energy, kernel: &AnyKernel<'_>, seed: u
     let at = |beta: &f32| {
         let energies = model.energies.iter();
         // A forbidden state is forbidden at β = 0 too.
-        let energies = energies.map(|energy| if energy.is_finite() { f64::from(*beta) * energy } else { *energy });
+        let energies =
+            energies.map(|energy| if energy.is_finite() { f64::from(*beta) * energy } else { *energy });
         Exact::of(&energies.collect::<Vec<_>>())
     };
     let exact: Vec<Exact> = betas.iter().map(at).collect();
@@ -553,10 +570,12 @@ fn exchanges(model: &Model, energy: &dyn Energy, kernel: &AnyKernel<'_>, seed: u
             let rung = ladder.rung_of(replica).ok_or("a rung for every replica")?;
             let path = path.at(betas[rung]).map_err(said)?;
             let mut memory = heap::memory(&path);
-            heap::wear(&mut memory, source);
+            memory::wear(&mut memory, source);
             let words = shape.words(exact[rung].draw(&mut reference));
             let start = Packed::new(shape.layout, &words).map_err(said)?;
-            replicas.push(Replica::new(path, memory, start).map_err(|error| format!("a start is refused: {error}"))?);
+            replicas.push(
+                Replica::new(path, memory, start).map_err(|error| format!("a start is refused: {error}"))?,
+            );
         }
         for number in 0..rounds {
             round(&mut ladder, &mut replicas, &kernels, steps, &mut rng);
@@ -564,7 +583,7 @@ fn exchanges(model: &Model, energy: &dyn Energy, kernel: &AnyKernel<'_>, seed: u
                 let replica = replicas.swap_remove(0);
                 let (words, kept) = (replica.state().words().to_vec(), replica.kept());
                 let mut memory = heap::memory(&path);
-                heap::wear(&mut memory, source);
+                memory::wear(&mut memory, source);
                 let state = Packed::new(shape.layout, &words).map_err(said)?;
                 let last = replicas.len();
                 replicas.push(Replica::resume(path, memory, state, kept).map_err(said)?);

@@ -1,5 +1,6 @@
 //! Random small models: their energies in float64, and the kernel's.
 
+use super::memory;
 use super::table::{ByHand, Table};
 use crate::factors::Graph;
 use crate::heap::{self, Couplings, Weights};
@@ -10,7 +11,10 @@ use crate::naive::{Convention, Independent, Machine, Pairwise, Target, softplus}
 use crate::network::Network;
 use bitmc::energy::{Boltzmann, CoarseRbm, Entry, Sparse, Tempered, pack_rows};
 use bitmc::lane::{Block, LANES};
-use bitmc::{Bernoulli, Energy, Ising, Kind, LatticeGaussian, Layout, Logistic, Modes, Packed, Plain, Potts, Quartic, Rbm};
+use bitmc::{
+    Bernoulli, Energy, Ising, Kind, LatticeGaussian, Layout, Logistic, Modes, Packed, Plain, Potts, Quartic,
+    Rbm,
+};
 
 /// States that a model has at most.
 const MOST_STATES: usize = 256;
@@ -329,11 +333,8 @@ impl Model {
         let arity = 2 + source.below(4);
         let sites = 1 + source.below([7, 5, 4, 3][arity - 2]);
         let target = sized(Convention::BitsEdgesOnce, sites, source);
-        let mut fields: Vec<f32> = if source.one_in(3) {
-            vec![]
-        } else {
-            (0..sites * arity).map(|_| source.coarse(1.0)).collect()
-        };
+        let mut fields: Vec<f32> =
+            if source.one_in(3) { vec![] } else { (0..sites * arity).map(|_| source.coarse(1.0)).collect() };
         let mut edges = target.edges;
         if source.one_in(6) && !fields.is_empty() {
             let (at, bias) = (source.below(fields.len()), source.pick(&[1e9, -1e9, 1e6]));
@@ -357,7 +358,8 @@ impl Model {
         let mut arities: Vec<u16> = vec![];
         for _ in 0..1 + source.below(6) {
             let arity = 1 + source.below(5) as u16;
-            if arities.iter().chain([&arity]).map(|&arity| usize::from(arity)).product::<usize>() <= MOST_STATES {
+            if arities.iter().chain([&arity]).map(|&arity| usize::from(arity)).product::<usize>() <= MOST_STATES
+            {
                 arities.push(arity);
             }
         }
@@ -417,8 +419,9 @@ impl Model {
 
     fn modes(source: &mut Source) -> Self {
         let arity = 2 + source.below(14);
-        let means: Vec<[f32; 2]> =
-            (0..1 + source.below(4)).map(|_| [(); 2].map(|()| source.uniform() as f32 * arity as f32)).collect();
+        let means: Vec<[f32; 2]> = (0..1 + source.below(4))
+            .map(|_| [(); 2].map(|()| source.uniform() as f32 * arity as f32))
+            .collect();
         let width = source.pick(&[0.5, 2.0, 10.0]);
         let floor = if source.one_in(2) { None } else { Some(source.pick(&[0.0, 1e-3])) };
         let energy = |x: &[usize]| {
@@ -466,7 +469,8 @@ impl Model {
         let Some(path) = &self.path else { return self.form.with(&self.shape, source, see) };
         self.form.with(&self.shape, source, |built| {
             let energy = built.any();
-            let tempered = Tempered::from_base(energy, &path.fields, path.beta).map_err(|error| error.to_string())?;
+            let tempered =
+                Tempered::from_base(energy, &path.fields, path.beta).map_err(|error| error.to_string())?;
             Ok(see(Built::Any(&tempered)))
         })?
     }
@@ -498,7 +502,12 @@ impl Built<'_> {
 }
 
 impl Form {
-    fn with<T>(&self, shape: &Shape, source: &mut Source, see: impl FnOnce(Built<'_>) -> T) -> Result<T, String> {
+    fn with<T>(
+        &self,
+        shape: &Shape,
+        source: &mut Source,
+        see: impl FnOnce(Built<'_>) -> T,
+    ) -> Result<T, String> {
         fn said(error: impl std::fmt::Display) -> String {
             error.to_string()
         }
@@ -506,8 +515,8 @@ impl Form {
             Self::Function(table) => Ok(see(Built::Any(&Plain(table)))),
             Self::ByHand(table) => Ok(see(Built::Any(&ByHand(table)))),
             Self::Ising(target) => {
-                let mut memory = Couplings::used(target.fields.len(), target.edges.len(), source);
-                let model = memory.ising(target).map_err(said)?;
+                let mut couplings = Couplings::new(target.fields.len(), target.edges.len());
+                let model = couplings.ising(target).map_err(said)?;
                 Ok(see(Built::Ising(&model)))
             }
             Self::Rows(rows) => {
@@ -523,12 +532,12 @@ impl Form {
                     let at = Boltzmann::coupling(sites, a as usize, b as usize).expect("a pair has a place");
                     slots[at] = coupling;
                 }
-                let mut memory = heap::used_bits(Boltzmann::memory_len(sites), source);
+                let mut rows = memory::bits(Boltzmann::memory_len(sites), source);
                 let make = match target.convention {
                     Convention::BitsEdgesOnce => Boltzmann::bits,
                     _ => Boltzmann::spins,
                 };
-                Ok(see(Built::Any(&make(&parameters, sites, &mut memory).map_err(said)?)))
+                Ok(see(Built::Any(&make(&parameters, sites, &mut rows).map_err(said)?)))
             }
             Self::Bernoulli(target) => {
                 let model = Bernoulli::new(&target.logits).ok_or("logits are refused")?;
@@ -543,14 +552,14 @@ impl Form {
                 let weights = Weights::new(machine).map_err(said)?;
                 let exact = weights.rbm().map_err(said)?;
                 let length = CoarseRbm::room_len(exact.visible_units(), exact.hidden_units());
-                let mut room = heap::used_bits(length, source);
+                let mut room = memory::bits(length, source);
                 Ok(see(Built::Any(&CoarseRbm::new(exact, &mut room).map_err(said)?)))
             }
             Self::Logistic(machine, outcomes) => {
                 let (sites, rows) = (machine.visible.len(), outcomes.len());
                 let design: Vec<f32> =
                     (0..rows * sites).map(|at| machine.weights[at % sites * rows + at / sites]).collect();
-                let mut blocks = heap::used_blocks(sites * Logistic::row_blocks(rows), source);
+                let mut blocks = memory::blocks(sites * Logistic::row_blocks(rows), source);
                 Logistic::pack(&design, outcomes, &mut blocks).map_err(said)?;
                 let mut offsets = vec![[0.0; LANES]; Logistic::row_blocks(rows)];
                 offsets.as_flattened_mut()[..rows].copy_from_slice(&machine.hidden);
@@ -559,9 +568,9 @@ impl Form {
             }
             Self::Potts { edges, fields } => {
                 let (sites, arity) = (shape.layout.sites(), shape.layout.arity());
-                let mut memory = Couplings::used(sites, edges.len(), source);
+                let mut couplings = Couplings::new(sites, edges.len());
                 let edges = edges.iter().copied();
-                let model = Potts::new(edges, sites, arity, fields, memory.lend()).map_err(said)?;
+                let model = Potts::new(edges, sites, arity, fields, couplings.lend()).map_err(said)?;
                 Ok(see(Built::Potts(&model)))
             }
             Self::Factors(graph) => {
@@ -569,8 +578,8 @@ impl Form {
                 Ok(see(Built::Any(&compiled.model().map_err(said)?)))
             }
             Self::Sparse(target) => {
-                let mut memory = Couplings::used(target.centre.len(), target.edges().len(), source);
-                Ok(see(Built::Any(&target.sparse(&mut memory).map_err(said)?)))
+                let mut couplings = Couplings::new(target.centre.len(), target.edges().len());
+                Ok(see(Built::Any(&target.sparse(&mut couplings).map_err(said)?)))
             }
             Self::Dense(target) => {
                 let rows = target.rows();
@@ -580,7 +589,7 @@ impl Form {
             Self::Quartic(mixture) => {
                 let blocks = |numbers: &[f32]| -> Vec<Block> {
                     let rows = numbers.len() / mixture.coordinates;
-                    let mut blocks = heap::used_blocks(rows * Quartic::row_blocks(mixture.coordinates), source);
+                    let mut blocks = memory::blocks(rows * Quartic::row_blocks(mixture.coordinates), source);
                     pack_rows(numbers, mixture.coordinates, &mut blocks).expect("the lengths fit");
                     blocks
                 };
@@ -743,9 +752,10 @@ impl Mixture {
             column.zip(x).map(|(&q, &x)| f64::from(q) * x as f64).sum()
         };
         let places: Vec<f64> = (0..self.coordinates).map(place).collect();
-        let powers = self.centres.chunks(self.coordinates).map(|centre| {
-            centre.iter().zip(&places).map(|(&c, z)| (z - f64::from(c)).powi(4)).sum::<f64>()
-        });
+        let powers = self
+            .centres
+            .chunks(self.coordinates)
+            .map(|centre| centre.iter().zip(&places).map(|(&c, z)| (z - f64::from(c)).powi(4)).sum::<f64>());
         let powers: Vec<f64> = powers.collect();
         let least = powers.iter().copied().fold(f64::INFINITY, f64::min);
         least - powers.iter().map(|power| (least - power).exp()).sum::<f64>().ln()

@@ -1,6 +1,7 @@
 //! Detailed balance move by move, and conditionals value by value, in used memory.
 
 use super::kernel::Sampler;
+use super::memory;
 use super::model::Model;
 use crate::heap;
 use crate::models::Source;
@@ -27,7 +28,7 @@ pub(super) fn moves<E: Energy + ?Sized, K: Sampler<E>>(
     let state = |number: usize| Packed::new(shape.layout, &words[number]).expect("a state");
     let likely: Vec<usize> = (0..states).filter(|&x| law[x] > LEAST_FLOW).collect();
     let mut memory = heap::memory(energy);
-    heap::wear(&mut memory, source);
+    memory::wear(&mut memory, source);
     let mut chain = Chain::new(energy, memory, state(likely[0])).map_err(|error| error.to_string())?;
     let sites = Layout::binary(shape.layout.sites());
     let mask = mask & sites.last_word();
@@ -39,7 +40,8 @@ pub(super) fn moves<E: Energy + ?Sized, K: Sampler<E>>(
         for y in 0..states {
             let Some(found) = kernel.transition(chain.ring(), state(x), state(y)) else { return Ok(false) };
             let (q, a) = (f64::from(found.log_forward).exp(), f64::from(found.log_ratio).min(0.0).exp());
-            let moved = (0..sites.sites()).any(|i| mask >> i & 1 != 0 && shape.value(x, i) != shape.value(y, i));
+            let moved =
+                (0..sites.sites()).any(|i| mask >> i & 1 != 0 && shape.value(x, i) != shape.value(y, i));
             if moved && q > 0.0 {
                 return Err(format!("{:?} → {:?} moves a held site", shape.values(x), shape.values(y)));
             }
@@ -81,7 +83,7 @@ pub(super) fn conditionals<E: Energy + ?Sized>(
 ) -> Result<(), String> {
     let shape = &model.shape;
     let mut memory = heap::memory(energy);
-    heap::wear(&mut memory, source);
+    memory::wear(&mut memory, source);
     let start = law.iter().position(|&p| p > LEAST_FLOW).expect("a likely state");
     let words = shape.words(start);
     let start = Packed::new(shape.layout, &words).expect("a state");
@@ -102,7 +104,9 @@ pub(super) fn conditionals<E: Energy + ?Sized>(
                 // Probabilities below what a uniform resolves are cut.
                 if fault || !((found - exact).abs() <= 1e-6 + (ASYMMETRY + 4.0 * ROUNDING * largest) * exact) {
                     let values = shape.values(x);
-                    return Err(format!("P(x_{site} = {value} | {values:?}) = {found}, fault {fault}, {exact} is right"));
+                    return Err(format!(
+                        "P(x_{site} = {value} | {values:?}) = {found}, fault {fault}, {exact} is right"
+                    ));
                 }
             }
         }

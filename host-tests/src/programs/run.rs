@@ -1,6 +1,7 @@
 //! Programs of operations on chains, from exact starts.
 
 use super::kernel::{Recipe, Sampler};
+use super::memory;
 use super::model::{Model, Shape};
 use super::verdict::{ALARM, p_value};
 use crate::heap::{self, HeapChain, HeapMemory};
@@ -64,8 +65,15 @@ pub(crate) enum Forgery {
 }
 
 const FORGERIES: [Forgery; 9] = [
-    Forgery::Padding, Forgery::Padding, Forgery::Value, Forgery::Value, Forgery::Mask, Forgery::Energy, Forgery::Sites,
-    Forgery::Torn, Forgery::Forbidden,
+    Forgery::Padding,
+    Forgery::Padding,
+    Forgery::Value,
+    Forgery::Value,
+    Forgery::Mask,
+    Forgery::Energy,
+    Forgery::Sites,
+    Forgery::Torn,
+    Forgery::Forbidden,
 ];
 
 /// What is done wrong on purpose, so that the lane must say so.
@@ -228,7 +236,8 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
         let states = self.model.shape.states();
         let mut ends = [vec![0; states], vec![0; states]];
         let mut memories = [heap::memory(self.energy), heap::memory(self.energy)];
-        let second = self.plan.ops.iter().any(|&(chain, op)| chain == 1 || matches!(op, Op::Copy | Op::Together(..)));
+        let second =
+            self.plan.ops.iter().any(|&(chain, op)| chain == 1 || matches!(op, Op::Copy | Op::Together(..)));
         let mut rngs = [0, 1].map(|chain| LaneRng::stream(seed, chain));
         for replica in 0..self.plan.replicas {
             let mut chains = vec![];
@@ -238,9 +247,9 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
             }
             let mut chains: [Watched<'_, E>; 2] = chains.try_into().map_err(|_| "two chains")?;
             for (at, &(chain, op)) in self.plan.ops.iter().enumerate() {
-                chains = self
-                    .operate(chains, chain, op)
-                    .map_err(|error| format!("replica {replica}, operation {at}, {op:?} of chain {chain}: {error}"))?;
+                chains = self.operate(chains, chain, op).map_err(|error| {
+                    format!("replica {replica}, operation {at}, {op:?} of chain {chain}: {error}")
+                })?;
             }
             for (chain, ends) in chains.iter().zip(&mut ends) {
                 ends[self.look(chain)?] += 1;
@@ -252,9 +261,14 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
         }
         let fair = self.fair.iter().sum::<u64>() > 0;
         let allowed = self.model.energies.iter().filter(|energy| energy.is_finite()).count() as f64;
-        let uniform: Vec<f64> =
-            self.model.energies.iter().map(|energy| if energy.is_finite() { 1.0 / allowed } else { 0.0 }).collect();
-        let what = [("the end", &ends[0], &self.exact.law), ("the second chain's end", &ends[1], &self.exact.law)];
+        let uniform: Vec<f64> = self
+            .model
+            .energies
+            .iter()
+            .map(|energy| if energy.is_finite() { 1.0 / allowed } else { 0.0 })
+            .collect();
+        let what =
+            [("the end", &ends[0], &self.exact.law), ("the second chain's end", &ends[1], &self.exact.law)];
         let what = what.into_iter().take(1 + usize::from(second));
         let what = what.chain(fair.then_some(("random starts", &self.fair, &uniform)));
         let mut comparisons = 0;
@@ -273,7 +287,7 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
     }
 
     fn start(&mut self, mut memory: HeapMemory, state: usize) -> Result<HeapChain<'e, E>, String> {
-        heap::wear(&mut memory, &mut self.source);
+        memory::wear(&mut memory, &mut self.source);
         let start = Packed::new(self.model.shape.layout, &self.words[state]).expect("a state");
         Chain::new(self.energy, memory, start).map_err(|error| format!("a start is refused: {error}"))
     }
@@ -337,7 +351,12 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
     }
 
     /// Does one thing.
-    fn operate(&mut self, chains: [Watched<'e, E>; 2], which: usize, op: Op) -> Result<[Watched<'e, E>; 2], String> {
+    fn operate(
+        &mut self,
+        chains: [Watched<'e, E>; 2],
+        which: usize,
+        op: Op,
+    ) -> Result<[Watched<'e, E>; 2], String> {
         let [first, second] = chains;
         let (mut this, mut other) = if which == 0 { (first, second) } else { (second, first) };
         match op {
@@ -374,7 +393,7 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
             Op::Resume => {
                 let (words, core) = (this.chain.state().words().to_vec(), this.chain.core());
                 let mut memory = this.chain.into_memory();
-                heap::wear(&mut memory, &mut self.source);
+                memory::wear(&mut memory, &mut self.source);
                 let state = Packed::new(self.model.shape.layout, &words).map_err(said)?;
                 this.chain = Chain::resume(self.energy, memory, state, core).map_err(said)?;
                 this.held = (0, 0);
@@ -389,7 +408,8 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
                 }
             }
             Op::Copy => {
-                load(&save(&[&this.chain]), &mut [&mut other.chain]).map_err(|error| format!("refused: {error}"))?;
+                load(&save(&[&this.chain]), &mut [&mut other.chain])
+                    .map_err(|error| format!("refused: {error}"))?;
                 (other.held, other.moves) = (this.held, this.moves);
             }
             Op::Fresh => {
@@ -408,14 +428,15 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
             }
             Op::Random => {
                 let mut memory = self.used_by_another(this.chain.into_memory())?;
-                heap::wear(&mut memory, &mut self.source);
+                memory::wear(&mut memory, &mut self.source);
                 let state = self.exact.draw(&mut self.reference);
                 (this.held, this.moves) = ((0, 0), 0.0);
                 match Chain::random(self.energy, memory, &mut this.rng) {
                     Ok(chain) => {
                         this.chain = chain;
                         let number = self.look(&this)?;
-                        let number = if self.plan.defect == Defect::KeptBits { self.kept(number) } else { number };
+                        let number =
+                            if self.plan.defect == Defect::KeptBits { self.kept(number) } else { number };
                         self.fair[number] += 1;
                         this.chain.restart(self.state(state)).map_err(said)?;
                     }
@@ -460,7 +481,8 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
 
     fn forge(&mut self, this: &mut Watched<'e, E>, forgery: Forgery) -> Result<(), String> {
         let bytes = save(&[&this.chain]);
-        let Some(forged) = forge(&self.model.shape, &self.model.energies, bytes.clone(), forgery, &mut self.source)
+        let Some(forged) =
+            forge(&self.model.shape, &self.model.energies, bytes.clone(), forgery, &mut self.source)
         else {
             return Ok(());
         };
@@ -481,7 +503,8 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
         // As many sites as fit.
         let sites = if words.len() < 3 || weights.len() < 2 { 0 } else { LOGITS.len() };
         if let Some(model) = Bernoulli::new(&LOGITS[..sites]) {
-            let memory = bitmc::Memory { words: &mut words[..], cache: &mut cache[..], weights: &mut weights[..] };
+            let memory =
+                bitmc::Memory { words: &mut words[..], cache: &mut cache[..], weights: &mut weights[..] };
             if let Ok(mut chain) = Chain::random(&model, memory, &mut self.stranger) {
                 let kernel = Langevin::adjusted(1.0).map_err(said)?;
                 chain.run(&kernel, &mut self.stranger, 3, &mut ());

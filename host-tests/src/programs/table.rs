@@ -126,11 +126,14 @@ fn totals(shape: &Shape, source: &mut Source) -> Vec<f32> {
             let pair = |state: usize, i: usize, j: usize| {
                 pairs[((i * sites + j) * 5 + shape.value(state, i)) * 5 + shape.value(state, j)]
             };
-            let total = |state| (0..sites).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|(i, j)| pair(state, i, j)).sum();
+            let total = |state| {
+                (0..sites).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|(i, j)| pair(state, i, j)).sum()
+            };
             (0..states).map(total).collect()
         }
         _ => {
-            let sum = |state| (0..shape.arities.len()).map(|site| shape.value(state, site)).sum::<usize>() as f64;
+            let sum =
+                |state| (0..shape.arities.len()).map(|site| shape.value(state, site)).sum::<usize>() as f64;
             (0..states).map(|state| sd * sum(state).sqrt()).collect()
         }
     };
@@ -235,7 +238,11 @@ impl Energy for ByHand<'_> {
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
         let (from, to) = (self.at(cache), self.0.number(step.to()));
         for site in 0..self.0.shape.arities.len() {
-            assert_eq!(step.before(site) as usize, self.0.shape.value(from, site), "a move from the cache's state");
+            assert_eq!(
+                step.before(site) as usize,
+                self.0.shape.value(from, site),
+                "a move from the cache's state"
+            );
         }
         cache[1][3] = to as u32;
         self.0.totals[to] - self.0.totals[from]
@@ -247,7 +254,11 @@ impl Energy for ByHand<'_> {
         assert_eq!(here, Ok(state), "the cache is that of the state");
         for (value, out) in out.iter_mut().enumerate() {
             let legal = value < self.0.shape.arities[site];
-            *out = if legal { self.0.totals[self.0.shape.with(state, site, value)] - self.0.totals[state] } else { f32::NAN };
+            *out = if legal {
+                self.0.totals[self.0.shape.with(state, site, value)] - self.0.totals[state]
+            } else {
+                f32::NAN
+            };
         }
     }
 }

@@ -27,7 +27,8 @@ pub(crate) fn p_value(counts: &[u64], law: &[f64]) -> f64 {
     let total = counts.iter().sum::<u64>() as f64;
     let cells = counts.iter().zip(law).map(|(&count, &p)| (count as f64, p * total));
     let (many, few): (Vec<_>, Vec<_>) = cells.partition(|&(_, expected)| expected >= LEAST_EXPECTED);
-    let sum = |cells: &[(f64, f64)]| cells.iter().fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
+    let sum =
+        |cells: &[(f64, f64)]| cells.iter().fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
     (2.0 * likelihood(&many, sum(&many)).min(rare(sum(&few)))).min(1.0)
 }
 
@@ -77,7 +78,13 @@ mod tests {
             let mut counts = vec![0; law.len()];
             for _ in 0..2000 {
                 let mut u = source.uniform();
-                counts[law.iter().position(|p| { u -= p; u < 0.0 }).unwrap_or(0)] += 1;
+                counts[law
+                    .iter()
+                    .position(|p| {
+                        u -= p;
+                        u < 0.0
+                    })
+                    .unwrap_or(0)] += 1;
             }
             let p = p_value(&counts, &law);
             for (slot, limit) in below.iter_mut().zip([0.1, 0.01, 0.001]) {
