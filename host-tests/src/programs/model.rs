@@ -9,7 +9,7 @@ use crate::learning::Lesson;
 use crate::models::{Source, pairwise};
 use crate::naive::{Convention, Independent, Machine, Pairwise, Target, softplus};
 use crate::network::Network;
-use bitmc::energy::{Boltzmann, CoarseRbm, Entry, Sparse, Tempered, pack_rows};
+use bitmc::energy::{Boltzmann, CoarseRbm, Entry, Sparse, SparseError, Tempered, pack_rows};
 use bitmc::lane::{Block, LANES};
 use bitmc::{
     Bernoulli, Energy, Ising, Kind, LatticeGaussian, Layout, Logistic, Modes, Packed, Plain, Potts, Quartic,
@@ -520,8 +520,8 @@ impl Form {
                 Ok(see(Built::Ising(&model)))
             }
             Self::Rows(rows) => {
-                let form = Sparse::from_rows(&rows.ends, &rows.entries, &rows.linear, rows.exponent);
-                Ok(see(Built::Ising(&Ising::quadratic(form.map_err(said)?))))
+                let spare = rows.spare();
+                Ok(see(Built::Ising(&Ising::quadratic(rows.form(&spare).map_err(said)?))))
             }
             Self::Boltzmann(target) => {
                 let sites = target.fields.len();
@@ -683,6 +683,21 @@ impl Rows {
             ends.push(entries.len() as u32);
         }
         Self { ends, entries, linear, exponent }
+    }
+
+    /// The entries without `i32::MIN`, which a constructor may refuse: a unit less makes no difference that is seen.
+    pub(crate) fn spare(&self) -> Vec<Entry> {
+        let least = |entry: &Entry| Entry { coupling: entry.coupling.max(-i32::MAX), ..*entry };
+        self.entries.iter().map(least).collect()
+    }
+
+    /// The kernel's form: of the spare entries where the others are refused.
+    ///
+    /// # Errors
+    /// As [`Sparse::from_rows`].
+    pub(crate) fn form<'a>(&'a self, spare: &'a [Entry]) -> Result<Sparse<'a>, SparseError> {
+        let of = |entries| Sparse::from_rows(&self.ends, entries, &self.linear, self.exponent);
+        of(&self.entries).or_else(|_| of(spare))
     }
 
     /// `−(b·x + ½ xᵀKx)` in units of 2^exponent.
