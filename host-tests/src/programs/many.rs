@@ -108,8 +108,9 @@ fn quantised(seed: u64, source: &mut Source, langevin: bool) -> Result<usize, St
     let energies: Vec<f64> =
         (0..shape.states()).map(|state| rows.energy(&shape.values(state)) * LN_2 / 65_536.0).collect();
     let exact = Exact::of(&energies);
-    let model = QuantisedIsing::from_rows(&rows.ends, &rows.entries, &rows.linear)
-        .map_err(|e| format!("refused: {e}"))?;
+    let whole = |entries| QuantisedIsing::from_rows(&rows.ends, entries, &rows.linear);
+    let spare = rows.spare();
+    let model = whole(&rows.entries).or_else(|_| whole(&spare)).map_err(|e| format!("refused: {e}"))?;
     let penalty = Penalty::from_step_size(10f64.powf(3.0 * source.uniform() - 1.5) as f32).map_err(said)?;
     let (steps, kept) = (1 + source.below(20), source.below(4));
     let (mut reference, mut rng) = (reference_rng(seed, 1), LaneRng::stream(seed, 0));
@@ -414,14 +415,9 @@ fn with_ising<T>(
         let shape = Shape { layout, arities: vec![2; layout.sites()], given: None };
         let energies: Vec<f64> = (0..shape.states()).map(|state| rows.energy(&shape.values(state))).collect();
         let size = energies.iter().fold(1.0, |most: f64, e| most.max(e.abs()));
-        let form = Sparse::from_rows(&rows.ends, &rows.entries, &rows.linear, rows.exponent);
-        return see(
-            &Ising::quadratic(form.map_err(|e| format!("refused: {e}"))?),
-            shape,
-            energies,
-            4.0 * size,
-            source,
-        );
+        let spare = rows.spare();
+        let form = rows.form(&spare).map_err(|e| format!("refused: {e}"))?;
+        return see(&Ising::quadratic(form), shape, energies, 4.0 * size, source);
     }
     let sites = 1 + source.below(8);
     let target = if source.one_in(3) {
