@@ -27,11 +27,12 @@ use kernel::{OfIsing, OfPotts, OfRbm, Recipe, Room, Sampler};
 use model::{Built, Model};
 use rayon::prelude::*;
 use run::{Exact, Plan, Player};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
 use std::time::{Duration, Instant};
 
 pub use run::Defect;
@@ -277,18 +278,39 @@ impl Report {
     }
 }
 
-/// So many programs from a first seed on, or as many as fit into a time, over all cores.
+thread_local! {
+    static IN_A_PROGRAM: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A panic in a program is told in the report, and not on the way.
+fn silence() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let loud = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !IN_A_PROGRAM.get() {
+                loud(info);
+            }
+        }));
+    });
+}
+
+/// So many programs from a first seed on, or as many as fit into a time, over all cores; each with a defect or none.
 ///
 /// # Panics
 /// Where there are more comparisons than the false-alarm rate allows for.
 #[must_use]
-pub fn run(first: u64, programs: usize, time: Option<Duration>) -> Report {
+pub fn run(first: u64, programs: usize, time: Option<Duration>, defect: Defect) -> Report {
     const BATCH: usize = 128;
     let start = Instant::now();
     let mut report = Report::default();
-    // A panic is told in the report.
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
+    silence();
+    let quietly = |seed| {
+        IN_A_PROGRAM.set(true);
+        let outcome = program(seed, defect);
+        IN_A_PROGRAM.set(false);
+        outcome
+    };
     let goes_on = |report: &Report| match time {
         Some(time) => start.elapsed() < time,
         None => report.programs < programs,
@@ -296,11 +318,9 @@ pub fn run(first: u64, programs: usize, time: Option<Duration>) -> Report {
     while goes_on(&report) {
         let from = first + report.programs as u64;
         let seeds: Vec<u64> = (from..from + BATCH as u64).collect();
-        let outcomes: Vec<Outcome> =
-            seeds.into_par_iter().map(|seed| program(seed, Defect::None)).with_max_len(1).collect();
+        let outcomes: Vec<Outcome> = seeds.into_par_iter().map(quietly).with_max_len(1).collect();
         outcomes.into_iter().for_each(|outcome| report.add(outcome));
     }
-    std::panic::set_hook(hook);
     assert!((report.comparisons as f64) < verdict::COMPARISONS, "too many comparisons for one run");
     report
 }

@@ -538,7 +538,8 @@ fn exchange(seed: u64, source: &mut Source) -> Outcome {
         let energy = built.any();
         exchanges(&model, energy, &recipe.any(energy.layout(), &mut room)?, seed)
     });
-    Outcome { sampler: "exchange", model: model.kind, result: result.and_then(|result| result) }
+    let result = result.map_err(|error| format!("refused: {error}")).and_then(|result| result);
+    Outcome { sampler: "exchange", model: model.kind, result }
 }
 
 fn exchanges(model: &Model, energy: &dyn Energy, kernel: &AnyKernel<'_>, seed: u64) -> Result<usize, String> {

@@ -685,9 +685,9 @@ impl Rows {
         Self { ends, entries, linear, exponent }
     }
 
-    /// The entries without `i32::MIN`, which a constructor may refuse: a unit less makes no difference that is seen.
+    /// The entries without `i32::MIN`, which a constructor may refuse: two units less make no difference that is seen.
     pub(crate) fn spare(&self) -> Vec<Entry> {
-        let least = |entry: &Entry| Entry { coupling: entry.coupling.max(-i32::MAX), ..*entry };
+        let least = |entry: &Entry| Entry { coupling: entry.coupling.max(i32::MIN + 2), ..*entry };
         self.entries.iter().map(least).collect()
     }
 
