@@ -1,14 +1,15 @@
-//! Random programs: random small models, random samplers and random sequences of what one can do with a chain, each
-//! against the distribution by enumeration in float64.
+//! Random programs: small models, samplers and sequences of operations, against enumeration in float64.
 //!
-//! A program is a function of its seed alone. Its chains start at exact draws, in memory that is full of random words, and
-//! whatever a program does (steps, clamps, restarts, snapshots, other samplers, memory used again) leaves the distribution of
-//! the state as it is. So the states in which many replicas end are independent draws from it, which a test of counts
-//! decides. Where a sampler says its probabilities, detailed balance is checked move by move as well, and what no step may
-//! do is checked at every step: illegal states, held sites that move, faults, a NaN.
+//! A program is a function of its seed alone. Its chains start at exact draws, in memory that is full of random words.
+//! It takes steps, clamps sites, restarts, loads snapshots, changes samplers and uses memory again. Each of these leaves the
+//! distribution of the state as it is. So many replicas of a program end in independent draws from that distribution, and a
+//! test of their counts decides.
 //!
-//! All comparisons of a run together raise a false alarm with probability 10⁻⁶ at most. Negative controls are programs that do
-//! one thing wrong on purpose ([`Defect`]).
+//! Two more checks see what counts cannot. Where a sampler says its probabilities, detailed balance is checked move by move.
+//! After every step, the state must be legal and allowed, held sites must be where they were, and nothing may be a fault or NaN.
+//!
+//! All comparisons of a run together raise a false alarm with probability 10⁻⁶ at most. Negative controls do one thing
+//! wrong on purpose ([`Defect`]).
 
 mod kernel;
 mod many;
@@ -163,7 +164,7 @@ fn play<E: Energy + ?Sized, K: Sampler<E>>(
 struct Broken<'e> {
     energy: &'e dyn Energy,
     defect: Defect,
-    /// The gradient that was asked for before this one.
+    /// The gradient of the call before this one.
     before: RefCell<Vec<Block>>,
 }
 
@@ -295,7 +296,7 @@ fn silence() {
     });
 }
 
-/// So many programs from a first seed on, or as many as fit into a time, over all cores; each with a defect or none.
+/// Runs programs from a first seed on over all cores: a given number of them, or as many as fit into a time.
 ///
 /// # Panics
 /// Where there are more comparisons than the false-alarm rate allows for.

@@ -1,6 +1,6 @@
 //! Random programs against enumeration: `bitmc_host_tests::programs`.
 //!
-//! `BITMC_PROGRAM=<seed>` runs a single program, `BITMC_PROGRAMS_SECONDS=<seconds>` as many as fit.
+//! `BITMC_PROGRAM=<seed>` runs one program. `BITMC_PROGRAMS_SECONDS=<seconds>` runs programs for that long.
 
 use bitmc_host_tests::programs::{Defect, program, run};
 use std::time::Duration;

@@ -62,6 +62,17 @@ const ANY: [&str; 16] = [
     "locally balanced",
     "swap",
 ];
+/// Samplers of sites of many values.
+const MANY: [&str; 8] = [
+    "Langevin",
+    "Langevin, preconditioned",
+    "Langevin, windowed",
+    "AB, diagonal",
+    "Langevin cycle",
+    "random walk",
+    "Gibbs",
+    "swap",
+];
 const BLOCKS: [&str; 2] = ["enumerated Gibbs", "Hamming ball"];
 const ISING: [&str; 6] = [
     "sequential Gibbs",
@@ -76,10 +87,12 @@ impl Recipe {
     /// One for a model.
     pub(crate) fn random(model: &Model, source: &mut Source) -> Self {
         let own = model.path.is_none() && source.one_in(2);
+        let many = model.shape.layout.many_values();
         let name = match model.kind {
             "Ising" | "rows of whole numbers" if own => source.pick(&ISING),
             "Potts" if own => "chromatic Gibbs",
             "RBM" if own => "block Gibbs",
+            _ if many => source.pick(&MANY),
             _ if source.one_in(8) => source.pick(&BLOCKS),
             _ => source.pick(&ANY),
         };

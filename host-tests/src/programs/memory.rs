@@ -1,4 +1,4 @@
-//! Memory that was used before.
+//! Memory that was used before, full of words of any bits.
 
 use crate::heap::HeapMemory;
 use crate::models::Source;

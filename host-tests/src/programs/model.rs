@@ -40,8 +40,18 @@ impl Shape {
         Self { layout, arities: values, given: Some(arities.to_vec()) }
     }
 
-    /// 1 to 8 sites of 1 to 5 values.
+    /// 1 to 8 sites of 1 to 5 values. One in twelve has one or two sites of at least [`Layout::MANY`] values.
     fn random(source: &mut Source) -> Self {
+        if source.one_in(12) {
+            let arity = Layout::MANY + source.below(30);
+            let sites = 1 + source.below(2);
+            let layout = if source.one_in(2) {
+                Layout::ordinal(sites, arity)
+            } else {
+                Layout::categorical(sites, arity)
+            };
+            return if sites == 1 { Self::same(layout) } else { Self::mixed(layout, &[arity as u16, 2]) };
+        }
         let most = source.pick(&[2, 2, 3, 3, 4, 5]);
         let mixed = source.one_in(2);
         let kind = source.below(if most == 2 { 4 } else { 2 });
@@ -475,7 +485,7 @@ impl Model {
         })?
     }
 
-    /// What fixes the model beside its seed, for reports.
+    /// In words, for reports.
     #[must_use]
     pub(crate) fn describe(&self) -> String {
         let path = self.path.as_ref().map_or(String::new(), |path| format!(", tempered β {}", path.beta));
@@ -483,8 +493,8 @@ impl Model {
             Form::Function(table) | Form::ByHand(table) => format!(", {:?} slopes", table.slope),
             _ => String::new(),
         };
-        let layout = self.shape.layout.kind();
-        format!("{}{slope}{path}, {layout:?} sites of {:?} values", self.kind, self.shape.arities)
+        let kind = self.shape.layout.kind();
+        format!("{}{slope}{path}, {kind:?} sites of {:?} values", self.kind, self.shape.arities)
     }
 }
 
@@ -662,7 +672,7 @@ impl Rows {
             (matrix[a * sites + b], matrix[b * sites + a]) = (coupling, coupling);
         }
         if source.one_in(3) {
-            // The fields of such a pair are 2³⁰ and −2³⁰: nothing else fits beside them.
+            // The fields of such a pair are 2³⁰ and −2³⁰: the bound leaves no room for other couplings.
             for (a, b) in (0..sites / 2).map(|pair| (2 * pair, 2 * pair + 1)) {
                 for other in 0..sites {
                     for site in [a, b] {
@@ -714,8 +724,8 @@ impl Rows {
     }
 }
 
-/// An RBM whose parameters are on the grid that the documentation names: by at most 2⁻²² of the largest weight or 2⁻³⁰ of
-/// the largest pre-activation or visible bias.
+/// An RBM whose parameters are rounded as the documentation says: to 2⁻²² of the largest weight, or 2⁻³⁰ of the largest
+/// pre-activation or visible bias.
 struct Rounded {
     weights: Vec<f64>,
     visible: Vec<f64>,

@@ -33,7 +33,7 @@ pub(crate) enum Op {
     Resume,
     /// A snapshot, some transitions, and back.
     Back(usize, u32),
-    /// A snapshot that the other chain loads, which then is this one's twin.
+    /// A snapshot that the other chain loads: both go on from one state.
     Copy,
     /// A snapshot loaded into a new chain in used memory.
     Fresh,
@@ -500,7 +500,6 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
     fn used_by_another(&mut self, memory: HeapMemory) -> Result<HeapMemory, String> {
         const LOGITS: [f32; 16] = [0.3; 16];
         let HeapMemory { mut words, mut cache, mut weights } = memory;
-        // As many sites as fit.
         let sites = if words.len() < 3 || weights.len() < 2 { 0 } else { LOGITS.len() };
         if let Some(model) = Bernoulli::new(&LOGITS[..sites]) {
             let memory =

@@ -122,9 +122,11 @@ fn totals(shape: &Shape, source: &mut Source) -> Vec<f32> {
         0 | 1 => (0..states).map(|_| source.normal(sd).into()).collect(),
         2 => {
             let sites = shape.arities.len();
-            let pairs: Vec<f64> = (0..sites * sites * 25).map(|_| source.normal(sd / 2.0).into()).collect();
+            let most = shape.layout.arity();
+            let count = (sites * most).pow(2);
+            let pairs: Vec<f64> = (0..count).map(|_| source.normal(sd / 2.0).into()).collect();
             let pair = |state: usize, i: usize, j: usize| {
-                pairs[((i * sites + j) * 5 + shape.value(state, i)) * 5 + shape.value(state, j)]
+                pairs[((i * sites + j) * most + shape.value(state, i)) * most + shape.value(state, j)]
             };
             let total = |state| {
                 (0..sites).flat_map(|i| (0..=i).map(move |j| (i, j))).map(|(i, j)| pair(state, i, j)).sum()

@@ -15,9 +15,9 @@ const LEAST_EXPECTED: f64 = 10.0;
 
 /// The probability that independent draws from `law` look this wrong or worse.
 ///
-/// Two tests share it. The likelihood ratio of all cells that expect ten counts or more, with Williams' correction:
-/// unlike Pearson's statistic it has the right tail far out, where a cell of few expected counts decides. And
-/// Chernoff's bound for the sum of all other cells, which is a bound for any counts.
+/// Two tests share it. Cells that expect ten counts or more take the likelihood ratio with Williams' correction. Far out its
+/// tail is right where a single cell decides, unlike that of Pearson's statistic. The sum of all other cells takes Chernoff's
+/// bound, which holds for any counts.
 ///
 /// # Panics
 /// Where the lengths differ.
