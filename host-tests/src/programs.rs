@@ -113,22 +113,22 @@ macro_rules! go {
 
 fn chains(seed: u64, model: &Model, plan: &mut Plan, source: &mut Source) -> Result<usize, String> {
     let played = model.with(source, |built| {
-        if matches!(plan.defect, Defect::HalfEnergy | Defect::StaleGradient) {
-            let energy = Broken::new(built.any(), plan.defect);
-            return go!(model, &energy, plan, seed, |recipe: &Recipe, room| recipe.any(energy.layout(), room));
-        }
+        let own = plan.recipes.iter().any(Recipe::own);
+        let broken = Broken { energy: built.any(), defect: plan.defect, before: RefCell::default() };
         match built {
-            Built::Any(energy) => {
-                go!(model, energy, plan, seed, |recipe: &Recipe, room| recipe.any(energy.layout(), room))
-            }
-            Built::Ising(energy) => {
+            Built::Ising(energy) if own => {
                 go!(model, energy, plan, seed, |recipe: &Recipe, room| OfIsing::new(recipe, energy, room))
             }
-            Built::Potts(energy) => {
+            Built::Potts(energy) if own => {
                 go!(model, energy, plan, seed, |recipe: &Recipe, room| OfPotts::new(recipe, energy, room))
             }
-            Built::Rbm(energy) => {
+            Built::Rbm(energy) if own => {
                 go!(model, energy, plan, seed, |recipe: &Recipe, room| OfRbm::new(recipe, energy, room))
+            }
+            _ => {
+                let defect = matches!(plan.defect, Defect::HalfEnergy | Defect::StaleGradient);
+                let energy: &dyn Energy = if defect { &broken } else { built.any() };
+                go!(model, energy, plan, seed, |recipe: &Recipe, room| recipe.any(energy.layout(), room))
             }
         }
     });
@@ -168,11 +168,7 @@ struct Broken<'e> {
     before: RefCell<Vec<Block>>,
 }
 
-impl<'e> Broken<'e> {
-    fn new(energy: &'e dyn Energy, defect: Defect) -> Self {
-        Self { energy, defect, before: RefCell::default() }
-    }
-
+impl Broken<'_> {
     fn share(&self) -> f32 {
         if self.defect == Defect::HalfEnergy { 0.5 } else { 1.0 }
     }

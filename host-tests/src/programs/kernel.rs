@@ -185,6 +185,27 @@ impl Recipe {
         })
     }
 
+    fn common<'a>(&self, sites: usize, room: &'a mut Room) -> Result<Common<'a>, String> {
+        Ok(match self.name {
+            "Gibbs" => Common::Gibbs(Gibbs::systematic()),
+            "Gibbs, random scan" => Common::Gibbs(Gibbs::random(self.number).map_err(said)?),
+            _ => Common::Langevin(self.langevin(sites, room)?),
+        })
+    }
+
+    /// Whether it is a model's own.
+    pub(crate) fn own(&self) -> bool {
+        ISING.contains(&self.name) || self.name == "block Gibbs"
+    }
+
+    /// One that goes with a model's own samplers.
+    pub(crate) fn fit(&mut self) {
+        let fits = self.own() || self.name == "Gibbs" || self.name == "Gibbs, random scan";
+        if !fits && (!self.name.starts_with("Langevin") || self.name == "Langevin cycle") {
+            self.name = "Langevin";
+        }
+    }
+
     /// Sites of a block of at most 64 states, or more sites than there are.
     fn block(&self, layout: Layout) -> usize {
         let most = (1..=6).rev().find(|&sites| layout.arity().pow(sites) <= 64).unwrap_or(1);
@@ -264,11 +285,40 @@ fn edgewise<'a>(
     noise.by_runs(runs).map_err(said)
 }
 
+/// Samplers of any energy that take turns with a model's own. There are few: each is compiled for each model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Common<'a> {
+    /// All sites at once.
+    Langevin(Langevin<'a>),
+    /// One by one.
+    Gibbs(Gibbs),
+}
+
+impl<E: Energy + ?Sized> Kernel<E> for Common<'_> {
+    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, E>, rng: &mut R) -> Info {
+        match self {
+            Self::Langevin(kernel) => kernel.step(ring, rng),
+            Self::Gibbs(kernel) => kernel.step(ring, rng),
+        }
+    }
+}
+
+impl<E: Energy + ?Sized> Sampler<E> for Common<'_> {
+    fn langevin(&self) -> Option<&Langevin<'_>> {
+        if let Self::Langevin(kernel) = self { Some(kernel) } else { None }
+    }
+
+    fn transition(&self, ring: Ring<'_, E>, _from: Packed<'_>, to: Packed<'_>) -> Option<Transition> {
+        let Self::Langevin(kernel) = self else { return None };
+        Some(kernel.transition(ring, to).expect("a state of the layout"))
+    }
+}
+
 /// A sampler of Ising models.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OfIsing<'a> {
     /// Of any energy.
-    Any(AnyKernel<'a>),
+    Common(Common<'a>),
     /// One site after the other.
     Sequential(SequentialGibbs),
     /// Class by class.
@@ -298,7 +348,7 @@ impl<'a> OfIsing<'a> {
                 let kernel = make(noise, recipe.sigma(), recipe.balance).map_err(said)?;
                 Self::Balanced(kernel.precision(recipe.precision).map_err(said)?)
             }
-            _ => Self::Any(recipe.any(Layout::binary(form.sites()), room)?),
+            _ => Self::Common(recipe.common(form.sites(), room)?),
         })
     }
 }
@@ -316,7 +366,7 @@ fn chromatic<'a>(
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OfPotts<'a> {
     /// Of any energy.
-    Any(AnyKernel<'a>),
+    Common(Common<'a>),
     /// Class by class.
     Chromatic(ChromaticGibbs<'a>),
 }
@@ -329,7 +379,7 @@ impl<'a> OfPotts<'a> {
     pub(crate) fn new(recipe: &Recipe, model: &Potts<'a>, room: &'a mut Room) -> Result<Self, String> {
         Ok(match recipe.name {
             "chromatic Gibbs" => Self::Chromatic(chromatic(model.form(), room, &mut Source::new(recipe.seed))?),
-            _ => Self::Any(recipe.any(model.layout(), room)?),
+            _ => Self::Common(recipe.common(model.layout().sites(), room)?),
         })
     }
 }
@@ -338,7 +388,7 @@ impl<'a> OfPotts<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OfRbm<'a> {
     /// Of any energy.
-    Any(AnyKernel<'a>),
+    Common(Common<'a>),
     /// Both layers in turn.
     Block(BlockGibbs),
 }
@@ -351,7 +401,7 @@ impl<'a> OfRbm<'a> {
     pub(crate) fn new(recipe: &Recipe, model: &Rbm<'_>, room: &'a mut Room) -> Result<Self, String> {
         Ok(match recipe.name {
             "block Gibbs" => Self::Block(BlockGibbs),
-            _ => Self::Any(recipe.any(model.layout(), room)?),
+            _ => Self::Common(recipe.common(model.layout().sites(), room)?),
         })
     }
 }
@@ -412,7 +462,7 @@ macro_rules! of {
         impl Kernel<$energy> for $type<'_> {
             fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, $energy>, rng: &mut R) -> Info {
                 match self {
-                    Self::Any(kernel) => kernel.step(ring, rng),
+                    Self::Common(kernel) => kernel.step(ring, rng),
                     $(Self::$variant(kernel) => kernel.step(ring, rng),)+
                 }
             }
@@ -420,12 +470,12 @@ macro_rules! of {
 
         impl Sampler<$energy> for $type<'_> {
             fn langevin(&self) -> Option<&Langevin<'_>> {
-                if let Self::Any(AnyKernel::Langevin(kernel)) = self { Some(kernel) } else { None }
+                if let Self::Common(Common::Langevin(kernel)) = self { Some(kernel) } else { None }
             }
 
             fn transition(&self, ring: Ring<'_, $energy>, from: Packed<'_>, to: Packed<'_>) -> Option<Transition> {
                 match self {
-                    Self::Any(kernel) => kernel.transition(ring, from, to),
+                    Self::Common(kernel) => Sampler::<$energy>::transition(kernel, ring, from, to),
                     #[allow(clippy::redundant_closure_call)]
                     own => $transition(own, ring, to),
                 }

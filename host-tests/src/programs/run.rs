@@ -118,6 +118,9 @@ impl Plan {
             let first = recipes[0].clone();
             recipes[1] = Recipe { step_size: 1.5 * first.step_size, ..first };
         }
+        if recipes.iter().any(Recipe::own) {
+            recipes.iter_mut().for_each(Recipe::fit);
+        }
         let mask = |source: &mut Source| source.word() & source.word();
         let two = source.one_in(2);
         let mut ops = vec![];
