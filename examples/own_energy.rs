@@ -62,7 +62,10 @@ fn main() -> ExitCode {
         }
         let (accepted, moved) = (rate.rate(), rate.jump_distance());
         say(&format!("acceptance {accepted:.3}, {moved:.2} seats change a step\nseat  drawn  exact"));
-        (0..SEATS).for_each(|i| say(&format!("{i:4} {:6.3} {:6.3}", means.mean(i), exact[i] / exact[SEATS])));
+        for (seat, weight) in exact[..SEATS].iter().enumerate() {
+            let drawn = means.mean(seat).unwrap_or(f32::NAN);
+            say(&format!("{seat:4} {drawn:6.3} {:6.3}", weight / exact[SEATS]));
+        }
         Ok(())
     })
 }

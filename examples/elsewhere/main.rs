@@ -128,7 +128,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     drop(progress);
 
     let site = |site: usize| {
-        let drawn: Vec<f64> = means.iter().map(|means| f64::from(means.mean(site))).collect();
+        let drawn: Vec<f64> = means.iter().filter_map(|means| means.mean(site)).map(f64::from).collect();
         let exact = exact.as_ref().map(|exact| exact[site]);
         Site { mean: mean(&drawn), standard_error: standard_error(&drawn), exact }
     };

@@ -7,7 +7,8 @@ use crate::layout::{Kind, Layout};
 use crate::packed::{self, Move, Packed};
 use core::ops::Range;
 
-/// What a user writes for an energy of their own: the total and its gradient. [`Plain`] does the rest.
+/// What a user writes for an energy of their own: the total and its gradient. [`Plain`] does the rest. With `∂E/∂θ` it
+/// can be learned: [`LearnableFunction`](crate::learn::LearnableFunction).
 ///
 /// ```
 /// use bitmc::{Function, Layout, Packed, Plain, energy::Energy};
