@@ -1,8 +1,8 @@
 //! Comparisons without randomness, or by enumerated laws: each within a bound of `tolerance`.
 
 mod blocks;
-mod check;
 mod changing;
+mod check;
 mod chromatic;
 mod coarse;
 #[cfg(feature = "conic")]
