@@ -1,5 +1,6 @@
 //! Comparisons without randomness, or by enumerated laws: each within a bound of `tolerance`.
 
+mod bias;
 mod blocks;
 mod changing;
 mod check;

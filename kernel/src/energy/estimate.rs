@@ -7,7 +7,7 @@ use crate::packed::{Move, Packed};
 use core::ops::Range;
 
 /// An energy of which only an unbiased estimate of the gradient is known, such as one from a minibatch of
-/// data: drives the unadjusted Langevin sampler (DLP §5, stochastic gradients).
+/// data: drives the unadjusted Langevin sampler (DLP §6, stochastic gradients).
 ///
 /// `estimate(x, rows, out)` writes `∂E/∂x` for the given [rows](Layout::rows). It may give another answer each time, and
 /// a [`Langevin`](crate::Langevin) step calls it

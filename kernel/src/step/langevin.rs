@@ -29,8 +29,9 @@ use rand_core::Rng;
 /// size on the {0,1} scale.
 ///
 /// * [`Langevin::adjusted`] (DMALA) keeps `p ∝ e^(−E)` exactly: every proposal passes the Metropolis test.
-/// * [`Langevin::unadjusted`] (DULA) accepts every finite proposal. It converges to *another* law, near p
-///   for small α: the bias falls like e^(−1/(2α)) (DLP Theorem 5.1).
+/// * [`Langevin::unadjusted`] (DULA) accepts every finite proposal. It converges to *another* distribution. For quadratic
+///   energies, and multilinear ones over bits, that is near p at small α: the bias falls like e^(−1/(2α)) (DLP Theorem
+///   5.1). For others a bias stays at any α, as large as the gradient fails to predict differences of energy (Theorem 5.2).
 ///
 /// The same type is the preconditioned sampler (one cᵢ a site, [`Curvature::Each`]), over an
 /// [`Estimate`](crate::energy::Estimate) the stochastic-gradient one, and with a [`Noise`] `N` the
