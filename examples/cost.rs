@@ -114,7 +114,7 @@ fn measure(graph: &str, sites: u32, edges: &[Edge], common: &Common) -> Result<V
     let (number, seed) = (sites as usize, common.seed);
     let (mut ends, mut linear) = (vec![0; number], vec![0; number]);
     let mut entries = vec![Entry::default(); 2 * edges.len()];
-    let lent = SparseBuffers { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
     let model = Ising::spins_edges_once(number, edges.iter().copied(), &[], lent);
     let model = &model.map_err(Failure::option)?;
     let couplings = 8 * number + 2 * edges.len() * size_of::<Entry>();
@@ -232,7 +232,7 @@ fn threads(common: &Common) -> Result<Vec<Threads>, Failure> {
     let sites = 4096;
     let (mut ends, mut linear) = (vec![0; sites], vec![0; sites]);
     let mut entries = vec![Entry::default(); 4 * sites];
-    let lent = SparseBuffers { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
     let model = Ising::spins_edges_once(sites, torus(64, 64, 0.3), &[], lent);
     let model = &model.map_err(Failure::option)?;
     let kernel = IsingLangevin::adjusted(0.115).map_err(Failure::option)?;

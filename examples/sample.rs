@@ -124,7 +124,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     match &model {
         Model::Graph(graph) => {
             let (mut ends, mut linear, mut entries) = couplings(graph.vertices, graph.edges.len());
-            let lent = SparseBuffers { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+            let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
             let edges = graph.edges.iter().map(|&(a, b, w)| (a, b, -w / temperature));
             let ising = Ising::spins_edges_once(graph.vertices, edges, &[], lent)
                 .map_err(|error| bad(&named(error, &graph.edges, model.sites())))?;
@@ -132,7 +132,7 @@ fn run(options: &Options) -> Result<(), Failure> {
         }
         Model::Qubo(form) => {
             let (mut ends, mut linear, mut entries) = couplings(form.linear.len(), form.edges.len());
-            let lent = SparseBuffers { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+            let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
             let edges = form.edges.iter().map(|&(a, b, w)| (a, b, -w / temperature));
             let fields: Vec<f32> = form.linear.iter().map(|w| -w / temperature).collect();
             let ising = Ising::bits_edges_once(fields.len(), edges, &fields, lent)

@@ -73,7 +73,7 @@ impl HeapSparse {
         self.ends.resize(sites, 0);
         self.linear.resize(sites, 0);
         self.entries.resize(2 * edges, Entry::default());
-        SparseBuffers { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
+        SparseBuffers::new(&mut self.ends, &mut self.linear, &mut self.entries)
     }
 }
 

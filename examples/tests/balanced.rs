@@ -57,7 +57,7 @@ fn a_pattern_takes_the_driver_beyond_the_sites_of_a_full_matrix() {
     let lent = |sites| {
         let sites = sites as usize;
         let entries = vec![Entry::default(); 4 * sites].leak();
-        SparseBuffers { ends: vec![0; sites].leak(), linear: vec![0; sites].leak(), entries }
+        SparseBuffers::new(vec![0; sites].leak(), vec![0; sites].leak(), entries)
     };
     let model = Ising::spins_edges_once(sites, torus(side, side, 0.3), &[], lent(side * side)).unwrap();
     let driver = Driver { seed: 5, sweeps: 20, burn_in: 2000, adapt: 3000, precision: false, far: false };

@@ -150,7 +150,7 @@ impl Compiled {
     /// # Errors
     /// [`FactorError`] as [`Factors::new`].
     pub fn model(&mut self) -> Result<Factors<'_>, FactorError> {
-        let memory = FactorsBuffers { ends: &mut self.memory.0, members: &mut self.memory.1 };
+        let memory = FactorsBuffers::new(&mut self.memory.0, &mut self.memory.1);
         Factors::new(&self.arities, &self.factors, &self.tables, memory)
     }
 }

@@ -17,7 +17,7 @@ mod binary;
 mod energies;
 mod flow;
 mod kept;
-mod kernels;
+pub(crate) mod kernels;
 mod learned;
 mod ordinal;
 mod replicas;

@@ -100,7 +100,7 @@ impl Couplings {
 
     /// Lends it to a constructor.
     pub fn borrow(&mut self) -> SparseBuffers<'_> {
-        SparseBuffers { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
+        SparseBuffers::new(&mut self.ends, &mut self.linear, &mut self.entries)
     }
 
     /// The kernel's model of a naive one, in this memory.

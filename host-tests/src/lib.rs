@@ -28,6 +28,7 @@ pub mod noise;
 pub mod npy;
 pub mod paths;
 pub mod planes;
+pub mod programs;
 pub mod quantised;
 pub mod semidefinite;
 pub mod side_by_side;
@@ -40,7 +41,12 @@ pub mod synthetic;
 pub mod tolerance;
 pub mod used;
 
-/// The README's first program, compiled and run.
+/// The README's programs, compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// The program of the page on second order.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/second-order.md")]
+pub struct SecondOrder;

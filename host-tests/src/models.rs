@@ -26,6 +26,24 @@ impl Source {
         (self.uniform() * limit as f64) as usize
     }
 
+    /// 32 fair bits.
+    pub fn word(&mut self) -> u32 {
+        self.0.next_u32()
+    }
+
+    /// True once in so many times.
+    pub fn one_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    /// One of some things.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
     /// A normal number with standard deviation `sd`.
     pub fn normal(&mut self, sd: f64) -> f32 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();

@@ -4,10 +4,13 @@ use crate::lane::exp;
 use crate::random::uniform;
 use rand_core::Rng;
 
-/// What one step did. By default: nothing yet.
+/// What one step did.
+///
+/// Later versions may know more of a step: match it with `..`, make one from `Info::default()`, a step that stayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Info {
     /// Whether the chain moved to the proposed state (or stayed because it was proposed).
     pub accepted: bool,

@@ -251,6 +251,13 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
         Ok(())
     }
 
+    /// Computes energies and fields from the values. Returns the drift of every chain: its old energy less the new one.
+    pub fn refresh(&mut self) -> Block {
+        let old = self.core.energies;
+        self.settle(ALL);
+        core::array::from_fn(|chain| old.get(chain).map_or(0.0, |old| old.value() - self.energy(chain)))
+    }
+
     fn place(&mut self, chain: usize, start: Packed<'_>) -> Result<(), BatchError> {
         let start = start.of(self.layout())?;
         let bit = common::chain_bit(chain)?;

@@ -1,10 +1,12 @@
 //! A Markov chain in memory of fixed size: the front door.
 
+pub(crate) mod check;
 mod error;
 pub(crate) mod kept;
 mod memory;
 mod open;
 mod ring;
+mod unbound;
 
 pub use error::{Buffer, ChainError, CountError};
 pub use kept::snapshot_len;
@@ -14,16 +16,16 @@ pub(crate) use open::spread;
 pub use open::{Ask, Open, OpenError, gradient_len};
 pub(crate) use ring::keep;
 pub use ring::{Core, Point, Ring};
+pub use unbound::Unbound;
 
 use crate::accept::Info;
 use crate::energy::{Energy, EnergyError};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::{Kind, Layout};
 use crate::packed::{Packed, StateError, clear, clear_single};
-use crate::random::uniform_state;
+use crate::random::{Generator, uniform_state};
 use crate::stats::Observer;
 use crate::step::Kernel;
-use rand_core::Rng;
 
 /// A Markov chain over the states of one energy.
 ///
@@ -74,7 +76,7 @@ where
     ///
     /// # Errors
     /// As [`Chain::new`]. Where the energy forbids most states, so does this: begin at one that it allows, by `Chain::new`.
-    pub fn random<R: Rng + ?Sized>(
+    pub fn random<R: Generator + ?Sized>(
         energy: &'e E,
         memory: Memory<W, C, B>,
         rng: &mut R,
@@ -138,7 +140,7 @@ where
 
     /// `E` at the state: that at the start and the differences of all moves since. Each is rounded to a float, and over many
     /// steps these errors add up like a random walk's (up to 5·10⁻⁴ after 10⁷ steps where energies are about 10);
-    /// [`Chain::restart`] at the state computes it anew.
+    /// [`Chain::refresh`] computes it anew.
     #[must_use]
     pub fn energy(&self) -> f32 {
         self.core.energy.value()
@@ -157,12 +159,12 @@ where
     }
 
     /// One transition.
-    pub fn step<K: Kernel<E>, R: Rng + ?Sized>(&mut self, kernel: &K, rng: &mut R) -> Info {
+    pub fn step<K: Kernel<E>, R: Generator + ?Sized>(&mut self, kernel: &K, rng: &mut R) -> Info {
         kernel.step(self.ring(), rng)
     }
 
     /// `steps` transitions, each shown to an observer.
-    pub fn run<K: Kernel<E>, R: Rng + ?Sized>(
+    pub fn run<K: Kernel<E>, R: Generator + ?Sized>(
         &mut self,
         kernel: &K,
         rng: &mut R,
@@ -187,6 +189,21 @@ where
         self.settle()
     }
 
+    /// Computes the energy and the cache at the state from nothing. Returns the drift: the old energy less the new one.
+    /// State, clamped sites and counters stay.
+    ///
+    /// # Errors
+    /// [`EnergyError`] where the energy is infinite or NaN there, as one that has changed may be; the chain stays as it
+    /// is.
+    pub fn refresh(&mut self) -> Result<f32, EnergyError> {
+        let (old, ring) = (self.energy(), self.ring());
+        let here = Packed::trusted(ring.layout, ring.here.words);
+        let new = check::start(ring.energy, here, ring.there.cache)?;
+        check::copy(ring.here.cache, ring.there.cache);
+        ring.core.temper(new);
+        Ok(old - new)
+    }
+
     /// Holds sites at their present values: those that are 1 in `sites`, a binary state.
     ///
     /// # Errors
@@ -195,21 +212,14 @@ where
         let layout = self.energy.layout();
         let held = sites.of(Layout::binary(layout.sites()))?;
         self.release();
-        let free = self.free();
-        for (site, _) in held.values().enumerate().filter(|&(_, held)| held != 0) {
-            clear(layout, free, site);
-        }
+        hold(layout, self.free(), held);
         Ok(())
     }
 
     /// Frees every site.
     pub fn release(&mut self) {
         let (layout, arities) = (self.energy.layout(), self.energy.arities());
-        let free = self.free();
-        free.fill(u32::MAX);
-        mask_last(free, layout);
-        // A binary site of one value is a clamped one: samplers look at no arities of binary sites.
-        clear_single(layout, arities, free);
+        release(layout, arities, self.free());
         self.core.weights_of = None;
     }
 
@@ -352,6 +362,21 @@ where
 fn split<T>(slice: &mut [T], at: usize) -> (&mut [T], &mut [T]) {
     let at = at.min(slice.len());
     slice.split_at_mut_checked(at).unwrap_or_default()
+}
+
+/// The mask in which every site is free.
+fn release(layout: Layout, arities: Option<&[u16]>, free: &mut [u32]) {
+    free.fill(u32::MAX);
+    mask_last(free, layout);
+    // A binary site of one value is a clamped one: samplers look at no arities of binary sites.
+    clear_single(layout, arities, free);
+}
+
+/// Takes the sites that are 1 in `held` out of a mask.
+fn hold(layout: Layout, free: &mut [u32], held: Packed<'_>) {
+    for (site, _) in held.values().enumerate().filter(|&(_, held)| held != 0) {
+        clear(layout, free, site);
+    }
 }
 
 fn mask_last(words: &mut [u32], layout: Layout) {

@@ -23,6 +23,7 @@ mod rbm;
 mod sparse;
 mod tempered;
 
+pub use crate::chain::check::{Answer, CheckError, Checked, check};
 pub use base::{Base, PathError};
 pub use bernoulli::Bernoulli;
 pub use boltzmann::Boltzmann;
@@ -40,7 +41,7 @@ pub use potts::Potts;
 pub use quartic::{Quartic, QuarticError};
 pub use rbm::{CoarseRbm, Rbm, RbmError, pack_rows};
 pub(crate) use sparse::Rows;
-pub use sparse::{Edge, Entry, Sparse, SparseBuffers, SparseError, SparseMemory};
+pub use sparse::{Edge, EdgeList, Entry, Sparse, SparseBuffers, SparseError, SparseMemory};
 pub use tempered::{Ends, Tempered};
 
 use crate::lane::{Bits, Block};
@@ -129,6 +130,7 @@ pub struct Slope<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum EnergyError {
     /// `E(x)` is NaN.
     Nan,

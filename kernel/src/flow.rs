@@ -121,8 +121,9 @@ plain! { StepSize, b"size", { 0 }, |size| StepSize::new(size.0).is_ok() }
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum FlowError {
-    /// The potential has no dimensions, or more than 2²⁴, which f32 cannot count.
+    /// The potential has no dimensions, or more than 2²⁴, which f32 cannot count; for [`Esh`] one, too.
     Dimension(usize),
     /// A vector has `got` numbers, the potential has `need` dimensions.
     Length {
@@ -158,6 +159,9 @@ pub enum FlowError {
 impl core::fmt::Display for FlowError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
+            Self::Dimension(1) => {
+                write!(f, "one dimension: the direction never turns, at least two are needed")
+            }
             Self::Dimension(d) => write!(f, "{d} dimensions are not between 1 and 2^24"),
             Self::Length { need, got } => write!(f, "the vector has {got} numbers, the potential {need}"),
             Self::NotFinite { index } => write!(f, "component {index} is not finite"),
@@ -177,6 +181,7 @@ impl core::error::Error for FlowError {}
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum PotentialError {
     /// It would have no dimensions, components or layers.
     Empty,

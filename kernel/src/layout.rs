@@ -15,6 +15,17 @@ pub enum Kind {
     Ordinal,
 }
 
+impl core::fmt::Display for Layout {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let sites = if self.sites == 1 { "site" } else { "sites" };
+        match self.kind {
+            Kind::Binary => write!(f, "{} binary {sites}", self.sites),
+            Kind::Categorical => write!(f, "{} categorical {sites} of {} values", self.sites, self.arity),
+            Kind::Ordinal => write!(f, "{} ordinal {sites} of {} values", self.sites, self.arity),
+        }
+    }
+}
+
 /// How many sites a state has, how many values each may take, and what those are.
 ///
 /// A site is a field of 1, 2, 4, 8 or 16 bits in `u32` words, the narrowest that holds `arity` values,

@@ -13,7 +13,7 @@
 //! let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng)?;
 //! let mut means = Means::new([0; 25]);
 //! chain.run(&Langevin::adjusted(0.6)?, &mut rng, 10_000, &mut means);
-//! assert!((means.mean(0) - 0.741).abs() < 0.05); // exactly ½(1 + .48297)
+//! assert!((means.mean(0).ok_or("no such site")? - 0.741).abs() < 0.05); // exactly ½(1 + .48297)
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -33,6 +33,10 @@
 //! # Words and scales
 //! States are {0,1}; spins are `s = 2x − 1`; **step sizes are on the {0,1} scale**: one quoted for spins is
 //! four times too large here. Energies are `E = −log p + const`, gradients `∂E/∂x`.
+//!
+//! # Random generators
+//! [`LaneRng`] is the crate's own. Any other generator of `rand_core` **0.10** works too: those of `rand` 0.10 and
+//! `rand_xoshiro` 0.8, for example. Generators of older versions have other traits and do not fit.
 //!
 //! # Features
 //! `defmt`: `Format` for every error and [`Info`]. `serde`: (de)serialisation of generators, tuners, statistics,

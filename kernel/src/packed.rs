@@ -10,6 +10,7 @@ use crate::layout::{Kind, Layout};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum StateError {
     /// The layout needs `need` words, `got` were given.
     Words {
@@ -33,7 +34,12 @@ pub enum StateError {
         got: usize,
     },
     /// The state is of another layout: another number of sites, arity or kind.
-    Layout,
+    Layout {
+        /// The layout that is needed.
+        need: Layout,
+        /// The layout of the state.
+        got: Layout,
+    },
     /// A bit past the last site is set.
     Padding,
     /// The value at `site` is not below the arity.
@@ -56,7 +62,7 @@ impl core::fmt::Display for StateError {
             Self::Words { need, got } => write!(f, "a state of {need} words is needed, {got} were given"),
             Self::Fields { need, got } => write!(f, "fields has {got} values: the model has {need} sites"),
             Self::Flips { need, got } => write!(f, "flips has {got} words: a state has {need}"),
-            Self::Layout => write!(f, "the state is of another layout"),
+            Self::Layout { need, got } => write!(f, "the state has {got}: {need} are needed"),
             Self::Padding => write!(f, "a bit past the last site is set"),
             Self::Value { site, value } => {
                 write!(f, "value {value} at site {site} is not below the arity of the site")
@@ -101,7 +107,11 @@ impl<'a> Packed<'a> {
 
     /// The state, if it is of this layout.
     pub(crate) fn of(self, layout: Layout) -> Result<Self, StateError> {
-        if self.layout == layout { Ok(self) } else { Err(StateError::Layout) }
+        if self.layout == layout {
+            Ok(self)
+        } else {
+            Err(StateError::Layout { need: layout, got: self.layout })
+        }
     }
 
     /// For words that the crate itself has kept legal.

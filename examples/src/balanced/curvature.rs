@@ -172,8 +172,7 @@ impl Room {
         self.diagonal.clone_from(&w.diagonal);
         (self.ends, self.linear) = (vec![0; sites], vec![0; sites]);
         self.entries = vec![Entry::default(); 2 * count];
-        let memory =
-            SparseBuffers { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries };
+        let memory = SparseBuffers::new(&mut self.ends, &mut self.linear, &mut self.entries);
         let edges = w.edges.iter().copied();
         let form = Ising::bits_edges_once(sites, edges, &[], memory).map_err(Failure::option)?.form();
         let sparse = SparseMatrix::with_diagonal(form, &self.diagonal).map_err(Failure::option)?;

@@ -74,7 +74,7 @@ pub fn scale(sides: &[u32], progress: &Progress) -> Result<Vec<Size>, Failure> {
         let sites = (side * side) as usize;
         let (mut ends, mut linear) = (vec![0; sites], vec![0; sites]);
         let mut entries = vec![Entry::default(); 4 * sites];
-        let lent = SparseBuffers { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+        let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
         let model = Ising::spins_edges_once(sites, torus(side, side, 0.4407), &[], lent);
         let model = model.map_err(Failure::option)?;
         let mut d = avec![[0.0; LANES]; Edgewise::blocks(sites)];

@@ -295,7 +295,7 @@ impl LogTables {
     /// # Errors
     /// [`FactorError`] as [`Factors::new`].
     pub fn model(&mut self) -> Result<Factors<'_>, FactorError> {
-        let memory = FactorsBuffers { ends: &mut self.ends, members: &mut self.members };
+        let memory = FactorsBuffers::new(&mut self.ends, &mut self.members);
         Factors::new(&self.arities, &self.factors, &self.tables, memory)
     }
 }

@@ -107,7 +107,7 @@ impl<'m> Ladder<'m> {
             // In f64: the smallest weights have temperatures whose reciprocal is no f32.
             let coupling = move |weight| (f64::from(weight) * (-0.5 / temperature)) as f32;
             let edges = graph.edges.iter().map(move |&(a, b, weight)| (a, b, coupling(weight)));
-            let lent = SparseBuffers { ends, linear, entries };
+            let lent = SparseBuffers::new(ends, linear, entries);
             Ok((temperature, Ising::spins_edges_once(graph.vertices, edges, &[], lent)?))
         });
         Ok(Self { rungs: rungs.collect::<Result<_, SparseError>>()?, weight: weights().sum(), size })

@@ -94,11 +94,7 @@ impl Gaussian {
         match &self.form {
             Form::Dense(matrix) => LatticeGaussian::dense(matrix, &self.centre, self.arity),
             Form::Sparse { edges, diagonal } => {
-                let memory = SparseBuffers {
-                    ends: &mut rows.ends,
-                    linear: &mut rows.linear,
-                    entries: &mut rows.entries,
-                };
+                let memory = SparseBuffers::new(&mut rows.ends, &mut rows.linear, &mut rows.entries);
                 let edges = edges.iter().copied();
                 LatticeGaussian::sparse(self.centre.len(), self.arity, edges, diagonal, &self.centre, memory)
             }

@@ -30,7 +30,7 @@ impl Truth {
         let sites = (side * side) as usize;
         let (mut ends, mut linear) = (vec![0; sites], vec![0; sites]);
         let mut entries = vec![Entry::default(); 4 * sites];
-        let lent = SparseBuffers { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+        let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
         let model = Ising::spins_edges_twice(sites, torus(side, side, coupling), &[], lent)?;
         // An odd torus needs three classes; a greedy colouring at most one more than a site has neighbours.
         let mut classes = vec![0; Colouring::words(sites, 5)];

@@ -22,6 +22,7 @@ mod run;
 mod second_order;
 mod side_by_side;
 mod sliced;
+mod told;
 mod used;
 
 use bitmc::step::Curvature;
@@ -132,6 +133,13 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 5x5: tuned to a rate, tuned to a cycle", run: many::tuning, hash: 0xf414_1937 },
     Chain { name: "Boltzmann machine of 8: learned by every objective", run: learn::boltzmann, hash: 0xebf0_a3cd },
     Chain { name: "RBM 8x5: learned by PCD with a cyclical sampler", run: learn::rbm, hash: 0xcc4a_57f2 },
+    Chain { name: "hard constraint, told: Langevin, adjusted", run: || told::independent_set(&Langevin::adjusted(0.15)), hash: 0xa19a_330f },
+    Chain { name: "hard constraint, told: Gibbs with gradients", run: || told::independent_set(&GibbsWithGradients::new(2)), hash: 0xd8e5_d000 },
+    Chain { name: "ordinal 20 of 5 values, told: Langevin, moves of at most 2", run: || told::ladder(&Langevin::adjusted(1.0).map(|kernel| kernel.within(2))), hash: 0xf17a_e8da },
+    Chain { name: "ordinal 20 of 5 values, told: ACS", run: || told::ladder(&many::cycle(&many::acs(8.0))), hash: 0xc893_2377 },
+    Chain { name: "ordinal 20 of 5 values, told: path auxiliary, 3 sites", run: || told::ladder(&PathAuxiliary::new(3)), hash: 0xb311_5529 },
+    Chain { name: "ordinal 20 of 5 values, told: random walk", run: || told::ladder(&RandomWalk::new(2.0)), hash: 0xdd3e_847c },
+    Chain { name: "categorical 3 of 70 values, told: Langevin, adjusted", run: || told::circle(&Langevin::adjusted(1.0)), hash: 0xabe0_28ba },
 ];
 
 /// The hash of all committed hashes: one number to compare.

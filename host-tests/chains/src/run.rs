@@ -19,7 +19,7 @@ pub(crate) const STEPS: u32 = 4000;
 pub(crate) const DENSE_STEPS: u32 = 2000;
 
 /// Steps of a chain on sites of many values.
-const MANY_STEPS: u32 = 300;
+pub(crate) const MANY_STEPS: u32 = 300;
 
 /// The hash of a chain that could not be built: no committed hash is 0.
 pub(crate) const BROKEN: u32 = 0;
@@ -352,9 +352,13 @@ fn walk<E, K, W, C, B>(
         hash.float(chain.energy());
         hash.info(&info);
     }
-    let model = chain.model();
+    end(hash, chain.model(), chain.state());
+}
+
+/// The local differences at the end of a chain, and the energy computed from nothing.
+pub(crate) fn end<E: Energy + ?Sized>(hash: &mut Hash, model: &E, state: Packed<'_>) {
     let mut words = [0; 3];
-    for (slot, &word) in words.iter_mut().zip(chain.state().words()) {
+    for (slot, &word) in words.iter_mut().zip(state.words()) {
         *slot = word;
     }
     let layout = model.layout();

@@ -81,3 +81,13 @@ macro_rules! memory {
     }};
 }
 pub(crate) use memory;
+
+/// As `bitmc::open_memory!`, but used before.
+macro_rules! open_memory {
+    ($layout:expr) => {{
+        const WORDS: usize = bitmc::Memory::words($layout);
+        const WEIGHTS: usize = bitmc::Memory::weights_and_gradients($layout);
+        $crate::used::chain::<WORDS, 0, WEIGHTS>()
+    }};
+}
+pub(crate) use open_memory;

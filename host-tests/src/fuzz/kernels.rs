@@ -7,7 +7,7 @@ use bitmc::accept::Info;
 use bitmc::chain::Ring;
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, MinTrace, Run, SparseMatrix, Symmetric, constant};
-use bitmc::step::Curvature;
+use bitmc::step::{Curvature, Cycle};
 use bitmc::{
     Energy, EnumeratedGibbs, Gibbs, GibbsWithGradients, HammingBall, Kernel, Langevin, Layout, LocallyBalanced,
     PathAuxiliary, RandomWalk, Rng, Swap,
@@ -31,7 +31,7 @@ impl Default for Room {
 
 /// A sampler of any kind.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum AnyKernel<'a> {
+pub(crate) enum AnyKernel<'a> {
     Langevin(Langevin<'a>),
     Diagonal(Langevin<'a, Diagonal<'a>>),
     Edgewise(Langevin<'a, Edgewise<'a>>),
@@ -44,6 +44,7 @@ pub(super) enum AnyKernel<'a> {
     Blocks(EnumeratedGibbs),
     Ball(HammingBall),
     Swap(Swap),
+    Cycle(Cycle<'a, Langevin<'static>>),
 }
 
 impl<E: Energy + ?Sized> Kernel<E> for AnyKernel<'_> {
@@ -61,6 +62,7 @@ impl<E: Energy + ?Sized> Kernel<E> for AnyKernel<'_> {
             Self::Blocks(kernel) => kernel.step(ring, rng),
             Self::Ball(kernel) => kernel.step(ring, rng),
             Self::Swap(kernel) => kernel.step(ring, rng),
+            Self::Cycle(kernel) => kernel.step(ring, rng),
         }
     }
 }

@@ -72,7 +72,7 @@ fn factors(source: &mut Source<'_>) -> Option<()> {
         });
     }
     let (mut ends, mut members) = (used::memory(sites), used::memory(3 * factors.len()));
-    let memory = FactorsBuffers { ends: &mut ends, members: &mut members };
+    let memory = FactorsBuffers::new(&mut ends, &mut members);
     let finite: Vec<f32> = tables.iter().copied().filter(|entry| entry.is_finite()).collect();
     replicas::run(&Factors::new(&arities, &factors, &tables, memory).ok()?, size_of(&finite), source)
 }

@@ -288,7 +288,7 @@ fn bad_input_has_a_name() {
     use FactorError::*;
     let build = |arities: &[u16], factors: &[Factor], tables: &[f32], room: (usize, usize)| {
         let (mut ends, mut members) = (vec![0; room.0], vec![0; room.1]);
-        let memory = FactorsBuffers { ends: &mut ends, members: &mut members };
+        let memory = FactorsBuffers::new(&mut ends, &mut members);
         Factors::new(arities, factors, tables, memory).map(|_| ())
     };
     let (two, room) = ([Factor::two(0, 1, 0)], (2, 2));

@@ -3,7 +3,8 @@
 use bitmc::chain::Buffer;
 use bitmc::energy::{EnergyError, Entry, GaussianError, RbmError, Sparse, SparseError, pack_rows};
 use bitmc::lane::{Block, LANES};
-use bitmc::step::{Curvature, ParameterError};
+use bitmc::quantised::QuantisedIsing;
+use bitmc::step::{Curvature, IsingLangevin, ParameterError, SequentialGibbs};
 use bitmc::{
     Bernoulli, Chain, ChainError, Energy, Ising, LaneRng, Langevin, LatticeGaussian, Layout, Memory, Move,
     Packed, Potts, Rbm, SeedableRng, State, StateError, memory, memory_type, torus,
@@ -99,7 +100,7 @@ fn a_refused_start_leaves_the_memory() {
     let mut memory: memory_type!(L, 0) = memory!(L, 0);
     let (model, other) = (Bernoulli::new(&[0.5; 40]).unwrap(), Layout::binary(33));
     let refused = Chain::new(&model, memory.borrow(), Packed::new(other, &[0; 2]).unwrap()).map(|_| ());
-    assert_eq!(refused, Err(ChainError::State(StateError::Layout)));
+    assert_eq!(refused, Err(ChainError::State(StateError::Layout { need: L, got: other })));
     let chain = Chain::new(&model, memory.borrow(), Packed::new(L, &[7, 1]).unwrap()).unwrap();
     assert_eq!(chain.state().words(), [7, 1]);
 }
@@ -117,8 +118,8 @@ fn rows() {
     assert_eq!(build(&ends, &good, &[7; 3], -4), Ok(()));
     assert_eq!(build(&[], &[], &[], 0), Err(Sites));
     assert_eq!(build(&[0], &[], &[1], 0), Ok(()));
-    assert_eq!(build(&ends[..2], &good, &[7; 3], 0), Err(Memory { need: 3, got: 2 }));
-    assert_eq!(build(&[1, 3, 4, 4], &good, &[7; 3], 0), Err(Memory { need: 3, got: 4 }));
+    assert_eq!(build(&ends[..2], &good, &[7; 3], 0), Err(Fields { sites: 2, each: 1, got: 3 }));
+    assert_eq!(build(&[1, 3, 4, 4], &good, &[7; 3], 0), Err(Fields { sites: 4, each: 1, got: 3 }));
     for exponent in [-101, 101, i32::MIN, i32::MAX] {
         assert_eq!(build(&ends, &good, &[7; 3], exponent), Err(Exponent));
     }
@@ -145,8 +146,23 @@ fn rows() {
     let most = (1 << 30) - 5;
     assert_eq!(build(&ends, &good, &[most, 7, 7], 0), Ok(()));
     assert_eq!(build(&ends, &good, &[most + 1, 7, 7], 0), Err(TooManyUnits { site: 0 }));
-    let huge = [entry(1, i32::MIN), entry(0, i32::MIN)];
-    assert_eq!(build(&[1, 2], &huge, &[0; 2], 0), Err(TooManyUnits { site: 0 }));
+    // Fields of the other sign bring the sums back below 2³⁰, but −2³¹ has no negative, and cut numbers are not what they were.
+    for (coupling, fields) in [(i32::MIN, [0; 2]), (i32::MIN, [1 << 30; 2]), (i32::MAX, [-(1 << 30); 2])] {
+        let huge = [entry(1, coupling), entry(0, coupling)];
+        assert_eq!(build(&[1, 2], &huge, &fields, 0), Err(TooManyUnits { site: 0 }));
+        assert!(QuantisedIsing::from_rows(&[1, 2], &huge, &fields).is_err());
+    }
+    let largest = [entry(1, i32::MIN + 2), entry(0, i32::MIN + 2)];
+    let model = Ising::quadratic(Sparse::from_rows(&[1, 2], &largest, &[1 << 30; 2], -30).unwrap());
+    let mut chain = heap::chain(&model, &[0]).unwrap();
+    let mut rng = LaneRng::seed_from_u64(1);
+    for _ in 0..100 {
+        chain.step(&Langevin::adjusted(0.5).unwrap(), &mut rng);
+        chain.step(&IsingLangevin::adjusted(0.5).unwrap(), &mut rng);
+        chain.step(&SequentialGibbs, &mut rng);
+        let truth = [0.0, -1.0, -1.0, 0.0][chain.state().words()[0] as usize];
+        assert!((chain.energy() - truth).abs() < 1e-4, "{} {truth}", chain.energy());
+    }
 }
 
 #[test]

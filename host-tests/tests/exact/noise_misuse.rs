@@ -84,9 +84,21 @@ fn a_ratio_that_is_not_a_number_is_a_fault() {
         let mut rng = LaneRng::seed_from_u64(1);
         let mut chain = heap::random_chain(&Plain(Flat), &mut rng).unwrap();
         let infos: Vec<_> = (0..3000).map(|_| chain.step(&sampler, &mut rng)).collect();
-        let nan = infos.iter().filter(|info| info.log_ratio.is_nan());
-        assert!(nan.clone().all(|info| info.fault && !info.accepted));
-        assert_eq!(nan.count() > 0, faulty, "{size}");
+        assert!(infos.iter().all(|info| !info.log_ratio.is_nan()), "{size}");
+        let mut faults = infos.iter().filter(|info| info.fault);
+        assert!(faults.clone().all(|info| info.log_ratio == f32::NEG_INFINITY && !info.accepted));
+        assert_eq!(faults.next().is_some(), faulty, "{size}");
+        // The same of a transition with a given η.
+        let to = chain.state().words().to_vec();
+        let eta = vec![[f32::MAX; LANES]; 2];
+        let flat = vec![0; Layout::ordinal(20, 60).words()];
+        let there = Packed::new(Layout::ordinal(20, 60), &to).unwrap();
+        chain.restart(Packed::new(Layout::ordinal(20, 60), &flat).unwrap()).unwrap();
+        let found = sampler.transition_given(chain.ring(), there, &eta).unwrap();
+        assert!(
+            !found.log_ratio.is_nan() && (!found.fault || found.log_ratio == f32::NEG_INFINITY),
+            "{found:?}"
+        );
     }
 }
 

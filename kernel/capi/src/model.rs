@@ -191,7 +191,7 @@ unsafe fn couplings(lent: &mut Lent, sites: usize, edges: usize) -> Outcome<Spar
     // SAFETY: as the crate says; all of it is numbers.
     unsafe {
         let (ends, linear) = (lent.zeros(sites)?, lent.zeros(sites)?);
-        Ok(SparseBuffers { ends, linear, entries: lent.zeros(edges.saturating_mul(2))? })
+        Ok(SparseBuffers::new(ends, linear, lent.zeros(edges.saturating_mul(2))?))
     }
 }
 

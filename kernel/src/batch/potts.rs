@@ -209,6 +209,13 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
         Ok(())
     }
 
+    /// Computes energies and fields from the values. Returns the drift of every chain: its old energy less the new one.
+    pub fn refresh(&mut self) -> Block {
+        let old = self.core.energies;
+        self.settle(ALL);
+        core::array::from_fn(|chain| old.get(chain).map_or(0.0, |old| old.value() - self.energy(chain)))
+    }
+
     fn place(&mut self, chain: usize, start: Packed<'_>) -> Result<(), BatchError> {
         let start = start.of(self.model.layout())?;
         common::chain_bit(chain)?;

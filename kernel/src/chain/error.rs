@@ -7,6 +7,7 @@ use crate::packed::StateError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum ChainError {
     /// The start is not a state of the energy's layout.
     State(StateError),
@@ -31,6 +32,7 @@ pub enum ChainError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Buffer {
     /// [`Memory::words`](super::Memory::words).
     Words,

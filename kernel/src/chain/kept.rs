@@ -34,8 +34,17 @@ pub(super) fn save_shape(to: &mut Writer<'_>, layout: Layout) {
 pub(super) fn load_shape(at: &mut Reader<'_>, layout: Layout) -> Result<(), SnapshotError> {
     let [kind] = at.array()?;
     let sizes = (u32::from_le_bytes(at.array()?), u32::from_le_bytes(at.array()?));
-    let same = (kind, (u64::from(sizes.0), u64::from(sizes.1))) == shape(layout);
-    if same { Ok(()) } else { Err(SnapshotError::Layout) }
+    if (kind, (u64::from(sizes.0), u64::from(sizes.1))) == shape(layout) {
+        return Ok(());
+    }
+    let (sites, arity) = (sizes.0 as usize, sizes.1 as usize);
+    let got = match kind {
+        0 => Layout::binary(sites),
+        1 => Layout::categorical(sites, arity),
+        _ => Layout::ordinal(sites, arity),
+    };
+    // A forged one may have numbers that are cut to those of this layout.
+    Err(if got == layout { SnapshotError::Value } else { SnapshotError::Layout { need: layout, got } })
 }
 
 /// Writes the state and the mask of free sites.

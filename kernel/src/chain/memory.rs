@@ -20,7 +20,7 @@ use crate::layout::Layout;
 /// let sites = fields.len();
 /// let (mut ends, mut linear) = (vec![0; sites], vec![0; sites]);
 /// let mut entries = vec![Entry::default(); 2 * edges.len()];
-/// let buffers = SparseBuffers { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+/// let buffers = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
 /// let model = Ising::spins_edges_once(sites, edges.iter().copied(), &fields, buffers)?;
 /// let layout = model.layout();
 /// let memory = Memory {

@@ -11,12 +11,12 @@ pub use kept::open_snapshot_len;
 pub use told::OpenError;
 pub(crate) use told::{Told, spread};
 
-use super::{Buffer, ChainError, Core, Memory, check_sites, check_values, part, taken_apart};
+use super::{Buffer, ChainError, Core, Memory, check_sites, check_values, hold, part, release, taken_apart};
 use crate::accept::Info;
 use crate::energy::{EnergyError, checked};
 use crate::lane::{Bits, Block, Total};
 use crate::layout::Layout;
-use crate::packed::{Packed, clear, clear_single};
+use crate::packed::Packed;
 use rand_core::Rng;
 
 /// A Markov chain that is told its energies: by a network, another process, a GPU, the next tick.
@@ -279,20 +279,14 @@ where
         let layout = self.told.layout;
         let held = sites.of(Layout::binary(layout.sites())).map_err(ChainError::from)?;
         self.release();
-        let free = self.free();
-        for (site, _) in held.values().enumerate().filter(|&(_, held)| held != 0) {
-            clear(layout, free, site);
-        }
+        hold(layout, self.free(), held);
         Ok(())
     }
 
     /// Frees every site.
     pub fn release(&mut self) {
         let (layout, arities) = (self.told.layout, self.told.arities);
-        let free = self.free();
-        free.fill(u32::MAX);
-        super::mask_last(free, layout);
-        clear_single(layout, arities, free);
+        release(layout, arities, self.free());
         self.core.weights_of = None;
         self.pending = None;
     }

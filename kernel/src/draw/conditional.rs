@@ -39,12 +39,11 @@ impl Conditional {
             }
         }
         let likeliest = weights.as_flattened().iter().position(|&weight| weight == 1.0).unwrap_or(here);
-        let others = match many(weights) {
-            Some(sums) => sums.total() - 1.0,
-            None => {
-                let others = weights.as_flattened().iter().enumerate().filter(|&(value, _)| value != likeliest);
-                others.fold(0.0, |sum, (_, weight)| sum + weight)
-            }
+        let others = if many(weights) {
+            total(weights) - 1.0
+        } else {
+            let others = weights.as_flattened().iter().enumerate().filter(|&(value, _)| value != likeliest);
+            others.fold(0.0, |sum, (_, weight)| sum + weight)
         };
         Self { likeliest, others, fault }
     }
@@ -53,8 +52,8 @@ impl Conditional {
     /// likeliest value and for all others together; of many values for each.
     #[inline]
     pub(crate) fn draw<R: Rng + ?Sized>(self, weights: &[Block], uniform: f32, rng: &mut R) -> usize {
-        if let Some(sums) = many(weights) {
-            return sums.draw(|block| at(weights, block), rng).unwrap_or(self.likeliest);
+        if many(weights) {
+            return draw_many(weights, rng).unwrap_or(self.likeliest);
         }
         let at = uniform * (1.0 + self.others);
         if at >= self.others {
@@ -80,12 +79,26 @@ impl Conditional {
     }
 }
 
-/// The sums of the weights of many values: one float would lose those that are small beside it.
-fn many(weights: &[Block]) -> Option<Sums> {
-    (weights.len() * LANES >= Layout::MANY).then(|| Sums::new(weights.len(), |block| at(weights, block)))
+/// Whether a sum in one float would lose small weights.
+#[inline]
+fn many(weights: &[Block]) -> bool {
+    weights.len() * LANES >= Layout::MANY
 }
 
-#[inline(always)]
+fn sums(weights: &[Block]) -> Sums {
+    Sums::new(weights.len(), |block| at(weights, block))
+}
+
 fn at(weights: &[Block], block: usize) -> [F32s; PARTS] {
     registers(weights.get(block).unwrap_or(&[0.0; LANES]))
+}
+
+#[inline(never)] // its buffers must not weigh on the stack of other chains
+fn total(weights: &[Block]) -> f32 {
+    sums(weights).total()
+}
+
+#[inline(never)] // the same
+fn draw_many<R: Rng + ?Sized>(weights: &[Block], rng: &mut R) -> Option<usize> {
+    sums(weights).draw(|block| at(weights, block), rng)
 }

@@ -2,7 +2,8 @@
 //!
 //! The weights of value k in block b stand in `weights[b · arity + k]`. At least one value of a site has
 //! weight 1. The draw first decides whether it is another one, `u(1+E) < E` with E the sum of the others,
-//! and then walks along their running sum. A value past a site's arity or window has weight 0.
+//! and then walks along their running sum. A value past a site's arity or window has weight 0; any other has at least
+//! e^(−30), so that what can be proposed has a way back.
 
 use super::{Domain, LOGIT_LIMIT, Shape, Weighed};
 use crate::lane::{Bits, Block, F32s, LANES, LogProduct, Mask, PARTS, Product, U32s};

@@ -5,7 +5,7 @@
 
 use super::sums::{Sums, block_of};
 use super::{LOGIT_LIMIT, Shape};
-use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
+use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s, ln};
 use rand_core::Rng;
 
 /// The logits of a site's values, relative to staying.
@@ -18,6 +18,8 @@ pub(crate) struct Logits<'a> {
     /// The first value that can be drawn, and the one past the last.
     first: u32,
     past: u32,
+    /// The logit of staying: 0, or −∞ where that is no choice.
+    stay: f32,
 }
 
 #[derive(Clone, Copy)]
@@ -33,14 +35,27 @@ impl<'a> Logits<'a> {
     pub(crate) fn categorical(gradient: &'a [Block], here: u32, arity: u32, shape: Shape, c: f32) -> Self {
         let present = gradient.as_flattened().get(here as usize).copied().unwrap_or(0.0);
         let slope = Slope::Values(gradient, present);
-        Self { slope, balance: shape.balance, curvature: c, here, first: 0, past: arity }
+        Self { slope, balance: shape.balance, curvature: c, here, first: 0, past: arity, stay: 0.0 }
     }
 
     /// An ordinal site, from its gradient: `z = −βGv − ½cv²`, v = k − x at most the window.
     pub(crate) fn ordinal(gradient: f32, here: u32, arity: u32, shape: Shape, c: f32) -> Self {
         let first = here.saturating_sub(shape.window);
         let past = arity.min(here.saturating_add(shape.window).saturating_add(1));
-        Self { slope: Slope::Line(gradient), balance: shape.balance, curvature: c, here, first, past }
+        Self {
+            slope: Slope::Line(gradient),
+            balance: shape.balance,
+            curvature: c,
+            here,
+            first,
+            past,
+            stay: 0.0,
+        }
+    }
+
+    /// The same without the present value.
+    pub(crate) fn leaving(self) -> Self {
+        Self { stay: f32::NEG_INFINITY, ..self }
     }
 
     /// A site that may not move.
@@ -58,7 +73,7 @@ impl<'a> Logits<'a> {
         let last = self.blocks().saturating_sub(1);
         match self.slope {
             // The logit falls where the gradient rises, rounding and all: its least value decides.
-            Slope::Values(gradient, present) if present.abs() < f32::INFINITY => {
+            Slope::Values(gradient, present) if present.abs() < f32::INFINITY && self.stay == 0.0 => {
                 let whole = gradient.get(..last).unwrap_or_default();
                 let (least, nan) = extreme(whole.len(), |block, part| {
                     whole.get(block).map_or(F32s::splat(0.0), |block| -F32s::load(block, part))
@@ -69,7 +84,7 @@ impl<'a> Logits<'a> {
             }
             _ => {
                 let (most, nan) = extreme(last + 1, |block, part| self.block(block, part));
-                (most.clamp(0.0, f32::MAX), nan)
+                (most.max(self.stay).min(f32::MAX), nan)
             }
         }
     }
@@ -107,7 +122,7 @@ impl<'a> Logits<'a> {
         if !self.is_special(block) {
             return z;
         }
-        let z = value().eq(here).pick(F32s::splat(0.0), z);
+        let z = value().eq(here).pick(F32s::splat(self.stay), z);
         value().lt_i32(U32s::splat(self.past)).pick(z, F32s::splat(f32::NEG_INFINITY))
     }
 
@@ -122,7 +137,10 @@ impl<'a> Logits<'a> {
             if !self.is_special(block) {
                 return w;
             }
-            self.values(block, part).lt_i32(U32s::splat(self.past)).keep(w.to_bits()).to_f32()
+            let values = self.values(block, part);
+            let legal = values.lt_i32(U32s::splat(self.past));
+            let legal = if self.stay == 0.0 { legal } else { legal & !values.eq(U32s::splat(self.here)) };
+            legal.keep(w.to_bits()).to_f32()
         })
     }
 }
@@ -165,6 +183,11 @@ impl<'a> Row<'a> {
     /// Their sum.
     pub(crate) fn sum(&self) -> f32 {
         self.sums.total()
+    }
+
+    /// The logarithm of the sum of all weights; `None` where every logit is −∞.
+    pub(crate) fn log_sum(&self) -> Option<f32> {
+        (self.largest > f32::NEG_INFINITY).then(|| self.largest + ln(self.sum()))
     }
 
     /// The weight of a value; 0 where it is never drawn.

@@ -2,9 +2,8 @@
 //!
 //! Weights come in blocks of sixteen values and are not kept. They are added up in chunks of 1,024 values, lane by
 //! lane and then along the tree of [`sum`]. A value is drawn in three levels, its chunk, its block and its lane, with
-//! 64 random bits each, in the whole numbers of [`units`](super::index::units). So a value of any weight, however
-//! small beside the others, has the probability weight / [`Sums::total`] within a relative 10⁻⁵ (142 roundings, where
-//! all of them go one way).
+//! 64 random bits each, in the whole numbers of [`units`](super::index::units). So every value, however rare, has the
+//! probability weight / [`Sums::total`] within a relative 10⁻⁵: 142 roundings, should all of them go one way.
 
 use super::index::pick;
 use crate::lane::{Block, F32s, LANES, PARTS, Total, sum};

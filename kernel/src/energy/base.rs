@@ -23,6 +23,7 @@ pub struct Base<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum PathError {
     /// The base has `got` fields, the layout needs `need`, or none.
     Fields {
@@ -177,7 +178,7 @@ impl<'a> Base<'a> {
         self.many(site, most).map_or_else(|| weights.sum(), |sums| sums.total())
     }
 
-    /// The sums of the weights of many values: one float would lose those that are small beside it.
+    /// The sums of the weights of many values: a sum in one float would lose small ones.
     fn many(&self, site: usize, most: f32) -> Option<Sums> {
         let arity = self.arity(site) as usize;
         let blocks = arity.div_ceil(LANES);
@@ -185,6 +186,7 @@ impl<'a> Base<'a> {
     }
 
     /// A block of e^θ relative to the largest.
+    #[inline(never)]
     fn weights(&self, site: usize, most: f32, block: usize) -> [F32s; PARTS] {
         let first = (block * LANES) as u32;
         let fields = core::array::from_fn(|lane| match first + lane as u32 {

@@ -59,8 +59,35 @@ impl<'a> Potts<'a> {
             let row = fields.get(site * arity..(site + 1) * arity).unwrap_or_default();
             row.iter().fold(0.0f32, |most, w| if w.abs() <= most { most } else { w.abs() })
         };
+        let any = memory.any_rounding();
         let form = Sparse::compile(edges.into_iter(), sites, largest, 1.0, Embedding::Bits, 1.0, memory)?;
-        Ok(Self { form, fields, arity })
+        match fields.iter().position(|&w| !any && !form.keeps(w)) {
+            Some(place) => Err(SparseError::FieldRounded { site: place / arity }),
+            None => Ok(Self { form, fields, arity }),
+        }
+    }
+
+    /// The same couplings with other fields `wᵢ(k)`, in the fixed point that the constructor chose: build the model with the
+    /// largest fields that will come. O(sites · arity), and no coupling is looked at.
+    ///
+    /// # Errors
+    /// [`SparseError::Fields`] and [`SparseError::FieldNotFinite`] as [`Potts::new`], [`SparseError::FieldScale`] where a
+    /// field does not fit the fixed point.
+    pub fn with_linear(self, fields: &'a [f32]) -> Result<Self, SparseError> {
+        let (sites, arity) = (self.form.sites(), self.arity);
+        if !fields.is_empty() && sites.checked_mul(arity) != Some(fields.len()) {
+            return Err(SparseError::Fields { sites, each: arity, got: fields.len() });
+        }
+        let near = self.form.near(0);
+        for (site, row) in fields.chunks(arity.max(1)).enumerate() {
+            for &field in row {
+                let is_near = field.abs() <= near; // not where it is NaN
+                if !is_near {
+                    self.form.check_field(site, field, self.form.round(field), 0)?;
+                }
+            }
+        }
+        Ok(Self { fields, ..self })
     }
 
     /// The couplings.

@@ -19,6 +19,7 @@ pub struct Colouring<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum ColouringError {
     /// A class has `class` words, and `got` is not a whole number of them.
     Length {

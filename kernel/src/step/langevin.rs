@@ -36,6 +36,10 @@ use rand_core::Rng;
 /// [`Estimate`](crate::energy::Estimate) the stochastic-gradient one, and with a [`Noise`] `N` the
 /// second-order one ([`Langevin::second_order`]).
 ///
+/// Gradients of ±∞ are legal: such a move is proposed with the least probability there is
+/// ([`LOGIT_LIMIT`](crate::draw::LOGIT_LIMIT)), or with the largest. A chain may hardly move there. Where two
+/// infinities cancel, a step is a fault, and so is one that would lead there.
+///
 /// # Choosing α
 /// Scan α and take the one with the largest [jump distance](crate::stats::Acceptance::jump_distance), not the
 /// highest acceptance: near acceptance 1 hardly anything is proposed, near 0 nothing is accepted. A rate

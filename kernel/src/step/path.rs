@@ -5,6 +5,8 @@
 //! ```
 //! Detailed balance holds path by path: `π(x) q(path|x) A = π(y) q(path back|y) A'`.
 
+mod many;
+
 use super::{ParameterError, Transition, shift};
 use crate::accept::{Info, accepts};
 use crate::chain::{Point, Ring};
@@ -12,7 +14,7 @@ use crate::draw::Domain;
 use crate::draw::index::{MAX_INDICES, Order, Path, draw, score, total};
 use crate::draw::logits::{weigh, weigh_exactly};
 use crate::energy::Energy;
-use crate::lane::{Block, LogProduct};
+use crate::lane::{Block, LogProduct, Total};
 use crate::layout::{Kind, Layout};
 use crate::packed::{Packed, StateError, set};
 use crate::random::uniform;
@@ -48,11 +50,29 @@ const KEY_EXACT: u64 = u64::from_le_bytes(*b"exactly.");
 pub(crate) struct Asked<S> {
     /// The sites of the path, in its order.
     pub(crate) sites: S,
-    /// The probability of the path, if it can be drawn.
-    pub(crate) forward: Option<LogProduct>,
+    pub(crate) forward: Forward,
     pub(crate) proposed: u32,
     /// The uniform of the test.
     pub(crate) uniform: f32,
+}
+
+/// The probability of a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Forward {
+    /// If it can be drawn.
+    Product(Option<LogProduct>),
+    /// Its logarithm, among sites of many values.
+    Log(Total),
+}
+
+impl Forward {
+    fn product(self) -> Option<LogProduct> {
+        if let Self::Product(product) = self { product } else { None }
+    }
+
+    fn log(self) -> Total {
+        if let Self::Log(log) = self { log } else { Total::new(f32::NEG_INFINITY) }
+    }
 }
 
 /// The far end of a path.
@@ -82,6 +102,13 @@ impl Paths {
 
     /// One transition.
     pub(super) fn step<E: Energy + ?Sized, R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
+        if ring.layout.many_values() {
+            let Some(asked) = self.ask_by_sites(&mut ring, rng) else {
+                return ring.failed();
+            };
+            let difference = shift(&mut ring);
+            return self.tell_by_sites(ring, asked, difference);
+        }
         let Some(asked) = self.ask(&mut ring, rng) else {
             return ring.failed();
         };
@@ -101,7 +128,7 @@ impl Paths {
         let (planes, replace) = self.shape(ring);
         let sums = ring.there.weights.as_flattened_mut();
         let (path, all) = draw(ring.here.weights, planes, (self.indices, replace), sums, rng);
-        let forward = self.score(ring.here.weights, (planes, replace), all, &path);
+        let forward = Forward::Product(self.score(ring.here.weights, (planes, replace), all, &path));
         self.go(ring, &path);
         // The uniform is drawn whatever happened.
         let uniform = uniform(rng);
@@ -116,7 +143,7 @@ impl Paths {
         difference: f32,
     ) -> Info {
         let arrival = self.arrive(&mut ring, asked.sites, difference);
-        let log_ratio = arrival.log_ratio(asked.forward);
+        let log_ratio = arrival.log_ratio(asked.forward.product());
         let accepted = accepts(log_ratio, asked.uniform);
         let Asked { proposed, .. } = asked;
         ring.close(Info { accepted, proposed, log_ratio, difference, fault: arrival.fault })
@@ -145,6 +172,9 @@ impl Paths {
             }
             possible &= value != ring.here_state().get(site);
             possible &= path.push(self.order.place(layout, site, value));
+        }
+        if layout.many_values() {
+            return Ok(self.transition_by_sites(ring, choices, possible));
         }
         let never = f32::NEG_INFINITY;
         let nowhere = Transition {
@@ -180,12 +210,8 @@ impl Paths {
         (self.order.planes(ring.layout), self.replace && ring.layout.kind() == Kind::Binary)
     }
 
-    /// Weights at `here`, unless they are there from the step before; false where there are none to be had:
-    /// a fault, or sites of [many values](crate::Layout::many_values), whose weights no chain keeps.
+    /// Weights at `here`, unless they are there from the step before; false where there are none to be had.
     fn weigh_here<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> bool {
-        if ring.layout.many_values() {
-            return false;
-        }
         let key = match self.order {
             Order::Planes => KEY_GRADIENT,
             Order::Sites => KEY_EXACT,

@@ -28,7 +28,13 @@ use rand_core::Rng;
 /// As many as the acceptance bears: .574 is best in the limit of many sites (Sun, Dai, Schuurmans 2022).
 /// That is tens on a lattice of 4,096 spins, a few on strongly coupled energies.
 ///
-/// Sites of [many values](crate::Layout::many_values) are refused: every step is a fault.
+/// A move at which the gradient points uphill to +∞ is never drawn, whatever the others are. So a state that is reached
+/// only by several such moves at once is never reached: with 000, 100, 010, 001 and 111 allowed, R = 3 and exact
+/// differences as the gradient, a chain from 000 never comes to 111. The distribution is kept.
+///
+/// Sites of [many values](crate::Layout::many_values): one pass over the sites draws, and another scores the way back.
+/// Nothing is kept from step to step, so a step costs two gradients, two exponentials a value, and two uniforms a
+/// site.
 ///
 /// Cost a step: one gradient, one exponential a site (and value), 128 random bits an index, and a walk
 /// over a sixteenth of the weights an index.

@@ -145,7 +145,7 @@ fn quantised(rng: &mut Source) -> Option<u32> {
     let (mut ends, mut linear, mut entries) = ([0; 25], [0; 25], [Default::default(); 100]);
     let (mut words, mut fields, mut most) = ([0], [0; 25], 0);
     with_ising(ISING_COUPLING, |model| {
-        let lent = SparseBuffers { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+        let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
         let model = QuantisedIsing::round(model.form(), lent).ok()?;
         let mut chain = QuantisedGibbs::new(model, &mut words, &mut fields).ok()?;
         for _ in 0..STEPS {

@@ -56,7 +56,8 @@ fn walls(source: &mut Source<'_>) {
     };
     let tables: Vec<f32> = table(2, 3).chain(table(3, 4)).collect();
     let (factors, arities) = ([Factor::two(0, 1, 0), Factor::two(1, 2, 6)], [2, 3, 4]);
-    let memory = FactorsBuffers { ends: &mut [0; 3], members: &mut [0; 4] };
+    let (mut ends, mut members) = ([0; 3], [0; 4]);
+    let memory = FactorsBuffers::new(&mut ends, &mut members);
     chain(&Factors::new(&arities, &factors, &tables, memory).unwrap(), source);
 }
 

@@ -74,7 +74,10 @@ fn only<T: Snapshot>(it: T, source: &mut Source<'_>, go: impl FnMut(&mut T, &mut
 fn info(rng: &mut LaneRng) -> Info {
     let bits = rng.next_u32();
     let (difference, log_ratio) = (random::uniform(rng) - 0.5, -random::uniform(rng));
-    Info { accepted: bits & 1 != 0, proposed: bits >> 30, log_ratio, difference, fault: bits & 62 == 0 }
+    let mut info = Info::default();
+    (info.accepted, info.proposed, info.fault) = (bits & 1 != 0, bits >> 30, bits & 62 == 0);
+    (info.log_ratio, info.difference) = (log_ratio, difference);
+    info
 }
 
 fn observe(it: &mut impl Observer, rng: &mut LaneRng) {

@@ -4,12 +4,12 @@ use super::super::Ring;
 use super::Told;
 use crate::accept::Info;
 use crate::draw::index::{MAX_INDICES, Order};
-use crate::lane::{Block, LogProduct};
+use crate::lane::{Block, LogProduct, Total};
 use crate::layout::Layout;
 use crate::noise::{Noise, Still};
 use crate::packed::Move;
 use crate::step::langevin;
-use crate::step::path::{self, Paths};
+use crate::step::path::{self, Forward, Paths};
 use crate::step::{Curvature, Cycle, GibbsWithGradients, Langevin, PathAuxiliary, RandomWalk, symmetric};
 use rand_core::Rng;
 
@@ -69,7 +69,9 @@ impl LangevinHalf {
 /// Of the samplers that draw indices.
 #[derive(Clone, Copy, Debug)]
 pub struct PathHalf {
-    pub(super) forward: Option<LogProduct>,
+    /// The probability of the path, or, among sites of many values, its logarithm.
+    pub(super) product: Option<LogProduct>,
+    pub(super) log: Total,
     pub(super) uniform: f32,
     pub(super) sites: [u32; MAX_INDICES],
     pub(super) len: u32,
@@ -80,7 +82,8 @@ pub struct PathHalf {
 
 impl PathHalf {
     pub(super) const EMPTY: Self = Self {
-        forward: None,
+        product: None,
+        log: Total::new(0.0),
         uniform: 0.0,
         sites: [0; MAX_INDICES],
         len: 0,
@@ -133,9 +136,14 @@ impl Half {
             Self::Path(half) => {
                 let proposed = ring.distance();
                 let sites = half.sites.into_iter().take(half.len as usize).map(|site| site as usize);
-                let asked = path::Asked { sites, forward: half.forward, proposed, uniform: half.uniform };
-                let PathHalf { indices, replace, backwards, .. } = half;
-                Paths { indices, order: Order::Planes, replace, backwards }.tell(ring, asked, difference)
+                let PathHalf { product, log, uniform, indices, replace, backwards, .. } = half;
+                let paths = Paths { indices, order: Order::Planes, replace, backwards };
+                if ring.layout.many_values() {
+                    let asked = path::Asked { sites, forward: Forward::Log(log), proposed, uniform };
+                    return paths.tell_by_sites(ring, asked, difference);
+                }
+                let asked = path::Asked { sites, forward: Forward::Product(product), proposed, uniform };
+                paths.tell(ring, asked, difference)
             }
             Self::Walk { uniform } => symmetric::test(ring, difference, uniform),
         }
@@ -162,13 +170,23 @@ impl<N: Noise> Ask for Langevin<'_, N> {
 }
 
 fn ask_path<R: Rng + ?Sized>(paths: Paths, ring: &mut Ring<'_, Told<'_>>, rng: &mut R) -> Option<Half> {
-    let path::Asked { sites: path, forward, uniform, .. } = paths.ask(ring, rng)?;
-    let (mut sites, mut len) = ([0; MAX_INDICES], 0);
-    for (slot, site) in sites.iter_mut().zip(path) {
-        (*slot, len) = (site as u32, len + 1);
+    if ring.layout.many_values() {
+        return Some(kept(paths, paths.ask_by_sites(ring, rng)?));
     }
+    Some(kept(paths, paths.ask(ring, rng)?))
+}
+
+fn kept(paths: Paths, asked: path::Asked<impl Iterator<Item = usize>>) -> Half {
     let Paths { indices, order: _, replace, backwards } = paths;
-    Some(Half::Path(PathHalf { forward, uniform, sites, len, indices, replace, backwards }))
+    let mut half = PathHalf { uniform: asked.uniform, indices, replace, backwards, ..PathHalf::EMPTY };
+    match asked.forward {
+        Forward::Product(product) => half.product = product,
+        Forward::Log(log) => half.log = log,
+    }
+    for (slot, site) in half.sites.iter_mut().zip(asked.sites) {
+        (*slot, half.len) = (site as u32, half.len + 1);
+    }
+    Half::Path(half)
 }
 
 impl Sealed for GibbsWithGradients {}

@@ -17,7 +17,7 @@ use crate::step::path::Paths;
 pub const fn open_snapshot_len(layout: Layout) -> usize {
     // Two states and a mask; a gradient, curvatures and a noise; numbers, 4 bytes an index among them.
     let floats = layout.plane_blocks().saturating_mul(3 * 4 * LANES);
-    layout.words().saturating_mul(12).saturating_add(floats).saturating_add(99 + 4 * MAX_INDICES)
+    layout.words().saturating_mul(12).saturating_add(floats).saturating_add(107 + 4 * MAX_INDICES)
 }
 
 plain!(Asked, b"askd", { chosen, auxiliary, proposed, uniform }, |asked| {
@@ -28,7 +28,7 @@ plain!(LangevinHalf, b"lang", { asked, balance, curvature, window, adjusted, noi
     half.balance > 0.0 && half.balance <= 1.0 && half.window < i32::MAX as u32
 });
 
-plain!(PathHalf, b"path", { forward, uniform, sites, len, indices, replace, backwards }, |half| {
+plain!(PathHalf, b"path", { product, log, uniform, sites, len, indices, replace, backwards }, |half| {
     (0.0..1.0).contains(&half.uniform) && Paths::indices(half.indices).is_ok() && half.len <= half.indices
 });
 

@@ -17,7 +17,7 @@ impl<const SITES: usize, const MEMBERS: usize> FactorsMemory<SITES, MEMBERS> {
 
     /// Its buffers, for the constructor.
     pub fn borrow(&mut self) -> FactorsBuffers<'_> {
-        FactorsBuffers { ends: &mut self.ends, members: &mut self.members }
+        FactorsBuffers::new(&mut self.ends, &mut self.members)
     }
 }
 
@@ -34,4 +34,18 @@ pub struct FactorsBuffers<'a> {
     pub ends: &'a mut [u32],
     /// One word for each site of each factor.
     pub members: &'a mut [u32],
+    pub(super) any_rounding: bool,
+}
+
+impl<'a> FactorsBuffers<'a> {
+    /// One word a site, and one word for each site of each factor.
+    pub const fn new(ends: &'a mut [u32], members: &'a mut [u32]) -> Self {
+        Self { ends, members, any_rounding: false }
+    }
+
+    /// Lets the constructor round as coarsely as the largest field asks for: no [`FactorError::Rounding`](super::FactorError).
+    #[must_use]
+    pub const fn allow_rounding(self) -> Self {
+        Self { any_rounding: true, ..self }
+    }
 }

@@ -4,6 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum SparseError {
     /// No sites, or more than 2³¹ − 1.
     Sites,
@@ -35,6 +36,23 @@ pub enum SparseError {
     },
     /// The field of a site is NaN or infinite.
     FieldNotFinite {
+        /// The site.
+        site: usize,
+    },
+    /// The coupling of edge number `edge` would be lost or much changed by rounding, beside a far larger field: see
+    /// [`Sparse`](super::Sparse).
+    CouplingRounded {
+        /// Position in the edge list.
+        edge: usize,
+    },
+    /// The field of a site would be lost or much changed by rounding, beside a far larger one: see
+    /// [`Sparse`](super::Sparse).
+    FieldRounded {
+        /// The site.
+        site: usize,
+    },
+    /// A new field is too large, or too small, for the fixed point of the model that it is for.
+    FieldScale {
         /// The site.
         site: usize,
     },
@@ -103,6 +121,11 @@ pub enum SparseError {
         /// Entries given.
         got: usize,
     },
+    /// An edge list has its `capacity` of edges already.
+    Full {
+        /// Edges that there is room for.
+        capacity: usize,
+    },
     /// A dense model has `got` of the `need` blocks of memory.
     Blocks {
         /// Blocks needed.
@@ -127,6 +150,24 @@ impl core::fmt::Display for SparseError {
             Self::Diagonal { edge } => write!(f, "edge {edge} joins a site to itself"),
             Self::CouplingNotFinite { edge } => write!(f, "the coupling of edge {edge} is not finite"),
             Self::FieldNotFinite { site } => write!(f, "the field of site {site} is not finite"),
+            Self::CouplingRounded { edge } => {
+                write!(
+                    f,
+                    "the coupling of edge {edge} is lost in rounding: another field or coupling is too large"
+                )
+            }
+            Self::FieldRounded { site } => {
+                write!(
+                    f,
+                    "the field of site {site} is lost in rounding: another field or coupling is too large"
+                )
+            }
+            Self::FieldScale { site } => {
+                write!(
+                    f,
+                    "the field of site {site} does not fit the scale of the model: build it with its largest fields"
+                )
+            }
             Self::Duplicate { a, b } => write!(f, "sites {a} and {b} are joined twice"),
             Self::TooLarge { site } => {
                 write!(f, "the field and couplings of site {site} add up past 1e30, or 5e29 over spins")
@@ -134,7 +175,7 @@ impl core::fmt::Display for SparseError {
             Self::TooManyUnits { site } => {
                 write!(
                     f,
-                    "the field and couplings of site {site} add up past 2^30 units, or one coupling to 2^31 - 1"
+                    "the couplings of site {site} reach 2^31 - 1, or with its field add up past 2^30 units"
                 )
             }
             Self::PairNotFinite { a, b } => write!(f, "the coupling of sites {a} and {b} is not finite"),
@@ -153,6 +194,7 @@ impl core::fmt::Display for SparseError {
             Self::Entries { need, got } => {
                 write!(f, "{need} entries, two an edge, are needed, {got} were given")
             }
+            Self::Full { capacity } => write!(f, "the edge list is full: it has room for {capacity} edges"),
             Self::Blocks { need, got } => write!(f, "{need} blocks of memory are needed, {got} were given"),
         }
     }

@@ -20,7 +20,7 @@ impl<const SITES: usize, const ENTRIES: usize> SparseMemory<SITES, ENTRIES> {
 
     /// Its buffers, for a constructor.
     pub fn borrow(&mut self) -> SparseBuffers<'_> {
-        SparseBuffers { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
+        SparseBuffers::new(&mut self.ends, &mut self.linear, &mut self.entries)
     }
 }
 
@@ -40,4 +40,22 @@ pub struct SparseBuffers<'a> {
     pub linear: &'a mut [i32],
     /// Two entries an edge.
     pub entries: &'a mut [Entry],
+    pub(super) any_rounding: bool,
+}
+
+impl<'a> SparseBuffers<'a> {
+    /// One word a site, one word a site, and two entries an edge.
+    pub const fn new(ends: &'a mut [u32], linear: &'a mut [i32], entries: &'a mut [Entry]) -> Self {
+        Self { ends, linear, entries, any_rounding: false }
+    }
+
+    pub(in crate::energy) fn any_rounding(&self) -> bool {
+        self.any_rounding
+    }
+
+    /// Lets the constructor round as coarsely as the largest field asks for: no [`SparseError::Rounding`](super::SparseError).
+    #[must_use]
+    pub const fn allow_rounding(self) -> Self {
+        Self { any_rounding: true, ..self }
+    }
 }

@@ -198,8 +198,8 @@ fn adapted(number: f32, size: usize) -> bool {
     let solved = solved && returns(&mut regression);
     let sum: f32 = regression.edges(&rows).map(|(_, _, value)| value).chain(diagonal).sum();
     let mut jumps = Adaptation::new(Parameters::START).with_precision();
-    let info =
-        Info { accepted: size > 3, proposed: size as u32, log_ratio: number, difference: number, fault: false };
+    let mut info = Info::default();
+    (info.accepted, info.proposed, info.log_ratio, info.difference) = (size > 3, size as u32, number, number);
     (0..4 * size).for_each(|_| _ = jumps.observe(&info));
     jumps.freeze();
     solved && sum < number && jumps.is_frozen() && guided_balance(number, number) >= 0.5
@@ -225,7 +225,8 @@ where
     let mut energy = BatchMeans::<32>::new();
     let mut means = Means::new([0; 64]);
     let mut pairs = Pairs::new([(0, 1), (size as u32, 70)]);
-    let mut best = Best::new([0; 2]);
+    let (mut room, length) = ([0; 2], model.layout().words());
+    let mut best = Best::new(room.get_mut(..length).unwrap_or_default());
     let mut sum = 0;
     let mut thinned = Every::new(size as u64, Watch(|x: Packed<'_>, _: f32, _: &Info| sum += x.ones()));
     let observers = &mut ((&mut steps, &mut energy), (&mut means, (&mut pairs, (&mut best, &mut thinned))));
@@ -233,13 +234,15 @@ where
     let [near, far] = pairs.correlations();
     let rates = steps.rate() + steps.proposed() + steps.jump_distance();
     let error = energy.ess().unwrap_or(1.0) + energy.standard_error().unwrap_or(1.0) + energy.variance();
-    let numbers = rates + error + near + means.mean(size) + best.energy() + energy.mean();
-    let none = far.is_nan(); // there is no site 70
+    let numbers = rates + error + energy.mean();
+    let answers = [near, means.mean(size), best.energy()];
+    let none = far.is_none() && means.mean(63).is_none(); // there are no sites 63 and 70
     numbers.is_finite()
+        && answers.iter().all(Option::is_some)
         && none
         && steps.steps == 500
         && chain.faults() == 0
-        && best.words().len() == 2
+        && best.words().is_some_and(|words| words.len() == model.layout().words())
         && sum < 1 << 20
 }
 
