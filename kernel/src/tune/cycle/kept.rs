@@ -1,7 +1,7 @@
 //! A tuner of cycles that is kept over a stop.
 
 use super::{CycleSettings, CycleTuner, Phase, Progress, Trial, check};
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists, plain};
+use crate::snapshot::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
 plain! { Trial, b"tria", { step_size, balance, rate, error }, |_| true }
 plain! {
@@ -49,6 +49,14 @@ plain! {
         let most = u64::from(chains) * u64::from(steps.max(burn_in));
         kept.observed <= most && kept.round <= rounds && kept.candidate < step_sizes.max(balances)
     }
+}
+
+impl FixedSnapshot for Phase {
+    const LEN: usize = 5;
+}
+
+impl<const TRIALS: usize> FixedSnapshot for CycleTuner<[Trial; TRIALS]> {
+    const LEN: usize = Progress::LEN + <[Trial; TRIALS]>::LEN;
 }
 
 /// Settings, positions and how far it is. Where it is refused the tuner is as it was.
