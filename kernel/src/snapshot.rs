@@ -54,7 +54,7 @@ pub use values::Same;
 pub(crate) use values::lists;
 
 /// The version of the layout that this crate writes and reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bytes of a snapshot beside its parts.
 pub const FRAME: usize = 16;
@@ -73,6 +73,37 @@ pub trait Snapshot {
     /// # Errors
     /// [`SnapshotError`] where the next part is another one, has other lengths, or is illegal.
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError>;
+}
+
+/// What takes the same number of bytes in every snapshot, so that a page of flash or a static buffer can be sized by constants:
+/// [`FRAME`] and the lengths of all parts. Parts whose length depends on a model have a function `snapshot_len`, constant too.
+///
+/// ```
+/// use bitmc::snapshot::{FRAME, FixedSnapshot, Writer};
+/// use bitmc::stats::{Acceptance, Means};
+/// use bitmc::{Bernoulli, Chain, LaneRng, Layout, SeedableRng, chain, memory};
+/// const L: Layout = Layout::binary(40);
+/// const BYTES: usize = FRAME + chain::snapshot_len(L) + <(LaneRng, Means<[u32; 40]>, Acceptance)>::LEN;
+/// let model = Bernoulli::new(&[0.3; 40]).ok_or("no sites")?;
+/// let mut rng = LaneRng::seed_from_u64(1);
+/// let chain = Chain::random(&model, memory!(L, 0), &mut rng)?;
+/// let observers = (rng, Means::new([0; 40]), Acceptance::new());
+/// assert_eq!(Writer::new(&mut [0; BYTES]).put(&chain).put(&observers).finish()?, BYTES);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait FixedSnapshot: Snapshot {
+    /// Bytes in a snapshot.
+    const LEN: usize;
+}
+
+/// The bytes of a field.
+pub(crate) const fn field_len<S, T: FixedSnapshot>(_: fn(&S) -> &T) -> usize {
+    T::LEN
+}
+
+/// The bytes of a list of so many elements of so many bytes.
+pub(crate) const fn list_len(elements: usize, bytes: usize) -> usize {
+    elements.saturating_mul(bytes).saturating_add(4)
 }
 
 /// Writes a snapshot, part by part.
@@ -243,6 +274,10 @@ macro_rules! plain {
                 (*self, *from) = (next, at);
                 Ok(())
             }
+        }
+
+        impl $(<const $n: usize>)? $crate::snapshot::FixedSnapshot for $type $(<$n>)? {
+            const LEN: usize = 4 $(+ $crate::snapshot::field_len::<Self, _>(|kept| &kept.$field))+;
         }
     };
 }

@@ -19,6 +19,12 @@ pub struct QuantisedGibbs<'a> {
 }
 
 impl<'a> QuantisedGibbs<'a> {
+    /// Bytes in a snapshot.
+    #[must_use]
+    pub const fn snapshot_len(sites: usize) -> usize {
+        Layout::binary(sites).words().saturating_mul(4).saturating_add(8)
+    }
+
     /// A chain that starts at the state in `words`; `fields` is room for a number a site.
     ///
     /// # Errors

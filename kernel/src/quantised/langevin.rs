@@ -94,6 +94,12 @@ pub struct QuantisedLangevin<'a> {
 }
 
 impl<'a> QuantisedLangevin<'a> {
+    /// Bytes in a snapshot.
+    #[must_use]
+    pub const fn snapshot_len(sites: usize) -> usize {
+        QuantisedGibbs::snapshot_len(sites)
+    }
+
     /// A chain that starts at the state in `words`; `fields` is room for a number a site, `flips` for as many
     /// words as the state has.
     ///

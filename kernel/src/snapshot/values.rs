@@ -1,6 +1,6 @@
 //! Numbers, lists, and generators of other crates.
 
-use super::{Reader, Snapshot, SnapshotError, Writer};
+use super::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len};
 use rand_core::SeedableRng;
 
 macro_rules! numbers {
@@ -14,6 +14,10 @@ macro_rules! numbers {
                 *self = <$type>::from_le_bytes(from.array()?);
                 Ok(())
             }
+        }
+
+        impl FixedSnapshot for $type {
+            const LEN: usize = size_of::<Self>();
         }
     )+};
 }
@@ -36,6 +40,10 @@ impl Snapshot for bool {
     }
 }
 
+impl FixedSnapshot for bool {
+    const LEN: usize = 1;
+}
+
 /// As a `u64`, the same on every machine.
 impl Snapshot for usize {
     fn save(&self, to: &mut Writer<'_>) {
@@ -47,6 +55,10 @@ impl Snapshot for usize {
         *self = Self::try_from(value).map_err(|_| SnapshotError::Value)?;
         Ok(())
     }
+}
+
+impl FixedSnapshot for usize {
+    const LEN: usize = 8;
 }
 
 /// Its length, and the elements. Where one is refused, those before it are loaded.
@@ -99,6 +111,10 @@ impl<T: Snapshot, const N: usize> Snapshot for [T; N] {
     }
 }
 
+impl<T: FixedSnapshot, const N: usize> FixedSnapshot for [T; N] {
+    const LEN: usize = list_len(N, T::LEN);
+}
+
 macro_rules! tuples {
     ($(($($type:ident $index:tt),+))+) => {$(
         /// One after the other. Where one is refused, those before it are loaded.
@@ -112,29 +128,36 @@ macro_rules! tuples {
                 Ok(())
             }
         }
+
+        impl<$($type: FixedSnapshot),+> FixedSnapshot for ($($type),+) {
+            const LEN: usize = 0 $(+ $type::LEN)+;
+        }
     )+};
 }
 
 tuples!((A 0, B 1) (A 0, B 1, C 2));
 
-/// Whether there is one, and that.
+/// Whether there is one, and that, or the default in its place.
 impl<T: Snapshot + Default> Snapshot for Option<T> {
     fn save(&self, to: &mut Writer<'_>) {
         self.is_some().save(to);
-        if let Some(value) = self {
-            value.save(to);
+        match self {
+            Some(value) => value.save(to),
+            None => T::default().save(to),
         }
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let (mut some, mut value, mut at) = (false, T::default(), *from);
         some.load(&mut at)?;
-        if some {
-            value.load(&mut at)?;
-        }
+        value.load(&mut at)?;
         (*self, *from) = (some.then_some(value), at);
         Ok(())
     }
+}
+
+impl<T: FixedSnapshot + Default> FixedSnapshot for Option<T> {
+    const LEN: usize = 1 + T::LEN;
 }
 
 impl<T: Snapshot + ?Sized> Snapshot for &mut T {
@@ -145,6 +168,14 @@ impl<T: Snapshot + ?Sized> Snapshot for &mut T {
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         (**self).load(from)
     }
+}
+
+impl<T: FixedSnapshot + ?Sized> FixedSnapshot for &mut T {
+    const LEN: usize = T::LEN;
+}
+
+impl FixedSnapshot for Same {
+    const LEN: usize = 12;
 }
 
 /// A number that must be the same when the snapshot is loaded: a hash of the model's and the sampler's
