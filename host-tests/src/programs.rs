@@ -37,6 +37,7 @@ use std::sync::Once;
 use std::time::{Duration, Instant};
 
 pub use run::Defect;
+pub use verdict::{ALARM, p_value};
 
 /// What a program found.
 #[derive(Clone, Debug)]

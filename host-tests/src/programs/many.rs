@@ -371,7 +371,8 @@ fn abreast<B: Abreast, M>(
             counts[of(chain)][state] += 1;
             let (carried, truth) = (f64::from(batch.energy(chain)), energies[state]);
             let bound = crate::tolerance::ROUNDING * (size + 1.0) * 2000.0;
-            if !((carried - truth).abs() <= bound) {
+            let near = (carried - truth).abs() <= bound;
+            if !near {
                 return Err(format!("the energy is {carried}, {truth} is right"));
             }
         }

@@ -278,7 +278,7 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
         for (what, counts, law) in what {
             comparisons += 1;
             let p = p_value(counts, law);
-            if !(p >= ALARM) {
+            if p.is_nan() || p < ALARM {
                 return Err(format!("{what} has p = {p:.1e}: {}", worst(counts, law)));
             }
         }
