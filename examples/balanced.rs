@@ -166,7 +166,7 @@ impl<'o> Comparison<'o> {
 
     fn ising(&mut self, graph: &str, coupling: f32, edges: Vec<(u32, u32, f32)>) -> Result<(), Failure> {
         let mut memory = Box::new(SparseMemory::<400, 3200>::new());
-        let model = Ising::spins_edges_once(edges, &[0.0; 400], memory.lend()).map_err(Failure::option)?;
+        let model = Ising::spins_edges_once(400, edges, &[], memory.borrow()).map_err(Failure::option)?;
         let w = Curvature::of(&SparseMatrix::of(model.form()));
         let picture = coupling == COUPLINGS[1];
         self.target(&format!("{graph}, J = {coupling:.4}"), &model, Known::Whole(&w), picture)

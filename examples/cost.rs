@@ -5,7 +5,7 @@
 //! goes on where a run was stopped.
 
 use bitmc::batch::{Batch, BatchKernel, BatchSite};
-use bitmc::energy::{Edge, Entry, SparseLent};
+use bitmc::energy::{Edge, Entry, SparseBuffers};
 use bitmc::step::{IsingLangevin, ParameterError, SequentialGibbs};
 use bitmc::tune::RateTuner;
 use bitmc::{Chain, Ising, Kernel, LaneRng, Langevin, SeedableRng, torus};
@@ -114,8 +114,8 @@ fn measure(graph: &str, sites: u32, edges: &[Edge], common: &Common) -> Result<V
     let (number, seed) = (sites as usize, common.seed);
     let (mut ends, mut linear) = (vec![0; number], vec![0; number]);
     let mut entries = vec![Entry::default(); 2 * edges.len()];
-    let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
-    let model = Ising::spins_edges_once(edges.iter().copied(), &vec![0.0; number], lent);
+    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+    let model = Ising::spins_edges_once(number, edges.iter().copied(), &[], lent);
     let model = &model.map_err(Failure::option)?;
     let couplings = 8 * number + 2 * edges.len() * size_of::<Entry>();
     let chain_bytes = couplings + 12 * number.div_ceil(32) + 4 * 64 * number.div_ceil(16);
@@ -232,8 +232,8 @@ fn threads(common: &Common) -> Result<Vec<Threads>, Failure> {
     let sites = 4096;
     let (mut ends, mut linear) = (vec![0; sites], vec![0; sites]);
     let mut entries = vec![Entry::default(); 4 * sites];
-    let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
-    let model = Ising::spins_edges_once(torus(64, 64, 0.3), &vec![0.0; sites], lent);
+    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+    let model = Ising::spins_edges_once(sites, torus(64, 64, 0.3), &[], lent);
     let model = &model.map_err(Failure::option)?;
     let kernel = IsingLangevin::adjusted(0.115).map_err(Failure::option)?;
     let steps = if common.quick { 200 } else { 4_000 };

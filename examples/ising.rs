@@ -102,7 +102,8 @@ fn run(options: Options) -> Result<(), Failure> {
     let (a, b) = (options.a, options.b);
     let answer = exact::torus(5, f64::from(a), f64::from(b));
     let mut lent = SparseMemory::<25, 100>::new();
-    let model = Ising::spins_edges_twice(torus(5, 5, a), &[b; 25], lent.lend()).map_err(Failure::option)?;
+    let model =
+        Ising::spins_edges_twice(25, torus(5, 5, a), &[b; 25], lent.borrow()).map_err(Failure::option)?;
     hello(&options, &model, answer)?;
     let out = options.common.folder("ising");
     report::make_folder(&out)?;

@@ -66,7 +66,10 @@ fn main() -> ExitCode {
             rate.rate(),
             rate.jump_distance()
         ));
-        (0..SEATS).for_each(|i| say(&format!("{i:4} {:6.3} {:6.3}", means.mean(i), exact[i] / exact[SEATS])));
+        for (i, weight) in exact[..SEATS].iter().enumerate() {
+            let drawn = means.mean(i).ok_or_else(|| Failure::option("no such seat"))?;
+            say(&format!("{i:4} {drawn:6.3} {:6.3}", weight / exact[SEATS]));
+        }
         Ok(())
     })
 }

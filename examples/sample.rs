@@ -3,7 +3,7 @@
 //! `cargo run --release --example sample -- FILE` prints how often each site has each value, with standard
 //! errors over independent chains, whether the chains agree, and the best state it met.
 
-use bitmc::energy::{Edge, SparseError, SparseLent};
+use bitmc::energy::{Edge, SparseBuffers, SparseError};
 use bitmc::lane::Block;
 use bitmc::stats::{Acceptance, Observer};
 use bitmc::{Chain, Energy, Gibbs, Info, Ising, LaneRng, Langevin, Layout, Packed, packed};
@@ -124,19 +124,18 @@ fn run(options: &Options) -> Result<(), Failure> {
     match &model {
         Model::Graph(graph) => {
             let (mut ends, mut linear, mut entries) = couplings(graph.vertices, graph.edges.len());
-            let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+            let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
             let edges = graph.edges.iter().map(|&(a, b, w)| (a, b, -w / temperature));
-            let fields = vec![0.0; graph.vertices];
-            let ising = Ising::spins_edges_once(edges, &fields, lent)
+            let ising = Ising::spins_edges_once(graph.vertices, edges, &[], lent)
                 .map_err(|error| bad(&named(error, &graph.edges, model.sites())))?;
             sample(options, &model, &ising, &ising, &evidence)
         }
         Model::Qubo(form) => {
             let (mut ends, mut linear, mut entries) = couplings(form.linear.len(), form.edges.len());
-            let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+            let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
             let edges = form.edges.iter().map(|&(a, b, w)| (a, b, -w / temperature));
             let fields: Vec<f32> = form.linear.iter().map(|w| -w / temperature).collect();
-            let ising = Ising::bits_edges_once(edges, &fields, lent)
+            let ising = Ising::bits_edges_once(fields.len(), edges, &fields, lent)
                 .map_err(|error| bad(&named(error, &form.edges, model.sites())))?;
             sample(options, &model, &ising, &ising, &evidence)
         }

@@ -7,7 +7,9 @@ use bitmc::energy::Edge;
 use bitmc::lane::{Block, F32s, PARTS};
 use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
 use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, IsingLangevin, SequentialGibbs};
-use bitmc::{Chain, Energy, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng};
+use bitmc::{
+    Chain, Energy, GibbsWithGradients, Info, Ising, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng,
+};
 use bitmc_benches::models::{
     HeapRbm, HeapSparse, burnt_in, floats, heap_memory, lines, numbered, random_graph, random_torus,
 };
@@ -177,7 +179,7 @@ fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
 
     let mut memory = HeapSparse::default();
     let whole =
-        QuantisedIsing::round(model.form(), memory.lend(sites, edges.len())).expect("moderate couplings");
+        QuantisedIsing::round(model.form(), memory.borrow(sites, edges.len())).expect("moderate couplings");
     let (mut words, mut room) = (vec![0; sites.div_ceil(32)], vec![0; sites]);
     let mut chain = QuantisedGibbs::new(whole, &mut words, &mut room).expect("a start");
     let mut rng = Xoshiro128PlusPlus::seed_from_u64(1);
@@ -228,11 +230,11 @@ fn together(criterion: &mut Criterion, name: &str, energy: &dyn Energy, step_siz
     let mut chains = rngs.each_mut().map(|rng| burnt_in(energy, step_size, 500, rng));
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(16 * energy.layout().sites() as u64));
-    let (mut steps, mut accepted) = (0u64, 0u64);
+    let (mut steps, mut accepted, mut infos) = (0u64, 0u64, [Info::default(); 16]);
     group.bench_function("sixteen chains", |bencher| {
         bencher.iter(|| {
             steps += 16;
-            let infos = sampler.step_together(&mut chains, &mut rngs);
+            sampler.step_together(&mut chains, &mut rngs, &mut infos).expect("sixteen of each");
             accepted += infos.iter().map(|info| u64::from(info.accepted)).sum::<u64>();
         });
     });

@@ -2,7 +2,7 @@
 
 use crate::naive;
 use aligned_vec::{AVec, avec};
-use bitmc::energy::{CoarseRbm, Edge, Entry, SparseLent, pack_rows};
+use bitmc::energy::{CoarseRbm, Edge, Entry, SparseBuffers, pack_rows};
 use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing, SlicedLangevin};
 use bitmc::step::Colouring;
 use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Memory, Potts, Rbm, Rng, SeedableRng};
@@ -56,23 +56,24 @@ pub struct HeapSparse {
 impl HeapSparse {
     /// An Ising model over spins, each edge once, and the naive twin's copy of it.
     pub fn ising(&mut self, edges: &[Edge], fields: &[f32]) -> (Ising<'_>, naive::Ising) {
-        let lent = self.lend(fields.len(), edges.len());
-        let model = Ising::spins_edges_once(edges.iter().copied(), fields, lent).expect("legal edges");
+        let lent = self.borrow(fields.len(), edges.len());
+        let model =
+            Ising::spins_edges_once(fields.len(), edges.iter().copied(), fields, lent).expect("legal edges");
         (model, naive::Ising::new(edges, fields))
     }
 
     /// A Potts model without fields.
     pub fn potts(&mut self, edges: &[Edge], sites: usize, arity: usize) -> Potts<'_> {
-        let lent = self.lend(sites, edges.len());
-        Potts::new(edges.iter().copied(), sites, arity, &[], lent).expect("legal edges")
+        let lent = self.borrow(sites, edges.len());
+        Potts::new(sites, arity, edges.iter().copied(), &[], lent).expect("legal edges")
     }
 
     /// Room for a model.
-    pub fn lend(&mut self, sites: usize, edges: usize) -> SparseLent<'_> {
+    pub fn borrow(&mut self, sites: usize, edges: usize) -> SparseBuffers<'_> {
         self.ends.resize(sites, 0);
         self.linear.resize(sites, 0);
         self.entries.resize(2 * edges, Entry::default());
-        SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
+        SparseBuffers::new(&mut self.ends, &mut self.linear, &mut self.entries)
     }
 }
 

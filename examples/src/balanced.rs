@@ -7,7 +7,7 @@
 //! use bitmc_examples::progress::Progress;
 //!
 //! let mut memory = SparseMemory::<64, 256>::new();
-//! let model = Ising::spins_edges_once(torus(8, 8, 0.4), &[0.0; 64], memory.lend())?;
+//! let model = Ising::spins_edges_once(64, torus(8, 8, 0.4), &[], memory.borrow())?;
 //! let w = Curvature::of(&SparseMatrix::of(model.form()));
 //! let driver = Driver { seed: 1, sweeps: 10, burn_in: 1000, adapt: 4000, precision: false, far: true };
 //! let mut room = Room::default();

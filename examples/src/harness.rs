@@ -10,7 +10,7 @@
 //! use bitmc_examples::progress::Progress;
 //!
 //! let mut memory = SparseMemory::<25, 100>::new();
-//! let model = Ising::spins_edges_twice(torus(5, 5, 0.1), &[0.2; 25], memory.lend())?;
+//! let model = Ising::spins_edges_twice(25, torus(5, 5, 0.1), &[0.2; 25], memory.borrow())?;
 //! let target = Target::new("ising", &model).exact_means(vec![0.741_485; 25]);
 //! let sampler = Sampler::kernel("DMALA", "α = 0.6", Langevin::adjusted(0.6)?);
 //! let plan = Plan { seed: 1, chains: 4, burn_in: 100, steps: 1000 };

@@ -1,6 +1,6 @@
 //! The driver of the example `balanced`.
 
-use bitmc::energy::{Entry, SparseLent};
+use bitmc::energy::{Entry, SparseBuffers};
 use bitmc::noise::{Noise, SparseMatrix};
 use bitmc::{Bernoulli, Energy, Ising, SparseMemory, torus};
 use bitmc_examples::balanced::{Curvature, Driver, Known, Room, Which};
@@ -10,7 +10,7 @@ use bitmc_examples::progress::Progress;
 #[test]
 fn the_driver_freezes_what_flips_more_than_its_start() {
     let mut memory = Box::new(SparseMemory::<64, 256>::new());
-    let model = Ising::spins_edges_once(torus(8, 8, 0.3), &[0.1; 64], memory.lend()).unwrap();
+    let model = Ising::spins_edges_once(64, torus(8, 8, 0.3), &[0.1; 64], memory.borrow()).unwrap();
     let w = Curvature::of(&SparseMatrix::of(model.form()));
     let driver = Driver { seed: 3, sweeps: 20, burn_in: 4000, adapt: 12_000, precision: false, far: false };
     let progress = Progress::new(true, 0);
@@ -57,9 +57,9 @@ fn a_pattern_takes_the_driver_beyond_the_sites_of_a_full_matrix() {
     let lent = |sites| {
         let sites = sites as usize;
         let entries = vec![Entry::default(); 4 * sites].leak();
-        SparseLent { ends: vec![0; sites].leak(), linear: vec![0; sites].leak(), entries }
+        SparseBuffers::new(vec![0; sites].leak(), vec![0; sites].leak(), entries)
     };
-    let model = Ising::spins_edges_once(torus(side, side, 0.3), &vec![0.0; sites], lent(side * side)).unwrap();
+    let model = Ising::spins_edges_once(sites, torus(side, side, 0.3), &[], lent(side * side)).unwrap();
     let driver = Driver { seed: 5, sweeps: 20, burn_in: 2000, adapt: 3000, precision: false, far: false };
     let progress = Progress::new(true, 0);
     let drive = |known, which| {
@@ -73,13 +73,9 @@ fn a_pattern_takes_the_driver_beyond_the_sites_of_a_full_matrix() {
     assert!((trace - 1.0).abs() < 0.05, "{trace}");
     assert!(chosen.acceptance > 0.3 && chosen.jump > 10.0, "{chosen}");
     // Twin: a torus that lacks the couplings down has their part of W nowhere.
-    let zeros = vec![0.0; sites];
     let other = |rows, columns| {
-        Ising::spins_edges_once(
-            torus(rows, columns, 1.0),
-            &zeros[..(rows * columns) as usize],
-            lent(rows * columns),
-        )
+        let sites = rows * columns;
+        Ising::spins_edges_once(sites as usize, torus(rows, columns, 1.0), &[], lent(sites))
     };
     let (wide, small) = (other(20, 80).unwrap(), other(8, 8).unwrap());
     let (trace, _) = drive(Known::Pattern(wide.form()), Which::Edges).unwrap();
@@ -105,7 +101,7 @@ fn a_pattern_takes_the_driver_beyond_the_sites_of_a_full_matrix() {
 fn a_sampler_without_noise_has_no_precision_to_adapt() {
     let flat = Bernoulli::new(&[0.3; 20]).unwrap();
     let mut memory = SparseMemory::<20, 0>::new();
-    let form = Ising::bits_edges_once([], &[0.0; 20], memory.lend()).unwrap().form();
+    let form = Ising::bits_edges_once(20, [], &[], memory.borrow()).unwrap().form();
     let w = Curvature::of(&SparseMatrix::with_diagonal(form, &[-0.5; 20]).unwrap());
     let progress = Progress::new(true, 0);
     let driven = |precision| {

@@ -111,7 +111,7 @@ fn error_of_means() {
 }
 
 fn model(memory: &mut SparseMemory<25, 100>) -> Ising<'_> {
-    Ising::spins_edges_twice(torus(5, 5, 0.1), &[0.2; 25], memory.lend()).unwrap()
+    Ising::spins_edges_twice(25, torus(5, 5, 0.1), &[0.2; 25], memory.borrow()).unwrap()
 }
 
 /// (1 + ⟨s⟩)/2 by transfer matrix (METHODS.md §8).

@@ -22,7 +22,7 @@ fn seen(members: &[Member<'_, Ising<'_>>], ladder: &Ladder<Vec<Rung>>) -> Seen {
 
 fn with_model<T>(run: impl FnOnce(&Ising<'_>) -> T) -> T {
     let mut couplings = SparseMemory::<64, 256>::new();
-    run(&Ising::spins_edges_once(torus(8, 8, 1.0), &[0.0; 64], couplings.lend()).unwrap())
+    run(&Ising::spins_edges_once(64, torus(8, 8, 1.0), &[], couplings.borrow()).unwrap())
 }
 
 fn kernels() -> [Langevin<'static>; 6] {

@@ -4,6 +4,8 @@ use crate::heap;
 use crate::models::Source;
 use crate::naive::Target;
 use crate::tolerance::{DOUBLE, ROUNDING};
+use crate::used;
+use bitmc::energy::{Checked, check};
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::{Energy, Kind, Move, Packed};
 
@@ -27,7 +29,7 @@ pub struct Case<'a> {
 /// Where the energy cannot start there.
 #[must_use]
 pub fn cache_of(energy: &dyn Energy, x: &[f64]) -> (f32, Vec<Bits>) {
-    let mut cache = vec![[0xDEAD_BEEF; LANES]; energy.cache_len()];
+    let mut cache = used::memory(energy.cache_len());
     let words = heap::pack_in(energy.layout(), x);
     let total = energy.init(Packed::new(energy.layout(), &words).unwrap(), &mut cache).unwrap();
     (total, cache)
@@ -59,7 +61,7 @@ pub fn same_bits<E: Energy>(energy: &E, x: &[f64], y: &[f64]) {
         let layout = energy.layout();
         let (here, there) = (heap::pack_in(layout, x), heap::pack_in(layout, y));
         let (here, there) = (Packed::new(layout, &here).unwrap(), Packed::new(layout, &there).unwrap());
-        let mut cache = vec![[0; LANES]; energy.cache_len()];
+        let mut cache = used::memory(energy.cache_len());
         let total = energy.init(here, &mut cache).unwrap();
         let mut words = here.words().to_vec();
         let mut values = vec![0.0; layout.arity()];
@@ -82,6 +84,16 @@ pub fn close(name: &str, found: f32, truth: f64, bound: f64) {
     assert!(error <= bound, "{name}: {found} for {truth}, error {error:e}, bound {bound:e}");
 }
 
+/// What the kernel itself says of an energy at some states.
+///
+/// # Panics
+/// Where it finds something off.
+pub fn consistent<E: Energy + ?Sized>(name: &str, energy: &E, states: &[Vec<u32>]) -> Checked {
+    let mut memory = heap::memory(energy);
+    let states = states.iter().map(|words| Packed::new(energy.layout(), words).unwrap());
+    check(energy, &mut memory, states).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
 impl Case<'_> {
     /// Walks at random, and compares everything at every state.
     ///
@@ -91,6 +103,12 @@ impl Case<'_> {
         let (layout, sites) = (self.energy.layout(), self.target.sites());
         assert_eq!(layout.sites(), sites);
         assert_ne!(layout.kind(), Kind::Categorical, "one gradient a site");
+        let mut state = || -> Vec<f64> { (0..sites).map(|_| source.below(layout.arity()) as f64).collect() };
+        let checked = consistent(name, self.energy, &[state(), state()].map(|x| heap::pack_in(layout, &x)));
+        if self.multilinear {
+            let (slope, correlation) = checked.slope.zip(checked.correlation).unwrap_or((1.0, 1.0));
+            assert!((slope - 1.0).abs() < 1e-3 && correlation > 0.999, "{name}: {checked:?}");
+        }
         let mut x: Vec<f64> = (0..sites).map(|_| source.below(layout.arity()) as f64).collect();
         let (total, mut cache) = cache_of(self.energy, &x);
         close(&format!("{name}: total"), total, self.target.energy(&x), (self.total)(&x));

@@ -2,7 +2,8 @@
 
 use crate::enumerate::Law;
 use crate::models::Source;
-use bitmc::energy::{FactorError, FactorsLent};
+use crate::used;
+use bitmc::energy::{FactorError, FactorsBuffers};
 use bitmc::{Factor, Factors};
 
 /// A table of log values over some sites, the last one fastest.
@@ -129,7 +130,7 @@ impl Graph {
             tables.extend(&table.values);
         }
         let members = factors.iter().map(|factor| factor.sites().len()).sum();
-        let memory = (vec![0; self.arities.len()], vec![0; members]);
+        let memory = (used::memory(self.arities.len()), used::memory(members));
         Compiled { arities: self.arities.clone(), factors, tables, memory }
     }
 }
@@ -149,7 +150,7 @@ impl Compiled {
     /// # Errors
     /// [`FactorError`] as [`Factors::new`].
     pub fn model(&mut self) -> Result<Factors<'_>, FactorError> {
-        let memory = FactorsLent { ends: &mut self.memory.0, members: &mut self.memory.1 };
+        let memory = FactorsBuffers::new(&mut self.memory.0, &mut self.memory.1);
         Factors::new(&self.arities, &self.factors, &self.tables, memory)
     }
 }

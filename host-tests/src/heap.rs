@@ -1,7 +1,8 @@
 //! Chains and models of sizes that are known at run time, in vectors.
 
 use crate::naive::{Convention, Machine, Pairwise};
-use bitmc::energy::{Entry, RbmError, SparseError, SparseLent, pack_rows};
+use crate::used;
+use bitmc::energy::{Entry, RbmError, SparseBuffers, SparseError, pack_rows};
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::{Chain, ChainError, Energy, Ising, Layout, Memory, Packed, Rbm, Rng};
 
@@ -11,13 +12,13 @@ pub type HeapMemory = Memory<Vec<u32>, Vec<Bits>, Vec<Block>>;
 /// A chain in vectors.
 pub type HeapChain<'e, E> = Chain<'e, E, Vec<u32>, Vec<Bits>, Vec<Block>>;
 
-/// Memory of exactly the lengths that a chain over `energy` needs.
+/// Memory of exactly the lengths that a chain over `energy` needs, used before.
 pub fn memory<E: Energy + ?Sized>(energy: &E) -> HeapMemory {
     let layout = energy.layout();
     Memory {
-        words: vec![0; Memory::words(layout)],
-        cache: vec![[0; LANES]; Memory::cache(energy.cache_len())],
-        weights: vec![[0.0; LANES]; Memory::weights(layout)],
+        words: used::memory(Memory::words(layout)),
+        cache: used::memory(Memory::cache(energy.cache_len())),
+        weights: used::memory(Memory::weights(layout)),
     }
 }
 
@@ -45,9 +46,9 @@ pub fn random_chain<'e, E: Energy + ?Sized, R: Rng + ?Sized>(
 /// # Panics
 /// Where the energy refuses the state.
 pub fn gradient(energy: &impl Energy, x: Packed<'_>) -> Vec<Block> {
-    let mut cache = vec![[0; LANES]; energy.cache_len()];
+    let mut cache = used::memory(energy.cache_len());
     energy.init(x, &mut cache).unwrap();
-    let mut out = vec![[0.0; LANES]; energy.layout().gradient_blocks()];
+    let mut out = used::memory(energy.layout().gradient_blocks());
     energy.gradient(x, &cache, 0..energy.layout().rows(), &mut out);
     out
 }
@@ -90,15 +91,16 @@ pub struct Couplings {
 }
 
 impl Couplings {
-    /// Room for `sites` sites and `edges` edges.
+    /// Room for `sites` sites and `edges` edges, used before.
     #[must_use]
     pub fn new(sites: usize, edges: usize) -> Self {
-        Self { ends: vec![0; sites], linear: vec![0; sites], entries: vec![Entry::default(); 2 * edges] }
+        let (ends, linear) = (used::memory(sites), used::memory(sites));
+        Self { ends, linear, entries: used::memory(2 * edges) }
     }
 
     /// Lends it to a constructor.
-    pub fn lend(&mut self) -> SparseLent<'_> {
-        SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
+    pub fn borrow(&mut self) -> SparseBuffers<'_> {
+        SparseBuffers::new(&mut self.ends, &mut self.linear, &mut self.entries)
     }
 
     /// The kernel's model of a naive one, in this memory.
@@ -108,9 +110,9 @@ impl Couplings {
     pub fn ising(&mut self, model: &Pairwise) -> Result<Ising<'_>, SparseError> {
         let (edges, fields) = (model.edges.iter().copied(), &model.fields);
         match model.convention {
-            Convention::SpinsEdgesOnce => Ising::spins_edges_once(edges, fields, self.lend()),
-            Convention::SpinsEdgesTwice => Ising::spins_edges_twice(edges, fields, self.lend()),
-            Convention::BitsEdgesOnce => Ising::bits_edges_once(edges, fields, self.lend()),
+            Convention::SpinsEdgesOnce => Ising::spins_edges_once(fields.len(), edges, fields, self.borrow()),
+            Convention::SpinsEdgesTwice => Ising::spins_edges_twice(fields.len(), edges, fields, self.borrow()),
+            Convention::BitsEdgesOnce => Ising::bits_edges_once(fields.len(), edges, fields, self.borrow()),
         }
     }
 }

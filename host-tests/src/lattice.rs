@@ -110,7 +110,14 @@ impl Quadratic {
     /// # Errors
     /// As [`LatticeGaussian::sparse`].
     pub fn sparse<'a>(&'a self, memory: &'a mut Couplings) -> Result<LatticeGaussian<'a>, GaussianError> {
-        LatticeGaussian::sparse(self.edges(), &self.diagonal(), &self.centre, self.arity, memory.lend())
+        LatticeGaussian::sparse(
+            self.centre.len(),
+            self.arity,
+            self.edges(),
+            &self.diagonal(),
+            &self.centre,
+            memory.borrow(),
+        )
     }
 
     /// The kernel's dense model, over these rows.

@@ -2,10 +2,11 @@
 
 use crate::heap;
 use crate::models::Source;
+use crate::used;
 use bitmc::energy::{Boltzmann, Perceptron};
 use bitmc::lane::{Block, LANES};
-use bitmc::learn::{Learnable, SparseIsing, SparsePotts};
-use bitmc::{Layout, Rbm};
+use bitmc::learn::{Learnable, LearnableFunction, SparseIsing, SparsePotts};
+use bitmc::{Function, Layout, Packed, Plain, Rbm};
 
 /// A model to learn: its energy by parameters in their natural order, and where the kernel has them.
 pub struct Lesson {
@@ -65,13 +66,25 @@ impl Lesson {
             -f
         };
         let build = move |blocks: &[Block], see: &mut dyn FnMut(&dyn Learnable)| {
-            let mut memory = vec![[0; LANES]; Boltzmann::memory_len(sites)];
+            let mut memory = used::memory(Boltzmann::memory_len(sites));
             let made = if spins { Boltzmann::spins } else { Boltzmann::bits };
             see(&made(blocks, sites, &mut memory).unwrap());
         };
         let name = format!("Boltzmann machine of {sites} {}", if spins { "spins" } else { "bits" });
         let (layout, blocks) = (Layout::binary(sites), Boltzmann::parameter_len(sites));
         Self { name, layout, theta, places, blocks, energy: Box::new(energy), build: Box::new(build) }
+    }
+
+    /// The Boltzmann machine of [`Lesson::boltzmann`], written as a user would: [`Own`].
+    #[must_use]
+    pub fn own(sites: usize, spins: bool, sd: f64, seed: u64, broken: bool) -> Self {
+        let machine = Self::boltzmann(sites, spins, sd, seed);
+        let count = machine.theta.len();
+        let build = move |blocks: &[Block], see: &mut dyn FnMut(&dyn Learnable)| {
+            see(&Plain(Own { sites, spins, theta: &blocks.as_flattened()[..count], broken }));
+        };
+        let (places, blocks) = ((0..count).collect(), count.div_ceil(LANES));
+        Self { name: format!("own {}", machine.name), places, blocks, build: Box::new(build), ..machine }
     }
 
     /// An Ising model on the edges of a ring with some chords.
@@ -93,7 +106,7 @@ impl Lesson {
         let build = move |blocks: &[Block], see: &mut dyn FnMut(&dyn Learnable)| {
             let mut couplings = heap::Couplings::new(sites, edges.len());
             let made = if spins { SparseIsing::spins } else { SparseIsing::bits };
-            see(&made(blocks, sites, &edges, couplings.lend()).unwrap());
+            see(&made(blocks, sites, &edges, couplings.borrow()).unwrap());
         };
         let name = format!("sparse Ising model of {sites} {}", if spins { "spins" } else { "bits" });
         let layout = Layout::binary(sites);
@@ -117,7 +130,7 @@ impl Lesson {
         };
         let build = move |blocks: &[Block], see: &mut dyn FnMut(&dyn Learnable)| {
             let mut couplings = heap::Couplings::new(sites, edges.len());
-            see(&SparsePotts::new(blocks, (sites, arity), &edges, couplings.lend()).unwrap());
+            see(&SparsePotts::new(blocks, (sites, arity), &edges, couplings.borrow()).unwrap());
         };
         let (name, layout) = (format!("Potts model of {sites}"), Layout::categorical(sites, arity));
         Self { name, layout, theta, places, blocks, energy: Box::new(energy), build: Box::new(build) }
@@ -290,6 +303,61 @@ impl Lesson {
             self.goal(goal, &moved, x)
         };
         (0..theta.len()).map(|k| (at(k, STEP) - at(k, -STEP)) / (2.0 * STEP)).collect()
+    }
+}
+
+/// A Boltzmann machine by its formula, site by site: fields, then the pairs of each site with those before it.
+#[derive(Clone, Copy, Debug)]
+pub struct Own<'t> {
+    sites: usize,
+    spins: bool,
+    theta: &'t [f32],
+    /// Whether `∂E/∂θ` takes the last site's pairs for those of its flip.
+    broken: bool,
+}
+
+impl Own<'_> {
+    fn value(&self, x: Packed<'_>, site: usize) -> f32 {
+        if self.spins { 2.0 * x.get(site) as f32 - 1.0 } else { x.get(site) as f32 }
+    }
+
+    fn terms(&self, x: Packed<'_>) -> impl Iterator<Item = f32> {
+        let pairs = (0..self.sites).flat_map(|b| (0..b).map(move |a| (a, b)));
+        (0..self.sites)
+            .map(move |site| self.value(x, site))
+            .chain(pairs.map(move |(a, b)| self.value(x, a) * self.value(x, b)))
+    }
+}
+
+impl Function for Own<'_> {
+    fn layout(&self) -> Layout {
+        Layout::binary(self.sites)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        -self.theta.iter().zip(self.terms(x)).map(|(theta, term)| theta * term).sum::<f32>()
+    }
+
+    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+        let pair = |a: usize, b: usize| self.theta[self.sites + a.max(b) * (a.max(b) - 1) / 2 + a.min(b)];
+        let others = (0..self.sites).filter(|&other| other != site);
+        let slope =
+            self.theta[site] + others.map(|other| pair(site, other) * self.value(x, other)).sum::<f32>();
+        if self.spins { -2.0 * slope } else { -slope }
+    }
+}
+
+impl LearnableFunction for Own<'_> {
+    fn parameters(&self) -> usize {
+        self.theta.len()
+    }
+
+    fn accumulate(&self, x: Packed<'_>, weight: f32, into: &mut [f32]) {
+        assert_eq!(into.len(), self.theta.len());
+        let last = if self.broken { self.theta.len() + 1 - self.sites } else { self.theta.len() };
+        for (index, (slot, term)) in into.iter_mut().zip(self.terms(x)).enumerate() {
+            *slot -= if index < last { weight * term } else { -weight * term };
+        }
     }
 }
 

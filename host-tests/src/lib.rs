@@ -39,6 +39,7 @@ pub mod stat;
 pub mod stuck;
 pub mod synthetic;
 pub mod tolerance;
+pub mod used;
 
 /// The README's first program, compiled and run.
 #[cfg(doctest)]

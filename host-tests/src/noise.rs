@@ -3,6 +3,7 @@
 
 use crate::matrix::Verdict;
 use crate::tolerance;
+use crate::used;
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::Noise;
 use bitmc::random::{normal_pairs, normals};
@@ -290,7 +291,7 @@ pub fn pack(layout: Layout, values: &[usize]) -> Vec<u32> {
 
 /// η of a fresh draw.
 pub fn draw(noise: &impl Noise, blocks: usize, planes: usize, rng: &mut impl Rng) -> Vec<Block> {
-    let mut eta = vec![[0.0; LANES]; blocks * planes];
+    let mut eta = used::memory(blocks * planes);
     noise.draw(rng, &mut eta, planes);
     eta
 }

@@ -12,8 +12,9 @@ use bitmc::step::Choice;
 /// f32 (six), two products, and the sum over planes as the largest error of its terms (six again).
 const INDEX_ROUNDINGS: f64 = 20.0;
 
-/// Weights are cut at e^(−50) of the largest.
+/// Weights are cut at e^(−50) of the largest; those of a site of many values at e^(−30) of its own largest.
 const CUT: f64 = 50.0;
+const CUT_OF_MANY: f64 = 30.0;
 
 /// What is wrong with a twin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,8 @@ pub struct Model {
     reach: Vec<[f64; 2]>,
     /// A mask of the sites that do not move.
     pub held: usize,
+    /// Whether the sites stand in a layout of many values.
+    pub many: bool,
 }
 
 /// How far a sampler is from detailed balance, path by path.
@@ -105,7 +108,7 @@ impl Model {
             [reach.into_iter().fold(0.0, f64::max), most + sum]
         };
         let (slopes, reach) = ((0..1 << sites).map(slopes).collect(), (0..1 << sites).map(reach).collect());
-        Self { arities: vec![2; sites], law, slopes, reach, held: 0 }
+        Self { arities: vec![2; sites], law, slopes, reach, held: 0, many: false }
     }
 
     /// Of tables.
@@ -130,7 +133,7 @@ impl Model {
             [sizes.into_iter().flatten().fold(0.0, f64::max), most]
         });
         let (slopes, reach) = (slopes.collect(), reach.collect());
-        Self { arities, law, slopes, reach, held: 0 }
+        Self { arities, law, slopes, reach, held: 0, many: false }
     }
 
     /// States.
@@ -172,8 +175,13 @@ impl Model {
             .map(|site| (0..self.arities[site]).map(|value| logit(site, value)).collect())
             .collect();
         let most = all.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
-        let cut = |z: f64| if z == f64::NEG_INFINITY { z } else { (z - most).max(-CUT) };
-        all.into_iter().map(|site| site.into_iter().map(cut).collect()).collect()
+        let cut = |site: Vec<f64>| {
+            let own = site.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let least = if self.many { own - CUT_OF_MANY } else { most - CUT };
+            let cut = |z: f64| if z == f64::NEG_INFINITY { z } else { z.max(least) - most };
+            site.into_iter().map(cut).collect()
+        };
+        all.into_iter().map(cut).collect()
     }
 
     /// log q of a sequence of draws.

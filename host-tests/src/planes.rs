@@ -161,6 +161,37 @@ impl Function for Own<'_> {
     }
 }
 
+/// The same as sites of 70 values, most of which no site has: a chain works on one site after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Wide<'t>(pub Own<'t>);
+
+impl Function for Wide<'_> {
+    fn layout(&self) -> Layout {
+        let layout = self.0.layout();
+        if layout.kind() == Kind::Ordinal {
+            Layout::ordinal(layout.sites(), 70)
+        } else {
+            Layout::categorical(layout.sites(), 70)
+        }
+    }
+
+    fn arities(&self) -> Option<&[u16]> {
+        self.0.arities()
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        self.0.total(x)
+    }
+
+    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+        self.0.gradient(x, site)
+    }
+
+    fn component(&self, x: Packed<'_>, site: usize, value: usize) -> f32 {
+        self.0.component(x, site, value)
+    }
+}
+
 /// What is wrong with a twin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {

@@ -3,6 +3,7 @@
 
 use crate::heap::Couplings;
 use crate::naive::{Convention, Pairwise, sigmoid, softplus};
+use crate::used;
 use bitmc::lane::{Bits, LANES};
 use bitmc::random::{uniforms, words};
 use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing, SlicedLangevin};
@@ -215,12 +216,12 @@ pub struct Room {
 }
 
 impl Room {
-    /// As much as the model needs.
+    /// As much as the model needs, used before: the chains start at any bits.
     #[must_use]
     pub fn new(model: &SlicedIsing<'_>) -> Self {
         let words = SlicedGibbs::words(model).max(SlicedLangevin::words(model));
-        let room = vec![[0; 16]; SlicedLangevin::blocks(model)];
-        Self { blocks: vec![[0; 16]; model.sites()], table: vec![0; words], room }
+        let room = used::memory(SlicedLangevin::blocks(model));
+        Self { blocks: used::memory(model.sites()), table: used::memory(words), room }
     }
 
     /// Gibbs sampling from the blocks on.

@@ -47,7 +47,9 @@ impl Space {
         Self::new(layout, (0..tables.states()).map(pack).collect(), tables.law())
     }
 
-    fn new(layout: Layout, words: Vec<Vec<u32>>, law: Law) -> Self {
+    /// Of given states and their law.
+    #[must_use]
+    pub fn new(layout: Layout, words: Vec<Vec<u32>>, law: Law) -> Self {
         let numbers = words.iter().cloned().zip(0..).collect();
         Self { layout, words, law: law.probabilities.clone(), exact: law, numbers }
     }

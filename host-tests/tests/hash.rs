@@ -37,7 +37,9 @@ fn edges_taken_by_runs_have_their_hash() {
         let sites = (rows * columns) as usize;
         let mut memory = Couplings::new(sites, 2 * sites);
         let fields = vec![0.0; sites];
-        let model = Ising::spins_edges_once(torus(rows, columns, 0.4407), &fields, memory.lend()).unwrap();
+        let model =
+            Ising::spins_edges_once(fields.len(), torus(rows, columns, 0.4407), &fields, memory.borrow())
+                .unwrap();
         let matrix = SparseMatrix::of(model.form());
         let (mut d, mut runs) =
             (vec![[0.0; 16]; Edgewise::blocks(sites)], vec![Run::default(); Edgewise::runs(matrix)]);

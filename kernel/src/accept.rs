@@ -5,15 +5,18 @@ use crate::random::uniform;
 use rand_core::Rng;
 
 /// What one step did.
-#[derive(Clone, Copy, Debug, PartialEq)]
+///
+/// Later versions may know more of a step: match it with `..`, make one from `Info::default()`, a step that stayed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Info {
     /// Whether the chain moved to the proposed state (or stayed because it was proposed).
     pub accepted: bool,
     /// Sites that the proposal changed: its Hamming distance.
     pub proposed: u32,
-    /// The log of the acceptance ratio, ln A; 0 for kernels without a test, −∞ for a forbidden state.
+    /// The log of the acceptance ratio, ln A; 0 for kernels without a test, −∞ for a forbidden state or a fault. Never NaN.
     pub log_ratio: f32,
     /// `E(y) − E(x)` of the proposal.
     pub difference: f32,
@@ -34,6 +37,11 @@ impl Info {
 /// is, so that a chain's stream does not depend on it; NaN is rejected.
 #[inline]
 pub fn accept<R: Rng + ?Sized>(log_ratio: f32, rng: &mut R) -> bool {
-    let u = uniform(rng);
-    log_ratio >= 0.0 || u < exp(log_ratio)
+    accepts(log_ratio, uniform(rng))
+}
+
+/// The same by a uniform that was drawn before.
+#[inline]
+pub(crate) fn accepts(log_ratio: f32, uniform: f32) -> bool {
+    log_ratio >= 0.0 || uniform < exp(log_ratio)
 }

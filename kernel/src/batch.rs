@@ -14,7 +14,7 @@
 //! use bitmc::{Ising, LaneRng, Langevin, SeedableRng, SparseMemory, torus};
 //!
 //! let mut memory = SparseMemory::<25, 100>::new();
-//! let model = Ising::spins_edges_once(torus(5, 5, 0.2), &[0.2; 25], memory.lend())?;
+//! let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[0.2; 25], memory.borrow())?;
 //! let mut rng = LaneRng::seed_from_u64(1);
 //! let mut batch = Batch::random(&model, [BatchSite::new(); 25], &mut rng)?;
 //! let sampler = Langevin::adjusted(0.6)?;
@@ -249,6 +249,13 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
         self.place(chain, start)?;
         self.settle(1 << chain);
         Ok(())
+    }
+
+    /// Computes energies and fields from the values. Returns the drift of every chain: its old energy less the new one.
+    pub fn refresh(&mut self) -> Block {
+        let old = self.core.energies;
+        self.settle(ALL);
+        core::array::from_fn(|chain| old.get(chain).map_or(0.0, |old| old.value() - self.energy(chain)))
     }
 
     fn place(&mut self, chain: usize, start: Packed<'_>) -> Result<(), BatchError> {

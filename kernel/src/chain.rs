@@ -1,24 +1,31 @@
 //! A Markov chain in memory of fixed size: the front door.
 
+pub(crate) mod check;
 mod error;
 pub(crate) mod kept;
 mod memory;
+mod open;
 mod ring;
+mod unbound;
 
-pub use error::{Buffer, ChainError};
+pub use error::{Buffer, ChainError, CountError};
 pub use kept::snapshot_len;
 pub use memory::{FixedMemory, Memory};
+pub use open::open_snapshot_len;
+pub(crate) use open::spread;
+pub use open::{Ask, Open, OpenError, gradient_len};
+pub(crate) use ring::keep;
 pub use ring::{Core, Point, Ring};
+pub use unbound::Unbound;
 
 use crate::accept::Info;
 use crate::energy::{Energy, EnergyError};
 use crate::lane::{Bits, Block, LANES};
-use crate::layout::Layout;
-use crate::packed::{Packed, StateError, clear};
-use crate::random::uniform_state;
+use crate::layout::{Kind, Layout};
+use crate::packed::{Packed, StateError, clear, clear_single};
+use crate::random::{Generator, uniform_state};
 use crate::stats::Observer;
 use crate::step::Kernel;
-use rand_core::Rng;
 
 /// A Markov chain over the states of one energy.
 ///
@@ -27,7 +34,7 @@ use rand_core::Rng;
 ///
 /// const L: Layout = Layout::binary(25);
 /// let mut memory = SparseMemory::<25, 100>::new();
-/// let model = Ising::spins_edges_once(torus(5, 5, 0.2), &[0.2; 25], memory.lend()).unwrap();
+/// let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[0.2; 25], memory.borrow()).unwrap();
 /// let mut rng = LaneRng::seed_from_u64(1);
 /// let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng).unwrap();
 /// let sampler = Langevin::adjusted(0.6).unwrap();
@@ -52,14 +59,14 @@ where
     C: AsMut<[Bits]>,
     B: AsMut<[Block]>,
 {
-    /// A chain that starts at a given state, every site free.
+    /// A chain that starts at a given state, every site free. The memory may hold anything: it is cleared.
     ///
     /// # Errors
     /// [`ChainError`] where the memory is short, the start is no state of the energy, its energy is infinite
     /// or NaN, or its gradient has a NaN.
     pub fn new(energy: &'e E, memory: Memory<W, C, B>, start: Packed<'_>) -> Result<Self, ChainError> {
         let mut chain = Self { energy, memory, core: Core::at(0.0) };
-        chain.check()?;
+        chain.clear()?;
         chain.release();
         chain.restart(start)?;
         Ok(chain)
@@ -69,14 +76,14 @@ where
     ///
     /// # Errors
     /// As [`Chain::new`]. Where the energy forbids most states, so does this: begin at one that it allows, by `Chain::new`.
-    pub fn random<R: Rng + ?Sized>(
+    pub fn random<R: Generator + ?Sized>(
         energy: &'e E,
         memory: Memory<W, C, B>,
         rng: &mut R,
     ) -> Result<Self, ChainError> {
         let layout = energy.layout();
         let mut chain = Self { energy, memory, core: Core::at(0.0) };
-        chain.check()?;
+        chain.clear()?;
         chain.release();
         uniform_state(layout, energy.arities(), rng, chain.ring().there.words);
         chain.settle()?;
@@ -97,7 +104,7 @@ where
     ) -> Result<Self, ChainError> {
         let mut chain = Self::new(energy, memory, state)?;
         // The weights are made again from the state: they are a function of it and the parameters alone.
-        chain.core = Core { weights_of: None, there_first: chain.core.there_first, ..core };
+        chain.core = Core { weights_of: None, slope: false, there_first: chain.core.there_first, ..core };
         Ok(chain)
     }
 
@@ -133,7 +140,7 @@ where
 
     /// `E` at the state: that at the start and the differences of all moves since. Each is rounded to a float, and over many
     /// steps these errors add up like a random walk's (up to 5·10⁻⁴ after 10⁷ steps where energies are about 10);
-    /// [`Chain::restart`] at the state computes it anew.
+    /// [`Chain::refresh`] computes it anew.
     #[must_use]
     pub fn energy(&self) -> f32 {
         self.core.energy.value()
@@ -152,12 +159,12 @@ where
     }
 
     /// One transition.
-    pub fn step<K: Kernel<E>, R: Rng + ?Sized>(&mut self, kernel: &K, rng: &mut R) -> Info {
+    pub fn step<K: Kernel<E>, R: Generator + ?Sized>(&mut self, kernel: &K, rng: &mut R) -> Info {
         kernel.step(self.ring(), rng)
     }
 
     /// `steps` transitions, each shown to an observer.
-    pub fn run<K: Kernel<E>, R: Rng + ?Sized>(
+    pub fn run<K: Kernel<E>, R: Generator + ?Sized>(
         &mut self,
         kernel: &K,
         rng: &mut R,
@@ -182,6 +189,21 @@ where
         self.settle()
     }
 
+    /// Computes the energy and the cache at the state from nothing. Returns the drift: the old energy less the new one.
+    /// State, clamped sites and counters stay.
+    ///
+    /// # Errors
+    /// [`EnergyError`] where the energy is infinite or NaN there, as one that has changed may be; the chain stays as it
+    /// is.
+    pub fn refresh(&mut self) -> Result<f32, EnergyError> {
+        let (old, ring) = (self.energy(), self.ring());
+        let here = Packed::trusted(ring.layout, ring.here.words);
+        let new = check::start(ring.energy, here, ring.there.cache)?;
+        check::copy(ring.here.cache, ring.there.cache);
+        ring.core.temper(new);
+        Ok(old - new)
+    }
+
     /// Holds sites at their present values: those that are 1 in `sites`, a binary state.
     ///
     /// # Errors
@@ -190,19 +212,14 @@ where
         let layout = self.energy.layout();
         let held = sites.of(Layout::binary(layout.sites()))?;
         self.release();
-        let free = self.free();
-        for (site, _) in held.values().enumerate().filter(|&(_, held)| held != 0) {
-            clear(layout, free, site);
-        }
+        hold(layout, self.free(), held);
         Ok(())
     }
 
     /// Frees every site.
     pub fn release(&mut self) {
-        let layout = self.energy.layout();
-        let free = self.free();
-        free.fill(u32::MAX);
-        mask_last(free, layout);
+        let (layout, arities) = (self.energy.layout(), self.energy.arities());
+        release(layout, arities, self.free());
         self.core.weights_of = None;
     }
 
@@ -214,20 +231,8 @@ where
 
     /// The chain taken apart for a sampler.
     pub fn ring(&mut self) -> Ring<'_, E> {
-        let layout = self.energy.layout();
-        let (words, cache) = (layout.words(), self.energy.cache_len());
-        let blocks = layout.weight_blocks();
-        let (first, rest) = split(self.memory.words.as_mut(), words);
-        let (second, free) = split(rest, words);
-        let (free, _) = split(free, words);
-        let (first_cache, rest) = split(self.memory.cache.as_mut(), cache);
-        let (second_cache, _) = split(rest, cache);
-        let (first_weights, rest) = split(self.memory.weights.as_mut(), blocks);
-        let (second_weights, _) = split(rest, blocks);
-        let first = Point { words: first, cache: first_cache, weights: first_weights };
-        let second = Point { words: second, cache: second_cache, weights: second_weights };
-        let (here, there) = if self.core.there_first { (second, first) } else { (first, second) };
-        Ring { energy: self.energy, layout, here, there, free, core: &mut self.core }
+        let keeps = !self.energy.estimates() && !self.energy.layout().row_is_site();
+        taken_apart(self.energy, &mut self.memory, &mut self.core, keeps)
     }
 
     /// Takes the memory back.
@@ -236,16 +241,15 @@ where
         self.memory
     }
 
-    fn check(&mut self) -> Result<(), ChainError> {
+    /// Checks the energy and the lengths, and clears the memory: bits past the last site must be zeros.
+    fn clear(&mut self) -> Result<(), ChainError> {
         let layout = self.energy.layout();
         check_sites(self.energy)?;
-        let short = |buffer, need, got| {
-            if got < need { Err(ChainError::Memory { buffer, need, got }) } else { Ok(()) }
-        };
-        short(Buffer::Words, Memory::words(layout), self.memory.words.as_mut().len())?;
         let cache = Memory::cache(self.energy.cache_len());
-        short(Buffer::Cache, cache, self.memory.cache.as_mut().len())?;
-        short(Buffer::Weights, Memory::weights(layout), self.memory.weights.as_mut().len())
+        part(Buffer::Words, self.memory.words.as_mut(), Memory::words(layout))?.fill(0);
+        part(Buffer::Cache, self.memory.cache.as_mut(), cache)?.fill([0; LANES]);
+        part(Buffer::Weights, self.memory.weights.as_mut(), Memory::weights(layout))?.fill([0.0; LANES]);
+        Ok(())
     }
 
     /// Starts at the state that stands there, if the energy can.
@@ -297,25 +301,82 @@ pub(crate) fn check_values<E: Energy + ?Sized>(energy: &E, x: Packed<'_>) -> Res
 /// Whether a component of the gradient is NaN, with `room` to look at it.
 fn nan_gradient<E: Energy + ?Sized>(energy: &E, x: Packed<'_>, cache: &[Bits], room: &mut [Block]) -> bool {
     let layout = x.layout();
+    // A number that is no slope of a value that its site has may be NaN. A single slope is that of value 1.
+    let first = usize::from(layout.kind() != Kind::Categorical);
+    let nan = |row: usize, blocks: &[Block]| {
+        let lanes = blocks.as_flattened().iter().enumerate().filter(|(_, slope)| slope.is_nan());
+        let mut slopes = lanes.filter_map(|(at, _)| layout.component(row, at / LANES, at % LANES));
+        slopes.any(|(site, value)| first + value < layout.arity_at(energy.arities(), site))
+    };
     if layout.row_is_site() {
         // There is room for one at a time.
         let row = room.get_mut(..layout.row_blocks()).unwrap_or_default();
         return (0..layout.rows()).any(|site| {
             energy.gradient(x, cache, site..site + 1, row);
-            row.as_flattened().iter().take(layout.arity()).any(|g| g.is_nan())
+            nan(site, row)
         });
     }
     energy.gradient(x, cache, 0..layout.rows(), room);
-    let rows = room.chunks(layout.row_blocks()).take(layout.rows()).enumerate();
-    rows.into_iter().any(|(row, planes)| {
-        let sites = layout.sites().saturating_sub(row * LANES);
-        planes.iter().any(|plane| plane.iter().take(sites).any(|g| g.is_nan()))
-    })
+    let mut rows = room.chunks(layout.row_blocks()).take(layout.rows()).enumerate();
+    rows.any(|(row, blocks)| nan(row, blocks))
+}
+
+/// As much of a buffer as is needed.
+pub(crate) fn part<T>(buffer: Buffer, slice: &mut [T], need: usize) -> Result<&mut [T], ChainError> {
+    let got = slice.len();
+    slice.get_mut(..need).ok_or(ChainError::Memory { buffer, need, got })
+}
+
+/// A chain's memory as two points and a mask. With `planes`, each point has one for its gradient where the memory has
+/// room for both.
+pub(crate) fn taken_apart<'r, E: Energy + ?Sized, W, C, B>(
+    energy: &'r E,
+    memory: &'r mut Memory<W, C, B>,
+    core: &'r mut Core,
+    planes: bool,
+) -> Ring<'r, E>
+where
+    W: AsMut<[u32]>,
+    C: AsMut<[Bits]>,
+    B: AsMut<[Block]>,
+{
+    let layout = energy.layout();
+    let (words, cache, blocks) = (layout.words(), energy.cache_len(), layout.weight_blocks());
+    let (first, rest) = split(memory.words.as_mut(), words);
+    let (second, free) = split(rest, words);
+    let (free, _) = split(free, words);
+    let (first_cache, rest) = split(memory.cache.as_mut(), cache);
+    let (second_cache, _) = split(rest, cache);
+    let (first_weights, rest) = split(memory.weights.as_mut(), blocks);
+    let (second_weights, rest) = split(rest, blocks);
+    let plane = layout.plane_blocks();
+    let plane = if planes && rest.len() >= 2 * plane { plane } else { 0 };
+    let (first_plane, rest) = split(rest, plane);
+    let (second_plane, _) = split(rest, plane);
+    let first = Point { words: first, cache: first_cache, weights: first_weights, plane: first_plane };
+    let second = Point { words: second, cache: second_cache, weights: second_weights, plane: second_plane };
+    let (here, there) = if core.there_first { (second, first) } else { (first, second) };
+    Ring { energy, layout, here, there, free, slope_there: false, core }
 }
 
 fn split<T>(slice: &mut [T], at: usize) -> (&mut [T], &mut [T]) {
     let at = at.min(slice.len());
     slice.split_at_mut_checked(at).unwrap_or_default()
+}
+
+/// The mask in which every site is free.
+fn release(layout: Layout, arities: Option<&[u16]>, free: &mut [u32]) {
+    free.fill(u32::MAX);
+    mask_last(free, layout);
+    // A binary site of one value is a clamped one: samplers look at no arities of binary sites.
+    clear_single(layout, arities, free);
+}
+
+/// Takes the sites that are 1 in `held` out of a mask.
+fn hold(layout: Layout, free: &mut [u32], held: Packed<'_>) {
+    for (site, _) in held.values().enumerate().filter(|&(_, held)| held != 0) {
+        clear(layout, free, site);
+    }
 }
 
 fn mask_last(words: &mut [u32], layout: Layout) {

@@ -7,6 +7,17 @@
 //! ```
 //! over all sites: two running products and one logarithm, made of the very weights that were drawn from.
 //! A site that must not move, clamped or padding, has one value of weight 1.
+//!
+//! # Rounding
+//! * A site of up to 64 values takes one uniform. The uniform and the running sums are floats, so a value rarer than
+//!   2⁻²⁴ may never be drawn. The total variation between drawn and scored probabilities is below 10⁻⁵ in the worst
+//!   case. Counted over all words of the generator for 120 sets of weights, it is at most 7·10⁻⁷. A log ratio has roundings of that size too.
+//! * A site of [`Layout::MANY`] values or more takes 192 random bits. Every value has its probability within a relative
+//!   10⁻⁵, however rare it is. Counted, the largest difference is 2·10⁻⁶.
+//!
+//! # Infinite gradients
+//! A logit of ±∞ counts as the largest finite number or is cut at [`LOGIT_LIMIT`] below the largest. Only a value that
+//! the site may not take has weight 0. A logit of ∞ − ∞ is NaN: a fault, which shuts a state off in both directions.
 
 mod binary;
 pub(crate) mod conditional;
@@ -14,6 +25,7 @@ pub(crate) mod index;
 pub(crate) mod logits;
 mod planes;
 mod row;
+pub(crate) mod sums;
 
 use crate::lane::{Block, F32s, LogProduct};
 use crate::layout::{Kind, Layout};
@@ -22,8 +34,8 @@ use rand_core::Rng;
 
 pub(crate) use row::{Logits, Row};
 
-/// Logits are cut at 30 below the largest (odds of 10⁻¹³): what the uniforms still resolve. The cut is part
-/// of the proposal, in the draw and in its probability alike, so an adjusted chain stays exact.
+/// Logits are cut at 30 below the largest (odds of 10⁻¹³): what the uniforms still resolve. Those of −∞ too. The cut
+/// is part of the proposal, in the draw and in its probability alike, so an adjusted chain stays exact.
 pub const LOGIT_LIMIT: f32 = 30.0;
 
 /// What [`weigh`] found.

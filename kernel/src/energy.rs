@@ -23,11 +23,12 @@ mod rbm;
 mod sparse;
 mod tempered;
 
+pub use crate::chain::check::{Answer, CheckError, Checked, check};
 pub use base::{Base, PathError};
 pub use bernoulli::Bernoulli;
 pub use boltzmann::Boltzmann;
 pub use estimate::Estimate;
-pub use factors::{Factor, FactorError, Factors, FactorsLent, FactorsMemory};
+pub use factors::{Factor, FactorError, Factors, FactorsBuffers, FactorsMemory};
 pub use gaussian::{Dense, GaussianError, LatticeGaussian, Precision};
 pub use ising::{Ising, torus};
 pub use logistic::{Logistic, LogisticError};
@@ -40,7 +41,7 @@ pub use potts::Potts;
 pub use quartic::{Quartic, QuarticError};
 pub use rbm::{CoarseRbm, Rbm, RbmError, pack_rows};
 pub(crate) use sparse::Rows;
-pub use sparse::{Edge, Entry, Sparse, SparseError, SparseLent, SparseMemory};
+pub use sparse::{Edge, EdgeList, Entry, Sparse, SparseBuffers, SparseError, SparseMemory};
 pub use tempered::{Ends, Tempered};
 
 use crate::lane::{Bits, Block};
@@ -84,6 +85,11 @@ pub trait Energy {
         None
     }
 
+    /// Whether the gradient is an estimate, another one each time it is asked for. Then no chain keeps it.
+    fn estimates(&self) -> bool {
+        false
+    }
+
     /// `∂E/∂xᵢ` at `x` for some rows, of the natural continuous extension of `E`: on the {0,1} scale for binary
     /// sites, by value for ordinal ones, and for categorical ones by each component of the one-hot vector.
     ///
@@ -124,6 +130,7 @@ pub struct Slope<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum EnergyError {
     /// `E(x)` is NaN.
     Nan,
@@ -157,7 +164,7 @@ impl core::fmt::Display for EnergyError {
 impl core::error::Error for EnergyError {}
 
 /// `total`, unless it is a fault.
-fn checked(total: f32) -> Result<f32, EnergyError> {
+pub(crate) fn checked(total: f32) -> Result<f32, EnergyError> {
     if total.is_nan() {
         Err(EnergyError::Nan)
     } else if total == f32::NEG_INFINITY {

@@ -1,7 +1,8 @@
 //! The continuous side: samplers of `p(x) ∝ exp(−E(x))` over vectors of reals, energy-sampling Hamiltonian
 //! dynamics first.
 //!
-//! A [`Potential`] gives E and its gradient. [`Esh`] moves through it without random numbers; what it visits
+//! A [`Potential`] gives E and its gradient; [`PlainPotential`] makes one of a function of your own over plain slices.
+//! [`Esh`] moves through it without random numbers; what it visits
 //! is weighted by the time spent there ([`Average`](crate::stats::Average), [`Reservoir`], [`Replay`]) or by the law that it
 //! started from ([`log_weight`]). [`Unscaled`], [`Hmc`] (with the Langevin samplers) and [`NoseHoover`] are
 //! there to be compared with.
@@ -42,6 +43,7 @@ mod jarzynski;
 mod mixture;
 mod mlp;
 mod nose_hoover;
+mod plain;
 mod reservoir;
 mod room;
 mod turn;
@@ -58,6 +60,7 @@ pub use jarzynski::log_weight;
 pub use mixture::Mixture;
 pub use mlp::Mlp;
 pub use nose_hoover::NoseHoover;
+pub use plain::PlainPotential;
 pub use reservoir::Reservoir;
 pub use turn::{Turn, Way};
 pub use unscaled::Unscaled;
@@ -66,6 +69,8 @@ use crate::lane::{Block, LANES};
 use crate::snapshot::plain;
 
 /// An energy over vectors of reals, `p(x) ∝ exp(−E(x))`. Object safe; called once a step.
+///
+/// [`PlainPotential`] makes one of a function over plain slices.
 pub trait Potential {
     /// The dimension d of x.
     fn dim(&self) -> usize;
@@ -116,8 +121,9 @@ plain! { StepSize, b"size", { 0 }, |size| StepSize::new(size.0).is_ok() }
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum FlowError {
-    /// The potential has no dimensions, or more than 2²⁴, which f32 cannot count.
+    /// The potential has no dimensions, or more than 2²⁴, which f32 cannot count; for [`Esh`] one, too.
     Dimension(usize),
     /// A vector has `got` numbers, the potential has `need` dimensions.
     Length {
@@ -153,6 +159,9 @@ pub enum FlowError {
 impl core::fmt::Display for FlowError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
+            Self::Dimension(1) => {
+                write!(f, "one dimension: the direction never turns, at least two are needed")
+            }
             Self::Dimension(d) => write!(f, "{d} dimensions are not between 1 and 2^24"),
             Self::Length { need, got } => write!(f, "the vector has {got} numbers, the potential {need}"),
             Self::NotFinite { index } => write!(f, "component {index} is not finite"),
@@ -172,6 +181,7 @@ impl core::error::Error for FlowError {}
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum PotentialError {
     /// It would have no dimensions, components or layers.
     Empty,

@@ -15,6 +15,17 @@ pub enum Kind {
     Ordinal,
 }
 
+impl core::fmt::Display for Layout {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let sites = if self.sites == 1 { "site" } else { "sites" };
+        match self.kind {
+            Kind::Binary => write!(f, "{} binary {sites}", self.sites),
+            Kind::Categorical => write!(f, "{} categorical {sites} of {} values", self.sites, self.arity),
+            Kind::Ordinal => write!(f, "{} ordinal {sites} of {} values", self.sites, self.arity),
+        }
+    }
+}
+
 /// How many sites a state has, how many values each may take, and what those are.
 ///
 /// A site is a field of 1, 2, 4, 8 or 16 bits in `u32` words, the narrowest that holds `arity` values,
@@ -171,6 +182,15 @@ impl Layout {
         if site < self.sites() && value < self.arity() { Some((site, value)) } else { None }
     }
 
+    /// Slopes of a site: one, or one a value where sites are categorical.
+    #[must_use]
+    pub const fn slopes(self) -> usize {
+        match self.kind {
+            Kind::Binary | Kind::Ordinal => 1,
+            Kind::Categorical => self.arity(),
+        }
+    }
+
     /// Blocks of gradient of a whole state.
     #[must_use]
     pub const fn gradient_blocks(self) -> usize {
@@ -191,6 +211,12 @@ impl Layout {
             }
             Kind::Categorical | Kind::Ordinal => self.blocks() * self.arity(),
         }
+    }
+
+    /// Blocks of a plane for what a point keeps beside its weights: its gradient, or one float a site where a
+    /// [row is a site](Layout::row_is_site).
+    pub(crate) const fn plane_blocks(self) -> usize {
+        if self.row_is_site() { self.blocks() } else { self.gradient_blocks() }
     }
 
     /// The bits of the last word that belong to sites; the others are always zero.

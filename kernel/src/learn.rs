@@ -1,7 +1,7 @@
 //! Learning energies from packed samples: gradients of objectives by the parameters θ, in lent memory.
 //!
 //! An energy that can be learned is [`Learnable`]: it adds `∂E/∂θ` to a gradient of blocks that the caller owns,
-//! as θ and the optimiser's state are. One iteration builds the energy from θ, adds up an objective's gradient
+//! as θ and the optimiser's state are. For an energy of your own write a [`LearnableFunction`]. One iteration builds the energy from θ, adds up an objective's gradient
 //! over some data, and lets an optimiser change θ:
 //!
 //! ```
@@ -88,6 +88,7 @@ mod minibatch;
 mod moments;
 mod penalty;
 mod perceptron;
+mod plain;
 mod pseudo_likelihood;
 mod ratio;
 mod rbm;
@@ -102,6 +103,7 @@ pub use error::LearnError;
 pub use importance::Importance;
 pub use minibatch::{Minibatch, Objective, Report};
 pub use penalty::{clip, decay, lasso};
+pub use plain::LearnableFunction;
 pub use pseudo_likelihood::PseudoLikelihood;
 pub use ratio::RatioMatching;
 pub use replay::Replay;
@@ -139,27 +141,39 @@ pub trait Learnable: Energy {
         weights: &[Block],
         into: &mut [Block],
     ) {
-        let layout = self.layout();
-        let mut sum = 0.0;
-        each_change(self, words, weights, |words, site, value, weight| {
-            sum += weight;
-            for (slot, block) in scratch.iter_mut().zip(cache) {
-                *slot = *block;
-            }
-            let (word, _) = place(layout, site);
-            let before = words.get(word).copied().unwrap_or(0);
-            // The site and value are legal: there is nothing to refuse.
-            let _ = set(layout, words, site, value);
-            let there = Packed::trusted(layout, words);
-            self.shift(&Move::within(word, &[before], there), scratch);
-            self.accumulate(there, scratch, weight, into);
-            if let Some(slot) = words.get_mut(word) {
-                *slot = before;
-            }
-        });
-        if sum != 0.0 {
-            self.accumulate(Packed::trusted(layout, words), cache, -sum, into);
+        changes(self, words, cache, scratch, weights, into);
+    }
+}
+
+/// The changes one after the other, each from a copy of the cache that is moved there.
+fn changes<E: Learnable + ?Sized>(
+    model: &E,
+    words: &mut [u32],
+    cache: &[Bits],
+    scratch: &mut [Bits],
+    weights: &[Block],
+    into: &mut [Block],
+) {
+    let layout = model.layout();
+    let mut sum = 0.0;
+    each_change(model, words, weights, |words, site, value, weight| {
+        sum += weight;
+        for (slot, block) in scratch.iter_mut().zip(cache) {
+            *slot = *block;
         }
+        let (word, _) = place(layout, site);
+        let before = words.get(word).copied().unwrap_or(0);
+        // The site and value are legal: there is nothing to refuse.
+        let _ = set(layout, words, site, value);
+        let there = Packed::trusted(layout, words);
+        model.shift(&Move::within(word, &[before], there), scratch);
+        model.accumulate(there, scratch, weight, into);
+        if let Some(slot) = words.get_mut(word) {
+            *slot = before;
+        }
+    });
+    if sum != 0.0 {
+        model.accumulate(Packed::trusted(layout, words), cache, -sum, into);
     }
 }
 

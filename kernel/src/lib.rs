@@ -8,12 +8,12 @@
 //!
 //! const L: Layout = Layout::binary(25);
 //! let mut couplings = SparseMemory::<25, 100>::new();
-//! let model = Ising::spins_edges_once(torus(5, 5, 0.2), &[0.2; 25], couplings.lend())?;
+//! let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[0.2; 25], couplings.borrow())?;
 //! let mut rng = LaneRng::seed_from_u64(1);
 //! let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng)?;
 //! let mut means = Means::new([0; 25]);
 //! chain.run(&Langevin::adjusted(0.6)?, &mut rng, 10_000, &mut means);
-//! assert!((means.mean(0) - 0.741).abs() < 0.05); // exactly ½(1 + .48297)
+//! assert!((means.mean(0).ok_or("no such site")? - 0.741).abs() < 0.05); // exactly ½(1 + .48297)
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -33,6 +33,10 @@
 //! # Words and scales
 //! States are {0,1}; spins are `s = 2x − 1`; **step sizes are on the {0,1} scale**: one quoted for spins is
 //! four times too large here. Energies are `E = −log p + const`, gradients `∂E/∂x`.
+//!
+//! # Random generators
+//! [`LaneRng`] is the crate's own. Any other generator of `rand_core` **0.10** works too: those of `rand` 0.10 and
+//! `rand_xoshiro` 0.8, for example. Generators of older versions have other traits and do not fit.
 //!
 //! # Features
 //! `defmt`: `Format` for every error and [`Info`]. `serde`: (de)serialisation of generators, tuners, statistics,
@@ -65,7 +69,7 @@ pub mod temper;
 pub mod tune;
 
 pub use accept::Info;
-pub use chain::{Chain, ChainError, FixedChain, FixedMemory, Memory};
+pub use chain::{Chain, ChainError, FixedChain, FixedMemory, Memory, Open, OpenError};
 pub use energy::{
     Bernoulli, BinaryNetwork, Energy, Factor, Factors, FactorsMemory, Function, Ising, LatticeGaussian,
     Logistic, Modes, Plain, Potts, Quartic, Rbm, SparseMemory, torus,

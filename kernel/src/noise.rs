@@ -102,7 +102,7 @@
 //!     all += weight;
 //!     up += weight * f64::from(x.get(0));
 //! }
-//! assert!((f64::from(means.mean(0)) - up / all).abs() < 0.015);
+//! assert!((f64::from(means.mean(0).ok_or("no such site")?) - up / all).abs() < 0.015);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

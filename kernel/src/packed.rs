@@ -4,12 +4,13 @@
 //! is checked once, when it comes in, and everything below relies on it.
 
 use crate::lane::{Bits, LANES};
-use crate::layout::Layout;
+use crate::layout::{Kind, Layout};
 
 /// Why words are not a state of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum StateError {
     /// The layout needs `need` words, `got` were given.
     Words {
@@ -18,8 +19,27 @@ pub enum StateError {
         /// Words that were given.
         got: usize,
     },
+    /// The model has `need` sites, there is room for `got` fields.
+    Fields {
+        /// Sites of the model.
+        need: usize,
+        /// Fields that there is room for.
+        got: usize,
+    },
+    /// There are `got` words for the sites that flip; the state has `need`.
+    Flips {
+        /// Words that the layout needs.
+        need: usize,
+        /// Words that were given.
+        got: usize,
+    },
     /// The state is of another layout: another number of sites, arity or kind.
-    Layout,
+    Layout {
+        /// The layout that is needed.
+        need: Layout,
+        /// The layout of the state.
+        got: Layout,
+    },
     /// A bit past the last site is set.
     Padding,
     /// The value at `site` is not below the arity.
@@ -40,7 +60,9 @@ impl core::fmt::Display for StateError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Words { need, got } => write!(f, "a state of {need} words is needed, {got} were given"),
-            Self::Layout => write!(f, "the state is of another layout"),
+            Self::Fields { need, got } => write!(f, "fields has {got} values: the model has {need} sites"),
+            Self::Flips { need, got } => write!(f, "flips has {got} words: a state has {need}"),
+            Self::Layout { need, got } => write!(f, "the state has {got}: {need} are needed"),
             Self::Padding => write!(f, "a bit past the last site is set"),
             Self::Value { site, value } => {
                 write!(f, "value {value} at site {site} is not below the arity of the site")
@@ -85,7 +107,11 @@ impl<'a> Packed<'a> {
 
     /// The state, if it is of this layout.
     pub(crate) fn of(self, layout: Layout) -> Result<Self, StateError> {
-        if self.layout == layout { Ok(self) } else { Err(StateError::Layout) }
+        if self.layout == layout {
+            Ok(self)
+        } else {
+            Err(StateError::Layout { need: layout, got: self.layout })
+        }
     }
 
     /// For words that the crate itself has kept legal.
@@ -221,6 +247,14 @@ pub(crate) fn clear(layout: Layout, words: &mut [u32], site: usize) {
     }
 }
 
+/// Sets the bits of binary sites that have one value only to 0: in a state, or in a mask of free sites.
+pub(crate) fn clear_single(layout: Layout, arities: Option<&[u16]>, words: &mut [u32]) {
+    let single = arities.unwrap_or_default().iter().enumerate().filter(|&(_, &arity)| arity < 2);
+    if layout.kind() == Kind::Binary {
+        single.for_each(|(site, _)| clear(layout, words, site));
+    }
+}
+
 /// Whether every field of a word of a mask is all zeros or all ones, and the padding zeros.
 pub(crate) fn is_mask_word(layout: Layout, index: usize, word: u32) -> bool {
     let mask = field_mask(layout);
@@ -230,6 +264,15 @@ pub(crate) fn is_mask_word(layout: Layout, index: usize, word: u32) -> bool {
 /// Whether a word can stand at a place of a state.
 pub(crate) fn is_word(layout: Layout, index: usize, word: u32) -> bool {
     is_padded(layout, index, word) && fields(layout, word).all(|field| (field as usize) < layout.arity())
+}
+
+/// The same, with the arity of every site where they differ.
+pub(crate) fn is_value_word(layout: Layout, arities: Option<&[u16]>, index: usize, word: u32) -> bool {
+    let first = index.saturating_mul(layout.fields_per_word());
+    let legal = |(site, value): (usize, u32)| {
+        site >= layout.sites() || (value as usize) < layout.arity_at(arities, site)
+    };
+    is_padded(layout, index, word) && (first..).zip(fields(layout, word)).all(legal)
 }
 
 fn is_padded(layout: Layout, index: usize, word: u32) -> bool {

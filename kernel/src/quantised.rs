@@ -34,7 +34,7 @@ pub use gibbs::QuantisedGibbs;
 pub use langevin::{Penalty, QuantisedInfo, QuantisedLangevin};
 pub use odds::{Odds, PER_OCTAVE};
 
-use crate::energy::{Entry, Sparse, SparseError, SparseLent};
+use crate::energy::{Entry, Sparse, SparseBuffers, SparseError};
 use core::f32::consts::LN_2;
 
 /// A binary pairwise model, `p(x) ∝ 2^((b·x + ½ xᵀKx) / 65,536)` over {0,1} with whole numbers b and K: sparse, K
@@ -51,8 +51,23 @@ impl<'a> QuantisedIsing<'a> {
     /// # Errors
     /// [`SparseError`] where the rows are not those of a symmetric matrix with zero diagonal, or a field could
     /// overflow.
-    pub fn from_rows(ends: &'a [u32], entries: &'a [Entry], linear: &'a [i32]) -> Result<Self, SparseError> {
-        Sparse::from_rows(ends, entries, linear, 0).map(|form| Self { form })
+    pub const fn from_rows(
+        ends: &'a [u32],
+        entries: &'a [Entry],
+        linear: &'a [i32],
+    ) -> Result<Self, SparseError> {
+        match Sparse::from_rows(ends, entries, linear, 0) {
+            Ok(form) => Ok(Self { form }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same couplings with other b. O(sites), without floats.
+    ///
+    /// # Errors
+    /// [`SparseError::Fields`] where b is not one a site, [`SparseError::TooManyUnits`] where a field could overflow.
+    pub fn with_linear(self, linear: &'a [i32]) -> Result<Self, SparseError> {
+        Ok(Self { form: self.form.with_linear(linear)? })
     }
 
     /// Rounds the b and K of an [`Ising`](crate::Ising) model, once, with floats: on the desktop, or at boot. Each by itself, to
@@ -66,8 +81,8 @@ impl<'a> QuantisedIsing<'a> {
     /// [`SparseError::Memory`] or [`SparseError::Entries`] where the memory is short, [`SparseError::TooManyUnits`] where a
     /// field could overflow:
     /// from log odds of 11,000 on.
-    pub fn round(form: Sparse<'_>, memory: SparseLent<'a>) -> Result<Self, SparseError> {
-        let SparseLent { ends, linear, entries } = memory;
+    pub fn round(form: Sparse<'_>, memory: SparseBuffers<'a>) -> Result<Self, SparseError> {
+        let SparseBuffers { ends, linear, entries, .. } = memory;
         let (have, have_entries) = (ends.len().min(linear.len()), entries.len());
         let (need, need_entries) = (form.sites(), form.entries().len());
         let (Some(ends), Some(linear)) = (ends.get_mut(..need), linear.get_mut(..need)) else {

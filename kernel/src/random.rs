@@ -1,6 +1,6 @@
 //! Random numbers: xoshiro128++ in sixteen lanes, and what samplers make of its words.
 //!
-//! Any generator of `rand_core` works everywhere in this crate: words are asked for as bytes, in blocks of 64 or several of
+//! Any generator of `rand_core` 0.10 works everywhere in this crate: words are asked for as bytes, in blocks of 64 or several of
 //! them at once, and those bytes are the words in little-endian order.
 //!
 //! # Streams
@@ -21,8 +21,20 @@ pub use normal::{normal_pairs, normals};
 
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::{Kind, Layout};
-use crate::packed::set;
+use crate::packed::{clear_single, set};
 use rand_core::Rng;
+
+/// A generator of random numbers: everything that implements `rand_core`'s [`Rng`], of its version 0.10. There is nothing to
+/// implement; it is there for what the compiler says of generators of other versions.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no generator of `rand_core` 0.10",
+    label = "this generator has not the traits of `rand_core` 0.10",
+    note = "generators of that version are `LaneRng`, and those of rand 0.10, rand_xoshiro 0.8 and others; one of an older version needs a wrapper that implements `bitmc::Rng`"
+)]
+pub trait Generator: Rng {}
+
+#[diagnostic::do_not_recommend]
+impl<R: Rng + ?Sized> Generator for R {}
 
 /// Words below this are refined by a second word: one in 4,096.
 pub(crate) const REFINE: u32 = 1 << 20;
@@ -166,7 +178,8 @@ pub(crate) fn uniform_state<R: Rng + ?Sized>(
     out: &mut [u32],
 ) {
     if layout.kind() == Kind::Binary {
-        return bernoulli(layout, 0.5, rng, out);
+        bernoulli(layout, 0.5, rng, out);
+        return clear_single(layout, arities, out);
     }
     for site in 0..layout.sites() {
         let arity = layout.arity_at(arities, site);

@@ -47,6 +47,7 @@ enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum ScheduleError {
     /// A value is not finite, or the span between first and last is not.
     NotFinite(f32),

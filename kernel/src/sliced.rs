@@ -13,7 +13,7 @@
 //! use bitmc::{Ising, LaneRng, SeedableRng, SparseMemory, torus};
 //!
 //! let mut memory = SparseMemory::<36, 144>::new();
-//! let model = Ising::spins_edges_once(torus(6, 6, 0.2), &[0.0; 36], memory.lend())?;
+//! let model = Ising::spins_edges_once(36, torus(6, 6, 0.2), &[], memory.borrow())?;
 //! let model = SlicedIsing::new(model)?; // couplings of several magnitudes would be refused here
 //!
 //! let (mut blocks, mut table) = ([[0; 16]; 36], [0; SlicedGibbs::kind_words(4, false)]);

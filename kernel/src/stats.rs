@@ -1,12 +1,14 @@
 //! Streaming statistics in fixed memory: what to watch instead of storing a trace.
 
 mod batch_means;
+mod draws;
 #[cfg(feature = "defmt")]
 mod format;
 mod kept;
 mod weights;
 
 pub use batch_means::BatchMeans;
+pub use draws::{Draws, DrawsError};
 pub use weights::{Average, Evidence, LogSum};
 
 use crate::accept::Info;
@@ -15,6 +17,11 @@ use crate::packed::Packed;
 
 /// Sees every step of [`Chain::run`](crate::Chain::run). A pair of observers is one too; [`Watch`] makes one of a
 /// closure, [`Every`] thins one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no observer",
+    label = "this cannot watch a chain",
+    note = "a closure is one inside of `Watch`: `&mut Watch(|x, energy, info| …)`; its arguments are `Packed<'_>`, `f32` and `&Info`"
+)]
 pub trait Observer {
     /// After a step: the state, its energy, and what the step did.
     fn observe(&mut self, x: Packed<'_>, energy: f32, info: &Info);
@@ -138,12 +145,17 @@ impl Observer for Acceptance {
 
 /// The mean value of every site. `T` is any buffer of one `u32` a site, such as `[u32; 25]`. Where a sum is full all means
 /// stand still, and [`Means::count`] too: of bits after 4·10⁹ states, of values up to a after a part 1/a of that.
+///
+/// A buffer that is shorter than the state watches its first sites. One that is longer has no mean for the rest.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Means<T> {
     sums: T,
     count: u32,
 }
+
+/// The sum of a site that a state did not have: no other sum is as large.
+const NO_SITE: u32 = u32::MAX;
 
 /// States between two looks at the sums, and up to where a sum has room for as many values.
 const LOOK: u32 = 256;
@@ -162,22 +174,24 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Means<T> {
         self.count
     }
 
-    /// The mean of a site's value; 0 before the first state, and where there is no such site.
+    /// The mean of a site's value. `None` before the first state, and where the buffer or a state that was seen has no
+    /// such site.
     #[must_use]
-    pub fn mean(&self, site: usize) -> f32 {
-        let sum = self.sums.as_ref().get(site).copied().unwrap_or(0);
-        if self.count == 0 { 0.0 } else { sum as f32 / self.count as f32 }
+    pub fn mean(&self, site: usize) -> Option<f32> {
+        let sum = self.sums.as_ref().get(site).copied().filter(|&sum| self.count > 0 && sum != NO_SITE)?;
+        Some(sum as f32 / self.count as f32)
     }
 }
 
 impl<T: AsMut<[u32]> + AsRef<[u32]>> Observer for Means<T> {
     fn observe(&mut self, x: Packed<'_>, _energy: f32, _info: &Info) {
-        let full = |sums: &[u32]| sums.iter().any(|&sum| sum > ROOM);
+        let full = |sums: &[u32]| sums.iter().any(|&sum| sum > ROOM && sum != NO_SITE);
         if self.count == u32::MAX || (self.count.is_multiple_of(LOOK) && full(self.sums.as_ref())) {
             return;
         }
         self.count += 1;
-        for (sum, value) in self.sums.as_mut().iter_mut().zip(x.values()) {
+        let values = x.values().chain(core::iter::repeat(NO_SITE));
+        for (sum, value) in self.sums.as_mut().iter_mut().zip(values) {
             *sum = sum.saturating_add(value);
         }
     }
@@ -198,32 +212,31 @@ impl<const N: usize> Pairs<N> {
         Self { pairs, equal: [0; N], count: 0 }
     }
 
-    /// `⟨s_a s_b⟩` of every pair; 0 before the first state, NaN where there is no such site.
+    /// `⟨s_a s_b⟩` of every pair. `None` before the first state, and where a state that was seen has no such sites, or
+    /// sites of more than two values.
     #[must_use]
-    pub fn correlations(&self) -> [f32; N] {
-        let count = if self.count == 0 { 1 } else { self.count };
-        let mean = |equal| (2.0 * equal as f32 - self.count as f32) / count as f32;
-        self.equal.map(|equal| if equal > self.count { f32::NAN } else { mean(equal) })
+    pub fn correlations(&self) -> [Option<f32>; N] {
+        let mean = |equal| (2.0 * equal as f32 - self.count as f32) / self.count as f32;
+        self.equal.map(|equal| (self.count > 0 && equal <= self.count).then(|| mean(equal)))
     }
 }
 
 impl<const N: usize> Observer for Pairs<N> {
     fn observe(&mut self, x: Packed<'_>, _energy: f32, _info: &Info) {
-        // Never as many as stand for a site that is none.
-        if self.count < u32::MAX - 1 {
+        if self.count < NO_SITE - 1 {
             self.count += 1;
-            let sites = x.layout().sites();
+            let sites = if x.layout().arity() == 2 { x.layout().sites() } else { 0 };
             for (&(a, b), equal) in self.pairs.iter().zip(&mut self.equal) {
                 let (a, b) = (a as usize, b as usize);
-                // More than all states: no such site.
-                let same = if a.max(b) < sites { u32::from(x.get(a) == x.get(b)) } else { u32::MAX };
+                let same = if a.max(b) < sites { u32::from(x.get(a) == x.get(b)) } else { NO_SITE };
                 *equal = equal.saturating_add(same);
             }
         }
     }
 }
 
-/// The state of lowest energy so far. `T` is any buffer of [`Layout::words`](crate::Layout::words) words.
+/// The state of lowest energy so far. `T` is any buffer of [`Layout::words`](crate::Layout::words) words. States of
+/// another number of words are not looked at.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Best<T> {
@@ -232,31 +245,31 @@ pub struct Best<T> {
 }
 
 impl<T: AsMut<[u32]> + AsRef<[u32]>> Best<T> {
-    /// Nothing yet: infinite energy.
-    pub const fn new(words: T) -> Self {
+    /// Nothing yet: infinite energy, and a buffer that it clears.
+    pub fn new(mut words: T) -> Self {
+        words.as_mut().fill(0);
         Self { words, energy: f32::INFINITY }
     }
 
-    /// The lowest energy.
+    /// The lowest energy. `None` before the first state of as many words as the buffer has.
     #[must_use]
-    pub fn energy(&self) -> f32 {
-        self.energy
+    pub fn energy(&self) -> Option<f32> {
+        (self.energy < f32::INFINITY).then_some(self.energy)
     }
 
-    /// The words of the state that has it.
+    /// The words of the state that has it; `None` as for [`Best::energy`].
     #[must_use]
-    pub fn words(&self) -> &[u32] {
-        self.words.as_ref()
+    pub fn words(&self) -> Option<&[u32]> {
+        self.energy().map(|_| self.words.as_ref())
     }
 }
 
 impl<T: AsMut<[u32]> + AsRef<[u32]>> Observer for Best<T> {
     fn observe(&mut self, x: Packed<'_>, energy: f32, _info: &Info) {
-        if energy < self.energy {
+        let kept = self.words.as_mut();
+        if energy < self.energy && kept.len() == x.words().len() {
             self.energy = energy;
-            for (kept, &word) in self.words.as_mut().iter_mut().zip(x.words()) {
-                *kept = word;
-            }
+            kept.iter_mut().zip(x.words()).for_each(|(kept, &word)| *kept = word);
         }
     }
 }

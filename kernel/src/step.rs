@@ -44,12 +44,12 @@ pub(crate) mod ising_langevin;
 pub(crate) mod key;
 pub(crate) mod langevin;
 mod locally_balanced;
-mod path;
+pub(crate) mod path;
 mod path_auxiliary;
 mod random_walk;
 mod sequential_gibbs;
 mod swap;
-mod symmetric;
+pub(crate) mod symmetric;
 mod transition;
 
 pub use block_gibbs::BlockGibbs;
@@ -75,10 +75,25 @@ pub use transition::Transition;
 use crate::accept::Info;
 use crate::chain::Ring;
 use crate::energy::Energy;
+use crate::packed::{Move, Packed};
 use rand_core::Rng;
 
 /// A transition of a Markov chain. `&self` is configuration; what changes is the chain's.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not sample the energy `{E}`",
+    label = "this kernel does not fit the energy of the chain",
+    note = "kernels for any energy are `Langevin`, `Gibbs`, `GibbsWithGradients`, `PathAuxiliary` and others; some are for one energy, as `BlockGibbs` is for `Rbm`: the table in `bitmc::step` has them all",
+    note = "constructors of kernels return a `Result`: add `?`"
+)]
 pub trait Kernel<E: Energy + ?Sized> {
     /// One transition. It ends, and leaves a legal state, whatever the energy and the generator do.
     fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, E>, rng: &mut R) -> Info;
+}
+
+/// Makes there's cache from here's: E(there) − E(here).
+fn shift<E: Energy + ?Sized>(ring: &mut Ring<'_, E>) -> f32 {
+    ring.copy_cache();
+    let here = Packed::trusted(ring.layout, ring.here.words);
+    let there = Packed::trusted(ring.layout, ring.there.words);
+    ring.energy.shift(&Move::trusted(here, there), ring.there.cache)
 }

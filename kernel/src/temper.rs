@@ -15,7 +15,7 @@
 //!
 //! const L: Layout = Layout::binary(25);
 //! let mut couplings = SparseMemory::<25, 100>::new();
-//! let model = Ising::spins_edges_once(torus(5, 5, 0.6), &[0.0; 25], couplings.lend())?;
+//! let model = Ising::spins_edges_once(25, torus(5, 5, 0.6), &[], couplings.borrow())?;
 //! let betas = [0.25, 0.5, 0.75, 1.0];
 //! let mut ladder = Ladder::new([Rung::default(); 4], &betas)?;
 //! let mut rng = LaneRng::seed_from_u64(1);

@@ -39,6 +39,7 @@ pub use target::RateTuner;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum TuneError {
     /// A wished rate, a learning rate or a balance is outside its range: (0, 1), and for balances ½ to 1.
     Share(f32),

@@ -8,7 +8,7 @@ use bitmc::noise::{Edgewise, Run, SparseMatrix};
 use bitmc::sliced::SlicedIsing;
 use bitmc::step::{ChromaticGibbs, Colouring, IsingBalanced, IsingLangevin, SequentialGibbs};
 use bitmc::{
-    Chain, Energy, Gibbs, GibbsWithGradients, Ising, LaneRng, Langevin, PathAuxiliary, Potts, SeedableRng,
+    Chain, Energy, Gibbs, GibbsWithGradients, Info, Ising, LaneRng, Langevin, PathAuxiliary, Potts, SeedableRng,
 };
 use bitmc_benches::models::{
     HeapChain, HeapRbm, HeapSliced, HeapSparse, burnt_in, floats, heap_memory, lines, numbered, random_graph,
@@ -46,9 +46,11 @@ fn together(energy: &dyn Energy, step_size: f32, steps: u64) {
     let mut rngs: [_; 16] = std::array::from_fn(|stream| LaneRng::stream(1, stream as u32));
     let mut chains = rngs.each_mut().map(|rng| burnt_in(energy, step_size, 20, rng));
     let sampler = Langevin::adjusted(step_size).expect("a legal step size");
-    let accepted: usize = (0..steps)
-        .map(|_| sampler.step_together(&mut chains, &mut rngs).iter().filter(|info| info.accepted).count())
-        .sum();
+    let (mut accepted, mut infos) = (0, [Info::default(); 16]);
+    for _ in 0..steps {
+        sampler.step_together(&mut chains, &mut rngs, &mut infos).expect("sixteen of each");
+        accepted += infos.iter().filter(|info| info.accepted).count();
+    }
     println!("{accepted} of {} accepted", 16 * steps);
 }
 

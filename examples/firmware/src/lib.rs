@@ -2,6 +2,7 @@
 #![no_std]
 
 pub mod chains;
+pub mod changing;
 pub mod count;
 pub mod say;
 pub mod source;

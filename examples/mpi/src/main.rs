@@ -60,7 +60,7 @@ fn main() -> ExitCode {
 
 fn run(options: Options) -> Result<(), Failure> {
     let mut couplings = SparseMemory::<SITES, { 4 * SITES }>::new();
-    let model = Ising::spins_edges_once(torus(SIDE, SIDE, 1.0), &[0.0; SITES], couplings.lend());
+    let model = Ising::spins_edges_once(SITES, torus(SIDE, SIDE, 1.0), &[], couplings.borrow());
     let model = model.map_err(Failure::option)?;
     let kernel = Langevin::adjusted(0.5).map_err(Failure::option)?;
     let outcome = match options.threads {

@@ -2,7 +2,7 @@
 
 use super::largest::smallest_largest;
 use crate::cli::Failure;
-use bitmc::energy::{Edge, Entry, Sparse, SparseLent};
+use bitmc::energy::{Edge, Entry, Sparse, SparseBuffers};
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{
     Dense, DenseMatrix, Edgewise, MinTrace, Noise, SparseMatrix, SparseRegression, Symmetric, constant,
@@ -172,9 +172,9 @@ impl Room {
         self.diagonal.clone_from(&w.diagonal);
         (self.ends, self.linear) = (vec![0; sites], vec![0; sites]);
         self.entries = vec![Entry::default(); 2 * count];
-        let memory = SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries };
+        let memory = SparseBuffers::new(&mut self.ends, &mut self.linear, &mut self.entries);
         let edges = w.edges.iter().copied();
-        let form = Ising::bits_edges_once(edges, &vec![0.0; sites], memory).map_err(Failure::option)?.form();
+        let form = Ising::bits_edges_once(sites, edges, &[], memory).map_err(Failure::option)?.form();
         let sparse = SparseMatrix::with_diagonal(form, &self.diagonal).map_err(Failure::option)?;
         self.d = vec![[0.0; LANES]; sites.div_ceil(LANES)];
         let mut scratch = vec![[0.0; LANES]; 3 * self.d.len()];

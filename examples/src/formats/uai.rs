@@ -22,7 +22,7 @@ pub use error::UaiError;
 
 use super::{Found, Unexpected, past_the_end};
 use crate::cli::Failure;
-use bitmc::energy::{FactorError, FactorsLent};
+use bitmc::energy::{FactorError, FactorsBuffers};
 use bitmc::{Factor, Factors};
 use std::fmt::Write;
 use std::path::Path;
@@ -295,7 +295,7 @@ impl LogTables {
     /// # Errors
     /// [`FactorError`] as [`Factors::new`].
     pub fn model(&mut self) -> Result<Factors<'_>, FactorError> {
-        let memory = FactorsLent { ends: &mut self.ends, members: &mut self.members };
+        let memory = FactorsBuffers::new(&mut self.ends, &mut self.members);
         Factors::new(&self.arities, &self.factors, &self.tables, memory)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::chains::{VecMemory, memory};
 use crate::formats::rudy::Graph;
-use bitmc::energy::{Entry, SparseError, SparseLent};
+use bitmc::energy::{Entry, SparseBuffers, SparseError};
 use bitmc::random::bernoulli;
 use bitmc::step::{ParameterError, SequentialGibbs};
 use bitmc::{Chain, Energy, Ising, Kernel, LaneRng, Langevin, Packed, PathAuxiliary};
@@ -96,7 +96,6 @@ impl<'m> Ladder<'m> {
     /// # Errors
     /// [`SparseError`] where a weight is too large for the fixed point of the model.
     pub fn new(graph: &Graph, memory: &'m mut LadderMemory) -> Result<Self, SparseError> {
-        let fields = vec![0.0; graph.vertices];
         let weights = || graph.edges.iter().map(|edge| f64::from(edge.2));
         let squares = 2.0 * weights().map(|weight| weight * weight).sum::<f64>() / graph.vertices as f64;
         let size = weights().map(f64::abs).sum::<f64>() / graph.edges.len().max(1) as f64;
@@ -108,8 +107,8 @@ impl<'m> Ladder<'m> {
             // In f64: the smallest weights have temperatures whose reciprocal is no f32.
             let coupling = move |weight| (f64::from(weight) * (-0.5 / temperature)) as f32;
             let edges = graph.edges.iter().map(move |&(a, b, weight)| (a, b, coupling(weight)));
-            let lent = SparseLent { ends, linear, entries };
-            Ok((temperature, Ising::spins_edges_once(edges, &fields, lent)?))
+            let lent = SparseBuffers::new(ends, linear, entries);
+            Ok((temperature, Ising::spins_edges_once(graph.vertices, edges, &[], lent)?))
         });
         Ok(Self { rungs: rungs.collect::<Result<_, SparseError>>()?, weight: weights().sum(), size })
     }

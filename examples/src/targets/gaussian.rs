@@ -2,7 +2,7 @@
 
 use super::numbers::{Numbers, blocks};
 use bitmc::LatticeGaussian;
-use bitmc::energy::{Edge, Entry, GaussianError, SparseLent};
+use bitmc::energy::{Edge, Entry, GaussianError, SparseBuffers};
 use bitmc::lane::Block;
 
 /// The precision matrix and centre of a lattice Gaussian (AB §5.2 and appendix B.3).
@@ -94,10 +94,9 @@ impl Gaussian {
         match &self.form {
             Form::Dense(matrix) => LatticeGaussian::dense(matrix, &self.centre, self.arity),
             Form::Sparse { edges, diagonal } => {
-                let memory =
-                    SparseLent { ends: &mut rows.ends, linear: &mut rows.linear, entries: &mut rows.entries };
+                let memory = SparseBuffers::new(&mut rows.ends, &mut rows.linear, &mut rows.entries);
                 let edges = edges.iter().copied();
-                LatticeGaussian::sparse(edges, diagonal, &self.centre, self.arity, memory)
+                LatticeGaussian::sparse(self.centre.len(), self.arity, edges, diagonal, &self.centre, memory)
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::bits::BitRows;
 use crate::chains::{memory, streams};
-use bitmc::energy::{Boltzmann, Entry, SparseError, SparseLent};
+use bitmc::energy::{Boltzmann, Entry, SparseBuffers, SparseError};
 use bitmc::lane::Block;
 use bitmc::step::{ChromaticGibbs, Colouring};
 use bitmc::{Chain, Ising, LaneRng, Layout, Packed, Rng, torus};
@@ -30,8 +30,8 @@ impl Truth {
         let sites = (side * side) as usize;
         let (mut ends, mut linear) = (vec![0; sites], vec![0; sites]);
         let mut entries = vec![Entry::default(); 4 * sites];
-        let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
-        let model = Ising::spins_edges_twice(torus(side, side, coupling), &vec![0.0; sites], lent)?;
+        let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+        let model = Ising::spins_edges_twice(sites, torus(side, side, coupling), &[], lent)?;
         // An odd torus needs three classes; a greedy colouring at most one more than a site has neighbours.
         let mut classes = vec![0; Colouring::words(sites, 5)];
         let colouring = Colouring::greedy(model.form(), &mut classes);

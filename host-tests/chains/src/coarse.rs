@@ -2,9 +2,10 @@
 
 use crate::hash::Hash;
 use crate::run::{BROKEN, from_noise};
+use crate::used::{memory, used};
 use bitmc::energy::CoarseRbm;
 use bitmc::lane::{Block, LANES};
-use bitmc::{Chain, Langevin, Layout, Memory, Rbm, SeedableRng, memory};
+use bitmc::{Chain, Info, Langevin, Layout, Memory, Rbm, SeedableRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
 
 /// Three blocks of hidden units: the last one has no partner.
@@ -40,7 +41,7 @@ const fn biases<const B: usize>(hidden: usize) -> [Block; B] {
 
 /// One chain.
 pub(crate) fn alone() -> u32 {
-    let mut room = [[0; LANES]; CoarseRbm::room_len(16, 40)];
+    let mut room = used::<_, { CoarseRbm::room_len(16, 40) }>();
     let Ok(model) = Rbm::new(WEIGHTS.as_flattened(), &BIASES, &HIDDEN, 40) else { return BROKEN };
     let Ok(model) = CoarseRbm::new(model, &mut room) else { return BROKEN };
     let memory = memory!(LAYOUT, CoarseRbm::cache_len(40));
@@ -49,7 +50,7 @@ pub(crate) fn alone() -> u32 {
 
 /// Four chains.
 pub(crate) fn together() -> u32 {
-    let mut room = [[0; LANES]; CoarseRbm::room_len(16, 20)];
+    let mut room = used::<_, { CoarseRbm::room_len(16, 20) }>();
     let Ok(model) = Rbm::new(FEW_WEIGHTS.as_flattened(), &BIASES, &FEW_HIDDEN, 20) else { return BROKEN };
     let Ok(model) = CoarseRbm::new(model, &mut room) else { return BROKEN };
     let mut rngs = [1, 2, 3, 4].map(Xoshiro128PlusPlus::seed_from_u64);
@@ -66,9 +67,11 @@ pub(crate) fn together() -> u32 {
     let Ok(sampler) = Langevin::adjusted(0.4) else { return BROKEN };
     let (mut hash, mut chains) = (Hash::new(), [a, b, c, d]);
     for _ in 0..200 {
-        for info in sampler.step_together(&mut chains, &mut rngs) {
-            hash.info(&info);
+        let mut infos = [Info::default(); 4];
+        if sampler.step_together(&mut chains, &mut rngs, &mut infos).is_err() {
+            return BROKEN;
         }
+        infos.iter().for_each(|info| hash.info(info));
         chains.iter().for_each(|chain| hash.words(chain.state().words()));
     }
     hash.value()

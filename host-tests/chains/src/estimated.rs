@@ -3,13 +3,14 @@
 use crate::hash::Hash;
 use crate::models::{self, Ladder};
 use crate::run::BROKEN;
+use crate::used::{lent, memory, used};
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::noise::{
     Adaptation, Dense, DenseMatrix, Edgewise, Fit, MinTrace, Noise, NoiseError, Parameters, Regression,
     SparseMatrix, SparseRegression,
 };
 use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Move, Packed, SparseMemory};
-use bitmc::{Layout, Plain, memory, torus};
+use bitmc::{Layout, Plain, torus};
 
 /// Steps whose moves W is estimated from, steps that adapt, and steps after them.
 const BURN_IN: u32 = 400;
@@ -23,23 +24,23 @@ const ITERATIONS: u32 = 50;
 pub(crate) fn full() -> u32 {
     const SITES: usize = 9;
     let mut couplings = SparseMemory::<SITES, 36>::new();
-    let model = Ising::spins_edges_once(torus(3, 3, 0.2), &[0.1; SITES], couplings.lend());
+    let model = Ising::spins_edges_once(SITES, torus(3, 3, 0.2), &[0.1; SITES], lent(&mut couplings));
     let Ok(model) = model else { return BROKEN };
     let mut rng = LaneRng::stream(9, 5);
     let memory = memory!(Layout::binary(SITES), Ising::cache_len(SITES));
     let Ok(mut chain) = Chain::random(&model, memory, &mut rng) else { return BROKEN };
     let mut hash = Hash::new();
     let mut run = || {
-        let mut memory = [[0.0; LANES]; Regression::blocks(SITES)];
+        let mut memory = used::<_, { Regression::blocks(SITES) }>();
         let mut regression = Regression::new(SITES, &mut memory)?;
         burn_in(&mut chain, &mut rng, |step, before, after| _ = regression.push(step, before, after));
-        let mut rows = [[0.0; LANES]; DenseMatrix::blocks(SITES)];
-        let mut scratch = [[0.0; LANES]; 3 * DenseMatrix::blocks(SITES)];
+        let mut rows = used::<_, { DenseMatrix::blocks(SITES) }>();
+        let mut scratch = used::<_, { 3 * DenseMatrix::blocks(SITES) }>();
         found(&mut hash, regression.solve(RIDGE, ITERATIONS, &mut rows, &mut scratch)?);
         let w = DenseMatrix::new(SITES, &rows)?;
-        let (mut d, mut vectors) = ([[0.0; LANES]; 1], [[0.0; LANES]; MinTrace::blocks(SITES)]);
+        let (mut d, mut vectors) = (used::<_, 1>(), used::<_, { MinTrace::blocks(SITES) }>());
         MinTrace::new(2e-3, 100).solve(&w, &mut d, &mut vectors, &mut scratch)?;
-        let mut root = [[0.0; LANES]; Dense::root_blocks(SITES)];
+        let mut root = used::<_, { Dense::root_blocks(SITES) }>();
         let noise = Dense::new(w, &mut d, &mut root)?;
         adapted(&mut hash, &mut chain, &mut rng, noise)
     };
@@ -51,23 +52,23 @@ pub(crate) fn on_a_pattern() -> u32 {
     const SITES: usize = 20;
     let (mut pattern, mut couplings) = (SparseMemory::<SITES, 38>::new(), SparseMemory::<SITES, 38>::new());
     let edges = (0..19).map(|site| (site, site + 1, 1.0));
-    let Ok(pattern) = Ising::bits_edges_once(edges, &[0.0; SITES], pattern.lend()) else { return BROKEN };
+    let Ok(pattern) = Ising::bits_edges_once(SITES, edges, &[], lent(&mut pattern)) else { return BROKEN };
     let (model, mut rng) = (Plain(Ladder), LaneRng::stream(9, 6));
     let Ok(mut chain) = Chain::random(&model, memory!(models::LADDER, 1), &mut rng) else { return BROKEN };
     let mut hash = Hash::new();
     let mut run = || {
         // Σ (degree + 1)(degree + 2) numbers.
-        let mut memory = [[0.0; LANES]; 16];
+        let mut memory = used::<_, 16>();
         let mut regression = SparseRegression::new(pattern.form(), &mut memory)?;
         burn_in(&mut chain, &mut rng, |step, before, after| _ = regression.push(step, before, after));
-        let (mut w, mut scratch) = ([[0.0; LANES]; 4], [[0.0; LANES]; 12]);
+        let (mut w, mut scratch) = (used::<_, 4>(), used::<_, 12>());
         found(&mut hash, regression.solve(RIDGE, ITERATIONS, &mut w, &mut scratch)?);
         let mut diagonal = [0.0; SITES];
         regression.diagonal(&w, &mut diagonal);
-        let model = Ising::bits_edges_once(regression.edges(&w), &[0.0; SITES], couplings.lend());
+        let model = Ising::bits_edges_once(SITES, regression.edges(&w), &[], lent(&mut couplings));
         let Ok(model) = model else { return Err(NoiseError::Gradient) };
         let matrix = SparseMatrix::with_diagonal(model.form(), &diagonal)?;
-        let mut d = [[0.0; LANES]; SITES.div_ceil(LANES)];
+        let mut d = used::<_, { SITES.div_ceil(LANES) }>();
         let noise = Edgewise::new(matrix, &mut d)?;
         adapted(&mut hash, &mut chain, &mut rng, noise)
     };
@@ -82,7 +83,7 @@ fn burn_in<E: Energy, W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut
 ) {
     let (model, layout) = (chain.model(), chain.model().layout());
     let gradient = |x: Packed<'_>| {
-        let (mut cache, mut out) = ([[0; LANES]; 2], [[0.0; LANES]; 2]);
+        let (mut cache, mut out) = (used::<_, 2>(), used::<_, 2>());
         let known = model.init(x, &mut cache).is_ok();
         model.gradient(x, &cache, 0..layout.rows(), &mut out);
         known.then_some(out)

@@ -1,6 +1,7 @@
 //! Continuous chains, and hashes of what they do.
 
 use crate::hash::Hash;
+use crate::used::used;
 use bitmc::flow::{
     DenseGaussian, DiagonalGaussian, Esh, Funnel, Hmc, HmcChain, Leap, Mixture, Mlp, NoseHoover, Potential,
     Replay, Reservoir, StepControl, StepSize, Unscaled, log_weight,
@@ -30,7 +31,7 @@ pub(crate) fn gaussian() -> u32 {
     let start = normals(&mut rng);
     let Ok(model) = DiagonalGaussian::new(16, &ZERO, &PRECISIONS) else { return BROKEN };
     let (Ok(size), Ok(mut chain)) =
-        (StepSize::new(0.1), Esh::random(&model as &dyn Potential, [[0.0; LANES]; 3], &start, &mut rng))
+        (StepSize::new(0.1), Esh::random(&model as &dyn Potential, used::<Block, 3>(), &start, &mut rng))
     else {
         return BROKEN;
     };
@@ -59,7 +60,7 @@ pub(crate) fn mixture() -> u32 {
         }
     }
     let Ok(model) = Mixture::new(20, &means, &[0.0, -0.5, 0.25], 0.75) else { return BROKEN };
-    let chain = |rng: &mut LaneRng| Esh::random(&model, [[0.0; LANES]; 6], &[0.125; 20], rng);
+    let chain = |rng: &mut LaneRng| Esh::random(&model, used::<Block, 6>(), &[0.125; 20], rng);
     let (Ok(size), Ok(mut first), Ok(mut second)) =
         (StepSize::new(0.2), chain(&mut LaneRng::stream(12, 1)), chain(&mut LaneRng::stream(12, 1)))
     else {
@@ -67,11 +68,11 @@ pub(crate) fn mixture() -> u32 {
     };
     let Ok(mut control) = StepControl::new(size, 0.02) else { return BROKEN };
     let mut hash = Hash::new();
-    let mut kept = Reservoir::new([[0.0; LANES]; 2]);
+    let mut kept = Reservoir::new(used::<Block, 2>());
     for number in 0..STEPS {
         // The first steps are those that are replayed.
         if number == 200 {
-            let mut found = [[0.0; LANES]; 2];
+            let mut found = used::<_, 2>();
             let reached = Replay::new(kept.weights(), 0.5).run(&mut second, size, 400, &mut found);
             hash.word(u32::from(reached));
             hash.floats(found.as_flattened());
@@ -118,9 +119,9 @@ pub(crate) fn comparators() -> u32 {
     let (Ok(small), Ok(large)) = (StepSize::new(0.02), StepSize::new(0.3)) else { return BROKEN };
     let (Ok(hmc), Ok(mut chain), Ok(mut hot), Ok(mut unscaled)) = (
         Hmc::new(large, 5),
-        HmcChain::new(&gaussian, [[0.0; LANES]; 6], &[0.5, -0.25]),
-        NoseHoover::new(&funnel, [[0.0; LANES]; 3], &[0.5; 5], 5.0, &mut rng),
-        Unscaled::new(&network, [[0.0; LANES]; 6], &[0.5, 0.25, -1.0], &[1.0, 0.5, 0.0]),
+        HmcChain::new(&gaussian, used::<Block, 6>(), &[0.5, -0.25]),
+        NoseHoover::new(&funnel, used::<Block, 3>(), &[0.5; 5], 5.0, &mut rng),
+        Unscaled::new(&network, used::<Block, 6>(), &[0.5, 0.25, -1.0], &[1.0, 0.5, 0.0]),
     ) else {
         return BROKEN;
     };

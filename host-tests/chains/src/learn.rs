@@ -1,6 +1,7 @@
 //! Learning, and hashes of what was learned.
 
 use crate::hash::Hash;
+use crate::used::{memory, used};
 use bitmc::chain::FixedMemory;
 use bitmc::energy::Boltzmann;
 use bitmc::lane::Block;
@@ -8,7 +9,7 @@ use bitmc::learn::{
     Adam, Contrast, CyclicalLearning, Importance, LearnError, Minibatch, PseudoLikelihood, RatioMatching,
     Replay, Report, Sgd, clip, decay, lasso,
 };
-use bitmc::{LaneRng, Layout, Packed, Rbm, SeedableRng, memory};
+use bitmc::{LaneRng, Layout, Packed, Rbm, SeedableRng};
 
 /// The hash of what could not be learned: no committed hash is 0.
 const BROKEN: u32 = 0;
@@ -20,8 +21,9 @@ const DATA: [u32; 5] = [0b1101_0001, 0b0000_1111, 0b1001_1110, 0b0110_0000, 0b11
 /// A dense Boltzmann machine by every objective in turn.
 pub(crate) fn boltzmann() -> u32 {
     const BLOCKS: usize = Boltzmann::parameter_len(SITES);
-    let (mut theta, mut gradient) = ([[0.0; 16]; BLOCKS], [[0.0; 16]; BLOCKS]);
-    let (mut moments, mut couplings) = ([[0.0; 16]; 2 * BLOCKS], [[0; 16]; Boltzmann::memory_len(SITES)]);
+    let (mut theta, mut gradient) = ([[0.0; 16]; BLOCKS], used::<_, BLOCKS>());
+    let (mut moments, mut couplings) =
+        (used::<_, { 2 * BLOCKS }>(), used::<_, { Boltzmann::memory_len(SITES) }>());
     let Ok(mut adam) = Adam::new(&mut moments, 0.05) else { return BROKEN };
     let (mut rng, mut hash) = (LaneRng::stream(11, 0), Hash::new());
     for iteration in 0..120 {
@@ -64,7 +66,7 @@ fn objective(
 pub(crate) fn rbm() -> u32 {
     const HIDDEN: usize = 5;
     const BLOCKS: usize = Rbm::parameter_len(SITES, HIDDEN);
-    let (mut theta, mut gradient) = ([[0.0; 16]; BLOCKS], [[0.0; 16]; BLOCKS]);
+    let (mut theta, mut gradient) = ([[0.0; 16]; BLOCKS], used::<_, BLOCKS>());
     // Weights that are all equal would stay so.
     for (unit, row) in theta.iter_mut().skip(2).enumerate() {
         for (hidden, weight) in row.iter_mut().take(HIDDEN).enumerate() {

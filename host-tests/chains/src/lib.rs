@@ -22,6 +22,8 @@ mod run;
 mod second_order;
 mod side_by_side;
 mod sliced;
+mod told;
+mod used;
 
 use bitmc::step::Curvature;
 use bitmc::{BlockGibbs, GibbsWithGradients, Langevin, LocallyBalanced, PathAuxiliary};
@@ -81,8 +83,8 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "ordinal 20 of 5 values: second order, diagonal", run: || second_order::diagonal(4.0, 0.8), hash: 0x5d93_2d2f },
     Chain { name: "Ising 3x3: second order, W, D and parameters from its burn-in", run: estimated::full, hash: 0x626d_3120 },
     Chain { name: "ordinal 20 of 5 values: second order, W at a pattern and parameters from its burn-in", run: estimated::on_a_pattern, hash: 0xdd9b_a05e },
-    Chain { name: "categorical 3 of 70 values: Langevin, adjusted", run: || circle(&Langevin::adjusted(1.0)), hash: 0xf804_021c },
-    Chain { name: "ordinal 3 of 300 values: Langevin, moves of at most 20", run: || heights(&Langevin::adjusted(100.0).map(|kernel| kernel.within(20))), hash: 0x900a_0a18 },
+    Chain { name: "categorical 3 of 70 values: Langevin, adjusted", run: || circle(&Langevin::adjusted(1.0)), hash: 0xabe0_28ba },
+    Chain { name: "ordinal 3 of 300 values: Langevin, moves of at most 20", run: || heights(&Langevin::adjusted(100.0).map(|kernel| kernel.within(20))), hash: 0x32f6_a6b9 },
     Chain { name: "minibatches: Langevin, unadjusted", run: || minibatches(&Langevin::unadjusted(0.1)), hash: 0x004d_01b7 },
     Chain { name: "factors of 2 to 4 values, with walls: Langevin, adjusted", run: || factors(&Langevin::adjusted(1.0)), hash: 0x58bb_4588 },
     Chain { name: "network of 60 weights: Langevin, adjusted", run: || network(&Langevin::adjusted(0.5)), hash: 0x2531_6671 },
@@ -131,6 +133,13 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 5x5: tuned to a rate, tuned to a cycle", run: many::tuning, hash: 0xf414_1937 },
     Chain { name: "Boltzmann machine of 8: learned by every objective", run: learn::boltzmann, hash: 0xebf0_a3cd },
     Chain { name: "RBM 8x5: learned by PCD with a cyclical sampler", run: learn::rbm, hash: 0xcc4a_57f2 },
+    Chain { name: "hard constraint, told: Langevin, adjusted", run: || told::independent_set(&Langevin::adjusted(0.15)), hash: 0xa19a_330f },
+    Chain { name: "hard constraint, told: Gibbs with gradients", run: || told::independent_set(&GibbsWithGradients::new(2)), hash: 0xd8e5_d000 },
+    Chain { name: "ordinal 20 of 5 values, told: Langevin, moves of at most 2", run: || told::ladder(&Langevin::adjusted(1.0).map(|kernel| kernel.within(2))), hash: 0xf17a_e8da },
+    Chain { name: "ordinal 20 of 5 values, told: ACS", run: || told::ladder(&many::cycle(&many::acs(8.0))), hash: 0xc893_2377 },
+    Chain { name: "ordinal 20 of 5 values, told: path auxiliary, 3 sites", run: || told::ladder(&PathAuxiliary::new(3)), hash: 0xb311_5529 },
+    Chain { name: "ordinal 20 of 5 values, told: random walk", run: || told::ladder(&RandomWalk::new(2.0)), hash: 0xdd3e_847c },
+    Chain { name: "categorical 3 of 70 values, told: Langevin, adjusted", run: || told::circle(&Langevin::adjusted(1.0)), hash: 0xabe0_28ba },
 ];
 
 /// The hash of all committed hashes: one number to compare.

@@ -2,11 +2,12 @@
 
 use crate::hash::Hash;
 use crate::models::{self, IsingMemory};
+use crate::used::{lent, memory};
 use bitmc::energy::Tempered;
 use bitmc::step::{Cycle, ParameterError, langevin_cycle};
 use bitmc::temper::{Ladder, Replica, Rung, forward, reverse, round};
 use bitmc::tune::{CycleSettings, CycleTuner, RateTuner, Trial};
-use bitmc::{Chain, Ising, LaneRng, Langevin, Layout, Potts, Schedule, memory, torus};
+use bitmc::{Chain, Ising, LaneRng, Langevin, Layout, Potts, Schedule, torus};
 
 /// The hash of a chain that could not be built: no committed hash is 0.
 const BROKEN: u32 = 0;
@@ -31,7 +32,7 @@ pub(crate) fn cycle<K>(kernels: &Result<[K; 8], ParameterError>) -> Result<Cycle
 pub(crate) fn exchange() -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, 4.0 * models::ISING_COUPLING);
-    let Ok(model) = Ising::spins_edges_once(edges, &models::ISING_FIELDS, couplings.lend()) else {
+    let Ok(model) = Ising::spins_edges_once(25, edges, &models::ISING_FIELDS, lent(&mut couplings)) else {
         return BROKEN;
     };
     let (Ok(path), Ok(kernel), Ok(mut ladder)) = (
@@ -72,7 +73,7 @@ pub(crate) fn exchange() -> u32 {
 /// Walks there and back between independent sites and a Potts model.
 pub(crate) fn annealing() -> u32 {
     let mut couplings = IsingMemory::new();
-    let Ok(model) = Potts::new(torus(5, 5, 0.8), 25, 4, &models::POTTS_FIELDS, couplings.lend()) else {
+    let Ok(model) = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings)) else {
         return BROKEN;
     };
     // The base: the model's fields, turned round.
@@ -100,7 +101,7 @@ pub(crate) fn annealing() -> u32 {
 pub(crate) fn tuning() -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, models::ISING_COUPLING);
-    let Ok(model) = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, couplings.lend()) else {
+    let Ok(model) = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, lent(&mut couplings)) else {
         return BROKEN;
     };
     let mut rng = LaneRng::stream(9, 4);

@@ -2,13 +2,14 @@
 
 use crate::hash::Hash;
 use crate::models::{self, Circle, DATA, Heights, IndependentSet, IsingMemory, LOGITS, Ladder};
+use crate::used::{lent, memory, used};
 use bitmc::energy::Estimate;
 use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
 use bitmc::snapshot::{Reader, SnapshotError, Writer};
 use bitmc::step::{ChromaticGibbs, Colouring, ParameterError, SequentialGibbs};
 use bitmc::{
     Bernoulli, BinaryNetwork, Chain, Energy, Factors, Ising, Kernel, LaneRng, Langevin, Layout, Memory, Packed,
-    Plain, Potts, Rbm, SeedableRng, State, memory, torus,
+    Plain, Potts, Rbm, SeedableRng, State, torus,
 };
 use core::cell::Cell;
 
@@ -18,7 +19,7 @@ pub(crate) const STEPS: u32 = 4000;
 pub(crate) const DENSE_STEPS: u32 = 2000;
 
 /// Steps of a chain on sites of many values.
-const MANY_STEPS: u32 = 300;
+pub(crate) const MANY_STEPS: u32 = 300;
 
 /// The hash of a chain that could not be built: no committed hash is 0.
 pub(crate) const BROKEN: u32 = 0;
@@ -77,7 +78,7 @@ pub(crate) fn sequential() -> u32 {
 /// Sweeps over the classes of a greedy colouring: an odd torus needs more than two.
 pub(crate) fn chromatic() -> u32 {
     with_ising_itself(|model| {
-        let mut classes = [0; Colouring::words(25, 4)];
+        let mut classes = used::<_, { Colouring::words(25, 4) }>();
         let Ok(colouring) = Colouring::greedy(model.form(), &mut classes) else { return BROKEN };
         let memory = memory!(models::ISING, Ising::cache_len(25));
         from_noise(model, memory, &Ok(ChromaticGibbs::new(colouring)), STEPS)
@@ -87,15 +88,15 @@ pub(crate) fn chromatic() -> u32 {
 /// The 5×5 torus in whole numbers.
 fn whole<'a>(floats: &mut IsingMemory, whole: &'a mut IsingMemory) -> Option<QuantisedIsing<'a>> {
     let edges = torus(5, 5, models::ISING_COUPLING);
-    let model = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, floats.lend()).ok()?;
-    QuantisedIsing::round(model.form(), whole.lend()).ok()
+    let model = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, lent(floats)).ok()?;
+    QuantisedIsing::round(model.form(), lent(whole)).ok()
 }
 
 /// Sweeps without floats over the model in whole numbers.
 pub(crate) fn quantised() -> u32 {
     let (mut floats, mut memory) = (IsingMemory::new(), IsingMemory::new());
     let Some(model) = whole(&mut floats, &mut memory) else { return BROKEN };
-    let (mut words, mut fields) = ([0], [0; 25]);
+    let (mut words, mut fields) = ([0], used::<_, 25>());
     let Ok(mut chain) = QuantisedGibbs::new(model, &mut words, &mut fields) else { return BROKEN };
     let (mut hash, mut rng) = (Hash::new(), LaneRng::seed_from_u64(1));
     for _ in 0..STEPS {
@@ -110,7 +111,7 @@ pub(crate) fn quantised_langevin() -> u32 {
     let (mut floats, mut memory) = (IsingMemory::new(), IsingMemory::new());
     let Some(model) = whole(&mut floats, &mut memory) else { return BROKEN };
     let Ok(penalty) = Penalty::from_units(80_000) else { return BROKEN };
-    let (mut words, mut fields, mut flips) = ([0], [0; 25], [0]);
+    let (mut words, mut fields, mut flips) = ([0], used::<_, 25>(), used::<_, 1>());
     let Ok(mut chain) = QuantisedLangevin::new(model, penalty, &mut words, &mut fields, &mut flips) else {
         return BROKEN;
     };
@@ -125,8 +126,8 @@ pub(crate) fn quantised_langevin() -> u32 {
 
 /// The same over four values a site.
 pub(crate) fn chromatic_potts() -> u32 {
-    let (mut couplings, mut classes) = (IsingMemory::new(), [0; Colouring::words(25, 4)]);
-    let Ok(model) = Potts::new(torus(5, 5, 0.8), 25, 4, &models::POTTS_FIELDS, couplings.lend()) else {
+    let (mut couplings, mut classes) = (IsingMemory::new(), used::<_, { Colouring::words(25, 4) }>());
+    let Ok(model) = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings)) else {
         return BROKEN;
     };
     let Ok(colouring) = Colouring::greedy(model.form(), &mut classes) else { return BROKEN };
@@ -163,7 +164,7 @@ pub(crate) fn factors<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -
     let mut members = models::GraphMemory::new();
     let (factors, tables) = (&models::GRAPH_FACTORS, &models::GRAPH_TABLES);
     let memory = memory!(models::GRAPH, Factors::cache_len(16, 4, true));
-    match Factors::new(&models::GRAPH_ARITIES, factors, tables, members.lend()) {
+    match Factors::new(&models::GRAPH_ARITIES, factors, tables, members.borrow()) {
         Ok(model) => from_zeros::<1, _, _, _, _>(&model, memory, kernel, DENSE_STEPS),
         Err(_) => BROKEN,
     }
@@ -218,7 +219,7 @@ where
 /// Four values a site on a 5×5 torus, with a field.
 pub(crate) fn potts<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
     let mut couplings = IsingMemory::new();
-    let model = Potts::new(torus(5, 5, 0.8), 25, 4, &models::POTTS_FIELDS, couplings.lend());
+    let model = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings));
     let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
     model.map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, DENSE_STEPS))
 }
@@ -351,9 +352,13 @@ fn walk<E, K, W, C, B>(
         hash.float(chain.energy());
         hash.info(&info);
     }
-    let model = chain.model();
+    end(hash, chain.model(), chain.state());
+}
+
+/// The local differences at the end of a chain, and the energy computed from nothing.
+pub(crate) fn end<E: Energy + ?Sized>(hash: &mut Hash, model: &E, state: Packed<'_>) {
     let mut words = [0; 3];
-    for (slot, &word) in words.iter_mut().zip(chain.state().words()) {
+    for (slot, &word) in words.iter_mut().zip(state.words()) {
         *slot = word;
     }
     let layout = model.layout();

@@ -2,17 +2,18 @@
 
 use crate::models::{self, IsingMemory, Ladder};
 use crate::run::{BROKEN, DENSE_STEPS, STEPS, from_noise};
+use crate::used::{lent, memory, used};
 use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, Run, SparseMatrix, constant};
 use bitmc::step::IsingBalanced;
-use bitmc::{Energy, Ising, Langevin, Layout, Plain, Potts, SparseMemory, memory, torus};
+use bitmc::{Energy, Ising, Langevin, Layout, Plain, Potts, SparseMemory, torus};
 
 /// Second order over the torus's own couplings, one normal an edge.
 pub(crate) fn ising(step_size: f32, balance: f32, precision: f32) -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, models::ISING_COUPLING);
-    let model = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, couplings.lend());
+    let model = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, lent(&mut couplings));
     let Ok(model) = model else { return BROKEN };
-    let mut d = [[0.0; 16]; 2];
+    let mut d = used::<_, 2>();
     let Ok(noise) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
     let kernel = Langevin::second_order(noise, step_size, balance).and_then(|k| k.precision(precision));
     from_noise(&model as &dyn Energy, memory!(models::ISING, Ising::cache_len(25)), &kernel, STEPS)
@@ -22,9 +23,9 @@ pub(crate) fn ising(step_size: f32, balance: f32, precision: f32) -> u32 {
 fn by_runs(run: impl FnOnce(&Ising<'_>, Edgewise<'_>) -> u32) -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, models::ISING_COUPLING);
-    let model = Ising::spins_edges_twice(edges, &models::ISING_FIELDS, couplings.lend());
+    let model = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, lent(&mut couplings));
     let Ok(model) = model else { return BROKEN };
-    let (mut d, mut runs) = ([[0.0; 16]; 2], [Run::default(); 16]);
+    let (mut d, mut runs) = (used::<_, 2>(), [Run::default(); 16]);
     let noise =
         Edgewise::new(SparseMatrix::of(model.form()), &mut d).and_then(|noise| noise.by_runs(&mut runs));
     noise.map_or(BROKEN, |noise| run(&model, noise))
@@ -49,7 +50,7 @@ pub(crate) fn ising_itself(step_size: f32, balance: f32, precision: f32) -> u32 
 /// The kernel for Ising models over whole numbers, its edges in runs, and edge by edge where κ is not 1.
 pub(crate) fn ising_discrete(step_size: f32, balance: f32, precision: f32) -> u32 {
     by_runs(|model, noise| {
-        let mut d = [[0.0; 16]; 2];
+        let mut d = used::<_, 2>();
         let Ok(edges) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
         let noise = if precision == 1.0 { noise } else { edges };
         let kernel = IsingBalanced::discrete(noise, step_size, balance).and_then(|k| k.precision(precision));
@@ -61,11 +62,13 @@ pub(crate) fn ising_discrete(step_size: f32, balance: f32, precision: f32) -> u3
 pub(crate) fn dense(step_size: f32, balance: f32, shift: bool) -> u32 {
     let mut couplings = SparseMemory::<16, 64>::new();
     let edges = torus(4, 4, models::ISING_COUPLING);
-    let Ok(model) = Ising::spins_edges_twice(edges, &[0.2; 16], couplings.lend()) else { return BROKEN };
-    let mut rows = [[0.0; 16]; DenseMatrix::blocks(16)];
+    let Ok(model) = Ising::spins_edges_twice(16, edges, &[0.2; 16], lent(&mut couplings)) else {
+        return BROKEN;
+    };
+    let mut rows = used::<_, { DenseMatrix::blocks(16) }>();
     let Ok(matrix) = DenseMatrix::of(&SparseMatrix::of(model.form()), &mut rows) else { return BROKEN };
-    let (mut d, mut root) = ([[4.0; 16]; 1], [[0.0; 16]; Dense::root_blocks(16)]);
-    if shift && constant(&matrix, 1e-3, &mut d, &mut [[0.0; 16]; 3]).is_err() {
+    let (mut d, mut root) = ([[4.0; 16]; 1], used::<_, { Dense::root_blocks(16) }>());
+    if shift && constant(&matrix, 1e-3, &mut d, &mut used::<_, 3>()).is_err() {
         return BROKEN;
     }
     let Ok(noise) = Dense::new(matrix, &mut d, &mut root) else { return BROKEN };
@@ -77,9 +80,9 @@ pub(crate) fn dense(step_size: f32, balance: f32, shift: bool) -> u32 {
 /// Second order over a Potts model: one plane of noise a value.
 pub(crate) fn potts(step_size: f32, balance: f32) -> u32 {
     let mut couplings = IsingMemory::new();
-    let model = Potts::new(torus(5, 5, 0.8), 25, 4, &models::POTTS_FIELDS, couplings.lend());
+    let model = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings));
     let Ok(model) = model else { return BROKEN };
-    let mut d = [[0.0; 16]; 2];
+    let mut d = used::<_, 2>();
     let Ok(noise) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
     let kernel = Langevin::second_order(noise, step_size, balance);
     let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
@@ -99,11 +102,11 @@ pub(crate) fn diagonal(step_size: f32, balance: f32) -> u32 {
 pub(crate) fn ladder(step_size: f32, balance: f32) -> u32 {
     let mut couplings = SparseMemory::<20, 38>::new();
     let edges = (0..19).map(|site| (site, site + 1, 1.0));
-    let Ok(rows) = Ising::bits_edges_once(edges, &[0.0; 20], couplings.lend()) else { return BROKEN };
+    let Ok(rows) = Ising::bits_edges_once(20, edges, &[], lent(&mut couplings)) else { return BROKEN };
     let mut diagonal = [-2.5; 20];
     [diagonal[0], diagonal[19]] = [-1.5; 2];
     let Ok(matrix) = SparseMatrix::with_diagonal(rows.form(), &diagonal) else { return BROKEN };
-    let mut d = [[0.0; 16]; 2];
+    let mut d = used::<_, 2>();
     let Ok(noise) = Edgewise::new(matrix, &mut d) else { return BROKEN };
     let kernel = Langevin::second_order(noise, step_size, balance);
     from_noise(&Plain(Ladder) as &dyn Energy, memory!(models::LADDER, 1), &kernel, DENSE_STEPS)

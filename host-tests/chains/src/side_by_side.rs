@@ -4,9 +4,10 @@
 use crate::hash::Hash;
 use crate::models;
 use crate::run::{BROKEN, from_noise, with_ising_itself};
+use crate::used::{lent, memory};
 use bitmc::batch::{Batch, BatchSite, PottsBatch, PottsSite};
 use bitmc::step::IsingLangevin;
-use bitmc::{Gibbs, Ising, LaneRng, Langevin, Layout, Potts, SparseMemory, memory, torus};
+use bitmc::{Gibbs, Ising, LaneRng, Langevin, Layout, Potts, SparseMemory, torus};
 
 const RING: Layout = Layout::binary(96);
 
@@ -22,7 +23,9 @@ pub(crate) fn many_flips() -> u32 {
 pub(crate) fn few_flips() -> u32 {
     let mut couplings = SparseMemory::<96, 192>::new();
     let edges = (0..96).map(|site| (site, (site + 1) % 96, 0.5 - 0.25 * (site % 4) as f32));
-    let Ok(model) = Ising::spins_edges_once(edges, &[0.05; 96], couplings.lend()) else { return BROKEN };
+    let Ok(model) = Ising::spins_edges_once(96, edges, &[0.05; 96], lent(&mut couplings)) else {
+        return BROKEN;
+    };
     let memory = memory!(RING, Ising::cache_len(96));
     from_noise(&model, memory, &IsingLangevin::adjusted(0.12), 400)
 }
@@ -36,7 +39,7 @@ fn betas() -> [f32; 16] {
 /// Both Langevin kernels in turn.
 pub(crate) fn batch() -> u32 {
     let mut couplings = SparseMemory::<9, 36>::new();
-    let Ok(model) = Ising::spins_edges_once(torus(3, 3, 0.3), &[0.1; 9], couplings.lend()) else {
+    let Ok(model) = Ising::spins_edges_once(9, torus(3, 3, 0.3), &[0.1; 9], lent(&mut couplings)) else {
         return BROKEN;
     };
     let mut rng = LaneRng::stream(5, 3);
@@ -61,11 +64,11 @@ pub(crate) fn potts_batch() -> u32 {
     let mut couplings = SparseMemory::<4, 8>::new();
     let edges = (0..4).map(|site| (site, (site + 1) % 4, 0.9 - 0.4 * site as f32));
     let Ok(model) = Potts::new(
-        edges,
         4,
         3,
+        edges,
         &[0.25, 0.0, -0.5, 0.0, 0.5, 0.0, 0.125, 0.0, 0.0, 0.0, 0.0, 0.75],
-        couplings.lend(),
+        lent(&mut couplings),
     ) else {
         return BROKEN;
     };

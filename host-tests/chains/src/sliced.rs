@@ -1,6 +1,7 @@
 //! Chains of bit-sliced spins on a prism, all degrees three, couplings of both signs.
 
 use crate::hash::Hash;
+use crate::used::{lent, used};
 use bitmc::energy::Edge;
 use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing, SlicedLangevin};
 use bitmc::{Ising, LaneRng, SeedableRng, SparseMemory};
@@ -16,10 +17,10 @@ const EDGES: [Edge; 9] =
 /// Sweeps of Gibbs sampling in 512 chains; five sites have a field.
 pub(crate) fn gibbs() -> u32 {
     let mut memory = SparseMemory::<SITES, 18>::new();
-    let model = Ising::spins_edges_once(EDGES, &[0.3, -0.3, 0.0, 0.3, 0.3, -0.3], memory.lend());
+    let model = Ising::spins_edges_once(SITES, EDGES, &[0.3, -0.3, 0.0, 0.3, 0.3, -0.3], lent(&mut memory));
     let Some(Ok(model)) = model.ok().map(SlicedIsing::new) else { return BROKEN };
     const WORDS: usize = SlicedGibbs::kind_words(3, false) + SlicedGibbs::kind_words(3, true);
-    let (mut blocks, mut table) = ([[0; 16]; SITES], [0; WORDS]);
+    let (mut blocks, mut table) = (used::<_, SITES>(), used::<_, WORDS>());
     let mut rng = LaneRng::seed_from_u64(1);
     let Ok(chains) = SlicedChains::random(model, &mut blocks, &mut rng) else { return BROKEN };
     let Ok(mut gibbs) = SlicedGibbs::new(chains, &mut table) else { return BROKEN };
@@ -35,11 +36,11 @@ pub(crate) fn gibbs() -> u32 {
 /// Steps of the adjusted Langevin sampler in 512 chains, without fields.
 pub(crate) fn langevin() -> u32 {
     let mut memory = SparseMemory::<SITES, 18>::new();
-    let model = Ising::spins_edges_once(EDGES, &[0.0; SITES], memory.lend());
+    let model = Ising::spins_edges_once(SITES, EDGES, &[], lent(&mut memory));
     let Some(Ok(model)) = model.ok().map(SlicedIsing::new) else { return BROKEN };
     const BLOCKS: usize = SITES + SlicedLangevin::kind_blocks(SITES, 3, false);
-    let (mut blocks, mut room) = ([[0; 16]; SITES], [[0; 16]; BLOCKS]);
-    let mut table = [0; SlicedLangevin::kind_words(3, false)];
+    let (mut blocks, mut room) = (used::<_, SITES>(), used::<_, BLOCKS>());
+    let mut table = used::<_, { SlicedLangevin::kind_words(3, false) }>();
     let mut rng = LaneRng::seed_from_u64(2);
     let Ok(chains) = SlicedChains::random(model, &mut blocks, &mut rng) else { return BROKEN };
     let langevin = SlicedLangevin::adjusted(chains, 0.7, &mut table, &mut room);

@@ -5,6 +5,7 @@ use super::energies::{size_of, size_of_edges, size_of_pairwise};
 use super::kernels::{Room, langevin};
 use super::trial::{compare, legal, report};
 use crate::heap::Couplings;
+use crate::used;
 use bitmc::batch::{Batch, BatchInfo, BatchSite, PottsBatch, PottsSite};
 use bitmc::lane::LANES;
 use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
@@ -78,7 +79,7 @@ fn potts<const Q: usize>(source: &mut Source<'_>) -> Option<()> {
     let fields = if source.one_in(2) { source.floats(sites * Q) } else { vec![] };
     let mut couplings = Couplings::new(sites, edges.len());
     let size = size_of_edges(&edges) + size_of(&fields);
-    let model = Potts::new(edges, sites, Q, &fields, couplings.lend()).ok()?;
+    let model = Potts::new(sites, Q, edges, &fields, couplings.borrow()).ok()?;
     let mut rng = lanes(source);
     let mut batch = PottsBatch::random(&model, vec![PottsSite::<Q>::new(); sites], &mut rng).ok()?;
     batch.set_betas(betas(source)).ok()?;
@@ -124,17 +125,17 @@ fn one_size(source: &mut Source<'_>) -> Option<()> {
             compare(&ising, state, chains.energy(chain), size, 0.0);
         }
     };
-    let mut blocks = vec![[0; LANES]; sites];
+    let mut blocks = used::memory(sites);
     blocks.fill_with(|| words(source));
     let chains = SlicedChains::new(model, &mut blocks).ok()?;
     if source.one_in(2) {
-        let mut table = vec![0; SlicedGibbs::words(&model)];
+        let mut table = used::memory(SlicedGibbs::words(&model));
         let mut chains = SlicedGibbs::new(chains, &mut table).ok()?;
         (0..1 + source.below(3)).for_each(|_| chains.sweep(source));
         watch(chains.chains());
     } else {
-        let mut table = vec![0; SlicedLangevin::words(&model)];
-        let mut room = vec![[0; LANES]; SlicedLangevin::blocks(&model)];
+        let mut table = used::memory(SlicedLangevin::words(&model));
+        let mut room = used::memory(SlicedLangevin::blocks(&model));
         let make = if source.one_in(2) { SlicedLangevin::adjusted } else { SlicedLangevin::unadjusted };
         let mut chains = make(chains, source.parameter(), &mut table, &mut room).ok()?;
         (0..1 + source.below(3)).for_each(|_| _ = chains.step(source));
@@ -149,11 +150,11 @@ fn whole(source: &mut Source<'_>) -> Option<()> {
     let (pairwise, mut couplings) = source.pairwise(sites);
     let model = couplings.ising(&pairwise).ok()?;
     let mut rounded = Couplings::new(sites, pairwise.edges.len());
-    let model = QuantisedIsing::round(model.form(), rounded.lend()).ok()?;
+    let model = QuantisedIsing::round(model.form(), rounded.borrow()).ok()?;
     let layout = Layout::binary(sites);
     let mut words: Vec<u32> = (0..layout.words()).map(|_| source.word()).collect();
     *words.last_mut()? &= layout.last_word();
-    let (mut fields, mut flips) = (vec![0; sites], vec![0; layout.words()]);
+    let (mut fields, mut flips) = (used::memory(sites), used::memory(layout.words()));
     if source.one_in(2) {
         let mut chain = QuantisedGibbs::new(model, &mut words, &mut fields).ok()?;
         for _ in 0..1 + source.below(8) {

@@ -6,6 +6,7 @@ use super::{Source, Trial, replicas};
 use crate::heap::Weights;
 use crate::naive::Machine;
 use crate::network::Network;
+use crate::used;
 use bitmc::energy::{Boltzmann, CoarseRbm, Estimate, Perceptron};
 use bitmc::lane::LANES;
 use bitmc::noise::{Edgewise, SparseMatrix};
@@ -56,12 +57,12 @@ fn own(model: &Ising<'_>, trial: &mut Trial<'_, Ising<'_>>, source: &mut Source<
         0 => trial.steps(&SequentialGibbs, source),
         1 => trial.steps(&IsingLangevin::adjusted(source.parameter()).ok()?, source),
         2 => {
-            let mut classes = vec![0; Colouring::words(sites, 1 + source.below(sites.min(8)))];
+            let mut classes = used::memory(Colouring::words(sites, 1 + source.below(sites.min(8))));
             let classes = Colouring::greedy(model.form(), &mut classes).ok()?;
             trial.steps(&ChromaticGibbs::new(classes), source);
         }
         _ => {
-            let mut d = vec![[0.0; LANES]; Edgewise::blocks(sites)];
+            let mut d = used::memory(Edgewise::blocks(sites));
             let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).ok()?;
             let step_size = [f32::INFINITY, source.parameter()][source.below(2)];
             let make = [IsingBalanced::new, IsingBalanced::discrete][source.below(2)];
@@ -77,7 +78,7 @@ fn boltzmann(source: &mut Source<'_>) -> Option<()> {
     let mut parameters = vec![[0.0; LANES]; Boltzmann::parameter_len(sites)];
     let numbers = source.some_floats(64);
     parameters.as_flattened_mut().iter_mut().zip(numbers).for_each(|(slot, number)| *slot = number);
-    let mut memory = vec![[0; LANES]; Boltzmann::memory_len(sites)];
+    let mut memory = used::memory(Boltzmann::memory_len(sites));
     let size = 16.0 * size_of(parameters.as_flattened());
     let make = if source.one_in(2) { Boltzmann::spins } else { Boltzmann::bits };
     let model = make(&parameters, sites, &mut memory).ok()?;
@@ -108,7 +109,7 @@ fn rbm(source: &mut Source<'_>) -> Option<()> {
         }
         1 => {
             let length = CoarseRbm::room_len(model.visible_units(), model.hidden_units());
-            let mut room = vec![[0; LANES]; length];
+            let mut room = used::memory(length);
             replicas::run(&CoarseRbm::new(model, &mut room).ok()?, size, source)
         }
         _ => replicas::run(&model, size, source),

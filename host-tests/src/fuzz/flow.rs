@@ -1,6 +1,7 @@
 //! Continuous chains.
 
 use super::Source;
+use crate::used;
 use bitmc::flow::{
     DenseGaussian, DiagonalGaussian, Esh, Funnel, Hmc, HmcChain, Leap, Mixture, Mlp, NoseHoover, Potential,
     Reservoir, StepControl, StepSize, Unscaled, blocks,
@@ -71,7 +72,7 @@ fn leapt(leap: &Leap) {
 fn chain(model: &dyn Potential, source: &mut Source<'_>) -> Option<()> {
     let (dim, size) = (model.dim(), StepSize::new(source.parameter()).ok()?);
     let (start, direction) = (source.floats(dim), source.floats(dim));
-    let memory = vec![[0.0; LANES]; 5 * blocks(dim) + model.scratch_len()];
+    let memory: Vec<Block> = used::memory(5 * blocks(dim) + model.scratch_len());
     let steps = 1 + source.below(20);
     match source.below(4) {
         0 => {

@@ -2,6 +2,7 @@
 
 use super::Source;
 use crate::heap::Couplings;
+use crate::used;
 use bitmc::accept::Info;
 use bitmc::chain::Ring;
 use bitmc::lane::{Block, LANES};
@@ -139,7 +140,7 @@ fn edgewise<'a>(sites: usize, room: &'a mut Room, source: &mut Source<'_>) -> Op
     let pairwise;
     (pairwise, room.couplings) = source.pairwise(sites);
     let model = room.couplings.ising(&pairwise).ok()?;
-    room.d = vec![[0.0; LANES]; Edgewise::blocks(sites)];
+    room.d = used::memory(Edgewise::blocks(sites));
     let matrix = SparseMatrix::of(model.form());
     let noise = Edgewise::new(matrix, &mut room.d).ok()?;
     if source.one_in(2) {
@@ -156,19 +157,19 @@ fn dense<'a>(sites: usize, room: &'a mut Room, source: &mut Source<'_>) -> Optio
     let diagonal = source.floats(sites);
     let matrix = SparseMatrix::with_diagonal(model.form(), &diagonal).ok()?;
     room.d = d_of(&matrix, source)?;
-    room.rows = vec![[0.0; LANES]; DenseMatrix::blocks(sites)];
-    room.root = vec![[0.0; LANES]; Dense::root_blocks(sites)];
+    room.rows = used::memory(DenseMatrix::blocks(sites));
+    room.root = used::memory(Dense::root_blocks(sites));
     Dense::new(DenseMatrix::of(&matrix, &mut room.rows).ok()?, &mut room.d, &mut room.root).ok()
 }
 
 fn d_of(matrix: &impl Symmetric, source: &mut Source<'_>) -> Option<Vec<Block>> {
     let sites = matrix.sites();
     let mut d = blocks(Layout::binary(sites), source);
-    let mut scratch = vec![[0.0; LANES]; 3 * d.len()];
+    let mut scratch = used::memory(3 * d.len());
     match source.below(3) {
         0 => _ = constant(matrix, source.parameter(), &mut d, &mut scratch).ok()?,
         1 => {
-            let mut vectors = vec![[0.0; LANES]; MinTrace::blocks(sites)];
+            let mut vectors = used::memory(MinTrace::blocks(sites));
             MinTrace::new(source.parameter(), 20).solve(matrix, &mut d, &mut vectors, &mut scratch).ok()?;
         }
         _ => {}

@@ -2,6 +2,7 @@
 
 use super::Source;
 use crate::heap::{self, Couplings};
+use crate::used;
 use bitmc::energy::Boltzmann;
 use bitmc::lane::{Block, LANES};
 use bitmc::learn::{
@@ -17,7 +18,7 @@ pub(super) fn run(source: &mut Source<'_>) -> Option<()> {
     let mut pairs: Vec<_> = edges.iter().map(|&(a, b, _)| (a.min(b), a.max(b))).collect();
     pairs.sort_unstable();
     let mut couplings = Couplings::new(sites, pairs.len());
-    let mut memory = vec![[0; LANES]; Boltzmann::memory_len(sites)];
+    let mut memory = used::memory(Boltzmann::memory_len(sites));
     let (kind, arity) = (source.below(5), 2 + source.below(4));
     let len = match kind {
         0 | 1 => SparseIsing::parameter_len(sites, pairs.len()),
@@ -26,14 +27,14 @@ pub(super) fn run(source: &mut Source<'_>) -> Option<()> {
         _ => Rbm::parameter_len(sites, few),
     };
     let mut theta = vec![[0.0; LANES]; len];
-    let mut moments = vec![[0.0; LANES]; 2 * len];
+    let mut moments = used::memory(2 * len);
     let mut adam = Adam::new(&mut moments, source.parameter()).ok()?;
     for _ in 0..1 + source.below(3) {
         let gradient = match kind {
-            0 => iterate(&SparseIsing::spins(&theta, sites, &pairs, couplings.lend()).ok()?, source),
-            1 => iterate(&SparseIsing::bits(&theta, sites, &pairs, couplings.lend()).ok()?, source),
+            0 => iterate(&SparseIsing::spins(&theta, sites, &pairs, couplings.borrow()).ok()?, source),
+            1 => iterate(&SparseIsing::bits(&theta, sites, &pairs, couplings.borrow()).ok()?, source),
             2 => iterate(&Boltzmann::bits(&theta, sites, &mut memory).ok()?, source),
-            3 => iterate(&SparsePotts::new(&theta, (sites, arity), &pairs, couplings.lend()).ok()?, source),
+            3 => iterate(&SparsePotts::new(&theta, (sites, arity), &pairs, couplings.borrow()).ok()?, source),
             _ => iterate(&Rbm::from_parameters(&theta, sites, few).ok()?, source),
         }?;
         adam.step(&gradient, &mut theta);
@@ -47,7 +48,7 @@ pub(super) fn run(source: &mut Source<'_>) -> Option<()> {
 
 /// The gradient of some objective over some samples.
 fn iterate(model: &dyn Learnable, source: &mut Source<'_>) -> Option<Vec<Block>> {
-    let mut gradient = vec![[0.0; LANES]; model.parameter_len()];
+    let mut gradient = used::memory(model.parameter_len());
     let samples = 1 + source.below(4);
     let draws = source.below(66);
     let report = match source.below(8) {

@@ -3,7 +3,8 @@
 use super::energies::{Wild, size_of, size_of_edges};
 use super::{Source, Trial, replicas};
 use crate::heap::Couplings;
-use bitmc::energy::FactorsLent;
+use crate::used;
+use bitmc::energy::FactorsBuffers;
 use bitmc::lane::LANES;
 use bitmc::step::{ChromaticGibbs, Colouring};
 use bitmc::{Factor, Factors, LatticeGaussian, Layout, Modes, Plain, Potts, Quartic};
@@ -39,9 +40,9 @@ fn potts(source: &mut Source<'_>) -> Option<()> {
     let fields: Vec<f32> = few.iter().cycle().take(sites * arity * source.below(2)).copied().collect();
     let mut couplings = Couplings::new(sites, edges.len());
     let size = size_of_edges(&edges) + size_of(&fields);
-    let model = Potts::new(edges, sites, arity, &fields, couplings.lend()).ok()?;
+    let model = Potts::new(sites, arity, edges, &fields, couplings.borrow()).ok()?;
     if source.one_in(4) {
-        let mut classes = vec![0; Colouring::words(sites, 1 + source.below(sites.min(8)))];
+        let mut classes = used::memory(Colouring::words(sites, 1 + source.below(sites.min(8))));
         let classes = Colouring::greedy(model.form(), &mut classes).ok()?;
         let mut trial = Trial::start(&model, size, source)?;
         trial.steps(&ChromaticGibbs::new(classes), source);
@@ -70,8 +71,8 @@ fn factors(source: &mut Source<'_>) -> Option<()> {
             _ => continue,
         });
     }
-    let (mut ends, mut members) = (vec![0; sites], vec![0; 3 * factors.len()]);
-    let memory = FactorsLent { ends: &mut ends, members: &mut members };
+    let (mut ends, mut members) = (used::memory(sites), used::memory(3 * factors.len()));
+    let memory = FactorsBuffers::new(&mut ends, &mut members);
     let finite: Vec<f32> = tables.iter().copied().filter(|entry| entry.is_finite()).collect();
     replicas::run(&Factors::new(&arities, &factors, &tables, memory).ok()?, size_of(&finite), source)
 }
@@ -87,7 +88,8 @@ fn sparse_gaussian(source: &mut Source<'_>) -> Option<()> {
     let mut couplings = Couplings::new(sites, edges.len());
     let entries = size_of_edges(&edges) + size_of(&diagonal);
     let size = 4.0 * entries * reach(&centre, arity).powi(2);
-    let model = LatticeGaussian::sparse(edges, &diagonal, &centre, arity, couplings.lend()).ok()?;
+    let model =
+        LatticeGaussian::sparse(centre.len(), arity, edges, &diagonal, &centre, couplings.borrow()).ok()?;
     replicas::run(&model, size, source)
 }
 

@@ -4,9 +4,9 @@ use super::kernels::{AnyKernel, Room, langevin};
 use super::trial::{COMPARED, compare, legal, report};
 use super::{Source, Trial};
 use crate::heap;
-use bitmc::Energy;
 use bitmc::energy::Tempered;
 use bitmc::temper::{Ladder, Replica, Rung, forward, reverse, round};
+use bitmc::{Energy, Info};
 
 /// One of them. `size` is the sum of the magnitudes of the energy's terms. `None` where something is refused.
 pub(super) fn run(energy: &dyn Energy, size: f64, source: &mut Source<'_>) -> Option<()> {
@@ -51,7 +51,9 @@ fn together(energy: &dyn Energy, size: f64, source: &mut Source<'_>) -> Option<(
     let (steps, mut room) = (1 + source.below(8), Room::default());
     let kernel = langevin(energy.layout(), &mut room, source)?;
     for step in 1..=steps {
-        kernel.step_together(&mut chains, &mut rngs).iter().for_each(report);
+        let mut infos = [Info::default(); 3];
+        kernel.step_together(&mut chains, &mut rngs, &mut infos).unwrap();
+        infos.iter().for_each(report);
         for chain in &chains {
             legal(energy, chain.state());
             compare(energy, chain.state(), chain.energy(), size, (step * energy.layout().sites()) as f64);

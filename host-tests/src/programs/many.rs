@@ -469,7 +469,8 @@ fn potts<const Q: usize>(seed: u64, source: &mut Source) -> Result<usize, String
     let sizes = target.edges.iter().map(|edge| edge.2).chain(fields.iter().copied());
     let size: f64 = sizes.map(|w| f64::from(w.abs())).sum();
     let mut couplings = Couplings::new(sites, target.edges.len());
-    let model = Potts::new(target.edges.iter().copied(), sites, Q, &fields, couplings.lend()).map_err(said)?;
+    let model =
+        Potts::new(sites, Q, target.edges.iter().copied(), &fields, couplings.borrow()).map_err(said)?;
     let (kind, langevins) = (source.below(3), langevins(source));
     let memory = vec![PottsSite::<Q>::new(); sites];
     let make = |memory, rng: &mut LaneRng| PottsBatch::<_, Q>::random(&model, memory, rng).map_err(said);

@@ -580,7 +580,7 @@ impl Form {
                 let (sites, arity) = (shape.layout.sites(), shape.layout.arity());
                 let mut couplings = Couplings::new(sites, edges.len());
                 let edges = edges.iter().copied();
-                let model = Potts::new(edges, sites, arity, fields, couplings.lend()).map_err(said)?;
+                let model = Potts::new(sites, arity, edges, fields, couplings.borrow()).map_err(said)?;
                 Ok(see(Built::Potts(&model)))
             }
             Self::Factors(graph) => {

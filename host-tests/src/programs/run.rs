@@ -471,7 +471,8 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
         let (mut rngs, mut chains) = ([this.rng, other.rng], [this.chain, other.chain]);
         let (mut moves, held) = ([this.moves, other.moves], [this.held, other.held]);
         for _ in 0..steps {
-            let infos = kernel.step_together(&mut chains, &mut rngs);
+            let mut infos = vec![Info::default(); chains.len()];
+            kernel.step_together(&mut chains, &mut rngs, &mut infos).map_err(said)?;
             for (info, moves) in infos.iter().zip(&mut moves) {
                 self.said(info)?;
                 *moves += f64::from(info.moved());

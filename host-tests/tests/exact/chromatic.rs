@@ -121,7 +121,7 @@ fn potts_models() {
         edges.push((0, 2, source.coarse(scale)));
         let fields: Vec<f32> = (0..sites * arity).map(|_| source.coarse(0.5)).collect();
         let mut couplings = Couplings::new(sites, edges.len());
-        let model = Potts::new(edges.iter().copied(), sites, arity, &fields, couplings.lend()).unwrap();
+        let model = Potts::new(sites, arity, edges.iter().copied(), &fields, couplings.borrow()).unwrap();
         let table = Tables::potts(&edges, arity, &fields);
         let space = Space::tables(&table, model.layout());
         let mut memory = vec![0; Colouring::words(sites, 3)];

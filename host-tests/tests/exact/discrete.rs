@@ -200,7 +200,7 @@ fn flows_balance_summed_over_the_grid() {
 fn couplings_without_a_grid_are_named() {
     let error = |edges: &[(u32, u32, f32)], sites: usize, precision: f32| {
         let mut memory = Couplings::new(sites, edges.len());
-        let model = Ising::bits_edges_once(edges.iter().copied(), &vec![0.0; sites], memory.lend()).unwrap();
+        let model = Ising::bits_edges_once(sites, edges.iter().copied(), &[], memory.borrow()).unwrap();
         let mut d = vec![[0.0; LANES]; Edgewise::blocks(sites)];
         let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).unwrap();
         IsingBalanced::discrete(noise, 1.0, 0.5).and_then(|kernel| kernel.precision(precision)).map(|_| ())
@@ -222,7 +222,7 @@ fn every_move_is_accepted_without_a_bound() {
     for coupling in [0.02, 0.4407, 30.0] {
         let mut memory = Couplings::new(130, 260);
         let edges = bitmc::torus(10, 13, coupling);
-        let model = Ising::spins_edges_once(edges, &vec![0.1; 130], memory.lend()).unwrap();
+        let model = Ising::spins_edges_once(130, edges, &vec![0.1; 130], memory.borrow()).unwrap();
         let mut d = [[0.0; LANES]; 9];
         let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).unwrap();
         let mut runs = vec![Default::default(); Edgewise::runs(SparseMatrix::of(model.form()))];

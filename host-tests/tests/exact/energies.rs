@@ -10,6 +10,7 @@ use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Machine, Pairwise, Target};
 use bitmc_host_tests::npy;
 use bitmc_host_tests::tolerance::{DOUBLE, ENERGY_ROUNDINGS, FACTOR_ROUNDINGS, ISING_GRID, RBM_GRID, ROUNDING};
+use std::cell::Cell;
 
 /// Every length around one, two and four blocks of lanes.
 const LENGTHS: std::ops::RangeInclusive<usize> = 1..=65;
@@ -327,6 +328,33 @@ fn estimate() {
     let mut out = [f32::NAN; 2];
     energy.differences(&mut heap::pack(&x), &cache, 0, &mut out);
     assert_eq!(out, [0.0; 2]);
+}
+
+#[test]
+fn an_estimate_is_called_as_often_as_it_says() {
+    let calls = Cell::new((0, 0)); // and rows
+    let layouts = [
+        (Layout::binary(40), (1, 3)),
+        (Layout::categorical(40, 64), (1, 3)),
+        (Layout::ordinal(40, 64), (1, 3)),
+        (Layout::ordinal(40, 65), (2, 6)),
+        (Layout::categorical(40, 65), (78, 78)), // one site is clamped
+    ];
+    for (layout, each) in layouts {
+        let energy = Estimate::new(layout, |_, rows, out: &mut [Block]| {
+            calls.set((calls.get().0 + 1, calls.get().1 + rows.len()));
+            assert_eq!(out.len().min(rows.len() * layout.row_blocks()), rows.len() * layout.row_blocks());
+            out.as_flattened_mut().fill(0.1);
+        });
+        let mut rng = LaneRng::seed_from_u64(1);
+        let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+        chain.clamp(Packed::new(Layout::binary(40), &[1, 0]).unwrap()).unwrap();
+        let sampler = Langevin::unadjusted(1.0).unwrap();
+        chain.step(&sampler, &mut rng);
+        calls.set((0, 0));
+        chain.run(&sampler, &mut rng, 10, &mut ());
+        assert_eq!((calls.get(), chain.faults()), ((10 * each.0, 10 * each.1), 0), "{layout}");
+    }
 }
 
 #[test]

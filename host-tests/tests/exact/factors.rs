@@ -1,6 +1,6 @@
 //! Factor graphs: energies, fields and transitions against float64, and bad input.
 
-use bitmc::energy::{Energy, EnergyError, FactorError, FactorsLent};
+use bitmc::energy::{Energy, EnergyError, FactorError, FactorsBuffers};
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::step::Curvature;
 use bitmc::{ChainError, Factor, Factors, FactorsMemory, LaneRng, Langevin, Layout, Move, Packed, SeedableRng};
@@ -257,7 +257,7 @@ fn tables_may_be_shared() {
     let alike = [1.0, 0.0, 0.0, 1.0];
     let ring: Vec<Factor> = (0..6).map(|site| Factor::two(site, (site + 1) % 6, 0)).collect();
     let mut memory = FactorsMemory::<6, 12>::new();
-    let model = Factors::new(&[2; 6], &ring, &alike, memory.lend()).unwrap();
+    let model = Factors::new(&[2; 6], &ring, &alike, memory.borrow()).unwrap();
     let mut cache = [[0; LANES]; Factors::cache_len(6, 2, false)];
     let words = [0b001011];
     assert_eq!(model.init(Packed::new(model.layout(), &words).unwrap(), &mut cache), Ok(-2.0));
@@ -268,7 +268,7 @@ fn a_chain_cannot_start_where_it_must_not_be() {
     let tables = [0.0, NEVER, NEVER, 0.0];
     let factors = [Factor::two(0, 1, 0)];
     let mut memory = FactorsMemory::<2, 2>::new();
-    let model = Factors::new(&[2, 2], &factors, &tables, memory.lend()).unwrap();
+    let model = Factors::new(&[2, 2], &factors, &tables, memory.borrow()).unwrap();
     assert!(matches!(heap::chain(&model, &[0b01]), Err(ChainError::Energy(EnergyError::Forbidden))));
     // Only both sites together can move, and they do: a site is proposed with probability σ(−2), so both in
     // every 70th step. Of the 1,400 sojourns the share of one state has a deviation of .019.
@@ -288,7 +288,7 @@ fn bad_input_has_a_name() {
     use FactorError::*;
     let build = |arities: &[u16], factors: &[Factor], tables: &[f32], room: (usize, usize)| {
         let (mut ends, mut members) = (vec![0; room.0], vec![0; room.1]);
-        let memory = FactorsLent { ends: &mut ends, members: &mut members };
+        let memory = FactorsBuffers::new(&mut ends, &mut members);
         Factors::new(arities, factors, tables, memory).map(|_| ())
     };
     let (two, room) = ([Factor::two(0, 1, 0)], (2, 2));

@@ -1,13 +1,15 @@
 //! Energies and generators that fail: every step ends, in a legal state, and says so.
 
 use bitmc::energy::EnergyError;
+use bitmc::lane::{Bits, Block, LANES};
 use bitmc::step::{
     ChromaticGibbs, Colouring, Curvature, EnumeratedGibbs, Gibbs, HammingBall, RandomWalk, SequentialGibbs,
     Swap,
 };
 use bitmc::{
-    Bernoulli, BlockGibbs, ChainError, Energy, Function, GibbsWithGradients, Ising, Kernel, LaneRng, Langevin,
-    Layout, LocallyBalanced, Packed, PathAuxiliary, Plain, Potts, SeedableRng, StateError, torus,
+    Bernoulli, BlockGibbs, ChainError, Energy, Function, GibbsWithGradients, Ising, Kernel, Kind, LaneRng,
+    Langevin, Layout, LocallyBalanced, Move, Packed, PathAuxiliary, Plain, Potts, SeedableRng, StateError,
+    torus,
 };
 use bitmc_host_tests::failing::Table;
 use bitmc_host_tests::heap::{self, Couplings, Weights};
@@ -15,6 +17,7 @@ use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Independent};
 use bitmc_host_tests::stuck::Stuck;
 use std::cell::Cell;
+use std::ops::Range;
 
 #[test]
 fn starts() {
@@ -39,10 +42,92 @@ fn starts() {
     }
     // A state of another layout is refused, also where its words would fit.
     let other = Packed::new(Layout::binary(3), &[0]).unwrap();
-    assert_eq!(chain.restart(other).unwrap_err(), ChainError::State(StateError::Layout));
-    assert_eq!(chain.clamp(other).unwrap_err(), ChainError::State(StateError::Layout));
+    let error = ChainError::State(StateError::Layout { need: energy.layout(), got: other.layout() });
+    assert_eq!(chain.restart(other).unwrap_err(), error);
+    assert_eq!(chain.clamp(other).unwrap_err(), error);
+    assert_eq!(error.to_string(), "the state has 3 binary sites: 2 binary sites are needed");
+    assert_eq!(Layout::categorical(1, 5).to_string(), "1 categorical site of 5 values");
+    assert_eq!(Layout::ordinal(9, 3).to_string(), "9 ordinal sites of 3 values");
     let long = [0; 2];
     assert!(chain.clamp(Packed::new(Layout::binary(33), &long).unwrap()).is_err());
+}
+
+/// A gradient of NaN where a site has not so many values is not looked at; one of a value that it has is refused.
+#[test]
+fn lanes_past_the_values_of_a_site_are_ignored() {
+    /// A flat energy whose gradient is NaN from a value on.
+    struct Short {
+        layout: Layout,
+        arities: Vec<u16>,
+        nan: usize,
+    }
+    impl Function for Short {
+        fn layout(&self) -> Layout {
+            self.layout
+        }
+        fn arities(&self) -> Option<&[u16]> {
+            Some(&self.arities)
+        }
+        fn total(&self, _: Packed<'_>) -> f32 {
+            0.0
+        }
+        fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+            self.component(x, site, 1)
+        }
+        fn component(&self, _: Packed<'_>, site: usize, value: usize) -> f32 {
+            if value >= self.nan.min(usize::from(self.arities[site])) { f32::NAN } else { 0.0 }
+        }
+    }
+    /// The same with NaN in every lane that is no slope of a value that its site has.
+    struct Around(Plain<Short>);
+    impl Energy for Around {
+        fn layout(&self) -> Layout {
+            self.0.layout()
+        }
+        fn cache_len(&self) -> usize {
+            self.0.cache_len()
+        }
+        fn arities(&self) -> Option<&[u16]> {
+            self.0.arities()
+        }
+        fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+            self.0.init(x, cache)
+        }
+        fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
+            self.0.gradient(x, cache, rows.clone(), out);
+            let (layout, arities) = (self.layout(), &self.0.0.arities);
+            let first = usize::from(layout.kind() != Kind::Categorical);
+            for (row, blocks) in rows.zip(out.chunks_mut(layout.row_blocks())) {
+                for (at, slope) in blocks.as_flattened_mut().iter_mut().enumerate() {
+                    let component = layout.component(row, at / LANES, at % LANES);
+                    if component.is_none_or(|(site, value)| first + value >= usize::from(arities[site])) {
+                        *slope = f32::NAN;
+                    }
+                }
+            }
+        }
+        fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+            self.0.shift(step, cache)
+        }
+        fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+            self.0.differences(words, cache, site, out);
+        }
+    }
+    let start = |layout, arities: &[u16], nan| {
+        let energy = Around(Plain(Short { layout, arities: arities.to_vec(), nan }));
+        heap::chain(&energy, &vec![0; layout.words()]).map(|_| ())
+    };
+    let layouts = [
+        (Layout::categorical(3, 5), [2u16, 5, 3]),
+        (Layout::categorical(3, 70), [66, 70, 2]),
+        (Layout::ordinal(3, 5), [1, 5, 2]),
+        (Layout::binary(3), [2, 1, 2]),
+    ];
+    for (layout, arities) in layouts {
+        assert_eq!(start(layout, &arities, 99), Ok(()), "{layout:?}");
+        let nan = Err(ChainError::Energy(EnergyError::NanGradient));
+        assert_eq!(start(layout, &arities, 1), nan, "{layout:?}: the slope of a value that is there");
+    }
 }
 
 #[test]
@@ -204,7 +289,8 @@ fn huge_gradients_do_no_harm() {
     // The largest couplings that are allowed.
     let fields = vec![1e29; 33];
     let mut memory = Couplings::new(33, 2);
-    let ising = Ising::bits_edges_once([(0, 1, 4e29), (1, 2, -4e29)], &fields, memory.lend()).unwrap();
+    let ising =
+        Ising::bits_edges_once(fields.len(), [(0, 1, 4e29), (1, 2, -4e29)], &fields, memory.borrow()).unwrap();
     tread(&ising, &Langevin::adjusted(1.0).unwrap(), &mut rng, 2);
     let mut machine = models::machine(40, 20, 1.0, 2);
     machine.weights.iter_mut().for_each(|w| *w *= 1e27);
@@ -215,7 +301,7 @@ fn huge_gradients_do_no_harm() {
     let tiny = Independent { logits: vec![f32::from_bits(1); 33] };
     tread(&Bernoulli::new(&tiny.logits).unwrap(), &Langevin::adjusted(1.0).unwrap(), &mut rng, 0);
     let fields = vec![f32::from_bits(3); 33];
-    let ising = Ising::spins_edges_twice([(0, 1, 1e-44)], &fields, memory.lend()).unwrap();
+    let ising = Ising::spins_edges_twice(fields.len(), [(0, 1, 1e-44)], &fields, memory.borrow()).unwrap();
     tread(&ising, &Langevin::adjusted(1.0).unwrap(), &mut rng, 0);
 }
 
@@ -330,7 +416,7 @@ fn paths_end_whatever_happens() {
             }
         }
         let mut couplings = Couplings::new(9, 18);
-        let potts = Potts::new(torus(3, 3, 40.0), 9, 4, &[], couplings.lend()).unwrap();
+        let potts = Potts::new(9, 4, torus(3, 3, 40.0), &[], couplings.borrow()).unwrap();
         for held in [0, 0b1_0110_0110, 0x1FE, 0x1FF] {
             tread_paths(&potts, &mut rng, held);
         }

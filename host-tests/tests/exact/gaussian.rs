@@ -167,7 +167,7 @@ fn bad_input_is_an_error_with_a_name() {
         assert_eq!(dense(&rows, &centre, 5), Err(Centre { site: 3 }));
         let sparse = |diagonal: &[f32], coupling| {
             let mut memory = Couplings::new(2, 1);
-            LatticeGaussian::sparse([(0, 1, coupling)], diagonal, &[1.0; 2], 5, memory.lend()).map(|_| ())
+            LatticeGaussian::sparse(2, 5, [(0, 1, coupling)], diagonal, &[1.0; 2], memory.borrow()).map(|_| ())
         };
         assert_eq!(sparse(&[1.0, bad], 0.5), Err(NotFinite { row: 1, column: 1 }));
         assert_eq!(sparse(&[1.0; 2], bad), Err(Sparse(SparseError::CouplingNotFinite { edge: 0 })));

@@ -2,14 +2,15 @@
 //! by enumeration. A systematic scan is not reversible: it must keep the law.
 
 use bitmc::step::{Gibbs, ParameterError};
-use bitmc::{Energy, Kind, LaneRng, Packed, Plain, SeedableRng};
+use bitmc::{BlockGibbs, Energy, Kind, LaneRng, Packed, Plain, SeedableRng};
 use bitmc_host_tests::count::Count;
 use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::models;
-use bitmc_host_tests::naive::{Convention, Target};
+use bitmc_host_tests::naive::{Convention, Machine, Target};
 use bitmc_host_tests::planes::{Own, Tables};
 use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::chi_square;
+use bitmc_host_tests::stat::replicas::Plan;
 use bitmc_host_tests::stat::table::Table;
 
 const SCALES: [f64; 3] = [0.4, 3.0, 10.0];
@@ -155,6 +156,52 @@ fn a_sweep_adds_up() {
         assert!(moved > 3000, "{moved}");
         let truth = model.energy(&heap::unpack(chain.state()));
         assert!((f64::from(chain.energy()) - truth).abs() <= 1e-4, "{} {truth}", chain.energy());
+    }
+}
+
+/// The machine whose weights and biases stand on the grid that the largest of them leaves.
+fn on_its_grid(machine: &Machine) -> Machine {
+    let hidden = machine.hidden.len();
+    let size = |of: &[f32]| of.iter().fold(0f64, |most, x| most.max(f64::from(x.abs())));
+    let column = |unit: usize| machine.weights.iter().skip(unit).step_by(hidden).map(|w| f64::from(w.abs()));
+    let reach = (0..hidden).map(|unit| f64::from(machine.hidden[unit].abs()) + column(unit).sum::<f64>());
+    let reach = reach.fold(size(&machine.visible), f64::max);
+    let unit = |largest: f64, bits: i32| (largest.log2().floor() as i32 + 1 - bits).max(-100);
+    let unit = f64::from(unit(size(&machine.weights), 22).max(unit(reach, 30))).exp2();
+    let round =
+        |of: &[f32]| of.iter().map(|&x| ((f64::from(x) / unit).round_ties_even() * unit) as f32).collect();
+    Machine {
+        weights: round(&machine.weights),
+        visible: round(&machine.visible),
+        hidden: round(&machine.hidden),
+    }
+}
+
+/// A bias that pins a unit takes digits of all weights: both ways of block Gibbs must go by what is left of them.
+#[test]
+fn block_gibbs_over_huge_biases() {
+    for (number, bias) in [0.0, 1e5, -1e7, 1e8, 1e9].into_iter().enumerate() {
+        for hidden in [false, true] {
+            let mut machine = models::machine(4, 3, 1.3, 40 + number as u64);
+            if hidden {
+                machine.hidden[1] = bias
+            } else {
+                machine.visible[2] = bias
+            };
+            let (rounded, weights) = (on_its_grid(&machine), Weights::new(&machine).unwrap());
+            let (rbm, space) = (weights.rbm().unwrap(), Space::binary(&rounded));
+            let plan = Plan { replicas: 320_000, steps: 4, seed: 90 + number as u64 };
+            let what = format!("a bias of {bias}, hidden {hidden}");
+            let ends = space.ends(&plan, &rbm, &BlockGibbs, 0);
+            chi_square(&format!("{what}: block Gibbs"), &ends, &space.law).must_pass();
+            let other = space.ends(&plan, &rbm, &Gibbs::systematic(), 0);
+            chi_square(&format!("{what}: Gibbs"), &other, &space.law).must_pass();
+            if bias.abs() >= 1e8 {
+                // The twin: weights that kept their digits.
+                let law = Space::binary(&machine).law;
+                chi_square(&format!("{what}, all digits"), &ends, &law).must_fail();
+            }
+        }
     }
 }
 

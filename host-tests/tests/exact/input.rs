@@ -1,12 +1,13 @@
 //! Bad input gives an error with a name.
 
 use bitmc::chain::Buffer;
-use bitmc::energy::{EnergyError, Entry, RbmError, Sparse, SparseError, pack_rows};
+use bitmc::energy::{EnergyError, Entry, GaussianError, RbmError, Sparse, SparseError, pack_rows};
 use bitmc::lane::{Block, LANES};
-use bitmc::step::{Curvature, ParameterError};
+use bitmc::quantised::QuantisedIsing;
+use bitmc::step::{Curvature, IsingLangevin, ParameterError, SequentialGibbs};
 use bitmc::{
-    Bernoulli, Chain, ChainError, Energy, Ising, LaneRng, Langevin, Layout, Memory, Move, Packed, Rbm,
-    SeedableRng, State, StateError,
+    Bernoulli, Chain, ChainError, Energy, Ising, LaneRng, Langevin, LatticeGaussian, Layout, Memory, Move,
+    Packed, Potts, Rbm, SeedableRng, State, StateError, memory, memory_type, torus,
 };
 use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::models;
@@ -18,11 +19,11 @@ type Edges<'a> = &'a [(u32, u32, f32)];
 
 /// What each constructor says of edges and fields, in memory of `room` edges; they must agree.
 fn compile(edges: Edges<'_>, fields: &[f32], room: usize) -> Result<(), SparseError> {
-    let mut memory = Couplings::new(fields.len(), room);
+    let (sites, mut memory) = (fields.len(), Couplings::new(fields.len(), room));
     let edges = || edges.iter().copied();
-    let once = Ising::spins_edges_once(edges(), fields, memory.lend()).map(|_| ());
-    let bits = Ising::bits_edges_once(edges(), fields, memory.lend()).map(|_| ());
-    let twice = Ising::spins_edges_twice(edges(), fields, memory.lend()).map(|_| ());
+    let once = Ising::spins_edges_once(sites, edges(), fields, memory.borrow()).map(|_| ());
+    let bits = Ising::bits_edges_once(sites, edges(), fields, memory.borrow()).map(|_| ());
+    let twice = Ising::spins_edges_twice(sites, edges(), fields, memory.borrow()).map(|_| ());
     assert_eq!((once, once), (bits, twice));
     once
 }
@@ -56,8 +57,52 @@ fn edges() {
     assert!(TooLarge { site: 1 }.to_string().starts_with("the field and couplings of site 1"));
     assert!(TooManyUnits { site: 1 }.to_string().ends_with("2^30 units"));
     let mut short = Couplings::new(3, 2);
-    let result = Ising::spins_edges_once(good, &fields, short.lend());
+    let result = Ising::spins_edges_once(fields.len(), good, &fields, short.borrow());
     assert_eq!(result.unwrap_err(), Memory { need: 4, got: 3 });
+}
+
+/// Sites are stated: fields of another number are refused by name, by every constructor, and none is no field.
+#[test]
+fn fields_are_one_a_site() {
+    let edges = || torus(5, 5, 0.3);
+    let fields = [0.5; 30];
+    let mut room = Couplings::new(30, 60);
+    for got in [1, 24, 26, 30] {
+        let fields = &fields[..got];
+        let wrong = SparseError::Fields { sites: 25, each: 1, got };
+        let once = Ising::spins_edges_once(25, edges(), fields, room.borrow()).map(|_| ());
+        let twice = Ising::spins_edges_twice(25, edges(), fields, room.borrow()).map(|_| ());
+        let bits = Ising::bits_edges_once(25, edges(), fields, room.borrow()).map(|_| ());
+        assert_eq!((once, twice, bits), (Err(wrong), Err(wrong), Err(wrong)));
+        assert_eq!(wrong.to_string(), format!("fields has {got} values: the model has 25 sites"));
+        let wrong = SparseError::Fields { sites: 25, each: 3, got };
+        assert_eq!(Potts::new(25, 3, edges(), fields, room.borrow()).map(|_| ()), Err(wrong));
+        let said = format!("fields has {got} values: the model has 25 sites of 3 values");
+        assert_eq!(wrong.to_string(), said);
+        let ones = [1.0; 30];
+        for (diagonal, centre) in [(&ones[..got], &ones[..25]), (&ones[..25], &ones[..got])] {
+            let model = LatticeGaussian::sparse(25, 5, edges(), diagonal, centre, room.borrow());
+            assert_eq!(model.map(|_| ()), Err(GaussianError::Length { need: 25, got }));
+        }
+        let rows = Sparse::from_rows(&[0; 25], &[], &[0; 30][..got], 0).map(|_| ());
+        assert_eq!(rows, Err(SparseError::Fields { sites: 25, each: 1, got }));
+    }
+    let zeros =
+        Ising::bits_edges_once(25, edges(), &[0.0; 25], room.borrow()).unwrap().form().linear().to_vec();
+    assert_eq!(Ising::bits_edges_once(25, edges(), &[], room.borrow()).unwrap().form().linear(), zeros);
+    assert_eq!(Ising::bits_edges_once(24, [], &fields[..24], room.borrow()).unwrap().form().sites(), 24);
+}
+
+/// Memory outlives a constructor's error, and serves the next chain.
+#[test]
+fn a_refused_start_leaves_the_memory() {
+    const L: Layout = Layout::binary(40);
+    let mut memory: memory_type!(L, 0) = memory!(L, 0);
+    let (model, other) = (Bernoulli::new(&[0.5; 40]).unwrap(), Layout::binary(33));
+    let refused = Chain::new(&model, memory.borrow(), Packed::new(other, &[0; 2]).unwrap()).map(|_| ());
+    assert_eq!(refused, Err(ChainError::State(StateError::Layout { need: L, got: other })));
+    let chain = Chain::new(&model, memory.borrow(), Packed::new(L, &[7, 1]).unwrap()).unwrap();
+    assert_eq!(chain.state().words(), [7, 1]);
 }
 
 #[test]
@@ -73,8 +118,8 @@ fn rows() {
     assert_eq!(build(&ends, &good, &[7; 3], -4), Ok(()));
     assert_eq!(build(&[], &[], &[], 0), Err(Sites));
     assert_eq!(build(&[0], &[], &[1], 0), Ok(()));
-    assert_eq!(build(&ends[..2], &good, &[7; 3], 0), Err(Memory { need: 3, got: 2 }));
-    assert_eq!(build(&[1, 3, 4, 4], &good, &[7; 3], 0), Err(Memory { need: 3, got: 4 }));
+    assert_eq!(build(&ends[..2], &good, &[7; 3], 0), Err(Fields { sites: 2, each: 1, got: 3 }));
+    assert_eq!(build(&[1, 3, 4, 4], &good, &[7; 3], 0), Err(Fields { sites: 4, each: 1, got: 3 }));
     for exponent in [-101, 101, i32::MIN, i32::MAX] {
         assert_eq!(build(&ends, &good, &[7; 3], exponent), Err(Exponent));
     }
@@ -101,8 +146,23 @@ fn rows() {
     let most = (1 << 30) - 5;
     assert_eq!(build(&ends, &good, &[most, 7, 7], 0), Ok(()));
     assert_eq!(build(&ends, &good, &[most + 1, 7, 7], 0), Err(TooManyUnits { site: 0 }));
-    let huge = [entry(1, i32::MIN), entry(0, i32::MIN)];
-    assert_eq!(build(&[1, 2], &huge, &[0; 2], 0), Err(TooManyUnits { site: 0 }));
+    // Fields of the other sign bring the sums back below 2³⁰, but −2³¹ has no negative, and cut numbers are not what they were.
+    for (coupling, fields) in [(i32::MIN, [0; 2]), (i32::MIN, [1 << 30; 2]), (i32::MAX, [-(1 << 30); 2])] {
+        let huge = [entry(1, coupling), entry(0, coupling)];
+        assert_eq!(build(&[1, 2], &huge, &fields, 0), Err(TooManyUnits { site: 0 }));
+        assert!(QuantisedIsing::from_rows(&[1, 2], &huge, &fields).is_err());
+    }
+    let largest = [entry(1, i32::MIN + 2), entry(0, i32::MIN + 2)];
+    let model = Ising::quadratic(Sparse::from_rows(&[1, 2], &largest, &[1 << 30; 2], -30).unwrap());
+    let mut chain = heap::chain(&model, &[0]).unwrap();
+    let mut rng = LaneRng::seed_from_u64(1);
+    for _ in 0..100 {
+        chain.step(&Langevin::adjusted(0.5).unwrap(), &mut rng);
+        chain.step(&IsingLangevin::adjusted(0.5).unwrap(), &mut rng);
+        chain.step(&SequentialGibbs, &mut rng);
+        let truth = [0.0, -1.0, -1.0, 0.0][chain.state().words()[0] as usize];
+        assert!((chain.energy() - truth).abs() < 1e-4, "{} {truth}", chain.energy());
+    }
 }
 
 #[test]
@@ -113,10 +173,11 @@ fn what_is_compiled_is_taken_back() {
         for coupling in [coupling, coupling.next_down(), coupling.next_up(), -coupling] {
             let mut memory = Couplings::new(degree as usize + 1, degree as usize);
             let edges = (1..=degree).map(|leaf| (0, leaf, coupling));
-            let fields = vec![0.0; degree as usize + 1];
             for spins in [false, true] {
                 let compile = if spins { Ising::spins_edges_once } else { Ising::bits_edges_once };
-                let model = compile(edges.clone().collect::<Vec<_>>(), &fields, memory.lend()).unwrap();
+                let model =
+                    compile(degree as usize + 1, edges.clone().collect::<Vec<_>>(), &[], memory.borrow())
+                        .unwrap();
                 let form = model.form();
                 let again = Sparse::from_rows(form.ends(), form.entries(), form.linear(), form.exponent());
                 assert!(again.is_ok(), "{degree} of {coupling}: {again:?}");

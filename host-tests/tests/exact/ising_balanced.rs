@@ -223,8 +223,8 @@ fn stuck_generators_end_and_stay_legal() {
 fn other_models_are_faults_and_bad_parameters_have_names() {
     let edges = || (0..19).map(|site| (site, site + 1, 0.5));
     let (mut memory, mut twin) = (Couplings::new(20, 20), Couplings::new(20, 20));
-    let energy = Ising::bits_edges_once(edges(), &[0.0; 20], memory.lend()).unwrap();
-    let other = Ising::bits_edges_once(edges(), &[0.0; 20], twin.lend()).unwrap();
+    let energy = Ising::bits_edges_once(20, edges(), &[], memory.borrow()).unwrap();
+    let other = Ising::bits_edges_once(20, edges(), &[], twin.borrow()).unwrap();
     let mut rng = LaneRng::seed_from_u64(5);
     let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
     let before = chain.state().words().to_vec();
@@ -261,7 +261,7 @@ fn other_models_are_faults_and_bad_parameters_have_names() {
 /// decide where they do not.
 fn flips(field: f32, up: bool) -> (f64, f64) {
     let mut memory = Couplings::new(1, 0);
-    let energy = Ising::bits_edges_once([], &[field], memory.lend()).unwrap();
+    let energy = Ising::bits_edges_once(1, [], &[field], memory.borrow()).unwrap();
     let mut d = [[0.0; LANES]];
     let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
     let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0).unwrap();

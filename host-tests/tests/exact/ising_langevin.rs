@@ -231,7 +231,7 @@ fn draws_have_the_probabilities_of_the_law() {
     let sites = 70;
     let fields: Vec<f32> = (0..sites).map(|i| ((i * 37 % sites) as f32 - 34.7) * 1.17).collect();
     let mut couplings = heap::Couplings::new(sites, 0);
-    let energy = Ising::bits_edges_once([], &fields, couplings.lend()).unwrap();
+    let energy = Ising::bits_edges_once(fields.len(), [], &fields, couplings.borrow()).unwrap();
     for step_size in [0.2, 3.0, 1000.0] {
         let sampler = IsingLangevin::adjusted(step_size).unwrap();
         let mut refused = 0;
@@ -286,7 +286,7 @@ fn bad_step_sizes_are_refused() {
         assert!(matches!(refused, ParameterError::StepSize(_)), "{step_size}");
     }
     let mut couplings = heap::Couplings::new(4, 1);
-    let energy = Ising::spins_edges_once([(0, 1, 0.5)], &[0.0; 4], couplings.lend()).unwrap();
+    let energy = Ising::spins_edges_once(4, [(0, 1, 0.5)], &[], couplings.borrow()).unwrap();
     let mut chain = heap::random_chain(&energy, &mut LaneRng::seed_from_u64(5)).unwrap();
     let sampler = IsingLangevin::adjusted(1.0).unwrap();
     assert!(sampler.transition(chain.ring(), Packed::new(Layout::binary(5), &[0]).unwrap()).is_err());

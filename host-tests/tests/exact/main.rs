@@ -1,10 +1,13 @@
 //! Comparisons without randomness, or by enumerated laws: each within a bound of `tolerance`.
 
 mod blocks;
+mod changing;
+mod check;
 mod chromatic;
 mod coarse;
 #[cfg(feature = "conic")]
 mod conic;
+mod counting;
 mod cycle;
 mod discrete;
 mod energies;
@@ -13,6 +16,7 @@ mod faults;
 mod fuzz;
 mod gaussian;
 mod gibbs;
+mod infinite;
 mod input;
 mod ising_balanced;
 mod ising_langevin;
@@ -21,6 +25,7 @@ mod lengths;
 mod network;
 mod noise;
 mod noise_misuse;
+mod open;
 mod own_learnable;
 mod paths;
 mod planes;
@@ -33,6 +38,7 @@ mod regression;
 mod resume;
 mod runs;
 mod shift;
+mod single;
 mod snapshot;
 mod snapshot_each;
 mod snapshot_refused;
@@ -42,3 +48,4 @@ mod temper;
 mod together;
 mod transition;
 mod tune;
+mod used_memory;

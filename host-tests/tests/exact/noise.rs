@@ -350,7 +350,9 @@ fn quadratic_energies_accept_everything() {
         let sites = (rows * rows) as usize;
         let fields = vec![0.1; sites];
         let mut memory = Couplings::new(sites, 2 * sites);
-        let energy = Ising::spins_edges_once(torus(rows, rows, coupling), &fields, memory.lend()).unwrap();
+        let energy =
+            Ising::spins_edges_once(fields.len(), torus(rows, rows, coupling), &fields, memory.borrow())
+                .unwrap();
         let matrix = SparseMatrix::of(energy.form());
         let mut d = vec![[0.0; LANES]; Edgewise::blocks(sites)];
         let noise = Edgewise::new(matrix, &mut d).unwrap();
@@ -382,7 +384,7 @@ fn quadratic_energies_accept_everything() {
 fn potts_models_accept_everything() {
     let fields: Vec<f32> = (0..64 * 3).map(|index| (index % 5) as f32 / 8.0).collect();
     let mut memory = Couplings::new(64, 128);
-    let energy = Potts::new(torus(8, 8, 0.75), 64, 3, &fields, memory.lend()).unwrap();
+    let energy = Potts::new(64, 3, torus(8, 8, 0.75), &fields, memory.borrow()).unwrap();
     let matrix = SparseMatrix::of(energy.form());
     let mut d = vec![[0.0; LANES]; 4];
     let noise = Edgewise::new(matrix, &mut d).unwrap();
@@ -518,7 +520,7 @@ fn steps_report_what_transitions_say() {
 #[test]
 fn broken_generators_end_every_step() {
     let mut memory = Couplings::new(36, 72);
-    let energy = Ising::spins_edges_once(torus(6, 6, 0.5), &[0.2; 36], memory.lend()).unwrap();
+    let energy = Ising::spins_edges_once(36, torus(6, 6, 0.5), &[0.2; 36], memory.borrow()).unwrap();
     let mut d = vec![[0.0; LANES]; 3];
     let matrix = SparseMatrix::of(energy.form());
     let noise = Edgewise::new(matrix, &mut d).unwrap();
@@ -540,7 +542,7 @@ fn broken_generators_end_every_step() {
 fn bad_input_has_a_name() {
     let mut memory = Couplings::new(20, 20);
     let edges = (0..19).map(|site| (site, site + 1, 0.5));
-    let energy = Ising::bits_edges_once(edges, &[0.0; 20], memory.lend()).unwrap();
+    let energy = Ising::bits_edges_once(20, edges, &[], memory.borrow()).unwrap();
     let matrix = SparseMatrix::of(energy.form());
     let mut d = [[0.0; LANES]; 2];
     let short = Edgewise::new(matrix, &mut d[..1]).unwrap_err();
@@ -593,7 +595,7 @@ fn bad_input_has_a_name() {
     }
     // A noise of fewer sites than the chain refuses every step.
     let mut memory = Couplings::new(64, 128);
-    let larger = Ising::spins_edges_once(torus(8, 8, 0.2), &[0.0; 64], memory.lend()).unwrap();
+    let larger = Ising::spins_edges_once(64, torus(8, 8, 0.2), &[], memory.borrow()).unwrap();
     let mut rng = LaneRng::seed_from_u64(1);
     let mut chain = heap::random_chain(&larger, &mut rng).unwrap();
     assert!(chain.step(&Langevin::second_order(noise, 1.0, 1.0).unwrap(), &mut rng).fault);

@@ -11,7 +11,7 @@ use bitmc_host_tests::heap::{self, Couplings};
 /// A path of some sites.
 fn path(sites: usize, coupling: f32, memory: &mut Couplings) -> Ising<'_> {
     let edges = (1..sites as u32).map(|site| (site - 1, site, coupling));
-    Ising::spins_edges_once(edges, &vec![0.0; sites], memory.lend()).unwrap()
+    Ising::spins_edges_once(sites, edges, &[], memory.borrow()).unwrap()
 }
 
 /// Faults of fifty steps on a path.
@@ -84,16 +84,28 @@ fn a_ratio_that_is_not_a_number_is_a_fault() {
         let mut rng = LaneRng::seed_from_u64(1);
         let mut chain = heap::random_chain(&Plain(Flat), &mut rng).unwrap();
         let infos: Vec<_> = (0..3000).map(|_| chain.step(&sampler, &mut rng)).collect();
-        let nan = infos.iter().filter(|info| info.log_ratio.is_nan());
-        assert!(nan.clone().all(|info| info.fault && !info.accepted));
-        assert_eq!(nan.count() > 0, faulty, "{size}");
+        assert!(infos.iter().all(|info| !info.log_ratio.is_nan()), "{size}");
+        let mut faults = infos.iter().filter(|info| info.fault);
+        assert!(faults.clone().all(|info| info.log_ratio == f32::NEG_INFINITY && !info.accepted));
+        assert_eq!(faults.next().is_some(), faulty, "{size}");
+        // The same of a transition with a given η.
+        let to = chain.state().words().to_vec();
+        let eta = vec![[f32::MAX; LANES]; 2];
+        let flat = vec![0; Layout::ordinal(20, 60).words()];
+        let there = Packed::new(Layout::ordinal(20, 60), &to).unwrap();
+        chain.restart(Packed::new(Layout::ordinal(20, 60), &flat).unwrap()).unwrap();
+        let found = sampler.transition_given(chain.ring(), there, &eta).unwrap();
+        assert!(
+            !found.log_ratio.is_nan() && (!found.fault || found.log_ratio == f32::NEG_INFINITY),
+            "{found:?}"
+        );
     }
 }
 
 #[test]
 fn without_couplings_there_is_nothing_to_draw() {
     let mut memory = Couplings::new(5, 0);
-    let model = Ising::spins_edges_once([], &[0.1; 5], memory.lend()).unwrap();
+    let model = Ising::spins_edges_once(5, [], &[0.1; 5], memory.borrow()).unwrap();
     let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(5)];
     let matrix = DenseMatrix::of(&SparseMatrix::of(model.form()), &mut rows).unwrap();
     let (mut d, mut root) = ([[0.0; LANES]; 1], vec![[0.0; LANES]; Dense::root_blocks(5)]);

@@ -1,16 +1,15 @@
 //! What a user writes to learn: an energy of their own, over sites of any kind.
 
 use bitmc::energy::EnergyError;
-use bitmc::lane::{Bits, Block, LANES};
-use bitmc::learn::{Contrast, LearnError, Learnable, Minibatch, PseudoLikelihood, RatioMatching};
-use bitmc::{
-    ChainError, Energy, Function, LaneRng, Langevin, Layout, Move, Packed, Plain, SeedableRng, StateError,
+use bitmc::lane::LANES;
+use bitmc::learn::{
+    Contrast, LearnError, Learnable, LearnableFunction, Minibatch, PseudoLikelihood, RatioMatching,
 };
+use bitmc::{ChainError, Energy, Function, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng, StateError};
 use bitmc_host_tests::heap;
 use bitmc_host_tests::learning::deviation;
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::tolerance::PARAMETER_GRADIENT;
-use core::ops::Range;
 
 /// What the parameters multiply: `E = −Σ θᵢ xᵢ² / 8 − Σ θ'ᵢ xᵢ xᵢ₊₁ / 8`.
 fn terms(x: &[u32]) -> impl Iterator<Item = f64> {
@@ -57,7 +56,7 @@ impl Squares {
     }
 }
 
-impl Function for &Squares {
+impl Function for Squares {
     fn layout(&self) -> Layout {
         self.layout
     }
@@ -75,49 +74,14 @@ impl Function for &Squares {
     }
 }
 
-struct Lesson<'s>(Plain<&'s Squares>);
-
-impl Energy for Lesson<'_> {
-    fn layout(&self) -> Layout {
-        self.0.layout()
+impl LearnableFunction for Squares {
+    fn parameters(&self) -> usize {
+        self.theta.len()
     }
 
-    fn cache_len(&self) -> usize {
-        self.0.cache_len()
-    }
-
-    fn arities(&self) -> Option<&[u16]> {
-        self.0.arities()
-    }
-
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.0.init(x, cache)
-    }
-
-    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
-        self.0.gradient(x, cache, rows, out);
-    }
-
-    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        self.0.shift(step, cache)
-    }
-
-    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        self.0.differences(words, cache, site, out);
-    }
-}
-
-impl Learnable for Lesson<'_> {
-    fn parameter_len(&self) -> usize {
-        self.0.0.theta.len().div_ceil(LANES)
-    }
-
-    fn accumulate(&self, x: Packed<'_>, _cache: &[Bits], weight: f32, into: &mut [Block]) {
+    fn accumulate(&self, x: Packed<'_>, weight: f32, into: &mut [f32]) {
         let x: Vec<u32> = x.values().collect();
-        into.as_flattened_mut()
-            .iter_mut()
-            .zip(terms(&x))
-            .for_each(|(slot, term)| *slot -= weight * term as f32);
+        into.iter_mut().zip(terms(&x)).for_each(|(slot, term)| *slot -= weight * term as f32);
     }
 }
 
@@ -139,7 +103,7 @@ fn pseudo_likelihood_of_sites_of_any_kind() {
         let (mut source, theta) = (Source::new(1), &model.theta);
         let x: Vec<u32> =
             (0..layout.sites()).map(|site| source.below(model.arity(site) as usize) as u32).collect();
-        let (lesson, words) = (Lesson(Plain(&model)), model.pack(&x));
+        let (lesson, words) = (Plain(&model), model.pack(&x));
         let mut gradient = vec![[0.0; LANES]; lesson.parameter_len()];
         let (mut memory, mut rng) = (heap::memory(&lesson), LaneRng::seed_from_u64(1));
         let mut batch = Minibatch::new(&lesson, &mut gradient).unwrap();
@@ -172,7 +136,7 @@ fn samples_that_are_no_state_are_refused() {
         (&[5, 0, 2], ChainError::Arities.into()),
     ] {
         let model = Squares::new(layout, Some(arities));
-        let lesson = Lesson(Plain(&model));
+        let lesson = Plain(&model);
         let words = model.pack(&[4, 4, 1]);
         let x = Packed::new(layout, &words).unwrap();
         let mut gradient = vec![[0.0; LANES]; lesson.parameter_len()];
@@ -189,7 +153,7 @@ fn samples_that_are_no_state_are_refused() {
 fn a_sample_without_its_chain_is_not_counted() {
     let mut model = Squares::new(Layout::binary(5), None);
     model.hole = Some(vec![1, 1, 0, 1, 0]);
-    let lesson = Lesson(Plain(&model));
+    let lesson = Plain(&model);
     let (words, kernel) = ([0b01011], Langevin::adjusted(0.5).unwrap());
     let x = Packed::new(model.layout, &words).unwrap();
     let mut gradient = vec![[0.0; LANES]; lesson.parameter_len()];
@@ -205,7 +169,7 @@ fn a_sample_without_its_chain_is_not_counted() {
 #[test]
 fn energies_of_other_parameters_are_refused() {
     let (model, other) = (Squares::new(Layout::binary(5), None), Squares::new(Layout::binary(20), None));
-    let (lesson, other) = (Lesson(Plain(&model)), Lesson(Plain(&other)));
+    let (lesson, other) = (Plain(&model), Plain(&other));
     let (need, got) = (other.parameter_len(), lesson.parameter_len());
     let error = Err(LearnError::Gradient { need, got });
     let words = [0b1001];

@@ -172,7 +172,7 @@ fn potts_is_its_formula() {
         }
         let fields: Vec<f32> = (0..sites * arity).map(|_| source.coarse(1.0)).collect();
         let mut couplings = Couplings::new(sites, edges.len());
-        let model = Potts::new(edges.iter().copied(), sites, arity, &fields, couplings.lend()).unwrap();
+        let model = Potts::new(sites, arity, edges.iter().copied(), &fields, couplings.borrow()).unwrap();
         let truth = |x: &[usize]| {
             let agree = edges.iter().filter(|(a, b, _)| x[*a as usize] == x[*b as usize]);
             let pairs: f64 = agree.map(|&(_, _, j)| f64::from(j)).sum();

@@ -1,7 +1,7 @@
 //! Gibbs sampling without floats: its odds and draws against float64, its matrices against laws by enumeration, and
 //! an exact start.
 
-use bitmc::energy::{Entry, SparseError, SparseLent};
+use bitmc::energy::{Entry, SparseBuffers, SparseError};
 use bitmc::quantised::{Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing};
 use bitmc::{Ising, LaneRng, Packed, SeedableRng, StateError, torus};
 use bitmc_host_tests::listed::{Listed, count};
@@ -106,28 +106,30 @@ fn models_are_rounded_to_the_nearest_unit() {
     let fields: Vec<f32> = whole.linear.iter().map(|&b| (f64::from(b) * UNIT) as f32).collect();
     let count = 2 * edges.len();
     let (mut ends, mut linear, mut entries) = ([0; 40], [0; 40], vec![Entry::default(); count]);
-    let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
-    let ising = Ising::bits_edges_once(edges, &fields, lent).unwrap();
+    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+    let ising = Ising::bits_edges_once(fields.len(), edges, &fields, lent).unwrap();
     let (mut ends, mut linear, mut entries) = ([0; 40], [0; 40], vec![Entry::default(); count]);
-    let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
     let model = QuantisedIsing::round(ising.form(), lent).unwrap();
     let (right, rows) = whole.rows();
     // The float that a whole number became is within a few of 2⁻²⁴ of it, of two units or so at most.
     assert!(model.form().ends() == right && model.form().linear() == whole.linear);
     assert_eq!(model.form().entries(), rows);
-    let short = SparseLent { ends: &mut [0; 39], linear: &mut [0; 40], entries: &mut entries.clone() };
+    let (mut ends, mut linear, mut entries) = ([0; 40], [0; 40], entries.clone());
+    let short = SparseBuffers::new(&mut ends[1..], &mut linear, &mut entries);
     assert_eq!(
         QuantisedIsing::round(ising.form(), short).unwrap_err(),
         SparseError::Memory { need: 40, got: 39 }
     );
-    let short = SparseLent { ends: &mut [0; 40], linear: &mut [0; 40], entries: &mut entries[1..].to_vec() };
+    let short = SparseBuffers::new(&mut ends, &mut linear, &mut entries[1..]);
     assert_eq!(
         QuantisedIsing::round(ising.form(), short).unwrap_err(),
         SparseError::Entries { need: count, got: count - 1 }
     );
-    let lent = SparseLent { ends: &mut [0; 1], linear: &mut [0; 1], entries: &mut [] };
-    let steep = Ising::bits_edges_once([], &[12_000.0], lent).unwrap();
-    let lent = SparseLent { ends: &mut [0; 1], linear: &mut [0; 1], entries: &mut [] };
+    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut []);
+    let steep = Ising::bits_edges_once(1, [], &[12_000.0], lent).unwrap();
+    let (mut ends, mut linear) = ([0; 1], [0; 1]);
+    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut []);
     assert_eq!(QuantisedIsing::round(steep.form(), lent).unwrap_err(), SparseError::TooManyUnits { site: 0 });
 }
 
@@ -138,10 +140,10 @@ fn rounding_is_as_close_as_it_says() {
     for step in 0..2000 {
         let coupling = 1e-3 * 1.0069f32.powi(step);
         let (mut ends, mut linear, mut entries) = ([0; 9], [0; 9], [Entry::default(); 36]);
-        let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
-        let ising = Ising::spins_edges_once(torus(3, 3, coupling), &[0.0; 9], lent).unwrap();
+        let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+        let ising = Ising::spins_edges_once(9, torus(3, 3, coupling), &[], lent).unwrap();
         let (mut ends, mut linear, mut entries) = ([0; 9], [0; 9], [Entry::default(); 36]);
-        let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+        let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
         let Ok(model) = QuantisedIsing::round(ising.form(), lent) else { break };
         let (k, b) = (model.form().entries()[0].coupling, model.form().linear()[0]);
         let close = |got: i32, nats: f64| {
@@ -186,7 +188,11 @@ fn what_does_not_fit_is_refused_and_no_generator_hangs() {
     let error = |words: &mut [u32], fields: &mut [i32]| QuantisedGibbs::new(model, words, fields).unwrap_err();
     assert_eq!(error(&mut [0], &mut fields), StateError::Words { need: 2, got: 1 });
     assert_eq!(error(&mut [0, 8], &mut fields), StateError::Padding);
-    assert_eq!(error(&mut [0, 7], &mut fields[1..]), StateError::Words { need: 35, got: 34 });
+    assert_eq!(
+        error(&mut [0, 7], &mut fields[1..]).to_string(),
+        "fields has 34 values: the model has 35 sites"
+    );
+    assert_eq!(error(&mut [0, 7], &mut fields[1..]), StateError::Fields { need: 35, got: 34 });
     assert!(QuantisedIsing::from_rows(&[1], &[], &[0]).is_err());
     for (name, mut stuck) in Stuck::all() {
         let mut words = [0, 0];

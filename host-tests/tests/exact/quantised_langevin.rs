@@ -272,8 +272,8 @@ fn what_does_not_fit_is_refused_and_no_generator_hangs() {
     };
     assert_eq!(error(&mut [0], &mut fields, &mut flips), StateError::Words { need: 2, got: 1 });
     assert_eq!(error(&mut [0, 8], &mut fields, &mut flips), StateError::Padding);
-    assert_eq!(error(&mut [0, 7], &mut fields[1..], &mut flips), StateError::Words { need: 35, got: 34 });
-    assert_eq!(error(&mut [0, 7], &mut fields, &mut flips[1..]), StateError::Words { need: 2, got: 1 });
+    assert_eq!(error(&mut [0, 7], &mut fields[1..], &mut flips), StateError::Fields { need: 35, got: 34 });
+    assert_eq!(error(&mut [0, 7], &mut fields, &mut flips[1..]), StateError::Flips { need: 2, got: 1 });
     for units in [0, 20_000, 1 << 30] {
         for (name, mut stuck) in Stuck::all() {
             let (mut words, penalty) = ([0, 0], Penalty::from_units(units).unwrap());

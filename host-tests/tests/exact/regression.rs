@@ -86,7 +86,7 @@ fn the_equations_of_the_constrained_minimum_hold() {
     // A ring of seven with two chords.
     let edges: Vec<_> = (0..7).map(|i| (i, (i + 1) % 7, 1.0)).chain([(0, 3, 1.0), (2, 5, 1.0)]).collect();
     let mut memory = Couplings::new(7, 9);
-    let pattern = Ising::bits_edges_once(edges.iter().copied(), &[0.0; 7], memory.lend()).unwrap();
+    let pattern = Ising::bits_edges_once(7, edges.iter().copied(), &[], memory.borrow()).unwrap();
     let layout = Layout::ordinal(7, 5);
     let samples = samples(60);
     let mut room = vec![[7.0; LANES]; SparseRegression::blocks(pattern.form())];
@@ -135,10 +135,10 @@ fn the_equations_of_the_constrained_minimum_hold() {
 fn torus_again(steps: u32, ridge: f32, coupled: impl Fn(u32, u32) -> bool) -> (f32, f32) {
     let sites = 1600;
     let mut memory = Couplings::new(sites, 2 * sites);
-    let model = Ising::spins_edges_once(torus(40, 40, 0.3), &vec![0.1; sites], memory.lend()).unwrap();
+    let model = Ising::spins_edges_once(sites, torus(40, 40, 0.3), &vec![0.1; sites], memory.borrow()).unwrap();
     let mut memory = Couplings::new(sites, 2 * sites);
     let edges = torus(40, 40, 1.0).filter(|&(a, b, _)| coupled(a, b));
-    let pattern = Ising::bits_edges_once(edges, &vec![0.0; sites], memory.lend()).unwrap();
+    let pattern = Ising::bits_edges_once(sites, edges, &[], memory.borrow()).unwrap();
     let mut room = vec![[0.0; LANES]; SparseRegression::blocks(pattern.form())];
     let mut regression = SparseRegression::new(pattern.form(), &mut room).unwrap();
     let mut rng = LaneRng::seed_from_u64(8);
@@ -158,7 +158,7 @@ fn torus_again(steps: u32, ridge: f32, coupled: impl Fn(u32, u32) -> bool) -> (f
     let mut diagonal = vec![0.0; sites];
     regression.diagonal(&w, &mut diagonal);
     let mut memory = Couplings::new(sites, 2 * sites);
-    let found = Ising::bits_edges_once(regression.edges(&w), &vec![0.0; sites], memory.lend()).unwrap();
+    let found = Ising::bits_edges_once(sites, regression.edges(&w), &[], memory.borrow()).unwrap();
     let matrix = SparseMatrix::with_diagonal(found.form(), &diagonal).unwrap();
     let (truth, mut error) = (SparseMatrix::of(model.form()), 0.0f32);
     for (site, &own) in diagonal.iter().enumerate() {
@@ -190,7 +190,7 @@ fn the_couplings_of_a_quadratic_energy_come_back() {
 fn short_memory_is_refused_and_nothing_seen_is_zero() {
     let mut memory = Couplings::new(3, 2);
     let edges = [(0, 1, 1.0), (1, 2, 1.0)];
-    let pattern = Ising::bits_edges_once(edges, &[0.0; 3], memory.lend()).unwrap().form();
+    let pattern = Ising::bits_edges_once(3, edges, &[], memory.borrow()).unwrap().form();
     let need = SparseRegression::blocks(pattern);
     assert!(SparseRegression::new(pattern, &mut vec![[0.0; LANES]; need - 1]).is_err());
     let mut room = vec![[7.0; LANES]; need];
@@ -210,7 +210,7 @@ fn short_memory_is_refused_and_nothing_seen_is_zero() {
 #[test]
 fn categorical_moves_are_refused() {
     let mut memory = Couplings::new(3, 2);
-    let pattern = Ising::bits_edges_once([(0, 1, 1.0)], &[0.0; 3], memory.lend()).unwrap().form();
+    let pattern = Ising::bits_edges_once(3, [(0, 1, 1.0)], &[], memory.borrow()).unwrap().form();
     let mut room = vec![[0.0; LANES]; SparseRegression::blocks(pattern)];
     let mut sparse = SparseRegression::new(pattern, &mut room).unwrap();
     let mut room = vec![[0.0; LANES]; Regression::blocks(3)];
@@ -231,7 +231,7 @@ fn categorical_moves_are_refused() {
 #[test]
 fn sums_do_not_stop_growing() {
     let mut memory = Couplings::new(1, 0);
-    let pattern = Ising::bits_edges_once([], &[0.0], memory.lend()).unwrap().form();
+    let pattern = Ising::bits_edges_once(1, [], &[], memory.borrow()).unwrap().form();
     let mut room = vec![[0.0; LANES]; SparseRegression::blocks(pattern)];
     let mut sparse = SparseRegression::new(pattern, &mut room).unwrap();
     let mut room = vec![[0.0; LANES]; Regression::blocks(1)];

@@ -8,7 +8,7 @@ use bitmc_host_tests::naive::Convention;
 
 /// What a step reported, NaN for NaN.
 fn bits(info: Info) -> (bool, u32, u32, u32, bool) {
-    let Info { accepted, proposed, log_ratio, difference, fault } = info;
+    let Info { accepted, proposed, log_ratio, difference, fault, .. } = info;
     (accepted, proposed, log_ratio.to_bits(), difference.to_bits(), fault)
 }
 

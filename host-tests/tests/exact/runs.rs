@@ -105,7 +105,7 @@ fn draws_with_a_diagonal_and_of_negated_rows_have_the_covariance_of_the_product(
         torus(5, 9, 1.0).map(|(a, b, _)| (a, b, if a / 9 == 2 { -0.4f32 } else { 0.25 })).collect();
     let own: Vec<f32> = (0..sites).map(|site| [3.0, -0.5, 0.2][site % 3]).collect();
     let mut memory = Couplings::new(sites, 2 * sites);
-    let form = Ising::bits_edges_once(edges.iter().copied(), &own, memory.lend()).unwrap().form();
+    let form = Ising::bits_edges_once(own.len(), edges.iter().copied(), &own, memory.borrow()).unwrap().form();
     // By the edges and numbers themselves: off the diagonal W, on it the larger of Wᵢᵢ and Σ|W|.
     let truth = |sign: f64, rest: bool| {
         let mut rows = vec![vec![0.0; sites]; sites];
@@ -170,7 +170,7 @@ fn quadratic_energies_accept_everything() {
 #[test]
 fn short_memory_is_refused() {
     let mut memory = Couplings::new(25, 50);
-    let model = Ising::spins_edges_once(torus(5, 5, 0.3), &[0.0; 25], memory.lend()).unwrap();
+    let model = Ising::spins_edges_once(25, torus(5, 5, 0.3), &[], memory.borrow()).unwrap();
     let matrix = SparseMatrix::of(model.form());
     let need = Edgewise::runs(matrix);
     let (mut d, mut runs) = ([[0.0; LANES]; 2], vec![Run::default(); need - 1]);

@@ -8,6 +8,7 @@ use bitmc::torus;
 use bitmc_host_tests::heap::Couplings;
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::semidefinite::{Full, Instance, barabasi_albert, instances};
+use bitmc_host_tests::used;
 
 type Edges = Vec<(u32, u32, f32)>;
 
@@ -62,12 +63,11 @@ fn the_smallest_eigenvalue() {
 /// Solves, factorises, and returns the trace of the D that a sampler would use.
 fn solve(name: &str, full: &Full, matrix: &impl Symmetric) -> f64 {
     let sites = full.sites();
-    let mut d = vec![[0.0; LANES]; blocks(sites)];
-    let mut vectors = vec![[0.0; LANES]; MinTrace::blocks(sites)];
-    let mut scratch = vec![[0.0; LANES]; 3 * blocks(sites)];
+    let (mut d, mut scratch) = (used::memory(blocks(sites)), used::memory(3 * blocks(sites)));
+    let mut vectors = used::memory(MinTrace::blocks(sites));
     let found = MinTrace::new(1e-3, 2000).solve(matrix, &mut d, &mut vectors, &mut scratch).unwrap();
-    let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(sites)];
-    let mut root = vec![[0.0; LANES]; Dense::root_blocks(sites)];
+    let mut rows = used::memory(DenseMatrix::blocks(sites));
+    let mut root = used::memory(Dense::root_blocks(sites));
     let dense = Dense::new(DenseMatrix::of(matrix, &mut rows).unwrap(), &mut d, &mut root).unwrap();
     let raised = dense.raised();
     let used: Vec<f64> = dense.d().unwrap().as_flattened()[..sites].iter().map(|&d| f64::from(d)).collect();
@@ -142,8 +142,7 @@ fn edges_take_the_optimum_on_even_lattices_and_more_on_frustrated_graphs() {
     let traces = |edges: &Edges, sites: usize| {
         let full = Full::on_spins(sites, edges.iter().copied());
         let mut memory = Couplings::new(sites, edges.len());
-        let model =
-            bitmc::Ising::spins_edges_once(edges.iter().copied(), &vec![0.0; sites], memory.lend()).unwrap();
+        let model = bitmc::Ising::spins_edges_once(sites, edges.iter().copied(), &[], memory.borrow()).unwrap();
         let matrix = SparseMatrix::of(model.form());
         let mut d = vec![[0.0; LANES]; blocks(sites)];
         let noise = Edgewise::new(matrix, &mut d).unwrap();

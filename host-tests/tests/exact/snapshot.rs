@@ -64,7 +64,7 @@ fn chains_go_on_with_their_clamped_sites() {
     let (model, mut couplings) = pairwise();
     let ising = couplings.ising(&model).unwrap();
     let mut more = Couplings::new(25, 50);
-    let potts = Potts::new(torus(5, 5, 0.8), 25, 3, &[0.0; 75], more.lend()).unwrap();
+    let potts = Potts::new(25, 3, torus(5, 5, 0.8), &[0.0; 75], more.borrow()).unwrap();
     goes_on("Ising", &ising, &Langevin::adjusted(0.3).unwrap());
     goes_on("Potts", &potts, &Langevin::unadjusted(0.3).unwrap());
     let own = Plain(bitmc_chains::models::Ladder);
@@ -74,7 +74,7 @@ fn chains_go_on_with_their_clamped_sites() {
 #[test]
 fn replica_exchange_goes_on() {
     let mut couplings = Couplings::new(25, 50);
-    let model = Ising::spins_edges_once(torus(5, 5, 0.5), &[0.1; 25], couplings.lend()).unwrap();
+    let model = Ising::spins_edges_once(25, torus(5, 5, 0.5), &[0.1; 25], couplings.borrow()).unwrap();
     let path = Tempered::new(&model, 1.0).unwrap();
     let kernels = [Langevin::adjusted(0.6).unwrap(); 3];
     let start = |seed| {

@@ -2,15 +2,24 @@
 
 use bitmc::batch::{Batch, BatchSite};
 use bitmc::energy::Tempered;
+use bitmc::noise::{Edgewise, SparseMatrix};
 use bitmc::snapshot::{FRAME, Same, Snapshot, SnapshotError, VERSION};
 use bitmc::stats::{Acceptance, BatchMeans, Means, Observer};
+use bitmc::step::{
+    EnumeratedGibbs, Gibbs, HammingBall, IsingBalanced, IsingLangevin, RandomWalk, SequentialGibbs, Swap,
+};
 use bitmc::temper::{Ladder, Replica, Rung};
 use bitmc::tune::{CycleSettings, CycleTuner, Trial};
-use bitmc::{Chain, ChainError, Energy, LaneRng, Langevin, Packed, Plain, Rng, SeedableRng, StateError};
-use bitmc_host_tests::heap::{self, Couplings, HeapChain};
+use bitmc::{
+    BlockGibbs, Chain, ChainError, Energy, GibbsWithGradients, Kernel, Kind, LaneRng, Langevin,
+    LocallyBalanced, Packed, PathAuxiliary, Plain, Rng, SeedableRng, StateError,
+};
+use bitmc_host_tests::heap::{self, Couplings, HeapChain, Weights};
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::Convention;
+use bitmc_host_tests::planes::{Own, Tables};
 use bitmc_host_tests::snapshot::{crc32, flipped, load, save, sealed};
+use bitmc_host_tests::used;
 use rand_xoshiro::Xoshiro128PlusPlus;
 
 fn pairwise() -> (bitmc_host_tests::naive::Pairwise, Couplings) {
@@ -124,7 +133,10 @@ fn what_does_not_fit_is_named() {
     let other = memory.ising(&small).unwrap();
     let other = heap::random_chain(&other, &mut rng).unwrap();
     let before = save(&[&chain]);
-    assert_eq!(load(&save(&[&other]), &mut [&mut chain]), Err(SnapshotError::Layout));
+    let (need, got) = (chain.model().layout(), other.model().layout());
+    let error = load(&save(&[&other]), &mut [&mut chain]).unwrap_err();
+    assert_eq!(error, SnapshotError::Layout { need, got });
+    assert_eq!(error.to_string(), "the snapshot has 69 binary sites: 70 binary sites are needed");
     let wrong = load(&save(&[&rng]), &mut [&mut chain]);
     assert_eq!(wrong, Err(SnapshotError::Part { need: *b"chai", got: *b"lane" }));
     assert_eq!(wrong.unwrap_err().to_string(), "the next part is lane where chai is needed");
@@ -179,6 +191,56 @@ fn numbers_that_no_run_reaches_are_refused() {
     refuses(ladder, [head + 24], &[-0.5, f32::NAN, f32::NEG_INFINITY]);
 }
 
+/// No tuner tries a step size that is negative, none or out of its bounds, nor finds a rate that is none; and no sum of
+/// probabilities is negative.
+#[test]
+fn what_no_tuner_tries_is_refused() {
+    let settings = CycleSettings { steps: 8, rounds: 6, ..CycleSettings::default() };
+    let mut tuner = CycleTuner::new([Trial::default(); 4], settings).unwrap();
+    let (model, mut couplings) = pairwise();
+    let ising = couplings.ising(&model).unwrap();
+    let mut rng = LaneRng::seed_from_u64(12);
+    let mut chain = heap::random_chain(&ising, &mut rng).unwrap();
+    let mut checked = 0;
+    for step in 0..400 {
+        tuner.observe(&chain.step(&tuner.kernel().unwrap(), &mut rng));
+        if step % 37 != 0 {
+            continue;
+        }
+        let bytes = save(&[&tuner]);
+        assert_eq!(load(&bytes, &mut [&mut tuner]), Ok(()));
+        let places = |name: &[u8; 4]| -> Vec<usize> {
+            bytes.windows(4).enumerate().filter(|(_, window)| window == name).map(|(at, _)| at + 4).collect()
+        };
+        let trials = places(b"tria");
+        assert!(trials.len() >= 6, "four positions and two ends");
+        let bad = [
+            (0, [-9e-39, 0.0, -1.0, f32::NAN, f32::INFINITY, 0.04, 60.5]),
+            (4, [-9e-39, 0.0, -1.0, f32::NAN, f32::INFINITY, 1.25, -0.5]),
+            (8, [-9e-39, -0.25, -1.0, f32::NAN, f32::INFINITY, 1.25, -0.5]),
+            (12, [-9e-39, -0.25, -1.0, f32::NAN, f32::INFINITY, 1.25, -0.5]),
+        ];
+        let forged = trials.iter().flat_map(|&at| bad.map(|(place, values)| (at + place, values)));
+        let sums = [8, 16, 24, 28].map(|place| {
+            (places(b"rate")[0] + place, [f32::NAN, -1.0, -1e-9, -9e-39, f32::INFINITY, -2.0, f32::MIN])
+        });
+        for (at, values) in forged.chain(sums) {
+            for value in values {
+                let mut forged = bytes.clone();
+                forged[at..at + 4].copy_from_slice(&value.to_le_bytes());
+                assert_eq!(
+                    load(&sealed(forged), &mut [&mut tuner]),
+                    Err(SnapshotError::Value),
+                    "{value} at {at}"
+                );
+                assert!(save(&[&tuner]) == bytes);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 1000, "{checked}");
+}
+
 /// A number that may be missing: it stays where what should follow is torn or illegal.
 #[test]
 fn what_may_be_missing_is_kept_where_it_is_refused() {
@@ -226,4 +288,79 @@ fn a_forbidden_state_is_refused() {
     let refused = load(&save(&[&full]), &mut [&mut chain]).unwrap_err();
     assert!(matches!(refused, SnapshotError::Chain(ChainError::Energy(_))), "{refused}");
     assert_eq!(chain.state().words(), [0, 0]);
+}
+
+/// Steps of every kernel after a refusal are those of a chain that was shown nothing.
+#[test]
+fn a_refused_state_leaves_no_trace() {
+    fn compare<E: Energy, K: Kernel<E>>(energy: &E, kernel: &K, what: &str) -> u32 {
+        let layout = energy.layout();
+        let start = |seed| {
+            let mut rng = LaneRng::seed_from_u64(seed);
+            (heap::random_chain(energy, &mut rng).unwrap(), rng)
+        };
+        let ((mut here, mut rng), (mut there, mut again)) = (start(1), start(1));
+        let bytes = save(&[&start(2).0]);
+        let first = FRAME - 4 + 33;
+        let mut refused = 0;
+        for step in 0..40 {
+            let mut forged = bytes.clone();
+            let last = first + 4 * layout.words() - 4;
+            match step % 3 {
+                // All bits past the last site, a mask that is none, an energy that is none.
+                0 => forged[last..last + 4].copy_from_slice(&(!0u32 << (31 - step % 8)).to_le_bytes()),
+                1 => forged[last + 4..last + 8].copy_from_slice(&0xFFFF_FFFEu32.to_le_bytes()),
+                _ => forged[first - 20..first - 16].fill(0xFF),
+            }
+            let forged = sealed(forged);
+            match load(&forged, &mut [&mut here]) {
+                Ok(()) => load(&forged, &mut [&mut there]).unwrap(),
+                Err(_) => refused += 1,
+            }
+            let infos = (here.step(kernel, &mut rng), there.step(kernel, &mut again));
+            assert_eq!(infos.0, infos.1, "{what}: step {step}");
+            assert!(Packed::new(layout, here.state().words()).is_ok(), "{what}: step {step}");
+            assert!(save(&[&here, &rng]) == save(&[&there, &again]), "{what}: step {step}");
+        }
+        refused
+    }
+    fn each<E: Energy>(energy: &E, what: &str) {
+        let layout = energy.layout();
+        let mut refused = compare(energy, &Langevin::adjusted(0.7).unwrap(), what);
+        refused += compare(energy, &Langevin::unadjusted(0.3).unwrap(), what);
+        refused += compare(energy, &Gibbs::systematic(), what);
+        refused += compare(energy, &Gibbs::random(2).unwrap(), what);
+        refused += compare(energy, &RandomWalk::new(1.5).unwrap(), what);
+        refused += compare(energy, &Swap, what);
+        if !layout.many_values() {
+            refused += compare(energy, &GibbsWithGradients::new(2).unwrap(), what);
+            refused += compare(energy, &PathAuxiliary::new(2).unwrap(), what);
+            refused += compare(energy, &LocallyBalanced, what);
+            refused += compare(energy, &EnumeratedGibbs::new(layout, 2).unwrap(), what);
+            refused += compare(energy, &HammingBall::new(layout, 2, 1).unwrap(), what);
+        }
+        assert!(refused > 60, "{what}: {refused} were refused");
+    }
+    for sites in [3, 9, 17, 33, 40] {
+        let (model, what) =
+            (models::pairwise(Convention::SpinsEdgesOnce, sites, 0.4, 0.3, 11), format!("{sites} bits"));
+        let mut couplings = model.couplings();
+        let ising = couplings.ising(&model).unwrap();
+        each(&ising, &what);
+        compare(&ising, &IsingLangevin::adjusted(0.5).unwrap(), &what);
+        compare(&ising, &SequentialGibbs, &what);
+        let mut d = used::memory(Edgewise::blocks(sites));
+        let noise = Edgewise::new(SparseMatrix::of(ising.form()), &mut d).unwrap();
+        compare(&ising, &IsingBalanced::new(noise, 2.0, 0.8).unwrap(), &what);
+        compare(&ising, &Langevin::second_order(noise, 2.0, 0.8).unwrap(), &what);
+        let machine = models::machine(sites, 5, 0.5, 3);
+        let weights = Weights::new(&machine).unwrap();
+        compare(&weights.rbm().unwrap(), &BlockGibbs, &what);
+    }
+    for arities in [&[3u16, 3, 3, 2, 3][..], &[5, 5, 2], &[17, 20], &[70, 66, 70], &[300, 280, 300]] {
+        for kind in [Kind::Categorical, Kind::Ordinal] {
+            let tables = Tables::new(kind, arities, 0.5, 3);
+            each(&Plain(Own(&tables)), &format!("{kind:?} {arities:?}"));
+        }
+    }
 }

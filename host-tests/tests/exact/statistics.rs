@@ -76,15 +76,17 @@ fn observers_agree_with_the_trace() {
             trace.map(|(words, ..)| bit(words, site)).sum()
         };
         // One division of two integers: to the bit.
-        assert_eq!(means.mean(site), ones(&mut trace.iter()) as f32 / 10_000.0);
-        assert_eq!(thinned.observer.mean(site), ones(&mut trace.iter().skip(6).step_by(7)) as f32 / 1428.0);
+        assert_eq!(means.mean(site), Some(ones(&mut trace.iter()) as f32 / 10_000.0));
+        let sevenths = ones(&mut trace.iter().skip(6).step_by(7));
+        assert_eq!(thinned.observer.mean(site), Some(sevenths as f32 / 1428.0));
     }
     for ((a, b), correlation) in PAIRS.into_iter().zip(pairs.correlations()) {
         let product = |words: &[u32]| if bit(words, a as usize) == bit(words, b as usize) { 1 } else { -1 };
-        assert_eq!(correlation, trace.iter().map(|(words, ..)| product(words)).sum::<i32>() as f32 / 10_000.0);
+        let sum: i32 = trace.iter().map(|(words, ..)| product(words)).sum();
+        assert_eq!(correlation, Some(sum as f32 / 10_000.0));
     }
     let (words, least, _) = trace.iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
-    assert_eq!((best.energy(), best.words()), (*least, &words[..]));
+    assert_eq!((best.energy(), best.words()), (Some(*least), Some(&words[..])));
     let infos = || trace.iter().map(|(.., info)| info);
     let expected = Acceptance {
         steps: 10_000,
@@ -115,8 +117,6 @@ fn observers_agree_with_the_trace() {
     assert!((error / from_ess - 1.0).abs() < 4.0 * f64::from(f32::EPSILON));
 }
 
-const INFO: Info = Info { accepted: true, proposed: 0, log_ratio: 0.0, difference: 0.0, fault: false };
-
 /// What serde reads is not looked at: with no step left to wait for, thinning goes on all the same.
 #[test]
 fn thinning_goes_on_from_nothing_left() {
@@ -125,7 +125,7 @@ fn thinning_goes_on_from_nothing_left() {
     for (period, left, shown) in [(3u64, 0u64, 4), (3, 1, 4), (3, 3, 3), (0, 0, 10)] {
         let bytes = postcard::to_allocvec(&(period, left, Acceptance::new())).unwrap();
         let mut thinned: Every<Acceptance> = postcard::from_bytes(&bytes).unwrap();
-        (0..10).for_each(|_| thinned.observe(state, 0.0, &INFO));
+        (0..10).for_each(|_| thinned.observe(state, 0.0, &Info::default()));
         assert_eq!(thinned.observer.steps, shown, "{left} of {period} left");
     }
 }
@@ -136,14 +136,14 @@ fn means_of_full_sums_stand_still() {
     let (high, low) = ([0xFFFF_0001u32], [0u32]);
     let (high, low) = (Packed::new(layout, &high).unwrap(), Packed::new(layout, &low).unwrap());
     let mut means = Means::new([0; 2]);
-    (0..70_000).for_each(|_| means.observe(high, 0.0, &INFO));
+    (0..70_000).for_each(|_| means.observe(high, 0.0, &Info::default()));
     // 65,536 values of 65,535 are 2³² − 2¹⁶: no room for as many as come before the next look.
-    assert_eq!((means.count(), means.mean(0), means.mean(1)), (65_536, 1.0, 65_535.0));
+    assert_eq!((means.count(), means.mean(0), means.mean(1)), (65_536, Some(1.0), Some(65_535.0)));
     let mut again = Means::new([0; 2]);
     load(&save(&[&means as &dyn Snapshot]), &mut [&mut again]).unwrap();
     for means in [&mut means, &mut again] {
-        (0..70_000).for_each(|_| means.observe(low, 0.0, &INFO));
-        assert_eq!((means.count(), means.mean(0), means.mean(1)), (65_536, 1.0, 65_535.0));
+        (0..70_000).for_each(|_| means.observe(low, 0.0, &Info::default()));
+        assert_eq!((means.count(), means.mean(0), means.mean(1)), (65_536, Some(1.0), Some(65_535.0)));
     }
 }
 
@@ -151,15 +151,53 @@ fn means_of_full_sums_stand_still() {
 fn pairs_of_sites_that_are_not_there_have_no_correlation() {
     let mut pairs = Pairs::new([(0, 1), (0, 3), (3, 4), (u32::MAX, 1)]);
     let state = [0b011u32];
-    (0..5).for_each(|_| pairs.observe(Packed::new(Layout::binary(3), &state).unwrap(), 0.0, &INFO));
+    (0..5).for_each(|_| pairs.observe(Packed::new(Layout::binary(3), &state).unwrap(), 0.0, &Info::default()));
     let found = pairs.correlations();
-    assert_eq!(found[0], 1.0);
-    assert!(found[1..].iter().all(|mean| mean.is_nan()), "{found:?}");
+    assert_eq!(found[0], Some(1.0));
+    assert!(found[1..].iter().all(|mean| mean.is_none()), "{found:?}");
     // A larger state does not bring them back.
-    (0..5).for_each(|_| pairs.observe(Packed::new(Layout::binary(5), &state).unwrap(), 0.0, &INFO));
+    (0..5).for_each(|_| pairs.observe(Packed::new(Layout::binary(5), &state).unwrap(), 0.0, &Info::default()));
     let found = pairs.correlations();
-    assert_eq!(found[0], 1.0);
-    assert!(found[1..].iter().all(|mean| mean.is_nan()), "{found:?}");
+    assert_eq!(found[0], Some(1.0));
+    assert!(found[1..].iter().all(|mean| mean.is_none()), "{found:?}");
+}
+
+/// What is not known is not a number. Each of these was 0, or a part of a state.
+#[test]
+fn statistics_of_another_size_have_no_answer() {
+    let (layout, none) = (Layout::binary(40), Info::default());
+    let (words, fewer) = ([u32::MAX, 0xFF], [u32::MAX]);
+    let x = Packed::new(layout, &words).unwrap();
+    let (mut means, mut pairs) = (Means::new([7; 40]), Pairs::new([(0, 1)]));
+    let mut best = [Best::new(vec![0; 1]), Best::new(vec![0; 2]), Best::new(vec![0; 3])];
+    assert_eq!((means.mean(0), pairs.correlations()), (None, [None]), "nothing was seen");
+    assert!(best.iter().all(|best| (best.energy(), best.words()) == (None, None)));
+    let (mut short, mut long) = (Means::new([0; 39]), Means::new([0; 41]));
+    for step in 0..600 {
+        // Every sum and every look at them.
+        (means.observe(x, 0.0, &none), short.observe(x, 0.0, &none), long.observe(x, 0.0, &none));
+        pairs.observe(x, 0.0, &none);
+        best.iter_mut().for_each(|best| best.observe(x, -(step as f32), &none));
+    }
+    assert_eq!([means.mean(39), means.mean(40)], [Some(1.0), None]);
+    assert_eq!([short.mean(38), short.mean(39)], [Some(1.0), None]);
+    assert_eq!([long.mean(39), long.mean(40), long.mean(41)], [Some(1.0), None, None]);
+    assert_eq!(long.count(), 600);
+    let found = best.each_ref().map(|best| (best.energy(), best.words()));
+    assert_eq!(found, [(None, None), (Some(-599.0), Some(&words[..])), (None, None)]);
+    assert_eq!(pairs.correlations(), [Some(1.0)]);
+    // A smaller state later, and over a stop: sites that it does not have have no mean from there on.
+    let mut again = Means::new([0; 41]);
+    load(&save(&[&long as &dyn Snapshot]), &mut [&mut again]).unwrap();
+    assert_eq!([again.mean(39), again.mean(40)], [Some(1.0), None]);
+    again.observe(Packed::new(Layout::binary(32), &fewer).unwrap(), 0.0, &none);
+    assert_eq!([again.mean(31), again.mean(32)], [Some(1.0), None]);
+    // Spins have two values.
+    for layout in [Layout::categorical(32, 3), Layout::ordinal(32, 4)] {
+        let mut pairs = Pairs::new([(0, 1)]);
+        pairs.observe(Packed::new(layout, &[0, 0]).unwrap(), 0.0, &none);
+        assert_eq!(pairs.correlations(), [None], "{layout}");
+    }
 }
 
 #[test]

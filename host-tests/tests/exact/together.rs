@@ -39,7 +39,8 @@ fn differences<const N: usize>(
     let (mut others, mut other_rngs) = (chains::<N>(energies, held), generators::<N>());
     let (mut different, mut moved) = (0, 0);
     for _ in 0..steps {
-        let infos = together.step_together(&mut ones, &mut rngs);
+        let mut infos = [Info::default(); N];
+        together.step_together(&mut ones, &mut rngs, &mut infos).unwrap();
         for (number, (chain, rng)) in others.iter_mut().zip(&mut other_rngs).enumerate() {
             let bits = |info: Info| (info, info.log_ratio.to_bits(), info.difference.to_bits());
             let info = chain.step(alone, rng);
@@ -94,7 +95,7 @@ fn chains_are_those_that_run_alone() {
     judge("walls", &[&Plain(Count { sites: 6, most: 2.0, weight: 0.5 })], 1.0);
     for arity in [3, 40] {
         let mut couplings = Couplings::new(9, 18);
-        let potts = Potts::new(torus(3, 3, 0.1), 9, arity, &[], couplings.lend()).unwrap();
+        let potts = Potts::new(9, arity, torus(3, 3, 0.1), &[], couplings.borrow()).unwrap();
         judge("Potts", &[&potts], 1.0);
     }
 }
@@ -148,8 +149,8 @@ fn other_chains_are_told_apart() {
     other_rngs[2].block();
     let mut different = [0; 4];
     for _ in 0..60 {
-        a.step_together(&mut ones, &mut rngs);
-        a.step_together(&mut others, &mut other_rngs);
+        a.step_together(&mut ones, &mut rngs, &mut [Info::default(); 4]).unwrap();
+        a.step_together(&mut others, &mut other_rngs, &mut [Info::default(); 4]).unwrap();
         for (different, (one, other)) in different.iter_mut().zip(ones.iter().zip(&others)) {
             *different += usize::from(one.state().words() != other.state().words());
         }

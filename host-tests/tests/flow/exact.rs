@@ -529,6 +529,14 @@ fn bad_input_is_refused_by_name() {
     assert_eq!(short.err(), Some(FlowError::Memory { need: 3, got: 2 }));
     let none = Esh::new(&slope(0, 1.0), Vec::new(), &[], &[]).err();
     assert_eq!(none, Some(FlowError::Dimension(0)));
+    // In one dimension the direction never turns, with a new one now and then either: ⟨x²⟩ of N(0, 1) came out as 1.40.
+    let (line, one) = (slope(1, 1.0), Some(FlowError::Dimension(1)));
+    assert_eq!(Esh::new(&line, memory(&line), &[0.0], &[1.0]).err(), one);
+    assert_eq!(Esh::random(&line, memory(&line), &[0.0], &mut LaneRng::seed_from_u64(1)).err(), one);
+    let two = slope(2, 1.0);
+    let core = Esh::new(&two, memory(&two), &[0.0; 2], &[1.0; 2]).unwrap().core();
+    assert_eq!(Esh::resume(&line, memory(&line), &[0.0], &[1.0], core).err(), one);
+    assert_eq!(one.unwrap().to_string(), "one dimension: the direction never turns, at least two are needed");
     for size in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e-40] {
         assert!(StepSize::new(size).is_err());
     }

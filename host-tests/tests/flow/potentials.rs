@@ -1,6 +1,9 @@
 //! The potentials against float64: E by its formula, the gradient by central differences of that.
 
-use bitmc::flow::{DenseGaussian, DiagonalGaussian, Funnel, Mixture, Mlp, Potential, PotentialError, blocks};
+use bitmc::flow::{
+    DenseGaussian, DiagonalGaussian, Esh, Funnel, Hmc, HmcChain, Mixture, Mlp, NoseHoover, PlainPotential,
+    Potential, PotentialError, StepSize, Unscaled, blocks,
+};
 use bitmc::lane::{Block, LANES};
 use bitmc::random::normals;
 use bitmc::{LaneRng, SeedableRng};
@@ -228,6 +231,84 @@ fn a_network_is_its_formula_and_so_are_its_parameter_slopes() {
         let flat = slopes.as_flattened();
         assert!((0..flat.len()).all(|place| used.contains(&place) || flat[place] == 0.0));
     }
+}
+
+/// Where every sampler is after each of 40 steps, and E there, as bits.
+fn paths(potential: &dyn Potential, start: &[f32]) -> Vec<u32> {
+    let (dim, size) = (potential.dim(), StepSize::new(0.2).unwrap());
+    let memory = || vec![[f32::NAN; 16]; 5 * blocks(dim) + potential.scratch_len()];
+    let mut rng = LaneRng::seed_from_u64(94);
+    let mut esh = Esh::random(potential, memory(), start, &mut rng).unwrap();
+    let mut unscaled = Unscaled::new(potential, memory(), start, esh.direction()).unwrap();
+    let mut thermostat = NoseHoover::new(potential, memory(), start, 2.0, &mut rng).unwrap();
+    let mut chains: Vec<_> = [Hmc::new(size, 3).unwrap(), Hmc::langevin(size), Hmc::unadjusted_langevin(size)]
+        .map(|kernel| (kernel, HmcChain::new(potential, memory(), start).unwrap()))
+        .into();
+    let mut seen = Vec::new();
+    let mut see = |x: &[f32], energy: f32| seen.extend(x.iter().chain([&energy]).map(|value| value.to_bits()));
+    for number in 0..40 {
+        if number == 20 {
+            esh.refresh(&mut rng);
+        }
+        esh.step(size);
+        see(esh.position(), esh.energy());
+        unscaled.step(size);
+        see(unscaled.position(), unscaled.energy());
+        thermostat.step(size);
+        see(thermostat.position(), thermostat.energy());
+        for (kernel, chain) in &mut chains {
+            chain.step(kernel, &mut rng);
+            see(chain.position(), chain.energy());
+        }
+    }
+    seen
+}
+
+/// The same operations in plain slices: products one by one, sums lane by lane and then by halves.
+fn diagonal(mean: &[f32], precision: &[f32], x: &[f32], gradient: &mut [f32]) -> f32 {
+    let mut sums = [0.0; LANES];
+    for (i, &x) in x.iter().enumerate() {
+        let away = x - mean[i];
+        // Adds: what was there at the call is 0.
+        gradient[i] += precision[i] * away;
+        sums[i % LANES] += gradient[i] * away;
+    }
+    for half in [8, 4, 2, 1] {
+        (0..half).for_each(|i| sums[i] += sums[i + half]);
+    }
+    0.5 * sums[0]
+}
+
+#[test]
+fn a_function_over_slices_is_the_built_in_potential_bit_for_bit() {
+    let mut rng = LaneRng::seed_from_u64(95);
+    for dim in [2, 3, 15, 16, 17, 31, 32, 33, 40] {
+        let (start, mean) = (vector(dim, &mut rng), vector(dim, &mut rng));
+        let mut precision = vector(dim, &mut rng);
+        precision.as_flattened_mut()[..dim].iter_mut().for_each(|p| *p = p.abs() + 0.1);
+        let built_in = DiagonalGaussian::new(dim, &mean, &precision).unwrap();
+        let (mean, precision) = (&mean.as_flattened()[..dim], &precision.as_flattened()[..dim]);
+        let own = PlainPotential::new(dim, |x, gradient| {
+            assert_eq!((x.len(), gradient.len()), (dim, dim));
+            assert!(gradient.iter().all(|slope| slope.to_bits() == 0));
+            diagonal(mean, precision, x, gradient)
+        });
+        // One slope of d, off by one rounding.
+        let broken = PlainPotential::new(dim, |x, gradient| {
+            let energy = diagonal(mean, precision, x, gradient);
+            gradient[dim - 1] *= 1.0 + f32::EPSILON;
+            energy
+        });
+        let start = &start.as_flattened()[..dim];
+        let truth = paths(&built_in, start);
+        assert_eq!(paths(&own, start), truth, "{dim} dimensions");
+        assert_ne!(paths(&broken, start), truth, "{dim} dimensions");
+        assert_eq!((Potential::dim(&own), own.scratch_len()), (dim, 0));
+    }
+    // Buffers that are short reach no function.
+    let none = PlainPotential::new(17, |_, _| unreachable!());
+    assert!(none.gradient(&[[0.0; 16]; 1], &mut [], &mut [[0.0; 16]; 2]).is_nan());
+    assert!(none.gradient(&[[0.0; 16]; 2], &mut [], &mut [[0.0; 16]; 1]).is_nan());
 }
 
 #[test]

@@ -367,7 +367,7 @@ fn snapshots_go_on_bit_for_bit() {
     let before: Vec<_> = (0..16).map(|chain| words(&batch, chain)).collect();
     let mut reader = Reader::new(&bytes).unwrap();
     let refused = reader.get(&mut batch);
-    assert!(matches!(refused, Err(SnapshotError::Layout)));
+    assert!(matches!(refused, Err(SnapshotError::Layout { .. })));
     assert!((0..16).all(|chain| words(&batch, chain) == before[chain]));
 }
 

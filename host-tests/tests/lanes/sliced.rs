@@ -239,7 +239,8 @@ fn states_and_statistics() {
     }
     assert!(chains.blocks() == before);
     let other = Packed::new(bitmc::Layout::binary(3), &[0]).unwrap();
-    assert_eq!(chains.set(0, other).unwrap_err(), StateError::Layout);
+    let error = StateError::Layout { need: state.layout(), got: other.layout() };
+    assert_eq!(chains.set(0, other).unwrap_err(), error);
     assert_eq!(chains.state(0, &mut []).unwrap_err(), StateError::Words { need: 1, got: 0 });
 }
 

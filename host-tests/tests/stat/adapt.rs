@@ -52,7 +52,7 @@ fn least_squares_find_the_w_of_a_quadratic_energy() {
     // Moves explain the gradients exactly: what is left is the ridge's bias, of its own size times the mean
     // moment over the smallest one, and the residual of the solution.
     let mut memory = Couplings::new(36, 72);
-    let ising = Ising::spins_edges_once(torus(6, 6, 0.25), &[0.1; 36], memory.lend()).unwrap();
+    let ising = Ising::spins_edges_once(36, torus(6, 6, 0.25), &[0.1; 36], memory.borrow()).unwrap();
     let matrix = SparseMatrix::of(ising.form());
     assert!(estimate(&ising, &matrix, 3000, 0.4, 1e-4) < 1e-2);
     // Twin: a tenth of the sites have hardly moved, and the ridge holds W near 0 there.
@@ -118,7 +118,7 @@ impl Tuner for Parameters {
 /// of first order.
 fn run(tuner: &mut impl Tuner, second: bool, steps: u32) -> (f64, f64) {
     let mut memory = Couplings::new(144, 288);
-    let model = Ising::spins_edges_once(torus(12, 12, 0.4407), &[0.0; 144], memory.lend()).unwrap();
+    let model = Ising::spins_edges_once(144, torus(12, 12, 0.4407), &[], memory.borrow()).unwrap();
     let mut d = vec![[0.0; LANES]; 9];
     let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).unwrap();
     let mut rng = LaneRng::seed_from_u64(2);

@@ -1,10 +1,15 @@
 //! Sites of very many values: 64 sites of 30,522 in less than a megabyte, drawn from their exact law; and
 //! windows on the whole numbers.
 
+use bitmc::energy::{Base, EnergyError};
+use bitmc::lane::{Bits, Block};
 use bitmc::step::Curvature;
-use bitmc::{Function, LaneRng, Langevin, Layout, Memory, Packed, Plain, SeedableRng};
+use bitmc::{
+    Energy, Function, Gibbs, Kernel, LaneRng, Langevin, Layout, Memory, Move, Packed, Plain, SeedableRng,
+};
 use bitmc_host_tests::heap;
 use bitmc_host_tests::stat::{Verdict, chi_square};
+use bitmc_host_tests::tolerance::ROUNDING;
 
 const VALUES: usize = 30_522;
 
@@ -175,4 +180,128 @@ fn windows_on_the_whole_numbers() {
     counts("without its test", (&target, &target), 20, false).must_fail();
     let narrow = Counts::new([3, 20, 90], 256);
     counts("Poisson, 256 values", (&narrow, &narrow), 20, true).must_pass();
+}
+
+/// One site, `E(x) = −ln w(x)`: two likely values, and a tail of values each too rare for the last digit of a float.
+struct Tail {
+    log_weights: Vec<f32>,
+}
+
+impl Tail {
+    fn new(values: usize) -> Self {
+        let weight = |k: usize| [1.0f32, 0.9].get(k).copied().unwrap_or(2.5e-8).ln();
+        Self { log_weights: (0..values).map(weight).collect() }
+    }
+
+    /// Probabilities of the two likely values and of the tail.
+    fn law(&self) -> Vec<f64> {
+        let weights: Vec<f64> = self.log_weights.iter().map(|&w| f64::from(w).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        vec![weights[0] / sum, weights[1] / sum, weights[2..].iter().sum::<f64>() / sum]
+    }
+
+    fn cell(value: u32) -> usize {
+        value.min(2) as usize
+    }
+}
+
+impl Energy for Tail {
+    fn layout(&self) -> Layout {
+        Layout::categorical(1, self.log_weights.len())
+    }
+
+    fn cache_len(&self) -> usize {
+        0
+    }
+
+    fn init(&self, x: Packed<'_>, _cache: &mut [Bits]) -> Result<f32, EnergyError> {
+        Ok(-self.log_weights[x.get(0) as usize])
+    }
+
+    fn gradient(&self, _: Packed<'_>, _: &[Bits], _: std::ops::Range<usize>, out: &mut [Block]) {
+        out.as_flattened_mut().iter_mut().zip(&self.log_weights).for_each(|(out, &w)| *out = -w);
+    }
+
+    fn shift(&self, step: &Move<'_>, _cache: &mut [Bits]) -> f32 {
+        step.changes().map(|c| self.log_weights[c.from as usize] - self.log_weights[c.to as usize]).sum()
+    }
+
+    fn differences(&self, words: &mut [u32], _cache: &[Bits], _site: usize, out: &mut [f32]) {
+        let here = self.log_weights[Packed::new(self.layout(), words).unwrap().get(0) as usize];
+        out.iter_mut().zip(&self.log_weights).for_each(|(out, &w)| *out = here - w);
+    }
+}
+
+/// Steps that are each a draw of the only site.
+fn tail<K: Kernel<Tail>>(what: &str, energy: &Tail, kernel: &K, steps: usize) -> Verdict {
+    let mut rng = LaneRng::seed_from_u64(44);
+    let mut chain = heap::chain(energy, &[0]).unwrap();
+    let mut counts = [0u64; 3];
+    for _ in 0..steps {
+        let info = chain.step(kernel, &mut rng);
+        assert!(info.accepted && !info.fault);
+        counts[Tail::cell(chain.state().get(0))] += 1;
+    }
+    chi_square(what, &counts, &energy.law())
+}
+
+#[test]
+fn a_long_tail_is_drawn() {
+    let energy = Tail::new(65_536);
+    let langevin = Langevin::new(1.0, Curvature::Same(0.0), false).unwrap();
+    tail("a tail by Gibbs", &energy, &Gibbs::systematic(), 40_000).must_pass();
+    tail("a tail by Langevin", &energy, &langevin, 40_000).must_pass();
+    // A sum in one float: the tail is lost.
+    let sum = energy.log_weights.iter().fold(0.0f32, |sum, w| sum + w.exp());
+    assert_eq!(sum, 1.9);
+    let lost = [40_000.0 / 1.9, 40_000.0 * 0.9 / 1.9, 0.0].map(|count: f64| count.round() as u64);
+    chi_square("a tail that is lost", &lost, &energy.law()).must_fail();
+}
+
+#[test]
+fn conditionals_of_long_tails() {
+    for values in [65, 30_522, 65_536] {
+        let energy = Tail::new(values);
+        let mut chain = heap::chain(&energy, &[1]).unwrap();
+        let mut log_p = vec![f32::NAN; values];
+        assert!(!Gibbs::conditional(chain.ring(), 0, &mut log_p));
+        let law = energy.law();
+        let exact = |value: usize| (law[value.min(2)] / if value < 2 { 1.0 } else { values as f64 - 2.0 }).ln();
+        let off = |value: usize| (f64::from(log_p[value]) - exact(value)).abs();
+        let most = (0..values).map(off).fold(0.0, f64::max);
+        // Logarithms up to 18 are rounded to 10⁻⁶; the tail is 8·10⁻⁴ of the mass of 65,536 values.
+        assert!(most <= 4e-6, "{values}: {most}");
+    }
+}
+
+#[test]
+fn a_base_of_many_values() {
+    for (values, exact) in
+        [(30_522, (1.9f64 + 30_520.0 * 2.5e-8).ln()), (65_536, (1.9f64 + 65_534.0 * 2.5e-8).ln())]
+    {
+        let energy = Tail::new(values);
+        let found = Base::new(&energy, &energy.log_weights).unwrap().log_z();
+        // A sum of many values is right within 67 roundings.
+        assert!((f64::from(found) - exact).abs() <= 67.0 * ROUNDING, "{found} {exact}");
+        // A sum in one float.
+        assert!((1.9f64.ln() - exact).abs() > 1e-4);
+    }
+    // Draws of every value; `warm` is the temperature of the law that they are taken for.
+    let mut rng = LaneRng::seed_from_u64(45);
+    let mut source = bitmc_host_tests::models::Source::new(45);
+    let energy = Tail { log_weights: (0..300).map(|_| source.normal(1.5)).collect() };
+    let base = Base::new(&energy, &energy.log_weights).unwrap();
+    let mut counts = vec![0u64; 300];
+    for _ in 0..200_000 {
+        let mut words = [0];
+        base.draw(&mut rng, &mut words);
+        counts[words[0] as usize] += 1;
+    }
+    let law = |warm: f64| {
+        let weights: Vec<f64> = energy.log_weights.iter().map(|&w| (f64::from(w) / warm).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.into_iter().map(|weight| weight / sum).collect::<Vec<_>>()
+    };
+    chi_square("a base of 300 values", &counts, &law(1.0)).must_pass();
+    chi_square("a base 2 % too warm", &counts, &law(1.02)).must_fail();
 }

@@ -132,7 +132,7 @@ fn autocorrelation(chains: &[&[f64]]) -> f64 {
 #[test]
 fn at_criticality_edges_flip_more_and_mix_faster() {
     let memory = Box::leak(Box::new(Couplings::new(400, 800)));
-    let model = Ising::spins_edges_once(torus(20, 20, 0.4407), &[0.0; 400], memory.lend()).unwrap();
+    let model = Ising::spins_edges_once(400, torus(20, 20, 0.4407), &[], memory.borrow()).unwrap();
     let d = Box::leak(vec![[0.0; LANES]; 25].into_boxed_slice());
     let noise = Edgewise::new(SparseMatrix::of(model.form()), d).unwrap();
     let edgewise = Langevin::second_order(noise, f32::INFINITY, 1.0).unwrap();

@@ -69,7 +69,7 @@ fn too_few_values_have_no_size() {
 fn every_counts_from_one() {
     for (period, seen) in [(0, 10), (1, 10), (3, 3), (10, 1), (11, 0)] {
         let mut every = Every::new(period, BatchMeans::<8>::new());
-        let info = Info { accepted: true, proposed: 0, log_ratio: 0.0, difference: 0.0, fault: false };
+        let info = Info::default();
         let layout = bitmc::Layout::binary(3);
         (0..10).for_each(|_| every.observe(Packed::new(layout, &[0]).unwrap(), 1.0, &info));
         assert_eq!(every.observer.count(), seen, "period {period}");

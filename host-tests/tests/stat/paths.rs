@@ -1,11 +1,14 @@
 //! Samplers that draw indices, by what their steps do: exact start, ten steps, a chi-square on all
 //! states; and counts of single steps against the float64 transition probabilities.
 
-use bitmc::{Energy, GibbsWithGradients, Kernel, Kind, LocallyBalanced, PathAuxiliary, Plain};
+use bitmc::{
+    Energy, GibbsWithGradients, Kernel, Kind, LaneRng, LocallyBalanced, Packed, PathAuxiliary, Plain,
+    SeedableRng,
+};
 use bitmc_host_tests::enumerate::Law;
-use bitmc_host_tests::heap::Weights;
+use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::paths::{Defect, Model, Rule};
-use bitmc_host_tests::planes::{Own, Tables};
+use bitmc_host_tests::planes::{Own, Tables, Wide};
 use bitmc_host_tests::stat::chi_square;
 use bitmc_host_tests::stat::models::{Well, complete, machine};
 use bitmc_host_tests::stat::replicas::Plan;
@@ -123,4 +126,62 @@ fn categorical_sites() {
         blind(&model, rule, Defect::NoRatio);
     }
     blind(&model, path(2), Defect::FullSumBack);
+}
+
+/// Counts of single steps from a state against the float64 transition probabilities.
+fn steps_from<E: Energy, K: Kernel<E>>(
+    energy: &E,
+    kernel: &K,
+    model: &Model,
+    from: usize,
+    seed: u64,
+) -> Vec<u64> {
+    let layout = energy.layout();
+    let start =
+        heap::pack_in(layout, &model.values(from).iter().map(|&value| value as f64).collect::<Vec<_>>());
+    let start = Packed::new(layout, &start).unwrap();
+    let mut chain = heap::chain(energy, start.words()).unwrap();
+    let mut rng = LaneRng::seed_from_u64(seed);
+    let mut counts = vec![0; model.states()];
+    for _ in 0..200_000 {
+        chain.restart(start).unwrap();
+        let info = chain.step(kernel, &mut rng);
+        assert!(!info.fault);
+        let values = chain.state().values().zip(&model.arities).collect::<Vec<_>>();
+        let number = values.iter().rev().fold(0, |sum, (value, arity)| sum * **arity + *value as usize);
+        counts[number] += 1;
+    }
+    counts
+}
+
+/// Sites of a layout of 70 values, drawn one after the other.
+#[test]
+fn sites_of_many_values() {
+    for (kind, seed) in [(Kind::Categorical, 71), (Kind::Ordinal, 72)] {
+        let tables = Tables::new(kind, &[4, 1, 3, 5], 0.8, 3);
+        let (energy, mut model) = (Plain(Wide(Own(&tables))), Model::tables(&tables));
+        model.many = true;
+        for from in [0, 17, 59] {
+            let judge = |counts: &[u64], rule: Rule, what: &str| {
+                let what = format!("{kind:?}, {what}, from {from}");
+                chi_square(&what, counts, &model.table(rule, Defect::None).rows[from]).must_pass();
+                for defect in [Defect::NoReverse, Defect::HalfEnergy, Defect::NoRatio] {
+                    let verdict = chi_square(
+                        &format!("{what}, {defect:?}"),
+                        counts,
+                        &model.table(rule, defect).rows[from],
+                    );
+                    if defect != Defect::NoRatio || rule.indices > 1 {
+                        verdict.must_fail();
+                    }
+                }
+            };
+            judge(&steps_from(&energy, &gwg(1), &model, from, seed), gradients(1, false), "GWG-1");
+            judge(&steps_from(&energy, &gwg(2), &model, from, seed), gradients(2, false), "GWG-2");
+            judge(&steps_from(&energy, &LocallyBalanced, &model, from, seed), BALANCED, "LB-1");
+            judge(&steps_from(&energy, &pas(2), &model, from, seed), path(2), "PAS-2");
+            // More than there are: all of them.
+            judge(&steps_from(&energy, &pas(5), &model, from, seed), path(5), "PAS-5");
+        }
+    }
 }

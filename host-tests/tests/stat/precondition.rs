@@ -47,7 +47,7 @@ fn means(curvature: Curvature<'_>, adjusted: bool) -> [f64; 2] {
     let mut chain = heap::chain(&energy, &[0]).unwrap();
     let mut means = Every::new(2, Means::new([0; 2]));
     chain.run(&sampler, &mut rng, 2 * u64::from(STEPS), &mut means);
-    [0, 1].map(|site| 2.0 * f64::from(means.observer.mean(site)) - 1.0)
+    [0, 1].map(|site| 2.0 * f64::from(means.observer.mean(site).unwrap()) - 1.0)
 }
 
 /// Squares of the means, on average over the sites; the true means are 0.

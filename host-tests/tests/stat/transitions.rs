@@ -116,7 +116,7 @@ fn sixteen_potts_chains() {
     let edges = [(0, 1, 0.75), (1, 2, -0.5), (0, 2, 0.25)];
     let fields = [0.5, 0.0, -0.25, 0.0, 0.25, 0.75, -0.5, 0.5, 0.0];
     let mut memory = Couplings::new(3, 3);
-    let model = Potts::new(edges, 3, 3, &fields, memory.lend()).unwrap();
+    let model = Potts::new(3, 3, edges, &fields, memory.borrow()).unwrap();
     let sampler = Langevin::adjusted(1.0).unwrap();
     let proposal = Proposal { balance: 0.5, curvature: 1.0, window: 0 };
     let mut rng = LaneRng::seed_from_u64(31);

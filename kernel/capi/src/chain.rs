@@ -33,7 +33,7 @@ pub struct bitmc_info {
 
 impl From<Info> for bitmc_info {
     fn from(info: Info) -> Self {
-        let Info { accepted, proposed, log_ratio, difference, fault } = info;
+        let Info { accepted, proposed, log_ratio, difference, fault, .. } = info;
         Self { accepted: u32::from(accepted), proposed, log_ratio, difference, fault: u32::from(fault) }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::handle::{Handle, Lent, Span, bytes_of, slice};
 use crate::status::{Outcome, bitmc_status};
-use bitmc::energy::{EnergyError, Entry, SparseLent, pack_rows};
+use bitmc::energy::{EnergyError, Entry, SparseBuffers, pack_rows};
 use bitmc::lane::{Bits, Block};
 use bitmc::{Energy, Function, Ising, Layout, Move, Packed, Plain, Potts, Rbm};
 use core::ffi::c_void;
@@ -187,11 +187,11 @@ fn pieces(sites: usize, edges: usize, fields: usize) -> [usize; 4] {
     [sites.saturating_mul(4), sites.saturating_mul(4), entries, fields.saturating_mul(4)]
 }
 
-unsafe fn couplings(lent: &mut Lent, sites: usize, edges: usize) -> Outcome<SparseLent<'static>> {
+unsafe fn couplings(lent: &mut Lent, sites: usize, edges: usize) -> Outcome<SparseBuffers<'static>> {
     // SAFETY: as the crate says; all of it is numbers.
     unsafe {
         let (ends, linear) = (lent.zeros(sites)?, lent.zeros(sites)?);
-        Ok(SparseLent { ends, linear, entries: lent.zeros(edges.saturating_mul(2))? })
+        Ok(SparseBuffers::new(ends, linear, lent.zeros(edges.saturating_mul(2))?))
     }
 }
 
@@ -225,9 +225,9 @@ pub unsafe extern "C" fn bitmc_ising_init(
         Model::build(model, (memory, bytes), &pieces(sites, edge_count, 0), &of, |lent, span| {
             let lent = couplings(lent, sites, edge_count)?;
             let ising = match convention {
-                BITMC_SPINS_EDGES_ONCE => Ising::spins_edges_once(edges, fields, lent)?,
-                BITMC_SPINS_EDGES_TWICE => Ising::spins_edges_twice(edges, fields, lent)?,
-                _ => Ising::bits_edges_once(edges, fields, lent)?,
+                BITMC_SPINS_EDGES_ONCE => Ising::spins_edges_once(sites, edges, fields, lent)?,
+                BITMC_SPINS_EDGES_TWICE => Ising::spins_edges_twice(sites, edges, fields, lent)?,
+                _ => Ising::bits_edges_once(sites, edges, fields, lent)?,
             };
             Ok(Model::Ising(ising, span))
         })
@@ -267,7 +267,7 @@ pub unsafe extern "C" fn bitmc_potts_init(
             let sparse = couplings(lent, sites, edge_count)?;
             let kept: &'static mut [f32] = lent.zeros(count)?;
             kept.iter_mut().zip(fields).for_each(|(slot, &field)| *slot = field);
-            Ok(Model::Potts(Potts::new(edges, sites, arity, kept, sparse)?, span))
+            Ok(Model::Potts(Potts::new(sites, arity, edges, kept, sparse)?, span))
         })
     };
     bitmc_status::of(build())

@@ -124,10 +124,9 @@ pub unsafe extern "C" fn bitmc_stats_mean(
     site: usize,
     mean: *mut f32,
 ) -> bitmc_status {
-    let read = |stats: &mut Statistics| match stats.means.count() {
+    let read = |stats: &mut Statistics| match stats.means.mean(site) {
         _ if site >= stats.sites => Err(bitmc_status::Argument),
-        0 => Err(bitmc_status::NotReady),
-        _ => Ok(stats.means.mean(site)),
+        mean => mean.ok_or(bitmc_status::NotReady),
     };
     // SAFETY: as the crate says.
     bitmc_status::of(unsafe { Statistics::with(stats, read).and_then(|value| answer(mean, value?)) })

@@ -82,7 +82,7 @@ impl From<ChainError> for bitmc_status {
             ChainError::State(_) => Self::State,
             ChainError::Energy(_) => Self::Energy,
             ChainError::Memory { .. } => Self::Memory,
-            ChainError::NoSites | ChainError::Arities => Self::Argument,
+            _ => Self::Argument,
         }
     }
 }

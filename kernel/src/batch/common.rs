@@ -87,9 +87,12 @@ impl Core {
         self.betas.map(|beta| (unit * beta).min(MOST))
     }
 
-    /// Differences of energies, times the chains' β.
+    /// Differences of energies, times the chains' β: of β = 0 they are 0 of either sign, and to be 0 as in a replica.
     pub(super) fn tempered(&self, mut differences: Block) -> Block {
-        differences.iter_mut().zip(self.betas).for_each(|(difference, beta)| *difference *= beta);
+        differences
+            .iter_mut()
+            .zip(self.betas)
+            .for_each(|(difference, beta)| *difference = *difference * beta + 0.0);
         differences
     }
 

@@ -6,6 +6,7 @@ use crate::packed::StateError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum BatchError {
     /// The memory has `got` sites, the model `need`.
     Sites {

@@ -3,6 +3,7 @@
 use super::common::{Core, legal};
 use super::{ALL, Batch, BatchSite};
 use crate::lane::LANES;
+use crate::layout::Layout;
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 
 /// Bytes of a batch over `sites` sites in a snapshot.
@@ -30,8 +31,9 @@ impl<S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Snapshot for Batch<'_, S> {
         let mut at = *from;
         at.name(*b"btch")?;
         let sites = u32::from_le_bytes(at.array()?);
-        if sites as usize != self.model.form().sites() {
-            return Err(SnapshotError::Layout);
+        let (need, got) = (self.layout(), Layout::binary(sites as usize));
+        if need != got {
+            return Err(SnapshotError::Layout { need, got });
         }
         let core = Core::loaded(&mut at, legal)?;
         let mut look = at;

@@ -35,7 +35,7 @@ use crate::random::LaneRng;
 /// use bitmc::{LaneRng, Langevin, Potts, SeedableRng, SparseMemory, torus};
 ///
 /// let mut memory = SparseMemory::<9, 36>::new();
-/// let model = Potts::new(torus(3, 3, 0.5), 9, 3, &[], memory.lend())?;
+/// let model = Potts::new(9, 3, torus(3, 3, 0.5), &[], memory.borrow())?;
 /// let mut rng = LaneRng::seed_from_u64(1);
 /// let mut batch = PottsBatch::random(&model, [PottsSite::<3>::new(); 9], &mut rng)?;
 /// let sampler = Langevin::adjusted(0.5)?;
@@ -207,6 +207,13 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
         self.place(chain, start)?;
         self.settle(1 << chain);
         Ok(())
+    }
+
+    /// Computes energies and fields from the values. Returns the drift of every chain: its old energy less the new one.
+    pub fn refresh(&mut self) -> Block {
+        let old = self.core.energies;
+        self.settle(ALL);
+        core::array::from_fn(|chain| old.get(chain).map_or(0.0, |old| old.value() - self.energy(chain)))
     }
 
     fn place(&mut self, chain: usize, start: Packed<'_>) -> Result<(), BatchError> {

@@ -7,6 +7,7 @@ use crate::packed::StateError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum ChainError {
     /// The start is not a state of the energy's layout.
     State(StateError),
@@ -31,6 +32,7 @@ pub enum ChainError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Buffer {
     /// [`Memory::words`](super::Memory::words).
     Words,
@@ -72,3 +74,32 @@ impl From<EnergyError> for ChainError {
         Self::Energy(error)
     }
 }
+
+/// Lists that should be as long as that of the chains are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CountError {
+    /// Chains.
+    pub chains: usize,
+    /// Elements of the list.
+    pub got: usize,
+}
+
+impl CountError {
+    pub(crate) fn check<const N: usize>(chains: usize, lists: [usize; N]) -> Result<(), Self> {
+        match lists.into_iter().find(|&got| got != chains) {
+            Some(got) => Err(Self { chains, got }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl core::fmt::Display for CountError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "a list has {} elements: there are {} chains", self.got, self.chains)
+    }
+}
+
+impl core::error::Error for CountError {}

@@ -12,7 +12,7 @@ use crate::layout::Layout;
 /// Where sizes are known at run time only, vectors take the arrays' place, for the model's couplings too (an `AVec` of the
 /// crate `aligned-vec` where speed matters: [`Line`](crate::lane::Line)):
 /// ```
-/// use bitmc::energy::{Entry, SparseLent};
+/// use bitmc::energy::{Entry, SparseBuffers};
 /// use bitmc::{Chain, Energy, Ising, LaneRng, Memory, SeedableRng, stats::Means, step::SequentialGibbs};
 ///
 /// let edges = vec![(0, 1, 0.5), (1, 2, -0.25), (2, 3, 1.0)]; // from a file, say
@@ -20,8 +20,8 @@ use crate::layout::Layout;
 /// let sites = fields.len();
 /// let (mut ends, mut linear) = (vec![0; sites], vec![0; sites]);
 /// let mut entries = vec![Entry::default(); 2 * edges.len()];
-/// let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
-/// let model = Ising::spins_edges_once(edges.iter().copied(), &fields, lent)?;
+/// let buffers = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+/// let model = Ising::spins_edges_once(sites, edges.iter().copied(), &fields, buffers)?;
 /// let layout = model.layout();
 /// let memory = Memory {
 ///     words: vec![0; Memory::words(layout)],
@@ -62,6 +62,36 @@ impl Memory<(), (), ()> {
     pub const fn weights(layout: Layout) -> usize {
         layout.weight_blocks().saturating_mul(2)
     }
+
+    /// Blocks of weights with which a chain keeps its gradient too: a step whose parameters are not those of the
+    /// step before (a [`Cycle`](crate::step::Cycle), an adaptation, a noise) then asks the energy for one gradient
+    /// instead of two. Same draws. The two planes more take 4 bytes a site each, and a value where sites are
+    /// categorical. From [`Layout::MANY`] categorical values on nothing is kept.
+    #[must_use]
+    pub const fn weights_and_gradients(layout: Layout) -> usize {
+        Self::weights(layout).saturating_add(layout.plane_blocks().saturating_mul(2))
+    }
+}
+
+impl<W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>> Memory<W, C, B> {
+    /// Its buffers. A chain over them leaves the memory to its owner: a constructor's error loses nothing, and the memory
+    /// serves again when the chain is gone.
+    ///
+    /// ```
+    /// use bitmc::{Bernoulli, Chain, Layout, memory, memory_type};
+    /// const L: Layout = Layout::binary(3);
+    /// struct Device {
+    ///     memory: memory_type!(L, 0),
+    /// }
+    /// let mut device = Device { memory: memory!(L, 0) };
+    /// let model = Bernoulli::new(&[0.1, 0.2, f32::NAN]); // as measured
+    /// assert!(model.is_none());
+    /// let model = Bernoulli::new(&[0.1, 0.2, 0.3]).unwrap();
+    /// assert!(Chain::new(&model, device.memory.borrow(), &[1, 1, 0]).is_ok());
+    /// ```
+    pub fn borrow(&mut self) -> Memory<&mut [u32], &mut [Bits], &mut [Block]> {
+        Memory { weights: self.weights.as_mut(), cache: self.cache.as_mut(), words: self.words.as_mut() }
+    }
 }
 
 /// Memory in arrays; [`memory!`](crate::memory) computes the lengths.
@@ -81,6 +111,14 @@ impl<const W: usize, const C: usize, const B: usize> Default for FixedMemory<W, 
     }
 }
 
+/// Memory for one [`Open`](crate::Open) chain in arrays: `open_memory!(LAYOUT)`.
+#[macro_export]
+macro_rules! open_memory {
+    ($layout:expr) => {
+        $crate::memory!($layout, 0, gradients)
+    };
+}
+
 /// Memory for one chain in arrays: `memory!(LAYOUT, cache_len)`, both constant.
 ///
 /// ```
@@ -89,12 +127,38 @@ impl<const W: usize, const C: usize, const B: usize> Default for FixedMemory<W, 
 /// let memory = memory!(L, Ising::cache_len(25));
 /// assert_eq!(size_of_val(&memory), 576); // bytes, for a chain of 25 sites
 /// ```
+///
+/// `memory!(LAYOUT, cache_len, gradients)` has room for the gradients too:
+/// [`Memory::weights_and_gradients`](crate::Memory::weights_and_gradients).
 #[macro_export]
 macro_rules! memory {
-    ($layout:expr, $cache_len:expr) => {{
-        const WORDS: usize = $crate::chain::Memory::words($layout);
-        const CACHE: usize = $crate::chain::Memory::cache($cache_len);
-        const WEIGHTS: usize = $crate::chain::Memory::weights($layout);
-        $crate::chain::FixedMemory::<WORDS, CACHE, WEIGHTS>::new()
-    }};
+    ($($arguments:tt)*) => {
+        <$crate::memory_type!($($arguments)*)>::new()
+    };
+}
+
+/// The type of [`memory!`](crate::memory) of the same arguments, for statics and the fields of structs.
+///
+/// ```
+/// use bitmc::{Ising, Layout, memory, memory_type};
+/// const L: Layout = Layout::binary(25);
+/// static MEMORY: memory_type!(L, Ising::cache_len(25)) = memory!(L, Ising::cache_len(25));
+/// assert_eq!(size_of_val(&MEMORY), 576);
+/// ```
+#[macro_export]
+macro_rules! memory_type {
+    ($layout:expr, $cache_len:expr, gradients) => {
+        $crate::chain::FixedMemory<
+            { $crate::chain::Memory::words($layout) },
+            { $crate::chain::Memory::cache($cache_len) },
+            { $crate::chain::Memory::weights_and_gradients($layout) },
+        >
+    };
+    ($layout:expr, $cache_len:expr) => {
+        $crate::chain::FixedMemory<
+            { $crate::chain::Memory::words($layout) },
+            { $crate::chain::Memory::cache($cache_len) },
+            { $crate::chain::Memory::weights($layout) },
+        >
+    };
 }

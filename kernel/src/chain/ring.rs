@@ -17,6 +17,8 @@ pub struct Core {
     pub(crate) softplus: i64,
     /// The parameters that the weights at the state were made with.
     pub(crate) weights_of: Option<u64>,
+    /// Whether the point's plane holds the gradient at the state.
+    pub(crate) slope: bool,
     pub(super) there_first: bool,
     pub(super) faults: u32,
     /// Transitions since the start.
@@ -30,6 +32,7 @@ impl Core {
             normaliser: LogProduct::ONE,
             softplus: 0,
             weights_of: None,
+            slope: false,
             there_first: false,
             faults: 0,
             steps: 0,
@@ -42,6 +45,7 @@ impl Core {
     pub(crate) fn temper(&mut self, energy: f32) {
         self.energy = Total::new(energy);
         self.weights_of = None;
+        self.slope = false;
     }
 
     /// The state in a chain's words.
@@ -49,6 +53,11 @@ impl Core {
         let length = layout.words();
         let first = if self.there_first { length } else { 0 };
         Packed::trusted(layout, words.get(first..first + length).unwrap_or_default())
+    }
+
+    /// The state of the other point.
+    pub(crate) fn other_state(self, layout: Layout, words: &[u32]) -> Packed<'_> {
+        Self { there_first: !self.there_first, ..self }.state(layout, words)
     }
 
     pub(crate) fn faults(self) -> u32 {
@@ -62,6 +71,8 @@ pub struct Point<'a> {
     pub(crate) words: &'a mut [u32],
     pub(crate) cache: &'a mut [Bits],
     pub(crate) weights: &'a mut [Block],
+    /// Where its gradient is kept; empty where the caller provides no plane for it.
+    pub(crate) plane: &'a mut [Block],
 }
 
 /// What a sampler works in: the point where the chain stands, and the one where it may go.
@@ -78,6 +89,8 @@ pub struct Ring<'a, E: ?Sized> {
     pub(crate) here: Point<'a>,
     pub(crate) there: Point<'a>,
     pub(crate) free: &'a [u32],
+    /// Whether the plane of there holds its gradient.
+    pub(crate) slope_there: bool,
     pub(crate) core: &'a mut Core,
 }
 
@@ -110,6 +123,32 @@ impl<E: ?Sized> Ring<'_, E> {
         E: Energy,
     {
         self.layout.arity_at(self.energy.arities(), site) as u32
+    }
+
+    /// ∂E/∂x at here, in place of its weights: from the plane, or else from the energy.
+    #[inline]
+    pub(crate) fn gradient_here(&mut self)
+    where
+        E: Energy,
+    {
+        if self.core.slope {
+            return copy(self.here.plane, self.here.weights);
+        }
+        let here = Packed::trusted(self.layout, self.here.words);
+        self.energy.gradient(here, self.here.cache, 0..self.layout.rows(), self.here.weights);
+        self.core.slope = keep(self.here.weights, self.here.plane);
+    }
+
+    /// ∂E/∂x at there, in place of its weights, or of those at here.
+    #[inline]
+    pub(crate) fn gradient_there(&mut self, in_place_of_here: bool)
+    where
+        E: Energy,
+    {
+        let weights = if in_place_of_here { &mut *self.here.weights } else { &mut *self.there.weights };
+        let there = Packed::trusted(self.layout, self.there.words);
+        self.energy.gradient(there, self.there.cache, 0..self.layout.rows(), weights);
+        self.slope_there = keep(weights, self.there.plane);
     }
 
     pub(crate) fn copy_cache(&mut self) {
@@ -161,14 +200,30 @@ impl<E: ?Sized> Ring<'_, E> {
         self.close(Info { accepted: false, proposed: 0, log_ratio, difference: 0.0, fault: true })
     }
 
-    /// Ends a step: moves if it was accepted, counts it and its faults.
+    /// Ends a step: moves if it was accepted, counts it and its faults. A ratio that is NaN is a fault, as one of −∞.
     pub(crate) fn close(self, info: Info) -> Info {
+        let info = if info.log_ratio.is_nan() {
+            Info { log_ratio: f32::NEG_INFINITY, fault: true, ..info }
+        } else {
+            info
+        };
         if info.accepted {
             self.core.there_first = !self.core.there_first;
+            self.core.slope = self.slope_there;
             self.core.energy.add(info.difference);
         }
         self.core.steps = self.core.steps.wrapping_add(1);
         self.core.faults = self.core.faults.saturating_add(u32::from(info.fault));
         info
     }
+}
+
+/// Keeps a gradient; whether there is a plane for it.
+pub(crate) fn keep(gradient: &[Block], plane: &mut [Block]) -> bool {
+    copy(gradient, plane);
+    !plane.is_empty()
+}
+
+fn copy(from: &[Block], to: &mut [Block]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
 }

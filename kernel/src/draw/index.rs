@@ -66,12 +66,6 @@ impl Path {
         }
         room
     }
-
-    pub(crate) fn reverse(&mut self) {
-        if let Some(places) = self.places.get_mut(..self.len) {
-            places.reverse();
-        }
-    }
 }
 
 impl Order {
@@ -94,14 +88,25 @@ impl Order {
         Place { row: index / LANES, plane, lane: index % LANES }
     }
 
+    /// The site of a move.
+    pub(crate) fn site(self, layout: Layout, place: Place) -> usize {
+        let index = place.row * LANES + place.lane;
+        match (layout.kind(), self) {
+            (Kind::Binary, _) | (_, Self::Planes) => index,
+            (_, Self::Sites) => index / layout.arity(),
+        }
+    }
+
     /// The site and the new value of a move from `x`.
     pub(crate) fn choice(self, x: Packed<'_>, place: Place) -> (usize, u32) {
         let (layout, index) = (x.layout(), place.row * LANES + place.lane);
-        match (layout.kind(), self) {
-            (Kind::Binary, _) => (index, 1 - x.get(index)),
-            (_, Self::Planes) => (index, place.plane as u32),
-            (_, Self::Sites) => (index / layout.arity(), (index % layout.arity()) as u32),
-        }
+        let site = self.site(layout, place);
+        let value = match (layout.kind(), self) {
+            (Kind::Binary, _) => 1 - x.get(index),
+            (_, Self::Planes) => place.plane as u32,
+            (_, Self::Sites) => (index % layout.arity()) as u32,
+        };
+        (site, value)
     }
 }
 
@@ -131,7 +136,7 @@ pub(crate) fn draw<R: Rng + ?Sized>(
         let Some((row, plane)) = walk(sums, planes, fraction(all, at)) else { break };
         let taken = if replace { 0 } else { taken(path.places(), row) };
         let left = weights.get(row * planes + plane).map(|plane| without(plane, taken)).unwrap_or_default();
-        let lane = lane_at(&left, fraction(left.iter().map(|&w| units(w)).sum(), lane));
+        let lane = pick(&left, lane).unwrap_or(0);
         let place = Place { row, plane, lane };
         if !path.push(place) {
             break;
@@ -197,16 +202,17 @@ fn walk(sums: &[f32], planes: usize, mut at: u128) -> Option<(usize, usize)> {
     None
 }
 
-/// The lane in which `at`, a number below the sum of all lanes, falls.
-fn lane_at(weights: &Block, mut at: u128) -> usize {
-    for (lane, &weight) in weights.iter().enumerate() {
+/// The place of the weight in which a share of 2⁶⁴ falls; `None` where all are 0.
+pub(super) fn pick(weights: &[f32], share: u64) -> Option<usize> {
+    let mut at = fraction(weights.iter().map(|&w| units(w)).sum(), share);
+    for (place, &weight) in weights.iter().enumerate() {
         let weight = units(weight);
         if at < weight {
-            return lane;
+            return Some(place);
         }
         at -= weight;
     }
-    0
+    None
 }
 
 /// The lanes of a row whose sites are taken.
@@ -223,13 +229,14 @@ fn without(weights: &Block, lanes: u32) -> Block {
     left
 }
 
-/// A weight or a sum of sixteen, 0 or from e^(−50) to 16, as a whole number of 2⁻⁹⁷.
+/// A weight or a sum of them, at most 2¹⁶, as a whole number of 2⁻⁹⁷; below 2⁻⁷⁴ (e^(−50) is above) it counts as 0.
 #[inline]
 pub(super) fn units(value: f32) -> u128 {
+    const LEAST: u32 = 127 + 23 - PLACES as u32;
     let bits = value.to_bits();
     let mantissa = (bits & 0x007F_FFFF) | 0x0080_0000;
-    let shift = (bits >> 23).wrapping_sub(127 + 23 - PLACES as u32);
-    if bits == 0 { 0 } else { u128::from(mantissa).wrapping_shl(shift) }
+    let exponent = bits >> 23;
+    if exponent < LEAST { 0 } else { u128::from(mantissa).wrapping_shl(exponent - LEAST) }
 }
 
 /// ⌊all · share / 2⁶⁴⌋: a uniform number below `all` from a uniform word.

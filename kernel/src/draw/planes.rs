@@ -2,7 +2,8 @@
 //!
 //! The weights of value k in block b stand in `weights[b · arity + k]`. At least one value of a site has
 //! weight 1. The draw first decides whether it is another one, `u(1+E) < E` with E the sum of the others,
-//! and then walks along their running sum. A value past a site's arity or window has weight 0.
+//! and then walks along their running sum. A value past a site's arity or window has weight 0; any other has at least
+//! e^(−30), so that what can be proposed has a way back.
 
 use super::{Domain, LOGIT_LIMIT, Shape, Weighed};
 use crate::lane::{Bits, Block, F32s, LANES, LogProduct, Mask, PARTS, Product, U32s};
@@ -29,7 +30,8 @@ pub(super) fn weigh(
     }
     let (balance, half) = (F32s::splat(shape.balance), F32s::splat(0.5));
     let window = U32s::splat(shape.window + 1);
-    let (zero, never) = (F32s::splat(0.0), F32s::splat(f32::NEG_INFINITY));
+    // A value that may not be drawn has no logit; one of −∞ is cut as others are.
+    let (zero, never) = (F32s::splat(0.0), F32s::splat(f32::NAN));
     let most_finite = F32s::splat(f32::MAX);
     let (mut normaliser, mut chosen) = (Product::one(), Product::one());
     let mut nan = false;
@@ -68,7 +70,7 @@ pub(super) fn weigh(
                 let z = F32s::load(plane, part);
                 let (below, cut) = (z - largest, F32s::splat(-LOGIT_LIMIT));
                 let w = cut.lt(below).pick(below, cut).exp_bounded();
-                let w = never.lt(z).pick(w, zero);
+                let w = z.eq(z).pick(w, zero);
                 w.store(plane, part);
                 sum = sum + w;
             }

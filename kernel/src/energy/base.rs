@@ -1,6 +1,7 @@
 //! Laws of independent sites: where a path to another law starts.
 
-use crate::lane::{Total, exp, ln};
+use crate::draw::sums::{Sums, registers};
+use crate::lane::{F32s, LANES, PARTS, Total, exp, ln};
 use crate::layout::{Kind, Layout};
 use crate::packed::{Packed, set};
 use crate::random::{uniform, uniform_state};
@@ -22,6 +23,7 @@ pub struct Base<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum PathError {
     /// The base has `got` fields, the layout needs `need`, or none.
     Fields {
@@ -117,9 +119,9 @@ impl<'a> Base<'a> {
                 total.add(self.field(site, value));
                 continue;
             }
-            let (most, sum) = self.weights(site);
+            let most = self.most(site);
             total.add(most);
-            total.add(ln(sum));
+            total.add(ln(self.sum(site, most)));
         }
         total.value()
     }
@@ -132,15 +134,20 @@ impl<'a> Base<'a> {
         let words = self.layout.words();
         out.iter_mut().take(words).for_each(|word| *word = 0);
         for site in 0..self.layout.sites() {
-            let (most, sum) = self.weights(site);
-            let mut rest = uniform(rng) * sum;
+            let most = self.most(site);
             // The likeliest value is left for last: rounding cannot leave the walk without a value.
             let mut drawn = self.likeliest(site, most);
-            for value in (0..self.arity(site)).filter(|&value| value != drawn) {
-                rest -= exp(self.field(site, value) - most);
-                if rest < 0.0 {
-                    drawn = value;
-                    break;
+            if let Some(sums) = self.many(site, most) {
+                let place = sums.draw(|block| self.weights(site, most, block), rng);
+                drawn = place.map_or(drawn, |place| place as u32);
+            } else {
+                let mut rest = uniform(rng) * self.sum(site, most);
+                for value in (0..self.arity(site)).filter(|&value| value != drawn) {
+                    rest -= exp(self.field(site, value) - most);
+                    if rest < 0.0 {
+                        drawn = value;
+                        break;
+                    }
                 }
             }
             // The value is below the arity: there is nothing to refuse.
@@ -159,11 +166,33 @@ impl<'a> Base<'a> {
         (0..self.arity(site)).find(|&value| self.field(site, value) >= most).unwrap_or(0)
     }
 
-    /// The largest θ of a site, and the sum of e^θ relative to it.
-    fn weights(&self, site: usize) -> (f32, f32) {
+    /// The largest θ of a site.
+    fn most(&self, site: usize) -> f32 {
         let fields = (0..self.arity(site)).map(|value| self.field(site, value));
-        let most =
-            fields.clone().fold(f32::NEG_INFINITY, |most, field| if field > most { field } else { most });
-        (most, fields.map(|field| exp(field - most)).sum())
+        fields.fold(f32::NEG_INFINITY, |most, field| if field > most { field } else { most })
+    }
+
+    /// The sum of e^θ relative to the largest.
+    fn sum(&self, site: usize, most: f32) -> f32 {
+        let weights = (0..self.arity(site)).map(|value| exp(self.field(site, value) - most));
+        self.many(site, most).map_or_else(|| weights.sum(), |sums| sums.total())
+    }
+
+    /// The sums of the weights of many values: a sum in one float would lose small ones.
+    fn many(&self, site: usize, most: f32) -> Option<Sums> {
+        let arity = self.arity(site) as usize;
+        let blocks = arity.div_ceil(LANES);
+        (arity >= Layout::MANY).then(|| Sums::new(blocks, |block| self.weights(site, most, block)))
+    }
+
+    /// A block of e^θ relative to the largest.
+    #[inline(never)]
+    fn weights(&self, site: usize, most: f32, block: usize) -> [F32s; PARTS] {
+        let first = (block * LANES) as u32;
+        let fields = core::array::from_fn(|lane| match first + lane as u32 {
+            value if value < self.arity(site) => self.field(site, value) - most,
+            _ => f32::NEG_INFINITY,
+        });
+        registers(&fields).map(F32s::exp)
     }
 }

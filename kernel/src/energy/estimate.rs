@@ -9,8 +9,17 @@ use core::ops::Range;
 /// An energy of which only an unbiased estimate of the gradient is known, such as one from a minibatch of
 /// data: drives the unadjusted Langevin sampler (DLP §5, stochastic gradients).
 ///
-/// `estimate(x, blocks, out)` writes `∂E/∂x` for the given blocks; it is called once a step and may give
-/// another answer each time. Differences of the energy are unknown and reported as 0, so an adjusted
+/// `estimate(x, rows, out)` writes `∂E/∂x` for the given [rows](Layout::rows). It may give another answer each time, and
+/// a [`Langevin`](crate::Langevin) step calls it
+///
+/// | sites | calls a step |
+/// |---|---|
+/// | of up to 64 values | 1, for all rows at the new state; the next step starts from it |
+/// | ordinal, of [many values](Layout::many_values) | 2, for all rows: at the state, and at the new state |
+/// | categorical, of many values | 2 for each site that may move: one after the other at the state, then at the new state |
+///
+/// Where sites have many values nothing is kept from one step to the next; the second answer is only looked at for NaN. One
+/// call more, or one a site, is made at the start, and one where parameters or clamped sites change. Differences of the energy are unknown and reported as 0, so an adjusted
 /// sampler over this energy would accept every move: use [`Langevin::unadjusted`](crate::Langevin::unadjusted).
 ///
 /// ```
@@ -44,6 +53,10 @@ impl<F: Fn(Packed<'_>, Range<usize>, &mut [Block])> Energy for Estimate<F> {
 
     fn cache_len(&self) -> usize {
         0
+    }
+
+    fn estimates(&self) -> bool {
+        true
     }
 
     fn init(&self, _x: Packed<'_>, _cache: &mut [Bits]) -> Result<f32, EnergyError> {

@@ -5,9 +5,10 @@ mod memory;
 mod scope;
 
 pub use error::FactorError;
-pub use memory::{FactorsLent, FactorsMemory};
+pub use memory::{FactorsBuffers, FactorsMemory};
 pub use scope::Factor;
 
+use super::sparse::FINE;
 use super::{Energy, EnergyError, Grid};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
@@ -35,7 +36,7 @@ use core::ops::Range;
 /// let tables = [0.0, 1.0, /**/ NEVER, 0.2, 0.1, 0.0, 0.3, 0.7];
 /// let factors = [Factor::one(0, 0), Factor::two(0, 1, 2)];
 /// let mut memory = FactorsMemory::<2, 3>::new();
-/// let model = Factors::new(&[2, 3], &factors, &tables, memory.lend())?;
+/// let model = Factors::new(&[2, 3], &factors, &tables, memory.borrow())?;
 /// assert_eq!(model.layout().arity(), 3);
 /// # Ok::<(), bitmc::energy::FactorError>(())
 /// ```
@@ -75,7 +76,9 @@ impl<'a> Factors<'a> {
     /// A model of sites with these arities. A factor's table starts in `tables` where the factor says.
     /// O(entries of all tables).
     ///
-    /// Log values are used as rounded to 2⁻³⁰ of the largest possible field of a site.
+    /// Log values are used as rounded to 2⁻³⁰ of the largest possible field of a site. One that is rounded by more than
+    /// 10⁻⁵, and by more than 1/4,096 or than 1/4,096 of itself, is refused unless the memory says
+    /// [`allow_rounding`](FactorsBuffers::allow_rounding).
     ///
     /// # Errors
     /// [`FactorError`] names the site, factor or entry that is wrong, or the memory that is missing.
@@ -83,7 +86,7 @@ impl<'a> Factors<'a> {
         arities: &'a [u16],
         factors: &'a [Factor],
         tables: &'a [f32],
-        memory: FactorsLent<'a>,
+        memory: FactorsBuffers<'a>,
     ) -> Result<Self, FactorError> {
         let sites = arities.len();
         if sites == 0 || sites > i32::MAX as usize || factors.len() > i32::MAX as usize {
@@ -92,7 +95,7 @@ impl<'a> Factors<'a> {
         if let Some(site) = arities.iter().position(|&arity| arity == 0) {
             return Err(FactorError::Arity { site });
         }
-        let FactorsLent { ends, members } = memory;
+        let FactorsBuffers { ends, members, any_rounding } = memory;
         let (have_ends, have_members) = (ends.len(), members.len());
         let Some(ends) = ends.get_mut(..sites) else {
             return Err(FactorError::Memory { need: sites, got: have_ends });
@@ -134,12 +137,12 @@ impl<'a> Factors<'a> {
         let grid = Grid::covering(0.0, 30);
         let mut model = Self { arities, factors, tables, ends, members, arity, walls: false, grid };
         model.arity = model.layout().arity();
-        model.check_tables()?;
+        model.check_tables(any_rounding)?;
         Ok(model)
     }
 
     /// Looks at every entry of every factor, and chooses the grid.
-    fn check_tables(&mut self) -> Result<(), FactorError> {
+    fn check_tables(&mut self, any_rounding: bool) -> Result<(), FactorError> {
         for (factor, scope) in self.factors.iter().enumerate() {
             let table = self.table(scope).map_err(|(need, got)| FactorError::Table { factor, need, got })?;
             for (entry, &value) in table.iter().enumerate() {
@@ -166,6 +169,15 @@ impl<'a> Factors<'a> {
             reach = if bound > reach { bound } else { reach };
         }
         self.grid = Grid::covering(reach, 30);
+        if any_rounding || !self.grid.coarse(FINE) {
+            return Ok(());
+        }
+        for (factor, scope) in self.factors.iter().enumerate() {
+            let lost = |&value: &f32| value.is_finite() && !self.grid.keeps(value, FINE, 1.0);
+            if let Some(entry) = self.table(scope).unwrap_or_default().iter().position(lost) {
+                return Err(FactorError::Rounded { factor, entry });
+            }
+        }
         Ok(())
     }
 

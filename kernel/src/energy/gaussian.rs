@@ -6,7 +6,7 @@ mod precision;
 pub use error::GaussianError;
 pub use precision::{Dense, Precision};
 
-use super::sparse::{Edge, Embedding, SparseLent};
+use super::sparse::{Edge, Embedding, SparseBuffers};
 use super::{Energy, EnergyError, Grid, Sparse, checked};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
@@ -33,7 +33,7 @@ const CENTRE_BITS: u32 = 14;
 /// use bitmc::{Energy, LatticeGaussian, SparseMemory};
 /// let mut memory = SparseMemory::<3, 6>::new();
 /// let edges = [(0, 1, 0.25), (1, 2, -0.5), (2, 0, 0.125)];
-/// let model = LatticeGaussian::sparse(edges, &[1.0; 3], &[10.0; 3], 21, memory.lend())?;
+/// let model = LatticeGaussian::sparse(3, 21, edges, &[1.0; 3], &[10.0; 3], memory.borrow())?;
 /// assert_eq!(model.layout().arity(), 21);
 /// # Ok::<(), bitmc::energy::GaussianError>(())
 /// ```
@@ -51,25 +51,28 @@ impl<'a> LatticeGaussian<'a> {
         sites.div_ceil(LANES)
     }
 
-    /// A sparse A: `edges` are the pairs with an entry `Aᵢⱼ = Aⱼᵢ` off the diagonal, `diagonal` is `Aᵢᵢ` and
-    /// `centre` is μ, one a site; a site takes the values 0 … `arity` − 1. O(sites + edges).
+    /// A sparse A over `sites` sites of the values 0 … `arity` − 1. `edges` are the pairs with an entry `Aᵢⱼ = Aⱼᵢ` off
+    /// the diagonal, `diagonal` is `Aᵢᵢ` and `centre` is μ, one a site. O(sites + edges).
     ///
     /// # Errors
     /// [`GaussianError`] names the edge or site that is wrong, or the memory that is missing.
     pub fn sparse(
+        sites: usize,
+        arity: usize,
         edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
         diagonal: &[f32],
         centre: &'a [f32],
-        arity: usize,
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, GaussianError> {
         let reach = reach_of(centre, arity)?;
-        if diagonal.len() != centre.len() {
-            return Err(GaussianError::Length { need: centre.len(), got: diagonal.len() });
+        for got in [centre.len(), diagonal.len()] {
+            if got != sites {
+                return Err(GaussianError::Length { need: sites, got });
+            }
         }
         let own = |site: usize| diagonal.get(site).copied().unwrap_or(0.0);
         let edges = edges.into_iter();
-        let form = Sparse::compile(edges, diagonal.len(), own, 1.0, Embedding::Bits, reach, memory)?;
+        let form = Sparse::compile(edges, sites, own, 1.0, Embedding::Bits, reach, memory)?;
         Ok(Self { precision: Precision::Sparse(form), centre, arity })
     }
 

@@ -2,6 +2,9 @@
 
 use crate::lane::{Bits, Block, F32s, LANES, PARTS};
 
+/// The part of itself that a number may be rounded by.
+pub(super) const PART: f32 = 1.0 / 4096.0;
+
 /// A fixed-point grid for terms and their sums. Sums on it are exact: they do not depend on the order of
 /// their terms.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,9 +18,22 @@ impl Grid {
     pub(super) const MAGIC: f32 = 12_582_912.0;
 
     /// The grid of unit 2^`exponent`, for −100 ..= 100.
-    pub(super) fn new(exponent: i32) -> Self {
-        let power = |k: i32| f32::from_bits(((127 + k) as u32) << 23);
+    pub(super) const fn new(exponent: i32) -> Self {
+        const fn power(k: i32) -> f32 {
+            f32::from_bits(((127 + k) as u32) << 23)
+        }
         Self { unit: power(exponent), per_unit: power(-exponent) }
+    }
+
+    /// Whether a number may be rounded by more than `fine`.
+    pub(super) fn coarse(self, fine: f32) -> bool {
+        0.5 * self.unit > fine
+    }
+
+    /// Whether a number is rounded by at most `fine`, or by at most 1/4,096 of itself and of `most`.
+    pub(super) fn keeps(self, value: f32, fine: f32, most: f32) -> bool {
+        let (off, size) = ((self.round(value) as f32 * self.unit - value).abs(), value.abs());
+        off <= fine || off <= PART * if size < most { size } else { most }
     }
 
     /// The finest grid on which every number up to `reach` has at most `bits` bits.
@@ -27,6 +43,7 @@ impl Grid {
     }
 
     /// The nearest point of the grid, in units, for a value of at most 30 bits.
+    #[inline]
     pub(super) fn round(self, value: f32) -> i32 {
         let units = value * self.per_unit;
         if units.abs() < 4_194_304.0 {

@@ -2,7 +2,7 @@
 
 mod flips;
 
-use super::sparse::{Edge, Embedding, SparseLent};
+use super::sparse::{Edge, Embedding, SparseBuffers};
 use super::{Energy, EnergyError, Pending, Sparse, SparseError};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
@@ -30,7 +30,7 @@ use core::ops::Range;
 /// use bitmc::{Energy, Ising, SparseMemory};
 /// let mut memory = SparseMemory::<3, 4>::new();
 /// let chain = [(0, 1, 0.5), (1, 2, 0.5)];
-/// let model = Ising::spins_edges_once(chain, &[0.1; 3], memory.lend())?;
+/// let model = Ising::spins_edges_once(3, chain, &[0.1; 3], memory.borrow())?;
 /// assert_eq!(model.layout().sites(), 3);
 /// # Ok::<(), bitmc::energy::SparseError>(())
 /// ```
@@ -39,6 +39,9 @@ pub struct Ising<'a> {
     form: Sparse<'a>,
     /// The constant c in quarter units.
     constant: i64,
+    embedding: Embedding,
+    /// 2w in units, where it is one for all sites: then b has what the couplings add to it.
+    alike: Option<i32>,
 }
 
 impl<'a> Ising<'a> {
@@ -48,16 +51,18 @@ impl<'a> Ising<'a> {
         sites.div_ceil(LANES)
     }
 
-    /// `f = Σ wᵢsᵢ + Σ_edges Jᵢⱼsᵢsⱼ` over spins, each edge counted once. `fields` are the w, one a site.
+    /// `f = Σ wᵢsᵢ + Σ_edges Jᵢⱼsᵢsⱼ` over spins, each edge counted once. `fields` are the w, one a site,
+    /// or empty for none.
     ///
     /// # Errors
     /// [`SparseError`] names the edge or site that is wrong, or the memory that is missing.
     pub fn spins_edges_once(
+        sites: usize,
         edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
         fields: &[f32],
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
-        Self::compile(edges, fields, 1.0, Embedding::Spins, memory).map(Self::spins)
+        Self::compile(sites, edges, fields, 1.0, Embedding::Spins, memory)
     }
 
     /// `f = Σ wᵢsᵢ + sᵀJs` over spins with symmetric J: each edge counts twice.
@@ -65,11 +70,12 @@ impl<'a> Ising<'a> {
     /// # Errors
     /// As [`Ising::spins_edges_once`].
     pub fn spins_edges_twice(
+        sites: usize,
         edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
         fields: &[f32],
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
-        Self::compile(edges, fields, 2.0, Embedding::Spins, memory).map(Self::spins)
+        Self::compile(sites, edges, fields, 2.0, Embedding::Spins, memory)
     }
 
     /// `f = Σ wᵢxᵢ + Σ_edges Jᵢⱼxᵢxⱼ` over {0,1}, each edge counted once.
@@ -77,35 +83,111 @@ impl<'a> Ising<'a> {
     /// # Errors
     /// As [`Ising::spins_edges_once`].
     pub fn bits_edges_once(
+        sites: usize,
         edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
         fields: &[f32],
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
-        Self::compile(edges, fields, 1.0, Embedding::Bits, memory).map(Self::quadratic)
+        Self::compile(sites, edges, fields, 1.0, Embedding::Bits, memory)
     }
 
     fn compile(
+        sites: usize,
         edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
         fields: &[f32],
         scale: f32,
         embedding: Embedding,
-        memory: SparseLent<'a>,
-    ) -> Result<Sparse<'a>, SparseError> {
+        memory: SparseBuffers<'a>,
+    ) -> Result<Self, SparseError> {
+        check_fields(sites, fields)?;
         let field = |site: usize| fields.get(site).copied().unwrap_or(0.0);
-        Sparse::compile(edges.into_iter(), fields.len(), field, scale, embedding, 1.0, memory)
+        let form = Sparse::compile(edges.into_iter(), sites, field, scale, embedding, 1.0, memory)?;
+        if embedding == Embedding::Bits {
+            return Ok(Self::quadratic(form));
+        }
+        // c = Σw − Σ_edges J = ½Σb + ¼Σ_edges K.
+        let linear: i64 = form.linear().iter().map(|&b| i64::from(b)).sum();
+        let couplings: i64 = form.entries().iter().map(|entry| i64::from(entry.coupling)).sum();
+        let first = field(0);
+        let alike = fields.iter().all(|&field| field == first).then(|| form.round(2.0 * first));
+        Ok(Self { form, constant: 2 * linear + couplings / 2, embedding, alike })
     }
 
     /// `f = b·x + ½ xᵀKx` over {0,1} from compiled rows.
     #[must_use]
-    pub fn quadratic(form: Sparse<'a>) -> Self {
-        Self { form, constant: 0 }
+    pub const fn quadratic(form: Sparse<'a>) -> Self {
+        Self { form, constant: 0, embedding: Embedding::Bits, alike: None }
     }
 
-    /// c = Σw − Σ_edges J = ½Σb + ¼Σ_edges K.
-    fn spins(form: Sparse<'a>) -> Self {
-        let linear: i64 = form.linear().iter().map(|&b| i64::from(b)).sum();
-        let couplings: i64 = form.entries().iter().map(|entry| i64::from(entry.coupling)).sum();
-        Self { form, constant: 2 * linear + couplings / 2 }
+    /// The same couplings with other fields w, in the words of the constructor; `linear` is memory of one word a site.
+    /// The fixed point stays as it is, so build the model with the largest fields that will come: between those
+    /// and 10⁻⁵ or so (see [`Sparse`]), the model is that of its constructor but for the rounding.
+    ///
+    /// Cost: O(sites); over spins also an addition for each entry of [`Sparse::entries`], unless the model was built with one
+    /// field for all sites. Nothing is sorted, and no coupling is checked again.
+    ///
+    /// ```
+    /// use bitmc::{Ising, SparseMemory, torus};
+    /// let (mut memory, mut linear) = (SparseMemory::<25, 100>::new(), [0; 25]);
+    /// let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[4.0; 25], memory.borrow())?;
+    /// for frame in 0..10 {
+    ///     let measured = [0.1 * frame as f32; 25];
+    ///     let model = model.with_linear(&measured, &mut linear)?;
+    ///     assert_eq!(model.form().sites(), 25);
+    /// }
+    /// # Ok::<(), bitmc::energy::SparseError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SparseError::Fields`], [`SparseError::FieldNotFinite`] and [`SparseError::Memory`] as the constructor,
+    /// [`SparseError::FieldScale`] where a field does not fit the fixed point.
+    pub fn with_linear(self, fields: &[f32], linear: &'a mut [i32]) -> Result<Self, SparseError> {
+        let (sites, got) = (self.form.sites(), linear.len());
+        check_fields(sites, fields)?;
+        let linear = linear.get_mut(..sites).ok_or(SparseError::Memory { need: sites, got })?;
+        let spins = self.embedding == Embedding::Spins;
+        let (weight, halvings) = if spins { (2.0, 1) } else { (1.0, 0) };
+        let sum = |linear: &[i32]| linear.iter().map(|&b| i64::from(b)).sum::<i64>();
+        // What couplings add to b: −½ΣK. And c = 2Σb + ½Σ_edges K, in quarter units.
+        let moved = if let (true, Some(alike)) = (spins, self.alike) {
+            let own = self.form.linear().iter().map(|b| b.wrapping_sub(alike));
+            let units = self.place(fields, (weight, halvings), own.zip(linear.iter_mut()))?;
+            units - i64::from(alike) * sites as i64
+        } else {
+            // Halves of even numbers: their sum fits where that of the couplings might not.
+            let half = |sum: i32, entry: &super::Entry| sum.wrapping_sub(entry.coupling >> 1);
+            let own = self.form.rows().map(|(_, row)| if spins { row.iter().fold(0, half) } else { 0 });
+            self.place(fields, (weight, halvings), own.zip(linear.iter_mut()))?;
+            sum(linear) - sum(self.form.linear())
+        };
+        let form = self.form.trusted_linear(linear);
+        let alike = if fields.is_empty() { Some(0) } else { None };
+        let constant = if spins { self.constant + 2 * moved } else { 0 };
+        Ok(Self { form, constant, alike, ..self })
+    }
+
+    /// Writes new fields, each beside its own part of b; their sum, in units.
+    fn place<'s>(
+        &self,
+        fields: &[f32],
+        (weight, halvings): (f32, u32),
+        slots: impl Iterator<Item = (i32, &'s mut i32)>,
+    ) -> Result<i64, SparseError> {
+        if fields.is_empty() {
+            slots.for_each(|(own, slot)| *slot = own);
+            return Ok(0);
+        }
+        let (mut sum, near) = (0, self.form.near(halvings));
+        for (site, ((own, slot), field)) in slots.zip(fields).enumerate() {
+            let (field, units) = (weight * field, self.form.round(weight * field));
+            let is_near = field.abs() <= near; // not where it is NaN
+            if !is_near {
+                self.form.check_field(site, field, units, halvings)?;
+            }
+            *slot = units.wrapping_add(own);
+            sum += i64::from(units);
+        }
+        Ok(sum)
     }
 
     /// Flips a site that is `before`: how the energy changes, in units. The fields of the sites behind it and before `end`
@@ -220,6 +302,12 @@ impl Energy for Ising<'_> {
             *out = if value == here { 0.0 } else { difference };
         }
     }
+}
+
+/// Fields are one a site, or none.
+fn check_fields(sites: usize, fields: &[f32]) -> Result<(), SparseError> {
+    let got = fields.len();
+    if got == 0 || got == sites { Ok(()) } else { Err(SparseError::Fields { sites, each: 1, got }) }
 }
 
 #[inline]

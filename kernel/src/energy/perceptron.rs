@@ -29,6 +29,7 @@ pub struct Perceptron<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum PerceptronError {
     /// The widths are not the sites and one to three hidden layers of 1 to 256 units.
     Widths,

@@ -1,12 +1,14 @@
 //! An energy from two functions: the total and its gradient.
 
 use super::{Energy, EnergyError, checked};
-use crate::lane::{Bits, Block};
+use crate::chain::{gradient_len, spread};
+use crate::lane::{Bits, Block, LANES};
 use crate::layout::{Kind, Layout};
 use crate::packed::{self, Move, Packed};
 use core::ops::Range;
 
-/// What a user writes for an energy of their own: the total and its gradient. [`Plain`] does the rest.
+/// What a user writes for an energy of their own: the total and its gradient. [`Plain`] does the rest. With `∂E/∂θ` it
+/// can be learned: [`LearnableFunction`](crate::learn::LearnableFunction).
 ///
 /// ```
 /// use bitmc::{Function, Layout, Packed, Plain, energy::Energy};
@@ -43,6 +45,21 @@ pub trait Function {
         self.gradient(x, site)
     }
 
+    /// The whole gradient at once, where that is cheaper than site by site, as for a network: `[site]`, or
+    /// `[site][value]` where sites are categorical ([`gradient_len`](crate::chain::gradient_len)). By default site by
+    /// site. [`Plain`] asks for nothing else, except that categorical sites of [`Layout::MANY`] values or more are asked
+    /// component by component.
+    fn gradient_all(&self, x: Packed<'_>, out: &mut [f32]) {
+        let (layout, arities) = (self.layout(), self.arities());
+        let categorical = layout.kind() == Kind::Categorical;
+        for (site, slopes) in out.chunks_mut(layout.slopes()).enumerate() {
+            let arity = layout.arity_at(arities, site);
+            for (value, slope) in slopes.iter_mut().enumerate().take(arity) {
+                *slope = if categorical { self.component(x, site, value) } else { self.gradient(x, site) };
+            }
+        }
+    }
+
     /// The arity of every site, where they differ: see [`Energy::arities`].
     fn arities(&self) -> Option<&[u16]> {
         None
@@ -69,6 +86,10 @@ impl<F: Function + ?Sized> Function for &F {
 
     fn component(&self, x: Packed<'_>, site: usize, value: usize) -> f32 {
         F::component(self, x, site, value)
+    }
+
+    fn gradient_all(&self, x: Packed<'_>, out: &mut [f32]) {
+        F::gradient_all(self, x, out);
     }
 
     fn arities(&self) -> Option<&[u16]> {
@@ -129,17 +150,23 @@ impl<F: Function> Energy for Plain<F> {
 
     fn gradient(&self, x: Packed<'_>, _cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
         let (layout, arities) = (self.0.layout(), self.0.arities());
+        out.fill([0.0; LANES]);
+        if rows == (0..layout.rows()) && !layout.row_is_site() {
+            // The slopes, one after the other, and then every one in its lane.
+            let slopes = out.as_flattened_mut().get_mut(..gradient_len(layout)).unwrap_or_default();
+            self.0.gradient_all(x, slopes);
+            return spread(layout, out);
+        }
         for (row, blocks) in rows.zip(out.chunks_exact_mut(layout.row_blocks())) {
             for (number, block) in blocks.iter_mut().enumerate() {
                 for (lane, out) in block.iter_mut().enumerate() {
-                    *out = match (layout.component(row, number, lane), layout.kind()) {
-                        (None, _) => 0.0,
+                    match (layout.component(row, number, lane), layout.kind()) {
                         (Some((site, value)), Kind::Categorical) if value < layout.arity_at(arities, site) => {
-                            self.0.component(x, site, value)
+                            *out = self.0.component(x, site, value);
                         }
-                        (Some(_), Kind::Categorical) => 0.0,
-                        (Some((site, _)), Kind::Binary | Kind::Ordinal) => self.0.gradient(x, site),
-                    };
+                        (Some((site, _)), Kind::Binary | Kind::Ordinal) => *out = self.0.gradient(x, site),
+                        _ => {}
+                    }
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Potts models with sparse couplings.
 
-use super::sparse::{Edge, Embedding, SparseLent};
+use super::sparse::{Edge, Embedding, SparseBuffers};
 use super::{Energy, EnergyError, Sparse, SparseError};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
@@ -18,7 +18,7 @@ use core::ops::Range;
 /// ```
 /// use bitmc::{Energy, Potts, SparseMemory, torus};
 /// let mut memory = SparseMemory::<9, 36>::new();
-/// let model = Potts::new(torus(3, 3, 0.8), 9, 4, &[], memory.lend())?;
+/// let model = Potts::new(9, 4, torus(3, 3, 0.8), &[], memory.borrow())?;
 /// assert_eq!(model.layout().arity(), 4);
 /// # Ok::<(), bitmc::energy::SparseError>(())
 /// ```
@@ -40,25 +40,54 @@ impl<'a> Potts<'a> {
     ///
     /// # Errors
     /// [`SparseError`] names the edge or site that is wrong; [`SparseError::Shape`] where there are
-    /// fewer than two values, or `fields` is neither empty nor `sites · arity` long.
+    /// fewer than two values, [`SparseError::Fields`] where `fields` is neither empty nor `sites · arity` long.
     pub fn new(
-        edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
         sites: usize,
         arity: usize,
+        edges: impl IntoIterator<Item = Edge, IntoIter: Clone>,
         fields: &'a [f32],
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
-        let shaped = fields.is_empty() || sites.checked_mul(arity) == Some(fields.len());
-        if !shaped || !(2..=Layout::MAX_ARITY).contains(&arity) {
+        if !(2..=Layout::MAX_ARITY).contains(&arity) {
             return Err(SparseError::Shape);
+        }
+        if !fields.is_empty() && sites.checked_mul(arity) != Some(fields.len()) {
+            return Err(SparseError::Fields { sites, each: arity, got: fields.len() });
         }
         // The largest field of a site decides the grid; a NaN must not hide behind a comparison.
         let largest = |site: usize| {
             let row = fields.get(site * arity..(site + 1) * arity).unwrap_or_default();
             row.iter().fold(0.0f32, |most, w| if w.abs() <= most { most } else { w.abs() })
         };
+        let any = memory.any_rounding();
         let form = Sparse::compile(edges.into_iter(), sites, largest, 1.0, Embedding::Bits, 1.0, memory)?;
-        Ok(Self { form, fields, arity })
+        match fields.iter().position(|&w| !any && !form.keeps(w)) {
+            Some(place) => Err(SparseError::FieldRounded { site: place / arity }),
+            None => Ok(Self { form, fields, arity }),
+        }
+    }
+
+    /// The same couplings with other fields `wᵢ(k)`, in the fixed point that the constructor chose: build the model with the
+    /// largest fields that will come. O(sites · arity), and no coupling is looked at.
+    ///
+    /// # Errors
+    /// [`SparseError::Fields`] and [`SparseError::FieldNotFinite`] as [`Potts::new`], [`SparseError::FieldScale`] where a
+    /// field does not fit the fixed point.
+    pub fn with_linear(self, fields: &'a [f32]) -> Result<Self, SparseError> {
+        let (sites, arity) = (self.form.sites(), self.arity);
+        if !fields.is_empty() && sites.checked_mul(arity) != Some(fields.len()) {
+            return Err(SparseError::Fields { sites, each: arity, got: fields.len() });
+        }
+        let near = self.form.near(0);
+        for (site, row) in fields.chunks(arity.max(1)).enumerate() {
+            for &field in row {
+                let is_near = field.abs() <= near; // not where it is NaN
+                if !is_near {
+                    self.form.check_field(site, field, self.form.round(field), 0)?;
+                }
+            }
+        }
+        Ok(Self { fields, ..self })
     }
 
     /// The couplings.

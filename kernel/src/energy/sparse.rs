@@ -1,13 +1,15 @@
 //! Sparse symmetric couplings and fields in fixed point: built once, checked once.
 
+mod edges;
 mod error;
 mod memory;
 mod sort;
 
+pub use edges::EdgeList;
 pub use error::SparseError;
-pub use memory::{SparseLent, SparseMemory};
+pub use memory::{SparseBuffers, SparseMemory};
 
-use super::Grid;
+use super::grid::{Grid, PART};
 use sort::sort;
 
 /// One neighbour of a site.
@@ -26,19 +28,27 @@ pub type Edge = (u32, u32, f32);
 /// The quadratic form `b·x + ½ xᵀKx` over {0,1} with sparse symmetric K and zero diagonal, in fixed point.
 ///
 /// All terms are whole multiples of one power of two, the finest for which every field fits in 30 bits: a
-/// coupling is rounded by at most 2⁻³⁰ of the largest field. [`Ising`](super::Ising)'s constructors compile
-/// it from an edge list; [`Sparse::from_rows`] takes tables that were compiled before, in flash for example.
+/// coupling is rounded by at most 2⁻³⁰ of the largest field. That is no more than 2⁻¹⁷ (8·10⁻⁶) where a site's field and couplings add up to less than
+/// 8,000. A field or coupling that would be rounded by more, and by more than 1/4,096 or than 1/4,096 of itself, is
+/// refused: beside a field of 4·10⁹ a coupling of 1 would be lost. [`SparseBuffers::allow_rounding`] takes it all the same.
+///
+/// [`Ising`](super::Ising)'s constructors compile it from an edge list; [`Sparse::from_rows`] takes tables that were compiled before, in flash for example.
 #[derive(Clone, Copy, Debug)]
 pub struct Sparse<'a> {
     ends: &'a [u32],
     entries: &'a [Entry],
     linear: &'a [i32],
     grid: Grid,
+    /// The most that a site's couplings add up to, without their signs, in units.
+    reach: u32,
     level: bool,
 }
 
+/// Nats that a field or a coupling may be rounded by, whatever its size.
+pub(super) const FINE: f32 = 1.0 / 131_072.0;
+
 /// How the spins or bits of a model become `x`: see [`Ising`](super::Ising).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Embedding {
     /// `s = 2x − 1`: K = 4J, b = 2(w − ΣJ).
     Spins,
@@ -47,14 +57,55 @@ pub(super) enum Embedding {
 }
 
 /// Whether at most one row in eight has another length than the one before it.
-fn level(ends: &[u32]) -> bool {
-    let (mut start, mut length, mut steps) = (0, 0, 0);
-    for &end in ends {
+const fn level(ends: &[u32]) -> bool {
+    let (mut start, mut length, mut steps, mut rest) = (0u32, 0, 0, ends);
+    while let [end, behind @ ..] = rest {
         let before = core::mem::replace(&mut length, end.wrapping_sub(start));
-        steps += usize::from(length != before);
-        start = end;
+        steps += (length != before) as usize;
+        (start, rest) = (*end, behind);
     }
     steps <= ends.len() / 8
+}
+
+/// A row of entries whose ends ascend.
+const fn cut<'a>(ends: &[u32], entries: &'a [Entry], site: usize) -> &'a [Entry] {
+    let Some((before, [end, ..])) = ends.split_at_checked(site) else { return &[] };
+    let start = if let [.., start] = before { *start as usize } else { 0 };
+    let Some((_, row)) = entries.split_at_checked(start) else { return &[] };
+    if let Some((row, _)) = row.split_at_checked((*end as usize).wrapping_sub(start)) { row } else { &[] }
+}
+
+/// Whether the neighbours of a row ascend.
+const fn ascends(mut row: &[Entry]) -> bool {
+    while let [first, rest @ ..] = row {
+        if matches!(rest, [next, ..] if next.site <= first.site) {
+            return false;
+        }
+        row = rest;
+    }
+    true
+}
+
+/// The coupling to a neighbour, in an ascending row.
+const fn find(mut row: &[Entry], site: usize) -> Option<i32> {
+    while let Some((left, [middle, right @ ..])) = row.split_at_checked(row.len() / 2) {
+        if middle.site as usize == site {
+            return Some(middle.coupling);
+        }
+        row = if (middle.site as usize) < site { right } else { left };
+    }
+    None
+}
+
+/// Whether a linear term and a row, those of one sign, add up to at most 2³⁰ units.
+const fn fits(b: i32, mut row: &[Entry]) -> bool {
+    let (mut least, mut most) = (b as i64, b as i64);
+    while let [entry, others @ ..] = row {
+        let side = if entry.coupling < 0 { &mut least } else { &mut most };
+        *side += entry.coupling as i64;
+        row = others;
+    }
+    least >= -(1 << 30) && most <= 1 << 30
 }
 
 impl<'a> Sparse<'a> {
@@ -67,9 +118,9 @@ impl<'a> Sparse<'a> {
         scale: f32,
         embedding: Embedding,
         reach: f32,
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
-        let SparseLent { ends, linear, entries } = memory;
+        let SparseBuffers { ends, linear, entries, any_rounding } = memory;
         if sites == 0 || sites > i32::MAX as usize {
             return Err(SparseError::Sites);
         }
@@ -104,7 +155,7 @@ impl<'a> Sparse<'a> {
             return Err(SparseError::Entries { need: count, got: have_entries });
         };
         let weight = if embedding == Embedding::Spins { 2.0 } else { 1.0 };
-        let (times, mut largest) = (weight * reach, 0.0);
+        let (times, mut largest, mut least) = (weight * reach, 0.0, f32::INFINITY);
         for (site, (&sum, &degree)) in linear.iter().zip(ends.iter()).enumerate() {
             let field = field(site);
             if !field.is_finite() {
@@ -117,17 +168,24 @@ impl<'a> Sparse<'a> {
             // The sum has a rounding a term, and so has each term on the grid.
             let bound = bound * (1.0 + (degree as f32 + 2.0) * f32::EPSILON);
             largest = if bound > largest { bound } else { largest };
+            least = if bound < least { bound } else { least };
         }
         let grid = Grid::covering(largest, 30);
+        // Where values go far from 0 and 1, the smallest row says what is little, and any number may be rounded in proportion.
+        let (fine, most) = if reach > 1.0 { (least / times * PART, f32::INFINITY) } else { (FINE, 1.0) };
+        let check = !any_rounding && grid.coarse(fine);
 
         // Second pass: `ends` walks from the start of each row to its end as the row fills.
         let mut start = 0;
         for end in ends.iter_mut() {
             start += core::mem::replace(end, start);
         }
-        for (a, b, coupling) in edges {
+        for (edge, (a, b, coupling)) in edges.enumerate() {
             // Spins: K = 2 · (2J), even, so that b = 2w − ½ΣK stays on the grid and E(s) = E(−s) exactly.
             let half = grid.round(weight * scale * coupling);
+            if check && !grid.keeps(weight * scale * coupling, fine, most) {
+                return Err(SparseError::CouplingRounded { edge });
+            }
             let coupling = if embedding == Embedding::Spins { 2 * half } else { half };
             for (site, neighbour) in [(a, b), (b, a)] {
                 let Some(end) = ends.get_mut(site as usize) else { continue };
@@ -138,7 +196,7 @@ impl<'a> Sparse<'a> {
             }
         }
 
-        let mut start = 0;
+        let (mut start, mut reach) = (0, 0);
         for (site, (&end, linear)) in ends.iter().zip(linear.iter_mut()).enumerate() {
             let row = entries.get_mut(start..end as usize).unwrap_or_default();
             start = end as usize;
@@ -151,76 +209,149 @@ impl<'a> Sparse<'a> {
             }
             let sum: i64 = row.iter().map(|entry| i64::from(entry.coupling)).sum();
             let offset = if embedding == Embedding::Spins { (sum / 2) as i32 } else { 0 };
+            if check && !grid.keeps(weight * field(site), fine, most) {
+                return Err(SparseError::FieldRounded { site });
+            }
             *linear = grid.round(weight * field(site)).wrapping_sub(offset);
+            let own = row.iter().map(|entry| entry.coupling.unsigned_abs()).fold(0, u32::saturating_add);
+            reach = if own > reach { own } else { reach };
         }
-        Ok(Self { ends, entries, linear, grid, level: level(ends) })
+        Ok(Self { ends, entries, linear, grid, reach, level: level(ends) })
     }
 
     /// Takes compiled rows: row i is `entries[ends[i−1] .. ends[i]]`, neighbours ascending, in units of
-    /// 2^`exponent`, as `linear` is. O(edges × log degree).
+    /// 2^`exponent`, as `linear` is. O(edges × log degree), or nothing at run time for tables in flash:
+    ///
+    /// ```
+    /// use bitmc::Ising;
+    /// use bitmc::energy::{Entry, Sparse};
+    /// static PAIR: [Entry; 2] = [Entry { site: 1, coupling: 65_536 }, Entry { site: 0, coupling: 65_536 }];
+    /// const MODEL: Ising<'static> = match Sparse::from_rows(&[1, 2], &PAIR, &[-32_768, -32_768], -16) {
+    ///     Ok(rows) => Ising::quadratic(rows),
+    ///     Err(_) => panic!("wrong rows do not compile"),
+    /// };
+    /// assert_eq!(MODEL.form().sites(), 2);
+    /// ```
     ///
     /// # Errors
-    /// [`SparseError`] where the rows are not those of a symmetric matrix with zero diagonal, or a field
-    /// could overflow.
-    pub fn from_rows(
+    /// [`SparseError`] where the rows are not those of a symmetric matrix with zero diagonal, a field could
+    /// overflow, or a coupling is 2³¹ − 1 or more in size.
+    pub const fn from_rows(
         ends: &'a [u32],
         entries: &'a [Entry],
         linear: &'a [i32],
         exponent: i32,
     ) -> Result<Self, SparseError> {
-        if linear.is_empty() || linear.len() > i32::MAX as usize {
+        if ends.is_empty() || ends.len() > i32::MAX as usize {
             return Err(SparseError::Sites);
         }
         if ends.len() != linear.len() {
-            return Err(SparseError::Memory { need: linear.len(), got: ends.len() });
+            return Err(SparseError::Fields { sites: ends.len(), each: 1, got: linear.len() });
         }
-        if !(-100..=100).contains(&exponent) {
+        if exponent < -100 || exponent > 100 {
             return Err(SparseError::Exponent);
         }
-        let rows = Self { ends, entries, linear, grid: Grid::new(exponent), level: level(ends) };
-        let mut start = 0;
-        for (site, &end) in ends.iter().enumerate() {
-            if end < start || end as usize > entries.len() {
+        let (mut start, mut site, mut rest) = (0, 0, ends);
+        while let [end, behind @ ..] = rest {
+            if *end < start || *end as usize > entries.len() {
                 return Err(SparseError::Ends { site });
             }
-            start = end;
+            (start, site, rest) = (*end, site + 1, behind);
         }
         if start as usize != entries.len() {
             return Err(SparseError::Entries { need: start as usize, got: entries.len() });
         }
-        for (site, &field) in linear.iter().enumerate() {
-            let row = rows.row(site);
-            let first = ends.get(site).map_or(0, |&end| end as usize) - row.len();
-            if !row.is_sorted_by(|a, b| a.site < b.site) {
+        let (mut reach, mut edge, mut site, mut fields) = (0, 0, 0, linear);
+        while let [field, behind @ ..] = fields {
+            let (mut row, mut own) = (cut(ends, entries, site), 0);
+            if !ascends(row) {
                 return Err(SparseError::Unsorted { site });
             }
-            let (mut least, mut most) = (i64::from(field), i64::from(field));
-            for (offset, entry) in row.iter().enumerate() {
-                let edge = first + offset;
-                if entry.site as usize == site {
+            let fits = fits(*field, row);
+            while let [entry, others @ ..] = row {
+                let (other, units) = (entry.site as usize, entry.coupling.unsigned_abs());
+                if other == site {
                     return Err(SparseError::Diagonal { edge });
                 }
-                if entry.site as usize >= linear.len() {
+                if other >= linear.len() {
                     return Err(SparseError::OutOfRange { edge });
                 }
-                let back = rows.row(entry.site as usize);
-                let twin = back.binary_search_by_key(&(site as u32), |e| e.site);
-                if twin.ok().and_then(|at| back.get(at)).map(|e| e.coupling) != Some(entry.coupling) {
+                if !matches!(find(cut(ends, entries, other), site), Some(back) if back == entry.coupling) {
                     return Err(SparseError::Asymmetric { a: site as u32, b: entry.site });
                 }
-                least += i64::from(entry.coupling).min(0);
-                most += i64::from(entry.coupling).max(0);
+                // One that has no negative, or was cut to the largest number.
+                if units >= i32::MAX as u32 {
+                    return Err(SparseError::TooManyUnits { site });
+                }
+                own = units.saturating_add(own);
+                (edge, row) = (edge + 1, others);
             }
-            if least < -(1 << 30) || most > 1 << 30 {
+            if !fits {
                 return Err(SparseError::TooManyUnits { site });
             }
+            reach = if own > reach { own } else { reach };
+            (site, fields) = (site + 1, behind);
         }
-        Ok(rows)
+        Ok(Self { ends, entries, linear, grid: Grid::new(exponent), reach, level: level(ends) })
+    }
+
+    /// The same couplings with another linear part, b in units of the same grid. O(sites): no coupling is looked at, but
+    /// those of sites that are close to the limit.
+    ///
+    /// # Errors
+    /// [`SparseError::Fields`] where b is not one a site, [`SparseError::TooManyUnits`] where a field could overflow.
+    pub fn with_linear(self, linear: &'a [i32]) -> Result<Self, SparseError> {
+        if linear.len() != self.sites() {
+            return Err(SparseError::Fields { sites: self.sites(), each: 1, got: linear.len() });
+        }
+        let wrong = |(site, &b): (usize, &i32)| {
+            b.unsigned_abs().saturating_add(self.reach) > 1 << 30 && !fits(b, self.row(site))
+        };
+        match linear.iter().enumerate().position(wrong) {
+            Some(site) => Err(SparseError::TooManyUnits { site }),
+            None => Ok(Self { linear, ..self }),
+        }
+    }
+
+    /// Whether a field is on the grid as it is, or near enough.
+    pub(super) fn keeps(&self, value: f32) -> bool {
+        !self.grid.coarse(FINE) || self.grid.keeps(value, FINE, 1.0)
+    }
+
+    /// With a linear part that was checked.
+    pub(super) fn trusted_linear(self, linear: &'a [i32]) -> Self {
+        Self { linear, ..self }
+    }
+
+    /// Fields up to this fit whatever their site is, where 2⁻`halvings` of the couplings count beside them; −1 where each is to
+    /// be looked at.
+    pub(super) fn near(&self, halvings: u32) -> f32 {
+        let room = (1u32 << 30).saturating_sub(self.reach >> halvings) as f32;
+        if self.grid.coarse(FINE) { -1.0 } else { room * self.grid.unit * (1.0 - f32::EPSILON) }
+    }
+
+    /// Whether a field fits a grid that was chosen for others.
+    #[cold]
+    pub(super) fn check_field(
+        &self,
+        site: usize,
+        value: f32,
+        units: i32,
+        halvings: u32,
+    ) -> Result<(), SparseError> {
+        let own: u64 = self.row(site).iter().map(|entry| u64::from(entry.coupling.unsigned_abs())).sum();
+        if !value.is_finite() {
+            Err(SparseError::FieldNotFinite { site })
+        } else if self.keeps(value) && u64::from(units.unsigned_abs()) + (own >> halvings) <= 1 << 30 {
+            Ok(())
+        } else {
+            Err(SparseError::FieldScale { site })
+        }
     }
 
     /// Sites.
     #[must_use]
-    pub fn sites(&self) -> usize {
+    pub const fn sites(&self) -> usize {
         self.linear.len()
     }
 

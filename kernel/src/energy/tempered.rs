@@ -164,6 +164,10 @@ impl<E: Energy + ?Sized> Energy for Tempered<'_, E> {
         self.target.offsets()
     }
 
+    fn estimates(&self) -> bool {
+        self.target.estimates()
+    }
+
     fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
         if self.beta == 0.0 {
             out.fill([0.0; LANES]);

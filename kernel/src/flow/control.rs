@@ -87,5 +87,5 @@ impl StepControl {
 
 plain! {
     StepControl, b"ctrl", { step_size, tolerance, squares, seen, windows, frozen },
-    |kept| kept.seen < WINDOW && StepControl::new(kept.step_size, kept.tolerance).is_ok()
+    |kept| kept.seen < WINDOW && kept.squares >= 0.0 && StepControl::new(kept.step_size, kept.tolerance).is_ok()
 }

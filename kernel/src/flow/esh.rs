@@ -18,7 +18,10 @@ const PLANES: usize = 3;
 /// `ẋ = u, u̇ = −(1 − uuᵀ)g/d, ṙ = −u·g/d` conserves `H = E(x) + d·r`. Over the *unscaled* time
 /// `dt = e^r/d` the trajectory visits x with frequency `e^(−E)`, if it is ergodic: weight what a step
 /// reaches with [`Leap::log_time`]. One step is a half turn, `x ← x + εu`, the only gradient, a half turn:
-/// second order, volume-preserving in (x, v), and reversible.
+/// second order, reversible, and preserving `dx dv/|v|`.
+///
+/// **In one dimension the direction never turns**, so a trajectory leaves x distributed evenly, whatever E is, with
+/// [`Esh::refresh`] too. One dimension is refused.
 ///
 /// **Not every target makes it ergodic.** On Gaussians trajectories are regular: on the plane with correlation .99
 /// the variance along the valley comes out as .72 for 1.99, after 20,000 steps of .1 from N(0, I); with
@@ -76,8 +79,8 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
     /// A trajectory from a point in a direction, which is normalised; r = 0.
     ///
     /// # Errors
-    /// [`FlowError`] where the memory is short, a vector is not finite or of another length, the direction
-    /// is zero, or the energy or its gradient at the start is not finite.
+    /// [`FlowError`] where the potential has one dimension, the memory is short, a vector is not finite or of another
+    /// length, the direction is zero, or the energy or its gradient at the start is not finite.
     pub fn new(potential: &'e P, memory: B, start: &[f32], direction: &[f32]) -> Result<Self, FlowError> {
         let mut room = Room::new(potential, memory, start)?;
         room.write(U, direction)?;
@@ -126,6 +129,9 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
     }
 
     fn start(mut room: Room<'e, P, B, PLANES>) -> Result<Self, FlowError> {
+        if room.dim() < 2 {
+            return Err(FlowError::Dimension(room.dim()));
+        }
         let Parts { potential, planes: [x, u, g], scratch } = room.parts();
         let square = normalise(u).ok_or(FlowError::NoDirection)?;
         let energy = evaluate(potential, x, scratch, g);

@@ -1,6 +1,7 @@
 //! Sums of many logarithms as one running product: one logarithm in all, and no large terms that cancel.
 
 use super::{Bits, Block, F32s, LANES, Mask, PARTS, U32s, ln};
+use crate::snapshot::plain;
 
 /// `ln 2` in two parts; the first has few enough bits that an integer times it is exact.
 pub(crate) const LN_2_HIGH: f32 = 0.693_359_4;
@@ -131,6 +132,12 @@ pub struct LogProduct {
     exponent: i32,
 }
 
+impl Default for LogProduct {
+    fn default() -> Self {
+        Self::ONE
+    }
+}
+
 impl LogProduct {
     /// One.
     pub const ONE: Self = Self { mantissa: 1.0, exponent: 0 };
@@ -169,6 +176,11 @@ impl LogProduct {
         Self::new(self.mantissa / other.mantissa, self.exponent.wrapping_sub(other.exponent))
     }
 
+    /// Whether the mantissa is in [1, 2).
+    fn is_legal(&self) -> bool {
+        (1.0..2.0).contains(&self.mantissa)
+    }
+
     /// The natural logarithm.
     #[must_use]
     pub fn ln(self) -> f32 {
@@ -183,3 +195,5 @@ impl LogProduct {
         k * LN_2_HIGH + (ln(m) + k * LN_2_LOW)
     }
 }
+
+plain!(LogProduct, b"logp", { mantissa, exponent }, Self::is_legal);

@@ -7,6 +7,7 @@ use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists, plain};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum RateError {
     /// The learning rate is not positive and finite.
     Rate(f32),

@@ -1,7 +1,7 @@
 //! What an objective works on: one sample in the memory of a chain.
 
 use super::LearnError;
-use crate::chain::{Buffer, ChainError, Memory, check_sites, check_values};
+use crate::chain::{Buffer, Memory, check_sites, check_values, part};
 use crate::energy::{Energy, EnergyError};
 use crate::lane::{Bits, Block};
 use crate::layout::{Kind, Layout};
@@ -70,9 +70,4 @@ impl<'a> Desk<'a> {
         // The difference to its own value is 0.
         -if self.state().get(site) == 0 { one } else { zero }
     }
-}
-
-fn part<T>(buffer: Buffer, slice: &mut [T], need: usize) -> Result<&mut [T], ChainError> {
-    let got = slice.len();
-    slice.get_mut(..need).ok_or(ChainError::Memory { buffer, need, got })
 }

@@ -8,6 +8,7 @@ use crate::packed::StateError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum LearnError {
     /// The sample, the energy there, or the memory is wrong: it is that of a chain.
     Chain(ChainError),

@@ -2,7 +2,7 @@
 
 use super::edges::Edges;
 use super::{Learnable, each_change};
-use crate::energy::{Energy, EnergyError, Ising, SparseError, SparseLent};
+use crate::energy::{Energy, EnergyError, Ising, SparseBuffers, SparseError};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -39,10 +39,10 @@ impl<'a> SparseIsing<'a> {
         parameters: &[Block],
         sites: usize,
         edges: &'a [(u32, u32)],
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
         let (fields, edges, len) = Self::parts(parameters, sites, edges)?;
-        let model = Ising::spins_edges_once(edges.with(parameters), fields, memory)?;
+        let model = Ising::spins_edges_once(sites, edges.with(parameters), fields, memory)?;
         Ok(Self { model, edges, off: -1.0, len })
     }
 
@@ -54,10 +54,10 @@ impl<'a> SparseIsing<'a> {
         parameters: &[Block],
         sites: usize,
         edges: &'a [(u32, u32)],
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
         let (fields, edges, len) = Self::parts(parameters, sites, edges)?;
-        let model = Ising::bits_edges_once(edges.with(parameters), fields, memory)?;
+        let model = Ising::bits_edges_once(sites, edges.with(parameters), fields, memory)?;
         Ok(Self { model, edges, off: 0.0, len })
     }
 

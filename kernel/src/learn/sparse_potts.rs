@@ -2,7 +2,7 @@
 
 use super::edges::Edges;
 use super::{Learnable, each_change};
-use crate::energy::{Energy, EnergyError, Potts, SparseError, SparseLent};
+use crate::energy::{Energy, EnergyError, Potts, SparseBuffers, SparseError};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -39,7 +39,7 @@ impl<'a> SparsePotts<'a> {
         parameters: &'a [Block],
         (sites, arity): (usize, usize),
         edges: &'a [(u32, u32)],
-        memory: SparseLent<'a>,
+        memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
         let fields = sites.checked_mul(arity).ok_or(SparseError::Shape)?;
         let (need, got) = (fields.div_ceil(LANES) + edges.len().div_ceil(LANES), parameters.len());
@@ -49,7 +49,7 @@ impl<'a> SparsePotts<'a> {
         }
         let edges = Edges::new(edges, fields.div_ceil(LANES))?;
         let fields = parameters.as_flattened().get(..fields).ok_or(wrong)?;
-        let model = Potts::new(edges.with(parameters), sites, arity, fields, memory)?;
+        let model = Potts::new(sites, arity, edges.with(parameters), fields, memory)?;
         Ok(Self { model, edges, len: need })
     }
 

@@ -29,7 +29,7 @@ use rand_core::Rng;
 ///
 /// const L: Layout = Layout::binary(64);
 /// let mut couplings = SparseMemory::<64, 256>::new();
-/// let model = Ising::spins_edges_once(torus(8, 8, 0.44), &[0.0; 64], couplings.lend())?;
+/// let model = Ising::spins_edges_once(64, torus(8, 8, 0.44), &[], couplings.borrow())?;
 /// let mut d = [[0.0; 16]; L.blocks()];
 /// let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d)?;
 /// let sampler = Langevin::second_order(noise, f32::INFINITY, 1.0)?;

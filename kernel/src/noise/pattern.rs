@@ -24,7 +24,7 @@ use crate::step::key::mix;
 /// use bitmc::{Energy, Ising, Layout, Move, Packed, SparseMemory};
 ///
 /// let mut couplings = SparseMemory::<3, 4>::new();
-/// let model = Ising::bits_edges_once([(0, 1, 0.75), (1, 2, -0.5)], &[0.1; 3], couplings.lend())?;
+/// let model = Ising::bits_edges_once(3, [(0, 1, 0.75), (1, 2, -0.5)], &[0.1; 3], couplings.borrow())?;
 /// let pattern = model.form();
 /// let mut memory = vec![[0.0; 16]; SparseRegression::blocks(pattern)];
 /// let mut regression = SparseRegression::new(pattern, &mut memory)?;
@@ -43,7 +43,7 @@ use crate::step::key::mix;
 /// let mut couplings = SparseMemory::<3, 4>::new();
 /// let (edges, mut diagonal) = (regression.edges(&w), [0.0; 3]);
 /// regression.diagonal(&w, &mut diagonal);
-/// let found = Ising::bits_edges_once(edges, &[0.0; 3], couplings.lend())?;
+/// let found = Ising::bits_edges_once(3, edges, &[], couplings.borrow())?;
 /// let matrix = SparseMatrix::with_diagonal(found.form(), &diagonal)?; // for `Edgewise`
 /// matrix.row(1, |other, value| assert!((value - [0.75, 0.0, -0.5][other]).abs() < 1e-3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

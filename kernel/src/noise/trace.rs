@@ -26,7 +26,7 @@ use crate::lane::{Block, LANES};
 /// // A triangle of equal couplings: the D of its edge-wise noise has the trace 6, this one 3.
 /// let mut couplings = SparseMemory::<3, 6>::new();
 /// let edges = [(0, 1, 1.0), (1, 2, 1.0), (2, 0, 1.0)];
-/// let model = Ising::bits_edges_once(edges, &[0.0; 3], couplings.lend())?;
+/// let model = Ising::bits_edges_once(3, edges, &[], couplings.borrow())?;
 /// let matrix = SparseMatrix::of(model.form());
 /// let mut d = [[0.0; 16]; 1];
 /// let (mut vectors, mut scratch) = ([[0.0; 16]; MinTrace::blocks(3)], [[0.0; 16]; 3]);
@@ -85,7 +85,7 @@ impl MinTrace {
     }
 
     /// D, written to `d`, one entry a site, in blocks. `vectors` is working memory of [`MinTrace::blocks`],
-    /// `scratch` of 3 blocks for every sixteen sites.
+    /// `scratch` of 3 blocks for every sixteen sites; both may hold anything.
     ///
     /// W + D is positive semidefinite as far as `least` and its residual say; [`Dense`](super::Dense)
     /// certifies it by its factorisation.
@@ -111,6 +111,8 @@ impl MinTrace {
         if scratch.len() < 3 * d.len() {
             return Err(short(3 * d.len(), scratch.len()));
         }
+        // Past the rank a vector has zeros.
+        vectors.fill([0.0; LANES]);
         let (p, vectors) = vectors.split_at_mut_checked(width).ok_or(short(need, got))?;
         for (index, vector) in vectors.chunks_mut(width.max(1)).enumerate() {
             let components = vector.as_flattened_mut().iter_mut().enumerate().take(Self::rank(sites));

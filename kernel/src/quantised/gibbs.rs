@@ -22,7 +22,8 @@ impl<'a> QuantisedGibbs<'a> {
     /// A chain that starts at the state in `words`; `fields` is room for a number a site.
     ///
     /// # Errors
-    /// [`StateError`] where the words are no binary state of the model's sites, or there are fewer fields.
+    /// [`StateError`] where the words are no binary state of the model's sites, [`StateError::Fields`] where there are
+    /// fewer fields.
     pub fn new(
         model: QuantisedIsing<'a>,
         words: &'a mut [u32],
@@ -31,7 +32,7 @@ impl<'a> QuantisedGibbs<'a> {
         let (layout, got) = (Layout::binary(model.form.sites()), fields.len());
         Packed::new(layout, words)?;
         let Some(fields) = fields.get_mut(..layout.sites()) else {
-            return Err(StateError::Words { need: layout.sites(), got });
+            return Err(StateError::Fields { need: layout.sites(), got });
         };
         let mut chain = Self { model, words, fields };
         chain.settle();

@@ -107,7 +107,7 @@ impl<'a> QuantisedLangevin<'a> {
         flips: &'a mut [u32],
     ) -> Result<Self, StateError> {
         let (need, got) = (Layout::binary(model.form().sites()).words(), flips.len());
-        let Some(flips) = flips.get_mut(..need) else { return Err(StateError::Words { need, got }) };
+        let Some(flips) = flips.get_mut(..need) else { return Err(StateError::Flips { need, got }) };
         let chain = QuantisedGibbs::new(model, words, fields)?;
         let mut chain = Self { chain, penalty, flips, weight: Weight::ONE };
         chain.weight = chain.weigh();

@@ -7,6 +7,7 @@ use crate::energy::{Entry, Ising, Sparse};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum SlicedError {
     /// The coupling of these two sites is of another magnitude than the first one.
     Coupling {

@@ -1,11 +1,13 @@
 //! Why a snapshot is refused.
 
 use crate::chain::ChainError;
+use crate::layout::Layout;
 
 /// Why a snapshot cannot be written or is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum SnapshotError {
     /// The buffer is too short.
     Memory {
@@ -47,7 +49,12 @@ pub enum SnapshotError {
         got: usize,
     },
     /// The chain is of another layout: another number of sites, arity or kind.
-    Layout,
+    Layout {
+        /// The layout that is needed.
+        need: Layout,
+        /// The layout in the snapshot.
+        got: Layout,
+    },
     /// A number is not the same: the snapshot is of another model.
     Other,
     /// A value is illegal.
@@ -80,7 +87,7 @@ impl core::fmt::Display for SnapshotError {
             }
             Self::Short => write!(f, "the snapshot ends within a part"),
             Self::Length { need, got } => write!(f, "a list of {got} elements where {need} are needed"),
-            Self::Layout => write!(f, "the snapshot is of a chain with another layout"),
+            Self::Layout { need, got } => write!(f, "the snapshot has {got}: {need} are needed"),
             Self::Other => write!(f, "the snapshot is of another model"),
             Self::Value => write!(f, "a value in the snapshot is illegal"),
             Self::Chain(error) => error.fmt(f),

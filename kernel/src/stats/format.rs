@@ -6,7 +6,7 @@ use defmt::{Format, Formatter, write};
 impl<T: AsMut<[u32]> + AsRef<[u32]>> Format for Means<T> {
     fn format(&self, f: Formatter<'_>) {
         write!(f, "means of {=u32} states:", self.count());
-        (0..self.sums.as_ref().len()).for_each(|site| write!(f, " {=f32}", self.mean(site)));
+        (0..self.sums.as_ref().len()).for_each(|site| write!(f, " {}", self.mean(site)));
     }
 }
 
@@ -14,15 +14,15 @@ impl<const N: usize> Format for Pairs<N> {
     fn format(&self, f: Formatter<'_>) {
         write!(f, "spins over {=u32} states:", self.count);
         for ((a, b), mean) in self.pairs.iter().zip(self.correlations()) {
-            write!(f, " {=u32}-{=u32} {=f32}", a, b, mean);
+            write!(f, " {=u32}-{=u32} {}", a, b, mean);
         }
     }
 }
 
 impl<T: AsMut<[u32]> + AsRef<[u32]>> Format for Best<T> {
     fn format(&self, f: Formatter<'_>) {
-        write!(f, "lowest energy {=f32} at", self.energy());
-        self.words().iter().for_each(|word| write!(f, " {=u32:08x}", word));
+        write!(f, "lowest energy {} at", self.energy());
+        self.words().unwrap_or_default().iter().for_each(|word| write!(f, " {=u32:08x}", word));
     }
 }
 

@@ -3,7 +3,13 @@
 use super::{Acceptance, Best, Every, Means, Pairs};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
-plain! { Acceptance, b"acce", { steps, accepted, proposed_flips, accepted_flips, faults }, |_| true }
+plain! {
+    Acceptance, b"acce", { steps, accepted, proposed_flips, accepted_flips, faults },
+    |kept| {
+        let counts = [kept.steps, kept.accepted, kept.proposed_flips, kept.accepted_flips, kept.faults];
+        counts.iter().all(|&count| count <= u64::MAX / 2)
+    }
+}
 plain! { Pairs<const N: usize>, b"pair", { pairs, equal, count }, |_| true }
 
 /// The sums, and how many states they are of.

@@ -13,7 +13,8 @@ use rand_core::Rng;
 /// hidden ones: `h ~ Bernoulli(σ(Wᵀv + b))`, `v ~ Bernoulli(σ(Wh + a))`. Every draw is accepted; the law is
 /// exact. Clamped sites keep their value.
 ///
-/// Cost: one product Wh, `hidden` additions a changed site, a uniform a unit.
+/// Cost: one product Wh, `hidden` additions a changed site, a uniform a unit. Where a weight passes 64 or a bias some
+/// thousands, the product is a sum of whole numbers, one by one: see [`Rbm::new`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockGibbs;
 

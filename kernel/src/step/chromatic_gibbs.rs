@@ -33,7 +33,7 @@ use rand_core::Rng;
 ///
 /// const L: Layout = Layout::binary(16);
 /// let (mut couplings, mut classes) = (SparseMemory::<16, 64>::new(), [0; Colouring::words(16, 2)]);
-/// let model = Ising::spins_edges_once(torus(4, 4, 0.3), &[0.0; 16], couplings.lend())?;
+/// let model = Ising::spins_edges_once(16, torus(4, 4, 0.3), &[], couplings.borrow())?;
 /// let kernel = ChromaticGibbs::new(Colouring::greedy(model.form(), &mut classes)?);
 /// let mut rng = LaneRng::seed_from_u64(1);
 /// let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(16)), &mut rng)?;

@@ -19,6 +19,7 @@ pub struct Colouring<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum ColouringError {
     /// A class has `class` words, and `got` is not a whole number of them.
     Length {
@@ -153,14 +154,14 @@ impl<'a> Colouring<'a> {
     /// use bitmc::{Ising, SparseMemory};
     /// let edges = [(0, 1, 0.5), (1, 2, 0.5), (2, 3, 0.5)];
     /// let (mut couplings, mut classes) = (SparseMemory::<4, 6>::new(), [0; Colouring::words(4, 2)]);
-    /// let model = Ising::spins_edges_once(edges, &[0.0; 4], couplings.lend())?;
+    /// let model = Ising::spins_edges_once(4, edges, &[], couplings.borrow())?;
     /// let mut number = [0; 4];
     /// Colouring::greedy(model.form(), &mut classes)?.numbers(&mut number)?;
     /// assert_eq!(number, [0, 3, 1, 2]); // Sites 0 and 2 are one class, 3 and 1 the other.
     ///
     /// let numbered = edges.map(|(a, b, coupling)| (number[a as usize], number[b as usize], coupling));
     /// let mut couplings = SparseMemory::<4, 6>::new();
-    /// let model = Ising::spins_edges_once(numbered, &[0.0; 4], couplings.lend())?;
+    /// let model = Ising::spins_edges_once(4, numbered, &[], couplings.borrow())?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

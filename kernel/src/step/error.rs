@@ -4,6 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum ParameterError {
     /// A step size must be positive, and it and its inverse finite; where a noise or a weight holds the steps back it may be
     /// +∞, too.

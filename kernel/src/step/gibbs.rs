@@ -24,7 +24,8 @@ use rand_core::Rng;
 ///
 /// Cost an update: [`Energy::differences`] at one site, and a [`Energy::shift`] where the site changes; a
 /// binary site takes one of sixteen logistic numbers made together, another one uniform and one exponential a
-/// value. A step copies the state and its cache once.
+/// value. A site of [`Layout::MANY`](crate::Layout::MANY) values or more takes 192 random bits besides. A step copies
+/// the state and its cache once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gibbs {
     /// Updates of random sites a step; none for a sweep.
@@ -104,8 +105,7 @@ fn log_odds<E: Energy + ?Sized>(ring: &mut Ring<'_, E>, site: usize) -> (f32, bo
     if difference.is_nan() || difference == f32::NEG_INFINITY {
         return (towards * f32::INFINITY, true);
     }
-    let stays = ring.arity(site) < 2;
-    (towards * if stays { f32::INFINITY } else { difference }, false)
+    (towards * difference, false)
 }
 
 /// A step under way: updates of there, in place.
@@ -143,13 +143,17 @@ impl Updates {
     }
 
     #[inline]
-    fn update<E: Energy + ?Sized>(&mut self, ring: &mut Ring<'_, E>, site: usize, uniform: f32) {
+    fn update<E, R>(&mut self, ring: &mut Ring<'_, E>, site: usize, uniform: f32, rng: &mut R)
+    where
+        E: Energy + ?Sized,
+        R: Rng + ?Sized,
+    {
         if !ring.free(site) {
             return;
         }
         let found = condition(ring, site);
         self.fault |= found.fault;
-        let value = found.draw(values(ring, site), uniform) as u32;
+        let value = found.draw(values(ring, site), uniform, rng) as u32;
         if value != ring.there_state().get(site) {
             self.add(ring.set(site, value));
         }
@@ -192,13 +196,14 @@ impl<E: Energy + ?Sized> Kernel<E> for Gibbs {
             Some(number) => {
                 for _ in 0..number {
                     let site = below(sites as u32, rng) as usize;
-                    updates.update(&mut ring, site, uniform(rng));
+                    let u = uniform(rng);
+                    updates.update(&mut ring, site, u, rng);
                 }
             }
             None => {
                 for block in 0..ring.layout.blocks() {
                     let u = uniforms(rng);
-                    (block * LANES..sites).zip(u).for_each(|(site, u)| updates.update(&mut ring, site, u));
+                    (block * LANES..sites).zip(u).for_each(|(site, u)| updates.update(&mut ring, site, u, rng));
                 }
             }
         }

@@ -23,7 +23,13 @@ use rand_core::Rng;
 /// The first choice where gradients are cheap and few sites should move a step. R = 2 to 5 pays where the
 /// energy is smooth; [`PathAuxiliary`](crate::PathAuxiliary) is the better way to move many.
 ///
-/// Sites of [many values](crate::Layout::many_values) are refused: every step is a fault.
+/// A move at which the gradient points uphill to +∞ is never drawn, whatever the others are. So a state that is reached
+/// only by several such moves at once is never reached: with 000, 100, 010, 001 and 111 allowed, R = 3 and exact
+/// differences as the gradient, a chain from 000 never comes to 111. The distribution is kept.
+///
+/// Sites of [many values](crate::Layout::many_values): one pass over the sites draws, and another scores the way back.
+/// Nothing is kept from step to step, so a step costs two gradients, two exponentials a value, and two uniforms a
+/// site.
 ///
 /// Categorical and ordinal sites of two values, and R at or above the number of free sites: what
 /// [`PathAuxiliary`](super::PathAuxiliary) says of parity holds here too.
@@ -35,7 +41,7 @@ use rand_core::Rng;
 ///
 /// const L: Layout = Layout::binary(25);
 /// let mut couplings = SparseMemory::<25, 100>::new();
-/// let model = Ising::spins_edges_once(torus(5, 5, 0.2), &[0.2; 25], couplings.lend())?;
+/// let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[0.2; 25], couplings.borrow())?;
 /// let mut rng = LaneRng::seed_from_u64(1);
 /// let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng)?;
 /// let info = chain.step(&GibbsWithGradients::new(1)?, &mut rng);
@@ -55,6 +61,10 @@ impl GibbsWithGradients {
     pub fn new(indices: u32) -> Result<Self, ParameterError> {
         let indices = Paths::indices(indices)?;
         Ok(Self { paths: Paths { indices, order: Order::Planes, replace: true, backwards: false } })
+    }
+
+    pub(crate) fn paths(&self) -> Paths {
+        self.paths
     }
 
     /// The probabilities of one sequence of draws from the chain's state, without making the move: log q of

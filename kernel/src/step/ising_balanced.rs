@@ -42,7 +42,7 @@ use rand_core::Rng;
 /// use bitmc::{Chain, Ising, LaneRng, Layout, SeedableRng, SparseMemory, memory, torus};
 /// const L: Layout = Layout::binary(64);
 /// let mut couplings = SparseMemory::<64, 256>::new();
-/// let model = Ising::spins_edges_once(torus(8, 8, 0.44), &[0.0; 64], couplings.lend())?;
+/// let model = Ising::spins_edges_once(64, torus(8, 8, 0.44), &[], couplings.borrow())?;
 /// let matrix = SparseMatrix::of(model.form());
 /// let (mut d, mut runs) = ([[0.0; 16]; L.blocks()], [Run::default(); 40]);
 /// let noise = Edgewise::new(matrix, &mut d)?.by_runs(&mut runs)?;
@@ -144,12 +144,12 @@ impl<'a> IsingBalanced<'a> {
     /// use bitmc::{Ising, SparseMemory};
     /// let mut couplings = SparseMemory::<3, 4>::new();
     /// let mut d = [[0.0; 16]; 1];
-    /// let model = Ising::spins_edges_once([(0, 1, 0.4), (1, 2, -0.4)], &[0.0; 3], couplings.lend())?;
+    /// let model = Ising::spins_edges_once(3, [(0, 1, 0.4), (1, 2, -0.4)], &[], couplings.borrow())?;
     /// let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d)?;
     /// IsingBalanced::discrete(noise, f32::INFINITY, 1.0)?;
     ///
     /// // Two magnitudes: normals, then.
-    /// let model = Ising::spins_edges_once([(0, 1, 0.4), (1, 2, -0.3)], &[0.0; 3], couplings.lend())?;
+    /// let model = Ising::spins_edges_once(3, [(0, 1, 0.4), (1, 2, -0.3)], &[], couplings.borrow())?;
     /// let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d)?;
     /// let refused = IsingBalanced::discrete(noise, f32::INFINITY, 1.0);
     /// assert!(matches!(refused, Err(ParameterError::UnequalCouplings)));
@@ -270,8 +270,7 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
         } else {
             flip(&mut ring, runs);
         }
-        let info = Info { accepted, proposed: ways.flips, log_ratio, difference, fault: log_ratio.is_nan() };
-        ring.close(Info { accepted: false, ..info });
-        info
+        let info = Info { accepted: false, proposed: ways.flips, log_ratio, difference, fault: false };
+        Info { accepted, ..ring.close(info) }
     }
 }

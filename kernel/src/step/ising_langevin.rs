@@ -31,7 +31,7 @@ use rand_core::Rng;
 /// use bitmc::{memory, torus, Chain, Ising, LaneRng, Layout, SeedableRng, SparseMemory};
 /// const L: Layout = Layout::binary(25);
 /// let mut memory = SparseMemory::<25, 100>::new();
-/// let model = Ising::spins_edges_once(torus(5, 5, 0.2), &[0.2; 25], memory.lend())?;
+/// let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[0.2; 25], memory.borrow())?;
 /// let mut rng = LaneRng::seed_from_u64(1);
 /// let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng)?;
 /// let sampler = IsingLangevin::adjusted(0.6)?;

@@ -10,8 +10,8 @@ pub(super) use curvature::curvature_value;
 pub(super) use second_order::{inverse, precision_value};
 
 use super::key::mix;
-use super::{Kernel, ParameterError, Transition};
-use crate::accept::{Info, accept};
+use super::{Kernel, ParameterError, Transition, shift};
+use crate::accept::{Info, accepts};
 use crate::chain::Ring;
 use crate::draw::{Domain, Shape, Weighed, draw, score, weigh};
 use crate::energy::Energy;
@@ -19,6 +19,7 @@ use crate::lane::{Block, F32s, LANES, LogProduct, PARTS};
 use crate::layout::Layout;
 use crate::noise::{Noise, Still, along};
 use crate::packed::{Move, Packed, StateError};
+use crate::random::uniform;
 use rand_core::Rng;
 
 /// The discrete Langevin sampler (Zhang, Liu, Liu 2022, Algorithms 1–2; METHODS.md §1).
@@ -34,6 +35,10 @@ use rand_core::Rng;
 /// The same type is the preconditioned sampler (one cᵢ a site, [`Curvature::Each`]), over an
 /// [`Estimate`](crate::energy::Estimate) the stochastic-gradient one, and with a [`Noise`] `N` the
 /// second-order one ([`Langevin::second_order`]).
+///
+/// Gradients of ±∞ are legal: such a move is proposed with the least probability there is
+/// ([`LOGIT_LIMIT`](crate::draw::LOGIT_LIMIT)), or with the largest. A chain may hardly move there. Where two
+/// infinities cancel, a step is a fault, and so is one that would lead there.
 ///
 /// # Choosing α
 /// Scan α and take the one with the largest [jump distance](crate::stats::Acceptance::jump_distance), not the
@@ -55,17 +60,34 @@ pub struct Langevin<'a, N = Still> {
     key: u64,
 }
 
+/// What a step keeps from its proposal to its test.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// The product of the weights that were drawn.
+    pub(crate) chosen: LogProduct,
+    /// The auxiliary variable's share in ln A (METHODS.md §3); 0 where there is no noise.
+    pub(crate) auxiliary: f32,
+    /// Sites that differ.
+    pub(crate) proposed: u32,
+    /// The uniform of the test.
+    pub(crate) uniform: f32,
+}
+
 /// The far end of a proposal.
 struct Arrival {
     difference: f32,
-    /// The auxiliary variable's share in ln A (METHODS.md §3); 0 where there is no noise.
-    auxiliary: f32,
     weighed: Weighed,
 }
 
 impl Arrival {
     fn fault(&self) -> bool {
         self.weighed.nan || self.difference.is_nan() || self.difference == f32::NEG_INFINITY
+    }
+
+    /// Of a move whose way back does not matter.
+    fn one_way(difference: f32) -> Self {
+        let one = LogProduct::ONE;
+        Self { difference, weighed: Weighed { normaliser: one, chosen: one, nan: false } }
     }
 }
 
@@ -135,6 +157,28 @@ impl<'a, N: Noise> Langevin<'a, N> {
         self
     }
 
+    /// A sampler whose parameters were checked before, for the second half of a step.
+    pub(crate) fn resumed(
+        noise: N,
+        balance: f32,
+        curvature: Curvature<'a>,
+        window: u32,
+        adjusted: bool,
+    ) -> Self {
+        Self { balance, curvature, window, adjusted, noise, precision: 1.0, key: 0 }
+    }
+
+    /// What the second half of a step looks at.
+    pub(crate) fn shape_of_test(&self) -> (f32, Curvature<'a>, bool, u32) {
+        (self.balance, self.curvature, self.adjusted, self.window)
+    }
+
+    /// c of every site, D included.
+    pub(crate) fn curvatures(&self, out: &mut [Block], sites: usize) {
+        let lanes = out.as_flattened_mut().iter_mut();
+        lanes.take(sites).enumerate().for_each(|(site, c)| *c = self.curvature_at(site));
+    }
+
     /// The noise.
     #[must_use]
     pub fn noise(&self) -> &N {
@@ -170,15 +214,32 @@ impl<'a, N: Noise> Langevin<'a, N> {
         let possible = |log_q: LogProduct| if forward.is_some() { log_q.ln() } else { f32::NEG_INFINITY };
         let chosen = forward.unwrap_or(LogProduct::ONE);
         let log_forward = possible(chosen.over(ring.core.normaliser));
-        let arrival = self.arrive(&mut ring);
+        let auxiliary = self.follow(&mut ring);
+        let difference = shift(&mut ring);
+        let arrival = self.arrive(&mut ring, difference, true);
         let reverse = arrival.weighed.chosen.over(arrival.weighed.normaliser);
         let forbidden = arrival.difference == f32::INFINITY;
         let log_reverse = if forbidden { f32::NEG_INFINITY } else { possible(reverse) };
         let fault = nan || arrival.fault();
         let never = fault || forward.is_none();
-        let log_ratio = if never { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, &arrival) };
+        let log_ratio =
+            if never { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, auxiliary, &arrival) };
         let fault = fault || log_ratio.is_nan();
+        let log_ratio = if fault { f32::NEG_INFINITY } else { log_ratio };
         Ok(Transition { log_forward, log_reverse, difference: arrival.difference, log_ratio, fault })
+    }
+
+    /// The first half of a step: draws y, and the uniform of its test. `None` where there are no weights to be had.
+    #[inline]
+    pub(crate) fn ask<E, R>(&self, ring: &mut Ring<'_, E>, rng: &mut R) -> Option<Asked>
+    where
+        E: Energy + ?Sized,
+        R: Rng + ?Sized,
+    {
+        let chosen = self.propose(ring, rng)?;
+        // An unadjusted sampler never draws it, an adjusted one whatever happens.
+        let uniform = if self.adjusted { uniform(rng) } else { 0.0 };
+        Some(Asked { chosen, auxiliary: self.follow(ring), proposed: ring.distance(), uniform })
     }
 
     /// Draws y; the product of its weights, or `None` where there are none to be had.
@@ -224,8 +285,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
     /// weights of `there`, which nothing else needs before the gradient there.
     #[inline]
     fn slopes<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, draw: impl FnOnce(&mut [Block])) {
-        let here = Packed::trusted(ring.layout, ring.here.words);
-        ring.energy.gradient(here, ring.here.cache, 0..ring.layout.rows(), ring.here.weights);
+        ring.gradient_here();
         if N::SOME {
             let eta = ring.there.weights.get_mut(..ring.layout.gradient_blocks()).unwrap_or_default();
             draw(eta);
@@ -233,46 +293,59 @@ impl<'a, N: Noise> Langevin<'a, N> {
         }
     }
 
-    /// From a drawn y: its cache, its energy and its weights.
-    fn arrive<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> Arrival {
-        let difference = shift(ring);
+    /// η ← η' = η − (W+D)v in the weights of `there`; returns `κ(v·η − ½vᵀ(W+D)v) = ½κ v·(η + η')`, which the way back
+    /// has with the other sign, bit for bit.
+    #[inline]
+    fn follow<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> f32 {
+        if !N::SOME || self.misfits(ring.layout) {
+            return 0.0;
+        }
+        let planes = ring.layout.row_blocks();
+        let step = Move::trusted(
+            Packed::trusted(ring.layout, ring.here.words),
+            Packed::trusted(ring.layout, ring.there.words),
+        );
+        let eta = ring.there.weights.get_mut(..ring.layout.gradient_blocks()).unwrap_or_default();
+        let before = along(&step, eta, planes);
+        self.noise.follow(&step, eta, planes);
+        0.5 * self.precision * (before + along(&step, eta, planes))
+    }
+
+    /// From a drawn y and its energy: the weights there. An unadjusted sampler needs none that it does not keep,
+    /// unless `all` are wanted.
+    fn arrive<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, difference: f32, all: bool) -> Arrival {
+        let many = ring.layout.many_values();
+        // Past a hard constraint the move is rejected whatever the gradient there is.
+        if difference == f32::INFINITY || (many && !self.adjusted && !all) {
+            return Arrival::one_way(difference);
+        }
+        // With a noise, `there` holds η; the weights here have been drawn from, and their place is free.
+        if !ring.layout.row_is_site() {
+            ring.gradient_there(N::SOME);
+        }
+        self.weigh_there(ring, difference)
+    }
+
+    /// Makes weights of the gradient there, which stands where [`Ring::gradient_there`] puts it.
+    fn weigh_there<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, difference: f32) -> Arrival {
         let here = Packed::trusted(ring.layout, ring.here.words);
         let there = Packed::trusted(ring.layout, ring.there.words);
         let domain = Domain { free: Packed::trusted(ring.layout, ring.free), arities: ring.energy.arities() };
-        if difference == f32::INFINITY {
-            // A wall: the move is rejected whatever the gradient there is.
-            let one = LogProduct::ONE;
-            let weighed = Weighed { normaliser: one, chosen: one, nan: false };
-            return Arrival { difference, auxiliary: 0.0, weighed };
-        }
-        let (rows, cache) = (0..ring.layout.rows(), &*ring.there.cache);
-        // With a noise, `there` holds η; the weights here have been drawn from, and their place is free.
-        let (weights, eta) = match N::SOME {
-            true => (&mut *ring.here.weights, ring.there.weights.get_mut(..ring.layout.gradient_blocks())),
-            false => (&mut *ring.there.weights, None),
+        let weights = if N::SOME {
+            tilt(
+                ring.here.weights,
+                ring.there.weights.get(..ring.layout.gradient_blocks()).unwrap_or_default(),
+            );
+            &mut *ring.here.weights
+        } else {
+            &mut *ring.there.weights
         };
-        let mut auxiliary = 0.0;
-        if !ring.layout.row_is_site() {
-            ring.energy.gradient(there, cache, rows, weights);
-        }
-        if let Some(eta) = eta {
-            auxiliary = self.auxiliary(&Move::trusted(here, there), eta, ring.layout.row_blocks());
-            tilt(weights, eta);
-        }
         let weighed = if ring.layout.many_values() {
-            self.pass(ring.energy, there, cache, weights, domain, |_, site| here.get(site))
+            self.pass(ring.energy, there, ring.there.cache, weights, domain, |_, site| here.get(site))
         } else {
             self.weigh(weights, there, here, domain)
         };
-        Arrival { difference, auxiliary, weighed }
-    }
-
-    /// η ← η' = η − (W+D)v; returns `κ(v·η − ½vᵀ(W+D)v) = ½κ v·(η + η')`, which the way back has with the
-    /// other sign, bit for bit.
-    fn auxiliary(&self, step: &Move<'_>, eta: &mut [Block], planes: usize) -> f32 {
-        let before = along(step, eta, planes);
-        self.noise.follow(step, eta, planes);
-        0.5 * self.precision * (before + along(step, eta, planes))
+        Arrival { difference, weighed }
     }
 
     /// Whether there are fewer curvatures than blocks of sites, a noise for another number of sites, or no room for one.
@@ -314,35 +387,47 @@ impl<'a, N: Noise> Langevin<'a, N> {
     }
 
     /// ln A = E(x) − E(y) + log q(x|y) − log q(y|x), as one quotient of products, and the auxiliary share.
-    fn log_ratio<E: ?Sized>(&self, ring: &Ring<'_, E>, chosen: LogProduct, arrival: &Arrival) -> f32 {
+    fn log_ratio<E: ?Sized>(
+        &self,
+        ring: &Ring<'_, E>,
+        chosen: LogProduct,
+        auxiliary: f32,
+        arrival: &Arrival,
+    ) -> f32 {
         if !self.adjusted {
             return if arrival.difference == f32::INFINITY { f32::NEG_INFINITY } else { 0.0 };
         }
         let reverse = arrival.weighed.chosen.times(ring.core.normaliser);
         let forward = chosen.times(arrival.weighed.normaliser);
         let log_ratio = reverse.over(forward).ln() - arrival.difference;
-        if N::SOME { log_ratio + arrival.auxiliary } else { log_ratio }
+        if N::SOME { log_ratio + auxiliary } else { log_ratio }
     }
 }
 
 impl<N: Noise> Langevin<'_, N> {
-    /// Accepts a proposal or not, and ends the step.
-    fn settle<E: Energy + ?Sized, R: Rng + ?Sized>(
+    /// The second half of a step: accepts the proposal or not, and ends the step.
+    #[inline]
+    pub(crate) fn tell<E: Energy + ?Sized>(
         &self,
-        ring: Ring<'_, E>,
-        chosen: LogProduct,
-        proposed: u32,
-        arrival: &Arrival,
-        rng: &mut R,
+        mut ring: Ring<'_, E>,
+        asked: Asked,
+        difference: f32,
     ) -> Info {
+        let arrival = self.arrive(&mut ring, difference, false);
+        self.settle(ring, asked, &arrival)
+    }
+
+    fn settle<E: Energy + ?Sized>(&self, ring: Ring<'_, E>, asked: Asked, arrival: &Arrival) -> Info {
         let fault = arrival.fault();
-        let log_ratio = if fault { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, arrival) };
-        let fault = fault || log_ratio.is_nan();
-        // The uniform is drawn whatever happened, by an unadjusted sampler never.
-        let accepted = if self.adjusted { accept(log_ratio, rng) } else { log_ratio == 0.0 };
+        let log_ratio = match fault {
+            true => f32::NEG_INFINITY,
+            false => self.log_ratio(&ring, asked.chosen, asked.auxiliary, arrival),
+        };
+        let accepted = if self.adjusted { accepts(log_ratio, asked.uniform) } else { log_ratio == 0.0 };
         if accepted {
             ring.core.normaliser = arrival.weighed.normaliser;
         }
+        let Asked { proposed, .. } = asked;
         ring.close(Info { accepted, proposed, log_ratio, difference: arrival.difference, fault })
     }
 }
@@ -366,14 +451,6 @@ impl<'a> Langevin<'a> {
     }
 }
 
-/// Makes there's cache from here's: E(there) − E(here).
-fn shift<E: Energy + ?Sized>(ring: &mut Ring<'_, E>) -> f32 {
-    ring.copy_cache();
-    let here = Packed::trusted(ring.layout, ring.here.words);
-    let there = Packed::trusted(ring.layout, ring.there.words);
-    ring.energy.shift(&Move::trusted(here, there), ring.there.cache)
-}
-
 /// ∂E/∂x − η.
 #[inline]
 fn tilt(gradients: &mut [Block], eta: &[Block]) {
@@ -386,11 +463,10 @@ fn tilt(gradients: &mut [Block], eta: &[Block]) {
 
 impl<E: Energy + ?Sized, N: Noise> Kernel<E> for Langevin<'_, N> {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
-        let Some(chosen) = self.propose(&mut ring, rng) else {
+        let Some(asked) = self.ask(&mut ring, rng) else {
             return ring.failed();
         };
-        let proposed = ring.distance();
-        let arrival = self.arrive(&mut ring);
-        self.settle(ring, chosen, proposed, &arrival, rng)
+        let difference = shift(&mut ring);
+        self.tell(ring, asked, difference)
     }
 }

@@ -18,7 +18,9 @@ use rand_core::Rng;
 /// [`GibbsWithGradients`](crate::GibbsWithGradients) with one index, at a higher price; for others it
 /// proposes better moves.
 ///
-/// Sites of [many values](crate::Layout::many_values) are refused: every step is a fault.
+/// Sites of [many values](crate::Layout::many_values): one pass over the sites draws, and another scores the way back.
+/// Nothing is kept from step to step, so a step costs the differences of all sites twice, two exponentials a value, and
+/// two uniforms a site.
 ///
 /// Cost a step: the exact differences of every site: O(sites) for a sparse model, O(sites × hidden) and as
 /// many exponentials for an RBM, `sites × (values − 1)` totals for a [`Plain`](crate::Plain) energy.

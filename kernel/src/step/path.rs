@@ -5,16 +5,19 @@
 //! ```
 //! Detailed balance holds path by path: `π(x) q(path|x) A = π(y) q(path back|y) A'`.
 
-use super::{ParameterError, Transition};
-use crate::accept::{Info, accept};
+mod many;
+
+use super::{ParameterError, Transition, shift};
+use crate::accept::{Info, accepts};
 use crate::chain::{Point, Ring};
 use crate::draw::Domain;
 use crate::draw::index::{MAX_INDICES, Order, Path, draw, score, total};
 use crate::draw::logits::{weigh, weigh_exactly};
 use crate::energy::Energy;
-use crate::lane::{Block, LogProduct};
-use crate::layout::Kind;
-use crate::packed::{Move, Packed, StateError, set};
+use crate::lane::{Block, LogProduct, Total};
+use crate::layout::{Kind, Layout};
+use crate::packed::{Packed, StateError, set};
+use crate::random::uniform;
 use rand_core::Rng;
 
 /// One index of a path: a site, and the value that it takes. For tests, which enumerate paths.
@@ -28,20 +31,49 @@ pub struct Choice {
 
 /// How a path is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Paths {
+pub(crate) struct Paths {
     /// Indices of a path.
-    pub(super) indices: u32,
+    pub(crate) indices: u32,
     /// Whether weights come from gradients, or from exact differences (then one index only).
-    pub(super) order: Order,
+    pub(crate) order: Order,
     /// Whether a binary site may be drawn again.
-    pub(super) replace: bool,
+    pub(crate) replace: bool,
     /// Whether the way back takes the indices in reverse order.
-    pub(super) backwards: bool,
+    pub(crate) backwards: bool,
 }
 
 /// What weights at a state were made of, beside the parameters that other samplers make theirs with.
 const KEY_GRADIENT: u64 = u64::from_le_bytes(*b"gradient");
 const KEY_EXACT: u64 = u64::from_le_bytes(*b"exactly.");
+
+/// What a step keeps from its path to its test.
+pub(crate) struct Asked<S> {
+    /// The sites of the path, in its order.
+    pub(crate) sites: S,
+    pub(crate) forward: Forward,
+    pub(crate) proposed: u32,
+    /// The uniform of the test.
+    pub(crate) uniform: f32,
+}
+
+/// The probability of a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Forward {
+    /// If it can be drawn.
+    Product(Option<LogProduct>),
+    /// Its logarithm, among sites of many values.
+    Log(Total),
+}
+
+impl Forward {
+    fn product(self) -> Option<LogProduct> {
+        if let Self::Product(product) = self { product } else { None }
+    }
+
+    fn log(self) -> Total {
+        if let Self::Log(log) = self { log } else { Total::new(f32::NEG_INFINITY) }
+    }
+}
 
 /// The far end of a path.
 struct Arrival {
@@ -63,27 +95,64 @@ impl Arrival {
 
 impl Paths {
     /// Checks a number of indices.
-    pub(super) fn indices(indices: u32) -> Result<u32, ParameterError> {
+    pub(crate) fn indices(indices: u32) -> Result<u32, ParameterError> {
         let legal = indices >= 1 && indices as usize <= MAX_INDICES;
         if legal { Ok(indices) } else { Err(ParameterError::Indices(indices)) }
     }
 
     /// One transition.
     pub(super) fn step<E: Energy + ?Sized, R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
-        if !self.weigh_here(&mut ring) {
-            return ring.failed();
+        if ring.layout.many_values() {
+            let Some(asked) = self.ask_by_sites(&mut ring, rng) else {
+                return ring.failed();
+            };
+            let difference = shift(&mut ring);
+            return self.tell_by_sites(ring, asked, difference);
         }
-        let (planes, replace) = self.shape(&ring);
+        let Some(asked) = self.ask(&mut ring, rng) else {
+            return ring.failed();
+        };
+        let difference = shift(&mut ring);
+        self.tell(ring, asked, difference)
+    }
+
+    /// The first half of a step: draws a path, and the uniform of its test. `None` where there are no weights to be had.
+    pub(crate) fn ask<E: Energy + ?Sized, R: Rng + ?Sized>(
+        &self,
+        ring: &mut Ring<'_, E>,
+        rng: &mut R,
+    ) -> Option<Asked<impl DoubleEndedIterator<Item = usize> + Clone + use<E, R>>> {
+        if !self.weigh_here(ring) {
+            return None;
+        }
+        let (planes, replace) = self.shape(ring);
         let sums = ring.there.weights.as_flattened_mut();
         let (path, all) = draw(ring.here.weights, planes, (self.indices, replace), sums, rng);
-        let forward = self.score(ring.here.weights, (planes, replace), all, &path);
-        self.go(&mut ring, &path);
-        let proposed = ring.distance();
-        let arrival = self.arrive(&mut ring, &path);
-        let log_ratio = arrival.log_ratio(forward);
+        let forward = Forward::Product(self.score(ring.here.weights, (planes, replace), all, &path));
+        self.go(ring, &path);
         // The uniform is drawn whatever happened.
-        let accepted = accept(log_ratio, rng);
-        ring.close(Info { accepted, proposed, log_ratio, difference: arrival.difference, fault: arrival.fault })
+        let uniform = uniform(rng);
+        Some(Asked { sites: self.sites(ring.layout, path), forward, proposed: ring.distance(), uniform })
+    }
+
+    /// The second half of a step: the energy, the way back, the test.
+    pub(crate) fn tell<E: Energy + ?Sized>(
+        &self,
+        mut ring: Ring<'_, E>,
+        asked: Asked<impl DoubleEndedIterator<Item = usize>>,
+        difference: f32,
+    ) -> Info {
+        let arrival = self.arrive(&mut ring, asked.sites, difference);
+        let log_ratio = arrival.log_ratio(asked.forward.product());
+        let accepted = accepts(log_ratio, asked.uniform);
+        let Asked { proposed, .. } = asked;
+        ring.close(Info { accepted, proposed, log_ratio, difference, fault: arrival.fault })
+    }
+
+    /// The sites of a path, in its order.
+    fn sites(&self, layout: Layout, path: Path) -> impl DoubleEndedIterator<Item = usize> + Clone + use<> {
+        let (order, len) = (self.order, path.places().len());
+        (0..len).map(move |index| path.places().get(index).map_or(0, |&place| order.site(layout, place)))
     }
 
     /// The probabilities of a path of the chain's choice, without taking it. Nothing is computed at the far
@@ -104,6 +173,9 @@ impl Paths {
             possible &= value != ring.here_state().get(site);
             possible &= path.push(self.order.place(layout, site, value));
         }
+        if layout.many_values() {
+            return Ok(self.transition_by_sites(ring, choices, possible));
+        }
         let never = f32::NEG_INFINITY;
         let nowhere = Transition {
             log_forward: never,
@@ -120,11 +192,13 @@ impl Paths {
             return Ok(nowhere);
         };
         self.go(&mut ring, &path);
-        let arrival = self.arrive(&mut ring, &path);
+        let difference = shift(&mut ring);
+        let sites = self.sites(layout, path);
+        let arrival = self.arrive(&mut ring, sites, difference);
         Ok(Transition {
             log_forward: forward.ln(),
             log_reverse: arrival.reverse.map_or(never, LogProduct::ln),
-            difference: arrival.difference,
+            difference,
             log_ratio: arrival.log_ratio(Some(forward)),
             fault: arrival.fault,
         })
@@ -136,33 +210,28 @@ impl Paths {
         (self.order.planes(ring.layout), self.replace && ring.layout.kind() == Kind::Binary)
     }
 
-    /// Weights at `here`, unless they are there from the step before; false where there are none to be had:
-    /// a fault, or sites of [many values](crate::Layout::many_values), whose weights no chain keeps.
+    /// Weights at `here`, unless they are there from the step before; false where there are none to be had.
     fn weigh_here<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> bool {
-        if ring.layout.many_values() {
-            return false;
-        }
         let key = match self.order {
             Order::Planes => KEY_GRADIENT,
             Order::Sites => KEY_EXACT,
         };
         if ring.core.weights_of != Some(key) {
+            if self.order == Order::Planes {
+                ring.gradient_here();
+            }
             let found = self.weigh(ring.energy, &mut ring.here, ring.free);
             ring.core.weights_of = found.map(|_| key);
         }
         ring.core.weights_of.is_some()
     }
 
-    /// The weights of every move from a point, and their sum.
+    /// The weights of every move from a point, made of the gradient that stands in their place, and their sum.
     fn weigh<E: Energy + ?Sized>(&self, energy: &E, at: &mut Point<'_>, free: &[u32]) -> Option<u128> {
         let layout = energy.layout();
         let domain = Domain { free: Packed::trusted(layout, free), arities: energy.arities() };
         match self.order {
-            Order::Planes => {
-                let x = Packed::trusted(layout, at.words);
-                energy.gradient(x, at.cache, 0..layout.rows(), at.weights);
-                weigh(at.weights, x, domain)
-            }
+            Order::Planes => weigh(at.weights, Packed::trusted(layout, at.words), domain),
             Order::Sites => weigh_exactly(at.weights, energy, at.words, at.cache, domain),
         }
     }
@@ -188,23 +257,27 @@ impl Paths {
         }
     }
 
-    /// From the end of a path: its cache, its energy, its weights, and the probability of the way back.
-    fn arrive<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, path: &Path) -> Arrival {
-        ring.copy_cache();
-        let here = Packed::trusted(ring.layout, ring.here.words);
-        let there = Packed::trusted(ring.layout, ring.there.words);
-        let difference = ring.energy.shift(&Move::trusted(here, there), ring.there.cache);
+    /// From the end of a path: its weights, and the probability of the way back.
+    fn arrive<E: Energy + ?Sized>(
+        &self,
+        ring: &mut Ring<'_, E>,
+        sites: impl DoubleEndedIterator<Item = usize>,
+        difference: f32,
+    ) -> Arrival {
         if difference == f32::INFINITY {
-            // A wall: the move is rejected whatever the weights there are.
+            // A hard constraint: the move is rejected whatever the weights there are.
             return Arrival { difference, reverse: None, fault: false };
         }
-        let mut back = Path::EMPTY;
-        for &place in path.places() {
-            let (site, _) = self.order.choice(here, place);
-            back.push(self.order.place(ring.layout, site, here.get(site)));
-        }
+        let here = Packed::trusted(ring.layout, ring.here.words);
+        let (layout, order, mut back) = (ring.layout, self.order, Path::EMPTY);
+        let mut push = |site| _ = back.push(order.place(layout, site, here.get(site)));
         if self.backwards {
-            back.reverse();
+            sites.rev().for_each(push)
+        } else {
+            sites.for_each(&mut push)
+        }
+        if order == Order::Planes {
+            ring.gradient_there(false);
         }
         let Some(all) = self.weigh(ring.energy, &mut ring.there, ring.free) else {
             return Arrival { difference, reverse: None, fault: true };

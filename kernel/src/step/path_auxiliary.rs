@@ -28,7 +28,13 @@ use rand_core::Rng;
 /// As many as the acceptance bears: .574 is best in the limit of many sites (Sun, Dai, Schuurmans 2022).
 /// That is tens on a lattice of 4,096 spins, a few on strongly coupled energies.
 ///
-/// Sites of [many values](crate::Layout::many_values) are refused: every step is a fault.
+/// A move at which the gradient points uphill to +∞ is never drawn, whatever the others are. So a state that is reached
+/// only by several such moves at once is never reached: with 000, 100, 010, 001 and 111 allowed, R = 3 and exact
+/// differences as the gradient, a chain from 000 never comes to 111. The distribution is kept.
+///
+/// Sites of [many values](crate::Layout::many_values): one pass over the sites draws, and another scores the way back.
+/// Nothing is kept from step to step, so a step costs two gradients, two exponentials a value, and two uniforms a
+/// site.
 ///
 /// Cost a step: one gradient, one exponential a site (and value), 128 random bits an index, and a walk
 /// over a sixteenth of the weights an index.
@@ -38,7 +44,7 @@ use rand_core::Rng;
 ///
 /// const L: Layout = Layout::binary(25);
 /// let mut couplings = SparseMemory::<25, 100>::new();
-/// let model = Ising::spins_edges_once(torus(5, 5, 0.2), &[0.2; 25], couplings.lend())?;
+/// let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[0.2; 25], couplings.borrow())?;
 /// let mut rng = LaneRng::seed_from_u64(1);
 /// let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng)?;
 /// let info = chain.step(&PathAuxiliary::new(4)?, &mut rng);
@@ -58,6 +64,10 @@ impl PathAuxiliary {
     pub fn new(indices: u32) -> Result<Self, ParameterError> {
         let indices = Paths::indices(indices)?;
         Ok(Self { paths: Paths { indices, order: Order::Planes, replace: false, backwards: true } })
+    }
+
+    pub(crate) fn paths(&self) -> Paths {
+        self.paths
     }
 
     /// The probabilities of one path from the chain's state, without taking it: log q of the path, and of

@@ -1,14 +1,14 @@
 //! Random-walk Metropolis.
 
 use super::Kernel;
-use super::symmetric::{Arrival, arrive, close};
+use super::symmetric::{Arrival, arrive, test};
 use super::{ParameterError, Transition};
 use crate::accept::Info;
 use crate::chain::Ring;
 use crate::energy::Energy;
 use crate::lane::{LANES, ln, ln_1p};
 use crate::packed::{Packed, StateError, set};
-use crate::random::{bernoulli_block, other_value};
+use crate::random::{bernoulli_block, other_value, uniform};
 use rand_core::Rng;
 
 /// Random-walk Metropolis (Metropolis et al. 1953; METHODS.md §2): of d sites every free one changes with
@@ -84,6 +84,12 @@ impl RandomWalk {
         Ok(Transition { log_forward: log_q, log_reverse, difference, log_ratio, fault })
     }
 
+    /// The first half of a step: draws y, and the uniform of its test.
+    pub(crate) fn ask<E: Energy + ?Sized, R: Rng + ?Sized>(&self, ring: &mut Ring<'_, E>, rng: &mut R) -> f32 {
+        self.propose(ring, rng);
+        uniform(rng)
+    }
+
     /// Draws the proposal.
     fn propose<E: Energy + ?Sized, R: Rng + ?Sized>(&self, ring: &mut Ring<'_, E>, rng: &mut R) {
         let rate = self.rate(ring);
@@ -105,7 +111,8 @@ impl RandomWalk {
 
 impl<E: Energy + ?Sized> Kernel<E> for RandomWalk {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
-        self.propose(&mut ring, rng);
-        close(ring, rng)
+        let uniform = self.ask(&mut ring, rng);
+        let difference = ring.arrive();
+        test(ring, difference, uniform)
     }
 }

@@ -1,8 +1,9 @@
 //! The Metropolis test of a proposal that is as likely as its reverse.
 
-use crate::accept::{Info, accept};
+use crate::accept::{Info, accepts};
 use crate::chain::Ring;
 use crate::energy::Energy;
+use crate::random::uniform;
 use rand_core::Rng;
 
 /// What the test has to say of the state that stands there: `ln A = E(x) − E(y)`.
@@ -14,7 +15,10 @@ pub(super) struct Arrival {
 
 /// Moves the cache there, and asks.
 pub(super) fn arrive<E: Energy + ?Sized>(ring: &mut Ring<'_, E>) -> Arrival {
-    let difference = ring.arrive();
+    arrival(ring.arrive())
+}
+
+fn arrival(difference: f32) -> Arrival {
     let fault = difference.is_nan() || difference == f32::NEG_INFINITY;
     let log_ratio = if fault { f32::NEG_INFINITY } else { 0.0 - difference };
     Arrival { difference, log_ratio, fault }
@@ -22,9 +26,15 @@ pub(super) fn arrive<E: Energy + ?Sized>(ring: &mut Ring<'_, E>) -> Arrival {
 
 /// Ends a step whose proposal stands there.
 pub(super) fn close<E: Energy + ?Sized, R: Rng + ?Sized>(mut ring: Ring<'_, E>, rng: &mut R) -> Info {
+    let difference = ring.arrive();
+    test(ring, difference, uniform(rng))
+}
+
+/// The second half of a step: the test, by a uniform.
+pub(crate) fn test<E: ?Sized>(ring: Ring<'_, E>, difference: f32, uniform: f32) -> Info {
     let proposed = ring.distance();
-    let Arrival { difference, log_ratio, fault } = arrive(&mut ring);
-    let accepted = accept(log_ratio, rng) && !fault;
+    let Arrival { difference, log_ratio, fault } = arrival(difference);
+    let accepted = accepts(log_ratio, uniform) && !fault;
     ring.core.weights_of = None;
     ring.close(Info { accepted, proposed, log_ratio, difference, fault })
 }

@@ -11,6 +11,7 @@ use rand_core::Rng;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum AnnealError {
     /// The energy is faulty at a draw from the base.
     Chain(ChainError),

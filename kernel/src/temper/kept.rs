@@ -80,6 +80,9 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Snapshot for Ladder<T> {
         let (mut at, mut counts) = (*from, (0, 0));
         at.name(*b"ladd")?;
         counts.load(&mut at)?;
+        if counts.1 > u64::MAX / 2 {
+            return Err(SnapshotError::Value);
+        }
         let mut look = at;
         let (need, got) = (self.rungs.as_ref().len(), u32::from_le_bytes(look.array()?) as usize);
         if need != got {

@@ -64,6 +64,7 @@ impl Rung {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum LadderError {
     /// There are fewer than two rungs, or not as many as inverse temperatures.
     Rungs {

@@ -45,7 +45,7 @@ where
     /// As [`Chain::new`].
     pub fn new(law: Tempered<'e, E>, memory: Memory<W, C, B>, start: Packed<'_>) -> Result<Self, ChainError> {
         let mut memory = memory;
-        let (core, ends) = parts(&mut Chain::new(&law, lend(&mut memory), start)?);
+        let (core, ends) = parts(&mut Chain::new(&law, memory.borrow(), start)?);
         Ok(Self { law, memory, core, ends })
     }
 
@@ -59,7 +59,7 @@ where
         rng: &mut R,
     ) -> Result<Self, ChainError> {
         let mut memory = memory;
-        let (core, ends) = parts(&mut Chain::random(&law, lend(&mut memory), rng)?);
+        let (core, ends) = parts(&mut Chain::random(&law, memory.borrow(), rng)?);
         Ok(Self { law, memory, core, ends })
     }
 
@@ -78,7 +78,7 @@ where
         let mut memory = memory;
         // What was kept came from a path: its β is legal.
         let law = law.at(kept.beta).unwrap_or(law);
-        let mut chain = Chain::resume(&law, lend(&mut memory), state, kept.core)?;
+        let mut chain = Chain::resume(&law, memory.borrow(), state, kept.core)?;
         law.keep(kept.ends, chain.ring().here.cache);
         let (core, ends) = parts(&mut chain);
         Ok(Self { law, memory, core, ends })
@@ -204,7 +204,7 @@ where
 
     /// Does something with the replica as a chain.
     pub(super) fn with<T>(&mut self, act: impl FnOnce(&mut Lent<'_, 'e, E>) -> T) -> T {
-        let mut chain = Chain::assembled(&self.law, lend(&mut self.memory), self.core);
+        let mut chain = Chain::assembled(&self.law, self.memory.borrow(), self.core);
         let result = act(&mut chain);
         (self.core, self.ends) = parts(&mut chain);
         result
@@ -244,15 +244,6 @@ where
         }
     }
     ladder.exchange(|index| replicas.get(index).map_or(f32::NAN, Replica::gap), rng)
-}
-
-fn lend<W, C, B>(memory: &mut Memory<W, C, B>) -> Memory<&mut [u32], &mut [Bits], &mut [Block]>
-where
-    W: AsMut<[u32]>,
-    C: AsMut<[Bits]>,
-    B: AsMut<[Block]>,
-{
-    Memory { words: memory.words.as_mut(), cache: memory.cache.as_mut(), weights: memory.weights.as_mut() }
 }
 
 /// What a replica keeps of a chain over its memory.

@@ -82,5 +82,8 @@ impl Rate {
 
 plain! {
     Rate, b"rate", { length, count, sum, filled, filling, batches, mean, squares },
-    |rate| rate.filled < rate.length.max(1) && rate.filled <= rate.count && rate.batches <= rate.count
+    |rate| rate.filled < rate.length.max(1)
+        && rate.filled <= rate.count
+        && rate.batches <= rate.count
+        && [rate.sum, rate.filling, rate.mean, rate.squares].iter().all(|&sum| sum >= 0.0 && sum.is_finite())
 }

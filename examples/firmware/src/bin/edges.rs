@@ -25,7 +25,7 @@ fn main() -> ! {
 #[inline(never)]
 fn sample() -> Option<bool> {
     let mut couplings = SparseMemory::<256, 1024>::new();
-    let model = Ising::spins_edges_once(torus(16, 16, 0.4407), &[0.0; 256], couplings.lend()).ok()?;
+    let model = Ising::spins_edges_once(256, torus(16, 16, 0.4407), &[], couplings.borrow()).ok()?;
     let matrix = SparseMatrix::of(model.form());
     let (mut d, mut runs) = ([[0.0; 16]; Edgewise::blocks(256)], [Run::default(); RUNS]);
     let noise = Edgewise::new(matrix, &mut d).ok()?.by_runs(&mut runs).ok()?;

@@ -37,7 +37,7 @@ type IsingChain<'e, 'm> = FixedChain<'e, Ising<'m>, 3, 4, 4>;
 fn with_chain<T>(run: impl FnOnce(&mut IsingChain<'_, '_>, &Langevin<'_>, &mut LaneRng) -> T) -> Option<T> {
     let mut memory = IsingMemory::new();
     let edges = torus(5, 5, ISING_COUPLING);
-    let model = Ising::spins_edges_twice(edges, &ISING_FIELDS, memory.lend()).ok()?;
+    let model = Ising::spins_edges_twice(25, edges, &ISING_FIELDS, memory.borrow()).ok()?;
     let sampler = Langevin::adjusted(0.6).ok()?;
     let mut rng = LaneRng::seed_from_u64(1);
     let mut chain = Chain::random(&model, memory!(ISING, Ising::cache_len(25)), &mut rng).ok()?;

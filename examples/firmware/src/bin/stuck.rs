@@ -4,7 +4,7 @@
 #![no_std]
 #![no_main]
 
-use bitmc::energy::SparseLent;
+use bitmc::energy::SparseBuffers;
 use bitmc::lane::{Bits, Block};
 use bitmc::noise::{Edgewise, SparseMatrix};
 use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
@@ -132,7 +132,7 @@ fn second_order(rng: &mut Source) -> Option<u32> {
 
 fn potts(rng: &mut Source) -> Option<u32> {
     let mut couplings = IsingMemory::new();
-    let model = Potts::new(torus(5, 5, 0.8), 25, 4, &POTTS_FIELDS, couplings.lend()).ok()?;
+    let model = Potts::new(25, 4, torus(5, 5, 0.8), &POTTS_FIELDS, couplings.borrow()).ok()?;
     let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
     counted(&model as &dyn Energy, memory, Langevin::adjusted(1.0), rng)
 }
@@ -145,7 +145,7 @@ fn quantised(rng: &mut Source) -> Option<u32> {
     let (mut ends, mut linear, mut entries) = ([0; 25], [0; 25], [Default::default(); 100]);
     let (mut words, mut fields, mut most) = ([0], [0; 25], 0);
     with_ising(ISING_COUPLING, |model| {
-        let lent = SparseLent { ends: &mut ends, linear: &mut linear, entries: &mut entries };
+        let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
         let model = QuantisedIsing::round(model.form(), lent).ok()?;
         let mut chain = QuantisedGibbs::new(model, &mut words, &mut fields).ok()?;
         for _ in 0..STEPS {

@@ -6,7 +6,7 @@ use super::{Kind, forged};
 use crate::heap::{self, Couplings};
 use crate::sliced::{Room, graph, sliced};
 use bitmc::batch::{Batch, BatchSite, PottsBatch, PottsSite};
-use bitmc::energy::{FactorsLent, Tempered};
+use bitmc::energy::{FactorsBuffers, Tempered};
 use bitmc::flow::{DiagonalGaussian, Esh, Hmc, HmcChain, NoseHoover, StepSize, Unscaled};
 use bitmc::lane::LANES;
 use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
@@ -19,9 +19,9 @@ use bitmc::{
 /// One of them.
 pub(super) fn run(source: &mut Source<'_>) {
     let mut couplings = Couplings::new(9, 18);
-    let ising = Ising::spins_edges_once(torus(3, 3, 0.3), &[0.1; 9], couplings.lend()).unwrap();
+    let ising = Ising::spins_edges_once(9, torus(3, 3, 0.3), &[0.1; 9], couplings.borrow()).unwrap();
     let mut couplings = Couplings::new(9, 18);
-    let potts = Potts::new(torus(3, 3, 0.4), 9, 3, &[0.0; 27], couplings.lend()).unwrap();
+    let potts = Potts::new(9, 3, torus(3, 3, 0.4), &[0.0; 27], couplings.borrow()).unwrap();
     match source.below(10) {
         0 => chain(&ising, source),
         1 => chain(&potts, source),
@@ -56,7 +56,8 @@ fn walls(source: &mut Source<'_>) {
     };
     let tables: Vec<f32> = table(2, 3).chain(table(3, 4)).collect();
     let (factors, arities) = ([Factor::two(0, 1, 0), Factor::two(1, 2, 6)], [2, 3, 4]);
-    let memory = FactorsLent { ends: &mut [0; 3], members: &mut [0; 4] };
+    let (mut ends, mut members) = ([0; 3], [0; 4]);
+    let memory = FactorsBuffers::new(&mut ends, &mut members);
     chain(&Factors::new(&arities, &factors, &tables, memory).unwrap(), source);
 }
 
@@ -110,9 +111,9 @@ fn in_bits(source: &mut Source<'_>) {
 fn whole(source: &mut Source<'_>) {
     let layout = Layout::binary(40);
     let mut couplings = Couplings::new(40, 80);
-    let ising = Ising::spins_edges_once(torus(5, 8, 0.3), &[0.1; 40], couplings.lend()).unwrap();
+    let ising = Ising::spins_edges_once(40, torus(5, 8, 0.3), &[0.1; 40], couplings.borrow()).unwrap();
     let mut rounded = Couplings::new(40, 80);
-    let model = QuantisedIsing::round(ising.form(), rounded.lend()).unwrap();
+    let model = QuantisedIsing::round(ising.form(), rounded.borrow()).unwrap();
     let (mut words, mut fields, mut flips) = ([!0, 0xF], [0; 40], [0; 2]);
     let legal = |state: Packed<'_>| _ = Packed::new(layout, state.words()).expect("a legal state");
     if source.one_in(2) {

@@ -3,6 +3,7 @@
 use super::super::Source;
 use super::{Kind, forged};
 use crate::heap::{self, Couplings};
+use crate::used;
 use bitmc::energy::Boltzmann;
 use bitmc::flow::{Reservoir, StepControl, StepSize};
 use bitmc::lane::LANES;
@@ -73,7 +74,10 @@ fn only<T: Snapshot>(it: T, source: &mut Source<'_>, go: impl FnMut(&mut T, &mut
 fn info(rng: &mut LaneRng) -> Info {
     let bits = rng.next_u32();
     let (difference, log_ratio) = (random::uniform(rng) - 0.5, -random::uniform(rng));
-    Info { accepted: bits & 1 != 0, proposed: bits >> 30, log_ratio, difference, fault: bits & 62 == 0 }
+    let mut info = Info::default();
+    (info.accepted, info.proposed, info.fault) = (bits & 1 != 0, bits >> 30, bits & 62 == 0);
+    (info.log_ratio, info.difference) = (log_ratio, difference);
+    info
 }
 
 fn observe(it: &mut impl Observer, rng: &mut LaneRng) {
@@ -100,15 +104,15 @@ fn regressions(source: &mut Source<'_>) {
         see(&Move::new(from, to).unwrap());
     };
     if source.one_in(2) {
-        let mut memory = vec![[0.0; LANES]; Regression::blocks(9)];
+        let mut memory = used::memory(Regression::blocks(9));
         only(Regression::new(9, &mut memory).unwrap(), source, |it, rng| {
             moved(&step(rng), &mut |step| _ = it.push(step, &slopes.0, &slopes.1));
         });
         return;
     }
     let mut couplings = Couplings::new(9, 18);
-    let model = Ising::spins_edges_once(torus(3, 3, 0.3), &[0.1; 9], couplings.lend()).unwrap();
-    let mut memory = vec![[0.0; LANES]; SparseRegression::blocks(model.form())];
+    let model = Ising::spins_edges_once(9, torus(3, 3, 0.3), &[0.1; 9], couplings.borrow()).unwrap();
+    let mut memory = used::memory(SparseRegression::blocks(model.form()));
     only(SparseRegression::new(model.form(), &mut memory).unwrap(), source, |it, rng| {
         moved(&step(rng), &mut |step| _ = it.push(step, &slopes.0, &slopes.1));
     });

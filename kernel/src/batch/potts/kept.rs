@@ -5,6 +5,7 @@ use super::super::common::Core;
 use super::{PottsBatch, PottsSite, legal};
 use crate::energy::Energy;
 use crate::lane::LANES;
+use crate::layout::Layout;
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 
 /// The states, their energies, the inverse temperatures, the sites that are clamped. The model is not in it: a batch
@@ -27,8 +28,9 @@ impl<S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Snapshot 
         let mut at = *from;
         at.name(*b"pott")?;
         let (sites, arity) = (u32::from_le_bytes(at.array()?), u32::from_le_bytes(at.array()?));
-        if sites as usize != self.model.layout().sites() || arity as usize != Q {
-            return Err(SnapshotError::Layout);
+        let (need, got) = (self.model.layout(), Layout::categorical(sites as usize, arity as usize));
+        if need != got {
+            return Err(SnapshotError::Layout { need, got });
         }
         let core = Core::loaded(&mut at, |beta| legal(self.model, beta))?;
         let mut look = at;

@@ -4,6 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum FactorError {
     /// No sites, or more than 2³¹ − 1 sites or factors.
     Sites,
@@ -33,6 +34,13 @@ pub enum FactorError {
     },
     /// An entry of a table is NaN or +∞.
     Entry {
+        /// The factor's position in the list.
+        factor: usize,
+        /// The entry's position in its table.
+        entry: usize,
+    },
+    /// An entry of a table would be lost or much changed by rounding, beside a far larger one.
+    Rounded {
         /// The factor's position in the list.
         factor: usize,
         /// The entry's position in its table.
@@ -76,6 +84,9 @@ impl core::fmt::Display for FactorError {
             }
             Self::Entry { factor, entry } => {
                 write!(f, "entry {entry} of factor {factor} is neither finite nor minus infinity")
+            }
+            Self::Rounded { factor, entry } => {
+                write!(f, "entry {entry} of factor {factor} is lost in rounding: another entry is too large")
             }
             Self::Impossible { factor } => write!(f, "factor {factor} forbids everything"),
             Self::TooLarge { site } => write!(f, "the log values at site {site} add up past 1e30"),

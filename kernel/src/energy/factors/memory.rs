@@ -15,9 +15,9 @@ impl<const SITES: usize, const MEMBERS: usize> FactorsMemory<SITES, MEMBERS> {
         Self { ends: [0; SITES], members: [0; MEMBERS] }
     }
 
-    /// Lends it to the constructor.
-    pub fn lend(&mut self) -> FactorsLent<'_> {
-        FactorsLent { ends: &mut self.ends, members: &mut self.members }
+    /// Its buffers, for the constructor.
+    pub fn borrow(&mut self) -> FactorsBuffers<'_> {
+        FactorsBuffers::new(&mut self.ends, &mut self.members)
     }
 }
 
@@ -27,11 +27,25 @@ impl<const SITES: usize, const MEMBERS: usize> Default for FactorsMemory<SITES, 
     }
 }
 
-/// Lent memory for [`Factors`](super::Factors).
+/// The buffers of [`Factors`](super::Factors), provided by the caller.
 #[derive(Debug)]
-pub struct FactorsLent<'a> {
+pub struct FactorsBuffers<'a> {
     /// One word a site.
     pub ends: &'a mut [u32],
     /// One word for each site of each factor.
     pub members: &'a mut [u32],
+    pub(super) any_rounding: bool,
+}
+
+impl<'a> FactorsBuffers<'a> {
+    /// One word a site, and one word for each site of each factor.
+    pub const fn new(ends: &'a mut [u32], members: &'a mut [u32]) -> Self {
+        Self { ends, members, any_rounding: false }
+    }
+
+    /// Lets the constructor round as coarsely as the largest field asks for: no [`FactorError::Rounding`](super::FactorError).
+    #[must_use]
+    pub const fn allow_rounding(self) -> Self {
+        Self { any_rounding: true, ..self }
+    }
 }

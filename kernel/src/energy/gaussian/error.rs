@@ -6,6 +6,7 @@ use super::super::SparseError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum GaussianError {
     /// No sites, more than a dense matrix may have, or sites times the largest |x − μ| past 2²⁹.
     Sites,

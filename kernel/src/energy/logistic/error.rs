@@ -6,6 +6,7 @@ use super::super::RbmError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum LogisticError {
     /// No coefficients or no observations.
     Empty,

@@ -4,6 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum NetworkError {
     /// No hidden units, or more than 2³¹ − 1 weights.
     Units,

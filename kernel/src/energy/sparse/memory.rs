@@ -18,9 +18,9 @@ impl<const SITES: usize, const ENTRIES: usize> SparseMemory<SITES, ENTRIES> {
         Self { ends: [0; SITES], linear: [0; SITES], entries: [Entry { site: 0, coupling: 0 }; ENTRIES] }
     }
 
-    /// Lends it to a constructor.
-    pub fn lend(&mut self) -> SparseLent<'_> {
-        SparseLent { ends: &mut self.ends, linear: &mut self.linear, entries: &mut self.entries }
+    /// Its buffers, for a constructor.
+    pub fn borrow(&mut self) -> SparseBuffers<'_> {
+        SparseBuffers::new(&mut self.ends, &mut self.linear, &mut self.entries)
     }
 }
 
@@ -30,14 +30,32 @@ impl<const SITES: usize, const ENTRIES: usize> Default for SparseMemory<SITES, E
     }
 }
 
-/// Lent memory for [`Sparse`](super::Sparse) couplings: slices of any length, of vectors where sizes are known at run time
-/// only (see [`Memory`](crate::Memory)).
+/// The buffers of [`Sparse`](super::Sparse) couplings, provided by the caller: slices of any length, of vectors where
+/// sizes are known at run time only (see [`Memory`](crate::Memory)). Buffers longer than the model needs are legal.
 #[derive(Debug)]
-pub struct SparseLent<'a> {
+pub struct SparseBuffers<'a> {
     /// One word a site.
     pub ends: &'a mut [u32],
     /// One word a site.
     pub linear: &'a mut [i32],
     /// Two entries an edge.
     pub entries: &'a mut [Entry],
+    pub(super) any_rounding: bool,
+}
+
+impl<'a> SparseBuffers<'a> {
+    /// One word a site, one word a site, and two entries an edge.
+    pub const fn new(ends: &'a mut [u32], linear: &'a mut [i32], entries: &'a mut [Entry]) -> Self {
+        Self { ends, linear, entries, any_rounding: false }
+    }
+
+    pub(in crate::energy) fn any_rounding(&self) -> bool {
+        self.any_rounding
+    }
+
+    /// Lets the constructor round as coarsely as the largest field asks for: no [`SparseError::Rounding`](super::SparseError).
+    #[must_use]
+    pub const fn allow_rounding(self) -> Self {
+        Self { any_rounding: true, ..self }
+    }
 }

@@ -10,7 +10,6 @@ use crate::energy::Energy;
 use crate::lane::{Bits, Block, LogProduct};
 use crate::noise::Noise;
 use crate::packed::{Packed, set};
-use crate::random::uniform;
 use rand_core::Rng;
 
 impl<N: Noise> Langevin<'_, N> {
@@ -31,7 +30,7 @@ impl<N: Noise> Langevin<'_, N> {
         let (here, there) = (Packed::trusted(layout, ring.here.words), &mut *ring.there.words);
         let domain = Domain { free: Packed::trusted(layout, ring.free), arities: ring.energy.arities() };
         let weighed = self.pass(ring.energy, here, ring.here.cache, ring.here.weights, domain, |row, site| {
-            let value = row.draw(uniform(rng));
+            let value = row.draw(rng);
             // The site and the value are within the layout: there is nothing to refuse.
             let _ = set(layout, there, site, value);
             value
@@ -84,15 +83,15 @@ impl<N: Noise> Langevin<'_, N> {
         let (mut normaliser, mut chosen, mut nan) = (LogProduct::ONE, LogProduct::ONE, false);
         for (site, here) in at.values().enumerate() {
             let (arity, c) = (domain.arity(layout, site), self.curvature_at(site));
-            let row = if domain.free.get(site) == 0 {
-                Row::held(here)
+            let row = Row::new(if domain.free.get(site) == 0 {
+                Logits::held(here)
             } else if layout.row_is_site() {
                 energy.gradient(at, cache, site..site + 1, slopes);
-                Row::new(Logits::categorical(slopes, here, arity, shape, c))
+                Logits::categorical(slopes, here, arity, shape, c)
             } else {
                 let gradient = slopes.as_flattened().get(site).copied().unwrap_or(f32::NAN);
-                Row::new(Logits::ordinal(gradient, here, arity, shape, c))
-            };
+                Logits::ordinal(gradient, here, arity, shape, c)
+            });
             nan |= row.nan;
             normaliser = normaliser.times(LogProduct::new(row.sum(), 0));
             let weight = row.weight(choose(&row, site));
@@ -104,7 +103,7 @@ impl<N: Noise> Langevin<'_, N> {
     }
 
     /// c of a site, D included.
-    fn curvature_at(&self, site: usize) -> f32 {
+    pub(super) fn curvature_at(&self, site: usize) -> f32 {
         let value = |of: &[Block]| of.as_flattened().get(site).copied().unwrap_or(0.0);
         let c = match self.curvature {
             Curvature::Same(c) => c,

@@ -1,15 +1,16 @@
 //! Several chains of one energy, step by step together.
 
-use super::{Arrival, Langevin, shift};
+use super::{Asked, Langevin};
 use crate::accept::Info;
-use crate::chain::{Chain, Ring};
-use crate::draw::Domain;
+use crate::chain::{Chain, CountError, Ring, keep};
 use crate::energy::{Energy, Slope};
 use crate::lane::{Bits, Block};
+use crate::noise::Noise;
 use crate::packed::Packed;
+use crate::step::shift;
 use rand_core::Rng;
 
-impl Langevin<'_> {
+impl<N: Noise> Langevin<'_, N> {
     /// One transition of each of several chains: the same, bit for bit, as [`Chain::step`] of each with its own
     /// generator, whatever runs beside it. Only the gradients at the proposals are asked for at once
     /// ([`Energy::gradients`]), which is what an [`Rbm`](crate::Rbm) and a
@@ -18,7 +19,7 @@ impl Langevin<'_> {
     ///
     /// ```
     /// # use bitmc::energy::pack_rows;
-    /// use bitmc::{Chain, LaneRng, Langevin, Layout, Rbm, memory};
+    /// use bitmc::{Chain, Info, LaneRng, Langevin, Layout, Rbm, memory};
     /// # let (mut weights, mut hidden) = ([[0.0; 16]; 3], [[0.0; 16]]);
     /// # pack_rows(&[0.5, -1.0, 0.25, 0.0, 1.5, -0.5], 2, &mut weights)?;
     /// # pack_rows(&[0.1, -0.2], 2, &mut hidden)?;
@@ -28,16 +29,21 @@ impl Langevin<'_> {
     /// let start = |rng| Chain::random(&model, memory!(L, Rbm::cache_len(2)), rng).unwrap();
     /// let mut chains = rngs.each_mut().map(start);
     /// let sampler = Langevin::adjusted(0.5)?;
+    /// let mut infos = [Info::default(); 4];
     /// for _ in 0..100 {
-    ///     sampler.step_together(&mut chains, &mut rngs);
+    ///     sampler.step_together(&mut chains, &mut rngs, &mut infos)?;
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn step_together<E, W, C, B, R, const N: usize>(
+    ///
+    /// # Errors
+    /// [`CountError`] where there is not one generator and one place for an [`Info`] a chain.
+    pub fn step_together<E, W, C, B, R>(
         &self,
-        chains: &mut [Chain<'_, E, W, C, B>; N],
-        rngs: &mut [R; N],
-    ) -> [Info; N]
+        chains: &mut [Chain<'_, E, W, C, B>],
+        rngs: &mut [R],
+        infos: &mut [Info],
+    ) -> Result<(), CountError>
     where
         E: Energy + ?Sized,
         W: AsMut<[u32]> + AsRef<[u32]>,
@@ -45,48 +51,81 @@ impl Langevin<'_> {
         B: AsMut<[Block]>,
         R: Rng,
     {
-        let mut rings = chains.each_mut().map(Chain::ring);
-        let mut proposals = [None; N];
-        for ((proposal, ring), rng) in proposals.iter_mut().zip(&mut rings).zip(rngs.iter_mut()) {
-            *proposal = self.propose(ring, rng).map(|chosen| (chosen, ring.distance()));
+        CountError::check(chains.len(), [rngs.len(), infos.len()])?;
+        let rest = self.step_groups::<_, _, _, _, _, 16>((chains, rngs, infos));
+        let rest = self.step_groups::<_, _, _, _, _, 4>(rest);
+        self.step_groups::<_, _, _, _, _, 1>(rest);
+        Ok(())
+    }
+
+    /// Steps groups of M chains; what is left over.
+    #[allow(clippy::type_complexity)]
+    fn step_groups<'s, 'e, E, W, C, B, R, const M: usize>(
+        &self,
+        (chains, rngs, infos): (&'s mut [Chain<'e, E, W, C, B>], &'s mut [R], &'s mut [Info]),
+    ) -> (&'s mut [Chain<'e, E, W, C, B>], &'s mut [R], &'s mut [Info])
+    where
+        E: Energy + ?Sized,
+        W: AsMut<[u32]> + AsRef<[u32]>,
+        C: AsMut<[Bits]>,
+        B: AsMut<[Block]>,
+        R: Rng,
+    {
+        let (chains, rest_chains) = chains.as_chunks_mut::<M>();
+        let (rngs, rest_rngs) = rngs.as_chunks_mut::<M>();
+        let (infos, rest_infos) = infos.as_chunks_mut::<M>();
+        for ((chains, rngs), infos) in chains.iter_mut().zip(rngs).zip(infos) {
+            *infos = self.step_group(chains.each_mut().map(Chain::ring), rngs);
         }
-        let known = if proposals.iter().all(Option::is_some) { arrive(&mut rings) } else { None };
-        let mut rest = proposals.into_iter().zip(rngs).enumerate();
-        rings.map(|mut ring| {
-            let Some((number, (Some((chosen, proposed)), rng))) = rest.next() else { return ring.failed() };
-            let arrival = match known.as_ref().and_then(|differences| differences.get(number)) {
-                Some(&difference) => self.weigh_there(&mut ring, difference),
-                None => self.arrive(&mut ring),
-            };
-            self.settle(ring, chosen, proposed, &arrival, rng)
+        (rest_chains, rest_rngs, rest_infos)
+    }
+
+    #[inline(never)] // its rings must not weigh on the stack of fewer chains
+    fn step_group<E: Energy + ?Sized, R: Rng, const M: usize>(
+        &self,
+        mut rings: [Ring<'_, E>; M],
+        rngs: &mut [R; M],
+    ) -> [Info; M] {
+        let mut rngs = rngs.iter_mut();
+        let asked = rings.each_mut().map(|ring| {
+            // There are as many generators.
+            let asked = self.ask(ring, rngs.next()?)?;
+            Some((asked, shift(ring)))
+        });
+        let together = self.gradients(&mut rings, &asked);
+        let mut asked = asked.into_iter();
+        rings.map(|mut ring| match asked.next().flatten() {
+            Some((asked, difference)) if together => {
+                let arrival = self.weigh_there(&mut ring, difference);
+                self.settle(ring, asked, &arrival)
+            }
+            Some((asked, difference)) => self.tell(ring, asked, difference),
+            None => ring.failed(),
         })
     }
 
-    /// Makes weights of the gradient there.
-    fn weigh_there<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, difference: f32) -> Arrival {
-        let here = Packed::trusted(ring.layout, ring.here.words);
-        let there = Packed::trusted(ring.layout, ring.there.words);
-        let domain = Domain { free: Packed::trusted(ring.layout, ring.free), arities: ring.energy.arities() };
-        Arrival { difference, auxiliary: 0.0, weighed: self.weigh(ring.there.weights, there, here, domain) }
+    /// Puts the gradients at all proposals where [`Ring::gradient_there`] puts each. False where they are to be asked for
+    /// one by one: the energies are not the same, a proposal is forbidden or missing, or a row is a site.
+    fn gradients<E: Energy + ?Sized, const M: usize>(
+        &self,
+        rings: &mut [Ring<'_, E>; M],
+        asked: &[Option<(Asked, f32)>; M],
+    ) -> bool {
+        let Some(energy) = rings.first().map(|ring| ring.energy) else { return false };
+        let usual = asked.iter().all(|asked| asked.is_some_and(|(_, difference)| difference != f32::INFINITY));
+        let same = rings.iter().all(|ring| core::ptr::eq(ring.energy, energy) && !ring.layout.many_values());
+        if !(usual && same) {
+            return false;
+        }
+        energy.gradients(&mut rings.each_mut().map(|ring| Slope {
+            x: Packed::trusted(ring.layout, ring.there.words),
+            cache: ring.there.cache,
+            out: if N::SOME { &mut *ring.here.weights } else { &mut *ring.there.weights },
+        }));
+        for ring in rings {
+            let gradient = if N::SOME { &*ring.here.weights } else { &*ring.there.weights };
+            ring.slope_there = keep(gradient, ring.there.plane);
+        }
+        true
     }
-}
-
-/// Moves the caches of all proposals along, and puts the gradients in place of the weights there: E(there) − E(here)
-/// of each. `None` where that is to be done one by one: the energies are not the same, a proposal is forbidden, or
-/// sites of many values come one at a time.
-fn arrive<E: Energy + ?Sized, const N: usize>(rings: &mut [Ring<'_, E>; N]) -> Option<[f32; N]> {
-    let energy = rings.first()?.energy;
-    if !rings.iter().all(|ring| core::ptr::eq(ring.energy, energy) && !ring.layout.many_values()) {
-        return None;
-    }
-    let differences = rings.each_mut().map(shift);
-    if differences.contains(&f32::INFINITY) {
-        return None;
-    }
-    energy.gradients(&mut rings.each_mut().map(|ring| Slope {
-        x: Packed::trusted(ring.layout, ring.there.words),
-        cache: ring.there.cache,
-        out: ring.there.weights,
-    }));
-    Some(differences)
 }

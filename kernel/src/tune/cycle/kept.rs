@@ -1,6 +1,6 @@
 //! A tuner of cycles that is kept over a stop.
 
-use super::{CycleSettings, CycleTuner, Phase, Progress, Trial, check};
+use super::{CycleSettings, CycleTuner, Phase, Progress, Trial, check, kernel};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
 plain! { Trial, b"tria", { step_size, balance, rate, error }, |_| true }
@@ -47,8 +47,18 @@ plain! {
     |kept| {
         let CycleSettings { chains, steps, burn_in, rounds, step_sizes, balances, .. } = kept.settings;
         let most = u64::from(chains) * u64::from(steps.max(burn_in));
-        kept.observed <= most && kept.round <= rounds && kept.candidate < step_sizes.max(balances)
+        let trials = [Some(kept.smallest), Some(kept.largest), kept.best];
+        let legal = trials.iter().flatten().all(|trial| can_be_tried(trial, &kept.settings));
+        legal && kept.observed <= most && kept.round <= rounds && kept.candidate < step_sizes.max(balances)
     }
+}
+
+/// Whether a tuner with these settings can have tried this.
+fn can_be_tried(trial: &Trial, CycleSettings { step_size: (floor, ceiling), .. }: &CycleSettings) -> bool {
+    (floor..=ceiling).contains(&&trial.step_size)
+        && kernel(*trial, true).is_ok()
+        && (0.0..=1.0).contains(&trial.rate)
+        && (0.0..=1.0).contains(&trial.error)
 }
 
 /// Settings, positions and how far it is. Where it is refused the tuner is as it was.
@@ -66,7 +76,7 @@ impl<T: AsMut<[Trial]> + AsRef<[Trial]>> Snapshot for CycleTuner<T> {
         if check(&kept.settings, length).is_err() || beyond {
             return Err(SnapshotError::Value);
         }
-        lists([self.positions.as_mut()], |_, _| true, &mut at)?;
+        lists([self.positions.as_mut()], |_, trial| can_be_tried(trial, &kept.settings), &mut at)?;
         (self.now, *from) = (kept, at);
         Ok(())
     }

@@ -31,11 +31,11 @@ pub(crate) fn taught(number: f32, size: usize) -> bool {
     let part = |blocks: usize| theta.get(..blocks).unwrap_or_default();
     let edges = [(0, 1), (1, size as u32 / 5 - 3), (3, 4)];
     let mut memory = SparseMemory::<5, 6>::new();
-    let mut pass = SparseIsing::bits(part(2), 5, &edges, memory.lend()).is_ok();
-    if let Ok(model) = SparseIsing::spins(part(2), 5, &edges, memory.lend()) {
+    let mut pass = SparseIsing::bits(part(2), 5, &edges, memory.borrow()).is_ok();
+    if let Ok(model) = SparseIsing::spins(part(2), 5, &edges, memory.borrow()) {
         pass &= objectives(&model as &dyn Learnable, number, size);
     }
-    if let Ok(model) = SparsePotts::new(part(2), (5, size / 8), &edges, memory.lend()) {
+    if let Ok(model) = SparsePotts::new(part(2), (5, size / 8), &edges, memory.borrow()) {
         pass &= objectives(&model as &dyn Learnable, number, size);
     }
     if let Ok(model) = Rbm::from_parameters(part(7), size / 5, black_box(4)) {

@@ -1,0 +1,21 @@
+//! All errors of today.
+
+use bitmc::energy::EnergyError::*;
+use bitmc::stats::Means;
+use bitmc::{Chain, Ising, LaneRng, Langevin, Layout, SeedableRng, SparseMemory, memory, torus};
+const L: Layout = Layout::binary(25);
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut couplings = SparseMemory::<25, 100>::new();
+    let model = Ising::spins_edges_once(torus(5, 5, 0.2), &[0.2; 25], couplings.lend())?;
+    let mut rng = LaneRng::seed_from_u64(1);
+    let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng)?;
+    let mut means = Means::new([0; 25]);
+    match chain.refresh() {
+        Ok(drift) => println!("{drift}"),
+        Err(Nan | MinusInfinity | Forbidden | NanGradient | Cache { .. }) => {}
+    }
+    chain.run(&Langevin::adjusted(0.6)?, &mut rng, 100, &mut means);
+    println!("{:?}", means.mean(0));
+    Ok(())
+}

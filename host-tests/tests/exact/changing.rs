@@ -1,0 +1,257 @@
+//! Models that change: new fields over the same couplings, tables in constants, and what rounding would lose.
+
+use bitmc::energy::{Entry, FactorError, FactorsBuffers, Sparse, SparseError};
+use bitmc::quantised::QuantisedIsing;
+use bitmc::{Energy, Factor, Factors, Ising, LatticeGaussian, Packed, Potts, torus};
+use bitmc_host_tests::enumerate::{self, Law};
+use bitmc_host_tests::heap::{Couplings, pack_in};
+use bitmc_host_tests::models::{self, Source};
+use bitmc_host_tests::naive::{Convention, Pairwise};
+
+/// E of every state of the kernel's model.
+fn energies(model: &impl Energy) -> Vec<f64> {
+    let layout = model.layout();
+    let mut cache = vec![[0; 16]; model.cache_len()];
+    let energy = |state: usize| {
+        let words = [state as u32];
+        f64::from(model.init(Packed::new(layout, &words).unwrap(), &mut cache).unwrap())
+    };
+    (0..1 << layout.sites()).map(energy).collect()
+}
+
+/// The same in float64, from the numbers that the model keeps: differences of totals in f32 are lost beside large ones.
+fn kept_energies(model: &Ising<'_>) -> Vec<f64> {
+    let (form, sites) = (model.form(), model.form().sites());
+    let energy = |state: usize| {
+        let x = enumerate::values(state, sites);
+        let site = |i: usize| {
+            let row = form.row(i).iter().map(|entry| f64::from(entry.coupling) * x[entry.site as usize]);
+            x[i] * (f64::from(form.linear()[i]) + 0.5 * row.sum::<f64>())
+        };
+        -f64::from(form.unit()) * (0..sites).map(site).sum::<f64>()
+    };
+    (0..1 << sites).map(energy).collect()
+}
+
+/// Models with new fields are the models that their constructor makes, bit for bit, where both have one scale.
+#[test]
+fn new_fields_are_those_of_the_constructor() {
+    let (mut compared, mut told) = (0, 0);
+    for seed in 0..400 {
+        let convention = Convention::ALL[seed as usize % 3];
+        let sd = [0.1, 1.0, 30.0][seed as usize / 3 % 3];
+        let before = models::pairwise(convention, 8, 0.5, sd, seed);
+        let mut other = models::pairwise(convention, 8, 0.5, sd, seed + 1_000);
+        other.edges.clone_from(&before.edges);
+        let (mut memory, mut again, mut linear) = (before.couplings(), before.couplings(), [7; 9]);
+        let base = memory.ising(&before).unwrap();
+        let anew = again.ising(&other).unwrap();
+        let new = base.with_linear(&other.fields, &mut linear);
+        if base.form().exponent() != anew.form().exponent() {
+            continue;
+        }
+        let new = new.unwrap();
+        assert_eq!(new.form().linear(), anew.form().linear(), "{seed}");
+        assert_eq!(energies(&new), energies(&anew), "{seed}");
+        compared += 1;
+        // The fields that it had say otherwise.
+        told += u32::from(energies(&base) != energies(&anew));
+        // None is no field, and the first fields are those of the start.
+        let (mut zero, mut same) = ([1; 8], [1; 8]);
+        let none = base.with_linear(&[], &mut zero).unwrap();
+        assert_eq!(none.form().linear(), base.with_linear(&[0.0; 8], &mut same).unwrap().form().linear());
+        let back = none.with_linear(&before.fields, &mut same).unwrap();
+        assert_eq!(energies(&back), energies(&base), "{seed}");
+    }
+    assert!(compared > 150 && told == compared, "{compared} {told}");
+}
+
+#[test]
+fn fields_that_do_not_fit_are_refused_by_name() {
+    use SparseError::*;
+    for spins in [true, false] {
+        let mut memory = Couplings::new(9, 18);
+        let build = if spins { Ising::spins_edges_once } else { Ising::bits_edges_once };
+        let model = build(9, torus(3, 3, 0.25), &[0.0; 9], memory.borrow()).unwrap();
+        let (mut fields, mut linear) = ([0.0; 9], [0; 9]);
+        let mut refused = |fields: &[f32; 9]| model.with_linear(fields, &mut linear).map(|_| ()).err();
+        // 2^30 units: 4 over spins, of which the couplings take 2 and fields count twice; 2 over bits, and the couplings take 1.
+        assert_eq!(model.form().unit(), if spins { 2.0f32.powi(-28) } else { 2.0f32.powi(-29) });
+        let limit = 1.0;
+        fields[4] = limit;
+        assert_eq!(refused(&fields), None);
+        fields[4] = -limit;
+        assert_eq!(refused(&fields), None);
+        for wrong in [limit + 0.001, -limit - 0.001, 1e30, -f32::MAX, f32::MAX] {
+            fields[4] = wrong;
+            assert_eq!(refused(&fields), Some(FieldScale { site: 4 }), "{wrong}");
+        }
+        for wrong in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            fields[4] = wrong;
+            assert_eq!(refused(&fields), Some(FieldNotFinite { site: 4 }));
+        }
+        let error = model.with_linear(&[0.0; 8], &mut linear).unwrap_err();
+        assert_eq!(error.to_string(), "fields has 8 values: the model has 9 sites");
+        let error = model.with_linear(&[0.0; 9], &mut linear[1..]).unwrap_err();
+        assert_eq!(error, Memory { need: 9, got: 8 });
+    }
+    // A scale that is too coarse: units of 4 for fields of 2.
+    let mut memory = Couplings::new(2, 1);
+    let model = Ising::bits_edges_once(2, [], &[4e9, 4e9], memory.borrow()).unwrap();
+    let mut linear = [0; 2];
+    assert_eq!(model.with_linear(&[8.0, 2.0], &mut linear).unwrap_err(), FieldScale { site: 1 });
+    assert!(model.with_linear(&[8.0, -4e9], &mut linear).is_ok());
+
+    let mut memory = Couplings::new(9, 18);
+    let most = [3.0; 27];
+    let model = Potts::new(9, 3, torus(3, 3, 0.5), &most, memory.borrow()).unwrap();
+    let other = [0.5; 27];
+    let new = model.with_linear(&other).unwrap();
+    let mut again = Couplings::new(9, 18);
+    let mut one = other;
+    one[0] = 3.0;
+    let anew = Potts::new(9, 3, torus(3, 3, 0.5), &one, again.borrow()).unwrap();
+    assert_eq!(new.form().exponent(), anew.form().exponent());
+    let (layout, zeros) = (new.layout(), vec![0.0; 9]);
+    let words = pack_in(layout, &zeros);
+    let mut cache = vec![[0; 16]; new.cache_len()];
+    let total =
+        |model: &Potts<'_>, cache: &mut [_]| model.init(Packed::new(layout, &words).unwrap(), cache).unwrap();
+    let (low, high) = (total(&anew, &mut cache), total(&new, &mut cache));
+    assert_eq!(high - low, 2.5, "one field differs");
+    for wrong in [9.0, -9.0, 1e30] {
+        let mut fields = [0.5; 27];
+        fields[13] = wrong;
+        assert_eq!(model.with_linear(&fields).unwrap_err(), FieldScale { site: 4 });
+    }
+    let mut fields = [0.5; 27];
+    fields[26] = f32::NAN;
+    assert_eq!(model.with_linear(&fields).unwrap_err(), FieldNotFinite { site: 8 });
+    assert_eq!(model.with_linear(&[0.5; 9]).unwrap_err(), Fields { sites: 9, each: 3, got: 9 });
+}
+
+/// What `from_rows` says of a linear part over couplings that are right, `with_linear` says too.
+#[test]
+fn units_are_checked_as_rows_are() {
+    let mut rng = Source::new(3);
+    let (mut legal, mut illegal) = (0, 0);
+    for _ in 0..3_000 {
+        let big = [1 << 10, 1 << 28, 1 << 30][rng.below(3)];
+        let mut any = |size: i32| ((2.0 * rng.uniform() - 1.0) * f64::from(size)) as i32;
+        let (k, l) = (any(big), any(big));
+        let rows = [
+            Entry { site: 1, coupling: k },
+            Entry { site: 0, coupling: k },
+            Entry { site: 2, coupling: l },
+            Entry { site: 1, coupling: l },
+        ];
+        let ends = [1, 3, 4];
+        let Ok(base) = QuantisedIsing::from_rows(&ends, &rows, &[0; 3]) else { continue };
+        let linear = [any(big), any(big), any(i32::MAX)];
+        let rows = QuantisedIsing::from_rows(&ends, &rows, &linear).map(|model| model.form().linear().to_vec());
+        let new = base.with_linear(&linear).map(|model| model.form().linear().to_vec());
+        assert_eq!(rows, new);
+        legal += u32::from(new.is_ok());
+        illegal += u32::from(new.is_err());
+    }
+    assert!(legal > 500 && illegal > 500, "{legal} {illegal}");
+    let base = QuantisedIsing::from_rows(&[0, 0], &[], &[0; 2]).unwrap();
+    assert_eq!(base.with_linear(&[0; 3]).unwrap_err(), SparseError::Fields { sites: 2, each: 1, got: 3 });
+}
+
+/// Tables in flash are checked when they are compiled.
+#[test]
+fn rows_are_checked_in_constants() {
+    static PAIR: [Entry; 2] = [Entry { site: 1, coupling: 9 }, Entry { site: 0, coupling: 9 }];
+    const RIGHT: Ising<'static> = match Sparse::from_rows(&[1, 2], &PAIR, &[-3, 4], -2) {
+        Ok(form) => Ising::quadratic(form),
+        Err(_) => panic!("right rows"),
+    };
+    const WRONG: Result<Sparse<'static>, SparseError> = Sparse::from_rows(&[2, 2], &PAIR, &[-3, 4], -2);
+    const WHOLE: Result<QuantisedIsing<'static>, SparseError> =
+        QuantisedIsing::from_rows(&[1, 2], &PAIR, &[-3, 4]);
+    assert_eq!(energies(&RIGHT), [0.0, 0.75, -1.0, -2.5]);
+    assert_eq!(WRONG.unwrap_err(), SparseError::Unsorted { site: 0 });
+    assert_eq!(WHOLE.unwrap().form().linear(), [-3, 4]);
+}
+
+/// Marginals of a form with one weight far above the others: right, or refused; never silently wrong.
+#[test]
+fn what_rounding_would_lose_is_refused() {
+    let form = |big: f32, scale: f32| Pairwise {
+        convention: Convention::BitsEdgesOnce,
+        edges: vec![(1, 2, scale)],
+        fields: vec![big, 2.0 * scale, -scale, -0.5 * scale],
+    };
+    let means = |model: &Pairwise, any: bool| -> Result<Vec<f64>, SparseError> {
+        let mut memory = model.couplings();
+        let buffers = if any { memory.borrow().allow_rounding() } else { memory.borrow() };
+        let ising = Ising::bits_edges_once(4, model.edges.iter().copied(), &model.fields, buffers)?;
+        Ok(Law::from_energies(4, kept_energies(&ising)).means())
+    };
+    let off = |model: &Pairwise, means: &[f64]| -> f64 {
+        let right = Law::of(model).means();
+        right.iter().zip(means).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    };
+    let (mut kept, mut refused, mut far) = (0, 0, 0);
+    for power in 0..140 {
+        for scale in [1.0, 0.731, 1e-3] {
+            let model = form(2.0f32.powf(0.25 * power as f32), scale);
+            let any = off(&model, &means(&model, true).unwrap());
+            match means(&model, false) {
+                Ok(means) => {
+                    // Three numbers of at most 2^-12 each, and a probability moves by a quarter of its log odds.
+                    assert!(off(&model, &means) <= 3.0 / 4096.0 / 4.0, "{power} {scale}");
+                    kept += 1;
+                }
+                Err(SparseError::CouplingRounded { edge: 0 } | SparseError::FieldRounded { .. }) => {
+                    refused += 1;
+                    far += u32::from(any > 0.01);
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+    assert!(kept > 150 && refused > 20 && far > 20, "{kept} {refused} {far}");
+    // The form of the issue: .498, .499 and .501 where .915, .480 and .378 are right.
+    let model = form(4e9, 1.0);
+    let error = means(&model, false).unwrap_err();
+    assert_eq!(error, SparseError::CouplingRounded { edge: 0 });
+    assert!(error.to_string().contains("edge 0 is lost in rounding"));
+    assert!(off(&model, &means(&model, true).unwrap()) > 0.3);
+    // Whole multiples of the unit lose nothing, however large the largest is.
+    let whole = Pairwise { edges: vec![(1, 2, 8.0)], fields: vec![4e9, -4.0, 16.0, 0.0], ..model };
+    assert!(means(&whole, false).is_ok());
+}
+
+#[test]
+fn every_table_on_a_grid_says_what_it_would_lose() {
+    let mut memory = Couplings::new(4, 2);
+    let spins = Ising::spins_edges_twice(3, [(0, 1, 0.3)], &[0.0, 0.0, 1e9], memory.borrow());
+    assert_eq!(spins.unwrap_err(), SparseError::CouplingRounded { edge: 0 });
+    let spins = Ising::spins_edges_twice(3, [(0, 1, 1e9)], &[0.0, 0.0, 0.3], memory.borrow());
+    assert_eq!(spins.unwrap_err(), SparseError::FieldRounded { site: 2 });
+    let potts = Potts::new(2, 2, [], &[1e9, 0.0, 0.0, 0.7], memory.borrow());
+    assert_eq!(potts.unwrap_err(), SparseError::FieldRounded { site: 1 });
+    assert!(Potts::new(2, 2, [], &[1e9, 0.0, 0.0, 0.7], memory.borrow().allow_rounding()).is_ok());
+    // On a lattice of whole numbers the diagonal says what is little: x spreads as its inverse root.
+    let centre = [500.0; 2];
+    let mut lattice = |diagonal: [f32; 2], any: bool| {
+        let buffers = if any { memory.borrow().allow_rounding() } else { memory.borrow() };
+        LatticeGaussian::sparse(2, 1000, [(0, 1, 1e-5)], &diagonal, &centre, buffers).map(|_| ())
+    };
+    assert_eq!(lattice([2e-4; 2], false), Ok(()));
+    let error = lattice([2e-5, 1e4], false).unwrap_err();
+    assert!(error.to_string().contains("lost in rounding"), "{error}");
+    assert_eq!(lattice([2e-5, 1e4], true), Ok(()));
+
+    let (mut ends, mut members) = ([0; 2], [0; 4]);
+    let tables = [0.0, 1e9, 0.3, 0.0, f32::NEG_INFINITY, 0.0];
+    let factors = [Factor::one(0, 0), Factor::two(0, 1, 2)];
+    let refused = Factors::new(&[2, 2], &factors, &tables, FactorsBuffers::new(&mut ends, &mut members));
+    assert_eq!(refused.unwrap_err(), FactorError::Rounded { factor: 1, entry: 0 });
+    let buffers = FactorsBuffers::new(&mut ends, &mut members).allow_rounding();
+    assert!(Factors::new(&[2, 2], &factors, &tables, buffers).is_ok());
+    let buffers = FactorsBuffers::new(&mut ends, &mut members);
+    assert!(Factors::new(&[2, 2], &factors, &[0.0, 1e3, 0.3, 0.0, f32::NEG_INFINITY, 0.0], buffers).is_ok());
+}

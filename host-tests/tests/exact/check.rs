@@ -1,0 +1,407 @@
+//! `energy::check` finds what is wrong with an energy, and nothing where nothing is. That the kernel's own energies pass is
+//! in `comparison::Case`, too.
+
+use bitmc::chain::Buffer;
+use bitmc::energy::{Answer, CheckError, Checked, EnergyError, Slope, Tempered, check};
+use bitmc::lane::{Bits, Block};
+use bitmc::{
+    Chain, ChainError, Energy, Function, LaneRng, Langevin, Layout, Move, Packed, Plain, Potts, SeedableRng,
+    StateError,
+};
+use bitmc_chains::models::{Circle, Heights, IndependentSet, Ladder};
+use bitmc_host_tests::comparison::consistent;
+use bitmc_host_tests::factors::Graph;
+use bitmc_host_tests::heap::{self, Couplings};
+use bitmc_host_tests::models::{self, Source};
+use bitmc_host_tests::naive::Convention;
+use core::cell::Cell;
+use core::ops::Range;
+
+/// Some allowed states.
+fn states<E: Energy + ?Sized>(energy: &E, count: usize, seed: u64) -> Vec<Vec<u32>> {
+    let (layout, mut source) = (energy.layout(), Source::new(seed));
+    let mut cache = vec![[0; 16]; energy.cache_len()];
+    let mut found = Vec::new();
+    while found.len() < count {
+        let arity = |site| energy.arities().map_or(layout.arity(), |arities| usize::from(arities[site]));
+        let sparse = source.uniform();
+        let mut value = |site| if source.uniform() < sparse { 0.0 } else { source.below(arity(site)) as f64 };
+        let words = heap::pack_in(layout, &(0..layout.sites()).map(&mut value).collect::<Vec<_>>());
+        if energy.init(Packed::new(layout, &words).unwrap(), &mut cache).is_ok_and(f32::is_finite) {
+            found.push(words);
+        }
+    }
+    found
+}
+
+#[test]
+fn right_energies_pass() {
+    fn passes(name: &str, energy: &dyn Energy) -> Checked {
+        consistent(name, energy, &states(energy, 3, 1))
+    }
+    // A product over many values, ordinal ones, and constraints.
+    let circle = passes("70 values", &Plain(Circle));
+    assert!(circle.moves == 3 * 3 * 69 && circle.slope.is_some_and(|slope| (slope - 1.0).abs() < 1e-5));
+    assert!(passes("300 values in order", &Plain(Heights)).gap < 1e-5);
+    assert!(passes("5 values in order", &Plain(Ladder)).gap < 1e-5);
+    // The constraint is not in the gradient: forbidden moves are not compared.
+    let set = passes("independent sets", &Plain(IndependentSet));
+    assert!(set.moves > 10 && set.moves < 120 && set.slope == Some(1.0) && set.gap == 0.0, "{set:?}");
+    // Mixed arities, with walls and without: multilinear.
+    for walls in [0.0, 0.15] {
+        let graph = Graph::random(&[2, 3, 5, 1, 4, 2, 3], 1.0, walls, true, 4);
+        let mut compiled = graph.compiled();
+        let checked = passes("factors", &compiled.model().unwrap());
+        assert!(
+            checked.slope.is_some_and(|slope| (slope - 1.0).abs() < 1e-4) && checked.gap < 1e-4,
+            "{checked:?}"
+        );
+    }
+    let mut memory = Couplings::new(9, 9);
+    let edges: Vec<_> = (0..9).map(|site| (site, (site + 1) % 9, 0.7)).collect();
+    let fields: Vec<f32> = (0..9 * 5).map(|index| (index % 7) as f32 * 0.3).collect();
+    let potts = Potts::new(9, 5, edges, &fields, memory.borrow()).unwrap();
+    let checked = passes("Potts", &potts);
+    assert!(checked.slope.is_some_and(|slope| (slope - 1.0).abs() < 1e-4), "{checked:?}");
+    let tempered = Tempered::new(&potts, 0.4).unwrap();
+    passes("tempered Potts", &tempered);
+}
+
+/// What is broken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Flaw {
+    None,
+    /// ∂E/∂x has the other sign.
+    Sign,
+    /// ∂E/∂x of one component is NaN.
+    Nan,
+    /// The gradient of a row alone is that of the first one.
+    FirstRow,
+    /// All points have the gradient of the first.
+    FirstPoint,
+    /// A move of one site has twice its difference.
+    TwiceShift,
+    /// A move of many sites has that of its first site alone.
+    OneOfMany,
+    /// `shift` leaves the cache where it was.
+    StaleCache,
+    /// The difference of value 1 of site 2 is off by .01.
+    Difference,
+    /// A constraint that `differences` does not know.
+    NoConstraint,
+    /// `differences` leaves the site at another value.
+    Words,
+    /// The total depends on when it is asked for.
+    Total,
+    /// The total of a neighbour is NaN.
+    Fault,
+}
+
+/// An energy with a flaw.
+struct Flawed<E> {
+    energy: E,
+    flaw: Flaw,
+    asked: Cell<u32>,
+}
+
+impl<E: Energy> Flawed<E> {
+    fn is(&self, flaw: Flaw) -> bool {
+        self.flaw == flaw
+    }
+}
+
+impl<E: Energy> Energy for Flawed<E> {
+    fn layout(&self) -> Layout {
+        self.energy.layout()
+    }
+
+    fn cache_len(&self) -> usize {
+        self.energy.cache_len()
+    }
+
+    fn arities(&self) -> Option<&[u16]> {
+        self.energy.arities()
+    }
+
+    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+        let total = self.energy.init(x, cache)?;
+        self.asked.set(self.asked.get() + 1);
+        match self.flaw {
+            Flaw::Total if self.asked.get() == 2 => Ok(total + 1.0),
+            Flaw::Fault if x.get(2) == 1 && x.get(1) == 1 => Err(EnergyError::Nan),
+            Flaw::NoConstraint if x.get(2) == 1 && x.get(1) == 1 => Ok(f32::INFINITY),
+            _ => Ok(total),
+        }
+    }
+
+    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
+        let rows = if self.is(Flaw::FirstRow) && rows.len() == 1 { 0..1 } else { rows };
+        self.energy.gradient(x, cache, rows, out);
+        let out = out.as_flattened_mut();
+        match self.flaw {
+            Flaw::Sign => out.iter_mut().for_each(|g| *g = -*g),
+            Flaw::Nan => out[1] = f32::NAN,
+            _ => {}
+        }
+    }
+
+    fn gradients(&self, points: &mut [Slope<'_>]) {
+        let Some((first, rest)) = points.split_first_mut() else { return };
+        for point in std::iter::once(&mut *first) {
+            self.gradient(point.x, point.cache, 0..point.x.layout().rows(), point.out);
+        }
+        for point in rest {
+            if self.is(Flaw::FirstPoint) {
+                point.out.copy_from_slice(first.out);
+            } else {
+                self.gradient(point.x, point.cache, 0..point.x.layout().rows(), point.out);
+            }
+        }
+    }
+
+    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+        let (count, before) = (step.count(), cache.to_vec());
+        let difference = self.energy.shift(step, cache);
+        let change = step.changes().next().unwrap();
+        if self.is(Flaw::StaleCache) {
+            cache.copy_from_slice(&before);
+        }
+        match self.flaw {
+            Flaw::TwiceShift if count == 1 => 2.0 * difference,
+            Flaw::OneOfMany if count > 1 => {
+                let mut cache = before;
+                let layout = self.layout();
+                let mut from: Vec<u32> = step.to().words().to_vec();
+                for change in step.changes() {
+                    bitmc::packed::set(layout, &mut from, change.site, change.from).unwrap();
+                }
+                let mut to = from.clone();
+                bitmc::packed::set(layout, &mut to, change.site, change.to).unwrap();
+                let (from, to) = (Packed::new(layout, &from).unwrap(), Packed::new(layout, &to).unwrap());
+                self.energy.shift(&Move::new(from, to).unwrap(), &mut cache)
+            }
+            _ => difference,
+        }
+    }
+
+    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+        self.energy.differences(words, cache, site, out);
+        if self.is(Flaw::Difference) && site == 2 {
+            out[1] += 0.01;
+        }
+        if self.is(Flaw::Words) && site == 2 {
+            bitmc::packed::set(self.layout(), words, site, 1).unwrap();
+        }
+    }
+}
+
+/// Every flaw that an energy can have, and what is said of it.
+fn each_is_found(name: &str, energy: &impl Energy, states: &[Vec<u32>]) {
+    let found = |flaw| {
+        let flawed = Flawed { energy: By(energy), flaw, asked: Cell::new(0) };
+        let states = states.iter().map(|words| Packed::new(energy.layout(), words).unwrap());
+        check(&flawed, &mut heap::memory(energy), states)
+    };
+    assert!(found(Flaw::None).is_ok(), "{name}: {:?}", found(Flaw::None));
+    let off = |flaw| match found(flaw) {
+        Err(error @ CheckError::Off { answer, site, value, need, got, .. }) => {
+            assert!(error.to_string().contains(&format!("site {site}, value {value}")), "{error}");
+            (answer, site, need, got)
+        }
+        other => panic!("{name}, {flaw:?}: {other:?}"),
+    };
+    assert!(matches!(found(Flaw::Sign), Err(CheckError::Sign { slope }) if slope < 0.0), "{name}");
+    assert!(matches!(found(Flaw::Nan), Err(CheckError::NanGradient { state: 0, .. })), "{name}");
+    assert!(matches!(found(Flaw::Total), Err(CheckError::Total { state: 0, need, got }) if got == need + 1.0));
+    assert!(matches!(found(Flaw::Words), Err(CheckError::Words { state: 0, site: 2 })), "{name}");
+    assert!(matches!(found(Flaw::Fault), Err(CheckError::Fault { state: 0, .. })), "{name}");
+    let (answer, site, need, got) = off(Flaw::Difference);
+    assert_eq!((answer, site), (Answer::Differences, 2), "{name}");
+    assert!((got - need - 0.01).abs() < 1e-3, "{name}: by how much");
+    let (answer, _, need, got) = off(Flaw::NoConstraint);
+    assert!(answer == Answer::Differences && need == f32::INFINITY && got.is_finite(), "{name}");
+    let (answer, _, need, got) = off(Flaw::TwiceShift);
+    assert!(answer == Answer::Shift && (got - 2.0 * need).abs() < 1e-3, "{name}");
+    assert_eq!(off(Flaw::OneOfMany).0, Answer::Move, "{name}");
+    assert_eq!(off(Flaw::StaleCache).0, Answer::Cache, "{name}");
+    if energy.layout().rows() > 1 && energy.layout().arity() < Layout::MANY {
+        assert_eq!(off(Flaw::FirstRow).0, Answer::Gradient, "{name}");
+    }
+    if !energy.layout().row_is_site() {
+        assert_eq!(off(Flaw::FirstPoint).0, Answer::Gradients, "{name}");
+    }
+}
+
+/// An energy by reference.
+struct By<'e, E>(&'e E);
+
+impl<E: Energy> Energy for By<'_, E> {
+    fn layout(&self) -> Layout {
+        self.0.layout()
+    }
+
+    fn cache_len(&self) -> usize {
+        self.0.cache_len()
+    }
+
+    fn arities(&self) -> Option<&[u16]> {
+        self.0.arities()
+    }
+
+    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+        self.0.init(x, cache)
+    }
+
+    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
+        self.0.gradient(x, cache, rows, out);
+    }
+
+    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+        self.0.shift(step, cache)
+    }
+
+    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+        self.0.differences(words, cache, site, out);
+    }
+}
+
+/// Allowed states, in the first of which site 1 is 1 and site 2 is 0: [`Flaw::Fault`] and [`Flaw::NoConstraint`] are one
+/// move away, and no state of the list has both at 1.
+fn before_the_flaws(energy: &impl Energy) -> Vec<Vec<u32>> {
+    let layout = energy.layout();
+    let mut list = states(energy, 3, 2);
+    bitmc::packed::set(layout, &mut list[0], 1, 1).unwrap();
+    list.iter_mut().for_each(|words| bitmc::packed::set(layout, words, 2, 0).unwrap());
+    list
+}
+
+#[test]
+fn every_flaw_is_found() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 20, 0.5, 0.5, 3);
+    let mut memory = model.couplings();
+    let ising = memory.ising(&model).unwrap();
+    each_is_found("Ising", &ising, &before_the_flaws(&ising));
+    let graph = Graph::random(&[2, 3, 5, 1, 4, 2, 3, 5, 3, 3, 2, 4, 2, 3, 5, 1, 4, 2, 3], 0.5, 0.0, true, 4);
+    let mut compiled = graph.compiled();
+    let factors = compiled.model().unwrap();
+    each_is_found("factors", &factors, &before_the_flaws(&factors));
+    each_is_found("in order", &Plain(Ladder), &before_the_flaws(&Plain(Ladder)));
+    each_is_found("70 values", &Plain(Circle), &before_the_flaws(&Plain(Circle)));
+    each_is_found("300 values in order", &Plain(Pulled), &before_the_flaws(&Plain(Pulled)));
+}
+
+/// [`Heights`] that pull at each other.
+struct Pulled;
+
+impl Function for Pulled {
+    fn layout(&self) -> Layout {
+        Heights.layout()
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        Heights.total(x) + (x.get(0) * x.get(1) + x.get(1) * x.get(2)) as f32 / 4096.0
+    }
+
+    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+        let near = if site == 1 { x.get(0) + x.get(2) } else { x.get(1) };
+        Heights.gradient(x, site) + near as f32 / 4096.0
+    }
+}
+
+#[test]
+fn what_cannot_be_checked_is_named() {
+    let energy = Plain(IndependentSet);
+    let layout = energy.layout();
+    let start = [0u32; 2];
+    let start = Packed::new(layout, &start).unwrap();
+    let mut memory = heap::memory(&energy);
+    let other = Packed::new(Layout::binary(3), &[0]).unwrap();
+    let refused = check(&energy, &mut memory, [start, other]).unwrap_err();
+    let error = StateError::Layout { need: layout, got: other.layout() };
+    assert_eq!(refused, CheckError::Chain(ChainError::State(error)));
+    assert_eq!(refused.to_string(), "the state has 3 binary sites: 40 binary sites are needed");
+    let forbidden = Packed::new(layout, &[3, 0]).unwrap();
+    let refused = check(&energy, &mut memory, [forbidden]).unwrap_err();
+    assert_eq!(refused, CheckError::Chain(ChainError::Energy(EnergyError::Forbidden)));
+    memory.cache.pop();
+    let refused = check(&energy, &mut memory, [start]).unwrap_err();
+    let short = ChainError::Memory { buffer: Buffer::Cache, need: 2, got: 1 };
+    assert_eq!(refused, CheckError::Chain(short));
+    // No state says nothing.
+    assert_eq!(check(&energy, &mut heap::memory(&energy), []), Ok(Checked::default()));
+}
+
+/// A sum of many terms: a chain's total is rounded at every step.
+struct Coarse(Cell<f32>);
+
+impl Function for Coarse {
+    fn layout(&self) -> Layout {
+        Layout::binary(50)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        self.0.get() + 0.1 * x.ones() as f32
+    }
+
+    fn gradient(&self, _x: Packed<'_>, _site: usize) -> f32 {
+        0.1
+    }
+}
+
+#[test]
+fn a_chain_takes_its_energy_anew() {
+    let energy = Plain(Coarse(Cell::new(3000.0)));
+    let mut rng = LaneRng::seed_from_u64(4);
+    let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+    chain.clamp(Packed::new(Layout::binary(50), &[7, 0]).unwrap()).unwrap();
+    let sampler = Langevin::adjusted(1.0).unwrap();
+    chain.run(&sampler, &mut rng, 1000, &mut ());
+    // The same energy with another constant, as a model that was changed.
+    let (state, steps, old) = (chain.state().words().to_vec(), chain.steps(), chain.energy());
+    energy.0.0.set(2500.0);
+    let drift = chain.refresh().unwrap();
+    let total = energy.0.total(chain.state());
+    assert_eq!((chain.energy(), drift), (total, old - total));
+    assert!((drift - 500.0).abs() < 0.1, "{drift}");
+    assert_eq!((chain.state().words(), chain.steps(), chain.faults()), (&state[..], steps, 0));
+    assert_eq!(chain.refresh(), Ok(0.0));
+    // The cache too: without it the first step would see a difference of 500.
+    let mut fresh = Chain::resume(
+        &energy,
+        heap::memory(&energy),
+        Packed::new(Layout::binary(50), &state).unwrap(),
+        chain.core(),
+    )
+    .unwrap();
+    fresh.clamp(Packed::new(Layout::binary(50), &[7, 0]).unwrap()).unwrap();
+    let mut other = rng.clone();
+    for _ in 0..100 {
+        let info = chain.step(&sampler, &mut rng);
+        assert_eq!(info, fresh.step(&sampler, &mut other));
+        assert!(info.difference.abs() < 10.0);
+        assert_eq!(chain.state().words()[0] & 7, state[0] & 7);
+    }
+    // What cannot be is refused, and the chain is as it was.
+    let before = (chain.state().words().to_vec(), chain.core());
+    for (constant, error) in [(f32::NAN, EnergyError::Nan), (f32::INFINITY, EnergyError::Forbidden)] {
+        energy.0.0.set(constant);
+        assert_eq!(chain.refresh(), Err(error));
+        assert_eq!((chain.state().words().to_vec(), chain.core()), before);
+    }
+}
+
+#[test]
+fn a_chain_that_takes_its_energy_anew_keeps_its_draws() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 40, 0.3, 0.5, 3);
+    let mut memory = model.couplings();
+    let ising = memory.ising(&model).unwrap();
+    let mut rngs = [LaneRng::seed_from_u64(5), LaneRng::seed_from_u64(5)];
+    let mut chains = rngs.each_mut().map(|rng| heap::random_chain(&ising, rng).unwrap());
+    let sampler = Langevin::adjusted(0.3).unwrap();
+    for _ in 0..500 {
+        let [one, two] = &mut chains;
+        assert!(one.refresh().unwrap().abs() < 1e-3);
+        assert_eq!(one.step(&sampler, &mut rngs[0]), two.step(&sampler, &mut rngs[1]));
+        assert_eq!(one.state(), two.state());
+    }
+}

@@ -1,0 +1,498 @@
+//! An energy compared with itself: every answer that a sampler uses beside the totals.
+
+use super::{Chain, ChainError, Core, Memory, Point, Ring, check_values};
+use crate::energy::{Energy, EnergyError, Slope};
+use crate::lane::{Bits, Block, F32s, LANES, Total};
+use crate::layout::Kind;
+use crate::packed::{Move, Packed, set};
+use core::ops::Range;
+
+/// A method of an [`Energy`], and what it was compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Answer {
+    /// [`Energy::differences`] of one value, with the totals of [`Energy::init`].
+    Differences,
+    /// [`Energy::shift`] of a move of one site, with the totals.
+    Shift,
+    /// [`Energy::shift`] of the move from the state before, with the totals; the site is the first that changes.
+    Move,
+    /// [`Energy::differences`] from the cache that such a move leaves, with those from a cache of [`Energy::init`].
+    Cache,
+    /// [`Energy::gradient`] of one row, with that of all rows.
+    Gradient,
+    /// [`Energy::gradients`] of two points, with [`Energy::gradient`].
+    Gradients,
+}
+
+/// What is wrong with an energy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum CheckError {
+    /// A chain could not start there: a state, the memory, the arities or the total is wrong.
+    Chain(ChainError),
+    /// The total is another one when it is asked for again.
+    Total {
+        /// The number of the state.
+        state: usize,
+        /// The first total.
+        need: f32,
+        /// The second.
+        got: f32,
+    },
+    /// The total is NaN or −∞ where one site has another value.
+    Fault {
+        /// The number of the state.
+        state: usize,
+        /// The site.
+        site: usize,
+        /// Its value.
+        value: u32,
+    },
+    /// An answer is off.
+    Off {
+        /// Which one.
+        answer: Answer,
+        /// The number of the state.
+        state: usize,
+        /// The site.
+        site: usize,
+        /// Its value.
+        value: u32,
+        /// What would be right.
+        need: f32,
+        /// The answer.
+        got: f32,
+    },
+    /// [`Energy::differences`] did not put the state back.
+    Words {
+        /// The number of the state.
+        state: usize,
+        /// The site that was asked for.
+        site: usize,
+    },
+    /// A component of the gradient is NaN.
+    NanGradient {
+        /// The number of the state.
+        state: usize,
+        /// The site.
+        site: usize,
+        /// The value, for categorical sites.
+        value: u32,
+    },
+    /// The gradient points the other way: over all moves of one site, its products with the moves rise where the
+    /// totals fall.
+    Sign {
+        /// As [`Checked::slope`].
+        slope: f32,
+    },
+}
+
+impl core::fmt::Display for CheckError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Chain(error) => error.fmt(f),
+            Self::Total { state, need, got } => {
+                write!(f, "state {state}: `init` gives {need}, then {got}")
+            }
+            Self::Fault { state, site, value } => {
+                write!(f, "state {state} with site {site} at {value}: the energy is NaN or minus infinity")
+            }
+            Self::Off { answer, state, site, value, need, got } => {
+                let (answer, right) = match answer {
+                    Answer::Differences => ("`differences`", "totals of `init`"),
+                    Answer::Shift => ("`shift`", "totals of `init`"),
+                    Answer::Move => ("`shift` from the state before", "totals of `init`"),
+                    Answer::Cache => ("`differences` after `shift`", "`differences` after `init`"),
+                    Answer::Gradient => ("`gradient` of one row", "`gradient` of all rows"),
+                    Answer::Gradients => ("`gradients` of two points", "`gradient`"),
+                };
+                write!(f, "state {state}, site {site}, value {value}: {answer} says {got}, {right} say {need}")
+            }
+            Self::Words { state, site } => {
+                write!(f, "state {state}: `differences` of site {site} left the state changed")
+            }
+            Self::NanGradient { state, site, value } => {
+                write!(f, "state {state}, site {site}, value {value}: the gradient is NaN")
+            }
+            Self::Sign { slope } => {
+                write!(f, "the gradient has the wrong sign: the energy changes by {slope} of what it says")
+            }
+        }
+    }
+}
+
+impl core::error::Error for CheckError {}
+
+impl<T: Into<ChainError>> From<T> for CheckError {
+    fn from(error: T) -> Self {
+        Self::Chain(error.into())
+    }
+}
+
+/// What [`check`] saw of a gradient, for the caller to judge.
+///
+/// Over moves of one site (of ordinal sites those to the next values) it compares the exact difference d with what the
+/// gradient says: `p = ½ (∂E/∂x + ∂E/∂y) · (y − x)`, from both ends of the move. For categorical sites of
+/// [many values](crate::Layout::many_values) p is from x alone. In an energy of at most second degree p is d, up to rounding.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Checked {
+    /// Such moves to an allowed state.
+    pub moves: u64,
+    /// `Σ pd / Σ p²`: about 1. 2 or ½ hint at a forgotten factor. `None` where all p are 0.
+    pub slope: Option<f32>,
+    /// `Σ pd / √(Σ p² Σ d²)`: about 1. `None` where all p or d are 0.
+    pub correlation: Option<f32>,
+    /// The largest `|p − d|`.
+    pub gap: f32,
+    /// The site that has it.
+    pub gap_site: usize,
+}
+
+/// Moves whose p or d is larger are not in the sums of [`Checked`].
+const MOST: f32 = 1e15;
+/// A correlation below this is a wrong sign: that of a gradient that says nothing is 0, up to rounding.
+const AGAINST: f32 = -0.1;
+/// 2⁻²⁰: of the totals and differences this may be lost.
+const ROUNDING: f32 = 1.0 / 1_048_576.0;
+
+/// Compares an energy with itself, at every one of some states: [`Energy::differences`], [`Energy::shift`],
+/// [`Energy::gradient`] by rows and [`Energy::gradients`] with totals from [`Energy::init`] and with each other. Call it in
+/// a test of an energy of your own.
+///
+/// Give it a few states that differ at many sites: moves of many sites are checked from each state to the next. All
+/// must be allowed (finite). Constraints are checked too: a difference is +∞ exactly where the total is.
+///
+/// Differences may be off by `2⁻²⁰ (|E(x)| + |E(y)| + Σᵢ maxₖ |E(xᵢ = k) − E(x)|)`, the rounding of totals. Gradients
+/// of rows and points have to be equal bit for bit, and not NaN. A gradient is one of any continuous extension of E, so
+/// that no single component of it can be called wrong. They have to point the right way on the whole: a
+/// [correlation](Checked::correlation) below −.1 is an error. What else can be said of them is in [`Checked`].
+///
+/// Cost a state: for every value of every site a total, a row of the gradient, and a `shift` with a copy of the cache;
+/// for every site five `differences`; five gradients. The memory is that of a chain.
+///
+/// ```
+/// use bitmc::energy::{CheckError, check};
+/// use bitmc::{Function, Layout, Packed, Plain, State, memory};
+///
+/// struct Pull(f32); // E = ½ (ones − 3)²; the gradient should have the factor 1
+/// impl Function for Pull {
+///     fn layout(&self) -> Layout {
+///         Layout::binary(10)
+///     }
+///     fn total(&self, x: Packed<'_>) -> f32 {
+///         0.5 * (x.ones() as f32 - 3.0).powi(2)
+///     }
+///     fn gradient(&self, x: Packed<'_>, _site: usize) -> f32 {
+///         self.0 * (x.ones() as f32 - 3.0)
+///     }
+/// }
+/// let zeros = State::<1>::zeros(Layout::binary(10))?;
+/// let ones = Packed::new(Layout::binary(10), &[1023])?;
+/// let mut memory = memory!(Layout::binary(10), Plain::<Pull>::CACHE_LEN);
+/// let checked = check(&Plain(Pull(1.0)), &mut memory, [zeros.view(), ones])?;
+/// assert!(checked.slope > Some(0.999) && checked.correlation > Some(0.999) && checked.gap < 1e-4);
+/// let wrong = check(&Plain(Pull(-1.0)), &mut memory, [zeros.view(), ones]);
+/// assert!(matches!(wrong, Err(CheckError::Sign { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`CheckError`]: the first answer that is off.
+pub fn check<'x, E, W, C, B>(
+    energy: &E,
+    memory: &mut Memory<W, C, B>,
+    states: impl IntoIterator<Item = Packed<'x>>,
+) -> Result<Checked, CheckError>
+where
+    E: Energy + ?Sized,
+    W: AsMut<[u32]>,
+    C: AsMut<[Bits]>,
+    B: AsMut<[Block]>,
+{
+    let mut chain = Chain { energy, memory: memory.borrow(), core: Core::at(0.0) };
+    chain.clear()?;
+    let Ring { layout, mut here, mut there, .. } = chain.ring();
+    let mut seen = Seen::default();
+    for (state, x) in states.into_iter().enumerate() {
+        seen.look(energy, [&mut here, &mut there], (state, x.of(layout)?))?;
+    }
+    seen.answer()
+}
+
+#[derive(Default)]
+struct Seen {
+    /// The total of the state before.
+    before: f32,
+    /// Σ p², Σ pd, Σ d².
+    sums: [Total; 3],
+    checked: Checked,
+}
+
+impl Seen {
+    /// One state. `here` is the state before with its cache, and then x with its own; `there` is room.
+    fn look<E: Energy + ?Sized>(
+        &mut self,
+        energy: &E,
+        [here, there]: [&mut Point<'_>; 2],
+        (state, x): (usize, Packed<'_>),
+    ) -> Result<(), CheckError> {
+        check_values(energy, x)?;
+        copy(there.words, x.words());
+        let total = start(energy, x, there.cache)?;
+        if state == 0 {
+            copy(here.words, x.words());
+            copy(here.cache, there.cache);
+            self.before = total;
+        }
+        let mut scale = 0.0;
+        for site in 0..x.layout().sites() {
+            let most = |most: f32, &d: &f32| if d.is_finite() { most.max(d.abs()) } else { most };
+            scale += differences(energy, there, site).iter().fold(0.0, most);
+            if there.words != x.words() {
+                return Err(CheckError::Words { state, site });
+            }
+        }
+        let look = Look { energy, state, x, total, scale };
+        look.gradients(here, there)?;
+        copy(there.cache, here.cache);
+        let step = Move::trusted(Packed::trusted(x.layout(), here.words), x);
+        if let Some(first) = step.changes().next() {
+            let got = energy.shift(&step, there.cache);
+            look.agrees(Answer::Move, (first.site, first.to), total - self.before, got, self.before)?;
+        }
+        copy(here.words, x.words());
+        let again = start(energy, x, here.cache)?;
+        if again.to_bits() != total.to_bits() {
+            return Err(CheckError::Total { state, need: total, got: again });
+        }
+        look.caches(here, there)?;
+        look.moves(here, there, self)?;
+        self.before = total;
+        Ok(())
+    }
+
+    /// A move of one site of which the gradient says p and that changes the energy by d.
+    fn take(&mut self, site: usize, p: f32, d: f32) {
+        if d < f32::INFINITY {
+            self.checked.moves += 1;
+            if p.abs() <= MOST && d.abs() <= MOST {
+                let terms = [p * p, p * d, d * d];
+                self.sums.iter_mut().zip(terms).for_each(|(sum, term)| sum.add_one_of_many(term));
+                if (p - d).abs() > self.checked.gap {
+                    (self.checked.gap, self.checked.gap_site) = ((p - d).abs(), site);
+                }
+            }
+        }
+    }
+
+    fn answer(self) -> Result<Checked, CheckError> {
+        let [pp, pd, dd] = self.sums.map(Total::value);
+        let root = |x| F32s::splat(x).sqrt().first();
+        let slope = (pp > 0.0).then_some(pd / pp);
+        let correlation = (pp > 0.0 && dd > 0.0).then(|| pd / root(pp) / root(dd));
+        match slope.zip(correlation) {
+            Some((slope, correlation)) if correlation < AGAINST => Err(CheckError::Sign { slope }),
+            _ => Ok(Checked { slope, correlation, ..self.checked }),
+        }
+    }
+}
+
+/// What is compared at one state.
+struct Look<'a, E: ?Sized> {
+    energy: &'a E,
+    state: usize,
+    x: Packed<'a>,
+    total: f32,
+    /// Σᵢ maxₖ |E(xᵢ = k) − E(x)|.
+    scale: f32,
+}
+
+impl<E: Energy + ?Sized> Look<'_, E> {
+    fn off(&self, answer: Answer, (site, value): (usize, u32), need: f32, got: f32) -> CheckError {
+        CheckError::Off { answer, state: self.state, site, value, need, got }
+    }
+
+    /// Compares a difference, with the total at its other end.
+    fn agrees(
+        &self,
+        answer: Answer,
+        place: (usize, u32),
+        need: f32,
+        got: f32,
+        other: f32,
+    ) -> Result<(), CheckError> {
+        let slack = ROUNDING * (self.total.abs() + other.abs() + self.scale);
+        let same = need == got || (need.is_finite() && (need - got).abs() <= slack);
+        if same { Ok(()) } else { Err(self.off(answer, place, need, got)) }
+    }
+
+    /// The gradient of all rows against both points at once, and against each row.
+    fn gradients(&self, here: &mut Point<'_>, there: &mut Point<'_>) -> Result<(), CheckError> {
+        let (energy, x) = (self.energy, self.x);
+        let (rows, blocks) = (x.layout().rows(), x.layout().row_blocks());
+        if x.layout().row_is_site() {
+            return (0..rows).try_for_each(|row| {
+                let (one, two) = (part(here.weights, blocks), part(there.weights, blocks));
+                energy.gradient(x, there.cache, row..row + 1, one);
+                energy.gradient(x, there.cache, row..row + 1, two);
+                self.same(Answer::Gradient, row..row + 1, one, two)
+            });
+        }
+        let (one, two) = (part(here.weights, rows * blocks), part(there.weights, rows * blocks));
+        energy.gradients(&mut [
+            Slope { x: Packed::trusted(x.layout(), here.words), cache: here.cache, out: one },
+            Slope { x, cache: there.cache, out: two },
+        ]);
+        energy.gradient(x, there.cache, 0..rows, one);
+        self.same(Answer::Gradients, 0..rows, one, two)?;
+        one.chunks(blocks).enumerate().try_for_each(|(row, whole)| {
+            let two = part(two, blocks);
+            energy.gradient(x, there.cache, row..row + 1, two);
+            self.same(Answer::Gradient, row..row + 1, whole, two)
+        })
+    }
+
+    /// Compares components of some rows, bit for bit.
+    fn same(
+        &self,
+        answer: Answer,
+        rows: Range<usize>,
+        need: &[Block],
+        got: &[Block],
+    ) -> Result<(), CheckError> {
+        let (layout, state) = (self.x.layout(), self.state);
+        let blocks = layout.row_blocks();
+        for (row, (need, got)) in rows.zip(need.chunks(blocks).zip(got.chunks(blocks))) {
+            for (number, (need, got)) in need.iter().zip(got).enumerate() {
+                for (lane, (&need, &got)) in need.iter().zip(got).enumerate() {
+                    let legal = |&(site, value): &(usize, usize)| value < self.arity(site);
+                    let Some((site, value)) = layout.component(row, number, lane).filter(legal) else {
+                        continue;
+                    };
+                    let value = value as u32;
+                    if need.is_nan() {
+                        return Err(CheckError::NanGradient { state, site, value });
+                    }
+                    if need.to_bits() != got.to_bits() {
+                        return Err(self.off(answer, (site, value), need, got));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The cache that was made here against the one that was moved there.
+    fn caches(&self, here: &mut Point<'_>, there: &mut Point<'_>) -> Result<(), CheckError> {
+        for site in 0..self.x.layout().sites() {
+            let (need, got) = (differences(self.energy, here, site), differences(self.energy, there, site));
+            for (value, (&need, &got)) in (0..).zip(need.iter().zip(&*got)) {
+                self.agrees(Answer::Cache, (site, value), need, got, self.total)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every move of one site from here.
+    fn moves(&self, here: &mut Point<'_>, there: &mut Point<'_>, seen: &mut Seen) -> Result<(), CheckError> {
+        let (energy, x, state) = (self.energy, self.x, self.state);
+        let layout = x.layout();
+        let (blocks, by_site) = (layout.row_blocks(), layout.row_is_site());
+        let number = |weights: &[Block], at: usize| weights.as_flattened().get(at).copied().unwrap_or(f32::NAN);
+        for (site, present) in x.values().enumerate() {
+            let arity = differences(energy, here, site).len();
+            let row = if by_site { site } else { site / LANES };
+            energy.gradient(x, here.cache, row..row + 1, part(there.weights, blocks));
+            // p at one end of a move, from the row there.
+            let said = |weights: &[Block], value: u32| match layout.kind() {
+                Kind::Categorical if by_site => {
+                    number(weights, value as usize) - number(weights, present as usize)
+                }
+                Kind::Categorical => {
+                    let slope = |value: u32| number(weights, value as usize * LANES + site % LANES);
+                    slope(value) - slope(present)
+                }
+                _ => number(weights, site % LANES) * (value as f32 - present as f32),
+            };
+            let line = said(there.weights, present.wrapping_add(1));
+            // Behind the differences there is room for this end, unless values are many.
+            if layout.kind() == Kind::Categorical && !by_site {
+                for (value, slot) in
+                    (0..arity as u32).zip(here.weights.as_flattened_mut().iter_mut().skip(arity))
+                {
+                    *slot = said(there.weights, value);
+                }
+            }
+            for value in 0..arity as u32 {
+                // The site exists, and the value is below its arity.
+                let _ = set(layout, there.words, site, value);
+                let y = Packed::trusted(layout, there.words);
+                let other =
+                    energy.init(y, there.cache).map_err(|_| CheckError::Fault { state, site, value })?;
+                let (need, got) = (other - self.total, number(here.weights, value as usize));
+                self.agrees(Answer::Differences, (site, value), need, got, other)?;
+                if value == present {
+                    continue;
+                }
+                let p = if by_site {
+                    said(there.weights, value)
+                } else {
+                    energy.gradient(y, there.cache, row..row + 1, part(there.weights, blocks));
+                    let from = match layout.kind() {
+                        Kind::Categorical => number(here.weights, arity + value as usize),
+                        _ => line * (value as f32 - present as f32),
+                    };
+                    0.5 * (from + said(there.weights, value))
+                };
+                if layout.kind() != Kind::Ordinal || value.abs_diff(present) == 1 {
+                    seen.take(site, p, need);
+                }
+                copy(there.cache, here.cache);
+                let got = energy.shift(&Move::trusted(x, y), there.cache);
+                self.agrees(Answer::Shift, (site, value), need, got, other)?;
+            }
+            let _ = set(layout, there.words, site, present);
+        }
+        Ok(())
+    }
+
+    fn arity(&self, site: usize) -> usize {
+        self.x.layout().arity_at(self.energy.arities(), site)
+    }
+}
+
+/// The total, which a chain must be able to start from.
+pub(super) fn start<E: Energy + ?Sized>(
+    energy: &E,
+    x: Packed<'_>,
+    cache: &mut [Bits],
+) -> Result<f32, EnergyError> {
+    let total = energy.init(x, cache)?;
+    if total == f32::INFINITY { Err(EnergyError::Forbidden) } else { Ok(total) }
+}
+
+/// The differences of one site, in place of the weights. A binary site is asked for both values always.
+fn differences<'p, E: Energy + ?Sized>(energy: &E, at: &'p mut Point<'_>, site: usize) -> &'p mut [f32] {
+    let layout = energy.layout();
+    let arity = layout.arity_at(energy.arities(), site);
+    let room = if layout.kind() == Kind::Binary { 2 } else { arity };
+    let out = at.weights.as_flattened_mut();
+    energy.differences(at.words, at.cache, site, out.get_mut(..room).unwrap_or_default());
+    out.get_mut(..arity).unwrap_or_default()
+}
+
+fn part(blocks: &mut [Block], length: usize) -> &mut [Block] {
+    blocks.get_mut(..length).unwrap_or_default()
+}
+
+pub(super) fn copy<T: Copy>(to: &mut [T], from: &[T]) {
+    to.iter_mut().zip(from).for_each(|(to, &from)| *to = from);
+}

@@ -1,0 +1,214 @@
+//! Open chains that are kept over a stop, between the halves of a step too.
+
+use super::super::kept::{load_shape, save_shape};
+use super::super::{Core, split};
+use super::ask::{LangevinHalf, PathHalf};
+use super::{Half, Open};
+use crate::draw::index::MAX_INDICES;
+use crate::lane::{Bits, Block, LANES, LogProduct, Total};
+use crate::layout::Layout;
+use crate::packed::{clear_single, is_mask_word, is_value_word};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, plain};
+use crate::step::langevin::Asked;
+use crate::step::path::Paths;
+
+/// The most bytes of an open chain in a snapshot.
+#[must_use]
+pub const fn open_snapshot_len(layout: Layout) -> usize {
+    // Two states and a mask; a gradient, curvatures and a noise; numbers, 4 bytes an index among them.
+    let floats = layout.plane_blocks().saturating_mul(3 * 4 * LANES);
+    layout.words().saturating_mul(12).saturating_add(floats).saturating_add(107 + 4 * MAX_INDICES)
+}
+
+plain!(Asked, b"askd", { chosen, auxiliary, proposed, uniform }, |asked| {
+    (0.0..1.0).contains(&asked.uniform) && !asked.auxiliary.is_nan()
+});
+
+plain!(LangevinHalf, b"lang", { asked, balance, curvature, window, adjusted, noise }, |half| {
+    half.balance > 0.0 && half.balance <= 1.0 && half.window < i32::MAX as u32
+});
+
+plain!(PathHalf, b"path", { product, log, uniform, sites, len, indices, replace, backwards }, |half| {
+    (0.0..1.0).contains(&half.uniform) && Paths::indices(half.indices).is_ok() && half.len <= half.indices
+});
+
+impl Half {
+    fn save(&self, to: &mut Writer<'_>) {
+        match self {
+            Self::Failed => 1u8.save(to),
+            Self::Langevin(half) => (2u8, *half).save(to),
+            Self::Path(half) => (3u8, *half).save(to),
+            Self::Walk { uniform } => (4u8, *uniform).save(to),
+        }
+    }
+
+    /// A half whose numbers are legal.
+    fn load(layout: Layout, from: &mut Reader<'_>) -> Result<Option<Self>, SnapshotError> {
+        let [tag] = from.array()?;
+        let (half, legal) = match tag {
+            0 => return Ok(None),
+            1 => (Self::Failed, true),
+            2 => {
+                let mut half = LangevinHalf::EMPTY;
+                half.load(from)?;
+                (Self::Langevin(half), !(half.noise && layout.row_is_site()))
+            }
+            3 => {
+                let mut half = PathHalf::EMPTY;
+                half.load(from)?;
+                let legal = half.sites.iter().all(|&site| (site as usize) < layout.sites());
+                (Self::Path(half), legal)
+            }
+            4 => {
+                let mut uniform = 0f32;
+                uniform.load(from)?;
+                (Self::Walk { uniform }, (0.0..1.0).contains(&uniform))
+            }
+            _ => return Err(SnapshotError::Value),
+        };
+        if legal { Ok(Some(half)) } else { Err(SnapshotError::Value) }
+    }
+
+    /// Whether curvatures stand in the plane of there, and η in its weights.
+    fn floats(&self) -> (bool, bool) {
+        match self {
+            Self::Langevin(half) => (half.curvature.is_none(), half.noise),
+            _ => (false, false),
+        }
+    }
+}
+
+/// The state, its energy and gradient, the counters, the sites that are clamped, and a proposal that is not told yet. Bytes:
+/// at most [`open_snapshot_len`]. Where it is refused the chain is as it was.
+impl<W, C, B> Snapshot for Open<'_, W, C, B>
+where
+    W: AsMut<[u32]> + AsRef<[u32]>,
+    C: AsMut<[Bits]>,
+    B: AsMut<[Block]> + AsRef<[Block]>,
+{
+    fn save(&self, to: &mut Writer<'_>) {
+        let layout = self.told.layout;
+        to.name(*b"open");
+        save_shape(to, layout);
+        self.core.energy.save(to);
+        (self.energy, self.core.faults, self.core.steps).save(to);
+        let (length, words) = (layout.words(), self.memory.words.as_ref());
+        let free = words.get(2 * length..3 * length).unwrap_or_default();
+        self.state().words().iter().chain(free).for_each(|word| word.save(to));
+        let (weights, plane) = (layout.weight_blocks(), layout.plane_blocks());
+        let blocks = self.memory.weights.as_ref();
+        let put = |to: &mut Writer<'_>, first: usize, len: usize| {
+            let blocks = blocks.get(first..first + len).unwrap_or_default();
+            blocks.as_flattened().iter().for_each(|number| number.save(to));
+        };
+        let (here, there) = if self.core.there_first { (1, 0) } else { (0, 1) };
+        self.core.slope.save(to);
+        if self.core.slope {
+            put(to, 2 * weights + here * plane, plane);
+        }
+        let Some(half) = &self.pending else { return 0u8.save(to) };
+        half.save(to);
+        self.core.normaliser.save(to);
+        self.core.other_state(layout, words).words().iter().for_each(|word| word.save(to));
+        let (curvatures, noise) = half.floats();
+        if curvatures {
+            put(to, 2 * weights + there * plane, layout.blocks());
+        }
+        if noise {
+            put(to, there * weights, layout.gradient_blocks());
+        }
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        // Once to look, once to take.
+        let looked = self.read(*from, false)?;
+        self.read(*from, true)?;
+        *from = looked;
+        Ok(())
+    }
+}
+
+impl<W, C, B> Open<'_, W, C, B>
+where
+    W: AsMut<[u32]> + AsRef<[u32]>,
+    C: AsMut<[Bits]>,
+    B: AsMut<[Block]> + AsRef<[Block]>,
+{
+    /// Reads a chain, and takes it with `take`: where the rest follows.
+    fn read<'r>(&mut self, from: Reader<'r>, take: bool) -> Result<Reader<'r>, SnapshotError> {
+        let (layout, arities, mut at) = (self.told.layout, self.told.arities, from);
+        at.name(*b"open")?;
+        load_shape(&mut at, layout)?;
+        let (mut energy, mut told, mut faults, mut steps) = (Total::default(), 0f32, 0u32, 0u64);
+        energy.load(&mut at)?;
+        told.load(&mut at)?;
+        faults.load(&mut at)?;
+        steps.load(&mut at)?;
+        if !(energy.value().is_finite() && told.is_finite()) {
+            return Err(SnapshotError::Value);
+        }
+        let length = layout.words();
+        let (here, rest) = split(self.memory.words.as_mut(), length);
+        let (there, free) = split(rest, length);
+        let value = |index, word| is_value_word(layout, arities, index, word);
+        let mask = |index, word| is_mask_word(layout, index, word);
+        take_words(&mut at, here, take, value)?;
+        take_words(&mut at, free.get_mut(..length).unwrap_or_default(), take, mask)?;
+        let (weights, plane) = (layout.weight_blocks(), layout.plane_blocks());
+        let (_, rest) = split(self.memory.weights.as_mut(), weights);
+        let (eta, rest) = split(rest, weights);
+        let (gradient, rest) = split(rest, plane);
+        let (curvatures, _) = split(rest, plane);
+        let (mut slope, mut normaliser) = (false, LogProduct::ONE);
+        slope.load(&mut at)?;
+        if slope {
+            take_floats(&mut at, gradient, plane, take)?;
+        }
+        let half = Half::load(layout, &mut at)?;
+        if let Some(half) = &half {
+            normaliser.load(&mut at)?;
+            take_words(&mut at, there, take, value)?;
+            let (each, noise) = half.floats();
+            if each {
+                take_floats(&mut at, curvatures, layout.blocks(), take)?;
+            }
+            if noise {
+                take_floats(&mut at, eta, layout.gradient_blocks(), take)?;
+            }
+        }
+        if take {
+            clear_single(layout, arities, free);
+            (self.energy, self.pending) = (told, half);
+            self.core = Core { energy, faults, steps, slope, normaliser, ..Core::at(0.0) };
+        }
+        Ok(at)
+    }
+}
+
+fn take_words(
+    at: &mut Reader<'_>,
+    words: &mut [u32],
+    take: bool,
+    legal: impl Fn(usize, u32) -> bool,
+) -> Result<(), SnapshotError> {
+    for (index, slot) in words.iter_mut().enumerate() {
+        let word = u32::from_le_bytes(at.array()?);
+        if !legal(index, word) {
+            return Err(SnapshotError::Value);
+        }
+        if take {
+            *slot = word;
+        }
+    }
+    Ok(())
+}
+
+fn take_floats(at: &mut Reader<'_>, blocks: &mut [Block], len: usize, take: bool) -> Result<(), SnapshotError> {
+    for slot in blocks.get_mut(..len).unwrap_or_default().as_flattened_mut() {
+        let number = f32::from_le_bytes(at.array()?);
+        if take {
+            *slot = number;
+        }
+    }
+    Ok(())
+}
