@@ -15,6 +15,7 @@ mod kernel;
 mod many;
 mod memory;
 mod model;
+mod open;
 mod pointwise;
 mod run;
 mod table;

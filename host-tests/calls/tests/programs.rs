@@ -196,7 +196,10 @@ fn program(seed: u64, adjusted: u32) -> f64 {
                         // The other chain goes on from a snapshot of this one.
                         let (mut bytes, mut written) = ([0; 512], 0);
                         let room = (bytes.as_mut_ptr(), bytes.len());
-                        assert_eq!(bitmc_save(7, this, rng.at(), null_mut(), room.0, room.1, &mut written), Done);
+                        assert_eq!(
+                            bitmc_save(7, this, rng.at(), null_mut(), room.0, room.1, &mut written),
+                            Done
+                        );
                         assert_eq!(bitmc_load(7, other, rng.at(), null_mut(), room.0, written), Done);
                         (this, other) = (other, this);
                     }

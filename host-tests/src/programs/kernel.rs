@@ -63,7 +63,7 @@ const ANY: [&str; 16] = [
     "swap",
 ];
 /// Samplers of sites of many values.
-const MANY: [&str; 8] = [
+const MANY: [&str; 11] = [
     "Langevin",
     "Langevin, preconditioned",
     "Langevin, windowed",
@@ -71,6 +71,9 @@ const MANY: [&str; 8] = [
     "Langevin cycle",
     "random walk",
     "Gibbs",
+    "GWG",
+    "PAS",
+    "locally balanced",
     "swap",
 ];
 const BLOCKS: [&str; 2] = ["enumerated Gibbs", "Hamming ball"];
