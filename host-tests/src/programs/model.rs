@@ -253,6 +253,22 @@ impl Model {
         Self { kind, shape, energies, size, wild, path: None, form }
     }
 
+    /// One of a table, for chains that are told their energies.
+    pub(crate) fn tabulated(source: &mut Source) -> Self {
+        Self::table(source, true)
+    }
+
+    /// Its table.
+    ///
+    /// # Panics
+    /// Where it has none.
+    pub(crate) fn the_table(&self) -> &Table {
+        match &self.form {
+            Form::Function(table) | Form::ByHand(table) => table,
+            _ => panic!("a model of a table"),
+        }
+    }
+
     fn ising(source: &mut Source) -> Self {
         let convention = source.pick(&Convention::ALL);
         let mut target = couplings(convention, source);
