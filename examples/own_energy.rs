@@ -4,7 +4,7 @@
 //! at the high end, are better: E = −Σ viewᵢ xᵢ. How often is each seat taken?
 
 use bitmc::stats::{Acceptance, Means};
-use bitmc::{Chain, Function, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng, State, memory};
+use bitmc::{Chain, Function, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng, memory};
 use bitmc_examples::cli::{self, Failure, say};
 use clap::Parser;
 use std::process::ExitCode;
@@ -36,7 +36,7 @@ impl Function for Counter {
         let pleasure: f32 = (0..SEATS).map(|seat| view(seat) * x.get(seat) as f32).sum();
         if beside { f32::INFINITY } else { -pleasure }
     }
-    /// A wall has no slope, but any guess will do: the Metropolis test mends it. This one keeps a distance.
+    /// A hard constraint has no slope. Any guess will do, for the Metropolis test corrects it. This one keeps a distance.
     fn gradient(&self, x: Packed<'_>, seat: usize) -> f32 {
         4.0 * (x.get(seat.wrapping_sub(1)) + x.get(seat + 1)) as f32 - view(seat)
     }
@@ -45,9 +45,9 @@ impl Function for Counter {
 fn main() -> ExitCode {
     cli::main(|options: Options| {
         let mut rng = LaneRng::seed_from_u64(options.seed);
-        let empty = State::<{ L.words() }>::zeros(L).map_err(Failure::option)?;
-        let mut chain = Chain::new(&Plain(Counter), memory!(L, Plain::<Counter>::CACHE_LEN), empty.view())
-            .map_err(Failure::option)?;
+        let empty = Packed::new(L, &[0]).map_err(Failure::option)?;
+        let memory = memory!(L, Plain::<Counter>::CACHE_LEN);
+        let mut chain = Chain::new(&Plain(Counter), memory, empty).map_err(Failure::option)?;
         let sampler = Langevin::adjusted(1.0).map_err(Failure::option)?;
         let (mut rate, mut means) = (Acceptance::new(), Means::new([0; SEATS]));
         chain.run(&sampler, &mut rng, 1_000_000, &mut (&mut rate, &mut means));
@@ -56,19 +56,15 @@ fn main() -> ExitCode {
         for seating in (0..1 << SEATS).map(|bits| [bits]) {
             let x = Packed::new(L, &seating).map_err(Failure::option)?;
             let weight = f64::from(-Counter.total(x)).exp();
-            exact
-                .iter_mut()
-                .zip(x.values().chain([1]))
-                .for_each(|(sum, taken)| *sum += weight * f64::from(taken));
+            for (sum, taken) in exact.iter_mut().zip(x.values().chain([1])) {
+                *sum += weight * f64::from(taken);
+            }
         }
-        say(&format!(
-            "acceptance {:.3}, {:.2} seats change a step\nseat  drawn  exact",
-            rate.rate(),
-            rate.jump_distance()
-        ));
-        for (i, weight) in exact[..SEATS].iter().enumerate() {
-            let drawn = means.mean(i).ok_or_else(|| Failure::option("no such seat"))?;
-            say(&format!("{i:4} {drawn:6.3} {:6.3}", weight / exact[SEATS]));
+        let (accepted, moved) = (rate.rate(), rate.jump_distance());
+        say(&format!("acceptance {accepted:.3}, {moved:.2} seats change a step\nseat  drawn  exact"));
+        for (seat, weight) in exact[..SEATS].iter().enumerate() {
+            let drawn = means.mean(seat).unwrap_or(f32::NAN);
+            say(&format!("{seat:4} {drawn:6.3} {:6.3}", weight / exact[SEATS]));
         }
         Ok(())
     })

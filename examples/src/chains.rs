@@ -7,7 +7,7 @@ use bitmc::chain::Memory;
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
-use bitmc::{Chain, Energy, Kernel, LaneRng, Layout, Packed, SeedableRng};
+use bitmc::{Chain, Energy, Kernel, LaneRng, Layout, Open, Packed, SeedableRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
 use rayon::prelude::*;
 
@@ -17,6 +17,19 @@ pub type VecMemory = Memory<Vec<u32>, AVec<Bits>, AVec<Block>>;
 
 /// A chain in vectors.
 pub type VecChain<'e, E> = Chain<'e, E, Vec<u32>, AVec<Bits>, AVec<Block>>;
+
+/// A chain in vectors that is told its energies.
+pub type VecOpen<'a> = Open<'a, Vec<u32>, AVec<Bits>, AVec<Block>>;
+
+/// Memory for one chain that is told its energies.
+#[must_use]
+pub fn open_memory(layout: Layout) -> VecMemory {
+    Memory {
+        words: vec![0; Memory::words(layout)],
+        cache: avec![],
+        weights: avec![[0.0; LANES]; Memory::weights_and_gradients(layout)],
+    }
+}
 
 /// Memory for one chain of an energy.
 pub fn memory(energy: &(impl Energy + ?Sized)) -> VecMemory {

@@ -95,6 +95,9 @@ pub enum TeachError {
     /// A tuning chain.
     #[error("{0}")]
     Chain(#[from] bitmc::ChainError),
+    /// A chain that is told its energies.
+    #[error("{0}")]
+    Open(#[from] bitmc::OpenError),
     /// An annealed run.
     #[error("{0}")]
     Anneal(#[from] bitmc::temper::AnnealError),

@@ -6,6 +6,7 @@ mod kept;
 mod learn;
 mod multimodal;
 mod small;
+mod told;
 
 use serde_json::Value;
 use std::fs;

@@ -29,7 +29,7 @@ fn the_small_examples_agree_with_the_exact_answers() {
 }
 
 /// The files of an example that do not depend on the clock are equal for one thread and for two.
-fn threads_do_not_change(name: &str, words: &[&str], files: usize) -> tempfile::TempDir {
+pub(super) fn threads_do_not_change(name: &str, words: &[&str], files: usize) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let run = |threads: &str| {
         let out = folder.path().join(threads);

@@ -28,6 +28,7 @@ mod noise;
 mod noise_misuse;
 mod open;
 mod own_learnable;
+mod open_counted;
 mod paths;
 mod planes;
 mod properties;
