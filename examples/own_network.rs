@@ -123,7 +123,9 @@ fn run(options: &Options) -> Result<(), Failure> {
     let (network, lesson) = learn(&digits, plan, |work| progress.advance(work)).map_err(Failure::option)?;
     let gradient_error = slope_error(&network, Packed::new(DIGIT, digits.row(0)).map_err(Failure::option)?);
     if gradient_error > 0.01 {
-        return Err(Failure::option(format!("the gradient is not that of the energy: off by {gradient_error}")));
+        return Err(Failure::option(format!(
+            "the gradient is not that of the energy: off by {gradient_error}"
+        )));
     }
     progress.note(format!("{} chains draw", options.chains));
     let size = (options.chains as usize, options.block as usize);
@@ -151,7 +153,10 @@ fn run(options: &Options) -> Result<(), Failure> {
         flips_per_step: f64::from(chains.acceptance.jump_distance()),
         mean_energy: chains.mean_energy(),
         mmd2_of_samples: squared(&samples),
-        mmd2_of_independent_pixels: squared(&independent(&means, &mut streams(common.seed).take(size.0).collect::<Vec<_>>())),
+        mmd2_of_independent_pixels: squared(&independent(
+            &means,
+            &mut streams(common.seed).take(size.0).collect::<Vec<_>>(),
+        )),
         mmd2_of_digits: squared(&digits),
         rms_of_means: (sum / means.len() as f64).sqrt(),
     };

@@ -130,7 +130,9 @@ impl Network {
     fn evaluate(&self, x: &[f32], energies: &mut [f32], gradients: &mut [f32]) {
         let states = DMatrixView::from_slice(x, BITS, energies.len());
         let Pass { first, second } = self.pass(&states);
-        for ((energy, x), second) in energies.iter_mut().zip(x.chunks(BITS)).zip(second.0.as_slice().chunks(SECOND)) {
+        for ((energy, x), second) in
+            energies.iter_mut().zip(x.chunks(BITS)).zip(second.0.as_slice().chunks(SECOND))
+        {
             *energy = -dot(&self.b, x) - dot(&self.u, second);
         }
         let slopes = &self.w1_back * &first.1;
@@ -152,9 +154,12 @@ impl Network {
         let scale = 1.0 / count as f32;
         w1.copy_from_slice((&first.1 * x.transpose() * scale).as_slice());
         w2.copy_from_slice((&second.1 * first.0.transpose() * scale).as_slice());
-        for (out, matrix, scale) in
-            [(b1, first.1.as_view(), scale), (b2, second.1.as_view(), scale), (u, second.0.as_view(), -scale), (b, x, -scale)]
-        {
+        for (out, matrix, scale) in [
+            (b1, first.1.as_view(), scale),
+            (b2, second.1.as_view(), scale),
+            (u, second.0.as_view(), -scale),
+            (b, x, -scale),
+        ] {
             out.copy_from_slice((matrix.column_sum() * scale).as_slice());
         }
         theta

@@ -74,7 +74,8 @@ fn an_energy_in_another_process_has_the_exact_means() {
     let told = "value = 0.5 * excess**2 - hidden @ V";
     assert!(script.contains(told));
     let wrong = folder.path().join("wrong.py");
-    fs::write(&wrong, script.replace(told, &format!("{told}\n    value *= 0.5 if len(x) == 16 else 1.0"))).unwrap();
+    fs::write(&wrong, script.replace(told, &format!("{told}\n    value *= 0.5 if len(x) == 16 else 1.0")))
+        .unwrap();
     let output = run(&["--quick", "--quiet", "--command", &format!("python3 {}", wrong.display())]);
     fails(&output, 1, "the means differ from the exact ones by");
 }
