@@ -237,6 +237,9 @@ impl<'a, N: Noise> Langevin<'a, N> {
         E: Energy + ?Sized,
         R: Rng + ?Sized,
     {
+        if ring.estimates && self.adjusted {
+            return None;
+        }
         let chosen = self.propose(ring, rng)?;
         // An unadjusted sampler never draws it, an adjusted one whatever happens.
         let uniform = if self.adjusted { uniform(rng) } else { 0.0 };
