@@ -1,6 +1,6 @@
 //! Numbers, lists, and generators of other crates.
 
-use super::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len};
+use super::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len};
 use rand_core::SeedableRng;
 
 macro_rules! numbers {
@@ -16,7 +16,7 @@ macro_rules! numbers {
             }
         }
 
-        impl FixedSnapshot for $type {
+        impl BoundedSnapshot for $type {
             const LEN: usize = size_of::<Self>();
         }
     )+};
@@ -40,7 +40,7 @@ impl Snapshot for bool {
     }
 }
 
-impl FixedSnapshot for bool {
+impl BoundedSnapshot for bool {
     const LEN: usize = 1;
 }
 
@@ -57,7 +57,7 @@ impl Snapshot for usize {
     }
 }
 
-impl FixedSnapshot for usize {
+impl BoundedSnapshot for usize {
     const LEN: usize = 8;
 }
 
@@ -111,7 +111,7 @@ impl<T: Snapshot, const N: usize> Snapshot for [T; N] {
     }
 }
 
-impl<T: FixedSnapshot, const N: usize> FixedSnapshot for [T; N] {
+impl<T: BoundedSnapshot, const N: usize> BoundedSnapshot for [T; N] {
     const LEN: usize = list_len(N, T::LEN);
 }
 
@@ -129,7 +129,7 @@ macro_rules! tuples {
             }
         }
 
-        impl<$($type: FixedSnapshot),+> FixedSnapshot for ($($type),+) {
+        impl<$($type: BoundedSnapshot),+> BoundedSnapshot for ($($type),+) {
             const LEN: usize = 0 $(+ $type::LEN)+;
         }
     )+};
@@ -157,6 +157,10 @@ impl<T: Snapshot + Default> Snapshot for Option<T> {
     }
 }
 
+impl<T: BoundedSnapshot + Default> BoundedSnapshot for Option<T> {
+    const LEN: usize = 1 + T::LEN;
+}
+
 impl<T: Snapshot + ?Sized> Snapshot for &mut T {
     fn save(&self, to: &mut Writer<'_>) {
         (**self).save(to);
@@ -167,11 +171,11 @@ impl<T: Snapshot + ?Sized> Snapshot for &mut T {
     }
 }
 
-impl<T: FixedSnapshot + ?Sized> FixedSnapshot for &mut T {
+impl<T: BoundedSnapshot + ?Sized> BoundedSnapshot for &mut T {
     const LEN: usize = T::LEN;
 }
 
-impl FixedSnapshot for Same {
+impl BoundedSnapshot for Same {
     const LEN: usize = 12;
 }
 

@@ -1,7 +1,7 @@
 //! A tuner of cycles that is kept over a stop.
 
 use super::{CycleSettings, CycleTuner, Phase, Progress, Trial, check};
-use crate::snapshot::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer, lists, plain};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
 plain! { Trial, b"tria", { step_size, balance, rate, error }, |_| true }
 plain! {
@@ -51,11 +51,11 @@ plain! {
     }
 }
 
-impl FixedSnapshot for Phase {
+impl BoundedSnapshot for Phase {
     const LEN: usize = 5;
 }
 
-impl<const TRIALS: usize> FixedSnapshot for CycleTuner<[Trial; TRIALS]> {
+impl<const TRIALS: usize> BoundedSnapshot for CycleTuner<[Trial; TRIALS]> {
     const LEN: usize = Progress::LEN + <[Trial; TRIALS]>::LEN;
 }
 
