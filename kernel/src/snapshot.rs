@@ -54,7 +54,7 @@ pub use values::Same;
 pub(crate) use values::lists;
 
 /// The version of the layout that this crate writes and reads.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 1;
 
 /// Bytes of a snapshot beside its parts.
 pub const FRAME: usize = 16;
@@ -75,11 +75,11 @@ pub trait Snapshot {
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError>;
 }
 
-/// What takes the same number of bytes in every snapshot, so that a page of flash or a static buffer can be sized by constants:
-/// [`FRAME`] and the lengths of all parts. Parts whose length depends on a model have a function `snapshot_len`, constant too.
+/// What takes at most so many bytes in every snapshot: a page of flash or a static buffer is sized by constants, [`FRAME`]
+/// and the lengths of all parts. Parts whose length depends on a model have a function `snapshot_len`, constant too.
 ///
 /// ```
-/// use bitmc::snapshot::{FRAME, FixedSnapshot, Writer};
+/// use bitmc::snapshot::{FRAME, BoundedSnapshot, Writer};
 /// use bitmc::stats::{Acceptance, Means};
 /// use bitmc::{Bernoulli, Chain, LaneRng, Layout, SeedableRng, chain, memory};
 /// const L: Layout = Layout::binary(40);
@@ -91,13 +91,13 @@ pub trait Snapshot {
 /// assert_eq!(Writer::new(&mut [0; BYTES]).put(&chain).put(&observers).finish()?, BYTES);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait FixedSnapshot: Snapshot {
-    /// Bytes in a snapshot.
+pub trait BoundedSnapshot: Snapshot {
+    /// Bytes in a snapshot. An `Option` takes as many only where it is `Some`; all other parts take as many always.
     const LEN: usize;
 }
 
 /// The bytes of a field.
-pub(crate) const fn field_len<S, T: FixedSnapshot>(_: fn(&S) -> &T) -> usize {
+pub(crate) const fn field_len<S, T: BoundedSnapshot>(_: fn(&S) -> &T) -> usize {
     T::LEN
 }
 
@@ -276,7 +276,7 @@ macro_rules! plain {
             }
         }
 
-        impl $(<const $n: usize>)? $crate::snapshot::FixedSnapshot for $type $(<$n>)? {
+        impl $(<const $n: usize>)? $crate::snapshot::BoundedSnapshot for $type $(<$n>)? {
             const LEN: usize = 4 $(+ $crate::snapshot::field_len::<Self, _>(|kept| &kept.$field))+;
         }
     };

@@ -12,7 +12,7 @@ use bitmc::learn::{self, Adam, Contrast, CyclicalLearning, Learnable, RatioMatch
 use bitmc::noise::{Adaptation, Parameters, Regression, SparseRegression};
 use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
 use bitmc::sliced::SlicedChains;
-use bitmc::snapshot::{FRAME, FixedSnapshot, Snapshot, SnapshotError, VERSION};
+use bitmc::snapshot::{BoundedSnapshot, FRAME, Snapshot, SnapshotError, VERSION};
 use bitmc::stats::{Acceptance, Average, BatchMeans, Best, Every, Evidence, Means, Observer, Pairs};
 use bitmc::step::IsingLangevin;
 use bitmc::temper::{Ladder, Replica, Rung};
@@ -61,7 +61,9 @@ fn kept<T: Snapshot, O: PartialEq>(
     assert!(changed > 20, "{name}: {changed} changes show little");
 
     let bytes = save(&[&one]);
-    assert_eq!(bytes.len(), FRAME + len, "the length of {name}");
+    // A tuner of cycles keeps its best trial once it has one.
+    let most = name == "a tuner of cycles" && bytes.len() < FRAME + len;
+    assert!(bytes.len() == FRAME + len || most, "{name} has {} bytes, not {len}", bytes.len());
     let (mut other, mut rng) = start(3);
     let before = save(&[&other]);
     for bit in 0..8 * bytes.len() {

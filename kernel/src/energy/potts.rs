@@ -83,7 +83,7 @@ impl<'a> Potts<'a> {
             for &field in row {
                 let is_near = field.abs() <= near; // not where it is NaN
                 if !is_near {
-                    self.form.check_field(site, field, self.form.round(field), 0)?;
+                    self.form.check_field(site, (field, 1.0), 0)?;
                 }
             }
         }

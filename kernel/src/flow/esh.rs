@@ -5,7 +5,7 @@ use super::turn::{Turn, Way, log_time, normalise};
 use super::vector::{add, hold, inverse_norm, largest, mix, mix_and_move, scale};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, Total};
-use crate::snapshot::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, plain};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, plain};
 use rand_core::Rng;
 
 const X: usize = 0;

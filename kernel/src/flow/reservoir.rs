@@ -2,7 +2,7 @@
 
 use crate::lane::Block;
 use crate::random::uniform;
-use crate::snapshot::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
 use crate::stats::LogSum;
 use rand_core::Rng;
 
@@ -52,7 +52,7 @@ impl<B: AsMut<[Block]> + AsRef<[Block]>> Reservoir<B> {
     }
 }
 
-impl<const BLOCKS: usize> FixedSnapshot for Reservoir<[Block; BLOCKS]> {
+impl<const BLOCKS: usize> BoundedSnapshot for Reservoir<[Block; BLOCKS]> {
     const LEN: usize = 4 + LogSum::LEN + list_len(BLOCKS, list_len(16, 4));
 }
 

@@ -1,6 +1,6 @@
 //! Running totals that keep what rounding drops.
 
-use crate::snapshot::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer};
 
 /// A running total of floats with its rounding errors (Knuth's two-sum): about 48 bits, for totals over
 /// millions of steps.
@@ -68,7 +68,7 @@ impl Total {
     }
 }
 
-impl FixedSnapshot for Total {
+impl BoundedSnapshot for Total {
     const LEN: usize = 8;
 }
 

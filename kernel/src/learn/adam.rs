@@ -1,7 +1,7 @@
 //! Optimisers: θ from gradients, in lent memory.
 
 use crate::lane::{Block, F32s, LANES, PARTS};
-use crate::snapshot::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists, plain};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists, plain};
 
 /// Why an optimiser is none.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use super::{LearnError, Learnable, Replay, Report};
 use crate::chain::{Chain, Memory};
 use crate::lane::{Bits, Block, LANES, ln};
 use crate::packed::Packed;
-use crate::snapshot::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
 use crate::step::Kernel;
 use rand_core::Rng;
 

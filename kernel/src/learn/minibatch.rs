@@ -6,7 +6,7 @@ use super::{LearnError, Learnable};
 use crate::chain::Memory;
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, exp, ln};
 use crate::packed::Packed;
-use crate::snapshot::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
 use rand_core::Rng;
 
 /// An objective that is a mean over samples, `J = ⟨J(x)⟩`.

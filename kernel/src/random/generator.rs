@@ -1,7 +1,7 @@
 //! xoshiro128++ in sixteen lanes.
 
 use crate::lane::{Bits, LANES, PARTS, U32s};
-use crate::snapshot::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer};
 use core::convert::Infallible;
 use rand_core::{SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
@@ -117,7 +117,7 @@ impl LaneRng {
     pub const SNAPSHOT_LEN: usize = 352;
 }
 
-impl FixedSnapshot for LaneRng {
+impl BoundedSnapshot for LaneRng {
     const LEN: usize = Self::SNAPSHOT_LEN;
 }
 

@@ -1,6 +1,6 @@
 //! Numbers, lists, and generators of other crates.
 
-use super::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len};
+use super::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len};
 use rand_core::SeedableRng;
 
 macro_rules! numbers {
@@ -16,7 +16,7 @@ macro_rules! numbers {
             }
         }
 
-        impl FixedSnapshot for $type {
+        impl BoundedSnapshot for $type {
             const LEN: usize = size_of::<Self>();
         }
     )+};
@@ -40,7 +40,7 @@ impl Snapshot for bool {
     }
 }
 
-impl FixedSnapshot for bool {
+impl BoundedSnapshot for bool {
     const LEN: usize = 1;
 }
 
@@ -57,7 +57,7 @@ impl Snapshot for usize {
     }
 }
 
-impl FixedSnapshot for usize {
+impl BoundedSnapshot for usize {
     const LEN: usize = 8;
 }
 
@@ -111,7 +111,7 @@ impl<T: Snapshot, const N: usize> Snapshot for [T; N] {
     }
 }
 
-impl<T: FixedSnapshot, const N: usize> FixedSnapshot for [T; N] {
+impl<T: BoundedSnapshot, const N: usize> BoundedSnapshot for [T; N] {
     const LEN: usize = list_len(N, T::LEN);
 }
 
@@ -129,7 +129,7 @@ macro_rules! tuples {
             }
         }
 
-        impl<$($type: FixedSnapshot),+> FixedSnapshot for ($($type),+) {
+        impl<$($type: BoundedSnapshot),+> BoundedSnapshot for ($($type),+) {
             const LEN: usize = 0 $(+ $type::LEN)+;
         }
     )+};
@@ -137,26 +137,27 @@ macro_rules! tuples {
 
 tuples!((A 0, B 1) (A 0, B 1, C 2));
 
-/// Whether there is one, and that, or the default in its place.
+/// Whether there is one, and that.
 impl<T: Snapshot + Default> Snapshot for Option<T> {
     fn save(&self, to: &mut Writer<'_>) {
         self.is_some().save(to);
-        match self {
-            Some(value) => value.save(to),
-            None => T::default().save(to),
+        if let Some(value) = self {
+            value.save(to);
         }
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let (mut some, mut value, mut at) = (false, T::default(), *from);
         some.load(&mut at)?;
-        value.load(&mut at)?;
+        if some {
+            value.load(&mut at)?;
+        }
         (*self, *from) = (some.then_some(value), at);
         Ok(())
     }
 }
 
-impl<T: FixedSnapshot + Default> FixedSnapshot for Option<T> {
+impl<T: BoundedSnapshot + Default> BoundedSnapshot for Option<T> {
     const LEN: usize = 1 + T::LEN;
 }
 
@@ -170,11 +171,11 @@ impl<T: Snapshot + ?Sized> Snapshot for &mut T {
     }
 }
 
-impl<T: FixedSnapshot + ?Sized> FixedSnapshot for &mut T {
+impl<T: BoundedSnapshot + ?Sized> BoundedSnapshot for &mut T {
     const LEN: usize = T::LEN;
 }
 
-impl FixedSnapshot for Same {
+impl BoundedSnapshot for Same {
     const LEN: usize = 12;
 }
 

@@ -5,7 +5,7 @@ use crate::chain;
 use crate::energy::{Ends, Energy};
 use crate::lane::{Bits, Block};
 use crate::layout::Layout;
-use crate::snapshot::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer, plain};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, plain};
 
 /// β, E and E₀ of the state, and the chain. Where it is refused the replica is as it was.
 impl<E, W, C, B> Snapshot for Replica<'_, E, W, C, B>
@@ -54,11 +54,11 @@ impl<E: ?Sized, W, C, B> Replica<'_, E, W, C, B> {
     }
 }
 
-impl FixedSnapshot for End {
+impl BoundedSnapshot for End {
     const LEN: usize = 1;
 }
 
-impl<const RUNGS: usize> FixedSnapshot for Ladder<[Rung; RUNGS]> {
+impl<const RUNGS: usize> BoundedSnapshot for Ladder<[Rung; RUNGS]> {
     const LEN: usize = 4 + 16 + <[Rung; RUNGS]>::LEN;
 }
 

@@ -7,7 +7,7 @@ use super::{Half, Open};
 use crate::lane::{Bits, Block, LANES, LogProduct, Total};
 use crate::layout::Layout;
 use crate::packed::{clear_single, is_mask_word, is_value_word};
-use crate::snapshot::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer, plain};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, plain};
 use crate::step::langevin::Asked;
 use crate::step::path::Paths;
 

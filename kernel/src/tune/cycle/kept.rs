@@ -1,7 +1,7 @@
 //! A tuner of cycles that is kept over a stop.
 
 use super::{CycleSettings, CycleTuner, Phase, Progress, Trial, check, kernel};
-use crate::snapshot::{FixedSnapshot, Reader, Snapshot, SnapshotError, Writer, lists, plain};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
 plain! { Trial, b"tria", { step_size, balance, rate, error }, |_| true }
 plain! {
@@ -61,11 +61,11 @@ fn can_be_tried(trial: &Trial, CycleSettings { step_size: (floor, ceiling), .. }
         && (0.0..=1.0).contains(&trial.error)
 }
 
-impl FixedSnapshot for Phase {
+impl BoundedSnapshot for Phase {
     const LEN: usize = 5;
 }
 
-impl<const TRIALS: usize> FixedSnapshot for CycleTuner<[Trial; TRIALS]> {
+impl<const TRIALS: usize> BoundedSnapshot for CycleTuner<[Trial; TRIALS]> {
     const LEN: usize = Progress::LEN + <[Trial; TRIALS]>::LEN;
 }
 
