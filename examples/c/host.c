@@ -87,7 +87,7 @@ static void models_and_samplers(void) {
         }
         double exact = top / bottom;
         for (int blind = 0; blind < 2; blind++) {
-            check(!bitmc_own_init(&model, 10, 2, 0, two_minima, blind ? NULL : slope, &calls) &&
+            check(!bitmc_own_init(&model, 10, 2, 0, two_minima, blind ? NULL : slope, NULL, &calls) &&
                       !bitmc_langevin_init(&sampler, 0.5f, 1) &&
                       fabs(mean_of(&model, &sampler, 40000, &summary) - exact) <
                           5.0 * sqrt(exact * (1.0 - exact) / summary.energy_ess) &&

@@ -39,8 +39,8 @@ static void bad_input(void) {
     check(bitmc_langevin_init(&sampler, -1.0f, 1) == BITMC_STATUS_ARGUMENT, "a negative step size");
     check(!bitmc_chain_init(&chain, &model, memory + 512, 512, &rng), "the right chain");
     check(bitmc_chain_run(&chain, &sampler, &rng, 1, NULL) == BITMC_STATUS_NOT_READY, "a sampler that is none");
-    check(bitmc_own_init(&own, 3, 2, 0, NULL, NULL, NULL) == BITMC_STATUS_NULL, "no energy");
-    check(!bitmc_own_init(&own, 3, 2, 0, nothing, NULL, NULL) &&
+    check(bitmc_own_init(&own, 3, 2, 0, NULL, NULL, NULL, NULL) == BITMC_STATUS_NULL, "no energy");
+    check(!bitmc_own_init(&own, 3, 2, 0, nothing, NULL, NULL, NULL) &&
               bitmc_chain_init(&chain, &own, memory + 512, 512, &rng) == BITMC_STATUS_ENERGY,
           "an energy of NaN");
     check(strcmp(bitmc_status_text(99), "no such status") == 0, "texts");
@@ -119,7 +119,7 @@ static void refusals(void) {
                   BITMC_STATUS_ARGUMENT &&
               look(&after, &is) && before == after,
           "a start in the memory that is lent");
-    check(!bitmc_own_init(&own, 8, 2, 0, nothing, NULL, NULL) && !bitmc_rng_init(&still, 8, 0) &&
+    check(!bitmc_own_init(&own, 8, 2, 0, nothing, NULL, NULL, NULL) && !bitmc_rng_init(&still, 8, 0) &&
               bitmc_chain_init(&chain, &own, memory, sizeof memory, &still) == BITMC_STATUS_ENERGY && not_ready(),
           "a chain whose own start is refused is not ready");
     check(unmoved(&still, 8), "the generator has not moved");
@@ -181,7 +181,7 @@ static float calls_back(void *user, const bitmc_state *x) {
             bitmc_chain_init(&in.chain, &in.model, elsewhere, sizeof elsewhere, &rng),
             bitmc_chain_init_at(&in.chain, &in.model, elsewhere, sizeof elsewhere, start, 1),
             bitmc_chain_init_at(&in.other, &in.model, memory, sizeof memory, start, 1),
-            bitmc_own_init(&in.model, 4, 2, 0, nothing, NULL, NULL),
+            bitmc_own_init(&in.model, 4, 2, 0, nothing, NULL, NULL, NULL),
             bitmc_ising_init(&in.model, 0, ring, 8, fields, 8, couplings, sizeof couplings),
             bitmc_rng_init(&in.rng, 1, 0),
             bitmc_stats_init(&in.stats, sums, 8),
@@ -214,7 +214,7 @@ static void within_callbacks(void) {
     uint32_t start[1] = {5};
     memset(&in, 0, sizeof in);
     in.calls = 1; /* not at the start */
-    check(set_up() && !bitmc_own_init(&in.model, 8, 2, 0, calls_back, NULL, NULL) && !bitmc_rng_init(&in.rng, 1, 0) &&
+    check(set_up() && !bitmc_own_init(&in.model, 8, 2, 0, calls_back, NULL, NULL, NULL) && !bitmc_rng_init(&in.rng, 1, 0) &&
               !bitmc_chain_init_at(&in.chain, &in.model, memory, sizeof memory, start, 1) &&
               !bitmc_cyclical_init(&in.sampler, 1.0f, 0.5f, 0.6f, 4, room, sizeof room) &&
               !bitmc_stats_init(&in.stats, NULL, 0) &&
@@ -224,7 +224,7 @@ static void within_callbacks(void) {
     check(in.inner == BITMC_STATUS_OK, "another chain over the model at work");
     check(in.next == 0, "a number of the generator at work");
     check(!bitmc_gibbs_init(&in.sampler, 0) && !bitmc_rng_init(&in.rng, 1, 0) &&
-              !bitmc_own_init(&in.model, 8, 2, 0, calls_back, NULL, NULL),
+              !bitmc_own_init(&in.model, 8, 2, 0, calls_back, NULL, NULL, NULL),
           "afterwards they may be made again");
     in.calls = 0;
     check(bitmc_chain_init_at(&in.chain, &in.model, memory, sizeof memory, start, 1) == BITMC_STATUS_OK &&
@@ -261,7 +261,7 @@ static float takes_turns(void *user, const bitmc_state *x) {
 static void within_exchange(void) {
     static const float betas[2] = {0.5f, 1.0f};
     turns.calls = 1; /* not at the start */
-    int ready = set_up() && !bitmc_own_init(&turns.model, 8, 2, 0, takes_turns, NULL, NULL) &&
+    int ready = set_up() && !bitmc_own_init(&turns.model, 8, 2, 0, takes_turns, NULL, NULL, NULL) &&
                 !bitmc_rng_init(&turns.rng, 1, 0) &&
                 !bitmc_ladder_init(&turns.ladder, betas, 2, turns.rungs, sizeof turns.rungs);
     for (int index = 0; index < 2; index++)
@@ -359,7 +359,7 @@ static void numbers(void) {
     check(bitmc_ising_init(&none, 0, ring, 8, fields, 8, room, sizeof room) == BITMC_STATUS_EDGES, "an edge to itself");
     check(bitmc_quantised_init(&quantised, ends, &entry, 1, linear, 2, words, 1, drawn, 2) == BITMC_STATUS_EDGES,
           "rows without symmetry");
-    check(!bitmc_own_init(&none, 8, 2, 0, nothing, NULL, NULL) &&
+    check(!bitmc_own_init(&none, 8, 2, 0, nothing, NULL, NULL, NULL) &&
               bitmc_second_order_init(&sampler, &none, 1.0f, 0.5f, 1.0f, room, sizeof room) == BITMC_STATUS_SAMPLER,
           "AB-edge without couplings");
 }

@@ -197,7 +197,7 @@ fn machines_and_energies_of_the_callers() {
             let mut calls = 0_u32;
             let user = (&raw mut calls).cast();
             let own = Held::<bitmc_model>::new();
-            assert_eq!(bitmc_own_init(own.at(), 9, arity, kind, Some(energy), gradient, user), Done);
+            assert_eq!(bitmc_own_init(own.at(), 9, arity, kind, Some(energy), gradient, None, user), Done);
             go_round(own.at(), &mut some);
             assert!(user.cast::<u32>().read() > 10);
         }
@@ -216,8 +216,10 @@ unsafe extern "C" fn meddles(user: *mut c_void, _: *const bitmc_state) -> f32 {
     unsafe {
         let within = user.cast::<Within>();
         let (model, chain) = ((*within).model, (*within).chain);
-        (*within).said =
-            [bitmc_own_init(model, 4, 2, 0, Some(meddles), None, user), bitmc_chain_energy(chain, &mut 0.0)];
+        (*within).said = [
+            bitmc_own_init(model, 4, 2, 0, Some(meddles), None, None, user),
+            bitmc_chain_energy(chain, &mut 0.0),
+        ];
     }
     0.5
 }
@@ -230,7 +232,7 @@ fn a_callback_is_kept_from_its_own_chain() {
         let mut within = Within { model: model.at(), chain: chain.at(), said: [Done; 2] };
         let user = &raw mut within;
         let (model, chain) = ((*user).model, (*user).chain);
-        assert_eq!(bitmc_own_init(model, 4, 2, 0, Some(meddles), None, user.cast()), Done);
+        assert_eq!(bitmc_own_init(model, 4, 2, 0, Some(meddles), None, None, user.cast()), Done);
         let rng = Held::<bitmc_rng>::new();
         assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
         let mut memory = Room::new(bitmc_chain_bytes(model));
