@@ -1,8 +1,8 @@
 //! Models that change: new fields over the same couplings, tables in constants, and what rounding would lose.
 
 use bitmc::energy::{Entry, FactorError, FactorsBuffers, Sparse, SparseError};
-use bitmc::quantised::QuantisedIsing;
-use bitmc::{Energy, Factor, Factors, Ising, LatticeGaussian, Packed, Potts, torus};
+use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
+use bitmc::{Energy, Factor, Factors, Ising, LaneRng, LatticeGaussian, Packed, Potts, SeedableRng, torus};
 use bitmc_host_tests::enumerate::{self, Law};
 use bitmc_host_tests::heap::{Couplings, pack_in};
 use bitmc_host_tests::models::{self, Source};
@@ -157,7 +157,8 @@ fn chains_without_floats_go_on_over_another_b() {
             }
             words[0] = seed as u32 & 7;
             let model = model(linear);
-            let mut chain = QuantisedLangevin::new(model, penalty, &mut words, &mut fields, &mut flips).unwrap();
+            let mut chain =
+                QuantisedLangevin::new(model, penalty, &mut words, &mut fields, &mut flips).unwrap();
             if way == 0 {
                 assert!(chain.set_linear(&[0, i32::MIN, 0]).is_err());
                 chain.set_linear(&after).unwrap();
