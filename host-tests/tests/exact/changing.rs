@@ -3,7 +3,7 @@
 use bitmc::chain::Buffer;
 use bitmc::energy::{Boltzmann, EdgeList, Entry, FactorError, FactorsBuffers, Sparse, SparseError};
 use bitmc::lane::{Bits, Block};
-use bitmc::quantised::QuantisedIsing;
+use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
 use bitmc::stats::{Draws, DrawsError, Watch};
 use bitmc::{
     Bernoulli, Chain, ChainError, Energy, Factor, Factors, Ising, LaneRng, Langevin, LatticeGaussian, Layout,
@@ -134,6 +134,50 @@ fn fields_that_do_not_fit_are_refused_by_name() {
     fields[26] = f32::NAN;
     assert_eq!(model.with_linear(&fields).unwrap_err(), FieldNotFinite { site: 8 });
     assert_eq!(model.with_linear(&[0.5; 9]).unwrap_err(), Fields { sites: 9, each: 3, got: 9 });
+}
+
+/// A chain without floats goes on over another b as one that starts at its state. Negative control: as it was, it goes elsewhere.
+#[test]
+fn chains_without_floats_go_on_over_another_b() {
+    let row = |site, coupling| Entry { site, coupling };
+    let rows = [row(1, 40_000), row(0, 40_000), row(2, -25_000), row(1, -25_000)];
+    let (ends, before, after) = ([1, 3, 4], [9_000, -20_000, 3_000], [-90_000, 60_000, 120_000]);
+    let penalty = Penalty::from_step_size(0.5).unwrap();
+    let mut same = 0;
+    for seed in 0..200 {
+        let model = |linear| QuantisedIsing::from_rows(&ends, &rows, linear).unwrap();
+        let (mut words, mut fields, mut flips) = ([seed as u32 & 7], [0; 3], [0]);
+        let mut runs = [[0u32; 2]; 3];
+        for (way, run) in runs.iter_mut().enumerate() {
+            words[0] = seed as u32 & 7;
+            let linear = if way == 1 { &after } else { &before };
+            let mut chain = QuantisedGibbs::new(model(linear), &mut words, &mut fields).unwrap();
+            if way == 0 {
+                let error = chain.set_linear(&after[1..]).unwrap_err();
+                assert_eq!(error, SparseError::Fields { sites: 3, each: 1, got: 2 });
+                chain.set_linear(&after).unwrap();
+            }
+            let mut rng = LaneRng::seed_from_u64(seed);
+            for _ in 0..3 {
+                run[0] = 8 * run[0] + chain.sweep(&mut rng);
+            }
+            words[0] = seed as u32 & 7;
+            let model = model(linear);
+            let mut chain =
+                QuantisedLangevin::new(model, penalty, &mut words, &mut fields, &mut flips).unwrap();
+            if way == 0 {
+                assert!(chain.set_linear(&[0, i32::MIN, 0]).is_err());
+                chain.set_linear(&after).unwrap();
+            }
+            for _ in 0..3 {
+                let info = chain.step(&mut rng);
+                run[1] = 16 * run[1] + 2 * info.proposed + u32::from(info.accepted);
+            }
+        }
+        assert_eq!(runs[0], runs[1], "{seed}");
+        same += u32::from(runs[0] == runs[2]);
+    }
+    assert!(same < 40, "{same}");
 }
 
 /// What `from_rows` says of a linear part over couplings that are right, `with_linear` says too.
