@@ -510,7 +510,14 @@ impl Model {
             _ => String::new(),
         };
         let kind = self.shape.layout.kind();
-        format!("{}{slope}{path}, {kind:?} sites of {:?} values", self.kind, self.shape.arities)
+        let allowed = || self.energies.iter().copied().filter(|energy| energy.is_finite());
+        let (least, most) =
+            (allowed().fold(f64::INFINITY, f64::min), allowed().fold(f64::NEG_INFINITY, f64::max));
+        let forbidden = self.energies.len() - allowed().count();
+        format!(
+            "{}{slope}{path}, {kind:?} sites of {:?} values, energies {least:.4} to {most:.4}, {forbidden} forbidden",
+            self.kind, self.shape.arities
+        )
     }
 }
 
