@@ -170,6 +170,17 @@ fn named(error: SparseError, edges: &[Edge], (site, first): (&str, usize)) -> St
         SparseError::TooLarge { site: index } => {
             format!("the weights of {site} {} add up to too much", number(index))
         }
+        SparseError::CouplingRounded { edge } => {
+            let (a, b, weight) = edges[edge];
+            let (a, b) = (number(a as usize), number(b as usize));
+            format!(
+                "the weight {weight:e} of edge {a} {b} would be lost in rounding: another weight is far larger"
+            )
+        }
+        SparseError::FieldRounded { site: index } => {
+            let index = number(index);
+            format!("the weight of {site} {index} would be lost in rounding: another weight is far larger")
+        }
         other => other.to_string(),
     }
 }

@@ -18,6 +18,11 @@ static float slope(void *user, const bitmc_state *x, size_t site, uint32_t value
     return sum;
 }
 
+/* The same for all sites at once. */
+static void slopes(void *user, const bitmc_state *x, float *out, size_t count) {
+    for (size_t site = 0; site < count; site++) out[site] = slope(user, x, 0, 0);
+}
+
 /* The mean of the first site over so many steps, or NAN. */
 static double mean_of(bitmc_model *model, bitmc_sampler *sampler, uint64_t steps, bitmc_summary *summary) {
     static unsigned char memory[16384];
@@ -86,13 +91,15 @@ static void models_and_samplers(void) {
             top += choose * exp(-0.5 * (k - 3.0) * (k - 3.0)) * k / 10.0;
         }
         double exact = top / bottom;
-        for (int blind = 0; blind < 2; blind++) {
-            check(!bitmc_own_init(&model, 10, 2, 0, two_minima, blind ? NULL : slope, &calls) &&
+        static const char *const kinds[] = {"an energy of the caller's", "an energy of the caller's without a gradient",
+                                            "an energy of the caller's with its gradient at once"};
+        for (int kind = 0; kind < 3; kind++) {
+            check(!bitmc_own_init(&model, 10, 2, 0, two_minima, kind == 0 ? slope : NULL, kind == 2 ? slopes : NULL, &calls) &&
                       !bitmc_langevin_init(&sampler, 0.5f, 1) &&
                       fabs(mean_of(&model, &sampler, 40000, &summary) - exact) <
                           5.0 * sqrt(exact * (1.0 - exact) / summary.energy_ess) &&
                       calls > 40000,
-                  blind ? "an energy of the caller's without a gradient" : "an energy of the caller's");
+                  kinds[kind]);
         }
     }
 }
@@ -181,9 +188,171 @@ static void kept(void) {
     check(bitmc_load(1, &chain2, &rng2, NULL, bytes, written) == BITMC_STATUS_OTHER, "one with more parts");
 }
 
+/* An open chain told what the functions say is the chain over them, bit for bit, also from a snapshot between the halves.
+ * Negative control: told the gradient of the state before, it is another one. */
+static void halves(void) {
+    static unsigned char memory[1024], open_memory[3][1024], cycle[1024], bytes[4096];
+    const uint32_t start[1] = {7};
+    const char *names[] = {"DMALA", "DULA", "AB of first order", "ACS"};
+    bitmc_model model;
+    bitmc_sampler sampler;
+    int calls = 0;
+    int ready = !bitmc_own_init(&model, 10, 2, 0, two_minima, slope, NULL, &calls);
+    for (int which = 0; which < 4; which++) {
+        bitmc_chain chain;
+        bitmc_open open[3]; /* one to be told right, one from snapshots, one to be told wrong */
+        bitmc_rng rng, open_rng[3];
+        bitmc_state x = {start, 1, 10, 2}, y;
+        bitmc_info info, did;
+        float gradient[10], old[10], energy = two_minima(&calls, &x);
+        int same = 1, other = 0;
+        size_t written;
+        slopes(NULL, &x, gradient, 10);
+        ready = ready && bitmc_open_bytes(10, 2, 0) <= sizeof open_memory[0] && !bitmc_rng_init(&rng, 3, 0) &&
+                !bitmc_chain_init_at(&chain, &model, memory, sizeof memory, start, 1) &&
+                !(which == 0   ? bitmc_langevin_init(&sampler, 0.5f, 1)
+                  : which == 1 ? bitmc_langevin_init(&sampler, 0.2f, 0)
+                  : which == 2 ? bitmc_balanced_init(&sampler, 0.8f, 0.6f)
+                               : bitmc_cyclical_init(&sampler, 4.0f, 0.3f, 0.9f, 4, cycle, sizeof cycle));
+        for (int k = 0; k < 3; k++)
+            ready = ready && !bitmc_rng_init(&open_rng[k], 3, 0) &&
+                    !bitmc_open_init(&open[k], 10, 2, 0, NULL, open_memory[k], sizeof open_memory[k], start, 1, energy, gradient, 10);
+        for (int step = 0; step < 1000 && ready; step++) {
+            ready = !bitmc_chain_step(&chain, &sampler, &rng, &info) && !bitmc_chain_state(&chain, &x);
+            for (int k = 0; k < 3 && ready; k++) {
+                ready = !bitmc_open_state(&open[k], &y);
+                slopes(NULL, &y, old, 10);
+                ready = ready && !bitmc_open_ask(&open[k], &sampler, NULL, 0, &open_rng[k], &y);
+                if (k == 0) { /* the second one goes on from here */
+                    ready = ready && !bitmc_open_save(1, &open[0], &open_rng[0], bytes, sizeof bytes, &written) &&
+                            !bitmc_open_load(1, &open[1], &open_rng[1], bytes, written) &&
+                            !bitmc_open_ask(&open[0], &sampler, NULL, 0, &open_rng[0], &y);
+                }
+                energy = two_minima(&calls, &y);
+                slopes(NULL, &y, gradient, 10);
+                ready = ready && !bitmc_open_tell(&open[k], energy, k == 2 ? old : gradient, 10, &did) &&
+                        !bitmc_open_state(&open[k], &y) && !bitmc_open_energy(&open[k], &energy);
+                if (k == 2)
+                    other |= x.words[0] != y.words[0];
+                else
+                    same &= x.words[0] == y.words[0] && memcmp(&info, &did, sizeof info) == 0;
+            }
+        }
+        check(ready && same, names[which]);
+        check(ready && other, "told the gradient of the state before, another chain");
+    }
+}
+
+/* New fields over the same couplings: the chain that goes on is the one over a model that is made of them. */
+static void new_fields(void) {
+    static unsigned char couplings[2][4096], linear[1024], memory[2][2048], noise[512];
+    bitmc_edge edges[25];
+    float most[75], fields[75];
+    bitmc_model base, now, fresh;
+    bitmc_chain chain, twin;
+    bitmc_rng rng, twin_rng;
+    bitmc_sampler sampler[2];
+    bitmc_state x, y;
+    for (uint32_t site = 0; site < 25; site++) {
+        bitmc_edge edge = {site, (site + 1) % 25, 0.5f};
+        edges[site] = edge;
+    }
+    for (int site = 0; site < 75; site++) most[site] = 1.0f, fields[site] = 0.125f * (float)(site % 9) - 0.5f;
+    fields[3] = 1.0f; /* as large as the largest that the base was made with: the same fixed point */
+    for (int potts = 0; potts < 2; potts++) {
+        size_t count = potts ? 75 : 25;
+        int ready =
+            potts ? !bitmc_potts_init(&base, edges, 25, most, 25, 3, couplings[0], sizeof couplings[0]) &&
+                        !bitmc_potts_init(&fresh, edges, 25, fields, 25, 3, couplings[1], sizeof couplings[1])
+                  : !bitmc_ising_init(&base, 0, edges, 25, most, 25, couplings[0], sizeof couplings[0]) &&
+                        !bitmc_ising_init(&fresh, 0, edges, 25, fields, 25, couplings[1], sizeof couplings[1]);
+        int same = 1, moved = 0;
+        ready = ready && bitmc_model_linear_bytes(&base) <= sizeof linear && !bitmc_rng_init(&rng, 4, 0) &&
+                !bitmc_langevin_init(&sampler[0], 0.5f, 1) &&
+                !bitmc_second_order_init(&sampler[1], &base, 2.0f, 0.8f, 1.0f, noise, sizeof noise) &&
+                !bitmc_chain_init(&chain, &base, memory[0], sizeof memory[0], &rng);
+        for (int frame = 0; frame < 20 && ready; frame++) {
+            uint32_t words[2] = {0, 0};
+            ready = !bitmc_chain_run(&chain, &sampler[0], &rng, 20, NULL) &&
+                    !bitmc_model_with_linear(&now, &base, fields, count, linear, sizeof linear) &&
+                    !bitmc_chain_rebind(&chain, &now) && !bitmc_chain_state(&chain, &x);
+            memcpy(words, x.words, 4 * x.word_count);
+            ready = ready && !bitmc_chain_init_at(&twin, &fresh, memory[1], sizeof memory[1], words, x.word_count) &&
+                    !bitmc_rng_init(&rng, 5, (uint32_t)frame) && !bitmc_rng_init(&twin_rng, 5, (uint32_t)frame);
+            for (int which = 0; which < 2; which++) {
+                float energy, twin_energy;
+                /* The sampler of second order has its noise from the base, which is as it was. */
+                ready = ready && !bitmc_chain_run(&chain, &sampler[which], &rng, 5, NULL) &&
+                        !bitmc_chain_run(&twin, &sampler[which], &twin_rng, 5, NULL) && !bitmc_chain_state(&chain, &x) &&
+                        !bitmc_chain_state(&twin, &y) && !bitmc_chain_energy(&chain, &energy) &&
+                        !bitmc_chain_energy(&twin, &twin_energy);
+                same &= memcmp(x.words, y.words, 4 * x.word_count) == 0 && energy == twin_energy;
+            }
+            moved |= memcmp(words, x.words, 4 * x.word_count) != 0;
+            /* Back, and in place: the model of the frame before is made again. */
+            ready = ready && (frame % 2 ? !bitmc_chain_rebind(&chain, &base)
+                                        : !bitmc_model_with_linear(&now, &base, NULL, 0, linear, sizeof linear) &&
+                                              !bitmc_chain_rebind(&chain, &now));
+        }
+        check(ready && same && moved, potts ? "new fields of a Potts model" : "new fields of an Ising model");
+    }
+}
+
+static float wrong_gradient(void *user, const bitmc_state *x, size_t site, uint32_t value) {
+    return -slope(user, x, site, value);
+}
+
+static void wrong_gradients(void *user, const bitmc_state *x, float *out, size_t count) {
+    slopes(user, x, out, count);
+    out[4] += 0.5f;
+}
+
+static float changing(void *user, const bitmc_state *x) {
+    float energy = two_minima(user, x);
+    return energy + 0.25f * (float)*(int *)user;
+}
+
+static void compared_with_itself(void) {
+    static unsigned char memory[2048], couplings[512];
+    const uint32_t words[3] = {0, 1023, 341};
+    const bitmc_edge edges[2] = {{0, 1, 0.5f}, {1, 2, -0.25f}};
+    const float fields[10] = {0.5f};
+    bitmc_checked saw;
+    bitmc_model model;
+    int calls = 0;
+    check(!bitmc_own_init(&model, 10, 2, 0, two_minima, slope, NULL, &calls) && bitmc_check_bytes(&model) <= sizeof memory &&
+              !bitmc_check(&model, words, 3, memory, sizeof memory, &saw) && saw.wrong == BITMC_WRONG_NOTHING &&
+              saw.moves == 30 && fabsf(saw.slope - 1.0f) < 1e-3f && saw.correlation > 0.999f && saw.gap < 1e-3f,
+          "an energy agrees with its gradient");
+    check(!bitmc_own_init(&model, 10, 2, 0, two_minima, NULL, slopes, &calls) &&
+              !bitmc_check(&model, words, 3, memory, sizeof memory, &saw) && fabsf(saw.slope - 1.0f) < 1e-3f,
+          "with its gradient at once");
+    check(!bitmc_own_init(&model, 10, 2, 0, two_minima, NULL, NULL, &calls) &&
+              !bitmc_check(&model, words, 3, memory, sizeof memory, &saw) && isnan(saw.slope) && saw.gap > 1.0f,
+          "one without a gradient");
+    check(!bitmc_own_init(&model, 10, 2, 0, two_minima, wrong_gradient, NULL, &calls) &&
+              bitmc_check(&model, words, 3, memory, sizeof memory, &saw) == BITMC_STATUS_CHECK &&
+              saw.wrong == BITMC_WRONG_SIGN && fabsf(saw.slope + 1.0f) < 1e-3f,
+          "a wrong sign is seen");
+    check(!bitmc_own_init(&model, 20, 2, 0, two_minima, slope, wrong_gradients, &calls) &&
+              bitmc_check(&model, words, 3, memory, sizeof memory, &saw) == BITMC_STATUS_CHECK &&
+              saw.wrong == BITMC_WRONG_GRADIENT && saw.state == 0 && saw.site == 4 && fabsf(saw.got - saw.need) == 0.5f,
+          "a gradient at once that is another one, and where");
+    check(!bitmc_own_init(&model, 10, 2, 0, changing, slope, NULL, &calls) &&
+              bitmc_check(&model, words, 3, memory, sizeof memory, &saw) == BITMC_STATUS_CHECK &&
+              (saw.wrong == BITMC_WRONG_TOTAL || saw.wrong == BITMC_WRONG_DIFFERENCE) && saw.need != saw.got,
+          "an energy that changes");
+    check(!bitmc_ising_init(&model, 0, edges, 2, fields, 10, couplings, sizeof couplings) &&
+              !bitmc_check(&model, words, 3, memory, sizeof memory, &saw) && fabsf(saw.slope - 1.0f) < 1e-3f,
+          "a model of the library");
+}
+
 int main(void) {
     uint32_t hash;
     models_and_samplers();
+    halves();
+    new_fields();
+    compared_with_itself();
     exchange_and_snapshots();
     kept();
     bitmc_status status = ising_hash(&hash);

@@ -10,6 +10,10 @@ static float nothing(void *user, const bitmc_state *x) {
     return NAN;
 }
 
+static void no_slopes(void *user, const bitmc_state *x, float *out, size_t count) {
+    (void)user, (void)x, (void)out, (void)count;
+}
+
 static void bad_input(void) {
     static unsigned char memory[1024];
     bitmc_edge edges[1] = {{0, 1, 0.5f}};
@@ -39,8 +43,8 @@ static void bad_input(void) {
     check(bitmc_langevin_init(&sampler, -1.0f, 1) == BITMC_STATUS_ARGUMENT, "a negative step size");
     check(!bitmc_chain_init(&chain, &model, memory + 512, 512, &rng), "the right chain");
     check(bitmc_chain_run(&chain, &sampler, &rng, 1, NULL) == BITMC_STATUS_NOT_READY, "a sampler that is none");
-    check(bitmc_own_init(&own, 3, 2, 0, NULL, NULL, NULL) == BITMC_STATUS_NULL, "no energy");
-    check(!bitmc_own_init(&own, 3, 2, 0, nothing, NULL, NULL) &&
+    check(bitmc_own_init(&own, 3, 2, 0, NULL, NULL, NULL, NULL) == BITMC_STATUS_NULL, "no energy");
+    check(!bitmc_own_init(&own, 3, 2, 0, nothing, NULL, NULL, NULL) &&
               bitmc_chain_init(&chain, &own, memory + 512, 512, &rng) == BITMC_STATUS_ENERGY,
           "an energy of NaN");
     check(strcmp(bitmc_status_text(99), "no such status") == 0, "texts");
@@ -119,7 +123,7 @@ static void refusals(void) {
                   BITMC_STATUS_ARGUMENT &&
               look(&after, &is) && before == after,
           "a start in the memory that is lent");
-    check(!bitmc_own_init(&own, 8, 2, 0, nothing, NULL, NULL) && !bitmc_rng_init(&still, 8, 0) &&
+    check(!bitmc_own_init(&own, 8, 2, 0, nothing, NULL, NULL, NULL) && !bitmc_rng_init(&still, 8, 0) &&
               bitmc_chain_init(&chain, &own, memory, sizeof memory, &still) == BITMC_STATUS_ENERGY && not_ready(),
           "a chain whose own start is refused is not ready");
     check(unmoved(&still, 8), "the generator has not moved");
@@ -164,7 +168,7 @@ static struct {
     bitmc_rng rng;
     bitmc_sampler sampler;
     bitmc_stats stats;
-    bitmc_status inner, said[12];
+    bitmc_status inner, said[14];
     uint32_t next;
     int calls;
 } in;
@@ -176,12 +180,12 @@ static float calls_back(void *user, const bitmc_state *x) {
     (void)user;
     if (in.calls++ == 0) {
         in.inner = bitmc_chain_init(&in.other, &in.model, elsewhere, sizeof elsewhere, &rng);
-        bitmc_status said[12] = {
+        bitmc_status said[14] = {
             bitmc_chain_energy(&in.chain, &energy),
             bitmc_chain_init(&in.chain, &in.model, elsewhere, sizeof elsewhere, &rng),
             bitmc_chain_init_at(&in.chain, &in.model, elsewhere, sizeof elsewhere, start, 1),
             bitmc_chain_init_at(&in.other, &in.model, memory, sizeof memory, start, 1),
-            bitmc_own_init(&in.model, 4, 2, 0, nothing, NULL, NULL),
+            bitmc_own_init(&in.model, 4, 2, 0, nothing, NULL, NULL, NULL),
             bitmc_ising_init(&in.model, 0, ring, 8, fields, 8, couplings, sizeof couplings),
             bitmc_rng_init(&in.rng, 1, 0),
             bitmc_stats_init(&in.stats, sums, 8),
@@ -189,6 +193,8 @@ static float calls_back(void *user, const bitmc_state *x) {
             bitmc_langevin_init(&in.sampler, 0.5f, 1),
             bitmc_cyclical_init(&in.sampler, 1.0f, 0.5f, 0.6f, 4, room, sizeof room),
             bitmc_chain_init(&in.other, &in.model, elsewhere, sizeof elsewhere, &in.rng),
+            bitmc_chain_rebind(&in.chain, &in.model),
+            bitmc_check(&in.model, start, 1, memory, sizeof memory, NULL),
         };
         memcpy(in.said, said, sizeof said);
         in.next = bitmc_rng_next(&in.rng);
@@ -197,7 +203,7 @@ static float calls_back(void *user, const bitmc_state *x) {
 }
 
 static void within_callbacks(void) {
-    static const char *const names[12] = {
+    static const char *const names[14] = {
         "the energy of the chain at work",
         "the chain at work, made again",
         "the same at a state",
@@ -210,21 +216,23 @@ static void within_callbacks(void) {
         "as discrete Langevin",
         "as ACS, in the memory of the one at work",
         "another chain from the generator at work",
+        "the chain at work, over its model again",
+        "a check in the memory of the chain at work",
     };
     uint32_t start[1] = {5};
     memset(&in, 0, sizeof in);
     in.calls = 1; /* not at the start */
-    check(set_up() && !bitmc_own_init(&in.model, 8, 2, 0, calls_back, NULL, NULL) && !bitmc_rng_init(&in.rng, 1, 0) &&
+    check(set_up() && !bitmc_own_init(&in.model, 8, 2, 0, calls_back, NULL, NULL, NULL) && !bitmc_rng_init(&in.rng, 1, 0) &&
               !bitmc_chain_init_at(&in.chain, &in.model, memory, sizeof memory, start, 1) &&
               !bitmc_cyclical_init(&in.sampler, 1.0f, 0.5f, 0.6f, 4, room, sizeof room) &&
               !bitmc_stats_init(&in.stats, NULL, 0) &&
               (in.calls = 0, !bitmc_chain_run(&in.chain, &in.sampler, &in.rng, 5, &in.stats)),
           "a chain whose callback makes calls");
-    for (int call = 0; call < 12; call++) check(in.said[call] == BITMC_STATUS_BUSY, names[call]);
+    for (int call = 0; call < 14; call++) check(in.said[call] == BITMC_STATUS_BUSY, names[call]);
     check(in.inner == BITMC_STATUS_OK, "another chain over the model at work");
     check(in.next == 0, "a number of the generator at work");
     check(!bitmc_gibbs_init(&in.sampler, 0) && !bitmc_rng_init(&in.rng, 1, 0) &&
-              !bitmc_own_init(&in.model, 8, 2, 0, calls_back, NULL, NULL),
+              !bitmc_own_init(&in.model, 8, 2, 0, calls_back, NULL, NULL, NULL),
           "afterwards they may be made again");
     in.calls = 0;
     check(bitmc_chain_init_at(&in.chain, &in.model, memory, sizeof memory, start, 1) == BITMC_STATUS_OK &&
@@ -261,7 +269,7 @@ static float takes_turns(void *user, const bitmc_state *x) {
 static void within_exchange(void) {
     static const float betas[2] = {0.5f, 1.0f};
     turns.calls = 1; /* not at the start */
-    int ready = set_up() && !bitmc_own_init(&turns.model, 8, 2, 0, takes_turns, NULL, NULL) &&
+    int ready = set_up() && !bitmc_own_init(&turns.model, 8, 2, 0, takes_turns, NULL, NULL, NULL) &&
                 !bitmc_rng_init(&turns.rng, 1, 0) &&
                 !bitmc_ladder_init(&turns.ladder, betas, 2, turns.rungs, sizeof turns.rungs);
     for (int index = 0; index < 2; index++)
@@ -359,7 +367,7 @@ static void numbers(void) {
     check(bitmc_ising_init(&none, 0, ring, 8, fields, 8, room, sizeof room) == BITMC_STATUS_EDGES, "an edge to itself");
     check(bitmc_quantised_init(&quantised, ends, &entry, 1, linear, 2, words, 1, drawn, 2) == BITMC_STATUS_EDGES,
           "rows without symmetry");
-    check(!bitmc_own_init(&none, 8, 2, 0, nothing, NULL, NULL) &&
+    check(!bitmc_own_init(&none, 8, 2, 0, nothing, NULL, NULL, NULL) &&
               bitmc_second_order_init(&sampler, &none, 1.0f, 0.5f, 1.0f, room, sizeof room) == BITMC_STATUS_SAMPLER,
           "AB-edge without couplings");
 }
@@ -444,6 +452,246 @@ static void overlaps(void) {
           "a generator in the memory of a chain");
 }
 
+/* An open chain of 8 bits that is told its energies. */
+static unsigned char open_memory[1024];
+static bitmc_open open_chain;
+static const float zeros[8] = {0.0f};
+
+static int open_up(bitmc_sampler *sampler) {
+    static const uint32_t start[1] = {5};
+    return set_up() && !bitmc_langevin_init(sampler, 0.5f, 1) &&
+           !bitmc_open_init(&open_chain, 8, 2, 0, NULL, open_memory, sizeof open_memory, start, 1, 1.0f, zeros, 8);
+}
+
+static uint32_t open_word(void) {
+    bitmc_state state;
+    return bitmc_open_state(&open_chain, &state) ? 999 : state.words[0];
+}
+
+static void asked_and_told(void) {
+    static unsigned char bytes[2048], other_memory[4096];
+    static uint32_t words[2] = {5, 0};
+    static union {
+        uint32_t words[256];
+        float numbers[256];
+        unsigned char bytes[1024];
+    } within;
+    const float nan[8] = {0.0f, NAN}, many[70] = {0.0f};
+    uint16_t arities[8] = {2, 3, 3, 1, 2, 3, 3, 3};
+    bitmc_open other;
+    bitmc_rng still;
+    bitmc_sampler sampler;
+    bitmc_state y, again;
+    bitmc_info info;
+    float energy;
+    size_t written;
+    memset(&other, 0, sizeof other);
+    check(bitmc_open_energy(NULL, &energy) == BITMC_STATUS_NULL && bitmc_open_energy(&other, &energy) == BITMC_STATUS_NOT_READY &&
+              bitmc_open_tell(&other, 0.0f, NULL, 0, NULL) == BITMC_STATUS_NOT_READY,
+          "an open chain that is none");
+    check(open_up(&sampler) && bitmc_open_tell(&open_chain, 0.0f, zeros, 8, &info) == BITMC_STATUS_NOT_ASKED,
+          "told without being asked");
+    check(!bitmc_rng_init(&still, 8, 0) && bitmc_open_ask(&open_chain, &gibbs, NULL, 0, &still, &y) == BITMC_STATUS_HALVES &&
+              unmoved(&still, 8),
+          "Gibbs sampling is asked");
+    check(!bitmc_rng_init(&still, 8, 0) && bitmc_open_ask(&open_chain, &sampler, NULL, 0, &still, NULL) == BITMC_STATUS_NULL &&
+              bitmc_open_ask(&open_chain, &sampler, zeros, 7, &still, &y) == BITMC_STATUS_GRADIENT &&
+              bitmc_open_ask(&open_chain, NULL, NULL, 0, &still, &y) == BITMC_STATUS_NULL &&
+              bitmc_open_ask(&open_chain, &sampler, NULL, 8, &still, &y) == BITMC_STATUS_NULL && unmoved(&still, 8),
+          "asked of nobody, for nobody, with another gradient");
+    check(!bitmc_open_ask(&open_chain, &sampler, NULL, 0, &rng, &y) && y.sites == 8 && y.word_count == 1 &&
+              bitmc_open_tell(&open_chain, 0.0f, zeros, 7, &info) == BITMC_STATUS_GRADIENT &&
+              bitmc_open_tell(&open_chain, 0.0f, NULL, 0, &info) == BITMC_STATUS_GRADIENT &&
+              bitmc_open_tell(&open_chain, 0.0f, NULL, 8, &info) == BITMC_STATUS_NULL &&
+              bitmc_open_tell(&open_chain, 0.0f, (const float *)(const void *)open_memory, 8, &info) == BITMC_STATUS_ARGUMENT &&
+              (words[1] = y.words[0], !bitmc_open_ask(&open_chain, &sampler, NULL, 0, &rng, &again)) &&
+              again.words[0] == words[1] && !bitmc_open_tell(&open_chain, INFINITY, NULL, 0, &info) && !info.accepted &&
+              open_word() == 5 && bitmc_open_tell(&open_chain, 0.0f, zeros, 8, &info) == BITMC_STATUS_NOT_ASKED,
+          "a proposal stays until it is told, and is forbidden");
+    check(!bitmc_open_ask(&open_chain, &sampler, NULL, 0, &rng, &y) && !bitmc_open_tell(&open_chain, NAN, zeros, 8, &info) &&
+              info.fault == 1 && open_word() == 5 && !bitmc_open_ask(&open_chain, &sampler, NULL, 0, &rng, &y) &&
+              !bitmc_open_tell(&open_chain, -50.0f, zeros, 8, &info) && info.accepted && !bitmc_open_energy(&open_chain, &energy) &&
+              energy == -50.0f,
+          "an energy of NaN is a fault");
+    check(open_up(&sampler) && !bitmc_open_ask(&open_chain, &sampler, NULL, 0, &rng, &y) &&
+              bitmc_open_restart(&open_chain, words, 1, NAN, zeros, 8) == BITMC_STATUS_ENERGY &&
+              bitmc_open_restart(&open_chain, words, 2, 0.0f, zeros, 8) == BITMC_STATUS_STATE &&
+              bitmc_open_restart(&open_chain, y.words, 1, 0.0f, zeros, 8) == BITMC_STATUS_ARGUMENT &&
+              bitmc_open_restart(&open_chain, words, 1, 0.0f, nan, 8) == BITMC_STATUS_ENERGY &&
+              bitmc_open_rebind(&open_chain, INFINITY, zeros, 8) == BITMC_STATUS_ENERGY &&
+              bitmc_open_rebind(&open_chain, 0.0f, zeros, 5) == BITMC_STATUS_GRADIENT &&
+              bitmc_open_clamp(&open_chain, words, 0) == BITMC_STATUS_STATE &&
+              bitmc_open_clamp(&open_chain, y.words, 1) == BITMC_STATUS_ARGUMENT &&
+              !bitmc_open_tell(&open_chain, 1.0f, zeros, 8, NULL),
+          "what is refused leaves the proposal");
+    words[0] = 9, words[1] = 255;
+    check(open_up(&sampler) && !bitmc_open_ask(&open_chain, &sampler, NULL, 0, &rng, &y) &&
+              !bitmc_open_restart(&open_chain, words, 1, 2.0f, zeros, 8) && open_word() == 9 &&
+              bitmc_open_tell(&open_chain, 1.0f, zeros, 8, NULL) == BITMC_STATUS_NOT_ASKED &&
+              !bitmc_open_ask(&open_chain, &sampler, NULL, 0, &rng, &y) && !bitmc_open_rebind(&open_chain, 3.0f, zeros, 8) &&
+              bitmc_open_tell(&open_chain, 1.0f, zeros, 8, NULL) == BITMC_STATUS_NOT_ASKED &&
+              !bitmc_open_energy(&open_chain, &energy) && energy == 3.0f &&
+              !bitmc_open_ask(&open_chain, &sampler, NULL, 0, &rng, &y) && !bitmc_open_clamp(&open_chain, words + 1, 1) &&
+              bitmc_open_tell(&open_chain, 1.0f, zeros, 8, NULL) == BITMC_STATUS_NOT_ASKED &&
+              !bitmc_open_ask(&open_chain, &sampler, NULL, 0, &rng, &y) && y.words[0] == 9,
+          "a restart, a rebind and held sites cancel it");
+    check(open_up(&sampler) && !bitmc_open_save(1, &open_chain, &rng, bytes, sizeof bytes, &written) &&
+              bitmc_open_save(1, &open_chain, &rng, bytes, written - 1, &written) == BITMC_STATUS_MEMORY &&
+              bitmc_open_load(2, &open_chain, &rng, bytes, written) == BITMC_STATUS_OTHER &&
+              bitmc_open_load(1, &open_chain, NULL, bytes, written) == BITMC_STATUS_OTHER &&
+              bitmc_open_load(1, &open_chain, &rng, bytes, written - 1) == BITMC_STATUS_SNAPSHOT &&
+              bitmc_load(1, &chain, &rng, NULL, bytes, written) != BITMC_STATUS_OK &&
+              !bitmc_open_load(1, &open_chain, &rng, bytes, written) && open_word() == 5,
+          "other snapshots");
+    check(open_up(&sampler) && !bitmc_chain_init(&chain, &model, open_memory, sizeof open_memory, &rng) &&
+              bitmc_open_energy(&open_chain, &energy) == BITMC_STATUS_NOT_READY && open_up(&sampler) &&
+              !bitmc_open_init(&other, 8, 2, 0, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 8) && not_ready(),
+          "one memory holds one chain, open or not");
+    check(bitmc_open_init(&other, 0, 2, 0, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 0) == BITMC_STATUS_ARGUMENT &&
+              bitmc_open_init(&other, 8, 1, 0, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 8) == BITMC_STATUS_ARGUMENT &&
+              bitmc_open_init(&other, 8, 3, 2, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 8) == BITMC_STATUS_ARGUMENT &&
+              bitmc_open_init(&other, 8, 2, 0, NULL, memory, 64, words, 1, 0.0f, zeros, 8) == BITMC_STATUS_MEMORY &&
+              bitmc_open_init(&other, 8, 2, 0, NULL, NULL, 64, words, 1, 0.0f, zeros, 8) == BITMC_STATUS_NULL &&
+              bitmc_open_init(&other, 8, 2, 0, NULL, memory, sizeof memory, words, 2, 0.0f, zeros, 8) == BITMC_STATUS_STATE &&
+              bitmc_open_init(&other, 8, 2, 0, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 9) == BITMC_STATUS_GRADIENT &&
+              bitmc_open_init(&other, 8, 2, 0, NULL, within.bytes, sizeof within, within.words, 1, 0.0f, zeros, 8) ==
+                  BITMC_STATUS_ARGUMENT &&
+              bitmc_open_init(&other, 8, 2, 0, NULL, within.bytes, sizeof within, words, 1, 0.0f, within.numbers + 100, 8) ==
+                  BITMC_STATUS_ARGUMENT &&
+              bitmc_open_bytes(0, 2, 0) == 0 && bitmc_open_bytes(8, 3, 2) == 0,
+          "open chains of wrong sites, memory, states and gradients");
+    words[0] = 0;
+    check(!bitmc_open_init(&other, 8, 3, BITMC_ORDINAL, arities, other_memory, sizeof other_memory, words, 1, 0.0f, zeros, 8) &&
+              (words[0] = 2, bitmc_open_restart(&other, words, 1, 0.0f, zeros, 8)) == BITMC_STATUS_STATE &&
+              (arities[2] = 4, words[0] = 0,
+               bitmc_open_init(&other, 8, 3, BITMC_ORDINAL, arities, other_memory, sizeof other_memory, words, 1, 0.0f, zeros, 8)) ==
+                  BITMC_STATUS_ARGUMENT,
+          "sites of other numbers of values");
+    check(!bitmc_open_init(&other, 1, 70, BITMC_CATEGORICAL, NULL, other_memory, sizeof other_memory, words, 1, 0.0f, many, 70) &&
+              !bitmc_rng_init(&still, 8, 0) && bitmc_open_ask(&other, &sampler, NULL, 0, &still, &y) == BITMC_STATUS_GRADIENT &&
+              unmoved(&still, 8) && !bitmc_open_ask(&other, &sampler, many, 70, &rng, &y) &&
+              !bitmc_open_tell(&other, 0.0f, many, 70, &info),
+          "categories of many values are given their gradient");
+    check(open_up(&sampler) && !bitmc_open_rebind(&open_chain, 0.0f, NULL, 0) &&
+              bitmc_open_ask(&open_chain, &sampler, NULL, 0, &rng, &y) == BITMC_STATUS_GRADIENT &&
+              !bitmc_open_ask(&open_chain, &sampler, zeros, 8, &rng, &y),
+          "a state whose gradient was not told");
+    check(bitmc_own_init(&model, 2, 65, 0, nothing, NULL, no_slopes, NULL) == BITMC_STATUS_ARGUMENT &&
+              !bitmc_own_init(&model, 2, 64, 0, nothing, NULL, no_slopes, NULL) &&
+              !bitmc_own_init(&model, 2, 65, 1, nothing, NULL, no_slopes, NULL),
+          "categories of many values whose gradient is told at once");
+}
+
+static void changed_fields(void) {
+    static unsigned char linear[2][256], other_couplings[1024], elsewhere[1024];
+    static union {
+        float numbers[64];
+        unsigned char bytes[256];
+    } within;
+    const float more[8] = {0.1f, 0.05f}, most[8] = {1e9f}, nan[8] = {NAN};
+    uint32_t word, before, held[1] = {255};
+    float energy;
+    bitmc_model now, then, own;
+    memset(&now, 0, sizeof now), memset(&then, 0, sizeof then);
+    check(set_up() && bitmc_model_linear_bytes(&model) == 127 && bitmc_model_linear_bytes(&now) == 0 &&
+              bitmc_model_with_linear(&now, &model, more, 7, linear[0], sizeof linear[0]) == BITMC_STATUS_ARGUMENT &&
+              bitmc_model_with_linear(&now, &model, NULL, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_NULL &&
+              bitmc_model_with_linear(&now, &model, more, 8, linear[0], 20) == BITMC_STATUS_MEMORY &&
+              bitmc_model_with_linear(&now, &now, more, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_NOT_READY &&
+              bitmc_model_with_linear(&now, &model, most, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_ARGUMENT &&
+              bitmc_model_with_linear(&now, &model, nan, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_ARGUMENT,
+          "fields of another number, or that do not fit");
+    check(bitmc_model_with_linear(&model, &model, more, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_ARGUMENT &&
+              bitmc_model_with_linear(&now, &model, more, 8, couplings + 600, 256) == BITMC_STATUS_ARGUMENT &&
+              bitmc_model_with_linear(&now, &model, within.numbers, 8, within.bytes, sizeof within) == BITMC_STATUS_ARGUMENT,
+          "a model in its own place, in that of its base, in its fields");
+    check(set_up() && !bitmc_own_init(&own, 8, 2, 0, nothing, NULL, NULL, NULL) &&
+              bitmc_model_with_linear(&now, &own, more, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_SAMPLER &&
+              bitmc_model_linear_bytes(&own) == 0,
+          "fields of an energy of the caller's");
+    check(set_up() && look(&before, &energy) && !bitmc_model_with_linear(&now, &model, more, 8, linear[0], sizeof linear[0]) &&
+              look(&word, &energy) && !bitmc_chain_clamp(&chain, held, 1) && !bitmc_chain_rebind(&chain, &now) &&
+              look(&word, &energy) && word == before && !bitmc_chain_run(&chain, &gibbs, &rng, 5, NULL) && look(&word, &energy) &&
+              word == before,
+          "a chain goes on at its state, and what is held is held");
+    check(!bitmc_model_with_linear(&then, &now, fields, 8, linear[1], sizeof linear[1]) && !bitmc_chain_rebind(&chain, &then) &&
+              !bitmc_model_with_linear(&now, &then, more, 8, linear[0], sizeof linear[0]) && look(&word, &energy) &&
+              !bitmc_chain_rebind(&chain, &now) && !bitmc_chain_rebind(&chain, &model),
+          "fields after fields");
+    check(set_up() && !bitmc_model_with_linear(&now, &model, more, 8, linear[0], sizeof linear[0]) &&
+              !bitmc_chain_rebind(&chain, &now) && !bitmc_model_with_linear(&now, &model, more, 8, linear[0], sizeof linear[0]) &&
+              not_ready() && !bitmc_chain_rebind(&chain, &now) && look(&word, &energy) &&
+              bitmc_model_with_linear(&now, &model, nan, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_ARGUMENT &&
+              not_ready() && bitmc_chain_rebind(&chain, &now) == BITMC_STATUS_NOT_READY &&
+              !bitmc_model_with_linear(&now, &model, more, 8, linear[0], sizeof linear[0]) && !bitmc_chain_rebind(&chain, &now) &&
+              look(&word, &energy),
+          "a model made again under its chain, which goes on over it");
+    check(!bitmc_ising_init(&model, 0, ring, 8, fields, 8, couplings, sizeof couplings) && not_ready() &&
+              bitmc_chain_rebind(&chain, &now) == BITMC_STATUS_NOT_READY,
+          "a model whose base was made again");
+    check(set_up() && !bitmc_ising_init(&then, 0, ring, 4, fields, 7, other_couplings, sizeof other_couplings) &&
+              bitmc_chain_rebind(&chain, &then) == BITMC_STATUS_ARGUMENT &&
+              !bitmc_own_init(&own, 8, 2, 0, nothing, NULL, NULL, NULL) &&
+              bitmc_chain_rebind(&chain, &own) == BITMC_STATUS_ENERGY && look(&word, &energy) &&
+              bitmc_chain_rebind(&chain, NULL) == BITMC_STATUS_NULL,
+          "other sites, an energy of NaN");
+    check(set_up() && !bitmc_ising_init(&then, 0, ring, 8, fields, 8, elsewhere, sizeof elsewhere) &&
+              (memset(&model, 0, sizeof model), bitmc_chain_rebind(&chain, &then)) == BITMC_STATUS_NOT_READY,
+          "a chain whose model is gone");
+}
+
+static void checks(void) {
+    static unsigned char check_memory[2048];
+    uint32_t words[3] = {1, 2, 256};
+    bitmc_checked saw;
+    bitmc_model own, none;
+    memset(&none, 0, sizeof none);
+    saw.wrong = BITMC_WRONG_SIGN;
+    check(set_up() && bitmc_check(&none, words, 1, check_memory, sizeof check_memory, &saw) == BITMC_STATUS_NOT_READY &&
+              bitmc_check(&model, words, 0, check_memory, sizeof check_memory, &saw) == BITMC_STATUS_ARGUMENT &&
+              bitmc_check(&model, NULL, 1, check_memory, sizeof check_memory, &saw) == BITMC_STATUS_NULL &&
+              bitmc_check(&model, words, 3, check_memory, sizeof check_memory, &saw) == BITMC_STATUS_STATE &&
+              bitmc_check(&model, words, 2, check_memory, 64, &saw) == BITMC_STATUS_MEMORY &&
+              bitmc_check(&model, words, 2, couplings, sizeof couplings, &saw) == BITMC_STATUS_ARGUMENT &&
+              bitmc_check(&model, (uint32_t *)(void *)check_memory, 2, check_memory, sizeof check_memory, &saw) ==
+                  BITMC_STATUS_ARGUMENT &&
+              saw.wrong == BITMC_WRONG_SIGN && bitmc_check_bytes(&none) == 0 &&
+              !bitmc_check(&model, words, 2, check_memory, sizeof check_memory, NULL),
+          "a check of no model, of no states, in no memory");
+    check(!bitmc_own_init(&own, 8, 2, 0, nothing, NULL, NULL, NULL) &&
+              bitmc_check(&own, words, 1, check_memory, sizeof check_memory, &saw) == BITMC_STATUS_ENERGY,
+          "a check of an energy of NaN");
+    check(set_up() && !bitmc_check(&model, words, 1, memory, sizeof memory, NULL) && not_ready(),
+          "a check in the memory of a chain, which is not ready any more");
+}
+
+static void changed_rows(void) {
+    const uint32_t ends[2] = {1, 2};
+    const bitmc_entry pair[2] = {{1, 5}, {0, 5}};
+    int32_t linear[2] = {0, 0}, sure[2] = {1 << 24, -(1 << 24)}, most[2] = {INT32_MIN, 0}, drawn[2];
+    uint32_t words[1] = {0}, flips[1];
+    bitmc_quantised quantised;
+    bitmc_quantised_langevin jumps;
+    memset(&quantised, 0, sizeof quantised);
+    check(bitmc_quantised_set_linear(&quantised, linear, 2) == BITMC_STATUS_NOT_READY &&
+              !bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, words, 1, drawn, 2) &&
+              bitmc_quantised_set_linear(&quantised, sure, 1) == BITMC_STATUS_ARGUMENT &&
+              bitmc_quantised_set_linear(&quantised, NULL, 2) == BITMC_STATUS_NULL &&
+              bitmc_quantised_set_linear(&quantised, most, 2) == BITMC_STATUS_ARGUMENT &&
+              bitmc_quantised_set_linear(&quantised, drawn, 2) == BITMC_STATUS_ARGUMENT &&
+              !bitmc_quantised_set_linear(&quantised, sure, 2) && !bitmc_quantised_sweep(&quantised, &rng, 0, 2, NULL) &&
+              words[0] == 1,
+          "another b of a chain without floats");
+    words[0] = 2;
+    check(!bitmc_quantised_langevin_init(&jumps, ends, pair, 2, linear, 2, 5, words, flips, 1, drawn, 2) &&
+              bitmc_quantised_langevin_set_linear(&jumps, drawn, 2) == BITMC_STATUS_ARGUMENT &&
+              bitmc_quantised_langevin_set_linear(&jumps, (int32_t *)(void *)flips, 1) == BITMC_STATUS_ARGUMENT &&
+              bitmc_quantised_langevin_set_linear(&jumps, most, 2) == BITMC_STATUS_ARGUMENT &&
+              !bitmc_quantised_langevin_set_linear(&jumps, sure, 2) &&
+              !bitmc_quantised_langevin_step(&jumps, &rng, NULL, NULL) && words[0] == 1,
+          "the same of DMALA");
+}
+
 int main(void) {
     bad_input();
     overlaps();
@@ -455,6 +703,10 @@ int main(void) {
     unsaved();
     numbers();
     alignment();
+    asked_and_told();
+    changed_fields();
+    checks();
+    changed_rows();
     printf("%d failed\n", failures);
     return failures != 0;
 }

@@ -122,7 +122,7 @@ static bitmc_status count(int langevin, uint32_t *counts) {
 static int refused(void) {
     uint32_t two[2] = {1, 2}, word[1] = {0}, padded[1] = {4}, flips[1], accepted, proposed;
     bitmc_entry pair[2] = {{1, 7}, {0, 7}}, lame[2] = {{1, 7}, {0, 8}};
-    int32_t b[2] = {1, 2}, room[2];
+    int32_t b[2] = {1, 2}, up[2] = {1 << 24, 1 << 24}, room[2];
     bitmc_quantised chain, none;
     bitmc_quantised_langevin jumps;
     bitmc_rng rng;
@@ -141,7 +141,9 @@ static int refused(void) {
            bitmc_quantised_sweep(&chain, &rng, 1, (size_t)-1, NULL) == BITMC_STATUS_ARGUMENT &&
            bitmc_quantised_sweep(&chain, NULL, 0, 2, NULL) == BITMC_STATUS_NULL &&
            bitmc_quantised_state(&chain, &state) == BITMC_STATUS_OK && state.sites == 2 &&
-           state.words == word &&
+           state.words == word && bitmc_quantised_set_linear(&chain, up, 1) == BITMC_STATUS_ARGUMENT &&
+           bitmc_quantised_set_linear(&chain, up, 2) == BITMC_STATUS_OK &&
+           bitmc_quantised_sweep(&chain, &rng, 0, 2, NULL) == BITMC_STATUS_OK && word[0] == 3 &&
            bitmc_quantised_langevin_init(&jumps, two, pair, 2, b, 2, 9, word, NULL, 1, room, 2) == BITMC_STATUS_NULL &&
            bitmc_quantised_langevin_init(&jumps, two, pair, 2, b, 2, 1u << 31, word, flips, 1, room, 2) ==
                BITMC_STATUS_ARGUMENT &&
@@ -149,7 +151,8 @@ static int refused(void) {
            bitmc_quantised_langevin_step(&jumps, &rng, NULL, NULL) == BITMC_STATUS_NOT_READY &&
            bitmc_quantised_langevin_init(&jumps, two, pair, 2, b, 2, 9, word, flips, 1, room, 2) == BITMC_STATUS_OK &&
            bitmc_quantised_langevin_step(&jumps, &rng, &accepted, &proposed) == BITMC_STATUS_OK && accepted < 2 &&
-           proposed <= 2 && bitmc_quantised_langevin_state(&jumps, &state) == BITMC_STATUS_OK && state.words == word;
+           proposed <= 2 && bitmc_quantised_langevin_set_linear(&jumps, up, 2) == BITMC_STATUS_OK &&
+           bitmc_quantised_langevin_state(&jumps, &state) == BITMC_STATUS_OK && state.words == word;
 }
 
 int main(void) {

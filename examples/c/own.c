@@ -25,7 +25,7 @@ int main(void) {
     bitmc_chain chain;
     bitmc_sampler gibbs;
     bitmc_stats stats;
-    if (check(bitmc_own_init(&model, 20, 2, BITMC_CATEGORICAL, energy, NULL, &pull)) ||
+    if (check(bitmc_own_init(&model, 20, 2, BITMC_CATEGORICAL, energy, NULL, NULL, &pull)) ||
         check(bitmc_rng_init(&rng, 1, 0)) || check(bitmc_chain_init(&chain, &model, memory, sizeof memory, &rng)) ||
         check(bitmc_gibbs_init(&gibbs, 0)) || check(bitmc_stats_init(&stats, sums, 20)) ||
         check(bitmc_chain_run(&chain, &gibbs, &rng, 10000, &stats)) || check(bitmc_stats_mean(&stats, 0, &mean)))

@@ -102,9 +102,8 @@ fn run(options: &Options) -> Result<(), Failure> {
     let mut answer = Answer::default();
     process.evaluate(starts.rows().map(of), &mut answer).map_err(failed)?;
     let told = answer.energies.iter().zip(answer.gradients.chunks(layout.sites()));
-    let chain = |(row, (&energy, gradient))| {
-        Open::new(layout, None, open_memory(layout), of(row), energy, gradient)
-    };
+    let chain =
+        |(row, (&energy, gradient))| Open::new(layout, None, open_memory(layout), of(row), energy, gradient);
     let chains: Result<Vec<VecOpen<'_>>, _> = starts.rows().zip(told).map(chain).collect();
     let mut chains = chains.map_err(|error| failed(format!("a start is refused: {error}")))?;
 
@@ -133,7 +132,8 @@ fn run(options: &Options) -> Result<(), Failure> {
         Site { mean: mean(&drawn), standard_error: standard_error(&drawn), exact }
     };
     let sites: Vec<Site> = (0..layout.sites()).map(site).collect();
-    let differences = sites.iter().filter_map(|site| Some((site.mean - site.exact?).abs() / site.standard_error));
+    let differences =
+        sites.iter().filter_map(|site| Some((site.mean - site.exact?).abs() / site.standard_error));
     let largest_difference = differences.reduce(f64::max);
     let found = Report {
         example: "elsewhere",

@@ -13,7 +13,7 @@ mod learn;
 mod network;
 
 pub use learn::{Lesson, Plan, learn};
-pub use network::{Batch, Network, Theta, slope_error};
+pub use network::{Batch, Network, Theta};
 
 use crate::bits::BitRows;
 use crate::chains::{VecOpen, open_memory, streams};
@@ -65,9 +65,7 @@ impl Chains {
         let mut batch = Batch::new(chains, block);
         let starts = || states.rows().map(|row| Packed::new(DIGIT, row).expect("a row of bits"));
         batch.evaluate(network, starts());
-        let chain = |(x, (energy, gradient))| {
-            Open::new(DIGIT, None, open_memory(DIGIT), x, energy, gradient)
-        };
+        let chain = |(x, (energy, gradient))| Open::new(DIGIT, None, open_memory(DIGIT), x, energy, gradient);
         let chains: Vec<_> = starts().zip(batch.answers()).map(chain).collect::<Result<_, _>>()?;
         let infos = vec![Info::default(); chains.len()];
         Ok(Self { chains, rngs, infos, batch, acceptance: Acceptance::new() })

@@ -108,12 +108,24 @@ impl Couplings {
     /// # Errors
     /// [`SparseError`] as the constructor of the convention.
     pub fn ising(&mut self, model: &Pairwise) -> Result<Ising<'_>, SparseError> {
-        let (edges, fields) = (model.edges.iter().copied(), &model.fields);
-        match model.convention {
-            Convention::SpinsEdgesOnce => Ising::spins_edges_once(fields.len(), edges, fields, self.borrow()),
-            Convention::SpinsEdgesTwice => Ising::spins_edges_twice(fields.len(), edges, fields, self.borrow()),
-            Convention::BitsEdgesOnce => Ising::bits_edges_once(fields.len(), edges, fields, self.borrow()),
-        }
+        compile(model, self.borrow())
+    }
+
+    /// The same, however coarsely its numbers are rounded.
+    ///
+    /// # Errors
+    /// [`SparseError`] as the constructor of the convention.
+    pub fn rounded(&mut self, model: &Pairwise) -> Result<Ising<'_>, SparseError> {
+        compile(model, self.borrow().allow_rounding())
+    }
+}
+
+fn compile<'a>(model: &Pairwise, buffers: SparseBuffers<'a>) -> Result<Ising<'a>, SparseError> {
+    let (sites, edges, fields) = (model.fields.len(), model.edges.iter().copied(), &model.fields);
+    match model.convention {
+        Convention::SpinsEdgesOnce => Ising::spins_edges_once(sites, edges, fields, buffers),
+        Convention::SpinsEdgesTwice => Ising::spins_edges_twice(sites, edges, fields, buffers),
+        Convention::BitsEdgesOnce => Ising::bits_edges_once(sites, edges, fields, buffers),
     }
 }
 

@@ -312,7 +312,7 @@ pub struct Own<'t> {
     sites: usize,
     spins: bool,
     theta: &'t [f32],
-    /// Whether `∂E/∂θ` takes the last site's pairs for those of its flip.
+    /// Whether `∂E/∂θ` forgets the last site's value in its pairs.
     broken: bool,
 }
 
@@ -356,7 +356,7 @@ impl LearnableFunction for Own<'_> {
         assert_eq!(into.len(), self.theta.len());
         let last = if self.broken { self.theta.len() + 1 - self.sites } else { self.theta.len() };
         for (index, (slot, term)) in into.iter_mut().zip(self.terms(x)).enumerate() {
-            *slot -= if index < last { weight * term } else { -weight * term };
+            *slot -= weight * if index < last { term } else { self.value(x, index - last) };
         }
     }
 }

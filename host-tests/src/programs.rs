@@ -15,6 +15,7 @@ mod kernel;
 mod many;
 mod memory;
 mod model;
+mod open;
 mod pointwise;
 mod run;
 mod table;
@@ -37,6 +38,7 @@ use std::sync::Once;
 use std::time::{Duration, Instant};
 
 pub use run::Defect;
+pub use verdict::{ALARM, p_value};
 
 /// What a program found.
 #[derive(Clone, Debug)]

@@ -7,6 +7,10 @@ pub const ROUNDING: f64 = 1.0 / 16_777_216.0; // 2^-24
 /// logarithm, and they average out: 16 roundings of numbers near 1.
 pub const ROW_SUM: f64 = 1e-6;
 
+/// The same of paths of up to three sites that are scored by logarithms: for each site two logarithms of 1.2 units in the
+/// last place, and five sums and quotients, of numbers near 1.
+pub const ROW_SUM_OF_LOGARITHMS: f64 = 3.0 * 8.0 * ROUNDING;
+
 /// max|πP − π|: a flow is at most 1, with the same relative error as a row's.
 pub const STATIONARITY: f64 = 1e-6;
 

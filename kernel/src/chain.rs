@@ -231,8 +231,9 @@ where
 
     /// The chain taken apart for a sampler.
     pub fn ring(&mut self) -> Ring<'_, E> {
-        let keeps = !self.energy.estimates() && !self.energy.layout().row_is_site();
-        taken_apart(self.energy, &mut self.memory, &mut self.core, keeps)
+        let estimates = self.energy.estimates();
+        let keeps = !estimates && !self.energy.layout().row_is_site();
+        Ring { estimates, ..taken_apart(self.energy, &mut self.memory, &mut self.core, keeps) }
     }
 
     /// Takes the memory back.
@@ -356,7 +357,7 @@ where
     let first = Point { words: first, cache: first_cache, weights: first_weights, plane: first_plane };
     let second = Point { words: second, cache: second_cache, weights: second_weights, plane: second_plane };
     let (here, there) = if core.there_first { (second, first) } else { (first, second) };
-    Ring { energy, layout, here, there, free, slope_there: false, core }
+    Ring { energy, layout, here, there, free, slope_there: false, estimates: false, core }
 }
 
 fn split<T>(slice: &mut [T], at: usize) -> (&mut [T], &mut [T]) {

@@ -75,6 +75,37 @@ pub trait Snapshot {
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError>;
 }
 
+/// What takes at most so many bytes in every snapshot: a page of flash or a static buffer is sized by constants, [`FRAME`]
+/// and the lengths of all parts. Parts whose length depends on a model have a function `snapshot_len`, constant too.
+///
+/// ```
+/// use bitmc::snapshot::{FRAME, BoundedSnapshot, Writer};
+/// use bitmc::stats::{Acceptance, Means};
+/// use bitmc::{Bernoulli, Chain, LaneRng, Layout, SeedableRng, chain, memory};
+/// const L: Layout = Layout::binary(40);
+/// const BYTES: usize = FRAME + chain::snapshot_len(L) + <(LaneRng, Means<[u32; 40]>, Acceptance)>::LEN;
+/// let model = Bernoulli::new(&[0.3; 40]).ok_or("no sites")?;
+/// let mut rng = LaneRng::seed_from_u64(1);
+/// let chain = Chain::random(&model, memory!(L, 0), &mut rng)?;
+/// let observers = (rng, Means::new([0; 40]), Acceptance::new());
+/// assert_eq!(Writer::new(&mut [0; BYTES]).put(&chain).put(&observers).finish()?, BYTES);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait BoundedSnapshot: Snapshot {
+    /// Bytes in a snapshot. An `Option` takes as many only where it is `Some`; all other parts take as many always.
+    const LEN: usize;
+}
+
+/// The bytes of a field.
+pub(crate) const fn field_len<S, T: BoundedSnapshot>(_: fn(&S) -> &T) -> usize {
+    T::LEN
+}
+
+/// The bytes of a list of so many elements of so many bytes.
+pub(crate) const fn list_len(elements: usize, bytes: usize) -> usize {
+    elements.saturating_mul(bytes).saturating_add(4)
+}
+
 /// Writes a snapshot, part by part.
 #[derive(Debug)]
 pub struct Writer<'a> {
@@ -243,6 +274,10 @@ macro_rules! plain {
                 (*self, *from) = (next, at);
                 Ok(())
             }
+        }
+
+        impl $(<const $n: usize>)? $crate::snapshot::BoundedSnapshot for $type $(<$n>)? {
+            const LEN: usize = 4 $(+ $crate::snapshot::field_len::<Self, _>(|kept| &kept.$field))+;
         }
     };
 }

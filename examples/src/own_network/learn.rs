@@ -3,8 +3,8 @@
 use super::{Chains, Network, Theta};
 use crate::bits::BitRows;
 use crate::teach::TeachError;
-use bitmc::learn::{Adam, clip, decay};
 use bitmc::lane::LANES;
+use bitmc::learn::{Adam, clip, decay};
 use bitmc::{LaneRng, Langevin, Packed, Rng, SeedableRng};
 use rayon::join;
 use serde::Serialize;
@@ -75,7 +75,8 @@ pub fn learn(digits: &BitRows, plan: Plan, progress: impl Fn(u64)) -> Result<(Ne
         let terms = gradient.0.as_flattened_mut().iter_mut().zip(other.0.as_flattened());
         terms.for_each(|(data, chains)| *data -= chains);
         if (iteration + 1) % plan.iterations.div_ceil(POINTS) == 0 || iteration + 1 == plan.iterations {
-            let mean = rows.iter().map(|row| f64::from(bitmc::Function::total(&network, of(row)))).sum::<f64>() / rows.len() as f64;
+            let mean = rows.iter().map(|row| f64::from(bitmc::Function::total(&network, of(row)))).sum::<f64>()
+                / rows.len() as f64;
             gaps.push((iteration + 1, chains.mean_energy() - mean));
         }
         clip(LONGEST, &mut gradient.0);

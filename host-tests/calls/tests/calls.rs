@@ -1,7 +1,9 @@
 //! Every call of the C face, once around and with what is refused: values are checked elsewhere (`examples/c`), here
 //! Miri sees every access to lent memory and to structs, and every reference that is made of them.
 
-use bitmc_calls::bitmc_status::{Argument, Busy, Memory, NotReady, Null, Ok as Done};
+use bitmc_calls::bitmc_status::{
+    Argument, Busy, Check, Gradient, Halves, Memory, NotAsked, NotReady, Null, Ok as Done, Sampler, State,
+};
 use bitmc_calls::*;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
@@ -64,6 +66,15 @@ unsafe extern "C" fn energy(user: *mut c_void, x: *const bitmc_state) -> f32 {
 unsafe extern "C" fn slope(_: *mut c_void, x: *const bitmc_state, site: usize, _: u32) -> f32 {
     // SAFETY: the state of the call.
     0.25 + if site == 3 { 1.0 } else { 0.0 * unsafe { bitmc_state_get(x, site) } as f32 }
+}
+
+unsafe extern "C" fn slopes(_: *mut c_void, x: *const bitmc_state, out: *mut f32, count: usize) {
+    // SAFETY: room for so many.
+    unsafe {
+        for place in 0..count {
+            out.add(place).write(slope(null_mut(), x, if count == 9 { place } else { place / 3 }, 0));
+        }
+    }
 }
 
 /// A chain over a model that is stepped by several samplers, clamped, watched, saved and gone on with.
@@ -191,13 +202,24 @@ fn machines_and_energies_of_the_callers() {
         assert_eq!(bitmc_rbm_init(model.at(), rows, visible, 20, hidden, 3, at, bytes), Done);
         let mut some = samplers(&[&|at| bitmc_langevin_init(at, 0.4, 1), &|at| bitmc_gibbs_init(at, 2)]);
         go_round(model.at(), &mut some);
-        for (arity, kind, gradient) in
-            [(2, 0, None), (5, BITMC_ORDINAL, Some(slope as _)), (3, BITMC_CATEGORICAL, Some(slope as _))]
-        {
+        type Told = (bitmc_gradient, bitmc_gradient_all);
+        let by_site: Told = (Some(slope), None);
+        let at_once: Told = (None, Some(slopes));
+        for (arity, kind, (gradient, gradient_all)) in [
+            (2, 0, (None, None)),
+            (2, 0, at_once),
+            (5, BITMC_ORDINAL, by_site),
+            (5, BITMC_ORDINAL, at_once),
+            (3, BITMC_CATEGORICAL, by_site),
+            (3, BITMC_CATEGORICAL, at_once),
+        ] {
             let mut calls = 0_u32;
             let user = (&raw mut calls).cast();
             let own = Held::<bitmc_model>::new();
-            assert_eq!(bitmc_own_init(own.at(), 9, arity, kind, Some(energy), gradient, user), Done);
+            assert_eq!(
+                bitmc_own_init(own.at(), 9, arity, kind, Some(energy), gradient, gradient_all, user),
+                Done
+            );
             go_round(own.at(), &mut some);
             assert!(user.cast::<u32>().read() > 10);
         }
@@ -216,8 +238,10 @@ unsafe extern "C" fn meddles(user: *mut c_void, _: *const bitmc_state) -> f32 {
     unsafe {
         let within = user.cast::<Within>();
         let (model, chain) = ((*within).model, (*within).chain);
-        (*within).said =
-            [bitmc_own_init(model, 4, 2, 0, Some(meddles), None, user), bitmc_chain_energy(chain, &mut 0.0)];
+        (*within).said = [
+            bitmc_own_init(model, 4, 2, 0, Some(meddles), None, None, user),
+            bitmc_chain_energy(chain, &mut 0.0),
+        ];
     }
     0.5
 }
@@ -230,7 +254,7 @@ fn a_callback_is_kept_from_its_own_chain() {
         let mut within = Within { model: model.at(), chain: chain.at(), said: [Done; 2] };
         let user = &raw mut within;
         let (model, chain) = ((*user).model, (*user).chain);
-        assert_eq!(bitmc_own_init(model, 4, 2, 0, Some(meddles), None, user.cast()), Done);
+        assert_eq!(bitmc_own_init(model, 4, 2, 0, Some(meddles), None, None, user.cast()), Done);
         let rng = Held::<bitmc_rng>::new();
         assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
         let mut memory = Room::new(bitmc_chain_bytes(model));
@@ -381,6 +405,14 @@ fn whole_numbers() {
         }
         assert_eq!(bitmc_quantised_state(gibbs.at(), &mut state), Done);
         assert!(bitmc_state_get(&state, 2) < 2);
+        // Another b, which is lent in place of the one before.
+        let (sure, set) = ([i32::MIN >> 4, 1 << 27, 0], bitmc_quantised_set_linear);
+        assert_eq!(set(gibbs.at(), sure.as_ptr(), 2), Argument);
+        assert_eq!(set(gibbs.at(), fields, 3), Argument);
+        assert_eq!(set(gibbs.at(), sure.as_ptr(), 3), Done);
+        assert_eq!(bitmc_quantised_sweep(gibbs.at(), rng.at(), 0, 3, null_mut()), Done);
+        assert_eq!(bitmc_quantised_state(gibbs.at(), &mut state), Done);
+        assert_eq!((bitmc_state_get(&state, 0), bitmc_state_get(&state, 1)), (0, 1));
         // The memory goes on to another chain.
         let langevin = Held::<bitmc_quantised_langevin>::new();
         let said = bitmc_quantised_langevin_init(
@@ -403,6 +435,9 @@ fn whole_numbers() {
             let step = bitmc_quantised_langevin_step(langevin.at(), rng.at(), &mut accepted, &mut proposed);
             assert_eq!(step, Done);
         }
+        assert_eq!(bitmc_quantised_langevin_set_linear(langevin.at(), flips.cast(), 3), Argument);
+        assert_eq!(bitmc_quantised_langevin_set_linear(langevin.at(), sure.as_ptr(), 3), Done);
+        assert_eq!(bitmc_quantised_langevin_step(langevin.at(), rng.at(), null_mut(), null_mut()), Done);
         assert_eq!(bitmc_quantised_langevin_state(langevin.at(), &mut state), Done);
         assert!(!bitmc_status_text(Memory as u32).is_null() && bitmc_rng_next(null_mut()) == 0);
     }
@@ -515,5 +550,291 @@ fn memory_is_lent_once() {
             let begun = bitmc_ladder_init(ladder.at(), place.add(60), 2, memory.cast(), 4 * 56);
             assert_eq!(begun, said);
         }
+    }
+}
+
+/// A chain of 37 sites that is told a quarter a one.
+struct Told {
+    chain: Held<bitmc_open>,
+    rng: Held<bitmc_rng>,
+    memory: Room,
+}
+
+const TOLD: [f32; SITES] = [0.25; SITES];
+
+impl Told {
+    unsafe fn new() -> Self {
+        let memory = Room::new(bitmc_open_bytes(SITES, 2, 0));
+        let mut told = Self { chain: Held::new(), rng: Held::new(), memory };
+        // SAFETY: what is told of outlives the calls.
+        unsafe {
+            assert_eq!(bitmc_rng_init(told.rng.at(), 1, 0), Done);
+            assert_eq!(told.init(&[0, 0], &TOLD), Done);
+        }
+        told
+    }
+
+    unsafe fn init(&mut self, words: &[u32], told: &[f32]) -> bitmc_status {
+        let (at, bytes) = self.memory.at();
+        let (words, count, told, len) = (words.as_ptr(), words.len(), told.as_ptr(), told.len());
+        // SAFETY: as above.
+        unsafe {
+            bitmc_open_init(self.chain.at(), SITES, 2, 0, null(), at, bytes, words, count, 0.0, told, len)
+        }
+    }
+
+    unsafe fn ask(&self, sampler: *const bitmc_sampler) -> (bitmc_status, u32) {
+        let mut x = bitmc_state { words: null(), word_count: 0, sites: 0, arity: 0 };
+        // SAFETY: as above; the state is looked at before the next call.
+        unsafe {
+            let said = bitmc_open_ask(self.chain.at(), sampler, null(), 0, self.rng.at(), &mut x);
+            let words = if said == Done { core::slice::from_raw_parts(x.words, x.word_count) } else { &[] };
+            (said, words.iter().map(|word| word.count_ones()).sum())
+        }
+    }
+
+    unsafe fn tell(&self, energy: f32, told: &[f32]) -> bitmc_status {
+        let mut info = MaybeUninit::<bitmc_info>::uninit();
+        // SAFETY: as above.
+        unsafe { bitmc_open_tell(self.chain.at(), energy, told.as_ptr(), told.len(), info.as_mut_ptr()) }
+    }
+
+    /// A whole step; the ones of the state behind it.
+    unsafe fn step(&self, sampler: *const bitmc_sampler) -> u32 {
+        let mut x = bitmc_state { words: null(), word_count: 0, sites: 0, arity: 0 };
+        // SAFETY: as above.
+        unsafe {
+            let (said, ones) = self.ask(sampler);
+            assert_eq!(said, Done);
+            assert_eq!(self.tell(0.25 * ones as f32, &TOLD), Done);
+            assert_eq!(bitmc_open_state(self.chain.at(), &mut x), Done);
+            let words = core::slice::from_raw_parts(x.words, x.word_count);
+            let ones = words.iter().map(|word| word.count_ones()).sum();
+            let mut energy = 0.0;
+            assert_eq!(bitmc_open_energy(self.chain.at(), &mut energy), Done);
+            assert!((energy - 0.25 * ones as f32).abs() < 1e-4);
+            ones
+        }
+    }
+}
+
+#[test]
+fn steps_in_halves() {
+    // SAFETY: all structs and memory live as long as this function.
+    unsafe {
+        let mut cycle = Room::new(bitmc_cyclical_bytes(4));
+        let cycle = cycle.at();
+        let (model, mut couplings) = (Held::new(), Room::new(bitmc_ising_bytes(SITES, SITES)));
+        ring(model.at(), &mut couplings);
+        let mut noise = Room::new(bitmc_second_order_bytes(SITES));
+        let noise = noise.at();
+        let samplers = samplers(&[
+            &|at| bitmc_langevin_init(at, 0.4, 1),
+            &|at| bitmc_langevin_init(at, 0.1, 0),
+            &|at| bitmc_balanced_init(at, 0.8, 0.6),
+            &|at| bitmc_second_order_init(at, model.at(), 2.0, 0.8, 1.0, noise.0, noise.1),
+            &|at| bitmc_cyclical_init(at, 4.0, 0.3, 0.9, 4, cycle.0, cycle.1),
+        ]);
+        let (mut told, mut twin) = (Told::new(), Told::new());
+        for sampler in &samplers {
+            told.step(sampler.at());
+            // A stop between the halves.
+            let asked = told.ask(sampler.at());
+            assert_eq!(told.ask(sampler.at()), asked);
+            let (mut bytes, mut written) = (vec![0; 4096], 0);
+            let room = (bytes.as_mut_ptr(), bytes.len());
+            let saved = bitmc_open_save(7, told.chain.at(), told.rng.at(), room.0, room.1, &mut written);
+            assert_eq!(saved, Done);
+            let load = |number, bytes: &[u8]| {
+                bitmc_open_load(number, twin.chain.at(), twin.rng.at(), bytes.as_ptr(), bytes.len())
+            };
+            assert_eq!(load(7, &bytes[..written]), Done);
+            assert_ne!(load(8, &bytes[..written]), Done);
+            assert_ne!(load(7, &bytes[..written - 1]), Done);
+            assert_eq!(twin.ask(sampler.at()), asked);
+            assert_eq!(told.step(sampler.at()), twin.step(sampler.at()));
+            assert_eq!(told.step(sampler.at()), twin.step(sampler.at()));
+        }
+        // What is refused; a proposal stays.
+        let (langevin, gibbs) = (samplers[0].at(), Held::<bitmc_sampler>::new());
+        assert_eq!(told.tell(0.0, &TOLD), NotAsked);
+        assert_eq!(bitmc_gibbs_init(gibbs.at(), 0), Done);
+        assert_eq!(told.ask(gibbs.at()).0, Halves);
+        let asked = told.ask(langevin);
+        assert_eq!(told.tell(0.0, &TOLD[1..]), Gradient);
+        assert_eq!(told.tell(0.0, &[]), Gradient);
+        let (start, bytes) = told.memory.at();
+        let inside = start.wrapping_add(start.align_offset(64)).cast::<u32>();
+        let gradient = inside.cast::<f32>();
+        let at = told.chain.at();
+        assert_eq!(bitmc_open_tell(at, 0.0, gradient, SITES, null_mut()), Argument);
+        let (words, told_of) = ([5, 0], TOLD.as_ptr());
+        let restart = |words, gradient| bitmc_open_restart(at, words, 2, 0.5, gradient, SITES);
+        assert_eq!(restart(inside, told_of), Argument);
+        assert_eq!(restart(words.as_ptr(), gradient), Argument);
+        assert_eq!(bitmc_open_restart(at, words.as_ptr(), 1, 0.5, told_of, SITES), State);
+        assert_eq!(bitmc_open_rebind(at, 0.5, gradient, SITES), Argument);
+        assert_eq!(bitmc_open_clamp(at, inside, 2), Argument);
+        assert_eq!(told.ask(langevin), asked);
+        for cancel in 0..3 {
+            let said = match cancel {
+                0 => restart(words.as_ptr(), told_of),
+                1 => bitmc_open_rebind(at, 0.5, told_of, SITES),
+                _ => bitmc_open_clamp(at, words.as_ptr(), 2),
+            };
+            assert_eq!(said, Done);
+            assert_eq!(told.tell(0.0, &TOLD), NotAsked);
+            assert_eq!(told.ask(langevin).0, Done);
+        }
+        // Other lengths, and memory that goes on to another chain.
+        assert_eq!(told.init(&[0], &TOLD), State);
+        assert_eq!(told.init(&[0, 0], &TOLD[1..]), Gradient);
+        let short =
+            bitmc_open_init(at, SITES, 2, 0, null(), start, bytes / 2, words.as_ptr(), 2, 0.5, told_of, SITES);
+        assert_eq!(short, Memory);
+        assert_eq!(told.ask(langevin).0, Done);
+        let other = Held::<bitmc_open>::new();
+        let begun =
+            bitmc_open_init(other.at(), SITES, 2, 0, null(), start, bytes, inside, 2, 0.5, told_of, SITES);
+        assert_eq!(begun, Argument);
+        let arities = [3u16; 9];
+        let begun = bitmc_open_init(
+            other.at(),
+            9,
+            3,
+            BITMC_ORDINAL,
+            arities.as_ptr(),
+            start,
+            bytes,
+            words.as_ptr(),
+            1,
+            0.5,
+            told_of,
+            9,
+        );
+        assert_eq!(begun, Done);
+        assert_eq!(told.ask(langevin).0, NotReady);
+        let mut x = bitmc_state { words: null(), word_count: 0, sites: 0, arity: 0 };
+        assert_eq!(bitmc_open_ask(other.at(), langevin, null(), 0, told.rng.at(), &mut x), Done);
+        assert_eq!(bitmc_open_ask(other.at(), langevin, null(), 0, told.rng.at(), null_mut()), Null);
+        twin.step(langevin);
+        assert_eq!(twin.init(&[0, 0], &TOLD), Done);
+    }
+}
+
+#[test]
+fn models_of_other_fields() {
+    // SAFETY: all structs and memory live as long as this function.
+    unsafe {
+        let (base, now, then) =
+            (Held::<bitmc_model>::new(), Held::<bitmc_model>::new(), Held::<bitmc_model>::new());
+        let (chain, rng) = (Held::<bitmc_chain>::new(), Held::<bitmc_rng>::new());
+        assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
+        let mut memory = Room::new(bitmc_ising_bytes(SITES, SITES).max(bitmc_potts_bytes(SITES, 3, SITES)));
+        let samplers = samplers(&[&|at| bitmc_langevin_init(at, 0.4, 1), &|at| bitmc_gibbs_init(at, 0)]);
+        for potts in [false, true] {
+            let count = if potts { 3 * SITES } else { SITES };
+            let (most, edges, (at, bytes)) = (vec![1.0; count], edges(), memory.at());
+            let said = if potts {
+                bitmc_potts_init(base.at(), edges.as_ptr(), SITES, most.as_ptr(), SITES, 3, at, bytes)
+            } else {
+                bitmc_ising_init(base.at(), 0, edges.as_ptr(), SITES, most.as_ptr(), SITES, at, bytes)
+            };
+            assert_eq!(said, Done);
+            let mut chain_memory = Room::new(bitmc_chain_bytes(base.at()));
+            let (at, bytes) = chain_memory.at();
+            assert_eq!(bitmc_chain_init(chain.at(), base.at(), at, bytes, rng.at()), Done);
+            let need = bitmc_model_linear_bytes(base.at());
+            let (mut first, mut second) = (Room::new(need), Room::new(need));
+            let fields: Vec<f32> = (0..count).map(|site| 0.01 * site as f32 - 0.3).collect();
+            let with = |model: &Held<bitmc_model>, of: &Held<bitmc_model>, fields: &[f32], room: &mut Room| {
+                let (at, bytes) = room.at();
+                bitmc_model_with_linear(model.at(), of.at(), fields.as_ptr(), fields.len(), at, bytes)
+            };
+            let go_on = |model: &Held<bitmc_model>| {
+                assert_eq!(bitmc_chain_rebind(chain.at(), model.at()), Done);
+                for sampler in &samplers {
+                    assert_eq!(bitmc_chain_run(chain.at(), sampler.at(), rng.at(), 2, null_mut()), Done);
+                }
+            };
+            assert_eq!(with(&now, &base, &fields, &mut first), Done);
+            go_on(&now);
+            // Made again in its place, of the base and of one with other fields; none.
+            assert_eq!(with(&now, &base, &fields, &mut first), Done);
+            assert_eq!(bitmc_chain_energy(chain.at(), &mut 0.0), NotReady);
+            go_on(&now);
+            assert_eq!(with(&then, &now, &[], &mut second), Done);
+            go_on(&then);
+            assert_eq!(with(&now, &then, &fields, &mut first), Done);
+            go_on(&now);
+            go_on(&base);
+            go_on(&now);
+            // Refused: in the memory of the base or of the chain, of another number; a NaN, behind which it is not ready.
+            assert_eq!(with(&then, &base, &fields, &mut memory), Argument);
+            assert_eq!(with(&then, &base, &fields[1..], &mut second), Argument);
+            assert_eq!(bitmc_chain_rebind(chain.at(), null()), Null);
+            assert_eq!(with(&then, &base, &fields, &mut chain_memory), Done);
+            assert_eq!(bitmc_chain_rebind(chain.at(), then.at()), Argument);
+            assert_eq!(bitmc_chain_init(chain.at(), base.at(), at, bytes, rng.at()), Done);
+            assert_eq!(with(&then, &base, &vec![f32::NAN; count], &mut second), Argument);
+            assert_eq!(bitmc_chain_rebind(chain.at(), then.at()), NotReady);
+            go_on(&base);
+            // The base made again.
+            assert_eq!(with(&now, &base, &fields, &mut first), Done);
+            go_on(&now);
+            ring(base.at(), &mut memory);
+            assert_eq!(bitmc_chain_energy(chain.at(), &mut 0.0), NotReady);
+            assert_eq!(bitmc_chain_bytes(now.at()), 0);
+            assert_eq!(with(&then, &now, &fields, &mut second), NotReady);
+        }
+        let (own, user) = (Held::<bitmc_model>::new(), null_mut());
+        assert_eq!(bitmc_own_init(own.at(), 9, 2, 0, Some(meddles), None, None, user), Done);
+        let (fields, (at, bytes)) = ([0.0; 9], memory.at());
+        assert_eq!(bitmc_model_with_linear(now.at(), own.at(), fields.as_ptr(), 9, at, bytes), Sampler);
+    }
+}
+
+unsafe extern "C" fn downhill(_: *mut c_void, _: *const bitmc_state, out: *mut f32, count: usize) {
+    // SAFETY: room for so many.
+    (0..count).for_each(|place| unsafe { out.add(place).write(-0.25) });
+}
+
+#[test]
+fn energies_compared_with_themselves() {
+    // SAFETY: all structs and memory live as long as this function.
+    unsafe {
+        let mut calls = 0_u32;
+        let user = (&raw mut calls).cast();
+        let model = Held::<bitmc_model>::new();
+        let words = [0, 0x3_FFFF, 0x2_AAAA];
+        let mut checked = MaybeUninit::<bitmc_checked>::uninit();
+        let mut check = |gradient, gradient_all, user| {
+            assert_eq!(bitmc_own_init(model.at(), 18, 2, 0, Some(energy), gradient, gradient_all, user), Done);
+            let mut memory = Room::new(bitmc_check_bytes(model.at()));
+            let (at, bytes) = memory.at();
+            let short = bitmc_check(model.at(), words.as_ptr(), 3, at, bytes / 2, checked.as_mut_ptr());
+            assert_eq!(short, Memory);
+            let inside = at.wrapping_add(at.align_offset(4)).cast();
+            let inside = bitmc_check(model.at(), inside, 3, at, bytes, checked.as_mut_ptr());
+            assert_eq!(inside, Argument);
+            let said = bitmc_check(model.at(), words.as_ptr(), 3, at, bytes, checked.as_mut_ptr());
+            (said, checked.assume_init())
+        };
+        let by_site = check(Some(slope), None, user);
+        assert_eq!((by_site.0, by_site.1.moves), (Done, 54));
+        let (said, saw) = check(None, Some(downhill), user);
+        assert_eq!((said, saw.wrong), (Check, bitmc_wrong::Sign));
+        let (said, saw) = check(Some(slope), Some(downhill), user);
+        assert_eq!((said, saw.wrong, saw.site), (Check, bitmc_wrong::Gradient, 0));
+        // In the memory of a chain.
+        let (chain, rng) = (Held::<bitmc_chain>::new(), Held::<bitmc_rng>::new());
+        let mut memory = Room::new(bitmc_check_bytes(model.at()).max(bitmc_chain_bytes(model.at())));
+        let (at, bytes) = memory.at();
+        assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
+        assert_eq!(bitmc_chain_init(chain.at(), model.at(), at, bytes, rng.at()), Done);
+        assert_eq!(bitmc_check(model.at(), words.as_ptr(), 0, at, bytes, null_mut()), Argument);
+        assert_eq!(bitmc_chain_energy(chain.at(), &mut 0.0), Done);
+        assert_eq!(bitmc_check(model.at(), words.as_ptr(), 1, at, bytes, null_mut()), Check);
+        assert_eq!(bitmc_chain_energy(chain.at(), &mut 0.0), NotReady);
     }
 }

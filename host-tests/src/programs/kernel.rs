@@ -63,7 +63,7 @@ const ANY: [&str; 16] = [
     "swap",
 ];
 /// Samplers of sites of many values.
-const MANY: [&str; 8] = [
+const MANY: [&str; 11] = [
     "Langevin",
     "Langevin, preconditioned",
     "Langevin, windowed",
@@ -71,6 +71,9 @@ const MANY: [&str; 8] = [
     "Langevin cycle",
     "random walk",
     "Gibbs",
+    "GWG",
+    "PAS",
+    "locally balanced",
     "swap",
 ];
 const BLOCKS: [&str; 2] = ["enumerated Gibbs", "Hamming ball"];
@@ -113,7 +116,7 @@ impl Recipe {
 
     /// σ: sometimes infinite.
     fn sigma(&self) -> f32 {
-        if self.seed % 3 == 0 { f32::INFINITY } else { self.step_size }
+        if self.seed.is_multiple_of(3) { f32::INFINITY } else { self.step_size }
     }
 
     /// In words.
@@ -316,6 +319,7 @@ impl<E: Energy + ?Sized> Sampler<E> for Common<'_> {
 
 /// A sampler of Ising models.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a few are made for a whole program")]
 pub(crate) enum OfIsing<'a> {
     /// Of any energy.
     Common(Common<'a>),
@@ -458,7 +462,7 @@ impl<E: Energy + ?Sized> Sampler<E> for AnyKernel<'_> {
 }
 
 macro_rules! of {
-    ($type:ident, $energy:ty, [$($variant:ident),+], $transition:expr) => {
+    ($type:ident, $energy:ty, [$($variant:ident),+], $transition:ident) => {
         impl Kernel<$energy> for $type<'_> {
             fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, $energy>, rng: &mut R) -> Info {
                 match self {
@@ -476,7 +480,6 @@ macro_rules! of {
             fn transition(&self, ring: Ring<'_, $energy>, from: Packed<'_>, to: Packed<'_>) -> Option<Transition> {
                 match self {
                     Self::Common(kernel) => Sampler::<$energy>::transition(kernel, ring, from, to),
-                    #[allow(clippy::redundant_closure_call)]
                     own => $transition(own, ring, to),
                 }
             }
@@ -484,10 +487,16 @@ macro_rules! of {
     };
 }
 
-of!(OfIsing, Ising<'_>, [Sequential, Chromatic, Langevin, Balanced], |own: &OfIsing<'_>, ring, to| match own {
-    OfIsing::Langevin(kernel) =>
-        Some(IsingLangevin::transition(kernel, ring, to).expect("a state of the layout")),
-    _ => None,
-});
-of!(OfPotts, Potts<'_>, [Chromatic], |_, _, _| None);
-of!(OfRbm, Rbm<'_>, [Block], |_, _, _| None);
+fn of_ising(own: &OfIsing<'_>, ring: Ring<'_, Ising<'_>>, to: Packed<'_>) -> Option<Transition> {
+    let OfIsing::Langevin(kernel) = own else { return None };
+    Some(kernel.transition(ring, to).expect("a state of the layout"))
+}
+
+/// Of samplers that do not say their probabilities.
+fn silent<T, E: ?Sized>(_: &T, _: Ring<'_, E>, _: Packed<'_>) -> Option<Transition> {
+    None
+}
+
+of!(OfIsing, Ising<'_>, [Sequential, Chromatic, Langevin, Balanced], of_ising);
+of!(OfPotts, Potts<'_>, [Chromatic], silent);
+of!(OfRbm, Rbm<'_>, [Block], silent);

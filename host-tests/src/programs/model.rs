@@ -253,6 +253,22 @@ impl Model {
         Self { kind, shape, energies, size, wild, path: None, form }
     }
 
+    /// One of a table, for chains that are told their energies.
+    pub(crate) fn tabulated(source: &mut Source) -> Self {
+        Self::table(source, true)
+    }
+
+    /// Its table.
+    ///
+    /// # Panics
+    /// Where it has none.
+    pub(crate) fn the_table(&self) -> &Table {
+        match &self.form {
+            Form::Function(table) | Form::ByHand(table) => table,
+            _ => panic!("a model of a table"),
+        }
+    }
+
     fn ising(source: &mut Source) -> Self {
         let convention = source.pick(&Convention::ALL);
         let mut target = couplings(convention, source);
@@ -494,7 +510,14 @@ impl Model {
             _ => String::new(),
         };
         let kind = self.shape.layout.kind();
-        format!("{}{slope}{path}, {kind:?} sites of {:?} values", self.kind, self.shape.arities)
+        let allowed = || self.energies.iter().copied().filter(|energy| energy.is_finite());
+        let (least, most) =
+            (allowed().fold(f64::INFINITY, f64::min), allowed().fold(f64::NEG_INFINITY, f64::max));
+        let forbidden = self.energies.len() - allowed().count();
+        format!(
+            "{}{slope}{path}, {kind:?} sites of {:?} values, energies {least:.4} to {most:.4}, {forbidden} forbidden",
+            self.kind, self.shape.arities
+        )
     }
 }
 

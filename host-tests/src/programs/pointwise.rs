@@ -65,7 +65,8 @@ pub(super) fn moves<E: Energy + ?Sized, K: Sampler<E>>(
         for &y in likely.iter().filter(|&&y| y < x) {
             let (there, back) = (flows[x * states + y], flows[y * states + x]);
             let larger = there.max(back);
-            if larger > LEAST_FLOW && !((there - back).abs() <= bound * larger) {
+            let balanced = (there - back).abs() <= bound * larger;
+            if larger > LEAST_FLOW && !balanced {
                 let (x, y) = (shape.values(x), shape.values(y));
                 return Err(format!("{x:?} → {y:?} flows {there:.3e}, back {back:.3e}"));
             }
@@ -102,7 +103,9 @@ pub(super) fn conditionals<E: Energy + ?Sized>(
                 let found = f64::from(found).exp();
                 let largest = model.energies[x].abs();
                 // Probabilities below what a uniform resolves are cut.
-                if fault || !((found - exact).abs() <= 1e-6 + (ASYMMETRY + 4.0 * ROUNDING * largest) * exact) {
+                let bound = 1e-6 + (ASYMMETRY + 4.0 * ROUNDING * largest) * exact;
+                let near = (found - exact).abs() <= bound;
+                if fault || !near {
                     let values = shape.values(x);
                     return Err(format!(
                         "P(x_{site} = {value} | {values:?}) = {found}, fault {fault}, {exact} is right"

@@ -43,6 +43,10 @@ pub(crate) enum Op {
     Recycle,
     /// The same, from a random start, which must be fair.
     Random,
+    /// Energy and cache computed anew.
+    Refresh,
+    /// Let go of the model, and bound to it again.
+    Rebind,
 }
 
 /// What is wrong with a snapshot.
@@ -130,7 +134,7 @@ impl Plan {
             let chain = if two { source.below(2) } else { 0 };
             let kernel = source.below(count);
             let number = 1 + source.below(6) as u32;
-            let op = match source.below(24) {
+            let op = match source.below(26) {
                 0..=6 => Op::Step(kernel, number),
                 7 | 8 => Op::Run(kernel, number),
                 9 | 10 if two => Op::Together(kernel, number),
@@ -144,6 +148,8 @@ impl Plan {
                 19 | 20 => Op::Forge(source.pick(&FORGERIES)),
                 21 => Op::Recycle,
                 22 => Op::Random,
+                23 => Op::Refresh,
+                24 => Op::Rebind,
                 _ => Op::Step(kernel, number),
             };
             steps += match op {
@@ -278,7 +284,7 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
         for (what, counts, law) in what {
             comparisons += 1;
             let p = p_value(counts, law);
-            if !(p >= ALARM) {
+            if p.is_nan() || p < ALARM {
                 return Err(format!("{what} has p = {p:.1e}: {}", worst(counts, law)));
             }
         }
@@ -421,6 +427,20 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
                 let state = self.exact.draw(&mut self.reference);
                 this.chain = self.start(memory, state)?;
                 load(&bytes, &mut [&mut this.chain]).map_err(|error| format!("refused: {error}"))?;
+            }
+            Op::Refresh => {
+                self.compare(&this)?;
+                this.chain.refresh().map_err(said)?;
+                this.moves = 0.0;
+            }
+            Op::Rebind => {
+                let steps = this.chain.steps();
+                this.chain = this.chain.unbind().bind(self.energy).map_err(|(error, _)| said(error))?;
+                this.chain.rebind(self.energy).map_err(said)?;
+                this.moves = 0.0;
+                if this.chain.steps() != steps {
+                    return Err("steps are not counted on".into());
+                }
             }
             Op::Forge(forgery) => self.forge(&mut this, forgery)?,
             Op::Recycle => {

@@ -108,6 +108,16 @@ impl Table {
         self.slopes[(state * self.shape.arities.len() + site) * self.row() + value]
     }
 
+    /// The whole gradient at a state, in the order of the sites; NaN for values that a site has not.
+    pub(crate) fn gradient_of(&self, state: usize) -> Vec<f32> {
+        let (sites, row) = (self.shape.arities.len(), self.row());
+        let places = (0..sites).flat_map(|site| (0..row).map(move |value| (site, value)));
+        let slope = |(site, value)| {
+            if value < self.shape.arities[site] { self.slope_of(state, site, value) } else { f32::NAN }
+        };
+        places.map(slope).collect()
+    }
+
     fn own(&self) -> Option<&[u16]> {
         self.shape.given.as_deref()
     }

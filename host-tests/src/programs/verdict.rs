@@ -8,7 +8,7 @@ pub(crate) const COMPARISONS: f64 = 1e7;
 
 /// A comparison with a smaller p-value is a finding. All comparisons of a run together raise a false alarm with
 /// probability [`FALSE_FAIL`] at most (Bonferroni).
-pub(crate) const ALARM: f64 = FALSE_FAIL / COMPARISONS;
+pub const ALARM: f64 = FALSE_FAIL / COMPARISONS;
 
 /// Expected counts below this are taken together.
 const LEAST_EXPECTED: f64 = 10.0;
@@ -22,7 +22,7 @@ const LEAST_EXPECTED: f64 = 10.0;
 /// # Panics
 /// Where the lengths differ.
 #[must_use]
-pub(crate) fn p_value(counts: &[u64], law: &[f64]) -> f64 {
+pub fn p_value(counts: &[u64], law: &[f64]) -> f64 {
     assert_eq!(counts.len(), law.len(), "one probability a cell");
     let total = counts.iter().sum::<u64>() as f64;
     let cells = counts.iter().zip(law).map(|(&count, &p)| (count as f64, p * total));

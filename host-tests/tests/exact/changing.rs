@@ -1,10 +1,16 @@
 //! Models that change: new fields over the same couplings, tables in constants, and what rounding would lose.
 
-use bitmc::energy::{Entry, FactorError, FactorsBuffers, Sparse, SparseError};
-use bitmc::quantised::QuantisedIsing;
-use bitmc::{Energy, Factor, Factors, Ising, LatticeGaussian, Packed, Potts, torus};
+use bitmc::chain::Buffer;
+use bitmc::energy::{Boltzmann, EdgeList, Entry, FactorError, FactorsBuffers, Sparse, SparseError};
+use bitmc::lane::{Bits, Block};
+use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
+use bitmc::stats::{Draws, DrawsError, Watch};
+use bitmc::{
+    Bernoulli, Chain, ChainError, Energy, Factor, Factors, Ising, LaneRng, Langevin, LatticeGaussian, Layout,
+    Memory, Packed, Potts, SeedableRng, SparseMemory, memory, torus,
+};
 use bitmc_host_tests::enumerate::{self, Law};
-use bitmc_host_tests::heap::{Couplings, pack_in};
+use bitmc_host_tests::heap::{self, Couplings, pack_in};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Pairwise};
 
@@ -130,6 +136,50 @@ fn fields_that_do_not_fit_are_refused_by_name() {
     assert_eq!(model.with_linear(&[0.5; 9]).unwrap_err(), Fields { sites: 9, each: 3, got: 9 });
 }
 
+/// A chain without floats goes on over another b as one that starts at its state. Negative control: as it was, it goes elsewhere.
+#[test]
+fn chains_without_floats_go_on_over_another_b() {
+    let row = |site, coupling| Entry { site, coupling };
+    let rows = [row(1, 40_000), row(0, 40_000), row(2, -25_000), row(1, -25_000)];
+    let (ends, before, after) = ([1, 3, 4], [9_000, -20_000, 3_000], [-90_000, 60_000, 120_000]);
+    let penalty = Penalty::from_step_size(0.5).unwrap();
+    let mut same = 0;
+    for seed in 0..200 {
+        let model = |linear| QuantisedIsing::from_rows(&ends, &rows, linear).unwrap();
+        let (mut words, mut fields, mut flips) = ([seed as u32 & 7], [0; 3], [0]);
+        let mut runs = [[0u32; 2]; 3];
+        for (way, run) in runs.iter_mut().enumerate() {
+            words[0] = seed as u32 & 7;
+            let linear = if way == 1 { &after } else { &before };
+            let mut chain = QuantisedGibbs::new(model(linear), &mut words, &mut fields).unwrap();
+            if way == 0 {
+                let error = chain.set_linear(&after[1..]).unwrap_err();
+                assert_eq!(error, SparseError::Fields { sites: 3, each: 1, got: 2 });
+                chain.set_linear(&after).unwrap();
+            }
+            let mut rng = LaneRng::seed_from_u64(seed);
+            for _ in 0..3 {
+                run[0] = 8 * run[0] + chain.sweep(&mut rng);
+            }
+            words[0] = seed as u32 & 7;
+            let model = model(linear);
+            let mut chain =
+                QuantisedLangevin::new(model, penalty, &mut words, &mut fields, &mut flips).unwrap();
+            if way == 0 {
+                assert!(chain.set_linear(&[0, i32::MIN, 0]).is_err());
+                chain.set_linear(&after).unwrap();
+            }
+            for _ in 0..3 {
+                let info = chain.step(&mut rng);
+                run[1] = 16 * run[1] + 2 * info.proposed + u32::from(info.accepted);
+            }
+        }
+        assert_eq!(runs[0], runs[1], "{seed}");
+        same += u32::from(runs[0] == runs[2]);
+    }
+    assert!(same < 40, "{same}");
+}
+
 /// What `from_rows` says of a linear part over couplings that are right, `with_linear` says too.
 #[test]
 fn units_are_checked_as_rows_are() {
@@ -234,6 +284,18 @@ fn every_table_on_a_grid_says_what_it_would_lose() {
     let potts = Potts::new(2, 2, [], &[1e9, 0.0, 0.0, 0.7], memory.borrow());
     assert_eq!(potts.unwrap_err(), SparseError::FieldRounded { site: 1 });
     assert!(Potts::new(2, 2, [], &[1e9, 0.0, 0.0, 0.7], memory.borrow().allow_rounding()).is_ok());
+    let theta = |big: f32, small: f32| {
+        let mut theta = [[0.0; 16]; Boltzmann::parameter_len(3)];
+        theta[0][0] = big;
+        theta.as_flattened_mut()[Boltzmann::coupling(3, 1, 2).unwrap()] = small;
+        theta
+    };
+    let mut room = [[0; 16]; Boltzmann::memory_len(3)];
+    let error = Boltzmann::spins(&theta(1e9, 0.3), 3, &mut room).unwrap_err();
+    assert_eq!(error, SparseError::PairRounded { a: 1, b: 2 });
+    let error = Boltzmann::bits(&theta(0.3, 1e9), 3, &mut room).unwrap_err();
+    assert_eq!(error, SparseError::FieldRounded { site: 0 });
+    assert!(Boltzmann::bits(&theta(5e3, 0.3), 3, &mut room).is_ok());
     // On a lattice of whole numbers the diagonal says what is little: x spreads as its inverse root.
     let centre = [500.0; 2];
     let mut lattice = |diagonal: [f32; 2], any: bool| {
@@ -254,4 +316,97 @@ fn every_table_on_a_grid_says_what_it_would_lose() {
     assert!(Factors::new(&[2, 2], &factors, &tables, buffers).is_ok());
     let buffers = FactorsBuffers::new(&mut ends, &mut members);
     assert!(Factors::new(&[2, 2], &factors, &[0.0, 1e3, 0.3, 0.0, f32::NEG_INFINITY, 0.0], buffers).is_ok());
+}
+
+/// Sizes within a capacity: a model and a chain in vectors and arrays for more sites are those in memory of their own size.
+#[test]
+fn memory_for_more_sites_serves_fewer() {
+    const MOST: usize = 40;
+    let mut edges = EdgeList::<80>::new();
+    let mut couplings = SparseMemory::<MOST, 160>::new();
+    let mut fixed = memory!(Layout::binary(MOST), Ising::cache_len(MOST));
+    let mut vectors = Memory {
+        words: heapless::Vec::<u32, 16>::new(),
+        cache: heapless::Vec::<Bits, 8>::new(),
+        weights: heapless::Vec::<Block, 8>::new(),
+    };
+    for sites in [5, 12, 33, 40, 7, 1] {
+        edges.clear();
+        for site in 1..sites as u32 {
+            edges.push(site, site - 1, 0.3).unwrap();
+            if site % 2 == 0 {
+                edges.push(site - 2, site, -0.2).unwrap();
+            }
+        }
+        let fields = vec![0.1; sites];
+        let mut own = Couplings::new(sites, 2 * sites);
+        let alone = Ising::spins_edges_once(sites, edges.iter(), &fields, own.borrow()).unwrap();
+        let model = Ising::spins_edges_once(sites, edges.iter(), &fields, couplings.borrow()).unwrap();
+        let layout = model.layout();
+        vectors.words.resize(Memory::words(layout), u32::MAX).unwrap();
+        vectors.cache.resize(Memory::cache(model.cache_len()), [u32::MAX; 16]).unwrap();
+        vectors.weights.resize(Memory::weights(layout), [f32::NAN; 16]).unwrap();
+        let start = vec![0; layout.words()];
+        let start = Packed::new(layout, &start).unwrap();
+        let kernel = Langevin::adjusted(0.8).unwrap();
+        let run = |chain: &mut dyn FnMut(&mut LaneRng) -> Vec<u32>| {
+            let mut rng = LaneRng::seed_from_u64(sites as u64);
+            (0..50).map(|_| chain(&mut rng)).collect::<Vec<_>>()
+        };
+        let mut heap = Chain::new(&alone, heap::memory(&alone), start).unwrap();
+        let right = run(&mut |rng| {
+            heap.step(&kernel, rng);
+            heap.state().words().to_vec()
+        });
+        let mut chain = Chain::new(&model, fixed.borrow(), start).unwrap();
+        let arrays = run(&mut |rng| {
+            chain.step(&kernel, rng);
+            chain.state().words().to_vec()
+        });
+        let mut chain = Chain::new(&model, vectors.borrow(), start).unwrap();
+        let in_vectors = run(&mut |rng| {
+            chain.step(&kernel, rng);
+            chain.state().words().to_vec()
+        });
+        assert!(right == arrays && right == in_vectors, "{sites}");
+    }
+    let mut few = EdgeList::<2>::new();
+    assert!(few.push(0, 1, 1.0).is_ok() && few.push(1, 2, 1.0).is_ok());
+    let full = few.push(2, 3, 1.0).unwrap_err();
+    assert_eq!(full, SparseError::Full { capacity: 2 });
+    assert_eq!(full.to_string(), "the edge list is full: it has room for 2 edges");
+    assert_eq!(few.iter().count(), 2);
+    // Too small a vector is a named error, and the vectors are there for another.
+    vectors.words.clear();
+    let mut own = Couplings::new(1, 0);
+    let one = Ising::bits_edges_once(1, [], &[], own.borrow()).unwrap();
+    let short = Chain::new(&one, vectors.borrow(), Packed::new(one.layout(), &[0]).unwrap()).map(|_| ());
+    assert_eq!(short, Err(ChainError::Memory { buffer: Buffer::Words, need: 3, got: 0 }));
+}
+
+/// The first draws and the last ones, and what did not fit.
+#[test]
+fn draws_are_kept_in_their_order() {
+    let model = Bernoulli::new(&[0.4; 40]).unwrap();
+    let layout = model.layout();
+    let mut rng = LaneRng::seed_from_u64(5);
+    let mut chain = Chain::random(&model, heap::memory(&model), &mut rng).unwrap();
+    let (mut first, mut last) = (Draws::<3, 10>::new(), heapless::HistoryBuf::<[u32; 3], 4>::new());
+    let mut all = Vec::new();
+    let mut watch = Watch(|x: Packed<'_>, _, _: &_| all.push([x.words()[0], x.words()[1], 0]));
+    chain.run(&Langevin::adjusted(1.0).unwrap(), &mut rng, 10, &mut ((&mut first, &mut last), &mut watch));
+    assert_eq!(first.words().unwrap(), all);
+    assert!(last.oldest_ordered().eq(&all[6..]));
+    assert_eq!(Packed::new(layout, &first.first()[9][..2]).unwrap(), chain.state());
+    assert!(all.windows(2).any(|pair| pair[0] != pair[1]));
+    chain.run(&Langevin::adjusted(1.0).unwrap(), &mut rng, 3, &mut first);
+    assert_eq!(first.words().unwrap_err(), DrawsError::Full { missed: 3 });
+    assert_eq!(first.first(), all);
+    first.clear();
+    assert_eq!(first.words().unwrap().len(), 0);
+    // States of two words do not fit one.
+    let (mut narrow, mut history) = (Draws::<1, 10>::new(), heapless::HistoryBuf::<[u32; 1], 4>::new());
+    chain.run(&Langevin::adjusted(1.0).unwrap(), &mut rng, 2, &mut (&mut narrow, &mut history));
+    assert_eq!(narrow.words().unwrap_err(), DrawsError::Words { missed: 2 });
+    assert!(narrow.first().is_empty() && history.is_empty());
 }

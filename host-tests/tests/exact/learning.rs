@@ -516,7 +516,7 @@ fn contrasts(lesson: &Lesson) -> (Vec<f64>, Vec<f64>, [f32; 2], Vec<u32>) {
 /// four samples are equal bit for bit.
 #[test]
 fn chains_of_a_function_of_ones_own_are_those_of_the_built_in_model() {
-    for (sites, spins) in [6, 16, 17, 40].into_iter().flat_map(|sites| [(sites, false), (sites, true)]) {
+    for (sites, spins) in [15, 16, 17, 40].into_iter().flat_map(|sites| [(sites, false), (sites, true)]) {
         let truth = contrasts(&Lesson::boltzmann(sites, spins, 0.5, 9));
         assert_eq!(contrasts(&Lesson::own(sites, spins, 0.5, 9, false)), truth, "{sites} {spins}");
         // The wrong ∂E/∂θ has the same chains and another gradient.

@@ -1,5 +1,6 @@
 //! Comparisons without randomness, or by enumerated laws: each within a bound of `tolerance`.
 
+mod bias;
 mod blocks;
 mod changing;
 mod check;
@@ -26,8 +27,8 @@ mod network;
 mod noise;
 mod noise_misuse;
 mod open;
-mod own_learnable;
 mod open_counted;
+mod own_learnable;
 mod paths;
 mod planes;
 mod properties;

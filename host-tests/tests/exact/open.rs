@@ -208,9 +208,9 @@ fn told_chains_are_those_that_ask_bit_for_bit() {
         judge_all(name, &Own(&tables), scale);
     }
     // Binary, with a hard constraint, at a length that is no multiple of sixteen.
-    judge_all("binary with a hard constraint", &Count { sites: 21, most: 6.0, weight: 0.3 }, 0.5);
+    judge_all("binary with a hard constraint", &Count { sites: 21, most: 12.0, weight: 0.1 }, 0.5);
     // A kernel of another step size is told apart.
-    let count = Count { sites: 21, most: 6.0, weight: 0.3 };
+    let count = Count { sites: 21, most: 12.0, weight: 0.1 };
     let [one, other] = [0.5, 0.51].map(|step_size| Langevin::adjusted(step_size).unwrap());
     assert!(compare(&count, &one, &other, false, 150).0 > 100);
 }

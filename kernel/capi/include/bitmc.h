@@ -29,8 +29,8 @@
 #define BITMC_ORDINAL 1
 
 // What a call came to. Anything but `BITMC_STATUS_OK` has changed nothing that was in use, with two exceptions. An
-// _init that had begun to write when it found out (an energy of NaN, a field of NaN) leaves its struct, and the chain
-// that was in its memory, not ready: later calls say BITMC_STATUS_NOT_READY. bitmc_load, where the parts are others
+// _init that had begun to write when it found out (an energy of NaN, a field of NaN), and so bitmc_model_with_linear,
+// leaves its struct, and the chain that was in its memory, not ready: later calls say BITMC_STATUS_NOT_READY. bitmc_load, where the parts are others
 // than those that were saved (BITMC_STATUS_OTHER), may have filled some. A generator does not move in an _init
 // that is refused.
 typedef enum bitmc_status {
@@ -60,13 +60,41 @@ typedef enum bitmc_status {
   // Edges or rows contradict each other: a site that does not exist, an edge to itself or twice, rows without order
   // or symmetry.
   BITMC_STATUS_EDGES,
-  // This sampler needs an Ising or Potts model.
+  // This sampler, or a change of fields, needs an Ising or Potts model.
   BITMC_STATUS_SAMPLER,
+  // Nothing was asked, so that nothing can be told.
+  BITMC_STATUS_NOT_ASKED,
+  // A gradient has another length than the sites need, or there is none where one is needed.
+  BITMC_STATUS_GRADIENT,
+  // A step of this sampler has no two halves: Gibbs sampling cannot be asked.
+  BITMC_STATUS_HALVES,
+  // The energy contradicts itself; bitmc_check says where.
+  BITMC_STATUS_CHECK,
 } bitmc_status;
+
+// What is wrong with an energy.
+typedef enum bitmc_wrong {
+  // Nothing.
+  BITMC_WRONG_NOTHING = 0,
+  // The energy is another one when it is asked for again.
+  BITMC_WRONG_TOTAL,
+  // The energy is NaN or minus infinity where `site` has the value `value`.
+  BITMC_WRONG_FAULT,
+  // A difference of energies is off, of one site or many.
+  BITMC_WRONG_DIFFERENCE,
+  // The gradient by sites is another one than the whole gradient, or it is another one when it is asked for again.
+  BITMC_WRONG_GRADIENT,
+  // The gradient is NaN.
+  BITMC_WRONG_NAN_GRADIENT,
+  // The gradient points the other way.
+  BITMC_WRONG_SIGN,
+  // Another thing: a fault of the library.
+  BITMC_WRONG_OTHER,
+} bitmc_wrong;
 
 // A model. It must stay where it is as long as a chain uses it; chains on several threads may.
 typedef struct bitmc_model {
-  uint64_t opaque[20];
+  uint64_t opaque[22];
 } bitmc_model;
 
 // A chain.
@@ -115,6 +143,33 @@ typedef struct bitmc_state {
   uint32_t arity;
 } bitmc_state;
 
+// What bitmc_check saw.
+typedef struct bitmc_checked {
+  // What is wrong.
+  enum bitmc_wrong wrong;
+  // The number of the state where it is, from 0.
+  size_t state;
+  // The site.
+  size_t site;
+  // Its value.
+  uint32_t value;
+  // What would be right.
+  float need;
+  // What was said.
+  float got;
+  // Moves of one site to an allowed state, over which the gradient was compared with the differences of energies.
+  uint64_t moves;
+  // The energy changes by this much of what the gradient says: about 1, and 2 or one half for a forgotten factor. NaN where
+  // the gradient is 0 everywhere.
+  float slope;
+  // Their correlation, about 1; NaN where it has none.
+  float correlation;
+  // The most that the gradient and the difference of a move are apart.
+  float gap;
+  // The site that has it.
+  size_t gap_site;
+} bitmc_checked;
+
 // A chain whose temperature can be changed.
 typedef struct bitmc_replica {
   uint64_t opaque[48];
@@ -142,10 +197,18 @@ typedef float (*bitmc_energy)(void *user, const struct bitmc_state *x);
 // slope for `value` alone.
 typedef float (*bitmc_gradient)(void *user, const struct bitmc_state *x, size_t site, uint32_t value);
 
+// dE/dx of all sites at once, into `out`, which is zeros: one number a site, or for categories `[site][value]`, `count` in all.
+typedef void (*bitmc_gradient_all)(void *user, const struct bitmc_state *x, float *out, size_t count);
+
+// A chain that is told its energies: by a network, another processor, the next tick.
+typedef struct bitmc_open {
+  uint64_t opaque[88];
+} bitmc_open;
+
 // A chain over bits with p(x) proportional to 2^((b.x + x.Kx / 2) / 65536), b and K whole numbers. It has its
 // own model, and touches no floating-point register.
 typedef struct bitmc_quantised {
-  uint64_t opaque[16];
+  uint64_t opaque[20];
 } bitmc_quantised;
 
 // One neighbour of a site.
@@ -159,7 +222,7 @@ typedef struct bitmc_entry {
 // A chain of DMALA over bits with p(x) proportional to 2^((b.x + x.Kx / 2) / 65536), b and K whole numbers. It has
 // its own model, and touches no floating-point register.
 typedef struct bitmc_quantised_langevin {
-  uint64_t opaque[24];
+  uint64_t opaque[30];
 } bitmc_quantised_langevin;
 
 // What they say.
@@ -209,6 +272,12 @@ enum bitmc_status bitmc_chain_clamp(struct bitmc_chain *chain,
                                     const uint32_t *words,
                                     size_t word_count);
 
+// Goes on at the state over another model of the same sites and values, as bitmc_model_with_linear makes them. Energy and
+// gradient are computed again, and clamped sites stay clamped. The model that the chain had is ready still, or it is the same
+// struct, made again. Where it is refused the chain is as it was.
+enum bitmc_status bitmc_chain_rebind(struct bitmc_chain *chain,
+                                     const struct bitmc_model *model);
+
 // One step; what it did, unless `info` is null.
 enum bitmc_status bitmc_chain_step(struct bitmc_chain *chain,
                                    const struct bitmc_sampler *sampler,
@@ -228,6 +297,22 @@ enum bitmc_status bitmc_chain_state(struct bitmc_chain *chain, struct bitmc_stat
 
 // The energy of the state.
 enum bitmc_status bitmc_chain_energy(struct bitmc_chain *chain, float *energy);
+
+// Bytes of memory for bitmc_check; 0 where there is no model.
+size_t bitmc_check_bytes(const struct bitmc_model *model);
+
+// Compares the energy of a model with its gradient, at some states: for a test of an energy of the caller's. The states stand one
+// behind the other in `words`, and their energies are finite. BITMC_STATUS_CHECK where the energy contradicts itself; what was
+// seen, unless `checked` is null. Moves of many sites are checked from each state to the next: give it a few that differ at
+// many sites. The memory is that of no chain.
+//
+// No single number of a gradient is wrong by itself: look at `slope` and `correlation`.
+enum bitmc_status bitmc_check(const struct bitmc_model *model,
+                              const uint32_t *words,
+                              size_t word_count,
+                              uint8_t *memory,
+                              size_t bytes,
+                              struct bitmc_checked *checked);
 
 // Bytes of memory for a replica over a model; 0 where there is none.
 size_t bitmc_replica_bytes(const struct bitmc_model *model);
@@ -297,6 +382,20 @@ enum bitmc_status bitmc_potts_init(struct bitmc_model *model,
                                    uint8_t *memory,
                                    size_t bytes);
 
+// Bytes of memory for bitmc_model_with_linear over an Ising or Potts model; 0 for others.
+size_t bitmc_model_linear_bytes(const struct bitmc_model *base);
+
+// The couplings of the base, an Ising or Potts model, with other fields: no coupling is sorted or checked again. `fields` are
+// as in its `_init`; null and 0 are none. They must fit the fixed point of the base (BITMC_STATUS_ARGUMENT), so make that with
+// the largest fields that will come. The base is not made again as long as this model is used. bitmc_chain_rebind lets a
+// chain go on over it.
+enum bitmc_status bitmc_model_with_linear(struct bitmc_model *model,
+                                          const struct bitmc_model *base,
+                                          const float *fields,
+                                          size_t field_count,
+                                          uint8_t *memory,
+                                          size_t bytes);
+
 // Bytes of memory for bitmc_rbm_init.
 size_t bitmc_rbm_bytes(size_t visible, size_t hidden);
 
@@ -312,18 +411,106 @@ enum bitmc_status bitmc_rbm_init(struct bitmc_model *model,
                                  size_t bytes);
 
 // An energy of the caller's, over `sites` sites of `arity` values; `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL
-// and of no matter for two values. Without a gradient (null) samplers by gradients propose blindly: right, and slow;
-// Gibbs sampling never asks for one.
+// and of no matter for two values. Its gradient is told site by site by `gradient`, or as a whole by `gradient_all`, which
+// is preferred; either may be null. Categories of 65 values or more are asked site by site. Without a gradient samplers by
+// gradients propose blindly: right, and slow; Gibbs sampling never asks for one.
 enum bitmc_status bitmc_own_init(struct bitmc_model *model,
                                  size_t sites,
                                  size_t arity,
                                  uint32_t kind,
                                  bitmc_energy energy,
                                  bitmc_gradient gradient,
+                                 bitmc_gradient_all gradient_all,
                                  void *user);
 
 // The value of a site; 0 where there is none.
 uint32_t bitmc_state_get(const struct bitmc_state *state, size_t site);
+
+// Bytes of memory for bitmc_open_init; 0 where there are no such sites.
+size_t bitmc_open_bytes(size_t sites, size_t arity, uint32_t kind);
+
+// A chain over `sites` sites of `arity` values. It starts at the state in `words`, exactly as many as it has, and is told
+// the energy and the gradient there. `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL and of no matter for two values.
+// `arities` has the number of values of every site where they differ, 1 to `arity`, and is lent; otherwise it is null.
+//
+// A gradient has one number a site: on the scale of 0 and 1 for two values, by value for whole numbers. Categories of
+// more than two values have `arity` numbers a site, `[site][value]`. Null and 0 say that there is no gradient: a state of energy
+// +inf needs none.
+enum bitmc_status bitmc_open_init(struct bitmc_open *open,
+                                  size_t sites,
+                                  size_t arity,
+                                  uint32_t kind,
+                                  const uint16_t *arities,
+                                  uint8_t *memory,
+                                  size_t bytes,
+                                  const uint32_t *words,
+                                  size_t word_count,
+                                  float energy,
+                                  const float *gradient,
+                                  size_t gradient_count);
+
+// The first half of a step: draws the proposed state, to look at until the next call with this chain. Evaluate its energy and
+// gradient, and tell them by bitmc_open_tell. Until then, to ask again gives the same state. BITMC_STATUS_HALVES for Gibbs
+// sampling.
+//
+// `gradient` is null, and its count 0: the chain keeps the gradient of its state. For categories of 65 values or more it keeps
+// none, and it is given here. BITMC_STATUS_GRADIENT where it is missing; then nothing is drawn.
+enum bitmc_status bitmc_open_ask(struct bitmc_open *open,
+                                 const struct bitmc_sampler *sampler,
+                                 const float *gradient,
+                                 size_t gradient_count,
+                                 struct bitmc_rng *rng,
+                                 struct bitmc_state *proposed);
+
+// The second half of a step: takes the energy and the gradient at the proposed state, and accepts or rejects it. An energy of
+// +inf forbids the state. What the step did, unless `info` is null. Draws nothing. Where the call is refused the proposal stays.
+enum bitmc_status bitmc_open_tell(struct bitmc_open *open,
+                                  float energy,
+                                  const float *gradient,
+                                  size_t gradient_count,
+                                  struct bitmc_info *info);
+
+// The state, to look at until the next call with this chain.
+enum bitmc_status bitmc_open_state(struct bitmc_open *open, struct bitmc_state *state);
+
+// The energy of the state.
+enum bitmc_status bitmc_open_energy(struct bitmc_open *open, float *energy);
+
+// Moves the chain to a state, clamped sites too, with its energy and gradient, and cancels a proposal. Where it is refused the
+// chain is as it was.
+enum bitmc_status bitmc_open_restart(struct bitmc_open *open,
+                                     const uint32_t *words,
+                                     size_t word_count,
+                                     float energy,
+                                     const float *gradient,
+                                     size_t gradient_count);
+
+// Tells the energy and the gradient at the chain's state again, after the model has changed, and cancels a proposal. Where it
+// is refused the chain is as it was.
+enum bitmc_status bitmc_open_rebind(struct bitmc_open *open,
+                                    float energy,
+                                    const float *gradient,
+                                    size_t gradient_count);
+
+// As bitmc_chain_clamp; cancels a proposal.
+enum bitmc_status bitmc_open_clamp(struct bitmc_open *open,
+                                   const uint32_t *words,
+                                   size_t word_count);
+
+// An open chain and its generator (unless that is null) as bytes, between the halves of a step too. As bitmc_save.
+enum bitmc_status bitmc_open_save(uint64_t model,
+                                  struct bitmc_open *open,
+                                  struct bitmc_rng *rng,
+                                  uint8_t *out,
+                                  size_t bytes,
+                                  size_t *written);
+
+// Goes on from the bytes of bitmc_open_save: a proposal that was not told yet is asked again, the same state. As bitmc_load.
+enum bitmc_status bitmc_open_load(uint64_t model,
+                                  struct bitmc_open *open,
+                                  struct bitmc_rng *rng,
+                                  const uint8_t *bytes,
+                                  size_t count);
 
 // A chain that starts at the state in `words`, bit i of word j being site 32 j + i. Row i of K is
 // `entries[ends[i - 1]] .. entries[ends[i] - 1]`, neighbours ascending, each edge in the rows of both its sites;
@@ -339,6 +526,12 @@ enum bitmc_status bitmc_quantised_init(struct bitmc_quantised *chain,
                                        size_t word_count,
                                        int32_t *fields,
                                        size_t field_count);
+
+// Goes on at its state over the same couplings with another b, of one number a site, which is lent in place of the one before:
+// no row is checked again.
+enum bitmc_status bitmc_quantised_set_linear(struct bitmc_quantised *chain,
+                                             const int32_t *linear,
+                                             size_t sites);
 
 // Draws `count` sites in order, from `first` on: a whole sweep from 0, or a part of one that fits the time there
 // is. Adds the sites that changed to `flips`, unless it is null.
@@ -367,6 +560,11 @@ enum bitmc_status bitmc_quantised_langevin_init(struct bitmc_quantised_langevin 
                                                 size_t word_count,
                                                 int32_t *fields,
                                                 size_t field_count);
+
+// As bitmc_quantised_set_linear.
+enum bitmc_status bitmc_quantised_langevin_set_linear(struct bitmc_quantised_langevin *chain,
+                                                      const int32_t *linear,
+                                                      size_t sites);
 
 // A step: whether it was accepted (1 or 0), and how many sites the proposal changed, each unless null.
 enum bitmc_status bitmc_quantised_langevin_step(struct bitmc_quantised_langevin *chain,

@@ -126,6 +126,25 @@ pub unsafe extern "C" fn bitmc_chain_clamp(
     bitmc_status::of(clamp())
 }
 
+/// Goes on at the state over another model of the same sites and values, as bitmc_model_with_linear makes them. Energy and
+/// gradient are computed again, and clamped sites stay clamped. The model that the chain had is ready still, or it is the same
+/// struct, made again. Where it is refused the chain is as it was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_chain_rebind(
+    chain: *mut bitmc_chain,
+    model: *const bitmc_model,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let rebind = || unsafe {
+        Span::of(chain, 1).apart(Span::of(model, 1))?;
+        Seated::with(chain, |it: &mut Seated<Own>| {
+            let Seated { value, seat } = it;
+            seat.rebind(model, |model| Ok(value.rebind(model)?))
+        })?
+    };
+    bitmc_status::of(rebind())
+}
+
 /// One step; what it did, unless `info` is null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_chain_step(

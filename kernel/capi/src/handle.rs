@@ -32,6 +32,11 @@ pub(crate) trait Handle<O>: Sized {
         size_of::<Self>() + size_of::<Head>() <= size_of::<O>() && align_of::<Head>() <= align_of::<O>()
     );
 
+    /// Whether what the value was made of is still there.
+    unsafe fn lives(_: *const Self) -> Outcome {
+        Ok(())
+    }
+
     /// Whether there is a struct that may be initialised.
     unsafe fn room(at: *mut O) -> Outcome {
         // SAFETY: the caller's struct is as large as `O`.
@@ -92,7 +97,10 @@ pub(crate) trait Handle<O>: Sized {
         unsafe {
             let head = head(at)?;
             match (*head).magic {
-                word if word == Self::MAGIC => Ok(head.add(1).cast::<Self>()),
+                word if word == Self::MAGIC => {
+                    let place = head.add(1).cast::<Self>();
+                    Self::lives(place).map(|()| place.cast_const())
+                }
                 BUSY => Err(bitmc_status::Busy),
                 _ => Err(bitmc_status::NotReady),
             }
@@ -103,6 +111,12 @@ pub(crate) trait Handle<O>: Sized {
     unsafe fn stamp(at: *mut O) -> Outcome<u32> {
         // SAFETY: the caller's struct is as large as `O`.
         unsafe { Self::look(at).and_then(|_| Ok((*head(at)?).stamp)) }
+    }
+
+    /// Whether the value of a struct is the one of a stamp.
+    unsafe fn is(at: *mut O, stamp: u32) -> Outcome<bool> {
+        // SAFETY: the caller's struct is as large as `O`.
+        unsafe { head(at).map(|head| (*head).magic == Self::MAGIC && (*head).stamp == stamp) }
     }
 
     /// Works while the value of a struct stays as it is. Any number of threads may.

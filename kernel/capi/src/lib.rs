@@ -11,9 +11,11 @@
 #![allow(non_camel_case_types, clippy::missing_safety_doc, clippy::too_many_arguments)]
 
 mod chain;
+mod check;
 mod exchange;
 mod handle;
 mod model;
+mod open;
 mod quantised;
 mod quantised_langevin;
 mod random;
@@ -24,8 +26,10 @@ mod statistics;
 mod status;
 
 pub use chain::*;
+pub use check::*;
 pub use exchange::*;
 pub use model::*;
+pub use open::*;
 pub use quantised::*;
 pub use quantised_langevin::*;
 pub use random::*;

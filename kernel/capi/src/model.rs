@@ -5,13 +5,15 @@ use crate::status::{Outcome, bitmc_status};
 use bitmc::energy::{EnergyError, Entry, SparseBuffers, pack_rows};
 use bitmc::lane::{Bits, Block};
 use bitmc::{Energy, Function, Ising, Layout, Move, Packed, Plain, Potts, Rbm};
+use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::ops::Range;
+use core::ptr::null_mut;
 
 /// A model. It must stay where it is as long as a chain uses it; chains on several threads may.
 #[repr(C)]
 pub struct bitmc_model {
-    opaque: [u64; 20],
+    opaque: [u64; 22],
 }
 
 /// An edge between two sites.
@@ -48,6 +50,10 @@ pub type bitmc_energy = Option<unsafe extern "C" fn(user: *mut c_void, x: *const
 pub type bitmc_gradient =
     Option<unsafe extern "C" fn(user: *mut c_void, x: *const bitmc_state, site: usize, value: u32) -> f32>;
 
+/// dE/dx of all sites at once, into `out`, which is zeros: one number a site, or for categories `[site][value]`, `count` in all.
+pub type bitmc_gradient_all =
+    Option<unsafe extern "C" fn(user: *mut c_void, x: *const bitmc_state, out: *mut f32, count: usize)>;
+
 /// Spins -1 and +1, every edge once: log p = sum w s + sum over edges J s s'.
 pub const BITMC_SPINS_EDGES_ONCE: u32 = 0;
 /// Spins -1 and +1, every edge twice: log p = sum w s + 2 sum over edges J s s'.
@@ -64,7 +70,21 @@ pub(crate) struct Own {
     layout: Layout,
     energy: unsafe extern "C" fn(*mut c_void, *const bitmc_state) -> f32,
     gradient: bitmc_gradient,
+    gradient_all: bitmc_gradient_all,
     user: *mut c_void,
+}
+
+/// A layout of a kind, BITMC_CATEGORICAL or BITMC_ORDINAL.
+pub(crate) fn layout_of(sites: usize, arity: usize, kind: u32) -> Outcome<Layout> {
+    if sites == 0 || sites > i32::MAX as usize || !(2..=Layout::MAX_ARITY).contains(&arity) {
+        return Err(bitmc_status::Argument);
+    }
+    match (arity, kind) {
+        (2, _) => Ok(Layout::binary(sites)),
+        (_, BITMC_CATEGORICAL) => Ok(Layout::categorical(sites, arity)),
+        (_, BITMC_ORDINAL) => Ok(Layout::ordinal(sites, arity)),
+        _ => Err(bitmc_status::Argument),
+    }
 }
 
 pub(crate) fn view(x: Packed<'_>) -> bitmc_state {
@@ -95,18 +115,50 @@ impl Function for Own {
         // SAFETY: as above.
         self.gradient.map_or(0.0, |gradient| unsafe { gradient(self.user, &view(x), site, value as u32) })
     }
+
+    fn gradient_all(&self, x: Packed<'_>, out: &mut [f32]) {
+        if let Some(all) = self.gradient_all {
+            // SAFETY: as above.
+            return unsafe { all(self.user, &view(x), out.as_mut_ptr(), out.len()) };
+        }
+        for (site, slopes) in out.chunks_mut(self.layout.slopes()).enumerate() {
+            slopes.iter_mut().enumerate().for_each(|(value, slope)| *slope = self.component(x, site, value));
+        }
+    }
 }
 
-/// With the memory that is lent to it.
-pub(crate) enum Model {
-    Ising(Ising<'static>, Span),
-    Potts(Potts<'static>, Span),
-    Rbm(Rbm<'static>, Span),
+/// What a struct holds now. Chains look at it where it stands, and it may be replaced between their calls.
+pub(crate) struct Model(UnsafeCell<Built>);
+
+pub(crate) enum Built {
+    Ising(Ising<'static>, Loan),
+    Potts(Potts<'static>, Loan),
+    Rbm(Rbm<'static>, Loan),
     Own(Plain<Own>),
+}
+
+/// The memory that is lent to a model, and another model that its couplings are of, or null, with the stamp of that.
+#[derive(Clone, Copy)]
+pub(crate) struct Loan {
+    memory: Span,
+    base: *mut bitmc_model,
+    stamp: u32,
 }
 
 impl Handle<bitmc_model> for Model {
     const MAGIC: u64 = u64::from_be_bytes(*b"bm model");
+
+    unsafe fn lives(place: *const Self) -> Outcome {
+        // SAFETY: there is a model, aligned as `borrow` asserts; what its couplings are of is looked at by its head alone.
+        unsafe {
+            match (*place).loan() {
+                Some(loan) if !loan.base.is_null() && !Self::is(loan.base, loan.stamp)? => {
+                    Err(bitmc_status::NotReady)
+                }
+                _ => Ok(()),
+            }
+        }
+    }
 }
 
 impl Model {
@@ -118,12 +170,29 @@ impl Model {
         unsafe { Self::look(at.cast_mut()).map(|place| &*place) }
     }
 
-    /// Where its memory lies.
-    pub(crate) fn memory(&self) -> Span {
-        match *self {
-            Self::Ising(_, span) | Self::Potts(_, span) | Self::Rbm(_, span) => span,
-            Self::Own(_) => Span::NONE,
+    pub(crate) fn built(&self) -> &Built {
+        // SAFETY: it is replaced between calls only: within one it is held.
+        unsafe { &*self.0.get() }
+    }
+
+    fn loan(&self) -> Option<Loan> {
+        match *self.built() {
+            Built::Ising(_, loan) | Built::Potts(_, loan) | Built::Rbm(_, loan) => Some(loan),
+            Built::Own(_) => None,
         }
+    }
+
+    /// Where its memory lies, and that of the model that its couplings are of, which is ready.
+    pub(crate) fn memory(&self) -> [Span; 2] {
+        let Some(Loan { memory, base, .. }) = self.loan() else { return [Span::NONE; 2] };
+        // SAFETY: as the crate says.
+        let its = unsafe { Self::borrow(base) }.ok().and_then(Self::loan);
+        [memory, its.map_or(Span::NONE, |loan| loan.memory)]
+    }
+
+    /// Whether the gradient can be told as a whole alone.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.built(), Built::Own(Plain(own)) if own.gradient.is_none() && own.gradient_all.is_some())
     }
 
     /// A model in memory of so many pieces, outside of which is what it is made `of`.
@@ -132,26 +201,27 @@ impl Model {
         (memory, bytes): (*mut u8, usize),
         pieces: &[usize],
         of: &[Span],
-        work: impl FnOnce(&mut Lent, Span) -> Outcome<Self>,
+        (base, stamp): (*mut bitmc_model, u32),
+        work: impl FnOnce(&mut Lent, Loan) -> Outcome<Built>,
     ) -> Outcome {
         // SAFETY: as the crate says.
         unsafe {
             Self::room(at)?;
-            let span = Span::of(memory, bytes);
-            Span::all_apart(&[span, Span::of(at, 1)], of)?;
+            let loan = Loan { memory: Span::of(memory, bytes), base, stamp };
+            Span::all_apart(&[loan.memory, Span::of(at, 1)], of)?;
             let mut lent = Lent::new(memory, bytes, pieces)?;
-            Self::make(at, || work(&mut lent, span))
+            Self::make(at, || Ok(Self(UnsafeCell::new(work(&mut lent, loan)?))))
         }
     }
 }
 
 macro_rules! each {
     ($model:expr, $it:ident => $call:expr) => {
-        match $model {
-            Model::Ising($it, _) => $call,
-            Model::Potts($it, _) => $call,
-            Model::Rbm($it, _) => $call,
-            Model::Own($it) => $call,
+        match $model.built() {
+            Built::Ising($it, _) => $call,
+            Built::Potts($it, _) => $call,
+            Built::Rbm($it, _) => $call,
+            Built::Own($it) => $call,
         }
     };
 }
@@ -180,6 +250,13 @@ impl Energy for Model {
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
         each!(self, it => it.differences(words, cache, site, out));
     }
+}
+
+/// Of a model whose couplings are its own.
+const NO_BASE: (*mut bitmc_model, u32) = (null_mut(), 0);
+
+fn copy(to: &mut [f32], from: &[f32]) {
+    to.iter_mut().zip(from).for_each(|(slot, &number)| *slot = number);
 }
 
 fn pieces(sites: usize, edges: usize, fields: usize) -> [usize; 4] {
@@ -222,14 +299,14 @@ pub unsafe extern "C" fn bitmc_ising_init(
         if sites == 0 || convention > BITMC_BITS_EDGES_ONCE {
             return Err(bitmc_status::Argument);
         }
-        Model::build(model, (memory, bytes), &pieces(sites, edge_count, 0), &of, |lent, span| {
+        Model::build(model, (memory, bytes), &pieces(sites, edge_count, 0), &of, NO_BASE, |lent, loan| {
             let lent = couplings(lent, sites, edge_count)?;
             let ising = match convention {
                 BITMC_SPINS_EDGES_ONCE => Ising::spins_edges_once(sites, edges, fields, lent)?,
                 BITMC_SPINS_EDGES_TWICE => Ising::spins_edges_twice(sites, edges, fields, lent)?,
                 _ => Ising::bits_edges_once(sites, edges, fields, lent)?,
             };
-            Ok(Model::Ising(ising, span))
+            Ok(Built::Ising(ising, loan))
         })
     };
     bitmc_status::of(build())
@@ -263,11 +340,69 @@ pub unsafe extern "C" fn bitmc_potts_init(
         if sites == 0 || arity < 2 {
             return Err(bitmc_status::Argument);
         }
-        Model::build(model, (memory, bytes), &pieces(sites, edge_count, count), &of, |lent, span| {
+        Model::build(model, (memory, bytes), &pieces(sites, edge_count, count), &of, NO_BASE, |lent, loan| {
             let sparse = couplings(lent, sites, edge_count)?;
             let kept: &'static mut [f32] = lent.zeros(count)?;
-            kept.iter_mut().zip(fields).for_each(|(slot, &field)| *slot = field);
-            Ok(Model::Potts(Potts::new(sites, arity, edges, kept, sparse)?, span))
+            copy(kept, fields);
+            Ok(Built::Potts(Potts::new(sites, arity, edges, kept, sparse)?, loan))
+        })
+    };
+    bitmc_status::of(build())
+}
+
+/// Fields of a model that can have others: one a site, or one for every value of every site.
+fn linear(model: &Model) -> Outcome<usize> {
+    match model.built() {
+        Built::Ising(ising, _) => Ok(ising.form().sites()),
+        Built::Potts(potts, _) => Ok(potts.form().sites().saturating_mul(potts.layout().arity())),
+        Built::Rbm(..) | Built::Own(_) => Err(bitmc_status::Sampler),
+    }
+}
+
+/// Bytes of memory for bitmc_model_with_linear over an Ising or Potts model; 0 for others.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_model_linear_bytes(base: *const bitmc_model) -> usize {
+    // SAFETY: as the crate says.
+    unsafe { Model::borrow(base) }.and_then(linear).map_or(0, |count| bytes_of(&[count.saturating_mul(4)]))
+}
+
+/// The couplings of the base, an Ising or Potts model, with other fields: no coupling is sorted or checked again. `fields` are
+/// as in its `_init`; null and 0 are none. They must fit the fixed point of the base (BITMC_STATUS_ARGUMENT), so make that with
+/// the largest fields that will come. The base is not made again as long as this model is used. bitmc_chain_rebind lets a
+/// chain go on over it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_model_with_linear(
+    model: *mut bitmc_model,
+    base: *const bitmc_model,
+    fields: *const f32,
+    field_count: usize,
+    memory: *mut u8,
+    bytes: usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let build = || unsafe {
+        let it = Model::borrow(base)?;
+        let (fields, count) = (slice(fields, field_count)?, linear(it)?);
+        if field_count != 0 && field_count != count {
+            return Err(bitmc_status::Argument);
+        }
+        // Who has its couplings from another has them from one that has its own.
+        let root = match it.loan() {
+            Some(Loan { base, stamp, .. }) if !base.is_null() => (base, stamp),
+            _ => (base.cast_mut(), Model::stamp(base.cast_mut())?),
+        };
+        let [own, its] = it.memory();
+        let of = [Span::of(fields.as_ptr(), field_count), Span::of(base, 1), Span::of(root.0, 1), own, its];
+        Model::build(model, (memory, bytes), &[count.saturating_mul(4)], &of, root, |lent, loan| {
+            Ok(match it.built() {
+                Built::Ising(ising, _) => Built::Ising(ising.with_linear(fields, lent.zeros(count)?)?, loan),
+                Built::Potts(potts, _) => {
+                    let kept: &'static mut [f32] = lent.zeros(field_count)?;
+                    copy(kept, fields);
+                    Built::Potts(potts.with_linear(kept)?, loan)
+                }
+                Built::Rbm(..) | Built::Own(_) => return Err(bitmc_status::Sampler),
+            })
         })
     };
     bitmc_status::of(build())
@@ -307,22 +442,23 @@ pub unsafe extern "C" fn bitmc_rbm_init(
             return Err(bitmc_status::Argument);
         }
         let row = Rbm::row_blocks(hidden);
-        Model::build(model, (memory, bytes), &rbm_pieces(visible, row), &of, |lent, span| {
+        Model::build(model, (memory, bytes), &rbm_pieces(visible, row), &of, NO_BASE, |lent, loan| {
             let table: &'static mut [Block] = lent.zeros(row.saturating_mul(visible))?;
             pack_rows(weights, hidden, table)?;
             let first: &'static mut [f32] = lent.zeros(visible)?;
-            first.iter_mut().zip(visible_biases).for_each(|(slot, &bias)| *slot = bias);
+            copy(first, visible_biases);
             let second: &'static mut [Block] = lent.zeros(row)?;
             pack_rows(hidden_biases, hidden, second)?;
-            Ok(Model::Rbm(Rbm::new(table, first, second, hidden)?, span))
+            Ok(Built::Rbm(Rbm::new(table, first, second, hidden)?, loan))
         })
     };
     bitmc_status::of(build())
 }
 
 /// An energy of the caller's, over `sites` sites of `arity` values; `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL
-/// and of no matter for two values. Without a gradient (null) samplers by gradients propose blindly: right, and slow;
-/// Gibbs sampling never asks for one.
+/// and of no matter for two values. Its gradient is told site by site by `gradient`, or as a whole by `gradient_all`, which
+/// is preferred; either may be null. Categories of 65 values or more are asked site by site. Without a gradient samplers by
+/// gradients propose blindly: right, and slow; Gibbs sampling never asks for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_own_init(
     model: *mut bitmc_model,
@@ -331,21 +467,18 @@ pub unsafe extern "C" fn bitmc_own_init(
     kind: u32,
     energy: bitmc_energy,
     gradient: bitmc_gradient,
+    gradient_all: bitmc_gradient_all,
     user: *mut c_void,
 ) -> bitmc_status {
     let build = || {
         let energy = energy.ok_or(bitmc_status::Null)?;
-        if sites == 0 || sites > i32::MAX as usize || !(2..=Layout::MAX_ARITY).contains(&arity) {
+        let layout = layout_of(sites, arity, kind)?;
+        if layout.row_is_site() && gradient.is_none() && gradient_all.is_some() {
             return Err(bitmc_status::Argument);
         }
-        let layout = match (arity, kind) {
-            (2, _) => Layout::binary(sites),
-            (_, BITMC_CATEGORICAL) => Layout::categorical(sites, arity),
-            (_, BITMC_ORDINAL) => Layout::ordinal(sites, arity),
-            _ => return Err(bitmc_status::Argument),
-        };
+        let own = Built::Own(Plain(Own { layout, energy, gradient, gradient_all, user }));
         // SAFETY: as the crate says.
-        unsafe { Model::Own(Plain(Own { layout, energy, gradient, user })).place(model) }
+        unsafe { Model(UnsafeCell::new(own)).place(model) }
     };
     bitmc_status::of(build())
 }

@@ -30,10 +30,14 @@ const _: () = assert!(
 /// own model, and touches no floating-point register.
 #[repr(C)]
 pub struct bitmc_quantised {
-    opaque: [u64; 16],
+    opaque: [u64; 20],
 }
 
-type Own = QuantisedGibbs<'static>;
+struct Own {
+    chain: QuantisedGibbs<'static>,
+    /// Where its words and fields lie.
+    written: [Span; 2],
+}
 
 impl Handle<bitmc_quantised> for Own {
     const MAGIC: u64 = u64::from_be_bytes(*b"bm whole");
@@ -100,9 +104,32 @@ pub unsafe extern "C" fn bitmc_quantised_init(
         if field_count < sites {
             return Err(bitmc_status::Memory);
         }
-        Own::make(chain, || Ok(QuantisedGibbs::new(model, words, fields)?))
+        let [_, state, room] = written;
+        Own::make(chain, || {
+            Ok(Own { chain: QuantisedGibbs::new(model, words, fields)?, written: [state, room] })
+        })
     };
     bitmc_status::of(build())
+}
+
+/// Goes on at its state over the same couplings with another b, of one number a site, which is lent in place of the one before:
+/// no row is checked again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_quantised_set_linear(
+    chain: *mut bitmc_quantised,
+    linear: *const i32,
+    sites: usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let set = || unsafe {
+        let (span, linear) = (Span::of(linear, sites), slice(linear, sites)?);
+        Span::of(chain, 1).apart(span)?;
+        Own::with(chain, |it| {
+            Span::all_apart(&[span], &it.written)?;
+            Ok(it.chain.set_linear(linear)?)
+        })?
+    };
+    bitmc_status::of(set())
 }
 
 /// Draws `count` sites in order, from `first` on: a whole sweep from 0, or a part of one that fits the time there
@@ -118,7 +145,7 @@ pub unsafe extern "C" fn bitmc_quantised_sweep(
     // SAFETY: as the crate says.
     let sweep = || unsafe {
         let asked = asked(flips)?;
-        let flipped = Own::with(chain, |chain| {
+        let flipped = Own::with(chain, |Own { chain, .. }| {
             let end = first.checked_add(count).filter(|&end| end <= chain.state().layout().sites());
             let end = end.ok_or(bitmc_status::Argument)?;
             LaneRng::with(rng, |rng| chain.sweep_sites(first..end, rng))
@@ -136,6 +163,6 @@ pub unsafe extern "C" fn bitmc_quantised_state(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     bitmc_status::of(unsafe {
-        Own::with(chain, |chain| view(chain.state())).and_then(|value| answer(state, value))
+        Own::with(chain, |it| view(it.chain.state())).and_then(|value| answer(state, value))
     })
 }

@@ -1,6 +1,6 @@
 //! DMALA without floats.
 
-use crate::handle::{Handle, Span, answer, asked};
+use crate::handle::{Handle, Span, answer, asked, slice};
 use crate::model::{bitmc_state, view};
 use crate::quantised::{bitmc_entry, rows, slice_mut, tables};
 use crate::random::bitmc_rng;
@@ -12,10 +12,14 @@ use bitmc::quantised::{Penalty, QuantisedLangevin};
 /// its own model, and touches no floating-point register.
 #[repr(C)]
 pub struct bitmc_quantised_langevin {
-    opaque: [u64; 24],
+    opaque: [u64; 30],
 }
 
-type Own = QuantisedLangevin<'static>;
+struct Own {
+    chain: QuantisedLangevin<'static>,
+    /// Where its words, flips and fields lie.
+    written: [Span; 3],
+}
 
 impl Handle<bitmc_quantised_langevin> for Own {
     const MAGIC: u64 = u64::from_be_bytes(*b"bm jumps");
@@ -53,9 +57,31 @@ pub unsafe extern "C" fn bitmc_quantised_langevin_init(
         if field_count < sites {
             return Err(bitmc_status::Memory);
         }
-        Own::make(chain, || Ok(QuantisedLangevin::new(model, penalty, words, fields, flips)?))
+        Own::make(chain, || {
+            let chain = QuantisedLangevin::new(model, penalty, words, fields, flips)?;
+            Ok(Own { chain, written: [state, room.0, room.1] })
+        })
     };
     bitmc_status::of(build())
+}
+
+/// As bitmc_quantised_set_linear.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_quantised_langevin_set_linear(
+    chain: *mut bitmc_quantised_langevin,
+    linear: *const i32,
+    sites: usize,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let set = || unsafe {
+        let (span, linear) = (Span::of(linear, sites), slice(linear, sites)?);
+        Span::of(chain, 1).apart(span)?;
+        Own::with(chain, |it| {
+            Span::all_apart(&[span], &it.written)?;
+            Ok(it.chain.set_linear(linear)?)
+        })?
+    };
+    bitmc_status::of(set())
 }
 
 /// A step: whether it was accepted (1 or 0), and how many sites the proposal changed, each unless null.
@@ -69,7 +95,7 @@ pub unsafe extern "C" fn bitmc_quantised_langevin_step(
     // SAFETY: as the crate says.
     let step = || unsafe {
         let (accepted_asked, proposed_asked) = (asked(accepted)?, asked(proposed)?);
-        let step = Own::with(chain, |chain| LaneRng::with(rng, |rng| chain.step(rng)))??;
+        let step = Own::with(chain, |it| LaneRng::with(rng, |rng| it.chain.step(rng)))??;
         if accepted_asked {
             answer(accepted, u32::from(step.accepted))?;
         }
@@ -86,6 +112,6 @@ pub unsafe extern "C" fn bitmc_quantised_langevin_state(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     bitmc_status::of(unsafe {
-        Own::with(chain, |chain| view(chain.state())).and_then(|value| answer(state, value))
+        Own::with(chain, |it| view(it.chain.state())).and_then(|value| answer(state, value))
     })
 }

@@ -1,13 +1,14 @@
 //! Samplers: how a chain moves.
 
 use crate::handle::{Handle, Lent, Span, bytes_of};
-use crate::model::{Model, bitmc_model};
+use crate::model::{Built, Model, bitmc_model};
+use crate::open::Own;
 use crate::status::{Outcome, bitmc_status};
 use bitmc::chain::Ring;
 use bitmc::lane::Block;
 use bitmc::noise::{Edgewise, SparseMatrix};
 use bitmc::step::Cycle;
-use bitmc::{Energy, Gibbs, Info, Kernel, Langevin, Rng, Schedule};
+use bitmc::{Energy, Gibbs, Info, Kernel, LaneRng, Langevin, Packed, Rng, Schedule};
 use core::ptr::null_mut;
 
 /// A sampler. It has no state: any number of chains may use one, on several threads too.
@@ -52,6 +53,23 @@ impl Sampler {
             let sampler = (&raw const (*place).sampler).read_unaligned();
             Placed::hold(at, || work(&sampler))
         }
+    }
+
+    /// Asks an open chain for a proposal.
+    pub(crate) fn ask<'c>(
+        &self,
+        chain: &'c mut Own,
+        gradient: &[f32],
+        rng: &mut LaneRng,
+    ) -> Outcome<Packed<'c>> {
+        Ok(match self {
+            Self::Langevin(kernel) => chain.ask_with(kernel, gradient, rng)?,
+            Self::SecondOrder(kernel) => chain.ask_with(kernel, gradient, rng)?,
+            Self::Cycle(kernels) => {
+                chain.ask_with(&Cycle::new(kernels).ok_or(bitmc_status::Halves)?, gradient, rng)?
+            }
+            Self::Gibbs(_) => return Err(bitmc_status::Halves),
+        })
     }
 
     /// Without a model.
@@ -138,12 +156,13 @@ pub unsafe extern "C" fn bitmc_second_order_init(
     // SAFETY: as the crate says.
     let build = || unsafe {
         let it = Model::borrow(model)?;
-        let form = match it {
-            Model::Ising(ising, _) => ising.form(),
-            Model::Potts(potts, _) => potts.form(),
-            Model::Rbm(..) | Model::Own(_) => return Err(bitmc_status::Sampler),
+        let form = match it.built() {
+            Built::Ising(ising, _) => ising.form(),
+            Built::Potts(potts, _) => potts.form(),
+            Built::Rbm(..) | Built::Own(_) => return Err(bitmc_status::Sampler),
         };
-        let used = [Span::of(sampler, 1), Span::of(model, 1), it.memory()];
+        let [own, base] = it.memory();
+        let used = [Span::of(sampler, 1), Span::of(model, 1), own, base];
         Span::all_apart(&[Span::of(memory, bytes)], &used)?;
         let (model, stamp) = (model.cast_mut(), Model::stamp(model.cast_mut())?);
         let blocks = Edgewise::blocks(form.sites());

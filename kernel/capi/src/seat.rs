@@ -22,16 +22,56 @@ pub(crate) struct Seat {
     model: *mut bitmc_model,
     stamp: u32,
     layout: Layout,
+    place: Place,
+}
+
+/// Memory of a chain, and how to tell that it is still its own.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
     /// The first word of the memory: the number of its chain, or `BUSY` while that is at work.
     tag: *mut u64,
     number: u64,
-    memory: Span,
+    pub(crate) memory: Span,
+}
+
+impl Place {
+    /// The next chain in some memory, where none is at work. Nothing is written yet.
+    pub(crate) unsafe fn next(lent: &Lent, memory: Span) -> Outcome<Self> {
+        let tag: *mut u64 = lent.first();
+        // SAFETY: the caller has lent it.
+        match unsafe { tag.read() } {
+            BUSY => Err(bitmc_status::Busy),
+            // Never the number of the chain before, nor `BUSY`.
+            before => Ok(Self { tag, number: before.wrapping_add(1) & (u64::MAX >> 8), memory }),
+        }
+    }
+
+    /// Refuses memory that is in use, or another chain's now.
+    pub(crate) unsafe fn ready(&self) -> Outcome {
+        // SAFETY: the memory is where it was, the caller says.
+        match unsafe { self.tag.read() } {
+            number if number == self.number => Ok(()),
+            BUSY => Err(bitmc_status::Busy),
+            _ => Err(bitmc_status::NotReady),
+        }
+    }
+
+    /// Works while nobody else uses the memory.
+    pub(crate) unsafe fn work<T>(&self, work: impl FnOnce() -> T) -> T {
+        // SAFETY: as above.
+        unsafe {
+            self.tag.write(BUSY);
+            let result = work();
+            self.tag.write(self.number);
+            result
+        }
+    }
 }
 
 impl Seat {
     /// Where the memory lies.
     pub(crate) fn memory(&self) -> Span {
-        self.memory
+        self.place.memory
     }
 
     /// Works while the model stays as it is, and nobody else uses the memory.
@@ -41,22 +81,39 @@ impl Seat {
             if Model::stamp(self.model)? != self.stamp || Model::borrow(self.model)?.layout() != self.layout {
                 return Err(bitmc_status::NotReady);
             }
-            match self.tag.read() {
-                number if number == self.number => {}
-                BUSY => return Err(bitmc_status::Busy),
-                _ => return Err(bitmc_status::NotReady),
-            }
+            self.place.ready()?;
             self.work(work)
         }
     }
 
     unsafe fn work<T>(&self, work: impl FnOnce() -> T) -> Outcome<T> {
         // SAFETY: as above.
+        unsafe { self.place.work(|| Model::hold(self.model, work)) }
+    }
+
+    /// Goes on over another model of the layout, if the work can. The old one is looked at: it is ready, or the same struct.
+    pub(crate) unsafe fn rebind(
+        &mut self,
+        model: *const bitmc_model,
+        work: impl FnOnce(&'static Model) -> Outcome,
+    ) -> Outcome {
+        // SAFETY: as above.
         unsafe {
-            self.tag.write(BUSY);
-            let result = Model::hold(self.model, work);
-            self.tag.write(self.number);
-            result
+            let it = Model::borrow(model)?;
+            if it.layout() != self.layout {
+                return Err(bitmc_status::Argument);
+            }
+            if Model::borrow(self.model)?.layout() != self.layout {
+                return Err(bitmc_status::NotReady);
+            }
+            let [own, base] = it.memory();
+            Span::all_apart(&[self.memory()], &[Span::of(model, 1), own, base])?;
+            self.place.ready()?;
+            let model = model.cast_mut();
+            let next = Self { model, stamp: Model::stamp(model)?, ..*self };
+            next.work(|| work(it))??;
+            *self = next;
+            Ok(())
         }
     }
 }
@@ -64,18 +121,34 @@ impl Seat {
 /// Words of the tag, before those of the chain.
 const TAG: usize = size_of::<u64>() / size_of::<u32>();
 
-fn pieces(layout: Layout, cache: usize) -> [usize; 3] {
+/// Memory of a chain: the state, `cache` blocks a point and `weights` blocks.
+pub(crate) fn pieces(layout: Layout, cache: usize, weights: usize) -> [usize; 3] {
     let block = size_of::<Block>();
     [
         Memory::words(layout).saturating_add(TAG).saturating_mul(size_of::<u32>()),
         Memory::cache(cache).saturating_mul(block),
-        Memory::weights(layout).saturating_mul(block),
+        weights.saturating_mul(block),
     ]
 }
 
 /// Bytes of memory.
 pub(crate) fn bytes(layout: Layout, cache: usize) -> usize {
-    bytes_of(&pieces(layout, cache))
+    bytes_of(&pieces(layout, cache, Memory::weights(layout)))
+}
+
+/// The memory of such pieces.
+pub(crate) unsafe fn parts(
+    lent: &mut Lent,
+    layout: Layout,
+    cache: usize,
+    weights: usize,
+) -> Outcome<Memory<Words, Cache, Weights>> {
+    // SAFETY: as the crate says; all of the memory is numbers.
+    unsafe {
+        let words = lent.zeros(TAG.saturating_add(Memory::words(layout)))?;
+        let (_, words) = words.split_at_mut_checked(TAG).ok_or(bitmc_status::Memory)?;
+        Ok(Memory { words, cache: lent.zeros(Memory::cache(cache))?, weights: lent.zeros(weights)? })
+    }
 }
 
 /// Makes a chain over a model in lent memory, in which nothing of both lies. What can be checked is checked before the
@@ -90,27 +163,20 @@ pub(crate) unsafe fn seated<O, C>(
 where
     Seated<C>: Handle<O>,
 {
-    // SAFETY: as the crate says; all of the memory is numbers.
+    // SAFETY: as the crate says.
     unsafe {
         Seated::<C>::room(at)?;
         let it = Model::borrow(model)?;
-        let memory = Span::of(lent, bytes);
-        Span::all_apart(&[memory], &[Span::of(at, 1), Span::of(model, 1), it.memory()])?;
+        let (memory, [own, base]) = (Span::of(lent, bytes), it.memory());
+        Span::all_apart(&[memory], &[Span::of(at, 1), Span::of(model, 1), own, base])?;
         let (model, layout) = (model.cast_mut(), it.layout());
-        let mut lent = Lent::new(lent, bytes, &pieces(layout, cache))?;
-        let tag: *mut u64 = lent.first();
-        let before = tag.read();
-        if before == BUSY {
-            return Err(bitmc_status::Busy);
-        }
-        // Never the number of the chain before, nor `BUSY`.
-        let number = before.wrapping_add(1) & (u64::MAX >> 8);
-        let seat = Seat { model, stamp: Model::stamp(model)?, layout, tag, number, memory };
+        let weights = Memory::weights(layout);
+        let mut lent = Lent::new(lent, bytes, &pieces(layout, cache, weights))?;
+        let place = Place::next(&lent, memory)?;
+        let seat = Seat { model, stamp: Model::stamp(model)?, layout, place };
         Seated::make(at, || {
-            let words = lent.zeros(TAG.saturating_add(Memory::words(layout)))?;
-            let (_, words) = words.split_at_mut_checked(TAG).ok_or(bitmc_status::Memory)?;
-            let (cache, weights) = (lent.zeros(Memory::cache(cache))?, lent.zeros(Memory::weights(layout))?);
-            let value = seat.work(|| work(it, Memory { words, cache, weights }))??;
+            let memory = parts(&mut lent, layout, cache, weights)?;
+            let value = seat.work(|| work(it, memory))??;
             Ok(Seated { value, seat })
         })
     }

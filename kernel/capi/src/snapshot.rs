@@ -10,7 +10,7 @@ use bitmc::LaneRng;
 use bitmc::snapshot::{Reader, Same, Writer};
 
 /// Seals what `parts` puts. They are asked twice, first for their length: where anything is refused, `out` is as it was.
-unsafe fn sealed(
+pub(crate) unsafe fn sealed(
     (out, bytes): (*mut u8, usize),
     written: *mut usize,
     parts: impl for<'w> Fn(Writer<'w>) -> Outcome<Writer<'w>>,

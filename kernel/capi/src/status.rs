@@ -1,5 +1,6 @@
 //! What a call came to.
 
+use bitmc::chain::OpenError;
 use bitmc::energy::{PathError, RbmError, SparseError};
 use bitmc::noise::NoiseError;
 use bitmc::schedule::ScheduleError;
@@ -10,8 +11,8 @@ use bitmc::{ChainError, StateError};
 use core::ffi::{CStr, c_char};
 
 /// What a call came to. Anything but `BITMC_STATUS_OK` has changed nothing that was in use, with two exceptions. An
-/// _init that had begun to write when it found out (an energy of NaN, a field of NaN) leaves its struct, and the chain
-/// that was in its memory, not ready: later calls say BITMC_STATUS_NOT_READY. bitmc_load, where the parts are others
+/// _init that had begun to write when it found out (an energy of NaN, a field of NaN), and so bitmc_model_with_linear,
+/// leaves its struct, and the chain that was in its memory, not ready: later calls say BITMC_STATUS_NOT_READY. bitmc_load, where the parts are others
 /// than those that were saved (BITMC_STATUS_OTHER), may have filled some. A generator does not move in an _init
 /// that is refused.
 #[repr(C)]
@@ -43,8 +44,16 @@ pub enum bitmc_status {
     /// Edges or rows contradict each other: a site that does not exist, an edge to itself or twice, rows without order
     /// or symmetry.
     Edges,
-    /// This sampler needs an Ising or Potts model.
+    /// This sampler, or a change of fields, needs an Ising or Potts model.
     Sampler,
+    /// Nothing was asked, so that nothing can be told.
+    NotAsked,
+    /// A gradient has another length than the sites need, or there is none where one is needed.
+    Gradient,
+    /// A step of this sampler has no two halves: Gibbs sampling cannot be asked.
+    Halves,
+    /// The energy contradicts itself; bitmc_check says where.
+    Check,
 }
 
 pub(crate) type Outcome<T = ()> = Result<T, bitmc_status>;
@@ -58,7 +67,7 @@ impl bitmc_status {
 /// A status in words: a constant string.
 #[unsafe(no_mangle)]
 pub extern "C" fn bitmc_status_text(status: u32) -> *const c_char {
-    const TEXTS: [&CStr; 13] = [
+    const TEXTS: [&CStr; 17] = [
         c"done",
         c"an address is null",
         c"a struct was not initialised, or its model or memory is another's now",
@@ -71,7 +80,11 @@ pub extern "C" fn bitmc_status_text(status: u32) -> *const c_char {
         c"the bytes are no snapshot, or one that is torn, altered or of another version",
         c"the snapshot is of another model, or of other parts",
         c"edges or rows contradict each other: no such site, an edge to itself or twice, no order or symmetry",
-        c"this sampler needs an Ising or Potts model",
+        c"this sampler, or a change of fields, needs an Ising or Potts model",
+        c"nothing was asked",
+        c"a gradient has another length than the sites need, or there is none where one is needed",
+        c"a step of this sampler has no two halves: Gibbs sampling cannot be asked",
+        c"the energy contradicts itself",
     ];
     TEXTS.get(status as usize).map_or(c"no such status", |text| text).as_ptr()
 }
@@ -90,6 +103,17 @@ impl From<ChainError> for bitmc_status {
 impl From<StateError> for bitmc_status {
     fn from(_: StateError) -> Self {
         Self::State
+    }
+}
+
+impl From<OpenError> for bitmc_status {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Chain(error) => error.into(),
+            OpenError::Gradient { .. } | OpenError::NoGradient => Self::Gradient,
+            OpenError::NotAsked => Self::NotAsked,
+            _ => Self::Argument,
+        }
     }
 }
 

@@ -91,6 +91,8 @@ pub struct Ring<'a, E: ?Sized> {
     pub(crate) free: &'a [u32],
     /// Whether the plane of there holds its gradient.
     pub(crate) slope_there: bool,
+    /// Whether the energy knows no differences: no test means anything.
+    pub(crate) estimates: bool,
     pub(crate) core: &'a mut Core,
 }
 

@@ -4,7 +4,7 @@ mod triangle;
 
 pub(crate) use triangle::Triangle;
 
-use super::sparse::Embedding;
+use super::sparse::{Embedding, FINE};
 use super::{Energy, EnergyError, Grid, SparseError};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
@@ -80,7 +80,8 @@ impl<'a> Boltzmann<'a> {
     ///
     /// # Errors
     /// [`SparseError`]: no sites, parameters or memory of another length, a coupling or field that is not finite, or
-    /// those of a site that add up past 5·10²⁹.
+    /// those of a site that add up past 5·10²⁹; one that rounding would lose beside a far larger one, as
+    /// [`Sparse`](super::Sparse) says.
     pub fn spins(parameters: &[Block], sites: usize, memory: &'a mut [Bits]) -> Result<Self, SparseError> {
         Self::compile(parameters, sites, Embedding::Spins, memory)
     }
@@ -141,11 +142,19 @@ impl<'a> Boltzmann<'a> {
             largest = if bound > largest { bound } else { largest };
         }
         let grid = Grid::covering(largest, 30);
+        let check = grid.coarse(FINE);
+        let lost = |&(_, field): &(usize, f32)| check && !grid.keeps(weight * field, FINE, 1.0);
+        if let Some((site, _)) = fields().find(lost) {
+            return Err(SparseError::FieldRounded { site });
+        }
 
         // Spins: K = 2 · (2J), even, so that b = 2w − ½ΣK stays on the grid and E(s) = E(−s) exactly.
         let mut couplings = 0;
         for i in 0..sites {
             for (_, j, coupling) in triangle.row(parameters, i) {
+                if check && !grid.keeps(weight * coupling, FINE, 1.0) {
+                    return Err(SparseError::PairRounded { a: i as u32, b: j as u32 });
+                }
                 let half = grid.round(weight * coupling);
                 let k = if embedding == Embedding::Spins { 2 * half } else { half };
                 couplings += 2 * i64::from(k);

@@ -7,7 +7,7 @@ use crate::packed::{Move, Packed};
 use core::ops::Range;
 
 /// An energy of which only an unbiased estimate of the gradient is known, such as one from a minibatch of
-/// data: drives the unadjusted Langevin sampler (DLP §5, stochastic gradients).
+/// data: drives the unadjusted Langevin sampler (DLP §6, stochastic gradients).
 ///
 /// `estimate(x, rows, out)` writes `∂E/∂x` for the given [rows](Layout::rows). It may give another answer each time, and
 /// a [`Langevin`](crate::Langevin) step calls it
@@ -15,12 +15,15 @@ use core::ops::Range;
 /// | sites | calls a step |
 /// |---|---|
 /// | of up to 64 values | 1, for all rows at the new state; the next step starts from it |
-/// | ordinal, of [many values](Layout::many_values) | 2, for all rows: at the state, and at the new state |
-/// | categorical, of many values | 2 for each site that may move: one after the other at the state, then at the new state |
+/// | ordinal, of [many values](Layout::many_values) | 1, for all rows at the state |
+/// | categorical, of many values | 1 for each site that may move, at the state |
 ///
-/// Where sites have many values nothing is kept from one step to the next; the second answer is only looked at for NaN. One
-/// call more, or one a site, is made at the start, and one where parameters or clamped sites change. Differences of the energy are unknown and reported as 0, so an adjusted
-/// sampler over this energy would accept every move: use [`Langevin::unadjusted`](crate::Langevin::unadjusted).
+/// Where sites have many values nothing is kept from one step to the next. One call more, or one a site, is made at the start,
+/// and one where parameters or clamped sites change. No chain keeps a gradient of it.
+///
+/// Differences of the energy are unknown and reported as 0, so a Metropolis test would accept every move. Use
+/// [`Langevin::unadjusted`](crate::Langevin::unadjusted): over this energy every step of an adjusted Langevin sampler, of
+/// Gibbs with gradients and of a path auxiliary sampler is a fault.
 ///
 /// ```
 /// use bitmc::{energy::Estimate, Layout};

@@ -76,9 +76,8 @@ impl<'a> Factors<'a> {
     /// A model of sites with these arities. A factor's table starts in `tables` where the factor says.
     /// O(entries of all tables).
     ///
-    /// Log values are used as rounded to 2⁻³⁰ of the largest possible field of a site. One that is rounded by more than
-    /// 10⁻⁵, and by more than 1/4,096 or than 1/4,096 of itself, is refused unless the memory says
-    /// [`allow_rounding`](FactorsBuffers::allow_rounding).
+    /// Log values are used as rounded to 2⁻³⁰ of the largest possible field of a site. One that would lose much by it
+    /// is refused, as [`Sparse`](super::Sparse) says, unless the memory says [`allow_rounding`](FactorsBuffers::allow_rounding).
     ///
     /// # Errors
     /// [`FactorError`] names the site, factor or entry that is wrong, or the memory that is missing.

@@ -30,10 +30,10 @@ impl Grid {
         0.5 * self.unit > fine
     }
 
-    /// Whether a number is rounded by at most `fine`, or by at most 1/4,096 of itself and of `most`.
+    /// Whether a number is rounded by at most `fine`, by at most 2⁻²⁰ of itself, or by at most 1/4,096 of itself and of `most`.
     pub(super) fn keeps(self, value: f32, fine: f32, most: f32) -> bool {
         let (off, size) = ((self.round(value) as f32 * self.unit - value).abs(), value.abs());
-        off <= fine || off <= PART * if size < most { size } else { most }
+        off <= fine || off <= size / 1_048_576.0 || off <= PART * if size < most { size } else { most }
     }
 
     /// The finest grid on which every number up to `reach` has at most `bits` bits.

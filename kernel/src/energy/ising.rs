@@ -119,9 +119,11 @@ impl<'a> Ising<'a> {
         Self { form, constant: 0, embedding: Embedding::Bits, alike: None }
     }
 
-    /// The same couplings with other fields w, in the words of the constructor; `linear` is memory of one word a site.
-    /// The fixed point stays as it is, so build the model with the largest fields that will come: between those
-    /// and 10⁻⁵ or so (see [`Sparse`]), the model is that of its constructor but for the rounding.
+    /// The same couplings with new fields w, which mean what they mean in the constructor. `linear` is memory of one word a
+    /// site.
+    ///
+    /// The fixed point stays that of the first fields: build the model with the largest fields that will come. Larger
+    /// ones are refused, and smaller ones are rounded to half of [`Sparse::unit`].
     ///
     /// Cost: O(sites); over spins also an addition for each entry of [`Sparse::entries`], unless the model was built with one
     /// field for all sites. Nothing is sorted, and no coupling is checked again.
@@ -179,10 +181,10 @@ impl<'a> Ising<'a> {
         }
         let (mut sum, near) = (0, self.form.near(halvings));
         for (site, ((own, slot), field)) in slots.zip(fields).enumerate() {
-            let (field, units) = (weight * field, self.form.round(weight * field));
-            let is_near = field.abs() <= near; // not where it is NaN
+            let units = self.form.round(weight * field);
+            let is_near = (weight * field).abs() <= near; // not where it is NaN
             if !is_near {
-                self.form.check_field(site, field, units, halvings)?;
+                self.form.check_field(site, (*field, weight), halvings)?;
             }
             *slot = units.wrapping_add(own);
             sum += i64::from(units);

@@ -61,8 +61,9 @@ impl<'a> Potts<'a> {
         };
         let any = memory.any_rounding();
         let form = Sparse::compile(edges.into_iter(), sites, largest, 1.0, Embedding::Bits, 1.0, memory)?;
-        match fields.iter().position(|&w| !any && !form.keeps(w)) {
-            Some(place) => Err(SparseError::FieldRounded { site: place / arity }),
+        let rounded = |row: &[f32]| row.iter().any(|&w| !any && !form.keeps(w));
+        match fields.chunks(arity.max(1)).position(rounded) {
+            Some(site) => Err(SparseError::FieldRounded { site }),
             None => Ok(Self { form, fields, arity }),
         }
     }
@@ -83,7 +84,7 @@ impl<'a> Potts<'a> {
             for &field in row {
                 let is_near = field.abs() <= near; // not where it is NaN
                 if !is_near {
-                    self.form.check_field(site, field, self.form.round(field), 0)?;
+                    self.form.check_field(site, (field, 1.0), 0)?;
                 }
             }
         }

@@ -28,9 +28,12 @@ pub type Edge = (u32, u32, f32);
 /// The quadratic form `b·x + ½ xᵀKx` over {0,1} with sparse symmetric K and zero diagonal, in fixed point.
 ///
 /// All terms are whole multiples of one power of two, the finest for which every field fits in 30 bits: a
-/// coupling is rounded by at most 2⁻³⁰ of the largest field. That is no more than 2⁻¹⁷ (8·10⁻⁶) where a site's field and couplings add up to less than
-/// 8,000. A field or coupling that would be rounded by more, and by more than 1/4,096 or than 1/4,096 of itself, is
-/// refused: beside a field of 4·10⁹ a coupling of 1 would be lost. [`SparseBuffers::allow_rounding`] takes it all the same.
+/// coupling is rounded by at most 2⁻³⁰ of the largest field. That is no more than 2⁻¹⁷ (8·10⁻⁶) where the field and
+/// couplings of each site add up to less than 8,000.
+///
+/// A field or coupling that would lose much by rounding is refused. It may change by 2⁻¹⁷, by a millionth of itself, or
+/// by 1/4,096 of the smaller of itself and 1. Beside a field of 4·10⁹, for example, a coupling of 1 would become 0.
+/// [`SparseBuffers::allow_rounding`] takes such models all the same.
 ///
 /// [`Ising`](super::Ising)'s constructors compile it from an edge list; [`Sparse::from_rows`] takes tables that were compiled before, in flash for example.
 #[derive(Clone, Copy, Debug)]
@@ -335,12 +338,12 @@ impl<'a> Sparse<'a> {
     pub(super) fn check_field(
         &self,
         site: usize,
-        value: f32,
-        units: i32,
+        (field, weight): (f32, f32),
         halvings: u32,
     ) -> Result<(), SparseError> {
+        let (value, units) = (weight * field, self.round(weight * field));
         let own: u64 = self.row(site).iter().map(|entry| u64::from(entry.coupling.unsigned_abs())).sum();
-        if !value.is_finite() {
+        if !field.is_finite() {
             Err(SparseError::FieldNotFinite { site })
         } else if self.keeps(value) && u64::from(units.unsigned_abs()) + (own >> halvings) <= 1 << 30 {
             Ok(())

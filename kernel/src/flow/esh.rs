@@ -5,7 +5,7 @@ use super::turn::{Turn, Way, log_time, normalise};
 use super::vector::{add, hold, inverse_norm, largest, mix, mix_and_move, scale};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, Total};
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, plain};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, plain};
 use rand_core::Rng;
 
 const X: usize = 0;
@@ -68,6 +68,12 @@ pub struct Leap {
 }
 
 impl<P: ?Sized, B> Esh<'_, P, B> {
+    /// Bytes in a snapshot, for vectors of `dim` numbers.
+    #[must_use]
+    pub const fn snapshot_len(dim: usize) -> usize {
+        list_len(dim, 4).saturating_mul(2).saturating_add(Core::LEN)
+    }
+
     /// Blocks of memory for vectors of so many [`blocks`](super::blocks) and a potential's scratch.
     #[must_use]
     pub const fn memory_len(blocks: usize, scratch: usize) -> usize {

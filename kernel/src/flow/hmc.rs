@@ -5,7 +5,7 @@ use super::vector::{add, dot};
 use super::{FlowError, Potential, StepSize};
 use crate::accept::accept;
 use crate::lane::Block;
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, list_len};
 use rand_core::Rng;
 
 const X: usize = 0;
@@ -72,6 +72,12 @@ pub struct HmcChain<'e, P: ?Sized, B> {
 }
 
 impl<P: ?Sized, B> HmcChain<'_, P, B> {
+    /// Bytes in a snapshot, for vectors of `dim` numbers.
+    #[must_use]
+    pub const fn snapshot_len(dim: usize) -> usize {
+        list_len(dim, 4).saturating_mul(1).saturating_add(8)
+    }
+
     /// Blocks of memory for vectors of so many [`blocks`](super::blocks) and a potential's scratch.
     #[must_use]
     pub const fn memory_len(blocks: usize, scratch: usize) -> usize {

@@ -5,7 +5,7 @@ use super::room::{Parts, Room, evaluate, fill_normal};
 use super::vector::{add, dot, fits, hold, scale, sqrt};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, exp, ln};
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, list_len};
 use rand_core::Rng;
 
 const X: usize = 0;
@@ -27,6 +27,12 @@ pub struct NoseHoover<'e, P: ?Sized, B> {
 }
 
 impl<P: ?Sized, B> NoseHoover<'_, P, B> {
+    /// Bytes in a snapshot, for vectors of `dim` numbers.
+    #[must_use]
+    pub const fn snapshot_len(dim: usize) -> usize {
+        list_len(dim, 4).saturating_mul(2).saturating_add(12)
+    }
+
     /// Blocks of memory for vectors of so many [`blocks`](super::blocks) and a potential's scratch.
     #[must_use]
     pub const fn memory_len(blocks: usize, scratch: usize) -> usize {

@@ -12,16 +12,16 @@ use crate::lane::Block;
 /// use bitmc::flow::{Hmc, HmcChain, PlainPotential, StepSize, blocks};
 /// use bitmc::{LaneRng, SeedableRng};
 ///
-/// // E = ½x² + 2(y − x²)²: a bent valley.
+/// // E = ½x² + ½(y − x²)²: a bent valley.
 /// let valley = PlainPotential::new(2, |x, gradient| {
 ///     let off = x[1] - x[0] * x[0];
-///     gradient[0] = x[0] - 8.0 * x[0] * off;
-///     gradient[1] = 4.0 * off;
-///     0.5 * x[0] * x[0] + 2.0 * off * off
+///     gradient[0] = x[0] - 2.0 * x[0] * off;
+///     gradient[1] = off;
+///     0.5 * (x[0] * x[0] + off * off)
 /// });
 /// let memory = [[0.0; 16]; HmcChain::<(), ()>::memory_len(blocks(2), 0)];
 /// let mut chain = HmcChain::new(&valley, memory, &[0.0, 0.0])?;
-/// let (kernel, mut rng) = (Hmc::new(StepSize::new(0.3)?, 5)?, LaneRng::seed_from_u64(1));
+/// let (kernel, mut rng) = (Hmc::new(StepSize::new(0.2)?, 8)?, LaneRng::seed_from_u64(1));
 /// let steps = 20_000;
 /// let mut sum = 0.0;
 /// for _ in 0..steps {

@@ -2,7 +2,7 @@
 
 use crate::lane::Block;
 use crate::random::uniform;
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
 use crate::stats::LogSum;
 use rand_core::Rng;
 
@@ -50,6 +50,10 @@ impl<B: AsMut<[Block]> + AsRef<[Block]>> Reservoir<B> {
     pub fn weights(&self) -> LogSum {
         self.weights
     }
+}
+
+impl<const BLOCKS: usize> BoundedSnapshot for Reservoir<[Block; BLOCKS]> {
+    const LEN: usize = 4 + LogSum::LEN + list_len(BLOCKS, list_len(16, 4));
 }
 
 /// The point that is kept, and the weights. Where it is refused the reservoir is as it was.

@@ -6,7 +6,7 @@ use super::turn::normalise;
 use super::vector::{add, dot, fits, hold, scale, sqrt};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, ln};
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, list_len};
 
 const X: usize = 0;
 const V: usize = 1;
@@ -30,6 +30,12 @@ pub struct Unscaled<'e, P: ?Sized, B> {
 }
 
 impl<P: ?Sized, B> Unscaled<'_, P, B> {
+    /// Bytes in a snapshot, for vectors of `dim` numbers.
+    #[must_use]
+    pub const fn snapshot_len(dim: usize) -> usize {
+        list_len(dim, 4).saturating_mul(2).saturating_add(8)
+    }
+
     /// Blocks of memory for vectors of so many [`blocks`](super::blocks) and a potential's scratch.
     #[must_use]
     pub const fn memory_len(blocks: usize, scratch: usize) -> usize {

@@ -1,6 +1,6 @@
 //! Running totals that keep what rounding drops.
 
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer};
 
 /// A running total of floats with its rounding errors (Knuth's two-sum): about 48 bits, for totals over
 /// millions of steps.
@@ -66,6 +66,10 @@ impl Total {
         // What rounding dropped of an infinite sum is NaN.
         if self.sum.is_infinite() { self.sum } else { self.sum + self.rest }
     }
+}
+
+impl BoundedSnapshot for Total {
+    const LEN: usize = 8;
 }
 
 impl Snapshot for Total {

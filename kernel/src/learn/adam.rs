@@ -1,7 +1,7 @@
 //! Optimisers: θ from gradients, in lent memory.
 
 use crate::lane::{Block, F32s, LANES, PARTS};
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists, plain};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists, plain};
 
 /// Why an optimiser is none.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,6 +101,12 @@ struct Progress {
 }
 
 impl<'a> Adam<'a> {
+    /// Bytes in a snapshot, for so many blocks of parameters.
+    #[must_use]
+    pub const fn snapshot_len(parameters: usize) -> usize {
+        list_len(parameters.saturating_mul(2 * LANES), 4).saturating_add(Progress::LEN)
+    }
+
     /// At a learning rate. `moments` is memory, two blocks for each block of parameters; it is set to 0.
     ///
     /// # Errors

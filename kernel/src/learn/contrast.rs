@@ -7,7 +7,7 @@ use super::{LearnError, Learnable, Replay, Report};
 use crate::chain::{Chain, Memory};
 use crate::lane::{Bits, Block, LANES, ln};
 use crate::packed::Packed;
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
 use crate::step::Kernel;
 use rand_core::Rng;
 
@@ -180,6 +180,14 @@ where
 {
     let Memory { words, cache, weights } = memory;
     Memory { words: words.as_mut(), cache: cache.as_mut(), weights: weights.as_mut() }
+}
+
+impl Contrast<'_> {
+    /// Bytes in a snapshot, for so many blocks of parameters.
+    #[must_use]
+    pub const fn snapshot_len(parameters: usize) -> usize {
+        list_len(parameters.saturating_mul(LANES), 4).saturating_add(20 + 2 * Moments::LEN)
+    }
 }
 
 /// Both sides so far, and what a sample of each counts for. Where it is refused it is as it was.

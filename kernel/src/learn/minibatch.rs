@@ -6,7 +6,7 @@ use super::{LearnError, Learnable};
 use crate::chain::Memory;
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, exp, ln};
 use crate::packed::Packed;
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
 use rand_core::Rng;
 
 /// An objective that is a mean over samples, `J = ⟨J(x)⟩`.
@@ -151,6 +151,14 @@ pub(super) fn scale(blocks: &mut [Block], factor: f32) {
         for part in 0..PARTS {
             (F32s::load(block, part) * F32s::splat(factor)).store(block, part);
         }
+    }
+}
+
+impl Minibatch<'_> {
+    /// Bytes in a snapshot, for so many blocks of parameters.
+    #[must_use]
+    pub const fn snapshot_len(parameters: usize) -> usize {
+        list_len(parameters.saturating_mul(LANES), 4).saturating_add(16 + Moments::LEN)
     }
 }
 

@@ -4,7 +4,7 @@ use super::LearnError;
 use crate::layout::Layout;
 use crate::packed::{Packed, is_word, set};
 use crate::random::{below, uniform_state};
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, list_len, lists};
 use rand_core::Rng;
 
 /// A replay buffer: packed states in lent words, in which the chains of persistent contrastive divergence stand
@@ -100,6 +100,14 @@ impl<'a> Replay<'a> {
         let words = self.layout.words();
         let slots = self.words.get_mut(index * words..(index + 1) * words).unwrap_or_default();
         Ok(set(self.layout, slots, site, value)?)
+    }
+}
+
+impl Replay<'_> {
+    /// Bytes in a snapshot, for so many states of a layout.
+    #[must_use]
+    pub const fn snapshot_len(layout: Layout, states: usize) -> usize {
+        list_len(layout.words().saturating_mul(states), 4).saturating_add(4)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Regressions that are kept over a stop.
 
 use super::{Regression, SparseRegression};
+use crate::energy::Sparse;
 use crate::lane::Block;
 use crate::snapshot::{Reader, Same, Snapshot, SnapshotError, Writer, lists};
 
@@ -18,6 +19,22 @@ fn load(from: &mut Reader<'_>, name: [u8; 4], sums: [&mut [Block]; 2]) -> Result
     lists(sums.map(|sums| sums.as_flattened_mut()), |_, _| true, &mut at)?;
     *from = at;
     Ok(moves)
+}
+
+impl Regression<'_> {
+    /// Bytes in a snapshot.
+    #[must_use]
+    pub const fn snapshot_len(sites: usize) -> usize {
+        Self::blocks(sites).saturating_mul(64).saturating_add(16)
+    }
+}
+
+impl SparseRegression<'_> {
+    /// Bytes in a snapshot.
+    #[must_use]
+    pub fn snapshot_len(pattern: Sparse<'_>) -> usize {
+        Self::blocks(pattern).saturating_mul(64).saturating_add(28)
+    }
 }
 
 /// The moments so far, of as many sites. Its length is that of the memory. Where it is refused nothing is changed.

@@ -1,6 +1,7 @@
 //! Gibbs sampling.
 
 use super::{Odds, QuantisedIsing};
+use crate::energy::SparseError;
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError, is_word};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
@@ -19,6 +20,12 @@ pub struct QuantisedGibbs<'a> {
 }
 
 impl<'a> QuantisedGibbs<'a> {
+    /// Bytes in a snapshot.
+    #[must_use]
+    pub const fn snapshot_len(sites: usize) -> usize {
+        Layout::binary(sites).words().saturating_mul(4).saturating_add(8)
+    }
+
     /// A chain that starts at the state in `words`; `fields` is room for a number a site.
     ///
     /// # Errors
@@ -59,6 +66,16 @@ impl<'a> QuantisedGibbs<'a> {
                 *field = field.wrapping_add(sign.wrapping_mul(entry.coupling));
             }
         }
+    }
+
+    /// Goes on at its state over the same couplings with another b: [`QuantisedIsing::with_linear`].
+    ///
+    /// # Errors
+    /// As [`QuantisedIsing::with_linear`]; the chain is as it was.
+    pub fn set_linear(&mut self, linear: &'a [i32]) -> Result<(), SparseError> {
+        self.model = self.model.with_linear(linear)?;
+        self.settle();
+        Ok(())
     }
 
     /// The state.

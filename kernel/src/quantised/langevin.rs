@@ -2,6 +2,7 @@
 
 use super::weight::Weight;
 use super::{Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing};
+use crate::energy::SparseError;
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
@@ -94,6 +95,12 @@ pub struct QuantisedLangevin<'a> {
 }
 
 impl<'a> QuantisedLangevin<'a> {
+    /// Bytes in a snapshot.
+    #[must_use]
+    pub const fn snapshot_len(sites: usize) -> usize {
+        QuantisedGibbs::snapshot_len(sites)
+    }
+
     /// A chain that starts at the state in `words`; `fields` is room for a number a site, `flips` for as many
     /// words as the state has.
     ///
@@ -112,6 +119,16 @@ impl<'a> QuantisedLangevin<'a> {
         let mut chain = Self { chain, penalty, flips, weight: Weight::ONE };
         chain.weight = chain.weigh();
         Ok(chain)
+    }
+
+    /// Goes on at its state over the same couplings with another b: [`QuantisedIsing::with_linear`].
+    ///
+    /// # Errors
+    /// As [`QuantisedIsing::with_linear`]; the chain is as it was.
+    pub fn set_linear(&mut self, linear: &'a [i32]) -> Result<(), SparseError> {
+        self.chain.set_linear(linear)?;
+        self.weight = self.weigh();
+        Ok(())
     }
 
     /// The state.

@@ -1,7 +1,7 @@
 //! xoshiro128++ in sixteen lanes.
 
 use crate::lane::{Bits, LANES, PARTS, U32s};
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer};
 use core::convert::Infallible;
 use rand_core::{SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
@@ -115,6 +115,10 @@ impl LaneRng {
 impl LaneRng {
     /// Bytes of the generator in a snapshot.
     pub const SNAPSHOT_LEN: usize = 352;
+}
+
+impl BoundedSnapshot for LaneRng {
+    const LEN: usize = Self::SNAPSHOT_LEN;
 }
 
 impl Snapshot for LaneRng {

@@ -5,7 +5,7 @@ use crate::lane::{Bits, LANES};
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError, set};
 use crate::random::words;
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, list_len, lists};
 use rand_core::Rng;
 
 /// The states of 512 chains of one model in lent memory, a block a site: bit n of the block, counted from the
@@ -17,6 +17,12 @@ pub struct SlicedChains<'a> {
 }
 
 impl<'a> SlicedChains<'a> {
+    /// Bytes in a snapshot, of the chains or of a sampler over them.
+    #[must_use]
+    pub const fn snapshot_len(sites: usize) -> usize {
+        list_len(sites.saturating_mul(LANES), 4).saturating_add(4)
+    }
+
     /// Chains that start with what the blocks hold, one for every site: any bits are states.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Numbers, lists, and generators of other crates.
 
-use super::{Reader, Snapshot, SnapshotError, Writer};
+use super::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len};
 use rand_core::SeedableRng;
 
 macro_rules! numbers {
@@ -14,6 +14,10 @@ macro_rules! numbers {
                 *self = <$type>::from_le_bytes(from.array()?);
                 Ok(())
             }
+        }
+
+        impl BoundedSnapshot for $type {
+            const LEN: usize = size_of::<Self>();
         }
     )+};
 }
@@ -36,6 +40,10 @@ impl Snapshot for bool {
     }
 }
 
+impl BoundedSnapshot for bool {
+    const LEN: usize = 1;
+}
+
 /// As a `u64`, the same on every machine.
 impl Snapshot for usize {
     fn save(&self, to: &mut Writer<'_>) {
@@ -47,6 +55,10 @@ impl Snapshot for usize {
         *self = Self::try_from(value).map_err(|_| SnapshotError::Value)?;
         Ok(())
     }
+}
+
+impl BoundedSnapshot for usize {
+    const LEN: usize = 8;
 }
 
 /// Its length, and the elements. Where one is refused, those before it are loaded.
@@ -99,6 +111,10 @@ impl<T: Snapshot, const N: usize> Snapshot for [T; N] {
     }
 }
 
+impl<T: BoundedSnapshot, const N: usize> BoundedSnapshot for [T; N] {
+    const LEN: usize = list_len(N, T::LEN);
+}
+
 macro_rules! tuples {
     ($(($($type:ident $index:tt),+))+) => {$(
         /// One after the other. Where one is refused, those before it are loaded.
@@ -111,6 +127,10 @@ macro_rules! tuples {
                 $(self.$index.load(from)?;)+
                 Ok(())
             }
+        }
+
+        impl<$($type: BoundedSnapshot),+> BoundedSnapshot for ($($type),+) {
+            const LEN: usize = 0 $(+ $type::LEN)+;
         }
     )+};
 }
@@ -137,6 +157,10 @@ impl<T: Snapshot + Default> Snapshot for Option<T> {
     }
 }
 
+impl<T: BoundedSnapshot + Default> BoundedSnapshot for Option<T> {
+    const LEN: usize = 1 + T::LEN;
+}
+
 impl<T: Snapshot + ?Sized> Snapshot for &mut T {
     fn save(&self, to: &mut Writer<'_>) {
         (**self).save(to);
@@ -145,6 +169,14 @@ impl<T: Snapshot + ?Sized> Snapshot for &mut T {
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         (**self).load(from)
     }
+}
+
+impl<T: BoundedSnapshot + ?Sized> BoundedSnapshot for &mut T {
+    const LEN: usize = T::LEN;
+}
+
+impl BoundedSnapshot for Same {
+    const LEN: usize = 12;
 }
 
 /// A number that must be the same when the snapshot is loaded: a hash of the model's and the sampler's

@@ -1,7 +1,7 @@
 //! Statistics that are kept over a stop.
 
 use super::{Acceptance, Best, Every, Means, Pairs};
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists, plain};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
 plain! {
     Acceptance, b"acce", { steps, accepted, proposed_flips, accepted_flips, faults },
@@ -28,6 +28,18 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Snapshot for Means<T> {
         (self.count, *from) = (count, at);
         Ok(())
     }
+}
+
+impl<const SITES: usize> BoundedSnapshot for Means<[u32; SITES]> {
+    const LEN: usize = 8 + <[u32; SITES]>::LEN;
+}
+
+impl<const WORDS: usize> BoundedSnapshot for Best<[u32; WORDS]> {
+    const LEN: usize = 8 + <[u32; WORDS]>::LEN;
+}
+
+impl<O: BoundedSnapshot> BoundedSnapshot for Every<O> {
+    const LEN: usize = 20 + O::LEN;
 }
 
 impl<T: AsMut<[u32]> + AsRef<[u32]>> Snapshot for Best<T> {

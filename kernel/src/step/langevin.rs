@@ -29,8 +29,9 @@ use rand_core::Rng;
 /// size on the {0,1} scale.
 ///
 /// * [`Langevin::adjusted`] (DMALA) keeps `p ∝ e^(−E)` exactly: every proposal passes the Metropolis test.
-/// * [`Langevin::unadjusted`] (DULA) accepts every finite proposal. It converges to *another* law, near p
-///   for small α: the bias falls like e^(−1/(2α)) (DLP Theorem 5.1).
+/// * [`Langevin::unadjusted`] (DULA) accepts every finite proposal. It converges to *another* distribution. For quadratic
+///   energies, and multilinear ones over bits, that is near p at small α: the bias falls like e^(−1/(2α)) (DLP Theorem
+///   5.1). For others a bias stays at any α, as large as the gradient fails to predict differences of energy (Theorem 5.2).
 ///
 /// The same type is the preconditioned sampler (one cᵢ a site, [`Curvature::Each`]), over an
 /// [`Estimate`](crate::energy::Estimate) the stochastic-gradient one, and with a [`Noise`] `N` the
@@ -46,7 +47,7 @@ use rand_core::Rng;
 /// between .4 and .7 is a usual sign of a good one. Strongly coupled energies have a narrow range.
 ///
 /// Cost a step: one gradient, one uniform a site, and one exponential a site (categorical and ordinal: a
-/// value).
+/// value). A site of [`Layout::MANY`] values or more takes 192 random bits in place of the uniform.
 #[derive(Clone, Copy, Debug)]
 pub struct Langevin<'a, N = Still> {
     balance: f32,
@@ -236,6 +237,9 @@ impl<'a, N: Noise> Langevin<'a, N> {
         E: Energy + ?Sized,
         R: Rng + ?Sized,
     {
+        if ring.estimates && self.adjusted {
+            return None;
+        }
         let chosen = self.propose(ring, rng)?;
         // An unadjusted sampler never draws it, an adjusted one whatever happens.
         let uniform = if self.adjusted { uniform(rng) } else { 0.0 };

@@ -102,6 +102,9 @@ impl Paths {
 
     /// One transition.
     pub(super) fn step<E: Energy + ?Sized, R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
+        if ring.estimates {
+            return ring.failed();
+        }
         if ring.layout.many_values() {
             let Some(asked) = self.ask_by_sites(&mut ring, rng) else {
                 return ring.failed();

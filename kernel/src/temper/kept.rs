@@ -4,7 +4,8 @@ use super::{End, Ladder, Replica, Rung};
 use crate::chain;
 use crate::energy::{Ends, Energy};
 use crate::lane::{Bits, Block};
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, plain};
+use crate::layout::Layout;
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, plain};
 
 /// β, E and E₀ of the state, and the chain. Where it is refused the replica is as it was.
 impl<E, W, C, B> Snapshot for Replica<'_, E, W, C, B>
@@ -43,6 +44,22 @@ where
         }
         loaded
     }
+}
+
+impl<E: ?Sized, W, C, B> Replica<'_, E, W, C, B> {
+    /// Bytes in a snapshot.
+    #[must_use]
+    pub const fn snapshot_len(layout: Layout) -> usize {
+        chain::snapshot_len(layout).saturating_add(24)
+    }
+}
+
+impl BoundedSnapshot for End {
+    const LEN: usize = 1;
+}
+
+impl<const RUNGS: usize> BoundedSnapshot for Ladder<[Rung; RUNGS]> {
+    const LEN: usize = 4 + 16 + <[Rung; RUNGS]>::LEN;
 }
 
 impl Snapshot for End {

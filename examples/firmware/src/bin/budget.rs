@@ -11,7 +11,7 @@ use bitmc::quantised::QuantisedGibbs;
 use bitmc::{LaneRng, SeedableRng};
 use bitmc_chains::hash::Hash;
 use bitmc_firmware::source::{FAILURES, Source};
-use bitmc_firmware::torus::{self, HASH, SITES, WORDS};
+use bitmc_firmware::torus::{HASH, MODEL, SITES, WORDS};
 use bitmc_firmware::{count::Counter, entry, exit, stack};
 
 /// Instructions of a tick for sampling.
@@ -46,7 +46,7 @@ fn main() -> ! {
 #[inline(never)]
 fn run(mut rng: Source, sweeps: u32) -> Option<(u32, u32)> {
     let (mut words, mut fields) = ([0; WORDS], [0; SITES]);
-    let mut chain = QuantisedGibbs::new(torus::model().ok()?, &mut words, &mut fields).ok()?;
+    let mut chain = QuantisedGibbs::new(MODEL, &mut words, &mut fields).ok()?;
     let (mut hash, mut most, mut site, mut done) = (Hash::new(), 0, 0, 0);
     while done < sweeps {
         // A product waits for its timer here, and does what it is for: reads a sensor, drives a motor.

@@ -6,7 +6,7 @@ use bitmc::LaneRng;
 use bitmc::SeedableRng;
 use bitmc::quantised::{Penalty, QuantisedLangevin};
 use bitmc_chains::hash::Hash;
-use bitmc_firmware::torus::{self, SITES, WORDS};
+use bitmc_firmware::torus::{MODEL, SITES, WORDS};
 use bitmc_firmware::{count::Counter, entry, report};
 
 const STEPS: u32 = 512;
@@ -28,7 +28,7 @@ fn main() -> ! {
 #[inline(never)]
 fn sample() -> Option<bool> {
     let (mut words, mut fields, mut flips) = ([0; WORDS], [0; SITES], [0; WORDS]);
-    let (model, penalty) = (torus::model().ok()?, Penalty::from_units(PENALTY).ok()?);
+    let (model, penalty) = (MODEL, Penalty::from_units(PENALTY).ok()?);
     let mut chain = QuantisedLangevin::new(model, penalty, &mut words, &mut fields, &mut flips).ok()?;
     let mut rng = LaneRng::seed_from_u64(1);
     let (mut hash, mut instructions, mut accepted, mut proposed) = (Hash::new(), 0, 0, 0);

@@ -6,7 +6,7 @@ use bitmc::LaneRng;
 use bitmc::SeedableRng;
 use bitmc::quantised::QuantisedGibbs;
 use bitmc_chains::hash::Hash;
-use bitmc_firmware::torus::{self, HASH, SITES, WORDS};
+use bitmc_firmware::torus::{HASH, MODEL, SITES, WORDS};
 use bitmc_firmware::{count::Counter, entry, report};
 
 const SWEEPS: u32 = 512;
@@ -24,8 +24,7 @@ fn main() -> ! {
 #[inline(never)]
 fn sample() -> Option<bool> {
     let (mut words, mut fields) = ([0; WORDS], [0; SITES]);
-    let model = torus::model().ok()?;
-    let mut chain = QuantisedGibbs::new(model, &mut words, &mut fields).ok()?;
+    let mut chain = QuantisedGibbs::new(MODEL, &mut words, &mut fields).ok()?;
     let mut rng = LaneRng::seed_from_u64(1);
     let (mut hash, mut instructions, mut flips) = (Hash::new(), 0, 0);
     for _ in 0..SWEEPS {

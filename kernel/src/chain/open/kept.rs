@@ -4,20 +4,20 @@ use super::super::kept::{load_shape, save_shape};
 use super::super::{Core, split};
 use super::ask::{LangevinHalf, PathHalf};
 use super::{Half, Open};
-use crate::draw::index::MAX_INDICES;
 use crate::lane::{Bits, Block, LANES, LogProduct, Total};
 use crate::layout::Layout;
 use crate::packed::{clear_single, is_mask_word, is_value_word};
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, plain};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, plain};
 use crate::step::langevin::Asked;
 use crate::step::path::Paths;
 
 /// The most bytes of an open chain in a snapshot.
 #[must_use]
 pub const fn open_snapshot_len(layout: Layout) -> usize {
-    // Two states and a mask; a gradient, curvatures and a noise; numbers, 4 bytes an index among them.
+    // Two states and a mask; a gradient, curvatures and a noise; the numbers of the longest half.
     let floats = layout.plane_blocks().saturating_mul(3 * 4 * LANES);
-    layout.words().saturating_mul(12).saturating_add(floats).saturating_add(107 + 4 * MAX_INDICES)
+    let numbers = 39 + PathHalf::LEN + LogProduct::LEN;
+    layout.words().saturating_mul(12).saturating_add(floats).saturating_add(numbers)
 }
 
 plain!(Asked, b"askd", { chosen, auxiliary, proposed, uniform }, |asked| {

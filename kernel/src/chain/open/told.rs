@@ -67,10 +67,14 @@ pub(crate) fn spread(layout: Layout, out: &mut [Block]) {
                 at = next(at);
             }
             if at == start {
-                at = next(start);
-                while at != start {
-                    planes.swap(start, at);
+                let mut held = planes.get(start).copied().unwrap_or_default();
+                loop {
                     at = next(at);
+                    let Some(slot) = planes.get_mut(at) else { break };
+                    core::mem::swap(slot, &mut held);
+                    if at == start {
+                        break;
+                    }
                 }
             }
         }

@@ -81,6 +81,13 @@ pub enum SparseError {
         /// The other.
         b: u32,
     },
+    /// The coupling of two sites would be lost or much changed by rounding, beside a far larger field or coupling.
+    PairRounded {
+        /// One site.
+        a: u32,
+        /// The other.
+        b: u32,
+    },
     /// There are `got` of the `need` blocks of parameters.
     Parameters {
         /// Blocks needed.
@@ -179,6 +186,12 @@ impl core::fmt::Display for SparseError {
                 )
             }
             Self::PairNotFinite { a, b } => write!(f, "the coupling of sites {a} and {b} is not finite"),
+            Self::PairRounded { a, b } => {
+                write!(
+                    f,
+                    "the coupling of sites {a} and {b} is lost in rounding: another field or coupling is too large"
+                )
+            }
             Self::Parameters { need, got } => {
                 write!(f, "{need} blocks of parameters are needed, {got} were given")
             }

@@ -1,7 +1,7 @@
 //! A tuner of cycles that is kept over a stop.
 
 use super::{CycleSettings, CycleTuner, Phase, Progress, Trial, check, kernel};
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists, plain};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
 plain! { Trial, b"tria", { step_size, balance, rate, error }, |_| true }
 plain! {
@@ -59,6 +59,14 @@ fn can_be_tried(trial: &Trial, CycleSettings { step_size: (floor, ceiling), .. }
         && kernel(*trial, true).is_ok()
         && (0.0..=1.0).contains(&trial.rate)
         && (0.0..=1.0).contains(&trial.error)
+}
+
+impl BoundedSnapshot for Phase {
+    const LEN: usize = 5;
+}
+
+impl<const TRIALS: usize> BoundedSnapshot for CycleTuner<[Trial; TRIALS]> {
+    const LEN: usize = Progress::LEN + <[Trial; TRIALS]>::LEN;
 }
 
 /// Settings, positions and how far it is. Where it is refused the tuner is as it was.

@@ -26,7 +26,10 @@ use bitmc::{
 };
 use bitmc_chains::before;
 use bitmc_chains::models::{self, IndependentSet, with_ising};
+use bitmc_chains::hash::Hash;
+use bitmc_firmware::changing::graph;
 use bitmc_firmware::chains::{FIRST, LAST, RUN};
+use bitmc_firmware::torus::MODEL;
 use bitmc_firmware::{entry, exit, say, stack};
 use core::hint::black_box;
 use learning::{learned, taught};
@@ -53,6 +56,7 @@ fn main() -> ! {
     let learning = || black_box(false) && learned(number(), size()) && taught(number(), size());
     let rest = || {
         compiled(number(), size())
+            && changed(number(), size())
             && observed(number(), size())
             && planes(number(), size())
             && curved(number(), size())
@@ -109,6 +113,20 @@ fn compiled(number: f32, size: usize) -> bool {
     let mut room = [[0; 16]; 4];
     let coarse = rbm.map(|rbm| CoarseRbm::new(rbm, room.get_mut(..size & 3).unwrap_or_default()).is_err());
     spins & bits & wrong & left & quadratic.is_ok() & packed & coarse.is_err()
+}
+
+/// Models with new fields, right and wrong ones, and a graph that changes its number of sites and edges.
+#[inline(never)]
+fn changed(number: f32, size: usize) -> bool {
+    let (mut memory, mut linear) = (SparseMemory::<9, 36>::new(), [0; 9]);
+    let fields = [number; 27];
+    let few = fields.get(..size & 7).unwrap_or_default();
+    let Ok(spins) = Ising::spins_edges_once(9, torus(3, 3, number), &[number; 9], memory.borrow()) else { return false };
+    let new = spins.with_linear(&[0.5 * number; 9], &mut linear).is_ok() & spins.with_linear(few, &mut linear).is_err();
+    let buffers = memory.borrow().allow_rounding();
+    let potts = Potts::new(9, 3, torus(3, 3, number), &fields, buffers).and_then(|potts| potts.with_linear(&fields));
+    let whole = MODEL.with_linear(&black_box([-1; bitmc_firmware::torus::SITES])).is_ok();
+    new & whole & potts.is_ok() & graph(number, &mut Hash::new())
 }
 
 /// Every observer over every kernel, each by a direct call and through a trait object.
