@@ -1,7 +1,7 @@
 //! An energy in another process, sampled by ask and tell: here a numpy script at the other end of a pipe.
 //!
-//! `cargo run --release --example elsewhere` starts `energy.py`, moves sixteen chains with one request a step, and compares the
-//! means with the exact ones: the script is also asked for the energy of every state.
+//! `cargo run --release --example elsewhere` starts `energy.py` and moves sixteen chains with one request a step. It compares the
+//! means with the exact ones, which it sums over all states: the script has to say the energy of each.
 
 use bitmc::stats::{Acceptance, Means, Observer};
 use bitmc::{Info, Langevin, Open, Packed};

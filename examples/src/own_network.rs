@@ -1,13 +1,13 @@
 //! A dense network as an energy over digits, evaluated by nalgebra for a whole batch of chains at once, and learned.
 //!
-//! `E(x) = −b·x − u·φ(W₂ φ(W₁x + b₁) + b₂)` with `φ(z) = z / (1 + e⁻ᶻ)`: 784 bits, then 256 and 64 units. The energies and
+//! `E(x) = −b·x − u·φ(W₂ φ(W₁x + b₁) + b₂)` with `φ(z) = z / (1 + e⁻ᶻ)`: 784 bits, then 512 and 64 units. The energies and
 //! gradients of a batch take two matrix products forward and two back.
 //!
 //! The chains are [`Open`]: they know nothing of the network, and are told what it says of their proposals.
 //!
-//! A matrix product may round a column otherwise where it has other columns beside it. So the batch is cut into blocks of a
-//! fixed number of chains: the draws do not depend on the threads. In blocks of one chain, every chain also draws what it would
-//! draw alone.
+//! A matrix product may round a column otherwise where there are more columns. So the batch is cut into blocks of a fixed
+//! number of chains: the draws do not depend on the threads. In blocks of one chain, every chain also draws what it would draw
+//! alone.
 
 mod learn;
 mod network;

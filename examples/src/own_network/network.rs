@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// Sites.
 const BITS: usize = DIGIT.sites();
 /// Units of the first layer.
-const FIRST: usize = 256;
+const FIRST: usize = 512;
 /// Units of the second layer.
 const SECOND: usize = 64;
 /// Numbers of W₁, b₁, W₂, b₂, u and b: all multiples of sixteen.

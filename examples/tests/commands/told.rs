@@ -27,8 +27,8 @@ fn a_network_of_ones_own_learns_digits() {
         (number("distance_of_samples") - least) / (most - least)
     };
     // 0 for digits held out, 1 for independent pixels: the negative control is a network that has not learned.
-    let (taught, untaught) = (learned("800"), learned("1"));
-    assert!(taught < 0.7, "{taught}");
+    let (taught, untaught) = (learned("600"), learned("1"));
+    assert!(taught < 0.75, "{taught}");
     assert!(untaught > 0.9, "{untaught}");
 }
 
