@@ -112,26 +112,18 @@ impl Paths {
         if layout.many_values() {
             return Ok(self.transition_by_sites(ring, choices, possible));
         }
-        let never = f32::NEG_INFINITY;
-        let nowhere = Transition {
-            log_forward: never,
-            log_reverse: never,
-            difference: 0.0,
-            log_ratio: never,
-            fault: false,
-        };
         if !self.weigh_here(&mut ring) {
-            return Ok(Transition { fault: true, ..nowhere });
+            return Ok(Transition { fault: true, ..Transition::NEVER });
         }
         let (weights, shape) = (&*ring.here.weights, self.shape(&ring));
         let Some(forward) = self.score(weights, shape, total(weights), &path).filter(|_| possible) else {
-            return Ok(nowhere);
+            return Ok(Transition::NEVER);
         };
         self.go(&mut ring, &path);
         let arrival = self.arrive(&mut ring, &path);
         Ok(Transition {
             log_forward: forward.ln(),
-            log_reverse: arrival.reverse.map_or(never, LogProduct::ln),
+            log_reverse: arrival.reverse.map_or(f32::NEG_INFINITY, LogProduct::ln),
             difference: arrival.difference,
             log_ratio: arrival.log_ratio(Some(forward)),
             fault: arrival.fault,
