@@ -72,7 +72,8 @@ impl Paths {
 
     /// One transition.
     pub(super) fn step<E: Energy + ?Sized, R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
-        if ring.layout.many_values() {
+        // Of the energy itself: where its layout is a constant, what is not for it is left out of the image.
+        if ring.energy.layout().many_values() {
             return self.step_by_sites(ring, rng);
         }
         if !self.weigh_here(&mut ring) {
@@ -109,7 +110,7 @@ impl Paths {
             possible &= value != ring.here_state().get(site);
             possible &= path.push(self.order.place(layout, site, value));
         }
-        if layout.many_values() {
+        if ring.energy.layout().many_values() {
             return Ok(self.transition_by_sites(ring, choices, possible));
         }
         if !self.weigh_here(&mut ring) {

@@ -108,6 +108,7 @@ impl Route {
 
 impl Paths {
     /// One transition.
+    #[inline(never)] // its path must not weigh on the stack of binary chains
     pub(super) fn step_by_sites<E, R>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info
     where
         E: Energy + ?Sized,
@@ -133,6 +134,7 @@ impl Paths {
     }
 
     /// The probabilities of a path of sites that exist, if it is possible.
+    #[inline(never)]
     pub(super) fn transition_by_sites<E: Energy + ?Sized>(
         &self,
         mut ring: Ring<'_, E>,
