@@ -142,6 +142,7 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "ordinal 20 of 5 values, told: ACS", run: || told::ladder(&many::cycle(&many::acs(8.0))), hash: 0xc893_2377 },
     Chain { name: "ordinal 20 of 5 values, told: path auxiliary, 3 sites", run: || told::ladder(&PathAuxiliary::new(3)), hash: 0xb311_5529 },
     Chain { name: "ordinal 20 of 5 values, told: random walk", run: || told::ladder(&RandomWalk::new(2.0)), hash: 0xdd3e_847c },
+    Chain { name: "categorical 3 of 70 values, told: Gibbs with gradients, 2 indices", run: || told::circle(&GibbsWithGradients::new(2)), hash: 0x964f_3217 },
     Chain { name: "categorical 3 of 70 values, told: Langevin, adjusted", run: || told::circle(&Langevin::adjusted(1.0)), hash: 0xabe0_28ba },
 ];
 
