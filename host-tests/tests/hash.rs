@@ -4,7 +4,7 @@ use bitmc::noise::{Edgewise, Run, SparseMatrix};
 use bitmc::step::IsingBalanced;
 use bitmc::{Ising, LaneRng, SeedableRng, torus};
 use bitmc_chains::hash::Hash;
-use bitmc_chains::{CHAINS, total};
+use bitmc_chains::{CHAINS, Chain, total};
 use bitmc_host_tests::heap::{self, Couplings};
 
 #[test]
@@ -22,7 +22,7 @@ fn every_chain_has_its_committed_hash() {
 /// chain returns that could not be built. A chain that is told its energies has the hash of the one that has them.
 #[test]
 fn the_committed_hashes_differ_and_none_is_zero() {
-    let (told, others): (Vec<_>, Vec<_>) = CHAINS.iter().partition(|chain| chain.name.contains(", told:"));
+    let (told, others): (Vec<&Chain>, Vec<&Chain>) = CHAINS.iter().partition(|chain| chain.name.contains(", told:"));
     let hashes: std::collections::BTreeSet<u32> = others.iter().map(|chain| chain.hash).collect();
     assert_eq!(hashes.len(), others.len());
     assert!(!hashes.contains(&0));
