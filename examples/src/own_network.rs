@@ -13,7 +13,7 @@ mod learn;
 mod network;
 
 pub use learn::{Lesson, Plan, learn};
-pub use network::{Batch, Network, Theta, slope_error};
+pub use network::{Batch, Network, Theta};
 
 use crate::bits::BitRows;
 use crate::chains::{VecOpen, open_memory, streams};

@@ -1,12 +1,14 @@
 //! The parts that examples share, against slow and plain versions of themselves.
 
-use bitmc::energy::Energy;
-use bitmc::{LaneRng, Layout, Packed, Rng};
+use bitmc::energy::{Energy, check};
+use bitmc::random::normals;
+use bitmc::{Function, LaneRng, Layout, Packed, Plain, Rng};
 use bitmc_examples::bits::{BitRows, BitsError};
 use bitmc_examples::chains::{memory, streams};
 use bitmc_examples::exact;
 use bitmc_examples::mmd::Mmd;
 use bitmc_examples::model::RbmFolder;
+use bitmc_examples::own_network::{Network, Theta};
 use bitmc_examples::trace::checkpoints;
 use std::path::{Path, PathBuf};
 
@@ -136,5 +138,77 @@ fn small_tori_are_exact() {
         for (got, truth) in [(got.log_z, log_z), (got.spin, spin), (got.pair, pair)] {
             assert!((got - truth).abs() < 0.5001e-6, "a = {a}, b = {b}: {got} for {truth}");
         }
+    }
+}
+
+/// A random network whose every part counts.
+fn some_theta() -> Theta {
+    let mut rng = LaneRng::stream(5, 0);
+    let mut theta = Theta::start(&[0.3; 784], &mut rng);
+    theta.0.iter_mut().for_each(|block| {
+        block.iter_mut().zip(normals(&mut rng)).for_each(|(slot, noise)| *slot += 0.05 * noise);
+    });
+    theta
+}
+
+#[test]
+fn the_network_of_own_network_is_an_energy() {
+    /// Its gradient times a factor.
+    struct Scaled<'n>(&'n Network, f32);
+    impl Function for Scaled<'_> {
+        fn layout(&self) -> Layout {
+            self.0.layout()
+        }
+        fn total(&self, x: Packed<'_>) -> f32 {
+            self.0.total(x)
+        }
+        fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+            self.1 * self.0.gradient(x, site)
+        }
+        fn gradient_all(&self, x: Packed<'_>, out: &mut [f32]) {
+            self.0.gradient_all(x, out);
+            out.iter_mut().for_each(|slope| *slope *= self.1);
+        }
+    }
+    let network = Network::new(&some_theta());
+    let rows = random_rows(784, 1, 6);
+    let slope = |factor| {
+        let energy = Plain(Scaled(&network, factor));
+        let x = Packed::new(rows.layout(), rows.row(0)).unwrap();
+        let checked = check(&energy, &mut memory(&energy), [x]).unwrap();
+        assert!(checked.correlation > Some(0.99), "{checked:?}");
+        checked.slope.unwrap()
+    };
+    assert!((slope(1.0) - 1.0).abs() < 0.02);
+    // The negative control: a forgotten factor.
+    assert!((slope(2.0) - 0.5).abs() < 0.02);
+}
+
+#[test]
+fn the_gradient_of_parameters_is_that_of_the_energy() {
+    let (theta, rows) = (some_theta(), random_rows(784, 7, 8));
+    let states = || rows.rows().map(|row| Packed::new(rows.layout(), row).unwrap());
+    let network = Network::new(&theta);
+    let gradient = network.mean_gradient(states());
+    let mut rng = LaneRng::stream(9, 0);
+    for part in 0..6 {
+        // A direction in one part at a time: the second layer is much smaller than the first.
+        let bounds = [0, 200_704, 200_960, 217_344, 217_408, 217_472, 218_256];
+        let direction: Vec<f32> = (0..gradient.0.len()).flat_map(|_| normals(&mut rng)).collect();
+        let inside = |index: usize| (bounds[part]..bounds[part + 1]).contains(&index);
+        let mean = |h: f32| {
+            let mut moved = theta.clone();
+            let numbers = moved.0.as_flattened_mut().iter_mut().zip(&direction).enumerate();
+            numbers.filter(|(index, _)| inside(*index)).for_each(|(_, (slot, step))| *slot += h * step);
+            let network = Network::new(&moved);
+            states().map(|x| f64::from(network.total(x))).sum::<f64>() / rows.len() as f64
+        };
+        let h = 1e-3;
+        let slope = (mean(h) - mean(-h)) / f64::from(2.0 * h);
+        let terms = gradient.0.as_flattened().iter().zip(&direction).enumerate();
+        let terms = terms.filter(|(index, _)| inside(*index)).map(|(_, (a, b))| f64::from(a * b));
+        let (sum, square) = terms.fold((0.0, 0.0), |(sum, square), term| (sum + term, square + term * term));
+        // Of a sum whose terms cancel, a hundredth of its typical size; a gradient of zeros is off by all of it.
+        assert!((slope - sum).abs() < 0.02 * square.sqrt(), "part {part}: {slope}, {sum}, {square}");
     }
 }

@@ -126,7 +126,7 @@ impl Network {
         Pass { first: (first, slope1), second: (second, slope2) }
     }
 
-    /// Energies and gradients of states, a column of `x` each; any real numbers will do.
+    /// Energies and gradients of states, a column of `x` each.
     fn evaluate(&self, x: &[f32], energies: &mut [f32], gradients: &mut [f32]) {
         let states = DMatrixView::from_slice(x, BITS, energies.len());
         let Pass { first, second } = self.pass(&states);
@@ -143,7 +143,8 @@ impl Network {
     }
 
     /// The mean of ∂E/∂θ over states.
-    pub(super) fn mean_gradient<'x>(&self, states: impl ExactSizeIterator<Item = Packed<'x>>) -> Theta {
+    #[must_use]
+    pub fn mean_gradient<'x>(&self, states: impl ExactSizeIterator<Item = Packed<'x>>) -> Theta {
         let count = states.len();
         let mut x = vec![0.0; count * BITS];
         states.zip(x.chunks_mut(BITS)).for_each(|(state, x)| unpack(state, x));
@@ -169,26 +170,6 @@ impl Network {
 /// The bits of a state as numbers.
 fn unpack(x: Packed<'_>, out: &mut [f32]) {
     out.iter_mut().zip(x.values()).for_each(|(out, value)| *out = value as f32);
-}
-
-/// The largest difference of the gradient at a state and central differences of E, over the largest slope. The network takes
-/// any real numbers, so E is asked at x ± h in one site.
-#[must_use]
-pub fn slope_error(network: &Network, x: Packed<'_>) -> f32 {
-    const H: f32 = 0.05;
-    let mut state = vec![0.0; BITS];
-    unpack(x, &mut state);
-    let total = |site: usize, h: f32| {
-        let (mut x, mut energy, mut gradient) = (state.clone(), [0.0], vec![0.0; BITS]);
-        x[site] += h;
-        network.evaluate(&x, &mut energy, &mut gradient);
-        energy[0]
-    };
-    let mut gradient = vec![0.0; BITS];
-    network.gradient_all(x, &mut gradient);
-    let differs = |(site, slope): (usize, &f32)| (slope - (total(site, H) - total(site, -H)) / (2.0 * H)).abs();
-    let largest = gradient.iter().fold(0.0, |most: f32, slope| most.max(slope.abs()));
-    gradient.iter().enumerate().map(differs).fold(0.0, f32::max) / largest
 }
 
 /// One state at a time: for [`Plain`](bitmc::Plain), and what looks at energies.

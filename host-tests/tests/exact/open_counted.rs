@@ -17,7 +17,7 @@ const SITES: usize = 20;
 const L: Layout = Layout::binary(SITES);
 const STEPS: u64 = 300;
 
-/// E(x) = ½ (ones − 7)², and what was asked of it.
+/// E(x) = (ones − 7)² / 20, and what was asked of it.
 #[derive(Default)]
 struct Counted {
     totals: Cell<u64>,
@@ -31,7 +31,7 @@ impl Function for Counted {
 
     fn total(&self, x: Packed<'_>) -> f32 {
         self.totals.update(|count| count + 1);
-        0.5 * (x.ones() as f32 - 7.0).powi(2)
+        0.05 * (x.ones() as f32 - 7.0).powi(2)
     }
 
     fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
@@ -40,7 +40,7 @@ impl Function for Counted {
 
     fn gradient_all(&self, x: Packed<'_>, out: &mut [f32]) {
         self.gradients.update(|count| count + 1);
-        out.fill(x.ones() as f32 - 7.0);
+        out.fill(0.1 * (x.ones() as f32 - 7.0));
     }
 }
 
@@ -63,7 +63,8 @@ fn queries(step: impl Fn(&mut CountedChain<'_>, &mut LaneRng) -> Info) -> [(u64,
         (energy.0.totals.take(), energy.0.gradients.take());
         let infos: Vec<Info> = (0..STEPS).map(|_| step(&mut chain, &mut rng)).collect();
         let rejected = infos.iter().filter(|info| !info.accepted).count();
-        assert!(infos.iter().map(|info| info.moved()).sum::<u32>() > 50, "the chain hardly moves");
+        let moved: u32 = infos.iter().map(|info| info.moved()).sum();
+        assert!(moved > 50, "the chain hardly moves: {moved}");
         assert!(rejected < STEPS as usize && infos.iter().all(|info| !info.fault));
         (energy.0.totals.take(), energy.0.gradients.take())
     })
@@ -82,7 +83,10 @@ fn kernels_of_one_setting_ask_for_one_gradient_a_step() {
     assert_eq!(queries_of(Langevin::adjusted(0.4).unwrap()), [ONE, ONE]); // DMALA
     assert_eq!(queries_of(Langevin::unadjusted(0.4).unwrap()), [ONE, ONE]); // DULA
     assert_eq!(queries_of(Langevin::balanced(0.8, 0.7).unwrap()), [ONE, ONE]);
-    assert_eq!(queries_of(RandomWalk::new(1.0).unwrap()), [(STEPS, 0); 2]);
+    // No gradient, and no total for a walk that stays.
+    for (totals, gradients) in queries_of(RandomWalk::new(1.0).unwrap()) {
+        assert!((STEPS / 2..=STEPS).contains(&totals) && gradients == 0, "{totals} totals, {gradients} gradients");
+    }
 }
 
 /// Without room for the gradients it is two: the same count sees the difference.
