@@ -85,7 +85,10 @@ fn kernels_of_one_setting_ask_for_one_gradient_a_step() {
     assert_eq!(queries_of(Langevin::balanced(0.8, 0.7).unwrap()), [ONE, ONE]);
     // No gradient, and no total for a walk that stays.
     for (totals, gradients) in queries_of(RandomWalk::new(1.0).unwrap()) {
-        assert!((STEPS / 2..=STEPS).contains(&totals) && gradients == 0, "{totals} totals, {gradients} gradients");
+        assert!(
+            (STEPS / 2..=STEPS).contains(&totals) && gradients == 0,
+            "{totals} totals, {gradients} gradients"
+        );
     }
 }
 
