@@ -60,7 +60,8 @@ fn queries(step: impl Fn(&mut CountedChain<'_>, &mut LaneRng) -> Info) -> [(u64,
         let memory = room(&energy, gradients);
         let mut chain = Chain::new(&energy, memory, Packed::new(L, &[0]).unwrap()).unwrap();
         step(&mut chain, &mut rng);
-        (energy.0.totals.take(), energy.0.gradients.take());
+        energy.0.totals.take();
+        energy.0.gradients.take();
         let infos: Vec<Info> = (0..STEPS).map(|_| step(&mut chain, &mut rng)).collect();
         let rejected = infos.iter().filter(|info| !info.accepted).count();
         let moved: u32 = infos.iter().map(|info| info.moved()).sum();
