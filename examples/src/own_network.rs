@@ -22,6 +22,7 @@ use bitmc::chain::Ask;
 use bitmc::random::uniform;
 use bitmc::stats::{Acceptance, Observer};
 use bitmc::{Info, LaneRng, Open, OpenError, Packed};
+use rayon::prelude::*;
 
 /// States of independent bits, one a generator: a site is 1 as often as `means` says.
 #[must_use]
@@ -71,16 +72,22 @@ impl Chains {
         Ok(Self { chains, rngs, infos, batch, acceptance: Acceptance::new() })
     }
 
-    /// One step of every chain: ask each, evaluate all proposals, tell each.
+    /// One step of every chain: ask each, evaluate all proposals, tell each. The threads share the chains.
     ///
     /// # Errors
     /// [`OpenError`] where the kernel does not fit.
-    pub fn step(&mut self, network: &Network, kernel: &impl Ask) -> Result<(), OpenError> {
-        Open::ask_each(&mut self.chains, kernel, &[], &mut self.rngs)?;
-        self.batch.evaluate(network, self.chains.iter().filter_map(|chain| chain.asked()));
-        Open::tell_each(&mut self.chains, &self.batch.energies, &self.batch.gradients, &mut self.infos)?;
-        for (chain, info) in self.chains.iter().zip(&self.infos) {
-            self.acceptance.observe(chain.state(), chain.energy(), info);
+    pub fn step(&mut self, network: &Network, kernel: &(impl Ask + Sync)) -> Result<(), OpenError> {
+        let Self { chains, rngs, infos, batch, acceptance } = self;
+        let block = batch.block();
+        let asked = chains.par_chunks_mut(block).zip(rngs.par_chunks_mut(block));
+        asked.try_for_each(|(chains, rngs)| Open::ask_each(chains, kernel, &[], rngs))?;
+        batch.evaluate(network, chains.iter().filter_map(Open::asked));
+        let told = chains.par_chunks_mut(block).zip(infos.par_chunks_mut(block)).zip(batch.answers_by_block());
+        told.try_for_each(|((chains, infos), (energies, gradients))| {
+            Open::tell_each(chains, energies, gradients, infos)
+        })?;
+        for (chain, info) in chains.iter().zip(infos) {
+            acceptance.observe(chain.state(), chain.energy(), info);
         }
         Ok(())
     }

@@ -204,9 +204,9 @@ pub struct Batch {
     block: usize,
     x: Vec<f32>,
     /// One energy for each state.
-    pub energies: Vec<f32>,
+    energies: Vec<f32>,
     /// The gradients, one after the other.
-    pub gradients: Vec<f32>,
+    gradients: Vec<f32>,
 }
 
 impl Batch {
@@ -217,6 +217,12 @@ impl Batch {
         Self { block, x: gradients.clone(), energies: vec![0.0; states], gradients }
     }
 
+    /// States in one product.
+    #[must_use]
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
     /// Evaluates as many states as there is room for. Its blocks are shared among the threads.
     pub fn evaluate<'x>(&mut self, network: &Network, states: impl IntoIterator<Item = Packed<'x>>) {
         states.into_iter().zip(self.x.chunks_mut(BITS)).for_each(|(state, x)| unpack(state, x));
@@ -224,6 +230,11 @@ impl Batch {
         let blocks = self.x.par_chunks(numbers).zip(self.energies.par_chunks_mut(self.block));
         let blocks = blocks.zip(self.gradients.par_chunks_mut(numbers));
         blocks.for_each(|((x, energies), gradients)| network.evaluate(x, energies, gradients));
+    }
+
+    /// The energies and the gradients of each block.
+    pub fn answers_by_block(&self) -> impl IndexedParallelIterator<Item = (&[f32], &[f32])> {
+        self.energies.par_chunks(self.block).zip(self.gradients.par_chunks(self.block * BITS))
     }
 
     /// The energy and the gradient of each state.
