@@ -21,8 +21,9 @@
 //! An *energy* ([`energy`]) says what is sampled: [`Ising`], [`Potts`], [`Rbm`], or your own two
 //! functions as a [`Function`]. A *kernel* ([`step`]) says how: [`Langevin`], [`Gibbs`] or [`BlockGibbs`]. A [`Chain`]
 //! holds the state in memory of fixed size that you own, and [`stats`] watches it; a [`snapshot`] keeps it
-//! over a stop. Below stand [`draw`] (probabilities of moves), [`accept`] (the Metropolis test), [`random`],
-//! [`packed`] states, their [`layout`], and the sixteen [`lane`]s in which everything is computed.
+//! over a stop. An energy that is evaluated elsewhere (a network, another process) is told to an [`Open`] chain.
+//!
+//! Below stand [`draw`] (probabilities of moves), [`accept`] (the Metropolis test), [`random`], [`packed`] states, their [`layout`], and the sixteen [`lane`]s in which everything is computed.
 //!
 //! More chains at once: [`batch`], [`sliced`]. Proposals that know the couplings: [`noise`]. Many modes: [`temper`], [`tune`],
 //! [`schedule`]. Learning: [`learn`]. Without floats: [`quantised`]. All kernels in one table: [`step`].

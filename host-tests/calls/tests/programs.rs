@@ -125,7 +125,7 @@ impl Model {
             if !self.table.is_empty() {
                 let user = core::ptr::from_ref(self).cast_mut().cast();
                 let slope = if source.one_in(2) { Some(misleading as _) } else { None };
-                bitmc_own_init(model, self.sites, self.arity, self.kind, Some(tabulated), slope, user)
+                bitmc_own_init(model, self.sites, self.arity, self.kind, Some(tabulated), slope, None, user)
             } else if self.arity == 2 {
                 bitmc_ising_init(model, BITMC_SPINS_EDGES_ONCE, edges.0, edges.1, fields, self.sites, at, bytes)
             } else {

@@ -84,6 +84,9 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 3x3: second order, W, D and parameters from its burn-in", run: estimated::full, hash: 0x626d_3120 },
     Chain { name: "ordinal 20 of 5 values: second order, W at a pattern and parameters from its burn-in", run: estimated::on_a_pattern, hash: 0xdd9b_a05e },
     Chain { name: "categorical 3 of 70 values: Langevin, adjusted", run: || circle(&Langevin::adjusted(1.0)), hash: 0xabe0_28ba },
+    Chain { name: "categorical 3 of 70 values: Gibbs with gradients, 2 indices", run: || circle(&GibbsWithGradients::new(2)), hash: 0x3de2_67d3 },
+    Chain { name: "ordinal 3 of 300 values: path auxiliary, 2 sites", run: || heights(&PathAuxiliary::new(2)), hash: 0x2e07_931d },
+    Chain { name: "ordinal 3 of 300 values: locally balanced", run: || heights(&Ok(LocallyBalanced)), hash: 0xdeed_1ca7 },
     Chain { name: "ordinal 3 of 300 values: Langevin, moves of at most 20", run: || heights(&Langevin::adjusted(100.0).map(|kernel| kernel.within(20))), hash: 0x32f6_a6b9 },
     Chain { name: "minibatches: Langevin, unadjusted", run: || minibatches(&Langevin::unadjusted(0.1)), hash: 0x004d_01b7 },
     Chain { name: "factors of 2 to 4 values, with walls: Langevin, adjusted", run: || factors(&Langevin::adjusted(1.0)), hash: 0x58bb_4588 },
@@ -139,6 +142,7 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "ordinal 20 of 5 values, told: ACS", run: || told::ladder(&many::cycle(&many::acs(8.0))), hash: 0xc893_2377 },
     Chain { name: "ordinal 20 of 5 values, told: path auxiliary, 3 sites", run: || told::ladder(&PathAuxiliary::new(3)), hash: 0xb311_5529 },
     Chain { name: "ordinal 20 of 5 values, told: random walk", run: || told::ladder(&RandomWalk::new(2.0)), hash: 0xdd3e_847c },
+    Chain { name: "categorical 3 of 70 values, told: Gibbs with gradients, 2 indices", run: || told::circle(&GibbsWithGradients::new(2)), hash: 0x3de2_67d3 },
     Chain { name: "categorical 3 of 70 values, told: Langevin, adjusted", run: || told::circle(&Langevin::adjusted(1.0)), hash: 0xabe0_28ba },
 ];
 

@@ -45,7 +45,7 @@ fn reports(info: &BatchInfo) {
 fn ising(source: &mut Source<'_>) -> Option<()> {
     let sites = source.sites();
     let (pairwise, mut couplings) = source.pairwise(sites);
-    let model = couplings.ising(&pairwise).ok()?;
+    let model = couplings.rounded(&pairwise).ok()?;
     let size = size_of_pairwise(&pairwise);
     let mut rng = lanes(source);
     let mut batch = Batch::random(&model, vec![BatchSite::new(); sites], &mut rng).ok()?;
@@ -79,7 +79,7 @@ fn potts<const Q: usize>(source: &mut Source<'_>) -> Option<()> {
     let fields = if source.one_in(2) { source.floats(sites * Q) } else { vec![] };
     let mut couplings = Couplings::new(sites, edges.len());
     let size = size_of_edges(&edges) + size_of(&fields);
-    let model = Potts::new(sites, Q, edges, &fields, couplings.borrow()).ok()?;
+    let model = Potts::new(sites, Q, edges, &fields, couplings.borrow().allow_rounding()).ok()?;
     let mut rng = lanes(source);
     let mut batch = PottsBatch::random(&model, vec![PottsSite::<Q>::new(); sites], &mut rng).ok()?;
     batch.set_betas(betas(source)).ok()?;
@@ -115,7 +115,7 @@ fn one_size(source: &mut Source<'_>) -> Option<()> {
         .fields
         .iter_mut()
         .for_each(|value| *value = if *value > 4.0 { 0.0 } else { field.copysign(*value) });
-    let ising = couplings.ising(&pairwise).ok()?;
+    let ising = couplings.rounded(&pairwise).ok()?;
     let model = SlicedIsing::new(ising).ok()?;
     let size = size_of_pairwise(&pairwise);
     let watch = |chains: &SlicedChains<'_>| {
@@ -148,7 +148,7 @@ fn one_size(source: &mut Source<'_>) -> Option<()> {
 fn whole(source: &mut Source<'_>) -> Option<()> {
     let sites = source.sites();
     let (pairwise, mut couplings) = source.pairwise(sites);
-    let model = couplings.ising(&pairwise).ok()?;
+    let model = couplings.rounded(&pairwise).ok()?;
     let mut rounded = Couplings::new(sites, pairwise.edges.len());
     let model = QuantisedIsing::round(model.form(), rounded.borrow()).ok()?;
     let layout = Layout::binary(sites);

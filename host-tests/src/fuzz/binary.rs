@@ -38,7 +38,7 @@ fn bernoulli(source: &mut Source<'_>) -> Option<()> {
 fn ising(source: &mut Source<'_>) -> Option<()> {
     let sites = source.sites();
     let (pairwise, mut couplings) = source.pairwise(sites);
-    let model = couplings.ising(&pairwise).ok()?;
+    let model = couplings.rounded(&pairwise).ok()?;
     let size = size_of_pairwise(&pairwise);
     if source.one_in(2) {
         return replicas::run(&model, size, source);

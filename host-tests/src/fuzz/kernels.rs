@@ -139,7 +139,7 @@ fn blocks(layout: Layout, source: &mut Source<'_>) -> Vec<Block> {
 fn edgewise<'a>(sites: usize, room: &'a mut Room, source: &mut Source<'_>) -> Option<Edgewise<'a>> {
     let pairwise;
     (pairwise, room.couplings) = source.pairwise(sites);
-    let model = room.couplings.ising(&pairwise).ok()?;
+    let model = room.couplings.rounded(&pairwise).ok()?;
     room.d = used::memory(Edgewise::blocks(sites));
     let matrix = SparseMatrix::of(model.form());
     let noise = Edgewise::new(matrix, &mut room.d).ok()?;
@@ -153,7 +153,7 @@ fn edgewise<'a>(sites: usize, room: &'a mut Room, source: &mut Source<'_>) -> Op
 /// The noise of a full matrix, with D from one of the methods.
 fn dense<'a>(sites: usize, room: &'a mut Room, source: &mut Source<'_>) -> Option<Dense<'a>> {
     let (pairwise, mut couplings) = source.pairwise(sites);
-    let model = couplings.ising(&pairwise).ok()?;
+    let model = couplings.rounded(&pairwise).ok()?;
     let diagonal = source.floats(sites);
     let matrix = SparseMatrix::with_diagonal(model.form(), &diagonal).ok()?;
     room.d = d_of(&matrix, source)?;

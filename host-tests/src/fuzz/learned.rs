@@ -31,10 +31,19 @@ pub(super) fn run(source: &mut Source<'_>) -> Option<()> {
     let mut adam = Adam::new(&mut moments, source.parameter()).ok()?;
     for _ in 0..1 + source.below(3) {
         let gradient = match kind {
-            0 => iterate(&SparseIsing::spins(&theta, sites, &pairs, couplings.borrow()).ok()?, source),
-            1 => iterate(&SparseIsing::bits(&theta, sites, &pairs, couplings.borrow()).ok()?, source),
+            0 => iterate(
+                &SparseIsing::spins(&theta, sites, &pairs, couplings.borrow().allow_rounding()).ok()?,
+                source,
+            ),
+            1 => iterate(
+                &SparseIsing::bits(&theta, sites, &pairs, couplings.borrow().allow_rounding()).ok()?,
+                source,
+            ),
             2 => iterate(&Boltzmann::bits(&theta, sites, &mut memory).ok()?, source),
-            3 => iterate(&SparsePotts::new(&theta, (sites, arity), &pairs, couplings.borrow()).ok()?, source),
+            3 => iterate(
+                &SparsePotts::new(&theta, (sites, arity), &pairs, couplings.borrow().allow_rounding()).ok()?,
+                source,
+            ),
             _ => iterate(&Rbm::from_parameters(&theta, sites, few).ok()?, source),
         }?;
         adam.step(&gradient, &mut theta);

@@ -40,7 +40,7 @@ fn potts(source: &mut Source<'_>) -> Option<()> {
     let fields: Vec<f32> = few.iter().cycle().take(sites * arity * source.below(2)).copied().collect();
     let mut couplings = Couplings::new(sites, edges.len());
     let size = size_of_edges(&edges) + size_of(&fields);
-    let model = Potts::new(sites, arity, edges, &fields, couplings.borrow()).ok()?;
+    let model = Potts::new(sites, arity, edges, &fields, couplings.borrow().allow_rounding()).ok()?;
     if source.one_in(4) {
         let mut classes = used::memory(Colouring::words(sites, 1 + source.below(sites.min(8))));
         let classes = Colouring::greedy(model.form(), &mut classes).ok()?;
@@ -72,7 +72,7 @@ fn factors(source: &mut Source<'_>) -> Option<()> {
         });
     }
     let (mut ends, mut members) = (used::memory(sites), used::memory(3 * factors.len()));
-    let memory = FactorsBuffers::new(&mut ends, &mut members);
+    let memory = FactorsBuffers::new(&mut ends, &mut members).allow_rounding();
     let finite: Vec<f32> = tables.iter().copied().filter(|entry| entry.is_finite()).collect();
     replicas::run(&Factors::new(&arities, &factors, &tables, memory).ok()?, size_of(&finite), source)
 }
@@ -88,8 +88,15 @@ fn sparse_gaussian(source: &mut Source<'_>) -> Option<()> {
     let mut couplings = Couplings::new(sites, edges.len());
     let entries = size_of_edges(&edges) + size_of(&diagonal);
     let size = 4.0 * entries * reach(&centre, arity).powi(2);
-    let model =
-        LatticeGaussian::sparse(centre.len(), arity, edges, &diagonal, &centre, couplings.borrow()).ok()?;
+    let model = LatticeGaussian::sparse(
+        centre.len(),
+        arity,
+        edges,
+        &diagonal,
+        &centre,
+        couplings.borrow().allow_rounding(),
+    )
+    .ok()?;
     replicas::run(&model, size, source)
 }
 

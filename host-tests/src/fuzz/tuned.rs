@@ -14,7 +14,7 @@ const POSITIONS: usize = 4;
 pub(super) fn run(source: &mut Source<'_>) -> Option<()> {
     let sites = source.sites();
     let (pairwise, mut couplings) = source.pairwise(sites);
-    let model = couplings.ising(&pairwise).ok()?;
+    let model = couplings.rounded(&pairwise).ok()?;
     let mut trial = Trial::start(&model, size_of_pairwise(&pairwise), source)?;
     match source.below(3) {
         0 => cycle(&mut trial, source)?,

@@ -60,7 +60,8 @@ fn queries(step: impl Fn(&mut CountedChain<'_>, &mut LaneRng) -> Info) -> [(u64,
         let memory = room(&energy, gradients);
         let mut chain = Chain::new(&energy, memory, Packed::new(L, &[0]).unwrap()).unwrap();
         step(&mut chain, &mut rng);
-        (energy.0.totals.take(), energy.0.gradients.take());
+        energy.0.totals.take();
+        energy.0.gradients.take();
         let infos: Vec<Info> = (0..STEPS).map(|_| step(&mut chain, &mut rng)).collect();
         let rejected = infos.iter().filter(|info| !info.accepted).count();
         let moved: u32 = infos.iter().map(|info| info.moved()).sum();
@@ -85,7 +86,10 @@ fn kernels_of_one_setting_ask_for_one_gradient_a_step() {
     assert_eq!(queries_of(Langevin::balanced(0.8, 0.7).unwrap()), [ONE, ONE]);
     // No gradient, and no total for a walk that stays.
     for (totals, gradients) in queries_of(RandomWalk::new(1.0).unwrap()) {
-        assert!((STEPS / 2..=STEPS).contains(&totals) && gradients == 0, "{totals} totals, {gradients} gradients");
+        assert!(
+            (STEPS / 2..=STEPS).contains(&totals) && gradients == 0,
+            "{totals} totals, {gradients} gradients"
+        );
     }
 }
 

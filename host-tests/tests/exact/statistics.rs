@@ -175,7 +175,9 @@ fn statistics_of_another_size_have_no_answer() {
     let (mut short, mut long) = (Means::new([0; 39]), Means::new([0; 41]));
     for step in 0..600 {
         // Every sum and every look at them.
-        (means.observe(x, 0.0, &none), short.observe(x, 0.0, &none), long.observe(x, 0.0, &none));
+        [&mut means as &mut dyn Observer, &mut short, &mut long]
+            .into_iter()
+            .for_each(|it| it.observe(x, 0.0, &none));
         pairs.observe(x, 0.0, &none);
         best.iter_mut().for_each(|best| best.observe(x, -(step as f32), &none));
     }

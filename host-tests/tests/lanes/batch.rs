@@ -421,7 +421,7 @@ fn a_site_without_a_field_moves_at_any_inverse_temperature() {
         fields: vec![0.0, 1e28, -1e28],
     };
     let mut memory = model.couplings();
-    let ising = memory.ising(&model).unwrap();
+    let ising = memory.rounded(&model).unwrap();
     fn run<K: BatchKernel>(ising: &Ising<'_>, kernel: &K) {
         let mut rng = LaneRng::seed_from_u64(1);
         let mut batch = Batch::random(ising, vec![BatchSite::new(); 3], &mut rng).unwrap();

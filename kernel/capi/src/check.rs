@@ -89,21 +89,15 @@ fn found(error: CheckError) -> Outcome<bitmc_checked> {
     use bitmc_wrong as wrong;
     Ok(match error {
         CheckError::Chain(error) => return Err(error.into()),
-        CheckError::Total { state, need, got } => {
-            bitmc_checked { wrong: wrong::Total, state, need, got, ..NOTHING }
-        }
-        CheckError::Fault { state, site, value } => {
-            bitmc_checked { wrong: wrong::Fault, state, site, value, ..NOTHING }
-        }
         CheckError::Off { answer, state, site, value, need, got } => {
             let wrong = match answer {
+                Answer::Gradient | Answer::Gradients if need.is_nan() => wrong::NanGradient,
                 Answer::Gradient | Answer::Gradients => wrong::Gradient,
+                Answer::Total if got.is_nan() => wrong::Fault,
+                Answer::Total => wrong::Total,
                 _ => wrong::Difference,
             };
             bitmc_checked { wrong, state, site, value, need, got, ..NOTHING }
-        }
-        CheckError::NanGradient { state, site, value } => {
-            bitmc_checked { wrong: wrong::NanGradient, state, site, value, ..NOTHING }
         }
         CheckError::Sign { slope } => bitmc_checked { wrong: wrong::Sign, slope, ..NOTHING },
         _ => bitmc_checked { wrong: wrong::Other, ..NOTHING },

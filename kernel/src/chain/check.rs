@@ -1,4 +1,4 @@
-//! An energy compared with itself: every answer that a sampler uses beside the totals.
+//! An energy compared with itself: whether all that samplers read of it agrees with its totals.
 
 use super::{Chain, ChainError, Core, Memory, Point, Ring, check_values};
 use crate::energy::{Energy, EnergyError, Slope};
@@ -7,21 +7,25 @@ use crate::layout::Kind;
 use crate::packed::{Move, Packed, set};
 use core::ops::Range;
 
-/// A method of an [`Energy`], and what it was compared with.
+/// What was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Answer {
-    /// [`Energy::differences`] of one value, with the totals of [`Energy::init`].
+    /// [`Energy::init`]: it is NaN or −∞ where the site has the value, or another number the second time.
+    Total,
+    /// The words after [`Energy::differences`]: the value of the site that was asked for.
+    Words,
+    /// [`Energy::differences`] of one value, with the totals.
     Differences,
     /// [`Energy::shift`] of a move of one site, with the totals.
     Shift,
     /// [`Energy::shift`] of the move from the state before, with the totals; the site is the first that changes.
     Move,
-    /// [`Energy::differences`] from the cache that such a move leaves, with those from a cache of [`Energy::init`].
+    /// [`Energy::differences`] with the cache after such a move, compared with the cache of [`Energy::init`].
     Cache,
-    /// [`Energy::gradient`] of one row, with that of all rows.
+    /// [`Energy::gradient`] of one row, with that of all rows; and a NaN of any gradient.
     Gradient,
     /// [`Energy::gradients`] of two points, with [`Energy::gradient`].
     Gradients,
@@ -35,24 +39,6 @@ pub enum Answer {
 pub enum CheckError {
     /// A chain could not start there: a state, the memory, the arities or the total is wrong.
     Chain(ChainError),
-    /// The total is another one when it is asked for again.
-    Total {
-        /// The number of the state.
-        state: usize,
-        /// The first total.
-        need: f32,
-        /// The second.
-        got: f32,
-    },
-    /// The total is NaN or −∞ where one site has another value.
-    Fault {
-        /// The number of the state.
-        state: usize,
-        /// The site.
-        site: usize,
-        /// Its value.
-        value: u32,
-    },
     /// An answer is off.
     Off {
         /// Which one.
@@ -68,22 +54,6 @@ pub enum CheckError {
         /// The answer.
         got: f32,
     },
-    /// [`Energy::differences`] did not put the state back.
-    Words {
-        /// The number of the state.
-        state: usize,
-        /// The site that was asked for.
-        site: usize,
-    },
-    /// A component of the gradient is NaN.
-    NanGradient {
-        /// The number of the state.
-        state: usize,
-        /// The site.
-        site: usize,
-        /// The value, for categorical sites.
-        value: u32,
-    },
     /// The gradient points the other way: over all moves of one site, its products with the moves rise where the
     /// totals fall.
     Sign {
@@ -94,35 +64,27 @@ pub enum CheckError {
 
 impl core::fmt::Display for CheckError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Chain(error) => error.fmt(f),
-            Self::Total { state, need, got } => {
-                write!(f, "state {state}: `init` gives {need}, then {got}")
-            }
-            Self::Fault { state, site, value } => {
-                write!(f, "state {state} with site {site} at {value}: the energy is NaN or minus infinity")
-            }
-            Self::Off { answer, state, site, value, need, got } => {
-                let (answer, right) = match answer {
-                    Answer::Differences => ("`differences`", "totals of `init`"),
-                    Answer::Shift => ("`shift`", "totals of `init`"),
-                    Answer::Move => ("`shift` from the state before", "totals of `init`"),
-                    Answer::Cache => ("`differences` after `shift`", "`differences` after `init`"),
-                    Answer::Gradient => ("`gradient` of one row", "`gradient` of all rows"),
-                    Answer::Gradients => ("`gradients` of two points", "`gradient`"),
-                };
-                write!(f, "state {state}, site {site}, value {value}: {answer} says {got}, {right} say {need}")
-            }
-            Self::Words { state, site } => {
-                write!(f, "state {state}: `differences` of site {site} left the state changed")
-            }
-            Self::NanGradient { state, site, value } => {
-                write!(f, "state {state}, site {site}, value {value}: the gradient is NaN")
-            }
+        let (answer, state, site, value, need, got) = match *self {
+            Self::Chain(error) => return error.fmt(f),
             Self::Sign { slope } => {
-                write!(f, "the gradient has the wrong sign: the energy changes by {slope} of what it says")
+                return write!(
+                    f,
+                    "the gradient has the wrong sign: the energy changes by {slope} of what it says"
+                );
             }
-        }
+            Self::Off { answer, state, site, value, need, got } => (answer, state, site, value, need, got),
+        };
+        let (answer, right) = match answer {
+            Answer::Total => ("`init`", "`init` before"),
+            Answer::Words => ("the state after `differences`", "the state before"),
+            Answer::Differences => ("`differences`", "totals of `init`"),
+            Answer::Shift => ("`shift`", "totals of `init`"),
+            Answer::Move => ("`shift` from the state before", "totals of `init`"),
+            Answer::Cache => ("`differences` after `shift`", "`differences` after `init`"),
+            Answer::Gradient => ("`gradient` of one row", "`gradient` of all rows"),
+            Answer::Gradients => ("`gradients` of two points", "`gradient`"),
+        };
+        write!(f, "state {state}, site {site}, value {value}: {answer} gives {got}, {right} gave {need}")
     }
 }
 
@@ -134,17 +96,18 @@ impl<T: Into<ChainError>> From<T> for CheckError {
     }
 }
 
-/// What [`check`] saw of a gradient, for the caller to judge.
+/// How [`check`] found the gradient. The caller decides whether that is good enough.
 ///
-/// Over moves of one site (of ordinal sites those to the next values) it compares the exact difference d with what the
-/// gradient says: `p = ½ (∂E/∂x + ∂E/∂y) · (y − x)`, from both ends of the move. For categorical sites of
-/// [many values](crate::Layout::many_values) p is from x alone. In an energy of at most second degree p is d, up to rounding.
+/// It is about moves of one site from x to y; of an ordinal site, those to the next values. d is the exact difference
+/// `E(y) − E(x)`. p is what the gradient predicts, from both ends of the move: `½ (∂E/∂x + ∂E/∂y) · (y − x)`. For
+/// categorical sites of [many values](crate::Layout::many_values) p is from x alone. If the energy has at most second
+/// degree along a move, p equals d, up to rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Checked {
-    /// Such moves to an allowed state.
+    /// Moves to an allowed state.
     pub moves: u64,
     /// `Σ pd / Σ p²`: about 1. 2 or ½ hint at a forgotten factor. `None` where all p are 0.
     pub slope: Option<f32>,
@@ -163,20 +126,22 @@ const AGAINST: f32 = -0.1;
 /// 2⁻²⁰: of the totals and differences this may be lost.
 const ROUNDING: f32 = 1.0 / 1_048_576.0;
 
-/// Compares an energy with itself, at every one of some states: [`Energy::differences`], [`Energy::shift`],
-/// [`Energy::gradient`] by rows and [`Energy::gradients`] with totals from [`Energy::init`] and with each other. Call it in
-/// a test of an energy of your own.
+/// Compares an energy with itself at some states. Call it in a test of an energy of your own.
+///
+/// It compares [`Energy::differences`] and [`Energy::shift`] with totals of [`Energy::init`], and [`Energy::gradients`] and
+/// single rows of [`Energy::gradient`] with the whole gradient. The first answer that is off is the error.
 ///
 /// Give it a few states that differ at many sites: moves of many sites are checked from each state to the next. All
-/// must be allowed (finite). Constraints are checked too: a difference is +∞ exactly where the total is.
+/// states must be allowed. Hard constraints are checked too: a difference is +∞ exactly where the total is.
 ///
-/// Differences may be off by `2⁻²⁰ (|E(x)| + |E(y)| + Σᵢ maxₖ |E(xᵢ = k) − E(x)|)`, the rounding of totals. Gradients
-/// of rows and points have to be equal bit for bit, and not NaN. A gradient is one of any continuous extension of E, so
-/// that no single component of it can be called wrong. They have to point the right way on the whole: a
-/// [correlation](Checked::correlation) below −.1 is an error. What else can be said of them is in [`Checked`].
+/// * A difference may be off by `2⁻²⁰ (|E(x)| + |E(y)| + Σᵢ maxₖ |E(xᵢ = k) − E(x)|)`, the rounding of totals.
+/// * Rows and batches of gradients must be equal bit for bit, and no component may be NaN.
+/// * The gradient must have the right sign on the whole: a [correlation](Checked::correlation) with differences below −.1
+///   is an error. No single component can be called wrong, for the gradient may be that of any continuous extension
+///   of E. [`Checked`] says how well it predicts differences.
 ///
-/// Cost a state: for every value of every site a total, a row of the gradient, and a `shift` with a copy of the cache;
-/// for every site five `differences`; five gradients. The memory is that of a chain.
+/// Cost of a state: one total, one row of the gradient and one `shift` for every value of every site. Each of them comes
+/// with a copy of the cache. The memory is that of a chain.
 ///
 /// ```
 /// use bitmc::energy::{CheckError, check};
@@ -252,15 +217,15 @@ impl Seen {
             copy(here.cache, there.cache);
             self.before = total;
         }
-        let mut scale = 0.0;
-        for site in 0..x.layout().sites() {
+        let mut look = Look { energy, state, x, total, scale: 0.0 };
+        for (site, value) in x.values().enumerate() {
             let most = |most: f32, &d: &f32| if d.is_finite() { most.max(d.abs()) } else { most };
-            scale += differences(energy, there, site).iter().fold(0.0, most);
+            look.scale += differences(energy, there, site).iter().fold(0.0, most);
             if there.words != x.words() {
-                return Err(CheckError::Words { state, site });
+                let got = Packed::trusted(x.layout(), there.words).get(site);
+                return Err(look.off(Answer::Words, (site, value), value as f32, got as f32));
             }
         }
-        let look = Look { energy, state, x, total, scale };
         look.gradients(here, there)?;
         copy(there.cache, here.cache);
         let step = Move::trusted(Packed::trusted(x.layout(), here.words), x);
@@ -269,10 +234,7 @@ impl Seen {
             look.agrees(Answer::Move, (first.site, first.to), total - self.before, got, self.before)?;
         }
         copy(here.words, x.words());
-        let again = start(energy, x, here.cache)?;
-        if again.to_bits() != total.to_bits() {
-            return Err(CheckError::Total { state, need: total, got: again });
-        }
+        start(energy, x, here.cache)?;
         look.caches(here, there)?;
         look.moves(here, there, self)?;
         self.before = total;
@@ -368,23 +330,15 @@ impl<E: Energy + ?Sized> Look<'_, E> {
         need: &[Block],
         got: &[Block],
     ) -> Result<(), CheckError> {
-        let (layout, state) = (self.x.layout(), self.state);
-        let blocks = layout.row_blocks();
-        for (row, (need, got)) in rows.zip(need.chunks(blocks).zip(got.chunks(blocks))) {
-            for (number, (need, got)) in need.iter().zip(got).enumerate() {
-                for (lane, (&need, &got)) in need.iter().zip(got).enumerate() {
-                    let legal = |&(site, value): &(usize, usize)| value < self.arity(site);
-                    let Some((site, value)) = layout.component(row, number, lane).filter(legal) else {
-                        continue;
-                    };
-                    let value = value as u32;
-                    if need.is_nan() {
-                        return Err(CheckError::NanGradient { state, site, value });
-                    }
-                    if need.to_bits() != got.to_bits() {
-                        return Err(self.off(answer, (site, value), need, got));
-                    }
-                }
+        let layout = self.x.layout();
+        let places = rows.flat_map(|row| (0..layout.row_blocks() * LANES).map(move |at| (row, at)));
+        let numbers = need.as_flattened().iter().zip(got.as_flattened());
+        for ((row, at), (&need, &got)) in places.zip(numbers) {
+            let place = layout.component(row, at / LANES, at % LANES);
+            let Some((site, value)) = place.filter(|&(site, value)| value < self.arity(site)) else { continue };
+            if need.is_nan() || need.to_bits() != got.to_bits() {
+                let answer = if need.is_nan() { Answer::Gradient } else { answer };
+                return Err(self.off(answer, (site, value as u32), need, got));
             }
         }
         Ok(())
@@ -403,42 +357,41 @@ impl<E: Energy + ?Sized> Look<'_, E> {
 
     /// Every move of one site from here.
     fn moves(&self, here: &mut Point<'_>, there: &mut Point<'_>, seen: &mut Seen) -> Result<(), CheckError> {
-        let (energy, x, state) = (self.energy, self.x, self.state);
+        let (energy, x) = (self.energy, self.x);
         let layout = x.layout();
         let (blocks, by_site) = (layout.row_blocks(), layout.row_is_site());
+        let categorical = layout.kind() == Kind::Categorical;
         let number = |weights: &[Block], at: usize| weights.as_flattened().get(at).copied().unwrap_or(f32::NAN);
         for (site, present) in x.values().enumerate() {
-            let arity = differences(energy, here, site).len();
             let row = if by_site { site } else { site / LANES };
-            energy.gradient(x, here.cache, row..row + 1, part(there.weights, blocks));
             // p at one end of a move, from the row there.
-            let said = |weights: &[Block], value: u32| match layout.kind() {
-                Kind::Categorical if by_site => {
-                    number(weights, value as usize) - number(weights, present as usize)
-                }
-                Kind::Categorical => {
-                    let slope = |value: u32| number(weights, value as usize * LANES + site % LANES);
-                    slope(value) - slope(present)
-                }
-                _ => number(weights, site % LANES) * (value as f32 - present as f32),
+            let said = |weights: &[Block], value: u32| {
+                let lane = |value: u32| match (by_site, categorical) {
+                    (true, _) => number(weights, value as usize),
+                    (_, true) => number(weights, value as usize * LANES + site % LANES),
+                    _ => number(weights, site % LANES) * value as f32,
+                };
+                lane(value) - lane(present)
             };
-            let line = said(there.weights, present.wrapping_add(1));
+            energy.gradient(x, here.cache, row..row + 1, part(there.weights, blocks));
+            let line = number(there.weights, site % LANES);
+            let arity = differences(energy, here, site).len();
             // Behind the differences there is room for this end, unless values are many.
-            if layout.kind() == Kind::Categorical && !by_site {
-                for (value, slot) in
-                    (0..arity as u32).zip(here.weights.as_flattened_mut().iter_mut().skip(arity))
-                {
-                    *slot = said(there.weights, value);
-                }
+            if categorical && !by_site {
+                let slots = here.weights.as_flattened_mut().iter_mut().skip(arity).take(arity);
+                slots.zip(0..).for_each(|(slot, value)| *slot = said(there.weights, value));
             }
             for value in 0..arity as u32 {
+                let place = (site, value);
                 // The site exists, and the value is below its arity.
                 let _ = set(layout, there.words, site, value);
                 let y = Packed::trusted(layout, there.words);
-                let other =
-                    energy.init(y, there.cache).map_err(|_| CheckError::Fault { state, site, value })?;
+                let other = energy.init(y, there.cache).unwrap_or(f32::NAN);
+                if other.is_nan() || (value == present && other.to_bits() != self.total.to_bits()) {
+                    return Err(self.off(Answer::Total, place, self.total, other));
+                }
                 let (need, got) = (other - self.total, number(here.weights, value as usize));
-                self.agrees(Answer::Differences, (site, value), need, got, other)?;
+                self.agrees(Answer::Differences, place, need, got, other)?;
                 if value == present {
                     continue;
                 }
@@ -446,10 +399,9 @@ impl<E: Energy + ?Sized> Look<'_, E> {
                     said(there.weights, value)
                 } else {
                     energy.gradient(y, there.cache, row..row + 1, part(there.weights, blocks));
-                    let from = match layout.kind() {
-                        Kind::Categorical => number(here.weights, arity + value as usize),
-                        _ => line * (value as f32 - present as f32),
-                    };
+                    let change = value as f32 - present as f32;
+                    let from =
+                        if categorical { number(here.weights, arity + value as usize) } else { line * change };
                     0.5 * (from + said(there.weights, value))
                 };
                 if layout.kind() != Kind::Ordinal || value.abs_diff(present) == 1 {
@@ -457,7 +409,7 @@ impl<E: Energy + ?Sized> Look<'_, E> {
                 }
                 copy(there.cache, here.cache);
                 let got = energy.shift(&Move::trusted(x, y), there.cache);
-                self.agrees(Answer::Shift, (site, value), need, got, other)?;
+                self.agrees(Answer::Shift, place, need, got, other)?;
             }
             let _ = set(layout, there.words, site, present);
         }
@@ -479,7 +431,7 @@ pub(super) fn start<E: Energy + ?Sized>(
     if total == f32::INFINITY { Err(EnergyError::Forbidden) } else { Ok(total) }
 }
 
-/// The differences of one site, in place of the weights. A binary site is asked for both values always.
+/// The differences of one site, in place of the weights. Samplers want both values of a binary site always.
 fn differences<'p, E: Energy + ?Sized>(energy: &E, at: &'p mut Point<'_>, site: usize) -> &'p mut [f32] {
     let layout = energy.layout();
     let arity = layout.arity_at(energy.arities(), site);

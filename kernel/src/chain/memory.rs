@@ -78,16 +78,18 @@ impl<W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>> Memory<W, C, B> {
     /// serves again when the chain is gone.
     ///
     /// ```
-    /// use bitmc::{Bernoulli, Chain, Layout, memory, memory_type};
+    /// use bitmc::{Bernoulli, Chain, Layout, State, memory, memory_type};
     /// const L: Layout = Layout::binary(3);
     /// struct Device {
     ///     memory: memory_type!(L, 0),
     /// }
     /// let mut device = Device { memory: memory!(L, 0) };
-    /// let model = Bernoulli::new(&[0.1, 0.2, f32::NAN]); // as measured
-    /// assert!(model.is_none());
-    /// let model = Bernoulli::new(&[0.1, 0.2, 0.3]).unwrap();
-    /// assert!(Chain::new(&model, device.memory.borrow(), &[1, 1, 0]).is_ok());
+    /// let (model, start) = (Bernoulli::new(&[0.1, 0.2, 0.3]).unwrap(), State::<1>::zeros(L)?);
+    /// for _ in 0..2 {
+    ///     let chain = Chain::new(&model, device.memory.borrow(), start.view())?;
+    ///     assert_eq!(chain.state(), start.view());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn borrow(&mut self) -> Memory<&mut [u32], &mut [Bits], &mut [Block]> {
         Memory { weights: self.weights.as_mut(), cache: self.cache.as_mut(), words: self.words.as_mut() }

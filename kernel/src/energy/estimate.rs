@@ -9,8 +9,8 @@ use core::ops::Range;
 /// An energy of which only an unbiased estimate of the gradient is known, such as one from a minibatch of
 /// data: drives the unadjusted Langevin sampler (DLP §6, stochastic gradients).
 ///
-/// `estimate(x, rows, out)` writes `∂E/∂x` for the given [rows](Layout::rows). It may give another answer each time, and
-/// a [`Langevin`](crate::Langevin) step calls it
+/// `estimate(x, rows, out)` writes `∂E/∂x` for the given [rows](Layout::rows). It may give another answer each time. This
+/// is how often a step of [`Langevin`](crate::Langevin) calls it:
 ///
 /// | sites | calls a step |
 /// |---|---|

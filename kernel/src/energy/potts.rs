@@ -61,8 +61,8 @@ impl<'a> Potts<'a> {
         };
         let any = memory.any_rounding();
         let form = Sparse::compile(edges.into_iter(), sites, largest, 1.0, Embedding::Bits, 1.0, memory)?;
-        let rounded = |row: &[f32]| row.iter().any(|&w| !any && !form.keeps(w));
-        match fields.chunks(arity.max(1)).position(rounded) {
+        let lost = |row: &[f32]| row.iter().any(|&w| !form.keeps(w));
+        match fields.chunks(arity.max(1)).position(lost).filter(|_| !any) {
             Some(site) => Err(SparseError::FieldRounded { site }),
             None => Ok(Self { form, fields, arity }),
         }

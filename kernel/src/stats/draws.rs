@@ -28,29 +28,17 @@ pub struct Draws<const WORDS: usize, const DRAWS: usize> {
     missed: u64,
 }
 
-/// States were not kept.
+/// So many states were not kept: the draws are full, or the states have more words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub enum DrawsError {
-    /// There was no room for the last ones.
-    Full {
-        /// How many they were.
-        missed: u64,
-    },
-    /// A state has more words than there is room for.
-    Words {
-        /// How many states were missed.
-        missed: u64,
-    },
+pub struct DrawsError {
+    /// How many.
+    pub missed: u64,
 }
 
 impl core::fmt::Display for DrawsError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Full { missed } => write!(f, "the draws are full: {missed} were not kept"),
-            Self::Words { missed } => write!(f, "{missed} states have more words than the draws"),
-        }
+        write!(f, "{} draws were not kept: there is no room for them", self.missed)
     }
 }
 
@@ -68,11 +56,7 @@ impl<const WORDS: usize, const DRAWS: usize> Draws<WORDS, DRAWS> {
     /// # Errors
     /// [`DrawsError`] where some were not kept; [`Draws::first`] has the others.
     pub fn words(&self) -> Result<&[[u32; WORDS]], DrawsError> {
-        match self.missed {
-            0 => Ok(&self.words),
-            missed if self.words.is_full() => Err(DrawsError::Full { missed }),
-            missed => Err(DrawsError::Words { missed }),
-        }
+        if self.missed == 0 { Ok(&self.words) } else { Err(DrawsError { missed: self.missed }) }
     }
 
     /// The words of the first states, as many as were kept.

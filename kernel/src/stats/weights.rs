@@ -55,11 +55,6 @@ impl LogSum {
         let sum = self.sum.value();
         if sum > 0.0 { exp(log_weight - self.reference) / sum } else { 0.0 }
     }
-
-    /// The logarithm of a share of it.
-    pub(crate) fn log_share(&self, log_weight: f32) -> f32 {
-        (log_weight - self.reference) - ln(self.sum.value())
-    }
 }
 
 impl Default for LogSum {

@@ -105,7 +105,8 @@ impl Paths {
         if ring.estimates {
             return ring.failed();
         }
-        if ring.layout.many_values() {
+        // Of the energy itself: where its layout is a constant, what is not for it is left out of the image.
+        if ring.energy.layout().many_values() {
             let Some(asked) = self.ask_by_sites(&mut ring, rng) else {
                 return ring.failed();
             };
@@ -176,23 +177,15 @@ impl Paths {
             possible &= value != ring.here_state().get(site);
             possible &= path.push(self.order.place(layout, site, value));
         }
-        if layout.many_values() {
+        if ring.energy.layout().many_values() {
             return Ok(self.transition_by_sites(ring, choices, possible));
         }
-        let never = f32::NEG_INFINITY;
-        let nowhere = Transition {
-            log_forward: never,
-            log_reverse: never,
-            difference: 0.0,
-            log_ratio: never,
-            fault: false,
-        };
         if !self.weigh_here(&mut ring) {
-            return Ok(Transition { fault: true, ..nowhere });
+            return Ok(Transition { fault: true, ..Transition::NEVER });
         }
         let (weights, shape) = (&*ring.here.weights, self.shape(&ring));
         let Some(forward) = self.score(weights, shape, total(weights), &path).filter(|_| possible) else {
-            return Ok(nowhere);
+            return Ok(Transition::NEVER);
         };
         self.go(&mut ring, &path);
         let difference = shift(&mut ring);
@@ -200,7 +193,7 @@ impl Paths {
         let arrival = self.arrive(&mut ring, sites, difference);
         Ok(Transition {
             log_forward: forward.ln(),
-            log_reverse: arrival.reverse.map_or(never, LogProduct::ln),
+            log_reverse: arrival.reverse.map_or(f32::NEG_INFINITY, LogProduct::ln),
             difference,
             log_ratio: arrival.log_ratio(Some(forward)),
             fault: arrival.fault,

@@ -14,3 +14,14 @@ pub struct Transition {
     /// Whether the energy failed at y.
     pub fault: bool,
 }
+
+impl Transition {
+    /// One that is never drawn.
+    pub(super) const NEVER: Self = Self {
+        log_forward: f32::NEG_INFINITY,
+        log_reverse: f32::NEG_INFINITY,
+        difference: 0.0,
+        log_ratio: f32::NEG_INFINITY,
+        fault: false,
+    };
+}

@@ -102,7 +102,7 @@ fn compiled(number: f32, size: usize) -> bool {
     let spins = Ising::spins_edges_once(size, torus(rows, columns, number), fields, memory.borrow()).is_ok();
     let bits = Ising::bits_edges_once(size, torus(columns, rows, number), fields, memory.borrow()).is_ok();
     let edges: [Edge; 3] = black_box([(0, 1, number), (1, 90, number), (1, 1, number)]);
-    let wrong = Ising::spins_edges_twice(size + 1, edges, fields, memory.borrow()).is_err();
+    let wrong = Ising::spins_edges_twice(size, edges, fields, memory.borrow()).is_err();
     let lent = memory.borrow();
     let left = Sparse::from_rows(lent.ends, lent.entries, lent.linear, black_box(-3)).is_err();
     let pair = black_box([Entry { site: 1, coupling: 5 }, Entry { site: 0, coupling: 5 }]);
