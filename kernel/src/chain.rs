@@ -104,7 +104,8 @@ where
     ) -> Result<Self, ChainError> {
         let mut chain = Self::new(energy, memory, state)?;
         // The weights are made again from the state: they are a function of it and the parameters alone.
-        chain.core = Core { weights_of: None, slope: false, there_first: chain.core.there_first, ..core };
+        let Core { there_first, estimates, .. } = chain.core;
+        chain.core = Core { weights_of: None, slope: false, estimates, there_first, ..core };
         Ok(chain)
     }
 
@@ -231,9 +232,8 @@ where
 
     /// The chain taken apart for a sampler.
     pub fn ring(&mut self) -> Ring<'_, E> {
-        let estimates = self.energy.estimates();
-        let keeps = !estimates && !self.energy.layout().row_is_site();
-        Ring { estimates, ..taken_apart(self.energy, &mut self.memory, &mut self.core, keeps) }
+        let keeps = !self.core.estimates;
+        taken_apart(self.energy, &mut self.memory, &mut self.core, keeps)
     }
 
     /// Takes the memory back.
@@ -266,8 +266,8 @@ where
             return Err(EnergyError::NanGradient.into());
         }
         let there_first = !ring.core.there_first;
-        let faults = ring.core.faults;
-        *ring.core = Core { there_first, faults, ..Core::at(energy) };
+        let (faults, estimates) = (ring.core.faults, ring.energy.estimates());
+        *ring.core = Core { there_first, faults, estimates, ..Core::at(energy) };
         Ok(())
     }
 }
@@ -350,14 +350,21 @@ where
     let (second_cache, _) = split(rest, cache);
     let (first_weights, rest) = split(memory.weights.as_mut(), blocks);
     let (second_weights, rest) = split(rest, blocks);
-    let plane = layout.plane_blocks();
-    let plane = if planes && rest.len() >= 2 * plane { plane } else { 0 };
-    let (first_plane, rest) = split(rest, plane);
-    let (second_plane, _) = split(rest, plane);
+    let (first_plane, second_plane) = match rest.is_empty() || !planes {
+        true => Default::default(),
+        false => two_planes(layout, rest),
+    };
     let first = Point { words: first, cache: first_cache, weights: first_weights, plane: first_plane };
     let second = Point { words: second, cache: second_cache, weights: second_weights, plane: second_plane };
     let (here, there) = if core.there_first { (second, first) } else { (first, second) };
-    Ring { energy, layout, here, there, free, slope_there: false, estimates: false, core }
+    Ring { energy, layout, here, there, free, slope_there: false, core }
+}
+
+/// A plane a point, where there is room for both.
+fn two_planes(layout: Layout, blocks: &mut [Block]) -> (&mut [Block], &mut [Block]) {
+    let plane = layout.plane_blocks();
+    let (first, rest) = split(blocks, plane);
+    if rest.len() < plane { Default::default() } else { (first, split(rest, plane).0) }
 }
 
 fn split<T>(slice: &mut [T], at: usize) -> (&mut [T], &mut [T]) {

@@ -19,6 +19,8 @@ pub struct Core {
     pub(crate) weights_of: Option<u64>,
     /// Whether the point's plane holds the gradient at the state.
     pub(crate) slope: bool,
+    /// Whether the energy knows no differences ([`Energy::estimates`]): no test means anything.
+    pub(crate) estimates: bool,
     pub(super) there_first: bool,
     pub(super) faults: u32,
     /// Transitions since the start.
@@ -33,6 +35,7 @@ impl Core {
             softplus: 0,
             weights_of: None,
             slope: false,
+            estimates: false,
             there_first: false,
             faults: 0,
             steps: 0,
@@ -91,8 +94,6 @@ pub struct Ring<'a, E: ?Sized> {
     pub(crate) free: &'a [u32],
     /// Whether the plane of there holds its gradient.
     pub(crate) slope_there: bool,
-    /// Whether the energy knows no differences: no test means anything.
-    pub(crate) estimates: bool,
     pub(crate) core: &'a mut Core,
 }
 

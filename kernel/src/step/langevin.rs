@@ -237,7 +237,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
         E: Energy + ?Sized,
         R: Rng + ?Sized,
     {
-        if ring.estimates && self.adjusted {
+        if ring.core.estimates && self.adjusted {
             return None;
         }
         let chosen = self.propose(ring, rng)?;
@@ -317,6 +317,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
 
     /// From a drawn y and its energy: the weights there. An unadjusted sampler needs none that it does not keep,
     /// unless `all` are wanted.
+    #[inline]
     fn arrive<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, difference: f32, all: bool) -> Arrival {
         let many = ring.layout.many_values();
         // Past a hard constraint the move is rejected whatever the gradient there is.
@@ -331,6 +332,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
     }
 
     /// Makes weights of the gradient there, which stands where [`Ring::gradient_there`] puts it.
+    #[inline]
     fn weigh_there<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, difference: f32) -> Arrival {
         let here = Packed::trusted(ring.layout, ring.here.words);
         let there = Packed::trusted(ring.layout, ring.there.words);
@@ -421,6 +423,7 @@ impl<N: Noise> Langevin<'_, N> {
         self.settle(ring, asked, &arrival)
     }
 
+    #[inline]
     fn settle<E: Energy + ?Sized>(&self, ring: Ring<'_, E>, asked: Asked, arrival: &Arrival) -> Info {
         let fault = arrival.fault();
         let log_ratio = match fault {

@@ -102,7 +102,7 @@ impl Paths {
 
     /// One transition.
     pub(super) fn step<E: Energy + ?Sized, R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
-        if ring.estimates {
+        if ring.core.estimates {
             return ring.failed();
         }
         // Of the energy itself: where its layout is a constant, what is not for it is left out of the image.
