@@ -14,8 +14,8 @@ pub use memory::{FixedMemory, Memory};
 pub use open::open_snapshot_len;
 pub(crate) use open::spread;
 pub use open::{Ask, Open, OpenError, gradient_len};
-pub(crate) use ring::keep;
 pub use ring::{Core, Point, Ring};
+pub(crate) use ring::{keep, plane};
 pub use unbound::Unbound;
 
 use crate::accept::Info;
@@ -350,21 +350,11 @@ where
     let (second_cache, _) = split(rest, cache);
     let (first_weights, rest) = split(memory.weights.as_mut(), blocks);
     let (second_weights, rest) = split(rest, blocks);
-    let (first_plane, second_plane) = match rest.is_empty() || !planes {
-        true => Default::default(),
-        false => two_planes(layout, rest),
-    };
-    let first = Point { words: first, cache: first_cache, weights: first_weights, plane: first_plane };
-    let second = Point { words: second, cache: second_cache, weights: second_weights, plane: second_plane };
+    let first = Point { words: first, cache: first_cache, weights: first_weights };
+    let second = Point { words: second, cache: second_cache, weights: second_weights };
+    let planes = if planes { rest } else { &mut [] };
     let (here, there) = if core.there_first { (second, first) } else { (first, second) };
-    Ring { energy, layout, here, there, free, slope_there: false, core }
-}
-
-/// A plane a point, where there is room for both.
-fn two_planes(layout: Layout, blocks: &mut [Block]) -> (&mut [Block], &mut [Block]) {
-    let plane = layout.plane_blocks();
-    let (first, rest) = split(blocks, plane);
-    if rest.len() < plane { Default::default() } else { (first, split(rest, plane).0) }
+    Ring { energy, layout, here, there, free, planes, slope_there: false, core }
 }
 
 fn split<T>(slice: &mut [T], at: usize) -> (&mut [T], &mut [T]) {

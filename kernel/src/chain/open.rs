@@ -11,7 +11,9 @@ pub use kept::open_snapshot_len;
 pub use told::OpenError;
 pub(crate) use told::{Told, spread};
 
-use super::{Buffer, ChainError, Core, Memory, check_sites, check_values, hold, part, release, taken_apart};
+use super::{
+    Buffer, ChainError, Core, Memory, check_sites, check_values, hold, part, plane, release, taken_apart,
+};
 use crate::accept::Info;
 use crate::energy::{EnergyError, checked};
 use crate::lane::{Bits, Block, Total};
@@ -187,7 +189,7 @@ where
     fn propose<K: Ask, R: Rng + ?Sized>(&mut self, kernel: &K, gradient: &[f32], rng: &mut R) -> Half {
         let told = Told { slopes: gradient, ..self.told };
         let mut ring = taken_apart(&told, &mut self.memory, &mut self.core, true);
-        if told.keep(ring.here.plane) {
+        if told.keep(plane(told.layout, ring.planes, ring.core.there_first)) {
             ring.core.slope = true;
             ring.core.weights_of = None;
         }
@@ -209,7 +211,8 @@ where
         let told = Told { slopes: gradient, ..self.told };
         let mut ring = taken_apart(&told, &mut self.memory, &mut self.core, true);
         // Until now it has held the curvatures.
-        let plane = core::mem::take(&mut ring.there.plane);
+        let planes = core::mem::take(&mut ring.planes);
+        let plane = plane(told.layout, planes, !ring.core.there_first);
         let info = half.tell(ring, plane, energy - self.energy);
         if info.accepted {
             self.energy = energy;
@@ -267,7 +270,7 @@ where
         }
         (self.core, self.energy, self.pending) = (Core { energy: Total::new(energy), ..core }, energy, None);
         let ring = taken_apart(&told, &mut self.memory, &mut self.core, true);
-        ring.core.slope = told.keep(ring.here.plane);
+        ring.core.slope = told.keep(plane(told.layout, ring.planes, ring.core.there_first));
         Ok(())
     }
 

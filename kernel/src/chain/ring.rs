@@ -21,7 +21,7 @@ pub struct Core {
     pub(crate) slope: bool,
     /// Whether the energy knows no differences ([`Energy::estimates`]): no test means anything.
     pub(crate) estimates: bool,
-    pub(super) there_first: bool,
+    pub(crate) there_first: bool,
     pub(super) faults: u32,
     /// Transitions since the start.
     pub(crate) steps: u64,
@@ -74,8 +74,6 @@ pub struct Point<'a> {
     pub(crate) words: &'a mut [u32],
     pub(crate) cache: &'a mut [Bits],
     pub(crate) weights: &'a mut [Block],
-    /// Where its gradient is kept; empty where the caller provides no plane for it.
-    pub(crate) plane: &'a mut [Block],
 }
 
 /// What a sampler works in: the point where the chain stands, and the one where it may go.
@@ -92,6 +90,8 @@ pub struct Ring<'a, E: ?Sized> {
     pub(crate) here: Point<'a>,
     pub(crate) there: Point<'a>,
     pub(crate) free: &'a [u32],
+    /// Room for a plane a point, which keeps its gradient; short where the caller provides none.
+    pub(crate) planes: &'a mut [Block],
     /// Whether the plane of there holds its gradient.
     pub(crate) slope_there: bool,
     pub(crate) core: &'a mut Core,
@@ -134,12 +134,13 @@ impl<E: ?Sized> Ring<'_, E> {
     where
         E: Energy,
     {
+        let plane = plane(self.layout, self.planes, self.core.there_first);
         if self.core.slope {
-            return copy(self.here.plane, self.here.weights);
+            return copy(plane, self.here.weights);
         }
         let here = Packed::trusted(self.layout, self.here.words);
         self.energy.gradient(here, self.here.cache, 0..self.layout.rows(), self.here.weights);
-        self.core.slope = keep(self.here.weights, self.here.plane);
+        self.core.slope = keep(self.here.weights, plane);
     }
 
     /// ∂E/∂x at there, in place of its weights, or of those at here.
@@ -151,7 +152,7 @@ impl<E: ?Sized> Ring<'_, E> {
         let weights = if in_place_of_here { &mut *self.here.weights } else { &mut *self.there.weights };
         let there = Packed::trusted(self.layout, self.there.words);
         self.energy.gradient(there, self.there.cache, 0..self.layout.rows(), weights);
-        self.slope_there = keep(weights, self.there.plane);
+        self.slope_there = keep(weights, plane(self.layout, self.planes, !self.core.there_first));
     }
 
     pub(crate) fn copy_cache(&mut self) {
@@ -221,7 +222,18 @@ impl<E: ?Sized> Ring<'_, E> {
     }
 }
 
+/// The plane of the first or the second point; empty where there is no room for both.
+#[inline]
+pub(crate) fn plane(layout: Layout, planes: &mut [Block], second: bool) -> &mut [Block] {
+    if planes.is_empty() {
+        return planes;
+    }
+    let (len, first) = (layout.plane_blocks(), if second { layout.plane_blocks() } else { 0 });
+    if planes.len() < 2 * len { &mut [] } else { planes.get_mut(first..first + len).unwrap_or_default() }
+}
+
 /// Keeps a gradient; whether there is a plane for it.
+#[inline]
 pub(crate) fn keep(gradient: &[Block], plane: &mut [Block]) -> bool {
     copy(gradient, plane);
     !plane.is_empty()

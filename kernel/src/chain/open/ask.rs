@@ -1,6 +1,6 @@
 //! The samplers whose steps are one proposal and one test, and what a step keeps between its halves.
 
-use super::super::Ring;
+use super::super::{Ring, plane};
 use super::Told;
 use crate::accept::Info;
 use crate::draw::index::{MAX_INDICES, Order};
@@ -161,7 +161,8 @@ impl<N: Noise> Ask for Langevin<'_, N> {
         let curvature = match curvature {
             Curvature::Same(c) if self.noise().d().is_none() => Some(c),
             _ => {
-                self.curvatures(ring.there.plane, ring.layout.sites());
+                let plane = plane(ring.layout, ring.planes, !ring.core.there_first);
+                self.curvatures(plane, ring.layout.sites());
                 None
             }
         };

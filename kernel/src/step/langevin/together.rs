@@ -2,7 +2,7 @@
 
 use super::{Asked, Langevin};
 use crate::accept::Info;
-use crate::chain::{Chain, CountError, Ring, keep};
+use crate::chain::{Chain, CountError, Ring, keep, plane};
 use crate::energy::{Energy, Slope};
 use crate::lane::{Bits, Block};
 use crate::noise::Noise;
@@ -124,7 +124,7 @@ impl<N: Noise> Langevin<'_, N> {
         }));
         for ring in rings {
             let gradient = if N::SOME { &*ring.here.weights } else { &*ring.there.weights };
-            ring.slope_there = keep(gradient, ring.there.plane);
+            ring.slope_there = keep(gradient, plane(ring.layout, ring.planes, !ring.core.there_first));
         }
         true
     }
