@@ -260,6 +260,11 @@ struct Path {
     fault: bool,
 }
 
+/// Whether a state is so far away that a difference from it has lost the digits of those near by.
+fn far(difference: f32) -> bool {
+    difference.is_nan() || difference.abs() >= 4096.0
+}
+
 impl Path {
     fn set<E: Energy + ?Sized>(&mut self, ring: &mut Ring<'_, E>, site: usize, value: u32) {
         if self.lost {
@@ -268,7 +273,7 @@ impl Path {
         } else {
             let difference = ring.set(site, value);
             self.energy.add(difference);
-            self.lost = !difference.is_finite();
+            self.lost = far(difference);
         }
     }
 
@@ -277,9 +282,9 @@ impl Path {
             self.energy = Total::new(ring.arrive());
         }
         let difference = self.energy.value();
-        self.lost = !difference.is_finite();
+        self.lost = far(difference);
         self.fault |= difference.is_nan() || difference == f32::NEG_INFINITY;
-        if self.lost { f32::INFINITY } else { difference }
+        if difference.is_finite() { difference } else { f32::INFINITY }
     }
 }
 
