@@ -2,7 +2,9 @@
 
 use bitmc::energy::{EdgeList, SparseError};
 use bitmc::stats::Draws;
-use bitmc::{Chain, Ising, LaneRng, Layout, SeedableRng, SparseMemory, memory, memory_type, step::SequentialGibbs};
+use bitmc::{
+    Chain, Ising, LaneRng, Layout, SeedableRng, SparseMemory, memory, memory_type, step::SequentialGibbs,
+};
 use bitmc_chains::hash::Hash;
 
 /// The most sites and edges.
@@ -45,7 +47,8 @@ impl Device {
             let next = if site + 1 == sites { 0 } else { site + 1 };
             let chord = site % 3 == 0 && site + 2 < sites;
             let pushed = self.edges.push(site, next, coupling);
-            let pushed = pushed.and(if chord { self.edges.push(site, site + 2, -0.5 * coupling) } else { Ok(()) });
+            let pushed =
+                pushed.and(if chord { self.edges.push(site, site + 2, -0.5 * coupling) } else { Ok(()) });
             if pushed.is_err() {
                 return false;
             }

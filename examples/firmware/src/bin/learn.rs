@@ -6,7 +6,7 @@
 use bitmc::chain::FixedMemory;
 use bitmc::energy::Boltzmann;
 use bitmc::lane::Block;
-use bitmc::learn::{Adam, Minibatch, Contrast, Importance, Replay};
+use bitmc::learn::{Adam, Contrast, Importance, Minibatch, Replay};
 use bitmc::{Gibbs, LaneRng, Langevin, Layout, Packed, Rng, SeedableRng, memory};
 use bitmc_chains::hash::Hash;
 use bitmc_firmware::{count::Counter, entry, exit, stack};

@@ -3,8 +3,8 @@
 use super::returns;
 use bitmc::energy::{Boltzmann, Perceptron};
 use bitmc::learn::{
-    Adam, Minibatch, Contrast, CyclicalLearning, Importance, Learnable, PseudoLikelihood, RatioMatching, Replay,
-    Sgd, SparseIsing, SparsePotts, clip, decay, lasso,
+    Adam, Contrast, CyclicalLearning, Importance, Learnable, Minibatch, PseudoLikelihood, RatioMatching,
+    Replay, Sgd, SparseIsing, SparsePotts, clip, decay, lasso,
 };
 use bitmc::{LaneRng, Layout, Packed, Rbm, SeedableRng, SparseMemory, memory};
 use core::hint::black_box;

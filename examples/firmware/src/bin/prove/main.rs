@@ -25,10 +25,10 @@ use bitmc::{
     SparseMemory, State, memory, torus,
 };
 use bitmc_chains::before;
-use bitmc_chains::models::{self, IndependentSet, with_ising};
 use bitmc_chains::hash::Hash;
-use bitmc_firmware::changing::graph;
+use bitmc_chains::models::{self, IndependentSet, with_ising};
 use bitmc_firmware::chains::{FIRST, LAST, RUN};
+use bitmc_firmware::changing::graph;
 use bitmc_firmware::torus::MODEL;
 use bitmc_firmware::{entry, exit, say, stack};
 use core::hint::black_box;
@@ -121,10 +121,14 @@ fn changed(number: f32, size: usize) -> bool {
     let (mut memory, mut linear) = (SparseMemory::<9, 36>::new(), [0; 9]);
     let fields = [number; 27];
     let few = fields.get(..size & 7).unwrap_or_default();
-    let Ok(spins) = Ising::spins_edges_once(9, torus(3, 3, number), &[number; 9], memory.borrow()) else { return false };
-    let new = spins.with_linear(&[0.5 * number; 9], &mut linear).is_ok() & spins.with_linear(few, &mut linear).is_err();
+    let Ok(spins) = Ising::spins_edges_once(9, torus(3, 3, number), &[number; 9], memory.borrow()) else {
+        return false;
+    };
+    let new = spins.with_linear(&[0.5 * number; 9], &mut linear).is_ok()
+        & spins.with_linear(few, &mut linear).is_err();
     let buffers = memory.borrow().allow_rounding();
-    let potts = Potts::new(9, 3, torus(3, 3, number), &fields, buffers).and_then(|potts| potts.with_linear(&fields));
+    let potts =
+        Potts::new(9, 3, torus(3, 3, number), &fields, buffers).and_then(|potts| potts.with_linear(&fields));
     let whole = MODEL.with_linear(&black_box([-1; bitmc_firmware::torus::SITES])).is_ok();
     new & whole & potts.is_ok() & graph(number, &mut Hash::new())
 }
