@@ -29,14 +29,18 @@ impl Handle<bitmc_open> for Placed {
     const MAGIC: u64 = u64::from_be_bytes(*b"bm open ");
 }
 
-/// The chain in a struct, if its memory is still its own and nothing of `read` lies there.
-unsafe fn with<T>(open: *mut bitmc_open, read: &[Span], work: impl FnOnce(&mut Own) -> T) -> Outcome<T> {
+/// The chain in a struct, if its memory is still its own and nothing of `read` lies there: that is looked at within the work.
+unsafe fn with<T>(
+    open: *mut bitmc_open,
+    read: &[Span],
+    work: impl FnOnce(&mut Own) -> Outcome<T>,
+) -> Outcome<T> {
     // SAFETY: as the crate says.
     unsafe {
         Placed::with(open, |it| {
             Span::all_apart(&[it.place.memory], read)?;
             it.place.ready()?;
-            Ok(work(&mut it.chain))
+            work(&mut it.chain)
         })?
     }
 }
@@ -120,12 +124,12 @@ pub unsafe extern "C" fn bitmc_open_ask(
         if !asked(proposed)? {
             return Err(bitmc_status::Null);
         }
-        let slopes = slice(gradient, gradient_count)?;
         let drawn = Sampler::apply(sampler, |sampler| {
             with(open, &[Span::of(gradient, gradient_count)], |chain| {
-                LaneRng::with(rng, |rng| sampler.ask(chain, slopes, rng).map(view))
+                let slopes = slice(gradient, gradient_count)?;
+                LaneRng::with(rng, |rng| sampler.ask(chain, slopes, rng).map(view))?
             })
-        })????;
+        })??;
         answer(proposed, drawn)
     };
     bitmc_status::of(ask())
@@ -144,8 +148,9 @@ pub unsafe extern "C" fn bitmc_open_tell(
     // SAFETY: as the crate says.
     let tell = || unsafe {
         let asked = asked(info)?;
-        let slopes = slice(gradient, gradient_count)?;
-        let did = with(open, &[Span::of(gradient, gradient_count)], |chain| chain.tell(energy, slopes))??;
+        let did = with(open, &[Span::of(gradient, gradient_count)], |chain| {
+            Ok(chain.tell(energy, slice(gradient, gradient_count)?)?)
+        })?;
         if asked { answer(info, did.into()) } else { Ok(()) }
     };
     bitmc_status::of(tell())
@@ -156,7 +161,7 @@ pub unsafe extern "C" fn bitmc_open_tell(
 pub unsafe extern "C" fn bitmc_open_state(open: *mut bitmc_open, state: *mut bitmc_state) -> bitmc_status {
     // SAFETY: as the crate says.
     bitmc_status::of(unsafe {
-        with(open, &[], |chain| view(chain.state())).and_then(|value| answer(state, value))
+        with(open, &[], |chain| Ok(view(chain.state()))).and_then(|value| answer(state, value))
     })
 }
 
@@ -164,7 +169,9 @@ pub unsafe extern "C" fn bitmc_open_state(open: *mut bitmc_open, state: *mut bit
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_open_energy(open: *mut bitmc_open, energy: *mut f32) -> bitmc_status {
     // SAFETY: as the crate says.
-    bitmc_status::of(unsafe { with(open, &[], |chain| chain.energy()).and_then(|value| answer(energy, value)) })
+    bitmc_status::of(unsafe {
+        with(open, &[], |chain| Ok(chain.energy())).and_then(|value| answer(energy, value))
+    })
 }
 
 /// Moves the chain to a state, clamped sites too, with its energy and gradient, and cancels a proposal. Where it is refused the
@@ -181,11 +188,10 @@ pub unsafe extern "C" fn bitmc_open_restart(
     // SAFETY: as the crate says.
     let restart = || unsafe {
         let of = [Span::of(words, word_count), Span::of(gradient, gradient_count)];
-        let (words, slopes) = (slice(words, word_count)?, slice(gradient, gradient_count)?);
         with(open, &of, |chain| {
-            let start = state(chain.state().layout(), words)?;
-            Ok(chain.restart(start, energy, slopes)?)
-        })?
+            let start = state(chain.state().layout(), slice(words, word_count)?)?;
+            Ok(chain.restart(start, energy, slice(gradient, gradient_count)?)?)
+        })
     };
     bitmc_status::of(restart())
 }
@@ -201,8 +207,9 @@ pub unsafe extern "C" fn bitmc_open_rebind(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let rebind = || unsafe {
-        let slopes = slice(gradient, gradient_count)?;
-        with(open, &[Span::of(gradient, gradient_count)], |chain| Ok(chain.rebind(energy, slopes)?))?
+        with(open, &[Span::of(gradient, gradient_count)], |chain| {
+            Ok(chain.rebind(energy, slice(gradient, gradient_count)?)?)
+        })
     };
     bitmc_status::of(rebind())
 }
@@ -216,11 +223,11 @@ pub unsafe extern "C" fn bitmc_open_clamp(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let clamp = || unsafe {
-        let held = slice(words, word_count)?;
         with(open, &[Span::of(words, word_count)], |chain| {
-            let held = state(Layout::binary(chain.state().layout().sites()), held)?;
+            let layout = Layout::binary(chain.state().layout().sites());
+            let held = state(layout, slice(words, word_count)?)?;
             Ok(chain.clamp(held)?)
-        })?
+        })
     };
     bitmc_status::of(clamp())
 }
@@ -238,7 +245,7 @@ pub unsafe extern "C" fn bitmc_open_save(
     // SAFETY: as the crate says.
     let save = unsafe {
         sealed((out, bytes), written, |writer| {
-            let writer = with(open, &[], |it| writer.put(&Same(model)).put(it))?;
+            let writer = with(open, &[], |it| Ok(writer.put(&Same(model)).put(it)))?;
             if rng.is_null() { Ok(writer) } else { LaneRng::with(rng, |it| writer.put(it)) }
         })
     };
@@ -256,9 +263,11 @@ pub unsafe extern "C" fn bitmc_open_load(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let load = || unsafe {
-        let mut reader = Reader::new(slice(bytes, count)?)?;
-        reader.get(&mut Same(model))?;
-        with(open, &[Span::of(bytes, count)], |it| reader.get(it).map(|_| ()))??;
+        let mut reader = with(open, &[Span::of(bytes, count)], |it| {
+            let mut reader = Reader::new(slice(bytes, count)?)?;
+            reader.get(&mut Same(model))?.get(it)?;
+            Ok(reader)
+        })?;
         if !rng.is_null() {
             LaneRng::with(rng, |it| reader.get(it).map(|_| ()))??;
         }

@@ -74,11 +74,11 @@ pub unsafe extern "C" fn bitmc_quantised_langevin_set_linear(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let set = || unsafe {
-        let (span, linear) = (Span::of(linear, sites), slice(linear, sites)?);
+        let span = Span::of(linear, sites);
         Span::of(chain, 1).apart(span)?;
         Own::with(chain, |it| {
             Span::all_apart(&[span], &it.written)?;
-            Ok(it.chain.set_linear(linear)?)
+            Ok(it.chain.set_linear(slice(linear, sites)?)?)
         })?
     };
     bitmc_status::of(set())
