@@ -1,6 +1,6 @@
 //! Statistics over defmt: what they say, not what they hold.
 
-use super::{BatchMeans, Best, Means, Pairs};
+use super::{BatchMeans, Best, Draws, Means, Pairs};
 use defmt::{Format, Formatter, write};
 
 impl<T: AsMut<[u32]> + AsRef<[u32]>> Format for Means<T> {
@@ -30,5 +30,14 @@ impl<const BATCHES: usize> Format for BatchMeans<BATCHES> {
     fn format(&self, f: Formatter<'_>) {
         let (error, ess) = (self.standard_error(), self.ess());
         write!(f, "mean {=f32}, standard error {}, effective samples {}", self.mean(), error, ess);
+    }
+}
+
+impl<const WORDS: usize, const DRAWS: usize> Format for Draws<WORDS, DRAWS> {
+    fn format(&self, f: Formatter<'_>) {
+        write!(f, "{=usize} draws", self.first().len());
+        if let Err(error) = self.words() {
+            write!(f, ", {=u64} more were not kept", error.missed);
+        }
     }
 }
