@@ -84,9 +84,6 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 3x3: second order, W, D and parameters from its burn-in", run: estimated::full, hash: 0x626d_3120 },
     Chain { name: "ordinal 20 of 5 values: second order, W at a pattern and parameters from its burn-in", run: estimated::on_a_pattern, hash: 0xdd9b_a05e },
     Chain { name: "categorical 3 of 70 values: Langevin, adjusted", run: || circle(&Langevin::adjusted(1.0)), hash: 0xabe0_28ba },
-    Chain { name: "categorical 3 of 70 values: Gibbs with gradients, 2 indices", run: || circle(&GibbsWithGradients::new(2)), hash: 0x3de2_67d3 },
-    Chain { name: "ordinal 3 of 300 values: path auxiliary, 2 sites", run: || heights(&PathAuxiliary::new(2)), hash: 0x2e07_931d },
-    Chain { name: "ordinal 3 of 300 values: locally balanced", run: || heights(&Ok(LocallyBalanced)), hash: 0xdeed_1ca7 },
     Chain { name: "ordinal 3 of 300 values: Langevin, moves of at most 20", run: || heights(&Langevin::adjusted(100.0).map(|kernel| kernel.within(20))), hash: 0x32f6_a6b9 },
     Chain { name: "minibatches: Langevin, unadjusted", run: || minibatches(&Langevin::unadjusted(0.1)), hash: 0x004d_01b7 },
     Chain { name: "factors of 2 to 4 values, with walls: Langevin, adjusted", run: || factors(&Langevin::adjusted(1.0)), hash: 0x58bb_4588 },
@@ -136,6 +133,15 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 5x5: tuned to a rate, tuned to a cycle", run: many::tuning, hash: 0xf414_1937 },
     Chain { name: "Boltzmann machine of 8: learned by every objective", run: learn::boltzmann, hash: 0xebf0_a3cd },
     Chain { name: "RBM 8x5: learned by PCD with a cyclical sampler", run: learn::rbm, hash: 0xcc4a_57f2 },
+];
+
+/// Chains that the 16 KB of the smallest board have no room for: those that are told their energies, in two memories, and
+/// paths among sites of many values. They run on the host.
+#[rustfmt::skip]
+pub const HOSTED: &[Chain] = &[
+    Chain { name: "categorical 3 of 70 values: Gibbs with gradients, 2 indices", run: || circle(&GibbsWithGradients::new(2)), hash: 0x3de2_67d3 },
+    Chain { name: "ordinal 3 of 300 values: path auxiliary, 2 sites", run: || heights(&PathAuxiliary::new(2)), hash: 0x2e07_931d },
+    Chain { name: "ordinal 3 of 300 values: locally balanced", run: || heights(&Ok(LocallyBalanced)), hash: 0xdeed_1ca7 },
     Chain { name: "hard constraint, told: Langevin, adjusted", run: || told::independent_set(&Langevin::adjusted(0.15)), hash: 0xa19a_330f },
     Chain { name: "hard constraint, told: Gibbs with gradients", run: || told::independent_set(&GibbsWithGradients::new(2)), hash: 0xd8e5_d000 },
     Chain { name: "ordinal 20 of 5 values, told: Langevin, moves of at most 2", run: || told::ladder(&Langevin::adjusted(1.0).map(|kernel| kernel.within(2))), hash: 0xf17a_e8da },
