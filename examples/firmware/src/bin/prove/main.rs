@@ -55,20 +55,30 @@ fn main() -> ! {
     // Learning is linked here; the image `learn` runs it, and a move of a network needs more than 16 KB.
     let learning = || black_box(false) && learned(number(), size()) && taught(number(), size());
     let rest = || {
-        compiled(number(), size())
-            && changed(number(), size())
-            && observed(number(), size())
-            && planes(number(), size())
-            && curved(number(), size())
-            && adapted(number(), size())
-            && kept(size())
-            && states(size())
-            && generators(size())
-            && snapshots(size())
-            && bits(number(), size())
+        right("compiled", compiled(number(), size()))
+            && right("changed", changed(number(), size()))
+            && right("observed", observed(number(), size()))
+            && right("planes", planes(number(), size()))
+            && right("curved", curved(number(), size()))
+            && right("adapted", adapted(number(), size()))
+            && right("kept", kept(size()))
+            && right("states", states(size()))
+            && right("generators", generators(size()))
+            && right("snapshots", snapshots(size()))
+            && right("bits", bits(number(), size()))
     };
     // Where the chains need several images, the last has learning, and the first the rest.
     exit(hashes && (FIRST != 0 || rest()) && !(LAST && learning()))
+}
+
+/// Says which check fails.
+fn right(name: &str, pass: bool) -> bool {
+    if !pass {
+        say::number("fails: ", 0);
+        say::number(name, 0);
+        say::end();
+    }
+    pass
 }
 
 /// All chains of this image, and what they left of the stack.
@@ -257,8 +267,12 @@ where
     let rates = steps.rate() + steps.proposed() + steps.jump_distance();
     let error = energy.ess().unwrap_or(1.0) + energy.standard_error().unwrap_or(1.0) + energy.variance();
     let numbers = rates + error + energy.mean();
-    let answers = [near, means.mean(size), best.energy()];
-    let none = far.is_none() && means.mean(63).is_none(); // there are no sites 63 and 70
+    let layout = model.layout();
+    let answers = [means.mean(size >> 1), best.energy()];
+    // There is no site 70, and a pair of spins is of binary sites.
+    let none = far.is_none()
+        && means.mean(63).is_some() == (layout.sites() > 63)
+        && near.is_some() == (layout.arity() == 2);
     numbers.is_finite()
         && answers.iter().all(Option::is_some)
         && none
