@@ -25,7 +25,6 @@
 
 mod cell;
 mod count;
-mod estimate;
 mod measure;
 mod sampler;
 mod table;
@@ -33,7 +32,7 @@ mod target;
 
 pub use cell::{Cell, Clock, Numbers, Plan, Point};
 pub use count::{Counted, Queries};
-pub use estimate::{
+pub use bitmc_desktop::diagnose::{
     deviation, effective_size, log_rmse, mean, median, r_hat, split_r_hat, standard_error, welch,
 };
 pub use measure::measure;

@@ -1,7 +1,7 @@
 //! Running the chains of one cell, and what they say.
 
 use super::cell::{Cell, Clock, Numbers, Plan, Point};
-use super::estimate::{Sizes, log_rmse, mean, median, split_r_hat};
+use bitmc_desktop::diagnose::{Sizes, log_rmse, mean, median, split_r_hat};
 use super::target::{Component, components};
 use super::{Counted, Queries, Sampler, Target};
 use crate::bits::BitRows;

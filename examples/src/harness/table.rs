@@ -1,7 +1,7 @@
 //! The table of a comparison: every target with every sampler, each cell saved as it ends.
 
 use super::cell::{Cell, Clock, Numbers, Plan};
-use super::estimate::{mean, standard_error};
+use bitmc_desktop::diagnose::{mean, standard_error};
 use super::measure::measure;
 use super::{Sampler, Target};
 use crate::cells;

@@ -13,8 +13,8 @@ pub mod qubo;
 pub mod rudy;
 pub mod uai;
 
-use crate::cli::Failure;
-use crate::report;
+use crate::Error;
+use crate::files;
 use std::path::Path;
 
 /// Something that is not what a format expects at a place.
@@ -74,16 +74,16 @@ pub fn any_text(text: &str) {
 /// A file read by one of the formats; a byte order mark before it is skipped.
 ///
 /// # Errors
-/// [`Failure::File`] where it cannot be read, is not text, or the format refuses it.
-pub fn read<T, E: ToString>(path: &Path, parse: impl FnOnce(&str) -> Result<T, E>) -> Result<T, Failure> {
-    let bytes = report::read(path)?;
+/// [`Error::File`] where it cannot be read, is not text, or the format refuses it.
+pub fn read<T, E: ToString>(path: &Path, parse: impl FnOnce(&str) -> Result<T, E>) -> Result<T, Error> {
+    let bytes = files::read(path)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let line =
             1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&b| b == b'\n').count();
-        Failure::file(path, format!("line {line}: not text in UTF-8"))
+        Error::file(path, format!("line {line}: not text in UTF-8"))
     })?;
     parse(text.strip_prefix('\u{FEFF}').unwrap_or(&text))
-        .map_err(|error| Failure::file(path, error.to_string()))
+        .map_err(|error| Error::file(path, error.to_string()))
 }
 
 /// The words of one line.

@@ -12,7 +12,7 @@
 //! The value of a state is `Σ qᵢᵢxᵢ + Σ qᵢⱼxᵢxⱼ` over x ∈ {0,1}, and solvers look for the smallest.
 
 use super::{Found, Line, Unexpected, past_the_end};
-use crate::cli::Failure;
+use crate::Error;
 use bitmc::energy::Edge;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -98,8 +98,8 @@ impl Qubo {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`Failure::File`] where it cannot be read; the reason is a [`QuboError`] where it is no `.qubo` file.
-    pub fn read(path: &Path) -> Result<Self, Failure> {
+    /// [`Error::File`] where it cannot be read; the reason is a [`QuboError`] where it is no `.qubo` file.
+    pub fn read(path: &Path) -> Result<Self, Error> {
         super::read(path, Self::parse)
     }
 

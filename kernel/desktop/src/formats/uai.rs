@@ -21,7 +21,7 @@ mod error;
 pub use error::UaiError;
 
 use super::{Found, Unexpected, past_the_end};
-use crate::cli::Failure;
+use crate::Error;
 use bitmc::energy::{FactorError, FactorsBuffers};
 use bitmc::{Factor, Factors};
 use std::fmt::Write;
@@ -100,8 +100,8 @@ impl Network {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`Failure::File`] where it cannot be read; the reason is a [`UaiError`] where it is no UAI file.
-    pub fn read(path: &Path) -> Result<Self, Failure> {
+    /// [`Error::File`] where it cannot be read; the reason is a [`UaiError`] where it is no UAI file.
+    pub fn read(path: &Path) -> Result<Self, Error> {
         super::read(path, Self::parse)
     }
 
@@ -179,8 +179,8 @@ impl Network {
     /// Reads what is known about this network's sites.
     ///
     /// # Errors
-    /// [`Failure::File`] where it cannot be read; the reason is a [`UaiError`] where it is no evidence.
-    pub fn read_evidence(&self, path: &Path) -> Result<Evidence, Failure> {
+    /// [`Error::File`] where it cannot be read; the reason is a [`UaiError`] where it is no evidence.
+    pub fn read_evidence(&self, path: &Path) -> Result<Evidence, Error> {
         super::read(path, |text| self.evidence(text))
     }
 

@@ -1,8 +1,8 @@
 //! The parts of a long comparison, each kept in a file of its own as it ends.
 
 use crate::checkpoint::hash;
-use crate::cli::Failure;
-use crate::report;
+use crate::Error;
+use crate::files;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -16,21 +16,21 @@ struct Saved<T> {
 }
 
 /// Writes an answer.
-pub(crate) fn write<T: Serialize>(path: &Path, question: &str, answer: &T) -> Result<(), Failure> {
-    report::json(path, &Saved { question: question.into(), hash: hash_of(path, answer)?, answer })
+pub fn write<T: Serialize>(path: &Path, question: &str, answer: &T) -> Result<(), Error> {
+    files::json(path, &Saved { question: question.into(), hash: hash_of(path, answer)?, answer })
 }
 
 /// Reads an answer, if there is a whole one to this question.
-pub(crate) fn read<T: Serialize + DeserializeOwned>(
+pub fn read<T: Serialize + DeserializeOwned>(
     path: &Path,
     question: &str,
     check: impl FnOnce(&T) -> Result<(), String>,
-) -> Result<Option<T>, Failure> {
-    let saved = report::read(path).ok().and_then(|bytes| serde_json::from_slice::<Saved<T>>(&bytes).ok());
+) -> Result<Option<T>, Error> {
+    let saved = files::read(path).ok().and_then(|bytes| serde_json::from_slice::<Saved<T>>(&bytes).ok());
     let Some(Saved { hash, answer, .. }) = saved.filter(|saved| saved.question == question) else {
         return Ok(None);
     };
-    let altered = |reason| Failure::file(path, format!("altered: {reason}"));
+    let altered = |reason| Error::file(path, format!("altered: {reason}"));
     check(&answer).map_err(altered)?;
     if hash_of(path, &answer)? != hash {
         return Err(altered("its answer has another hash; without the file it is made again".into()));
@@ -39,12 +39,12 @@ pub(crate) fn read<T: Serialize + DeserializeOwned>(
 }
 
 /// The name of the file of an answer: with the hash of its question, so that another question has another file.
-pub(crate) fn file_name(stem: &str, question: &str) -> String {
+pub fn file_name(stem: &str, question: &str) -> String {
     format!("{stem}.{:016x}", hash(question))
 }
 
-fn hash_of<T: Serialize>(path: &Path, answer: &T) -> Result<String, Failure> {
-    let text = serde_json::to_string(answer).map_err(|error| Failure::file(path, error))?;
+fn hash_of<T: Serialize>(path: &Path, answer: &T) -> Result<String, Error> {
+    let text = serde_json::to_string(answer).map_err(|error| Error::file(path, error))?;
     Ok(format!("{:016x}", hash(&text)))
 }
 
@@ -60,11 +60,11 @@ impl Cells {
     /// The folder `cells` in `out`. Without `resume` nothing that stands there counts.
     ///
     /// # Errors
-    /// [`Failure::File`] where there can be no such folder.
-    pub fn new(out: &Path, resume: bool) -> Result<Self, Failure> {
-        report::make_folder(out)?;
+    /// [`Error::File`] where there can be no such folder.
+    pub fn new(out: &Path, resume: bool) -> Result<Self, Error> {
+        files::make_folder(out)?;
         let folder = out.join("cells");
-        report::make_folder(&folder)?;
+        files::make_folder(&folder)?;
         Ok(Self { folder, resume })
     }
 
@@ -72,13 +72,13 @@ impl Cells {
     /// now and kept. The question is whatever the answer depends on.
     ///
     /// # Errors
-    /// That of `make`, and [`Failure::File`] where the answer cannot be written, or one that is kept was altered.
+    /// That of `make`, and [`Error::File`] where the answer cannot be written, or one that is kept was altered.
     pub fn answer<T: Serialize + DeserializeOwned>(
         &self,
         name: &str,
         question: &str,
-        make: impl FnOnce() -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        make: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.checked(name, question, |_| Ok(()), make)
     }
 
@@ -91,8 +91,8 @@ impl Cells {
         name: &str,
         question: &str,
         check: impl FnOnce(&T) -> Result<(), String>,
-        make: impl FnOnce() -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        make: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let question = format!("bitmc {}: {name}, {question}", env!("CARGO_PKG_VERSION"));
         let path = self.folder.join(file_name(&plain, &question) + ".json");

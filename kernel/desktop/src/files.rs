@@ -1,6 +1,6 @@
 //! Reading and writing whole files. A file that is being replaced is never seen half written.
 
-use crate::cli::Failure;
+use crate::Error;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, Write};
@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 /// The bytes of a file.
 ///
 /// # Errors
-/// [`Failure::File`] where it cannot be read.
-pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|error| Failure::file(path, error))
+/// [`Error::File`] where it cannot be read.
+pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(path).map_err(|error| Error::file(path, error))
 }
 
 /// Makes a folder, with all folders above it.
 ///
 /// # Errors
-/// [`Failure::File`] where the system refuses.
-pub fn make_folder(path: &Path) -> Result<(), Failure> {
+/// [`Error::File`] where the system refuses.
+pub fn make_folder(path: &Path) -> Result<(), Error> {
     fs::create_dir_all(path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Failure::file(path, "not a folder"),
-        _ => Failure::file(path, error),
+        io::ErrorKind::AlreadyExists => Error::file(path, "not a folder"),
+        _ => Error::file(path, error),
     })
 }
 
@@ -29,8 +29,8 @@ pub fn make_folder(path: &Path) -> Result<(), Failure> {
 /// it, its bytes on the disk before it is renamed, and its name before this returns.
 ///
 /// # Errors
-/// [`Failure::File`] where the system refuses; what stood there before stays.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+/// [`Error::File`] where the system refuses; what stood there before stays.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let beside = beside(path);
     let write = || -> io::Result<()> {
         let mut file = fs::File::create(&beside)?;
@@ -40,7 +40,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     };
     write().map_err(|error| {
         let _ = fs::remove_file(&beside);
-        Failure::file(path, error)
+        Error::file(path, error)
     })?;
     // Only some systems can sync a folder; on the others the rename itself is all there is.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -51,14 +51,14 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 /// Looks whether a file can be written, before the work that goes into it.
 ///
 /// # Errors
-/// [`Failure::File`] where the system refuses, or a folder has the name.
-pub fn writable(path: &Path) -> Result<(), Failure> {
+/// [`Error::File`] where the system refuses, or a folder has the name.
+pub fn writable(path: &Path) -> Result<(), Error> {
     if path.is_dir() {
-        return Err(Failure::file(path, "a folder, not a file"));
+        return Err(Error::file(path, "a folder, not a file"));
     }
     let beside = beside(path);
     let tried = fs::File::create(&beside).and_then(|_| fs::remove_file(&beside));
-    tried.map_err(|error| Failure::file(path, error))
+    tried.map_err(|error| Error::file(path, error))
 }
 
 /// The name under which a file is written before it is renamed.
@@ -70,9 +70,14 @@ fn beside(path: &Path) -> PathBuf {
 /// Writes a value as indented JSON.
 ///
 /// # Errors
-/// [`Failure::File`] where it cannot be written.
-pub fn json<T: Serialize>(path: &Path, value: &T) -> Result<(), Failure> {
-    let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| Failure::file(path, error))?;
+/// [`Error::File`] where it cannot be written.
+pub fn json<T: Serialize>(path: &Path, value: &T) -> Result<(), Error> {
+    let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| Error::file(path, error))?;
     bytes.push(b'\n');
     write(path, &bytes)
+}
+
+/// Prints text on standard output. A reader that has gone away is no failure.
+pub fn say(text: &str) {
+    let _ = writeln!(io::stdout(), "{text}");
 }

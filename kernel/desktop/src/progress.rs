@@ -28,7 +28,7 @@ impl Progress {
 
     /// Prints a line on standard output, above the bar.
     pub fn say(&self, text: &str) {
-        self.bar.suspend(|| crate::cli::say(text));
+        self.bar.suspend(|| crate::files::say(text));
     }
 
     /// Says something behind the bar.

@@ -3,8 +3,8 @@
 //! Little endian: `DSBT`, u32 version = 1, u32 rows, u32 bits a row, then each row in whole bytes, bit i of
 //! a row in bit `i mod 8` of byte `i / 8`. The bits that fill up the last byte are zero.
 
-use crate::cli::Failure;
-use crate::report;
+use crate::Error;
+use crate::files;
 use bitmc::{Layout, Packed};
 use std::path::Path;
 
@@ -151,15 +151,15 @@ impl BitRows {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`Failure::File`] where it cannot be read, is damaged, has no rows, or rows of other than `bits` bits.
-    pub fn read(path: &Path, bits: usize) -> Result<Self, Failure> {
-        let table = Self::from_bytes(&report::read(path)?).map_err(|error| Failure::file(path, error))?;
+    /// [`Error::File`] where it cannot be read, is damaged, has no rows, or rows of other than `bits` bits.
+    pub fn read(path: &Path, bits: usize) -> Result<Self, Error> {
+        let table = Self::from_bytes(&files::read(path)?).map_err(|error| Error::file(path, error))?;
         if table.layout.sites() != bits {
             let reason = format!("rows of {} bits, where {bits} are needed", table.layout.sites());
-            return Err(Failure::file(path, reason));
+            return Err(Error::file(path, reason));
         }
         if table.is_empty() {
-            return Err(Failure::file(path, "no rows"));
+            return Err(Error::file(path, "no rows"));
         }
         Ok(table)
     }
@@ -167,8 +167,8 @@ impl BitRows {
     /// Writes a file.
     ///
     /// # Errors
-    /// [`Failure::File`] where it cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), Failure> {
-        report::write(path, &self.to_bytes())
+    /// [`Error::File`] where it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        files::write(path, &self.to_bytes())
     }
 }

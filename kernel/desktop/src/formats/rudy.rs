@@ -9,7 +9,7 @@
 //! Empty lines and lines that begin with `#` or the word `c` are skipped.
 
 use super::{Found, Line, Unexpected, past_the_end};
-use crate::cli::Failure;
+use crate::Error;
 use bitmc::energy::Edge;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -88,8 +88,8 @@ impl Graph {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`Failure::File`] where it cannot be read; the reason is a [`RudyError`] where it is no rudy file.
-    pub fn read(path: &Path) -> Result<Self, Failure> {
+    /// [`Error::File`] where it cannot be read; the reason is a [`RudyError`] where it is no rudy file.
+    pub fn read(path: &Path) -> Result<Self, Error> {
         super::read(path, Self::parse)
     }
 

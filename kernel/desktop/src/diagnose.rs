@@ -5,7 +5,7 @@ use rustfft::{Fft, FftPlannerScalar};
 use std::sync::Arc;
 
 /// Effective sample sizes of chains of one length: the Fourier transforms are planned once.
-pub(super) struct Sizes {
+pub struct Sizes {
     length: usize,
     forward: Arc<dyn Fft<f64>>,
     inverse: Arc<dyn Fft<f64>>,
@@ -14,7 +14,7 @@ pub(super) struct Sizes {
 impl Sizes {
     /// For chains of so many values.
     #[must_use]
-    pub(super) fn new(length: usize) -> Self {
+    pub fn new(length: usize) -> Self {
         let mut planner = FftPlannerScalar::new(); // not compiled for every width of vectors
         let size = smooth(2 * length);
         Self { length, forward: planner.plan_fft_forward(size), inverse: planner.plan_fft_inverse(size) }
@@ -25,7 +25,7 @@ impl Sizes {
     /// # Panics
     /// Where a chain has another length.
     #[must_use]
-    pub(super) fn of(&self, chains: &[Vec<f64>]) -> (Option<f64>, Vec<Option<f64>>) {
+    pub fn of(&self, chains: &[Vec<f64>]) -> (Option<f64>, Vec<Option<f64>>) {
         let covariances = self.autocovariances(chains);
         let means: Vec<f64> = chains.iter().map(|chain| mean(chain)).collect();
         let alone = covariances.iter().zip(&means).map(|(one, mean)| size(&[one], &[*mean]));
@@ -147,7 +147,7 @@ pub fn log_rmse(means: &[f64], exact: &[f64]) -> f64 {
 /// Welch's t between two sets of independent values, with its degrees of freedom: whether their means differ.
 ///
 /// ```
-/// let (t, _) = bitmc_examples::harness::welch(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]);
+/// let (t, _) = bitmc_desktop::diagnose::welch(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]);
 /// assert_eq!(t, 0.0);
 /// ```
 #[must_use]

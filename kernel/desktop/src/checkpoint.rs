@@ -1,25 +1,25 @@
 //! Long runs that survive being killed at any moment: a file that is always whole.
 
-use crate::cli::Failure;
-use crate::report;
+use crate::Error;
+use crate::files;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
-use clap::Args;
 use std::path::PathBuf;
 
 /// The words of an example that can be stopped; it flattens them into its own options.
-#[derive(Args, Clone, Debug)]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "command", derive(clap::Args))]
 pub struct Checkpoint {
     /// File that keeps the run: it goes on from there, bit for bit, with --resume
-    #[arg(long, value_name = "FILE")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "FILE"))]
     checkpoint: Option<PathBuf>,
 
     /// Steps of each chain between two writings of that file
-    #[arg(long, value_name = "N", default_value_t = 200, requires = "checkpoint",
-        value_parser = clap::value_parser!(u64).range(1..))]
+    #[cfg_attr(feature = "command", arg(long, value_name = "N", default_value_t = 200, requires = "checkpoint",
+        value_parser = clap::value_parser!(u64).range(1..)))]
     every: u64,
 
     /// Go on from the file of a run with the same options
-    #[arg(long, value_name = "FILE")]
+    #[cfg_attr(feature = "command", arg(long, value_name = "FILE"))]
     resume: Option<PathBuf>,
 }
 
@@ -33,17 +33,17 @@ impl Checkpoint {
     /// Looks whether the file can be written.
     ///
     /// # Errors
-    /// [`Failure::File`] where the system refuses.
-    pub fn check(&self) -> Result<(), Failure> {
-        self.checkpoint.as_deref().map_or(Ok(()), report::writable)
+    /// [`Error::File`] where the system refuses.
+    pub fn check(&self) -> Result<(), Error> {
+        self.checkpoint.as_deref().map_or(Ok(()), files::writable)
     }
 
     /// Writes the parts of a run that answers `question`, its options between semicolons: under another name, synced, then renamed, so that
     /// there is a whole file whenever the run is killed.
     ///
     /// # Errors
-    /// [`Failure::File`] where the system refuses.
-    pub fn keep(&self, question: &str, parts: &[&dyn Snapshot]) -> Result<(), Failure> {
+    /// [`Error::File`] where the system refuses.
+    pub fn keep(&self, question: &str, parts: &[&dyn Snapshot]) -> Result<(), Error> {
         let Some(path) = &self.checkpoint else { return Ok(()) };
         let question = Question(question.into());
         let write = |out: &mut [u8]| {
@@ -53,35 +53,35 @@ impl Checkpoint {
             Err(SnapshotError::Memory { need, .. }) => vec![0; need],
             _ => Vec::new(),
         };
-        write(&mut bytes).map_err(|error| Failure::file(path, error))?;
-        report::write(path, &bytes)
+        write(&mut bytes).map_err(|error| Error::file(path, error))?;
+        files::write(path, &bytes)
     }
 
     /// Lets `load` take the parts of the file to resume from, where there is one; it finishes the reader if it takes
     /// them all.
     ///
     /// # Errors
-    /// [`Failure::File`] where it cannot be read, is damaged, or is of a run with other options.
+    /// [`Error::File`] where it cannot be read, is damaged, or is of a run with other options.
     pub fn resume<T>(
         &self,
         question: &str,
         load: impl FnOnce(Reader<'_>) -> Result<T, SnapshotError>,
-    ) -> Result<Option<T>, Failure> {
+    ) -> Result<Option<T>, Error> {
         let Some(path) = &self.resume else { return Ok(None) };
-        let bytes = report::read(path)?;
+        let bytes = files::read(path)?;
         let bad = |error| match error {
-            SnapshotError::Torn { got: 0, .. } => Failure::file(path, "empty, no checkpoint"),
+            SnapshotError::Torn { got: 0, .. } => Error::file(path, "empty, no checkpoint"),
             SnapshotError::Torn { need, got } => {
-                Failure::file(path, format!("cut short: {got} bytes are here of at least {need}"))
+                Error::file(path, format!("cut short: {got} bytes are here of at least {need}"))
             }
-            SnapshotError::NoSnapshot => Failure::file(path, "not a checkpoint"),
-            error => Failure::file(path, error),
+            SnapshotError::NoSnapshot => Error::file(path, "not a checkpoint"),
+            error => Error::file(path, error),
         };
         let mut reader = Reader::new(&bytes).map_err(bad)?;
         let mut kept = Question::default();
         reader.get(&mut kept).map_err(bad)?;
         if kept.0 != question {
-            return Err(Failure::file(path, kept.differs(question)));
+            return Err(Error::file(path, kept.differs(question)));
         }
         load(reader).map(Some).map_err(bad)
     }

@@ -1,7 +1,7 @@
 //! NumPy files of f32.
 
-use crate::cli::Failure;
-use crate::report;
+use crate::Error;
+use crate::files;
 use npyz::{DType, NpyFile, NpyHeader, Order, TypeChar};
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use std::path::Path;
 /// Returns the shape that it has, too.
 ///
 /// # Errors
-/// [`Failure::File`] where it cannot be read, is not an f32 array of that shape, or does not end with it.
-pub fn read(path: &Path, shape: &[u64]) -> Result<(Vec<f32>, Vec<u64>), Failure> {
-    let bytes = report::read(path)?;
-    let bad = |reason: String| Failure::file(path, reason);
+/// [`Error::File`] where it cannot be read, is not an f32 array of that shape, or does not end with it.
+pub fn read(path: &Path, shape: &[u64]) -> Result<(Vec<f32>, Vec<u64>), Error> {
+    let bytes = files::read(path)?;
+    let bad = |reason: String| Error::file(path, reason);
     let mut data = &bytes[..];
     let header =
         NpyHeader::from_reader(&mut data).map_err(|error| bad(format!("not a NumPy file: {error}")))?;

@@ -1,0 +1,40 @@
+//! Why something cannot be done, in one line.
+
+use std::path::{Path, PathBuf};
+
+/// Why a model, a run or a file is refused. Its text is one line: what is wrong, where, and what would be right.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An option has an illegal value. The command exits with 2, as for an option that does not exist.
+    #[error("{0}")]
+    Option(String),
+    /// A model that cannot be sampled: the kernel's own reason.
+    #[error("{0}")]
+    Model(String),
+    /// A file cannot be read or written, or is not what it should be. The command exits with 1.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// An option that asks for what cannot be.
+    pub fn option(reason: impl ToString) -> Self {
+        Self::Option(reason.to_string())
+    }
+
+    /// A model that is refused.
+    pub fn model(reason: impl ToString) -> Self {
+        Self::Model(reason.to_string())
+    }
+
+    /// A file and what is wrong with it.
+    pub fn file(path: &Path, reason: impl ToString) -> Self {
+        Self::File { path: path.to_path_buf(), reason: reason.to_string() }
+    }
+}

@@ -1,0 +1,3 @@
+//! The command `bitmc`.
+
+fn main() {}

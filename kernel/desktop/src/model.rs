@@ -1,0 +1,351 @@
+//! Models that own their numbers.
+
+use crate::Error;
+use crate::formats::uai::Table;
+use crate::parts::Parts;
+use bitmc::energy::Edge;
+use bitmc::{Energy, Layout};
+use std::fmt;
+use std::sync::Arc;
+
+/// What is sampled: `p(x) ∝ e^(−E(x)/T)` over sites of a few values each. It owns its numbers, and has been checked.
+///
+/// | constructor | energy |
+/// |---|---|
+/// | [`ising`](Model::ising) | `E = −Σ J s s′ − Σ h s`, spins `s = 2x − 1` |
+/// | [`qubo`](Model::qubo) | `E = Σ q x x′ + Σ c x`, bits |
+/// | [`potts`](Model::potts) | `E = −Σ J [x = x′] − Σ w(x)` |
+/// | [`rbm`](Model::rbm) | `E = −a·v − Σ ln(1 + e^(b + vᵀW))`, hidden units summed out |
+/// | [`factors`](Model::factors) | `E = −Σ ln t(x, x′, x″)`, tables of weights |
+/// | [`gaussian`](Model::gaussian) | `E = ½ (x − μ)ᵀA(x − μ)`, whole numbers |
+/// | [`logistic`](Model::logistic) | `E = Σ a β + Σ ln(1 + e^(−m))`, which coefficients of a regression are there |
+/// | [`polynomial_bits`](Model::polynomial_bits), [`polynomial_spins`](Model::polynomial_spins) | `E = Σ w Π x` or `Σ w Π s`, any order |
+/// | [`own`](Model::own) | any [`Energy`] of yours |
+/// | [`read`](Model::read) | a file |
+///
+/// ```
+/// use bitmc_desktop::Model;
+///
+/// let model = Model::ising(3, &[(0, 1, 0.5), (1, 2, -0.5)], &[0.1, 0.0, 0.0])?;
+/// assert_eq!(model.sites(), 3);
+/// # Ok::<(), bitmc_desktop::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub(crate) form: Form,
+    /// What is added to every energy that is told.
+    pub(crate) constant: f64,
+    pub(crate) labels: Labels,
+    /// Sites that are known, with their values.
+    pub(crate) known: Vec<(usize, u32)>,
+}
+
+/// The numbers of a model.
+#[derive(Clone, Debug)]
+pub(crate) enum Form {
+    /// `E = −Σ J s s′ − Σ h s` over spins.
+    Spins { edges: Vec<Edge>, fields: Vec<f32> },
+    /// `E = −Σ J x x′ − Σ h x` over bits.
+    Bits { edges: Vec<Edge>, fields: Vec<f32> },
+    Potts { sites: usize, arity: usize, edges: Vec<Edge>, fields: Vec<f32> },
+    /// Weights row by row, a row for each visible unit.
+    Rbm { weights: Vec<f32>, visible: Vec<f32>, hidden: Vec<f32> },
+    Factors { arities: Vec<u16>, tables: Vec<Table> },
+    Gaussian { arity: usize, edges: Vec<Edge>, diagonal: Vec<f32>, centre: Vec<f32> },
+    Logistic { design: Vec<f32>, outcomes: Vec<bool>, prior: Vec<f32> },
+    Polynomial { scale: Scale, sites: usize, terms: Vec<(Vec<u32>, f32)> },
+    Own(Own),
+}
+
+/// What the variables of a polynomial are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// 0 and 1.
+    Bits,
+    /// −1 and 1.
+    Spins,
+}
+
+/// An energy of the user.
+#[derive(Clone)]
+pub(crate) struct Own(pub(crate) Arc<dyn Energy + Send + Sync>);
+
+impl fmt::Debug for Own {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an energy of {:?}", self.0.layout())
+    }
+}
+
+/// What sites are called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Labels {
+    /// `site` or `vertex`.
+    pub(crate) word: &'static str,
+    /// The number of the first one.
+    pub(crate) first: usize,
+    /// Their names, where a file has names.
+    pub(crate) names: Option<Vec<String>>,
+}
+
+impl Labels {
+    /// What a site is called.
+    pub(crate) fn of(&self, site: usize) -> String {
+        let name = self.names.as_ref().and_then(|names| names.get(site));
+        name.cloned().unwrap_or_else(|| (site + self.first).to_string())
+    }
+}
+
+impl Model {
+    /// An Ising model, `E = −Σ J s s′ − Σ h s` over spins `s = 2x − 1`, from edges `(site, site, J)`, each counted once,
+    /// and one field a site, or none. No two edges may join the same sites.
+    ///
+    /// # Errors
+    /// [`Error::Model`] names the edge or the site that is wrong.
+    pub fn ising(sites: usize, edges: &[Edge], fields: &[f32]) -> Result<Self, Error> {
+        let fields = per_site(sites, fields, "fields")?;
+        Self::checked(Form::Spins { edges: edges.to_vec(), fields })
+    }
+
+    /// An Ising model from a dense matrix of couplings, row by row: `E = −½ sᵀJs − h·s`. The matrix is symmetric, and its
+    /// diagonal, a constant, must be 0.
+    ///
+    /// # Errors
+    /// As [`Model::ising`]; [`Error::Model`] where the matrix is not square, not symmetric, or has a diagonal.
+    pub fn ising_dense(couplings: &[f32], fields: &[f32]) -> Result<Self, Error> {
+        let sites = side(couplings, "couplings")?;
+        if let Some(site) = (0..sites).find(|&site| couplings[site * sites + site] != 0.0) {
+            return Err(Error::model(format!("couplings[{site}][{site}] is not 0: a spin has no coupling to itself")));
+        }
+        for (a, b) in pairs(sites) {
+            if couplings[a * sites + b] != couplings[b * sites + a] {
+                return Err(Error::model(format!("couplings[{a}][{b}] and couplings[{b}][{a}] differ: the matrix must be symmetric")));
+            }
+        }
+        let edges = pairs(sites).map(|(a, b)| (a as u32, b as u32, couplings[a * sites + b]));
+        Self::ising(sites, &edges.filter(|edge| edge.2 != 0.0).collect::<Vec<_>>(), fields)
+    }
+
+    /// A quadratic form over bits, `E = Σ q x x′ + Σ c x`, from edges `(site, site, q)`, each counted once, and one
+    /// linear coefficient a site, or none.
+    ///
+    /// # Errors
+    /// As [`Model::ising`].
+    pub fn qubo(sites: usize, edges: &[Edge], linear: &[f32]) -> Result<Self, Error> {
+        let fields = per_site(sites, linear, "linear")?.iter().map(|c| 0.0 - c).collect();
+        Self::checked(Form::Bits { edges: edges.iter().map(|&(a, b, q)| (a, b, -q)).collect(), fields })
+    }
+
+    /// A quadratic form over bits from a dense matrix, row by row: `E = xᵀQx`. Q need not be symmetric; its diagonal is the
+    /// linear part.
+    ///
+    /// # Errors
+    /// As [`Model::qubo`]; [`Error::Model`] where the matrix is not square.
+    pub fn qubo_dense(matrix: &[f32]) -> Result<Self, Error> {
+        let sites = side(matrix, "matrix")?;
+        let edges = pairs(sites).map(|(a, b)| (a as u32, b as u32, matrix[a * sites + b] + matrix[b * sites + a]));
+        let linear: Vec<f32> = (0..sites).map(|site| matrix[site * sites + site]).collect();
+        Self::qubo(sites, &edges.filter(|edge| edge.2 != 0.0).collect::<Vec<_>>(), &linear)
+    }
+
+    /// A Potts model, `E = −Σ J [x = x′] − Σ w(x)`, of `arity` values a site. `fields` are w, `arity` numbers a site, or
+    /// none.
+    ///
+    /// # Errors
+    /// [`Error::Model`] names the edge or the site that is wrong.
+    pub fn potts(sites: usize, arity: usize, edges: &[Edge], fields: &[f32]) -> Result<Self, Error> {
+        Self::checked(Form::Potts { sites, arity, edges: edges.to_vec(), fields: fields.to_vec() })
+    }
+
+    /// A restricted Boltzmann machine whose hidden units are summed out, `E(v) = −a·v − Σ ln(1 + e^(b + vᵀW))`. `weights` is
+    /// W row by row, a row for each visible unit; `visible` is a, `hidden` is b.
+    ///
+    /// # Errors
+    /// [`Error::Model`] names the unit or the length that is wrong.
+    pub fn rbm(weights: &[f32], visible: &[f32], hidden: &[f32]) -> Result<Self, Error> {
+        if visible.len().checked_mul(hidden.len()) != Some(weights.len()) {
+            let (rows, columns) = (visible.len(), hidden.len());
+            return Err(Error::model(format!(
+                "weights has {} numbers: {rows} visible and {columns} hidden units need {rows} × {columns}",
+                weights.len()
+            )));
+        }
+        Self::checked(Form::Rbm { weights: weights.to_vec(), visible: visible.to_vec(), hidden: hidden.to_vec() })
+    }
+
+    /// A graphical model, `p(x) ∝ Π t(x)`: tables of weights over at most three sites each, of which the last one runs fastest.
+    /// A weight of 0 forbids a combination. `arities` has the number of values of each site.
+    ///
+    /// # Errors
+    /// [`Error::Model`] names the table or the site that is wrong.
+    pub fn factors(arities: &[u16], tables: &[(&[u32], &[f64])]) -> Result<Self, Error> {
+        let table = |(number, &(sites, weights)): (usize, &(&[u32], &[f64]))| {
+            let bad = |reason: String| Error::model(format!("table {number}: {reason}"));
+            if sites.is_empty() || sites.len() > 3 {
+                return Err(bad(format!("{} sites: one, two or three are possible", sites.len())));
+            }
+            if let Some(site) = sites.iter().find(|&&site| site as usize >= arities.len()) {
+                return Err(bad(format!("site {site}: the model has {} sites", arities.len())));
+            }
+            let need: usize = sites.iter().map(|&site| usize::from(arities[site as usize])).product();
+            if weights.len() != need {
+                return Err(bad(format!("{} weights: its sites need {need}", weights.len())));
+            }
+            if let Some(weight) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
+                return Err(bad(format!("weight {weight}: weights are finite and not below 0")));
+            }
+            Ok(Table { sites: sites.to_vec(), weights: weights.to_vec() })
+        };
+        let tables = tables.iter().enumerate().map(table).collect::<Result<_, _>>()?;
+        Self::checked(Form::Factors { arities: arities.to_vec(), tables })
+    }
+
+    /// A Gaussian over whole numbers 0 … `arity` − 1, `E = ½ (x − μ)ᵀA(x − μ)`, from the pairs `(site, site, A)` off the
+    /// diagonal, each counted once, the diagonal and the centre μ.
+    ///
+    /// # Errors
+    /// [`Error::Model`] names the edge or the site that is wrong.
+    pub fn gaussian(arity: usize, edges: &[Edge], diagonal: &[f32], centre: &[f32]) -> Result<Self, Error> {
+        let (edges, diagonal, centre) = (edges.to_vec(), diagonal.to_vec(), centre.to_vec());
+        Self::checked(Form::Gaussian { arity, edges, diagonal, centre })
+    }
+
+    /// The posterior of a logistic regression over binary coefficients β: `E = Σ aⱼβⱼ + Σ ln(1 + e^(−m))` with the margins
+    /// `m = (2y − 1) X·β`. `design` is X row by row, a row for each outcome y; `prior` is a, or none.
+    ///
+    /// # Errors
+    /// [`Error::Model`] names the coefficient or the length that is wrong.
+    pub fn logistic(design: &[f32], outcomes: &[bool], prior: &[f32]) -> Result<Self, Error> {
+        let coefficients = design.len().checked_div(outcomes.len()).unwrap_or(0);
+        let prior = per_site(coefficients, prior, "prior")?;
+        Self::checked(Form::Logistic { design: design.to_vec(), outcomes: outcomes.to_vec(), prior })
+    }
+
+    /// A polynomial over bits, `E = Σ w Π x`, from terms `(sites, w)` of any order.
+    ///
+    /// # Errors
+    /// [`Error::Model`] names the term that is wrong.
+    pub fn polynomial_bits(sites: usize, terms: &[(&[u32], f32)]) -> Result<Self, Error> {
+        Self::polynomial(Scale::Bits, sites, terms)
+    }
+
+    /// A polynomial over spins, `E = Σ w Π s` with `s = 2x − 1`, from terms `(sites, w)` of any order.
+    ///
+    /// # Errors
+    /// As [`Model::polynomial_bits`].
+    pub fn polynomial_spins(sites: usize, terms: &[(&[u32], f32)]) -> Result<Self, Error> {
+        Self::polynomial(Scale::Spins, sites, terms)
+    }
+
+    fn polynomial(scale: Scale, sites: usize, terms: &[(&[u32], f32)]) -> Result<Self, Error> {
+        let terms = terms.iter().map(|&(sites, w)| (sites.to_vec(), w)).collect();
+        Self::checked(Form::Polynomial { scale, sites, terms })
+    }
+
+    /// Any energy of yours: see [`bitmc::Function`] for the shortest way to write one, and [`bitmc::energy::check`] to check
+    /// it.
+    pub fn own(energy: impl Energy + Send + Sync + 'static) -> Self {
+        Self::of(Form::Own(Own(Arc::new(energy))))
+    }
+
+    /// The same model with sites that are known: they hold these values.
+    ///
+    /// # Errors
+    /// [`Error::Model`] where there is no such site or no such value.
+    pub fn given(mut self, known: &[(usize, u32)]) -> Result<Self, Error> {
+        for &(site, value) in known {
+            let arity = if site < self.sites() { self.arity_of(site) } else { 0 };
+            if arity == 0 {
+                return Err(Error::model(format!("site {site} is known: the model has {} sites", self.sites())));
+            }
+            if value as usize >= arity {
+                return Err(Error::model(format!("site {site} is known to be {value}: it has {arity} values")));
+            }
+        }
+        self.known = known.to_vec();
+        Ok(self)
+    }
+
+    /// How many sites there are.
+    #[must_use]
+    pub fn sites(&self) -> usize {
+        self.layout().sites()
+    }
+
+    /// The shape of a state.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        match &self.form {
+            Form::Spins { fields, .. } | Form::Bits { fields, .. } => Layout::binary(fields.len()),
+            Form::Potts { sites, arity, .. } => Layout::categorical(*sites, *arity),
+            Form::Rbm { visible, .. } => Layout::binary(visible.len()),
+            Form::Factors { arities, .. } => {
+                Layout::categorical(arities.len(), arities.iter().copied().max().unwrap_or(1).max(2).into())
+            }
+            Form::Gaussian { arity, centre, .. } => Layout::ordinal(centre.len(), *arity),
+            Form::Logistic { prior, .. } => Layout::binary(prior.len()),
+            Form::Polynomial { sites, .. } => Layout::binary(*sites),
+            Form::Own(own) => own.0.layout(),
+        }
+    }
+
+    /// How many values a site has; 0 where there is no such site.
+    #[must_use]
+    pub fn arity_of(&self, site: usize) -> usize {
+        match &self.form {
+            Form::Factors { arities, .. } => arities.get(site).map_or(0, |&arity| arity.into()),
+            _ if site < self.sites() => self.layout().arity(),
+            _ => 0,
+        }
+    }
+
+    /// What kind of model it is, in a word or two.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match &self.form {
+            Form::Spins { .. } => "Ising model",
+            Form::Bits { .. } => "QUBO",
+            Form::Potts { .. } => "Potts model",
+            Form::Rbm { .. } => "RBM",
+            Form::Factors { .. } => "graphical model",
+            Form::Gaussian { .. } => "Gaussian over whole numbers",
+            Form::Logistic { .. } => "logistic regression",
+            Form::Polynomial { .. } => "polynomial",
+            Form::Own(_) => "energy of yours",
+        }
+    }
+
+    /// A model whose sites are numbered from 0, if the kernel takes it.
+    pub(crate) fn checked(form: Form) -> Result<Self, Error> {
+        let model = Self::of(form);
+        Parts::new(&model, 1.0)?.ready()?;
+        Ok(model)
+    }
+
+    fn of(form: Form) -> Self {
+        let labels = Labels { word: "site", first: 0, names: None };
+        Self { form, constant: 0.0, labels, known: Vec::new() }
+    }
+}
+
+/// One number a site, or zeros where there are none.
+fn per_site(sites: usize, numbers: &[f32], name: &str) -> Result<Vec<f32>, Error> {
+    match numbers.len() {
+        0 => Ok(vec![0.0; sites]),
+        got if got == sites => Ok(numbers.to_vec()),
+        got => Err(Error::model(format!("{name} has {got} values: the model has {sites} sites"))),
+    }
+}
+
+/// The side of a square matrix.
+fn side(matrix: &[f32], name: &str) -> Result<usize, Error> {
+    let side = matrix.len().isqrt();
+    if side > 0 && side * side == matrix.len() {
+        return Ok(side);
+    }
+    Err(Error::model(format!("{name} has {} numbers: a square matrix is needed", matrix.len())))
+}
+
+/// All pairs of sites, the first one smaller.
+fn pairs(sites: usize) -> impl Iterator<Item = (usize, usize)> + Clone {
+    (0..sites).flat_map(move |a| (a + 1..sites).map(move |b| (a, b)))
+}
