@@ -10,8 +10,11 @@ pub mod diagnose;
 mod error;
 pub mod files;
 pub mod formats;
+mod model;
 pub mod npy;
+mod parts;
 pub mod progress;
 pub mod tempering;
 
 pub use error::Error;
+pub use model::Model;

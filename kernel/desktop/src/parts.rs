@@ -1,0 +1,188 @@
+//! A model at a temperature, in the memory that the kernel's energies borrow.
+
+use crate::Error;
+use crate::formats::uai::{LogTables, Preamble, Network};
+use crate::model::{Form, Model, Own};
+use bitmc::energy::{Edge, Entry, SparseBuffers, pack_rows};
+use bitmc::lane::{Block, LANES};
+use bitmc::{Energy, Factors, Ising, LatticeGaussian, Logistic, Potts, Rbm};
+
+/// Any energy.
+pub(crate) type Dyn<'e> = dyn Energy + Sync + 'e;
+
+/// What a forbidden combination costs where a start is looked for.
+const SOFT: f32 = -12.0;
+
+/// The numbers of a model at a temperature, and the memory of its energy.
+pub(crate) struct Parts {
+    numbers: Numbers,
+    /// β of what `numbers` could not take up: 1 but for energies that no other numbers of the same model express.
+    beta: f32,
+}
+
+enum Numbers {
+    Ising { spins: bool, sparse: Rows },
+    Potts { arity: usize, sparse: Rows },
+    Gaussian { arity: usize, centre: Vec<f32>, sparse: Rows },
+    Rbm { weights: Vec<Block>, visible: Vec<f32>, hidden: Vec<Block>, units: usize },
+    Factors(LogTables),
+    Logistic { rows: Vec<Block>, prior: Vec<f32>, offsets: Vec<Block>, observations: usize },
+    Own(Own),
+}
+
+/// Edges and fields, and the rows that they are compiled to.
+struct Rows {
+    sites: usize,
+    edges: Vec<Edge>,
+    fields: Vec<f32>,
+    ends: Vec<u32>,
+    linear: Vec<i32>,
+    entries: Vec<Entry>,
+}
+
+impl Rows {
+    fn new(sites: usize, edges: &[Edge], fields: &[f32], by: f32) -> Self {
+        Self {
+            sites,
+            edges: edges.iter().map(|&(a, b, w)| (a, b, w * by)).collect(),
+            fields: fields.iter().map(|w| w * by).collect(),
+            ends: vec![0; sites],
+            linear: vec![0; sites],
+            entries: vec![Entry::default(); 2 * edges.len()],
+        }
+    }
+}
+
+/// An energy of the kernel, for samplers that are made for it.
+#[derive(Clone, Copy)]
+pub(crate) enum Ready<'e> {
+    Ising(Ising<'e>),
+    Potts(Potts<'e>),
+    Rbm(Rbm<'e>),
+    Factors(Factors<'e>),
+    Gaussian(LatticeGaussian<'e>),
+    Logistic(Logistic<'e>),
+    Own(&'e (dyn Energy + Send + Sync)),
+}
+
+impl<'e> Ready<'e> {
+    /// The energy, whichever it is.
+    pub(crate) fn energy(&self) -> &Dyn<'e> {
+        match self {
+            Self::Ising(model) => model,
+            Self::Potts(model) => model,
+            Self::Rbm(model) => model,
+            Self::Factors(model) => model,
+            Self::Gaussian(model) => model,
+            Self::Logistic(model) => model,
+            Self::Own(model) => *model,
+        }
+    }
+}
+
+impl Parts {
+    /// A model at a temperature.
+    pub(crate) fn new(model: &Model, temperature: f32) -> Result<Self, Error> {
+        Self::made(model, temperature, f32::NEG_INFINITY)
+    }
+
+    /// The same without hard constraints, where a start is looked for.
+    pub(crate) fn soft(model: &Model, temperature: f32) -> Result<Self, Error> {
+        Self::made(model, temperature, SOFT)
+    }
+
+    fn made(model: &Model, temperature: f32, never: f32) -> Result<Self, Error> {
+        if !(temperature > 0.0 && temperature.is_finite()) {
+            return Err(Error::option(format!("temperature {temperature}: a finite number above 0 is needed")));
+        }
+        let beta = 1.0 / temperature;
+        let mut rest = 1.0;
+        let numbers = match &model.form {
+            Form::Spins { edges, fields } => Self::ising(true, edges, fields, beta),
+            Form::Bits { edges, fields } => Self::ising(false, edges, fields, beta),
+            Form::Potts { sites, arity, edges, fields } => {
+                Numbers::Potts { arity: *arity, sparse: Rows::new(*sites, edges, fields, beta) }
+            }
+            Form::Gaussian { arity, edges, diagonal, centre } => Numbers::Gaussian {
+                arity: *arity,
+                centre: centre.clone(),
+                sparse: Rows::new(centre.len(), edges, diagonal, beta),
+            },
+            Form::Factors { arities, tables } => {
+                let network =
+                    Network { preamble: Preamble::Markov, arities: arities.clone(), tables: tables.clone() };
+                Numbers::Factors(network.logarithms(temperature.into(), never))
+            }
+            Form::Rbm { weights, visible, hidden } => {
+                rest = beta;
+                let units = hidden.len();
+                let blocks = Rbm::row_blocks(units);
+                let mut rows = vec![[0.0; LANES]; blocks * visible.len()];
+                let mut biases = vec![[0.0; LANES]; blocks];
+                let packed = pack_rows(weights, units, &mut rows).and_then(|()| pack_rows(hidden, units, &mut biases));
+                packed.map_err(Error::model)?;
+                Numbers::Rbm { weights: rows, visible: visible.clone(), hidden: biases, units }
+            }
+            Form::Logistic { design, outcomes, prior } => {
+                rest = beta;
+                let blocks = Logistic::row_blocks(outcomes.len());
+                let mut rows = vec![[0.0; LANES]; blocks * prior.len()];
+                Logistic::pack(design, outcomes, &mut rows).map_err(Error::model)?;
+                let offsets = vec![[0.0; LANES]; blocks];
+                Numbers::Logistic { rows, prior: prior.clone(), offsets, observations: outcomes.len() }
+            }
+            Form::Polynomial { .. } => return Err(Error::model("polynomials: not built")),
+            Form::Own(own) => {
+                rest = beta;
+                Numbers::Own(own.clone())
+            }
+        };
+        Ok(Self { numbers, beta: rest })
+    }
+
+    fn ising(spins: bool, edges: &[Edge], fields: &[f32], beta: f32) -> Numbers {
+        Numbers::Ising { spins, sparse: Rows::new(fields.len(), edges, fields, beta) }
+    }
+
+    /// β that is still to be applied.
+    pub(crate) fn beta(&self) -> f32 {
+        self.beta
+    }
+
+    /// The energy; what the kernel refuses is told in its own words.
+    pub(crate) fn ready(&mut self) -> Result<Ready<'_>, Error> {
+        Ok(match &mut self.numbers {
+            Numbers::Ising { spins, sparse } => {
+                let Rows { sites, edges, fields, ends, linear, entries } = sparse;
+                let (edges, buffers) = (edges.iter().copied(), SparseBuffers::new(ends, linear, entries));
+                let made = if *spins {
+                    Ising::spins_edges_once(*sites, edges, fields, buffers)
+                } else {
+                    Ising::bits_edges_once(*sites, edges, fields, buffers)
+                };
+                Ready::Ising(made.map_err(Error::model)?)
+            }
+            Numbers::Potts { arity, sparse } => {
+                let Rows { sites, edges, fields, ends, linear, entries } = sparse;
+                let buffers = SparseBuffers::new(ends, linear, entries);
+                let made = Potts::new(*sites, *arity, edges.iter().copied(), fields, buffers);
+                Ready::Potts(made.map_err(Error::model)?)
+            }
+            Numbers::Gaussian { arity, centre, sparse } => {
+                let Rows { sites, edges, fields, ends, linear, entries } = sparse;
+                let buffers = SparseBuffers::new(ends, linear, entries);
+                let edges = edges.iter().copied();
+                let made = LatticeGaussian::sparse(*sites, *arity, edges, fields, centre, buffers);
+                Ready::Gaussian(made.map_err(Error::model)?)
+            }
+            Numbers::Rbm { weights, visible, hidden, units } => {
+                Ready::Rbm(Rbm::new(weights, visible, hidden, *units).map_err(Error::model)?)
+            }
+            Numbers::Factors(tables) => Ready::Factors(tables.model().map_err(Error::model)?),
+            Numbers::Logistic { rows, prior, offsets, observations } => {
+                Ready::Logistic(Logistic::new(rows, prior, offsets, *observations).map_err(Error::model)?)
+            }
+            Numbers::Own(own) => Ready::Own(&*own.0),
+        })
+    }
+}
