@@ -13,8 +13,11 @@ pub mod formats;
 mod model;
 pub mod npy;
 mod parts;
+mod plan;
 pub mod progress;
 pub mod tempering;
+mod unit;
 
 pub use error::Error;
 pub use model::Model;
+pub use plan::Plan;
