@@ -1,9 +1,9 @@
 //! The choice of a sampler: a short list by the class of the model, pilot runs, and replica exchange where chains disagree.
 //!
-//! A pilot run of every candidate goes on, its cost doubling, until the best has [`ENOUGH`] effective samples of the energy
-//! and of the slowest site, or the pilot has cost as much as the run itself will. The first half of a pilot run counts as
-//! warm-up. The most effective samples for the cost win. Costs come from the table in `cost.rs`, so that the choice is a
-//! function of the model, the seed and the settings.
+//! A pilot run of every candidate goes on, its length doubling, until the best has [`ENOUGH`] effective samples of the energy
+//! and of the slowest site, or the pilot has cost twice what the run itself will, and a second. Only the last part, half of
+//! it all, is looked at. The most effective samples for the cost win. Costs come from the table in `cost.rs`, so that the
+//! choice is a function of the model, the seed and the settings.
 
 use crate::diagnose::Diagnosis;
 use crate::model::Form;
@@ -26,6 +26,14 @@ pub(crate) const AGREE: f64 = 1.05;
 const LOOKED_AT: usize = 128;
 /// Draws of a chain that a pilot records, at most.
 const RECORDED: u64 = 512;
+/// Microseconds that a pilot may always cost.
+const PATIENCE: f64 = 1e6;
+/// What replica exchange may cost over what chains that disagree have cost.
+const EXCHANGE: f64 = 8.0;
+/// Effective samples that a run is to have, where it chooses the steps between its draws.
+const WANTED: f64 = 1000.0;
+/// Steps between draws that it chooses, at most.
+const MOST_THIN: f64 = 256.0;
 
 /// A sampler with its chains under way.
 pub(crate) struct Chosen<'e> {
@@ -36,20 +44,11 @@ pub(crate) struct Chosen<'e> {
 }
 
 impl<'e> Chosen<'e> {
-    fn new(plan: Plan, why: String, tried: Vec<Trial>, units: Vec<Box<dyn Unit + 'e>>, steps: u64) -> Self {
-        let report = Report {
-            sampler: plan,
-            why,
-            tried,
-            warmup: steps,
-            thin: 1,
-            acceptance: 0.0,
-            moved_sites_per_step: 0.0,
-            faults: 0,
-            swap_rates: Vec::new(),
-            stopped: None,
-        };
-        Self { report, units, steps }
+    /// The winner of pilot runs, which goes on.
+    fn of(pilot: Pilot<'e>, why: String, tried: Vec<Trial>, sampler: &Sampler<'_>) -> Self {
+        let thin = sampler.thin.unwrap_or(pilot.thin(sampler.draws));
+        let report = Report { tried, warmup: pilot.steps, thin, ..Report::new(pilot.plan, why) };
+        Self { report, units: pilot.units, steps: pilot.steps }
     }
 
     /// The sampler of a run that is taken up again.
@@ -59,9 +58,10 @@ impl<'e> Chosen<'e> {
     }
 
     /// A sampler with its parameters.
-    pub(crate) fn by_hand(plan: Plan, why: &str, ground: &Ground<'e>) -> Result<Self, Error> {
+    pub(crate) fn by_hand(plan: Plan, why: &str, thin: Option<u64>, ground: &Ground<'e>) -> Result<Self, Error> {
+        let thin = thin.unwrap_or(1);
         let units = plan.units(ground)?;
-        Ok(Self::new(plan, why.into(), Vec::new(), units, 0))
+        Ok(Self { report: Report { thin, ..Report::new(plan, why.into()) }, units, steps: 0 })
     }
 
     /// A sampler whose parameters are tuned.
@@ -75,7 +75,7 @@ impl<'e> Chosen<'e> {
             Plan::Exchange { .. } => ladder::build(sampler, ground, watch)?,
             plan => plan.tuned(ground)?,
         };
-        Self::by_hand(plan, "chosen by hand, its parameters tuned", ground)
+        Self::by_hand(plan, "chosen by hand, its parameters tuned", sampler.thin, ground)
     }
 }
 
@@ -102,12 +102,14 @@ pub(crate) struct Pilot<'e> {
     pub(crate) cost: f64,
     pub(crate) ess: Option<f64>,
     pub(crate) r_hat: Option<f64>,
+    /// Steps, and microseconds, of the part that was looked at.
+    window: (u64, f64),
 }
 
 impl<'e> Pilot<'e> {
     pub(crate) fn new(plan: Plan, ground: &Ground<'e>) -> Result<Self, Error> {
         let units = plan.units(ground)?;
-        Ok(Self { plan, units, steps: 0, cost: 0.0, ess: None, r_hat: None })
+        Ok(Self { plan, units, steps: 0, cost: 0.0, ess: None, r_hat: None, window: (0, 0.0) })
     }
 
     /// Microseconds of a step of all chains, as far as it is known how many sites a step changes.
@@ -123,15 +125,22 @@ impl<'e> Pilot<'e> {
         let draws = steps / thin;
         let hidden = Progress::new(true, 0);
         draw(&mut self.units, &mut tracks, (draws, thin), watch, &hidden, |_, _| Ok(()))?;
-        self.steps += draws * thin;
-        self.cost += self.each(sampler) * (draws * thin) as f64;
+        self.window = (draws * thin, self.each(sampler) * (draws * thin) as f64);
+        self.steps += self.window.0;
+        self.cost += self.window.1;
         (self.ess, self.r_hat) = looked_at(&tracks, layout);
         Ok(())
     }
 
     /// Effective samples for a microsecond.
-    fn rate(&self, window: f64) -> f64 {
-        self.ess.unwrap_or(0.0) / window.max(1e-9)
+    fn rate(&self) -> f64 {
+        self.ess.unwrap_or(0.0) / self.window.1.max(1e-9)
+    }
+
+    /// Steps from one draw to the next with which so many draws have [`WANTED`] effective samples.
+    fn thin(&self, draws: usize) -> u64 {
+        let each = self.ess.unwrap_or(0.0) / self.window.0.max(1) as f64;
+        (WANTED / (each * draws as f64)).clamp(1.0, MOST_THIN).ceil() as u64
     }
 
     pub(crate) fn agrees(&self) -> bool {
@@ -183,59 +192,57 @@ pub(crate) fn choose<'e>(
 ) -> Result<Chosen<'e>, Error> {
     let layout = ground.energy.layout();
     let plans = candidates(sampler, ready, ground.special.is_some());
-    let alone = plans.len() == 1;
     let mut pilots = Vec::new();
     for plan in &plans {
         pilots.push(Pilot::new(plan.tuned(ground)?, ground)?);
     }
-    // As much as the run itself will cost, by the first candidate.
-    let most = (sampler.warmup + sampler.draws as u64 * sampler.thin).max(64);
     let each = pilots[0].each(sampler).max(1e-6);
-    let (budget, mut level) = (each * most as f64, each * 64.0);
+    let run = each * (sampler.warmup + sampler.draws as u64 * sampler.thin.unwrap_or(1)) as f64;
+    let (budget, mut level) = ((2.0 * run).max(PATIENCE), each * 64.0);
     loop {
-        let mut best: Option<f64> = None;
         for pilot in &mut pilots {
             let steps = ((level / pilot.each(sampler).max(1e-9)) as u64).max(16);
             pilot.go(sampler, steps, layout, watch)?;
-            best = [best, pilot.ess].into_iter().flatten().reduce(f64::max);
         }
-        let enough = best.is_some_and(|ess| ess >= ENOUGH) && pilots.iter().any(Pilot::agrees);
+        let enough = pilots.iter().any(|pilot| pilot.agrees() && pilot.ess.is_some_and(|ess| ess >= ENOUGH));
         if enough || pilots[0].cost >= budget || watch.over().is_some() {
             break;
         }
         level *= 2.0;
     }
-    let tried = |pilots: &[Pilot<'_>]| pilots.iter().map(Pilot::trial).collect::<Vec<_>>();
-    let mut trials = tried(&pilots);
-    let winner = (0..pilots.len()).max_by(|&a, &b| pilots[a].rate(level).total_cmp(&pilots[b].rate(level))).unwrap_or(0);
+    let mut tried: Vec<Trial> = pilots.iter().map(Pilot::trial).collect();
+    let order = |a: &usize, b: &usize| pilots[*a].rate().total_cmp(&pilots[*b].rate());
+    // Of equal ones the first.
+    let winner = (0..pilots.len()).rev().max_by(order).unwrap_or(0);
     let winner = pilots.swap_remove(winner);
     drop(pilots);
     let kind = sampler.model.kind();
     if winner.agrees() || watch.over().is_some() {
-        let why = if alone {
-            format!("{} is the first choice for this class ({kind}), and the chains agree", winner.plan)
-        } else {
-            format!("{} has the most effective samples for its cost in the pilot runs ({kind})", winner.plan)
+        let why = match plans.len() {
+            1 => format!("{} is the first choice for this class ({kind}), and its chains agree", winner.plan),
+            _ => format!("{} has the most effective samples for its cost ({kind})", winner.plan),
         };
-        return Ok(Chosen::new(winner.plan, why, trials, winner.units, winner.steps));
+        return Ok(Chosen::of(winner, why, tried, sampler));
     }
-    let plan = ladder::build(sampler, ground, watch)?;
-    let mut exchange = Pilot::new(plan, ground)?;
-    let window = winner.cost / 2.0;
-    let steps = ((window / exchange.each(sampler).max(1e-9)) as u64).clamp(64, most);
-    exchange.go(sampler, steps, layout, watch)?;
-    exchange.go(sampler, steps, layout, watch)?;
-    trials.push(exchange.trial());
-    let before = format!("chains of {} disagree (R̂ = {:.2})", winner.plan, winner.r_hat.unwrap_or(f64::INFINITY));
-    let better = exchange.r_hat.unwrap_or(f64::INFINITY) < winner.r_hat.unwrap_or(f64::INFINITY)
-        || exchange.rate(exchange.cost / 2.0) > winner.rate(window);
-    if better {
-        let agree = if exchange.agrees() { "its chains agree" } else { "its chains disagree less" };
-        let why = format!("{before}; of {} {agree}", exchange.plan);
-        return Ok(Chosen::new(exchange.plan, why, trials, exchange.units, exchange.steps));
+    let mut exchange = Pilot::new(ladder::build(sampler, ground, watch)?, ground)?;
+    let mut steps = 64;
+    loop {
+        exchange.go(sampler, steps, layout, watch)?;
+        let enough = exchange.agrees() && exchange.ess.is_some_and(|ess| ess >= ENOUGH);
+        if enough || exchange.cost >= EXCHANGE * winner.cost || watch.over().is_some() {
+            break;
+        }
+        steps *= 2;
+    }
+    tried.push(exchange.trial());
+    let before = format!("the chains of {} disagree (R̂ = {:.2})", winner.plan, winner.r_hat.unwrap_or(f64::INFINITY));
+    if exchange.rate() > winner.rate() || exchange.r_hat < winner.r_hat {
+        let agree = if exchange.agrees() { "agree" } else { "disagree less" };
+        let why = format!("{before}; those of {} {agree}", exchange.plan);
+        return Ok(Chosen::of(exchange, why, tried, sampler));
     }
     let why = format!("{before}, and those of {} no less", exchange.plan);
-    Ok(Chosen::new(winner.plan, why, trials, winner.units, winner.steps))
+    Ok(Chosen::of(winner, why, tried, sampler))
 }
 
 /// Moves the chains of a pilot on, without looking.

@@ -31,10 +31,10 @@ pub struct Report {
     pub warmup: u64,
     /// Steps of each chain from one draw to the next.
     pub thin: u64,
-    /// Accepted proposals over all proposals, while drawing.
-    pub acceptance: f64,
-    /// Sites that a step changes, on average, while drawing.
-    pub moved_sites_per_step: f64,
+    /// Accepted proposals over all proposals, while drawing; not counted in replica exchange.
+    pub acceptance: Option<f64>,
+    /// Sites that a step changes, on average, while drawing; not counted in replica exchange.
+    pub moved_sites_per_step: Option<f64>,
     /// Steps at which the energy failed.
     pub faults: u64,
     /// Of replica exchange: how often neighbours swap, from the lowest β on.
@@ -166,7 +166,7 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
     let mut kept = keeper.read()?;
     let chosen = match (&kept, &sampler.choice) {
         (Some(kept), _) => auto::Chosen::again(kept.report.clone(), &ground)?,
-        (None, Choice::Exactly(plan)) => auto::Chosen::by_hand(plan.clone(), "chosen by hand", &ground)?,
+        (None, Choice::Exactly(plan)) => auto::Chosen::by_hand(plan.clone(), "chosen by hand", sampler.thin, &ground)?,
         (None, Choice::Tuned(plan)) => auto::Chosen::tuned(plan, sampler, &ground, &watch)?,
         (None, Choice::Auto) => auto::choose(sampler, &ready, &ground, &watch)?,
     };
@@ -190,7 +190,8 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
     let warm = report.warmup >= sampler.warmup;
     let mut last = Instant::now();
     if warm {
-        draw(&mut units, &mut tracks, (draws, sampler.thin), &watch, &progress, |units, tracks| {
+        let thin = report.thin;
+        draw(&mut units, &mut tracks, (draws, thin), &watch, &progress, |units, tracks| {
             if last.elapsed() > Keeper::EVERY {
                 keeper.write(&report, units, tracks)?;
                 last = Instant::now();
@@ -212,11 +213,28 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
 }
 
 impl Report {
+    /// Of a run that has not drawn.
+    pub(crate) fn new(sampler: Plan, why: String) -> Self {
+        Self {
+            sampler,
+            why,
+            tried: Vec::new(),
+            warmup: 0,
+            thin: 1,
+            acceptance: None,
+            moved_sites_per_step: None,
+            faults: 0,
+            swap_rates: Vec::new(),
+            stopped: None,
+        }
+    }
+
     /// What the units say of their steps.
     fn account(&mut self, units: &mut [Box<dyn Unit + '_>]) {
         let total = units.iter_mut().map(|unit| *unit.acceptance()).fold(Acceptance::new(), add);
-        self.acceptance = total.rate().into();
-        self.moved_sites_per_step = total.jump_distance().into();
+        let counted = !matches!(self.sampler, Plan::Exchange { .. });
+        self.acceptance = counted.then(|| total.rate().into());
+        self.moved_sites_per_step = counted.then(|| total.jump_distance().into());
         self.faults = total.faults;
         let ladders: Vec<_> = units.iter().filter_map(|unit| unit.ladder()).collect();
         let rungs = ladders.first().map_or(0, |ladder| ladder.rungs().len().saturating_sub(1));
