@@ -5,6 +5,7 @@ use crate::formats::uai::Table;
 use crate::parts::Parts;
 use bitmc::energy::Edge;
 use bitmc::{Energy, Layout};
+use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
 
@@ -314,6 +315,31 @@ impl Model {
         }
     }
 
+    /// What there is to know of it.
+    #[must_use]
+    pub fn info(&self) -> Info {
+        let (what, interactions) = match &self.form {
+            Form::Spins { edges, .. } | Form::Bits { edges, .. } => ("edges", edges.len()),
+            Form::Potts { edges, .. } | Form::Gaussian { edges, .. } => ("edges", edges.len()),
+            Form::Rbm { hidden, .. } => ("hidden units", hidden.len()),
+            Form::Factors { tables, .. } => ("tables", tables.len()),
+            Form::Logistic { outcomes, .. } => ("outcomes", outcomes.len()),
+            Form::Polynomial { terms, .. } => ("terms", terms.len()),
+            Form::Own(_) => ("interactions known", 0),
+        };
+        let arities = (0..self.sites()).map(|site| self.arity_of(site));
+        let (least, most) = arities.fold((usize::MAX, 0), |(least, most), arity| (least.min(arity), most.max(arity)));
+        Info {
+            kind: self.kind(),
+            sites: self.sites(),
+            arities: (least, most),
+            interactions,
+            what,
+            known: self.known.len(),
+            constant: self.constant,
+        }
+    }
+
     /// A model whose sites are numbered from 0, if the kernel takes it.
     pub(crate) fn checked(form: Form) -> Result<Self, Error> {
         let model = Self::of(form);
@@ -324,6 +350,42 @@ impl Model {
     fn of(form: Form) -> Self {
         let labels = Labels { word: "site", first: 0, names: None };
         Self { form, constant: 0.0, labels, known: Vec::new() }
+    }
+}
+
+/// What there is to know of a model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Info {
+    /// What kind of model it is.
+    pub kind: &'static str,
+    /// Sites.
+    pub sites: usize,
+    /// The fewest and the most values of a site.
+    pub arities: (usize, usize),
+    /// How many edges, hidden units, tables, outcomes or terms there are.
+    pub interactions: usize,
+    /// Which of these.
+    pub what: &'static str,
+    /// Sites that are known.
+    pub known: usize,
+    /// What is added to every energy.
+    pub constant: f64,
+}
+
+impl fmt::Display for Info {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, sites, arities: (least, most), interactions, what, known, constant } = self;
+        write!(f, "{kind}: {sites} sites of ")?;
+        if least == most { write!(f, "{most} values")? } else { write!(f, "{least} to {most} values")? }
+        write!(f, ", {interactions} {what}")?;
+        if *known > 0 {
+            write!(f, ", {known} sites known")?;
+        }
+        if *constant != 0.0 {
+            write!(f, ", a constant of {constant}")?;
+        }
+        Ok(())
     }
 }
 

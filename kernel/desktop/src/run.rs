@@ -269,7 +269,7 @@ fn starts(
 }
 
 /// From a random state by sweeps of Gibbs sampling over the model without its hard constraints.
-fn start(
+pub(crate) fn start(
     model: &Model,
     energy: &Dyn<'_>,
     soft: &Ready<'_>,
