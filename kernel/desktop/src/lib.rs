@@ -32,6 +32,6 @@ pub use error::Error;
 pub use logz::{Estimate, LogZ};
 pub use model::{Info, Model};
 pub use plan::Plan;
-pub use run::{Report, Trial};
+pub use run::{Report, Seconds, Trial};
 pub use sampler::{Cancel, Choice, Sampler};
 pub use samples::{Found, Samples, SiteSummary, Summary};

@@ -43,6 +43,18 @@ pub struct Report {
     pub stopped: Option<String>,
 }
 
+/// Seconds that the parts of a run took. They are no part of the report, which is the same on any machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Seconds {
+    /// The start, and the choice of the sampler.
+    pub choice: f64,
+    /// The rest of the warm-up.
+    pub warmup: f64,
+    /// The draws.
+    pub draws: f64,
+}
+
 /// A pilot run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
@@ -171,6 +183,7 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
         (None, Choice::Auto) => auto::choose(sampler, &ready, &ground, &watch)?,
     };
     let auto::Chosen { mut report, mut units, steps } = chosen;
+    let choice = watch.since.elapsed().as_secs_f64();
 
     let mut tracks = Vec::new();
     if let Some(kept) = &mut kept {
@@ -183,6 +196,7 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
         report.warmup = steps + advance(&mut units, rest, &watch, &progress)?;
         units.iter_mut().for_each(|unit| *unit.acceptance() = Acceptance::new());
     }
+    let warmup = watch.since.elapsed().as_secs_f64() - choice;
     let before = tracks.first().map_or(0, |track: &Track| track.energies.len()) as u64;
     let draws = sampler.draws as u64 - before.min(sampler.draws as u64);
     let progress = Progress::new(!sampler.progress, draws);
@@ -209,7 +223,8 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
     }
     report.account(&mut units);
     tracks.resize(sampler.chains, Track::default());
-    Ok(Samples::new(model, sampler.temperature, tracks, report))
+    let seconds = Seconds { choice, warmup, draws: watch.since.elapsed().as_secs_f64() - choice - warmup };
+    Ok(Samples::new(model, sampler.temperature, tracks, report, seconds))
 }
 
 impl Report {

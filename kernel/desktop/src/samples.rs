@@ -3,7 +3,7 @@
 use crate::diagnose::{Diagnosis, Scalar};
 use crate::model::Labels;
 use crate::unit::Track;
-use crate::{Error, Model, Report};
+use crate::{Model, Report, Seconds};
 use bitmc::{Layout, Packed};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -23,6 +23,7 @@ pub struct Samples {
     pub(crate) temperature: f64,
     pub(crate) tracks: Vec<Track>,
     pub(crate) report: Report,
+    pub(crate) seconds: Seconds,
 }
 
 /// A state with its energy, and how often it was drawn.
@@ -70,7 +71,7 @@ pub struct SiteSummary {
 }
 
 impl Samples {
-    pub(crate) fn new(model: &Model, temperature: f32, tracks: Vec<Track>, report: Report) -> Self {
+    pub(crate) fn new(model: &Model, temperature: f32, tracks: Vec<Track>, report: Report, seconds: Seconds) -> Self {
         let layout = model.layout();
         Self {
             layout,
@@ -80,6 +81,7 @@ impl Samples {
             temperature: temperature.into(),
             tracks,
             report,
+            seconds,
         }
     }
 
@@ -241,6 +243,12 @@ impl Samples {
         &self.report
     }
 
+    /// How long the parts of the run took.
+    #[must_use]
+    pub fn seconds(&self) -> Seconds {
+        self.seconds
+    }
+
     /// The diagnostics of the energy and of the sites. O(sites · chains · draws · log draws).
     #[must_use]
     pub fn summary(&self) -> Summary {
@@ -311,9 +319,5 @@ impl Samples {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.draws() == 0
-    }
-
-    pub(crate) fn not_empty(&self) -> Result<(), Error> {
-        if self.is_empty() { Err(Error::option("the time was over before the first draw")) } else { Ok(()) }
     }
 }
