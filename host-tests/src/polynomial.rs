@@ -6,7 +6,7 @@ use crate::used;
 use bitmc::Polynomial;
 use bitmc::energy::{PolynomialBuffers, PolynomialError};
 
-/// `E = Σ_T w_T Π_{i∈T} vᵢ`, of bits `v = x` or spins `v = 2x − 1`; a site may stand in a term several times.
+/// `E = Σ_T w_T Π_{i∈T} vᵢ`, of bits `v = x` or spins `v = 2x − 1`; a term may list a site several times.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// Whether sites are spins.

@@ -25,7 +25,7 @@ fn case(terms: &Terms, steps: usize, exact: bool) {
     let listed = terms.terms.iter().filter(|(list, _)| list.len() > 1).count();
     let most = if terms.spins { Polynomial::spins_cache_len } else { Polynomial::bits_cache_len };
     assert!(energy.cache_len() <= most(terms.sites, listed));
-    // The unit is 2⁻³⁰ of the power of two above the largest sum of weights, which is at most twice that; a term is off by half.
+    // The unit is 2⁻³⁰ of the power of two above the largest sum of weights: at most 2⁻²⁹ of that sum. A term is off by half a unit.
     let unit = if exact { 0.0 } else { terms.reach() * ISING_GRID };
     let (count, size) = (terms.terms.len() as f64, terms.size());
     Case {
@@ -145,8 +145,8 @@ impl Energy for Broken<'_> {
     }
 }
 
-/// Flips sites of a model of whole weights, and counts the steps at which anything differs from what is computed from nothing,
-/// bit for bit, or from float64.
+/// Flips sites of a model of whole weights. Counts the steps after which anything differs, bit for bit, from what is computed
+/// from nothing, or from float64.
 fn mismatches(energy: &dyn Energy, terms: &Terms, flips: usize, source: &mut Source) -> usize {
     let layout = energy.layout();
     let mut x = source.state(terms.sites);
@@ -268,7 +268,7 @@ fn a_flip_visits_its_own_terms_alone() {
                 assert_eq!(found, if near[word] { moved } else { anything }, "spins {spins}, word {word}");
             }
         }
-        // 6.5 terms a flip, whose other sites are reached by chance over bits, and always over spins.
+        // About 6.5 terms a flip. Over bits they reach few other sites, over spins all of theirs.
         let [terms, sums] = visited.map(|count| count as f64 / 200.0);
         assert!((4.0..9.0).contains(&terms), "{terms} terms a flip");
         let range = if spins { 12.0..25.0 } else { 3.0..9.0 };
@@ -467,7 +467,7 @@ fn bad_input_has_a_name() {
 #[test]
 fn the_largest_sums_fit() {
     for spins in [false, true] {
-        // As much as fits beside what 64 roundings of the sum may have hidden: 2³⁰ less 13,760 units.
+        // 2³⁰ units less 13,760: the constructor allows for the roundings of a sum of 64 weights.
         let list: Vec<u32> = (0..3).collect();
         for sign in [1.0, -1.0] {
             let weight = sign * 16_777_001.0;

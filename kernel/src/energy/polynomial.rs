@@ -16,17 +16,21 @@ use core::ops::Range;
 /// A polynomial of any order, `E = Σ_T w_T Π_{i∈T} xᵢ` over bits or `E = Σ_T w_T Π_{i∈T} sᵢ` over spins `s = 2x − 1`:
 /// pseudo-Boolean functions, p-spin glasses, weighted clauses. The sum is the energy itself, not its negative.
 ///
-/// A term is a list of sites and a weight. A list without sites is a constant, one site alone is a field. A site may
-/// stand in a list several times: `x² = x`, and `s² = 1`, so that pairs of a spin cancel. Terms with equal sites add up.
+/// A term is a list of sites and a weight. A list without sites is a constant, one site alone is a field. A list may have
+/// a site several times: `x² = x`, and `s² = 1`, so that pairs of a spin cancel. Terms with equal sites add up.
 ///
 /// Weights are used as rounded to 2⁻³⁰ of the largest sum of |w| over the terms of one site; constants are not rounded.
 /// A weight that would lose much by it is refused, as [`Sparse`](super::Sparse) says, unless the memory says
 /// [`allow_rounding`](PolynomialBuffers::allow_rounding).
 ///
-/// The cache is whole numbers, free of history (METHODS.md §1 has the gradient of a multilinear energy). Each site has
-/// a sum over the terms that list it: over bits `∂E/∂xᵢ`, over spins `Lᵢ = Σ w_T Π s` with `∂E/∂xᵢ = 2Lᵢsᵢ`. Each
-/// term has, over bits, how many of its sites are 0 and the sum of their numbers, which names the last one; over spins,
-/// the sign of its product. 4 bytes a site, and 8 bytes (bits) or 1 bit (spins) a term.
+/// The cache is whole numbers, free of history:
+///
+/// | | over bits | over spins |
+/// |---|---|---|
+/// | a site | `∂E/∂xᵢ`, 4 bytes | `Lᵢ = Σ_{T∋i} w_T Π s`, with `∂E/∂xᵢ = 2Lᵢsᵢ`, 4 bytes |
+/// | a term | its zeros, and the sum of their numbers, 8 bytes | the sign of its product, 1 bit |
+///
+/// Where a term has one zero left, the sum of the numbers is the number of that site.
 ///
 /// Cost: a gradient is one conversion a site. A flip visits the terms of its site alone. Over bits it then goes to a
 /// term's other sites only where all of them were or become 1; over spins always.

@@ -22,7 +22,7 @@ pub enum PolynomialError {
         /// The term.
         term: usize,
     },
-    /// The weight of a term would be lost or much changed by rounding, beside far larger ones.
+    /// The weight of a term would be lost or much changed by rounding: other weights are far larger.
     Rounded {
         /// The term.
         term: usize,
