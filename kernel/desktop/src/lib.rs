@@ -12,8 +12,10 @@ pub mod files;
 pub mod formats;
 mod model;
 pub mod npy;
+pub mod npz;
 mod parts;
 pub mod progress;
+mod read;
 pub mod tempering;
 
 pub use error::Error;

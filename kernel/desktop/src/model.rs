@@ -79,7 +79,7 @@ impl fmt::Debug for Own {
 /// What sites are called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Labels {
-    /// `site` or `vertex`.
+    /// `site`, `vertex` or `variable`.
     pub(crate) word: &'static str,
     /// The number of the first one.
     pub(crate) first: usize,
@@ -321,7 +321,7 @@ impl Model {
         Ok(model)
     }
 
-    fn of(form: Form) -> Self {
+    pub(crate) fn of(form: Form) -> Self {
         let labels = Labels { word: "site", first: 0, names: None };
         Self { form, constant: 0.0, labels, known: Vec::new() }
     }
