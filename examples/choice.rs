@@ -68,7 +68,8 @@ impl Numbers {
 fn models(data: &Path) -> Result<Vec<(&'static str, Model)>, Failure> {
     let mut random = Numbers(1);
     let mut all = Vec::new();
-    let sparse: Vec<_> = (0..2000u32).flat_map(|a| [1, 37, 411].map(|step| (a, (a + step) % 2000, 0.15))).collect();
+    let sparse: Vec<_> =
+        (0..2000u32).flat_map(|a| [1, 37, 411].map(|step| (a, (a + step) % 2000, 0.15))).collect();
     all.push(("ferromagnet, 2,000 sites of degree 6", Model::ising(2000, &sparse, &[0.05; 2000])?));
     let edges: Vec<_> = torus(32, 32, 0.440_687).collect();
     all.push(("critical torus 32×32", Model::ising(1024, &edges, &[])?));
@@ -94,7 +95,8 @@ fn models(data: &Path) -> Result<Vec<(&'static str, Model)>, Failure> {
             ([a, a + 1], (0..16).map(weight).collect())
         })
         .collect();
-    let tables: Vec<(&[u32], &[f64])> = pairs.iter().map(|(sites, weights)| (&sites[..], &weights[..])).collect();
+    let tables: Vec<(&[u32], &[f64])> =
+        pairs.iter().map(|(sites, weights)| (&sites[..], &weights[..])).collect();
     all.push(("factors with hard constraints, 200 sites", Model::factors(&[4; 200], &tables)?));
     let edges: Vec<_> = torus(10, 10, -0.11).collect();
     all.push(("Gaussian over 0 … 20, 100 sites", Model::gaussian(21, &edges, &[0.5; 100], &[10.0; 100])?));
@@ -102,7 +104,8 @@ fn models(data: &Path) -> Result<Vec<(&'static str, Model)>, Failure> {
     let outcomes: Vec<bool> = (0..400).map(|row| design[100 * row..][..8].iter().sum::<f32>() > 0.0).collect();
     all.push(("logistic, 100 coefficients, 400 rows", Model::logistic(&design, &outcomes, &[1.0; 100])?));
     let mut site = || random.below(200);
-    let triples: Vec<([u32; 3], f32)> = (0..600).map(|term| ([site(), site(), site()], if term % 2 == 0 { 0.4 } else { -0.4 })).collect();
+    let triples: Vec<([u32; 3], f32)> =
+        (0..600).map(|term| ([site(), site(), site()], if term % 2 == 0 { 0.4 } else { -0.4 })).collect();
     let terms: Vec<(&[u32], f32)> = triples.iter().map(|(sites, w)| (&sites[..], *w)).collect();
     all.push(("cubic polynomial, 200 spins", Model::polynomial_spins(200, &terms)?));
     let all_pairs: Vec<_> = (0..64u32).flat_map(|a| (a + 1..64).map(move |b| (a, b, 1.35 / 64.0))).collect();
@@ -122,7 +125,8 @@ fn time(samples: &Samples) -> Time {
     let summary = samples.summary();
     let clock = samples.seconds();
     let agree = summary.r_hat.is_none_or(|r_hat| r_hat < 1.05);
-    let seconds = summary.ess.filter(|_| agree).map(|ess| clock.choice + clock.warmup + clock.draws * WANTED / ess);
+    let seconds =
+        summary.ess.filter(|_| agree).map(|ess| clock.choice + clock.warmup + clock.draws * WANTED / ess);
     Time { seconds, r_hat: summary.r_hat }
 }
 

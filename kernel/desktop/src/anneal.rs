@@ -2,11 +2,12 @@
 
 use crate::chains::{memory, streams};
 use crate::model::Model;
+use crate::npz::Npz;
 use crate::parts::{Dyn, Parts, Ready};
 use crate::progress::Progress;
 use crate::run::held;
 use crate::sampler::Cancel;
-use crate::Error;
+use crate::{Error, files};
 use bitmc::batch::{Batch, BatchSite};
 use bitmc::energy::{Base, Tempered};
 use bitmc::lane::LANES;
@@ -15,6 +16,7 @@ use bitmc::temper::Replica;
 use bitmc::{Chain, Energy, Gibbs, Ising, LaneRng, Layout, Packed, packed};
 use serde::Serialize;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -73,6 +75,31 @@ pub struct Annealed {
     pub coldest: f64,
     #[serde(skip)]
     pub(crate) layout: Layout,
+}
+
+impl Annealed {
+    /// Writes an archive that `numpy.load` reads: `states` (states, sites), `uint8` or above 256 values `uint16`;
+    /// `energies` and `runs`, one a state.
+    ///
+    /// # Errors
+    /// [`Error::File`] where it cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let (count, sites) = (self.states.len(), self.layout.sites());
+        let energies: Vec<f64> = self.states.iter().map(|state| state.energy).collect();
+        let runs: Vec<i64> = self.states.iter().map(|state| state.runs as i64).collect();
+        let values = || self.states.iter().flat_map(|state| &state.state);
+        files::write_with(path.as_ref(), |file| {
+            let mut npz = Npz::to(file);
+            if self.layout.arity() > 256 {
+                npz.add("states", &[count, sites], &values().map(|&value| value as u16).collect::<Vec<_>>())?;
+            } else {
+                npz.add("states", &[count, sites], &values().map(|&value| value as u8).collect::<Vec<_>>())?;
+            }
+            npz.add("energies", &[count], &energies)?;
+            npz.add("runs", &[count], &runs)?;
+            npz.finish().map(|_| ())
+        })
+    }
 }
 
 /// A state at which runs ended.
@@ -287,7 +314,13 @@ fn temperatures(model: &Model, soft: &Ready<'_>, rng: &mut LaneRng) -> Result<(f
         let mut out = vec![0.0; layout.arity()];
         for site in (0..layout.sites()).step_by(layout.sites().div_ceil(4096)) {
             energy.differences(&mut words, &cache, site, &mut out);
-            changes.extend(out[..model.arity_of(site)].iter().copied().filter(|d| d.is_finite() && *d != 0.0).map(|d| f64::from(d.abs())));
+            changes.extend(
+                out[..model.arity_of(site)]
+                    .iter()
+                    .copied()
+                    .filter(|d| d.is_finite() && *d != 0.0)
+                    .map(|d| f64::from(d.abs())),
+            );
         }
     }
     changes.sort_by(f64::total_cmp);
@@ -322,7 +355,8 @@ fn sixteen(
     };
     let starts = (0..LANES).map(|_| random()).collect::<Result<Vec<_>, _>>()?;
     let state = |lane: usize| Packed::new(layout, &starts[lane]).map_err(Error::model);
-    let mut batch = Batch::new(ising, vec![BatchSite::new(); layout.sites()], state(0)?).map_err(Error::model)?;
+    let mut batch =
+        Batch::new(ising, vec![BatchSite::new(); layout.sites()], state(0)?).map_err(Error::model)?;
     for lane in 1..LANES {
         batch.restart(lane, state(lane)?).map_err(Error::model)?;
     }

@@ -3,7 +3,7 @@
 use crate::Error;
 use serde::Serialize;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// The bytes of a file.
@@ -31,11 +31,22 @@ pub fn make_folder(path: &Path) -> Result<(), Error> {
 /// # Errors
 /// [`Error::File`] where the system refuses; what stood there before stays.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    write_with(path, |file| file.write_all(bytes))
+}
+
+/// As [`write`], where a function writes the bytes, so that they need not be in memory.
+///
+/// # Errors
+/// [`Error::File`] where the system or the function refuses; what stood there before stays.
+pub fn write_with(
+    path: &Path,
+    bytes: impl FnOnce(&mut BufWriter<fs::File>) -> io::Result<()>,
+) -> Result<(), Error> {
     let beside = beside(path);
     let write = || -> io::Result<()> {
-        let mut file = fs::File::create(&beside)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
+        let mut file = BufWriter::new(fs::File::create(&beside)?);
+        bytes(&mut file)?;
+        file.into_inner()?.sync_all()?;
         fs::rename(&beside, path)
     };
     write().map_err(|error| {

@@ -1,16 +1,16 @@
 //! ln Z by annealed importance sampling.
 
+use crate::Error;
 use crate::chains::{memory, streams};
 use crate::model::Model;
 use crate::parts::{Dyn, Parts};
-use crate::run::held;
 use crate::progress::Progress;
+use crate::run::held;
 use crate::sampler::Cancel;
-use crate::Error;
 use bitmc::energy::Tempered;
 use bitmc::stats::Evidence;
 use bitmc::temper::{Replica, forward};
-use bitmc::{Energy, Gibbs, LaneRng, Layout, Packed};
+use bitmc::{Gibbs, LaneRng, Layout, Packed};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -154,7 +154,8 @@ impl LogZ<'_> {
         let mut evidence = Evidence::new();
         walks.iter().for_each(|walk| evidence.add(walk.0));
         if walks.iter().all(|walk| walk.0 == f32::NEG_INFINITY) {
-            let reason = "no run ended in a possible state: independent draws hardly ever keep the hard constraints";
+            let reason =
+                "no run ended in a possible state: independent draws hardly ever keep the hard constraints";
             return Err(Error::model(reason));
         }
         // The constant of the model's file is in every energy.
@@ -185,7 +186,9 @@ impl LogZ<'_> {
         let mut replica = match Replica::new(path, memory(&path), start) {
             Ok(replica) => replica,
             // Where zeros are not allowed, from a random state.
-            Err(_) if model.known.is_empty() => Replica::random(path, memory(&path), rng).map_err(Error::model)?,
+            Err(_) if model.known.is_empty() => {
+                Replica::random(path, memory(&path), rng).map_err(Error::model)?
+            }
             Err(error) => return Err(Error::model(error)),
         };
         let held = held(model);

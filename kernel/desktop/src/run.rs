@@ -178,7 +178,9 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
     let mut kept = keeper.read()?;
     let chosen = match (&kept, &sampler.choice) {
         (Some(kept), _) => auto::Chosen::again(kept.report.clone(), &ground)?,
-        (None, Choice::Exactly(plan)) => auto::Chosen::by_hand(plan.clone(), "chosen by hand", sampler.thin, &ground)?,
+        (None, Choice::Exactly(plan)) => {
+            auto::Chosen::by_hand(plan.clone(), "chosen by hand", sampler.thin, &ground)?
+        }
         (None, Choice::Tuned(plan)) => auto::Chosen::tuned(plan, sampler, &ground, &watch)?,
         (None, Choice::Auto) => auto::choose(sampler, &ready, &ground, &watch)?,
     };
@@ -308,5 +310,7 @@ pub(crate) fn start(
         }
         chain.step(&Gibbs::systematic(), rng);
     }
-    Err(Error::model(format!("no possible state found in {SWEEPS} sweeps: the hard constraints may contradict each other")))
+    Err(Error::model(format!(
+        "no possible state found in {SWEEPS} sweeps: the hard constraints may contradict each other"
+    )))
 }

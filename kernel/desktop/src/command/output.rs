@@ -66,7 +66,12 @@ impl Output {
     }
 
     /// Tells the answer: as JSON, or as text below a line that names what it answers.
-    pub(crate) fn tell<O: Serialize, T: Serialize>(&self, options: &O, answer: &T, text: &str) -> Result<(), Error> {
+    pub(crate) fn tell<O: Serialize, T: Serialize>(
+        &self,
+        options: &O,
+        answer: &T,
+        text: &str,
+    ) -> Result<(), Error> {
         let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("BITMC_COMMIT"));
         if self.json {
             let answer = Answer { bitmc: version, commit, options, answer };
@@ -83,7 +88,8 @@ impl Output {
 fn words(options: &serde_json::Value) -> String {
     let plain = |value: &serde_json::Value| value.as_str().map_or(value.to_string(), str::to_string);
     let fields = options.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
-    let fields: Vec<String> = fields.map(|(name, value)| format!("{} {}", name.replace('_', "-"), plain(value))).collect();
+    let fields: Vec<String> =
+        fields.map(|(name, value)| format!("{} {}", name.replace('_', "-"), plain(value))).collect();
     fields.join(", ")
 }
 

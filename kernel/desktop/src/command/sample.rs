@@ -141,7 +141,13 @@ fn text(answer: &Answer, options: &Options) -> String {
         text += "\n| pilot run | steps a chain | cost (ms) | ESS | R̂ |\n|---|---:|---:|---:|---:|\n";
         for trial in &report.tried {
             let (ess, r_hat) = (number(trial.ess, 0), number(trial.r_hat, 3));
-            let _ = writeln!(text, "| {} | {} | {:.1} | {ess} | {r_hat} |", trial.sampler, trial.steps, trial.cost / 1e3);
+            let _ = writeln!(
+                text,
+                "| {} | {} | {:.1} | {ess} | {r_hat} |",
+                trial.sampler,
+                trial.steps,
+                trial.cost / 1e3
+            );
         }
     }
     let _ = write!(
@@ -165,7 +171,8 @@ fn text(answer: &Answer, options: &Options) -> String {
         let _ = writeln!(text, "\n{} more sites: --json or --save has them.", summary.sites.len() - SITES);
     }
     for found in &answer.best {
-        let _ = write!(text, "\nE = {:.6}, drawn {} times by {} chains", found.energy, found.draws, found.chains);
+        let _ =
+            write!(text, "\nE = {:.6}, drawn {} times by {} chains", found.energy, found.draws, found.chains);
         if found.state.len() <= 80 {
             let apart = if found.state.iter().any(|&value| value > 9) { " " } else { "" };
             let state: Vec<String> = found.state.iter().map(u32::to_string).collect();

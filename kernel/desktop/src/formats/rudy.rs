@@ -1,11 +1,15 @@
 //! Weighted graphs in the rudy format, as in the Gset collection of maximum-cut instances.
 //!
 //! ```text
-//! 4 3          vertices, edges
+//! 4 4          vertices, lines below
 //! 1 2 1        an edge: two vertices, counted from 1, and its weight (1 where it is left out)
 //! 2 3 -1
 //! 3 4 2.5
+//! 4 4 0.5      a field: a vertex twice, and its weight
 //! ```
+//! As a model, `E = Σ w s s′ + Σ w s` over spins s = ±1: the lowest energy of a graph without fields is its largest cut.
+//! A weight of a vertex twice is a field and not the constant `w s s`: so do the solvers that read fields at all.
+//!
 //! Empty lines and lines that begin with `#` or the word `c` are skipped.
 
 use super::{Found, Line, Unexpected, past_the_end};
@@ -15,11 +19,13 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// A weighted graph without loops or double edges.
+/// A weighted graph without double edges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     /// How many vertices there are.
     pub vertices: usize,
+    /// One field a vertex; 0 where the file has none.
+    pub fields: Vec<f32>,
     /// The edges in the order of the file, vertices counted from 0.
     pub edges: Vec<Edge>,
 }
@@ -48,15 +54,7 @@ pub enum RudyError {
         /// How many there are.
         vertices: usize,
     },
-    /// An edge joins a vertex to itself.
-    #[error("line {line}: two different vertices expected, found {vertex} twice")]
-    Loop {
-        /// The line of the edge.
-        line: usize,
-        /// The vertex.
-        vertex: usize,
-    },
-    /// Two edges join the same vertices.
+    /// Two lines name the same vertices.
     #[error("line {line}: a new edge expected, found the one of line {before}")]
     Duplicate {
         /// The line of the second.
@@ -64,14 +62,14 @@ pub enum RudyError {
         /// The line of the first.
         before: usize,
     },
-    /// There are more or fewer edges than the head says.
+    /// There are more or fewer edges and fields than the head says.
     #[error("line {line}: {need} edges expected in all, found {got}")]
     Edges {
         /// The first line too many, or the one after the last.
         line: usize,
-        /// Edges that the head announces.
+        /// Lines that the head announces.
         need: usize,
-        /// Edges that there are.
+        /// Lines that there are.
         got: usize,
     },
 }
@@ -108,42 +106,48 @@ impl Graph {
         if !(1..=Self::MOST).contains(&vertices) {
             return Err(RudyError::Vertices { line, vertices });
         }
-        let (mut edges, mut seen) = (Vec::new(), HashMap::new());
+        let mut graph = Self { vertices, fields: vec![0.0; vertices], edges: Vec::new() };
+        let mut seen = HashMap::new();
         for mut words in lines {
             let line = words.number;
             let mut vertex = |expected| -> Result<usize, RudyError> {
                 let vertex = words.next(expected)?;
                 let exists = (1..=vertices).contains(&vertex);
-                if exists { Ok(vertex) } else { Err(RudyError::Vertex { line, vertex, vertices }) }
+                if exists { Ok(vertex - 1) } else { Err(RudyError::Vertex { line, vertex, vertices }) }
             };
             let (a, b) = (vertex("a vertex")?, vertex("another vertex")?);
             let bare = words.words.clone().next().is_none();
             let weight = if bare { 1.0 } else { words.finite("a finite weight")? };
             words.end()?;
-            if a == b {
-                return Err(RudyError::Loop { line, vertex: a });
-            }
             if let Some(before) = seen.insert((a.min(b), a.max(b)), line) {
                 return Err(RudyError::Duplicate { line, before });
             }
-            edges.push((a as u32 - 1, b as u32 - 1, weight));
-            if edges.len() > need {
-                return Err(RudyError::Edges { line, need, got: edges.len() });
+            if a == b {
+                graph.fields[a] = weight;
+            } else {
+                graph.edges.push((a as u32, b as u32, weight));
+            }
+            if seen.len() > need {
+                return Err(RudyError::Edges { line, need, got: seen.len() });
             }
         }
-        if edges.len() < need {
-            return Err(RudyError::Edges { line: past_the_end(text), need, got: edges.len() });
+        if seen.len() < need {
+            return Err(RudyError::Edges { line: past_the_end(text), need, got: seen.len() });
         }
-        Ok(Self { vertices, edges })
+        Ok(graph)
     }
 
     /// The text of a file with this graph: [`Graph::parse`] gives the same graph back.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let mut text = format!("{} {}\n", self.vertices, self.edges.len());
+        let fields = self.fields.iter().enumerate().filter(|&(_, &weight)| weight != 0.0);
+        let mut text = format!("{} {}\n", self.vertices, self.edges.len() + fields.clone().count());
+        // Writing to a string cannot fail.
         for (a, b, weight) in &self.edges {
-            // Writing to a string cannot fail.
             let _ = writeln!(text, "{} {} {weight}", a + 1, b + 1);
+        }
+        for (vertex, weight) in fields {
+            let _ = writeln!(text, "{0} {0} {weight}", vertex + 1);
         }
         text
     }

@@ -1,10 +1,10 @@
 //! The readers of text formats: good files, the same file back, and ten bad ones each.
 
 use bitmc::{Energy, Packed};
-use bitmc_examples::formats::qubo::{Qubo, QuboError};
-use bitmc_examples::formats::rudy::{Graph, RudyError};
-use bitmc_examples::formats::uai::{Network, Preamble, Table, UaiError};
-use bitmc_examples::formats::{Found, Unexpected, any_text};
+use bitmc_desktop::formats::qubo::{Qubo, QuboError};
+use bitmc_desktop::formats::rudy::{Graph, RudyError};
+use bitmc_desktop::formats::uai::{Network, Preamble, Table, UaiError};
+use bitmc_desktop::formats::{Found, Unexpected, any_text};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -21,17 +21,20 @@ const RUDY: &str = "# a path\n4 3\n1 2 1\n\n  3 2\t-1\nc the last edge\n3 4 2.5e
 
 #[test]
 fn rudy_good_files() {
-    let path = Graph { vertices: 4, edges: vec![(0, 1, 1.0), (2, 1, -1.0), (2, 3, 0.25)] };
+    let edges = vec![(0, 1, 1.0), (2, 1, -1.0), (2, 3, 0.25)];
+    let path = Graph { vertices: 4, fields: vec![0.0; 4], edges };
     assert_eq!(Graph::parse(RUDY), Ok(path.clone()));
     assert_eq!(Graph::parse(&RUDY.replace('\n', "\r\n")), Ok(path.clone()));
     assert_eq!(Graph::parse(&path.to_text()), Ok(path));
-    assert_eq!(Graph::parse("1 0"), Ok(Graph { vertices: 1, edges: vec![] }));
-    assert_eq!(Graph::parse("2 1\n2 1"), Ok(Graph { vertices: 2, edges: vec![(1, 0, 1.0)] }));
+    assert_eq!(Graph::parse("1 0"), Ok(Graph { vertices: 1, fields: vec![0.0], edges: vec![] }));
+    let pair = Graph { vertices: 2, fields: vec![0.0, -1.5], edges: vec![(1, 0, 1.0)] };
+    assert_eq!(Graph::parse("2 2\n2 2 -1.5\n2 1"), Ok(pair.clone()));
+    assert_eq!(Graph::parse(&pair.to_text()), Ok(pair));
 }
 
 #[test]
 fn rudy_bad_files() {
-    use RudyError::{Duplicate, Edges, Loop, Vertex, Vertices};
+    use RudyError::{Duplicate, Edges, Vertex, Vertices};
     let cases: [(&str, RudyError); 14] = [
         ("", unexpected(1, "the number of vertices", "EOF").into()),
         ("# only words\n\n", unexpected(3, "the number of vertices", "EOF").into()),
@@ -44,7 +47,7 @@ fn rudy_bad_files() {
         ("2 1\n1 2 1 1", unexpected(2, "the end of the line", "1").into()),
         ("2 1\n\n1 3 1", Vertex { line: 3, vertex: 3, vertices: 2 }),
         ("2 1\n0 1 1", Vertex { line: 2, vertex: 0, vertices: 2 }),
-        ("2 1\n2 2 1", Loop { line: 2, vertex: 2 }),
+        ("2 2\n2 2 1\n2 2 1", Duplicate { line: 3, before: 2 }),
         ("2 2\n1 2 1\n2 1 1", Duplicate { line: 3, before: 2 }),
         ("3 1\n1 2 1\n2 3 1", Edges { line: 3, need: 1, got: 2 }),
     ];
