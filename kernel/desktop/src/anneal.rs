@@ -222,7 +222,9 @@ impl Annealer<'_> {
             return Err(Error::option("reads and sweeps: at least 1 of each is needed"));
         }
         if self.range.is_some_and(|(hot, cold)| !(hot >= cold && cold > 0.0 && hot < 1e30 && cold > 1e-30)) {
-            return Err(Error::option("temperatures: two numbers above 0, the first one not below the second, are needed"));
+            return Err(Error::option(
+                "temperatures: two numbers above 0, the first one not below the second, are needed",
+            ));
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
         let pool = pool.map_err(|error| Error::option(format!("threads: {error}")))?;

@@ -7,7 +7,8 @@ use bitmc::stats::Acceptance;
 use bitmc::step::{Cycle, ParameterError};
 use bitmc::tune::{CycleSettings, CycleTuner, RateTuner, Trial};
 use bitmc::{
-    GibbsWithGradients, Info, LaneRng, Langevin, Layout, Open, OpenError, Packed, PathAuxiliary, RandomWalk, packed,
+    GibbsWithGradients, Info, LaneRng, Langevin, Layout, Open, OpenError, Packed, PathAuxiliary, RandomWalk,
+    packed,
 };
 use bitmc_desktop::chains::{VecOpen, open_memory, streams};
 use bitmc_desktop::{Choice, Plan, Report};
@@ -83,9 +84,7 @@ fn parsed(sampler: &str, chains: usize, sites: usize) -> PyResult<(Which, Tuner)
     }
     // A balance by hand, with the step size tuned.
     let choice = match sampler.strip_prefix("balanced:tuned:").map(str::parse) {
-        Some(balance) => {
-            Choice::Tuned(Plan::Balanced { step_size: 0.2, balance: balance.map_err(|_| bad())? })
-        }
+        Some(balance) => Choice::Tuned(Plan::Balanced { step_size: 0.2, balance: balance.map_err(|_| bad())? }),
         None => sampler.parse().map_err(|_| bad())?,
     };
     match choice {
@@ -118,11 +117,15 @@ fn kernel(which: &Which, window: Option<u32>) -> PyResult<Kernel> {
     let one = || -> Result<Option<Kernel>, ParameterError> {
         Ok(Some(match which {
             &Which::Plan(Plan::Langevin { step_size }) => balanced(step_size, 0.5).map(Kernel::Langevin)?,
-            &Which::Plan(Plan::Balanced { step_size, balance }) => Kernel::Langevin(balanced(step_size, balance)?),
+            &Which::Plan(Plan::Balanced { step_size, balance }) => {
+                Kernel::Langevin(balanced(step_size, balance)?)
+            }
             &Which::Plan(Plan::GibbsWithGradients { indices }) => {
                 Kernel::GibbsWithGradients(GibbsWithGradients::new(indices)?)
             }
-            &Which::Plan(Plan::PathAuxiliary { indices }) => Kernel::PathAuxiliary(PathAuxiliary::new(indices)?),
+            &Which::Plan(Plan::PathAuxiliary { indices }) => {
+                Kernel::PathAuxiliary(PathAuxiliary::new(indices)?)
+            }
             &Which::Plan(Plan::RandomWalk { radius }) => Kernel::RandomWalk(RandomWalk::new(radius)?),
             Which::Plan(_) => return Ok(None),
             Which::Cyclical(trials) => {
@@ -174,13 +177,14 @@ impl Chains {
         let mut starts = vec![vec![0; layout.words()]; chains];
         for (chain, (words, rng)) in starts.iter_mut().zip(&mut rngs).enumerate() {
             for site in 0..sites {
-                let value = match &start {
-                    Some(start) => start.get([chain, site]).copied().map(u32::from).ok_or_else(|| {
-                        wrong(format!("start: {chains} chains of {sites} sites are needed"))
-                    })?,
-                    // A uniform is below 1, its product may be rounded up to the arity.
-                    None => ((uniform(rng) * arity as f32) as u32).min(arity as u32 - 1),
-                };
+                let value =
+                    match &start {
+                        Some(start) => start.get([chain, site]).copied().map(u32::from).ok_or_else(|| {
+                            wrong(format!("start: {chains} chains of {sites} sites are needed"))
+                        })?,
+                        // A uniform is below 1, its product may be rounded up to the arity.
+                        None => ((uniform(rng) * arity as f32) as u32).min(arity as u32 - 1),
+                    };
                 packed::set(layout, words, site, value)
                     .map_err(|error| wrong(format!("start: chain {chain}: {error}")))?;
             }
@@ -312,7 +316,12 @@ impl Chains {
                 let (positions, step) = (trials.len(), trials.last().copied().unwrap_or_default().step_size);
                 let plan = Plan::Balanced { step_size: largest.step_size, balance: largest.balance };
                 let sizes = format!("step sizes from {:.3} to {step:.3}", largest.step_size);
-                (plan, format!("cyclical Langevin (ACS), {positions} positions, {sizes}; told its energies by a function"))
+                (
+                    plan,
+                    format!(
+                        "cyclical Langevin (ACS), {positions} positions, {sizes}; told its energies by a function"
+                    ),
+                )
             }
         };
         let mut report = Report::new(plan, why);
@@ -351,9 +360,9 @@ impl Chains {
             let gradient = gradients.get(chain * length..(chain + 1) * length).unwrap_or_default();
             let start = Packed::new(self.layout, words).map_err(wrong)?;
             let made = Open::new(self.layout, None, open_memory(self.layout), start, energy, gradient);
-            chains.push(made.map_err(|error| {
-                wrong(format!("energies and gradients of the start: chain {chain}: {error}"))
-            })?);
+            chains.push(
+                made.map_err(|error| wrong(format!("energies, gradients: start of chain {chain}: {error}")))?,
+            );
         }
         self.chains = chains;
         Ok(vec![true; energies.len()])

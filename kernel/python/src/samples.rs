@@ -65,8 +65,7 @@ impl Samples {
             seconds: serde_json::Value,
         }
         let seconds = self.inner.seconds();
-        let seconds =
-            json!({ "choice": seconds.choice, "warmup": seconds.warmup, "draws": seconds.draws });
+        let seconds = json!({ "choice": seconds.choice, "warmup": seconds.warmup, "draws": seconds.draws });
         json(&Told { report: self.inner.report(), seconds })
     }
 

@@ -43,7 +43,7 @@ def numbers(name: str, value: Any, shape: tuple[int | None, ...], kind: type = n
         need = " × ".join("n" if n is None else str(n) for n in shape)
         raise ValueError(f"{name}: shape {need} is needed, got {shown(found.shape)}")
     with np.errstate(over="ignore", invalid="ignore"):
-        made = np.ascontiguousarray(found, dtype=kind)
+        made: NDArray[Any] = np.ascontiguousarray(found, dtype=kind)
     bad = np.flatnonzero(~np.isfinite(made))
     if bad.size:
         place = [int(i) for i in np.unravel_index(bad[0], made.shape)]
@@ -136,7 +136,7 @@ def matrix(
     """Sites, edges and the diagonal of a matrix: dense, sparse, a mapping of pairs, or a pair (edges, weights).
 
     A symmetric matrix has every edge twice, and an edge weighs what one of its entries does. In the other forms every edge
-    is there once.
+    is there once, and `sites` says how many sites there are.
     """
     if isinstance(value, Mapping):
         try:
@@ -175,8 +175,6 @@ def matrix(
             raise ValueError(f"{name}: {name}[{i}, {j}] and {name}[{j}, {i}] differ: the matrix must be symmetric")
         rows, columns = np.nonzero(dense)
         first, second, weights = rows.astype(np.uint32), columns.astype(np.uint32), dense[rows, columns]
-    if sites is not None and sites != size:
-        raise ValueError(f"{name}: {size} × {size}: the model has {sites} sites")
     if symmetric:
         # Of the two equal entries of an edge one counts.
         upper = first <= second

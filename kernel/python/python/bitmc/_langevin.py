@@ -61,8 +61,8 @@ class Chains:
     ...     excess = x.sum(axis=1) - 3.0    # E = ½ (ones − 3)²
     ...     moved = chains.tell(excess**2 / 2, np.repeat(excess[:, None], 10, axis=1))
     ...     ones.append(chains.states.sum(axis=1).mean())
-    >>> abs(np.mean(ones[50:]) - 3.4) < 0.1
-    np.True_
+    >>> bool(abs(np.mean(ones[50:]) - 3.553) < 0.1)
+    True
     """
 
     def __init__(
@@ -205,8 +205,8 @@ def langevin(
     ...     excess = x.sum(axis=1) - 3.0
     ...     return excess**2 / 2, np.repeat(excess[:, None], 10, axis=1)
     >>> samples = bitmc.langevin(f, sites=10, draws=200, warmup=100)
-    >>> abs(samples.states.sum(axis=2).mean() - 3.4) < 0.1
-    np.True_
+    >>> bool(abs(samples.states.sum(axis=2).mean() - 3.553) < 0.1)
+    True
     """
     if not callable(f):
         raise ValueError(f"f: a function of the states is needed, got {f!r}")
@@ -241,6 +241,7 @@ def langevin(
         moved.tell(energies, gradients)
 
     begun, done, warm, stopped = time.monotonic(), 0, 0, None
+    drawn = begun
     inner = moved._inner
     tuned = not inner.tuning
     try:
@@ -253,6 +254,7 @@ def langevin(
             warm = warmup
         tuned = cycle is None or not inner.tuning
         inner.freeze()
+        drawn = time.monotonic()
         while warm == warmup and done < draws:
             if limit is not None and time.monotonic() - begun >= limit:
                 break
@@ -267,5 +269,7 @@ def langevin(
             raise
         stopped = f"{done} of {draws} draws: it was cancelled"
     found = Samples(inner.samples(warm, thin, stopped), inner.parameters)
+    ended = time.monotonic()
     found.report["tuned"] = tuned
+    found.report["seconds"] = {"choice": 0.0, "warmup": drawn - begun, "draws": ended - drawn}
     return found

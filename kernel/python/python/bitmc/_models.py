@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _bitmc
-from ._arrays import array, flags, matrix, numbers, path_of, real, said, shown, sites_of, whole
+from ._arrays import Edges, Floats, array, flags, matrix, numbers, path_of, real, said, shown, sites_of, whole
 
 
 class Model:
@@ -53,8 +53,8 @@ class Model:
 
         >>> import bitmc
         >>> model = bitmc.ising([[0, 1], [1, 0]]).given({0: 1})
-        >>> bitmc.sample(model, draws=100, chains=4).states[:, :, 0].min()
-        np.uint8(1)
+        >>> int(bitmc.sample(model, draws=100, chains=4).states[:, :, 0].min())
+        1
         """
         if not isinstance(known, Mapping):
             raise ValueError(f"known: a mapping from sites to values is needed, got {known!r}")
@@ -63,6 +63,17 @@ class Model:
 
     def __repr__(self) -> str:
         return repr(self._inner)
+
+
+def _matrix(
+    name: str, value: Any, other: str, numbers: Any, sites: int | None, symmetric: bool
+) -> tuple[int, Edges, Floats]:
+    """A matrix whose sites are counted by it, by `sites`, or by the numbers of another argument, one a site."""
+    known = _sites(other, numbers, sites)
+    count, edges, diagonal = matrix(name, value, known, symmetric)
+    if sites is not None and known != count:
+        raise ValueError(f"sites: {sites}, but {name} has {count} sites")
+    return count, edges, diagonal
 
 
 def _fields(name: str, value: Any, sites: int) -> Any:
@@ -95,7 +106,7 @@ def ising(J: Any, h: Any = None, *, sites: int | None = None) -> Model:
     >>> bitmc.ising(([[0, 1], [1, 2]], [1.0, -1.0]))
     <bitmc.Model: Ising model: 3 sites of 2 values, 2 edges>
     """
-    count, (a, b, weights), diagonal = matrix("J", J, _sites("h", h, sites), True)
+    count, (a, b, weights), diagonal = _matrix("J", J, "h", h, sites, True)
     if diagonal.any():
         site = int(np.flatnonzero(diagonal)[0])
         raise ValueError(f"J: J[{site}, {site}] is not 0: a spin has no coupling to itself")
@@ -121,7 +132,7 @@ def qubo(Q: Any, linear: Any = None, *, sites: int | None = None) -> Model:
     >>> bitmc.anneal(bitmc.qubo({(0, 0): -1, (0, 1): 2, (1, 1): -2}), sweeps=1000).states[0]
     array([0, 1], dtype=uint8)
     """
-    count, (a, b, weights), diagonal = matrix("Q", Q, _sites("linear", linear, sites), False)
+    count, (a, b, weights), diagonal = _matrix("Q", Q, "linear", linear, sites, False)
     coefficients = diagonal + _fields("linear", linear, count)
     return Model._of(said("Q, linear", lambda: _bitmc.Model.qubo(count, a, b, weights, coefficients)))
 
@@ -147,7 +158,7 @@ def potts(J: Any, arity: int, fields: Any = None, *, sites: int | None = None) -
     <bitmc.Model: Potts model: 2 sites of 3 values, 1 edges>
     """
     arity = whole("arity", arity, 2, 65536)
-    count, (a, b, weights), diagonal = matrix("J", J, _sites("fields", fields, sites), True)
+    count, (a, b, weights), diagonal = _matrix("J", J, "fields", fields, sites, True)
     if diagonal.any():
         site = int(np.flatnonzero(diagonal)[0])
         raise ValueError(f"J: J[{site}, {site}] is not 0: a site has no coupling to itself")
@@ -199,10 +210,10 @@ def factors(arities: Sequence[int], tables: Iterable[tuple[Sequence[int], Any]])
     for number, table in enumerate(tables):
         name = f"tables[{number}]"
         try:
-            of, weights = table
+            members, weights = table
         except (TypeError, ValueError):
             raise ValueError(f"{name}: a pair (sites, weights) is needed") from None
-        of = sites_of(name, of)
+        of = sites_of(name, members)
         if of.ndim != 1 or (of.size and of.max() >= values.size):
             raise ValueError(f"{name}: sites below {values.size} are needed")
         need = tuple(int(values[site]) for site in of)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bitmc
-from ._arrays import path_of, real, whole
+from ._arrays import path_of, real, said, whole
 from ._models import Model
 
 
@@ -183,13 +183,12 @@ def sample(
     >>> model = bitmc.ising([[0, 0.5], [0.5, 0]])
     >>> samples = bitmc.sample(model, draws=2000, chains=8)
     >>> s = 2.0 * samples.states - 1
-    >>> abs((s[:, :, 0] * s[:, :, 1]).mean() - 0.4621) < 0.03    # tanh(J)
-    np.True_
+    >>> bool(abs((s[:, :, 0] * s[:, :, 1]).mean() - 0.4621) < 0.03)    # tanh(J)
+    True
     """
-    text = sampler if isinstance(sampler, str) else None
-    if text is None:
+    if not isinstance(sampler, str):
         raise ValueError(f"sampler: a name is needed, got {sampler!r}")
-    inner = _bitmc.sample(
+    settings = (
         _model(model),
         whole("draws", draws, 1, 10**12),
         whole("chains", chains, 1, 100_000),
@@ -197,13 +196,13 @@ def sample(
         None if thin is None else whole("thin", thin, 1),
         whole("seed", seed),
         real("temperature", temperature, 1e-20, 1e20),
-        text,
+        sampler,
         None if seconds is None else real("seconds", seconds, 0.0, 1e9),
         whole("threads", threads, 0, 1024),
         bool(progress),
         None if checkpoint is None else path_of("checkpoint", checkpoint),
     )
-    return Samples(inner)
+    return Samples(said(f"model, sampler {sampler!r}", lambda: _bitmc.sample(*settings)))
 
 
 @dataclass(frozen=True)

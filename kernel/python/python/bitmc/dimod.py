@@ -23,7 +23,7 @@ from ._models import qubo
 from ._runs import anneal
 
 
-class BitmcSampler(dimod.Sampler):  # type: ignore[misc]
+class BitmcSampler(dimod.Sampler):  # type: ignore[misc, name-defined]
     """Simulated annealing by Gibbs sweeps, sixteen reads in the lanes of a register, over all cores.
 
     The parameters of :meth:`sample`:
@@ -98,7 +98,9 @@ class BitmcSampler(dimod.Sampler):  # type: ignore[misc]
             temperatures = 1 / ends[0], 1 / ends[1]
         variables = list(bqm.variables)
         if not variables:
-            return dimod.SampleSet.from_samples_bqm((np.empty((reads, 0), np.int8), []), bqm)
+            return dimod.SampleSet.from_samples_bqm(  # type: ignore[no-untyped-call]
+                (np.empty((reads, 0), np.int8), []), bqm
+            )
         begun = time.perf_counter()
         vectors = bqm.binary.to_numpy_vectors(variable_order=variables)
         edges = np.stack([vectors.quadratic.row_indices, vectors.quadratic.col_indices], axis=1)
@@ -111,7 +113,7 @@ class BitmcSampler(dimod.Sampler):  # type: ignore[misc]
         states = found.states.astype(np.int8)
         if bqm.vartype is dimod.SPIN:
             states = 2 * states - 1
-        made = dimod.SampleSet.from_samples_bqm((states, variables), bqm)
+        made = dimod.SampleSet.from_samples_bqm((states, variables), bqm)  # type: ignore[no-untyped-call]
         made.info.update(
             beta_range=(1 / found.hottest, 1 / found.coldest),
             seed=number,
