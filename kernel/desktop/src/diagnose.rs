@@ -1,7 +1,10 @@
-//! What several chains of one scalar say: effective sample size, split R̂, and whether two samplers differ.
+//! What several chains of one scalar say: effective sample size, R̂, the error of the mean, and whether two samplers
+//! differ.
 
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlannerScalar};
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, Normal};
 use std::sync::Arc;
 
 /// Effective sample sizes of chains of one length: the Fourier transforms are planned once.
@@ -135,6 +138,110 @@ pub fn r_hat(count: f64, means: &[f64], variances: &[f64]) -> Option<f64> {
         return None;
     }
     Some(((count - 1.0) / count + between / within).sqrt())
+}
+
+/// What chains of one scalar say (Vehtari, Gelman, Simpson, Carpenter, Bürkner 2021).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scalar {
+    /// The mean over all chains.
+    pub mean: f64,
+    /// The standard deviation over all chains.
+    pub sd: f64,
+    /// The Monte-Carlo standard error of the mean, `sd / √ESS`, with the effective sample size of the mean; none where the
+    /// scalar never changes.
+    pub mcse: Option<f64>,
+    /// The effective sample size of the rank-normalised split chains.
+    pub ess_bulk: Option<f64>,
+    /// The smaller one of the effective sample sizes of the 5 % and the 95 % quantile.
+    pub ess_tail: Option<f64>,
+    /// The larger one of the rank-normalised split R̂ of the scalar and of its distance from the median. Near 1 where all
+    /// halves of all chains agree; above 1.05 they do not.
+    pub r_hat: Option<f64>,
+}
+
+/// Diagnoses chains of one length: transforms are planned once.
+pub(crate) struct Diagnosis {
+    halves: Sizes,
+    normal: Normal,
+}
+
+impl Diagnosis {
+    /// For chains of so many values.
+    pub(crate) fn new(length: usize) -> Self {
+        Self { halves: Sizes::new(length / 2), normal: Normal::standard() }
+    }
+
+    /// What chains say.
+    pub(crate) fn of(&self, chains: &[Vec<f64>]) -> Scalar {
+        let count: usize = chains.iter().map(Vec::len).sum();
+        let mean = chains.iter().flatten().sum::<f64>() / count as f64;
+        let squares: f64 = chains.iter().flatten().map(|value| (value - mean).powi(2)).sum();
+        let sd = (squares / (count as f64 - 1.0).max(1.0)).sqrt();
+        let half = self.halves.length;
+        let split = |chains: &[Vec<f64>]| -> Vec<Vec<f64>> {
+            let parts = chains.iter().flat_map(|chain| [&chain[..half], &chain[chain.len() - half..]]);
+            parts.map(<[f64]>::to_vec).collect()
+        };
+        let size = |chains: &[Vec<f64>]| if half < 4 { None } else { self.halves.of(chains).0 };
+        let plain = split(chains);
+        let first = chains.iter().flatten().next().copied().unwrap_or(0.0);
+        let other = chains.iter().flatten().copied().find(|&value| value != first);
+        let two = other.is_none_or(|other| chains.iter().flatten().all(|&value| value == first || value == other));
+        if two {
+            // Ranks of two values are those values on another scale.
+            let ess = size(&plain);
+            let mcse = ess.map(|ess| sd / ess.sqrt());
+            return Scalar { mean, sd, mcse, ess_bulk: ess, ess_tail: ess, r_hat: split_r_hat(chains) };
+        }
+        let ranked = self.ranked(chains);
+        let mut sorted: Vec<f64> = chains.iter().flatten().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        let median = sorted[count / 2];
+        let folded: Vec<Vec<f64>> =
+            chains.iter().map(|chain| chain.iter().map(|value| (value - median).abs()).collect()).collect();
+        let r_hats = [split_r_hat(&ranked), split_r_hat(&self.ranked(&folded))];
+        let tail = |share: f64| {
+            let level = sorted[((count as f64 * share) as usize).min(count - 1)];
+            let below = |value: &f64| f64::from(u8::from(*value <= level));
+            size(&split(&chains.iter().map(|chain| chain.iter().map(below).collect()).collect::<Vec<_>>()))
+        };
+        let least = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::min);
+        Scalar {
+            mean,
+            sd,
+            mcse: size(&plain).map(|ess| sd / ess.sqrt()),
+            ess_bulk: size(&split(&ranked)),
+            ess_tail: least(tail(0.05), tail(0.95)),
+            r_hat: r_hats.into_iter().flatten().reduce(f64::max),
+        }
+    }
+
+    /// Normal scores of the ranks over all chains; equal values share the mean of their ranks.
+    fn ranked(&self, chains: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let mut order: Vec<(f64, usize, usize)> = Vec::new();
+        for (chain, values) in chains.iter().enumerate() {
+            order.extend(values.iter().enumerate().map(|(draw, &value)| (value, chain, draw)));
+        }
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut scores: Vec<Vec<f64>> = chains.iter().map(|chain| vec![0.0; chain.len()]).collect();
+        let (count, mut from) = (order.len() as f64, 0);
+        for equal in order.chunk_by(|a, b| a.0 == b.0) {
+            let rank = from as f64 + (equal.len() as f64 + 1.0) / 2.0;
+            let score = self.normal.inverse_cdf((rank - 0.375) / (count + 0.25));
+            equal.iter().for_each(|&(_, chain, draw)| scores[chain][draw] = score);
+            from += equal.len();
+        }
+        scores
+    }
+}
+
+/// What chains of one scalar, of one length, say.
+///
+/// # Panics
+/// Where a chain has another length than the first, or there is no value.
+#[must_use]
+pub fn diagnose(chains: &[Vec<f64>]) -> Scalar {
+    Diagnosis::new(chains[0].len()).of(chains)
 }
 
 /// The natural logarithm of the root of the mean square difference; −∞ for equal means.

@@ -71,7 +71,7 @@ pub enum TemperingError {
 pub struct Tempering<'e, E: ?Sized, K> {
     ladder: Ladder<Vec<Rung>>,
     members: Vec<Member<'e, E>>,
-    kernels: &'e [K],
+    kernels: Vec<K>,
     local: u64,
     swaps: LaneRng,
     acceptance: Acceptance,
@@ -80,7 +80,7 @@ pub struct Tempering<'e, E: ?Sized, K> {
 impl<'e, E, K> Tempering<'e, E, K>
 where
     E: Energy + Sync + ?Sized,
-    K: Kernel<Tempered<'e, E>> + Sync,
+    K: Kernel<Tempered<'e, E>> + Clone + Sync,
 {
     /// Replicas at rising `betas`, a kernel each, all at one start or at independent uniform values. It takes a
     /// generator a replica and one more.
@@ -89,7 +89,7 @@ where
     /// [`TemperingError`] where the betas do not rise or a start is not a state of the energy.
     pub fn new(
         path: Tempered<'e, E>,
-        (betas, kernels): (&[f32], &'e [K]),
+        (betas, kernels): (&[f32], &[K]),
         local: u64,
         start: Option<Packed<'_>>,
         streams: &mut impl Iterator<Item = LaneRng>,
@@ -98,12 +98,20 @@ where
         let member = |rng| Member::new(path, start, rng);
         let members = streams.take(betas.len()).map(member).collect::<Result<_, _>>()?;
         let swaps = streams.next().expect("generators do not run out");
-        Ok(Self { ladder, members, kernels, local, swaps, acceptance: Acceptance::new() })
+        Ok(Self { ladder, members, kernels: kernels.to_vec(), local, swaps, acceptance: Acceptance::new() })
+    }
+
+    /// Holds sites at their present values in every replica: those that are 1 in `sites`, a binary state.
+    ///
+    /// # Errors
+    /// As [`Replica::clamp`].
+    pub fn clamp(&mut self, sites: Packed<'_>) -> Result<(), ChainError> {
+        self.members.iter_mut().try_for_each(|member| member.replica.clamp(sites))
     }
 
     /// One round: its bits do not depend on the threads.
     pub fn round(&mut self) {
-        let (ladder, kernels, local) = (&self.ladder, self.kernels, self.local);
+        let (ladder, kernels, local) = (&self.ladder, &self.kernels, self.local);
         self.members.par_iter_mut().enumerate().for_each(|(index, member)| {
             if let Some(rung) = ladder.rung_of(index) {
                 member.advance(ladder.rungs()[rung].beta(), &kernels[rung], local);
@@ -141,7 +149,7 @@ where
 impl<'e, E, K> Moving for Tempering<'e, E, K>
 where
     E: Energy + Sync + ?Sized,
-    K: Kernel<Tempered<'e, E>> + Sync,
+    K: Kernel<Tempered<'e, E>> + Clone + Send + Sync,
 {
     fn advance(&mut self, steps: u64) {
         (0..steps).for_each(|_| self.round());

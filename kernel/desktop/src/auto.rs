@@ -1,0 +1,253 @@
+//! The choice of a sampler: a short list by the class of the model, pilot runs, and replica exchange where chains disagree.
+//!
+//! A pilot run of every candidate goes on, its length doubling, until the best has [`ENOUGH`] effective samples of the energy
+//! and of the slowest site, or the pilot has cost twice what the run itself will, and a second. Only the last part, half of
+//! it all, is looked at. The most effective samples for the cost win. Costs come from the table in `cost.rs`, so that the
+//! choice is a function of the model, the seed and the settings.
+
+use crate::diagnose::Diagnosis;
+use crate::model::Form;
+use crate::parts::Ready;
+use crate::plan::{Ground, Plan};
+use crate::progress::Progress;
+use crate::run::{Report, Trial, Watch, advance, draw};
+use crate::sampler::Sampler;
+use crate::unit::{Track, Unit};
+use crate::{Error, cost, ladder};
+use bitmc::stats::Acceptance;
+use bitmc::Layout;
+use rayon::prelude::*;
+
+/// Effective samples at which a pilot run says enough.
+const ENOUGH: f64 = 150.0;
+/// An R̂ up to which chains agree.
+pub(crate) const AGREE: f64 = 1.05;
+/// Sites whose effective sample size a pilot looks at, at most.
+const LOOKED_AT: usize = 128;
+/// Draws of a chain that a pilot records, at most.
+const RECORDED: u64 = 512;
+/// Microseconds that a pilot may always cost.
+const PATIENCE: f64 = 1e6;
+/// What replica exchange may cost over what chains that disagree have cost.
+const EXCHANGE: f64 = 8.0;
+/// Effective samples that a run is to have, where it chooses the steps between its draws.
+const WANTED: f64 = 1000.0;
+/// Steps between draws that it chooses, at most.
+const MOST_THIN: f64 = 256.0;
+
+/// A sampler with its chains under way.
+pub(crate) struct Chosen<'e> {
+    pub(crate) report: Report,
+    pub(crate) units: Vec<Box<dyn Unit + 'e>>,
+    /// Steps that its chains have made.
+    pub(crate) steps: u64,
+}
+
+impl<'e> Chosen<'e> {
+    /// The winner of pilot runs, which goes on.
+    fn of(pilot: Pilot<'e>, why: String, tried: Vec<Trial>, sampler: &Sampler<'_>) -> Self {
+        let thin = sampler.thin.unwrap_or(pilot.thin(sampler.draws));
+        let report = Report { tried, warmup: pilot.steps, thin, ..Report::new(pilot.plan, why) };
+        Self { report, units: pilot.units, steps: pilot.steps }
+    }
+
+    /// The sampler of a run that is taken up again.
+    pub(crate) fn again(report: Report, ground: &Ground<'e>) -> Result<Self, Error> {
+        let (units, steps) = (report.sampler.units(ground)?, report.warmup);
+        Ok(Self { report, units, steps })
+    }
+
+    /// A sampler with its parameters.
+    pub(crate) fn by_hand(plan: Plan, why: &str, thin: Option<u64>, ground: &Ground<'e>) -> Result<Self, Error> {
+        let thin = thin.unwrap_or(1);
+        let units = plan.units(ground)?;
+        Ok(Self { report: Report { thin, ..Report::new(plan, why.into()) }, units, steps: 0 })
+    }
+
+    /// A sampler whose parameters are tuned.
+    pub(crate) fn tuned(
+        plan: &Plan,
+        sampler: &Sampler<'_>,
+        ground: &Ground<'e>,
+        watch: &Watch<'_>,
+    ) -> Result<Self, Error> {
+        let plan = match plan {
+            Plan::Exchange { .. } => ladder::build(sampler, ground, watch)?,
+            plan => plan.tuned(ground)?,
+        };
+        Self::by_hand(plan, "chosen by hand, its parameters tuned", sampler.thin, ground)
+    }
+}
+
+/// The candidates for a model, the likeliest first.
+fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Plan> {
+    let langevin = Plan::Langevin { step_size: 0.2 };
+    match &sampler.model.form {
+        Form::Rbm { .. } if special && matches!(ready, Ready::Rbm(_)) => vec![Plan::BlockGibbs],
+        Form::Spins { .. } | Form::Bits { .. } | Form::Potts { .. } => vec![Plan::Gibbs],
+        Form::Factors { .. } => vec![Plan::Gibbs],
+        Form::Polynomial { .. } => vec![Plan::Gibbs, langevin],
+        Form::Gaussian { .. } => vec![Plan::Gibbs, langevin],
+        Form::Logistic { .. } | Form::Rbm { .. } => vec![langevin, Plan::Gibbs],
+        Form::Own(_) => vec![langevin, Plan::Gibbs, Plan::GibbsWithGradients { indices: 1 }],
+    }
+}
+
+/// A pilot run.
+pub(crate) struct Pilot<'e> {
+    pub(crate) plan: Plan,
+    pub(crate) units: Vec<Box<dyn Unit + 'e>>,
+    pub(crate) steps: u64,
+    /// Microseconds of one core.
+    pub(crate) cost: f64,
+    pub(crate) ess: Option<f64>,
+    pub(crate) r_hat: Option<f64>,
+    /// Steps, and microseconds, of the part that was looked at.
+    window: (u64, f64),
+}
+
+impl<'e> Pilot<'e> {
+    pub(crate) fn new(plan: Plan, ground: &Ground<'e>) -> Result<Self, Error> {
+        let units = plan.units(ground)?;
+        Ok(Self { plan, units, steps: 0, cost: 0.0, ess: None, r_hat: None, window: (0, 0.0) })
+    }
+
+    /// Microseconds of a step of all chains, as far as it is known how many sites a step changes.
+    fn each(&mut self, sampler: &Sampler<'_>) -> f64 {
+        let moved: f64 = self.units.iter_mut().map(|unit| f64::from(unit.acceptance().jump_distance())).sum();
+        let moved = moved / self.units.len() as f64;
+        cost::of(sampler.model, &self.plan, sampler.chains, moved) * sampler.chains as f64 / 1000.0
+    }
+
+    /// So many more steps, and what their states say.
+    pub(crate) fn go(&mut self, sampler: &Sampler<'_>, steps: u64, layout: Layout, watch: &Watch<'_>) -> Result<(), Error> {
+        let (thin, mut tracks) = (steps.div_ceil(RECORDED), Vec::new());
+        let draws = steps / thin;
+        let hidden = Progress::new(true, 0);
+        draw(&mut self.units, &mut tracks, (draws, thin), watch, &hidden, |_, _| Ok(()))?;
+        self.window = (draws * thin, self.each(sampler) * (draws * thin) as f64);
+        self.steps += self.window.0;
+        self.cost += self.window.1;
+        (self.ess, self.r_hat) = looked_at(&tracks, layout);
+        Ok(())
+    }
+
+    /// Effective samples for a microsecond.
+    fn rate(&self) -> f64 {
+        self.ess.unwrap_or(0.0) / self.window.1.max(1e-9)
+    }
+
+    /// Steps from one draw to the next with which so many draws have [`WANTED`] effective samples.
+    fn thin(&self, draws: usize) -> u64 {
+        let each = self.ess.unwrap_or(0.0) / self.window.0.max(1) as f64;
+        (WANTED / (each * draws as f64)).clamp(1.0, MOST_THIN).ceil() as u64
+    }
+
+    pub(crate) fn agrees(&self) -> bool {
+        self.r_hat.is_none_or(|r_hat| r_hat <= AGREE)
+    }
+
+    fn trial(&self) -> Trial {
+        Trial {
+            sampler: self.plan.to_string(),
+            steps: self.steps,
+            cost: self.cost,
+            ess: self.ess,
+            r_hat: self.r_hat,
+        }
+    }
+}
+
+/// The smallest effective sample size and the largest R̂ of the energy and some sites; a scalar that never changes says
+/// nothing.
+fn looked_at(tracks: &[Track], layout: Layout) -> (Option<f64>, Option<f64>) {
+    let draws = tracks.first().map_or(0, |track| track.energies.len());
+    if draws < 8 {
+        return (None, None);
+    }
+    let diagnosis = Diagnosis::new(draws);
+    let energies: Vec<Vec<f64>> =
+        tracks.iter().map(|track| track.energies.iter().map(|&energy| energy.into()).collect()).collect();
+    let (bits, each, words) = (layout.field_bits(), layout.fields_per_word(), layout.words());
+    let site = |site: usize| -> Vec<Vec<f64>> {
+        let (word, shift, mask) = (site / each, (site % each) as u32 * bits, (1u64 << bits) as u32 - 1);
+        let value = |row: &[u32]| f64::from(row[word] >> shift & mask);
+        tracks.iter().map(|track| track.words.chunks_exact(words).map(value).collect()).collect()
+    };
+    let every = layout.sites().div_ceil(LOOKED_AT);
+    let sites = (0..layout.sites()).into_par_iter().step_by(every).map(|index| diagnosis.of(&site(index)));
+    let mut all: Vec<_> = sites.collect();
+    all.push(diagnosis.of(&energies));
+    let ess = all.iter().filter_map(|scalar| scalar.ess_bulk).reduce(f64::min);
+    let r_hat = all.iter().filter_map(|scalar| scalar.r_hat).reduce(f64::max);
+    (ess, r_hat)
+}
+
+/// The best sampler for a model.
+pub(crate) fn choose<'e>(
+    sampler: &Sampler<'_>,
+    ready: &Ready<'_>,
+    ground: &Ground<'e>,
+    watch: &Watch<'_>,
+) -> Result<Chosen<'e>, Error> {
+    let layout = ground.energy.layout();
+    let plans = candidates(sampler, ready, ground.special.is_some());
+    let mut pilots = Vec::new();
+    for plan in &plans {
+        pilots.push(Pilot::new(plan.tuned(ground)?, ground)?);
+    }
+    let each = pilots[0].each(sampler).max(1e-6);
+    let run = each * (sampler.warmup + sampler.draws as u64 * sampler.thin.unwrap_or(1)) as f64;
+    let (budget, mut level) = ((2.0 * run).max(PATIENCE), each * 64.0);
+    loop {
+        for pilot in &mut pilots {
+            let steps = ((level / pilot.each(sampler).max(1e-9)) as u64).max(16);
+            pilot.go(sampler, steps, layout, watch)?;
+        }
+        let enough = pilots.iter().any(|pilot| pilot.agrees() && pilot.ess.is_some_and(|ess| ess >= ENOUGH));
+        if enough || pilots[0].cost >= budget || watch.over().is_some() {
+            break;
+        }
+        level *= 2.0;
+    }
+    let mut tried: Vec<Trial> = pilots.iter().map(Pilot::trial).collect();
+    let order = |a: &usize, b: &usize| pilots[*a].rate().total_cmp(&pilots[*b].rate());
+    // Of equal ones the first.
+    let winner = (0..pilots.len()).rev().max_by(order).unwrap_or(0);
+    let winner = pilots.swap_remove(winner);
+    drop(pilots);
+    let kind = sampler.model.kind();
+    if winner.agrees() || watch.over().is_some() {
+        let why = match plans.len() {
+            1 => format!("{} is the first choice for this class ({kind}), and its chains agree", winner.plan),
+            _ => format!("{} has the most effective samples for its cost ({kind})", winner.plan),
+        };
+        return Ok(Chosen::of(winner, why, tried, sampler));
+    }
+    let mut exchange = Pilot::new(ladder::build(sampler, ground, watch)?, ground)?;
+    let mut steps = 64;
+    loop {
+        exchange.go(sampler, steps, layout, watch)?;
+        let enough = exchange.agrees() && exchange.ess.is_some_and(|ess| ess >= ENOUGH);
+        if enough || exchange.cost >= EXCHANGE * winner.cost || watch.over().is_some() {
+            break;
+        }
+        steps *= 2;
+    }
+    tried.push(exchange.trial());
+    let before = format!("the chains of {} disagree (R̂ = {:.2})", winner.plan, winner.r_hat.unwrap_or(f64::INFINITY));
+    if exchange.rate() > winner.rate() || exchange.r_hat < winner.r_hat {
+        let agree = if exchange.agrees() { "agree" } else { "disagree less" };
+        let why = format!("{before}; those of {} {agree}", exchange.plan);
+        return Ok(Chosen::of(exchange, why, tried, sampler));
+    }
+    let why = format!("{before}, and those of {} no less", exchange.plan);
+    Ok(Chosen::of(winner, why, tried, sampler))
+}
+
+/// Moves the chains of a pilot on, without looking.
+pub(crate) fn settle(units: &mut [Box<dyn Unit + '_>], steps: u64, watch: &Watch<'_>) -> Result<(), Error> {
+    advance(units, steps, watch, &Progress::new(true, 0))?;
+    units.iter_mut().for_each(|unit| *unit.acceptance() = Acceptance::new());
+    Ok(())
+}

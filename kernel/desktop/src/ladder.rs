@@ -1,0 +1,90 @@
+//! A ladder of temperatures for replica exchange, found by short runs.
+
+use crate::auto::{AGREE, Pilot, settle};
+use crate::parts::{Dyn, Parts};
+use crate::plan::{Ground, Plan, SPARE};
+use crate::run::Watch;
+use crate::sampler::Sampler;
+use crate::Error;
+use bitmc::lane::LANES;
+
+/// Steps of a short run.
+const STEPS: u64 = 256;
+/// Chains of a short run.
+const CHAINS: usize = 4;
+/// β that may be the bottom of the ladder.
+const BOTTOMS: [f32; 9] = [0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.04, 0.01];
+/// Swap rates below this one leave a gap in the ladder.
+const GAP: f32 = 0.2;
+
+/// The ladder: its bottom is the largest β at which chains of a short run agree; it has so many rungs that neighbours swap
+/// often, spaced so that they swap equally often.
+pub(crate) fn build(sampler: &Sampler<'_>, ground: &Ground<'_>, watch: &Watch<'_>) -> Result<Plan, Error> {
+    let bottom = bottom(sampler, ground, watch)?;
+    let most = if ground.special.is_some_and(|ready| matches!(ready, crate::parts::Ready::Ising(_))) {
+        LANES
+    } else {
+        SPARE - 1
+    };
+    let mut count = 6;
+    let mut betas = spaced(bottom, count);
+    loop {
+        for _ in 0..3 {
+            betas = respaced(&betas, ground, watch)?.0;
+        }
+        let (_, least) = respaced(&betas, ground, watch)?;
+        if least >= GAP || count == most || watch.over().is_some() {
+            return Ok(Plan::Exchange { betas });
+        }
+        count = (count + count.div_ceil(2)).min(most);
+        betas = spaced(bottom, count);
+    }
+}
+
+/// β from the bottom to 1, each the same multiple of the one before.
+fn spaced(bottom: f32, count: usize) -> Vec<f32> {
+    let step = f64::from(bottom).ln() / (count as f64 - 1.0);
+    let beta = |rung: usize| ((count - 1 - rung) as f64 * step).exp() as f32;
+    (0..count).map(|rung| if rung == count - 1 { 1.0 } else { beta(rung) }).collect()
+}
+
+/// As many β spaced by what two ladders say after a short run, and the smallest swap rate that they had.
+fn respaced(betas: &[f32], ground: &Ground<'_>, watch: &Watch<'_>) -> Result<(Vec<f32>, f32), Error> {
+    let plan = Plan::Exchange { betas: betas.to_vec() };
+    let few = Ground { starts: &ground.starts[..1], ..*ground };
+    let mut units = plan.units(&few)?;
+    settle(&mut units, STEPS, watch)?;
+    let mut out = betas.to_vec();
+    let Some(ladder) = units[0].ladder() else { return Ok((out, 1.0)) };
+    ladder.respaced(&mut out);
+    let rates = ladder.rungs().iter().take(betas.len() - 1).filter_map(|rung| rung.rate());
+    let least = rates.fold(1.0, f32::min);
+    // Rounding may leave two of them equal.
+    if out.windows(2).any(|pair| pair[0] >= pair[1]) {
+        out = betas.to_vec();
+    }
+    Ok((out, least))
+}
+
+/// The largest β at which the chains of a short run agree.
+fn bottom(sampler: &Sampler<'_>, ground: &Ground<'_>, watch: &Watch<'_>) -> Result<f32, Error> {
+    for beta in BOTTOMS {
+        let temperature = sampler.temperature / beta;
+        let mut parts = Parts::new(sampler.model, temperature)?;
+        let rest = parts.beta();
+        let ready = parts.ready()?;
+        let heated = bitmc::energy::Tempered::new(ready.energy(), rest).map_err(Error::model)?;
+        let energy: &Dyn<'_> = if rest == 1.0 { ready.energy() } else { &heated };
+        let special = (rest == 1.0).then_some(&ready);
+        let starts = &ground.starts[..ground.starts.len().min(CHAINS)];
+        let hot = Ground { special, energy, starts, spare: ground.spare, held: ground.held };
+        let hotter = Sampler { chains: starts.len(), temperature, ..sampler.clone() };
+        let mut pilot = Pilot::new(Plan::Gibbs, &hot)?;
+        settle(&mut pilot.units, STEPS, watch)?;
+        pilot.go(&hotter, STEPS, energy.layout(), watch)?;
+        if pilot.r_hat.is_none_or(|r_hat| r_hat <= AGREE) || watch.over().is_some() {
+            return Ok(beta);
+        }
+    }
+    Ok(0.01)
+}

@@ -1,0 +1,325 @@
+//! A sampler with its parameters, and the units that it is made of.
+
+use crate::Error;
+use crate::parts::{Dyn, Ready};
+use crate::tempering::Tempering;
+use crate::unit::{ExchangeBatch, One, PottsSixteen, Sixteen, Start, Track, Unit};
+use crate::chains::Moving;
+use bitmc::chain::Ring;
+use bitmc::energy::Tempered;
+use bitmc::lane::LANES;
+use bitmc::stats::Acceptance;
+use bitmc::step::{IsingLangevin, SequentialGibbs};
+use bitmc::temper::{Ladder, Rung};
+use bitmc::tune::RateTuner;
+use bitmc::{
+    BlockGibbs, Energy, Gibbs, GibbsWithGradients, HammingBall, Info, Kernel, LaneRng, Langevin, LocallyBalanced, Packed,
+    PathAuxiliary, RandomWalk, Rng,
+};
+use serde::{Deserialize, Serialize};
+
+/// A sampler with its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Plan {
+    /// Sweeps of Gibbs sampling, a site after the other. Ising and Potts models: sixteen chains in the lanes of a register.
+    Gibbs,
+    /// Block Gibbs sampling of an RBM: all hidden units, then all visible ones.
+    BlockGibbs,
+    /// The discrete Langevin proposal with the Metropolis test (DMALA).
+    Langevin {
+        /// α, on the {0, 1} scale.
+        step_size: f32,
+    },
+    /// The any-scale balanced proposal of first order (AB).
+    Balanced {
+        /// α.
+        step_size: f32,
+        /// β of the balancing, ½ for DMALA.
+        balance: f32,
+    },
+    /// Gibbs with gradients: so many indices a step (GWG).
+    GibbsWithGradients {
+        /// Indices a step.
+        indices: u32,
+    },
+    /// The path auxiliary sampler: so many indices a step (PAS).
+    PathAuxiliary {
+        /// Indices a step.
+        indices: u32,
+    },
+    /// The locally balanced proposal from exact differences, one site a step (LB-1).
+    LocallyBalanced,
+    /// Blocks of sites, drawn jointly among the states within some changes of an auxiliary state.
+    HammingBall {
+        /// Sites of a block.
+        sites: usize,
+        /// Most changes.
+        radius: usize,
+    },
+    /// A random walk with the Metropolis test.
+    RandomWalk {
+        /// Mean number of sites that a proposal changes.
+        radius: f32,
+    },
+    /// Replica exchange over Gibbs sweeps: a ladder of replicas a chain.
+    Exchange {
+        /// The inverse temperatures, rising to 1.
+        betas: Vec<f32>,
+    },
+}
+
+impl std::fmt::Display for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Gibbs => write!(f, "Gibbs sweeps"),
+            Self::BlockGibbs => write!(f, "block Gibbs"),
+            Self::Langevin { step_size } => write!(f, "Langevin (DMALA), step size {step_size:.3}"),
+            Self::Balanced { step_size, balance } => {
+                write!(f, "balanced Langevin (AB), step size {step_size:.3}, balance {balance:.2}")
+            }
+            Self::GibbsWithGradients { indices } => write!(f, "Gibbs with gradients, {indices} indices a step"),
+            Self::PathAuxiliary { indices } => write!(f, "path auxiliary, {indices} indices a step"),
+            Self::LocallyBalanced => write!(f, "locally balanced, one site a step"),
+            Self::HammingBall { sites, radius } => write!(f, "Hamming balls of {sites} sites, radius {radius}"),
+            Self::RandomWalk { radius } => write!(f, "random walk, {radius:.2} sites a proposal"),
+            Self::Exchange { betas } => {
+                let bottom = betas.first().copied().unwrap_or(0.0);
+                write!(f, "replica exchange over Gibbs sweeps, {} replicas from β = {bottom:.3} to 1", betas.len())
+            }
+        }
+    }
+}
+
+/// A kernel for any energy.
+#[derive(Clone)]
+pub(crate) enum Mover {
+    Gibbs(Gibbs),
+    Langevin(Langevin<'static>),
+    GibbsWithGradients(GibbsWithGradients),
+    PathAuxiliary(PathAuxiliary),
+    LocallyBalanced(LocallyBalanced),
+    HammingBall(HammingBall),
+    RandomWalk(RandomWalk),
+}
+
+impl<E: Energy + ?Sized> Kernel<E> for Mover {
+    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, E>, rng: &mut R) -> Info {
+        match self {
+            Self::Gibbs(kernel) => kernel.step(ring, rng),
+            Self::Langevin(kernel) => kernel.step(ring, rng),
+            Self::GibbsWithGradients(kernel) => kernel.step(ring, rng),
+            Self::PathAuxiliary(kernel) => kernel.step(ring, rng),
+            Self::LocallyBalanced(kernel) => kernel.step(ring, rng),
+            Self::HammingBall(kernel) => kernel.step(ring, rng),
+            Self::RandomWalk(kernel) => kernel.step(ring, rng),
+        }
+    }
+}
+
+/// What chains are made of: an energy, where they start, and which sites are held.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'e> {
+    /// For samplers that are made for one model; where β is 1.
+    pub(crate) special: Option<&'e Ready<'e>>,
+    /// For all others.
+    pub(crate) energy: &'e Dyn<'e>,
+    /// A start a chain.
+    pub(crate) starts: &'e [Start],
+    /// [`SPARE`] more generators a chain, for replicas and their swaps.
+    pub(crate) spare: &'e [LaneRng],
+    /// The sites that are known.
+    pub(crate) held: Packed<'e>,
+}
+
+/// Generators that a chain has besides its own; one for the swaps, and one for each of at most 32 replicas.
+pub(crate) const SPARE: usize = 33;
+
+/// Most values of a site of a Potts model in a batch.
+pub(crate) const POTTS_BATCH: usize = 8;
+
+/// A number of chains from which on a batch of sixteen pays.
+pub(crate) const BATCH_FROM: usize = 3;
+
+impl Plan {
+    /// The units of this sampler over some chains.
+    ///
+    /// # Errors
+    /// [`Error::Option`] where a parameter is illegal, [`Error::Model`] where the sampler is for another model.
+    pub(crate) fn units<'e>(&self, ground: &Ground<'e>) -> Result<Vec<Box<dyn Unit + 'e>>, Error> {
+        let Ground { special, energy, starts, held, .. } = *ground;
+        let batched = starts.len() >= BATCH_FROM;
+        match (self, special) {
+            (Self::Gibbs, Some(Ready::Ising(model))) if batched => {
+                let unit = |starts: &[Start]| boxed(Sixteen::new(model, SequentialGibbs, starts, &held));
+                starts.chunks(LANES).map(unit).collect()
+            }
+            (Self::Gibbs, Some(Ready::Ising(model))) => {
+                starts.iter().map(|start| boxed(One::new(model, SequentialGibbs, start, &held))).collect()
+            }
+            (Self::Langevin { step_size }, Some(Ready::Ising(model))) => {
+                let kernel = IsingLangevin::adjusted(*step_size).map_err(Error::option)?;
+                starts.iter().map(|start| boxed(One::new(model, kernel, start, &held))).collect()
+            }
+            (Self::Gibbs, Some(Ready::Potts(model))) if batched && energy.layout().arity() <= POTTS_BATCH => {
+                macro_rules! by_arity {
+                    ($($q:literal)*) => {
+                        match energy.layout().arity() {
+                            $($q => {
+                                let unit = |starts: &[Start]| boxed(PottsSixteen::<$q>::new(model, starts, &held));
+                                starts.chunks(LANES).map(unit).collect()
+                            })*
+                            _ => self.general(ground),
+                        }
+                    };
+                }
+                by_arity!(2 3 4 5 6 7 8)
+            }
+            (Self::BlockGibbs, Some(Ready::Rbm(model))) => {
+                starts.iter().map(|start| boxed(One::new(model, BlockGibbs, start, &held))).collect()
+            }
+            (Self::BlockGibbs, _) => Err(Error::model("block Gibbs: only an RBM at temperature 1 has it")),
+            (Self::Exchange { betas }, Some(Ready::Ising(model))) if betas.len() <= LANES => {
+                let ladders = starts.iter().zip(ground.spare.chunks(SPARE));
+                let ladder = |(start, spare): (&Start, &[LaneRng])| {
+                    boxed(ExchangeBatch::new(model, betas, start, spare[0].clone(), &held))
+                };
+                ladders.map(ladder).collect()
+            }
+            (Self::Exchange { betas }, _) => {
+                let path = Tempered::new(energy, 1.0).map_err(Error::model)?;
+                let ladder = |(start, spare): (&Start, &[LaneRng])| boxed(LadderUnit::new(path, betas, start, spare, &held));
+                starts.iter().zip(ground.spare.chunks(SPARE)).map(ladder).collect()
+            }
+            _ => self.general(ground),
+        }
+    }
+
+    fn general<'e>(&self, ground: &Ground<'e>) -> Result<Vec<Box<dyn Unit + 'e>>, Error> {
+        let mover = self.mover(ground.energy)?;
+        let one = |start| boxed(One::new(ground.energy, mover.clone(), start, &ground.held));
+        ground.starts.iter().map(one).collect()
+    }
+
+    /// The kernel for any energy.
+    pub(crate) fn mover(&self, energy: &Dyn<'_>) -> Result<Mover, Error> {
+        let option = |error: bitmc::step::ParameterError| Error::option(format!("{self}: {error}"));
+        Ok(match *self {
+            Self::Gibbs | Self::Exchange { .. } | Self::BlockGibbs => Mover::Gibbs(Gibbs::systematic()),
+            Self::Langevin { step_size } => Mover::Langevin(Langevin::adjusted(step_size).map_err(option)?),
+            Self::Balanced { step_size, balance } => {
+                Mover::Langevin(Langevin::balanced(step_size, balance).map_err(option)?)
+            }
+            Self::GibbsWithGradients { indices } => {
+                Mover::GibbsWithGradients(GibbsWithGradients::new(indices).map_err(option)?)
+            }
+            Self::PathAuxiliary { indices } => Mover::PathAuxiliary(PathAuxiliary::new(indices).map_err(option)?),
+            Self::LocallyBalanced => Mover::LocallyBalanced(LocallyBalanced),
+            Self::HammingBall { sites, radius } => {
+                Mover::HammingBall(HammingBall::new(energy.layout(), sites, radius).map_err(option)?)
+            }
+            Self::RandomWalk { radius } => Mover::RandomWalk(RandomWalk::new(radius).map_err(option)?),
+        })
+    }
+
+    /// The same sampler with another value of its parameter that is tuned, and the rate of acceptance it is tuned to; none
+    /// where it has no such parameter.
+    fn with(&self, value: f32) -> Option<(Self, f32)> {
+        match *self {
+            Self::Langevin { .. } => Some((Self::Langevin { step_size: value }, RateTuner::LOCALLY_BALANCED)),
+            Self::Balanced { balance, .. } => {
+                Some((Self::Balanced { step_size: value, balance }, RateTuner::LOCALLY_BALANCED))
+            }
+            Self::RandomWalk { .. } => Some((Self::RandomWalk { radius: value }, RateTuner::RANDOM_WALK)),
+            _ => None,
+        }
+    }
+
+    /// The sampler tuned to its rate of acceptance by a few hundred steps of the first chains, in turn; itself where nothing
+    /// is to be tuned.
+    ///
+    /// # Errors
+    /// As [`Plan::units`].
+    pub(crate) fn tuned(&self, ground: &Ground<'_>) -> Result<Self, Error> {
+        const CHAINS: usize = 4;
+        const STEPS: usize = 150;
+        let Some((_, rate)) = self.with(1.0) else { return Ok(self.clone()) };
+        let sites = ground.energy.layout().sites() as f32;
+        let (first, bounds) = match self {
+            Self::RandomWalk { .. } => (1.0_f32.min(sites / 4.0).max(0.5), (0.5_f32.min(sites / 4.0), sites.max(4.0) / 4.0)),
+            _ => (0.2, (1e-3, 1e3)),
+        };
+        let mut tuner = RateTuner::new(first, bounds, rate).map_err(Error::option)?;
+        let one = |start| One::new(ground.energy, (), start, &ground.held);
+        let mut chains = ground.starts.iter().take(CHAINS).map(one).collect::<Result<Vec<_>, _>>()?;
+        let at = |tuner: &RateTuner| self.with(tuner.parameter()).map_or(self.clone(), |(plan, _)| plan);
+        for _ in 0..STEPS {
+            let kernel = at(&tuner).mover(ground.energy)?;
+            chains.iter_mut().for_each(|chain| tuner.observe(&chain.try_step(&kernel)));
+        }
+        tuner.freeze();
+        Ok(at(&tuner))
+    }
+}
+
+fn boxed<'e>(unit: Result<impl Unit + 'e, Error>) -> Result<Box<dyn Unit + 'e>, Error> {
+    Ok(Box::new(unit?))
+}
+
+/// Replica exchange over any energy.
+pub(crate) struct LadderUnit<'e>(Tempering<'e, Dyn<'e>, Gibbs>);
+
+impl<'e> LadderUnit<'e> {
+    fn new(
+        path: Tempered<'e, Dyn<'e>>,
+        betas: &[f32],
+        start: &Start,
+        spare: &[LaneRng],
+        held: &Packed<'_>,
+    ) -> Result<Self, Error> {
+        let kernels = vec![Gibbs::systematic(); betas.len()];
+        if betas.len() >= SPARE {
+            return Err(Error::option(format!("{} replicas: at most {} are possible", betas.len(), SPARE - 1)));
+        }
+        // The generator of the swaps is the one after the replicas'.
+        let mut streams = spare.iter().cloned();
+        let state = Packed::new(path.layout(), &start.words).map_err(Error::model)?;
+        let mut ladder = Tempering::new(path, (betas, &kernels), 1, Some(state), &mut streams).map_err(Error::model)?;
+        ladder.clamp(*held).map_err(Error::model)?;
+        Ok(Self(ladder))
+    }
+}
+
+impl Unit for LadderUnit<'_> {
+    fn chains(&self) -> usize {
+        1
+    }
+
+    fn advance(&mut self, steps: u64) {
+        self.0.advance(steps);
+    }
+
+    fn record(&self, tracks: &mut [Track]) {
+        tracks[0].words.extend_from_slice(self.0.state().words());
+        tracks[0].energies.push(self.0.energy());
+    }
+
+    fn acceptance(&mut self) -> &mut Acceptance {
+        Moving::acceptance(&mut self.0)
+    }
+
+    fn ladder(&self) -> Option<&Ladder<Vec<Rung>>> {
+        Some(self.0.ladder())
+    }
+}
+
+impl bitmc::snapshot::Snapshot for LadderUnit<'_> {
+    fn save(&self, to: &mut bitmc::snapshot::Writer<'_>) {
+        self.0.save(to);
+    }
+
+    fn load(&mut self, from: &mut bitmc::snapshot::Reader<'_>) -> Result<(), bitmc::snapshot::SnapshotError> {
+        self.0.load(from)
+    }
+}

@@ -1,0 +1,297 @@
+//! How a run goes: starts, the choice of a sampler, warm-up, draws.
+
+use crate::auto;
+use crate::chains::{add, memory, streams};
+use crate::keep::Keeper;
+use crate::model::Model;
+use crate::parts::{Dyn, Parts, Ready};
+use crate::plan::{Ground, Plan, SPARE};
+use crate::progress::Progress;
+use crate::sampler::{Choice, Sampler};
+use crate::unit::{Start, Track, Unit};
+use crate::{Error, Samples};
+use bitmc::energy::Tempered;
+use bitmc::stats::Acceptance;
+use bitmc::{Chain, Gibbs, LaneRng, Layout, Packed, packed};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// What was tried, what was chosen, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// The sampler that drew.
+    pub sampler: Plan,
+    /// Why it was this one, in a sentence.
+    pub why: String,
+    /// The pilot runs.
+    pub tried: Vec<Trial>,
+    /// Steps of each chain before its first draw, pilot runs included.
+    pub warmup: u64,
+    /// Steps of each chain from one draw to the next.
+    pub thin: u64,
+    /// Accepted proposals over all proposals, while drawing; not counted in replica exchange.
+    pub acceptance: Option<f64>,
+    /// Sites that a step changes, on average, while drawing; not counted in replica exchange.
+    pub moved_sites_per_step: Option<f64>,
+    /// Steps at which the energy failed.
+    pub faults: u64,
+    /// Of replica exchange: how often neighbours swap, from the lowest β on.
+    pub swap_rates: Vec<f64>,
+    /// Why there are fewer draws than asked for.
+    pub stopped: Option<String>,
+}
+
+/// A pilot run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// The sampler.
+    pub sampler: String,
+    /// Steps of each chain.
+    pub steps: u64,
+    /// Microseconds that these steps take on one core, by the table of costs: not measured by a clock.
+    pub cost: f64,
+    /// The bulk effective sample size of the energy or the slowest site, whichever is less.
+    pub ess: Option<f64>,
+    /// The largest R̂.
+    pub r_hat: Option<f64>,
+}
+
+/// Whether the time is over.
+pub(crate) struct Watch<'s> {
+    sampler: &'s Sampler<'s>,
+    since: Instant,
+}
+
+impl Watch<'_> {
+    /// Why the run must stop, if it must.
+    pub(crate) fn over(&self) -> Option<&'static str> {
+        if self.sampler.cancel.is_cancelled() {
+            return Some("it was cancelled");
+        }
+        let late = self.sampler.seconds.is_some_and(|seconds| self.since.elapsed().as_secs_f64() >= seconds);
+        late.then_some("its time was over")
+    }
+}
+
+/// How long a block of work takes before the clock is looked at.
+const BLOCK: Duration = Duration::from_millis(100);
+
+/// Moves all units by blocks that take about [`BLOCK`] each, `each(unit, steps)` on all cores; returns how many of `count`
+/// were done. How they are cut into blocks changes nothing but where a run can be stopped.
+pub(crate) fn blocks<'e>(
+    units: &mut [Box<dyn Unit + 'e>],
+    count: u64,
+    watch: &Watch<'_>,
+    progress: &Progress,
+    mut each: impl FnMut(&mut [Box<dyn Unit + 'e>], u64) -> Result<(), Error>,
+) -> Result<u64, Error> {
+    let (mut done, mut block) = (0, 1);
+    while done < count && watch.over().is_none() {
+        let (now, since) = (block.min(count - done), Instant::now());
+        each(units, now)?;
+        done += now;
+        progress.advance(now);
+        let took = since.elapsed();
+        if took < BLOCK / 2 {
+            block = block.saturating_mul(2);
+        } else if took > BLOCK * 2 && block > 1 {
+            block /= 2;
+        }
+    }
+    Ok(done)
+}
+
+/// Moves every chain by so many steps; returns how many were made.
+pub(crate) fn advance(
+    units: &mut [Box<dyn Unit + '_>],
+    steps: u64,
+    watch: &Watch<'_>,
+    progress: &Progress,
+) -> Result<u64, Error> {
+    blocks(units, steps, watch, progress, |units, now| {
+        units.par_iter_mut().for_each(|unit| unit.advance(now));
+        Ok(())
+    })
+}
+
+/// Draws: `thin` steps and a record, as often as asked for, added to the tracks. Returns how many.
+pub(crate) fn draw(
+    units: &mut [Box<dyn Unit + '_>],
+    tracks: &mut Vec<Track>,
+    (draws, thin): (u64, u64),
+    watch: &Watch<'_>,
+    progress: &Progress,
+    mut after: impl FnMut(&[Box<dyn Unit + '_>], &[Track]) -> Result<(), Error>,
+) -> Result<u64, Error> {
+    if tracks.is_empty() {
+        tracks.resize(units.iter().map(|unit| unit.chains()).sum(), Track::default());
+    }
+    blocks(units, draws, watch, progress, |units, now| {
+        let mut rest = &mut tracks[..];
+        let mut work = Vec::new();
+        for unit in units.iter_mut() {
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(unit.chains());
+            rest = others;
+            work.push((unit, own));
+        }
+        work.into_par_iter().for_each(|(unit, own)| {
+            for _ in 0..now {
+                unit.advance(thin);
+                unit.record(own);
+            }
+        });
+        after(units, tracks)
+    })
+}
+
+pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
+    let watch = Watch { sampler, since: Instant::now() };
+    let model = sampler.model;
+    let mut parts = Parts::new(model, sampler.temperature)?;
+    let beta = parts.beta();
+    let ready = parts.ready()?;
+    let heated = Tempered::new(ready.energy(), beta).map_err(Error::model)?;
+    let energy: &Dyn<'_> = if beta == 1.0 { ready.energy() } else { &heated };
+    let mut streams = streams(sampler.seed);
+    let starts = starts(model, energy, sampler, &mut streams)?;
+    let spare: Vec<LaneRng> = streams.take(sampler.chains * SPARE).collect();
+    let held = held(model);
+    let held = Packed::new(Layout::binary(model.sites()), &held).map_err(Error::model)?;
+    let special = if beta == 1.0 { Some(&ready) } else { None };
+    let ground = Ground { special, energy, starts: &starts, spare: &spare, held };
+
+    let keeper = Keeper::new(sampler)?;
+    let mut kept = keeper.read()?;
+    let chosen = match (&kept, &sampler.choice) {
+        (Some(kept), _) => auto::Chosen::again(kept.report.clone(), &ground)?,
+        (None, Choice::Exactly(plan)) => auto::Chosen::by_hand(plan.clone(), "chosen by hand", sampler.thin, &ground)?,
+        (None, Choice::Tuned(plan)) => auto::Chosen::tuned(plan, sampler, &ground, &watch)?,
+        (None, Choice::Auto) => auto::choose(sampler, &ready, &ground, &watch)?,
+    };
+    let auto::Chosen { mut report, mut units, steps } = chosen;
+
+    let mut tracks = Vec::new();
+    if let Some(kept) = &mut kept {
+        keeper.restore(kept, &mut units)?;
+        tracks = std::mem::take(&mut kept.tracks);
+    } else {
+        let rest = sampler.warmup.saturating_sub(steps);
+        let progress = Progress::new(!sampler.progress, rest);
+        progress.note("warm-up".into());
+        report.warmup = steps + advance(&mut units, rest, &watch, &progress)?;
+        units.iter_mut().for_each(|unit| *unit.acceptance() = Acceptance::new());
+    }
+    let before = tracks.first().map_or(0, |track: &Track| track.energies.len()) as u64;
+    let draws = sampler.draws as u64 - before.min(sampler.draws as u64);
+    let progress = Progress::new(!sampler.progress, draws);
+    progress.note(format!("draws of {} chains, {}", sampler.chains, report.sampler));
+    let warm = report.warmup >= sampler.warmup;
+    let mut last = Instant::now();
+    if warm {
+        let thin = report.thin;
+        draw(&mut units, &mut tracks, (draws, thin), &watch, &progress, |units, tracks| {
+            if last.elapsed() > Keeper::EVERY {
+                keeper.write(&report, units, tracks)?;
+                last = Instant::now();
+            }
+            Ok(())
+        })?;
+        keeper.write(&report, &units, &tracks)?;
+    }
+    drop(progress);
+
+    let done = tracks.first().map_or(0, |track| track.energies.len());
+    if done < sampler.draws {
+        let why = watch.over().unwrap_or("it was stopped");
+        report.stopped = Some(format!("{done} of {} draws: {why}", sampler.draws));
+    }
+    report.account(&mut units);
+    tracks.resize(sampler.chains, Track::default());
+    Ok(Samples::new(model, sampler.temperature, tracks, report))
+}
+
+impl Report {
+    /// Of a run that has not drawn.
+    pub(crate) fn new(sampler: Plan, why: String) -> Self {
+        Self {
+            sampler,
+            why,
+            tried: Vec::new(),
+            warmup: 0,
+            thin: 1,
+            acceptance: None,
+            moved_sites_per_step: None,
+            faults: 0,
+            swap_rates: Vec::new(),
+            stopped: None,
+        }
+    }
+
+    /// What the units say of their steps.
+    fn account(&mut self, units: &mut [Box<dyn Unit + '_>]) {
+        let total = units.iter_mut().map(|unit| *unit.acceptance()).fold(Acceptance::new(), add);
+        let counted = !matches!(self.sampler, Plan::Exchange { .. });
+        self.acceptance = counted.then(|| total.rate().into());
+        self.moved_sites_per_step = counted.then(|| total.jump_distance().into());
+        self.faults = total.faults;
+        let ladders: Vec<_> = units.iter().filter_map(|unit| unit.ladder()).collect();
+        let rungs = ladders.first().map_or(0, |ladder| ladder.rungs().len().saturating_sub(1));
+        let rate = |rung: usize| {
+            let rates = ladders.iter().filter_map(|ladder| ladder.rungs()[rung].rate()).map(f64::from);
+            rates.sum::<f64>() / ladders.len() as f64
+        };
+        self.swap_rates = (0..rungs).map(rate).collect();
+    }
+}
+
+/// The sites that are known, one bit each.
+pub(crate) fn held(model: &Model) -> Vec<u32> {
+    let mut held = vec![0; Layout::binary(model.sites()).words()];
+    model.known.iter().for_each(|&(site, _)| held[site / 32] |= 1 << (site % 32));
+    held
+}
+
+/// A random state a chain that is possible and has the known values.
+fn starts(
+    model: &Model,
+    energy: &Dyn<'_>,
+    sampler: &Sampler<'_>,
+    streams: &mut impl Iterator<Item = LaneRng>,
+) -> Result<Vec<Start>, Error> {
+    let mut soft = Parts::soft(model, sampler.temperature)?;
+    let soft = soft.ready()?;
+    let held = held(model);
+    let held = Packed::new(Layout::binary(model.sites()), &held).map_err(Error::model)?;
+    let one = |mut rng| Ok(Start { words: start(model, energy, &soft, held, &mut rng)?, rng });
+    streams.take(sampler.chains).map(one).collect()
+}
+
+/// From a random state by sweeps of Gibbs sampling over the model without its hard constraints.
+fn start(
+    model: &Model,
+    energy: &Dyn<'_>,
+    soft: &Ready<'_>,
+    held: Packed<'_>,
+    rng: &mut LaneRng,
+) -> Result<Vec<u32>, Error> {
+    const SWEEPS: usize = 2000;
+    let (layout, soft) = (energy.layout(), soft.energy());
+    let chain = Chain::random(soft, memory(soft), rng).map_err(Error::model)?;
+    let mut words = chain.state().words().to_vec();
+    for &(site, value) in &model.known {
+        packed::set(layout, &mut words, site, value).map_err(Error::model)?;
+    }
+    let state = Packed::new(layout, &words).map_err(Error::model)?;
+    let mut chain = Chain::new(soft, memory(soft), state).map_err(Error::model)?;
+    chain.clamp(held).map_err(Error::model)?;
+    let mut cache = memory(energy).cache;
+    for _ in 0..SWEEPS {
+        if energy.init(chain.state(), &mut cache).is_ok_and(f32::is_finite) {
+            return Ok(chain.state().words().to_vec());
+        }
+        chain.step(&Gibbs::systematic(), rng);
+    }
+    Err(Error::model(format!("no possible state found in {SWEEPS} sweeps: the hard constraints may contradict each other")))
+}

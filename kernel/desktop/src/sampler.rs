@@ -1,0 +1,238 @@
+//! One call from a model to samples.
+
+use crate::{Error, Model, Plan, Samples, run};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The settings of a run; [`Sampler::run`] runs it over all cores.
+///
+/// The samples are a function of the model, the seed and the settings: the same bytes for any number of threads, on any
+/// processor. A run that is stopped, by [`Sampler::seconds`] or a [`Cancel`], gives the first draws of the longer one.
+///
+/// | setting | default |
+/// |---|---|
+/// | chains | 16 |
+/// | warm-up | 1,000 steps of each chain |
+/// | draws | 1,000 of each chain |
+/// | thin | 1 step a draw; the automatic choice takes more where chains are slow |
+/// | seed | 1 |
+/// | temperature | 1 |
+/// | sampler | chosen and tuned by itself |
+///
+/// ```
+/// use bitmc_desktop::Model;
+///
+/// let model = Model::ising(3, &[(0, 1, 0.5), (1, 2, -0.5)], &[0.1, 0.0, 0.0])?;
+/// let samples = model.sampler().chains(8).draws(2000).run()?;
+/// // Spins 0 and 1 agree with probability e^.5/(e^.5 + e^−.5) = .731.
+/// assert!((samples.correlation(0, 1).unwrap_or(0.0) - 0.462).abs() < 0.05);
+/// # Ok::<(), bitmc_desktop::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Sampler<'m> {
+    pub(crate) model: &'m Model,
+    pub(crate) chains: usize,
+    pub(crate) warmup: u64,
+    pub(crate) draws: usize,
+    pub(crate) thin: Option<u64>,
+    pub(crate) seed: u64,
+    pub(crate) temperature: f32,
+    pub(crate) choice: Choice,
+    pub(crate) seconds: Option<f64>,
+    pub(crate) threads: usize,
+    pub(crate) progress: bool,
+    pub(crate) cancel: Cancel,
+    pub(crate) checkpoint: Option<PathBuf>,
+}
+
+/// Which sampler moves the chains.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Choice {
+    /// The best of a short list for the model's class, after pilot runs; replica exchange where chains disagree.
+    #[default]
+    Auto,
+    /// This sampler, its step size tuned.
+    Tuned(Plan),
+    /// This sampler with these parameters.
+    Exactly(Plan),
+}
+
+impl std::str::FromStr for Choice {
+    type Err = Error;
+
+    /// `auto`, or the name of a sampler, with its parameters after colons: `langevin` is tuned, `langevin:0.4` is not.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let mut words = text.split(':');
+        let name = words.next().unwrap_or_default();
+        let bad = || Error::option(format!("sampler {text:?}: {}", Self::NAMES));
+        let numbers: Vec<f32> = words.map(str::parse).collect::<Result<_, _>>().map_err(|_| bad())?;
+        let exact = |plan| Ok(Self::Exactly(plan));
+        match (name, &numbers[..]) {
+            ("auto", []) => Ok(Self::Auto),
+            ("gibbs", []) => exact(Plan::Gibbs),
+            ("block-gibbs", []) => exact(Plan::BlockGibbs),
+            ("langevin", []) => Ok(Self::Tuned(Plan::Langevin { step_size: 0.2 })),
+            ("langevin", &[step_size]) => exact(Plan::Langevin { step_size }),
+            ("balanced", []) => Ok(Self::Tuned(Plan::Balanced { step_size: 0.2, balance: 0.6 })),
+            ("balanced", &[step_size, balance]) => exact(Plan::Balanced { step_size, balance }),
+            ("gwg", []) => exact(Plan::GibbsWithGradients { indices: 1 }),
+            ("gwg", &[indices]) => exact(Plan::GibbsWithGradients { indices: indices as u32 }),
+            ("pas", []) => exact(Plan::PathAuxiliary { indices: 3 }),
+            ("pas", &[indices]) => exact(Plan::PathAuxiliary { indices: indices as u32 }),
+            ("locally-balanced", []) => exact(Plan::LocallyBalanced),
+            ("hamming-ball", []) => exact(Plan::HammingBall { sites: 8, radius: 2 }),
+            ("hamming-ball", &[sites, radius]) => {
+                exact(Plan::HammingBall { sites: sites as usize, radius: radius as usize })
+            }
+            ("random-walk", []) => Ok(Self::Tuned(Plan::RandomWalk { radius: 1.0 })),
+            ("random-walk", &[radius]) => exact(Plan::RandomWalk { radius }),
+            ("exchange", []) => Ok(Self::Tuned(Plan::Exchange { betas: Vec::new() })),
+            ("exchange", betas) => exact(Plan::Exchange { betas: betas.to_vec() }),
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl Choice {
+    const NAMES: &'static str = "auto, gibbs, block-gibbs, langevin[:STEP], balanced[:STEP:BALANCE], gwg[:INDICES], \
+        pas[:INDICES], locally-balanced, hamming-ball[:SITES:RADIUS], random-walk[:RADIUS] or exchange[:BETA:…:1] is needed";
+}
+
+/// Stops a run from another thread, or from the handler of a signal: it then gives back what there is.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// One that has not been called.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stops the run at its next draw.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the run is to stop.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Model {
+    /// The settings of a run of this model.
+    #[must_use]
+    pub fn sampler(&self) -> Sampler<'_> {
+        Sampler {
+            model: self,
+            chains: 16,
+            warmup: 1000,
+            draws: 1000,
+            thin: None,
+            seed: 1,
+            temperature: 1.0,
+            choice: Choice::Auto,
+            seconds: None,
+            threads: 0,
+            progress: false,
+            cancel: Cancel::new(),
+            checkpoint: None,
+        }
+    }
+}
+
+impl Sampler<'_> {
+    /// Independent chains, which start at independent random states.
+    #[must_use]
+    pub fn chains(self, chains: usize) -> Self {
+        Self { chains, ..self }
+    }
+
+    /// Steps of each chain before its first draw.
+    #[must_use]
+    pub fn warmup(self, warmup: u64) -> Self {
+        Self { warmup, ..self }
+    }
+
+    /// Draws of each chain.
+    #[must_use]
+    pub fn draws(self, draws: usize) -> Self {
+        Self { draws, ..self }
+    }
+
+    /// Steps from one draw to the next. Without it the automatic choice takes as many as give about 1,000 effective samples,
+    /// at most 256; a sampler by hand takes 1.
+    #[must_use]
+    pub fn thin(self, thin: u64) -> Self {
+        Self { thin: Some(thin), ..self }
+    }
+
+    /// The seed of all random numbers.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// T: the samples are of `p ∝ e^(−E/T)`.
+    #[must_use]
+    pub fn temperature(self, temperature: f32) -> Self {
+        Self { temperature, ..self }
+    }
+
+    /// Which sampler moves the chains.
+    #[must_use]
+    pub fn with(self, choice: Choice) -> Self {
+        Self { choice, ..self }
+    }
+
+    /// Ends the run after so many seconds, at the draw that it has come to.
+    #[must_use]
+    pub fn seconds(self, seconds: f64) -> Self {
+        Self { seconds: Some(seconds), ..self }
+    }
+
+    /// Threads to work with; 0 is one a core. The samples do not depend on it.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Shows a bar with the time left on standard error, where that is a terminal.
+    #[must_use]
+    pub fn progress(self, progress: bool) -> Self {
+        Self { progress, ..self }
+    }
+
+    /// What stops the run from elsewhere.
+    #[must_use]
+    pub fn cancel(self, cancel: &Cancel) -> Self {
+        Self { cancel: cancel.clone(), ..self }
+    }
+
+    /// Keeps the run in a file, every half a minute and when it is stopped. If the file is there, the run goes on from it:
+    /// a run that was killed gives the same bytes as one that was not. The file must be of a run with the same settings.
+    #[must_use]
+    pub fn checkpoint(self, path: impl Into<PathBuf>) -> Self {
+        Self { checkpoint: Some(path.into()), ..self }
+    }
+
+    /// Runs.
+    ///
+    /// # Errors
+    /// [`Error::Option`] where a setting is illegal, [`Error::Model`] where the model cannot be sampled at this temperature
+    /// or by this sampler, or no possible state is found, [`Error::File`] where the checkpoint cannot be read or written.
+    pub fn run(&self) -> Result<Samples, Error> {
+        if self.chains == 0 || self.draws == 0 || self.thin == Some(0) {
+            return Err(Error::option("chains, draws and thin: at least 1 of each is needed"));
+        }
+        if self.seconds.is_some_and(|seconds| !(seconds >= 0.0)) {
+            return Err(Error::option("seconds: a number from 0 is needed"));
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
+        let pool = pool.map_err(|error| Error::option(format!("threads: {error}")))?;
+        pool.install(|| run::run(self))
+    }
+}

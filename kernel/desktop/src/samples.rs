@@ -1,0 +1,319 @@
+//! What a run gives back.
+
+use crate::diagnose::{Diagnosis, Scalar};
+use crate::model::Labels;
+use crate::unit::Track;
+use crate::{Error, Model, Report};
+use bitmc::{Layout, Packed};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// Sites whose diagnostics are computed at most: of larger models every k-th one.
+pub(crate) const DIAGNOSED: usize = 4096;
+
+/// States, energies and what was done to draw them. Chains have one length: `chains × draws` states.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    pub(crate) layout: Layout,
+    pub(crate) arities: Vec<usize>,
+    pub(crate) labels: Labels,
+    pub(crate) constant: f64,
+    pub(crate) temperature: f64,
+    pub(crate) tracks: Vec<Track>,
+    pub(crate) report: Report,
+}
+
+/// A state with its energy, and how often it was drawn.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    /// E of the state.
+    pub energy: f64,
+    /// Draws of it, over all chains.
+    pub draws: u64,
+    /// Chains that drew it.
+    pub chains: u64,
+    /// The value of every site.
+    pub state: Vec<u32>,
+}
+
+/// The diagnostics of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Chains.
+    pub chains: usize,
+    /// Draws a chain.
+    pub draws: usize,
+    /// E.
+    pub energy: Scalar,
+    /// One a site; of models of more than 4,096 sites of every k-th one.
+    pub sites: Vec<SiteSummary>,
+    /// Sites that had one value in all draws; they have no effective sample size.
+    pub constant_sites: usize,
+    /// The largest R̂ of the energy and the sites.
+    pub r_hat: Option<f64>,
+    /// The smallest bulk effective sample size of the energy and the sites.
+    pub ess: Option<f64>,
+}
+
+/// The diagnostics of one site: those of its value.
+#[derive(Clone, Debug, Serialize)]
+pub struct SiteSummary {
+    /// What its file or model calls it.
+    pub site: String,
+    /// Of its value, 0 … arity − 1.
+    #[serde(flatten)]
+    pub value: Scalar,
+    /// How often it had each value.
+    pub shares: Vec<f64>,
+}
+
+impl Samples {
+    pub(crate) fn new(model: &Model, temperature: f32, tracks: Vec<Track>, report: Report) -> Self {
+        let layout = model.layout();
+        Self {
+            layout,
+            arities: (0..layout.sites()).map(|site| model.arity_of(site)).collect(),
+            labels: model.labels.clone(),
+            constant: model.constant,
+            temperature: temperature.into(),
+            tracks,
+            report,
+        }
+    }
+
+    /// How many chains there are.
+    #[must_use]
+    pub fn chains(&self) -> usize {
+        self.tracks.len()
+    }
+
+    /// How many states each chain has.
+    #[must_use]
+    pub fn draws(&self) -> usize {
+        self.tracks.first().map_or(0, |track| track.energies.len())
+    }
+
+    /// How many sites a state has.
+    #[must_use]
+    pub fn sites(&self) -> usize {
+        self.layout.sites()
+    }
+
+    /// The shape of a state.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The packed words of a state.
+    ///
+    /// # Panics
+    /// Where there is no such chain or draw.
+    #[must_use]
+    pub fn words(&self, chain: usize, draw: usize) -> &[u32] {
+        let words = self.layout.words();
+        &self.tracks[chain].words[draw * words..(draw + 1) * words]
+    }
+
+    /// The values of a state, one a site.
+    ///
+    /// # Panics
+    /// Where there is no such chain or draw.
+    pub fn state(&self, chain: usize, draw: usize) -> impl Iterator<Item = u32> + '_ {
+        let packed = Packed::new(self.layout, self.words(chain, draw)).expect("states of the layout were recorded");
+        packed.values()
+    }
+
+    /// E of every draw of a chain, at temperature 1, with the constant of the model's file.
+    ///
+    /// # Panics
+    /// Where there is no such chain.
+    #[must_use]
+    pub fn energies(&self, chain: usize) -> Vec<f64> {
+        let of = |energy: &f32| f64::from(*energy) * self.temperature + self.constant;
+        self.tracks[chain].energies.iter().map(of).collect()
+    }
+
+    /// All states, a byte a value, `(chain, draw, site)` with the site running fastest; values of 256 and more do not
+    /// fit: see [`Samples::wide_values`].
+    #[must_use]
+    pub fn values(&self) -> Option<Vec<u8>> {
+        if self.layout.arity() > 256 {
+            return None;
+        }
+        Some(self.rows(|value| value as u8))
+    }
+
+    /// The same in sixteen bits a value.
+    #[must_use]
+    pub fn wide_values(&self) -> Vec<u16> {
+        self.rows(|value| value as u16)
+    }
+
+    fn rows<T: Send>(&self, of: impl Fn(u32) -> T + Sync) -> Vec<T> {
+        let chains: Vec<Vec<T>> = (0..self.chains())
+            .into_par_iter()
+            .map(|chain| (0..self.draws()).flat_map(|draw| self.state(chain, draw)).map(&of).collect())
+            .collect();
+        chains.into_iter().flatten().collect()
+    }
+
+    /// The mean value of every site, over all chains.
+    #[must_use]
+    pub fn means(&self) -> Vec<f64> {
+        let count = (self.chains() * self.draws()) as f64;
+        let mean = |site| self.site(site).iter().flatten().sum::<f64>() / count;
+        (0..self.sites()).into_par_iter().map(mean).collect()
+    }
+
+    /// The values of one site, a vector a chain.
+    ///
+    /// # Panics
+    /// Where there is no such site.
+    #[must_use]
+    pub fn site(&self, site: usize) -> Vec<Vec<f64>> {
+        assert!(site < self.sites(), "site {site}: the model has {} sites", self.sites());
+        let (bits, each, words) = (self.layout.field_bits(), self.layout.fields_per_word(), self.layout.words());
+        let (word, shift, mask) = (site / each, (site % each) as u32 * bits, (1u64 << bits) as u32 - 1);
+        let value = |row: &[u32]| f64::from(row[word] >> shift & mask);
+        self.tracks.iter().map(|track| track.words.chunks_exact(words).map(value).collect()).collect()
+    }
+
+    /// The correlation of the values of two sites over all draws; none where one of them never changes.
+    ///
+    /// # Panics
+    /// Where there is no such site.
+    #[must_use]
+    pub fn correlation(&self, a: usize, b: usize) -> Option<f64> {
+        let (a, b) = (self.site(a), self.site(b));
+        let pairs = || a.iter().flatten().zip(b.iter().flatten());
+        let count = pairs().count() as f64;
+        let (ma, mb) = (a.iter().flatten().sum::<f64>() / count, b.iter().flatten().sum::<f64>() / count);
+        let (mut vv, mut aa, mut bb) = (0.0, 0.0, 0.0);
+        for (x, y) in pairs() {
+            (vv, aa, bb) = (vv + (x - ma) * (y - mb), aa + (x - ma).powi(2), bb + (y - mb).powi(2));
+        }
+        (aa > 0.0 && bb > 0.0).then(|| vv / (aa * bb).sqrt())
+    }
+
+    /// The share of sites at which the last states of each two chains agree: `chains × chains` numbers. Chains of one
+    /// distribution agree with each other about as much as later draws of one chain do.
+    #[must_use]
+    pub fn overlaps(&self) -> Vec<f64> {
+        let last = self.draws().wrapping_sub(1);
+        if self.draws() == 0 {
+            return Vec::new();
+        }
+        let agree = |a: usize, b: usize| {
+            let same = self.state(a, last).zip(self.state(b, last)).filter(|(x, y)| x == y).count();
+            same as f64 / self.sites() as f64
+        };
+        (0..self.chains()).flat_map(|a| (0..self.chains()).map(move |b| (a, b))).map(|(a, b)| agree(a, b)).collect()
+    }
+
+    /// The different states of lowest energy, at most so many, and how often each was drawn.
+    #[must_use]
+    pub fn best(&self, most: usize) -> Vec<Found> {
+        // The energies alone say which draws can be among them.
+        let mut seen: HashMap<&[u32], (f64, u64, u64, usize)> = HashMap::new();
+        for chain in 0..self.chains() {
+            for (draw, energy) in self.energies(chain).into_iter().enumerate() {
+                let entry = seen.entry(self.words(chain, draw)).or_insert((energy, 0, 0, usize::MAX));
+                entry.0 = entry.0.min(energy);
+                entry.1 += 1;
+                if entry.3 != chain {
+                    (entry.2, entry.3) = (entry.2 + 1, chain);
+                }
+            }
+        }
+        let mut found: Vec<_> = seen.into_iter().collect();
+        found.sort_by(|a, b| a.1.0.total_cmp(&b.1.0).then_with(|| a.0.cmp(b.0)));
+        let state = |words: &[u32]| Packed::new(self.layout, words).map_or(Vec::new(), |x| x.values().collect());
+        let found = found.into_iter().take(most);
+        found.map(|(words, (energy, draws, chains, _))| Found { energy, draws, chains, state: state(words) }).collect()
+    }
+
+    /// What was tried, what was chosen, and why.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The diagnostics of the energy and of the sites. O(sites · chains · draws · log draws).
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        let (chains, draws) = (self.chains(), self.draws());
+        let diagnosis = Diagnosis::new(draws);
+        let energies: Vec<Vec<f64>> = (0..chains).map(|chain| self.energies(chain)).collect();
+        let energy = diagnosis.of(&energies);
+        let every = self.sites().div_ceil(DIAGNOSED);
+        let sites: Vec<SiteSummary> = (0..self.sites())
+            .into_par_iter()
+            .step_by(every)
+            .map(|site| {
+                let values = self.site(site);
+                let mut shares = vec![0.0; self.arities[site].max(2)];
+                values.iter().flatten().for_each(|&value| shares[value as usize] += 1.0 / (chains * draws) as f64);
+                SiteSummary { site: self.labels.of(site), value: diagnosis.of(&values), shares }
+            })
+            .collect();
+        let scalars = || std::iter::once(&energy).chain(sites.iter().map(|site| &site.value));
+        let r_hat = scalars().filter_map(|scalar| scalar.r_hat).reduce(f64::max);
+        let ess = scalars().filter_map(|scalar| scalar.ess_bulk).reduce(f64::min);
+        let constant_sites = sites.iter().filter(|site| site.value.sd == 0.0).count();
+        Summary { chains, draws, energy, sites, constant_sites, r_hat, ess }
+    }
+}
+
+impl Summary {
+    /// A sentence where chains do not agree, or too few draws say anything.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        match (self.r_hat, self.ess) {
+            (Some(r_hat), _) if r_hat > 1.05 => Some(format!(
+                "the chains do not agree (R̂ = {r_hat:.3}): the means and their errors are not to be trusted"
+            )),
+            (_, Some(ess)) if ess < 100.0 => Some(format!(
+                "only {ess:.0} effective samples of the slowest site: take more draws, or thin more"
+            )),
+            _ => None,
+        }
+    }
+
+    /// The energy and the first sites as a Markdown table.
+    #[must_use]
+    pub fn table(&self, most: usize) -> String {
+        let number = |value: Option<f64>, digits: usize| value.map_or("–".into(), |value| format!("{value:.digits$}"));
+        let mut text = String::from("| | mean | error | sd | ESS bulk | ESS tail | R̂ |\n|---|---:|---:|---:|---:|---:|---:|\n");
+        let mut row = |name: &str, scalar: &Scalar| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "| {name} | {:.4} | {} | {:.4} | {} | {} | {} |",
+                scalar.mean,
+                number(scalar.mcse, 4),
+                scalar.sd,
+                number(scalar.ess_bulk, 0),
+                number(scalar.ess_tail, 0),
+                number(scalar.r_hat, 3)
+            );
+        };
+        row("E", &self.energy);
+        self.sites.iter().take(most).for_each(|site| row(&site.site, &site.value));
+        text
+    }
+}
+
+impl Samples {
+    /// Whether no state was drawn.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.draws() == 0
+    }
+
+    pub(crate) fn not_empty(&self) -> Result<(), Error> {
+        if self.is_empty() { Err(Error::option("the time was over before the first draw")) } else { Ok(()) }
+    }
+}
