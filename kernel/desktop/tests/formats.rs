@@ -439,16 +439,16 @@ fn npz_bad_files() {
     let mut damaged = ISING.to_vec();
     let place = damaged.windows(8).position(|bytes| bytes == 1f64.to_le_bytes()).unwrap();
     damaged[place] = 1;
-    // The directory claims 4 GB of the first array.
+    // No memory is set aside for what the directory claims, 4 GB of the first array.
     let mut claim = SCIKIT.to_vec();
     let place = claim.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
     claim[place + 24..place + 28].copy_from_slice(&0xFFFF_FFF0u32.to_le_bytes());
+    assert_eq!(Arrays::archive(Cursor::new(claim)), Arrays::archive(Cursor::new(SCIKIT)));
     refused(
         |bytes: Vec<u8>| Arrays::archive(Cursor::new(bytes)),
         vec![
             (ISING[..200].to_vec(), "not a .npz file: invalid Zip archive: Could not find EOCD"),
             (damaged, "not a .npz file: array \"J\": Invalid checksum"),
-            (claim, "x"),
             (
                 of(&[("states", &[1], &[1.0]), ("energies", &[1], &[1.0])]),
                 "an array \"J\", \"Q\", \"W\" or \"components_\" expected, found \"energies\", \"states\" (a model is \
