@@ -30,11 +30,11 @@ mod sampler;
 mod table;
 mod target;
 
-pub use cell::{Cell, Clock, Numbers, Plan, Point};
-pub use count::{Counted, Queries};
 pub use bitmc_desktop::diagnose::{
     deviation, effective_size, log_rmse, mean, median, r_hat, split_r_hat, standard_error, welch,
 };
+pub use cell::{Cell, Clock, Numbers, Plan, Point};
+pub use count::{Counted, Queries};
 pub use measure::measure;
 pub use sampler::{Sampler, Start, Walk};
 pub use table::{compare, table, timing_table, work};

@@ -28,6 +28,7 @@ pub mod noise;
 pub mod npy;
 pub mod paths;
 pub mod planes;
+pub mod polynomial;
 pub mod programs;
 pub mod quantised;
 pub mod semidefinite;

@@ -32,6 +32,12 @@ impl Content for f32 {
     }
 }
 
+impl Content for [u32; 2] {
+    fn next(words: &mut dyn FnMut() -> u32) -> Self {
+        [words(), words()]
+    }
+}
+
 impl Content for Bits {
     fn next(words: &mut dyn FnMut() -> u32) -> Self {
         Self::default().map(|_| words())

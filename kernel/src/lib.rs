@@ -73,7 +73,7 @@ pub use accept::Info;
 pub use chain::{Chain, ChainError, FixedChain, FixedMemory, Memory, Open, OpenError};
 pub use energy::{
     Bernoulli, BinaryNetwork, Energy, Factor, Factors, FactorsMemory, Function, Ising, LatticeGaussian,
-    Logistic, Modes, Plain, Potts, Quartic, Rbm, SparseMemory, torus,
+    Logistic, Modes, Plain, Polynomial, PolynomialMemory, Potts, Quartic, Rbm, SparseMemory, torus,
 };
 pub use layout::{Kind, Layout};
 pub use packed::{Move, Packed, State, StateError};

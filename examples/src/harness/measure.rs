@@ -1,7 +1,6 @@
 //! Running the chains of one cell, and what they say.
 
 use super::cell::{Cell, Clock, Numbers, Plan, Point};
-use bitmc_desktop::diagnose::{Sizes, log_rmse, mean, median, split_r_hat};
 use super::target::{Component, components};
 use super::{Counted, Queries, Sampler, Target};
 use crate::bits::BitRows;
@@ -12,6 +11,7 @@ use crate::trace::checkpoints;
 use bitmc::layout::Kind;
 use bitmc::stats::{Acceptance, Observer};
 use bitmc::{Energy, LaneRng, Layout, Packed};
+use bitmc_desktop::diagnose::{Sizes, log_rmse, mean, median, split_r_hat};
 use cpu_time::ThreadTime;
 use rayon::prelude::*;
 

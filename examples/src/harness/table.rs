@@ -1,7 +1,6 @@
 //! The table of a comparison: every target with every sampler, each cell saved as it ends.
 
 use super::cell::{Cell, Clock, Numbers, Plan};
-use bitmc_desktop::diagnose::{mean, standard_error};
 use super::measure::measure;
 use super::{Sampler, Target};
 use crate::cells;
@@ -9,6 +8,7 @@ use crate::cli::Failure;
 use crate::progress::Progress;
 use crate::report;
 use bitmc::Energy;
+use bitmc_desktop::diagnose::{mean, standard_error};
 use std::path::{Path, PathBuf};
 
 /// Runs every sampler on every target, targets first. Each cell is written to the folder `cells` in `out` as

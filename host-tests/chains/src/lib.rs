@@ -28,7 +28,10 @@ mod used;
 use bitmc::step::Curvature;
 use bitmc::{BlockGibbs, GibbsWithGradients, Langevin, LocallyBalanced, PathAuxiliary};
 use bitmc::{EnumeratedGibbs, Gibbs, HammingBall, Layout, RandomWalk, Swap};
-use run::{bernoulli, factors, held_and_resumed, independent_set, ising, ladder, minibatches, potts, rbm};
+use run::{
+    bernoulli, cubic_bits, cubic_spins, factors, held_and_resumed, independent_set, ising, ladder, minibatches,
+    potts, rbm,
+};
 use run::{chromatic, chromatic_potts, quantised, quantised_langevin, sequential};
 use run::{circle, heights};
 use run::{network, network_minibatches};
@@ -87,6 +90,8 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "ordinal 3 of 300 values: Langevin, moves of at most 20", run: || heights(&Langevin::adjusted(100.0).map(|kernel| kernel.within(20))), hash: 0x32f6_a6b9 },
     Chain { name: "minibatches: Langevin, unadjusted", run: || minibatches(&Langevin::unadjusted(0.1)), hash: 0x004d_01b7 },
     Chain { name: "factors of 2 to 4 values, with walls: Langevin, adjusted", run: || factors(&Langevin::adjusted(1.0)), hash: 0x58bb_4588 },
+    Chain { name: "cubic terms over 24 bits: Langevin, adjusted", run: || cubic_bits(&Langevin::adjusted(0.5)), hash: 0xd65c_c28e },
+    Chain { name: "cubic terms over 24 spins: Langevin, adjusted", run: || cubic_spins(&Langevin::adjusted(0.1)), hash: 0xddba_c79f },
     Chain { name: "network of 60 weights: Langevin, adjusted", run: || network(&Langevin::adjusted(0.5)), hash: 0x2531_6671 },
     Chain { name: "network of 60 weights, minibatches: Langevin, unadjusted", run: || network_minibatches(&Langevin::unadjusted(0.3)), hash: 0xcaf4_2d83 },
     Chain { name: "lattice Gaussian 12 of 11 values, dense: Langevin, adjusted", run: || lattice::dense(&Langevin::adjusted(2.0)), hash: 0x6bc3_f52a },

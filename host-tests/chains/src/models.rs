@@ -2,7 +2,9 @@
 
 use crate::used::lent;
 use bitmc::lane::{Block, LANES};
-use bitmc::{Factor, FactorsMemory, Function, Ising, Layout, Packed, Rbm, SparseMemory, torus};
+use bitmc::{
+    Factor, FactorsMemory, Function, Ising, Layout, Packed, PolynomialMemory, Rbm, SparseMemory, torus,
+};
 
 /// Sites of the 5×5 torus.
 pub const ISING: Layout = Layout::binary(25);
@@ -74,6 +76,22 @@ pub static POTTS_FIELDS: [f32; 100] = {
     }
     fields
 };
+
+/// Sites of a polynomial.
+pub const CUBIC: Layout = Layout::binary(24);
+/// Its terms: cubic ones, and some in which a site stands twice.
+pub static CUBIC_TERMS: [([u32; 3], f32); 40] = {
+    let mut terms = [([0; 3], 0.0); 40];
+    let mut term = 0;
+    while term < 40 {
+        let sites = [term % 24, (7 * term + 3) % 24, (5 * term * term + 1) % 24];
+        terms[term as usize] = (sites, ((term * term + 3 * term) % 13) as f32 * 0.25 - 1.5);
+        term += 1;
+    }
+    terms
+};
+/// Memory for its terms.
+pub type CubicMemory = PolynomialMemory<24, 40, 120>;
 
 /// The arities of a factor graph of 16 sites.
 pub const GRAPH_ARITIES: [u16; 16] = [2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4, 2];

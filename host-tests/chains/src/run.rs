@@ -2,14 +2,14 @@
 
 use crate::hash::Hash;
 use crate::models::{self, Circle, DATA, Heights, IndependentSet, IsingMemory, LOGITS, Ladder};
-use crate::used::{lent, memory, used};
+use crate::used::{self, lent, memory, used};
 use bitmc::energy::Estimate;
 use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
 use bitmc::snapshot::{Reader, SnapshotError, Writer};
 use bitmc::step::{ChromaticGibbs, Colouring, ParameterError, SequentialGibbs};
 use bitmc::{
     Bernoulli, BinaryNetwork, Chain, Energy, Factors, Ising, Kernel, LaneRng, Langevin, Layout, Memory, Packed,
-    Plain, Potts, Rbm, SeedableRng, State, torus,
+    Plain, Polynomial, Potts, Rbm, SeedableRng, State, torus,
 };
 use core::cell::Cell;
 
@@ -168,6 +168,22 @@ pub(crate) fn factors<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -
         Ok(model) => from_zeros::<1, _, _, _, _>(&model, memory, kernel, DENSE_STEPS),
         Err(_) => BROKEN,
     }
+}
+
+/// Cubic terms over bits.
+pub(crate) fn cubic_bits<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let mut memory = models::CubicMemory::new();
+    let model = Polynomial::bits(24, models::CUBIC_TERMS.iter().copied(), used::terms(&mut memory));
+    let memory = memory!(models::CUBIC, Polynomial::bits_cache_len(24, 40));
+    model.map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, DENSE_STEPS))
+}
+
+/// The same over spins.
+pub(crate) fn cubic_spins<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
+    let mut memory = models::CubicMemory::new();
+    let model = Polynomial::spins(24, models::CUBIC_TERMS.iter().copied(), used::terms(&mut memory));
+    let memory = memory!(models::CUBIC, Polynomial::spins_cache_len(24, 40));
+    model.map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, DENSE_STEPS))
 }
 
 /// A regression network, on all rows.

@@ -1,9 +1,9 @@
 //! Memory that was used before: constructors make the same of it as of zeros.
 
-use bitmc::SparseMemory;
 use bitmc::chain::FixedMemory;
-use bitmc::energy::{Entry, SparseBuffers};
+use bitmc::energy::{Entry, PolynomialBuffers, SparseBuffers};
 use bitmc::lane::{Bits, Block, LANES};
+use bitmc::{PolynomialMemory, SparseMemory};
 
 /// What memory is made of.
 pub(crate) trait Content: Copy {
@@ -20,6 +20,12 @@ impl Content for u32 {
 impl Content for i32 {
     fn of(word: u32) -> Self {
         word as Self
+    }
+}
+
+impl Content for [u32; 2] {
+    fn of(word: u32) -> Self {
+        [word; 2]
     }
 }
 
@@ -69,6 +75,17 @@ pub(crate) fn lent<const S: usize, const E: usize>(memory: &mut SparseMemory<S, 
     fill(lent.linear);
     fill(lent.entries);
     lent
+}
+
+/// Memory for terms, used before.
+pub(crate) fn terms<const S: usize, const T: usize, const M: usize>(
+    memory: &mut PolynomialMemory<S, T, M>,
+) -> PolynomialBuffers<'_> {
+    let terms = memory.borrow();
+    fill(terms.sites);
+    fill(terms.terms);
+    fill(terms.members);
+    terms
 }
 
 /// As `bitmc::memory!`, but used before.

@@ -9,6 +9,7 @@ use crate::learning::Lesson;
 use crate::models::{Source, pairwise};
 use crate::naive::{Convention, Independent, Machine, Pairwise, Target, softplus};
 use crate::network::Network;
+use crate::polynomial::{Terms, Weights as Draw};
 use bitmc::energy::{Boltzmann, CoarseRbm, Entry, Sparse, SparseError, Tempered, pack_rows};
 use bitmc::lane::{Block, LANES};
 use bitmc::{
@@ -168,6 +169,7 @@ enum Form {
     Logistic(Machine, Vec<bool>),
     Potts { edges: Vec<(u32, u32, f32)>, fields: Vec<f32> },
     Factors(Graph),
+    Polynomial(Terms),
     Sparse(Quadratic),
     Dense(Quadratic),
     Quartic(Mixture),
@@ -212,7 +214,7 @@ pub(crate) enum Built<'a> {
 impl Model {
     /// Any model.
     pub(crate) fn random(source: &mut Source) -> Self {
-        let mut model = match source.below(24) {
+        let mut model = match source.below(25) {
             0..=4 => Self::table(source, false),
             5..=7 => Self::table(source, true),
             8..=10 => Self::ising(source),
@@ -225,6 +227,7 @@ impl Model {
             20 => Self::gaussian(source),
             21 => Self::quartic(source),
             22 => Self::network(source),
+            23 => Self::polynomial(source),
             _ => Self::modes(source),
         };
         if source.one_in(8) {
@@ -396,6 +399,20 @@ impl Model {
         let size = graph.reach() * arities.len() as f64;
         let form = Form::Factors(graph.clone());
         Self::new("factors", shape, size, form, |x| graph.energy(x))
+    }
+
+    /// Weights on the grid of 1/64, or one far away and whole numbers beside it.
+    fn polynomial(source: &mut Source) -> Self {
+        let (sites, order) = (1 + source.below(8), 1 + source.below(5));
+        let shape = (sites, source.below(4 * sites), order);
+        let (spins, sd) = (source.one_in(2), source.pick(&[0.3, 1.0, 3.0]));
+        let far = source.one_in(6);
+        let weights = if far { Draw::Whole } else { Draw::Coarse };
+        let mut terms = Terms::random(spins, shape, weights, sd, source);
+        if far && let Some(term) = terms.terms.first_mut() {
+            term.1 = source.pick(&[1e9, -1e9, 1e6]);
+        }
+        Self::binary("polynomial", terms.size(), &terms, Form::Polynomial(terms.clone()))
     }
 
     fn gaussian(source: &mut Source) -> Self {
@@ -609,6 +626,10 @@ impl Form {
             Self::Factors(graph) => {
                 let mut compiled = graph.compiled();
                 Ok(see(Built::Any(&compiled.model().map_err(said)?)))
+            }
+            Self::Polynomial(terms) => {
+                let mut memory = terms.memory();
+                Ok(see(Built::Any(&terms.model(memory.borrow()).map_err(said)?)))
             }
             Self::Sparse(target) => {
                 let mut couplings = Couplings::new(target.centre.len(), target.edges().len());

@@ -31,6 +31,7 @@ mod open_counted;
 mod own_learnable;
 mod paths;
 mod planes;
+mod polynomial;
 mod properties;
 mod quantised;
 mod quantised_langevin;

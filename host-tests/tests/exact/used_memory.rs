@@ -30,6 +30,7 @@ use bitmc_host_tests::learning::Lesson;
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::Convention;
 use bitmc_host_tests::planes::{Own, Tables};
+use bitmc_host_tests::polynomial::{self, Terms, Weights::Fine};
 use bitmc_host_tests::sliced::graph;
 use bitmc_host_tests::snapshot::save;
 use bitmc_host_tests::used::{self, Content};
@@ -180,6 +181,21 @@ const TABLE: &[Row] = &[
         let lent = FactorsBuffers::new(&mut ends, &mut members);
         let model = Factors::new(&[2, 3], &factors, &tables, lent).unwrap();
         samplers(ground, &model, seen);
+    }),
+    ("polynomials", |ground, seen| {
+        for spins in [false, true] {
+            for sites in [3, 17, 40] {
+                let shape = (sites, 2 * sites, 4);
+                let terms = Terms::random(spins, shape, Fine, 0.5, &mut models::Source::new(4));
+                let memory = terms.memory();
+                let mut memory = polynomial::Memory {
+                    sites: ground.get(memory.sites.len() + 1),
+                    terms: ground.get(memory.terms.len() + 1),
+                    members: ground.get(memory.members.len() + 1),
+                };
+                samplers(ground, &terms.model(memory.borrow()).unwrap(), seen);
+            }
+        }
     }),
     ("restricted Boltzmann machines", |ground, seen| {
         for (visible, hidden) in [(5, 3), (20, 17), (33, 40)] {

@@ -14,8 +14,8 @@ use crate::run::{Report, Trial, Watch, advance, draw};
 use crate::sampler::Sampler;
 use crate::unit::{Track, Unit};
 use crate::{Error, cost, ladder};
-use bitmc::stats::Acceptance;
 use bitmc::Layout;
+use bitmc::stats::Acceptance;
 use rayon::prelude::*;
 
 /// Effective samples at which a pilot run says enough.
@@ -58,7 +58,12 @@ impl<'e> Chosen<'e> {
     }
 
     /// A sampler with its parameters.
-    pub(crate) fn by_hand(plan: Plan, why: &str, thin: Option<u64>, ground: &Ground<'e>) -> Result<Self, Error> {
+    pub(crate) fn by_hand(
+        plan: Plan,
+        why: &str,
+        thin: Option<u64>,
+        ground: &Ground<'e>,
+    ) -> Result<Self, Error> {
         let thin = thin.unwrap_or(1);
         let units = plan.units(ground)?;
         Ok(Self { report: Report { thin, ..Report::new(plan, why.into()) }, units, steps: 0 })
@@ -120,7 +125,13 @@ impl<'e> Pilot<'e> {
     }
 
     /// So many more steps, and what their states say.
-    pub(crate) fn go(&mut self, sampler: &Sampler<'_>, steps: u64, layout: Layout, watch: &Watch<'_>) -> Result<(), Error> {
+    pub(crate) fn go(
+        &mut self,
+        sampler: &Sampler<'_>,
+        steps: u64,
+        layout: Layout,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
         let (thin, mut tracks) = (steps.div_ceil(RECORDED), Vec::new());
         let draws = steps / thin;
         let hidden = Progress::new(true, 0);
@@ -235,7 +246,8 @@ pub(crate) fn choose<'e>(
         steps *= 2;
     }
     tried.push(exchange.trial());
-    let before = format!("the chains of {} disagree (R̂ = {:.2})", winner.plan, winner.r_hat.unwrap_or(f64::INFINITY));
+    let before =
+        format!("the chains of {} disagree (R̂ = {:.2})", winner.plan, winner.r_hat.unwrap_or(f64::INFINITY));
     if exchange.rate() > winner.rate() || exchange.r_hat < winner.r_hat {
         let agree = if exchange.agrees() { "agree" } else { "disagree less" };
         let why = format!("{before}; those of {} {agree}", exchange.plan);

@@ -1,7 +1,7 @@
 //! The parts of a long comparison, each kept in a file of its own as it ends.
 
-use crate::checkpoint::hash;
 use crate::Error;
+use crate::checkpoint::hash;
 use crate::files;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -136,7 +136,8 @@ impl Fnv {
     }
 
     pub(crate) fn add(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3));
+        self.0 =
+            bytes.iter().fold(self.0, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3));
     }
 
     pub(crate) fn finish(&self) -> u64 {

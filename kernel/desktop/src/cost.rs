@@ -74,7 +74,9 @@ pub(crate) fn of(model: &Model, plan: &Plan, chains: usize, moved: f64) -> f64 {
         Plan::Gibbs => sites * (difference + EXP * plane + 15.0) + flip * moved,
         Plan::BlockGibbs => 2.0 * gradient + EXP * sites + 500.0,
         Plan::Langevin { .. } if ising => 1.0 * sites + 2.0 * flip * moved,
-        Plan::Langevin { .. } | Plan::Balanced { .. } => gradient + 6.0 * EXP * sites * plane + flip * (moved + 1.0),
+        Plan::Langevin { .. } | Plan::Balanced { .. } => {
+            gradient + 6.0 * EXP * sites * plane + flip * (moved + 1.0)
+        }
         Plan::GibbsWithGradients { indices } | Plan::PathAuxiliary { indices } => {
             gradient + 2.0 * EXP * sites * plane + (flip + 60.0) * f64::from(*indices)
         }

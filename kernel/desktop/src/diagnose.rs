@@ -186,7 +186,8 @@ impl Diagnosis {
         let plain = split(chains);
         let first = chains.iter().flatten().next().copied().unwrap_or(0.0);
         let other = chains.iter().flatten().copied().find(|&value| value != first);
-        let two = other.is_none_or(|other| chains.iter().flatten().all(|&value| value == first || value == other));
+        let two =
+            other.is_none_or(|other| chains.iter().flatten().all(|&value| value == first || value == other));
         if two {
             // Ranks of two values are those values on another scale.
             let ess = size(&plain);

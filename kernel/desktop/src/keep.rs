@@ -69,11 +69,14 @@ impl<'s> Keeper<'s> {
         let Some(path) = self.path.filter(|path| path.exists()) else { return Ok(None) };
         let bad = |reason: &str| Error::file(path, format!("no checkpoint of this run: {reason}"));
         let bytes = files::read(path)?;
-        let end = bytes.iter().position(|&byte| byte == b'\n').ok_or_else(|| bad("its first line does not end"))?;
-        let head: Head = serde_json::from_slice(&bytes[..end]).map_err(|_| bad("its first line is not a checkpoint's"))?;
+        let end =
+            bytes.iter().position(|&byte| byte == b'\n').ok_or_else(|| bad("its first line does not end"))?;
+        let head: Head =
+            serde_json::from_slice(&bytes[..end]).map_err(|_| bad("its first line is not a checkpoint's"))?;
         let body = &bytes[end + 1..];
         if head.question != self.question {
-            let pairs = head.question.split("; ").zip(self.question.split("; ")).filter(|(kept, here)| kept != here);
+            let pairs =
+                head.question.split("; ").zip(self.question.split("; ")).filter(|(kept, here)| kept != here);
             let pairs: Vec<String> = pairs.map(|(kept, here)| format!("{kept}, not {here}")).collect();
             return Err(Error::file(path, format!("the run had other settings: {}", pairs.join("; "))));
         }
@@ -88,7 +91,10 @@ impl<'s> Keeper<'s> {
         let words: Vec<u32> = words.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
         let track = |words: &[u32]| {
             let (states, energies) = words.split_at(words.len().saturating_sub(head.draws));
-            Track { words: states.to_vec(), energies: energies.iter().map(|&bits| f32::from_bits(bits)).collect() }
+            Track {
+                words: states.to_vec(),
+                energies: energies.iter().map(|&bits| f32::from_bits(bits)).collect(),
+            }
         };
         let tracks = if words.is_empty() {
             vec![Track::default(); head.chains]
@@ -110,11 +116,15 @@ impl<'s> Keeper<'s> {
     }
 
     /// Writes the run.
-    pub(crate) fn write(&self, report: &Report, units: &[Box<dyn Unit + '_>], tracks: &[Track]) -> Result<(), Error> {
+    pub(crate) fn write(
+        &self,
+        report: &Report,
+        units: &[Box<dyn Unit + '_>],
+        tracks: &[Track],
+    ) -> Result<(), Error> {
         let Some(path) = self.path else { return Ok(()) };
-        let put = |out: &mut [u8]| {
-            units.iter().fold(Writer::new(out), |writer, unit| writer.put(&**unit)).finish()
-        };
+        let put =
+            |out: &mut [u8]| units.iter().fold(Writer::new(out), |writer, unit| writer.put(&**unit)).finish();
         let mut body = match put(&mut []) {
             Err(SnapshotError::Memory { need, .. }) => vec![0; need],
             _ => Vec::new(),

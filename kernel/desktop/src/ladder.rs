@@ -1,11 +1,11 @@
 //! A ladder of temperatures for replica exchange, found by short runs.
 
+use crate::Error;
 use crate::auto::{AGREE, Pilot, settle};
 use crate::parts::{Dyn, Parts};
 use crate::plan::{Ground, Plan, SPARE};
 use crate::run::Watch;
 use crate::sampler::Sampler;
-use crate::Error;
 use bitmc::lane::LANES;
 
 /// Steps of a short run.

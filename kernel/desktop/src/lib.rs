@@ -1,5 +1,6 @@
 //! Samples discrete models on a desktop.
 
+mod anneal;
 mod auto;
 pub mod bits;
 pub mod cells;
@@ -14,6 +15,7 @@ pub mod files;
 pub mod formats;
 mod keep;
 mod ladder;
+mod logz;
 mod model;
 pub mod npy;
 pub mod npz;
@@ -27,9 +29,11 @@ mod samples;
 pub mod tempering;
 mod unit;
 
+pub use anneal::{Annealed, Annealer, Minimum};
 pub use error::Error;
-pub use model::Model;
+pub use logz::{Estimate, LogZ};
+pub use model::{Info, Model};
 pub use plan::Plan;
-pub use run::{Report, Trial};
+pub use run::{Report, Seconds, Trial};
 pub use sampler::{Cancel, Choice, Sampler};
 pub use samples::{Found, Samples, SiteSummary, Summary};

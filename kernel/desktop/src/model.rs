@@ -5,6 +5,7 @@ use crate::formats::uai::Table;
 use crate::parts::Parts;
 use bitmc::energy::Edge;
 use bitmc::{Energy, Layout};
+use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
 
@@ -44,16 +45,47 @@ pub struct Model {
 #[derive(Clone, Debug)]
 pub(crate) enum Form {
     /// `E = −Σ J s s′ − Σ h s` over spins.
-    Spins { edges: Vec<Edge>, fields: Vec<f32> },
+    Spins {
+        edges: Vec<Edge>,
+        fields: Vec<f32>,
+    },
     /// `E = −Σ J x x′ − Σ h x` over bits.
-    Bits { edges: Vec<Edge>, fields: Vec<f32> },
-    Potts { sites: usize, arity: usize, edges: Vec<Edge>, fields: Vec<f32> },
+    Bits {
+        edges: Vec<Edge>,
+        fields: Vec<f32>,
+    },
+    Potts {
+        sites: usize,
+        arity: usize,
+        edges: Vec<Edge>,
+        fields: Vec<f32>,
+    },
     /// Weights row by row, a row for each visible unit.
-    Rbm { weights: Vec<f32>, visible: Vec<f32>, hidden: Vec<f32> },
-    Factors { arities: Vec<u16>, tables: Vec<Table> },
-    Gaussian { arity: usize, edges: Vec<Edge>, diagonal: Vec<f32>, centre: Vec<f32> },
-    Logistic { design: Vec<f32>, outcomes: Vec<bool>, prior: Vec<f32> },
-    Polynomial { scale: Scale, sites: usize, terms: Vec<(Vec<u32>, f32)> },
+    Rbm {
+        weights: Vec<f32>,
+        visible: Vec<f32>,
+        hidden: Vec<f32>,
+    },
+    Factors {
+        arities: Vec<u16>,
+        tables: Vec<Table>,
+    },
+    Gaussian {
+        arity: usize,
+        edges: Vec<Edge>,
+        diagonal: Vec<f32>,
+        centre: Vec<f32>,
+    },
+    Logistic {
+        design: Vec<f32>,
+        outcomes: Vec<bool>,
+        prior: Vec<f32>,
+    },
+    Polynomial {
+        scale: Scale,
+        sites: usize,
+        terms: Vec<(Vec<u32>, f32)>,
+    },
     Own(Own),
 }
 
@@ -114,11 +146,15 @@ impl Model {
     pub fn ising_dense(couplings: &[f32], fields: &[f32]) -> Result<Self, Error> {
         let sites = side(couplings, "couplings")?;
         if let Some(site) = (0..sites).find(|&site| couplings[site * sites + site] != 0.0) {
-            return Err(Error::model(format!("couplings[{site}][{site}] is not 0: a spin has no coupling to itself")));
+            return Err(Error::model(format!(
+                "couplings[{site}][{site}] is not 0: a spin has no coupling to itself"
+            )));
         }
         for (a, b) in pairs(sites) {
             if couplings[a * sites + b] != couplings[b * sites + a] {
-                return Err(Error::model(format!("couplings[{a}][{b}] and couplings[{b}][{a}] differ: the matrix must be symmetric")));
+                return Err(Error::model(format!(
+                    "couplings[{a}][{b}] and couplings[{b}][{a}] differ: the matrix must be symmetric"
+                )));
             }
         }
         let edges = pairs(sites).map(|(a, b)| (a as u32, b as u32, couplings[a * sites + b]));
@@ -142,7 +178,8 @@ impl Model {
     /// As [`Model::qubo`]; [`Error::Model`] where the matrix is not square.
     pub fn qubo_dense(matrix: &[f32]) -> Result<Self, Error> {
         let sites = side(matrix, "matrix")?;
-        let edges = pairs(sites).map(|(a, b)| (a as u32, b as u32, matrix[a * sites + b] + matrix[b * sites + a]));
+        let edges =
+            pairs(sites).map(|(a, b)| (a as u32, b as u32, matrix[a * sites + b] + matrix[b * sites + a]));
         let linear: Vec<f32> = (0..sites).map(|site| matrix[site * sites + site]).collect();
         Self::qubo(sites, &edges.filter(|edge| edge.2 != 0.0).collect::<Vec<_>>(), &linear)
     }
@@ -169,7 +206,11 @@ impl Model {
                 weights.len()
             )));
         }
-        Self::checked(Form::Rbm { weights: weights.to_vec(), visible: visible.to_vec(), hidden: hidden.to_vec() })
+        Self::checked(Form::Rbm {
+            weights: weights.to_vec(),
+            visible: visible.to_vec(),
+            hidden: hidden.to_vec(),
+        })
     }
 
     /// A graphical model, `p(x) ∝ Π t(x)`: tables of weights over at most three sites each, of which the last one runs fastest.
@@ -255,7 +296,10 @@ impl Model {
         for &(site, value) in known {
             let arity = if site < self.sites() { self.arity_of(site) } else { 0 };
             if arity == 0 {
-                return Err(Error::model(format!("site {site} is known: the model has {} sites", self.sites())));
+                return Err(Error::model(format!(
+                    "site {site} is known: the model has {} sites",
+                    self.sites()
+                )));
             }
             if value as usize >= arity {
                 return Err(Error::model(format!("site {site} is known to be {value}: it has {arity} values")));
@@ -314,6 +358,32 @@ impl Model {
         }
     }
 
+    /// What there is to know of it.
+    #[must_use]
+    pub fn info(&self) -> Info {
+        let (what, interactions) = match &self.form {
+            Form::Spins { edges, .. } | Form::Bits { edges, .. } => ("edges", edges.len()),
+            Form::Potts { edges, .. } | Form::Gaussian { edges, .. } => ("edges", edges.len()),
+            Form::Rbm { hidden, .. } => ("hidden units", hidden.len()),
+            Form::Factors { tables, .. } => ("tables", tables.len()),
+            Form::Logistic { outcomes, .. } => ("outcomes", outcomes.len()),
+            Form::Polynomial { terms, .. } => ("terms", terms.len()),
+            Form::Own(_) => ("interactions known", 0),
+        };
+        let arities = (0..self.sites()).map(|site| self.arity_of(site));
+        let (least, most) =
+            arities.fold((usize::MAX, 0), |(least, most), arity| (least.min(arity), most.max(arity)));
+        Info {
+            kind: self.kind(),
+            sites: self.sites(),
+            arities: (least, most),
+            interactions,
+            what,
+            known: self.known.len(),
+            constant: self.constant,
+        }
+    }
+
     /// A model whose sites are numbered from 0, if the kernel takes it.
     pub(crate) fn checked(form: Form) -> Result<Self, Error> {
         let model = Self::of(form);
@@ -324,6 +394,46 @@ impl Model {
     pub(crate) fn of(form: Form) -> Self {
         let labels = Labels { word: "site", first: 0, names: None };
         Self { form, constant: 0.0, labels, known: Vec::new() }
+    }
+}
+
+/// What there is to know of a model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Info {
+    /// What kind of model it is.
+    pub kind: &'static str,
+    /// Sites.
+    pub sites: usize,
+    /// The fewest and the most values of a site.
+    pub arities: (usize, usize),
+    /// How many edges, hidden units, tables, outcomes or terms there are.
+    pub interactions: usize,
+    /// Which of these.
+    pub what: &'static str,
+    /// Sites that are known.
+    pub known: usize,
+    /// What is added to every energy.
+    pub constant: f64,
+}
+
+impl fmt::Display for Info {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, sites, arities: (least, most), interactions, what, known, constant } = self;
+        write!(f, "{kind}: {sites} sites of ")?;
+        if least == most {
+            write!(f, "{most} values")?
+        } else {
+            write!(f, "{least} to {most} values")?
+        }
+        write!(f, ", {interactions} {what}")?;
+        if *known > 0 {
+            write!(f, ", {known} sites known")?;
+        }
+        if *constant != 0.0 {
+            write!(f, ", a constant of {constant}")?;
+        }
+        Ok(())
     }
 }
 

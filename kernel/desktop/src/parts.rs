@@ -1,11 +1,11 @@
 //! A model at a temperature, in the memory that the kernel's energies borrow.
 
 use crate::Error;
-use crate::formats::uai::{LogTables, Preamble, Network};
-use crate::model::{Form, Model, Own};
-use bitmc::energy::{Edge, Entry, SparseBuffers, pack_rows};
+use crate::formats::uai::{LogTables, Network, Preamble};
+use crate::model::{Form, Model, Own, Scale};
+use bitmc::energy::{Edge, Entry, PolynomialBuffers, SparseBuffers, pack_rows};
 use bitmc::lane::{Block, LANES};
-use bitmc::{Energy, Factors, Ising, LatticeGaussian, Logistic, Potts, Rbm};
+use bitmc::{Energy, Factors, Ising, LatticeGaussian, Logistic, Polynomial, Potts, Rbm};
 
 /// Any energy.
 pub(crate) type Dyn<'e> = dyn Energy + Sync + 'e;
@@ -27,7 +27,17 @@ enum Numbers {
     Rbm { weights: Vec<Block>, visible: Vec<f32>, hidden: Vec<Block>, units: usize },
     Factors(LogTables),
     Logistic { rows: Vec<Block>, prior: Vec<f32>, offsets: Vec<Block>, observations: usize },
+    Polynomial(Terms),
     Own(Own),
+}
+
+/// The terms of a polynomial, and what they are compiled to.
+struct Terms {
+    scale: Scale,
+    terms: Vec<(Vec<u32>, f32)>,
+    sites: Vec<[u32; 2]>,
+    long: Vec<[u32; 2]>,
+    members: Vec<[u32; 2]>,
 }
 
 /// Edges and fields, and the rows that they are compiled to.
@@ -62,6 +72,7 @@ pub(crate) enum Ready<'e> {
     Factors(Factors<'e>),
     Gaussian(LatticeGaussian<'e>),
     Logistic(Logistic<'e>),
+    Polynomial(Polynomial<'e>),
     Own(&'e (dyn Energy + Send + Sync)),
 }
 
@@ -75,6 +86,7 @@ impl<'e> Ready<'e> {
             Self::Factors(model) => model,
             Self::Gaussian(model) => model,
             Self::Logistic(model) => model,
+            Self::Polynomial(model) => model,
             Self::Own(model) => *model,
         }
     }
@@ -119,7 +131,8 @@ impl Parts {
                 let blocks = Rbm::row_blocks(units);
                 let mut rows = vec![[0.0; LANES]; blocks * visible.len()];
                 let mut biases = vec![[0.0; LANES]; blocks];
-                let packed = pack_rows(weights, units, &mut rows).and_then(|()| pack_rows(hidden, units, &mut biases));
+                let packed =
+                    pack_rows(weights, units, &mut rows).and_then(|()| pack_rows(hidden, units, &mut biases));
                 packed.map_err(Error::model)?;
                 Numbers::Rbm { weights: rows, visible: visible.clone(), hidden: biases, units }
             }
@@ -131,7 +144,17 @@ impl Parts {
                 let offsets = vec![[0.0; LANES]; blocks];
                 Numbers::Logistic { rows, prior: prior.clone(), offsets, observations: outcomes.len() }
             }
-            Form::Polynomial { .. } => return Err(Error::model("polynomials: not built")),
+            Form::Polynomial { scale, sites, terms } => {
+                let long = terms.iter().map(|(sites, _)| sites.len()).filter(|&length| length > 1);
+                let (count, members) = long.fold((0, 0), |(count, all), length| (count + 1, all + length));
+                Numbers::Polynomial(Terms {
+                    scale: *scale,
+                    terms: terms.iter().map(|(sites, w)| (sites.clone(), w * beta)).collect(),
+                    sites: vec![[0; 2]; *sites],
+                    long: vec![[0; 2]; count],
+                    members: vec![[0; 2]; members],
+                })
+            }
             Form::Own(own) => {
                 rest = beta;
                 Numbers::Own(own.clone())
@@ -181,6 +204,16 @@ impl Parts {
             Numbers::Factors(tables) => Ready::Factors(tables.model().map_err(Error::model)?),
             Numbers::Logistic { rows, prior, offsets, observations } => {
                 Ready::Logistic(Logistic::new(rows, prior, offsets, *observations).map_err(Error::model)?)
+            }
+            Numbers::Polynomial(Terms { scale, terms, sites, long, members }) => {
+                let count = sites.len();
+                let terms = terms.iter().map(|(sites, w)| (sites, *w));
+                let buffers = PolynomialBuffers::new(sites, long, members);
+                let made = match scale {
+                    Scale::Bits => Polynomial::bits(count, terms, buffers),
+                    Scale::Spins => Polynomial::spins(count, terms, buffers),
+                };
+                Ready::Polynomial(made.map_err(Error::model)?)
             }
             Numbers::Own(own) => Ready::Own(&*own.0),
         })

@@ -1,10 +1,10 @@
 //! A sampler with its parameters, and the units that it is made of.
 
 use crate::Error;
+use crate::chains::Moving;
 use crate::parts::{Dyn, Ready};
 use crate::tempering::Tempering;
 use crate::unit::{ExchangeBatch, One, PottsSixteen, Sixteen, Start, Track, Unit};
-use crate::chains::Moving;
 use bitmc::chain::Ring;
 use bitmc::energy::Tempered;
 use bitmc::lane::LANES;
@@ -13,8 +13,8 @@ use bitmc::step::{IsingLangevin, SequentialGibbs};
 use bitmc::temper::{Ladder, Rung};
 use bitmc::tune::RateTuner;
 use bitmc::{
-    BlockGibbs, Energy, Gibbs, GibbsWithGradients, HammingBall, Info, Kernel, LaneRng, Langevin, LocallyBalanced, Packed,
-    PathAuxiliary, RandomWalk, Rng,
+    BlockGibbs, Energy, Gibbs, GibbsWithGradients, HammingBall, Info, Kernel, LaneRng, Langevin,
+    LocallyBalanced, Packed, PathAuxiliary, RandomWalk, Rng,
 };
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +86,11 @@ impl std::fmt::Display for Plan {
             Self::RandomWalk { radius } => write!(f, "random walk, {radius:.2} sites a proposal"),
             Self::Exchange { betas } => {
                 let bottom = betas.first().copied().unwrap_or(0.0);
-                write!(f, "replica exchange over Gibbs sweeps, {} replicas from β = {bottom:.3} to 1", betas.len())
+                write!(
+                    f,
+                    "replica exchange over Gibbs sweeps, {} replicas from β = {bottom:.3} to 1",
+                    betas.len()
+                )
             }
         }
     }
@@ -189,7 +193,9 @@ impl Plan {
             }
             (Self::Exchange { betas }, _) => {
                 let path = Tempered::new(energy, 1.0).map_err(Error::model)?;
-                let ladder = |(start, spare): (&Start, &[LaneRng])| boxed(LadderUnit::new(path, betas, start, spare, &held));
+                let ladder = |(start, spare): (&Start, &[LaneRng])| {
+                    boxed(LadderUnit::new(path, betas, start, spare, &held))
+                };
                 starts.iter().zip(ground.spare.chunks(SPARE)).map(ladder).collect()
             }
             _ => self.general(ground),
@@ -214,7 +220,9 @@ impl Plan {
             Self::GibbsWithGradients { indices } => {
                 Mover::GibbsWithGradients(GibbsWithGradients::new(indices).map_err(option)?)
             }
-            Self::PathAuxiliary { indices } => Mover::PathAuxiliary(PathAuxiliary::new(indices).map_err(option)?),
+            Self::PathAuxiliary { indices } => {
+                Mover::PathAuxiliary(PathAuxiliary::new(indices).map_err(option)?)
+            }
             Self::LocallyBalanced => Mover::LocallyBalanced(LocallyBalanced),
             Self::HammingBall { sites, radius } => {
                 Mover::HammingBall(HammingBall::new(energy.layout(), sites, radius).map_err(option)?)
@@ -247,7 +255,9 @@ impl Plan {
         let Some((_, rate)) = self.with(1.0) else { return Ok(self.clone()) };
         let sites = ground.energy.layout().sites() as f32;
         let (first, bounds) = match self {
-            Self::RandomWalk { .. } => (1.0_f32.min(sites / 4.0).max(0.5), (0.5_f32.min(sites / 4.0), sites.max(4.0) / 4.0)),
+            Self::RandomWalk { .. } => {
+                (1.0_f32.min(sites / 4.0).max(0.5), (0.5_f32.min(sites / 4.0), sites.max(4.0) / 4.0))
+            }
             _ => (0.2, (1e-3, 1e3)),
         };
         let mut tuner = RateTuner::new(first, bounds, rate).map_err(Error::option)?;
@@ -285,7 +295,8 @@ impl<'e> LadderUnit<'e> {
         // The generator of the swaps is the one after the replicas'.
         let mut streams = spare.iter().cloned();
         let state = Packed::new(path.layout(), &start.words).map_err(Error::model)?;
-        let mut ladder = Tempering::new(path, (betas, &kernels), 1, Some(state), &mut streams).map_err(Error::model)?;
+        let mut ladder =
+            Tempering::new(path, (betas, &kernels), 1, Some(state), &mut streams).map_err(Error::model)?;
         ladder.clamp(*held).map_err(Error::model)?;
         Ok(Self(ladder))
     }

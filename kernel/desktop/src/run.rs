@@ -43,6 +43,18 @@ pub struct Report {
     pub stopped: Option<String>,
 }
 
+/// Seconds that the parts of a run took. They are no part of the report, which is the same on any machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Seconds {
+    /// The start, and the choice of the sampler.
+    pub choice: f64,
+    /// The rest of the warm-up.
+    pub warmup: f64,
+    /// The draws.
+    pub draws: f64,
+}
+
 /// A pilot run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
@@ -166,11 +178,14 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
     let mut kept = keeper.read()?;
     let chosen = match (&kept, &sampler.choice) {
         (Some(kept), _) => auto::Chosen::again(kept.report.clone(), &ground)?,
-        (None, Choice::Exactly(plan)) => auto::Chosen::by_hand(plan.clone(), "chosen by hand", sampler.thin, &ground)?,
+        (None, Choice::Exactly(plan)) => {
+            auto::Chosen::by_hand(plan.clone(), "chosen by hand", sampler.thin, &ground)?
+        }
         (None, Choice::Tuned(plan)) => auto::Chosen::tuned(plan, sampler, &ground, &watch)?,
         (None, Choice::Auto) => auto::choose(sampler, &ready, &ground, &watch)?,
     };
     let auto::Chosen { mut report, mut units, steps } = chosen;
+    let choice = watch.since.elapsed().as_secs_f64();
 
     let mut tracks = Vec::new();
     if let Some(kept) = &mut kept {
@@ -183,6 +198,7 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
         report.warmup = steps + advance(&mut units, rest, &watch, &progress)?;
         units.iter_mut().for_each(|unit| *unit.acceptance() = Acceptance::new());
     }
+    let warmup = watch.since.elapsed().as_secs_f64() - choice;
     let before = tracks.first().map_or(0, |track: &Track| track.energies.len()) as u64;
     let draws = sampler.draws as u64 - before.min(sampler.draws as u64);
     let progress = Progress::new(!sampler.progress, draws);
@@ -209,7 +225,8 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
     }
     report.account(&mut units);
     tracks.resize(sampler.chains, Track::default());
-    Ok(Samples::new(model, sampler.temperature, tracks, report))
+    let seconds = Seconds { choice, warmup, draws: watch.since.elapsed().as_secs_f64() - choice - warmup };
+    Ok(Samples::new(model, sampler.temperature, tracks, report, seconds))
 }
 
 impl Report {
@@ -269,7 +286,7 @@ fn starts(
 }
 
 /// From a random state by sweeps of Gibbs sampling over the model without its hard constraints.
-fn start(
+pub(crate) fn start(
     model: &Model,
     energy: &Dyn<'_>,
     soft: &Ready<'_>,
@@ -293,5 +310,7 @@ fn start(
         }
         chain.step(&Gibbs::systematic(), rng);
     }
-    Err(Error::model(format!("no possible state found in {SWEEPS} sweeps: the hard constraints may contradict each other")))
+    Err(Error::model(format!(
+        "no possible state found in {SWEEPS} sweeps: the hard constraints may contradict each other"
+    )))
 }

@@ -2,13 +2,15 @@
 
 use crate::diagnose::{Diagnosis, Scalar};
 use crate::model::Labels;
+use crate::npz::{Kind, Npz};
 use crate::unit::Track;
-use crate::{Error, Model, Report};
+use crate::{Error, Model, Report, Seconds, files};
 use bitmc::{Layout, Packed};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Sites whose diagnostics are computed at most: of larger models every k-th one.
 pub(crate) const DIAGNOSED: usize = 4096;
@@ -23,6 +25,7 @@ pub struct Samples {
     pub(crate) temperature: f64,
     pub(crate) tracks: Vec<Track>,
     pub(crate) report: Report,
+    pub(crate) seconds: Seconds,
 }
 
 /// A state with its energy, and how often it was drawn.
@@ -70,7 +73,13 @@ pub struct SiteSummary {
 }
 
 impl Samples {
-    pub(crate) fn new(model: &Model, temperature: f32, tracks: Vec<Track>, report: Report) -> Self {
+    pub(crate) fn new(
+        model: &Model,
+        temperature: f32,
+        tracks: Vec<Track>,
+        report: Report,
+        seconds: Seconds,
+    ) -> Self {
         let layout = model.layout();
         Self {
             layout,
@@ -80,6 +89,7 @@ impl Samples {
             temperature: temperature.into(),
             tracks,
             report,
+            seconds,
         }
     }
 
@@ -122,7 +132,8 @@ impl Samples {
     /// # Panics
     /// Where there is no such chain or draw.
     pub fn state(&self, chain: usize, draw: usize) -> impl Iterator<Item = u32> + '_ {
-        let packed = Packed::new(self.layout, self.words(chain, draw)).expect("states of the layout were recorded");
+        let packed =
+            Packed::new(self.layout, self.words(chain, draw)).expect("states of the layout were recorded");
         packed.values()
     }
 
@@ -175,7 +186,8 @@ impl Samples {
     #[must_use]
     pub fn site(&self, site: usize) -> Vec<Vec<f64>> {
         assert!(site < self.sites(), "site {site}: the model has {} sites", self.sites());
-        let (bits, each, words) = (self.layout.field_bits(), self.layout.fields_per_word(), self.layout.words());
+        let (bits, each, words) =
+            (self.layout.field_bits(), self.layout.fields_per_word(), self.layout.words());
         let (word, shift, mask) = (site / each, (site % each) as u32 * bits, (1u64 << bits) as u32 - 1);
         let value = |row: &[u32]| f64::from(row[word] >> shift & mask);
         self.tracks.iter().map(|track| track.words.chunks_exact(words).map(value).collect()).collect()
@@ -210,7 +222,10 @@ impl Samples {
             let same = self.state(a, last).zip(self.state(b, last)).filter(|(x, y)| x == y).count();
             same as f64 / self.sites() as f64
         };
-        (0..self.chains()).flat_map(|a| (0..self.chains()).map(move |b| (a, b))).map(|(a, b)| agree(a, b)).collect()
+        (0..self.chains())
+            .flat_map(|a| (0..self.chains()).map(move |b| (a, b)))
+            .map(|(a, b)| agree(a, b))
+            .collect()
     }
 
     /// The different states of lowest energy, at most so many, and how often each was drawn.
@@ -230,15 +245,83 @@ impl Samples {
         }
         let mut found: Vec<_> = seen.into_iter().collect();
         found.sort_by(|a, b| a.1.0.total_cmp(&b.1.0).then_with(|| a.0.cmp(b.0)));
-        let state = |words: &[u32]| Packed::new(self.layout, words).map_or(Vec::new(), |x| x.values().collect());
+        let state =
+            |words: &[u32]| Packed::new(self.layout, words).map_or(Vec::new(), |x| x.values().collect());
         let found = found.into_iter().take(most);
-        found.map(|(words, (energy, draws, chains, _))| Found { energy, draws, chains, state: state(words) }).collect()
+        found
+            .map(|(words, (energy, draws, chains, _))| Found { energy, draws, chains, state: state(words) })
+            .collect()
+    }
+
+    /// Writes an archive that `numpy.load` reads.
+    ///
+    /// | array | shape | type |
+    /// |---|---|---|
+    /// | `states` | chains, draws, sites | `uint8`, above 256 values `uint16` |
+    /// | `energies` | chains, draws | `float64`: E at temperature 1 |
+    /// | `means`, `mcse`, `ess`, `r_hat` | sites, of models of more than 4,096 sites the ones in `diagnosed` | `float64`, NaN where there is none |
+    /// | `report` | | `uint8`: the report and the diagnostics of the energy, as JSON |
+    ///
+    /// # Errors
+    /// [`Error::File`] where it cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        let summary = self.summary();
+        let of = |get: &dyn Fn(&Scalar) -> Option<f64>| -> Vec<f64> {
+            summary.sites.iter().map(|site| get(&site.value).unwrap_or(f64::NAN)).collect()
+        };
+        #[derive(Serialize)]
+        struct Told<'a> {
+            report: &'a Report,
+            energy: &'a Scalar,
+        }
+        let told = serde_json::to_vec(&Told { report: &self.report, energy: &summary.energy });
+        let told = told.map_err(|error| Error::file(path, error))?;
+        let diagnosed: Vec<i64> = (0..self.sites() as i64).step_by(self.sites().div_ceil(DIAGNOSED)).collect();
+        let (chains, draws, sites) = (self.chains(), self.draws(), self.sites());
+        let kind = if self.layout.arity() > 256 { Kind::U16 } else { Kind::U8 };
+        files::write_with(path, |file| {
+            let mut npz = Npz::to(file);
+            npz.add_with("states", &[chains, draws, sites], kind, |out| {
+                let mut bytes = Vec::new();
+                for (chain, draw) in (0..chains).flat_map(|chain| (0..draws).map(move |draw| (chain, draw))) {
+                    bytes.clear();
+                    match kind {
+                        Kind::U8 => bytes.extend(self.state(chain, draw).map(|value| value as u8)),
+                        _ => {
+                            bytes.extend(self.state(chain, draw).flat_map(|value| (value as u16).to_le_bytes()))
+                        }
+                    }
+                    out.write_all(&bytes)?;
+                }
+                Ok(())
+            })?;
+            let energies: Vec<f64> = (0..chains).flat_map(|chain| self.energies(chain)).collect();
+            npz.add("energies", &[chains, draws], &energies)?;
+            npz.add("diagnosed", &[diagnosed.len()], &diagnosed)?;
+            for (name, numbers) in [
+                ("means", of(&|scalar| Some(scalar.mean))),
+                ("mcse", of(&|scalar| scalar.mcse)),
+                ("ess", of(&|scalar| scalar.ess_bulk)),
+                ("r_hat", of(&|scalar| scalar.r_hat)),
+            ] {
+                npz.add(name, &[numbers.len()], &numbers)?;
+            }
+            npz.add("report", &[told.len()], &told)?;
+            npz.finish().map(|_| ())
+        })
     }
 
     /// What was tried, what was chosen, and why.
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
+    }
+
+    /// How long the parts of the run took.
+    #[must_use]
+    pub fn seconds(&self) -> Seconds {
+        self.seconds
     }
 
     /// The diagnostics of the energy and of the sites. O(sites · chains · draws · log draws).
@@ -255,7 +338,10 @@ impl Samples {
             .map(|site| {
                 let values = self.site(site);
                 let mut shares = vec![0.0; self.arities[site].max(2)];
-                values.iter().flatten().for_each(|&value| shares[value as usize] += 1.0 / (chains * draws) as f64);
+                values
+                    .iter()
+                    .flatten()
+                    .for_each(|&value| shares[value as usize] += 1.0 / (chains * draws) as f64);
                 SiteSummary { site: self.labels.of(site), value: diagnosis.of(&values), shares }
             })
             .collect();
@@ -285,8 +371,11 @@ impl Summary {
     /// The energy and the first sites as a Markdown table.
     #[must_use]
     pub fn table(&self, most: usize) -> String {
-        let number = |value: Option<f64>, digits: usize| value.map_or("–".into(), |value| format!("{value:.digits$}"));
-        let mut text = String::from("| | mean | error | sd | ESS bulk | ESS tail | R̂ |\n|---|---:|---:|---:|---:|---:|---:|\n");
+        let number =
+            |value: Option<f64>, digits: usize| value.map_or("–".into(), |value| format!("{value:.digits$}"));
+        let mut text = String::from(
+            "| | mean | error | sd | ESS bulk | ESS tail | R̂ |\n|---|---:|---:|---:|---:|---:|---:|\n",
+        );
         let mut row = |name: &str, scalar: &Scalar| {
             // Writing to a string cannot fail.
             let _ = writeln!(
@@ -311,9 +400,5 @@ impl Samples {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.draws() == 0
-    }
-
-    pub(crate) fn not_empty(&self) -> Result<(), Error> {
-        if self.is_empty() { Err(Error::option("the time was over before the first draw")) } else { Ok(()) }
     }
 }

@@ -67,10 +67,6 @@ impl<'e, E: Energy + Sync + ?Sized, K> One<'e, E, K> {
     pub(crate) fn try_step(&mut self, kernel: &impl Kernel<E>) -> bitmc::Info {
         self.chain.step(kernel, &mut self.rng)
     }
-
-    pub(crate) fn chain(&self) -> &VecChain<'e, E> {
-        &self.chain
-    }
 }
 
 impl<E: Energy + Sync + ?Sized, K: Kernel<E> + Send + Sync> Unit for One<'_, E, K> {
@@ -116,10 +112,15 @@ pub(crate) struct Sixteen<'e, K> {
 }
 
 /// A batch of chains at these states; lanes without one are at the first.
-fn batch<'e>(model: &'e Ising<'e>, starts: &[Start], held: &Packed<'_>) -> Result<Batch<'e, Vec<BatchSite>>, Error> {
+fn batch<'e>(
+    model: &'e Ising<'e>,
+    starts: &[Start],
+    held: &Packed<'_>,
+) -> Result<Batch<'e, Vec<BatchSite>>, Error> {
     let layout = model.layout();
     let state = |start: usize| Packed::new(layout, &starts[start].words).map_err(Error::model);
-    let mut batch = Batch::new(model, vec![BatchSite::new(); layout.sites()], state(0)?).map_err(Error::model)?;
+    let mut batch =
+        Batch::new(model, vec![BatchSite::new(); layout.sites()], state(0)?).map_err(Error::model)?;
     for lane in 1..starts.len().min(LANES) {
         batch.restart(lane, state(lane)?).map_err(Error::model)?;
     }
@@ -129,7 +130,12 @@ fn batch<'e>(model: &'e Ising<'e>, starts: &[Start], held: &Packed<'_>) -> Resul
 
 impl<'e, K> Sixteen<'e, K> {
     /// Chains at these states, at most sixteen; the generator is that of the first.
-    pub(crate) fn new(model: &'e Ising<'e>, kernel: K, starts: &[Start], held: &Packed<'_>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        model: &'e Ising<'e>,
+        kernel: K,
+        starts: &[Start],
+        held: &Packed<'_>,
+    ) -> Result<Self, Error> {
         let batch = batch(model, starts, held)?;
         let (chains, rng) = (starts.len().min(LANES), starts[0].rng.clone());
         Ok(Self { batch, chains, kernel, rng, acceptance: Acceptance::new() })
@@ -293,7 +299,13 @@ pub(crate) struct ExchangeBatch<'e> {
 
 impl<'e> ExchangeBatch<'e> {
     /// Replicas at these β, at most sixteen, all of which start at one state.
-    pub(crate) fn new(model: &'e Ising<'e>, betas: &[f32], start: &Start, swaps: LaneRng, held: &Packed<'_>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        model: &'e Ising<'e>,
+        betas: &[f32],
+        start: &Start,
+        swaps: LaneRng,
+        held: &Packed<'_>,
+    ) -> Result<Self, Error> {
         let ladder = Ladder::new(vec![Rung::default(); betas.len()], betas).map_err(Error::model)?;
         let mut rng = start.rng.clone();
         let mut starts = vec![start.clone(); LANES];

@@ -173,7 +173,9 @@ fn polynomials_are_their_terms() {
     let poly = Poly::parse("spins 3\n-1.5 0 1\n2\n0.5 0 1 2\n0.25 2\n1").unwrap();
     let said = Said::from(poly);
     assert_eq!(said.constant, 3.0);
-    let Form::Polynomial { scale: Scale::Spins, sites: 3, terms } = said.form else { panic!("{:?}", said.form) };
+    let Form::Polynomial { scale: Scale::Spins, sites: 3, terms } = said.form else {
+        panic!("{:?}", said.form)
+    };
     assert_eq!(terms, [(vec![0, 1], -1.5), (vec![0, 1, 2], 0.5), (vec![2], 0.25)]);
 }
 
@@ -223,7 +225,8 @@ fn what_the_kernel_refuses_is_told_in_the_words_of_the_file() {
 #[test]
 fn files_that_are_no_models_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let endings = "a model named .rudy, .mc, .txt, .edges, .csv, .tsv, .qubo, .json, .uai, .poly, .npy or .npz expected";
+    let endings =
+        "a model named .rudy, .mc, .txt, .edges, .csv, .tsv, .qubo, .json, .uai, .poly, .npy or .npz expected";
     refused(&file(&folder, "model.xml", "<x/>"), &format!("{endings}, found \".xml\""));
     refused(&folder.path().join("model.evid"), &format!("{endings}, found \".evid\""));
     let nowhere = Model::read(folder.path().join("nowhere.uai")).unwrap_err();

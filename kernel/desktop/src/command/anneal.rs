@@ -1,0 +1,81 @@
+//! `bitmc anneal FILE`.
+
+use crate::output::{Input, Output, on_interrupt};
+use bitmc_desktop::{Annealed, Error, cli};
+use clap::Args;
+use serde::Serialize;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+#[derive(Args, Debug, Serialize)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    #[serde(flatten)]
+    input: Input,
+
+    /// Seconds [default: 10, where --sweeps says nothing]
+    #[arg(long, value_name = "N", conflicts_with = "sweeps", value_parser = cli::within(0.01, 1e6))]
+    seconds: Option<f32>,
+
+    /// Sweeps of all runs together instead of seconds: every machine finds the same
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    sweeps: Option<u64>,
+
+    /// Seed of all random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Threads to work with [default: one a core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[serde(skip)]
+    threads: Option<u16>,
+
+    /// Write the best states and their energies as an .npz file
+    #[arg(long, value_name = "FILE.npz")]
+    #[serde(skip)]
+    save: Option<PathBuf>,
+
+    #[command(flatten)]
+    #[serde(flatten)]
+    output: Output,
+}
+
+pub(crate) fn run(options: &Options) -> Result<(), Error> {
+    options.output.may_write(options.save.as_deref())?;
+    let model = options.input.model()?;
+    let mut annealer = model
+        .annealer()
+        .seed(options.seed)
+        .threads(options.threads.unwrap_or(0).into())
+        .progress(!options.output.quiet)
+        .cancel(&on_interrupt());
+    annealer = match (options.sweeps, options.seconds) {
+        (Some(sweeps), _) => annealer.sweeps(sweeps),
+        (None, seconds) => annealer.seconds(seconds.unwrap_or(10.0).into()),
+    };
+    let found = annealer.run()?;
+    if let Some(path) = &options.save {
+        found.save(path)?;
+    }
+    options.output.tell(options, &found, &text(&found, options))
+}
+
+/// What a person reads.
+fn text(found: &Annealed, options: &Options) -> String {
+    let mut text = format!(
+        "{} runs from T = {:.4} to {:.4}, {} sweeps\n",
+        found.runs, found.hottest, found.coldest, found.sweeps
+    );
+    for state in found.states.iter().take(5) {
+        let _ = write!(text, "\nE = {:.6}, found by {} runs", state.energy, state.runs);
+        if state.state.len() <= 80 {
+            let apart = if state.state.iter().any(|&value| value > 9) { " " } else { "" };
+            let values: Vec<String> = state.state.iter().map(u32::to_string).collect();
+            let _ = write!(text, ": {}", values.join(apart));
+        }
+    }
+    if let Some(path) = &options.save {
+        let _ = write!(text, "\n\nSaved: {}", path.display());
+    }
+    text
+}

@@ -1,0 +1,54 @@
+//! The command `bitmc`: samples, minima and ln Z of a model in a file.
+
+mod anneal;
+mod info;
+mod logz;
+mod output;
+mod sample;
+
+use bitmc_desktop::{Error, cli};
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// What `--help` says of the files.
+const FILES: &str = "\
+Models, by the name of the file (all of it: cargo doc --open -p bitmc-desktop, read):
+  .uai            a graphical model, E = −ln of the product of its tables; --given FILE.evid for evidence
+  .qubo           a quadratic form over bits
+  .json           a binary quadratic model of dimod
+  .poly           a polynomial over bits or spins
+  .npy .npz       a dense matrix; an Ising model, a QUBO or an RBM by the names of the arrays
+  .edges .csv .tsv  an Ising model as a list of edges
+  others          a weighted graph (rudy): E = Σ w s s′, whose lowest energy is the largest cut
+Samples are of p(x) ∝ e^(−E(x)/T). The same seed gives the same bytes, on any machine, with any number of threads.";
+
+/// Samples discrete models
+#[derive(Parser, Debug)]
+#[command(name = "bitmc", version, after_help = FILES)]
+struct Command {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    /// Draws samples, with means, errors and diagnostics
+    Sample(sample::Options),
+    /// Looks for states of low energy
+    Anneal(anneal::Options),
+    /// Estimates ln Z by annealed importance sampling
+    Logz(logz::Options),
+    /// Says what a file holds
+    Info(info::Options),
+}
+
+fn main() -> ExitCode {
+    cli::main(|command: Command| -> Result<(), Error> {
+        match command.what {
+            What::Sample(options) => sample::run(&options),
+            What::Anneal(options) => anneal::run(&options),
+            What::Logz(options) => logz::run(&options),
+            What::Info(options) => info::run(&options),
+        }
+    })
+}

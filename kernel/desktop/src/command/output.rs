@@ -1,0 +1,113 @@
+//! The words that every subcommand takes, and how it tells its answer.
+
+use bitmc_desktop::files::{self, say};
+use bitmc_desktop::{Cancel, Error, Model};
+use clap::Args;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// The file and the words for all.
+#[derive(Args, Debug, Serialize)]
+pub(crate) struct Input {
+    /// The model
+    pub(crate) file: PathBuf,
+
+    /// Values that are known, in the UAI format for evidence: pairs of a site, counted from 0, and its value
+    #[arg(long, value_name = "FILE")]
+    pub(crate) given: Option<PathBuf>,
+}
+
+/// How the answer is told.
+#[derive(Args, Debug, Serialize)]
+pub(crate) struct Output {
+    /// The answer as JSON on standard output
+    #[arg(long)]
+    #[serde(skip)]
+    pub(crate) json: bool,
+
+    /// No progress bar
+    #[arg(long)]
+    #[serde(skip)]
+    pub(crate) quiet: bool,
+
+    /// Overwrite files that are there
+    #[arg(long)]
+    #[serde(skip)]
+    pub(crate) force: bool,
+}
+
+impl Input {
+    pub(crate) fn model(&self) -> Result<Model, Error> {
+        match &self.given {
+            Some(given) => Model::read_given(&self.file, given),
+            None => Model::read(&self.file),
+        }
+    }
+}
+
+/// What stands in front of every answer.
+#[derive(Serialize)]
+struct Answer<'a, O, T> {
+    bitmc: &'static str,
+    commit: &'static str,
+    options: &'a O,
+    #[serde(flatten)]
+    answer: &'a T,
+}
+
+impl Output {
+    /// Looks whether a file may be written, before the work that goes into it.
+    pub(crate) fn may_write(&self, path: Option<&Path>) -> Result<(), Error> {
+        let Some(path) = path else { return Ok(()) };
+        if path.exists() && !self.force {
+            return Err(Error::file(path, "the file is there; --force overwrites it"));
+        }
+        files::writable(path)
+    }
+
+    /// Tells the answer: as JSON, or as text below a line that names what it answers.
+    pub(crate) fn tell<O: Serialize, T: Serialize>(
+        &self,
+        options: &O,
+        answer: &T,
+        text: &str,
+    ) -> Result<(), Error> {
+        let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("BITMC_COMMIT"));
+        if self.json {
+            let answer = Answer { bitmc: version, commit, options, answer };
+            say(&serde_json::to_string_pretty(&answer).map_err(Error::option)?);
+        } else {
+            let options = serde_json::to_value(options).map_err(Error::option)?;
+            say(&format!("bitmc {version}, commit {commit}: {}\n\n{text}", words(&options)));
+        }
+        Ok(())
+    }
+}
+
+/// Options as a person reads them.
+fn words(options: &serde_json::Value) -> String {
+    let plain = |value: &serde_json::Value| value.as_str().map_or(value.to_string(), str::to_string);
+    let fields = options.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    let fields: Vec<String> =
+        fields.map(|(name, value)| format!("{} {}", name.replace('_', "-"), plain(value))).collect();
+    fields.join(", ")
+}
+
+/// Cancelled by Ctrl-C: the first one ends the run with what there is, the second one the program.
+pub(crate) fn on_interrupt() -> Cancel {
+    let cancel = Cancel::new();
+    let hand = cancel.clone();
+    // Where there can be no handler, the system's stays.
+    let _ = ctrlc::set_handler(move || {
+        if hand.is_cancelled() {
+            std::process::exit(130);
+        }
+        hand.cancel();
+    });
+    cancel
+}
+
+/// A number that a person reads.
+pub(crate) fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or("–".into(), |value| format!("{value:.digits$}"))
+}

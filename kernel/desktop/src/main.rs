@@ -1,3 +1,0 @@
-//! The command `bitmc`.
-
-fn main() {}
