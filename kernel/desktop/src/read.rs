@@ -30,9 +30,8 @@ impl Model {
     /// | `.npz` | [arrays](crate::formats::arrays) of an Ising model, a QUBO or an RBM | as their names say |
     /// | a folder | [`W.npy`, `a_vis.npy`, `b_hid.npy`](crate::formats::arrays) of an RBM | `E = −a·v − Σ ln(1 + e^(b + vᵀW))` |
     ///
-    /// Evidence of a network is read, too, where it is beside it: for `model.uai` the file `model.uai.evid`, or else
-    /// `model.evid`. [`read_given`](Model::read_given) reads another one, and `given(&[])` of a model forgets what was
-    /// known.
+    /// A network `model.uai` is read with the evidence in `model.uai.evid` or, without such a file, in `model.evid`.
+    /// [`read_given`](Model::read_given) reads evidence of any other name. `model.given(&[])` forgets the evidence.
     ///
     /// ```
     /// use bitmc_desktop::Model;

@@ -201,10 +201,12 @@ fn what_the_kernel_refuses_is_told_in_the_words_of_the_file() {
     refused(&file(&folder, "field.rudy", field), lost);
     let bqm = fs::read_to_string(data("mixed.json")).unwrap();
     let lost = "the weight 1e0 of edge a [\"x\",0] would be lost in rounding: another weight is far larger";
-    refused(&file(&folder, "lost.json", bqm.replace("3.0]", "1e20]")), lost);
+    refused(&file(&folder, "lost.json", bqm.replace("[-1.5, 1.0, 3.0]", "[0.0, 1.0, 1e20]")), lost);
     // The table over no site counts.
-    let network = "MARKOV 2 2 2 3 0 1 0 2 0 1\n1 2\n2 1 1e-300\n4 1 1 1 1.00000001\n";
-    refused(&file(&folder, "lost.uai", network), "entry 3 of factor 2 would be lost in rounding");
+    let (scopes, tables) = ("1 0\n".repeat(60), "2 1 1e-300\n".repeat(60));
+    let network = format!("MARKOV 2 2 2 62\n0\n{scopes}2 0 1\n1 2\n{tables}4 1 1 1 1.0001\n");
+    let lost = "entry 3 of factor 61 is lost in rounding: another entry is too large";
+    refused(&file(&folder, "lost.uai", network), lost);
 
     let mut npz = Npz::new();
     npz.add("W", &[1, 2], &[1.0f32, 1.0]).unwrap();
