@@ -92,6 +92,10 @@ fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Pl
     match &sampler.model.form {
         Form::Rbm { .. } if special && matches!(ready, Ready::Rbm(_)) => vec![Plan::BlockGibbs],
         Form::Spins { .. } | Form::Bits { .. } | Form::Potts { .. } => vec![Plan::Gibbs],
+        // Changes of single sites may not connect what hard constraints leave.
+        Form::Factors { tables, arities } if tables.iter().any(|table| table.weights.contains(&0.0)) => {
+            vec![Plan::Gibbs, Plan::HammingBall { sites: arities.len().min(4), radius: arities.len().min(2) }]
+        }
         Form::Factors { .. } => vec![Plan::Gibbs],
         Form::Polynomial { .. } => vec![Plan::Gibbs, langevin],
         Form::Gaussian { .. } => vec![Plan::Gibbs, langevin],
@@ -244,10 +248,18 @@ pub(crate) fn choose<'e>(
     let count = tried.len();
     let why = match (winner.agrees(), winner.r_hat) {
         (false, Some(r_hat)) => {
-            format!("no sampler that was tried has chains that agree (R̂ = {r_hat:.2}): {} has the most effective samples for its cost", winner.plan)
+            format!(
+                "no sampler that was tried has chains that agree (R̂ = {r_hat:.2}): {} has the most effective samples for its cost",
+                winner.plan
+            )
         }
-        _ if count == 1 => format!("{} is the first choice for this class ({kind}), and its chains agree", winner.plan),
-        _ => format!("{} has the most effective samples for its cost, of {count} samplers whose pilot runs were compared ({kind})", winner.plan),
+        _ if count == 1 => {
+            format!("{} is the first choice for this class ({kind}), and its chains agree", winner.plan)
+        }
+        _ => format!(
+            "{} has the most effective samples for its cost, of {count} samplers whose pilot runs were compared ({kind})",
+            winner.plan
+        ),
     };
     Ok(Chosen::of(winner, why, tried, sampler))
 }
