@@ -218,7 +218,8 @@ const EDGES: &str = "source,target,weight\n0,1,0.5\n# the second\n3, 1 ,-1\n\n2,
 
 #[test]
 fn edges_good_files() {
-    let model = Edges { fields: vec![0.0, 0.0, 0.25, 0.0], edges: vec![(0, 1, 0.5), (3, 1, -1.0), (1, 2, 1.0)] };
+    let model =
+        Edges { fields: vec![0.0, 0.0, 0.25, 0.0], edges: vec![(0, 1, 0.5), (3, 1, -1.0), (1, 2, 1.0)] };
     assert_eq!(Edges::parse(EDGES), Ok(model.clone()));
     assert_eq!(Edges::parse(&EDGES.replace(',', "\t")), Ok(model.clone()));
     assert_eq!(Edges::parse(&EDGES.replace('\n', "\r\n")), Ok(model.clone()));
@@ -272,7 +273,10 @@ fn poly_bad_files() {
             ("bits", "line 1: the number of variables expected, the line ends"),
             ("bits 3 4", "line 1: the end of the line expected, found \"4\""),
             ("bits 0", "line 1: 1 to 67108864 variables expected, found 0"),
-            ("spins 1000000000000000000", "line 1: 1 to 67108864 variables expected, found 1000000000000000000"),
+            (
+                "spins 1000000000000000000",
+                "line 1: 1 to 67108864 variables expected, found 1000000000000000000",
+            ),
             ("spins 2\n\nx0 1", "line 3: a finite weight expected, found \"x0\""),
             ("spins 2\n1e40 1", "line 2: a finite weight expected, found \"1e40\""),
             ("spins 2\n1 0 2", "line 2: a variable below 2 expected, found 2"),
@@ -316,12 +320,18 @@ fn bqm_bad_files() {
             (with("-1.5", "\n1e999"), "line 2: number out of range"),
             (with("-1.5", "\"\\n\""), "line 1: invalid type: string \"\\n\", expected f64"),
             (with("[0, 1, 2]", "7"), "line 1: invalid type: integer `7`, expected a sequence"),
-            (with("\"Binary", "\"Discrete"), "type: \"BinaryQuadraticModel\" expected, found \"DiscreteQuadraticModel\""),
+            (
+                with("\"Binary", "\"Discrete"),
+                "type: \"BinaryQuadraticModel\" expected, found \"DiscreteQuadraticModel\"",
+            ),
             (with("3.0.0", "2.0.0"), "bqm_schema: \"3.0.0\" expected, found \"2.0.0\""),
             (with("false", "true"), "use_bytes: false expected, found true"),
             (with("SPIN", "INTEGER"), "variable_type: \"SPIN\" or \"BINARY\" expected, found \"INTEGER\""),
             (with("[0, 1, 2]", "[0, 1]"), "variable_labels: 3 values expected, found 2"),
-            (with("[0, 1, 2]", "[0, \"a\", \"a\"]"), "variable_labels: different labels expected, found \"a\" twice"),
+            (
+                with("[0, 1, 2]", "[0, \"a\", \"a\"]"),
+                "variable_labels: different labels expected, found \"a\" twice",
+            ),
             (with(biases, "\"quadratic_biases\": [1]"), "quadratic_head: 1 values expected, found 3"),
             (with("[0, 0, 1]", "[0, 0]"), "quadratic_head: 3 values expected, found 2"),
             (with("[0, 0, 1]", "[0, 0, 3]"), "quadratic_head[2]: a variable below 3 expected, found 3"),
@@ -330,7 +340,10 @@ fn bqm_bad_files() {
                 with("[0, 0, 1]", "[0, 2, 2]").replace("[1, 2, 2]", "[1, 1, 1]"),
                 "interaction 2: new variables expected, found those of interaction 1",
             ),
-            (with("-1.0, 0.5", "1e300, 0.5"), "quadratic_biases[0]: a bias up to 3.4028235e38 expected, found 1e300"),
+            (
+                with("-1.0, 0.5", "1e300, 0.5"),
+                "quadratic_biases[0]: a bias up to 3.4028235e38 expected, found 1e300",
+            ),
             (
                 with("[0.10000000149011612, 0.0, -0.20000000298023224]", "[]"),
                 "1 to 67108864 variables expected, found 0",
@@ -381,7 +394,10 @@ fn npy_good_files() {
     assert_eq!(Array::parse(&[start, data].concat()), Ok(array(&[2], &[-0.5, 1e-3])));
     assert_eq!(Array::parse(&headed(&described("'|b1'", "False", "()"), &[1])), Ok(array(&[], &[1.0])));
     let huge = "(0, 99999999999, 99999999999)";
-    assert!(Array::parse(&headed(&described("'<f4'", "True", huge), &[])).is_ok_and(|array| array.values.is_empty()));
+    assert!(
+        Array::parse(&headed(&described("'<f4'", "True", huge), &[]))
+            .is_ok_and(|array| array.values.is_empty())
+    );
 }
 
 #[test]
@@ -455,7 +471,10 @@ fn npz_bad_files() {
                  J and h, or Q, or W, a and b, or components_, intercept_visible_ and intercept_hidden_)",
             ),
             (of(&[square, ("H", &[2], &[1.0, 2.0])]), "no array but J, h expected, found \"H\""),
-            (of(&[square, ("h", &[3], &[0.0; 3])]), "array \"h\": an array of shape (3,), where (2,) is needed"),
+            (
+                of(&[square, ("h", &[3], &[0.0; 3])]),
+                "array \"h\": an array of shape (3,), where (2,) is needed",
+            ),
             (
                 of(&[("J", &[2, 2], &[0.0, 1.0, 2.0, 0.0])]),
                 "array \"J\": a symmetric matrix expected, found J[0][1] = 1 and J[1][0] = 2",
@@ -506,7 +525,10 @@ fn npz_of_one_s_own_comes_back_and_has_one_text() {
 fn npz_refuses_other_numbers_than_the_shape_has() {
     let mut npz = Npz::new();
     let error = npz.add("x", &[2, 2], &[1.0f32; 3]).unwrap_err();
-    assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::InvalidInput, "x: 12 bytes: shape (2, 2) has 16"));
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::InvalidInput, "x: 12 bytes: shape (2, 2) has 16")
+    );
     let error = npz.add("y", &[usize::MAX, 2], &[1.0f32]).unwrap_err();
     let shape = format!("y: shape ({}, 2) is too large", usize::MAX);
     assert_eq!((error.kind(), error.to_string()), (ErrorKind::InvalidInput, shape));
