@@ -535,6 +535,44 @@ fn npz_refuses_other_numbers_than_the_shape_has() {
     assert!(npz.add("x", &[1], &[1.0f32]).is_err());
 }
 
+/// The command on files of every format that are wrong: one line on standard error, exit code 1.
+#[test]
+fn the_command_refuses_bad_files_in_one_line() {
+    let Some(bitmc) = option_env!("CARGO_BIN_EXE_bitmc") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let info = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        (path.display().to_string(), std::process::Command::new(bitmc).arg("info").arg(&path).output().unwrap())
+    };
+    let cases: [(&str, &[u8], &str); 11] = [
+        ("g.rudy", b"2 1\n1 3\n", "line 2: a vertex from 1 to 2 expected, found 3"),
+        ("g", b"2 1\n\xFF\n", "line 2: not text in UTF-8"),
+        ("g.csv", b"0,1\n0,,1\n", "line 2: another site expected, found \"\""),
+        ("g.tsv", b"0\t1\tx\n", "line 1: a finite weight expected, found \"x\""),
+        ("f.qubo", b"p qubo 0 2 0 1\n1 0 1\n", "line 2: the smaller site first expected, found 1 0"),
+        ("f.json", b"{\n1}", "line 2: key must be a string"),
+        ("f.poly", b"bits 2\n1 2\n", "line 2: a variable below 2 expected, found 2"),
+        ("f.uai", b"MARKOV 1 2 1 1 0 2\n0 0\n", "line 2: a weight above 0 expected in factor 0, found none"),
+        ("f.npy", b"NUMPY", "not a NumPy file: \"\\x93NUMPY\" expected"),
+        ("f.npz", b"an array", "not a .npz file: invalid Zip archive: Could not find EOCD"),
+        ("f.xyz", b"", "found \".xyz\""),
+    ];
+    for (name, bytes, why) in cases {
+        let (path, output) = info(name, bytes);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.starts_with(&format!("error: {path}: ")) && told.ends_with(&format!("{why}\n")), "{told}");
+        assert_eq!(
+            (told.lines().count(), output.stdout.len(), output.status.code()),
+            (1, 0, Some(1)),
+            "{told}"
+        );
+    }
+    // The same files without their faults are told.
+    let (_, output) = info("g.rudy", b"2 1\n1 2\n");
+    assert_eq!((output.stderr.len(), output.status.code()), (0, Some(0)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 4000,

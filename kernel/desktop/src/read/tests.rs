@@ -170,6 +170,15 @@ fn networks_have_evidence_beside_them_or_named() {
 
 #[test]
 fn polynomials_are_their_terms() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "cubic.poly", "spins 3\n-1.5 0 1\n2\n0.5 0 1 2\n0.25 2\n1\n");
+    is_of_spins(&path, 3, |s| 3.0 - 1.5 * s[0] * s[1] + 0.5 * s[0] * s[1] * s[2] + 0.25 * s[2]);
+    let path = file(&folder, "cubic.poly", "bits 3\n-1.5 0 1\n2 0 1 2\n0.25 2 2\n1 2\n");
+    is(&path, 3, |x| -1.5 * x[0] * x[1] + 2.0 * x[0] * x[1] * x[2] + 1.25 * x[2]);
+    let path = file(&folder, "lost.poly", "bits 3\n5\n1e20 0 1\n0.5 0 2\n");
+    let lost = "the term 0.5 0 2 would be lost in rounding: another weight is far larger";
+    refused(&path, lost);
+
     let poly = Poly::parse("spins 3\n-1.5 0 1\n2\n0.5 0 1 2\n0.25 2\n1").unwrap();
     let said = Said::from(poly);
     assert_eq!(said.constant, 3.0);
