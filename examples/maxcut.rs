@@ -58,6 +58,9 @@ fn main() -> ExitCode {
 fn run(options: Options) -> Result<(), Failure> {
     let graph = Graph::read(&options.file)?;
     let bad = |error: &dyn std::fmt::Display| Failure::file(&options.file, error);
+    if let Some(vertex) = graph.fields.iter().position(|&field| field != 0.0) {
+        return Err(bad(&format!("vertex {} has a field: a cut has none", vertex + 1)));
+    }
     let mut memory = LadderMemory::new(&graph).map_err(|error| bad(&error))?;
     let ladder = Ladder::new(&graph, &mut memory).map_err(|error| bad(&error))?;
     let out = options.common.folder("maxcut");

@@ -25,7 +25,8 @@ use std::process::ExitCode;
 /// What `--help` says of the formats.
 const LAWS: &str = "\
 Probabilities are proportional to e^(−E/T), T from --temperature:
-  rudy   E = Σ w s s′ over the edges, spins s = ±1. The lowest energy is the largest cut;
+  rudy   E = Σ w s s′ over the edges, spins s = ±1, and w s of a vertex named twice. Without
+         such fields the lowest energy is the largest cut;
          E is the sum of all weights less twice the cut, so e^(−E) weighs a cut twice
   qubo   E is the value of the form
   uai    E = −ln of the network's weight, the product of its tables
@@ -126,7 +127,8 @@ fn run(options: &Options) -> Result<(), Failure> {
             let (mut ends, mut linear, mut entries) = couplings(graph.vertices, graph.edges.len());
             let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
             let edges = graph.edges.iter().map(|&(a, b, w)| (a, b, -w / temperature));
-            let ising = Ising::spins_edges_once(graph.vertices, edges, &[], lent)
+            let fields: Vec<f32> = graph.fields.iter().map(|w| (0.0 - w) / temperature).collect();
+            let ising = Ising::spins_edges_once(graph.vertices, edges, &fields, lent)
                 .map_err(|error| bad(&named(error, &graph.edges, model.sites())))?;
             sample(options, &model, &ising, &ising, &evidence)
         }

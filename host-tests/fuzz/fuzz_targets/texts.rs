@@ -1,4 +1,4 @@
 //! Models as text.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|text: &str| bitmc_examples::formats::any_text(text));
+libfuzzer_sys::fuzz_target!(|text: &str| bitmc_desktop::formats::any_text(text));

@@ -1,9 +1,9 @@
 //! The choice of a sampler: a short list by the class of the model, pilot runs, and replica exchange where chains disagree.
 //!
-//! A pilot run of every candidate goes on, its length doubling, until the best has [`ENOUGH`] effective samples of the energy
-//! and of the slowest site, or the pilot has cost twice what the run itself will, and a second. Only the last part, half of
-//! it all, is looked at. The most effective samples for the cost win. Costs come from the table in `cost.rs`, so that the
-//! choice is a function of the model, the seed and the settings.
+//! A pilot run of every candidate goes on, its length doubling, until one has [`ENOUGH`] effective samples of the energy and
+//! of the slowest site, and chains that agree. Only the last part, half of it all, is looked at. After [`SLOW`] steps replica
+//! exchange joins the candidates. The most effective samples for the cost win, of samplers whose chains agree, if any do. Costs
+//! come from the table in `cost.rs`, so that the choice is a function of the model, the seed and the settings.
 
 use crate::diagnose::Diagnosis;
 use crate::model::Form;
@@ -26,9 +26,11 @@ pub(crate) const AGREE: f64 = 1.05;
 const LOOKED_AT: usize = 128;
 /// Draws of a chain that a pilot records, at most.
 const RECORDED: u64 = 512;
-/// Microseconds that a pilot may always cost.
-const PATIENCE: f64 = 1e6;
-/// What replica exchange may cost over what chains that disagree have cost.
+/// Steps after which chains that have not said enough are slow: replica exchange is tried, too.
+const SLOW: u64 = 2048;
+/// Microseconds that a pilot of slow chains may always cost.
+const PATIENCE: f64 = 8e6;
+/// What such a pilot may cost over what the run itself will.
 const EXCHANGE: f64 = 8.0;
 /// Effective samples that a run is to have, where it chooses the steps between its draws.
 const WANTED: f64 = 1000.0;
@@ -90,6 +92,10 @@ fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Pl
     match &sampler.model.form {
         Form::Rbm { .. } if special && matches!(ready, Ready::Rbm(_)) => vec![Plan::BlockGibbs],
         Form::Spins { .. } | Form::Bits { .. } | Form::Potts { .. } => vec![Plan::Gibbs],
+        // Changes of single sites may not connect what hard constraints leave.
+        Form::Factors { tables, arities } if tables.iter().any(|table| table.weights.contains(&0.0)) => {
+            vec![Plan::Gibbs, Plan::HammingBall { sites: arities.len().min(4), radius: arities.len().min(2) }]
+        }
         Form::Factors { .. } => vec![Plan::Gibbs],
         Form::Polynomial { .. } => vec![Plan::Gibbs, langevin],
         Form::Gaussian { .. } => vec![Plan::Gibbs, langevin],
@@ -209,51 +215,52 @@ pub(crate) fn choose<'e>(
     }
     let each = pilots[0].each(sampler).max(1e-6);
     let run = each * (sampler.warmup + sampler.draws as u64 * sampler.thin.unwrap_or(1)) as f64;
-    let (budget, mut level) = ((2.0 * run).max(PATIENCE), each * 64.0);
-    loop {
-        for pilot in &mut pilots {
-            let steps = ((level / pilot.each(sampler).max(1e-9)) as u64).max(16);
-            pilot.go(sampler, steps, layout, watch)?;
+    let enough = |pilot: &Pilot<'_>| pilot.agrees() && pilot.ess.is_some_and(|ess| ess >= ENOUGH);
+    let mut level = each * 64.0;
+    let mut race = |pilots: &mut [Pilot<'e>], until: &dyn Fn(&Pilot<'_>) -> bool| -> Result<(), Error> {
+        loop {
+            for pilot in &mut *pilots {
+                let steps = ((level / pilot.each(sampler).max(1e-9)) as u64).max(16);
+                pilot.go(sampler, steps, layout, watch)?;
+            }
+            if pilots.iter().any(enough) || until(&pilots[0]) || watch.over().is_some() {
+                return Ok(());
+            }
+            level *= 2.0;
         }
-        let enough = pilots.iter().any(|pilot| pilot.agrees() && pilot.ess.is_some_and(|ess| ess >= ENOUGH));
-        if enough || pilots[0].cost >= budget || watch.over().is_some() {
-            break;
-        }
-        level *= 2.0;
+    };
+    race(&mut pilots, &|first| first.steps >= SLOW)?;
+    let kind = sampler.model.kind();
+    let slow = !pilots.iter().any(|pilot| enough(pilot) && pilot.steps < SLOW) && watch.over().is_none();
+    if slow {
+        pilots.push(Pilot::new(ladder::build(sampler, ground, watch)?, ground)?);
+        race(&mut pilots, &|first| first.cost >= (EXCHANGE * run).max(PATIENCE))?;
     }
-    let mut tried: Vec<Trial> = pilots.iter().map(Pilot::trial).collect();
-    let order = |a: &usize, b: &usize| pilots[*a].rate().total_cmp(&pilots[*b].rate());
-    // Of equal ones the first.
+    let tried: Vec<Trial> = pilots.iter().map(Pilot::trial).collect();
+    // Of equal ones the first; one whose chains agree before one whose chains do not.
+    let key = |pilot: &Pilot<'_>| (pilot.agrees(), pilot.rate());
+    let order = |a: &usize, b: &usize| {
+        let (a, b) = (key(&pilots[*a]), key(&pilots[*b]));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    };
     let winner = (0..pilots.len()).rev().max_by(order).unwrap_or(0);
     let winner = pilots.swap_remove(winner);
-    drop(pilots);
-    let kind = sampler.model.kind();
-    if winner.agrees() || watch.over().is_some() {
-        let why = match plans.len() {
-            1 => format!("{} is the first choice for this class ({kind}), and its chains agree", winner.plan),
-            _ => format!("{} has the most effective samples for its cost ({kind})", winner.plan),
-        };
-        return Ok(Chosen::of(winner, why, tried, sampler));
-    }
-    let mut exchange = Pilot::new(ladder::build(sampler, ground, watch)?, ground)?;
-    let mut steps = 64;
-    loop {
-        exchange.go(sampler, steps, layout, watch)?;
-        let enough = exchange.agrees() && exchange.ess.is_some_and(|ess| ess >= ENOUGH);
-        if enough || exchange.cost >= EXCHANGE * winner.cost || watch.over().is_some() {
-            break;
+    let count = tried.len();
+    let why = match (winner.agrees(), winner.r_hat) {
+        (false, Some(r_hat)) => {
+            format!(
+                "no sampler that was tried has chains that agree (R̂ = {r_hat:.2}): {} has the most effective samples for its cost",
+                winner.plan
+            )
         }
-        steps *= 2;
-    }
-    tried.push(exchange.trial());
-    let before =
-        format!("the chains of {} disagree (R̂ = {:.2})", winner.plan, winner.r_hat.unwrap_or(f64::INFINITY));
-    if exchange.rate() > winner.rate() || exchange.r_hat < winner.r_hat {
-        let agree = if exchange.agrees() { "agree" } else { "disagree less" };
-        let why = format!("{before}; those of {} {agree}", exchange.plan);
-        return Ok(Chosen::of(exchange, why, tried, sampler));
-    }
-    let why = format!("{before}, and those of {} no less", exchange.plan);
+        _ if count == 1 => {
+            format!("{} is the first choice for this class ({kind}), and its chains agree", winner.plan)
+        }
+        _ => format!(
+            "{} has the most effective samples for its cost, of {count} samplers whose pilot runs were compared ({kind})",
+            winner.plan
+        ),
+    };
     Ok(Chosen::of(winner, why, tried, sampler))
 }
 

@@ -34,7 +34,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     write_with(path, |file| file.write_all(bytes))
 }
 
-/// As [`write`], where a function writes the bytes, so that they need not be in memory.
+/// As [`write()`], where a function writes the bytes, so that they need not be in memory.
 ///
 /// # Errors
 /// [`Error::File`] where the system or the function refuses; what stood there before stays.

@@ -155,7 +155,7 @@ struct Line<'t> {
     words: Words<'t>,
 }
 
-/// What stands between spaces, or between commas.
+/// The words between spaces, or the cells between commas.
 #[derive(Clone, Debug)]
 enum Words<'t> {
     Spaced(std::str::SplitWhitespace<'t>),

@@ -3,14 +3,14 @@
 use crate::Error;
 use crate::chains::{memory, streams};
 use crate::model::Model;
-use crate::parts::{Dyn, Parts};
+use crate::parts::{Dyn, Parts, Ready};
 use crate::progress::Progress;
-use crate::run::held;
+use crate::run::{held, start};
 use crate::sampler::Cancel;
 use bitmc::energy::Tempered;
 use bitmc::stats::Evidence;
 use bitmc::temper::{Replica, forward};
-use bitmc::{Gibbs, LaneRng, Layout, Packed};
+use bitmc::{Energy, Gibbs, LaneRng, Layout, Packed};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -138,13 +138,17 @@ impl LogZ<'_> {
         let beta = parts.beta();
         let ready = parts.ready()?;
         let path = Tempered::new(ready.energy(), 0.0).map_err(Error::model)?;
+        let mut soft = Parts::soft(self.model, self.temperature)?;
+        let soft = soft.ready()?;
+        let held = held(self.model);
+        let held = Packed::new(Layout::binary(self.model.sites()), &held).map_err(Error::model)?;
         let progress = Progress::new(!self.progress, self.runs as u64);
         let streams: Vec<LaneRng> = streams(self.seed).take(self.runs).collect();
         let one = |mut rng: LaneRng| {
             if self.cancel.is_cancelled() {
                 return Err(Error::option("it was cancelled"));
             }
-            let answer = self.walk(path, beta, &mut rng);
+            let answer = self.walk(path, beta, (&soft, held), &mut rng);
             progress.advance(1);
             answer
         };
@@ -175,24 +179,18 @@ impl LogZ<'_> {
     }
 
     /// ln w of one run, and ln Z of the base.
-    fn walk<'e>(&self, path: Tempered<'e, Dyn<'e>>, most: f32, rng: &mut LaneRng) -> Result<(f32, f32), Error> {
-        let model = self.model;
-        let layout = model.layout();
-        let mut words = vec![0; layout.words()];
-        for &(site, value) in &model.known {
-            bitmc::packed::set(layout, &mut words, site, value).map_err(Error::model)?;
-        }
-        let start = Packed::new(layout, &words).map_err(Error::model)?;
-        let mut replica = match Replica::new(path, memory(&path), start) {
-            Ok(replica) => replica,
-            // Where zeros are not allowed, from a random state.
-            Err(_) if model.known.is_empty() => {
-                Replica::random(path, memory(&path), rng).map_err(Error::model)?
-            }
-            Err(error) => return Err(Error::model(error)),
-        };
-        let held = held(model);
-        let held = Packed::new(Layout::binary(layout.sites()), &held).map_err(Error::model)?;
+    fn walk<'e>(
+        &self,
+        path: Tempered<'e, Dyn<'e>>,
+        most: f32,
+        (soft, held): (&Ready<'_>, Packed<'_>),
+        rng: &mut LaneRng,
+    ) -> Result<(f32, f32), Error> {
+        let (model, layout) = (self.model, path.layout());
+        // Any possible state does: the run begins with a draw from the base.
+        let words = start(model, path.target(), soft, held, rng)?;
+        let state = Packed::new(layout, &words).map_err(Error::model)?;
+        let mut replica = Replica::new(path, memory(&path), state).map_err(Error::model)?;
         replica.clamp(held).map_err(Error::model)?;
         let base = replica.base_log_z();
         let beta = |step: usize| most * step as f32 / self.temperatures as f32;

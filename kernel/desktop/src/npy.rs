@@ -20,7 +20,7 @@ pub enum NpyError {
     /// Not the format.
     #[error("not a NumPy file: {expected} expected")]
     Format {
-        /// What should stand there.
+        /// What is needed there.
         expected: &'static str,
     },
     /// Elements that are not numbers, or not those that are needed.
@@ -74,7 +74,7 @@ impl Array {
         let (width, number) = header.number()?;
         header.check_length(width, data.len())?;
         let values: Vec<f32> = data.chunks_exact(width).map(number).collect();
-        // As many numbers as there are bytes, so that every length fits, but beside a length of 0.
+        // The data is as long as the shape says: only a shape with a 0 can have a length that is no usize.
         let shape = header.shape.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).collect();
         let array = Self { shape, values };
         Ok(if header.fortran && !array.values.is_empty() { array.transposed() } else { array })
@@ -266,7 +266,7 @@ impl<'b> Scan<'b> {
     }
 }
 
-/// Bytes that are as many as asked for.
+/// The N bytes of a slice.
 fn fixed<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut fixed = [0; N];
     fixed.copy_from_slice(bytes);

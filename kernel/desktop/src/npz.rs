@@ -106,8 +106,8 @@ impl<W: Write + Seek> Npz<W> {
     /// Adds an array, the last index running fastest.
     ///
     /// # Errors
-    /// `InvalidInput` where the numbers are not as many as the shape says, or an array has this name; what the writer says
-    /// otherwise.
+    /// `InvalidInput` where the count of numbers does not fit the shape, or the archive has an array of this name. Other errors
+    /// are those of the writer. After an error the archive is of no use.
     pub fn add<T: Element>(&mut self, name: &str, shape: &[usize], data: &[T]) -> io::Result<()> {
         const AT_ONCE: usize = 1 << 14;
         self.add_with(name, shape, T::KIND, |out| {
@@ -124,8 +124,8 @@ impl<W: Write + Seek> Npz<W> {
     /// running fastest.
     ///
     /// # Errors
-    /// `InvalidInput` where the bytes are not as many as the shape says, or an array has this name; what the function and the
-    /// writer say otherwise.
+    /// `InvalidInput` where the count of bytes does not fit the shape, or the archive has an array of this name. Other errors
+    /// are those of the function and of the writer. After an error the archive is of no use.
     pub fn add_with(
         &mut self,
         name: &str,
@@ -163,7 +163,7 @@ impl<W: Write + Seek> Npz<W> {
     }
 }
 
-/// What stands before the data of an array, 64 bytes or a multiple.
+/// The bytes before the data of an array: a multiple of 64.
 fn header(described: &str, shape: &str) -> Vec<u8> {
     const START: &[u8] = b"\x93NUMPY\x01\x00";
     let mut text = format!("{{'descr': '{described}', 'fortran_order': False, 'shape': {shape}, }}");
@@ -208,7 +208,7 @@ pub enum NpzError {
         /// What is wrong.
         error: NpyError,
     },
-    /// There is no such array.
+    /// An array that is needed is not there.
     #[error("array \"{name}\" expected, found {found}")]
     Missing {
         /// Its name.

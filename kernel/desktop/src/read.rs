@@ -10,9 +10,10 @@ use crate::formats::uai::{Evidence, Network};
 use crate::model::{Form, Labels, Scale};
 use crate::parts::Parts;
 use crate::{Error, Model};
-use bitmc::energy::{Edge, Entry, FactorError, RbmError, SparseBuffers, SparseError, pack_rows};
+use bitmc::energy::{Edge, Entry, FactorError, PolynomialBuffers, PolynomialError, RbmError};
+use bitmc::energy::{SparseBuffers, SparseError, pack_rows};
 use bitmc::lane::LANES;
-use bitmc::{Ising, Rbm};
+use bitmc::{Ising, Polynomial, Rbm};
 use std::path::{Path, PathBuf};
 
 impl Model {
@@ -30,9 +31,8 @@ impl Model {
     /// | `.npz` | [arrays](crate::formats::arrays) of an Ising model, a QUBO or an RBM | as their names say |
     /// | a folder | [`W.npy`, `a_vis.npy`, `b_hid.npy`](crate::formats::arrays) of an RBM | `E = −a·v − Σ ln(1 + e^(b + vᵀW))` |
     ///
-    /// Evidence of a network is read, too, where it is beside it: for `model.uai` the file `model.uai.evid`, or else
-    /// `model.evid`. [`read_given`](Model::read_given) reads another one, and `given(&[])` of a model forgets what was
-    /// known.
+    /// A network `model.uai` is read with the evidence in `model.uai.evid` or, without such a file, in `model.evid`.
+    /// [`read_given`](Model::read_given) reads evidence of any other name. `model.given(&[])` forgets the evidence.
     ///
     /// ```
     /// use bitmc_desktop::Model;
@@ -280,8 +280,32 @@ fn refused(model: &Model, sign: f32, [weights, visible, hidden]: [&'static str; 
                 other => other.to_string(),
             })
         }
+        Form::Polynomial { scale, sites, terms } => match polynomial(*scale, *sites, terms)? {
+            PolynomialError::Rounded { term } => {
+                let (sites, weight) = &terms[term];
+                let sites: String = sites.iter().map(|site| format!(" {site}")).collect();
+                plain(format!(
+                    "the term {weight}{sites} would be lost in rounding: another weight is far larger"
+                ))
+            }
+            other => plain(other.to_string()),
+        },
         _ => None,
     }
+}
+
+/// What the kernel says against a polynomial.
+fn polynomial(scale: Scale, sites: usize, terms: &[(Vec<u32>, f32)]) -> Option<PolynomialError> {
+    let long = || terms.iter().map(|(sites, _)| sites.len()).filter(|&length| length > 1);
+    let (mut own, mut each, mut members) =
+        (vec![[0; 2]; sites], vec![[0; 2]; long().count()], vec![[0; 2]; long().sum()]);
+    let buffers = PolynomialBuffers::new(&mut own, &mut each, &mut members);
+    let terms = terms.iter().map(|(sites, weight)| (sites, *weight));
+    let made = match scale {
+        Scale::Bits => Polynomial::bits(sites, terms, buffers),
+        Scale::Spins => Polynomial::spins(sites, terms, buffers),
+    };
+    made.err()
 }
 
 /// What the kernel says against an Ising model.

@@ -1,12 +1,20 @@
-//! The readers of text formats: good files, the same file back, and ten bad ones each.
+//! The readers of files: good ones, the same file back, and bad ones of each, each refused in one line.
 
 use bitmc::{Energy, Packed};
+use bitmc_desktop::formats::arrays::Arrays;
+use bitmc_desktop::formats::bqm::Bqm;
+use bitmc_desktop::formats::edges::Edges;
+use bitmc_desktop::formats::poly::Poly;
 use bitmc_desktop::formats::qubo::{Qubo, QuboError};
 use bitmc_desktop::formats::rudy::{Graph, RudyError};
 use bitmc_desktop::formats::uai::{Network, Preamble, Table, UaiError};
-use bitmc_desktop::formats::{Found, Unexpected, any_text};
+use bitmc_desktop::formats::{Found, Unexpected, any_bytes, any_text};
+use bitmc_desktop::npy::Array;
+use bitmc_desktop::npz::{Element, Kind, Npz, Reader};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use std::fmt::Debug;
+use std::io::{Cursor, ErrorKind, Write};
 
 fn unexpected(line: usize, expected: &'static str, found: &str) -> Unexpected {
     let found = match found {
@@ -196,6 +204,375 @@ fn uai_bad_files() {
     }
 }
 
+/// Each text or row of bytes is refused for its reason, in one line.
+fn refused<F: Debug, T: Debug, E: ToString>(parse: impl Fn(F) -> Result<T, E>, cases: Vec<(F, &str)>) {
+    for (file, why) in cases {
+        let shown = format!("{file:?}");
+        let error = parse(file).err().map(|error| error.to_string());
+        assert_eq!(error.as_deref(), Some(why), "{shown}");
+        assert!(!why.contains('\n'));
+    }
+}
+
+const EDGES: &str = "source,target,weight\n0,1,0.5\n# the second\n3, 1 ,-1\n\n2,2,.25\n1,2\n";
+
+#[test]
+fn edges_good_files() {
+    let model =
+        Edges { fields: vec![0.0, 0.0, 0.25, 0.0], edges: vec![(0, 1, 0.5), (3, 1, -1.0), (1, 2, 1.0)] };
+    assert_eq!(Edges::parse(EDGES), Ok(model.clone()));
+    assert_eq!(Edges::parse(&EDGES.replace(',', "\t")), Ok(model.clone()));
+    assert_eq!(Edges::parse(&EDGES.replace('\n', "\r\n")), Ok(model.clone()));
+    assert_eq!(Edges::parse(&model.to_text()), Ok(model));
+    let alone = Edges { fields: vec![0.0; 3], edges: vec![] };
+    assert_eq!(Edges::parse("2 2 0"), Ok(alone.clone()));
+    assert_eq!(Edges::parse(&alone.to_text()), Ok(alone));
+}
+
+#[test]
+fn edges_bad_files() {
+    refused(
+        Edges::parse,
+        vec![
+            ("", "line 1: an edge expected, the file ends"),
+            ("from,to\n", "line 2: an edge expected, the file ends"),
+            ("from to\nfrom to\n", "line 2: a site expected, found \"from\""),
+            ("0 one 2", "line 1: another site expected, found \"one\""),
+            ("0", "line 1: another site expected, the line ends"),
+            ("0,,1", "line 1: another site expected, found \"\""),
+            ("0 1 1\n1 -2", "line 2: another site expected, found \"-2\""),
+            ("1 2 NaN", "line 1: a finite weight expected, found \"NaN\""),
+            ("1 2 1e39", "line 1: a finite weight expected, found \"1e39\""),
+            ("1,2,1,", "line 1: the end of the line expected, found \"\""),
+            ("0 1\n1 1000000000000000000", "line 2: a site below 67108864 expected, found 1000000000000000000"),
+            ("0 1\n\n1 0 2", "line 3: new sites expected, found those of line 1"),
+        ],
+    );
+}
+
+const POLY: &str = "# cubic\nspins 4\n-1.5 0 1\n0.5 1 2 3\n0.25 2\n3\n";
+
+#[test]
+fn poly_good_files() {
+    let terms = vec![(vec![0, 1], -1.5), (vec![1, 2, 3], 0.5), (vec![2], 0.25), (vec![], 3.0)];
+    let form = Poly { spins: true, sites: 4, terms };
+    assert_eq!(Poly::parse(POLY), Ok(form.clone()));
+    assert_eq!(Poly::parse(&form.to_text()), Ok(form.clone()));
+    assert_eq!(Poly::parse(&POLY.replace("spins", "bits")), Ok(Poly { spins: false, ..form }));
+    let twice = Poly { spins: false, sites: 1, terms: vec![(vec![0, 0], 1.0), (vec![0], 2.0)] };
+    assert_eq!(Poly::parse("bits 1\n1 0 0\n2 0"), Ok(twice));
+}
+
+#[test]
+fn poly_bad_files() {
+    refused(
+        Poly::parse,
+        vec![
+            ("# nothing", "line 2: bits or spins expected, the file ends"),
+            ("qubits 3", "line 1: bits or spins expected, found \"qubits\""),
+            ("bits", "line 1: the number of variables expected, the line ends"),
+            ("bits 3 4", "line 1: the end of the line expected, found \"4\""),
+            ("bits 0", "line 1: 1 to 67108864 variables expected, found 0"),
+            (
+                "spins 1000000000000000000",
+                "line 1: 1 to 67108864 variables expected, found 1000000000000000000",
+            ),
+            ("spins 2\n\nx0 1", "line 3: a finite weight expected, found \"x0\""),
+            ("spins 2\n1e40 1", "line 2: a finite weight expected, found \"1e40\""),
+            ("spins 2\n1 0 2", "line 2: a variable below 2 expected, found 2"),
+            ("spins 2\n1 0 1.5", "line 2: a variable expected, found \"1.5\""),
+        ],
+    );
+}
+
+/// Written by dimod 0.12.
+const MIXED: &str = include_str!("data/mixed.json");
+const TRIANGLE: &str = include_str!("data/triangle.json");
+
+#[test]
+fn bqm_good_files() {
+    let edges = vec![(0, 1, -1.5), (0, 2, 1.0), (1, 3, 3.0)];
+    let names = ["a", "b", "[\"x\",0]", "7"].map(String::from).to_vec();
+    let linear = vec![-1.0, 2.0, 0.5, 0.0];
+    let mixed = Bqm { spins: false, names: Some(names), linear, edges, offset: 0.25 };
+    assert_eq!(Bqm::parse(MIXED), Ok(mixed.clone()));
+    assert_eq!(Bqm::parse(&mixed.to_text()), Ok(mixed));
+    let edges = vec![(0, 1, -1.0), (0, 2, 0.5), (1, 2, 1.0)];
+    let triangle = Bqm { spins: true, names: None, linear: vec![0.1, 0.0, -0.2], edges, offset: -1.5 };
+    assert_eq!(Bqm::parse(TRIANGLE), Ok(triangle.clone()));
+    assert_eq!(Bqm::parse(&triangle.to_text()), Ok(triangle));
+}
+
+#[test]
+fn bqm_bad_files() {
+    let with = |old: &str, new: &str| {
+        assert!(TRIANGLE.contains(old), "{old}");
+        TRIANGLE.replacen(old, new, 1)
+    };
+    let biases = "\"quadratic_biases\": [-1.0, 0.5, 1.0]";
+    refused(
+        |text: String| Bqm::parse(&text),
+        vec![
+            (String::new(), "line 1: EOF while parsing a value"),
+            ("{\n\"a\": 1,\n}".into(), "line 3: trailing comma"),
+            ("{}\n".into(), "line 1: missing field `type`"),
+            (with("\"offset\": -1.5, ", ""), "line 1: missing field `offset`"),
+            (with("-1.5", "\n1e999"), "line 2: number out of range"),
+            (with("-1.5", "\"\\n\""), "line 1: invalid type: string \"\\n\", expected f64"),
+            (with("[0, 1, 2]", "7"), "line 1: invalid type: integer `7`, expected a sequence"),
+            (
+                with("\"Binary", "\"Discrete"),
+                "type: \"BinaryQuadraticModel\" expected, found \"DiscreteQuadraticModel\"",
+            ),
+            (with("3.0.0", "2.0.0"), "bqm_schema: \"3.0.0\" expected, found \"2.0.0\""),
+            (with("false", "true"), "use_bytes: false expected, found true"),
+            (with("SPIN", "INTEGER"), "variable_type: \"SPIN\" or \"BINARY\" expected, found \"INTEGER\""),
+            (with("[0, 1, 2]", "[0, 1]"), "variable_labels: 3 values expected, found 2"),
+            (
+                with("[0, 1, 2]", "[0, \"a\", \"a\"]"),
+                "variable_labels: different labels expected, found \"a\" twice",
+            ),
+            (with(biases, "\"quadratic_biases\": [1]"), "quadratic_head: 1 values expected, found 3"),
+            (with("[0, 0, 1]", "[0, 0]"), "quadratic_head: 3 values expected, found 2"),
+            (with("[0, 0, 1]", "[0, 0, 3]"), "quadratic_head[2]: a variable below 3 expected, found 3"),
+            (with("[0, 0, 1]", "[0, 0, 2]"), "interaction 2: two different variables expected, found 2 twice"),
+            (
+                with("[0, 0, 1]", "[0, 2, 2]").replace("[1, 2, 2]", "[1, 1, 1]"),
+                "interaction 2: new variables expected, found those of interaction 1",
+            ),
+            (
+                with("-1.0, 0.5", "1e300, 0.5"),
+                "quadratic_biases[0]: a bias up to 3.4028235e38 expected, found 1e300",
+            ),
+            (
+                with("[0.10000000149011612, 0.0, -0.20000000298023224]", "[]"),
+                "1 to 67108864 variables expected, found 0",
+            ),
+        ],
+    );
+}
+
+/// The bytes of a `.npy` file.
+fn npy<T: Element>(shape: &[usize], numbers: &[T]) -> Vec<u8> {
+    // An entry of an archive that is not compressed is the file.
+    let bytes = npz(|npz| npz.add("x", shape, numbers).unwrap());
+    let start = bytes.windows(6).position(|six| six == b"\x93NUMPY").unwrap();
+    let header = 10 + usize::from(u16::from_le_bytes([bytes[start + 8], bytes[start + 9]]));
+    bytes[start..][..header + size_of_val(numbers)].to_vec()
+}
+
+fn npz(add: impl FnOnce(&mut Npz<Cursor<Vec<u8>>>)) -> Vec<u8> {
+    let mut npz = Npz::new();
+    add(&mut npz);
+    npz.finish().unwrap().into_inner()
+}
+
+/// A `.npy` file with this header.
+fn headed(header: &str, data: &[u8]) -> Vec<u8> {
+    [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data].concat()
+}
+
+fn described(descr: &str, fortran: &str, shape: &str) -> String {
+    format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n")
+}
+
+#[test]
+fn npy_good_files() {
+    let array = |shape: &[usize], values: &[f32]| Array { shape: shape.to_vec(), values: values.to_vec() };
+    let table = array(&[2, 3], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+    assert_eq!(Array::parse(&npy(&[2, 3], &[0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0])), Ok(table.clone()));
+    assert_eq!(Array::parse(&npy(&[2, 3], &[0u16, 1, 2, 3, 4, 5])), Ok(table.clone()));
+    // Column by column.
+    let columns = headed(&described("'|i1'", "True", "(2, 3)"), &[0, 3, 1, 4, 2, 5]);
+    assert_eq!(Array::parse(&columns), Ok(table.clone()));
+    let planes = headed(&described("'|u1'", "True", "(2, 1, 2)"), &[0, 2, 1, 3]);
+    assert_eq!(Array::parse(&planes), Ok(array(&[2, 1, 2], &[0.0, 1.0, 2.0, 3.0])));
+    // The highest byte first, from a header of version 2 in another order.
+    let header = "{\"shape\":(2,),'fortran_order':False,'descr':'>f8'}";
+    let start = [b"\x93NUMPY\x02\x00", &(header.len() as u32).to_le_bytes()[..], header.as_bytes()].concat();
+    let data = [(-0.5f64).to_be_bytes(), 1e-3f64.to_be_bytes()].concat();
+    assert_eq!(Array::parse(&[start, data].concat()), Ok(array(&[2], &[-0.5, 1e-3])));
+    assert_eq!(Array::parse(&headed(&described("'|b1'", "False", "()"), &[1])), Ok(array(&[], &[1.0])));
+    let huge = "(0, 99999999999, 99999999999)";
+    assert!(
+        Array::parse(&headed(&described("'<f4'", "True", huge), &[]))
+            .is_ok_and(|array| array.values.is_empty())
+    );
+}
+
+#[test]
+fn npy_bad_files() {
+    let with = |descr: &str, shape: &str, data: &[u8]| headed(&described(descr, "False", shape), data);
+    let deep = format!("{}{}", "(".repeat(60_000), described("'<f4'", "False", "(1,)"));
+    let no_header = "not a NumPy file: a header with descr, fortran_order and shape expected";
+    refused(
+        |bytes: Vec<u8>| Array::parse(&bytes),
+        vec![
+            (vec![], "not a NumPy file: \"\\x93NUMPY\" expected"),
+            (b"\x93NUMPY\x09\x00".to_vec(), "not a NumPy file: version 1, 2 or 3 expected"),
+            (b"\x93NUMPY\x02\x00\xFF\xFF\xFF\xFF".to_vec(), "not a NumPy file: a whole header expected"),
+            (headed("{'descr': '<f4'}", &[]), no_header),
+            (headed("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", &[]), no_header),
+            (headed(&deep, &[]), no_header),
+            (with("'|O'", "(1,)", &[1]), "not an array of numbers, but of \"|O\""),
+            (with("'<c8'", "(1,)", &[1; 8]), "not an array of numbers, but of \"<c8\""),
+            (with("''", "(1,)", &[1; 8]), "not an array of numbers, but of \"\""),
+            (with("[('x', '<f4')]", "(1,)", &[0; 4]), "not an array of numbers, but of \"[('x', '<f4')]\""),
+            (with("'<f4'", "(2, 3)", &[0; 20]), "too short: 20 bytes of data, where shape (2, 3) has 24"),
+            (with("'<f8'", "(1,)", &[0; 9]), "too long: 9 bytes of data, where shape (1,) has 8"),
+            (
+                with("'<f4'", "(1000000000000000000,)", &[0; 4]),
+                "too short: 4 bytes of data, where shape (1000000000000000000,) has 4000000000000000000",
+            ),
+            (
+                with("'<f4'", "(4294967296, 4294967296)", &[0; 4]),
+                "too short: 4 bytes of data, where shape (4294967296, 4294967296) has more than 2^64",
+            ),
+        ],
+    );
+    refused(
+        |bytes: Vec<u8>| Arrays::matrix(&bytes),
+        vec![
+            (npy(&[2], &[1.0f32, 2.0]), "an array of shape (2,), where (any, any) is needed"),
+            (npy(&[2, 1], &[1.0f32, 2.0]), "an array of shape (2, 1), where (2, 2) is needed"),
+            (npy(&[0, 0], &[0.0f32; 0]), "an array of shape (0, 0), where (any, any) is needed"),
+        ],
+    );
+}
+
+/// Written by NumPy and scikit-learn.
+const ISING: &[u8] = include_bytes!("data/ising.npz");
+const SCIKIT: &[u8] = include_bytes!("data/scikit.npz");
+const MATRIX: &[u8] = include_bytes!("data/matrix.npy");
+
+#[test]
+fn npz_bad_files() {
+    let of = |arrays: &[(&str, &[usize], &[f32])]| {
+        npz(|npz| arrays.iter().for_each(|(name, shape, numbers)| npz.add(name, shape, numbers).unwrap()))
+    };
+    let square: (&str, &[usize], &[f32]) = ("J", &[2, 2], &[0.0, 1.0, 1.0, 0.0]);
+    let bias: (&str, &[usize], &[f32]) = ("a", &[1], &[1.0]);
+    let mut damaged = ISING.to_vec();
+    let place = damaged.windows(8).position(|bytes| bytes == 1f64.to_le_bytes()).unwrap();
+    damaged[place] = 1;
+    // No memory is set aside for what the directory claims, 4 GB of the first array.
+    let mut claim = SCIKIT.to_vec();
+    let place = claim.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
+    claim[place + 24..place + 28].copy_from_slice(&0xFFFF_FFF0u32.to_le_bytes());
+    assert_eq!(Arrays::archive(Cursor::new(claim)), Arrays::archive(Cursor::new(SCIKIT)));
+    refused(
+        |bytes: Vec<u8>| Arrays::archive(Cursor::new(bytes)),
+        vec![
+            (ISING[..200].to_vec(), "not a .npz file: invalid Zip archive: Could not find EOCD"),
+            (damaged, "not a .npz file: array \"J\": Invalid checksum"),
+            (
+                of(&[("states", &[1], &[1.0]), ("energies", &[1], &[1.0])]),
+                "an array \"J\", \"Q\", \"W\" or \"components_\" expected, found \"energies\", \"states\" (a model is \
+                 J and h, or Q, or W, a and b, or components_, intercept_visible_ and intercept_hidden_)",
+            ),
+            (of(&[square, ("H", &[2], &[1.0, 2.0])]), "no array but J, h expected, found \"H\""),
+            (
+                of(&[square, ("h", &[3], &[0.0; 3])]),
+                "array \"h\": an array of shape (3,), where (2,) is needed",
+            ),
+            (
+                of(&[("J", &[2, 2], &[0.0, 1.0, 2.0, 0.0])]),
+                "array \"J\": a symmetric matrix expected, found J[0][1] = 1 and J[1][0] = 2",
+            ),
+            (
+                of(&[("J", &[2, 2], &[0.0, 1.0, 1.0, 3.0])]),
+                "array \"J\": 0 on the diagonal expected, found J[1][1] = 3",
+            ),
+            (of(&[("Q", &[1, 2], &[0.0; 2])]), "array \"Q\": an array of shape (1, 2), where (1, 1) is needed"),
+            (of(&[("W", &[1, 1], &[0.0]), bias]), "array \"b\" expected, found \"W\", \"a\""),
+            (
+                of(&[("W", &[2, 1], &[0.0; 2]), bias, ("b", &[1], &[0.0])]),
+                "array \"a\": an array of shape (1,), where (2,) is needed",
+            ),
+            (
+                of(&[("components_", &[2, 1], &[0.0; 2]), ("intercept_visible_", &[2], &[0.0; 2])]),
+                "array \"intercept_visible_\": an array of shape (2,), where (1,) is needed",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn npz_of_one_s_own_comes_back_and_has_one_text() {
+    let numbers = [1.5f64, -2.0, 1e300, 0.0];
+    let add = |npz: &mut Npz<Cursor<Vec<u8>>>| {
+        npz.add("energies", &[2, 2], &numbers).unwrap();
+        npz.add("states", &[3], &[0u8, 1, 255]).unwrap();
+        npz.add("empty", &[0, 4], &[0u32; 0]).unwrap();
+        let rows = |out: &mut dyn Write| (0..1000i64).try_for_each(|row| out.write_all(&row.to_le_bytes()));
+        npz.add_with("rows", &[1000], Kind::I64, rows).unwrap();
+    };
+    let bytes = npz(add);
+    assert_eq!(bytes, npz(add));
+    let mut reader = Reader::new(Cursor::new(&bytes)).unwrap();
+    assert_eq!(reader.names().collect::<Vec<_>>(), ["energies", "states", "empty", "rows"]);
+    let energies = Array { shape: vec![2, 2], values: vec![1.5, -2.0, f32::INFINITY, 0.0] };
+    assert_eq!(reader.array("energies"), Ok(energies));
+    assert_eq!(reader.array("states"), Ok(Array { shape: vec![3], values: vec![0.0, 1.0, 255.0] }));
+    assert_eq!(reader.array("empty"), Ok(Array { shape: vec![0, 4], values: vec![] }));
+    let rows = (0..1000).map(|row| row as f32).collect();
+    assert_eq!(reader.array("rows"), Ok(Array { shape: vec![1000], values: rows }));
+    let missing = reader.array("none").unwrap_err().to_string();
+    assert_eq!(missing, "array \"none\" expected, found \"empty\", \"energies\", \"rows\", \"states\"");
+}
+
+#[test]
+fn npz_refuses_other_numbers_than_the_shape_has() {
+    let mut npz = Npz::new();
+    let error = npz.add("x", &[2, 2], &[1.0f32; 3]).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::InvalidInput, "x: 12 bytes: shape (2, 2) has 16")
+    );
+    let error = npz.add("y", &[usize::MAX, 2], &[1.0f32]).unwrap_err();
+    let shape = format!("y: shape ({}, 2) is too large", usize::MAX);
+    assert_eq!((error.kind(), error.to_string()), (ErrorKind::InvalidInput, shape));
+    assert!(npz.add("x", &[1], &[1.0f32]).is_err());
+}
+
+/// The command on files of every format that are wrong: one line on standard error, exit code 1.
+#[test]
+fn the_command_refuses_bad_files_in_one_line() {
+    let Some(bitmc) = option_env!("CARGO_BIN_EXE_bitmc") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let info = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        (path.display().to_string(), std::process::Command::new(bitmc).arg("info").arg(&path).output().unwrap())
+    };
+    let cases: [(&str, &[u8], &str); 11] = [
+        ("g.rudy", b"2 1\n1 3\n", "line 2: a vertex from 1 to 2 expected, found 3"),
+        ("g", b"2 1\n\xFF\n", "line 2: not text in UTF-8"),
+        ("g.csv", b"0,1\n0,,1\n", "line 2: another site expected, found \"\""),
+        ("g.tsv", b"0\t1\tx\n", "line 1: a finite weight expected, found \"x\""),
+        ("f.qubo", b"p qubo 0 2 0 1\n1 0 1\n", "line 2: the smaller site first expected, found 1 0"),
+        ("f.json", b"{\n1}", "line 2: key must be a string"),
+        ("f.poly", b"bits 2\n1 2\n", "line 2: a variable below 2 expected, found 2"),
+        ("f.uai", b"MARKOV 1 2 1 1 0 2\n0 0\n", "line 2: a weight above 0 expected in factor 0, found none"),
+        ("f.npy", b"NUMPY", "not a NumPy file: \"\\x93NUMPY\" expected"),
+        ("f.npz", b"an array", "not a .npz file: invalid Zip archive: Could not find EOCD"),
+        ("f.xyz", b"", "found \".xyz\""),
+    ];
+    for (name, bytes, why) in cases {
+        let (path, output) = info(name, bytes);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.starts_with(&format!("error: {path}: ")) && told.ends_with(&format!("{why}\n")), "{told}");
+        assert_eq!(
+            (told.lines().count(), output.stdout.len(), output.status.code()),
+            (1, 0, Some(1)),
+            "{told}"
+        );
+    }
+    // The same files without their faults are told.
+    let (_, output) = info("g.rudy", b"2 1\n1 2\n");
+    assert_eq!((output.stderr.len(), output.status.code()), (0, Some(0)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 4000,
@@ -207,13 +584,81 @@ proptest! {
     /// Words of the formats in any order, and good files with some bytes altered.
     #[test]
     fn any_text_is_read_or_refused(
-        words in prop::collection::vec("MARKOV|BAYES|p qubo 0|c|#|\n|-?[0-9.]{1,3}|1e[0-9]{1,3}|nan|inf|\\PC", 0..40),
+        words in prop::collection::vec(
+            "MARKOV|BAYES|p qubo 0|bits|spins|c|#|,|\n|-?[0-9.]{1,3}|1e[0-9]{1,3}|nan|inf|\\PC", 0..40
+        ),
         bytes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
-        file in prop::sample::select(&[RUDY, QUBO, UAI][..]),
+        file in prop::sample::select(&[RUDY, QUBO, UAI, EDGES, POLY, MIXED, TRIANGLE][..]),
     ) {
         any_text(&words.join(" "));
-        let mut altered = file.as_bytes().to_vec();
-        bytes.iter().for_each(|(at, byte)| altered[at.index(file.len())] = *byte);
-        any_text(&String::from_utf8_lossy(&altered));
+        any_text(&String::from_utf8_lossy(&altered(file.as_bytes(), &bytes)));
     }
+
+    /// Bytes in any order, and good files with some bytes altered.
+    #[test]
+    fn any_bytes_are_read_or_refused(
+        any in prop::collection::vec(any::<u8>(), 0..200),
+        bytes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        file in prop::sample::select(&[ISING, SCIKIT, MATRIX][..]),
+        length in any::<prop::sample::Index>(),
+    ) {
+        any_bytes(&any);
+        any_bytes(&altered(file, &bytes));
+        any_bytes(&file[..length.index(file.len())]);
+    }
+
+    #[test]
+    fn edges_come_back(
+        edges in prop::collection::btree_map((0u32..9, 0u32..9), any::<f32>(), 1..20),
+    ) {
+        let finite = edges.into_iter().filter(|&((a, b), w)| a < b && w.is_finite());
+        let edges: Vec<_> = finite.map(|((a, b), w)| (a, b, w)).collect();
+        let model = Edges { fields: vec![0.5, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], edges };
+        prop_assert_eq!(Edges::parse(&model.to_text()), Ok(model));
+    }
+
+    #[test]
+    fn graphs_come_back(weights in prop::collection::vec(-1e30f32..1e30, 10)) {
+        let pairs = (0..4u32).flat_map(|a| (a + 1..4).map(move |b| (b, a)));
+        let edges = pairs.zip(&weights).map(|((a, b), &w)| (a, b, w)).collect();
+        let graph = Graph { vertices: 4, fields: weights[6..].to_vec(), edges };
+        prop_assert_eq!(Graph::parse(&graph.to_text()), Ok(graph));
+    }
+
+    #[test]
+    fn models_of_dimod_come_back(
+        spins in any::<bool>(),
+        names in prop::option::of(prop::collection::btree_set("\\PC{0,5}", 4)),
+        linear in prop::collection::vec(-1e30f32..1e30, 4),
+        offset in -1e300f64..1e300,
+    ) {
+        let edges = vec![(0, 1, linear[0]), (3, 2, linear[1])];
+        let model = Bqm { spins, names: names.map(|names| names.into_iter().collect()), linear, edges, offset };
+        prop_assert_eq!(Bqm::parse(&model.to_text()), Ok(model));
+    }
+
+    #[test]
+    fn polynomials_come_back(
+        spins in any::<bool>(),
+        terms in prop::collection::vec((prop::collection::vec(0u32..9, 0..6), -1e30f32..1e30), 0..9),
+    ) {
+        let form = Poly { spins, sites: 9, terms };
+        prop_assert_eq!(Poly::parse(&form.to_text()), Ok(form));
+    }
+
+    #[test]
+    fn arrays_come_back(values in prop::collection::vec(any::<f32>(), 0..50)) {
+        let bytes = npy(&[values.len()], &values);
+        let back = Array::parse(&bytes).unwrap();
+        prop_assert_eq!(back.shape, [values.len()]);
+        let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        prop_assert_eq!(bits(&back.values), bits(&values));
+    }
+}
+
+/// A file with some bytes altered.
+fn altered(file: &[u8], bytes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
+    let mut altered = file.to_vec();
+    bytes.iter().for_each(|(at, byte)| altered[at.index(file.len())] = *byte);
+    altered
 }

@@ -6,8 +6,8 @@
 //! 1,2,-1
 //! 2,2,0.25                 a field h: a site twice
 //! ```
-//! Numbers are parted by commas or by spaces and tabs. Empty lines and lines that begin with `#` or `%` are skipped. There
-//! are as many sites as the largest number asks for: a line such as `9 9 0` adds sites without edges.
+//! Numbers are parted by commas or by spaces and tabs. Empty lines and lines that begin with `#` or `%` are skipped. The
+//! largest number of a site says how many sites there are. A line such as `9 9 0` adds sites without edges.
 //!
 //! The energy is `E = −Σ J s s′ − Σ h s` over spins s = ±1: a positive coupling favours equal spins.
 

@@ -9,7 +9,7 @@
 //! 3                no variable: a constant
 //! ```
 //! The energy is the sum of the terms, `E = Σ w Π x` over bits x = 0 or 1 or `E = Σ w Π s` over spins s = ±1. Terms over the
-//! same variables add up. A variable may stand twice in a term: x x = x and s s = 1.
+//! same variables add up. A term may name a variable twice: x x = x and s s = 1.
 
 use super::{Found, Line, Unexpected, past_the_end};
 use crate::Error;

@@ -170,6 +170,15 @@ fn networks_have_evidence_beside_them_or_named() {
 
 #[test]
 fn polynomials_are_their_terms() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "cubic.poly", "spins 3\n-1.5 0 1\n2\n0.5 0 1 2\n0.25 2\n1\n");
+    is_of_spins(&path, 3, |s| 3.0 - 1.5 * s[0] * s[1] + 0.5 * s[0] * s[1] * s[2] + 0.25 * s[2]);
+    let path = file(&folder, "cubic.poly", "bits 3\n-1.5 0 1\n2 0 1 2\n0.25 2 2\n1 2\n");
+    is(&path, 3, |x| -1.5 * x[0] * x[1] + 2.0 * x[0] * x[1] * x[2] + 1.25 * x[2]);
+    let path = file(&folder, "lost.poly", "bits 3\n5\n1e20 0 1\n0.5 0 2\n");
+    let lost = "the term 0.5 0 2 would be lost in rounding: another weight is far larger";
+    refused(&path, lost);
+
     let poly = Poly::parse("spins 3\n-1.5 0 1\n2\n0.5 0 1 2\n0.25 2\n1").unwrap();
     let said = Said::from(poly);
     assert_eq!(said.constant, 3.0);
@@ -201,10 +210,12 @@ fn what_the_kernel_refuses_is_told_in_the_words_of_the_file() {
     refused(&file(&folder, "field.rudy", field), lost);
     let bqm = fs::read_to_string(data("mixed.json")).unwrap();
     let lost = "the weight 1e0 of edge a [\"x\",0] would be lost in rounding: another weight is far larger";
-    refused(&file(&folder, "lost.json", bqm.replace("3.0]", "1e20]")), lost);
+    refused(&file(&folder, "lost.json", bqm.replace("[-1.5, 1.0, 3.0]", "[0.0, 1.0, 1e20]")), lost);
     // The table over no site counts.
-    let network = "MARKOV 2 2 2 3 0 1 0 2 0 1\n1 2\n2 1 1e-300\n4 1 1 1 1.00000001\n";
-    refused(&file(&folder, "lost.uai", network), "entry 3 of factor 2 would be lost in rounding");
+    let (scopes, tables) = ("1 0\n".repeat(60), "2 1 1e-300\n".repeat(60));
+    let network = format!("MARKOV 2 2 2 62\n0\n{scopes}2 0 1\n1 2\n{tables}4 1 1 1 1.0001\n");
+    let lost = "entry 3 of factor 61 is lost in rounding: another entry is too large";
+    refused(&file(&folder, "lost.uai", network), lost);
 
     let mut npz = Npz::new();
     npz.add("W", &[1, 2], &[1.0f32, 1.0]).unwrap();

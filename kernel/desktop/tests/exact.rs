@@ -1,0 +1,296 @@
+//! Every class of model against float64 enumeration: means within their errors, and a wrong model that the same test
+//! rejects.
+
+use bitmc_desktop::{Choice, Model, Samples};
+
+/// `E` of every state, and the means of all sites under `e^(−E/T)`, by enumeration.
+struct Truth {
+    means: Vec<f64>,
+    energy: f64,
+    log_z: f64,
+    least: f64,
+}
+
+fn enumerate(arities: &[usize], temperature: f64, energy: impl Fn(&[f64]) -> f64) -> Truth {
+    let (mut x, mut z, mut means, mut mean, mut least) =
+        (vec![0.0; arities.len()], 0.0, vec![0.0; arities.len()], 0.0, f64::INFINITY);
+    loop {
+        let e = energy(&x);
+        let weight = (-e / temperature).exp();
+        if weight > 0.0 {
+            z += weight;
+            mean += weight * e;
+            means.iter_mut().zip(&x).for_each(|(mean, x)| *mean += weight * x);
+        }
+        least = least.min(e);
+        let Some(site) = (0..x.len()).find(|&site| x[site] as usize + 1 < arities[site]) else { break };
+        x[..site].fill(0.0);
+        x[site] += 1.0;
+    }
+    let means = means.iter().map(|mean| mean / z).collect();
+    Truth { means, energy: mean / z, log_z: z.ln(), least }
+}
+
+/// The largest distance from the truth, in standard errors, of the energy and the sites.
+fn distance(samples: &Samples, truth: &Truth) -> f64 {
+    let summary = samples.summary();
+    let off = |scalar: &bitmc_desktop::diagnose::Scalar, exact: f64| {
+        // A site that never changes has no error: then it must be right as it is.
+        let error = scalar.mcse.unwrap_or(1e-4).max(1e-6);
+        (scalar.mean - exact).abs() / error
+    };
+    let sites = summary.sites.iter().zip(&truth.means).map(|(site, &exact)| off(&site.value, exact));
+    sites.fold(off(&summary.energy, truth.energy), f64::max)
+}
+
+/// Numbers that any machine makes.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        2.0 * (self.0 >> 11) as f64 / (1u64 << 53) as f64 - 1.0
+    }
+
+    fn all(&mut self, count: usize) -> Vec<f32> {
+        (0..count).map(|_| self.next() as f32).collect()
+    }
+}
+
+fn pairs(sites: u32) -> Vec<(u32, u32)> {
+    (0..sites).flat_map(|a| (a + 1..sites).map(move |b| (a, b))).collect()
+}
+
+type Energy = Box<dyn Fn(&[f64]) -> f64>;
+
+/// A model, the number of values of its sites, and its energy written down once more.
+fn models() -> Vec<(&'static str, Model, Vec<usize>, Energy)> {
+    let mut random = Numbers(7);
+    let mut all: Vec<(&'static str, Model, Vec<usize>, Energy)> = Vec::new();
+
+    let edges: Vec<_> = pairs(8).into_iter().map(|(a, b)| (a, b, 0.5 * random.next() as f32)).collect();
+    let fields = random.all(8);
+    let (e, h) = (edges.clone(), fields.clone());
+    let spin = |x: &[f64], i: u32| 2.0 * x[i as usize] - 1.0;
+    let spins = move |x: &[f64]| {
+        -e.iter().map(|&(a, b, j)| f64::from(j) * spin(x, a) * spin(x, b)).sum::<f64>()
+            - h.iter().enumerate().map(|(i, &h)| f64::from(h) * spin(x, i as u32)).sum::<f64>()
+    };
+    all.push(("Ising", Model::ising(8, &edges, &fields).unwrap(), vec![2; 8], Box::new(spins)));
+
+    let matrix = random.all(64);
+    let q = matrix.clone();
+    let form = move |x: &[f64]| {
+        (0..8)
+            .flat_map(|a| (0..8).map(move |b| (a, b)))
+            .map(|(a, b)| f64::from(q[8 * a + b]) * x[a] * x[b])
+            .sum()
+    };
+    all.push(("QUBO", Model::qubo_dense(&matrix).unwrap(), vec![2; 8], Box::new(form)));
+
+    let edges: Vec<_> = pairs(6).into_iter().map(|(a, b)| (a, b, random.next() as f32)).collect();
+    let fields = random.all(18);
+    let (e, w) = (edges.clone(), fields.clone());
+    let potts = move |x: &[f64]| {
+        let same = e.iter().filter(|&&(a, b, _)| x[a as usize] == x[b as usize]);
+        -same.map(|edge| f64::from(edge.2)).sum::<f64>()
+            - x.iter().enumerate().map(|(i, &x)| f64::from(w[3 * i + x as usize])).sum::<f64>()
+    };
+    all.push(("Potts", Model::potts(6, 3, &edges, &fields).unwrap(), vec![3; 6], Box::new(potts)));
+
+    let (weights, visible, hidden) = (random.all(8 * 5), random.all(8), random.all(5));
+    let (w, a, b) = (weights.clone(), visible.clone(), hidden.clone());
+    let rbm = move |v: &[f64]| {
+        let linear: f64 = v.iter().zip(&a).map(|(v, &a)| v * f64::from(a)).sum();
+        let unit = |j: usize| f64::from(b[j]) + (0..8).map(|i| v[i] * f64::from(w[5 * i + j])).sum::<f64>();
+        -linear - (0..5).map(|j| unit(j).exp().ln_1p()).sum::<f64>()
+    };
+    all.push(("RBM", Model::rbm(&weights, &visible, &hidden).unwrap(), vec![2; 8], Box::new(rbm)));
+
+    // Neighbours in a ring differ, with so many values that single changes connect all states.
+    let arities = [4u16, 4, 3, 4, 4, 3];
+    let tables: Vec<([u32; 2], Vec<f64>)> = (0..6usize)
+        .map(|a| {
+            let b = (a + 1) % 6;
+            let (p, q) = (usize::from(arities[a]), usize::from(arities[b]));
+            let weight = |k: usize| if k / q == k % q { 0.0 } else { 1.0 + 0.8 * random.next() };
+            ([a as u32, b as u32], (0..p * q).map(weight).collect())
+        })
+        .collect();
+    let borrowed: Vec<(&[u32], &[f64])> =
+        tables.iter().map(|(sites, table)| (&sites[..], &table[..])).collect();
+    let model = Model::factors(&arities, &borrowed).unwrap();
+    let factors = move |x: &[f64]| {
+        let entry = |(sites, table): &([u32; 2], Vec<f64>)| {
+            table[x[sites[0] as usize] as usize * usize::from(arities[sites[1] as usize])
+                + x[sites[1] as usize] as usize]
+        };
+        -tables.iter().map(|table| entry(table).ln()).sum::<f64>()
+    };
+    all.push(("factors", model, arities.iter().map(|&q| q.into()).collect(), Box::new(factors)));
+
+    let edges: Vec<_> = pairs(4).into_iter().map(|(a, b)| (a, b, 0.05 * random.next() as f32)).collect();
+    let e = edges.clone();
+    let centre = [2.0f32, 2.5, 3.0, 1.0];
+    let gaussian = move |x: &[f64]| {
+        let off = |i: usize| x[i] - f64::from(centre[i]);
+        (0..4).map(|i| 0.5 * 0.3 * off(i).powi(2)).sum::<f64>()
+            + e.iter().map(|&(a, b, w)| f64::from(w) * off(a as usize) * off(b as usize)).sum::<f64>()
+    };
+    all.push((
+        "Gaussian",
+        Model::gaussian(6, &edges, &[0.3; 4], &centre).unwrap(),
+        vec![6; 4],
+        Box::new(gaussian),
+    ));
+
+    let design = random.all(12 * 6);
+    let outcomes: Vec<bool> = (0..12).map(|_| random.next() > 0.0).collect();
+    let (d, y) = (design.clone(), outcomes.clone());
+    let logistic = move |x: &[f64]| {
+        let margin = |row: usize| {
+            let sign = if y[row] { 1.0 } else { -1.0 };
+            sign * (0..6).map(|j| f64::from(d[6 * row + j]) * x[j]).sum::<f64>()
+        };
+        x.iter().map(|x| 0.4 * x).sum::<f64>() + (0..12).map(|row| (-margin(row)).exp().ln_1p()).sum::<f64>()
+    };
+    all.push((
+        "logistic",
+        Model::logistic(&design, &outcomes, &[0.4; 6]).unwrap(),
+        vec![2; 6],
+        Box::new(logistic),
+    ));
+
+    for (name, spins) in [("polynomial over bits", false), ("polynomial over spins", true)] {
+        let triples = [[0u32, 1, 2], [1, 3, 5], [2, 4, 6], [0, 5, 7], [3, 6, 7], [2, 2, 5]];
+        let weights = random.all(6);
+        let terms: Vec<(&[u32], f32)> =
+            triples.iter().zip(&weights).map(|(sites, &w)| (&sites[..], w)).collect();
+        let model =
+            if spins { Model::polynomial_spins(8, &terms) } else { Model::polynomial_bits(8, &terms) }.unwrap();
+        let polynomial = move |x: &[f64]| {
+            let value = |i: u32| if spins { 2.0 * x[i as usize] - 1.0 } else { x[i as usize] };
+            triples
+                .iter()
+                .zip(&weights)
+                .map(|(t, &w)| f64::from(w) * t.iter().map(|&i| value(i)).product::<f64>())
+                .sum()
+        };
+        all.push((name, model, vec![2; 8], Box::new(polynomial)));
+    }
+    all
+}
+
+#[test]
+fn the_automatic_choice_samples_every_class() {
+    for (name, model, arities, energy) in models() {
+        {
+            // Another temperature than 1: RBMs and regressions take another way there.
+            let temperature = 0.7;
+            let truth = enumerate(&arities, temperature, &energy);
+            let samples = model.sampler().temperature(temperature as f32).draws(1500).seed(3).run().unwrap();
+            let off = distance(&samples, &truth);
+            assert!(off < 5.0, "{name} at T = {temperature}: {off:.1} errors off\n{:#?}", samples.report());
+            // Energies are those of the states.
+            let state: Vec<f64> = samples.state(2, 17).map(f64::from).collect();
+            let told = samples.energies(2)[17];
+            let exact = energy(&state);
+            assert!((told - exact).abs() < 1e-4, "{name}: {told} for {exact} at {state:?}");
+            // The wrong temperature is seen.
+            let wrong = enumerate(&arities, temperature * 1.2, &energy);
+            assert!(distance(&samples, &wrong) > 7.0, "{name}: blind to the temperature");
+        }
+    }
+}
+
+#[test]
+fn samplers_by_hand_sample_every_class() {
+    let names = [
+        "gibbs",
+        "langevin",
+        "langevin:0.5",
+        "balanced",
+        "gwg",
+        "pas:2",
+        "locally-balanced",
+        "hamming-ball:4:2",
+        "random-walk",
+        "exchange",
+    ];
+    for (name, model, arities, energy) in models() {
+        let truth = enumerate(&arities, 1.0, &energy);
+        for sampler in names {
+            // Paths of two indices keep the parity of a state of bits; one index does not.
+            let sampler = if sampler.starts_with("pas") { "pas:1" } else { sampler };
+            let choice: Choice = sampler.parse().unwrap();
+            let samples = model.sampler().with(choice).chains(4).draws(3000).seed(5).run().unwrap();
+            let off = distance(&samples, &truth);
+            assert!(off < 5.0, "{name} by {sampler}: {off:.1} errors off");
+        }
+    }
+    let (_, rbm, arities, energy) = models().remove(3);
+    let samples = rbm.sampler().with("block-gibbs".parse().unwrap()).run().unwrap();
+    assert!(distance(&samples, &enumerate(&arities, 1.0, energy)) < 5.0);
+}
+
+#[test]
+fn ln_z_and_minima_are_those_of_the_enumeration() {
+    for (name, model, arities, energy) in models() {
+        let truth = enumerate(&arities, 1.0, &energy);
+        let estimate = model.log_z().runs(200).temperatures(200).run().unwrap();
+        let off = (estimate.log_z - truth.log_z).abs() / estimate.error.max(1e-4);
+        assert!(off < 5.0, "{name}: ln Z = {} ± {}, exactly {}", estimate.log_z, estimate.error, truth.log_z);
+        assert!((estimate.log_z + 0.5 - truth.log_z).abs() / estimate.error.max(1e-4) > 5.0, "{name}: blind");
+        let found = model.annealer().sweeps(20_000).run().unwrap();
+        assert!(
+            (found.states[0].energy - truth.least).abs() < 1e-3,
+            "{name}: {} not {}",
+            found.states[0].energy,
+            truth.least
+        );
+    }
+}
+
+#[test]
+fn known_sites_hold_and_condition_the_others() {
+    for (name, model, arities, energy) in models() {
+        let last = arities.len() - 1;
+        let model = model.given(&[(1, 1), (last, 0)]).unwrap();
+        let given = |x: &[f64]| if x[1] == 1.0 && x[last] == 0.0 { energy(x) } else { f64::INFINITY };
+        let truth = enumerate(&arities, 1.0, given);
+        let samples = model.sampler().draws(1000).run().unwrap();
+        assert!(distance(&samples, &truth) < 5.0, "{name}");
+        let estimate = model.log_z().runs(200).temperatures(200).run().unwrap();
+        assert!(
+            (estimate.log_z - truth.log_z).abs() < 5.0 * estimate.error.max(1e-4),
+            "{name}: {estimate:?}, {}",
+            truth.log_z
+        );
+        let found = model.annealer().sweeps(20_000).run().unwrap();
+        assert!((found.states[0].energy - truth.least).abs() < 1e-3, "{name}");
+    }
+}
+
+#[test]
+fn chains_in_far_modes_lead_to_replica_exchange() {
+    // Two modes of 48 spins that agree, e^(2·48·.02) = 6.8 apart; a Gibbs chain does not cross.
+    let edges: Vec<_> = pairs(48).into_iter().map(|(a, b)| (a, b, 1.7f32 / 48.0)).collect();
+    let model = Model::ising(48, &edges, &[0.02; 48]).unwrap();
+    let samples = model.sampler().run().unwrap();
+    assert!(samples.report().sampler.to_string().starts_with("replica exchange"), "{:#?}", samples.report());
+    // By the number of ones: E depends on it alone.
+    let (mut z, mut mean, mut choose) = (0.0, 0.0, 1.0f64);
+    for ones in 0..=48 {
+        let m = f64::from(2 * ones - 48);
+        let weight = choose * (1.7 / 48.0 * (m * m - 48.0) / 2.0 + 0.02 * m).exp();
+        (z, mean) = (z + weight, mean + weight * f64::from(ones) / 48.0);
+        choose = choose * f64::from(48 - ones) / f64::from(ones + 1);
+    }
+    let summary = samples.summary();
+    let site = &summary.sites[5].value;
+    assert!((site.mean - mean / z).abs() < 5.0 * site.mcse.unwrap(), "{site:?}, exactly {}", mean / z);
+    assert!(summary.r_hat.unwrap() < 1.05 || summary.warning().is_some());
+    // Gibbs alone says that it cannot be trusted.
+    let alone = model.sampler().with("gibbs".parse().unwrap()).run().unwrap().summary();
+    assert!(alone.warning().unwrap().contains("do not agree"));
+}

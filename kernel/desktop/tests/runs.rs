@@ -1,0 +1,135 @@
+//! What a run promises: the same bytes for any number of threads, prefixes, and runs that are taken up again.
+
+use bitmc_desktop::{Cancel, Choice, Model, Samples};
+use std::time::{Duration, Instant};
+
+fn glass(side: u32) -> Model {
+    let at = |x: u32, y: u32| (x % side) * side + y % side;
+    let mut random = 1u64;
+    let mut sign = || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if random >> 63 == 0 { 0.4f32 } else { -0.4 }
+    };
+    let cells = (0..side * side).map(|cell| (cell / side, cell % side));
+    let edges: Vec<_> = cells.flat_map(|(x, y)| [(at(x, y), at(x + 1, y)), (at(x, y), at(x, y + 1))]).collect();
+    let edges: Vec<_> = edges.into_iter().map(|(a, b)| (a, b, sign())).collect();
+    Model::ising((side * side) as usize, &edges, &[]).unwrap()
+}
+
+/// All that a run gives, but the clock.
+fn bytes(samples: &Samples) -> (Vec<u8>, Vec<u64>, String) {
+    let energies = (0..samples.chains()).flat_map(|chain| samples.energies(chain)).map(f64::to_bits).collect();
+    (samples.values().unwrap(), energies, format!("{:?}", samples.report()))
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    let model = glass(8);
+    for sampler in ["auto", "gibbs", "langevin", "pas", "exchange"] {
+        let choice: Choice = sampler.parse().unwrap();
+        let run = |threads| {
+            model.sampler().with(choice.clone()).chains(20).draws(100).threads(threads).run().unwrap()
+        };
+        assert_eq!(bytes(&run(1)), bytes(&run(3)), "{sampler}");
+        let other = model.sampler().with(choice.clone()).chains(20).draws(100).seed(2).run().unwrap();
+        assert_ne!(bytes(&run(1)).0, bytes(&other).0, "{sampler}: the seed says nothing");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_is_a_prefix_of_the_longer_one() {
+    let model = glass(8);
+    let sampler = model.sampler().draws(20_000).thin(5);
+    let whole = sampler.clone().run().unwrap();
+    let since = Instant::now();
+    let early = sampler
+        .clone()
+        .draws(20_000)
+        .seconds(whole.seconds().choice + whole.seconds().draws / 4.0)
+        .run()
+        .unwrap();
+    let took = since.elapsed();
+    let draws = early.draws();
+    assert!(draws > 0 && draws < 20_000, "{draws} draws in {took:?}");
+    assert!(early.report().stopped.as_deref().unwrap().contains("its time was over"));
+    for chain in 0..early.chains() {
+        assert_eq!(early.energies(chain), whole.energies(chain)[..draws]);
+        assert!((0..draws).all(|draw| early.words(chain, draw) == whole.words(chain, draw)));
+    }
+}
+
+#[test]
+fn a_run_ends_soon_after_its_time() {
+    let model = glass(60);
+    for seconds in [0.0, 0.5] {
+        let since = Instant::now();
+        let samples = model.sampler().draws(100_000_000).seconds(seconds).run().unwrap();
+        let took = since.elapsed();
+        assert!(took < Duration::from_secs_f64(seconds + 3.0), "{took:?} for {seconds} s");
+        assert!(samples.report().stopped.is_some());
+    }
+}
+
+#[test]
+fn a_run_that_is_cancelled_gives_what_there_is() {
+    let model = glass(16);
+    let cancel = Cancel::new();
+    let samples = std::thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            let sampler =
+                model.sampler().with(Choice::Exactly(bitmc_desktop::Plan::Gibbs)).draws(100_000_000).warmup(10);
+            sampler.cancel(&cancel).run().unwrap()
+        });
+        std::thread::sleep(Duration::from_millis(400));
+        cancel.cancel();
+        run.join().unwrap()
+    });
+    assert!(samples.draws() > 0 && samples.draws() < 100_000_000);
+    assert!(samples.report().stopped.as_deref().unwrap().contains("cancelled"));
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_with_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = glass(8);
+    for sampler in ["auto", "gibbs", "langevin", "gwg", "exchange"] {
+        let path = folder.path().join(sampler);
+        let choice: Choice = sampler.parse().unwrap();
+        let settings = model.sampler().with(choice).chains(5).draws(3000);
+        let whole = settings.clone().run().unwrap();
+        // The first part ends by its time, and is kept.
+        let clock = whole.seconds();
+        let part = settings
+            .clone()
+            .checkpoint(&path)
+            .seconds(clock.choice + clock.warmup + clock.draws / 3.0)
+            .run()
+            .unwrap();
+        if part.draws() == 0 || part.draws() == 3000 {
+            continue; // The machine was too busy to stop in between.
+        }
+        let rest = settings.clone().checkpoint(&path).run().unwrap();
+        assert_eq!(bytes(&whole).0, bytes(&rest).0, "{sampler}");
+        assert_eq!(bytes(&whole).1, bytes(&rest).1, "{sampler}");
+        let other = settings.clone().seed(9).checkpoint(&path).run().unwrap_err().to_string();
+        assert!(other.contains("the run had other settings: seed 1, not seed 9"), "{other}");
+        let mut damaged = std::fs::read(&path).unwrap();
+        *damaged.last_mut().unwrap() ^= 1;
+        std::fs::write(&path, damaged).unwrap();
+        let error = settings.clone().checkpoint(&path).run().unwrap_err().to_string();
+        assert!(error.contains("it is damaged"), "{error}");
+    }
+}
+
+#[test]
+fn illegal_settings_are_named() {
+    let model = glass(4);
+    let said = |sampler: bitmc_desktop::Sampler<'_>| sampler.run().unwrap_err().to_string();
+    assert_eq!(said(model.sampler().chains(0)), "chains, draws and thin: at least 1 of each is needed");
+    assert_eq!(said(model.sampler().temperature(0.0)), "temperature 0: a finite number above 0 is needed");
+    assert_eq!(said(model.sampler().seconds(f64::NAN)), "seconds: a number from 0 is needed");
+    let block = model.sampler().with("block-gibbs".parse().unwrap());
+    assert_eq!(said(block), "block Gibbs: only an RBM at temperature 1 has it");
+    assert!("gibs".parse::<Choice>().unwrap_err().to_string().starts_with("sampler \"gibs\": auto, gibbs,"));
+    assert!("langevin:x".parse::<Choice>().is_err());
+}
