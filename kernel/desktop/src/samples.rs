@@ -360,7 +360,7 @@ impl Samples {
         let (chains, draws) = (self.chains(), self.draws());
         let diagnosis = Diagnosis::new(draws);
         let energies: Vec<Vec<f64>> = (0..chains).map(|chain| self.energies(chain)).collect();
-        let energy = diagnosis.of(&energies);
+        let energy = diagnosis.of_energy(&energies);
         let every = self.sites().div_ceil(DIAGNOSED);
         let sites: Vec<SiteSummary> = (0..self.sites())
             .into_par_iter()
