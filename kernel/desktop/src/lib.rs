@@ -9,6 +9,7 @@ pub mod checkpoint;
 #[cfg(feature = "command")]
 pub mod cli;
 mod cost;
+pub mod cyclical;
 pub mod diagnose;
 mod error;
 pub mod files;
@@ -26,6 +27,7 @@ mod read;
 mod run;
 mod sampler;
 mod samples;
+pub mod second_order;
 pub mod tempering;
 mod unit;
 
