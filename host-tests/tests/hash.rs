@@ -22,7 +22,8 @@ fn every_chain_has_its_committed_hash() {
 /// chain returns that could not be built. A chain that is told its energies has the hash of the one that has them.
 #[test]
 fn the_committed_hashes_differ_and_none_is_zero() {
-    let (told, others): (Vec<&Chain>, Vec<&Chain>) = CHAINS.iter().partition(|chain| chain.name.contains(", told:"));
+    let (told, others): (Vec<&Chain>, Vec<&Chain>) =
+        CHAINS.iter().partition(|chain| chain.name.contains(", told:"));
     let hashes: std::collections::BTreeSet<u32> = others.iter().map(|chain| chain.hash).collect();
     assert_eq!(hashes.len(), others.len());
     assert!(!hashes.contains(&0));

@@ -28,6 +28,7 @@ mod noise;
 mod noise_misuse;
 mod open;
 mod open_counted;
+mod open_matrices;
 mod own_learnable;
 mod paths;
 mod planes;
