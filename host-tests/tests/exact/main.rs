@@ -39,6 +39,7 @@ mod random_walk;
 mod references;
 mod regression;
 mod resume;
+mod rounding;
 mod runs;
 mod shift;
 mod single;
