@@ -47,6 +47,7 @@ const KEPT: usize = 100;
 pub struct Annealer<'m> {
     model: &'m Model,
     budget: Budget,
+    range: Option<(f64, f64)>,
     seed: u64,
     threads: usize,
     progress: bool,
@@ -57,6 +58,18 @@ pub struct Annealer<'m> {
 enum Budget {
     Seconds(f64),
     Sweeps(u64),
+    /// Runs, the sweeps of each, and the most seconds of all together.
+    Reads(usize, u64, Option<f64>),
+}
+
+impl Budget {
+    fn seconds(self) -> Option<f64> {
+        match self {
+            Self::Seconds(limit) => Some(limit),
+            Self::Reads(_, _, limit) => limit,
+            Self::Sweeps(_) => None,
+        }
+    }
 }
 
 /// What an annealing found.
@@ -73,11 +86,20 @@ pub struct Annealed {
     pub hottest: f64,
     /// The last temperature above 0.
     pub coldest: f64,
+    /// Packed states with their energies in the order of the runs, where [`Annealer::reads`] asked for a number of these.
+    #[serde(skip)]
+    pub reads: Vec<(Vec<u32>, f64)>,
     #[serde(skip)]
     pub(crate) layout: Layout,
 }
 
 impl Annealed {
+    /// The shape of a state.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
     /// Writes an archive that `numpy.load` reads: `states` (states, sites), `uint8` or above 256 values `uint16`;
     /// `energies` and `runs`, one a state.
     ///
@@ -120,6 +142,7 @@ impl Model {
         Annealer {
             model: self,
             budget: Budget::Seconds(10.0),
+            range: None,
             seed: 1,
             threads: 0,
             progress: false,
@@ -147,6 +170,20 @@ impl Annealer<'_> {
     #[must_use]
     pub fn sweeps(self, sweeps: u64) -> Self {
         Self { budget: Budget::Sweeps(sweeps), ..self }
+    }
+
+    /// Makes so many runs of so many sweeps each, and keeps the end of each in [`Annealed::reads`]. With a number of seconds no
+    /// run begins later, and those that are then on their way are given up; the first one is always there.
+    #[must_use]
+    pub fn reads(self, reads: usize, sweeps: u64, seconds: Option<f64>) -> Self {
+        Self { budget: Budget::Reads(reads, sweeps, seconds), ..self }
+    }
+
+    /// The temperatures at which a run begins and ends; then no sweeps at temperature 0 follow. Without them they are chosen by
+    /// the changes of energy at random states.
+    #[must_use]
+    pub fn temperatures(self, hottest: f64, coldest: f64) -> Self {
+        Self { range: Some((hottest, coldest)), ..self }
     }
 
     /// The seed of all random numbers.
@@ -178,8 +215,16 @@ impl Annealer<'_> {
     /// # Errors
     /// [`Error::Option`] where a setting is illegal, [`Error::Model`] where the model has no possible state to start from.
     pub fn run(&self) -> Result<Annealed, Error> {
-        if matches!(self.budget, Budget::Seconds(seconds) if !(seconds > 0.0 && seconds < 1e9)) {
+        if self.budget.seconds().is_some_and(|seconds| !(seconds > 0.0 && seconds < 1e9)) {
             return Err(Error::option("seconds: a number above 0 is needed"));
+        }
+        if matches!(self.budget, Budget::Reads(reads, sweeps, _) if reads == 0 || sweeps == 0) {
+            return Err(Error::option("reads and sweeps: at least 1 of each is needed"));
+        }
+        if self.range.is_some_and(|(hot, cold)| !(hot >= cold && cold > 0.0 && hot < 1e30 && cold > 1e-30)) {
+            return Err(Error::option(
+                "temperatures: two numbers above 0, the first one not below the second, are needed",
+            ));
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
         let pool = pool.map_err(|error| Error::option(format!("threads: {error}")))?;
@@ -194,14 +239,18 @@ impl Annealer<'_> {
         let soft = soft.ready()?;
         let mut streams = streams(self.seed);
         let mut first = streams.next().ok_or_else(|| Error::option("no generator"))?;
-        let (hot, cold) = temperatures(self.model, &soft, &mut first)?;
+        let (hot, cold) = match self.range {
+            Some(range) => range,
+            None => temperatures(self.model, &soft, &mut first)?,
+        };
         let late = || {
             self.cancel.is_cancelled()
-                || matches!(self.budget, Budget::Seconds(limit) if since.elapsed() >= Duration::from_secs_f64(limit))
+                || self.budget.seconds().is_some_and(|limit| since.elapsed() >= Duration::from_secs_f64(limit))
         };
         let total = match self.budget {
             Budget::Seconds(limit) => (limit * 1000.0) as u64,
             Budget::Sweeps(sweeps) => sweeps,
+            Budget::Reads(reads, sweeps, _) => sweeps.saturating_mul(reads as u64),
         };
         let (progress, told) = (Progress::new(!self.progress, total), AtomicU64::new(0));
         let tick = || {
@@ -212,18 +261,26 @@ impl Annealer<'_> {
         };
         let tasks = Mutex::new(Tasks { streams, run: 0, spent: 0 });
         let found = Mutex::new((HashMap::<Vec<u32>, (f32, u64)>::new(), 0, 0));
+        let reads = Mutex::new(Vec::new());
         let failed = Mutex::new(None);
         let lanes = if matches!(ready, Ready::Ising(_)) { LANES as u64 } else { 1 };
         rayon::broadcast(|_| {
             loop {
                 let task = {
                     let mut tasks = tasks.lock().expect("no thread panics");
-                    let over = matches!(self.budget, Budget::Sweeps(all) if tasks.spent >= all);
+                    let over = match self.budget {
+                        Budget::Seconds(_) => false,
+                        Budget::Sweeps(all) => tasks.spent >= all,
+                        Budget::Reads(reads, _, _) => tasks.run * lanes >= reads as u64,
+                    };
                     // The first run always begins: there is an answer however late it is.
                     if over || (tasks.run > 0 && late()) {
                         return;
                     }
-                    let (run, sweeps) = (tasks.run, 1000 << (tasks.run / 4).min(6));
+                    let (run, sweeps) = match self.budget {
+                        Budget::Reads(_, sweeps, _) => (tasks.run, sweeps),
+                        _ => (tasks.run, 1000 << (tasks.run / 4).min(6)),
+                    };
                     (tasks.run, tasks.spent) = (run + 1, tasks.spent + sweeps * lanes);
                     (run, sweeps, tasks.streams.next())
                 };
@@ -232,7 +289,7 @@ impl Annealer<'_> {
                     tick();
                     run == 0 || !late()
                 };
-                let schedule = Schedule { hot, cold, sweeps };
+                let schedule = Schedule { hot, cold, sweeps, quench: self.range.is_none() };
                 let ended = match &ready {
                     Ready::Ising(model) => sixteen(self.model, model, schedule, &mut rng, watch),
                     _ => one(self.model, ready.energy(), &soft, schedule, &mut rng, watch),
@@ -242,6 +299,9 @@ impl Annealer<'_> {
                         let mut found = found.lock().expect("no thread panics");
                         found.1 += states.len() as u64;
                         found.2 += sweeps * lanes;
+                        if matches!(self.budget, Budget::Reads(..)) && !states.is_empty() {
+                            reads.lock().expect("no thread panics").push((run, states.clone()));
+                        }
                         for (words, energy) in states {
                             let entry = found.0.entry(words).or_insert((energy, 0));
                             entry.1 += 1;
@@ -255,7 +315,7 @@ impl Annealer<'_> {
                     }
                     Err(error) => *failed.lock().expect("no thread panics") = Some(error),
                 }
-                if matches!(self.budget, Budget::Sweeps(_)) {
+                if !matches!(self.budget, Budget::Seconds(_)) {
                     progress.advance(sweeps * lanes);
                 }
                 if failed.lock().expect("no thread panics").is_some() {
@@ -275,7 +335,12 @@ impl Annealer<'_> {
             Minimum { energy: f64::from(energy) + self.model.constant, runs, state }
         };
         let states = states.into_iter().take(KEPT).map(minimum).collect();
-        Ok(Annealed { states, runs, sweeps, hottest: hot, coldest: cold, layout })
+        let mut ends = reads.into_inner().expect("no thread panics");
+        ends.sort_by_key(|&(run, _)| run);
+        let end = |(words, energy): (Vec<u32>, f32)| (words, f64::from(energy) + self.model.constant);
+        let most = if let Budget::Reads(reads, _, _) = self.budget { reads } else { 0 };
+        let reads = ends.into_iter().flat_map(|(_, states)| states).take(most).map(end).collect();
+        Ok(Annealed { states, runs, sweeps, hottest: hot, coldest: cold, reads, layout })
     }
 }
 
@@ -285,18 +350,20 @@ struct Schedule {
     hot: f64,
     cold: f64,
     sweeps: u64,
+    /// Whether sweeps at a temperature as good as 0 follow.
+    quench: bool,
 }
 
 impl Schedule {
-    /// β and the sweeps there, of each temperature; the last one is as good as 0.
+    /// β and the sweeps there, of each temperature.
     fn rungs(self) -> impl Iterator<Item = (f32, u64)> {
-        let Self { hot, cold, sweeps } = self;
+        let Self { hot, cold, sweeps, quench } = self;
         let rung = move |rung: u64| {
             let temperature = hot + (cold - hot) * rung as f64 / (RUNGS - 1) as f64;
             let share = |rung: u64| sweeps * rung / RUNGS;
             ((1.0 / temperature) as f32, share(rung + 1) - share(rung))
         };
-        (0..RUNGS).map(rung).chain([((1e4 / cold) as f32, 8)])
+        (0..RUNGS).map(rung).chain(quench.then_some(((1e4 / cold) as f32, 8)))
     }
 }
 

@@ -194,7 +194,7 @@ fn looked_at(tracks: &[Track], layout: Layout) -> (Option<f64>, Option<f64>) {
     let every = layout.sites().div_ceil(LOOKED_AT);
     let sites = (0..layout.sites()).into_par_iter().step_by(every).map(|index| diagnosis.of(&site(index)));
     let mut all: Vec<_> = sites.collect();
-    all.push(diagnosis.of(&energies));
+    all.push(diagnosis.of_energy(&energies));
     let ess = all.iter().filter_map(|scalar| scalar.ess_bulk).reduce(f64::min);
     let r_hat = all.iter().filter_map(|scalar| scalar.r_hat).reduce(f64::max);
     (ess, r_hat)

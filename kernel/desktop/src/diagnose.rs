@@ -217,6 +217,26 @@ impl Diagnosis {
         }
     }
 
+    /// What chains say of an energy. Energies are running sums: those of equal states differ by rounding, chain by chain, and ranks
+    /// would take that for an order. Energies within a thousandth of the standard deviation count as equal in ranks.
+    pub(crate) fn of_energy(&self, chains: &[Vec<f64>]) -> Scalar {
+        let mut order: Vec<(f64, usize, usize)> = Vec::new();
+        for (chain, values) in chains.iter().enumerate() {
+            order.extend(values.iter().enumerate().map(|(draw, &value)| (value, chain, draw)));
+        }
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let all: Vec<f64> = chains.concat();
+        let (mean, sd) = (mean(&all), deviation(&all));
+        let (mut steady, mut least) = (chains.to_vec(), f64::NEG_INFINITY);
+        for (value, chain, draw) in order {
+            if value - least > sd / 1000.0 {
+                least = value;
+            }
+            steady[chain][draw] = least;
+        }
+        Scalar { mean, sd, ..self.of(&steady) }
+    }
+
     /// Normal scores of the ranks over all chains; equal values share the mean of their ranks.
     fn ranked(&self, chains: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let mut order: Vec<(f64, usize, usize)> = Vec::new();

@@ -242,7 +242,8 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
 
 impl Report {
     /// Of a run that has not drawn.
-    pub(crate) fn new(sampler: Plan, why: String) -> Self {
+    #[must_use]
+    pub fn new(sampler: Plan, why: String) -> Self {
         Self {
             sampler,
             why,

@@ -93,6 +93,36 @@ impl Samples {
         }
     }
 
+    /// States that were drawn by hand: the packed words and the energies of each chain, draw after draw.
+    ///
+    /// # Errors
+    /// [`Error::Option`] where the chains differ in length, a chain has not [`Layout::words`] a draw, or words are no state.
+    pub fn of(layout: Layout, chains: Vec<(Vec<u32>, Vec<f32>)>, report: Report) -> Result<Self, Error> {
+        if layout.words() == 0 || chains.is_empty() {
+            return Err(Error::option("chains and sites: at least 1 of each is needed"));
+        }
+        let draws = chains.first().map_or(0, |(_, energies)| energies.len());
+        for (chain, (words, energies)) in chains.iter().enumerate() {
+            let bad = |reason: String| Error::option(format!("chain {chain}: {reason}"));
+            if energies.len() != draws || words.len() != draws * layout.words() {
+                let (words, energies) = (words.len(), energies.len());
+                return Err(bad(format!("{words} words and {energies} energies: {draws} draws are needed")));
+            }
+            let state = |words| Packed::new(layout, words).map(|_| ()).map_err(|error| bad(error.to_string()));
+            words.chunks_exact(layout.words()).try_for_each(state)?;
+        }
+        Ok(Self {
+            layout,
+            arities: vec![layout.arity(); layout.sites()],
+            labels: Labels { word: "site", first: 0, names: None },
+            constant: 0.0,
+            temperature: 1.0,
+            tracks: chains.into_iter().map(|(words, energies)| Track { words, energies }).collect(),
+            report,
+            seconds: Seconds::default(),
+        })
+    }
+
     /// How many chains there are.
     #[must_use]
     pub fn chains(&self) -> usize {
@@ -330,7 +360,7 @@ impl Samples {
         let (chains, draws) = (self.chains(), self.draws());
         let diagnosis = Diagnosis::new(draws);
         let energies: Vec<Vec<f64>> = (0..chains).map(|chain| self.energies(chain)).collect();
-        let energy = diagnosis.of(&energies);
+        let energy = diagnosis.of_energy(&energies);
         let every = self.sites().div_ceil(DIAGNOSED);
         let sites: Vec<SiteSummary> = (0..self.sites())
             .into_par_iter()

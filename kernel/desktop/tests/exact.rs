@@ -304,3 +304,43 @@ fn chains_in_far_modes_lead_to_replica_exchange() {
     let alone = model.sampler().with("gibbs".parse().unwrap()).run().unwrap().summary();
     assert!(alone.warning().unwrap().contains("do not agree"));
 }
+
+#[test]
+fn rounding_of_energies_is_no_order_of_the_states() {
+    let model = Model::ising(3, &[(0, 1, 0.5), (1, 2, -0.5)], &[0.1, 0.0, 0.0]).unwrap();
+    let samples = model.sampler().draws(2000).with("gibbs".parse().unwrap()).run().unwrap();
+    let energy = samples.summary().energy;
+    assert!(energy.ess_bulk > Some(10_000.0) && energy.ess_tail > Some(10_000.0), "{energy:?}");
+    // Negative control: ranks of the energies as they are.
+    let energies: Vec<Vec<f64>> = (0..samples.chains()).map(|chain| samples.energies(chain)).collect();
+    let ranked = bitmc_desktop::diagnose::diagnose(&energies);
+    assert!(ranked.ess_bulk < Some(2000.0), "{ranked:?}");
+}
+
+#[test]
+fn reads_of_an_annealing_end_at_its_coldest_temperature() {
+    for (name, model, arities, energy) in models() {
+        let count = 4000;
+        let found = model.annealer().reads(count, 64, None).temperatures(1.5, 1.5).run().unwrap();
+        assert_eq!(found.reads.len(), count);
+        let layout = found.layout();
+        let mean = |of: &dyn Fn(&[f64]) -> f64| -> f64 {
+            let value = |(words, _): &(Vec<u32>, f64)| {
+                let state = bitmc::Packed::new(layout, words).unwrap();
+                of(&state.values().map(f64::from).collect::<Vec<_>>())
+            };
+            found.reads.iter().map(value).sum::<f64>() / count as f64
+        };
+        let own: f64 = found.reads.iter().map(|read| read.1).sum::<f64>() / count as f64;
+        let (energy_mean, square) = (mean(&|x| energy(x)), mean(&|x| energy(x).powi(2)));
+        assert!((own - energy_mean).abs() < 1e-3, "{name}: {own} not {energy_mean}");
+        let error = ((square - energy_mean * energy_mean) / count as f64).sqrt();
+        let off = |temperature| (own - enumerate(&arities, temperature, &energy).energy).abs() / error;
+        assert!(off(1.5) < 5.0, "{name}: {:.1} errors off", off(1.5));
+        // Negative control: another temperature.
+        assert!(off(1.0) > 5.0, "{name}: blind");
+    }
+    let model = Model::ising(2, &[(0, 1, 0.5)], &[]).unwrap();
+    assert!(model.annealer().reads(0, 1, None).run().is_err());
+    assert!(model.annealer().temperatures(1.0, 2.0).run().is_err());
+}

@@ -1,0 +1,275 @@
+"""Energies of your own, evaluated in batches by Python."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _bitmc
+from ._arrays import array, numbers, real, shown, whole
+from ._runs import Samples
+
+Energies = Callable[[NDArray[Any]], tuple[Any, Any]]
+
+
+def _floats(name: str, value: Any) -> NDArray[np.float32]:
+    """Numbers that may be infinite or NaN: the chains know what to do with these."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array(name, value), dtype=np.float32)
+
+
+class Chains:
+    """Chains that are asked and told: `ask` gives states, you evaluate them, `tell` takes energies and gradients.
+
+    The first states that `ask` gives are the starts. Then each pair of `ask` and `tell` is one step of every chain.
+
+    Parameters
+    ----------
+    sites, arity : int
+        The shape of a state.
+    chains : int
+    ordinal : bool
+        Whether values are whole numbers in order; else they are categories. It says what a gradient is.
+    seed : int
+    sampler : str
+        ``langevin[:STEP]`` (DMALA), ``balanced[:STEP:BALANCE]`` (AB, first order), ``balanced:tuned:BALANCE``,
+        ``cyclical[:POSITIONS[:SMALLEST:LARGEST]]`` (ACS with its tuner), ``gwg[:INDICES]``, ``pas[:INDICES]``,
+        ``random-walk[:RADIUS]``. Without its step a sampler is tuned until :meth:`freeze`: only draws after that are of
+        the distribution.
+    window : int, optional
+        Ordinal sites move by at most so much a step.
+    start : array, optional
+        States of shape chains × sites; random without it.
+
+    Notes
+    -----
+    Gradients are ∂E/∂x: for two values, and for ordinal sites, of shape chains × sites; for categories of shape chains × sites
+    × arity. None is enough for a random walk.
+
+    Examples
+    --------
+    >>> import bitmc
+    >>> import numpy as np
+    >>> chains = bitmc.Chains(10, chains=100, sampler="langevin:1.0")
+    >>> ones = []
+    >>> for step in range(201):
+    ...     x = chains.ask()
+    ...     excess = x.sum(axis=1) - 3.0    # E = ½ (ones − 3)²
+    ...     moved = chains.tell(excess**2 / 2, np.repeat(excess[:, None], 10, axis=1))
+    ...     ones.append(chains.states.sum(axis=1).mean())
+    >>> bool(abs(np.mean(ones[50:]) - 3.553) < 0.1)
+    True
+    """
+
+    def __init__(
+        self,
+        sites: int,
+        arity: int = 2,
+        chains: int = 64,
+        *,
+        ordinal: bool = False,
+        seed: int = 1,
+        sampler: str = "langevin",
+        window: int | None = None,
+        start: Any = None,
+    ) -> None:
+        sites, arity = whole("sites", sites, 1, 2**31 - 1), whole("arity", arity, 2, 65536)
+        chains = whole("chains", chains, 1, 10**6)
+        states = None
+        if start is not None:
+            found = array("start", start)
+            if found.shape != (chains, sites):
+                raise ValueError(f"start: shape {chains} × {sites} is needed, got {shown(found.shape)}")
+            if found.dtype.kind not in "bui" or found.min() < 0 or found.max() >= arity:
+                raise ValueError(f"start: whole numbers from 0 to {arity - 1} are needed")
+            states = np.ascontiguousarray(found, dtype=np.uint16)
+        if not isinstance(sampler, str):
+            raise ValueError(f"sampler: a name is needed, got {sampler!r}")
+        distance = None if window is None else whole("window", window, 1, 65535)
+        self._inner = _bitmc.Chains(
+            sites, arity, bool(ordinal), chains, whole("seed", seed), sampler, distance, states
+        )
+        self._shape: tuple[int, ...] = (chains, sites)
+        if self._inner.gradient_len != sites:
+            self._shape = (chains, sites, arity)
+
+    def ask(self) -> NDArray[Any]:
+        """The states whose energies are needed, chains × sites; the same ones again until they are told."""
+        return self._inner.ask()
+
+    def tell(self, energies: Any, gradients: Any = None) -> NDArray[np.bool_]:
+        """Tells E and ∂E/∂x at the states that were asked; returns which chains moved there.
+
+        +∞ forbids a state. NaN, which counts as a fault, is never accepted.
+        """
+        e = _floats("energies", energies)
+        if e.shape != self._shape[:1]:
+            raise ValueError(f"energies: shape {shown(self._shape[:1])} is needed, got {shown(e.shape)}")
+        g = np.zeros(0, np.float32)
+        if gradients is not None:
+            g = _floats("gradients", gradients)
+            if g.shape != self._shape:
+                raise ValueError(f"gradients: shape {shown(self._shape)} is needed, got {shown(g.shape)}")
+        return np.array(self._inner.tell(e, g.ravel()), dtype=np.bool_)
+
+    @property
+    def states(self) -> NDArray[Any]:
+        """Where the chains are, chains × sites."""
+        return self._inner.states()
+
+    @property
+    def energies(self) -> NDArray[np.float32]:
+        """E there; empty before the starts are told."""
+        return np.array(self._inner.energies(), dtype=np.float32)
+
+    @property
+    def tuning(self) -> bool:
+        """Whether the parameters still change."""
+        return self._inner.tuning
+
+    @property
+    def parameters(self) -> list[tuple[float, float]]:
+        """Step size and balance: one pair, one a position of a cycle, or none."""
+        return self._inner.parameters
+
+    def freeze(self) -> None:
+        """Ends the tuning."""
+        self._inner.freeze()
+
+
+def langevin(
+    f: Energies,
+    sites: int,
+    arity: int = 2,
+    chains: int = 64,
+    *,
+    draws: int = 1000,
+    warmup: int = 1000,
+    thin: int = 1,
+    step_size: float | tuple[float, float] | None = None,
+    balance: float = 0.5,
+    cycle: int | None = None,
+    ordinal: bool = False,
+    window: int | None = None,
+    seed: int = 1,
+    start: Any = None,
+    seconds: float | None = None,
+) -> Samples:
+    """Draws from ``p(x) ∝ exp(−E(x))`` by discrete Langevin proposals, E and its gradient evaluated by a function of yours.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(states) -> (energies, gradients)`` for all chains at once: states of shape chains × sites, uint8 (above 256 values
+        uint16); energies of shape chains; gradients ∂E/∂x of shape chains × sites, for categories (more than two values, not
+        ordinal) chains × sites × arity. Arrays of NumPy, JAX or PyTorch.
+    sites, arity, chains : int
+    draws, warmup, thin : int
+        As of :func:`bitmc.sample`.
+    step_size : float, optional
+        On the scale of the values; tuned in the warm-up where it is not given, to an acceptance of 0.574. Of a cycle the smallest
+        and the largest one, where the tuner begins.
+    balance : float
+        ½ is DMALA; towards 1 it is the any-scale balanced sampler AB of first order, for larger steps.
+    cycle : int, optional
+        Positions of the cyclical sampler ACS. Its tuner works in the warm-up and takes about 900 steps of 64 chains.
+    ordinal : bool
+        Whether values are whole numbers in order.
+    window : int, optional
+        Ordinal sites move by at most so much a step.
+    seed : int
+    start : array, optional
+        States to start from, chains × sites.
+    seconds : float, optional
+        Ends the run after so many seconds.
+
+    Returns
+    -------
+    Samples
+        The report says whether the tuner ended (``tuned``), and the parameters.
+
+    Notes
+    -----
+    The same seed gives the same states if f gives a state the same bits in any batch. Ctrl-C ends the run; what was drawn until
+    then is returned.
+
+    Examples
+    --------
+    >>> import bitmc
+    >>> import numpy as np
+    >>> def f(x):    # E = ½ (ones − 3)²
+    ...     excess = x.sum(axis=1) - 3.0
+    ...     return excess**2 / 2, np.repeat(excess[:, None], 10, axis=1)
+    >>> samples = bitmc.langevin(f, sites=10, draws=200, warmup=100)
+    >>> bool(abs(samples.states.sum(axis=2).mean() - 3.553) < 0.1)
+    True
+    """
+    if not callable(f):
+        raise ValueError(f"f: a function of the states is needed, got {f!r}")
+    draws, thin = whole("draws", draws, 1, 10**12), whole("thin", thin, 1)
+    warmup = whole("warmup", warmup)
+    limit = None if seconds is None else real("seconds", seconds, 0.0, 1e9)
+    balance = real("balance", balance, 0.0, 1.0, above=True)
+    if cycle is not None:
+        name = f"cyclical:{whole('cycle', cycle, 2, 1000)}"
+        if step_size is not None:
+            try:
+                smallest, largest = step_size  # type: ignore[misc]
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"step_size: of a cycle the smallest and the largest are needed, got {step_size!r}"
+                ) from None
+            name += "".join(f":{real('step_size', size, 0.0, above=True)!r}" for size in (smallest, largest))
+    elif step_size is None:
+        name = "langevin" if balance == 0.5 else f"balanced:tuned:{balance!r}"
+    else:
+        name = f"balanced:{real('step_size', step_size, 0.0, above=True)!r}:{balance!r}"
+    moved = Chains(sites, arity, chains, ordinal=ordinal, seed=seed, sampler=name, window=window, start=start)
+
+    def step() -> None:
+        answer = f(moved.ask())
+        try:
+            energies, gradients = answer
+        except (TypeError, ValueError):
+            raise ValueError("f: a pair (energies, gradients) is needed as its answer") from None
+        if gradients is None:
+            raise ValueError("f: gradients are needed, got None")
+        moved.tell(energies, gradients)
+
+    begun, done, warm, stopped = time.monotonic(), 0, 0, None
+    drawn = begun
+    inner = moved._inner
+    tuned = not inner.tuning
+    try:
+        step()
+        for warm in range(warmup):
+            if limit is not None and time.monotonic() - begun >= limit:
+                break
+            step()
+        else:
+            warm = warmup
+        tuned = cycle is None or not inner.tuning
+        inner.freeze()
+        drawn = time.monotonic()
+        while warm == warmup and done < draws:
+            if limit is not None and time.monotonic() - begun >= limit:
+                break
+            for _ in range(thin):
+                step()
+            inner.record()
+            done += 1
+        if done < draws:
+            stopped = f"{done} of {draws} draws: its time was over"
+    except KeyboardInterrupt:
+        if done == 0:
+            raise
+        stopped = f"{done} of {draws} draws: it was cancelled"
+    found = Samples(inner.samples(warm, thin, stopped), inner.parameters)
+    ended = time.monotonic()
+    found.report["tuned"] = tuned
+    found.report["seconds"] = {"choice": 0.0, "warmup": drawn - begun, "draws": ended - drawn}
+    return found

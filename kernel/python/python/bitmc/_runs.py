@@ -1,0 +1,359 @@
+"""Samples, minima and ln Z."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _bitmc
+from ._arrays import path_of, real, said, whole
+from ._models import Model
+
+
+def _model(model: Any) -> _bitmc.Model:
+    if not isinstance(model, Model):
+        raise ValueError(f"model: a model of bitmc is needed, got {type(model).__name__}")
+    return model._inner
+
+
+@dataclass(frozen=True, repr=False)
+class Summary:
+    """The diagnostics of a run. Its text is a Markdown table of the first sites.
+
+    Attributes
+    ----------
+    energy : dict
+        Of E: ``mean``, ``mcse`` (the standard error of the mean), ``sd``, ``ess_bulk``, ``ess_tail``, ``r_hat``.
+    sites : list of dict
+        The same of each site's value, with its name (``site``) and how often it had each value (``shares``). Of models of
+        more than 4,096 sites every k-th one is there.
+    r_hat, ess : float or None
+        The largest R̂ and the smallest bulk effective sample size.
+    constant_sites : int
+        Sites that had one value in all draws.
+    warning : str or None
+        A sentence where chains do not agree, or too few draws say anything.
+    """
+
+    chains: int
+    draws: int
+    energy: dict[str, Any]
+    sites: list[dict[str, Any]]
+    constant_sites: int
+    r_hat: float | None
+    ess: float | None
+    warning: str | None
+    table: str = field(compare=False)
+
+    def __repr__(self) -> str:
+        more = f"\n{len(self.sites) - 20} more sites\n" if len(self.sites) > 20 else ""
+        warning = f"\nwarning: {self.warning}\n" if self.warning else ""
+        return f"{self.chains} chains, {self.draws} draws each\n\n{self.table}{more}{warning}".rstrip()
+
+
+class Samples:
+    """States, energies and what was done to draw them."""
+
+    def __init__(self, inner: _bitmc.Samples, parameters: list[tuple[float, float]] | None = None) -> None:
+        self._inner = inner
+        self._parameters = parameters
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Chains, draws and sites."""
+        return self._inner.shape
+
+    @functools.cached_property
+    def states(self) -> NDArray[Any]:
+        """The value of each site, ``(chain, draw, site)``: uint8, or uint16 where a site has more than 256 values."""
+        return self._inner.states()
+
+    @functools.cached_property
+    def energy(self) -> NDArray[np.float64]:
+        """E of each draw, ``(chain, draw)``, at temperature 1."""
+        return self._inner.energy()
+
+    @functools.cached_property
+    def means(self) -> NDArray[np.float64]:
+        """The mean value of each site, over all chains."""
+        return self._inner.means()
+
+    @functools.cached_property
+    def report(self) -> dict[str, Any]:
+        """What was tried, what was chosen and why; acceptance, faults, seconds.
+
+        ``report["stopped"]`` says why there are fewer draws than ordered, where there are.
+        """
+        report: dict[str, Any] = json.loads(self._inner.report())
+        if self._parameters is not None:
+            report["parameters"] = [{"step_size": a, "balance": b} for a, b in self._parameters]
+        return report
+
+    def summary(self) -> Summary:
+        """Means with their errors, effective sample sizes and R̂, of the energy and of each site."""
+        text, table, warning = self._inner.summary(20)
+        return Summary(**json.loads(text), warning=warning, table=table)
+
+    def best(self, k: int = 1) -> list[dict[str, Any]]:
+        """The k different states of lowest energy: ``energy``, ``draws``, ``chains`` and ``state`` of each."""
+        found: list[dict[str, Any]] = json.loads(self._inner.best(whole("k", k, 0, 2**62)))
+        for one in found:
+            one["state"] = np.array(one["state"], self.states.dtype)
+        return found
+
+    def save(self, path: Any) -> None:
+        """Writes an archive that ``numpy.load`` reads: the one of ``bitmc sample --save``, byte for byte."""
+        self._inner.save(path_of("path", path))
+
+    def to_arviz(self) -> Any:
+        """An ``InferenceData`` of ArviZ: ``state`` as posterior, ``energy`` among the sample statistics."""
+        try:
+            import arviz
+        except ImportError as error:
+            raise ImportError("to_arviz needs ArviZ: pip install arviz") from error
+        return arviz.from_dict(
+            posterior={"state": self.states}, sample_stats={"energy": self.energy}, dims={"state": ["site"]}
+        )
+
+    def __repr__(self) -> str:
+        chains, draws, sites = self.shape
+        return f"<bitmc.Samples: {chains} chains, {draws} draws, {sites} sites; {self.report['why']}>"
+
+
+def sample(
+    model: Model,
+    draws: int = 1000,
+    chains: int = 16,
+    warmup: int = 1000,
+    thin: int | None = None,
+    seed: int = 1,
+    temperature: float = 1.0,
+    sampler: str = "auto",
+    seconds: float | None = None,
+    threads: int = 0,
+    progress: bool = False,
+    checkpoint: Any = None,
+) -> Samples:
+    """Draws from ``p(x) ∝ exp(−E(x)/T)``.
+
+    The states are a function of the model, the seed and the settings: the same for any number of threads, on any processor.
+    Ctrl-C ends the run, and what was drawn until then is returned.
+
+    Parameters
+    ----------
+    model : Model
+    draws, chains, warmup : int
+        Draws of each chain, independent chains, and steps of each chain before its first draw.
+    thin : int, optional
+        Steps from one draw to the next; without it the automatic choice takes more than one where chains are slow.
+    seed : int
+    temperature : float
+    sampler : str
+        ``auto``; or ``gibbs``, ``block-gibbs``, ``langevin[:STEP]``, ``balanced[:STEP:BALANCE]``, ``gwg[:INDICES]``,
+        ``pas[:INDICES]``, ``locally-balanced``, ``hamming-ball[:SITES:RADIUS]``, ``random-walk[:RADIUS]``,
+        ``exchange[:BETA:…:1]``.
+    seconds : float, optional
+        Ends the run after so many seconds, at the draw that it has come to.
+    threads : int
+        0 is one a core.
+    progress : bool
+        Shows a bar on standard error, where that is a terminal.
+    checkpoint : path, optional
+        Keeps the run in a file, and goes on from it where it is there.
+
+    Returns
+    -------
+    Samples
+
+    Raises
+    ------
+    ValueError
+        Where a setting is illegal or the model cannot be sampled so.
+    OSError
+        Where the checkpoint cannot be read or written.
+
+    Examples
+    --------
+    >>> import bitmc
+    >>> model = bitmc.ising([[0, 0.5], [0.5, 0]])
+    >>> samples = bitmc.sample(model, draws=2000, chains=8)
+    >>> s = 2.0 * samples.states - 1
+    >>> bool(abs((s[:, :, 0] * s[:, :, 1]).mean() - 0.4621) < 0.03)    # tanh(J)
+    True
+    """
+    if not isinstance(sampler, str):
+        raise ValueError(f"sampler: a name is needed, got {sampler!r}")
+    settings = (
+        _model(model),
+        whole("draws", draws, 1, 10**12),
+        whole("chains", chains, 1, 100_000),
+        whole("warmup", warmup),
+        None if thin is None else whole("thin", thin, 1),
+        whole("seed", seed),
+        real("temperature", temperature, 1e-20, 1e20),
+        sampler,
+        None if seconds is None else real("seconds", seconds, 0.0, 1e9),
+        whole("threads", threads, 0, 1024),
+        bool(progress),
+        None if checkpoint is None else path_of("checkpoint", checkpoint),
+    )
+    return Samples(said(f"model, sampler {sampler!r}", lambda: _bitmc.sample(*settings)))
+
+
+@dataclass(frozen=True)
+class Annealed:
+    """States of low energy.
+
+    Attributes
+    ----------
+    states : array
+        Shape states × sites, the lowest energy first; with `reads` one row a run, in the order of the runs.
+    energies : array
+        E of each.
+    counts : array
+        How many runs ended in each; with `reads` all 1.
+    runs, sweeps : int
+        Runs that ended, and sweeps of all runs.
+    hottest, coldest : float
+        The temperatures of a run.
+    """
+
+    states: NDArray[Any] = field(repr=False)
+    energies: NDArray[np.float64]
+    counts: NDArray[np.int64] = field(repr=False)
+    runs: int
+    sweeps: int
+    hottest: float
+    coldest: float
+
+
+def anneal(
+    model: Model,
+    seconds: float | None = None,
+    sweeps: int | None = None,
+    *,
+    reads: int | None = None,
+    temperatures: tuple[float, float] | None = None,
+    seed: int = 1,
+    threads: int = 0,
+    progress: bool = False,
+) -> Annealed:
+    """Looks for states of low energy, by simulated annealing.
+
+    Without `reads`, runs of rising length follow each other until the seconds or the sweeps of all runs are spent, ten seconds
+    where neither is given. Ctrl-C ends the search, and what was found is returned.
+
+    Parameters
+    ----------
+    model : Model
+    seconds : float, optional
+    sweeps : int, optional
+        Of all runs together: the same answer on any machine. With `reads` those of each run, 1000 where not given.
+    reads : int, optional
+        Makes so many runs and returns the end of each.
+    temperatures : (hottest, coldest), optional
+        Chosen by the changes of energy at random states where not given; then sweeps at temperature 0 follow.
+    seed, threads, progress
+        As of :func:`sample`.
+
+    Returns
+    -------
+    Annealed
+
+    Examples
+    --------
+    >>> import bitmc
+    >>> model = bitmc.ising({(0, 1): 1.0, (1, 2): 1.0, (2, 3): -1.0}, [0.5, 0, 0, 0])
+    >>> found = bitmc.anneal(model, sweeps=1000)
+    >>> found.states[0], float(found.energies[0])
+    (array([1, 1, 1, 0], dtype=uint8), -3.5)
+    """
+    inner = _model(model)
+    if seconds is not None and sweeps is not None and reads is None:
+        raise ValueError("seconds, sweeps: one of these is needed, not both")
+    if seconds is None and sweeps is None and reads is None:
+        seconds = 10.0
+    ends = None
+    if temperatures is not None:
+        try:
+            hottest, coldest = temperatures
+        except (TypeError, ValueError):
+            raise ValueError(f"temperatures: a pair (hottest, coldest) is needed, got {temperatures!r}") from None
+        ends = real("temperatures", hottest, 1e-20, 1e20), real("temperatures", coldest, 1e-20, 1e20)
+        if ends[0] < ends[1]:
+            raise ValueError("temperatures: the first one must not be below the second")
+    states, energies, told = _bitmc.anneal(
+        inner,
+        None if seconds is None else real("seconds", seconds, 0.0, 1e9 - 1, above=True),
+        None if sweeps is None else whole("sweeps", sweeps, 1),
+        None if reads is None else whole("reads", reads, 1, 10**9),
+        ends,
+        whole("seed", seed),
+        whole("threads", threads, 0, 1024),
+        bool(progress),
+    )
+    facts = json.loads(told)
+    counts = facts.pop("states_runs")
+    counts = np.ones(len(energies), np.int64) if reads is not None else np.array(counts, np.int64)
+    return Annealed(states, energies, counts, **facts)
+
+
+@dataclass(frozen=True)
+class LogZ:
+    """An estimate of ln Z, with its standard error and what makes it doubtful."""
+
+    log_z: float
+    error: float
+    runs: int
+    temperatures: int
+    effective_runs: float
+    warning: str | None
+
+
+def log_z(
+    model: Model,
+    runs: int = 64,
+    temperatures: int = 1000,
+    temperature: float = 1.0,
+    seed: int = 1,
+    threads: int = 0,
+    progress: bool = False,
+) -> LogZ:
+    """``ln Z``, ``Z = Σ exp(−E(x)/T)``, by annealed importance sampling from independent uniform sites.
+
+    Parameters
+    ----------
+    model : Model
+    runs : int
+        Independent runs, at least two.
+    temperatures : int
+        Temperatures of a run, with one Gibbs sweep at each.
+    temperature, seed, threads, progress
+        As of :func:`sample`.
+
+    Returns
+    -------
+    LogZ
+
+    Examples
+    --------
+    >>> import bitmc, math
+    >>> estimate = bitmc.log_z(bitmc.ising([[0, 0.5], [0.5, 0]]))
+    >>> abs(estimate.log_z - math.log(4 * math.cosh(0.5))) < 5 * estimate.error
+    True
+    """
+    told = _bitmc.log_z(
+        _model(model),
+        whole("runs", runs, 2, 10**9),
+        whole("temperatures", temperatures, 1, 10**9),
+        real("temperature", temperature, 1e-20, 1e20),
+        whole("seed", seed),
+        whole("threads", threads, 0, 1024),
+        bool(progress),
+    )
+    return LogZ(**json.loads(told))

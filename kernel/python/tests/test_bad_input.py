@@ -1,0 +1,148 @@
+"""Bad input: each is a Python exception whose text names the argument. No panic, no abort."""
+
+import re
+
+import numpy as np
+import pytest
+
+import bitmc
+
+GOOD = np.array([[0.0, 1.0], [1.0, 0.0]])
+NAN = np.array([[0.0, np.nan], [np.nan, 0.0]])
+
+
+def model():
+    return bitmc.ising(GOOD)
+
+
+def f(x):
+    return np.zeros(len(x)), np.zeros(x.shape)
+
+
+CASES = [
+    ("J", lambda: bitmc.ising("text")),
+    ("J", lambda: bitmc.ising(None)),
+    ("J", lambda: bitmc.ising(np.zeros(4))),
+    ("J", lambda: bitmc.ising(np.zeros((2, 3)))),
+    ("J", lambda: bitmc.ising([[0, 1], [1]])),
+    ("J", lambda: bitmc.ising(1j * GOOD)),
+    ("J", lambda: bitmc.ising([[0, 1], [2, 0]])),
+    ("J", lambda: bitmc.ising(np.eye(2))),
+    ("J", lambda: bitmc.ising(NAN)),
+    ("J", lambda: bitmc.ising(1e300 * GOOD)),
+    ("J", lambda: bitmc.ising(3e38 * (np.ones((4, 4)) - np.eye(4)))),
+    ("J", lambda: bitmc.ising(([[0, 1, 2]], [1.0]))),
+    ("J", lambda: bitmc.ising(([[0, -1]], [1.0]))),
+    ("J", lambda: bitmc.ising(([[0, 0.5]], [1.0]))),
+    ("J", lambda: bitmc.ising(([[0, 1]], [1.0, 2.0]))),
+    ("J", lambda: bitmc.ising(([[0, 1], [1, 0]], [1.0, 2.0]))),
+    ("J", lambda: bitmc.ising(([[0, 5]], [1.0]), [0.0, 0.0])),
+    ("J", lambda: bitmc.ising({("a", "b"): 1.0})),
+    ("J", lambda: bitmc.ising(np.zeros((0, 0)))),
+    ("h", lambda: bitmc.ising(GOOD, [0.0, 0.0, 0.0])),
+    ("h", lambda: bitmc.ising(GOOD, [0.0, np.inf])),
+    ("h", lambda: bitmc.ising(GOOD, ["a", "b"])),
+    ("sites", lambda: bitmc.ising({(0, 1): 1.0}, sites=-1)),
+    ("sites", lambda: bitmc.ising(GOOD, sites=3)),
+    ("Q", lambda: bitmc.qubo(np.zeros((2, 2, 2)))),
+    ("linear", lambda: bitmc.qubo(GOOD, [1.0])),
+    ("arity", lambda: bitmc.potts(GOOD, 1)),
+    ("arity", lambda: bitmc.potts(GOOD, 2.5)),
+    ("fields", lambda: bitmc.potts(GOOD, 3, np.zeros((2, 2)))),
+    ("W", lambda: bitmc.rbm(np.zeros(3))),
+    ("a", lambda: bitmc.rbm(np.zeros((2, 3)), np.zeros(3))),
+    ("b", lambda: bitmc.rbm(np.zeros((2, 3)), None, np.zeros(2))),
+    ("W", lambda: bitmc.rbm(np.zeros((0, 3)))),
+    ("arities", lambda: bitmc.factors([], [])),
+    ("arities", lambda: bitmc.factors([0, 2], [])),
+    ("tables", lambda: bitmc.factors([2, 2], [([0, 1], [1.0])])),
+    ("tables", lambda: bitmc.factors([2, 2], [([0, 7], [1.0, 1.0])])),
+    ("tables", lambda: bitmc.factors([2, 2], [([0], [1.0, -1.0])])),
+    ("tables", lambda: bitmc.factors([2, 2], [3])),
+    ("tables", lambda: bitmc.factors([2] * 4, [(range(4), np.ones((2, 2, 2, 2)))])),
+    ("A", lambda: bitmc.gaussian([[1.0, 2.0], [0.0, 1.0]], [0.0, 0.0], 3)),
+    ("mean", lambda: bitmc.gaussian(GOOD, [[0.0]], 3)),
+    ("X", lambda: bitmc.logistic([1.0, 2.0], [0, 1])),
+    ("y", lambda: bitmc.logistic([[1.0], [2.0]], [0, 2])),
+    ("y", lambda: bitmc.logistic([[1.0], [2.0]], [0])),
+    ("prior", lambda: bitmc.logistic([[1.0], [2.0]], [0, 1], [1.0, 2.0])),
+    ("terms", lambda: bitmc.polynomial(3)),
+    ("terms", lambda: bitmc.polynomial({(0, -1): 1.0})),
+    ("terms", lambda: bitmc.polynomial({(0, 1): np.nan})),
+    ("terms", lambda: bitmc.polynomial([(0, 1)])),
+    ("terms", lambda: bitmc.polynomial({(0, 5): 1.0}, sites=3)),
+    ("terms", lambda: bitmc.polynomial({})),
+    ("path", lambda: bitmc.read(3)),
+    ("known", lambda: model().given({5: 0})),
+    ("known", lambda: model().given({0: 2})),
+    ("known", lambda: model().given([0])),
+    ("model", lambda: bitmc.sample(GOOD)),
+    ("draws", lambda: bitmc.sample(model(), draws=0)),
+    ("draws", lambda: bitmc.sample(model(), draws=1.5)),
+    ("chains", lambda: bitmc.sample(model(), chains=-1)),
+    ("warmup", lambda: bitmc.sample(model(), warmup=2**64)),
+    ("thin", lambda: bitmc.sample(model(), thin=0)),
+    ("seed", lambda: bitmc.sample(model(), seed=-1)),
+    ("temperature", lambda: bitmc.sample(model(), temperature=0)),
+    ("temperature", lambda: bitmc.sample(model(), temperature="hot")),
+    ("sampler", lambda: bitmc.sample(model(), sampler="metropolis")),
+    ("sampler", lambda: bitmc.sample(model(), sampler=None)),
+    ("seconds", lambda: bitmc.sample(model(), seconds=float("nan"))),
+    ("threads", lambda: bitmc.sample(model(), threads=-2)),
+    ("checkpoint", lambda: bitmc.sample(model(), checkpoint=1)),
+    ("sampler", lambda: bitmc.sample(model(), sampler="langevin:-1")),
+    ("sampler", lambda: bitmc.sample(model(), sampler="block-gibbs")),
+    ("k", lambda: bitmc.sample(model(), draws=1, warmup=0).best(-1)),
+    ("seconds", lambda: bitmc.anneal(model(), seconds=1, sweeps=1)),
+    ("temperatures", lambda: bitmc.anneal(model(), sweeps=1, temperatures=(1, 2))),
+    ("temperatures", lambda: bitmc.anneal(model(), sweeps=1, temperatures=1)),
+    ("reads", lambda: bitmc.anneal(model(), reads=0)),
+    ("runs", lambda: bitmc.log_z(model(), runs=1)),
+    ("temperatures", lambda: bitmc.log_z(model(), temperatures=0)),
+    ("f", lambda: bitmc.langevin(None, 3)),
+    ("f", lambda: bitmc.langevin(lambda x: 3, 3)),
+    ("f", lambda: bitmc.langevin(lambda x: (np.zeros(len(x)), None), 3)),
+    ("energies", lambda: bitmc.langevin(lambda x: (np.zeros(3), np.zeros(x.shape)), 3)),
+    ("gradients", lambda: bitmc.langevin(lambda x: (np.zeros(len(x)), np.zeros(3)), 3)),
+    ("energies", lambda: bitmc.langevin(lambda x: (np.full(len(x), np.nan), np.zeros(x.shape)), 3)),
+    ("step_size", lambda: bitmc.langevin(f, 3, step_size=-1.0)),
+    ("step_size", lambda: bitmc.langevin(f, 3, cycle=4, step_size=1.0)),
+    ("balance", lambda: bitmc.langevin(f, 3, balance=2.0)),
+    ("sites", lambda: bitmc.langevin(f, 0)),
+    ("arity", lambda: bitmc.langevin(f, 3, arity=70000)),
+    ("start", lambda: bitmc.langevin(f, 3, start=np.zeros((2, 3)))),
+    ("start", lambda: bitmc.langevin(f, 3, start=np.full((64, 3), 2))),
+    ("window", lambda: bitmc.langevin(f, 3, window=0)),
+    ("sampler", lambda: bitmc.Chains(3, sampler="gibbs")),
+    ("sampler", lambda: bitmc.Chains(3, sampler="auto")),
+    ("sampler", lambda: bitmc.Chains(3, sampler="cyclical:1")),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_the_text_names_the_argument(number, capfd):
+    name, call = CASES[number]
+    with pytest.raises(ValueError) as caught:
+        call()
+    text = str(caught.value)
+    assert re.search(rf"(^|\W){name}( [\"'].*[\"'])?[:,\[]", text), text
+    assert "panick" not in text + capfd.readouterr().err
+
+
+def test_files_are_errors_of_the_system(tmp_path):
+    missing = tmp_path / "missing.uai"
+    bad = tmp_path / "bad.qubo"
+    bad.write_text("p qubo 0 x\n")
+    for path in (missing, bad):
+        with pytest.raises(OSError) as caught:
+            bitmc.read(path)
+        assert path.name in str(caught.value)
+    with pytest.raises(OSError):
+        bitmc.sample(model(), draws=1, warmup=0).save(tmp_path / "no" / "such.npz")
+
+
+def test_tell_before_ask():
+    chains = bitmc.Chains(3, chains=2)
+    chains.tell(np.zeros(2), np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="ask"):
+        chains.tell(np.zeros(2), np.zeros((2, 3)))

@@ -1,0 +1,202 @@
+"""Runs: the command's bytes, seconds, Ctrl-C, minima, ln Z, and what samples say."""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import bitmc
+import exact
+from test_models import H, J, N, ising_energy
+
+
+@pytest.fixture
+def glass():
+    side = 6
+    rng = np.random.default_rng(1)
+    site = np.arange(side**2).reshape(side, side)
+    edges = np.concatenate(
+        [np.stack([site, np.roll(site, -1, axis)], axis=-1).reshape(-1, 2) for axis in (0, 1)]
+    )
+    return bitmc.ising((edges, rng.choice([-1.0, 1.0], len(edges))))
+
+
+def test_the_bytes_of_the_command(tmp_path):
+    command = os.environ.get("BITMC_COMMAND") or shutil.which("bitmc")
+    if not command:
+        pytest.skip("there is no command bitmc: BITMC_COMMAND names one")
+    rows = [(i, j, J[i, j]) for i in range(N) for j in range(i + 1, N)]
+    file = tmp_path / "model.edges"
+    lines = [f"{i} {j} {w:.9g}" for i, j, w in rows] + [f"{i} {i} {h:.9g}" for i, h in enumerate(H)]
+    file.write_text("\n".join(lines) + "\n")
+    ours, theirs = tmp_path / "ours.npz", tmp_path / "theirs.npz"
+    words = ["sample", file, "--draws", "200", "--seed", "9", "--quiet", "--save", theirs]
+    subprocess.run([command, *map(str, words)], check=True, stdout=subprocess.DEVNULL)
+    bitmc.sample(bitmc.read(file), draws=200, seed=9).save(ours)
+    assert ours.read_bytes() == theirs.read_bytes()
+    # The same model from arrays draws the same states.
+    samples = bitmc.sample(bitmc.ising(J, H), draws=200, seed=9)
+    saved = np.load(theirs)
+    assert np.array_equal(saved["states"], samples.states) and np.array_equal(saved["energies"], samples.energy)
+    # Negative control: another seed has other bytes.
+    bitmc.sample(bitmc.read(file), draws=200, seed=10).save(ours)
+    assert ours.read_bytes() != theirs.read_bytes()
+
+
+def test_threads_change_nothing(glass):
+    one, two = (bitmc.sample(glass, draws=100, chains=20, threads=n) for n in (1, 2))
+    assert np.array_equal(one.states, two.states)
+    assert not np.array_equal(one.states, bitmc.sample(glass, draws=100, chains=20, seed=2).states)
+
+
+def test_what_samples_say(glass, tmp_path):
+    samples = bitmc.sample(glass, draws=300, chains=4)
+    assert samples.shape == (4, 300, 36) and samples.energy.shape == (4, 300)
+    summary = samples.summary()
+    assert summary.energy["mean"] == pytest.approx(samples.energy.mean())
+    assert len(summary.sites) == 36 and "| E |" in repr(summary)
+    best = samples.best(3)
+    assert best[0]["energy"] == samples.energy.min() and best[0]["state"].shape == (36,)
+    assert samples.report["why"] in repr(samples)
+    assert samples.report["seconds"]["draws"] >= 0
+    samples.save(tmp_path / "samples.npz")
+    assert np.array_equal(np.load(tmp_path / "samples.npz")["states"], samples.states)
+
+
+def test_arviz(glass):
+    arviz = pytest.importorskip("arviz")
+    samples = bitmc.sample(glass, draws=50, chains=4)
+    data = samples.to_arviz()
+    assert data.posterior["state"].dims == ("chain", "draw", "site")
+    assert float(arviz.ess(data.sample_stats["energy"])["energy"]) > 0
+
+
+def test_seconds_end_a_run(glass):
+    begun = time.monotonic()
+    samples = bitmc.sample(glass, draws=10**9, warmup=10, sampler="gibbs", seconds=0.3)
+    assert time.monotonic() - begun < 10
+    assert 0 < samples.shape[1] < 10**9 and "time" in samples.report["stopped"]
+
+
+def test_checkpoint(glass, tmp_path):
+    path = tmp_path / "run.checkpoint"
+    whole = bitmc.sample(glass, draws=5000, sampler="gibbs")
+    bitmc.sample(glass, draws=5000, sampler="gibbs", checkpoint=path, seconds=0.05)
+    assert np.array_equal(bitmc.sample(glass, draws=5000, sampler="gibbs", checkpoint=path).states, whole.states)
+
+
+def interrupted(work, after=0.4):
+    """Sends the signal of Ctrl-C to this process while it works."""
+    before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, after)
+    begun = time.monotonic()
+    try:
+        answer = work()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - begun < after + 15
+    return answer
+
+
+def test_ctrl_c_returns_what_there_is(glass):
+    samples = interrupted(lambda: bitmc.sample(glass, draws=10**9, warmup=10, sampler="gibbs"))
+    assert samples.shape[1] > 0 and "cancelled" in samples.report["stopped"]
+    assert samples.states.shape == samples.shape
+    found = interrupted(lambda: bitmc.anneal(glass, sweeps=10**13))
+    assert len(found.energies) > 0
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(lambda: bitmc.log_z(glass, runs=10**5, temperatures=10**5))
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(lambda: bitmc.sample(glass, warmup=10**12, sampler="gibbs"))
+
+
+def test_exceptions_of_other_signals_go_on(glass):
+    class Late(Exception):
+        pass
+
+    def late(*_):
+        raise Late
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(Late):
+            bitmc.sample(glass, draws=10**9, warmup=10, sampler="gibbs")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_the_lock_of_the_interpreter_is_free_meanwhile(glass):
+    count, end = 0, threading.Event()
+
+    def run():
+        bitmc.sample(glass, draws=10**9, warmup=10, sampler="gibbs", seconds=0.5)
+        end.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not end.is_set():
+        count += 1
+        time.sleep(0.001)
+    thread.join()
+    assert count > 50
+
+
+def test_anneal(glass):
+    model = bitmc.ising(J, H)
+    least = min(ising_energy(H)(x) for x in exact.states([2] * N))
+    found = bitmc.anneal(model, sweeps=4000)
+    assert found.energies[0] == pytest.approx(least, abs=1e-4)
+    assert found.counts.sum() == found.runs and found.hottest > found.coldest
+    reads = bitmc.anneal(glass, sweeps=200, reads=37, seed=4)
+    again = bitmc.anneal(glass, sweeps=200, reads=37, seed=4, threads=1)
+    assert reads.states.shape == (37, 36) and np.array_equal(reads.states, again.states)
+    first = bitmc.anneal(glass, sweeps=200, reads=5, seed=4)
+    assert np.array_equal(first.states, reads.states[:5])
+    hot = bitmc.anneal(glass, sweeps=200, reads=37, seed=4, temperatures=(50.0, 50.0))
+    assert hot.energies.mean() > reads.energies.mean() + 20
+
+
+def test_reads_end_at_the_coldest_temperature():
+    """Long reads at one temperature are samples of it."""
+    model = bitmc.ising(J, H)
+    found = bitmc.anneal(model, sweeps=64, reads=20_000, temperatures=(1.5, 1.5))
+    for temperature, holds in [(1.5, True), (1.0, False)]:
+        want = exact.means([2] * N, ising_energy(H), temperature)[:N]
+        error = np.sqrt(want * (1 - want) / 20_000)
+        assert (np.abs(found.states.mean(axis=0) - want) < 5 * error).all() == holds
+
+
+def test_log_z():
+    estimate = bitmc.log_z(bitmc.ising(J, H), runs=200, temperatures=200)
+    assert abs(estimate.log_z - exact.log_z([2] * N, ising_energy(H))) < 5 * estimate.error
+    assert abs(estimate.log_z - exact.log_z([2] * N, ising_energy(2 * H))) > 5 * estimate.error
+    assert estimate.runs == 200 and estimate.effective_runs > 20
+
+
+def test_nothing_leaks(glass):
+    """10,000 calls: models, runs, arrays and errors."""
+    couplings = np.ones((6, 6)) - np.eye(6)
+
+    def call(count):
+        for _ in range(count):
+            model = bitmc.ising(couplings, np.zeros(6))
+            samples = bitmc.sample(model, draws=200, chains=1, warmup=0, sampler="gibbs", threads=1)
+            assert samples.states.shape == (1, 200, 6) and samples.energy.size == 200
+            with pytest.raises(ValueError):
+                bitmc.ising(couplings, np.zeros(5))
+
+    call(1000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    call(9000)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    # A leak of the states alone would be 10.8 MB (in KiB).
+    assert grown < 6000, f"{grown} KiB"
