@@ -5,7 +5,6 @@ mod cycle;
 mod keep;
 mod ladder;
 mod sampler;
-mod second_order;
 mod start;
 
 pub use compare::{Comparison, compare};

@@ -164,8 +164,8 @@ impl Weights {
     /// The kernel's model.
     ///
     /// # Errors
-    /// [`RbmError`] as [`Rbm::new`].
+    /// [`RbmError`] as [`Rbm::rounded`]: the references round as the kernel does.
     pub fn rbm(&self) -> Result<Rbm<'_>, RbmError> {
-        Rbm::new(&self.weights, &self.visible, &self.hidden, self.units)
+        Rbm::rounded(&self.weights, &self.visible, &self.hidden, self.units)
     }
 }

@@ -120,12 +120,12 @@ impl Quadratic {
         )
     }
 
-    /// The kernel's dense model, over these rows.
+    /// The kernel's dense model, over these rows, whose entries may differ by decades.
     ///
     /// # Errors
-    /// As [`LatticeGaussian::dense`].
+    /// As [`LatticeGaussian::dense_rounded`].
     pub fn dense<'a>(&'a self, rows: &'a [Block]) -> Result<LatticeGaussian<'a>, GaussianError> {
-        LatticeGaussian::dense(rows, &self.centre, self.arity)
+        LatticeGaussian::dense_rounded(rows, &self.centre, self.arity)
     }
 }
 

@@ -54,6 +54,12 @@ impl Space {
         Self { layout, words, law: law.probabilities.clone(), exact: law, numbers }
     }
 
+    /// The law with its energies.
+    #[must_use]
+    pub fn exact(&self) -> &Law {
+        &self.exact
+    }
+
     /// States.
     #[must_use]
     pub fn states(&self) -> usize {

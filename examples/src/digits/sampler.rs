@@ -1,9 +1,8 @@
 //! What moves the chains, from its name to its trace.
 
 use super::ladder::{self, Rungs};
-use super::second_order::Warmed;
 use super::start::Starts;
-use super::{Keeper, Start, cycle, second_order};
+use super::{Keeper, Start, cycle};
 use crate::chains::{Moving, Walker, memory, streams};
 use crate::cli::Failure;
 use crate::mmd::Mmd;
@@ -17,6 +16,7 @@ use bitmc::energy::Tempered;
 use bitmc::stats::Acceptance;
 use bitmc::step::Cycle;
 use bitmc::{BlockGibbs, Chain, Energy, GibbsWithGradients, Info, Kernel, Langevin, Packed, Rbm, Rng};
+use bitmc_desktop::second_order::{self, Warmed};
 use clap::ValueEnum;
 use cpu_time::ProcessTime;
 

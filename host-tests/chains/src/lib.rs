@@ -138,12 +138,6 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 5x5: tuned to a rate, tuned to a cycle", run: many::tuning, hash: 0xf414_1937 },
     Chain { name: "Boltzmann machine of 8: learned by every objective", run: learn::boltzmann, hash: 0xebf0_a3cd },
     Chain { name: "RBM 8x5: learned by PCD with a cyclical sampler", run: learn::rbm, hash: 0xcc4a_57f2 },
-];
-
-/// Chains that the 16 KB of the smallest board have no room for: those that are told their energies, in two memories, and
-/// paths among sites of many values. They run on the host.
-#[rustfmt::skip]
-pub const HOSTED: &[Chain] = &[
     Chain { name: "categorical 3 of 70 values: Gibbs with gradients, 2 indices", run: || circle(&GibbsWithGradients::new(2)), hash: 0x3de2_67d3 },
     Chain { name: "ordinal 3 of 300 values: path auxiliary, 2 sites", run: || heights(&PathAuxiliary::new(2)), hash: 0x2e07_931d },
     Chain { name: "ordinal 3 of 300 values: locally balanced", run: || heights(&Ok(LocallyBalanced)), hash: 0xdeed_1ca7 },

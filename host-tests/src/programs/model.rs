@@ -613,7 +613,7 @@ impl Form {
                 Logistic::pack(&design, outcomes, &mut blocks).map_err(said)?;
                 let mut offsets = vec![[0.0; LANES]; Logistic::row_blocks(rows)];
                 offsets.as_flattened_mut()[..rows].copy_from_slice(&machine.hidden);
-                let model = Logistic::new(&blocks, &machine.visible, &offsets, rows).map_err(said)?;
+                let model = Logistic::rounded(&blocks, &machine.visible, &offsets, rows).map_err(said)?;
                 Ok(see(Built::Any(&model)))
             }
             Self::Potts { edges, fields } => {

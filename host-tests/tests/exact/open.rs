@@ -1,5 +1,4 @@
-//! Chains that are told their energies: the bits of chains that have them, matrices from what they are told, and what
-//! they refuse.
+//! Chains that are told their energies: the bits of chains that have them, and what they refuse.
 
 use bitmc::chain::{Ask, OpenError, gradient_len, open_snapshot_len};
 use bitmc::lane::{Bits, Block, LANES};
@@ -12,12 +11,10 @@ use bitmc::{
 };
 use bitmc_host_tests::count::Count;
 use bitmc_host_tests::heap::{self, HeapChain};
-use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::planes::{Own, Tables};
-use bitmc_host_tests::space::Space;
 use bitmc_host_tests::used;
 
-type HeapOpen<'a> = Open<'a, Vec<u32>, Vec<Bits>, Vec<Block>>;
+pub(crate) type HeapOpen<'a> = Open<'a, Vec<u32>, Vec<Bits>, Vec<Block>>;
 
 fn memory(layout: Layout) -> Memory<Vec<u32>, Vec<Bits>, Vec<Block>> {
     Memory {
@@ -27,20 +24,20 @@ fn memory(layout: Layout) -> Memory<Vec<u32>, Vec<Bits>, Vec<Block>> {
     }
 }
 
-fn evaluate(function: &dyn Function, x: Packed<'_>) -> (f32, Vec<f32>) {
+pub(crate) fn evaluate(function: &dyn Function, x: Packed<'_>) -> (f32, Vec<f32>) {
     let mut gradient = vec![f32::NAN; gradient_len(function.layout())];
     function.gradient_all(x, &mut gradient);
     (function.total(x), gradient)
 }
 
-fn open<'f>(function: &'f dyn Function, start: Packed<'_>) -> HeapOpen<'f> {
+pub(crate) fn open<'f>(function: &'f dyn Function, start: Packed<'_>) -> HeapOpen<'f> {
     let layout = function.layout();
     let (energy, gradient) = evaluate(function, start);
     Open::new(layout, function.arities(), memory(layout), start, energy, &gradient).unwrap()
 }
 
 /// What a kernel is asked with: the gradient at the state where the chain keeps none.
-fn here(chain: &HeapOpen<'_>, function: &dyn Function) -> Vec<f32> {
+pub(crate) fn here(chain: &HeapOpen<'_>, function: &dyn Function) -> Vec<f32> {
     if function.layout().row_is_site() { evaluate(function, chain.state()).1 } else { Vec::new() }
 }
 
@@ -213,102 +210,6 @@ fn told_chains_are_those_that_ask_bit_for_bit() {
     let count = Count { sites: 21, most: 12.0, weight: 0.1 };
     let [one, other] = [0.5, 0.51].map(|step_size| Langevin::adjusted(step_size).unwrap());
     assert!(compare(&count, &one, &other, false, 150).0 > 100);
-}
-
-/// The matrix of a sampler from its `log q` and from what it said when told: `told(x, y)` is the energy and gradient.
-fn matrix<'f, K: Ask>(
-    space: &Space,
-    function: &'f dyn Function,
-    kernel: &K,
-    log_q: impl Fn(&mut HeapChain<'_, Plain<&'f dyn Function>>, Packed<'_>) -> f32,
-    told: impl Fn(Packed<'_>, Packed<'_>) -> (f32, Vec<f32>),
-) -> Transitions {
-    let plain = Plain(function);
-    let (states, start) = (space.states(), space.law.iter().position(|&p| p > 0.0).unwrap());
-    let mut chain = heap::chain(&plain, &space.words[start]).unwrap();
-    let mut one = open(function, space.state(start));
-    let mut rng = LaneRng::seed_from_u64(3);
-    let mut log_a = vec![None; states * states];
-    let mut forward = vec![f32::NEG_INFINITY; states * states];
-    for x in (0..states).filter(|&x| space.law[x] > 0.0) {
-        chain.restart(space.state(x)).unwrap();
-        for y in 0..states {
-            forward[x * states + y] = log_q(&mut chain, space.state(y));
-        }
-        let wanted = (0..states).filter(|&y| forward[x * states + y] > f32::NEG_INFINITY).count();
-        let mut found = 0;
-        for _ in 0..4_000_000 {
-            if found == wanted {
-                break;
-            }
-            let (energy, gradient) = evaluate(function, space.state(x));
-            one.restart(space.state(x), energy, &gradient).unwrap();
-            let y = one.ask(kernel, &mut rng).unwrap();
-            let number = space.number(y);
-            let cell = &mut log_a[x * states + number];
-            if cell.is_none() {
-                let (energy, gradient) = told(space.state(x), space.state(number));
-                *cell = Some(one.tell(energy, &gradient).unwrap().log_ratio);
-                found += 1;
-            }
-        }
-        assert_eq!(found, wanted, "not every state was proposed from {x}");
-    }
-    Transitions::new(states, |x, y| {
-        let cell = x * states + y;
-        (f64::from(forward[cell]), log_a[cell].map_or(f64::NEG_INFINITY, f64::from))
-    })
-}
-
-#[test]
-fn matrices_of_told_chains_keep_the_distribution() {
-    let models = [
-        (Tables::new(Kind::Categorical, &[3, 2, 3], 0.6, 11), Layout::categorical(3, 3), 3.0),
-        (Tables::new(Kind::Ordinal, &[4, 3], 0.7, 12), Layout::ordinal(2, 4), 6.0),
-        (Tables::new(Kind::Categorical, &[2, 2, 2, 2], 0.8, 13), Layout::categorical(4, 2), 2.0),
-    ];
-    for (tables, layout, scale) in &models {
-        let space = Space::tables(tables, *layout);
-        let own = Own(tables);
-        let function: &dyn Function = &own;
-        let right = |_: Packed<'_>, y: Packed<'_>| evaluate(function, y);
-        // The energy at y, but the gradient at x.
-        let stale = |x: Packed<'_>, y: Packed<'_>| (function.total(y), evaluate(function, x).1);
-        for sampler in [
-            Langevin::adjusted(*scale).unwrap(),
-            Langevin::balanced(0.7 * scale, 0.8).unwrap(),
-            Langevin::adjusted(*scale).unwrap().within(2),
-        ] {
-            let log_q = |chain: &mut HeapChain<'_, _>, y: Packed<'_>| {
-                sampler.transition(chain.ring(), y).unwrap().log_forward
-            };
-            let verdict = matrix(&space, function, &sampler, log_q, right).judge(&tables.law());
-            assert!(verdict.passes(), "{layout:?}, {sampler:?}: {verdict:?}");
-            let verdict = matrix(&space, function, &sampler, log_q, stale).judge(&tables.law());
-            assert!(!verdict.passes(), "{layout:?}, {sampler:?}, told the old gradient: {verdict:?}");
-        }
-        let walk = RandomWalk::new(1.2).unwrap();
-        let log_q =
-            |chain: &mut HeapChain<'_, _>, y: Packed<'_>| walk.transition(chain.ring(), y).unwrap().log_forward;
-        let verdict = matrix(&space, function, &walk, log_q, right).judge(&tables.law());
-        assert!(verdict.passes(), "{layout:?}, random walk: {verdict:?}");
-        let half = |_: Packed<'_>, y: Packed<'_>| (0.5 * function.total(y), vec![]);
-        let verdict = matrix(&space, function, &walk, log_q, half).judge(&tables.law());
-        assert!(!verdict.passes(), "{layout:?}, random walk, told half the energy: {verdict:?}");
-        // One index: the path is the move.
-        let single = GibbsWithGradients::new(1).unwrap();
-        let log_q = |chain: &mut HeapChain<'_, _>, y: Packed<'_>| {
-            let x = chain.state();
-            let moved: Vec<_> = (0..layout.sites()).filter(|&site| x.get(site) != y.get(site)).collect();
-            let [site] = moved[..] else { return f32::NEG_INFINITY };
-            let choice = bitmc::step::Choice { site, value: y.get(site) };
-            single.transition(chain.ring(), &[choice]).unwrap().log_forward
-        };
-        let verdict = matrix(&space, function, &single, log_q, right).judge(&tables.law());
-        assert!(verdict.passes(), "{layout:?}, one index: {verdict:?}");
-        let verdict = matrix(&space, function, &single, log_q, stale).judge(&tables.law());
-        assert!(!verdict.passes(), "{layout:?}, one index, told the old gradient: {verdict:?}");
-    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use bitmc::chain::Memory;
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
+use bitmc::temper::{Ladder, Rung};
 use bitmc::{Chain, Energy, Kernel, LaneRng, Layout, Open, Packed, SeedableRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
 use rayon::prelude::*;
@@ -65,6 +66,11 @@ pub trait Moving: Send + Snapshot {
 
     /// Its statistics since they were last cleared.
     fn acceptance(&mut self) -> &mut Acceptance;
+
+    /// The ladder, where it is one of replicas.
+    fn ladder(&self) -> Option<&Ladder<Vec<Rung>>> {
+        None
+    }
 }
 
 /// A chain with its own generator and its own statistics.

@@ -20,10 +20,11 @@ pub fn within(least: f32, most: f32) -> impl Fn(&str) -> Result<f32, String> + C
 /// 1 for a file or a model.
 pub fn main<O: Parser>(run: impl FnOnce(O) -> Result<(), Error>) -> ExitCode {
     // Negative numbers are values, so that an option that cannot have one says so.
-    let words = O::command().mut_args(|word| {
+    let negative = |word: clap::Arg| {
         let named = !word.is_positional() && word.get_action().takes_values();
         if named { word.allow_negative_numbers(true) } else { word }
-    });
+    };
+    let words = O::command().mut_args(negative).mut_subcommands(|command| command.mut_args(negative));
     let options = words.try_get_matches().and_then(|matches| O::from_arg_matches(&matches));
     let failure = match options {
         Ok(options) => match run(options) {

@@ -7,6 +7,7 @@ use crate::plan::{Ground, Plan, SPARE};
 use crate::run::Watch;
 use crate::sampler::Sampler;
 use bitmc::lane::LANES;
+use typed_arena::Arena;
 
 /// Steps of a short run.
 const STEPS: u64 = 256;
@@ -77,7 +78,9 @@ fn bottom(sampler: &Sampler<'_>, ground: &Ground<'_>, watch: &Watch<'_>) -> Resu
         let energy: &Dyn<'_> = if rest == 1.0 { ready.energy() } else { &heated };
         let special = (rest == 1.0).then_some(&ready);
         let starts = &ground.starts[..ground.starts.len().min(CHAINS)];
-        let hot = Ground { special, energy, starts, spare: ground.spare, held: ground.held };
+        let (arena, kernels) = (Arena::new(), Arena::new());
+        let (spare, held, seed) = (ground.spare, ground.held, ground.seed);
+        let hot = Ground { special, energy, starts, spare, held, seed, arena: &arena, kernels: &kernels };
         let hotter = Sampler { chains: starts.len(), temperature, ..sampler.clone() };
         let mut pilot = Pilot::new(Plan::Gibbs, &hot)?;
         settle(&mut pilot.units, STEPS, watch)?;

@@ -1,4 +1,49 @@
-//! Samples discrete models on a desktop.
+//! Samples from discrete distributions on a desktop, `p(x) ∝ e^(−E(x)/T)`: a model in, samples with their errors out.
+//!
+//! ```
+//! use bitmc_desktop::Model;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("samples.npz");
+//! let model = Model::ising(4, &[(0, 1, 0.5), (1, 2, 0.5), (2, 3, -0.5)], &[0.2, 0.0, 0.0, 0.0])?;
+//! let samples = model.sampler().chains(8).draws(1000).run()?;
+//! samples.save(&path)?;
+//! println!("{}\n{}", samples.report().why, samples.summary().table(4));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! ```text
+//! Gibbs sweeps is the first choice for this class (Ising model), and its chains agree
+//! | | mean | error | sd | ESS bulk | ESS tail | R̂ |
+//! |---|---:|---:|---:|---:|---:|---:|
+//! | E | -1.4037 | 0.0131 | 0.8107 | 3831 | 3785 | 1.002 |
+//! …
+//! ```
+//!
+//! * [`Model`]: Ising models, QUBOs, Potts models, RBMs, graphical models, Gaussians over whole numbers, logistic regressions,
+//!   polynomials of any order, and any [`Energy`](bitmc::Energy) of yours; from numbers, or [from a file](Model::read).
+//! * [`Sampler`]: chains over all cores. The sampler is chosen by itself after pilot runs, and tuned; or set [by
+//!   hand](Choice). A time limit, [`Cancel`], a file from which a killed run goes on.
+//! * [`Samples`]: states, energies, means with Monte-Carlo errors, effective sample sizes, R̂, correlations, best states, `.npz`.
+//! * [`Annealer`]: states of low energy. [`LogZ`]: the normalising constant.
+//!
+//! The command `bitmc` does the same for files: `cargo install --path kernel/desktop`, then `bitmc sample FILE`.
+//!
+//! # What is promised
+//! Samples are a function of the model, the seed and the settings. They do not depend on the number of threads, the processor
+//! or the clock: a run that ends by [`Sampler::seconds`] gives the first draws of the longer one. Where chains do not agree
+//! [`Summary::warning`] says so.
+//!
+//! # How the sampler is chosen
+//! Each class of model has a short list of candidates. Pilot runs of all of them go on until one has enough effective samples of
+//! the energy and of the slowest site, and chains that agree; slow chains meet replica exchange, whose ladder is found by
+//! short runs. The most effective samples for the cost win. Costs come from a table of operations, not from a clock.
+//! [`Report`] says what was tried and why.
+//!
+//! # Limits
+//! Arithmetic is f32 and 32-bit fixed point, as in the kernel: a model that rounding would change is refused. States are kept in
+//! memory: `chains × draws × sites` values, packed. Diagnostics of models of more than 4,096 sites look at every k-th site.
+//! R̂ and effective sample sizes see only modes that some chain has met.
 
 mod anneal;
 mod auto;
@@ -9,6 +54,7 @@ pub mod checkpoint;
 #[cfg(feature = "command")]
 pub mod cli;
 mod cost;
+pub mod cyclical;
 pub mod diagnose;
 mod error;
 pub mod files;
@@ -26,6 +72,7 @@ mod read;
 mod run;
 mod sampler;
 mod samples;
+pub mod second_order;
 pub mod tempering;
 mod unit;
 

@@ -1,22 +1,26 @@
 //! A sampler with its parameters, and the units that it is made of.
 
 use crate::Error;
-use crate::chains::Moving;
+use crate::chains::{Moving, Walker, memory};
 use crate::parts::{Dyn, Ready};
+use crate::second_order::{SecondOrder, Warmed};
 use crate::tempering::Tempering;
 use crate::unit::{ExchangeBatch, One, PottsSixteen, Sixteen, Start, Track, Unit};
+use crate::{cyclical, second_order};
 use bitmc::chain::Ring;
 use bitmc::energy::Tempered;
 use bitmc::lane::LANES;
+use bitmc::noise::Dense;
 use bitmc::stats::Acceptance;
-use bitmc::step::{IsingLangevin, SequentialGibbs};
+use bitmc::step::{Cycle, IsingLangevin, SequentialGibbs};
 use bitmc::temper::{Ladder, Rung};
 use bitmc::tune::RateTuner;
 use bitmc::{
-    BlockGibbs, Energy, Gibbs, GibbsWithGradients, HammingBall, Info, Kernel, LaneRng, Langevin,
+    BlockGibbs, Chain, Energy, Gibbs, GibbsWithGradients, HammingBall, Info, Kernel, LaneRng, Langevin,
     LocallyBalanced, Packed, PathAuxiliary, RandomWalk, Rng,
 };
 use serde::{Deserialize, Serialize};
+use typed_arena::Arena;
 
 /// A sampler with its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +42,13 @@ pub enum Plan {
         step_size: f32,
         /// β of the balancing, ½ for DMALA.
         balance: f32,
+    },
+    /// The any-scale balanced proposal of second order (AB): couplings, step size and balance by [`second_order::tuned`].
+    SecondOrder,
+    /// A cycle of bold and local Langevin steps (ACS), found by [`cyclical::tuned`] where it is empty.
+    Cyclical {
+        /// Step size and balance of each step.
+        positions: Vec<(f32, f32)>,
     },
     /// Gibbs with gradients: so many indices a step (GWG).
     GibbsWithGradients {
@@ -79,6 +90,17 @@ impl std::fmt::Display for Plan {
             Self::Balanced { step_size, balance } => {
                 write!(f, "balanced Langevin (AB), step size {step_size:.3}, balance {balance:.2}")
             }
+            Self::SecondOrder => write!(f, "balanced Langevin of second order (AB)"),
+            Self::Cyclical { positions } => {
+                let sizes = positions.iter().map(|position| position.0);
+                let (least, most) =
+                    sizes.fold((f32::INFINITY, 0.0f32), |(l, m), size| (l.min(size), m.max(size)));
+                write!(
+                    f,
+                    "cyclical Langevin (ACS), {} steps, step sizes {most:.2} to {least:.2}",
+                    positions.len()
+                )
+            }
             Self::GibbsWithGradients { indices } => write!(f, "Gibbs with gradients, {indices} indices a step"),
             Self::PathAuxiliary { indices } => write!(f, "path auxiliary, {indices} indices a step"),
             Self::LocallyBalanced => write!(f, "locally balanced, one site a step"),
@@ -101,6 +123,7 @@ impl std::fmt::Display for Plan {
 pub(crate) enum Mover {
     Gibbs(Gibbs),
     Langevin(Langevin<'static>),
+    Cyclical(Vec<Langevin<'static>>),
     GibbsWithGradients(GibbsWithGradients),
     PathAuxiliary(PathAuxiliary),
     LocallyBalanced(LocallyBalanced),
@@ -113,6 +136,10 @@ impl<E: Energy + ?Sized> Kernel<E> for Mover {
         match self {
             Self::Gibbs(kernel) => kernel.step(ring, rng),
             Self::Langevin(kernel) => kernel.step(ring, rng),
+            Self::Cyclical(kernels) => match Cycle::new(kernels) {
+                Some(cycle) => cycle.step(ring, rng),
+                None => Gibbs::systematic().step(ring, rng),
+            },
             Self::GibbsWithGradients(kernel) => kernel.step(ring, rng),
             Self::PathAuxiliary(kernel) => kernel.step(ring, rng),
             Self::LocallyBalanced(kernel) => kernel.step(ring, rng),
@@ -135,6 +162,11 @@ pub(crate) struct Ground<'e> {
     pub(crate) spare: &'e [LaneRng],
     /// The sites that are known.
     pub(crate) held: Packed<'e>,
+    /// Of the run.
+    pub(crate) seed: u64,
+    /// Where couplings that were found live, and kernels that borrow them.
+    pub(crate) arena: &'e Arena<SecondOrder>,
+    pub(crate) kernels: &'e Arena<Langevin<'e, Dense<'e>>>,
 }
 
 /// Generators that a chain has besides its own; one for the swaps, and one for each of at most 32 replicas.
@@ -198,6 +230,20 @@ impl Plan {
                 };
                 starts.iter().zip(ground.spare.chunks(SPARE)).map(ladder).collect()
             }
+            (Self::SecondOrder, _) => {
+                let found = ground.arena.alloc(second_order::tuned(energy, ground.seed)?);
+                let (kernel, _) = found.kernel()?;
+                let kernel: &'e Langevin<'e, Dense<'e>> = ground.kernels.alloc(kernel);
+                let one = |start: &Start| -> Result<Box<dyn Unit + 'e>, Error> {
+                    let state = Packed::new(energy.layout(), &start.words).map_err(Error::model)?;
+                    let mut chain = Chain::new(energy, memory(energy), state).map_err(Error::model)?;
+                    chain.clamp(held).map_err(Error::model)?;
+                    let rng = start.rng.clone();
+                    let walker = Walker { chain, kernel, rng, acceptance: Acceptance::new() };
+                    boxed(Ok(Alone(Warmed::new(walker))))
+                };
+                starts.iter().map(one).collect()
+            }
             _ => self.general(ground),
         }
     }
@@ -212,7 +258,13 @@ impl Plan {
     pub(crate) fn mover(&self, energy: &Dyn<'_>) -> Result<Mover, Error> {
         let option = |error: bitmc::step::ParameterError| Error::option(format!("{self}: {error}"));
         Ok(match *self {
-            Self::Gibbs | Self::Exchange { .. } | Self::BlockGibbs => Mover::Gibbs(Gibbs::systematic()),
+            Self::Cyclical { ref positions } if positions.is_empty() => {
+                return Err(Error::option("a cycle has no steps"));
+            }
+            Self::Cyclical { ref positions } => Mover::Cyclical(cyclical::kernels(positions)?),
+            Self::Gibbs | Self::Exchange { .. } | Self::BlockGibbs | Self::SecondOrder => {
+                Mover::Gibbs(Gibbs::systematic())
+            }
             Self::Langevin { step_size } => Mover::Langevin(Langevin::adjusted(step_size).map_err(option)?),
             Self::Balanced { step_size, balance } => {
                 Mover::Langevin(Langevin::balanced(step_size, balance).map_err(option)?)
@@ -252,6 +304,11 @@ impl Plan {
     pub(crate) fn tuned(&self, ground: &Ground<'_>) -> Result<Self, Error> {
         const CHAINS: usize = 4;
         const STEPS: usize = 150;
+        if let Self::Cyclical { positions } = self
+            && positions.is_empty()
+        {
+            return Ok(Self::Cyclical { positions: cyclical::tuned(ground.energy, ground.seed)?.positions });
+        }
         let Some((_, rate)) = self.with(1.0) else { return Ok(self.clone()) };
         let sites = ground.energy.layout().sites() as f32;
         let (first, bounds) = match self {
@@ -277,8 +334,11 @@ fn boxed<'e>(unit: Result<impl Unit + 'e, Error>) -> Result<Box<dyn Unit + 'e>, 
     Ok(Box::new(unit?))
 }
 
+/// A chain or a ladder that moves on its own.
+pub(crate) struct Alone<M>(M);
+
 /// Replica exchange over any energy.
-pub(crate) struct LadderUnit<'e>(Tempering<'e, Dyn<'e>, Gibbs>);
+type LadderUnit<'e> = Alone<Tempering<'e, Dyn<'e>, Gibbs>>;
 
 impl<'e> LadderUnit<'e> {
     fn new(
@@ -302,7 +362,7 @@ impl<'e> LadderUnit<'e> {
     }
 }
 
-impl Unit for LadderUnit<'_> {
+impl<M: Moving> Unit for Alone<M> {
     fn chains(&self) -> usize {
         1
     }
@@ -321,11 +381,11 @@ impl Unit for LadderUnit<'_> {
     }
 
     fn ladder(&self) -> Option<&Ladder<Vec<Rung>>> {
-        Some(self.0.ladder())
+        self.0.ladder()
     }
 }
 
-impl bitmc::snapshot::Snapshot for LadderUnit<'_> {
+impl<M: Moving> bitmc::snapshot::Snapshot for Alone<M> {
     fn save(&self, to: &mut bitmc::snapshot::Writer<'_>) {
         self.0.save(to);
     }

@@ -16,6 +16,7 @@ use bitmc::{Chain, Gibbs, LaneRng, Layout, Packed, packed};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
+use typed_arena::Arena;
 
 /// What was tried, what was chosen, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -172,7 +173,17 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
     let held = held(model);
     let held = Packed::new(Layout::binary(model.sites()), &held).map_err(Error::model)?;
     let special = if beta == 1.0 { Some(&ready) } else { None };
-    let ground = Ground { special, energy, starts: &starts, spare: &spare, held };
+    let (arena, kernels) = (Arena::new(), Arena::new());
+    let ground = Ground {
+        special,
+        energy,
+        starts: &starts,
+        spare: &spare,
+        held,
+        seed: sampler.seed,
+        arena: &arena,
+        kernels: &kernels,
+    };
 
     let keeper = Keeper::new(sampler)?;
     let mut kept = keeper.read()?;

@@ -76,6 +76,8 @@ impl std::str::FromStr for Choice {
             ("langevin", &[step_size]) => exact(Plan::Langevin { step_size }),
             ("balanced", []) => Ok(Self::Tuned(Plan::Balanced { step_size: 0.2, balance: 0.6 })),
             ("balanced", &[step_size, balance]) => exact(Plan::Balanced { step_size, balance }),
+            ("second-order", []) => exact(Plan::SecondOrder),
+            ("cyclical", []) => Ok(Self::Tuned(Plan::Cyclical { positions: Vec::new() })),
             ("gwg", []) => exact(Plan::GibbsWithGradients { indices: 1 }),
             ("gwg", &[indices]) => exact(Plan::GibbsWithGradients { indices: indices as u32 }),
             ("pas", []) => exact(Plan::PathAuxiliary { indices: 3 }),
@@ -95,8 +97,8 @@ impl std::str::FromStr for Choice {
 }
 
 impl Choice {
-    const NAMES: &'static str = "auto, gibbs, block-gibbs, langevin[:STEP], balanced[:STEP:BALANCE], gwg[:INDICES], \
-        pas[:INDICES], locally-balanced, hamming-ball[:SITES:RADIUS], random-walk[:RADIUS] or exchange[:BETA:…:1] is needed";
+    const NAMES: &'static str = "auto, gibbs, block-gibbs, langevin[:STEP], balanced[:STEP:BALANCE], second-order, \
+        cyclical, gwg[:INDICES], pas[:INDICES], locally-balanced, hamming-ball[:SITES:RADIUS], random-walk[:RADIUS] or exchange[:BETA:…:1] is needed";
 }
 
 /// Stops a run from another thread, or from the handler of a signal: it then gives back what there is.
@@ -228,7 +230,7 @@ impl Sampler<'_> {
         if self.chains == 0 || self.draws == 0 || self.thin == Some(0) {
             return Err(Error::option("chains, draws and thin: at least 1 of each is needed"));
         }
-        if self.seconds.is_some_and(|seconds| !(seconds >= 0.0)) {
+        if self.seconds.is_some_and(|seconds| seconds.is_nan() || seconds < 0.0) {
             return Err(Error::option("seconds: a number from 0 is needed"));
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();

@@ -163,6 +163,10 @@ where
         self.coldest().energy()
     }
 
+    fn ladder(&self) -> Option<&Ladder<Vec<Rung>>> {
+        Some(&self.ladder)
+    }
+
     fn acceptance(&mut self) -> &mut Acceptance {
         &mut self.acceptance
     }

@@ -83,7 +83,19 @@ impl<'a> Boltzmann<'a> {
     /// those of a site that add up past 5·10²⁹; one that rounding would lose beside a far larger one, as
     /// [`Sparse`](super::Sparse) says.
     pub fn spins(parameters: &[Block], sites: usize, memory: &'a mut [Bits]) -> Result<Self, SparseError> {
-        Self::compile(parameters, sites, Embedding::Spins, memory)
+        Self::compile(parameters, sites, Embedding::Spins, memory, false)
+    }
+
+    /// As [`Boltzmann::spins`], rounded as coarsely as the largest number asks for.
+    ///
+    /// # Errors
+    /// As [`Boltzmann::spins`], but for what rounding would lose.
+    pub fn spins_rounded(
+        parameters: &[Block],
+        sites: usize,
+        memory: &'a mut [Bits],
+    ) -> Result<Self, SparseError> {
+        Self::compile(parameters, sites, Embedding::Spins, memory, true)
     }
 
     /// Over bits.
@@ -91,7 +103,19 @@ impl<'a> Boltzmann<'a> {
     /// # Errors
     /// As [`Boltzmann::spins`], past 10³⁰.
     pub fn bits(parameters: &[Block], sites: usize, memory: &'a mut [Bits]) -> Result<Self, SparseError> {
-        Self::compile(parameters, sites, Embedding::Bits, memory)
+        Self::compile(parameters, sites, Embedding::Bits, memory, false)
+    }
+
+    /// As [`Boltzmann::bits`], rounded as coarsely as the largest number asks for.
+    ///
+    /// # Errors
+    /// As [`Boltzmann::bits`], but for what rounding would lose.
+    pub fn bits_rounded(
+        parameters: &[Block],
+        sites: usize,
+        memory: &'a mut [Bits],
+    ) -> Result<Self, SparseError> {
+        Self::compile(parameters, sites, Embedding::Bits, memory, true)
     }
 
     fn compile(
@@ -99,6 +123,7 @@ impl<'a> Boltzmann<'a> {
         sites: usize,
         embedding: Embedding,
         memory: &'a mut [Bits],
+        any_rounding: bool,
     ) -> Result<Self, SparseError> {
         if sites == 0 || sites > i32::MAX as usize {
             return Err(SparseError::Sites);
@@ -142,7 +167,7 @@ impl<'a> Boltzmann<'a> {
             largest = if bound > largest { bound } else { largest };
         }
         let grid = Grid::covering(largest, 30);
-        let check = grid.coarse(FINE);
+        let check = !any_rounding && grid.coarse(FINE);
         let lost = |&(_, field): &(usize, f32)| check && !grid.keeps(weight * field, FINE, 1.0);
         if let Some((site, _)) = fields().find(lost) {
             return Err(SparseError::FieldRounded { site });

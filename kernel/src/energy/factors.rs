@@ -8,7 +8,6 @@ pub use error::FactorError;
 pub use memory::{FactorsBuffers, FactorsMemory};
 pub use scope::Factor;
 
-use super::sparse::FINE;
 use super::{Energy, EnergyError, Grid};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
@@ -168,16 +167,11 @@ impl<'a> Factors<'a> {
             reach = if bound > reach { bound } else { reach };
         }
         self.grid = Grid::covering(reach, 30);
-        if any_rounding || !self.grid.coarse(FINE) {
-            return Ok(());
+        let lost = |scope| self.grid.loses(self.table(scope).unwrap_or_default(), Grid::NATS);
+        match self.factors.iter().enumerate().find_map(|(factor, scope)| Some((factor, lost(scope)?))) {
+            Some((factor, entry)) if !any_rounding => Err(FactorError::Rounded { factor, entry }),
+            _ => Ok(()),
         }
-        for (factor, scope) in self.factors.iter().enumerate() {
-            let lost = |&value: &f32| value.is_finite() && !self.grid.keeps(value, FINE, 1.0);
-            if let Some(entry) = self.table(scope).unwrap_or_default().iter().position(lost) {
-                return Err(FactorError::Rounded { factor, entry });
-            }
-        }
-        Ok(())
     }
 
     /// The table of a factor, or how many entries it needs and has.

@@ -97,11 +97,24 @@ impl<'a> LatticeGaussian<'a> {
 
     /// A dense A of at most [`Dense::MAX_SITES`] sites: `rows` has [`LatticeGaussian::cache_len`] blocks a
     /// site, zero past the last site ([`pack_rows`](super::pack_rows) makes that of a row-major matrix);
-    /// `centre` is μ. O(sites²).
+    /// `centre` is μ. O(sites²). An entry is refused that would change by more than 1/4,096 of itself and of the row with the
+    /// smallest sum.
     ///
     /// # Errors
     /// [`GaussianError`] names the entry or site that is wrong.
     pub fn dense(rows: &'a [Block], centre: &'a [f32], arity: usize) -> Result<Self, GaussianError> {
+        let model = Self::dense_rounded(rows, centre, arity)?;
+        if let Precision::Dense(dense) = model.precision {
+            dense.check(reach_of(centre, arity)?)?;
+        }
+        Ok(model)
+    }
+
+    /// As [`LatticeGaussian::dense`], rounded as coarsely as the largest entry asks for.
+    ///
+    /// # Errors
+    /// As [`LatticeGaussian::dense`], but for what rounding would lose.
+    pub fn dense_rounded(rows: &'a [Block], centre: &'a [f32], arity: usize) -> Result<Self, GaussianError> {
         let reach = reach_of(centre, arity)?;
         let precision = Precision::Dense(Dense::new(rows, centre.len(), reach)?);
         Ok(Self { precision, centre, arity })

@@ -1,5 +1,6 @@
 //! Fixed point: sums that do not depend on their order.
 
+use super::sparse::FINE;
 use crate::lane::{Bits, Block, F32s, LANES, PARTS};
 
 /// The part of itself that a number may be rounded by.
@@ -16,6 +17,9 @@ pub(super) struct Grid {
 impl Grid {
     /// 1.5 · 2²³: adding it leaves the nearest integer of a small float in the low bits of the sum.
     pub(super) const MAGIC: f32 = 12_582_912.0;
+
+    /// What a field or a coupling may be rounded by, in nats, whatever its size; and the size from which a part of it is too much.
+    pub(super) const NATS: (f32, f32) = (FINE, 1.0);
 
     /// The grid of unit 2^`exponent`, for −100 ..= 100.
     pub(super) const fn new(exponent: i32) -> Self {
@@ -40,6 +44,28 @@ impl Grid {
     pub(super) fn covering(reach: f32, bits: i32) -> Self {
         let exponent = (reach.to_bits() >> 23) as i32 - 126; // reach < 2^exponent
         Self::new((exponent - bits).clamp(-100, 100))
+    }
+
+    /// Of some numbers the first that rounding would lose; `fine` and `most` as in [`Grid::keeps`].
+    pub(super) fn loses<'v>(
+        self,
+        values: impl IntoIterator<Item = &'v f32>,
+        (fine, most): (f32, f32),
+    ) -> Option<usize> {
+        let mut values = values.into_iter();
+        if self.coarse(fine) { values.position(|&value| !self.keeps(value, fine, most)) } else { None }
+    }
+
+    /// What a number may be rounded by whose field reaches far from 0 and 1: there the smallest row says what is little, and any
+    /// number may be rounded in proportion.
+    pub(super) fn fine(reach: f32, least: f32) -> (f32, f32) {
+        if reach > 1.0 { (least * PART, f32::INFINITY) } else { Self::NATS }
+    }
+
+    /// The grid of tables: numbers up to `largest` have at most 22 bits, sums up to `reach` at most 30.
+    pub(super) fn of_tables(largest: f32, reach: f32) -> Self {
+        let (fine, wide) = (Self::covering(largest, 22), Self::covering(reach, 30));
+        if fine.unit > wide.unit { fine } else { wide }
     }
 
     /// The nearest point of the grid, in units, for a value of at most 30 bits.

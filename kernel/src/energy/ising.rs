@@ -39,9 +39,9 @@ pub struct Ising<'a> {
     form: Sparse<'a>,
     /// The constant c in quarter units.
     constant: i64,
+    /// c without fields.
+    bare: i64,
     embedding: Embedding,
-    /// 2w in units, where it is one for all sites: then b has what the couplings add to it.
-    alike: Option<i32>,
 }
 
 impl<'a> Ising<'a> {
@@ -105,18 +105,16 @@ impl<'a> Ising<'a> {
         if embedding == Embedding::Bits {
             return Ok(Self::quadratic(form));
         }
-        // c = Σw − Σ_edges J = ½Σb + ¼Σ_edges K.
+        // c = Σw − Σ_edges J = ½Σb + ¼Σ_edges K, and without fields −¼Σ_edges K.
         let linear: i64 = form.linear().iter().map(|&b| i64::from(b)).sum();
         let couplings: i64 = form.entries().iter().map(|entry| i64::from(entry.coupling)).sum();
-        let first = field(0);
-        let alike = fields.iter().all(|&field| field == first).then(|| form.round(2.0 * first));
-        Ok(Self { form, constant: 2 * linear + couplings / 2, embedding, alike })
+        Ok(Self { form, constant: 2 * linear + couplings / 2, bare: -(couplings / 2), embedding })
     }
 
     /// `f = b·x + ½ xᵀKx` over {0,1} from compiled rows.
     #[must_use]
     pub const fn quadratic(form: Sparse<'a>) -> Self {
-        Self { form, constant: 0, embedding: Embedding::Bits, alike: None }
+        Self { form, constant: 0, bare: 0, embedding: Embedding::Bits }
     }
 
     /// The same couplings with new fields w, which mean what they mean in the constructor. `linear` is memory of one word a
@@ -125,8 +123,9 @@ impl<'a> Ising<'a> {
     /// The fixed point stays that of the first fields: build the model with the largest fields that will come. Larger
     /// ones are refused, and smaller ones are rounded to half of [`Sparse::unit`].
     ///
-    /// Cost: O(sites); over spins also an addition for each entry of [`Sparse::entries`], unless the model was built with one
-    /// field for all sites. Nothing is sorted, and no coupling is checked again.
+    /// Cost: O(sites); over spins also an addition for each entry of [`Sparse::entries`], unless
+    /// [`SparseBuffers::linear`] had two words a site, as those of [`SparseMemory`](super::SparseMemory) have. Nothing is
+    /// sorted, and no coupling is checked again.
     ///
     /// ```
     /// use bitmc::{Ising, SparseMemory, torus};
@@ -147,28 +146,22 @@ impl<'a> Ising<'a> {
         let (sites, got) = (self.form.sites(), linear.len());
         check_fields(sites, fields)?;
         let linear = linear.get_mut(..sites).ok_or(SparseError::Memory { need: sites, got })?;
-        let spins = self.embedding == Embedding::Spins;
-        let (weight, halvings) = if spins { (2.0, 1) } else { (1.0, 0) };
-        let sum = |linear: &[i32]| linear.iter().map(|&b| i64::from(b)).sum::<i64>();
-        // What couplings add to b: −½ΣK. And c = 2Σb + ½Σ_edges K, in quarter units.
-        let moved = if let (true, Some(alike)) = (spins, self.alike) {
-            let own = self.form.linear().iter().map(|b| b.wrapping_sub(alike));
-            let units = self.place(fields, (weight, halvings), own.zip(linear.iter_mut()))?;
-            units - i64::from(alike) * sites as i64
+        let (shares, slots) = (self.form.shares(), linear.iter_mut());
+        let constant = if self.embedding == Embedding::Bits {
+            self.place(fields, (1.0, 0), slots.map(|slot| (0, slot)))?;
+            0
+        } else if shares.len() == sites {
+            self.bare + 2 * self.place(fields, (2.0, 1), shares.iter().copied().zip(slots))?
         } else {
             // Halves of even numbers: their sum fits where that of the couplings might not.
-            let half = |sum: i32, entry: &super::Entry| sum.wrapping_sub(entry.coupling >> 1);
-            let own = self.form.rows().map(|(_, row)| if spins { row.iter().fold(0, half) } else { 0 });
-            self.place(fields, (weight, halvings), own.zip(linear.iter_mut()))?;
-            sum(linear) - sum(self.form.linear())
+            let half = |sum: i32, entry: &super::Entry| sum.wrapping_add(entry.coupling >> 1);
+            let shares = self.form.rows().map(|(_, row)| row.iter().fold(0, half));
+            self.bare + 2 * self.place(fields, (2.0, 1), shares.zip(slots))?
         };
-        let form = self.form.trusted_linear(linear);
-        let alike = if fields.is_empty() { Some(0) } else { None };
-        let constant = if spins { self.constant + 2 * moved } else { 0 };
-        Ok(Self { form, constant, alike, ..self })
+        Ok(Self { form: self.form.trusted_linear(linear), constant, ..self })
     }
 
-    /// Writes new fields, each beside its own part of b; their sum, in units.
+    /// Writes new fields, each less the couplings' share of b; their sum, in units.
     fn place<'s>(
         &self,
         fields: &[f32],
@@ -176,17 +169,17 @@ impl<'a> Ising<'a> {
         slots: impl Iterator<Item = (i32, &'s mut i32)>,
     ) -> Result<i64, SparseError> {
         if fields.is_empty() {
-            slots.for_each(|(own, slot)| *slot = own);
+            slots.for_each(|(share, slot)| *slot = share.wrapping_neg());
             return Ok(0);
         }
         let (mut sum, near) = (0, self.form.near(halvings));
-        for (site, ((own, slot), field)) in slots.zip(fields).enumerate() {
+        for (site, ((share, slot), field)) in slots.zip(fields).enumerate() {
             let units = self.form.round(weight * field);
             let is_near = (weight * field).abs() <= near; // not where it is NaN
             if !is_near {
                 self.form.check_field(site, (*field, weight), halvings)?;
             }
-            *slot = units.wrapping_add(own);
+            *slot = units.wrapping_sub(share);
             sum += i64::from(units);
         }
         Ok(sum)

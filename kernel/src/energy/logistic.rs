@@ -81,7 +81,7 @@ impl<'a> Logistic<'a> {
     /// last of the `observations`. O(coefficients × observations).
     ///
     /// Numbers are rounded to one grid: by at most 2⁻²² of the largest entry or 2⁻³⁰ of the largest possible
-    /// margin or prior, whichever is more.
+    /// margin or prior, whichever is more. A number that would lose much, as [`Sparse`](super::Sparse) says, is refused.
     ///
     /// # Errors
     /// [`LogisticError`] names the coefficient or observation that is wrong.
@@ -92,6 +92,19 @@ impl<'a> Logistic<'a> {
         observations: usize,
     ) -> Result<Self, LogisticError> {
         Ok(Self { mirror: Rbm::new(rows, prior, offsets, observations)? })
+    }
+
+    /// As [`Logistic::new`], rounded as coarsely as the largest number asks for.
+    ///
+    /// # Errors
+    /// As [`Logistic::new`], but for what rounding would lose.
+    pub fn rounded(
+        rows: &'a [Block],
+        prior: &'a [f32],
+        offsets: &'a [Block],
+        observations: usize,
+    ) -> Result<Self, LogisticError> {
+        Ok(Self { mirror: Rbm::rounded(rows, prior, offsets, observations)? })
     }
 }
 

@@ -70,11 +70,31 @@ impl<'a> BinaryNetwork<'a> {
     /// A network over borrowed data: `inputs` column by column, each of as many rows as there are `targets`.
     /// `scale` is a, `precision` is τ.
     ///
-    /// Inputs are used as rounded to 2⁻³⁰ of the largest possible pre-activation.
+    /// Inputs are used as rounded to 2⁻³⁰ of the largest possible pre-activation. One that would lose much, as
+    /// [`Sparse`](super::Sparse) says, is refused.
     ///
     /// # Errors
     /// [`NetworkError`] names the column and row, or the parameter, that is wrong.
     pub fn new(
+        inputs: &'a [f32],
+        targets: &'a [f32],
+        units: usize,
+        scale: f32,
+        precision: f32,
+    ) -> Result<Self, NetworkError> {
+        let model = Self::rounded(inputs, targets, units, scale, precision)?;
+        let lost = |column| Some((column, model.grid.loses(model.column(column)?, Grid::NATS)?));
+        match (0..model.columns).find_map(lost) {
+            Some((column, row)) => Err(NetworkError::InputRounded { column, row }),
+            None => Ok(model),
+        }
+    }
+
+    /// As [`BinaryNetwork::new`], rounded as coarsely as the largest input asks for.
+    ///
+    /// # Errors
+    /// As [`BinaryNetwork::new`], but for what rounding would lose.
+    pub fn rounded(
         inputs: &'a [f32],
         targets: &'a [f32],
         units: usize,

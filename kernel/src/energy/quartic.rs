@@ -4,7 +4,7 @@ mod error;
 
 pub use error::QuarticError;
 
-use super::grid::add_row;
+use super::grid::{PART, add_row};
 use super::{Energy, EnergyError, Grid, checked};
 use crate::lane::{self, Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
@@ -71,11 +71,31 @@ impl<'a> Quartic<'a> {
     /// 0 … `arity` − 1. O(sites × coordinates + components × coordinates).
     ///
     /// An entry of Q is rounded by at most 2⁻²² of the largest or 2⁻³⁰ of the largest possible coordinate of `Qx`,
-    /// whichever is more.
+    /// whichever is more. An entry is refused that would change by more than 1/4,096 of itself and move a coordinate by more
+    /// than 1/4,096.
     ///
     /// # Errors
     /// [`QuarticError`] names the entry that is wrong.
     pub fn new(
+        rows: &'a [Block],
+        centres: &'a [Block],
+        coordinates: usize,
+        arity: usize,
+    ) -> Result<Self, QuarticError> {
+        let model = Self::rounded(rows, centres, coordinates, arity)?;
+        let most = (PART / (arity as f32 - 1.0), f32::INFINITY);
+        let lost = |site| Some((site, model.grid.loses(model.row(site).as_flattened(), most)?));
+        match (0..model.sites).find_map(lost) {
+            Some((site, coordinate)) => Err(QuarticError::Rounded { site, coordinate }),
+            None => Ok(model),
+        }
+    }
+
+    /// As [`Quartic::new`], rounded as coarsely as the largest number asks for.
+    ///
+    /// # Errors
+    /// As [`Quartic::new`], but for what rounding would lose.
+    pub fn rounded(
         rows: &'a [Block],
         centres: &'a [Block],
         coordinates: usize,
@@ -119,9 +139,7 @@ impl<'a> Quartic<'a> {
             }
             most = if reach > most { reach } else { most };
         }
-        let (fine, wide) = (Grid::covering(largest, 22), Grid::covering(most, 30));
-        let grid = if fine.unit > wide.unit { fine } else { wide };
-        Ok(Self { rows, centres, sites, blocks, arity, grid })
+        Ok(Self { rows, centres, sites, blocks, arity, grid: Grid::of_tables(largest, most) })
     }
 
     fn components(&self) -> impl ExactSizeIterator<Item = &'a [Block]> {

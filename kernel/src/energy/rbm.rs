@@ -62,12 +62,38 @@ impl<'a> Rbm<'a> {
     /// O(visible × hidden).
     ///
     /// Weights and biases are rounded to one grid: by at most 2⁻²² of the largest weight or 2⁻³⁰ of the largest
-    /// possible pre-activation or visible bias, whichever is more. So a bias of 10⁶ that is to pin a unit takes
-    /// the weights' digits below 10⁻³: [clamp](crate::Chain::clamp) the unit instead.
+    /// possible pre-activation or visible bias, whichever is more. A number that would lose much, as
+    /// [`Sparse`](super::Sparse) says, is refused. So a bias of 10⁶ that is to pin a unit is refused, because it would take
+    /// the weights' digits below 10⁻³: [clamp](crate::Chain::clamp) the unit instead, or use [`Rbm::rounded`].
     ///
     /// # Errors
     /// [`RbmError`] names the unit that is wrong.
     pub fn new(
+        weights: &'a [Block],
+        visible: &'a [f32],
+        hidden: &'a [Block],
+        units: usize,
+    ) -> Result<Self, RbmError> {
+        let model = Self::rounded(weights, visible, hidden, units)?;
+        let lost = |values: &[f32]| model.grid.loses(values, Grid::NATS);
+        if let Some(unit) = lost(visible) {
+            return Err(RbmError::VisibleRounded { unit });
+        }
+        if let Some(unit) = lost(hidden.as_flattened()) {
+            return Err(RbmError::HiddenRounded { unit });
+        }
+        let mut rows = (0..visible.len()).map(|visible| (visible, lost(model.row(visible).as_flattened())));
+        match rows.find_map(|(visible, hidden)| Some((visible, hidden?))) {
+            Some((visible, hidden)) => Err(RbmError::WeightRounded { visible, hidden }),
+            None => Ok(model),
+        }
+    }
+
+    /// As [`Rbm::new`], rounded as coarsely as the largest number asks for.
+    ///
+    /// # Errors
+    /// As [`Rbm::new`], but for what rounding would lose.
+    pub fn rounded(
         weights: &'a [Block],
         visible: &'a [f32],
         hidden: &'a [Block],
@@ -122,9 +148,7 @@ impl<'a> Rbm<'a> {
             }
             reach = if value.abs() > reach { value.abs() } else { reach };
         }
-        let (fine, wide) = (Grid::covering(largest, 22), Grid::covering(reach, 30));
-        let grid = if fine.unit > wide.unit { fine } else { wide };
-        Ok(Self { weights, visible, hidden, units, grid })
+        Ok(Self { weights, visible, hidden, units, grid: Grid::of_tables(largest, reach) })
     }
 
     /// Hidden units.

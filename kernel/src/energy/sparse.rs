@@ -9,7 +9,7 @@ pub use edges::EdgeList;
 pub use error::SparseError;
 pub use memory::{SparseBuffers, SparseMemory};
 
-use super::grid::{Grid, PART};
+use super::grid::Grid;
 use sort::sort;
 
 /// One neighbour of a site.
@@ -41,6 +41,8 @@ pub struct Sparse<'a> {
     ends: &'a [u32],
     entries: &'a [Entry],
     linear: &'a [i32],
+    /// ½ΣK of every site over spins, which b has lost; empty where there was no room.
+    shares: &'a [i32],
     grid: Grid,
     /// The most that a site's couplings add up to, without their signs, in units.
     reach: u32,
@@ -128,9 +130,11 @@ impl<'a> Sparse<'a> {
             return Err(SparseError::Sites);
         }
         let (have_ends, have_linear, have_entries) = (ends.len(), linear.len(), entries.len());
-        let (Some(ends), Some(linear)) = (ends.get_mut(..sites), linear.get_mut(..sites)) else {
+        let (Some(ends), Some((linear, rest))) = (ends.get_mut(..sites), linear.split_at_mut_checked(sites))
+        else {
             return Err(SparseError::Memory { need: sites, got: have_ends.min(have_linear) });
         };
+        let shares = rest.get_mut(..sites).unwrap_or_default();
 
         // First pass: check, count neighbours, and add up |J| a site (kept as bits in `linear`).
         ends.fill(0);
@@ -174,8 +178,7 @@ impl<'a> Sparse<'a> {
             least = if bound < least { bound } else { least };
         }
         let grid = Grid::covering(largest, 30);
-        // Where values go far from 0 and 1, the smallest row says what is little, and any number may be rounded in proportion.
-        let (fine, most) = if reach > 1.0 { (least / times * PART, f32::INFINITY) } else { (FINE, 1.0) };
+        let (fine, most) = Grid::fine(reach, least / times);
         let check = !any_rounding && grid.coarse(fine);
 
         // Second pass: `ends` walks from the start of each row to its end as the row fills.
@@ -216,10 +219,13 @@ impl<'a> Sparse<'a> {
                 return Err(SparseError::FieldRounded { site });
             }
             *linear = grid.round(weight * field(site)).wrapping_sub(offset);
+            if let Some(share) = shares.get_mut(site) {
+                *share = offset;
+            }
             let own = row.iter().map(|entry| entry.coupling.unsigned_abs()).fold(0, u32::saturating_add);
             reach = if own > reach { own } else { reach };
         }
-        Ok(Self { ends, entries, linear, grid, reach, level: level(ends) })
+        Ok(Self { ends, entries, linear, shares, grid, reach, level: level(ends) })
     }
 
     /// Takes compiled rows: row i is `entries[ends[i−1] .. ends[i]]`, neighbours ascending, in units of
@@ -295,7 +301,7 @@ impl<'a> Sparse<'a> {
             reach = if own > reach { own } else { reach };
             (site, fields) = (site + 1, behind);
         }
-        Ok(Self { ends, entries, linear, grid: Grid::new(exponent), reach, level: level(ends) })
+        Ok(Self { ends, entries, linear, shares: &[], grid: Grid::new(exponent), reach, level: level(ends) })
     }
 
     /// The same couplings with another linear part, b in units of the same grid. O(sites): no coupling is looked at, but
@@ -324,6 +330,11 @@ impl<'a> Sparse<'a> {
     /// With a linear part that was checked.
     pub(super) fn trusted_linear(self, linear: &'a [i32]) -> Self {
         Self { linear, ..self }
+    }
+
+    /// ½ΣK of every site over spins, where there was room.
+    pub(super) fn shares(&self) -> &'a [i32] {
+        self.shares
     }
 
     /// Fields up to this fit whatever their site is, where 2⁻`halvings` of the couplings count beside them; −1 where each is to

@@ -50,7 +50,7 @@ use rand_core::Rng;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GibbsWithGradients {
-    paths: Paths,
+    pub(crate) paths: Paths,
 }
 
 impl GibbsWithGradients {
@@ -61,10 +61,6 @@ impl GibbsWithGradients {
     pub fn new(indices: u32) -> Result<Self, ParameterError> {
         let indices = Paths::indices(indices)?;
         Ok(Self { paths: Paths { indices, order: Order::Planes, replace: true, backwards: false } })
-    }
-
-    pub(crate) fn paths(&self) -> Paths {
-        self.paths
     }
 
     /// The probabilities of one sequence of draws from the chain's state, without making the move: log q of

@@ -113,6 +113,11 @@ impl Paths {
             let difference = shift(&mut ring);
             return self.tell_by_sites(ring, asked, difference);
         }
+        self.step_by_weights(ring, rng)
+    }
+
+    #[inline(never)] // its path must not weigh on the stack of sites of many values
+    fn step_by_weights<E: Energy + ?Sized, R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
         let Some(asked) = self.ask(&mut ring, rng) else {
             return ring.failed();
         };

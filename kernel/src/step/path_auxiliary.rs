@@ -53,7 +53,7 @@ use rand_core::Rng;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathAuxiliary {
-    paths: Paths,
+    pub(crate) paths: Paths,
 }
 
 impl PathAuxiliary {
@@ -64,10 +64,6 @@ impl PathAuxiliary {
     pub fn new(indices: u32) -> Result<Self, ParameterError> {
         let indices = Paths::indices(indices)?;
         Ok(Self { paths: Paths { indices, order: Order::Planes, replace: false, backwards: true } })
-    }
-
-    pub(crate) fn paths(&self) -> Paths {
-        self.paths
     }
 
     /// The probabilities of one path from the chain's state, without taking it: log q of the path, and of

@@ -196,7 +196,7 @@ impl Ask for GibbsWithGradients {
     const GRADIENT: bool = true;
 
     fn ask<R: Rng + ?Sized>(&self, ring: &mut Ring<'_, Told<'_>>, rng: &mut R) -> Option<Half> {
-        ask_path(self.paths(), ring, rng)
+        ask_path(self.paths, ring, rng)
     }
 }
 
@@ -206,7 +206,7 @@ impl Ask for PathAuxiliary {
     const GRADIENT: bool = true;
 
     fn ask<R: Rng + ?Sized>(&self, ring: &mut Ring<'_, Told<'_>>, rng: &mut R) -> Option<Half> {
-        ask_path(self.paths(), ring, rng)
+        ask_path(self.paths, ring, rng)
     }
 }
 

@@ -48,6 +48,13 @@ pub enum GaussianError {
         /// The site.
         site: usize,
     },
+    /// An entry of a dense matrix would be lost or much changed by rounding, beside a far larger one.
+    Rounded {
+        /// Its row.
+        row: usize,
+        /// Its column.
+        column: usize,
+    },
     /// An edge or the memory is wrong.
     Sparse(SparseError),
 }
@@ -76,6 +83,12 @@ impl core::fmt::Display for GaussianError {
             Self::Padding { row } => write!(f, "row {row} is not zero past the last site"),
             Self::Asymmetric { row, column } => {
                 write!(f, "the entry in row {row}, column {column} is not that of row {column}, column {row}")
+            }
+            Self::Rounded { row, column } => {
+                write!(
+                    f,
+                    "the entry in row {row}, column {column} is lost in rounding: another entry is too large"
+                )
             }
             Self::TooLarge { site } => write!(f, "the field of site {site} could become too large"),
             Self::Sparse(error) => write!(f, "precision matrix: {error}"),

@@ -134,9 +134,20 @@ impl<'a> Dense<'a> {
             }
             most = if bound > most { bound } else { most };
         }
-        let (fine, wide) = (Grid::covering(largest, 22), Grid::covering(most, 30));
-        matrix.grid = if fine.unit > wide.unit { fine } else { wide };
+        matrix.grid = Grid::of_tables(largest, most);
         Ok(matrix)
+    }
+
+    /// Whether rounding loses no entry, where x goes as far as `reach` from the centre.
+    pub(super) fn check(&self, reach: f32) -> Result<(), GaussianError> {
+        let rows = || (0..self.sites).map(|row| (row, self.row(row).as_flattened()));
+        let sum = |(_, row): (usize, &[f32])| row.iter().map(|a| a.abs()).sum::<f32>();
+        let least = rows().map(sum).fold(f32::INFINITY, |least, sum| if sum < least { sum } else { least });
+        let most = Grid::fine(reach, least);
+        match rows().find_map(|(row, entries)| Some((row, self.grid.loses(entries, most)?))) {
+            Some((row, column)) => Err(GaussianError::Rounded { row, column }),
+            None => Ok(()),
+        }
     }
 
     /// A row as it was given, in whole blocks; none where there is no such row.

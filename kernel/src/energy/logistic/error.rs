@@ -24,6 +24,13 @@ pub enum LogisticError {
         /// The observation.
         observation: usize,
     },
+    /// An entry of the design would be lost or much changed by rounding, beside a far larger number.
+    Rounded {
+        /// The coefficient.
+        coefficient: usize,
+        /// The observation.
+        observation: usize,
+    },
     /// A row is not zero past the last observation.
     Padding {
         /// The coefficient.
@@ -31,12 +38,12 @@ pub enum LogisticError {
     },
     /// The offsets are not zero past the last observation.
     OffsetPadding,
-    /// The offset of an observation is NaN or infinite.
+    /// The offset of an observation is NaN or infinite, or lost in rounding.
     Offset {
         /// The observation.
         observation: usize,
     },
-    /// The log prior odds of a coefficient are not finite, or pass 10³⁰.
+    /// The log prior odds of a coefficient are not finite, pass 10³⁰, or are lost in rounding.
     Prior {
         /// The coefficient.
         coefficient: usize,
@@ -58,10 +65,15 @@ impl From<RbmError> for LogisticError {
             }
             RbmError::Padding { visible } => Self::Padding { coefficient: visible },
             RbmError::HiddenPadding => Self::OffsetPadding,
-            RbmError::HiddenNotFinite { unit } => Self::Offset { observation: unit },
-            RbmError::VisibleNotFinite { unit } | RbmError::VisibleTooLarge { unit } => {
-                Self::Prior { coefficient: unit }
+            RbmError::WeightRounded { visible, hidden } => {
+                Self::Rounded { coefficient: visible, observation: hidden }
             }
+            RbmError::HiddenNotFinite { unit } | RbmError::HiddenRounded { unit } => {
+                Self::Offset { observation: unit }
+            }
+            RbmError::VisibleNotFinite { unit }
+            | RbmError::VisibleTooLarge { unit }
+            | RbmError::VisibleRounded { unit } => Self::Prior { coefficient: unit },
             RbmError::TooLarge { unit } => Self::TooLarge { observation: unit },
         }
     }
@@ -75,13 +87,21 @@ impl core::fmt::Display for LogisticError {
             Self::NotFinite { coefficient, observation } => {
                 write!(f, "coefficient {coefficient} of observation {observation} is not finite")
             }
+            Self::Rounded { coefficient, observation } => {
+                write!(f, "coefficient {coefficient} of observation {observation} is lost in rounding")
+            }
             Self::Padding { coefficient } => {
                 write!(f, "the row of coefficient {coefficient} is not zero past the last observation")
             }
             Self::OffsetPadding => write!(f, "the offsets are not zero past the last observation"),
-            Self::Offset { observation } => write!(f, "the offset of observation {observation} is not finite"),
+            Self::Offset { observation } => {
+                write!(f, "the offset of observation {observation} is not finite, or lost in rounding")
+            }
             Self::Prior { coefficient } => {
-                write!(f, "the prior of coefficient {coefficient} is not within -1e30 to 1e30")
+                write!(
+                    f,
+                    "the prior of coefficient {coefficient} is not within -1e30 to 1e30, or lost in rounding"
+                )
             }
             Self::TooLarge { observation } => {
                 write!(f, "the margin of observation {observation} could pass 1e30")

@@ -22,6 +22,13 @@ pub enum NetworkError {
         /// Its row.
         row: usize,
     },
+    /// An input would be lost or much changed by rounding, beside a far larger one.
+    InputRounded {
+        /// Its column.
+        column: usize,
+        /// Its row.
+        row: usize,
+    },
     /// A target is NaN or infinite.
     TargetNotFinite {
         /// Its row.
@@ -47,6 +54,9 @@ impl core::fmt::Display for NetworkError {
             }
             Self::InputNotFinite { column, row } => {
                 write!(f, "the input in column {column} of row {row} is not finite")
+            }
+            Self::InputRounded { column, row } => {
+                write!(f, "the input in column {column} of row {row} is lost in rounding")
             }
             Self::TargetNotFinite { row } => write!(f, "the target of row {row} is not finite"),
             Self::TooLarge { row } => write!(f, "the inputs of row {row} add up past 1e30"),

@@ -24,6 +24,13 @@ pub enum QuarticError {
         /// Its coordinate.
         coordinate: usize,
     },
+    /// An entry of the linear map would be lost or much changed by rounding, beside a far larger one.
+    Rounded {
+        /// Its site.
+        site: usize,
+        /// Its coordinate.
+        coordinate: usize,
+    },
     /// A coordinate could be farther than 10⁶ from a centre.
     TooLarge {
         /// The coordinate.
@@ -44,6 +51,9 @@ impl core::fmt::Display for QuarticError {
             }
             Self::Centre { component, coordinate } => {
                 write!(f, "coordinate {coordinate} of centre {component} is not finite or not padding")
+            }
+            Self::Rounded { site, coordinate } => {
+                write!(f, "the map's entry for site {site}, coordinate {coordinate} is lost in rounding")
             }
             Self::TooLarge { coordinate } => write!(f, "coordinate {coordinate} could pass 1e6"),
         }

@@ -49,6 +49,23 @@ pub enum RbmError {
         /// The unit.
         unit: usize,
     },
+    /// The weight of a visible and a hidden unit would be lost or much changed by rounding, beside a far larger number.
+    WeightRounded {
+        /// The visible unit.
+        visible: usize,
+        /// The hidden unit.
+        hidden: usize,
+    },
+    /// The same of the bias of a visible unit.
+    VisibleRounded {
+        /// The unit.
+        unit: usize,
+    },
+    /// The same of the bias of a hidden unit.
+    HiddenRounded {
+        /// The unit.
+        unit: usize,
+    },
 }
 
 impl core::fmt::Display for RbmError {
@@ -64,6 +81,11 @@ impl core::fmt::Display for RbmError {
             Self::VisibleTooLarge { unit } => write!(f, "the bias of visible unit {unit} passes 1e30"),
             Self::VisibleNotFinite { unit } => write!(f, "the bias of visible unit {unit} is not finite"),
             Self::HiddenNotFinite { unit } => write!(f, "the bias of hidden unit {unit} is not finite"),
+            Self::WeightRounded { visible, hidden } => {
+                write!(f, "the weight of visible unit {visible} and hidden unit {hidden} is lost in rounding")
+            }
+            Self::VisibleRounded { unit } => write!(f, "the bias of visible unit {unit} is lost in rounding"),
+            Self::HiddenRounded { unit } => write!(f, "the bias of hidden unit {unit} is lost in rounding"),
             Self::TooLarge { unit } => write!(f, "the pre-activation of hidden unit {unit} could pass 1e30"),
         }
     }

@@ -1,12 +1,13 @@
-//! AB of second order on an energy that is not quadratic: W, D, σ and α from burn-in.
+//! The any-scale balanced sampler of second order on any energy, in one call: burn in, estimate the couplings W from the moves,
+//! find the smallest D, adapt step size and balance, freeze.
 
+use crate::Error;
 use crate::chains::{Moving, Walker, memory, streams};
-use crate::cli::Failure;
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{Adaptation, Dense, DenseMatrix, MinTrace, NoiseError, Parameters, Regression};
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
-use bitmc::{Chain, Energy, LaneRng, Langevin, Layout, Move, Packed, Rbm};
+use bitmc::{Chain, Energy, LaneRng, Langevin, Layout, Move, Packed};
 
 /// Chains of the burn-in, steps of each before its moves are taken, and steps whose moves are taken.
 const CHAINS: usize = 16;
@@ -26,9 +27,14 @@ const RIDGE: f32 = 1e-3;
 /// Where the parameters begin, those of the first order.
 const START: Parameters = Parameters { step_size: 0.25, balance: 0.6, precision: 1.0 };
 
+/// Sites at most: W has sites² numbers.
+const MOST: usize = 4096;
+
 /// W, D and the factor of W + D, with the parameters that go with them.
+///
+/// Memory: six times sites² floats while it is found, twice afterwards.
 #[derive(Debug)]
-pub(super) struct SecondOrder {
+pub struct SecondOrder {
     layout: Layout,
     rows: Vec<Block>,
     d: Vec<Block>,
@@ -43,10 +49,13 @@ impl SecondOrder {
     }
 
     /// The sampler, and what its parameters are.
-    pub(super) fn kernel(&mut self) -> Result<(Langevin<'_, Dense<'_>>, String), Failure> {
+    ///
+    /// # Errors
+    /// [`Error::Model`] where the kernel refuses them.
+    pub fn kernel(&mut self) -> Result<(Langevin<'_, Dense<'_>>, String), Error> {
         let (Parameters { step_size, balance, .. }, trace) = (self.parameters, self.trace);
-        let noise = self.noise().map_err(Failure::option)?;
-        let kernel = Langevin::second_order(noise, step_size, balance).map_err(Failure::option)?;
+        let noise = self.noise().map_err(Error::model)?;
+        let kernel = Langevin::second_order(noise, step_size, balance).map_err(Error::model)?;
         Ok((kernel, format!("σ = {step_size:.3}, α = {balance:.2}, tr D = {trace:.0}")))
     }
 }
@@ -54,18 +63,20 @@ impl SecondOrder {
 /// A chain whose first steps are of first order: W is that of states that burn-in reaches, and far from them, as at
 /// fair bits, a chain would stand still.
 #[derive(Debug)]
-pub(super) struct Warmed<'e, 'n> {
-    walker: Walker<'e, Rbm<'e>, Langevin<'n, Dense<'n>>>,
+pub struct Warmed<'e, 'n, E: ?Sized> {
+    walker: Walker<'e, E, Langevin<'n, Dense<'n>>>,
     left: u64,
 }
 
-impl<'e, 'n> Warmed<'e, 'n> {
-    pub(super) fn new(walker: Walker<'e, Rbm<'e>, Langevin<'n, Dense<'n>>>) -> Self {
+impl<'e, 'n, E: ?Sized> Warmed<'e, 'n, E> {
+    /// A chain that has not moved.
+    #[must_use]
+    pub fn new(walker: Walker<'e, E, Langevin<'n, Dense<'n>>>) -> Self {
         Self { walker, left: FIRST }
     }
 }
 
-impl Snapshot for Warmed<'_, '_> {
+impl<E: Energy + ?Sized> Snapshot for Warmed<'_, '_, E> {
     fn save(&self, to: &mut Writer<'_>) {
         self.walker.save(to);
         self.left.save(to);
@@ -77,7 +88,7 @@ impl Snapshot for Warmed<'_, '_> {
     }
 }
 
-impl Moving for Warmed<'_, '_> {
+impl<E: Energy + Sync + ?Sized> Moving for Warmed<'_, '_, E> {
     fn advance(&mut self, steps: u64) {
         let early = steps.min(self.left);
         if early > 0 {
@@ -104,24 +115,31 @@ impl Moving for Warmed<'_, '_> {
 
 /// W by least squares over the moves of first-order chains from fair bits, the D of the smallest trace, and σ and
 /// α by jump distance along one of the chains (AB, Algorithms 3–4 and Eq. 10).
-pub(super) fn tuned(rbm: &Rbm<'_>, seed: u64) -> Result<SecondOrder, Failure> {
-    let layout = rbm.layout();
+///
+/// # Errors
+/// [`Error::Model`] where there are more than 4,096 sites, or the energy has another shape than W can have: sites of two
+/// values, or ordinal ones.
+pub fn tuned<E: Energy + Sync + ?Sized>(energy: &E, seed: u64) -> Result<SecondOrder, Error> {
+    let layout = energy.layout();
     let sites = layout.sites();
-    let first = Langevin::balanced(START.step_size, START.balance).map_err(Failure::option)?;
+    if sites > MOST {
+        return Err(Error::model(format!("second order: {sites} sites, at most {MOST} are possible")));
+    }
+    let first = Langevin::balanced(START.step_size, START.balance).map_err(Error::model)?;
     let mut room = vec![[0.0; LANES]; Regression::blocks(sites)];
-    let mut regression = Regression::new(sites, &mut room).map_err(Failure::option)?;
+    let mut regression = Regression::new(sites, &mut room).map_err(Error::model)?;
     // Other generators than those of the chains that are shown.
     for mut rng in streams(!seed).take(CHAINS) {
-        let mut chain = Chain::random(rbm, memory(rbm), &mut rng).map_err(Failure::option)?;
+        let mut chain = Chain::random(energy, memory(energy), &mut rng).map_err(Error::model)?;
         chain.run(&first, &mut rng, BURN_IN, &mut ());
         let mut from = chain.state().words().to_vec();
-        let mut before = gradient(rbm, chain.state())?;
+        let mut before = gradient(energy, chain.state())?;
         for _ in 0..TAKEN {
             if chain.step(&first, &mut rng).moved() > 0 {
-                let after = gradient(rbm, chain.state())?;
-                let from_state = Packed::new(layout, &from).map_err(Failure::option)?;
-                let step = Move::new(from_state, chain.state()).map_err(Failure::option)?;
-                regression.push(&step, &before, &after).map_err(Failure::option)?;
+                let after = gradient(energy, chain.state())?;
+                let from_state = Packed::new(layout, &from).map_err(Error::model)?;
+                let step = Move::new(from_state, chain.state()).map_err(Error::model)?;
+                regression.push(&step, &before, &after).map_err(Error::model)?;
                 before = after;
                 from.copy_from_slice(chain.state().words());
             }
@@ -129,32 +147,32 @@ pub(super) fn tuned(rbm: &Rbm<'_>, seed: u64) -> Result<SecondOrder, Failure> {
     }
     let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(sites)];
     let mut scratch = vec![[0.0; LANES]; 3 * DenseMatrix::blocks(sites)];
-    regression.solve(RIDGE, ITERATIONS, &mut rows, &mut scratch).map_err(Failure::option)?;
+    regression.solve(RIDGE, ITERATIONS, &mut rows, &mut scratch).map_err(Error::model)?;
     let mut d = vec![[0.0; LANES]; layout.blocks()];
     let mut vectors = vec![[0.0; LANES]; MinTrace::blocks(sites)];
     let mut scratch = vec![[0.0; LANES]; 3 * layout.blocks()];
-    let matrix = DenseMatrix::new(sites, &rows).map_err(Failure::option)?;
+    let matrix = DenseMatrix::new(sites, &rows).map_err(Error::model)?;
     let solved = MinTrace::new(0.01, 200).solve(&matrix, &mut d, &mut vectors, &mut scratch);
-    let trace = solved.map_err(Failure::option)?.trace;
+    let trace = solved.map_err(Error::model)?.trace;
     let root = vec![[0.0; LANES]; Dense::root_blocks(sites)];
     let mut found = SecondOrder { layout, rows, d, root, trace, parameters: START };
-    found.parameters = adapted(rbm, found.noise().map_err(Failure::option)?, &mut LaneRng::stream(!seed, 0))?;
+    found.parameters = adapted(energy, found.noise().map_err(Error::model)?, &mut LaneRng::stream(!seed, 0))?;
     Ok(found)
 }
 
-fn gradient(rbm: &Rbm<'_>, x: Packed<'_>) -> Result<Vec<Block>, Failure> {
-    let mut cache = memory(rbm).cache;
-    rbm.init(x, &mut cache).map_err(Failure::option)?;
+fn gradient<E: Energy + ?Sized>(energy: &E, x: Packed<'_>) -> Result<Vec<Block>, Error> {
+    let mut cache = memory(energy).cache;
+    energy.init(x, &mut cache).map_err(Error::model)?;
     let mut gradient = vec![[0.0; LANES]; x.layout().gradient_blocks()];
-    rbm.gradient(x, &cache, 0..x.layout().rows(), &mut gradient);
+    energy.gradient(x, &cache, 0..x.layout().rows(), &mut gradient);
     Ok(gradient)
 }
 
 /// σ and α along one chain, which burns in first.
-fn adapted(rbm: &Rbm<'_>, noise: Dense<'_>, rng: &mut LaneRng) -> Result<Parameters, Failure> {
+fn adapted<E: Energy + ?Sized>(energy: &E, noise: Dense<'_>, rng: &mut LaneRng) -> Result<Parameters, Error> {
     let kernel =
-        |now: Parameters| Langevin::second_order(noise, now.step_size, now.balance).map_err(Failure::option);
-    let mut chain = Chain::random(rbm, memory(rbm), rng).map_err(Failure::option)?;
+        |now: Parameters| Langevin::second_order(noise, now.step_size, now.balance).map_err(Error::model);
+    let mut chain = Chain::random(energy, memory(energy), rng).map_err(Error::model)?;
     chain.run(&kernel(START)?, rng, BURN_IN, &mut ());
     let mut adaptation = Adaptation::new(START);
     for _ in 0..ADAPTED {

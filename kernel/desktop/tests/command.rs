@@ -1,0 +1,168 @@
+//! The command `bitmc`, as a person calls it.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn bitmc(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_bitmc")).args(words).output().unwrap()
+}
+
+fn file(name: &str) -> String {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data/formats");
+    data.join(name).to_str().unwrap().to_string()
+}
+
+/// The answer as JSON, and what stood on standard error.
+fn json(words: &[&str]) -> (Value, String) {
+    let output = bitmc(&[words, &["--json", "--quiet"]].concat());
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{words:?}: {errors}");
+    (serde_json::from_slice(&output.stdout).unwrap(), errors)
+}
+
+/// It fails with this code, and with one line that says why.
+fn fails(words: &[&str], code: i32, because: &str) {
+    let output = bitmc(words);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{words:?}: {errors}");
+    assert!(errors.starts_with("error: ") && errors.trim_end().lines().count() == 1, "{words:?}: {errors}");
+    assert!(errors.contains(because), "{words:?}: {errors}");
+    assert!(output.stdout.is_empty());
+}
+
+/// Each site's mean is within five errors of the truth.
+fn near(answer: &Value, truth: &[f64]) {
+    for (site, truth) in answer["summary"]["sites"].as_array().unwrap().iter().zip(truth) {
+        let (mean, error) = (site["mean"].as_f64().unwrap(), site["mcse"].as_f64().unwrap_or(1e-9));
+        assert!((mean - truth).abs() < 5.0 * error && error < 0.02, "{site} for {truth}");
+    }
+}
+
+#[test]
+fn models_from_files_are_sampled() {
+    // By summing over the eight states in which the grass is wet.
+    let (network, evidence) = (file("sprinkler.uai"), file("sprinkler.evid"));
+    for sampler in ["auto", "gibbs", "langevin"] {
+        let (answer, _) =
+            json(&["sample", &network, "--given", &evidence, "--sampler", sampler, "--draws", "4000"]);
+        near(&answer, &[0.575_799_7, 0.429_763_6, 0.707_927_7, 1.0]);
+    }
+    // By enumeration of its 32 states.
+    let (answer, _) = json(&["sample", &file("pick_two.qubo"), "--draws", "4000"]);
+    near(&answer, &[0.043_419_6, 0.115_617_2, 0.296_490_5, 0.674_774_4, 0.870_608_6]);
+    let (mean, error) = (&answer["summary"]["energy"]["mean"], &answer["summary"]["energy"]["mcse"]);
+    assert!((mean.as_f64().unwrap() + 48.207_148).abs() < 5.0 * error.as_f64().unwrap(), "{mean} ± {error}");
+    assert_eq!(answer["best"][0]["energy"], -49.0);
+    let (warm, _) = json(&["sample", &file("pick_two.qubo"), "--temperature", "10", "--draws", "4000"]);
+    let (mean, error) = (&warm["summary"]["energy"]["mean"], &warm["summary"]["energy"]["mcse"]);
+    assert!((mean.as_f64().unwrap() + 42.742_791).abs() < 5.0 * error.as_f64().unwrap(), "{mean} ± {error}");
+    // What it answers is named.
+    assert_eq!(answer["options"]["file"], Value::from(file("pick_two.qubo")));
+    assert!(answer["commit"].is_string() && answer["options"]["seed"] == 1);
+}
+
+#[test]
+fn chains_that_do_not_agree_are_told() {
+    let (answer, errors) =
+        json(&["sample", &file("pick_two.qubo"), "--sampler", "langevin:0.05", "--draws", "100"]);
+    assert!(errors.starts_with("warning: the chains do not agree (R̂ = "), "{errors}");
+    assert_eq!(format!("warning: {}\n", answer["warning"].as_str().unwrap()), errors);
+}
+
+#[test]
+fn files_are_written_and_never_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let sample = |name: &str, threads: &str| {
+        let words = [
+            "sample",
+            &file("pick_two.qubo"),
+            "--quiet",
+            "--draws",
+            "50",
+            "--save",
+            &path(name),
+            "--threads",
+            threads,
+        ];
+        let output = bitmc(&words);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::read(path(name)).unwrap()
+    };
+    assert_eq!(sample("one.npz", "1"), sample("two.npz", "3"));
+    let words = ["sample", &file("pick_two.qubo"), "--save", &path("one.npz")];
+    fails(&words, 1, "one.npz: the file is there; --force overwrites it");
+    assert!(bitmc(&[&words[..], &["--quiet", "--force"]].concat()).status.success());
+    fails(&["anneal", &file("pick_two.qubo"), "--sweeps", "100", "--save", &path("one.npz")], 1, "--force");
+}
+
+#[test]
+fn minima_and_ln_z_and_what_a_file_holds() {
+    let (found, _) = json(&["anneal", &file("frustrated.rudy"), "--sweeps", "10000"]);
+    assert_eq!(
+        found["states"][0]["energy"],
+        json(&["sample", &file("frustrated.rudy")]).0["best"][0]["energy"]
+    );
+    let (estimate, _) = json(&["logz", &file("pick_two.qubo"), "--runs", "200"]);
+    let truth = {
+        // The form is read once more, by hand.
+        let text = std::fs::read_to_string(file("pick_two.qubo")).unwrap();
+        let numbers =
+            |line: &str| line.split_whitespace().map(|word| word.parse().unwrap()).collect::<Vec<f64>>();
+        let lines: Vec<Vec<f64>> =
+            text.lines().filter(|line| !line.starts_with(['c', 'p'])).map(numbers).collect();
+        let bit = |state: u32, site: f64| f64::from(state >> site as u32 & 1);
+        let energy = |state: u32| lines.iter().map(|l| l[2] * bit(state, l[0]) * bit(state, l[1])).sum::<f64>();
+        (0..32).map(|state| (-energy(state)).exp()).sum::<f64>().ln()
+    };
+    let (log_z, error) = (estimate["log_z"].as_f64().unwrap(), estimate["error"].as_f64().unwrap());
+    assert!((log_z - truth).abs() < 5.0 * error, "{log_z} ± {error}, exactly {truth}");
+    let output = bitmc(&["info", &file("sprinkler.uai")]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("graphical model: 4 sites of 2 values"), "{text}");
+}
+
+#[test]
+fn bad_words_are_one_line() {
+    let form = file("pick_two.qubo");
+    fails(&[], 2, "");
+    fails(&["sample"], 2, "<FILE>");
+    fails(&["sample", "nowhere.uai"], 1, "nowhere.uai");
+    for word in ["0", "-1", "1e-38", "1e38", "NaN", "inf"] {
+        fails(&["sample", &form, "--temperature", word], 2, "is not from 1e-20 to 1e20");
+    }
+    fails(&["sample", &form, "--sampler", "gibs"], 2, "sampler \"gibs\": auto, gibbs,");
+    fails(&["sample", &form, "--sampler", "langevin:-1"], 2, "step size");
+    fails(&["sample", &form, "--sampler", "block-gibbs"], 1, "only an RBM");
+    fails(&["sample", &form, "--chains", "0"], 2, "--chains");
+    fails(&["sample", &form, "--given", &file("sprinkler.evid")], 1, "sprinkler.evid");
+    fails(&["sample", &form, "--seconds", "0", "--quiet"], 2, "no draw was made");
+    fails(&["anneal", &form, "--seconds", "1", "--sweeps", "1"], 2, "--sweeps");
+    fails(&["logz", &form, "--runs", "1"], 2, "--runs");
+    fails(&["sample", &form, "--save", "nowhere/here.npz"], 1, "nowhere/here.npz");
+}
+
+#[test]
+fn a_run_is_killed_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| -> PathBuf { folder.path().join(name) };
+    let words = |save: &str| {
+        let text = |path: PathBuf| path.to_str().unwrap().to_string();
+        let fixed =
+            ["sample", "--sampler", "gibbs", "--draws", "300000", "--thin", "20", "--chains", "3", "--quiet"];
+        let mut words: Vec<String> = fixed.map(str::to_string).to_vec();
+        words.extend([file("pick_two.qubo"), "--save".into(), text(path(save))]);
+        words
+    };
+    let kept = path("kept").to_str().unwrap().to_string();
+    let run = |save: &str, more: &[&str]| {
+        let words = words(save);
+        let all: Vec<&str> = words.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        assert!(bitmc(&all).status.success());
+        std::fs::read(path(save)).unwrap()
+    };
+    let whole = run("whole.npz", &[]);
+    run("part.npz", &["--seconds", "0.05", "--checkpoint", &kept]);
+    assert_eq!(run("rest.npz", &["--checkpoint", &kept]), whole);
+}
