@@ -179,8 +179,8 @@ impl Annealer<'_> {
         Self { budget: Budget::Reads(reads, sweeps, seconds), ..self }
     }
 
-    /// The temperatures at which a run begins and ends; then no sweeps at temperature 0 follow. Without them they are chosen by
-    /// the changes of energy at random states.
+    /// The temperatures at which a run begins and ends; between them it falls geometrically, and no sweeps at temperature 0
+    /// follow. Without them they are chosen by the changes of energy at random states.
     #[must_use]
     pub fn temperatures(self, hottest: f64, coldest: f64) -> Self {
         Self { range: Some((hottest, coldest)), ..self }
@@ -289,7 +289,7 @@ impl Annealer<'_> {
                     tick();
                     run == 0 || !late()
                 };
-                let schedule = Schedule { hot, cold, sweeps, quench: self.range.is_none() };
+                let schedule = Schedule { hot, cold, sweeps, given: self.range.is_some() };
                 let ended = match &ready {
                     Ready::Ising(model) => sixteen(self.model, model, schedule, &mut rng, watch),
                     _ => one(self.model, ready.energy(), &soft, schedule, &mut rng, watch),
@@ -350,20 +350,22 @@ struct Schedule {
     hot: f64,
     cold: f64,
     sweeps: u64,
-    /// Whether sweeps at a temperature as good as 0 follow.
-    quench: bool,
+    /// Whether the temperatures are the caller's: then the temperature falls geometrically, and ends at the coldest one. Else it falls
+    /// linearly, and sweeps at a temperature as good as 0 follow.
+    given: bool,
 }
 
 impl Schedule {
     /// β and the sweeps there, of each temperature.
     fn rungs(self) -> impl Iterator<Item = (f32, u64)> {
-        let Self { hot, cold, sweeps, quench } = self;
+        let Self { hot, cold, sweeps, given } = self;
         let rung = move |rung: u64| {
-            let temperature = hot + (cold - hot) * rung as f64 / (RUNGS - 1) as f64;
+            let part = rung as f64 / (RUNGS - 1) as f64;
+            let temperature = if given { hot * (cold / hot).powf(part) } else { hot + (cold - hot) * part };
             let share = |rung: u64| sweeps * rung / RUNGS;
             ((1.0 / temperature) as f32, share(rung + 1) - share(rung))
         };
-        (0..RUNGS).map(rung).chain(quench.then_some(((1e4 / cold) as f32, 8)))
+        (0..RUNGS).map(rung).chain((!given).then_some(((1e4 / cold) as f32, 8)))
     }
 }
 

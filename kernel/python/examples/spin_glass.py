@@ -63,7 +63,7 @@ def main():
 
     figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
     for temperature, q in drawn.items():
-        axes.hist(np.concatenate([q, -q]), 61, (-1, 1), density=True, histtype="step", label=f"T = {temperature:.1f}")
+        axes.hist(np.concatenate([q, -q]), 61, range=(-1, 1), density=True, histtype="step", label=f"T = {temperature:.1f}")
     axes.set(title="Overlap of two independent states, 8×8×8 ±J glass", xlabel="overlap q", ylabel="probability density")
     axes.legend()
     figure.savefig("spin_glass.png", dpi=120)

@@ -31,13 +31,6 @@ enum Tuner {
     Cycle(Box<CycleTuner<Vec<Trial>>>),
 }
 
-/// Which sampler with which parameters.
-#[derive(Clone)]
-enum Which {
-    Plan(Plan),
-    Cyclical(Vec<Trial>),
-}
-
 /// Several chains, asked and told together.
 #[pyclass(module = "bitmc._bitmc")]
 pub(crate) struct Chains {
@@ -48,7 +41,7 @@ pub(crate) struct Chains {
     rngs: Vec<LaneRng>,
     infos: Vec<Info>,
     window: Option<u32>,
-    which: Which,
+    plan: Plan,
     kernel: Kernel,
     tuner: Tuner,
     acceptance: Acceptance,
@@ -58,7 +51,7 @@ pub(crate) struct Chains {
 const NAMES: &str = "langevin[:STEP], balanced[:STEP:BALANCE], balanced:tuned:BALANCE, cyclical[:POSITIONS[:SMALLEST:LARGEST]], gwg[:INDICES], \
     pas[:INDICES] or random-walk[:RADIUS] is needed";
 
-fn parsed(sampler: &str, chains: usize, sites: usize) -> PyResult<(Which, Tuner)> {
+fn parsed(sampler: &str, chains: usize, sites: usize) -> PyResult<(Plan, Tuner)> {
     let bad = || wrong(format!("sampler {sampler:?}: {NAMES}"));
     if let Some(rest) = sampler.strip_prefix("cyclical") {
         let numbers: Vec<f32> =
@@ -80,7 +73,7 @@ fn parsed(sampler: &str, chains: usize, sites: usize) -> PyResult<(Which, Tuner)
         }
         let tuner = CycleTuner::new(vec![Trial::default(); positions as usize], settings);
         let tuner = tuner.map_err(|error| wrong(format!("sampler {sampler:?}: {error}")))?;
-        return Ok((Which::Cyclical(tuner.positions().to_vec()), Tuner::Cycle(Box::new(tuner))));
+        return Ok((cycle(&tuner), Tuner::Cycle(Box::new(tuner))));
     }
     // A balance by hand, with the step size tuned.
     let choice = match sampler.strip_prefix("balanced:tuned:").map(str::parse) {
@@ -89,7 +82,7 @@ fn parsed(sampler: &str, chains: usize, sites: usize) -> PyResult<(Which, Tuner)
     };
     match choice {
         Choice::Auto => Err(bad()),
-        Choice::Exactly(plan) => Ok((Which::Plan(plan), Tuner::Nothing)),
+        Choice::Exactly(plan) => Ok((plan, Tuner::Nothing)),
         Choice::Tuned(plan) => {
             let (first, bounds, rate) = match plan {
                 Plan::RandomWalk { .. } => {
@@ -99,7 +92,7 @@ fn parsed(sampler: &str, chains: usize, sites: usize) -> PyResult<(Which, Tuner)
                 _ => (0.2, (1e-3, 1e3), RateTuner::LOCALLY_BALANCED),
             };
             let tuner = RateTuner::new(first, bounds, rate).map_err(wrong)?;
-            Ok((Which::Plan(plan), Tuner::Rate(tuner)))
+            Ok((plan, Tuner::Rate(tuner)))
         }
     }
 }
@@ -110,31 +103,33 @@ fn near(kernel: Langevin<'static>, window: Option<u32>) -> Langevin<'static> {
 }
 
 /// The kernel of a sampler.
-fn kernel(which: &Which, window: Option<u32>) -> PyResult<Kernel> {
+fn kernel(plan: &Plan, window: Option<u32>) -> PyResult<Kernel> {
     let balanced = |step_size: f32, balance: f32| -> Result<_, ParameterError> {
         Ok(near(Langevin::balanced(step_size, balance)?, window))
     };
     let one = || -> Result<Option<Kernel>, ParameterError> {
-        Ok(Some(match which {
-            &Which::Plan(Plan::Langevin { step_size }) => balanced(step_size, 0.5).map(Kernel::Langevin)?,
-            &Which::Plan(Plan::Balanced { step_size, balance }) => {
-                Kernel::Langevin(balanced(step_size, balance)?)
-            }
-            &Which::Plan(Plan::GibbsWithGradients { indices }) => {
+        Ok(Some(match plan {
+            &Plan::Langevin { step_size } => balanced(step_size, 0.5).map(Kernel::Langevin)?,
+            &Plan::Balanced { step_size, balance } => Kernel::Langevin(balanced(step_size, balance)?),
+            &Plan::GibbsWithGradients { indices } => {
                 Kernel::GibbsWithGradients(GibbsWithGradients::new(indices)?)
             }
-            &Which::Plan(Plan::PathAuxiliary { indices }) => {
-                Kernel::PathAuxiliary(PathAuxiliary::new(indices)?)
-            }
-            &Which::Plan(Plan::RandomWalk { radius }) => Kernel::RandomWalk(RandomWalk::new(radius)?),
-            Which::Plan(_) => return Ok(None),
-            Which::Cyclical(trials) => {
-                let each = trials.iter().map(|trial| balanced(trial.step_size, trial.balance));
+            &Plan::PathAuxiliary { indices } => Kernel::PathAuxiliary(PathAuxiliary::new(indices)?),
+            &Plan::RandomWalk { radius } => Kernel::RandomWalk(RandomWalk::new(radius)?),
+            Plan::Cyclical { positions } => {
+                let each = positions.iter().map(|&(step_size, balance)| balanced(step_size, balance));
                 Kernel::Cycle(each.collect::<Result<_, _>>()?)
             }
+            _ => return Ok(None),
         }))
     };
     one().map_err(|error| wrong(format!("sampler: {error}")))?.ok_or_else(|| wrong(format!("sampler: {NAMES}")))
+}
+
+/// The cycle that a tuner has come to.
+fn cycle(tuner: &CycleTuner<Vec<Trial>>) -> Plan {
+    let positions = tuner.positions().iter().map(|trial| (trial.step_size, trial.balance));
+    Plan::Cyclical { positions: positions.collect() }
 }
 
 /// A plan with another value of its parameter that is tuned.
@@ -189,12 +184,12 @@ impl Chains {
                     .map_err(|error| wrong(format!("start: chain {chain}: {error}")))?;
             }
         }
-        let (which, tuner) = parsed(sampler, chains, sites)?;
+        let (plan, tuner) = parsed(sampler, chains, sites)?;
         let kernel = match &tuner {
             Tuner::Cycle(tuner) => tuner.kernel().map(|kernel| Kernel::Langevin(near(kernel, window))),
             _ => None,
         }
-        .map_or_else(|| kernel(&which, window), Ok)?;
+        .map_or_else(|| kernel(&plan, window), Ok)?;
         Ok(Self {
             layout,
             starts,
@@ -202,7 +197,7 @@ impl Chains {
             rngs,
             infos: vec![Info::default(); chains],
             window,
-            which,
+            plan,
             kernel,
             tuner,
             acceptance: Acceptance::new(),
@@ -291,11 +286,11 @@ impl Chains {
     /// Step sizes and balances of the cycle, or the one of the sampler; empty where it has none.
     #[getter]
     fn parameters(&self) -> Vec<(f32, f32)> {
-        match &self.which {
-            Which::Cyclical(trials) => trials.iter().map(|trial| (trial.step_size, trial.balance)).collect(),
-            Which::Plan(Plan::Langevin { step_size }) => vec![(*step_size, 0.5)],
-            Which::Plan(Plan::Balanced { step_size, balance }) => vec![(*step_size, *balance)],
-            Which::Plan(_) => Vec::new(),
+        match &self.plan {
+            Plan::Cyclical { positions } => positions.clone(),
+            Plan::Langevin { step_size } => vec![(*step_size, 0.5)],
+            Plan::Balanced { step_size, balance } => vec![(*step_size, *balance)],
+            _ => Vec::new(),
         }
     }
 
@@ -309,22 +304,8 @@ impl Chains {
 
     /// The draws that were kept.
     fn samples(&self, warmup: u64, thin: u64, stopped: Option<String>) -> PyResult<Samples> {
-        let (plan, why) = match &self.which {
-            Which::Plan(plan) => (plan.clone(), format!("{plan}; told its energies by a function")),
-            Which::Cyclical(trials) => {
-                let largest = trials.first().copied().unwrap_or_default();
-                let (positions, step) = (trials.len(), trials.last().copied().unwrap_or_default().step_size);
-                let plan = Plan::Balanced { step_size: largest.step_size, balance: largest.balance };
-                let sizes = format!("step sizes from {:.3} to {step:.3}", largest.step_size);
-                (
-                    plan,
-                    format!(
-                        "cyclical Langevin (ACS), {positions} positions, {sizes}; told its energies by a function"
-                    ),
-                )
-            }
-        };
-        let mut report = Report::new(plan, why);
+        let why = format!("{}; told its energies by a function", self.plan);
+        let mut report = Report::new(self.plan.clone(), why);
         let counted = &self.acceptance;
         report.acceptance = Some(counted.rate().into());
         report.moved_sites_per_step = Some(counted.jump_distance().into());
@@ -389,18 +370,16 @@ impl Chains {
             Tuner::Nothing => {}
             Tuner::Rate(tuner) => {
                 self.infos.iter().for_each(|info| tuner.observe(info));
-                if let Which::Plan(plan) = &self.which {
-                    self.which = Which::Plan(with(plan, tuner.parameter()));
-                }
-                self.kernel = kernel(&self.which, window)?;
+                self.plan = with(&self.plan, tuner.parameter());
+                self.kernel = kernel(&self.plan, window)?;
             }
             Tuner::Cycle(tuner) => {
                 self.infos.iter().for_each(|info| _ = tuner.observe(info));
-                self.which = Which::Cyclical(tuner.positions().to_vec());
+                self.plan = cycle(tuner);
                 match tuner.kernel() {
                     Some(kernel) => self.kernel = Kernel::Langevin(near(kernel, window)),
                     None => {
-                        self.kernel = kernel(&self.which, window)?;
+                        self.kernel = kernel(&self.plan, window)?;
                         self.tuner = Tuner::Nothing;
                     }
                 }

@@ -60,7 +60,6 @@ impl Model {
     }
 
     #[staticmethod]
-    #[expect(clippy::too_many_arguments, reason = "flat arrays")]
     fn potts(
         py: Python<'_>,
         sites: usize,
@@ -75,7 +74,6 @@ impl Model {
     }
 
     #[staticmethod]
-    #[expect(clippy::too_many_arguments, reason = "flat arrays")]
     fn gaussian(
         py: Python<'_>,
         arity: usize,

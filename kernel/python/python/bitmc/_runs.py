@@ -53,7 +53,7 @@ class Summary:
     def __repr__(self) -> str:
         more = f"\n{len(self.sites) - 20} more sites\n" if len(self.sites) > 20 else ""
         warning = f"\nwarning: {self.warning}\n" if self.warning else ""
-        return f"{self.chains} chains, {self.draws} draws each\n\n{self.table}{more}{warning}".rstrip()
+        return f"{self.chains} chains, {self.draws} draws each\n{self.table}{more}{warning}".rstrip()
 
 
 class Samples:
@@ -154,8 +154,8 @@ def sample(
     seed : int
     temperature : float
     sampler : str
-        ``auto``; or ``gibbs``, ``block-gibbs``, ``langevin[:STEP]``, ``balanced[:STEP:BALANCE]``, ``gwg[:INDICES]``,
-        ``pas[:INDICES]``, ``locally-balanced``, ``hamming-ball[:SITES:RADIUS]``, ``random-walk[:RADIUS]``,
+        ``auto``; or ``gibbs``, ``block-gibbs``, ``langevin[:STEP]``, ``balanced[:STEP:BALANCE]``, ``second-order``,
+        ``cyclical``, ``gwg[:INDICES]``, ``pas[:INDICES]``, ``locally-balanced``, ``hamming-ball[:SITES:RADIUS]``, ``random-walk[:RADIUS]``,
         ``exchange[:BETA:…:1]``.
     seconds : float, optional
         Ends the run after so many seconds, at the draw that it has come to.
@@ -257,7 +257,8 @@ def anneal(
     reads : int, optional
         Makes so many runs and returns the end of each.
     temperatures : (hottest, coldest), optional
-        Chosen by the changes of energy at random states where not given; then sweeps at temperature 0 follow.
+        Between them the temperature falls geometrically. Where not given they are chosen by the changes of energy at random
+        states, the temperature falls linearly, and sweeps at temperature 0 follow.
     seed, threads, progress
         As of :func:`sample`.
 

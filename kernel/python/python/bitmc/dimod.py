@@ -31,8 +31,8 @@ class BitmcSampler(dimod.Sampler):  # type: ignore[misc, name-defined]
     num_reads : int
         Reads, each from its own random state; 1 where not given.
     beta_range : (float, float), optional
-        The inverse temperatures at which a read begins and ends; between them the temperature falls linearly. Where not
-        given they are chosen by the changes of energy at random states, and sweeps at temperature 0 follow.
+        The inverse temperatures at which a read begins and ends; between them β rises geometrically. Where not given they are
+        chosen by the changes of energy at random states, the temperature falls linearly, and sweeps at temperature 0 follow.
     num_sweeps : int
         Sweeps of each read; 1000 where not given.
     seed : int, optional
