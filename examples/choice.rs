@@ -29,7 +29,7 @@ struct Options {
 /// Effective samples.
 const WANTED: f64 = 1000.0;
 /// Seconds that a run by hand may take.
-const PATIENCE: f64 = 20.0;
+const PATIENCE: f64 = 6.0;
 /// Samplers by hand.
 const BY_HAND: [&str; 10] = [
     "gibbs",

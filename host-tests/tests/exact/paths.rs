@@ -3,8 +3,8 @@
 
 use bitmc::step::{Choice, ParameterError, Transition};
 use bitmc::{
-    Energy, GibbsWithGradients, Kernel, Kind, LaneRng, Layout, LocallyBalanced, Packed, PathAuxiliary, Plain,
-    SeedableRng, StateError,
+    Energy, Function, GibbsWithGradients, Kernel, Kind, LaneRng, Layout, LocallyBalanced, Packed,
+    PathAuxiliary, Plain, SeedableRng, StateError,
 };
 use bitmc_host_tests::count::Count;
 use bitmc_host_tests::enumerate::Law;
@@ -247,34 +247,107 @@ fn paths_that_are_never_drawn() {
     }
 }
 
+/// The same table over sites of 70 values, of which each site has two.
+struct WideTable<'t>(&'t Table);
+
+impl Function for WideTable<'_> {
+    fn layout(&self) -> Layout {
+        Layout::ordinal(self.0.sites, 70)
+    }
+
+    fn arities(&self) -> Option<&[u16]> {
+        Some(&[2, 2])
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        self.0.total(Packed::new(self.0.layout(), &[x.get(0) | x.get(1) << 1]).unwrap())
+    }
+
+    fn gradient(&self, x: Packed<'_>, _site: usize) -> f32 {
+        self.0.gradient[(x.get(0) | x.get(1) << 1) as usize]
+    }
+}
+
 #[test]
 fn a_path_that_ends_where_no_weight_is_left() {
     // At 0b01 the gradient is infinite: the way up of site 1 has no weight, so a path is over after site 0. Where that leads
     // both sites have weight, and no path back ends after one.
     let totals = vec![0.0, 0.3, -0.2, 0.1];
     let law = Law::from_energies(2, totals.iter().copied().map(f64::from).collect());
-    let energy = Plain(Table { sites: 2, totals, gradient: vec![0.2, f32::INFINITY, 0.1, -0.3] });
-    let mut chain = heap::chain(&energy as &dyn Energy, &[0]).unwrap();
-    let paths = [&[0][..], &[1], &[0, 1], &[1, 0]];
-    let mut matrix = vec![vec![0.0; 4]; 4];
-    for (x, row) in (0..4_u32).zip(&mut matrix) {
-        let mut all = 0.0;
-        for path in paths {
-            chain.restart(Packed::new(energy.layout(), &[x]).unwrap()).unwrap();
-            let choices: Vec<Choice> =
-                path.iter().map(|&site| Choice { site, value: 1 - ((x >> site) & 1) }).collect();
-            let found = Path(2).transition(&mut chain, &choices);
-            let (q, y) = (f64::from(found.log_forward).exp(), path.iter().fold(x, |y, site| y ^ (1 << site)));
-            all += q;
-            let accepted = q * f64::from(found.log_ratio).exp().min(1.0);
-            row[y as usize] += accepted;
-            row[x as usize] += q - accepted;
+    let table = Table { sites: 2, totals, gradient: vec![0.2, f32::INFINITY, 0.1, -0.3] };
+    for energy in [&Plain(&table) as &dyn Energy, &Plain(WideTable(&table))] {
+        let mut chain = heap::chain(energy, &vec![0; energy.layout().words()]).unwrap();
+        let paths = [&[0][..], &[1], &[0, 1], &[1, 0]];
+        let mut matrix = vec![vec![0.0; 4]; 4];
+        for (x, row) in (0..4_u32).zip(&mut matrix) {
+            let values = [x as usize & 1, x as usize >> 1];
+            let mut all = 0.0;
+            for path in paths {
+                chain.restart(Packed::new(energy.layout(), &pack(energy.layout(), &values)).unwrap()).unwrap();
+                let choices: Vec<Choice> =
+                    path.iter().map(|&site| Choice { site, value: 1 - ((x >> site) & 1) }).collect();
+                let found = Path(2).transition(&mut chain, &choices);
+                let (q, y) =
+                    (f64::from(found.log_forward).exp(), path.iter().fold(x, |y, site| y ^ (1 << site)));
+                all += q;
+                let accepted = q * f64::from(found.log_ratio).exp().min(1.0);
+                row[y as usize] += accepted;
+                row[x as usize] += q - accepted;
+            }
+            assert!((all - 1.0).abs() < 1e-6, "all paths from {x}: {all}");
         }
-        assert!((all - 1.0).abs() < 1e-6, "all paths from {x}: {all}");
+        for (y, &truth) in law.probabilities.iter().enumerate() {
+            let after: f64 = law.probabilities.iter().zip(&matrix).map(|(p, row)| p * row[y]).sum();
+            assert!((after - truth).abs() < 1e-6, "{:?}, {y}: {after} for {truth}", energy.layout());
+        }
     }
-    for (y, &truth) in law.probabilities.iter().enumerate() {
-        let after: f64 = law.probabilities.iter().zip(&matrix).map(|(p, row)| p * row[y]).sum();
-        assert!((after - truth).abs() < 1e-6, "{y}: {after} for {truth}");
+}
+
+/// Three sites of 70 values and equal energies. The slopes of the first site draw it up and down by one, far more than the
+/// other two, which are alike.
+struct Dominant {
+    slope: f32,
+}
+
+impl Function for Dominant {
+    fn layout(&self) -> Layout {
+        Layout::categorical(3, 70)
+    }
+
+    fn total(&self, _: Packed<'_>) -> f32 {
+        0.0
+    }
+
+    fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+        0.0
+    }
+
+    fn component(&self, x: Packed<'_>, site: usize, value: usize) -> f32 {
+        let here = x.get(0) as usize;
+        let near = value == (here + 1) % 70 || here == (value + 1) % 70;
+        if site == 0 && near { -self.slope } else { 0.0 }
+    }
+}
+
+/// Beside a site of far larger weight, the order of all others was the order of their numbers.
+#[test]
+fn sites_beside_one_of_far_larger_weight_are_drawn_alike() {
+    for slope in [1.0, 1e3, 1e6, 1e9, 1e30, f32::INFINITY] {
+        let energy = Plain(Dominant { slope });
+        let mut chain = heap::chain(&energy as &dyn Energy, &[0; 1]).unwrap();
+        let (mut rng, kernel) = (LaneRng::seed_from_u64(5), GibbsWithGradients::new(2).unwrap());
+        let (steps, mut moves) = (2000, [0; 3]);
+        for _ in 0..steps {
+            let before: Vec<u32> = chain.state().values().collect();
+            assert!(!chain.step(&kernel, &mut rng).fault);
+            for ((count, before), after) in moves.iter_mut().zip(before).zip(chain.state().values()) {
+                *count += i32::from(before != after);
+            }
+        }
+        // Of so many fair coins no more than five standard deviations.
+        let bound = 5.0 * f64::from(moves[1] + moves[2]).sqrt();
+        assert!(f64::from((moves[1] - moves[2]).abs()) <= bound, "slope {slope}: moves {moves:?}");
+        assert!(moves[1] + moves[2] > steps / 4, "slope {slope}: moves {moves:?}");
     }
 }
 

@@ -2,10 +2,12 @@
 //! data that counts right, and a replica that was stopped goes on bit for bit.
 
 use bitmc::accept::accept;
+use bitmc::batch::{Batch, BatchSite};
 use bitmc::energy::{Base, PathError, Tempered};
 use bitmc::stats::Evidence;
+use bitmc::step::SequentialGibbs;
 use bitmc::temper::{AnnealError, Ladder, LadderError, Replica, Rung, forward, log_swap_ratio, reverse, round};
-use bitmc::{Energy, Kind, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng};
+use bitmc::{Energy, Gibbs, Kind, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng};
 use bitmc_host_tests::compose::transitions;
 use bitmc_host_tests::enumerate::{Law, values};
 use bitmc_host_tests::heap::{self, HeapMemory};
@@ -213,6 +215,87 @@ fn swaps_are_in_detailed_balance() {
     // Twins: the ratio upside down, and one that forgets the base.
     assert!(asymmetry(|betas, gaps, _| -log_swap_ratio(betas, gaps)) > 0.1);
     assert!(asymmetry(|betas, _, energies| log_swap_ratio(betas, energies)) > 0.1);
+}
+
+/// Bits with one field of 10⁹ among small whole numbers: where the first bit is set, floats do not tell energies apart.
+fn far() -> Pairwise {
+    let edges = vec![(0, 1, 3.0), (1, 2, -2.0), (0, 2, 1.0)];
+    Pairwise { convention: Convention::BitsEdgesOnce, fields: vec![1e9, -1.0, 2.0], edges }
+}
+
+#[test]
+fn swaps_that_rounding_decides_are_refused() {
+    const SWAPS: usize = 20_000;
+    let model = far();
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let path = Tempered::new(&energy as &dyn Energy, 0.0).unwrap();
+    let statistic = |ratio: fn((f32, f32), (f32, f32)) -> f32| {
+        let mut rng = LaneRng::seed_from_u64(8);
+        let (mut counts, betas) = ([0u32; 8], (0.0, 0.25));
+        let mut replica = || Replica::random(path, heap::memory(&path), &mut rng).unwrap();
+        let (mut hot, mut cold) = (replica(), replica());
+        for _ in 0..SWAPS {
+            for (replica, beta) in [(&mut hot, betas.0), (&mut cold, betas.1)] {
+                replica.set_beta(beta).unwrap();
+                replica.run(&Gibbs::systematic(), &mut rng, 1, &mut ());
+            }
+            if accept(ratio(betas, (hot.gap(), cold.gap())), &mut rng) {
+                std::mem::swap(&mut hot, &mut cold);
+            }
+            counts[hot.state().words()[0] as usize] += 1;
+        }
+        let expected = SWAPS as f64 / 8.0;
+        counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum::<f64>()
+    };
+    // At β = 0 all eight states are equally likely: χ² with seven degrees of freedom is above 50 with probability 10⁻⁸.
+    let right = statistic(log_swap_ratio);
+    assert!(right < 50.0, "{right}");
+    // Negative control: the ratio of the rounded energies.
+    let rounded = statistic(|betas, gaps| (betas.0 - betas.1) * (gaps.0 - gaps.1));
+    assert!(rounded > 500.0, "{rounded}");
+    // What rounding cannot turn goes on, and so do energies that floats tell apart.
+    for (gaps, ratio) in [((-1e9, 0.0), 2.5e8), ((0.0, -1e9), -2.5e8), ((1e6, 1e6 - 4.0), -1.0)] {
+        assert_eq!(log_swap_ratio((0.0, 0.25), gaps), ratio);
+    }
+    for gaps in [(-1e9, -1e9), (-1e9, -1e9 - 64.0), (2e6, 2e6 + 1.0), (f32::INFINITY, f32::INFINITY)] {
+        assert!(log_swap_ratio((0.0, 0.25), gaps).is_nan(), "{gaps:?}");
+    }
+    assert_eq!(log_swap_ratio((0.0, 0.25), (f32::INFINITY, 0.0)), f32::NEG_INFINITY);
+}
+
+#[test]
+fn steps_between_energies_far_apart_leave_no_error() {
+    let model = far();
+    let exact = Law::of(&model).energies;
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let path = Tempered::new(&energy as &dyn Energy, 0.0).unwrap();
+    let mut rng = LaneRng::seed_from_u64(9);
+    let mut replica = Replica::random(path, heap::memory(&path), &mut rng).unwrap();
+    let mut batch = Batch::random(&energy, vec![BatchSite::new(); 3], &mut rng).unwrap();
+    batch.set_betas([0.0; 16]).unwrap();
+    let (mut here, mut rounded) = (replica.state().words()[0] as usize, f64::from(replica.energy()));
+    let (mut worst, mut control) = (0.0f64, 0.0f64);
+    for _ in 0..10_000 {
+        replica.step(&Gibbs::systematic(), &mut rng);
+        batch.step(&SequentialGibbs, &mut rng);
+        let there = replica.state().words()[0] as usize;
+        // Negative control: the sum of the differences, each as a float.
+        rounded += f64::from((exact[there] - exact[here]) as f32);
+        here = there;
+        let of_batch = |chain| (batch.state(chain, &mut [0]).unwrap().words()[0] as usize, batch.energy(chain));
+        for (state, energy) in (0..16).map(of_batch).chain([(here, replica.energy())]) {
+            // 10⁹ has floats at multiples of 64.
+            let bound = if state & 1 == 1 { 64.0 } else { 1e-5 };
+            worst = worst.max((f64::from(energy) - exact[state]).abs() / bound);
+        }
+        if here & 1 == 0 {
+            control = control.max((rounded - exact[here]).abs());
+        }
+    }
+    assert!(worst <= 1.0, "{worst} bounds");
+    assert!(control > 10.0, "{control}");
 }
 
 #[test]

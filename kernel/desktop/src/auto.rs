@@ -20,14 +20,17 @@ use rayon::prelude::*;
 
 /// Effective samples at which a pilot run says enough.
 const ENOUGH: f64 = 150.0;
-/// An R̂ up to which chains agree.
-pub(crate) const AGREE: f64 = 1.05;
+/// An R̂ up to which the chains of a pilot run agree: with 150 effective samples in 32 half chains the largest R̂ of many sites
+/// is near it by chance. The run itself is held to 1.05.
+pub(crate) const AGREE: f64 = 1.1;
 /// Sites whose effective sample size a pilot looks at, at most.
 const LOOKED_AT: usize = 128;
 /// Draws of a chain that a pilot records, at most.
 const RECORDED: u64 = 512;
 /// Steps after which chains that have not said enough are slow: replica exchange is tried, too.
 const SLOW: u64 = 2048;
+/// A sampler with so many times fewer effective samples for its cost is out of the race.
+const BEHIND: f64 = 4.0;
 /// Microseconds that a pilot of slow chains may always cost.
 const PATIENCE: f64 = 8e6;
 /// What such a pilot may cost over what the run itself will.
@@ -217,12 +220,18 @@ pub(crate) fn choose<'e>(
     let run = each * (sampler.warmup + sampler.draws as u64 * sampler.thin.unwrap_or(1)) as f64;
     let enough = |pilot: &Pilot<'_>| pilot.agrees() && pilot.ess.is_some_and(|ess| ess >= ENOUGH);
     let mut level = each * 64.0;
-    let mut race = |pilots: &mut [Pilot<'e>], until: &dyn Fn(&Pilot<'_>) -> bool| -> Result<(), Error> {
+    let mut tried: Vec<Trial> = Vec::new();
+    let mut race = |pilots: &mut Vec<Pilot<'e>>, until: &dyn Fn(&Pilot<'_>) -> bool| -> Result<(), Error> {
         loop {
             for pilot in &mut *pilots {
                 let steps = ((level / pilot.each(sampler).max(1e-9)) as u64).max(16);
                 pilot.go(sampler, steps, layout, watch)?;
             }
+            // Who is far behind costs no more.
+            let best = pilots.iter().map(Pilot::rate).fold(0.0, f64::max);
+            let behind = |pilot: &Pilot<'_>| pilot.rate() * BEHIND < best;
+            tried.extend(pilots.iter().filter(|pilot| behind(pilot)).map(Pilot::trial));
+            pilots.retain(|pilot| !behind(pilot));
             if pilots.iter().any(enough) || until(&pilots[0]) || watch.over().is_some() {
                 return Ok(());
             }
@@ -236,7 +245,7 @@ pub(crate) fn choose<'e>(
         pilots.push(Pilot::new(ladder::build(sampler, ground, watch)?, ground)?);
         race(&mut pilots, &|first| first.cost >= (EXCHANGE * run).max(PATIENCE))?;
     }
-    let tried: Vec<Trial> = pilots.iter().map(Pilot::trial).collect();
+    tried.extend(pilots.iter().map(Pilot::trial));
     // Of equal ones the first; one whose chains agree before one whose chains do not.
     let key = |pilot: &Pilot<'_>| (pilot.agrees(), pilot.rate());
     let order = |a: &usize, b: &usize| {

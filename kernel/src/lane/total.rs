@@ -28,6 +28,11 @@ impl Total {
         self.sum = sum;
     }
 
+    /// Whether a change of an energy is so large that its own rounding to a float, 2⁻¹⁰ or more, would show in the total.
+    pub(crate) fn coarse(term: f32) -> bool {
+        (16_384.0..f32::INFINITY).contains(&term.abs())
+    }
+
     /// Adds another total.
     pub fn add_total(&mut self, other: Self) {
         self.add(other.sum);

@@ -6,9 +6,16 @@ use rand_core::Rng;
 
 /// The log of the ratio with which the states x at β and y at β′ change places, `(β − β′)(U(x) − U(y))`
 /// with `U = E − E₀`: `p_β(y) p_β′(x) / p_β(x) p_β′(y)`.
+///
+/// A gap U is rounded to 24 bits. Where `|β − β′| |U|` is 2¹⁸ or more, that rounding can decide a swap. The ratio is then NaN,
+/// which swaps nothing, unless it is so large that rounding cannot turn it. For replicas to swap, subtract what all likely
+/// states have in common from the energy.
 #[must_use]
 pub fn log_swap_ratio(betas: (f32, f32), gaps: (f32, f32)) -> f32 {
-    (betas.0 - betas.1) * (gaps.0 - gaps.1)
+    let step = betas.0 - betas.1;
+    let (ratio, size) = (step * (gaps.0 - gaps.1), (step * gaps.0).abs().max((step * gaps.1).abs()));
+    let coarse = (262_144.0..f32::INFINITY).contains(&size);
+    if coarse && ratio.abs() < 128.0 + size * (1.0 / 1_048_576.0) { f32::NAN } else { ratio }
 }
 
 /// An end of the ladder.
@@ -165,7 +172,7 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {
     }
 
     /// One round of swaps between neighbours. `gap(replica)` is `E − E₀` of that replica's state; a NaN
-    /// swaps nothing. Draws one uniform for each pair, whatever happens. Returns the swaps.
+    /// swaps nothing, nor do gaps that are too coarse for [`log_swap_ratio`]. Draws one uniform for each pair, whatever happens. Returns the swaps.
     pub fn exchange<R: Rng + ?Sized>(&mut self, mut gap: impl FnMut(usize) -> f32, rng: &mut R) -> u32 {
         let odd = (self.rounds & 1) as usize;
         self.rounds = self.rounds.wrapping_add(1);

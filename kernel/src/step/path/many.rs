@@ -27,7 +27,7 @@ const SHAPE: Shape = Shape { balance: 0.5, window: i32::MAX as u32 - 1 };
 struct Stop {
     site: usize,
     value: u32,
-    /// Minus the logarithm of its time.
+    /// Minus the logarithm of its time, in units of 1/S.
     order: f32,
     /// ln S, and ln(weight of the value / S).
     logs: (f32, f32),
@@ -61,13 +61,10 @@ struct Route {
     stops: [Stop; MAX_INDICES],
     len: usize,
     others: Left,
-    /// The largest ln S so far.
-    most: f32,
 }
 
 impl Route {
-    const EMPTY: Self =
-        Self { stops: [Stop::NONE; MAX_INDICES], len: 0, others: Left::NOTHING, most: f32::NEG_INFINITY };
+    const EMPTY: Self = Self { stops: [Stop::NONE; MAX_INDICES], len: 0, others: Left::NOTHING };
 
     fn stops(&mut self) -> &mut [Stop] {
         self.stops.get_mut(..self.len).unwrap_or_default()
@@ -82,21 +79,19 @@ impl Route {
 
     /// Takes a site with its time in units of 1/S. The first `indices` stand in order; of the others the sum is kept.
     fn race(&mut self, mut stop: Stop, time: f32, indices: usize) {
-        let lift = stop.logs.0 - self.most;
-        if lift > 0.0 {
-            self.stops().iter_mut().for_each(|stop| stop.order -= lift);
-            self.most = stop.logs.0;
-        }
-        let order = (stop.logs.0 - self.most) - ln(time);
-        stop.order = order;
-        let later = self.stops().iter_mut().skip_while(|other| other.order >= order);
+        stop.order = -ln(time);
+        // Differences first: far below the largest S, times would be lost in its logarithm.
+        let order = |other: &Stop| (other.logs.0 - stop.logs.0) + (other.order - stop.order);
+        let place = self.stops().partition_point(|other| order(other) >= 0.0);
+        let later = self.stops().iter_mut().skip(place);
         later.for_each(|other| core::mem::swap(other, &mut stop));
         self.push(stop, indices);
     }
 
-    /// log q.
-    fn log_probability(&mut self) -> Total {
-        let (mut left, mut q) = (self.others, Total::new(0.0));
+    /// log q; −∞ where a path of so many indices would go on.
+    fn log_probability(&mut self, indices: u32) -> Total {
+        let goes_on = self.len < indices as usize && self.others.most > f32::NEG_INFINITY;
+        let (mut left, mut q) = (self.others, Total::new(if goes_on { f32::NEG_INFINITY } else { 0.0 }));
         for &mut Stop { logs: (log_sum, log_value), .. } in self.stops().iter_mut().rev() {
             left.add(log_sum);
             q.add((log_sum - left.most) - ln(left.sum.value()));
@@ -133,7 +128,7 @@ impl Paths {
         if !fine {
             return None;
         }
-        let forward = Forward::Log(route.log_probability());
+        let forward = Forward::Log(route.log_probability(self.indices));
         go(ring, &mut route);
         // The uniform is drawn whatever happened.
         let uniform = uniform(rng);
@@ -183,14 +178,11 @@ impl Paths {
         if !self.retrace((ring.energy, ring.free), &mut ring.here, &mut route, None) {
             return Transition { fault: true, ..Transition::NEVER };
         }
-        // A shorter path ends because no site is left.
-        let missing = (self.indices as usize).checked_sub(choices.len());
-        possible &= missing == Some(0) || (missing.is_some() && route.others.most == f32::NEG_INFINITY);
-        possible &= route.log_probability().value() > f32::NEG_INFINITY;
+        let forward = route.log_probability(self.indices);
+        possible &= choices.len() <= self.indices as usize && forward.value() > f32::NEG_INFINITY;
         if !possible {
             return Transition::NEVER;
         }
-        let forward = route.log_probability();
         go(&mut ring, &mut route);
         let difference = shift(&mut ring);
         self.arrive_by_sites(&mut ring, &mut route, forward, difference)
@@ -219,7 +211,7 @@ impl Paths {
         if self.backwards {
             route.stops().reverse();
         }
-        let reverse = route.log_probability();
+        let reverse = route.log_probability(self.indices);
         let ((sum, rest), mut log_ratio) = (forward.parts(), reverse);
         log_ratio.add_total(Total::from_parts(-sum, -rest));
         Transition { log_reverse: reverse.value(), log_ratio: log_ratio.value() - difference, ..there }
