@@ -37,7 +37,9 @@ def main():
                 folder = HERE / "python" / "bitmc" / f"_v{level}"
                 folders.append(folder)
                 folder.mkdir(exist_ok=True)
-                shutil.copy(built / "release" / "lib_bitmc.so", folder / "_bitmc.abi3.so")
+                # A process may have an older one loaded: it is replaced, not overwritten.
+                shutil.copy(built / "release" / "lib_bitmc.so", folder / "new")
+                os.replace(folder / "new", folder / "_bitmc.abi3.so")
         subprocess.run(["maturin", "build", "--release", "--locked", "--out", out], cwd=HERE, check=True)
     finally:
         for folder in folders:
