@@ -15,8 +15,8 @@ use std::time::Duration;
 /// How often signals are looked for.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Does some work in a thread of its own, without the lock of the interpreter. A signal's exception cancels the work; it is
-/// given back beside the answer.
+/// Does some work in a thread of its own, without the lock of the interpreter. A signal's exception cancels the work, and is
+/// returned with the answer.
 fn interruptible<T: Send>(
     py: Python<'_>,
     cancel: &Cancel,

@@ -11,11 +11,15 @@ of low energy, :func:`log_z` estimates ln Z. An energy of your own is a function
 ((4, 500, 2), dtype('uint8'))
 """
 
+from . import _builds  # noqa: I001  (before what uses the extension)
 from ._langevin import Chains, langevin
 from ._models import Model, factors, gaussian, ising, logistic, polynomial, potts, qubo, rbm, read
 from ._runs import Annealed, LogZ, Samples, Summary, anneal, log_z, sample
 
 __version__ = "0.1.0"
+build = _builds.chosen
+"""The build of the extension that is loaded: ``baseline``, ``x86-64-v3`` or ``x86-64-v4``. The states do not depend on it."""
+
 __all__ = [
     "Annealed",
     "Chains",

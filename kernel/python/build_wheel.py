@@ -1,0 +1,48 @@
+"""Builds a wheel with three builds of the extension: for any x86-64 processor, and for the levels 3 and 4.
+
+    python build_wheel.py OUT
+
+The best one is chosen at import. It needs maturin. On another processor, and by `pip install .`, there is one build.
+"""
+
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+
+
+def cargo(*words, flags=None):
+    environment = dict(os.environ)
+    if flags is not None:
+        environment["RUSTFLAGS"] = flags
+    return subprocess.run(["cargo", *words], cwd=HERE, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    out = pathlib.Path(sys.argv[1]).resolve()
+    target = pathlib.Path(json.loads(cargo("metadata", "--format-version", "1", "--no-deps"))["target_directory"])
+    folders = []
+    try:
+        if platform.machine().lower() in ("x86_64", "amd64") and sys.platform == "linux":
+            for level in (3, 4):
+                built = target / f"v{level}"
+                cargo("build", "--quiet", "--release", "--locked", "--target-dir", built, flags=f"-C target-cpu=x86-64-v{level}")
+                folder = HERE / "python" / "bitmc" / f"_v{level}"
+                folders.append(folder)
+                folder.mkdir(exist_ok=True)
+                shutil.copy(built / "release" / "lib_bitmc.so", folder / "_bitmc.abi3.so")
+        subprocess.run(["maturin", "build", "--release", "--locked", "--out", out], cwd=HERE, check=True)
+    finally:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
