@@ -2,7 +2,7 @@
 
 use super::kernel::{Recipe, Room};
 use super::memory;
-use super::model::{Model, Rows, Shape};
+use super::model::{Model, Rows, Shape, far_bias};
 use super::run::Exact;
 use super::verdict::{ALARM, p_value};
 use crate::fuzz::kernels::AnyKernel;
@@ -425,12 +425,15 @@ fn with_ising<T>(
         return see(&Ising::quadratic(form), shape, energies, 4.0 * size, source);
     }
     let sites = 1 + source.below(8);
-    let target = if source.one_in(3) {
+    let mut target = if source.one_in(3) {
         one_size(source)
     } else {
         let sd = source.pick(&[0.3, 1.0, 3.0]);
         crate::models::pairwise(source.pick(&Convention::ALL), sites, 0.5, sd, source.word().into())
     };
+    if source.one_in(6) {
+        far_bias(&mut target, source);
+    }
     let (shape, energies) = binary(&target);
     let size = target.edges.iter().map(|edge| 16.0 * f64::from(edge.2.abs())).sum::<f64>()
         + target.fields.iter().map(|w| 2.0 * f64::from(w.abs())).sum::<f64>();

@@ -282,11 +282,7 @@ impl Model {
             target.fields.iter_mut().for_each(|w| *w = f32::copysign(field, *w));
         }
         if source.one_in(6) {
-            // Far away on the grid: everything else is whole numbers, which the grid still holds.
-            let (site, bias) = (source.below(target.fields.len()), source.pick(&[1e9, -1e9, 5e8, -1e6]));
-            target.edges.iter_mut().for_each(|edge| edge.2 = edge.2.round());
-            target.fields.iter_mut().for_each(|w| *w = w.round());
-            target.fields[site] = bias;
+            far_bias(&mut target, source);
         }
         Self::binary("Ising", size_of(&target), &target, Form::Ising(target.clone()))
     }
@@ -693,6 +689,14 @@ fn sized(convention: Convention, sites: usize, source: &mut Source) -> Pairwise 
         model.edges.iter_mut().step_by(2).for_each(|edge| edge.2 = 0.0);
     }
     model
+}
+
+/// A bias far away on the grid: everything else is whole numbers, which the grid still holds.
+pub(crate) fn far_bias(target: &mut Pairwise, source: &mut Source) {
+    let (site, bias) = (source.below(target.fields.len()), source.pick(&[1e9, -1e9, 5e8, -1e6]));
+    target.edges.iter_mut().for_each(|edge| edge.2 = edge.2.round());
+    target.fields.iter_mut().for_each(|w| *w = w.round());
+    target.fields[site] = bias;
 }
 
 /// What energies of a pairwise model do not pass.

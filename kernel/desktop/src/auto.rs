@@ -10,7 +10,7 @@ use crate::model::Form;
 use crate::parts::Ready;
 use crate::plan::{Ground, Plan};
 use crate::progress::Progress;
-use crate::run::{Report, Trial, Watch, advance, draw};
+use crate::run::{Report, Trial, WARMUP, Watch, advance, draw};
 use crate::sampler::Sampler;
 use crate::unit::{Track, Unit};
 use crate::{Error, cost, ladder};
@@ -217,7 +217,8 @@ pub(crate) fn choose<'e>(
         pilots.push(Pilot::new(plan.tuned(ground)?, ground)?);
     }
     let each = pilots[0].each(sampler).max(1e-6);
-    let run = each * (sampler.warmup + sampler.draws as u64 * sampler.thin.unwrap_or(1)) as f64;
+    let run =
+        each * (sampler.warmup.unwrap_or(WARMUP) + sampler.draws as u64 * sampler.thin.unwrap_or(1)) as f64;
     let enough = |pilot: &Pilot<'_>| pilot.agrees() && pilot.ess.is_some_and(|ess| ess >= ENOUGH);
     let mut level = each * 64.0;
     let mut tried: Vec<Trial> = Vec::new();

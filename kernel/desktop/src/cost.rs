@@ -20,6 +20,8 @@ struct Work {
 const ROW: f64 = 0.25;
 /// The cost of one exponential or logarithm in lanes.
 const EXP: f64 = 1.5;
+/// The cost of one ln(1 + e^x) in lanes.
+const SOFTPLUS: f64 = 8.0;
 /// The cost of touching one entry of a list.
 const ENTRY: f64 = 1.2;
 
@@ -36,11 +38,13 @@ fn work(model: &Model) -> Work {
         Form::Gaussian { edges, .. } => sparse(edges.len()),
         Form::Rbm { hidden, .. } => {
             let units = hidden.len() as f64;
-            Work { gradient: ROW * sites * units, difference: (ROW + EXP) * units, flip: (ROW + EXP) * units }
+            let change = (ROW + SOFTPLUS) * units;
+            Work { gradient: ROW * sites * units, difference: change, flip: change }
         }
         Form::Logistic { outcomes, .. } => {
             let rows = outcomes.len() as f64;
-            Work { gradient: ROW * sites * rows, difference: (ROW + EXP) * rows, flip: (ROW + EXP) * rows }
+            let change = (ROW + SOFTPLUS) * rows;
+            Work { gradient: ROW * sites * rows, difference: change, flip: change }
         }
         Form::Factors { tables, .. } => {
             let entries: usize = tables.iter().map(|table| table.weights.len() * table.sites.len()).sum();

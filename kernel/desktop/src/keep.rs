@@ -50,7 +50,7 @@ impl<'s> Keeper<'s> {
             let _ = write!(model, "{:?}", sampler.model);
         }
         let question = format!(
-            "bitmc {}; model {:016x}; chains {}; warm-up {}; draws {}; thin {:?}; seed {}; temperature {:?}; sampler {:?}",
+            "bitmc {}; model {:016x}; chains {}; warm-up {:?}; draws {}; thin {:?}; seed {}; temperature {:?}; sampler {:?}",
             env!("CARGO_PKG_VERSION"),
             model.finish(),
             sampler.chains,

@@ -88,6 +88,9 @@ impl Watch<'_> {
     }
 }
 
+/// Steps before the first draw of a sampler by hand, where nothing else is said.
+pub(crate) const WARMUP: u64 = 1000;
+
 /// How long a block of work takes before the clock is looked at.
 const BLOCK: Duration = Duration::from_millis(100);
 
@@ -203,7 +206,8 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
         keeper.restore(kept, &mut units)?;
         tracks = std::mem::take(&mut kept.tracks);
     } else {
-        let rest = sampler.warmup.saturating_sub(steps);
+        // A pilot run is the warm-up of the chains that go on from it.
+        let rest = sampler.warmup.unwrap_or(if steps > 0 { 0 } else { WARMUP }).saturating_sub(steps);
         let progress = Progress::new(!sampler.progress, rest);
         progress.note("warm-up".into());
         report.warmup = steps + advance(&mut units, rest, &watch, &progress)?;
@@ -214,7 +218,8 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
     let draws = sampler.draws as u64 - before.min(sampler.draws as u64);
     let progress = Progress::new(!sampler.progress, draws);
     progress.note(format!("draws of {} chains, {}", sampler.chains, report.sampler));
-    let warm = report.warmup >= sampler.warmup;
+    // Where the time is over, the pilot run or the warm-up may have been cut short: nothing is drawn or kept from there.
+    let warm = kept.is_some() || watch.over().is_none();
     let mut last = Instant::now();
     if warm {
         let thin = report.thin;

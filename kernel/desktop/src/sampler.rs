@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// | setting | default |
 /// |---|---|
 /// | chains | 16 |
-/// | warm-up | 1,000 steps of each chain |
+/// | warm-up | the pilot run; of a sampler by hand 1,000 steps of each chain |
 /// | draws | 1,000 of each chain |
 /// | thin | 1 step a draw; the automatic choice takes more where chains are slow |
 /// | seed | 1 |
@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Sampler<'m> {
     pub(crate) model: &'m Model,
     pub(crate) chains: usize,
-    pub(crate) warmup: u64,
+    pub(crate) warmup: Option<u64>,
     pub(crate) draws: usize,
     pub(crate) thin: Option<u64>,
     pub(crate) seed: u64,
@@ -131,7 +131,7 @@ impl Model {
         Sampler {
             model: self,
             chains: 16,
-            warmup: 1000,
+            warmup: None,
             draws: 1000,
             thin: None,
             seed: 1,
@@ -153,10 +153,11 @@ impl Sampler<'_> {
         Self { chains, ..self }
     }
 
-    /// Steps of each chain before its first draw.
+    /// Steps of each chain before its first draw, at least. Without it the automatic choice begins to draw where its pilot run
+    /// ended, whose chains agreed or were as near to it as could be had; a sampler by hand takes 1,000.
     #[must_use]
     pub fn warmup(self, warmup: u64) -> Self {
-        Self { warmup, ..self }
+        Self { warmup: Some(warmup), ..self }
     }
 
     /// Draws of each chain.

@@ -67,7 +67,7 @@ pub(crate) fn sample(
     model: &Model,
     draws: usize,
     chains: usize,
-    warmup: u64,
+    warmup: Option<u64>,
     thin: Option<u64>,
     seed: u64,
     temperature: f32,
@@ -79,8 +79,11 @@ pub(crate) fn sample(
 ) -> PyResult<Samples> {
     let choice: Choice = sampler.parse().map_err(raised)?;
     let cancel = Cancel::new();
-    let mut run = model.inner.sampler().with(choice).draws(draws).chains(chains).warmup(warmup).seed(seed);
+    let mut run = model.inner.sampler().with(choice).draws(draws).chains(chains).seed(seed);
     run = run.temperature(temperature).threads(threads).progress(progress).cancel(&cancel);
+    if let Some(warmup) = warmup {
+        run = run.warmup(warmup);
+    }
     if let Some(thin) = thin {
         run = run.thin(thin);
     }

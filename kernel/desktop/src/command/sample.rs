@@ -22,9 +22,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     chains: u32,
 
-    /// Steps of each chain before its first draw
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    warmup: u64,
+    /// Steps of each chain before its first draw [default: the pilot run; of a sampler by hand 1000]
+    #[arg(long, value_name = "N")]
+    warmup: Option<u64>,
 
     /// Draws of each chain
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
@@ -86,13 +86,15 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         .sampler()
         .with(choice)
         .chains(options.chains as usize)
-        .warmup(options.warmup)
         .draws(options.draws as usize)
         .temperature(options.temperature)
         .seed(options.seed)
         .threads(options.threads.unwrap_or(0).into())
         .progress(!options.output.quiet)
         .cancel(&on_interrupt());
+    if let Some(warmup) = options.warmup {
+        sampler = sampler.warmup(warmup);
+    }
     if let Some(thin) = options.thin {
         sampler = sampler.thin(thin);
     }

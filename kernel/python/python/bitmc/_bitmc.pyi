@@ -77,7 +77,7 @@ def sample(
     model: Model,
     draws: int,
     chains: int,
-    warmup: int,
+    warmup: int | None,
     thin: int | None,
     seed: int,
     temperature: float,

@@ -129,7 +129,7 @@ def sample(
     model: Model,
     draws: int = 1000,
     chains: int = 16,
-    warmup: int = 1000,
+    warmup: int | None = None,
     thin: int | None = None,
     seed: int = 1,
     temperature: float = 1.0,
@@ -147,8 +147,10 @@ def sample(
     Parameters
     ----------
     model : Model
-    draws, chains, warmup : int
-        Draws of each chain, independent chains, and steps of each chain before its first draw.
+    draws, chains : int
+        Draws of each chain, and independent chains.
+    warmup : int, optional
+        Steps of each chain before its first draw, at least; without it the pilot runs of the automatic choice, or 1,000.
     thin : int, optional
         Steps from one draw to the next; without it the automatic choice takes more than one where chains are slow.
     seed : int
@@ -192,7 +194,7 @@ def sample(
         _model(model),
         whole("draws", draws, 1, 10**12),
         whole("chains", chains, 1, 100_000),
-        whole("warmup", warmup),
+        None if warmup is None else whole("warmup", warmup),
         None if thin is None else whole("thin", thin, 1),
         whole("seed", seed),
         real("temperature", temperature, 1e-20, 1e20),
