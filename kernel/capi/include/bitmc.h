@@ -109,7 +109,7 @@ typedef struct bitmc_rng {
 
 // A sampler. It has no state: any number of chains may use one, on several threads too.
 typedef struct bitmc_sampler {
-  uint64_t opaque[28];
+  uint64_t opaque[32];
 } bitmc_sampler;
 
 // What a step did.
