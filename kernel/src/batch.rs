@@ -65,7 +65,7 @@ pub use site::BatchSite;
 
 use crate::accept::Info;
 use crate::energy::{Ising, PathError};
-use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
+use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, Total, U32s};
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError, set};
 use crate::random::LaneRng;
@@ -285,11 +285,15 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
 
     /// Makes energies from the values, in the chains of `chains`.
     fn settle(&mut self, chains: u32) {
+        let model = self.model;
         let mut ring = self.ring();
         ring.core.weights_of = None;
         ring.arrive();
-        ring.core.level = pass(&ring.model.form(), ring.sites, &mut site::Nothing);
-        ring.total(|chain| (chains >> chain) & 1 != 0);
+        ring.core.level = pass(&model.form(), ring.sites, &mut site::Nothing);
+        let energies = ring.core.energies.iter_mut().zip(ring.core.level.twice).enumerate();
+        for (_, (energy, twice)) in energies.filter(|(chain, _)| (chains >> chain) & 1 != 0) {
+            *energy = Total::new(model.quarters(model.constant() - 2 * twice));
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::common::Core;
 use super::site::{BatchSite, Level};
 use super::{ALL, BatchInfo, chains, group};
 use crate::energy::Ising;
-use crate::lane::{Bits, Block, F32s, PARTS, Total};
+use crate::lane::{Bits, Block, F32s, PARTS};
 use crate::random::LaneRng;
 
 /// A batch taken apart for a kernel.
@@ -37,21 +37,7 @@ impl BatchRing<'_> {
     ) -> BatchInfo {
         let (accepted, differences) = (self.core.accepted, self.core.tempered(*plain));
         self.core.level.take(accepted, there);
-        let info =
-            self.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, plain);
-        // As over a tempered energy.
-        self.total(|chain| {
-            (accepted >> chain) & 1 != 0 && plain.get(chain).is_some_and(|&term| Total::coarse(term))
-        });
-        info
-    }
-
-    /// Makes energies from the sums over the sites, in some chains.
-    pub(super) fn total(&mut self, which: impl Fn(usize) -> bool) {
-        let energies = self.core.energies.iter_mut().zip(self.core.level.twice).enumerate();
-        for (_, (energy, twice)) in energies.filter(|&(chain, _)| which(chain)) {
-            *energy = Total::new(self.model.quarters(self.model.constant() - 2 * twice));
-        }
+        self.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, plain)
     }
 }
 

@@ -18,7 +18,7 @@ use core::ops::Range;
 /// β above 1 is legal and sharpens the law.
 ///
 /// The cache is the energy's with one block more, which keeps E and E₀ of the state as running totals. A move that changes E
-/// by 16,384 or more computes it anew, unless β times the change is that much: then the move is rejected.
+/// by 16,384 or more computes it from nothing, unless β times the change is that much: then the move is rejected.
 /// Cost: the energy's own, and one multiplication a component of the gradient.
 #[derive(Debug)]
 pub struct Tempered<'e, E: ?Sized> {
@@ -211,7 +211,7 @@ impl<E: Energy + ?Sized> Energy for Tempered<'_, E> {
         // At small β a chain goes to and fro between energies far apart: the errors of such steps would add up.
         if Total::coarse(target) && self.beta * target < 16_384.0 {
             let Ok(total) = self.target.init(step.to(), own) else { return f32::NAN };
-            ends.target = Total::new(total);
+            ends.target.mend(total);
         }
         ends.base.add(base);
         self.keep(ends, cache);

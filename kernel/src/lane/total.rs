@@ -28,9 +28,16 @@ impl Total {
         self.sum = sum;
     }
 
-    /// Whether a change of an energy is so large that its own rounding to a float, 2⁻¹⁰ or more, would show in the total.
+    /// Whether a change of an energy is so large that its own rounding to a float, 2⁻¹⁰ or more, may show in the total.
     pub(crate) fn coarse(term: f32) -> bool {
         (16_384.0..f32::INFINITY).contains(&term.abs())
+    }
+
+    /// Starts again from a total that was computed from nothing, where such terms have left an error.
+    pub(crate) fn mend(&mut self, exact: f32) {
+        if (self.value() - exact).abs() > 0.0625 + exact.abs() * f32::EPSILON {
+            *self = Self::new(exact);
+        }
     }
 
     /// Adds another total.
