@@ -99,25 +99,25 @@ fn what_is_right_passes() {
 }
 
 #[test]
-#[should_panic(expected = "is carried along")] // a broken twin: the laws must reject it
+#[should_panic(expected = "is carried along")] // a negative control: the checks must reject it
 fn an_energy_with_wrong_differences_is_caught() {
     watch(Defect::Shift, &Langevin::adjusted(0.5).unwrap());
 }
 
 #[test]
-#[should_panic(expected = "an illegal state")] // a broken twin: the laws must reject it
+#[should_panic(expected = "an illegal state")] // a negative control: the checks must reject it
 fn a_bit_past_the_last_site_is_caught() {
     watch(Defect::Padding, &Gibbs::systematic());
 }
 
 #[test]
-#[should_panic(expected = "log_ratio: NaN")] // a broken twin: the laws must reject it
+#[should_panic(expected = "log_ratio: NaN")] // a negative control: the checks must reject it
 fn a_ratio_that_is_no_number_is_caught() {
     watch(Defect::None, &Says(Langevin::adjusted(0.5).unwrap(), |info| info.log_ratio = f32::NAN));
 }
 
 #[test]
-#[should_panic(expected = "moved by a step that was rejected")] // a broken twin: the laws must reject it
+#[should_panic(expected = "moved by a step that was rejected")] // a negative control: the checks must reject it
 fn a_move_that_was_rejected_is_caught() {
     watch(Defect::None, &Says(Langevin::unadjusted(0.5).unwrap(), |info| info.accepted = false));
 }

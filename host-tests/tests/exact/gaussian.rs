@@ -75,7 +75,7 @@ fn the_reference_agrees_with_central_differences() {
 }
 
 #[test]
-#[should_panic(expected = "bound")] // a broken twin: the comparison above must reject it
+#[should_panic(expected = "bound")] // a negative control: the comparison above must reject it
 fn an_entry_that_is_slightly_off_is_seen() {
     let target = Quadratic::random(33, 5, 0.3, 1.0, true, 21);
     let mut wrong = target.clone();

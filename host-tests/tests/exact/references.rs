@@ -40,7 +40,7 @@ fn the_reference_has_its_own_checks() {
 }
 
 #[test]
-#[should_panic(expected = "bound")] // a broken twin: the comparison above must reject it
+#[should_panic(expected = "bound")] // a negative control: the comparison above must reject it
 fn a_coupling_that_is_slightly_off_is_seen() {
     let target = models::pairwise(Convention::SpinsEdgesOnce, 33, 0.3, 1.0, 21);
     let mut wrong = target.clone();
@@ -58,7 +58,7 @@ fn a_coupling_that_is_slightly_off_is_seen() {
 }
 
 #[test]
-#[should_panic(expected = "bound")] // a broken twin: the comparison above must reject it
+#[should_panic(expected = "bound")] // a negative control: the comparison above must reject it
 fn a_weight_that_is_slightly_off_is_seen() {
     let target = models::machine(33, 17, 1.0, 23);
     let mut wrong = target.clone();

@@ -6,7 +6,7 @@ use crate::npz::Npz;
 use crate::parts::{Dyn, Parts, Ready};
 use crate::progress::Progress;
 use crate::run::held;
-use crate::sampler::Cancel;
+use crate::settings::{Settings, settings};
 use crate::{Error, files};
 use bitmc::batch::{Batch, BatchSite};
 use bitmc::energy::{Base, Tempered};
@@ -48,10 +48,7 @@ pub struct Annealer<'m> {
     model: &'m Model,
     budget: Budget,
     range: Option<(f64, f64)>,
-    seed: u64,
-    threads: usize,
-    progress: bool,
-    cancel: Cancel,
+    settings: Settings,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -139,15 +136,7 @@ impl Model {
     /// The settings of a search for states of low energy.
     #[must_use]
     pub fn annealer(&self) -> Annealer<'_> {
-        Annealer {
-            model: self,
-            budget: Budget::Seconds(10.0),
-            range: None,
-            seed: 1,
-            threads: 0,
-            progress: false,
-            cancel: Cancel::new(),
-        }
+        Annealer { model: self, budget: Budget::Seconds(10.0), range: None, settings: Settings::default() }
     }
 }
 
@@ -157,6 +146,8 @@ struct Tasks<S> {
     run: u64,
     spent: u64,
 }
+
+settings!(Annealer, "What stops the search from elsewhere.");
 
 impl Annealer<'_> {
     /// Ends after so many seconds.
@@ -186,30 +177,6 @@ impl Annealer<'_> {
         Self { range: Some((hottest, coldest)), ..self }
     }
 
-    /// The seed of all random numbers.
-    #[must_use]
-    pub fn seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
-
-    /// Threads to work with; 0 is one a core.
-    #[must_use]
-    pub fn threads(self, threads: usize) -> Self {
-        Self { threads, ..self }
-    }
-
-    /// Shows a bar on standard error, where that is a terminal.
-    #[must_use]
-    pub fn progress(self, progress: bool) -> Self {
-        Self { progress, ..self }
-    }
-
-    /// What stops the search from elsewhere.
-    #[must_use]
-    pub fn cancel(self, cancel: &Cancel) -> Self {
-        Self { cancel: cancel.clone(), ..self }
-    }
-
     /// Searches.
     ///
     /// # Errors
@@ -226,9 +193,7 @@ impl Annealer<'_> {
                 "temperatures: two numbers above 0, the first one not below the second, are needed",
             ));
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
-        let pool = pool.map_err(|error| Error::option(format!("threads: {error}")))?;
-        pool.install(|| self.search())
+        self.settings.install(|| self.search())
     }
 
     fn search(&self) -> Result<Annealed, Error> {
@@ -237,14 +202,14 @@ impl Annealer<'_> {
         let ready = parts.ready()?;
         let mut soft = Parts::soft(self.model, 1.0)?;
         let soft = soft.ready()?;
-        let mut streams = streams(self.seed);
+        let mut streams = streams(self.settings.seed);
         let mut first = streams.next().ok_or_else(|| Error::option("no generator"))?;
         let (hot, cold) = match self.range {
             Some(range) => range,
             None => temperatures(self.model, &soft, &mut first)?,
         };
         let late = || {
-            self.cancel.is_cancelled()
+            self.settings.cancel.is_cancelled()
                 || self.budget.seconds().is_some_and(|limit| since.elapsed() >= Duration::from_secs_f64(limit))
         };
         let total = match self.budget {
@@ -252,7 +217,7 @@ impl Annealer<'_> {
             Budget::Sweeps(sweeps) => sweeps,
             Budget::Reads(reads, sweeps, _) => sweeps.saturating_mul(reads as u64),
         };
-        let (progress, told) = (Progress::new(!self.progress, total), AtomicU64::new(0));
+        let (progress, told) = (Progress::new(!self.settings.progress, total), AtomicU64::new(0));
         let tick = || {
             if let Budget::Seconds(limit) = self.budget {
                 let now = (since.elapsed().as_secs_f64().min(limit) * 1000.0) as u64;

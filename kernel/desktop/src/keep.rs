@@ -57,7 +57,7 @@ impl<'s> Keeper<'s> {
             sampler.warmup,
             sampler.draws,
             sampler.thin,
-            sampler.seed,
+            sampler.settings.seed,
             sampler.temperature,
             sampler.choice
         );

@@ -73,6 +73,7 @@ mod run;
 mod sampler;
 mod samples;
 pub mod second_order;
+mod settings;
 pub mod tempering;
 mod unit;
 
@@ -82,5 +83,6 @@ pub use logz::{Estimate, LogZ};
 pub use model::{Info, Model};
 pub use plan::Plan;
 pub use run::{Report, Seconds, Trial};
-pub use sampler::{Cancel, Choice, Sampler};
+pub use sampler::{Choice, Sampler};
 pub use samples::{Found, Samples, SiteSummary, Summary};
+pub use settings::Cancel;

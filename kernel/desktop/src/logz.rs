@@ -6,7 +6,7 @@ use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
 use crate::progress::Progress;
 use crate::run::{held, start};
-use crate::sampler::Cancel;
+use crate::settings::{Settings, settings};
 use bitmc::energy::Tempered;
 use bitmc::stats::Evidence;
 use bitmc::temper::{Replica, forward};
@@ -35,10 +35,7 @@ pub struct LogZ<'m> {
     runs: usize,
     temperatures: usize,
     temperature: f32,
-    seed: u64,
-    threads: usize,
-    progress: bool,
-    cancel: Cancel,
+    settings: Settings,
 }
 
 /// An estimate of ln Z.
@@ -63,18 +60,11 @@ impl Model {
     /// The settings of an estimate of ln Z.
     #[must_use]
     pub fn log_z(&self) -> LogZ<'_> {
-        LogZ {
-            model: self,
-            runs: 64,
-            temperatures: 1000,
-            temperature: 1.0,
-            seed: 1,
-            threads: 0,
-            progress: false,
-            cancel: Cancel::new(),
-        }
+        LogZ { model: self, runs: 64, temperatures: 1000, temperature: 1.0, settings: Settings::default() }
     }
 }
+
+settings!(LogZ, "What stops the estimate from elsewhere: it is then an error.");
 
 impl LogZ<'_> {
     /// Independent runs.
@@ -95,30 +85,6 @@ impl LogZ<'_> {
         Self { temperature, ..self }
     }
 
-    /// The seed of all random numbers.
-    #[must_use]
-    pub fn seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
-
-    /// Threads to work with; 0 is one a core. The answer does not depend on it.
-    #[must_use]
-    pub fn threads(self, threads: usize) -> Self {
-        Self { threads, ..self }
-    }
-
-    /// Shows a bar on standard error, where that is a terminal.
-    #[must_use]
-    pub fn progress(self, progress: bool) -> Self {
-        Self { progress, ..self }
-    }
-
-    /// What stops the estimate from elsewhere: it is then an error.
-    #[must_use]
-    pub fn cancel(self, cancel: &Cancel) -> Self {
-        Self { cancel: cancel.clone(), ..self }
-    }
-
     /// Estimates.
     ///
     /// # Errors
@@ -128,9 +94,7 @@ impl LogZ<'_> {
         if self.runs < 2 || self.temperatures == 0 {
             return Err(Error::option("runs: at least 2 are needed, and 1 temperature"));
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
-        let pool = pool.map_err(|error| Error::option(format!("threads: {error}")))?;
-        pool.install(|| self.estimate())
+        self.settings.install(|| self.estimate())
     }
 
     fn estimate(&self) -> Result<Estimate, Error> {
@@ -142,10 +106,10 @@ impl LogZ<'_> {
         let soft = soft.ready()?;
         let held = held(self.model);
         let held = Packed::new(Layout::binary(self.model.sites()), &held).map_err(Error::model)?;
-        let progress = Progress::new(!self.progress, self.runs as u64);
-        let streams: Vec<LaneRng> = streams(self.seed).take(self.runs).collect();
+        let progress = Progress::new(!self.settings.progress, self.runs as u64);
+        let streams: Vec<LaneRng> = streams(self.settings.seed).take(self.runs).collect();
         let one = |mut rng: LaneRng| {
-            if self.cancel.is_cancelled() {
+            if self.settings.cancel.is_cancelled() {
                 return Err(Error::option("it was cancelled"));
             }
             let answer = self.walk(path, beta, (&soft, held), &mut rng);

@@ -80,7 +80,7 @@ pub(crate) struct Watch<'s> {
 impl Watch<'_> {
     /// Why the run must stop, if it must.
     pub(crate) fn over(&self) -> Option<&'static str> {
-        if self.sampler.cancel.is_cancelled() {
+        if self.sampler.settings.cancel.is_cancelled() {
             return Some("it was cancelled");
         }
         let late = self.sampler.seconds.is_some_and(|seconds| self.since.elapsed().as_secs_f64() >= seconds);
@@ -170,7 +170,7 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
     let ready = parts.ready()?;
     let heated = Tempered::new(ready.energy(), beta).map_err(Error::model)?;
     let energy: &Dyn<'_> = if beta == 1.0 { ready.energy() } else { &heated };
-    let mut streams = streams(sampler.seed);
+    let mut streams = streams(sampler.settings.seed);
     let starts = starts(model, energy, sampler, &mut streams)?;
     let spare: Vec<LaneRng> = streams.take(sampler.chains * SPARE).collect();
     let held = held(model);
@@ -183,7 +183,7 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
         starts: &starts,
         spare: &spare,
         held,
-        seed: sampler.seed,
+        seed: sampler.settings.seed,
         arena: &arena,
         kernels: &kernels,
     };
@@ -208,7 +208,7 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
     } else {
         // A pilot run is the warm-up of the chains that go on from it.
         let rest = sampler.warmup.unwrap_or(if steps > 0 { 0 } else { WARMUP }).saturating_sub(steps);
-        let progress = Progress::new(!sampler.progress, rest);
+        let progress = Progress::new(!sampler.settings.progress, rest);
         progress.note("warm-up".into());
         report.warmup = steps + advance(&mut units, rest, &watch, &progress)?;
         units.iter_mut().for_each(|unit| *unit.acceptance() = Acceptance::new());
@@ -216,7 +216,7 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
     let warmup = watch.since.elapsed().as_secs_f64() - choice;
     let before = tracks.first().map_or(0, |track: &Track| track.energies.len()) as u64;
     let draws = sampler.draws as u64 - before.min(sampler.draws as u64);
-    let progress = Progress::new(!sampler.progress, draws);
+    let progress = Progress::new(!sampler.settings.progress, draws);
     progress.note(format!("draws of {} chains, {}", sampler.chains, report.sampler));
     // Where the time is over, the pilot run or the warm-up may have been cut short: nothing is drawn or kept from there.
     let warm = kept.is_some() || watch.over().is_none();

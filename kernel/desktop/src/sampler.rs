@@ -1,9 +1,8 @@
 //! One call from a model to samples.
 
+use crate::settings::{Settings, settings};
 use crate::{Error, Model, Plan, Samples, run};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The settings of a run; [`Sampler::run`] runs it over all cores.
 ///
@@ -36,13 +35,10 @@ pub struct Sampler<'m> {
     pub(crate) warmup: Option<u64>,
     pub(crate) draws: usize,
     pub(crate) thin: Option<u64>,
-    pub(crate) seed: u64,
     pub(crate) temperature: f32,
     pub(crate) choice: Choice,
     pub(crate) seconds: Option<f64>,
-    pub(crate) threads: usize,
-    pub(crate) progress: bool,
-    pub(crate) cancel: Cancel,
+    pub(crate) settings: Settings,
     pub(crate) checkpoint: Option<PathBuf>,
 }
 
@@ -101,29 +97,6 @@ impl Choice {
         cyclical, gwg[:INDICES], pas[:INDICES], locally-balanced, hamming-ball[:SITES:RADIUS], random-walk[:RADIUS] or exchange[:BETA:…:1] is needed";
 }
 
-/// Stops a run from another thread, or from the handler of a signal: it then gives back what there is.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// One that has not been called.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Stops the run at its next draw.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the run is to stop.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 impl Model {
     /// The settings of a run of this model.
     #[must_use]
@@ -134,17 +107,16 @@ impl Model {
             warmup: None,
             draws: 1000,
             thin: None,
-            seed: 1,
             temperature: 1.0,
             choice: Choice::Auto,
             seconds: None,
-            threads: 0,
-            progress: false,
-            cancel: Cancel::new(),
+            settings: Settings::default(),
             checkpoint: None,
         }
     }
 }
+
+settings!(Sampler, "What stops the run from elsewhere: it then gives back what there is.");
 
 impl Sampler<'_> {
     /// Independent chains, which start at independent random states.
@@ -173,12 +145,6 @@ impl Sampler<'_> {
         Self { thin: Some(thin), ..self }
     }
 
-    /// The seed of all random numbers.
-    #[must_use]
-    pub fn seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
-
     /// T: the samples are of `p ∝ e^(−E/T)`.
     #[must_use]
     pub fn temperature(self, temperature: f32) -> Self {
@@ -195,24 +161,6 @@ impl Sampler<'_> {
     #[must_use]
     pub fn seconds(self, seconds: f64) -> Self {
         Self { seconds: Some(seconds), ..self }
-    }
-
-    /// Threads to work with; 0 is one a core. The samples do not depend on it.
-    #[must_use]
-    pub fn threads(self, threads: usize) -> Self {
-        Self { threads, ..self }
-    }
-
-    /// Shows a bar with the time left on standard error, where that is a terminal.
-    #[must_use]
-    pub fn progress(self, progress: bool) -> Self {
-        Self { progress, ..self }
-    }
-
-    /// What stops the run from elsewhere.
-    #[must_use]
-    pub fn cancel(self, cancel: &Cancel) -> Self {
-        Self { cancel: cancel.clone(), ..self }
     }
 
     /// Keeps the run in a file, every half a minute and when it is stopped. If the file is there, the run goes on from it:
@@ -234,8 +182,6 @@ impl Sampler<'_> {
         if self.seconds.is_some_and(|seconds| seconds.is_nan() || seconds < 0.0) {
             return Err(Error::option("seconds: a number from 0 is needed"));
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
-        let pool = pool.map_err(|error| Error::option(format!("threads: {error}")))?;
-        pool.install(|| run::run(self))
+        self.settings.install(|| run::run(self))
     }
 }

@@ -47,6 +47,22 @@ pub(crate) trait Unit: Send + Snapshot {
     }
 }
 
+/// The snapshot of a unit: its parts, one after the other. What never changes is not in it.
+macro_rules! kept {
+    ([$($generics:tt)*] $unit:ty: $($part:ident),+) => {
+        impl<$($generics)*> Snapshot for $unit {
+            fn save(&self, to: &mut Writer<'_>) {
+                $(self.$part.save(to);)+
+            }
+
+            fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+                $(self.$part.load(from)?;)+
+                Ok(())
+            }
+        }
+    };
+}
+
 /// One chain.
 pub(crate) struct One<'e, E: ?Sized, K> {
     chain: VecChain<'e, E>,
@@ -88,19 +104,7 @@ impl<E: Energy + Sync + ?Sized, K: Kernel<E> + Send + Sync> Unit for One<'_, E, 
     }
 }
 
-impl<E: Energy + ?Sized, K> Snapshot for One<'_, E, K> {
-    fn save(&self, to: &mut Writer<'_>) {
-        self.chain.save(to);
-        self.rng.save(to);
-        self.acceptance.save(to);
-    }
-
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        self.chain.load(from)?;
-        self.rng.load(from)?;
-        self.acceptance.load(from)
-    }
-}
+kept!([E: Energy + ?Sized, K] One<'_, E, K>: chain, rng, acceptance);
 
 /// Up to sixteen chains of an Ising model in the lanes of a batch.
 pub(crate) struct Sixteen<'e, K> {
@@ -204,19 +208,7 @@ impl<K: BatchKernel + Send> Unit for Sixteen<'_, K> {
     }
 }
 
-impl<K> Snapshot for Sixteen<'_, K> {
-    fn save(&self, to: &mut Writer<'_>) {
-        self.batch.save(to);
-        self.rng.save(to);
-        self.acceptance.save(to);
-    }
-
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        self.batch.load(from)?;
-        self.rng.load(from)?;
-        self.acceptance.load(from)
-    }
-}
+kept!([K] Sixteen<'_, K>: batch, rng, acceptance);
 
 /// Up to sixteen chains of a Potts model of `Q` values, by Gibbs sweeps.
 pub(crate) struct PottsSixteen<'e, const Q: usize> {
@@ -274,19 +266,7 @@ impl<const Q: usize> Unit for PottsSixteen<'_, Q> {
     }
 }
 
-impl<const Q: usize> Snapshot for PottsSixteen<'_, Q> {
-    fn save(&self, to: &mut Writer<'_>) {
-        self.batch.save(to);
-        self.rng.save(to);
-        self.acceptance.save(to);
-    }
-
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        self.batch.load(from)?;
-        self.rng.load(from)?;
-        self.acceptance.load(from)
-    }
-}
+kept!([const Q: usize] PottsSixteen<'_, Q>: batch, rng, acceptance);
 
 /// Replica exchange in a batch: the chains of the batch are the replicas, and the coldest one is the chain to look at.
 pub(crate) struct ExchangeBatch<'e> {
@@ -348,20 +328,4 @@ impl Unit for ExchangeBatch<'_> {
     }
 }
 
-impl Snapshot for ExchangeBatch<'_> {
-    fn save(&self, to: &mut Writer<'_>) {
-        self.batch.save(to);
-        self.ladder.save(to);
-        self.rng.save(to);
-        self.swaps.save(to);
-        self.acceptance.save(to);
-    }
-
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        self.batch.load(from)?;
-        self.ladder.load(from)?;
-        self.rng.load(from)?;
-        self.swaps.load(from)?;
-        self.acceptance.load(from)
-    }
-}
+kept!([] ExchangeBatch<'_>: batch, ladder, rng, swaps, acceptance);
