@@ -89,20 +89,29 @@ pub fn effective_size(chains: &[Vec<f64>]) -> Option<f64> {
 
 /// The same from the autocovariances and the means of the chains.
 fn size(covariances: &[&Vec<f64>], means: &[f64]) -> Option<f64> {
-    let (m, n) = (means.len(), covariances.first()?.len());
+    let n = covariances.first()?.len();
+    let covariance = |lag: usize| covariances.iter().map(|one| one[lag]).sum::<f64>() / means.len() as f64;
+    size_by(n, means, covariance, n).flatten()
+}
+
+/// The same from the mean autocovariance at a lag, of chains of n values; none where more than `most` lags are needed.
+fn size_by(n: usize, means: &[f64], covariance: impl Fn(usize) -> f64, most: usize) -> Option<Option<f64>> {
     if n < 4 {
-        return None;
+        return Some(None);
     }
+    let m = means.len();
     let (count, total) = (n as f64, (m * n) as f64);
-    let covariance = |lag: usize| covariances.iter().map(|one| one[lag]).sum::<f64>() / m as f64;
     let within = covariance(0) * count / (count - 1.0);
     let variance = covariance(0) + if m > 1 { deviation(means).powi(2) } else { 0.0 };
     if variance <= 0.0 || variance.is_nan() {
-        return None;
+        return Some(None);
     }
     let rho = |lag: usize| if lag == 0 { 1.0 } else { 1.0 - (within - covariance(lag)) / variance };
     let (mut sum, mut before) = (0.0, f64::INFINITY);
     for first in (0..n - 1).step_by(2) {
+        if first >= most {
+            return None;
+        }
         let pair = rho(first) + rho(first + 1);
         if pair <= 0.0 || pair.is_nan() {
             break;
@@ -111,7 +120,7 @@ fn size(covariances: &[&Vec<f64>], means: &[f64]) -> Option<f64> {
         sum += before;
     }
     let tau = (2.0 * sum - 1.0).max(1.0 / total.log10());
-    Some(total / tau)
+    Some(Some(total / tau))
 }
 
 /// The potential scale reduction of half chains (Gelman et al. 2013, §11.4): `√(1 + (B/W − 1)/n)`. Near 1 where
@@ -217,6 +226,41 @@ impl Diagnosis {
         }
     }
 
+    /// What chains say of a site of two values, a bit a draw: autocovariances are counts of bits, as many as are needed.
+    pub(crate) fn of_bits(&self, chains: &[&[u32]], draws: usize) -> Scalar {
+        let half = self.halves.length;
+        let halves =
+            chains.iter().flat_map(|chain| [Half::new(chain, 0, half), Half::new(chain, draws - half, half)]);
+        let halves: Vec<Half> = halves.collect();
+        let ones: u64 = chains.iter().map(|chain| Half::new(chain, 0, draws).ones()).sum();
+        let count = (chains.len() * draws) as f64;
+        let share = ones as f64 / count;
+        let sd = (count * share * (1.0 - share) / (count - 1.0).max(1.0)).sqrt();
+        let means: Vec<f64> = halves.iter().map(|part| part.ones() as f64 / half as f64).collect();
+        let covariance =
+            |lag| halves.iter().map(|part| part.covariance(lag)).sum::<f64>() / halves.len() as f64;
+        let ess = size_by(half, &means, covariance, (COUNTED / half.div_ceil(64).max(1)).max(LAGS))
+            .unwrap_or_else(|| {
+                // Slow chains: the means of blocks of draws have the same error, and fewer lags.
+                let block = (half / BLOCKS).max(1);
+                let blocks: Vec<Vec<f64>> = halves.iter().map(|part| part.blocks(block)).collect();
+                let spread = |values: f64, means: &[f64]| values + deviation(means).powi(2);
+                let own: Vec<f64> = blocks.iter().map(|part| mean(part)).collect();
+                let within = blocks
+                    .iter()
+                    .zip(&own)
+                    .map(|(part, mean)| part.iter().map(|z| (z - mean).powi(2)).sum::<f64>());
+                let within = within.sum::<f64>() / (blocks.len() * blocks[0].len()) as f64;
+                let ratio = spread(covariance(0), &means) / spread(within, &own);
+                Sizes::new(blocks[0].len()).of(&blocks).0.map(|ess| ess * ratio)
+            });
+        let variance = |p: &f64| half as f64 * p * (1.0 - p) / (half as f64 - 1.0);
+        let r_hat = || r_hat(half as f64, &means, &means.iter().map(variance).collect::<Vec<f64>>());
+        let mcse = ess.map(|ess| sd / ess.sqrt());
+        let r_hat = if half < 2 { None } else { r_hat() };
+        Scalar { mean: share, sd, mcse, ess_bulk: ess, ess_tail: ess, r_hat }
+    }
+
     /// What chains say of an energy. Energies are running sums: those of equal states differ by rounding, chain by chain, and ranks
     /// would take that for an order. Energies within a thousandth of the standard deviation count as equal in ranks.
     pub(crate) fn of_energy(&self, chains: &[Vec<f64>]) -> Scalar {
@@ -253,6 +297,79 @@ impl Diagnosis {
             from += equal.len();
         }
         scores
+    }
+}
+
+/// Lags up to which autocovariances are counted one by one, at least.
+const LAGS: usize = 16;
+
+/// Words of each half in which bits are counted for that, at least.
+const COUNTED: usize = 1280;
+
+/// Blocks that a slow half of a chain is cut into, at least, where it has as many draws.
+const BLOCKS: usize = 128;
+
+/// A part of a chain of bits.
+struct Half {
+    words: Vec<u64>,
+    /// Ones before each word, and in all.
+    before: Vec<u64>,
+    length: usize,
+}
+
+impl Half {
+    fn new(chain: &[u32], first: usize, length: usize) -> Self {
+        let word = |index: usize| u64::from(chain.get(index).copied().unwrap_or(0));
+        let at = |bit: usize| {
+            let (index, shift) = (bit / 32, bit % 32);
+            let wide = word(index) | word(index + 1) << 32;
+            let rest = if shift == 0 { 0 } else { word(index + 2) << (64 - shift) };
+            wide >> shift | rest
+        };
+        let mut words: Vec<u64> = (0..length.div_ceil(64)).map(|index| at(first + 64 * index)).collect();
+        if let Some(last) = words.last_mut().filter(|_| !length.is_multiple_of(64)) {
+            *last &= (1 << (length % 64)) - 1;
+        }
+        let mut sum = 0;
+        let mut before = vec![0];
+        before.extend(words.iter().map(|word| {
+            sum += u64::from(word.count_ones());
+            sum
+        }));
+        Self { words, before, length }
+    }
+
+    fn ones(&self) -> u64 {
+        self.before[self.words.len()]
+    }
+
+    /// Ones among the first bits.
+    fn head(&self, bits: usize) -> u64 {
+        let (index, rest) = (bits / 64, bits % 64);
+        let part = self.words.get(index).map_or(0, |word| (word & ((1 << rest) - 1)).count_ones());
+        self.before[index] + u64::from(part)
+    }
+
+    /// The means of whole blocks of so many draws.
+    fn blocks(&self, draws: usize) -> Vec<f64> {
+        let ones = |block: usize| self.head((block + 1) * draws) - self.head(block * draws);
+        (0..self.length / draws).map(|block| ones(block) as f64 / draws as f64).collect()
+    }
+
+    /// The autocovariance at a lag, 1/n in front.
+    fn covariance(&self, lag: usize) -> f64 {
+        let (skip, shift) = (lag / 64, lag % 64);
+        let word = |index: usize| self.words.get(index).copied().unwrap_or(0);
+        let later = |index: usize| {
+            let rest = if shift == 0 { 0 } else { word(index + skip + 1) << (64 - shift) };
+            word(index + skip) >> shift | rest
+        };
+        let both =
+            self.words.iter().enumerate().map(|(index, here)| u64::from((here & later(index)).count_ones()));
+        let (both, left) = (both.sum::<u64>() as f64, self.length - lag);
+        let ends = (self.head(left) + self.ones() - self.head(lag)) as f64;
+        let p = self.ones() as f64 / self.length as f64;
+        (both - p * ends + left as f64 * p * p) / self.length as f64
     }
 }
 
@@ -335,4 +452,69 @@ fn divided(mut number: usize, factor: usize) -> usize {
 fn length(chains: &[Vec<f64>]) -> Option<usize> {
     let n = chains.first()?.len();
     chains.iter().all(|chain| chain.len() == n).then_some(n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Diagnosis, Scalar};
+
+    /// Bits that stay as they are for about so many draws.
+    fn chain(seed: u64, draws: usize, stays: u64) -> Vec<f64> {
+        let mut state = seed;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 33
+        };
+        let mut bit = 0.0;
+        let mut next = || {
+            if random() % stays == 0 {
+                bit = f64::from(u8::from(random() % 3 == 0));
+            }
+            bit
+        };
+        (0..draws).map(|_| next()).collect()
+    }
+
+    fn same(a: &Scalar, b: &Scalar, within: f64) -> bool {
+        let near = |a: Option<f64>, b: Option<f64>, within: f64| {
+            a.zip(b).map_or(a.is_none() && b.is_none(), |(a, b)| (a - b).abs() <= within * b.abs())
+        };
+        near(Some(a.mean), Some(b.mean), 1e-9)
+            && near(Some(a.sd), Some(b.sd), 1e-9)
+            && near(a.mcse, b.mcse, within)
+            && near(a.ess_bulk, b.ess_bulk, within)
+            && near(a.r_hat, b.r_hat, 1e-9)
+    }
+
+    #[test]
+    fn bits_say_what_their_values_say() {
+        // Slow chains are cut into blocks of draws, where there are as many: nearly the same.
+        for (draws, stays, within) in [
+            (8, 1, 1e-9),
+            (9, 2, 1e-9),
+            (63, 3, 1e-9),
+            (129, 1, 1e-9),
+            (130, 7, 1e-9),
+            (250, 30, 1e-9),
+            (250, u64::MAX, 1e-9),
+            (4001, 100, 0.05),
+            (20_000, 1000, 0.05),
+        ] {
+            let chains: Vec<Vec<f64>> = (1..5).map(|seed| chain(seed, draws, stays)).collect();
+            let packed = |chain: &Vec<f64>| -> Vec<u32> {
+                let word = |bits: &[f64]| bits.iter().rev().fold(0, |word, &bit| word << 1 | bit as u32);
+                chain.chunks(32).map(word).collect()
+            };
+            let packed: Vec<Vec<u32>> = chains.iter().map(packed).collect();
+            let packed: Vec<&[u32]> = packed.iter().map(|words| &words[..]).collect();
+            let diagnosis = Diagnosis::new(draws);
+            let (values, bits) = (diagnosis.of(&chains), diagnosis.of_bits(&packed, draws));
+            assert!(same(&bits, &values, within), "{draws} draws, {stays}: {bits:?} for {values:?}");
+            // One draw more of a half is seen, where the bits change.
+            let mut other = chains.clone();
+            other[0].rotate_left(1);
+            other[0][draws / 2] = 1.0 - other[0][draws / 2];
+            assert!(!same(&bits, &diagnosis.of(&other), within), "{draws} draws, {stays}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// The settings of a run; [`Sampler::run`] runs it over all cores.
 ///
 /// The samples are a function of the model, the seed and the settings: the same bytes for any number of threads, on any
-/// processor. A run that is stopped, by [`Sampler::seconds`] or a [`Cancel`], gives the first draws of the longer one.
+/// processor. A run that is stopped, by [`Sampler::seconds`] or a [`Cancel`](crate::Cancel), gives the first draws of the longer one.
 ///
 /// | setting | default |
 /// |---|---|

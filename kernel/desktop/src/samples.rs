@@ -3,7 +3,7 @@
 use crate::diagnose::{Diagnosis, Scalar};
 use crate::model::Labels;
 use crate::npz::{Kind, Npz};
-use crate::unit::Track;
+use crate::unit::{Track, transposed};
 use crate::{Error, Model, Report, Seconds, files};
 use bitmc::{Layout, Packed};
 use rayon::prelude::*;
@@ -11,6 +11,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Sites whose diagnostics are computed at most: of larger models every k-th one.
 pub(crate) const DIAGNOSED: usize = 4096;
@@ -26,6 +27,8 @@ pub struct Samples {
     pub(crate) tracks: Vec<Track>,
     pub(crate) report: Report,
     pub(crate) seconds: Seconds,
+    /// The diagnostics, once they have been asked for.
+    pub(crate) summary: OnceLock<Summary>,
 }
 
 /// A state with its energy, and how often it was drawn.
@@ -90,6 +93,7 @@ impl Samples {
             tracks,
             report,
             seconds,
+            summary: OnceLock::new(),
         }
     }
 
@@ -120,6 +124,7 @@ impl Samples {
             tracks: chains.into_iter().map(|(words, energies)| Track { words, energies }).collect(),
             report,
             seconds: Seconds::default(),
+            summary: OnceLock::new(),
         })
     }
 
@@ -357,30 +362,59 @@ impl Samples {
     /// The diagnostics of the energy and of the sites. O(sites · chains · draws · log draws).
     #[must_use]
     pub fn summary(&self) -> Summary {
+        self.summary.get_or_init(|| self.diagnosed()).clone()
+    }
+
+    fn diagnosed(&self) -> Summary {
         let (chains, draws) = (self.chains(), self.draws());
         let diagnosis = Diagnosis::new(draws);
         let energies: Vec<Vec<f64>> = (0..chains).map(|chain| self.energies(chain)).collect();
         let energy = diagnosis.of_energy(&energies);
         let every = self.sites().div_ceil(DIAGNOSED);
-        let sites: Vec<SiteSummary> = (0..self.sites())
-            .into_par_iter()
-            .step_by(every)
-            .map(|site| {
+        let told =
+            |site: usize, value: Scalar, shares| SiteSummary { site: self.labels.of(site), value, shares };
+        let sites: Vec<SiteSummary> = if self.layout.field_bits() == 1 {
+            let word = |word: usize| {
+                let columns: Vec<_> =
+                    self.tracks.iter().map(|track| columns(track, self.layout.words(), word)).collect();
+                let sites =
+                    (32 * word..self.sites().min(32 * word + 32)).filter(|site| site.is_multiple_of(every));
+                let one = |site: usize| {
+                    let chains: Vec<&[u32]> = columns.iter().map(|column| &column[site % 32][..]).collect();
+                    let value = diagnosis.of_bits(&chains, draws);
+                    told(site, value, vec![1.0 - value.mean, value.mean])
+                };
+                sites.map(one).collect::<Vec<_>>()
+            };
+            (0..self.layout.words()).into_par_iter().flat_map_iter(word).collect()
+        } else {
+            let one = |site: usize| {
                 let values = self.site(site);
                 let mut shares = vec![0.0; self.arities[site].max(2)];
                 values
                     .iter()
                     .flatten()
                     .for_each(|&value| shares[value as usize] += 1.0 / (chains * draws) as f64);
-                SiteSummary { site: self.labels.of(site), value: diagnosis.of(&values), shares }
-            })
-            .collect();
+                told(site, diagnosis.of(&values), shares)
+            };
+            (0..self.sites()).into_par_iter().step_by(every).map(one).collect()
+        };
         let scalars = || std::iter::once(&energy).chain(sites.iter().map(|site| &site.value));
         let r_hat = scalars().filter_map(|scalar| scalar.r_hat).reduce(f64::max);
         let ess = scalars().filter_map(|scalar| scalar.ess_bulk).reduce(f64::min);
         let constant_sites = sites.iter().filter(|site| site.value.sd == 0.0).count();
         Summary { chains, draws, energy, sites, constant_sites, r_hat, ess }
     }
+}
+
+/// The draws of 32 sites of one chain, a bit a draw.
+fn columns(track: &Track, words: usize, word: usize) -> [Vec<u32>; 32] {
+    let mut out = [const { Vec::new() }; 32];
+    for block in track.words.chunks(32 * words) {
+        let rows = transposed(std::array::from_fn(|draw| block.get(draw * words + word).copied().unwrap_or(0)));
+        out.iter_mut().zip(rows).for_each(|(column, row)| column.push(row));
+    }
+    out
 }
 
 impl Summary {
