@@ -1,12 +1,11 @@
 """Energies in Python against enumeration, and the raw pair of ask and tell."""
 
-import signal
-
 import numpy as np
 import pytest
 
 import bitmc
 import exact
+from test_runs import interrupted
 
 LIMIT = 5.5
 rng = np.random.default_rng(11)
@@ -165,11 +164,5 @@ def test_an_exception_of_the_function_goes_on():
 
 
 def test_ctrl_c_returns_what_there_is():
-    before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, 0.5)
-    try:
-        samples = bitmc.langevin(quadratic, N, draws=10**9, warmup=1)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    samples = interrupted(lambda: bitmc.langevin(quadratic, N, draws=10**9, warmup=1, seconds=20), 0.5)
     assert samples.shape[1] > 0 and "cancelled" in samples.report["stopped"]
