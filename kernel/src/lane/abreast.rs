@@ -16,18 +16,29 @@ impl<T: Copy, const N: usize> Abreast<T, N> {
         Self([one; N])
     }
 
-    // Loops, and an array to begin with: what `array::map` is given is not always inlined.
+    // Written out: loops of two turns stay loops where a build minds its size, and what `array::map` is given is not
+    // always inlined.
     #[inline(always)]
     fn each<R: Copy>(self, start: R, with: impl Fn(T) -> R) -> Abreast<R, N> {
+        const { assert!(N <= 2) };
         let mut out = [start; N];
-        out.iter_mut().zip(self.0).for_each(|(out, one)| *out = with(one));
+        if let (Some(out), Some(&one)) = (out.first_mut(), self.0.first()) {
+            *out = with(one);
+        }
+        if let (Some(out), Some(&one)) = (out.get_mut(1), self.0.get(1)) {
+            *out = with(one);
+        }
         Abreast(out)
     }
 
     #[inline(always)]
     fn zip<U: Copy, R: Copy>(self, other: Abreast<U, N>, start: R, with: impl Fn(T, U) -> R) -> Abreast<R, N> {
+        const { assert!(N <= 2) };
         let mut out = [start; N];
-        for (out, (one, other)) in out.iter_mut().zip(self.0.into_iter().zip(other.0)) {
+        if let (Some(out), Some(&one), Some(&other)) = (out.first_mut(), self.0.first(), other.0.first()) {
+            *out = with(one, other);
+        }
+        if let (Some(out), Some(&one), Some(&other)) = (out.get_mut(1), self.0.get(1), other.0.get(1)) {
             *out = with(one, other);
         }
         Abreast(out)
@@ -94,18 +105,16 @@ macro_rules! operators {
         impl<const N: usize> $trait for Abreast<$type, N> {
             type Output = Self;
             #[inline(always)]
-            fn $name(mut self, other: Self) -> Self {
-                self.0.iter_mut().zip(other.0).for_each(|(one, other)| *one = one.$name(other));
-                self
+            fn $name(self, other: Self) -> Self {
+                self.zip(other, $type::splat(Default::default()), $type::$name)
             }
         }
 
         impl<const N: usize> $trait<$type> for Abreast<$type, N> {
             type Output = Self;
             #[inline(always)]
-            fn $name(mut self, other: $type) -> Self {
-                self.0.iter_mut().for_each(|one| *one = one.$name(other));
-                self
+            fn $name(self, other: $type) -> Self {
+                self.each(other, |one| one.$name(other))
             }
         }
     )+)+};
