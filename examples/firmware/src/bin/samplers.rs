@@ -17,7 +17,7 @@ const J: f32 = 0.3;
 /// 1/(2α) at α = ¼, in units of ln 2/65,536.
 const PENALTY: u32 = 189_096;
 const STEPS: u32 = 64;
-/// Most instructions a site of a step of `IsingLangevin`; a build for size once took 640 on a core with floats.
+/// Most instructions a site of a step of `IsingLangevin`; a build for size once took 700 on a core with floats.
 const MOST: u32 = if cfg!(target_abi = "eabihf") { 180 } else { 2_900 };
 /// What statics and stack may take together.
 const RAM: usize = if MICROBIT { 16_384 } else { 24_576 };
