@@ -111,10 +111,12 @@ fn weigh(law: Law, fields: &[Bits], at: Packed<'_>, free: Packed<'_>, weights: &
             [low] => (low, &[0; LANES]),
             _ => break,
         };
-        let [x, free] = [at, free].map(|state| [state.bits(2 * index), state.bits(2 * index + 1)]);
+        let (x, y) = (at.bits(2 * index), at.bits(2 * index + 1));
+        let (free, beside) = (free.bits(2 * index), free.bits(2 * index + 1));
         for part in 0..PARTS {
-            let [[x, y], [free, beside]] = [x, free].map(|bits| bits.map(|bits| Mask::from_bits(bits, part)));
-            let [x, y] = [x, y].map(|one| one.keep(U32s::splat(u32::MAX)));
+            let ones = |bits| Mask::from_bits(bits, part).keep(U32s::splat(u32::MAX));
+            let (free, beside) = (Mask::from_bits(free, part), Mask::from_bits(beside, part));
+            let (x, y) = (ones(x), ones(y));
             let ([low, high], [here, next]) =
                 law.weigh([U32s::load(low, part), U32s::load(high, part)], [x, y]);
             let halves = free.keep(low) | beside.keep(high).shl::<16>();

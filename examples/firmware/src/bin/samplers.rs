@@ -1,0 +1,106 @@
+//! Which sampler takes how many instructions: a sweep, or a step, of every sampler for sparse Ising models on the 12×12
+//! torus at J = .3, beside Gibbs sampling as one writes it oneself.
+#![no_std]
+#![no_main]
+
+use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedLangevin};
+use bitmc::step::{Gibbs, IsingLangevin, SequentialGibbs};
+use bitmc::{Chain, Ising, Kernel, LaneRng, Langevin, Layout, SeedableRng, SparseMemory, memory, torus};
+use bitmc_firmware::torus::{MODEL, SITES, WORDS};
+use bitmc_firmware::{count::Counter, entry, report};
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro128PlusPlus;
+
+const L: Layout = Layout::binary(SITES);
+const SIDE: usize = 12;
+const J: f32 = 0.3;
+/// 1/(2α) at α = ¼, in units of ln 2/65,536.
+const PENALTY: u32 = 189_096;
+const STEPS: u32 = 64;
+/// Most instructions a site of a step of `IsingLangevin`; a build for size once took 700 on a core with floats.
+const MOST: u32 = if cfg!(target_abi = "eabihf") { 180 } else { 2_900 };
+/// What statics and stack may take together.
+const RAM: usize = if MICROBIT { 16_384 } else { 24_576 };
+/// A board without room for a chain over floats of this size, beside the memory that its making takes.
+const MICROBIT: bool = cfg!(machine = "microbit");
+
+#[entry]
+fn main() -> ! {
+    report("samplers", RAM, compare)
+}
+
+fn compare() -> Option<bool> {
+    own();
+    quantised()?;
+    Some(MICROBIT || floats()? <= MOST)
+}
+
+/// Instructions a site and call, the mean of many calls.
+fn count(name: &str, mut call: impl FnMut()) -> u32 {
+    (0..STEPS).for_each(|_| call());
+    let mut instructions = 0;
+    for _ in 0..STEPS {
+        let counter = Counter::start();
+        call();
+        instructions += counter.instructions();
+    }
+    let each = instructions / (STEPS * SITES as u32);
+    defmt::info!("{=str}: {=u32}", name, each);
+    each
+}
+
+#[inline(never)]
+fn floats() -> Option<u32> {
+    let mut memory = SparseMemory::<SITES, { 4 * SITES }>::new();
+    let model = Ising::spins_edges_once(SITES, torus(12, 12, J), &[], memory.borrow()).ok()?;
+    chain(&model, "Gibbs", &Gibbs::systematic())?;
+    chain(&model, "SequentialGibbs", &SequentialGibbs)?;
+    chain(&model, "Langevin (DMALA)", &Langevin::adjusted(0.25).ok()?)?;
+    chain(&model, "IsingLangevin (DMALA)", &IsingLangevin::adjusted(0.25).ok()?)
+}
+
+fn chain<'m, K: Kernel<Ising<'m>>>(model: &Ising<'m>, name: &str, kernel: &K) -> Option<u32> {
+    let mut rng = LaneRng::seed_from_u64(1);
+    let mut chain = Chain::random(model, memory!(L, Ising::cache_len(SITES)), &mut rng).ok()?;
+    Some(count(name, || {
+        chain.step(kernel, &mut rng);
+    }))
+}
+
+#[inline(never)]
+fn quantised() -> Option<()> {
+    let (mut words, mut fields, mut flips) = ([0; WORDS], [0; SITES], [0; WORDS]);
+    let mut rng = LaneRng::seed_from_u64(1);
+    let mut chain = QuantisedGibbs::new(MODEL, &mut words, &mut fields).ok()?;
+    count("QuantisedGibbs", || {
+        chain.sweep(&mut rng);
+    });
+    let penalty = Penalty::from_units(PENALTY).ok()?;
+    let mut chain = QuantisedLangevin::new(MODEL, penalty, &mut words, &mut fields, &mut flips).ok()?;
+    count("QuantisedLangevin (DMALA)", || {
+        chain.step(&mut rng);
+    });
+    Some(())
+}
+
+/// Gibbs sampling by a loop over neighbours, with an exponential a site and a generator of one lane.
+#[inline(never)]
+fn own() {
+    let mut spins = [1_i8; SITES];
+    let mut neighbours = [[0_u16; 4]; SITES];
+    for (site, around) in neighbours.iter_mut().enumerate() {
+        let (row, column) = (site / SIDE, site % SIDE);
+        let at = |row: usize, column: usize| (row % SIDE * SIDE + column % SIDE) as u16;
+        *around =
+            [at(row + SIDE - 1, column), at(row + 1, column), at(row, column + SIDE - 1), at(row, column + 1)];
+    }
+    let mut rng = Xoshiro128PlusPlus::seed_from_u64(1);
+    count("25 lines of Gibbs", || {
+        for (site, around) in neighbours.iter().enumerate() {
+            let sum: i8 = around.iter().map(|&other| spins[usize::from(other)]).sum();
+            let up = 1.0 / (1.0 + libm::expf(-2.0 * J * f32::from(sum)));
+            let uniform = (rng.next_u32() >> 8) as f32 * (1.0 / 16_777_216.0);
+            spins[site] = if uniform < up { 1 } else { -1 };
+        }
+    });
+}
