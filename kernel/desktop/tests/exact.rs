@@ -228,6 +228,18 @@ fn samplers_by_hand_sample_every_class() {
             assert!(off < 5.0, "{name} by {sampler}: {off:.1} errors off");
         }
     }
+    let mut clusters = 0;
+    for (name, model, arities, energy) in models() {
+        for sampler in ["swendsen-wang", "wolff"] {
+            let choice: Choice = sampler.parse().unwrap();
+            if let Ok(samples) = model.sampler().with(choice).chains(4).draws(3000).seed(5).run() {
+                let off = distance(&samples, &enumerate(&arities, 1.0, &energy));
+                assert!(off < 5.0, "{name} by {sampler}: {off:.1} errors off");
+                clusters += 1;
+            }
+        }
+    }
+    assert!(clusters >= 4, "Ising and QUBO models have clusters: {clusters}");
     // Drivers of several stages, in one call.
     for (name, model, arities, energy) in models().into_iter().filter(|(.., arities, _)| arities[0] == 2) {
         let truth = enumerate(&arities, 1.0, &energy);
