@@ -17,6 +17,8 @@
 //! | [`Gibbs`] | a difference a site visited | up to those visited | no gradient; reference runs |
 //! | [`SequentialGibbs`] | a logistic number a site, O(degree) a flip | many: a sweep | sparse models of binary sites |
 //! | [`ChromaticGibbs`] | the same in lanes, a class at a time | many: a sweep | sparse models with few colours: lattices |
+//! | [`SwendsenWang`] | an exponential a pair, O(degree) a flip | half of them, by clusters | Ising models near criticality without frustration |
+//! | [`Wolff`] | the same for one cluster | one cluster | the same, large models |
 //! | [`BlockGibbs`] | one product Wh, d uniforms | many | RBMs, always try it first |
 //! | [`RandomWalk`] | d uniforms, one difference of energies | about r | a floor to compare with; E alone is known |
 //! | [`EnumeratedGibbs`] | qᴮ (binary: 2ᴮ) changes of energy, exponentials, uniforms | up to B | a few sites that hang together strongly |
@@ -30,6 +32,7 @@
 
 mod block;
 mod block_gibbs;
+mod bonds;
 mod chromatic_gibbs;
 mod colouring;
 mod cycle;
@@ -49,8 +52,10 @@ mod path_auxiliary;
 mod random_walk;
 mod sequential_gibbs;
 mod swap;
+mod swendsen_wang;
 pub(crate) mod symmetric;
 mod transition;
+mod wolff;
 
 pub use block_gibbs::BlockGibbs;
 pub use chromatic_gibbs::ChromaticGibbs;
@@ -70,7 +75,9 @@ pub use path_auxiliary::PathAuxiliary;
 pub use random_walk::RandomWalk;
 pub use sequential_gibbs::SequentialGibbs;
 pub use swap::Swap;
+pub use swendsen_wang::SwendsenWang;
 pub use transition::Transition;
+pub use wolff::Wolff;
 
 use crate::accept::Info;
 use crate::chain::Ring;

@@ -25,14 +25,14 @@ mod sliced;
 mod told;
 mod used;
 
-use bitmc::step::Curvature;
+use bitmc::step::{Curvature, SwendsenWang, Wolff};
 use bitmc::{BlockGibbs, GibbsWithGradients, Langevin, LocallyBalanced, PathAuxiliary};
 use bitmc::{EnumeratedGibbs, Gibbs, HammingBall, Layout, RandomWalk, Swap};
 use run::{
     bernoulli, cubic_bits, cubic_spins, factors, held_and_resumed, independent_set, ising, ladder, minibatches,
     potts, rbm,
 };
-use run::{chromatic, chromatic_potts, quantised, quantised_langevin, sequential};
+use run::{chromatic, chromatic_potts, clusters, quantised, quantised_langevin, sequential};
 use run::{circle, heights};
 use run::{network, network_minibatches};
 
@@ -149,6 +149,8 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "ordinal 20 of 5 values, told: random walk", run: || told::ladder(&RandomWalk::new(2.0)), hash: 0xdd3e_847c },
     Chain { name: "categorical 3 of 70 values, told: Gibbs with gradients, 2 indices", run: || told::circle(&GibbsWithGradients::new(2)), hash: 0x3de2_67d3 },
     Chain { name: "categorical 3 of 70 values, told: Langevin, adjusted", run: || told::circle(&Langevin::adjusted(1.0)), hash: 0xabe0_28ba },
+    Chain { name: "Ising 5x5: Swendsen-Wang", run: || clusters(&Ok(SwendsenWang)), hash: 0xc829_80a7 },
+    Chain { name: "Ising 5x5: Wolff", run: || clusters(&Ok(Wolff)), hash: 0x2247_9ef3 },
 ];
 
 /// The hash of all committed hashes: one number to compare.

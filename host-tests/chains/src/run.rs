@@ -75,6 +75,14 @@ pub(crate) fn sequential() -> u32 {
     })
 }
 
+/// Clusters of an Ising model in a field.
+pub(crate) fn clusters<K: for<'e> Kernel<Ising<'e>>>(kernel: &Sampler<K>) -> u32 {
+    with_ising_itself(|model| {
+        let memory = memory!(models::ISING, Ising::cache_len(25));
+        from_noise(model, memory, kernel, STEPS)
+    })
+}
+
 /// Sweeps over the classes of a greedy colouring: an odd torus needs more than two.
 pub(crate) fn chromatic() -> u32 {
     with_ising_itself(|model| {

@@ -3,6 +3,7 @@
 mod adapt;
 mod anneal;
 mod baselines;
+mod clusters;
 mod estimate;
 mod exact_start;
 mod many_values;

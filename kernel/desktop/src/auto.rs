@@ -15,6 +15,7 @@ use crate::sampler::Sampler;
 use crate::unit::{Track, Unit};
 use crate::{Error, cost, ladder};
 use bitmc::Layout;
+use bitmc::energy::Edge;
 use bitmc::stats::Acceptance;
 use rayon::prelude::*;
 
@@ -94,6 +95,11 @@ fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Pl
     let langevin = Plan::Langevin { step_size: 0.2 };
     match &sampler.model.form {
         Form::Rbm { .. } if special && matches!(ready, Ready::Rbm(_)) => vec![Plan::BlockGibbs],
+        Form::Spins { edges, fields }
+            if special && matches!(ready, Ready::Ising(_)) && !frustrated(edges, fields) =>
+        {
+            vec![Plan::Gibbs, Plan::SwendsenWang]
+        }
         Form::Spins { .. } | Form::Bits { .. } | Form::Potts { .. } => vec![Plan::Gibbs],
         // Changes of single sites may not connect what hard constraints leave.
         Form::Factors { tables, arities } if tables.iter().any(|table| table.weights.contains(&0.0)) => {
@@ -105,6 +111,30 @@ fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Pl
         Form::Logistic { .. } | Form::Rbm { .. } => vec![langevin, Plan::Gibbs],
         Form::Own(_) => vec![langevin, Plan::Gibbs, Plan::GibbsWithGradients { indices: 1 }],
     }
+}
+
+/// Whether no state of the spins satisfies all couplings and fields: then clusters grow over nearly all sites.
+fn frustrated(edges: &[Edge], fields: &[f32]) -> bool {
+    // A node for each sign of each spin, and of a ghost spin that fields couple to; joined are those that go together.
+    let ghost = fields.len();
+    let mut parents: Vec<usize> = (0..2 * (ghost + 1)).collect();
+    fn root(parents: &mut [usize], mut node: usize) -> usize {
+        while parents[node] != node {
+            parents[node] = parents[parents[node]];
+            node = parents[node];
+        }
+        node
+    }
+    let couplings = edges.iter().map(|&(a, b, j)| (a as usize, b as usize, j));
+    let all = couplings.chain(fields.iter().enumerate().map(|(site, &h)| (site, ghost, h)));
+    for (a, b, j) in all.filter(|&(.., j)| j != 0.0) {
+        let flip = usize::from(j < 0.0);
+        for sign in [0, 1] {
+            let (a, b) = (root(&mut parents, 2 * a + sign), root(&mut parents, 2 * b + (sign ^ flip)));
+            parents[a] = b;
+        }
+    }
+    (0..=ghost).any(|site| root(&mut parents, 2 * site) == root(&mut parents, 2 * site + 1))
 }
 
 /// A pilot run.
@@ -228,8 +258,8 @@ pub(crate) fn choose<'e>(
                 let steps = ((level / pilot.each(sampler).max(1e-9)) as u64).max(16);
                 pilot.go(sampler, steps, layout, watch)?;
             }
-            // Who is far behind costs no more.
-            let best = pilots.iter().map(Pilot::rate).fold(0.0, f64::max);
+            // Who is far behind one whose chains agree costs no more: before that its effective samples are not to be trusted.
+            let best = pilots.iter().filter(|pilot| pilot.agrees()).map(Pilot::rate).fold(0.0, f64::max);
             let behind = |pilot: &Pilot<'_>| pilot.rate() * BEHIND < best;
             tried.extend(pilots.iter().filter(|pilot| behind(pilot)).map(Pilot::trial));
             pilots.retain(|pilot| !behind(pilot));

@@ -77,6 +77,9 @@ pub(crate) fn of(model: &Model, plan: &Plan, chains: usize, moved: f64) -> f64 {
         Plan::Gibbs if potts && batched => 6.0 * sites * plane,
         Plan::Gibbs => sites * (difference + EXP * plane + 15.0) + flip * moved,
         Plan::BlockGibbs => 2.0 * gradient + EXP * sites + 500.0,
+        // Bonds and trees at all sites, then the flips; or at one cluster, of which each entry is met anywhere in memory.
+        Plan::SwendsenWang => (EXP + 2.0 * flip) * sites + flip * moved,
+        Plan::Wolff => 2.0 * sites + (EXP + 3.5 * flip) * moved,
         Plan::Langevin { .. } if ising => 1.0 * sites + 2.0 * flip * moved,
         Plan::Langevin { .. } | Plan::Balanced { .. } => {
             gradient + 6.0 * EXP * sites * plane + flip * (moved + 1.0)

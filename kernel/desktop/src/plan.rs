@@ -12,7 +12,7 @@ use bitmc::energy::Tempered;
 use bitmc::lane::LANES;
 use bitmc::noise::Dense;
 use bitmc::stats::Acceptance;
-use bitmc::step::{Cycle, IsingLangevin, SequentialGibbs};
+use bitmc::step::{Cycle, IsingLangevin, SequentialGibbs, SwendsenWang, Wolff};
 use bitmc::temper::{Ladder, Rung};
 use bitmc::tune::RateTuner;
 use bitmc::{
@@ -31,6 +31,10 @@ pub enum Plan {
     Gibbs,
     /// Block Gibbs sampling of an RBM: all hidden units, then all visible ones.
     BlockGibbs,
+    /// All clusters of an Ising model at once; pays where couplings are not frustrated.
+    SwendsenWang,
+    /// One cluster of an Ising model a step.
+    Wolff,
     /// The discrete Langevin proposal with the Metropolis test (DMALA).
     Langevin {
         /// α, on the {0, 1} scale.
@@ -86,6 +90,8 @@ impl std::fmt::Display for Plan {
         match self {
             Self::Gibbs => write!(f, "Gibbs sweeps"),
             Self::BlockGibbs => write!(f, "block Gibbs"),
+            Self::SwendsenWang => write!(f, "Swendsen-Wang, all clusters a step"),
+            Self::Wolff => write!(f, "Wolff, one cluster a step"),
             Self::Langevin { step_size } => write!(f, "Langevin (DMALA), step size {step_size:.3}"),
             Self::Balanced { step_size, balance } => {
                 write!(f, "balanced Langevin (AB), step size {step_size:.3}, balance {balance:.2}")
@@ -216,6 +222,15 @@ impl Plan {
                 starts.iter().map(|start| boxed(One::new(model, BlockGibbs, start, &held))).collect()
             }
             (Self::BlockGibbs, _) => Err(Error::model("block Gibbs: only an RBM at temperature 1 has it")),
+            (Self::SwendsenWang, Some(Ready::Ising(model))) => {
+                starts.iter().map(|start| boxed(One::new(model, SwendsenWang, start, &held))).collect()
+            }
+            (Self::Wolff, Some(Ready::Ising(model))) => {
+                starts.iter().map(|start| boxed(One::new(model, Wolff, start, &held))).collect()
+            }
+            (Self::SwendsenWang | Self::Wolff, _) => {
+                Err(Error::model("clusters: only Ising and QUBO models have them"))
+            }
             (Self::Exchange { betas }, Some(Ready::Ising(model))) if betas.len() <= LANES => {
                 let ladders = starts.iter().zip(ground.spare.chunks(SPARE));
                 let ladder = |(start, spare): (&Start, &[LaneRng])| {
@@ -262,9 +277,12 @@ impl Plan {
                 return Err(Error::option("a cycle has no steps"));
             }
             Self::Cyclical { ref positions } => Mover::Cyclical(cyclical::kernels(positions)?),
-            Self::Gibbs | Self::Exchange { .. } | Self::BlockGibbs | Self::SecondOrder => {
-                Mover::Gibbs(Gibbs::systematic())
-            }
+            Self::Gibbs
+            | Self::Exchange { .. }
+            | Self::BlockGibbs
+            | Self::SwendsenWang
+            | Self::Wolff
+            | Self::SecondOrder => Mover::Gibbs(Gibbs::systematic()),
             Self::Langevin { step_size } => Mover::Langevin(Langevin::adjusted(step_size).map_err(option)?),
             Self::Balanced { step_size, balance } => {
                 Mover::Langevin(Langevin::balanced(step_size, balance).map_err(option)?)

@@ -68,6 +68,8 @@ impl std::str::FromStr for Choice {
             ("auto", []) => Ok(Self::Auto),
             ("gibbs", []) => exact(Plan::Gibbs),
             ("block-gibbs", []) => exact(Plan::BlockGibbs),
+            ("swendsen-wang", []) => exact(Plan::SwendsenWang),
+            ("wolff", []) => exact(Plan::Wolff),
             ("langevin", []) => Ok(Self::Tuned(Plan::Langevin { step_size: 0.2 })),
             ("langevin", &[step_size]) => exact(Plan::Langevin { step_size }),
             ("balanced", []) => Ok(Self::Tuned(Plan::Balanced { step_size: 0.2, balance: 0.6 })),
@@ -93,7 +95,7 @@ impl std::str::FromStr for Choice {
 }
 
 impl Choice {
-    const NAMES: &'static str = "auto, gibbs, block-gibbs, langevin[:STEP], balanced[:STEP:BALANCE], second-order, \
+    const NAMES: &'static str = "auto, gibbs, block-gibbs, swendsen-wang, wolff, langevin[:STEP], balanced[:STEP:BALANCE], second-order, \
         cyclical, gwg[:INDICES], pas[:INDICES], locally-balanced, hamming-ball[:SITES:RADIUS], random-walk[:RADIUS] or exchange[:BETA:…:1] is needed";
 }
 

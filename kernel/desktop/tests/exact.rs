@@ -228,6 +228,18 @@ fn samplers_by_hand_sample_every_class() {
             assert!(off < 5.0, "{name} by {sampler}: {off:.1} errors off");
         }
     }
+    let mut clusters = 0;
+    for (name, model, arities, energy) in models() {
+        for sampler in ["swendsen-wang", "wolff"] {
+            let choice: Choice = sampler.parse().unwrap();
+            if let Ok(samples) = model.sampler().with(choice).chains(4).draws(3000).seed(5).run() {
+                let off = distance(&samples, &enumerate(&arities, 1.0, &energy));
+                assert!(off < 5.0, "{name} by {sampler}: {off:.1} errors off");
+                clusters += 1;
+            }
+        }
+    }
+    assert!(clusters >= 4, "Ising and QUBO models have clusters: {clusters}");
     // Drivers of several stages, in one call.
     for (name, model, arities, energy) in models().into_iter().filter(|(.., arities, _)| arities[0] == 2) {
         let truth = enumerate(&arities, 1.0, &energy);
@@ -286,6 +298,12 @@ fn chains_in_far_modes_lead_to_replica_exchange() {
     // Two modes of 48 spins that agree, e^(2·48·.02) = 6.8 apart; a Gibbs chain does not cross.
     let edges: Vec<_> = pairs(48).into_iter().map(|(a, b)| (a, b, 1.7f32 / 48.0)).collect();
     let model = Model::ising(48, &edges, &[0.02; 48]).unwrap();
+    // Nothing is frustrated: clusters cross.
+    assert_eq!(model.sampler().run().unwrap().report().sampler, bitmc_desktop::Plan::SwendsenWang);
+    // The same energy as a QUBO, whose class has no clusters among its candidates.
+    let (bits, field): (Vec<_>, _) =
+        (edges.iter().map(|&(a, b, j)| (a, b, -4.0 * j)).collect(), 0.04 - 2.0 * 47.0 * 1.7 / 48.0);
+    let model = Model::qubo(48, &bits, &[-field as f32; 48]).unwrap();
     let samples = model.sampler().run().unwrap();
     assert!(samples.report().sampler.to_string().starts_with("replica exchange"), "{:#?}", samples.report());
     // By the number of ones: E depends on it alone.
@@ -343,4 +361,30 @@ fn reads_of_an_annealing_end_at_its_coldest_temperature() {
     let model = Model::ising(2, &[(0, 1, 0.5)], &[]).unwrap();
     assert!(model.annealer().reads(0, 1, None).run().is_err());
     assert!(model.annealer().temperatures(1.0, 2.0).run().is_err());
+}
+
+#[test]
+fn clusters_are_chosen_where_they_pay() {
+    let torus = |side: u32, sign: f32| -> Vec<(u32, u32, f32)> {
+        let site = |row: u32, column: u32| row % side * side + column % side;
+        let pairs = (0..side * side).flat_map(|at| {
+            let (row, column) = (at / side, at % side);
+            [(at, site(row, column + 1), 0.4407 * sign), (at, site(row + 1, column), 0.4407 * sign)]
+        });
+        pairs.collect()
+    };
+    let chosen = |side: u32, sign: f32, field: f32| {
+        let model =
+            Model::ising((side * side) as usize, &torus(side, sign), &[field; 1024][..(side * side) as usize]);
+        let samples = model.unwrap().sampler().draws(200).run().unwrap();
+        (samples.report().sampler.to_string(), samples.summary().warning())
+    };
+    // A critical ferromagnet, and an antiferromagnet on a bipartite graph.
+    for sign in [1.0, -1.0] {
+        let (sampler, warning) = chosen(32, sign, 0.0);
+        assert!(sampler.starts_with("Swendsen") && warning.is_none(), "{sign}: {sampler}, {warning:?}");
+    }
+    // On an odd torus, or in a field, the antiferromagnet is frustrated.
+    assert!(!chosen(9, -1.0, 0.0).0.starts_with("Swendsen"));
+    assert!(!chosen(8, -1.0, 0.5).0.starts_with("Swendsen"));
 }

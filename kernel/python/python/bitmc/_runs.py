@@ -156,9 +156,9 @@ def sample(
     seed : int
     temperature : float
     sampler : str
-        ``auto``; or ``gibbs``, ``block-gibbs``, ``langevin[:STEP]``, ``balanced[:STEP:BALANCE]``, ``second-order``,
-        ``cyclical``, ``gwg[:INDICES]``, ``pas[:INDICES]``, ``locally-balanced``, ``hamming-ball[:SITES:RADIUS]``, ``random-walk[:RADIUS]``,
-        ``exchange[:BETA:…:1]``.
+        ``auto``; or ``gibbs``, ``block-gibbs``, ``swendsen-wang``, ``wolff``, ``langevin[:STEP]``,
+        ``balanced[:STEP:BALANCE]``, ``second-order``, ``cyclical``, ``gwg[:INDICES]``, ``pas[:INDICES]``,
+        ``locally-balanced``, ``hamming-ball[:SITES:RADIUS]``, ``random-walk[:RADIUS]``, ``exchange[:BETA:…:1]``.
     seconds : float, optional
         Ends the run after so many seconds, at the draw that it has come to.
     threads : int
