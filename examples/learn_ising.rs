@@ -1,6 +1,6 @@
 //! Learning a lattice from its samples: persistent chains of five samplers beside objectives without chains.
 //!
-//! `cargo run --release --example learn_ising` draws samples of the 25×25 Ising torus of DLP §7.2 and learns a
+//! `cargo run --release --example learn_ising` draws samples of the 25×25 Ising torus of DLP §7.3.1 and learns a
 //! dense coupling matrix from them by every method. Every method is a cell of its own: `--resume` goes on where a
 //! run was stopped.
 

@@ -1,4 +1,4 @@
-//! The printed algorithm over one-hot sites (DLP Algorithm 2 with the logits of METHODS.md §1) in plain scalar
+//! The printed algorithm over one-hot sites (DLP Algorithm 1, appendix B; logits of METHODS.md §1) in plain scalar
 //! code: the rival of the categorical benches.
 
 use rand_core::Rng;

@@ -57,6 +57,8 @@ impl Gaussian {
     /// between neighbours, `Λᵢᵢ = (1 + i(L − 1)/99)^½`, i = 1 … 100; the centre is 0, as in the paper, so the
     /// law leans against a corner of the lattice. For other sizes 99 is one less than the number of sites.
     ///
+    /// The text at hand lost the bar of this fraction: it may also be read as `(99/(1 + i(L − 1)))^½`.
+    ///
     /// # Panics
     /// Where there are fewer than three sites.
     #[must_use]

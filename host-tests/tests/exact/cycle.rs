@@ -3,7 +3,7 @@
 
 use bitmc::schedule::ScheduleError;
 use bitmc::step::{Cycle, ParameterError, langevin_cycle};
-use bitmc::{Chain, Energy, Kind, LaneRng, Langevin, Packed, Plain, Schedule, SeedableRng};
+use bitmc::{Chain, Energy, Function, Kind, LaneRng, Langevin, Layout, Packed, Plain, Schedule, SeedableRng};
 use bitmc_host_tests::compose::{Matrix, drift, irreversibility, matrix, product, transitions};
 use bitmc_host_tests::enumerate::{Law, values};
 use bitmc_host_tests::matrix::Transitions;
@@ -192,6 +192,87 @@ fn a_cycle_keeps_the_law() {
             judge(&format!("{kind:?}, sd {sd}"), &energy, &tables.law(), &states);
         }
     }
+}
+
+/// `f = −½ (x − c)ᵀA(x − c)` over two bits: log-concave between them.
+struct Bowl;
+
+impl Bowl {
+    const A: [[f64; 2]; 2] = [[0.5, 0.1], [0.1, 0.4]];
+    const CENTRE: [f64; 2] = [0.3, 0.6];
+
+    /// ∇E = A(x − c).
+    fn slope(state: usize) -> [f64; 2] {
+        let off = [0, 1].map(|site| ((state >> site) & 1) as f64 - Self::CENTRE[site]);
+        Self::A.map(|row| row[0] * off[0] + row[1] * off[1])
+    }
+
+    fn energy(state: usize) -> f64 {
+        let slope = Self::slope(state);
+        (0..2).map(|site| 0.5 * (((state >> site) & 1) as f64 - Self::CENTRE[site]) * slope[site]).sum()
+    }
+
+    /// The smallest and the largest eigenvalue of A: m and M.
+    fn curvatures() -> (f64, f64) {
+        let [[a, b], [_, d]] = Self::A;
+        let (middle, half) = ((a + d) / 2.0, ((a - d) / 2.0).hypot(b));
+        (middle - half, middle + half)
+    }
+}
+
+impl Function for Bowl {
+    fn layout(&self) -> Layout {
+        Layout::binary(2)
+    }
+    fn total(&self, x: Packed<'_>) -> f32 {
+        Self::energy(x.words()[0] as usize) as f32
+    }
+    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+        Self::slope(x.words()[0] as usize)[site] as f32
+    }
+}
+
+/// ACS Theorems 5.4 and 5.5: after n cycles whose last step has (α, β) the total variation from p is at most (1 − ε)ⁿ.
+#[test]
+fn a_log_concave_target_is_reached_as_fast_as_the_theorem_says() {
+    let law = Law::from_energies(2, (0..4).map(Bowl::energy).collect());
+    let states: Vec<_> = (0..4).map(|state| vec![state]).collect();
+    let (least, largest) = Bowl::curvatures();
+    let (step_size, balance) = (1.0f32, 0.5f32);
+    let (a, b) = (f64::from(step_size), f64::from(balance));
+    assert!(a < 1.0 / (b * largest) && 1.5 < 1.0 / (0.75 * largest), "the theorem's condition on α");
+    let flattest = (0..4).map(|x| Bowl::slope(x)[0].hypot(Bowl::slope(x)[1])).fold(f64::INFINITY, f64::min);
+    let diameter = 2f64.sqrt();
+    let curved = 1.0 / (2.0 * a) + b * largest - b * least / 2.0;
+    let epsilon = (-curved * diameter * diameter - flattest * diameter).exp();
+    assert!(epsilon > 0.15, "a bound that says something: {epsilon}");
+
+    // Whether the bound holds from every start, for so many cycles.
+    let holds = |kernels: &[Langevin<'_>]| {
+        let cycle = kernels
+            .iter()
+            .map(|kernel| {
+                let found = transitions(&Plain(Bowl), kernel, &states);
+                matrix(4, |x, y| found.moves(x, y))
+            })
+            .reduce(|whole, part| product(&whole, &part))
+            .unwrap();
+        let mut power = cycle.clone();
+        (1..=40).all(|cycles| {
+            let far = |row: &Vec<f64>| {
+                row.iter().zip(&law.probabilities).map(|(p, q)| (p - q).abs()).sum::<f64>() / 2.0
+            };
+            let worst = power.iter().map(far).fold(0.0, f64::max);
+            power = product(&power, &cycle);
+            worst <= (1.0 - epsilon).powi(cycles)
+        })
+    };
+    let bold = Langevin::balanced(1.5, 0.75).unwrap();
+    let local = Langevin::balanced(step_size, balance).unwrap();
+    assert!(holds(&[local]) && holds(&[bold, local]));
+    // Negative controls: a last step that is smaller than it says alone, and one without the Metropolis test.
+    assert!(!holds(&[Langevin::balanced(step_size / 10.0, balance).unwrap()]));
+    assert!(!holds(&[bold, Langevin::unadjusted(step_size).unwrap()]));
 }
 
 #[test]

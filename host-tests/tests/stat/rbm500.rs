@@ -80,6 +80,32 @@ fn a_thousand_steps_from_noise() {
     assert_eq!(check("block Gibbs", &model, &BlockGibbs, 64, 93), [false; 3]);
 }
 
+/// DLP, appendix D: the proposal without the term of the step size (α = ∞) is hardly ever accepted.
+#[test]
+fn without_a_step_size_hardly_anything_is_accepted() {
+    let weights = Weights::new(&npy::machine("rbm500")).unwrap();
+    let model = weights.rbm().unwrap();
+    let reference = npy::states("rbm500/gibbs_from_data_1000.bits");
+    // The mean of min(1, A) over one proposal from each of the reference states, which have the law.
+    let acceptance = |step_size: f32| {
+        let sampler = Langevin::balanced(step_size, 0.5).unwrap();
+        let run = |(number, start): (usize, &Vec<u32>)| {
+            let mut rng = LaneRng::seed_from_u64((97 << 32) | number as u64);
+            let info = heap::chain(&model, start).unwrap().step(&sampler, &mut rng);
+            assert!(!info.fault && info.log_ratio.is_finite());
+            f64::from(info.log_ratio).min(0.0).exp()
+        };
+        let found: Vec<f64> = reference.par_iter().enumerate().map(run).collect();
+        let found: Moments = found.into_iter().collect();
+        println!("step size {step_size}: acceptance {:.2e} ± {:.1e}", found.mean(), found.standard_error());
+        found.mean()
+    };
+    assert!(acceptance(f32::INFINITY) < 0.001);
+    // The negative control: the step size of the paper, which is accepted half of the time.
+    let right = acceptance(0.2);
+    assert!((right - 0.5).abs() < 0.05, "{right}");
+}
+
 /// The 99 % quantile of the squared MMD of two independent sets of 1,000 states of this law. It
 /// goes with 1/n + 1/m.
 const NULL: f64 = 1.8e-4;

@@ -7,7 +7,7 @@ use crate::packed::{self, Move, Packed};
 use core::ops::Range;
 
 /// A fully connected network of up to three hidden layers with swish units as an energy over bits:
-/// `E(x) = w·a_L + b`, `a_l = s·σ(s)` of `s = W_l a_{l−1} + b_l`, `a₀ = x` (the energies of RMwGGIS §4;
+/// `E(x) = w·a_L + b`, `a_l = s·σ(s)` of `s = W_l a_{l−1} + b_l`, `a₀ = x` (the energies of RMwGGIS §5.1;
 /// swish: Ramachandran, Zoph, Le 2017).
 ///
 /// Parameters stand layer by layer in blocks: the biases, then for every input the weights to all outputs, each

@@ -19,7 +19,7 @@ use rand_core::Rng;
 /// | [`ratio_matching`](Self::ratio_matching) | ∝ σ(Δ̂)² | `(1/s) Σₜ σ(Δₜ)²/nₜ` | Eq. 2, J and ∂J/∂θ |
 /// | [`uniform`](Self::uniform) (RMwRAND) | 1/d | `(1/s) Σₜ e^{2Δₜ}/nₜ` | Eq. 3 |
 /// | [`basic`](Self::basic) (Eq. 6) | softmax(2Δ̂) | `(1/s) Σₜ e^{2Δₜ}/nₜ` | Eq. 3 |
-/// | [`advanced`](Self::advanced) (Eq. 8) | softmax(2Δ̂) | `Σₜ e^{2Δₜ}` | nothing |
+/// | [`advanced`](Self::advanced) (Eq. 11) | softmax(2Δ̂) | `Σₜ e^{2Δₜ}` | nothing |
 ///
 /// The weights 1/n are not differentiated. The first is what to learn with; the others are the paper's, kept
 /// for comparison: Eq. 3 itself learns a quarter of the true parameters

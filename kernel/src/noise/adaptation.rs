@@ -47,6 +47,9 @@ impl Parameters {
 /// [`Adaptation::observe`] takes is the number of sites that changed, which for binary and categorical sites is
 /// the published one; for ordinal sites give [`Adaptation::observe_distance`] the sum of |yᵢ − xᵢ|.
 ///
+/// The paper prints two things otherwise: there α's steps take the old σ, and ties go to θ(1+γ). Here they take the
+/// new σ, and ties stay at θ.
+///
 /// A chain that adapts for ever is not reversible: [`Adaptation::freeze`] before collecting. It is plain
 /// data: copy it, keep it, go on from it.
 ///

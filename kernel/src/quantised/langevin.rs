@@ -11,7 +11,7 @@ use core::f32::consts::LN_2;
 use rand_core::Rng;
 
 /// What keeps a site from flipping: the log odds against a flip that changes no energy, in units of
-/// `ln 2 / 65,536`. DLP's term `1/(2α)` (Zhang, Liu and Liu 2022, Eq. 4, at two values).
+/// `ln 2 / 65,536`. DLP's term `1/(2α)` (Zhang, Liu and Liu 2022, Eq. 2, at two values).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Penalty(u32);
