@@ -20,7 +20,7 @@ use rand_core::Rng;
 /// site fixes that of its own cluster and of no other.
 ///
 /// Cost: an exponential number a favoured pair and a favoured field, sixteen side by side, a step up the clusters' trees or
-/// a few, and O(degree) additions a flip. The trees stand where there's cache will be.
+/// a few, and O(degree) additions a flip. The trees stand in the memory of the next cache.
 ///
 /// ```
 /// use bitmc::step::SwendsenWang;

@@ -19,7 +19,7 @@ use rand_core::Rng;
 /// `proposed` 0.
 ///
 /// Cost: an exponential number a favoured pair at the cluster, sixteen side by side, O(degree) additions a flip, and a copy of
-/// the state and its cache. The list of sites to visit stands where there's cache will be.
+/// the state and its cache. The list of sites to visit stands in the memory of the next cache.
 ///
 /// ```
 /// use bitmc::step::Wolff;
