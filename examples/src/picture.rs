@@ -184,6 +184,49 @@ pub fn save(path: &Path, picture: &Picture) -> Result<(), Failure> {
     report::write(path, &bytes)
 }
 
+/// A picture of a film.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// What is shown.
+    pub picture: Picture,
+    /// For how long.
+    pub milliseconds: u16,
+}
+
+/// Writes pictures of one size as an animated PNG that starts again when it ends. They have at most 16 colours together.
+///
+/// # Errors
+/// [`Failure::File`] where it cannot be written.
+pub fn save_film(path: &Path, frames: &[Frame]) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    encode_film(frames, &mut bytes).map_err(|error| Failure::file(path, error))?;
+    report::write(path, &bytes)
+}
+
+fn encode_film(frames: &[Frame], into: &mut Vec<u8>) -> Result<(), png::EncodingError> {
+    let mut palette: Vec<Colour> =
+        frames.iter().flat_map(|frame| frame.picture.pixels.iter().copied()).collect();
+    palette.sort_unstable();
+    palette.dedup();
+    let width = frames.first().map_or(0, |frame| frame.picture.width) as usize;
+    let height = frames.first().map_or(0, |frame| frame.picture.pixels.len() / width.max(1));
+    let mut encoder = png::Encoder::new(into, width as u32, height as u32);
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_depth(png::BitDepth::Four);
+    encoder.set_palette(palette.as_flattened().to_vec());
+    encoder.set_compression(png::Compression::High);
+    encoder.set_animated(frames.len() as u32, 0)?;
+    let mut file = encoder.write_header()?;
+    for frame in frames {
+        file.set_frame_delay(frame.milliseconds, 1000)?;
+        let nibble = |colour: &Colour| palette.binary_search(colour).unwrap_or(0) as u8;
+        let byte = |pair: &[Colour]| nibble(&pair[0]) << 4 | pair.get(1).map_or(0, nibble);
+        let rows = frame.picture.pixels.chunks(width.max(1));
+        file.write_image_data(&rows.flat_map(|row| row.chunks(2).map(byte)).collect::<Vec<u8>>())?;
+    }
+    file.finish()
+}
+
 fn text_width(text: &str) -> u32 {
     text.len() as u32 * 8 * DOT
 }

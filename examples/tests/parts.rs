@@ -212,3 +212,31 @@ fn the_gradient_of_parameters_is_that_of_the_energy() {
         assert!((slope - sum).abs() < 0.02 * square.sqrt(), "part {part}: {slope}, {sum}, {square}");
     }
 }
+
+/// Every picture of a film is decoded again, and its time with it.
+#[test]
+fn a_film_holds_its_pictures() {
+    use bitmc_examples::picture::{BLUE, Frame, INK, Picture, save_film};
+    let frames: Vec<Frame> = (0..3)
+        .map(|number| {
+            let mut picture = Picture::new(5, 4, INK);
+            picture.set(number, 1, BLUE);
+            Frame { picture, milliseconds: 40 + number as u16 }
+        })
+        .collect();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("film.png");
+    save_film(&file, &frames).unwrap();
+    let mut decoder = png::Decoder::new(std::io::BufReader::new(std::fs::File::open(file).unwrap()));
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().unwrap();
+    assert_eq!(reader.info().animation_control().unwrap().num_frames, 3);
+    for (number, frame) in frames.iter().enumerate() {
+        let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut bytes).unwrap();
+        assert_eq!(reader.info().frame_control().unwrap().delay_num, frame.milliseconds);
+        for (site, pixel) in bytes.chunks(3).take(20).enumerate() {
+            assert_eq!(pixel, if site == 5 + number { BLUE } else { INK }, "frame {number}, pixel {site}");
+        }
+    }
+}
