@@ -3,7 +3,7 @@ const samplers = {
   gibbs: "Gibbs: every spin in turn, given its neighbours. A step is a sweep. Domains grow slowly.",
   dmala: "DMALA: flips proposed everywhere at once from the gradient, then accepted or rejected together. Its step size tunes itself for 200 steps.",
   "ab-edge": "AB-edge: second-order proposals with one random number for each edge. Every move is accepted.",
-  wolff: "Wolff: one cluster of equal spins flips. Near the critical temperature a few steps change the picture.",
+  wolff: "Wolff: one cluster of equal spins flips. Near the critical temperature a few steps change the picture. From a random start clusters are small at first: start it aligned.",
   "swendsen-wang": "Swendsen–Wang: all clusters at once, each flips with probability one half.",
 };
 
@@ -34,7 +34,8 @@ const lattice = {
     this.temperature = address.number("T", 2.269, 0.1, 100);
     this.field = address.number("h", 0, -10, 10);
     this.sampler = address.choice("sampler", "gibbs", names);
-    this.steps = +address.choice("steps", "1", ["1", "2", "4", "8", "16"]);
+    this.steps = +address.choice("steps", "1", ["1", "2", "4", "8", "16", "32", "64"]);
+    this.from = address.choice("start", "random", ["random", "aligned"]);
     this.seed = address.whole("seed", 1, 0, 4294967295);
     // A picture of a link: the page goes there, and stops.
     this.target = address.whole("at", 0, 0, 100000000);
@@ -46,7 +47,7 @@ const lattice = {
   },
 
   start() {
-    kernel.must("lattice_start", this.side, this.seed, ...this.settings());
+    kernel.must("lattice_start", this.side, this.seed, this.from === "aligned" ? 1 : 0, ...this.settings());
     this.picture = new Picture(element("spins"), this.side, this.side);
     [this.at, this.replays] = [0, true];
     this.forget();
@@ -69,8 +70,8 @@ const lattice = {
   },
 
   save(picture) {
-    const { side, temperature, field, sampler, steps, seed } = this;
-    address.write({ side, T: temperature, h: field || null, sampler, steps, seed, at: picture && this.replays ? this.at : null });
+    const { side, temperature, field, sampler, steps, from, seed } = this;
+    address.write({ side, T: temperature, h: field || null, sampler, steps, start: from, seed, at: picture && this.replays ? this.at : null });
   },
 
   run(steps) {
@@ -128,6 +129,7 @@ const lattice = {
     element("temperature-said").textContent = `T = ${this.temperature}`;
     element("field").value = this.field;
     element("field-said").textContent = `h = ${this.field}`.replace("-", "−");
+    element("start").value = this.from;
     for (const name of ["sampler", "side", "steps", "seed"]) element(name).value = this[name];
     element("sampler-hint").textContent = samplers[this.sampler];
     element("pause").textContent = this.playing ? "Pause" : "Run";
@@ -169,6 +171,7 @@ const lattice = {
     on("no-field", "click", settings(() => (this.field = 0)));
     on("sampler", "change", settings((input) => (this.sampler = input.value)));
     on("side", "change", anew((input) => (this.side = +input.value)));
+    on("start", "change", anew((input) => (this.from = input.value)));
     on("seed", "change", anew((input) => (this.seed = seedOf(input.value))));
     on("restart", "click", anew(() => {}));
     on("steps", "change", (input) => {

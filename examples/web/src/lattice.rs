@@ -102,8 +102,8 @@ fn model(side: u32, settings: Settings) -> Result<(Model, &'static Ising<'static
 }
 
 impl Lattice {
-    /// A lattice of fair coins.
-    pub(crate) fn new(side: u32, seed: u32, settings: Settings) -> Result<Self, String> {
+    /// A lattice of fair coins, or of spins that are all up.
+    pub(crate) fn new(side: u32, seed: u32, aligned: bool, settings: Settings) -> Result<Self, String> {
         if !(4..=LARGEST).contains(&side) || !side.is_multiple_of(2) {
             return Err(format!("the side is {side}: it must be even, from 4 to {LARGEST}"));
         }
@@ -115,7 +115,13 @@ impl Lattice {
             weights: vec![Block::default(); Memory::weights(layout)],
         };
         let mut rng = LaneRng::seed_from_u64(u64::from(seed));
-        let chain = Chain::random(ising, memory, &mut rng).map_err(|error| error.to_string())?;
+        let mut chain = Chain::random(ising, memory, &mut rng).map_err(|error| error.to_string())?;
+        if aligned {
+            let mut words = vec![u32::MAX; layout.words()];
+            words.iter_mut().rev().take(1).for_each(|last| *last &= layout.last_word());
+            let up = Packed::new(layout, &words).map_err(|error| error.to_string())?;
+            chain.restart(up).map_err(|error| error.to_string())?;
+        }
         Ok(Self { chain, sampler, model, settings, side, rng, since: (0.0, 0.0, 0.0) })
     }
 

@@ -61,13 +61,20 @@ pub extern "C" fn text_length() -> usize {
     with(|page| page.text.len())
 }
 
-/// A lattice of `side` × `side` fair coins.
+/// A lattice of `side` × `side` fair coins, or of spins that are all up where `aligned` is not 0.
 #[unsafe(no_mangle)]
-pub extern "C" fn lattice_start(side: u32, seed: u32, temperature: f32, field: f32, sampler: u32) -> u32 {
+pub extern "C" fn lattice_start(
+    side: u32,
+    seed: u32,
+    aligned: u32,
+    temperature: f32,
+    field: f32,
+    sampler: u32,
+) -> u32 {
     done(|page| {
         // The old one goes first: a phone has not the memory for two.
         page.lattice = None;
-        page.lattice = Some(Lattice::new(side, seed, Settings { temperature, field, sampler })?);
+        page.lattice = Some(Lattice::new(side, seed, aligned != 0, Settings { temperature, field, sampler })?);
         Ok(())
     })
 }
