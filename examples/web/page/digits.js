@@ -1,10 +1,7 @@
 // Digits: nine chains, and a pad on which half of one is drawn.
 const side = 28;
-const digits = {
-  count: 9,
-  playing: true,
-  frames: new Meter(),
-  updates: new Meter(),
+class Digits extends Part {
+  count = 9;
 
   async load() {
     const bytes = await unpacked("rbm");
@@ -14,31 +11,30 @@ const digits = {
     new Uint8Array(kernel.calls.memory.buffer, at, model).set(bytes.subarray(0, model));
     kernel.must("digits_model");
     this.samples = Array.from({ length: 20 }, (_, i) => bytes.slice(model + 98 * i, model + 98 * (i + 1)));
-  },
+  }
 
   read() {
     this.sampler = address.choice("digit-sampler", "gibbs", ["gibbs", "dmala"]);
     this.half = address.choice("half", "upper", ["upper", "left"]);
     this.seed = address.whole("digit-seed", 1, 0, 4294967295);
-    this.target = address.whole("digit-at", 0, 0, 1000000);
-    this.playing = !address.read().has("digit-at");
+    this.readStep("digit-at", 1000000);
     this.drawn = new Uint32Array(25);
     const text = address.read().get("drawn");
     if (text === null) return;
     if (!/^[A-Za-z0-9_-]{131}$/.test(text)) throw new Error("the address has a drawing that is not 98 bytes in base64url");
     this.take(Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (letter) => letter.charCodeAt(0)));
-  },
+  }
 
   take(bytes) {
     const whole = new Uint8Array(100);
     whole.set(bytes);
     const words = new Uint32Array(whole.buffer);
     this.drawn = words.map((word, index) => word & this.mask(index));
-  },
+  }
 
   inHalf(x, y) {
     return this.half === "upper" ? y < side / 2 : x < side / 2;
-  },
+  }
 
   // The held pixels of a word: the half that is drawn.
   mask(index) {
@@ -48,11 +44,11 @@ const digits = {
       if (site < side * side && this.inHalf(site % side, Math.floor(site / side))) mask |= 1 << bit;
     }
     return mask >>> 0;
-  },
+  }
 
   held() {
     return this.drawn.some((word) => word !== 0);
-  },
+  }
 
   // From noise. Until something is drawn, no pixel is held.
   start() {
@@ -64,7 +60,7 @@ const digits = {
     this.updates.reset();
     this.save(false);
     this.show();
-  },
+  }
 
   save(picture) {
     const bytes = String.fromCharCode(...new Uint8Array(this.drawn.buffer).subarray(0, 98));
@@ -73,28 +69,15 @@ const digits = {
       "digit-sampler": this.sampler, half: this.half, "digit-seed": this.seed,
       drawn: this.held() ? drawn : null, "digit-at": picture ? this.at : null,
     });
-  },
+  }
 
   run(steps) {
-    const begin = performance.now();
-    kernel.calls.digits_run(steps);
-    this.updates.add(steps * this.count * side * side, performance.now() - begin);
-    this.at += steps;
-  },
+    this.timed("digits_run", steps, this.count * side * side);
+  }
 
-  frame(elapsed) {
-    if (this.at < this.target) {
-      const end = performance.now() + 30;
-      do this.run(1);
-      while (this.at < this.target && performance.now() < end);
-      this.show();
-      if (this.at >= this.target) this.save(!this.playing);
-    } else if (this.playing) {
-      this.frames.add(1, elapsed);
-      this.run(1);
-      this.show();
-    }
-  },
+  each() {
+    return 1;
+  }
 
   show() {
     const pixels = side * side;
@@ -107,14 +90,9 @@ const digits = {
       }
       picture.show();
     });
-    const numbers = [
-      ["step", this.at.toLocaleString("en")],
-      ["million pixel updates a second", this.playing ? this.updates.text(1e6) : "–"],
-      ["frames a second", this.playing ? this.frames.text() : "–"],
-    ];
-    element("digit-numbers").innerHTML = numbers.map(([name, value]) => `<span>${name} <b>${value}</b></span>`).join("");
+    this.numbers("digit-numbers", [], "million pixel updates a second");
     element("digits").dataset.at = this.at;
-  },
+  }
 
   controls() {
     element("digit-sampler").value = this.sampler;
@@ -125,16 +103,7 @@ const digits = {
     element("pad-hint").textContent = this.held()
       ? "Dark: yours, clamped. Blue: drawn by the chain."
       : `Draw in the ${this.half} half, with a finger or the mouse. Until then all pixels are free.`;
-  },
-
-  play(playing) {
-    this.playing = playing;
-    this.target = 0;
-    this.frames.reset();
-    this.save(!playing);
-    this.controls();
-    this.show();
-  },
+  }
 
   // A stroke from one place to another, as wide as those of the digits.
   stroke([x0, y0], [x1, y1]) {
@@ -149,26 +118,19 @@ const digits = {
         }
       }
     }
-  },
+  }
 
   listen() {
-    const anew = (id, event, change) =>
-      element(id).addEventListener(event, () => guarded(() => {
-        change(element(id));
-        this.target = 0;
-        this.start();
-        this.controls();
-      }));
-    anew("digit-sampler", "change", (input) => (this.sampler = input.value));
-    anew("digit-seed", "change", (input) => (this.seed = seedOf(input.value)));
-    anew("half", "change", (input) => {
+    this.anew("digit-sampler", "change", (input) => (this.sampler = input.value));
+    this.anew("digit-seed", "change", (input) => (this.seed = seedOf(input.value)));
+    this.anew("half", "change", (input) => {
       this.half = input.value;
       this.drawn.fill(0);
     });
-    anew("clear", "click", () => this.drawn.fill(0));
-    anew("digit-restart", "click", () => {});
+    this.anew("clear", "click", () => this.drawn.fill(0));
+    this.anew("digit-restart", "click", () => {});
     let next = 0;
-    anew("sample", "click", () => this.take(this.samples[next++ % this.samples.length]));
+    this.anew("sample", "click", () => this.take(this.samples[next++ % this.samples.length]));
     element("digit-pause").addEventListener("click", () => this.play(!this.playing));
     element("digit-link").addEventListener("click", () => {
       this.play(false);
@@ -197,7 +159,7 @@ const digits = {
     });
     pad.addEventListener("pointermove", (event) => last && guarded(() => draw(event)));
     for (const end of ["pointerup", "pointercancel"]) pad.addEventListener(end, () => (last = null));
-  },
+  }
 
   async begin() {
     await this.load();
@@ -207,5 +169,7 @@ const digits = {
     this.read();
     this.start();
     this.controls();
-  },
-};
+  }
+}
+
+const digits = new Digits();

@@ -23,11 +23,7 @@ class LaterHalf {
   }
 }
 
-const lattice = {
-  playing: true,
-  frames: new Meter(),
-  updates: new Meter(),
-
+class Lattice extends Part {
   read() {
     const names = Object.keys(samplers);
     this.side = +address.choice("side", "512", ["64", "128", "256", "512"]);
@@ -37,14 +33,12 @@ const lattice = {
     this.steps = +address.choice("steps", "1", ["1", "2", "4", "8", "16", "32", "64"]);
     this.from = address.choice("start", "random", ["random", "aligned"]);
     this.seed = address.whole("seed", 1, 0, 4294967295);
-    // A picture of a link: the page goes there, and stops.
-    this.target = address.whole("at", 0, 0, 100000000);
-    this.playing = !address.read().has("at");
-  },
+    this.readStep("at", 100000000);
+  }
 
   settings() {
     return [this.temperature, this.field, Object.keys(samplers).indexOf(this.sampler)];
-  },
+  }
 
   start() {
     kernel.must("lattice_start", this.side, this.seed, this.from === "aligned" ? 1 : 0, ...this.settings());
@@ -52,7 +46,7 @@ const lattice = {
     [this.at, this.replays] = [0, true];
     this.forget();
     this.show();
-  },
+  }
 
   // Other settings for the same spins: a link would not lead here.
   change() {
@@ -60,50 +54,40 @@ const lattice = {
     this.replays = this.at === 0;
     this.forget();
     this.show();
-  },
+  }
 
   forget() {
     [this.magnetisations, this.energies] = [new LaterHalf(), new LaterHalf()];
     this.updates.reset();
     this.moved = 0;
     this.save(false);
-  },
+  }
 
   save(picture) {
     const { side, temperature, field, sampler, steps, from, seed } = this;
     address.write({ side, T: temperature, h: field || null, sampler, steps, start: from, seed, at: picture && this.replays ? this.at : null });
-  },
+  }
 
   run(steps) {
-    const begin = performance.now();
-    kernel.calls.lattice_run(steps);
-    const moved = kernel.calls.lattice_moved();
     // Wolff looks at one cluster a step, the others at every site.
-    const sites = this.sampler === "wolff" ? moved - this.moved : steps * this.side ** 2;
-    this.updates.add(sites, performance.now() - begin);
-    [this.moved, this.at] = [moved, this.at + steps];
+    const cluster = () => kernel.calls.lattice_moved() - this.moved;
+    this.timed("lattice_run", steps, this.sampler === "wolff" ? cluster : this.side ** 2);
+    this.moved = kernel.calls.lattice_moved();
     this.magnetisations.add(Math.abs(kernel.calls.lattice_magnetisation()));
     this.energies.add(kernel.calls.lattice_energy());
-  },
+  }
 
-  // A frame: `elapsed` milliseconds since the one before.
+  each() {
+    return this.steps;
+  }
+
   frame(elapsed) {
     if (this.pending) {
       this.pending = false;
       this.change();
     }
-    if (this.at < this.target) {
-      const end = performance.now() + 30;
-      do this.run(Math.min(this.target - this.at, 16));
-      while (this.at < this.target && performance.now() < end);
-      this.show();
-      if (this.at >= this.target) this.save(!this.playing);
-    } else if (this.playing) {
-      this.frames.add(1, elapsed);
-      this.run(this.steps);
-      this.show();
-    }
-  },
+    super.frame(elapsed);
+  }
 
   show() {
     const { calls } = kernel;
@@ -112,17 +96,11 @@ const lattice = {
     const mean = (half, now) => (half.count ? half.mean() : now);
     this.curves[0].show(this.temperature, Math.abs(m), mean(this.magnetisations, Math.abs(m)), this.field);
     this.curves[1].show(this.temperature, e, mean(this.energies, e), this.field);
-    const numbers = [
-      ["step", this.at.toLocaleString("en")],
-      ["m", m.toFixed(3).replace("-", "−")],
-      ["energy a site", e.toFixed(3).replace("-", "−")],
-      ["million site updates a second", this.playing ? this.updates.text(1e6) : "–"],
-      ["frames a second", this.playing ? this.frames.text() : "–"],
-    ];
-    if (this.sampler === "dmala") numbers.splice(3, 0, ["accepted", (calls.lattice_acceptance() || 0).toFixed(2)], ["step size", calls.lattice_step_size().toFixed(3)]);
-    element("lattice-numbers").innerHTML = numbers.map(([name, value]) => `<span>${name} <b>${value}</b></span>`).join("");
+    const more = [["m", m.toFixed(3).replace("-", "−")], ["energy a site", e.toFixed(3).replace("-", "−")]];
+    if (this.sampler === "dmala") more.push(["accepted", (calls.lattice_acceptance() || 0).toFixed(2)], ["step size", calls.lattice_step_size().toFixed(3)]);
+    this.numbers("lattice-numbers", more, "million site updates a second");
     element("lattice").dataset.at = this.at;
-  },
+  }
 
   controls() {
     element("temperature").value = this.temperature;
@@ -137,61 +115,42 @@ const lattice = {
     element("plot-hint").textContent =
       "Curve: exact, infinite lattice" + (this.field ? " without a field, which does not hold at this h. " : ", no field. ") +
       "Dot: mean over the later half of the steps since the last change. Ring: this frame.";
-  },
-
-  play(playing) {
-    this.playing = playing;
-    this.target = 0;
-    this.frames.reset();
-    this.save(!playing);
-    this.controls();
-    this.show();
-  },
+  }
 
   listen() {
-    const on = (id, event, change) =>
-      element(id).addEventListener(event, () => guarded(() => {
-        element("link-hint").textContent = "";
-        change(element(id));
-        this.controls();
-      }));
     const settings = (change) => (input) => {
+      element("link-hint").textContent = "";
       change(input);
       this.pending = true;
       if (!this.playing) this.frame(0);
     };
-    const anew = (change) => (input) => {
-      change(input);
-      this.target = 0;
-      this.start();
-    };
-    on("temperature", "input", settings((input) => (this.temperature = +input.value)));
-    on("critical", "click", settings(() => (this.temperature = +critical.toFixed(6))));
-    on("field", "input", settings((input) => (this.field = +input.value)));
-    on("no-field", "click", settings(() => (this.field = 0)));
-    on("sampler", "change", settings((input) => (this.sampler = input.value)));
-    on("side", "change", anew((input) => (this.side = +input.value)));
-    on("start", "change", anew((input) => (this.from = input.value)));
-    on("seed", "change", anew((input) => (this.seed = seedOf(input.value))));
-    on("restart", "click", anew(() => {}));
-    on("steps", "change", (input) => {
+    this.on("temperature", "input", settings((input) => (this.temperature = +input.value)));
+    this.on("critical", "click", settings(() => (this.temperature = +critical.toFixed(6))));
+    this.on("field", "input", settings((input) => (this.field = +input.value)));
+    this.on("no-field", "click", settings(() => (this.field = 0)));
+    this.on("sampler", "change", settings((input) => (this.sampler = input.value)));
+    this.anew("side", "change", (input) => (this.side = +input.value));
+    this.anew("start", "change", (input) => (this.from = input.value));
+    this.anew("seed", "change", (input) => (this.seed = seedOf(input.value)));
+    this.anew("restart", "click", () => {});
+    this.on("steps", "change", (input) => {
       this.steps = +input.value;
       this.save(false);
     });
-    on("pause", "click", () => this.play(!this.playing));
-    on("step", "click", () => {
+    this.on("pause", "click", () => this.play(!this.playing));
+    this.on("step", "click", () => {
       this.run(1);
       this.show();
       this.save(true);
     });
-    on("link", "click", () => {
+    this.on("link", "click", () => {
       this.play(false);
       element("link-hint").textContent = this.replays
         ? "The address bar has the link to this very picture."
         : "The settings changed on the way here, so the address has the settings only. Restart for a link to a picture.";
       if (this.replays) copied("link-hint");
     });
-  },
+  }
 
   begin() {
     this.curves = [
@@ -201,5 +160,7 @@ const lattice = {
     this.read();
     this.start();
     this.controls();
-  },
-};
+  }
+}
+
+const lattice = new Lattice();

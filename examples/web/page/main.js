@@ -30,7 +30,13 @@ let before = 0;
 function frame(now) {
   const elapsed = now - before;
   before = now;
-  for (const part of seen) part.frame(elapsed);
+  for (const part of seen) {
+    try {
+      part.frame(elapsed);
+    } catch (error) {
+      fault(error);
+    }
+  }
   requestAnimationFrame(frame);
 }
 
@@ -40,23 +46,21 @@ async function begin() {
   element("build").textContent = kernel.simd ? "WebAssembly with SIMD" : "WebAssembly without SIMD";
   lattice.begin();
   await digits.begin();
-  lattice.listen();
-  digits.listen();
+  plane.begin();
+  for (const part of [lattice, digits, plane]) part.listen();
   hashes();
   // What is out of sight stands still.
+  const places = new Map([[element("spins"), lattice], [element("digits"), digits], [element("plane"), plane]]);
   const watch = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      const part = entry.target.id === "spins" ? lattice : digits;
-      if (entry.isIntersecting) seen.add(part);
-      else seen.delete(part);
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) seen.add(places.get(target));
+      else seen.delete(places.get(target));
     }
   });
-  watch.observe(element("spins"));
-  watch.observe(element("digits"));
+  for (const place of places.keys()) watch.observe(place);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     colours.read();
-    lattice.show();
-    digits.show();
+    for (const part of [lattice, digits, plane]) part.show();
   });
   addEventListener("hashchange", () => {
     if (location.hash !== address.own) location.reload();

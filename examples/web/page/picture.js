@@ -27,6 +27,11 @@ const colours = {
       const [r, g, b] = style.getPropertyValue(`--${name}`).trim().match(/[0-9a-f]{2}/gi).map((two) => parseInt(two, 16));
       this[name] = new Uint32Array(new Uint8Array([r, g, b, 255]).buffer)[0];
     }
+    // From the ground to the accent in 64 shades.
+    const bytes = (colour) => new Uint8Array(new Uint32Array([colour]).buffer);
+    const [from, to] = [bytes(this.down), bytes(this.accent)];
+    const shade = (step) => from.map((part, at) => Math.round(part + ((to[at] - part) * step) / 63));
+    this.ramp = Uint32Array.from({ length: 64 }, (_, step) => new Uint32Array(shade(step).buffer)[0]);
   },
 };
 

@@ -69,7 +69,9 @@ impl Digits {
         let langevin = match sampler {
             0 => None,
             1 => Some(Langevin::adjusted(STEP_SIZE).map_err(|error| error.to_string())?),
-            other => return Err(format!("there is no sampler {other} of digits: 0 is block Gibbs, 1 is DMALA")),
+            other => {
+                return Err(format!("there is no sampler {other} of digits: 0 is block Gibbs, 1 is DMALA"));
+            }
         };
         let one = |number| -> Result<_, bitmc::ChainError> {
             let memory = Memory {

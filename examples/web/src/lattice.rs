@@ -25,16 +25,19 @@ pub(crate) struct Settings {
 enum Sampler {
     Gibbs,
     Langevin(RateTuner),
-    Balanced(IsingBalanced<'static>),
+    Balanced(Box<IsingBalanced<'static>>),
     Wolff,
     SwendsenWang,
 }
 
+type Couplings = (Loan<[u32]>, Loan<[i32]>, Loan<[Entry]>);
+type Noise = (Loan<[Block]>, Loan<[Run]>);
+
 /// The memory of a model and of its sampler, which is here to be dropped after them.
 struct Model {
     _ising: Loan<Ising<'static>>,
-    _noise: Option<(Loan<[Block]>, Loan<[Run]>)>,
-    _couplings: (Loan<[u32]>, Loan<[i32]>, Loan<[Entry]>),
+    _noise: Option<Noise>,
+    _couplings: Couplings,
 }
 
 type LatticeChain = Chain<'static, Ising<'static>, Vec<u32>, Vec<Bits>, Vec<Block>>;
@@ -67,7 +70,7 @@ fn model(side: u32, settings: Settings) -> Result<(Model, &'static Ising<'static
         return Err(format!("the field is {field}: it must be from −10 to 10"));
     }
     let sites = (side * side) as usize;
-    let couplings = (loan::<u32>(sites), loan::<i32>(2 * sites), loan::<Entry>(4 * sites));
+    let couplings: Couplings = (loan(sites), loan(2 * sites), loan(4 * sites));
     // SAFETY: each is lent once, to a model that is gone before them: see the fields of `Lattice`.
     let (ends, linear, entries) = unsafe { (couplings.0.lend(), couplings.1.lend(), couplings.2.lend()) };
     let fields = if field == 0.0 { vec![] } else { vec![field / temperature; sites] };
@@ -86,13 +89,13 @@ fn model(side: u32, settings: Settings) -> Result<(Model, &'static Ising<'static
         }
         2 => {
             let matrix = SparseMatrix::of(lent.form());
-            let memory = (loan::<Block>(Edgewise::blocks(sites)), loan::<Run>(Edgewise::runs(matrix)));
+            let memory: Noise = (loan(Edgewise::blocks(sites)), loan(Edgewise::runs(matrix)));
             // SAFETY: each is lent once, to a sampler that stands before the model in `Lattice`.
             let (d, runs) = unsafe { (memory.0.lend(), memory.1.lend()) };
             let noise = Edgewise::new(matrix, d).and_then(|noise| noise.by_runs(runs));
             let noise = noise.map_err(|error| error.to_string())?;
             let kernel = IsingBalanced::discrete(noise, f32::INFINITY, 1.0);
-            (Sampler::Balanced(kernel.map_err(|error| error.to_string())?), Some(memory))
+            (Sampler::Balanced(Box::new(kernel.map_err(|error| error.to_string())?)), Some(memory))
         }
         3 => (Sampler::Wolff, None),
         4 => (Sampler::SwendsenWang, None),
@@ -160,7 +163,7 @@ impl Lattice {
                 }
                 info
             }
-            Sampler::Balanced(kernel) => chain.step(kernel, rng),
+            Sampler::Balanced(kernel) => chain.step(&**kernel, rng),
             Sampler::Wolff => chain.step(&Wolff, rng),
             Sampler::SwendsenWang => chain.step(&SwendsenWang, rng),
         }

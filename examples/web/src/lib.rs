@@ -7,11 +7,13 @@ mod committed;
 mod digits;
 mod lattice;
 mod loan;
+mod plane;
 
 use bitmc::Rbm;
 use committed::COMMITTED;
 use digits::Digits;
 use lattice::{Lattice, Settings};
+use plane::Plane;
 use std::cell::RefCell;
 
 #[derive(Default)]
@@ -19,6 +21,7 @@ struct Page {
     lattice: Option<Lattice>,
     rbm: Option<&'static Rbm<'static>>,
     digits: Option<Digits>,
+    plane: Option<Plane>,
     /// Bytes that the page writes before a call.
     bytes: Vec<u8>,
     /// The mask of held pixels and what is drawn, which the page writes.
@@ -186,6 +189,40 @@ pub extern "C" fn digits_words(chain: u32) -> *const u32 {
         let state = page.digits.as_ref().and_then(|digits| digits.state(chain));
         state.map_or(std::ptr::null(), |state| state.words().as_ptr())
     })
+}
+
+/// Chains of two samplers, DMALA and ACS, in one corner of a plane with twenty-five modes.
+#[unsafe(no_mangle)]
+pub extern "C" fn plane_start(count: u32, seed: u32) -> u32 {
+    done(|page| {
+        page.plane = Some(Plane::new(count, seed)?);
+        Ok(())
+    })
+}
+
+/// Some steps of every chain in the plane.
+#[unsafe(no_mangle)]
+pub extern "C" fn plane_run(steps: u32) {
+    with(|page| {
+        if let Some(plane) = &mut page.plane {
+            plane.run(steps);
+        }
+    });
+}
+
+/// Where the counts of a sampler are, 150 rows of 150 bins; 0 where there is no such sampler.
+#[unsafe(no_mangle)]
+pub extern "C" fn plane_counts(sampler: u32) -> *const u32 {
+    with(|page| {
+        let counts = page.plane.as_ref().and_then(|plane| plane.counts(sampler));
+        counts.map_or(std::ptr::null(), <[u32]>::as_ptr)
+    })
+}
+
+/// Modes that a chain of a sampler has found, the mean over its chains.
+#[unsafe(no_mangle)]
+pub extern "C" fn plane_found(sampler: u32) -> f64 {
+    with(|page| page.plane.as_ref().map_or(f64::NAN, |plane| plane.found(sampler)))
 }
 
 /// How many committed chains there are here. Leaves the name of one in [`text_at`].

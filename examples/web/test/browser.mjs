@@ -52,7 +52,8 @@ export class Browser {
       heard(method, params, session);
       if (session === sessionId) page.hear(method, params);
     };
-    for (const domain of ["Page", "Runtime", "Log", "Network", "Performance"]) await page.call(`${domain}.enable`);
+    for (const domain of ["Page", "Runtime", "Log", "Network"]) await page.call(`${domain}.enable`);
+    await page.call("Performance.enable", { timeDomain: "threadTicks" });
     await page.call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: scale, mobile });
     await page.call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }] });
     await page.call("Page.navigate", { url: address });

@@ -4,9 +4,14 @@
 
 use bitmc::energy::{SparseBuffers, pack_rows};
 use bitmc::noise::{Edgewise, Run, SparseMatrix};
-use bitmc::step::{IsingBalanced, IsingLangevin, Kernel, SequentialGibbs, SwendsenWang, Wolff};
+use bitmc::step::{
+    Cycle, IsingBalanced, IsingLangevin, Kernel, SequentialGibbs, SwendsenWang, Wolff, langevin_cycle,
+};
 use bitmc::tune::RateTuner;
-use bitmc::{BlockGibbs, Chain, Energy, Ising, LaneRng, Langevin, Layout, Memory, Packed, Rbm, SeedableRng, torus};
+use bitmc::{
+    BlockGibbs, Chain, Energy, Ising, LaneRng, Langevin, Layout, Memory, Modes, Packed, Rbm, Schedule,
+    SeedableRng, torus,
+};
 use std::error::Error;
 use std::path::Path;
 
@@ -26,7 +31,10 @@ fn memory(energy: &impl Energy) -> Memory<Vec<u32>, Vec<[u32; 16]>, Vec<[f32; 16
 fn write(path: &Path, x: Packed<'_>, width: usize) -> Answer<()> {
     let mut bytes = format!("P4\n{width} {}\n", x.layout().sites() / width).into_bytes();
     for row in x.values().collect::<Vec<_>>().chunks(width) {
-        bytes.extend(row.chunks(8).map(|bits| (0..).zip(bits).fold(0, |byte, (at, &bit)| byte | (bit as u8) << (7 - at))));
+        bytes.extend(
+            row.chunks(8)
+                .map(|bits| (0..).zip(bits).fold(0, |byte, (at, &bit)| byte | (bit as u8) << (7 - at))),
+        );
     }
     Ok(std::fs::write(path, bytes)?)
 }
@@ -80,21 +88,28 @@ impl Case {
         }
         write(&folder.join(format!("{name}.pbm")), chain.state(), side as usize)?;
         let start = if aligned { "aligned" } else { "random" };
-        let address = format!("side={side}&T={temperature}&h={field}&sampler={name}&start={start}&seed={seed}&at={steps}");
+        let address = format!(
+            "side={side}&T={temperature}&h={field}&sampler={name}&start={start}&seed={seed}&at={steps}"
+        );
         println!("{name}\tlattice\t0\t{address}");
         Ok(())
     }
 }
 
 fn run<'m>(chain: &mut Lattice<'m>, kernel: &impl Kernel<Ising<'m>>, rng: &mut LaneRng, steps: u32) {
-    (0..steps).for_each(|_| drop(chain.step(kernel, rng)));
+    for _ in 0..steps {
+        chain.step(kernel, rng);
+    }
 }
 
 /// The numbers of a NumPy file of f32 in C order.
 fn numbers(name: &str) -> Answer<Vec<f32>> {
     let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/rbm500").join(name))?;
     let head = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    Ok(bytes[head..].chunks_exact(4).map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect())
+    Ok(bytes[head..]
+        .chunks_exact(4)
+        .map(|four| f32::from_le_bytes([four[0], four[1], four[2], four[3]]))
+        .collect())
 }
 
 /// Digits of one chain, with or without a held upper half.
@@ -102,14 +117,20 @@ fn digits(folder: &Path) -> Answer<()> {
     const DIGIT: Layout = Layout::binary(784);
     let (matrix, visible, biases) = (numbers("W.npy")?, numbers("a_vis.npy")?, numbers("b_hid.npy")?);
     let units = biases.len();
-    let (mut weights, mut hidden) = (vec![[0.0; 16]; 784 * units.div_ceil(16)], vec![[0.0; 16]; units.div_ceil(16)]);
+    let (mut weights, mut hidden) =
+        (vec![[0.0; 16]; 784 * units.div_ceil(16)], vec![[0.0; 16]; units.div_ceil(16)]);
     pack_rows(&matrix, units, &mut weights)?;
     pack_rows(&biases, units, &mut hidden)?;
     let rbm = Rbm::new(&weights, &visible, &hidden, units)?;
     // A thick bar over the upper half: the top of a 7.
     let drawn = |site: usize| (6..9).contains(&(site / 28)) && (7..21).contains(&(site % 28));
-    let bytes: Vec<u8> = (0..98).map(|byte| (0..8).fold(0, |sum, bit| sum | u8::from(drawn(8 * byte + bit)) << bit)).collect();
-    let cases = [("digits-gibbs", "gibbs", 3, false), ("digits-dmala", "dmala", 0, false), ("digits-held", "gibbs", 8, true)];
+    let bytes: Vec<u8> =
+        (0..98).map(|byte| (0..8).fold(0, |sum, bit| sum | u8::from(drawn(8 * byte + bit)) << bit)).collect();
+    let cases = [
+        ("digits-gibbs", "gibbs", 3, false),
+        ("digits-dmala", "dmala", 0, false),
+        ("digits-held", "gibbs", 8, true),
+    ];
     for (name, sampler, number, held) in cases {
         let mut rng = LaneRng::stream(9, number);
         let mut chain = Chain::random(&rbm, memory(&rbm), &mut rng)?;
@@ -123,11 +144,48 @@ fn digits(folder: &Path) -> Answer<()> {
             chain.clamp(Packed::new(DIGIT, &mask)?)?;
         }
         for _ in 0..60 {
-            if sampler == "gibbs" { chain.step(&BlockGibbs, &mut rng) } else { chain.step(&Langevin::adjusted(0.2)?, &mut rng) };
+            if sampler == "gibbs" {
+                chain.step(&BlockGibbs, &mut rng)
+            } else {
+                chain.step(&Langevin::adjusted(0.2)?, &mut rng)
+            };
         }
         write(&folder.join(format!("{name}.pbm")), chain.state(), 28)?;
         let drawn = if held { format!("&half=upper&drawn={}", base64url(&bytes)) } else { String::new() };
-        println!("{name}\tdigits\t{number}\tdigit-sampler={sampler}&digit-seed=9&digit-at=60{drawn}&side=64&at=1");
+        println!(
+            "{name}\tdigits\t{number}\tdigit-sampler={sampler}&digit-seed=9&digit-at=60{drawn}&side=64&at=1"
+        );
+    }
+    Ok(())
+}
+
+/// Where sixteen chains in the plane have been, in bins of 3 × 3.
+fn plane(folder: &Path) -> Answer<()> {
+    let model = Modes::normal(&Modes::FIVE_BY_FIVE, 450, 100.0)?;
+    let (bold, small) = (Schedule::cyclical_step_size(1575.0, 3.0, 20)?, Schedule::cosine(0.95, 0.5, 20)?);
+    let cycle = langevin_cycle::<20>(&bold, &small)?;
+    let acs = Cycle::new(&cycle).ok_or("no kernel")?;
+    for (number, name) in [(1, "plane-dmala"), (2, "plane-acs")] {
+        let mut start = vec![0; model.layout().words()];
+        bitmc::packed::set(model.layout(), &mut start, 0, 75)?;
+        bitmc::packed::set(model.layout(), &mut start, 1, 75)?;
+        let mut seen = vec![0; Layout::binary(150 * 150).words()];
+        for stream in 0..16 {
+            let mut rng = LaneRng::stream(5, stream);
+            let mut chain = Chain::new(&model, memory(&model), Packed::new(model.layout(), &start)?)?;
+            for _ in 0..240 {
+                if number == 1 {
+                    chain.step(&Langevin::adjusted(53.0)?, &mut rng);
+                } else {
+                    chain.step(&acs, &mut rng);
+                }
+                let (x, y) = (chain.state().get(0) / 3, chain.state().get(1) / 3);
+                bitmc::packed::set(Layout::binary(150 * 150), &mut seen, (150 * y + x) as usize, 1)?;
+            }
+        }
+        let seen = Packed::new(Layout::binary(150 * 150), &seen)?;
+        write(&folder.join(format!("{name}.pbm")), seen, 150)?;
+        println!("{name}\tplane\t{number}\tplane-seed=5&plane-at=240&side=64&at=1");
     }
     Ok(())
 }
@@ -136,7 +194,9 @@ fn base64url(bytes: &[u8]) -> String {
     let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let of_three = |three: &[u8]| {
         let word = (0..3).fold(0u32, |word, at| word << 8 | u32::from(three.get(at).copied().unwrap_or(0)));
-        (0..=three.len()).map(|at| char::from(letters[(word >> (18 - 6 * at)) as usize & 63])).collect::<String>()
+        (0..=three.len())
+            .map(|at| char::from(letters[(word >> (18 - 6 * at)) as usize & 63]))
+            .collect::<String>()
     };
     bytes.chunks(3).map(of_three).collect()
 }
@@ -150,9 +210,18 @@ fn main() -> Answer<()> {
         Case { name: "dmala", side: 64, temperature: 2.0, field: 0.05, aligned: false, seed: 2, steps: 300 },
         Case { name: "ab-edge", side: 128, temperature: 2.4, field: 0.0, aligned: false, seed: 3, steps: 200 },
         Case { name: "wolff", side: 128, temperature: 2.269, field: 0.0, aligned: true, seed: 4, steps: 100 },
-        Case { name: "swendsen-wang", side: 256, temperature: 2.3, field: -0.01, aligned: false, seed: 4294967295, steps: 20 },
+        Case {
+            name: "swendsen-wang",
+            side: 256,
+            temperature: 2.3,
+            field: -0.01,
+            aligned: false,
+            seed: 4294967295,
+            steps: 20,
+        },
     ] {
         case.draw(folder)?;
     }
-    digits(folder)
+    digits(folder)?;
+    plane(folder)
 }
