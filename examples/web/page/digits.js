@@ -101,7 +101,7 @@ class Digits extends Part {
     element("digit-pause").textContent = this.playing ? "Pause" : "Run";
     element("half-mark").className = `half ${this.half}`;
     element("pad-hint").textContent = this.held()
-      ? "Dark: yours, clamped. Blue: drawn by the chain."
+      ? "Blue is drawn by the chain. The rest is yours, clamped."
       : `Draw in the ${this.half} half, with a finger or the mouse. Until then all pixels are free.`;
   }
 

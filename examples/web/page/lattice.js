@@ -1,10 +1,10 @@
 // The lattice: its controls, its frames, and what is measured on it.
 const samplers = {
-  gibbs: "Gibbs: every spin in turn, given its neighbours. A step is a sweep. Domains grow slowly.",
-  dmala: "DMALA: flips proposed everywhere at once from the gradient, then accepted or rejected together. Its step size tunes itself for 200 steps.",
+  gibbs: "Gibbs: every spin in turn, given its neighbours. A step is a sweep; domains grow slowly.",
+  dmala: "DMALA: flips are proposed everywhere at once from the gradient. The step size is tuned for 200 steps.",
   "ab-edge": "AB-edge: second-order proposals with one random number for each edge. Every move is accepted.",
-  wolff: "Wolff: one cluster of equal spins flips. Near the critical temperature a few steps change the picture. From a random start clusters are small at first: start it aligned.",
-  "swendsen-wang": "Swendsen–Wang: all clusters at once, each flips with probability one half.",
+  wolff: "Wolff: one cluster of equal spins flips. From a random start clusters are small: start it aligned.",
+  "swendsen-wang": "Swendsen–Wang: all clusters at once. Each flips with probability one half.",
 };
 
 // The mean over about the later half of a run: what lies before the last power of two but one is forgotten.
