@@ -74,16 +74,55 @@ async function pictures() {
   }
 }
 
-// A page that is broken must be seen on its console, and a wrong address on the page.
+// Broken pages, each with one change in its text, and wrong addresses: what is wrong must be seen.
 async function faults() {
+  const text = readFileSync(page, "utf8");
   const broken = join(folder, "broken.html");
-  writeFileSync(broken, readFileSync(page, "utf8").replace(/(id="wasm-simd">\s*.{1000})./, "$1!"));
-  for (const [what, address] of [["a damaged module", `${broken}#`], ["a wrong side", `${page}#side=100`], ["a wrong temperature", `${page}#T=0`]]) {
-    const tab = await browser.open(`file://${address}`);
-    const said = await tab.until("document.body?.dataset.ready", 10).then(() => null, (error) => error.message);
-    const visible = await tab.value(`document.getElementById("fault").textContent`);
-    if (said === null || !tab.errors.length || !visible) failed(`${what} is not seen`);
-    else console.log(`caught: ${what} (${visible})`);
+  const seen = [
+    ["a damaged module", /(id="wasm-simd">\s*.{1000})./, "$1!", "", (tab) => tab.errors[0]],
+    ["other bits than committed", "calls.committed_hash(index)", "calls.committed_hash(index) ^ 1", "", (tab) => tab.errors[0]],
+    ["a word on the console", "colours.read();", 'colours.read(); console.warn("a word");', "", (tab) => tab.errors[0]],
+    ["a request over the network", "colours.read();", 'colours.read(); new Image().src = "http://bitmc.invalid/";', "", (tab) => tab.asked[0]],
+    ["a wrong side", "", "", "side=100", (tab) => tab.errors[0]],
+    ["a wrong temperature", "", "", "T=0", (tab) => tab.errors[0]],
+    ["a wrong drawing", "", "", "drawn=abc", (tab) => tab.errors[0]],
+  ];
+  for (const [what, from, to, address, found] of seen) {
+    if (from !== "" && text.replace(from, to) === text) failed(`${what}: the page has nothing to break`);
+    writeFileSync(broken, text.replace(from, to));
+    const tab = await browser.open(`file://${broken}#${address || "side=64"}`);
+    await tab.until("document.body?.dataset.ready || !document.getElementById('fault').hidden", 20).catch(() => {});
+    for (let tries = 0; tries < 100 && !found(tab); tries++) await new Promise((resolve) => setTimeout(resolve, 50));
+    if (found(tab)) console.log(`caught: ${what} (${found(tab)})`);
+    else failed(`${what} is not seen`);
+    if (what.startsWith("other bits") && !(await tab.value(`document.getElementById("same-bits").textContent`)).endsWith("no")) failed("the page says yes to other bits");
+    await tab.close();
+  }
+}
+
+// How far the measured dot is above the curve of a plot, in the plot's own units of length, at its temperature or another one.
+const above = (plot, right) => `(() => {
+  const svg = document.querySelector("#plot-${plot} svg");
+  const dot = svg.querySelector(".mean");
+  const [x, y] = [+dot.getAttribute("cx") + ${right}, +dot.getAttribute("cy")];
+  const points = svg.querySelector(".curve").getAttribute("d").slice(1).split("L").map((pair) => pair.split(",").map(Number));
+  const next = points.findIndex(([place]) => place >= x);
+  const [[x0, y0], [x1, y1]] = [points[next - 1], points[next]];
+  return y0 + ((y1 - y0) * (x - x0)) / (x1 - x0) - y;
+})()`;
+
+// Measured means are on the exact curves: 144 units are 1 of |m| and 1.5 of the energy. Above the critical temperature a lattice
+// of this size has an |m| of a few hundredths. The same dots must be off the curves at a temperature that is .3 higher.
+async function onsager() {
+  for (const [temperature, magnetisation] of [[1.8, 2], [2.1, 2], [2.6, 12]]) {
+    const tab = await browser.open(`file://${page}#side=128&sampler=swendsen-wang&T=${temperature}&steps=16&at=1008`);
+    await tab.until("document.body?.dataset.ready");
+    await tab.until(`document.getElementById("lattice").dataset.at === "1008"`, 60);
+    const [m, e, wrong] = [await tab.value(above("magnetisation", 0)), await tab.value(above("energy", 0)), await tab.value(above("energy", (0.3 * 258) / 3))];
+    if (!(Math.abs(m) < magnetisation)) failed(`|m| at T = ${temperature} is ${(m / 144).toFixed(3)} above the curve`);
+    if (!(Math.abs(e) < 1.5)) failed(`the energy at T = ${temperature} is ${((1.5 * e) / 144).toFixed(3)} above the curve`);
+    if (Math.abs(wrong) < 5) failed(`the energy at T = ${temperature} is on the curve at ${temperature + 0.3} too`);
+    console.log(`T = ${temperature}: |m| ${(m / 144).toFixed(4)}, energy ${((1.5 * e) / 144).toFixed(4)} above the curve; energy ${((1.5 * wrong) / 144).toFixed(3)} above that of T + .3`);
     await tab.close();
   }
 }
@@ -99,6 +138,21 @@ async function link() {
   const wrong = differ(await shown("lattice", 0, address), [...bits].map(Number));
   if (wrong) failed(`the link ${address} shows another picture: ${wrong} pixels`);
   else console.log(`a link shows the same picture: #${address}`);
+}
+
+// A slider is in the address, and a picture with a history gets no link to a step.
+async function slider() {
+  const tab = await browser.open(`file://${page}#side=64&seed=7`);
+  await tab.until("document.body?.dataset.ready");
+  await tab.until(`+document.getElementById("lattice").dataset.at > 5`);
+  await tab.value(`(() => { const slider = document.getElementById("temperature"); slider.value = 1.5; slider.dispatchEvent(new Event("input")); })()`);
+  await tab.until(`location.hash.includes("T=1.5")`);
+  await tab.value(`document.getElementById("link").click()`);
+  const [address, hint] = [await tab.value("location.hash"), await tab.value(`document.getElementById("link-hint").textContent`)];
+  if (/[#&]at=/.test(address) || !hint.includes("changed")) failed(`a picture with a history has the link ${address}`);
+  else console.log("a slider moves the lattice, and its picture has no link to a step");
+  if (tab.errors.length) failed(`the console says ${tab.errors[0]}`);
+  await tab.close();
 }
 
 // A stroke of the pointer in the upper half is held by all chains; one in the lower half is not.
@@ -151,7 +205,7 @@ async function speed() {
 }
 
 try {
-  for (const part of [pictures, faults, link, finger, speed]) await part();
+  for (const part of [pictures, faults, onsager, link, slider, finger, speed]) await part();
 } catch (error) {
   failed(error.message);
 }
