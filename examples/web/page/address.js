@@ -1,16 +1,23 @@
 // Settings in the address, behind the #: a link shows the same picture.
 const address = {
+  all: new URLSearchParams(location.hash.slice(1)),
   read() {
-    return new URLSearchParams(location.hash.slice(1));
+    return this.all;
   },
-  // The values that are given replace those of their names; null takes a name out.
-  write(values) {
-    const all = this.read();
+  // The values that are given replace those of their names; null takes a name out. A slider writes often, and browsers allow a
+  // hundred changes of the address in half a minute: it follows within half a second, or at once.
+  write(values, atOnce) {
     for (const [name, value] of Object.entries(values)) {
-      if (value === null) all.delete(name);
-      else all.set(name, value);
+      if (value === null) this.all.delete(name);
+      else this.all.set(name, value);
     }
-    this.own = "#" + all;
+    if (atOnce) this.show();
+    else this.timer ??= setTimeout(() => this.show(), 500);
+  },
+  show() {
+    clearTimeout(this.timer);
+    this.timer = null;
+    this.own = "#" + this.all;
     history.replaceState(null, "", this.own);
   },
   // A whole number of the address within bounds, or what is given.

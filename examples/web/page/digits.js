@@ -68,7 +68,7 @@ class Digits extends Part {
     address.write({
       "digit-sampler": this.sampler, half: this.half, "digit-seed": this.seed,
       drawn: this.held() ? drawn : null, "digit-at": picture ? this.at : null,
-    });
+    }, picture);
   }
 
   run(steps) {

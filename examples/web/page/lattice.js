@@ -65,7 +65,7 @@ class Lattice extends Part {
 
   save(picture) {
     const { side, temperature, field, sampler, steps, from, seed } = this;
-    address.write({ side, T: temperature, h: field || null, sampler, steps, start: from, seed, at: picture && this.replays ? this.at : null });
+    address.write({ side, T: temperature, h: field || null, sampler, steps, start: from, seed, at: picture && this.replays ? this.at : null }, picture);
   }
 
   run(steps) {

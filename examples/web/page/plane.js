@@ -17,7 +17,7 @@ class Plane extends Part {
   }
 
   save(picture) {
-    address.write({ "plane-seed": this.seed, "plane-at": picture ? this.at : null });
+    address.write({ "plane-seed": this.seed, "plane-at": picture ? this.at : null }, picture);
   }
 
   run(steps) {
