@@ -71,15 +71,15 @@ fn model(side: u32, settings: Settings) -> Result<(Model, &'static Ising<'static
     }
     let sites = (side * side) as usize;
     let couplings: Couplings = (loan(sites), loan(2 * sites), loan(4 * sites));
-    // SAFETY: each is lent once, to a model that is gone before them: see the fields of `Lattice`.
+    // SAFETY: one reference to each. The model that has it is dropped earlier: see the fields of `Lattice`.
     let (ends, linear, entries) = unsafe { (couplings.0.lend(), couplings.1.lend(), couplings.2.lend()) };
     let fields = if field == 0.0 { vec![] } else { vec![field / temperature; sites] };
     let edges = torus(side, side, 1.0 / temperature);
-    let ising = Ising::spins_edges_once(sites, edges, &fields, SparseBuffers::new(ends, linear, entries))
+    let compiled = Ising::spins_edges_once(sites, edges, &fields, SparseBuffers::new(ends, linear, entries))
         .map_err(|error| error.to_string())?;
-    let owned = Loan::new(Box::new(ising));
-    // SAFETY: lent once, and shared from here on. The chain over it stands before it in `Lattice`.
-    let lent: &'static Ising<'static> = unsafe { owned.lend() };
+    let owned = Loan::new(Box::new(compiled));
+    // SAFETY: one reference, shared from here on. The chain that has it is dropped earlier.
+    let ising: &'static Ising<'static> = unsafe { owned.lend() };
     let (sampler, noise) = match sampler {
         0 => (Sampler::Gibbs, None),
         1 => {
@@ -88,9 +88,9 @@ fn model(side: u32, settings: Settings) -> Result<(Model, &'static Ising<'static
             (Sampler::Langevin(tuner.map_err(|error| error.to_string())?), None)
         }
         2 => {
-            let matrix = SparseMatrix::of(lent.form());
+            let matrix = SparseMatrix::of(ising.form());
             let memory: Noise = (loan(Edgewise::blocks(sites)), loan(Edgewise::runs(matrix)));
-            // SAFETY: each is lent once, to a sampler that stands before the model in `Lattice`.
+            // SAFETY: one reference to each. The sampler that has it is dropped earlier.
             let (d, runs) = unsafe { (memory.0.lend(), memory.1.lend()) };
             let noise = Edgewise::new(matrix, d).and_then(|noise| noise.by_runs(runs));
             let noise = noise.map_err(|error| error.to_string())?;
@@ -101,7 +101,7 @@ fn model(side: u32, settings: Settings) -> Result<(Model, &'static Ising<'static
         4 => (Sampler::SwendsenWang, None),
         other => return Err(format!("there is no sampler {other}: the samplers are 0 to 4")),
     };
-    Ok((Model { _ising: owned, _noise: noise, _couplings: couplings }, lent, sampler))
+    Ok((Model { _ising: owned, _noise: noise, _couplings: couplings }, ising, sampler))
 }
 
 impl Lattice {

@@ -182,7 +182,7 @@ pub extern "C" fn digits_run(steps: u32) {
     });
 }
 
-/// Where the pixels of a chain are, 32 a word, row by row; 0 where there is no such chain.
+/// Where the pixels of a chain are, 32 a word, row by row. 0 where the chain does not exist.
 #[unsafe(no_mangle)]
 pub extern "C" fn digits_words(chain: u32) -> *const u32 {
     with(|page| {
@@ -210,7 +210,7 @@ pub extern "C" fn plane_run(steps: u32) {
     });
 }
 
-/// Where the counts of a sampler are, 150 rows of 150 bins; 0 where there is no such sampler.
+/// Where the counts of a sampler are, 150 rows of 150 bins. 0 where the sampler does not exist.
 #[unsafe(no_mangle)]
 pub extern "C" fn plane_counts(sampler: u32) -> *const u32 {
     with(|page| {

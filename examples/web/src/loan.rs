@@ -1,9 +1,9 @@
-//! Memory that a model borrows while it stands beside the model in one struct.
+//! Memory that a model borrows, in the same struct as the model.
 
 use std::ptr::NonNull;
 
-/// A box whose content is borrowed for as long as the box is there. The kernel's models borrow their buffers; a page
-/// keeps a model from one frame to the next, so the buffers must stay beside it.
+/// A box whose content is borrowed for as long as the box is there. The kernel's models borrow their buffers. A page
+/// keeps a model from one frame to the next, and so it keeps the buffers too.
 pub(crate) struct Loan<T: ?Sized>(NonNull<T>);
 
 impl<T: ?Sized> Loan<T> {
