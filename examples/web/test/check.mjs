@@ -155,25 +155,46 @@ async function slider() {
   await tab.close();
 }
 
-// A stroke of the pointer in the upper half is held by all chains; one in the lower half is not.
-async function finger() {
-  const tab = await browser.open(`file://${page}#side=64&at=1`, { width: 390, height: 844, mobile: true });
+// A stroke in the upper half, of a finger or the mouse, is held by all chains: how many pixels it has, or what is wrong.
+async function stroke(finger, file = page) {
+  const tab = await browser.open(`file://${file}#side=64&at=1`, { width: 390, height: 844, mobile: finger });
+  await tab.call("Emulation.setTouchEmulationEnabled", { enabled: finger });
   await tab.until("document.body?.dataset.ready");
   await tab.value(`document.getElementById("pad").scrollIntoView({ block: "center" })`);
   const box = await tab.value(`(({ x, y, width }) => ({ x, y, width }))(document.getElementById("pad").getBoundingClientRect())`);
-  const at = (type, x, y) => tab.call("Input.dispatchMouseEvent", { type, x: box.x + x * box.width, y: box.y + y * box.width, button: "left", buttons: 1, clickCount: 1 });
-  await at("mousePressed", 0.3, 0.3);
-  for (let part = 1; part <= 10; part++) await at("mouseMoved", 0.3 + 0.04 * part, 0.3 + 0.03 * part);
-  await at("mouseReleased", 0.7, 0.6);
+  for (let part = 0; part <= 11; part++) {
+    const place = { x: box.x + (0.3 + 0.04 * part) * box.width, y: box.y + (0.3 + 0.01 * part) * box.width };
+    const [down, up] = [part === 0, part === 11];
+    if (finger) {
+      await tab.call("Input.dispatchTouchEvent", { type: down ? "touchStart" : up ? "touchEnd" : "touchMove", touchPoints: up ? [] : [place] });
+    } else {
+      const type = down ? "mousePressed" : up ? "mouseReleased" : "mouseMoved";
+      await tab.call("Input.dispatchMouseEvent", { type, ...place, button: "left", buttons: 1, clickCount: 1 });
+    }
+  }
   await tab.until(`+document.getElementById("digits").dataset.at > 5`);
   const upper = [];
   for (let number = 0; number < 9; number++) upper.push((await tab.value(drawn("digits", number))).slice(0, 392));
   const on = [...upper[0]].filter((bit) => bit === "1").length;
-  if (!upper.every((half) => half === upper[0])) failed("chains do not hold what was drawn");
-  else if (on < 15 || on > 80) failed(`a stroke of ten steps has ${on} pixels`);
-  else console.log(`a stroke of the pointer: ${on} pixels, held by nine chains`);
-  if (tab.errors.length) failed(`the console says ${tab.errors[0]}`);
+  const [width, errors] = [await tab.value("document.documentElement.scrollWidth"), tab.errors];
   await tab.close();
+  if (!upper.every((half) => half === upper[0])) return "chains do not hold what is drawn";
+  if (on < 20 || on > 80) return `a stroke over a third of the width has ${on} pixels`;
+  if (width > 390) return `on a phone of 390 pixels the page is ${width} wide`;
+  return errors[0] ?? on;
+}
+
+async function strokes() {
+  for (const finger of [false, true]) {
+    const on = await stroke(finger);
+    if (typeof on === "string") failed(on);
+    else console.log(`a stroke of ${finger ? "a finger" : "the mouse"}: ${on} pixels, held by nine chains`);
+  }
+  const broken = join(folder, "broken.html");
+  writeFileSync(broken, readFileSync(page, "utf8").replace("held[index] = this.held() ? this.mask(index) : 0", "held[index] = 0"));
+  const said = await stroke(false, broken);
+  if (typeof said === "string") console.log(`caught: nothing clamped (${said})`);
+  else failed("chains without clamped pixels are not seen");
 }
 
 // Frames a second depend on what else the machine does; the processor time of a frame does so less. Of Gibbs sampling it must
@@ -183,13 +204,13 @@ async function speed() {
   for (const sampler of ["gibbs", "dmala", "ab-edge", "swendsen-wang"]) {
     const tab = await browser.open(`file://${page}#side=512&sampler=${sampler}`, { width: 1200, height: 800 });
     await tab.until("document.body?.dataset.ready");
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await new Promise((resolve) => setTimeout(resolve, 1000));
     const busy = async () => (await tab.call("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value;
     const before = await busy();
     const [frames, time] = await tab.value(`new Promise((resolve) => {
       let count = 0;
       const begin = performance.now();
-      const frame = (now) => (now - begin < 2500 ? (count++, requestAnimationFrame(frame)) : resolve([count, now - begin]));
+      const frame = (now) => (now - begin < 2000 ? (count++, requestAnimationFrame(frame)) : resolve([count, now - begin]));
       requestAnimationFrame(frame);
     })`);
     const each = (1000 * ((await busy()) - before)) / frames;
@@ -205,7 +226,7 @@ async function speed() {
 }
 
 try {
-  for (const part of [pictures, faults, onsager, link, slider, finger, speed]) await part();
+  for (const part of [pictures, faults, onsager, link, slider, strokes, speed]) await part();
 } catch (error) {
   failed(error.message);
 }
