@@ -44,6 +44,7 @@
 //! Arithmetic is f32 and 32-bit fixed point, as in the kernel: a model that rounding would change is refused. States are kept in
 //! memory: `chains × draws × sites` values, packed. Diagnostics of models of more than 4,096 sites look at every k-th site.
 //! R̂ and effective sample sizes see only modes that some chain has met.
+#![forbid(unsafe_code)]
 
 mod anneal;
 mod auto;
