@@ -121,7 +121,7 @@ impl Network {
         let block = |name: &str, stride, short| {
             let first = convolution(&format!("{name}_conv1"), stride)?;
             let second = convolution(&format!("{name}_conv2"), 1)?;
-            Ok(Residual { first, second, short })
+            Ok::<_, candle_core::Error>(Residual { first, second, short })
         };
         let number =
             |name: &str| Tensor::read_npy(folder.join(name))?.flatten_all()?.get(0)?.to_scalar::<f32>();
