@@ -193,6 +193,12 @@ impl Plan {
         let Ground { special, energy, starts, held, .. } = *ground;
         let batched = starts.len() >= BATCH_FROM;
         match (self, special) {
+            (Self::Exchange { betas }, _) if betas.last() != Some(&1.0) => {
+                let last = betas.last().copied().unwrap_or(f32::NAN);
+                Err(Error::option(format!(
+                    "replica exchange: the last β is {last}: it must be 1, where the draws are made"
+                )))
+            }
             (Self::Gibbs, Some(Ready::Ising(model))) if batched => {
                 let unit = |starts: &[Start]| boxed(Sixteen::new(model, SequentialGibbs, starts, &held));
                 starts.chunks(LANES).map(unit).collect()

@@ -6,12 +6,12 @@ import pathlib
 import pytest
 
 import bitmc
-from bitmc import _langevin, _models, _runs
+from bitmc import _exchange, _langevin, _models, _runs
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
 
 
-@pytest.mark.parametrize("module", [bitmc, _models, _runs, _langevin], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [bitmc, _models, _runs, _exchange, _langevin], ids=lambda module: module.__name__)
 def test_docstrings(module):
     found = doctest.testmod(module)
     assert found.attempted > 0 and found.failed == 0

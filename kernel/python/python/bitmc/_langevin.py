@@ -22,6 +22,18 @@ def _floats(name: str, value: Any) -> NDArray[np.float32]:
         return np.ascontiguousarray(array(name, value), dtype=np.float32)
 
 
+def _hessian(value: Any, sites: int) -> NDArray[np.float32]:
+    """A symmetric matrix, or its diagonal, in one row."""
+    found = array("hessian", value.toarray() if hasattr(value, "toarray") else value)
+    if found.ndim == 1:
+        return numbers("hessian", found, (sites,))
+    dense = numbers("hessian", found, (sites, sites))
+    if not np.array_equal(dense, dense.T):
+        i, j = (int(k) for k in np.argwhere(dense != dense.T)[0])
+        raise ValueError(f"hessian: hessian[{i}, {j}] and hessian[{j}, {i}] differ: the matrix must be symmetric")
+    return dense.ravel()
+
+
 class Chains:
     """Chains that are asked and told: `ask` gives states, you evaluate them, `tell` takes energies and gradients.
 
@@ -37,13 +49,15 @@ class Chains:
     seed : int
     sampler : str
         ``langevin[:STEP]`` (DMALA), ``balanced[:STEP:BALANCE]`` (AB, first order), ``balanced:tuned:BALANCE``,
-        ``cyclical[:POSITIONS[:SMALLEST:LARGEST]]`` (ACS with its tuner), ``gwg[:INDICES]``, ``pas[:INDICES]``,
-        ``random-walk[:RADIUS]``. Without its step a sampler is tuned until :meth:`freeze`: only draws after that are of
+        ``second-order[:STEP:BALANCE]`` (AB, second order), ``cyclical[:POSITIONS[:SMALLEST:LARGEST]]`` (ACS with its tuner),
+        ``gwg[:INDICES]``, ``pas[:INDICES]``, ``random-walk[:RADIUS]``. Without its step a sampler is tuned until :meth:`freeze`: only draws after that are of
         the distribution.
     window : int, optional
         Ordinal sites move by at most so much a step.
     start : array, optional
         States of shape chains × sites; random without it.
+    hessian : array, optional
+        Of the sampler of second order: as of :func:`langevin`.
 
     Notes
     -----
@@ -76,6 +90,7 @@ class Chains:
         sampler: str = "langevin",
         window: int | None = None,
         start: Any = None,
+        hessian: Any = None,
     ) -> None:
         sites, arity = whole("sites", sites, 1, 2**31 - 1), whole("arity", arity, 2, 65536)
         chains = whole("chains", chains, 1, 10**6)
@@ -90,8 +105,11 @@ class Chains:
         if not isinstance(sampler, str):
             raise ValueError(f"sampler: a name is needed, got {sampler!r}")
         distance = None if window is None else whole("window", window, 1, 65535)
+        curved = None if hessian is None else _hessian(hessian, sites)
+        if curved is not None and not sampler.startswith("second-order"):
+            raise ValueError(f"hessian: only the sampler of second order takes it, got sampler {sampler!r}")
         self._inner = _bitmc.Chains(
-            sites, arity, bool(ordinal), chains, whole("seed", seed), sampler, distance, states
+            sites, arity, bool(ordinal), chains, whole("seed", seed), sampler, distance, states, curved
         )
         self._shape: tuple[int, ...] = (chains, sites)
         if self._inner.gradient_len != sites:
@@ -153,6 +171,8 @@ def langevin(
     step_size: float | tuple[float, float] | None = None,
     balance: float = 0.5,
     cycle: int | None = None,
+    order: int = 1,
+    hessian: Any = None,
     ordinal: bool = False,
     window: int | None = None,
     seed: int = 1,
@@ -177,6 +197,13 @@ def langevin(
         ½ is DMALA; towards 1 it is the any-scale balanced sampler AB of first order, for larger steps.
     cycle : int, optional
         Positions of the cyclical sampler ACS. Its tuner works in the warm-up and takes about 900 steps of 64 chains.
+    order : int
+        1, or 2 for the any-scale balanced sampler AB of second order: it knows how sites are coupled, so that coupled sites move
+        at once. Pays where couplings are strong. Its warm-up finds the couplings, then adapts step size and balance to the
+        largest jump distance; it takes about 900 steps of 64 chains. With `step_size`, that and `balance` stay as given.
+    hessian : array, optional
+        Of second order: about ∂²E/∂x∂x, a symmetric matrix of at most 1,024 sites, or its diagonal. Without it the warm-up
+        estimates a matrix from the gradients before and after moves. Any matrix gives exact samples; a good one large steps.
     ordinal : bool
         Whether values are whole numbers in order.
     window : int, optional
@@ -214,7 +241,16 @@ def langevin(
     warmup = whole("warmup", warmup)
     limit = None if seconds is None else real("seconds", seconds, 0.0, 1e9)
     balance = real("balance", balance, 0.0, 1.0, above=True)
-    if cycle is not None:
+    order = whole("order", order, 1, 2)
+    if order == 2:
+        if cycle is not None:
+            raise ValueError("cycle: only the sampler of first order takes it")
+        name = "second-order"
+        if step_size is not None:
+            name += f":{real('step_size', step_size, 0.0, above=True)!r}:{balance!r}"
+    elif hessian is not None:
+        raise ValueError("hessian: order=2 takes it")
+    elif cycle is not None:
         name = f"cyclical:{whole('cycle', cycle, 2, 1000)}"
         if step_size is not None:
             try:
@@ -228,7 +264,9 @@ def langevin(
         name = "langevin" if balance == 0.5 else f"balanced:tuned:{balance!r}"
     else:
         name = f"balanced:{real('step_size', step_size, 0.0, above=True)!r}:{balance!r}"
-    moved = Chains(sites, arity, chains, ordinal=ordinal, seed=seed, sampler=name, window=window, start=start)
+    moved = Chains(
+        sites, arity, chains, ordinal=ordinal, seed=seed, sampler=name, window=window, start=start, hessian=hessian
+    )
 
     def step() -> None:
         answer = f(moved.ask())
@@ -252,7 +290,7 @@ def langevin(
             step()
         else:
             warm = warmup
-        tuned = cycle is None or not inner.tuning
+        tuned = (cycle is None and order == 1) or not inner.tuning
         inner.freeze()
         drawn = time.monotonic()
         while warm == warmup and done < draws:

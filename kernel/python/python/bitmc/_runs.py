@@ -190,7 +190,28 @@ def sample(
     """
     if not isinstance(sampler, str):
         raise ValueError(f"sampler: a name is needed, got {sampler!r}")
-    settings = (
+    checked = settings(
+        model, draws, chains, warmup, thin, seed, temperature, sampler, seconds, threads, progress, checkpoint
+    )
+    return Samples(said(f"model, sampler {sampler!r}", lambda: _bitmc.sample(*checked)))
+
+
+def settings(
+    model: Model,
+    draws: int,
+    chains: int,
+    warmup: int | None,
+    thin: int | None,
+    seed: int,
+    temperature: float,
+    sampler: str,
+    seconds: float | None,
+    threads: int,
+    progress: bool,
+    checkpoint: Any,
+) -> tuple[Any, ...]:
+    """The settings of a run, checked."""
+    return (
         _model(model),
         whole("draws", draws, 1, 10**12),
         whole("chains", chains, 1, 100_000),
@@ -204,7 +225,6 @@ def sample(
         bool(progress),
         None if checkpoint is None else path_of("checkpoint", checkpoint),
     )
-    return Samples(said(f"model, sampler {sampler!r}", lambda: _bitmc.sample(*settings)))
 
 
 @dataclass(frozen=True)
