@@ -94,7 +94,7 @@ impl<'e> Chosen<'e> {
 fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Plan> {
     let langevin = Plan::Langevin { step_size: 0.2 };
     match &sampler.model.form {
-        Form::Rbm { .. } if special && matches!(ready, Ready::Rbm(_)) => vec![Plan::BlockGibbs],
+        Form::Rbm { .. } if special && matches!(ready, Ready::Rbm(..)) => vec![Plan::BlockGibbs],
         Form::Spins { edges, fields }
             if special && matches!(ready, Ready::Ising(_)) && !frustrated(edges, fields) =>
         {

@@ -75,6 +75,7 @@ mod samples;
 pub mod second_order;
 mod settings;
 pub mod tempering;
+mod together;
 mod unit;
 
 pub use anneal::{Annealed, Annealer, Minimum};

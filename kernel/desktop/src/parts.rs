@@ -3,8 +3,9 @@
 use crate::Error;
 use crate::formats::uai::{LogTables, Network, Preamble};
 use crate::model::{Form, Model, Own, Scale};
-use bitmc::energy::{Edge, Entry, PolynomialBuffers, SparseBuffers, pack_rows};
-use bitmc::lane::{Block, LANES};
+use aligned_vec::{AVec, avec};
+use bitmc::energy::{CoarseRbm, Edge, Entry, PolynomialBuffers, SparseBuffers, pack_rows};
+use bitmc::lane::{Bits, Block, LANES};
 use bitmc::{Energy, Factors, Ising, LatticeGaussian, Logistic, Polynomial, Potts, Rbm};
 
 /// Any energy.
@@ -24,7 +25,7 @@ enum Numbers {
     Ising { spins: bool, sparse: Rows },
     Potts { arity: usize, sparse: Rows },
     Gaussian { arity: usize, centre: Vec<f32>, sparse: Rows },
-    Rbm { weights: Vec<Block>, visible: Vec<f32>, hidden: Vec<Block>, units: usize },
+    Rbm { weights: Vec<Block>, visible: Vec<f32>, hidden: Vec<Block>, units: usize, room: AVec<Bits> },
     Factors(LogTables),
     Logistic { rows: Vec<Block>, prior: Vec<f32>, offsets: Vec<Block>, observations: usize },
     Polynomial(Terms),
@@ -68,7 +69,8 @@ impl Rows {
 pub(crate) enum Ready<'e> {
     Ising(Ising<'e>),
     Potts(Potts<'e>),
-    Rbm(Rbm<'e>),
+    /// The model, and the same with proposals from rounded weights.
+    Rbm(Rbm<'e>, CoarseRbm<'e>),
     Factors(Factors<'e>),
     Gaussian(LatticeGaussian<'e>),
     Logistic(Logistic<'e>),
@@ -82,7 +84,7 @@ impl<'e> Ready<'e> {
         match self {
             Self::Ising(model) => model,
             Self::Potts(model) => model,
-            Self::Rbm(model) => model,
+            Self::Rbm(model, _) => model,
             Self::Factors(model) => model,
             Self::Gaussian(model) => model,
             Self::Logistic(model) => model,
@@ -134,7 +136,8 @@ impl Parts {
                 let packed =
                     pack_rows(weights, units, &mut rows).and_then(|()| pack_rows(hidden, units, &mut biases));
                 packed.map_err(Error::model)?;
-                Numbers::Rbm { weights: rows, visible: visible.clone(), hidden: biases, units }
+                let room = avec![[0; LANES]; CoarseRbm::room_len(visible.len(), units)];
+                Numbers::Rbm { weights: rows, visible: visible.clone(), hidden: biases, units, room }
             }
             Form::Logistic { design, outcomes, prior } => {
                 rest = beta;
@@ -198,8 +201,9 @@ impl Parts {
                 let made = LatticeGaussian::sparse(*sites, *arity, edges, fields, centre, buffers);
                 Ready::Gaussian(made.map_err(Error::model)?)
             }
-            Numbers::Rbm { weights, visible, hidden, units } => {
-                Ready::Rbm(Rbm::new(weights, visible, hidden, *units).map_err(Error::model)?)
+            Numbers::Rbm { weights, visible, hidden, units, room } => {
+                let model = Rbm::new(weights, visible, hidden, *units).map_err(Error::model)?;
+                Ready::Rbm(model, CoarseRbm::new(model, room).map_err(Error::model)?)
             }
             Numbers::Factors(tables) => Ready::Factors(tables.model().map_err(Error::model)?),
             Numbers::Logistic { rows, prior, offsets, observations } => {

@@ -5,8 +5,9 @@ use crate::chains::{Moving, Walker, memory};
 use crate::parts::{Dyn, Ready};
 use crate::second_order::{SecondOrder, Warmed};
 use crate::tempering::Tempering;
+use crate::together::Together;
 use crate::unit::{ExchangeBatch, One, PottsSixteen, Sixteen, Start, Track, Unit};
-use crate::{cyclical, second_order};
+use crate::{cyclical, second_order, together};
 use bitmc::chain::Ring;
 use bitmc::energy::Tempered;
 use bitmc::lane::LANES;
@@ -224,7 +225,14 @@ impl Plan {
                 }
                 by_arity!(2 3 4 5 6 7 8)
             }
-            (Self::BlockGibbs, Some(Ready::Rbm(model))) => {
+            (Self::Langevin { .. } | Self::Balanced { .. }, Some(Ready::Rbm(model, coarse)))
+                if model.hidden_units() >= together::HIDDEN_FROM =>
+            {
+                let Mover::Langevin(kernel) = self.mover(energy)? else { return self.general(ground) };
+                let unit = |starts: &[Start]| boxed(Together::new(coarse, kernel, starts, &held));
+                starts.chunks(together::group(starts.len())).map(unit).collect()
+            }
+            (Self::BlockGibbs, Some(Ready::Rbm(model, _))) => {
                 starts.iter().map(|start| boxed(One::new(model, BlockGibbs, start, &held))).collect()
             }
             (Self::BlockGibbs, _) => Err(Error::model("block Gibbs: only an RBM at temperature 1 has it")),

@@ -17,6 +17,10 @@ const BURN_IN: u64 = 400;
 /// Moves from which couplings are found: so many, or so many a site.
 const MOVES: usize = 4800;
 const MOVES_A_SITE: usize = 8;
+/// Where the adaptation may begin, from a careful first order to what is exact where W is the Hessian; it climbs slowly, so the
+/// one with the largest jump distance over some steps of chains is taken.
+const STARTS: [(f32, f32); 4] = [(0.25, 0.6), (1.0, 0.8), (4.0, 0.95), (1e6, 1.0)];
+const PROBED: u64 = 400;
 /// Steps of chains that adapt σ and α: a dozen rounds of six candidates of 100 steps each.
 const ADAPTED: u64 = 7200;
 
@@ -65,6 +69,12 @@ enum Stage {
     Moves {
         step_size: f32,
         taken: Vec<Taken>,
+    },
+    /// The starts of the adaptation, one after the other: which one, steps that are left, and the distances of all.
+    Probing {
+        start: usize,
+        left: u64,
+        distances: [u64; STARTS.len()],
     },
     Adapting {
         adaptation: Adaptation,
@@ -148,7 +158,7 @@ impl SecondOrderSampler {
     ) -> Result<(), Failure> {
         let near = window.unwrap_or(u32::MAX);
         match (&self.stage, &self.noise) {
-            (Stage::Adapting { .. } | Stage::Frozen(_), Some(noise)) => {
+            (Stage::Probing { .. } | Stage::Adapting { .. } | Stage::Frozen(_), Some(noise)) => {
                 let Parameters { step_size, balance, .. } = self.parameters();
                 match noise {
                     Noise::Dense(held) => {
@@ -176,6 +186,7 @@ impl SecondOrderSampler {
         match &self.stage {
             Stage::First { rate, .. } => first(rate.parameter()),
             Stage::Moves { step_size, .. } => first(*step_size),
+            Stage::Probing { start, .. } => begin(*start),
             Stage::Adapting { adaptation, .. } => adaptation.parameters(),
             Stage::Frozen(parameters) => *parameters,
         }
@@ -222,6 +233,24 @@ impl SecondOrderSampler {
                     self.adapt();
                 }
             }
+            Stage::Probing { start, left, distances } => {
+                for (info, states) in infos.iter().zip(&seen.states) {
+                    if let (true, Some(sum)) = (info.accepted, distances.get_mut(*start)) {
+                        *sum += u64::from(distance(self.layout, states)?);
+                    }
+                }
+                *left = left.saturating_sub(infos.len() as u64);
+                if *left > 0 {
+                    return Ok(());
+                }
+                (*start, *left) = (*start + 1, PROBED);
+                if *start == STARTS.len() {
+                    // Of equal ones the first, the most careful.
+                    let farthest = distances.iter().enumerate().rev().max_by_key(|&(_, &distance)| distance);
+                    let adaptation = Adaptation::new(begin(farthest.map_or(0, |(start, _)| start)));
+                    self.stage = Stage::Adapting { adaptation, left: ADAPTED };
+                }
+            }
             Stage::Adapting { adaptation, left } => {
                 for (info, states) in infos.iter().zip(&seen.states) {
                     let distance = if info.accepted { distance(self.layout, states)? } else { 0 };
@@ -260,7 +289,7 @@ impl SecondOrderSampler {
     fn adapt(&mut self) {
         self.stage = match self.by_hand {
             Some(parameters) => Stage::Frozen(parameters),
-            None => Stage::Adapting { adaptation: Adaptation::new(START), left: ADAPTED },
+            None => Stage::Probing { start: 0, left: PROBED, distances: [0; STARTS.len()] },
         };
     }
 
@@ -288,6 +317,12 @@ impl SecondOrderSampler {
         self.noise = Some(held(py, found.map_err(raised)?)?);
         Ok(())
     }
+}
+
+/// Parameters from which the adaptation may begin.
+fn begin(start: usize) -> Parameters {
+    let (step_size, balance) = STARTS.get(start).copied().unwrap_or((START.step_size, START.balance));
+    Parameters { step_size, balance, precision: 1.0 }
 }
 
 fn held(py: Python<'_>, memory: SecondOrder) -> PyResult<Noise> {

@@ -128,7 +128,7 @@ def test_many_categories():
 
 def test_a_wrong_gradient_is_still_exact():
     """The Metropolis test makes up for any gradient."""
-    samples = bitmc.langevin(lambda x: (quadratic(x)[0], 0 * x), N, draws=3000, warmup=300)
+    samples = bitmc.langevin(lambda x: (quadratic(x)[0], 0.0 * x), N, draws=3000, warmup=300)
     assert exact.distance(samples, exact.means([2] * N, energy_of(quadratic))) < LIMIT
 
 

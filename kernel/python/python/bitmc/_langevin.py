@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,16 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bitmc
-from ._arrays import array, numbers, real, shown, whole
+from ._arrays import MOST_SITES, array, numbers, real, shown, whole
 from ._runs import Samples
+
+_MOST_NUMBERS = 10**10
+"""Gradients of all chains: more would be a slip."""
+
+_COARSE = 2.0**20
+"""From here on energies of 32 bits are an eighth or more apart."""
 
 Energies = Callable[[NDArray[Any]], tuple[Any, Any]]
 
 
 def _floats(name: str, value: Any) -> NDArray[np.float32]:
     """Numbers that may be infinite or NaN: the chains know what to do with these."""
+    found = array(name, value)
+    if found.dtype.kind == "u":
+        raise ValueError(
+            f"{name}: {found.dtype} cannot be below 0, so that a difference of states may have wrapped around: "
+            "compute with x.astype(float)"
+        )
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(array(name, value), dtype=np.float32)
+        return np.ascontiguousarray(found, dtype=np.float32)
 
 
 def _hessian(value: Any, sites: int) -> NDArray[np.float32]:
@@ -92,8 +105,10 @@ class Chains:
         start: Any = None,
         hessian: Any = None,
     ) -> None:
-        sites, arity = whole("sites", sites, 1, 2**31 - 1), whole("arity", arity, 2, 65536)
+        sites, arity = whole("sites", sites, 1, MOST_SITES), whole("arity", arity, 2, 65536)
         chains = whole("chains", chains, 1, 10**6)
+        if sites * chains * (1 if ordinal else arity) > _MOST_NUMBERS:
+            raise ValueError(f"sites, arity, chains: {sites} × {arity} × {chains} numbers are more than {_MOST_NUMBERS:.0e}")
         states = None
         if start is not None:
             found = array("start", start)
@@ -111,6 +126,7 @@ class Chains:
         self._inner = _bitmc.Chains(
             sites, arity, bool(ordinal), chains, whole("seed", seed), sampler, distance, states, curved
         )
+        self._sampler = sampler
         self._shape: tuple[int, ...] = (chains, sites)
         if self._inner.gradient_len != sites:
             self._shape = (chains, sites, arity)
@@ -158,6 +174,13 @@ class Chains:
         """Ends the tuning."""
         self._inner.freeze()
 
+    def __reduce__(self) -> Any:
+        raise TypeError("chains cannot be pickled: keep their states, and start others there")
+
+    def __repr__(self) -> str:
+        state = "tuning" if self.tuning else "frozen"
+        return f"<bitmc.Chains: {self._shape[0]} chains, {self._shape[1]} sites, {self._sampler}, {state}>"
+
 
 def langevin(
     f: Energies,
@@ -186,7 +209,8 @@ def langevin(
     f : callable
         ``f(states) -> (energies, gradients)`` for all chains at once: states of shape chains × sites, uint8 (above 256 values
         uint16); energies of shape chains; gradients ∂E/∂x of shape chains × sites, for categories (more than two values, not
-        ordinal) chains × sites × arity. Arrays of NumPy, JAX or PyTorch.
+        ordinal) chains × sites × arity. Arrays of NumPy, JAX or PyTorch. States are unsigned: ``-x`` and ``x - y`` wrap around,
+        so begin with ``x.astype(float)``. Energies are rounded to 32 bits; those of draws should stay below 2²⁰.
     sites, arity, chains : int
     draws, warmup, thin : int
         As of :func:`bitmc.sample`.
@@ -199,8 +223,8 @@ def langevin(
         Positions of the cyclical sampler ACS. Its tuner works in the warm-up and takes about 900 steps of 64 chains.
     order : int
         1, or 2 for the any-scale balanced sampler AB of second order: it knows how sites are coupled, so that coupled sites move
-        at once. Pays where couplings are strong. Its warm-up finds the couplings, then adapts step size and balance to the
-        largest jump distance; it takes about 900 steps of 64 chains. With `step_size`, that and `balance` stay as given.
+        at once. It may pay where couplings are strong: compare ``summary().ess``. Its warm-up finds the couplings, then adapts step
+        size and balance to the largest jump distance; it takes about 900 steps of 64 chains. With `step_size`, that and `balance` stay as given.
     hessian : array, optional
         Of second order: about ∂²E/∂x∂x, a symmetric matrix of at most 1,024 sites, or its diagonal. Without it the warm-up
         estimates a matrix from the gradients before and after moves. Any matrix gives exact samples; a good one large steps.
@@ -307,6 +331,14 @@ def langevin(
             raise
         stopped = f"{done} of {draws} draws: it was cancelled"
     found = Samples(inner.samples(warm, thin, stopped), inner.parameters)
+    largest = np.abs(found.energy).max(initial=0.0)
+    if largest >= _COARSE:
+        warnings.warn(
+            f"energies reach {largest:.3g}, where numbers of 32 bits are {np.spacing(np.float32(largest)):g} apart: "
+            "subtract a constant in f",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     ended = time.monotonic()
     found.report["tuned"] = tuned
     found.report["seconds"] = {"choice": 0.0, "warmup": drawn - begun, "draws": ended - drawn}

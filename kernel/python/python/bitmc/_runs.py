@@ -50,6 +50,10 @@ class Summary:
     warning: str | None
     table: str = field(compare=False)
 
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows."""
+        return repr(self).replace("\n|", "\n\n|", 1)
+
     def __repr__(self) -> str:
         more = f"\n{len(self.sites) - 20} more sites\n" if len(self.sites) > 20 else ""
         warning = f"\nwarning: {self.warning}\n" if self.warning else ""
@@ -119,6 +123,9 @@ class Samples:
         return arviz.from_dict(
             posterior={"state": self.states}, sample_stats={"energy": self.energy}, dims={"state": ["site"]}
         )
+
+    def __reduce__(self) -> Any:
+        raise TypeError("samples cannot be pickled: take their arrays, or save(path)")
 
     def __repr__(self) -> str:
         chains, draws, sites = self.shape
