@@ -33,6 +33,7 @@ mod own_learnable;
 mod paths;
 mod planes;
 mod polynomial;
+mod population;
 mod properties;
 mod quantised;
 mod quantised_langevin;

@@ -67,6 +67,7 @@ pub mod npy;
 pub mod npz;
 mod parts;
 mod plan;
+mod population;
 pub mod progress;
 mod read;
 mod run;

@@ -118,6 +118,11 @@ fn minima_and_ln_z_and_what_a_file_holds() {
     };
     let (log_z, error) = (estimate["log_z"].as_f64().unwrap(), estimate["error"].as_f64().unwrap());
     assert!((log_z - truth).abs() < 5.0 * error, "{log_z} ± {error}, exactly {truth}");
+    let (estimate, _) =
+        json(&["logz", &file("pick_two.qubo"), "--method", "population", "--population", "3000"]);
+    let (log_z, error) = (estimate["log_z"].as_f64().unwrap(), estimate["error"].as_f64().unwrap());
+    assert!((log_z - truth).abs() < 5.0 * error, "a population: {log_z} ± {error}, exactly {truth}");
+    assert_eq!((&estimate["runs"], &estimate["options"]["population"]), (&3000.into(), &3000.into()));
     let output = bitmc(&["info", &file("sprinkler.uai")]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("graphical model: 4 sites of 2 values"), "{text}");
@@ -140,6 +145,14 @@ fn bad_words_are_one_line() {
     fails(&["sample", &form, "--seconds", "0", "--quiet"], 2, "no draw was made");
     fails(&["anneal", &form, "--seconds", "1", "--sweeps", "1"], 2, "--sweeps");
     fails(&["logz", &form, "--runs", "1"], 2, "--runs");
+    fails(&["logz", &form, "--method", "population", "--runs", "64"], 2, "--runs: it belongs to");
+    fails(
+        &["logz", &form, "--method", "population", "--temperatures", "1000"],
+        2,
+        "--temperatures: it belongs to",
+    );
+    fails(&["logz", &form, "--population", "1000"], 2, "--population: it belongs to");
+    fails(&["logz", &form, "--method", "population", "--population", "1"], 2, "--population");
     fails(&["sample", &form, "--save", "nowhere/here.npz"], 1, "nowhere/here.npz");
 }
 
