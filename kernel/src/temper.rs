@@ -1,4 +1,4 @@
-//! Many temperatures: replica exchange over any kernel, annealed importance sampling, population annealing.
+//! Many temperatures: replica exchange over any kernel, cluster moves between replicas, annealed importance sampling, population annealing.
 //!
 //! All walk along a [`Tempered`](crate::energy::Tempered) path `E_β = βE + (1 − β)E₀`. A [`Replica`] is a
 //! chain whose β can be changed; a [`Ladder`] knows which replica stands at which β and decides swaps from
@@ -32,12 +32,14 @@
 //! ```
 
 mod anneal;
+mod isoenergetic;
 mod kept;
 mod ladder;
 mod population;
 mod replica;
 
 pub use anneal::{AnnealError, forward, reverse};
+pub use isoenergetic::{Isoenergetic, IsoenergeticError, Neighbours};
 pub use ladder::{End, Ladder, LadderError, Rung, log_swap_ratio};
 pub use population::{Families, PopulationError, Resampling, Reweighted, begin, next_beta, resample};
 pub use replica::{Kept, Replica, round};

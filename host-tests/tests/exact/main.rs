@@ -21,6 +21,7 @@ mod infinite;
 mod input;
 mod ising_balanced;
 mod ising_langevin;
+mod isoenergetic;
 mod learning;
 mod lengths;
 mod network;
