@@ -5,7 +5,9 @@ use crate::models::{self, IsingMemory};
 use crate::used::{lent, memory};
 use bitmc::energy::Tempered;
 use bitmc::step::{Cycle, ParameterError, langevin_cycle};
-use bitmc::temper::{Families, Ladder, Replica, Rung, begin, forward, next_beta, resample, reverse, round};
+use bitmc::temper::{
+    Families, Isoenergetic, Ladder, Replica, Rung, begin, forward, next_beta, resample, reverse, round,
+};
 use bitmc::tune::{CycleSettings, CycleTuner, RateTuner, Trial};
 use bitmc::{Chain, Ising, LaneRng, Langevin, Layout, Potts, Schedule, torus};
 
@@ -130,6 +132,35 @@ pub(crate) fn population() -> u32 {
         hash.words(&families);
         let Ok(families) = Families::of(&families, &mut [0; 6]) else { return BROKEN };
         hash.floats(&[families.mean_size(), families.relative_error()]);
+    }
+    hash.value()
+}
+
+/// Two replicas of the 5×5 torus that exchange clusters, without fields and with fields.
+pub(crate) fn isoenergetic() -> u32 {
+    let mut hash = Hash::new();
+    for fields in [&[][..], &models::ISING_FIELDS[..]] {
+        let mut couplings = IsingMemory::new();
+        let signs = (0..).map(|edge| if edge % 3 == 0 { -0.5 } else { 0.5 });
+        let edges = torus(5, 5, 1.0).zip(signs).map(|((a, b, _), sign)| (a, b, sign));
+        let Ok(model) = Ising::spins_edges_once(25, edges, fields, lent(&mut couplings)) else { return BROKEN };
+        let (Ok(path), Ok(kernel)) = (Tempered::new(&model, 1.5), Langevin::adjusted(0.6)) else {
+            return BROKEN;
+        };
+        let room = || memory!(models::ISING, Tempered::cache_len(Ising::cache_len(25)));
+        let mut rng = LaneRng::stream(9, 7);
+        let mut replica = || Replica::random(path, room(), &mut rng).ok();
+        let (Some(mut one), Some(mut other)) = (replica(), replica()) else { return BROKEN };
+        let (clusters, mut memory) = (Isoenergetic::new(&model), [0; Isoenergetic::memory_len(25)]);
+        for _ in 0..300 {
+            let Ok(size) = clusters.step(&mut one, &mut other, &mut memory, &mut rng) else { return BROKEN };
+            hash.word(size);
+            for replica in [&mut one, &mut other] {
+                hash.words(replica.state().words());
+                hash.float(replica.energy());
+                replica.run(&kernel, &mut rng, 1, &mut ());
+            }
+        }
     }
     hash.value()
 }

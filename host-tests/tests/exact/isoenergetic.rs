@@ -399,8 +399,7 @@ fn what_does_not_fit_is_refused() {
         assert!(Packed::new(energy.layout(), one.state().words()).is_ok(), "{name}");
     }
 
-    let batch =
-        |energy| Batch::random(energy, [BatchSite::new(); 5], &mut LaneRng::seed_from_u64(1)).unwrap();
+    let batch = |energy| Batch::random(energy, [BatchSite::new(); 5], &mut LaneRng::seed_from_u64(1)).unwrap();
     let (mut one, mut other, mut strange) = (batch(&energy), batch(&energy), batch(&twin));
     let mut rng = LaneRng::seed_from_u64(2);
     let refused = one.exchange_cluster(16, (&mut other, 0), &clusters, &mut memory, &mut rng);

@@ -98,6 +98,10 @@ pub(crate) fn of(model: &Model, plan: &Plan, chains: usize, moved: f64) -> f64 {
             states * (flip + EXP)
         }
         Plan::RandomWalk { radius } => 2.0 * sites + flip * f64::from(*radius),
+        // Two ladders, and about as much for the clusters.
+        Plan::Isoenergetic { betas } => {
+            4.0 * of(model, &Plan::Exchange { betas: betas.clone() }, chains, moved)
+        }
         Plan::Exchange { betas } => {
             let replicas = betas.len() as f64;
             // A batch moves all its lanes, whether they are replicas or not.

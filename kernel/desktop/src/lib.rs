@@ -65,6 +65,7 @@ mod logz;
 mod model;
 pub mod npy;
 pub mod npz;
+mod pair;
 mod parts;
 mod plan;
 mod population;

@@ -5,6 +5,7 @@ use crate::formats::uai::{LogTables, Network, Preamble};
 use crate::model::{Form, Model, Own, Scale};
 use bitmc::energy::{Edge, Entry, PolynomialBuffers, SparseBuffers, pack_rows};
 use bitmc::lane::{Block, LANES};
+use bitmc::temper::Neighbours;
 use bitmc::{Energy, Factors, Ising, LatticeGaussian, Logistic, Polynomial, Potts, Rbm};
 
 /// Any energy.
@@ -88,6 +89,20 @@ impl<'e> Ready<'e> {
             Self::Logistic(model) => model,
             Self::Polynomial(model) => model,
             Self::Own(model) => *model,
+        }
+    }
+}
+
+impl<'e> Ready<'e> {
+    /// Which sites share a term; none where no one knows, or all of them do.
+    pub(crate) fn neighbours(&self) -> Option<&(dyn Neighbours + Sync + 'e)> {
+        match self {
+            Self::Ising(model) => Some(model),
+            Self::Potts(model) => Some(model),
+            Self::Factors(model) => Some(model),
+            Self::Gaussian(model) => Some(model),
+            Self::Polynomial(model) => Some(model),
+            Self::Rbm(_) | Self::Logistic(_) | Self::Own(_) => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::chains::{Moving, Walker, memory};
+use crate::pair::{BatchPair, LadderPair};
 use crate::parts::{Dyn, Ready};
 use crate::second_order::{SecondOrder, Warmed};
 use crate::tempering::Tempering;
@@ -83,6 +84,11 @@ pub enum Plan {
         /// The inverse temperatures, rising to 1.
         betas: Vec<f32>,
     },
+    /// Replica exchange over Gibbs sweeps with isoenergetic moves: two ladders a chain, which exchange clusters at equal temperatures.
+    Isoenergetic {
+        /// The inverse temperatures, rising to 1.
+        betas: Vec<f32>,
+    },
 }
 
 impl std::fmt::Display for Plan {
@@ -118,6 +124,14 @@ impl std::fmt::Display for Plan {
                     f,
                     "replica exchange over Gibbs sweeps, {} replicas from β = {bottom:.3} to 1",
                     betas.len()
+                )
+            }
+            Self::Isoenergetic { betas } => {
+                let bottom = betas.first().copied().unwrap_or(0.0);
+                let count = betas.len();
+                write!(
+                    f,
+                    "replica exchange with isoenergetic moves, twice {count} replicas from β = {bottom:.3} to 1"
                 )
             }
         }
@@ -231,6 +245,23 @@ impl Plan {
             (Self::SwendsenWang | Self::Wolff, _) => {
                 Err(Error::model("clusters: only Ising and QUBO models have them"))
             }
+            (Self::Exchange { betas } | Self::Isoenergetic { betas }, _) if betas.last() != Some(&1.0) => {
+                Err(Error::option(format!("{self}: the last β is 1, that of the samples")))
+            }
+            (Self::Isoenergetic { betas }, Some(Ready::Ising(model))) if betas.len() <= LANES => {
+                let pairs = starts.iter().zip(ground.spare.chunks(SPARE));
+                pairs.map(|(start, spare)| boxed(BatchPair::new(model, betas, start, spare, &held))).collect()
+            }
+            (Self::Isoenergetic { betas }, _) => {
+                let graph = special.and_then(Ready::neighbours).ok_or_else(|| {
+                    Error::model("isoenergetic moves: only models of terms over few sites have clusters")
+                })?;
+                let path = Tempered::new(energy, 1.0).map_err(Error::model)?;
+                let pairs = starts.iter().zip(ground.spare.chunks(SPARE));
+                pairs
+                    .map(|(start, spare)| boxed(LadderPair::new(path, graph, betas, start, spare, &held)))
+                    .collect()
+            }
             (Self::Exchange { betas }, Some(Ready::Ising(model))) if betas.len() <= LANES => {
                 let ladders = starts.iter().zip(ground.spare.chunks(SPARE));
                 let ladder = |(start, spare): (&Start, &[LaneRng])| {
@@ -279,6 +310,7 @@ impl Plan {
             Self::Cyclical { ref positions } => Mover::Cyclical(cyclical::kernels(positions)?),
             Self::Gibbs
             | Self::Exchange { .. }
+            | Self::Isoenergetic { .. }
             | Self::BlockGibbs
             | Self::SwendsenWang
             | Self::Wolff

@@ -266,7 +266,7 @@ impl Report {
     /// What the units say of their steps.
     fn account(&mut self, units: &mut [Box<dyn Unit + '_>]) {
         let total = units.iter_mut().map(|unit| *unit.acceptance()).fold(Acceptance::new(), add);
-        let counted = !matches!(self.sampler, Plan::Exchange { .. });
+        let counted = !matches!(self.sampler, Plan::Exchange { .. } | Plan::Isoenergetic { .. });
         self.acceptance = counted.then(|| total.rate().into());
         self.moved_sites_per_step = counted.then(|| total.jump_distance().into());
         self.faults = total.faults;

@@ -89,6 +89,8 @@ impl std::str::FromStr for Choice {
             ("random-walk", &[radius]) => exact(Plan::RandomWalk { radius }),
             ("exchange", []) => Ok(Self::Tuned(Plan::Exchange { betas: Vec::new() })),
             ("exchange", betas) => exact(Plan::Exchange { betas: betas.to_vec() }),
+            ("isoenergetic", []) => Ok(Self::Tuned(Plan::Isoenergetic { betas: Vec::new() })),
+            ("isoenergetic", betas) => exact(Plan::Isoenergetic { betas: betas.to_vec() }),
             _ => Err(bad()),
         }
     }
@@ -96,7 +98,7 @@ impl std::str::FromStr for Choice {
 
 impl Choice {
     const NAMES: &'static str = "auto, gibbs, block-gibbs, swendsen-wang, wolff, langevin[:STEP], balanced[:STEP:BALANCE], second-order, \
-        cyclical, gwg[:INDICES], pas[:INDICES], locally-balanced, hamming-ball[:SITES:RADIUS], random-walk[:RADIUS] or exchange[:BETA:…:1] is needed";
+        cyclical, gwg[:INDICES], pas[:INDICES], locally-balanced, hamming-ball[:SITES:RADIUS], random-walk[:RADIUS], exchange[:BETA:…:1] or isoenergetic[:BETA:…:1] is needed";
 }
 
 impl Model {

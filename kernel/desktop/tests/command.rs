@@ -140,6 +140,8 @@ fn bad_words_are_one_line() {
     fails(&["sample", &form, "--sampler", "gibs"], 2, "sampler \"gibs\": auto, gibbs,");
     fails(&["sample", &form, "--sampler", "langevin:-1"], 2, "step size");
     fails(&["sample", &form, "--sampler", "block-gibbs"], 1, "only an RBM");
+    fails(&["sample", &form, "--sampler", "exchange:0.2:0.5"], 2, "the last β is 1");
+    fails(&["sample", &form, "--sampler", "isoenergetic:0.5:2"], 2, "the last β is 1");
     fails(&["sample", &form, "--chains", "0"], 2, "--chains");
     fails(&["sample", &form, "--given", &file("sprinkler.evid")], 1, "sprinkler.evid");
     fails(&["sample", &form, "--seconds", "0", "--quiet"], 2, "no draw was made");

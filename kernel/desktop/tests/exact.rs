@@ -240,6 +240,21 @@ fn samplers_by_hand_sample_every_class() {
         }
     }
     assert!(clusters >= 4, "Ising and QUBO models have clusters: {clusters}");
+    // Where terms are over few sites.
+    let mut pairs = 0;
+    for (name, model, arities, energy) in models() {
+        for sampler in ["isoenergetic", "isoenergetic:0.4:0.7:1"] {
+            match model.sampler().with(sampler.parse().unwrap()).chains(4).draws(3000).seed(5).run() {
+                Ok(samples) => {
+                    let off = distance(&samples, &enumerate(&arities, 1.0, &energy));
+                    assert!(off < 5.0, "{name} by {sampler}: {off:.1} errors off");
+                    pairs += 1;
+                }
+                Err(error) => assert!(error.to_string().contains("few sites"), "{name}: {error}"),
+            }
+        }
+    }
+    assert_eq!(pairs, 2 * 7, "all but RBMs and regressions have such moves");
     // Drivers of several stages, in one call.
     for (name, model, arities, energy) in models().into_iter().filter(|(.., arities, _)| arities[0] == 2) {
         let truth = enumerate(&arities, 1.0, &energy);
