@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --example glass` follows the energy of the coldest replicas from random states and from a state of low energy.
 //! A sampler has reached equilibrium no earlier than where both agree. It writes `glass.json`, and against processor seconds
-//! `glass.timing.json` and `glass.svg`.
+//! `glass.timing.json` and `glass.timing.svg`.
 
 use bitmc::batch::{Batch, BatchSite};
 use bitmc::lane::LANES;
@@ -291,6 +291,9 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<(), Failure> {
     let common = &options.common;
+    if options.depth == 2 {
+        return Err(Failure::option("--depth: 1 is planar, and a torus has at least 3"));
+    }
     if options.hottest <= options.temperature {
         return Err(Failure::option("--hottest: it is above --temperature"));
     }
@@ -314,7 +317,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     report::json(&out.join("glass.json"), &courses)?;
     let seconds: Vec<_> = courses.iter().map(|course| (course.case, &course.seconds)).collect();
     report::json(&out.join("glass.timing.json"), &seconds)?;
-    plot::save(&out.join("glass.svg"), &panels(&courses, options))?;
+    plot::save(&out.join("glass.timing.svg"), &panels(&courses, options))?;
     let mut text = String::from(
         "| glass | sampler | E a site, from random | from below | apart | error | processor s |\n|---:|---|---:|---:|---:|---:|---:|\n",
     );
