@@ -13,7 +13,7 @@ use bitmc::{Energy, Gibbs, Ising, LaneRng, Packed};
 /// Any energy that knows its neighbours.
 pub(crate) type Graph<'e> = dyn Neighbours + Sync + 'e;
 
-/// A step exchanges a cluster at every fourth rung, the next ones in the step after: a look at all sites of two replicas takes
+/// A step exchanges a cluster at every fourth rung, the next ones in the step after. A look at all sites of two replicas takes
 /// about as long as their sweep.
 const TURNS: u64 = 4;
 

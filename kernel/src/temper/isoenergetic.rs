@@ -139,7 +139,7 @@ impl core::error::Error for IsoenergeticError {}
 /// Terms within the cluster change places, terms outside stay, and at its border the other sites agree. So `E(x) + E(y)` stays,
 /// with fields, any arity and any order of the terms, and every move is accepted. Alone it does not reach all states: take sweeps in between.
 ///
-/// Where an energy is [symmetric](Neighbours::symmetric) and more than half of the sites differ, the cluster is one of sites that agree, and flips in both
+/// Where an energy is [symmetric](Neighbours::symmetric) and more than half of the sites differ, the cluster is one of sites that agree. It flips in both
 /// replicas: the same move after one replica was flipped as a whole.
 ///
 /// It pays at low temperatures on graphs where clusters are small parts: planar spin glasses above all. In three dimensions most
@@ -265,8 +265,8 @@ impl<'g, G: Neighbours + ?Sized> Isoenergetic<'g, G> {
         Ok(Cluster { sites: list.get(..found).unwrap_or_default(), members })
     }
 
-    /// One move of two replicas at one β. Returns the size of the cluster; 0 where the replicas are equal, where a site of the cluster is clamped, or where
-    /// rounding made an energy infinite, which counts as a fault in both.
+    /// One move of two replicas at one β. Returns the size of the cluster. It is 0 where the replicas are equal, and where a site of the
+    /// cluster is clamped. It is 0 too where rounding made an energy infinite, which counts as a fault in both.
     ///
     /// # Errors
     /// [`IsoenergeticError`]; nothing has moved then.

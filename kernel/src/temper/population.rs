@@ -152,7 +152,7 @@ fn survey(gaps: &[f32]) -> Result<(f32, usize), PopulationError> {
 }
 
 /// The systematic resampling of a population from β to β + step (METHODS.md §4). Replica i has weight `τᵢ = e^(−step·Uᵢ)`, where
-/// `Uᵢ = E − E₀` is its gap, and R τᵢ/Στ copies on average, one uniform number for all: never a whole copy less or more than that. There are R copies
+/// `Uᵢ = E − E₀` is its gap, and R τᵢ/Στ copies on average. One uniform number serves all. The count is never a whole copy off. There are R copies
 /// in all.
 ///
 /// It sees gaps only, never a state: replicas may live anywhere. Weights are whole multiples of 2⁻³² of the largest one, and sums
@@ -236,8 +236,8 @@ impl<'a> Resampling<'a> {
     }
 }
 
-/// The largest β up to `end` at which the weights of the step from `beta` say as much as this share of as many equal ones:
-/// `(Σ τ)² / (n Σ τ²) ≥ share`, over the n replicas in possible states. .9 is a good share. It is found by halving, to a part 2⁻²⁴ of the way
+/// The largest β up to `end` at which the weights of the step from `beta` are as good as this share of as many equal ones:
+/// `(Σ τ)² / (n Σ τ²) ≥ share`. n counts the replicas in possible states. .9 is a good share. It is found by halving, to a part 2⁻²⁴ of the way
 /// to `end`, and is above `beta` always.
 ///
 /// Where β is chosen by the population that takes the step, the estimate of Z is a little biased. Choose in a pilot run.
@@ -305,10 +305,10 @@ where
 }
 
 /// One step of population annealing (Hukushima, Iba 2003; Machta 2010) for replicas that lie side by side: they are resampled for `beta` by
-/// their gaps, and take that β. Then move each by any kernel that keeps the law at β, in any order.
+/// their gaps, and take that β. Then move each by any kernel that samples exactly at β, in any order.
 ///
-/// `gaps` has what [`begin`] returned, later [`Replica::gap`], one a replica. `families` are copied with the states: number them 0, 1, 2, …
-/// before the first step, for [`Families`].
+/// `gaps` has what [`begin`] returned, later [`Replica::gap`], one a replica. `families` are copied with the states. For
+/// [`Families`] number them 0, 1, 2, … before the first step.
 ///
 /// Cost: that of [`Resampling`], and an energy from nothing for each replaced replica.
 ///
@@ -366,8 +366,8 @@ pub struct Families {
 }
 
 impl Families {
-    /// Of the families' numbers, one a replica, as [`resample`] leaves them. `sizes` has room for as many numbers; it ends as the
-    /// size of each family.
+    /// Of the families' numbers, one a replica, as [`resample`] leaves them. `sizes` is as long. It ends as the size of each
+    /// family.
     ///
     /// # Errors
     /// [`PopulationError::Size`], [`PopulationError::Length`], [`PopulationError::Family`].
