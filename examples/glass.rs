@@ -1,7 +1,8 @@
-//! A planar ±J spin glass at a low temperature: replica exchange with and without isoenergetic moves, from opposite starts.
+//! A planar ±J spin glass at a low temperature: replica exchange with and without isoenergetic moves, from two kinds of start.
 //!
-//! `cargo run --release --example glass` follows the energy of the coldest replicas from random states and from a state of low energy.
-//! A sampler has reached equilibrium no earlier than where both agree. It writes `glass.json`, and against processor seconds
+//! `cargo run --release --example glass` follows the energy of the coldest replicas from random states and from an annealed one. That one's
+//! energy may lie above the equilibrium's: two runs that agree and still fall are not there.
+//! No sampler is in equilibrium before both agree and stay. It writes `glass.json`, and against processor seconds
 //! `glass.timing.json` and `glass.timing.svg`.
 
 use bitmc::batch::{Batch, BatchSite};
@@ -109,7 +110,7 @@ impl<'e> Replicas<'e> {
         for (batch, rng) in self.batches.iter_mut().zip(&mut self.rngs) {
             batch.step(&SequentialGibbs, rng);
         }
-        if self.ladder.rounds() % 256 == 0 {
+        if self.ladder.rounds().is_multiple_of(256) {
             // Errors of rounding would add up.
             self.batches.iter_mut().for_each(|batch| _ = batch.refresh());
         }
@@ -147,7 +148,7 @@ fn exchange_clusters<'e>(
 struct Case {
     glass: u16,
     isoenergetic: bool,
-    from_below: bool,
+    from_annealed: bool,
 }
 
 /// The mean energy a site of the two coldest replicas over windows of rounds, each twice as long as the one before.
@@ -165,7 +166,7 @@ struct Course {
     seconds: Vec<f64>,
 }
 
-/// A glass, its temperatures and a state of low energy.
+/// A glass, its temperatures and an annealed state.
 struct Glass {
     edges: Vec<(u32, u32, f32)>,
     sites: usize,
@@ -238,8 +239,11 @@ impl Glass {
         let mut rows = Rows::new(&self.edges, self.sites);
         let model = rows.model(&self.edges, self.sites)?;
         let layout = Layout::binary(self.sites);
-        let start =
-            if case.from_below { Some(Packed::new(layout, &self.low).map_err(Failure::model)?) } else { None };
+        let start = if case.from_annealed {
+            Some(Packed::new(layout, &self.low).map_err(Failure::model)?)
+        } else {
+            None
+        };
         let mut streams = streams(options.common.seed + 1000 * (1 + u64::from(case.glass)));
         let mut one = Replicas::new(&model, &self.betas, start, &mut streams)?;
         let mut other = Replicas::new(&model, &self.betas, start, &mut streams)?;
@@ -305,7 +309,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     let cases: Vec<Case> = (0..count)
         .flat_map(|glass| {
             [(true, false), (true, true), (false, false), (false, true)]
-                .map(|(isoenergetic, from_below)| Case { glass, isoenergetic, from_below })
+                .map(|(isoenergetic, from_annealed)| Case { glass, isoenergetic, from_annealed })
         })
         .collect();
     let rounds = if common.quick { options.rounds / 64 } else { options.rounds }.max(16) as f32;
@@ -319,7 +323,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     report::json(&out.join("glass.timing.json"), &seconds)?;
     plot::save(&out.join("glass.timing.svg"), &panels(&courses, options))?;
     let mut text = String::from(
-        "| glass | sampler | E a site, from random | from below | apart | error | processor s |\n|---:|---|---:|---:|---:|---:|---:|\n",
+        "| glass | sampler | E a site, from random | from annealed | apart | error | processor s |\n|---:|---|---:|---:|---:|---:|---:|\n",
     );
     for pair in courses.chunks(2) {
         let [above, below] = pair else { continue };
@@ -353,7 +357,7 @@ fn panels(courses: &[Course], options: &Options) -> Vec<Panel> {
             label: format!(
                 "{}, {}",
                 name(course.case.isoenergetic),
-                if course.case.from_below { "from below" } else { "from random" }
+                if course.case.from_annealed { "from annealed" } else { "from random" }
             ),
             points: course
                 .seconds

@@ -338,15 +338,15 @@ fn batches_make_the_moves_of_replicas() {
                 one.exchange_cluster(a, (&mut other, b), &clusters, &mut memory, &mut seed.clone()).unwrap();
             assert_eq!(size, found);
             sizes += size;
-            for chain in 0..16 {
+            for (chain, before) in before.iter().enumerate() {
                 let (this, that) = (state(&one, chain), state(&other, chain));
                 assert_eq!(
                     this,
-                    if chain == a { [x.state().words()[0], x.state().words()[1]] } else { before[chain].0 }
+                    if chain == a { [x.state().words()[0], x.state().words()[1]] } else { before.0 }
                 );
                 assert_eq!(
                     that,
-                    if chain == b { [y.state().words()[0], y.state().words()[1]] } else { before[chain].1 }
+                    if chain == b { [y.state().words()[0], y.state().words()[1]] } else { before.1 }
                 );
             }
             assert!((one.energy(a) - x.energy()).abs() < 1e-4 && (other.energy(b) - y.energy()).abs() < 1e-4);
