@@ -54,6 +54,7 @@ mod sequential_gibbs;
 mod swap;
 mod swendsen_wang;
 pub(crate) mod symmetric;
+mod together;
 mod transition;
 mod wolff;
 

@@ -1,6 +1,7 @@
 //! Comparisons without randomness, or by enumerated laws: each within a bound of `tolerance`.
 
 mod bias;
+mod block_gibbs;
 mod blocks;
 mod changing;
 mod check;
