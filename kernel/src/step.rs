@@ -19,7 +19,7 @@
 //! | [`ChromaticGibbs`] | the same in lanes, a class at a time | many: a sweep | sparse models with few colours: lattices |
 //! | [`SwendsenWang`] | an exponential a pair, O(degree) a flip | half of them, by clusters | Ising models near criticality without frustration |
 //! | [`Wolff`] | the same for one cluster | one cluster | the same, large models |
-//! | [`BlockGibbs`] | one product Wh, d uniforms | many | RBMs, always try it first |
+//! | [`BlockGibbs`] | a row or column of W a unit that changed, d uniforms | many | RBMs, always try it first |
 //! | [`RandomWalk`] | d uniforms, one difference of energies | about r | a floor to compare with; E alone is known |
 //! | [`EnumeratedGibbs`] | qᴮ (binary: 2ᴮ) changes of energy, exponentials, uniforms | up to B | a few sites that hang together strongly |
 //! | [`HammingBall`] | the same, only the states within R changes | up to 2R | the same, larger blocks; walls |
@@ -58,7 +58,7 @@ mod together;
 mod transition;
 mod wolff;
 
-pub use block_gibbs::BlockGibbs;
+pub use block_gibbs::{BlockGibbs, TemperedBlockGibbs};
 pub use chromatic_gibbs::ChromaticGibbs;
 pub use colouring::{Colouring, ColouringError};
 pub use cycle::{Cycle, langevin_cycle};

@@ -32,10 +32,12 @@
 //! ```
 
 mod anneal;
+mod block_gibbs;
 mod kept;
 mod ladder;
 mod replica;
 
 pub use anneal::{AnnealError, forward, reverse};
+pub use block_gibbs::block_gibbs_round;
 pub use ladder::{End, Ladder, LadderError, Rung, log_swap_ratio};
 pub use replica::{Kept, Replica, round};

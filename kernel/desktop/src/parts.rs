@@ -4,7 +4,7 @@ use crate::Error;
 use crate::formats::uai::{LogTables, Network, Preamble};
 use crate::model::{Form, Model, Own, Scale};
 use bitmc::energy::{Edge, Entry, PolynomialBuffers, SparseBuffers, pack_rows};
-use bitmc::lane::{Block, LANES};
+use bitmc::lane::{Bits, Block, LANES};
 use bitmc::{Energy, Factors, Ising, LatticeGaussian, Logistic, Polynomial, Potts, Rbm};
 
 /// Any energy.
@@ -24,7 +24,7 @@ enum Numbers {
     Ising { spins: bool, sparse: Rows },
     Potts { arity: usize, sparse: Rows },
     Gaussian { arity: usize, centre: Vec<f32>, sparse: Rows },
-    Rbm { weights: Vec<Block>, visible: Vec<f32>, hidden: Vec<Block>, units: usize },
+    Rbm { weights: Vec<Block>, visible: Vec<f32>, hidden: Vec<Block>, units: usize, columns: Vec<Bits> },
     Factors(LogTables),
     Logistic { rows: Vec<Block>, prior: Vec<f32>, offsets: Vec<Block>, observations: usize },
     Polynomial(Terms),
@@ -134,7 +134,10 @@ impl Parts {
                 let packed =
                     pack_rows(weights, units, &mut rows).and_then(|()| pack_rows(hidden, units, &mut biases));
                 packed.map_err(Error::model)?;
-                Numbers::Rbm { weights: rows, visible: visible.clone(), hidden: biases, units }
+                // Only block Gibbs reads columns, and it has no other temperature.
+                let columns = if beta == 1.0 { Rbm::columns_len(visible.len(), units) } else { 0 };
+                let columns = vec![[0; LANES]; columns];
+                Numbers::Rbm { weights: rows, visible: visible.clone(), hidden: biases, units, columns }
             }
             Form::Logistic { design, outcomes, prior } => {
                 rest = beta;
@@ -198,8 +201,11 @@ impl Parts {
                 let made = LatticeGaussian::sparse(*sites, *arity, edges, fields, centre, buffers);
                 Ready::Gaussian(made.map_err(Error::model)?)
             }
-            Numbers::Rbm { weights, visible, hidden, units } => {
-                Ready::Rbm(Rbm::new(weights, visible, hidden, *units).map_err(Error::model)?)
+            Numbers::Rbm { weights, visible, hidden, units, columns } => {
+                let rows = Rbm::new(weights, visible, hidden, *units);
+                let columns =
+                    |rows: Rbm<'_>| if columns.is_empty() { Ok(rows) } else { rows.with_columns(columns) };
+                Ready::Rbm(rows.and_then(columns).map_err(Error::model)?)
             }
             Numbers::Factors(tables) => Ready::Factors(tables.model().map_err(Error::model)?),
             Numbers::Logistic { rows, prior, offsets, observations } => {

@@ -4,7 +4,7 @@ use super::Kernel;
 use super::together::groups;
 use crate::accept::Info;
 use crate::chain::{Chain, CountError, Ring};
-use crate::energy::Rbm;
+use crate::energy::{PathError, Rbm};
 use crate::lane::{Bits, Block, F32s, PARTS};
 use crate::packed::{Move, Packed};
 use crate::random::uniforms;
@@ -22,7 +22,44 @@ pub struct BlockGibbs;
 
 impl Kernel<Rbm<'_>> for BlockGibbs {
     fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, Rbm<'_>>, rng: &mut R) -> Info {
-        let [info] = sweep([ring], [rng]);
+        let [info] = sweep(1.0, [ring], [rng]);
+        info
+    }
+}
+
+/// Block Gibbs at inverse temperature β: `h ~ Bernoulli(σ(β(Wᵀv + b)))`, `v ~ Bernoulli(σ(β(Wh + a)))`.
+///
+/// It samples exactly from `p_β(v) ∝ Σ_h e^(−βE(v,h))`, the [`Rbm`] with β times all weights and biases (Desjardins et al.
+/// 2010). That is not the path of [`Tempered`](crate::energy::Tempered), which scales the energy after the hidden units are
+/// summed out: both are the model's own distribution at β = 1 and uniform at β = 0.
+/// [`temper::block_gibbs_round`](crate::temper::block_gibbs_round) is replica exchange along it. Energies that a chain tells are
+/// the model's, at β = 1.
+///
+/// Cost: that of [`BlockGibbs`], and one exponential a hidden unit where β is not 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TemperedBlockGibbs {
+    beta: f32,
+}
+
+impl TemperedBlockGibbs {
+    /// Block Gibbs at β.
+    ///
+    /// # Errors
+    /// [`PathError::Beta`] where β is negative or not finite.
+    pub fn new(beta: f32) -> Result<Self, PathError> {
+        if beta >= 0.0 && beta.is_finite() { Ok(Self { beta }) } else { Err(PathError::Beta(beta)) }
+    }
+
+    /// β.
+    #[must_use]
+    pub fn beta(&self) -> f32 {
+        self.beta
+    }
+}
+
+impl Kernel<Rbm<'_>> for TemperedBlockGibbs {
+    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, Rbm<'_>>, rng: &mut R) -> Info {
+        let [info] = sweep(self.beta, [ring], [rng]);
         info
     }
 }
@@ -78,30 +115,31 @@ fn together<R: Rng, const M: usize>(rings: [Ring<'_, Rbm<'_>>; M], rngs: &mut [R
     if let Some(&Ring { energy, .. }) = rings.first()
         && rings.iter().all(|ring| core::ptr::eq(ring.energy, energy))
     {
-        return sweep(rings, rngs.each_mut());
+        return sweep(1.0, rings, rngs.each_mut());
     }
     let mut infos = [Info::default(); M];
     for ((info, ring), rng) in infos.iter_mut().zip(rings).zip(rngs) {
-        [*info] = sweep([ring], [rng]);
+        [*info] = sweep(1.0, [ring], [rng]);
     }
     infos
 }
 
-/// A sweep of several chains of one model.
+/// A sweep of several chains of one model, at one β.
 #[inline(always)]
 fn sweep<R: Rng + ?Sized, const M: usize>(
+    beta: f32,
     mut rings: [Ring<'_, Rbm<'_>>; M],
     mut rngs: [&mut R; M],
 ) -> [Info; M] {
     let Some(model) = rings.first().map(|ring| *ring.energy) else { return [Info::default(); M] };
     for (ring, rng) in rings.iter_mut().zip(&mut rngs) {
         ring.copy_cache();
-        model.draw_hidden(ring.there.cache, *rng);
+        model.draw_hidden(beta, ring.there.cache, *rng);
     }
     model.follow_hidden(rings.each_mut().map(|ring| (&*ring.here.cache, &mut *ring.there.cache)));
     for (ring, rng) in rings.iter_mut().zip(rngs) {
         model.write_odds(ring.there.cache, ring.there.weights);
-        draw_visible(ring, rng);
+        draw_visible(beta, ring, rng);
     }
     model.follow_visible(rings.each_mut().map(|ring| {
         let here = Packed::trusted(ring.layout, ring.here.words);
@@ -120,8 +158,8 @@ fn sweep<R: Rng + ?Sized, const M: usize>(
 }
 
 /// Draws the visible units at there from the log odds in its weights. Clamped sites stay.
-fn draw_visible<R: Rng + ?Sized>(ring: &mut Ring<'_, Rbm<'_>>, rng: &mut R) {
-    let one = F32s::splat(1.0);
+fn draw_visible<R: Rng + ?Sized>(beta: f32, ring: &mut Ring<'_, Rbm<'_>>, rng: &mut R) {
+    let (one, beta) = (F32s::splat(1.0), F32s::splat(-beta));
     let words = ring.there.words.iter_mut().zip(ring.here.words.iter()).zip(ring.free);
     for (odds, ((y, &x), &free)) in ring.there.weights.chunks(2).zip(words) {
         let mut drawn = 0;
@@ -129,7 +167,7 @@ fn draw_visible<R: Rng + ?Sized>(ring: &mut Ring<'_, Rbm<'_>>, rng: &mut R) {
             let u = uniforms(rng);
             let mut bits = 0;
             for part in 0..PARTS {
-                let against = (-F32s::load(odds, part)).exp();
+                let against = (beta * F32s::load(odds, part)).exp();
                 bits |= (F32s::load(&u, part) * (one + against)).lt(one).bits(part);
             }
             drawn |= bits << (16 * half);

@@ -1,8 +1,9 @@
 //! The conditional distributions of an RBM: what block Gibbs draws from.
 
+use super::cache::Parts;
 use super::{Rbm, RbmError, TILE};
 use crate::energy::Grid;
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use crate::lane::{Bits, Block, F32s, LANES, PARTS, Product, U32s};
 use crate::packed::Move;
 use crate::random::uniforms;
 use rand_core::Rng;
@@ -76,9 +77,21 @@ impl<'a> Rbm<'a> {
         }
     }
 
-    /// Draws the hidden units given the visible ones, `hⱼ ~ Bernoulli(σ(pⱼ))`, into a cache, which loses its σ.
-    pub(crate) fn draw_hidden<R: Rng + ?Sized>(&self, cache: &mut [Bits], rng: &mut R) {
+    /// Draws the hidden units given the visible ones, `hⱼ ~ Bernoulli(σ(βpⱼ))`, into a cache, which loses its σ.
+    pub(crate) fn draw_hidden<R: Rng + ?Sized>(&self, beta: f32, cache: &mut [Bits], rng: &mut R) {
         let Some(cache) = self.split(cache) else { return };
+        if beta != 1.0 {
+            let (one, unit, beta) = (F32s::splat(1.0), F32s::splat(self.grid.unit), F32s::splat(-beta));
+            for (pre, sigma) in cache.pre.iter().zip(cache.sigma.iter_mut()) {
+                for part in 0..PARTS {
+                    let p = F32s::from_i32(U32s::load(pre, part)) * unit;
+                    (one / (one + (beta * p).exp())).to_bits().store(sigma, part);
+                }
+            }
+            // Lanes past the last unit are no units.
+            let rest = cache.sigma.as_flattened_mut().get_mut(self.units..).unwrap_or_default();
+            rest.fill(0);
+        }
         let mut words = cache.on.as_flattened_mut().iter_mut();
         for pair in cache.sigma.chunks_mut(2) {
             let mut drawn = 0;
@@ -130,6 +143,28 @@ impl<'a> Rbm<'a> {
             let pre = self.split(cache).map_or(&mut [][..], |cache| cache.pre);
             (pre, step.by_words())
         }));
+    }
+
+    /// The log of the ratio with which states u at β and v at β′ change places where all weights and biases are scaled,
+    /// `F_β(u) + F_β′(v) − F_β(v) − F_β′(u)`, `F_β(v) = −β a·v − Σⱼ ln(1 + e^{βpⱼ})`.
+    pub(crate) fn log_swap_ratio(&self, betas: (f32, f32), u: &[Bits], v: &[Bits]) -> f32 {
+        let linear = |cache: &[Bits]| cache.first().map_or(0, |words| Parts::load(words).linear);
+        let rest = |cache: &[Bits]| {
+            let (mut first, mut second) = (Product::one(), Product::one());
+            let (one, unit) = (F32s::splat(1.0), F32s::splat(self.grid.unit));
+            for pre in cache.iter().skip(1).take(self.hidden.len()) {
+                first.next_block();
+                second.next_block();
+                for part in 0..PARTS {
+                    let p = (F32s::from_i32(U32s::load(pre, part)) * unit).abs();
+                    first.times(one + (F32s::splat(-betas.0) * p).exp(), part);
+                    second.times(one + (F32s::splat(-betas.1) * p).exp(), part);
+                }
+            }
+            first.finish().over(second.finish()).ln()
+        };
+        // max(βp, 0) is β max(p, 0), whose sums are whole numbers: they are subtracted before anything is rounded.
+        (betas.1 - betas.0) * self.grid.value(linear(u) - linear(v)) + (rest(v) - rest(u))
     }
 
     /// `a + Wh` from nothing, for hidden units that are all ones where they are 1.
