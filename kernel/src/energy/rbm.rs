@@ -26,7 +26,8 @@ const TILE: usize = 4;
 /// `E(v) = −a·v − Σⱼ ln(1 + e^{pⱼ})`, `p = Wᵀv + b` (METHODS.md §2).
 ///
 /// The cache keeps the pre-activations p in fixed point (free of history), σ(p), and `Σ ln(1+e^p)` as a
-/// product. Bytes a chain and state: 128 for every 16 hidden units, and 64.
+/// product. Bytes a chain and state: 128 for every 16 hidden units, and 64. With
+/// [columns](Rbm::with_columns), which make block Gibbs faster, 64 for every 16 visible and every 512 hidden units more.
 ///
 /// Cost: a gradient is one product Wσ, `visible × hidden` multiply-adds; a move is `hidden` additions a
 /// changed site and one exponential a hidden unit.
@@ -60,7 +61,7 @@ impl<'a> Rbm<'a> {
     /// O(visible × hidden).
     ///
     /// Weights and biases are rounded to one grid: by at most 2⁻²² of the largest weight or 2⁻³⁰ of the largest
-    /// possible pre-activation or visible bias, whichever is more. A number that would lose much, as
+    /// possible pre-activation of a hidden or visible unit, whichever is more. No sum of 32 bits can overflow. A number that would lose much, as
     /// [`Sparse`](super::Sparse) says, is refused. So a bias of 10⁶ that is to pin a unit is refused, because it would take
     /// the weights' digits below 10⁻³: [clamp](crate::Chain::clamp) the unit instead, or use [`Rbm::rounded`].
     ///

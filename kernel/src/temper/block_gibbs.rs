@@ -12,8 +12,8 @@ use rand_core::Rng;
 ///
 /// Along this path all weights and biases are scaled by β (Desjardins et al. 2010). States change places by the energies of
 /// the visible units alone, `F_β(v) = −β a·v − Σⱼ ln(1 + e^{βpⱼ})`, with probability
-/// `min(1, e^{F_β(u) + F_β′(v) − F_β(v) − F_β′(u)})` for u at β and v at β′ (METHODS.md §2). The chain that stands at β = 1 has the
-/// model's distribution: [`Ladder::coldest`] says which that is where the ladder ends there.
+/// `min(1, e^{F_β(u) + F_β′(v) − F_β(v) − F_β′(u)})` for u at β and v at β′ (METHODS.md §2). The chain at β = 1 has the
+/// model's distribution. Where the ladder ends at β = 1, that chain is [`Ladder::coldest`].
 ///
 /// Chains past the ladder are left out, and so is a swap of chains over two models. Cost: the sweeps, and two exponentials a
 /// hidden unit and chain. Chains and ladder have snapshots of their own.

@@ -26,8 +26,8 @@ impl<'a> Rbm<'a> {
     /// The same model with its weights stored by column too, as integers, so that [`BlockGibbs`](crate::BlockGibbs)
     /// takes less time: the same draws, bit for bit. All other answers are as before.
     ///
-    /// A chain then keeps the pre-activations of the visible units, `t = a + Wh`, beside those of the hidden ones. A
-    /// sweep adds or subtracts the column of each hidden unit that changed, where it would compute `Wh` anew. All sums are
+    /// A chain then keeps the pre-activations of the visible units too, `t = a + Wh`. A sweep adds or subtracts the
+    /// column of each hidden unit that changed; without columns it computes the whole product `Wh`. All sums are
     /// integers on one grid, so they equal a computation from nothing after any number of sweeps.
     ///
     /// The columns are written to `room`, of [`Rbm::columns_len`] blocks; with vectors it is read faster where it
@@ -145,7 +145,7 @@ impl<'a> Rbm<'a> {
         }));
     }
 
-    /// The log of the ratio with which states u at β and v at β′ change places where all weights and biases are scaled,
+    /// The log of the ratio with which states u at β and v at β′ change places:
     /// `F_β(u) + F_β′(v) − F_β(v) − F_β′(u)`, `F_β(v) = −β a·v − Σⱼ ln(1 + e^{βpⱼ})`.
     pub(crate) fn log_swap_ratio(&self, betas: (f32, f32), u: &[Bits], v: &[Bits]) -> f32 {
         let linear = |cache: &[Bits]| cache.first().map_or(0, |words| Parts::load(words).linear);
