@@ -202,10 +202,12 @@ impl Parts {
                 Ready::Gaussian(made.map_err(Error::model)?)
             }
             Numbers::Rbm { weights, visible, hidden, units, columns } => {
-                let rows = Rbm::new(weights, visible, hidden, *units);
-                let columns =
-                    |rows: Rbm<'_>| if columns.is_empty() { Ok(rows) } else { rows.with_columns(columns) };
-                Ready::Rbm(rows.and_then(columns).map_err(Error::model)?)
+                let rows = Rbm::new(weights, visible, hidden, *units).map_err(Error::model)?;
+                Ready::Rbm(if columns.is_empty() {
+                    rows
+                } else {
+                    rows.with_columns(columns).map_err(Error::model)?
+                })
             }
             Numbers::Factors(tables) => Ready::Factors(tables.model().map_err(Error::model)?),
             Numbers::Logistic { rows, prior, offsets, observations } => {
