@@ -47,6 +47,7 @@ pub(crate) mod ising_langevin;
 pub(crate) mod key;
 pub(crate) mod langevin;
 mod locally_balanced;
+pub(crate) mod momentum;
 pub(crate) mod path;
 mod path_auxiliary;
 mod random_walk;

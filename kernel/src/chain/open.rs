@@ -254,7 +254,7 @@ where
     /// [`OpenError`] where the energy is infinite or NaN, or the gradient has another length or a NaN. Then the chain is as it
     /// was.
     pub fn rebind(&mut self, energy: f32, gradient: &[f32]) -> Result<(), OpenError> {
-        self.begin(Core { weights_of: None, slope: false, ..self.core }, energy, gradient)
+        self.begin(Core { weights_of: None, slope: false, momentum: None, ..self.core }, energy, gradient)
     }
 
     /// Puts an energy and a gradient in place of those at the state.
