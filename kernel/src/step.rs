@@ -9,7 +9,7 @@
 //! |---|---|---|---|
 //! | [`Langevin`] | gradient, dq exponentials, d uniforms | many | first choice where the gradient is cheap; d is large |
 //! | [`IsingLangevin`] | d words, an exponential a changed field | many | the same for Ising models, several times as fast |
-//! | [`IsingBalanced`] | a normal or a whole number an edge, d/2 words, d exponentials | very many | Ising models near criticality, without tuning |
+//! | [`IsingBalanced`] | a normal or a whole number an edge, d/2 words, d exponentials | very many | Ising models near criticality, without tuning; with [momentum](IsingBalanced::momentum) |
 //! | [`GibbsWithGradients`], R = 1 | gradient, dq exponentials | one | strong couplings, where no larger step is accepted |
 //! | [`GibbsWithGradients`], R > 1 | the same, R indices | up to R | a few sites at a time; the simplest of its kind |
 //! | [`PathAuxiliary`] | the same, R indices | R | as R grows; no site is drawn twice |

@@ -23,6 +23,8 @@ mod ising_balanced;
 mod ising_langevin;
 mod learning;
 mod lengths;
+mod momentum;
+mod moving;
 mod network;
 mod noise;
 mod noise_misuse;

@@ -86,7 +86,7 @@ pub(crate) fn of(model: &Model, plan: &Plan, chains: usize, moved: f64) -> f64 {
         }
         // Two gradients, and a row of the couplings a change.
         Plan::Cyclical { .. } => 2.0 * gradient + 8.0 * EXP * sites * plane + flip * (moved + 1.0),
-        Plan::SecondOrder => {
+        Plan::SecondOrder { .. } => {
             2.0 * gradient + 8.0 * EXP * sites + (flip + ROW * sites) * (moved + 1.0) + ROW * sites * sites
         }
         Plan::GibbsWithGradients { indices } | Plan::PathAuxiliary { indices } => {

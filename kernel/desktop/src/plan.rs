@@ -1,7 +1,7 @@
 //! A sampler with its parameters, and the units that it is made of.
 
 use crate::Error;
-use crate::chains::{Moving, Walker, memory};
+use crate::chains::{Moving, Walker, moving_memory};
 use crate::parts::{Dyn, Ready};
 use crate::second_order::{SecondOrder, Warmed};
 use crate::tempering::Tempering;
@@ -48,7 +48,10 @@ pub enum Plan {
         balance: f32,
     },
     /// The any-scale balanced proposal of second order (AB): couplings, step size and balance by [`second_order::tuned`].
-    SecondOrder,
+    SecondOrder {
+        /// The share of the noise that is kept from step to step, from 0 to below 1 ([`Langevin::momentum`]).
+        momentum: f32,
+    },
     /// A cycle of bold and local Langevin steps (ACS), found by [`cyclical::tuned`] where it is empty.
     Cyclical {
         /// Step size and balance of each step.
@@ -96,7 +99,10 @@ impl std::fmt::Display for Plan {
             Self::Balanced { step_size, balance } => {
                 write!(f, "balanced Langevin (AB), step size {step_size:.3}, balance {balance:.2}")
             }
-            Self::SecondOrder => write!(f, "balanced Langevin of second order (AB)"),
+            Self::SecondOrder { momentum: 0.0 } => write!(f, "balanced Langevin of second order (AB)"),
+            Self::SecondOrder { momentum } => {
+                write!(f, "balanced Langevin of second order (AB), momentum {momentum:.2}")
+            }
             Self::Cyclical { positions } => {
                 let sizes = positions.iter().map(|position| position.0);
                 let (least, most) =
@@ -245,13 +251,15 @@ impl Plan {
                 };
                 starts.iter().zip(ground.spare.chunks(SPARE)).map(ladder).collect()
             }
-            (Self::SecondOrder, _) => {
+            (Self::SecondOrder { momentum }, _) => {
                 let found = ground.arena.alloc(second_order::tuned(energy, ground.seed)?);
                 let (kernel, _) = found.kernel()?;
+                let kernel = kernel.momentum(*momentum).map_err(Error::option)?;
                 let kernel: &'e Langevin<'e, Dense<'e>> = ground.kernels.alloc(kernel);
                 let one = |start: &Start| -> Result<Box<dyn Unit + 'e>, Error> {
                     let state = Packed::new(energy.layout(), &start.words).map_err(Error::model)?;
-                    let mut chain = Chain::new(energy, memory(energy), state).map_err(Error::model)?;
+                    let memory = moving_memory(energy);
+                    let mut chain = Chain::new(energy, memory, state).map_err(Error::model)?;
                     chain.clamp(held).map_err(Error::model)?;
                     let rng = start.rng.clone();
                     let walker = Walker { chain, kernel, rng, acceptance: Acceptance::new() };
@@ -282,7 +290,7 @@ impl Plan {
             | Self::BlockGibbs
             | Self::SwendsenWang
             | Self::Wolff
-            | Self::SecondOrder => Mover::Gibbs(Gibbs::systematic()),
+            | Self::SecondOrder { .. } => Mover::Gibbs(Gibbs::systematic()),
             Self::Langevin { step_size } => Mover::Langevin(Langevin::adjusted(step_size).map_err(option)?),
             Self::Balanced { step_size, balance } => {
                 Mover::Langevin(Langevin::balanced(step_size, balance).map_err(option)?)

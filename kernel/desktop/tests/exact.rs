@@ -243,7 +243,7 @@ fn samplers_by_hand_sample_every_class() {
     // Drivers of several stages, in one call.
     for (name, model, arities, energy) in models().into_iter().filter(|(.., arities, _)| arities[0] == 2) {
         let truth = enumerate(&arities, 1.0, &energy);
-        for sampler in ["second-order", "cyclical"] {
+        for sampler in ["second-order", "second-order:0.5", "cyclical"] {
             let samples =
                 model.sampler().with(sampler.parse().unwrap()).chains(4).draws(3000).seed(5).run().unwrap();
             let off = distance(&samples, &truth);

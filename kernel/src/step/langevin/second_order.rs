@@ -66,8 +66,8 @@ impl<N: Noise> Langevin<'_, N> {
         Ok(self)
     }
 
-    /// Keeps the share a of η from step to step, 0 ≤ a < 1: the sampler of second order with momentum (METHODS.md §3). 0
-    /// unless it is set. Begin with .5.
+    /// Keeps the share a of η from step to step, 0 ≤ a < 1: second order with momentum (METHODS.md §3). Without
+    /// it a is 0. Begin with .5.
     ///
     /// ```text
     /// refresh   η ← aη + √(1−a²) ζ,  ζ ~ N(0, (W+D)/κ)
@@ -109,10 +109,11 @@ impl<N: Noise> Langevin<'_, N> {
         Ok(self)
     }
 
-    /// A site of two values flips with probability min(1, e^z), z its log odds, in place of 1/(1 + e^(−z)): it flips as often
-    /// as it can. Where a site stays whose log odds at the other end are not below 0, there is no way back, and the move is
-    /// rejected. Where the energy is quadratic that does not happen, at α = κ = 1 and σ = ∞, and this is the better rule; with
-    /// strong terms of third degree it is the worse one.
+    /// A site of two values flips with probability min(1, e^z), z its log odds, in place of 1/(1 + e^(−z)). So it flips as often
+    /// as it can. A site that stays has no way back where its log odds at the other end are not below 0: the move is rejected.
+    ///
+    /// Where the energy is quadratic that does not happen, at α = κ = 1 and σ = ∞. Elsewhere fewer moves are accepted, and on
+    /// energies with strong terms of third degree it may lose: measure it (`docs/second-order.md`).
     ///
     /// Sites of more values make every step a fault.
     ///
