@@ -352,15 +352,19 @@ where
     let (second_weights, rest) = split(rest, blocks);
     let first = Point { words: first, cache: first_cache, weights: first_weights };
     let second = Point { words: second, cache: second_cache, weights: second_weights };
-    let (gradients, momentum) = rooms(layout, rest);
-    let planes = if planes { gradients } else { &mut [] };
+    let planes = if planes { rest } else { &mut [] };
     let (here, there) = if core.there_first { (second, first) } else { (first, second) };
-    Ring { energy, layout, here, there, free, planes, momentum, slope_there: false, core }
+    Ring { energy, layout, here, there, free, planes, slope_there: false, core }
 }
 
 /// What stands behind the weights: two planes for gradients, where there is room for them, and the momentum.
 fn rooms(layout: Layout, rest: &mut [Block]) -> (&mut [Block], &mut [Block]) {
     split(rest, behind(layout, rest.len()))
+}
+
+/// The room for a momentum among what stands behind the weights.
+pub(crate) fn momentum(layout: Layout, rest: &mut [Block]) -> &mut [Block] {
+    rooms(layout, rest).1
 }
 
 /// Blocks of gradients among so many.

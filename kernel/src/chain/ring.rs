@@ -110,10 +110,9 @@ pub struct Ring<'a, E: ?Sized> {
     pub(crate) here: Point<'a>,
     pub(crate) there: Point<'a>,
     pub(crate) free: &'a [u32],
-    /// Room for a plane a point, which keeps its gradient; short where the caller provides none.
+    /// Room for a plane a point, which keeps its gradient, and behind it for the [`momentum`](super::momentum); short where the
+    /// caller provides none.
     pub(crate) planes: &'a mut [Block],
-    /// Room for the auxiliary variable that is kept from step to step; short where the caller provides none.
-    pub(crate) momentum: &'a mut [Block],
     /// Whether the plane of there holds its gradient.
     pub(crate) slope_there: bool,
     pub(crate) core: &'a mut Core,

@@ -12,7 +12,7 @@ use super::langevin::{inverse, precision_value};
 use super::momentum::Momentum;
 use super::{Kernel, ParameterError, Transition};
 use crate::accept::{Info, accept};
-use crate::chain::Ring;
+use crate::chain::{Ring, momentum};
 use crate::energy::Ising;
 use crate::lane::{Block, F32s, LANES, Mask, Product, i16s_mut};
 use crate::noise::{Edgewise, Noise};
@@ -301,7 +301,8 @@ impl<'a> IsingBalanced<'a> {
 
 impl Kernel<Ising<'_>> for IsingBalanced<'_> {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, Ising<'_>>, rng: &mut R) -> Info {
-        let no_room = self.momentum.is_some() && ring.momentum.len() < self.momentum_blocks();
+        let no_room =
+            self.momentum.is_some() && momentum(ring.layout, ring.planes).len() < self.momentum_blocks();
         if no_room || !self.noise.is_of(ring.energy.form()) {
             return ring.failed();
         }

@@ -13,7 +13,7 @@ use super::key::mix;
 use super::momentum::Momentum;
 use super::{Kernel, ParameterError, Transition, shift};
 use crate::accept::{Info, accepts};
-use crate::chain::{Momenta, Ring};
+use crate::chain::{Momenta, Ring, momentum};
 use crate::draw::{Domain, Shape, Weighed, draw, metropolis, score, weigh};
 use crate::energy::Energy;
 use crate::lane::{Block, F32s, LANES, LogProduct, PARTS};
@@ -273,7 +273,10 @@ impl<'a, N: Noise> Langevin<'a, N> {
         if ring.core.estimates && self.adjusted {
             return None;
         }
-        if N::SOME && self.momentum.is_some() && ring.momentum.len() < ring.layout.gradient_blocks() {
+        if N::SOME
+            && self.momentum.is_some()
+            && momentum(ring.layout, ring.planes).len() < ring.layout.gradient_blocks()
+        {
             return None;
         }
         let chosen = self.propose(ring, rng)?;
@@ -335,7 +338,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
         ring.gradient_here();
         if N::SOME {
             let eta = ring.there.weights.get_mut(..ring.layout.gradient_blocks()).unwrap_or_default();
-            draw(eta, (&mut ring.core.momentum, &mut *ring.momentum));
+            draw(eta, (&mut ring.core.momentum, momentum(ring.layout, ring.planes)));
             tilt(ring.here.weights, eta);
         }
     }
@@ -496,7 +499,8 @@ impl<N: Noise> Langevin<'_, N> {
         if accepted {
             ring.core.normaliser = arrival.weighed.normaliser;
             if N::SOME && self.momentum.is_some() {
-                ring.momentum.iter_mut().zip(ring.there.weights.iter()).for_each(|(kept, eta)| *kept = *eta);
+                let kept = momentum(ring.layout, ring.planes).iter_mut();
+                kept.zip(ring.there.weights.iter()).for_each(|(kept, eta)| *kept = *eta);
             }
         }
         let Asked { proposed, .. } = asked;

@@ -1,7 +1,7 @@
 //! The auxiliary variable of AB-edge, kept from step to step.
 
 use super::{Grid, IsingBalanced};
-use crate::chain::{Kept, Memory, Ring};
+use crate::chain::{Kept, Memory, Ring, momentum as room};
 use crate::energy::Ising;
 use crate::lane::{F32s, LANES, Mask, PARTS, U32s, i16s_mut};
 use crate::layout::Layout;
@@ -52,7 +52,7 @@ impl IsingBalanced<'_> {
     ) {
         let kind = Some(self.kind(momentum, self.precision));
         let goes_on = core::mem::replace(&mut ring.core.momentum, kind) == kind;
-        let kept = i16s_mut(ring.momentum).get_mut(..self.noise.edges()).unwrap_or_default();
+        let kept = i16s_mut(room(ring.layout, ring.planes)).get_mut(..self.noise.edges()).unwrap_or_default();
         Edgewise::refresh(law, if goes_on { momentum.of_65536() } else { 0 }, rng, kept);
         let eta = i16s_mut(ring.there.weights).get_mut(..2 * LANES * ring.here.words.len());
         self.noise.add_up(kept, eta.unwrap_or_default());
@@ -71,7 +71,7 @@ impl IsingBalanced<'_> {
             }
         }
         let kind = self.kind(momentum, self.precision);
-        momentum.refresh(kind, &mut ring.core.momentum, ring.momentum, eta);
+        momentum.refresh(kind, &mut ring.core.momentum, room(ring.layout, ring.planes), eta);
     }
 
     /// Before sites flip: moves whole numbers along, η to what does not change. False where a whole number is past those that
@@ -94,7 +94,8 @@ impl IsingBalanced<'_> {
     /// After sites flipped back: all as it was.
     pub(super) fn stay(&self, ring: &mut Ring<'_, Ising<'_>>) {
         if self.grid.is_none() {
-            ring.momentum.iter_mut().zip(ring.there.weights.iter()).for_each(|(kept, eta)| *kept = *eta);
+            let kept = room(ring.layout, ring.planes).iter_mut();
+            kept.zip(ring.there.weights.iter()).for_each(|(kept, eta)| *kept = *eta);
         } else {
             self.move_whole(ring, -1);
         }
@@ -104,7 +105,7 @@ impl IsingBalanced<'_> {
         let parts = self.grid.map_or(0.0, |grid| (grid.magnitude / grid.step).min(8192.0)) as i16;
         let blocks = ring.layout.blocks();
         let v = changes(ring.here.words, ring.there.words, sign * parts, blocks, ring.here.weights);
-        let kept = i16s_mut(ring.momentum).get_mut(..self.noise.edges()).unwrap_or_default();
+        let kept = i16s_mut(room(ring.layout, ring.planes)).get_mut(..self.noise.edges()).unwrap_or_default();
         self.noise.move_along(v, kept)
     }
 
@@ -114,7 +115,7 @@ impl IsingBalanced<'_> {
         let x = Packed::trusted(ring.layout, ring.here.words);
         let d = self.noise.d().unwrap_or_default();
         for (block, ((kept, fields), d)) in
-            ring.momentum.iter_mut().zip(ring.here.cache.iter()).zip(d).enumerate()
+            room(ring.layout, ring.planes).iter_mut().zip(ring.here.cache.iter()).zip(d).enumerate()
         {
             let up = x.bits(block);
             for part in 0..PARTS {
