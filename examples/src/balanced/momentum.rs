@@ -41,7 +41,7 @@ pub struct Row {
     metropolis_flips: bool,
     acceptance: f64,
     moved_sites_per_step: f64,
-    /// Of each run: effective samples of its energies for 10⁴ steps, each one gradient of the state and one of the proposal.
+    /// Of each run: effective samples of its energies for 10⁴ steps. A step asks for one gradient.
     ess_energy_per_10000_steps: Vec<f64>,
     /// Mean energy of each run.
     mean_energy: Vec<f64>,
@@ -129,8 +129,8 @@ fn rules<E: Energy + Sync + ?Sized, K: Kernel<E> + Sync>(
 /// Rules of all targets: what [`Progress`] is told.
 pub const WORK: u64 = 6 * 4 + 3;
 
-/// Second order with and without momentum on the critical 64×64 torus, a ±.6 glass of 64×64, a lattice Gaussian, and bits with
-/// strong terms of third degree.
+/// Second order with and without momentum. The targets are the critical 64×64 torus, a ±.6 glass of 64×64, a lattice Gaussian,
+/// and bits with strong terms of third degree.
 ///
 /// # Errors
 /// [`Failure::Option`] where a chain cannot start.
@@ -201,7 +201,7 @@ fn gaussian(lengths: Lengths, progress: &Progress) -> Result<Vec<Row>, Failure> 
 fn cubic(lengths: Lengths, progress: &Progress) -> Result<Vec<Row>, Failure> {
     const SITES: u32 = 64;
     let mut numbers = LaneRng::seed_from_u64(5);
-    let mut below = |end: u32| (u64::from(bitmc::Rng::next_u32(&mut numbers)) * u64::from(end) >> 32) as u32;
+    let mut below = |end: u32| ((u64::from(bitmc::Rng::next_u32(&mut numbers)) * u64::from(end)) >> 32) as u32;
     let mut terms = Vec::new();
     while terms.len() < 160 {
         let list = [below(SITES), below(SITES), below(SITES)];

@@ -46,9 +46,7 @@ fn momentum_keeps_an_energy_that_is_not_quadratic() {
     let well = Well { sites: 6, depth: 0.05, centre: 3.4 };
     let law = Law::of(&well).probabilities;
     let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(6)];
-    for site in 0..6 {
-        rows[site][..6].fill(-0.3);
-    }
+    rows.iter_mut().take(6).for_each(|row| row[..6].fill(-0.3));
     let (mut d, mut root) = (vec![[0.4; LANES]; 1], vec![[0.0; LANES]; Dense::root_blocks(6)]);
     d[0].fill(2.0);
     let noise = Dense::new(DenseMatrix::new(6, &rows).unwrap(), &mut d, &mut root).unwrap();
