@@ -98,6 +98,8 @@ struct Run {
 }
 
 struct Case<'d> {
+    /// Whether tuning is cut short, too.
+    quick: bool,
     network: &'d Network,
     reference: &'d BitRows,
     chains: u32,
@@ -130,6 +132,7 @@ fn run(options: &Options) -> Result<(), Failure> {
         for &sampler in samplers {
             let one = |seed| -> Result<Run, Failure> {
                 let case = Case {
+                    quick: common.quick,
                     network: &network,
                     reference: &reference,
                     chains: options.chains,
@@ -138,8 +141,10 @@ fn run(options: &Options) -> Result<(), Failure> {
                     seed,
                     progress: &progress,
                 };
-                let question =
-                    format!("chains {}, steps {steps}, start {start:?}, seed {seed}", options.chains);
+                let question = format!(
+                    "quick {}, chains {}, steps {steps}, start {start:?}, seed {seed}",
+                    common.quick, options.chains
+                );
                 cells.answer(&format!("{sampler:?}"), &question, || case.run(sampler))
             };
             let seeds = (common.seed..common.seed + seeds).map(one).collect::<Result<Vec<_>, _>>()?;
@@ -185,7 +190,7 @@ impl Case<'_> {
             }
             Sampler::Dmala => {
                 let at = |now: Parameters| Langevin::adjusted(now.step_size);
-                let now = adapted(&mut tuning, at)?;
+                let now = adapted(&mut tuning, self.quick, at)?;
                 self.drawn(
                     &at(now).map_err(Failure::model)?,
                     format!("α = {:.3}", now.step_size),
@@ -194,7 +199,7 @@ impl Case<'_> {
             }
             Sampler::Ab => {
                 let at = |now: Parameters| Langevin::balanced(now.step_size, now.balance);
-                let now = adapted(&mut tuning, at)?;
+                let now = adapted(&mut tuning, self.quick, at)?;
                 let words = format!("σ = {:.3}, α = {:.2}", now.step_size, now.balance);
                 self.drawn(&at(now).map_err(Failure::model)?, words, tuning.gradients_asked)
             }
@@ -202,7 +207,7 @@ impl Case<'_> {
                 let d = diagonal(&self.reference.means());
                 let noise = Diagonal::new(&d).map_err(Failure::model)?;
                 let at = |now: Parameters| Langevin::second_order(noise, now.step_size, now.balance);
-                let now = adapted(&mut tuning, at)?;
+                let now = adapted(&mut tuning, self.quick, at)?;
                 let words = format!("σ = {:.3}, α = {:.2}, W = 1/(1 + var)", now.step_size, now.balance);
                 self.drawn(&at(now).map_err(Failure::model)?, words, tuning.gradients_asked)
             }
@@ -211,6 +216,8 @@ impl Case<'_> {
                     chains: TUNERS,
                     steps: 1,
                     step_size: (0.05, 5.0),
+                    rounds: if self.quick { 2 } else { 21 },
+                    balances: if self.quick { 2 } else { 10 },
                     ..CycleSettings::default()
                 };
                 let mut tuner = CycleTuner::new([Trial::default(); CYCLE], settings).map_err(Failure::model)?;
@@ -274,11 +281,12 @@ const CANDIDATES: usize = 120;
 /// Adapts σ and α by the jump distance.
 fn adapted<K: Ask + Sync, X: ToString>(
     chains: &mut Chains<'_>,
+    quick: bool,
     kernel: impl Fn(Parameters) -> Result<K, X>,
 ) -> Result<Parameters, Failure> {
     let mut adaptation = Adaptation::new(Parameters::START);
     let mut seen = 0;
-    while seen < CANDIDATES {
+    while seen < if quick { CANDIDATES / 10 } else { CANDIDATES } {
         chains.step(&kernel(adaptation.parameters()).map_err(Failure::model)?)?;
         seen += chains.infos.iter().filter(|info| adaptation.observe(info)).count();
     }
@@ -412,6 +420,7 @@ mod tests {
         let (network, states, ..) = golden();
         let progress = Progress::new(true, 1);
         let case = Case {
+            quick: true,
             network: &network,
             reference: &states,
             chains: 20,
