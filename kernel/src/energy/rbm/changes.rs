@@ -41,12 +41,7 @@ impl<'a> Rbm<'a> {
     /// Moves pre-activations of the visible units along with changes of the hidden ones, by the columns.
     pub(super) fn add_columns<const N: usize>(&self, points: [(&mut [Bits], impl Words); N]) {
         let (columns, units) = (self.columns, self.units);
-        follow(
-            points,
-            columns,
-            |first, width, unit| first * units + unit * width,
-            |column, part| U32s::load(column, part),
-        );
+        follow(points, columns, |first, width, unit| first * units + unit * width, U32s::load);
     }
 }
 
