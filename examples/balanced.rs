@@ -8,7 +8,7 @@
 use bitmc::noise::SparseMatrix;
 use bitmc::{Energy, Ising, SparseMemory, torus};
 use bitmc_examples::balanced::{
-    Chosen, Curvature, Driver, Extent, Known, Rooms, Scan, Tuned, Tuning, scale, scan, settled,
+    Chosen, Curvature, Driver, Extent, Known, Rooms, Scan, Tuned, Tuning, momentum, scale, scan, settled,
 };
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::harness::{Cell, Clock, Numbers, Plan, Target, compare, mean, standard_error, work};
@@ -48,6 +48,10 @@ struct Options {
     #[arg(long, conflicts_with_all = ["chains", "steps", "only", "paper", "resume"])]
     scale: bool,
 
+    /// Only second order with momentum beside second order without [chains: 8, steps: 300000]
+    #[arg(long, conflicts_with_all = ["only", "paper", "scale", "resume"])]
+    momentum: bool,
+
     /// Go on with the cells that an earlier run with the same options has saved
     #[arg(long)]
     resume: bool,
@@ -70,11 +74,18 @@ const BALANCES: [f32; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 fn main() -> ExitCode {
     cli::main(|options: Options| {
         // A first look leaves the results of hours alone.
-        let name = if options.common.quick && !options.scale { "balanced/quick" } else { "balanced" };
+        let name = if options.common.quick && !options.scale && !options.momentum {
+            "balanced/quick"
+        } else {
+            "balanced"
+        };
         let (out, pool) = (options.common.folder(name), options.common.pool()?);
         report::make_folder(&out)?;
         if options.scale {
             return times(&options.common, &out);
+        }
+        if options.momentum {
+            return pool.install(|| moving(&options, &out));
         }
         pool.install(|| Comparison::new(&options, &out).run())
     })
@@ -90,6 +101,21 @@ fn times(common: &Common, out: &Path) -> Result<(), Failure> {
     report::write(&out.join("balanced.scale.timing.md"), table.as_bytes())?;
     plot::save(&out.join("balanced.scale.timing.svg"), &[scale::picture(&sizes)])?;
     common.say(&format!("{table}\npicture and numbers are in {}", out.display()));
+    Ok(())
+}
+
+/// What momentum gains.
+fn moving(options: &Options, out: &Path) -> Result<(), Failure> {
+    let common = &options.common;
+    let (runs, steps) = if common.quick { (2, 2000) } else { (8, 300_000) };
+    let (runs, steps) = (options.chains.unwrap_or(runs), options.steps.unwrap_or(steps));
+    let lengths = momentum::Lengths { runs, steps };
+    let rows = momentum::study(lengths, &Progress::new(common.quiet, momentum::WORK))?;
+    report::json(&out.join("balanced.momentum.json"), &rows)?;
+    report::write(&out.join("balanced.momentum.md"), momentum::table(&rows, false).as_bytes())?;
+    let table = momentum::table(&rows, true);
+    report::write(&out.join("balanced.momentum.timing.md"), table.as_bytes())?;
+    common.say(&format!("{table}\nnumbers are in {}", out.display()));
     Ok(())
 }
 

@@ -8,7 +8,8 @@ use bitmc::lane::{Block, F32s, PARTS};
 use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
 use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, IsingLangevin, SequentialGibbs};
 use bitmc::{
-    Chain, Energy, GibbsWithGradients, Info, Ising, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng,
+    BlockGibbs, Chain, Energy, GibbsWithGradients, Info, Ising, Kernel, LaneRng, Langevin, PathAuxiliary,
+    SeedableRng,
 };
 use bitmc_benches::models::{
     HeapRbm, HeapSparse, burnt_in, floats, heap_memory, lines, numbered, random_graph, random_torus,
@@ -223,6 +224,31 @@ fn rbm(criterion: &mut Criterion) {
     together(criterion, "dmala rbm 784x500, 16 bits", &coarse, 0.2);
 }
 
+/// Sweeps of block Gibbs beside the naive twin: one chain, and sixteen together.
+fn block_gibbs(criterion: &mut Criterion) {
+    let (memory, mut room) = (HeapRbm::load(), lines(0));
+    let model = memory.columns(&mut room);
+    let mut group = criterion.benchmark_group("block gibbs rbm 784x500");
+    let mut rngs: [_; 16] = std::array::from_fn(|stream| LaneRng::stream(1, stream as u32));
+    let mut chains =
+        rngs.each_mut().map(|rng| Chain::random(&model, heap_memory(&model), rng).expect("a start"));
+    let mut infos = [Info::default(); 16];
+    let mut sweep = |count: usize| {
+        let (chains, rngs) = (&mut chains[..count], &mut rngs[..count]);
+        BlockGibbs.step_together(chains, rngs, &mut infos[..count]).expect("one of each");
+    };
+    (0..300).for_each(|_| sweep(16));
+    for (name, count) in [("bitmc", 1), ("sixteen chains", 16)] {
+        group.throughput(Throughput::Elements(count as u64 * 784));
+        group.bench_function(name, |bencher| bencher.iter(|| sweep(count)));
+    }
+    let start = chains[0].state().values().map(|x| x as f32).collect();
+    let mut twin = naive::BlockGibbs::new(&memory.naive, start, Xoshiro128PlusPlus::seed_from_u64(1));
+    group.throughput(Throughput::Elements(784));
+    group.bench_function("naive", |bencher| bencher.iter(|| twin.sweep()));
+    group.finish();
+}
+
 /// Sixteen chains that step together, in the group of one chain and its twin.
 fn together(criterion: &mut Criterion, name: &str, energy: &dyn Energy, step_size: f32) {
     let sampler = Langevin::adjusted(step_size).expect("a legal step size");
@@ -289,5 +315,15 @@ fn generator(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, exponential, generator, lattice_5x5, lattice_64x64, gibbs_sweeps, rbm, paths);
+criterion_group!(
+    benches,
+    exponential,
+    generator,
+    lattice_5x5,
+    lattice_64x64,
+    gibbs_sweeps,
+    rbm,
+    block_gibbs,
+    paths
+);
 criterion_main!(benches);

@@ -193,6 +193,13 @@ impl HeapRbm {
             .expect("finite weights")
     }
 
+    /// The same with its columns in `room`, for block Gibbs.
+    pub fn columns<'a>(&'a self, room: &'a mut Lines<u32>) -> Rbm<'a> {
+        let model = self.model();
+        *room = lines(Rbm::columns_len(model.visible_units(), model.hidden_units()));
+        model.with_columns(room.as_mut()).expect("as much room as it needs")
+    }
+
     /// The same with the gradient of 16-bit integers, in `room`.
     pub fn coarse<'a>(&'a self, room: &'a mut Lines<u32>) -> CoarseRbm<'a> {
         let model = self.model();

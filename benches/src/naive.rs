@@ -72,6 +72,34 @@ impl Rbm {
     }
 }
 
+/// A chain of block Gibbs over an RBM: two whole products a sweep.
+pub struct BlockGibbs<'t> {
+    target: &'t Rbm,
+    /// The visible units.
+    pub x: Vec<f32>,
+    rng: Xoshiro128PlusPlus,
+}
+
+impl<'t> BlockGibbs<'t> {
+    /// Starts at `x`.
+    pub fn new(target: &'t Rbm, x: Vec<f32>, rng: Xoshiro128PlusPlus) -> Self {
+        Self { target, x, rng }
+    }
+
+    /// A sweep: all hidden units, then all visible ones.
+    pub fn sweep(&mut self) {
+        let mut draw = |log_odds: f32| {
+            let u = (self.rng.next_u32() >> 8) as f32 * (1.0 / 16_777_216.0);
+            f32::from(u < 1.0 / (1.0 + (-log_odds).exp()))
+        };
+        let h: Vec<f32> = self.target.preactivations(&self.x).into_iter().map(&mut draw).collect();
+        let rows = self.target.weights.chunks(h.len()).zip(&self.target.visible);
+        for (x, (row, a)) in self.x.iter_mut().zip(rows) {
+            *x = draw(a + row.iter().zip(&h).map(|(w, h)| w * h).sum::<f32>());
+        }
+    }
+}
+
 impl Target for Rbm {
     fn log_density(&self, x: &[f32]) -> f32 {
         let linear: f32 = self.visible.iter().zip(x).map(|(a, x)| a * x).sum();

@@ -24,6 +24,7 @@
 mod curvature;
 mod drive;
 mod largest;
+pub mod momentum;
 mod samplers;
 pub mod scale;
 mod scan;

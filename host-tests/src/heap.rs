@@ -14,12 +14,29 @@ pub type HeapChain<'e, E> = Chain<'e, E, Vec<u32>, Vec<Bits>, Vec<Block>>;
 
 /// Memory of exactly the lengths that a chain over `energy` needs, used before.
 pub fn memory<E: Energy + ?Sized>(energy: &E) -> HeapMemory {
+    moving_memory(energy, 0)
+}
+
+/// The same with so many blocks more, for a momentum.
+pub fn moving_memory<E: Energy + ?Sized>(energy: &E, momentum: usize) -> HeapMemory {
     let layout = energy.layout();
     Memory {
         words: used::memory(Memory::words(layout)),
         cache: used::memory(Memory::cache(energy.cache_len())),
-        weights: used::memory(Memory::weights(layout)),
+        weights: used::memory(Memory::weights(layout) + momentum),
     }
+}
+
+/// A chain at fair bits, with so many blocks for a momentum.
+///
+/// # Errors
+/// [`ChainError`] as [`Chain::random`].
+pub fn moving_chain<'e, E: Energy + ?Sized, R: Rng + ?Sized>(
+    energy: &'e E,
+    momentum: usize,
+    rng: &mut R,
+) -> Result<HeapChain<'e, E>, ChainError> {
+    Chain::random(energy, moving_memory(energy, momentum), rng)
 }
 
 /// A chain that starts at the state in `words`.

@@ -47,6 +47,7 @@ mod exchange;
 mod gibbs;
 mod group;
 mod ising_langevin;
+mod isoenergetic;
 mod kept;
 mod langevin;
 mod log_product;

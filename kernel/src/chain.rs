@@ -9,13 +9,13 @@ mod ring;
 mod unbound;
 
 pub use error::{Buffer, ChainError, CountError};
-pub use kept::snapshot_len;
+pub use kept::{momentum_snapshot_len, snapshot_len};
 pub use memory::{FixedMemory, Memory};
 pub use open::open_snapshot_len;
 pub(crate) use open::spread;
 pub use open::{Ask, Open, OpenError, gradient_len};
 pub use ring::{Core, Point, Ring};
-pub(crate) use ring::{keep, plane};
+pub(crate) use ring::{Kept, Momenta, keep, plane};
 pub use unbound::Unbound;
 
 use crate::accept::Info;
@@ -91,8 +91,8 @@ where
     }
 
     /// A chain that goes on from a state and core that were kept: bit for bit as if it had never stopped.
-    /// Every site is free: [`Chain::clamp`] again what was clamped. A [`Snapshot`](crate::snapshot::Snapshot)
-    /// keeps that too.
+    /// Every site is free: [`Chain::clamp`] again what was clamped, and a [momentum](crate::Langevin::momentum) is drawn
+    /// anew. A [`Snapshot`](crate::snapshot::Snapshot) keeps both.
     ///
     /// # Errors
     /// As [`Chain::new`].
@@ -105,7 +105,7 @@ where
         let mut chain = Self::new(energy, memory, state)?;
         // The weights are made again from the state: they are a function of it and the parameters alone.
         let Core { there_first, estimates, .. } = chain.core;
-        chain.core = Core { weights_of: None, slope: false, estimates, there_first, ..core };
+        chain.core = Core { weights_of: None, slope: false, momentum: None, estimates, there_first, ..core };
         Ok(chain)
     }
 
@@ -355,6 +355,22 @@ where
     let planes = if planes { rest } else { &mut [] };
     let (here, there) = if core.there_first { (second, first) } else { (first, second) };
     Ring { energy, layout, here, there, free, planes, slope_there: false, core }
+}
+
+/// What stands behind the weights: two planes for gradients, where there is room for them, and the momentum.
+fn rooms(layout: Layout, rest: &mut [Block]) -> (&mut [Block], &mut [Block]) {
+    split(rest, behind(layout, rest.len()))
+}
+
+/// The room for a momentum among what stands behind the weights.
+pub(crate) fn momentum(layout: Layout, rest: &mut [Block]) -> &mut [Block] {
+    rooms(layout, rest).1
+}
+
+/// Blocks of gradients among so many.
+fn behind(layout: Layout, blocks: usize) -> usize {
+    let planes = layout.plane_blocks().saturating_mul(2);
+    if blocks < planes { 0 } else { planes }
 }
 
 fn split<T>(slice: &mut [T], at: usize) -> (&mut [T], &mut [T]) {

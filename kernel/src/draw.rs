@@ -23,6 +23,7 @@ mod binary;
 pub(crate) mod conditional;
 pub(crate) mod index;
 pub(crate) mod logits;
+pub(crate) mod metropolis;
 mod planes;
 mod row;
 pub(crate) mod sums;
@@ -46,6 +47,8 @@ pub(crate) struct Weighed {
     pub(crate) chosen: LogProduct,
     /// Whether a logit is NaN.
     pub(crate) nan: bool,
+    /// Whether the value in `other` can be drawn at every site.
+    pub(crate) possible: bool,
 }
 
 /// Which values the sites may take.

@@ -109,6 +109,7 @@
 mod adaptation;
 mod dense;
 mod diagonal;
+pub(crate) mod edges;
 mod edgewise;
 mod error;
 mod kept;

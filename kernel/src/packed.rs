@@ -379,13 +379,13 @@ impl<'a> Move<'a> {
 
     /// Words that may differ, before and after.
     #[inline]
-    fn words(self) -> impl Iterator<Item = (&'a u32, &'a u32)> {
+    fn words(self) -> impl Iterator<Item = (&'a u32, &'a u32)> + Clone {
         self.from.iter().zip(self.to.words.get(self.first..).unwrap_or_default())
     }
 
     /// The words that may differ, with their numbers: `(number, before, after)`.
     #[inline]
-    pub(crate) fn by_words(self) -> impl Iterator<Item = (usize, u32, u32)> {
+    pub(crate) fn by_words(self) -> impl Iterator<Item = (usize, u32, u32)> + Clone {
         (self.first..).zip(self.words()).map(|(number, (&before, &after))| (number, before, after))
     }
 

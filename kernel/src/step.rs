@@ -9,7 +9,7 @@
 //! |---|---|---|---|
 //! | [`Langevin`] | gradient, dq exponentials, d uniforms | many | first choice where the gradient is cheap; d is large |
 //! | [`IsingLangevin`] | d words, an exponential a changed field | many | the same for Ising models, several times as fast |
-//! | [`IsingBalanced`] | a normal or a whole number an edge, d/2 words, d exponentials | very many | Ising models near criticality, without tuning |
+//! | [`IsingBalanced`] | a normal or a whole number an edge, d/2 words, d exponentials | very many | Ising models near criticality, without tuning; with [momentum](IsingBalanced::momentum) |
 //! | [`GibbsWithGradients`], R = 1 | gradient, dq exponentials | one | strong couplings, where no larger step is accepted |
 //! | [`GibbsWithGradients`], R > 1 | the same, R indices | up to R | a few sites at a time; the simplest of its kind |
 //! | [`PathAuxiliary`] | the same, R indices | R | as R grows; no site is drawn twice |
@@ -19,7 +19,7 @@
 //! | [`ChromaticGibbs`] | the same in lanes, a class at a time | many: a sweep | sparse models with few colours: lattices |
 //! | [`SwendsenWang`] | an exponential a pair, O(degree) a flip | half of them, by clusters | Ising models near criticality without frustration |
 //! | [`Wolff`] | the same for one cluster | one cluster | the same, large models |
-//! | [`BlockGibbs`] | one product Wh, d uniforms | many | RBMs, always try it first |
+//! | [`BlockGibbs`] | a row or column of W a unit that changed, d uniforms | many | RBMs, always try it first |
 //! | [`RandomWalk`] | d uniforms, one difference of energies | about r | a floor to compare with; E alone is known |
 //! | [`EnumeratedGibbs`] | qᴮ (binary: 2ᴮ) changes of energy, exponentials, uniforms | up to B | a few sites that hang together strongly |
 //! | [`HammingBall`] | the same, only the states within R changes | up to 2R | the same, larger blocks; walls |
@@ -47,6 +47,7 @@ pub(crate) mod ising_langevin;
 pub(crate) mod key;
 pub(crate) mod langevin;
 mod locally_balanced;
+pub(crate) mod momentum;
 pub(crate) mod path;
 mod path_auxiliary;
 mod random_walk;
@@ -54,10 +55,11 @@ mod sequential_gibbs;
 mod swap;
 mod swendsen_wang;
 pub(crate) mod symmetric;
+mod together;
 mod transition;
 mod wolff;
 
-pub use block_gibbs::BlockGibbs;
+pub use block_gibbs::{BlockGibbs, TemperedBlockGibbs};
 pub use chromatic_gibbs::ChromaticGibbs;
 pub use colouring::{Colouring, ColouringError};
 pub use cycle::{Cycle, langevin_cycle};

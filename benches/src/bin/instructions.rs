@@ -8,7 +8,8 @@ use bitmc::noise::{Edgewise, Run, SparseMatrix};
 use bitmc::sliced::SlicedIsing;
 use bitmc::step::{ChromaticGibbs, Colouring, IsingBalanced, IsingLangevin, SequentialGibbs};
 use bitmc::{
-    Chain, Energy, Gibbs, GibbsWithGradients, Info, Ising, LaneRng, Langevin, PathAuxiliary, Potts, SeedableRng,
+    BlockGibbs, Chain, Energy, Gibbs, GibbsWithGradients, Info, Ising, LaneRng, Langevin, PathAuxiliary, Potts,
+    Rbm, SeedableRng,
 };
 use bitmc_benches::models::{
     HeapChain, HeapRbm, HeapSliced, HeapSparse, burnt_in, floats, heap_memory, lines, numbered, random_graph,
@@ -52,6 +53,28 @@ fn together(energy: &dyn Energy, step_size: f32, steps: u64) {
         accepted += infos.iter().filter(|info| info.accepted).count();
     }
     println!("{accepted} of {} accepted", 16 * steps);
+}
+
+/// Sweeps of block Gibbs, from equilibrium: one chain, or sixteen together; or their naive twin.
+fn block_gibbs(model: &Rbm<'_>, twin: &naive::Rbm, workload: &str, steps: u64) {
+    let count = if workload.starts_with("together") { 16 } else { 1 };
+    let mut rngs: Vec<_> = (0..count).map(|stream| LaneRng::stream(1, stream)).collect();
+    let start = |rng| Chain::random(model, heap_memory(model), rng).expect("a start");
+    let mut chains: Vec<_> = rngs.iter_mut().map(start).collect();
+    let mut infos = vec![Info::default(); chains.len()];
+    let mut moved = 0;
+    let naive = workload.starts_with("naive_");
+    for _ in 0..if naive { 200 } else { 200 + steps } {
+        BlockGibbs.step_together(&mut chains, &mut rngs, &mut infos).expect("one of each");
+        moved += infos.iter().map(|info| u64::from(info.moved())).sum::<u64>();
+    }
+    if naive {
+        let start = chains[0].state().values().map(|x| x as f32).collect();
+        let mut chain = naive::BlockGibbs::new(twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
+        (0..steps).for_each(|_| chain.sweep());
+        moved = chain.x.iter().map(|&x| x as u64).sum();
+    }
+    println!("{moved} visible units moved in all");
 }
 
 /// Steps of a kernel of Ising models: in a chain, or in a batch of sixteen.
@@ -161,6 +184,7 @@ fn main() {
     let (Some(workload), Some(Ok(steps))) = (words.next(), words.next().map(|w| w.parse())) else {
         eprintln!("usage: instructions [naive-|ising-|batch-|gwg-|pas-]5x5|64x64|64x64b|rbm STEPS");
         eprintln!("       instructions coarse-|together-|together_coarse-rbm STEPS");
+        eprintln!("       instructions [together_|rows_|naive_]block_gibbs-rbm STEPS");
         eprintln!(
             "       instructions [sequential-|chromatic-|batch-]gibbs-64x64|gibbs-irregular|gibbs-numbered STEPS"
         );
@@ -214,6 +238,11 @@ fn main() {
             let (memory, mut room) = (HeapRbm::load(), lines(0));
             let coarse = memory.coarse(&mut room);
             match workload.as_str() {
+                "block_gibbs-rbm" | "together_block_gibbs-rbm" | "naive_block_gibbs-rbm" => {
+                    let mut room = lines(0);
+                    block_gibbs(&memory.columns(&mut room), &memory.naive, &workload, steps);
+                }
+                "rows_block_gibbs-rbm" => block_gibbs(&memory.model(), &memory.naive, &workload, steps),
                 "together-rbm" => together(&memory.model(), 0.2, steps),
                 "together_coarse-rbm" => together(&coarse, 0.2, steps),
                 "coarse-rbm" => run(&coarse, &memory.naive, 0.2, &workload, steps),

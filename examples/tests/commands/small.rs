@@ -67,6 +67,21 @@ fn threads_do_not_change_a_byte_of_ising() {
 }
 
 #[test]
+fn threads_do_not_change_a_byte_of_glass() {
+    let words = ["--side", "12", "--batches", "1", "--rounds", "256", "--glasses", "2", "--temperature", "0.4"];
+    let folder = threads_do_not_change("glass", &words, 1);
+    let courses = report(&folder.path().join("1/glass.json"));
+    let courses = courses.as_array().unwrap();
+    assert_eq!(courses.len(), 8);
+    for course in courses {
+        let last = course["energies_per_site"].as_array().unwrap().last().unwrap().as_f64().unwrap();
+        assert!((-1.6..-1.2).contains(&last), "{course}");
+    }
+    let hot = ["--hottest", "0.2", "--temperature", "0.3"];
+    fails(&example("glass").args(hot).output().unwrap(), 2, "--hottest");
+}
+
+#[test]
 fn threads_do_not_change_a_byte_of_maxcut() {
     let graph = data().join("gset/G11.txt");
     let words = [graph.to_str().unwrap(), "--sweeps", "9000", "--quiet"];

@@ -81,7 +81,7 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 5x5: second order, over whole numbers, precision 0.75", run: || second_order::ising_discrete(2.0, 0.8, 0.75), hash: 0xb5f6_3023 },
     Chain { name: "Ising 4x4: second order, dense", run: || second_order::dense(2.0, 0.8, false), hash: 0xf845_0f5c },
     Chain { name: "Ising 4x4: second order, dense, the same D everywhere", run: || second_order::dense(4.0, 0.9, true), hash: 0xd192_00f5 },
-    Chain { name: "Potts 5x5 of 4 values: second order, edge-wise", run: || second_order::potts(4.0, 0.9), hash: 0xa9f8_11ec },
+    Chain { name: "Potts 5x5 of 4 values: second order, edge-wise", run: || second_order::potts(4.0, 0.9, 0.0), hash: 0xa9f8_11ec },
     Chain { name: "ordinal 20 of 5 values: second order, edge-wise", run: || second_order::ladder(4.0, 0.8), hash: 0x2f57_571b },
     Chain { name: "ordinal 20 of 5 values: second order, diagonal", run: || second_order::diagonal(4.0, 0.8), hash: 0x5d93_2d2f },
     Chain { name: "Ising 3x3: second order, W, D and parameters from its burn-in", run: estimated::full, hash: 0x626d_3120 },
@@ -151,6 +151,15 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "categorical 3 of 70 values, told: Langevin, adjusted", run: || told::circle(&Langevin::adjusted(1.0)), hash: 0xabe0_28ba },
     Chain { name: "Ising 5x5: Swendsen-Wang", run: || clusters(&Ok(SwendsenWang)), hash: 0xc829_80a7 },
     Chain { name: "Ising 5x5: Wolff", run: || clusters(&Ok(Wolff)), hash: 0x2247_9ef3 },
+    Chain { name: "Ising 5x5: population annealing", run: many::population, hash: 0xa519_e406 },
+    Chain { name: "Ising 5x5: isoenergetic moves", run: many::isoenergetic, hash: 0xc709_10b8 },
+    Chain { name: "Ising 5x5: second order with momentum", run: || second_order::moving_ising(4.0, 0.9, 0.5), hash: 0x6043_1d4e },
+    Chain { name: "Ising 5x5: second order with momentum, its own kernel", run: || second_order::moving_itself(2.0, 0.9, 0.8), hash: 0x3038_891a },
+    Chain { name: "Ising 5x5: second order with momentum, over whole numbers", run: || second_order::moving_discrete(f32::INFINITY, 1.0, 1.0), hash: 0x92fb_31a6 },
+    Chain { name: "Ising 5x5: second order with momentum, over whole numbers, precision 0.75", run: || second_order::moving_discrete(2.0, 0.8, 0.75), hash: 0xde63_547a },
+    Chain { name: "Potts 5x5 of 4 values: second order with momentum", run: || second_order::potts(4.0, 0.9, 0.5), hash: 0x7e8d_75db },
+    Chain { name: "ordinal 20 of 5 values: second order with momentum", run: || second_order::moving_ladder(0.5, false), hash: 0x98dd_0f75 },
+    Chain { name: "ordinal 20 of 5 values, told: second order with momentum", run: || second_order::moving_ladder(0.5, true), hash: 0x98dd_0f75 },
 ];
 
 /// The hash of all committed hashes: one number to compare.

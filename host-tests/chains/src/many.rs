@@ -1,11 +1,13 @@
-//! Chains for laws with many modes: cycles, replica exchange, annealing, tuning, and hashes of what they do.
+//! Chains for laws with many modes: cycles, replica exchange, annealing, populations, tuning, and hashes of what they do.
 
 use crate::hash::Hash;
 use crate::models::{self, IsingMemory};
 use crate::used::{lent, memory};
 use bitmc::energy::Tempered;
 use bitmc::step::{Cycle, ParameterError, langevin_cycle};
-use bitmc::temper::{Ladder, Replica, Rung, forward, reverse, round};
+use bitmc::temper::{
+    Families, Isoenergetic, Ladder, Replica, Rung, begin, forward, next_beta, resample, reverse, round,
+};
 use bitmc::tune::{CycleSettings, CycleTuner, RateTuner, Trial};
 use bitmc::{Chain, Ising, LaneRng, Langevin, Layout, Potts, Schedule, torus};
 
@@ -94,6 +96,72 @@ pub(crate) fn annealing() -> u32 {
         hash.words(replica.state().words());
     }
     hash.float(path.base().log_z());
+    hash.value()
+}
+
+/// Six replicas of the 5×5 torus, annealed as a population that chooses its β.
+pub(crate) fn population() -> u32 {
+    let mut couplings = IsingMemory::new();
+    let edges = torus(5, 5, 4.0 * models::ISING_COUPLING);
+    let Ok(model) = Ising::spins_edges_once(25, edges, &models::ISING_FIELDS, lent(&mut couplings)) else {
+        return BROKEN;
+    };
+    let (Ok(path), Ok(kernel)) = (Tempered::new(&model, 0.0), Langevin::adjusted(0.6)) else { return BROKEN };
+    let room = || memory!(models::ISING, Tempered::cache_len(Ising::cache_len(25)));
+    let mut rng = LaneRng::stream(9, 6);
+    let mut replica = || Replica::random(path, room(), &mut rng).ok();
+    let all = (replica(), replica(), replica(), replica(), replica(), replica());
+    let (Some(a), Some(b), Some(c), Some(d), Some(e), Some(f)) = all else { return BROKEN };
+    let (mut replicas, mut hash) = ([a, b, c, d, e, f], Hash::new());
+    for _ in 0..4 {
+        let (mut beta, mut gaps, mut families) = (0.0, [0.0; 6], [0, 1, 2, 3, 4, 5]);
+        for (replica, gap) in replicas.iter_mut().zip(&mut gaps) {
+            *gap = begin(replica, &mut rng).unwrap_or(f32::NAN);
+        }
+        while beta < 1.0 {
+            let Ok(next) = next_beta(beta, 1.0, &gaps, 0.9) else { return BROKEN };
+            let Ok(done) = resample(&mut replicas, &gaps, &mut families, next, &mut rng) else { return BROKEN };
+            hash.floats(&[next, done.log_mean, done.equal_weights]);
+            for (replica, gap) in replicas.iter_mut().zip(&mut gaps) {
+                replica.run(&kernel, &mut rng, 2, &mut ());
+                *gap = replica.gap();
+                hash.words(replica.state().words());
+            }
+            beta = next;
+        }
+        hash.words(&families);
+        let Ok(families) = Families::of(&families, &mut [0; 6]) else { return BROKEN };
+        hash.floats(&[families.mean_size(), families.relative_error()]);
+    }
+    hash.value()
+}
+
+/// Two replicas of the 5×5 torus that exchange clusters, without fields and with fields.
+pub(crate) fn isoenergetic() -> u32 {
+    let mut hash = Hash::new();
+    for fields in [&[][..], &models::ISING_FIELDS[..]] {
+        let mut couplings = IsingMemory::new();
+        let signs = (0..).map(|edge| if edge % 3 == 0 { -0.5 } else { 0.5 });
+        let edges = torus(5, 5, 1.0).zip(signs).map(|((a, b, _), sign)| (a, b, sign));
+        let Ok(model) = Ising::spins_edges_once(25, edges, fields, lent(&mut couplings)) else { return BROKEN };
+        let (Ok(path), Ok(kernel)) = (Tempered::new(&model, 1.5), Langevin::adjusted(0.6)) else {
+            return BROKEN;
+        };
+        let room = || memory!(models::ISING, Tempered::cache_len(Ising::cache_len(25)));
+        let mut rng = LaneRng::stream(9, 7);
+        let mut replica = || Replica::random(path, room(), &mut rng).ok();
+        let (Some(mut one), Some(mut other)) = (replica(), replica()) else { return BROKEN };
+        let (clusters, mut memory) = (Isoenergetic::new(&model), [0; Isoenergetic::memory_len(25)]);
+        for _ in 0..300 {
+            let Ok(size) = clusters.step(&mut one, &mut other, &mut memory, &mut rng) else { return BROKEN };
+            hash.word(size);
+            for replica in [&mut one, &mut other] {
+                hash.words(replica.state().words());
+                hash.float(replica.energy());
+                replica.run(&kernel, &mut rng, 1, &mut ());
+            }
+        }
+    }
     hash.value()
 }
 

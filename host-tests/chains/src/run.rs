@@ -227,7 +227,7 @@ fn from_zeros<const WORDS: usize, K: for<'e> Kernel<dyn Energy + 'e>, W, C, B>(
 where
     W: AsMut<[u32]> + AsRef<[u32]>,
     C: AsMut<[bitmc::lane::Bits]>,
-    B: AsMut<[bitmc::lane::Block]>,
+    B: AsMut<[bitmc::lane::Block]> + AsRef<[bitmc::lane::Block]>,
 {
     let Ok(zeros) = State::<WORDS>::zeros(model.layout()) else { return BROKEN };
     match (kernel, Chain::new(model, memory, zeros.view())) {
@@ -303,7 +303,7 @@ where
     K: Kernel<E>,
     W: AsMut<[u32]> + AsRef<[u32]>,
     C: AsMut<[bitmc::lane::Bits]>,
-    B: AsMut<[bitmc::lane::Block]>,
+    B: AsMut<[bitmc::lane::Block]> + AsRef<[bitmc::lane::Block]>,
 {
     stopped(model, memory, kernel, steps, Some(steps / 2))
 }
@@ -321,7 +321,7 @@ where
     K: Kernel<E>,
     W: AsMut<[u32]> + AsRef<[u32]>,
     C: AsMut<[bitmc::lane::Bits]>,
-    B: AsMut<[bitmc::lane::Block]>,
+    B: AsMut<[bitmc::lane::Block]> + AsRef<[bitmc::lane::Block]>,
 {
     let mut rng = LaneRng::seed_from_u64(1);
     match (kernel, Chain::random(model, memory, &mut rng)) {
@@ -341,9 +341,9 @@ where
     E: Energy + ?Sized,
     W: AsMut<[u32]> + AsRef<[u32]>,
     C: AsMut<[bitmc::lane::Bits]>,
-    B: AsMut<[bitmc::lane::Block]>,
+    B: AsMut<[bitmc::lane::Block]> + AsRef<[bitmc::lane::Block]>,
 {
-    let mut bytes = [0; 640];
+    let mut bytes = [0; 1024];
     Writer::new(&mut bytes).put(chain).put(rng).finish()?;
     *rng = LaneRng::seed_from_u64(0);
     let mut reader = Reader::new(&bytes)?;
@@ -365,7 +365,7 @@ fn walk<E, K, W, C, B>(
     K: Kernel<E>,
     W: AsMut<[u32]> + AsRef<[u32]>,
     C: AsMut<[bitmc::lane::Bits]>,
-    B: AsMut<[bitmc::lane::Block]>,
+    B: AsMut<[bitmc::lane::Block]> + AsRef<[bitmc::lane::Block]>,
 {
     for step in 0..steps {
         if stop == Some(step) && stop_and_go_on(chain, rng).is_err() {

@@ -1,7 +1,8 @@
 //! Chains of second order.
 
 use crate::models::{self, IsingMemory, Ladder};
-use crate::run::{BROKEN, DENSE_STEPS, STEPS, from_noise};
+use crate::run::{BROKEN, DENSE_STEPS, STEPS, Sampler, from_noise};
+use crate::told;
 use crate::used::{lent, memory, used};
 use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, Run, SparseMatrix, constant};
 use bitmc::step::IsingBalanced;
@@ -78,14 +79,14 @@ pub(crate) fn dense(step_size: f32, balance: f32, shift: bool) -> u32 {
 }
 
 /// Second order over a Potts model: one plane of noise a value.
-pub(crate) fn potts(step_size: f32, balance: f32) -> u32 {
+pub(crate) fn potts(step_size: f32, balance: f32, keep: f32) -> u32 {
     let mut couplings = IsingMemory::new();
     let model = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings));
     let Ok(model) = model else { return BROKEN };
     let mut d = used::<_, 2>();
     let Ok(noise) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
-    let kernel = Langevin::second_order(noise, step_size, balance);
-    let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
+    let kernel = Langevin::second_order(noise, step_size, balance).and_then(|k| k.momentum(keep));
+    let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4), momentum);
     from_noise(&model as &dyn Energy, memory, &kernel, DENSE_STEPS)
 }
 
@@ -100,6 +101,55 @@ pub(crate) fn diagonal(step_size: f32, balance: f32) -> u32 {
 
 /// Second order over whole numbers on a chain, whose W has a diagonal.
 pub(crate) fn ladder(step_size: f32, balance: f32) -> u32 {
+    with_ladder(|noise| {
+        let kernel = Langevin::second_order(noise, step_size, balance);
+        from_noise(&Plain(Ladder) as &dyn Energy, memory!(models::LADDER, 1), &kernel, DENSE_STEPS)
+    })
+}
+
+/// The same with momentum, in a chain or told.
+pub(crate) fn moving_ladder(keep: f32, told: bool) -> u32 {
+    with_ladder(|noise| {
+        let kernel: Sampler<_> = Langevin::second_order(noise, 4.0, 0.8).and_then(|k| k.momentum(keep));
+        if told {
+            return told::ladder(&kernel);
+        }
+        from_noise(&Plain(Ladder) as &dyn Energy, memory!(models::LADDER, 1, momentum), &kernel, DENSE_STEPS)
+    })
+}
+
+/// The edges of the torus with momentum: one normal an edge.
+pub(crate) fn moving_ising(step_size: f32, balance: f32, keep: f32) -> u32 {
+    by_runs(|model, noise| {
+        let kernel = Langevin::second_order(noise, step_size, balance);
+        let kernel = kernel.and_then(|k| k.momentum(keep)).and_then(Langevin::metropolis_flips);
+        let memory = memory!(models::ISING, Ising::cache_len(25), momentum);
+        from_noise(model as &dyn Energy, memory, &kernel, STEPS)
+    })
+}
+
+/// The kernel for Ising models with momentum.
+pub(crate) fn moving_itself(step_size: f32, balance: f32, keep: f32) -> u32 {
+    by_runs(|model, noise| {
+        let kernel = IsingBalanced::new(noise, step_size, balance).and_then(|k| k.precision(0.75));
+        let kernel = kernel.and_then(|k| k.momentum(keep)).and_then(IsingBalanced::metropolis_flips);
+        from_noise(model, memory!(models::ISING, Ising::cache_len(25), momentum), &kernel, STEPS)
+    })
+}
+
+/// The same over whole numbers, its edges in runs, and edge by edge where κ is not 1.
+pub(crate) fn moving_discrete(step_size: f32, balance: f32, precision: f32) -> u32 {
+    by_runs(|model, noise| {
+        let mut d = used::<_, 2>();
+        let Ok(edges) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
+        let noise = if precision == 1.0 { noise } else { edges };
+        let kernel = IsingBalanced::discrete(noise, step_size, balance).and_then(|k| k.precision(precision));
+        let kernel = kernel.and_then(|k| k.momentum(0.5)).and_then(IsingBalanced::metropolis_flips);
+        from_noise(model, memory!(models::ISING, Ising::cache_len(25), momentum), &kernel, STEPS)
+    })
+}
+
+fn with_ladder(run: impl FnOnce(Edgewise<'_>) -> u32) -> u32 {
     let mut couplings = SparseMemory::<20, 38>::new();
     let edges = (0..19).map(|site| (site, site + 1, 1.0));
     let Ok(rows) = Ising::bits_edges_once(20, edges, &[], lent(&mut couplings)) else { return BROKEN };
@@ -107,7 +157,5 @@ pub(crate) fn ladder(step_size: f32, balance: f32) -> u32 {
     [diagonal[0], diagonal[19]] = [-1.5; 2];
     let Ok(matrix) = SparseMatrix::with_diagonal(rows.form(), &diagonal) else { return BROKEN };
     let mut d = used::<_, 2>();
-    let Ok(noise) = Edgewise::new(matrix, &mut d) else { return BROKEN };
-    let kernel = Langevin::second_order(noise, step_size, balance);
-    from_noise(&Plain(Ladder) as &dyn Energy, memory!(models::LADDER, 1), &kernel, DENSE_STEPS)
+    Edgewise::new(matrix, &mut d).map_or(BROKEN, run)
 }

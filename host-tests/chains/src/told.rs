@@ -5,7 +5,7 @@ use crate::hash::Hash;
 use crate::models::{self, Circle, IndependentSet, Ladder};
 use crate::run::{BROKEN, Sampler, end};
 use crate::used::{fill, memory, open_memory};
-use bitmc::chain::{Ask, gradient_len, open_snapshot_len};
+use bitmc::chain::{Ask, gradient_len, momentum_snapshot_len, open_snapshot_len};
 use bitmc::lane::{Bits, Block};
 use bitmc::snapshot::{Reader, SnapshotError, Writer};
 use bitmc::{Chain, Function, LaneRng, Layout, Memory, Open, OpenError, Packed, Plain, SeedableRng};
@@ -99,7 +99,8 @@ impl Run<'_> {
     /// A chain goes to bytes, and another comes back from them: its memory is overwritten in between.
     #[inline(never)]
     fn moved<'m>(&self, hash: &mut Hash, chain: Told<'m>, gradient: &mut [f32]) -> Result<Told<'m>, OpenError> {
-        const ROOM: usize = 16 + open_snapshot_len(models::LADDER);
+        const ROOM: usize =
+            16 + open_snapshot_len(models::LADDER) + momentum_snapshot_len(models::LADDER.blocks());
         let mut bytes = [0; ROOM];
         let written = Writer::new(&mut bytes).put(&chain).finish();
         let memory = chain.into_memory();

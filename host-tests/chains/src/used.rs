@@ -90,6 +90,12 @@ pub(crate) fn terms<const S: usize, const T: usize, const M: usize>(
 
 /// As `bitmc::memory!`, but used before.
 macro_rules! memory {
+    ($layout:expr, $cache_len:expr, momentum) => {{
+        const WORDS: usize = bitmc::Memory::words($layout);
+        const CACHE: usize = bitmc::Memory::cache($cache_len);
+        const WEIGHTS: usize = bitmc::Memory::weights_and_momentum($layout);
+        $crate::used::chain::<WORDS, CACHE, WEIGHTS>()
+    }};
     ($layout:expr, $cache_len:expr) => {{
         const WORDS: usize = bitmc::Memory::words($layout);
         const CACHE: usize = bitmc::Memory::cache($cache_len);
@@ -103,7 +109,7 @@ pub(crate) use memory;
 macro_rules! open_memory {
     ($layout:expr) => {{
         const WORDS: usize = bitmc::Memory::words($layout);
-        const WEIGHTS: usize = bitmc::Memory::weights_and_gradients($layout);
+        const WEIGHTS: usize = bitmc::Memory::weights_gradients_and_momentum($layout);
         $crate::used::chain::<WORDS, 0, WEIGHTS>()
     }};
 }

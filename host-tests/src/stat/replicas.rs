@@ -111,7 +111,22 @@ impl Plan {
         held: u32,
     ) -> Vec<u64> {
         let dice = Dice::new(start);
-        total(pieces(|piece| self.piece(piece, energy, sampler, &dice, held)))
+        total(pieces(|piece| self.piece(piece, energy, sampler, &dice, (held, 0))))
+    }
+
+    /// As [`Plan::ends`] with every site free, in chains with so many blocks for a momentum. At the start it is drawn anew.
+    ///
+    /// # Panics
+    /// As [`Plan::ends`].
+    pub fn ends_moving<E: Energy + Sync + ?Sized, K: Kernel<E> + Sync>(
+        &self,
+        energy: &E,
+        sampler: &K,
+        start: &[f64],
+        momentum: usize,
+    ) -> Vec<u64> {
+        let dice = Dice::new(start);
+        total(pieces(|piece| self.piece(piece, energy, sampler, &dice, (0, momentum))))
     }
 
     /// As [`Plan::ends`] with every site free, where each piece makes an energy of its own.
@@ -125,7 +140,7 @@ impl Plan {
         start: &[f64],
     ) -> Vec<u64> {
         let dice = Dice::new(start);
-        total(pieces(|piece| self.piece(piece, &energy(piece), sampler, &dice, 0)))
+        total(pieces(|piece| self.piece(piece, &energy(piece), sampler, &dice, (0, 0))))
     }
 
     fn piece<E: Energy + ?Sized, K: Kernel<E>>(
@@ -134,13 +149,15 @@ impl Plan {
         energy: &E,
         sampler: &K,
         start: &Dice,
-        held: u32,
+        (held, momentum): (u32, usize),
     ) -> Vec<u64> {
         let layout = energy.layout();
         let mut reference = reference_rng(self.seed, piece);
         let mut rng = bitmc::LaneRng::stream(self.seed, piece);
         let mut counts = vec![0; start.faces()];
-        let mut chain = heap::chain(energy, &[start.roll(&mut reference) as u32]).expect("a chain");
+        let first = [start.roll(&mut reference) as u32];
+        let memory = heap::moving_memory(energy, momentum);
+        let mut chain = bitmc::Chain::new(energy, memory, state(layout, &first)).expect("a chain");
         chain.clamp(state(Layout::binary(layout.sites()), &[held])).expect("a mask");
         for _ in 0..self.share() {
             chain.restart(state(layout, &[start.roll(&mut reference) as u32])).expect("a start");

@@ -115,6 +115,35 @@ impl Langevin {
     }
 }
 
+/// Block Gibbs over the visible units of an RBM, the hidden ones enumerated: `Σ_h P(h|v) P(v'|h)`. The way back to the visible
+/// units may have a machine of its own, which makes a broken sampler.
+#[must_use]
+pub fn block_gibbs(machine: &Machine, back: &Machine) -> Table {
+    let (sites, units) = (machine.sites(), machine.hidden.len());
+    let bernoulli = |logits: &[f64], state: usize| -> f64 {
+        let each = logits.iter().enumerate();
+        each.map(|(i, &z)| sigmoid(if (state >> i) & 1 == 1 { z } else { -z })).product()
+    };
+    let given = |h: usize| -> Vec<f64> {
+        let rows = back.weights.chunks_exact(units).zip(&back.visible);
+        let on = |row: &[f32]| -> f64 {
+            row.iter().enumerate().filter(|&(j, _)| (h >> j) & 1 == 1).map(|(_, &w)| f64::from(w)).sum()
+        };
+        rows.map(|(row, &a)| f64::from(a) + on(row)).collect()
+    };
+    let down: Vec<Vec<f64>> = (0..1 << units).map(given).collect();
+    let row = |x: usize| {
+        let up = machine.activations(&values(x, sites));
+        let mut row = vec![0.0; 1 << sites];
+        for (h, down) in down.iter().enumerate() {
+            let p = bernoulli(&up, h);
+            row.iter_mut().enumerate().for_each(|(y, out)| *out += p * bernoulli(down, y));
+        }
+        row
+    };
+    Table { rows: (0..1 << sites).map(row).collect() }
+}
+
 /// Gibbs over the visible units of an RBM that passes on the means of the hidden units instead of draws of
 /// them: a broken sampler that is often seen.
 #[must_use]

@@ -165,7 +165,9 @@ fn on_its_grid(machine: &Machine) -> Machine {
     let size = |of: &[f32]| of.iter().fold(0f64, |most, x| most.max(f64::from(x.abs())));
     let column = |unit: usize| machine.weights.iter().skip(unit).step_by(hidden).map(|w| f64::from(w.abs()));
     let reach = (0..hidden).map(|unit| f64::from(machine.hidden[unit].abs()) + column(unit).sum::<f64>());
-    let reach = reach.fold(size(&machine.visible), f64::max);
+    let rows = machine.weights.chunks(hidden).zip(&machine.visible);
+    let rows = rows.map(|(row, a)| f64::from(a.abs()) + row.iter().map(|w| f64::from(w.abs())).sum::<f64>());
+    let reach = reach.chain(rows).fold(0.0, f64::max);
     let unit = |largest: f64, bits: i32| (largest.log2().floor() as i32 + 1 - bits).max(-100);
     let unit = f64::from(unit(size(&machine.weights), 22).max(unit(reach, 30))).exp2();
     let round =

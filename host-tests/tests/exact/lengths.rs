@@ -48,10 +48,12 @@ fn lengths_stop_and_do_not_wrap() {
     for (name, len) in one {
         assert_eq!(falls(len), None, "{name}");
     }
-    let two: [(&str, Pairs<'_>); 10] = [
+    let two: [(&str, Pairs<'_>); 12] = [
         ("Colouring", &Colouring::words),
         ("CoarseRbm", &CoarseRbm::room_len),
         ("an RBM's parameters", &Rbm::parameter_len),
+        ("an RBM's columns", &Rbm::columns_len),
+        ("an RBM's cache", &Rbm::cache_len_with_columns),
         ("BinaryNetwork", &BinaryNetwork::cache_len),
         ("Perceptron", &|a, b| Perceptron::parameter_len(&[a, b, a])),
         ("SparsePotts", &|sites, arity| SparsePotts::parameter_len(sites, arity, 16)),

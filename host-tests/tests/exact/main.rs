@@ -1,6 +1,7 @@
 //! Comparisons without randomness, or by enumerated laws: each within a bound of `tolerance`.
 
 mod bias;
+mod block_gibbs;
 mod blocks;
 mod changing;
 mod check;
@@ -21,8 +22,11 @@ mod infinite;
 mod input;
 mod ising_balanced;
 mod ising_langevin;
+mod isoenergetic;
 mod learning;
 mod lengths;
+mod momentum;
+mod moving;
 mod network;
 mod noise;
 mod noise_misuse;
@@ -33,6 +37,7 @@ mod own_learnable;
 mod paths;
 mod planes;
 mod polynomial;
+mod population;
 mod properties;
 mod quantised;
 mod quantised_langevin;

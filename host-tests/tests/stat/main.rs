@@ -8,6 +8,7 @@ mod estimate;
 mod exact_start;
 mod many_values;
 mod medium;
+mod momentum;
 mod noise;
 mod observers;
 mod paths;

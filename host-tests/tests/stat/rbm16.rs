@@ -193,6 +193,8 @@ fn adjusted_langevin() {
 #[test]
 fn block_gibbs() {
     with_model(|model| {
+        let mut room = vec![[0; 16]; Rbm::columns_len(784, 16)];
+        let model = model.with_columns(&mut room).unwrap();
         check("block Gibbs", &model, &BlockGibbs, 19_200, 85).must_pass();
     });
     // Twin: the law of a model whose hidden biases were forgotten.

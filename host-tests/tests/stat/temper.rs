@@ -2,12 +2,12 @@
 
 use bitmc::energy::Tempered;
 use bitmc::stats::Evidence;
-use bitmc::temper::{Ladder, Replica, Rung, forward, reverse, round};
-use bitmc::{Energy, Kind, LaneRng, Langevin, Layout, Packed, Plain};
+use bitmc::temper::{Ladder, Replica, Rung, block_gibbs_round, forward, reverse, round};
+use bitmc::{Energy, Kind, LaneRng, Langevin, Layout, Packed, Plain, Rbm, SeedableRng};
 use bitmc_host_tests::enumerate::{Law, values};
 use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::models;
-use bitmc_host_tests::naive::Convention;
+use bitmc_host_tests::naive::{Convention, Machine};
 use bitmc_host_tests::planes::{Own, Tables};
 use bitmc_host_tests::stat::replicas::{Dice, PIECES, pieces, reference_rng, state, total};
 use bitmc_host_tests::stat::{Moments, Verdict, chi_square};
@@ -253,4 +253,85 @@ fn error_bars_of_log_z_are_right() {
     // Twins: error bars too small and too large.
     judge("error bars of half the size", &found, 0.5).must_fail();
     judge("error bars of three times the size", &found, 3.0).must_fail();
+}
+
+/// Three visible units at three temperatures: the joint law of all chains, by rung, along scaled weights and biases.
+fn rbm_counts(sum_path: bool) -> Verdict {
+    let machine = models::machine(3, 4, 1.5, 8);
+    let scaled = |beta: f32| {
+        let times = |of: &[f32]| of.iter().map(|x| x * beta).collect();
+        let Machine { weights, visible, hidden } = &machine;
+        Machine { weights: times(weights), visible: times(visible), hidden: times(hidden) }
+    };
+    let laws = BETAS.map(|beta| {
+        if sum_path {
+            let beta = f64::from(beta);
+            return Law::from_energies(3, Law::of(&machine).energies.iter().map(|e| beta * e).collect());
+        }
+        Law::of(&scaled(beta))
+    });
+    let joint: Vec<f64> = (0..512usize)
+        .map(|cell| (0..3).map(|rung| laws[rung].probabilities[cell >> (3 * rung) & 7]).product())
+        .collect();
+    let counts = pieces(|piece| {
+        let weights = Weights::new(&machine).unwrap();
+        let mut room = vec![[0; 16]; Rbm::columns_len(3, 4)];
+        let energy = weights.rbm().unwrap().with_columns(&mut room).unwrap();
+        let dice = Dice::new(&joint);
+        let (mut reference, mut rng) = (reference_rng(22, piece), LaneRng::stream(22, piece));
+        let mut chains = [0, 1, 2].map(|_| heap::chain(&energy, &[0]).unwrap());
+        let (mut counts, mut swaps) = (vec![0u64; 512], 0);
+        for _ in 0..64_000 / PIECES {
+            let mut ladder = Ladder::new([Rung::default(); 3], &BETAS).unwrap();
+            let start = dice.roll(&mut reference);
+            for (rung, chain) in chains.iter_mut().enumerate() {
+                chain.restart(state(energy.layout(), &[(start >> (3 * rung) & 7) as u32])).unwrap();
+            }
+            swaps += (0..6).map(|_| block_gibbs_round(&mut ladder, &mut chains, 1, &mut rng)).sum::<u32>();
+            let cell =
+                ladder.rungs().iter().enumerate().map(|(rung, standing)| {
+                    (chains[standing.replica()].state().words()[0] as usize) << (3 * rung)
+                });
+            counts[cell.sum::<usize>()] += 1;
+        }
+        assert!(swaps > 64_000 / PIECES, "{swaps}");
+        counts
+    });
+    chi_square("replica exchange over an RBM, all three chains", &total(counts), &joint)
+}
+
+#[test]
+fn replica_exchange_by_block_gibbs_keeps_the_joint_law() {
+    rbm_counts(false).must_pass();
+    // The other path, of the energy with hidden units summed out.
+    rbm_counts(true).must_fail();
+}
+
+#[test]
+fn swaps_of_scaled_machines_have_their_ratio() {
+    let machine = models::machine(6, 20, 2.0, 9);
+    let weights = Weights::new(&machine).unwrap();
+    let model = weights.rbm().unwrap();
+    let energy = |beta: f32, v: &[f64]| {
+        let beta = f64::from(beta);
+        let linear: f64 = machine.visible.iter().zip(v).map(|(&a, v)| f64::from(a) * v).sum();
+        let softplus = |p: f64| (beta * p).max(0.0) + (-(beta * p).abs()).exp().ln_1p();
+        -beta * linear - machine.activations(v).into_iter().map(softplus).sum::<f64>()
+    };
+    let mut worst = 0f64;
+    for (seed, betas) in [(1, [0.0, 1.0]), (2, [0.3, 0.4]), (3, [0.9, 3.0])] {
+        let mut rng = LaneRng::seed_from_u64(seed);
+        let mut chains = [0, 1].map(|_| heap::random_chain(&model, &mut rng).unwrap());
+        for _ in 0..100 {
+            let mut ladder = Ladder::new([Rung::default(); 2], &betas).unwrap();
+            block_gibbs_round(&mut ladder, &mut chains, 1, &mut rng);
+            let [u, v] = chains.each_ref().map(|chain| heap::unpack(chain.state()));
+            let exact =
+                energy(betas[0], &u) + energy(betas[1], &v) - energy(betas[0], &v) - energy(betas[1], &u);
+            let rate = f64::from(ladder.rungs()[0].rate().unwrap());
+            worst = worst.max((rate - exact.exp().min(1.0)).abs());
+        }
+    }
+    // Each logarithm and sum is rounded to 2⁻²⁴ of some tens.
+    assert!(worst < 1e-4, "{worst}");
 }

@@ -3,13 +3,13 @@
 use bitmc::batch::{PottsBatch, PottsKernel, PottsSite};
 use bitmc::lane::Block;
 use bitmc::step::Curvature;
-use bitmc::{Energy, Gibbs, Kernel, LaneRng, Langevin, Packed, Plain, Potts, SeedableRng};
+use bitmc::{BlockGibbs, Energy, Gibbs, Kernel, LaneRng, Langevin, Packed, Plain, Potts, Rbm, SeedableRng};
 use bitmc_host_tests::enumerate::Law;
-use bitmc_host_tests::heap::{self, Couplings};
+use bitmc_host_tests::heap::{self, Couplings, Weights};
 use bitmc_host_tests::planes::{Defect as PottsDefect, Proposal, Tables};
-use bitmc_host_tests::stat::models::{Well, complete};
+use bitmc_host_tests::stat::models::{Well, complete, machine};
 use bitmc_host_tests::stat::replicas::Plan;
-use bitmc_host_tests::stat::table::{Defect, Langevin as Naive, Table};
+use bitmc_host_tests::stat::table::{Defect, Langevin as Naive, Table, block_gibbs, total_variation};
 use bitmc_host_tests::stat::{Verdict, chi_square};
 
 /// A million steps from a state, against one row of a table.
@@ -29,6 +29,30 @@ where
 fn extremes(law: &[f64]) -> [usize; 2] {
     let order = |a: &usize, b: &usize| law[*a].total_cmp(&law[*b]);
     [(0..law.len()).max_by(order).unwrap(), (0..law.len()).min_by(order).unwrap()]
+}
+
+#[test]
+fn block_gibbs_on_an_rbm() {
+    let machine = machine(4, 3, 1.2, 41);
+    let law = Law::of(&machine).probabilities;
+    let weights = Weights::new(&machine).unwrap();
+    let mut room = vec![[0; 16]; Rbm::columns_len(4, 3)];
+    let rows = weights.rbm().unwrap();
+    let model = rows.with_columns(&mut room).unwrap();
+    let table = block_gibbs(&machine, &machine);
+    assert!(total_variation(&table.after(&law), &law) < 1e-12);
+    for from in 0..16 {
+        check("block Gibbs", &model, &BlockGibbs, from, &table, 42).must_pass();
+    }
+    // The way back without the column of a hidden unit, and with its wrong sign.
+    for factor in [0.0, -1.0] {
+        let mut back = machine.clone();
+        back.weights.iter_mut().skip(1).step_by(3).for_each(|w| *w *= factor);
+        let broken = block_gibbs(&machine, &back);
+        assert!(total_variation(&broken.after(&law), &law) > 1e-3);
+        let from = extremes(&law)[0];
+        check(&format!("a column times {factor}"), &model, &BlockGibbs, from, &broken, 42).must_fail();
+    }
 }
 
 #[test]

@@ -83,7 +83,10 @@ impl<'e> Chosen<'e> {
         watch: &Watch<'_>,
     ) -> Result<Self, Error> {
         let plan = match plan {
-            Plan::Exchange { .. } => ladder::build(sampler, ground, watch)?,
+            Plan::Exchange { .. } => Plan::Exchange { betas: ladder::build(sampler, ground, 1, watch)? },
+            Plan::Isoenergetic { .. } => {
+                Plan::Isoenergetic { betas: ladder::build(sampler, ground, 2, watch)? }
+            }
             plan => plan.tuned(ground)?,
         };
         Self::by_hand(plan, "chosen by hand, its parameters tuned", sampler.thin, ground)
@@ -94,7 +97,7 @@ impl<'e> Chosen<'e> {
 fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Plan> {
     let langevin = Plan::Langevin { step_size: 0.2 };
     match &sampler.model.form {
-        Form::Rbm { .. } if special && matches!(ready, Ready::Rbm(_)) => vec![Plan::BlockGibbs],
+        Form::Rbm { .. } if special && matches!(ready, Ready::Rbm(..)) => vec![Plan::BlockGibbs],
         Form::Spins { edges, fields }
             if special && matches!(ready, Ready::Ising(_)) && !frustrated(edges, fields) =>
         {
@@ -273,7 +276,8 @@ pub(crate) fn choose<'e>(
     let kind = sampler.model.kind();
     let slow = !pilots.iter().any(|pilot| enough(pilot) && pilot.steps < SLOW) && watch.over().is_none();
     if slow {
-        pilots.push(Pilot::new(ladder::build(sampler, ground, watch)?, ground)?);
+        let betas = ladder::build(sampler, ground, 1, watch)?;
+        pilots.push(Pilot::new(Plan::Exchange { betas }, ground)?);
         race(&mut pilots, &|first| first.cost >= (EXCHANGE * run).max(PATIENCE))?;
     }
     tried.extend(pilots.iter().map(Pilot::trial));

@@ -42,6 +42,12 @@ pub fn memory(energy: &(impl Energy + ?Sized)) -> VecMemory {
     }
 }
 
+/// Memory for one chain with a momentum.
+pub fn moving_memory(energy: &(impl Energy + ?Sized)) -> VecMemory {
+    let blocks = Memory::weights_and_momentum(energy.layout());
+    VecMemory { weights: avec![[0.0; LANES]; blocks], ..memory(energy) }
+}
+
 /// The generators of chain 0, 1, 2, …: equal to [`LaneRng::stream`], one long jump each instead of n.
 pub fn streams(seed: u64) -> impl Iterator<Item = LaneRng> {
     let mut lane = Xoshiro128PlusPlus::seed_from_u64(seed);

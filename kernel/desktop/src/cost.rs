@@ -86,7 +86,7 @@ pub(crate) fn of(model: &Model, plan: &Plan, chains: usize, moved: f64) -> f64 {
         }
         // Two gradients, and a row of the couplings a change.
         Plan::Cyclical { .. } => 2.0 * gradient + 8.0 * EXP * sites * plane + flip * (moved + 1.0),
-        Plan::SecondOrder => {
+        Plan::SecondOrder { .. } => {
             2.0 * gradient + 8.0 * EXP * sites + (flip + ROW * sites) * (moved + 1.0) + ROW * sites * sites
         }
         Plan::GibbsWithGradients { indices } | Plan::PathAuxiliary { indices } => {
@@ -98,6 +98,10 @@ pub(crate) fn of(model: &Model, plan: &Plan, chains: usize, moved: f64) -> f64 {
             states * (flip + EXP)
         }
         Plan::RandomWalk { radius } => 2.0 * sites + flip * f64::from(*radius),
+        // Two ladders, and about as much for the clusters.
+        Plan::Isoenergetic { betas } => {
+            4.0 * of(model, &Plan::Exchange { betas: betas.clone() }, chains, moved)
+        }
         Plan::Exchange { betas } => {
             let replicas = betas.len() as f64;
             // A batch moves all its lanes, whether they are replicas or not.

@@ -19,13 +19,18 @@ const BOTTOMS: [f32; 9] = [0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.04, 0.01];
 const GAP: f32 = 0.2;
 
 /// The ladder: its bottom is the largest β at which chains of a short run agree; it has so many rungs that neighbours swap
-/// often, spaced so that they swap equally often.
-pub(crate) fn build(sampler: &Sampler<'_>, ground: &Ground<'_>, watch: &Watch<'_>) -> Result<Plan, Error> {
+/// often, spaced so that they swap equally often. `ladders` of them are to move as one chain.
+pub(crate) fn build(
+    sampler: &Sampler<'_>,
+    ground: &Ground<'_>,
+    ladders: usize,
+    watch: &Watch<'_>,
+) -> Result<Vec<f32>, Error> {
     let bottom = bottom(sampler, ground, watch)?;
     let most = if ground.special.is_some_and(|ready| matches!(ready, crate::parts::Ready::Ising(_))) {
         LANES
     } else {
-        SPARE - 1
+        SPARE / ladders - 1
     };
     let mut count = 6;
     let mut betas = spaced(bottom, count);
@@ -35,7 +40,7 @@ pub(crate) fn build(sampler: &Sampler<'_>, ground: &Ground<'_>, watch: &Watch<'_
         }
         let (_, least) = respaced(&betas, ground, watch)?;
         if least >= GAP || count == most || watch.over().is_some() {
-            return Ok(Plan::Exchange { betas });
+            return Ok(betas);
         }
         count = (count + count.div_ceil(2)).min(most);
         betas = spaced(bottom, count);

@@ -66,8 +66,10 @@ mod logz;
 mod model;
 pub mod npy;
 pub mod npz;
+mod pair;
 mod parts;
 mod plan;
+mod population;
 pub mod progress;
 mod read;
 mod run;
@@ -76,6 +78,7 @@ mod samples;
 pub mod second_order;
 mod settings;
 pub mod tempering;
+mod together;
 mod unit;
 
 pub use anneal::{Annealed, Annealer, Minimum};

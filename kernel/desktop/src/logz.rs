@@ -1,4 +1,4 @@
-//! ln Z by annealed importance sampling.
+//! ln Z: its settings, and annealed importance sampling.
 
 use crate::Error;
 use crate::chains::{memory, streams};
@@ -20,6 +20,9 @@ use serde::Serialize;
 /// = 0 to 1, with one Gibbs sweep at each. The mean of the runs' weights is Z, without bias, however many temperatures; the
 /// logarithm of a mean of few weights is too low. Where sites are known Z is the sum over the states that agree.
 ///
+/// With [`LogZ::population`] it is population annealing instead (Machta 2010). All replicas pass through the temperatures together, and the
+/// likely ones are copied in place of the others. A pilot run of 256 replicas chooses the temperatures.
+///
 /// ```
 /// use bitmc_desktop::Model;
 ///
@@ -31,12 +34,18 @@ use serde::Serialize;
 /// ```
 #[derive(Clone, Debug)]
 pub struct LogZ<'m> {
-    model: &'m Model,
-    runs: usize,
-    temperatures: usize,
-    temperature: f32,
-    settings: Settings,
+    pub(crate) model: &'m Model,
+    runs: Option<usize>,
+    temperatures: Option<usize>,
+    population: Option<usize>,
+    pub(crate) temperature: f32,
+    pub(crate) settings: Settings,
 }
+
+/// Independent runs, where nothing else is asked for.
+const RUNS: usize = 64;
+/// Temperatures of a run, where nothing else is asked for.
+const TEMPERATURES: usize = 1000;
 
 /// An estimate of ln Z.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,14 +53,18 @@ pub struct LogZ<'m> {
 pub struct Estimate {
     /// ln Z.
     pub log_z: f64,
-    /// Its standard error, by the spread of the runs' weights.
+    /// Its standard error, by the spread of the runs' weights. Of a population by the sizes of its families, or by the spread of the
+    /// weights at each temperature where that is larger.
     pub error: f64,
-    /// Runs.
+    /// Runs, or replicas of a population.
     pub runs: usize,
     /// Temperatures of a run.
     pub temperatures: usize,
-    /// The effective number of runs, `(Σw)²/Σw²`.
+    /// The effective number of runs, `(Σw)²/Σw²`. Of a population `1/Σn²`, where n is the share of a family in it.
     pub effective_runs: f64,
+    /// Replicas of the start from which the population descends; `None` of annealed importance sampling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub families: Option<usize>,
     /// What makes the estimate doubtful.
     pub warning: Option<String>,
 }
@@ -60,23 +73,37 @@ impl Model {
     /// The settings of an estimate of ln Z.
     #[must_use]
     pub fn log_z(&self) -> LogZ<'_> {
-        LogZ { model: self, runs: 64, temperatures: 1000, temperature: 1.0, settings: Settings::default() }
+        LogZ {
+            model: self,
+            runs: None,
+            temperatures: None,
+            population: None,
+            temperature: 1.0,
+            settings: Settings::default(),
+        }
     }
 }
 
 settings!(LogZ, "What stops the estimate from elsewhere: it is then an error.");
 
 impl LogZ<'_> {
-    /// Independent runs.
+    /// Independent runs of annealed importance sampling: 64 without this.
     #[must_use]
     pub fn runs(self, runs: usize) -> Self {
-        Self { runs, ..self }
+        Self { runs: Some(runs), ..self }
     }
 
-    /// Temperatures of a run, a Gibbs sweep at each.
+    /// Temperatures of a run of annealed importance sampling, a Gibbs sweep at each: 1,000 without this.
     #[must_use]
     pub fn temperatures(self, temperatures: usize) -> Self {
-        Self { temperatures, ..self }
+        Self { temperatures: Some(temperatures), ..self }
+    }
+
+    /// Population annealing with so many replicas, instead of annealed importance sampling. It has no runs, and chooses its
+    /// temperatures itself: [`LogZ::runs`] and [`LogZ::temperatures`] are refused.
+    #[must_use]
+    pub fn population(self, replicas: usize) -> Self {
+        Self { population: Some(replicas), ..self }
     }
 
     /// T.
@@ -91,13 +118,27 @@ impl LogZ<'_> {
     /// [`Error::Option`] where a setting is illegal or it was cancelled, [`Error::Model`] where the model cannot be sampled
     /// at this temperature, or no run ended in a possible state.
     pub fn run(&self) -> Result<Estimate, Error> {
-        if self.runs < 2 || self.temperatures == 0 {
+        if let Some(size) = self.population {
+            for (name, given) in [("runs", self.runs), ("temperatures", self.temperatures)] {
+                if given.is_some() {
+                    return Err(Error::option(format!("{name}: population annealing has none to set")));
+                }
+            }
+            if !(2..=1 << 30).contains(&size) {
+                return Err(Error::option(format!(
+                    "population: {size} replicas, where from 2 to 2^30 are needed"
+                )));
+            }
+            return self.settings.install(|| self.population_estimate(size));
+        }
+        let (runs, temperatures) = (self.runs.unwrap_or(RUNS), self.temperatures.unwrap_or(TEMPERATURES));
+        if runs < 2 || temperatures == 0 {
             return Err(Error::option("runs: at least 2 are needed, and 1 temperature"));
         }
-        self.settings.install(|| self.estimate())
+        self.settings.install(|| self.estimate(runs, temperatures))
     }
 
-    fn estimate(&self) -> Result<Estimate, Error> {
+    fn estimate(&self, runs: usize, temperatures: usize) -> Result<Estimate, Error> {
         let mut parts = Parts::new(self.model, self.temperature)?;
         let beta = parts.beta();
         let ready = parts.ready()?;
@@ -106,13 +147,13 @@ impl LogZ<'_> {
         let soft = soft.ready()?;
         let held = held(self.model);
         let held = Packed::new(Layout::binary(self.model.sites()), &held).map_err(Error::model)?;
-        let progress = Progress::new(!self.settings.progress, self.runs as u64);
-        let streams: Vec<LaneRng> = streams(self.settings.seed).take(self.runs).collect();
+        let progress = Progress::new(!self.settings.progress, runs as u64);
+        let streams: Vec<LaneRng> = streams(self.settings.seed).take(runs).collect();
         let one = |mut rng: LaneRng| {
             if self.settings.cancel.is_cancelled() {
                 return Err(Error::option("it was cancelled"));
             }
-            let answer = self.walk(path, beta, (&soft, held), &mut rng);
+            let answer = self.walk(path, (beta, temperatures), (&soft, held), &mut rng);
             progress.advance(1);
             answer
         };
@@ -129,15 +170,16 @@ impl LogZ<'_> {
         // The constant of the model's file is in every energy.
         let constant = self.model.constant / f64::from(self.temperature);
         let effective_runs = f64::from(evidence.equal_weights());
-        let warning = (effective_runs < 0.1 * self.runs as f64).then(|| {
-            format!("{effective_runs:.1} of {} runs have all the weight: ln Z is likely too low; take more temperatures", self.runs)
+        let warning = (effective_runs < 0.1 * runs as f64).then(|| {
+            format!("{effective_runs:.1} of {} runs have all the weight: ln Z is likely too low; take more temperatures", runs)
         });
         Ok(Estimate {
             log_z: f64::from(base) + f64::from(evidence.log_z()) - constant,
             error: evidence.relative_error().into(),
-            runs: self.runs,
-            temperatures: self.temperatures,
+            runs,
+            temperatures,
             effective_runs,
+            families: None,
             warning,
         })
     }
@@ -146,7 +188,7 @@ impl LogZ<'_> {
     fn walk<'e>(
         &self,
         path: Tempered<'e, Dyn<'e>>,
-        most: f32,
+        (most, temperatures): (f32, usize),
         (soft, held): (&Ready<'_>, Packed<'_>),
         rng: &mut LaneRng,
     ) -> Result<(f32, f32), Error> {
@@ -157,8 +199,8 @@ impl LogZ<'_> {
         let mut replica = Replica::new(path, memory(&path), state).map_err(Error::model)?;
         replica.clamp(held).map_err(Error::model)?;
         let base = replica.base_log_z();
-        let beta = |step: usize| most * step as f32 / self.temperatures as f32;
-        let betas = (1..=self.temperatures).map(beta);
+        let beta = |step: usize| most * step as f32 / temperatures as f32;
+        let betas = (1..=temperatures).map(beta);
         let weight = forward(&mut replica, betas, 1, |_| Gibbs::systematic(), rng).map_err(Error::model)?;
         Ok((weight, base))
     }

@@ -3,8 +3,10 @@
 use crate::Error;
 use crate::formats::uai::{LogTables, Network, Preamble};
 use crate::model::{Form, Model, Own, Scale};
-use bitmc::energy::{Edge, Entry, PolynomialBuffers, SparseBuffers, pack_rows};
-use bitmc::lane::{Block, LANES};
+use aligned_vec::{AVec, avec};
+use bitmc::energy::{CoarseRbm, Edge, Entry, PolynomialBuffers, SparseBuffers, pack_rows};
+use bitmc::lane::{Bits, Block, LANES};
+use bitmc::temper::Neighbours;
 use bitmc::{Energy, Factors, Ising, LatticeGaussian, Logistic, Polynomial, Potts, Rbm};
 
 /// Any energy.
@@ -21,12 +23,36 @@ pub(crate) struct Parts {
 }
 
 enum Numbers {
-    Ising { spins: bool, sparse: Rows },
-    Potts { arity: usize, sparse: Rows },
-    Gaussian { arity: usize, centre: Vec<f32>, sparse: Rows },
-    Rbm { weights: Vec<Block>, visible: Vec<f32>, hidden: Vec<Block>, units: usize },
+    Ising {
+        spins: bool,
+        sparse: Rows,
+    },
+    Potts {
+        arity: usize,
+        sparse: Rows,
+    },
+    Gaussian {
+        arity: usize,
+        centre: Vec<f32>,
+        sparse: Rows,
+    },
+    Rbm {
+        weights: Vec<Block>,
+        visible: Vec<f32>,
+        hidden: Vec<Block>,
+        units: usize,
+        /// Memory of the gradients of 16-bit weights.
+        room: AVec<Bits>,
+        /// Memory of the columns of the weights, which block Gibbs reads.
+        columns: Vec<Bits>,
+    },
     Factors(LogTables),
-    Logistic { rows: Vec<Block>, prior: Vec<f32>, offsets: Vec<Block>, observations: usize },
+    Logistic {
+        rows: Vec<Block>,
+        prior: Vec<f32>,
+        offsets: Vec<Block>,
+        observations: usize,
+    },
     Polynomial(Terms),
     Own(Own),
 }
@@ -68,7 +94,8 @@ impl Rows {
 pub(crate) enum Ready<'e> {
     Ising(Ising<'e>),
     Potts(Potts<'e>),
-    Rbm(Rbm<'e>),
+    /// The model, and the same with proposals from rounded weights.
+    Rbm(Rbm<'e>, CoarseRbm<'e>),
     Factors(Factors<'e>),
     Gaussian(LatticeGaussian<'e>),
     Logistic(Logistic<'e>),
@@ -82,12 +109,26 @@ impl<'e> Ready<'e> {
         match self {
             Self::Ising(model) => model,
             Self::Potts(model) => model,
-            Self::Rbm(model) => model,
+            Self::Rbm(model, _) => model,
             Self::Factors(model) => model,
             Self::Gaussian(model) => model,
             Self::Logistic(model) => model,
             Self::Polynomial(model) => model,
             Self::Own(model) => *model,
+        }
+    }
+}
+
+impl<'e> Ready<'e> {
+    /// Which sites share a term; none where no one knows, or all of them do.
+    pub(crate) fn neighbours(&self) -> Option<&(dyn Neighbours + Sync + 'e)> {
+        match self {
+            Self::Ising(model) => Some(model),
+            Self::Potts(model) => Some(model),
+            Self::Factors(model) => Some(model),
+            Self::Gaussian(model) => Some(model),
+            Self::Polynomial(model) => Some(model),
+            Self::Rbm(..) | Self::Logistic(_) | Self::Own(_) => None,
         }
     }
 }
@@ -134,7 +175,11 @@ impl Parts {
                 let packed =
                     pack_rows(weights, units, &mut rows).and_then(|()| pack_rows(hidden, units, &mut biases));
                 packed.map_err(Error::model)?;
-                Numbers::Rbm { weights: rows, visible: visible.clone(), hidden: biases, units }
+                let room = avec![[0; LANES]; CoarseRbm::room_len(visible.len(), units)];
+                // Block Gibbs has no other temperature.
+                let columns = if beta == 1.0 { Rbm::columns_len(visible.len(), units) } else { 0 };
+                let columns = vec![[0; LANES]; columns];
+                Numbers::Rbm { weights: rows, visible: visible.clone(), hidden: biases, units, room, columns }
             }
             Form::Logistic { design, outcomes, prior } => {
                 rest = beta;
@@ -198,8 +243,12 @@ impl Parts {
                 let made = LatticeGaussian::sparse(*sites, *arity, edges, fields, centre, buffers);
                 Ready::Gaussian(made.map_err(Error::model)?)
             }
-            Numbers::Rbm { weights, visible, hidden, units } => {
-                Ready::Rbm(Rbm::new(weights, visible, hidden, *units).map_err(Error::model)?)
+            Numbers::Rbm { weights, visible, hidden, units, room, columns } => {
+                let mut model = Rbm::new(weights, visible, hidden, *units).map_err(Error::model)?;
+                if !columns.is_empty() {
+                    model = model.with_columns(columns).map_err(Error::model)?;
+                }
+                Ready::Rbm(model, CoarseRbm::new(model, room).map_err(Error::model)?)
             }
             Numbers::Factors(tables) => Ready::Factors(tables.model().map_err(Error::model)?),
             Numbers::Logistic { rows, prior, offsets, observations } => {

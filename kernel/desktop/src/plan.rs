@@ -1,12 +1,14 @@
 //! A sampler with its parameters, and the units that it is made of.
 
 use crate::Error;
-use crate::chains::{Moving, Walker, memory};
+use crate::chains::{Moving, Walker, moving_memory};
+use crate::pair::{BatchPair, LadderPair};
 use crate::parts::{Dyn, Ready};
 use crate::second_order::{SecondOrder, Warmed};
 use crate::tempering::Tempering;
+use crate::together::Together;
 use crate::unit::{ExchangeBatch, One, PottsSixteen, Sixteen, Start, Track, Unit};
-use crate::{cyclical, second_order};
+use crate::{cyclical, second_order, together};
 use bitmc::chain::Ring;
 use bitmc::energy::Tempered;
 use bitmc::lane::LANES;
@@ -48,7 +50,10 @@ pub enum Plan {
         balance: f32,
     },
     /// The any-scale balanced proposal of second order (AB): couplings, step size and balance by [`second_order::tuned`].
-    SecondOrder,
+    SecondOrder {
+        /// The share of the noise that is kept from step to step, from 0 to below 1 ([`Langevin::momentum`]).
+        momentum: f32,
+    },
     /// A cycle of bold and local Langevin steps (ACS), found by [`cyclical::tuned`] where it is empty.
     Cyclical {
         /// Step size and balance of each step.
@@ -83,6 +88,11 @@ pub enum Plan {
         /// The inverse temperatures, rising to 1.
         betas: Vec<f32>,
     },
+    /// Replica exchange over Gibbs sweeps with isoenergetic moves: two ladders a chain, which exchange clusters at equal temperatures.
+    Isoenergetic {
+        /// The inverse temperatures, rising to 1.
+        betas: Vec<f32>,
+    },
 }
 
 impl std::fmt::Display for Plan {
@@ -96,7 +106,10 @@ impl std::fmt::Display for Plan {
             Self::Balanced { step_size, balance } => {
                 write!(f, "balanced Langevin (AB), step size {step_size:.3}, balance {balance:.2}")
             }
-            Self::SecondOrder => write!(f, "balanced Langevin of second order (AB)"),
+            Self::SecondOrder { momentum: 0.0 } => write!(f, "balanced Langevin of second order (AB)"),
+            Self::SecondOrder { momentum } => {
+                write!(f, "balanced Langevin of second order (AB), momentum {momentum:.2}")
+            }
             Self::Cyclical { positions } => {
                 let sizes = positions.iter().map(|position| position.0);
                 let (least, most) =
@@ -118,6 +131,14 @@ impl std::fmt::Display for Plan {
                     f,
                     "replica exchange over Gibbs sweeps, {} replicas from β = {bottom:.3} to 1",
                     betas.len()
+                )
+            }
+            Self::Isoenergetic { betas } => {
+                let bottom = betas.first().copied().unwrap_or(0.0);
+                let count = betas.len();
+                write!(
+                    f,
+                    "replica exchange with isoenergetic moves, twice {count} replicas from β = {bottom:.3} to 1"
                 )
             }
         }
@@ -218,7 +239,14 @@ impl Plan {
                 }
                 by_arity!(2 3 4 5 6 7 8)
             }
-            (Self::BlockGibbs, Some(Ready::Rbm(model))) => {
+            (Self::Langevin { .. } | Self::Balanced { .. }, Some(Ready::Rbm(model, coarse)))
+                if model.hidden_units() >= together::HIDDEN_FROM =>
+            {
+                let Mover::Langevin(kernel) = self.mover(energy)? else { return self.general(ground) };
+                let unit = |starts: &[Start]| boxed(Together::new(coarse, kernel, starts, &held));
+                starts.chunks(together::group(starts.len())).map(unit).collect()
+            }
+            (Self::BlockGibbs, Some(Ready::Rbm(model, _))) => {
                 starts.iter().map(|start| boxed(One::new(model, BlockGibbs, start, &held))).collect()
             }
             (Self::BlockGibbs, _) => Err(Error::model("block Gibbs: only an RBM at temperature 1 has it")),
@@ -230,6 +258,23 @@ impl Plan {
             }
             (Self::SwendsenWang | Self::Wolff, _) => {
                 Err(Error::model("clusters: only Ising and QUBO models have them"))
+            }
+            (Self::Exchange { betas } | Self::Isoenergetic { betas }, _) if betas.last() != Some(&1.0) => {
+                Err(Error::option(format!("{self}: the last β must be 1, where the draws are made")))
+            }
+            (Self::Isoenergetic { betas }, Some(Ready::Ising(model))) if betas.len() <= LANES => {
+                let pairs = starts.iter().zip(ground.spare.chunks(SPARE));
+                pairs.map(|(start, spare)| boxed(BatchPair::new(model, betas, start, spare, &held))).collect()
+            }
+            (Self::Isoenergetic { betas }, _) => {
+                let graph = special.and_then(Ready::neighbours).ok_or_else(|| {
+                    Error::model("isoenergetic moves: only models of terms over few sites have clusters")
+                })?;
+                let path = Tempered::new(energy, 1.0).map_err(Error::model)?;
+                let pairs = starts.iter().zip(ground.spare.chunks(SPARE));
+                pairs
+                    .map(|(start, spare)| boxed(LadderPair::new(path, graph, betas, start, spare, &held)))
+                    .collect()
             }
             (Self::Exchange { betas }, Some(Ready::Ising(model))) if betas.len() <= LANES => {
                 let ladders = starts.iter().zip(ground.spare.chunks(SPARE));
@@ -245,13 +290,15 @@ impl Plan {
                 };
                 starts.iter().zip(ground.spare.chunks(SPARE)).map(ladder).collect()
             }
-            (Self::SecondOrder, _) => {
+            (Self::SecondOrder { momentum }, _) => {
                 let found = ground.arena.alloc(second_order::tuned(energy, ground.seed)?);
                 let (kernel, _) = found.kernel()?;
+                let kernel = kernel.momentum(*momentum).map_err(Error::option)?;
                 let kernel: &'e Langevin<'e, Dense<'e>> = ground.kernels.alloc(kernel);
                 let one = |start: &Start| -> Result<Box<dyn Unit + 'e>, Error> {
                     let state = Packed::new(energy.layout(), &start.words).map_err(Error::model)?;
-                    let mut chain = Chain::new(energy, memory(energy), state).map_err(Error::model)?;
+                    let memory = moving_memory(energy);
+                    let mut chain = Chain::new(energy, memory, state).map_err(Error::model)?;
                     chain.clamp(held).map_err(Error::model)?;
                     let rng = start.rng.clone();
                     let walker = Walker { chain, kernel, rng, acceptance: Acceptance::new() };
@@ -279,10 +326,11 @@ impl Plan {
             Self::Cyclical { ref positions } => Mover::Cyclical(cyclical::kernels(positions)?),
             Self::Gibbs
             | Self::Exchange { .. }
+            | Self::Isoenergetic { .. }
             | Self::BlockGibbs
             | Self::SwendsenWang
             | Self::Wolff
-            | Self::SecondOrder => Mover::Gibbs(Gibbs::systematic()),
+            | Self::SecondOrder { .. } => Mover::Gibbs(Gibbs::systematic()),
             Self::Langevin { step_size } => Mover::Langevin(Langevin::adjusted(step_size).map_err(option)?),
             Self::Balanced { step_size, balance } => {
                 Mover::Langevin(Langevin::balanced(step_size, balance).map_err(option)?)

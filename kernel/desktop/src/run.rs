@@ -40,6 +40,10 @@ pub struct Report {
     pub faults: u64,
     /// Of replica exchange: how often neighbours swap, from the lowest β on.
     pub swap_rates: Vec<f64>,
+    /// Of replica exchange: ways of replicas from the coldest rung to the hottest and back, of all chains together, warm-up
+    /// included.
+    #[serde(default)]
+    pub round_trips: Option<u64>,
     /// Why there are fewer draws than asked for.
     pub stopped: Option<String>,
 }
@@ -259,6 +263,7 @@ impl Report {
             moved_sites_per_step: None,
             faults: 0,
             swap_rates: Vec::new(),
+            round_trips: None,
             stopped: None,
         }
     }
@@ -266,7 +271,7 @@ impl Report {
     /// What the units say of their steps.
     fn account(&mut self, units: &mut [Box<dyn Unit + '_>]) {
         let total = units.iter_mut().map(|unit| *unit.acceptance()).fold(Acceptance::new(), add);
-        let counted = !matches!(self.sampler, Plan::Exchange { .. });
+        let counted = !matches!(self.sampler, Plan::Exchange { .. } | Plan::Isoenergetic { .. });
         self.acceptance = counted.then(|| total.rate().into());
         self.moved_sites_per_step = counted.then(|| total.jump_distance().into());
         self.faults = total.faults;
@@ -277,6 +282,8 @@ impl Report {
             rates.sum::<f64>() / ladders.len() as f64
         };
         self.swap_rates = (0..rungs).map(rate).collect();
+        self.round_trips =
+            (!ladders.is_empty()).then(|| ladders.iter().map(|ladder| ladder.round_trips()).sum());
     }
 }
 

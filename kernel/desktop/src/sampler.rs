@@ -74,7 +74,13 @@ impl std::str::FromStr for Choice {
             ("langevin", &[step_size]) => exact(Plan::Langevin { step_size }),
             ("balanced", []) => Ok(Self::Tuned(Plan::Balanced { step_size: 0.2, balance: 0.6 })),
             ("balanced", &[step_size, balance]) => exact(Plan::Balanced { step_size, balance }),
-            ("second-order", []) => exact(Plan::SecondOrder),
+            ("second-order", []) => exact(Plan::SecondOrder { momentum: 0.0 }),
+            ("second-order", &[momentum]) if (0.0..1.0).contains(&momentum) => {
+                exact(Plan::SecondOrder { momentum })
+            }
+            ("second-order", &[momentum]) => {
+                Err(Error::option(format!("sampler {text:?}: momentum {momentum} is not in [0, 1)")))
+            }
             ("cyclical", []) => Ok(Self::Tuned(Plan::Cyclical { positions: Vec::new() })),
             ("gwg", []) => exact(Plan::GibbsWithGradients { indices: 1 }),
             ("gwg", &[indices]) => exact(Plan::GibbsWithGradients { indices: indices as u32 }),
@@ -89,14 +95,17 @@ impl std::str::FromStr for Choice {
             ("random-walk", &[radius]) => exact(Plan::RandomWalk { radius }),
             ("exchange", []) => Ok(Self::Tuned(Plan::Exchange { betas: Vec::new() })),
             ("exchange", betas) => exact(Plan::Exchange { betas: betas.to_vec() }),
+            ("isoenergetic", []) => Ok(Self::Tuned(Plan::Isoenergetic { betas: Vec::new() })),
+            ("isoenergetic", betas) => exact(Plan::Isoenergetic { betas: betas.to_vec() }),
             _ => Err(bad()),
         }
     }
 }
 
 impl Choice {
-    const NAMES: &'static str = "auto, gibbs, block-gibbs, swendsen-wang, wolff, langevin[:STEP], balanced[:STEP:BALANCE], second-order, \
-        cyclical, gwg[:INDICES], pas[:INDICES], locally-balanced, hamming-ball[:SITES:RADIUS], random-walk[:RADIUS] or exchange[:BETA:…:1] is needed";
+    const NAMES: &'static str = "auto, gibbs, block-gibbs, swendsen-wang, wolff, langevin[:STEP], balanced[:STEP:BALANCE], \
+        second-order[:MOMENTUM], cyclical, gwg[:INDICES], pas[:INDICES], locally-balanced, hamming-ball[:SITES:RADIUS], random-walk[:RADIUS], \
+        exchange[:BETA:…:1] or isoenergetic[:BETA:…:1] is needed";
 }
 
 impl Model {

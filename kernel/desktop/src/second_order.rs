@@ -25,10 +25,10 @@ const ITERATIONS: u32 = 30;
 const RIDGE: f32 = 1e-3;
 
 /// Where the parameters begin, those of the first order.
-const START: Parameters = Parameters { step_size: 0.25, balance: 0.6, precision: 1.0 };
+pub const START: Parameters = Parameters { step_size: 0.25, balance: 0.6, precision: 1.0 };
 
 /// Sites at most: W has sites² numbers.
-const MOST: usize = 4096;
+pub const MOST: usize = DenseMatrix::MAX_SITES;
 
 /// W, D and the factor of W + D, with the parameters that go with them.
 ///
@@ -44,7 +44,38 @@ pub struct SecondOrder {
 }
 
 impl SecondOrder {
-    fn noise(&mut self) -> Result<Dense<'_>, NoiseError> {
+    /// A symmetric W by its rows ([`DenseMatrix::blocks`]), and the D of the smallest trace that goes with it.
+    ///
+    /// # Errors
+    /// [`Error::Model`] where W is not finite or not symmetric, or has another size.
+    pub fn of(layout: Layout, rows: Vec<Block>) -> Result<Self, Error> {
+        let sites = layout.sites();
+        let mut d = vec![[0.0; LANES]; layout.blocks()];
+        let mut vectors = vec![[0.0; LANES]; MinTrace::blocks(sites)];
+        let mut scratch = vec![[0.0; LANES]; 3 * layout.blocks()];
+        let matrix = DenseMatrix::new(sites, &rows).map_err(Error::model)?;
+        let solved = MinTrace::new(0.01, 200).solve(&matrix, &mut d, &mut vectors, &mut scratch);
+        let trace = solved.map_err(Error::model)?.trace;
+        let root = vec![[0.0; LANES]; Dense::root_blocks(sites)];
+        Ok(Self { layout, rows, d, root, trace, parameters: START })
+    }
+
+    /// W by least squares over the moves of a burn-in (AB, Eq. 10).
+    ///
+    /// # Errors
+    /// [`Error::Model`] where the regression is of another number of sites, or saw gradients that are not finite.
+    pub fn estimated(layout: Layout, regression: &Regression<'_>) -> Result<Self, Error> {
+        let blocks = DenseMatrix::blocks(layout.sites());
+        let (mut rows, mut scratch) = (vec![[0.0; LANES]; blocks], vec![[0.0; LANES]; 3 * blocks]);
+        regression.solve(RIDGE, ITERATIONS, &mut rows, &mut scratch).map_err(Error::model)?;
+        Self::of(layout, rows)
+    }
+
+    /// Draws of N(0, W + D), factorised at each call.
+    ///
+    /// # Errors
+    /// As [`Dense::new`].
+    pub fn noise(&mut self) -> Result<Dense<'_>, NoiseError> {
         Dense::new(DenseMatrix::new(self.layout.sites(), &self.rows)?, &mut self.d, &mut self.root)
     }
 
@@ -117,7 +148,7 @@ impl<E: Energy + Sync + ?Sized> Moving for Warmed<'_, '_, E> {
 /// α by jump distance along one of the chains (AB, Algorithms 3–4 and Eq. 10).
 ///
 /// # Errors
-/// [`Error::Model`] where there are more than 4,096 sites, or the energy has another shape than W can have: sites of two
+/// [`Error::Model`] where there are more than [`MOST`] sites, or the energy has another shape than W can have: sites of two
 /// values, or ordinal ones.
 pub fn tuned<E: Energy + Sync + ?Sized>(energy: &E, seed: u64) -> Result<SecondOrder, Error> {
     let layout = energy.layout();
@@ -145,17 +176,7 @@ pub fn tuned<E: Energy + Sync + ?Sized>(energy: &E, seed: u64) -> Result<SecondO
             }
         }
     }
-    let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(sites)];
-    let mut scratch = vec![[0.0; LANES]; 3 * DenseMatrix::blocks(sites)];
-    regression.solve(RIDGE, ITERATIONS, &mut rows, &mut scratch).map_err(Error::model)?;
-    let mut d = vec![[0.0; LANES]; layout.blocks()];
-    let mut vectors = vec![[0.0; LANES]; MinTrace::blocks(sites)];
-    let mut scratch = vec![[0.0; LANES]; 3 * layout.blocks()];
-    let matrix = DenseMatrix::new(sites, &rows).map_err(Error::model)?;
-    let solved = MinTrace::new(0.01, 200).solve(&matrix, &mut d, &mut vectors, &mut scratch);
-    let trace = solved.map_err(Error::model)?.trace;
-    let root = vec![[0.0; LANES]; Dense::root_blocks(sites)];
-    let mut found = SecondOrder { layout, rows, d, root, trace, parameters: START };
+    let mut found = SecondOrder::estimated(layout, &regression)?;
     found.parameters = adapted(energy, found.noise().map_err(Error::model)?, &mut LaneRng::stream(!seed, 0))?;
     Ok(found)
 }

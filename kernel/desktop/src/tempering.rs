@@ -10,7 +10,7 @@ use bitmc::energy::Tempered;
 use bitmc::lane::{Bits, Block};
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
-use bitmc::temper::{Ladder, LadderError, Replica, Rung};
+use bitmc::temper::{Isoenergetic, IsoenergeticError, Ladder, LadderError, Neighbours, Replica, Rung};
 use bitmc::{Energy, Kernel, LaneRng, Packed};
 use rayon::prelude::*;
 
@@ -126,6 +126,28 @@ where
         }
         let members = &self.members;
         self.ladder.exchange(|index| members[index].replica.gap(), &mut self.swaps);
+    }
+
+    /// An isoenergetic move between the replicas at a rung of two ladders of one path. Returns the size of the cluster; 0 where there is no
+    /// such rung.
+    ///
+    /// # Errors
+    /// As [`Isoenergetic::step`].
+    pub fn exchange_cluster<G: Neighbours + ?Sized>(
+        &mut self,
+        rung: usize,
+        other: &mut Self,
+        clusters: &Isoenergetic<'_, G>,
+        memory: &mut [u32],
+        rng: &mut LaneRng,
+    ) -> Result<u32, IsoenergeticError> {
+        let (Some(a), Some(b)) = (self.ladder.rungs().get(rung), other.ladder.rungs().get(rung)) else {
+            return Ok(0);
+        };
+        let (one, two) = (&mut self.members[a.replica()].replica, &mut other.members[b.replica()].replica);
+        // A ladder's β are legal.
+        let _ = (one.set_beta(a.beta()), two.set_beta(b.beta()));
+        clusters.step(one, two, memory, rng)
     }
 
     /// The ladder.

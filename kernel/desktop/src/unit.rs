@@ -270,8 +270,8 @@ kept!([const Q: usize] PottsSixteen<'_, Q>: batch, rng, acceptance);
 
 /// Replica exchange in a batch: the chains of the batch are the replicas, and the coldest one is the chain to look at.
 pub(crate) struct ExchangeBatch<'e> {
-    batch: Batch<'e, Vec<BatchSite>>,
-    ladder: Ladder<Vec<Rung>>,
+    pub(crate) batch: Batch<'e, Vec<BatchSite>>,
+    pub(crate) ladder: Ladder<Vec<Rung>>,
     rng: LaneRng,
     swaps: LaneRng,
     acceptance: Acceptance,
@@ -296,6 +296,15 @@ impl<'e> ExchangeBatch<'e> {
         }
         let batch = batch(model, &starts, held)?;
         Ok(Self { batch, ladder, rng, swaps, acceptance: Acceptance::new() })
+    }
+
+    /// Gives replicas that have changed places the β of their rungs, which they else take in the next round.
+    pub(crate) fn take_betas(&mut self) {
+        let mut betas = self.batch.betas();
+        for rung in self.ladder.rungs() {
+            betas[rung.replica()] = rung.beta();
+        }
+        self.batch.set_betas(betas).expect("a ladder's betas are legal");
     }
 }
 

@@ -118,6 +118,11 @@ fn minima_and_ln_z_and_what_a_file_holds() {
     };
     let (log_z, error) = (estimate["log_z"].as_f64().unwrap(), estimate["error"].as_f64().unwrap());
     assert!((log_z - truth).abs() < 5.0 * error, "{log_z} ± {error}, exactly {truth}");
+    let (estimate, _) =
+        json(&["logz", &file("pick_two.qubo"), "--method", "population", "--population", "3000"]);
+    let (log_z, error) = (estimate["log_z"].as_f64().unwrap(), estimate["error"].as_f64().unwrap());
+    assert!((log_z - truth).abs() < 5.0 * error, "a population: {log_z} ± {error}, exactly {truth}");
+    assert_eq!((&estimate["runs"], &estimate["options"]["population"]), (&3000.into(), &3000.into()));
     let output = bitmc(&["info", &file("sprinkler.uai")]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("graphical model: 4 sites of 2 values"), "{text}");
@@ -135,11 +140,21 @@ fn bad_words_are_one_line() {
     fails(&["sample", &form, "--sampler", "gibs"], 2, "sampler \"gibs\": auto, gibbs,");
     fails(&["sample", &form, "--sampler", "langevin:-1"], 2, "step size");
     fails(&["sample", &form, "--sampler", "block-gibbs"], 1, "only an RBM");
+    fails(&["sample", &form, "--sampler", "exchange:0.2:0.5"], 2, "the last β must be 1");
+    fails(&["sample", &form, "--sampler", "isoenergetic:0.5:2"], 2, "the last β must be 1");
     fails(&["sample", &form, "--chains", "0"], 2, "--chains");
     fails(&["sample", &form, "--given", &file("sprinkler.evid")], 1, "sprinkler.evid");
     fails(&["sample", &form, "--seconds", "0", "--quiet"], 2, "no draw was made");
     fails(&["anneal", &form, "--seconds", "1", "--sweeps", "1"], 2, "--sweeps");
     fails(&["logz", &form, "--runs", "1"], 2, "--runs");
+    fails(&["logz", &form, "--method", "population", "--runs", "64"], 2, "--runs: it belongs to");
+    fails(
+        &["logz", &form, "--method", "population", "--temperatures", "1000"],
+        2,
+        "--temperatures: it belongs to",
+    );
+    fails(&["logz", &form, "--population", "1000"], 2, "--population: it belongs to");
+    fails(&["logz", &form, "--method", "population", "--population", "1"], 2, "--population");
     fails(&["sample", &form, "--save", "nowhere/here.npz"], 1, "nowhere/here.npz");
 }
 

@@ -240,10 +240,25 @@ fn samplers_by_hand_sample_every_class() {
         }
     }
     assert!(clusters >= 4, "Ising and QUBO models have clusters: {clusters}");
+    // Where terms are over few sites.
+    let mut pairs = 0;
+    for (name, model, arities, energy) in models() {
+        for sampler in ["isoenergetic", "isoenergetic:0.4:0.7:1"] {
+            match model.sampler().with(sampler.parse().unwrap()).chains(4).draws(3000).seed(5).run() {
+                Ok(samples) => {
+                    let off = distance(&samples, &enumerate(&arities, 1.0, &energy));
+                    assert!(off < 5.0, "{name} by {sampler}: {off:.1} errors off");
+                    pairs += 1;
+                }
+                Err(error) => assert!(error.to_string().contains("few sites"), "{name}: {error}"),
+            }
+        }
+    }
+    assert_eq!(pairs, 2 * 7, "all but RBMs and regressions have such moves");
     // Drivers of several stages, in one call.
     for (name, model, arities, energy) in models().into_iter().filter(|(.., arities, _)| arities[0] == 2) {
         let truth = enumerate(&arities, 1.0, &energy);
-        for sampler in ["second-order", "cyclical"] {
+        for sampler in ["second-order", "second-order:0.5", "cyclical"] {
             let samples =
                 model.sampler().with(sampler.parse().unwrap()).chains(4).draws(3000).seed(5).run().unwrap();
             let off = distance(&samples, &truth);
@@ -271,6 +286,56 @@ fn ln_z_and_minima_are_those_of_the_enumeration() {
             truth.least
         );
     }
+}
+
+#[test]
+fn ln_z_of_a_population_is_that_of_the_enumeration() {
+    for (name, model, arities, energy) in models() {
+        for temperature in [1.0, 0.7] {
+            let truth = enumerate(&arities, temperature, &energy);
+            let population = |seed: u64, threads: usize| {
+                let settings = model.log_z().temperature(temperature as f32).population(2000);
+                settings.seed(seed).threads(threads).run().unwrap()
+            };
+            let estimate = population(1, 1);
+            let off = |truth: f64| (estimate.log_z - truth).abs() / estimate.error;
+            assert!(off(truth.log_z) < 5.0, "{name}: {estimate:?}, exactly {}", truth.log_z);
+            assert!(off(truth.log_z + 0.5) > 5.0, "{name}: blind, {estimate:?}");
+            assert!(estimate.warning.is_none() && estimate.families.is_some(), "{name}: {estimate:?}");
+            // The same bits for any number of threads, others for another seed.
+            assert_eq!(estimate, population(1, 3), "{name}");
+            assert_ne!(estimate.log_z, population(2, 2).log_z, "{name}");
+        }
+        // Known sites.
+        let last = arities.len() - 1;
+        let known = model.clone().given(&[(1, 1), (last, 0)]).unwrap();
+        let given = |x: &[f64]| if x[1] == 1.0 && x[last] == 0.0 { energy(x) } else { f64::INFINITY };
+        let (truth, estimate) =
+            (enumerate(&arities, 1.0, given), known.log_z().population(1000).run().unwrap());
+        assert!(
+            (estimate.log_z - truth.log_z).abs() < 5.0 * estimate.error.max(1e-4),
+            "{name}: {estimate:?}, exactly {}",
+            truth.log_z
+        );
+    }
+}
+
+#[test]
+fn a_population_says_what_is_wrong() {
+    let (_, model, ..) = models().remove(0);
+    // Settings of the other method are refused, those that it would take by itself too.
+    let refused = |settings: bitmc_desktop::LogZ<'_>| settings.run().unwrap_err().to_string();
+    assert!(refused(model.log_z().population(100).runs(64)).starts_with("runs: "));
+    assert!(refused(model.log_z().temperatures(1000).population(100)).starts_with("temperatures: "));
+    assert!(refused(model.log_z().population(1)).contains("from 2"));
+    let cancel = bitmc_desktop::Cancel::new();
+    cancel.cancel();
+    assert!(refused(model.log_z().population(100).cancel(&cancel)).contains("cancelled"));
+    // A glass that ten replicas cannot know.
+    let edges: Vec<_> =
+        pairs(40).into_iter().map(|(a, b)| (a, b, if (a * b + a) % 3 == 0 { 1.0 } else { -1.0 })).collect();
+    let glass = Model::ising(40, &edges, &[]).unwrap();
+    assert!(glass.log_z().population(10).run().unwrap().warning.unwrap().contains("larger population"));
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn bytes(samples: &Samples) -> (Vec<u8>, Vec<u64>, String) {
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
     let model = glass(8);
-    for sampler in ["auto", "gibbs", "langevin", "pas", "exchange"] {
+    for sampler in ["auto", "gibbs", "langevin", "pas", "exchange", "isoenergetic"] {
         let choice: Choice = sampler.parse().unwrap();
         let run = |threads| {
             model.sampler().with(choice.clone()).chains(20).draws(100).threads(threads).run().unwrap()
@@ -92,7 +92,7 @@ fn a_run_that_is_cancelled_gives_what_there_is() {
 fn a_run_that_was_killed_goes_on_with_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let model = glass(8);
-    for sampler in ["auto", "gibbs", "langevin", "gwg", "exchange"] {
+    for sampler in ["auto", "gibbs", "langevin", "gwg", "exchange", "isoenergetic"] {
         let path = folder.path().join(sampler);
         let choice: Choice = sampler.parse().unwrap();
         let settings = model.sampler().with(choice).chains(5).draws(3000);

@@ -35,22 +35,23 @@ def main():
     quick = parser.parse_args().quick
     model = glass(seed=1)
     print(model)
-    ladder = "exchange:" + ":".join(f"{beta:.4f}" for beta in np.linspace(0.4, 1.0, 12))
-    print("\n| T | E a spin | mean q² | R̂ |\n|---:|---:|---:|---:|")
+    print("\n| T | E a spin | mean q² | R̂ | least swap rate | round trips |\n|---:|---:|---:|---:|---:|---:|")
     drawn = {}
     for temperature in (3.0, 2.0, 1.2):
-        samples = bitmc.sample(
+        samples = bitmc.replica_exchange(
             model,
             draws=50 if quick else 1000,
             chains=16,
+            ladder=temperature / np.linspace(0.4, 1.0, 12),
             warmup=100 if quick else 5000,
-            temperature=temperature,
-            sampler=ladder,
             thin=5,
         )
         drawn[temperature] = q = overlaps(samples)
         r_hat = samples.summary().energy["r_hat"]
-        print(f"| {temperature:.1f} | {samples.energy.mean() / SIDE**3:.4f} | {(q**2).mean():.4f} | {r_hat:.3f} |")
+        print(
+            f"| {temperature:.1f} | {samples.energy.mean() / SIDE**3:.4f} | {(q**2).mean():.4f} | {r_hat:.3f} "
+            f"| {samples.swap_rates.min():.2f} | {samples.round_trips} |"
+        )
     found = bitmc.anneal(model, sweeps=100_000 if quick else 3_000_000)
     print(f"\nLowest energy found: {found.energies[0]:.0f} ({found.energies[0] / SIDE**3:.4f} a spin), in {found.counts[0]} runs")
 

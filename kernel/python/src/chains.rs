@@ -1,35 +1,16 @@
 //! Chains that are told their energies by Python.
 
+use crate::kernels::{Kernel, Tuner, cycle, keeps_none, kernel, near, parsed, second_order, with};
 use crate::samples::{Samples, states};
+use crate::second_order::{SecondOrderSampler, Seen};
 use crate::{raised, wrong};
 use bitmc::random::uniform;
 use bitmc::stats::Acceptance;
-use bitmc::step::{Cycle, ParameterError};
-use bitmc::tune::{CycleSettings, CycleTuner, RateTuner, Trial};
-use bitmc::{
-    GibbsWithGradients, Info, LaneRng, Langevin, Layout, Open, OpenError, Packed, PathAuxiliary, RandomWalk,
-    packed,
-};
+use bitmc::{Info, LaneRng, Layout, Open, Packed, packed};
 use bitmc_desktop::chains::{VecOpen, open_memory, streams};
-use bitmc_desktop::{Choice, Plan, Report};
+use bitmc_desktop::{Plan, Report};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-
-/// What proposes.
-enum Kernel {
-    Langevin(Langevin<'static>),
-    Cycle(Vec<Langevin<'static>>),
-    GibbsWithGradients(GibbsWithGradients),
-    PathAuxiliary(PathAuxiliary),
-    RandomWalk(RandomWalk),
-}
-
-/// What is still being tuned.
-enum Tuner {
-    Nothing,
-    Rate(RateTuner),
-    Cycle(Box<CycleTuner<Vec<Trial>>>),
-}
 
 /// Several chains, asked and told together.
 #[pyclass(module = "bitmc._bitmc")]
@@ -45,109 +26,18 @@ pub(crate) struct Chains {
     kernel: Kernel,
     tuner: Tuner,
     acceptance: Acceptance,
+    /// Gradients at the states, where chains keep none or a tuner looks at them.
+    here: Vec<f32>,
     tracks: Vec<(Vec<u32>, Vec<f32>)>,
-}
-
-const NAMES: &str = "langevin[:STEP], balanced[:STEP:BALANCE], balanced:tuned:BALANCE, cyclical[:POSITIONS[:SMALLEST:LARGEST]], gwg[:INDICES], \
-    pas[:INDICES] or random-walk[:RADIUS] is needed";
-
-fn parsed(sampler: &str, chains: usize, sites: usize) -> PyResult<(Plan, Tuner)> {
-    let bad = || wrong(format!("sampler {sampler:?}: {NAMES}"));
-    if let Some(rest) = sampler.strip_prefix("cyclical") {
-        let numbers: Vec<f32> =
-            rest.split(':').skip(1).map(str::parse).collect::<Result<_, _>>().map_err(|_| bad())?;
-        let ends = |ends| CycleSettings {
-            chains: u32::try_from(chains).unwrap_or(u32::MAX),
-            steps: (100 / chains.max(1)).max(1) as u32,
-            step_size: ends,
-            ..CycleSettings::default()
-        };
-        let (positions, settings) = match numbers[..] {
-            [] => (20.0, ends((0.05, 5.0))),
-            [positions] => (positions, ends((0.05, 5.0))),
-            [positions, smallest, largest] => (positions, ends((smallest, largest))),
-            _ => return Err(bad()),
-        };
-        if !rest.is_empty() && !rest.starts_with(':') || !(2.0..=1000.0).contains(&positions) {
-            return Err(bad());
-        }
-        let tuner = CycleTuner::new(vec![Trial::default(); positions as usize], settings);
-        let tuner = tuner.map_err(|error| wrong(format!("sampler {sampler:?}: {error}")))?;
-        return Ok((cycle(&tuner), Tuner::Cycle(Box::new(tuner))));
-    }
-    // A balance by hand, with the step size tuned.
-    let choice = match sampler.strip_prefix("balanced:tuned:").map(str::parse) {
-        Some(balance) => Choice::Tuned(Plan::Balanced { step_size: 0.2, balance: balance.map_err(|_| bad())? }),
-        None => sampler.parse().map_err(|_| bad())?,
-    };
-    match choice {
-        Choice::Auto => Err(bad()),
-        Choice::Exactly(plan) => Ok((plan, Tuner::Nothing)),
-        Choice::Tuned(plan) => {
-            let (first, bounds, rate) = match plan {
-                Plan::RandomWalk { .. } => {
-                    let most = (sites as f32 / 4.0).max(1.0);
-                    (1.0, (0.5, most), RateTuner::RANDOM_WALK)
-                }
-                _ => (0.2, (1e-3, 1e3), RateTuner::LOCALLY_BALANCED),
-            };
-            let tuner = RateTuner::new(first, bounds, rate).map_err(wrong)?;
-            Ok((plan, Tuner::Rate(tuner)))
-        }
-    }
-}
-
-/// Ordinal sites may be kept from moving far.
-fn near(kernel: Langevin<'static>, window: Option<u32>) -> Langevin<'static> {
-    window.map_or(kernel, |distance| kernel.within(distance))
-}
-
-/// The kernel of a sampler.
-fn kernel(plan: &Plan, window: Option<u32>) -> PyResult<Kernel> {
-    let balanced = |step_size: f32, balance: f32| -> Result<_, ParameterError> {
-        Ok(near(Langevin::balanced(step_size, balance)?, window))
-    };
-    let one = || -> Result<Option<Kernel>, ParameterError> {
-        Ok(Some(match plan {
-            &Plan::Langevin { step_size } => balanced(step_size, 0.5).map(Kernel::Langevin)?,
-            &Plan::Balanced { step_size, balance } => Kernel::Langevin(balanced(step_size, balance)?),
-            &Plan::GibbsWithGradients { indices } => {
-                Kernel::GibbsWithGradients(GibbsWithGradients::new(indices)?)
-            }
-            &Plan::PathAuxiliary { indices } => Kernel::PathAuxiliary(PathAuxiliary::new(indices)?),
-            &Plan::RandomWalk { radius } => Kernel::RandomWalk(RandomWalk::new(radius)?),
-            Plan::Cyclical { positions } => {
-                let each = positions.iter().map(|&(step_size, balance)| balanced(step_size, balance));
-                Kernel::Cycle(each.collect::<Result<_, _>>()?)
-            }
-            _ => return Ok(None),
-        }))
-    };
-    one().map_err(|error| wrong(format!("sampler: {error}")))?.ok_or_else(|| wrong(format!("sampler: {NAMES}")))
-}
-
-/// The cycle that a tuner has come to.
-fn cycle(tuner: &CycleTuner<Vec<Trial>>) -> Plan {
-    let positions = tuner.positions().iter().map(|trial| (trial.step_size, trial.balance));
-    Plan::Cyclical { positions: positions.collect() }
-}
-
-/// A plan with another value of its parameter that is tuned.
-fn with(plan: &Plan, value: f32) -> Plan {
-    match *plan {
-        Plan::Langevin { .. } => Plan::Langevin { step_size: value },
-        Plan::Balanced { balance, .. } => Plan::Balanced { step_size: value, balance },
-        Plan::RandomWalk { .. } => Plan::RandomWalk { radius: value },
-        ref other => other.clone(),
-    }
 }
 
 #[pymethods]
 impl Chains {
     #[new]
-    #[pyo3(signature = (sites, arity, ordinal, chains, seed, sampler, window, start))]
+    #[pyo3(signature = (sites, arity, ordinal, chains, seed, sampler, window, start, hessian))]
     #[expect(clippy::too_many_arguments, reason = "the settings of a run")]
     fn new(
+        py: Python<'_>,
         sites: usize,
         arity: usize,
         ordinal: bool,
@@ -156,6 +46,7 @@ impl Chains {
         sampler: &str,
         window: Option<u32>,
         start: Option<PyReadonlyArray2<'_, u16>>,
+        hessian: Option<PyReadonlyArray1<'_, f32>>,
     ) -> PyResult<Self> {
         let layout = match (arity, ordinal) {
             (_, true) => Layout::ordinal(sites, arity),
@@ -184,12 +75,19 @@ impl Chains {
                     .map_err(|error| wrong(format!("start: chain {chain}: {error}")))?;
             }
         }
-        let (plan, tuner) = parsed(sampler, chains, sites)?;
-        let kernel = match &tuner {
-            Tuner::Cycle(tuner) => tuner.kernel().map(|kernel| Kernel::Langevin(near(kernel, window))),
-            _ => None,
-        }
-        .map_or_else(|| kernel(&plan, window), Ok)?;
+        let (plan, tuner, kernel) = if let Some(by_hand) = second_order(sampler)? {
+            let hessian = hessian.as_ref().map(|hessian| hessian.as_slice()).transpose()?;
+            let found = SecondOrderSampler::new(py, layout, hessian, by_hand)?;
+            (Plan::SecondOrder, Tuner::Nothing, Kernel::SecondOrder(Box::new(found)))
+        } else {
+            let (plan, tuner) = parsed(sampler, chains, sites)?;
+            let first = match &tuner {
+                Tuner::Cycle(tuner) => tuner.kernel().map(|kernel| Kernel::Langevin(near(kernel, window))),
+                _ => None,
+            };
+            let kernel = first.map_or_else(|| kernel(&plan, window), Ok)?;
+            (plan, tuner, kernel)
+        };
         Ok(Self {
             layout,
             starts,
@@ -201,6 +99,7 @@ impl Chains {
             kernel,
             tuner,
             acceptance: Acceptance::new(),
+            here: Vec::new(),
             tracks: vec![(Vec::new(), Vec::new()); chains],
         })
     }
@@ -216,7 +115,10 @@ impl Chains {
         if self.chains.is_empty() {
             return self.array(py, self.starts.iter().map(|words| &words[..]));
         }
-        self.propose().map_err(|error| wrong(format!("ask: {error}")))?;
+        let here = if keeps_none(self.layout) { &self.here[..] } else { &[] };
+        self.kernel
+            .ask_each(&mut self.chains, here, &mut self.rngs, self.window)
+            .map_err(|error| wrong(format!("ask: {}", error.0)))?;
         let asked = self.chains.iter().filter_map(|chain| chain.asked()).map(|state| state.words());
         self.array(py, asked)
     }
@@ -224,6 +126,7 @@ impl Chains {
     /// Tells energies and gradients, chain after chain; returns which chains moved to the state that was asked.
     fn tell(
         &mut self,
+        py: Python<'_>,
         energies: PyReadonlyArray1<'_, f32>,
         gradients: PyReadonlyArray1<'_, f32>,
     ) -> PyResult<Vec<bool>> {
@@ -235,6 +138,11 @@ impl Chains {
         if self.chains.is_empty() {
             return self.begin(energies, gradients);
         }
+        let seen = if matches!(&self.kernel, Kernel::SecondOrder(sampler) if sampler.tuning()) {
+            Seen::of(&self.chains, &self.here)
+        } else {
+            Seen::default()
+        };
         Open::tell_each(&mut self.chains, energies, gradients, &mut self.infos)
             .map_err(|error| wrong(format!("gradients: {error}")))?;
         for info in &self.infos {
@@ -248,6 +156,10 @@ impl Chains {
             };
         }
         self.tune()?;
+        if let Kernel::SecondOrder(sampler) = &mut self.kernel {
+            sampler.observe(py, &self.infos, &seen, gradients)?;
+        }
+        self.keep(gradients);
         Ok(self.infos.iter().map(|info| info.accepted).collect())
     }
 
@@ -265,7 +177,10 @@ impl Chains {
     }
 
     /// Ends the tuning, and forgets what was counted.
-    fn freeze(&mut self) -> PyResult<()> {
+    fn freeze(&mut self, py: Python<'_>) -> PyResult<()> {
+        if let Kernel::SecondOrder(sampler) = &mut self.kernel {
+            sampler.freeze(py)?;
+        }
         match &mut self.tuner {
             Tuner::Nothing => {}
             Tuner::Rate(tuner) => tuner.freeze(),
@@ -280,12 +195,19 @@ impl Chains {
     /// Whether parameters still change.
     #[getter]
     fn tuning(&self) -> bool {
-        !matches!(self.tuner, Tuner::Nothing)
+        match &self.kernel {
+            Kernel::SecondOrder(sampler) => sampler.tuning(),
+            _ => !matches!(self.tuner, Tuner::Nothing),
+        }
     }
 
     /// Step sizes and balances of the cycle, or the one of the sampler; empty where it has none.
     #[getter]
     fn parameters(&self) -> Vec<(f32, f32)> {
+        if let Kernel::SecondOrder(sampler) = &self.kernel {
+            let now = sampler.parameters();
+            return vec![(now.step_size, now.balance)];
+        }
         match &self.plan {
             Plan::Cyclical { positions } => positions.clone(),
             Plan::Langevin { step_size } => vec![(*step_size, 0.5)],
@@ -346,21 +268,17 @@ impl Chains {
             );
         }
         self.chains = chains;
+        if keeps_none(self.layout) || matches!(self.kernel, Kernel::SecondOrder(_)) {
+            self.here = gradients.to_vec();
+        }
         Ok(vec![true; energies.len()])
     }
 
-    fn propose(&mut self) -> Result<(), OpenError> {
-        let (chains, rngs) = (&mut self.chains[..], &mut self.rngs[..]);
-        match &self.kernel {
-            Kernel::Langevin(kernel) => Open::ask_each(chains, kernel, &[], rngs),
-            Kernel::GibbsWithGradients(kernel) => Open::ask_each(chains, kernel, &[], rngs),
-            Kernel::PathAuxiliary(kernel) => Open::ask_each(chains, kernel, &[], rngs),
-            Kernel::RandomWalk(kernel) => Open::ask_each(chains, kernel, &[], rngs),
-            Kernel::Cycle(kernels) => match Cycle::new(kernels) {
-                Some(cycle) => Open::ask_each(chains, &cycle, &[], rngs),
-                None => Ok(()), // A cycle has at least two positions.
-            },
-        }
+    /// Keeps the gradients at the states, where they are needed: those of the chains that moved are others now.
+    fn keep(&mut self, gradients: &[f32]) {
+        let length = bitmc::chain::gradient_len(self.layout);
+        let each = self.here.chunks_mut(length).zip(gradients.chunks(length)).zip(&self.infos);
+        each.filter(|(_, info)| info.accepted).for_each(|((here, new), _)| here.copy_from_slice(new));
     }
 
     /// Shows the tuner what the steps did, and takes its parameters for the next ones.

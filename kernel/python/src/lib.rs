@@ -2,9 +2,11 @@
 //! energies. Arrays are checked and shaped in Python; here they are flat.
 
 mod chains;
+mod kernels;
 mod model;
 mod runs;
 mod samples;
+mod second_order;
 
 use bitmc_desktop::Error;
 use pyo3::exceptions::{PyOSError, PyValueError};

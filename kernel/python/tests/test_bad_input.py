@@ -1,5 +1,8 @@
 """Bad input: each is a Python exception whose text names the argument. No panic, no abort."""
 
+import copy
+import pathlib
+import pickle
 import re
 
 import numpy as np
@@ -42,6 +45,9 @@ CASES = [
     ("h", lambda: bitmc.ising(GOOD, [0.0, 0.0, 0.0])),
     ("h", lambda: bitmc.ising(GOOD, [0.0, np.inf])),
     ("h", lambda: bitmc.ising(GOOD, ["a", "b"])),
+    ("h", lambda: bitmc.ising(GOOD, np.ma.masked_array([0.0, 1.0], [0, 1]))),
+    ("J", lambda: bitmc.ising({(0, 2**31 - 2): 1.0})),
+    ("sites", lambda: bitmc.ising({(0, 1): 1.0}, sites=2**31 - 1)),
     ("sites", lambda: bitmc.ising({(0, 1): 1.0}, sites=-1)),
     ("sites", lambda: bitmc.ising(GOOD, sites=3)),
     ("Q", lambda: bitmc.qubo(np.zeros((2, 2, 2)))),
@@ -72,6 +78,7 @@ CASES = [
     ("terms", lambda: bitmc.polynomial([(0, 1)])),
     ("terms", lambda: bitmc.polynomial({(0, 5): 1.0}, sites=3)),
     ("terms", lambda: bitmc.polynomial({})),
+    ("terms", lambda: bitmc.polynomial({0: 1.0})),
     ("path", lambda: bitmc.read(3)),
     ("known", lambda: model().given({5: 0})),
     ("known", lambda: model().given({0: 2})),
@@ -97,6 +104,15 @@ CASES = [
     ("temperatures", lambda: bitmc.anneal(model(), sweeps=1, temperatures=(1, 2))),
     ("temperatures", lambda: bitmc.anneal(model(), sweeps=1, temperatures=1)),
     ("reads", lambda: bitmc.anneal(model(), reads=0)),
+    ("ladder", lambda: bitmc.replica_exchange(model(), ladder=[1.0])),
+    ("ladder", lambda: bitmc.replica_exchange(model(), ladder=[1.0, 2.0])),
+    ("ladder", lambda: bitmc.replica_exchange(model(), ladder=[2.0, np.nan])),
+    ("ladder", lambda: bitmc.replica_exchange(model(), ladder=np.linspace(9, 1, 40))),
+    ("ladder", lambda: bitmc.replica_exchange(model(), ladder="hot")),
+    ("temperature", lambda: bitmc.replica_exchange(model(), ladder=[2.0, 1.0], temperature=1.0)),
+    ("temperature", lambda: bitmc.replica_exchange(model(), temperature=0)),
+    ("model", lambda: bitmc.replica_exchange(GOOD)),
+    ("sampler", lambda: bitmc.sample(model(), sampler="exchange:0.2:0.5")),
     ("runs", lambda: bitmc.log_z(model(), runs=1)),
     ("temperatures", lambda: bitmc.log_z(model(), temperatures=0)),
     ("f", lambda: bitmc.langevin(None, 3)),
@@ -108,6 +124,19 @@ CASES = [
     ("step_size", lambda: bitmc.langevin(f, 3, step_size=-1.0)),
     ("step_size", lambda: bitmc.langevin(f, 3, cycle=4, step_size=1.0)),
     ("balance", lambda: bitmc.langevin(f, 3, balance=2.0)),
+    ("gradients", lambda: bitmc.langevin(lambda x: (np.zeros(len(x)), -x), 3)),
+    ("energies", lambda: bitmc.langevin(lambda x: (-x.sum(axis=1), np.zeros(x.shape)), 3)),
+    ("energies", lambda: bitmc.langevin(lambda x: (0.0, np.zeros(x.shape)), 3)),
+    ("sites", lambda: bitmc.Chains(10**8, chains=10**6)),
+    ("order", lambda: bitmc.langevin(f, 3, order=3)),
+    ("cycle", lambda: bitmc.langevin(f, 3, order=2, cycle=4)),
+    ("hessian", lambda: bitmc.langevin(f, 3, hessian=np.eye(3))),
+    ("hessian", lambda: bitmc.langevin(f, 3, order=2, hessian=np.eye(4))),
+    ("hessian", lambda: bitmc.langevin(f, 3, order=2, hessian=np.triu(np.ones((3, 3))))),
+    ("hessian", lambda: bitmc.langevin(f, 3, order=2, hessian=[np.nan] * 3)),
+    ("hessian", lambda: bitmc.langevin(f, 3, arity=3, order=2)),
+    ("arity", lambda: bitmc.langevin(f, 3, arity=70, order=2, hessian=np.zeros(3))),
+    ("sites", lambda: bitmc.langevin(f, 2000, order=2)),
     ("sites", lambda: bitmc.langevin(f, 0)),
     ("arity", lambda: bitmc.langevin(f, 3, arity=70000)),
     ("start", lambda: bitmc.langevin(f, 3, start=np.zeros((2, 3)))),
@@ -117,6 +146,14 @@ CASES = [
     ("sampler", lambda: bitmc.Chains(3, sampler="auto")),
     ("sampler", lambda: bitmc.Chains(3, sampler="cyclical:1")),
 ]
+
+
+def test_there_are_enough_cases():
+    """Thirty at least, of every function that takes arguments."""
+    assert len(CASES) >= 30
+    source = pathlib.Path(__file__).read_text()
+    functions = [name for name in bitmc.__all__ if callable(getattr(bitmc, name)) and name.islower()]
+    assert not [name for name in functions if f"bitmc.{name}(" not in source]
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
@@ -146,3 +183,21 @@ def test_tell_before_ask():
     chains.tell(np.zeros(2), np.zeros((2, 3)))
     with pytest.raises(ValueError, match="ask"):
         chains.tell(np.zeros(2), np.zeros((2, 3)))
+
+
+def test_pickles_say_what_to_do_instead():
+    samples = bitmc.sample(model(), draws=2, chains=1, warmup=0, sampler="gibbs")
+    for one in (model(), samples, bitmc.Chains(3, chains=1)):
+        with pytest.raises(TypeError, match="cannot be pickled: "):
+            pickle.dumps(one)
+    same = model()
+    assert copy.copy(same) is same and copy.deepcopy(same) is same
+
+
+def test_energies_too_large_for_32_bits_are_told():
+    with pytest.warns(RuntimeWarning, match="energies reach 1e"):
+        bitmc.langevin(lambda x: (1e9 + x.sum(axis=1, dtype=float), np.ones(x.shape)), 3, draws=2, warmup=2)
+
+
+def test_edges_may_be_none():
+    assert bitmc.ising(([], []), [1.0, 2.0]).sites == 2

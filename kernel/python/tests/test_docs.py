@@ -1,17 +1,19 @@
-"""The examples of the docstrings and of the README."""
+"""The examples of the docstrings, of the README and of the quick start."""
 
 import doctest
 import pathlib
+import re
 
 import pytest
 
 import bitmc
-from bitmc import _langevin, _models, _runs
+from bitmc import _exchange, _langevin, _models, _runs
 
-README = pathlib.Path(__file__).parent.parent / "README.md"
+PACKAGE = pathlib.Path(__file__).parent.parent
+PAGES = [PACKAGE / "README.md", PACKAGE.parent.parent / "docs" / "python.md"]
 
 
-@pytest.mark.parametrize("module", [bitmc, _models, _runs, _langevin], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [bitmc, _models, _runs, _exchange, _langevin], ids=lambda module: module.__name__)
 def test_docstrings(module):
     found = doctest.testmod(module)
     assert found.attempted > 0 and found.failed == 0
@@ -25,6 +27,15 @@ def test_docstrings_of_dimod():
     assert found.attempted > 0 and found.failed == 0
 
 
-def test_readme():
-    found = doctest.testfile(str(README), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages(page):
+    if "dimod" in page.read_text():
+        pytest.importorskip("dimod")
+    found = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert found.attempted > 0 and found.failed == 0
+
+
+def test_the_pictures_of_the_quick_start_are_there_and_small():
+    page = PAGES[1]
+    pictures = [page.parent / name for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text())]
+    assert pictures and all(0 < picture.stat().st_size < 60_000 for picture in pictures)

@@ -60,9 +60,75 @@ def test_bits_against_enumeration(name):
     assert exact.distance(wrong, exact.means([2] * N, energy_of(quadratic))) > LIMIT
 
 
+SECOND_ORDER = {
+    "couplings estimated": {},
+    "hessian given": {"hessian": A},
+    "a wrong hessian": {"hessian": -2 * A},
+    "diagonal": {"hessian": np.diag(A)},
+    "by hand": {"hessian": A, "step_size": 0.5, "balance": 0.8},
+}
+
+
+@pytest.mark.parametrize("name", SECOND_ORDER)
+def test_second_order_against_enumeration(name):
+    settings = {"order": 2, "draws": 1500, "warmup": 1300, "seed": 2, **SECOND_ORDER[name]}
+    samples = bitmc.langevin(quadratic, N, **settings)
+    assert samples.report["tuned"] and samples.report["sampler"] == "second-order"
+    assert exact.distance(samples, exact.means([2] * N, energy_of(quadratic))) < LIMIT
+    wrong = bitmc.langevin(lambda x: (1.3 * quadratic(x)[0], quadratic(x)[1]), N, **settings)
+    assert exact.distance(wrong, exact.means([2] * N, energy_of(quadratic))) > LIMIT
+    again = bitmc.langevin(quadratic, N, **{**settings, "draws": 10})
+    assert np.array_equal(again.states, samples.states[:, :10])
+
+
+def test_second_order_of_whole_numbers_and_categories():
+    def f(x):
+        energies, gradients = quadratic(x - 1.5)
+        return 0.2 * energies, 0.2 * gradients
+
+    samples = bitmc.langevin(f, N, arity=4, ordinal=True, order=2, draws=1500, warmup=1300)
+    assert exact.distance(samples, exact.means([4] * N, energy_of(f))) < LIMIT
+    ring = -0.3 * (np.roll(np.eye(N), 1, axis=0) + np.roll(np.eye(N), -1, axis=0))
+    samples = bitmc.langevin(one_hot, N, arity=3, order=2, hessian=ring, draws=1500, warmup=1300)
+    assert exact.distance(samples, exact.means([3] * N, energy_of(one_hot))) < LIMIT
+
+
+def test_second_order_knows_the_couplings_of_a_quadratic_energy():
+    """At balance 1 and an infinite step size every move is accepted if W is the Hessian; W estimated comes near."""
+    coupled = np.full((20, 20), 0.3) - 0.3 * np.eye(20)
+
+    def f(x):
+        slopes = x @ coupled - 1.0
+        return (x * (slopes - 1.0)).sum(axis=1) / 2, slopes
+
+    rates = {}
+    for name, settings in {"given": {"hessian": coupled}, "estimated": {}, "wrong": {"hessian": 0 * coupled}}.items():
+        samples = bitmc.langevin(f, 20, order=2, draws=200, warmup=1000, step_size=1e30, balance=1.0, **settings)
+        rates[name] = samples.report["acceptance"]
+    assert rates["given"] > 0.999 and rates["estimated"] > 0.9 and rates["wrong"] < 0.8, rates
+
+
+def test_a_tuner_that_did_not_end_says_so():
+    assert not bitmc.langevin(quadratic, N, order=2, draws=5, warmup=50).report["tuned"]
+
+
+def test_many_categories():
+    """From 65 categories on, chains keep no gradients of their own."""
+    slopes = np.linspace(0, 3, 100) * np.arange(1, 3)[:, None]
+
+    def f(x):
+        return slopes[np.arange(2), x].sum(axis=1), np.broadcast_to(slopes, (len(x), 2, 100))
+
+    p = np.exp(-slopes) / np.exp(-slopes).sum(axis=1, keepdims=True)
+    want = np.append(p @ np.arange(100), (p * slopes).sum())
+    samples = bitmc.langevin(f, 2, arity=100, draws=1000, warmup=300)
+    assert exact.distance(samples, want) < LIMIT
+    assert exact.distance(samples, 1.1 * want) > LIMIT
+
+
 def test_a_wrong_gradient_is_still_exact():
     """The Metropolis test makes up for any gradient."""
-    samples = bitmc.langevin(lambda x: (quadratic(x)[0], 0 * x), N, draws=3000, warmup=300)
+    samples = bitmc.langevin(lambda x: (quadratic(x)[0], 0.0 * x), N, draws=3000, warmup=300)
     assert exact.distance(samples, exact.means([2] * N, energy_of(quadratic))) < LIMIT
 
 

@@ -152,3 +152,36 @@ def test_repr_and_properties():
     assert bitmc.sample(model, draws=10, chains=2, warmup=0).states.dtype == np.uint16
     with pytest.raises(TypeError):
         bitmc.Model()
+
+
+WIDE = rng.normal(0, 0.4, (6, 40)).astype(np.float32).astype(np.float64)
+WIDE_B = rng.normal(0, 0.5, 40).astype(np.float32).astype(np.float64)
+
+
+def wide_energy(b):
+    return lambda x: -np.log1p(np.exp(WIDE.T @ x + b)).sum()
+
+
+@pytest.mark.parametrize("sampler", ["langevin", "balanced", "langevin:0.3"])
+def test_langevin_over_an_rbm_of_many_hidden_units(sampler):
+    """There chains ask for their gradients together, from rounded weights; the energies are exact."""
+    model = bitmc.rbm(WIDE, None, WIDE_B)
+    samples = bitmc.sample(model, draws=600, chains=70, sampler=sampler, thin=2)
+    assert exact.distance(samples, exact.means([2] * 6, wide_energy(WIDE_B))) < LIMIT
+    assert exact.distance(samples, exact.means([2] * 6, wide_energy(0.8 * WIDE_B))) > LIMIT
+    row = samples.states[3, 5].astype(float)
+    assert samples.energy[3, 5] == pytest.approx(wide_energy(WIDE_B)(row), abs=1e-3)
+
+
+def test_chains_of_an_rbm_do_not_depend_on_those_beside_them(tmp_path):
+    model = bitmc.rbm(WIDE, None, WIDE_B).given({2: 1})
+    settings = {"draws": 100, "sampler": "langevin:0.3", "warmup": 50}
+    many = bitmc.sample(model, chains=70, threads=1, **settings)
+    assert (many.states[:, :, 2] == 1).all()
+    for chains in (1, 9, 20):
+        assert np.array_equal(bitmc.sample(model, chains=chains, **settings).states, many.states[:chains])
+    path = tmp_path / "run.checkpoint"
+    settings = {"draws": 20_000, "sampler": "langevin:0.3", "warmup": 50, "chains": 9}
+    bitmc.sample(model, checkpoint=path, seconds=0.05, **settings)
+    whole = bitmc.sample(model, **settings)
+    assert np.array_equal(bitmc.sample(model, checkpoint=path, **settings).states, whole.states)

@@ -63,6 +63,11 @@ impl BatchSite {
         }
     }
 
+    /// Whether the site is free in the chain of a cell.
+    pub(super) fn is_free(cell: u32) -> bool {
+        cell & WEIGHT != 0
+    }
+
     /// Clamps the site in the chains of `held`, and frees it in the others.
     pub(super) fn hold(&mut self, held: u32) {
         for (chain, cell) in self.cells.iter_mut().enumerate() {

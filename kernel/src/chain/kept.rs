@@ -1,8 +1,8 @@
 //! Chains that are kept over a stop.
 
-use super::{Chain, Core};
+use super::{Buffer, Chain, ChainError, Core, Kept, Memory, behind};
 use crate::energy::Energy;
-use crate::lane::{Bits, Block, Total};
+use crate::lane::{Bits, Block, LANES, Total};
 use crate::layout::{Kind, Layout};
 use crate::packed::{Packed, clear_single, is_mask_word};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
@@ -11,6 +11,52 @@ use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 #[must_use]
 pub const fn snapshot_len(layout: Layout) -> usize {
     layout.words().saturating_mul(8).saturating_add(33)
+}
+
+/// Bytes that a momentum adds to a chain in a snapshot. It has the blocks of a gradient; of
+/// [`IsingBalanced`](crate::step::IsingBalanced) see its `momentum_blocks`.
+#[must_use]
+pub const fn momentum_snapshot_len(blocks: usize) -> usize {
+    blocks.saturating_mul(64).saturating_add(12)
+}
+
+/// Writes the momentum. `weights` are those of the whole chain.
+pub(super) fn save_momentum(to: &mut Writer<'_>, layout: Layout, kept: Kept, weights: &[Block]) {
+    kept.key.save(to);
+    kept.blocks.save(to);
+    let first = 2 * layout.weight_blocks();
+    let first = first + behind(layout, weights.len().saturating_sub(first));
+    let missing = core::iter::repeat(&[0.0; LANES]);
+    let blocks = weights.get(first..).unwrap_or_default().iter().chain(missing);
+    blocks.take(kept.blocks as usize).flatten().for_each(|number| number.save(to));
+}
+
+/// Reads it, and takes it with `take`.
+pub(super) fn load_momentum(
+    at: &mut Reader<'_>,
+    layout: Layout,
+    weights: &mut [Block],
+    take: bool,
+) -> Result<Kept, SnapshotError> {
+    let mut kept = Kept { key: 0, blocks: 0 };
+    kept.key.load(at)?;
+    kept.blocks.load(at)?;
+    let (all, first) = (weights.len(), 2 * layout.weight_blocks());
+    let first = first + behind(layout, all.saturating_sub(first));
+    let need = first.saturating_add(kept.blocks as usize);
+    let short = ChainError::Memory { buffer: Buffer::Weights, need, got: all };
+    let room = weights.get_mut(first..need).ok_or(SnapshotError::Chain(short))?;
+    for slot in room.as_flattened_mut() {
+        let number = f32::from_le_bytes(at.array()?);
+        // Whole numbers stand there two in one.
+        if kept.key & Kept::WHOLE == 0 && !number.is_finite() {
+            return Err(SnapshotError::Value);
+        }
+        if take {
+            *slot = number;
+        }
+    }
+    Ok(kept)
 }
 
 /// Which layout a chain has; one of another is refused.
@@ -47,9 +93,21 @@ pub(super) fn load_shape(at: &mut Reader<'_>, layout: Layout) -> Result<(), Snap
     Err(if got == layout { SnapshotError::Value } else { SnapshotError::Layout { need: layout, got } })
 }
 
-/// Writes the state and the mask of free sites.
-pub(crate) fn save(to: &mut Writer<'_>, layout: Layout, core: Core, words: &[u32]) {
-    to.name(*b"chai");
+const NAME: [u8; 4] = *b"chai";
+/// Of a chain with a momentum.
+const MOVING: [u8; 4] = *b"chmo";
+
+/// Takes the name of a part that may have a momentum; whether it has.
+pub(super) fn load_name(at: &mut Reader<'_>, [plain, moving]: [[u8; 4]; 2]) -> Result<bool, SnapshotError> {
+    let mut look = *at;
+    let moves = look.name(moving).is_ok();
+    at.name(if moves { moving } else { plain })?;
+    Ok(moves)
+}
+
+/// Writes the state, the mask of free sites and the momentum. `weights` are those of the whole chain.
+pub(crate) fn save(to: &mut Writer<'_>, layout: Layout, core: Core, words: &[u32], weights: &[Block]) {
+    to.name(if core.momentum.is_some() { MOVING } else { NAME });
     save_shape(to, layout);
     core.energy.save(to);
     core.faults.save(to);
@@ -59,10 +117,14 @@ pub(crate) fn save(to: &mut Writer<'_>, layout: Layout, core: Core, words: &[u32
     for word in core.state(layout, words).words().iter().chain(free) {
         word.save(to);
     }
+    if let Some(kept) = core.momentum {
+        save_momentum(to, layout, kept, weights);
+    }
 }
 
-/// The state, its energy and its counters, the sites that are clamped. The energy is not in it: a chain over
-/// the same one goes on bit for bit, with every kernel. Bytes: [`snapshot_len`].
+/// The state, its energy and its counters, the sites that are clamped, and a [momentum](crate::Langevin::momentum). The energy is not in it: a chain over
+/// the same one goes on bit for bit, with every kernel. Bytes: [`snapshot_len`], with a momentum
+/// [`momentum_snapshot_len`] more.
 ///
 /// Where it is refused the chain is as it was.
 impl<E, W, C, B> Snapshot for Chain<'_, E, W, C, B>
@@ -70,16 +132,17 @@ where
     E: Energy + ?Sized,
     W: AsMut<[u32]> + AsRef<[u32]>,
     C: AsMut<[Bits]>,
-    B: AsMut<[Block]>,
+    B: AsMut<[Block]> + AsRef<[Block]>,
 {
     fn save(&self, to: &mut Writer<'_>) {
-        save(to, self.energy.layout(), self.core, self.memory.words.as_ref());
+        let Memory { words, weights, .. } = &self.memory;
+        save(to, self.energy.layout(), self.core, words.as_ref(), weights.as_ref());
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let layout = self.energy.layout();
         let mut at = *from;
-        at.name(*b"chai")?;
+        let moves = load_name(&mut at, [NAME, MOVING])?;
         load_shape(&mut at, layout)?;
         let (mut energy, mut faults, mut steps) = (Total::default(), 0, 0);
         energy.load(&mut at)?;
@@ -88,13 +151,20 @@ where
         }
         faults.load(&mut at)?;
         steps.load(&mut at)?;
+        if moves {
+            let mut look = at;
+            (0..2 * layout.words()).try_for_each(|_| look.array::<4>().map(|_| ()))?;
+            load_momentum(&mut look, layout, self.memory.weights.as_mut(), false)?;
+        }
         if let Err(error) = self.load_words(&mut at) {
             // Steps rely on a legal state there, too.
             self.ring().copy_words();
             return Err(error);
         }
+        let weights = self.memory.weights.as_mut();
+        let momentum = if moves { Some(load_momentum(&mut at, layout, weights, true)?) } else { None };
         // The weights are made again from the state: they are a function of it and the parameters alone.
-        self.core = Core { energy, faults, steps, weights_of: None, ..self.core };
+        self.core = Core { energy, faults, steps, momentum, weights_of: None, ..self.core };
         *from = at;
         Ok(())
     }

@@ -73,6 +73,21 @@ impl Memory<(), (), ()> {
     }
 }
 
+impl Memory<(), (), ()> {
+    /// Blocks of weights with which a chain has a [momentum](crate::Langevin::momentum): 4 bytes a site more, and a value
+    /// where sites are categorical.
+    #[must_use]
+    pub const fn weights_and_momentum(layout: Layout) -> usize {
+        Self::weights(layout).saturating_add(layout.plane_blocks())
+    }
+
+    /// Blocks of weights with which a chain keeps its gradient and has a momentum.
+    #[must_use]
+    pub const fn weights_gradients_and_momentum(layout: Layout) -> usize {
+        Self::weights_and_gradients(layout).saturating_add(layout.plane_blocks())
+    }
+}
+
 impl<W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>> Memory<W, C, B> {
     /// Its buffers. A chain over them leaves the memory to its owner: a constructor's error loses nothing, and the memory
     /// serves again when the chain is gone.
@@ -113,11 +128,15 @@ impl<const W: usize, const C: usize, const B: usize> Default for FixedMemory<W, 
     }
 }
 
-/// Memory for one [`Open`](crate::Open) chain in arrays: `open_memory!(LAYOUT)`.
+/// Memory for one [`Open`](crate::Open) chain in arrays: `open_memory!(LAYOUT)`, with a
+/// [momentum](crate::Langevin::momentum) `open_memory!(LAYOUT, momentum)`.
 #[macro_export]
 macro_rules! open_memory {
     ($layout:expr) => {
         $crate::memory!($layout, 0, gradients)
+    };
+    ($layout:expr, momentum) => {
+        $crate::memory!($layout, 0, gradients, momentum)
     };
 }
 
@@ -131,7 +150,8 @@ macro_rules! open_memory {
 /// ```
 ///
 /// `memory!(LAYOUT, cache_len, gradients)` has room for the gradients too:
-/// [`Memory::weights_and_gradients`](crate::Memory::weights_and_gradients).
+/// [`Memory::weights_and_gradients`](crate::Memory::weights_and_gradients). `momentum` in its place or behind it has room for
+/// a [momentum](crate::Langevin::momentum).
 #[macro_export]
 macro_rules! memory {
     ($($arguments:tt)*) => {
@@ -154,6 +174,20 @@ macro_rules! memory_type {
             { $crate::chain::Memory::words($layout) },
             { $crate::chain::Memory::cache($cache_len) },
             { $crate::chain::Memory::weights_and_gradients($layout) },
+        >
+    };
+    ($layout:expr, $cache_len:expr, momentum) => {
+        $crate::chain::FixedMemory<
+            { $crate::chain::Memory::words($layout) },
+            { $crate::chain::Memory::cache($cache_len) },
+            { $crate::chain::Memory::weights_and_momentum($layout) },
+        >
+    };
+    ($layout:expr, $cache_len:expr, gradients, momentum) => {
+        $crate::chain::FixedMemory<
+            { $crate::chain::Memory::words($layout) },
+            { $crate::chain::Memory::cache($cache_len) },
+            { $crate::chain::Memory::weights_gradients_and_momentum($layout) },
         >
     };
     ($layout:expr, $cache_len:expr) => {

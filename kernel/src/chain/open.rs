@@ -12,7 +12,7 @@ pub use told::OpenError;
 pub(crate) use told::{Told, spread};
 
 use super::{
-    Buffer, ChainError, Core, Memory, check_sites, check_values, hold, part, plane, release, taken_apart,
+    Buffer, ChainError, Core, Memory, check_sites, check_values, hold, part, plane, release, rooms, taken_apart,
 };
 use crate::accept::Info;
 use crate::energy::{EnergyError, checked};
@@ -211,7 +211,9 @@ where
         let told = Told { slopes: gradient, ..self.told };
         let mut ring = taken_apart(&told, &mut self.memory, &mut self.core, true);
         // Until now it has held the curvatures.
-        let planes = core::mem::take(&mut ring.planes);
+        let (planes, momentum) = rooms(told.layout, core::mem::take(&mut ring.planes));
+        // A plane alone is a momentum.
+        ring.planes = momentum.get_mut(..told.layout.plane_blocks()).unwrap_or_default();
         let plane = plane(told.layout, planes, !ring.core.there_first);
         let info = half.tell(ring, plane, energy - self.energy);
         if info.accepted {
@@ -254,7 +256,7 @@ where
     /// [`OpenError`] where the energy is infinite or NaN, or the gradient has another length or a NaN. Then the chain is as it
     /// was.
     pub fn rebind(&mut self, energy: f32, gradient: &[f32]) -> Result<(), OpenError> {
-        self.begin(Core { weights_of: None, slope: false, ..self.core }, energy, gradient)
+        self.begin(Core { weights_of: None, slope: false, momentum: None, ..self.core }, energy, gradient)
     }
 
     /// Puts an energy and a gradient in place of those at the state.

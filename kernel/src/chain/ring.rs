@@ -19,6 +19,9 @@ pub struct Core {
     pub(crate) weights_of: Option<u64>,
     /// Whether the point's plane holds the gradient at the state.
     pub(crate) slope: bool,
+    /// What the momentum of the chain's memory holds.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub(crate) momentum: Option<Kept>,
     /// Whether the energy knows no differences ([`Energy::estimates`]): no test means anything.
     pub(crate) estimates: bool,
     pub(crate) there_first: bool,
@@ -35,6 +38,7 @@ impl Core {
             softplus: 0,
             weights_of: None,
             slope: false,
+            momentum: None,
             estimates: false,
             there_first: false,
             faults: 0,
@@ -42,6 +46,22 @@ impl Core {
         }
     }
 }
+
+/// Names the auxiliary variable that a chain keeps from step to step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Kept {
+    /// What it is drawn from; of whole numbers it has the bit [`Kept::WHOLE`].
+    pub(crate) key: u64,
+    pub(crate) blocks: u32,
+}
+
+impl Kept {
+    pub(crate) const WHOLE: u64 = 1;
+}
+
+/// The auxiliary variable in a chain's memory, and what it is.
+pub(crate) type Momenta<'a> = (&'a mut Option<Kept>, &'a mut [Block]);
 
 impl Core {
     /// The same state with another energy: its weights are to be made anew.
@@ -90,7 +110,8 @@ pub struct Ring<'a, E: ?Sized> {
     pub(crate) here: Point<'a>,
     pub(crate) there: Point<'a>,
     pub(crate) free: &'a [u32],
-    /// Room for a plane a point, which keeps its gradient; short where the caller provides none.
+    /// Room for a plane a point, which keeps its gradient, and behind it for the [`momentum`](super::momentum); short where the
+    /// caller provides none.
     pub(crate) planes: &'a mut [Block],
     /// Whether the plane of there holds its gradient.
     pub(crate) slope_there: bool,
@@ -215,6 +236,10 @@ impl<E: ?Sized> Ring<'_, E> {
             self.core.there_first = !self.core.there_first;
             self.core.slope = self.slope_there;
             self.core.energy.add(info.difference);
+        }
+        if info.fault {
+            // What led to it must not last.
+            self.core.momentum = None;
         }
         self.core.steps = self.core.steps.wrapping_add(1);
         self.core.faults = self.core.faults.saturating_add(u32::from(info.fault));

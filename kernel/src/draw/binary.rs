@@ -21,8 +21,8 @@ pub(super) fn weigh(
     balance: f32,
     curvature: impl Fn(usize, usize) -> F32s,
 ) -> Weighed {
-    let (balance, half) = (F32s::splat(balance), F32s::splat(0.5));
-    let (zero, one, limit) = (F32s::splat(0.0), F32s::splat(1.0), F32s::splat(-LOGIT_LIMIT));
+    let balance = F32s::splat(balance);
+    let (zero, one) = (F32s::splat(0.0), F32s::splat(1.0));
     let (mut normaliser, mut unlikely) = (Product::one(), Product::one());
     let mut numbers = [Mask::from_bits(u32::MAX, 0); PARTS];
     for (first, weights) in (0..).step_by(Product::BLOCKS).zip(weights.chunks_mut(Product::BLOCKS)) {
@@ -35,28 +35,36 @@ pub(super) fn weigh(
             let moved = x ^ other.bits(block);
             for (part, numbers) in numbers.iter_mut().enumerate() {
                 let free = Mask::from_bits(free, part);
-                let gradient = F32s::load(weight, part);
-                let uphill = Mask::from_bits(x, part).pick(gradient, -gradient);
-                let z = balance * uphill - half * curvature(block, part);
-                let z = free.keep(z.to_bits()).to_f32();
+                let (x, gradient) = (Mask::from_bits(x, part), F32s::load(weight, part));
+                let (z, e) = odds(gradient, x, free, balance, curvature(block, part));
                 *numbers = *numbers & z.eq(z);
                 let likely = zero.lt(z);
-                let below = (z.to_bits() | U32s::splat(SIGN)).to_f32(); // −|z|
-                let e = free.keep(limit.lt(below).pick(below, limit).exp_bounded().to_bits());
-                normaliser.times(one + e.to_f32(), part);
+                normaliser.times(one + e, part);
                 let rare = free & (likely ^ Mask::from_bits(moved, part));
                 if rare.any() {
-                    unlikely.times_where(rare, e.to_f32(), part);
+                    unlikely.times_where(rare, e, part);
                 }
-                (e | likely.keep(U32s::splat(SIGN))).to_f32().store(weight, part);
+                (e.to_bits() | likely.keep(U32s::splat(SIGN))).to_f32().store(weight, part);
             }
         }
     }
     let nan = numbers.into_iter().any(|numbers| (!numbers).any());
-    Weighed { normaliser: normaliser.finish(), chosen: unlikely.finish(), nan }
+    Weighed { normaliser: normaliser.finish(), chosen: unlikely.finish(), nan, possible: true }
 }
 
-const SIGN: u32 = 0x8000_0000;
+/// z and e^(−|z|), of a site that is not free both 0.
+#[inline(always)]
+pub(super) fn odds(gradient: F32s, x: Mask, free: Mask, balance: F32s, curvature: F32s) -> (F32s, F32s) {
+    let limit = F32s::splat(-LOGIT_LIMIT);
+    let uphill = x.pick(gradient, -gradient);
+    let z = balance * uphill - F32s::splat(0.5) * curvature;
+    let z = free.keep(z.to_bits()).to_f32();
+    let below = (z.to_bits() | U32s::splat(SIGN)).to_f32(); // −|z|
+    let e = free.keep(limit.lt(below).pick(below, limit).exp_bounded().to_bits());
+    (z, e.to_f32())
+}
+
+pub(super) const SIGN: u32 = 0x8000_0000;
 
 /// Returns Π e over the unlikely outcomes.
 #[inline]
@@ -104,6 +112,6 @@ pub(super) fn score(weights: &[Block], x: Packed<'_>, y: Packed<'_>) -> Option<L
 
 /// Where the sign bit is set.
 #[inline(always)]
-fn likely(weight: F32s) -> Mask {
+pub(super) fn likely(weight: F32s) -> Mask {
     weight.to_bits().negative()
 }

@@ -79,7 +79,7 @@ pub(super) fn weigh(
             chosen.times_where(zero.lt(w), w, part);
         }
     }
-    Weighed { normaliser: normaliser.finish(), chosen: chosen.finish(), nan }
+    Weighed { normaliser: normaliser.finish(), chosen: chosen.finish(), nan, possible: true }
 }
 
 /// Draws y, block by block; returns Π (weight of the drawn value).

@@ -76,6 +76,11 @@ impl<'a> Base<'a> {
         Ok(Self { fields, layout, arities: energy.arities() })
     }
 
+    /// Whether it is the same law, of the same sites.
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        self.fields == other.fields && self.layout == other.layout
+    }
+
     /// Whether every state is as likely as any other.
     #[must_use]
     pub fn is_uniform(&self) -> bool {

@@ -194,6 +194,11 @@ impl<'a> Factors<'a> {
         members.iter().filter_map(move |&factor| factors.get(factor as usize))
     }
 
+    /// Shows all sites that share a factor with a site, itself too.
+    pub(crate) fn neighbours(&self, site: usize, see: &mut dyn FnMut(usize)) {
+        self.factors_of(site).for_each(|factor| factor.sites().iter().for_each(|&other| see(other as usize)));
+    }
+
     /// The entries of a factor as the value of one of its sites varies, the other sites being as `value` says:
     /// the first one's place in `tables`, and the stride.
     #[inline]

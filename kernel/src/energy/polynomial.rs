@@ -262,6 +262,13 @@ impl<'a> Polynomial<'a> {
         self.touching.get(start..end(site)).unwrap_or_default()
     }
 
+    /// Shows all sites that share a term with a site, itself too.
+    pub(crate) fn neighbours(&self, site: usize, see: &mut dyn FnMut(usize)) {
+        for &term in self.touching(site) {
+            self.term(term as usize).0.iter().for_each(|&other| see(other as usize));
+        }
+    }
+
     /// What a flip of a site changes the energy by, in units.
     #[inline]
     fn difference(&self, site: usize, before: u32, sums: &[u32]) -> i64 {

@@ -1,7 +1,9 @@
 //! Restricted Boltzmann machines with dense, borrowed weights.
 
 mod cache;
+mod changes;
 mod coarse;
+mod conditional;
 mod error;
 mod pack;
 
@@ -13,24 +15,19 @@ use super::{Energy, EnergyError, Grid, Slope};
 use crate::lane::{self, Bits, Block, F32s, LANES, Mask, PARTS, Product, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
-use crate::random::uniforms;
 use cache::{Cache, Parts};
 use core::ops::Range;
-use rand_core::Rng;
 
 /// Rows of W whose products with σ are summed side by side; the bits do not depend on it. Sixteen would fill
 /// AVX-512's registers and measured a third slower.
 const TILE: usize = 4;
 
-/// Up to this unit of the grid, in nats, block Gibbs draws the visible units from weights and biases as they were given. Each
-/// is within half a unit of the one on the grid, which is about what a sum of such floats is rounded by.
-const FINE: f32 = 1.0 / 65_536.0;
-
 /// A restricted Boltzmann machine over visible bits, the hidden ones summed out:
 /// `E(v) = −a·v − Σⱼ ln(1 + e^{pⱼ})`, `p = Wᵀv + b` (METHODS.md §2).
 ///
 /// The cache keeps the pre-activations p in fixed point (free of history), σ(p), and `Σ ln(1+e^p)` as a
-/// product. Bytes a chain and state: 128 for every 16 hidden units, and 64.
+/// product. Bytes a chain and state: 128 for every 16 hidden units, and 64. With
+/// [columns](Rbm::with_columns), which make block Gibbs faster, 64 for every 16 visible and every 512 hidden units more.
 ///
 /// Cost: a gradient is one product Wσ, `visible × hidden` multiply-adds; a move is `hidden` additions a
 /// changed site and one exponential a hidden unit.
@@ -41,6 +38,8 @@ pub struct Rbm<'a> {
     hidden: &'a [Block],
     units: usize,
     grid: Grid,
+    /// W̃ by columns, for block Gibbs; empty where the caller gave no room for them.
+    columns: &'a [Bits],
 }
 
 impl<'a> Rbm<'a> {
@@ -62,7 +61,7 @@ impl<'a> Rbm<'a> {
     /// O(visible × hidden).
     ///
     /// Weights and biases are rounded to one grid: by at most 2⁻²² of the largest weight or 2⁻³⁰ of the largest
-    /// possible pre-activation or visible bias, whichever is more. A number that would lose much, as
+    /// possible pre-activation of a hidden or visible unit, whichever is more. No sum of 32 bits can overflow. A number that would lose much, as
     /// [`Sparse`](super::Sparse) says, is refused. So a bias of 10⁶ that is to pin a unit is refused, because it would take
     /// the weights' digits below 10⁻³: [clamp](crate::Chain::clamp) the unit instead, or use [`Rbm::rounded`].
     ///
@@ -142,13 +141,14 @@ impl<'a> Rbm<'a> {
             }
             reach = if bound > reach { bound } else { reach };
         }
-        for (unit, value) in visible.iter().enumerate() {
-            if value.abs() > 1e30 {
+        for ((unit, &bias), row) in visible.iter().enumerate().zip(weights.chunks_exact(row)) {
+            let bound = row.as_flattened().iter().fold(bias.abs(), |sum, w| sum + w.abs());
+            if bound > 1e30 {
                 return Err(RbmError::VisibleTooLarge { unit });
             }
-            reach = if value.abs() > reach { value.abs() } else { reach };
+            reach = if bound > reach { bound } else { reach };
         }
-        Ok(Self { weights, visible, hidden, units, grid: Grid::of_tables(largest, reach) })
+        Ok(Self { weights, visible, hidden, units, grid: Grid::of_tables(largest, reach), columns: &[] })
     }
 
     /// Hidden units.
@@ -181,21 +181,13 @@ impl<'a> Rbm<'a> {
     fn split<'c>(&self, cache: &'c mut [Bits]) -> Option<Cache<'c>> {
         let (energy, rest) = cache.split_first_mut()?;
         let (pre, rest) = rest.split_at_mut_checked(self.hidden.len())?;
-        Some(Cache { pre, sigma: rest.get_mut(..self.hidden.len())?, energy })
-    }
-
-    /// Adds `sign` times a row of W to the pre-activations. The only place where weights meet the grid.
-    #[inline]
-    fn add_row(&self, unit: usize, sign: i32, pre: &mut [Bits]) {
-        let magic = F32s::splat(Grid::MAGIC * self.grid.unit);
-        let flip = U32s::splat(if sign < 0 { u32::MAX } else { 0 });
-        for (pre, row) in pre.iter_mut().zip(self.row(unit)) {
-            for part in 0..PARTS {
-                let units = (F32s::load(row, part) + magic).to_bits() - magic.to_bits();
-                let signed = (units ^ flip) - flip;
-                (U32s::load(pre, part) + signed).store(pre, part);
-            }
+        let (sigma, rest) = rest.split_at_mut_checked(self.hidden.len())?;
+        if self.columns.is_empty() {
+            return Some(Cache { pre, sigma, energy, fields: &mut [], on: &mut [] });
         }
+        let (fields, on) = rest.split_at_mut_checked(self.visible.len().div_ceil(LANES))?;
+        let on = on.get_mut(..self.units.div_ceil(32 * LANES))?;
+        Some(Cache { pre, sigma, energy, fields, on })
     }
 
     /// σ(p) and Σ ln(1+e^p) from the pre-activations: one exponential serves both.
@@ -229,6 +221,21 @@ impl<'a> Rbm<'a> {
         let parts = Parts { linear, biases, product: product.finish() };
         parts.store(cache.energy);
         parts
+    }
+
+    /// What is left of a move when the pre-activations have been moved along: σ(p), and the difference of energies.
+    pub(crate) fn arrive(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+        let Some(mut cache) = self.split(cache) else {
+            return f32::NAN;
+        };
+        let before = Parts::load(cache.energy);
+        let mut biases = before.biases;
+        for change in step.changes() {
+            let sign = i64::from(change.to) - i64::from(change.from);
+            biases += sign * i64::from(self.grid.round(self.bias(change.site)));
+        }
+        let after = self.activate(&mut cache, biases);
+        -(self.grid.value(after.linear - before.linear) + after.product.over(before.product).ln())
     }
 
     /// a·v in units of the grid.
@@ -283,29 +290,6 @@ impl<'a> Rbm<'a> {
         }
         sums
     }
-
-    /// Draws the hidden units given the visible ones, `hⱼ ~ Bernoulli(σ(pⱼ))`, in place of σ; then writes
-    /// the log odds `a + Wh` of every visible unit. The two halves of block Gibbs.
-    pub(crate) fn draw_hidden<R: Rng + ?Sized>(&self, cache: &mut [Bits], rng: &mut R, out: &mut [Block]) {
-        let Some(cache) = self.split(cache) else { return };
-        for sigma in cache.sigma.iter_mut() {
-            let u = uniforms(rng);
-            for part in 0..PARTS {
-                let p = U32s::load(sigma, part).to_f32();
-                let on = F32s::load(&u, part).lt(p);
-                on.keep(F32s::splat(1.0).to_bits()).store(sigma, part);
-            }
-        }
-        if self.grid.unit <= FINE {
-            return self.product(cache.sigma, 1.0, 0..out.len(), out);
-        }
-        // The distribution of h given v is that of rounded weights, and so must be that of v given h.
-        for (unit, out) in lane::each(0, out) {
-            let on = self.row(unit).as_flattened().iter().zip(cache.sigma.as_flattened());
-            let terms = on.filter(|&(_, &on)| on != 0).map(|(&w, _)| i64::from(self.grid.round_small(w)));
-            *out = self.grid.value(i64::from(self.grid.round(self.bias(unit))) + terms.sum::<i64>());
-        }
-    }
 }
 
 impl Energy for Rbm<'_> {
@@ -314,22 +298,26 @@ impl Energy for Rbm<'_> {
     }
 
     fn cache_len(&self) -> usize {
-        Self::cache_len(self.units)
+        if self.columns.is_empty() {
+            Self::cache_len(self.units)
+        } else {
+            Self::cache_len_with_columns(self.visible.len(), self.units)
+        }
     }
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        let (need, got) = (Self::cache_len(self.units), cache.len());
+        let (need, got) = (Energy::cache_len(self), cache.len());
         let Some(mut cache) = self.split(cache) else {
             return Err(EnergyError::Cache { need, got });
         };
         for (pre, bias) in cache.pre.as_flattened_mut().iter_mut().zip(self.hidden.as_flattened()) {
             *pre = self.grid.round(*bias) as u32;
         }
-        for (unit, value) in x.values().enumerate() {
-            if value != 0 {
-                self.add_row(unit, 1, cache.pre);
-            }
-        }
+        let words = x.words().iter().enumerate().map(|(number, &word)| (number, 0, word));
+        self.add_rows([(&mut *cache.pre, words)]);
+        cache.fields.fill([0; LANES]);
+        cache.on.fill([0; LANES]);
+        self.write_biases(cache.fields);
         let parts = self.activate(&mut cache, self.biases(x));
         super::checked(self.energy(parts))
     }
@@ -349,18 +337,8 @@ impl Energy for Rbm<'_> {
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        let Some(mut cache) = self.split(cache) else {
-            return f32::NAN;
-        };
-        let before = Parts::load(cache.energy);
-        let mut biases = before.biases;
-        for change in step.changes() {
-            let sign = change.to as i32 - change.from as i32;
-            self.add_row(change.site, sign, cache.pre);
-            biases += i64::from(sign) * i64::from(self.grid.round(self.bias(change.site)));
-        }
-        let after = self.activate(&mut cache, biases);
-        -(self.grid.value(after.linear - before.linear) + after.product.over(before.product).ln())
+        self.follow_visible([(*step, &mut *cache)]);
+        self.arrive(step, cache)
     }
 
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {

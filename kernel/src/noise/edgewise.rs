@@ -42,12 +42,12 @@ use rand_core::Rng;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Edgewise<'a> {
-    matrix: SparseMatrix<'a>,
+    pub(super) matrix: SparseMatrix<'a>,
     d: &'a [Block],
     /// Whether a site has more on its diagonal than its edges take.
     rest: bool,
     /// The edges again, where they are given as runs.
-    runs: &'a [Run],
+    pub(super) runs: &'a [Run],
     /// The most couplings that a site has, those of 0 aside.
     most: usize,
 }
@@ -120,7 +120,7 @@ impl<'a> Edgewise<'a> {
     }
 
     /// What makes W of the rows' couplings: a sign and a unit.
-    fn scales(&self) -> [f32; 2] {
+    pub(super) fn scales(&self) -> [f32; 2] {
         [self.matrix.sign() as f32, self.matrix.form().unit()]
     }
 

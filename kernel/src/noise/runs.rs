@@ -3,8 +3,9 @@
 mod draw;
 mod follow;
 
-pub(super) use draw::{Normals, Stream, Whole, draw};
+pub(super) use draw::{Normals, Stream, Whole, add_whole, draw};
 pub(crate) use follow::follow;
+pub(super) use follow::spread;
 
 use crate::energy::Sparse;
 
@@ -16,6 +17,17 @@ pub struct Run {
     offset: u32,
     edges: u32,
     coupling: i32,
+}
+
+impl Run {
+    /// Its first site, its offset and its edges.
+    pub(super) fn place(&self) -> (usize, usize, usize) {
+        (self.first as usize, self.offset as usize, self.edges as usize)
+    }
+
+    pub(super) fn coupling(&self) -> i32 {
+        self.coupling
+    }
 }
 
 /// Runs that may be under way at a time.

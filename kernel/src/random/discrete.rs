@@ -48,6 +48,9 @@ impl DiscreteGaussian {
     /// As many draws add up to a number of sixteen bits.
     pub(crate) const MOST_ADDED: usize = i16::MAX as usize / MOST;
 
+    /// The largest magnitude of a draw.
+    pub(crate) const MOST_DRAWN: u16 = MOST as u16;
+
     /// The least precision.
     pub const LEAST: f32 = 1.0 / 16.0;
 

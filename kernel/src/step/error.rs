@@ -26,6 +26,11 @@ pub enum ParameterError {
     },
     /// The precision of the auxiliary variable must be from 10⁻⁶ to 10⁶.
     Precision(f32),
+    /// A momentum must be at least 0 and below 1.
+    Momentum(f32),
+    /// Flips with probability min(1, e^z) need a noise that draws something, and of
+    /// [`IsingBalanced`](super::IsingBalanced) a step size of at least 1/80.
+    MetropolisFlips,
     /// Couplings must have one magnitude, in the units that a model rounds them to; those of 0 aside.
     UnequalCouplings,
     /// κ|W|, of a precision κ and couplings of magnitude |W|, must be at least 1/16, and finite.
@@ -63,6 +68,13 @@ impl core::fmt::Display for ParameterError {
             }
             Self::Curvature { site, value } => {
                 write!(f, "curvature {value} of site {site} is not finite and at least 0")
+            }
+            Self::Momentum(value) => write!(f, "momentum {value} is not in [0, 1)"),
+            Self::MetropolisFlips => {
+                write!(
+                    f,
+                    "flips with probability min(1, e^z) need a noise that draws, and a step size of 1/80 or more"
+                )
             }
             Self::Precision(value) => write!(f, "precision {value} is not from 1e-6 to 1e6"),
         }

@@ -2,15 +2,17 @@
 
 mod draw;
 mod flips;
+mod momentum;
 mod pass;
 
 use self::draw::Draw;
 use self::flips::flip;
 use self::pass::{Choose, Eta, Odds, Ways};
 use super::langevin::{inverse, precision_value};
+use super::momentum::Momentum;
 use super::{Kernel, ParameterError, Transition};
 use crate::accept::{Info, accept};
-use crate::chain::Ring;
+use crate::chain::{Ring, momentum};
 use crate::energy::Ising;
 use crate::lane::{Block, F32s, LANES, Mask, Product, i16s_mut};
 use crate::noise::{Edgewise, Noise};
@@ -60,12 +62,19 @@ pub struct IsingBalanced<'a> {
     balance: f32,
     precision: f32,
     grid: Option<Grid>,
+    /// How much of the noise is kept from step to step.
+    momentum: Option<Momentum>,
+    /// Whether sites flip with min(1, e^z).
+    metropolis: bool,
 }
 
 /// A move that is given, and the probability of what is chosen.
 struct Given {
+    metropolis: bool,
     rare: Product,
     all: Product,
+    /// Whether it can be drawn.
+    possible: bool,
 }
 
 impl Choose for &mut Given {
@@ -77,8 +86,15 @@ impl Choose for &mut Given {
             }
             let mask = |bits: u32| Mask::from_bits(bits >> (LANES * block), part);
             let (flips, free, (e, likely)) = (mask(there), mask(free), odds.of(block));
-            self.rare.times_where(free & (flips ^ likely), e, part);
-            self.all.times_where(free, F32s::splat(1.0) + e, part);
+            let one = F32s::splat(1.0);
+            if self.metropolis {
+                let sure = likely | !e.lt(one);
+                self.possible &= !(free & sure & !flips).any();
+                self.rare.times_where(free & !sure, flips.pick(e, one - e), part);
+            } else {
+                self.rare.times_where(free & (flips ^ likely), e, part);
+                self.all.times_where(free, one + e, part);
+            }
             flips
         };
         [of(0), of(1)]
@@ -119,7 +135,8 @@ impl<'a> IsingBalanced<'a> {
         if !(balance > 0.0 && balance <= 1.0) {
             return Err(ParameterError::Balance(balance));
         }
-        Ok(Self { noise, curvature: inverse(step_size)?, balance, precision: 1.0, grid: None })
+        let (curvature, precision) = (inverse(step_size)?, 1.0);
+        Ok(Self { noise, curvature, balance, precision, grid: None, momentum: None, metropolis: false })
     }
 
     /// The same over a discrete Gaussian noise, for couplings of one magnitude |W|, as those of a lattice are: another proposal
@@ -176,6 +193,33 @@ impl<'a> IsingBalanced<'a> {
         Ok(self)
     }
 
+    /// Keeps the share a of the noise from step to step, 0 ≤ a < 1: see
+    /// [`Langevin::momentum`](super::Langevin::momentum). Of [`IsingBalanced::discrete`] each whole number is kept with
+    /// probability a, else drawn anew, and kept ones are moved along and negated; a is rounded to 2⁻¹⁶.
+    ///
+    /// The noise is in the chain's memory, behind its weights: [`IsingBalanced::weights_and_momentum`]. A chain without this
+    /// room refuses every step as a fault. Cost beside a step without: O(sites), and of whole numbers O(edges).
+    ///
+    /// # Errors
+    /// [`ParameterError::Momentum`] where a is not in [0, 1).
+    pub fn momentum(mut self, keep: f32) -> Result<Self, ParameterError> {
+        self.momentum = Momentum::new(keep, self.noise.d())?;
+        Ok(self)
+    }
+
+    /// A site flips with probability min(1, e^z) in place of 1/(1 + e^(−z)):
+    /// [`Langevin::metropolis_flips`](super::Langevin::metropolis_flips). Here no move is without a way back.
+    ///
+    /// # Errors
+    /// [`ParameterError::MetropolisFlips`] where σ is below 1/80.
+    pub fn metropolis_flips(mut self) -> Result<Self, ParameterError> {
+        if self.curvature > pass::LIMIT {
+            return Err(ParameterError::MetropolisFlips);
+        }
+        self.metropolis = true;
+        Ok(self)
+    }
+
     /// The probabilities of a move from the chain's state to `to`, without making it, given that it drew `eta` from
     /// N(0, (W+D)/κ) ([`Noise::draw`]: finite numbers; blocks that are missing are 0), or from the grid of
     /// [`IsingBalanced::discrete`]. The cost of a step. Where log odds are past ±80, the way there is that of the draw, which
@@ -202,9 +246,11 @@ impl<'a> IsingBalanced<'a> {
         }
         let eta = eta.iter().copied().chain(core::iter::repeat([0.0; LANES]));
         ring.there.weights.iter_mut().zip(eta).for_each(|(slot, block)| *slot = block);
-        let mut given = Given { rare: Product::one(), all: Product::one() };
+        let (metropolis, one) = (self.metropolis, Product::one());
+        let mut given = Given { metropolis, rare: one, all: one, possible: true };
         let ways = self.pass::<true, [Block; 2]>(&mut ring, 1.0, &mut given);
-        let Given { rare, all } = given;
+        let Given { rare, all, possible: drawn, .. } = given;
+        possible &= drawn;
         let log_forward = rare.finish().over(all.finish()).ln();
         let log_reverse = log_forward + self.way_back(&ways, -self.balance);
         let log_ratio = self.log_ratio(&ways, difference);
@@ -219,9 +265,10 @@ impl<'a> IsingBalanced<'a> {
         })
     }
 
-    /// `Σ_flips [ tilt · r − ½s + ln((1 + e^z)/(e^z + e^−s)) ]`.
+    /// `Σ_flips [ tilt · r − ½s + ln((1 + e^z)/(e^z + e^−s)) ]`; with min(1, e^z) `Σ_flips [ tilt · r + ½s − min(s, max(0, z+s)) ]`.
     fn way_back(&self, ways: &Ways, tilt: f32) -> f32 {
-        tilt * ways.r.value() - 0.5 * self.curvature * ways.flips as f32 + ways.gain.finish().ln()
+        let of_flip = if self.metropolis { 0.5 } else { -0.5 } * self.curvature;
+        tilt * ways.r.value() + of_flip * ways.flips as f32 + ways.gain.finish().ln()
     }
 
     /// A pass that draws which sites flip.
@@ -231,7 +278,14 @@ impl<'a> IsingBalanced<'a> {
         scale: f32,
         rng: &mut R,
     ) -> Ways {
-        let choose = Draw::new(rng);
+        if self.metropolis {
+            return self.choose::<E>(ring, scale, Draw::<R, true>::new(rng));
+        }
+        self.choose::<E>(ring, scale, Draw::<R, false>::new(rng))
+    }
+
+    #[inline(always)]
+    fn choose<E: Eta>(&self, ring: &mut Ring<'_, Ising<'_>>, scale: f32, choose: impl Choose) -> Ways {
         // At α = κ and without a bound on the step the ratio is known, and a pass without it carries less along.
         if self.curvature > 0.0 || self.precision != self.balance {
             self.pass::<true, E>(ring, scale, choose)
@@ -247,28 +301,46 @@ impl<'a> IsingBalanced<'a> {
 
 impl Kernel<Ising<'_>> for IsingBalanced<'_> {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, Ising<'_>>, rng: &mut R) -> Info {
-        if !self.noise.is_of(ring.energy.form()) {
+        let no_room =
+            self.momentum.is_some() && momentum(ring.layout, ring.planes).len() < self.momentum_blocks();
+        if no_room || !self.noise.is_of(ring.energy.form()) {
             return ring.failed();
         }
         let ways = if let Some(Grid { law, step, .. }) = &self.grid {
-            let eta = i16s_mut(ring.there.weights).get_mut(..2 * LANES * ring.here.words.len());
-            self.noise.draw_whole(law, rng, eta.unwrap_or_default());
+            if let Some(momentum) = &self.momentum {
+                self.refresh_whole(momentum, law, &mut ring, rng);
+            } else {
+                let eta = i16s_mut(ring.there.weights).get_mut(..2 * LANES * ring.here.words.len());
+                self.noise.draw_whole(law, rng, eta.unwrap_or_default());
+            }
             self.go_over::<[[i16; LANES]; 2], R>(&mut ring, *step, rng)
         } else {
             let blocks = ring.layout.blocks();
             self.noise.draw(rng, ring.there.weights.get_mut(..blocks).unwrap_or_default(), 1);
-            self.go_over::<[Block; 2], R>(&mut ring, F32s::splat(1.0 / self.precision).sqrt().first(), rng)
+            let mut scale = F32s::splat(1.0 / self.precision).sqrt().first();
+            if let Some(momentum) = &self.momentum {
+                self.refresh_floats(momentum, &mut ring);
+                scale = 1.0;
+            }
+            self.go_over::<[Block; 2], R>(&mut ring, scale, rng)
         };
         // It moves here, and back where that is rejected: there has no state of its own.
         ring.core.weights_of = None;
+        let moves = self.momentum.is_some();
+        let legal = !moves || self.leave(&mut ring);
         let runs = self.noise.runs_for(ways.flips);
         let difference = ring.energy.form().value(flip(&mut ring, runs));
-        let log_ratio = self.log_ratio(&ways, difference);
+        let log_ratio = if legal { self.log_ratio(&ways, difference) } else { f32::NEG_INFINITY };
         let accepted = accept(log_ratio, rng);
         if accepted {
             ring.core.energy.add(difference);
         } else {
             flip(&mut ring, runs);
+        }
+        match (moves, accepted) {
+            (true, true) => self.arrive(&mut ring),
+            (true, false) => self.stay(&mut ring),
+            (false, _) => (),
         }
         let info = Info { accepted: false, proposed: ways.flips, log_ratio, difference, fault: false };
         Info { accepted, ..ring.close(info) }

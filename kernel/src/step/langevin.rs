@@ -10,13 +10,14 @@ pub(super) use curvature::curvature_value;
 pub(super) use second_order::{inverse, precision_value};
 
 use super::key::mix;
+use super::momentum::Momentum;
 use super::{Kernel, ParameterError, Transition, shift};
 use crate::accept::{Info, accepts};
-use crate::chain::Ring;
-use crate::draw::{Domain, Shape, Weighed, draw, score, weigh};
+use crate::chain::{Momenta, Ring, momentum};
+use crate::draw::{Domain, Shape, Weighed, draw, metropolis, score, weigh};
 use crate::energy::Energy;
 use crate::lane::{Block, F32s, LANES, LogProduct, PARTS};
-use crate::layout::Layout;
+use crate::layout::{Kind, Layout};
 use crate::noise::{Noise, Still, along};
 use crate::packed::{Move, Packed, StateError};
 use crate::random::uniform;
@@ -57,6 +58,10 @@ pub struct Langevin<'a, N = Still> {
     noise: N,
     /// κ: the precision of the auxiliary variable of which η is made.
     precision: f32,
+    /// How much of η is kept from step to step.
+    momentum: Option<Momentum>,
+    /// Whether bits flip with min(1, e^z).
+    metropolis: bool,
     /// Names the parameters that weights were made with.
     key: u64,
 }
@@ -74,6 +79,13 @@ pub(crate) struct Asked {
     pub(crate) uniform: f32,
 }
 
+/// How the noise of a proposal goes on, and bits flip.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rule {
+    pub(crate) momentum: bool,
+    pub(crate) metropolis: bool,
+}
+
 /// The far end of a proposal.
 struct Arrival {
     difference: f32,
@@ -88,7 +100,7 @@ impl Arrival {
     /// Of a move whose way back does not matter.
     fn one_way(difference: f32) -> Self {
         let one = LogProduct::ONE;
-        Self { difference, weighed: Weighed { normaliser: one, chosen: one, nan: false } }
+        Self { difference, weighed: Weighed { normaliser: one, chosen: one, nan: false, possible: true } }
     }
 }
 
@@ -146,7 +158,18 @@ impl<'a, N: Noise> Langevin<'a, N> {
         for &d in noise.d().unwrap_or_default().as_flattened() {
             key = mix(key, u64::from(d.to_bits()));
         }
-        Ok(Self { balance, curvature, window: NO_WINDOW, adjusted, noise, precision: 1.0, key })
+        let (precision, momentum, metropolis) = (1.0, None, false);
+        Ok(Self {
+            balance,
+            curvature,
+            window: NO_WINDOW,
+            adjusted,
+            noise,
+            precision,
+            momentum,
+            metropolis,
+            key,
+        })
     }
 
     /// Ordinal sites move by at most `distance` a step (DLP Appendix C), which makes large arities and
@@ -165,8 +188,16 @@ impl<'a, N: Noise> Langevin<'a, N> {
         curvature: Curvature<'a>,
         window: u32,
         adjusted: bool,
+        rule: Rule,
     ) -> Self {
-        Self { balance, curvature, window, adjusted, noise, precision: 1.0, key: 0 }
+        let Rule { momentum, metropolis } = rule;
+        let momentum = momentum.then_some(Momentum::SOME);
+        Self { balance, curvature, window, adjusted, noise, precision: 1.0, momentum, metropolis, key: 0 }
+    }
+
+    /// What else it looks at.
+    pub(crate) fn rule(&self) -> Rule {
+        Rule { momentum: self.momentum.is_some(), metropolis: self.metropolis }
     }
 
     /// What the second half of a step looks at.
@@ -202,7 +233,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
         for (slot, &word) in ring.there.words.iter_mut().zip(to.words()) {
             *slot = word;
         }
-        let given = |slots: &mut [Block]| {
+        let given = |slots: &mut [Block], _: Momenta<'_>| {
             let eta = eta.iter().copied().chain(core::iter::repeat([0.0; LANES]));
             slots.iter_mut().zip(eta).for_each(|(slot, block)| *slot = block);
         };
@@ -210,6 +241,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
             self.retrace(&mut ring, given)
         } else {
             let nan = self.weigh_here(&mut ring, given);
+            let score = if N::SOME && self.metropolis { metropolis::score } else { score };
             (nan, score(ring.here.weights, ring.here_state(), ring.there_state()))
         };
         let possible = |log_q: LogProduct| if forward.is_some() { log_q.ln() } else { f32::NEG_INFINITY };
@@ -220,6 +252,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
         let arrival = self.arrive(&mut ring, difference, true);
         let reverse = arrival.weighed.chosen.over(arrival.weighed.normaliser);
         let forbidden = arrival.difference == f32::INFINITY;
+        let forbidden = forbidden || !arrival.weighed.possible;
         let log_reverse = if forbidden { f32::NEG_INFINITY } else { possible(reverse) };
         let fault = nan || arrival.fault();
         let never = fault || forward.is_none();
@@ -240,6 +273,12 @@ impl<'a, N: Noise> Langevin<'a, N> {
         if ring.core.estimates && self.adjusted {
             return None;
         }
+        if N::SOME
+            && self.momentum.is_some()
+            && momentum(ring.layout, ring.planes).len() < ring.layout.gradient_blocks()
+        {
+            return None;
+        }
         let chosen = self.propose(ring, rng)?;
         // An unadjusted sampler never draws it, an adjusted one whatever happens.
         let uniform = if self.adjusted { uniform(rng) } else { 0.0 };
@@ -257,17 +296,24 @@ impl<'a, N: Noise> Langevin<'a, N> {
             return self.depart(ring, rng);
         }
         let planes = ring.layout.row_blocks();
-        if self.weigh_here(ring, |eta| self.draw(rng, eta, planes)) {
+        if self.weigh_here(ring, |eta, kept| self.draw(rng, eta, kept, planes)) {
             return None;
         }
         let here = Packed::trusted(ring.layout, ring.here.words);
+        if N::SOME && self.metropolis {
+            return Some(metropolis::draw(ring.here.weights, here.words(), ring.there.words, rng));
+        }
         Some(draw(ring.here.weights, here, ring.there.words, rng))
     }
 
     /// Weights at `here`, unless they are there from the step before; true where there are none to be had: a
     /// gradient is NaN, or the kernel does not fit the chain.
     #[inline]
-    fn weigh_here<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, draw: impl FnOnce(&mut [Block])) -> bool {
+    fn weigh_here<E: Energy + ?Sized>(
+        &self,
+        ring: &mut Ring<'_, E>,
+        draw: impl FnOnce(&mut [Block], Momenta<'_>),
+    ) -> bool {
         if !N::SOME && ring.core.weights_of == Some(self.key) {
             return false;
         }
@@ -288,11 +334,11 @@ impl<'a, N: Noise> Langevin<'a, N> {
     /// ∂E/∂x − η at `here`, in place of its weights. With a noise, η comes from `draw` and is left in the
     /// weights of `there`, which nothing else needs before the gradient there.
     #[inline]
-    fn slopes<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, draw: impl FnOnce(&mut [Block])) {
+    fn slopes<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, draw: impl FnOnce(&mut [Block], Momenta<'_>)) {
         ring.gradient_here();
         if N::SOME {
             let eta = ring.there.weights.get_mut(..ring.layout.gradient_blocks()).unwrap_or_default();
-            draw(eta);
+            draw(eta, (&mut ring.core.momentum, momentum(ring.layout, ring.planes)));
             tilt(ring.here.weights, eta);
         }
     }
@@ -363,12 +409,12 @@ impl<'a, N: Noise> Langevin<'a, N> {
         };
         let short = given.min(self.noise.d().map_or(blocks, <[Block]>::len)) < blocks;
         let other = self.noise.sites().is_some_and(|sites| sites != layout.sites());
-        short || other || (N::SOME && layout.row_is_site())
+        let bits = layout.kind() == Kind::Binary;
+        short || other || (N::SOME && (layout.row_is_site() || (self.metropolis && !bits)))
     }
 
     #[inline]
     fn weigh(&self, weights: &mut [Block], at: Packed<'_>, other: Packed<'_>, domain: Domain<'_>) -> Weighed {
-        let shape = Shape { balance: self.balance, window: self.window };
         let value = |of: &[Block], block, part| {
             of.get(block).map_or(F32s::splat(0.0), |values| F32s::load(values, part))
         };
@@ -381,15 +427,31 @@ impl<'a, N: Noise> Langevin<'a, N> {
         let (factor, blocks) = match self.curvature {
             Curvature::Same(c) => {
                 let c = F32s::splat(c);
-                return weigh(weights, at, other, domain, shape, |block, part| with_d(c, block, part));
+                return self.weigh_by(weights, at, other, domain, |block, part| with_d(c, block, part));
             }
             Curvature::Each(blocks) => (1.0, blocks),
             Curvature::Times(factor, blocks) => (factor, blocks),
         };
         let factor = F32s::splat(factor);
-        weigh(weights, at, other, domain, shape, |block, part| {
+        self.weigh_by(weights, at, other, domain, |block, part| {
             with_d(factor * value(blocks, block, part), block, part)
         })
+    }
+
+    #[inline]
+    fn weigh_by(
+        &self,
+        weights: &mut [Block],
+        at: Packed<'_>,
+        other: Packed<'_>,
+        domain: Domain<'_>,
+        curvature: impl Fn(usize, usize) -> F32s,
+    ) -> Weighed {
+        if N::SOME && self.metropolis {
+            return metropolis::weigh(weights, at, other, domain.free, self.balance, curvature);
+        }
+        let shape = Shape { balance: self.balance, window: self.window };
+        weigh(weights, at, other, domain, shape, curvature)
     }
 
     /// ln A = E(x) − E(y) + log q(x|y) − log q(y|x), as one quotient of products, and the auxiliary share.
@@ -402,6 +464,9 @@ impl<'a, N: Noise> Langevin<'a, N> {
     ) -> f32 {
         if !self.adjusted {
             return if arrival.difference == f32::INFINITY { f32::NEG_INFINITY } else { 0.0 };
+        }
+        if N::SOME && !arrival.weighed.possible {
+            return f32::NEG_INFINITY;
         }
         let reverse = arrival.weighed.chosen.times(ring.core.normaliser);
         let forward = chosen.times(arrival.weighed.normaliser);
@@ -433,6 +498,10 @@ impl<N: Noise> Langevin<'_, N> {
         let accepted = if self.adjusted { accepts(log_ratio, asked.uniform) } else { log_ratio == 0.0 };
         if accepted {
             ring.core.normaliser = arrival.weighed.normaliser;
+            if N::SOME && self.momentum.is_some() {
+                let kept = momentum(ring.layout, ring.planes).iter_mut();
+                kept.zip(ring.there.weights.iter()).for_each(|(kept, eta)| *kept = *eta);
+            }
         }
         let Asked { proposed, .. } = asked;
         ring.close(Info { accepted, proposed, log_ratio, difference: arrival.difference, fault })

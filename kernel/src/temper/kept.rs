@@ -13,13 +13,14 @@ where
     E: Energy + ?Sized,
     W: AsMut<[u32]> + AsRef<[u32]>,
     C: AsMut<[Bits]>,
-    B: AsMut<[Block]>,
+    B: AsMut<[Block]> + AsRef<[Block]>,
 {
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"repl");
         self.law.beta().save(to);
         (self.ends.target, self.ends.base).save(to);
-        chain::kept::save(to, self.law.layout(), self.core, self.memory.words.as_ref());
+        let chain::Memory { words, weights, .. } = &self.memory;
+        chain::kept::save(to, self.law.layout(), self.core, words.as_ref(), weights.as_ref());
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {

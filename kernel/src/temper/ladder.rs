@@ -174,13 +174,22 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {
     /// One round of swaps between neighbours. `gap(replica)` is `E − E₀` of that replica's state; a NaN
     /// swaps nothing, nor do gaps that are too coarse for [`log_swap_ratio`]. Draws one uniform for each pair, whatever happens. Returns the swaps.
     pub fn exchange<R: Rng + ?Sized>(&mut self, mut gap: impl FnMut(usize) -> f32, rng: &mut R) -> u32 {
+        self.exchange_by(|betas, (low, high)| log_swap_ratio(betas, (gap(low), gap(high))), rng)
+    }
+
+    /// As [`Ladder::exchange`], where β is not a factor of the energy: `log_ratio(betas, replicas)` is the log of the ratio with
+    /// which two replicas change places, `F_β(x) + F_β′(y) − F_β(y) − F_β′(x)` for x at β and y at β′.
+    pub fn exchange_by<R: Rng + ?Sized>(
+        &mut self,
+        mut log_ratio: impl FnMut((f32, f32), (usize, usize)) -> f32,
+        rng: &mut R,
+    ) -> u32 {
         let odd = (self.rounds & 1) as usize;
         self.rounds = self.rounds.wrapping_add(1);
         let mut swaps = 0;
         for pair in self.rungs.as_mut().get_mut(odd..).unwrap_or_default().chunks_mut(2) {
             let [low, high] = pair else { continue };
-            let gaps = (gap(low.replica()), gap(high.replica()));
-            let log_ratio = log_swap_ratio((low.beta, high.beta), gaps);
+            let log_ratio = log_ratio((low.beta, high.beta), (low.replica(), high.replica()));
             if low.tried < u32::MAX {
                 low.tried += 1;
                 low.sum.add_one_of_many(if log_ratio >= 0.0 { 1.0 } else { probability(log_ratio) });

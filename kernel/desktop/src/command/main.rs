@@ -36,7 +36,7 @@ enum What {
     Sample(sample::Options),
     /// Looks for states of low energy
     Anneal(anneal::Options),
-    /// Estimates ln Z by annealed importance sampling
+    /// Estimates ln Z by annealed importance sampling or population annealing
     Logz(logz::Options),
     /// Says what a file holds
     Info(info::Options),

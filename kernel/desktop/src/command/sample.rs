@@ -14,8 +14,8 @@ pub(crate) struct Options {
     input: Input,
 
     /// `auto`, or `gibbs`, `block-gibbs`, `swendsen-wang`, `wolff`, `langevin[:STEP]`, `balanced[:STEP:BALANCE]`,
-    /// `second-order`, `cyclical`, `gwg[:INDICES]`, `pas[:INDICES]`, `locally-balanced`, `hamming-ball[:SITES:RADIUS]`,
-    /// `random-walk[:RADIUS]`, `exchange[:BETA:…:1]`
+    /// `second-order[:MOMENTUM]`, `cyclical`, `gwg[:INDICES]`, `pas[:INDICES]`, `locally-balanced`, `hamming-ball[:SITES:RADIUS]`,
+    /// `random-walk[:RADIUS]`, `exchange[:BETA:…:1]`, `isoenergetic[:BETA:…:1]`
     #[arg(long, default_value = "auto", verbatim_doc_comment)]
     sampler: String,
 

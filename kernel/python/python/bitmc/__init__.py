@@ -1,8 +1,9 @@
 """Samples discrete models: p(x) ∝ exp(−E(x)/T) over sites of a few values each.
 
 Models come from arrays (:func:`ising`, :func:`qubo`, :func:`rbm`, :func:`potts`, :func:`factors`, :func:`gaussian`,
-:func:`logistic`, :func:`polynomial`) or from a file (:func:`read`). :func:`sample` draws, :func:`anneal` looks for states
-of low energy, :func:`log_z` estimates ln Z. An energy of your own is a function of a batch of states: :func:`langevin`.
+:func:`logistic`, :func:`polynomial`) or from a file (:func:`read`). :func:`sample` draws, :func:`replica_exchange` draws by
+replicas at rising temperatures, :func:`anneal` looks for states of low energy, :func:`log_z` estimates ln Z. An energy of
+your own is a function of a batch of states: :func:`langevin`.
 
 >>> import bitmc
 >>> model = bitmc.ising([[0, 1], [1, 0]], [0.5, 0])
@@ -12,6 +13,7 @@ of low energy, :func:`log_z` estimates ln Z. An energy of your own is a function
 """
 
 from . import _builds  # noqa: I001  (before what uses the extension)
+from ._exchange import Exchanged, replica_exchange
 from ._langevin import Chains, langevin
 from ._models import Model, factors, gaussian, ising, logistic, polynomial, potts, qubo, rbm, read
 from ._runs import Annealed, LogZ, Samples, Summary, anneal, log_z, sample
@@ -23,6 +25,7 @@ build = _builds.chosen
 __all__ = [
     "Annealed",
     "Chains",
+    "Exchanged",
     "LogZ",
     "Model",
     "Samples",
@@ -39,5 +42,6 @@ __all__ = [
     "qubo",
     "rbm",
     "read",
+    "replica_exchange",
     "sample",
 ]

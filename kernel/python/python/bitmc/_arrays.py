@@ -14,6 +14,9 @@ T = TypeVar("T")
 Floats = NDArray[np.float32]
 Edges = tuple[NDArray[np.uint32], NDArray[np.uint32], Floats]
 
+MOST_SITES = 10**8
+"""More would be a slip: a model would take gigabytes before its first coupling."""
+
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
@@ -21,6 +24,8 @@ def array(name: str, value: Any) -> NDArray[Any]:
     """An array of numbers: of NumPy, JAX, PyTorch, or nested lists."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
+    if isinstance(value, np.ma.MaskedArray):
+        raise ValueError(f"{name}: a masked array is not taken: fill it first")
     if hasattr(value, "toarray"):
         raise ValueError(f"{name}: a dense array is needed here, got a sparse matrix")
     try:
@@ -66,8 +71,8 @@ def sites_of(name: str, value: Any) -> NDArray[np.uint32]:
     found = array(name, value)
     if found.size == 0:
         return found.astype(np.uint32)
-    if found.dtype.kind not in "ui" or found.min() < 0 or found.max() >= 2**31:
-        raise ValueError(f"{name}: sites are whole numbers from 0 to 2^31 − 1")
+    if found.dtype.kind not in "ui" or found.min() < 0 or found.max() >= MOST_SITES:
+        raise ValueError(f"{name}: sites are whole numbers from 0 to {MOST_SITES - 1}")
     return np.ascontiguousarray(found, dtype=np.uint32)
 
 
@@ -144,8 +149,10 @@ def matrix(
         except (TypeError, ValueError):
             raise ValueError(f"{name}: pairs of sites, whole numbers, are needed as keys") from None
         value = (listed.reshape(-1, 2), list(value.values()))
-    if isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) != 1:
+    if isinstance(value, tuple) and len(value) == 2 and (np.ndim(value[0]) != 1 or len(value[0]) == 0):
         ends = sites_of(f"{name}: edges", value[0])
+        if ends.size == 0:
+            ends = ends.reshape(0, 2)
         if ends.ndim != 2 or ends.shape[1] != 2:
             raise ValueError(f"{name}: edges: shape n × 2 is needed, got {shown(ends.shape)}")
         weights = numbers(f"{name}: weights", value[1], (len(ends),))

@@ -57,6 +57,7 @@ class Chains:
         sampler: str,
         window: int | None,
         start: NDArray[np.uint16] | None,
+        hessian: _Floats | None,
     ) -> None: ...
     @property
     def gradient_len(self) -> int: ...

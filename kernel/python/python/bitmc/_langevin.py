@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,16 +11,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bitmc
-from ._arrays import array, numbers, real, shown, whole
+from ._arrays import MOST_SITES, array, numbers, real, shown, whole
 from ._runs import Samples
+
+_MOST_NUMBERS = 10**10
+"""Gradients of all chains: more would be a slip."""
+
+_COARSE = 2.0**20
+"""From here on energies of 32 bits are an eighth or more apart."""
 
 Energies = Callable[[NDArray[Any]], tuple[Any, Any]]
 
 
 def _floats(name: str, value: Any) -> NDArray[np.float32]:
     """Numbers that may be infinite or NaN: the chains know what to do with these."""
+    found = array(name, value)
+    if found.dtype.kind == "u":
+        raise ValueError(
+            f"{name}: {found.dtype} cannot be below 0, so that a difference of states may have wrapped around: "
+            "compute with x.astype(float)"
+        )
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(array(name, value), dtype=np.float32)
+        return np.ascontiguousarray(found, dtype=np.float32)
+
+
+def _hessian(value: Any, sites: int) -> NDArray[np.float32]:
+    """A symmetric matrix, or its diagonal, in one row."""
+    found = array("hessian", value.toarray() if hasattr(value, "toarray") else value)
+    if found.ndim == 1:
+        return numbers("hessian", found, (sites,))
+    dense = numbers("hessian", found, (sites, sites))
+    if not np.array_equal(dense, dense.T):
+        i, j = (int(k) for k in np.argwhere(dense != dense.T)[0])
+        raise ValueError(f"hessian: hessian[{i}, {j}] and hessian[{j}, {i}] differ: the matrix must be symmetric")
+    return dense.ravel()
 
 
 class Chains:
@@ -37,13 +62,15 @@ class Chains:
     seed : int
     sampler : str
         ``langevin[:STEP]`` (DMALA), ``balanced[:STEP:BALANCE]`` (AB, first order), ``balanced:tuned:BALANCE``,
-        ``cyclical[:POSITIONS[:SMALLEST:LARGEST]]`` (ACS with its tuner), ``gwg[:INDICES]``, ``pas[:INDICES]``,
-        ``random-walk[:RADIUS]``. Without its step a sampler is tuned until :meth:`freeze`: only draws after that are of
+        ``second-order[:STEP:BALANCE]`` (AB, second order), ``cyclical[:POSITIONS[:SMALLEST:LARGEST]]`` (ACS with its tuner),
+        ``gwg[:INDICES]``, ``pas[:INDICES]``, ``random-walk[:RADIUS]``. Without its step a sampler is tuned until :meth:`freeze`: only draws after that are of
         the distribution.
     window : int, optional
         Ordinal sites move by at most so much a step.
     start : array, optional
         States of shape chains × sites; random without it.
+    hessian : array, optional
+        Of the sampler of second order: as of :func:`langevin`.
 
     Notes
     -----
@@ -76,9 +103,12 @@ class Chains:
         sampler: str = "langevin",
         window: int | None = None,
         start: Any = None,
+        hessian: Any = None,
     ) -> None:
-        sites, arity = whole("sites", sites, 1, 2**31 - 1), whole("arity", arity, 2, 65536)
+        sites, arity = whole("sites", sites, 1, MOST_SITES), whole("arity", arity, 2, 65536)
         chains = whole("chains", chains, 1, 10**6)
+        if sites * chains * (1 if ordinal else arity) > _MOST_NUMBERS:
+            raise ValueError(f"sites, arity, chains: {sites} × {arity} × {chains} numbers are more than {_MOST_NUMBERS:.0e}")
         states = None
         if start is not None:
             found = array("start", start)
@@ -90,9 +120,13 @@ class Chains:
         if not isinstance(sampler, str):
             raise ValueError(f"sampler: a name is needed, got {sampler!r}")
         distance = None if window is None else whole("window", window, 1, 65535)
+        curved = None if hessian is None else _hessian(hessian, sites)
+        if curved is not None and not sampler.startswith("second-order"):
+            raise ValueError(f"hessian: only the sampler of second order takes it, got sampler {sampler!r}")
         self._inner = _bitmc.Chains(
-            sites, arity, bool(ordinal), chains, whole("seed", seed), sampler, distance, states
+            sites, arity, bool(ordinal), chains, whole("seed", seed), sampler, distance, states, curved
         )
+        self._sampler = sampler
         self._shape: tuple[int, ...] = (chains, sites)
         if self._inner.gradient_len != sites:
             self._shape = (chains, sites, arity)
@@ -140,6 +174,13 @@ class Chains:
         """Ends the tuning."""
         self._inner.freeze()
 
+    def __reduce__(self) -> Any:
+        raise TypeError("chains cannot be pickled: keep their states, and start others there")
+
+    def __repr__(self) -> str:
+        state = "tuning" if self.tuning else "frozen"
+        return f"<bitmc.Chains: {self._shape[0]} chains, {self._shape[1]} sites, {self._sampler}, {state}>"
+
 
 def langevin(
     f: Energies,
@@ -153,6 +194,8 @@ def langevin(
     step_size: float | tuple[float, float] | None = None,
     balance: float = 0.5,
     cycle: int | None = None,
+    order: int = 1,
+    hessian: Any = None,
     ordinal: bool = False,
     window: int | None = None,
     seed: int = 1,
@@ -166,7 +209,8 @@ def langevin(
     f : callable
         ``f(states) -> (energies, gradients)`` for all chains at once: states of shape chains × sites, uint8 (above 256 values
         uint16); energies of shape chains; gradients ∂E/∂x of shape chains × sites, for categories (more than two values, not
-        ordinal) chains × sites × arity. Arrays of NumPy, JAX or PyTorch.
+        ordinal) chains × sites × arity. Arrays of NumPy, JAX or PyTorch. States are unsigned: ``-x`` and ``x - y`` wrap around,
+        so begin with ``x.astype(float)``. Energies are rounded to 32 bits; those of draws should stay below 2²⁰.
     sites, arity, chains : int
     draws, warmup, thin : int
         As of :func:`bitmc.sample`.
@@ -177,6 +221,13 @@ def langevin(
         ½ is DMALA; towards 1 it is the any-scale balanced sampler AB of first order, for larger steps.
     cycle : int, optional
         Positions of the cyclical sampler ACS. Its tuner works in the warm-up and takes about 900 steps of 64 chains.
+    order : int
+        1, or 2 for the any-scale balanced sampler AB of second order: it knows how sites are coupled, so that coupled sites move
+        at once. It may pay where couplings are strong: compare ``summary().ess``. Its warm-up finds the couplings, then adapts step
+        size and balance to the largest jump distance; it takes about 900 steps of 64 chains. With `step_size`, that and `balance` stay as given.
+    hessian : array, optional
+        Of second order: about ∂²E/∂x∂x, a symmetric matrix of at most 1,024 sites, or its diagonal. Without it the warm-up
+        estimates a matrix from the gradients before and after moves. Any matrix gives exact samples; a good one large steps.
     ordinal : bool
         Whether values are whole numbers in order.
     window : int, optional
@@ -214,7 +265,16 @@ def langevin(
     warmup = whole("warmup", warmup)
     limit = None if seconds is None else real("seconds", seconds, 0.0, 1e9)
     balance = real("balance", balance, 0.0, 1.0, above=True)
-    if cycle is not None:
+    order = whole("order", order, 1, 2)
+    if order == 2:
+        if cycle is not None:
+            raise ValueError("cycle: only the sampler of first order takes it")
+        name = "second-order"
+        if step_size is not None:
+            name += f":{real('step_size', step_size, 0.0, above=True)!r}:{balance!r}"
+    elif hessian is not None:
+        raise ValueError("hessian: order=2 takes it")
+    elif cycle is not None:
         name = f"cyclical:{whole('cycle', cycle, 2, 1000)}"
         if step_size is not None:
             try:
@@ -228,7 +288,9 @@ def langevin(
         name = "langevin" if balance == 0.5 else f"balanced:tuned:{balance!r}"
     else:
         name = f"balanced:{real('step_size', step_size, 0.0, above=True)!r}:{balance!r}"
-    moved = Chains(sites, arity, chains, ordinal=ordinal, seed=seed, sampler=name, window=window, start=start)
+    moved = Chains(
+        sites, arity, chains, ordinal=ordinal, seed=seed, sampler=name, window=window, start=start, hessian=hessian
+    )
 
     def step() -> None:
         answer = f(moved.ask())
@@ -252,7 +314,7 @@ def langevin(
             step()
         else:
             warm = warmup
-        tuned = cycle is None or not inner.tuning
+        tuned = (cycle is None and order == 1) or not inner.tuning
         inner.freeze()
         drawn = time.monotonic()
         while warm == warmup and done < draws:
@@ -269,6 +331,14 @@ def langevin(
             raise
         stopped = f"{done} of {draws} draws: it was cancelled"
     found = Samples(inner.samples(warm, thin, stopped), inner.parameters)
+    largest = np.abs(found.energy).max(initial=0.0)
+    if largest >= _COARSE:
+        warnings.warn(
+            f"energies reach {largest:.3g}, where numbers of 32 bits are {np.spacing(np.float32(largest)):g} apart: "
+            "subtract a constant in f",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     ended = time.monotonic()
     found.report["tuned"] = tuned
     found.report["seconds"] = {"choice": 0.0, "warmup": drawn - begun, "draws": ended - drawn}

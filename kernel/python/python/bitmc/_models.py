@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _bitmc
-from ._arrays import Edges, Floats, array, flags, matrix, numbers, path_of, real, said, shown, sites_of, whole
+from ._arrays import MOST_SITES, Edges, Floats, array, flags, matrix, numbers, path_of, real, said, shown, sites_of, whole
 
 
 class Model:
@@ -61,6 +61,15 @@ class Model:
         pairs = [(whole("known: site", site), whole("known: value", value, 0, 65535)) for site, value in known.items()]
         return Model._of(said("known", lambda: self._inner.given(pairs)))
 
+    def __copy__(self) -> Model:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Model:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a model cannot be pickled: make it again from its arrays or its file")
+
     def __repr__(self) -> str:
         return repr(self._inner)
 
@@ -83,7 +92,7 @@ def _fields(name: str, value: Any, sites: int) -> Any:
 def _sites(name: str, value: Any, sites: int | None) -> int | None:
     """The number of sites, from an argument that has one number a site, or the argument `sites`."""
     if sites is not None:
-        return whole("sites", sites, 1, 2**31 - 1)
+        return whole("sites", sites, 1, MOST_SITES)
     return None if value is None else len(np.atleast_1d(array(name, value)))
 
 
@@ -299,12 +308,12 @@ def polynomial(terms: Any, *, spins: bool = False, sites: int | None = None) -> 
         name = f"terms[{number}]"
         try:
             of, weight = term
-            members = [whole(name, site, 0, 2**31 - 2) for site in of]
+            members = [whole(name, site, 0, MOST_SITES - 1) for site in of]
         except TypeError:
-            raise ValueError(f"{name}: a pair (sites, weight) is needed, got {term!r}") from None
+            raise ValueError(f"{name}: a pair of sites, as (0,) or (0, 2), and a weight is needed, got {term!r}") from None
         made.append((members, real(name, weight, -3e38, 3e38)))
         most = max([most, *(site + 1 for site in members)])
-    count = most if sites is None else whole("sites", sites, 1, 2**31 - 1)
+    count = most if sites is None else whole("sites", sites, 1, MOST_SITES)
     return Model._of(said("terms", lambda: _bitmc.Model.polynomial(bool(spins), count, made)))
 
 

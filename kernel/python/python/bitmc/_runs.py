@@ -50,6 +50,10 @@ class Summary:
     warning: str | None
     table: str = field(compare=False)
 
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows."""
+        return repr(self).replace("\n|", "\n\n|", 1)
+
     def __repr__(self) -> str:
         more = f"\n{len(self.sites) - 20} more sites\n" if len(self.sites) > 20 else ""
         warning = f"\nwarning: {self.warning}\n" if self.warning else ""
@@ -119,6 +123,9 @@ class Samples:
         return arviz.from_dict(
             posterior={"state": self.states}, sample_stats={"energy": self.energy}, dims={"state": ["site"]}
         )
+
+    def __reduce__(self) -> Any:
+        raise TypeError("samples cannot be pickled: take their arrays, or save(path)")
 
     def __repr__(self) -> str:
         chains, draws, sites = self.shape
@@ -190,7 +197,28 @@ def sample(
     """
     if not isinstance(sampler, str):
         raise ValueError(f"sampler: a name is needed, got {sampler!r}")
-    settings = (
+    checked = settings(
+        model, draws, chains, warmup, thin, seed, temperature, sampler, seconds, threads, progress, checkpoint
+    )
+    return Samples(said(f"model, sampler {sampler!r}", lambda: _bitmc.sample(*checked)))
+
+
+def settings(
+    model: Model,
+    draws: int,
+    chains: int,
+    warmup: int | None,
+    thin: int | None,
+    seed: int,
+    temperature: float,
+    sampler: str,
+    seconds: float | None,
+    threads: int,
+    progress: bool,
+    checkpoint: Any,
+) -> tuple[Any, ...]:
+    """The settings of a run, checked."""
+    return (
         _model(model),
         whole("draws", draws, 1, 10**12),
         whole("chains", chains, 1, 100_000),
@@ -204,7 +232,6 @@ def sample(
         bool(progress),
         None if checkpoint is None else path_of("checkpoint", checkpoint),
     )
-    return Samples(said(f"model, sampler {sampler!r}", lambda: _bitmc.sample(*settings)))
 
 
 @dataclass(frozen=True)

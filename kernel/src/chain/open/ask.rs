@@ -36,7 +36,7 @@ pub trait Sealed {}
 pub enum Half {
     /// There were no weights to be had: a fault.
     Failed,
-    Langevin(LangevinHalf),
+    Langevin(LangevinHalf, langevin::Rule),
     Path(PathHalf),
     Walk {
         uniform: f32,
@@ -113,7 +113,7 @@ impl Half {
     /// Whether its test needs the gradient at y.
     pub(super) fn needs_gradient(&self, layout: Layout) -> bool {
         match self {
-            Self::Langevin(half) => half.adjusted || !layout.row_is_site(),
+            Self::Langevin(half, _) => half.adjusted || !layout.row_is_site(),
             Self::Path(_) => true,
             Self::Walk { .. } | Self::Failed => false,
         }
@@ -123,14 +123,15 @@ impl Half {
     pub(super) fn tell(self, ring: Ring<'_, Told<'_>>, plane: &[Block], difference: f32) -> Info {
         match self {
             Self::Failed => ring.failed(),
-            Self::Langevin(half) => {
+            Self::Langevin(half, rule) => {
                 let curvature = half.curvature.map_or(Curvature::Each(plane), Curvature::Same);
                 let LangevinHalf { asked, balance, window, adjusted, .. } = half;
                 if half.noise {
-                    Langevin::resumed(Followed, balance, curvature, window, adjusted)
+                    Langevin::resumed(Followed, balance, curvature, window, adjusted, rule)
                         .tell(ring, asked, difference)
                 } else {
-                    Langevin::resumed(Still, balance, curvature, window, adjusted).tell(ring, asked, difference)
+                    Langevin::resumed(Still, balance, curvature, window, adjusted, rule)
+                        .tell(ring, asked, difference)
                 }
             }
             Self::Path(half) => {
@@ -166,7 +167,8 @@ impl<N: Noise> Ask for Langevin<'_, N> {
                 None
             }
         };
-        Some(Half::Langevin(LangevinHalf { asked, balance, window, adjusted, noise: N::SOME, curvature }))
+        let half = LangevinHalf { asked, balance, window, adjusted, noise: N::SOME, curvature };
+        Some(Half::Langevin(half, self.rule()))
     }
 }
 

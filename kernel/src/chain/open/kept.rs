@@ -1,17 +1,22 @@
 //! Open chains that are kept over a stop, between the halves of a step too.
 
-use super::super::kept::{load_shape, save_shape};
+use super::super::kept::{load_momentum, load_name, load_shape, save_momentum, save_shape};
 use super::super::{Core, split};
 use super::ask::{LangevinHalf, PathHalf};
 use super::{Half, Open};
 use crate::lane::{Bits, Block, LANES, LogProduct, Total};
-use crate::layout::Layout;
+use crate::layout::{Kind, Layout};
 use crate::packed::{clear_single, is_mask_word, is_value_word};
 use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, plain};
-use crate::step::langevin::Asked;
+use crate::step::langevin::{Asked, Rule};
 use crate::step::path::Paths;
 
-/// The most bytes of an open chain in a snapshot.
+const NAME: [u8; 4] = *b"open";
+/// Of a chain with a momentum.
+const MOVING: [u8; 4] = *b"opmo";
+
+/// The most bytes of an open chain in a snapshot, without a momentum:
+/// [`momentum_snapshot_len`](super::super::momentum_snapshot_len) more.
 #[must_use]
 pub const fn open_snapshot_len(layout: Layout) -> usize {
     // Two states and a mask; a gradient, curvatures and a noise; the numbers of the longest half.
@@ -36,7 +41,8 @@ impl Half {
     fn save(&self, to: &mut Writer<'_>) {
         match self {
             Self::Failed => 1u8.save(to),
-            Self::Langevin(half) => (2u8, *half).save(to),
+            Self::Langevin(half, Rule { momentum: false, metropolis: false }) => (2u8, *half).save(to),
+            Self::Langevin(half, rule) => ((5u8, rule.momentum), (rule.metropolis, *half)).save(to),
             Self::Path(half) => (3u8, *half).save(to),
             Self::Walk { uniform } => (4u8, *uniform).save(to),
         }
@@ -48,10 +54,15 @@ impl Half {
         let (half, legal) = match tag {
             0 => return Ok(None),
             1 => (Self::Failed, true),
-            2 => {
-                let mut half = LangevinHalf::EMPTY;
+            2 | 5 => {
+                let (mut half, mut rule) = (LangevinHalf::EMPTY, Rule::default());
+                if tag == 5 {
+                    rule.momentum.load(from)?;
+                    rule.metropolis.load(from)?;
+                }
                 half.load(from)?;
-                (Self::Langevin(half), !(half.noise && layout.row_is_site()))
+                let bits = layout.kind() == Kind::Binary || !rule.metropolis;
+                (Self::Langevin(half, rule), bits && !(half.noise && layout.row_is_site()))
             }
             3 => {
                 let mut half = PathHalf::EMPTY;
@@ -72,7 +83,7 @@ impl Half {
     /// Whether curvatures stand in the plane of there, and η in its weights.
     fn floats(&self) -> (bool, bool) {
         match self {
-            Self::Langevin(half) => (half.curvature.is_none(), half.noise),
+            Self::Langevin(half, _) => (half.curvature.is_none(), half.noise),
             _ => (false, false),
         }
     }
@@ -88,7 +99,7 @@ where
 {
     fn save(&self, to: &mut Writer<'_>) {
         let layout = self.told.layout;
-        to.name(*b"open");
+        to.name(if self.core.momentum.is_some() { MOVING } else { NAME });
         save_shape(to, layout);
         self.core.energy.save(to);
         (self.energy, self.core.faults, self.core.steps).save(to);
@@ -105,6 +116,9 @@ where
         self.core.slope.save(to);
         if self.core.slope {
             put(to, 2 * weights + here * plane, plane);
+        }
+        if let Some(kept) = self.core.momentum {
+            save_momentum(to, layout, kept, blocks);
         }
         let Some(half) = &self.pending else { return 0u8.save(to) };
         half.save(to);
@@ -137,7 +151,7 @@ where
     /// Reads a chain, and takes it with `take`: where the rest follows.
     fn read<'r>(&mut self, from: Reader<'r>, take: bool) -> Result<Reader<'r>, SnapshotError> {
         let (layout, arities, mut at) = (self.told.layout, self.told.arities, from);
-        at.name(*b"open")?;
+        let moves = load_name(&mut at, [NAME, MOVING])?;
         load_shape(&mut at, layout)?;
         let (mut energy, mut told, mut faults, mut steps) = (Total::default(), 0f32, 0u32, 0u64);
         energy.load(&mut at)?;
@@ -155,14 +169,20 @@ where
         take_words(&mut at, here, take, value)?;
         take_words(&mut at, free.get_mut(..length).unwrap_or_default(), take, mask)?;
         let (weights, plane) = (layout.weight_blocks(), layout.plane_blocks());
-        let (_, rest) = split(self.memory.weights.as_mut(), weights);
+        let (mut slope, mut normaliser) = (false, LogProduct::ONE);
+        slope.load(&mut at)?;
+        let mut gradient_at = at;
+        if slope {
+            (0..plane * LANES).try_for_each(|_| at.array::<4>().map(|_| ()))?;
+        }
+        let blocks = self.memory.weights.as_mut();
+        let momentum = if moves { Some(load_momentum(&mut at, layout, blocks, take)?) } else { None };
+        let (_, rest) = split(blocks, weights);
         let (eta, rest) = split(rest, weights);
         let (gradient, rest) = split(rest, plane);
         let (curvatures, _) = split(rest, plane);
-        let (mut slope, mut normaliser) = (false, LogProduct::ONE);
-        slope.load(&mut at)?;
         if slope {
-            take_floats(&mut at, gradient, plane, take)?;
+            take_floats(&mut gradient_at, gradient, plane, take)?;
         }
         let half = Half::load(layout, &mut at)?;
         if let Some(half) = &half {
@@ -179,7 +199,7 @@ where
         if take {
             clear_single(layout, arities, free);
             (self.energy, self.pending) = (told, half);
-            self.core = Core { energy, faults, steps, slope, normaliser, ..Core::at(0.0) };
+            self.core = Core { energy, faults, steps, slope, normaliser, momentum, ..Core::at(0.0) };
         }
         Ok(at)
     }

@@ -2,11 +2,15 @@
 
 use crate::lane::{Bits, LogProduct};
 
-/// An RBM's cache, taken apart: pre-activations, σ of them, and the parts of the energy.
+/// An RBM's cache, taken apart: pre-activations of the hidden units, σ of them, and the parts of the energy. With columns, also
+/// hidden units and the pre-activations of the visible units that belong to them. These are those of the last sweep of block
+/// Gibbs: no draw depends on them.
 pub(super) struct Cache<'c> {
     pub(super) pre: &'c mut [Bits],
     pub(super) sigma: &'c mut [Bits],
     pub(super) energy: &'c mut Bits,
+    pub(super) fields: &'c mut [Bits],
+    pub(super) on: &'c mut [Bits],
 }
 
 /// `E` in parts that can be subtracted without cancelling: `−linear·unit − ln(product)`.

@@ -113,7 +113,8 @@ impl<'a> CoarseRbm<'a> {
         }
         let (weights, _) = room.as_chunks();
         let scale = (0..dropped).fold(model.grid.unit, |unit, _| 2.0 * unit) / ONE;
-        Ok(Self { model, weights, scale })
+        // Its caches have no room for what belongs to columns.
+        Ok(Self { model: Rbm { columns: &[], ..model }, weights, scale })
     }
 
     /// The model.

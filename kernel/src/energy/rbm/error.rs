@@ -39,7 +39,7 @@ pub enum RbmError {
         /// The unit.
         unit: usize,
     },
-    /// The bias of a visible unit passes 10³⁰.
+    /// The pre-activation of a visible unit, `a + Wh`, could pass 10³⁰.
     VisibleTooLarge {
         /// The unit.
         unit: usize,
@@ -78,7 +78,9 @@ impl core::fmt::Display for RbmError {
             }
             Self::Padding { visible } => write!(f, "row {visible} is not zero past the last hidden unit"),
             Self::HiddenPadding => write!(f, "the hidden biases are not zero past the last unit"),
-            Self::VisibleTooLarge { unit } => write!(f, "the bias of visible unit {unit} passes 1e30"),
+            Self::VisibleTooLarge { unit } => {
+                write!(f, "the pre-activation of visible unit {unit} could pass 1e30")
+            }
             Self::VisibleNotFinite { unit } => write!(f, "the bias of visible unit {unit} is not finite"),
             Self::HiddenNotFinite { unit } => write!(f, "the bias of hidden unit {unit} is not finite"),
             Self::WeightRounded { visible, hidden } => {

@@ -54,11 +54,16 @@ impl Source for Whole<'_> {
     }
 
     fn add(&self, coupling: f32, offset: usize, terms: &[i16], eta: &mut [i16]) {
-        if coupling > 0.0 {
-            add_to_ends(eta, offset, terms, i16::wrapping_add, |a| a, |b| b);
-        } else if coupling < 0.0 {
-            add_to_ends(eta, offset, terms, i16::wrapping_add, |a| a, i16::wrapping_neg);
-        }
+        add_whole(coupling, offset, terms, eta);
+    }
+}
+
+/// Adds whole numbers to sites from the first on, and by the sign of the coupling to those from `offset` on.
+pub(crate) fn add_whole(coupling: f32, offset: usize, terms: &[i16], eta: &mut [i16]) {
+    if coupling > 0.0 {
+        add_to_ends(eta, offset, terms, i16::wrapping_add, |a| a, |b| b);
+    } else if coupling < 0.0 {
+        add_to_ends(eta, offset, terms, i16::wrapping_add, |a| a, i16::wrapping_neg);
     }
 }
 

@@ -63,7 +63,7 @@ impl Run {
 }
 
 /// v, one a site.
-fn spread(v: impl Iterator<Item = (u32, u32)>, changes: &mut [i16]) {
+pub(crate) fn spread(v: impl Iterator<Item = (u32, u32)>, changes: &mut [i16]) {
     let (whole, last) = changes.as_chunks_mut();
     let fill = |(up, down), slot: &mut [i16; 2 * LANES]| {
         for part in 0..PARTS {

@@ -12,18 +12,20 @@ const RANGE: f32 = 65_536.0;
 ///
 /// The rarer outcome of a site (staying where it likely flips, else flipping) has probability `q = e/(1+e)`. With n of
 /// sixteen bits it happens where n + 1 ≤ 2¹⁶q and not where n ≥ 2¹⁶q; between them, one site in 2¹⁶, more bits decide.
-pub(super) struct Draw<'r, R: ?Sized> {
+///
+/// With `METROPOLIS` a site flips where it likely does, else with probability e.
+pub(super) struct Draw<'r, R: ?Sized, const METROPOLIS: bool> {
     rng: &'r mut R,
     noise: Bits,
 }
 
-impl<'r, R: Rng + ?Sized> Draw<'r, R> {
+impl<'r, R: Rng + ?Sized, const METROPOLIS: bool> Draw<'r, R, METROPOLIS> {
     pub(super) fn new(rng: &'r mut R) -> Self {
         Self { rng, noise: [0; LANES] }
     }
 }
 
-impl<R: Rng + ?Sized> Choose for Draw<'_, R> {
+impl<R: Rng + ?Sized, const METROPOLIS: bool> Choose for Draw<'_, R, METROPOLIS> {
     #[inline(always)]
     fn flips(&mut self, _: u32, _: u32, odds: &Odds, part: usize) -> [Mask; 2] {
         if part == 0 {
@@ -32,10 +34,12 @@ impl<R: Rng + ?Sized> Choose for Draw<'_, R> {
         let noise = U32s::load(&self.noise, part);
         let of = |block: usize, number: U32s| {
             let ((e, likely), number) = (odds.of(block), F32s::from_i32(number));
-            let (whole, most) = (F32s::splat(1.0) + e, e * F32s::splat(RANGE));
+            let one = F32s::splat(1.0);
+            let (whole, most) = (if METROPOLIS { one } else { one + e }, e * F32s::splat(RANGE));
             let product = number * whole;
             let rare = product.lt(most);
-            (rare ^ likely, rare & most.lt(product + whole))
+            let ties = rare & most.lt(product + whole);
+            if METROPOLIS { (rare | likely, ties & !likely) } else { (rare ^ likely, ties) }
         };
         let (low, ties) = of(0, noise & U32s::splat(0xFFFF));
         let (high, more) = of(1, noise.shr::<16>());
@@ -43,7 +47,7 @@ impl<R: Rng + ?Sized> Choose for Draw<'_, R> {
             let (of_low, of_high) = (odds.of(0), odds.of(1));
             // Made here, so that nothing goes to memory where there are no ties.
             let ties = Ties { ties: [ties, more], e: [of_low.0, of_high.0], likely: [of_low.1, of_high.1] };
-            return ties.settle([low, high], &self.noise, part, self.rng);
+            return ties.settle::<METROPOLIS, R>([low, high], &self.noise, part, self.rng);
         }
         [low, high]
     }
@@ -60,7 +64,13 @@ impl Ties {
     /// The flips, those of ties by what 2¹⁶q has beyond n.
     #[cold]
     #[inline(never)]
-    fn settle<R: Rng + ?Sized>(&self, flips: [Mask; 2], noise: &Bits, part: usize, rng: &mut R) -> [Mask; 2] {
+    fn settle<const METROPOLIS: bool, R: Rng + ?Sized>(
+        &self,
+        flips: [Mask; 2],
+        noise: &Bits,
+        part: usize,
+        rng: &mut R,
+    ) -> [Mask; 2] {
         let mut e = [[0.0; LANES]; 2];
         e.iter_mut().zip(self.e).for_each(|(to, e)| e.store(to, part));
         let [low, high] = e;
@@ -70,7 +80,8 @@ impl Ties {
             let of = [(e.0, noise & 0xFFFF), (e.1, noise >> 16)];
             for (((flips, ties), likely), (e, n)) in flips.iter_mut().zip(ties).zip(likely).zip(of) {
                 if (ties >> lane) & 1 == 1 {
-                    let rare = uniform(rng) < e / (1.0 + e) * RANGE - n as f32;
+                    let of_rare = if METROPOLIS { e } else { e / (1.0 + e) };
+                    let rare = uniform(rng) < of_rare * RANGE - n as f32;
                     *flips = (*flips & !(1 << lane)) | (u32::from(rare) ^ ((likely >> lane) & 1)) << lane;
                 }
             }

@@ -8,7 +8,7 @@ use crate::noise::Noise;
 use core::f32::consts::LOG2_E;
 
 /// Log odds are cut to this.
-const LIMIT: f32 = 80.0;
+pub(super) const LIMIT: f32 = 80.0;
 /// Words whose sites are added up lane by lane before their sum goes to a total.
 const BATCH: u32 = 8;
 const SIGN: u32 = 0x8000_0000;
@@ -94,7 +94,7 @@ impl IsingBalanced<'_> {
                 let [low, high] = choose.flips(*word, free, &odds, part);
                 flips |= (low.bits(part) | (high.bits(part) << LANES)) & free;
                 if WEIGHED {
-                    ways.add(masks(flips), r, bounded.then_some((&odds, bound)), part);
+                    ways.add(masks(flips), r, bounded.then_some((&odds, bound, self.metropolis)), part);
                 }
             }
             *word = flips;
@@ -179,7 +179,7 @@ pub(super) struct Ways {
     pub(super) r: Total,
     lanes: Block,
     words: u32,
-    /// Π (1 + e^z)/(e^z + e^−s).
+    /// Π (1 + e^z)/(e^z + e^−s); with min(1, e^z) Π e^(−min(s, max(0, z+s))).
     pub(super) gain: Product,
 }
 
@@ -190,15 +190,20 @@ impl Ways {
 
     /// What flips in two blocks: their r, and their odds where the step has a bound e^(−s).
     #[inline(always)]
-    fn add(&mut self, flipped: [Mask; 2], r: [F32s; 2], odds: Option<(&Odds, F32s)>, part: usize) {
+    fn add(&mut self, flipped: [Mask; 2], r: [F32s; 2], odds: Option<(&Odds, F32s, bool)>, part: usize) {
         let one = F32s::splat(1.0);
         for (block, (flipped, r)) in flipped.into_iter().zip(r).enumerate() {
             if !flipped.any() {
                 continue;
             }
             (F32s::load(&self.lanes, part) + flipped.keep(r.to_bits()).to_f32()).store(&mut self.lanes, part);
-            if let Some((odds, bound)) = odds {
+            if let Some((odds, bound, metropolis)) = odds {
                 let (e, likely) = odds.of(block);
+                if metropolis {
+                    let back = bound / e;
+                    self.gain.times_where(flipped, likely.pick(bound, back.lt(one).pick(back, one)), part);
+                    continue;
+                }
                 let back = likely.pick(one + bound * e, e + bound);
                 self.gain.times_where(flipped, (one + e) / back, part);
             }

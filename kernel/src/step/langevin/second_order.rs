@@ -1,6 +1,8 @@
 //! The balanced samplers: any balance, and the Gaussian integral.
 
+use super::super::momentum::Momentum;
 use super::{Curvature, Langevin};
+use crate::chain::Momenta;
 use crate::lane::{Block, F32s, PARTS};
 use crate::noise::Noise;
 use crate::step::ParameterError;
@@ -64,17 +66,87 @@ impl<N: Noise> Langevin<'_, N> {
         Ok(self)
     }
 
-    /// η ~ N(0, (W+D)/κ).
+    /// Keeps the share a of η from step to step, 0 ≤ a < 1: second order with momentum (METHODS.md §3). Without
+    /// it a is 0. Begin with .5.
+    ///
+    /// ```text
+    /// refresh   η ← aη + √(1−a²) ζ,  ζ ~ N(0, (W+D)/κ)
+    /// move      y, η' = η − (W+D)v and ln A as without
+    /// accept    (x, η) ← (y, −η')            reject   (x, η) ← (x, −η)
+    /// ```
+    ///
+    /// A chain goes on in the direction of its last steps where they were accepted. It keeps p, and is not reversible. Where
+    /// the energy is quadratic it keeps every move accepted, at α = κ = 1 and σ = ∞.
+    ///
+    /// η is in the chain's memory: 4 bytes a site more, [`Memory::weights_and_momentum`](crate::Memory::weights_and_momentum),
+    /// and for categorical sites a value. A chain without this room refuses every step as a fault.
+    /// [`Snapshot`](crate::snapshot::Snapshot)s keep it. Other kernels between leave it alone, and so do clamped sites. It is
+    /// drawn anew at the start, after [`restart`](crate::Chain::restart), `rebind` and [`resume`](crate::Chain::resume), after a
+    /// fault, and where the kernel has another D or κ. A noise that draws nothing has nothing to keep.
+    ///
+    /// ```
+    /// use bitmc::noise::{Edgewise, SparseMatrix};
+    /// use bitmc::{Chain, Ising, LaneRng, Langevin, Layout, SeedableRng, SparseMemory, memory, torus};
+    /// const L: Layout = Layout::binary(64);
+    /// let mut couplings = SparseMemory::<64, 256>::new();
+    /// let model = Ising::spins_edges_once(64, torus(8, 8, 0.44), &[], couplings.borrow())?;
+    /// let mut d = [[0.0; 16]; L.blocks()];
+    /// let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d)?;
+    /// let sampler = Langevin::second_order(noise, f32::INFINITY, 1.0)?.momentum(0.5)?.metropolis_flips()?;
+    /// let mut rng = LaneRng::seed_from_u64(1);
+    /// let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(64), momentum), &mut rng)?;
+    /// let accepted = (0..100).filter(|_| chain.step(&sampler, &mut rng).accepted).count();
+    /// assert!(accepted >= 99);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Cost beside a step without: a multiplication and an addition a site.
+    ///
+    /// # Errors
+    /// [`ParameterError::Momentum`] where a is not in [0, 1).
+    pub fn momentum(mut self, keep: f32) -> Result<Self, ParameterError> {
+        self.momentum = Momentum::new(keep, self.noise.d())?;
+        Ok(self)
+    }
+
+    /// A site of two values flips with probability min(1, e^z), z its log odds, in place of 1/(1 + e^(−z)). So it flips as often
+    /// as it can. A site that stays has no way back where its log odds at the other end are not below 0: the move is rejected.
+    ///
+    /// Where the energy is quadratic that does not happen, at α = κ = 1 and σ = ∞. Elsewhere fewer moves are accepted, and on
+    /// energies with strong terms of third degree it may lose: measure it (`docs/second-order.md`).
+    ///
+    /// Sites of more values make every step a fault.
+    ///
+    /// # Errors
+    /// [`ParameterError::MetropolisFlips`] where the noise draws nothing.
+    pub fn metropolis_flips(mut self) -> Result<Self, ParameterError> {
+        if !N::SOME {
+            return Err(ParameterError::MetropolisFlips);
+        }
+        self.metropolis = true;
+        Ok(self)
+    }
+
+    /// η ~ N(0, (W+D)/κ), with momentum the one that follows the `kept` one.
     #[inline]
-    pub(super) fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize) {
+    pub(super) fn draw<R: Rng + ?Sized>(
+        &self,
+        rng: &mut R,
+        eta: &mut [Block],
+        (known, kept): Momenta<'_>,
+        planes: usize,
+    ) {
         self.noise.draw(rng, eta, planes);
         if self.precision != 1.0 {
             let scale = F32s::splat(1.0 / self.precision).sqrt();
-            for block in eta {
+            for block in &mut *eta {
                 for part in 0..PARTS {
                     (F32s::load(block, part) * scale).store(block, part);
                 }
             }
+        }
+        if let Some(momentum) = &self.momentum {
+            momentum.refresh(momentum.floats(self.precision, eta.len()), known, kept, eta);
         }
     }
 }

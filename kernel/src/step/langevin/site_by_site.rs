@@ -4,7 +4,7 @@
 //! serves any number of them, and a step asks for two gradients instead of one.
 
 use super::{Curvature, Langevin};
-use crate::chain::Ring;
+use crate::chain::{Momenta, Ring};
 use crate::draw::{Domain, Logits, Row, Shape, Weighed};
 use crate::energy::Energy;
 use crate::lane::{Bits, Block, LogProduct};
@@ -24,7 +24,7 @@ impl<N: Noise> Langevin<'_, N> {
         }
         if !ring.layout.row_is_site() {
             let planes = ring.layout.row_blocks();
-            self.slopes(ring, |eta| self.draw(rng, eta, planes));
+            self.slopes(ring, |eta, kept| self.draw(rng, eta, kept, planes));
         }
         let layout = ring.layout;
         let (here, there) = (Packed::trusted(layout, ring.here.words), &mut *ring.there.words);
@@ -45,7 +45,7 @@ impl<N: Noise> Langevin<'_, N> {
     pub(super) fn retrace<E: Energy + ?Sized>(
         &self,
         ring: &mut Ring<'_, E>,
-        given: impl FnOnce(&mut [Block]),
+        given: impl FnOnce(&mut [Block], Momenta<'_>),
     ) -> (bool, Option<LogProduct>) {
         if self.misfits(ring.layout) {
             return (true, None);
@@ -99,7 +99,7 @@ impl<N: Noise> Langevin<'_, N> {
                 chosen = chosen.times(LogProduct::new(weight, 0));
             }
         }
-        Weighed { normaliser, chosen, nan }
+        Weighed { normaliser, chosen, nan, possible: true }
     }
 
     /// c of a site, D included.

@@ -8,6 +8,7 @@ use crate::lane::{Bits, Block};
 use crate::noise::Noise;
 use crate::packed::Packed;
 use crate::step::shift;
+use crate::step::together::groups;
 use rand_core::Rng;
 
 impl<N: Noise> Langevin<'_, N> {
@@ -52,32 +53,10 @@ impl<N: Noise> Langevin<'_, N> {
         R: Rng,
     {
         CountError::check(chains.len(), [rngs.len(), infos.len()])?;
-        let rest = self.step_groups::<_, _, _, _, _, 16>((chains, rngs, infos));
-        let rest = self.step_groups::<_, _, _, _, _, 4>(rest);
-        self.step_groups::<_, _, _, _, _, 1>(rest);
+        let rest = groups((chains, rngs, infos), |rings, rngs| self.step_group::<_, _, 16>(rings, rngs));
+        let rest = groups(rest, |rings, rngs| self.step_group::<_, _, 4>(rings, rngs));
+        groups(rest, |rings, rngs| self.step_group::<_, _, 1>(rings, rngs));
         Ok(())
-    }
-
-    /// Steps groups of M chains; what is left over.
-    #[allow(clippy::type_complexity)]
-    fn step_groups<'s, 'e, E, W, C, B, R, const M: usize>(
-        &self,
-        (chains, rngs, infos): (&'s mut [Chain<'e, E, W, C, B>], &'s mut [R], &'s mut [Info]),
-    ) -> (&'s mut [Chain<'e, E, W, C, B>], &'s mut [R], &'s mut [Info])
-    where
-        E: Energy + ?Sized,
-        W: AsMut<[u32]> + AsRef<[u32]>,
-        C: AsMut<[Bits]>,
-        B: AsMut<[Block]>,
-        R: Rng,
-    {
-        let (chains, rest_chains) = chains.as_chunks_mut::<M>();
-        let (rngs, rest_rngs) = rngs.as_chunks_mut::<M>();
-        let (infos, rest_infos) = infos.as_chunks_mut::<M>();
-        for ((chains, rngs), infos) in chains.iter_mut().zip(rngs).zip(infos) {
-            *infos = self.step_group(chains.each_mut().map(Chain::ring), rngs);
-        }
-        (rest_chains, rest_rngs, rest_infos)
     }
 
     #[inline(never)] // its rings must not weigh on the stack of fewer chains

@@ -1,0 +1,271 @@
+//! Second order with momentum. Over whole numbers all states (x, k) of small models are enumerated: every step is taken by
+//! words that are given, and its flows are those of generalised detailed balance,
+//! `π(a)K(a→c) = π(Sc)K(Sc→Sa)` with S the negation of k. That a step draws as it says is in `stat/momentum.rs`.
+
+use bitmc::lane::LANES;
+use bitmc::noise::{Edgewise, Run, SparseMatrix};
+use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+use bitmc::step::IsingBalanced;
+use bitmc::{Energy, Ising, Kernel, LaneRng, Packed, SeedableRng};
+use bitmc_host_tests::enumerate;
+use bitmc_host_tests::heap::{self, HeapChain};
+use bitmc_host_tests::listed::Listed;
+use bitmc_host_tests::naive::{Convention, Pairwise, Target};
+use bitmc_host_tests::snapshot::{load, save};
+use bitmc_host_tests::tolerance;
+use std::collections::BTreeMap;
+
+/// The part of a snapshot with x and k in the places where a chain has its own.
+struct With<'a> {
+    of: &'a [u8],
+    x: u32,
+    k: &'a [i16],
+}
+
+/// Bytes before the state: name, layout, energy, faults, steps. Behind it: the mask, a key and a length.
+const STATE: usize = 4 + 9 + 8 + 4 + 8;
+const HEAD: usize = 12;
+const KEPT: usize = STATE + 4 + 4 + 12;
+
+impl Snapshot for With<'_> {
+    fn save(&self, to: &mut Writer<'_>) {
+        let mut bytes = self.of.to_vec();
+        bytes[STATE..STATE + 4].copy_from_slice(&self.x.to_le_bytes());
+        for (slot, k) in bytes[KEPT..].chunks_mut(2).zip(self.k) {
+            slot.copy_from_slice(&k.to_le_bytes());
+        }
+        to.bytes(&bytes);
+    }
+
+    fn load(&mut self, _: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        unreachable!()
+    }
+}
+
+/// The part of a chain in a snapshot.
+fn part<E: Energy>(chain: &HeapChain<'_, E>) -> Vec<u8> {
+    let bytes = save(&[chain]);
+    bytes[HEAD..bytes.len() - 4].to_vec()
+}
+
+/// The whole numbers that a chain keeps.
+fn kept<E: Energy>(chain: &HeapChain<'_, E>, edges: usize) -> Vec<i16> {
+    part(chain)[KEPT..].chunks(2).take(edges).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect()
+}
+
+/// What ends a step: as it should be, and broken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Negated {
+    Always,
+    OnRejectionOnly,
+    Never,
+}
+
+/// How far the flows of all states are from what they should be.
+#[derive(Debug)]
+struct Found {
+    asymmetry: f64,
+    invariance: f64,
+    /// The largest |ln A| of a flow.
+    log_ratio: f64,
+    flows: usize,
+}
+
+/// All flows of one model of three sites, coupled by `edges`. A state is (x, k); k is what a step begins with, after a
+/// refresh that keeps all of it.
+struct Flows {
+    states: usize,
+    most: i16,
+    edges: usize,
+    pi: Vec<f64>,
+    /// From, to, probability, ln A.
+    flows: Vec<(usize, usize, f64, f64)>,
+}
+
+impl Flows {
+    fn number(&self, x: usize, k: &[i16]) -> Option<usize> {
+        let base = 2 * self.most as usize + 1;
+        k.iter()
+            .rev()
+            .try_fold(0, |number, &k| {
+                (k.abs() <= self.most).then_some(number * base + (k + self.most) as usize)
+            })
+            .map(|number| number * 8 + x)
+    }
+
+    fn state(&self, number: usize) -> (usize, Vec<i16>) {
+        let base = 2 * self.most as usize + 1;
+        let (x, mut rest) = (number % 8, number / 8);
+        let k = (0..self.edges).map(|_| {
+            let k = (rest % base) as i16 - self.most;
+            rest /= base;
+            k
+        });
+        (x, k.collect())
+    }
+
+    fn of(target: &Pairwise, sampler: &IsingBalanced<'_>, energy: &Ising<'_>, parts: f64, law: f64) -> Self {
+        let edges = target.edges.len();
+        let most = (40.0 / law).sqrt() as i16 + parts as i16;
+        let states = 8 * (2 * most as usize + 1).pow(edges as u32);
+        let mut found = Self { states, most, edges, pi: vec![0.0; states], flows: Vec::new() };
+        let log_pi: Vec<f64> = (0..8).map(|x| -target.energy(&enumerate::values(x, 3))).collect();
+        for number in 0..states {
+            let (x, k) = found.state(number);
+            let squares: f64 = k.iter().map(|&k| f64::from(k).powi(2)).sum();
+            found.pi[number] = (log_pi[x] - 0.5 * law * squares).exp();
+        }
+        let total: f64 = found.pi.iter().sum();
+        found.pi.iter_mut().for_each(|p| *p /= total);
+
+        let mut rng = LaneRng::seed_from_u64(1);
+        let mut chain = heap::moving_chain(energy, sampler.momentum_blocks(), &mut rng).unwrap();
+        chain.step(sampler, &mut rng);
+        let of = part(&chain);
+        let step = 4.0 * f64::from(target.edges[0].2.abs()) / parts;
+        for number in 0..states {
+            let (x, k) = found.state(number);
+            let mut eta = [[0.0; LANES]];
+            for (&k, &(a, b, coupling)) in k.iter().zip(&target.edges) {
+                eta[0][a as usize] += (step * f64::from(k)) as f32;
+                eta[0][b as usize] += (step * f64::from(k) * f64::from(coupling.signum())) as f32;
+            }
+            // Each step of eight: every site by the lowest or the highest of its sixteen bits.
+            let minus: Vec<i16> = k.iter().map(|k| -k).collect();
+            let mut ends = BTreeMap::new();
+            for bits in 0..8u32 {
+                // Draws that nobody takes, coins that keep all, the sites; then a uniform that accepts, or does not.
+                let mut words = vec![0x7FFF_7FFF; LANES];
+                words.extend([0; LANES]);
+                words.extend(
+                    (0..LANES as u32).map(|site| if bits >> site & 1 == 1 { 0xFFFF_FFFF } else { 0xFFFF_0000 }),
+                );
+                for accepts in [true, false] {
+                    let mut words = words.clone();
+                    // Words that decide ties come before it: such a site does what is rare, or does not.
+                    words.extend(if accepts { [0; 80] } else { [u32::MAX; 80] });
+                    let bytes = save(&[&With { of: &of, x: x as u32, k: &minus }]);
+                    load(&bytes, &mut [&mut chain]).unwrap();
+                    chain.refresh().unwrap();
+                    let info = Kernel::step(sampler, chain.ring(), &mut Listed(&words));
+                    assert!(!info.fault);
+                    let y = chain.state().words()[0] as usize;
+                    if info.accepted {
+                        ends.insert(y, (kept(&chain, edges), f64::from(info.log_ratio)));
+                    } else {
+                        assert_eq!((y, kept(&chain, edges)), (x, k.clone()));
+                    }
+                }
+            }
+            let mut stays = 0.0;
+            let mut all = 0.0;
+            for y in 0..8 {
+                let word = [y as u32];
+                let mut there = heap::chain(energy, &[x as u32]).unwrap();
+                let to = Packed::new(energy.layout(), &word).unwrap();
+                let given = sampler.transition_given(there.ring(), to, &eta).unwrap();
+                let q = f64::from(given.log_forward).exp();
+                all += q;
+                let Some((after, log_ratio)) = ends.get(&y) else {
+                    // Never proposed, or never accepted.
+                    stays += q;
+                    continue;
+                };
+                let a = log_ratio.min(0.0).exp();
+                stays += q * (1.0 - a);
+                if let Some(end) = found.number(y, after) {
+                    found.flows.push((number, end, q * a, *log_ratio));
+                }
+            }
+            assert!((all - 1.0).abs() < tolerance::ROW_SUM, "{all}");
+            found.flows.push((number, number, stays, 0.0));
+        }
+        found
+    }
+
+    /// The state with −k.
+    fn reversed(&self, number: usize) -> usize {
+        let (x, k) = self.state(number);
+        self.number(x, &k.iter().map(|k| -k).collect::<Vec<_>>()).unwrap()
+    }
+
+    /// With what ends a step: a move to c ends at Sc.
+    fn judge(&self, negated: Negated) -> Found {
+        let mut flow = BTreeMap::new();
+        let mut after = vec![0.0; self.states];
+        let mut log_ratio = 0.0f64;
+        for &(from, to, p, ratio) in &self.flows {
+            let rejected = from == to;
+            let end = match negated {
+                Negated::Always => self.reversed(to),
+                Negated::OnRejectionOnly if rejected => self.reversed(to),
+                Negated::OnRejectionOnly | Negated::Never => to,
+            };
+            let p = self.pi[from] * p;
+            if p > tolerance::LEAST_FLOW {
+                *flow.entry((from, end)).or_insert(0.0) += p;
+                log_ratio = log_ratio.max(ratio.abs());
+            }
+            after[end] += p;
+        }
+        let mut asymmetry = 0.0f64;
+        for (&(from, end), &there) in &flow {
+            let back = flow.get(&(self.reversed(end), self.reversed(from))).copied().unwrap_or(0.0);
+            asymmetry = asymmetry.max((there - back).abs() / f64::max(there, back));
+        }
+        // The outermost states have flows from others that are not enumerated.
+        let invariance = after.iter().zip(&self.pi).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
+        Found { asymmetry, invariance, log_ratio, flows: flow.len() }
+    }
+}
+
+fn target(coupling: f32, edges: &[(u32, u32, f32)]) -> Pairwise {
+    Pairwise {
+        convention: Convention::SpinsEdgesOnce,
+        edges: edges.iter().map(|&(a, b, sign)| (a, b, sign * coupling)).collect(),
+        fields: vec![0.3, -0.7, 0.1],
+    }
+}
+
+#[test]
+fn flows_over_whole_numbers_balance_up_to_negation() {
+    let path = [(0, 1, 1.0), (1, 2, -1.0)];
+    // |W| = 4J: a grid of one part and of two; the parts and the precision of whole numbers.
+    let cases = [
+        (0.3, 1.0, f32::INFINITY, 1.0, 1.0),
+        (0.3, 1.0, 0.9, 0.7, 1.0),
+        (0.4, 1.2, 1.5, 0.8, 1.0),
+        (0.6, 1.0, f32::INFINITY, 1.0, 2.0),
+    ];
+    for (coupling, precision, step_size, balance, parts) in cases {
+        let target = target(coupling, &path);
+        let mut memory = target.couplings();
+        let energy = memory.ising(&target).unwrap();
+        let matrix = SparseMatrix::of(energy.form());
+        let (mut d, mut runs) = ([[0.0; LANES]], [Run::default(); 4]);
+        let noise = Edgewise::new(matrix, &mut d).unwrap();
+        let by_runs = noise.by_runs(&mut runs).unwrap();
+        let law = f64::from(precision) * 4.0 * f64::from(coupling) / parts / parts;
+        for (noise, metropolis) in [(noise, false), (noise, true), (by_runs, true)] {
+            let sampler = IsingBalanced::discrete(noise, step_size, balance).unwrap();
+            let sampler = sampler.precision(precision).unwrap().momentum(0.5).unwrap();
+            let sampler = if metropolis { sampler.metropolis_flips().unwrap() } else { sampler };
+            let flows = Flows::of(&target, &sampler, &energy, parts, law);
+            let right = flows.judge(Negated::Always);
+            println!("J {coupling}, σ {step_size}, α {balance}, {metropolis}: {right:?}");
+            assert!(right.flows > 1000);
+            assert!(right.asymmetry <= tolerance::ASYMMETRY, "{right:?}");
+            assert!(right.invariance <= tolerance::STATIONARITY, "{right:?}");
+            if step_size == f32::INFINITY {
+                assert_eq!(right.log_ratio, 0.0);
+                continue;
+            }
+            // Twins. Without a rejection the first is as the second.
+            let broken = flows.judge(Negated::OnRejectionOnly);
+            println!("negated on rejection only: {broken:?}");
+            assert!(broken.invariance > 100.0 * tolerance::STATIONARITY, "{broken:?}");
+            let never = flows.judge(Negated::Never);
+            assert!(never.asymmetry > 0.1 && never.invariance <= tolerance::STATIONARITY, "{never:?}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The auxiliary variable of second order, kept from step to step.
+
+use super::ParameterError;
+use super::key::mix;
+use crate::chain::Kept;
+use crate::lane::{Block, F32s, PARTS};
+
+/// The share a of η that a step keeps, and which η it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Momentum {
+    keep: f32,
+    /// √(1−a²).
+    fresh: f32,
+    /// Names D.
+    key: u64,
+}
+
+impl Momentum {
+    /// For the second half of a step, which only has to know that there is one.
+    pub(crate) const SOME: Self = Self { keep: 0.0, fresh: 1.0, key: 0 };
+
+    /// `None` for a = 0: a step without.
+    pub(super) fn new(keep: f32, d: Option<&[Block]>) -> Result<Option<Self>, ParameterError> {
+        if !(0.0..1.0).contains(&keep) {
+            return Err(ParameterError::Momentum(keep));
+        }
+        let fresh = F32s::splat((1.0 - keep) * (1.0 + keep)).sqrt().first();
+        let d = d.unwrap_or_default().as_flattened();
+        let key = d.iter().fold(0, |key, d| mix(key, u64::from(d.to_bits())));
+        Ok((keep > 0.0).then_some(Self { keep, fresh, key }))
+    }
+
+    /// What tells η ~ N(0, (W+D)/κ), of so many blocks, from others.
+    pub(super) fn floats(&self, precision: f32, blocks: usize) -> Kept {
+        Kept { key: mix(self.key, u64::from(precision.to_bits())) & !1, blocks: blocks as u32 }
+    }
+
+    /// The same of whole numbers; `law` names what else their distribution depends on.
+    pub(super) fn whole(&self, law: impl IntoIterator<Item = u32>, blocks: usize) -> Kept {
+        let key = law.into_iter().fold(self.key, |key, word| mix(key, u64::from(word)));
+        Kept { key: key | Kept::WHOLE, blocks: blocks as u32 }
+    }
+
+    /// The chance to keep a whole number, in 2⁻¹⁶.
+    pub(super) fn of_65536(&self) -> u32 {
+        (self.keep * 65_536.0 + 0.5) as u32
+    }
+
+    /// `η ← −aη + √(1−a²) ζ` of the ζ that stands in `eta`, or ζ where what is kept is of another kind. The negation that
+    /// ends a step is made here, at the next one.
+    pub(super) fn refresh(&self, kind: Kept, known: &mut Option<Kept>, kept: &mut [Block], eta: &mut [Block]) {
+        let goes_on = known.replace(kind) == Some(kind);
+        for (kept, eta) in kept.iter_mut().zip(eta) {
+            if goes_on {
+                for part in 0..PARTS {
+                    let fresh = F32s::load(eta, part) * F32s::splat(self.fresh);
+                    (fresh - F32s::load(kept, part) * F32s::splat(self.keep)).store(eta, part);
+                }
+            }
+            *kept = *eta;
+        }
+    }
+}
