@@ -8,6 +8,7 @@ use rand_core::Rng;
 /// `p(k) ∝ weight of k`, the largest weight being 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conditional {
+    arity: usize,
     /// The likeliest value.
     likeliest: usize,
     /// The sum of all other weights.
@@ -17,35 +18,39 @@ pub(crate) struct Conditional {
 }
 
 impl Conditional {
-    /// Turns differences `E(k) − E(here)` of `arity` values into weights `e^(least − difference)`, in place.
+    /// Turns differences `E(k) − E(here)` of `arity` values into weights `e^(least − difference)`, in place; places past
+    /// the last value get weight 0.
     /// The present value has difference 0 whatever stands there, so there is always one to draw.
     #[inline]
     pub(crate) fn weigh(weights: &mut [Block], arity: usize, here: usize) -> Self {
+        let all = weights.as_flattened_mut();
+        let (values, past) = all.split_at_mut_checked(arity).unwrap_or_default();
         let (mut least, mut fault) = (0.0, false);
-        let values = weights.as_flattened_mut();
-        for (value, difference) in values.iter_mut().enumerate() {
-            let bad = difference.is_nan() || *difference == f32::NEG_INFINITY;
-            if value >= arity || (bad && value != here) {
-                fault |= value < arity;
+        if let Some(here) = values.get_mut(here) {
+            *here = 0.0;
+        }
+        for difference in values {
+            if difference.is_nan() || *difference == f32::NEG_INFINITY {
+                fault = true;
                 *difference = f32::INFINITY;
-            } else if value == here {
-                *difference = 0.0;
             }
             least = if *difference < least { *difference } else { least };
         }
-        for weights in weights.iter_mut() {
+        past.fill(f32::INFINITY);
+        for (block, weights) in weights.iter_mut().enumerate() {
             for part in 0..PARTS {
-                (F32s::splat(least) - F32s::load(weights, part)).exp().store(weights, part);
+                if block * LANES + part * F32s::WIDTH < arity {
+                    (F32s::splat(least) - F32s::load(weights, part)).exp().store(weights, part);
+                } else {
+                    F32s::splat(0.0).store(weights, part);
+                }
             }
         }
-        let likeliest = weights.as_flattened().iter().position(|&weight| weight == 1.0).unwrap_or(here);
-        let others = if many(weights) {
-            total(weights) - 1.0
-        } else {
-            let others = weights.as_flattened().iter().enumerate().filter(|&(value, _)| value != likeliest);
-            others.fold(0.0, |sum, (_, weight)| sum + weight)
-        };
-        Self { likeliest, others, fault }
+        let all = weights.as_flattened();
+        let values = all.get(..arity).unwrap_or(all);
+        let likeliest = values.iter().position(|&weight| weight == 1.0).unwrap_or(here);
+        let others = if many(weights) { total(weights) - 1.0 } else { others(values, likeliest) };
+        Self { arity, likeliest, others, fault }
     }
 
     /// Draws a value: by one uniform, or from `rng` where the site has many values. Relative precision for the
@@ -61,7 +66,8 @@ impl Conditional {
         }
         // The same sum in the same order, so that it ends at `others`.
         let mut sum = 0.0;
-        for (value, &weight) in weights.as_flattened().iter().enumerate() {
+        let all = weights.as_flattened();
+        for (value, &weight) in all.get(..self.arity).unwrap_or(all).iter().enumerate() {
             if value != self.likeliest {
                 sum += weight;
                 if at < sum {
@@ -83,6 +89,13 @@ impl Conditional {
 #[inline]
 fn many(weights: &[Block]) -> bool {
     weights.len() * LANES >= Layout::MANY
+}
+
+/// The sum of all weights but one.
+#[inline]
+fn others(weights: &[f32], but: usize) -> f32 {
+    let others = weights.iter().enumerate().filter(|&(value, _)| value != but);
+    others.fold(0.0, |sum, (_, weight)| sum + weight)
 }
 
 fn sums(weights: &[Block]) -> Sums {

@@ -44,9 +44,11 @@ pub(crate) fn weigh(
 #[inline]
 pub(crate) fn draw<R: Rng + ?Sized>(weights: &[Block], x: &[u32], y: &mut [u32], rng: &mut R) -> LogProduct {
     let (one, mut chosen) = (F32s::splat(1.0), Product::one());
-    for ((weights, &x), y) in weights.chunks(2).zip(x).zip(y) {
+    // Not `chunks(2)`: where it is not inlined, its division by two is a panic path.
+    let mut blocks = weights.iter();
+    for (&x, y) in x.iter().zip(y) {
         let mut flips = 0;
-        for (half, weight) in weights.iter().enumerate() {
+        for (half, weight) in blocks.by_ref().take(2).enumerate() {
             chosen.next_block();
             let u = uniforms(rng);
             let mut block = 0;

@@ -100,11 +100,18 @@ impl<'a> Potts<'a> {
     /// Where the field of a value at a site stands in the cache.
     #[inline]
     fn place(&self, site: usize, value: usize) -> usize {
+        let (first, stride) = self.places(site);
+        first + value * stride
+    }
+
+    /// Where the field of a site's first value stands in the cache, and how far on the next one.
+    #[inline]
+    fn places(&self, site: usize) -> (usize, usize) {
         let layout = self.layout();
         if layout.many_values() {
-            site * layout.row_blocks() * LANES + value
+            (site * layout.row_blocks() * LANES, 1)
         } else {
-            ((site / LANES) * self.arity + value) * LANES + site % LANES
+            ((site / LANES) * self.arity * LANES + site % LANES, LANES)
         }
     }
 
@@ -194,18 +201,18 @@ impl Energy for Potts<'_> {
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        let mut difference = 0;
-        for change in step.changes() {
-            difference += self.change(change, cache);
-        }
+        let difference = step.changes().map(|change| self.change(change, cache)).sum();
         self.form.value(difference)
     }
 
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        let here = Packed::trusted(self.layout(), words).get(site);
-        for (value, out) in (0..self.arity as u32).zip(out) {
-            let gain = self.cached(cache, site, value) - self.cached(cache, site, here);
-            *out = -self.form.value(gain);
+        let here = Packed::trusted(self.layout(), words).get(site) as usize;
+        let (first, stride) = self.places(site);
+        let fields = cache.as_flattened().get(first..).unwrap_or_default();
+        let field = |value: &u32| i64::from(*value as i32);
+        let present = fields.get(here * stride).map_or(0, field);
+        for (out, value) in out.iter_mut().take(self.arity).zip(fields.iter().step_by(stride)) {
+            *out = -self.form.value(field(value) - present);
         }
     }
 }
