@@ -15,6 +15,7 @@ page!(DeepEnergies, "../../docs/deep-energies.md");
 page!(Diagnosing, "../../docs/diagnosing.md");
 page!(HardLandscapes, "../../docs/hard-landscapes.md");
 page!(Learning, "../../docs/learning.md");
+page!(Microcontroller, "../../docs/microcontroller.md");
 page!(Momentum, "../../docs/momentum.md");
 page!(SecondOrder, "../../docs/second-order.md");
 page!(Snapshots, "../../docs/snapshots.md");
