@@ -237,8 +237,9 @@ fn plain(value: f64) -> String {
 pub fn grouped(number: &str) -> String {
     let whole = number.find('.').unwrap_or(number.len());
     let first = usize::from(number.starts_with('-'));
-    let comma =
-        |index: &usize| whole - first > 3 && *index > first && *index < whole && (whole - index) % 3 == 0;
+    let comma = |index: &usize| {
+        whole - first > 3 && *index > first && *index < whole && (whole - index).is_multiple_of(3)
+    };
     number
         .char_indices()
         .flat_map(|(index, digit)| comma(&index).then_some(',').into_iter().chain([digit]))
