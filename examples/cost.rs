@@ -277,7 +277,11 @@ fn panel(rows: &[Row], graph: &str) -> Panel {
     }
     let least = rows().map(|row| row.ns_per_site_and_step).fold(f64::MAX, f64::min);
     Panel {
-        title: if over_sites { "Tori".into() } else { format!("Random graphs of {SITES} sites") },
+        title: if over_sites {
+            "Tori".into()
+        } else {
+            format!("Random graphs of {} sites", plot::grouped(&SITES.to_string()))
+        },
         x: if over_sites { "sites" } else { "edges" }.into(),
         y: "ns a site and step".into(),
         log_from: Some(0.3 * least),

@@ -228,7 +228,7 @@ fn run(options: &Options) -> Result<(), Failure> {
             std::iter::once(data).chain(learned).collect()
         })
         .collect();
-    picture::save(&out.join("learn_density.png"), &plane::draw(&pictures))?;
+    picture::save(&out.join("learn_density.png"), &plane::draw(&pictures, 1))?;
     common.say(&format!("{table}\nResults: {}", out.display()));
     Ok(())
 }

@@ -43,6 +43,20 @@ struct Options {
 /// Values of a site.
 const SIDE: usize = 450;
 
+/// Where chains start: a row of the picture each.
+const STARTS: [&str; 2] = ["uniform", "corner"];
+
+/// A sampler's name as it fits over a picture.
+fn short(name: &str) -> &str {
+    match name {
+        "DMALA, one bold step" => "bold",
+        "AB, first order" => "AB1",
+        "AB, second order" => "AB2",
+        "random walk" => "walk",
+        other => other,
+    }
+}
+
 /// A mode is seen within this distance of its mean: three standard deviations of the normal modes.
 const RADIUS: f32 = 30.0;
 
@@ -93,7 +107,7 @@ fn main() -> ExitCode {
         report::make_folder(&out)?;
         let (report, picture) = options.common.pool()?.install(|| run(&options, &samplers, &out))?;
         let table = table(&report.rows);
-        picture::save(&out.join("multimodal.png"), &draw(&picture))?;
+        picture::save(&out.join("multimodal.png"), &draw(&picture, 2))?;
         report::write(&out.join("multimodal.md"), table.as_bytes())?;
         report::json(&out.join("multimodal.json"), &report)?;
         options.common.say(&format!("{table}\npictures and numbers are in {}", out.display()));
@@ -115,10 +129,10 @@ fn run(options: &Options, samplers: &[Sampler], out: &Path) -> Result<(Report, V
         // Another generator than any chain's.
         let mut rng = LaneRng::seed_from_u64(!seed);
         let floor = density.distance(&density.draw(chains as u64 * steps, &mut rng));
-        let exact = Panel { title: format!("{target}, exact"), cells: density.cells().to_vec(), side: SIDE };
-        let mut line = vec![exact];
+        let exact = || Panel { title: (*target).into(), cells: density.cells().to_vec(), side: SIDE };
+        let mut lines = STARTS.map(|_| vec![exact()]);
         for sampler in samplers {
-            for place in ["uniform", "corner"] {
+            for (place, line) in STARTS.into_iter().zip(&mut lines) {
                 progress.note(format!("{target}, {}, {place}", sampler.name));
                 let from = |rng: &mut LaneRng| start(place, SIDE, rng);
                 let (modes, work) = ((model, &Modes::FIVE_BY_FIVE[..]), (seed, chains, steps));
@@ -139,11 +153,11 @@ fn run(options: &Options, samplers: &[Sampler], out: &Path) -> Result<(Report, V
                     distance: density.distance(&histogram),
                     floor,
                 });
-                let title = format!("{}, {place}", sampler.name);
+                let title = format!("{}, {place}", short(&sampler.name));
                 line.push(Panel { title, cells: histogram.shares(), side: SIDE });
             }
         }
-        panels.push(line);
+        panels.extend(lines);
     }
     let report = Report { example: "multimodal", seed, chains, steps, mode_radius_sites: RADIUS, rows };
     Ok((report, panels))

@@ -164,9 +164,9 @@ int main(void) {
     for (int sampler = 0; sampler < 2 && status == BITMC_STATUS_OK; sampler++) {
         uint32_t counts[STATES] = {0};
         status = count(sampler, counts);
-        /* 15 degrees of freedom: a sound chain is above 56.5 once in a million; one of another law must be. */
+        /* 15 degrees of freedom: a sound chain is above 56.5 once in a million; one of another distribution must be. */
         double chi = chi_square(counts, 1), twin = chi_square(counts, -1);
-        printf("%s: chi-square %.1f, of another law %.0f\n", sampler ? "DMALA" : "Gibbs", chi, twin);
+        printf("%s: chi-square %.1f, of another distribution %.0f\n", sampler ? "DMALA" : "Gibbs", chi, twin);
         passed = passed && chi < 56.5 && twin > 56.5;
     }
     if (status != BITMC_STATUS_OK) {

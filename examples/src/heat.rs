@@ -1,7 +1,7 @@
 //! Values over a grid of two parameters as coloured squares with a marked point, panels side by side, as SVG.
 
 use crate::cli::Failure;
-use crate::report;
+use crate::{plot, report};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -26,11 +26,17 @@ pub struct Panel {
     pub mark: (f64, f64),
 }
 
-const CELL: (i32, i32) = (58, 40);
-const LEFT: i32 = 64;
-const TOP: i32 = 44;
-const RIGHT: i32 = 24;
-const BOTTOM: i32 = 56;
+const CELL: (i32, i32) = (74, 48);
+const LEFT: i32 = 96;
+const TOP: i32 = 56;
+const RIGHT: i32 = 28;
+const BOTTOM: i32 = 84;
+/// Panels beside one another. A picture may be shown at half its size.
+const COLUMNS: usize = 2;
+/// Sizes of a title, of the names of the axes, of all else.
+const TITLE: i32 = 26;
+const NAME: i32 = 24;
+const LABEL: i32 = 22;
 const MARK: RGBColor = RGBColor(208, 60, 20);
 
 type Drawn = Result<(), Box<dyn std::error::Error>>;
@@ -52,13 +58,19 @@ fn svg(panels: &[Panel]) -> Result<String, Box<dyn std::error::Error>> {
     let mut text = String::new();
     {
         let rows = panels.iter().map(|panel| panel.rows.len()).max().unwrap_or(0) as i32;
-        let size = (panels.iter().map(width).sum::<i32>() as u32, (TOP + rows * CELL.1 + BOTTOM) as u32);
+        let (wide, high) = (panels.iter().map(width).max().unwrap_or(0), TOP + rows * CELL.1 + BOTTOM);
+        let (columns, lines) = (panels.len().min(COLUMNS), panels.len().div_ceil(COLUMNS));
+        let size = (wide as u32 * columns as u32, high as u32 * lines as u32);
         let mut area = SVGBackend::with_string(&mut text, size).into_drawing_area();
         area.fill(&WHITE)?;
-        for panel in panels {
-            let (here, rest) = area.split_horizontally(width(panel));
-            draw(panel, &here)?;
-            area = rest;
+        for line in panels.chunks(COLUMNS) {
+            let (mut here, below) = area.split_vertically(high);
+            for panel in line {
+                let (left, rest) = here.split_horizontally(wide);
+                draw(panel, &left)?;
+                here = rest;
+            }
+            area = below;
         }
         area.present()?;
     }
@@ -68,7 +80,7 @@ fn svg(panels: &[Panel]) -> Result<String, Box<dyn std::error::Error>> {
 fn draw(panel: &Panel, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Drawn {
     let style = |size: i32| TextStyle::from(("sans-serif", size).into_font());
     let centred = |size| style(size).pos(Pos::new(HPos::Center, VPos::Center));
-    let right = style(14).pos(Pos::new(HPos::Right, VPos::Center));
+    let right = style(LABEL).pos(Pos::new(HPos::Right, VPos::Center));
     let (columns, rows) = (panel.columns.len() as i32, panel.rows.len() as i32);
     let middle = LEFT + columns * CELL.0 / 2;
     let place = |column: f64, row: f64| {
@@ -76,7 +88,7 @@ fn draw(panel: &Panel, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Drawn {
         (x, TOP + ((f64::from(rows) - row - 0.5) * f64::from(CELL.1)) as i32)
     };
     let most = panel.values.iter().flatten().copied().fold(f64::MIN_POSITIVE, f64::max);
-    area.draw_text(&panel.title, &centred(18), (middle, TOP / 2))?;
+    area.draw_text(&panel.title, &centred(TITLE), (middle, TOP / 2))?;
     for (row, values) in panel.values.iter().enumerate() {
         for (column, &value) in values.iter().enumerate() {
             let (x, y) = place(column as f64, row as f64);
@@ -84,24 +96,24 @@ fn draw(panel: &Panel, area: &DrawingArea<SVGBackend<'_>, Shift>) -> Drawn {
             let share = (value / most).clamp(0.0, 1.0);
             area.draw(&Rectangle::new(corners, shade(share).filled()))?;
             let ink = if share > 0.55 { &WHITE } else { &BLACK };
-            area.draw_text(&short(value), &centred(14).color(ink), (x, y))?;
+            area.draw_text(&short(value), &centred(LABEL).color(ink), (x, y))?;
         }
     }
     for (column, value) in panel.columns.iter().enumerate() {
         area.draw_text(
-            &(*value as f32).to_string(),
-            &centred(14),
-            (place(column as f64, 0.0).0, TOP + rows * CELL.1 + 14),
+            &plot::grouped(&(*value as f32).to_string()),
+            &centred(LABEL),
+            (place(column as f64, 0.0).0, TOP + rows * CELL.1 + 20),
         )?;
     }
     for (row, value) in panel.rows.iter().enumerate() {
         area.draw_text(&format!("{value:.2}"), &right, (LEFT - 8, place(0.0, row as f64).1))?;
     }
-    area.draw_text(&panel.x, &centred(16), (middle, TOP + rows * CELL.1 + 38))?;
-    area.draw_text(&panel.y, &centred(16), (14, TOP + rows * CELL.1 / 2))?;
+    area.draw_text(&panel.x, &centred(NAME), (middle, TOP + rows * CELL.1 + 58))?;
+    area.draw_text(&panel.y, &centred(NAME), (18, TOP + rows * CELL.1 / 2))?;
     let logs: Vec<f64> = panel.columns.iter().map(|value| value.ln()).collect();
     let at = place(position(&logs, panel.mark.0.ln()), position(&panel.rows, panel.mark.1));
-    area.draw(&Circle::new(at, 9, MARK.stroke_width(3)))?;
+    area.draw(&Circle::new(at, 12, MARK.stroke_width(3)))?;
     Ok(())
 }
 
@@ -112,7 +124,7 @@ fn shade(share: f64) -> RGBColor {
 }
 
 fn short(value: f64) -> String {
-    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+    if value < 9.95 { format!("{value:.1}") } else { plot::grouped(&format!("{value:.0}")) }
 }
 
 /// Where a value stands among ascending ones, in places.

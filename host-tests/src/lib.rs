@@ -42,12 +42,5 @@ pub mod synthetic;
 pub mod tolerance;
 pub mod used;
 
-/// The README's programs, compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-pub struct Readme;
-
-/// The program of the page on second order.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/second-order.md")]
-pub struct SecondOrder;
+pub mod book;

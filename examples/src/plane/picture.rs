@@ -17,19 +17,19 @@ pub struct Panel {
 }
 
 /// Rows of panels of one size, in columns as wide as the widest title. Every panel is scaled to the largest pixel of the
-/// first in its row, and shows square roots, so that thin tails are seen.
+/// first in its row, and shows square roots, so that thin tails are seen. A dot of a letter has `dot` pixels a side, 1 or 2.
 #[must_use]
-pub fn draw(rows: &[Vec<Panel>]) -> Picture {
+pub fn draw(rows: &[Vec<Panel>], dot: u32) -> Picture {
     let size = rows.first().and_then(|row| row.first()).map_or(0, |panel| panel.side.div_ceil(CELL)) as u32;
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0) as u32;
-    let widest = rows.iter().flatten().map(|panel| 8 * panel.title.len() as u32).max().unwrap_or(0);
+    let widest = rows.iter().flatten().map(|panel| 8 * dot * panel.title.len() as u32).max().unwrap_or(0);
     let (width, height) = (size.max(widest) + MARGIN, size + TITLE + MARGIN);
     let mut picture =
         Picture::new(MARGIN + columns * width, MARGIN + rows.len() as u32 * height, [214, 218, 224]);
     for (row, top) in rows.iter().zip((0..).map(|row| MARGIN + row * height)) {
         let most = row.first().map_or(0.0, |panel| coarse(panel).into_iter().fold(0.0, f64::max));
         for (panel, left) in row.iter().zip((0..).map(|column| MARGIN + column * width)) {
-            write(&mut picture, &panel.title, (left, top), width, 1);
+            write(&mut picture, &panel.title, (left, top), width, dot);
             for (share, pixel) in coarse(panel).into_iter().zip(0..) {
                 let ink = (share / most).min(1.0).sqrt();
                 let fade = |dark: f64| (255.0 - ink * (255.0 - dark)) as u8;
@@ -58,10 +58,11 @@ mod tests {
     #[test]
     fn a_title_has_room() {
         let panel = |title: &str| Panel { title: title.into(), cells: vec![1.0; 1600], side: 40 };
-        let draw = |title: &str| draw(&[vec![panel(title), panel("")]]);
-        // Two letters of eight pixels fit above twenty; more make the columns wider.
-        assert_eq!(draw("ab").width(), draw("").width());
-        assert_eq!(draw("abcd").width(), draw("").width() + 2 * (32 - 20));
-        assert_ne!(draw("a wide title"), draw("a wide titlf"));
+        let draw = |title: &str, dot| draw(&[vec![panel(title), panel("")]], dot);
+        // Two letters of eight pixels fit above twenty; more make the columns wider, and so do larger ones.
+        assert_eq!(draw("ab", 1).width(), draw("", 1).width());
+        assert_eq!(draw("abcd", 1).width(), draw("", 1).width() + 2 * (32 - 20));
+        assert_eq!(draw("ab", 2).width(), draw("abcd", 1).width());
+        assert_ne!(draw("a wide title", 1), draw("a wide titlf", 1));
     }
 }

@@ -99,7 +99,7 @@ typedef struct bitmc_model {
 
 // A chain.
 typedef struct bitmc_chain {
-  uint64_t opaque[32];
+  uint64_t opaque[36];
 } bitmc_chain;
 
 // A generator: xoshiro128++ in sixteen lanes.
@@ -109,7 +109,7 @@ typedef struct bitmc_rng {
 
 // A sampler. It has no state: any number of chains may use one, on several threads too.
 typedef struct bitmc_sampler {
-  uint64_t opaque[32];
+  uint64_t opaque[36];
 } bitmc_sampler;
 
 // What a step did.

@@ -12,7 +12,7 @@ use bitmc::{Chain, Energy, Info, LaneRng, Layout, Packed};
 /// A chain.
 #[repr(C)]
 pub struct bitmc_chain {
-    opaque: [u64; 32],
+    opaque: [u64; 36],
 }
 
 /// What a step did.

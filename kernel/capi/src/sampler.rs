@@ -14,7 +14,7 @@ use core::ptr::null_mut;
 /// A sampler. It has no state: any number of chains may use one, on several threads too.
 #[repr(C)]
 pub struct bitmc_sampler {
-    opaque: [u64; 32],
+    opaque: [u64; 36],
 }
 
 #[derive(Clone, Copy)]

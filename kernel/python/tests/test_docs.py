@@ -1,4 +1,4 @@
-"""The examples of the docstrings, of the README and of the quick start."""
+"""The examples of the docstrings, of the README and of the book."""
 
 import doctest
 import pathlib
@@ -10,7 +10,8 @@ import bitmc
 from bitmc import _exchange, _langevin, _models, _runs
 
 PACKAGE = pathlib.Path(__file__).parent.parent
-PAGES = [PACKAGE / "README.md", PACKAGE.parent.parent / "docs" / "python.md"]
+BOOK = PACKAGE.parent.parent / "docs"
+PAGES = [PACKAGE / "README.md", *(page for page in sorted(BOOK.rglob("*.md")) if ">>> " in page.read_text())]
 
 
 @pytest.mark.parametrize("module", [bitmc, _models, _runs, _exchange, _langevin], ids=lambda module: module.__name__)
@@ -36,6 +37,6 @@ def test_pages(page):
 
 
 def test_the_pictures_of_the_quick_start_are_there_and_small():
-    page = PAGES[1]
+    page = BOOK / "python.md"
     pictures = [page.parent / name for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text())]
     assert pictures and all(0 < picture.stat().st_size < 60_000 for picture in pictures)
