@@ -273,9 +273,7 @@ impl Plan {
                 pairs.map(|(start, spare)| boxed(BatchPair::new(model, betas, start, spare, &held))).collect()
             }
             (Self::Isoenergetic { betas }, _) => {
-                let graph = special.and_then(Ready::neighbours).ok_or_else(|| {
-                    Error::model("isoenergetic moves: only models of terms over few sites have clusters")
-                })?;
+                let graph = special.and_then(Ready::neighbours).ok_or_else(Error::no_clusters)?;
                 let path = Tempered::new(energy, 1.0).map_err(Error::model)?;
                 let pairs = starts.iter().zip(ground.spare.chunks(SPARE));
                 pairs

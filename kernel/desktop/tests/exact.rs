@@ -453,38 +453,3 @@ fn clusters_are_chosen_where_they_pay() {
     assert!(!chosen(9, -1.0, 0.0).0.starts_with("Swendsen"));
     assert!(!chosen(8, -1.0, 0.5).0.starts_with("Swendsen"));
 }
-
-#[test]
-fn clusters_of_values_are_chosen_where_they_pay() {
-    let side = 24_u32;
-    let torus = |coupling: f32| -> Vec<(u32, u32, f32)> {
-        let site = |row: u32, column: u32| row % side * side + column % side;
-        let sites = (0..side).flat_map(|row| (0..side).map(move |column| (row, column)));
-        let pairs = sites.flat_map(|(row, column)| {
-            let next = [site(row, column + 1), site(row + 1, column)];
-            next.map(|other| (site(row, column), other, coupling))
-        });
-        pairs.collect()
-    };
-    let chosen = |edges: &[(u32, u32, f32)], fields: &[f32]| {
-        let model = Model::potts((side * side) as usize, 3, edges, fields).unwrap();
-        let samples = model.sampler().chains(4).draws(200).run().unwrap();
-        let names: Vec<_> = samples.report().tried.iter().map(|trial| trial.sampler.clone()).collect();
-        (samples.report().sampler.clone(), names.join(", "))
-    };
-    let critical = (1.0 + 3.0_f32.sqrt()).ln();
-    // Clusters win at the critical point. In a field that favours one value they are tried.
-    assert_eq!(chosen(&torus(critical), &[]).0, bitmc_desktop::Plan::SwendsenWang);
-    let one = |site: usize, value: usize| if value == site % 3 { 0.5 } else { 0.0 };
-    let fields = |of: &dyn Fn(usize, usize) -> f32| -> Vec<f32> {
-        (0..(side * side * 3) as usize).map(|place| of(place / 3, place % 3)).collect()
-    };
-    let tried = |edges: &[(u32, u32, f32)], fields: &[f32]| chosen(edges, fields).1.contains("Swendsen");
-    assert!(tried(&torus(critical), &fields(&|_, value| one(0, value))));
-    assert!(tried(&torus(-1.0), &[]));
-    // Fields that favour different values, and couplings with frustrated loops, leave them out.
-    assert!(!tried(&torus(critical), &fields(&one)));
-    let mut edges = torus(critical);
-    edges[0].2 = -critical;
-    assert!(!tried(&edges, &[]));
-}
