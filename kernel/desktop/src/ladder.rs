@@ -42,10 +42,11 @@ pub(crate) fn build(
     watch: &Watch<'_>,
 ) -> Result<Vec<f32>, Error> {
     let bottom = bottom(sampler, ground, watch)?;
-    let most = if ground.special.is_some_and(|ready| matches!(ready, crate::parts::Ready::Ising(_))) {
-        LANES
+    // The lanes of a batch are moved in any case: fewer rungs than the first ones save nothing there.
+    let (fewest, most) = if ground.special.is_some_and(|ready| matches!(ready, crate::parts::Ready::Ising(_))) {
+        (RUNGS.1, LANES)
     } else {
-        SPARE / ladders - 1
+        (RUNGS.0, SPARE / ladders - 1)
     };
     let mut count = RUNGS.1;
     loop {
@@ -54,7 +55,7 @@ pub(crate) fn build(
             betas = respaced(&betas, ground, watch)?.betas;
         }
         let Short { least, barrier, .. } = respaced(&betas, ground, watch)?;
-        let mut wanted = wanted(barrier, most);
+        let mut wanted = wanted(barrier, most).max(fewest);
         if least < GAP {
             wanted = wanted.max((count + 1).min(most));
         }
