@@ -17,7 +17,7 @@
 //! | [`Gibbs`] | a difference a site visited | up to those visited | no gradient; reference runs |
 //! | [`SequentialGibbs`] | a logistic number a site, O(degree) a flip | many: a sweep | sparse models of binary sites |
 //! | [`ChromaticGibbs`] | the same in lanes, a class at a time | many: a sweep | sparse models with few colours: lattices |
-//! | [`SwendsenWang`] | an exponential a pair, O(degree) a flip | half of them, by clusters | Ising models near criticality without frustration |
+//! | [`SwendsenWang`] | an exponential a pair, O(degree) a flip | half of them, by clusters | Ising and Potts models near criticality without frustration |
 //! | [`Wolff`] | the same for one cluster | one cluster | the same, large models |
 //! | [`BlockGibbs`] | a row or column of W a unit that changed, d uniforms | many | RBMs, always try it first |
 //! | [`RandomWalk`] | d uniforms, one difference of energies | about r | a floor to compare with; E alone is known |

@@ -32,7 +32,7 @@ use run::{
     bernoulli, cubic_bits, cubic_spins, factors, held_and_resumed, independent_set, ising, ladder, minibatches,
     potts, rbm,
 };
-use run::{chromatic, chromatic_potts, clusters, quantised, quantised_langevin, sequential};
+use run::{chromatic, chromatic_potts, clusters, potts_clusters, quantised, quantised_langevin, sequential};
 use run::{circle, heights};
 use run::{network, network_minibatches};
 
@@ -160,6 +160,8 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Potts 5x5 of 4 values: second order with momentum", run: || second_order::potts(4.0, 0.9, 0.5), hash: 0x7e8d_75db },
     Chain { name: "ordinal 20 of 5 values: second order with momentum", run: || second_order::moving_ladder(0.5, false), hash: 0x98dd_0f75 },
     Chain { name: "ordinal 20 of 5 values, told: second order with momentum", run: || second_order::moving_ladder(0.5, true), hash: 0x98dd_0f75 },
+    Chain { name: "Potts 5x5 of 4 values: Swendsen-Wang", run: || potts_clusters(&Ok(SwendsenWang)), hash: 0x8e5c_6af5 },
+    Chain { name: "Potts 5x5 of 4 values: Wolff", run: || potts_clusters(&Ok(Wolff)), hash: 0xc79e_0c9f },
 ];
 
 /// The hash of all committed hashes: one number to compare.

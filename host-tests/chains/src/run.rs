@@ -83,6 +83,17 @@ pub(crate) fn clusters<K: for<'e> Kernel<Ising<'e>>>(kernel: &Sampler<K>) -> u32
     })
 }
 
+/// Clusters of a Potts model in a field, with couplings of both signs.
+pub(crate) fn potts_clusters<K: for<'e> Kernel<Potts<'e>>>(kernel: &Sampler<K>) -> u32 {
+    let mut couplings = IsingMemory::new();
+    let edges = torus(5, 5, 0.8).map(|(a, b, j)| (a, b, if a % 3 == 0 { -j } else { j }));
+    let Ok(model) = Potts::new(25, 4, edges, &models::POTTS_FIELDS, lent(&mut couplings)) else {
+        return BROKEN;
+    };
+    let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
+    from_noise(&model, memory, kernel, DENSE_STEPS)
+}
+
 /// Sweeps over the classes of a greedy colouring: an odd torus needs more than two.
 pub(crate) fn chromatic() -> u32 {
     with_ising_itself(|model| {

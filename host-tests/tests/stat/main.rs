@@ -13,6 +13,7 @@ mod noise;
 mod observers;
 mod paths;
 mod physics;
+mod potts_clusters;
 mod precondition;
 mod rbm16;
 mod rbm500;

@@ -8,7 +8,7 @@
 use crate::diagnose::Diagnosis;
 use crate::model::Form;
 use crate::parts::Ready;
-use crate::plan::{Ground, Plan};
+use crate::plan::{Ground, POTTS_BATCH, Plan};
 use crate::progress::Progress;
 use crate::run::{Report, Trial, WARMUP, Watch, advance, draw};
 use crate::sampler::Sampler;
@@ -103,6 +103,11 @@ fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Pl
         {
             vec![Plan::Gibbs, Plan::SwendsenWang]
         }
+        Form::Potts { arity, edges, fields, .. }
+            if special && matches!(ready, Ready::Potts(_)) && !frustrated_values(*arity, edges, fields) =>
+        {
+            vec![Plan::Gibbs, Plan::SwendsenWang]
+        }
         Form::Spins { .. } | Form::Bits { .. } | Form::Potts { .. } => vec![Plan::Gibbs],
         // Changes of single sites may not connect what hard constraints leave.
         Form::Factors { tables, arities } if tables.iter().any(|table| table.weights.contains(&0.0)) => {
@@ -138,6 +143,18 @@ fn frustrated(edges: &[Edge], fields: &[f32]) -> bool {
         }
     }
     (0..=ghost).any(|site| root(&mut parents, 2 * site) == root(&mut parents, 2 * site + 1))
+}
+
+/// Whether some two values are frustrated as the two values of spins: their couplings, and the differences of their fields.
+/// Fields over many values are not looked at, and count as frustrated.
+fn frustrated_values(arity: usize, edges: &[Edge], fields: &[f32]) -> bool {
+    let rows = || fields.chunks(arity);
+    if rows().all(|row| row.iter().all(|w| *w == row[0])) {
+        let sites = edges.iter().map(|&(a, b, _)| a.max(b) as usize + 1).max().unwrap_or(0);
+        return frustrated(edges, &vec![0.0; sites]);
+    }
+    let between = |a: usize, b: usize| -> Vec<f32> { rows().map(|row| row[a] - row[b]).collect() };
+    arity > POTTS_BATCH || (0..arity).any(|a| (0..a).any(|b| frustrated(edges, &between(a, b))))
 }
 
 /// A pilot run.

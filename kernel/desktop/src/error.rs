@@ -33,6 +33,11 @@ impl Error {
         Self::Model(reason.to_string())
     }
 
+    /// A model whose terms are over too many sites for clusters between replicas.
+    pub(crate) fn no_clusters() -> Self {
+        Self::model("isoenergetic moves: only models of terms over few sites have clusters")
+    }
+
     /// A file and what is wrong with it.
     pub fn file(path: &Path, reason: impl ToString) -> Self {
         Self::File { path: path.to_path_buf(), reason: reason.to_string() }

@@ -7,6 +7,8 @@ use crate::plan::{Ground, Plan, SPARE};
 use crate::run::Watch;
 use crate::sampler::Sampler;
 use bitmc::lane::LANES;
+use bitmc::temper::{Ladder, Rung};
+use std::cmp::Ordering;
 use typed_arena::Arena;
 
 /// Steps of a short run.
@@ -17,9 +19,22 @@ const CHAINS: usize = 4;
 const BOTTOMS: [f32; 9] = [0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.04, 0.01];
 /// Swap rates below this one leave a gap in the ladder.
 const GAP: f32 = 0.2;
+/// Rungs of a ladder, at least and at first.
+const RUNGS: (usize, usize) = (3, 6);
 
-/// The ladder: its bottom is the largest β at which chains of a short run agree; it has so many rungs that neighbours swap
-/// often, spaced so that they swap equally often. `ladders` of them are to move as one chain.
+/// The communication barrier Λ of a ladder, its rejection rates added up (Syed, Bouchard-Côté, Deligiannidis, Doucet 2022). It
+/// depends little on the number of rungs where these are many.
+pub(crate) fn barrier(ladder: &Ladder<Vec<Rung>>) -> f32 {
+    ladder.rungs().iter().filter_map(|rung| rung.rate()).map(|rate| 1.0 - rate).sum()
+}
+
+/// 2Λ + 1 rungs: half of the swaps are then rejected, at which non-reversible swaps make the most round trips for the work.
+pub(crate) fn wanted(barrier: f32, most: usize) -> usize {
+    ((2.0 * barrier).ceil() as usize + 1).clamp(RUNGS.0, most)
+}
+
+/// The ladder: its bottom is the largest β at which chains of a short run agree; it has 2Λ + 1 rungs, more where a gap is left,
+/// spaced so that neighbours swap equally often. `ladders` of them are to move as one chain.
 pub(crate) fn build(
     sampler: &Sampler<'_>,
     ground: &Ground<'_>,
@@ -27,41 +42,66 @@ pub(crate) fn build(
     watch: &Watch<'_>,
 ) -> Result<Vec<f32>, Error> {
     let bottom = bottom(sampler, ground, watch)?;
-    let most = if ground.special.is_some_and(|ready| matches!(ready, crate::parts::Ready::Ising(_))) {
-        LANES
+    // The lanes of a batch are moved in any case: fewer rungs than the first ones save nothing there.
+    let (fewest, most) = if ground.special.is_some_and(|ready| matches!(ready, crate::parts::Ready::Ising(_))) {
+        (RUNGS.1, LANES)
     } else {
-        SPARE / ladders - 1
+        (RUNGS.0, SPARE / ladders - 1)
     };
-    let mut count = 6;
-    let mut betas = spaced(bottom, count);
+    let mut count = RUNGS.1;
     loop {
+        let mut betas = spaced(bottom, count);
         for _ in 0..3 {
-            betas = respaced(&betas, ground, watch)?.0;
+            betas = respaced(&betas, ground, watch)?.betas;
         }
-        let (_, least) = respaced(&betas, ground, watch)?;
-        if least >= GAP || count == most || watch.over().is_some() {
+        let Short { least, barrier, .. } = respaced(&betas, ground, watch)?;
+        let mut wanted = wanted(barrier, most).max(fewest);
+        if least < GAP {
+            wanted = wanted.max((count + 1).min(most));
+        }
+        // Λ from few rungs is too low, so a ladder grows until it has enough. One that shrank was measured with more.
+        let done = match count.cmp(&RUNGS.1) {
+            Ordering::Less => wanted >= count,
+            Ordering::Equal => wanted == count,
+            Ordering::Greater => wanted <= count,
+        };
+        if done || watch.over().is_some() {
             return Ok(betas);
         }
-        count = (count + count.div_ceil(2)).min(most);
-        betas = spaced(bottom, count);
+        count = wanted;
     }
 }
 
 /// β from the bottom to 1, each the same multiple of the one before.
 fn spaced(bottom: f32, count: usize) -> Vec<f32> {
-    let step = f64::from(bottom).ln() / (count as f64 - 1.0);
-    let beta = |rung: usize| ((count - 1 - rung) as f64 * step).exp() as f32;
-    (0..count).map(|rung| if rung == count - 1 { 1.0 } else { beta(rung) }).collect()
+    spaced_between((bottom, 1.0), count)
 }
 
-/// As many β spaced by what two ladders say after a short run, and the smallest swap rate that they had.
-fn respaced(betas: &[f32], ground: &Ground<'_>, watch: &Watch<'_>) -> Result<(Vec<f32>, f32), Error> {
+/// β from one to a larger one, each the same multiple of the one before.
+pub(crate) fn spaced_between((bottom, top): (f32, f32), count: usize) -> Vec<f32> {
+    let step = f64::from(bottom / top).ln() / (count as f64 - 1.0);
+    let beta = |rung: usize| top * ((count - 1 - rung) as f64 * step).exp() as f32;
+    (0..count).map(|rung| if rung == count - 1 { top } else { beta(rung) }).collect()
+}
+
+/// What a short run says of a ladder.
+struct Short {
+    /// As many β, spaced anew.
+    betas: Vec<f32>,
+    /// The smallest swap rate.
+    least: f32,
+    /// Λ.
+    barrier: f32,
+}
+
+/// A short run of a ladder.
+fn respaced(betas: &[f32], ground: &Ground<'_>, watch: &Watch<'_>) -> Result<Short, Error> {
     let plan = Plan::Exchange { betas: betas.to_vec() };
     let few = Ground { starts: &ground.starts[..1], ..*ground };
     let mut units = plan.units(&few)?;
     settle(&mut units, STEPS, watch)?;
     let mut out = betas.to_vec();
-    let Some(ladder) = units[0].ladder() else { return Ok((out, 1.0)) };
+    let Some(ladder) = units[0].ladder() else { return Ok(Short { betas: out, least: 1.0, barrier: 0.0 }) };
     ladder.respaced(&mut out);
     let rates = ladder.rungs().iter().take(betas.len() - 1).filter_map(|rung| rung.rate());
     let least = rates.fold(1.0, f32::min);
@@ -69,7 +109,7 @@ fn respaced(betas: &[f32], ground: &Ground<'_>, watch: &Watch<'_>) -> Result<(Ve
     if out.windows(2).any(|pair| pair[0] >= pair[1]) {
         out = betas.to_vec();
     }
-    Ok((out, least))
+    Ok(Short { betas: out, least, barrier: barrier(ladder) })
 }
 
 /// The largest β at which the chains of a short run agree.

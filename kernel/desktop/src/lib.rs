@@ -81,7 +81,7 @@ pub mod tempering;
 mod together;
 mod unit;
 
-pub use anneal::{Annealed, Annealer, Minimum};
+pub use anneal::{Annealed, Annealer, Method, Minimum, Reached};
 pub use error::Error;
 pub use logz::{Estimate, LogZ};
 pub use model::{Info, Model};

@@ -24,8 +24,8 @@ fn turn(step: u64, rungs: usize) -> impl Iterator<Item = usize> {
 
 /// Two ladders with what exchanges clusters between them. The coldest replica of the first one is the chain to look at.
 pub(crate) struct Pair<'e, H, G: ?Sized> {
-    one: H,
-    other: H,
+    pub(crate) one: H,
+    pub(crate) other: H,
     clusters: Isoenergetic<'e, G>,
     memory: Vec<u32>,
     rng: LaneRng,

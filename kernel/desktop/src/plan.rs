@@ -33,9 +33,9 @@ pub enum Plan {
     Gibbs,
     /// Block Gibbs sampling of an RBM: all hidden units, then all visible ones.
     BlockGibbs,
-    /// All clusters of an Ising model at once; pays where couplings are not frustrated.
+    /// All clusters of an Ising or Potts model at once; pays where couplings are not frustrated.
     SwendsenWang,
-    /// One cluster of an Ising model a step.
+    /// One cluster of an Ising or Potts model a step.
     Wolff,
     /// The discrete Langevin proposal with the Metropolis test (DMALA).
     Langevin {
@@ -256,8 +256,14 @@ impl Plan {
             (Self::Wolff, Some(Ready::Ising(model))) => {
                 starts.iter().map(|start| boxed(One::new(model, Wolff, start, &held))).collect()
             }
+            (Self::SwendsenWang, Some(Ready::Potts(model))) => {
+                starts.iter().map(|start| boxed(One::new(model, SwendsenWang, start, &held))).collect()
+            }
+            (Self::Wolff, Some(Ready::Potts(model))) => {
+                starts.iter().map(|start| boxed(One::new(model, Wolff, start, &held))).collect()
+            }
             (Self::SwendsenWang | Self::Wolff, _) => {
-                Err(Error::model("clusters: only Ising and QUBO models have them"))
+                Err(Error::model("clusters: only Ising, QUBO and Potts models have them"))
             }
             (Self::Exchange { betas } | Self::Isoenergetic { betas }, _) if betas.last() != Some(&1.0) => {
                 Err(Error::option(format!("{self}: the last β must be 1, where the draws are made")))
@@ -267,9 +273,7 @@ impl Plan {
                 pairs.map(|(start, spare)| boxed(BatchPair::new(model, betas, start, spare, &held))).collect()
             }
             (Self::Isoenergetic { betas }, _) => {
-                let graph = special.and_then(Ready::neighbours).ok_or_else(|| {
-                    Error::model("isoenergetic moves: only models of terms over few sites have clusters")
-                })?;
+                let graph = special.and_then(Ready::neighbours).ok_or_else(Error::no_clusters)?;
                 let path = Tempered::new(energy, 1.0).map_err(Error::model)?;
                 let pairs = starts.iter().zip(ground.spare.chunks(SPARE));
                 pairs

@@ -104,6 +104,15 @@ fn minima_and_ln_z_and_what_a_file_holds() {
         found["states"][0]["energy"],
         json(&["sample", &file("frustrated.rudy")]).0["best"][0]["energy"]
     );
+    let energy = found["states"][0]["energy"].to_string();
+    for method in ["exchange", "isoenergetic"] {
+        let words = ["anneal", &file("frustrated.rudy"), "--sweeps", "10000", "--method", method];
+        let (reached, _) = json(&[&words[..], &["--target", &energy]].concat());
+        assert_eq!(reached["states"][0]["energy"].to_string(), energy, "{method}");
+        assert_eq!(reached["target"]["run"], 0, "{method}");
+        let (missed, _) = json(&[&words[..], &["--target", "-1e6", "--temperatures", "2:0.5"]].concat());
+        assert!(missed["target"].is_null() && missed["hottest"] == 2.0, "{method}: {missed}");
+    }
     let (estimate, _) = json(&["logz", &file("pick_two.qubo"), "--runs", "200"]);
     let truth = {
         // The form is read once more, by hand.
@@ -146,6 +155,10 @@ fn bad_words_are_one_line() {
     fails(&["sample", &form, "--given", &file("sprinkler.evid")], 1, "sprinkler.evid");
     fails(&["sample", &form, "--seconds", "0", "--quiet"], 2, "no draw was made");
     fails(&["anneal", &form, "--seconds", "1", "--sweeps", "1"], 2, "--sweeps");
+    fails(&["anneal", &form, "--method", "tabu"], 2, "annealing, exchange or isoenergetic");
+    fails(&["anneal", &form, "--temperatures", "2"], 2, "--temperatures");
+    fails(&["anneal", &form, "--temperatures", "1:2", "--sweeps", "1"], 2, "temperatures");
+    fails(&["anneal", &form, "--target", "low"], 2, "--target");
     fails(&["logz", &form, "--runs", "1"], 2, "--runs");
     fails(&["logz", &form, "--method", "population", "--runs", "64"], 2, "--runs: it belongs to");
     fails(

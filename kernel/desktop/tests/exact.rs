@@ -239,7 +239,7 @@ fn samplers_by_hand_sample_every_class() {
             }
         }
     }
-    assert!(clusters >= 4, "Ising and QUBO models have clusters: {clusters}");
+    assert!(clusters >= 6, "Ising, QUBO and Potts models have clusters: {clusters}");
     // Where terms are over few sites.
     let mut pairs = 0;
     for (name, model, arities, energy) in models() {

@@ -78,7 +78,7 @@ impl Chains {
         let (plan, tuner, kernel) = if let Some(by_hand) = second_order(sampler)? {
             let hessian = hessian.as_ref().map(|hessian| hessian.as_slice()).transpose()?;
             let found = SecondOrderSampler::new(py, layout, hessian, by_hand)?;
-            (Plan::SecondOrder, Tuner::Nothing, Kernel::SecondOrder(Box::new(found)))
+            (Plan::SecondOrder { momentum: 0.0 }, Tuner::Nothing, Kernel::SecondOrder(Box::new(found)))
         } else {
             let (plan, tuner) = parsed(sampler, chains, sites)?;
             let first = match &tuner {

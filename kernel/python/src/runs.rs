@@ -102,7 +102,7 @@ pub(crate) fn sample(
 type Ends<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<f64>>, String);
 
 #[pyfunction]
-#[pyo3(signature = (model, seconds, sweeps, reads, temperatures, seed, threads, progress))]
+#[pyo3(signature = (model, seconds, sweeps, reads, temperatures, method, target, seed, threads, progress))]
 #[expect(clippy::too_many_arguments, reason = "the settings of a run")]
 pub(crate) fn anneal<'py>(
     py: Python<'py>,
@@ -111,6 +111,8 @@ pub(crate) fn anneal<'py>(
     sweeps: Option<u64>,
     reads: Option<usize>,
     temperatures: Option<(f64, f64)>,
+    method: &str,
+    target: Option<f64>,
     seed: u64,
     threads: usize,
     progress: bool,
@@ -126,12 +128,18 @@ pub(crate) fn anneal<'py>(
     if let Some((hottest, coldest)) = temperatures {
         run = run.temperatures(hottest, coldest);
     }
+    run = run.method(method.parse().map_err(raised)?);
+    if let Some(energy) = target {
+        run = run.target(energy);
+    }
     let (found, signal) = interruptible(py, &cancel, || run.run())?;
     unless_interrupted(py, signal, found.states.is_empty())?;
     let runs: Vec<u64> = found.states.iter().map(|state| state.runs).collect();
     let told = json!({
         "states_runs": runs, "runs": found.runs, "sweeps": found.sweeps,
         "hottest": found.hottest, "coldest": found.coldest,
+        "target_run": found.target.map(|reached| reached.run),
+        "target_seconds": found.target.map(|reached| reached.seconds),
     });
     let layout = found.layout();
     let (count, values, energies): (usize, Vec<u16>, Vec<f64>) = if reads.is_some() {
@@ -151,21 +159,31 @@ pub(crate) fn anneal<'py>(
 }
 
 #[pyfunction]
-#[pyo3(signature = (model, runs, temperatures, temperature, seed, threads, progress))]
+#[pyo3(signature = (model, runs, temperatures, population, temperature, seed, threads, progress))]
 #[expect(clippy::too_many_arguments, reason = "the settings of a run")]
 pub(crate) fn log_z(
     py: Python<'_>,
     model: &Model,
-    runs: usize,
-    temperatures: usize,
+    runs: Option<usize>,
+    temperatures: Option<usize>,
+    population: Option<usize>,
     temperature: f32,
     seed: u64,
     threads: usize,
     progress: bool,
 ) -> PyResult<String> {
     let cancel = Cancel::new();
-    let run = model.inner.log_z().runs(runs).temperatures(temperatures).temperature(temperature).seed(seed);
-    let run = run.threads(threads).progress(progress).cancel(&cancel);
+    let mut run = model.inner.log_z().temperature(temperature).seed(seed);
+    run = run.threads(threads).progress(progress).cancel(&cancel);
+    if let Some(runs) = runs {
+        run = run.runs(runs);
+    }
+    if let Some(temperatures) = temperatures {
+        run = run.temperatures(temperatures);
+    }
+    if let Some(replicas) = population {
+        run = run.population(replicas);
+    }
     let (estimate, signal) = interruptible(py, &cancel, || run.run())?;
     unless_interrupted(py, signal, false)?;
     json(&estimate)

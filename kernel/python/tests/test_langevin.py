@@ -73,7 +73,7 @@ SECOND_ORDER = {
 def test_second_order_against_enumeration(name):
     settings = {"order": 2, "draws": 1500, "warmup": 1300, "seed": 2, **SECOND_ORDER[name]}
     samples = bitmc.langevin(quadratic, N, **settings)
-    assert samples.report["tuned"] and samples.report["sampler"] == "second-order"
+    assert samples.report["tuned"] and samples.report["sampler"] == {"second-order": {"momentum": 0.0}}
     assert exact.distance(samples, exact.means([2] * N, energy_of(quadratic))) < LIMIT
     wrong = bitmc.langevin(lambda x: (1.3 * quadratic(x)[0], quadratic(x)[1]), N, **settings)
     assert exact.distance(wrong, exact.means([2] * N, energy_of(quadratic))) > LIMIT

@@ -191,6 +191,22 @@ def test_anneal(glass):
     assert hot.energies.mean() > reads.energies.mean() + 20
 
 
+def test_anneal_by_ladders(glass):
+    least = bitmc.anneal(glass, sweeps=100_000).energies[0]
+    for method in ("exchange", "isoenergetic"):
+        found = bitmc.anneal(glass, sweeps=100_000, method=method)
+        assert found.energies[0] == least and found.target_run is None
+        hit = bitmc.anneal(glass, sweeps=100_000, method=method, target=least)
+        assert hit.energies[0] == least and hit.sweeps < found.sweeps and hit.target_seconds > 0
+        again = bitmc.anneal(glass, sweeps=100_000, method=method, target=least, threads=1)
+        assert (again.target_run, again.sweeps) == (hit.target_run, hit.sweeps)
+        # Negative control: an energy that no state has.
+        assert bitmc.anneal(glass, sweeps=100_000, method=method, target=least - 1).target_run is None
+    # All sites of an RBM share terms.
+    with pytest.raises(ValueError, match="isoenergetic"):
+        bitmc.anneal(bitmc.rbm(np.ones((3, 2))), sweeps=10, method="isoenergetic")
+
+
 def test_reads_end_at_the_coldest_temperature():
     """Long reads at one temperature are samples of it."""
     model = bitmc.ising(J, H)
@@ -206,6 +222,10 @@ def test_log_z():
     assert abs(estimate.log_z - exact.log_z([2] * N, ising_energy(H))) < 5 * estimate.error
     assert abs(estimate.log_z - exact.log_z([2] * N, ising_energy(2 * H))) > 5 * estimate.error
     assert estimate.runs == 200 and estimate.effective_runs > 20
+    estimate = bitmc.log_z(bitmc.ising(J, H), method="population", population=2000)
+    assert abs(estimate.log_z - exact.log_z([2] * N, ising_energy(H))) < 5 * estimate.error
+    assert abs(estimate.log_z - exact.log_z([2] * N, ising_energy(2 * H))) > 5 * estimate.error
+    assert estimate.runs == 2000 and 1 < estimate.families <= 2000
 
 
 def resident():

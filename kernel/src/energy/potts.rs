@@ -97,6 +97,12 @@ impl<'a> Potts<'a> {
         self.form
     }
 
+    /// Values of a site.
+    #[inline]
+    pub(crate) fn values(&self) -> u32 {
+        self.arity as u32
+    }
+
     /// Where the field of a value at a site stands in the cache.
     #[inline]
     fn place(&self, site: usize, value: usize) -> usize {

@@ -1,23 +1,28 @@
-//! Swendsen–Wang moves: all clusters of an Ising model at once.
+//! Swendsen–Wang moves: all clusters of an Ising or Potts model at once.
 
 use super::Kernel;
-use super::bonds::{Bonds, flip, spin};
+use super::bonds::{Bonds, Mirrored};
 use crate::accept::Info;
 use crate::chain::Ring;
-use crate::energy::Ising;
+use crate::energy::{Ising, Potts};
 use crate::packed::Packed;
 use rand_core::Rng;
 
-/// Swendsen–Wang moves of an Ising model (Swendsen and Wang 1987; METHODS.md §2). For `f = Σ J s s' + Σ h s` every pair
-/// with `J s s' > 0` is bound with probability `1 − e^(−2|J|)`, and every spin with `h s > 0` to a ghost spin with
+/// Swendsen–Wang moves of an Ising or Potts model (Swendsen and Wang 1987; METHODS.md §2). For `f = Σ J s s' + Σ h s` every
+/// pair with `J s s' > 0` is bound with probability `1 − e^(−2|J|)`, and every spin with `h s > 0` to a ghost spin with
 /// `1 − e^(−2|h|)`. Each cluster of bound spins flips with probability ½, but for those that hold the ghost.
 ///
-/// It is correct for any signs and fields, over spins and bits, and reversible. It pays only where couplings are not
+/// A step of a [`Potts`] model of q values draws c below q. Each site with value k has the image c − k, modulo q (Wang,
+/// Swendsen and Kotecký 1989). Sites that are their own image rest. For `f = Σ J [x = x'] + Σ w(x)` two others are bound with
+/// `1 − e^(−|J|)` where J > 0 and their values agree, or J < 0 and one has the image of the other. A site is bound to the
+/// ghost with `1 − e^(−(w(k) − w(c−k)))`. A cluster that flips takes the images.
+///
+/// It is correct for any signs and fields, over spins, bits and values, and reversible. It pays only where couplings are not
 /// frustrated, in ferromagnets and bipartite antiferromagnets, near criticality most: elsewhere one cluster holds nearly all
 /// sites. Strong fields hold most clusters.
 ///
-/// A cluster with a clamped site stays. That is exact: given the bonds all signs of clusters are equally likely, and a clamped
-/// site fixes that of its own cluster and of no other.
+/// A cluster with a clamped site stays. That is exact: given the bonds, both states of each cluster are equally likely, and a
+/// clamped site fixes that of its own cluster and of no other.
 ///
 /// Cost: an exponential number a favoured pair and a favoured field, sixteen side by side, a step up the clusters' trees or
 /// a few, and O(degree) additions a flip. The trees stand in the memory of the next cache.
@@ -83,47 +88,60 @@ impl Trees<'_> {
 }
 
 impl Kernel<Ising<'_>> for SwendsenWang {
-    /// Draws site by site: the bonds with sites behind it, then the one with the ghost; then a word of coins for 32 sites.
-    fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, Ising<'_>>, rng: &mut R) -> Info {
-        ring.copy_words();
-        ring.core.weights_of = None;
-        let form = ring.energy.form();
-        let mut bonds = Bonds::new(&form);
-        let free = Packed::trusted(ring.layout, ring.free);
-        let here = Packed::trusted(ring.layout, ring.here.words);
-        let mut trees = Trees(ring.there.cache.as_flattened_mut());
-        trees.0.iter_mut().zip(0..).for_each(|(slot, site)| *slot = site);
-        for (site, (linear, row)) in form.rows().enumerate() {
-            let (spin, mut field) = (spin(here, site), 2 * i64::from(linear));
-            for entry in row {
-                field += i64::from(entry.coupling);
-                if entry.site as usize > site && bonds.bind((spin, entry), here, rng) {
-                    trees.join(site as u32, entry.site);
-                }
-            }
-            if free.get(site) == 0 || (spin * field > 0 && bonds.draw(spin * field, rng)) {
-                trees.hold(site as u32);
-            }
-        }
-        // A root comes before the sites that follow it, and the coin of its own place is its cluster's.
-        let mut coins = 0;
-        for site in 0..ring.layout.sites() as u32 {
-            if site % 32 == 0 {
-                coins = rng.next_u32();
-            }
-            let word = trees.word(site);
-            let (parent, held) = ((word & !HELD) as usize, word & HELD != 0);
-            let flips = if parent == site as usize {
-                !held && coins.wrapping_shr(site) & 1 == 1
-            } else {
-                here.get(parent) != Packed::trusted(ring.layout, ring.there.words).get(parent)
-            };
-            if flips {
-                flip(ring.there.words, site as usize);
-            }
-        }
-        let difference = ring.arrive();
-        let proposed = ring.distance();
-        ring.close(Info { accepted: true, proposed, log_ratio: 0.0, difference, fault: false })
+    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, Ising<'_>>, rng: &mut R) -> Info {
+        step(ring, rng)
     }
+}
+
+impl Kernel<Potts<'_>> for SwendsenWang {
+    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, Potts<'_>>, rng: &mut R) -> Info {
+        step(ring, rng)
+    }
+}
+
+/// Draws the mirror; site by site the bonds with sites behind it, then the one with the ghost; then a word of coins for 32 sites.
+fn step<E: Mirrored, R: Rng + ?Sized>(mut ring: Ring<'_, E>, rng: &mut R) -> Info {
+    ring.copy_words();
+    ring.core.weights_of = None;
+    let model = ring.energy;
+    let mirror = model.mirror(rng);
+    let form = model.couplings();
+    let mut bonds = Bonds::new(&form);
+    let free = Packed::trusted(ring.layout, ring.free);
+    let here = Packed::trusted(ring.layout, ring.here.words);
+    let mut trees = Trees(ring.there.cache.as_flattened_mut());
+    trees.0.iter_mut().zip(0..).for_each(|(slot, site)| *slot = site);
+    for (site, (linear, row)) in form.rows().enumerate() {
+        let (value, mut shares) = (here.get(site), 0);
+        for entry in row {
+            shares += E::share(entry.coupling);
+            if entry.site as usize > site && bonds.bind((model, mirror), (value, entry), here, rng) {
+                trees.join(site as u32, entry.site);
+            }
+        }
+        let pull = model.pull(mirror, (site, value), linear, shares);
+        if free.get(site) == 0 || (pull > 0 && bonds.draw(pull, rng)) {
+            trees.hold(site as u32);
+        }
+    }
+    // A root comes before the sites that follow it, and the coin of its own place is its cluster's.
+    let mut coins = 0;
+    for site in 0..ring.layout.sites() as u32 {
+        if site % 32 == 0 {
+            coins = rng.next_u32();
+        }
+        let word = trees.word(site);
+        let (parent, held) = ((word & !HELD) as usize, word & HELD != 0);
+        let flips = if parent == site as usize {
+            !held && coins.wrapping_shr(site) & 1 == 1
+        } else {
+            here.get(parent) != Packed::trusted(ring.layout, ring.there.words).get(parent)
+        };
+        if flips {
+            model.flip(mirror, ring.there.words, site as usize);
+        }
+    }
+    let difference = ring.arrive();
+    let proposed = ring.distance();
+    ring.close(Info { accepted: true, proposed, log_ratio: 0.0, difference, fault: false })
 }

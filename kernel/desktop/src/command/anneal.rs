@@ -1,7 +1,7 @@
 //! `bitmc anneal FILE`.
 
 use crate::output::{Input, Output, on_interrupt};
-use bitmc_desktop::{Annealed, Error, cli};
+use bitmc_desktop::{Annealed, Error, Method, cli};
 use clap::Args;
 use serde::Serialize;
 use std::fmt::Write;
@@ -12,6 +12,18 @@ pub(crate) struct Options {
     #[command(flatten)]
     #[serde(flatten)]
     input: Input,
+
+    /// `annealing`, `exchange` (replica exchange) or `isoenergetic` (the same with cluster moves between two ladders)
+    #[arg(long, default_value = "annealing", value_parser = str::parse::<Method>)]
+    method: Method,
+
+    /// End with the first run that reaches this energy
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    target: Option<f64>,
+
+    /// The temperatures of the hottest and the coldest replica, or of the start and the end of a run [default: by the model]
+    #[arg(long, value_name = "HOT:COLD", value_parser = temperatures)]
+    temperatures: Option<(f64, f64)>,
 
     /// Seconds [default: 10, where --sweeps says nothing]
     #[arg(long, value_name = "N", conflicts_with = "sweeps", value_parser = cli::within(0.01, 1e6))]
@@ -40,11 +52,17 @@ pub(crate) struct Options {
     output: Output,
 }
 
+fn temperatures(text: &str) -> Result<(f64, f64), String> {
+    let pair = text.split_once(':').and_then(|(hot, cold)| Some((hot.parse().ok()?, cold.parse().ok()?)));
+    pair.ok_or_else(|| "two numbers with a colon between them are needed".into())
+}
+
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     options.output.may_write(options.save.as_deref())?;
     let model = options.input.model()?;
     let mut annealer = model
         .annealer()
+        .method(options.method)
         .seed(options.seed)
         .threads(options.threads.unwrap_or(0).into())
         .progress(!options.output.quiet)
@@ -53,6 +71,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         (Some(sweeps), _) => annealer.sweeps(sweeps),
         (None, seconds) => annealer.seconds(seconds.unwrap_or(10.0).into()),
     };
+    if let Some((hottest, coldest)) = options.temperatures {
+        annealer = annealer.temperatures(hottest, coldest);
+    }
+    if let Some(energy) = options.target {
+        annealer = annealer.target(energy);
+    }
     let found = annealer.run()?;
     if let Some(path) = &options.save {
         found.save(path)?;
@@ -66,6 +90,16 @@ fn text(found: &Annealed, options: &Options) -> String {
         "{} runs from T = {:.4} to {:.4}, {} sweeps\n",
         found.runs, found.hottest, found.coldest, found.sweeps
     );
+    match (found.target, options.target) {
+        (Some(reached), Some(energy)) => {
+            let _ =
+                writeln!(text, "Run {} reached E = {energy} after {:.3} s", reached.run + 1, reached.seconds);
+        }
+        (None, Some(energy)) => {
+            let _ = writeln!(text, "No run reached E = {energy}");
+        }
+        _ => {}
+    }
     for state in found.states.iter().take(5) {
         let _ = write!(text, "\nE = {:.6}, found by {} runs", state.energy, state.runs);
         if state.state.len() <= 80 {

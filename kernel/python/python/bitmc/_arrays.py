@@ -87,6 +87,13 @@ def whole(name: str, value: Any, least: int = 0, most: int = 2**64 - 1) -> int:
     return found
 
 
+def one_of(name: str, value: Any, names: tuple[str, ...]) -> str:
+    """One of some words."""
+    if not isinstance(value, str) or value not in names:
+        raise ValueError(f"{name}: {', '.join(names[:-1])} or {names[-1]} is needed, got {value!r}")
+    return value
+
+
 def real(name: str, value: Any, least: float = 0.0, most: float = _FLOAT32_MAX, above: bool = False) -> float:
     """A number within bounds; `above` excludes the least one."""
     try:

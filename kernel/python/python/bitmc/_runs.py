@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bitmc
-from ._arrays import path_of, real, said, whole
+from ._arrays import one_of, path_of, real, said, whole
 from ._models import Model
 
 
@@ -250,6 +250,10 @@ class Annealed:
         Runs that ended, and sweeps of all runs.
     hottest, coldest : float
         The temperatures of a run.
+    target_run : int, optional
+        The run that reached the target, counted from 0; None where none did.
+    target_seconds : float, optional
+        Seconds from the start of the search to the end of that run.
     """
 
     states: NDArray[Any] = field(repr=False)
@@ -259,6 +263,8 @@ class Annealed:
     sweeps: int
     hottest: float
     coldest: float
+    target_run: int | None = None
+    target_seconds: float | None = field(default=None, compare=False)
 
 
 def anneal(
@@ -268,11 +274,13 @@ def anneal(
     *,
     reads: int | None = None,
     temperatures: tuple[float, float] | None = None,
+    method: str = "annealing",
+    target: float | None = None,
     seed: int = 1,
     threads: int = 0,
     progress: bool = False,
 ) -> Annealed:
-    """Looks for states of low energy, by simulated annealing.
+    """Looks for states of low energy, by simulated annealing or replica exchange.
 
     Without `reads`, runs of rising length follow each other until the seconds or the sweeps of all runs are spent, ten seconds
     where neither is given. Ctrl-C ends the search, and what was found is returned.
@@ -287,7 +295,13 @@ def anneal(
         Makes so many runs and returns the end of each.
     temperatures : (hottest, coldest), optional
         Between them the temperature falls geometrically. Where not given they are chosen by the changes of energy at random
-        states, the temperature falls linearly, and sweeps at temperature 0 follow.
+        states, the temperature falls linearly, and sweeps at temperature 0 follow. Of replica exchange they are the ends of
+        the ladder.
+    method : str
+        ``annealing``; ``exchange``, replica exchange; or ``isoenergetic``, the same with two ladders that exchange clusters.
+        A run of these has so many sweeps of each replica, and ends with the lowest state that any of them had.
+    target : float, optional
+        Ends the search with the first run that reaches this energy.
     seed, threads, progress
         As of :func:`sample`.
 
@@ -323,6 +337,8 @@ def anneal(
         None if sweeps is None else whole("sweeps", sweeps, 1),
         None if reads is None else whole("reads", reads, 1, 10**9),
         ends,
+        one_of("method", method, ("annealing", "exchange", "isoenergetic")),
+        None if target is None else real("target", target, -1e30, 1e30),
         whole("seed", seed),
         whole("threads", threads, 0, 1024),
         bool(progress),
@@ -343,28 +359,37 @@ class LogZ:
     temperatures: int
     effective_runs: float
     warning: str | None
+    families: int | None = None
 
 
 def log_z(
     model: Model,
-    runs: int = 64,
-    temperatures: int = 1000,
+    runs: int | None = None,
+    temperatures: int | None = None,
     temperature: float = 1.0,
     seed: int = 1,
     threads: int = 0,
     progress: bool = False,
+    *,
+    method: str = "importance",
+    population: int | None = None,
 ) -> LogZ:
-    """``ln Z``, ``Z = Σ exp(−E(x)/T)``, by annealed importance sampling from independent uniform sites.
+    """``ln Z``, ``Z = Σ exp(−E(x)/T)``, by annealed importance sampling from independent uniform sites, or by population
+    annealing.
 
     Parameters
     ----------
     model : Model
     runs : int
-        Independent runs, at least two.
+        Independent runs of importance sampling, at least two; 64 where not given.
     temperatures : int
-        Temperatures of a run, with one Gibbs sweep at each.
+        Temperatures of such a run, with one Gibbs sweep at each; 1000 where not given.
     temperature, seed, threads, progress
         As of :func:`sample`.
+    method : str
+        ``importance``, or ``population``: replicas that pass the temperatures together, of which likely ones are copied.
+    population : int
+        Replicas of population annealing; 1000 where not given.
 
     Returns
     -------
@@ -377,10 +402,19 @@ def log_z(
     >>> abs(estimate.log_z - math.log(4 * math.cosh(0.5))) < 5 * estimate.error
     True
     """
+    inner = _model(model)
+    if one_of("method", method, ("importance", "population")) == "importance":
+        if population is not None:
+            raise ValueError('population: it belongs to method="population"')
+    elif runs is not None or temperatures is not None:
+        raise ValueError('runs, temperatures: they belong to method="importance"')
+    else:
+        population = 1000 if population is None else population
     told = _bitmc.log_z(
-        _model(model),
-        whole("runs", runs, 2, 10**9),
-        whole("temperatures", temperatures, 1, 10**9),
+        inner,
+        None if runs is None else whole("runs", runs, 2, 10**9),
+        None if temperatures is None else whole("temperatures", temperatures, 1, 10**9),
+        None if population is None else whole("population", population, 2, 10**8),
         real("temperature", temperature, 1e-20, 1e20),
         whole("seed", seed),
         whole("threads", threads, 0, 1024),

@@ -1,0 +1,216 @@
+//! The runs of a search, on all cores.
+
+use super::fall::{Ends, Schedule, one, sixteen, temperatures};
+use super::ladders::Ladders;
+use super::{Annealed, Annealer, Budget, Method, Minimum, Reached};
+use crate::Error;
+use crate::chains::streams;
+use crate::parts::{Parts, Ready};
+use crate::progress::Progress;
+use bitmc::LaneRng;
+use bitmc::Packed;
+use bitmc::lane::LANES;
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// States that are kept.
+const KEPT: usize = 100;
+/// How far an energy may be above the target, over both: energies are sums of f32.
+const NEAR: f64 = 1e-6;
+
+/// The work: which run is next.
+struct Tasks<S> {
+    streams: S,
+    run: u64,
+    spent: u64,
+}
+
+/// What runs have found.
+#[derive(Default)]
+struct Found {
+    /// Energies, and how many runs ended there.
+    states: HashMap<Vec<u32>, (f32, u64)>,
+    runs: u64,
+    sweeps: u64,
+    /// The ends of each run, where they are asked for one by one.
+    ends: Vec<(u64, Ends, u64)>,
+    /// When a run reached the target.
+    reached: Vec<Reached>,
+}
+
+impl Found {
+    fn add(&mut self, ends: Ends, sweeps: u64) {
+        self.runs += ends.len() as u64;
+        self.sweeps += sweeps;
+        for (words, energy) in ends {
+            self.states.entry(words).or_insert((energy, 0)).1 += 1;
+        }
+        if self.states.len() > 4 * KEPT {
+            let mut energies: Vec<f32> = self.states.values().map(|entry| entry.0).collect();
+            energies.sort_by(f32::total_cmp);
+            let level = energies[2 * KEPT];
+            self.states.retain(|_, entry| entry.0 <= level);
+        }
+    }
+}
+
+/// How a run goes.
+enum Kind<'e> {
+    /// Temperatures, and whether they are the caller's.
+    Fall(f64, f64, bool),
+    Ladders(Ladders<'e>),
+}
+
+pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
+    let since = Instant::now();
+    let (settings, budget) = (&annealer.settings, annealer.budget);
+    let mut parts = Parts::new(annealer.model, 1.0)?;
+    let ready = parts.ready()?;
+    let mut soft = Parts::soft(annealer.model, 1.0)?;
+    let soft = soft.ready()?;
+    let mut streams = streams(settings.seed);
+    let mut first = streams.next().ok_or_else(|| Error::option("no generator"))?;
+    let (hot, cold) = match annealer.range {
+        Some(range) => range,
+        None => temperatures(annealer.model, &soft, &mut first)?,
+    };
+    let given = annealer.range.is_some();
+    let kind = match annealer.method {
+        Method::Annealing => Kind::Fall(hot, cold, given),
+        method => {
+            let pair = method == Method::Isoenergetic;
+            let models = (&ready, &soft);
+            Kind::Ladders(Ladders::new(annealer.model, models, pair, (hot, cold), &mut first)?)
+        }
+    };
+    let late = || {
+        let over = |limit| since.elapsed() >= Duration::from_secs_f64(limit);
+        settings.cancel.is_cancelled() || budget.seconds().is_some_and(over)
+    };
+    let total = match budget {
+        Budget::Seconds(limit) => (limit * 1000.0) as u64,
+        Budget::Sweeps(sweeps) => sweeps,
+        Budget::Reads(reads, sweeps, _) => sweeps.saturating_mul(reads as u64),
+    };
+    let (progress, told) = (Progress::new(!settings.progress, total), AtomicU64::new(0));
+    let tick = || {
+        if let Budget::Seconds(limit) = budget {
+            let now = (since.elapsed().as_secs_f64().min(limit) * 1000.0) as u64;
+            progress.advance(now.saturating_sub(told.fetch_max(now, Ordering::Relaxed)));
+        }
+    };
+    // Ends of a run, and sweeps of all its replicas for each of one.
+    let (ends_of_run, times) = match &kind {
+        Kind::Fall(..) if matches!(ready, Ready::Ising(_)) => (LANES as u64, LANES as u64),
+        Kind::Fall(..) => (1, 1),
+        Kind::Ladders(ladders) => (1, ladders.sweeps()),
+    };
+    let constant = annealer.model.constant;
+    let target = annealer.target.map(|energy| (energy - constant) + NEAR * energy.abs().max(1.0));
+    // The first run that reached the target.
+    let (goal, hit) = (target.map_or(f32::NEG_INFINITY, |target| target as f32), AtomicU64::new(u64::MAX));
+    let tasks = Mutex::new(Tasks { streams, run: 0, spent: 0 });
+    let (found, failed) = (Mutex::new(Found::default()), Mutex::new(None));
+    let next = || {
+        let mut tasks = tasks.lock().expect("no thread panics");
+        let over = match budget {
+            Budget::Seconds(_) => false,
+            Budget::Sweeps(all) => tasks.spent >= all,
+            Budget::Reads(reads, _, _) => tasks.run * ends_of_run >= reads as u64,
+        };
+        // The first run always begins: there is an answer however late it is.
+        if over || tasks.run > hit.load(Ordering::Relaxed) || (tasks.run > 0 && late()) {
+            return None;
+        }
+        let (run, sweeps) = match budget {
+            Budget::Reads(_, sweeps, _) => (tasks.run, sweeps),
+            _ => (tasks.run, 1000 << (tasks.run / 4).min(6)),
+        };
+        (tasks.run, tasks.spent) = (run + 1, tasks.spent + sweeps * times);
+        Some((run, sweeps, tasks.streams.next()?))
+    };
+    let go = |run: u64, sweeps: u64, rng: &mut LaneRng| -> Result<(Ends, u64), Error> {
+        let watch = || {
+            tick();
+            (run == 0 || !late()) && run <= hit.load(Ordering::Relaxed)
+        };
+        match &kind {
+            &Kind::Fall(hot, cold, given) => {
+                let schedule = Schedule { hot, cold, sweeps, given };
+                let ends = match &ready {
+                    Ready::Ising(model) => sixteen(annealer.model, model, schedule, rng, watch),
+                    _ => one(annealer.model, ready.energy(), &soft, schedule, rng, watch),
+                };
+                Ok((ends?, sweeps))
+            }
+            Kind::Ladders(ladders) => ladders.run(sweeps, goal, rng, watch),
+        }
+    };
+    rayon::broadcast(|_| {
+        while let Some((run, sweeps, mut rng)) = next() {
+            match go(run, sweeps, &mut rng) {
+                Ok((mut ends, made)) => {
+                    let mut found = found.lock().expect("no thread panics");
+                    if target.is_some() {
+                        ends.sort_by(|a, b| a.1.total_cmp(&b.1));
+                        ends.truncate(1);
+                        if ends.first().is_some_and(|end| end.1 <= goal) {
+                            hit.fetch_min(run, Ordering::Relaxed);
+                            found.reached.push(Reached { run, seconds: since.elapsed().as_secs_f64() });
+                        }
+                    }
+                    if target.is_some() || matches!(budget, Budget::Reads(..)) {
+                        found.ends.push((run, ends, made * times));
+                    } else {
+                        found.add(ends, made * times);
+                    }
+                }
+                Err(error) => *failed.lock().expect("no thread panics") = Some(error),
+            }
+            if !matches!(budget, Budget::Seconds(_)) {
+                progress.advance(sweeps * times);
+            }
+            if failed.lock().expect("no thread panics").is_some() {
+                return;
+            }
+        }
+    });
+    if let Some(error) = failed.into_inner().expect("no thread panics") {
+        return Err(error);
+    }
+    let mut found = found.into_inner().expect("no thread panics");
+    // The same runs for any number of threads.
+    let last = hit.into_inner();
+    let mut ends = std::mem::take(&mut found.ends);
+    ends.retain(|&(run, ..)| run <= last);
+    ends.sort_by_key(|&(run, ..)| run);
+    let most = if let Budget::Reads(reads, _, _) = budget { reads } else { 0 };
+    let mut reads = Vec::new();
+    for (_, ends, sweeps) in ends {
+        reads.extend(ends.iter().take(most - reads.len()).cloned());
+        found.add(ends, sweeps);
+    }
+    let mut states: Vec<_> = found.states.into_iter().collect();
+    states.sort_by(|a, b| a.1.0.total_cmp(&b.1.0).then_with(|| a.0.cmp(&b.0)));
+    let layout = annealer.model.layout();
+    let minimum = |(words, (energy, runs)): (Vec<u32>, (f32, u64))| {
+        let state = Packed::new(layout, &words).map_or(Vec::new(), |state| state.values().collect());
+        Minimum { energy: f64::from(energy) + constant, runs, state }
+    };
+    let (hottest, coldest) = match &kind {
+        &Kind::Fall(hot, cold, _) => (hot, cold),
+        Kind::Ladders(ladders) => ladders.ends(),
+    };
+    Ok(Annealed {
+        states: states.into_iter().take(KEPT).map(minimum).collect(),
+        runs: found.runs,
+        sweeps: found.sweeps,
+        hottest,
+        coldest,
+        target: found.reached.into_iter().find(|reached| reached.run == last),
+        reads: reads.into_iter().map(|(words, energy)| (words, f64::from(energy) + constant)).collect(),
+        layout,
+    })
+}

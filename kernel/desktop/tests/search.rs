@@ -1,0 +1,182 @@
+//! What is chosen by itself, and how states of low energy are looked for.
+
+use bitmc_desktop::{Annealed, Method, Model, Plan};
+
+/// The least energy of all states with these numbers of values.
+fn least(arities: &[u32], energy: impl Fn(&[u32]) -> f64) -> f64 {
+    let (mut state, mut best) = (vec![0; arities.len()], f64::INFINITY);
+    loop {
+        best = best.min(energy(&state));
+        let Some(site) = (0..state.len()).find(|&site| state[site] + 1 < arities[site]) else { return best };
+        state[site] += 1;
+        state[..site].fill(0);
+    }
+}
+
+/// A torus of `side` by `side` spins with random signs.
+fn glass(side: u32, seed: u64) -> Vec<(u32, u32, f32)> {
+    let mut state = seed;
+    let mut sign = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if state >> 63 == 0 { 1.0 } else { -1.0 }
+    };
+    let site = |row: u32, column: u32| row % side * side + column % side;
+    let mut edges = Vec::new();
+    for (row, column) in (0..side).flat_map(|row| (0..side).map(move |column| (row, column))) {
+        edges.push((site(row, column), site(row, column + 1), sign()));
+        edges.push((site(row, column), site(row + 1, column), sign()));
+    }
+    edges
+}
+
+const LADDERS: [Method; 2] = [Method::Exchange, Method::Isoenergetic];
+
+#[test]
+fn ladders_find_the_least_energies() {
+    // Spins with fields, values, and a polynomial: a batch, and replicas of any energy.
+    let edges = glass(3, 4);
+    let fields: Vec<f32> = (0..9).map(|site| [0.3, -0.2, 0.0][site % 3]).collect();
+    let pairs = |x: &[u32], agree: &dyn Fn(u32, u32) -> f64| -> f64 {
+        edges.iter().map(|&(a, b, j)| f64::from(j) * agree(x[a as usize], x[b as usize])).sum()
+    };
+    let spin = |value: u32| 2.0 * f64::from(value) - 1.0;
+    let ising = |x: &[u32]| {
+        let own: f64 = x.iter().zip(&fields).map(|(&x, &h)| f64::from(h) * spin(x)).sum();
+        -pairs(x, &|a, b| spin(a) * spin(b)) - own
+    };
+    let potts = |x: &[u32]| -pairs(x, &|a, b| f64::from(a == b));
+    let terms = [(&[0, 1, 2][..], 1.5), (&[1, 2, 3], -2.0), (&[0, 3, 4], 1.0), (&[2], -0.5), (&[4], 0.25)];
+    let cubic = |x: &[u32]| -> f64 {
+        let term = |&(sites, weight): &(&[u32], f64)| {
+            weight * sites.iter().map(|&site| f64::from(x[site as usize])).product::<f64>()
+        };
+        terms.iter().map(term).sum()
+    };
+    let short: Vec<(&[u32], f32)> = terms.iter().map(|&(sites, w)| (sites, w as f32)).collect();
+    let models = [
+        ("Ising", Model::ising(9, &edges, &fields).unwrap(), least(&[2; 9], ising)),
+        ("Potts", Model::potts(9, 3, &edges, &[]).unwrap(), least(&[3; 9], potts)),
+        ("cubic", Model::polynomial_bits(5, &short).unwrap(), least(&[2; 5], cubic)),
+    ];
+    for (kind, model, truth) in models {
+        for method in LADDERS {
+            let found = model.annealer().method(method).sweeps(20_000).run().unwrap();
+            assert!((found.states[0].energy - truth).abs() < 1e-4, "{kind} {method:?}: {found:?}, {truth}");
+            // A run that has the target ends there; no run is below the least.
+            let run = |energy| model.annealer().method(method).sweeps(20_000).target(energy).run().unwrap();
+            let (hit, missed) = (run(truth), run(truth - 0.1));
+            assert!(hit.target.is_some() && hit.sweeps < missed.sweeps, "{kind} {method:?}");
+            assert!(missed.target.is_none(), "{kind} {method:?}");
+        }
+        let known = model.given(&[(0, 1)]).unwrap();
+        for method in LADDERS {
+            let found = known.annealer().method(method).sweeps(20_000).run().unwrap();
+            assert!(found.states.iter().all(|state| state.state[0] == 1));
+        }
+    }
+    // All sites of an RBM share terms.
+    let rbm = Model::rbm(&[0.5; 4], &[0.0; 2], &[0.0; 2]).unwrap();
+    assert!(rbm.annealer().method(Method::Isoenergetic).sweeps(100).run().is_err());
+}
+
+/// All but the clock.
+fn told(found: &Annealed) -> impl PartialEq + std::fmt::Debug + use<> {
+    (
+        found.states.clone(),
+        found.runs,
+        found.sweeps,
+        found.target.map(|reached| reached.run),
+        found.reads.clone(),
+    )
+}
+
+#[test]
+fn searches_do_not_depend_on_the_threads() {
+    let model = Model::ising(144, &glass(12, 9), &[]).unwrap();
+    for method in [Method::Annealing, LADDERS[0], LADDERS[1]] {
+        let run = |threads, seed, target: Option<f64>| {
+            let search = model.annealer().method(method).seed(seed).threads(threads).sweeps(400_000);
+            target.map_or(search.clone(), |energy| search.target(energy)).run().unwrap()
+        };
+        let best = run(2, 1, None);
+        assert_eq!(told(&best), told(&run(1, 1, None)), "{method:?}");
+        let energy = best.states[0].energy;
+        for seed in 1..4 {
+            let (one, three) = (run(1, seed, Some(energy)), run(3, seed, Some(energy)));
+            assert_eq!(told(&one), told(&three), "{method:?}, seed {seed}");
+        }
+        assert_ne!(told(&best), told(&run(1, 2, None)), "{method:?}");
+        let reads =
+            |threads| model.annealer().method(method).threads(threads).reads(20, 64, None).run().unwrap();
+        assert_eq!((told(&reads(1)), reads(2).reads.len()), (told(&reads(3)), 20));
+    }
+}
+
+#[test]
+fn all_methods_agree_about_a_planar_glass() {
+    let model = Model::ising(144, &glass(12, 3), &[]).unwrap();
+    let energy = |method| {
+        let found = model.annealer().method(method).sweeps(2_000_000).run().unwrap();
+        found.states[0].energy
+    };
+    let energies = [Method::Annealing, LADDERS[0], LADDERS[1]].map(energy);
+    assert!(energies.iter().all(|energy| *energy == energies[0]), "{energies:?}");
+}
+
+/// The rungs of a ladder that tunes itself, and Λ as the run has seen it.
+fn rungs(model: &Model, sampler: &str) -> (usize, f64) {
+    let samples = model.sampler().chains(4).draws(1000).with(sampler.parse().unwrap()).run().unwrap();
+    let rates = &samples.report().swap_rates;
+    (rates.len() + 1, rates.iter().map(|rate| 1.0 - rate).sum())
+}
+
+#[test]
+fn ladders_have_as_many_rungs_as_their_barrier_needs() {
+    let glass: Vec<_> = glass(16, 5).into_iter().map(|(a, b, j)| (a, b, 1.2 * j)).collect();
+    let spins = Model::ising(256, &glass, &[]).unwrap();
+    let (count, barrier) = rungs(&spins, "exchange");
+    let wanted = 2.0 * barrier + 1.0;
+    assert!(count > 8 && (count as f64 - wanted).abs() < 3.0, "{count} rungs for a barrier of {barrier:.2}");
+    // Weak couplings need few. (Spins have six at least: a batch moves all its lanes.)
+    let weak: Vec<_> = glass.iter().map(|&(a, b, j)| (a, b, 0.1 * j)).collect();
+    let (few, small) = rungs(&Model::potts(256, 3, &weak, &[]).unwrap(), "exchange");
+    assert!(few < 6 && small < 2.0, "{few} rungs for a barrier of {small:.2}");
+    // Negative control: a ladder by hand with too few.
+    let (count, barrier) = rungs(&spins, "exchange:0.2:0.4:0.7:1");
+    assert!((count as f64) < 2.0 * barrier - 1.0, "{count} rungs for a barrier of {barrier:.2}");
+}
+
+#[test]
+fn clusters_of_values_are_chosen_where_they_pay() {
+    let side = 16_u32;
+    let torus = |coupling: f32| -> Vec<(u32, u32, f32)> {
+        let site = |row: u32, column: u32| row % side * side + column % side;
+        let sites = (0..side).flat_map(|row| (0..side).map(move |column| (row, column)));
+        let pairs = sites.flat_map(|(row, column)| {
+            let next = [site(row, column + 1), site(row + 1, column)];
+            next.map(|other| (site(row, column), other, coupling))
+        });
+        pairs.collect()
+    };
+    let chosen = |edges: &[(u32, u32, f32)], fields: &[f32]| {
+        let model = Model::potts((side * side) as usize, 3, edges, fields).unwrap();
+        let samples = model.sampler().chains(4).draws(200).run().unwrap();
+        let names: Vec<_> = samples.report().tried.iter().map(|trial| trial.sampler.clone()).collect();
+        (samples.report().sampler.clone(), names.join(", "))
+    };
+    let critical = (1.0 + 3.0_f32.sqrt()).ln();
+    // Clusters win at the critical point. In a field that favours one value they are tried.
+    assert_eq!(chosen(&torus(critical), &[]).0, Plan::SwendsenWang);
+    let one = |site: usize, value: usize| if value == site % 3 { 0.5 } else { 0.0 };
+    let fields = |of: &dyn Fn(usize, usize) -> f32| -> Vec<f32> {
+        (0..(side * side * 3) as usize).map(|place| of(place / 3, place % 3)).collect()
+    };
+    let tried = |edges: &[(u32, u32, f32)], fields: &[f32]| chosen(edges, fields).1.contains("Swendsen");
+    assert!(tried(&torus(0.3), &fields(&|_, value| one(0, value))));
+    assert!(tried(&torus(-0.3), &[]));
+    // Fields that favour different values, and couplings with frustrated loops, leave them out.
+    assert!(!tried(&torus(0.3), &fields(&one)));
+    let mut edges = torus(0.3);
+    edges[0].2 = -0.3;
+    assert!(!tried(&edges, &[]));
+}

@@ -1,0 +1,110 @@
+"""Processor seconds to a target energy: the command bitmc beside the simulated annealing of dwave-samplers.
+
+    pip install dwave-samplers numpy
+    cargo build --release -p bitmc-desktop
+    python time_to_target.py ../../../target/release/bitmc ../../../examples/data/gset/G11.txt
+
+G11 is taken to its best known cut, 564. Tori of 20 × 40 and lattices of 8 × 8 × 8 with random signs are made from seeds, and taken
+to the lowest energy that any program finds in this run. A time is the mean over several seeds, of all threads and with the
+start of the program; of dwave-samplers it is the best of some numbers of sweeps a read: the time of a read over the share of
+reads that reach the target.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from dwave.samplers import SimulatedAnnealingSampler
+
+METHODS = ("annealing", "exchange", "isoenergetic")
+SWEEPS = (1_000, 10_000, 100_000)
+
+
+def lattice(shape, seed):
+    site = np.arange(np.prod(shape)).reshape(shape)
+    edges = np.concatenate([np.stack([site, np.roll(site, -1, axis)], -1).reshape(-1, 2) for axis in range(len(shape))])
+    signs = np.random.default_rng(seed).choice([-1, 1], len(edges))
+    return {(int(a), int(b)): int(w) for (a, b), w in zip(edges, signs)}
+
+
+def read(path):
+    lines = [line.split() for line in Path(path).read_text().splitlines()[1:] if line.strip()]
+    return {(int(a) - 1, int(b) - 1): int(w) for a, b, w in lines}
+
+
+class Command:
+    """The command, on a graph in a file."""
+
+    def __init__(self, program, couplings, folder):
+        self.program, self.file = program, Path(folder) / "graph.rudy"
+        lines = [f"{1 + max(map(max, couplings))} {len(couplings)}"]
+        self.file.write_text("\n".join(lines + [f"{a + 1} {b + 1} {w}" for (a, b), w in couplings.items()]) + "\n")
+
+    def run(self, method, seed, seconds, target=None):
+        """Processor seconds, the lowest energy, and whether the target was reached."""
+        words = [self.program, "anneal", self.file, "--method", method, "--seed", str(seed), "--seconds", str(seconds)]
+        words += ["--threads", "1", "--json", "--quiet"] + ([] if target is None else ["--target", str(target)])
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return spent, found["states"][0]["energy"], "target" in found
+
+
+def reads(couplings, sweeps, seconds, seed):
+    """Energies of reads of dwave-samplers, and the processor seconds of one, until so many seconds are spent."""
+    energies, begun, sampler = [], time.process_time(), SimulatedAnnealingSampler()
+    while (spent := time.process_time() - begun) < seconds or not energies:
+        count = 1 if sweeps >= 100_000 else 8
+        found = sampler.sample_ising({}, couplings, num_reads=count, num_sweeps=sweeps, seed=seed + len(energies))
+        energies.extend(found.record.energy)
+    return np.array(energies), (time.process_time() - begun) / len(energies)
+
+
+def row(name, couplings, target, options, folder):
+    """Mean seconds to the target of each program; more than what was spent where it was never reached."""
+    command = Command(options.program, couplings, folder)
+    theirs = {sweeps: reads(couplings, sweeps, options.seconds, 1000 * sweeps) for sweeps in SWEEPS}
+    if target is None:
+        ours = [command.run(method, 1, options.seconds / 4)[1] for method in METHODS]
+        target = min(ours + [energies.min() for energies, _ in theirs.values()])
+    times = {}
+    for method in METHODS:
+        # Each seed has the same time; a seed without the target counts with what it spent (the estimate of an exponential time).
+        found = [command.run(method, seed, options.seconds, target) for seed in range(1, options.seeds + 1)]
+        times[method] = (sum(spent for spent, _, _ in found), sum(hit for _, _, hit in found))
+    best = min(theirs.values(), key=lambda told: told[1] * len(told[0]) / max(np.sum(told[0] <= target + 1e-6), 0.5))
+    times["dwave-samplers"] = (best[1] * len(best[0]), int(np.sum(best[0] <= target + 1e-6)))
+    shown = [f"{spent / hits:.3g}" if hits else f"> {spent:.3g}" for spent, hits in times.values()]
+    print(f"| {name} | {target:.0f} | " + " | ".join(shown) + " |", flush=True)
+    return [spent / max(hits, 1) for spent, hits in times.values()]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("graph", help="G11.txt of Gset")
+    parser.add_argument("--seconds", type=float, default=20.0, help="most seconds of a search")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--instances", type=int, default=20)
+    options = parser.parse_args()
+    print("| instance | target E | " + " | ".join(METHODS) + " | dwave-samplers |")
+    print("|---|---:|" + "---:|" * 4)
+    with tempfile.TemporaryDirectory() as folder:
+        graph = read(options.graph)
+        row("G11", graph, sum(graph.values()) - 2 * 564, options, folder)
+        for name, shape in [("torus 20×40", (20, 40)), ("lattice 8×8×8", (8, 8, 8))]:
+            rows = [row(f"{name}, seed {seed}", lattice(shape, seed), None, options, folder) for seed in range(options.instances)]
+            if rows:
+                rows = np.array(rows)
+                shown = [f"{value:.3g}" for value in np.median(rows, axis=0)]
+                print(f"| {name}, median of {len(rows)} | | " + " | ".join(shown) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
