@@ -111,7 +111,9 @@ pub(crate) fn population() -> u32 {
     let mut rng = LaneRng::stream(9, 6);
     let mut replica = || Replica::random(path, room(), &mut rng).ok();
     // Six of them do not fit the 16 KB of a Cortex-M0.
-    let (Some(a), Some(b), Some(c), Some(d)) = (replica(), replica(), replica(), replica()) else { return BROKEN };
+    let (Some(a), Some(b), Some(c), Some(d)) = (replica(), replica(), replica(), replica()) else {
+        return BROKEN;
+    };
     let (mut replicas, mut hash) = ([a, b, c, d], Hash::new());
     for _ in 0..4 {
         let (mut beta, mut gaps, mut families) = (0.0, [0.0; 4], [0, 1, 2, 3]);
