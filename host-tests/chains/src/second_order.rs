@@ -79,14 +79,25 @@ pub(crate) fn dense(step_size: f32, balance: f32, shift: bool) -> u32 {
 }
 
 /// Second order over a Potts model: one plane of noise a value.
-pub(crate) fn potts(step_size: f32, balance: f32, keep: f32) -> u32 {
+pub(crate) fn potts(step_size: f32, balance: f32) -> u32 {
     let mut couplings = IsingMemory::new();
     let model = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings));
     let Ok(model) = model else { return BROKEN };
     let mut d = used::<_, 2>();
     let Ok(noise) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
+    let kernel = Langevin::second_order(noise, step_size, balance);
+    let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
+    from_noise(&model as &dyn Energy, memory, &kernel, DENSE_STEPS)
+}
+
+/// The same with momentum, over sixteen sites: more do not fit the 16 KB of a Cortex-M0.
+pub(crate) fn moving_potts(step_size: f32, balance: f32, keep: f32) -> u32 {
+    let mut couplings = IsingMemory::new();
+    let Ok(model) = Potts::new(16, 4, torus(4, 4, 0.8), &[], lent(&mut couplings)) else { return BROKEN };
+    let mut d = used::<_, 1>();
+    let Ok(noise) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
     let kernel = Langevin::second_order(noise, step_size, balance).and_then(|k| k.momentum(keep));
-    let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4), momentum);
+    let memory = memory!(Layout::categorical(16, 4), Potts::cache_len(16, 4), momentum);
     from_noise(&model as &dyn Energy, memory, &kernel, DENSE_STEPS)
 }
 
