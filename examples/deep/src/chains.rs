@@ -16,6 +16,11 @@ pub trait Evaluator: Sync {
     /// Sites and arity.
     fn layout(&self) -> Layout;
 
+    /// The arity of every site, where they differ.
+    fn arities(&self) -> Option<&[u16]> {
+        None
+    }
+
     /// `E` and `∂E/∂x` of each state, the gradients one after the other.
     ///
     /// # Errors
@@ -31,7 +36,7 @@ pub trait Evaluator: Sync {
 /// Chains over an evaluator.
 pub struct Chains<'n, N> {
     network: &'n N,
-    chains: Vec<VecOpen<'static>>,
+    chains: Vec<VecOpen<'n>>,
     rngs: Vec<LaneRng>,
     /// What each chain's last step did.
     pub infos: Vec<Info>,
@@ -60,7 +65,7 @@ impl<'n, N: Evaluator> Chains<'n, N> {
         evaluate(network, &starts, &mut energies, &mut gradients)?;
         let told = energies.iter().zip(gradients.chunks(length));
         let open = |(&start, (&energy, gradient))| {
-            Open::new(layout, None, open_memory(layout), start, energy, gradient)
+            Open::new(layout, network.arities(), open_memory(layout), start, energy, gradient)
         };
         let chains = starts.iter().zip(told).map(open).collect::<Result<Vec<_>, _>>();
         Ok(Self {
@@ -94,6 +99,15 @@ impl<'n, N: Evaluator> Chains<'n, N> {
             self.acceptance.observe(chain.state(), chain.energy(), info);
         }
         Ok(())
+    }
+
+    /// Evaluates the states again, and nothing else: what a step is measured against.
+    ///
+    /// # Errors
+    /// [`Failure`] where the tensor library fails.
+    pub fn evaluate_again(&mut self) -> Result<(), Failure> {
+        let states: Vec<_> = self.chains.iter().map(Open::state).collect();
+        evaluate(self.network, &states, &mut self.energies, &mut self.gradients)
     }
 
     /// The states, in the order of the chains.

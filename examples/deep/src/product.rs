@@ -31,6 +31,14 @@ impl Matrix {
         Ok(out)
     }
 
+    /// `x W` of rows.
+    ///
+    /// # Errors
+    /// Where the lengths do not fit.
+    pub fn forward_without_bias(&self, x: Vec<f32>) -> Result<Vec<f32>> {
+        product(x, &self.forward)
+    }
+
     /// `g Wᵀ` of rows: from the gradient at what it gives to that at what it takes.
     ///
     /// # Errors
@@ -70,4 +78,14 @@ pub fn multiply(to: &mut [f32], factors: &[f32]) {
 /// Adds a multiple of a row.
 pub fn add_times(to: &mut [f32], factor: f32, row: &[f32]) {
     to.iter_mut().zip(row).for_each(|(to, row)| *to += factor * row);
+}
+
+/// The sum of products of rows whose length is a multiple of eight.
+#[must_use]
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0.0; 8];
+    for (a, b) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
+        sums.iter_mut().zip(a).zip(b).for_each(|((sum, a), b)| *sum += a * b);
+    }
+    sums.iter().sum()
 }
