@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use crate::chains::{Chains, Evaluator};
 use crate::infill::{Sentence, VALUES};
 use crate::masked::{Masked, PIECES, SPECIAL};
 use crate::text::Line;
@@ -19,6 +18,7 @@ use bitmc_examples::bits::BitRows;
 use bitmc_examples::chains::{VecChain, add, memory, streams};
 use bitmc_examples::cli::Failure;
 use bitmc_examples::progress::Progress;
+use bitmc_examples::told::{Chains, Evaluator};
 use clap::ValueEnum;
 use cpu_time::ProcessTime;
 use rayon::prelude::*;

@@ -1,7 +1,6 @@
 //! The energy of a sentence with gaps: minus the sum, over the gaps, of the log probability that a masked language model gives
 //! to the piece there, when this gap alone is hidden and the others are filled.
 
-use crate::chains::Evaluator;
 use crate::masked::{Answer, MASK, Masked, PIECES, Passes, SPECIAL, WIDTH};
 use crate::product::add;
 use crate::text::Line;
@@ -9,6 +8,8 @@ use bitmc::energy::EnergyError;
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::packed::Move;
 use bitmc::{Energy, Layout, Packed};
+use bitmc_examples::cli::Failure;
+use bitmc_examples::told::Evaluator;
 use candle_core::Result;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -147,7 +148,18 @@ impl Evaluator for Sentence<'_> {
         self.arities.as_deref()
     }
 
-    fn evaluate(&self, states: &[Packed<'_>], energies: &mut [f32], gradients: &mut [f32]) -> Result<()> {
+    fn evaluate(
+        &self,
+        states: &[Packed<'_>],
+        energies: &mut [f32],
+        gradients: &mut [f32],
+    ) -> std::result::Result<(), Failure> {
+        self.find(states, energies, gradients).map_err(Failure::model)
+    }
+}
+
+impl Sentence<'_> {
+    fn find(&self, states: &[Packed<'_>], energies: &mut [f32], gradients: &mut [f32]) -> Result<()> {
         let gaps = &self.line.masked;
         let sentences: Vec<_> = states.iter().map(|&state| self.filled(state)).collect();
         let answer = self.run(&sentences, gaps)?;

@@ -1,6 +1,5 @@
 //! What the examples over neural networks share: chains that are told their energies, networks, and tuning.
 
-pub mod chains;
 pub mod convolution;
 pub mod fill;
 pub mod infill;

@@ -4,12 +4,12 @@
 //! 24 channels, three residual blocks of two 3×3 convolutions (the second block halves the picture again, to 32 channels), the
 //! mean over the pixels, and a linear unit. Each layer ends in the swish φ(z) = z σ(z). 46,561 parameters.
 
-use crate::chains::Evaluator;
 use crate::convolution::{Convolution, Picture, number};
 use crate::product::{add, multiply, swish};
 use bitmc::{Layout, Packed};
 use bitmc_examples::cli::Failure;
 use bitmc_examples::model::{DIGIT, SIDE};
+use bitmc_examples::told::Evaluator;
 use candle_core::{Result, Tensor};
 use std::path::Path;
 
@@ -146,8 +146,13 @@ impl Evaluator for Network {
         DIGIT
     }
 
-    fn evaluate(&self, states: &[Packed<'_>], energies: &mut [f32], gradients: &mut [f32]) -> Result<()> {
+    fn evaluate(
+        &self,
+        states: &[Packed<'_>],
+        energies: &mut [f32],
+        gradients: &mut [f32],
+    ) -> std::result::Result<(), Failure> {
         let bits: Vec<f32> = states.iter().flat_map(|state| state.values()).map(|value| value as f32).collect();
-        Network::evaluate(self, &bits, energies, gradients)
+        Network::evaluate(self, &bits, energies, gradients).map_err(Failure::model)
     }
 }

@@ -1,6 +1,5 @@
 //! One run: a sampler, a start and a seed, with what it was found to do.
 
-use crate::chains::Chains;
 use crate::network::Network;
 use crate::tune::{TUNERS, adapted, cycle};
 use bitmc::chain::Ask;
@@ -15,6 +14,7 @@ use bitmc_examples::cli::Failure;
 use bitmc_examples::mmd::Mmd;
 use bitmc_examples::model::DIGIT;
 use bitmc_examples::progress::Progress;
+use bitmc_examples::told::Chains;
 use clap::ValueEnum;
 use cpu_time::ProcessTime;
 use serde::{Deserialize, Serialize};

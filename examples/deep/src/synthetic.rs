@@ -2,10 +2,11 @@
 //!
 //! `E(x) = −Σᵢ ⟨e(xᵢ), hᵢ + J (e(xᵢ₋₁) + e(xᵢ₊₁))⟩` with J symmetric: neighbours are coupled through their embeddings.
 
-use crate::chains::Evaluator;
 use crate::product::{Matrix, add, dot};
 use bitmc::random::normals;
 use bitmc::{LaneRng, Layout, Packed, SeedableRng};
+use bitmc_examples::cli::Failure;
+use bitmc_examples::told::Evaluator;
 use candle_core::{Device, Result, Tensor};
 
 /// Sites.
@@ -52,7 +53,18 @@ impl Evaluator for Synthetic {
         Layout::categorical(SITES, VALUES)
     }
 
-    fn evaluate(&self, states: &[Packed<'_>], energies: &mut [f32], gradients: &mut [f32]) -> Result<()> {
+    fn evaluate(
+        &self,
+        states: &[Packed<'_>],
+        energies: &mut [f32],
+        gradients: &mut [f32],
+    ) -> std::result::Result<(), Failure> {
+        self.find(states, energies, gradients).map_err(Failure::model)
+    }
+}
+
+impl Synthetic {
+    fn find(&self, states: &[Packed<'_>], energies: &mut [f32], gradients: &mut [f32]) -> Result<()> {
         let embedding = |value: u32| &self.embeddings[value as usize * WIDTH..][..WIDTH];
         let chosen: Vec<f32> =
             states.iter().flat_map(|state| state.values()).flat_map(embedding).copied().collect();

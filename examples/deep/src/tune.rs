@@ -1,11 +1,11 @@
 //! Parameters found by chains that are not those of the result.
 
-use crate::chains::{Chains, Evaluator};
 use bitmc::Langevin;
 use bitmc::chain::Ask;
 use bitmc::noise::{Adaptation, Parameters};
 use bitmc::tune::{CycleSettings, CycleTuner, Trial};
 use bitmc_examples::cli::Failure;
+use bitmc_examples::told::{Chains, Evaluator};
 
 /// Chains that tune. The adaptation looks at 100 steps of each candidate: four of each of these.
 pub const TUNERS: u32 = 25;

@@ -5,7 +5,6 @@
 use bitmc::chain::{Ask, Memory, gradient_len};
 use bitmc::packed::set;
 use bitmc::{GibbsWithGradients, Langevin, Packed};
-use bitmc_deep::chains::{Chains, Evaluator};
 use bitmc_deep::fill::{BEST, Case, Filled, Found, Method};
 use bitmc_deep::infill::Sentence;
 use bitmc_deep::masked::Masked;
@@ -19,6 +18,7 @@ use bitmc_examples::chains::streams;
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::progress::Progress;
 use bitmc_examples::report;
+use bitmc_examples::told::{Chains, Evaluator};
 use clap::{Parser, ValueEnum};
 use cpu_time::ProcessTime;
 use std::fmt::Write;

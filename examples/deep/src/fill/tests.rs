@@ -1,9 +1,9 @@
 use super::*;
-use crate::chains::Evaluator;
 use crate::masked::Passes;
 use crate::text::{Vocabulary, sentences};
 use bitmc::Energy;
 use bitmc::energy::check;
+use bitmc_examples::told::Evaluator;
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
@@ -203,7 +203,7 @@ impl Evaluator for Table<'_> {
         states: &[Packed<'_>],
         energies: &mut [f32],
         gradients: &mut [f32],
-    ) -> candle_core::Result<()> {
+    ) -> Result<(), Failure> {
         for ((x, energy), gradient) in states.iter().zip(energies).zip(gradients.chunks_mut(2 * VALUES)) {
             let state = x.get(0) as usize * FEW + x.get(1) as usize;
             *energy = self.energies[state];

@@ -1,15 +1,12 @@
 //! Chains that are told their energies: one evaluation of the batch a step.
 
+use crate::bits::BitRows;
+use crate::chains::{VecOpen, open_memory};
+use crate::cli::Failure;
 use bitmc::chain::{Ask, gradient_len};
 use bitmc::stats::{Acceptance, Observer};
 use bitmc::{Info, LaneRng, Layout, Open, Packed};
-use bitmc_examples::bits::BitRows;
-use bitmc_examples::chains::{VecOpen, open_memory};
-use bitmc_examples::cli::Failure;
 use rayon::prelude::*;
-
-/// States of one evaluation. Their number is fixed, so that the draws do not depend on the threads.
-const BLOCK: usize = 8;
 
 /// What evaluates states, several in one call.
 pub trait Evaluator: Sync {
@@ -21,19 +18,25 @@ pub trait Evaluator: Sync {
         None
     }
 
+    /// States of one call. Their number is fixed, so that the draws do not depend on the threads.
+    fn block(&self) -> usize {
+        8
+    }
+
     /// `E` and `∂E/∂x` of each state, the gradients one after the other.
     ///
     /// # Errors
-    /// Where the tensor library fails.
+    /// [`Failure`] where a library fails.
     fn evaluate(
         &self,
         states: &[Packed<'_>],
         energies: &mut [f32],
         gradients: &mut [f32],
-    ) -> candle_core::Result<()>;
+    ) -> Result<(), Failure>;
 }
 
 /// Chains over an evaluator.
+#[derive(Debug)]
 pub struct Chains<'n, N> {
     network: &'n N,
     chains: Vec<VecOpen<'n>>,
@@ -104,7 +107,7 @@ impl<'n, N: Evaluator> Chains<'n, N> {
     /// Evaluates the states again, and nothing else: what a step is measured against.
     ///
     /// # Errors
-    /// [`Failure`] where the tensor library fails.
+    /// [`Failure`] where a library fails.
     pub fn evaluate_again(&mut self) -> Result<(), Failure> {
         let states: Vec<_> = self.chains.iter().map(Open::state).collect();
         evaluate(self.network, &states, &mut self.energies, &mut self.gradients)
@@ -136,9 +139,8 @@ fn evaluate(
     energies: &mut [f32],
     gradients: &mut [f32],
 ) -> Result<(), Failure> {
-    let gradients = gradients.par_chunks_mut(BLOCK * gradient_len(network.layout()));
-    let blocks = states.par_chunks(BLOCK).zip(energies.par_chunks_mut(BLOCK)).zip(gradients);
-    blocks
-        .try_for_each(|((x, energies), gradients)| network.evaluate(x, energies, gradients))
-        .map_err(Failure::model)
+    let block = network.block();
+    let gradients = gradients.par_chunks_mut(block * gradient_len(network.layout()));
+    let blocks = states.par_chunks(block).zip(energies.par_chunks_mut(block)).zip(gradients);
+    blocks.try_for_each(|((x, energies), gradients)| network.evaluate(x, energies, gradients))
 }
