@@ -25,7 +25,7 @@ pub struct Sentence<'m> {
     line: &'m Line,
     /// Values that each site may have, where they are fewer.
     arities: Option<Vec<u16>>,
-    /// Whether a gap is hidden while its piece is judged. Always, but for a negative control.
+    /// Whether a gap is hidden while its piece is read. Always, but for a negative control.
     hidden: bool,
     /// Passes that were run: forward, and back.
     passes: [AtomicU64; 2],

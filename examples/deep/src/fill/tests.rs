@@ -71,7 +71,7 @@ fn energies_and_gradients_are_the_golden_ones() {
             assert!(close(&ids, &flip["E"]));
             assert!(!close(&line.ids, &flip["E"]));
         }
-        // The negative control: a gap that is seen while its piece is judged.
+        // The negative control: a gap that is seen while its piece is read.
         let seen = Sentence::new(&model, &line).unmasked();
         let wrong = f64::from(seen.energy(&line.ids).unwrap());
         let right = case["E_random_fill"].as_f64().unwrap();
