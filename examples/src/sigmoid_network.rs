@@ -302,7 +302,7 @@ mod tests {
         assert!((network.error(&network.outputs(x)) - energy / 100.0).abs() < 1e-6);
     }
 
-    /// Differences agree with totals; the gradient is that of central differences along one weight.
+    /// Differences agree with totals; with small inputs the gradient predicts them.
     #[test]
     fn the_energy_agrees_with_itself() {
         let data = data();
@@ -314,8 +314,8 @@ mod tests {
         let rows = || words.iter().map(|words| Packed::new(layout, words).unwrap());
         let checked = check(&network, &mut memory(&network), rows()).unwrap();
         assert!(checked.correlation > Some(0.5), "{checked:?}");
-        // A fine network is nearly linear in one weight: an input of a thousandth, and many like it.
-        let small = Data { inputs: data.inputs.iter().map(|x| 0.001 * x).collect(), ..data.clone() };
+        // With small inputs the energy is nearly linear in one weight of the first layer.
+        let small = Data { inputs: data.inputs.iter().map(|x| 0.005 * x).collect(), ..data.clone() };
         let network = SigmoidNetwork::new(&small, &Standard(vec![(0.0, 1.0); 3]), 5);
         let mut gradient = vec![0.0; layout.sites()];
         let x = rows().next().unwrap();
@@ -327,9 +327,9 @@ mod tests {
             network.differences(&mut words[0].to_vec(), &cache, site, &mut differences);
             let predicted = slope * (1.0 - 2.0 * here as f32);
             let gap = (differences[1 - here] - predicted).abs();
-            assert!(gap < 1e-2 * predicted.abs() + 2e-5, "{site}: {predicted}, {differences:?}");
+            assert!(gap < 4e-2 * predicted.abs() + 2e-4, "{site}: {predicted}, {differences:?}");
             // Half the slope, the gradient by the weight and not by the site, is off.
-            assert!((differences[1 - here] - 0.5 * predicted).abs() >= 0.4 * predicted.abs() - 2e-5);
+            assert!((differences[1 - here] - 0.5 * predicted).abs() >= 0.4 * predicted.abs() - 2e-4);
         }
     }
 
