@@ -55,7 +55,7 @@ impl Vocabulary {
             let piece = &self.0[id as usize];
             let (rest, gap) = (piece.strip_prefix("##"), gaps.contains(&at));
             let close = rest.is_some() || (piece.len() == 1 && piece.chars().all(|c| ",.;:?!".contains(c)));
-            if !text.is_empty() && !(close && !gap) {
+            if !text.is_empty() && (gap || !close) {
                 text.push(' ');
             }
             let piece = if gap { piece.as_str() } else { rest.unwrap_or(piece) };
