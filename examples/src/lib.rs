@@ -20,9 +20,11 @@ pub mod persistent;
 pub mod picture;
 pub mod plane;
 pub mod plot;
+pub mod sigmoid_network;
 pub mod summary;
 pub mod targets;
 pub mod teach;
+pub mod told;
 pub mod toy;
 pub mod trace;
 

@@ -4,63 +4,17 @@
 //! 24 channels, three residual blocks of two 3×3 convolutions (the second block halves the picture again, to 32 channels), the
 //! mean over the pixels, and a linear unit. Each layer ends in the swish φ(z) = z σ(z). 46,561 parameters.
 
+use crate::convolution::{Convolution, Picture, number};
+use crate::product::{add, multiply, swish};
+use bitmc::{Layout, Packed};
 use bitmc_examples::cli::Failure;
-use bitmc_examples::model::SIDE;
-use candle_core::{D, Device, Result, Tensor};
+use bitmc_examples::model::{DIGIT, SIDE};
+use bitmc_examples::told::Evaluator;
+use candle_core::{Result, Tensor};
 use std::path::Path;
 
 /// Sites.
 pub const BITS: usize = (SIDE * SIDE) as usize;
-
-/// A convolution, and the weights that take a gradient back through it.
-struct Convolution {
-    weights: Tensor,
-    back: Tensor,
-    bias: Tensor,
-    stride: usize,
-    padding: usize,
-}
-
-impl Convolution {
-    fn read(folder: &Path, name: &str, stride: usize) -> Result<Self> {
-        // Files have [row][column][from][to], the library wants [to][from][row][column].
-        let weights =
-            Tensor::read_npy(folder.join(format!("{name}_w.npy")))?.permute((3, 2, 0, 1))?.contiguous()?;
-        let bias = Tensor::read_npy(folder.join(format!("{name}_b.npy")))?;
-        let bias = bias.reshape((1, bias.elem_count(), 1, 1))?;
-        let back = weights.flip(&[2, 3])?.transpose(0, 1)?.contiguous()?;
-        let padding = weights.dim(2)? / 2;
-        Ok(Self { weights, back, bias, stride, padding })
-    }
-
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        x.conv2d(&self.weights, self.padding, self.stride, 1, 1)?.broadcast_add(&self.bias)
-    }
-
-    /// From the gradient at what it gives to the gradient at what it takes: a convolution with the weights turned around, after
-    /// the rows and columns that a stride of 2 leaves out are filled with zeros.
-    fn backward(&self, gradient: &Tensor) -> Result<Tensor> {
-        let spread = match self.stride {
-            1 => gradient.clone(),
-            stride => {
-                let (batch, channels, rows, columns) = gradient.dims4()?;
-                let apart = gradient.reshape((batch, channels, rows, 1, columns, 1))?;
-                let apart = apart.pad_with_zeros(3, 0, stride - 1)?.pad_with_zeros(5, 0, stride - 1)?;
-                apart.reshape((batch, channels, rows * stride, columns * stride))?
-            }
-        };
-        spread.conv2d(&self.back, self.weights.dim(2)? - 1 - self.padding, 1, 1, 1)
-    }
-}
-
-/// φ(z) and φ′(z).
-fn swish(z: &Tensor) -> Result<(Tensor, Tensor)> {
-    let gate = (z.neg()?.exp()? + 1.0)?.recip()?;
-    let value = (z * &gate)?;
-    // φ′ = σ + φ (1 − σ)
-    let slope = (&gate + (&value - (&value * &gate)?)?)?;
-    Ok((value, slope))
-}
 
 /// Two convolutions and what is added to them: the input itself, or a 1×1 convolution of it.
 struct Residual {
@@ -69,25 +23,36 @@ struct Residual {
     short: Option<Convolution>,
 }
 
-/// The slopes that the way back needs.
+/// The slopes that the way back needs, and the side of what came in.
 struct Slopes {
-    inner: Tensor,
-    outer: Tensor,
+    inner: Vec<f32>,
+    outer: Vec<f32>,
+    side: usize,
 }
 
 impl Residual {
-    fn forward(&self, x: &Tensor) -> Result<(Tensor, Slopes)> {
-        let (hidden, inner) = swish(&self.first.forward(x)?)?;
-        let beside = self.short.as_ref().map_or_else(|| Ok(x.clone()), |short| short.forward(x))?;
-        let (out, outer) = swish(&(beside + self.second.forward(&hidden)?)?)?;
-        Ok((out, Slopes { inner, outer }))
+    fn forward(&self, x: &Picture) -> Result<(Picture, Slopes)> {
+        let mut hidden = self.first.forward(x)?;
+        let inner = swish(&mut hidden.values);
+        let mut out = self.second.forward(&hidden)?;
+        match &self.short {
+            Some(short) => add(&mut out.values, &short.forward(x)?.values),
+            None => add(&mut out.values, &x.values),
+        }
+        let outer = swish(&mut out.values);
+        Ok((out, Slopes { inner, outer, side: x.side }))
     }
 
-    fn backward(&self, gradient: &Tensor, slopes: &Slopes) -> Result<Tensor> {
-        let outer = (gradient * &slopes.outer)?;
-        let inner = (self.second.backward(&outer)? * &slopes.inner)?;
-        let beside = self.short.as_ref().map_or_else(|| Ok(outer.clone()), |short| short.backward(&outer))?;
-        beside + self.first.backward(&inner)?
+    fn backward(&self, mut gradient: Picture, slopes: &Slopes) -> Result<Picture> {
+        multiply(&mut gradient.values, &slopes.outer);
+        let mut inner = self.second.backward(&gradient, gradient.side)?;
+        multiply(&mut inner.values, &slopes.inner);
+        let mut out = self.first.backward(&inner, slopes.side)?;
+        match &self.short {
+            Some(short) => add(&mut out.values, &short.backward(&gradient, slopes.side)?.values),
+            None => add(&mut out.values, &gradient.values),
+        }
+        Ok(out)
     }
 }
 
@@ -97,7 +62,7 @@ pub struct Network {
     logits: Vec<f32>,
     first: Convolution,
     blocks: [Residual; 3],
-    head: Tensor,
+    head: Vec<f32>,
     head_bias: f32,
 }
 
@@ -123,19 +88,18 @@ impl Network {
             let second = convolution(&format!("{name}_conv2"), 1)?;
             Ok::<_, candle_core::Error>(Residual { first, second, short })
         };
-        let number =
-            |name: &str| Tensor::read_npy(folder.join(name))?.flatten_all()?.get(0)?.to_scalar::<f32>();
+        let numbers = |name: &str| Tensor::read_npy(folder.join(name))?.flatten_all()?.to_vec1::<f32>();
         Ok(Self {
-            constant: number("base_const.npy")?,
-            logits: Tensor::read_npy(folder.join("base_logit.npy"))?.flatten_all()?.to_vec1()?,
+            constant: number(folder, "base_const.npy")?,
+            logits: numbers("base_logit.npy")?,
             first: convolution("proj", 2)?,
             blocks: [
                 block("b1", 1, None)?,
                 block("b2", 2, Some(convolution("b2_short", 2)?))?,
                 block("b3", 1, None)?,
             ],
-            head: Tensor::read_npy(folder.join("head_w.npy"))?.flatten_all()?,
-            head_bias: number("head_b.npy")?,
+            head: numbers("head_w.npy")?,
+            head_bias: number(folder, "head_b.npy")?,
         })
     }
 
@@ -144,34 +108,51 @@ impl Network {
     /// # Errors
     /// Where the lengths do not fit.
     pub fn evaluate(&self, states: &[f32], energies: &mut [f32], gradients: &mut [f32]) -> Result<()> {
-        let side = SIDE as usize;
-        let x = Tensor::from_slice(states, (energies.len(), 1, side, side), &Device::Cpu)?;
-        let (mut h, slope) = swish(&self.first.forward(&x)?)?;
+        let x = Picture { count: energies.len(), side: SIDE as usize, channels: 1, values: states.to_vec() };
+        let mut h = self.first.forward(&x)?;
+        let slope = swish(&mut h.values);
+        let entry = h.side;
         let mut slopes = Vec::new();
         for block in &self.blocks {
             let (out, slope) = block.forward(&h)?;
             slopes.push(slope);
             h = out;
         }
-        let pooled = h.mean((2, 3))?;
-        let net = pooled.broadcast_mul(&self.head)?.sum(D::Minus1)?.to_vec1::<f32>()?;
-        let (_, channels, rows, columns) = h.dims4()?;
-        let mut gradient =
-            (self.head.reshape((1, channels, 1, 1))? / (rows * columns) as f64)?.broadcast_as(h.shape())?;
-        for (block, slope) in self.blocks.iter().zip(&slopes).rev() {
-            gradient = block.backward(&gradient, slope)?;
-        }
-        let gradient = self.first.backward(&(gradient * slope)?)?.flatten_all()?.to_vec1::<f32>()?;
-        for ((energy, x), net) in energies.iter_mut().zip(states.chunks(BITS)).zip(net) {
+        let pixels = h.side * h.side;
+        for ((energy, x), h) in
+            energies.iter_mut().zip(states.chunks(BITS)).zip(h.values.chunks(pixels * h.channels))
+        {
             let base: f32 = self.logits.iter().zip(x).map(|(logit, x)| logit * x).sum();
-            *energy = -(self.constant + base + self.head_bias + net);
+            let net: f32 = self.head.iter().cycle().zip(h).map(|(head, h)| head * h).sum();
+            *energy = -(self.constant + base + self.head_bias + net / pixels as f32);
         }
+        let top = self.head.iter().map(|head| head / pixels as f32).cycle().take(h.values.len());
+        let mut gradient = Picture { values: top.collect(), ..h };
+        for (block, slope) in self.blocks.iter().zip(&slopes).rev() {
+            gradient = block.backward(gradient, slope)?;
+        }
+        debug_assert_eq!(gradient.side, entry);
+        multiply(&mut gradient.values, &slope);
+        let gradient = self.first.backward(&gradient, x.side)?;
         let logits = self.logits.iter().cycle();
-        gradients
-            .iter_mut()
-            .zip(gradient)
-            .zip(logits)
-            .for_each(|((out, slope), logit)| *out = -(slope + logit));
+        let found = gradient.values.iter().zip(logits);
+        gradients.iter_mut().zip(found).for_each(|(out, (slope, logit))| *out = -(slope + logit));
         Ok(())
+    }
+}
+
+impl Evaluator for Network {
+    fn layout(&self) -> Layout {
+        DIGIT
+    }
+
+    fn evaluate(
+        &self,
+        states: &[Packed<'_>],
+        energies: &mut [f32],
+        gradients: &mut [f32],
+    ) -> std::result::Result<(), Failure> {
+        let bits: Vec<f32> = states.iter().flat_map(|state| state.values()).map(|value| value as f32).collect();
+        Network::evaluate(self, &bits, energies, gradients).map_err(Failure::model)
     }
 }

@@ -151,7 +151,7 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "categorical 3 of 70 values, told: Langevin, adjusted", run: || told::circle(&Langevin::adjusted(1.0)), hash: 0xabe0_28ba },
     Chain { name: "Ising 5x5: Swendsen-Wang", run: || clusters(&Ok(SwendsenWang)), hash: 0xc829_80a7 },
     Chain { name: "Ising 5x5: Wolff", run: || clusters(&Ok(Wolff)), hash: 0x2247_9ef3 },
-    Chain { name: "Ising 5x5: population annealing", run: many::population, hash: 0x11a5_77f1 },
+    Chain { name: "Ising 5x5: population annealing", run: many::population, hash: 0xfc38_e196 },
     Chain { name: "Ising 5x5: isoenergetic moves", run: many::isoenergetic, hash: 0xc709_10b8 },
     Chain { name: "Ising 5x5: second order with momentum", run: || second_order::moving_ising(4.0, 0.9, 0.5), hash: 0x6043_1d4e },
     Chain { name: "Ising 5x5: second order with momentum, its own kernel", run: || second_order::moving_itself(2.0, 0.9, 0.8), hash: 0x3038_891a },
