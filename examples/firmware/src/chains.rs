@@ -7,13 +7,33 @@ use bitmc_chains::{CHAINS, Chain, part};
 const PART: (usize, usize) = match option_env!("CHAINS_PART") {
     None => (1, 1),
     Some(text) => match text.as_bytes() {
-        &[] => (1, 1),
-        &[part @ b'1'..=b'9', b'/', parts @ b'1'..=b'9'] if part <= parts => {
-            ((part - b'0') as usize, (parts - b'0') as usize)
+        [] => (1, 1),
+        text => {
+            let (part, parts) = (number(text, 0), number(text, after_slash(text)));
+            assert!(1 <= part && part <= parts, "CHAINS_PART is a part and the number of parts, as in 2/3");
+            (part, parts)
         }
-        _ => panic!("CHAINS_PART is a part and the number of parts, as in 2/3"),
     },
 };
+
+/// The digits from `at` on.
+const fn number(text: &[u8], mut at: usize) -> usize {
+    let mut value = 0;
+    while at < text.len() && text[at].is_ascii_digit() {
+        value = 10 * value + (text[at] - b'0') as usize;
+        at += 1;
+    }
+    value
+}
+
+const fn after_slash(text: &[u8]) -> usize {
+    let mut at = 0;
+    while at < text.len() && text[at] != b'/' {
+        at += 1;
+    }
+    at + 1
+}
+
 /// Where the part begins.
 pub const FIRST: usize = CHAINS.len() * (PART.0 - 1) / PART.1;
 const END: usize = CHAINS.len() * PART.0 / PART.1;

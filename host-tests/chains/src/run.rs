@@ -354,7 +354,7 @@ where
     C: AsMut<[bitmc::lane::Bits]>,
     B: AsMut<[bitmc::lane::Block]> + AsRef<[bitmc::lane::Block]>,
 {
-    let mut bytes = [0; 1024];
+    let mut bytes = [0; 704];
     Writer::new(&mut bytes).put(chain).put(rng).finish()?;
     *rng = LaneRng::seed_from_u64(0);
     let mut reader = Reader::new(&bytes)?;

@@ -125,8 +125,13 @@ pub(crate) fn moving_ladder(keep: f32, told: bool) -> u32 {
         if told {
             return told::ladder(&kernel);
         }
-        from_noise(&Plain(Ladder) as &dyn Energy, memory!(models::LADDER, 1, momentum), &kernel, DENSE_STEPS)
+        itself(&kernel)
     })
+}
+
+#[inline(never)] // the told chain's frame must not hold this one's memory
+fn itself(kernel: &Sampler<Langevin<'_, Edgewise<'_>>>) -> u32 {
+    from_noise(&Plain(Ladder) as &dyn Energy, memory!(models::LADDER, 1, momentum), kernel, DENSE_STEPS)
 }
 
 /// The edges of the torus with momentum: one normal an edge.

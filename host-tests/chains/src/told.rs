@@ -11,12 +11,18 @@ use bitmc::snapshot::{Reader, SnapshotError, Writer};
 use bitmc::{Chain, Function, LaneRng, Layout, Memory, Open, OpenError, Packed, Plain, SeedableRng};
 
 /// The chain of `run::ladder`.
+#[inline(never)] // stacks are small: no frame holds that of another chain
 pub(crate) fn ladder<K: Ask>(kernel: &Sampler<K>) -> u32 {
     const L: Layout = models::LADDER;
     let mut rng = LaneRng::seed_from_u64(1);
-    let Ok(start) = Chain::random(&Plain(Ladder), memory!(L, 1), &mut rng) else { return BROKEN };
-    let run = Run { function: &Ladder, start: start.state(), rng, steps: crate::run::DENSE_STEPS };
-    run.hash(kernel, open_memory!(L).borrow(), [&mut [0.0; gradient_len(L)], &mut [0.0; gradient_len(L)]])
+    let words = ladder_start(&mut rng);
+    let Ok(start) = Packed::new(L, &words) else { return BROKEN };
+    let run = Run { function: &Ladder, start, rng, steps: crate::run::DENSE_STEPS };
+    run.hash(
+        kernel,
+        open_memory!(L, momentum).borrow(),
+        [&mut [0.0; gradient_len(L)], &mut [0.0; gradient_len(L)]],
+    )
 }
 
 /// The chain of `run::independent_set`.
@@ -28,12 +34,30 @@ pub(crate) fn independent_set<K: Ask>(kernel: &Sampler<K>) -> u32 {
     run.hash(kernel, open_memory!(L).borrow(), [&mut [0.0; gradient_len(L)], &mut [0.0; gradient_len(L)]])
 }
 
+/// The random start of a chain that evaluates for itself; no state where there is none.
+macro_rules! start {
+    ($name:ident, $function:expr, $layout:expr) => {
+        #[inline(never)]
+        fn $name(rng: &mut LaneRng) -> [u32; $layout.words()] {
+            let mut words = [u32::MAX; $layout.words()];
+            if let Ok(chain) = Chain::random(&Plain($function), memory!($layout, 1), rng) {
+                words.iter_mut().zip(chain.state().words()).for_each(|(word, &drawn)| *word = drawn);
+            }
+            words
+        }
+    };
+}
+start!(ladder_start, Ladder, models::LADDER);
+start!(circle_start, Circle, models::CIRCLE);
+
 /// The chain of `run::circle`: the gradient at the state is told again at every step.
+#[inline(never)]
 pub(crate) fn circle<K: Ask>(kernel: &Sampler<K>) -> u32 {
     const L: Layout = models::CIRCLE;
     let mut rng = LaneRng::seed_from_u64(1);
-    let Ok(start) = Chain::random(&Plain(Circle), memory!(L, 1), &mut rng) else { return BROKEN };
-    let run = Run { function: &Circle, start: start.state(), rng, steps: crate::run::MANY_STEPS };
+    let words = circle_start(&mut rng);
+    let Ok(start) = Packed::new(L, &words) else { return BROKEN };
+    let run = Run { function: &Circle, start, rng, steps: crate::run::MANY_STEPS };
     run.hash(kernel, open_memory!(L).borrow(), [&mut [0.0; gradient_len(L)], &mut [0.0; gradient_len(L)]])
 }
 

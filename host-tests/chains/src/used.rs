@@ -107,9 +107,14 @@ pub(crate) use memory;
 
 /// As `bitmc::open_memory!`, but used before.
 macro_rules! open_memory {
-    ($layout:expr) => {{
+    ($layout:expr, momentum) => {{
         const WORDS: usize = bitmc::Memory::words($layout);
         const WEIGHTS: usize = bitmc::Memory::weights_gradients_and_momentum($layout);
+        $crate::used::chain::<WORDS, 0, WEIGHTS>()
+    }};
+    ($layout:expr) => {{
+        const WORDS: usize = bitmc::Memory::words($layout);
+        const WEIGHTS: usize = bitmc::Memory::weights_and_gradients($layout);
         $crate::used::chain::<WORDS, 0, WEIGHTS>()
     }};
 }
