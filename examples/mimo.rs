@@ -24,7 +24,7 @@ struct Options {
     #[command(flatten)]
     common: Common,
 
-    /// Frames of every point: a channel, a vector of symbols and noise each [default: 8000, with --quick 200]
+    /// Frames of every point: a channel, a vector of symbols and noise each [default: 4000, with --quick 200]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     frames: Option<u32>,
 
@@ -32,8 +32,8 @@ struct Options {
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=400))]
     sweeps: u32,
 
-    /// The temperature is max(1, HEAT/N0)
-    #[arg(long, value_name = "HEAT", default_value_t = 0.5, value_parser = cli::within(0.0, 100.0))]
+    /// The temperature is max(1, HEAT d^2/N0), d half the distance of two neighbouring symbols
+    #[arg(long, value_name = "HEAT", default_value_t = Effort::HEAT, value_parser = cli::within(0.0, 100.0))]
     heat: f32,
 
     /// Go on with the points that an earlier run with the same options has saved
@@ -120,7 +120,7 @@ fn main() -> ExitCode {
         let out = options.common.folder("mimo");
         report::make_folder(&out)?;
         let kept = Cells::new(&out, options.resume)?;
-        let frames = options.frames.unwrap_or(if options.common.quick { 200 } else { 8000 });
+        let frames = options.frames.unwrap_or(if options.common.quick { 200 } else { 4000 });
         let rows = options.common.pool()?.install(|| run(&options, frames, &kept))?;
         let table = table(&rows);
         let Options { sweeps, heat, .. } = options;
@@ -220,11 +220,11 @@ impl Tally {
         detector: &mut Detector<N, TABLE>,
         rng: &LaneRng,
     ) -> Result<(), DetectError> {
-        let effort = Effort {
-            sweeps: options.sweeps,
-            temperature: options.heat / frame.noise,
-            ..Effort::new(frame.noise)
+        let effort = |noise| {
+            let effort = Effort { sweeps: options.sweeps, ..Effort::new(frame.modulation, noise) };
+            effort.heated(options.heat, frame.modulation, noise)
         };
+        let (effort, wrongly) = (effort(frame.noise), effort(2.0 * frame.noise));
         let plain = Effort { temperature: 1.0, rule: Rule::Conditionals, ..effort };
         let wide = |ratios: Ratios<N>| -> Soft { ratios.iter().map(|site| site.map(f64::from)).collect() };
         let mut detect = |frame: &Frame<N>, effort: &Effort| {
@@ -235,7 +235,7 @@ impl Tally {
         self.distinct += u64::from(distinct);
         // All that depends on the power of the noise takes the wrong one.
         let told = Frame { noise: 2.0 * frame.noise, ..*frame };
-        let (wrong, _) = detect(&told, &Effort { temperature: options.heat / told.noise, ..effort })?;
+        let (wrong, _) = detect(&told, &wrongly)?;
         let (random, _) = detect(frame, &Effort { from_mmse: false, ..plain })?;
         let (from_mmse, _) = detect(frame, &plain)?;
         // Beyond 65,536 states the most likely one stands for all: a hard decision.

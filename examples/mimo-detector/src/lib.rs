@@ -12,6 +12,7 @@ mod numbers;
 mod seen;
 mod solve;
 mod sums;
+pub mod trial;
 
 pub use frame::{Frame, Modulation};
 pub use seen::Seen;
@@ -51,10 +52,21 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Four chains of forty sweeps, the first from the MMSE estimate, at temperature max(1, .5/N₀).
+    /// The temperature is this times δ²/N₀, where that is above 1: .5/N₀ of 16-QAM, 2.5/N₀ of QPSK.
+    pub const HEAT: f32 = 5.0;
+
+    /// Four chains of forty sweeps, the first from the MMSE estimate.
     #[must_use]
-    pub fn new(noise: f32) -> Self {
-        Self { chains: 4, sweeps: 40, from_mmse: true, temperature: 0.5 / noise, rule: Rule::Distinct }
+    pub fn new(modulation: Modulation, noise: f32) -> Self {
+        Self { chains: 4, sweeps: 40, from_mmse: true, temperature: 1.0, rule: Rule::Distinct }
+            .heated(Self::HEAT, modulation, noise)
+    }
+
+    /// With another factor of the temperature.
+    #[must_use]
+    pub fn heated(self, heat: f32, modulation: Modulation, noise: f32) -> Self {
+        let delta = modulation.half_distance();
+        Self { temperature: heat * delta * delta / noise, ..self }
     }
 }
 
