@@ -2,9 +2,21 @@
 
 use bitmc::lane::{Block, F32s, LANES, PARTS};
 
-/// e^x of four numbers.
+/// e^x of four numbers, none above 80.
 pub(crate) fn exponentials(x: [f32; 4]) -> [f32; 4] {
-    map(x, F32s::exp)
+    if PARTS == 1 {
+        return map(x, F32s::exp);
+    }
+    // The same bits, and where registers have one lane less work.
+    let mut out = [0.0; LANES];
+    for (part, x) in x.into_iter().enumerate() {
+        if x >= -80.0 {
+            F32s::splat(x).exp_bounded().store(&mut out, part);
+        } else if x > -104.0 {
+            F32s::splat(x).exp().store(&mut out, part);
+        }
+    }
+    [out[0], out[1], out[2], out[3]]
 }
 
 /// ln x of four numbers.
