@@ -247,7 +247,8 @@ impl Tally {
                 for (ratio, bit) in site.iter().zip(bits).take(frame.modulation.bits_a_site()) {
                     let towards = if bit == 1 { *ratio } else { -*ratio };
                     self.errors[method] += u64::from(towards <= 0.0);
-                    self.missing[method] += (-towards.clamp(-CLIP, CLIP)).exp().ln_1p() / std::f64::consts::LN_2;
+                    self.missing[method] +=
+                        (-towards.clamp(-CLIP, CLIP)).exp().ln_1p() / std::f64::consts::LN_2;
                 }
             }
             if many && method == 0 {
@@ -277,7 +278,11 @@ fn table(rows: &[Row]) -> String {
             let at = row.decibels_at_rate[method].map_or("–".into(), |at| format!("{at:.2}"));
             let _ = writeln!(text, " {at} |");
         }
-        let _ = writeln!(text, "\n| missing bits |{}", row.points.iter().map(|p| format!(" {} dB |", p.decibels)).collect::<String>());
+        let _ = writeln!(
+            text,
+            "\n| missing bits |{}",
+            row.points.iter().map(|p| format!(" {} dB |", p.decibels)).collect::<String>()
+        );
         let _ = writeln!(text, "|---|{}", "---:|".repeat(row.points.len()));
         for (method, name) in METHODS.iter().enumerate() {
             let _ = write!(text, "| {name} |");
@@ -312,7 +317,9 @@ fn panels(rows: &[Row], frames: u32) -> Vec<Panel> {
         })
     });
     let missing = rows.first().map(|row| {
-        panel(row, format!("{}: what the ratios miss", row.setup), "bits a bit sent", &|score| score.missing_bits)
+        panel(row, format!("{}: what the ratios miss", row.setup), "bits a bit sent", &|score| {
+            score.missing_bits
+        })
     });
     rates.chain(missing).collect()
 }

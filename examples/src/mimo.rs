@@ -51,9 +51,11 @@ impl Tree {
             see(&self.k, energy);
             return;
         };
-        let others = (level..self.k.len()).map(|column| self.r[(row, column)] * self.amplitudes[self.k[column]]);
+        let others =
+            (level..self.k.len()).map(|column| self.r[(row, column)] * self.amplitudes[self.k[column]]);
         let rest = self.z[row] - others.sum::<f64>();
-        let energy_of = |value: usize| (rest - self.r[(row, row)] * self.amplitudes[value]).powi(2) / self.noise;
+        let energy_of =
+            |value: usize| (rest - self.r[(row, row)] * self.amplitudes[value]).powi(2) / self.noise;
         let mut values = [(f64::INFINITY, 0); 4];
         let arity = self.amplitudes.len();
         values.iter_mut().enumerate().take(arity).for_each(|(value, slot)| *slot = (energy_of(value), value));
@@ -100,7 +102,9 @@ pub fn exact<const N: usize>(frame: &Frame<N>) -> Soft {
 pub fn mmse<const N: usize>(frame: &Frame<N>) -> Soft {
     let (h, y, noise) = parts(frame);
     let gram = h.transpose() * &h;
-    let Some(inverse) = (&gram + DMatrix::identity(N, N) * noise).try_inverse() else { return vec![[0.0; 2]; N] };
+    let Some(inverse) = (&gram + DMatrix::identity(N, N) * noise).try_inverse() else {
+        return vec![[0.0; 2]; N];
+    };
     let estimate = &inverse * h.transpose() * y;
     let amplitudes = amplitudes(frame.modulation);
     let of = |site: usize| {

@@ -58,8 +58,11 @@ impl Effort {
     /// Four chains of forty sweeps, the first from the MMSE estimate.
     #[must_use]
     pub fn new(modulation: Modulation, noise: f32) -> Self {
-        Self { chains: 4, sweeps: 40, from_mmse: true, temperature: 1.0, rule: Rule::Distinct }
-            .heated(Self::HEAT, modulation, noise)
+        Self { chains: 4, sweeps: 40, from_mmse: true, temperature: 1.0, rule: Rule::Distinct }.heated(
+            Self::HEAT,
+            modulation,
+            noise,
+        )
     }
 
     /// With another factor of the temperature.
@@ -99,13 +102,7 @@ impl<const N: usize, const TABLE: usize> Detector<N, TABLE> {
     /// Empty memory.
     #[must_use]
     pub const fn new() -> Self {
-        Self {
-            rows: [[0.0; LANES]; N],
-            centre: [0.0; N],
-            mmse: [0.0; N],
-            seen: Seen::new(),
-            sums: Sums::new(),
-        }
+        Self { rows: [[0.0; LANES]; N], centre: [0.0; N], mmse: [0.0; N], seen: Seen::new(), sums: Sums::new() }
     }
 
     /// The states that the last frame's sums have.
@@ -137,7 +134,8 @@ impl<const N: usize, const TABLE: usize> Detector<N, TABLE> {
         self.seen.clear();
         self.sums = Sums::new();
         let arity = frame.modulation.arity();
-        let model = LatticeGaussian::dense_rounded(&self.rows, &self.centre, arity).map_err(DetectError::Model)?;
+        let model =
+            LatticeGaussian::dense_rounded(&self.rows, &self.centre, arity).map_err(DetectError::Model)?;
         let cold = if effort.temperature > 1.0 { 1.0 / effort.temperature } else { 1.0 };
         for chain in 0..effort.chains {
             let start = if chain == 0 && effort.from_mmse {
@@ -212,8 +210,7 @@ impl<'m, 'a> Walk<'m, 'a> {
     /// A Gibbs update of one site at the temperature 1/`cold`.
     fn update(&mut self, site: usize, cold: f32, uniform: f32) -> Line {
         let layout = self.model.layout();
-        let mut line =
-            Line { layout, word: self.word, site, energies: [f32::INFINITY; 4], shares: [0.0; 4] };
+        let mut line = Line { layout, word: self.word, site, energies: [f32::INFINITY; 4], shares: [0.0; 4] };
         let arity = layout.arity().min(4);
         let mut differences = [f32::INFINITY; 4];
         let out = differences.get_mut(..arity).unwrap_or_default();

@@ -46,7 +46,13 @@ fn apart<const N: usize>(pairs: &[(Ratios<N>, [[f64; 2]; N])], bits: usize) -> f
 
 /// So many random frames at a signal-to-noise ratio: the distance from the exact ratios, those with `wrong` times the
 /// power of the noise told to the detector.
-fn distance<const N: usize>(modulation: Modulation, decibels: f64, frames: u32, effort: &dyn Fn(Effort) -> Effort, wrong: f32) -> f64 {
+fn distance<const N: usize>(
+    modulation: Modulation,
+    decibels: f64,
+    frames: u32,
+    effort: &dyn Fn(Effort) -> Effort,
+    wrong: f32,
+) -> f64 {
     let noise = (N as f64 / 2.0 / 10f64.powf(decibels / 10.0)) as f32;
     let mut detector = Box::new(Detector::<N, 8192>::new());
     let pairs: Vec<_> = (0..frames)
@@ -91,7 +97,8 @@ fn conditionals_agree_where_chains_mix() {
     let plain = |effort| Effort { sweeps: 400, temperature: 1.0, rule: Rule::Conditionals, ..effort };
     let right = distance::<8>(Modulation::Qpsk, 0.0, 20, &plain, 1.0);
     // The negative control: averaged at another temperature than 1.
-    let hot = distance::<8>(Modulation::Qpsk, 0.0, 20, &|effort| Effort { temperature: 2.0, ..plain(effort) }, 1.0);
+    let hot =
+        distance::<8>(Modulation::Qpsk, 0.0, 20, &|effort| Effort { temperature: 2.0, ..plain(effort) }, 1.0);
     println!("{right:.3}, hot {hot:.3}");
     assert!(right < 0.2, "{right}");
     assert!(hot > 0.5, "{hot}");
@@ -101,7 +108,9 @@ fn conditionals_agree_where_chains_mix() {
 fn a_detector_keeps_nothing_from_frame_to_frame() {
     let frame = |seed| Frame::<8>::draw(Modulation::Qam16, 0.1, 0.5, &mut LaneRng::seed_from_u64(seed)).0;
     let ratios = |detector: &mut Detector<8, 8192>, seed| {
-        detector.detect(&frame(seed), &Effort::new(Modulation::Qam16, 0.1), &mut LaneRng::seed_from_u64(9)).unwrap()
+        detector
+            .detect(&frame(seed), &Effort::new(Modulation::Qam16, 0.1), &mut LaneRng::seed_from_u64(9))
+            .unwrap()
     };
     let mut used = Box::new(Detector::new());
     let first = ratios(&mut used, 1);
@@ -157,9 +166,17 @@ fn hash<const N: usize, const TABLE: usize>(index: usize, wrong: f32) -> u32 {
 #[test]
 fn ratios_have_the_committed_bits() {
     let hashes = |wrong| {
-        [hash::<8, 512>(0, wrong), hash::<8, 8192>(1, wrong), hash::<16, 8192>(2, wrong), hash::<16, 16_384>(3, wrong)]
+        [
+            hash::<8, 512>(0, wrong),
+            hash::<8, 8192>(1, wrong),
+            hash::<16, 8192>(2, wrong),
+            hash::<16, 16_384>(3, wrong),
+        ]
     };
     // Another power of noise, other bits.
-    hashes(1.000_001).into_iter().zip(trial::HASHES).for_each(|(other, committed)| assert_ne!(other, committed));
+    hashes(1.000_001)
+        .into_iter()
+        .zip(trial::HASHES)
+        .for_each(|(other, committed)| assert_ne!(other, committed));
     assert_eq!(hashes(1.0).map(|hash| format!("{hash:08x}")), trial::HASHES.map(|hash| format!("{hash:08x}")));
 }

@@ -51,6 +51,11 @@ fn run<const N: usize, const TABLE: usize>(index: usize, all: &mut Hash) -> Opti
     let name = trial.setup().name;
     let mean = sum / trial::FRAMES;
     defmt::info!("{=str}: worst frame {=u32} instructions of {=u32}, mean {=u32}", name, worst, most, mean);
-    defmt::info!("  bits wrong {=u32} of {=u32}, hash of ratios {=u32:08x}", trial.errors(), trial.bits(), hash);
+    defmt::info!(
+        "  bits wrong {=u32} of {=u32}, hash of ratios {=u32:08x}",
+        trial.errors(),
+        trial.bits(),
+        hash
+    );
     (HASHES.get(index) == Some(&hash)).then_some(worst)
 }
