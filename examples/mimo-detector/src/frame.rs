@@ -92,6 +92,7 @@ pub struct Frame<const N: usize> {
 impl<const N: usize> Frame<N> {
     /// A random frame, and the values that were sent. Paths have mean power 1; those of neighbouring antennas, on both
     /// sides, have this correlation.
+    #[expect(clippy::needless_range_loop, reason = "rows and columns, as in the formulas")]
     pub fn draw<R: Rng + ?Sized>(
         modulation: Modulation,
         noise: f32,

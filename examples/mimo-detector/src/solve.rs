@@ -10,6 +10,7 @@ const RIDGE: f32 = 1e-5;
 /// Fills A, μ and the MMSE estimate; nothing where the channel is zero or a number is not finite.
 ///
 /// `E = |y − Hx|²/N₀`, and `x = δ(2k − S + 1)`: so `A = (8δ²/N₀) HᵀH`, and `Aμ = (4δ/N₀) Hᵀ(y − Hx₀)` with x₀ that of k = 0.
+#[expect(clippy::needless_range_loop, reason = "rows and columns, as in the formulas")]
 pub(crate) fn model<const N: usize>(
     frame: &Frame<N>,
     rows: &mut [Block; N],
@@ -66,7 +67,7 @@ fn cholesky<const N: usize>(matrix: &[[f32; N]; N], more: f32) -> Option<[[f32; 
             let rest = matrix[i][j] - before;
             if i == j {
                 let square = rest + more;
-                if !(square > 0.0) {
+                if square.is_nan() || square <= 0.0 {
                     return None;
                 }
                 factor[i][i] = 1.0 / root(square);
