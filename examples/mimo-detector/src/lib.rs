@@ -5,6 +5,20 @@
 //! Gaussian over k: [`bitmc::LatticeGaussian`]. Gibbs updates walk over it at a temperature at which they do not stall.
 //! Each evaluates S states; the ratios are sums of e^(−E) over the distinct states of all updates. The temperature
 //! decides which states are visited. It does not enter the sums.
+//!
+//! ```
+//! use bitmc::{LaneRng, SeedableRng};
+//! use bitmc_mimo_detector::{Detector, Effort, Frame, Modulation};
+//!
+//! let (noise, mut rng) = (0.02, LaneRng::seed_from_u64(1));
+//! let (frame, sent) = Frame::<8>::draw(Modulation::Qam16, noise, 0.0, &mut rng);
+//! let mut detector = Detector::<8, 8192>::new(); // 8 sites, room for 6,144 states
+//! let effort = Effort::new(Modulation::Qam16, noise); // 4 chains of 40 sweeps
+//! let ratios = detector.detect(&frame, &effort, &mut rng).unwrap();
+//! for (ratios, value) in ratios.iter().zip(sent) {
+//!     assert_eq!(ratios.map(|ratio| u32::from(ratio > 0.0)), Modulation::Qam16.bits(value));
+//! }
+//! ```
 #![no_std]
 
 mod frame;

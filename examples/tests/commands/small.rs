@@ -61,7 +61,8 @@ fn threads_do_not_change_a_byte_of_mimo() {
     assert_eq!(row["setup"], "4x4 16-QAM");
     // Over all points from 18 dB on: exact, MMSE, distinct states, N0 wrong by 2, plain Gibbs.
     let mean = |method: usize| {
-        let points = row["points"].as_array().unwrap().iter().filter(|point| point["decibels"].as_u64() >= Some(18));
+        let points =
+            row["points"].as_array().unwrap().iter().filter(|point| point["decibels"].as_u64() >= Some(18));
         points.map(|point| point["scores"][method]["bit_error_rate"].as_f64().unwrap()).sum::<f64>()
     };
     assert!(mean(2) < 1.3 * mean(0) && mean(2) < 0.4 * mean(1), "{} {} {}", mean(0), mean(1), mean(2));
