@@ -41,7 +41,7 @@ fn run<const N: usize, const TABLE: usize>(index: usize, all: &mut Hash) -> Opti
         // A product decodes with the ratios here.
         let counter = Counter::start();
         let found = black_box(trial.detect());
-        let instructions = counter.instructions();
+        let instructions = counter.checked_instructions()?;
         found.ok()?;
         worst = instructions.max(worst);
         sum += instructions;
