@@ -12,6 +12,7 @@ pub mod graphs;
 pub mod harness;
 pub mod heat;
 pub mod maxcut;
+pub mod mimo;
 pub mod mmd;
 pub mod model;
 pub mod network;

@@ -26,6 +26,11 @@ mod timer {
         let ticks = start.wrapping_sub(SYST::get_current()) & WRAP;
         (ticks * INSTRUCTIONS.0) >> INSTRUCTIONS.1
     }
+
+    pub(super) fn wrapped() -> bool {
+        // SAFETY: nothing else in the image uses the timer.
+        unsafe { cortex_m::Peripherals::steal() }.SYST.has_wrapped()
+    }
 }
 
 #[cfg(target_arch = "riscv32")]
@@ -36,6 +41,10 @@ mod timer {
 
     pub(super) fn since(start: u32) -> u32 {
         (riscv::register::minstret::read() as u32).wrapping_sub(start)
+    }
+
+    pub(super) fn wrapped() -> bool {
+        false
     }
 }
 
@@ -50,5 +59,12 @@ impl Counter {
     #[must_use]
     pub fn instructions(&self) -> u32 {
         timer::since(self.0)
+    }
+
+    /// Instructions since the start, or nothing where the timer has begun anew since then.
+    #[must_use]
+    pub fn checked_instructions(&self) -> Option<u32> {
+        let instructions = self.instructions();
+        (!timer::wrapped()).then_some(instructions)
     }
 }

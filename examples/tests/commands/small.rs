@@ -54,6 +54,23 @@ fn threads_do_not_change_a_byte_of_esh() {
 }
 
 #[test]
+fn threads_do_not_change_a_byte_of_mimo() {
+    let folder = threads_do_not_change("mimo", &["--frames", "60"], 3);
+    let report = report(&folder.path().join("2/mimo.json"));
+    let row = &report["rows"][0];
+    assert_eq!(row["setup"], "4x4 16-QAM");
+    // Over all points from 18 dB on: exact, MMSE, distinct states, N0 wrong by 2, plain Gibbs.
+    let mean = |method: usize| {
+        let points =
+            row["points"].as_array().unwrap().iter().filter(|point| point["decibels"].as_u64() >= Some(18));
+        points.map(|point| point["scores"][method]["bit_error_rate"].as_f64().unwrap()).sum::<f64>()
+    };
+    assert!(mean(2) < 1.3 * mean(0) && mean(2) < 0.4 * mean(1), "{} {} {}", mean(0), mean(1), mean(2));
+    // The negative control: plain chains stall.
+    assert!(mean(4) > 2.0 * mean(1), "{} {}", mean(4), mean(1));
+}
+
+#[test]
 fn threads_do_not_change_a_byte_of_ising() {
     let folder = threads_do_not_change("ising", &["--chains", "4", "--steps", "500", "-a", "0.05"], 4);
     let report = fs::read(folder.path().join("2/ising.json")).unwrap();
