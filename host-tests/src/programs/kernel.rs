@@ -10,13 +10,13 @@ use bitmc::accept::Info;
 use bitmc::chain::Ring;
 use bitmc::energy::Sparse;
 use bitmc::lane::{Block, LANES};
-use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, Run, SparseMatrix, constant};
+use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, Noise, Run, SparseMatrix, constant};
 use bitmc::step::{
     Choice, ChromaticGibbs, Colouring, Curvature, Cycle, IsingBalanced, IsingLangevin, SequentialGibbs,
-    Transition,
+    SwendsenWang, Transition, Wolff,
 };
 use bitmc::{
-    BlockGibbs, Energy, EnumeratedGibbs, Gibbs, GibbsWithGradients, HammingBall, Ising, Kernel, Langevin,
+    BlockGibbs, Energy, EnumeratedGibbs, Gibbs, GibbsWithGradients, HammingBall, Ising, Kernel, Kind, Langevin,
     Layout, LocallyBalanced, Packed, PathAuxiliary, Potts, RandomWalk, Rbm, Rng, Swap,
 };
 
@@ -37,6 +37,10 @@ pub(crate) struct Recipe {
     pub(crate) number: u32,
     /// Of a ball.
     pub(crate) radius: usize,
+    /// The share of the noise that is kept from step to step, where it is of second order.
+    pub(crate) momentum: f32,
+    /// Whether sites flip with min(1, e^z) there.
+    pub(crate) metropolis: bool,
     /// Without its Metropolis test: a negative control.
     pub(crate) unadjusted: bool,
     /// For noise, curvatures and the like.
@@ -77,13 +81,17 @@ const MANY: [&str; 11] = [
     "swap",
 ];
 const BLOCKS: [&str; 2] = ["enumerated Gibbs", "Hamming ball"];
-const ISING: [&str; 6] = [
+const CLUSTERS: [&str; 2] = ["Swendsen-Wang", "Wolff"];
+const POTTS: [&str; 3] = ["chromatic Gibbs", CLUSTERS[0], CLUSTERS[1]];
+const ISING: [&str; 8] = [
     "sequential Gibbs",
     "chromatic Gibbs",
     "Ising Langevin",
     "Ising balanced",
     "Ising balanced, runs",
     "Ising balanced, discrete",
+    CLUSTERS[0],
+    CLUSTERS[1],
 ];
 
 impl Recipe {
@@ -93,7 +101,7 @@ impl Recipe {
         let many = model.shape.layout.many_values();
         let name = match model.kind {
             "Ising" | "rows of whole numbers" if own => source.pick(&ISING),
-            "Potts" if own => "chromatic Gibbs",
+            "Potts" if own => source.pick(&POTTS),
             "RBM" if own => "block Gibbs",
             _ if many => source.pick(&MANY),
             _ if source.one_in(8) => source.pick(&BLOCKS),
@@ -111,6 +119,8 @@ impl Recipe {
             radius: 1 + source.below(3),
             unadjusted: false,
             seed: source.word().into(),
+            momentum: source.pick(&[0.0, 0.0, 0.3, 0.9]),
+            metropolis: source.one_in(2),
         }
     }
 
@@ -122,8 +132,29 @@ impl Recipe {
     /// In words.
     #[must_use]
     pub(crate) fn describe(&self) -> String {
-        let Self { name, step_size, balance, precision, number, .. } = self;
-        format!("{name} (step size {step_size:.3}, balance {balance}, precision {precision}, number {number})")
+        let Self { name, step_size, balance, precision, number, momentum, metropolis, .. } = self;
+        let more = if self.keeps() {
+            format!(", momentum {momentum}, Metropolis {metropolis}")
+        } else {
+            String::new()
+        };
+        format!(
+            "{name} (step size {step_size:.3}, balance {balance}, precision {precision}, number {number}{more})"
+        )
+    }
+
+    /// Whether it may have a momentum.
+    pub(crate) fn keeps(&self) -> bool {
+        self.name.starts_with("Ising balanced") || ["AB-edge", "AB, dense"].contains(&self.name)
+    }
+
+    /// Of second order: its momentum and its flips.
+    fn moving<'a, N: Noise>(&self, layout: Layout, noise: N) -> Result<Langevin<'a, N>, String> {
+        let kernel = Langevin::second_order(noise, self.sigma(), self.balance).map_err(said)?;
+        let kernel = kernel.precision(self.precision).and_then(|kernel| kernel.momentum(self.momentum));
+        let kernel = kernel.map_err(said)?;
+        let flips = self.metropolis && layout.kind() == Kind::Binary;
+        if flips { kernel.metropolis_flips().map_err(said) } else { Ok(kernel) }
     }
 
     fn langevin<'a>(&self, sites: usize, room: &'a mut Room) -> Result<Langevin<'a>, String> {
@@ -157,13 +188,11 @@ impl Recipe {
             }
             "AB-edge" => {
                 let noise = room.edgewise(&own_couplings(sites, source), source.one_in(2), source)?;
-                let kernel = Langevin::second_order(noise, self.sigma(), self.balance).map_err(said)?;
-                AnyKernel::Edgewise(kernel.precision(self.precision).map_err(said)?)
+                AnyKernel::Edgewise(self.moving(layout, noise)?)
             }
             "AB, dense" => {
                 let noise = room.dense(&own_couplings(sites, source), source)?;
-                let kernel = Langevin::second_order(noise, self.sigma(), self.balance).map_err(said)?;
-                AnyKernel::Dense(kernel.precision(self.precision).map_err(said)?)
+                AnyKernel::Dense(self.moving(layout, noise)?)
             }
             "Langevin cycle" => {
                 let one = |factor: f32| Langevin::balanced(self.step_size * factor, self.balance);
@@ -331,6 +360,10 @@ pub(crate) enum OfIsing<'a> {
     Langevin(IsingLangevin),
     /// Of second order.
     Balanced(IsingBalanced<'a>),
+    /// All clusters.
+    All(SwendsenWang),
+    /// One cluster.
+    One(Wolff),
 }
 
 impl<'a> OfIsing<'a> {
@@ -350,8 +383,16 @@ impl<'a> OfIsing<'a> {
                 let noise = edgewise(form, runs, &mut room.d, &mut room.runs, source)?;
                 let make = if discrete { IsingBalanced::discrete } else { IsingBalanced::new };
                 let kernel = make(noise, recipe.sigma(), recipe.balance).map_err(said)?;
-                Self::Balanced(kernel.precision(recipe.precision).map_err(said)?)
+                let kernel = kernel.precision(recipe.precision).map_err(said)?;
+                let kernel = kernel.momentum(recipe.momentum).map_err(said)?;
+                Self::Balanced(if recipe.metropolis {
+                    kernel.metropolis_flips().map_err(said)?
+                } else {
+                    kernel
+                })
             }
+            "Swendsen-Wang" => Self::All(SwendsenWang),
+            "Wolff" => Self::One(Wolff),
             _ => Self::Common(recipe.common(form.sites(), room)?),
         })
     }
@@ -373,6 +414,10 @@ pub(crate) enum OfPotts<'a> {
     Common(Common<'a>),
     /// Class by class.
     Chromatic(ChromaticGibbs<'a>),
+    /// All clusters.
+    All(SwendsenWang),
+    /// One cluster.
+    One(Wolff),
 }
 
 impl<'a> OfPotts<'a> {
@@ -383,6 +428,8 @@ impl<'a> OfPotts<'a> {
     pub(crate) fn new(recipe: &Recipe, model: &Potts<'a>, room: &'a mut Room) -> Result<Self, String> {
         Ok(match recipe.name {
             "chromatic Gibbs" => Self::Chromatic(chromatic(model.form(), room, &mut Source::new(recipe.seed))?),
+            "Swendsen-Wang" => Self::All(SwendsenWang),
+            "Wolff" => Self::One(Wolff),
             _ => Self::Common(recipe.common(model.layout().sites(), room)?),
         })
     }
@@ -497,6 +544,6 @@ fn silent<T, E: ?Sized>(_: &T, _: Ring<'_, E>, _: Packed<'_>) -> Option<Transiti
     None
 }
 
-of!(OfIsing, Ising<'_>, [Sequential, Chromatic, Langevin, Balanced], of_ising);
-of!(OfPotts, Potts<'_>, [Chromatic], silent);
+of!(OfIsing, Ising<'_>, [Sequential, Chromatic, Langevin, Balanced, All, One], of_ising);
+of!(OfPotts, Potts<'_>, [Chromatic, All, One], silent);
 of!(OfRbm, Rbm<'_>, [Block], silent);

@@ -6,7 +6,7 @@ use super::model::{Model, Rows, Shape, far_bias};
 use super::run::Exact;
 use super::verdict::{ALARM, p_value};
 use crate::fuzz::kernels::AnyKernel;
-use crate::heap::{self, Couplings};
+use crate::heap::{self, Couplings, HeapMemory};
 use crate::models::Source;
 use crate::naive::{Convention, Pairwise, Target};
 use crate::snapshot::{load, save, sealed};
@@ -19,7 +19,7 @@ use bitmc::sliced::{CHAINS, SlicedChains, SlicedGibbs, SlicedIsing, SlicedLangev
 use bitmc::snapshot::{FRAME, Snapshot};
 use bitmc::step::{IsingLangevin, SequentialGibbs};
 use bitmc::temper::{Ladder, Replica, Rung, round};
-use bitmc::{Energy, Gibbs, Ising, LaneRng, Langevin, Layout, Packed, Potts};
+use bitmc::{Energy, Gibbs, Ising, LaneRng, Langevin, Layout, Memory, Packed, Potts};
 use std::f64::consts::LN_2;
 
 /// What a program of this kind found: which samplers and models, and what is wrong, or the number of comparisons.
@@ -56,6 +56,12 @@ pub(super) fn play(seed: u64) -> Outcome {
         6 => outcome("exchange in a batch", "Ising", batch_exchange(seed, source)),
         _ => exchange(seed, source),
     }
+}
+
+/// Memory with room for a momentum.
+fn moving<E: Energy + ?Sized>(energy: &E) -> HeapMemory {
+    let layout = energy.layout();
+    heap::moving_memory(energy, Memory::weights_and_momentum(layout) - Memory::weights(layout))
 }
 
 fn said(error: impl std::fmt::Display) -> String {
@@ -575,7 +581,7 @@ fn exchanges(model: &Model, energy: &dyn Energy, kernel: &AnyKernel<'_>, seed: u
         for replica in 0..betas.len() {
             let rung = ladder.rung_of(replica).ok_or("a rung for every replica")?;
             let path = path.at(betas[rung]).map_err(said)?;
-            let mut memory = heap::memory(&path);
+            let mut memory = moving(&path);
             memory::wear(&mut memory, source);
             let words = shape.words(exact[rung].draw(&mut reference));
             let start = Packed::new(shape.layout, &words).map_err(said)?;
@@ -588,7 +594,7 @@ fn exchanges(model: &Model, energy: &dyn Energy, kernel: &AnyKernel<'_>, seed: u
             if number == 0 && kind == 0 {
                 let replica = replicas.swap_remove(0);
                 let (words, kept) = (replica.state().words().to_vec(), replica.kept());
-                let mut memory = heap::memory(&path);
+                let mut memory = moving(&path);
                 memory::wear(&mut memory, source);
                 let state = Packed::new(shape.layout, &words).map_err(said)?;
                 let last = replicas.len();

@@ -592,7 +592,12 @@ impl Form {
             Self::Rbm(machine) => {
                 let weights = Weights::new(machine).map_err(said)?;
                 let model = weights.rbm().map_err(said)?;
-                Ok(see(Built::Rbm(&model)))
+                if source.one_in(2) {
+                    return Ok(see(Built::Rbm(&model)));
+                }
+                let length = Rbm::columns_len(model.visible_units(), model.hidden_units());
+                let mut room = memory::bits(length, source);
+                Ok(see(Built::Rbm(&model.with_columns(&mut room).map_err(said)?)))
             }
             Self::Coarse(machine) => {
                 let weights = Weights::new(machine).map_err(said)?;

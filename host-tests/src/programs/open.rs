@@ -124,7 +124,7 @@ fn told(
         let mut memory = HeapMemory {
             words: vec![0; Memory::words(layout)],
             cache,
-            weights: vec![[0.0; LANES]; Memory::weights_and_gradients(layout)],
+            weights: vec![[0.0; LANES]; Memory::weights_gradients_and_momentum(layout)],
         };
         memory::wear(&mut memory, source);
         memory

@@ -9,9 +9,10 @@ use crate::models::Source;
 use crate::snapshot::{load, save, sealed};
 use crate::stat::replicas::{Dice, reference_rng};
 use crate::tolerance::ROUNDING;
+use bitmc::chain::snapshot_len;
 use bitmc::snapshot::FRAME;
 use bitmc::stats::Means;
-use bitmc::{Bernoulli, Chain, Energy, Info, LaneRng, Langevin, Layout, Packed};
+use bitmc::{Bernoulli, Chain, Energy, Info, LaneRng, Langevin, Layout, Memory, Packed};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Something that is done with one of two chains over a model.
@@ -108,6 +109,8 @@ pub(crate) struct Plan {
     pub(crate) recipes: Vec<Recipe>,
     /// Replicas of the whole.
     pub(crate) replicas: u64,
+    /// Whether chains have room for gradients, and for a momentum.
+    pub(crate) room: [bool; 2],
     /// What is wrong.
     pub(crate) defect: Defect,
 }
@@ -163,14 +166,16 @@ impl Plan {
         }
         // Few replicas see what is grossly wrong, many what is a little wrong.
         let replicas = source.pick(&[300, 300, 1000, 3000, 10_000]);
-        Self { ops, recipes, replicas, defect }
+        let moves = recipes.iter().any(|recipe| recipe.keeps() && recipe.momentum > 0.0);
+        let room = [source.one_in(2), moves || source.one_in(4)];
+        Self { ops, recipes, replicas, room, defect }
     }
 
     /// In words.
     #[must_use]
     pub(crate) fn describe(&self) -> String {
         let recipes: Vec<String> = self.recipes.iter().map(Recipe::describe).collect();
-        format!("{}; {:?}; {} replicas", recipes.join(" / "), self.ops, self.replicas)
+        format!("{}; {:?}; {} replicas; room {:?}", recipes.join(" / "), self.ops, self.replicas, self.room)
     }
 }
 
@@ -244,7 +249,7 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
     pub(super) fn play(&mut self, seed: u64) -> Result<usize, String> {
         let states = self.model.shape.states();
         let mut ends = [vec![0; states], vec![0; states]];
-        let mut memories = [heap::memory(self.energy), heap::memory(self.energy)];
+        let mut memories = [self.memory(), self.memory()];
         let second =
             self.plan.ops.iter().any(|&(chain, op)| chain == 1 || matches!(op, Op::Copy | Op::Together(..)));
         let mut rngs = [0, 1].map(|chain| LaneRng::stream(seed, chain));
@@ -293,6 +298,17 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
 
     fn state(&self, number: usize) -> Packed<'_> {
         Packed::new(self.model.shape.layout, &self.words[number]).expect("a state")
+    }
+
+    fn memory(&self) -> HeapMemory {
+        let layout = self.model.shape.layout;
+        let length = match self.plan.room {
+            [false, false] => Memory::weights(layout),
+            [false, true] => Memory::weights_and_momentum(layout),
+            [true, false] => Memory::weights_and_gradients(layout),
+            [true, true] => Memory::weights_gradients_and_momentum(layout),
+        };
+        heap::moving_memory(self.energy, length - Memory::weights(layout))
     }
 
     fn start(&mut self, mut memory: HeapMemory, state: usize) -> Result<HeapChain<'e, E>, String> {
@@ -466,7 +482,7 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
                     Err(error) if !self.model.energies.contains(&f64::INFINITY) => {
                         return Err(format!("a random start is refused: {error}"));
                     }
-                    Err(_) => this.chain = self.start(heap::memory(self.energy), state)?,
+                    Err(_) => this.chain = self.start(self.memory(), state)?,
                 }
             }
         }
@@ -526,8 +542,7 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
         let HeapMemory { mut words, mut cache, mut weights } = memory;
         let sites = if words.len() < 3 || weights.len() < 2 { 0 } else { LOGITS.len() };
         if let Some(model) = Bernoulli::new(&LOGITS[..sites]) {
-            let memory =
-                bitmc::Memory { words: &mut words[..], cache: &mut cache[..], weights: &mut weights[..] };
+            let memory = Memory { words: &mut words[..], cache: &mut cache[..], weights: &mut weights[..] };
             if let Ok(mut chain) = Chain::random(&model, memory, &mut self.stranger) {
                 let kernel = Langevin::adjusted(1.0).map_err(said)?;
                 chain.run(&kernel, &mut self.stranger, 3, &mut ());
@@ -556,10 +571,11 @@ fn forge(
     forgery: Forgery,
     source: &mut Source,
 ) -> Option<Vec<u8>> {
-    // The part: its name, its kind, sites and arity, energy, counters, the state's words, the mask's.
-    let (layout, end) = (shape.layout, bytes.len() - 4);
-    let (masks, states) = (end - 4 * layout.words(), end - 8 * layout.words());
+    // The part: its name, its kind, sites and arity, energy, counters, the state's words, the mask's. Behind it a momentum.
+    let layout = shape.layout;
     let part = FRAME - 4;
+    let end = part + snapshot_len(layout);
+    let (masks, states) = (end - 4 * layout.words(), end - 8 * layout.words());
     let padding = |source: &mut Source| {
         let free = !layout.last_word();
         (free != 0).then(|| free & (source.word() | 1 << (31 - source.below(free.count_ones() as usize))))

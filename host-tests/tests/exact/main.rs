@@ -58,4 +58,5 @@ mod temper;
 mod together;
 mod transition;
 mod tune;
+mod turns;
 mod used_memory;

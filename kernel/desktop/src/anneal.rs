@@ -235,8 +235,8 @@ impl Annealer<'_> {
                 "temperatures: two numbers above 0, the first one not below the second, are needed",
             ));
         }
-        if self.target.is_some_and(f64::is_nan) {
-            return Err(Error::option("target: a number is needed"));
+        if self.target.is_some_and(|target| !target.is_finite()) {
+            return Err(Error::option("target: a finite number is needed"));
         }
         self.settings.install(|| search::search(self))
     }

@@ -265,8 +265,9 @@ impl Plan {
             (Self::SwendsenWang | Self::Wolff, _) => {
                 Err(Error::model("clusters: only Ising, QUBO and Potts models have them"))
             }
-            (Self::Exchange { betas } | Self::Isoenergetic { betas }, _) if betas.last() != Some(&1.0) => {
-                Err(Error::option(format!("{self}: the last β must be 1, where the draws are made")))
+            (Self::Exchange { betas } | Self::Isoenergetic { betas }, _) if no_ladder(betas).is_some() => {
+                let why = no_ladder(betas).unwrap_or_default();
+                Err(Error::option(format!("{self}: {why}")))
             }
             (Self::Isoenergetic { betas }, Some(Ready::Ising(model))) if betas.len() <= LANES => {
                 let pairs = starts.iter().zip(ground.spare.chunks(SPARE));
@@ -463,4 +464,13 @@ impl<M: Moving> bitmc::snapshot::Snapshot for Alone<M> {
     fn load(&mut self, from: &mut bitmc::snapshot::Reader<'_>) -> Result<(), bitmc::snapshot::SnapshotError> {
         self.0.load(from)
     }
+}
+
+/// Why these β are no ladder that draws at β = 1.
+fn no_ladder(betas: &[f32]) -> Option<&'static str> {
+    if betas.last() != Some(&1.0) {
+        return Some("the last β must be 1, where the draws are made");
+    }
+    let legal = betas.len() > 1 && betas[0] >= 0.0 && betas.is_sorted_by(|a, b| a < b);
+    (!legal).then_some("two or more β are needed, from 0 on, each above the one before")
 }

@@ -7,7 +7,7 @@ use bitmc::lane::{Block, LANES};
 use bitmc::noise::{Adaptation, Dense, DenseMatrix, MinTrace, NoiseError, Parameters, Regression};
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
-use bitmc::{Chain, Energy, LaneRng, Langevin, Layout, Move, Packed};
+use bitmc::{Chain, Energy, Kind, LaneRng, Langevin, Layout, Move, Packed};
 
 /// Chains of the burn-in, steps of each before its moves are taken, and steps whose moves are taken.
 const CHAINS: usize = 16;
@@ -155,6 +155,9 @@ pub fn tuned<E: Energy + Sync + ?Sized>(energy: &E, seed: u64) -> Result<SecondO
     let sites = layout.sites();
     if sites > MOST {
         return Err(Error::model(format!("second order: {sites} sites, at most {MOST} are possible")));
+    }
+    if layout.kind() == Kind::Categorical {
+        return Err(Error::model("second order: sites of two values, or whole numbers in order, are needed"));
     }
     let first = Langevin::balanced(START.step_size, START.balance).map_err(Error::model)?;
     let mut room = vec![[0.0; LANES]; Regression::blocks(sites)];

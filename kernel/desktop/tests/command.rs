@@ -151,6 +151,11 @@ fn bad_words_are_one_line() {
     fails(&["sample", &form, "--sampler", "block-gibbs"], 1, "only an RBM");
     fails(&["sample", &form, "--sampler", "exchange:0.2:0.5"], 2, "the last β must be 1");
     fails(&["sample", &form, "--sampler", "isoenergetic:0.5:2"], 2, "the last β must be 1");
+    for betas in
+        ["exchange:1", "isoenergetic:1", "isoenergetic:0.5:0.5:1", "isoenergetic:nan:1", "exchange:-1:1"]
+    {
+        fails(&["sample", &form, "--sampler", betas], 2, "each above the one before");
+    }
     fails(&["sample", &form, "--chains", "0"], 2, "--chains");
     fails(&["sample", &form, "--given", &file("sprinkler.evid")], 1, "sprinkler.evid");
     fails(&["sample", &form, "--seconds", "0", "--quiet"], 2, "no draw was made");
@@ -159,6 +164,7 @@ fn bad_words_are_one_line() {
     fails(&["anneal", &form, "--temperatures", "2"], 2, "--temperatures");
     fails(&["anneal", &form, "--temperatures", "1:2", "--sweeps", "1"], 2, "temperatures");
     fails(&["anneal", &form, "--target", "low"], 2, "--target");
+    fails(&["anneal", &form, "--target", "inf"], 2, "a finite number");
     fails(&["logz", &form, "--runs", "1"], 2, "--runs");
     fails(&["logz", &form, "--method", "population", "--runs", "64"], 2, "--runs: it belongs to");
     fails(

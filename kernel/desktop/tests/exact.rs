@@ -453,3 +453,10 @@ fn clusters_are_chosen_where_they_pay() {
     assert!(!chosen(9, -1.0, 0.0).0.starts_with("Swendsen"));
     assert!(!chosen(8, -1.0, 0.5).0.starts_with("Swendsen"));
 }
+
+#[test]
+fn second_order_says_which_sites_it_takes() {
+    let model = Model::potts(2, 3, &[(0, 1, 1.0)], &[]).unwrap();
+    let refused = model.sampler().with("second-order:0.5".parse().unwrap()).draws(10).run().unwrap_err();
+    assert!(refused.to_string().contains("sites of two values"), "{refused}");
+}

@@ -67,6 +67,8 @@ fn ladders_find_the_least_energies() {
             let (hit, missed) = (run(truth), run(truth - 0.1));
             assert!(hit.target.is_some() && hit.sweeps < missed.sweeps, "{kind} {method:?}");
             assert!(missed.target.is_none(), "{kind} {method:?}");
+            // Past the floats any state will do.
+            assert_eq!(run(1e40).target.map(|reached| reached.run), Some(0), "{kind} {method:?}");
         }
         let known = model.given(&[(0, 1)]).unwrap();
         for method in LADDERS {

@@ -334,6 +334,8 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
         let accepted = accept(log_ratio, rng);
         if accepted {
             ring.core.energy.add(difference);
+            // A gradient that another kernel kept is of the state before.
+            ring.core.slope = false;
         } else {
             flip(&mut ring, runs);
         }

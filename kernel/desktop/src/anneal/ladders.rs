@@ -201,7 +201,7 @@ impl<'e> Ladders<'e> {
         let energy = self.ready.energy();
         let mut replicas = self.make(rng)?;
         let (mut words, mut best, mut made) = (Vec::new(), f32::INFINITY, 0);
-        while made < rounds && best > target {
+        while made < rounds && (made == 0 || best > target) {
             replicas.round();
             made += 1;
             let (replica, lowest) = replicas.lowest();

@@ -272,6 +272,8 @@ pub(super) fn step<R: Rng + ?Sized>(
     if accepted {
         ring.core.softplus += growth;
         ring.core.energy.add(difference);
+        // A gradient that another kernel kept is of the state before.
+        ring.core.slope = false;
     } else {
         place.undo(flips, &events, count);
         place.weigh::<true>(law, &events);
