@@ -180,7 +180,8 @@ fn row(sites: u32, place: u32, how: &Search, seeds: std::ops::Range<u64>) -> Res
 fn everywhere() -> Result<String, Failure> {
     let show = |plan: &plan::Plan<'_>| {
         let mut text =
-            format!("plan of {} access points, harm {}, hash {:08x}\nsite  channel  confidence\n", plan::SITES, plan.harm, plan.hash);
+            format!("plan of {} access points, harm {}, hash {:08x}\n", plan::SITES, plan.harm, plan.hash);
+        text += "site  channel  confidence\n";
         let state = bitmc::Packed::new(plan::LAYOUT, plan.words).expect("a state");
         for site in 0..plan::SITES {
             let channel = state.get(site);
@@ -192,8 +193,10 @@ fn everywhere() -> Result<String, Failure> {
     plan::case(plan::CASES[0], || (), show).ok_or_else(|| Failure::option("no plan"))
 }
 
-fn run(options: &Options) -> Result<(), Failure> {
+fn compare(options: &Options) -> Result<(), Failure> {
     let common = &options.common;
+    let out = common.folder("channels");
+    report::make_folder(&out)?;
     common.say(&everywhere()?);
     let seeds = common.seed..common.seed + options.seeds;
     let (places, large): (u32, &[u32]) = if common.quick { (4, &[100]) } else { (20, &[24, 100, 300, 1000]) };
@@ -209,12 +212,13 @@ fn run(options: &Options) -> Result<(), Failure> {
     }
     let best = |of: fn(&Row) -> u32| rows.iter().filter(|row| Some(of(row)) == row.optimum).count();
     common.say(&format!(
-        "6 access points, {places} offices: annealing finds the optimum in {found} of {runs} runs, greedy in {} of {places}, with moves in {}\n",
+        "6 access points, {places} offices: the optimum is found by annealing in {found} of {runs} runs, \
+         by greedy in {} of {places}, with moves in {}",
         best(|row| row.greedy),
         best(|row| row.greedy_and_moves),
     ));
     let many = Search { sweeps: options.sweeps, samples: 4, ..SEARCH };
-    common.say("sites  measured  greedy  and moves  annealed: mean  best  worst  seconds a run\n");
+    common.say("sites  measured  greedy  and moves  annealed: mean  best  worst  seconds a run");
     for &sites in large {
         for place in 1..=3 {
             let (start, row) = (Instant::now(), row(sites, place, &many, seeds.clone())?);
@@ -222,15 +226,15 @@ fn run(options: &Options) -> Result<(), Failure> {
             let mean = row.annealed.iter().sum::<f32>() / row.annealed.len() as f32;
             let (best, worst) = row.annealed.iter().fold((f32::MAX, 0.0f32), |(a, b), &h| (a.min(h), b.max(h)));
             common.say(&format!(
-                "{sites:5}  {:8}  {:6}  {:9}  {mean:14.1}  {best:4}  {worst:5}  {seconds:13.2}\n",
+                "{sites:5}  {:8}  {:6}  {:9}  {mean:14.1}  {best:4}  {worst:5}  {seconds:13.2}",
                 row.measurements, row.greedy, row.greedy_and_moves
             ));
             rows.push(row);
         }
     }
-    report::write(&common.folder("channels"), "channels.json", &rows)
+    report::json(&out.join("channels.json"), &rows)
 }
 
 fn main() -> ExitCode {
-    cli::main::<Options>(|options| options.common.pool()?.install(|| run(options)))
+    cli::main(|options: Options| options.common.pool()?.install(|| compare(&options)))
 }

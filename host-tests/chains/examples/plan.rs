@@ -7,7 +7,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let (mut total, mut wrong) = (Hash::new(), 0);
     for each in CASES {
-        let (harm, hash) = case(each, || (), |plan| (plan.harm, plan.hash)).expect("a model of legal measurements");
+        let (harm, hash) =
+            case(each, || (), |plan| (plan.harm, plan.hash)).expect("a model of legal measurements");
         println!("{}: harm {harm}, {hash:08x}", each.0);
         total.word(hash);
         wrong += u32::from(hash != each.3);

@@ -35,6 +35,7 @@ mod open_counted;
 mod open_matrices;
 mod own_learnable;
 mod paths;
+mod plan;
 mod planes;
 mod polynomial;
 mod population;
