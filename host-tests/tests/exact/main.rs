@@ -35,7 +35,6 @@ mod open_counted;
 mod open_matrices;
 mod own_learnable;
 mod paths;
-mod plan;
 mod planes;
 mod polynomial;
 mod population;

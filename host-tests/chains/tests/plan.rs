@@ -1,4 +1,4 @@
-//! The channel plan that every processor makes, beside enumeration.
+//! The channel plan that every processor makes: its hashes, and small offices beside enumeration.
 
 use bitmc::energy::{Factor, Factors, FactorsBuffers, Tempered};
 use bitmc::{Energy, Layout, Memory, Packed, State};
@@ -12,7 +12,7 @@ type Tables = [f32; LEVELS * CHANNELS * CHANNELS];
 /// Measurements of four access points that all hear one another.
 fn heard(place: u32) -> Vec<Heard> {
     let mut heard = Vec::new();
-    // Levels from a larger place, between the first four: those that are out of reach are heard at level 2.
+    // Those that are out of reach of each other are heard at level 2, so that the least harm is not 0.
     measure(SITES as u32, place, |one| heard.push(one));
     for (a, b) in (1..SITES as u32).flat_map(|b| (0..b).map(move |a| (a, b))) {
         if !heard.iter().any(|one| matches!(*one, Heard::Pair(c, d, _) if (c, d) == (a, b))) {
