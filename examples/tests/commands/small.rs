@@ -99,6 +99,22 @@ fn threads_do_not_change_a_byte_of_glass() {
 }
 
 #[test]
+fn threads_do_not_change_a_byte_of_channels() {
+    let folder = threads_do_not_change("channels", &["--quick", "--seeds", "2", "--sweeps", "256"], 1);
+    let offices = report(&folder.path().join("1/channels.json"));
+    let offices = offices.as_array().unwrap();
+    assert_eq!(offices.len(), 7);
+    for office in offices {
+        let number = |name: &str| office[name].as_f64();
+        for harm in office["annealed"].as_array().unwrap() {
+            let harm = harm.as_f64().unwrap();
+            assert!(number("optimum").is_none_or(|optimum| harm >= optimum), "{office}");
+            assert!(number("sites") < Some(100.0) || Some(harm) < number("greedy_and_moves"), "{office}");
+        }
+    }
+}
+
+#[test]
 fn threads_do_not_change_a_byte_of_maxcut() {
     let graph = data().join("gset/G11.txt");
     let words = [graph.to_str().unwrap(), "--sweeps", "9000", "--quiet"];

@@ -18,6 +18,7 @@ mod learn;
 mod many;
 pub mod models;
 mod numbers;
+pub mod plan;
 mod run;
 mod second_order;
 mod side_by_side;
