@@ -204,7 +204,8 @@ impl Cluster<'_> {
 }
 
 impl<'g, G: Neighbours + ?Sized> Isoenergetic<'g, G> {
-    /// Moves along these neighbours: those of the energy that the replicas are of.
+    /// Moves along these neighbours. They must be those of the energy that the replicas are of: another model with as many sites is not
+    /// noticed, and the replicas then have another distribution.
     pub fn new(graph: &'g G) -> Self {
         Self { graph, symmetric: graph.symmetric() }
     }
