@@ -69,7 +69,8 @@ def bitmc_(sampler):
 
     run(0)
     seconds, found = zip(*(timed(run, seed) for seed in range(1, rounds + 1)))
-    return f"bitmc, {found[0][1]}, {bitmc.build}", sum(seconds) / chains / rounds, np.concatenate([f[0] for f in found])
+    name = f"automatic: {found[0][1]}" if sampler == "auto" else found[0][1]
+    return f"bitmc, {name}, {bitmc.build}", sum(seconds) / chains / rounds, np.concatenate([f[0] for f in found])
 
 
 def thrml_():
