@@ -1,6 +1,7 @@
 //! Moves of clusters: rows of their transition matrices by enumeration of all bonds, clamped sites, a torus against its
 //! exact solution, and how fast a critical one forgets its magnetisation.
 
+use crate::bonds::{coins, each_set};
 use bitmc::step::{SequentialGibbs, SwendsenWang, Wolff};
 use bitmc::{Info, Ising, Kernel, LaneRng, Packed, torus};
 use bitmc_host_tests::enumerate::Law;
@@ -63,33 +64,14 @@ impl Spins {
             // The ghost is site n.
             favoured.extend((0..n).map(|site| (site, n, field(site) * spin(site))));
         }
-        favoured.retain(|&(_, _, gain)| gain > 0.0);
         let mut row = vec![0.0; 1 << n];
-        for set in 0..1_usize << favoured.len() {
-            let mut probability = 1.0;
-            let mut cluster: Vec<usize> = (0..=n).map(|site| 1 << site).collect();
-            for (place, &(a, b, gain)) in favoured.iter().enumerate() {
-                let absent = (-strength * gain).exp();
-                if set >> place & 1 == 0 {
-                    probability *= absent;
-                    continue;
-                }
-                probability *= 1.0 - absent;
-                let joined = cluster[a] | cluster[b];
-                (0..=n).filter(|site| joined >> site & 1 == 1).for_each(|site| cluster[site] = joined);
-            }
+        each_set(n + 1, favoured, strength, |probability, cluster| {
             let stays = |cluster: usize| cluster & (held | 1 << n) != 0 && flaw != Flaw::LooseClamp;
             match which {
                 Which::SwendsenWang => {
-                    let mut free: Vec<usize> =
-                        (0..n).map(|site| cluster[site]).filter(|&c| !stays(c)).collect();
-                    free.sort_unstable();
-                    free.dedup();
-                    for coins in 0..1_usize << free.len() {
-                        let chosen = (0..free.len()).filter(|coin| coins >> coin & 1 == 1);
-                        let flips = chosen.fold(0, |flips, coin| flips | free[coin]);
-                        row[x ^ (flips & !held & ((1 << n) - 1))] += probability / (1 << free.len()) as f64;
-                    }
+                    let outcomes = coins((0..n).map(|site| cluster[site]).filter(|&c| !stays(c)));
+                    let share = probability / outcomes.len() as f64;
+                    outcomes.iter().for_each(|flips| row[x ^ (flips & !held & ((1 << n) - 1))] += share);
                 }
                 Which::Wolff => {
                     for &cluster in &cluster[..n] {
@@ -106,7 +88,7 @@ impl Spins {
                     }
                 }
             }
-        }
+        });
         row
     }
 

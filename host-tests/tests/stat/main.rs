@@ -3,6 +3,7 @@
 mod adapt;
 mod anneal;
 mod baselines;
+mod bonds;
 mod clusters;
 mod estimate;
 mod exact_start;

@@ -1,6 +1,7 @@
 //! Moves of clusters of Potts models: rows of their transition matrices by enumeration of all mirrors and bonds, clamped sites,
 //! and tori against their transfer matrices.
 
+use crate::bonds::{coins, each_set};
 use bitmc::step::{SwendsenWang, Wolff};
 use bitmc::{Info, Kernel, LaneRng, Layout, Packed, Potts, torus};
 use bitmc_host_tests::heap::{self, Couplings};
@@ -97,20 +98,8 @@ impl Model {
             // The ghost is the last site.
             favoured.extend((0..SITES).map(|site| (site, SITES, pull(site))));
         }
-        favoured.retain(|&(.., gain)| gain > 0.0);
-        for set in 0..1_usize << favoured.len() {
-            let mut probability = share;
-            let mut cluster: Vec<usize> = (0..=SITES).map(|site| 1 << site).collect();
-            for (place, &(a, b, gain)) in favoured.iter().enumerate() {
-                let absent = (-strength * gain).exp();
-                if set >> place & 1 == 0 {
-                    probability *= absent;
-                    continue;
-                }
-                probability *= 1.0 - absent;
-                let joined = cluster[a] | cluster[b];
-                (0..=SITES).filter(|site| joined >> site & 1 == 1).for_each(|site| cluster[site] = joined);
-            }
+        each_set(SITES + 1, favoured, strength, |probability, cluster| {
+            let probability = share * probability;
             let after = |flips: usize| {
                 let value = |site: usize| if flips & !held & 1 << site != 0 { image(x[site]) } else { x[site] };
                 self.number(&(0..SITES).map(value).collect::<Vec<_>>())
@@ -123,17 +112,12 @@ impl Model {
                     if stays(cluster) { 0.0 } else { (-inside.map(pull).sum::<f64>()).exp().min(1.0) };
                 row[after(cluster)] += probability * accepted;
                 row[after(0)] += probability * (1.0 - accepted);
-                continue;
+                return;
             }
-            let mut free: Vec<usize> = (0..SITES).map(|site| cluster[site]).filter(|&c| !stays(c)).collect();
-            free.sort_unstable();
-            free.dedup();
-            for coins in 0..1_usize << free.len() {
-                let chosen = (0..free.len()).filter(|coin| coins >> coin & 1 == 1);
-                let flips = chosen.fold(0, |flips, coin| flips | free[coin]);
-                row[after(flips)] += probability / (1 << free.len()) as f64;
-            }
-        }
+            let outcomes = coins((0..SITES).map(|site| cluster[site]).filter(|&c| !stays(c)));
+            let share = probability / outcomes.len() as f64;
+            outcomes.iter().for_each(|&flips| row[after(flips)] += share);
+        });
     }
 
     /// P(y|x) for all y.
