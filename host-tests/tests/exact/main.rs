@@ -33,6 +33,7 @@ mod noise_misuse;
 mod open;
 mod open_counted;
 mod open_matrices;
+mod outside;
 mod own_learnable;
 mod paths;
 mod planes;
