@@ -6,7 +6,6 @@
 //! samples they look at.
 
 use bitmc::lane::{Block, LANES};
-use bitmc::learn::{Importance, Learnable, Minibatch};
 use bitmc::step::Gibbs;
 use bitmc::{
     Bernoulli, Chain, Energy, Function, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng, random,
@@ -16,6 +15,7 @@ use bitmc_examples::bits::BitRows;
 use bitmc_examples::chains::{memory, streams};
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::model::DigitData;
+use bitmc_examples::neighbours::{Spread, mean_spread};
 use bitmc_examples::network::{Network, Plan, Way};
 use bitmc_examples::plot::{self, Curve, Panel};
 use bitmc_examples::progress::Progress;
@@ -264,67 +264,6 @@ fn acceptance(common: &Common, digits: &DigitData) -> Result<Figure, Failure> {
     let curves = [0.5, 0.6, 0.7, 0.8, 0.95].into_iter().map(row).collect::<Result<_, Failure>>()?;
     let panel = panel("RBM over digits, one step from reference samples", "step size α", "acceptance", curves);
     Ok(Figure { file: "acceptance.svg", table: table(&panel, 4), panels: vec![panel] })
-}
-
-/// How far estimates from s neighbours of a sample vary, summed over every neighbour.
-#[derive(Clone, Copy, Default)]
-struct Spread {
-    /// |Σ g|².
-    whole: f64,
-    /// The trace of the covariance of an estimate from one neighbour, drawn by the gradient.
-    guided: f64,
-    /// The same of uniform draws.
-    uniform: f64,
-    /// The same of draws ∝ |g|, the least there is.
-    least: f64,
-}
-
-/// For Eq. 2 at a sample: `g_i` is the share of neighbour i in the gradient by θ, n what it is drawn with. The estimate
-/// `g_t / n_t` has the covariance trace `Σ |g_i|²/n_i − |Σ g_i|²`.
-fn spread(model: &dyn Learnable, x: Packed<'_>) -> Result<Spread, Failure> {
-    let sites = model.layout().sites();
-    let objective = Importance::ratio_matching(1).map_err(Failure::option)?;
-    let mut memory = memory(model);
-    let mut n = vec![0.0; sites];
-    objective.proposal(model, x, &mut memory, &mut n).map_err(Failure::option)?;
-    let blocks = model.parameter_len();
-    let (mut gradient, mut sum) = (vec![[0.0; LANES]; blocks], vec![0.0f64; LANES * blocks]);
-    let mut spread = Spread::default();
-    let mut lengths = 0.0;
-    for (site, &n) in n.iter().enumerate() {
-        let mut batch = Minibatch::new(model, &mut gradient).map_err(Failure::option)?;
-        objective.observe_given(model, x, &[site], &mut memory, &mut batch).map_err(Failure::option)?;
-        let _ = batch.finish();
-        let n = f64::from(n);
-        let mut square = 0.0;
-        for (sum, &g) in sum.iter_mut().zip(gradient.as_flattened()) {
-            let g = f64::from(g) * n;
-            *sum += g;
-            square += g * g;
-        }
-        spread.guided += square / n;
-        spread.uniform += square * sites as f64;
-        lengths += square.sqrt();
-    }
-    spread.whole = sum.iter().map(|g| g * g).sum();
-    spread.guided -= spread.whole;
-    spread.uniform -= spread.whole;
-    spread.least = lengths * lengths - spread.whole;
-    Ok(spread)
-}
-
-/// The mean over samples.
-fn mean_spread(model: &(dyn Learnable + Sync), samples: &BitRows) -> Result<Spread, Failure> {
-    let rows: Vec<&[u32]> = samples.rows().collect();
-    let one = |row: &&[u32]| spread(model, Packed::new(samples.layout(), row).map_err(Failure::option)?);
-    let all: Vec<Spread> = rows.par_iter().map(one).collect::<Result<_, Failure>>()?;
-    let mean = |of: fn(&Spread) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
-    Ok(Spread {
-        whole: mean(|s| s.whole),
-        guided: mean(|s| s.guided),
-        uniform: mean(|s| s.uniform),
-        least: mean(|s| s.least),
-    })
 }
 
 /// RMwGGIS: the variance of the gradient of Eq. 2 from s neighbours, drawn by the gradient and uniformly, while a network

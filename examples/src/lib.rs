@@ -15,6 +15,7 @@ pub mod maxcut;
 pub mod mimo;
 pub mod mmd;
 pub mod model;
+pub mod neighbours;
 pub mod network;
 pub mod own_network;
 pub mod persistent;
