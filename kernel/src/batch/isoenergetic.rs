@@ -30,8 +30,8 @@ impl<S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'_, S> {
         if !core::ptr::eq(self.model, other.model) {
             return Err(IsoenergeticError::Energies);
         }
-        if clusters.sites() != form.sites() {
-            return Err(IsoenergeticError::Sites { need: clusters.sites(), got: form.sites() });
+        if !clusters.is_of(self.model) {
+            return Err(IsoenergeticError::Model);
         }
         let beta = |core: &common::Core, chain: usize| core.betas.get(chain).copied().unwrap_or(f32::NAN);
         let betas = (beta(&self.core, chain), beta(&other.core, other_chain));

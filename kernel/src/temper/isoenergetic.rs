@@ -114,6 +114,10 @@ pub enum IsoenergeticError {
     Betas(f32, f32),
     /// There is no such chain in a batch.
     Chain(usize),
+    /// The exchange changed the sum of the two energies by so much: the neighbours are not those of the energy.
+    Neighbours(f32),
+    /// The neighbours are those of another model than the batches have.
+    Model,
 }
 
 impl core::fmt::Display for IsoenergeticError {
@@ -126,6 +130,10 @@ impl core::fmt::Display for IsoenergeticError {
                 write!(f, "the replicas are at beta {one} and {other}: one beta is needed")
             }
             Self::Chain(chain) => write!(f, "there is no chain {chain}: a batch has sixteen"),
+            Self::Neighbours(change) => {
+                write!(f, "the sum of two energies changed by {change}: the neighbours are of another energy")
+            }
+            Self::Model => f.write_str("the neighbours must be those of the model of both batches"),
         }
     }
 }
@@ -191,6 +199,11 @@ impl Isoenergetic<'_, ()> {
     }
 }
 
+/// The largest change of a sum of two βE that a move may make, besides rounding.
+const LARGEST_CHANGE: f32 = 1e-3;
+/// Rounding of differences and sums, relative to their sizes.
+const ROUNDING: f32 = 1e-5;
+
 /// A cluster: its sites, and a bit for each site that is in it.
 pub(crate) struct Cluster<'l> {
     pub(crate) sites: &'l [u32],
@@ -204,15 +217,15 @@ impl Cluster<'_> {
 }
 
 impl<'g, G: Neighbours + ?Sized> Isoenergetic<'g, G> {
-    /// Moves along these neighbours. They must be those of the energy that the replicas are of: another model with as many sites is not
-    /// noticed, and the replicas then have another distribution.
+    /// Moves along these neighbours, those of the energy that the replicas have. A list that lacks neighbours is found by the first
+    /// move that it makes wrong, and that move is refused. One with too many makes larger clusters and is right.
     pub fn new(graph: &'g G) -> Self {
         Self { graph, symmetric: graph.symmetric() }
     }
 
-    /// Sites of the neighbours.
-    pub(crate) fn sites(&self) -> usize {
-        self.graph.sites()
+    /// Whether the neighbours are of this model itself.
+    pub(crate) fn is_of(&self, model: &G) -> bool {
+        core::ptr::addr_eq(self.graph, model)
     }
 
     /// The cluster of a uniform site; no sites where nothing differs, or one of them is not free. Takes one word of the
@@ -269,6 +282,9 @@ impl<'g, G: Neighbours + ?Sized> Isoenergetic<'g, G> {
     /// One move of two replicas at one β. Returns the size of the cluster. It is 0 where the replicas are equal, and where a site of the
     /// cluster is clamped. It is 0 too where rounding made an energy infinite, which counts as a fault in both.
     ///
+    /// Every move is checked. One that changes the sum of the two βE by more than 0.001, and more than rounding can, is
+    /// refused. Refused moves keep the distribution, so wrong neighbours cost moves, not exactness.
+    ///
     /// # Errors
     /// [`IsoenergeticError`]; nothing has moved then.
     pub fn step<'e, E, W, C, B, R>(
@@ -321,13 +337,20 @@ impl<'g, G: Neighbours + ?Sized> Isoenergetic<'g, G> {
                     let _ = set(one.layout, one.there.words, site, a);
                     let _ = set(other.layout, other.there.words, site, b);
                 }
-                let differences = (one.arrive(), other.arrive());
-                let accepted = differences.0.is_finite() && differences.1.is_finite();
+                let (rise, fall) = (one.arrive(), other.arrive());
+                let finite = rise.is_finite() && fall.is_finite();
+                let energies = one.core.energy.value().abs() + other.core.energy.value().abs();
+                let rounding = ROUNDING * (rise.abs() + fall.abs() + energies);
+                let wrong = finite && (rise + fall).abs() > LARGEST_CHANGE + rounding;
+                let accepted = finite && !wrong;
                 let proposed = cluster.sites.len() as u32;
                 let info =
                     |difference| Info { accepted, proposed, log_ratio: 0.0, difference, fault: !accepted };
-                one.close(info(differences.0));
-                other.close(info(differences.1));
+                one.close(info(rise));
+                other.close(info(fall));
+                if wrong {
+                    return Err(IsoenergeticError::Neighbours(rise + fall));
+                }
                 Ok(if accepted { proposed } else { 0 })
             })
         })
