@@ -128,42 +128,27 @@ pub struct Slope<'a> {
     pub out: &'a mut [Block],
 }
 
-/// Why an energy cannot start at a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum EnergyError {
-    /// `E(x)` is NaN.
-    Nan,
-    /// `E(x)` is `−∞`.
-    MinusInfinity,
-    /// `E(x)` is `+∞`: the state breaks a hard constraint, so no chain can start there.
-    Forbidden,
-    /// A component of the gradient at the start is NaN.
-    NanGradient,
-    /// The cache has `got` blocks, [`Energy::cache_len`] is `need`.
-    Cache {
-        /// Blocks needed.
-        need: usize,
-        /// Blocks given.
-        got: usize,
-    },
-}
-
-impl core::fmt::Display for EnergyError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Nan => write!(f, "the energy of the start is NaN"),
-            Self::MinusInfinity => write!(f, "the energy of the start is minus infinity"),
-            Self::Forbidden => write!(f, "the start has infinite energy: it breaks a hard constraint"),
-            Self::NanGradient => write!(f, "the gradient at the start has a NaN"),
-            Self::Cache { need, got } => write!(f, "the cache needs {need} blocks, {got} were given"),
-        }
+crate::error::errors! {
+    /// Why an energy cannot start at a state.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum EnergyError {
+        /// `E(x)` is NaN.
+        Nan => "the energy of the start is NaN";
+        /// `E(x)` is `−∞`.
+        MinusInfinity => "the energy of the start is minus infinity";
+        /// `E(x)` is `+∞`: the state breaks a hard constraint, so no chain can start there.
+        Forbidden => "the start has infinite energy: it breaks a hard constraint";
+        /// A component of the gradient at the start is NaN.
+        NanGradient => "the gradient at the start has a NaN";
+        /// The cache has `got` blocks, [`Energy::cache_len`] is `need`.
+        Cache {
+            /// Blocks needed.
+            need: usize,
+            /// Blocks given.
+            got: usize,
+        } => "the cache needs {need} blocks, {got} were given";
     }
 }
-
-impl core::error::Error for EnergyError {}
 
 /// `total`, unless it is a fault.
 pub(crate) fn checked(total: f32) -> Result<f32, EnergyError> {

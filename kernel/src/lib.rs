@@ -53,6 +53,7 @@ pub mod batch;
 pub mod chain;
 pub mod draw;
 pub mod energy;
+mod error;
 pub mod flow;
 pub mod lane;
 pub mod layout;

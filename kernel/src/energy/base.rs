@@ -19,44 +19,29 @@ pub struct Base<'a> {
     arities: Option<&'a [u16]>,
 }
 
-/// Why a path between two laws is none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum PathError {
-    /// The base has `got` fields, the layout needs `need`, or none.
-    Fields {
-        /// Fields needed.
-        need: usize,
-        /// Fields given.
-        got: usize,
-    },
-    /// A field of the base is not finite.
-    FieldNotFinite {
-        /// Its index.
-        index: usize,
-    },
-    /// An inverse temperature is negative or not finite.
-    Beta(f32),
-    /// With this inverse temperature differences of βE could be infinite.
-    BetaTooLarge(f32),
-}
-
-impl core::fmt::Display for PathError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Fields { need, got } => write!(f, "the base needs {need} fields or none, {got} were given"),
-            Self::FieldNotFinite { index } => write!(f, "field {index} of the base is not finite"),
-            Self::Beta(beta) => write!(f, "the inverse temperature {beta} is not finite and at least 0"),
-            Self::BetaTooLarge(beta) => {
-                write!(f, "at the inverse temperature {beta} differences of energies could be infinite")
-            }
-        }
+crate::error::errors! {
+    /// Why a path between two laws is none.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum PathError {
+        /// The base has `got` fields, the layout needs `need`, or none.
+        Fields {
+            /// Fields needed.
+            need: usize,
+            /// Fields given.
+            got: usize,
+        } => "the base needs {need} fields or none, {got} were given";
+        /// A field of the base is not finite.
+        FieldNotFinite {
+            /// Its index.
+            index: usize,
+        } => "field {index} of the base is not finite";
+        /// An inverse temperature is negative or not finite.
+        Beta(beta: f32) => "the inverse temperature {beta} is not finite and at least 0";
+        /// With this inverse temperature differences of βE could be infinite.
+        BetaTooLarge(beta: f32) =>
+            "at the inverse temperature {beta} differences of energies could be infinite";
     }
 }
-
-impl core::error::Error for PathError {}
 
 impl<'a> Base<'a> {
     /// The base of an energy's path, with `fields` θ.

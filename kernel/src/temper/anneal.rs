@@ -7,38 +7,14 @@ use crate::lane::{Bits, Block, Total};
 use crate::step::Kernel;
 use rand_core::Rng;
 
-/// Why an annealed run cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum AnnealError {
-    /// The energy is faulty at a draw from the base.
-    Chain(ChainError),
-    /// A β is none.
-    Path(PathError),
-}
-
-impl core::fmt::Display for AnnealError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Chain(error) => error.fmt(f),
-            Self::Path(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for AnnealError {}
-
-impl From<ChainError> for AnnealError {
-    fn from(error: ChainError) -> Self {
-        Self::Chain(error)
-    }
-}
-
-impl From<PathError> for AnnealError {
-    fn from(error: PathError) -> Self {
-        Self::Path(error)
+crate::error::errors! {
+    /// Why an annealed run cannot go on.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum AnnealError {
+        /// The energy is faulty at a draw from the base.
+        Chain(error: ChainError) from ChainError => "{error}";
+        /// A β is none.
+        Path(error: PathError) from PathError => "{error}";
     }
 }
 

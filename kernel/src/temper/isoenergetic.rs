@@ -88,57 +88,37 @@ impl Neighbours for Polynomial<'_> {
     }
 }
 
-/// Why two replicas exchange nothing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum IsoenergeticError {
-    /// The memory has `got` words, `need` are needed.
-    Memory {
-        /// Words needed.
-        need: usize,
-        /// Words given.
-        got: usize,
-    },
-    /// The replicas have `got` sites, the neighbours are of `need`.
-    Sites {
-        /// Sites of the neighbours.
-        need: usize,
-        /// Sites of a replica.
-        got: usize,
-    },
-    /// The replicas are on two energies, or on paths from two bases.
-    Energies,
-    /// The replicas are at two β.
-    Betas(f32, f32),
-    /// There is no such chain in a batch.
-    Chain(usize),
-    /// The exchange changed the sum of the two energies by so much: the neighbours are not those of the energy.
-    Neighbours(f32),
-    /// The neighbours are those of another model than the batches have.
-    Model,
-}
-
-impl core::fmt::Display for IsoenergeticError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Memory { need, got } => write!(f, "{need} words of memory are needed, {got} were given"),
-            Self::Sites { need, got } => write!(f, "replicas of {got} sites, neighbours of {need}"),
-            Self::Energies => f.write_str("two replicas of one energy and one base are needed"),
-            Self::Betas(one, other) => {
-                write!(f, "the replicas are at beta {one} and {other}: one beta is needed")
-            }
-            Self::Chain(chain) => write!(f, "there is no chain {chain}: a batch has sixteen"),
-            Self::Neighbours(change) => {
-                write!(f, "the sum of two energies changed by {change}: the neighbours are of another energy")
-            }
-            Self::Model => f.write_str("the neighbours must be those of the model of both batches"),
-        }
+crate::error::errors! {
+    /// Why two replicas exchange nothing.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum IsoenergeticError {
+        /// The memory has `got` words, `need` are needed.
+        Memory {
+            /// Words needed.
+            need: usize,
+            /// Words given.
+            got: usize,
+        } => "{need} words of memory are needed, {got} were given";
+        /// The replicas have `got` sites, the neighbours are of `need`.
+        Sites {
+            /// Sites of the neighbours.
+            need: usize,
+            /// Sites of a replica.
+            got: usize,
+        } => "replicas of {got} sites, neighbours of {need}";
+        /// The replicas are on two energies, or on paths from two bases.
+        Energies => "two replicas of one energy and one base are needed";
+        /// The replicas are at two β.
+        Betas(one: f32, other: f32) => "the replicas are at beta {one} and {other}: one beta is needed";
+        /// There is no such chain in a batch.
+        Chain(chain: usize) => "there is no chain {chain}: a batch has sixteen";
+        /// The exchange changed the sum of the two energies by so much: the neighbours are not those of the energy.
+        Neighbours(change: f32) =>
+            "the sum of two energies changed by {change}: the neighbours are of another energy";
+        /// The neighbours are those of another model than the batches have.
+        Model => "the neighbours must be those of the model of both batches";
     }
 }
-
-impl core::error::Error for IsoenergeticError {}
 
 /// Isoenergetic moves (Houdayer 2001; with replica exchange Zhu, Ochoa, Katzgraber 2015; METHODS.md §4). Of the sites at
 /// which two replicas differ one is picked. Its cluster is what connects to it along shared terms, through sites that differ too.
