@@ -27,9 +27,6 @@
 //! `--cfg bitmc_scalar` in `RUSTFLAGS` chooses the one-lane registers anywhere; the tests run both.
 
 mod abreast;
-mod elementary;
-mod halves;
-pub(crate) mod product;
 #[cfg_attr(
     all(not(bitmc_scalar), any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128")),
     path = "lane/simd.rs"
@@ -41,6 +38,10 @@ pub(crate) mod product;
     )),
     path = "lane/scalar.rs"
 )]
+mod backend;
+mod elementary;
+mod halves;
+pub(crate) mod product;
 mod registers;
 mod sums;
 mod total;
