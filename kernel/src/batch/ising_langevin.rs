@@ -1,6 +1,6 @@
 //! What [`IsingLangevin`] does, in each of sixteen chains.
 
-use super::ring::accept;
+use super::core_state::accept;
 use super::site::{BatchSite, Level, Terms, VALUE, free, pass};
 use super::{ALL, BatchInfo, BatchKernel, BatchRing};
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
@@ -11,14 +11,14 @@ use crate::step::key::mix;
 
 /// The same kernel for every chain.
 impl BatchKernel for IsingLangevin {
-    fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+    fn step(&self, ring: BatchRing<'_, '_>, rng: &mut LaneRng) -> BatchInfo {
         [*self; LANES].step(ring, rng)
     }
 }
 
 /// A kernel for each chain.
 impl BatchKernel for [IsingLangevin; LANES] {
-    fn step(&self, mut ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+    fn step(&self, mut ring: BatchRing<'_, '_>, rng: &mut LaneRng) -> BatchInfo {
         let unit = ring.model.form().unit();
         let laws = Laws {
             half_units: ring.core.scales(0.5 * unit).map(law::bits),
@@ -54,13 +54,13 @@ struct Laws {
 impl Laws {
     /// Weighs all sites at the proposed states: Z of each chain, with its energy.
     #[inline]
-    fn weigh(&self, ring: &mut BatchRing<'_>) -> Level {
+    fn weigh(&self, ring: &mut BatchRing<'_, '_>) -> Level {
         pass(&ring.model.form(), ring.sites, &mut Weights(self))
     }
 
     /// Draws the proposed states; how many sites they change.
     #[inline]
-    fn draw(&self, ring: &mut BatchRing<'_>, rng: &mut LaneRng) -> Bits {
+    fn draw(&self, ring: &mut BatchRing<'_, '_>, rng: &mut LaneRng) -> Bits {
         let mut proposed = [0; LANES];
         let accepted = ring.core.accepted;
         let mut noise = [[0; LANES]; LANES];
@@ -94,7 +94,7 @@ impl Laws {
     #[cold]
     fn settle(
         &self,
-        ring: &mut BatchRing<'_>,
+        ring: &mut BatchRing<'_, '_>,
         (start, tied): (usize, u32),
         noise: &[Bits; LANES],
         rng: &mut LaneRng,
