@@ -1,4 +1,4 @@
-//! Sixteen chains of one Ising or Potts model side by side: lane = chain.
+//! Sixteen chains of one Ising or Potts model one a lane.
 //!
 //! A [`Chain`](crate::Chain) puts sixteen sites into a register. A [`Batch`] puts the same site of sixteen chains
 //! there, so a site's neighbours are whole registers at known places: no gathers, any couplings, and small models

@@ -1,21 +1,21 @@
-//! A Markov chain in memory of fixed size: the front door.
+//! A Markov chain in memory of fixed size: the entry point.
 
 pub(crate) mod check;
 mod error;
-pub(crate) mod kept;
 mod memory;
 mod open;
 mod ring;
+pub(crate) mod snapshot;
 mod unbound;
 
 pub use error::{Buffer, ChainError, CountError};
-pub use kept::{momentum_snapshot_len, snapshot_len};
 pub use memory::{FixedMemory, Memory};
 pub use open::open_snapshot_len;
 pub(crate) use open::spread;
 pub use open::{Ask, Open, OpenError, gradient_len};
 pub use ring::{Core, Point, Ring};
 pub(crate) use ring::{Kept, Momenta, keep, plane};
+pub use snapshot::{momentum_snapshot_len, snapshot_len};
 pub use unbound::Unbound;
 
 use crate::accept::Info;

@@ -3,7 +3,7 @@
 //! The trait is object safe, and samplers call it a few times a step, never once a site: totals only at
 //! the start, then differences. Each model is a file; [`Plain`] makes one of any two functions.
 
-mod base;
+mod base_distribution;
 mod bernoulli;
 mod boltzmann;
 mod estimate;
@@ -25,7 +25,7 @@ mod sparse;
 mod tempered;
 
 pub use crate::chain::check::{Answer, CheckError, Checked, check};
-pub use base::{Base, PathError};
+pub use base_distribution::{BaseDistribution, PathError};
 pub use bernoulli::Bernoulli;
 pub use boltzmann::Boltzmann;
 pub use estimate::Estimate;
@@ -54,7 +54,7 @@ use grid::Grid;
 
 /// An energy over packed states, `p(x) ∝ exp(−E(x))`.
 ///
-/// A chain lends every energy a *cache* that belongs to its state: whatever makes the next answer cheap
+/// A chain gives every energy a *cache* that belongs to its state: whatever makes the next answer cheap
 /// (fields, pre-activations). It is words, mostly integers: sums in fixed point do not depend on the order
 /// of the moves that led here, so nothing drifts and equal states have equal caches.
 ///
@@ -113,7 +113,7 @@ pub trait Energy {
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32;
 
     /// `E(x with xᵢ = k) − E(x)` for every value k of one site, at the state of the cache: exact local
-    /// differences, for Gibbs and its relatives. `words` is the state, lent to be changed and put back.
+    /// differences, for Gibbs and its relatives. `words` is the state, borrowed to be changed and put back.
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]);
 }
 

@@ -3,7 +3,7 @@
 //!
 //! A [`Potential`] gives E and its gradient; [`PlainPotential`] makes one of a function of your own over plain slices.
 //! [`Esh`] moves through it without random numbers; what it visits
-//! is weighted by the time spent there ([`Average`](crate::stats::Average), [`Reservoir`], [`Replay`]) or by the law that it
+//! is weighted by the time spent there ([`Average`](crate::stats::Average), [`Reservoir`], [`Replay`]) or by the distribution that it
 //! started from ([`log_weight`]). [`Unscaled`], [`Hmc`] (with the Langevin samplers) and [`NoseHoover`] are
 //! there to be compared with.
 //!
@@ -83,7 +83,7 @@ pub trait Potential {
     /// `E(x)`, and `∂E/∂x` into `out`. `x` and `out` have [`blocks`]`(d)` blocks; what is written to lanes
     /// past the last dimension is ignored.
     ///
-    /// `E = +∞` is a legal wall. NaN, `−∞` and gradients that are not finite are faults.
+    /// `E = +∞` is a legal hard constraint. NaN, `−∞` and gradients that are not finite are faults.
     fn gradient(&self, x: &[Block], scratch: &mut [Block], out: &mut [Block]) -> f32;
 }
 

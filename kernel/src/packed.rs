@@ -200,7 +200,7 @@ impl<const WORDS: usize> State<WORDS> {
     }
 }
 
-/// Sets one site of a state in lent words.
+/// Sets one site of a state in caller-provided words.
 ///
 /// # Errors
 /// [`StateError`] where the words are too few, the site does not exist or the value is not below the arity.

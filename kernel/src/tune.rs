@@ -1,7 +1,7 @@
 //! Tuning: from what steps report to parameters, in fixed memory.
 //!
 //! Tuners see [`Info`](crate::Info) and parameters, never a chain's insides, and are plain data: copying one
-//! is a snapshot. While parameters follow the chain its law is not kept: `freeze` before samples are
+//! is a snapshot. While parameters follow the chain its distribution is not kept: `freeze` before samples are
 //! collected, and say so beside them.
 //!
 //! * [`RateTuner`] moves one parameter until a wished share of proposals is accepted.

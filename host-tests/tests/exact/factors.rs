@@ -59,9 +59,9 @@ fn check(name: &str, graph: &Graph, seed: u64, fine: bool) {
         }
         for site in 0..arities.len() {
             let mut out = vec![f32::NAN; arity];
-            let mut lent = words.clone();
-            model.differences(&mut lent, &cache, site, &mut out);
-            assert_eq!(lent, words);
+            let mut borrowed = words.clone();
+            model.differences(&mut borrowed, &cache, site, &mut out);
+            assert_eq!(borrowed, words);
             let (own, own_walls) = graph.field(&x, site);
             for (value, &found) in out.iter().enumerate() {
                 if value >= usize::from(arities[site]) {

@@ -1,7 +1,7 @@
 //! Sites of very many values: 64 sites of 30,522 in less than a megabyte, drawn from their exact law; and
 //! windows on the whole numbers.
 
-use bitmc::energy::{Base, EnergyError};
+use bitmc::energy::{BaseDistribution, EnergyError};
 use bitmc::lane::{Bits, Block};
 use bitmc::step::Curvature;
 use bitmc::{
@@ -280,7 +280,7 @@ fn a_base_of_many_values() {
         [(30_522, (1.9f64 + 30_520.0 * 2.5e-8).ln()), (65_536, (1.9f64 + 65_534.0 * 2.5e-8).ln())]
     {
         let energy = Tail::new(values);
-        let found = Base::new(&energy, &energy.log_weights).unwrap().log_z();
+        let found = BaseDistribution::new(&energy, &energy.log_weights).unwrap().log_z();
         // A sum of many values is right within 67 roundings.
         assert!((f64::from(found) - exact).abs() <= 67.0 * ROUNDING, "{found} {exact}");
         // A sum in one float.
@@ -290,7 +290,7 @@ fn a_base_of_many_values() {
     let mut rng = LaneRng::seed_from_u64(45);
     let mut source = bitmc_host_tests::models::Source::new(45);
     let energy = Tail { log_weights: (0..300).map(|_| source.normal(1.5)).collect() };
-    let base = Base::new(&energy, &energy.log_weights).unwrap();
+    let base = BaseDistribution::new(&energy, &energy.log_weights).unwrap();
     let mut counts = vec![0u64; 300];
     for _ in 0..200_000 {
         let mut words = [0];

@@ -31,7 +31,7 @@ pub enum bitmc_status {
     Alignment,
     /// Memory or a buffer is too short.
     Memory,
-    /// A number is out of its range, not finite, or does not fit another; or two arrays, or an array and lent memory, overlap.
+    /// A number is out of its range, not finite, or does not fit another; or two arrays, or an array and caller-provided memory, overlap.
     Argument,
     /// Words are no state of the model.
     State,

@@ -5,9 +5,9 @@ use super::products::Products;
 use super::site::{self, BatchSite, Half, Level, Terms, VALUE, pass};
 use super::{BatchInfo, BatchKernel, BatchRing, group};
 use crate::draw::LOGIT_LIMIT;
-use crate::lane::{Abreast, Bits, Block, F32s, LANES, LaneSums, Line, Mask, U32s};
+use crate::lane::{Bits, Block, F32s, Interleaved, LANES, LaneSums, Line, Mask, U32s};
 use crate::random::LaneRng;
-use crate::step::key::mix;
+use crate::step::fingerprint::mix;
 use crate::step::{Curvature, Langevin};
 
 /// The kernels of sixteen chains.
@@ -115,11 +115,11 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
         part: usize,
     ) -> [Odds; N] {
         let sign = U32s::splat(0x8000_0000);
-        let gradient = Abreast(fields).i32_to_f32() * F32s::load(&scales.0, part);
-        let uphill = (gradient.to_bits() ^ (Abreast(values) & sign)).to_f32();
+        let gradient = Interleaved(fields).i32_to_f32() * F32s::load(&scales.0, part);
+        let uphill = (gradient.to_bits() ^ (Interleaved(values) & sign)).to_f32();
         let mut half_curvature = [F32s::splat(0.0); N];
         half_curvature.iter_mut().zip(first..).for_each(|(c, site)| *c = (self.half_curvature)(site, part));
-        let z = uphill * F32s::load(&self.balance, part) - Abreast(half_curvature);
+        let z = uphill * F32s::load(&self.balance, part) - Interleaved(half_curvature);
         let e = (z.to_bits() | sign).to_f32().max(F32s::splat(-LOGIT_LIMIT)).exp_bounded();
         let mut odds = [Odds::none(); N];
         for ((odds, free), (e, likely)) in odds.iter_mut().zip(free).zip(e.0.into_iter().zip(z.positive().0)) {

@@ -1,4 +1,4 @@
-//! Sixteen chains of one Potts model side by side: lane = chain.
+//! Sixteen chains of one Potts model one a lane.
 
 mod gibbs;
 mod langevin;

@@ -2,12 +2,12 @@
 
 mod ask;
 mod each;
-mod kept;
+mod snapshot;
 mod told;
 
 pub use ask::Ask;
 pub(crate) use ask::Half;
-pub use kept::open_snapshot_len;
+pub use snapshot::open_snapshot_len;
 pub use told::OpenError;
 pub(crate) use told::{Told, spread};
 

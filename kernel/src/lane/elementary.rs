@@ -4,7 +4,7 @@
 //! interval and error stand beside it. The errors quoted for the functions were measured against f64 over
 //! every f32 (`.ci/long`); a strided run of the same comparison is in the everyday tests.
 
-use super::{Abreast, F32s, Mask, U32s};
+use super::{F32s, Interleaved, Mask, U32s};
 use core::f32::consts::{LN_2, LOG2_E};
 
 /// Sign and exponent.
@@ -118,7 +118,7 @@ fn upper_half(e: F32s) -> Mask {
     !e.lt(F32s::splat(0.5)) & e.eq(e)
 }
 
-impl<const N: usize> Abreast<F32s, N> {
+impl<const N: usize> Interleaved<F32s, N> {
     /// [`polynomial`].
     #[inline(always)]
     pub(crate) fn polynomial<const K: usize>(self, coefficients: &[f32; K]) -> Self {
@@ -187,7 +187,7 @@ impl F32s {
     #[inline(always)]
     #[must_use]
     pub fn exp_bounded(self) -> Self {
-        let Abreast([one]) = Abreast([self]).exp_bounded();
+        let Interleaved([one]) = Interleaved([self]).exp_bounded();
         one
     }
 
@@ -196,7 +196,7 @@ impl F32s {
     #[inline(always)]
     #[must_use]
     pub fn exp2_bounded(self) -> Self {
-        let Abreast([one]) = Abreast([self]).exp2_bounded();
+        let Interleaved([one]) = Interleaved([self]).exp2_bounded();
         one
     }
 
@@ -204,7 +204,8 @@ impl F32s {
     #[inline(always)]
     fn exp_no_overflow(self) -> Self {
         let least = Self::splat(-104.0); // e^−104 rounds to 0
-        let (Abreast([t]), Abreast([p])) = Abreast([self.lt(least).pick(least, self)]).exp_reduced();
+        let (Interleaved([t]), Interleaved([p])) =
+            Interleaved([self.lt(least).pick(least, self)]).exp_reduced();
         // 2^n as two normal factors: p times the first is exact, so a subnormal result rounds once.
         let exponent = t.to_bits() - U32s::splat(MAGIC_BITS - 254);
         let half = exponent.shr::<1>();
@@ -331,7 +332,7 @@ impl F32s {
     #[inline(always)]
     #[must_use]
     pub fn normal_radius(self) -> Self {
-        let Abreast([one]) = Abreast([self]).normal_radius();
+        let Interleaved([one]) = Interleaved([self]).normal_radius();
         one
     }
 
@@ -339,7 +340,7 @@ impl F32s {
     #[inline(always)]
     #[must_use]
     pub fn quarter_turns(self) -> (Self, Self) {
-        let (Abreast([sin]), Abreast([cos])) = Abreast([self]).quarter_turns();
+        let (Interleaved([sin]), Interleaved([cos])) = Interleaved([self]).quarter_turns();
         (sin, cos)
     }
 }

@@ -1,4 +1,4 @@
-//! Optimisers: θ from gradients, in lent memory.
+//! Optimisers: θ from gradients, in caller-provided memory.
 
 use crate::lane::{Block, F32s, LANES, PARTS};
 use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists, plain};

@@ -1,8 +1,8 @@
 //! Contrastive divergence: data against the states of chains.
 
-use super::desk::Desk;
 use super::minibatch::fits;
 use super::moments::Moments;
+use super::workspace::Workspace;
 use super::{LearnError, Learnable, Replay, Report};
 use crate::chain::{Chain, Memory};
 use crate::lane::{Bits, Block, LANES, ln};
@@ -70,8 +70,8 @@ impl<'g> Contrast<'g> {
         B: AsMut<[Block]>,
     {
         fits(model, self.gradient)?;
-        let desk = Desk::new(model, x, memory)?;
-        self.sample(model, desk.state(), desk.cache, desk.energy);
+        let workspace = Workspace::new(model, x, memory)?;
+        self.sample(model, workspace.state(), workspace.cache, workspace.energy);
         Ok(())
     }
 
@@ -171,7 +171,7 @@ impl<'g> Contrast<'g> {
     }
 }
 
-/// The same memory, lent.
+/// The same memory, borrowed.
 fn borrow<W, C, B>(memory: &mut Memory<W, C, B>) -> Memory<&mut [u32], &mut [Bits], &mut [Block]>
 where
     W: AsMut<[u32]>,

@@ -95,7 +95,7 @@ impl<'a> Colouring<'a> {
         Ok(colouring)
     }
 
-    /// Colours greedily into lent memory ([`Colouring::words`]): each site, in order, joins the first class that
+    /// Colours greedily into caller-provided memory ([`Colouring::words`]): each site, in order, joins the first class that
     /// has none of its neighbours. At most one class more than the largest degree is needed; an even torus gets
     /// its two, and classes that stay empty are left out. O(edges × classes).
     ///

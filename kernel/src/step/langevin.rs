@@ -9,7 +9,7 @@ pub use curvature::Curvature;
 pub(super) use curvature::curvature_value;
 pub(super) use second_order::{inverse, precision_value};
 
-use super::key::mix;
+use super::fingerprint::mix;
 use super::momentum::Momentum;
 use super::{Kernel, ParameterError, Transition, shift};
 use crate::accept::{Info, accepts};
@@ -113,7 +113,7 @@ impl<'a> Langevin<'a> {
         Self::new(0.5, Curvature::of(step_size)?, true)
     }
 
-    /// Without the test, at step size α ([DULA](Langevin)): converges to a law *near* p.
+    /// Without the test, at step size α ([DULA](Langevin)): converges to a distribution *near* p.
     ///
     /// # Errors
     /// [`ParameterError::StepSize`] where α or 1/α is not positive and finite.

@@ -1,4 +1,4 @@
-//! Annealed importance sampling: the normaliser of a law, by a walk from one that is known.
+//! Annealed importance sampling: the normaliser of a distribution, by a walk from one that is known.
 
 use super::Replica;
 use crate::chain::ChainError;
@@ -22,8 +22,8 @@ crate::error::errors! {
 /// x from the base, and for each β in turn adds `(β′ − β)(E(x) − E₀(x))` to −ln w, β′ the one before, and
 /// takes `steps` transitions at β. Returns ln w, where `⟨w⟩ = Z/Z₀` exactly, for any β and steps.
 ///
-/// `betas` rises to 1 from above 0; where they end at another β, Z is that of β. The kernel may depend on β; it must keep the law at β. A draw that the
-/// energy forbids has weight 0: ln w = −∞, and the run ends. The replica ends near the target's law. Clamped sites keep
+/// `betas` rises to 1 from above 0; where they end at another β, Z is that of β. The kernel may depend on β; it must keep the distribution at β. A draw that the
+/// energy forbids has weight 0: ln w = −∞, and the run ends. The replica ends near the target's distribution. Clamped sites keep
 /// their values, and Z and Z₀ are sums over the states that agree with them.
 ///
 /// Collect many runs in an [`Evidence`](crate::stats::Evidence): `ln Z = ln Z₀ + log_z()`, with
@@ -62,7 +62,7 @@ where
     Ok(log_weight.value())
 }
 
-/// One run the other way, from the replica's present state, which must be a draw from the target's law, to
+/// One run the other way, from the replica's present state, which must be a draw from the target's distribution, to
 /// the base: `betas` is that of [`forward`] and is walked backwards. Returns ln w, where `⟨w⟩ = Z₀/Z`: so
 /// `ln Z = ln Z₀ − log_z()`. Where the energy forbids states, no walk ends in them, and Z₀ is that of the allowed ones
 /// alone: then only [`forward`] is right.

@@ -281,19 +281,19 @@ impl<'g, G: Neighbours + ?Sized> Isoenergetic<'g, G> {
         B: AsMut<[Block]>,
         R: Rng + ?Sized,
     {
-        let (laws, need) = ((one.law(), other.law()), self.graph.sites());
-        if !core::ptr::addr_eq(laws.0.target(), laws.1.target()) || !laws.0.base().same(&laws.1.base()) {
+        let (paths, need) = ((one.path(), other.path()), self.graph.sites());
+        if !core::ptr::addr_eq(paths.0.target(), paths.1.target()) || !paths.0.base().same(&paths.1.base()) {
             return Err(IsoenergeticError::Energies);
         }
-        if laws.0.beta() != laws.1.beta() {
-            return Err(IsoenergeticError::Betas(laws.0.beta(), laws.1.beta()));
+        if paths.0.beta() != paths.1.beta() {
+            return Err(IsoenergeticError::Betas(paths.0.beta(), paths.1.beta()));
         }
         let got = one.state().layout().sites();
         if got != need {
             return Err(IsoenergeticError::Sites { need, got });
         }
         // A base with fields is not symmetric.
-        let clusters = Self { symmetric: self.symmetric && laws.0.base().is_uniform(), ..*self };
+        let clusters = Self { symmetric: self.symmetric && paths.0.base().is_uniform(), ..*self };
         one.with(|one| {
             other.with(|other| {
                 let (mut one, mut other) = (one.ring(), other.ring());

@@ -8,7 +8,7 @@ use crate::layout::{Kind, Layout};
 use crate::packed::Packed;
 
 /// A sample with its cache, and room: a cache for a neighbour and two planes of a number a change.
-pub struct Desk<'a> {
+pub struct Workspace<'a> {
     pub(crate) layout: Layout,
     pub(crate) words: &'a mut [u32],
     pub(crate) cache: &'a mut [Bits],
@@ -19,7 +19,7 @@ pub struct Desk<'a> {
     pub(crate) energy: f32,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> Workspace<'a> {
     /// Lays a sample out in the memory of a chain.
     pub(crate) fn new<E, W, C, B>(
         model: &E,

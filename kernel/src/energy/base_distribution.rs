@@ -1,4 +1,4 @@
-//! Laws of independent sites: where a path to another law starts.
+//! Distributions of independent sites: where a path to another distribution starts.
 
 use crate::draw::sums::{Sums, registers};
 use crate::lane::{F32s, LANES, PARTS, Total, exp, ln};
@@ -7,20 +7,20 @@ use crate::packed::{Packed, set};
 use crate::random::{uniform, uniform_state};
 use rand_core::Rng;
 
-/// A law of independent sites, `p₀(x) ∝ exp(Σᵢ θᵢ(xᵢ))`, that can be drawn from exactly and whose
+/// A distribution of independent sites, `p₀(x) ∝ exp(Σᵢ θᵢ(xᵢ))`, that can be drawn from exactly and whose
 /// normaliser is known: the start of a [`Tempered`](super::Tempered) path.
 ///
 /// θ is linear in the value of a binary or ordinal site, `θᵢ·xᵢ`, one number a site; and a table for a
-/// categorical one, `θᵢ(k)`, site by site. No numbers at all are the uniform law.
+/// categorical one, `θᵢ(k)`, site by site. No numbers at all are the uniform distribution.
 #[derive(Clone, Copy, Debug)]
-pub struct Base<'a> {
+pub struct BaseDistribution<'a> {
     fields: &'a [f32],
     layout: Layout,
     arities: Option<&'a [u16]>,
 }
 
 crate::error::errors! {
-    /// Why a path between two laws is none.
+    /// Why a path between two distributions is none.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum PathError {
         /// The base has `got` fields, the layout needs `need`, or none.
@@ -43,7 +43,7 @@ crate::error::errors! {
     }
 }
 
-impl<'a> Base<'a> {
+impl<'a> BaseDistribution<'a> {
     /// The base of an energy's path, with `fields` θ.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl<'a> Base<'a> {
         Ok(Self { fields, layout, arities: energy.arities() })
     }
 
-    /// Whether it is the same law, of the same sites.
+    /// Whether it is the same distribution, of the same sites.
     pub(crate) fn same(&self, other: &Self) -> bool {
         self.fields == other.fields && self.layout == other.layout
     }

@@ -1,6 +1,6 @@
 //! Open chains that are kept over a stop, between the halves of a step too.
 
-use super::super::kept::{load_momentum, load_name, load_shape, save_momentum, save_shape};
+use super::super::snapshot::{load_momentum, load_name, load_shape, save_momentum, save_shape};
 use super::super::{Core, split};
 use super::ask::{LangevinHalf, PathHalf};
 use super::{Half, Open};
