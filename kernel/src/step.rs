@@ -59,6 +59,7 @@ mod together;
 mod transition;
 mod wolff;
 
+pub use crate::chain::Kernel;
 pub use block_gibbs::{BlockGibbs, TemperedBlockGibbs};
 pub use chromatic_gibbs::ChromaticGibbs;
 pub use colouring::{Colouring, ColouringError};
@@ -81,23 +82,9 @@ pub use swendsen_wang::SwendsenWang;
 pub use transition::Transition;
 pub use wolff::Wolff;
 
-use crate::accept::Info;
 use crate::chain::Ring;
 use crate::energy::Energy;
 use crate::packed::{Move, Packed};
-use rand_core::Rng;
-
-/// A transition of a Markov chain. `&self` is configuration; what changes is the chain's.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` does not sample the energy `{E}`",
-    label = "this kernel does not fit the energy of the chain",
-    note = "kernels for any energy are `Langevin`, `Gibbs`, `GibbsWithGradients`, `PathAuxiliary` and others; some are for one energy, as `BlockGibbs` is for `Rbm`: the table in `bitmc::step` has them all",
-    note = "constructors of kernels return a `Result`: add `?`"
-)]
-pub trait Kernel<E: Energy + ?Sized> {
-    /// One transition. It ends, and leaves a legal state, whatever the energy and the generator do.
-    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, E>, rng: &mut R) -> Info;
-}
 
 /// Makes there's cache from here's: E(there) − E(here).
 fn shift<E: Energy + ?Sized>(ring: &mut Ring<'_, E>) -> f32 {

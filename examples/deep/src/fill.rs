@@ -7,7 +7,7 @@ use crate::infill::{Sentence, VALUES};
 use crate::masked::{Masked, PIECES, SPECIAL};
 use crate::text::Line;
 use crate::tune::{TUNERS, adapted, cycle};
-use bitmc::chain::Ask;
+use bitmc::open::Ask;
 use bitmc::noise::Parameters;
 use bitmc::packed::set;
 use bitmc::random::uniform;

@@ -2,7 +2,7 @@
 
 use crate::network::Network;
 use crate::tune::{TUNERS, adapted, cycle};
-use bitmc::chain::Ask;
+use bitmc::open::Ask;
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{Diagonal, Parameters};
 use bitmc::random::bernoulli;

@@ -1,7 +1,7 @@
 //! Parameters found by chains that are not those of the result.
 
 use bitmc::Langevin;
-use bitmc::chain::Ask;
+use bitmc::open::Ask;
 use bitmc::noise::{Adaptation, Parameters};
 use bitmc::tune::{CycleSettings, CycleTuner, Trial};
 use bitmc_examples::cli::Failure;

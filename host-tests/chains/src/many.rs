@@ -143,7 +143,9 @@ pub(crate) fn isoenergetic() -> u32 {
         let mut couplings = IsingMemory::new();
         let signs = (0..).map(|edge| if edge % 3 == 0 { -0.5 } else { 0.5 });
         let edges = torus(5, 5, 1.0).zip(signs).map(|((a, b, _), sign)| (a, b, sign));
-        let Ok(model) = Ising::spins_edges_once(25, edges, fields, borrowed(&mut couplings)) else { return BROKEN };
+        let Ok(model) = Ising::spins_edges_once(25, edges, fields, borrowed(&mut couplings)) else {
+            return BROKEN;
+        };
         let (Ok(path), Ok(kernel)) = (Tempered::new(&model, 1.5), Langevin::adjusted(0.6)) else {
             return BROKEN;
         };

@@ -130,7 +130,10 @@ fn models_are_rounded_to_the_nearest_unit() {
     let steep = Ising::bits_edges_once(1, [], &[12_000.0], borrowed).unwrap();
     let (mut ends, mut linear) = ([0; 1], [0; 1]);
     let borrowed = SparseBuffers::new(&mut ends, &mut linear, &mut []);
-    assert_eq!(QuantisedIsing::round(steep.form(), borrowed).unwrap_err(), SparseError::TooManyUnits { site: 0 });
+    assert_eq!(
+        QuantisedIsing::round(steep.form(), borrowed).unwrap_err(),
+        SparseError::TooManyUnits { site: 0 }
+    );
 }
 
 /// Spins without fields, at couplings of all sizes: half a unit and a relative 3·10⁻⁷, and the field that is left.

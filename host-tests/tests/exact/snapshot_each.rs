@@ -364,7 +364,8 @@ fn learning() {
     let model = borrowed(Boltzmann::bits(borrowed([[0.1; 16]; N]), SITES, couplings).unwrap());
     assert_eq!(model.parameter_len(), N);
     let gradient = |rng: &mut LaneRng| [[rng.next_u32() as f32 / 1e9 - 2.0; 16]; 2];
-    let adam = |_: &mut LaneRng| Adam::new(borrowed([[0.0; 16]; 4]), 0.01).unwrap().with(0.8, 0.99, 1e-6).unwrap();
+    let adam =
+        |_: &mut LaneRng| Adam::new(borrowed([[0.0; 16]; 4]), 0.01).unwrap().with(0.8, 0.99, 1e-6).unwrap();
     kept(("Adam", Adam::snapshot_len(2)), adam, |it, rng| {
         let (mut gradient, mut theta) = (gradient(rng), [[0.5; 16]; 2]);
         gradient[1][0] = f32::NAN;

@@ -77,7 +77,9 @@ pub unsafe extern "C" fn bitmc_chain_init(
         Span::of(rng, 1).apart(Span::of(borrowed, bytes))?;
         drawing(rng, |rng| {
             let cache = Model::borrow(model)?.cache_len();
-            seated(chain, model, cache, (borrowed, bytes), |model, memory| Ok(Chain::random(model, memory, rng)?))
+            seated(chain, model, cache, (borrowed, bytes), |model, memory| {
+                Ok(Chain::random(model, memory, rng)?)
+            })
         })
     };
     bitmc_status::of(build())

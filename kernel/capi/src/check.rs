@@ -1,6 +1,6 @@
 //! An energy compared with itself.
 
-use crate::handle::{Handle, Borrowed, Span, answer, asked, bytes_of, slice};
+use crate::handle::{Borrowed, Handle, Span, answer, asked, bytes_of, slice};
 use crate::model::{Model, bitmc_model};
 use crate::seat::{Place, parts, pieces};
 use crate::status::{Outcome, bitmc_status};

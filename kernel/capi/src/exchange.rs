@@ -1,6 +1,6 @@
 //! Replica exchange.
 
-use crate::handle::{Handle, Borrowed, Span, answer, asked, bytes_of, slice};
+use crate::handle::{Borrowed, Handle, Span, answer, asked, bytes_of, slice};
 use crate::model::{Model, bitmc_model, bitmc_state, view};
 use crate::random::{bitmc_rng, drawing};
 use crate::sampler::{Sampler, bitmc_sampler};

@@ -1,6 +1,6 @@
 //! Models: whose energy is sampled.
 
-use crate::handle::{Handle, Borrowed, Span, bytes_of, slice};
+use crate::handle::{Borrowed, Handle, Span, bytes_of, slice};
 use crate::status::{Outcome, bitmc_status};
 use bitmc::energy::{EnergyError, Entry, SparseBuffers, pack_rows};
 use bitmc::lane::{Bits, Block};
@@ -340,12 +340,19 @@ pub unsafe extern "C" fn bitmc_potts_init(
         if sites == 0 || arity < 2 {
             return Err(bitmc_status::Argument);
         }
-        Model::build(model, (memory, bytes), &pieces(sites, edge_count, count), &of, NO_BASE, |borrowed, loan| {
-            let sparse = couplings(borrowed, sites, edge_count)?;
-            let kept: &'static mut [f32] = borrowed.zeros(count)?;
-            copy(kept, fields);
-            Ok(Built::Potts(Potts::new(sites, arity, edges, kept, sparse)?, loan))
-        })
+        Model::build(
+            model,
+            (memory, bytes),
+            &pieces(sites, edge_count, count),
+            &of,
+            NO_BASE,
+            |borrowed, loan| {
+                let sparse = couplings(borrowed, sites, edge_count)?;
+                let kept: &'static mut [f32] = borrowed.zeros(count)?;
+                copy(kept, fields);
+                Ok(Built::Potts(Potts::new(sites, arity, edges, kept, sparse)?, loan))
+            },
+        )
     };
     bitmc_status::of(build())
 }
@@ -395,7 +402,9 @@ pub unsafe extern "C" fn bitmc_model_with_linear(
         let of = [Span::of(fields.as_ptr(), field_count), Span::of(base, 1), Span::of(root.0, 1), own, its];
         Model::build(model, (memory, bytes), &[count.saturating_mul(4)], &of, root, |borrowed, loan| {
             Ok(match it.built() {
-                Built::Ising(ising, _) => Built::Ising(ising.with_linear(fields, borrowed.zeros(count)?)?, loan),
+                Built::Ising(ising, _) => {
+                    Built::Ising(ising.with_linear(fields, borrowed.zeros(count)?)?, loan)
+                }
                 Built::Potts(potts, _) => {
                     let kept: &'static mut [f32] = borrowed.zeros(field_count)?;
                     copy(kept, fields);

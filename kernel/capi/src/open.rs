@@ -1,14 +1,15 @@
 //! Chains whose energy is evaluated elsewhere: a step in two halves, ask and tell.
 
 use crate::chain::bitmc_info;
-use crate::handle::{Handle, Borrowed, Span, answer, asked, bytes_of, slice};
+use crate::handle::{Borrowed, Handle, Span, answer, asked, bytes_of, slice};
 use crate::model::{bitmc_state, layout_of, view};
 use crate::random::bitmc_rng;
 use crate::sampler::{Sampler, bitmc_sampler};
 use crate::seat::{Cache, Place, Weights, Words, parts, pieces};
 use crate::snapshot::sealed;
 use crate::status::{Outcome, bitmc_status};
-use bitmc::chain::{Memory, gradient_len};
+use bitmc::chain::Memory;
+use bitmc::open::gradient_len;
 use bitmc::snapshot::{Reader, Same};
 use bitmc::{LaneRng, Layout, Open, Packed};
 

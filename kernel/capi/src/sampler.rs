@@ -1,6 +1,6 @@
 //! Samplers: how a chain moves.
 
-use crate::handle::{Handle, Borrowed, Span, bytes_of};
+use crate::handle::{Borrowed, Handle, Span, bytes_of};
 use crate::model::{Built, Model, bitmc_model};
 use crate::open::Own;
 use crate::status::{Outcome, bitmc_status};

@@ -1,6 +1,6 @@
 //! What a chain is built on: a model that may not change, and memory that is its alone.
 
-use crate::handle::{BUSY, Handle, Borrowed, Span, bytes_of};
+use crate::handle::{BUSY, Borrowed, Handle, Span, bytes_of};
 use crate::model::{Model, bitmc_model};
 use crate::status::{Outcome, bitmc_status};
 use bitmc::chain::Memory;

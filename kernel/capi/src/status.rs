@@ -1,6 +1,6 @@
 //! What a call came to.
 
-use bitmc::chain::OpenError;
+use bitmc::OpenError;
 use bitmc::energy::{PathError, RbmError, SparseError};
 use bitmc::noise::NoiseError;
 use bitmc::schedule::ScheduleError;

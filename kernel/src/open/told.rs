@@ -1,7 +1,7 @@
 //! What was told, as an energy.
 
-use super::super::{ChainError, CountError};
 use super::gradient_len;
+use crate::chain::{ChainError, CountError};
 use crate::energy::{Energy, EnergyError};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;

@@ -11,10 +11,10 @@ pub use snapshot::open_snapshot_len;
 pub use told::OpenError;
 pub(crate) use told::{Told, spread};
 
-use super::{
+use crate::accept::Info;
+use crate::chain::{
     Buffer, ChainError, Core, Memory, check_sites, check_values, hold, part, plane, release, rooms, taken_apart,
 };
-use crate::accept::Info;
 use crate::energy::{EnergyError, checked};
 use crate::lane::{Bits, Block, Total};
 use crate::layout::Layout;

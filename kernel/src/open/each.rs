@@ -1,8 +1,8 @@
 //! Several open chains at once.
 
-use super::super::CountError;
 use super::{Ask, Open, OpenError, gradient_len};
 use crate::accept::Info;
+use crate::chain::CountError;
 use crate::lane::{Bits, Block};
 use rand_core::Rng;
 
