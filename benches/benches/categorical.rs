@@ -1,4 +1,4 @@
-//! Sites of several and of very many values, each beside its naive twin, from equilibrium.
+//! Sites of several and of very many values, each beside its scalar baseline, from equilibrium.
 
 use bitmc::batch::{BatchKernel, PottsBatch, PottsSite};
 use bitmc::lane::{Bits, Block, LANES};
@@ -45,7 +45,7 @@ fn pair<T: Target>(
     group.finish();
 }
 
-/// A lattice of sites of four values: one chain, its twin, and sixteen chains side by side.
+/// A lattice of sites of four values: one chain, its baseline, and sixteen chains side by side.
 fn potts(criterion: &mut Criterion) {
     let edges: Vec<_> = bitmc::torus(30, 30, 0.8).collect();
     let mut memory = HeapSparse::default();

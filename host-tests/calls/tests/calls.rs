@@ -23,7 +23,7 @@ impl<T> Held<T> {
     }
 }
 
-/// Memory to lend, which begins off every boundary.
+/// Memory to borrow, which begins off every boundary.
 struct Room(Vec<u8>);
 
 impl Room {

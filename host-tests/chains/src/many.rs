@@ -1,4 +1,4 @@
-//! Chains for laws with many modes: cycles, replica exchange, annealing, populations, tuning, and hashes of what they do.
+//! Chains for distributions with many modes: cycles, replica exchange, annealing, populations, tuning, and hashes of what they do.
 
 use crate::hash::Hash;
 use crate::models::{self, IsingMemory};

@@ -1,4 +1,4 @@
-//! Gibbs sampling without floats: its odds and draws against float64, its matrices against laws by enumeration, and
+//! Gibbs sampling without floats: its odds and draws against float64, its matrices against distributions by enumeration, and
 //! an exact start.
 
 use bitmc::energy::{Entry, SparseBuffers, SparseError};

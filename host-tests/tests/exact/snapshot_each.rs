@@ -78,7 +78,7 @@ fn kept<T: Snapshot, O: PartialEq>(
     assert_eq!(load(&sealed(newer), &mut [&mut other]), Err(SnapshotError::Version { got: VERSION + 1 }));
     assert!(save(&[&other]) == before, "{name} is changed by what is refused");
 
-    // The broken twin: a checksum that goes along with what was altered, a bit or a whole word. What then passes does no harm.
+    // The broken variant: a checksum that goes along with what was altered, a bit or a whole word. What then passes does no harm.
     let words = (12..bytes.len() - 7).step_by(4).flat_map(|at| {
         [0u32, !0, 0x8000_0000, 0x7FC0_0000, 0xFF80_0000].map(|word| {
             let mut altered = bytes.clone();

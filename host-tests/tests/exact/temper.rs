@@ -84,7 +84,7 @@ fn a_tempered_energy_is_what_it_says() {
     }
 }
 
-/// How many draws of a base, over even uniforms that are the same at all sites, are off the law of `times` its fields:
+/// How many draws of a base, over even uniforms that are the same at all sites, are off the distribution of `times` its fields:
 /// an interval of uniforms is counted within one, what is left of five of them within four.
 fn off(base: &BaseDistribution<'_>, arities: &[u16], layout: Layout, times: f64) -> f64 {
     const DRAWS: u32 = 1 << 14;
@@ -212,7 +212,7 @@ fn asymmetry(ratio: impl Fn((f32, f32), (f32, f32), (f32, f32)) -> f32) -> f64 {
 fn swaps_are_in_detailed_balance() {
     let right = asymmetry(|betas, gaps, _| log_swap_ratio(betas, gaps));
     assert!(right <= tolerance::ASYMMETRY, "{right}");
-    // Twins: the ratio upside down, and one that forgets the base.
+    // Negative controls: the ratio upside down, and one that forgets the base.
     assert!(asymmetry(|betas, gaps, _| -log_swap_ratio(betas, gaps)) > 0.1);
     assert!(asymmetry(|betas, _, energies| log_swap_ratio(betas, energies)) > 0.1);
 }

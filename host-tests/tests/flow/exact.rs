@@ -1,4 +1,4 @@
-//! Energy-sampling dynamics without randomness, against float64. Each broken twin goes through the lines that
+//! Energy-sampling dynamics without randomness, against float64. Each broken variant goes through the lines that
 //! the right one goes through, and must fail there.
 
 use bitmc::flow::{

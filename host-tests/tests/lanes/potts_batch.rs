@@ -1,5 +1,5 @@
 //! Batches of sixteen Potts chains: each is the chain that runs alone, bit for bit, whatever runs beside it. What is
-//! known of the law of a [`Chain`] is known of them.
+//! known of the distribution of a [`Chain`] is known of them.
 
 use bitmc::batch::{BatchError, BatchKernel, PottsBatch, PottsSite};
 use bitmc::energy::{PathError, Tempered};
@@ -252,7 +252,7 @@ fn energies_are_those_of_the_formula() {
             }
         }
         assert!(worst <= bound, "{} sites: {worst} of {bound}", target.sites);
-        // A twin whose couplings are others.
+        // A variant whose couplings are others.
         let mut other = target.edges.clone();
         if !other.is_empty() {
             other.iter_mut().for_each(|edge| edge.2 += 0.5);

@@ -1,4 +1,4 @@
-//! Transition counts: from one state, a million single steps, against the float64 law P(x, ·).
+//! Transition counts: from one state, a million single steps, against the float64 distribution P(x, ·).
 
 use bitmc::batch::{BatchKernel, PottsBatch, PottsSite};
 use bitmc::lane::Block;
