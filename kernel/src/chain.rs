@@ -327,17 +327,12 @@ pub(crate) fn part<T>(buffer: Buffer, slice: &mut [T], need: usize) -> Result<&m
 
 /// A chain's memory as two points and a mask. With `planes`, each point has one for its gradient where the memory has
 /// room for both.
-pub(crate) fn taken_apart<'r, E: Energy + ?Sized, W, C, B>(
+pub(crate) fn taken_apart<'r, E: Energy + ?Sized, W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
     energy: &'r E,
     memory: &'r mut Memory<W, C, B>,
     core: &'r mut Core,
     planes: bool,
-) -> Ring<'r, E>
-where
-    W: AsMut<[u32]>,
-    C: AsMut<[Bits]>,
-    B: AsMut<[Block]>,
-{
+) -> Ring<'r, E> {
     let layout = energy.layout();
     let (words, cache, blocks) = (layout.words(), energy.cache_len(), layout.weight_blocks());
     let (first, rest) = split(memory.words.as_mut(), words);

@@ -86,17 +86,11 @@ const ROUNDING: f32 = 1.0 / 1_048_576.0;
 ///
 /// # Errors
 /// [`CheckError`]: the first answer that is off.
-pub fn check<'x, E, W, C, B>(
+pub fn check<'x, E: Energy + ?Sized, W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
     energy: &E,
     memory: &mut Memory<W, C, B>,
     states: impl IntoIterator<Item = Packed<'x>>,
-) -> Result<Checked, CheckError>
-where
-    E: Energy + ?Sized,
-    W: AsMut<[u32]>,
-    C: AsMut<[Bits]>,
-    B: AsMut<[Block]>,
-{
+) -> Result<Checked, CheckError> {
     let mut chain = Chain { energy, memory: memory.borrow(), core: Core::at(0.0) };
     chain.clear()?;
     let Ring { layout, mut here, mut there, .. } = chain.ring();

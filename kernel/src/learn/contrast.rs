@@ -57,18 +57,12 @@ impl<'g> Contrast<'g> {
     ///
     /// # Errors
     /// [`LearnError::Chain`]; [`LearnError::Gradient`] where the energy has other parameters than at the start.
-    pub fn data<E, W, C, B>(
+    pub fn data<E: Learnable + ?Sized, W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
         &mut self,
         model: &E,
         x: Packed<'_>,
         memory: &mut Memory<W, C, B>,
-    ) -> Result<(), LearnError>
-    where
-        E: Learnable + ?Sized,
-        W: AsMut<[u32]>,
-        C: AsMut<[Bits]>,
-        B: AsMut<[Block]>,
-    {
+    ) -> Result<(), LearnError> {
         fits(model, self.gradient)?;
         let workspace = Workspace::new(model, x, memory)?;
         self.sample(model, workspace.state(), workspace.cache, workspace.energy);
@@ -172,12 +166,9 @@ impl<'g> Contrast<'g> {
 }
 
 /// The same memory, borrowed.
-fn borrow<W, C, B>(memory: &mut Memory<W, C, B>) -> Memory<&mut [u32], &mut [Bits], &mut [Block]>
-where
-    W: AsMut<[u32]>,
-    C: AsMut<[Bits]>,
-    B: AsMut<[Block]>,
-{
+fn borrow<W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
+    memory: &mut Memory<W, C, B>,
+) -> Memory<&mut [u32], &mut [Bits], &mut [Block]> {
     let Memory { words, cache, weights } = memory;
     Memory { words: words.as_mut(), cache: cache.as_mut(), weights: weights.as_mut() }
 }

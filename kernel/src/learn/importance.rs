@@ -84,19 +84,13 @@ impl Importance {
     ///
     /// # Errors
     /// As [`Minibatch::add`].
-    pub fn proposal<E, W, C, B>(
+    pub fn proposal<E: Learnable + ?Sized, W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
         &self,
         model: &E,
         x: Packed<'_>,
         memory: &mut Memory<W, C, B>,
         out: &mut [f32],
-    ) -> Result<(), LearnError>
-    where
-        E: Learnable + ?Sized,
-        W: AsMut<[u32]>,
-        C: AsMut<[Bits]>,
-        B: AsMut<[Block]>,
-    {
+    ) -> Result<(), LearnError> {
         let mut workspace = Workspace::new(model, x, memory)?;
         workspace.binary()?;
         let sum = self.propose(model, &mut workspace)?;
@@ -112,20 +106,14 @@ impl Importance {
     ///
     /// # Errors
     /// As [`Minibatch::add`]; [`LearnError::Site`], [`LearnError::Draws`].
-    pub fn observe_given<E, W, C, B>(
+    pub fn observe_given<E: Learnable + ?Sized, W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
         &self,
         model: &E,
         x: Packed<'_>,
         sites: &[usize],
         memory: &mut Memory<W, C, B>,
         batch: &mut Minibatch<'_>,
-    ) -> Result<(), LearnError>
-    where
-        E: Learnable + ?Sized,
-        W: AsMut<[u32]>,
-        C: AsMut<[Bits]>,
-        B: AsMut<[Block]>,
-    {
+    ) -> Result<(), LearnError> {
         fits(model, batch.gradient)?;
         let mut workspace = Workspace::new(model, x, memory)?;
         workspace.binary()?;
@@ -217,17 +205,13 @@ impl Importance {
 }
 
 impl Objective for Importance {
-    fn observe<E, R>(
+    fn observe<E: Learnable + ?Sized, R: Rng + ?Sized>(
         &self,
         model: &E,
         workspace: &mut Workspace<'_>,
         rng: &mut R,
         batch: &mut Minibatch<'_>,
-    ) -> Result<(), LearnError>
-    where
-        E: Learnable + ?Sized,
-        R: Rng + ?Sized,
-    {
+    ) -> Result<(), LearnError> {
         workspace.binary()?;
         let sum = self.propose(model, workspace)?;
         let sums = workspace.second.as_flattened_mut();

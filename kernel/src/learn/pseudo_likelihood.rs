@@ -18,17 +18,13 @@ use rand_core::Rng;
 pub struct PseudoLikelihood;
 
 impl Objective for PseudoLikelihood {
-    fn observe<E, R>(
+    fn observe<E: Learnable + ?Sized, R: Rng + ?Sized>(
         &self,
         model: &E,
         workspace: &mut Workspace<'_>,
         _rng: &mut R,
         batch: &mut Minibatch<'_>,
-    ) -> Result<(), LearnError>
-    where
-        E: Learnable + ?Sized,
-        R: Rng + ?Sized,
-    {
+    ) -> Result<(), LearnError> {
         let layout = workspace.layout;
         if layout.many_values() {
             return Err(LearnError::ManyValues);

@@ -60,17 +60,13 @@ impl RatioMatching {
 }
 
 impl Objective for RatioMatching {
-    fn observe<E, R>(
+    fn observe<E: Learnable + ?Sized, R: Rng + ?Sized>(
         &self,
         model: &E,
         workspace: &mut Workspace<'_>,
         _rng: &mut R,
         batch: &mut Minibatch<'_>,
-    ) -> Result<(), LearnError>
-    where
-        E: Learnable + ?Sized,
-        R: Rng + ?Sized,
-    {
+    ) -> Result<(), LearnError> {
         workspace.binary()?;
         let sites = workspace.layout.sites();
         workspace.second.fill([0.0; LANES]);

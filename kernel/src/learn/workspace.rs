@@ -21,17 +21,11 @@ pub struct Workspace<'a> {
 
 impl<'a> Workspace<'a> {
     /// Lays a sample out in the memory of a chain.
-    pub(crate) fn new<E, W, C, B>(
+    pub(crate) fn new<E: Energy + ?Sized, W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
         model: &E,
         x: Packed<'_>,
         memory: &'a mut Memory<W, C, B>,
-    ) -> Result<Self, LearnError>
-    where
-        E: Energy + ?Sized,
-        W: AsMut<[u32]>,
-        C: AsMut<[Bits]>,
-        B: AsMut<[Block]>,
-    {
+    ) -> Result<Self, LearnError> {
         let layout = model.layout();
         check_sites(model)?;
         let x = x.of(layout)?;

@@ -142,12 +142,7 @@ where
     }
 }
 
-impl<W, C, B> Open<'_, W, C, B>
-where
-    W: AsMut<[u32]> + AsRef<[u32]>,
-    C: AsMut<[Bits]>,
-    B: AsMut<[Block]> + AsRef<[Block]>,
-{
+impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]> + AsRef<[Block]>> Open<'_, W, C, B> {
     /// Reads a chain, and takes it with `take`: where the rest follows.
     fn read<'r>(&mut self, from: Reader<'r>, take: bool) -> Result<Reader<'r>, SnapshotError> {
         let (layout, arities, mut at) = (self.told.layout, self.told.arities, from);

@@ -143,11 +143,13 @@ impl Updates {
     }
 
     #[inline]
-    fn update<E, R>(&mut self, ring: &mut Ring<'_, E>, site: usize, uniform: f32, rng: &mut R)
-    where
-        E: Energy + ?Sized,
-        R: Rng + ?Sized,
-    {
+    fn update<E: Energy + ?Sized, R: Rng + ?Sized>(
+        &mut self,
+        ring: &mut Ring<'_, E>,
+        site: usize,
+        uniform: f32,
+        rng: &mut R,
+    ) {
         if !ring.free(site) {
             return;
         }

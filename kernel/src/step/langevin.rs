@@ -265,11 +265,11 @@ impl<'a, N: Noise> Langevin<'a, N> {
 
     /// The first half of a step: draws y, and the uniform of its test. `None` where there are no weights to be had.
     #[inline]
-    pub(crate) fn ask<E, R>(&self, ring: &mut Ring<'_, E>, rng: &mut R) -> Option<Asked>
-    where
-        E: Energy + ?Sized,
-        R: Rng + ?Sized,
-    {
+    pub(crate) fn ask<E: Energy + ?Sized, R: Rng + ?Sized>(
+        &self,
+        ring: &mut Ring<'_, E>,
+        rng: &mut R,
+    ) -> Option<Asked> {
         if ring.core.estimates && self.adjusted {
             return None;
         }
@@ -287,11 +287,11 @@ impl<'a, N: Noise> Langevin<'a, N> {
 
     /// Draws y; the product of its weights, or `None` where there are none to be had.
     #[inline]
-    fn propose<E, R>(&self, ring: &mut Ring<'_, E>, rng: &mut R) -> Option<LogProduct>
-    where
-        E: Energy + ?Sized,
-        R: Rng + ?Sized,
-    {
+    fn propose<E: Energy + ?Sized, R: Rng + ?Sized>(
+        &self,
+        ring: &mut Ring<'_, E>,
+        rng: &mut R,
+    ) -> Option<LogProduct> {
         if ring.layout.many_values() {
             return self.depart(ring, rng);
         }

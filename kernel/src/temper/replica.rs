@@ -140,20 +140,18 @@ where
     }
 
     /// One transition at β.
-    pub fn step<K, R>(&mut self, kernel: &K, rng: &mut R) -> Info
-    where
-        K: Kernel<Tempered<'e, E>>,
-        R: Rng + ?Sized,
-    {
+    pub fn step<K: Kernel<Tempered<'e, E>>, R: Rng + ?Sized>(&mut self, kernel: &K, rng: &mut R) -> Info {
         self.with(|chain| chain.step(kernel, rng))
     }
 
     /// `steps` transitions at β, each shown to an observer with `E(x)`, the energy's own, at any β.
-    pub fn run<K, R>(&mut self, kernel: &K, rng: &mut R, steps: u64, observer: &mut impl Observer)
-    where
-        K: Kernel<Tempered<'e, E>>,
-        R: Rng + ?Sized,
-    {
+    pub fn run<K: Kernel<Tempered<'e, E>>, R: Rng + ?Sized>(
+        &mut self,
+        kernel: &K,
+        rng: &mut R,
+        steps: u64,
+        observer: &mut impl Observer,
+    ) {
         for _ in 0..steps {
             let info = self.step(kernel, rng);
             observer.observe(self.state(), self.energy(), &info);
