@@ -48,7 +48,7 @@ use rand_core::Rng;
 /// between .4 and .7 is a usual sign of a good one. Strongly coupled energies have a narrow range.
 ///
 /// Cost a step: one gradient, one uniform a site, and one exponential a site (categorical and ordinal: a
-/// value). A site of [`Layout::MANY`] values or more takes 192 random bits in place of the uniform.
+/// value). A site of [`Layout::MANY`](crate::Layout::MANY) values or more takes 192 random bits in place of the uniform.
 #[derive(Clone, Copy, Debug)]
 pub struct Langevin<'a, N = Still> {
     balance: f32,
