@@ -93,7 +93,7 @@ def decision():
 ROOMS = [
     ("numbers and states", "lane   layout   packed   random"),
     ("models and draws", "draw   energy   accept   noise"),
-    ("a chain, a step", "chain   step"),
+    ("a chain, a step", "chain   step   open"),
     ("many chains", "batch   sliced   quantised   temper"),
     ("around a run", "snapshot   schedule   tune   stats"),
     ("more uses", "learn   flow"),

@@ -3,7 +3,7 @@
 //! `cargo run --release --example bnn` is the experiment of DLP §7.4 as its authors' program runs it, on 8,000 rows of the census
 //! data: a sigmoid at the output, standardised inputs, `E = 100 · mean squared error`, chains from random weights of ±1.
 
-use bitmc::chain::Ask;
+use bitmc::open::Ask;
 use bitmc::packed::Packed;
 use bitmc::random::bernoulli;
 use bitmc::stats::Acceptance;

@@ -1,6 +1,6 @@
-//! Sites of several and of very many values, each beside its naive twin, from equilibrium.
+//! Sites of several and of very many values, each beside its scalar baseline, from equilibrium.
 
-use bitmc::batch::{PottsBatch, PottsKernel, PottsSite};
+use bitmc::batch::{BatchKernel, PottsBatch, PottsSite};
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::{Energy, Gibbs, LaneRng, Langevin, Layout, Move, Packed, Potts, SeedableRng};
 use bitmc_benches::models::{HeapSparse, burnt_in};
@@ -45,7 +45,7 @@ fn pair<T: Target>(
     group.finish();
 }
 
-/// A lattice of sites of four values: one chain, its twin, and sixteen chains side by side.
+/// A lattice of sites of four values: one chain, its baseline, and sixteen chains side by side.
 fn potts(criterion: &mut Criterion) {
     let edges: Vec<_> = bitmc::torus(30, 30, 0.8).collect();
     let mut memory = HeapSparse::default();
@@ -66,7 +66,7 @@ fn potts(criterion: &mut Criterion) {
 }
 
 /// A kernel in sixteen chains of four values side by side.
-fn sixteen<K: PottsKernel>(criterion: &mut Criterion, name: &str, model: &Potts<'_>, kernel: &K) {
+fn sixteen<K: BatchKernel<PottsSite<4>>>(criterion: &mut Criterion, name: &str, model: &Potts<'_>, kernel: &K) {
     let mut rng = LaneRng::seed_from_u64(1);
     let room = vec![PottsSite::<4>::new(); model.layout().sites()];
     let mut batch = PottsBatch::random(model, room, &mut rng).expect("memory for every site");

@@ -1,4 +1,4 @@
-//! One step of energy-sampling dynamics at d = 784, beside its parts and its naive twin.
+//! One step of energy-sampling dynamics at d = 784, beside its parts and its scalar baseline.
 //!
 //! The yardstick of the criterion: two passes over the vectors (`u ← a·u + b·g, x ← x + ε·u`) and one
 //! gradient. A step should take at most twice that.

@@ -1,4 +1,4 @@
-//! The hot loops, each beside its naive twin, from equilibrium.
+//! The hot loops, each beside its scalar baseline, from equilibrium.
 //!
 //! `cargo bench -p bitmc-benches` for this build; `.ci/bench` for three builds in one table.
 
@@ -21,7 +21,7 @@ use rand_core::Rng;
 use rand_xoshiro::Xoshiro128PlusPlus;
 use std::hint::black_box;
 
-/// The adjusted Langevin sampler and its twin on one model, at one step size.
+/// The adjusted Langevin sampler and its baseline on one model, at one step size.
 fn pair<T: naive::Target>(
     criterion: &mut Criterion,
     name: &str,
@@ -34,7 +34,7 @@ fn pair<T: naive::Target>(
     beside(criterion, name, energy, (step_size, burn_in), &sampler, twin, |chain| chain.step(step_size));
 }
 
-/// A sampler and its twin on one model, from equilibrium: after `burn_in` steps of the Langevin sampler.
+/// A sampler and its baseline on one model, from equilibrium: after `burn_in` steps of the Langevin sampler.
 fn beside<T: naive::Target, K: for<'e> Kernel<dyn Energy + 'e>>(
     criterion: &mut Criterion,
     name: &str,
@@ -71,7 +71,7 @@ fn beside<T: naive::Target, K: for<'e> Kernel<dyn Energy + 'e>>(
     group.finish();
 }
 
-/// Gibbs with gradients and the path auxiliary sampler beside their twins, on the lattice and on the RBM.
+/// Gibbs with gradients and the path auxiliary sampler beside their baselines, on the lattice and on the RBM.
 fn paths(criterion: &mut Criterion) {
     let edges = random_torus(64, 0.5, 64);
     let (mut memory, machine) = (HeapSparse::default(), HeapRbm::load());
@@ -86,7 +86,7 @@ fn paths(criterion: &mut Criterion) {
     beside(criterion, "pas rbm 784x500, 5", &rbm, start, &pas(5), &machine.naive, |chain| chain.path_step(5));
 }
 
-/// An Ising model by its own kernel, in one chain and in sixteen, beside the same twin in the same group.
+/// An Ising model by its own kernel, in one chain and in sixteen, beside the same baseline in the same group.
 fn ising(criterion: &mut Criterion, name: &str, model: &Ising<'_>, step_size: f32, burn_in: u64) {
     let sampler = IsingLangevin::adjusted(step_size).expect("a legal step size");
     let mut group = criterion.benchmark_group(name);
@@ -136,7 +136,7 @@ fn lattice_64x64(criterion: &mut Criterion) {
     }
 }
 
-/// Sweeps of Gibbs sampling by several kernels, and the twin's, on one model after 200 sweeps.
+/// Sweeps of Gibbs sampling by several kernels, and the baseline's, on one model after 200 sweeps.
 fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
     let (mut memory, fields) = (HeapSparse::default(), vec![0.0; sites]);
     let (model, twin) = memory.ising(edges, &fields);
@@ -224,7 +224,7 @@ fn rbm(criterion: &mut Criterion) {
     together(criterion, "dmala rbm 784x500, 16 bits", &coarse, 0.2);
 }
 
-/// Sweeps of block Gibbs beside the naive twin: one chain, and sixteen together.
+/// Sweeps of block Gibbs beside the scalar baseline: one chain, and sixteen together.
 fn block_gibbs(criterion: &mut Criterion) {
     let (memory, mut room) = (HeapRbm::load(), lines(0));
     let model = memory.columns(&mut room);
@@ -249,7 +249,7 @@ fn block_gibbs(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Sixteen chains that step together, in the group of one chain and its twin.
+/// Sixteen chains that step together, in the group of one chain and its baseline.
 fn together(criterion: &mut Criterion, name: &str, energy: &dyn Energy, step_size: f32) {
     let sampler = Langevin::adjusted(step_size).expect("a legal step size");
     let mut rngs: [_; 16] = std::array::from_fn(|stream| LaneRng::stream(1, stream as u32));

@@ -1,4 +1,4 @@
-//! What the benches share: the models, in equilibrium, and the naive twin that they are compared with.
+//! What the benches share: the models, in equilibrium, and the scalar baseline that they are compared with.
 
 pub mod models;
 pub mod naive;

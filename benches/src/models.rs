@@ -40,7 +40,7 @@ pub fn burnt_in<'e>(energy: &'e dyn Energy, step_size: f32, steps: u64, rng: &mu
     chain
 }
 
-/// The state of a chain as the naive twin keeps it.
+/// The state of a chain as the scalar baseline keeps it.
 pub fn floats(chain: &HeapChain<'_>) -> Vec<f32> {
     chain.state().values().map(|v| v as f32).collect()
 }
@@ -54,7 +54,7 @@ pub struct HeapSparse {
 }
 
 impl HeapSparse {
-    /// An Ising model over spins, each edge once, and the naive twin's copy of it.
+    /// An Ising model over spins, each edge once, and the scalar baseline's copy of it.
     pub fn ising(&mut self, edges: &[Edge], fields: &[f32]) -> (Ising<'_>, naive::Ising) {
         let lent = self.borrow(fields.len(), edges.len());
         let model =
@@ -166,7 +166,7 @@ fn npy(bytes: &[u8]) -> Vec<f32> {
 pub struct HeapRbm {
     weights: Lines<f32>,
     hidden: Lines<f32>,
-    /// The naive twin's copy.
+    /// The scalar baseline's copy.
     pub naive: naive::Rbm,
 }
 

@@ -18,7 +18,7 @@ pub use network::{Batch, Network, Theta};
 use crate::bits::BitRows;
 use crate::chains::{VecOpen, open_memory, streams};
 use crate::model::DIGIT;
-use bitmc::chain::Ask;
+use bitmc::open::Ask;
 use bitmc::random::uniform;
 use bitmc::stats::{Acceptance, Observer};
 use bitmc::{Info, LaneRng, Open, OpenError, Packed};

@@ -3,7 +3,7 @@
 use crate::bits::BitRows;
 use crate::chains::{VecOpen, open_memory};
 use crate::cli::Failure;
-use bitmc::chain::{Ask, gradient_len};
+use bitmc::open::{Ask, gradient_len};
 use bitmc::stats::{Acceptance, Observer};
 use bitmc::{Info, LaneRng, Layout, Open, Packed};
 use rayon::prelude::*;

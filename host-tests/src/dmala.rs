@@ -1,11 +1,11 @@
-//! A naive discrete Langevin sampler in float64, straight from METHODS.md §1, and broken twins of it.
+//! A naive discrete Langevin sampler in float64, straight from METHODS.md §1, and broken variants of it.
 
 use crate::enumerate::{Law, values};
 use crate::matrix::Transitions;
 use crate::naive::Target;
 use crate::tolerance::{LOG_ROUNDINGS, LOGIT_ROUNDINGS, ROUNDING, SITE_ROUNDINGS};
 
-/// What is wrong with a twin.
+/// What is wrong with a broken variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
     /// Nothing.
@@ -14,7 +14,7 @@ pub enum Defect {
     NoReverse,
     /// The acceptance ratio takes half of the energy.
     HalfEnergy,
-    /// The way back is judged with the gradient at the start.
+    /// The way back is computed with the gradient at the start.
     StaleReverse,
     /// The gradient has the other sign.
     WrongSign,
@@ -69,7 +69,7 @@ impl Proposal {
         free.map(|(index, &z)| site(z, (flips >> index) & 1 == 1)).sum()
     }
 
-    /// The transitions of a twin.
+    /// The transitions of a broken variant.
     pub fn twin(&self, target: &(impl Target + ?Sized), law: &Law, defect: Defect) -> Transitions {
         let states = law.energies.len();
         let mut logits: Vec<Vec<f64>> = (0..states).map(|state| self.logits(target, state)).collect();

@@ -1,4 +1,4 @@
-//! Exact laws by summing over every state, up to 2²⁰ of them.
+//! Exact distributions by summing over every state, up to 2²⁰ of them.
 
 use crate::naive::Target;
 
@@ -8,7 +8,7 @@ pub fn values(state: usize, sites: usize) -> Vec<f64> {
     (0..sites).map(|site| (state.wrapping_shr(site as u32) & 1) as f64).collect()
 }
 
-/// The law `p(x) ∝ e^(−E(x))` over all states of an energy.
+/// The distribution `p(x) ∝ e^(−E(x))` over all states of an energy.
 #[derive(Clone, Debug)]
 pub struct Law {
     sites: usize,
@@ -33,7 +33,7 @@ impl Law {
         Self::from_energies(sites, energies)
     }
 
-    /// The law of a table of energies, +∞ where a state is forbidden.
+    /// The distribution of a table of energies, +∞ where a state is forbidden.
     #[must_use]
     pub fn from_energies(sites: usize, energies: Vec<f64>) -> Self {
         let least = energies.iter().copied().fold(f64::INFINITY, f64::min);
@@ -43,7 +43,7 @@ impl Law {
         Self { sites, log_z: sum.ln() - least, energies, probabilities }
     }
 
-    /// The law given that the sites in `held` (a mask) have the values that they have in state `at`.
+    /// The distribution given that the sites in `held` (a mask) have the values that they have in state `at`.
     #[must_use]
     pub fn given(&self, held: usize, at: usize) -> Self {
         let keep = |(state, &energy): (usize, &f64)| {

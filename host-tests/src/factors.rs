@@ -108,7 +108,7 @@ impl Graph {
         self.arities.iter().map(digit).collect()
     }
 
-    /// The law by enumeration.
+    /// The distribution by enumeration.
     #[must_use]
     pub fn law(&self) -> Law {
         let energies = (0..self.states()).map(|state| self.energy(&self.values(state))).collect();

@@ -104,7 +104,7 @@ pub fn turn_truth(a: f64, w: f64) -> (f64, f64) {
 }
 
 /// The time as the paper's released form has it, in f32: `e^r/|g|·(sinh a + w(cosh a − 1))` by exponentials.
-/// Kept as a broken twin: `1 − e^(−2a)` and `1 + e^(−2a) − 2e^(−a)` cancel where a is small.
+/// Kept as a broken variant: `1 − e^(−2a)` and `1 + e^(−2a) − 2e^(−a)` cancel where a is small.
 #[must_use]
 pub fn released_log_time(a: f32, w: f32) -> f32 {
     let (z, z2) = ((-a).exp(), (-2.0 * a).exp());

@@ -3,7 +3,7 @@
 //! `tests/exact/fuzz.rs` calls these functions with random bytes every day; libFuzzer (`host-tests/fuzz`, run by
 //! `.ci/long fuzz`) looks for bytes that reach new code.
 //!
-//! The laws, for what the constructors accept:
+//! The rules, for what the constructors accept:
 //! * nothing panics, and every step ends, whatever the generator gives;
 //! * the state is always one of its layout, within the arities of its sites; clamped sites stay, and a step that
 //!   is not accepted changes nothing;
@@ -32,7 +32,7 @@ pub use trial::Trial;
 /// A model, its samplers and their generator, all out of `data`.
 ///
 /// # Panics
-/// Where a law is broken.
+/// Where a rule is broken.
 pub fn steps(data: &[u8]) {
     let source = &mut Source::new(data);
     match source.below(20) {

@@ -115,7 +115,7 @@ impl Couplings {
         Self { ends, linear, entries: used::memory(2 * edges) }
     }
 
-    /// Lends it to a constructor.
+    /// Passes it to a constructor.
     pub fn borrow(&mut self) -> SparseBuffers<'_> {
         SparseBuffers::new(&mut self.ends, &mut self.linear, &mut self.entries)
     }

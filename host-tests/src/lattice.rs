@@ -1,4 +1,4 @@
-//! Quadratic energies over whole numbers, in float64, and the kernel's twins of them.
+//! Quadratic energies over whole numbers, in float64, and the kernel's models of them.
 
 use crate::enumerate::Law;
 use crate::heap::Couplings;
@@ -71,7 +71,7 @@ impl Quadratic {
         states(self.centre.len(), self.arity)
     }
 
-    /// The law by enumeration.
+    /// The distribution by enumeration.
     #[must_use]
     pub fn law(&self) -> Law {
         let energies = self.states().iter().map(|x| self.energy(x)).collect();

@@ -1,4 +1,4 @@
-//! The judge: references that are naive, in float64 and written independently of the kernel, and what the
+//! The test suite: references that are naive, in float64 and written independently of the kernel, and what the
 //! tests share.
 //!
 //! `tests/exact` and `tests/lanes` compare without randomness, each within a bound of [`tolerance`]; `tests/stat` draws with

@@ -44,7 +44,7 @@ impl Verdict {
         verdict
     }
 
-    /// Whether the sampler keeps the law, within [`tolerance`].
+    /// Whether the sampler keeps the distribution, within [`tolerance`].
     #[must_use]
     pub fn passes(&self) -> bool {
         self.rows <= tolerance::ROW_SUM
@@ -148,7 +148,7 @@ impl Transitions {
         (self.log_q(x, y) + self.log_a(x, y).min(0.0)).exp()
     }
 
-    /// Compares with a law.
+    /// Compares with a distribution.
     #[must_use]
     pub fn judge(&self, law: &Law) -> Verdict {
         let mut verdict = Verdict::default();
@@ -171,7 +171,7 @@ impl Transitions {
         verdict
     }
 
-    /// The stationary law, by state reduction without subtractions (Grassmann, Taksar, Heyman 1985).
+    /// The stationary distribution, by state reduction without subtractions (Grassmann, Taksar, Heyman 1985).
     #[must_use]
     pub fn stationary(&self) -> Vec<f64> {
         let n = self.states;

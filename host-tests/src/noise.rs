@@ -123,7 +123,7 @@ pub struct Auxiliary<'a> {
     pub factor: Vec<Vec<f64>>,
     /// κ.
     pub precision: f64,
-    /// A broken twin: the acceptance ratio without the auxiliary variable's share.
+    /// A broken variant: the acceptance ratio without the auxiliary variable's share.
     pub without_auxiliary: bool,
 }
 

@@ -1,5 +1,5 @@
 //! Samplers that draw indices, in float64 and naive: every sequence of draws is enumerated, and detailed
-//! balance is judged path by path.
+//! balance is checked path by path.
 
 use crate::enumerate::{Law, values};
 use crate::naive::Target;
@@ -16,7 +16,7 @@ const INDEX_ROUNDINGS: f64 = 20.0;
 const CUT: f64 = 50.0;
 const CUT_OF_MANY: f64 = 30.0;
 
-/// What is wrong with a twin.
+/// What is wrong with a broken variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
     /// Nothing.
@@ -54,7 +54,7 @@ pub struct Rule {
 pub struct Model {
     /// Values of each site.
     pub arities: Vec<usize>,
-    /// The law.
+    /// The distribution.
     pub law: Law,
     /// ∂E/∂x · (change) of the move of each site to each value.
     slopes: Vec<Vec<Vec<f64>>>,
@@ -78,7 +78,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether the law is kept.
+    /// Whether the distribution is kept.
     #[must_use]
     pub fn keeps_the_law(&self) -> bool {
         self.rows <= tolerance::ROW_SUM && self.stationarity <= tolerance::STATIONARITY
@@ -244,7 +244,7 @@ impl Model {
         back
     }
 
-    /// log q and ln A of a path, by a twin.
+    /// log q and ln A of a path, by a broken variant.
     #[must_use]
     pub fn twin(&self, rule: Rule, defect: Defect, x: usize, path: &[Choice]) -> (f64, f64) {
         let forward = self.log_q(&self.logits(rule, x), path, rule.replace);
@@ -266,7 +266,7 @@ impl Model {
         (forward, if difference == f64::INFINITY { f64::NEG_INFINITY } else { ratio })
     }
 
-    /// Judges a sampler that gives (log q, ln A) of a path from a state.
+    /// Checks a sampler that gives (log q, ln A) of a path from a state.
     pub fn judge(&self, rule: Rule, found: impl Fn(usize, &[Choice]) -> (f64, f64)) -> Verdict {
         let p = &self.law.probabilities;
         let (mut verdict, mut net) = (Verdict::default(), vec![0.0; p.len()]);
@@ -305,7 +305,7 @@ impl Model {
         worse(0.0, if log_q == truth { 0.0 } else { (log_q - truth) / bound })
     }
 
-    /// The transition matrix of a twin, paths summed.
+    /// The transition matrix of a broken variant, paths summed.
     #[must_use]
     pub fn table(&self, rule: Rule, defect: Defect) -> Table {
         let row = |x: usize| {

@@ -1,4 +1,4 @@
-//! Categorical and ordinal models in float64, and a naive Langevin sampler over them with broken twins.
+//! Categorical and ordinal models in float64, and a naive Langevin sampler over them with broken variants.
 
 use crate::enumerate::Law;
 use crate::matrix::Transitions;
@@ -119,7 +119,7 @@ impl Tables {
         self.arities.iter().map(|&arity| usize::from(arity)).product()
     }
 
-    /// The law by enumeration.
+    /// The distribution by enumeration.
     #[must_use]
     pub fn law(&self) -> Law {
         let energies = (0..self.states()).map(|state| self.energy(&self.values(state))).collect();
@@ -192,7 +192,7 @@ impl Function for Wide<'_> {
     }
 }
 
-/// What is wrong with a twin.
+/// What is wrong with a broken variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
     /// Nothing.
@@ -201,7 +201,7 @@ pub enum Defect {
     NoReverse,
     /// The ratio takes half of the energy.
     HalfEnergy,
-    /// The way back is judged with the gradient at the start.
+    /// The way back is computed with the gradient at the start.
     StaleReverse,
     /// A move costs c/2, as if one-hot vectors were at squared distance 1, on the way back only.
     HalfDistance,
@@ -252,7 +252,7 @@ impl Proposal {
         self.log_q(tables, x, x, y, self.curvature)
     }
 
-    /// The transitions of a twin.
+    /// The transitions of a broken variant.
     #[must_use]
     pub fn twin(&self, tables: &Tables, defect: Defect) -> Transitions {
         Transitions::new(tables.states(), |x, y| {

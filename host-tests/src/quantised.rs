@@ -74,7 +74,7 @@ pub fn value(odds: Odds) -> f64 {
     f64::from(odds.mantissa) * (-30.0 - f64::from(odds.octaves)).exp2()
 }
 
-/// 100,000 chains of seven sites that start from the law, each run for a while, must end in it; with couplings an eighth
+/// 100,000 chains of seven sites that start from the distribution, each run for a while, must end in it; with couplings an eighth
 /// too weak they must not.
 ///
 /// # Panics

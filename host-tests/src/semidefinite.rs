@@ -16,7 +16,7 @@ impl Full {
         Self { rows: vec![vec![0.0; sites]; sites] }
     }
 
-    /// Sets an entry and its twin, rounded to f32.
+    /// Sets an entry and its mirror image, rounded to f32.
     pub fn set(&mut self, a: usize, b: usize, value: f64) {
         let value = f64::from(value as f32);
         self.rows[a][b] = value;

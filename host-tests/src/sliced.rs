@@ -1,4 +1,4 @@
-//! 512 chains side by side in scalar float64: the naive twin of the bit-sliced samplers, which reads the same random
+//! 512 chains side by side in scalar float64: the scalar baseline of the bit-sliced samplers, which reads the same random
 //! planes, and can be given a defect; and what the tests of the samplers share.
 
 use crate::heap::Couplings;

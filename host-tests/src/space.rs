@@ -1,4 +1,4 @@
-//! All states of a small model of any kind, its law, and the transition matrices of samplers over them.
+//! All states of a small model of any kind, its distribution, and the transition matrices of samplers over them.
 
 use crate::enumerate::{Law, values};
 use crate::heap::{self, HeapChain};
@@ -12,14 +12,14 @@ use bitmc::step::Transition;
 use bitmc::{Energy, Kernel, LaneRng, Layout, Packed, StateError, packed};
 use std::collections::HashMap;
 
-/// The states of a small model by number, and its law.
+/// The states of a small model by number, and its distribution.
 #[derive(Clone, Debug)]
 pub struct Space {
     /// The layout of the states.
     pub layout: Layout,
     /// Every state in words.
     pub words: Vec<Vec<u32>>,
-    /// The law, one probability a state.
+    /// The distribution, one probability a state.
     pub law: Vec<f64>,
     exact: Law,
     numbers: HashMap<Vec<u32>, usize>,
@@ -47,14 +47,14 @@ impl Space {
         Self::new(layout, (0..tables.states()).map(pack).collect(), tables.law())
     }
 
-    /// Of given states and their law.
+    /// Of given states and their distribution.
     #[must_use]
     pub fn new(layout: Layout, words: Vec<Vec<u32>>, law: Law) -> Self {
         let numbers = words.iter().cloned().zip(0..).collect();
         Self { layout, words, law: law.probabilities.clone(), exact: law, numbers }
     }
 
-    /// The law with its energies.
+    /// The distribution with its energies.
     #[must_use]
     pub fn exact(&self) -> &Law {
         &self.exact
@@ -81,7 +81,7 @@ impl Space {
         self.numbers[state.words()]
     }
 
-    /// The law that remains where the sites of the mask `held` keep the values that they have in state `at`.
+    /// The distribution that remains where the sites of the mask `held` keep the values that they have in state `at`.
     #[must_use]
     pub fn given(&self, held: u32, at: usize) -> Self {
         let same = |state: usize, site: usize| self.state(state).get(site) == self.state(at).get(site);
@@ -144,7 +144,7 @@ impl Space {
         Transitions::new(self.states(), |x, y| (table.rows[x][y].ln(), 0.0)).judge(&self.exact)
     }
 
-    /// Counts of the states in which replicas end that start from the law; sites in `held` keep their values.
+    /// Counts of the states in which replicas end that start from the distribution; sites in `held` keep their values.
     ///
     /// # Panics
     /// Where a chain meets a fault.
@@ -192,7 +192,7 @@ impl Space {
 }
 
 impl Verdict {
-    /// Whether a sampler that is not reversible keeps the law.
+    /// Whether a sampler that is not reversible keeps the distribution.
     #[must_use]
     pub fn stationary(&self) -> bool {
         self.rows <= tolerance::ROW_SUM && self.stationarity <= tolerance::STATIONARITY

@@ -1,7 +1,7 @@
 //! Statistics: tests with a known rate of false alarms.
 //!
 //! Every test comes down to a p-value, and a right sampler fails with probability [`FALSE_FAIL`]. A check is
-//! a function that returns its [`Verdict`], so that the right sampler and a broken twin go through the same
+//! a function that returns its [`Verdict`], so that the right sampler and a broken variant go through the same
 //! lines: one must pass, the other must fail.
 
 mod chi_square;
@@ -73,7 +73,7 @@ impl Verdict {
         assert!(self.passes(), "{}: p = {:e}", self.what, self.p);
     }
 
-    /// For a broken twin: shows that the check can see.
+    /// For a broken variant: shows that the check can see.
     ///
     /// # Panics
     /// Where the check passes, or its p-value is NaN.

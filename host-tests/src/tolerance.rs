@@ -65,7 +65,7 @@ pub const CENTRAL_STEP: f64 = 1.0 / 131_072.0; // 2^-17
 /// float64 against float64 with a few thousand terms.
 pub const DOUBLE: f64 = 1e-12;
 
-/// A stationary law solved without subtractions from entries with the relative error of log q: at most twice
+/// A stationary distribution solved without subtractions from entries with the relative error of log q: at most twice
 /// the number of states times the largest error (O'Cinneide 1993), which for 64 states and the roundings
 /// above of logarithms up to 20 is 2·64·10⁻⁶.
 pub const STATIONARY_LAW: f64 = 1.3e-4;

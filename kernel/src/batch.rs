@@ -1,4 +1,4 @@
-//! Sixteen chains of one Ising or Potts model side by side: lane = chain.
+//! Sixteen chains of one Ising or Potts model one a lane.
 //!
 //! A [`Chain`](crate::Chain) puts sixteen sites into a register. A [`Batch`] puts the same site of sixteen chains
 //! there, so a site's neighbours are whole registers at known places: no gathers, any couplings, and small models
@@ -37,41 +37,42 @@
 //! the chains of a batch as the replicas of a [`Ladder`](crate::temper::Ladder).
 //!
 //! # Potts models
-//! [`PottsBatch`] is the same for Potts models.
+//! [`PottsBatch`] is a batch of a Potts model.
 //!
 //! Chains of other energies: [`Langevin::step_together`](crate::Langevin::step_together).
 
-mod common;
+mod cell;
+mod core_state;
 mod error;
 mod exchange;
 mod gibbs;
 mod group;
 mod ising_langevin;
 mod isoenergetic;
-mod kept;
 mod langevin;
 mod log_product;
 mod potts;
 mod products;
 mod ring;
 mod site;
+mod snapshot;
 mod sums;
 
+pub use cell::BatchCell;
 pub use error::BatchError;
 pub use exchange::round;
-pub use kept::snapshot_len;
-pub use potts::{PottsBatch, PottsKernel, PottsRing, PottsSite};
+pub use potts::{PottsBatch, PottsRing, PottsSite};
 pub use ring::BatchRing;
 pub use site::BatchSite;
+pub use snapshot::snapshot_len;
 
 use crate::accept::Info;
-use crate::energy::{Ising, PathError};
-use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, Total, U32s};
+use crate::energy::{Energy, PathError};
+use crate::lane::{Bits, Block, LANES, Mask, Total, U32s};
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError, set};
 use crate::random::LaneRng;
-use common::Core;
-use site::pass;
+use core_state::{Core, chain_bit, legal};
 
 /// All chains.
 const ALL: u32 = (1 << LANES) - 1;
@@ -97,7 +98,7 @@ impl BatchInfo {
     #[must_use]
     pub fn of(&self, chain: usize) -> Option<Info> {
         Some(Info {
-            accepted: self.accepted & common::chain_bit(chain).ok()? != 0,
+            accepted: self.accepted & chain_bit(chain).ok()? != 0,
             proposed: *self.proposed.get(chain)?,
             log_ratio: *self.log_ratios.get(chain)?,
             difference: *self.differences.get(chain)?,
@@ -106,10 +107,11 @@ impl BatchInfo {
     }
 }
 
-/// Sixteen chains of one model. `S` is the memory: [`BatchSite`]s, one a site, 64 bytes each (4 a chain).
+/// Sixteen chains of one model. `S` is the memory: one [`BatchCell`] a site. Those of an Ising model are [`BatchSite`]s, 64 bytes
+/// each (4 a chain).
 #[derive(Debug)]
-pub struct Batch<'e, S> {
-    model: &'e Ising<'e>,
+pub struct Batch<'e, S, T: BatchCell = BatchSite> {
+    model: &'e T::Model<'e>,
     sites: S,
     core: Core,
 }
@@ -117,28 +119,22 @@ pub struct Batch<'e, S> {
 /// A transition of sixteen chains, each as if it were alone: [`Langevin`](crate::Langevin),
 /// [`IsingLangevin`](crate::step::IsingLangevin), [`SequentialGibbs`](crate::step::SequentialGibbs), or an array of one of them, a
 /// kernel for each chain.
-pub trait BatchKernel {
+pub trait BatchKernel<T: BatchCell = BatchSite> {
     /// One transition.
-    fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo;
+    fn step(&self, ring: BatchRing<'_, '_, T>, rng: &mut LaneRng) -> BatchInfo;
 }
 
-impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
-    /// Sixteen chains that start at independent fair bits, every site free, at β = 1.
+impl<'e, S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Batch<'e, S, T> {
+    /// Sixteen chains that start at independent uniform values, every site free, at β = 1.
     ///
     /// Words that [`LaneRng`] still holds from single draws are left out, here and by every kernel.
     ///
     /// # Errors
-    /// [`BatchError::Sites`] where there are fewer sites in the memory than in the model.
-    pub fn random(model: &'e Ising<'e>, sites: S, rng: &mut LaneRng) -> Result<Self, BatchError> {
+    /// [`BatchError::Sites`] where there are fewer sites in the memory than in the model; [`BatchError::Arity`] where
+    /// the memory is for another number of values, [`BatchError::ManyValues`] where they are [`Layout::MANY`] or more.
+    pub fn random(model: &'e T::Model<'e>, sites: S, rng: &mut LaneRng) -> Result<Self, BatchError> {
         let mut batch = Self::blank(model, sites)?;
-        let (half, sites) = (F32s::splat(0.5), batch.ring().sites);
-        // As for one chain, whole words of 32 sites are drawn.
-        for word in sites.chunks_mut(2 * LANES) {
-            let draws = [group::uniforms(rng), group::uniforms(rng)];
-            for (site, u) in word.iter_mut().zip(draws.as_flattened()) {
-                site.set(ALL, (0..PARTS).fold(0, |bits, part| bits | F32s::load(u, part).lt(half).bits(part)));
-            }
-        }
+        T::randomise(batch.ring().sites, rng);
         batch.settle(ALL);
         Ok(batch)
     }
@@ -146,39 +142,40 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
     /// Sixteen chains that start at one state, every site free, at β = 1.
     ///
     /// # Errors
-    /// [`BatchError`] where there are fewer sites in the memory than in the model, or the state is none of the
-    /// model's.
-    pub fn new(model: &'e Ising<'e>, sites: S, start: Packed<'_>) -> Result<Self, BatchError> {
+    /// As [`Batch::random`], and [`BatchError::State`] where the state is none of the model's.
+    pub fn new(model: &'e T::Model<'e>, sites: S, start: Packed<'_>) -> Result<Self, BatchError> {
         let mut batch = Self::blank(model, sites)?;
         (0..LANES).try_for_each(|chain| batch.place(chain, start))?;
         batch.settle(ALL);
         Ok(batch)
     }
 
-    fn blank(model: &'e Ising<'e>, mut sites: S) -> Result<Self, BatchError> {
-        let (need, got) = (model.form().sites(), sites.as_mut().len());
+    fn blank(model: &'e T::Model<'e>, mut sites: S) -> Result<Self, BatchError> {
+        let layout = model.layout();
+        T::fits(layout)?;
+        let (need, got) = (layout.sites(), sites.as_mut().len());
         if got < need {
             return Err(BatchError::Sites { need, got });
         }
-        sites.as_mut().fill(BatchSite::new());
+        sites.as_mut().fill(T::default());
         Ok(Self { model, sites, core: Core::new() })
     }
 
     /// One transition of every chain.
-    pub fn step<K: BatchKernel + ?Sized>(&mut self, kernel: &K, rng: &mut LaneRng) -> BatchInfo {
+    pub fn step<K: BatchKernel<T> + ?Sized>(&mut self, kernel: &K, rng: &mut LaneRng) -> BatchInfo {
         kernel.step(self.ring(), rng)
     }
 
     /// The model.
     #[must_use]
-    pub fn model(&self) -> &'e Ising<'e> {
+    pub fn model(&self) -> &'e T::Model<'e> {
         self.model
     }
 
-    /// The values of a site, one bit a chain; 0 where there is no such site.
+    /// The values of a site: one bit a chain in an Ising model, one byte a chain in a Potts model. Zeros where there is no such site.
     #[must_use]
-    pub fn values(&self, site: usize) -> u32 {
-        self.sites.as_ref().get(site).map_or(0, |site| site.values(self.core.accepted))
+    pub fn values(&self, site: usize) -> T::Values {
+        self.sites.as_ref().get(site).map_or_else(T::Values::default, |site| site.values(self.core.accepted))
     }
 
     /// Writes the state of a chain, zeros from chain 16 on; the memory is [`Layout::words`] words.
@@ -186,11 +183,11 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
     /// # Errors
     /// [`StateError::Words`] where the memory is of another length.
     pub fn state<'w>(&self, chain: usize, words: &'w mut [u32]) -> Result<Packed<'w>, StateError> {
-        let (layout, bit) = (self.layout(), common::chain_bit(chain).unwrap_or(0));
+        let layout = self.model.layout();
         words.fill(0);
         Packed::new(layout, words)?;
-        for site in 0..layout.sites() {
-            set(layout, words, site, u32::from(self.values(site) & bit != 0))?;
+        for (number, site) in self.sites.as_ref().iter().enumerate().take(layout.sites()) {
+            set(layout, words, number, site.value(chain, self.core.accepted))?;
         }
         Packed::new(layout, words)
     }
@@ -215,12 +212,23 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
     }
 
     /// Gives every chain an inverse temperature β, `p ∝ e^(−βE)`; the states stay. O(1), and a step afterwards
-    /// makes its weights anew where a β changed.
+    /// computes its weights again where a β changed.
     ///
     /// # Errors
-    /// [`PathError::Beta`] where one is negative or not finite.
+    /// [`PathError::Beta`] where one is negative or not finite, [`PathError::BetaTooLarge`] where differences of βE of a Potts
+    /// model could be infinite.
     pub fn set_betas(&mut self, betas: Block) -> Result<(), PathError> {
-        self.core.set_betas(betas)
+        if let Some(&beta) = betas.iter().find(|&&beta| !legal(beta)) {
+            return Err(PathError::Beta(beta));
+        }
+        if let Some(&beta) = betas.iter().find(|&&beta| !T::in_reach(self.model, beta)) {
+            return Err(PathError::BetaTooLarge(beta));
+        }
+        if betas != self.core.betas {
+            self.core.betas = betas;
+            self.core.weights_of = None;
+        }
+        Ok(())
     }
 
     /// Holds sites at their present values in every chain: those that are 1 in `sites`, a binary state.
@@ -228,17 +236,15 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
     /// # Errors
     /// [`BatchError::State`] where `sites` is not a binary state of as many sites.
     pub fn clamp(&mut self, sites: Packed<'_>) -> Result<(), BatchError> {
-        let held = sites.of(self.layout())?;
-        for (site, held) in self.ring().sites.iter_mut().zip(held.values()) {
-            site.hold(if held == 0 { 0 } else { ALL });
-        }
+        let held = sites.of(Layout::binary(self.model.layout().sites()))?;
+        self.ring().sites.iter_mut().zip(held.values()).for_each(|(site, held)| site.hold(held != 0));
         self.core.weights_of = None;
         Ok(())
     }
 
     /// Frees every site.
     pub fn release(&mut self) {
-        self.ring().sites.iter_mut().for_each(|site| site.hold(0));
+        self.ring().sites.iter_mut().for_each(|site| site.hold(false));
         self.core.weights_of = None;
     }
 
@@ -260,21 +266,15 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
     }
 
     fn place(&mut self, chain: usize, start: Packed<'_>) -> Result<(), BatchError> {
-        let start = start.of(self.layout())?;
-        let bit = common::chain_bit(chain)?;
-        for (site, value) in self.ring().sites.iter_mut().zip(start.values()) {
-            site.set(bit, if value == 0 { 0 } else { bit });
-        }
+        let start = start.of(self.model.layout())?;
+        chain_bit(chain)?;
+        self.ring().sites.iter_mut().zip(start.values()).for_each(|(site, value)| site.place(chain, value));
         Ok(())
     }
 
-    fn layout(&self) -> Layout {
-        Layout::binary(self.model.form().sites())
-    }
-
     /// The batch taken apart for a kernel.
-    pub fn ring(&mut self) -> BatchRing<'_> {
-        let sites = self.sites.as_mut().get_mut(..self.model.form().sites()).unwrap_or_default();
+    pub fn ring(&mut self) -> BatchRing<'_, 'e, T> {
+        let sites = self.sites.as_mut().get_mut(..self.model.layout().sites()).unwrap_or_default();
         BatchRing { model: self.model, sites, core: &mut self.core }
     }
 
@@ -284,16 +284,14 @@ impl<'e, S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'e, S> {
         self.sites
     }
 
-    /// Makes energies from the values, in the chains of `chains`.
+    /// Makes fields and energies from the values, energies in the chains of `chains`.
     fn settle(&mut self, chains: u32) {
-        let model = self.model;
         let mut ring = self.ring();
         ring.core.weights_of = None;
-        ring.arrive();
-        ring.core.level = pass(&model.form(), ring.sites, &mut site::Nothing);
-        let energies = ring.core.energies.iter_mut().zip(ring.core.level.twice).enumerate();
-        for (_, (energy, twice)) in energies.filter(|(chain, _)| (chains >> chain) & 1 != 0) {
-            *energy = Total::new(model.quarters(model.constant() - 2 * twice));
+        let energies = T::settle(&mut ring);
+        let slots = self.core.energies.iter_mut().zip(energies).enumerate();
+        for (_, (slot, energy)) in slots.filter(|(chain, _)| (chains >> chain) & 1 != 0) {
+            *slot = Total::new(energy);
         }
     }
 }

@@ -1,21 +1,19 @@
-//! A Markov chain in memory of fixed size: the front door.
+//! A Markov chain in memory of fixed size: the entry point.
 
 pub(crate) mod check;
 mod error;
-pub(crate) mod kept;
+mod kernel;
 mod memory;
-mod open;
 mod ring;
+pub(crate) mod snapshot;
 mod unbound;
 
 pub use error::{Buffer, ChainError, CountError};
-pub use kept::{momentum_snapshot_len, snapshot_len};
+pub use kernel::Kernel;
 pub use memory::{FixedMemory, Memory};
-pub use open::open_snapshot_len;
-pub(crate) use open::spread;
-pub use open::{Ask, Open, OpenError, gradient_len};
 pub use ring::{Core, Point, Ring};
 pub(crate) use ring::{Kept, Momenta, keep, plane};
+pub use snapshot::{momentum_snapshot_len, snapshot_len};
 pub use unbound::Unbound;
 
 use crate::accept::Info;
@@ -25,7 +23,6 @@ use crate::layout::{Kind, Layout};
 use crate::packed::{Packed, StateError, clear, clear_single};
 use crate::random::{Generator, uniform_state};
 use crate::stats::Observer;
-use crate::step::Kernel;
 
 /// A Markov chain over the states of one energy.
 ///
@@ -330,17 +327,12 @@ pub(crate) fn part<T>(buffer: Buffer, slice: &mut [T], need: usize) -> Result<&m
 
 /// A chain's memory as two points and a mask. With `planes`, each point has one for its gradient where the memory has
 /// room for both.
-pub(crate) fn taken_apart<'r, E: Energy + ?Sized, W, C, B>(
+pub(crate) fn taken_apart<'r, E: Energy + ?Sized, W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
     energy: &'r E,
     memory: &'r mut Memory<W, C, B>,
     core: &'r mut Core,
     planes: bool,
-) -> Ring<'r, E>
-where
-    W: AsMut<[u32]>,
-    C: AsMut<[Bits]>,
-    B: AsMut<[Block]>,
-{
+) -> Ring<'r, E> {
     let layout = energy.layout();
     let (words, cache, blocks) = (layout.words(), energy.cache_len(), layout.weight_blocks());
     let (first, rest) = split(memory.words.as_mut(), words);
@@ -358,7 +350,7 @@ where
 }
 
 /// What stands behind the weights: two planes for gradients, where there is room for them, and the momentum.
-fn rooms(layout: Layout, rest: &mut [Block]) -> (&mut [Block], &mut [Block]) {
+pub(crate) fn rooms(layout: Layout, rest: &mut [Block]) -> (&mut [Block], &mut [Block]) {
     split(rest, behind(layout, rest.len()))
 }
 
@@ -373,13 +365,13 @@ fn behind(layout: Layout, blocks: usize) -> usize {
     if blocks < planes { 0 } else { planes }
 }
 
-fn split<T>(slice: &mut [T], at: usize) -> (&mut [T], &mut [T]) {
+pub(crate) fn split<T>(slice: &mut [T], at: usize) -> (&mut [T], &mut [T]) {
     let at = at.min(slice.len());
     slice.split_at_mut_checked(at).unwrap_or_default()
 }
 
 /// The mask in which every site is free.
-fn release(layout: Layout, arities: Option<&[u16]>, free: &mut [u32]) {
+pub(crate) fn release(layout: Layout, arities: Option<&[u16]>, free: &mut [u32]) {
     free.fill(u32::MAX);
     mask_last(free, layout);
     // A binary site of one value is a clamped one: samplers look at no arities of binary sites.
@@ -387,7 +379,7 @@ fn release(layout: Layout, arities: Option<&[u16]>, free: &mut [u32]) {
 }
 
 /// Takes the sites that are 1 in `held` out of a mask.
-fn hold(layout: Layout, free: &mut [u32], held: Packed<'_>) {
+pub(crate) fn hold(layout: Layout, free: &mut [u32], held: Packed<'_>) {
     for (site, _) in held.values().enumerate().filter(|&(_, held)| held != 0) {
         clear(layout, free, site);
     }

@@ -3,7 +3,7 @@
 //! The trait is object safe, and samplers call it a few times a step, never once a site: totals only at
 //! the start, then differences. Each model is a file; [`Plain`] makes one of any two functions.
 
-mod base;
+mod base_distribution;
 mod bernoulli;
 mod boltzmann;
 mod estimate;
@@ -25,7 +25,7 @@ mod sparse;
 mod tempered;
 
 pub use crate::chain::check::{Answer, CheckError, Checked, check};
-pub use base::{Base, PathError};
+pub use base_distribution::{BaseDistribution, PathError};
 pub use bernoulli::Bernoulli;
 pub use boltzmann::Boltzmann;
 pub use estimate::Estimate;
@@ -54,7 +54,7 @@ use grid::Grid;
 
 /// An energy over packed states, `p(x) ∝ exp(−E(x))`.
 ///
-/// A chain lends every energy a *cache* that belongs to its state: whatever makes the next answer cheap
+/// A chain gives every energy a *cache* that belongs to its state: whatever makes the next answer cheap
 /// (fields, pre-activations). It is words, mostly integers: sums in fixed point do not depend on the order
 /// of the moves that led here, so nothing drifts and equal states have equal caches.
 ///
@@ -113,7 +113,7 @@ pub trait Energy {
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32;
 
     /// `E(x with xᵢ = k) − E(x)` for every value k of one site, at the state of the cache: exact local
-    /// differences, for Gibbs and its relatives. `words` is the state, lent to be changed and put back.
+    /// differences, for Gibbs and its relatives. `words` is the state, borrowed to be changed and put back.
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]);
 }
 
@@ -128,42 +128,27 @@ pub struct Slope<'a> {
     pub out: &'a mut [Block],
 }
 
-/// Why an energy cannot start at a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum EnergyError {
-    /// `E(x)` is NaN.
-    Nan,
-    /// `E(x)` is `−∞`.
-    MinusInfinity,
-    /// `E(x)` is `+∞`: the state breaks a hard constraint, so no chain can start there.
-    Forbidden,
-    /// A component of the gradient at the start is NaN.
-    NanGradient,
-    /// The cache has `got` blocks, [`Energy::cache_len`] is `need`.
-    Cache {
-        /// Blocks needed.
-        need: usize,
-        /// Blocks given.
-        got: usize,
-    },
-}
-
-impl core::fmt::Display for EnergyError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Nan => write!(f, "the energy of the start is NaN"),
-            Self::MinusInfinity => write!(f, "the energy of the start is minus infinity"),
-            Self::Forbidden => write!(f, "the start has infinite energy: it breaks a hard constraint"),
-            Self::NanGradient => write!(f, "the gradient at the start has a NaN"),
-            Self::Cache { need, got } => write!(f, "the cache needs {need} blocks, {got} were given"),
-        }
+crate::error::errors! {
+    /// Why an energy cannot start at a state.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum EnergyError {
+        /// `E(x)` is NaN.
+        Nan => "the energy of the start is NaN";
+        /// `E(x)` is `−∞`.
+        MinusInfinity => "the energy of the start is minus infinity";
+        /// `E(x)` is `+∞`: the state breaks a hard constraint, so no chain can start there.
+        Forbidden => "the start has infinite energy: it breaks a hard constraint";
+        /// A component of the gradient at the start is NaN.
+        NanGradient => "the gradient at the start has a NaN";
+        /// The cache has `got` blocks, [`Energy::cache_len`] is `need`.
+        Cache {
+            /// Blocks needed.
+            need: usize,
+            /// Blocks given.
+            got: usize,
+        } => "the cache needs {need} blocks, {got} were given";
     }
 }
-
-impl core::error::Error for EnergyError {}
 
 /// `total`, unless it is a fault.
 pub(crate) fn checked(total: f32) -> Result<f32, EnergyError> {

@@ -3,7 +3,7 @@
 //!
 //! A [`Potential`] gives E and its gradient; [`PlainPotential`] makes one of a function of your own over plain slices.
 //! [`Esh`] moves through it without random numbers; what it visits
-//! is weighted by the time spent there ([`Average`](crate::stats::Average), [`Reservoir`], [`Replay`]) or by the law that it
+//! is weighted by the time spent there ([`Average`](crate::stats::Average), [`Reservoir`], [`Replay`]) or by the distribution that it
 //! started from ([`log_weight`]). [`Unscaled`], [`Hmc`] (with the Langevin samplers) and [`NoseHoover`] are
 //! there to be compared with.
 //!
@@ -83,7 +83,7 @@ pub trait Potential {
     /// `E(x)`, and `∂E/∂x` into `out`. `x` and `out` have [`blocks`]`(d)` blocks; what is written to lanes
     /// past the last dimension is ignored.
     ///
-    /// `E = +∞` is a legal wall. NaN, `−∞` and gradients that are not finite are faults.
+    /// `E = +∞` is a legal hard constraint. NaN, `−∞` and gradients that are not finite are faults.
     fn gradient(&self, x: &[Block], scratch: &mut [Block], out: &mut [Block]) -> f32;
 }
 
@@ -117,108 +117,71 @@ impl StepSize {
 
 plain! { StepSize, b"size", { 0 }, |size| StepSize::new(size.0).is_ok() }
 
-/// Why a continuous chain cannot start.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum FlowError {
-    /// The potential has no dimensions, or more than 2²⁴, which f32 cannot count; for [`Esh`] one, too.
-    Dimension(usize),
-    /// A vector has `got` numbers, the potential has `need` dimensions.
-    Length {
-        /// Dimensions of the potential.
-        need: usize,
-        /// Numbers given.
-        got: usize,
-    },
-    /// A component of the start or of its direction is not finite.
-    NotFinite {
-        /// Its place.
-        index: usize,
-    },
-    /// The direction is the zero vector.
-    NoDirection,
-    /// The memory is short.
-    Memory {
-        /// Blocks needed.
-        need: usize,
-        /// Blocks given.
-        got: usize,
-    },
-    /// The energy of the start, or its gradient there, is not finite.
-    Energy(f32),
-    /// A step size must be normal, positive and finite.
-    StepSize(f32),
-    /// A number of steps must not be 0.
-    NoSteps,
-    /// A thermostat's mass, or the tolerance of a step size control, must be positive and finite.
-    Parameter(f32),
-}
-
-impl core::fmt::Display for FlowError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Dimension(1) => {
-                write!(f, "one dimension: the direction never turns, at least two are needed")
-            }
-            Self::Dimension(d) => write!(f, "{d} dimensions are not between 1 and 2^24"),
-            Self::Length { need, got } => write!(f, "the vector has {got} numbers, the potential {need}"),
-            Self::NotFinite { index } => write!(f, "component {index} is not finite"),
-            Self::NoDirection => write!(f, "the direction is the zero vector"),
-            Self::Memory { need, got } => write!(f, "the memory needs {need} blocks, {got} were given"),
-            Self::Energy(value) => write!(f, "energy {value} of the start, or its gradient, is not finite"),
-            Self::StepSize(value) => write!(f, "step size {value} is not normal, positive and finite"),
-            Self::NoSteps => write!(f, "no steps a proposal"),
-            Self::Parameter(value) => write!(f, "parameter {value} is not positive and finite"),
-        }
+crate::error::errors! {
+    /// Why a continuous chain cannot start.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum FlowError {
+        /// The potential has no dimensions, or more than 2²⁴, which f32 cannot count; for [`Esh`] one, too.
+        Dimension(d: usize) =>
+            "{d} dimensions: there must be at most 2^24, at least 1, and 2 where a direction must turn";
+        /// A vector has `got` numbers, the potential has `need` dimensions.
+        Length {
+            /// Dimensions of the potential.
+            need: usize,
+            /// Numbers given.
+            got: usize,
+        } => "the vector has {got} numbers, the potential {need}";
+        /// A component of the start or of its direction is not finite.
+        NotFinite {
+            /// Its place.
+            index: usize,
+        } => "component {index} is not finite";
+        /// The direction is the zero vector.
+        NoDirection => "the direction is the zero vector";
+        /// The memory is short.
+        Memory {
+            /// Blocks needed.
+            need: usize,
+            /// Blocks given.
+            got: usize,
+        } => "the memory needs {need} blocks, {got} were given";
+        /// The energy of the start, or its gradient there, is not finite.
+        Energy(value: f32) => "energy {value} of the start, or its gradient, is not finite";
+        /// A step size must be normal, positive and finite.
+        StepSize(value: f32) => "step size {value} is not normal, positive and finite";
+        /// A number of steps must not be 0.
+        NoSteps => "no steps a proposal";
+        /// A thermostat's mass, or the tolerance of a step size control, must be positive and finite.
+        Parameter(value: f32) => "parameter {value} is not positive and finite";
     }
 }
 
-impl core::error::Error for FlowError {}
-
-/// Why a potential cannot be built.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum PotentialError {
-    /// It would have no dimensions, components or layers.
-    Empty,
-    /// A buffer has another length than it must have.
-    Length {
-        /// Elements needed.
-        need: usize,
-        /// Elements given.
-        got: usize,
-    },
-    /// A parameter is out of its range.
-    Value {
-        /// Its place in its buffer.
-        index: usize,
-        /// The parameter.
-        value: f32,
-    },
-    /// A precision matrix is not symmetric.
-    NotSymmetric {
-        /// A row.
-        row: usize,
-        /// A column where it differs from its mirror image.
-        column: usize,
-    },
-}
-
-impl core::fmt::Display for PotentialError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Empty => write!(f, "a potential of nothing"),
-            Self::Length { need, got } => write!(f, "a buffer of {got} elements where {need} are needed"),
-            Self::Value { index, value } => write!(f, "parameter {index} is {value}, out of its range"),
-            Self::NotSymmetric { row, column } => {
-                write!(f, "the precision at ({row}, {column}) is not its mirror image")
-            }
-        }
+crate::error::errors! {
+    /// Why a potential cannot be built.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum PotentialError {
+        /// It would have no dimensions, components or layers.
+        Empty => "a potential of nothing";
+        /// A buffer has another length than it must have.
+        Length {
+            /// Elements needed.
+            need: usize,
+            /// Elements given.
+            got: usize,
+        } => "a buffer of {got} elements where {need} are needed";
+        /// A parameter is out of its range.
+        Value {
+            /// Its place in its buffer.
+            index: usize,
+            /// The parameter.
+            value: f32,
+        } => "parameter {index} is {value}, out of its range";
+        /// A precision matrix is not symmetric.
+        NotSymmetric {
+            /// A row.
+            row: usize,
+            /// A column where it differs from its mirror image.
+            column: usize,
+        } => "the precision at ({row}, {column}) is not its mirror image";
     }
 }
-
-impl core::error::Error for PotentialError {}

@@ -3,7 +3,7 @@
 //! *Lane = site.* A [`Block`] is sixteen floats, a [`Bits`] sixteen words; every buffer is a slice of
 //! them, so there is no tail and no remainder loop: the lanes past the last site are zero.
 //!
-//! # The law of numbers
+//! # The rules of numbers
 //! Only `+ − × ÷`, `sqrt`, compare, select and integer operations are used, in a written order, and
 //! [`F32s::exp`], [`F32s::ln`] and their relatives are made of those alone. IEEE 754 rounds each of them
 //! the same way everywhere, so the same seed gives the same bits on every processor. Fused
@@ -26,10 +26,6 @@
 //! ```
 //! `--cfg bitmc_scalar` in `RUSTFLAGS` chooses the one-lane registers anywhere; the tests run both.
 
-mod abreast;
-mod elementary;
-mod halves;
-pub(crate) mod product;
 #[cfg_attr(
     all(not(bitmc_scalar), any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128")),
     path = "lane/simd.rs"
@@ -41,13 +37,18 @@ pub(crate) mod product;
     )),
     path = "lane/scalar.rs"
 )]
+mod backend;
+mod elementary;
+mod halves;
+mod interleaved;
+pub(crate) mod product;
 mod registers;
 mod sums;
 mod total;
 
-pub(crate) use abreast::Abreast;
 pub use elementary::NORMAL_LIMIT;
 pub(crate) use halves::{bytes_mut, i16s, i16s_mut};
+pub(crate) use interleaved::Interleaved;
 pub use product::{LogProduct, Product};
 pub use registers::{F32s, Mask, U32s};
 pub(crate) use sums::LaneSums;
@@ -97,7 +98,7 @@ impl<T> core::ops::DerefMut for Line<T> {
 
 /// The sum of a block along one fixed tree: halves, quarters, eighths, pairs.
 ///
-/// The order is part of the law of numbers: `((b₀+b₈)+(b₄+b₁₂)) + ((b₂+b₁₀)+(b₆+b₁₄)) + …`.
+/// The order is part of the rules of numbers: `((b₀+b₈)+(b₄+b₁₂)) + ((b₂+b₁₀)+(b₆+b₁₄)) + …`.
 #[inline]
 #[must_use]
 pub fn sum(block: &Block) -> f32 {

@@ -1,4 +1,4 @@
-//! Learning energies from packed samples: gradients of objectives by the parameters θ, in lent memory.
+//! Learning energies from packed samples: gradients of objectives by the parameters θ, in caller-provided memory.
 //!
 //! An energy that can be learned is [`Learnable`]: it adds `∂E/∂θ` to a gradient of blocks that the caller owns,
 //! as θ and the optimiser's state are. For an energy of your own write a [`LearnableFunction`]. One iteration builds the energy from θ, adds up an objective's gradient
@@ -80,7 +80,6 @@ mod adam;
 mod boltzmann;
 mod contrast;
 mod cyclical;
-mod desk;
 mod edges;
 mod error;
 mod importance;
@@ -95,6 +94,7 @@ mod rbm;
 mod replay;
 mod sparse_ising;
 mod sparse_potts;
+mod workspace;
 
 pub use adam::{Adam, RateError, Sgd};
 pub use contrast::Contrast;
@@ -129,7 +129,7 @@ pub trait Learnable: Energy {
     /// Adds `Σ weightᵢₖ (∂E/∂θ(x with xᵢ = k) − ∂E/∂θ(x))` to `into`: the neighbours of x, which most
     /// objectives are made of. The weights are laid out as [`Energy::gradient`] is, those of ordinal sites as of
     /// categorical ones; a binary site has one, that of its flip. Those that are 0, of x's own values and of no
-    /// site do not count. `words` is the state, lent to be changed and put back, `cache` is its cache, and
+    /// site do not count. `words` is the state, borrowed to be changed and put back, `cache` is its cache, and
     /// `scratch` has room for another.
     ///
     /// The default moves a copy of the cache to each neighbour. Pairwise models need neither.

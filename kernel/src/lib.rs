@@ -53,11 +53,13 @@ pub mod batch;
 pub mod chain;
 pub mod draw;
 pub mod energy;
+mod error;
 pub mod flow;
 pub mod lane;
 pub mod layout;
 pub mod learn;
 pub mod noise;
+pub mod open;
 pub mod packed;
 pub mod quantised;
 pub mod random;
@@ -70,12 +72,13 @@ pub mod temper;
 pub mod tune;
 
 pub use accept::Info;
-pub use chain::{Chain, ChainError, FixedChain, FixedMemory, Memory, Open, OpenError};
+pub use chain::{Chain, ChainError, FixedChain, FixedMemory, Memory};
 pub use energy::{
     Bernoulli, BinaryNetwork, Energy, Factor, Factors, FactorsMemory, Function, Ising, LatticeGaussian,
     Logistic, Modes, Plain, Polynomial, PolynomialMemory, Potts, Quartic, Rbm, SparseMemory, torus,
 };
 pub use layout::{Kind, Layout};
+pub use open::{Open, OpenError};
 pub use packed::{Move, Packed, State, StateError};
 pub use rand_core::{Rng, SeedableRng};
 pub use random::LaneRng;

@@ -112,7 +112,6 @@ mod diagonal;
 pub(crate) mod edges;
 mod edgewise;
 mod error;
-mod kept;
 mod least_squares;
 mod matrix;
 mod pattern;
@@ -120,6 +119,7 @@ mod regression;
 pub(crate) mod runs;
 mod scaled;
 mod shift;
+mod snapshot;
 mod trace;
 
 pub use adaptation::{Adaptation, Parameters, guided_balance};

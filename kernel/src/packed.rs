@@ -6,73 +6,54 @@
 use crate::lane::{Bits, LANES};
 use crate::layout::{Kind, Layout};
 
-/// Why words are not a state of a layout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum StateError {
-    /// The layout needs `need` words, `got` were given.
-    Words {
-        /// Words that the layout needs.
-        need: usize,
-        /// Words that were given.
-        got: usize,
-    },
-    /// The model has `need` sites, there is room for `got` fields.
-    Fields {
-        /// Sites of the model.
-        need: usize,
-        /// Fields that there is room for.
-        got: usize,
-    },
-    /// There are `got` words for the sites that flip; the state has `need`.
-    Flips {
-        /// Words that the layout needs.
-        need: usize,
-        /// Words that were given.
-        got: usize,
-    },
-    /// The state is of another layout: another number of sites, arity or kind.
-    Layout {
-        /// The layout that is needed.
-        need: Layout,
-        /// The layout of the state.
-        got: Layout,
-    },
-    /// A bit past the last site is set.
-    Padding,
-    /// The value at `site` is not below the arity.
-    Value {
-        /// The site.
-        site: usize,
-        /// Its value.
-        value: u32,
-    },
-    /// There is no such site.
-    Site {
-        /// The site.
-        site: usize,
-    },
-}
-
-impl core::fmt::Display for StateError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Words { need, got } => write!(f, "a state of {need} words is needed, {got} were given"),
-            Self::Fields { need, got } => write!(f, "fields has {got} values: the model has {need} sites"),
-            Self::Flips { need, got } => write!(f, "flips has {got} words: a state has {need}"),
-            Self::Layout { need, got } => write!(f, "the state has {got}: {need} are needed"),
-            Self::Padding => write!(f, "a bit past the last site is set"),
-            Self::Value { site, value } => {
-                write!(f, "value {value} at site {site} is not below the arity of the site")
-            }
-            Self::Site { site } => write!(f, "there is no site {site}"),
-        }
+crate::error::errors! {
+    /// Why words are not a state of a layout.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum StateError {
+        /// The layout needs `need` words, `got` were given.
+        Words {
+            /// Words that the layout needs.
+            need: usize,
+            /// Words that were given.
+            got: usize,
+        } => "a state of {need} words is needed, {got} were given";
+        /// The model has `need` sites, there is room for `got` fields.
+        Fields {
+            /// Sites of the model.
+            need: usize,
+            /// Fields that there is room for.
+            got: usize,
+        } => "fields has {got} values: the model has {need} sites";
+        /// There are `got` words for the sites that flip; the state has `need`.
+        Flips {
+            /// Words that the layout needs.
+            need: usize,
+            /// Words that were given.
+            got: usize,
+        } => "flips has {got} words: a state has {need}";
+        /// The state is of another layout: another number of sites, arity or kind.
+        Layout {
+            /// The layout that is needed.
+            need: Layout,
+            /// The layout of the state.
+            got: Layout,
+        } => "the state has {got}: {need} are needed";
+        /// A bit past the last site is set.
+        Padding => "a bit past the last site is set";
+        /// The value at `site` is not below the arity.
+        Value {
+            /// The site.
+            site: usize,
+            /// Its value.
+            value: u32,
+        } => "value {value} at site {site} is not below the arity of the site";
+        /// There is no such site.
+        Site {
+            /// The site.
+            site: usize,
+        } => "there is no site {site}";
     }
 }
-
-impl core::error::Error for StateError {}
 
 /// A borrowed state. Copying it copies the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,7 +200,7 @@ impl<const WORDS: usize> State<WORDS> {
     }
 }
 
-/// Sets one site of a state in lent words.
+/// Sets one site of a state in caller-provided words.
 ///
 /// # Errors
 /// [`StateError`] where the words are too few, the site does not exist or the value is not below the arity.

@@ -79,7 +79,7 @@ pub(crate) fn uniform_registers<R: Rng + ?Sized>(rng: &mut R) -> [F32s; PARTS] {
     uniforms
 }
 
-/// The uniforms of words of which some are refined. All of them again: if they were lent here, every draw would put
+/// The uniforms of words of which some are refined. All of them again: if they were borrowed here, every draw would put
 /// them into memory and wait for them.
 #[cold]
 fn refine(high: Bits, low: Bits) -> Block {

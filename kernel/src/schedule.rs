@@ -43,31 +43,18 @@ enum Shape {
     Geometric(f32),
 }
 
-/// Why a schedule is none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum ScheduleError {
-    /// A value is not finite, or the span between first and last is not.
-    NotFinite(f32),
-    /// A value of a geometric schedule is not positive, or so small that its logarithm is not exact enough.
-    NotPositive(f32),
-    /// A schedule takes at least one step.
-    NoSteps,
-}
-
-impl core::fmt::Display for ScheduleError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::NotFinite(value) => write!(f, "the schedule's value {value} is not finite"),
-            Self::NotPositive(value) => write!(f, "the geometric schedule's value {value} is not positive"),
-            Self::NoSteps => write!(f, "a schedule takes at least one step"),
-        }
+crate::error::errors! {
+    /// Why a schedule is none.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum ScheduleError {
+        /// A value is not finite, or the span between first and last is not.
+        NotFinite(value: f32) => "the schedule's value {value} is not finite";
+        /// A value of a geometric schedule is not positive, or so small that its logarithm is not exact enough.
+        NotPositive(value: f32) => "the geometric schedule's value {value} is not positive";
+        /// A schedule takes at least one step.
+        NoSteps => "a schedule takes at least one step";
     }
 }
-
-impl core::error::Error for ScheduleError {}
 
 impl Schedule {
     /// The same at every step.

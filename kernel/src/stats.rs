@@ -4,7 +4,7 @@ mod batch_means;
 mod draws;
 #[cfg(feature = "defmt")]
 mod format;
-mod kept;
+mod snapshot;
 mod weights;
 
 pub use batch_means::BatchMeans;

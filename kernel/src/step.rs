@@ -13,7 +13,7 @@
 //! | [`GibbsWithGradients`], R = 1 | gradient, dq exponentials | one | strong couplings, where no larger step is accepted |
 //! | [`GibbsWithGradients`], R > 1 | the same, R indices | up to R | a few sites at a time; the simplest of its kind |
 //! | [`PathAuxiliary`] | the same, R indices | R | as R grows; no site is drawn twice |
-//! | [`LocallyBalanced`] | d differences, dq exponentials | one | the gradient misleads, or there are walls all around |
+//! | [`LocallyBalanced`] | d differences, dq exponentials | one | the gradient misleads, or hard constraints are all around |
 //! | [`Gibbs`] | a difference a site visited | up to those visited | no gradient; reference runs |
 //! | [`SequentialGibbs`] | a logistic number a site, O(degree) a flip | many: a sweep | sparse models of binary sites |
 //! | [`ChromaticGibbs`] | the same in lanes, a class at a time | many: a sweep | sparse models with few colours: lattices |
@@ -22,7 +22,7 @@
 //! | [`BlockGibbs`] | a row or column of W a unit that changed, d uniforms | many | RBMs, always try it first |
 //! | [`RandomWalk`] | d uniforms, one difference of energies | about r | a floor to compare with; E alone is known |
 //! | [`EnumeratedGibbs`] | qᴮ (binary: 2ᴮ) changes of energy, exponentials, uniforms | up to B | a few sites that hang together strongly |
-//! | [`HammingBall`] | the same, only the states within R changes | up to 2R | the same, larger blocks; walls |
+//! | [`HammingBall`] | the same, only the states within R changes | up to 2R | the same, larger blocks; hard constraints |
 //! | [`Swap`] | one difference of energies | two | a fixed number of sites at each value |
 //! | [`Cycle`] | that of the kernel whose turn it is | its | ACS: bold and local steps in turn, for many modes |
 //!
@@ -39,12 +39,12 @@ mod cycle;
 mod enumerated_gibbs;
 mod error;
 pub(crate) mod fields;
+pub(crate) mod fingerprint;
 mod gibbs;
 mod gibbs_with_gradients;
 mod hamming_ball;
 mod ising_balanced;
 pub(crate) mod ising_langevin;
-pub(crate) mod key;
 pub(crate) mod langevin;
 mod locally_balanced;
 pub(crate) mod momentum;
@@ -59,6 +59,7 @@ mod together;
 mod transition;
 mod wolff;
 
+pub use crate::chain::Kernel;
 pub use block_gibbs::{BlockGibbs, TemperedBlockGibbs};
 pub use chromatic_gibbs::ChromaticGibbs;
 pub use colouring::{Colouring, ColouringError};
@@ -81,23 +82,9 @@ pub use swendsen_wang::SwendsenWang;
 pub use transition::Transition;
 pub use wolff::Wolff;
 
-use crate::accept::Info;
 use crate::chain::Ring;
 use crate::energy::Energy;
 use crate::packed::{Move, Packed};
-use rand_core::Rng;
-
-/// A transition of a Markov chain. `&self` is configuration; what changes is the chain's.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` does not sample the energy `{E}`",
-    label = "this kernel does not fit the energy of the chain",
-    note = "kernels for any energy are `Langevin`, `Gibbs`, `GibbsWithGradients`, `PathAuxiliary` and others; some are for one energy, as `BlockGibbs` is for `Rbm`: the table in `bitmc::step` has them all",
-    note = "constructors of kernels return a `Result`: add `?`"
-)]
-pub trait Kernel<E: Energy + ?Sized> {
-    /// One transition. It ends, and leaves a legal state, whatever the energy and the generator do.
-    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, E>, rng: &mut R) -> Info;
-}
 
 /// Makes there's cache from here's: E(there) − E(here).
 fn shift<E: Energy + ?Sized>(ring: &mut Ring<'_, E>) -> f32 {

@@ -34,10 +34,10 @@
 mod anneal;
 mod block_gibbs;
 mod isoenergetic;
-mod kept;
 mod ladder;
 mod population;
 mod replica;
+mod snapshot;
 
 pub use anneal::{AnnealError, forward, reverse};
 pub use block_gibbs::block_gibbs_round;

@@ -1,7 +1,7 @@
 //! Tuning: from what steps report to parameters, in fixed memory.
 //!
 //! Tuners see [`Info`](crate::Info) and parameters, never a chain's insides, and are plain data: copying one
-//! is a snapshot. While parameters follow the chain its law is not kept: `freeze` before samples are
+//! is a snapshot. While parameters follow the chain its distribution is not kept: `freeze` before samples are
 //! collected, and say so beside them.
 //!
 //! * [`RateTuner`] moves one parameter until a wished share of proposals is accepted.
@@ -35,44 +35,27 @@ pub use cycle::{CycleSettings, CycleTuner, Trial};
 pub use rate::Rate;
 pub use target::RateTuner;
 
-/// Why a tuner's setting is illegal.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum TuneError {
-    /// A wished rate, a learning rate or a balance is outside its range: (0, 1), and for balances ½ to 1.
-    Share(f32),
-    /// A bound, or its inverse, is not positive and finite.
-    Bound(f32),
-    /// The lower bound is above the upper one.
-    Order {
-        /// The lower bound.
-        lower: f32,
-        /// The upper bound.
-        upper: f32,
-    },
-    /// The first value of a parameter is not within its bounds.
-    First(f32),
-    /// A count is 0, or there are fewer than two candidates to choose from or two steps in a cycle.
-    Count,
-}
-
-impl core::fmt::Display for TuneError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Share(value) => write!(f, "the share {value} is out of range"),
-            Self::Bound(value) => write!(f, "the bound {value}, or its inverse, is not positive and finite"),
-            Self::Order { lower, upper } => {
-                write!(f, "the lower bound {lower} is above the upper one, {upper}")
-            }
-            Self::First(value) => write!(f, "the first value {value} is not within the bounds"),
-            Self::Count => write!(f, "a count of the tuner's settings is too small"),
-        }
+crate::error::errors! {
+    /// Why a tuner's setting is illegal.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum TuneError {
+        /// A wished rate, a learning rate or a balance is outside its range: (0, 1), and for balances ½ to 1.
+        Share(value: f32) => "the share {value} is out of range";
+        /// A bound, or its inverse, is not positive and finite.
+        Bound(value: f32) => "the bound {value}, or its inverse, is not positive and finite";
+        /// The lower bound is above the upper one.
+        Order {
+            /// The lower bound.
+            lower: f32,
+            /// The upper bound.
+            upper: f32,
+        } => "the lower bound {lower} is above the upper one, {upper}";
+        /// The first value of a parameter is not within its bounds.
+        First(value: f32) => "the first value {value} is not within the bounds";
+        /// A count is 0, or there are fewer than two candidates to choose from or two steps in a cycle.
+        Count => "a count of the tuner's settings is too small";
     }
 }
-
-impl core::error::Error for TuneError {}
 
 /// Bounds that can be step sizes.
 fn bounds((lower, upper): (f32, f32)) -> Result<(), TuneError> {

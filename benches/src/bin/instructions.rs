@@ -18,7 +18,7 @@ use bitmc_benches::models::{
 use bitmc_benches::naive;
 use rand_xoshiro::Xoshiro128PlusPlus;
 
-/// The sampler of a workload, from equilibrium by the Langevin sampler, or its naive twin.
+/// The sampler of a workload, from equilibrium by the Langevin sampler, or its scalar baseline.
 fn run<T: naive::Target>(energy: &dyn Energy, twin: &T, step_size: f32, workload: &str, steps: u64) {
     let rng = &mut LaneRng::seed_from_u64(1);
     let mut chain = burnt_in(energy, step_size, 200, rng);
@@ -55,7 +55,7 @@ fn together(energy: &dyn Energy, step_size: f32, steps: u64) {
     println!("{accepted} of {} accepted", 16 * steps);
 }
 
-/// Sweeps of block Gibbs, from equilibrium: one chain, or sixteen together; or their naive twin.
+/// Sweeps of block Gibbs, from equilibrium: one chain, or sixteen together; or their scalar baseline.
 fn block_gibbs(model: &Rbm<'_>, twin: &naive::Rbm, workload: &str, steps: u64) {
     let count = if workload.starts_with("together") { 16 } else { 1 };
     let mut rngs: Vec<_> = (0..count).map(|stream| LaneRng::stream(1, stream)).collect();

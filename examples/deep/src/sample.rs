@@ -2,9 +2,9 @@
 
 use crate::network::Network;
 use crate::tune::{TUNERS, adapted, cycle};
-use bitmc::chain::Ask;
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{Diagonal, Parameters};
+use bitmc::open::Ask;
 use bitmc::random::bernoulli;
 use bitmc::step::Cycle;
 use bitmc::{GibbsWithGradients, Langevin, Packed};

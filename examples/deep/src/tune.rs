@@ -1,8 +1,8 @@
 //! Parameters found by chains that are not those of the result.
 
 use bitmc::Langevin;
-use bitmc::chain::Ask;
 use bitmc::noise::{Adaptation, Parameters};
+use bitmc::open::Ask;
 use bitmc::tune::{CycleSettings, CycleTuner, Trial};
 use bitmc_examples::cli::Failure;
 use bitmc_examples::told::{Chains, Evaluator};

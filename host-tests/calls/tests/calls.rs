@@ -1,5 +1,5 @@
 //! Every call of the C face, once around and with what is refused: values are checked elsewhere (`examples/c`), here
-//! Miri sees every access to lent memory and to structs, and every reference that is made of them.
+//! Miri sees every access to borrowed memory and to structs, and every reference that is made of them.
 
 use bitmc_calls::bitmc_status::{
     Argument, Busy, Check, Gradient, Halves, Memory, NotAsked, NotReady, Null, Ok as Done, Sampler, State,
@@ -23,7 +23,7 @@ impl<T> Held<T> {
     }
 }
 
-/// Memory to lend, which begins off every boundary.
+/// Memory to borrow, which begins off every boundary.
 struct Room(Vec<u8>);
 
 impl Room {
@@ -98,7 +98,7 @@ unsafe fn go_round(model: *mut bitmc_model, samplers: &mut [Held<bitmc_sampler>]
         let (at, bytes) = twin_memory.at();
         let started = bitmc_chain_init_at(twin.at(), model, at, bytes, words.as_ptr(), words.len());
         assert_eq!(started, Done);
-        // Words within the memory that is lent.
+        // Words within the memory that is borrowed.
         let inside = at.wrapping_add(at.align_offset(64)).cast::<u32>();
         assert_eq!(bitmc_chain_init_at(twin.at(), model, at, bytes, inside, words.len()), Argument);
         let (mut sums, mut twin_sums) = (vec![0; state.sites], vec![0; state.sites]);
@@ -405,7 +405,7 @@ fn whole_numbers() {
         }
         assert_eq!(bitmc_quantised_state(gibbs.at(), &mut state), Done);
         assert!(bitmc_state_get(&state, 2) < 2);
-        // Another b, which is lent in place of the one before.
+        // Another b, which is borrowed in place of the one before.
         let (sure, set) = ([i32::MIN >> 4, 1 << 27, 0], bitmc_quantised_set_linear);
         assert_eq!(set(gibbs.at(), sure.as_ptr(), 2), Argument);
         assert_eq!(set(gibbs.at(), fields, 3), Argument);

@@ -54,15 +54,15 @@ pub(crate) fn together() -> u32 {
     let Ok(model) = Rbm::new(FEW_WEIGHTS.as_flattened(), &BIASES, &FEW_HIDDEN, 20) else { return BROKEN };
     let Ok(model) = CoarseRbm::new(model, &mut room) else { return BROKEN };
     let mut rngs = [1, 2, 3, 4].map(Xoshiro128PlusPlus::seed_from_u64);
-    // Lent: moved about, four memories would lie on the stack of a small core more than once.
+    // Borrowed: moved about, four memories would lie on the stack of a small core more than once.
     let mut memories = [memory!(LAYOUT, CoarseRbm::cache_len(20)); 4];
-    let lent = memories.each_mut().map(|memory| Memory {
+    let borrowed = memories.each_mut().map(|memory| Memory {
         weights: memory.weights.as_mut_slice(),
         cache: memory.cache.as_mut_slice(),
         words: memory.words.as_mut_slice(),
     });
     let mut generators = rngs.iter_mut();
-    let chains = lent.map(|memory| Chain::random(&model, memory, generators.next()?).ok());
+    let chains = borrowed.map(|memory| Chain::random(&model, memory, generators.next()?).ok());
     let [Some(a), Some(b), Some(c), Some(d)] = chains else { return BROKEN };
     let Ok(sampler) = Langevin::adjusted(0.4) else { return BROKEN };
     let (mut hash, mut chains) = (Hash::new(), [a, b, c, d]);

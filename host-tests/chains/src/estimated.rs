@@ -3,7 +3,7 @@
 use crate::hash::Hash;
 use crate::models::{self, Ladder};
 use crate::run::BROKEN;
-use crate::used::{lent, memory, used};
+use crate::used::{borrowed, memory, used};
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::noise::{
     Adaptation, Dense, DenseMatrix, Edgewise, Fit, MinTrace, Noise, NoiseError, Parameters, Regression,
@@ -24,7 +24,7 @@ const ITERATIONS: u32 = 50;
 pub(crate) fn full() -> u32 {
     const SITES: usize = 9;
     let mut couplings = SparseMemory::<SITES, 36>::new();
-    let model = Ising::spins_edges_once(SITES, torus(3, 3, 0.2), &[0.1; SITES], lent(&mut couplings));
+    let model = Ising::spins_edges_once(SITES, torus(3, 3, 0.2), &[0.1; SITES], borrowed(&mut couplings));
     let Ok(model) = model else { return BROKEN };
     let mut rng = LaneRng::stream(9, 5);
     let memory = memory!(Layout::binary(SITES), Ising::cache_len(SITES));
@@ -52,7 +52,7 @@ pub(crate) fn on_a_pattern() -> u32 {
     const SITES: usize = 20;
     let (mut pattern, mut couplings) = (SparseMemory::<SITES, 38>::new(), SparseMemory::<SITES, 38>::new());
     let edges = (0..19).map(|site| (site, site + 1, 1.0));
-    let Ok(pattern) = Ising::bits_edges_once(SITES, edges, &[], lent(&mut pattern)) else { return BROKEN };
+    let Ok(pattern) = Ising::bits_edges_once(SITES, edges, &[], borrowed(&mut pattern)) else { return BROKEN };
     let (model, mut rng) = (Plain(Ladder), LaneRng::stream(9, 6));
     let Ok(mut chain) = Chain::random(&model, memory!(models::LADDER, 1), &mut rng) else { return BROKEN };
     let mut hash = Hash::new();
@@ -65,7 +65,7 @@ pub(crate) fn on_a_pattern() -> u32 {
         found(&mut hash, regression.solve(RIDGE, ITERATIONS, &mut w, &mut scratch)?);
         let mut diagonal = [0.0; SITES];
         regression.diagonal(&w, &mut diagonal);
-        let model = Ising::bits_edges_once(SITES, regression.edges(&w), &[], lent(&mut couplings));
+        let model = Ising::bits_edges_once(SITES, regression.edges(&w), &[], borrowed(&mut couplings));
         let Ok(model) = model else { return Err(NoiseError::Gradient) };
         let matrix = SparseMatrix::with_diagonal(model.form(), &diagonal)?;
         let mut d = used::<_, { SITES.div_ceil(LANES) }>();

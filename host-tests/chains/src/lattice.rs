@@ -2,7 +2,7 @@
 
 use crate::hash::Hash;
 use crate::run::{BROKEN, Sampler, from_noise};
-use crate::used::{lent, memory};
+use crate::used::{borrowed, memory};
 use bitmc::lane::{Block, LANES};
 use bitmc::{Energy, Kernel, LatticeGaussian, Layout, Logistic, Modes, Quartic, SparseMemory};
 
@@ -41,7 +41,7 @@ pub(crate) fn sparse<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) ->
     let next = |site: u32| if site == 11 { 0 } else { site + 1 };
     let edges = (0..12).map(|site| (site, next(site), (site % 3) as f32 * 0.15 - 0.1));
     let memory = memory!(GAUSSIAN, LatticeGaussian::cache_len(SITES));
-    let model = LatticeGaussian::sparse(SITES, VALUES, edges, &[0.4; SITES], &CENTRE, lent(&mut couplings));
+    let model = LatticeGaussian::sparse(SITES, VALUES, edges, &[0.4; SITES], &CENTRE, borrowed(&mut couplings));
     model.map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, STEPS))
 }
 

@@ -1,8 +1,8 @@
-//! Chains for laws with many modes: cycles, replica exchange, annealing, populations, tuning, and hashes of what they do.
+//! Chains for distributions with many modes: cycles, replica exchange, annealing, populations, tuning, and hashes of what they do.
 
 use crate::hash::Hash;
 use crate::models::{self, IsingMemory};
-use crate::used::{lent, memory};
+use crate::used::{borrowed, memory};
 use bitmc::energy::Tempered;
 use bitmc::step::{Cycle, ParameterError, langevin_cycle};
 use bitmc::temper::{
@@ -34,7 +34,7 @@ pub(crate) fn cycle<K>(kernels: &Result<[K; 8], ParameterError>) -> Result<Cycle
 pub(crate) fn exchange() -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, 4.0 * models::ISING_COUPLING);
-    let Ok(model) = Ising::spins_edges_once(25, edges, &models::ISING_FIELDS, lent(&mut couplings)) else {
+    let Ok(model) = Ising::spins_edges_once(25, edges, &models::ISING_FIELDS, borrowed(&mut couplings)) else {
         return BROKEN;
     };
     let (Ok(path), Ok(kernel), Ok(mut ladder)) = (
@@ -75,7 +75,7 @@ pub(crate) fn exchange() -> u32 {
 /// Walks there and back between independent sites and a Potts model.
 pub(crate) fn annealing() -> u32 {
     let mut couplings = IsingMemory::new();
-    let Ok(model) = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings)) else {
+    let Ok(model) = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, borrowed(&mut couplings)) else {
         return BROKEN;
     };
     // The base: the model's fields, turned round.
@@ -103,7 +103,7 @@ pub(crate) fn annealing() -> u32 {
 pub(crate) fn population() -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, 4.0 * models::ISING_COUPLING);
-    let Ok(model) = Ising::spins_edges_once(25, edges, &models::ISING_FIELDS, lent(&mut couplings)) else {
+    let Ok(model) = Ising::spins_edges_once(25, edges, &models::ISING_FIELDS, borrowed(&mut couplings)) else {
         return BROKEN;
     };
     let (Ok(path), Ok(kernel)) = (Tempered::new(&model, 0.0), Langevin::adjusted(0.6)) else { return BROKEN };
@@ -143,7 +143,9 @@ pub(crate) fn isoenergetic() -> u32 {
         let mut couplings = IsingMemory::new();
         let signs = (0..).map(|edge| if edge % 3 == 0 { -0.5 } else { 0.5 });
         let edges = torus(5, 5, 1.0).zip(signs).map(|((a, b, _), sign)| (a, b, sign));
-        let Ok(model) = Ising::spins_edges_once(25, edges, fields, lent(&mut couplings)) else { return BROKEN };
+        let Ok(model) = Ising::spins_edges_once(25, edges, fields, borrowed(&mut couplings)) else {
+            return BROKEN;
+        };
         let (Ok(path), Ok(kernel)) = (Tempered::new(&model, 1.5), Langevin::adjusted(0.6)) else {
             return BROKEN;
         };
@@ -169,7 +171,7 @@ pub(crate) fn isoenergetic() -> u32 {
 pub(crate) fn tuning() -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, models::ISING_COUPLING);
-    let Ok(model) = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, lent(&mut couplings)) else {
+    let Ok(model) = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, borrowed(&mut couplings)) else {
         return BROKEN;
     };
     let mut rng = LaneRng::stream(9, 4);

@@ -1,6 +1,6 @@
 //! The models that the chains run on, as constant tables: on a microcontroller they stay in flash.
 
-use crate::used::lent;
+use crate::used::borrowed;
 use bitmc::lane::{Block, LANES};
 use bitmc::{
     Factor, FactorsMemory, Function, Ising, Layout, Packed, PolynomialMemory, Rbm, SparseMemory, torus,
@@ -19,10 +19,10 @@ pub const ISING_EDGE: f32 = 0.368_767;
 /// Memory for its couplings: two entries an edge.
 pub type IsingMemory = SparseMemory<25, 100>;
 
-/// Lends the model, with a coupling, to `run`; its memory is on the stack for so long.
+/// Passes the model, with a coupling, to `run`; its memory is on the stack for so long.
 pub fn with_ising<T>(coupling: f32, run: impl FnOnce(&Ising<'_>) -> Option<T>) -> Option<T> {
     let mut memory = IsingMemory::new();
-    run(&Ising::spins_edges_twice(25, torus(5, 5, coupling), &ISING_FIELDS, lent(&mut memory)).ok()?)
+    run(&Ising::spins_edges_twice(25, torus(5, 5, coupling), &ISING_FIELDS, borrowed(&mut memory)).ok()?)
 }
 
 /// One curvature a site, from 1.5 to 2.5.

@@ -2,7 +2,7 @@
 
 use crate::hash::Hash;
 use crate::models::{self, Circle, DATA, Heights, IndependentSet, IsingMemory, LOGITS, Ladder};
-use crate::used::{self, lent, memory, used};
+use crate::used::{self, borrowed, memory, used};
 use bitmc::energy::Estimate;
 use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
 use bitmc::snapshot::{Reader, SnapshotError, Writer};
@@ -87,7 +87,7 @@ pub(crate) fn clusters<K: for<'e> Kernel<Ising<'e>>>(kernel: &Sampler<K>) -> u32
 pub(crate) fn potts_clusters<K: for<'e> Kernel<Potts<'e>>>(kernel: &Sampler<K>) -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, 0.8).map(|(a, b, j)| (a, b, if a % 3 == 0 { -j } else { j }));
-    let Ok(model) = Potts::new(25, 4, edges, &models::POTTS_FIELDS, lent(&mut couplings)) else {
+    let Ok(model) = Potts::new(25, 4, edges, &models::POTTS_FIELDS, borrowed(&mut couplings)) else {
         return BROKEN;
     };
     let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
@@ -107,8 +107,8 @@ pub(crate) fn chromatic() -> u32 {
 /// The 5×5 torus in whole numbers.
 fn whole<'a>(floats: &mut IsingMemory, whole: &'a mut IsingMemory) -> Option<QuantisedIsing<'a>> {
     let edges = torus(5, 5, models::ISING_COUPLING);
-    let model = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, lent(floats)).ok()?;
-    QuantisedIsing::round(model.form(), lent(whole)).ok()
+    let model = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, borrowed(floats)).ok()?;
+    QuantisedIsing::round(model.form(), borrowed(whole)).ok()
 }
 
 /// Sweeps without floats over the model in whole numbers.
@@ -146,7 +146,7 @@ pub(crate) fn quantised_langevin() -> u32 {
 /// The same over four values a site.
 pub(crate) fn chromatic_potts() -> u32 {
     let (mut couplings, mut classes) = (IsingMemory::new(), used::<_, { Colouring::words(25, 4) }>());
-    let Ok(model) = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings)) else {
+    let Ok(model) = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, borrowed(&mut couplings)) else {
         return BROKEN;
     };
     let Ok(colouring) = Colouring::greedy(model.form(), &mut classes) else { return BROKEN };
@@ -254,7 +254,7 @@ where
 /// Four values a site on a 5×5 torus, with a field.
 pub(crate) fn potts<K: for<'e> Kernel<dyn Energy + 'e>>(kernel: &Sampler<K>) -> u32 {
     let mut couplings = IsingMemory::new();
-    let model = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings));
+    let model = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, borrowed(&mut couplings));
     let memory = memory!(Layout::categorical(25, 4), Potts::cache_len(25, 4));
     model.map_or(BROKEN, |model| from_noise(&model as &dyn Energy, memory, kernel, DENSE_STEPS))
 }

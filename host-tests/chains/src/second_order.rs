@@ -3,7 +3,7 @@
 use crate::models::{self, IsingMemory, Ladder};
 use crate::run::{BROKEN, DENSE_STEPS, STEPS, Sampler, from_noise};
 use crate::told;
-use crate::used::{lent, memory, used};
+use crate::used::{borrowed, memory, used};
 use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, Run, SparseMatrix, constant};
 use bitmc::step::IsingBalanced;
 use bitmc::{Energy, Ising, Langevin, Layout, Plain, Potts, SparseMemory, torus};
@@ -12,7 +12,7 @@ use bitmc::{Energy, Ising, Langevin, Layout, Plain, Potts, SparseMemory, torus};
 pub(crate) fn ising(step_size: f32, balance: f32, precision: f32) -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, models::ISING_COUPLING);
-    let model = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, lent(&mut couplings));
+    let model = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, borrowed(&mut couplings));
     let Ok(model) = model else { return BROKEN };
     let mut d = used::<_, 2>();
     let Ok(noise) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
@@ -24,7 +24,7 @@ pub(crate) fn ising(step_size: f32, balance: f32, precision: f32) -> u32 {
 fn by_runs(run: impl FnOnce(&Ising<'_>, Edgewise<'_>) -> u32) -> u32 {
     let mut couplings = IsingMemory::new();
     let edges = torus(5, 5, models::ISING_COUPLING);
-    let model = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, lent(&mut couplings));
+    let model = Ising::spins_edges_twice(25, edges, &models::ISING_FIELDS, borrowed(&mut couplings));
     let Ok(model) = model else { return BROKEN };
     let (mut d, mut runs) = (used::<_, 2>(), [Run::default(); 16]);
     let noise =
@@ -63,7 +63,7 @@ pub(crate) fn ising_discrete(step_size: f32, balance: f32, precision: f32) -> u3
 pub(crate) fn dense(step_size: f32, balance: f32, shift: bool) -> u32 {
     let mut couplings = SparseMemory::<16, 64>::new();
     let edges = torus(4, 4, models::ISING_COUPLING);
-    let Ok(model) = Ising::spins_edges_twice(16, edges, &[0.2; 16], lent(&mut couplings)) else {
+    let Ok(model) = Ising::spins_edges_twice(16, edges, &[0.2; 16], borrowed(&mut couplings)) else {
         return BROKEN;
     };
     let mut rows = used::<_, { DenseMatrix::blocks(16) }>();
@@ -81,7 +81,7 @@ pub(crate) fn dense(step_size: f32, balance: f32, shift: bool) -> u32 {
 /// Second order over a Potts model: one plane of noise a value.
 pub(crate) fn potts(step_size: f32, balance: f32) -> u32 {
     let mut couplings = IsingMemory::new();
-    let model = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, lent(&mut couplings));
+    let model = Potts::new(25, 4, torus(5, 5, 0.8), &models::POTTS_FIELDS, borrowed(&mut couplings));
     let Ok(model) = model else { return BROKEN };
     let mut d = used::<_, 2>();
     let Ok(noise) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
@@ -93,7 +93,7 @@ pub(crate) fn potts(step_size: f32, balance: f32) -> u32 {
 /// The same with momentum, over sixteen sites: more do not fit the 16 KB of a Cortex-M0.
 pub(crate) fn moving_potts(step_size: f32, balance: f32, keep: f32) -> u32 {
     let mut couplings = IsingMemory::new();
-    let Ok(model) = Potts::new(16, 4, torus(4, 4, 0.8), &[], lent(&mut couplings)) else { return BROKEN };
+    let Ok(model) = Potts::new(16, 4, torus(4, 4, 0.8), &[], borrowed(&mut couplings)) else { return BROKEN };
     let mut d = used::<_, 1>();
     let Ok(noise) = Edgewise::new(SparseMatrix::of(model.form()), &mut d) else { return BROKEN };
     let kernel = Langevin::second_order(noise, step_size, balance).and_then(|k| k.momentum(keep));
@@ -168,7 +168,7 @@ pub(crate) fn moving_discrete(step_size: f32, balance: f32, precision: f32) -> u
 fn with_ladder(run: impl FnOnce(Edgewise<'_>) -> u32) -> u32 {
     let mut couplings = SparseMemory::<20, 38>::new();
     let edges = (0..19).map(|site| (site, site + 1, 1.0));
-    let Ok(rows) = Ising::bits_edges_once(20, edges, &[], lent(&mut couplings)) else { return BROKEN };
+    let Ok(rows) = Ising::bits_edges_once(20, edges, &[], borrowed(&mut couplings)) else { return BROKEN };
     let mut diagonal = [-2.5; 20];
     [diagonal[0], diagonal[19]] = [-1.5; 2];
     let Ok(matrix) = SparseMatrix::with_diagonal(rows.form(), &diagonal) else { return BROKEN };

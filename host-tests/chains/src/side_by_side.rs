@@ -4,7 +4,7 @@
 use crate::hash::Hash;
 use crate::models;
 use crate::run::{BROKEN, from_noise, with_ising_itself};
-use crate::used::{lent, memory};
+use crate::used::{borrowed, memory};
 use bitmc::batch::{Batch, BatchSite, PottsBatch, PottsSite};
 use bitmc::step::IsingLangevin;
 use bitmc::{Gibbs, Ising, LaneRng, Langevin, Layout, Potts, SparseMemory, torus};
@@ -23,7 +23,7 @@ pub(crate) fn many_flips() -> u32 {
 pub(crate) fn few_flips() -> u32 {
     let mut couplings = SparseMemory::<96, 192>::new();
     let edges = (0..96).map(|site| (site, (site + 1) % 96, 0.5 - 0.25 * (site % 4) as f32));
-    let Ok(model) = Ising::spins_edges_once(96, edges, &[0.05; 96], lent(&mut couplings)) else {
+    let Ok(model) = Ising::spins_edges_once(96, edges, &[0.05; 96], borrowed(&mut couplings)) else {
         return BROKEN;
     };
     let memory = memory!(RING, Ising::cache_len(96));
@@ -39,11 +39,11 @@ fn betas() -> [f32; 16] {
 /// Both Langevin kernels in turn.
 pub(crate) fn batch() -> u32 {
     let mut couplings = SparseMemory::<9, 36>::new();
-    let Ok(model) = Ising::spins_edges_once(9, torus(3, 3, 0.3), &[0.1; 9], lent(&mut couplings)) else {
+    let Ok(model) = Ising::spins_edges_once(9, torus(3, 3, 0.3), &[0.1; 9], borrowed(&mut couplings)) else {
         return BROKEN;
     };
     let mut rng = LaneRng::stream(5, 3);
-    // Lent: moved about, it would lie on the stack of a small core more than once.
+    // Borrowed: moved about, it would lie on the stack of a small core more than once.
     let mut sites = [BatchSite::new(); 9];
     let Ok(mut batch) = Batch::random(&model, sites.as_mut_slice(), &mut rng) else { return BROKEN };
     let (Ok(own), Ok(any)) = (IsingLangevin::adjusted(0.4), Langevin::adjusted(0.4)) else { return BROKEN };
@@ -68,7 +68,7 @@ pub(crate) fn potts_batch() -> u32 {
         3,
         edges,
         &[0.25, 0.0, -0.5, 0.0, 0.5, 0.0, 0.125, 0.0, 0.0, 0.0, 0.0, 0.75],
-        lent(&mut couplings),
+        borrowed(&mut couplings),
     ) else {
         return BROKEN;
     };

@@ -1,7 +1,7 @@
 //! Chains of bit-sliced spins on a prism, all degrees three, couplings of both signs.
 
 use crate::hash::Hash;
-use crate::used::{lent, used};
+use crate::used::{borrowed, used};
 use bitmc::energy::Edge;
 use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing, SlicedLangevin};
 use bitmc::{Ising, LaneRng, SeedableRng, SparseMemory};
@@ -17,7 +17,7 @@ const EDGES: [Edge; 9] =
 /// Sweeps of Gibbs sampling in 512 chains; five sites have a field.
 pub(crate) fn gibbs() -> u32 {
     let mut memory = SparseMemory::<SITES, 18>::new();
-    let model = Ising::spins_edges_once(SITES, EDGES, &[0.3, -0.3, 0.0, 0.3, 0.3, -0.3], lent(&mut memory));
+    let model = Ising::spins_edges_once(SITES, EDGES, &[0.3, -0.3, 0.0, 0.3, 0.3, -0.3], borrowed(&mut memory));
     let Some(Ok(model)) = model.ok().map(SlicedIsing::new) else { return BROKEN };
     const WORDS: usize = SlicedGibbs::kind_words(3, false) + SlicedGibbs::kind_words(3, true);
     let (mut blocks, mut table) = (used::<_, SITES>(), used::<_, WORDS>());
@@ -36,7 +36,7 @@ pub(crate) fn gibbs() -> u32 {
 /// Steps of the adjusted Langevin sampler in 512 chains, without fields.
 pub(crate) fn langevin() -> u32 {
     let mut memory = SparseMemory::<SITES, 18>::new();
-    let model = Ising::spins_edges_once(SITES, EDGES, &[], lent(&mut memory));
+    let model = Ising::spins_edges_once(SITES, EDGES, &[], borrowed(&mut memory));
     let Some(Ok(model)) = model.ok().map(SlicedIsing::new) else { return BROKEN };
     const BLOCKS: usize = SITES + SlicedLangevin::kind_blocks(SITES, 3, false);
     let (mut blocks, mut room) = (used::<_, SITES>(), used::<_, BLOCKS>());

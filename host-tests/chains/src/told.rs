@@ -5,8 +5,9 @@ use crate::hash::Hash;
 use crate::models::{self, Circle, IndependentSet, Ladder};
 use crate::run::{BROKEN, Sampler, end};
 use crate::used::{fill, memory, open_memory};
-use bitmc::chain::{Ask, gradient_len, momentum_snapshot_len, open_snapshot_len};
+use bitmc::chain::momentum_snapshot_len;
 use bitmc::lane::{Bits, Block};
+use bitmc::open::{Ask, gradient_len, open_snapshot_len};
 use bitmc::snapshot::{Reader, SnapshotError, Writer};
 use bitmc::{Chain, Function, LaneRng, Layout, Memory, Open, OpenError, Packed, Plain, SeedableRng};
 

@@ -69,12 +69,12 @@ pub(crate) fn chain<const W: usize, const C: usize, const B: usize>() -> FixedMe
 }
 
 /// Memory for couplings, used before.
-pub(crate) fn lent<const S: usize, const E: usize>(memory: &mut SparseMemory<S, E>) -> SparseBuffers<'_> {
-    let lent = memory.borrow();
-    fill(lent.ends);
-    fill(lent.linear);
-    fill(lent.entries);
-    lent
+pub(crate) fn borrowed<const S: usize, const E: usize>(memory: &mut SparseMemory<S, E>) -> SparseBuffers<'_> {
+    let borrowed = memory.borrow();
+    fill(borrowed.ends);
+    fill(borrowed.linear);
+    fill(borrowed.entries);
+    borrowed
 }
 
 /// Memory for terms, used before.

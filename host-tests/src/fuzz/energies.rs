@@ -31,7 +31,7 @@ pub(super) struct Wild {
 }
 
 impl Wild {
-    /// Tables of a few numbers, some of them no numbers or walls.
+    /// Tables of a few numbers, some of them no numbers or −∞.
     pub(super) fn new(layout: Layout, source: &mut Source<'_>) -> Self {
         let mut table = |walls: bool| -> Vec<f32> {
             let numbers = source.some_floats(8);

@@ -67,7 +67,7 @@ impl<'e, E: Energy + ?Sized> Trial<'e, E> {
     /// One step, and what it said.
     ///
     /// # Panics
-    /// Where it breaks a law.
+    /// Where it breaks a rule.
     pub fn step(&mut self, kernel: &impl Kernel<E>, rng: &mut (impl Rng + ?Sized)) -> Info {
         let chain = &mut self.chain;
         let before = (chain.state().words().to_vec(), chain.energy(), chain.faults());

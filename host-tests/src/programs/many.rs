@@ -11,7 +11,7 @@ use crate::models::Source;
 use crate::naive::{Convention, Pairwise, Target};
 use crate::snapshot::{load, save, sealed};
 use crate::stat::replicas::reference_rng;
-use bitmc::batch::{Batch, BatchSite, PottsBatch, PottsKernel, PottsSite};
+use bitmc::batch::{Batch, BatchKernel, BatchSite, PottsBatch, PottsSite};
 use bitmc::energy::Tempered;
 use bitmc::lane::{Bits, LANES};
 use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
@@ -489,9 +489,9 @@ fn potts<const Q: usize>(seed: u64, source: &mut Source) -> Result<usize, String
     let make = |memory, rng: &mut LaneRng| PottsBatch::<_, Q>::random(&model, memory, rng).map_err(said);
     abreast((&shape, &energies, size), (seed, source), (memory, make, PottsBatch::into_memory), |batch, rng| {
         _ = match kind {
-            0 => PottsKernel::step(&Gibbs::systematic(), batch.ring(), rng),
-            1 => PottsKernel::step(&langevins[0], batch.ring(), rng),
-            _ => PottsKernel::step(&langevins, batch.ring(), rng),
+            0 => BatchKernel::step(&Gibbs::systematic(), batch.ring(), rng),
+            1 => BatchKernel::step(&langevins[0], batch.ring(), rng),
+            _ => BatchKernel::step(&langevins, batch.ring(), rng),
         };
     })
 }

@@ -11,7 +11,7 @@ use crate::heap::HeapMemory;
 use crate::models::Source;
 use crate::snapshot::{load, save};
 use crate::stat::replicas::reference_rng;
-use bitmc::chain::OpenError;
+use bitmc::OpenError;
 use bitmc::lane::LANES;
 use bitmc::{LaneRng, Layout, Memory, Open, Packed};
 

@@ -1,15 +1,15 @@
-//! The chi-square test of counts against a law.
+//! The chi-square test of counts against a distribution.
 
 use super::Verdict;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-/// Cells that expect fewer counts than this are pooled: the law of the statistic is a chi-square only where
+/// Cells that expect fewer counts than this are pooled: the distribution of the statistic is a chi-square only where
 /// counts are nearly normal.
 const LEAST_EXPECTED: f64 = 10.0;
 
 /// Pearson's test that `counts` are independent draws from `law` (one probability a cell, summing to 1).
 ///
-/// Two-sided: a fit that is too good shows draws that are not independent. A count where the law has none
+/// Two-sided: a fit that is too good shows draws that are not independent. A count where the distribution has none
 /// fails at once, whatever the pool would hide.
 ///
 /// # Panics

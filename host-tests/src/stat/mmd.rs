@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 /// MMD² of two sets under the kernel `exp(−hamming/sites)`, unbiased: pairs of a state with itself are left
-/// out, so it is 0 on average where both sets have one law, and may be negative (Gretton and others 2012,
+/// out, so it is 0 on average where both sets have one distribution, and may be negative (Gretton and others 2012,
 /// Lemma 6).
 ///
 /// # Panics

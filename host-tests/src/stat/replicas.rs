@@ -1,4 +1,4 @@
-//! Independent replicas over the cores, and draws from tabulated laws.
+//! Independent replicas over the cores, and draws from tabulated distributions.
 
 use crate::heap;
 use bitmc::{Energy, Kernel, Layout, Packed, Rng};
@@ -58,7 +58,7 @@ impl Dice {
     }
 }
 
-/// Replicas that start at independent draws from a law and take a few steps.
+/// Replicas that start at independent draws from a distribution and take a few steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Replicas, a multiple of [`PIECES`].
@@ -82,7 +82,7 @@ impl Plan {
         Self { replicas: 256_000, ..Self::million(seed) }
     }
 
-    /// For broken twins: they must be seen with a quarter of the usual replicas.
+    /// For broken variants: they must be seen with a quarter of the usual replicas.
     #[must_use]
     pub fn twin(seed: u64) -> Self {
         Self { replicas: 64_000, ..Self::million(seed) }
@@ -98,7 +98,7 @@ impl Plan {
         self.replicas / u64::from(PIECES)
     }
 
-    /// Counts of the states in which replicas end, of up to 20 sites; `start` is the law they start from,
+    /// Counts of the states in which replicas end, of up to 20 sites; `start` is the distribution they start from,
     /// and the sites in the mask `held` keep their values.
     ///
     /// # Panics

@@ -68,7 +68,7 @@ impl FromIterator<f64> for Moments {
 /// A mean from batches: long pieces of a chain, or whole chains, so nearly independent of one another.
 ///
 /// The limit is that of a normal deviate, [`Z_LIMIT`](super::Z_LIMIT) standard errors. With 64 batches the
-/// error is itself uncertain, the deviate has Student's law with 63 degrees of freedom, and a right sampler
+/// error is itself uncertain, the deviate has Student's t distribution with 63 degrees of freedom, and a right sampler
 /// fails with probability 7.3·10⁻⁶.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batches(pub Vec<f64>);

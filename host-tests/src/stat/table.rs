@@ -173,7 +173,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The law after one step.
+    /// The distribution after one step.
     #[must_use]
     pub fn after(&self, law: &[f64]) -> Vec<f64> {
         let mut next = vec![0.0; law.len()];
@@ -185,17 +185,17 @@ impl Table {
         next
     }
 
-    /// The stationary law, by squaring the matrix until its rows agree.
+    /// The stationary distribution, by squaring the matrix until its rows agree.
     ///
     /// # Panics
-    /// Where they do not: a chain that has no single law.
+    /// Where they do not: a chain that has no single distribution.
     #[must_use]
     pub fn stationary(&self) -> Vec<f64> {
         let mut rows = self.rows.clone();
         for _ in 0..64 {
             let power = Self { rows };
             rows = power.rows.iter().map(|row| power.after(row)).collect();
-            // Rounding is kept from growing: every row is a law.
+            // Rounding is kept from growing: every row is a distribution.
             for row in &mut rows {
                 let sum: f64 = row.iter().sum();
                 row.iter_mut().for_each(|p| *p /= sum);
@@ -207,7 +207,7 @@ impl Table {
         panic!("the chain has no single stationary law");
     }
 
-    /// Counts of the states in which replicas end that start from a law.
+    /// Counts of the states in which replicas end that start from a distribution.
     #[must_use]
     pub fn ends(&self, plan: &Plan, start: &[f64]) -> Vec<u64> {
         let dice: Vec<Dice> = self.rows.iter().map(|row| Dice::new(row)).collect();
@@ -224,7 +224,7 @@ impl Table {
     }
 }
 
-/// Half the sum of the absolute differences of two laws.
+/// Half the sum of the absolute differences of two distributions.
 #[must_use]
 pub fn total_variation(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum::<f64>() / 2.0

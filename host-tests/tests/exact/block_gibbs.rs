@@ -222,7 +222,7 @@ fn room_is_checked() {
     heap::chain(&coarse, &[5]).unwrap().step(&Langevin::adjusted(0.3).unwrap(), &mut LaneRng::seed_from_u64(1));
 }
 
-/// Steps in which one of `count` chains that step together differs from its twin that runs alone.
+/// Steps in which one of `count` chains that step together differs from the chain that runs alone.
 fn apart(models: &[&Rbm<'_>], count: usize, late: usize) -> (usize, u32) {
     let chains = || -> Vec<_> { (0..count).map(|n| start(models[n % models.len()], n % 2 == 1)).collect() };
     let rngs = || -> Vec<_> { (0..count).map(|stream| LaneRng::stream(7, stream as u32)).collect() };

@@ -1,4 +1,4 @@
-//! Enumerated blocks, Hamming balls and swaps: their probabilities, composed to whole matrices, against laws by
+//! Enumerated blocks, Hamming balls and swaps: their probabilities, composed to whole matrices, against distributions by
 //! enumeration.
 
 use bitmc::step::{EnumeratedGibbs, HammingBall, ParameterError, Swap};
@@ -197,7 +197,7 @@ fn steps_draw_what_is_said() {
 
 #[test]
 fn walls_and_faults_between_the_states_of_a_block() {
-    // The law is flat over the four states that are left, and blocks of all three sites find each of them.
+    // The distribution is flat over the four states that are left, and blocks of all three sites find each of them.
     let inf = f32::INFINITY;
     let totals = vec![0.0, f32::NAN, 0.0, inf, inf, f32::NEG_INFINITY, 0.0, 0.0];
     let energy = Plain(failing::Table { sites: 3, totals, gradient: vec![0.0] });

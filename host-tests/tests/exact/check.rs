@@ -47,7 +47,7 @@ fn right_energies_pass() {
     // The constraint is not in the gradient: forbidden moves are not compared.
     let set = passes("independent sets", &Plain(IndependentSet));
     assert!(set.moves > 10 && set.moves < 120 && set.slope == Some(1.0) && set.gap == 0.0, "{set:?}");
-    // Mixed arities, with walls and without: multilinear.
+    // Mixed arities, with hard constraints and without: multilinear.
     for walls in [0.0, 0.15] {
         let graph = Graph::random(&[2, 3, 5, 1, 4, 2, 3], 1.0, walls, true, 4);
         let mut compiled = graph.compiled();

@@ -40,7 +40,7 @@ fn classes(colouring: Colouring<'_>, sites: usize) -> Vec<Vec<usize>> {
     colouring.classes().map(members).filter(|class: &Vec<usize>| !class.is_empty()).collect()
 }
 
-/// Judges a sweep, a sweep that takes all sites for one class, and the draws of a kernel.
+/// Checks a sweep, a sweep that takes all sites for one class, and the draws of a kernel.
 fn judge<E: Energy, K: Kernel<E>>(
     name: &str,
     (space, energy): (&Space, &E),
@@ -226,7 +226,7 @@ fn sites_numbered_by_class() {
     let anew = |&(a, b, coupling): &(u32, u32, f32)| (numbers[a as usize], numbers[b as usize], coupling);
     numbered.edges = model.edges.iter().map(anew).collect();
     model.fields.iter().enumerate().for_each(|(site, &field)| numbered.fields[number(site)] = field);
-    // The same law in other words, and the same classes.
+    // The same distribution in other words, and the same classes.
     let mut source = Source::new(9);
     let x = source.state(sites);
     let mut y = vec![0.0; sites];

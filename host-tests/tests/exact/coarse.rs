@@ -1,4 +1,4 @@
-//! The RBM whose proposals have a gradient of 16-bit integers: its integers, and that it keeps the exact law.
+//! The RBM whose proposals have a gradient of 16-bit integers: its integers, and that it keeps the exact distribution.
 
 use bitmc::energy::{CoarseRbm, EnergyError, RbmError, pack_rows};
 use bitmc::lane::{Bits, Block, LANES, PARTS, U32s};
@@ -54,7 +54,7 @@ fn halves_are_multiplied_and_added() {
     }
 }
 
-/// Judges the gradient at some states; the number of components that were compared bit for bit.
+/// Checks the gradient at some states; the number of components that were compared bit for bit.
 fn judge_integers(machine: Machine, grid: f64, states: usize) -> usize {
     let (mut owner, naive) = (Owner::new(&machine), Coarse::new(machine, grid));
     let (model, mut source) = (owner.model(), Source::new(states as u64));
@@ -144,7 +144,7 @@ fn caches_do_not_know_the_way() {
 
 const STEP_SIZES: [f32; 5] = [0.1, 0.5, 2.0, 8.0, 1000.0];
 
-/// Machines of six visible units with their laws.
+/// Machines of six visible units with their distributions.
 fn machines() -> impl Iterator<Item = (f64, Machine)> {
     let of = |(seed, sd)| [3, 20].map(|hidden| (sd, models::machine(6, hidden, sd, seed as u64)));
     [0.4, 3.0, 10.0].into_iter().enumerate().flat_map(of)

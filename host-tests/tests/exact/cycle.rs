@@ -1,5 +1,5 @@
 //! Cyclical sampling: schedules are what they say at every step of a u64, a cycle of
-//! kernels keeps the law, and a chain is at the right position of its cycle, also when it was stopped.
+//! kernels keeps the distribution, and a chain is at the right position of its cycle, also when it was stopped.
 
 use bitmc::schedule::ScheduleError;
 use bitmc::step::{Cycle, ParameterError, langevin_cycle};
@@ -57,7 +57,7 @@ fn schedules_are_right_past_u32() {
             assert_eq!(cosine.at(k + 20 * cycles).to_bits(), cosine.at(k).to_bits(), "{k}, {cycles} cycles");
         }
     }
-    // Twin: a counter of 32 bits is at another position there, for 20 does not divide 2³².
+    // Negative control: a counter of 32 bits is at another position there, for 20 does not divide 2³².
     let narrow = |step: u64| cosine.at(u64::from(step as u32));
     assert!((0..20).any(|k| narrow(PAST + k) != cosine.at(PAST + k)), "the check cannot see a narrow counter");
     for schedule in [Schedule::linear(5.0, 0.2, 100).unwrap(), Schedule::geometric(5.0, 0.2, 100).unwrap()] {
@@ -141,7 +141,7 @@ fn kernels<const S: usize>(largest: f32, smallest: f32) -> [Langevin<'static>; S
     langevin_cycle(&step_size, &balance).unwrap()
 }
 
-/// Judges each position of a cycle and the whole of it; returns the cycle's irreversibility.
+/// Checks each position of a cycle and the whole of it; returns the cycle's irreversibility.
 fn judge(name: &str, energy: &dyn Energy, law: &Law, states: &[Vec<u32>]) -> f64 {
     let cycle = kernels::<5>(8.0, 0.2);
     let found: Vec<Transitions> = cycle.iter().map(|kernel| transitions(energy, kernel, states)).collect();
@@ -157,7 +157,7 @@ fn judge(name: &str, energy: &dyn Energy, law: &Law, states: &[Vec<u32>]) -> f64
     let allowed = cycle.len() as f64 * tolerance::STATIONARITY;
     assert!(drift(law, &right) <= allowed, "{name}: {}", drift(law, &right));
 
-    // Twin: the parameters change inside a step, between the proposal and the way back.
+    // Negative control: the parameters change inside a step, between the proposal and the way back.
     let energies = &law.energies;
     let broken = whole(&|position, x, y| {
         let (forward, back) = (&found[position], &found[(position + 1) % cycle.len()]);

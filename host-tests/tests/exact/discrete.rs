@@ -1,4 +1,4 @@
-//! The discrete Gaussian law, its probabilities counted; and AB-edge over it: both directions of every flow, summed over
+//! The discrete Gaussian distribution, its probabilities counted; and AB-edge over it: both directions of every flow, summed over
 //! all its values. That a step draws as it says is in `stat/exact_start.rs`.
 
 use bitmc::lane::LANES;
@@ -97,7 +97,7 @@ fn probabilities_are_those_of_the_formula() {
         assert!(off(&found, exact) <= 1.0, "{precision}: {} of the bound", off(&found, exact));
         // What is not drawn is beyond 32, or rarer than 2⁻⁴².
         assert!(*most == 32 || exactly(exact, most + 1) < 2f64.powi(-42), "{precision}: up to {most}");
-        // Twins: another precision, and what sixteen bits alone could say.
+        // Negative controls: another precision, and what sixteen bits alone could say.
         assert!(off(&found, exact * 1.0001) > 1.0, "{precision}: the twin passes");
         let rounded = found.iter().map(|(&k, p)| (k, (p * 65_536.0).round() / 65_536.0)).collect();
         assert!(off(&rounded, exact) > 1.0, "{precision}: the rounded twin passes");
@@ -185,7 +185,7 @@ fn flows_balance_summed_over_the_grid() {
             let found = sum(&target, &sampler, &energy, parts, law);
             println!("{name}: {found:?}");
             assert!(found.passes(), "{name}: {found:?}");
-            // Twins: a grid of which the means are no points, as coarse as it takes to see that, and noise of another
+            // Negative controls: a grid of which the means are no points, as coarse as it takes to see that, and noise of another
             // precision.
             let coarse = 0.3 * parts * (law / 0.5).sqrt();
             let beside = sum(&target, &sampler, &energy, coarse, law * (parts / coarse).powi(2));
@@ -216,7 +216,7 @@ fn couplings_without_a_grid_are_named() {
     assert_eq!(error(&star(1024), 1025, 1.0), Err(ParameterError::Degree(1024)));
 }
 
-/// By rows and by runs a chain of the same law; strong couplings, many parts of a grid.
+/// By rows and by runs a chain of the same distribution; strong couplings, many parts of a grid.
 #[test]
 fn every_move_is_accepted_without_a_bound() {
     for coupling in [0.02, 0.4407, 30.0] {

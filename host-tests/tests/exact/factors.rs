@@ -59,9 +59,9 @@ fn check(name: &str, graph: &Graph, seed: u64, fine: bool) {
         }
         for site in 0..arities.len() {
             let mut out = vec![f32::NAN; arity];
-            let mut lent = words.clone();
-            model.differences(&mut lent, &cache, site, &mut out);
-            assert_eq!(lent, words);
+            let mut borrowed = words.clone();
+            model.differences(&mut borrowed, &cache, site, &mut out);
+            assert_eq!(borrowed, words);
             let (own, own_walls) = graph.field(&x, site);
             for (value, &found) in out.iter().enumerate() {
                 if value >= usize::from(arities[site]) {
@@ -78,7 +78,7 @@ fn check(name: &str, graph: &Graph, seed: u64, fine: bool) {
                 };
                 let close = (f64::from(found) - truth).abs() <= bound(truth, 2 * all);
                 assert!(f64::from(found) == truth || close, "{name}: site {site} to {value}: {found}, {truth}");
-                // The field, and the same for each wall.
+                // The field, and the same for each hard constraint.
                 let slope = -field + f64::from(Factors::WALL) * count as f64;
                 let (block, lane) = if layout.row_is_site() {
                     (site * blocks + value / LANES, value % LANES)
@@ -140,7 +140,7 @@ fn transitions(energy: &dyn Energy, sampler: &Langevin<'_>, graph: &Graph, held:
     })
 }
 
-/// The law where the held sites keep the values that they have in state `at`.
+/// The distribution where the held sites keep the values that they have in state `at`.
 fn given(graph: &Graph, law: &Law, held: u32, at: usize) -> Law {
     let at = graph.values(at);
     let same = |x: &[usize]| (0..x.len()).all(|site| held >> site & 1 == 0 || x[site] == at[site]);
@@ -244,7 +244,7 @@ fn broken_twins_fail() {
             let broken = Broken(model, defect);
             assert!(!transitions(&broken, &sampler, &graph, 0).judge(&law).passes(), "{defect:?}, {walls}");
         }
-        // A table read with its first site fastest has another law.
+        // A table read with its first site fastest has another distribution.
         let mut turned = graph.clone();
         let table = turned.tables.iter_mut().find(|table| table.sites.len() == 3).unwrap();
         table.sites.reverse();

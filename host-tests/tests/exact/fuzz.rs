@@ -1,4 +1,4 @@
-//! Random bytes as models, samplers, generators and snapshots: no law of [`bitmc_host_tests::fuzz`] is broken. libFuzzer
+//! Random bytes as models, samplers, generators and snapshots: no rule of [`bitmc_host_tests::fuzz`] is broken. libFuzzer
 //! calls the same functions (`.ci/long fuzz`).
 
 use bitmc::chain::Ring;

@@ -126,7 +126,7 @@ fn transition_matrices() {
             }
         }
     }
-    // The same check rejects the law of a model with one entry changed by a hundredth.
+    // The same check rejects the distribution of a model with one entry changed by a hundredth.
     let model = Quadratic::random(3, 5, 1.0, 0.5, true, 9);
     let mut other = model.clone();
     other.matrix[0] += 0.01;

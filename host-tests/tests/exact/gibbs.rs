@@ -1,5 +1,5 @@
-//! Gibbs sampling: the conditionals that it draws from, composed to the matrices of its scans, against laws
-//! by enumeration. A systematic scan is not reversible: it must keep the law.
+//! Gibbs sampling: the conditionals that it draws from, composed to the matrices of its scans, against distributions
+//! by enumeration. A systematic scan is not reversible: it must keep the distribution.
 
 use bitmc::step::{Gibbs, ParameterError};
 use bitmc::{BlockGibbs, Energy, Kind, LaneRng, Packed, Plain, SeedableRng};
@@ -199,7 +199,7 @@ fn block_gibbs_over_huge_biases() {
             let other = space.ends(&plan, &rbm, &Gibbs::systematic(), 0);
             chi_square(&format!("{what}: Gibbs"), &other, &space.law).must_pass();
             if bias.abs() >= 1e8 {
-                // The twin: weights that kept their digits.
+                // The negative control: weights that kept their digits.
                 let law = Space::binary(&machine).law;
                 chi_square(&format!("{what}, all digits"), &ends, &law).must_fail();
             }

@@ -234,7 +234,7 @@ fn transitions(
     (Transitions::new(states, of), shut)
 }
 
-/// Judges the kernel: detailed balance, and log q against the formula. Returns how many states are shut off.
+/// Checks the kernel: detailed balance, and log q against the formula. Returns how many states are shut off.
 fn judge(what: &str, model: &Slopes, proposal: Proposal) -> usize {
     let law = Law::from_energies(model.arities.len(), model.energies.clone());
     let sampler = proposal.sampler();

@@ -305,7 +305,7 @@ fn sites_flip_with_the_logistic_probability_down_to_the_rarest() {
             // That more than 16 bits count is 2^-16 of q near 1/2, and all of it where it is small.
             println!("{odds}: {exact:e}, off by {:.2} of the bound", off / bound);
             assert!(off <= bound, "log odds {odds}: {found:e} for {exact:e}");
-            // Twin: what the sixteen bits decide alone; they do where the odds are even.
+            // Negative control: what the sixteen bits decide alone; they do where the odds are even.
             assert!(odds == 0.0 || (sure - exact).abs() > bound, "log odds {odds}: the twin passes");
         }
     }

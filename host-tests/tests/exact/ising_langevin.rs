@@ -1,4 +1,4 @@
-//! [`IsingLangevin`]: its transition matrices against float64 laws by enumeration, what its steps
+//! [`IsingLangevin`]: its transition matrices against float64 distributions by enumeration, what its steps
 //! report, and what failed generators do to it. That it gives the same bits whether it weighs touched sites or all
 //! is in `lanes/batch.rs`; that it draws as it says, in `stat/exact_start.rs`.
 
@@ -18,7 +18,7 @@ const SCALES: [f64; 3] = [0.4, 3.0, 10.0];
 const STEP_SIZES: [f32; 5] = [0.1, 0.5, 2.0, 8.0, 1000.0];
 const HELD: usize = 0b10_0101;
 
-/// The float64 twin; log odds are cut to ±80.
+/// The float64 counterpart; log odds are cut to ±80.
 fn proposal(step_size: f32, held: usize) -> Proposal {
     Proposal { balance: 0.5, curvature: vec![f64::from(1.0 / step_size); 6], held, limit: 80.0 }
 }
@@ -63,7 +63,7 @@ fn z_is_near_the_truth_site_by_site() {
             let found = Transitions::by(&energy, 0, |ring, to| sampler.transition(ring, to).unwrap());
             let curvature = 0.5 / f64::from(step_size);
             let z = [0.5 * field - curvature, -0.5 * field - curvature];
-            // The curvature of the twin is off by one part in ten thousand.
+            // The curvature of the reference is off by one part in ten thousand.
             let off = z.map(|z| z - 1e-4 * curvature);
             let truth = |z: [f64; 2]| softplus(z[0]) - softplus(z[1]);
             let ratio = found.log_a(0, 1);

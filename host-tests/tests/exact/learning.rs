@@ -266,7 +266,7 @@ fn importance_sampling_is_unbiased_over_every_draw() {
                 assert!((loss / truth - 1.0).abs() <= PARAMETER_GRADIENT, "{form:?}: {loss} for {truth}");
                 let off = deviation(&gradient, &slopes);
                 assert!(off <= PARAMETER_GRADIENT, "{form:?}: {off}");
-                // The twin draws without replacement and weighs as if with. Uniform draws forgive that; so does
+                // The negative control draws without replacement and weighs as if with. Uniform draws forgive that; so does
                 // the J of weights that are exact.
                 let (_, twin) = expectation(&lesson, &form, &x, false);
                 let off = deviation(&twin, &slopes);

@@ -1,4 +1,4 @@
-//! Comparisons without randomness, or by enumerated laws: each within a bound of `tolerance`.
+//! Comparisons without randomness, or by enumerated distributions: each within a bound of `tolerance`.
 
 mod bias;
 mod block_gibbs;

@@ -260,7 +260,7 @@ fn flows_over_whole_numbers_balance_up_to_negation() {
                 assert_eq!(right.log_ratio, 0.0);
                 continue;
             }
-            // Twins. Without a rejection the first is as the second.
+            // Negative controls. Without a rejection the first is as the second.
             let broken = flows.judge(Negated::OnRejectionOnly);
             println!("negated on rejection only: {broken:?}");
             assert!(broken.invariance > 100.0 * tolerance::STATIONARITY, "{broken:?}");

@@ -156,10 +156,10 @@ fn broken_twins_fail() {
     }
     let sampler = Langevin::adjusted(2.0).unwrap();
     assert!(Transitions::of(&model, &sampler, 0).judge(&law).passes());
-    // Whose way back is judged with another gradient than the way there: even the bits say so.
+    // Whose way back is computed with another gradient than the way there: even the bits say so.
     let stale = std::panic::catch_unwind(|| Transitions::of(&Stale(model), &sampler, 0).judge(&law).passes());
     assert!(!stale.unwrap_or(false));
-    // Residuals half as heavy are another law.
+    // Residuals half as heavy are another distribution.
     let half = Network { precision: 1.5, ..network.clone() };
     assert!(!Transitions::of(&half.model().unwrap(), &sampler, 0).judge(&law).passes());
 }

@@ -218,7 +218,7 @@ struct Model<'a> {
     log_pi: Vec<f64>,
 }
 
-/// Point by point and, where u has few components, integrated; with the twin without the auxiliary share. Returns how
+/// Point by point and, where u has few components, integrated; with the negative control without the auxiliary share. Returns how
 /// often it was integrated.
 fn judge<N: Noise + Copy>(
     what: &str,
@@ -266,7 +266,7 @@ fn judge<N: Noise + Copy>(
     integrated
 }
 
-/// Judges the edge-wise noise of W and the dense one.
+/// Checks the edge-wise noise of W and the dense one.
 fn judge_both(what: &str, model: &Model<'_>, matrix: SparseMatrix<'_>, window: Option<u32>) -> [usize; 2] {
     let sites = matrix.sites();
     let mut d = vec![[0.0; LANES]; Edgewise::blocks(sites)];

@@ -1,4 +1,4 @@
-//! Noises, matrices and estimates that are given what does not fit: each says so, and no chain has another law for it.
+//! Noises, matrices and estimates that are given what does not fit: each says so, and no chain has another distribution for it.
 
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{

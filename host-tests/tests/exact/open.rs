@@ -1,8 +1,8 @@
 //! Chains that are told their energies: the bits of chains that have them, and what they refuse.
 
-use bitmc::chain::{Ask, OpenError, gradient_len, open_snapshot_len};
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::noise::{Dense, DenseMatrix, Diagonal};
+use bitmc::open::{Ask, OpenError, gradient_len, open_snapshot_len};
 use bitmc::snapshot::{FRAME, Reader, SnapshotError, Writer};
 use bitmc::step::{Curvature, Cycle, langevin_cycle};
 use bitmc::{

@@ -1,9 +1,9 @@
 //! Queries are counted: one gradient a step where the chain may keep it, one batched evaluation a step for all chains.
 
-use bitmc::chain::gradient_len;
 use bitmc::energy::Estimate;
 use bitmc::lane::LANES;
 use bitmc::noise::{Adaptation, Dense, DenseMatrix, Parameters};
+use bitmc::open::gradient_len;
 use bitmc::step::{Cycle, GibbsWithGradients, PathAuxiliary, RandomWalk, langevin_cycle};
 use bitmc::{
     Chain, Energy, Function, Info, Kernel, LaneRng, Langevin, Layout, Memory, Open, OpenError, Packed, Plain,

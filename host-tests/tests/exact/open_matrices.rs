@@ -1,9 +1,9 @@
 //! Transition matrices of chains that are told their energies: right, and told the gradient at the old state.
 
 use crate::open::{HeapOpen, evaluate, here, open};
-use bitmc::chain::{Ask, open_snapshot_len};
 use bitmc::lane::{Block, LANES, LogProduct};
 use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, Noise, SparseMatrix};
+use bitmc::open::{Ask, open_snapshot_len};
 use bitmc::snapshot::{BoundedSnapshot, FRAME, Writer};
 use bitmc::step::{Choice, Curvature, Cycle, Transition, langevin_cycle};
 use bitmc::{

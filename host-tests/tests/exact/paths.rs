@@ -1,4 +1,4 @@
-//! Samplers that draw indices, against float64 laws by enumeration of every sequence of draws: detailed
+//! Samplers that draw indices, against float64 distributions by enumeration of every sequence of draws: detailed
 //! balance holds path by path, `π(x) q(path|x) A = π(y) q(path back|y) A'`.
 
 use bitmc::step::{Choice, ParameterError, Transition};
@@ -176,7 +176,7 @@ fn sites_of_many_values() {
             }
         }
     }
-    // Where the first part of the way back is left out, the judge sees it here too.
+    // Where the first part of the way back is left out, the test sees it here too.
     let tables = Tables::new(Kind::Categorical, &[3, 4, 3], 1.0, 7);
     let mut model = Model::tables(&tables);
     model.many = true;

@@ -1,4 +1,4 @@
-//! Transition matrices of categorical and ordinal chains against float64 laws by enumeration.
+//! Transition matrices of categorical and ordinal chains against float64 distributions by enumeration.
 
 use bitmc::energy::Energy;
 use bitmc::step::Curvature;
@@ -27,7 +27,7 @@ fn transitions(energy: &dyn Energy, sampler: &Langevin<'_>, states: &[Vec<usize>
     Transitions::between(energy, sampler, &states, held)
 }
 
-/// The law of `law` where the held sites keep the values that they have in `at`.
+/// The distribution of `law` where the held sites keep the values that they have in `at`.
 fn given(law: &Law, tables: &Tables, held: u32, at: &[usize]) -> Law {
     let keep = |(state, &energy): (usize, &f64)| {
         let values = tables.values(state);
@@ -120,7 +120,7 @@ fn broken_twins_fail() {
     }
 }
 
-/// Two values through the categorical path have the law of the binary path: a flip costs c there and c/2 here.
+/// Two values through the categorical path have the distribution of the binary path: a flip costs c there and c/2 here.
 #[test]
 fn two_values_are_binary() {
     let model = models::pairwise(Convention::BitsEdgesOnce, 6, 0.8, 1.0, 3);

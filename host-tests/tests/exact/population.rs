@@ -351,7 +351,7 @@ fn clamped_sites_stay_in_every_copy() {
     assert!(replicas.iter().all(|replica| replica.beta() == 1.0));
     let error = f64::from(Families::of(&families, &mut [0; 2000]).unwrap().relative_error());
     assert!((log_z - law.log_z).abs() < tolerance::SIGMA * error, "{log_z} ± {error}, exactly {}", law.log_z);
-    // The replicas end in the law.
+    // The replicas end in the distribution.
     let mean = replicas.iter().map(|replica| f64::from(replica.energy())).sum::<f64>() / 2000.0;
     let square = law.mean(|state| law.energies[state].min(1e9).powi(2)) - law.mean_energy().powi(2);
     let error = (square / 2000.0).sqrt() * 3.0;

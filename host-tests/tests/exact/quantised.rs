@@ -1,4 +1,4 @@
-//! Gibbs sampling without floats: its odds and draws against float64, its matrices against laws by enumeration, and
+//! Gibbs sampling without floats: its odds and draws against float64, its matrices against distributions by enumeration, and
 //! an exact start.
 
 use bitmc::energy::{Entry, SparseBuffers, SparseError};
@@ -106,11 +106,11 @@ fn models_are_rounded_to_the_nearest_unit() {
     let fields: Vec<f32> = whole.linear.iter().map(|&b| (f64::from(b) * UNIT) as f32).collect();
     let count = 2 * edges.len();
     let (mut ends, mut linear, mut entries) = ([0; 40], [0; 40], vec![Entry::default(); count]);
-    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
-    let ising = Ising::bits_edges_once(fields.len(), edges, &fields, lent).unwrap();
+    let borrowed = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+    let ising = Ising::bits_edges_once(fields.len(), edges, &fields, borrowed).unwrap();
     let (mut ends, mut linear, mut entries) = ([0; 40], [0; 40], vec![Entry::default(); count]);
-    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
-    let model = QuantisedIsing::round(ising.form(), lent).unwrap();
+    let borrowed = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+    let model = QuantisedIsing::round(ising.form(), borrowed).unwrap();
     let (right, rows) = whole.rows();
     // The float that a whole number became is within a few of 2⁻²⁴ of it, of two units or so at most.
     assert!(model.form().ends() == right && model.form().linear() == whole.linear);
@@ -126,11 +126,14 @@ fn models_are_rounded_to_the_nearest_unit() {
         QuantisedIsing::round(ising.form(), short).unwrap_err(),
         SparseError::Entries { need: count, got: count - 1 }
     );
-    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut []);
-    let steep = Ising::bits_edges_once(1, [], &[12_000.0], lent).unwrap();
+    let borrowed = SparseBuffers::new(&mut ends, &mut linear, &mut []);
+    let steep = Ising::bits_edges_once(1, [], &[12_000.0], borrowed).unwrap();
     let (mut ends, mut linear) = ([0; 1], [0; 1]);
-    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut []);
-    assert_eq!(QuantisedIsing::round(steep.form(), lent).unwrap_err(), SparseError::TooManyUnits { site: 0 });
+    let borrowed = SparseBuffers::new(&mut ends, &mut linear, &mut []);
+    assert_eq!(
+        QuantisedIsing::round(steep.form(), borrowed).unwrap_err(),
+        SparseError::TooManyUnits { site: 0 }
+    );
 }
 
 /// Spins without fields, at couplings of all sizes: half a unit and a relative 3·10⁻⁷, and the field that is left.
@@ -140,11 +143,11 @@ fn rounding_is_as_close_as_it_says() {
     for step in 0..2000 {
         let coupling = 1e-3 * 1.0069f32.powi(step);
         let (mut ends, mut linear, mut entries) = ([0; 9], [0; 9], [Entry::default(); 36]);
-        let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
-        let ising = Ising::spins_edges_once(9, torus(3, 3, coupling), &[], lent).unwrap();
+        let borrowed = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+        let ising = Ising::spins_edges_once(9, torus(3, 3, coupling), &[], borrowed).unwrap();
         let (mut ends, mut linear, mut entries) = ([0; 9], [0; 9], [Entry::default(); 36]);
-        let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
-        let Ok(model) = QuantisedIsing::round(ising.form(), lent) else { break };
+        let borrowed = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+        let Ok(model) = QuantisedIsing::round(ising.form(), borrowed) else { break };
         let (k, b) = (model.form().entries()[0].coupling, model.form().linear()[0]);
         let close = |got: i32, nats: f64| {
             let units = nats / UNIT;

@@ -1,4 +1,4 @@
-//! DMALA without floats: its matrices, from the step itself under a generator that says what it is told, against laws by
+//! DMALA without floats: its matrices, from the step itself under a generator that says what it is told, against distributions by
 //! enumeration; a long product; an exact start.
 
 use bitmc::energy::Entry;
@@ -149,7 +149,7 @@ fn steps_keep_the_law() {
                 assert!(rather == (z > 0.0) && (value(odds) / truth - 1.0).abs() < 2f64.powi(-28));
             }
         }
-        // Twins: no test; a test that does not know of the halves lost.
+        // Negative controls: no test; a test that does not know of the halves lost.
         let (uneven, _) = matrix(&space, |x, y| (found(x, y).0, 1.0));
         assert!(uneven > 1e-3, "sd {sd}: no test is not seen");
         let forgetful = |x: usize, y: usize| {

@@ -1,4 +1,4 @@
-//! Random-walk Metropolis: its transition matrices, from its own log q and ln A, against laws by enumeration.
+//! Random-walk Metropolis: its transition matrices, from its own log q and ln A, against distributions by enumeration.
 
 use bitmc::step::{ParameterError, RandomWalk};
 use bitmc::{Energy, Kind, LaneRng, Plain, SeedableRng};

@@ -108,7 +108,7 @@ fn the_equations_of_the_constrained_minimum_hold() {
     let right = residual(&samples, &found, f64::from(ridge), &inside);
     println!("{fit:?}, in float64 {right:.1e}");
     assert!(right <= bound, "{right}");
-    // Twins: a move that was not seen, another ridge, and the equations of other entries.
+    // Negative controls: a move that was not seen, another ridge, and the equations of other entries.
     assert!(residual(&samples[1..], &found, f64::from(ridge), &inside) > 10.0 * bound);
     assert!(residual(&samples, &found, 0.1, &inside) > 10.0 * bound);
     assert!(residual(&samples, &found, f64::from(ridge), &|_, _| true) > 10.0 * bound);
@@ -181,7 +181,7 @@ fn the_couplings_of_a_quadratic_energy_come_back() {
     // times the largest moment over the smallest one.
     let (error, accepted) = torus_again(1000, 1e-4, |_, _| true);
     assert!(error < 1e-2 && accepted > 0.9, "{error} {accepted}");
-    // Twins: too few moves, with which the ridge holds W near 0; and a pattern that lacks a row of edges.
+    // Negative controls: too few moves, with which the ridge holds W near 0; and a pattern that lacks a row of edges.
     assert!(torus_again(5, 1e-4, |_, _| true).0 > 0.1);
     assert!(torus_again(1000, 1e-4, |a, b| (a < 40) == (b < 40)).0 > 0.1);
 }

@@ -72,7 +72,7 @@ fn draws_have_the_covariance_of_the_product() {
         let degree = 2.0 * model.edges.len() as f64 / model.fields.len() as f64 + 1.0;
         let bound = 16.0 * ROUNDING * degree;
         assert!(worst <= bound, "{name}: {worst} > {bound}");
-        // Twin: a hundredth of a per cent more.
+        // Negative control: a hundredth of a per cent more.
         assert!(off(&model, 1.0001).0 > bound, "{name}: the twin passes");
     }
 }
@@ -133,7 +133,7 @@ fn draws_with_a_diagonal_and_of_negated_rows_have_the_covariance_of_the_product(
             println!("sign {sign}, by runs {by_runs}: largest z of 1035: {worst:.2}");
             // 10⁻⁶ for all together, with room for the tails of a product.
             assert!(worst <= 6.5, "sign {sign}, by runs {by_runs}: {worst}");
-            // Twins: couplings of the other sign, and, where it is larger, without the rest of the diagonal.
+            // Negative controls: couplings of the other sign, and, where it is larger, without the rest of the diagonal.
             assert!(sampled_off(&noise, &truth(-sign, true)) > 6.5, "the sign is not seen");
             assert!(sign < 0.0 || sampled_off(&noise, &truth(sign, false)) > 6.5, "the rest is not seen");
         }
@@ -220,7 +220,7 @@ fn pairs_are_independent_normals() {
     let right = moments(|| normal_pairs(&mut rng));
     println!("largest z of 29: {right:.2}");
     assert!(right <= SIGMA, "{right}");
-    // Twins: one number twice, and a scale that is off by a hundredth.
+    // Negative controls: one number twice, and a scale that is off by a hundredth.
     assert!(moments(|| [normal_pairs(&mut rng)[0]; 2]) > SIGMA);
     let scaled = || normal_pairs(&mut rng).map(|block| block.map(|x| 1.01 * x));
     assert!(moments(scaled) > SIGMA);

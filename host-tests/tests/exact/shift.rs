@@ -75,7 +75,7 @@ fn solve(name: &str, full: &Full, matrix: &impl Symmetric) -> f64 {
     println!("{name}: {found:?}, raised by {raised}, trace {trace}");
     assert!(used.iter().all(|&d| d >= 0.0));
     assert!(full.plus(|site| used[site]).is_positive(), "{name}: W + D is not positive");
-    // Twin: a D that is a hundredth smaller is not feasible.
+    // Negative control: a D that is a hundredth smaller is not feasible.
     assert!(!full.plus(|site| 0.99 * used[site]).is_positive(), "{name}: a smaller D would do");
     assert!(found.bound <= found.trace * (1.0 + 1e-5), "{name}: {found:?}");
     trace

@@ -1,7 +1,7 @@
 //! Sites of one value in a binary layout: every sampler leaves them at 0, whatever the gradient there says, and asks for
 //! nothing that they have not.
 
-use bitmc::energy::{Base, EnergyError};
+use bitmc::energy::{BaseDistribution, EnergyError};
 use bitmc::lane::{Bits, Block};
 use bitmc::noise::{Diagonal, Edgewise, SparseMatrix};
 use bitmc::step::{Curvature, EnumeratedGibbs, HammingBall, RandomWalk, Swap};
@@ -216,7 +216,7 @@ fn the_uniform_base_draws_none() {
     let mut rng = LaneRng::seed_from_u64(6);
     let counts = |honest, rng: &mut LaneRng| {
         let energy = model(honest);
-        let base = Base::new(&energy, &[]).unwrap();
+        let base = BaseDistribution::new(&energy, &[]).unwrap();
         let mut counts = vec![0u64; 128];
         for _ in 0..20_000 {
             let mut words = [u32::MAX];

@@ -24,8 +24,8 @@ use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::sliced::{Room, graph, sliced};
 use bitmc_host_tests::snapshot::{flipped, load, save, sealed};
 
-/// Memory that is lent for ever.
-fn lent<T>(of: T) -> &'static mut T {
+/// Memory that is borrowed for ever.
+fn borrowed<T>(of: T) -> &'static mut T {
     Box::leak(Box::new(of))
 }
 
@@ -78,7 +78,7 @@ fn kept<T: Snapshot, O: PartialEq>(
     assert_eq!(load(&sealed(newer), &mut [&mut other]), Err(SnapshotError::Version { got: VERSION + 1 }));
     assert!(save(&[&other]) == before, "{name} is changed by what is refused");
 
-    // The broken twin: a checksum that goes along with what was altered, a bit or a whole word. What then passes does no harm.
+    // The broken variant: a checksum that goes along with what was altered, a bit or a whole word. What then passes does no harm.
     let words = (12..bytes.len() - 7).step_by(4).flat_map(|at| {
         [0u32, !0, 0x8000_0000, 0x7FC0_0000, 0xFF80_0000].map(|word| {
             let mut altered = bytes.clone();
@@ -117,8 +117,8 @@ fn kept<T: Snapshot, O: PartialEq>(
 }
 
 fn ising() -> &'static Ising<'static> {
-    let memory = lent(Couplings::new(9, 18));
-    lent(Ising::spins_edges_once(9, torus(3, 3, 0.3), &[0.1; 9], memory.borrow()).unwrap())
+    let memory = borrowed(Couplings::new(9, 18));
+    borrowed(Ising::spins_edges_once(9, torus(3, 3, 0.3), &[0.1; 9], memory.borrow()).unwrap())
 }
 
 /// Steps of a chain to look at, the same for the same generator.
@@ -150,8 +150,8 @@ fn chains_of_every_form() {
     kept(("its kernel for Ising models", chain::snapshot_len(Layout::binary(9))), chain, |it, rng| {
         it.step(&IsingLangevin::adjusted(0.5).unwrap(), rng);
     });
-    let potts = Potts::new(9, 3, torus(3, 3, 0.4), &[0.0; 27], lent(Couplings::new(9, 18)).borrow());
-    let potts = lent(potts.unwrap());
+    let potts = Potts::new(9, 3, torus(3, 3, 0.4), &[0.0; 27], borrowed(Couplings::new(9, 18)).borrow());
+    let potts = borrowed(potts.unwrap());
     let chain = |rng: &mut LaneRng| heap::random_chain(potts, rng).unwrap();
     kept(("a chain of three values", chain::snapshot_len(Layout::categorical(9, 3))), chain, |it, rng| {
         it.step(&adjusted, rng)
@@ -172,10 +172,10 @@ fn chains_of_every_form() {
         it.step(&adjusted, rng)
     });
 
-    let (pairwise, memory) = (graph(4, 0.4, 0.4, false, 1), lent(Couplings::new(4, 6)));
+    let (pairwise, memory) = (graph(4, 0.4, 0.4, false, 1), borrowed(Couplings::new(4, 6)));
     let model = sliced(&pairwise, memory);
     let random = |rng: &mut LaneRng| {
-        let room = lent(Room::new(&model));
+        let room = borrowed(Room::new(&model));
         SlicedChains::random(model, &mut room.blocks, rng).unwrap();
         room
     };
@@ -201,27 +201,27 @@ fn chains_of_every_form() {
         ends.sort_unstable();
         ends.map(|site| Entry { site, coupling: 40_000 })
     };
-    let entries = lent((0..40).flat_map(row).collect::<Vec<_>>());
-    let ends = lent((1..=40).map(|site| 2 * site).collect::<Vec<u32>>());
+    let entries = borrowed((0..40).flat_map(row).collect::<Vec<_>>());
+    let ends = borrowed((1..=40).map(|site| 2 * site).collect::<Vec<u32>>());
     let model = QuantisedIsing::from_rows(ends, entries, &[-40_000; 40]).unwrap();
     let chain = |rng: &mut LaneRng| {
-        let words = lent([rng.next_u32(), rng.next_u32() & 0xFF]);
-        QuantisedGibbs::new(model, words, lent([0; 40])).unwrap()
+        let words = borrowed([rng.next_u32(), rng.next_u32() & 0xFF]);
+        QuantisedGibbs::new(model, words, borrowed([0; 40])).unwrap()
     };
     kept(("Gibbs without floats", QuantisedGibbs::snapshot_len(40)), chain, |it, rng| {
         it.sweep_sites(0..33, rng)
     });
     let chain = |rng: &mut LaneRng| {
-        let words = lent([rng.next_u32(), rng.next_u32() & 0xFF]);
+        let words = borrowed([rng.next_u32(), rng.next_u32() & 0xFF]);
         let penalty = Penalty::from_units(100_000).unwrap();
-        QuantisedLangevin::new(model, penalty, words, lent([0; 40]), lent([0; 2])).unwrap()
+        QuantisedLangevin::new(model, penalty, words, borrowed([0; 40]), borrowed([0; 2])).unwrap()
     };
     kept(("DMALA without floats", QuantisedLangevin::snapshot_len(40)), chain, |it, rng| it.step(rng));
 }
 
 #[test]
 fn continuous_chains() {
-    let model = lent(DiagonalGaussian::new(20, &[[0.0; 16]; 2], &[[1.5; 16]; 2]).unwrap());
+    let model = borrowed(DiagonalGaussian::new(20, &[[0.0; 16]; 2], &[[1.5; 16]; 2]).unwrap());
     let size = StepSize::new(0.2).unwrap();
     let from = |rng: &mut LaneRng| [(rng.next_u32() % 100) as f32 / 100.0; 20];
     kept(
@@ -273,12 +273,12 @@ fn tuners_and_regressions() {
     let ladder = |_: &mut LaneRng| Ladder::new([Rung::default(); 3], &[0.2, 0.5, 1.0]).unwrap();
     kept(("a ladder", Ladder::<[Rung; 3]>::LEN), ladder, |it, rng| it.exchange(|_| -0.7, rng));
 
-    let dense = |_: &mut LaneRng| Regression::new(9, lent(vec![[0.0; 16]; Regression::blocks(9)])).unwrap();
+    let dense = |_: &mut LaneRng| Regression::new(9, borrowed(vec![[0.0; 16]; Regression::blocks(9)])).unwrap();
     kept(("a regression", Regression::snapshot_len(9)), dense, |it, rng| {
         moved(rng, |step| it.push(step, &[[1.0; 16]], &[[0.5; 16]]).unwrap())
     });
     let pattern = model.form();
-    let memory = || lent(vec![[0.0; 16]; SparseRegression::blocks(pattern)]);
+    let memory = || borrowed(vec![[0.0; 16]; SparseRegression::blocks(pattern)]);
     let sparse = |_: &mut LaneRng| SparseRegression::new(pattern, memory()).unwrap();
     kept(("a sparse regression", SparseRegression::snapshot_len(pattern)), sparse, |it, rng| {
         moved(rng, |step| it.push(step, &[[1.0; 16]], &[[0.5; 16]]).unwrap())
@@ -360,11 +360,12 @@ fn learning() {
     const SITES: usize = 5;
     const N: usize = Boltzmann::parameter_len(SITES);
     let layout = Layout::binary(SITES);
-    let couplings = lent([[0; 16]; Boltzmann::memory_len(SITES)]);
-    let model = lent(Boltzmann::bits(lent([[0.1; 16]; N]), SITES, couplings).unwrap());
+    let couplings = borrowed([[0; 16]; Boltzmann::memory_len(SITES)]);
+    let model = borrowed(Boltzmann::bits(borrowed([[0.1; 16]; N]), SITES, couplings).unwrap());
     assert_eq!(model.parameter_len(), N);
     let gradient = |rng: &mut LaneRng| [[rng.next_u32() as f32 / 1e9 - 2.0; 16]; 2];
-    let adam = |_: &mut LaneRng| Adam::new(lent([[0.0; 16]; 4]), 0.01).unwrap().with(0.8, 0.99, 1e-6).unwrap();
+    let adam =
+        |_: &mut LaneRng| Adam::new(borrowed([[0.0; 16]; 4]), 0.01).unwrap().with(0.8, 0.99, 1e-6).unwrap();
     kept(("Adam", Adam::snapshot_len(2)), adam, |it, rng| {
         let (mut gradient, mut theta) = (gradient(rng), [[0.5; 16]; 2]);
         gradient[1][0] = f32::NAN;
@@ -394,13 +395,13 @@ fn learning() {
     });
 
     let x = |rng: &mut LaneRng| [rng.next_u32() % 32];
-    let batch = |_: &mut LaneRng| learn::Minibatch::new(model, lent([[0.0; 16]; N])).unwrap();
+    let batch = |_: &mut LaneRng| learn::Minibatch::new(model, borrowed([[0.0; 16]; N])).unwrap();
     kept(("a batch of samples", learn::Minibatch::snapshot_len(N)), batch, |it, rng| {
         let words = x(rng);
         let x = Packed::new(layout, &words).unwrap();
         it.add(&RatioMatching::SIGMOID, model, x, &mut heap::memory(model), rng).unwrap();
     });
-    let contrast = |_: &mut LaneRng| Contrast::new(model, 30, 30, lent([[0.0; 16]; N])).unwrap();
+    let contrast = |_: &mut LaneRng| Contrast::new(model, 30, 30, borrowed([[0.0; 16]; N])).unwrap();
     kept(("contrastive divergence", Contrast::snapshot_len(N)), contrast, |it, rng| {
         let words = x(rng);
         let x = Packed::new(layout, &words).unwrap();
@@ -412,7 +413,7 @@ fn learning() {
     for arity in [3, 4] {
         let layout = Layout::categorical(20, arity);
         let replay = |rng: &mut LaneRng| {
-            let mut replay = Replay::new(layout, lent([0; 6])).unwrap();
+            let mut replay = Replay::new(layout, borrowed([0; 6])).unwrap();
             replay.randomise(rng);
             replay
         };

@@ -84,7 +84,7 @@ fn every_flipped_bit_is_refused() {
         let (a, b) = (rng.next_u32() as usize % bits, rng.next_u32() as usize % bits);
         assert!(a == b || load_many(&flipped(&flipped(&bytes, a), b)).is_err());
     }
-    // The broken twin: a checksum that goes along with the flip. Nothing panics, and hundreds of flips pass.
+    // The broken variant: a checksum that goes along with the flip. Nothing panics, and hundreds of flips pass.
     let passed = (96..bits - 32).filter(|&bit| load_many(&sealed(flipped(&bytes, bit))).is_ok()).count();
     assert!(passed > 5_000, "{passed} of {bits} flips pass without a checksum");
 }

@@ -65,7 +65,7 @@ fn logistic() {
 }
 
 #[test]
-#[should_panic(expected = "bound")] // a broken twin: the comparison above must reject it
+#[should_panic(expected = "bound")] // a broken variant: the comparison above must reject it
 fn an_outcome_that_is_wrong_is_seen() {
     let target = Regression::random(20, 17, 1.0, 3);
     let mut wrong = target.clone();
@@ -87,7 +87,7 @@ fn logistic_transitions() {
             let found = Transitions::between(&energy, &sampler, &states, 0);
             let verdict = found.judge(&law);
             assert!(verdict.passes(), "sd {sd}, step {step_size}: {verdict:?}");
-            // With one outcome turned it is another law.
+            // With one outcome turned it is another distribution.
             let mut other = target.clone();
             other.outcomes[0] = !other.outcomes[0];
             assert!(!found.judge(&Law::of(&other)).passes());
@@ -183,7 +183,7 @@ fn quartic() {
 }
 
 #[test]
-#[should_panic(expected = "bound")] // a broken twin: the comparison above must reject it
+#[should_panic(expected = "bound")] // a broken variant: the comparison above must reject it
 fn a_centre_that_is_slightly_off_is_seen() {
     let target = Powers::random(9, 17, 5, 5, 3);
     let mut wrong = target.clone();
@@ -258,7 +258,7 @@ fn modes() {
 }
 
 #[test]
-#[should_panic(expected = "bound")] // a broken twin: the comparison above must reject it
+#[should_panic(expected = "bound")] // a broken variant: the comparison above must reject it
 fn a_width_that_is_slightly_off_is_seen() {
     let target = Plane { means: Modes::FIVE_BY_FIVE.to_vec(), width: 100.0, floor: None };
     plane_case("off", &target, &Modes::normal(&Modes::FIVE_BY_FIVE, 450, 100.1).unwrap(), 40);

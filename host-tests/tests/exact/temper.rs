@@ -3,7 +3,7 @@
 
 use bitmc::accept::accept;
 use bitmc::batch::{self, Batch, BatchSite};
-use bitmc::energy::{Base, PathError, Tempered};
+use bitmc::energy::{BaseDistribution, PathError, Tempered};
 use bitmc::stats::Evidence;
 use bitmc::step::SequentialGibbs;
 use bitmc::temper::{AnnealError, Ladder, LadderError, Replica, Rung, forward, log_swap_ratio, reverse, round};
@@ -78,15 +78,15 @@ fn a_tempered_energy_is_what_it_says() {
                 check_parts(&path, &tables, theta, &states, &law);
             }
             let sums = base.iter().map(|e| (-e).exp()).sum::<f64>();
-            let found = f64::from(Base::new(&target, theta).unwrap().log_z());
+            let found = f64::from(BaseDistribution::new(&target, theta).unwrap().log_z());
             assert!((found - sums.ln()).abs() < 16.0 * tolerance::ROUNDING * 8.0, "{found} {}", sums.ln());
         }
     }
 }
 
-/// How many draws of a base, over even uniforms that are the same at all sites, are off the law of `times` its fields:
+/// How many draws of a base, over even uniforms that are the same at all sites, are off the distribution of `times` its fields:
 /// an interval of uniforms is counted within one, what is left of five of them within four.
-fn off(base: &Base<'_>, arities: &[u16], layout: Layout, times: f64) -> f64 {
+fn off(base: &BaseDistribution<'_>, arities: &[u16], layout: Layout, times: f64) -> f64 {
     const DRAWS: u32 = 1 << 14;
     let mut counts = vec![[0u32; 5]; arities.len()];
     let mut words = vec![0; layout.words()];
@@ -114,7 +114,7 @@ fn a_base_draws_its_law() {
         let target = Plain(Own(&tables));
         let theta = base_fields(kind, arities);
         for theta in [&theta[..], &[]] {
-            let base = Base::new(&target, theta).unwrap();
+            let base = BaseDistribution::new(&target, theta).unwrap();
             let layout = (&target as &dyn Energy).layout();
             let found = off(&base, &arities, layout, 1.0);
             assert!(found <= 4.0, "{kind:?} {arities:?}: {found} draws");
@@ -212,7 +212,7 @@ fn asymmetry(ratio: impl Fn((f32, f32), (f32, f32), (f32, f32)) -> f32) -> f64 {
 fn swaps_are_in_detailed_balance() {
     let right = asymmetry(|betas, gaps, _| log_swap_ratio(betas, gaps));
     assert!(right <= tolerance::ASYMMETRY, "{right}");
-    // Twins: the ratio upside down, and one that forgets the base.
+    // Negative controls: the ratio upside down, and one that forgets the base.
     assert!(asymmetry(|betas, gaps, _| -log_swap_ratio(betas, gaps)) > 0.1);
     assert!(asymmetry(|betas, _, energies| log_swap_ratio(betas, energies)) > 0.1);
 }
@@ -430,7 +430,7 @@ fn a_replica_goes_on_bit_for_bit() {
     assert!(ladder.round_trips() > 3, "{}", ladder.round_trips());
     // The running totals are those of the states.
     for replica in &replicas {
-        let mut fresh = Replica::new(replica.law(), heap::memory(&replica.law()), replica.state()).unwrap();
+        let mut fresh = Replica::new(replica.path(), heap::memory(&replica.path()), replica.state()).unwrap();
         assert!((fresh.energy() - replica.energy()).abs() < 1e-4, "{} {}", fresh.energy(), replica.energy());
         assert!((fresh.gap() - replica.gap()).abs() < 1e-4);
         fresh.clamp(Packed::new(path.layout(), &[u32::MAX, 0xFF]).unwrap()).unwrap();

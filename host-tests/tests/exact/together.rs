@@ -27,7 +27,7 @@ fn chains<'e, const N: usize>(energies: &[&'e dyn Energy], held: bool) -> [HeapC
     })
 }
 
-/// Steps in which a chain differs from its twin that runs alone by `alone`, and how many sites moved.
+/// Steps in which a chain differs from the chain that runs alone by `alone`, and how many sites moved.
 fn differences<const N: usize>(
     energies: &[&dyn Energy],
     together: &Langevin<'_>,
@@ -55,7 +55,7 @@ fn differences<const N: usize>(
     (different, moved)
 }
 
-/// Judges energies in every number of chains around four and eight.
+/// Checks energies in every number of chains around four and eight.
 fn judge(name: &str, energies: &[&dyn Energy], step_size: f32) {
     let (adjusted, unadjusted) =
         (Langevin::adjusted(step_size).unwrap(), Langevin::unadjusted(step_size).unwrap());

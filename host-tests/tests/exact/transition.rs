@@ -1,7 +1,7 @@
-//! Transition matrices from the kernel's own log q and ln A, against float64 laws by enumeration.
+//! Transition matrices from the kernel's own log q and ln A, against float64 distributions by enumeration.
 //!
-//! All parameters are multiples of 1/64, which the kernel's fixed point holds exactly: the float64 law is
-//! then the law of the very same numbers.
+//! All parameters are multiples of 1/64, which the kernel's fixed point holds exactly: the float64 distribution is
+//! then the distribution of the very same numbers.
 
 use bitmc::energy::Estimate;
 use bitmc::lane::{Block, LANES};
@@ -23,13 +23,13 @@ const BALANCES: [f32; 4] = [0.5, 0.3, 0.8, 1.0];
 /// The log odds are cut to what uniforms resolve.
 const LIMIT: f64 = bitmc::draw::LOGIT_LIMIT as f64;
 
-/// Parameters as the kernel takes them, and their float64 twin.
+/// Parameters as the kernel takes them, and their float64 counterpart.
 fn proposal(balance: f32, curvature: &[f32], held: usize) -> Proposal {
     let curvature = curvature.iter().copied().map(f64::from).collect();
     Proposal { balance: f64::from(balance), curvature, held, limit: LIMIT }
 }
 
-/// Judges one kernel over one model: the law if adjusted, and log q against its formula always.
+/// Checks one kernel over one model: the distribution if adjusted, and log q against its formula always.
 fn judge(
     name: &str,
     (energy, target): (&dyn Energy, &dyn Target),
@@ -61,7 +61,7 @@ fn judge(
     }
 }
 
-/// Judges one model over the grid of step sizes and balances, and once with a curvature for each site.
+/// Checks one model over the grid of step sizes and balances, and once with a curvature for each site.
 fn judge_all(name: &str, energy: &dyn Energy, target: &dyn Target) {
     let (law, sites) = (Law::of(target), target.sites());
     let held = 0b10_0101 & ((1 << sites) - 1);
@@ -188,7 +188,7 @@ fn broken_twins_fail() {
     assert!(clamps_caught >= 10, "{clamps_caught} of 15");
 }
 
-/// For a quadratic energy and β = ½ the unadjusted sampler is reversible, and its law is
+/// For a quadratic energy and β = ½ the unadjusted sampler is reversible, and its distribution is
 /// `π_α(x) ∝ e^(−E(x)) Z_α(x)`, `Z_α(x) = Π (1 + e^{zᵢ(x)})`.
 fn unadjusted_law(target: &dyn Target, law: &Law, proposal: &Proposal) -> Vec<f64> {
     let sums = |state| -> f64 {

@@ -199,7 +199,7 @@ fn error_bars_are_right_for_one_chain_and_for_a_batch() {
         let (ratio, twin) = (variance / means.variance(), naive / means.variance());
         println!("{count} chains: {ratio:.3}, as if steps were independent {twin:.3}");
         assert!((0.63..1.37).contains(&ratio), "{count} chains: {ratio}");
-        // Twin: the error of independent steps, for one chain.
+        // Negative control: the error of independent steps, for one chain.
         assert!(count > 1 || twin < 0.63, "the check cannot see memory: {twin}");
     }
 }

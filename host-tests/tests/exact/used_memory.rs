@@ -129,18 +129,18 @@ fn with_ising(ground: &Ground, sites: usize, see: impl FnOnce(&Ising<'_>)) {
     let edges = pairwise.edges.iter().copied();
     let (mut ends, mut linear) = (ground.get(sites + 2), ground.get(sites + 2));
     let mut entries = ground.get(2 * pairwise.edges.len() + 2);
-    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
-    see(&Ising::spins_edges_once(pairwise.fields.len(), edges, &pairwise.fields, lent).unwrap());
+    let borrowed = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+    see(&Ising::spins_edges_once(pairwise.fields.len(), edges, &pairwise.fields, borrowed).unwrap());
 }
 
 fn with_potts(ground: &Ground, sites: u32, arity: usize, see: impl FnOnce(&Potts<'_>)) {
     let sites_len = sites as usize;
     let (mut ends, mut linear) = (ground.get(sites_len), ground.get(sites_len));
     let mut entries = ground.get(2 * sites_len);
-    let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+    let borrowed = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
     let ring = (0..sites).map(|site| (site, (site + 1) % sites, 0.5));
     let fields: Vec<f32> = (0..sites_len * arity).map(|at| (at % 5) as f32 * 0.2).collect();
-    see(&Potts::new(sites_len, arity, ring, &fields, lent).unwrap());
+    see(&Potts::new(sites_len, arity, ring, &fields, borrowed).unwrap());
 }
 
 type Row = (&'static str, fn(&Ground, &mut Seen));
@@ -178,8 +178,8 @@ const TABLE: &[Row] = &[
         let tables = [0.0, 1.0, f32::NEG_INFINITY, 0.2, 0.1, 0.0, 0.3, 0.7];
         let factors = [Factor::one(0, 0), Factor::two(0, 1, 2)];
         let (mut ends, mut members) = (ground.get(4), ground.get(5));
-        let lent = FactorsBuffers::new(&mut ends, &mut members);
-        let model = Factors::new(&[2, 3], &factors, &tables, lent).unwrap();
+        let borrowed = FactorsBuffers::new(&mut ends, &mut members);
+        let model = Factors::new(&[2, 3], &factors, &tables, borrowed).unwrap();
         samplers(ground, &model, seen);
     }),
     ("polynomials", |ground, seen| {
@@ -292,12 +292,12 @@ const TABLE: &[Row] = &[
         let (pairwise, sites) = (graph(7, 0.4, 0.3, false, 1), 7);
         let (mut ends, mut linear) = (ground.get(sites), ground.get(sites));
         let mut entries = ground.get(2 * pairwise.edges.len());
-        let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+        let borrowed = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
         let model = Ising::spins_edges_once(
             pairwise.fields.len(),
             pairwise.edges.iter().copied(),
             &pairwise.fields,
-            lent,
+            borrowed,
         )
         .unwrap();
         let model = SlicedIsing::new(model).unwrap();
@@ -325,8 +325,8 @@ const TABLE: &[Row] = &[
             let form = model.form();
             let (mut ends, mut linear) = (ground.get(40), ground.get(41));
             let mut entries = ground.get(form.entries().len());
-            let lent = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
-            let model = QuantisedIsing::round(form, lent).unwrap();
+            let borrowed = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+            let model = QuantisedIsing::round(form, borrowed).unwrap();
             let (mut words, mut fields, mut rng) =
                 ([0x1234_5678, 0x9A], ground.get(40), LaneRng::seed_from_u64(2));
             let mut gibbs = QuantisedGibbs::new(model, &mut words, &mut fields).unwrap();

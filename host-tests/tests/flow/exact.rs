@@ -1,4 +1,4 @@
-//! Energy-sampling dynamics without randomness, against float64. Each broken twin goes through the lines that
+//! Energy-sampling dynamics without randomness, against float64. Each broken variant goes through the lines that
 //! the right one goes through, and must fail there.
 
 use bitmc::flow::{
@@ -536,7 +536,10 @@ fn bad_input_is_refused_by_name() {
     let two = slope(2, 1.0);
     let core = Esh::new(&two, memory(&two), &[0.0; 2], &[1.0; 2]).unwrap().core();
     assert_eq!(Esh::resume(&line, memory(&line), &[0.0], &[1.0], core).err(), one);
-    assert_eq!(one.unwrap().to_string(), "one dimension: the direction never turns, at least two are needed");
+    assert_eq!(
+        one.unwrap().to_string(),
+        "1 dimensions: there must be at most 2^24, at least 1, and 2 where a direction must turn"
+    );
     for size in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e-40] {
         assert!(StepSize::new(size).is_err());
     }

@@ -132,7 +132,7 @@ fn the_funnel_is_its_formula_deep_in_its_neck() {
     }
 }
 
-/// So far away that every square is infinite, E is too: a wall, and no fault.
+/// So far away that every square is infinite, E is too: a hard constraint, and no fault.
 #[test]
 fn a_mixture_ends_where_the_floats_do() {
     let means = [[1.0; 16], [-1.0; 16]];

@@ -310,7 +310,7 @@ impl Three {
     }
 }
 
-/// Replicas that start from the law itself; after some transitions they must still follow it.
+/// Replicas that start from the distribution itself; after some transitions they must still follow it.
 fn exact_start(what: &str, replicas: u32, last: impl Fn([f32; 2], &mut LaneRng) -> [f64; 2] + Sync) -> Verdict {
     let counts = pieces(|piece| {
         let mut rng = LaneRng::stream(50, piece);
@@ -365,7 +365,7 @@ fn mala_and_hmc_keep_their_law() {
 
 #[test]
 fn ula_keeps_its_own_law() {
-    // On precision p the law of x ← (1 − ½ε²p)x + εn has the variance 1/(p(1 − ¼ε²p)).
+    // On precision p the distribution of x ← (1 − ½ε²p)x + εn has the variance 1/(p(1 − ¼ε²p)).
     let precision = [1.0f32, 4.0, 0.25];
     let (mean, packed) = (block(&[0.0; 3]), block(&precision));
     let model = DiagonalGaussian::new(3, &mean, &packed).unwrap();

@@ -1,5 +1,5 @@
 //! Batches of sixteen chains: each is the chain that runs alone, bit for bit, whatever runs beside it. What is known
-//! of the law of a [`Chain`] is known of them.
+//! of the distribution of a [`Chain`] is known of them.
 
 use bitmc::batch::{Batch, BatchError, BatchKernel, BatchSite, round, snapshot_len};
 use bitmc::energy::Tempered;

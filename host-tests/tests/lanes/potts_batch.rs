@@ -1,7 +1,7 @@
 //! Batches of sixteen Potts chains: each is the chain that runs alone, bit for bit, whatever runs beside it. What is
-//! known of the law of a [`Chain`] is known of them.
+//! known of the distribution of a [`Chain`] is known of them.
 
-use bitmc::batch::{BatchError, PottsBatch, PottsKernel, PottsSite};
+use bitmc::batch::{BatchError, BatchKernel, PottsBatch, PottsSite};
 use bitmc::energy::{PathError, Tempered};
 use bitmc::snapshot::{FRAME, SnapshotError};
 use bitmc::step::Curvature;
@@ -90,7 +90,7 @@ fn differences<const Q: usize, B, K>(
     clamped: bool,
 ) -> usize
 where
-    B: PottsKernel,
+    B: BatchKernel<PottsSite<Q>>,
     K: for<'m> Kernel<Potts<'m>>,
 {
     let mut memory = target.couplings();
@@ -185,7 +185,7 @@ fn refined_words_are_those_of_a_chain_alone() {
 /// replicas add up flip by flip, may differ by rounding.
 fn tempered<const Q: usize, K>(target: &Target, kernel: K, wrong: f32, exact: bool) -> usize
 where
-    K: PottsKernel + for<'e, 'm> Kernel<Tempered<'e, Potts<'m>>>,
+    K: BatchKernel<PottsSite<Q>> + for<'e, 'm> Kernel<Tempered<'e, Potts<'m>>>,
 {
     let mut memory = target.couplings();
     let model = target.model(&mut memory);
@@ -252,7 +252,7 @@ fn energies_are_those_of_the_formula() {
             }
         }
         assert!(worst <= bound, "{} sites: {worst} of {bound}", target.sites);
-        // A twin whose couplings are others.
+        // A variant whose couplings are others.
         let mut other = target.edges.clone();
         if !other.is_empty() {
             other.iter_mut().for_each(|edge| edge.2 += 0.5);

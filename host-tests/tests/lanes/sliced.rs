@@ -1,5 +1,5 @@
-//! Bit-sliced spins: their probabilities against float64, their matrices against laws by enumeration, every bit of
-//! every chain against a scalar twin; what they refuse.
+//! Bit-sliced spins: their probabilities against float64, their matrices against distributions by enumeration, every bit of
+//! every chain against a scalar reference; what they refuse.
 
 use bitmc::energy::Entry;
 use bitmc::lane::Bits;

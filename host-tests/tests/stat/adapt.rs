@@ -55,7 +55,7 @@ fn least_squares_find_the_w_of_a_quadratic_energy() {
     let ising = Ising::spins_edges_once(36, torus(6, 6, 0.25), &[0.1; 36], memory.borrow()).unwrap();
     let matrix = SparseMatrix::of(ising.form());
     assert!(estimate(&ising, &matrix, 3000, 0.4, 1e-4) < 1e-2);
-    // Twin: a tenth of the sites have hardly moved, and the ridge holds W near 0 there.
+    // Negative control: a tenth of the sites have hardly moved, and the ridge holds W near 0 there.
     assert!(estimate(&ising, &matrix, 5, 0.4, 1e-4) > 0.1);
 
     let model = Quadratic::random(20, 9, 0.3, 0.1, true, 4);
@@ -161,7 +161,7 @@ fn adaptation_by_jump_distance_finds_long_steps() {
         );
         assert_eq!(adaptation, frozen, "a frozen adaptation stands still");
         assert!(adaptation.is_frozen());
-        // Candidates are a fifth apart, each judged by a hundred steps, whose flips have a deviation of about a
+        // Candidates are a fifth apart, each rated by a hundred steps, whose flips have a deviation of about a
         // fifth too at criticality: the parameters keep wandering where the distance is flat.
         assert!(flips >= 0.5 * most, "{flips} of {most}");
         assert!(early < 0.1 * most, "the start is as good: {early}");
@@ -197,7 +197,7 @@ fn adaptation_climbs_to_the_largest_distance() {
     let kept = found;
     found.observe_distance(u32::MAX);
     assert_eq!(found, kept);
-    // Twin: where the shortest distance is the largest number it goes elsewhere.
+    // Negative control: where the shortest distance is the largest number it goes elsewhere.
     let away = climb(|now| 1_000_000 - distance(now), 600).parameters();
     assert!((away.step_size / 3.0).ln().abs() > 1.0, "{away:?}");
 }

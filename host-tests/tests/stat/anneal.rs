@@ -33,7 +33,7 @@ fn forward_and_reverse_agree_on_the_large_machine() {
     let fields = visible_fields();
     let path = Tempered::from_base(&rbm, &fields, 0.0).unwrap();
     let reference = npy::states("rbm500/gibbs_from_data_1000.bits");
-    // One run in each direction a piece, the reverse ones from different states of the law.
+    // One run in each direction a piece, the reverse ones from different states of the distribution.
     let gap = |count: u32| {
         let both = pieces(|piece| {
             let mut rng = LaneRng::stream(42, piece);
@@ -60,7 +60,7 @@ fn forward_and_reverse_agree_on_the_large_machine() {
     };
     let right = gap(1000);
     assert!(right <= 1.0, "{right} nats");
-    // Twin: too few β, with which forward runs say too little and reverse runs too much.
+    // Negative control: too few β, with which forward runs say too little and reverse runs too much.
     let hasty = gap(20);
     assert!(hasty > 1.0, "the check cannot see haste: {hasty} nats");
 }
@@ -125,10 +125,10 @@ fn estimates_and_their_errors_are_right_on_the_small_machine() {
     println!("ln Z {mean:.4} on average, {EXACT:.4} exactly; standard errors up to {largest:.4}");
     assert!(largest <= ERROR, "a standard error of {largest}");
     check("ln Z", &estimates, 1.0).must_pass();
-    // Twins: wrong error bars, either way.
+    // Negative controls: wrong error bars, either way.
     check("standard errors halved", &estimates, 0.5).must_fail();
     check("standard errors doubled", &estimates, 2.0).must_fail();
-    // Twin: ln Z off by two of the largest standard errors allowed.
+    // Negative control: ln Z off by two of the largest standard errors allowed.
     let off = |&(log_z, error): &Estimate| (log_z + 2.0 * ERROR, error);
     let off: Vec<Estimate> = estimates.iter().map(off).collect();
     check("ln Z off", &off, 1.0).must_fail();

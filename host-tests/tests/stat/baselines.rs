@@ -1,5 +1,5 @@
-//! Exact start for samplers without gradients, and for Langevin over several values: x₀ from the exact law,
-//! a few steps, a chi-square on all states (as exact_start.rs). Each has a twin that the same check rejects with as many replicas.
+//! Exact start for samplers without gradients, and for Langevin over several values: x₀ from the exact distribution,
+//! a few steps, a chi-square on all states (as exact_start.rs). Each has a negative control that the same check rejects with as many replicas.
 
 use bitmc::step::{
     ChromaticGibbs, Colouring, Curvature, EnumeratedGibbs, Gibbs, HammingBall, RandomWalk, SequentialGibbs,
@@ -105,7 +105,7 @@ fn gibbs_scans() {
         keeps("tables, systematic", &space, &energy, &Gibbs::systematic(), 209 + 10 * seed as u64);
         keeps("tables, random", &space, &energy, &Gibbs::random(3).unwrap(), 211 + 10 * seed as u64);
     }
-    // Twin: all sites from the fields of the old state.
+    // Negative control: all sites from the fields of the old state.
     let field = |x: usize, site: usize| {
         let up = spins_energy(&spins, x | 1 << site);
         spins_energy(&spins, x & !(1 << site)) - up

@@ -56,14 +56,14 @@ fn minibatches() {
     let unbiased = halves(&spins, 2.0);
     let biased = halves(&spins, 1.0);
 
-    // The kernel has the law of the averaged chain, and is not the chain of the full gradient.
+    // The kernel has the distribution of the averaged chain, and is not the chain of the full gradient.
     let own = table(&unbiased, 0.5).stationary();
     check("its own law", &unbiased, 0.5, &own, Plan::usual(42)).must_pass();
     check("biased", &biased, 0.5, &own, Plan::twin(43)).must_fail();
     let full = Naive::with_step_size(&spins, 0.5).broken(Defect::Unadjusted).table().stationary();
     check("the law of full gradients", &unbiased, 0.5, &full, Plan::usual(44)).must_fail();
 
-    // With a small step that law is so near the model's that 32,000 draws cannot tell them apart: what the
+    // With a small step that distribution is so near the model's that 32,000 draws cannot tell them apart: what the
     // statistic gains on average, N Σ (p−π)²/π, is below one of its 63 degrees. Small steps need many.
     let near = table(&unbiased, 0.075).stationary();
     let plan = Plan { replicas: 32_000, steps: 200, seed: 45 };
@@ -74,7 +74,7 @@ fn minibatches() {
 }
 
 /// With two halves the error of a gradient is as often up as down, whatever the site's value, so it cancels
-/// to first order of the flip probabilities and the law tends to the model's as the step size falls, like
+/// to first order of the flip probabilities and the distribution tends to the model's as the step size falls, like
 /// e^(−1/(2α)): halving α multiplies it by e^(−1/(2α)) (DLP Theorem 6.1 bounds what is left where it does not cancel).
 #[test]
 fn the_bias_falls_with_the_step_size() {

@@ -1,4 +1,4 @@
-//! Exact start: x₀ drawn from the exact law, twenty steps, a quarter of a million
+//! Exact start: x₀ drawn from the exact distribution, twenty steps, a quarter of a million
 //! to a million independent replicas, a chi-square on all states. A
 //! kernel that does nothing passes, a broken one does not.
 
@@ -63,7 +63,7 @@ fn adjusted_langevin_keeps_an_ising_model() {
         check(&format!("Ising, second order, σ {step_size}"), &ends, &law).must_pass();
     }
 
-    // Twin: the same kernel without its test.
+    // Negative control: the same kernel without its test.
     let ends = Plan::twin(5).ends(&model, &Langevin::unadjusted(0.6).unwrap(), &law, 0);
     check("unadjusted taken for adjusted", &ends, &law).must_fail();
 }
@@ -137,7 +137,7 @@ fn second_order_over_whole_numbers_keeps_an_ising_model() {
             let ends = Plan::usual(seed).ends(&model, &sampler, &law, 0);
             check(&format!("J {coupling}, over whole numbers, σ {step_size}"), &ends, &law).must_pass();
         }
-        // Twins: another implementation, and its grid beside the means.
+        // Negative controls: another implementation, and its grid beside the means.
         let parts = if coupling < 0.5 { 1.0 } else { 2.0 };
         let naive = |parts| naive_discrete(&spins, &Plan::usual(seed + 3), &law, parts);
         check("naive, over whole numbers", &naive(parts), &law).must_pass();
@@ -224,7 +224,7 @@ fn unadjusted_langevin_has_its_own_law() {
         let sampler = Langevin::unadjusted(step_size).unwrap();
         let ends = Plan::usual(seed).ends(&model, &sampler, &own, 0);
         check(&format!("unadjusted, step size {step_size}, its own law"), &ends, &own).must_pass();
-        // Twin: the law of another step size. Twenty steps from the right law stay at the right law.
+        // Negative control: the distribution of another step size. Twenty steps from the right distribution stay at the right distribution.
         let other = Naive::with_step_size(&spins, 1.1 * f64::from(step_size)).broken(Defect::Unadjusted);
         check("the law of a step size 10 % larger", &ends, &other.table().stationary()).must_fail();
         check("the law that it is near", &ends, &exact).must_fail();

@@ -1,4 +1,4 @@
-//! Statistical tests: fixed seeds, a stated rate of false alarms, and a broken twin that the same test rejects.
+//! Statistical tests: fixed seeds, a stated rate of false alarms, and a broken variant that the same test rejects.
 
 mod adapt;
 mod anneal;

@@ -1,7 +1,7 @@
-//! Sites of very many values: 64 sites of 30,522 in less than a megabyte, drawn from their exact law; and
+//! Sites of very many values: 64 sites of 30,522 in less than a megabyte, drawn from their exact distribution; and
 //! windows on the whole numbers.
 
-use bitmc::energy::{Base, EnergyError};
+use bitmc::energy::{BaseDistribution, EnergyError};
 use bitmc::lane::{Bits, Block};
 use bitmc::step::Curvature;
 use bitmc::{
@@ -45,7 +45,7 @@ impl Function for Words {
     }
 }
 
-/// With β = 1 and c = 0 the proposal of independent sites is their law itself: every step is an exact draw.
+/// With β = 1 and c = 0 the proposal of independent sites is their distribution itself: every step is an exact draw.
 fn draws(words: &Words, steps: usize, adjusted: bool) -> Vec<usize> {
     let energy = Plain(words);
     let sampler = Langevin::new(1.0, Curvature::Same(0.0), adjusted).unwrap();
@@ -55,7 +55,7 @@ fn draws(words: &Words, steps: usize, adjusted: bool) -> Vec<usize> {
     for _ in 0..steps {
         let info = chain.step(&sampler, &mut rng);
         assert!(info.accepted && !info.fault, "{info:?}");
-        // Two float64-exact laws cancel: what is left is the rounding of sums of 64 terms.
+        // Two float64-exact distributions cancel: what is left is the rounding of sums of 64 terms.
         assert!(!adjusted || info.log_ratio.abs() < 1e-3, "{info:?}");
         seen.extend(chain.state().values().map(|value| value as usize));
     }
@@ -133,7 +133,7 @@ impl Function for Counts {
 }
 
 /// A long chain's histogram of each site, thinned until its values are as good as independent, against the
-/// exact law. `taken` is the law that it is taken for.
+/// exact distribution. `taken` is the distribution that it is taken for.
 fn counts(what: &str, (target, taken): (&Counts, &Counts), window: u32, adjusted: bool) -> Verdict {
     let energy = Plain(target);
     let curvature = Curvature::Same(if window > 4 { 0.02 } else { 0.1 });
@@ -280,17 +280,17 @@ fn a_base_of_many_values() {
         [(30_522, (1.9f64 + 30_520.0 * 2.5e-8).ln()), (65_536, (1.9f64 + 65_534.0 * 2.5e-8).ln())]
     {
         let energy = Tail::new(values);
-        let found = Base::new(&energy, &energy.log_weights).unwrap().log_z();
+        let found = BaseDistribution::new(&energy, &energy.log_weights).unwrap().log_z();
         // A sum of many values is right within 67 roundings.
         assert!((f64::from(found) - exact).abs() <= 67.0 * ROUNDING, "{found} {exact}");
         // A sum in one float.
         assert!((1.9f64.ln() - exact).abs() > 1e-4);
     }
-    // Draws of every value; `warm` is the temperature of the law that they are taken for.
+    // Draws of every value; `warm` is the temperature of the distribution that they are taken for.
     let mut rng = LaneRng::seed_from_u64(45);
     let mut source = bitmc_host_tests::models::Source::new(45);
     let energy = Tail { log_weights: (0..300).map(|_| source.normal(1.5)).collect() };
-    let base = Base::new(&energy, &energy.log_weights).unwrap();
+    let base = BaseDistribution::new(&energy, &energy.log_weights).unwrap();
     let mut counts = vec![0u64; 300];
     for _ in 0..200_000 {
         let mut words = [0];

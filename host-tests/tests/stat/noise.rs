@@ -10,7 +10,7 @@ use bitmc_host_tests::stat::models::complete;
 use bitmc_host_tests::stat::replicas::Plan;
 use rayon::prelude::*;
 
-/// A twin: its product is twice what its draws have as covariance.
+/// A negative control: its product is twice what its draws have as covariance.
 #[derive(Clone, Copy)]
 struct Twice<N>(N);
 

@@ -1,4 +1,4 @@
-//! Effective sample sizes against series whose law is known.
+//! Effective sample sizes against series whose distribution is known.
 
 use bitmc::stats::{BatchMeans, Every, Observer};
 use bitmc::{Info, Packed};

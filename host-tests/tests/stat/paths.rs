@@ -36,7 +36,7 @@ fn plan(seed: u64) -> Plan {
     Plan { steps: 10, ..Plan::twin(seed) }
 }
 
-/// Ten steps from the law leave the law; one step from the likeliest state and one from the least likely
+/// Ten steps from the distribution leave the distribution; one step from the likeliest state and one from the least likely
 /// one go where the formulas say.
 fn check<E: Energy + Sync, K: Kernel<E> + Sync>(
     what: &str,

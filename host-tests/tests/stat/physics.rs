@@ -75,7 +75,7 @@ impl Run {
         }
     }
 
-    /// The twin: every coupling 2 % weaker.
+    /// The negative control: every coupling 2 % weaker.
     fn weaker(self) -> Self {
         Self { coupling: 0.98 * self.coupling, ..self }
     }
@@ -133,7 +133,7 @@ fn figure_two() {
     let proposed = |run: Run| run.go().steps[0].against("5x5: proposed flips", 6.034710);
     proposed(run).must_pass();
     proposed(run.weaker()).must_fail();
-    // Twin: the step size taken for one on the ±1 scale.
+    // Negative control: the step size taken for one on the ±1 scale.
     assert_eq!(outside(Run { step_size: 0.6 / 4.0, ..run }), 3);
 }
 

@@ -1,6 +1,6 @@
 //! The preconditioning example of DLP, Appendix H: `f = sᵀWs`, W = diag(−.001, −1000), two spins.
 //!
-//! On spins f is constant, so the law is uniform and every proposal is accepted: what differs are the
+//! On spins f is constant, so the distribution is uniform and every proposal is accepted: what differs are the
 //! gradients of the natural extension, `∂E/∂x = −4Wᵢsᵢ` on the {0,1} scale, .004 and 4,000 in size. They
 //! always push a site to flip, with log odds `z = −2Wᵢ − cᵢ/2`.
 //!

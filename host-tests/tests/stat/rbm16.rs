@@ -1,4 +1,4 @@
-//! 784 sites with an exact law: an RBM of 16 hidden units, whose states are drawn exactly by way of its 2¹⁶
+//! 784 sites with an exact distribution: an RBM of 16 hidden units, whose states are drawn exactly by way of its 2¹⁶
 //! hidden states. Chains start there and take fifty steps; every pixel's marginal, the pixel count's mean
 //! and variance and the mean energy must be as before.
 
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use statrs::distribution::{Binomial, DiscreteCDF};
 use std::sync::LazyLock;
 
-/// An RBM with few hidden units, and its law through them.
+/// An RBM with few hidden units, and its distribution through them.
 struct Exact {
     machine: Machine,
     log_z: f64,
@@ -137,7 +137,7 @@ where
     });
     let ends = ends.unwrap();
     let total = ends.count.count() as u64;
-    // The law of a pixel's count is binomial exactly; for one that is not rare p = 10⁻⁶/787 is z = 6.07.
+    // The distribution of a pixel's count is binomial exactly; for one that is not rare p = 10⁻⁶/787 is z = 6.07.
     let pixels = ends.ones.iter().zip(&exact.marginals).enumerate().map(|(pixel, (&ones, &p))| {
         let law = Binomial::new(p, total).unwrap();
         let above = if ones == 0 { 1.0 } else { law.sf(ones - 1) };
@@ -197,7 +197,7 @@ fn block_gibbs() {
         let model = model.with_columns(&mut room).unwrap();
         check("block Gibbs", &model, &BlockGibbs, 19_200, 85).must_pass();
     });
-    // Twin: the law of a model whose hidden biases were forgotten.
+    // Negative control: the distribution of a model whose hidden biases were forgotten.
     let bare = Machine { hidden: vec![0.0; 16], ..EXACT.machine.clone() };
     let weights = Weights::new(&bare).unwrap();
     check("block Gibbs without hidden biases", &weights.rbm().unwrap(), &BlockGibbs, 3_200, 86).must_fail();

@@ -75,7 +75,7 @@ fn a_thousand_steps_from_noise() {
     let model = weights.rbm().unwrap();
     let adjusted = |step_size| Langevin::adjusted(step_size).unwrap();
     assert_eq!(check("step size .2", &model, &adjusted(0.2), 400, 91), [true; 3]);
-    // Twins: half the step size and a sampler that is nearer to the law.
+    // Negative controls: half the step size and a sampler that is nearer to the distribution.
     assert_eq!(check("step size .1", &model, &adjusted(0.1), 64, 92), [false; 3]);
     assert_eq!(check("block Gibbs", &model, &BlockGibbs, 64, 93), [false; 3]);
 }
@@ -86,7 +86,7 @@ fn without_a_step_size_hardly_anything_is_accepted() {
     let weights = Weights::new(&npy::machine("rbm500")).unwrap();
     let model = weights.rbm().unwrap();
     let reference = npy::states("rbm500/gibbs_from_data_1000.bits");
-    // The mean of min(1, A) over one proposal from each of the reference states, which have the law.
+    // The mean of min(1, A) over one proposal from each of the reference states, which have the distribution.
     let acceptance = |step_size: f32| {
         let sampler = Langevin::balanced(step_size, 0.5).unwrap();
         let run = |(number, start): (usize, &Vec<u32>)| {
@@ -106,13 +106,13 @@ fn without_a_step_size_hardly_anything_is_accepted() {
     assert!((right - 0.5).abs() < 0.05, "{right}");
 }
 
-/// The 99 % quantile of the squared MMD of two independent sets of 1,000 states of this law. It
+/// The 99 % quantile of the squared MMD of two independent sets of 1,000 states of this distribution. It
 /// goes with 1/n + 1/m.
 const NULL: f64 = 1.8e-4;
 
 #[test]
 fn block_gibbs_stays_with_the_reference_set() {
-    // From the reference states, which have the law, block Gibbs leads to others that have it. What they still
+    // From the reference states, which have the distribution, block Gibbs leads to others that have it. What they still
     // share with their starts makes the discrepancy smaller, never larger.
     let machine = npy::machine("rbm500");
     let reference = npy::states("rbm500/gibbs_from_data_1000.bits");
@@ -131,7 +131,7 @@ fn block_gibbs_stays_with_the_reference_set() {
         found
     };
     assert!(mmd2_of("block Gibbs", &machine) < NULL);
-    // Twin: hidden biases that are a fifth off.
+    // Negative control: hidden biases that are a fifth off.
     let hidden = machine.hidden.iter().map(|b| 0.8 * b).collect();
     assert!(mmd2_of("block Gibbs with wrong biases", &Machine { hidden, ..machine }) > NULL);
 }
@@ -175,6 +175,6 @@ fn replica_exchange_from_noise_reaches_the_reference_set() {
         found
     };
     assert!(mmd2_of("replica exchange", false) < null);
-    // Twin: swaps that look at no energy.
+    // Negative control: swaps that look at no energy.
     assert!(mmd2_of("swaps without energies", true) > null);
 }

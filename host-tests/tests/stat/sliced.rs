@@ -1,4 +1,4 @@
-//! Bit-sliced spins that start at their law stay there, in 512 chains at once; broken twins do not.
+//! Bit-sliced spins that start at their distribution stay there, in 512 chains at once; broken variants do not.
 
 use bitmc::lane::Bits;
 use bitmc::{LaneRng, SeedableRng};
@@ -7,7 +7,7 @@ use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::chi_square;
 use bitmc_host_tests::stat::replicas::{Dice, reference_rng};
 
-/// Counts of the states in which chains end that start from the law.
+/// Counts of the states in which chains end that start from the distribution.
 fn ends(
     space: &Space,
     words: u64,

@@ -1,4 +1,4 @@
-//! Replica exchange and annealed importance sampling against exact laws and normalisers.
+//! Replica exchange and annealed importance sampling against exact distributions and normalisers.
 
 use bitmc::energy::Tempered;
 use bitmc::stats::Evidence;
@@ -16,7 +16,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 const BETAS: [f32; 3] = [0.2, 0.6, 1.0];
 const FIELDS: [f32; 3] = [0.75, -0.5, 1.25];
 
-/// Three spins at three temperatures: the joint law of all replicas, by rung.
+/// Three spins at three temperatures: the joint distribution of all replicas, by rung.
 fn joint_counts(wrong_gap: bool, wrong_order: bool) -> Verdict {
     let model = models::pairwise(Convention::SpinsEdgesOnce, 3, 1.0, 1.2, 3);
     let exact = Law::of(&model).energies;
@@ -76,7 +76,7 @@ fn joint_counts(wrong_gap: bool, wrong_order: bool) -> Verdict {
 #[test]
 fn replica_exchange_keeps_the_joint_law() {
     joint_counts(false, false).must_pass();
-    // Twins: swaps that forget the base; states that are read off as if no replica had moved.
+    // Negative controls: swaps that forget the base; states that are read off as if no replica had moved.
     joint_counts(true, false).must_fail();
     joint_counts(false, true).must_fail();
 }
@@ -250,12 +250,12 @@ fn error_bars_of_log_z_are_right() {
     println!("standard errors up to {worst:.4}");
     assert!(worst <= 0.05, "{worst}");
     judge("log Z of an RBM", &found, 1.0).must_pass();
-    // Twins: error bars too small and too large.
+    // Negative controls: error bars too small and too large.
     judge("error bars of half the size", &found, 0.5).must_fail();
     judge("error bars of three times the size", &found, 3.0).must_fail();
 }
 
-/// Three visible units at three temperatures: the joint law of all chains, by rung, along scaled weights and biases.
+/// Three visible units at three temperatures: the joint distribution of all chains, by rung, along scaled weights and biases.
 fn rbm_counts(sum_path: bool) -> Verdict {
     let machine = models::machine(3, 4, 1.5, 8);
     let scaled = |beta: f32| {

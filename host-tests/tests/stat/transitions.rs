@@ -1,6 +1,6 @@
-//! Transition counts: from one state, a million single steps, against the float64 law P(x, ·).
+//! Transition counts: from one state, a million single steps, against the float64 distribution P(x, ·).
 
-use bitmc::batch::{PottsBatch, PottsKernel, PottsSite};
+use bitmc::batch::{BatchKernel, PottsBatch, PottsSite};
 use bitmc::lane::Block;
 use bitmc::step::Curvature;
 use bitmc::{BlockGibbs, Energy, Gibbs, Kernel, LaneRng, Langevin, Packed, Plain, Potts, Rbm, SeedableRng};
@@ -114,7 +114,7 @@ fn langevin_on_a_well() {
 }
 
 /// Where chains 0–7 and 8–15 of a batch are after one step from a state, at β = 1 and ½.
-fn batch_ends<K: PottsKernel>(
+fn batch_ends<K: BatchKernel<PottsSite<3>>>(
     model: &Potts<'_>,
     kernel: &K,
     start: &[u32],

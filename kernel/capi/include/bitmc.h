@@ -1,8 +1,8 @@
 /* bitmc: samples from p(x) proportional to exp(-E(x)). Made from kernel/capi/src by cbindgen (.ci/c --header).
  *
  * Every struct is the caller's: declare it, and hand its address to the _init function. What a struct is built
- * on (memory, a model) is lent to it, and must stay where it is as long as the struct is used. Nothing is
- * allocated, nothing needs to be freed. A struct is not to be copied, and memory is lent to one struct alone.
+ * on (memory, a model) is borrowed by it, and must stay where it is as long as the struct is used. Nothing is
+ * allocated, nothing needs to be freed. A struct is not to be copied, and memory is borrowed by one struct alone.
  * One thread at a time may use a struct; chains on several threads may be built on one model and one sampler.
  * Functions that can fail return BITMC_STATUS_OK or say what is wrong; bitmc_status_text gives it in words. */
 
@@ -47,7 +47,7 @@ typedef enum bitmc_status {
   BITMC_STATUS_ALIGNMENT,
   // Memory or a buffer is too short.
   BITMC_STATUS_MEMORY,
-  // A number is out of its range, not finite, or does not fit another; or two arrays, or an array and lent memory, overlap.
+  // A number is out of its range, not finite, or does not fit another; or two arrays, or an array and caller-provided memory, overlap.
   BITMC_STATUS_ARGUMENT,
   // Words are no state of the model.
   BITMC_STATUS_STATE,
@@ -253,14 +253,14 @@ size_t bitmc_chain_bytes(const struct bitmc_model *model);
 // A chain that starts at independent uniform values.
 enum bitmc_status bitmc_chain_init(struct bitmc_chain *chain,
                                    const struct bitmc_model *model,
-                                   uint8_t *lent,
+                                   uint8_t *borrowed,
                                    size_t bytes,
                                    struct bitmc_rng *rng);
 
-// A chain that starts at a state, given by its words, exactly as many as it has, outside of the memory that is lent.
+// A chain that starts at a state, given by its words, exactly as many as it has, outside of the caller-provided memory.
 enum bitmc_status bitmc_chain_init_at(struct bitmc_chain *chain,
                                       const struct bitmc_model *model,
-                                      uint8_t *lent,
+                                      uint8_t *borrowed,
                                       size_t bytes,
                                       const uint32_t *words,
                                       size_t word_count);
@@ -320,7 +320,7 @@ size_t bitmc_replica_bytes(const struct bitmc_model *model);
 // A replica that starts at independent uniform values.
 enum bitmc_status bitmc_replica_init(struct bitmc_replica *replica,
                                      const struct bitmc_model *model,
-                                     uint8_t *lent,
+                                     uint8_t *borrowed,
                                      size_t bytes,
                                      struct bitmc_rng *rng);
 
@@ -431,7 +431,7 @@ size_t bitmc_open_bytes(size_t sites, size_t arity, uint32_t kind);
 
 // A chain over `sites` sites of `arity` values. It starts at the state in `words`, exactly as many as it has, and is told
 // the energy and the gradient there. `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL and of no matter for two values.
-// `arities` has the number of values of every site where they differ, 1 to `arity`, and is lent; otherwise it is null.
+// `arities` has the number of values of every site where they differ, 1 to `arity`, and is borrowed; otherwise it is null.
 //
 // A gradient has one number a site: on the scale of 0 and 1 for two values, by value for whole numbers. Categories of
 // more than two values have `arity` numbers a site, `[site][value]`. Null and 0 say that there is no gradient: a state of energy
@@ -514,7 +514,7 @@ enum bitmc_status bitmc_open_load(uint64_t model,
 
 // A chain that starts at the state in `words`, bit i of word j being site 32 j + i. Row i of K is
 // `entries[ends[i - 1]] .. entries[ends[i] - 1]`, neighbours ascending, each edge in the rows of both its sites;
-// `linear` is b. `fields` is room for a number a site. All five are lent, without a
+// `linear` is b. `fields` is room for a number a site. All five are borrowed, without a
 // byte in common of `words` and `fields` with another; the tables may stand in flash.
 enum bitmc_status bitmc_quantised_init(struct bitmc_quantised *chain,
                                        const uint32_t *ends,
@@ -527,7 +527,7 @@ enum bitmc_status bitmc_quantised_init(struct bitmc_quantised *chain,
                                        int32_t *fields,
                                        size_t field_count);
 
-// Goes on at its state over the same couplings with another b, of one number a site, which is lent in place of the one before:
+// Goes on at its state over the same couplings with another b, of one number a site, which is borrowed in place of the one before:
 // no row is checked again.
 enum bitmc_status bitmc_quantised_set_linear(struct bitmc_quantised *chain,
                                              const int32_t *linear,
@@ -546,7 +546,7 @@ enum bitmc_status bitmc_quantised_state(struct bitmc_quantised *chain, struct bi
 
 // A chain that starts at the state in `words`, over the rows that `bitmc_quantised_init` takes. `penalty` is the log
 // odds against a flip that changes nothing, 65,536 a factor of two, at most 2^30: 47,274 divided by the step size.
-// `fields` is room for a number a site, `flips` for as many words as the state has. All six are lent,
+// `fields` is room for a number a site, `flips` for as many words as the state has. All six are borrowed,
 // without a byte in common of `words`, `fields` and `flips` with another.
 enum bitmc_status bitmc_quantised_langevin_init(struct bitmc_quantised_langevin *chain,
                                                 const uint32_t *ends,
@@ -586,7 +586,7 @@ enum bitmc_status bitmc_rng_init(struct bitmc_rng *rng,
 uint32_t bitmc_rng_next(struct bitmc_rng *rng);
 
 // Discrete Langevin at a step size on the scale of 0 and 1: with the Metropolis test (`adjusted` not 0, DMALA),
-// which keeps the law, or without (DULA), which comes near it.
+// which keeps the distribution, or without (DULA), which comes near it.
 enum bitmc_status bitmc_langevin_init(struct bitmc_sampler *sampler,
                                       float step_size,
                                       uint32_t adjusted);

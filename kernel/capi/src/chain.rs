@@ -68,37 +68,39 @@ pub unsafe extern "C" fn bitmc_chain_bytes(model: *const bitmc_model) -> usize {
 pub unsafe extern "C" fn bitmc_chain_init(
     chain: *mut bitmc_chain,
     model: *const bitmc_model,
-    lent: *mut u8,
+    borrowed: *mut u8,
     bytes: usize,
     rng: *mut bitmc_rng,
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
-        Span::of(rng, 1).apart(Span::of(lent, bytes))?;
+        Span::of(rng, 1).apart(Span::of(borrowed, bytes))?;
         drawing(rng, |rng| {
             let cache = Model::borrow(model)?.cache_len();
-            seated(chain, model, cache, (lent, bytes), |model, memory| Ok(Chain::random(model, memory, rng)?))
+            seated(chain, model, cache, (borrowed, bytes), |model, memory| {
+                Ok(Chain::random(model, memory, rng)?)
+            })
         })
     };
     bitmc_status::of(build())
 }
 
-/// A chain that starts at a state, given by its words, exactly as many as it has, outside of the memory that is lent.
+/// A chain that starts at a state, given by its words, exactly as many as it has, outside of the caller-provided memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_chain_init_at(
     chain: *mut bitmc_chain,
     model: *const bitmc_model,
-    lent: *mut u8,
+    borrowed: *mut u8,
     bytes: usize,
     words: *const u32,
     word_count: usize,
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
-        Span::of(words, word_count).apart(Span::of(lent, bytes))?;
+        Span::of(words, word_count).apart(Span::of(borrowed, bytes))?;
         let (it, words) = (Model::borrow(model)?, slice(words, word_count)?);
         let start = Packed::new(it.layout(), words)?;
-        seated(chain, model, it.cache_len(), (lent, bytes), |model, memory| {
+        seated(chain, model, it.cache_len(), (borrowed, bytes), |model, memory| {
             Ok(Chain::new(model, memory, start)?)
         })
     };

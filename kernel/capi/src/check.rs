@@ -1,6 +1,6 @@
 //! An energy compared with itself.
 
-use crate::handle::{Handle, Lent, Span, answer, asked, bytes_of, slice};
+use crate::handle::{Borrowed, Handle, Span, answer, asked, bytes_of, slice};
 use crate::model::{Model, bitmc_model};
 use crate::seat::{Place, parts, pieces};
 use crate::status::{Outcome, bitmc_status};
@@ -190,9 +190,9 @@ pub unsafe extern "C" fn bitmc_check(
         let states = states.filter_map(|words| Packed::new(layout, words).ok());
         let weights = Memory::weights(layout);
         let blocks = weights.saturating_add(room(it));
-        let mut lent = Lent::new(memory, bytes, &pieces(layout, cache, blocks))?;
-        let place = Place::next(&lent, span)?;
-        let memory = parts(&mut lent, layout, cache, blocks)?;
+        let mut borrowed = Borrowed::new(memory, bytes, &pieces(layout, cache, blocks))?;
+        let place = Place::next(&borrowed, span)?;
+        let memory = parts(&mut borrowed, layout, cache, blocks)?;
         let (first, second) = memory.weights.split_at_mut_checked(weights).ok_or(bitmc_status::Memory)?;
         let mut memory = Memory { weights: first, ..memory };
         let said = place.work(|| {

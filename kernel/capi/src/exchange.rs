@@ -1,6 +1,6 @@
 //! Replica exchange.
 
-use crate::handle::{Handle, Lent, Span, answer, asked, bytes_of, slice};
+use crate::handle::{Borrowed, Handle, Span, answer, asked, bytes_of, slice};
 use crate::model::{Model, bitmc_model, bitmc_state, view};
 use crate::random::{bitmc_rng, drawing};
 use crate::sampler::{Sampler, bitmc_sampler};
@@ -52,16 +52,16 @@ pub unsafe extern "C" fn bitmc_replica_bytes(model: *const bitmc_model) -> usize
 pub unsafe extern "C" fn bitmc_replica_init(
     replica: *mut bitmc_replica,
     model: *const bitmc_model,
-    lent: *mut u8,
+    borrowed: *mut u8,
     bytes: usize,
     rng: *mut bitmc_rng,
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
-        Span::of(rng, 1).apart(Span::of(lent, bytes))?;
+        Span::of(rng, 1).apart(Span::of(borrowed, bytes))?;
         drawing(rng, |rng| {
             let cache = Tempered::cache_len(Model::borrow(model)?.cache_len());
-            seated(replica, model, cache, (lent, bytes), |model, memory| {
+            seated(replica, model, cache, (borrowed, bytes), |model, memory| {
                 Ok(Replica::random(Tempered::new(model, 1.0)?, memory, rng)?)
             })
         })
@@ -105,9 +105,9 @@ pub unsafe extern "C" fn bitmc_ladder_init(
     let build = || unsafe {
         Span::all_apart(&[Span::of(memory, bytes), Span::of(ladder, 1)], &[Span::of(betas, rungs)])?;
         let betas = slice(betas, rungs)?;
-        let mut lent = Lent::new(memory, bytes, &[rungs.saturating_mul(size_of::<Rung>())])?;
+        let mut borrowed = Borrowed::new(memory, bytes, &[rungs.saturating_mul(size_of::<Rung>())])?;
         Rungs::make(ladder, || {
-            let at: *mut Rung = lent.take(rungs)?;
+            let at: *mut Rung = borrowed.take(rungs)?;
             (0..rungs).for_each(|index| at.add(index).write(Rung::default()));
             Ok(Ladder::new(core::slice::from_raw_parts_mut(at, rungs), betas)?)
         })

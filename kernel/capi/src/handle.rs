@@ -147,8 +147,8 @@ unsafe fn head<O>(at: *mut O) -> Outcome<*mut Head> {
     }
 }
 
-/// Memory that is lent to a struct, piece by piece, each on a boundary of 64 bytes.
-pub(crate) struct Lent {
+/// Caller-provided memory of a struct, piece by piece, each on a boundary of 64 bytes.
+pub(crate) struct Borrowed {
     at: *mut u8,
     left: usize,
 }
@@ -166,7 +166,7 @@ fn whole(piece: usize) -> usize {
     piece.saturating_add(STEP - 1) & !(STEP - 1)
 }
 
-impl Lent {
+impl Borrowed {
     /// Memory for so many pieces; nothing is written yet.
     pub(crate) fn new(at: *mut u8, bytes: usize, pieces: &[usize]) -> Outcome<Self> {
         if at.is_null() {
@@ -193,7 +193,7 @@ impl Lent {
             return Err(bitmc_status::Memory);
         }
         let at = self.at;
-        // SAFETY: the caller has lent so many bytes.
+        // SAFETY: the caller has provided so many bytes.
         unsafe { ptr::write_bytes(at, 0, piece) };
         let whole = whole(piece).min(self.left);
         self.at = self.at.wrapping_add(whole);
@@ -203,7 +203,7 @@ impl Lent {
 
     /// Zeros. `T` is a type of numbers.
     pub(crate) unsafe fn zeros<T: Copy>(&mut self, count: usize) -> Outcome<&'static mut [T]> {
-        // SAFETY: the memory is the caller's, aligned, zero, and lent to this piece alone.
+        // SAFETY: the memory is the caller's, aligned, zero, and borrowed by this piece alone.
         unsafe { Ok(core::slice::from_raw_parts_mut(self.take(count)?, count)) }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! # Safety
 //! Every function takes addresses. What a caller promises is the same for all: an address is null, which is
-//! refused, or that of as many elements as the argument beside it says, aligned as its type; what is lent to an
-//! `_init` function stays in its place, and is not written to by others, as long as the struct that it was lent
+//! refused, or that of as many elements as the argument beside it says, aligned as its type; what is given to an
+//! `_init` function stays in its place, and is not written to by others, as long as the struct that it was given
 //! to is used; a struct is used by one thread at a time. A struct that was not initialised, and one that is used
 //! from within its own callback, are refused by their magic words; a chain whose model or memory is another's now, by their
 //! numbers (`seat.rs`).

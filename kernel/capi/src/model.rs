@@ -1,6 +1,6 @@
 //! Models: whose energy is sampled.
 
-use crate::handle::{Handle, Lent, Span, bytes_of, slice};
+use crate::handle::{Borrowed, Handle, Span, bytes_of, slice};
 use crate::status::{Outcome, bitmc_status};
 use bitmc::energy::{EnergyError, Entry, SparseBuffers, pack_rows};
 use bitmc::lane::{Bits, Block};
@@ -137,7 +137,7 @@ pub(crate) enum Built {
     Own(Plain<Own>),
 }
 
-/// The memory that is lent to a model, and another model that its couplings are of, or null, with the stamp of that.
+/// The memory that the caller provides for a model, and another model that its couplings are of, or null, with the stamp of that.
 #[derive(Clone, Copy)]
 pub(crate) struct Loan {
     memory: Span,
@@ -202,15 +202,15 @@ impl Model {
         pieces: &[usize],
         of: &[Span],
         (base, stamp): (*mut bitmc_model, u32),
-        work: impl FnOnce(&mut Lent, Loan) -> Outcome<Built>,
+        work: impl FnOnce(&mut Borrowed, Loan) -> Outcome<Built>,
     ) -> Outcome {
         // SAFETY: as the crate says.
         unsafe {
             Self::room(at)?;
             let loan = Loan { memory: Span::of(memory, bytes), base, stamp };
             Span::all_apart(&[loan.memory, Span::of(at, 1)], of)?;
-            let mut lent = Lent::new(memory, bytes, pieces)?;
-            Self::make(at, || Ok(Self(UnsafeCell::new(work(&mut lent, loan)?))))
+            let mut borrowed = Borrowed::new(memory, bytes, pieces)?;
+            Self::make(at, || Ok(Self(UnsafeCell::new(work(&mut borrowed, loan)?))))
         }
     }
 }
@@ -264,11 +264,11 @@ fn pieces(sites: usize, edges: usize, fields: usize) -> [usize; 4] {
     [sites.saturating_mul(4), sites.saturating_mul(4), entries, fields.saturating_mul(4)]
 }
 
-unsafe fn couplings(lent: &mut Lent, sites: usize, edges: usize) -> Outcome<SparseBuffers<'static>> {
+unsafe fn couplings(borrowed: &mut Borrowed, sites: usize, edges: usize) -> Outcome<SparseBuffers<'static>> {
     // SAFETY: as the crate says; all of it is numbers.
     unsafe {
-        let (ends, linear) = (lent.zeros(sites)?, lent.zeros(sites)?);
-        Ok(SparseBuffers::new(ends, linear, lent.zeros(edges.saturating_mul(2))?))
+        let (ends, linear) = (borrowed.zeros(sites)?, borrowed.zeros(sites)?);
+        Ok(SparseBuffers::new(ends, linear, borrowed.zeros(edges.saturating_mul(2))?))
     }
 }
 
@@ -299,12 +299,12 @@ pub unsafe extern "C" fn bitmc_ising_init(
         if sites == 0 || convention > BITMC_BITS_EDGES_ONCE {
             return Err(bitmc_status::Argument);
         }
-        Model::build(model, (memory, bytes), &pieces(sites, edge_count, 0), &of, NO_BASE, |lent, loan| {
-            let lent = couplings(lent, sites, edge_count)?;
+        Model::build(model, (memory, bytes), &pieces(sites, edge_count, 0), &of, NO_BASE, |borrowed, loan| {
+            let borrowed = couplings(borrowed, sites, edge_count)?;
             let ising = match convention {
-                BITMC_SPINS_EDGES_ONCE => Ising::spins_edges_once(sites, edges, fields, lent)?,
-                BITMC_SPINS_EDGES_TWICE => Ising::spins_edges_twice(sites, edges, fields, lent)?,
-                _ => Ising::bits_edges_once(sites, edges, fields, lent)?,
+                BITMC_SPINS_EDGES_ONCE => Ising::spins_edges_once(sites, edges, fields, borrowed)?,
+                BITMC_SPINS_EDGES_TWICE => Ising::spins_edges_twice(sites, edges, fields, borrowed)?,
+                _ => Ising::bits_edges_once(sites, edges, fields, borrowed)?,
             };
             Ok(Built::Ising(ising, loan))
         })
@@ -340,12 +340,19 @@ pub unsafe extern "C" fn bitmc_potts_init(
         if sites == 0 || arity < 2 {
             return Err(bitmc_status::Argument);
         }
-        Model::build(model, (memory, bytes), &pieces(sites, edge_count, count), &of, NO_BASE, |lent, loan| {
-            let sparse = couplings(lent, sites, edge_count)?;
-            let kept: &'static mut [f32] = lent.zeros(count)?;
-            copy(kept, fields);
-            Ok(Built::Potts(Potts::new(sites, arity, edges, kept, sparse)?, loan))
-        })
+        Model::build(
+            model,
+            (memory, bytes),
+            &pieces(sites, edge_count, count),
+            &of,
+            NO_BASE,
+            |borrowed, loan| {
+                let sparse = couplings(borrowed, sites, edge_count)?;
+                let kept: &'static mut [f32] = borrowed.zeros(count)?;
+                copy(kept, fields);
+                Ok(Built::Potts(Potts::new(sites, arity, edges, kept, sparse)?, loan))
+            },
+        )
     };
     bitmc_status::of(build())
 }
@@ -393,11 +400,13 @@ pub unsafe extern "C" fn bitmc_model_with_linear(
         };
         let [own, its] = it.memory();
         let of = [Span::of(fields.as_ptr(), field_count), Span::of(base, 1), Span::of(root.0, 1), own, its];
-        Model::build(model, (memory, bytes), &[count.saturating_mul(4)], &of, root, |lent, loan| {
+        Model::build(model, (memory, bytes), &[count.saturating_mul(4)], &of, root, |borrowed, loan| {
             Ok(match it.built() {
-                Built::Ising(ising, _) => Built::Ising(ising.with_linear(fields, lent.zeros(count)?)?, loan),
+                Built::Ising(ising, _) => {
+                    Built::Ising(ising.with_linear(fields, borrowed.zeros(count)?)?, loan)
+                }
                 Built::Potts(potts, _) => {
-                    let kept: &'static mut [f32] = lent.zeros(field_count)?;
+                    let kept: &'static mut [f32] = borrowed.zeros(field_count)?;
                     copy(kept, fields);
                     Built::Potts(potts.with_linear(kept)?, loan)
                 }
@@ -442,12 +451,12 @@ pub unsafe extern "C" fn bitmc_rbm_init(
             return Err(bitmc_status::Argument);
         }
         let row = Rbm::row_blocks(hidden);
-        Model::build(model, (memory, bytes), &rbm_pieces(visible, row), &of, NO_BASE, |lent, loan| {
-            let table: &'static mut [Block] = lent.zeros(row.saturating_mul(visible))?;
+        Model::build(model, (memory, bytes), &rbm_pieces(visible, row), &of, NO_BASE, |borrowed, loan| {
+            let table: &'static mut [Block] = borrowed.zeros(row.saturating_mul(visible))?;
             pack_rows(weights, hidden, table)?;
-            let first: &'static mut [f32] = lent.zeros(visible)?;
+            let first: &'static mut [f32] = borrowed.zeros(visible)?;
             copy(first, visible_biases);
-            let second: &'static mut [Block] = lent.zeros(row)?;
+            let second: &'static mut [Block] = borrowed.zeros(row)?;
             pack_rows(hidden_biases, hidden, second)?;
             Ok(Built::Rbm(Rbm::new(table, first, second, hidden)?, loan))
         })

@@ -1,14 +1,15 @@
 //! Chains whose energy is evaluated elsewhere: a step in two halves, ask and tell.
 
 use crate::chain::bitmc_info;
-use crate::handle::{Handle, Lent, Span, answer, asked, bytes_of, slice};
+use crate::handle::{Borrowed, Handle, Span, answer, asked, bytes_of, slice};
 use crate::model::{bitmc_state, layout_of, view};
 use crate::random::bitmc_rng;
 use crate::sampler::{Sampler, bitmc_sampler};
 use crate::seat::{Cache, Place, Weights, Words, parts, pieces};
 use crate::snapshot::sealed;
 use crate::status::{Outcome, bitmc_status};
-use bitmc::chain::{Memory, gradient_len};
+use bitmc::chain::Memory;
+use bitmc::open::gradient_len;
 use bitmc::snapshot::{Reader, Same};
 use bitmc::{LaneRng, Layout, Open, Packed};
 
@@ -59,7 +60,7 @@ pub extern "C" fn bitmc_open_bytes(sites: usize, arity: usize, kind: u32) -> usi
 
 /// A chain over `sites` sites of `arity` values. It starts at the state in `words`, exactly as many as it has, and is told
 /// the energy and the gradient there. `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL and of no matter for two values.
-/// `arities` has the number of values of every site where they differ, 1 to `arity`, and is lent; otherwise it is null.
+/// `arities` has the number of values of every site where they differ, 1 to `arity`, and is borrowed; otherwise it is null.
 ///
 /// A gradient has one number a site: on the scale of 0 and 1 for two values, by value for whole numbers. Categories of
 /// more than two values have `arity` numbers a site, `[site][value]`. Null and 0 say that there is no gradient: a state of energy
@@ -93,10 +94,10 @@ pub unsafe extern "C" fn bitmc_open_init(
             return Err(bitmc_status::Gradient);
         }
         let blocks = Memory::weights_and_gradients(layout);
-        let mut lent = Lent::new(memory, bytes, &pieces(layout, 0, blocks))?;
-        let place = Place::next(&lent, span)?;
+        let mut borrowed = Borrowed::new(memory, bytes, &pieces(layout, 0, blocks))?;
+        let place = Place::next(&borrowed, span)?;
         Placed::make(open, || {
-            let memory = parts(&mut lent, layout, 0, blocks)?;
+            let memory = parts(&mut borrowed, layout, 0, blocks)?;
             let chain = place.work(|| Own::new(layout, arities, memory, start, energy, gradient))?;
             Ok(Placed { chain, place })
         })

@@ -80,7 +80,7 @@ pub(crate) unsafe fn rows(
 
 /// A chain that starts at the state in `words`, bit i of word j being site 32 j + i. Row i of K is
 /// `entries[ends[i - 1]] .. entries[ends[i] - 1]`, neighbours ascending, each edge in the rows of both its sites;
-/// `linear` is b. `fields` is room for a number a site. All five are lent, without a
+/// `linear` is b. `fields` is room for a number a site. All five are borrowed, without a
 /// byte in common of `words` and `fields` with another; the tables may stand in flash.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_quantised_init(
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn bitmc_quantised_init(
     bitmc_status::of(build())
 }
 
-/// Goes on at its state over the same couplings with another b, of one number a site, which is lent in place of the one before:
+/// Goes on at its state over the same couplings with another b, of one number a site, which is borrowed in place of the one before:
 /// no row is checked again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_quantised_set_linear(

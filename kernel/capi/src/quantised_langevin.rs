@@ -27,7 +27,7 @@ impl Handle<bitmc_quantised_langevin> for Own {
 
 /// A chain that starts at the state in `words`, over the rows that `bitmc_quantised_init` takes. `penalty` is the log
 /// odds against a flip that changes nothing, 65,536 a factor of two, at most 2^30: 47,274 divided by the step size.
-/// `fields` is room for a number a site, `flips` for as many words as the state has. All six are lent,
+/// `fields` is room for a number a site, `flips` for as many words as the state has. All six are borrowed,
 /// without a byte in common of `words`, `fields` and `flips` with another.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_quantised_langevin_init(

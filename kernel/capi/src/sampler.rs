@@ -1,6 +1,6 @@
 //! Samplers: how a chain moves.
 
-use crate::handle::{Handle, Lent, Span, bytes_of};
+use crate::handle::{Borrowed, Handle, Span, bytes_of};
 use crate::model::{Built, Model, bitmc_model};
 use crate::open::Own;
 use crate::status::{Outcome, bitmc_status};
@@ -95,7 +95,7 @@ impl<E: Energy + ?Sized> Kernel<E> for Sampler {
 }
 
 /// Discrete Langevin at a step size on the scale of 0 and 1: with the Metropolis test (`adjusted` not 0, DMALA),
-/// which keeps the law, or without (DULA), which comes near it.
+/// which keeps the distribution, or without (DULA), which comes near it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_langevin_init(
     sampler: *mut bitmc_sampler,
@@ -166,9 +166,9 @@ pub unsafe extern "C" fn bitmc_second_order_init(
         Span::all_apart(&[Span::of(memory, bytes)], &used)?;
         let (model, stamp) = (model.cast_mut(), Model::stamp(model.cast_mut())?);
         let blocks = Edgewise::blocks(form.sites());
-        let mut lent = Lent::new(memory, bytes, &[blocks.saturating_mul(size_of::<Block>())])?;
+        let mut borrowed = Borrowed::new(memory, bytes, &[blocks.saturating_mul(size_of::<Block>())])?;
         Placed::make(sampler, || {
-            let noise = Edgewise::new(SparseMatrix::of(form), lent.zeros(blocks)?)?;
+            let noise = Edgewise::new(SparseMatrix::of(form), borrowed.zeros(blocks)?)?;
             let kernel = Langevin::second_order(noise, step_size, balance)?.precision(precision)?;
             Ok(Placed { model, stamp, sampler: Sampler::SecondOrder(kernel) })
         })
@@ -203,9 +203,9 @@ pub unsafe extern "C" fn bitmc_cyclical_init(
         let balance = Schedule::cosine(balance, 0.5, steps as u64)?;
         Span::of(memory, bytes).apart(Span::of(sampler, 1))?;
         let piece = steps.saturating_mul(size_of::<Langevin<'static>>());
-        let mut lent = Lent::new(memory, bytes, &[piece])?;
+        let mut borrowed = Borrowed::new(memory, bytes, &[piece])?;
         Placed::make(sampler, || {
-            let kernels: *mut Langevin<'static> = lent.take(steps)?;
+            let kernels: *mut Langevin<'static> = borrowed.take(steps)?;
             for step in 0..steps {
                 let at = step as u64;
                 kernels.add(step).write(Langevin::balanced(step_size.at(at), balance.at(at))?);

@@ -1,6 +1,6 @@
 //! What a chain is built on: a model that may not change, and memory that is its alone.
 
-use crate::handle::{BUSY, Handle, Lent, Span, bytes_of};
+use crate::handle::{BUSY, Borrowed, Handle, Span, bytes_of};
 use crate::model::{Model, bitmc_model};
 use crate::status::{Outcome, bitmc_status};
 use bitmc::chain::Memory;
@@ -36,9 +36,9 @@ pub(crate) struct Place {
 
 impl Place {
     /// The next chain in some memory, where none is at work. Nothing is written yet.
-    pub(crate) unsafe fn next(lent: &Lent, memory: Span) -> Outcome<Self> {
-        let tag: *mut u64 = lent.first();
-        // SAFETY: the caller has lent it.
+    pub(crate) unsafe fn next(borrowed: &Borrowed, memory: Span) -> Outcome<Self> {
+        let tag: *mut u64 = borrowed.first();
+        // SAFETY: the caller has provided it.
         match unsafe { tag.read() } {
             BUSY => Err(bitmc_status::Busy),
             // Never the number of the chain before, nor `BUSY`.
@@ -138,26 +138,26 @@ pub(crate) fn bytes(layout: Layout, cache: usize) -> usize {
 
 /// The memory of such pieces.
 pub(crate) unsafe fn parts(
-    lent: &mut Lent,
+    borrowed: &mut Borrowed,
     layout: Layout,
     cache: usize,
     weights: usize,
 ) -> Outcome<Memory<Words, Cache, Weights>> {
     // SAFETY: as the crate says; all of the memory is numbers.
     unsafe {
-        let words = lent.zeros(TAG.saturating_add(Memory::words(layout)))?;
+        let words = borrowed.zeros(TAG.saturating_add(Memory::words(layout)))?;
         let (_, words) = words.split_at_mut_checked(TAG).ok_or(bitmc_status::Memory)?;
-        Ok(Memory { words, cache: lent.zeros(Memory::cache(cache))?, weights: lent.zeros(weights)? })
+        Ok(Memory { words, cache: borrowed.zeros(Memory::cache(cache))?, weights: borrowed.zeros(weights)? })
     }
 }
 
-/// Makes a chain over a model in lent memory, in which nothing of both lies. What can be checked is checked before the
+/// Makes a chain over a model in caller-provided memory, in which nothing of both lies. What can be checked is checked before the
 /// memory is touched; from then on the chain that was there is not ready any more.
 pub(crate) unsafe fn seated<O, C>(
     at: *mut O,
     model: *const bitmc_model,
     cache: usize,
-    (lent, bytes): (*mut u8, usize),
+    (borrowed, bytes): (*mut u8, usize),
     work: impl FnOnce(&'static Model, Memory<Words, Cache, Weights>) -> Outcome<C>,
 ) -> Outcome
 where
@@ -167,15 +167,15 @@ where
     unsafe {
         Seated::<C>::room(at)?;
         let it = Model::borrow(model)?;
-        let (memory, [own, base]) = (Span::of(lent, bytes), it.memory());
+        let (memory, [own, base]) = (Span::of(borrowed, bytes), it.memory());
         Span::all_apart(&[memory], &[Span::of(at, 1), Span::of(model, 1), own, base])?;
         let (model, layout) = (model.cast_mut(), it.layout());
         let weights = Memory::weights(layout);
-        let mut lent = Lent::new(lent, bytes, &pieces(layout, cache, weights))?;
-        let place = Place::next(&lent, memory)?;
+        let mut borrowed = Borrowed::new(borrowed, bytes, &pieces(layout, cache, weights))?;
+        let place = Place::next(&borrowed, memory)?;
         let seat = Seat { model, stamp: Model::stamp(model)?, layout, place };
         Seated::make(at, || {
-            let memory = parts(&mut lent, layout, cache, weights)?;
+            let memory = parts(&mut borrowed, layout, cache, weights)?;
             let value = seat.work(|| work(it, memory))??;
             Ok(Seated { value, seat })
         })

@@ -1,6 +1,6 @@
 //! What a call came to.
 
-use bitmc::chain::OpenError;
+use bitmc::OpenError;
 use bitmc::energy::{PathError, RbmError, SparseError};
 use bitmc::noise::NoiseError;
 use bitmc::schedule::ScheduleError;
@@ -31,7 +31,7 @@ pub enum bitmc_status {
     Alignment,
     /// Memory or a buffer is too short.
     Memory,
-    /// A number is out of its range, not finite, or does not fit another; or two arrays, or an array and lent memory, overlap.
+    /// A number is out of its range, not finite, or does not fit another; or two arrays, or an array and caller-provided memory, overlap.
     Argument,
     /// Words are no state of the model.
     State,

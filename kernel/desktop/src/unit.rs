@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::chains::{VecChain, memory};
 use bitmc::batch::{Batch, BatchKernel, BatchSite, PottsBatch, PottsSite, round};
-use bitmc::energy::Base;
+use bitmc::energy::BaseDistribution;
 use bitmc::lane::LANES;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
@@ -291,7 +291,7 @@ impl<'e> ExchangeBatch<'e> {
         let mut starts = vec![start.clone(); LANES];
         // The coldest replica starts at the state, the others at random ones where no site is known.
         if held.ones() == 0 {
-            let base = Base::new(model, &[]).map_err(Error::model)?;
+            let base = BaseDistribution::new(model, &[]).map_err(Error::model)?;
             starts.iter_mut().take(betas.len() - 1).for_each(|start| base.draw(&mut rng, &mut start.words));
         }
         let batch = batch(model, &starts, held)?;

@@ -107,7 +107,7 @@ impl Chains {
     /// Numbers of a gradient of one chain.
     #[getter]
     fn gradient_len(&self) -> usize {
-        bitmc::chain::gradient_len(self.layout)
+        bitmc::open::gradient_len(self.layout)
     }
 
     /// The values whose energies are to be told: the starts at first, then the proposals.
@@ -253,7 +253,7 @@ impl Chains {
     }
 
     fn begin(&mut self, energies: &[f32], gradients: &[f32]) -> PyResult<Vec<bool>> {
-        let length = bitmc::chain::gradient_len(self.layout);
+        let length = bitmc::open::gradient_len(self.layout);
         if !gradients.is_empty() && gradients.len() != length * energies.len() {
             let need = length * energies.len();
             return Err(wrong(format!("gradients: {} numbers: {need} are needed", gradients.len())));
@@ -276,7 +276,7 @@ impl Chains {
 
     /// Keeps the gradients at the states, where they are needed: those of the chains that moved are others now.
     fn keep(&mut self, gradients: &[f32]) {
-        let length = bitmc::chain::gradient_len(self.layout);
+        let length = bitmc::open::gradient_len(self.layout);
         let each = self.here.chunks_mut(length).zip(gradients.chunks(length)).zip(&self.infos);
         each.filter(|(_, info)| info.accepted).for_each(|((here, new), _)| here.copy_from_slice(new));
     }

@@ -10,7 +10,7 @@ use crate::step::fields::threshold;
 
 /// At any β: a site becomes 1 where its field is above ⌊noise / (β · unit)⌋.
 impl BatchKernel for SequentialGibbs {
-    fn step(&self, mut ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+    fn step(&self, mut ring: BatchRing<'_, '_>, rng: &mut LaneRng) -> BatchInfo {
         if ring.core.accepted != ALL {
             ring.arrive();
         }
@@ -47,7 +47,7 @@ impl BatchKernel for SequentialGibbs {
 
 /// One for each chain, for replica exchange: all are the same.
 impl BatchKernel for [SequentialGibbs; LANES] {
-    fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+    fn step(&self, ring: BatchRing<'_, '_>, rng: &mut LaneRng) -> BatchInfo {
         SequentialGibbs.step(ring, rng)
     }
 }

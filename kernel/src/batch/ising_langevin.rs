@@ -1,66 +1,66 @@
 //! What [`IsingLangevin`] does, in each of sixteen chains.
 
-use super::ring::accept;
+use super::core_state::accept;
 use super::site::{BatchSite, Level, Terms, VALUE, free, pass};
 use super::{ALL, BatchInfo, BatchKernel, BatchRing};
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::IsingLangevin;
-use crate::step::ising_langevin::law::{self, Law};
-use crate::step::key::mix;
+use crate::step::fingerprint::mix;
+use crate::step::ising_langevin::odds::{self, Odds};
 
 /// The same kernel for every chain.
 impl BatchKernel for IsingLangevin {
-    fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+    fn step(&self, ring: BatchRing<'_, '_>, rng: &mut LaneRng) -> BatchInfo {
         [*self; LANES].step(ring, rng)
     }
 }
 
 /// A kernel for each chain.
 impl BatchKernel for [IsingLangevin; LANES] {
-    fn step(&self, mut ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+    fn step(&self, mut ring: BatchRing<'_, '_>, rng: &mut LaneRng) -> BatchInfo {
         let unit = ring.model.form().unit();
-        let laws = Laws {
-            half_units: ring.core.scales(0.5 * unit).map(law::bits),
-            half_curvatures: self.each_ref().map(|kernel| law::bits(kernel.half_curvature())),
+        let odds = ChainOdds {
+            half_units: ring.core.scales(0.5 * unit).map(odds::bits),
+            half_curvatures: self.each_ref().map(|kernel| odds::bits(kernel.half_curvature())),
         };
         let key = self.iter().fold(0, |key, kernel| mix(key, kernel.key()));
         if ring.core.weights_of != Some(key) {
             ring.arrive();
             ring.sites.iter_mut().for_each(BatchSite::unweigh);
-            ring.core.level = laws.weigh(&mut ring);
+            ring.core.level = odds.weigh(&mut ring);
             ring.core.weights_of = Some(key);
         }
-        let proposed = laws.draw(&mut ring, rng);
-        let there = laws.weigh(&mut ring);
+        let proposed = odds.draw(&mut ring, rng);
+        let there = odds.weigh(&mut ring);
         let mut log_ratios = [0.0; LANES];
         let softplus = ring.core.level.own.iter().zip(&there.own);
         log_ratios
             .iter_mut()
             .zip(softplus)
-            .for_each(|(ratio, (here, there))| *ratio = law::value(here - there));
+            .for_each(|(ratio, (here, there))| *ratio = odds::value(here - there));
         ring.core.accepted = accept(&log_ratios, ALL, rng);
         let plain = ring.plain(&there);
         ring.close(&there, &plain, proposed, log_ratios)
     }
 }
 
-/// The [`Law`]s of the chains.
-struct Laws {
+/// The [`Odds`] of the chains.
+struct ChainOdds {
     half_units: Block,
     half_curvatures: Block,
 }
 
-impl Laws {
+impl ChainOdds {
     /// Weighs all sites at the proposed states: Z of each chain, with its energy.
     #[inline]
-    fn weigh(&self, ring: &mut BatchRing<'_>) -> Level {
+    fn weigh(&self, ring: &mut BatchRing<'_, '_>) -> Level {
         pass(&ring.model.form(), ring.sites, &mut Weights(self))
     }
 
     /// Draws the proposed states; how many sites they change.
     #[inline]
-    fn draw(&self, ring: &mut BatchRing<'_>, rng: &mut LaneRng) -> Bits {
+    fn draw(&self, ring: &mut BatchRing<'_, '_>, rng: &mut LaneRng) -> Bits {
         let mut proposed = [0; LANES];
         let accepted = ring.core.accepted;
         let mut noise = [[0; LANES]; LANES];
@@ -74,7 +74,7 @@ impl Laws {
                 for part in 0..PARTS {
                     let here = site.half(Mask::from_bits(accepted, part), part);
                     // Next to its value a weight draws the new one.
-                    let (there, tied) = law::draw(here, U32s::load(&words, part));
+                    let (there, tied) = odds::draw(here, U32s::load(&words, part));
                     (here | (there & U32s::splat(VALUE)).shl::<16>()).store(&mut site.cells, part);
                     (U32s::load(&ties, part) | tied).store(&mut ties, part);
                     let flip = (here ^ there) & U32s::splat(VALUE);
@@ -94,7 +94,7 @@ impl Laws {
     #[cold]
     fn settle(
         &self,
-        ring: &mut BatchRing<'_>,
+        ring: &mut BatchRing<'_, '_>,
         (start, tied): (usize, u32),
         noise: &[Bits; LANES],
         rng: &mut LaneRng,
@@ -103,15 +103,15 @@ impl Laws {
         let (form, end) = (ring.model.form(), ring.sites.len().min(start + 2 * LANES));
         for (chain, count) in proposed.iter_mut().enumerate().filter(|(chain, _)| (tied >> chain) & 1 != 0) {
             let of = |block: &Block| block.get(chain).copied().unwrap_or(0.0);
-            let law = Law { half_unit: of(&self.half_units), half_curvature: of(&self.half_curvatures) };
+            let odds = Odds { half_unit: of(&self.half_units), half_curvature: of(&self.half_curvatures) };
             let cell = |sites: &[BatchSite], site: usize| {
                 sites.get(site).and_then(|site| site.cells.get(chain)).copied().unwrap_or(0)
             };
             for number in start..end {
                 let word = words(noise, number - start).get(chain).copied().unwrap_or(0);
                 let here = cell(ring.sites, number) & 0xFFFF;
-                let (_, ties) = law::draw(U32s::splat(here), U32s::splat(word));
-                if law::tops(ties, 0) & 1 == 0 {
+                let (_, ties) = odds::draw(U32s::splat(here), U32s::splat(word));
+                if odds::tops(ties, 0) & 1 == 0 {
                     continue;
                 }
                 let mut field = form.linear().get(number).map_or(0, |&linear| linear as u32);
@@ -123,7 +123,7 @@ impl Laws {
                         field = field.wrapping_add(entry.coupling as u32);
                     }
                 }
-                if law.flips(field, here / VALUE, || rng.word_of(chain)) {
+                if odds.flips(field, here / VALUE, || rng.word_of(chain)) {
                     let cell = ring.sites.get_mut(number).and_then(|site| site.cells.get_mut(chain));
                     cell.into_iter().for_each(|cell| *cell ^= VALUE << 16);
                     *count += 1;
@@ -134,7 +134,7 @@ impl Laws {
 }
 
 /// Weighs sites; their terms are softpluses.
-struct Weights<'a>(&'a Laws);
+struct Weights<'a>(&'a ChainOdds);
 
 impl Terms for Weights<'_> {
     #[inline(always)]
@@ -145,11 +145,11 @@ impl Terms for Weights<'_> {
         fields: [U32s; N],
         part: usize,
     ) -> [U32s; N] {
-        let Self(laws) = self;
-        let (unit, curvature) = (F32s::load(&laws.half_units, part), F32s::load(&laws.half_curvatures, part));
+        let Self(odds) = self;
+        let (unit, curvature) = (F32s::load(&odds.half_units, part), F32s::load(&odds.half_curvatures, part));
         let mut cells = [U32s::splat(0); N];
         cells.iter_mut().zip(&*sites).for_each(|(cells, site)| *cells = U32s::load(&site.cells, part));
-        let (weights, mut terms) = law::weigh(fields, cells, unit, curvature);
+        let (weights, mut terms) = odds::weigh(fields, cells, unit, curvature);
         for (((site, term), weight), cells) in sites.iter_mut().zip(&mut terms).zip(weights).zip(cells) {
             let free = free(cells);
             (cells | free.keep(weight).shl::<16>()).store(&mut site.cells, part);

@@ -1,7 +1,7 @@
 //! Isoenergetic moves between chains of two batches.
 
 use super::site::VALUE;
-use super::{ALL, Batch, BatchSite, common};
+use super::{ALL, Batch, BatchSite, core_state};
 use crate::energy::Ising;
 use crate::temper::{Isoenergetic, IsoenergeticError};
 use rand_core::Rng;
@@ -24,16 +24,16 @@ impl<S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'_, S> {
         rng: &mut R,
     ) -> Result<u32, IsoenergeticError> {
         for chain in [chain, other_chain] {
-            common::chain_bit(chain).map_err(|_| IsoenergeticError::Chain(chain))?;
+            core_state::chain_bit(chain).map_err(|_| IsoenergeticError::Chain(chain))?;
         }
         let form = self.model.form();
         if !core::ptr::eq(self.model, other.model) {
             return Err(IsoenergeticError::Energies);
         }
-        if clusters.sites() != form.sites() {
-            return Err(IsoenergeticError::Sites { need: clusters.sites(), got: form.sites() });
+        if !clusters.is_of(self.model) {
+            return Err(IsoenergeticError::Model);
         }
-        let beta = |core: &common::Core, chain: usize| core.betas.get(chain).copied().unwrap_or(f32::NAN);
+        let beta = |core: &core_state::Core, chain: usize| core.betas.get(chain).copied().unwrap_or(f32::NAN);
         let betas = (beta(&self.core, chain), beta(&other.core, other_chain));
         if betas.0 != betas.1 {
             return Err(IsoenergeticError::Betas(betas.0, betas.1));

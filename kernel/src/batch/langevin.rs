@@ -5,9 +5,9 @@ use super::products::Products;
 use super::site::{self, BatchSite, Half, Level, Terms, VALUE, pass};
 use super::{BatchInfo, BatchKernel, BatchRing, group};
 use crate::draw::LOGIT_LIMIT;
-use crate::lane::{Abreast, Bits, Block, F32s, LANES, LaneSums, Line, Mask, U32s};
+use crate::lane::{Bits, Block, F32s, Interleaved, LANES, LaneSums, Line, Mask, U32s};
 use crate::random::LaneRng;
-use crate::step::key::mix;
+use crate::step::fingerprint::mix;
 use crate::step::{Curvature, Langevin};
 
 /// The kernels of sixteen chains.
@@ -67,14 +67,14 @@ fn curvature_at(of: Curvature<'_>, site: usize) -> Option<f32> {
 
 /// The same kernel for every chain.
 impl BatchKernel for Langevin<'_> {
-    fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+    fn step(&self, ring: BatchRing<'_, '_>, rng: &mut LaneRng) -> BatchInfo {
         [*self; LANES].step(ring, rng)
     }
 }
 
 /// A kernel for each chain. One that is too short for the model makes the step of all a fault.
 impl BatchKernel for [Langevin<'_>; LANES] {
-    fn step(&self, ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+    fn step(&self, ring: BatchRing<'_, '_>, rng: &mut LaneRng) -> BatchInfo {
         let Some(Parameters { balance, curvature, uniform, adjusted, .. }) =
             Parameters::of(self, ring.sites.len())
         else {
@@ -92,7 +92,7 @@ impl BatchKernel for [Langevin<'_>; LANES] {
 }
 
 impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
-    fn step(&self, mut ring: BatchRing<'_>, rng: &mut LaneRng) -> BatchInfo {
+    fn step(&self, mut ring: BatchRing<'_, '_>, rng: &mut LaneRng) -> BatchInfo {
         ring.arrive();
         ring.core.weights_of = None;
         let (here, forward, proposed) = self.draw(&mut ring, rng);
@@ -115,11 +115,11 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
         part: usize,
     ) -> [Odds; N] {
         let sign = U32s::splat(0x8000_0000);
-        let gradient = Abreast(fields).i32_to_f32() * F32s::load(&scales.0, part);
-        let uphill = (gradient.to_bits() ^ (Abreast(values) & sign)).to_f32();
+        let gradient = Interleaved(fields).i32_to_f32() * F32s::load(&scales.0, part);
+        let uphill = (gradient.to_bits() ^ (Interleaved(values) & sign)).to_f32();
         let mut half_curvature = [F32s::splat(0.0); N];
         half_curvature.iter_mut().zip(first..).for_each(|(c, site)| *c = (self.half_curvature)(site, part));
-        let z = uphill * F32s::load(&self.balance, part) - Abreast(half_curvature);
+        let z = uphill * F32s::load(&self.balance, part) - Interleaved(half_curvature);
         let e = (z.to_bits() | sign).to_f32().max(F32s::splat(-LOGIT_LIMIT)).exp_bounded();
         let mut odds = [Odds::none(); N];
         for ((odds, free), (e, likely)) in odds.iter_mut().zip(free).zip(e.0.into_iter().zip(z.positive().0)) {
@@ -130,7 +130,7 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
 
     /// Goes over the proposed states: their energies, Π (1+e), and Π e over the unlikely outcomes of going back.
     #[inline]
-    fn weigh(&self, ring: &mut BatchRing<'_>) -> (Level, LogProducts, LogProducts) {
+    fn weigh(&self, ring: &mut BatchRing<'_, '_>) -> (Level, LogProducts, LogProducts) {
         let (normalisers, unlikely) = (Products::one(), Products::one());
         let (form, scales) = (ring.model.form(), Scales::of(ring));
         let mut back = Back { kernels: self, scales, normalisers, unlikely };
@@ -140,7 +140,7 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
 
     /// Draws the proposed states: Π (1+e), Π e over the unlikely outcomes, and how many sites change.
     #[inline]
-    fn draw(&self, ring: &mut BatchRing<'_>, rng: &mut LaneRng) -> (LogProducts, LogProducts, Bits) {
+    fn draw(&self, ring: &mut BatchRing<'_, '_>, rng: &mut LaneRng) -> (LogProducts, LogProducts, Bits) {
         let (normalisers, unlikely, scales) = (Products::one(), Products::one(), Scales::of(ring));
         let (proposed, u) = ([0; LANES], [[0.0; LANES]; LANES]);
         let mut there = There { kernels: self, scales, normalisers, unlikely, proposed, u };
@@ -261,7 +261,7 @@ impl Odds {
 struct Scales(Block);
 
 impl Scales {
-    fn of(ring: &BatchRing<'_>) -> Self {
+    fn of(ring: &BatchRing<'_, '_>) -> Self {
         Self(ring.core.scales(ring.model.form().unit()))
     }
 }

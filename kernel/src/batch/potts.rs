@@ -1,21 +1,19 @@
-//! Sixteen chains of one Potts model side by side: lane = chain.
+//! Sixteen chains of one Potts model one a lane.
 
 mod gibbs;
-mod kept;
 mod langevin;
 mod site;
 mod weights;
 
 pub use site::PottsSite;
 
-use super::common::{self, Core};
-use super::ring::BatchRing;
-use super::{ALL, BatchError, BatchInfo};
-use crate::energy::{Energy, PathError, Potts};
-use crate::lane::{Block, LANES, Total};
+use super::core_state::{Core, Sealed};
+use super::{Batch, BatchCell, BatchError, BatchRing};
+use crate::energy::Potts;
+use crate::lane::{Block, LANES};
 use crate::layout::Layout;
-use crate::packed::{Packed, StateError, set};
 use crate::random::LaneRng;
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 
 /// Sixteen chains of one [`Potts`] model, whose sites have `Q` values. `S` is the memory: [`PottsSite`]s, one a site,
 /// 64·(3Q+1) bytes each (12Q+4 a chain).
@@ -48,202 +46,64 @@ use crate::random::LaneRng;
 /// assert!((agree as f32 / 32_000.0 - 0.497).abs() < 0.02);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
-pub struct PottsBatch<'e, S, const Q: usize> {
-    model: &'e Potts<'e>,
-    sites: S,
-    core: Core,
-}
+pub type PottsBatch<'e, S, const Q: usize> = Batch<'e, S, PottsSite<Q>>;
 
 /// A batch of Potts chains taken apart for a kernel.
-pub type PottsRing<'a, const Q: usize> = BatchRing<'a, Potts<'a>, PottsSite<Q>>;
+pub type PottsRing<'a, 'e, const Q: usize> = BatchRing<'a, 'e, PottsSite<Q>>;
 
-/// A transition of sixteen Potts chains, each as if it were alone.
-pub trait PottsKernel {
-    /// One transition.
-    fn step<const Q: usize>(&self, ring: PottsRing<'_, Q>, rng: &mut LaneRng) -> BatchInfo;
-}
-
-impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> PottsBatch<'e, S, Q> {
+impl<S, const Q: usize> PottsBatch<'_, S, Q> {
     /// Bytes of a batch over `sites` sites in a snapshot.
     #[must_use]
     pub const fn snapshot_len(sites: usize) -> usize {
         sites.saturating_mul(LANES + 1).saturating_add(12 + Core::LEN)
     }
+}
 
-    /// Sixteen chains that start at independent uniform values, every site free, at β = 1.
-    ///
-    /// Words that [`LaneRng`] still holds from single draws are left out, here and by every kernel.
-    ///
-    /// # Errors
-    /// [`BatchError::Sites`] where there are fewer sites in the memory than in the model; [`BatchError::Arity`] where
-    /// the model's have not `Q` values, [`BatchError::ManyValues`] where they have [`Layout::MANY`] or more.
-    pub fn random(model: &'e Potts<'e>, sites: S, rng: &mut LaneRng) -> Result<Self, BatchError> {
-        let mut batch = Self::blank(model, sites)?;
-        for site in batch.ring().sites {
-            let words = rng.block();
-            for (value, word) in site.values.iter_mut().zip(words) {
-                *value = ((u64::from(word) * Q as u64) >> 32) as u8;
-            }
-        }
-        batch.settle(ALL);
-        Ok(batch)
-    }
+impl<const Q: usize> Sealed for PottsSite<Q> {}
 
-    /// Sixteen chains that start at one state, every site free, at β = 1.
-    ///
-    /// # Errors
-    /// As [`PottsBatch::random`], and [`BatchError::State`] where the state is none of the model's.
-    pub fn new(model: &'e Potts<'e>, sites: S, start: Packed<'_>) -> Result<Self, BatchError> {
-        let mut batch = Self::blank(model, sites)?;
-        (0..LANES).try_for_each(|chain| batch.place(chain, start))?;
-        batch.settle(ALL);
-        Ok(batch)
-    }
+impl<const Q: usize> BatchCell for PottsSite<Q> {
+    type Model<'e> = Potts<'e>;
+    type Values = [u8; LANES];
+    const NAME: [u8; 4] = *b"pott";
 
-    fn blank(model: &'e Potts<'e>, mut sites: S) -> Result<Self, BatchError> {
-        let layout = model.layout();
+    fn fits(layout: Layout) -> Result<(), BatchError> {
         if layout.many_values() {
             return Err(BatchError::ManyValues { arity: layout.arity() });
         }
         if layout.arity() != Q {
             return Err(BatchError::Arity { need: layout.arity(), got: Q });
         }
-        let (need, got) = (layout.sites(), sites.as_mut().len());
-        if got < need {
-            return Err(BatchError::Sites { need, got });
-        }
-        sites.as_mut().fill(PottsSite::new());
-        Ok(Self { model, sites, core: Core::new() })
-    }
-
-    /// One transition of every chain.
-    pub fn step<K: PottsKernel>(&mut self, kernel: &K, rng: &mut LaneRng) -> BatchInfo {
-        kernel.step(self.ring(), rng)
-    }
-
-    /// The model.
-    #[must_use]
-    pub fn model(&self) -> &'e Potts<'e> {
-        self.model
-    }
-
-    /// The values of a site, one a chain; zeros where there is no such site.
-    #[must_use]
-    pub fn values(&self, site: usize) -> [u8; LANES] {
-        self.sites.as_ref().get(site).map_or([0; LANES], |site| site.values)
-    }
-
-    /// Writes the state of a chain, zeros from chain 16 on; the memory is [`Layout::words`] words.
-    ///
-    /// # Errors
-    /// [`StateError::Words`] where the memory is of another length.
-    pub fn state<'w>(&self, chain: usize, words: &'w mut [u32]) -> Result<Packed<'w>, StateError> {
-        let layout = self.model.layout();
-        words.fill(0);
-        Packed::new(layout, words)?;
-        for site in 0..layout.sites() {
-            set(layout, words, site, self.values(site).get(chain).map_or(0, |&value| u32::from(value)))?;
-        }
-        Packed::new(layout, words)
-    }
-
-    /// `E` of a chain at its state, at β = 1; NaN from chain 16 on.
-    /// Errors of rounding add up as in [`Chain::energy`](crate::Chain::energy).
-    #[must_use]
-    pub fn energy(&self, chain: usize) -> f32 {
-        self.core.energy(chain)
-    }
-
-    /// The inverse temperatures.
-    #[must_use]
-    pub fn betas(&self) -> Block {
-        self.core.betas
-    }
-
-    /// Transitions since the start.
-    #[must_use]
-    pub fn steps(&self) -> u64 {
-        self.core.steps
-    }
-
-    /// Gives every chain an inverse temperature β, `p ∝ e^(−βE)`; the states stay. O(1).
-    ///
-    /// # Errors
-    /// [`PathError::Beta`] where one is negative or not finite, [`PathError::BetaTooLarge`] where differences of βE could
-    /// be infinite.
-    pub fn set_betas(&mut self, betas: Block) -> Result<(), PathError> {
-        let large = |&beta: &f32| common::legal(beta) && !legal(self.model, beta);
-        match betas.into_iter().find(large) {
-            Some(beta) if betas.into_iter().all(common::legal) => Err(PathError::BetaTooLarge(beta)),
-            _ => self.core.set_betas(betas),
-        }
-    }
-
-    /// Holds sites at their present values in every chain: those that are 1 in `sites`, a binary state.
-    ///
-    /// # Errors
-    /// [`BatchError::State`] where `sites` is not a binary state of as many sites.
-    pub fn clamp(&mut self, sites: Packed<'_>) -> Result<(), BatchError> {
-        let held = sites.of(Layout::binary(self.model.layout().sites()))?;
-        for (site, held) in self.ring().sites.iter_mut().zip(held.values()) {
-            site.clamped = held != 0;
-        }
-        self.core.weights_of = None;
         Ok(())
     }
 
-    /// Frees every site.
-    pub fn release(&mut self) {
-        self.ring().sites.iter_mut().for_each(|site| site.clamped = false);
-        self.core.weights_of = None;
+    fn in_reach(model: &Potts<'_>, beta: f32) -> bool {
+        (beta * model.form().unit() * REACH).is_finite()
     }
 
-    /// Moves one chain to a state, clamped sites too.
-    ///
-    /// # Errors
-    /// [`BatchError`] where it is no state of the model, or there is no such chain.
-    pub fn restart(&mut self, chain: usize, start: Packed<'_>) -> Result<(), BatchError> {
-        self.place(chain, start)?;
-        self.settle(1 << chain);
-        Ok(())
-    }
-
-    /// Computes energies and fields from the values. Returns the drift of every chain: its old energy less the new one.
-    pub fn refresh(&mut self) -> Block {
-        let old = self.core.energies;
-        self.settle(ALL);
-        core::array::from_fn(|chain| old.get(chain).map_or(0.0, |old| old.value() - self.energy(chain)))
-    }
-
-    fn place(&mut self, chain: usize, start: Packed<'_>) -> Result<(), BatchError> {
-        let start = start.of(self.model.layout())?;
-        common::chain_bit(chain)?;
-        for (site, value) in self.ring().sites.iter_mut().zip(start.values()) {
-            if let Some(slot) = site.values.get_mut(chain) {
-                *slot = value as u8;
-            }
+    fn randomise(sites: &mut [Self], rng: &mut LaneRng) {
+        for site in sites {
+            site.values = rng.block().map(|word| ((u64::from(word) * Q as u64) >> 32) as u8);
         }
-        Ok(())
     }
 
-    /// The batch taken apart for a kernel.
-    pub fn ring(&mut self) -> PottsRing<'_, Q> {
-        let sites = self.sites.as_mut().get_mut(..self.model.layout().sites()).unwrap_or_default();
-        BatchRing { model: self.model, sites, core: &mut self.core }
+    fn values(&self, _: u32) -> [u8; LANES] {
+        self.values
     }
 
-    /// Takes the memory back.
-    #[must_use]
-    pub fn into_memory(self) -> S {
-        self.sites
+    fn value(&self, chain: usize, _: u32) -> u32 {
+        self.values.get(chain).map_or(0, |&value| u32::from(value))
     }
 
-    /// Makes fields from the values, and energies in the chains of `chains`.
-    fn settle(&mut self, chains: u32) {
-        let ring = self.ring();
-        let (model, sites) = (ring.model, ring.sites);
-        ring.core.weights_of = None;
+    fn place(&mut self, chain: usize, value: u32) {
+        self.values.get_mut(chain).into_iter().for_each(|slot| *slot = value as u8);
+    }
+
+    fn hold(&mut self, held: bool) {
+        self.clamped = held;
+    }
+
+    fn settle(ring: &mut PottsRing<'_, '_, Q>) -> Block {
+        let (model, sites) = (ring.model, &mut *ring.sites);
         for (number, site) in sites.iter_mut().enumerate() {
             for (value, field) in site.fields.iter_mut().enumerate() {
                 *field = [model.field(number, value) as u32; LANES];
@@ -252,7 +112,7 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
         for number in 0..sites.len() {
             site::enter(model, sites, number);
         }
-        // Every edge stands in two fields: −½ Σ (w + field) at the values.
+        // Every edge is in two fields: −½ Σ (w + field) at the values.
         let mut terms = [0; LANES];
         for (number, site) in sites.iter().enumerate() {
             for ((chain, term), &value) in terms.iter_mut().enumerate().zip(&site.values) {
@@ -261,22 +121,40 @@ impl<'e, S: AsMut<[PottsSite<Q>]> + AsRef<[PottsSite<Q>]>, const Q: usize> Potts
                 *term += i64::from(model.field(number, usize::from(value))) + field;
             }
         }
-        let energies = ring.core.energies.iter_mut().zip(terms).enumerate();
-        for (_, (energy, terms)) in energies.filter(|(chain, _)| (chains >> chain) & 1 != 0) {
-            *energy = Total::new(-0.5 * model.form().value(terms));
-        }
+        terms.map(|terms| -0.5 * model.form().value(terms))
+    }
+
+    fn save_layout(layout: Layout, to: &mut Writer<'_>) {
+        (layout.sites() as u32, Q as u32).save(to);
+    }
+
+    fn load_layout(from: &mut Reader<'_>) -> Result<Layout, SnapshotError> {
+        let (sites, arity) = (u32::from_le_bytes(from.array()?), u32::from_le_bytes(from.array()?));
+        Ok(Layout::categorical(sites as usize, arity as usize))
+    }
+
+    fn save(&self, _: u32, to: &mut Writer<'_>) {
+        to.bytes(&self.values);
+        self.clamped.save(to);
+    }
+
+    fn check(from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (values, [clamped]): ([u8; LANES], [u8; 1]) = (from.array()?, from.array()?);
+        let legal = clamped <= 1 && values.iter().all(|&value| usize::from(value) < Q);
+        if legal { Ok(()) } else { Err(SnapshotError::Value) }
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        self.values = from.array()?;
+        self.clamped = from.array()? == [1];
+        Ok(())
     }
 }
 
 /// No difference of two fields has as many units.
 const REACH: f32 = 4_294_967_296.0;
 
-/// Whether differences of βE stay finite.
-fn legal(model: &Potts<'_>, beta: f32) -> bool {
-    common::legal(beta) && (beta * model.form().unit() * REACH).is_finite()
-}
-
-impl<const Q: usize> PottsRing<'_, Q> {
+impl<const Q: usize> PottsRing<'_, '_, Q> {
     /// What a unit of a field is at each chain's β.
     fn scales(&self) -> Block {
         self.core.betas.map(|beta| beta * self.model.form().unit())

@@ -1,21 +1,19 @@
 //! A batch taken apart for a kernel.
 
-use super::common::Core;
+use super::core_state::Core;
 use super::site::{BatchSite, Level};
-use super::{ALL, BatchInfo, chains, group};
-use crate::energy::Ising;
-use crate::lane::{Bits, Block, F32s, PARTS};
-use crate::random::LaneRng;
+use super::{ALL, BatchCell, BatchInfo};
+use crate::lane::{Bits, Block};
 
 /// A batch taken apart for a kernel.
 #[derive(Debug)]
-pub struct BatchRing<'a, M = Ising<'a>, T = BatchSite> {
-    pub(super) model: &'a M,
+pub struct BatchRing<'a, 'e, T: BatchCell = BatchSite> {
+    pub(super) model: &'e T::Model<'e>,
     pub(super) sites: &'a mut [T],
     pub(super) core: &'a mut Core,
 }
 
-impl BatchRing<'_> {
+impl BatchRing<'_, '_> {
     /// Makes the states of all chains those that a step begins at, and the proposed ones too: all count as accepted.
     pub(super) fn arrive(&mut self) {
         let accepted = core::mem::replace(&mut self.core.accepted, ALL);
@@ -39,17 +37,4 @@ impl BatchRing<'_> {
         self.core.level.take(accepted, there);
         self.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, plain)
     }
-}
-
-/// [`accept`](crate::accept::accept) in the chains of `tested`; the others accept without a draw.
-pub(super) fn accept(log_ratios: &Block, tested: u32, rng: &mut LaneRng) -> u32 {
-    let u = group::one_uniform(rng, tested);
-    let mut accepted = !tested & ALL;
-    for part in 0..PARTS {
-        let (zero, ratio) = (F32s::splat(0.0), F32s::load(log_ratios, part));
-        let better = zero.lt(ratio) | ratio.eq(zero);
-        let lucky = F32s::load(&u, part).lt(ratio.exp());
-        accepted |= (chains(tested, part) & (better | lucky)).bits(part);
-    }
-    accepted
 }

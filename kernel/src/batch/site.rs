@@ -1,8 +1,13 @@
 //! One site of sixteen chains.
 
+use super::core_state::{self, Sealed};
 use super::sums::{Sums, add_both};
-use crate::energy::{Entry, Rows, Sparse};
-use crate::lane::{Bits, LANES, LaneSums, Line, Mask, PARTS, U32s};
+use super::{ALL, BatchCell, BatchRing, group};
+use crate::energy::{Entry, Ising, Rows, Sparse};
+use crate::lane::{Bits, Block, F32s, LANES, LaneSums, Line, Mask, PARTS, U32s};
+use crate::layout::Layout;
+use crate::random::LaneRng;
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 
 /// One site of sixteen chains: what each knows there. 64 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -36,12 +41,6 @@ impl BatchSite {
         accepted.choose(cells.shr::<16>(), cells) & U32s::splat(VALUE | WEIGHT)
     }
 
-    /// The values of the chains, one bit each.
-    pub(super) fn values(&self, accepted: u32) -> u32 {
-        let half = |part| self.half(Mask::from_bits(accepted, part), part);
-        (0..PARTS).fold(0, |bits, part| bits | half(part).shl::<16>().signs(part))
-    }
-
     /// Makes the states in which the chains are the proposed ones, too.
     #[inline]
     pub(super) fn arrive(&mut self, accepted: u32) {
@@ -57,7 +56,7 @@ impl BatchSite {
     }
 
     /// Gives the chains of `chains` these values, in both halves.
-    pub(super) fn set(&mut self, chains: u32, values: u32) {
+    fn set(&mut self, chains: u32, values: u32) {
         for (chain, cell) in self.cells.iter_mut().enumerate().filter(|(chain, _)| (chains >> chain) & 1 != 0) {
             *cell = (*cell & (WEIGHT * BOTH)) | (((values >> chain) & 1) * (VALUE * BOTH));
         }
@@ -69,15 +68,81 @@ impl BatchSite {
     }
 
     /// Clamps the site in the chains of `held`, and frees it in the others.
-    pub(super) fn hold(&mut self, held: u32) {
+    fn hold_in(&mut self, held: u32) {
         for (chain, cell) in self.cells.iter_mut().enumerate() {
             *cell = (*cell & (VALUE * BOTH)) | ((!(held >> chain) & 1) * BOTH);
         }
     }
 
     /// The chains in which the site is free, one bit each.
-    pub(super) fn free(&self) -> u32 {
+    fn free(&self) -> u32 {
         (0..PARTS).fold(0, |bits, part| bits | free(U32s::load(&self.cells, part)).bits(part))
+    }
+}
+
+impl Sealed for BatchSite {}
+
+impl BatchCell for BatchSite {
+    type Model<'e> = Ising<'e>;
+    type Values = u32;
+    const NAME: [u8; 4] = *b"btch";
+
+    fn randomise(sites: &mut [Self], rng: &mut LaneRng) {
+        let half = F32s::splat(0.5);
+        // As for one chain, whole words of 32 sites are drawn.
+        for word in sites.chunks_mut(2 * LANES) {
+            let draws = [group::uniforms(rng), group::uniforms(rng)];
+            for (site, u) in word.iter_mut().zip(draws.as_flattened()) {
+                site.set(ALL, (0..PARTS).fold(0, |bits, part| bits | F32s::load(u, part).lt(half).bits(part)));
+            }
+        }
+    }
+
+    fn values(&self, accepted: u32) -> u32 {
+        let half = |part| self.half(Mask::from_bits(accepted, part), part);
+        (0..PARTS).fold(0, |bits, part| bits | half(part).shl::<16>().signs(part))
+    }
+
+    fn value(&self, chain: usize, accepted: u32) -> u32 {
+        self.values(accepted) >> chain.min(LANES) & 1
+    }
+
+    fn place(&mut self, chain: usize, value: u32) {
+        let bit = core_state::chain_bit(chain).unwrap_or(0);
+        self.set(bit, if value == 0 { 0 } else { bit });
+    }
+
+    fn hold(&mut self, held: bool) {
+        self.hold_in(if held { ALL } else { 0 });
+    }
+
+    fn settle(ring: &mut BatchRing<'_, '_>) -> Block {
+        ring.arrive();
+        ring.core.level = pass(&ring.model.form(), ring.sites, &mut Nothing);
+        ring.core.level.twice.map(|twice| ring.model.quarters(ring.model.constant() - 2 * twice))
+    }
+
+    fn save_layout(layout: Layout, to: &mut Writer<'_>) {
+        (layout.sites() as u32).save(to);
+    }
+
+    fn load_layout(from: &mut Reader<'_>) -> Result<Layout, SnapshotError> {
+        Ok(Layout::binary(u32::from_le_bytes(from.array()?) as usize))
+    }
+
+    fn save(&self, accepted: u32, to: &mut Writer<'_>) {
+        (self.values(accepted) | (self.free() << LANES)).save(to);
+    }
+
+    fn check(from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        from.array::<4>().map(|_| ())
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let word = u32::from_le_bytes(from.array()?);
+        self.set(ALL, word & ALL);
+        self.hold_in(!(word >> LANES));
+        Ok(())
     }
 }
 

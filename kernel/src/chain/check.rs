@@ -1,100 +1,15 @@
 //! An energy compared with itself: whether all that samplers read of it agrees with its totals.
 
-use super::{Chain, ChainError, Core, Memory, Point, Ring, check_values};
+mod error;
+
+pub use error::{Answer, CheckError};
+
+use super::{Chain, Core, Memory, Point, Ring, check_values};
 use crate::energy::{Energy, EnergyError, Slope};
 use crate::lane::{Bits, Block, F32s, LANES, Total};
 use crate::layout::Kind;
 use crate::packed::{Move, Packed, set};
 use core::ops::Range;
-
-/// What was compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum Answer {
-    /// [`Energy::init`]: it is NaN or −∞ where the site has the value, or another number the second time.
-    Total,
-    /// The words after [`Energy::differences`]: the value of the site that was asked for.
-    Words,
-    /// [`Energy::differences`] of one value, with the totals.
-    Differences,
-    /// [`Energy::shift`] of a move of one site, with the totals.
-    Shift,
-    /// [`Energy::shift`] of the move from the state before, with the totals; the site is the first that changes.
-    Move,
-    /// [`Energy::differences`] with the cache after such a move, compared with the cache of [`Energy::init`].
-    Cache,
-    /// [`Energy::gradient`] of one row, with that of all rows; and a NaN of any gradient.
-    Gradient,
-    /// [`Energy::gradients`] of two points, with [`Energy::gradient`].
-    Gradients,
-}
-
-/// What is wrong with an energy.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum CheckError {
-    /// A chain could not start there: a state, the memory, the arities or the total is wrong.
-    Chain(ChainError),
-    /// An answer is off.
-    Off {
-        /// Which one.
-        answer: Answer,
-        /// The number of the state.
-        state: usize,
-        /// The site.
-        site: usize,
-        /// Its value.
-        value: u32,
-        /// What would be right.
-        need: f32,
-        /// The answer.
-        got: f32,
-    },
-    /// The gradient points the other way: over all moves of one site, its products with the moves rise where the
-    /// totals fall.
-    Sign {
-        /// As [`Checked::slope`].
-        slope: f32,
-    },
-}
-
-impl core::fmt::Display for CheckError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let (answer, state, site, value, need, got) = match *self {
-            Self::Chain(error) => return error.fmt(f),
-            Self::Sign { slope } => {
-                return write!(
-                    f,
-                    "the gradient has the wrong sign: the energy changes by {slope} of what it says"
-                );
-            }
-            Self::Off { answer, state, site, value, need, got } => (answer, state, site, value, need, got),
-        };
-        let (answer, right) = match answer {
-            Answer::Total => ("`init`", "`init` before"),
-            Answer::Words => ("the state after `differences`", "the state before"),
-            Answer::Differences => ("`differences`", "totals of `init`"),
-            Answer::Shift => ("`shift`", "totals of `init`"),
-            Answer::Move => ("`shift` from the state before", "totals of `init`"),
-            Answer::Cache => ("`differences` after `shift`", "`differences` after `init`"),
-            Answer::Gradient => ("`gradient` of one row", "`gradient` of all rows"),
-            Answer::Gradients => ("`gradients` of two points", "`gradient`"),
-        };
-        write!(f, "state {state}, site {site}, value {value}: {answer} gives {got}, {right} gave {need}")
-    }
-}
-
-impl core::error::Error for CheckError {}
-
-impl<T: Into<ChainError>> From<T> for CheckError {
-    fn from(error: T) -> Self {
-        Self::Chain(error.into())
-    }
-}
 
 /// How [`check`] found the gradient. The caller decides whether that is good enough.
 ///
@@ -171,17 +86,11 @@ const ROUNDING: f32 = 1.0 / 1_048_576.0;
 ///
 /// # Errors
 /// [`CheckError`]: the first answer that is off.
-pub fn check<'x, E, W, C, B>(
+pub fn check<'x, E: Energy + ?Sized, W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
     energy: &E,
     memory: &mut Memory<W, C, B>,
     states: impl IntoIterator<Item = Packed<'x>>,
-) -> Result<Checked, CheckError>
-where
-    E: Energy + ?Sized,
-    W: AsMut<[u32]>,
-    C: AsMut<[Bits]>,
-    B: AsMut<[Block]>,
-{
+) -> Result<Checked, CheckError> {
     let mut chain = Chain { energy, memory: memory.borrow(), core: Core::at(0.0) };
     chain.clear()?;
     let Ring { layout, mut here, mut there, .. } = chain.ring();

@@ -3,29 +3,28 @@
 use crate::energy::EnergyError;
 use crate::packed::StateError;
 
-/// Why a chain cannot start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum ChainError {
-    /// The start is not a state of the energy's layout.
-    State(StateError),
-    /// The energy cannot start there.
-    Energy(EnergyError),
-    /// The energy has no sites.
-    NoSites,
-    /// The energy's arities are not one a site, each from 1 to the layout's.
-    Arities,
-    /// A buffer of the memory is too short.
-    Memory {
-        /// Which one.
-        buffer: Buffer,
-        /// Elements needed.
-        need: usize,
-        /// Elements given.
-        got: usize,
-    },
+crate::error::errors! {
+    /// Why a chain cannot start.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ChainError {
+        /// The start is not a state of the energy's layout.
+        State(error: StateError) from StateError => "{error}";
+        /// The energy cannot start there.
+        Energy(error: EnergyError) from EnergyError => "{error}";
+        /// The energy has no sites.
+        NoSites => "the energy has no sites";
+        /// The energy's arities are not one a site, each from 1 to the layout's.
+        Arities => "the arities are not one a site, each from 1 to the layout's";
+        /// A buffer of the memory is too short.
+        Memory {
+            /// Which one.
+            buffer: Buffer,
+            /// Elements needed.
+            need: usize,
+            /// Elements given.
+            got: usize,
+        } => "the chain needs {need} elements of {}, {got} were given", buffer.name();
+    }
 }
 
 /// A buffer of [`Memory`](super::Memory).
@@ -42,36 +41,13 @@ pub enum Buffer {
     Weights,
 }
 
-impl core::fmt::Display for ChainError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl Buffer {
+    fn name(self) -> &'static str {
         match self {
-            Self::State(error) => error.fmt(f),
-            Self::Energy(error) => error.fmt(f),
-            Self::NoSites => write!(f, "the energy has no sites"),
-            Self::Arities => write!(f, "the arities are not one a site, each from 1 to the layout's"),
-            Self::Memory { buffer, need, got } => {
-                let name = match buffer {
-                    Buffer::Words => "words",
-                    Buffer::Cache => "cache",
-                    Buffer::Weights => "weights",
-                };
-                write!(f, "the chain needs {need} elements of {name}, {got} were given")
-            }
+            Self::Words => "words",
+            Self::Cache => "cache",
+            Self::Weights => "weights",
         }
-    }
-}
-
-impl core::error::Error for ChainError {}
-
-impl From<StateError> for ChainError {
-    fn from(error: StateError) -> Self {
-        Self::State(error)
-    }
-}
-
-impl From<EnergyError> for ChainError {
-    fn from(error: EnergyError) -> Self {
-        Self::Energy(error)
     }
 }
 

@@ -25,13 +25,13 @@ pub struct Core {
     /// Whether the energy knows no differences ([`Energy::estimates`]): no test means anything.
     pub(crate) estimates: bool,
     pub(crate) there_first: bool,
-    pub(super) faults: u32,
+    pub(crate) faults: u32,
     /// Transitions since the start.
     pub(crate) steps: u64,
 }
 
 impl Core {
-    pub(super) fn at(energy: f32) -> Self {
+    pub(crate) fn at(energy: f32) -> Self {
         Self {
             energy: Total::new(energy),
             normaliser: LogProduct::ONE,

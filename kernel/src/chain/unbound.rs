@@ -75,12 +75,7 @@ where
     }
 }
 
-impl<W, C, B> Unbound<W, C, B>
-where
-    W: AsMut<[u32]> + AsRef<[u32]>,
-    C: AsMut<[Bits]>,
-    B: AsMut<[Block]>,
-{
+impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>> Unbound<W, C, B> {
     /// A chain over a model of the same layout that goes on at the state: energy, cache and gradient are computed anew, steps
     /// and faults are counted on, clamped sites stay clamped. Cost: that of a start.
     ///

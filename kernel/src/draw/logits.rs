@@ -24,8 +24,8 @@ pub(crate) fn weigh(weights: &mut [Block], at: Packed<'_>, domain: Domain<'_>) -
 }
 
 /// The same from exact differences, in
-/// [`Order::Sites`](super::index::Order), by the logits −½(E(y) − E(x)); a wall has weight 0.
-/// `None` also where a difference is −∞. `words` is the state, lent to the energy.
+/// [`Order::Sites`](super::index::Order), by the logits −½(E(y) − E(x)); a forbidden state has weight 0.
+/// `None` also where a difference is −∞. `words` is the state, which the energy borrows.
 pub(crate) fn weigh_exactly<E: Energy + ?Sized>(
     weights: &mut [Block],
     energy: &E,

@@ -20,7 +20,7 @@ use core::ops::Range;
 /// ([`Boltzmann::coupling`]), so J is symmetric with zero diagonal whatever happens to θ. Numbers that are no
 /// field and no pair's are not read.
 ///
-/// The constructor compiles θ into whole rows in lent memory, in fixed point as [`Ising`](super::Ising) does:
+/// The constructor compiles θ into whole rows in caller-provided memory, in fixed point as [`Ising`](super::Ising) does:
 /// energies are exact on the grid, and θ is free to be changed while the model is in use. A coupling is
 /// rounded by at most 2⁻³⁰ of the largest field.
 ///

@@ -48,28 +48,28 @@ pub struct Factors<'a> {
     ends: &'a [u32],
     members: &'a [u32],
     arity: usize,
-    walls: bool,
+    forbidden: bool,
     grid: Grid,
 }
 
-/// An entry of a table: a finite log value in units of the grid, or a wall.
+/// An entry of a table: a finite log value in units of the grid, or a hard constraint.
 #[derive(Clone, Copy, Default)]
 struct Term {
     units: i32,
-    walls: u32,
+    forbidden: u32,
 }
 
 impl<'a> Factors<'a> {
     /// What a forbidden combination counts in the gradient, in nats: a value that would break one constraint
     /// by itself is proposed more rarely by e^(−4β), and moves that do break one are rejected. It is finite
     /// because sites that move together may keep the constraint. It changes the speed of an adjusted chain,
-    /// not its law.
+    /// not its distribution.
     pub const WALL: f32 = 4.0;
 
-    /// Blocks of cache for `sites` sites of at most `arity` values; `walls` says whether a table has −∞.
+    /// Blocks of cache for `sites` sites of at most `arity` values; `forbidden` says whether a table has −∞.
     #[must_use]
-    pub const fn cache_len(sites: usize, arity: usize, walls: bool) -> usize {
-        Layout::categorical(sites, arity).gradient_blocks().saturating_mul(if walls { 2 } else { 1 })
+    pub const fn cache_len(sites: usize, arity: usize, forbidden: bool) -> usize {
+        Layout::categorical(sites, arity).gradient_blocks().saturating_mul(if forbidden { 2 } else { 1 })
     }
 
     /// A model of sites with these arities. A factor's table starts in `tables` where the factor says.
@@ -133,7 +133,7 @@ impl<'a> Factors<'a> {
 
         let arity = arities.iter().copied().max().map_or(1, usize::from);
         let grid = Grid::covering(0.0, 30);
-        let mut model = Self { arities, factors, tables, ends, members, arity, walls: false, grid };
+        let mut model = Self { arities, factors, tables, ends, members, arity, forbidden: false, grid };
         model.arity = model.layout().arity();
         model.check_tables(any_rounding)?;
         Ok(model)
@@ -147,7 +147,7 @@ impl<'a> Factors<'a> {
                 if value.is_nan() || value == f32::INFINITY {
                     return Err(FactorError::Entry { factor, entry });
                 }
-                self.walls |= value == f32::NEG_INFINITY;
+                self.forbidden |= value == f32::NEG_INFINITY;
             }
             if table.iter().all(|&value| value == f32::NEG_INFINITY) {
                 return Err(FactorError::Impossible { factor });
@@ -218,8 +218,8 @@ impl<'a> Factors<'a> {
     #[inline]
     fn term(&self, entry: usize) -> Term {
         match self.tables.get(entry) {
-            Some(&value) if value > f32::NEG_INFINITY => Term { units: self.grid.round(value), walls: 0 },
-            Some(_) => Term { units: 0, walls: 1 },
+            Some(&value) if value > f32::NEG_INFINITY => Term { units: self.grid.round(value), forbidden: 0 },
+            Some(_) => Term { units: 0, forbidden: 1 },
             None => Term::default(),
         }
     }
@@ -235,7 +235,7 @@ impl<'a> Factors<'a> {
         }
     }
 
-    /// Blocks of fields; the counts of walls begin behind them.
+    /// Blocks of fields; the counts of broken hard constraints begin behind them.
     fn fields_len(&self) -> usize {
         Self::cache_len(self.arities.len(), self.arity, false)
     }
@@ -243,8 +243,8 @@ impl<'a> Factors<'a> {
     fn cached(&self, cache: &[Bits], site: usize, value: u32) -> (i64, i64) {
         let place = self.place(site, value as usize);
         let word = |place: usize| cache.as_flattened().get(place).copied().unwrap_or(0);
-        let walls = if self.walls { word(place + self.fields_len() * LANES) } else { 0 };
-        (i64::from(word(place) as i32), i64::from(walls))
+        let forbidden = if self.forbidden { word(place + self.fields_len() * LANES) } else { 0 };
+        (i64::from(word(place) as i32), i64::from(forbidden))
     }
 
     /// Adds `sign` times a term to a field.
@@ -255,10 +255,10 @@ impl<'a> Factors<'a> {
         if let Some(field) = words.get_mut(place) {
             *field = field.wrapping_add((sign.wrapping_mul(term.units)) as u32);
         }
-        if self.walls
+        if self.forbidden
             && let Some(count) = words.get_mut(place + self.fields_len() * LANES)
         {
-            *count = count.wrapping_add((sign * term.walls as i32) as u32);
+            *count = count.wrapping_add((sign * term.forbidden as i32) as u32);
         }
     }
 
@@ -279,9 +279,9 @@ impl<'a> Factors<'a> {
         }
     }
 
-    /// E of a sum of log values and a number of walls.
-    fn value(&self, units: i64, walls: i64) -> f32 {
-        match walls {
+    /// E of a sum of log values and a number of broken hard constraints.
+    fn value(&self, units: i64, forbidden: i64) -> f32 {
+        match forbidden {
             0 => -self.grid.value(units),
             1.. => f32::INFINITY,
             _ => f32::NEG_INFINITY,
@@ -295,7 +295,7 @@ impl Energy for Factors<'_> {
     }
 
     fn cache_len(&self) -> usize {
-        Self::cache_len(self.arities.len(), self.arity, self.walls)
+        Self::cache_len(self.arities.len(), self.arity, self.forbidden)
     }
 
     fn arities(&self) -> Option<&[u16]> {
@@ -308,7 +308,7 @@ impl Energy for Factors<'_> {
             return Err(EnergyError::Cache { need, got: cache.len() });
         }
         cache.as_flattened_mut().fill(0);
-        let (mut units, mut walls) = (0, 0);
+        let (mut units, mut forbidden) = (0, 0);
         for factor in self.factors {
             for (place, &site) in factor.sites().iter().enumerate() {
                 let site = site as usize;
@@ -319,15 +319,15 @@ impl Energy for Factors<'_> {
                 if place == 0 {
                     let term = self.term(first + x.get(site) as usize * stride);
                     units += i64::from(term.units);
-                    walls += i64::from(term.walls);
+                    forbidden += i64::from(term.forbidden);
                 }
             }
         }
-        Ok(self.value(units, walls))
+        Ok(self.value(units, forbidden))
     }
 
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
-        let (scale, wall) = (F32s::splat(-self.grid.unit), F32s::splat(Self::WALL));
+        let (scale, infinity) = (F32s::splat(-self.grid.unit), F32s::splat(Self::WALL));
         let blocks = self.layout().row_blocks();
         let planes = rows.start * blocks..rows.end * blocks;
         let fields = cache.get(planes.clone()).unwrap_or_default();
@@ -339,14 +339,14 @@ impl Energy for Factors<'_> {
         let counts = cache.get(self.fields_len()..).and_then(|counts| counts.get(planes));
         for (out, counts) in out.iter_mut().zip(counts.unwrap_or_default()) {
             for part in 0..PARTS {
-                let walls = F32s::from_i32(U32s::load(counts, part)) * wall;
-                (F32s::load(out, part) + walls).store(out, part);
+                let forbidden = F32s::from_i32(U32s::load(counts, part)) * infinity;
+                (F32s::load(out, part) + forbidden).store(out, part);
             }
         }
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        let (mut units, mut walls) = (0, 0);
+        let (mut units, mut forbidden) = (0, 0);
         for change in step.changes() {
             // One site at a time: those before it have moved, those behind it have not.
             let value = |site: usize| {
@@ -355,10 +355,10 @@ impl Energy for Factors<'_> {
             let before = self.cached(cache, change.site, change.from);
             let after = self.cached(cache, change.site, change.to);
             units += after.0 - before.0;
-            walls += after.1 - before.1;
+            forbidden += after.1 - before.1;
             self.move_fields(change, value, cache);
         }
-        self.value(units, walls)
+        self.value(units, forbidden)
     }
 
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {

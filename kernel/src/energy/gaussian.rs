@@ -21,7 +21,7 @@ const CENTRE_BITS: u32 = 14;
 /// definite: there are finitely many states.
 ///
 /// The couplings that second-order samplers ask for, the Hessian of `f = −E`, are `W = −A`:
-/// [`LatticeGaussian::precision`] lends A on the very grid that the energy uses.
+/// [`LatticeGaussian::precision`] gives A on the very grid that the energy uses.
 ///
 /// A is kept in fixed point, rounded to 2⁻³⁰ of the largest possible field (dense: 2⁻²² of its largest entry
 /// where that is coarser); μ is rounded to 2⁻¹⁴. The cache is the field `A(x − μ)`, as 32-bit

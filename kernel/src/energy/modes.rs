@@ -37,40 +37,25 @@ enum Shape {
     Exponential(f32, f32),
 }
 
-/// Why numbers are not modes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum ModesError {
-    /// There are no modes.
-    Empty,
-    /// A site must have 2 to 65,536 values.
-    Arity,
-    /// A mean is NaN or farther from 0 than 10⁶.
-    Mean {
-        /// The mode.
-        mode: usize,
-    },
-    /// A variance or length must be within 10⁻⁶ to 10¹².
-    Width(f32),
-    /// A floor must be 0, or within 10⁻³⁰ to 1.
-    Floor(f32),
-}
-
-impl core::fmt::Display for ModesError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Empty => write!(f, "there must be at least one mode"),
-            Self::Arity => write!(f, "a site must have 2 to 65536 values"),
-            Self::Mean { mode } => write!(f, "the mean of mode {mode} is not within -1e6 to 1e6"),
-            Self::Width(value) => write!(f, "width {value} is not within 1e-6 to 1e12"),
-            Self::Floor(value) => write!(f, "floor {value} is neither 0 nor within 1e-30 to 1"),
-        }
+crate::error::errors! {
+    /// Why numbers are not modes.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum ModesError {
+        /// There are no modes.
+        Empty => "there must be at least one mode";
+        /// A site must have 2 to 65,536 values.
+        Arity => "a site must have 2 to 65536 values";
+        /// A mean is NaN or farther from 0 than 10⁶.
+        Mean {
+            /// The mode.
+            mode: usize,
+        } => "the mean of mode {mode} is not within -1e6 to 1e6";
+        /// A variance or length must be within 10⁻⁶ to 10¹².
+        Width(value: f32) => "width {value} is not within 1e-6 to 1e12";
+        /// A floor must be 0, or within 10⁻³⁰ to 1.
+        Floor(value: f32) => "floor {value} is neither 0 nor within 1e-30 to 1";
     }
 }
-
-impl core::error::Error for ModesError {}
 
 /// An energy and its slopes at a place.
 struct Point {

@@ -25,41 +25,26 @@ pub struct Perceptron<'a> {
     parameters: &'a [Block],
 }
 
-/// Why parameters are not those of a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum PerceptronError {
-    /// The widths are not the sites and one to three hidden layers of 1 to 256 units.
-    Widths,
-    /// The parameters have `got` blocks instead of `need`.
-    Length {
-        /// Blocks needed.
-        need: usize,
-        /// Blocks given.
-        got: usize,
-    },
-    /// A parameter is not finite, or not zero in the padding.
-    Value {
-        /// Its place, in floats.
-        index: usize,
-    },
-}
-
-impl core::fmt::Display for PerceptronError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Widths => {
-                write!(f, "the widths are not the sites and one to three hidden layers of 1 to 256 units")
-            }
-            Self::Length { need, got } => write!(f, "{need} blocks of parameters are needed, {got} were given"),
-            Self::Value { index } => write!(f, "parameter {index} is not finite, or not zero in the padding"),
-        }
+crate::error::errors! {
+    /// Why parameters are not those of a network.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PerceptronError {
+        /// The widths are not the sites and one to three hidden layers of 1 to 256 units.
+        Widths => "the widths are not the sites and one to three hidden layers of 1 to 256 units";
+        /// The parameters have `got` blocks instead of `need`.
+        Length {
+            /// Blocks needed.
+            need: usize,
+            /// Blocks given.
+            got: usize,
+        } => "{need} blocks of parameters are needed, {got} were given";
+        /// A parameter is not finite, or not zero in the padding.
+        Value {
+            /// Its place, in floats.
+            index: usize,
+        } => "parameter {index} is not finite, or not zero in the padding";
     }
 }
-
-impl core::error::Error for PerceptronError {}
 
 /// Blocks of the widest layer.
 const WIDEST: usize = 256 / LANES;

@@ -1,9 +1,9 @@
 //! An energy from two functions: the total and its gradient.
 
 use super::{Energy, EnergyError, checked};
-use crate::chain::{gradient_len, spread};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::{Kind, Layout};
+use crate::open::{gradient_len, spread};
 use crate::packed::{self, Move, Packed};
 use core::ops::Range;
 
@@ -46,7 +46,7 @@ pub trait Function {
     }
 
     /// The whole gradient at once, where that is cheaper than site by site, as for a network: `[site]`, or
-    /// `[site][value]` where sites are categorical ([`gradient_len`](crate::chain::gradient_len)). By default site by
+    /// `[site][value]` where sites are categorical ([`gradient_len`](crate::open::gradient_len)). By default site by
     /// site. [`Plain`] asks for nothing else, except that categorical sites of [`Layout::MANY`] values or more are asked
     /// component by component.
     fn gradient_all(&self, x: Packed<'_>, out: &mut [f32]) {

@@ -1,5 +1,6 @@
 //! Sparse symmetric couplings and fields in fixed point: built once, checked once.
 
+mod compile;
 mod edges;
 mod error;
 mod memory;
@@ -10,7 +11,6 @@ pub use error::SparseError;
 pub use memory::{SparseBuffers, SparseMemory};
 
 use super::grid::Grid;
-use sort::sort;
 
 /// One neighbour of a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,120 +114,6 @@ const fn fits(b: i32, mut row: &[Entry]) -> bool {
 }
 
 impl<'a> Sparse<'a> {
-    /// Compiles an edge list: O(sites + edges), and edges × log of the largest degree for the sorting.
-    /// Fields up to `reach` times a site's couplings and field must fit: 1 where x is 0 or 1.
-    pub(super) fn compile(
-        edges: impl Iterator<Item = Edge> + Clone,
-        sites: usize,
-        field: impl Fn(usize) -> f32,
-        scale: f32,
-        embedding: Embedding,
-        reach: f32,
-        memory: SparseBuffers<'a>,
-    ) -> Result<Self, SparseError> {
-        let SparseBuffers { ends, linear, entries, any_rounding } = memory;
-        if sites == 0 || sites > i32::MAX as usize {
-            return Err(SparseError::Sites);
-        }
-        let (have_ends, have_linear, have_entries) = (ends.len(), linear.len(), entries.len());
-        let (Some(ends), Some((linear, rest))) = (ends.get_mut(..sites), linear.split_at_mut_checked(sites))
-        else {
-            return Err(SparseError::Memory { need: sites, got: have_ends.min(have_linear) });
-        };
-        let shares = rest.get_mut(..sites).unwrap_or_default();
-
-        // First pass: check, count neighbours, and add up |J| a site (kept as bits in `linear`).
-        ends.fill(0);
-        linear.fill(0);
-        let mut count = 0;
-        for (edge, (a, b, coupling)) in edges.clone().enumerate() {
-            if a == b {
-                return Err(SparseError::Diagonal { edge });
-            }
-            if !coupling.is_finite() {
-                return Err(SparseError::CouplingNotFinite { edge });
-            }
-            for site in [a, b] {
-                let slot = (ends.get_mut(site as usize), linear.get_mut(site as usize));
-                let (Some(degree), Some(sum)) = slot else {
-                    return Err(SparseError::OutOfRange { edge });
-                };
-                *degree += 1;
-                let total = f32::from_bits(*sum as u32) + (coupling * scale).abs();
-                *sum = total.to_bits() as i32;
-            }
-            count += 2;
-        }
-        let Some(entries) = entries.get_mut(..count) else {
-            return Err(SparseError::Entries { need: count, got: have_entries });
-        };
-        let weight = if embedding == Embedding::Spins { 2.0 } else { 1.0 };
-        let (times, mut largest, mut least) = (weight * reach, 0.0, f32::INFINITY);
-        for (site, (&sum, &degree)) in linear.iter().zip(ends.iter()).enumerate() {
-            let field = field(site);
-            if !field.is_finite() {
-                return Err(SparseError::FieldNotFinite { site });
-            }
-            let bound = times * (field.abs() + f32::from_bits(sum as u32));
-            if bound > 1e30 {
-                return Err(SparseError::TooLarge { site });
-            }
-            // The sum has a rounding a term, and so has each term on the grid.
-            let bound = bound * (1.0 + (degree as f32 + 2.0) * f32::EPSILON);
-            largest = if bound > largest { bound } else { largest };
-            least = if bound < least { bound } else { least };
-        }
-        let grid = Grid::covering(largest, 30);
-        let (fine, most) = Grid::fine(reach, least / times);
-        let check = !any_rounding && grid.coarse(fine);
-
-        // Second pass: `ends` walks from the start of each row to its end as the row fills.
-        let mut start = 0;
-        for end in ends.iter_mut() {
-            start += core::mem::replace(end, start);
-        }
-        for (edge, (a, b, coupling)) in edges.enumerate() {
-            // Spins: K = 2 · (2J), even, so that b = 2w − ½ΣK stays on the grid and E(s) = E(−s) exactly.
-            let half = grid.round(weight * scale * coupling);
-            if check && !grid.keeps(weight * scale * coupling, fine, most) {
-                return Err(SparseError::CouplingRounded { edge });
-            }
-            let coupling = if embedding == Embedding::Spins { 2 * half } else { half };
-            for (site, neighbour) in [(a, b), (b, a)] {
-                let Some(end) = ends.get_mut(site as usize) else { continue };
-                if let Some(entry) = entries.get_mut(*end as usize) {
-                    *entry = Entry { site: neighbour, coupling };
-                }
-                *end += 1;
-            }
-        }
-
-        let (mut start, mut reach) = (0, 0);
-        for (site, (&end, linear)) in ends.iter().zip(linear.iter_mut()).enumerate() {
-            let row = entries.get_mut(start..end as usize).unwrap_or_default();
-            start = end as usize;
-            sort(row);
-            if let Some(twin) = row.windows(2).find_map(|pair| match pair {
-                [a, b] if a.site == b.site => Some(a.site),
-                _ => None,
-            }) {
-                return Err(SparseError::Duplicate { a: site as u32, b: twin });
-            }
-            let sum: i64 = row.iter().map(|entry| i64::from(entry.coupling)).sum();
-            let offset = if embedding == Embedding::Spins { (sum / 2) as i32 } else { 0 };
-            if check && !grid.keeps(weight * field(site), fine, most) {
-                return Err(SparseError::FieldRounded { site });
-            }
-            *linear = grid.round(weight * field(site)).wrapping_sub(offset);
-            if let Some(share) = shares.get_mut(site) {
-                *share = offset;
-            }
-            let own = row.iter().map(|entry| entry.coupling.unsigned_abs()).fold(0, u32::saturating_add);
-            reach = if own > reach { own } else { reach };
-        }
-        Ok(Self { ends, entries, linear, shares, grid, reach, level: level(ends) })
-    }
-
     /// Takes compiled rows: row i is `entries[ends[i−1] .. ends[i]]`, neighbours ascending, in units of
     /// 2^`exponent`, as `linear` is. O(edges × log degree), or nothing at run time for tables in flash:
     ///

@@ -1,21 +1,21 @@
-//! Any energy at any temperature, on a path from a law that is easy to draw from.
+//! Any energy at any temperature, on a path from a distribution that is easy to draw from.
 
-use super::{Base, Energy, EnergyError, PathError};
+use super::{BaseDistribution, Energy, EnergyError, PathError};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, Total};
 use crate::layout::{Kind, Layout};
 use crate::packed::{Move, Packed};
 use core::ops::Range;
 
-/// An energy on the path between a law of independent sites and the energy's own:
-/// `E_β(x) = β E(x) + (1 − β) E₀(x)`, E₀ that of a [`Base`] (METHODS.md §4). Over the uniform base it is
+/// An energy on the path between a distribution of independent sites and the energy's own:
+/// `E_β(x) = β E(x) + (1 − β) E₀(x)`, E₀ that of a [`BaseDistribution`] (METHODS.md §4). Over the uniform base it is
 /// the energy at inverse temperature β.
 ///
-/// Every kernel can run over it, for all that a kernel knows of the law is what the energy tells it:
+/// Every kernel can run over it, for all that a kernel knows of the distribution is what the energy tells it:
 /// gradients, shifts and differences come scaled together. Replica exchange and annealed importance
 /// sampling ([`temper`](crate::temper)) move chains along β.
 ///
-/// `E = +∞` stays `+∞`, at β = 0 too: the law there is the base's on the states that the energy allows.
-/// β above 1 is legal and sharpens the law.
+/// `E = +∞` stays `+∞`, at β = 0 too: the distribution there is the base's on the states that the energy allows.
+/// β above 1 is legal and sharpens the distribution.
 ///
 /// The cache is the energy's with one block more, which keeps E and E₀ of the state as running totals. A move that changes E
 /// by 16,384 or more computes it from nothing, unless β times the change is that much: then the move is rejected.
@@ -23,7 +23,7 @@ use core::ops::Range;
 #[derive(Debug)]
 pub struct Tempered<'e, E: ?Sized> {
     target: &'e E,
-    base: Base<'e>,
+    base: BaseDistribution<'e>,
     beta: f32,
 }
 
@@ -80,9 +80,9 @@ impl<'e, E: Energy + ?Sized> Tempered<'e, E> {
     ///
     /// # Errors
     /// [`PathError`] where β is negative or not finite, a field is not finite, or there are too many or too
-    /// few fields for [`Base`].
+    /// few fields for [`BaseDistribution`].
     pub fn from_base(target: &'e E, fields: &'e [f32], beta: f32) -> Result<Self, PathError> {
-        Self { target, base: Base::new(target, fields)?, beta: 0.0 }.at(beta)
+        Self { target, base: BaseDistribution::new(target, fields)?, beta: 0.0 }.at(beta)
     }
 
     /// The same path at another β.
@@ -105,9 +105,9 @@ impl<'e, E: Energy + ?Sized> Tempered<'e, E> {
         self.target
     }
 
-    /// The law at β = 0.
+    /// The distribution at β = 0.
     #[must_use]
-    pub fn base(&self) -> Base<'e> {
+    pub fn base(&self) -> BaseDistribution<'e> {
         self.base
     }
 

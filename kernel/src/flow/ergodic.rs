@@ -25,17 +25,13 @@ impl Replay {
 
     /// Runs a trajectory up to the time, `steps` steps at most, and leaves x in `out`, which has as many
     /// blocks as x. True where the time was reached.
-    pub fn run<P, B>(
+    pub fn run<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>>(
         mut self,
         chain: &mut Esh<'_, P, B>,
         step_size: StepSize,
         steps: u64,
         out: &mut [Block],
-    ) -> bool
-    where
-        P: Potential + ?Sized,
-        B: AsMut<[Block]> + AsRef<[Block]>,
-    {
+    ) -> bool {
         for _ in 0..steps {
             for (slot, block) in out.iter_mut().zip(chain.position_blocks()) {
                 *slot = *block;

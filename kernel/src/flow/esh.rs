@@ -27,7 +27,7 @@ const PLANES: usize = 3;
 /// the variance along the valley comes out as .72 for 1.99, after 20,000 steps of .1 from N(0, I); with
 /// [`Esh::refresh`] every 100 steps it is 1.92.
 ///
-/// Nothing is random but the start. A step that meets a wall (E = +∞) or a fault turns back: the
+/// Nothing is random but the start. A step that meets a hard constraint (E = +∞) or a fault turns back: the
 /// direction is reversed, so the trajectory returns the way it came, to the rounding of a step. Where steps are so large that ln|v| leaves the
 /// floats, it goes on without a weight.
 ///
@@ -62,7 +62,7 @@ pub struct Leap {
     pub energy: f32,
     /// The growth of the conserved Hamiltonian: the integrator's error in this step.
     pub error: f32,
-    /// Whether it met NaN, −∞, a gradient that is not finite, or a wall, and turned back; or, where steps are far too
+    /// Whether it met NaN, −∞, a gradient that is not finite, or a hard constraint, and turned back; or, where steps are far too
     /// large, whether ln|v| has left the floats, after which no step has a weight.
     pub fault: bool,
 }

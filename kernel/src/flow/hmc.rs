@@ -42,7 +42,7 @@ impl Hmc {
         Self { step_size, steps: 1, adjusted: true }
     }
 
-    /// ULA: one step, every finite proposal accepted. Converges to a law *near* p; on a Gaussian its variance
+    /// ULA: one step, every finite proposal accepted. Converges to a distribution *near* p; on a Gaussian its variance
     /// is too large by a factor 1/(1 − ε²/4σ²).
     #[must_use]
     pub fn unadjusted_langevin(step_size: StepSize) -> Self {
@@ -63,7 +63,7 @@ pub struct Proposal {
     pub fault: bool,
 }
 
-/// A Markov chain of [`Hmc`] proposals in lent memory.
+/// A Markov chain of [`Hmc`] proposals in caller-provided memory.
 #[derive(Debug)]
 pub struct HmcChain<'e, P: ?Sized, B> {
     room: Room<'e, P, B, PLANES>,

@@ -8,11 +8,10 @@ use crate::lane::Block;
 ///
 /// The leapfrog preserves `dx dv/|v|`, and (x, u) shrinks by `e^((d−1)r)`, step by step and for any step size: so this weight is exact for the discrete map. The paper's (Ver Steeg and Galstyan 2021,
 /// Eq. 8), `E₀(x₀) − E(x₀) + r(T)`, is equal to it where H is conserved exactly.
-pub fn log_weight<P, B>(start_energy: f32, chain: &Esh<'_, P, B>) -> f32
-where
-    P: Potential + ?Sized,
-    B: AsMut<[Block]> + AsRef<[Block]>,
-{
+pub fn log_weight<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>>(
+    start_energy: f32,
+    chain: &Esh<'_, P, B>,
+) -> f32 {
     let d = chain.position().len() as f32;
     (start_energy - chain.energy()) - (d - 1.0) * chain.log_speed()
 }

@@ -7,7 +7,7 @@ use crate::random::normals;
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use rand_core::Rng;
 
-/// A potential with `N` planes in lent memory. Plane 0 is x.
+/// A potential with `N` planes in caller-provided memory. Plane 0 is x.
 #[derive(Debug)]
 pub(crate) struct Room<'e, P: ?Sized, B, const N: usize> {
     potential: &'e P,

@@ -4,7 +4,7 @@
 //! interval and error stand beside it. The errors quoted for the functions were measured against f64 over
 //! every f32 (`.ci/long`); a strided run of the same comparison is in the everyday tests.
 
-use super::{Abreast, F32s, Mask, U32s};
+use super::{F32s, Interleaved, Mask, U32s};
 use core::f32::consts::{LN_2, LOG2_E};
 
 /// Sign and exponent.
@@ -118,7 +118,7 @@ fn upper_half(e: F32s) -> Mask {
     !e.lt(F32s::splat(0.5)) & e.eq(e)
 }
 
-impl<const N: usize> Abreast<F32s, N> {
+impl<const N: usize> Interleaved<F32s, N> {
     /// [`polynomial`].
     #[inline(always)]
     pub(crate) fn polynomial<const K: usize>(self, coefficients: &[f32; K]) -> Self {
@@ -185,18 +185,16 @@ impl<const N: usize> Abreast<F32s, N> {
 impl F32s {
     /// `e^x` for |x| ≤ 80, the bits of [`F32s::exp`] at fewer operations; beyond, garbage.
     #[inline(always)]
-    #[must_use]
     pub fn exp_bounded(self) -> Self {
-        let Abreast([one]) = Abreast([self]).exp_bounded();
+        let Interleaved([one]) = Interleaved([self]).exp_bounded();
         one
     }
 
     /// `2^x` for |x| ≤ 120, within 2.5 ulp; beyond, garbage. The cheapest exponential there is: 16 operations, in a row
     /// of twelve.
     #[inline(always)]
-    #[must_use]
     pub fn exp2_bounded(self) -> Self {
-        let Abreast([one]) = Abreast([self]).exp2_bounded();
+        let Interleaved([one]) = Interleaved([self]).exp2_bounded();
         one
     }
 
@@ -204,7 +202,8 @@ impl F32s {
     #[inline(always)]
     fn exp_no_overflow(self) -> Self {
         let least = Self::splat(-104.0); // e^−104 rounds to 0
-        let (Abreast([t]), Abreast([p])) = Abreast([self.lt(least).pick(least, self)]).exp_reduced();
+        let (Interleaved([t]), Interleaved([p])) =
+            Interleaved([self.lt(least).pick(least, self)]).exp_reduced();
         // 2^n as two normal factors: p times the first is exact, so a subnormal result rounds once.
         let exponent = t.to_bits() - U32s::splat(MAGIC_BITS - 254);
         let half = exponent.shr::<1>();
@@ -213,7 +212,6 @@ impl F32s {
 
     /// `e^x`: within 1 ulp, monotone, gradual underflow, exact at 0 and ±∞; NaN stays NaN.
     #[inline(always)]
-    #[must_use]
     pub fn exp(self) -> Self {
         let most = Self::splat(89.0); // overflows to +∞ in the last product
         most.lt(self).pick(most, self).exp_no_overflow()
@@ -221,7 +219,6 @@ impl F32s {
 
     /// `ln x`: within 1.2 ulp, subnormals too, monotone; −∞ at 0, NaN below.
     #[inline(always)]
-    #[must_use]
     pub fn ln(self) -> Self {
         let zero = Self::splat(0.0);
         let tiny = self.lt(Self::splat(f32::MIN_POSITIVE));
@@ -236,7 +233,6 @@ impl F32s {
 
     /// `ln(1+e)` for e in [0, 1]: within 1.5 ulp, relative to the smallest e; NaN stays NaN.
     #[inline(always)]
-    #[must_use]
     pub fn ln_1p_unit(self) -> Self {
         // From ½ on as ln 2 + ln(1+y), y = (e−1)/2: one polynomial over [0, 1] would not be monotone at 1.
         let upper = upper_half(self);
@@ -249,7 +245,6 @@ impl F32s {
     /// `e^x − 1` for x ≤ 80: within 1.6 ulp, relative on the whole way to 0, monotone; −1 far below; NaN
     /// stays NaN.
     #[inline(always)]
-    #[must_use]
     pub fn exp_m1(self) -> Self {
         // e^x = 2^n(1 + t): then (2^n − 1) + 2^n·t, the first term exact wherever the second matters.
         let least = Self::splat(-80.0);
@@ -265,7 +260,6 @@ impl F32s {
     /// `ln(1+x)`: within 3 ulp, relative on the whole way to 0, monotone; −∞ at −1, NaN below; NaN stays
     /// NaN.
     #[inline(always)]
-    #[must_use]
     pub fn ln_1p(self) -> Self {
         let near = !self.lt(Self::splat(-0.25)) & !Self::splat(0.4375).lt(self);
         let far = (Self::splat(1.0) + self).ln();
@@ -274,7 +268,6 @@ impl F32s {
 
     /// `1/(1+e^(−x))`: within 2.5 ulp on both tails, monotone; NaN stays NaN.
     #[inline(always)]
-    #[must_use]
     pub fn sigmoid(self) -> Self {
         let low = self.lt(Self::splat(-2.0));
         let e = low.pick(self, -self).exp_no_overflow();
@@ -283,7 +276,6 @@ impl F32s {
 
     /// `ln(1+e^x)` (softplus): within 3 ulp relative on both tails, monotone; NaN stays NaN.
     #[inline(always)]
-    #[must_use]
     pub fn ln_1p_exp(self) -> Self {
         let zero = Self::splat(0.0);
         let minus_size = -self.abs();
@@ -311,7 +303,6 @@ impl F32s {
     /// The z ≥ 0 with P(N > z) = p, for a tail probability p in (0, ½] of a standard normal: within 2·10⁻⁶
     /// relative, monotone. p below 2⁻⁶⁵ counts as 2⁻⁶⁵.
     #[inline(always)]
-    #[must_use]
     pub fn normal_quantile(self) -> Self {
         let least = Self::splat(1.0 / 36_893_488_147_419_103_232.0);
         let p = least.lt(self).pick(self, least);
@@ -329,17 +320,15 @@ impl F32s {
     /// √(−2 ln u) for u in [0, 1], the length of a pair of standard normals; u below 2⁻⁶⁵ counts as 2⁻⁶⁵: within
     /// 4·10⁻⁷ relative, monotone.
     #[inline(always)]
-    #[must_use]
     pub fn normal_radius(self) -> Self {
-        let Abreast([one]) = Abreast([self]).normal_radius();
+        let Interleaved([one]) = Interleaved([self]).normal_radius();
         one
     }
 
     /// sin(πf/2) and cos(πf/2) for |f| ≤ 1: within 4·10⁻⁷ relative.
     #[inline(always)]
-    #[must_use]
     pub fn quarter_turns(self) -> (Self, Self) {
-        let (Abreast([sin]), Abreast([cos])) = Abreast([self]).quarter_turns();
+        let (Interleaved([sin]), Interleaved([cos])) = Interleaved([self]).quarter_turns();
         (sin, cos)
     }
 }

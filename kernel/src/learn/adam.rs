@@ -1,45 +1,29 @@
-//! Optimisers: θ from gradients, in lent memory.
+//! Optimisers: θ from gradients, in caller-provided memory.
 
 use crate::lane::{Block, F32s, LANES, PARTS};
 use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists, plain};
 
-/// Why an optimiser is none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum RateError {
-    /// The learning rate is not positive and finite.
-    Rate(f32),
-    /// The decay of a running mean is not at least 0 and below 1.
-    Decay(f32),
-    /// ε is not a positive normal number.
-    Epsilon(f32),
-    /// The memory is an odd number of blocks: it is two a block of parameters.
-    Memory(usize),
-    /// A power of a decay to go on from is not 0 to 1.
-    Power(f32),
-    /// A running mean to go on from is not finite, or is one of squares and negative.
-    Moment {
-        /// Its place, in floats.
-        index: usize,
-    },
-}
-
-impl core::fmt::Display for RateError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Rate(rate) => write!(f, "the learning rate {rate} is not positive and finite"),
-            Self::Decay(decay) => write!(f, "the decay {decay} is not at least 0 and below 1"),
-            Self::Epsilon(epsilon) => write!(f, "epsilon {epsilon} is not a positive normal number"),
-            Self::Memory(got) => write!(f, "{got} blocks of memory are not two a block of parameters"),
-            Self::Power(power) => write!(f, "{power} is not a power of a decay, 0 to 1"),
-            Self::Moment { index } => write!(f, "number {index} of the memory is not a running mean"),
-        }
+crate::error::errors! {
+    /// Why an optimiser is none.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum RateError {
+        /// The learning rate is not positive and finite.
+        Rate(rate: f32) => "the learning rate {rate} is not positive and finite";
+        /// The decay of a running mean is not at least 0 and below 1.
+        Decay(decay: f32) => "the decay {decay} is not at least 0 and below 1";
+        /// ε is not a positive normal number.
+        Epsilon(epsilon: f32) => "epsilon {epsilon} is not a positive normal number";
+        /// The memory is an odd number of blocks: it is two a block of parameters.
+        Memory(got: usize) => "{got} blocks of memory are not two a block of parameters";
+        /// A power of a decay to go on from is not 0 to 1.
+        Power(power: f32) => "{power} is not a power of a decay, 0 to 1";
+        /// A running mean to go on from is not finite, or is one of squares and negative.
+        Moment {
+            /// Its place, in floats.
+            index: usize,
+        } => "number {index} of the memory is not a running mean";
     }
 }
-
-impl core::error::Error for RateError {}
 
 /// Gradient descent: `θ ← θ − rate · g`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! Contrastive divergence: data against the states of chains.
 
-use super::desk::Desk;
 use super::minibatch::fits;
 use super::moments::Moments;
+use super::workspace::Workspace;
 use super::{LearnError, Learnable, Replay, Report};
 use crate::chain::{Chain, Memory};
 use crate::lane::{Bits, Block, LANES, ln};
@@ -57,21 +57,15 @@ impl<'g> Contrast<'g> {
     ///
     /// # Errors
     /// [`LearnError::Chain`]; [`LearnError::Gradient`] where the energy has other parameters than at the start.
-    pub fn data<E, W, C, B>(
+    pub fn data<E: Learnable + ?Sized, W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
         &mut self,
         model: &E,
         x: Packed<'_>,
         memory: &mut Memory<W, C, B>,
-    ) -> Result<(), LearnError>
-    where
-        E: Learnable + ?Sized,
-        W: AsMut<[u32]>,
-        C: AsMut<[Bits]>,
-        B: AsMut<[Block]>,
-    {
+    ) -> Result<(), LearnError> {
         fits(model, self.gradient)?;
-        let desk = Desk::new(model, x, memory)?;
-        self.sample(model, desk.state(), desk.cache, desk.energy);
+        let workspace = Workspace::new(model, x, memory)?;
+        self.sample(model, workspace.state(), workspace.cache, workspace.energy);
         Ok(())
     }
 
@@ -171,13 +165,10 @@ impl<'g> Contrast<'g> {
     }
 }
 
-/// The same memory, lent.
-fn borrow<W, C, B>(memory: &mut Memory<W, C, B>) -> Memory<&mut [u32], &mut [Bits], &mut [Block]>
-where
-    W: AsMut<[u32]>,
-    C: AsMut<[Bits]>,
-    B: AsMut<[Block]>,
-{
+/// The same memory, borrowed.
+fn borrow<W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
+    memory: &mut Memory<W, C, B>,
+) -> Memory<&mut [u32], &mut [Bits], &mut [Block]> {
     let Memory { words, cache, weights } = memory;
     Memory { words: words.as_mut(), cache: cache.as_mut(), weights: weights.as_mut() }
 }

@@ -1,8 +1,8 @@
 //! Ratio matching over a few neighbours, drawn by the gradient.
 
-use super::desk::Desk;
 use super::minibatch::{Minibatch, Objective, fits};
 use super::ratio::Form;
+use super::workspace::Workspace;
 use super::{LearnError, Learnable};
 use crate::chain::Memory;
 use crate::draw::index::{self, Order};
@@ -84,23 +84,18 @@ impl Importance {
     ///
     /// # Errors
     /// As [`Minibatch::add`].
-    pub fn proposal<E, W, C, B>(
+    pub fn proposal<E: Learnable + ?Sized, W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
         &self,
         model: &E,
         x: Packed<'_>,
         memory: &mut Memory<W, C, B>,
         out: &mut [f32],
-    ) -> Result<(), LearnError>
-    where
-        E: Learnable + ?Sized,
-        W: AsMut<[u32]>,
-        C: AsMut<[Bits]>,
-        B: AsMut<[Block]>,
-    {
-        let mut desk = Desk::new(model, x, memory)?;
-        desk.binary()?;
-        let sum = self.propose(model, &mut desk)?;
-        for (out, &weight) in out.iter_mut().zip(desk.first.as_flattened()).take(desk.layout.sites()) {
+    ) -> Result<(), LearnError> {
+        let mut workspace = Workspace::new(model, x, memory)?;
+        workspace.binary()?;
+        let sum = self.propose(model, &mut workspace)?;
+        for (out, &weight) in out.iter_mut().zip(workspace.first.as_flattened()).take(workspace.layout.sites())
+        {
             *out = weight / sum;
         }
         Ok(())
@@ -111,44 +106,42 @@ impl Importance {
     ///
     /// # Errors
     /// As [`Minibatch::add`]; [`LearnError::Site`], [`LearnError::Draws`].
-    pub fn observe_given<E, W, C, B>(
+    pub fn observe_given<E: Learnable + ?Sized, W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
         &self,
         model: &E,
         x: Packed<'_>,
         sites: &[usize],
         memory: &mut Memory<W, C, B>,
         batch: &mut Minibatch<'_>,
-    ) -> Result<(), LearnError>
-    where
-        E: Learnable + ?Sized,
-        W: AsMut<[u32]>,
-        C: AsMut<[Bits]>,
-        B: AsMut<[Block]>,
-    {
+    ) -> Result<(), LearnError> {
         fits(model, batch.gradient)?;
-        let mut desk = Desk::new(model, x, memory)?;
-        desk.binary()?;
-        if let Some(&site) = sites.iter().find(|&&site| site >= desk.layout.sites()) {
+        let mut workspace = Workspace::new(model, x, memory)?;
+        workspace.binary()?;
+        if let Some(&site) = sites.iter().find(|&&site| site >= workspace.layout.sites()) {
             return Err(LearnError::Site(site));
         }
         if !(1..=index::MAX_INDICES).contains(&sites.len()) {
             return Err(LearnError::Draws(sites.len()));
         }
-        let sum = self.propose(model, &mut desk)?;
-        self.estimate(model, &mut desk, sum, sites, batch);
+        let sum = self.propose(model, &mut workspace)?;
+        self.estimate(model, &mut workspace, sum, sites, batch);
         Ok(())
     }
 
     /// Weights ∝ n, the largest 1, into the first plane; their sum.
-    fn propose<E: Learnable + ?Sized>(&self, model: &E, desk: &mut Desk<'_>) -> Result<f32, LearnError> {
-        let layout = desk.layout;
-        let x = Packed::trusted(layout, desk.words);
+    fn propose<E: Learnable + ?Sized>(
+        &self,
+        model: &E,
+        workspace: &mut Workspace<'_>,
+    ) -> Result<f32, LearnError> {
+        let layout = workspace.layout;
+        let x = Packed::trusted(layout, workspace.words);
         if self.guided {
-            model.gradient(x, desk.cache, 0..layout.rows(), desk.first);
+            model.gradient(x, workspace.cache, 0..layout.rows(), workspace.first);
         }
         let sites = layout.sites();
         let mut most = f32::NEG_INFINITY;
-        for (site, slot) in desk.first.as_flattened_mut().iter_mut().enumerate() {
+        for (site, slot) in workspace.first.as_flattened_mut().iter_mut().enumerate() {
             *slot = match site < sites {
                 false => f32::NEG_INFINITY,
                 true if !self.guided => 0.0,
@@ -159,7 +152,7 @@ impl Importance {
             most = if *slot > most { *slot } else { most };
         }
         let mut sum = Total::new(0.0);
-        for (site, slot) in desk.first.as_flattened_mut().iter_mut().enumerate() {
+        for (site, slot) in workspace.first.as_flattened_mut().iter_mut().enumerate() {
             // Equal where both are infinite.
             let log = if *slot == most { 0.0 } else { *slot - most };
             *slot = if site < sites { exp(if log > LOG_CUT { log } else { LOG_CUT }) } else { 0.0 };
@@ -172,7 +165,7 @@ impl Importance {
     fn estimate<E: Learnable + ?Sized>(
         &self,
         model: &E,
-        desk: &mut Desk<'_>,
+        workspace: &mut Workspace<'_>,
         sum: f32,
         sites: &[usize],
         batch: &mut Minibatch<'_>,
@@ -186,48 +179,50 @@ impl Importance {
             false => 0.0,
         };
         for (slot, &site) in deltas.iter_mut().zip(sites) {
-            *slot = desk.delta(model, site);
-            let exponent = self.form.exponent(self.form.log_term(*slot) + own(desk.first, site));
+            *slot = workspace.delta(model, site);
+            let exponent = self.form.exponent(self.form.log_term(*slot) + own(workspace.first, site));
             most = if exponent > most { exponent } else { most };
         }
         let log_scale = batch.make_room(most);
-        desk.second.fill([0.0; LANES]);
+        workspace.second.fill([0.0; LANES]);
         let mut loss = 0.0;
         for (&delta, &site) in deltas.iter().zip(sites) {
-            let term = exp(self.form.log_term(delta) + own(desk.first, site) - log_scale);
+            let term = exp(self.form.log_term(delta) + own(workspace.first, site) - log_scale);
             loss += term;
-            if let Some(slot) = desk.second.as_flattened_mut().get_mut(site) {
+            if let Some(slot) = workspace.second.as_flattened_mut().get_mut(site) {
                 *slot -= self.form.slope(delta) * term;
             }
         }
-        model.accumulate_changes(desk.words, desk.cache, desk.scratch, desk.second, batch.gradient);
+        model.accumulate_changes(
+            workspace.words,
+            workspace.cache,
+            workspace.scratch,
+            workspace.second,
+            batch.gradient,
+        );
         batch.count(loss, 1 + sites.len());
     }
 }
 
 impl Objective for Importance {
-    fn observe<E, R>(
+    fn observe<E: Learnable + ?Sized, R: Rng + ?Sized>(
         &self,
         model: &E,
-        desk: &mut Desk<'_>,
+        workspace: &mut Workspace<'_>,
         rng: &mut R,
         batch: &mut Minibatch<'_>,
-    ) -> Result<(), LearnError>
-    where
-        E: Learnable + ?Sized,
-        R: Rng + ?Sized,
-    {
-        desk.binary()?;
-        let sum = self.propose(model, desk)?;
-        let sums = desk.second.as_flattened_mut();
-        let (path, _) = index::draw(desk.first, 1, (self.draws, true), sums, rng);
-        let x = Packed::trusted(desk.layout, desk.words);
+    ) -> Result<(), LearnError> {
+        workspace.binary()?;
+        let sum = self.propose(model, workspace)?;
+        let sums = workspace.second.as_flattened_mut();
+        let (path, _) = index::draw(workspace.first, 1, (self.draws, true), sums, rng);
+        let x = Packed::trusted(workspace.layout, workspace.words);
         let mut sites = [0; index::MAX_INDICES];
         for (slot, place) in sites.iter_mut().zip(path.places()) {
             (*slot, _) = Order::Sites.choice(x, *place);
         }
         let drawn = sites.get(..path.places().len()).unwrap_or_default();
-        self.estimate(model, desk, sum, drawn, batch);
+        self.estimate(model, workspace, sum, drawn, batch);
         Ok(())
     }
 }

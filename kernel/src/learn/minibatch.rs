@@ -1,7 +1,7 @@
 //! The gradient of an objective over some samples.
 
-use super::desk::Desk;
 use super::moments::Moments;
+use super::workspace::Workspace;
 use super::{LearnError, Learnable};
 use crate::chain::Memory;
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, exp, ln};
@@ -11,14 +11,14 @@ use rand_core::Rng;
 
 /// An objective that is a mean over samples, `J = ⟨J(x)⟩`.
 pub trait Objective {
-    /// Adds one sample that lies on the desk: its share of the gradient, of the loss and of the costs.
+    /// Adds one sample that is in the workspace: its share of the gradient, of the loss and of the costs.
     ///
     /// # Errors
     /// [`LearnError`] where the objective is not defined for the energy.
     fn observe<E, R>(
         &self,
         model: &E,
-        desk: &mut Desk<'_>,
+        workspace: &mut Workspace<'_>,
         rng: &mut R,
         batch: &mut Minibatch<'_>,
     ) -> Result<(), LearnError>
@@ -98,8 +98,8 @@ impl<'g> Minibatch<'g> {
         B: AsMut<[Block]>,
     {
         fits(model, self.gradient)?;
-        let mut desk = Desk::new(model, x, memory)?;
-        objective.observe(model, &mut desk, rng, self)
+        let mut workspace = Workspace::new(model, x, memory)?;
+        objective.observe(model, &mut workspace, rng, self)
     }
 
     /// The mean over the samples: divides the gradient by their number.

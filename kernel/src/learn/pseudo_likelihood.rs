@@ -1,7 +1,7 @@
 //! Pseudo-likelihood.
 
-use super::desk::Desk;
 use super::minibatch::{Minibatch, Objective};
+use super::workspace::Workspace;
 use super::{LearnError, Learnable};
 use crate::lane::{LANES, exp, ln};
 use crate::layout::Kind;
@@ -18,18 +18,14 @@ use rand_core::Rng;
 pub struct PseudoLikelihood;
 
 impl Objective for PseudoLikelihood {
-    fn observe<E, R>(
+    fn observe<E: Learnable + ?Sized, R: Rng + ?Sized>(
         &self,
         model: &E,
-        desk: &mut Desk<'_>,
+        workspace: &mut Workspace<'_>,
         _rng: &mut R,
         batch: &mut Minibatch<'_>,
-    ) -> Result<(), LearnError>
-    where
-        E: Learnable + ?Sized,
-        R: Rng + ?Sized,
-    {
-        let layout = desk.layout;
+    ) -> Result<(), LearnError> {
+        let layout = workspace.layout;
         if layout.many_values() {
             return Err(LearnError::ManyValues);
         }
@@ -38,25 +34,31 @@ impl Objective for PseudoLikelihood {
         let arities = model.arities();
         let mut loss = 0.0;
         let mut evaluations = 1;
-        desk.second.fill([0.0; LANES]);
+        workspace.second.fill([0.0; LANES]);
         for site in 0..layout.sites() {
             let arity = layout.arity_at(arities, site);
-            let here = desk.state().get(site) as usize;
-            let room = desk.first.as_flattened_mut().get_mut(..arity).unwrap_or_default();
-            model.differences(desk.words, desk.cache, site, room);
+            let here = workspace.state().get(site) as usize;
+            let room = workspace.first.as_flattened_mut().get_mut(..arity).unwrap_or_default();
+            model.differences(workspace.words, workspace.cache, site, room);
             let least = room.iter().fold(0.0, |least, &d| if d < least { d } else { least });
             let sum: f32 = room.iter().map(|&d| exp(least - d)).sum();
             loss += ln(sum) - least;
             evaluations += arity - 1;
             for (value, &difference) in room.iter().enumerate().filter(|&(value, _)| value != here) {
                 let plane = if planes == 1 { 0 } else { value };
-                let slot = desk.second.get_mut(site / LANES * planes + plane);
+                let slot = workspace.second.get_mut(site / LANES * planes + plane);
                 if let Some(slot) = slot.and_then(|block| block.get_mut(site % LANES)) {
                     *slot = -exp(least - difference) / sum;
                 }
             }
         }
-        model.accumulate_changes(desk.words, desk.cache, desk.scratch, desk.second, batch.gradient);
+        model.accumulate_changes(
+            workspace.words,
+            workspace.cache,
+            workspace.scratch,
+            workspace.second,
+            batch.gradient,
+        );
         batch.count(loss, evaluations);
         Ok(())
     }

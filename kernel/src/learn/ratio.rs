@@ -1,7 +1,7 @@
 //! Ratio matching over every neighbour.
 
-use super::desk::Desk;
 use super::minibatch::{Minibatch, Objective};
+use super::workspace::Workspace;
 use super::{LearnError, Learnable};
 use crate::lane::{LANES, exp, ln_1p_exp};
 use rand_core::Rng;
@@ -60,37 +60,39 @@ impl RatioMatching {
 }
 
 impl Objective for RatioMatching {
-    fn observe<E, R>(
+    fn observe<E: Learnable + ?Sized, R: Rng + ?Sized>(
         &self,
         model: &E,
-        desk: &mut Desk<'_>,
+        workspace: &mut Workspace<'_>,
         _rng: &mut R,
         batch: &mut Minibatch<'_>,
-    ) -> Result<(), LearnError>
-    where
-        E: Learnable + ?Sized,
-        R: Rng + ?Sized,
-    {
-        desk.binary()?;
-        let sites = desk.layout.sites();
-        desk.second.fill([0.0; LANES]);
+    ) -> Result<(), LearnError> {
+        workspace.binary()?;
+        let sites = workspace.layout.sites();
+        workspace.second.fill([0.0; LANES]);
         let mut most = f32::NEG_INFINITY;
         for site in 0..sites {
-            let delta = desk.delta(model, site);
+            let delta = workspace.delta(model, site);
             let exponent = self.form.exponent(self.form.log_term(delta));
             most = if exponent > most { exponent } else { most };
-            if let Some(slot) = desk.second.as_flattened_mut().get_mut(site) {
+            if let Some(slot) = workspace.second.as_flattened_mut().get_mut(site) {
                 *slot = delta;
             }
         }
         let log_scale = batch.make_room(most);
         let mut loss = 0.0;
-        for slot in desk.second.as_flattened_mut().iter_mut().take(sites) {
+        for slot in workspace.second.as_flattened_mut().iter_mut().take(sites) {
             let term = exp(self.form.log_term(*slot) - log_scale);
             loss += term;
             *slot = -self.form.slope(*slot) * term;
         }
-        model.accumulate_changes(desk.words, desk.cache, desk.scratch, desk.second, batch.gradient);
+        model.accumulate_changes(
+            workspace.words,
+            workspace.cache,
+            workspace.scratch,
+            workspace.second,
+            batch.gradient,
+        );
         batch.count(loss, 1 + sites);
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::random::{below, uniform_state};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, list_len, lists};
 use rand_core::Rng;
 
-/// A replay buffer: packed states in lent words, in which the chains of persistent contrastive divergence stand
+/// A replay buffer: packed states in caller-provided words, in which the chains of persistent contrastive divergence stand
 /// between iterations. A binary state of d sites takes d/8 bytes.
 #[derive(Debug)]
 pub struct Replay<'a> {

@@ -7,7 +7,7 @@ use crate::packed::Move;
 use crate::random::normals;
 use rand_core::Rng;
 
-/// N(0, W+D) for a full W by the factor `W + D = LLᵀ` in lent memory: `η = Lξ` (METHODS.md §3).
+/// N(0, W+D) for a full W by the factor `W + D = LLᵀ` in caller-provided memory: `η = Lξ` (METHODS.md §3).
 ///
 /// D is anything with W + D ⪰ 0: from [`constant`](super::constant) the sampler is AB-shift, from
 /// [`MinTrace`](super::MinTrace) AB-trace, from a conic solver AB-max. The factorisation is the

@@ -21,11 +21,16 @@ impl Edgewise<'_> {
     }
 
     /// `k ← −k` with a chance of `keep`/2¹⁶, else drawn anew.
-    pub(crate) fn refresh<R: Rng + ?Sized>(law: &DiscreteGaussian, keep: u32, rng: &mut R, kept: &mut [i16]) {
+    pub(crate) fn refresh<R: Rng + ?Sized>(
+        gaussian: &DiscreteGaussian,
+        keep: u32,
+        rng: &mut R,
+        kept: &mut [i16],
+    ) {
         let (mut fresh, mut coins) = ([[0; 2 * LANES]; PIECES], [[0; 2 * LANES]; PIECES]);
         for kept in kept.chunks_mut(2 * LANES * PIECES) {
             let pieces = kept.len().div_ceil(2 * LANES);
-            law.fill(rng, fresh.get_mut(..pieces).unwrap_or_default());
+            gaussian.fill(rng, fresh.get_mut(..pieces).unwrap_or_default());
             if keep > 0 {
                 rng.fill_bytes(bytes_mut(coins.get_mut(..pieces).unwrap_or_default()));
             }

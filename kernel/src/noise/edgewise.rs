@@ -87,7 +87,7 @@ impl<'a> Edgewise<'a> {
     }
 
     /// The same noise, its edges taken run by run ([`Edgewise::runs`] of them, kept in `memory`): other draws of the
-    /// same law. Worth it where edges make long runs, as those of a lattice do with few different couplings: a draw
+    /// same distribution. Worth it where edges make long runs, as those of a lattice do with few different couplings: a draw
     /// then reads a run where it would read its entries, takes its normals in pairs and adds them site after site;
     /// [`IsingBalanced`](crate::step::IsingBalanced) moves the fields of a large model in the same way. For binary and
     /// ordinal sites; categorical ones are drawn as without.
@@ -138,14 +138,19 @@ impl<'a> Edgewise<'a> {
         sizes().all(|other| other == size).then_some(size as f32 * form.unit())
     }
 
-    /// `Σ_edges kₑ (eᵢ + sign(Wᵢⱼ) eⱼ)` with whole numbers k of this law, for one sixteen-bit number a site.
-    pub(crate) fn draw_whole<R: Rng + ?Sized>(&self, law: &DiscreteGaussian, rng: &mut R, eta: &mut [i16]) {
+    /// `Σ_edges kₑ (eᵢ + sign(Wᵢⱼ) eⱼ)` with whole numbers k of this distribution, for one sixteen-bit number a site.
+    pub(crate) fn draw_whole<R: Rng + ?Sized>(
+        &self,
+        gaussian: &DiscreteGaussian,
+        rng: &mut R,
+        eta: &mut [i16],
+    ) {
         eta.fill(0);
         if !self.runs.is_empty() {
-            return runs::draw(self.runs, self.scales(), Whole(law), rng, eta);
+            return runs::draw(self.runs, self.scales(), Whole(gaussian), rng, eta);
         }
         let (form, sign) = (self.matrix.form(), self.matrix.sign());
-        let mut stream = Stream::new(Whole(law), form.entries().len() / 2);
+        let mut stream = Stream::new(Whole(gaussian), form.entries().len() / 2);
         let mut start = 0;
         for (site, &end) in (0..).zip(form.ends()) {
             let row = form.entries().get(start..end as usize).unwrap_or_default();

@@ -135,7 +135,7 @@ impl Symmetric for Precision<'_> {
     }
 }
 
-/// A full matrix in lent memory: row i is `rows[i·b .. (i+1)·b]` with b = [`DenseMatrix::row_blocks`], zero
+/// A full matrix in caller-provided memory: row i is `rows[i·b .. (i+1)·b]` with b = [`DenseMatrix::row_blocks`], zero
 /// past the last site.
 #[derive(Clone, Copy, Debug)]
 pub struct DenseMatrix<'a> {

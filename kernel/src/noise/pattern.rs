@@ -5,7 +5,7 @@ use super::least_squares::{Fit, forget, long, numbers, ridge_value, solve};
 use crate::energy::{Edge, Sparse};
 use crate::lane::{Block, LANES};
 use crate::packed::Move;
-use crate::step::key::mix;
+use crate::step::fingerprint::mix;
 
 /// The symmetric W with entries only on the diagonal and at the edges of a pattern that explains differences of
 /// gradients best, `min Σ‖W v_t − Δg_t‖²` over the moves v of a chain, g = −∂E/∂x (AB, Eq. 10; METHODS.md §3).

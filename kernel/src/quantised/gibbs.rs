@@ -9,7 +9,7 @@ use core::ops::Range;
 use rand_core::Rng;
 
 /// A chain of Gibbs sampling over a [`QuantisedIsing`] model, by sweeps over the sites in their order (METHODS.md
-/// §2): exact for that model, in lent memory, without floats.
+/// §2): exact for that model, in caller-provided memory, without floats.
 ///
 /// Cost a sweep: a word of the generator and two multiplications a site, and O(degree) additions a flip.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ const WHOLE: u32 = 1 << 15;
 /// A magnitude is compared for by all draws where it has so many of 2¹⁵ or more.
 const SELDOM: u64 = 16;
 
-/// The discrete Gaussian law `P(k) ∝ e^(−λk²/2)` over all whole numbers k, drawn thirty-two at a time by comparing sixteen
+/// The discrete Gaussian distribution `P(k) ∝ e^(−λk²/2)` over all whole numbers k, drawn thirty-two at a time by comparing sixteen
 /// bits each.
 ///
 /// A draw is a sign and fifteen bits. Each magnitude has a whole number of their 2¹⁵ values, as many as its probability
@@ -26,10 +26,10 @@ const SELDOM: u64 = 16;
 /// ```
 /// use bitmc::random::DiscreteGaussian;
 /// use bitmc::{LaneRng, SeedableRng};
-/// let law = DiscreteGaussian::new(1.0).ok_or("from 1/16 on")?;
+/// let gaussian = DiscreteGaussian::new(1.0).ok_or("from 1/16 on")?;
 /// let mut rng = LaneRng::seed_from_u64(1);
 /// let squares = |draws: [i16; 32]| draws.map(|k| f64::from(k).powi(2)).iter().sum::<f64>();
-/// let variance = (0..1000).map(|_| squares(law.draw(&mut rng))).sum::<f64>() / 32_000.0;
+/// let variance = (0..1000).map(|_| squares(gaussian.draw(&mut rng))).sum::<f64>() / 32_000.0;
 /// assert!((variance - 1.0).abs() < 0.04);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -75,23 +75,24 @@ impl DiscreteGaussian {
         let used = units.iter().skip(1).take(OFTEN).take_while(often).count();
         let wholes = units.iter().take(used + 1).map(|units| (units >> 32) as u32);
         let shared = WHOLE.saturating_sub(wholes.sum());
-        let mut law = Self { precision, often: [0; OFTEN], used, shared: shared as i16, seldom: [0; MOST] };
+        let mut gaussian =
+            Self { precision, often: [0; OFTEN], used, shared: shared as i16, seldom: [0; MOST] };
         // From the largest magnitude on.
         let (mut whole, mut left) = (shared, 0u64);
         for (j, &units) in units.iter().enumerate().skip(1).rev() {
             if j <= used {
                 whole += (units >> 32) as u32;
-                if let Some(slot) = law.often.get_mut(j - 1) {
+                if let Some(slot) = gaussian.often.get_mut(j - 1) {
                     *slot = whole as i16;
                 }
             }
             left += if j <= used { units & 0xFFFF_FFFF } else { units };
-            if let Some(slot) = law.seldom.get_mut(j - 1) {
+            if let Some(slot) = gaussian.seldom.get_mut(j - 1) {
                 *slot =
                     left.checked_div(u64::from(shared)).map_or(0, |part| part.min(u64::from(u32::MAX)) as u32);
             }
         }
-        Some(law)
+        Some(gaussian)
     }
 
     /// λ.

@@ -1,7 +1,7 @@
 //! Standard normals, by inversion and in pairs.
 
 use super::{TWO_POW_MINUS_31, uniform_registers, uniforms, words};
-use crate::lane::{Abreast, Block, F32s, LANES, PARTS, U32s};
+use crate::lane::{Block, F32s, Interleaved, LANES, PARTS, U32s};
 use rand_core::Rng;
 
 /// Sixteen standard normals by inversion, one uniform and one sign each: no rejection, no loop.
@@ -30,7 +30,8 @@ pub fn normal_pairs<R: Rng + ?Sized>(rng: &mut R) -> [Block; 2] {
     let mut pair = [[0.0; LANES]; 2];
     let [first, second] = &mut pair;
     for (part, u) in uniforms.into_iter().enumerate() {
-        let (Abreast([cos]), Abreast([sin])) = polar(Abreast([U32s::load(&angles, part)]), Abreast([u]));
+        let (Interleaved([cos]), Interleaved([sin])) =
+            polar(Interleaved([U32s::load(&angles, part)]), Interleaved([u]));
         cos.store(first, part);
         sin.store(second, part);
     }
@@ -48,8 +49,8 @@ pub(crate) fn normal_pairs_twice<R: Rng + ?Sized>(rng: &mut R, out: &mut [Block;
     let (more_angles, more_uniforms) = (words(rng), uniform_registers(rng));
     let [first, second, third, fourth] = out;
     for (part, (u, v)) in uniforms.into_iter().zip(more_uniforms).enumerate() {
-        let angles = Abreast([U32s::load(&angles, part), U32s::load(&more_angles, part)]);
-        let (Abreast([cos, more_cos]), Abreast([sin, more_sin])) = polar(angles, Abreast([u, v]));
+        let angles = Interleaved([U32s::load(&angles, part), U32s::load(&more_angles, part)]);
+        let (Interleaved([cos, more_cos]), Interleaved([sin, more_sin])) = polar(angles, Interleaved([u, v]));
         cos.store(first, part);
         sin.store(second, part);
         more_cos.store(third, part);
@@ -60,9 +61,9 @@ pub(crate) fn normal_pairs_twice<R: Rng + ?Sized>(rng: &mut R, out: &mut [Block;
 /// Pairs of normals from words and uniforms.
 #[inline(always)]
 fn polar<const N: usize>(
-    angles: Abreast<U32s, N>,
-    uniforms: Abreast<F32s, N>,
-) -> (Abreast<F32s, N>, Abreast<F32s, N>) {
+    angles: Interleaved<U32s, N>,
+    uniforms: Interleaved<F32s, N>,
+) -> (Interleaved<F32s, N>, Interleaved<F32s, N>) {
     let radius = uniforms.normal_radius();
     // A right angle to both sides by all bits, the side of the cosine by the last one, which it hardly feels.
     let (sin, cos) = (angles.i32_to_f32() * F32s::splat(TWO_POW_MINUS_31)).quarter_turns();

@@ -89,7 +89,7 @@ impl<'a> SlicedLangevin<'a> {
         Self::new(chains, step_size, table, room)
     }
 
-    /// Without a test: DULA. It converges to a law of its own, which is the model's only for small steps. `room` is
+    /// Without a test: DULA. It converges to a distribution of its own, which is the model's only for small steps. `room` is
     /// a block a site.
     ///
     /// # Errors

@@ -3,65 +3,43 @@
 use super::MAX_DEGREE;
 use crate::energy::{Entry, Ising, Sparse};
 
-/// Why a model or its memory does not fit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum SlicedError {
-    /// The coupling of these two sites is of another magnitude than the first one.
-    Coupling {
-        /// One end.
-        a: u32,
-        /// The other end.
-        b: u32,
-    },
-    /// The field at this site is neither 0 nor of the magnitude of the first one that is not.
-    Field {
-        /// The site.
-        site: usize,
-    },
-    /// A site has more than [`MAX_DEGREE`] neighbours.
-    Degree {
-        /// The site.
-        site: usize,
-        /// Its neighbours.
-        degree: usize,
-    },
-    /// The memory is too short.
-    Memory {
-        /// Blocks, or words of a table, that are needed.
-        need: usize,
-        /// How many were given.
-        got: usize,
-    },
-    /// A step size must be positive and finite, and so must its inverse.
-    StepSize(f32),
-    /// The log odds of a flip would be beyond ±30 somewhere: too large to be drawn with the precision that a
-    /// Metropolis test needs.
-    Steep,
-}
-
-impl core::fmt::Display for SlicedError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Coupling { a, b } => {
-                write!(f, "the coupling of sites {a} and {b} is of another magnitude than the first")
-            }
-            Self::Field { site } => {
-                write!(f, "the field at site {site} is neither 0 nor of the magnitude of the others")
-            }
-            Self::Degree { site, degree } => {
-                write!(f, "site {site} has {degree} neighbours, {MAX_DEGREE} are possible")
-            }
-            Self::Memory { need, got } => write!(f, "{need} blocks or words are needed, {got} were given"),
-            Self::StepSize(value) => write!(f, "step size {value} is not positive and finite"),
-            Self::Steep => write!(f, "the log odds of a flip are beyond 30"),
-        }
+crate::error::errors! {
+    /// Why a model or its memory does not fit.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum SlicedError {
+        /// The coupling of these two sites is of another magnitude than the first one.
+        Coupling {
+            /// One end.
+            a: u32,
+            /// The other end.
+            b: u32,
+        } => "the coupling of sites {a} and {b} is of another magnitude than the first";
+        /// The field at this site is neither 0 nor of the magnitude of the first one that is not.
+        Field {
+            /// The site.
+            site: usize,
+        } => "the field at site {site} is neither 0 nor of the magnitude of the others";
+        /// A site has more than [`MAX_DEGREE`] neighbours.
+        Degree {
+            /// The site.
+            site: usize,
+            /// Its neighbours.
+            degree: usize,
+        } => "site {site} has {degree} neighbours, {MAX_DEGREE} are possible";
+        /// The memory is too short.
+        Memory {
+            /// Blocks, or words of a table, that are needed.
+            need: usize,
+            /// How many were given.
+            got: usize,
+        } => "{need} blocks or words are needed, {got} were given";
+        /// A step size must be positive and finite, and so must its inverse.
+        StepSize(value: f32) => "step size {value} is not positive and finite";
+        /// The log odds of a flip would be beyond ±30 somewhere: too large to be drawn with the precision that a
+        /// Metropolis test needs.
+        Steep => "the log odds of a flip are beyond 30";
     }
 }
-
-impl core::error::Error for SlicedError {}
 
 /// An [`Ising`] model whose couplings have one magnitude, ±J, and whose fields are 0 or ±h for one h: on any graph
 /// of degree up to [`MAX_DEGREE`]. It is the model's own table of rows that is read: nothing is copied.

@@ -253,7 +253,7 @@ fn turned(centre: u32, digit: u32, arity: u32) -> u32 {
     if digit == 0 || sum < arity { sum } else { sum - arity }
 }
 
-/// The energy along a walk of there. Behind a wall or a fault the cache says nothing: it is made again.
+/// The energy along a walk of there. Behind a hard constraint or a fault the cache says nothing: it is made again.
 struct Path {
     energy: Total,
     lost: bool,

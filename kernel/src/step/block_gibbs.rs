@@ -88,18 +88,12 @@ impl BlockGibbs {
     ///
     /// # Errors
     /// [`CountError`] where there is not one generator and one place for an [`Info`] a chain.
-    pub fn step_together<'m, W, C, B, R>(
+    pub fn step_together<'m, W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>, R: Rng>(
         &self,
         chains: &mut [Chain<'_, Rbm<'m>, W, C, B>],
         rngs: &mut [R],
         infos: &mut [Info],
-    ) -> Result<(), CountError>
-    where
-        W: AsMut<[u32]> + AsRef<[u32]>,
-        C: AsMut<[Bits]>,
-        B: AsMut<[Block]>,
-        R: Rng,
-    {
+    ) -> Result<(), CountError> {
         CountError::check(chains.len(), [rngs.len(), infos.len()])?;
         let rest = groups((chains, rngs, infos), together::<R, 64>);
         let rest = groups(rest, together::<R, 16>);

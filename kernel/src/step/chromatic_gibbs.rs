@@ -15,7 +15,7 @@ use rand_core::Rng;
 
 /// Chromatic Gibbs (Gonzalez et al. 2011; METHODS.md §2): the sites of a class are independent given all others,
 /// so a class is drawn at once, sixteen sites side by side; a step is one sweep over the classes. For
-/// [`Ising`] and [`Potts`](crate::Potts) models, from their cached fields. It keeps the law exactly, and is not
+/// [`Ising`] and [`Potts`](crate::Potts) models, from their cached fields. It keeps the distribution exactly, and is not
 /// reversible. Clamped sites keep their value.
 ///
 /// A chain over other couplings than those that the colouring was checked against refuses every step as a

@@ -15,67 +15,50 @@ pub struct Colouring<'a> {
     classes: &'a [u32],
 }
 
-/// Why classes are not a colouring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum ColouringError {
-    /// A class has `class` words, and `got` is not a whole number of them.
-    Length {
-        /// Words of a class.
-        class: usize,
-        /// Words given.
-        got: usize,
-    },
-    /// A bit past the last site is set.
-    Padding,
-    /// A site is in no class.
-    Uncoloured {
-        /// The site.
-        site: usize,
-    },
-    /// A site is in two classes.
-    Twice {
-        /// The site.
-        site: usize,
-    },
-    /// Two sites of one class are coupled.
-    Coupled {
-        /// The one.
-        a: usize,
-        /// The other.
-        b: usize,
-    },
-    /// The memory holds too few classes; this site found no room.
-    Classes {
-        /// The site.
-        site: usize,
-    },
-    /// Memory for fewer or more numbers than there are sites.
-    Numbers {
-        /// Sites.
-        need: usize,
-        /// Numbers.
-        got: usize,
-    },
-}
-
-impl core::fmt::Display for ColouringError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Length { class, got } => write!(f, "{got} words are not classes of {class} words"),
-            Self::Padding => write!(f, "a bit past the last site is set"),
-            Self::Uncoloured { site } => write!(f, "site {site} is in no class"),
-            Self::Twice { site } => write!(f, "site {site} is in two classes"),
-            Self::Coupled { a, b } => write!(f, "sites {a} and {b} of one class are coupled"),
-            Self::Classes { site } => write!(f, "no class is left for site {site}"),
-            Self::Numbers { need, got } => write!(f, "{need} sites take {need} numbers, not {got}"),
-        }
+crate::error::errors! {
+    /// Why classes are not a colouring.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ColouringError {
+        /// A class has `class` words, and `got` is not a whole number of them.
+        Length {
+            /// Words of a class.
+            class: usize,
+            /// Words given.
+            got: usize,
+        } => "{got} words are not classes of {class} words";
+        /// A bit past the last site is set.
+        Padding => "a bit past the last site is set";
+        /// A site is in no class.
+        Uncoloured {
+            /// The site.
+            site: usize,
+        } => "site {site} is in no class";
+        /// A site is in two classes.
+        Twice {
+            /// The site.
+            site: usize,
+        } => "site {site} is in two classes";
+        /// Two sites of one class are coupled.
+        Coupled {
+            /// The one.
+            a: usize,
+            /// The other.
+            b: usize,
+        } => "sites {a} and {b} of one class are coupled";
+        /// The memory holds too few classes; this site found no room.
+        Classes {
+            /// The site.
+            site: usize,
+        } => "no class is left for site {site}";
+        /// Memory for fewer or more numbers than there are sites.
+        Numbers {
+            /// Sites.
+            need: usize,
+            /// Numbers.
+            got: usize,
+        } => "{need} sites take {need} numbers, not {got}";
     }
 }
-
-impl core::error::Error for ColouringError {}
 
 impl<'a> Colouring<'a> {
     /// Words of `classes` classes of `sites` sites.
@@ -112,7 +95,7 @@ impl<'a> Colouring<'a> {
         Ok(colouring)
     }
 
-    /// Colours greedily into lent memory ([`Colouring::words`]): each site, in order, joins the first class that
+    /// Colours greedily into caller-provided memory ([`Colouring::words`]): each site, in order, joins the first class that
     /// has none of its neighbours. At most one class more than the largest degree is needed; an even torus gets
     /// its two, and classes that stay empty are left out. O(edges × classes).
     ///

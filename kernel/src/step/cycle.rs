@@ -9,7 +9,7 @@ use rand_core::Rng;
 
 /// Kernels in turn: step t of a chain is made by kernel `t mod s` of s.
 ///
-/// Each kernel keeps the law, so each position of the cycle does, and so does the whole cycle; it is not
+/// Each kernel keeps the distribution, so each position of the cycle does, and so does the whole cycle; it is not
 /// reversible, though its parts may be. The position is the chain's step count
 /// ([`Chain::steps`](crate::Chain::steps)), which its [`Core`](crate::chain::Core) carries: a chain that
 /// was kept goes on at the right position.

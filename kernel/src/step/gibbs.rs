@@ -16,7 +16,7 @@ use rand_core::Rng;
 /// For a binary site that is a flip with probability `1/(1 + e^(E(flipped) − E(x)))`. Every draw is accepted.
 ///
 /// * [`Gibbs::systematic`]: a step is one sweep, every free site once, in the order of the sites. It keeps
-///   the law exactly, and is not reversible.
+///   the distribution exactly, and is not reversible.
 /// * [`Gibbs::random`]: a step is a number of updates of sites drawn uniformly, with replacement; reversible.
 ///
 /// Values whose energy is `+∞` are never drawn; nor are those at NaN or `−∞`, which count as a fault of the
@@ -143,11 +143,13 @@ impl Updates {
     }
 
     #[inline]
-    fn update<E, R>(&mut self, ring: &mut Ring<'_, E>, site: usize, uniform: f32, rng: &mut R)
-    where
-        E: Energy + ?Sized,
-        R: Rng + ?Sized,
-    {
+    fn update<E: Energy + ?Sized, R: Rng + ?Sized>(
+        &mut self,
+        ring: &mut Ring<'_, E>,
+        site: usize,
+        uniform: f32,
+        rng: &mut R,
+    ) {
         if !ring.free(site) {
             return;
         }

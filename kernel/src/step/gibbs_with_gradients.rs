@@ -1,84 +1,44 @@
 //! Gibbs with gradients: an index drawn by the gradient.
 
-use super::path::{Choice, Paths};
-use super::{Kernel, ParameterError, Transition};
-use crate::accept::Info;
-use crate::chain::Ring;
-use crate::draw::index::Order;
-use crate::energy::Energy;
-use crate::packed::StateError;
-use rand_core::Rng;
-
-/// Gibbs with gradients (Grathwohl, Swersky, Hashemi, Duvenaud, Maddison 2021, Algorithm 1; METHODS.md §2).
-///
-/// The change of E by every single-site move is estimated by the gradient, `Δ = −∂E/∂x · (change)`, and one
-/// move is drawn from `softmax(Δ/2)`: over sites for binary ones, over (site, value) for categorical and
-/// ordinal ones, the present value left out. The Metropolis test makes it exact:
-/// `ln A = E(x) − E(y) + log q(i|y) − log q(i|x)`.
-///
-/// With R indices (GWG-R) a step moves up to R sites. Binary: R draws with replacement, the union is
-/// flipped, and log q is summed over all R draws both ways. Other sites: R *distinct* sites in the order of
-/// the draw, both ways, each (site, value) from what is left; as many as there are where R is more.
-///
-/// The first choice where gradients are cheap and few sites should move a step. R = 2 to 5 pays where the
-/// energy is smooth; [`PathAuxiliary`](crate::PathAuxiliary) is the better way to move many.
-///
-/// A move at which the gradient points uphill to +∞ is never drawn, whatever the others are. So a state that is reached
-/// only by several such moves at once is never reached: with 000, 100, 010, 001 and 111 allowed, R = 3 and exact
-/// differences as the gradient, a chain from 000 never comes to 111. The distribution is kept.
-///
-/// Sites of [many values](crate::Layout::many_values): one pass over the sites draws, and another scores the way back.
-/// Nothing is kept from step to step, so a step costs two gradients, two exponentials a value, and two uniforms a
-/// site.
-///
-/// Categorical and ordinal sites of two values, and R at or above the number of free sites: what
-/// [`PathAuxiliary`](super::PathAuxiliary) says of parity holds here too.
-///
-/// Cost a step: one gradient, one exponential a site (and value), 128 random bits an index.
-///
-/// ```
-/// use bitmc::{Chain, GibbsWithGradients, Ising, LaneRng, Layout, SeedableRng, SparseMemory, memory, torus};
-///
-/// const L: Layout = Layout::binary(25);
-/// let mut couplings = SparseMemory::<25, 100>::new();
-/// let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[0.2; 25], couplings.borrow())?;
-/// let mut rng = LaneRng::seed_from_u64(1);
-/// let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng)?;
-/// let info = chain.step(&GibbsWithGradients::new(1)?, &mut rng);
-/// assert_eq!(info.proposed, 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GibbsWithGradients {
-    pub(crate) paths: Paths,
-}
-
-impl GibbsWithGradients {
-    /// With R indices a step.
+super::path::of_indices! {
+    /// Gibbs with gradients (Grathwohl, Swersky, Hashemi, Duvenaud, Maddison 2021, Algorithm 1; METHODS.md §2).
     ///
-    /// # Errors
-    /// [`ParameterError::Indices`] where R is not from 1 to 64.
-    pub fn new(indices: u32) -> Result<Self, ParameterError> {
-        let indices = Paths::indices(indices)?;
-        Ok(Self { paths: Paths { indices, order: Order::Planes, replace: true, backwards: false } })
-    }
-
-    /// The probabilities of one sequence of draws from the chain's state, without making the move: log q of
-    /// the sequence, and of the sequence back from where it leads. The cost of a step.
+    /// The change of E by every single-site move is estimated by the gradient, `Δ = −∂E/∂x · (change)`, and one
+    /// move is drawn from `softmax(Δ/2)`: over sites for binary ones, over (site, value) for categorical and
+    /// ordinal ones, the present value left out. The Metropolis test makes it exact:
+    /// `ln A = E(x) − E(y) + log q(i|y) − log q(i|x)`.
     ///
-    /// # Errors
-    /// [`StateError`] where a site or value does not exist.
-    pub fn transition<E: Energy + ?Sized>(
-        &self,
-        ring: Ring<'_, E>,
-        path: &[Choice],
-    ) -> Result<Transition, StateError> {
-        self.paths.transition(ring, path)
-    }
-}
-
-impl<E: Energy + ?Sized> Kernel<E> for GibbsWithGradients {
-    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, E>, rng: &mut R) -> Info {
-        self.paths.step(ring, rng)
-    }
+    /// With R indices (GWG-R) a step moves up to R sites. Binary: R draws with replacement, the union is
+    /// flipped, and log q is summed over all R draws both ways. Other sites: R *distinct* sites in the order of
+    /// the draw, both ways, each (site, value) from what is left; as many as there are where R is more.
+    ///
+    /// The first choice where gradients are cheap and few sites should move a step. R = 2 to 5 pays where the
+    /// energy is smooth; [`PathAuxiliary`](crate::PathAuxiliary) is the better way to move many.
+    ///
+    /// A move at which the gradient points uphill to +∞ is never drawn, whatever the others are. So a state that is reached
+    /// only by several such moves at once is never reached: with 000, 100, 010, 001 and 111 allowed, R = 3 and exact
+    /// differences as the gradient, a chain from 000 never comes to 111. The distribution is kept.
+    ///
+    /// Sites of [many values](crate::Layout::many_values): one pass over the sites draws, and another scores the way back.
+    /// Nothing is kept from step to step, so a step costs two gradients, two exponentials a value, and two uniforms a
+    /// site.
+    ///
+    /// Categorical and ordinal sites of two values, and R at or above the number of free sites: what
+    /// [`PathAuxiliary`](super::PathAuxiliary) says of parity holds here too.
+    ///
+    /// Cost a step: one gradient, one exponential a site (and value), 128 random bits an index.
+    ///
+    /// ```
+    /// use bitmc::{Chain, GibbsWithGradients, Ising, LaneRng, Layout, SeedableRng, SparseMemory, memory, torus};
+    ///
+    /// const L: Layout = Layout::binary(25);
+    /// let mut couplings = SparseMemory::<25, 100>::new();
+    /// let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[0.2; 25], couplings.borrow())?;
+    /// let mut rng = LaneRng::seed_from_u64(1);
+    /// let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng)?;
+    /// let info = chain.step(&GibbsWithGradients::new(1)?, &mut rng);
+    /// assert_eq!(info.proposed, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    GibbsWithGradients { replace: true, backwards: false }
 }

@@ -20,7 +20,7 @@ use crate::packed::{Packed, StateError};
 use crate::random::DiscreteGaussian;
 use rand_core::Rng;
 
-/// AB-edge for Ising models: the law of [`Langevin::second_order`](super::Langevin::second_order) over an [`Edgewise`]
+/// AB-edge for Ising models: the distribution of [`Langevin::second_order`](super::Langevin::second_order) over an [`Edgewise`]
 /// noise with other draws, at about half the cost (Sun and others 2023; METHODS.md §3).
 ///
 /// Where W is the Hessian of `f = −E` itself, the gradient and the noise at the far end are those at the near end but
@@ -106,7 +106,7 @@ impl Choose for &mut Given {
 struct Grid {
     magnitude: f32,
     /// `e^(−κ|W|k²/2m²)`.
-    law: DiscreteGaussian,
+    gaussian: DiscreteGaussian,
     /// |W|/m.
     step: f32,
 }
@@ -115,12 +115,13 @@ impl Grid {
     /// The coarsest grid on which κ|W|/m², m = 1, 2, 4 …, is at most 2: the variance of k is then within .2 % of that of
     /// the normals (METHODS.md §3).
     fn new(magnitude: f32, precision: f32) -> Result<Self, ParameterError> {
-        let (mut step, mut of_law) = (magnitude, magnitude * precision);
-        while of_law > 2.0 && of_law.is_finite() {
-            (step, of_law) = (0.5 * step, 0.25 * of_law);
+        let (mut step, mut precision_of) = (magnitude, magnitude * precision);
+        while precision_of > 2.0 && precision_of.is_finite() {
+            (step, precision_of) = (0.5 * step, 0.25 * precision_of);
         }
-        let law = DiscreteGaussian::new(of_law).ok_or(ParameterError::WeakCoupling(magnitude * precision))?;
-        Ok(Self { magnitude, law, step })
+        let gaussian =
+            DiscreteGaussian::new(precision_of).ok_or(ParameterError::WeakCoupling(magnitude * precision))?;
+        Ok(Self { magnitude, gaussian, step })
     }
 }
 
@@ -140,7 +141,7 @@ impl<'a> IsingBalanced<'a> {
     }
 
     /// The same over a discrete Gaussian noise, for couplings of one magnitude |W|, as those of a lattice are: another proposal
-    /// for the same stationary law, at .6 to .7 of the cost.
+    /// for the same stationary distribution, at .6 to .7 of the cost.
     ///
     /// The auxiliary variable need not be normal. What the sampler asks of it is that its density falls with the square of
     /// its distance from `Lᵀx`, so that products of x cancel; and that holds as well where it takes but the values of a grid,
@@ -306,12 +307,12 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
         if no_room || !self.noise.is_of(ring.energy.form()) {
             return ring.failed();
         }
-        let ways = if let Some(Grid { law, step, .. }) = &self.grid {
+        let ways = if let Some(Grid { gaussian, step, .. }) = &self.grid {
             if let Some(momentum) = &self.momentum {
-                self.refresh_whole(momentum, law, &mut ring, rng);
+                self.refresh_whole(momentum, gaussian, &mut ring, rng);
             } else {
                 let eta = i16s_mut(ring.there.weights).get_mut(..2 * LANES * ring.here.words.len());
-                self.noise.draw_whole(law, rng, eta.unwrap_or_default());
+                self.noise.draw_whole(gaussian, rng, eta.unwrap_or_default());
             }
             self.go_over::<[[i16; LANES]; 2], R>(&mut ring, *step, rng)
         } else {

@@ -1,6 +1,6 @@
 //! The adjusted discrete Langevin sampler for Ising models.
 
-pub(crate) mod law;
+pub(crate) mod odds;
 mod touched;
 
 use super::{Kernel, ParameterError, Transition};
@@ -10,10 +10,10 @@ use crate::energy::Ising;
 use crate::lane::{Bits, Block, F32s, LANES, LogProduct, Mask, PARTS, U32s};
 use crate::packed::{Packed, StateError};
 use crate::random::words;
-use law::{Law, Sum};
+use odds::{Odds, Sum};
 use rand_core::Rng;
 
-/// DMALA for Ising models: the law of [`Langevin::adjusted`](super::Langevin::adjusted) with other draws, several
+/// DMALA for Ising models: the distribution of [`Langevin::adjusted`](super::Langevin::adjusted) with other draws, several
 /// times as fast on large sparse models (Zhang, Liu, Liu 2022, Algorithm 2; METHODS.md §1).
 ///
 /// A site's log odds of flipping are `z = ½(1−2x)·(b + Kx) − 1/(2α)`. For a quadratic energy with zero diagonal the
@@ -63,8 +63,11 @@ impl IsingLangevin {
         self.half_curvature
     }
 
-    fn law(&self, model: &Ising<'_>) -> Law {
-        Law { half_unit: law::bits(0.5 * model.form().unit()), half_curvature: law::bits(self.half_curvature) }
+    fn odds(&self, model: &Ising<'_>) -> Odds {
+        Odds {
+            half_unit: odds::bits(0.5 * model.form().unit()),
+            half_curvature: odds::bits(self.half_curvature),
+        }
     }
 
     /// The probabilities of a move from the chain's state to `to`, without making it. The cost of a step where all
@@ -78,14 +81,14 @@ impl IsingLangevin {
         for (slot, &word) in ring.there.words.iter_mut().zip(to.words()) {
             *slot = word;
         }
-        let law = self.law(ring.energy);
+        let odds = self.odds(ring.energy);
         ring.core.weights_of = None;
         let difference = ring.arrive();
         let free = Packed::trusted(ring.layout, ring.free);
         let (here, there) = (ring.here_state(), ring.there_state());
-        let forward = log_q(law, ring.here.cache, (here, there), free);
-        let reverse = log_q(law, ring.there.cache, (there, here), free);
-        let z = |cache: &mut _, at, weights: &mut _| weigh(law, cache, at, free, weights);
+        let forward = log_q(odds, ring.here.cache, (here, there), free);
+        let reverse = log_q(odds, ring.there.cache, (there, here), free);
+        let z = |cache: &mut _, at, weights: &mut _| weigh(odds, cache, at, free, weights);
         let sums = (
             z(&mut *ring.here.cache, Packed::trusted(ring.layout, ring.here.words), &mut *ring.here.weights),
             z(&mut *ring.there.cache, Packed::trusted(ring.layout, ring.there.words), &mut *ring.there.weights),
@@ -95,7 +98,7 @@ impl IsingLangevin {
             log_forward: forward,
             log_reverse: reverse,
             difference,
-            log_ratio: if possible { law::value(sums.0 - sums.1) } else { f32::NEG_INFINITY },
+            log_ratio: if possible { odds::value(sums.0 - sums.1) } else { f32::NEG_INFINITY },
             fault: false,
         })
     }
@@ -103,7 +106,7 @@ impl IsingLangevin {
 
 /// The weights of all sites; their Z.
 #[inline]
-fn weigh(law: Law, fields: &[Bits], at: Packed<'_>, free: Packed<'_>, weights: &mut [Block]) -> i64 {
+fn weigh(odds: Odds, fields: &[Bits], at: Packed<'_>, free: Packed<'_>, weights: &mut [Block]) -> i64 {
     let mut sum = Sum::new();
     for (index, (fields, weights)) in fields.chunks(2).zip(weights).enumerate() {
         let (low, high) = match fields {
@@ -118,7 +121,7 @@ fn weigh(law: Law, fields: &[Bits], at: Packed<'_>, free: Packed<'_>, weights: &
             let (free, beside) = (Mask::from_bits(free, part), Mask::from_bits(beside, part));
             let (x, y) = (ones(x), ones(y));
             let ([low, high], [here, next]) =
-                law.weigh([U32s::load(low, part), U32s::load(high, part)], [x, y]);
+                odds.weigh([U32s::load(low, part), U32s::load(high, part)], [x, y]);
             let halves = free.keep(low) | beside.keep(high).shl::<16>();
             halves.to_f32().store(weights, part);
             sum.add(free.keep(here), part);
@@ -131,7 +134,7 @@ fn weigh(law: Law, fields: &[Bits], at: Packed<'_>, free: Packed<'_>, weights: &
 }
 
 /// log q(y|x).
-fn log_q(law: Law, fields: &[Bits], (x, y): (Packed<'_>, Packed<'_>), free: Packed<'_>) -> f32 {
+fn log_q(odds: Odds, fields: &[Bits], (x, y): (Packed<'_>, Packed<'_>), free: Packed<'_>) -> f32 {
     let mut product = LogProduct::ONE;
     for (site, &field) in fields.as_flattened().iter().enumerate().take(x.layout().sites()) {
         let moved = x.get(site) != y.get(site);
@@ -141,7 +144,7 @@ fn log_q(law: Law, fields: &[Bits], (x, y): (Packed<'_>, Packed<'_>), free: Pack
             }
             continue;
         }
-        let (e, likely) = law.odds(field, x.get(site));
+        let (e, likely) = odds.of(field, x.get(site));
         let normaliser = LogProduct::new(1.0 + e, 0);
         product = if moved == likely { product } else { product.times(LogProduct::new(e, 0)) };
         product = product.over(normaliser);
@@ -151,16 +154,16 @@ fn log_q(law: Law, fields: &[Bits], (x, y): (Packed<'_>, Packed<'_>), free: Pack
 
 impl Kernel<Ising<'_>> for IsingLangevin {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, Ising<'_>>, rng: &mut R) -> Info {
-        let law = self.law(ring.energy);
+        let odds = self.odds(ring.energy);
         let free = Packed::trusted(ring.layout, ring.free);
         if ring.core.weights_of != Some(self.key()) {
             let here = Packed::trusted(ring.layout, ring.here.words);
-            ring.core.softplus = weigh(law, ring.here.cache, here, free, ring.here.weights);
+            ring.core.softplus = weigh(odds, ring.here.cache, here, free, ring.here.weights);
             ring.core.weights_of = Some(self.key());
         }
-        let proposed = draw(law, &mut ring, rng);
+        let proposed = draw(odds, &mut ring, rng);
         if touched::pays(ring.energy, proposed)
-            && let Some(info) = touched::step(law, &mut ring, proposed, rng)
+            && let Some(info) = touched::step(odds, &mut ring, proposed, rng)
         {
             return info;
         }
@@ -171,8 +174,8 @@ impl Kernel<Ising<'_>> for IsingLangevin {
         ring.there.words.iter_mut().zip(ring.here.words.iter()).for_each(|(there, &here)| *there ^= here);
         let difference = ring.energy.form().value(units);
         let there = Packed::trusted(ring.layout, ring.there.words);
-        let softplus = weigh(law, ring.there.cache, there, free, ring.there.weights);
-        let log_ratio = law::value(ring.core.softplus - softplus);
+        let softplus = weigh(odds, ring.there.cache, there, free, ring.there.weights);
+        let log_ratio = odds::value(ring.core.softplus - softplus);
         let accepted = accept(log_ratio, rng);
         if accepted {
             ring.core.softplus = softplus;
@@ -183,7 +186,7 @@ impl Kernel<Ising<'_>> for IsingLangevin {
 
 /// Leaves the sites that flip in there's words; how many.
 #[inline]
-fn draw<R: Rng + ?Sized>(law: Law, ring: &mut Ring<'_, Ising<'_>>, rng: &mut R) -> u32 {
+fn draw<R: Rng + ?Sized>(odds: Odds, ring: &mut Ring<'_, Ising<'_>>, rng: &mut R) -> u32 {
     let mut count = 0;
     let cells = ring.here.weights.iter().zip(ring.there.words.iter_mut());
     for (index, (weights, slot)) in cells.enumerate() {
@@ -191,14 +194,14 @@ fn draw<R: Rng + ?Sized>(law: Law, ring: &mut Ring<'_, Ising<'_>>, rng: &mut R) 
         let (mut flips, mut tied) = (0, [0; LANES]);
         for part in 0..PARTS {
             let weights = F32s::load(weights, part).to_bits();
-            let (flip, ties) = law::draw(weights, U32s::load(&noise, part));
-            flips |= law::tops(flip, part);
+            let (flip, ties) = odds::draw(weights, U32s::load(&noise, part));
+            flips |= odds::tops(flip, part);
             ties.store(&mut tied, part);
         }
         if tied.iter().fold(0, |any, word| any | word) != 0 {
-            let ties = (0..PARTS).fold(0, |ties, part| ties | law::tops(U32s::load(&tied, part), part));
+            let ties = (0..PARTS).fold(0, |ties, part| ties | odds::tops(U32s::load(&tied, part), part));
             let x = ring.here.words.get(index).copied().unwrap_or(0);
-            flips |= settle(law, ties, ring.here.cache.get(2 * index..).unwrap_or_default(), x, rng);
+            flips |= settle(odds, ties, ring.here.cache.get(2 * index..).unwrap_or_default(), x, rng);
         }
         *slot = flips;
         count += flips.count_ones();
@@ -208,9 +211,9 @@ fn draw<R: Rng + ?Sized>(law: Law, ring: &mut Ring<'_, Ising<'_>>, rng: &mut R) 
 
 /// The sites of a word that flip among those that are tied.
 #[cold]
-fn settle<R: Rng + ?Sized>(law: Law, ties: u32, fields: &[Bits], x: u32, rng: &mut R) -> u32 {
+fn settle<R: Rng + ?Sized>(odds: Odds, ties: u32, fields: &[Bits], x: u32, rng: &mut R) -> u32 {
     let tied = fields.as_flattened().iter().zip(0..32).filter(|(_, site)| (ties >> site) & 1 != 0);
     tied.fold(0, |flips, (&field, site)| {
-        flips | u32::from(law.flips(field, (x >> site) & 1, || rng.next_u32())) << site
+        flips | u32::from(odds.flips(field, (x >> site) & 1, || rng.next_u32())) << site
     })
 }

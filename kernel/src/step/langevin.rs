@@ -4,22 +4,22 @@ mod curvature;
 mod second_order;
 mod site_by_site;
 mod together;
+mod weights;
 
 pub use curvature::Curvature;
 pub(super) use curvature::curvature_value;
 pub(super) use second_order::{inverse, precision_value};
 
-use super::key::mix;
+use super::fingerprint::mix;
 use super::momentum::Momentum;
 use super::{Kernel, ParameterError, Transition, shift};
 use crate::accept::{Info, accepts};
 use crate::chain::{Momenta, Ring, momentum};
-use crate::draw::{Domain, Shape, Weighed, draw, metropolis, score, weigh};
+use crate::draw::{Weighed, draw, metropolis, score};
 use crate::energy::Energy;
-use crate::lane::{Block, F32s, LANES, LogProduct, PARTS};
-use crate::layout::{Kind, Layout};
-use crate::noise::{Noise, Still, along};
-use crate::packed::{Move, Packed, StateError};
+use crate::lane::{Block, LANES, LogProduct};
+use crate::noise::{Noise, Still};
+use crate::packed::{Packed, StateError};
 use crate::random::uniform;
 use rand_core::Rng;
 
@@ -48,7 +48,7 @@ use rand_core::Rng;
 /// between .4 and .7 is a usual sign of a good one. Strongly coupled energies have a narrow range.
 ///
 /// Cost a step: one gradient, one uniform a site, and one exponential a site (categorical and ordinal: a
-/// value). A site of [`Layout::MANY`] values or more takes 192 random bits in place of the uniform.
+/// value). A site of [`Layout::MANY`](crate::Layout::MANY) values or more takes 192 random bits in place of the uniform.
 #[derive(Clone, Copy, Debug)]
 pub struct Langevin<'a, N = Still> {
     balance: f32,
@@ -113,7 +113,7 @@ impl<'a> Langevin<'a> {
         Self::new(0.5, Curvature::of(step_size)?, true)
     }
 
-    /// Without the test, at step size α ([DULA](Langevin)): converges to a law *near* p.
+    /// Without the test, at step size α ([DULA](Langevin)): converges to a distribution *near* p.
     ///
     /// # Errors
     /// [`ParameterError::StepSize`] where α or 1/α is not positive and finite.
@@ -265,11 +265,11 @@ impl<'a, N: Noise> Langevin<'a, N> {
 
     /// The first half of a step: draws y, and the uniform of its test. `None` where there are no weights to be had.
     #[inline]
-    pub(crate) fn ask<E, R>(&self, ring: &mut Ring<'_, E>, rng: &mut R) -> Option<Asked>
-    where
-        E: Energy + ?Sized,
-        R: Rng + ?Sized,
-    {
+    pub(crate) fn ask<E: Energy + ?Sized, R: Rng + ?Sized>(
+        &self,
+        ring: &mut Ring<'_, E>,
+        rng: &mut R,
+    ) -> Option<Asked> {
         if ring.core.estimates && self.adjusted {
             return None;
         }
@@ -287,11 +287,11 @@ impl<'a, N: Noise> Langevin<'a, N> {
 
     /// Draws y; the product of its weights, or `None` where there are none to be had.
     #[inline]
-    fn propose<E, R>(&self, ring: &mut Ring<'_, E>, rng: &mut R) -> Option<LogProduct>
-    where
-        E: Energy + ?Sized,
-        R: Rng + ?Sized,
-    {
+    fn propose<E: Energy + ?Sized, R: Rng + ?Sized>(
+        &self,
+        ring: &mut Ring<'_, E>,
+        rng: &mut R,
+    ) -> Option<LogProduct> {
         if ring.layout.many_values() {
             return self.depart(ring, rng);
         }
@@ -304,61 +304,6 @@ impl<'a, N: Noise> Langevin<'a, N> {
             return Some(metropolis::draw(ring.here.weights, here.words(), ring.there.words, rng));
         }
         Some(draw(ring.here.weights, here, ring.there.words, rng))
-    }
-
-    /// Weights at `here`, unless they are there from the step before; true where there are none to be had: a
-    /// gradient is NaN, or the kernel does not fit the chain.
-    #[inline]
-    fn weigh_here<E: Energy + ?Sized>(
-        &self,
-        ring: &mut Ring<'_, E>,
-        draw: impl FnOnce(&mut [Block], Momenta<'_>),
-    ) -> bool {
-        if !N::SOME && ring.core.weights_of == Some(self.key) {
-            return false;
-        }
-        if self.misfits(ring.layout) {
-            return true;
-        }
-        self.slopes(ring, draw);
-        let here = Packed::trusted(ring.layout, ring.here.words);
-        let domain = Domain { free: Packed::trusted(ring.layout, ring.free), arities: ring.energy.arities() };
-        // There is no move to score yet: `chosen` is not used.
-        let weighed = self.weigh(ring.here.weights, here, here, domain);
-        ring.core.normaliser = weighed.normaliser;
-        // η is of this step only, and so are weights that know it.
-        ring.core.weights_of = if weighed.nan || N::SOME { None } else { Some(self.key) };
-        weighed.nan
-    }
-
-    /// ∂E/∂x − η at `here`, in place of its weights. With a noise, η comes from `draw` and is left in the
-    /// weights of `there`, which nothing else needs before the gradient there.
-    #[inline]
-    fn slopes<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, draw: impl FnOnce(&mut [Block], Momenta<'_>)) {
-        ring.gradient_here();
-        if N::SOME {
-            let eta = ring.there.weights.get_mut(..ring.layout.gradient_blocks()).unwrap_or_default();
-            draw(eta, (&mut ring.core.momentum, momentum(ring.layout, ring.planes)));
-            tilt(ring.here.weights, eta);
-        }
-    }
-
-    /// η ← η' = η − (W+D)v in the weights of `there`; returns `κ(v·η − ½vᵀ(W+D)v) = ½κ v·(η + η')`, which the way back
-    /// has with the other sign, bit for bit.
-    #[inline]
-    fn follow<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> f32 {
-        if !N::SOME || self.misfits(ring.layout) {
-            return 0.0;
-        }
-        let planes = ring.layout.row_blocks();
-        let step = Move::trusted(
-            Packed::trusted(ring.layout, ring.here.words),
-            Packed::trusted(ring.layout, ring.there.words),
-        );
-        let eta = ring.there.weights.get_mut(..ring.layout.gradient_blocks()).unwrap_or_default();
-        let before = along(&step, eta, planes);
-        self.noise.follow(&step, eta, planes);
-        0.5 * self.precision * (before + along(&step, eta, planes))
     }
 
     /// From a drawn y and its energy: the weights there. An unadjusted sampler needs none that it does not keep,
@@ -375,83 +320,6 @@ impl<'a, N: Noise> Langevin<'a, N> {
             ring.gradient_there(N::SOME);
         }
         self.weigh_there(ring, difference)
-    }
-
-    /// Makes weights of the gradient there, which stands where [`Ring::gradient_there`] puts it.
-    #[inline]
-    fn weigh_there<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, difference: f32) -> Arrival {
-        let here = Packed::trusted(ring.layout, ring.here.words);
-        let there = Packed::trusted(ring.layout, ring.there.words);
-        let domain = Domain { free: Packed::trusted(ring.layout, ring.free), arities: ring.energy.arities() };
-        let weights = if N::SOME {
-            tilt(
-                ring.here.weights,
-                ring.there.weights.get(..ring.layout.gradient_blocks()).unwrap_or_default(),
-            );
-            &mut *ring.here.weights
-        } else {
-            &mut *ring.there.weights
-        };
-        let weighed = if ring.layout.many_values() {
-            self.pass(ring.energy, there, ring.there.cache, weights, domain, |_, site| here.get(site))
-        } else {
-            self.weigh(weights, there, here, domain)
-        };
-        Arrival { difference, weighed }
-    }
-
-    /// Whether there are fewer curvatures than blocks of sites, a noise for another number of sites, or no room for one.
-    fn misfits(&self, layout: Layout) -> bool {
-        let blocks = layout.blocks();
-        let given = match self.curvature {
-            Curvature::Same(_) => blocks,
-            Curvature::Each(values) | Curvature::Times(_, values) => values.len(),
-        };
-        let short = given.min(self.noise.d().map_or(blocks, <[Block]>::len)) < blocks;
-        let other = self.noise.sites().is_some_and(|sites| sites != layout.sites());
-        let bits = layout.kind() == Kind::Binary;
-        short || other || (N::SOME && (layout.row_is_site() || (self.metropolis && !bits)))
-    }
-
-    #[inline]
-    fn weigh(&self, weights: &mut [Block], at: Packed<'_>, other: Packed<'_>, domain: Domain<'_>) -> Weighed {
-        let value = |of: &[Block], block, part| {
-            of.get(block).map_or(F32s::splat(0.0), |values| F32s::load(values, part))
-        };
-        // c = βD + 1/σ
-        let balance = F32s::splat(self.balance);
-        let with_d = |c: F32s, block, part| match self.noise.d() {
-            Some(d) => c + balance * value(d, block, part),
-            None => c,
-        };
-        let (factor, blocks) = match self.curvature {
-            Curvature::Same(c) => {
-                let c = F32s::splat(c);
-                return self.weigh_by(weights, at, other, domain, |block, part| with_d(c, block, part));
-            }
-            Curvature::Each(blocks) => (1.0, blocks),
-            Curvature::Times(factor, blocks) => (factor, blocks),
-        };
-        let factor = F32s::splat(factor);
-        self.weigh_by(weights, at, other, domain, |block, part| {
-            with_d(factor * value(blocks, block, part), block, part)
-        })
-    }
-
-    #[inline]
-    fn weigh_by(
-        &self,
-        weights: &mut [Block],
-        at: Packed<'_>,
-        other: Packed<'_>,
-        domain: Domain<'_>,
-        curvature: impl Fn(usize, usize) -> F32s,
-    ) -> Weighed {
-        if N::SOME && self.metropolis {
-            return metropolis::weigh(weights, at, other, domain.free, self.balance, curvature);
-        }
-        let shape = Shape { balance: self.balance, window: self.window };
-        weigh(weights, at, other, domain, shape, curvature)
     }
 
     /// ln A = E(x) − E(y) + log q(x|y) − log q(y|x), as one quotient of products, and the auxiliary share.
@@ -524,16 +392,6 @@ impl<'a> Langevin<'a> {
         to: Packed<'_>,
     ) -> Result<Transition, StateError> {
         self.transition_given(ring, to, &[])
-    }
-}
-
-/// ∂E/∂x − η.
-#[inline]
-fn tilt(gradients: &mut [Block], eta: &[Block]) {
-    for (gradient, eta) in gradients.iter_mut().zip(eta) {
-        for part in 0..PARTS {
-            (F32s::load(gradient, part) - F32s::load(eta, part)).store(gradient, part);
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use rand_core::Rng;
 ///
 /// One move out of all single-site ones is drawn with probability `√(p(y)/p(x)) / Z(x)`, from exact
 /// differences of E, and accepted with probability `min(1, Z(x)/Z(y))`. (The test takes the ratio of the
-/// probabilities that were really drawn with, which is that quotient wherever no weight was cut.) Walls are
+/// probabilities that were really drawn with, which is that quotient wherever no weight was cut.) Hard constraints are
 /// never proposed. For energies that are linear in every site it is
 /// [`GibbsWithGradients`](crate::GibbsWithGradients) with one index, at a higher price; for others it
 /// proposes better moves.

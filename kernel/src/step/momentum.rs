@@ -1,7 +1,7 @@
 //! The auxiliary variable of second order, kept from step to step.
 
 use super::ParameterError;
-use super::key::mix;
+use super::fingerprint::mix;
 use crate::chain::Kept;
 use crate::lane::{Block, F32s, PARTS};
 
@@ -35,9 +35,9 @@ impl Momentum {
         Kept { key: mix(self.key, u64::from(precision.to_bits())) & !1, blocks: blocks as u32 }
     }
 
-    /// The same of whole numbers; `law` names what else their distribution depends on.
-    pub(super) fn whole(&self, law: impl IntoIterator<Item = u32>, blocks: usize) -> Kept {
-        let key = law.into_iter().fold(self.key, |key, word| mix(key, u64::from(word)));
+    /// The same of whole numbers; `of` names what else their distribution depends on.
+    pub(super) fn whole(&self, of: impl IntoIterator<Item = u32>, blocks: usize) -> Kept {
+        let key = of.into_iter().fold(self.key, |key, word| mix(key, u64::from(word)));
         Kept { key: key | Kept::WHOLE, blocks: blocks as u32 }
     }
 

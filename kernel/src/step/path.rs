@@ -42,6 +42,55 @@ pub(crate) struct Paths {
     pub(crate) backwards: bool,
 }
 
+/// A sampler of paths of R indices that are drawn by the gradient.
+macro_rules! of_indices {
+    ($(#[$doc:meta])* $name:ident { replace: $replace:literal, backwards: $backwards:literal }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name {
+            pub(crate) paths: crate::step::path::Paths,
+        }
+
+        impl $name {
+            /// With R indices a step.
+            ///
+            /// # Errors
+            /// [`ParameterError::Indices`](crate::step::ParameterError::Indices) where R is not from 1 to 64.
+            pub fn new(indices: u32) -> Result<Self, crate::step::ParameterError> {
+                let indices = crate::step::path::Paths::indices(indices)?;
+                let order = crate::draw::index::Order::Planes;
+                let (replace, backwards) = ($replace, $backwards);
+                Ok(Self { paths: crate::step::path::Paths { indices, order, replace, backwards } })
+            }
+
+            /// The probabilities of one sequence of draws from the chain's state, without making the move: log q of
+            /// the sequence, and of the sequence back from where it leads. The cost of a step.
+            ///
+            /// # Errors
+            /// [`StateError`](crate::StateError) where a site or value does not exist.
+            pub fn transition<E: crate::Energy + ?Sized>(
+                &self,
+                ring: crate::chain::Ring<'_, E>,
+                path: &[crate::step::Choice],
+            ) -> Result<crate::step::Transition, crate::StateError> {
+                self.paths.transition(ring, path)
+            }
+        }
+
+        impl<E: crate::Energy + ?Sized> crate::Kernel<E> for $name {
+            fn step<R: rand_core::Rng + ?Sized>(
+                &self,
+                ring: crate::chain::Ring<'_, E>,
+                rng: &mut R,
+            ) -> crate::Info {
+                self.paths.step(ring, rng)
+            }
+        }
+    };
+}
+
+pub(crate) use of_indices;
+
 /// What weights at a state were made of, beside the parameters that other samplers make theirs with.
 const KEY_GRADIENT: u64 = u64::from_le_bytes(*b"gradient");
 const KEY_EXACT: u64 = u64::from_le_bytes(*b"exactly.");

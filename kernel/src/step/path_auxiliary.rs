@@ -1,87 +1,47 @@
 //! The path auxiliary sampler: many indices without replacement.
 
-use super::path::{Choice, Paths};
-use super::{Kernel, ParameterError, Transition};
-use crate::accept::Info;
-use crate::chain::Ring;
-use crate::draw::index::Order;
-use crate::energy::Energy;
-use crate::packed::StateError;
-use rand_core::Rng;
-
-/// The path auxiliary sampler (Sun, Dai, Xia, Ramamurthy 2022, the fast form with gradients at the two ends;
-/// METHODS.md §2).
-///
-/// R moves of different sites are drawn one after the other from `softmax(Δ/2)`, `Δ = −∂E/∂x · (change)` at
-/// x, each from what those before have left: the law of the R largest of independent Gumbel noises plus
-/// logits. The path back draws the same sites in reverse order under the probabilities at y, and
-/// `log q = Σ_k [l_k − log Σ_left e^l]` both ways, the sum over what is left being exact. Categorical and
-/// ordinal sites: over (site, value), the present value left out.
-///
-/// Where fewer than R sites can move, all of them do.
-///
-/// Sites of two values: a step changes exactly R of them, so for an even R the parity of the ones stays what it was, and
-/// where all that can move do, there are two states. There the chain reaches a part of the states only: take R odd and
-/// below the number of free sites, or a step of another kernel between.
-///
-/// # Choosing R
-/// As many as the acceptance bears: .574 is best in the limit of many sites (Sun, Dai, Schuurmans 2022).
-/// That is tens on a lattice of 4,096 spins, a few on strongly coupled energies.
-///
-/// A move at which the gradient points uphill to +∞ is never drawn, whatever the others are. So a state that is reached
-/// only by several such moves at once is never reached: with 000, 100, 010, 001 and 111 allowed, R = 3 and exact
-/// differences as the gradient, a chain from 000 never comes to 111. The distribution is kept.
-///
-/// Sites of [many values](crate::Layout::many_values): one pass over the sites draws, and another scores the way back.
-/// Nothing is kept from step to step, so a step costs two gradients, two exponentials a value, and two uniforms a
-/// site.
-///
-/// Cost a step: one gradient, one exponential a site (and value), 128 random bits an index, and a walk
-/// over a sixteenth of the weights an index.
-///
-/// ```
-/// use bitmc::{Chain, Ising, LaneRng, Layout, PathAuxiliary, SeedableRng, SparseMemory, memory, torus};
-///
-/// const L: Layout = Layout::binary(25);
-/// let mut couplings = SparseMemory::<25, 100>::new();
-/// let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[0.2; 25], couplings.borrow())?;
-/// let mut rng = LaneRng::seed_from_u64(1);
-/// let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng)?;
-/// let info = chain.step(&PathAuxiliary::new(4)?, &mut rng);
-/// assert_eq!(info.proposed, 4);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PathAuxiliary {
-    pub(crate) paths: Paths,
-}
-
-impl PathAuxiliary {
-    /// With paths of R sites.
+super::path::of_indices! {
+    /// The path auxiliary sampler (Sun, Dai, Xia, Ramamurthy 2022, the fast form with gradients at the two ends;
+    /// METHODS.md §2).
     ///
-    /// # Errors
-    /// [`ParameterError::Indices`] where R is not from 1 to 64.
-    pub fn new(indices: u32) -> Result<Self, ParameterError> {
-        let indices = Paths::indices(indices)?;
-        Ok(Self { paths: Paths { indices, order: Order::Planes, replace: false, backwards: true } })
-    }
-
-    /// The probabilities of one path from the chain's state, without taking it: log q of the path, and of
-    /// the path back from where it leads. The cost of a step.
+    /// R moves of different sites are drawn one after the other from `softmax(Δ/2)`, `Δ = −∂E/∂x · (change)` at
+    /// x, each from what those before have left: the distribution of the R largest of independent Gumbel noises plus
+    /// logits. The path back draws the same sites in reverse order under the probabilities at y, and
+    /// `log q = Σ_k [l_k − log Σ_left e^l]` both ways, the sum over what is left being exact. Categorical and
+    /// ordinal sites: over (site, value), the present value left out.
     ///
-    /// # Errors
-    /// [`StateError`] where a site or value does not exist.
-    pub fn transition<E: Energy + ?Sized>(
-        &self,
-        ring: Ring<'_, E>,
-        path: &[Choice],
-    ) -> Result<Transition, StateError> {
-        self.paths.transition(ring, path)
-    }
-}
-
-impl<E: Energy + ?Sized> Kernel<E> for PathAuxiliary {
-    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, E>, rng: &mut R) -> Info {
-        self.paths.step(ring, rng)
-    }
+    /// Where fewer than R sites can move, all of them do.
+    ///
+    /// Sites of two values: a step changes exactly R of them, so for an even R the parity of the ones stays what it was, and
+    /// where all that can move do, there are two states. There the chain reaches a part of the states only: take R odd and
+    /// below the number of free sites, or a step of another kernel between.
+    ///
+    /// # Choosing R
+    /// As many as the acceptance bears: .574 is best in the limit of many sites (Sun, Dai, Schuurmans 2022).
+    /// That is tens on a lattice of 4,096 spins, a few on strongly coupled energies.
+    ///
+    /// A move at which the gradient points uphill to +∞ is never drawn, whatever the others are. So a state that is reached
+    /// only by several such moves at once is never reached: with 000, 100, 010, 001 and 111 allowed, R = 3 and exact
+    /// differences as the gradient, a chain from 000 never comes to 111. The distribution is kept.
+    ///
+    /// Sites of [many values](crate::Layout::many_values): one pass over the sites draws, and another scores the way back.
+    /// Nothing is kept from step to step, so a step costs two gradients, two exponentials a value, and two uniforms a
+    /// site.
+    ///
+    /// Cost a step: one gradient, one exponential a site (and value), 128 random bits an index, and a walk
+    /// over a sixteenth of the weights an index.
+    ///
+    /// ```
+    /// use bitmc::{Chain, Ising, LaneRng, Layout, PathAuxiliary, SeedableRng, SparseMemory, memory, torus};
+    ///
+    /// const L: Layout = Layout::binary(25);
+    /// let mut couplings = SparseMemory::<25, 100>::new();
+    /// let model = Ising::spins_edges_once(25, torus(5, 5, 0.2), &[0.2; 25], couplings.borrow())?;
+    /// let mut rng = LaneRng::seed_from_u64(1);
+    /// let mut chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng)?;
+    /// let info = chain.step(&PathAuxiliary::new(4)?, &mut rng);
+    /// assert_eq!(info.proposed, 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    PathAuxiliary { replace: false, backwards: true }
 }

@@ -1,4 +1,4 @@
-//! Annealed importance sampling: the normaliser of a law, by a walk from one that is known.
+//! Annealed importance sampling: the normaliser of a distribution, by a walk from one that is known.
 
 use super::Replica;
 use crate::chain::ChainError;
@@ -7,38 +7,14 @@ use crate::lane::{Bits, Block, Total};
 use crate::step::Kernel;
 use rand_core::Rng;
 
-/// Why an annealed run cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum AnnealError {
-    /// The energy is faulty at a draw from the base.
-    Chain(ChainError),
-    /// A β is none.
-    Path(PathError),
-}
-
-impl core::fmt::Display for AnnealError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Chain(error) => error.fmt(f),
-            Self::Path(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for AnnealError {}
-
-impl From<ChainError> for AnnealError {
-    fn from(error: ChainError) -> Self {
-        Self::Chain(error)
-    }
-}
-
-impl From<PathError> for AnnealError {
-    fn from(error: PathError) -> Self {
-        Self::Path(error)
+crate::error::errors! {
+    /// Why an annealed run cannot go on.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum AnnealError {
+        /// The energy is faulty at a draw from the base.
+        Chain(error: ChainError) from ChainError => "{error}";
+        /// A β is none.
+        Path(error: PathError) from PathError => "{error}";
     }
 }
 
@@ -46,8 +22,8 @@ impl From<PathError> for AnnealError {
 /// x from the base, and for each β in turn adds `(β′ − β)(E(x) − E₀(x))` to −ln w, β′ the one before, and
 /// takes `steps` transitions at β. Returns ln w, where `⟨w⟩ = Z/Z₀` exactly, for any β and steps.
 ///
-/// `betas` rises to 1 from above 0; where they end at another β, Z is that of β. The kernel may depend on β; it must keep the law at β. A draw that the
-/// energy forbids has weight 0: ln w = −∞, and the run ends. The replica ends near the target's law. Clamped sites keep
+/// `betas` rises to 1 from above 0; where they end at another β, Z is that of β. The kernel may depend on β; it must keep the distribution at β. A draw that the
+/// energy forbids has weight 0: ln w = −∞, and the run ends. The replica ends near the target's distribution. Clamped sites keep
 /// their values, and Z and Z₀ are sums over the states that agree with them.
 ///
 /// Collect many runs in an [`Evidence`](crate::stats::Evidence): `ln Z = ln Z₀ + log_z()`, with
@@ -86,7 +62,7 @@ where
     Ok(log_weight.value())
 }
 
-/// One run the other way, from the replica's present state, which must be a draw from the target's law, to
+/// One run the other way, from the replica's present state, which must be a draw from the target's distribution, to
 /// the base: `betas` is that of [`forward`] and is walked backwards. Returns ln w, where `⟨w⟩ = Z₀/Z`: so
 /// `ln Z = ln Z₀ − log_z()`. Where the energy forbids states, no walk ends in them, and Z₀ is that of the allowed ones
 /// alone: then only [`forward`] is right.

@@ -88,49 +88,37 @@ impl Neighbours for Polynomial<'_> {
     }
 }
 
-/// Why two replicas exchange nothing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum IsoenergeticError {
-    /// The memory has `got` words, `need` are needed.
-    Memory {
-        /// Words needed.
-        need: usize,
-        /// Words given.
-        got: usize,
-    },
-    /// The replicas have `got` sites, the neighbours are of `need`.
-    Sites {
-        /// Sites of the neighbours.
-        need: usize,
-        /// Sites of a replica.
-        got: usize,
-    },
-    /// The replicas are on two energies, or on paths from two bases.
-    Energies,
-    /// The replicas are at two β.
-    Betas(f32, f32),
-    /// There is no such chain in a batch.
-    Chain(usize),
-}
-
-impl core::fmt::Display for IsoenergeticError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Memory { need, got } => write!(f, "{need} words of memory are needed, {got} were given"),
-            Self::Sites { need, got } => write!(f, "replicas of {got} sites, neighbours of {need}"),
-            Self::Energies => f.write_str("two replicas of one energy and one base are needed"),
-            Self::Betas(one, other) => {
-                write!(f, "the replicas are at beta {one} and {other}: one beta is needed")
-            }
-            Self::Chain(chain) => write!(f, "there is no chain {chain}: a batch has sixteen"),
-        }
+crate::error::errors! {
+    /// Why two replicas exchange nothing.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum IsoenergeticError {
+        /// The memory has `got` words, `need` are needed.
+        Memory {
+            /// Words needed.
+            need: usize,
+            /// Words given.
+            got: usize,
+        } => "{need} words of memory are needed, {got} were given";
+        /// The replicas have `got` sites, the neighbours are of `need`.
+        Sites {
+            /// Sites of the neighbours.
+            need: usize,
+            /// Sites of a replica.
+            got: usize,
+        } => "replicas of {got} sites, neighbours of {need}";
+        /// The replicas are on two energies, or on paths from two bases.
+        Energies => "two replicas of one energy and one base are needed";
+        /// The replicas are at two β.
+        Betas(one: f32, other: f32) => "the replicas are at beta {one} and {other}: one beta is needed";
+        /// There is no such chain in a batch.
+        Chain(chain: usize) => "there is no chain {chain}: a batch has sixteen";
+        /// The exchange changed the sum of the two energies by so much: the neighbours are not those of the energy.
+        Neighbours(change: f32) =>
+            "the sum of two energies changed by {change}: the neighbours are of another energy";
+        /// The neighbours are those of another model than the batches have.
+        Model => "the neighbours must be those of the model of both batches";
     }
 }
-
-impl core::error::Error for IsoenergeticError {}
 
 /// Isoenergetic moves (Houdayer 2001; with replica exchange Zhu, Ochoa, Katzgraber 2015; METHODS.md §4). Of the sites at
 /// which two replicas differ one is picked. Its cluster is what connects to it along shared terms, through sites that differ too.
@@ -191,6 +179,11 @@ impl Isoenergetic<'_, ()> {
     }
 }
 
+/// The largest change of a sum of two βE that a move may make, besides rounding.
+const LARGEST_CHANGE: f32 = 1e-3;
+/// Rounding of differences and sums, relative to their sizes.
+const ROUNDING: f32 = 1e-5;
+
 /// A cluster: its sites, and a bit for each site that is in it.
 pub(crate) struct Cluster<'l> {
     pub(crate) sites: &'l [u32],
@@ -204,15 +197,15 @@ impl Cluster<'_> {
 }
 
 impl<'g, G: Neighbours + ?Sized> Isoenergetic<'g, G> {
-    /// Moves along these neighbours. They must be those of the energy that the replicas are of: another model with as many sites is not
-    /// noticed, and the replicas then have another distribution.
+    /// Moves along these neighbours, those of the energy that the replicas have. A list that lacks neighbours is found by the first
+    /// move that it makes wrong, and that move is refused. One with too many makes larger clusters and is right.
     pub fn new(graph: &'g G) -> Self {
         Self { graph, symmetric: graph.symmetric() }
     }
 
-    /// Sites of the neighbours.
-    pub(crate) fn sites(&self) -> usize {
-        self.graph.sites()
+    /// Whether the neighbours are of this model itself.
+    pub(crate) fn is_of(&self, model: &G) -> bool {
+        core::ptr::addr_eq(self.graph, model)
     }
 
     /// The cluster of a uniform site; no sites where nothing differs, or one of them is not free. Takes one word of the
@@ -269,6 +262,9 @@ impl<'g, G: Neighbours + ?Sized> Isoenergetic<'g, G> {
     /// One move of two replicas at one β. Returns the size of the cluster. It is 0 where the replicas are equal, and where a site of the
     /// cluster is clamped. It is 0 too where rounding made an energy infinite, which counts as a fault in both.
     ///
+    /// Every move is checked. One that changes the sum of the two βE by more than 0.001, and more than rounding can, is
+    /// refused. Refused moves keep the distribution, so wrong neighbours cost moves, not exactness.
+    ///
     /// # Errors
     /// [`IsoenergeticError`]; nothing has moved then.
     pub fn step<'e, E, W, C, B, R>(
@@ -285,19 +281,19 @@ impl<'g, G: Neighbours + ?Sized> Isoenergetic<'g, G> {
         B: AsMut<[Block]>,
         R: Rng + ?Sized,
     {
-        let (laws, need) = ((one.law(), other.law()), self.graph.sites());
-        if !core::ptr::addr_eq(laws.0.target(), laws.1.target()) || !laws.0.base().same(&laws.1.base()) {
+        let (paths, need) = ((one.path(), other.path()), self.graph.sites());
+        if !core::ptr::addr_eq(paths.0.target(), paths.1.target()) || !paths.0.base().same(&paths.1.base()) {
             return Err(IsoenergeticError::Energies);
         }
-        if laws.0.beta() != laws.1.beta() {
-            return Err(IsoenergeticError::Betas(laws.0.beta(), laws.1.beta()));
+        if paths.0.beta() != paths.1.beta() {
+            return Err(IsoenergeticError::Betas(paths.0.beta(), paths.1.beta()));
         }
         let got = one.state().layout().sites();
         if got != need {
             return Err(IsoenergeticError::Sites { need, got });
         }
         // A base with fields is not symmetric.
-        let clusters = Self { symmetric: self.symmetric && laws.0.base().is_uniform(), ..*self };
+        let clusters = Self { symmetric: self.symmetric && paths.0.base().is_uniform(), ..*self };
         one.with(|one| {
             other.with(|other| {
                 let (mut one, mut other) = (one.ring(), other.ring());
@@ -321,13 +317,20 @@ impl<'g, G: Neighbours + ?Sized> Isoenergetic<'g, G> {
                     let _ = set(one.layout, one.there.words, site, a);
                     let _ = set(other.layout, other.there.words, site, b);
                 }
-                let differences = (one.arrive(), other.arrive());
-                let accepted = differences.0.is_finite() && differences.1.is_finite();
+                let (rise, fall) = (one.arrive(), other.arrive());
+                let finite = rise.is_finite() && fall.is_finite();
+                let energies = one.core.energy.value().abs() + other.core.energy.value().abs();
+                let rounding = ROUNDING * (rise.abs() + fall.abs() + energies);
+                let wrong = finite && (rise + fall).abs() > LARGEST_CHANGE + rounding;
+                let accepted = finite && !wrong;
                 let proposed = cluster.sites.len() as u32;
                 let info =
                     |difference| Info { accepted, proposed, log_ratio: 0.0, difference, fault: !accepted };
-                one.close(info(differences.0));
-                other.close(info(differences.1));
+                one.close(info(rise));
+                other.close(info(fall));
+                if wrong {
+                    return Err(IsoenergeticError::Neighbours(rise + fall));
+                }
                 Ok(if accepted { proposed } else { 0 })
             })
         })

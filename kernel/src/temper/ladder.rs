@@ -67,42 +67,26 @@ impl Rung {
     }
 }
 
-/// Why a ladder is none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum LadderError {
-    /// There are fewer than two rungs, or not as many as inverse temperatures.
-    Rungs {
-        /// Inverse temperatures given.
-        betas: usize,
-        /// Rungs in the buffer.
-        rungs: usize,
-    },
-    /// An inverse temperature is negative, not finite, or not above the one before.
-    Beta {
-        /// The rung.
-        rung: usize,
-        /// Its β.
-        value: f32,
-    },
-}
-
-impl core::fmt::Display for LadderError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Rungs { betas, rungs } => {
-                write!(f, "a ladder needs a rung for each of two or more β: {rungs} rungs, {betas} given")
-            }
-            Self::Beta { rung, value } => {
-                write!(f, "β {value} of rung {rung} is not finite, at least 0 and above the one before")
-            }
-        }
+crate::error::errors! {
+    /// Why a ladder is none.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum LadderError {
+        /// There are fewer than two rungs, or not as many as inverse temperatures.
+        Rungs {
+            /// Inverse temperatures given.
+            betas: usize,
+            /// Rungs in the buffer.
+            rungs: usize,
+        } => "a ladder needs a rung for each of two or more β: {rungs} rungs, {betas} given";
+        /// An inverse temperature is negative, not finite, or not above the one before.
+        Beta {
+            /// The rung.
+            rung: usize,
+            /// Its β.
+            value: f32,
+        } => "β {value} of rung {rung} is not finite, at least 0 and above the one before";
     }
 }
-
-impl core::error::Error for LadderError {}
 
 /// A ladder of temperatures with its replicas, for replica exchange with non-reversible swaps (Okabe et al.
 /// 2001; Syed, Bouchard-Côté, Deligiannidis, Doucet 2022): rounds take turns between the pairs of rungs

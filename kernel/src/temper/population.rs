@@ -12,95 +12,55 @@ const ONE: f32 = 4_294_967_296.0;
 /// The most replicas of a population: sums of weights have 64 bits.
 const MOST: usize = 1 << 30;
 
-/// Why a population cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum PopulationError {
-    /// There are none, or more than 2³⁰.
-    Size(usize),
-    /// A buffer has not one number a replica.
-    Length {
-        /// Replicas.
-        need: usize,
-        /// Numbers in the buffer.
-        got: usize,
-    },
-    /// A gap is NaN or −∞.
-    Gap {
-        /// The replica.
-        replica: usize,
-        /// Its `E − E₀`.
-        value: f32,
-    },
-    /// A replica has another β than the first one.
-    Uneven {
-        /// The replica.
-        replica: usize,
-        /// Its β.
-        value: f32,
-    },
-    /// A family's number is not below the number of replicas.
-    Family {
-        /// The replica.
-        replica: usize,
-        /// The number of its family.
-        value: u32,
-    },
-    /// Every replica is in a state that the energy forbids.
-    Extinct,
-    /// The next β is not above the present one, or not finite.
-    Beta {
-        /// The present β.
-        from: f32,
-        /// The next one.
-        to: f32,
-    },
-    /// The share of equal weights is not between 0 and 1.
-    Share(f32),
-    /// A β is none.
-    Path(PathError),
-    /// A state could not be copied: the replicas are on different energies.
-    Chain(ChainError),
-}
-
-impl core::fmt::Display for PopulationError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Size(size) => write!(f, "a population of {size} replicas: it has from 1 to 2^30"),
-            Self::Length { need, got } => write!(f, "{got} numbers for {need} replicas: there is one each"),
-            Self::Gap { replica, value } => {
-                write!(f, "E - E0 of replica {replica} is {value}: it is finite or +inf")
-            }
-            Self::Uneven { replica, value } => {
-                write!(f, "replica {replica} is at beta {value}: all replicas of a population have one beta")
-            }
-            Self::Family { replica, value } => {
-                write!(f, "replica {replica} is of family {value}: families are numbered as the replicas")
-            }
-            Self::Extinct => {
-                f.write_str("every replica is in a forbidden state: a larger population is needed")
-            }
-            Self::Beta { from, to } => write!(f, "the next beta {to} is not finite and above {from}"),
-            Self::Share(share) => write!(f, "a share of {share}: it is above 0 and below 1"),
-            Self::Path(error) => error.fmt(f),
-            Self::Chain(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for PopulationError {}
-
-impl From<PathError> for PopulationError {
-    fn from(error: PathError) -> Self {
-        Self::Path(error)
-    }
-}
-
-impl From<ChainError> for PopulationError {
-    fn from(error: ChainError) -> Self {
-        Self::Chain(error)
+crate::error::errors! {
+    /// Why a population cannot go on.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum PopulationError {
+        /// There are none, or more than 2³⁰.
+        Size(size: usize) => "a population of {size} replicas: it has from 1 to 2^30";
+        /// A buffer has not one number a replica.
+        Length {
+            /// Replicas.
+            need: usize,
+            /// Numbers in the buffer.
+            got: usize,
+        } => "{got} numbers for {need} replicas: there is one each";
+        /// A gap is NaN or −∞.
+        Gap {
+            /// The replica.
+            replica: usize,
+            /// Its `E − E₀`.
+            value: f32,
+        } => "E - E0 of replica {replica} is {value}: it is finite or +inf";
+        /// A replica has another β than the first one.
+        Uneven {
+            /// The replica.
+            replica: usize,
+            /// Its β.
+            value: f32,
+        } => "replica {replica} is at beta {value}: all replicas of a population have one beta";
+        /// A family's number is not below the number of replicas.
+        Family {
+            /// The replica.
+            replica: usize,
+            /// The number of its family.
+            value: u32,
+        } => "replica {replica} is of family {value}: families are numbered as the replicas";
+        /// Every replica is in a state that the energy forbids.
+        Extinct => "every replica is in a forbidden state: a larger population is needed";
+        /// The next β is not above the present one, or not finite.
+        Beta {
+            /// The present β.
+            from: f32,
+            /// The next one.
+            to: f32,
+        } => "the next beta {to} is not finite and above {from}";
+        /// The share of equal weights is not between 0 and 1.
+        Share(share: f32) => "a share of {share}: it is above 0 and below 1";
+        /// A β is none.
+        Path(error: PathError) from PathError => "{error}";
+        /// A state could not be copied: the replicas are on different energies.
+        Chain(error: ChainError) from ChainError => "{error}";
     }
 }
 

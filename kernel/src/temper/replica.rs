@@ -13,7 +13,7 @@ use rand_core::Rng;
 /// A chain on a [`Tempered`] path that knows E and E₀ of its state, so that β can be changed at any time.
 #[derive(Debug)]
 pub struct Replica<'e, E: ?Sized, W, C, B> {
-    pub(super) law: Tempered<'e, E>,
+    pub(super) path: Tempered<'e, E>,
     pub(super) memory: Memory<W, C, B>,
     pub(super) core: Core,
     pub(super) ends: Ends,
@@ -43,10 +43,10 @@ where
     ///
     /// # Errors
     /// As [`Chain::new`].
-    pub fn new(law: Tempered<'e, E>, memory: Memory<W, C, B>, start: Packed<'_>) -> Result<Self, ChainError> {
+    pub fn new(path: Tempered<'e, E>, memory: Memory<W, C, B>, start: Packed<'_>) -> Result<Self, ChainError> {
         let mut memory = memory;
-        let (core, ends) = parts(&mut Chain::new(&law, memory.borrow(), start)?);
-        Ok(Self { law, memory, core, ends })
+        let (core, ends) = parts(&mut Chain::new(&path, memory.borrow(), start)?);
+        Ok(Self { path, memory, core, ends })
     }
 
     /// A replica that starts at independent uniform values.
@@ -54,13 +54,13 @@ where
     /// # Errors
     /// As [`Chain::random`].
     pub fn random<R: Rng + ?Sized>(
-        law: Tempered<'e, E>,
+        path: Tempered<'e, E>,
         memory: Memory<W, C, B>,
         rng: &mut R,
     ) -> Result<Self, ChainError> {
         let mut memory = memory;
-        let (core, ends) = parts(&mut Chain::random(&law, memory.borrow(), rng)?);
-        Ok(Self { law, memory, core, ends })
+        let (core, ends) = parts(&mut Chain::random(&path, memory.borrow(), rng)?);
+        Ok(Self { path, memory, core, ends })
     }
 
     /// A replica that goes on from a state and what was kept with it: bit for bit as if it had never stopped.
@@ -70,36 +70,36 @@ where
     /// # Errors
     /// As [`Chain::new`].
     pub fn resume(
-        law: Tempered<'e, E>,
+        path: Tempered<'e, E>,
         memory: Memory<W, C, B>,
         state: Packed<'_>,
         kept: Kept,
     ) -> Result<Self, ChainError> {
         let mut memory = memory;
         // What was kept came from a path: its β is legal.
-        let law = law.at(kept.beta).unwrap_or(law);
-        let mut chain = Chain::resume(&law, memory.borrow(), state, kept.core)?;
-        law.keep(kept.ends, chain.ring().here.cache);
+        let path = path.at(kept.beta).unwrap_or(path);
+        let mut chain = Chain::resume(&path, memory.borrow(), state, kept.core)?;
+        path.keep(kept.ends, chain.ring().here.cache);
         let (core, ends) = parts(&mut chain);
-        Ok(Self { law, memory, core, ends })
+        Ok(Self { path, memory, core, ends })
     }
 
     /// What to keep beside the state, for [`Replica::resume`].
     #[must_use]
     pub fn kept(&self) -> Kept {
-        Kept { core: self.core, ends: self.ends, beta: self.law.beta() }
+        Kept { core: self.core, ends: self.ends, beta: self.path.beta() }
     }
 
     /// β.
     #[must_use]
     pub fn beta(&self) -> f32 {
-        self.law.beta()
+        self.path.beta()
     }
 
     /// The path, at the replica's β.
     #[must_use]
-    pub fn law(&self) -> Tempered<'e, E> {
-        self.law
+    pub fn path(&self) -> Tempered<'e, E> {
+        self.path
     }
 
     /// Moves to another β, the state as it is. O(1).
@@ -107,8 +107,8 @@ where
     /// # Errors
     /// [`PathError::Beta`].
     pub fn set_beta(&mut self, beta: f32) -> Result<(), PathError> {
-        if beta != self.law.beta() {
-            self.law = self.law.at(beta)?;
+        if beta != self.path.beta() {
+            self.path = self.path.at(beta)?;
             self.core.temper(self.ends.at(beta));
         }
         Ok(())
@@ -117,7 +117,7 @@ where
     /// The state.
     #[must_use]
     pub fn state(&self) -> Packed<'_> {
-        self.core.state(self.law.layout(), self.memory.words.as_ref())
+        self.core.state(self.path.layout(), self.memory.words.as_ref())
     }
 
     /// `E(x)`, at any β.
@@ -140,20 +140,18 @@ where
     }
 
     /// One transition at β.
-    pub fn step<K, R>(&mut self, kernel: &K, rng: &mut R) -> Info
-    where
-        K: Kernel<Tempered<'e, E>>,
-        R: Rng + ?Sized,
-    {
+    pub fn step<K: Kernel<Tempered<'e, E>>, R: Rng + ?Sized>(&mut self, kernel: &K, rng: &mut R) -> Info {
         self.with(|chain| chain.step(kernel, rng))
     }
 
     /// `steps` transitions at β, each shown to an observer with `E(x)`, the energy's own, at any β.
-    pub fn run<K, R>(&mut self, kernel: &K, rng: &mut R, steps: u64, observer: &mut impl Observer)
-    where
-        K: Kernel<Tempered<'e, E>>,
-        R: Rng + ?Sized,
-    {
+    pub fn run<K: Kernel<Tempered<'e, E>>, R: Rng + ?Sized>(
+        &mut self,
+        kernel: &K,
+        rng: &mut R,
+        steps: u64,
+        observer: &mut impl Observer,
+    ) {
         for _ in 0..steps {
             let info = self.step(kernel, rng);
             observer.observe(self.state(), self.energy(), &info);
@@ -170,7 +168,7 @@ where
 
     /// Moves the free sites to an exact draw from the base.
     pub(super) fn draw_base<R: Rng + ?Sized>(&mut self, rng: &mut R) -> Result<(), ChainError> {
-        let base = self.law.base();
+        let base = self.path.base();
         self.with(|chain| {
             let ring = chain.ring();
             base.draw(rng, ring.there.words);
@@ -184,10 +182,10 @@ where
         })
     }
 
-    /// `ln Z₀` over the states that agree with the clamped sites: [`Base::log_z`](crate::energy::Base::log_z) where every
+    /// `ln Z₀` over the states that agree with the clamped sites: [`BaseDistribution::log_z`](crate::energy::BaseDistribution::log_z) where every
     /// site is free.
     pub fn base_log_z(&mut self) -> f32 {
-        let base = self.law.base();
+        let base = self.path.base();
         self.with(|chain| {
             let ring = chain.ring();
             base.log_z_given(|site| (!ring.free(site)).then(|| ring.here_state().get(site)))
@@ -204,7 +202,7 @@ where
 
     /// Does something with the replica as a chain.
     pub(super) fn with<T>(&mut self, act: impl FnOnce(&mut Lent<'_, 'e, E>) -> T) -> T {
-        let mut chain = Chain::assembled(&self.law, self.memory.borrow(), self.core);
+        let mut chain = Chain::assembled(&self.path, self.memory.borrow(), self.core);
         let result = act(&mut chain);
         (self.core, self.ends) = parts(&mut chain);
         result
@@ -248,6 +246,6 @@ where
 
 /// What a replica keeps of a chain over its memory.
 fn parts<E: Energy + ?Sized>(chain: &mut Lent<'_, '_, E>) -> (Core, Ends) {
-    let law = *chain.model();
-    (chain.core(), law.ends(chain.ring().here.cache))
+    let path = *chain.model();
+    (chain.core(), path.ends(chain.ring().here.cache))
 }

@@ -1,7 +1,7 @@
 //! The schedule of the cyclical sampler, found by trying.
 
-mod kept;
 mod settings;
+mod snapshot;
 
 pub use settings::CycleSettings;
 
@@ -51,7 +51,7 @@ enum Phase {
 /// Where no step size has the rate ρ* at β_max, the search goes on to small ones, down to the smallest, or stays at the best:
 /// [`CycleTuner::ends`] says so by the rate found, and a β_max lower by .05 is the paper's advice.
 ///
-/// Unlike the paper, which judges a candidate by one step of a hundred chains and puts every chain back for
+/// Unlike the paper, which rates a candidate by one step of a hundred chains and puts every chain back for
 /// the next one, a candidate here is a [`Rate`] over [`CycleSettings::steps`] steps of every chain, with its
 /// standard error, and chains flow through: right for a single chain and for a batch. With many chains,
 /// give all of them a step by [`CycleTuner::kernel`] and observe what they report in a fixed order. Of equal

@@ -2,7 +2,8 @@
 //!
 //! `--synthetic` runs samplers over 24 sites of 30,522 values instead, and says what a step takes.
 
-use bitmc::chain::{Ask, Memory, gradient_len};
+use bitmc::chain::Memory;
+use bitmc::open::{Ask, gradient_len};
 use bitmc::packed::set;
 use bitmc::{GibbsWithGradients, Langevin, Packed};
 use bitmc_deep::fill::{BEST, Case, Filled, Found, Method};

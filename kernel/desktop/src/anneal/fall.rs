@@ -6,7 +6,7 @@ use crate::model::Model;
 use crate::parts::{Dyn, Ready};
 use crate::run::held;
 use bitmc::batch::{Batch, BatchSite};
-use bitmc::energy::{Base, Tempered};
+use bitmc::energy::{BaseDistribution, Tempered};
 use bitmc::lane::LANES;
 use bitmc::step::SequentialGibbs;
 use bitmc::temper::Replica;
@@ -83,7 +83,7 @@ pub(super) type Ends = Vec<(Vec<u32>, f32)>;
 pub(super) fn random(model: &Model, ising: &Ising<'_>, rng: &mut LaneRng) -> Result<Vec<u32>, Error> {
     let layout = ising.layout();
     let mut words = vec![0; layout.words()];
-    Base::new(ising, &[]).map_err(Error::model)?.draw(rng, &mut words);
+    BaseDistribution::new(ising, &[]).map_err(Error::model)?.draw(rng, &mut words);
     for &(site, value) in &model.known {
         packed::set(layout, &mut words, site, value).map_err(Error::model)?;
     }

@@ -1,9 +1,9 @@
 //! Sweeps of Gibbs sampling for sixteen chains: what [`Gibbs::systematic`] does in each.
 
 use super::super::sums::Change;
-use super::super::{ALL, BatchInfo, group};
+use super::super::{ALL, BatchInfo, BatchKernel, group};
 use super::weights::Weights;
-use super::{PottsKernel, PottsRing, site};
+use super::{PottsRing, PottsSite, site};
 use crate::lane::{Block, F32s, LANES, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::Gibbs;
@@ -12,8 +12,8 @@ use crate::step::Gibbs;
 const BOUNDED: f32 = 80.0;
 
 /// Sweeps; [`Gibbs::random`] is a fault, for its chains draw sites of their own.
-impl PottsKernel for Gibbs {
-    fn step<const Q: usize>(&self, ring: PottsRing<'_, Q>, rng: &mut LaneRng) -> BatchInfo {
+impl<const Q: usize> BatchKernel<PottsSite<Q>> for Gibbs {
+    fn step(&self, ring: PottsRing<'_, '_, Q>, rng: &mut LaneRng) -> BatchInfo {
         if !self.sweeps() {
             return ring.core.failed();
         }
@@ -25,7 +25,7 @@ impl PottsKernel for Gibbs {
 
 #[inline]
 fn sweep<const Q: usize>(
-    ring: PottsRing<'_, Q>,
+    ring: PottsRing<'_, '_, Q>,
     rng: &mut LaneRng,
     exponential: impl Fn(F32s) -> F32s + Copy,
 ) -> BatchInfo {

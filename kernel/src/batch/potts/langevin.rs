@@ -4,9 +4,9 @@ use super::super::langevin::{Parameters, curvatures};
 use super::super::log_product::LogProducts;
 use super::super::products::Products;
 use super::super::sums::Change;
-use super::super::{ALL, BatchInfo, chains, group};
+use super::super::{ALL, BatchInfo, BatchKernel, chains, group};
 use super::weights::{self, Weights};
-use super::{PottsKernel, PottsRing, PottsSite, REACH, site};
+use super::{PottsRing, PottsSite, REACH, site};
 use crate::draw::LOGIT_LIMIT;
 use crate::lane::{Block, F32s, LANES, PARTS, U32s};
 use crate::random::LaneRng;
@@ -30,16 +30,16 @@ struct Kernels<C> {
 }
 
 /// The same kernel for every chain.
-impl PottsKernel for Langevin<'_> {
-    fn step<const Q: usize>(&self, ring: PottsRing<'_, Q>, rng: &mut LaneRng) -> BatchInfo {
+impl<const Q: usize> BatchKernel<PottsSite<Q>> for Langevin<'_> {
+    fn step(&self, ring: PottsRing<'_, '_, Q>, rng: &mut LaneRng) -> BatchInfo {
         [*self; LANES].step(ring, rng)
     }
 }
 
 /// A kernel for each chain. One that is too short for the model, or whose c is so large that a logit could be
 /// infinite, makes the step of all a fault.
-impl PottsKernel for [Langevin<'_>; LANES] {
-    fn step<const Q: usize>(&self, ring: PottsRing<'_, Q>, rng: &mut LaneRng) -> BatchInfo {
+impl<const Q: usize> BatchKernel<PottsSite<Q>> for [Langevin<'_>; LANES] {
+    fn step(&self, ring: PottsRing<'_, '_, Q>, rng: &mut LaneRng) -> BatchInfo {
         let Some(Parameters { balance, curvature, uniform, adjusted, key }) =
             Parameters::of(self, ring.sites.len())
         else {
@@ -67,7 +67,7 @@ impl PottsKernel for [Langevin<'_>; LANES] {
 }
 
 impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
-    fn step<const Q: usize>(&self, mut ring: PottsRing<'_, Q>, rng: &mut LaneRng) -> BatchInfo {
+    fn step<const Q: usize>(&self, mut ring: PottsRing<'_, '_, Q>, rng: &mut LaneRng) -> BatchInfo {
         if ring.core.weights_of != Some(self.key) {
             let (normalisers, _) = self.weigh(&mut ring);
             ring.core.normalisers = normalisers;
@@ -105,7 +105,7 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
 
     /// Weighs the states as they are, into there: Π (sum of weights), and Π (weight of the other values).
     #[inline]
-    fn weigh<const Q: usize>(&self, ring: &mut PottsRing<'_, Q>) -> (LogProducts, LogProducts) {
+    fn weigh<const Q: usize>(&self, ring: &mut PottsRing<'_, '_, Q>) -> (LogProducts, LogProducts) {
         let (mut normalisers, mut chosen) = (Products::of(SUMS), Products::of(WEIGHTS));
         for (group, sites) in ring.sites.chunks_mut(LANES).enumerate() {
             normalisers.next_group();
@@ -131,7 +131,11 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
 
 /// Draws proposals and moves there; Π (weight of the drawn values).
 #[inline]
-fn draw<const Q: usize>(ring: &mut PottsRing<'_, Q>, rng: &mut LaneRng, change: &mut Change) -> LogProducts {
+fn draw<const Q: usize>(
+    ring: &mut PottsRing<'_, '_, Q>,
+    rng: &mut LaneRng,
+    change: &mut Change,
+) -> LogProducts {
     let accepted = ring.core.accepted;
     let mut chosen = Products::of(WEIGHTS);
     for start in (0..ring.sites.len()).step_by(LANES) {

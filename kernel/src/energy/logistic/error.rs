@@ -2,57 +2,56 @@
 
 use super::super::RbmError;
 
-/// Why numbers are not a logistic regression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum LogisticError {
-    /// No coefficients or no observations.
-    Empty,
-    /// A slice has `got` elements instead of `need`.
-    Length {
-        /// Elements needed.
-        need: usize,
-        /// Elements given.
-        got: usize,
-    },
-    /// An entry of the design is NaN or infinite.
-    NotFinite {
-        /// The coefficient.
-        coefficient: usize,
-        /// The observation.
-        observation: usize,
-    },
-    /// An entry of the design would be lost or much changed by rounding, beside a far larger number.
-    Rounded {
-        /// The coefficient.
-        coefficient: usize,
-        /// The observation.
-        observation: usize,
-    },
-    /// A row is not zero past the last observation.
-    Padding {
-        /// The coefficient.
-        coefficient: usize,
-    },
-    /// The offsets are not zero past the last observation.
-    OffsetPadding,
-    /// The offset of an observation is NaN or infinite, or lost in rounding.
-    Offset {
-        /// The observation.
-        observation: usize,
-    },
-    /// The log prior odds of a coefficient are not finite, pass 10³⁰, or are lost in rounding.
-    Prior {
-        /// The coefficient.
-        coefficient: usize,
-    },
-    /// The margin of an observation could pass 10³⁰.
-    TooLarge {
-        /// The observation.
-        observation: usize,
-    },
+crate::error::errors! {
+    /// Why numbers are not a logistic regression.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LogisticError {
+        /// No coefficients or no observations.
+        Empty => "there must be at least one coefficient and one observation";
+        /// A slice has `got` elements instead of `need`.
+        Length {
+            /// Elements needed.
+            need: usize,
+            /// Elements given.
+            got: usize,
+        } => "{need} elements are needed, {got} were given";
+        /// An entry of the design is NaN or infinite.
+        NotFinite {
+            /// The coefficient.
+            coefficient: usize,
+            /// The observation.
+            observation: usize,
+        } => "coefficient {coefficient} of observation {observation} is not finite";
+        /// An entry of the design would be lost or much changed by rounding, beside a far larger number.
+        Rounded {
+            /// The coefficient.
+            coefficient: usize,
+            /// The observation.
+            observation: usize,
+        } => "coefficient {coefficient} of observation {observation} is lost in rounding";
+        /// A row is not zero past the last observation.
+        Padding {
+            /// The coefficient.
+            coefficient: usize,
+        } => "the row of coefficient {coefficient} is not zero past the last observation";
+        /// The offsets are not zero past the last observation.
+        OffsetPadding => "the offsets are not zero past the last observation";
+        /// The offset of an observation is NaN or infinite, or lost in rounding.
+        Offset {
+            /// The observation.
+            observation: usize,
+        } => "the offset of observation {observation} is not finite, or lost in rounding";
+        /// The log prior odds of a coefficient are not finite, pass 10³⁰, or are lost in rounding.
+        Prior {
+            /// The coefficient.
+            coefficient: usize,
+        } => "the prior of coefficient {coefficient} is not within -1e30 to 1e30, or lost in rounding";
+        /// The margin of an observation could pass 10³⁰.
+        TooLarge {
+            /// The observation.
+            observation: usize,
+        } => "the margin of observation {observation} could pass 1e30";
+    }
 }
 
 impl From<RbmError> for LogisticError {
@@ -78,36 +77,3 @@ impl From<RbmError> for LogisticError {
         }
     }
 }
-
-impl core::fmt::Display for LogisticError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Empty => write!(f, "there must be at least one coefficient and one observation"),
-            Self::Length { need, got } => write!(f, "{need} elements are needed, {got} were given"),
-            Self::NotFinite { coefficient, observation } => {
-                write!(f, "coefficient {coefficient} of observation {observation} is not finite")
-            }
-            Self::Rounded { coefficient, observation } => {
-                write!(f, "coefficient {coefficient} of observation {observation} is lost in rounding")
-            }
-            Self::Padding { coefficient } => {
-                write!(f, "the row of coefficient {coefficient} is not zero past the last observation")
-            }
-            Self::OffsetPadding => write!(f, "the offsets are not zero past the last observation"),
-            Self::Offset { observation } => {
-                write!(f, "the offset of observation {observation} is not finite, or lost in rounding")
-            }
-            Self::Prior { coefficient } => {
-                write!(
-                    f,
-                    "the prior of coefficient {coefficient} is not within -1e30 to 1e30, or lost in rounding"
-                )
-            }
-            Self::TooLarge { observation } => {
-                write!(f, "the margin of observation {observation} could pass 1e30")
-            }
-        }
-    }
-}
-
-impl core::error::Error for LogisticError {}

@@ -24,11 +24,11 @@ const ONE: f32 = 4096.0;
 /// with the smallest unit u, a power of two, for which no |qᵢⱼ| passes 2¹⁴ and no row of W passes 2¹⁸ u in all.
 /// Then no sum passes 2³¹ (|q| ≤ 2|W|/u, so Σ|q|s < 2·2¹⁸·2¹²), and the product is exact in 32 bits, in any order.
 ///
-/// # What keeps its law
+/// # What keeps its distribution
 /// * Every kernel with a Metropolis test, exactly: this gradient is a function of the state alone, the same on the
 ///   way back, and the test takes the energies of the [`Rbm`]. So does every kernel of local differences.
 /// * [`Langevin::unadjusted`](crate::Langevin::unadjusted) accepts whatever the gradient says: it converges to
-///   another law than over the [`Rbm`], with flip log odds that differ by β times the gradient's error, at most
+///   another distribution than over the [`Rbm`], with flip log odds that differ by β times the gradient's error, at most
 ///   `u·hidden/2 + Σⱼ|Wᵢⱼ|/8192`. Take the [`Rbm`] there.
 ///
 /// # When

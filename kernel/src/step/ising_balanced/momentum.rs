@@ -34,8 +34,8 @@ impl IsingBalanced<'_> {
     fn kind(&self, momentum: &Momentum, precision: f32) -> Kept {
         let blocks = self.momentum_blocks();
         match &self.grid {
-            Some(Grid { law, step, .. }) => {
-                let of = [law.precision().to_bits(), step.to_bits(), self.noise.has_runs().into()];
+            Some(Grid { gaussian, step, .. }) => {
+                let of = [gaussian.precision().to_bits(), step.to_bits(), self.noise.has_runs().into()];
                 momentum.whole(of, blocks)
             }
             None => momentum.floats(precision, blocks),
@@ -46,14 +46,14 @@ impl IsingBalanced<'_> {
     pub(super) fn refresh_whole<R: Rng + ?Sized>(
         &self,
         momentum: &Momentum,
-        law: &DiscreteGaussian,
+        gaussian: &DiscreteGaussian,
         ring: &mut Ring<'_, Ising<'_>>,
         rng: &mut R,
     ) {
         let kind = Some(self.kind(momentum, self.precision));
         let goes_on = core::mem::replace(&mut ring.core.momentum, kind) == kind;
         let kept = i16s_mut(room(ring.layout, ring.planes)).get_mut(..self.noise.edges()).unwrap_or_default();
-        Edgewise::refresh(law, if goes_on { momentum.of_65536() } else { 0 }, rng, kept);
+        Edgewise::refresh(gaussian, if goes_on { momentum.of_65536() } else { 0 }, rng, kept);
         let eta = i16s_mut(ring.there.weights).get_mut(..2 * LANES * ring.here.words.len());
         self.noise.add_up(kept, eta.unwrap_or_default());
     }

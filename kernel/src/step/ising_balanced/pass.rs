@@ -3,7 +3,7 @@
 use super::IsingBalanced;
 use crate::chain::Ring;
 use crate::energy::Ising;
-use crate::lane::{Abreast, Block, F32s, LANES, Mask, PARTS, Product, Total, U32s, i16s, sum};
+use crate::lane::{Block, F32s, Interleaved, LANES, Mask, PARTS, Product, Total, U32s, i16s, sum};
 use crate::noise::Noise;
 use core::f32::consts::LOG2_E;
 
@@ -66,7 +66,7 @@ impl IsingBalanced<'_> {
         scale: f32,
         mut choose: impl Choose,
     ) -> Ways {
-        let law = Law {
+        let weigher = Weigher {
             unit: F32s::splat(ring.energy.form().unit()),
             scale: F32s::splat(scale),
             balance: F32s::splat(self.balance * LOG2_E),
@@ -90,7 +90,7 @@ impl IsingBalanced<'_> {
                 let load = |[low, high]: &[Block; 2]| [F32s::load(low, part), F32s::load(high, part)];
                 let [low, high] = fields;
                 let fields = [U32s::load(low, part), U32s::load(high, part)];
-                let (r, odds) = law.of_word(fields, eta.load(part), load(d), masks(x));
+                let (r, odds) = weigher.of_word(fields, eta.load(part), load(d), masks(x));
                 let [low, high] = choose.flips(*word, free, &odds, part);
                 flips |= (low.bits(part) | (high.bits(part) << LANES)) & free;
                 if WEIGHED {
@@ -114,7 +114,7 @@ fn alone<T: Copy + Default>(last: &[[T; LANES]]) -> [[T; LANES]; 2] {
 }
 
 /// What r and z are made of.
-struct Law {
+struct Weigher {
     unit: F32s,
     scale: F32s,
     /// α, and 1/2σ: of log odds to base 2, whose exponential is the cheapest.
@@ -122,18 +122,20 @@ struct Law {
     half_curvature: F32s,
 }
 
-impl Law {
-    /// r and the odds of both blocks of a word: abreast, and one after the other where registers are one lane.
+impl Weigher {
+    /// r and the odds of both blocks of a word: interleaved, and one after the other where registers are one lane.
     #[inline(always)]
     fn of_word(&self, fields: [U32s; 2], eta: [F32s; 2], d: [F32s; 2], x: [Mask; 2]) -> ([F32s; 2], Odds) {
         if PARTS == 1 {
-            let (r, e, likely) = self.weigh(Abreast(fields), Abreast(eta), Abreast(d), Abreast(x));
+            let (r, e, likely) =
+                self.weigh(Interleaved(fields), Interleaved(eta), Interleaved(d), Interleaved(x));
             return (r.0, Odds { e: e.0, likely: likely.0 });
         }
-        let one = |f, eta, d, x| self.weigh(Abreast([f]), Abreast([eta]), Abreast([d]), Abreast([x]));
+        let one =
+            |f, eta, d, x| self.weigh(Interleaved([f]), Interleaved([eta]), Interleaved([d]), Interleaved([x]));
         let ([f0, f1], [eta0, eta1], [d0, d1], [x0, x1]) = (fields, eta, d, x);
-        let (Abreast([r0]), Abreast([e0]), Abreast([likely0])) = one(f0, eta0, d0, x0);
-        let (Abreast([r1]), Abreast([e1]), Abreast([likely1])) = one(f1, eta1, d1, x1);
+        let (Interleaved([r0]), Interleaved([e0]), Interleaved([likely0])) = one(f0, eta0, d0, x0);
+        let (Interleaved([r1]), Interleaved([e1]), Interleaved([likely1])) = one(f1, eta1, d1, x1);
         ([r0, r1], Odds { e: [e0, e1], likely: [likely0, likely1] })
     }
 
@@ -141,14 +143,14 @@ impl Law {
     #[inline(always)]
     fn weigh<const N: usize>(
         &self,
-        fields: Abreast<U32s, N>,
-        eta: Abreast<F32s, N>,
-        d: Abreast<F32s, N>,
-        x: Abreast<Mask, N>,
-    ) -> (Abreast<F32s, N>, Abreast<F32s, N>, Abreast<Mask, N>) {
+        fields: Interleaved<U32s, N>,
+        eta: Interleaved<F32s, N>,
+        d: Interleaved<F32s, N>,
+        x: Interleaved<Mask, N>,
+    ) -> (Interleaved<F32s, N>, Interleaved<F32s, N>, Interleaved<Mask, N>) {
         let sign = U32s::splat(SIGN);
         let h = fields.i32_to_f32() * self.unit + eta * self.scale;
-        let r = (h.to_bits() ^ x.keep(Abreast::splat(sign))).to_f32() - d * F32s::splat(0.5);
+        let r = (h.to_bits() ^ x.keep(Interleaved::splat(sign))).to_f32() - d * F32s::splat(0.5);
         let z = r * self.balance - self.half_curvature;
         let below = (z.to_bits() | sign).to_f32().max(F32s::splat(-LIMIT * LOG2_E));
         (r, below.exp2_bounded(), z.positive())

@@ -5,7 +5,7 @@
 //! What a site adds to Z changes from event to event, so that Z grows by a sum over all events, however often a site is
 //! among them. A site's last event says its weight, and on the way back its first.
 
-use super::law::{self, Law, Sum};
+use super::odds::{self, Odds, Sum};
 use crate::accept::{Info, accept};
 use crate::chain::Ring;
 use crate::energy::Ising;
@@ -171,7 +171,7 @@ impl Place<'_> {
 
     /// Weighs the sites of events as they are after them, or on the way back before; by how much Z grows.
     #[inline(never)]
-    fn weigh<const BACK: bool>(&mut self, law: Law, events: &Events<'_>) -> i64 {
+    fn weigh<const BACK: bool>(&mut self, odds: Odds, events: &Events<'_>) -> i64 {
         let mut growth = Sum::new();
         let mut each = |entries: &Block, from: &Bits, to: &Bits| {
             let mut halves = Halves::default();
@@ -179,7 +179,7 @@ impl Place<'_> {
                 let entries = F32s::load(entries, part).to_bits();
                 // The top bits of entries are values.
                 let fields = [U32s::load(to, part), U32s::load(from, part)];
-                let ([weights, _], [new, old]) = law.weigh(fields, [entries; 2]);
+                let ([weights, _], [new, old]) = odds.weigh(fields, [entries; 2]);
                 growth.add(new - old, part);
                 halves.set(entries & U32s::splat(!ONE), weights, part);
             }
@@ -209,7 +209,7 @@ struct Halves {
 impl Halves {
     #[inline(always)]
     fn set(&mut self, sites: U32s, weights: U32s, part: usize) {
-        let (words, high) = law::halves(sites);
+        let (words, high) = odds::halves(sites);
         words.store(&mut self.words, part);
         high.choose(U32s::splat(0xFFFF), U32s::splat(0xFFFF_0000)).store(&mut self.kept, part);
         high.choose(weights.shl::<16>(), weights).store(&mut self.weights, part);
@@ -236,7 +236,7 @@ impl Halves {
 /// The step; none where the sites that flip have more neighbours than there is room for: then nothing but there's room
 /// has changed.
 pub(super) fn step<R: Rng + ?Sized>(
-    law: Law,
+    odds: Odds,
     ring: &mut Ring<'_, Ising<'_>>,
     proposed: u32,
     rng: &mut R,
@@ -265,8 +265,8 @@ pub(super) fn step<R: Rng + ?Sized>(
             return None;
         }
     };
-    let growth = place.weigh::<false>(law, &events);
-    let log_ratio = law::value(-growth);
+    let growth = place.weigh::<false>(odds, &events);
+    let log_ratio = odds::value(-growth);
     let accepted = accept(log_ratio, rng);
     let difference = ring.energy.form().value(units);
     if accepted {
@@ -276,7 +276,7 @@ pub(super) fn step<R: Rng + ?Sized>(
         ring.core.slope = false;
     } else {
         place.undo(flips, &events, count);
-        place.weigh::<true>(law, &events);
+        place.weigh::<true>(odds, &events);
     }
     ring.core.steps = ring.core.steps.wrapping_add(1);
     Some(Info { accepted, proposed, log_ratio, difference, fault: false })

@@ -14,11 +14,11 @@ use rand_core::Rng;
 
 impl<N: Noise> Langevin<'_, N> {
     /// Draws y; the product of its weights, or `None` where there are none to be had.
-    pub(super) fn depart<E, R>(&self, ring: &mut Ring<'_, E>, rng: &mut R) -> Option<LogProduct>
-    where
-        E: Energy + ?Sized,
-        R: Rng + ?Sized,
-    {
+    pub(super) fn depart<E: Energy + ?Sized, R: Rng + ?Sized>(
+        &self,
+        ring: &mut Ring<'_, E>,
+        rng: &mut R,
+    ) -> Option<LogProduct> {
         if self.misfits(ring.layout) {
             return None;
         }

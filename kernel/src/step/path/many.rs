@@ -104,15 +104,11 @@ impl Route {
 impl Paths {
     /// The first half of a step: draws a path and the uniform of its test. `None` where there is a fault.
     #[inline(never)] // its path must not weigh on the stack of binary chains
-    pub(crate) fn ask_by_sites<E, R>(
+    pub(crate) fn ask_by_sites<E: Energy + ?Sized, R: Rng + ?Sized>(
         &self,
         ring: &mut Ring<'_, E>,
         rng: &mut R,
-    ) -> Option<Asked<impl Iterator<Item = usize> + use<E, R>>>
-    where
-        E: Energy + ?Sized,
-        R: Rng + ?Sized,
-    {
+    ) -> Option<Asked<impl Iterator<Item = usize> + use<E, R>>> {
         let mut route = Route::EMPTY;
         if self.slopes(ring) {
             ring.gradient_here();

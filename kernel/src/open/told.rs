@@ -1,7 +1,7 @@
 //! What was told, as an energy.
 
-use super::super::{ChainError, CountError};
 use super::gradient_len;
+use crate::chain::{ChainError, CountError};
 use crate::energy::{Energy, EnergyError};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
@@ -112,58 +112,24 @@ impl Energy for Told<'_> {
     }
 }
 
-/// Why an open chain cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum OpenError {
-    /// The chain cannot start, or a mask is none.
-    Chain(ChainError),
-    /// The gradient has `got` numbers: [`gradient_len`] is `need`.
-    Gradient {
-        /// Numbers needed.
-        need: usize,
-        /// Numbers given.
-        got: usize,
-    },
-    /// The kernel needs the gradient at the state, which was not told.
-    NoGradient,
-    /// Nothing was asked.
-    NotAsked,
-    /// There is not one of each a chain.
-    Count(CountError),
-}
-
-impl core::fmt::Display for OpenError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Chain(error) => error.fmt(f),
-            Self::Gradient { need, got } => {
-                write!(f, "the gradient has {got} numbers: the layout needs {need}")
-            }
-            Self::NoGradient => {
-                write!(
-                    f,
-                    "the kernel needs the gradient at the state: none was told, or none is kept (`ask_with`)"
-                )
-            }
-            Self::NotAsked => write!(f, "nothing was asked: `ask` comes before `tell`"),
-            Self::Count(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for OpenError {}
-
-impl From<CountError> for OpenError {
-    fn from(error: CountError) -> Self {
-        Self::Count(error)
-    }
-}
-
-impl From<ChainError> for OpenError {
-    fn from(error: ChainError) -> Self {
-        Self::Chain(error)
+crate::error::errors! {
+    /// Why an open chain cannot go on.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum OpenError {
+        /// The chain cannot start, or a mask is none.
+        Chain(error: ChainError) from ChainError => "{error}";
+        /// The gradient has `got` numbers: [`gradient_len`] is `need`.
+        Gradient {
+            /// Numbers needed.
+            need: usize,
+            /// Numbers given.
+            got: usize,
+        } => "the gradient has {got} numbers: the layout needs {need}";
+        /// The kernel needs the gradient at the state, which was not told.
+        NoGradient => "the kernel needs the gradient at the state: none was told, or none is kept (`ask_with`)";
+        /// Nothing was asked.
+        NotAsked => "nothing was asked: `ask` comes before `tell`";
+        /// There is not one of each a chain.
+        Count(error: CountError) from CountError => "{error}";
     }
 }

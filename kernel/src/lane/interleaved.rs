@@ -1,4 +1,4 @@
-//! Registers abreast.
+//! Several registers, computed interleaved.
 
 use super::{F32s, Mask, U32s};
 use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
@@ -8,7 +8,7 @@ use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 /// Where a formula is a long row of operations that wait for each other, a processor looks ahead less far than it is:
 /// here the ones that it can do meanwhile stand beside each other.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Abreast<T, const N: usize>(pub(crate) [T; N]);
+pub(crate) struct Interleaved<T, const N: usize>(pub(crate) [T; N]);
 
 /// For each of up to four places. Written out where registers have one lane, since loops of two turns stay loops where a
 /// build minds its size; elsewhere loops, which come out up to 3 % shorter.
@@ -30,44 +30,49 @@ macro_rules! in_turn {
     })+};
 }
 
-impl<T: Copy, const N: usize> Abreast<T, N> {
+impl<T: Copy, const N: usize> Interleaved<T, N> {
     #[inline(always)]
     pub(crate) fn splat(one: T) -> Self {
         Self([one; N])
     }
 
     #[inline(always)]
-    fn each<R: Copy>(self, start: R, with: impl Fn(T) -> R) -> Abreast<R, N> {
+    fn each<R: Copy>(self, start: R, with: impl Fn(T) -> R) -> Interleaved<R, N> {
         let mut out = [start; N];
         in_turn!(place => {
             if let (Some(out), Some(&one)) = (out.get_mut(place), self.0.get(place)) {
                 *out = with(one);
             }
         });
-        Abreast(out)
+        Interleaved(out)
     }
 
     #[inline(always)]
-    fn zip<U: Copy, R: Copy>(self, other: Abreast<U, N>, start: R, with: impl Fn(T, U) -> R) -> Abreast<R, N> {
+    fn zip<U: Copy, R: Copy>(
+        self,
+        other: Interleaved<U, N>,
+        start: R,
+        with: impl Fn(T, U) -> R,
+    ) -> Interleaved<R, N> {
         let mut out = [start; N];
         in_turn!(place => {
             if let (Some(out), Some(&one), Some(&other)) = (out.get_mut(place), self.0.get(place), other.0.get(place)) {
                 *out = with(one, other);
             }
         });
-        Abreast(out)
+        Interleaved(out)
     }
 }
 
 /// What [`F32s`] does, in each.
-impl<const N: usize> Abreast<F32s, N> {
+impl<const N: usize> Interleaved<F32s, N> {
     #[inline(always)]
-    pub(crate) fn to_bits(self) -> Abreast<U32s, N> {
+    pub(crate) fn to_bits(self) -> Interleaved<U32s, N> {
         self.each(U32s::splat(0), F32s::to_bits)
     }
 
     #[inline(always)]
-    pub(crate) fn trunc_i32(self) -> Abreast<U32s, N> {
+    pub(crate) fn trunc_i32(self) -> Interleaved<U32s, N> {
         self.each(U32s::splat(0), F32s::trunc_i32)
     }
 
@@ -83,21 +88,21 @@ impl<const N: usize> Abreast<F32s, N> {
 
     /// Where it is above 0.
     #[inline(always)]
-    pub(crate) fn positive(self) -> Abreast<Mask, N> {
+    pub(crate) fn positive(self) -> Interleaved<Mask, N> {
         let zero = F32s::splat(0.0);
         self.each(zero.lt(zero), |one| zero.lt(one))
     }
 }
 
 /// What [`U32s`] does, in each.
-impl<const N: usize> Abreast<U32s, N> {
+impl<const N: usize> Interleaved<U32s, N> {
     #[inline(always)]
-    pub(crate) fn to_f32(self) -> Abreast<F32s, N> {
+    pub(crate) fn to_f32(self) -> Interleaved<F32s, N> {
         self.each(F32s::splat(0.0), U32s::to_f32)
     }
 
     #[inline(always)]
-    pub(crate) fn i32_to_f32(self) -> Abreast<F32s, N> {
+    pub(crate) fn i32_to_f32(self) -> Interleaved<F32s, N> {
         self.each(F32s::splat(0.0), F32s::from_i32)
     }
 
@@ -107,16 +112,16 @@ impl<const N: usize> Abreast<U32s, N> {
     }
 }
 
-impl<const N: usize> Abreast<Mask, N> {
+impl<const N: usize> Interleaved<Mask, N> {
     #[inline(always)]
-    pub(crate) fn keep(self, words: Abreast<U32s, N>) -> Abreast<U32s, N> {
+    pub(crate) fn keep(self, words: Interleaved<U32s, N>) -> Interleaved<U32s, N> {
         self.zip(words, U32s::splat(0), Mask::keep)
     }
 }
 
 macro_rules! operators {
     ($($type:ident: $($trait:ident $name:ident),+;)+) => {$($(
-        impl<const N: usize> $trait for Abreast<$type, N> {
+        impl<const N: usize> $trait for Interleaved<$type, N> {
             type Output = Self;
             #[inline(always)]
             fn $name(mut self, other: Self) -> Self {
@@ -129,7 +134,7 @@ macro_rules! operators {
             }
         }
 
-        impl<const N: usize> $trait<$type> for Abreast<$type, N> {
+        impl<const N: usize> $trait<$type> for Interleaved<$type, N> {
             type Output = Self;
             #[inline(always)]
             fn $name(mut self, other: $type) -> Self {

@@ -1,8 +1,8 @@
 //! The samplers whose steps are one proposal and one test, and what a step keeps between its halves.
 
-use super::super::{Ring, plane};
 use super::Told;
 use crate::accept::Info;
+use crate::chain::{Ring, plane};
 use crate::draw::index::{MAX_INDICES, Order};
 use crate::lane::{Block, LogProduct, Total};
 use crate::layout::Layout;

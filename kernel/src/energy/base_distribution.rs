@@ -1,4 +1,4 @@
-//! Laws of independent sites: where a path to another law starts.
+//! Distributions of independent sites: where a path to another distribution starts.
 
 use crate::draw::sums::{Sums, registers};
 use crate::lane::{F32s, LANES, PARTS, Total, exp, ln};
@@ -7,58 +7,43 @@ use crate::packed::{Packed, set};
 use crate::random::{uniform, uniform_state};
 use rand_core::Rng;
 
-/// A law of independent sites, `p₀(x) ∝ exp(Σᵢ θᵢ(xᵢ))`, that can be drawn from exactly and whose
+/// A distribution of independent sites, `p₀(x) ∝ exp(Σᵢ θᵢ(xᵢ))`, that can be drawn from exactly and whose
 /// normaliser is known: the start of a [`Tempered`](super::Tempered) path.
 ///
 /// θ is linear in the value of a binary or ordinal site, `θᵢ·xᵢ`, one number a site; and a table for a
-/// categorical one, `θᵢ(k)`, site by site. No numbers at all are the uniform law.
+/// categorical one, `θᵢ(k)`, site by site. No numbers at all are the uniform distribution.
 #[derive(Clone, Copy, Debug)]
-pub struct Base<'a> {
+pub struct BaseDistribution<'a> {
     fields: &'a [f32],
     layout: Layout,
     arities: Option<&'a [u16]>,
 }
 
-/// Why a path between two laws is none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum PathError {
-    /// The base has `got` fields, the layout needs `need`, or none.
-    Fields {
-        /// Fields needed.
-        need: usize,
-        /// Fields given.
-        got: usize,
-    },
-    /// A field of the base is not finite.
-    FieldNotFinite {
-        /// Its index.
-        index: usize,
-    },
-    /// An inverse temperature is negative or not finite.
-    Beta(f32),
-    /// With this inverse temperature differences of βE could be infinite.
-    BetaTooLarge(f32),
-}
-
-impl core::fmt::Display for PathError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Fields { need, got } => write!(f, "the base needs {need} fields or none, {got} were given"),
-            Self::FieldNotFinite { index } => write!(f, "field {index} of the base is not finite"),
-            Self::Beta(beta) => write!(f, "the inverse temperature {beta} is not finite and at least 0"),
-            Self::BetaTooLarge(beta) => {
-                write!(f, "at the inverse temperature {beta} differences of energies could be infinite")
-            }
-        }
+crate::error::errors! {
+    /// Why a path between two distributions is none.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum PathError {
+        /// The base has `got` fields, the layout needs `need`, or none.
+        Fields {
+            /// Fields needed.
+            need: usize,
+            /// Fields given.
+            got: usize,
+        } => "the base needs {need} fields or none, {got} were given";
+        /// A field of the base is not finite.
+        FieldNotFinite {
+            /// Its index.
+            index: usize,
+        } => "field {index} of the base is not finite";
+        /// An inverse temperature is negative or not finite.
+        Beta(beta: f32) => "the inverse temperature {beta} is not finite and at least 0";
+        /// With this inverse temperature differences of βE could be infinite.
+        BetaTooLarge(beta: f32) =>
+            "at the inverse temperature {beta} differences of energies could be infinite";
     }
 }
 
-impl core::error::Error for PathError {}
-
-impl<'a> Base<'a> {
+impl<'a> BaseDistribution<'a> {
     /// The base of an energy's path, with `fields` θ.
     ///
     /// # Errors
@@ -76,7 +61,7 @@ impl<'a> Base<'a> {
         Ok(Self { fields, layout, arities: energy.arities() })
     }
 
-    /// Whether it is the same law, of the same sites.
+    /// Whether it is the same distribution, of the same sites.
     pub(crate) fn same(&self, other: &Self) -> bool {
         self.fields == other.fields && self.layout == other.layout
     }

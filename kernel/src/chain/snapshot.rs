@@ -21,7 +21,7 @@ pub const fn momentum_snapshot_len(blocks: usize) -> usize {
 }
 
 /// Writes the momentum. `weights` are those of the whole chain.
-pub(super) fn save_momentum(to: &mut Writer<'_>, layout: Layout, kept: Kept, weights: &[Block]) {
+pub(crate) fn save_momentum(to: &mut Writer<'_>, layout: Layout, kept: Kept, weights: &[Block]) {
     kept.key.save(to);
     kept.blocks.save(to);
     let first = 2 * layout.weight_blocks();
@@ -32,7 +32,7 @@ pub(super) fn save_momentum(to: &mut Writer<'_>, layout: Layout, kept: Kept, wei
 }
 
 /// Reads it, and takes it with `take`.
-pub(super) fn load_momentum(
+pub(crate) fn load_momentum(
     at: &mut Reader<'_>,
     layout: Layout,
     weights: &mut [Block],
@@ -69,7 +69,7 @@ fn shape(layout: Layout) -> (u8, (u64, u64)) {
     (kind, (layout.sites() as u64, layout.arity() as u64))
 }
 
-pub(super) fn save_shape(to: &mut Writer<'_>, layout: Layout) {
+pub(crate) fn save_shape(to: &mut Writer<'_>, layout: Layout) {
     let (kind, sizes) = shape(layout);
     kind.save(to);
     (sizes.0 as u32).save(to);
@@ -77,7 +77,7 @@ pub(super) fn save_shape(to: &mut Writer<'_>, layout: Layout) {
 }
 
 /// Refuses another layout.
-pub(super) fn load_shape(at: &mut Reader<'_>, layout: Layout) -> Result<(), SnapshotError> {
+pub(crate) fn load_shape(at: &mut Reader<'_>, layout: Layout) -> Result<(), SnapshotError> {
     let [kind] = at.array()?;
     let sizes = (u32::from_le_bytes(at.array()?), u32::from_le_bytes(at.array()?));
     if (kind, (u64::from(sizes.0), u64::from(sizes.1))) == shape(layout) {
@@ -98,7 +98,7 @@ const NAME: [u8; 4] = *b"chai";
 const MOVING: [u8; 4] = *b"chmo";
 
 /// Takes the name of a part that may have a momentum; whether it has.
-pub(super) fn load_name(at: &mut Reader<'_>, [plain, moving]: [[u8; 4]; 2]) -> Result<bool, SnapshotError> {
+pub(crate) fn load_name(at: &mut Reader<'_>, [plain, moving]: [[u8; 4]; 2]) -> Result<bool, SnapshotError> {
     let mut look = *at;
     let moves = look.name(moving).is_ok();
     at.name(if moves { moving } else { plain })?;

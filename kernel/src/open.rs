@@ -2,19 +2,19 @@
 
 mod ask;
 mod each;
-mod kept;
+mod snapshot;
 mod told;
 
 pub use ask::Ask;
 pub(crate) use ask::Half;
-pub use kept::open_snapshot_len;
+pub use snapshot::open_snapshot_len;
 pub use told::OpenError;
 pub(crate) use told::{Told, spread};
 
-use super::{
+use crate::accept::Info;
+use crate::chain::{
     Buffer, ChainError, Core, Memory, check_sites, check_values, hold, part, plane, release, rooms, taken_apart,
 };
-use crate::accept::Info;
 use crate::energy::{EnergyError, checked};
 use crate::lane::{Bits, Block, Total};
 use crate::layout::Layout;

@@ -1,10 +1,8 @@
 //! What a batch of any model knows besides its sites.
 
 use super::log_product::LogProducts;
-use super::ring::accept;
 use super::site::Level;
-use super::{BatchInfo, chains};
-use crate::energy::PathError;
+use super::{ALL, BatchError, BatchInfo, chains, group};
 use crate::lane::{Block, F32s, LANES, PARTS, Total};
 use crate::random::LaneRng;
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
@@ -43,18 +41,6 @@ impl Core {
 
     pub(super) fn energy(&self, chain: usize) -> f32 {
         self.energies.get(chain).map_or(f32::NAN, |energy| energy.value())
-    }
-
-    /// Takes inverse temperatures; weights are made anew where one changed.
-    pub(super) fn set_betas(&mut self, betas: Block) -> Result<(), PathError> {
-        if let Some(&beta) = betas.iter().find(|&&beta| !legal(beta)) {
-            return Err(PathError::Beta(beta));
-        }
-        if betas != self.betas {
-            self.betas = betas;
-            self.weights_of = None;
-        }
-        Ok(())
     }
 
     /// The Metropolis test of proposals with these products of weights there and back, whose weights at the proposed
@@ -137,13 +123,29 @@ impl Core {
     }
 }
 
+/// [`accept`](crate::accept::accept) in the chains of `tested`; the others accept without a draw.
+pub(super) fn accept(log_ratios: &Block, tested: u32, rng: &mut LaneRng) -> u32 {
+    let u = group::one_uniform(rng, tested);
+    let mut accepted = !tested & ALL;
+    for part in 0..PARTS {
+        let (zero, ratio) = (F32s::splat(0.0), F32s::load(log_ratios, part));
+        let better = zero.lt(ratio) | ratio.eq(zero);
+        let lucky = F32s::load(&u, part).lt(ratio.exp());
+        accepted |= (chains(tested, part) & (better | lucky)).bits(part);
+    }
+    accepted
+}
+
 /// The bit of a chain.
-pub(super) fn chain_bit(chain: usize) -> Result<u32, super::BatchError> {
-    let bit = u32::try_from(chain).ok().and_then(|chain| 1u32.checked_shl(chain)).unwrap_or(0) & super::ALL;
-    if bit == 0 { Err(super::BatchError::Chain { chain }) } else { Ok(bit) }
+pub(super) fn chain_bit(chain: usize) -> Result<u32, BatchError> {
+    let bit = u32::try_from(chain).ok().and_then(|chain| 1u32.checked_shl(chain)).unwrap_or(0) & ALL;
+    if bit == 0 { Err(BatchError::Chain { chain }) } else { Ok(bit) }
 }
 
 /// Whether a β is legal whatever the model.
 pub(super) fn legal(beta: f32) -> bool {
     beta >= 0.0 && beta.is_finite()
 }
+
+/// What only the cells of this crate are.
+pub trait Sealed {}

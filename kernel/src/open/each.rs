@@ -1,17 +1,12 @@
 //! Several open chains at once.
 
-use super::super::CountError;
 use super::{Ask, Open, OpenError, gradient_len};
 use crate::accept::Info;
+use crate::chain::CountError;
 use crate::lane::{Bits, Block};
 use rand_core::Rng;
 
-impl<W, C, B> Open<'_, W, C, B>
-where
-    W: AsMut<[u32]> + AsRef<[u32]>,
-    C: AsMut<[Bits]>,
-    B: AsMut<[Block]> + AsRef<[Block]>,
-{
+impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]> + AsRef<[Block]>> Open<'_, W, C, B> {
     /// Asks each of several chains with its own generator, as [`Open::ask_with`] does: `gradients` are those at the states,
     /// one after the other, or empty where the chains keep them. [`Open::asked`] has the proposals.
     ///

@@ -1,9 +1,9 @@
 //! Open chains that are kept over a stop, between the halves of a step too.
 
-use super::super::kept::{load_momentum, load_name, load_shape, save_momentum, save_shape};
-use super::super::{Core, split};
 use super::ask::{LangevinHalf, PathHalf};
 use super::{Half, Open};
+use crate::chain::snapshot::{load_momentum, load_name, load_shape, save_momentum, save_shape};
+use crate::chain::{Core, split};
 use crate::lane::{Bits, Block, LANES, LogProduct, Total};
 use crate::layout::{Kind, Layout};
 use crate::packed::{clear_single, is_mask_word, is_value_word};
@@ -16,7 +16,7 @@ const NAME: [u8; 4] = *b"open";
 const MOVING: [u8; 4] = *b"opmo";
 
 /// The most bytes of an open chain in a snapshot, without a momentum:
-/// [`momentum_snapshot_len`](super::super::momentum_snapshot_len) more.
+/// [`momentum_snapshot_len`](crate::chain::momentum_snapshot_len) more.
 #[must_use]
 pub const fn open_snapshot_len(layout: Layout) -> usize {
     // Two states and a mask; a gradient, curvatures and a noise; the numbers of the longest half.
@@ -142,12 +142,7 @@ where
     }
 }
 
-impl<W, C, B> Open<'_, W, C, B>
-where
-    W: AsMut<[u32]> + AsRef<[u32]>,
-    C: AsMut<[Bits]>,
-    B: AsMut<[Block]> + AsRef<[Block]>,
-{
+impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]> + AsRef<[Block]>> Open<'_, W, C, B> {
     /// Reads a chain, and takes it with `take`: where the rest follows.
     fn read<'r>(&mut self, from: Reader<'r>, take: bool) -> Result<Reader<'r>, SnapshotError> {
         let (layout, arities, mut at) = (self.told.layout, self.told.arities, from);

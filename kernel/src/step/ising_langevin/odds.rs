@@ -7,7 +7,7 @@
 //!
 //! Weights stand in halves of words, and are compared there: a word has those of sites l and 16 + l of 32.
 
-use crate::lane::{Abreast, F32s, LANES, LaneSums, Mask, U32s};
+use crate::lane::{F32s, Interleaved, LANES, LaneSums, Mask, U32s};
 use core::f32::consts::{LN_2, LOG2_E};
 
 /// Log odds are cut to this: ±80 to base e.
@@ -22,7 +22,7 @@ const UNITS: f32 = 16_777_216.0;
 
 /// A model's unit and a step size, in bits.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Law {
+pub(crate) struct Odds {
     pub(crate) half_unit: f32,
     pub(crate) half_curvature: f32,
 }
@@ -32,7 +32,7 @@ pub(crate) fn bits(log_odds: f32) -> f32 {
     log_odds * LOG2_E
 }
 
-impl Law {
+impl Odds {
     /// Weights, and ln(1 + 2^z) in units of 2⁻²⁴, given fields, and words whose top bits are the values.
     #[inline(always)]
     pub(crate) fn weigh<const N: usize>(self, fields: [U32s; N], values: [U32s; N]) -> ([U32s; N], [U32s; N]) {
@@ -40,7 +40,7 @@ impl Law {
     }
 
     /// (e, z > 0) of one site.
-    pub(crate) fn odds(self, field: u32, x: u32) -> (f32, bool) {
+    pub(crate) fn of(self, field: u32, x: u32) -> (f32, bool) {
         let field = if x == 0 { field } else { field.wrapping_neg() };
         odds(field, self.half_unit, self.half_curvature)
     }
@@ -48,7 +48,7 @@ impl Law {
     /// Whether a site flips that was tied: the probability of its rarer outcome is then what its weight dropped of 2¹⁴q.
     #[cold]
     pub(crate) fn flips(self, field: u32, x: u32, mut word: impl FnMut() -> u32) -> bool {
-        let (e, likely) = self.odds(field, x);
+        let (e, likely) = self.of(field, x);
         let (_, rest) = parts(e / (1.0 + e) * RANGE);
         let (whole, rest) = parts(rest * TWO_POW_31);
         let noise = word() >> 1;
@@ -80,7 +80,7 @@ const LN_1P: [f32; 5] = [
     0.499_999_94 * UNITS,
 ];
 
-/// [`Law::weigh`] with numbers of its own in every lane.
+/// [`Odds::weigh`] with numbers of its own in every lane.
 #[inline(always)]
 pub(crate) fn weigh<const N: usize>(
     fields: [U32s; N],
@@ -89,14 +89,14 @@ pub(crate) fn weigh<const N: usize>(
     half_curvature: F32s,
 ) -> ([U32s; N], [U32s; N]) {
     let sign = U32s::splat(SIGN);
-    let z = (Abreast(fields).i32_to_f32() * half_unit).to_bits() ^ (Abreast(values) & sign);
+    let z = (Interleaved(fields).i32_to_f32() * half_unit).to_bits() ^ (Interleaved(values) & sign);
     let z = z.to_f32() - half_curvature;
     // −|z|
     let below = (z.to_bits() | sign).to_f32().max(F32s::splat(-LIMIT));
     let e = below.exp2_bounded();
     let q = e / (e + F32s::splat(1.0));
     let likely = z.positive();
-    let turned = likely.keep(Abreast::splat(U32s::splat(TURN)));
+    let turned = likely.keep(Interleaved::splat(U32s::splat(TURN)));
     let weights = ((q * F32s::splat(RANGE)).trunc_i32() ^ turned) + U32s::splat(1);
     let ln_1p = (e * q).polynomial(&LN_1P) * (e + q);
     let linear = likely.keep((below * F32s::splat(-LN_2 * UNITS)).trunc_i32());

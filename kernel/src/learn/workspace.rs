@@ -8,7 +8,7 @@ use crate::layout::{Kind, Layout};
 use crate::packed::Packed;
 
 /// A sample with its cache, and room: a cache for a neighbour and two planes of a number a change.
-pub struct Desk<'a> {
+pub struct Workspace<'a> {
     pub(crate) layout: Layout,
     pub(crate) words: &'a mut [u32],
     pub(crate) cache: &'a mut [Bits],
@@ -19,19 +19,13 @@ pub struct Desk<'a> {
     pub(crate) energy: f32,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> Workspace<'a> {
     /// Lays a sample out in the memory of a chain.
-    pub(crate) fn new<E, W, C, B>(
+    pub(crate) fn new<E: Energy + ?Sized, W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
         model: &E,
         x: Packed<'_>,
         memory: &'a mut Memory<W, C, B>,
-    ) -> Result<Self, LearnError>
-    where
-        E: Energy + ?Sized,
-        W: AsMut<[u32]>,
-        C: AsMut<[Bits]>,
-        B: AsMut<[Block]>,
-    {
+    ) -> Result<Self, LearnError> {
         let layout = model.layout();
         check_sites(model)?;
         let x = x.of(layout)?;

@@ -17,10 +17,10 @@ where
 {
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"repl");
-        self.law.beta().save(to);
+        self.path.beta().save(to);
         (self.ends.target, self.ends.base).save(to);
         let chain::Memory { words, weights, .. } = &self.memory;
-        chain::kept::save(to, self.law.layout(), self.core, words.as_ref(), weights.as_ref());
+        chain::snapshot::save(to, self.path.layout(), self.core, words.as_ref(), weights.as_ref());
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
@@ -29,19 +29,19 @@ where
         beta.load(&mut at)?;
         ends.target.load(&mut at)?;
         ends.base.load(&mut at)?;
-        let law = self.law.at(beta).map_err(|_| SnapshotError::Value)?;
+        let path = self.path.at(beta).map_err(|_| SnapshotError::Value)?;
         if !(ends.target.value().is_finite() && ends.base.value().is_finite()) {
             return Err(SnapshotError::Value);
         }
-        let before = core::mem::replace(&mut self.law, law);
+        let before = core::mem::replace(&mut self.path, path);
         let loaded = self.with(|chain| {
             chain.load(&mut at)?;
-            law.keep(ends, chain.ring().here.cache);
+            path.keep(ends, chain.ring().here.cache);
             Ok(())
         });
         match loaded {
             Ok(()) => *from = at,
-            Err(_) => self.law = before,
+            Err(_) => self.path = before,
         }
         loaded
     }
