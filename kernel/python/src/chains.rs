@@ -264,7 +264,9 @@ impl Chains {
             let start = Packed::new(self.layout, words).map_err(wrong)?;
             let made = Open::new(self.layout, None, open_memory(self.layout), start, energy, gradient);
             chains.push(made.map_err(|error| {
-                wrong(format!("energies, gradients: start of chain {chain}: {error} (the argument `start` gives others)"))
+                wrong(format!(
+                    "energies, gradients: start of chain {chain}: {error} (the argument `start` gives others)"
+                ))
             })?);
         }
         self.chains = chains;
