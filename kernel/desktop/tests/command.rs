@@ -158,7 +158,7 @@ fn minima_and_ln_z_and_what_a_file_holds() {
 #[test]
 fn bad_words_are_one_line() {
     let form = file("pick_two.qubo");
-    fails(&[], 2, "");
+    fails(&[], 2, "one of sample, anneal, logz, info expected");
     fails(&["sample"], 2, "<FILE>");
     fails(&["sample", "nowhere.uai"], 1, "nowhere.uai");
     for word in ["0", "-1", "1e-38", "1e38", "NaN", "inf"] {
