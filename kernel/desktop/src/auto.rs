@@ -5,7 +5,7 @@
 //! exchange joins the candidates. The most effective samples for the cost win, of samplers whose chains agree, if any do. Costs
 //! come from the table in `cost.rs`, so that the choice is a function of the model, the seed and the settings.
 
-use crate::diagnose::Diagnosis;
+use crate::diagnose::{Diagnosis, rounding};
 use crate::model::Form;
 use crate::parts::Ready;
 use crate::plan::{Ground, POTTS_BATCH, Plan};
@@ -209,12 +209,20 @@ impl<'e> Pilot<'e> {
 
     /// Steps from one draw to the next with which so many draws have [`WANTED`] effective samples.
     fn thin(&self, draws: usize) -> u64 {
+        if self.still() {
+            return 1;
+        }
         let each = self.ess.unwrap_or(0.0) / self.window.0.max(1) as f64;
         (WANTED / (each * draws as f64)).clamp(1.0, MOST_THIN).ceil() as u64
     }
 
     pub(crate) fn agrees(&self) -> bool {
         self.r_hat.is_none_or(|r_hat| r_hat <= AGREE)
+    }
+
+    /// Whether all chains stayed in one state, the same one, for long.
+    fn still(&self) -> bool {
+        self.ess.is_none() && self.r_hat.is_none() && self.steps >= SLOW
     }
 
     fn trial(&self) -> Trial {
@@ -247,7 +255,7 @@ fn looked_at(tracks: &[Track], layout: Layout) -> (Option<f64>, Option<f64>) {
     let every = layout.sites().div_ceil(LOOKED_AT);
     let sites = (0..layout.sites()).into_par_iter().step_by(every).map(|index| diagnosis.of(&site(index)));
     let mut all: Vec<_> = sites.collect();
-    all.push(diagnosis.of_energy(&energies));
+    all.push(diagnosis.of_energy(&energies, rounding(tracks)));
     let ess = all.iter().filter_map(|scalar| scalar.ess_bulk).reduce(f64::min);
     let r_hat = all.iter().filter_map(|scalar| scalar.r_hat).reduce(f64::max);
     (ess, r_hat)
@@ -283,7 +291,8 @@ pub(crate) fn choose<'e>(
             let behind = |pilot: &Pilot<'_>| pilot.rate() * BEHIND < best;
             tried.extend(pilots.iter().filter(|pilot| behind(pilot)).map(Pilot::trial));
             pilots.retain(|pilot| !behind(pilot));
-            if pilots.iter().any(enough) || until(&pilots[0]) || watch.over().is_some() {
+            let still = pilots.iter().all(Pilot::still);
+            if still || pilots.iter().any(enough) || until(&pilots[0]) || watch.over().is_some() {
                 return Ok(());
             }
             level *= 2.0;
@@ -314,6 +323,10 @@ pub(crate) fn choose<'e>(
                 winner.plan
             )
         }
+        _ if winner.still() => format!(
+            "{} is the first choice for this class ({kind}): no chain of any sampler left the one state that all are in",
+            winner.plan
+        ),
         _ if count == 1 => {
             format!("{} is the first choice for this class ({kind}), and its chains agree", winner.plan)
         }

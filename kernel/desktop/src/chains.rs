@@ -1,9 +1,12 @@
 //! Many independent chains on all cores, in vectors.
 
+use crate::Error;
 use crate::bits::BitRows;
 use crate::progress::Progress;
+use crate::unit::Start;
 use aligned_vec::{AVec, avec};
-use bitmc::chain::Memory;
+use bitmc::chain::{ChainError, Memory};
+use bitmc::energy::EnergyError;
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
@@ -39,6 +42,42 @@ pub fn memory(energy: &(impl Energy + ?Sized)) -> VecMemory {
         words: vec![0; Memory::words(layout)],
         cache: avec![[0; LANES]; Memory::cache(energy.cache_len())],
         weights: avec![[0.0; LANES]; Memory::weights(layout)],
+    }
+}
+
+/// Random states that are tried where the energy forbids some.
+const TRIES: usize = 10_000;
+
+/// The first chain whose random start is possible.
+pub(crate) fn possible<C>(
+    mut random: impl FnMut(&mut LaneRng) -> Result<C, ChainError>,
+    rng: &mut LaneRng,
+) -> Result<C, Error> {
+    for _ in 0..TRIES {
+        match random(rng) {
+            Err(ChainError::Energy(EnergyError::Forbidden)) => {}
+            other => return other.map_err(Error::model),
+        }
+    }
+    Err(Error::model(format!(
+        "the energy is infinite at {TRIES} random states: no start is found; a large finite energy in place of infinity leads to one"
+    )))
+}
+
+/// A chain that tunes, at a random state, or at this start where the energy forbids that.
+pub(crate) fn tuning<'e, E: Energy + ?Sized>(
+    energy: &'e E,
+    start: Option<&Start>,
+    rng: &mut LaneRng,
+) -> Result<VecChain<'e, E>, Error> {
+    let random = |rng: &mut LaneRng| Chain::random(energy, memory(energy), rng);
+    match (random(rng), start) {
+        (Err(ChainError::Energy(EnergyError::Forbidden)), Some(start)) => {
+            let state = Packed::new(energy.layout(), &start.words).map_err(Error::model)?;
+            Chain::new(energy, memory(energy), state).map_err(Error::model)
+        }
+        (Err(ChainError::Energy(EnergyError::Forbidden)), None) => possible(random, rng),
+        (chain, _) => chain.map_err(Error::model),
     }
 }
 

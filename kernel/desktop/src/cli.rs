@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::files::say;
 use clap::Parser;
+use clap::error::ErrorKind;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -34,6 +35,11 @@ pub fn main<O: Parser>(run: impl FnOnce(O) -> Result<(), Error>) -> ExitCode {
         Err(help) if !help.use_stderr() => {
             say(help.to_string().trim_end());
             return ExitCode::SUCCESS;
+        }
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let command = O::command();
+            let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+            Error::Option(format!("one of {} expected (--help tells more)", names.join(", ")))
         }
         Err(error) => Error::Option(one_line(&error.to_string())),
     };

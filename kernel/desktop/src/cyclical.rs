@@ -1,9 +1,10 @@
 //! Automatic cyclical scheduling in one call: the cycle of step sizes and balances that its own algorithm finds.
 
 use crate::Error;
-use crate::chains::{VecChain, memory, streams};
+use crate::chains::{VecChain, streams, tuning};
+use crate::unit::Start;
 use bitmc::tune::{CycleSettings, CycleTuner, Trial};
-use bitmc::{Chain, Energy, Info, LaneRng, Langevin};
+use bitmc::{Energy, Info, LaneRng, Langevin};
 use rayon::prelude::*;
 
 /// Steps of a cycle.
@@ -42,14 +43,25 @@ pub(crate) fn kernels(positions: &[(f32, f32)]) -> Result<Vec<Langevin<'static>>
 /// # Errors
 /// [`Error::Model`] where the energy fails at a random state.
 pub fn tuned<E: Energy + Sync + ?Sized>(energy: &E, seed: u64) -> Result<Found, Error> {
+    tuned_from(energy, seed, &[])
+}
+
+/// The same; where the energy forbids a random state, one of these starts takes its place.
+pub(crate) fn tuned_from<E: Energy + Sync + ?Sized>(
+    energy: &E,
+    seed: u64,
+    starts: &[Start],
+) -> Result<Found, Error> {
     let settings =
         CycleSettings { chains: CHAINS, steps: 1, step_size: (0.05, 5.0), ..CycleSettings::default() };
     let mut tuner = CycleTuner::new([Trial::default(); STEPS], settings).map_err(Error::model)?;
     // Other generators than those of the chains that sample.
-    let chain = |mut rng: LaneRng| -> Result<(VecChain<'_, E>, LaneRng), Error> {
-        Ok((Chain::random(energy, memory(energy), &mut rng).map_err(Error::model)?, rng))
+    let chain = |(index, mut rng): (usize, LaneRng)| -> Result<(VecChain<'_, E>, LaneRng), Error> {
+        let start = starts.get(index % starts.len().max(1));
+        Ok((tuning(energy, start, &mut rng)?, rng))
     };
-    let mut chains: Vec<_> = streams(!seed).take(CHAINS as usize).map(chain).collect::<Result<_, _>>()?;
+    let rngs = streams(!seed).take(CHAINS as usize).enumerate();
+    let mut chains: Vec<_> = rngs.map(chain).collect::<Result<_, _>>()?;
     while let Some(kernel) = tuner.kernel() {
         let infos: Vec<Info> = chains.par_iter_mut().map(|(chain, rng)| chain.step(&kernel, rng)).collect();
         infos.iter().for_each(|info| _ = tuner.observe(info));

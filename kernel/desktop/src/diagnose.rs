@@ -1,6 +1,7 @@
 //! What several chains of one scalar say: effective sample size, R̂, the error of the mean, and whether two samplers
 //! differ.
 
+use crate::unit::Track;
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlannerScalar};
 use serde::{Deserialize, Serialize};
@@ -164,8 +165,32 @@ pub struct Scalar {
     /// The smaller one of the effective sample sizes of the 5 % and the 95 % quantile.
     pub ess_tail: Option<f64>,
     /// The larger one of the rank-normalised split R̂ of the scalar and of its distance from the median. Near 1 where all
-    /// halves of all chains agree; above 1.05 they do not.
+    /// halves of all chains agree; above 1.05 they do not. Infinite where each half stays at one value, but not all at the same; as
+    /// JSON that is 1e308.
+    #[serde(with = "infinite")]
     pub r_hat: Option<f64>,
+}
+
+/// How far apart equal energies of these draws may be told.
+pub(crate) fn rounding(tracks: &[Track]) -> f64 {
+    let energies = tracks.iter().flat_map(|track| &track.energies);
+    f64::from(16.0 * f32::EPSILON * energies.fold(0.0, |most: f32, energy| most.max(energy.abs())))
+}
+
+/// Numbers that may be infinite, as JSON: it has no infinity, and null is none.
+pub(crate) mod infinite {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    const INFINITE: f64 = 1e308;
+
+    pub(crate) fn serialize<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+        value.map(|value| value.min(INFINITE)).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<f64>, D::Error> {
+        let read: Option<f64> = Option::deserialize(from)?;
+        Ok(read.map(|value| if value >= INFINITE / 2.0 { f64::INFINITY } else { value }))
+    }
 }
 
 /// Diagnoses chains of one length: transforms are planned once.
@@ -195,9 +220,11 @@ impl Diagnosis {
         let plain = split(chains);
         let first = chains.iter().flatten().next().copied().unwrap_or(0.0);
         let other = chains.iter().flatten().copied().find(|&value| value != first);
-        let two =
-            other.is_none_or(|other| chains.iter().flatten().all(|&value| value == first || value == other));
-        if two {
+        let Some(other) = other else {
+            // Not by sums: those of equal numbers differ by rounding.
+            return Scalar { mean: first, sd: 0.0, mcse: None, ess_bulk: None, ess_tail: None, r_hat: None };
+        };
+        if chains.iter().flatten().all(|&value| value == first || value == other) {
             // Ranks of two values are those values on another scale.
             let ess = size(&plain);
             let mcse = ess.map(|ess| sd / ess.sqrt());
@@ -262,8 +289,9 @@ impl Diagnosis {
     }
 
     /// What chains say of an energy. Energies are running sums: those of equal states differ by rounding, chain by chain, and ranks
-    /// would take that for an order. Energies within a thousandth of the standard deviation count as equal in ranks.
-    pub(crate) fn of_energy(&self, chains: &[Vec<f64>]) -> Scalar {
+    /// would take that for an order. Energies within a thousandth of the standard deviation, or within `rounding` of each other, count
+    /// as equal in ranks; where all of them are, the energy is a constant.
+    pub(crate) fn of_energy(&self, chains: &[Vec<f64>], rounding: f64) -> Scalar {
         let mut order: Vec<(f64, usize, usize)> = Vec::new();
         for (chain, values) in chains.iter().enumerate() {
             order.extend(values.iter().enumerate().map(|(draw, &value)| (value, chain, draw)));
@@ -273,12 +301,13 @@ impl Diagnosis {
         let (mean, sd) = (mean(&all), deviation(&all));
         let (mut steady, mut least) = (chains.to_vec(), f64::NEG_INFINITY);
         for (value, chain, draw) in order {
-            if value - least > sd / 1000.0 {
+            if value - least > rounding.max(sd / 1000.0) {
                 least = value;
             }
             steady[chain][draw] = least;
         }
-        Scalar { mean, sd, ..self.of(&steady) }
+        let steady = self.of(&steady);
+        Scalar { mean, sd: if steady.sd == 0.0 { 0.0 } else { sd }, ..steady }
     }
 
     /// Normal scores of the ranks over all chains; equal values share the mean of their ranks.

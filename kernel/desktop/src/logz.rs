@@ -5,7 +5,7 @@ use crate::chains::{memory, streams};
 use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
 use crate::progress::Progress;
-use crate::run::{held, start};
+use crate::run::{held, log_states, start};
 use crate::settings::{Settings, settings};
 use bitmc::energy::Tempered;
 use bitmc::stats::Evidence;
@@ -157,12 +157,12 @@ impl LogZ<'_> {
             progress.advance(1);
             answer
         };
-        let walks: Vec<(f32, f32)> = streams.into_par_iter().map(one).collect::<Result<_, _>>()?;
+        let walks: Vec<f32> = streams.into_par_iter().map(one).collect::<Result<_, _>>()?;
         drop(progress);
-        let base = walks[0].1;
+        let base = log_states(self.model, ready.energy());
         let mut evidence = Evidence::new();
-        walks.iter().for_each(|walk| evidence.add(walk.0));
-        if walks.iter().all(|walk| walk.0 == f32::NEG_INFINITY) {
+        walks.iter().for_each(|&walk| evidence.add(walk));
+        if walks.iter().all(|&walk| walk == f32::NEG_INFINITY) {
             let reason =
                 "no run ended in a possible state: independent draws hardly ever keep the hard constraints";
             return Err(Error::model(reason));
@@ -174,7 +174,7 @@ impl LogZ<'_> {
             format!("{effective_runs:.1} of {} runs have all the weight: ln Z is likely too low; take more temperatures", runs)
         });
         Ok(Estimate {
-            log_z: f64::from(base) + f64::from(evidence.log_z()) - constant,
+            log_z: base + f64::from(evidence.log_z()) - constant,
             error: evidence.relative_error().into(),
             runs,
             temperatures,
@@ -184,24 +184,22 @@ impl LogZ<'_> {
         })
     }
 
-    /// ln w of one run, and ln Z of the base.
+    /// ln w of one run.
     fn walk<'e>(
         &self,
         path: Tempered<'e, Dyn<'e>>,
         (most, temperatures): (f32, usize),
         (soft, held): (&Ready<'_>, Packed<'_>),
         rng: &mut LaneRng,
-    ) -> Result<(f32, f32), Error> {
+    ) -> Result<f32, Error> {
         let (model, layout) = (self.model, path.layout());
         // Any possible state does: the run begins with a draw from the base.
         let words = start(model, path.target(), soft, held, rng)?;
         let state = Packed::new(layout, &words).map_err(Error::model)?;
         let mut replica = Replica::new(path, memory(&path), state).map_err(Error::model)?;
         replica.clamp(held).map_err(Error::model)?;
-        let base = replica.base_log_z();
         let beta = |step: usize| most * step as f32 / temperatures as f32;
         let betas = (1..=temperatures).map(beta);
-        let weight = forward(&mut replica, betas, 1, |_| Gibbs::systematic(), rng).map_err(Error::model)?;
-        Ok((weight, base))
+        forward(&mut replica, betas, 1, |_| Gibbs::systematic(), rng).map_err(Error::model)
     }
 }

@@ -256,6 +256,9 @@ impl Model {
     /// # Errors
     /// [`Error::Model`] names the coefficient or the length that is wrong.
     pub fn logistic(design: &[f32], outcomes: &[bool], prior: &[f32]) -> Result<Self, Error> {
+        if outcomes.is_empty() {
+            return Err(Error::model("outcomes: at least one is needed"));
+        }
         let coefficients = design.len().checked_div(outcomes.len()).unwrap_or(0);
         let prior = per_site(coefficients, prior, "prior")?;
         Self::checked(Form::Logistic { design: design.to_vec(), outcomes: outcomes.to_vec(), prior })
@@ -337,6 +340,9 @@ impl Model {
     pub fn arity_of(&self, site: usize) -> usize {
         match &self.form {
             Form::Factors { arities, .. } => arities.get(site).map_or(0, |&arity| arity.into()),
+            Form::Own(Own(energy)) if energy.arities().is_some() => {
+                energy.arities().and_then(|all| all.get(site)).map_or(0, |&arity| arity.into())
+            }
             _ if site < self.sites() => self.layout().arity(),
             _ => 0,
         }

@@ -296,7 +296,7 @@ impl Plan {
                 starts.iter().zip(ground.spare.chunks(SPARE)).map(ladder).collect()
             }
             (Self::SecondOrder { momentum }, _) => {
-                let found = ground.arena.alloc(second_order::tuned(energy, ground.seed)?);
+                let found = ground.arena.alloc(second_order::tuned_from(energy, ground.seed, starts)?);
                 let (kernel, _) = found.kernel()?;
                 let kernel = kernel.momentum(*momentum).map_err(Error::option)?;
                 let kernel: &'e Langevin<'e, Dense<'e>> = ground.kernels.alloc(kernel);
@@ -324,6 +324,7 @@ impl Plan {
     /// The kernel for any energy.
     pub(crate) fn mover(&self, energy: &Dyn<'_>) -> Result<Mover, Error> {
         let option = |error: bitmc::step::ParameterError| Error::option(format!("{self}: {error}"));
+        let sites = energy.layout().sites();
         Ok(match *self {
             Self::Cyclical { ref positions } if positions.is_empty() => {
                 return Err(Error::option("a cycle has no steps"));
@@ -349,6 +350,11 @@ impl Plan {
             Self::LocallyBalanced => Mover::LocallyBalanced(LocallyBalanced),
             Self::HammingBall { sites, radius } => {
                 Mover::HammingBall(HammingBall::new(energy.layout(), sites, radius).map_err(option)?)
+            }
+            Self::RandomWalk { radius } if radius >= (sites as f32).max(1.5) => {
+                return Err(Error::option(format!(
+                    "{self}: all {sites} sites would change at each step; a radius below {sites} is needed"
+                )));
             }
             Self::RandomWalk { radius } => Mover::RandomWalk(RandomWalk::new(radius).map_err(option)?),
         })
@@ -378,7 +384,8 @@ impl Plan {
         if let Self::Cyclical { positions } = self
             && positions.is_empty()
         {
-            return Ok(Self::Cyclical { positions: cyclical::tuned(ground.energy, ground.seed)?.positions });
+            let found = cyclical::tuned_from(ground.energy, ground.seed, ground.starts)?;
+            return Ok(Self::Cyclical { positions: found.positions });
         }
         let Some((_, rate)) = self.with(1.0) else { return Ok(self.clone()) };
         let sites = ground.energy.layout().sites() as f32;

@@ -6,7 +6,7 @@ use crate::logz::{Estimate, LogZ};
 use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
 use crate::progress::Progress;
-use crate::run::{held, start};
+use crate::run::{held, log_states, start};
 use crate::tempering::VecReplica;
 use bitmc::energy::Tempered;
 use bitmc::temper::{Families, Replica, begin, next_beta, resample};
@@ -55,8 +55,8 @@ impl<'e> Population<'e> {
             Ok((replica, gap))
         };
         let drawn: Vec<_> = rngs.par_iter_mut().map(first).collect::<Result<_, Error>>()?;
-        let (mut replicas, gaps): (Vec<_>, Vec<f32>) = drawn.into_iter().unzip();
-        let log_z = replicas.first_mut().map_or(0.0, |replica| f64::from(replica.base_log_z()));
+        let (replicas, gaps): (Vec<_>, Vec<f32>) = drawn.into_iter().unzip();
+        let log_z = log_states(model, path.target());
         let families = (0..size as u32).collect();
         Ok(Self { replicas, rngs, shared, gaps, families, beta: 0.0, log_z, variance: 0.0 })
     }

@@ -340,9 +340,9 @@ fn named(error: SparseError, edges: &[Edge], labels: &Labels, sign: f32) -> Stri
         format!("the weight {:e} of edge {} {}", sign * weight, labels.of(a as usize), labels.of(b as usize))
     };
     match error {
-        SparseError::CouplingNotFinite { edge } => format!("{} is too large", of_edge(edge)),
+        SparseError::CouplingNotFinite { edge } => format!("{} is no finite number of 32 bits", of_edge(edge)),
         SparseError::FieldNotFinite { site } => {
-            format!("the weight of {word} {} is too large", labels.of(site))
+            format!("the weight of {word} {} is no finite number of 32 bits", labels.of(site))
         }
         SparseError::TooLarge { site } => {
             format!("the weights of {word} {} add up to too much", labels.of(site))

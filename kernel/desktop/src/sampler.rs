@@ -64,6 +64,12 @@ impl std::str::FromStr for Choice {
         let bad = || Error::option(format!("sampler {text:?}: {}", Self::NAMES));
         let numbers: Vec<f32> = words.map(str::parse).collect::<Result<_, _>>().map_err(|_| bad())?;
         let exact = |plan| Ok(Self::Exactly(plan));
+        let whole = |number: f32| {
+            let legal = number.fract() == 0.0 && (0.0..=1e6).contains(&number);
+            let bad =
+                || Error::option(format!("sampler {text:?}: {number} is not a whole number from 0 to 1000000"));
+            legal.then_some(number as u32).ok_or_else(bad)
+        };
         match (name, &numbers[..]) {
             ("auto", []) => Ok(Self::Auto),
             ("gibbs", []) => exact(Plan::Gibbs),
@@ -83,13 +89,13 @@ impl std::str::FromStr for Choice {
             }
             ("cyclical", []) => Ok(Self::Tuned(Plan::Cyclical { positions: Vec::new() })),
             ("gwg", []) => exact(Plan::GibbsWithGradients { indices: 1 }),
-            ("gwg", &[indices]) => exact(Plan::GibbsWithGradients { indices: indices as u32 }),
+            ("gwg", &[indices]) => exact(Plan::GibbsWithGradients { indices: whole(indices)? }),
             ("pas", []) => exact(Plan::PathAuxiliary { indices: 3 }),
-            ("pas", &[indices]) => exact(Plan::PathAuxiliary { indices: indices as u32 }),
+            ("pas", &[indices]) => exact(Plan::PathAuxiliary { indices: whole(indices)? }),
             ("locally-balanced", []) => exact(Plan::LocallyBalanced),
             ("hamming-ball", []) => exact(Plan::HammingBall { sites: 8, radius: 2 }),
             ("hamming-ball", &[sites, radius]) => {
-                exact(Plan::HammingBall { sites: sites as usize, radius: radius as usize })
+                exact(Plan::HammingBall { sites: whole(sites)? as usize, radius: whole(radius)? as usize })
             }
             ("random-walk", []) => Ok(Self::Tuned(Plan::RandomWalk { radius: 1.0 })),
             ("random-walk", &[radius]) => exact(Plan::RandomWalk { radius }),

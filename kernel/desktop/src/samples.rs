@@ -1,6 +1,6 @@
 //! What a run gives back.
 
-use crate::diagnose::{Diagnosis, Scalar};
+use crate::diagnose::{Diagnosis, Scalar, rounding};
 use crate::model::Labels;
 use crate::npz::{Kind, Npz};
 use crate::unit::{Track, transposed};
@@ -44,6 +44,9 @@ pub struct Found {
     pub state: Vec<u32>,
 }
 
+/// Draws of a chain from which on there are effective sample sizes.
+const FEWEST: usize = 8;
+
 /// The diagnostics of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
@@ -57,7 +60,8 @@ pub struct Summary {
     pub sites: Vec<SiteSummary>,
     /// Sites that had one value in all draws; they have no effective sample size.
     pub constant_sites: usize,
-    /// The largest R̂ of the energy and the sites.
+    /// The largest R̂ of the energy and the sites; infinity is 1e308 as JSON.
+    #[serde(with = "crate::diagnose::infinite")]
     pub r_hat: Option<f64>,
     /// The smallest bulk effective sample size of the energy and the sites.
     pub ess: Option<f64>,
@@ -369,7 +373,7 @@ impl Samples {
         let (chains, draws) = (self.chains(), self.draws());
         let diagnosis = Diagnosis::new(draws);
         let energies: Vec<Vec<f64>> = (0..chains).map(|chain| self.energies(chain)).collect();
-        let energy = diagnosis.of_energy(&energies);
+        let energy = diagnosis.of_energy(&energies, rounding(&self.tracks) * self.temperature);
         let every = self.sites().div_ceil(DIAGNOSED);
         let told =
             |site: usize, value: Scalar, shares| SiteSummary { site: self.labels.of(site), value, shares };
@@ -421,6 +425,12 @@ impl Summary {
     /// A sentence where chains do not agree, or too few draws say anything.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
+        if self.draws < FEWEST {
+            return Some(format!(
+                "{} draws of a chain say nothing of errors: take at least {FEWEST}",
+                self.draws
+            ));
+        }
         match (self.r_hat, self.ess) {
             (Some(r_hat), _) if r_hat > 1.05 => Some(format!(
                 "the chains do not agree (R̂ = {r_hat:.3}): the means and their errors are not to be trusted"

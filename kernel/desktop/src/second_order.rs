@@ -2,12 +2,13 @@
 //! find the smallest D, adapt step size and balance, freeze.
 
 use crate::Error;
-use crate::chains::{Moving, Walker, memory, streams};
+use crate::chains::{Moving, Walker, memory, streams, tuning};
+use crate::unit::Start;
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{Adaptation, Dense, DenseMatrix, MinTrace, NoiseError, Parameters, Regression};
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
-use bitmc::{Chain, Energy, Kind, LaneRng, Langevin, Layout, Move, Packed};
+use bitmc::{Energy, Kind, LaneRng, Langevin, Layout, Move, Packed};
 
 /// Chains of the burn-in, steps of each before its moves are taken, and steps whose moves are taken.
 const CHAINS: usize = 16;
@@ -151,20 +152,32 @@ impl<E: Energy + Sync + ?Sized> Moving for Warmed<'_, '_, E> {
 /// [`Error::Model`] where there are more than [`MOST`] sites, or the energy has another shape than W can have: sites of two
 /// values, or ordinal ones.
 pub fn tuned<E: Energy + Sync + ?Sized>(energy: &E, seed: u64) -> Result<SecondOrder, Error> {
+    tuned_from(energy, seed, &[])
+}
+
+/// The same; where the energy forbids a random state, one of these starts takes its place.
+pub(crate) fn tuned_from<E: Energy + Sync + ?Sized>(
+    energy: &E,
+    seed: u64,
+    starts: &[Start],
+) -> Result<SecondOrder, Error> {
     let layout = energy.layout();
     let sites = layout.sites();
     if sites > MOST {
         return Err(Error::model(format!("second order: {sites} sites, at most {MOST} are possible")));
     }
     if layout.kind() == Kind::Categorical {
-        return Err(Error::model("second order: sites of two values, or whole numbers in order, are needed"));
+        return Err(Error::model(
+            "second order: sites of two values, or whole numbers in order, are needed; values of Potts and graphical models are categories, even two",
+        ));
     }
     let first = Langevin::balanced(START.step_size, START.balance).map_err(Error::model)?;
     let mut room = vec![[0.0; LANES]; Regression::blocks(sites)];
     let mut regression = Regression::new(sites, &mut room).map_err(Error::model)?;
     // Other generators than those of the chains that are shown.
-    for mut rng in streams(!seed).take(CHAINS) {
-        let mut chain = Chain::random(energy, memory(energy), &mut rng).map_err(Error::model)?;
+    for (index, mut rng) in streams(!seed).take(CHAINS).enumerate() {
+        let start = starts.get(index % starts.len().max(1));
+        let mut chain = tuning(energy, start, &mut rng)?;
         chain.run(&first, &mut rng, BURN_IN, &mut ());
         let mut from = chain.state().words().to_vec();
         let mut before = gradient(energy, chain.state())?;
@@ -180,7 +193,8 @@ pub fn tuned<E: Energy + Sync + ?Sized>(energy: &E, seed: u64) -> Result<SecondO
         }
     }
     let mut found = SecondOrder::estimated(layout, &regression)?;
-    found.parameters = adapted(energy, found.noise().map_err(Error::model)?, &mut LaneRng::stream(!seed, 0))?;
+    let rng = &mut LaneRng::stream(!seed, 0);
+    found.parameters = adapted(energy, found.noise().map_err(Error::model)?, starts.first(), rng)?;
     Ok(found)
 }
 
@@ -193,10 +207,15 @@ fn gradient<E: Energy + ?Sized>(energy: &E, x: Packed<'_>) -> Result<Vec<Block>,
 }
 
 /// σ and α along one chain, which burns in first.
-fn adapted<E: Energy + ?Sized>(energy: &E, noise: Dense<'_>, rng: &mut LaneRng) -> Result<Parameters, Error> {
+fn adapted<E: Energy + ?Sized>(
+    energy: &E,
+    noise: Dense<'_>,
+    start: Option<&Start>,
+    rng: &mut LaneRng,
+) -> Result<Parameters, Error> {
     let kernel =
         |now: Parameters| Langevin::second_order(noise, now.step_size, now.balance).map_err(Error::model);
-    let mut chain = Chain::random(energy, memory(energy), rng).map_err(Error::model)?;
+    let mut chain = tuning(energy, start, rng)?;
     chain.run(&kernel(START)?, rng, BURN_IN, &mut ());
     let mut adaptation = Adaptation::new(START);
     for _ in 0..ADAPTED {

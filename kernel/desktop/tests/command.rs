@@ -71,6 +71,24 @@ fn chains_that_do_not_agree_are_told() {
 }
 
 #[test]
+fn chains_that_stay_at_different_values_have_an_infinite_r_hat() {
+    let cold = ["sample", &file("frustrated.rudy"), "--temperature", "0.001", "--sampler", "langevin:0.001"];
+    let (answer, errors) = json(&[&cold[..], &["--draws", "20", "--warmup", "0"]].concat());
+    assert!(errors.contains("R̂ = inf"), "{errors}");
+    assert_eq!(answer["summary"]["r_hat"], 1e308, "JSON has no infinity, and null is none");
+}
+
+#[test]
+fn numbers_are_told_as_they_were_written() {
+    let form = file("pick_two.qubo");
+    let told = |words: &[&str]| String::from_utf8(bitmc(words).stdout).unwrap();
+    let head = told(&["sample", &form, "--temperature", "0.3", "--draws", "10", "--quiet"]);
+    assert!(head.contains("temperature 0.3\n"), "{head}");
+    assert!(told(&["anneal", &form, "--seconds", "0.1", "--quiet"]).contains("seconds 0.1, "));
+    assert!(told(&["logz", &form, "--temperature", "0.3", "--quiet"]).contains("temperature 0.3\n"));
+}
+
+#[test]
 fn files_are_written_and_never_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
@@ -140,7 +158,7 @@ fn minima_and_ln_z_and_what_a_file_holds() {
 #[test]
 fn bad_words_are_one_line() {
     let form = file("pick_two.qubo");
-    fails(&[], 2, "");
+    fails(&[], 2, "one of sample, anneal, logz, info expected");
     fails(&["sample"], 2, "<FILE>");
     fails(&["sample", "nowhere.uai"], 1, "nowhere.uai");
     for word in ["0", "-1", "1e-38", "1e38", "NaN", "inf"] {
@@ -148,6 +166,10 @@ fn bad_words_are_one_line() {
     }
     fails(&["sample", &form, "--sampler", "gibs"], 2, "sampler \"gibs\": auto, gibbs,");
     fails(&["sample", &form, "--sampler", "langevin:-1"], 2, "step size");
+    for word in ["gwg:1.7", "pas:nan", "pas:-1", "hamming-ball:3.5:1", "hamming-ball:3:1.2"] {
+        fails(&["sample", &form, "--sampler", word], 2, "is not a whole number");
+    }
+    fails(&["sample", &form, "--sampler", "random-walk:5"], 2, "a radius below 5 is needed");
     fails(&["sample", &form, "--sampler", "block-gibbs"], 1, "only an RBM");
     fails(&["sample", &form, "--sampler", "exchange:0.2:0.5"], 2, "the last β must be 1");
     fails(&["sample", &form, "--sampler", "isoenergetic:0.5:2"], 2, "the last β must be 1");

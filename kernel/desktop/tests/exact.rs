@@ -1,6 +1,7 @@
 //! Every class of model against float64 enumeration: means within their errors, and a wrong model that the same test
 //! rejects.
 
+use bitmc::{Function, Layout, Packed, Plain};
 use bitmc_desktop::{Choice, Model, Samples};
 
 /// `E` of every state, and the means of all sites under `e^(−E/T)`, by enumeration.
@@ -459,4 +460,105 @@ fn second_order_says_which_sites_it_takes() {
     let model = Model::potts(2, 3, &[(0, 1, 1.0)], &[]).unwrap();
     let refused = model.sampler().with("second-order:0.5".parse().unwrap()).draws(10).run().unwrap_err();
     assert!(refused.to_string().contains("sites of two values"), "{refused}");
+    let model = Model::factors(&[2, 2], &[(&[0, 1], &[1.0, 2.0, 3.0, 4.0])]).unwrap();
+    let refused = model.sampler().with("second-order".parse().unwrap()).draws(10).run().unwrap_err();
+    assert!(refused.to_string().contains("categories, even two"), "{refused}");
+}
+
+/// Two to four ones among eight bits, each at a price; site 7 has one of its own.
+struct Few;
+
+impl Function for Few {
+    fn layout(&self) -> Layout {
+        Layout::binary(8)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        let ones = x.ones() as f32;
+        if (2.0..=4.0).contains(&ones) { 0.3 * ones + x.get(7) as f32 } else { f32::INFINITY }
+    }
+
+    fn gradient(&self, _: Packed<'_>, site: usize) -> f32 {
+        if site == 7 { 1.3 } else { 0.3 }
+    }
+}
+
+#[test]
+fn every_sampler_finds_a_start_that_an_energy_of_ones_own_allows() {
+    let model = Model::own(Plain(Few));
+    let energy = |x: &[f64]| {
+        let ones: f64 = x.iter().sum();
+        if (2.0..=4.0).contains(&ones) { 0.3 * ones + x[7] } else { f64::INFINITY }
+    };
+    let truth = enumerate(&[2; 8], 1.0, energy);
+    for sampler in ["second-order", "second-order:0.5", "cyclical", "langevin", "gibbs", "exchange"] {
+        let samples = model.sampler().with(sampler.parse().unwrap()).draws(2000).seed(5).run().unwrap();
+        let off = distance(&samples, &truth);
+        assert!(off < 5.0, "{sampler}: {off:.1} errors off");
+        let wrong =
+            enumerate(&[2; 8], 1.0, |x| if energy(x).is_finite() { 0.3 * energy(x) } else { f64::INFINITY });
+        assert!(distance(&samples, &wrong) > 5.0, "{sampler}: blind");
+    }
+    let found = model.log_z().run().unwrap();
+    assert!((found.log_z - truth.log_z).abs() < 5.0 * found.error, "{found:?}, exactly {}", truth.log_z);
+}
+
+/// No state is possible.
+struct Never;
+
+impl Function for Never {
+    fn layout(&self) -> Layout {
+        Layout::binary(3)
+    }
+
+    fn total(&self, _: Packed<'_>) -> f32 {
+        f32::INFINITY
+    }
+
+    fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+        0.0
+    }
+}
+
+#[test]
+fn an_energy_without_a_start_says_what_to_do() {
+    let refused = Model::own(Plain(Never)).sampler().draws(10).run().unwrap_err().to_string();
+    assert!(refused.contains("a large finite energy in place of infinity"), "{refused}");
+}
+
+#[test]
+fn constants_have_no_order_and_pilots_of_one_state_end() {
+    // One possible state: 1, 0; its energy is no sum of few powers of two.
+    let one = Model::factors(&[2, 2], &[(&[0, 1], &[0.0, 0.0, 0.3, 0.0])]).unwrap();
+    let samples = one.sampler().draws(50).run().unwrap();
+    let summary = samples.summary();
+    assert_eq!((summary.energy.sd, summary.r_hat, summary.ess, summary.warning()), (0.0, None, None, None));
+    let report = samples.report();
+    assert!(report.why.contains("the one state that all are in"), "{}", report.why);
+    assert!(report.tried.iter().all(|trial| trial.steps < 100_000) && report.thin == 1, "{report:?}");
+    // Two states, each of which keeps its chains, are not one.
+    let two = Model::factors(&[2, 2], &[(&[0, 1], &[0.0, 0.3, 0.3, 0.0])]).unwrap();
+    let samples = two.sampler().with("gibbs".parse().unwrap()).draws(50).run().unwrap();
+    assert!(samples.summary().warning().unwrap().contains("do not agree"));
+}
+
+#[test]
+fn ln_z_of_many_free_sites_is_not_rounded_to_32_bits() {
+    let model = Model::ising(100_000, &[], &[]).unwrap();
+    let exact = 100_000.0 * 2f64.ln();
+    let annealed = model.log_z().runs(2).temperatures(1).run().unwrap();
+    let population = model.log_z().population(2).run().unwrap();
+    assert!((annealed.log_z - exact).abs() < 1e-6, "{annealed:?}");
+    assert!((population.log_z - exact).abs() < 1e-6, "{population:?}");
+    // Known sites have one value.
+    let known = model.given(&[(7, 1), (99_999, 0)]).unwrap().log_z().runs(2).temperatures(1).run().unwrap();
+    assert!((known.log_z - 99_998.0 * 2f64.ln()).abs() < 1e-6, "{known:?}");
+}
+
+#[test]
+fn few_draws_say_that_they_have_no_errors() {
+    let (_, model, ..) = models().remove(0);
+    let warning = |draws| model.sampler().draws(draws).run().unwrap().summary().warning();
+    assert!(warning(7).unwrap().contains("at least 8"));
+    assert!(!warning(8).unwrap_or_default().contains("at least 8"));
 }

@@ -568,6 +568,9 @@ fn the_command_refuses_bad_files_in_one_line() {
             "{told}"
         );
     }
+    let (_, output) = info("nan.npy", &npy(&[2, 2], &[1.0f32, f32::NAN, 0.0, 1.0]));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.ends_with("the weight NaN of edge 0 1 is no finite number of 32 bits\n"), "{told}");
     // The same files without their faults are told.
     let (_, output) = info("g.rudy", b"2 1\n1 2\n");
     assert_eq!((output.stderr.len(), output.status.code()), (0, Some(0)));

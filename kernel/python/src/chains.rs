@@ -263,9 +263,11 @@ impl Chains {
             let gradient = gradients.get(chain * length..(chain + 1) * length).unwrap_or_default();
             let start = Packed::new(self.layout, words).map_err(wrong)?;
             let made = Open::new(self.layout, None, open_memory(self.layout), start, energy, gradient);
-            chains.push(
-                made.map_err(|error| wrong(format!("energies, gradients: start of chain {chain}: {error}")))?,
-            );
+            chains.push(made.map_err(|error| {
+                wrong(format!(
+                    "energies, gradients: start of chain {chain}: {error} (the argument `start` gives others)"
+                ))
+            })?);
         }
         self.chains = chains;
         if keeps_none(self.layout) || matches!(self.kernel, Kernel::SecondOrder(_)) {

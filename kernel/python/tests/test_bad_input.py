@@ -208,3 +208,19 @@ def test_energies_too_large_for_32_bits_are_told():
 
 def test_edges_may_be_none():
     assert bitmc.ising(([], []), [1.0, 2.0]).sites == 2
+
+
+def test_a_start_that_is_forbidden_names_the_argument_that_gives_others():
+    def never(x):
+        return np.full(len(x), np.inf), np.zeros(x.shape)
+
+    with pytest.raises(ValueError, match="infinite energy.*the argument `start`"):
+        bitmc.langevin(never, sites=3, chains=2)
+
+
+def test_sparse_matrices_that_are_not_numbers_say_so():
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(ValueError, match="a finite number"):
+        bitmc.ising(sparse.csr_matrix([[0, np.nan], [np.nan, 0]]))
+    with pytest.raises(ValueError, match="outcomes: at least one"):
+        bitmc.logistic(np.zeros((0, 2)), [])

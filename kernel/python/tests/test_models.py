@@ -185,3 +185,10 @@ def test_chains_of_an_rbm_do_not_depend_on_those_beside_them(tmp_path):
     bitmc.sample(model, checkpoint=path, seconds=0.05, **settings)
     whole = bitmc.sample(model, **settings)
     assert np.array_equal(bitmc.sample(model, checkpoint=path, **settings).states, whole.states)
+
+
+def test_a_dictionary_of_keys_is_a_sparse_matrix():
+    sparse = pytest.importorskip("scipy.sparse")
+    dense = bitmc.sample(bitmc.ising(J, H), draws=50, chains=2)
+    keys = bitmc.sample(bitmc.ising(sparse.dok_matrix(J), H), draws=50, chains=2)
+    assert np.array_equal(dense.states, keys.states)

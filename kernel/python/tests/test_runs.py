@@ -281,3 +281,12 @@ def test_no_chains_leak():
     assert grown(call, 1000, 9000) < 6000
     # Negative control: chains that are kept are seen.
     assert grown(lambda count: call(count, keep=True), 1, 1500) > 6000
+
+
+def test_chains_stuck_at_different_values_have_an_infinite_r_hat():
+    model = bitmc.ising([[0, 50.0], [50.0, 0]])
+    summary = bitmc.sample(model, draws=20, warmup=0, sampler="langevin:0.001").summary()
+    assert summary.r_hat == float("inf") and summary.sites[0]["r_hat"] == float("inf")
+    assert "R̂ = inf" in summary.warning
+    # None is of a scalar that never changes.
+    assert bitmc.sample(model.given({0: 1, 1: 1}), draws=20).summary().r_hat is None

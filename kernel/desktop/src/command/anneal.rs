@@ -1,6 +1,6 @@
 //! `bitmc anneal FILE`.
 
-use crate::output::{Input, Output, on_interrupt};
+use crate::output::{Input, Output, on_interrupt, written};
 use bitmc_desktop::{Annealed, Error, Method, cli};
 use clap::Args;
 use serde::Serialize;
@@ -27,6 +27,7 @@ pub(crate) struct Options {
 
     /// Seconds [default: 10, where --sweeps says nothing]
     #[arg(long, value_name = "N", conflicts_with = "sweeps", value_parser = cli::within(0.01, 1e6))]
+    #[serde(serialize_with = "written")]
     seconds: Option<f32>,
 
     /// Sweeps of all runs together instead of seconds: every machine finds the same

@@ -1,6 +1,6 @@
 //! `bitmc logz FILE`.
 
-use crate::output::{Input, Output, on_interrupt};
+use crate::output::{Input, Output, on_interrupt, written};
 use bitmc_desktop::{Error, Estimate, LogZ, Model, cli};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -29,6 +29,7 @@ pub(crate) struct Options {
 
     /// ln Z of e^(−E/T)
     #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = cli::within(1e-20, 1e20))]
+    #[serde(serialize_with = "written")]
     temperature: f32,
 
     /// Seed of all random numbers

@@ -3,7 +3,7 @@
 use bitmc_desktop::files::{self, say};
 use bitmc_desktop::{Cancel, Error, Model};
 use clap::Args;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
 /// The file and the words for all.
@@ -105,6 +105,15 @@ pub(crate) fn on_interrupt() -> Cancel {
         hand.cancel();
     });
     cancel
+}
+
+/// A number of 32 bits as it was written: .3, not .30000001192092896.
+pub(crate) fn written<S: Serializer>(
+    number: &(impl Copy + Into<Option<f32>>),
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    let number: Option<f32> = (*number).into();
+    number.map(|number| number.to_string().parse().unwrap_or(f64::from(number))).serialize(to)
 }
 
 /// A number that a person reads.

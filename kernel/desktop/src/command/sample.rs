@@ -1,6 +1,6 @@
 //! `bitmc sample FILE`.
 
-use crate::output::{Input, Output, number, on_interrupt};
+use crate::output::{Input, Output, number, on_interrupt, written};
 use bitmc_desktop::{Choice, Error, Found, Report, Samples, Summary, cli};
 use clap::Args;
 use serde::Serialize;
@@ -37,6 +37,7 @@ pub(crate) struct Options {
 
     /// Samples e^(−E/T); from 1e-20 to 1e20
     #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = cli::within(1e-20, 1e20))]
+    #[serde(serialize_with = "written")]
     temperature: f32,
 
     /// Seed of all random numbers

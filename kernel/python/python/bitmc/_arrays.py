@@ -150,7 +150,7 @@ def matrix(
     A symmetric matrix has every edge twice, and an edge weighs what one of its entries does. In the other forms every edge
     is there once, and `sites` says how many sites there are.
     """
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not hasattr(value, "tocoo"):
         try:
             listed = np.array([[operator.index(i), operator.index(j)] for i, j in value], dtype=np.int64)
         except (TypeError, ValueError):
@@ -174,10 +174,10 @@ def matrix(
         found = value.tocoo()
         if found.ndim != 2 or found.shape[0] != found.shape[1]:
             raise ValueError(f"{name}: a square matrix is needed, got {shown(found.shape)}")
-        if symmetric and abs(found - found.T).sum() != 0:
-            raise ValueError(f"{name}: the matrix must be symmetric: {name} + {name}.T of one triangle is")
         first, second = sites_of(name, found.row), sites_of(name, found.col)
         weights = numbers(name, found.data, (len(first),))
+        if symmetric and abs(found - found.T).sum() != 0:
+            raise ValueError(f"{name}: the matrix must be symmetric: {name} + {name}.T of one triangle is")
         size = found.shape[0]
     else:
         dense = numbers(name, value, (None, None))

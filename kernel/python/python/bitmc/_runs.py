@@ -15,6 +15,12 @@ from ._arrays import one_of, path_of, real, said, whole
 from ._models import Model
 
 
+def _number(text: str) -> float:
+    """A number of JSON, which has no infinity: 1e308 stands for it."""
+    found = float(text)
+    return found if abs(found) < 5e307 else float("inf")
+
+
 def _model(model: Any) -> _bitmc.Model:
     if not isinstance(model, Model):
         raise ValueError(f"model: a model of bitmc is needed, got {type(model).__name__}")
@@ -93,7 +99,7 @@ class Samples:
 
         ``report["stopped"]`` says why there are fewer draws than ordered, where there are.
         """
-        report: dict[str, Any] = json.loads(self._inner.report())
+        report: dict[str, Any] = json.loads(self._inner.report(), parse_float=_number)
         if self._parameters is not None:
             report["parameters"] = [{"step_size": a, "balance": b} for a, b in self._parameters]
         return report
@@ -101,7 +107,7 @@ class Samples:
     def summary(self) -> Summary:
         """Means with their errors, effective sample sizes and R̂, of the energy and of each site."""
         text, table, warning = self._inner.summary(20)
-        return Summary(**json.loads(text), warning=warning, table=table)
+        return Summary(**json.loads(text, parse_float=_number), warning=warning, table=table)
 
     def best(self, k: int = 1) -> list[dict[str, Any]]:
         """The k different states of lowest energy: ``energy``, ``draws``, ``chains`` and ``state`` of each."""
