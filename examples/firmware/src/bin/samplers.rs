@@ -18,7 +18,11 @@ const J: f32 = 0.3;
 const PENALTY: u32 = 189_096;
 const STEPS: u32 = 64;
 /// Most instructions a site of a step of `IsingLangevin`; a build for size once took 700 on a core with floats.
-const MOST: u32 = if cfg!(target_abi = "eabihf") { 180 } else { 2_900 };
+const MOST: u32 = match (cfg!(target_abi = "eabihf"), env!("OPTIMISATION").as_bytes()) {
+    (true, b"z") => 330,
+    (true, _) => 180,
+    (false, _) => 2_900,
+};
 /// What statics and stack may take together.
 const RAM: usize = if MICROBIT { 16_384 } else { 24_576 };
 /// A board without room for a chain over floats of this size, beside the memory that its making takes.
