@@ -49,8 +49,9 @@ fn main() -> ! {
 /// The interrupt: it measures a frame and hands it over.
 #[exception]
 fn SysTick() {
+    let camera = &raw mut CAMERA;
     // SAFETY: the main loop puts the camera there before it starts the timer, and takes it away with the timer stopped.
-    let Some((queue, rng, count)) = (unsafe { (*&raw mut CAMERA).as_mut() }) else { return };
+    let Some((queue, rng, count)) = (unsafe { (*camera).as_mut() }) else { return };
     let mut frame = Frame::default();
     for site in 0..SITES as u32 {
         // A square of 6×6 that moves over the torus.
@@ -63,7 +64,7 @@ fn SysTick() {
     }
     *count += 1;
     if queue.enqueue(frame).is_err() {
-        LOST.fetch_add(1, Relaxed);
+        LOST.store(LOST.load(Relaxed) + 1, Relaxed); // a Cortex-M0 has no `fetch_add`
     }
 }
 
@@ -103,10 +104,11 @@ fn run() -> Option<bool> {
 /// Takes frames, in time or without looking at it.
 #[inline(never)]
 fn film(in_time: bool, model: QuantisedIsing<'_>) -> Option<Outcome> {
+    let queue = &raw mut QUEUE;
     // SAFETY: the timer is stopped, so that the interrupt does not come.
     let mut frames = unsafe {
-        QUEUE = Queue::new();
-        let (producer, consumer) = (*&raw mut QUEUE).split();
+        *queue = Queue::new();
+        let (producer, consumer) = (*queue).split();
         CAMERA = Some((producer, Xoshiro128PlusPlus::seed_from_u64(2), 0));
         consumer
     };
