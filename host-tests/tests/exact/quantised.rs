@@ -99,7 +99,7 @@ fn an_exact_start_stays_exact() {
     });
 }
 
-/// The law given the clamped sites, in whichever state they are; a sweep that takes no clamped site must be seen.
+/// The law given the clamped sites, in whichever state they are; a sweep that clamps none must be seen.
 #[test]
 fn clamped_sites_stay_and_the_others_are_drawn_given_them() {
     let free = 0b101_1011;
@@ -113,7 +113,8 @@ fn clamped_sites_stay_and_the_others_are_drawn_given_them() {
     let (space, (ends, entries)) = (Space::binary(&whole), whole.rows());
     let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
     let (clamped, mut fields) = (0b010_0100, [0; 7]);
-    let law: Vec<f64> = (0..128).map(|x| if x & !free == clamped { space.law[x as usize] } else { 0.0 }).collect();
+    let law: Vec<f64> =
+        (0..128).map(|x| if x & !free == clamped { space.law[x as usize] } else { 0.0 }).collect();
     let sum: f64 = law.iter().sum();
     let law: Vec<f64> = law.iter().map(|p| p / sum).collect();
     let mut rng = LaneRng::seed_from_u64(64);
@@ -139,7 +140,10 @@ fn a_sweep_over_all_sites_is_the_sweep_and_none_moves_nothing() {
     let run = |free: Option<&[u32]>| {
         let (mut words, mut fields, mut rng) = ([0; 3], [0; 75], LaneRng::seed_from_u64(7));
         let mut chain = QuantisedGibbs::new(model, &mut words, &mut fields).unwrap();
-        let mut sweep = || free.map_or_else(|| chain.sweep(&mut rng), |free| chain.sweep_free(free, &mut rng));
+        let mut sweep = || match free {
+            Some(free) => chain.sweep_free(free, &mut rng),
+            None => chain.sweep(&mut rng),
+        };
         ((0..50).map(|_| sweep()).sum::<u32>(), words)
     };
     assert_eq!(run(None), run(Some(&[u32::MAX; 3])));

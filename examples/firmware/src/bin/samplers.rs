@@ -5,7 +5,10 @@
 
 use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedLangevin};
 use bitmc::step::{Gibbs, IsingLangevin, SequentialGibbs};
-use bitmc::{Chain, Ising, Kernel, LaneRng, Langevin, Layout, Rng, SeedableRng, SparseMemory, Xoshiro128PlusPlus, memory, torus};
+use bitmc::{
+    Chain, Ising, Kernel, LaneRng, Langevin, Layout, Rng, SeedableRng, SparseMemory, Xoshiro128PlusPlus,
+    memory, torus,
+};
 use bitmc_firmware::torus::{MODEL, SITES, WORDS};
 use bitmc_firmware::{count::Counter, entry, report};
 
