@@ -120,10 +120,9 @@ struct Found {
 async fn watch(ticks: u32) -> Found {
     let mut found = Found { worst: 0, missed: 0 };
     let mut ticker = Ticker::every(Duration::from_millis(1));
-    let mut due = CLOCK.now.load(Relaxed);
-    for _ in 0..ticks {
+    let first = CLOCK.now.load(Relaxed) + 1;
+    for due in first..first + ticks {
         ticker.next().await;
-        due += 1;
         let late = critical_section::with(|_| (CLOCK.now.load(Relaxed) - due) * MILLISECOND + since_tick());
         found.missed += u32::from(late >= MILLISECOND);
         found.worst = found.worst.max(late);
