@@ -16,6 +16,7 @@ fn main() {
     println!("cargo:rustc-link-search={}", out.display());
     println!("cargo:rustc-check-cfg=cfg(machine, values(\"microbit\", \"mps2\", \"virt\"))");
     println!("cargo:rustc-cfg=machine=\"{machine}\"");
+    println!("cargo:rustc-env=OPTIMISATION={}", env::var("OPT_LEVEL").unwrap_or_default());
     println!("cargo:rerun-if-changed={file}");
     println!("cargo:rerun-if-changed=build.rs");
     if env::var_os("CARGO_FEATURE_REPORT").is_some() {

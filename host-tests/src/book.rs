@@ -17,6 +17,7 @@ page!(HardLandscapes, "../../docs/hard-landscapes.md");
 page!(Learning, "../../docs/learning.md");
 page!(Microcontroller, "../../docs/microcontroller.md");
 page!(Momentum, "../../docs/momentum.md");
+page!(PowerLoss, "../../docs/power-loss.md");
 page!(SecondOrder, "../../docs/second-order.md");
 page!(Snapshots, "../../docs/snapshots.md");
 page!(Tuning, "../../docs/tuning.md");

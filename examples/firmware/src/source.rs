@@ -8,6 +8,7 @@ use rand_core::TryRng;
 pub const FAILURES: [(u32, u32); 4] = [(0, 0), (!0, !0), (0x5555_5555, 0x5555_5555), (0, !0)];
 
 /// A generator, sound or with two words in turn.
+#[expect(clippy::large_enum_variant, reason = "without an allocator there is no box")]
 pub enum Source {
     /// A sound one.
     Sound(LaneRng),

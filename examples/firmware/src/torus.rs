@@ -3,7 +3,8 @@
 use bitmc::energy::Entry;
 use bitmc::quantised::QuantisedIsing;
 
-const SIDE: u32 = 12;
+/// Sites of a side.
+pub const SIDE: u32 = 12;
 /// Sites.
 pub const SITES: usize = 144;
 /// Words of a state.

@@ -7,6 +7,7 @@ use bitmc::{Ising, LaneRng, Packed, SeedableRng, StateError, torus};
 use bitmc_host_tests::listed::{Listed, count};
 use bitmc_host_tests::quantised::{UNIT, Whole, stays_exact, value};
 use bitmc_host_tests::space::Space;
+use bitmc_host_tests::stat::chi_square;
 use bitmc_host_tests::stat::table::Table;
 use bitmc_host_tests::stuck::Stuck;
 
@@ -96,6 +97,77 @@ fn an_exact_start_stays_exact() {
         let mut chain = QuantisedGibbs::new(model, words, &mut fields).unwrap();
         (0..6).for_each(|_| _ = chain.sweep(rng));
     });
+}
+
+/// The law given the clamped sites, in whichever state they are; a sweep that clamps none must be seen.
+#[test]
+fn clamped_sites_stay_and_the_others_are_drawn_given_them() {
+    let free = 0b101_1011;
+    stays_exact(63, |model, words, rng| {
+        let (mut fields, before) = ([0; 7], words[0]);
+        let mut chain = QuantisedGibbs::new(model, words, &mut fields).unwrap();
+        (0..6).for_each(|_| _ = chain.sweep_free(&[free], rng));
+        assert_eq!((before ^ words[0]) & !free, 0);
+    });
+    let whole = Whole::random(7, 0.8, 21);
+    let (space, (ends, entries)) = (Space::binary(&whole), whole.rows());
+    let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+    let (clamped, mut fields) = (0b010_0100, [0; 7]);
+    let law: Vec<f64> =
+        (0..128).map(|x| if x & !free == clamped { space.law[x as usize] } else { 0.0 }).collect();
+    let sum: f64 = law.iter().sum();
+    let law: Vec<f64> = law.iter().map(|p| p / sum).collect();
+    let mut rng = LaneRng::seed_from_u64(64);
+    let mut counts = |free: u32| {
+        let mut counts = vec![0; 128];
+        for _ in 0..20_000 {
+            let mut words = [clamped];
+            let mut chain = QuantisedGibbs::new(model, &mut words, &mut fields).unwrap();
+            (0..30).for_each(|_| _ = chain.sweep_free(&[free], &mut rng));
+            counts[words[0] as usize] += 1;
+        }
+        counts
+    };
+    chi_square("clamped", &counts(free), &law).must_pass();
+    chi_square("all free", &counts(127), &law).must_fail();
+}
+
+#[test]
+fn a_sweep_over_all_sites_is_the_sweep_and_none_moves_nothing() {
+    let whole = Whole::random(75, 1.0, 9);
+    let (ends, entries) = whole.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+    let run = |free: Option<&[u32]>| {
+        let (mut words, mut fields, mut rng) = ([0; 3], [0; 75], LaneRng::seed_from_u64(7));
+        let mut chain = QuantisedGibbs::new(model, &mut words, &mut fields).unwrap();
+        let mut sweep = || match free {
+            Some(free) => chain.sweep_free(free, &mut rng),
+            None => chain.sweep(&mut rng),
+        };
+        ((0..50).map(|_| sweep()).sum::<u32>(), words)
+    };
+    assert_eq!(run(None), run(Some(&[u32::MAX; 3])));
+    assert_eq!(run(Some(&[])), (0, [0; 3]));
+    assert_eq!(run(Some(&[u32::MAX])).1[1..], [0; 2]);
+}
+
+/// Energies of all states, to the unit; pairs counted twice must be seen.
+#[test]
+fn units_are_the_energy_with_its_sign_turned() {
+    let whole = Whole::random(6, 3.0, 4);
+    let (ends, entries) = whole.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+    let mut twice = 0;
+    for x in 0..64_u32 {
+        let (mut words, mut fields) = ([x], [0; 6]);
+        let chain = QuantisedGibbs::new(model, &mut words, &mut fields).unwrap();
+        let on = |site: usize| i64::from(x >> site & 1);
+        let linear: i64 = whole.linear.iter().enumerate().map(|(site, &b)| i64::from(b) * on(site)).sum();
+        let pairs: i64 = whole.couplings.iter().map(|&(a, b, k)| i64::from(k) * on(a) * on(b)).sum();
+        assert_eq!(chain.units(), linear + pairs, "{x}");
+        twice += u32::from(chain.units() != linear + 2 * pairs);
+    }
+    assert!(twice > 50);
 }
 
 #[test]

@@ -96,6 +96,23 @@ impl<'a> QuantisedGibbs<'a> {
         self.sweep_sites(0..self.fields.len(), rng)
     }
 
+    /// A sweep over the sites whose bit in `free` is 1, in order; how many changed. All others are clamped, also those beyond the
+    /// end of `free`. The rest is drawn from p given them.
+    pub fn sweep_free<R: Rng + ?Sized>(&mut self, free: &[u32], rng: &mut R) -> u32 {
+        let all = 0..self.fields.len();
+        let is_free = |site: &usize| free.get(site >> 5).is_some_and(|word| (word >> (site & 31)) & 1 != 0);
+        all.filter(is_free).map(|site| self.sweep_sites(site..site + 1, rng)).sum()
+    }
+
+    /// ln p but for a constant, the energy with its sign turned: `b·x + ½xᵀKx`, in units of `ln 2 / 65,536`. O(sites).
+    #[must_use]
+    pub fn units(&self) -> i64 {
+        let (state, linear) = (self.state(), self.model.form.linear());
+        let sites = self.fields.iter().zip(linear).enumerate().filter(|&(site, _)| state.get(site) != 0);
+        // F = b + Kx counts every pair twice.
+        sites.map(|(_, (&field, &linear))| i64::from(field) + i64::from(linear)).sum::<i64>() / 2
+    }
+
     /// The part of a sweep that draws the sites of a range; how many changed. Parts that follow one another are
     /// the sweep, bit for bit, and each of them alone leaves p as it is: so a sweep fits any time slice.
     ///

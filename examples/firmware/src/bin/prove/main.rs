@@ -395,5 +395,6 @@ fn bits(number: f32, size: usize) -> bool {
     let chains = SlicedChains::random(model, &mut blocks, &mut rng);
     let Ok(Ok(mut sliced)) = chains.map(|chains| SlicedGibbs::new(chains, &mut table)) else { return false };
     sliced.sweep(&mut rng);
-    whole.sweep(&mut rng) <= 2 && returns(&mut whole) && returns(&mut sliced)
+    let clamped = whole.sweep_free(&[size as u32], &mut rng) <= 2 && whole.units().abs() <= 65_536;
+    clamped && whole.sweep(&mut rng) <= 2 && returns(&mut whole) && returns(&mut sliced)
 }
