@@ -1,9 +1,11 @@
 //! A network learned from pictures by persistent contrastive divergence, with chains in a replay buffer.
 
 use crate::network::{Network, Shape};
+use crate::product::add_times;
 use bitmc::energy::Tempered;
 use bitmc::lane::{Block, LANES};
-use bitmc::learn::{Adam, Contrast, CyclicalLearning, Replay};
+use bitmc::learn::{Adam, Contrast, CyclicalLearning, Replay, clip};
+use bitmc::random::uniform;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::tune::CycleSettings;
 use bitmc::{Chain, GibbsWithGradients, LaneRng, Langevin, Packed};
@@ -18,6 +20,9 @@ use cpu_time::ProcessTime;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+#[cfg(test)]
+mod tests;
+
 /// Parts of a batch, each with its part of the buffer and a generator. Their number is fixed, so that the result does not
 /// depend on the threads.
 pub const SHARDS: usize = 4;
@@ -28,7 +33,7 @@ const TUNERS: (usize, u32) = (10, 10);
 /// What moves the chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Sampler {
-    /// The discrete Langevin proposal with the Metropolis test, α = 0.15
+    /// The discrete Langevin proposal with the Metropolis test
     Dmala,
     /// Automatic cyclical scheduling for learning (the paper's Algorithm 6)
     Acs,
@@ -55,6 +60,16 @@ pub struct Plan {
     pub rate: f32,
     /// Iterations over which the rate rises.
     pub warm_up: u64,
+    /// Adam's decay of the running mean of gradients.
+    pub momentum: f32,
+    /// The norm to which a gradient is cut; 0 for none.
+    pub clip: f32,
+    /// Strength of a penalty on the square of the net, at the data and at the chains.
+    pub penalty: f32,
+    /// The share of chains that begin again at the base distribution, in the first seven tenths of the iterations.
+    pub restarts: f32,
+    /// α of DMALA.
+    pub step_size: f32,
     /// Decay of the running mean of the parameters, which is the result.
     pub average: f32,
     /// Iterations of a cycle of ACS, and cycles between two tunings.
@@ -85,6 +100,8 @@ pub struct Lesson {
     pub evaluations: u64,
     /// Of them, those of tuning.
     pub tuning: u64,
+    /// Of processor time.
+    pub milliseconds: u64,
 }
 
 /// A part of a batch.
@@ -102,22 +119,39 @@ impl Shard {
         digits: &Digits,
         plan: &Plan,
         (mover, steps): (&Mover, u64),
+        restarts: f32,
     ) -> Result<(f32, u64), Failure> {
         let batch = plan.batch as u32;
         let mut replay = Replay::new(digits.train.layout(), &mut self.words).map_err(Failure::model)?;
         let mut contrast =
             Contrast::new(network, batch, batch, &mut self.gradient).map_err(Failure::model)?;
         let mut room = memory(network);
+        let base = Tempered::from_base(network, &digits.fields, 0.0).map_err(Failure::model)?.base();
+        let mut words = vec![0; digits.train.layout().words()];
+        let mut seen = Vec::new();
         for _ in 0..plan.batch / SHARDS {
             let sample = digits.sample(&mut self.rng);
             contrast.data(network, sample, &mut room).map_err(Failure::model)?;
             let at = replay.pick(&mut self.rng);
+            if uniform(&mut self.rng) < restarts {
+                base.draw(&mut self.rng, &mut words);
+                let state = Packed::new(digits.train.layout(), &words).map_err(Failure::model)?;
+                replay.put(at, state);
+            }
             let chain = (&mut replay, at);
             contrast
                 .persist(network, chain, (mover, steps), &mut room, &mut self.rng)
                 .map_err(Failure::model)?;
+            seen.push((sample, at));
         }
         let report = contrast.finish();
+        if plan.penalty > 0.0 {
+            let (strength, into) = (plan.penalty / plan.batch as f32, self.gradient.as_flattened_mut());
+            for (sample, at) in seen {
+                network.accumulate_square(sample, strength, into).map_err(Failure::model)?;
+                network.accumulate_square(replay.state(at), strength, into).map_err(Failure::model)?;
+            }
+        }
         Ok((-report.loss, report.evaluations))
     }
 }
@@ -127,6 +161,8 @@ struct State {
     iteration: u64,
     evaluations: u64,
     tuning: u64,
+    /// Of processor time.
+    milliseconds: u64,
     theta: Vec<Block>,
     average: Vec<Block>,
     shards: Vec<Shard>,
@@ -144,6 +180,7 @@ impl Snapshot for State {
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"deep");
         (self.iteration, self.evaluations, self.tuning).save(to);
+        self.milliseconds.save(to);
         self.theta.as_flattened().save(to);
         self.average.as_flattened().save(to);
         for shard in &self.shards {
@@ -165,6 +202,7 @@ impl Snapshot for State {
         let mut counts = (0, 0, 0);
         counts.load(from)?;
         (self.iteration, self.evaluations, self.tuning) = counts;
+        self.milliseconds.load(from)?;
         self.theta.as_flattened_mut().load(from)?;
         self.average.as_flattened_mut().load(from)?;
         for shard in &mut self.shards {
@@ -218,6 +256,7 @@ impl State {
             iteration: 0,
             evaluations: 0,
             tuning: 0,
+            milliseconds: 0,
             average: theta.clone(),
             theta,
             shards,
@@ -282,7 +321,8 @@ fn rate(plan: &Plan, iteration: u64) -> f32 {
     plan.rate * rise * 0.1f32.powf(iteration as f32 / plan.iterations as f32)
 }
 
-/// Learns, or goes on learning from a checkpoint that answers the same question. `stop` ends it early, for tests.
+/// Learns, or goes on learning from a checkpoint that answers the same question. Where `progress` returns false it ends early,
+/// without another checkpoint.
 ///
 /// # Errors
 /// [`Failure`] where a number of the plan is illegal, or a checkpoint cannot be written.
@@ -291,20 +331,32 @@ pub fn learn(
     sampler: Sampler,
     plan: &Plan,
     (checkpoint, question): (&Checkpoint, &str),
+    progress: impl FnMut(u64, &Point) -> bool,
+) -> Result<Lesson, Failure> {
+    descend(digits, sampler, plan, (checkpoint, question), progress, 1.0)
+}
+
+/// Along `sign` times the gradient.
+fn descend(
+    digits: &Digits,
+    sampler: Sampler,
+    plan: &Plan,
+    (checkpoint, question): (&Checkpoint, &str),
     mut progress: impl FnMut(u64, &Point) -> bool,
-) -> Result<(Lesson, f64), Failure> {
+    sign: f32,
+) -> Result<Lesson, Failure> {
     if !plan.batch.is_multiple_of(SHARDS) || !plan.buffer.is_multiple_of(SHARDS) || plan.buffer < 10 * SHARDS {
         let reason = format!("a batch of {} and a buffer of {}: multiples of {SHARDS} are needed, and 40 states", plan.batch, plan.buffer);
         return Err(Failure::Option(reason));
     }
     let mut state = State::new(digits, plan)?;
     let mut moments = vec![[0.0; LANES]; 2 * state.theta.len()];
-    let mut adam = Adam::new(&mut moments, plan.rate).map_err(Failure::model)?;
+    let adam = Adam::new(&mut moments, plan.rate).and_then(|adam| adam.with(plan.momentum, 0.999, 1e-8));
+    let mut adam = adam.map_err(Failure::model)?;
     checkpoint.resume(question, |mut reader| {
         reader.get(&mut state)?.get(&mut adam)?;
         reader.finish()
     })?;
-    let mut seconds = 0.0;
     let mut gradient = vec![[0.0; LANES]; state.theta.len()];
     while state.iteration < plan.iterations {
         let clock = ProcessTime::now();
@@ -312,7 +364,7 @@ pub fn learn(
         let (mover, steps) = match sampler {
             Sampler::Gwg => (Mover::Gradients(GibbsWithGradients::new(1).map_err(Failure::model)?), plan.steps),
             Sampler::Dmala => {
-                (Mover::Langevin("", Langevin::adjusted(0.15).map_err(Failure::model)?), plan.steps)
+                (Mover::Langevin("", Langevin::adjusted(plan.step_size).map_err(Failure::model)?), plan.steps)
             }
             Sampler::Acs => {
                 if state.cycle.is_due(state.iteration) {
@@ -322,12 +374,17 @@ pub fn learn(
                 (Mover::Langevin("", kernel), steps)
             }
         };
+        // Chains of the end are long.
+        let restarts = if 10 * state.iteration < 7 * plan.iterations { plan.restarts } else { 0.0 };
         let turns: Vec<_> = (state.shards.par_iter_mut())
-            .map(|shard| shard.turn(&network, digits, plan, (&mover, steps)))
+            .map(|shard| shard.turn(&network, digits, plan, (&mover, steps), restarts))
             .collect::<Result<_, _>>()?;
         gradient.as_flattened_mut().fill(0.0);
         for shard in &state.shards {
-            crate::product::add(gradient.as_flattened_mut(), shard.gradient.as_flattened());
+            add_times(gradient.as_flattened_mut(), sign, shard.gradient.as_flattened());
+        }
+        if plan.clip > 0.0 {
+            clip(plan.clip, &mut gradient);
         }
         adam.set_rate(rate(plan, state.iteration)).map_err(Failure::model)?;
         adam.step(&gradient, &mut state.theta);
@@ -344,14 +401,14 @@ pub fn learn(
         let ends = if sampler == Sampler::Acs { (state.cycle.small.0, state.cycle.large.0) } else { (0.0, 0.0) };
         let point =
             Point { iteration: state.iteration, gap: state.sum / state.since as f32, ends };
-        if state.iteration.is_multiple_of(plan.iterations.div_ceil(POINTS)) {
+        if state.iteration.is_multiple_of(plan.iterations.div_ceil(POINTS)) || state.iteration == plan.iterations {
             state.curve.push(point);
             (state.sum, state.since) = (0.0, 0);
         }
+        state.milliseconds += clock.elapsed().as_millis() as u64;
         if state.iteration.is_multiple_of(checkpoint.every()) {
             checkpoint.keep(question, &[&state, &adam])?;
         }
-        seconds += clock.elapsed().as_secs_f64();
         if !progress(1, &point) {
             break;
         }
@@ -367,6 +424,6 @@ pub fn learn(
             buffer.push(Packed::new(layout, words).map_err(Failure::model)?);
         }
     }
-    let State { average: theta, curve, evaluations, tuning, .. } = state;
-    Ok((Lesson { theta, curve, buffer: buffer.to_bytes(), evaluations, tuning }, seconds))
+    let State { average: theta, curve, evaluations, tuning, milliseconds, .. } = state;
+    Ok(Lesson { theta, curve, buffer: buffer.to_bytes(), evaluations, tuning, milliseconds })
 }

@@ -304,13 +304,10 @@ impl Network {
     pub fn evaluate(&self, states: &[f32], energies: &mut [f32], gradients: &mut [f32]) -> Result<()> {
         let x = self.picture(states);
         let pass = self.forward(&x)?;
-        let last = pass.blocks.last().map_or(&pass.entry, |trace| &trace.out);
-        let pixels = last.side * last.side;
-        let outs = last.values.chunks(pixels * last.channels);
-        for ((energy, x), h) in energies.iter_mut().zip(states.chunks(self.sites())).zip(outs) {
+        let values = energies.iter_mut().zip(states.chunks(self.sites())).zip(self.nets(&pass));
+        for ((energy, x), net) in values {
             let base: f32 = self.logits.iter().zip(x).map(|(logit, x)| logit * x).sum();
-            let net: f32 = self.head.iter().cycle().zip(h).map(|(head, h)| head * h).sum();
-            *energy = -(self.constant + base + self.head_bias + net / pixels as f32);
+            *energy = -(self.constant + base + net);
         }
         let gradient = self.backward(&pass, 1.0, &mut Parts(Vec::new()))?;
         let gradient = self.first.backward(&gradient, x.side)?;
@@ -329,6 +326,29 @@ impl Network {
         let mut parts = Parts::of(&self.shape, into);
         let gradient = self.backward(&pass, -weight, &mut parts)?;
         parts.add(|part| self.first.accumulate(&x, &gradient, part))
+    }
+
+    /// Adds `strength · ∂ net(x)²/∂θ` of a state.
+    ///
+    /// # Errors
+    /// Where the lengths do not fit.
+    pub fn accumulate_square(&self, state: Packed<'_>, strength: f32, into: &mut [f32]) -> Result<()> {
+        let x = self.picture(&bits([state]));
+        let pass = self.forward(&x)?;
+        let net = self.nets(&pass).next().unwrap_or(0.0);
+        let mut parts = Parts::of(&self.shape, into);
+        let gradient = self.backward(&pass, 2.0 * strength * net, &mut parts)?;
+        parts.add(|part| self.first.accumulate(&x, &gradient, part))
+    }
+
+    /// The net of each state.
+    fn nets<'n>(&'n self, pass: &'n Pass) -> impl Iterator<Item = f32> + 'n {
+        let last = pass.blocks.last().map_or(&pass.entry, |trace| &trace.out);
+        let pixels = last.side * last.side;
+        last.values.chunks(pixels * last.channels).map(move |h| {
+            let sum: f32 = self.head.iter().cycle().zip(h).map(|(head, h)| head * h).sum();
+            self.head_bias + sum / pixels as f32
+        })
     }
 
     /// `E`, and `E` with `∂E/∂x` in the cache. NaN where the tensor library fails.

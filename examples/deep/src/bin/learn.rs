@@ -57,9 +57,21 @@ struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(40..=10_000_000))]
     buffer: Option<u32>,
 
-    /// Adam's learning rate after the warm-up; it falls to a tenth [default: 0.001, with --paper 0.0001]
+    /// Adam's learning rate after the warm-up; it falls to a tenth [default: 0.0006, with --paper 0.0001]
     #[arg(long, value_name = "RATE", value_parser = cli::rate())]
     rate: Option<f32>,
+
+    /// Norm to which a gradient is cut, 0 for none [default: 20, with --paper 0]
+    #[arg(long, value_name = "NORM", value_parser = cli::penalty())]
+    clip: Option<f32>,
+
+    /// Strength of a penalty on the square of the net [default: 0.0002, with --paper 0]
+    #[arg(long, value_name = "STRENGTH", value_parser = cli::penalty())]
+    penalty: Option<f32>,
+
+    /// Step size of DMALA
+    #[arg(long, value_name = "ALPHA", default_value_t = 0.15)]
+    step_size: f32,
 
     /// A file of 28×28 bits to learn from [default: the 2,000 digits of examples/data]
     #[arg(long, value_name = "FILE")]
@@ -109,8 +121,13 @@ impl Options {
             steps: self.or(self.steps, 10, 5, if sampler == Sampler::Acs { 10 } else { 40 }),
             batch: self.or(self.batch, 48, 16, 100) as usize,
             buffer: self.or(self.buffer, 480, 80, 10_000) as usize,
-            rate: self.or(self.rate, 0.001, 0.01, 0.0001),
-            warm_up: iterations / 5,
+            rate: self.or(self.rate, 0.0006, 0.002, 0.0001),
+            warm_up: self.or(None, 200, 20, 10_000),
+            momentum: self.or(None, 0.5, 0.5, 0.9),
+            clip: self.or(self.clip, 20.0, 20.0, 0.0),
+            penalty: self.or(self.penalty, 2e-4, 2e-4, 0.0),
+            restarts: self.or(None, 0.01, 0.01, 0.0),
+            step_size: self.step_size,
             average: if self.paper { 0.999 } else { 0.998 },
             cycle: if self.paper { (50, 25) } else { (8, 25) },
         }
@@ -124,8 +141,6 @@ struct Cell {
     end: Likelihood,
     /// States where forward annealing ended.
     drawn: Vec<Vec<u32>>,
-    /// Of processor time for learning, since the last start.
-    seconds: f64,
 }
 
 fn main() -> ExitCode {
@@ -182,11 +197,11 @@ fn run(options: &Options) -> Result<(), Failure> {
                 progress.note(format!("{}: gap {:.1}", name(sampler), point.gap));
                 true
             };
-            let (lesson, seconds) = learn(&digits, sampler, plan, (&checkpoint, &question), told)?;
+            let lesson = learn(&digits, sampler, plan, (&checkpoint, &question), told)?;
             let network = Network::new(&plan.shape, &digits.fields, &lesson.theta)?;
             let settle = Langevin::adjusted(0.15).map_err(Failure::model)?;
             let (end, drawn) = measure(&network, &digits, annealing, &settle).map_err(Failure::model)?;
-            Ok(Cell { lesson, end, drawn, seconds })
+            Ok(Cell { lesson, end, drawn })
         })?;
         found.push((sampler, plan, cell));
     }
@@ -217,10 +232,11 @@ struct Row<'c> {
 
 impl<'c> Row<'c> {
     fn of((sampler, plan, cell): &'c Found<'_>) -> Self {
-        let Cell { lesson, end, seconds, .. } = cell;
+        let Cell { lesson, end, .. } = cell;
+        let seconds = lesson.milliseconds as f64 / 1000.0;
         let (evaluations, evaluations_to_tune) = (lesson.evaluations, lesson.tuning);
         let (sampler, plan) = (name(*sampler), format!("{plan:?}"));
-        Self { sampler, plan, end, curve: &lesson.curve, evaluations, evaluations_to_tune, seconds: *seconds }
+        Self { sampler, plan, end, curve: &lesson.curve, evaluations, evaluations_to_tune, seconds }
     }
 }
 
@@ -239,7 +255,7 @@ fn table(found: &[Found<'_>], pixels: Mean) -> String {
          |---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     let shown = |mean: Mean| format!("{:.1} ± {:.1}", mean.mean, mean.standard_error);
-    for (sampler, plan, Cell { lesson, end, seconds, .. }) in found {
+    for (sampler, plan, Cell { lesson, end, .. }) in found {
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} | {:.2} | {} | {} | {:.0} |",
@@ -251,7 +267,7 @@ fn table(found: &[Found<'_>], pixels: Mean) -> String {
             lesson.curve.last().map_or(f32::NAN, |point| point.gap),
             lesson.evaluations,
             lesson.tuning,
-            1000.0 * seconds / plan.iterations as f64,
+            lesson.milliseconds as f64 / plan.iterations as f64,
         );
     }
     let _ = writeln!(text, "| independent pixels | {} | | | | | | | |", shown(pixels));
