@@ -27,8 +27,10 @@ mod tests;
 /// depend on the threads.
 pub const SHARDS: usize = 4;
 
-/// Chains that tune ACS, and steps of each for a candidate.
-const TUNERS: (usize, u32) = (10, 10);
+/// Chains that tune ACS, each with one step for a candidate.
+const TUNERS: usize = 8;
+/// Rounds of five candidates at each end of the cycle: 200 steps of every chain (D.5).
+const ROUNDS: u32 = 40;
 
 /// What moves the chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -123,8 +125,7 @@ impl Shard {
     ) -> Result<(f32, u64), Failure> {
         let batch = plan.batch as u32;
         let mut replay = Replay::new(digits.train.layout(), &mut self.words).map_err(Failure::model)?;
-        let mut contrast =
-            Contrast::new(network, batch, batch, &mut self.gradient).map_err(Failure::model)?;
+        let mut contrast = Contrast::new(network, batch, batch, &mut self.gradient).map_err(Failure::model)?;
         let mut room = memory(network);
         let base = Tempered::from_base(network, &digits.fields, 0.0).map_err(Failure::model)?.base();
         let mut words = vec![0; digits.train.layout().words()];
@@ -273,12 +274,11 @@ impl State {
     /// one standard deviation below the mean of those found before (D.4), and not below .05.
     fn tune(&mut self, network: &Network, digits: &Digits) -> Result<(), Failure> {
         let layout = digits.train.layout();
-        let (count, steps) = TUNERS;
-        let rounds = 2; // of five candidates at each end: 200 steps of every chain in all (D.5)
+        let count = TUNERS;
         let settings = CycleSettings {
             chains: count as u32,
-            steps,
-            rounds,
+            steps: 1,
+            rounds: ROUNDS,
             burn_in: 0,
             ..teach::settings(&self.cycle, floor(&self.smallest))
         };
@@ -346,7 +346,10 @@ fn descend(
     sign: f32,
 ) -> Result<Lesson, Failure> {
     if !plan.batch.is_multiple_of(SHARDS) || !plan.buffer.is_multiple_of(SHARDS) || plan.buffer < 10 * SHARDS {
-        let reason = format!("a batch of {} and a buffer of {}: multiples of {SHARDS} are needed, and 40 states", plan.batch, plan.buffer);
+        let reason = format!(
+            "a batch of {} and a buffer of {}: multiples of {SHARDS} are needed, and 40 states",
+            plan.batch, plan.buffer
+        );
         return Err(Failure::Option(reason));
     }
     let mut state = State::new(digits, plan)?;
@@ -398,10 +401,12 @@ fn descend(
         state.evaluations += turns.iter().map(|turn| turn.1).sum::<u64>();
         state.sum += turns.iter().map(|turn| turn.0).sum::<f32>() / SHARDS as f32;
         state.since += 1;
-        let ends = if sampler == Sampler::Acs { (state.cycle.small.0, state.cycle.large.0) } else { (0.0, 0.0) };
-        let point =
-            Point { iteration: state.iteration, gap: state.sum / state.since as f32, ends };
-        if state.iteration.is_multiple_of(plan.iterations.div_ceil(POINTS)) || state.iteration == plan.iterations {
+        let ends =
+            if sampler == Sampler::Acs { (state.cycle.small.0, state.cycle.large.0) } else { (0.0, 0.0) };
+        let point = Point { iteration: state.iteration, gap: state.sum / state.since as f32, ends };
+        if state.iteration.is_multiple_of(plan.iterations.div_ceil(POINTS))
+            || state.iteration == plan.iterations
+        {
             state.curve.push(point);
             (state.sum, state.since) = (0.0, 0);
         }

@@ -357,7 +357,12 @@ impl Network {
         // A failure leaves NaN, which the kernel counts as a fault.
         let _ = self.evaluate(&bits([x]), &mut energy, &mut gradient);
         let slots = cache.as_flattened_mut().iter_mut();
-        energy.iter().chain([&0.0; LANES - 1]).chain(&gradient).zip(slots).for_each(|(x, slot)| *slot = x.to_bits());
+        energy
+            .iter()
+            .chain([&0.0; LANES - 1])
+            .chain(&gradient)
+            .zip(slots)
+            .for_each(|(x, slot)| *slot = x.to_bits());
         energy[0]
     }
 }
