@@ -41,23 +41,23 @@ struct Options {
     #[arg(long, value_name = "N", conflicts_with = "paper", value_parser = clap::value_parser!(u16).range(1..=512))]
     channels: Option<u16>,
 
-    /// Changes of the parameters [default: 10000, with --quick 60, with --paper 50000]
+    /// Changes of the parameters [default: 2000, with --quick 60, with --paper 50000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     iterations: Option<u64>,
 
-    /// Steps of every chain for one change [default: 10; with --paper 40, and 10 for ACS]
+    /// Steps of every chain for one change [default: 15, with --quick 5; with --paper 40, and 10 for ACS]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     steps: Option<u64>,
 
-    /// Pictures of one change, and chains that are moved, a multiple of 4 [default: 48, with --quick 16, with --paper 100]
+    /// Pictures of one change, and chains that are moved, a multiple of 4 [default: 24, with --quick 16, with --paper 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=100_000))]
     batch: Option<u32>,
 
-    /// States of the replay buffer, a multiple of 4 [default: 480, with --paper 10000]
+    /// States of the replay buffer, a multiple of 4 [default: 320, with --quick 80, with --paper 10000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(40..=10_000_000))]
     buffer: Option<u32>,
 
-    /// Adam's learning rate after the warm-up; it falls to a tenth [default: 0.0006, with --paper 0.0001]
+    /// Adam's learning rate after the warm-up; it falls to a tenth [default: 0.0003, with --quick 0.002, with --paper 0.0001]
     #[arg(long, value_name = "RATE", value_parser = cli::rate())]
     rate: Option<f32>,
 
@@ -65,13 +65,13 @@ struct Options {
     #[arg(long, value_name = "NORM", value_parser = cli::penalty())]
     clip: Option<f32>,
 
-    /// Strength of a penalty on the square of the net [default: 0.0002, with --paper 0]
+    /// Strength of a penalty on the square of the net [default: 0.0005, with --paper 0]
     #[arg(long, value_name = "STRENGTH", value_parser = cli::penalty())]
     penalty: Option<f32>,
 
-    /// Step size of DMALA
-    #[arg(long, value_name = "ALPHA", default_value_t = 0.15)]
-    step_size: f32,
+    /// Step size of DMALA [default: 0.1, with --paper 0.15]
+    #[arg(long, value_name = "ALPHA", value_parser = cli::within(0.001, 100.0))]
+    step_size: Option<f32>,
 
     /// A file of 28×28 bits to learn from [default: the 2,000 digits of examples/data]
     #[arg(long, value_name = "FILE")]
@@ -81,11 +81,11 @@ struct Options {
     #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     test: u32,
 
-    /// Runs of annealed importance sampling in each direction [default: 48, with --quick 8]
+    /// Runs of annealed importance sampling in each direction [default: 16, with --quick 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
     runs: Option<u32>,
 
-    /// Temperatures of each run [default: 3000, with --quick 60, with --paper 300000]
+    /// Temperatures of each run [default: 2000, with --quick 60, with --paper 300000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     temperatures: Option<u32>,
 
@@ -113,23 +113,23 @@ impl Options {
     fn plan(&self, sampler: Sampler) -> Plan {
         let channels = usize::from(self.or(self.channels, 8, 4, 64));
         let three = Shape::three_blocks(SIDE as usize, channels, 2 * channels);
-        let iterations = self.or(self.iterations, 10_000, 60, 50_000);
+        let iterations = self.or(self.iterations, 2000, 60, 50_000);
         Plan {
             seed: self.common.seed,
             shape: if self.paper { Shape::of_the_papers() } else { three },
             iterations,
-            steps: self.or(self.steps, 10, 5, if sampler == Sampler::Acs { 10 } else { 40 }),
-            batch: self.or(self.batch, 48, 16, 100) as usize,
-            buffer: self.or(self.buffer, 480, 80, 10_000) as usize,
-            rate: self.or(self.rate, 0.0006, 0.002, 0.0001),
+            steps: self.or(self.steps, 15, 5, if sampler == Sampler::Acs { 10 } else { 40 }),
+            batch: self.or(self.batch, 24, 16, 100) as usize,
+            buffer: self.or(self.buffer, 320, 80, 10_000) as usize,
+            rate: self.or(self.rate, 0.0003, 0.002, 0.0001),
             warm_up: self.or(None, 200, 20, 10_000),
             momentum: self.or(None, 0.5, 0.5, 0.9),
             clip: self.or(self.clip, 20.0, 20.0, 0.0),
-            penalty: self.or(self.penalty, 2e-4, 2e-4, 0.0),
+            penalty: self.or(self.penalty, 5e-4, 5e-4, 0.0),
             restarts: self.or(None, 0.01, 0.01, 0.0),
-            step_size: self.step_size,
+            step_size: self.or(self.step_size, 0.1, 0.1, 0.15),
             average: if self.paper { 0.999 } else { 0.998 },
-            cycle: if self.paper { (50, 25) } else { (8, 25) },
+            cycle: if self.paper { (50, 25) } else { (8, 5) },
         }
     }
 }
@@ -177,8 +177,8 @@ fn run(options: &Options) -> Result<(), Failure> {
     let annealing = Annealing {
         // Other generators than those that learn.
         seed: !common.seed,
-        runs: options.or(options.runs, 48, 8, 16),
-        betas: options.or(options.temperatures, 3000, 60, 300_000),
+        runs: options.or(options.runs, 16, 8, 16),
+        betas: options.or(options.temperatures, 2000, 60, 300_000),
         sweeps: options.or(None, 2000, 50, 100_000),
     };
     let out = common.folder("learn");
