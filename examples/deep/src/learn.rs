@@ -29,6 +29,8 @@ pub const SHARDS: usize = 4;
 
 /// Chains that tune ACS, each with one step for a candidate.
 const TUNERS: usize = 8;
+/// The smallest step size that is searched.
+const LOWEST: f32 = 0.05;
 /// Rounds of five candidates at each end of the cycle: 200 steps of every chain (D.5).
 const ROUNDS: u32 = 40;
 
@@ -271,7 +273,8 @@ impl State {
     }
 
     /// Tunes both ends of the cycle with chains of the buffer, which go on there. The search for the smallest step size begins
-    /// one standard deviation below the mean of those found before (D.4), and not below .05.
+    /// one standard deviation below the mean of those found before (D.4), and not below .05. Where too few proposals are accepted
+    /// there, all is searched again from .05.
     fn tune(&mut self, network: &Network, digits: &Digits) -> Result<(), Failure> {
         let layout = digits.train.layout();
         let count = TUNERS;
@@ -294,15 +297,23 @@ impl State {
             chains.push(Chain::new(network, memory(network), start).map_err(Failure::model)?);
             places.push((shard, state));
         }
-        let tuner = teach::tuned(settings, &mut chains, &mut self.rng).map_err(Failure::model)?;
+        let mut tuner = teach::tuned(settings, &mut chains, &mut self.rng).map_err(Failure::model)?;
+        self.tuning += tuner.steps();
+        self.evaluations += tuner.steps();
+        if tuner.ends().0.rate < 0.5 * settings.target {
+            // The energy has become rougher than the floor allows: the list begins anew.
+            self.smallest.clear();
+            let lower = CycleSettings { step_size: (LOWEST, settings.step_size.1), ..settings };
+            tuner = teach::tuned(lower, &mut chains, &mut self.rng).map_err(Failure::model)?;
+            self.tuning += tuner.steps();
+            self.evaluations += tuner.steps();
+        }
         for ((shard, state), chain) in places.into_iter().zip(&chains) {
             let at = state * layout.words();
             self.shards[shard].words[at..at + layout.words()].copy_from_slice(chain.state().words());
         }
         self.cycle.set_ends(tuner.ends());
         self.smallest.push(tuner.ends().0.step_size);
-        self.tuning += tuner.steps();
-        self.evaluations += tuner.steps();
         Ok(())
     }
 }
@@ -312,7 +323,7 @@ fn floor(found: &[f32]) -> f32 {
     let count = found.len().max(1) as f32;
     let mean = found.iter().sum::<f32>() / count;
     let variance = found.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / count;
-    (mean - variance.sqrt()).max(0.05)
+    (mean - variance.sqrt()).max(LOWEST)
 }
 
 /// The rate of an iteration.
