@@ -3,7 +3,7 @@
 mod likelihood;
 mod sampler;
 
-pub use likelihood::{Annealing, Likelihood, Mean, independent};
+pub use likelihood::{Annealing, Likelihood, Mean, glance, independent, measure};
 pub use sampler::Sampler;
 
 use crate::bits::BitRows;
@@ -13,7 +13,7 @@ use bitmc::energy::Tempered;
 use bitmc::lane::{Block, LANES};
 use bitmc::learn::{Adam, Contrast, Replay, decay};
 use bitmc::random::normals;
-use bitmc::{LaneRng, Packed, Rbm, Rng, SeedableRng};
+use bitmc::{BlockGibbs, LaneRng, Packed, Rbm, Rng, SeedableRng};
 use cpu_time::ThreadTime;
 use serde::{Deserialize, Serialize};
 
@@ -97,7 +97,8 @@ impl Digits {
     }
 
     /// One of the digits to learn from.
-    fn sample(&self, rng: &mut LaneRng) -> Packed<'_> {
+    #[must_use]
+    pub fn sample(&self, rng: &mut LaneRng) -> Packed<'_> {
         let row = self.train.row(rng.next_u32() as usize % self.train.len());
         Packed::new(self.train.layout(), row).expect("a row of the digits")
     }
@@ -145,13 +146,13 @@ pub fn learn(
         seconds += clock.elapsed().as_secs_f64();
         if (iteration + 1) % plan.iterations.div_ceil(plan.looks).max(1) == 0 {
             let model = Rbm::from_parameters(&theta, layout.sites(), hidden)?;
-            let (train, test) = likelihood::glance(&model, digits, look)?;
+            let (train, test) = glance(&model, digits, look)?;
             series.push(Point { iteration: iteration + 1, train, test });
         }
         progress(1);
     }
     let model = Rbm::from_parameters(&theta, layout.sites(), hidden)?;
-    let (end, drawn) = likelihood::measure(&model, digits, annealing)?;
+    let (end, drawn) = measure(&model, digits, annealing, &BlockGibbs)?;
     Ok(Cell {
         sampler: sampler.name.into(),
         parameters: sampler.parameters,

@@ -4,7 +4,7 @@ mod cycle;
 mod method;
 mod truth;
 
-pub use cycle::retune;
+pub use cycle::{retune, settings, tuned};
 pub use method::{Method, Mover, Sampleless};
 pub use truth::Truth;
 

@@ -1,7 +1,7 @@
 //! Convolutions of small pictures, as one matrix product over the patches of a batch.
 
-use crate::product::{Matrix, add};
-use candle_core::{Result, Tensor};
+use crate::product::{Matrix, add, transposed_product};
+use candle_core::{Device, Result, Tensor};
 use std::path::Path;
 
 /// Square pictures one after the other: rows, then columns, then channels.
@@ -16,16 +16,50 @@ pub struct Picture {
     pub values: Vec<f32>,
 }
 
+/// What a convolution takes and gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    /// Rows, and columns, of a patch.
+    pub width: usize,
+    /// Channels that come in.
+    pub from: usize,
+    /// Channels that go out.
+    pub to: usize,
+    /// Pixels from one patch to the next.
+    pub stride: usize,
+}
+
+impl Size {
+    /// Inputs of one output.
+    #[must_use]
+    pub fn inputs(self) -> usize {
+        self.width * self.width * self.from
+    }
+
+    /// Numbers: weights, then one bias a channel.
+    #[must_use]
+    pub fn parameters(self) -> usize {
+        (self.inputs() + 1) * self.to
+    }
+}
+
 /// A convolution with zeros around the picture.
 pub struct Convolution {
     weights: Matrix,
-    from: usize,
-    to: usize,
-    width: usize,
-    stride: usize,
+    size: Size,
 }
 
 impl Convolution {
+    /// Of weights `[row][column][from][to]`, and a bias for each channel that goes out.
+    ///
+    /// # Errors
+    /// Where there are not [`Size::parameters`].
+    pub fn new(size: Size, parameters: &[f32]) -> Result<Self> {
+        let (weights, bias) = parameters.split_at(parameters.len().min(size.inputs() * size.to));
+        let weights = Tensor::from_slice(weights, (size.inputs(), size.to), &Device::Cpu)?;
+        Ok(Self { weights: Matrix::new(weights, bias.to_vec())?, size })
+    }
+
     /// Reads `NAME_w.npy`, of `[row][column][from][to]`, and `NAME_b.npy`.
     ///
     /// # Errors
@@ -33,9 +67,9 @@ impl Convolution {
     pub fn read(folder: &Path, name: &str, stride: usize) -> Result<Self> {
         let weights = Tensor::read_npy(folder.join(format!("{name}_w.npy")))?;
         let (width, _, from, to) = weights.dims4()?;
-        let bias = Tensor::read_npy(folder.join(format!("{name}_b.npy")))?.flatten_all()?.to_vec1()?;
-        let weights = Matrix::new(weights.reshape((width * width * from, to))?, bias)?;
-        Ok(Self { weights, from, to, width, stride })
+        let bias = Tensor::read_npy(folder.join(format!("{name}_b.npy")))?.flatten_all()?;
+        let parameters = [weights.flatten_all()?.to_vec1::<f32>()?, bias.to_vec1()?].concat();
+        Self::new(Size { width, from, to, stride }, &parameters)
     }
 
     /// What it gives.
@@ -43,13 +77,8 @@ impl Convolution {
     /// # Errors
     /// Where the channels do not fit.
     pub fn forward(&self, x: &Picture) -> Result<Picture> {
-        let side = x.side.div_ceil(self.stride);
-        let mut patches = vec![0.0; x.count * side * side * self.width * self.width * self.from];
-        self.runs(x.count, x.side, |patch, pixels| {
-            patches[patch].copy_from_slice(&x.values[pixels]);
-        });
-        let values = self.weights.forward(patches)?;
-        Ok(Picture { count: x.count, side, channels: self.to, values })
+        let values = self.weights.forward(self.patches(x))?;
+        Ok(Picture { count: x.count, side: self.side(x.side), channels: self.size.to, values })
     }
 
     /// From the gradient at what it gives to the gradient at what it takes, pictures of a side.
@@ -58,9 +87,33 @@ impl Convolution {
     /// Where the channels do not fit.
     pub fn backward(&self, gradient: &Picture, side: usize) -> Result<Picture> {
         let patches = self.weights.backward(gradient.values.clone())?;
-        let mut values = vec![0.0; gradient.count * side * side * self.from];
+        let mut values = vec![0.0; gradient.count * side * side * self.size.from];
         self.runs(gradient.count, side, |patch, pixels| add(&mut values[pixels], &patches[patch]));
-        Ok(Picture { count: gradient.count, side, channels: self.from, values })
+        Ok(Picture { count: gradient.count, side, channels: self.size.from, values })
+    }
+
+    /// Adds the gradient by its parameters, from what it took and the gradient at what it gave.
+    ///
+    /// # Errors
+    /// Where the channels do not fit.
+    pub fn accumulate(&self, x: &Picture, gradient: &Picture, into: &mut [f32]) -> Result<()> {
+        let weights = transposed_product(self.patches(x), self.size.inputs(), &gradient.values)?;
+        let (to, bias) = into.split_at_mut(weights.len());
+        add(to, &weights);
+        gradient.values.chunks(self.size.to).for_each(|pixel| add(bias, pixel));
+        Ok(())
+    }
+
+    fn side(&self, side: usize) -> usize {
+        side.div_ceil(self.size.stride)
+    }
+
+    /// A row for each pixel that goes out.
+    fn patches(&self, x: &Picture) -> Vec<f32> {
+        let side = self.side(x.side);
+        let mut patches = vec![0.0; x.count * side * side * self.size.inputs()];
+        self.runs(x.count, x.side, |patch, pixels| patches[patch].copy_from_slice(&x.values[pixels]));
+        patches
     }
 
     /// Each row of pixels that a patch has in common with its picture: where it is in the patches, and in the pictures.
@@ -70,18 +123,17 @@ impl Convolution {
         side: usize,
         mut run: impl FnMut(std::ops::Range<usize>, std::ops::Range<usize>),
     ) {
-        let (width, from, padding) = (self.width, self.from, self.width / 2);
-        let out = side.div_ceil(self.stride);
+        let Size { width, from, stride, .. } = self.size;
+        let (padding, out) = (width / 2, self.side(side));
         for picture in 0..count {
             for (row, column) in (0..out).flat_map(|row| (0..out).map(move |column| (row, column))) {
                 let patch = ((picture * out + row) * out + column) * width * width;
                 // The patch begins `padding` above and left of its middle.
-                let left = (column * self.stride).saturating_sub(padding);
-                let skipped = left + padding - column * self.stride;
+                let left = (column * stride).saturating_sub(padding);
+                let skipped = left + padding - column * stride;
                 let pixels = (width - skipped).min(side - left);
                 for line in 0..width {
-                    let Some(at) = (row * self.stride + line).checked_sub(padding).filter(|&at| at < side)
-                    else {
+                    let Some(at) = (row * stride + line).checked_sub(padding).filter(|&at| at < side) else {
                         continue;
                     };
                     let first = (patch + line * width + skipped) * from;

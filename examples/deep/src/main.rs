@@ -54,6 +54,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Failure> {
+    bitmc_deep::one_thread_a_product();
     let common = &options.common;
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
     let network = Network::read(&data)?;

@@ -1,5 +1,6 @@
 //! Matrix products by the tensor library, and what is done to single numbers between them.
 
+use bitmc::lane::{F32s, LANES, PARTS};
 use candle_core::{Device, Result, Tensor};
 
 /// Weights of a linear layer, and their transpose for the way back.
@@ -54,15 +55,35 @@ fn product(x: Vec<f32>, by: &Tensor) -> Result<Vec<f32>> {
     Tensor::from_vec(x, (rows, width), &Device::Cpu)?.matmul(by)?.flatten_all()?.to_vec1()
 }
 
+/// `Xᵀ G` of rows `width` long: the gradient of weights by what came in, X, and the gradient at what went out, G.
+///
+/// # Errors
+/// Where there are not as many rows of each.
+pub fn transposed_product(x: Vec<f32>, width: usize, gradient: &[f32]) -> Result<Vec<f32>> {
+    let rows = x.len() / width;
+    let x = Tensor::from_vec(x, (rows, width), &Device::Cpu)?.t()?;
+    let gradient = Tensor::from_slice(gradient, (rows, gradient.len() / rows), &Device::Cpu)?;
+    x.matmul(&gradient)?.flatten_all()?.to_vec1()
+}
+
 /// φ(z) = z σ(z) in place of z, and φ′(z).
 pub fn swish(z: &mut [f32]) -> Vec<f32> {
-    let one = |z: &mut f32| {
-        let gate = 1.0 / (1.0 + (-*z).exp());
-        *z *= gate;
-        // φ′ = σ + φ (1 − σ)
-        gate + *z * (1.0 - gate)
-    };
-    z.iter_mut().map(one).collect()
+    let mut slopes = vec![0.0; z.len()];
+    for (z, slopes) in z.chunks_mut(LANES).zip(slopes.chunks_mut(LANES)) {
+        let (mut values, mut all) = ([0.0; LANES], [0.0; LANES]);
+        values[..z.len()].copy_from_slice(z);
+        for part in 0..PARTS {
+            let value = F32s::load(&values, part);
+            let gate = value.sigmoid();
+            let out = value * gate;
+            out.store(&mut values, part);
+            // φ′ = σ + φ (1 − σ)
+            (gate + out * (F32s::splat(1.0) - gate)).store(&mut all, part);
+        }
+        z.copy_from_slice(&values[..z.len()]);
+        slopes.copy_from_slice(&all[..z.len()]);
+    }
+    slopes
 }
 
 /// Adds term by term.

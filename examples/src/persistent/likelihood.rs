@@ -9,7 +9,7 @@ use bitmc::energy::Tempered;
 use bitmc::noise::guided_balance;
 use bitmc::stats::Evidence;
 use bitmc::temper::{Replica, forward, reverse};
-use bitmc::{BlockGibbs, Chain, Energy, LaneRng, Langevin, Packed, Rbm};
+use bitmc::{Chain, Energy, Kernel, LaneRng, Langevin, Packed};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct Annealing {
     pub runs: u32,
     /// Inverse temperatures, evenly from 0 to 1, one transition at each.
     pub betas: u32,
-    /// Sweeps of block Gibbs before a run in reverse.
+    /// Steps of the model's own sampler before a run in reverse: sweeps of block Gibbs for a restricted Boltzmann machine.
     pub sweeps: u64,
 }
 
@@ -64,15 +64,16 @@ fn betas(count: u32) -> impl DoubleEndedIterator<Item = f32> {
     (1..=count).map(move |k| k as f32 / count as f32)
 }
 
-/// The likelihood in both directions, and states where forward runs ended. Reverse runs begin where block Gibbs
+/// The likelihood in both directions, and states where forward runs ended. Reverse runs begin where the model's sampler
 /// has led, in turn, from a training digit and from the end of a forward run.
 ///
 /// # Errors
-/// [`TeachError`] where the machine is faulty at a digit.
-pub(super) fn measure(
-    model: &Rbm<'_>,
+/// [`TeachError`] where the model is faulty at a digit.
+pub fn measure<E: Energy + Sync + ?Sized>(
+    model: &E,
     digits: &Digits,
     annealing: Annealing,
+    sampler: &(impl Kernel<E> + Sync),
 ) -> Result<(Likelihood, Vec<Vec<u32>>), TeachError> {
     let path = Tempered::from_base(model, &digits.fields, 1.0)?;
     let one = |(run, mut rng): (usize, LaneRng)| -> Result<_, TeachError> {
@@ -82,7 +83,7 @@ pub(super) fn measure(
         let end = replica.state().words().to_vec();
         let from = if run % 2 == 0 { digit } else { replica.state() };
         let mut chain = Chain::new(model, memory(model), from)?;
-        chain.run(&BlockGibbs, &mut rng, annealing.sweeps, &mut ());
+        chain.run(sampler, &mut rng, annealing.sweeps, &mut ());
         replica.set_beta(1.0)?;
         replica.restart(chain.state())?;
         let back = reverse(&mut replica, betas(annealing.betas), 1, kernel, &mut rng)?;
@@ -119,7 +120,14 @@ pub(super) fn measure(
 }
 
 /// Mean ln p of the training digits and of those held out, by forward runs alone.
-pub(super) fn glance(model: &Rbm<'_>, digits: &Digits, annealing: Annealing) -> Result<(f64, f64), TeachError> {
+///
+/// # Errors
+/// As [`measure`].
+pub fn glance<E: Energy + Sync + ?Sized>(
+    model: &E,
+    digits: &Digits,
+    annealing: Annealing,
+) -> Result<(f64, f64), TeachError> {
     let path = Tempered::from_base(model, &digits.fields, 1.0)?;
     let one = |mut rng: LaneRng| -> Result<f32, TeachError> {
         let mut replica = Replica::random(path, memory(&path), &mut rng)?;
@@ -150,7 +158,7 @@ pub fn independent(digits: &Digits) -> Mean {
 }
 
 /// The mean of −E over digits.
-fn minus_energy(model: &Rbm<'_>, rows: &BitRows) -> Mean {
+fn minus_energy<E: Energy + ?Sized>(model: &E, rows: &BitRows) -> Mean {
     let mut cache = memory(model).cache;
     let mut value = |row| {
         let x = Packed::new(model.layout(), row).ok()?;

@@ -24,6 +24,13 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
+    /// A file that is written every so many steps, and from which `resume` goes on if there is one.
+    #[must_use]
+    pub fn at(path: PathBuf, every: u64, resume: bool) -> Self {
+        let resume = (resume && path.exists()).then(|| path.clone());
+        Self { checkpoint: Some(path), every, resume }
+    }
+
     /// Steps between two writings.
     #[must_use]
     pub fn every(&self) -> u64 {

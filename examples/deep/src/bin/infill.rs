@@ -71,6 +71,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Failure> {
+    bitmc_deep::one_thread_a_product();
     let common = &options.common;
     let out = common.folder("infill");
     report::make_folder(&out)?;
