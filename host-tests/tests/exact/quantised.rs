@@ -99,7 +99,7 @@ fn an_exact_start_stays_exact() {
     });
 }
 
-/// The law given the clamped sites, in whichever state they are; a sweep that clamps none must be seen.
+/// The distribution given the clamped sites, in whichever state they are; a sweep that clamps none must be seen.
 #[test]
 fn clamped_sites_stay_and_the_others_are_drawn_given_them() {
     let free = 0b101_1011;
