@@ -271,7 +271,7 @@ operations! {
             one { Self(numbers.get(part).map_or(0, |&number| i32::from(number) as u32)) }
             all { Self(u32x16::new(numbers.map(|number| i32::from(number) as u32))) }
 
-        /// The sum over the lanes; it wraps.
+        /// The sum over the lanes: additions modulo 2³², the same in any order.
         pub fn total(self) -> u32
             one { self.0 }
             all { self.0.reduce_add() }

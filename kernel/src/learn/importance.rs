@@ -193,14 +193,7 @@ impl Importance {
                 *slot -= self.form.slope(delta) * term;
             }
         }
-        model.accumulate_changes(
-            workspace.words,
-            workspace.cache,
-            workspace.scratch,
-            workspace.second,
-            batch.gradient,
-        );
-        batch.count(loss, 1 + sites.len());
+        batch.add_changes(model, workspace, loss, 1 + sites.len());
     }
 }
 

@@ -121,6 +121,19 @@ impl<'g> Minibatch<'g> {
         }
     }
 
+    /// Adds the changes of a sample, with the weights in the second plane of its workspace, and counts it.
+    pub(crate) fn add_changes<E: Learnable + ?Sized>(
+        &mut self,
+        model: &E,
+        workspace: &mut Workspace<'_>,
+        loss: f32,
+        evaluations: usize,
+    ) {
+        let Workspace { words, cache, scratch, second, .. } = workspace;
+        model.accumulate_changes(words, cache, scratch, second, self.gradient);
+        self.count(loss, evaluations);
+    }
+
     /// Counts a sample: its loss, in the batch's scale, and the energies that it took.
     pub(crate) fn count(&mut self, loss: f32, evaluations: usize) {
         self.losses.add(loss);

@@ -52,14 +52,7 @@ impl Objective for PseudoLikelihood {
                 }
             }
         }
-        model.accumulate_changes(
-            workspace.words,
-            workspace.cache,
-            workspace.scratch,
-            workspace.second,
-            batch.gradient,
-        );
-        batch.count(loss, evaluations);
+        batch.add_changes(model, workspace, loss, evaluations);
         Ok(())
     }
 }

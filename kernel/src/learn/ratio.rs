@@ -86,14 +86,7 @@ impl Objective for RatioMatching {
             loss += term;
             *slot = -self.form.slope(*slot) * term;
         }
-        model.accumulate_changes(
-            workspace.words,
-            workspace.cache,
-            workspace.scratch,
-            workspace.second,
-            batch.gradient,
-        );
-        batch.count(loss, 1 + sites);
+        batch.add_changes(model, workspace, loss, 1 + sites);
         Ok(())
     }
 }
