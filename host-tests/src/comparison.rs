@@ -128,6 +128,10 @@ impl Case<'_> {
             let (here, there) = (heap::pack_in(layout, &x), heap::pack_in(layout, &y));
             let step = Move::new(Packed::new(layout, &here).unwrap(), Packed::new(layout, &there).unwrap());
             let found = self.energy.shift(&step.unwrap(), &mut cache);
+            // What a chain adds up for a move is taken away by the move back, or a long chain's energy drifts.
+            let back = Move::new(Packed::new(layout, &there).unwrap(), Packed::new(layout, &here).unwrap());
+            let back = self.energy.shift(&back.unwrap(), &mut cache.clone());
+            assert_eq!(back, -found, "{name}: the move back");
             let truth = self.target.energy(&y) - self.target.energy(&x);
             close(&format!("{name}: shift"), found, truth, (self.total)(&x) + (self.total)(&y));
             x = y;

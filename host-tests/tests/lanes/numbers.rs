@@ -189,6 +189,17 @@ fn products_of_a_million_factors() {
         assert!((f64::from(ratio.ln()) - 1.5f64.ln()).abs() <= 6.0 * ROUNDING);
         assert_eq!(large.over(large).ln(), 0.0);
     }
+    // A quotient and its reciprocal: exact negatives by `ln_over`, often not by two quotients.
+    let mut draw = || LogProduct::new((20.0 * source.uniform() - 10.0).exp() as f32, 0);
+    let pairs: Vec<_> = (0..10_000).map(|_| (draw(), draw())).collect();
+    let odd = |ln_over: fn(LogProduct, LogProduct) -> f32| {
+        pairs.iter().filter(|&&(a, b)| ln_over(a, b) != -ln_over(b, a)).count()
+    };
+    assert_eq!(odd(LogProduct::ln_over), 0);
+    assert!(odd(|a, b| a.over(b).ln()) > 1_000);
+    for &(a, b) in &pairs {
+        assert!((a.ln_over(b) - a.over(b).ln()).abs() <= 2e-6);
+    }
     assert_eq!(LogProduct::ONE.ln(), 0.0);
     assert_eq!(Product::one().finish(), LogProduct::ONE);
 }

@@ -235,7 +235,7 @@ impl<'a> Rbm<'a> {
             biases += sign * i64::from(self.grid.round(self.bias(change.site)));
         }
         let after = self.activate(&mut cache, biases);
-        -(self.grid.value(after.linear - before.linear) + after.product.over(before.product).ln())
+        -(self.grid.value(after.linear - before.linear) + after.product.ln_over(before.product))
     }
 
     /// a·v in units of the grid.

@@ -194,6 +194,17 @@ impl LogProduct {
         let k = k as f32;
         k * LN_2_HIGH + (ln(m) + k * LN_2_LOW)
     }
+
+    /// The logarithm of the quotient of two, and exactly its negative for the two in the other order: a difference of
+    /// energies that is added for a move is taken away again by the move back.
+    #[must_use]
+    pub fn ln_over(self, other: Self) -> f32 {
+        if (self.exponent, self.mantissa) < (other.exponent, other.mantissa) {
+            -other.over(self).ln()
+        } else {
+            self.over(other).ln()
+        }
+    }
 }
 
 plain!(LogProduct, b"logp", { mantissa, exponent }, Self::is_legal);
