@@ -28,18 +28,18 @@
 // Whole numbers.
 #define BITMC_ORDINAL 1
 
-// What a call came to. Anything but `BITMC_STATUS_OK` has changed nothing that was in use, with two exceptions. An
-// _init that had begun to write when it found out (an energy of NaN, a field of NaN), and so bitmc_model_with_linear,
-// leaves its struct, and the chain that was in its memory, not ready: later calls say BITMC_STATUS_NOT_READY. bitmc_load, where the parts are others
-// than those that were saved (BITMC_STATUS_OTHER), may have filled some. A generator does not move in an _init
-// that is refused.
+// What a call came to. Anything but `BITMC_STATUS_OK` has changed nothing that was in use, with two exceptions. First, an
+// _init may have begun to write when it finds an energy or a field of NaN. It leaves its struct, and the chain that was in its
+// memory, not ready: later calls say BITMC_STATUS_NOT_READY. So does bitmc_model_with_linear. Second, bitmc_load may have
+// filled some parts where it says BITMC_STATUS_OTHER: they are others than those that were saved. A generator does not move in
+// an _init that is refused.
 typedef enum bitmc_status {
   // Done.
   BITMC_STATUS_OK = 0,
   // An address is null.
   BITMC_STATUS_NULL,
-  // A struct was not initialised, or is one of another kind; or the model or the memory of a chain, or the model of a
-  // sampler, is another's now.
+  // A struct was not initialised, or is of another kind. Or the model or the memory that a chain or a sampler stands on is
+  // another's now.
   BITMC_STATUS_NOT_READY,
   // A struct or its memory is used from within its own callback.
   BITMC_STATUS_BUSY,
@@ -193,8 +193,8 @@ typedef struct bitmc_edge {
 // E(x) for x: +inf forbids it. `user` is what bitmc_own_init was given.
 typedef float (*bitmc_energy)(void *user, const struct bitmc_state *x);
 
-// dE/dx of one site: on the scale of 0 and 1 for two values, by value for whole numbers, and for categories the
-// slope for `value` alone.
+// dE/dx of one site. For two values it is on the scale of 0 and 1, for whole numbers by value. For categories it is the slope
+// for `value` alone.
 typedef float (*bitmc_gradient)(void *user, const struct bitmc_state *x, size_t site, uint32_t value);
 
 // dE/dx of all sites at once, into `out`, which is zeros: one number a site, or for categories `[site][value]`, `count` in all.
@@ -343,9 +343,9 @@ enum bitmc_status bitmc_ladder_init(struct bitmc_ladder *ladder,
 // The replica at a rung.
 enum bitmc_status bitmc_ladder_replica(struct bitmc_ladder *ladder, size_t rung, size_t *replica);
 
-// One round of replica exchange: `steps` steps of each of `count` replicas that stand side by side, by the
-// sampler of its rung (`samplers` has one a rung), then one round of swaps between neighbours. The number of
-// swaps, unless `swaps` is null.
+// One round of replica exchange over `count` replicas that stand side by side. Each makes `steps` steps by the sampler of its
+// rung (`samplers` has one a rung). One round of swaps between neighbours follows. The number of swaps, unless `swaps` is
+// null.
 enum bitmc_status bitmc_exchange(struct bitmc_ladder *ladder,
                                  struct bitmc_replica *replicas,
                                  size_t count,
@@ -527,8 +527,8 @@ enum bitmc_status bitmc_quantised_init(struct bitmc_quantised *chain,
                                        int32_t *fields,
                                        size_t field_count);
 
-// Goes on at its state over the same couplings with another b, of one number a site, which is borrowed in place of the one before:
-// no row is checked again.
+// Goes on at its state over the same couplings with another b, one number a site, borrowed in place of the one before. No row
+// is checked again.
 enum bitmc_status bitmc_quantised_set_linear(struct bitmc_quantised *chain,
                                              const int32_t *linear,
                                              size_t sites);
@@ -576,8 +576,8 @@ enum bitmc_status bitmc_quantised_langevin_step(struct bitmc_quantised_langevin 
 enum bitmc_status bitmc_quantised_langevin_state(struct bitmc_quantised_langevin *chain,
                                                  struct bitmc_state *state);
 
-// The generator of chain `stream` under `seed`; streams do not overlap. Takes time in proportion to `stream`, about
-// 0.1 us each on a PC: number the chains of one run by it, and tell devices or runs apart by the seed.
+// The generator of chain `stream` under `seed`; streams do not overlap. Takes time in proportion to `stream`, about 0.1 us
+// each on a PC. Number the chains of one run by it, and tell devices or runs apart by the seed.
 enum bitmc_status bitmc_rng_init(struct bitmc_rng *rng,
                                  uint64_t seed,
                                  uint32_t stream);
@@ -585,8 +585,8 @@ enum bitmc_status bitmc_rng_init(struct bitmc_rng *rng,
 // The next 32 bits; 0 where there is no generator, or it is in use by the call that a callback belongs to.
 uint32_t bitmc_rng_next(struct bitmc_rng *rng);
 
-// Discrete Langevin at a step size on the scale of 0 and 1: with the Metropolis test (`adjusted` not 0, DMALA),
-// which keeps the distribution, or without (DULA), which comes near it.
+// Discrete Langevin at a step size on the scale of 0 and 1. With the Metropolis test (`adjusted` not 0, DMALA) it keeps the
+// distribution; without (DULA) it has a bias.
 enum bitmc_status bitmc_langevin_init(struct bitmc_sampler *sampler,
                                       float step_size,
                                       uint32_t adjusted);
@@ -603,9 +603,9 @@ enum bitmc_status bitmc_gibbs_init(struct bitmc_sampler *sampler,
 // Bytes of memory for bitmc_second_order_init.
 size_t bitmc_second_order_bytes(size_t sites);
 
-// The balanced sampler of second order (AB-edge) for the couplings of an Ising or Potts model: step size sigma
-// (INFINITY is allowed), balance alpha, and the precision kappa of its auxiliary variable (1 is usual). Where the model is
-// made again, the sampler is not ready any more.
+// The balanced sampler of second order (AB-edge) for the couplings of an Ising or Potts model. Its parameters are the step
+// size sigma (INFINITY is allowed), the balance alpha, and the precision kappa of its auxiliary variable (1 is usual). Where
+// the model is made again, the sampler is not ready any more.
 enum bitmc_status bitmc_second_order_init(struct bitmc_sampler *sampler,
                                           const struct bitmc_model *model,
                                           float step_size,
@@ -617,7 +617,7 @@ enum bitmc_status bitmc_second_order_init(struct bitmc_sampler *sampler,
 // Bytes of memory for bitmc_cyclical_init.
 size_t bitmc_cyclical_bytes(size_t steps);
 
-// The cyclical sampler (ACS): cycles of `steps` steps (1 or more), from the largest step size and balance down to the
+// The cyclical sampler (ACS): cycles of `steps` steps, 1 or more. A cycle falls from the largest step size and balance to the
 // smallest step size and a balance of one half. 0 < smallest <= largest, .5 <= balance <= 1.
 enum bitmc_status bitmc_cyclical_init(struct bitmc_sampler *sampler,
                                       float largest,
@@ -639,10 +639,10 @@ enum bitmc_status bitmc_save(uint64_t model,
                              size_t bytes,
                              size_t *written);
 
-// Goes on from the bytes of bitmc_save with the same parts, over the same model: bit for bit as if the run had
-// never stopped. What is torn, altered, of another version or of another model is refused before anything is
-// changed; where the parts are others than those that were saved, BITMC_STATUS_OTHER, some may have been filled. Bytes after
-// the snapshot are not looked at.
+// Goes on from the bytes of bitmc_save with the same parts, over the same model: bit for bit as if the run had never stopped.
+// What is torn, altered, of another version or of another model is refused before anything is changed. Where the parts are
+// others than those that were saved, BITMC_STATUS_OTHER, some may have been filled. Bytes after the snapshot are not looked
+// at.
 enum bitmc_status bitmc_load(uint64_t model,
                              struct bitmc_chain *chain,
                              struct bitmc_rng *rng,
@@ -672,7 +672,7 @@ enum bitmc_status bitmc_exchange_load(uint64_t model,
                                       size_t byte_count);
 
 // Statistics that have seen nothing. `sums` are the sums of the values of the first `sites` sites, the memory of
-// bitmc_stats_mean, and are overwritten with 0; for none, they are null and `sites` is 0. Where a sum is full (of bits after
+// bitmc_stats_mean. They are overwritten with 0. For none, they are null and `sites` is 0. Where a sum is full (of bits after
 // 4e9 steps) all means stand still.
 enum bitmc_status bitmc_stats_init(struct bitmc_stats *stats,
                                    uint32_t *sums,

@@ -136,9 +136,9 @@ pub unsafe extern "C" fn bitmc_ladder_replica(
     })
 }
 
-/// One round of replica exchange: `steps` steps of each of `count` replicas that stand side by side, by the
-/// sampler of its rung (`samplers` has one a rung), then one round of swaps between neighbours. The number of
-/// swaps, unless `swaps` is null.
+/// One round of replica exchange over `count` replicas that stand side by side. Each makes `steps` steps by the sampler of its
+/// rung (`samplers` has one a rung). One round of swaps between neighbours follows. The number of swaps, unless `swaps` is
+/// null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_exchange(
     ladder: *mut bitmc_ladder,

@@ -8,8 +8,8 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// While a call is at work in a struct, or in memory.
 pub(crate) const BUSY: u64 = u64::from_be_bytes(*b"bm busy.");
 
-/// While calls look at a value. A number that nothing else leaves behind: the words of a struct that was never
-/// initialised, on the stack of a function that is called again, may be those of an old one with others in between.
+/// While calls look at a value. A number that nothing else leaves behind. A struct on the stack that was never initialised may
+/// hold the words of an old one, with others in between.
 const USED: u32 = u32::from_be_bytes(*b"used");
 
 /// What every struct begins with.

@@ -1,12 +1,11 @@
 //! The C face of `bitmc`: what `include/bitmc.h` declares. `README.md` is the page of use.
 //!
 //! # Safety
-//! Every function takes addresses. What a caller promises is the same for all: an address is null, which is
-//! refused, or that of as many elements as the argument beside it says, aligned as its type; what is given to an
-//! `_init` function stays in its place, and is not written to by others, as long as the struct that it was given
-//! to is used; a struct is used by one thread at a time. A struct that was not initialised, and one that is used
-//! from within its own callback, are refused by their magic words; a chain whose model or memory is another's now, by their
-//! numbers (`seat.rs`).
+//! Every function takes addresses. What a caller promises is the same for all. An address is null, which is refused, or that of
+//! as many elements as the argument beside it says, aligned as its type. What is given to an `_init` function stays in its
+//! place as long as the struct is used, and nobody else writes to it. A struct is used by one thread at a time. Magic words
+//! tell a struct that was not initialised, and one that is used from within its own callback: both are refused. Numbers
+//! (`seat.rs`) tell a chain whose model or memory is another's now.
 #![no_std]
 #![allow(non_camel_case_types, clippy::missing_safety_doc, clippy::too_many_arguments)]
 

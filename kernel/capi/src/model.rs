@@ -45,8 +45,8 @@ pub struct bitmc_state {
 /// E(x) for x: +inf forbids it. `user` is what bitmc_own_init was given.
 pub type bitmc_energy = Option<unsafe extern "C" fn(user: *mut c_void, x: *const bitmc_state) -> f32>;
 
-/// dE/dx of one site: on the scale of 0 and 1 for two values, by value for whole numbers, and for categories the
-/// slope for `value` alone.
+/// dE/dx of one site. For two values it is on the scale of 0 and 1, for whole numbers by value. For categories it is the slope
+/// for `value` alone.
 pub type bitmc_gradient =
     Option<unsafe extern "C" fn(user: *mut c_void, x: *const bitmc_state, site: usize, value: u32) -> f32>;
 

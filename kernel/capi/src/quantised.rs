@@ -112,8 +112,8 @@ pub unsafe extern "C" fn bitmc_quantised_init(
     bitmc_status::of(build())
 }
 
-/// Goes on at its state over the same couplings with another b, of one number a site, which is borrowed in place of the one before:
-/// no row is checked again.
+/// Goes on at its state over the same couplings with another b, one number a site, borrowed in place of the one before. No row
+/// is checked again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_quantised_set_linear(
     chain: *mut bitmc_quantised,

@@ -28,8 +28,8 @@ pub(crate) unsafe fn drawing<T>(
     }
 }
 
-/// The generator of chain `stream` under `seed`; streams do not overlap. Takes time in proportion to `stream`, about
-/// 0.1 us each on a PC: number the chains of one run by it, and tell devices or runs apart by the seed.
+/// The generator of chain `stream` under `seed`; streams do not overlap. Takes time in proportion to `stream`, about 0.1 us
+/// each on a PC. Number the chains of one run by it, and tell devices or runs apart by the seed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_rng_init(rng: *mut bitmc_rng, seed: u64, stream: u32) -> bitmc_status {
     // SAFETY: as the crate says.

@@ -25,8 +25,8 @@ pub(crate) enum Sampler {
     Cycle(&'static [Langevin<'static>]),
 }
 
-/// A sampler, behind the model whose couplings its noise follows and the stamp of that: where there is one, it is looked at
-/// before the sampler.
+/// A sampler, behind the model whose couplings its noise follows and the model's stamp. Where there is a model, it is checked
+/// first.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Placed {
@@ -94,8 +94,8 @@ impl<E: Energy + ?Sized> Kernel<E> for Sampler {
     }
 }
 
-/// Discrete Langevin at a step size on the scale of 0 and 1: with the Metropolis test (`adjusted` not 0, DMALA),
-/// which keeps the distribution, or without (DULA), which comes near it.
+/// Discrete Langevin at a step size on the scale of 0 and 1. With the Metropolis test (`adjusted` not 0, DMALA) it keeps the
+/// distribution; without (DULA) it has a bias.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_langevin_init(
     sampler: *mut bitmc_sampler,
@@ -140,9 +140,9 @@ pub extern "C" fn bitmc_second_order_bytes(sites: usize) -> usize {
     bytes_of(&[Edgewise::blocks(sites).saturating_mul(size_of::<Block>())])
 }
 
-/// The balanced sampler of second order (AB-edge) for the couplings of an Ising or Potts model: step size sigma
-/// (INFINITY is allowed), balance alpha, and the precision kappa of its auxiliary variable (1 is usual). Where the model is
-/// made again, the sampler is not ready any more.
+/// The balanced sampler of second order (AB-edge) for the couplings of an Ising or Potts model. Its parameters are the step
+/// size sigma (INFINITY is allowed), the balance alpha, and the precision kappa of its auxiliary variable (1 is usual). Where
+/// the model is made again, the sampler is not ready any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_second_order_init(
     sampler: *mut bitmc_sampler,
@@ -182,7 +182,7 @@ pub extern "C" fn bitmc_cyclical_bytes(steps: usize) -> usize {
     bytes_of(&[steps.saturating_mul(size_of::<Langevin<'static>>())])
 }
 
-/// The cyclical sampler (ACS): cycles of `steps` steps (1 or more), from the largest step size and balance down to the
+/// The cyclical sampler (ACS): cycles of `steps` steps, 1 or more. A cycle falls from the largest step size and balance to the
 /// smallest step size and a balance of one half. 0 < smallest <= largest, .5 <= balance <= 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_cyclical_init(

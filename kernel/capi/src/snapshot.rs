@@ -68,10 +68,10 @@ pub unsafe extern "C" fn bitmc_save(
     bitmc_status::of(save)
 }
 
-/// Goes on from the bytes of bitmc_save with the same parts, over the same model: bit for bit as if the run had
-/// never stopped. What is torn, altered, of another version or of another model is refused before anything is
-/// changed; where the parts are others than those that were saved, BITMC_STATUS_OTHER, some may have been filled. Bytes after
-/// the snapshot are not looked at.
+/// Goes on from the bytes of bitmc_save with the same parts, over the same model: bit for bit as if the run had never stopped.
+/// What is torn, altered, of another version or of another model is refused before anything is changed. Where the parts are
+/// others than those that were saved, BITMC_STATUS_OTHER, some may have been filled. Bytes after the snapshot are not looked
+/// at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_load(
     model: u64,

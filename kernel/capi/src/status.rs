@@ -10,11 +10,11 @@ use bitmc::temper::LadderError;
 use bitmc::{ChainError, StateError};
 use core::ffi::{CStr, c_char};
 
-/// What a call came to. Anything but `BITMC_STATUS_OK` has changed nothing that was in use, with two exceptions. An
-/// _init that had begun to write when it found out (an energy of NaN, a field of NaN), and so bitmc_model_with_linear,
-/// leaves its struct, and the chain that was in its memory, not ready: later calls say BITMC_STATUS_NOT_READY. bitmc_load, where the parts are others
-/// than those that were saved (BITMC_STATUS_OTHER), may have filled some. A generator does not move in an _init
-/// that is refused.
+/// What a call came to. Anything but `BITMC_STATUS_OK` has changed nothing that was in use, with two exceptions. First, an
+/// _init may have begun to write when it finds an energy or a field of NaN. It leaves its struct, and the chain that was in its
+/// memory, not ready: later calls say BITMC_STATUS_NOT_READY. So does bitmc_model_with_linear. Second, bitmc_load may have
+/// filled some parts where it says BITMC_STATUS_OTHER: they are others than those that were saved. A generator does not move in
+/// an _init that is refused.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum bitmc_status {
@@ -22,8 +22,8 @@ pub enum bitmc_status {
     Ok = 0,
     /// An address is null.
     Null,
-    /// A struct was not initialised, or is one of another kind; or the model or the memory of a chain, or the model of a
-    /// sampler, is another's now.
+    /// A struct was not initialised, or is of another kind. Or the model or the memory that a chain or a sampler stands on is
+    /// another's now.
     NotReady,
     /// A struct or its memory is used from within its own callback.
     Busy,

@@ -41,8 +41,8 @@ impl std::str::FromStr for Method {
 
 /// The settings of an annealing; [`Annealer::run`] runs it over all cores.
 ///
-/// Runs of Gibbs sweeps, with the temperature falling, follow each other until the time is over: four of each length (Ising
-/// models: four batches of sixteen), from 1,000 sweeps to 64,000. Every run ends with sweeps at temperature 0.
+/// Runs of Gibbs sweeps, with the temperature falling, follow each other until the time is over. There are four of each length,
+/// from 1,000 sweeps to 64,000 (Ising models: four batches of sixteen). Every run ends with sweeps at temperature 0.
 ///
 /// With [`Annealer::method`] a run is replica exchange instead, of so many sweeps of each replica, and ends with the state of the
 /// lowest energy that any replica had. Its temperatures are spaced by short runs.

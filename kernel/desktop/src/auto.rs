@@ -1,9 +1,9 @@
 //! The choice of a sampler: a short list by the class of the model, pilot runs, and replica exchange where chains disagree.
 //!
-//! A pilot run of every candidate goes on, its length doubling, until one has [`ENOUGH`] effective samples of the energy and
-//! of the slowest site, and chains that agree. Only the last part, half of it all, is looked at. After [`SLOW`] steps replica
-//! exchange joins the candidates. The most effective samples for the cost win, of samplers whose chains agree, if any do. Costs
-//! come from the table in `cost.rs`, so that the choice is a function of the model, the seed and the settings.
+//! Pilot runs of all candidates double in length until one has [`ENOUGH`] effective samples of the energy and of the slowest
+//! site, and chains that agree. Only the last part, half of it all, is looked at. After [`SLOW`] steps replica exchange joins
+//! the candidates. The most effective samples for the cost win, of samplers whose chains agree, if any do. Costs come from the
+//! table in `cost.rs`, so that the choice is a function of the model, the seed and the settings.
 
 use crate::diagnose::{Diagnosis, rounding};
 use crate::model::Form;

@@ -68,8 +68,8 @@ impl Cells {
         Ok(Self { folder, resume })
     }
 
-    /// The answer to a question: the one that is kept under this name if it answers the same, or one that is made
-    /// now and kept. The question is whatever the answer depends on.
+    /// The answer to a question: the one kept under this name if it answers the same question, or one made now and kept. The
+    /// question is whatever the answer depends on.
     ///
     /// # Errors
     /// That of `make`, and [`Error::File`] where the answer cannot be written, or one that is kept was altered.

@@ -15,8 +15,8 @@ use bitmc::{Chain, Energy, Kernel, LaneRng, Layout, Open, Packed, SeedableRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
 use rayon::prelude::*;
 
-/// Memory of a chain in vectors, of which blocks begin on cache lines: a register of sixteen lanes that lies across two
-/// lines is loaded twice.
+/// Memory of a chain in vectors. Blocks begin on cache lines, because a register of sixteen lanes that lies across two lines is
+/// loaded twice.
 pub type VecMemory = Memory<Vec<u32>, AVec<Bits>, AVec<Block>>;
 
 /// A chain in vectors.

@@ -37,7 +37,7 @@ pub(crate) fn kernels(positions: &[(f32, f32)]) -> Result<Vec<Langevin<'static>>
     positions.iter().map(|&(size, balance)| Langevin::balanced(size, balance).map_err(Error::option)).collect()
 }
 
-/// By ACS's Algorithms 2–5, over a hundred chains from random states, for sites of any kind; the search for the largest step
+/// By ACS's Algorithms 2–5, over a hundred chains from random states, for sites of any kind. The search for the largest step
 /// size begins at 5, as in its authors' program. About 40,000 steps.
 ///
 /// # Errors

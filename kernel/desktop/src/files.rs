@@ -25,8 +25,8 @@ pub fn make_folder(path: &Path) -> Result<(), Error> {
     })
 }
 
-/// Writes a file that is whole whenever the program is killed or the power is lost: first under another name beside
-/// it, its bytes on the disk before it is renamed, and its name before this returns.
+/// Writes a file that is whole whenever the program is killed or the power is lost. It is written under another name beside it,
+/// synced, renamed, and its folder synced.
 ///
 /// # Errors
 /// [`Error::File`] where the system refuses; what stood there before stays.

@@ -31,7 +31,7 @@
 //!
 //! # What is promised
 //! Samples are a function of the model, the seed and the settings. They do not depend on the number of threads, the processor
-//! or the clock: a run that ends by [`Sampler::seconds`] gives the first draws of the longer one. Where chains do not agree
+//! or the clock. A run that ends by [`Sampler::seconds`] gives the first draws of the longer one. Where chains do not agree
 //! [`Summary::warning`] says so.
 //!
 //! # How the sampler is chosen

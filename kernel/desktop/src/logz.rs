@@ -16,9 +16,9 @@ use serde::Serialize;
 
 /// The settings of an estimate of `ln Z`, `Z = Σ e^(−E(x)/T)`; [`LogZ::run`] runs it over all cores.
 ///
-/// Annealed importance sampling (Neal 2001) from independent uniform sites: each run passes through the temperatures, from β
-/// = 0 to 1, with one Gibbs sweep at each. The mean of the runs' weights is Z, without bias, however many temperatures; the
-/// logarithm of a mean of few weights is too low. Where sites are known Z is the sum over the states that agree.
+/// Annealed importance sampling (Neal 2001) from independent uniform sites. Each run passes from β = 0 to 1, with one Gibbs
+/// sweep at each temperature. The mean of the runs' weights is Z, without bias, however many temperatures; the logarithm of a
+/// mean of few weights is too low. Where sites are known Z is the sum over the states that agree.
 ///
 /// With [`LogZ::population`] it is population annealing instead (Machta 2010). All replicas pass through the temperatures together, and the
 /// likely ones are copied in place of the others. A pilot run of 256 replicas chooses the temperatures.

@@ -360,8 +360,8 @@ impl Plan {
         })
     }
 
-    /// The same sampler with another value of its parameter that is tuned, and the rate of acceptance it is tuned to; none
-    /// where it has no such parameter.
+    /// The same sampler with another value of its tuned parameter, and the rate of acceptance it is tuned to. None where it has
+    /// no such parameter.
     fn with(&self, value: f32) -> Option<(Self, f32)> {
         match *self {
             Self::Langevin { .. } => Some((Self::Langevin { step_size: value }, RateTuner::LOCALLY_BALANCED)),
@@ -373,8 +373,8 @@ impl Plan {
         }
     }
 
-    /// The sampler tuned to its rate of acceptance by a few hundred steps of the first chains, in turn; itself where nothing
-    /// is to be tuned.
+    /// The sampler tuned to its rate of acceptance by a few hundred steps of the first chains, in turn. Itself where nothing is
+    /// to be tuned.
     ///
     /// # Errors
     /// As [`Plan::units`].

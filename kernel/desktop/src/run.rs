@@ -295,7 +295,7 @@ pub(crate) fn held(model: &Model) -> Vec<u32> {
     held
 }
 
-/// ln of the number of states that agree with the known sites, in 64 bits: that of 10⁵ sites in 32 bits is off by hundredths.
+/// ln of the number of states that agree with the known sites. In 32 bits that of 10⁵ sites would be off by hundredths.
 pub(crate) fn log_states(model: &Model, energy: &Dyn<'_>) -> f64 {
     let held = held(model);
     let free = |site: &usize| held[site / 32] >> (site % 32) & 1 == 0;

@@ -1,5 +1,5 @@
-//! The any-scale balanced sampler of second order on any energy, in one call: burn in, estimate the couplings W from the moves,
-//! find the smallest D, adapt step size and balance, freeze.
+//! The any-scale balanced sampler of second order on any energy, in one call. It burns in, estimates the couplings W from the
+//! moves, finds the smallest D, adapts step size and balance, and freezes them.
 
 use crate::Error;
 use crate::chains::{Moving, Walker, memory, streams, tuning};
