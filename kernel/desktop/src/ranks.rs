@@ -65,6 +65,20 @@ pub trait Ranks {
     /// # Errors
     /// [`Error::Ranks`] where the ranks cannot talk to each other.
     fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
+
+    /// What this rank has, if no rank has an error: for what can fail before the run, such as reading the model. All ranks must
+    /// call it, because a rank that ends early leaves the others waiting.
+    ///
+    /// # Errors
+    /// The own error, or [`Error::Ranks`] with that of another rank.
+    fn all_well<T>(&self, own: Result<T, Error>) -> Result<T, Error>
+    where
+        Self: Sized,
+    {
+        let said = own.as_ref().map(|_| &[][..]).map_err(ToString::to_string);
+        let heard = Gathers { ranks: self, serial: 0 }.next(said);
+        own.and_then(|own| heard.map(|_| own))
+    }
 }
 
 /// What goes before the bytes of a rank: whether they are an error, which gather it is, and the rank.
@@ -85,9 +99,9 @@ struct Gathers<'r> {
 
 impl Gathers<'_> {
     /// What every rank said; an error where one of them said that it failed.
-    fn next(&mut self, said: Result<&[u8], &str>) -> Result<Vec<Vec<u8>>, Error> {
-        let (failed, body) = (said.is_err(), said.unwrap_or_else(str::as_bytes));
-        let own = [&mark(failed, self.serial, self.ranks.rank()), body].concat();
+    fn next(&mut self, said: Result<&[u8], String>) -> Result<Vec<Vec<u8>>, Error> {
+        let mut own = mark(said.is_err(), self.serial, self.ranks.rank()).to_vec();
+        own.extend_from_slice(said.as_ref().map_or_else(|reason| reason.as_bytes(), |bytes| bytes));
         let mut all = self.ranks.gather(&own).map_err(|error| Error::Ranks(error.to_string()))?;
         if all.len() != self.ranks.size() {
             let (got, need) = (all.len(), self.ranks.size());
@@ -135,11 +149,11 @@ pub(crate) fn over(
         Ok(Ok(samples)) => gathers.next(Ok(&[])).map(|_| samples),
         Ok(Err(Error::Ranks(reason))) => Err(Error::Ranks(reason)),
         Ok(Err(error)) => {
-            let _ = gathers.next(Err(&error.to_string()));
+            let _ = gathers.next(Err(error.to_string()));
             Err(error)
         }
         Err(panic) => {
-            let _ = gathers.next(Err("it panicked"));
+            let _ = gathers.next(Err("it panicked".into()));
             resume_unwind(panic)
         }
     }

@@ -146,6 +146,12 @@ fn a_failure_of_one_rank_reaches_all() {
     assert!(failed.iter().all(|reason| *reason == failed[0]), "{failed:?}");
     let failed = said(&|ranks| [&model, &other][ranks.rank() % 2].sampler().run_over(ranks));
     assert!(failed[2].contains("rank 1 has other settings than rank 0: model "), "{failed:?}");
+    let failed = said(&|ranks| {
+        let model = if ranks.rank() == 1 { Model::read("nowhere.qubo") } else { Ok(glass(48, 0.3)) };
+        ranks.all_well(model)?.sampler().run_over(ranks)
+    });
+    assert!(failed[1].starts_with("nowhere.qubo: "), "{failed:?}");
+    assert_eq!([&failed[0], &failed[2]], [&format!("rank 1: {}", failed[1]); 2]);
     let failed = said(&|ranks| model.sampler().checkpoint("nowhere").run_over(ranks));
     assert!(failed[0].starts_with("checkpoint: "), "{failed:?}");
 }
