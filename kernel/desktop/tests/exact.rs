@@ -468,8 +468,11 @@ fn one_chain_of_a_small_model_needs_no_replica_exchange() {
     }
     for fields in [[0.0, 0.0], [1.0, 1.0], [3.0, 3.0], [0.5, -2.0]] {
         for coupling in [0.1, 0.5, -1.0, 2.0] {
-            let model = Model::ising(2, &[(0, 1, coupling)], &fields).unwrap();
-            for seed in 1..=5 {
+            let spins = Model::ising(2, &[(0, 1, coupling)], &fields).unwrap();
+            // The same as a QUBO, for which clusters are no candidates.
+            let linear = fields.map(|field| 2.0 * (coupling - field));
+            let bits = Model::qubo(2, &[(0, 1, -4.0 * coupling)], &linear).unwrap();
+            for (model, seed) in [spins, bits].iter().flat_map(|model| (1..=5).map(move |seed| (model, seed))) {
                 let sampler = model.sampler().chains(1).seed(seed).run().unwrap().report().sampler.to_string();
                 assert!(!sampler.starts_with("replica"), "{coupling}, {fields:?}, seed {seed}: {sampler}");
             }
