@@ -151,14 +151,14 @@ fn time(run: impl FnOnce() -> Result<Samples, Error>) -> Result<(Samples, Time),
     Ok((samples, Time { seconds, r_hat: summary.r_hat }))
 }
 
-/// Runs for [`PATIENCE`] at most: a busy machine takes nothing from it.
-fn patiently(sampler: &Sampler<'_>) -> Result<Samples, Error> {
+/// Runs for so much processor time at most: a busy machine takes nothing from it.
+fn patiently(sampler: &Sampler<'_>, patience: Duration) -> Result<Samples, Error> {
     let (cancel, done, start) = (Cancel::new(), AtomicBool::new(false), ProcessTime::now());
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(20));
-                if start.elapsed() > PATIENCE {
+                if start.elapsed() > patience {
                     cancel.cancel();
                 }
             }
@@ -174,14 +174,16 @@ fn by_hand(model: &Model, name: &str, seed: u64, best: f64) -> Result<Option<f64
     let choice: Choice = name.parse()?;
     let sampler = model.sampler().with(choice).seed(seed);
     let start = ProcessTime::now();
-    let Ok(first) = patiently(&sampler.clone().draws(400)) else { return Ok(None) };
+    // A warm-up alone that takes longer than this is no use.
+    let patience = Duration::try_from_secs_f64(0.2 + HOPELESS * best).unwrap_or(PATIENCE).min(PATIENCE);
+    let Ok(first) = patiently(&sampler.clone().draws(400), patience) else { return Ok(None) };
     let spent = start.elapsed().as_secs_f64();
     let ess = first.summary().ess.unwrap_or(1.0);
     if first.draws() < 400 || spent * WANTED / ess > HOPELESS * best {
         return Ok(None);
     }
     let thin = (WANTED / (ess * 2.5)).clamp(1.0, 1000.0).ceil() as u64;
-    Ok(time(|| patiently(&sampler.thin(thin)))?.1.seconds)
+    Ok(time(|| patiently(&sampler.thin(thin), PATIENCE))?.1.seconds)
 }
 
 /// The median of some seconds, and the least and the most.
