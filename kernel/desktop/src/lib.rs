@@ -13,10 +13,10 @@
 //! ```
 //!
 //! ```text
-//! Gibbs sweeps is the first choice for this class (Ising model), and its chains agree
+//! Gibbs sweeps has the most effective samples for its cost, of 3 samplers whose pilot runs were compared (Ising model)
 //! | | mean | error | sd | ESS bulk | ESS tail | R̂ |
 //! |---|---:|---:|---:|---:|---:|---:|
-//! | E | -1.4037 | 0.0131 | 0.8107 | 3831 | 3785 | 1.002 |
+//! | E | -0.7279 | 0.0104 | 0.8003 | 5706 | 3650 | 1.001 |
 //! …
 //! ```
 //!

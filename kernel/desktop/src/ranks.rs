@@ -101,7 +101,7 @@ impl Gathers<'_> {
     /// What every rank said; an error where one of them said that it failed.
     fn next(&mut self, said: Result<&[u8], String>) -> Result<Vec<Vec<u8>>, Error> {
         let mut own = mark(said.is_err(), self.serial, self.ranks.rank()).to_vec();
-        own.extend_from_slice(said.as_ref().map_or_else(|reason| reason.as_bytes(), |bytes| bytes));
+        own.extend_from_slice(said.as_ref().copied().unwrap_or_else(|reason| reason.as_bytes()));
         let mut all = self.ranks.gather(&own).map_err(|error| Error::Ranks(error.to_string()))?;
         if all.len() != self.ranks.size() {
             let (got, need) = (all.len(), self.ranks.size());
@@ -193,11 +193,9 @@ impl Link {
     /// All ranks must have the same run.
     pub(crate) fn check(&self, question: &str) -> Result<(), Error> {
         let all = self.gather(question.as_bytes().to_vec())?;
-        for (rank, other) in all.iter().enumerate().filter(|(_, other)| **other != all[0]) {
-            let pairs = differing(&String::from_utf8_lossy(other), &String::from_utf8_lossy(&all[0]));
-            return Err(Error::option(format!("rank {rank} has other settings than rank 0: {pairs}")));
-        }
-        Ok(())
+        let Some(rank) = all.iter().position(|other| *other != all[0]) else { return Ok(()) };
+        let pairs = differing(&String::from_utf8_lossy(&all[rank]), &String::from_utf8_lossy(&all[0]));
+        Err(Error::option(format!("rank {rank} has other settings than rank 0: {pairs}")))
     }
 
     /// The longest time that a rank took; and whether one of them must stop, so that all of them do.
