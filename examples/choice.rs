@@ -4,7 +4,7 @@
 //! warm-up and pilot runs included, and writes `choice.md`.
 
 use bitmc::torus;
-use bitmc_desktop::{Choice, Error, Model, Samples};
+use bitmc_desktop::{Cancel, Choice, Error, Model, Sampler, Samples};
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::progress::Progress;
 use bitmc_examples::report;
@@ -13,6 +13,8 @@ use cpu_time::ProcessTime;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The automatic choice of a sampler against every sampler by hand
 #[derive(Parser, Debug)]
@@ -24,16 +26,28 @@ struct Options {
     /// The models whose name contains this
     #[arg(long, value_name = "WORD", default_value = "")]
     model: String,
+
+    /// Runs of each sampler, with one seed after the other
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
+    seeds: u16,
 }
 
 /// Effective samples.
 const WANTED: f64 = 1000.0;
-/// Seconds that a run by hand may take.
-const PATIENCE: f64 = 6.0;
-/// Samplers by hand.
-const BY_HAND: [&str; 10] = [
+/// Processor time that a run by hand may take.
+const PATIENCE: Duration = Duration::from_secs(12);
+/// A sampler by hand is no more looked at where a short run says that it takes so many times as long as the best.
+const HOPELESS: f64 = 4.0;
+/// Most sites of a model for the sampler of second order, which finds a coupling for each two of them.
+const MOST_SITES: usize = 1100;
+/// Samplers by hand, the likeliest first.
+const BY_HAND: [&str; 15] = [
     "gibbs",
+    "swendsen-wang",
     "block-gibbs",
+    "exchange",
+    "isoenergetic",
+    "wolff",
     "langevin",
     "balanced",
     "gwg",
@@ -41,7 +55,8 @@ const BY_HAND: [&str; 10] = [
     "locally-balanced",
     "hamming-ball",
     "random-walk",
-    "exchange",
+    "cyclical",
+    "second-order",
 ];
 
 fn main() -> ExitCode {
@@ -136,17 +151,52 @@ fn time(run: impl FnOnce() -> Result<Samples, Error>) -> Result<(Samples, Time),
     Ok((samples, Time { seconds, r_hat: summary.r_hat }))
 }
 
-/// A sampler by hand: as many steps between draws as a short run asks for.
-fn by_hand(model: &Model, name: &str, seed: u64) -> Result<Option<Time>, Failure> {
+/// Runs for so much processor time at most: a busy machine takes nothing from it.
+fn patiently(sampler: &Sampler<'_>, patience: Duration) -> Result<Samples, Error> {
+    let (cancel, done, start) = (Cancel::new(), AtomicBool::new(false), ProcessTime::now());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(20));
+                if start.elapsed() > patience {
+                    cancel.cancel();
+                }
+            }
+        });
+        let samples = sampler.clone().cancel(&cancel).run();
+        done.store(true, Ordering::Relaxed);
+        samples
+    })
+}
+
+/// A sampler by hand: as many steps between draws as a short run asks for. None where it is not for this model, or cannot beat the best.
+fn by_hand(model: &Model, name: &str, seed: u64, best: f64) -> Result<Option<f64>, Failure> {
     let choice: Choice = name.parse()?;
-    let sampler = || model.sampler().with(choice.clone()).seed(seed).seconds(PATIENCE);
-    let Ok(first) = sampler().draws(400).run() else { return Ok(None) };
-    if first.draws() < 400 {
-        return Ok(Some(Time { seconds: None, r_hat: None }));
-    }
+    let sampler = model.sampler().with(choice).seed(seed);
+    let start = ProcessTime::now();
+    // A warm-up alone that takes longer than this is no use.
+    let patience = Duration::try_from_secs_f64(0.2 + HOPELESS * best).unwrap_or(PATIENCE).min(PATIENCE);
+    let Ok(first) = patiently(&sampler.clone().draws(400), patience) else { return Ok(None) };
+    let spent = start.elapsed().as_secs_f64();
     let ess = first.summary().ess.unwrap_or(1.0);
+    if first.draws() < 400 || spent * WANTED / ess > HOPELESS * best {
+        return Ok(None);
+    }
     let thin = (WANTED / (ess * 2.5)).clamp(1.0, 1000.0).ceil() as u64;
-    Ok(Some(time(|| sampler().thin(thin).run())?.1))
+    Ok(time(|| patiently(&sampler.thin(thin), PATIENCE))?.1.seconds)
+}
+
+/// The median of some seconds, and the least and the most.
+fn middle(all: &[f64]) -> Option<(f64, f64, f64)> {
+    let mut sorted = all.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (least, most) = (sorted.first()?, sorted.last()?);
+    Some(((sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0, *least, *most))
+}
+
+/// Seconds as the table has them.
+fn show(all: &[f64]) -> String {
+    middle(all).map_or("–".into(), |(middle, least, most)| format!("{middle:.2} ({least:.2} to {most:.2})"))
 }
 
 fn run(options: &Options) -> Result<(), Failure> {
@@ -159,41 +209,62 @@ fn run(options: &Options) -> Result<(), Failure> {
     }
     let out = common.folder("choice");
     report::make_folder(&out)?;
-    let progress = Progress::new(common.quiet, (models.len() * (BY_HAND.len() + 1)) as u64);
+    let seeds = common.seed..common.seed + u64::from(options.seeds);
+    let work = models.len() as u64 * (BY_HAND.len() as u64 + 1) * u64::from(options.seeds);
+    let progress = Progress::new(common.quiet, work);
     let mut text = String::from(
-        "| model | chosen | R̂ | seconds | best by hand | seconds | over the best | all by hand |\n|---|---|---:|---:|---|---:|---:|---|\n",
+        "| model | chosen | R̂ | seconds | best by hand | seconds | ratio | all by hand |\n|---|---|---:|---:|---|---:|---:|---|\n",
     );
-    let show = |seconds: Option<f64>| seconds.map_or("–".into(), |seconds| format!("{seconds:.2}"));
     for (name, model) in &models {
-        let (chosen, own) = time(|| model.sampler().seed(common.seed).run())?;
-        progress.advance(1);
-        let mut best: Option<(f64, &str)> = None;
-        let mut all = Vec::new();
-        for sampler in BY_HAND {
-            progress.note(format!("{name}: {sampler}"));
-            if let Some(Time { seconds: Some(seconds), .. }) = by_hand(model, sampler, common.seed)? {
-                all.push(format!("{sampler} {seconds:.2}"));
-                if best.is_none_or(|(least, _)| seconds < least) {
-                    best = Some((seconds, sampler));
-                }
+        let (mut chosen, mut own, mut worst) = (Vec::new(), Vec::new(), 0.0f64);
+        let mut hands = vec![Vec::new(); BY_HAND.len()];
+        for seed in seeds.clone() {
+            progress.note(format!("{name}, seed {seed}"));
+            let (samples, time) = time(|| model.sampler().seed(seed).run())?;
+            let name = samples.report().sampler.to_string();
+            let name = name.split(',').next().unwrap_or_default().to_owned();
+            if !chosen.contains(&name) {
+                chosen.push(name);
             }
+            own.extend(time.seconds);
+            worst = worst.max(time.r_hat.unwrap_or(1.0));
             progress.advance(1);
+            let mut best = f64::INFINITY;
+            for (sampler, hand) in BY_HAND.iter().zip(&mut hands) {
+                if *sampler != "second-order" || model.sites() <= MOST_SITES {
+                    let seconds = by_hand(model, sampler, seed, best)?;
+                    best = best.min(seconds.unwrap_or(f64::INFINITY));
+                    hand.extend(seconds);
+                }
+                progress.advance(1);
+            }
         }
-        let ratio = own.seconds.zip(best).map_or("–".into(), |(own, (best, _))| format!("{:.2}", own / best));
-        let r_hat = own.r_hat.map_or("–".into(), |r_hat| format!("{r_hat:.3}"));
+        // One that failed with some seed is none to compare with.
+        let all = |times: &&Vec<f64>| times.len() == options.seeds as usize;
+        let whole = hands.iter().zip(BY_HAND).filter(|(times, _)| all(times));
+        let medians = whole.filter_map(|(times, sampler)| Some((middle(times)?.0, times, sampler)));
+        let best = medians.min_by(|a, b| a.0.total_cmp(&b.0));
+        let ratio = middle(&own).filter(|_| all(&&own)).zip(best);
         let line = format!(
-            "| {name} | {} | {r_hat} | {} | {} | {} | {ratio} | {} |",
-            chosen.report().sampler,
-            show(own.seconds),
-            best.map_or("none", |best| best.1),
-            show(best.map(|best| best.0)),
-            all.join(", ")
+            "| {name} | {} | {worst:.3} | {} | {} | {} | {} | {} |",
+            chosen.join(", "),
+            show(&own),
+            best.map_or("none", |best| best.2),
+            best.map_or("–".into(), |best| show(best.1)),
+            ratio.map_or("–".into(), |(own, best)| format!("{:.2}", own.0 / best.0)),
+            hands
+                .iter()
+                .zip(BY_HAND)
+                .filter(|(times, _)| !times.is_empty())
+                .map(|(times, sampler)| format!("{sampler} {}", show(times)))
+                .collect::<Vec<_>>()
+                .join(", ")
         );
         progress.say(&line);
         let _ = writeln!(text, "{line}");
+        report::write(&out.join("choice.md"), text.as_bytes())?;
     }
     drop(progress);
-    report::write(&out.join("choice.md"), text.as_bytes())?;
     common.say(&format!("\n{text}"));
     Ok(())
 }

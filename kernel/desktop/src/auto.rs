@@ -16,11 +16,15 @@ use crate::unit::{Track, Unit};
 use crate::{Error, cost, ladder};
 use bitmc::Layout;
 use bitmc::energy::Edge;
+use bitmc::lane::LANES;
 use bitmc::stats::Acceptance;
 use rayon::prelude::*;
 
 /// Effective samples at which a pilot run says enough.
 const ENOUGH: f64 = 150.0;
+/// The same where replica exchange is a candidate: its pilot runs are most of what such a run costs, and chains that agree
+/// have about as many.
+const ENOUGH_OF_SLOW: f64 = 100.0;
 /// An R̂ up to which the chains of a pilot run agree: with 150 effective samples in 32 half chains the largest R̂ of many sites
 /// is near it by chance. The run itself is held to 1.05.
 pub(crate) const AGREE: f64 = 1.1;
@@ -28,8 +32,11 @@ pub(crate) const AGREE: f64 = 1.1;
 const LOOKED_AT: usize = 128;
 /// Draws of a chain that a pilot records, at most.
 const RECORDED: u64 = 512;
-/// Steps after which chains that have not said enough are slow: replica exchange is tried, too.
+/// Steps of each of sixteen chains after which those that have not said enough are slow: replica exchange is tried, too. Fewer
+/// chains make as many steps together.
 const SLOW: u64 = 2048;
+/// A sampler with so many times more effective samples for its cost is waited for, until it has made as many steps.
+const AHEAD: f64 = 2.0;
 /// A sampler with so many times fewer effective samples for its cost is out of the race.
 const BEHIND: f64 = 4.0;
 /// Microseconds that a pilot of slow chains may always cost.
@@ -101,12 +108,12 @@ fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Pl
         Form::Spins { edges, fields }
             if special && matches!(ready, Ready::Ising(_)) && !frustrated(edges, fields) =>
         {
-            vec![Plan::Gibbs, Plan::SwendsenWang]
+            vec![Plan::Gibbs, Plan::SwendsenWang, Plan::Wolff]
         }
         Form::Potts { arity, edges, fields, .. }
             if special && matches!(ready, Ready::Potts(_)) && !frustrated_values(*arity, edges, fields) =>
         {
-            vec![Plan::Gibbs, Plan::SwendsenWang]
+            vec![Plan::Gibbs, Plan::SwendsenWang, Plan::Wolff]
         }
         Form::Spins { .. } | Form::Bits { .. } | Form::Potts { .. } => vec![Plan::Gibbs],
         // Changes of single sites may not connect what hard constraints leave.
@@ -277,10 +284,13 @@ pub(crate) fn choose<'e>(
     let each = pilots[0].each(sampler).max(1e-6);
     let run =
         each * (sampler.warmup.unwrap_or(WARMUP) + sampler.draws as u64 * sampler.thin.unwrap_or(1)) as f64;
-    let enough = |pilot: &Pilot<'_>| pilot.agrees() && pilot.ess.is_some_and(|ess| ess >= ENOUGH);
+    let has = |pilot: &Pilot<'_>, enough: f64| pilot.agrees() && pilot.ess.is_some_and(|ess| ess >= enough);
     let mut level = each * 64.0;
     let mut tried: Vec<Trial> = Vec::new();
-    let mut race = |pilots: &mut Vec<Pilot<'e>>, until: &dyn Fn(&Pilot<'_>) -> bool| -> Result<(), Error> {
+    let mut race = |pilots: &mut Vec<Pilot<'e>>,
+                    enough: f64,
+                    until: &dyn Fn(&[Pilot<'_>]) -> bool|
+     -> Result<(), Error> {
         loop {
             for pilot in &mut *pilots {
                 let steps = ((level / pilot.each(sampler).max(1e-9)) as u64).max(16);
@@ -288,30 +298,39 @@ pub(crate) fn choose<'e>(
             }
             // Who is far behind one whose chains agree costs no more: before that its effective samples are not to be trusted.
             let best = pilots.iter().filter(|pilot| pilot.agrees()).map(Pilot::rate).fold(0.0, f64::max);
-            let behind = |pilot: &Pilot<'_>| pilot.rate() * BEHIND < best;
+            // Who has not moved has said nothing.
+            let behind = |pilot: &Pilot<'_>| pilot.ess.is_some() && pilot.rate() * BEHIND < best;
             tried.extend(pilots.iter().filter(|pilot| behind(pilot)).map(Pilot::trial));
             pilots.retain(|pilot| !behind(pilot));
             let still = pilots.iter().all(Pilot::still);
-            if still || pilots.iter().any(enough) || until(&pilots[0]) || watch.over().is_some() {
+            if still || pilots.iter().any(|pilot| has(pilot, enough)) || until(pilots) || watch.over().is_some()
+            {
                 return Ok(());
             }
             level *= 2.0;
         }
     };
-    race(&mut pilots, &|first| first.steps >= SLOW)?;
+    let long = SLOW * (LANES / sampler.chains.min(LANES)) as u64;
+    let slow = |pilots: &[Pilot<'_>]| {
+        let (late, short): (Vec<_>, Vec<_>) = pilots.iter().partition(|pilot| pilot.steps >= long);
+        let best = late.iter().map(|pilot| pilot.rate()).reduce(f64::max);
+        best.is_some_and(|best| short.iter().all(|pilot| pilot.rate() < AHEAD * best))
+    };
+    race(&mut pilots, ENOUGH, &slow)?;
     let kind = sampler.model.kind();
-    let slow = !pilots.iter().any(|pilot| enough(pilot) && pilot.steps < SLOW) && watch.over().is_none();
+    let slow = !pilots.iter().any(|pilot| has(pilot, ENOUGH) && pilot.steps < long) && watch.over().is_none();
     if slow {
         let betas = ladder::build(sampler, ground, 1, watch)?;
         pilots.push(Pilot::new(Plan::Exchange { betas }, ground)?);
-        race(&mut pilots, &|first| first.cost >= (EXCHANGE * run).max(PATIENCE))?;
+        race(&mut pilots, ENOUGH_OF_SLOW, &|pilots| pilots[0].cost >= (EXCHANGE * run).max(PATIENCE))?;
     }
     tried.extend(pilots.iter().map(Pilot::trial));
-    // Of equal ones the first; one whose chains agree before one whose chains do not.
-    let key = |pilot: &Pilot<'_>| (pilot.agrees(), pilot.rate());
+    // Of equal ones the first; one that has said enough before others, and one whose chains agree before one whose chains do not.
+    let enough = if slow { ENOUGH_OF_SLOW } else { ENOUGH };
+    let key = |pilot: &Pilot<'_>| (has(pilot, enough), pilot.agrees(), pilot.rate());
     let order = |a: &usize, b: &usize| {
         let (a, b) = (key(&pilots[*a]), key(&pilots[*b]));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
     };
     let winner = (0..pilots.len()).rev().max_by(order).unwrap_or(0);
     let winner = pilots.swap_remove(winner);

@@ -12,6 +12,9 @@ pub enum Error {
     /// A model that cannot be sampled: the kernel's own reason.
     #[error("{0}")]
     Model(String),
+    /// A run over [ranks](crate::Ranks) ended on another rank, or the ranks could not talk to each other.
+    #[error("{0}")]
+    Ranks(String),
     /// A file cannot be read or written, or is not what it should be. The command exits with 1.
     #[error("{}: {reason}", path.display())]
     File {

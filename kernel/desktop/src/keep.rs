@@ -40,13 +40,14 @@ impl<'s> Keeper<'s> {
     /// How long the run goes on before it is written again.
     pub(crate) const EVERY: Duration = Duration::from_secs(30);
 
-    pub(crate) fn new(sampler: &'s Sampler<'s>) -> Result<Self, Error> {
+    /// `whole`: the question names the model, although there is no file.
+    pub(crate) fn new(sampler: &'s Sampler<'s>, whole: bool) -> Result<Self, Error> {
         let path = sampler.checkpoint.as_deref();
         if let Some(path) = path {
             files::writable(path)?;
         }
         let mut model = Fnv::new();
-        if path.is_some() {
+        if path.is_some() || whole {
             let _ = write!(model, "{:?}", sampler.model);
         }
         let question = format!(
@@ -64,6 +65,11 @@ impl<'s> Keeper<'s> {
         Ok(Self { path, question })
     }
 
+    /// Which run this is: the version, the model and the settings.
+    pub(crate) fn question(&self) -> &str {
+        &self.question
+    }
+
     /// The run in the file, if there is one.
     pub(crate) fn read(&self) -> Result<Option<Kept>, Error> {
         let Some(path) = self.path.filter(|path| path.exists()) else { return Ok(None) };
@@ -75,44 +81,22 @@ impl<'s> Keeper<'s> {
             serde_json::from_slice(&bytes[..end]).map_err(|_| bad("its first line is not a checkpoint's"))?;
         let body = &bytes[end + 1..];
         if head.question != self.question {
-            let pairs =
-                head.question.split("; ").zip(self.question.split("; ")).filter(|(kept, here)| kept != here);
-            let pairs: Vec<String> = pairs.map(|(kept, here)| format!("{kept}, not {here}")).collect();
-            return Err(Error::file(path, format!("the run had other settings: {}", pairs.join("; "))));
+            let pairs = differing(&head.question, &self.question);
+            return Err(Error::file(path, format!("the run had other settings: {pairs}")));
         }
         if hash(body) != head.hash || body.len() < head.snapshots {
             return Err(bad("it is damaged"));
         }
         let (snapshots, rest) = body.split_at(head.snapshots);
-        let (words, odd) = rest.as_chunks::<4>();
-        if head.chains == 0 || !odd.is_empty() || !words.len().is_multiple_of(head.chains) {
-            return Err(bad("it is damaged"));
-        }
-        let words: Vec<u32> = words.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
-        let track = |words: &[u32]| {
-            let (states, energies) = words.split_at(words.len().saturating_sub(head.draws));
-            Track {
-                words: states.to_vec(),
-                energies: energies.iter().map(|&bits| f32::from_bits(bits)).collect(),
-            }
-        };
-        let tracks = if words.is_empty() {
-            vec![Track::default(); head.chains]
-        } else {
-            words.chunks_exact(words.len() / head.chains).map(track).collect()
-        };
+        let tracks = tracks(rest, head.chains, head.draws).ok_or_else(|| bad("it is damaged"))?;
         Ok(Some(Kept { report: head.report, snapshots: snapshots.to_vec(), tracks }))
     }
 
     /// Gives units the state that they had.
     pub(crate) fn restore(&self, kept: &Kept, units: &mut [Box<dyn Unit + '_>]) -> Result<(), Error> {
-        let mut load = || -> Result<(), SnapshotError> {
-            let mut reader = Reader::new(&kept.snapshots)?;
-            units.iter_mut().try_for_each(|unit| reader.get(&mut **unit).map(|_| ()))?;
-            reader.finish()
-        };
         let path = self.path.unwrap_or(Path::new(""));
-        load().map_err(|error| Error::file(path, format!("no checkpoint of this run: {error}")))
+        load(&kept.snapshots, units)
+            .map_err(|error| Error::file(path, format!("no checkpoint of this run: {error}")))
     }
 
     /// Writes the run.
@@ -123,18 +107,9 @@ impl<'s> Keeper<'s> {
         tracks: &[Track],
     ) -> Result<(), Error> {
         let Some(path) = self.path else { return Ok(()) };
-        let put =
-            |out: &mut [u8]| units.iter().fold(Writer::new(out), |writer, unit| writer.put(&**unit)).finish();
-        let mut body = match put(&mut []) {
-            Err(SnapshotError::Memory { need, .. }) => vec![0; need],
-            _ => Vec::new(),
-        };
-        put(&mut body).map_err(|error| Error::file(path, error))?;
+        let mut body = snapshots(units).map_err(|error| Error::file(path, error))?;
         let snapshots = body.len();
-        for track in tracks {
-            track.words.iter().for_each(|word| body.extend(word.to_le_bytes()));
-            track.energies.iter().for_each(|energy| body.extend(energy.to_bits().to_le_bytes()));
-        }
+        tracks.iter().for_each(|track| put_track(track, &mut body));
         let draws = tracks.first().map_or(0, |track| track.energies.len());
         let head = Head {
             question: self.question.clone(),
@@ -149,6 +124,59 @@ impl<'s> Keeper<'s> {
         bytes.append(&mut body);
         files::write(path, &bytes)
     }
+}
+
+/// The snapshots of units, one behind the other.
+pub(crate) fn snapshots<'u, 'e: 'u>(
+    units: impl IntoIterator<Item = &'u Box<dyn Unit + 'e>, IntoIter: Clone>,
+) -> Result<Vec<u8>, SnapshotError> {
+    let units = units.into_iter();
+    let put =
+        |out: &mut [u8]| units.clone().fold(Writer::new(out), |writer, unit| writer.put(&**unit)).finish();
+    let mut bytes = match put(&mut []) {
+        Err(SnapshotError::Memory { need, .. }) => vec![0; need],
+        _ => Vec::new(),
+    };
+    put(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Gives units the state of their snapshots.
+pub(crate) fn load<'u, 'e: 'u>(
+    bytes: &[u8],
+    units: impl IntoIterator<Item = &'u mut Box<dyn Unit + 'e>>,
+) -> Result<(), SnapshotError> {
+    let mut reader = Reader::new(bytes)?;
+    units.into_iter().try_for_each(|unit| reader.get(&mut **unit).map(|_| ()))?;
+    reader.finish()
+}
+
+/// States, then energies.
+pub(crate) fn put_track(track: &Track, out: &mut Vec<u8>) {
+    track.words.iter().for_each(|word| out.extend(word.to_le_bytes()));
+    track.energies.iter().for_each(|energy| out.extend(energy.to_bits().to_le_bytes()));
+}
+
+/// The tracks of some chains with so many draws each; none where their bytes are others.
+pub(crate) fn tracks(bytes: &[u8], chains: usize, draws: usize) -> Option<Vec<Track>> {
+    let (words, odd) = bytes.as_chunks::<4>();
+    if chains == 0 || !odd.is_empty() || !words.len().is_multiple_of(chains) {
+        return None;
+    }
+    let words: Vec<u32> = words.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
+    let each = words.len() / chains;
+    let track = |chain: usize| {
+        let (states, energies) = words[chain * each..(chain + 1) * each].split_at(each.saturating_sub(draws));
+        Track { words: states.to_vec(), energies: energies.iter().map(|&bits| f32::from_bits(bits)).collect() }
+    };
+    Some((0..chains).map(track).collect())
+}
+
+/// Where two questions differ.
+pub(crate) fn differing(there: &str, here: &str) -> String {
+    let pairs = there.split("; ").zip(here.split("; ")).filter(|(there, here)| there != here);
+    let pairs: Vec<String> = pairs.map(|(there, here)| format!("{there}, not {here}")).collect();
+    pairs.join("; ")
 }
 
 fn hash(bytes: &[u8]) -> String {

@@ -41,6 +41,15 @@ pub(crate) fn build(
     ladders: usize,
     watch: &Watch<'_>,
 ) -> Result<Vec<f32>, Error> {
+    watch.by_the_first(|watch| built(sampler, ground, ladders, watch))
+}
+
+fn built(
+    sampler: &Sampler<'_>,
+    ground: &Ground<'_>,
+    ladders: usize,
+    watch: &Watch<'_>,
+) -> Result<Vec<f32>, Error> {
     let bottom = bottom(sampler, ground, watch)?;
     // The lanes of a batch are moved in any case: fewer rungs than the first ones save nothing there.
     let (fewest, most) = if ground.special.is_some_and(|ready| matches!(ready, crate::parts::Ready::Ising(_))) {

@@ -13,10 +13,10 @@
 //! ```
 //!
 //! ```text
-//! Gibbs sweeps is the first choice for this class (Ising model), and its chains agree
+//! Gibbs sweeps has the most effective samples for its cost, of 3 samplers whose pilot runs were compared (Ising model)
 //! | | mean | error | sd | ESS bulk | ESS tail | R̂ |
 //! |---|---:|---:|---:|---:|---:|---:|
-//! | E | -1.4037 | 0.0131 | 0.8107 | 3831 | 3785 | 1.002 |
+//! | E | -0.7279 | 0.0104 | 0.8003 | 5706 | 3650 | 1.001 |
 //! …
 //! ```
 //!
@@ -24,6 +24,7 @@
 //!   polynomials of any order, and any [`Energy`](bitmc::Energy) of yours; from numbers, or [from a file](Model::read).
 //! * [`Sampler`]: chains over all cores. The sampler is chosen by itself after pilot runs, and tuned; or set [by
 //!   hand](Choice). A time limit, [`Cancel`], a file from which a killed run goes on.
+//! * [`Sampler::run_over`]: the same run over the [`Ranks`] of several machines, with the same bytes.
 //! * [`Samples`]: states, energies, means with Monte-Carlo errors, effective sample sizes, R̂, correlations, best states, `.npz`.
 //! * [`Annealer`]: states of low energy. [`LogZ`]: the normalising constant.
 //!
@@ -71,6 +72,7 @@ mod parts;
 mod plan;
 mod population;
 pub mod progress;
+mod ranks;
 mod read;
 mod run;
 mod sampler;
@@ -86,6 +88,7 @@ pub use error::Error;
 pub use logz::{Estimate, LogZ};
 pub use model::{Info, Model};
 pub use plan::Plan;
+pub use ranks::Ranks;
 pub use run::{Report, Seconds, Trial};
 pub use sampler::{Choice, Sampler};
 pub use samples::{Found, Samples, SiteSummary, Summary};

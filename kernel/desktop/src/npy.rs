@@ -57,7 +57,8 @@ pub enum NpyError {
 }
 
 impl Array {
-    /// Reads a file: floating-point numbers of 4 or 8 bytes, whole numbers or truth values, in C or Fortran order.
+    /// Reads a file: floating-point numbers of 2, 4 or 8 bytes, whole numbers or truth values, of either byte order, in C or Fortran
+    /// order.
     ///
     /// # Errors
     /// [`Error::File`] where it cannot be read; the reason is a [`NpyError`] where it is no array of numbers.
@@ -71,9 +72,18 @@ impl Array {
     /// [`NpyError`] says what is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Self, NpyError> {
         let (header, data) = Header::parse(bytes)?;
-        let (width, number) = header.number()?;
+        let (width, reversed, number) = header.number()?;
         header.check_length(width, data.len())?;
-        let values: Vec<f32> = data.chunks_exact(width).map(number).collect();
+        let value = |bytes: &[u8]| {
+            let mut lowest_first = [0; 8];
+            let bytes_of = &mut lowest_first[..width];
+            bytes_of.copy_from_slice(bytes);
+            if reversed {
+                bytes_of.reverse();
+            }
+            number(bytes_of)
+        };
+        let values: Vec<f32> = data.chunks_exact(width).map(value).collect();
         // The data is as long as the shape says: only a shape with a 0 can have a length that is no usize.
         let shape = header.shape.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).collect();
         let array = Self { shape, values };
@@ -139,6 +149,17 @@ struct Header<'b> {
     shape: Vec<u64>,
 }
 
+/// A floating-point number of 2 bytes, exactly.
+fn half(bits: u16) -> f32 {
+    let (exponent, fraction) = (u32::from(bits >> 10 & 31), u32::from(bits & 0x3FF));
+    let magnitude = match exponent {
+        0 => fraction as f32 / (1 << 24) as f32,
+        31 => f32::from_bits(0xFF << 23 | fraction << 13),
+        _ => f32::from_bits((exponent + 112) << 23 | fraction << 13),
+    };
+    if bits >> 15 == 1 { -magnitude } else { magnitude }
+}
+
 /// A number from its bytes.
 type Number = fn(&[u8]) -> f32;
 
@@ -186,29 +207,29 @@ impl<'b> Header<'b> {
         Some(Self { elements: elements?, fortran: fortran?, shape: shape? })
     }
 
-    /// How many bytes a number has, and how they are read.
-    fn number(&self) -> Result<(usize, Number), NpyError> {
-        let (order, kind) = self.elements.split_at_checked(1).unwrap_or_default();
-        let little = order != ">";
-        let number: (usize, Number) = match kind {
-            "f4" if little => (4, |b| f32::from_le_bytes(fixed(b))),
-            "f4" => (4, |b| f32::from_be_bytes(fixed(b))),
-            "f8" if little => (8, |b| f64::from_le_bytes(fixed(b)) as f32),
-            "f8" => (8, |b| f64::from_be_bytes(fixed(b)) as f32),
+    /// How many bytes a number has, whether the highest is the first, and how they are read from the lowest on.
+    fn number(&self) -> Result<(usize, bool, Number), NpyError> {
+        let bad = || NpyError::Elements { expected: "numbers", found: cut(self.elements) };
+        let (order, kind) = self.elements.split_at_checked(1).ok_or_else(bad)?;
+        let (width, number): (usize, Number) = match kind {
+            "f2" => (2, |b| half(u16::from_le_bytes(fixed(b)))),
+            "f4" => (4, |b| f32::from_le_bytes(fixed(b))),
+            "f8" => (8, |b| f64::from_le_bytes(fixed(b)) as f32),
             "b1" | "u1" => (1, |b| b[0].into()),
             "i1" => (1, |b| i8::from_le_bytes(fixed(b)).into()),
-            "u2" if little => (2, |b| u16::from_le_bytes(fixed(b)).into()),
-            "i2" if little => (2, |b| i16::from_le_bytes(fixed(b)).into()),
-            "u4" if little => (4, |b| u32::from_le_bytes(fixed(b)) as f32),
-            "i4" if little => (4, |b| i32::from_le_bytes(fixed(b)) as f32),
-            "u8" if little => (8, |b| u64::from_le_bytes(fixed(b)) as f32),
-            "i8" if little => (8, |b| i64::from_le_bytes(fixed(b)) as f32),
-            _ => return Err(NpyError::Elements { expected: "numbers", found: cut(self.elements) }),
+            "u2" => (2, |b| u16::from_le_bytes(fixed(b)).into()),
+            "i2" => (2, |b| i16::from_le_bytes(fixed(b)).into()),
+            "u4" => (4, |b| u32::from_le_bytes(fixed(b)) as f32),
+            "i4" => (4, |b| i32::from_le_bytes(fixed(b)) as f32),
+            "u8" => (8, |b| u64::from_le_bytes(fixed(b)) as f32),
+            "i8" => (8, |b| i64::from_le_bytes(fixed(b)) as f32),
+            _ => return Err(bad()),
         };
-        if ["<", ">", "|", "="].contains(&order) {
-            return Ok(number);
+        match order {
+            "<" | "|" | "=" => Ok((width, false, number)),
+            ">" => Ok((width, true, number)),
+            _ => Err(bad()),
         }
-        Err(NpyError::Elements { expected: "numbers", found: cut(self.elements) })
     }
 
     /// The header may claim anything: it is believed only as far as there are bytes.

@@ -7,6 +7,7 @@ use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
 use crate::plan::{Ground, Plan, SPARE};
 use crate::progress::Progress;
+use crate::ranks::{CANCELLED, LATE, Link};
 use crate::sampler::{Choice, Sampler};
 use crate::unit::{Start, Track, Unit};
 use crate::{Error, Samples};
@@ -76,20 +77,46 @@ pub struct Trial {
     pub r_hat: Option<f64>,
 }
 
-/// Whether the time is over.
+/// Whether the time is over, and which units are moved here: all of them, or those of this rank.
 pub(crate) struct Watch<'s> {
     sampler: &'s Sampler<'s>,
     since: Instant,
+    link: Option<&'s Link>,
 }
 
 impl Watch<'_> {
-    /// Why the run must stop, if it must.
+    /// Why the run must stop, if it must. Over ranks all of them have the same answer.
     pub(crate) fn over(&self) -> Option<&'static str> {
+        self.link.map_or_else(|| self.over_here(), Link::over)
+    }
+
+    fn over_here(&self) -> Option<&'static str> {
         if self.sampler.settings.cancel.is_cancelled() {
-            return Some("it was cancelled");
+            return Some(CANCELLED);
         }
         let late = self.sampler.seconds.is_some_and(|seconds| self.since.elapsed().as_secs_f64() >= seconds);
-        late.then_some("its time was over")
+        late.then_some(LATE)
+    }
+
+    /// How long the slowest rank took for a block, and whether one of them must stop.
+    fn agree(&self, took: Duration) -> Result<Duration, Error> {
+        self.link.map_or(Ok(took), |link| link.agree(took, self.over_here()))
+    }
+
+    /// What the first rank finds; it says nothing to the others meanwhile.
+    pub(crate) fn by_the_first(
+        &self,
+        find: impl FnOnce(&Watch<'_>) -> Result<Vec<f32>, Error>,
+    ) -> Result<Vec<f32>, Error> {
+        let here = || find(&Watch { link: None, ..*self });
+        match self.link {
+            Some(link) => link.by_the_first(here),
+            None => here(),
+        }
+    }
+
+    fn is_here(&self, unit: usize) -> bool {
+        self.link.is_none_or(|link| link.is_here(unit))
     }
 }
 
@@ -114,7 +141,7 @@ pub(crate) fn blocks<'e>(
         each(units, now)?;
         done += now;
         progress.advance(now);
-        let took = since.elapsed();
+        let took = watch.agree(since.elapsed())?;
         if took < BLOCK / 2 {
             block = block.saturating_mul(2);
         } else if took > BLOCK * 2 && block > 1 {
@@ -132,7 +159,8 @@ pub(crate) fn advance(
     progress: &Progress,
 ) -> Result<u64, Error> {
     blocks(units, steps, watch, progress, |units, now| {
-        units.par_iter_mut().for_each(|unit| unit.advance(now));
+        let here = units.par_iter_mut().enumerate().filter(|(unit, _)| watch.is_here(*unit));
+        here.for_each(|(_, unit)| unit.advance(now));
         Ok(())
     })
 }
@@ -149,27 +177,42 @@ pub(crate) fn draw(
     if tracks.is_empty() {
         tracks.resize(units.iter().map(|unit| unit.chains()).sum(), Track::default());
     }
-    blocks(units, draws, watch, progress, |units, now| {
-        let mut rest = &mut tracks[..];
-        let mut work = Vec::new();
-        for unit in units.iter_mut() {
-            let (own, others) = std::mem::take(&mut rest).split_at_mut(unit.chains());
-            rest = others;
-            work.push((unit, own));
-        }
-        work.into_par_iter().for_each(|(unit, own)| {
+    let done = blocks(units, draws, watch, progress, |units, now| {
+        let mut work = with_tracks(units, tracks);
+        work.retain(|(unit, ..)| watch.is_here(*unit));
+        work.into_par_iter().for_each(|(_, unit, own)| {
             for _ in 0..now {
                 unit.advance(thin);
                 unit.record(own);
             }
         });
         after(units, tracks)
-    })
+    })?;
+    if let Some(link) = watch.link {
+        link.share(with_tracks(units, tracks))?;
+    }
+    Ok(done)
 }
 
-pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
-    let watch = Watch { sampler, since: Instant::now() };
+/// Units with their numbers, and the tracks of the chains of each.
+fn with_tracks<'u, 'e>(
+    units: &'u mut [Box<dyn Unit + 'e>],
+    mut tracks: &'u mut [Track],
+) -> Vec<(usize, &'u mut Box<dyn Unit + 'e>, &'u mut [Track])> {
+    let with = |(number, unit): (usize, &'u mut Box<dyn Unit + 'e>)| {
+        let (own, others) = std::mem::take(&mut tracks).split_at_mut(unit.chains());
+        tracks = others;
+        (number, unit, own)
+    };
+    units.iter_mut().enumerate().map(with).collect()
+}
+
+pub(crate) fn run(sampler: &Sampler<'_>, link: Option<&Link>) -> Result<Samples, Error> {
+    let watch = Watch { sampler, since: Instant::now(), link };
     let model = sampler.model;
+    let keeper = Keeper::new(sampler, link.is_some())?;
+    link.map_or(Ok(()), |link| link.check(keeper.question()))?;
+    let bar = sampler.settings.progress && watch.is_here(0);
     let mut parts = Parts::new(model, sampler.temperature)?;
     let beta = parts.beta();
     let ready = parts.ready()?;
@@ -193,7 +236,6 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
         kernels: &kernels,
     };
 
-    let keeper = Keeper::new(sampler)?;
     let mut kept = keeper.read()?;
     let chosen = match (&kept, &sampler.choice) {
         (Some(kept), _) => auto::Chosen::again(kept.report.clone(), &ground)?,
@@ -213,7 +255,7 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
     } else {
         // A pilot run is the warm-up of the chains that go on from it.
         let rest = sampler.warmup.unwrap_or(if steps > 0 { 0 } else { WARMUP }).saturating_sub(steps);
-        let progress = Progress::new(!sampler.settings.progress, rest);
+        let progress = Progress::new(!bar, rest);
         progress.note("warm-up".into());
         report.warmup = steps + advance(&mut units, rest, &watch, &progress)?;
         units.iter_mut().for_each(|unit| *unit.acceptance() = Acceptance::new());
@@ -221,7 +263,7 @@ pub(crate) fn run(sampler: &Sampler<'_>) -> Result<Samples, Error> {
     let warmup = watch.since.elapsed().as_secs_f64() - choice;
     let before = tracks.first().map_or(0, |track: &Track| track.energies.len()) as u64;
     let draws = sampler.draws as u64 - before.min(sampler.draws as u64);
-    let progress = Progress::new(!sampler.settings.progress, draws);
+    let progress = Progress::new(!bar, draws);
     progress.note(format!("draws of {} chains, {}", sampler.chains, report.sampler));
     // Where the time is over, the pilot run or the warm-up may have been cut short: nothing is drawn or kept from there.
     let warm = kept.is_some() || watch.over().is_none();

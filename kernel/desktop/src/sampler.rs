@@ -1,5 +1,6 @@
 //! One call from a model to samples.
 
+use crate::ranks::{self, Link, Ranks};
 use crate::settings::{Settings, settings};
 use crate::{Error, Model, Plan, Samples, run};
 use std::path::PathBuf;
@@ -193,12 +194,41 @@ impl Sampler<'_> {
     /// [`Error::Option`] where a setting is illegal, [`Error::Model`] where the model cannot be sampled at this temperature
     /// or by this sampler, or no possible state is found, [`Error::File`] where the checkpoint cannot be read or written.
     pub fn run(&self) -> Result<Samples, Error> {
+        self.check()?;
+        self.settings.install(|| run::run(self, None))
+    }
+
+    /// Runs over several processes, on one machine or on many: each of them calls this with the same model and settings. Chains
+    /// are dealt out in the pilot runs, in the warm-up and while drawing. Every rank is given all samples: those of
+    /// [`Sampler::run`], byte for byte, for any number of ranks.
+    ///
+    /// Chains that move together stay together. Gibbs sweeps of Ising and Potts models move sixteen at a time, so ask for
+    /// sixteen chains for each core of each rank. One rank builds the ladder of replica exchange. [`Sampler::seconds`] and
+    /// [`Cancel`](crate::Cancel) of one rank stop all of them at one draw. A failure of one rank is an error on all of them.
+    ///
+    /// The example `examples/mpi` has [`Ranks`] over MPI.
+    ///
+    /// # Errors
+    /// Those of [`Sampler::run`]. [`Error::Option`] where the ranks have different models or settings, or a checkpoint is asked for.
+    /// [`Error::Ranks`] where another rank failed, or the ranks cannot talk to each other.
+    pub fn run_over(&self, ranks: &dyn Ranks) -> Result<Samples, Error> {
+        let work = |link: &Link| {
+            self.check()?;
+            if self.checkpoint.is_some() {
+                return Err(Error::option("checkpoint: a run over ranks keeps none"));
+            }
+            self.settings.install(|| run::run(self, Some(link)))
+        };
+        ranks::over(ranks, work)
+    }
+
+    fn check(&self) -> Result<(), Error> {
         if self.chains == 0 || self.draws == 0 || self.thin == Some(0) {
             return Err(Error::option("chains, draws and thin: at least 1 of each is needed"));
         }
         if self.seconds.is_some_and(|seconds| seconds.is_nan() || seconds < 0.0) {
             return Err(Error::option("seconds: a number from 0 is needed"));
         }
-        self.settings.install(|| run::run(self))
+        Ok(())
     }
 }

@@ -365,7 +365,8 @@ fn chains_in_far_modes_lead_to_replica_exchange() {
     let edges: Vec<_> = pairs(48).into_iter().map(|(a, b)| (a, b, 1.7f32 / 48.0)).collect();
     let model = Model::ising(48, &edges, &[0.02; 48]).unwrap();
     // Nothing is frustrated: clusters cross.
-    assert_eq!(model.sampler().run().unwrap().report().sampler, bitmc_desktop::Plan::SwendsenWang);
+    use bitmc_desktop::Plan::{SwendsenWang, Wolff};
+    assert!(matches!(model.sampler().run().unwrap().report().sampler, SwendsenWang | Wolff));
     // The same energy as a QUBO, whose class has no clusters among its candidates.
     let (bits, field): (Vec<_>, _) =
         (edges.iter().map(|&(a, b, j)| (a, b, -4.0 * j)).collect(), 0.04 - 2.0 * 47.0 * 1.7 / 48.0);
@@ -445,14 +446,38 @@ fn clusters_are_chosen_where_they_pay() {
         let samples = model.unwrap().sampler().draws(200).run().unwrap();
         (samples.report().sampler.to_string(), samples.summary().warning())
     };
+    let clusters = |sampler: &str| sampler.starts_with("Swendsen") || sampler.starts_with("Wolff");
     // A critical ferromagnet, and an antiferromagnet on a bipartite graph.
     for sign in [1.0, -1.0] {
         let (sampler, warning) = chosen(32, sign, 0.0);
-        assert!(sampler.starts_with("Swendsen") && warning.is_none(), "{sign}: {sampler}, {warning:?}");
+        assert!(clusters(&sampler) && warning.is_none(), "{sign}: {sampler}, {warning:?}");
     }
     // On an odd torus, or in a field, the antiferromagnet is frustrated.
-    assert!(!chosen(9, -1.0, 0.0).0.starts_with("Swendsen"));
-    assert!(!chosen(8, -1.0, 0.5).0.starts_with("Swendsen"));
+    assert!(!clusters(&chosen(9, -1.0, 0.0).0));
+    assert!(!clusters(&chosen(8, -1.0, 0.5).0));
+}
+
+#[test]
+fn one_chain_of_a_small_model_needs_no_replica_exchange() {
+    for (name, model, ..) in models() {
+        for seed in 1..=5 {
+            let samples = model.sampler().chains(1).seed(seed).run().unwrap();
+            let sampler = samples.report().sampler.to_string();
+            assert!(!sampler.starts_with("replica exchange"), "{name}, seed {seed}: {:#?}", samples.report());
+        }
+    }
+    for fields in [[0.0, 0.0], [1.0, 1.0], [3.0, 3.0], [0.5, -2.0]] {
+        for coupling in [0.1, 0.5, -1.0, 2.0] {
+            let spins = Model::ising(2, &[(0, 1, coupling)], &fields).unwrap();
+            // The same as a QUBO, for which clusters are no candidates.
+            let linear = fields.map(|field| 2.0 * (coupling - field));
+            let bits = Model::qubo(2, &[(0, 1, -4.0 * coupling)], &linear).unwrap();
+            for (model, seed) in [spins, bits].iter().flat_map(|model| (1..=5).map(move |seed| (model, seed))) {
+                let sampler = model.sampler().chains(1).seed(seed).run().unwrap().report().sampler.to_string();
+                assert!(!sampler.starts_with("replica"), "{coupling}, {fields:?}, seed {seed}: {sampler}");
+            }
+        }
+    }
 }
 
 #[test]

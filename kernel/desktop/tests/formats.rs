@@ -392,12 +392,42 @@ fn npy_good_files() {
     let start = [b"\x93NUMPY\x02\x00", &(header.len() as u32).to_le_bytes()[..], header.as_bytes()].concat();
     let data = [(-0.5f64).to_be_bytes(), 1e-3f64.to_be_bytes()].concat();
     assert_eq!(Array::parse(&[start, data].concat()), Ok(array(&[2], &[-0.5, 1e-3])));
+    let whole = headed(&described("'>i4'", "False", "(2,)"), &[0, 0, 1, 2, 0xFF, 0xFF, 0xFF, 0xFE]);
+    assert_eq!(Array::parse(&whole), Ok(array(&[2], &[258.0, -2.0])));
+    let other = headed(&described("'<i4'", "False", "(1,)"), &[0, 0, 1, 2]);
+    assert_ne!(Array::parse(&other), Ok(array(&[1], &[258.0])));
     assert_eq!(Array::parse(&headed(&described("'|b1'", "False", "()"), &[1])), Ok(array(&[], &[1.0])));
     let huge = "(0, 99999999999, 99999999999)";
     assert!(
         Array::parse(&headed(&described("'<f4'", "True", huge), &[]))
             .is_ok_and(|array| array.values.is_empty())
     );
+}
+
+/// All numbers of 2 bytes, beside 2^(e − 15)(1 + m/1024).
+#[test]
+fn npy_half_precision() {
+    for order in ["<", ">"] {
+        let data: Vec<u8> = (0..=u16::MAX)
+            .flat_map(|bits| if order == "<" { bits.to_le_bytes() } else { bits.to_be_bytes() })
+            .collect();
+        let array = Array::parse(&headed(&described(&format!("'{order}f2'"), "False", "(65536,)"), &data));
+        for (bits, value) in array.unwrap().values.into_iter().enumerate() {
+            let (sign, e, m) = (bits >> 15, bits >> 10 & 31, (bits & 1023) as f64);
+            let magnitude = match e {
+                31 if m > 0.0 => f64::NAN,
+                31 => f64::INFINITY,
+                0 => m * 2f64.powi(-24),
+                _ => (1.0 + m / 1024.0) * 2f64.powi(e as i32 - 15),
+            };
+            let expected = if sign == 1 { -magnitude } else { magnitude };
+            let value = f64::from(value);
+            assert!(
+                value.is_nan() && expected.is_nan() || value.to_bits() == expected.to_bits(),
+                "{bits:04x}: {value}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -37,6 +37,10 @@ impl<N: Noise> Langevin<'_, N> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
+    /// From [`Layout::MANY`](crate::Layout::MANY) categorical values on, each chain asks for its gradients alone, site by site: its
+    /// memory has room for one site. A batch would need all values of all sites of all chains. Chains that are told their energies
+    /// take it from their caller ([`Open::ask_each`](crate::Open::ask_each)).
+    ///
     /// # Errors
     /// [`CountError`] where there is not one generator and one place for an [`Info`] a chain.
     pub fn step_together<E, W, C, B, R>(
