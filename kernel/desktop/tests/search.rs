@@ -168,7 +168,7 @@ fn clusters_of_values_are_chosen_where_they_pay() {
     };
     let critical = (1.0 + 3.0_f32.sqrt()).ln();
     // Clusters win at the critical point. In a field that favours one value they are tried.
-    assert_eq!(chosen(&torus(critical), &[]).0, Plan::SwendsenWang);
+    assert!(matches!(chosen(&torus(critical), &[]).0, Plan::SwendsenWang | Plan::Wolff));
     let one = |site: usize, value: usize| if value == site % 3 { 0.5 } else { 0.0 };
     let fields = |of: &dyn Fn(usize, usize) -> f32| -> Vec<f32> {
         (0..(side * side * 3) as usize).map(|place| of(place / 3, place % 3)).collect()
