@@ -31,6 +31,13 @@ crate::error::errors! {
             /// Words that were given.
             got: usize,
         } => "flips has {got} words: a state has {need}";
+        /// The table of a [`TableGibbs`](crate::quantised::TableGibbs) has `got` entries; the model needs `need`.
+        Table {
+            /// Entries that the model needs.
+            need: usize,
+            /// Entries that were given.
+            got: usize,
+        } => "table has {got} entries: the model needs {need}";
         /// The state is of another layout: another number of sites, arity or kind.
         Layout {
             /// The layout that is needed.

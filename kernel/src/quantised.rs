@@ -28,11 +28,13 @@
 mod gibbs;
 mod langevin;
 mod odds;
+mod table;
 mod weight;
 
-pub use gibbs::QuantisedGibbs;
+pub use gibbs::{ByOdds, Draw, QuantisedGibbs};
 pub use langevin::{Penalty, QuantisedInfo, QuantisedLangevin};
 pub use odds::{Odds, PER_OCTAVE};
+pub use table::{Table, TableGibbs};
 
 use crate::energy::{Entry, Sparse, SparseBuffers, SparseError};
 use core::f32::consts::LN_2;

@@ -24,8 +24,10 @@ static ENDS: [u32; SITES] = {
     ends
 };
 
-static ENTRIES: [Entry; 4 * SITES] = {
-    let mut entries = [Entry { site: 0, coupling: COUPLING }; 4 * SITES];
+static ENTRIES: [Entry; 4 * SITES] = entries(COUPLING);
+
+const fn entries(coupling: i32) -> [Entry; 4 * SITES] {
+    let mut entries = [Entry { site: 0, coupling }; 4 * SITES];
     let mut site = 0;
     while site < SITES as u32 {
         let (row, column) = (site / SIDE, site % SIDE);
@@ -46,10 +48,21 @@ static ENTRIES: [Entry; 4 * SITES] = {
         site += 1;
     }
     entries
-};
+}
 
 /// The model: its rows are checked when the image is built.
 pub const MODEL: QuantisedIsing<'static> = match QuantisedIsing::from_rows(&ENDS, &ENTRIES, &[FIELD; SITES]) {
     Ok(model) => model,
     Err(_) => panic!("the rows are those of a torus"),
 };
+
+/// The same model with couplings of 1, for a table: `UNIT` is what they are in units of ln 2/65,536.
+pub const EQUAL: QuantisedIsing<'static> = match QuantisedIsing::from_rows(&ENDS, &ONES, &[-2; SITES]) {
+    Ok(model) => model,
+    Err(_) => panic!("the rows are those of a torus"),
+};
+
+static ONES: [Entry; 4 * SITES] = entries(1);
+
+/// The inverse temperature of [`EQUAL`].
+pub const UNIT: u32 = COUPLING as u32;

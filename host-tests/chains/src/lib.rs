@@ -33,7 +33,9 @@ use run::{
     bernoulli, cubic_bits, cubic_spins, factors, held_and_resumed, independent_set, ising, ladder, minibatches,
     potts, rbm,
 };
-use run::{chromatic, chromatic_potts, clusters, potts_clusters, quantised, quantised_langevin, sequential};
+use run::{
+    chromatic, chromatic_potts, clusters, potts_clusters, quantised, quantised_langevin, sequential, table,
+};
 use run::{circle, heights};
 use run::{network, network_minibatches};
 
@@ -110,6 +112,7 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Ising 5x5: Gibbs, chromatic", run: chromatic, hash: 0x5026_7ee0 },
     Chain { name: "Potts 5x5 of 4 values: Gibbs, chromatic", run: chromatic_potts, hash: 0xae0a_86b5 },
     Chain { name: "Ising 5x5 in whole numbers: Gibbs without floats", run: quantised, hash: 0xb892_1eca },
+    Chain { name: "Ising ring of 40 in whole numbers: Gibbs by a table", run: table, hash: 0xc210_c583 },
     Chain { name: "Ising 5x5 in whole numbers: DMALA without floats", run: quantised_langevin, hash: 0xe471_d97e },
     Chain { name: "Ising of six, 512 chains in bits: Gibbs", run: sliced::gibbs, hash: 0x2cf6_3068 },
     Chain { name: "Ising of six, 512 chains in bits: Langevin, adjusted", run: sliced::langevin, hash: 0x3998_d169 },

@@ -3,8 +3,8 @@
 use crate::hash::Hash;
 use crate::models::{self, Circle, DATA, Heights, IndependentSet, IsingMemory, LOGITS, Ladder};
 use crate::used::{self, borrowed, memory, used};
-use bitmc::energy::Estimate;
-use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
+use bitmc::energy::{Entry, Estimate};
+use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin, TableGibbs};
 use bitmc::snapshot::{Reader, SnapshotError, Writer};
 use bitmc::step::{ChromaticGibbs, Colouring, ParameterError, SequentialGibbs};
 use bitmc::{
@@ -125,7 +125,37 @@ pub(crate) fn quantised() -> u32 {
     hash.value()
 }
 
-/// Steps of DMALA without floats over the same model.
+/// Sweeps by a table over a ring of small numbers, at two temperatures.
+pub(crate) fn table() -> u32 {
+    const SITES: u32 = 40;
+    let mut entries = [Entry { site: 0, coupling: 2 }; 2 * SITES as usize];
+    let (mut ends, mut linear) = ([0; SITES as usize], [-2; SITES as usize]);
+    for ((site, row), (end, b)) in
+        (0..).zip(entries.chunks_exact_mut(2)).zip(ends.iter_mut().zip(linear.iter_mut()))
+    {
+        let (before, after) = ((site + SITES - 1) % SITES, (site + 1) % SITES);
+        let sorted = [before.min(after), before.max(after)];
+        row.iter_mut().zip(sorted).for_each(|(entry, site)| entry.site = site);
+        *end = 2 * (site + 1);
+        *b += (site % 3) as i32 - 1;
+    }
+    let Ok(model) = QuantisedIsing::from_rows(&ends, &entries, &linear) else { return BROKEN };
+    let (mut words, mut fields, mut entries) = ([0; 2], used::<_, { SITES as usize }>(), used::<_, 7>());
+    let Ok(mut chain) = TableGibbs::with_table(model, 50_000, &mut words, &mut fields, &mut entries) else {
+        return BROKEN;
+    };
+    let (mut hash, mut rng) = (Hash::new(), LaneRng::seed_from_u64(1));
+    for step in 0..STEPS {
+        if step == STEPS / 2 {
+            chain.set_unit(80_000);
+        }
+        hash.word(chain.sweep(&mut rng));
+        hash.words(chain.state().words());
+    }
+    hash.value()
+}
+
+/// Steps of DMALA without floats over the 5×5 torus.
 pub(crate) fn quantised_langevin() -> u32 {
     let (mut floats, mut memory) = (IsingMemory::new(), IsingMemory::new());
     let Some(model) = whole(&mut floats, &mut memory) else { return BROKEN };

@@ -23,6 +23,12 @@ impl Content for i32 {
     }
 }
 
+impl Content for u64 {
+    fn of(word: u32) -> Self {
+        Self::from(word) << 32 | Self::from(word)
+    }
+}
+
 impl Content for [u32; 2] {
     fn of(word: u32) -> Self {
         [word; 2]

@@ -2,9 +2,10 @@
 //! an exact start.
 
 use bitmc::energy::{Entry, SparseBuffers, SparseError};
-use bitmc::quantised::{Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing};
+use bitmc::quantised::{Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing, TableGibbs};
 use bitmc::{Ising, LaneRng, Packed, SeedableRng, StateError, torus};
 use bitmc_host_tests::listed::{Listed, count};
+use bitmc_host_tests::models::Source;
 use bitmc_host_tests::quantised::{UNIT, Whole, stays_exact, value};
 use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::chi_square;
@@ -276,4 +277,115 @@ fn what_does_not_fit_is_refused_and_no_generator_hangs() {
         assert!(Packed::new(chain.state().layout(), chain.state().words()).is_ok(), "{name}");
         assert!(chain.conditional(35).is_none());
     }
+}
+
+/// A model of small numbers, and what it is at an inverse temperature.
+fn small(sites: usize, seed: u64, unit: u32) -> (Whole, Whole) {
+    let mut source = Source::new(seed);
+    let mut draw = || source.below(7) as i32 - 3;
+    let linear = (0..sites).map(|_| draw()).collect();
+    let pairs = (0..sites).flat_map(|a| (0..a).map(move |b| (a, b)));
+    let small = Whole { linear, couplings: pairs.map(|(a, b)| (a, b, draw())).collect() };
+    let mut large = small.clone();
+    large.linear.iter_mut().for_each(|b| *b *= unit as i32);
+    large.couplings.iter_mut().for_each(|coupling| coupling.2 *= unit as i32);
+    (small, large)
+}
+
+#[test]
+fn sweeps_by_a_table_keep_the_distribution() {
+    for (seed, unit) in [3_000, 20_000, 90_000].into_iter().enumerate() {
+        let (small, large) = small(6, seed as u64, unit);
+        let (space, (ends, entries)) = (Space::binary(&large), small.rows());
+        let model = QuantisedIsing::from_rows(&ends, &entries, &small.linear).unwrap();
+        let updates = |unit: u32| -> Vec<Table> {
+            let row = |site: usize, x: usize| {
+                let (mut words, mut fields) = (space.words[x].clone(), [0; 6]);
+                let mut table = vec![u64::MAX; TableGibbs::table_len(&model)];
+                let chain = TableGibbs::with_table(model, 7, &mut words, &mut fields, &mut table);
+                let mut chain = chain.unwrap();
+                chain.set_unit(unit);
+                let p = chain.probability(site).unwrap();
+                let [one, zero] = [p, p.wrapping_neg()].map(|p| p as f64 * (-64f64).exp2());
+                let mut row = vec![0.0; 64];
+                (row[x | 1 << site], row[x & !(1 << site)]) = (one, zero);
+                row
+            };
+            (0..6).map(|site| Table { rows: (0..64).map(|x| row(site, x)).collect() }).collect()
+        };
+        for (site, update) in updates(unit).iter().enumerate() {
+            let verdict = space.judge(update);
+            assert!(verdict.passes(), "unit {unit}, site {site}: {verdict:?}");
+        }
+        // Another temperature.
+        assert!(updates(unit + unit / 64).iter().any(|update| !space.judge(update).passes()), "unit {unit}");
+    }
+}
+
+/// What a sweep of one site draws from the first words of a generator: 1 below the probability, in units of 2⁻⁶⁴.
+#[test]
+fn a_draw_by_a_table_compares_64_bits() {
+    for field in [-40, -3, -1, 0, 1, 2, 60] {
+        let linear = [field];
+        let model = QuantisedIsing::from_rows(&[0], &[], &linear).unwrap();
+        let (mut words, mut fields, mut table) = ([0], [0], [0]);
+        let mut chain = TableGibbs::with_table(model, 50_000, &mut words, &mut fields, &mut table).unwrap();
+        let p = chain.probability(0).unwrap();
+        let truth = 1.0 / (1.0 + (-f64::from(field) * 50_000.0 / f64::from(PER_OCTAVE)).exp2());
+        let found = p as f64 * (-64f64).exp2();
+        // The last digits of a float near 1, or of the probability itself.
+        let last = if field > 0 { 2f64.powi(-52) } else { 2f64.powi(-64) };
+        assert!((found - truth).abs() <= 2f64.powi(-27) * truth.min(1.0 - truth) + last, "{field}: {found:e}");
+        let mut draw = |at: u64| {
+            chain.sweep(&mut Listed(&[(at >> 32) as u32, at as u32, 0]));
+            chain.state().get(0) == 1
+        };
+        for at in [p - 1, p / 2, p - (1 << 33)] {
+            assert!(draw(at), "{field}");
+        }
+        for at in [p, p.saturating_add(1), p.saturating_add(1 << 33)] {
+            assert!(!draw(at), "{field}");
+        }
+    }
+}
+
+#[test]
+fn chains_of_sweeps_by_a_table_reach_the_distribution() {
+    let (small, large) = small(7, 5, 15_000);
+    let (space, (ends, entries)) = (Space::binary(&large), small.rows());
+    let counts = |linear: &[i32]| {
+        let model = QuantisedIsing::from_rows(&ends, &entries, linear).unwrap();
+        let (mut words, mut fields) = ([0], [0; 7]);
+        let mut table = vec![0; TableGibbs::table_len(&model)];
+        let mut rng = LaneRng::seed_from_u64(8);
+        let mut chain = TableGibbs::with_table(model, 15_000, &mut words, &mut fields, &mut table).unwrap();
+        let mut counts = vec![0; 128];
+        for _ in 0..20_000 {
+            (0..20).for_each(|_| _ = chain.sweep(&mut rng));
+            counts[chain.state().words()[0] as usize] += 1;
+        }
+        counts
+    };
+    chi_square("by a table", &counts(&small.linear), &space.law).must_pass();
+    let mut off = small.linear.clone();
+    off[3] += 1;
+    chi_square("a field that is one more", &counts(&off), &space.law).must_fail();
+}
+
+#[test]
+fn a_table_that_is_too_short_is_refused() {
+    let (small, _) = small(5, 2, 1);
+    let (ends, entries) = small.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &small.linear).unwrap();
+    let need = TableGibbs::table_len(&model);
+    let (mut words, mut fields, mut table) = ([0], [0; 5], vec![0; need - 1]);
+    let error = TableGibbs::with_table(model, 9, &mut words, &mut fields, &mut table).unwrap_err();
+    assert_eq!(error, StateError::Table { need, got: need - 1 });
+    // All neighbourhoods that there are: no field is outside.
+    let reach = |site: usize, sign: i32| -> i32 {
+        let of = small.couplings.iter().filter(|c| c.0 == site || c.1 == site);
+        small.linear[site] + of.map(|c| c.2).filter(|k| k.signum() == sign).sum::<i32>()
+    };
+    let (least, most) = ((0..5).map(|s| reach(s, -1)).min(), (0..5).map(|s| reach(s, 1)).max());
+    assert_eq!(need as i32, most.unwrap() - least.unwrap() + 1);
 }

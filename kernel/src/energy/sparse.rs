@@ -102,14 +102,20 @@ const fn find(mut row: &[Entry], site: usize) -> Option<i32> {
     None
 }
 
-/// Whether a linear term and a row, those of one sign, add up to at most 2³⁰ units.
-const fn fits(b: i32, mut row: &[Entry]) -> bool {
+/// The lowest and the highest field of a site, whatever its neighbours are.
+const fn range(b: i32, mut row: &[Entry]) -> (i64, i64) {
     let (mut least, mut most) = (b as i64, b as i64);
     while let [entry, others @ ..] = row {
         let side = if entry.coupling < 0 { &mut least } else { &mut most };
         *side += entry.coupling as i64;
         row = others;
     }
+    (least, most)
+}
+
+/// Whether a linear term and a row, those of one sign, add up to at most 2³⁰ units.
+const fn fits(b: i32, row: &[Entry]) -> bool {
+    let (least, most) = range(b, row);
     least >= -(1 << 30) && most <= 1 << 30
 }
 
@@ -208,6 +214,18 @@ impl<'a> Sparse<'a> {
         }
     }
 
+    /// The lowest and the highest field of any site, in units.
+    pub(crate) const fn range(&self) -> (i32, i32) {
+        let (mut lowest, mut highest, mut site, mut rest) = (i64::MAX, i64::MIN, 0, self.linear);
+        while let [b, behind @ ..] = rest {
+            let (least, most) = range(*b, cut(self.ends, self.entries, site));
+            lowest = if least < lowest { least } else { lowest };
+            highest = if most > highest { most } else { highest };
+            (site, rest) = (site + 1, behind);
+        }
+        (lowest as i32, highest as i32)
+    }
+
     /// Whether a field is on the grid as it is, or near enough.
     pub(super) fn keeps(&self, value: f32) -> bool {
         !self.grid.coarse(FINE) || self.grid.keeps(value, FINE, 1.0)
@@ -259,8 +277,13 @@ impl<'a> Sparse<'a> {
     #[inline]
     #[must_use]
     pub fn row(&self, site: usize) -> &'a [Entry] {
-        let bounds = self.bounds(site).unwrap_or_default();
-        self.entries.get(bounds.0..bounds.1).unwrap_or_default()
+        self.try_row(site).unwrap_or_default()
+    }
+
+    #[inline(always)]
+    pub(crate) fn try_row(&self, site: usize) -> Option<&'a [Entry]> {
+        let (start, end) = self.bounds(site)?;
+        self.entries.get(start..end)
     }
 
     /// Every site's linear term and neighbours, from the first site on.

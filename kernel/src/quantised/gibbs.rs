@@ -1,22 +1,42 @@
 //! Gibbs sampling.
 
 use super::{Odds, QuantisedIsing};
-use crate::energy::SparseError;
+use crate::energy::{Sparse, SparseError};
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError, is_word};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
+use core::cell::Cell;
 use core::ops::Range;
 use rand_core::Rng;
 
 /// A chain of Gibbs sampling over a [`QuantisedIsing`] model, by sweeps over the sites in their order (METHODS.md
 /// §2): exact for that model, in caller-provided memory, without floats.
 ///
-/// Cost a sweep: a word of the generator and two multiplications a site, and O(degree) additions a flip.
+/// Cost a sweep: a word of the generator and two multiplications a site, and O(degree) additions a flip. Where the fields
+/// take few values, [`TableGibbs`](super::TableGibbs) has their probabilities in a table.
 #[derive(Debug)]
-pub struct QuantisedGibbs<'a> {
+pub struct QuantisedGibbs<'a, D = ByOdds> {
     pub(super) model: QuantisedIsing<'a>,
     pub(super) words: &'a mut [u32],
     pub(super) fields: &'a mut [i32],
+    pub(super) draw: D,
+}
+
+/// How a site is drawn from its field F: 1 with probability `1/(1+2^(−F/65,536))`, by [`Odds`], or by a [`Table`](super::Table).
+pub trait Draw {
+    /// Whether the site becomes 1.
+    fn draw<R: Rng + ?Sized>(&self, field: i32, rng: &mut R) -> bool;
+}
+
+/// By [`Odds`], whatever the fields are.
+#[derive(Clone, Copy, Debug)]
+pub struct ByOdds;
+
+impl Draw for ByOdds {
+    #[inline(always)]
+    fn draw<R: Rng + ?Sized>(&self, field: i32, rng: &mut R) -> bool {
+        Odds::new(field.unsigned_abs()).draw(rng) ^ (field > 0)
+    }
 }
 
 impl<'a> QuantisedGibbs<'a> {
@@ -36,18 +56,46 @@ impl<'a> QuantisedGibbs<'a> {
         words: &'a mut [u32],
         fields: &'a mut [i32],
     ) -> Result<Self, StateError> {
+        Self::drawn_by(ByOdds, model, words, fields)
+    }
+
+    /// Goes on at its state over the same couplings with another b: [`QuantisedIsing::with_linear`].
+    ///
+    /// # Errors
+    /// As [`QuantisedIsing::with_linear`]; the chain is as it was.
+    pub fn set_linear(&mut self, linear: &'a [i32]) -> Result<(), SparseError> {
+        self.model = self.model.with_linear(linear)?;
+        self.settle();
+        Ok(())
+    }
+
+    /// The likelier value of a site given all others, and the odds of the other one; `None` where there is no
+    /// such site.
+    #[must_use]
+    pub fn conditional(&self, site: usize) -> Option<(u32, Odds)> {
+        self.fields.get(site).map(|&field| (u32::from(field > 0), Odds::new(field.unsigned_abs())))
+    }
+}
+
+impl<'a, D: Draw> QuantisedGibbs<'a, D> {
+    pub(super) fn drawn_by(
+        draw: D,
+        model: QuantisedIsing<'a>,
+        words: &'a mut [u32],
+        fields: &'a mut [i32],
+    ) -> Result<Self, StateError> {
         let (layout, got) = (Layout::binary(model.form.sites()), fields.len());
         Packed::new(layout, words)?;
         let Some(fields) = fields.get_mut(..layout.sites()) else {
             return Err(StateError::Fields { need: layout.sites(), got });
         };
-        let mut chain = Self { model, words, fields };
+        let mut chain = Self { model, words, fields, draw };
         chain.settle();
         Ok(chain)
     }
 
     /// Makes the fields from the state.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let form = self.model.form;
         for (field, &linear) in self.fields.iter_mut().zip(form.linear()) {
             *field = linear;
@@ -61,34 +109,13 @@ impl<'a> QuantisedGibbs<'a> {
 
     #[inline]
     pub(super) fn scatter(&mut self, site: usize, sign: i32) {
-        for entry in self.model.form.row(site) {
-            if let Some(field) = self.fields.get_mut(entry.site as usize) {
-                *field = field.wrapping_add(sign.wrapping_mul(entry.coupling));
-            }
-        }
-    }
-
-    /// Goes on at its state over the same couplings with another b: [`QuantisedIsing::with_linear`].
-    ///
-    /// # Errors
-    /// As [`QuantisedIsing::with_linear`]; the chain is as it was.
-    pub fn set_linear(&mut self, linear: &'a [i32]) -> Result<(), SparseError> {
-        self.model = self.model.with_linear(linear)?;
-        self.settle();
-        Ok(())
+        scatter(&self.model.form, Cell::from_mut(&mut *self.fields).as_slice_of_cells(), site, sign);
     }
 
     /// The state.
     #[must_use]
     pub fn state(&self) -> Packed<'_> {
         Packed::trusted(Layout::binary(self.model.form.sites()), self.words)
-    }
-
-    /// The likelier value of a site given all others, and the odds of the other one; `None` where there is no
-    /// such site.
-    #[must_use]
-    pub fn conditional(&self, site: usize) -> Option<(u32, Odds)> {
-        self.fields.get(site).map(|&field| (u32::from(field > 0), Odds::new(field.unsigned_abs())))
     }
 
     /// Draws every site once, in order; how many changed.
@@ -119,25 +146,44 @@ impl<'a> QuantisedGibbs<'a> {
     /// Cost: at most three words of the generator, two multiplications and O(degree) additions a site, whatever
     /// the state and the generator are. Sites that the model does not have cost nothing.
     pub fn sweep_sites<R: Rng + ?Sized>(&mut self, sites: Range<usize>, rng: &mut R) -> u32 {
-        let mut flips = 0;
-        for site in sites {
-            let Some(&field) = self.fields.get(site) else { break };
-            let rare = Odds::new(field.unsigned_abs()).draw(rng);
-            let value = u32::from(rare ^ (field > 0));
-            let Some(word) = self.words.get_mut(site >> 5) else { break };
-            let before = (*word >> (site & 31)) & 1;
-            if before != value {
-                *word ^= 1 << (site & 31);
-                self.scatter(site, 1 - 2 * before as i32);
-                flips += 1;
+        let (mut site, end, mut flips) = (sites.start, sites.end.min(self.fields.len()), 0);
+        let (form, fields) = (&self.model.form, Cell::from_mut(&mut *self.fields).as_slice_of_cells());
+        while site < end {
+            let stop = end.min((site | 31) + 1);
+            let (Some(slot), Some(own)) = (self.words.get_mut(site >> 5), fields.get(site..stop)) else {
+                break;
+            };
+            // The site's own bit is the lowest.
+            let mut word = slot.rotate_right(site as u32);
+            for field in own {
+                let bit = word & 1;
+                if u32::from(self.draw.draw(field.get(), rng)) != bit {
+                    word ^= 1;
+                    scatter(form, fields, site, 1 - 2 * bit as i32);
+                    flips += 1;
+                }
+                word = word.rotate_right(1);
+                site += 1;
             }
+            *slot = word.rotate_left(stop as u32);
         }
         flips
     }
 }
 
+/// Out of line: the loop over the sites needs the registers.
+#[inline(never)]
+fn scatter(form: &Sparse<'_>, fields: &[Cell<i32>], site: usize, sign: i32) {
+    let Some(row) = form.try_row(site) else { return };
+    for entry in row {
+        if let Some(field) = fields.get(entry.site as usize) {
+            field.set(field.get().wrapping_add(sign.wrapping_mul(entry.coupling)));
+        }
+    }
+}
+
 /// The state; the fields are made again. Where it is refused the chain is as it was.
-impl Snapshot for QuantisedGibbs<'_> {
+impl<D: Draw> Snapshot for QuantisedGibbs<'_, D> {
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"quan");
         self.words.save(to);

@@ -65,6 +65,22 @@ impl Odds {
         after_zeros(self.octaves, rng).is_some_and(below)
     }
 
+    /// `e/(1+e)` in units of 2⁻⁶⁴, rounded down, by long division.
+    pub(super) fn probability(self) -> u64 {
+        let (mut rest, mut rare) = (u64::from(self.mantissa), 0u64);
+        let whole = rest + (1 << (30 + self.octaves.min(32)));
+        for _ in 0..64 {
+            rest <<= 1;
+            rare <<= 1;
+            if rest >= whole {
+                rest -= whole;
+                rare |= 1;
+            }
+        }
+        // From 32 halvings on, those behind them hardly change the whole.
+        rare.checked_shr(self.octaves.saturating_sub(32)).unwrap_or(0)
+    }
+
     /// The odds in units of 2⁻³⁰, rounded down.
     #[inline]
     pub(super) fn parts(self) -> u32 {

@@ -3,13 +3,13 @@
 #![no_std]
 #![no_main]
 
-use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedLangevin};
+use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedLangevin, TableGibbs};
 use bitmc::step::{Gibbs, IsingLangevin, SequentialGibbs};
 use bitmc::{
     Chain, Ising, Kernel, LaneRng, Langevin, Layout, Rng, SeedableRng, SparseMemory, Xoshiro128PlusPlus,
     memory, torus,
 };
-use bitmc_firmware::torus::{MODEL, SITES, WORDS};
+use bitmc_firmware::torus::{EQUAL, MODEL, SITES, UNIT, WORDS};
 use bitmc_firmware::{count::Counter, entry, report};
 
 const L: Layout = Layout::binary(SITES);
@@ -80,6 +80,11 @@ fn quantised(sweep: &str, step: &str, rng: &mut impl Rng) -> Option<()> {
     let (mut words, mut fields, mut flips) = ([0; WORDS], [0; SITES], [0; WORDS]);
     let mut chain = QuantisedGibbs::new(MODEL, &mut words, &mut fields).ok()?;
     count(sweep, || {
+        chain.sweep(rng);
+    });
+    let mut table = [0; TableGibbs::table_len(&EQUAL)];
+    let mut chain = TableGibbs::with_table(EQUAL, UNIT, &mut words, &mut fields, &mut table).ok()?;
+    count("TableGibbs", || {
         chain.sweep(rng);
     });
     let penalty = Penalty::from_units(PENALTY).ok()?;
