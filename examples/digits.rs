@@ -28,7 +28,7 @@ struct Options {
     #[arg(long, value_enum, default_value_t = Choice::Langevin)]
     sampler: Choice,
 
-    /// Run every exact sampler, each with parameters of its own, and compare them in one table
+    /// Run every sampler, each with parameters of its own, and compare them in one table
     #[arg(long, conflicts_with_all = ["sampler", "step_size", "inpaint", "checkpoint", "resume"])]
     compare: bool,
 

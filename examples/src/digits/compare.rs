@@ -11,16 +11,17 @@ use std::fmt::Write;
 const STEPS: [u64; 3] = [300, 1000, 3000];
 const LEVELS: [f64; 3] = [1e-3, 5e-4, 1.8e-4];
 
-/// A run of every exact sampler.
+/// A run of every sampler.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The runs.
     pub runs: Vec<Run>,
 }
 
-/// The samplers that are compared: all that keep the law.
-fn choices() -> impl Iterator<Item = &'static Choice> {
-    Choice::value_variants().iter().filter(|&&choice| choice != Choice::LangevinUnadjusted)
+/// The samplers that are compared, DULA at the step size of its paper.
+fn choices() -> impl Iterator<Item = (Choice, Option<f32>)> {
+    let step_size = |choice| (choice == Choice::LangevinUnadjusted).then_some(0.1);
+    Choice::value_variants().iter().map(move |&choice| (choice, step_size(choice)))
 }
 
 /// Steps of a sampler: replica exchange, which pays for all of its replicas, makes a third of them.
@@ -35,8 +36,9 @@ fn steps(choice: Choice, steps: u64) -> u64 {
 /// As [`Case::run`].
 pub fn compare(case: &Case<'_>, keeper: &mut Keeper<'_>) -> Result<Comparison, Failure> {
     let enough = Some(Enough { mmd2: LEVELS[2], from: STEPS[2] });
-    let run =
-        |&choice| Case { steps: steps(choice, case.steps), enough, ..case.clone() }.run(choice, None, keeper);
+    let run = |(choice, step_size)| {
+        Case { steps: steps(choice, case.steps), enough, ..case.clone() }.run(choice, step_size, keeper)
+    };
     let runs = choices().map(run).collect::<Result<_, _>>()?;
     Ok(Comparison { runs })
 }
@@ -45,7 +47,7 @@ impl Comparison {
     /// Steps of all samplers together, for one chain of each.
     #[must_use]
     pub fn work(all: u64) -> u64 {
-        choices().map(|&choice| steps(choice, all)).sum()
+        choices().map(|(choice, _)| steps(choice, all)).sum()
     }
 
     /// Squared MMD after some steps.

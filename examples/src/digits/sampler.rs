@@ -15,7 +15,9 @@ use bitmc::chain::{ChainError, Ring};
 use bitmc::energy::Tempered;
 use bitmc::stats::Acceptance;
 use bitmc::step::Cycle;
-use bitmc::{BlockGibbs, Chain, Energy, GibbsWithGradients, Info, Kernel, Langevin, Packed, Rbm, Rng};
+use bitmc::{
+    BlockGibbs, Chain, Energy, Gibbs, GibbsWithGradients, HammingBall, Info, Kernel, Langevin, Packed, Rbm, Rng,
+};
 use bitmc_desktop::second_order::{self, Warmed};
 use clap::ValueEnum;
 use cpu_time::ProcessTime;
@@ -25,10 +27,16 @@ use cpu_time::ProcessTime;
 pub enum Choice {
     /// Discrete Langevin with the Metropolis test (DMALA)
     Langevin,
-    /// Discrete Langevin without the test (DULA): converges to another law nearby
+    /// Discrete Langevin without the test (DULA): converges to another distribution nearby
     LangevinUnadjusted,
     /// Gibbs with gradients, eight indices a step
     Gwg,
+    /// Gibbs with gradients, one index a step (GWG-1)
+    GwgOne,
+    /// One random pixel a step from its conditional (Gibbs-1)
+    Gibbs,
+    /// Hamming ball of radius 1 in a block of ten random pixels (HB-10-1)
+    HammingBall,
     /// Any-scale balanced, first order: discrete Langevin at balance .6
     Ab,
     /// Any-scale balanced, second order: with the couplings that a burn-in finds
@@ -67,7 +75,7 @@ impl Choice {
         }
     }
 
-    /// The steps if none are given: as many as replica exchange takes from noise to the law, fewer for all others.
+    /// The steps if none are given: as many as replica exchange takes from noise to the distribution, fewer for all others.
     #[must_use]
     pub fn steps(self) -> u64 {
         if self == Self::Replica { 5000 } else { 4000 }
@@ -126,6 +134,18 @@ impl Case<'_> {
                 let kernel = GibbsWithGradients::new(INDICES).map_err(wrong)?;
                 self.walk(&rbm, &kernel, format!("R = {INDICES}"), tuning, keeper)
             }
+            Choice::GwgOne => {
+                let kernel = GibbsWithGradients::new(1).map_err(wrong)?;
+                self.walk(&rbm, &kernel, "R = 1".into(), tuning, keeper)
+            }
+            Choice::Gibbs => {
+                let kernel = Gibbs::random(1).map_err(wrong)?;
+                self.walk(&rbm, &kernel, "one pixel".into(), tuning, keeper)
+            }
+            Choice::HammingBall => {
+                let kernel = HammingBall::new(DIGIT, 10, 1).map_err(wrong)?;
+                self.walk(&rbm, &kernel, "block 10, radius 1".into(), tuning, keeper)
+            }
             Choice::Ab => {
                 let kernel = Langevin::balanced(size, BALANCE).map_err(wrong)?;
                 self.walk(&rbm, &kernel, format!("σ = {size}, α = {BALANCE}"), tuning, keeper)
@@ -147,6 +167,9 @@ impl Case<'_> {
         }?;
         run.sampler = choice.name();
         run.step_size = choice.step_size().map(|_| size);
+        if matches!(choice, Choice::Gibbs | Choice::HammingBall) {
+            run.gradients_per_step = 0;
+        }
         Ok(run)
     }
 
