@@ -37,9 +37,10 @@ fn main() -> ! {
 fn compare() -> Option<bool> {
     own();
     table();
-    quantised("QuantisedGibbs", "QuantisedLangevin (DMALA)", &mut LaneRng::seed_from_u64(1))?;
+    quantised(["QuantisedGibbs", "TableGibbs", "QuantisedLangevin (DMALA)"], &mut LaneRng::seed_from_u64(1))?;
     let mut one_lane = Xoshiro128PlusPlus::seed_from_u64(1);
-    quantised("QuantisedGibbs, one lane", "QuantisedLangevin (DMALA), one lane", &mut one_lane)?;
+    let names = ["QuantisedGibbs, one lane", "TableGibbs, one lane", "QuantisedLangevin (DMALA), one lane"];
+    quantised(names, &mut one_lane)?;
     Some(MICROBIT || floats()? <= MOST)
 }
 
@@ -76,7 +77,7 @@ fn chain<'m, K: Kernel<Ising<'m>>>(model: &Ising<'m>, name: &str, kernel: &K) ->
 }
 
 #[inline(never)]
-fn quantised(sweep: &str, step: &str, rng: &mut impl Rng) -> Option<()> {
+fn quantised([sweep, by_table, step]: [&str; 3], rng: &mut impl Rng) -> Option<()> {
     let (mut words, mut fields, mut flips) = ([0; WORDS], [0; SITES], [0; WORDS]);
     let mut chain = QuantisedGibbs::new(MODEL, &mut words, &mut fields).ok()?;
     count(sweep, || {
@@ -84,7 +85,7 @@ fn quantised(sweep: &str, step: &str, rng: &mut impl Rng) -> Option<()> {
     });
     let mut table = [0; TableGibbs::table_len(&EQUAL)];
     let mut chain = TableGibbs::with_table(EQUAL, UNIT, &mut words, &mut fields, &mut table).ok()?;
-    count("TableGibbs", || {
+    count(by_table, || {
         chain.sweep(rng);
     });
     let penalty = Penalty::from_units(PENALTY).ok()?;
