@@ -1,13 +1,13 @@
 //! Sixteen chains of one Ising or Potts model one a lane.
 //!
-//! A [`Chain`](crate::Chain) puts sixteen sites into a register. A [`Batch`] puts the same site of sixteen chains
-//! there, so a site's neighbours are whole registers at known places: no gathers, any couplings, and small models
-//! fill the lanes as well as large ones.
+//! A [`Chain`](crate::Chain) puts sixteen sites into a register. A [`Batch`] puts the same site of sixteen chains there. A
+//! site's neighbours are then whole registers at known places. Nothing is gathered, couplings are any, and small models fill
+//! the lanes as well as large ones.
 //!
 //! # The same chains
-//! Chain *n* of a batch is, bit for bit, the [`Chain`](crate::Chain) with the same kernel and
-//! `Xoshiro128PlusPlus::seed_from_u64(seed)` after *n* calls of `jump()` as its generator: it does not depend on
-//! the chains beside it. For more than sixteen take more batches, with [`LaneRng::stream`] a batch.
+//! Chain *n* of a batch is, bit for bit, the [`Chain`](crate::Chain) with the same kernel. Its generator is
+//! `Xoshiro128PlusPlus::seed_from_u64(seed)` after *n* calls of `jump()`. It does not depend on the chains beside it. For more
+//! than sixteen take more batches, with [`LaneRng::stream`] a batch.
 //!
 //! ```
 //! use bitmc::batch::{Batch, BatchSite};
@@ -28,9 +28,8 @@
 //! ```
 //!
 //! # Cost
-//! A step reads every edge from both its ends, and weighs every site, whatever flips: as in sixteen chains
-//! most sites see a flip in one of them. [`Langevin`](crate::Langevin) does so twice a step,
-//! [`IsingLangevin`](crate::step::IsingLangevin) once.
+//! A step reads every edge from both its ends, and weighs every site, whatever flips. In sixteen chains most sites see a flip
+//! in one of them. [`Langevin`](crate::Langevin) does so twice a step, [`IsingLangevin`](crate::step::IsingLangevin) once.
 //!
 //! # Replica exchange
 //! Every chain has its own inverse temperature ([`Batch::set_betas`]); [`round`] is a round of replica exchange with
@@ -130,8 +129,8 @@ impl<'e, S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Batch<'e, S, T> {
     /// Words that [`LaneRng`] still holds from single draws are left out, here and by every kernel.
     ///
     /// # Errors
-    /// [`BatchError::Sites`] where there are fewer sites in the memory than in the model; [`BatchError::Arity`] where
-    /// the memory is for another number of values, [`BatchError::ManyValues`] where they are [`Layout::MANY`] or more.
+    /// [`BatchError::Sites`] where there are fewer sites in the memory than in the model. [`BatchError::Arity`] where the
+    /// memory is for another number of values. [`BatchError::ManyValues`] where they are [`Layout::MANY`] or more.
     pub fn random(model: &'e T::Model<'e>, sites: S, rng: &mut LaneRng) -> Result<Self, BatchError> {
         let mut batch = Self::blank(model, sites)?;
         T::randomise(batch.ring().sites, rng);

@@ -137,7 +137,7 @@ where
     }
 
     /// `E` at the state: that at the start and the differences of all moves since. Each is rounded to a float, and over many
-    /// steps these errors add up like a random walk's (up to 5·10⁻⁴ after 10⁷ steps where energies are about 10);
+    /// steps these errors add up like a random walk's. That is up to 5·10⁻⁴ after 10⁷ steps where energies are about 10.
     /// [`Chain::refresh`] computes it anew.
     #[must_use]
     pub fn energy(&self) -> f32 {

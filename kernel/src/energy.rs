@@ -54,9 +54,9 @@ use grid::Grid;
 
 /// An energy over packed states, `p(x) ∝ exp(−E(x))`.
 ///
-/// A chain gives every energy a *cache* that belongs to its state: whatever makes the next answer cheap
-/// (fields, pre-activations). It is words, mostly integers: sums in fixed point do not depend on the order
-/// of the moves that led here, so nothing drifts and equal states have equal caches.
+/// A chain gives every energy a *cache* that belongs to its state: whatever makes the next answer cheap (fields,
+/// pre-activations). It is words, mostly integers. Sums in fixed point do not depend on the order of the moves that led here.
+/// So nothing drifts, and equal states have equal caches.
 ///
 /// Chains that share an energy between threads hold a `&(dyn Energy + Sync)`.
 ///
@@ -80,9 +80,9 @@ pub trait Energy {
         None
     }
 
-    /// The whole number that value 0 of every site stands for, where it is not 0: an ordinal site of arity S
-    /// is a window of S whole numbers, `offset … offset + S − 1`, on all of them. It is for reading states
-    /// ([`Chain::integers`](crate::Chain::integers)); proposals see differences alone.
+    /// The whole number that value 0 of every site stands for, where it is not 0. An ordinal site of arity S is the window
+    /// `offset … offset + S − 1` of the whole numbers. It is for reading states ([`Chain::integers`](crate::Chain::integers));
+    /// proposals see differences alone.
     fn offsets(&self) -> Option<&[i32]> {
         None
     }
@@ -92,8 +92,8 @@ pub trait Energy {
         false
     }
 
-    /// `∂E/∂xᵢ` at `x` for some rows, of the natural continuous extension of `E`: on the {0,1} scale for binary
-    /// sites, by value for ordinal ones, and for categorical ones by each component of the one-hot vector.
+    /// `∂E/∂xᵢ` at `x` for some rows, of the natural continuous extension of `E`. For binary sites it is on the {0,1} scale,
+    /// for ordinal ones by value. For categorical ones it is by each component of the one-hot vector.
     ///
     /// A [row](Layout::rows) is a block of sixteen sites, and `out` has [`Layout::row_blocks`] blocks for each
     /// row: value by value for categorical sites, the sites along the lanes. Only where a categorical site has

@@ -1,7 +1,7 @@
 //! Sixteen lanes of `f32` and `u32`: the unit in which everything here is computed.
 //!
-//! *Lane = site.* A [`Block`] is sixteen floats, a [`Bits`] sixteen words; every buffer is a slice of
-//! them, so there is no tail and no remainder loop: the lanes past the last site are zero.
+//! *Lane = site.* A [`Block`] is sixteen floats, a [`Bits`] sixteen words. Every buffer is a slice of them, so there is no tail
+//! and no remainder loop. The lanes past the last site are zero.
 //!
 //! # The rules of numbers
 //! Only `+ − × ÷`, `sqrt`, compare, select and integer operations are used, in a written order, and

@@ -28,8 +28,8 @@ impl core::fmt::Display for Layout {
 
 /// How many sites a state has, how many values each may take, and what those are.
 ///
-/// A site is a field of 1, 2, 4, 8 or 16 bits in `u32` words, the narrowest that holds `arity` values,
-/// and no field crosses a word. All lengths are `const fn`, so arrays can be sized by them.
+/// A site is a field of 1, 2, 4, 8 or 16 bits in `u32` words, the narrowest that holds `arity` values. No field crosses a word.
+/// All lengths are `const fn`, so arrays can be sized by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -138,8 +138,8 @@ impl Layout {
         self.sites().div_ceil(LANES)
     }
 
-    /// From this arity on, sites of many values: a site is worked on alone, its values along the lanes, and
-    /// what was computed for it is not kept. Below, sixteen sites stand side by side, a block for each value.
+    /// From this arity on sites have many values. A site is worked on alone, its values along the lanes, and what was computed
+    /// for it is not kept. Below, sixteen sites stand side by side, a block for each value.
     pub const MANY: usize = 65;
 
     /// Whether a site has so many values that they run along the lanes: [`Layout::MANY`].

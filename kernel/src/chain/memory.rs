@@ -63,9 +63,9 @@ impl Memory<(), (), ()> {
         layout.weight_blocks().saturating_mul(2)
     }
 
-    /// Blocks of weights with which a chain keeps its gradient too: a step whose parameters are not those of the
-    /// step before (a [`Cycle`](crate::step::Cycle), an adaptation, a noise) then asks the energy for one gradient
-    /// instead of two. Same draws. The two planes more take 4 bytes a site each, and a value where sites are
+    /// Blocks of weights with which a chain keeps its gradient too. A step whose parameters are not those of the step before
+    /// then asks the energy for one gradient instead of two. Such steps are those of a [`Cycle`](crate::step::Cycle), an
+    /// adaptation or a noise. Same draws. The two planes more take 4 bytes a site each, and a value where sites are
     /// categorical. From [`Layout::MANY`] categorical values on nothing is kept.
     #[must_use]
     pub const fn weights_and_gradients(layout: Layout) -> usize {

@@ -76,8 +76,8 @@ where
 }
 
 impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>> Unbound<W, C, B> {
-    /// A chain over a model of the same layout that goes on at the state: energy, cache and gradient are computed anew, steps
-    /// and faults are counted on, clamped sites stay clamped. Cost: that of a start.
+    /// A chain over a model of the same layout that goes on at the state. Energy, cache and gradient are computed anew. Steps
+    /// and faults are counted on, and clamped sites stay clamped. Cost: that of a start.
     ///
     /// # Errors
     /// [`ChainError`] where the layout is another one, the cache is short, or the model cannot start at the state; and what

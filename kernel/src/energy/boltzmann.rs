@@ -15,14 +15,13 @@ use core::ops::Range;
 /// `f = Σ wᵢvᵢ + Σ_{i<j} Jᵢⱼvᵢvⱼ`, `E = −f`, each pair counted once. The values v are spins `2x − 1`
 /// ([`Boltzmann::spins`]: a dense Ising model) or the bits x themselves ([`Boltzmann::bits`]).
 ///
-/// The parameters θ are blocks that the caller owns, [`Boltzmann::parameter_len`] of them: the fields, then for
-/// each site i a row of couplings to the sites after it, from the block of i on. A pair has one number
-/// ([`Boltzmann::coupling`]), so J is symmetric with zero diagonal whatever happens to θ. Numbers that are no
-/// field and no pair's are not read.
+/// The parameters θ are [`Boltzmann::parameter_len`] blocks that the caller owns. The fields are first. Then each site i has a
+/// row of couplings to the sites after it, from the block of i on. A pair has one number ([`Boltzmann::coupling`]), so J is
+/// symmetric with zero diagonal whatever happens to θ. Numbers that are no field and no pair's are not read.
 ///
-/// The constructor compiles θ into whole rows in caller-provided memory, in fixed point as [`Ising`](super::Ising) does:
-/// energies are exact on the grid, and θ is free to be changed while the model is in use. A coupling is
-/// rounded by at most 2⁻³⁰ of the largest field.
+/// The constructor compiles θ into whole rows in caller-provided memory, in fixed point as [`Ising`](super::Ising) does.
+/// Energies are exact on the grid, and θ is free to be changed while the model is in use. A coupling is rounded by at most 2⁻³⁰
+/// of the largest field.
 ///
 /// Cost, d sites: d² to compile and 4d² bytes; a gradient is one conversion a site, a move d additions a
 /// changed site, in lanes. For few couplings take [`Ising`](super::Ising).

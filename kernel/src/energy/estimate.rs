@@ -6,8 +6,8 @@ use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
 
-/// An energy of which only an unbiased estimate of the gradient is known, such as one from a minibatch of
-/// data: drives the unadjusted Langevin sampler (DLP §6, stochastic gradients).
+/// An energy of which only an unbiased estimate of the gradient is known, such as one from a minibatch of data. It drives the
+/// unadjusted Langevin sampler (DLP §6, stochastic gradients).
 ///
 /// `estimate(x, rows, out)` writes `∂E/∂x` for the given [rows](Layout::rows). It may give another answer each time. This
 /// is how often a step of [`Langevin`](crate::Langevin) calls it:

@@ -14,19 +14,18 @@ use crate::layout::Layout;
 use crate::packed::{Change, Move, Packed};
 use core::ops::Range;
 
-/// A discrete graphical model, `E(x) = −Σ_f t_f(x_f)`: each factor f looks a log value up in a table, by the
-/// values of at most three sites, which may have different arities. A log value of −∞ forbids a combination.
+/// A discrete graphical model, `E(x) = −Σ_f t_f(x_f)`. Each factor f looks a log value up in a table, by the values of at most
+/// three sites. These may have different arities. A log value of −∞ forbids a combination.
 ///
 /// Tables and factors are borrowed, and factors may share a table. The last site of a factor runs fastest in
 /// its table.
 ///
-/// The cache is the field of every value at every site, `Σ_f t_f(x with xᵢ = k)` over the factors that see
-/// the site, as 32-bit integers: the gradient of the multilinear extension over one-hot vectors
-/// (METHODS.md §1), and exact local differences. Forbidden combinations are counted beside it. 4 bytes a
-/// site and value, 8 where a table has −∞.
+/// The cache is the field of every value at every site, `Σ_f t_f(x with xᵢ = k)` over the factors that see the site, as 32-bit
+/// integers. It gives exact local differences, and the gradient of the multilinear extension over one-hot vectors (METHODS.md
+/// §1). Forbidden combinations are counted beside it. 4 bytes a site and value, 8 where a table has −∞.
 ///
-/// Cost: a gradient is one conversion a site and value; a move touches the factors of the changed sites alone,
-/// one table entry for each value of their other sites.
+/// Cost: a gradient is one conversion a site and value. A move touches the factors of the changed sites alone, one table entry
+/// for each value of their other sites.
 ///
 /// ```
 /// use bitmc::{Energy, Factor, Factors, FactorsMemory};
@@ -60,10 +59,9 @@ struct Term {
 }
 
 impl<'a> Factors<'a> {
-    /// What a forbidden combination counts in the gradient, in nats: a value that would break one constraint
-    /// by itself is proposed more rarely by e^(−4β), and moves that do break one are rejected. It is finite
-    /// because sites that move together may keep the constraint. It changes the speed of an adjusted chain,
-    /// not its distribution.
+    /// What a forbidden combination counts in the gradient, in nats. A value that would break one constraint by itself is
+    /// proposed more rarely by e^(−4β). Moves that do break one are rejected. It is finite because sites that move together may
+    /// keep the constraint. It changes the speed of an adjusted chain, not its distribution.
     pub const WALL: f32 = 4.0;
 
     /// Blocks of cache for `sites` sites of at most `arity` values; `forbidden` says whether a table has −∞.

@@ -29,9 +29,8 @@ use signs::Signs;
 /// The cache keeps every row's pre-activations in fixed point (free of history), their tangents, and the
 /// residuals `f(zᵣ) − yᵣ`: 128 bytes a row and 16 hidden units, 4 a row.
 ///
-/// Cost: a move is one addition a row for each changed weight of the first layer, and one tangent a row and unit;
-/// a gradient is one multiply-add a row, unit and input that is not 0. Inputs that are mostly 0 (one-hot
-/// categories) are cheap.
+/// Cost: a move is one addition a row for each changed weight of the first layer, and one tangent a row and unit. A gradient is
+/// one multiply-add a row, unit and input that is not 0. Inputs that are mostly 0 (one-hot categories) are cheap.
 ///
 /// ```
 /// use bitmc::{BinaryNetwork, Energy};

@@ -13,12 +13,12 @@ use core::ops::Range;
 /// Parameters stand layer by layer in blocks: the biases, then for every input the weights to all outputs, each
 /// row padded with zeros to whole blocks ([`Perceptron::parameter_len`]). The last layer has one output.
 ///
-/// The cache keeps every hidden layer's activations and the slopes `∂E/∂s`, and E: the gradients by x and by the
-/// parameters are products with them, whatever the path that led there. Totals have the rounding of f32 sums, so
-/// differences have that of the totals.
+/// The cache keeps every hidden layer's activations and the slopes `∂E/∂s`, and E. The gradients by x and by the parameters are
+/// products with them, whatever the path that led there. Totals have the rounding of f32 sums, so differences have that of the
+/// totals.
 ///
-/// Cost: a state or a move is the first layer's rows of the bits that are 1, the other layers' weights twice, and
-/// an exponential a unit; a gradient one product a site with the first layer. A move takes 5 KB of stack.
+/// Cost: a state or a move is the first layer's rows of the bits that are 1, the other layers' weights twice, and an
+/// exponential a unit. A gradient is one product a site with the first layer. A move takes 5 KB of stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Perceptron<'a> {
     widths: &'a [usize],

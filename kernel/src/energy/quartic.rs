@@ -65,10 +65,10 @@ impl<'a> Quartic<'a> {
         1 + 2 * Self::row_blocks(coordinates) + components.div_ceil(LANES)
     }
 
-    /// A mixture over borrowed numbers. `rows` is Qᵀ, sites × coordinates, [`Quartic::row_blocks`] blocks for
-    /// each site; `centres` are the c, as many blocks for each component; both zero past the last coordinate
-    /// ([`pack_rows`](super::pack_rows) makes that of row-major matrices). A site takes the values
-    /// 0 … `arity` − 1. O(sites × coordinates + components × coordinates).
+    /// A mixture over borrowed numbers. `rows` is Qᵀ, sites × coordinates, [`Quartic::row_blocks`] blocks for each site.
+    /// `centres` are the c, as many blocks for each component. Both are zero past the last coordinate:
+    /// [`pack_rows`](super::pack_rows) makes that of row-major matrices. A site takes the values 0 … `arity` − 1. O(sites ×
+    /// coordinates + components × coordinates).
     ///
     /// An entry of Q is rounded by at most 2⁻²² of the largest or 2⁻³⁰ of the largest possible coordinate of `Qx`,
     /// whichever is more. An entry is refused that would change by more than 1/4,096 of itself and move a coordinate by more

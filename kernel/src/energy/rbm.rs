@@ -55,15 +55,14 @@ impl<'a> Rbm<'a> {
         2 * Self::row_blocks(hidden) + 1
     }
 
-    /// An RBM over borrowed parameters. `weights` is W, visible × hidden: a row of
-    /// [`Rbm::row_blocks`] blocks for each visible unit, zero past the last hidden unit ([`pack_rows`]
-    /// makes that of a row-major matrix); `visible` is a; `hidden` is b in blocks, zero past the last unit.
-    /// O(visible × hidden).
+    /// An RBM over borrowed parameters. `weights` is W, visible × hidden. It has a row of [`Rbm::row_blocks`] blocks for each
+    /// visible unit, zero past the last hidden unit: [`pack_rows`] makes that of a row-major matrix. `visible` is a. `hidden`
+    /// is b in blocks, zero past the last unit. O(visible × hidden).
     ///
-    /// Weights and biases are rounded to one grid: by at most 2⁻²² of the largest weight or 2⁻³⁰ of the largest
-    /// possible pre-activation of a hidden or visible unit, whichever is more. No sum of 32 bits can overflow. A number that would lose much, as
-    /// [`Sparse`](super::Sparse) says, is refused. So a bias of 10⁶ that is to pin a unit is refused, because it would take
-    /// the weights' digits below 10⁻³: [clamp](crate::Chain::clamp) the unit instead, or use [`Rbm::rounded`].
+    /// Weights and biases are rounded to one grid. A rounding is at most 2⁻²² of the largest weight, or 2⁻³⁰ of the largest
+    /// possible pre-activation of a unit, whichever is more. No sum of 32 bits can overflow. A number that would lose much, as
+    /// [`Sparse`](super::Sparse) says, is refused. So a bias of 10⁶ that is to pin a unit is refused, because it would take the
+    /// weights' digits below 10⁻³: [clamp](crate::Chain::clamp) the unit instead, or use [`Rbm::rounded`].
     ///
     /// # Errors
     /// [`RbmError`] names the unit that is wrong.

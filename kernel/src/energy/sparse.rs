@@ -27,9 +27,9 @@ pub type Edge = (u32, u32, f32);
 
 /// The quadratic form `b·x + ½ xᵀKx` over {0,1} with sparse symmetric K and zero diagonal, in fixed point.
 ///
-/// All terms are whole multiples of one power of two, the finest for which every field fits in 30 bits: a
-/// coupling is rounded by at most 2⁻³⁰ of the largest field. That is no more than 2⁻¹⁷ (8·10⁻⁶) where the field and
-/// couplings of each site add up to less than 8,000.
+/// All terms are whole multiples of one power of two, the finest for which every field fits in 30 bits. A coupling is rounded
+/// by at most 2⁻³⁰ of the largest field. That is no more than 2⁻¹⁷ (8·10⁻⁶) where the field and couplings of each site add up
+/// to less than 8,000.
 ///
 /// A field or coupling that would lose much by rounding is refused. It may change by 2⁻¹⁷, by a millionth of itself, or
 /// by 1/4,096 of the smaller of itself and 1. Beside a field of 4·10⁹, for example, a coupling of 1 would become 0.

@@ -10,9 +10,9 @@ use core::ops::Range;
 /// `E_β(x) = β E(x) + (1 − β) E₀(x)`, E₀ that of a [`BaseDistribution`] (METHODS.md §4). Over the uniform base it is
 /// the energy at inverse temperature β.
 ///
-/// Every kernel can run over it, for all that a kernel knows of the distribution is what the energy tells it:
-/// gradients, shifts and differences come scaled together. Replica exchange and annealed importance
-/// sampling ([`temper`](crate::temper)) move chains along β.
+/// Every kernel can run over it. All that a kernel knows of the distribution is what the energy tells it, and gradients, shifts
+/// and differences come scaled together. Replica exchange and annealed importance sampling ([`temper`](crate::temper)) move
+/// chains along β.
 ///
 /// `E = +∞` stays `+∞`, at β = 0 too: the distribution there is the base's on the states that the energy allows.
 /// β above 1 is legal and sharpens the distribution.

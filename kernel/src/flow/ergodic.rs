@@ -6,9 +6,9 @@ use crate::stats::LogSum;
 
 /// Finds where a trajectory is at an unscaled time (Ver Steeg and Galstyan 2021, Algorithm 2).
 ///
-/// The paper keeps the whole trajectory. A deterministic one can be run twice: once for the total time T
-/// ([`LogSum`] over the steps), then again from the same start to t = s·T, s uniform. Between two steps x is
-/// interpolated linearly in time.
+/// The paper keeps the whole trajectory. A deterministic one can be run twice. The first run gives the total time T ([`LogSum`]
+/// over the steps), the second goes from the same start to t = s·T, s uniform. Between two steps x is interpolated linearly in
+/// time.
 #[derive(Clone, Copy, Debug)]
 pub struct Replay {
     /// ln t.

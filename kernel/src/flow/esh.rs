@@ -27,9 +27,9 @@ const PLANES: usize = 3;
 /// the variance along the valley comes out as .72 for 1.99, after 20,000 steps of .1 from N(0, I); with
 /// [`Esh::refresh`] every 100 steps it is 1.92.
 ///
-/// Nothing is random but the start. A step that meets a hard constraint (E = +∞) or a fault turns back: the
-/// direction is reversed, so the trajectory returns the way it came, to the rounding of a step. Where steps are so large that ln|v| leaves the
-/// floats, it goes on without a weight.
+/// Nothing is random but the start. A step that meets a hard constraint (E = +∞) or a fault turns back. The direction is
+/// reversed, and the trajectory returns the way it came, to the rounding of a step. Where steps are so large that ln|v| leaves
+/// the floats, it goes on without a weight.
 ///
 /// Cost a step: one gradient and three passes; 12 bytes a dimension beside the potential's scratch.
 #[derive(Debug)]
@@ -85,8 +85,8 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
     /// A trajectory from a point in a direction, which is normalised; r = 0.
     ///
     /// # Errors
-    /// [`FlowError`] where the potential has one dimension, the memory is short, a vector is not finite or of another
-    /// length, the direction is zero, or the energy or its gradient at the start is not finite.
+    /// [`FlowError`] where the potential has one dimension, the memory is short, or a vector is not finite or of another
+    /// length. Also where the direction is zero, or the energy or its gradient at the start is not finite.
     pub fn new(potential: &'e P, memory: B, start: &[f32], direction: &[f32]) -> Result<Self, FlowError> {
         let mut room = Room::new(potential, memory, start)?;
         room.write(U, direction)?;
@@ -110,8 +110,8 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         Self::start(room)
     }
 
-    /// A trajectory that goes on from what was kept of another: over the same potential bit for bit as if it had never
-    /// stopped, over another one from that one's energy and gradient, with the r that it had.
+    /// A trajectory that goes on from what was kept of another. Over the same potential it is bit for bit as if it had never
+    /// stopped. Over another one it takes that one's energy and gradient, with the r that it had.
     ///
     /// # Errors
     /// As [`Esh::new`].
@@ -191,8 +191,8 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         self.core.way = self.core.way.reversed();
     }
 
-    /// A new direction, uniform on the sphere. r and so H stay, and with them the weights: a time average goes
-    /// on over it, and cannot be caught in a part of the space where the dynamics are regular.
+    /// A new direction, uniform on the sphere. r and so H stay, and with them the weights. A time average goes on over it, and
+    /// cannot be caught in a part of the space where the dynamics are regular.
     pub fn refresh<R: Rng + ?Sized>(&mut self, rng: &mut R) {
         let dim = self.room.dim();
         let Parts { planes: [_, u, g], .. } = self.room.parts();

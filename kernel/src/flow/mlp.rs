@@ -8,9 +8,8 @@ use crate::lane::{Block, F32s, LANES, PARTS};
 /// `a_l = max(s, s/20)` of `s = W_l a_{l−1} + b_l`, `a₀ = x` (the 2-d energies of Ver Steeg and Galstyan
 /// 2021, Table 3).
 ///
-/// Parameters stand layer by layer in caller-provided blocks: the biases, then for every input the weights to all
-/// outputs, each row padded with zeros to whole blocks ([`Mlp::parameter_len`]). The last layer has one
-/// output.
+/// Parameters stand layer by layer in [`Mlp::parameter_len`] caller-provided blocks. The biases come first, then for every
+/// input the weights to all outputs. Each row is padded with zeros to whole blocks. The last layer has one output.
 ///
 /// Cost a gradient: twice the weights in multiplications, forward and back; scratch of all activations.
 #[derive(Clone, Copy, Debug)]

@@ -4,14 +4,13 @@ use crate::snapshot::plain;
 use crate::step::{Curvature, Langevin, ParameterError};
 use crate::tune::Trial;
 
-/// The sampler of persistent contrastive divergence with a cyclical schedule (Pynadath, Bhattacharya,
-/// Hariharan, Zhang 2024, Algorithm 6; METHODS.md §4): of every `period` iterations the first takes `large.1`
-/// steps at (α_max, β_max) without the Metropolis test, which moves the chains to other modes; all others take
-/// `small.1` steps at (α_min, ½) with it, which lets them settle.
+/// The sampler of persistent contrastive divergence with a cyclical schedule (Pynadath, Bhattacharya, Hariharan, Zhang 2024,
+/// Algorithm 6; METHODS.md §4). Of every `period` iterations the first takes `large.1` steps at (α_max, β_max) without the
+/// Metropolis test, which moves the chains to other modes. All others take `small.1` steps at (α_min, ½) with it, which lets
+/// them settle.
 ///
-/// The ends α_min and α_max are found by a [`CycleTuner`](crate::tune::CycleTuner) on the energy of the moment;
-/// after every `retune` cycles [`CyclicalLearning::is_due`] asks for that again, since the energy changes as it
-/// is learned.
+/// The ends α_min and α_max are found by a [`CycleTuner`](crate::tune::CycleTuner) on the energy of the moment. The energy
+/// changes as it is learned, so [`CyclicalLearning::is_due`] asks for that again after every `retune` cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CyclicalLearning {

@@ -78,9 +78,8 @@ impl<'g> Minibatch<'g> {
     /// Adds a sample. `memory` is that of a chain over the energy; what is in it is overwritten.
     ///
     /// # Errors
-    /// [`LearnError`] where the sample is no state of the energy or infinitely unlikely, the memory is short, the
-    /// energy has other parameters than the batch began with, or the objective is not defined for it. The batch is
-    /// as it was.
+    /// [`LearnError`] where the sample is no state of the energy or infinitely unlikely, or the memory is short. Also where the
+    /// energy has other parameters than the batch began with, or the objective is not defined for it. The batch is as it was.
     pub fn add<O, E, R, W, C, B>(
         &mut self,
         objective: &O,

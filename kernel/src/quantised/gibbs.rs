@@ -131,7 +131,8 @@ impl<'a, D: Draw> QuantisedGibbs<'a, D> {
         all.filter(is_free).map(|site| self.sweep_sites(site..site + 1, rng)).sum()
     }
 
-    /// ln p but for a constant, the energy with its sign turned: `b·x + ½xᵀKx`, in units of `ln 2 / 65,536`. O(sites).
+    /// ln p but for a constant, the energy with its sign turned: `b·x + ½xᵀKx`, in units of `ln 2 / 65,536`: over a
+    /// [`Table`](super::Table) in units of `unit · ln 2 / 65,536`. O(sites).
     #[must_use]
     pub fn units(&self) -> i64 {
         let (state, linear) = (self.state(), self.model.form.linear());
