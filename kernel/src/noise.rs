@@ -141,10 +141,9 @@ use rand_core::Rng;
 
 /// Draws from N(0, W+D) and products with W+D.
 ///
-/// `eta` has one block for every sixteen sites where `planes` is 1: binary and ordinal sites, `v = y − x`.
-/// For categorical sites it has `planes` blocks, one a value, as [`gradient`](crate::Energy::gradient) has:
-/// every value is a plane of its own with the same W and D, and `v = e_y − e_x` in one-hot vectors.
-/// Lanes past the last site are ignored.
+/// `eta` has one block for every sixteen sites where `planes` is 1: binary and ordinal sites, `v = y − x`. For categorical
+/// sites it has `planes` blocks, one a value, as [`gradient`](crate::Energy::gradient) has. Every value is a plane of its own
+/// with the same W and D, and `v = e_y − e_x` in one-hot vectors. Lanes past the last site are ignored.
 ///
 /// Both must be of the same matrix W+D: the sampler is exact for *any* such matrix, and wrong where the draw
 /// has another covariance than the product.

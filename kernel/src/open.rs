@@ -59,9 +59,9 @@ use rand_core::Rng;
 /// An empty slice says that there is none. [`RandomWalk`](crate::RandomWalk) needs none, and a state with `E = +∞` needs none.
 /// The other kernels need the gradient at the state and, with a Metropolis test, the one at y.
 ///
-/// The chain keeps the gradient of its state, so any kernel may take the next step: a [`Cycle`](crate::step::Cycle), an
-/// adaptation or a second-order sampler takes one gradient a step. From [`Layout::MANY`] categorical values on, the chain
-/// keeps none. Then [`Open::ask_with`] takes the gradient of the state again, which the caller keeps.
+/// The chain keeps the gradient of its state, so any kernel may take the next step. A [`Cycle`](crate::step::Cycle), an
+/// adaptation or a second-order sampler takes one gradient a step. From [`Layout::MANY`] categorical values on, the chain keeps
+/// none. Then [`Open::ask_with`] takes the gradient of the state again, which the caller keeps.
 ///
 /// # Between the halves
 /// A proposal stays until it is told: another [`Open::ask`] returns it again, whatever kernel it is given. A
@@ -99,8 +99,8 @@ where
     /// where they differ. Memory: [`Memory::words`], no cache, [`Memory::weights_and_gradients`]; it may hold anything.
     ///
     /// # Errors
-    /// [`OpenError`] where the memory is short, the start is no state of the layout, the energy is infinite or NaN,
-    /// or the gradient has another length or a NaN.
+    /// [`OpenError`] where the memory is short or the start is no state of the layout. Also where the energy is infinite or
+    /// NaN, or the gradient has another length or a NaN.
     pub fn new(
         layout: Layout,
         arities: Option<&'a [u16]>,

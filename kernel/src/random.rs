@@ -1,7 +1,7 @@
 //! Random numbers: xoshiro128++ in sixteen lanes, and what samplers make of its words.
 //!
-//! Any generator of `rand_core` 0.10 works everywhere in this crate: words are asked for as bytes, in blocks of 64 or several of
-//! them at once, and those bytes are the words in little-endian order.
+//! Any generator of `rand_core` 0.10 works everywhere in this crate. Words are asked for as bytes, in blocks of 64 or several
+//! of them at once. Those bytes are the words in little-endian order.
 //!
 //! # Streams
 //! Lane *l* of [`LaneRng::seed_from_u64`](rand_core::SeedableRng::seed_from_u64) is `rand_xoshiro`'s
@@ -108,10 +108,9 @@ fn with_rest(high: u32, low: impl FnOnce() -> u32) -> f32 {
 /// Sixteen standard logistic numbers, `P(L < z) = 1/(1+e^(−z))`, by inversion: a threshold for log odds that are
 /// not known yet.
 ///
-/// One word a number: its lowest bit is the sign, the others are the tail probability v, uniform in [0, ½] as
-/// half of one of [`uniforms`] (with the lowest bit of the second word where there is one), and
-/// `|L| = ln((1−v)/v)`. So both tails have the relative precision of uniforms, and |L| < 89 whatever the
-/// generator gives.
+/// One word a number. Its lowest bit is the sign (of the second word where there is one). The others are the tail probability
+/// v, uniform in [0, ½] as half of one of [`uniforms`], and `|L| = ln((1−v)/v)`. So both tails have the relative precision of
+/// uniforms, and |L| < 89 whatever the generator gives.
 #[inline]
 pub fn logistics<R: Rng + ?Sized>(rng: &mut R) -> Block {
     let mut block = [0.0; LANES];

@@ -1,12 +1,11 @@
 //! Bit-sliced spins: 512 chains of one Ising model side by side, a bit each, where all couplings have one
 //! magnitude.
 //!
-//! A site is one block of sixteen words, and its bit *n* belongs to chain *n*: sixteen words of logic update a
-//! site in all 512 chains. Neighbours are counted by adding bits, not numbers; the few probabilities that can
-//! occur, one for every count, stand in a table as planes of bits, and are compared with random planes from the
-//! most significant bit on, until every chain is decided: after ten planes or so, whatever their 64 bits are. Two chains in
-//! 512 come past the eighth, so that the five planes behind it are drawn once for some fourteen sites: a chain takes its bits
-//! of them at one site alone.
+//! A site is one block of sixteen words, and its bit *n* belongs to chain *n*: sixteen words of logic update a site in all 512
+//! chains. Neighbours are counted by adding bits, not numbers. The few probabilities that can occur, one for every count, stand
+//! in a table as planes of 64 bits. They are compared with random planes from the most significant bit on, until every chain is
+//! decided. That takes ten planes or so. Two chains in 512 come past the eighth, so that the five planes behind it are drawn
+//! once for some fourteen sites: a chain takes its bits of them at one site alone.
 //!
 //! ```
 //! use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing};
@@ -29,9 +28,8 @@
 //! ```
 //!
 //! # Which words a chain sees
-//! Bit *n* of every random block is chain *n*'s, and the chains share the blocks: how many a site takes, and which site
-//! takes a bit, is decided by all 512, so a chain's draws depend on the chains beside it. They are the same on
-//! every processor.
+//! Bit *n* of every random block is chain *n*'s, and the chains share the blocks. All 512 decide how many a site takes, and
+//! which site takes a bit. So a chain's draws depend on the chains beside it. They are the same on every processor.
 
 mod chains;
 mod compare;

@@ -36,9 +36,9 @@
 //! ```text
 //! "bmcs"   u32 version   u32 n   n bytes: the parts, in the order they were put   u32 CRC-32 of all before
 //! ```
-//! A part begins with a name of four letters; a list with its length. Models, samplers' parameters and
-//! whatever can be computed again (caches, weights, gradients) are not in it: make them as before, load, and
-//! the run goes on bit for bit. A [`Same`] put first refuses the snapshot of another model.
+//! A part begins with a name of four letters; a list with its length. Models, samplers' parameters and whatever can be computed
+//! again (caches, weights, gradients) are not in it. Make them as before, load, and the run goes on bit for bit. A [`Same`] put
+//! first refuses the snapshot of another model.
 //!
 //! CRC-32 sees every altered bit, every two, and every burst of up to 32; of other damage it misses one in
 //! 2³². What passes it is checked once more where it is loaded, so that no bytes whatever make a step panic or
@@ -75,8 +75,8 @@ pub trait Snapshot {
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError>;
 }
 
-/// What takes at most so many bytes in every snapshot: a page of flash or a static buffer is sized by constants, [`FRAME`]
-/// and the lengths of all parts. Parts whose length depends on a model have a function `snapshot_len`, constant too.
+/// What takes at most so many bytes in every snapshot. A page of flash or a static buffer is sized by constants, [`FRAME`] and
+/// the lengths of all parts. Parts whose length depends on a model have a function `snapshot_len`, constant too.
 ///
 /// ```
 /// use bitmc::snapshot::{FRAME, BoundedSnapshot, Writer};

@@ -42,10 +42,10 @@ impl Parameters {
 
 /// Adapts σ and α by jump distance (AB, Algorithms 3–4; METHODS.md §3), and κ where it is asked to.
 ///
-/// Of one parameter θ after the other: N steps each at θ, θ(1+γ) and θ(1−γ), one chain flowing through, and
-/// the θ with the largest distance stays; where a round over all of them moved none, γ ← .9γ. The distance that
-/// [`Adaptation::observe`] takes is the number of sites that changed, which for binary and categorical sites is
-/// the published one; for ordinal sites give [`Adaptation::observe_distance`] the sum of |yᵢ − xᵢ|.
+/// Of one parameter θ after the other: N steps each at θ, θ(1+γ) and θ(1−γ), one chain flowing through, and the θ with the
+/// largest distance stays; where a round over all of them moved none, γ ← .9γ. The distance that [`Adaptation::observe`] takes
+/// is the number of sites that changed. For binary and categorical sites it is the published one. For ordinal sites give
+/// [`Adaptation::observe_distance`] the sum of |yᵢ − xᵢ|.
 ///
 /// The paper prints two things otherwise: there α's steps take the old σ, and ties go to θ(1+γ). Here they take the
 /// new σ, and ties stay at θ.

@@ -9,11 +9,10 @@ use rand_core::Rng;
 
 /// N(0, W+D) for a full W by the factor `W + D = LLᵀ` in caller-provided memory: `η = Lξ` (METHODS.md §3).
 ///
-/// D is anything with W + D ⪰ 0: from [`constant`](super::constant) the sampler is AB-shift, from
-/// [`MinTrace`](super::MinTrace) AB-trace, from a conic solver AB-max. The factorisation is the
-/// certificate: where rounding or an optimal (singular) D stops it, D is raised evenly, by steps that start
-/// at 2⁻²⁰ of the largest |Wᵢᵢ| + Dᵢ, of which rounding is a part, and the D that the sampler uses is the raised one. Where sites
-/// differ by a factor of a million, look at [`Dense::raised`].
+/// D is anything with W + D ⪰ 0: from [`constant`](super::constant) the sampler is AB-shift, from [`MinTrace`](super::MinTrace)
+/// AB-trace, from a conic solver AB-max. The factorisation is the certificate. Where rounding or an optimal (singular) D stops
+/// it, D is raised evenly, by steps that start at 2⁻²⁰ of the largest |Wᵢᵢ| + Dᵢ. The D that the sampler uses is the raised
+/// one. Where sites differ by a factor of a million, look at [`Dense::raised`].
 ///
 /// Cost: sites³/6 operations once, sites² a draw and plane, sites a changed site; 6 bytes a pair of sites.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +42,8 @@ impl<'a> Dense<'a> {
     /// [`Dense::root_blocks`].
     ///
     /// # Errors
-    /// [`NoiseError`] where memory is short, an entry of D is not finite and at least 0, or W + D is not
-    /// positive semidefinite, by more than 1/64 of the largest |Wᵢᵢ| + Dᵢ; then `d` is as it was.
+    /// [`NoiseError`] where memory is short, or an entry of D is not finite and at least 0. Also where W + D is not positive
+    /// semidefinite, by more than 1/64 of the largest |Wᵢᵢ| + Dᵢ; then `d` is as it was.
     pub fn new(matrix: DenseMatrix<'a>, d: &'a mut [Block], root: &'a mut [Block]) -> Result<Self, NoiseError> {
         let sites = matrix.sites();
         let short = |need, got| NoiseError::Memory { need, got };

@@ -15,10 +15,10 @@ use rand_core::Rng;
 /// W + D = Σ_edges |Wᵢⱼ| (eᵢ + sign(Wᵢⱼ) eⱼ)(…)ᵀ + diag(rest)     so     η = Σ_edges √|Wᵢⱼ| ξₑ (eᵢ + sign(Wᵢⱼ) eⱼ) + …
 /// ```
 ///
-/// It brings its own D, the least that this sum allows: `Dᵢ = max(0, Σ_{j≠i}|Wᵢⱼ| − Wᵢᵢ)`. The sampler with it
-/// is AB-edge. Where some labelling s of the sites by ±1 makes every `Wᵢⱼsᵢsⱼ ≤ 0` (a ferromagnet on a lattice
-/// with even or open sides, an antiferromagnet on any graph) and `Wᵢᵢ = 0`, this D has the smallest trace of
-/// all with W + D ⪰ 0. On frustrated graphs [`MinTrace`](super::MinTrace) finds a smaller one.
+/// It brings its own D, the least that this sum allows: `Dᵢ = max(0, Σ_{j≠i}|Wᵢⱼ| − Wᵢᵢ)`. The sampler with it is AB-edge.
+/// Where some labelling s of the sites by ±1 makes every `Wᵢⱼsᵢsⱼ ≤ 0` and `Wᵢᵢ = 0`, this D has the smallest trace of all with
+/// W + D ⪰ 0. A ferromagnet on a lattice with even or open sides is such a model, and an antiferromagnet on any graph. On
+/// frustrated graphs [`MinTrace`](super::MinTrace) finds a smaller one.
 ///
 /// Cost: a draw is one normal an edge (and one a site where the rest is positive) for each plane, a product
 /// O(degree) a changed site. [`IsingBalanced::discrete`](crate::step::IsingBalanced::discrete) draws whole numbers instead.
@@ -79,18 +79,18 @@ impl<'a> Edgewise<'a> {
         Ok(Self { matrix, d, rest, runs: &[], most })
     }
 
-    /// How many [`Run`]s the edges of W make: on a torus two for each row of sites and a few more, 34 on 16×16 and 133 on
-    /// 64×64. O(edges).
+    /// How many [`Run`]s the edges of W make. On a torus these are two for each row of sites and a few more, 34 on 16×16 and
+    /// 133 on 64×64. O(edges).
     #[must_use]
     pub fn runs(matrix: SparseMatrix<'_>) -> usize {
         runs::compile(matrix.form(), |_, _| ())
     }
 
-    /// The same noise, its edges taken run by run ([`Edgewise::runs`] of them, kept in `memory`): other draws of the
-    /// same distribution. Worth it where edges make long runs, as those of a lattice do with few different couplings: a draw
-    /// then reads a run where it would read its entries, takes its normals in pairs and adds them site after site;
-    /// [`IsingBalanced`](crate::step::IsingBalanced) moves the fields of a large model in the same way. For binary and
-    /// ordinal sites; categorical ones are drawn as without.
+    /// The same noise, its edges taken run by run ([`Edgewise::runs`] of them, kept in `memory`): other draws of the same
+    /// distribution. Worth it where edges make long runs, as those of a lattice do with few different couplings. A draw then
+    /// reads a run where it would read its entries, takes its normals in pairs and adds them site after site.
+    /// [`IsingBalanced`](crate::step::IsingBalanced) moves the fields of a large model in the same way. For binary and ordinal
+    /// sites; categorical ones are drawn as without.
     ///
     /// # Errors
     /// [`NoiseError::Memory`] where `memory` is short.

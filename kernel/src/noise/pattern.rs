@@ -102,8 +102,8 @@ impl<'a> SparseRegression<'a> {
         Ok(Self { pattern, products, moments, moves: 0 })
     }
 
-    /// Takes a move from x to y with the gradients ∂E/∂x at both, one block for sixteen sites; moves of other
-    /// numbers of sites are left out, and so are the 2³²nd and later.
+    /// Takes a move from x to y with the gradients ∂E/∂x at both, one block for sixteen sites. Moves of other numbers of sites
+    /// are left out, and so are the 2³²nd and later.
     ///
     /// # Errors
     /// [`NoiseError::Categorical`] where the sites are, [`NoiseError::Memory`] where a gradient has too few blocks.

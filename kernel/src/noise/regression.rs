@@ -14,8 +14,8 @@ use crate::packed::Move;
 /// `(A + ρ)W + W(A + ρ) = B + Bᵀ` by conjugate gradients, ρ a small ridge, because A is singular where a site
 /// never moved. For binary and ordinal sites; up to [`DenseMatrix::MAX_SITES`] of them.
 ///
-/// At every 2²² moves both are halved, which W does not feel, so that they never stop growing in f32: later moves weigh
-/// more than moves before that.
+/// At every 2²² moves both are halved, which W does not feel, so that they never stop growing in f32. Later moves weigh more
+/// than moves before that.
 ///
 /// Cost: sites operations for every changed site of a move; sites³ an iteration of the solution.
 #[derive(Debug)]
@@ -49,8 +49,8 @@ impl<'a> Regression<'a> {
         Ok(Self { sites, moments, products, moves: 0 })
     }
 
-    /// Takes a move from x to y with the gradients ∂E/∂x at both, one block for sixteen sites; moves of other
-    /// numbers of sites are left out, and so are the 2³²nd and later.
+    /// Takes a move from x to y with the gradients ∂E/∂x at both, one block for sixteen sites. Moves of other numbers of sites
+    /// are left out, and so are the 2³²nd and later.
     ///
     /// # Errors
     /// [`NoiseError::Categorical`] where the sites are, [`NoiseError::Memory`] where a gradient has too few blocks.

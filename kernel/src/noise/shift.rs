@@ -18,9 +18,9 @@ pub struct Eigenvalue {
 
 /// The smallest eigenvalue of `W + D`, for W of any size; `d` is D, one a site, in blocks, or empty for 0.
 ///
-/// `scratch` is working memory of 3 blocks for every sixteen sites. Cost: up to [`LANCZOS_STEPS`] products
-/// with W (Lanczos 1950, without reorthogonalisation: extreme values do not mind, but they may take more steps than there
-/// are sites, and small matrices are given four times as many).
+/// `scratch` is working memory of 3 blocks for every sixteen sites. Cost: up to [`LANCZOS_STEPS`] products with W, and for
+/// small matrices four times as many. The method is Lanczos 1950 without reorthogonalisation. Extreme values do not mind that,
+/// but may take more steps than there are sites.
 ///
 /// # Errors
 /// [`NoiseError::Memory`] where the scratch or a D is short, [`NoiseError::NotFinite`] where W + D is not finite.

@@ -15,10 +15,10 @@ const SELDOM: u64 = 16;
 /// The discrete Gaussian distribution `P(k) ∝ e^(−λk²/2)` over all whole numbers k, drawn thirty-two at a time by comparing sixteen
 /// bits each.
 ///
-/// A draw is a sign and fifteen bits. Each magnitude has a whole number of their 2¹⁵ values, as many as its probability
-/// fills, and the few that are left are shared by all: about one in a thousand draws, or less, whose magnitude a second word
-/// decides. So draws resolve probabilities down to 2⁻⁴², up to |k| = 32; the probabilities themselves are made in f32, right to
-/// a part of `2⁻²⁴ (λk²/2 + 8)` and a few 2⁻⁴². A generator stuck at any value ends the draw.
+/// A draw is a sign and fifteen bits. Each magnitude has a whole number of their 2¹⁵ values, as many as its probability fills.
+/// The few that are left are shared by all: a second word decides there, in one of a thousand draws or fewer. So draws resolve
+/// probabilities down to 2⁻⁴², up to |k| = 32. The probabilities themselves are made in f32, right to a part of `2⁻²⁴ (λk²/2 +
+/// 8)` and a few 2⁻⁴². A generator stuck at any value ends the draw.
 ///
 /// Cost of 32 draws: one block of words, two operations of a register for each of 2 (λ = 2) to 13 (λ = 1/16) thresholds.
 /// Some 170 bytes.

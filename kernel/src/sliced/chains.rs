@@ -8,8 +8,8 @@ use crate::random::words;
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, list_len, lists};
 use rand_core::Rng;
 
-/// The states of 512 chains of one model in caller-provided memory, a block a site: bit n of the block, counted from the
-/// lowest bit of its first word, is the site's value in chain n.
+/// The states of 512 chains of one model in caller-provided memory, a block a site. Bit n of the block, counted from the lowest
+/// bit of its first word, is the site's value in chain n.
 #[derive(Debug)]
 pub struct SlicedChains<'a> {
     model: SlicedIsing<'a>,

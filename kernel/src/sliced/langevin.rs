@@ -16,14 +16,13 @@ use rand_core::Rng;
 
 const TWO_POW_MINUS_32: f32 = 1.0 / 4_294_967_296.0;
 
-/// The discrete Langevin sampler (DLP, Algorithms 1 and 2; METHODS.md §1) with balance ½ and one step size α, in 512
-/// chains at once: every site of a chain is proposed to flip at once, with log odds `z = −J·a − w·s − 1/(2α)`, a being
-/// its neighbours that agree with it less those that do not.
+/// The discrete Langevin sampler (DLP, Algorithms 1 and 2; METHODS.md §1) with balance ½ and one step size α, in 512 chains at
+/// once. Every site of a chain is proposed to flip, with log odds `z = −J·a − w·s − 1/(2α)`. Here a is its neighbours that
+/// agree with it less those that do not.
 ///
-/// With zero diagonal and balance ½ the energies cancel against the flipped sites' terms, and the Metropolis ratio is
-/// `ln A = Z(x) − Z(y)`, `Z = Σ ln(1 + e^z)`: it takes how many sites have each z, in bits too. Those
-/// logarithms are whole multiples of 2⁻³², and a flip's probability is within 2⁻⁶⁴, which is 2⁻²⁰ of the
-/// rarest: so far is ln A that of what was drawn.
+/// With zero diagonal and balance ½ the energies cancel against the flipped sites' terms, and the Metropolis ratio is `ln A =
+/// Z(x) − Z(y)`, `Z = Σ ln(1 + e^z)`. It takes how many sites have each z, in bits too. Those logarithms are whole multiples of
+/// 2⁻³². A flip's probability is within 2⁻⁶⁴, which is 2⁻²⁰ of the rarest. So far is ln A that of what was drawn.
 ///
 /// Cost a step: eight and a half blocks of random words a site, thirteen comparisons of some fifteen operations each at degree 4,
 /// two counts of neighbours, and two additions in bits for every neighbour. Memory: 128 bytes a site, a table, and counters.
@@ -149,8 +148,8 @@ impl<'a> SlicedLangevin<'a> {
         Ok(Self { chains, table, proposal, counters, levels, starts })
     }
 
-    /// The probability of a flip, in units of 2⁻⁶⁴, of a site that agrees with `agreeing` neighbours, and with its
-    /// field or not, as a step draws it; `None` where there is no such site or number.
+    /// The probability of a flip, in units of 2⁻⁶⁴, as a step draws it. It is that of a site that agrees with `agreeing`
+    /// neighbours, and with its field or not. `None` where there is no such site or number.
     #[must_use]
     pub fn flip(&self, site: usize, agreeing: usize, along: bool) -> Option<u64> {
         let model = self.chains.model();

@@ -171,8 +171,8 @@ impl Evidence {
         self.weights.weights().log() - ln(self.count as f32)
     }
 
-    /// The standard error of Z/Z₀ relative to it, √((n/K − 1)/(n − 1)) with K of [`Average::equal_weights`]: the
-    /// standard error of ln Z where it is small. ∞ before the second weight, and where all are 0.
+    /// The standard error of Z/Z₀ relative to it, √((n/K − 1)/(n − 1)) with K of [`Average::equal_weights`]. Where it is small,
+    /// it is that of ln Z. ∞ before the second weight, and where all are 0.
     #[must_use]
     pub fn relative_error(&self) -> f32 {
         let (n, equal) = (self.count as f32, self.weights.equal_weights());

@@ -13,10 +13,9 @@ use crate::packed::Packed;
 use crate::random::logistics;
 use rand_core::Rng;
 
-/// Chromatic Gibbs (Gonzalez et al. 2011; METHODS.md §2): the sites of a class are independent given all others,
-/// so a class is drawn at once, sixteen sites side by side; a step is one sweep over the classes. For
-/// [`Ising`] and [`Potts`](crate::Potts) models, from their cached fields. It keeps the distribution exactly, and is not
-/// reversible. Clamped sites keep their value.
+/// Chromatic Gibbs (Gonzalez et al. 2011; METHODS.md §2): the sites of a class are independent given all others, so a class is
+/// drawn at once, sixteen sites side by side. A step is one sweep over the classes. For [`Ising`] and [`Potts`](crate::Potts)
+/// models, from their cached fields. It keeps the distribution exactly, and is not reversible. Clamped sites keep their value.
 ///
 /// A chain over other couplings than those that the colouring was checked against refuses every step as a
 /// fault.

@@ -127,10 +127,10 @@ impl<'a> Colouring<'a> {
         }
     }
 
-    /// New numbers for the sites, one each: class after class, and in a class those of fewer neighbours first. A model
-    /// that is compiled anew with them has its classes in a piece, and rows mostly as long as the one before: a sweep looks at each
-    /// word once, and the processor foresees where rows end. On an irregular graph of 4,096 sites a sweep takes .6 of the
-    /// time. [`Colouring::greedy`] finds the same classes there, if it found these.
+    /// New numbers for the sites, one each: class after class, and in a class those of fewer neighbours first. A model that is
+    /// compiled anew with them has its classes in a piece, and rows mostly as long as the one before. A sweep looks at each
+    /// word once, and the processor foresees where rows end. On an irregular graph of 4,096 sites a sweep takes .6 of the time.
+    /// [`Colouring::greedy`] finds the same classes there, if it found these.
     ///
     /// ```
     /// use bitmc::step::Colouring;

@@ -22,10 +22,10 @@ use rand_core::Rng;
 /// Values whose energy is `+∞` are never drawn; nor are those at NaN or `−∞`, which count as a fault of the
 /// step. `proposed` is the number of sites at which the step's ends differ.
 ///
-/// Cost an update: [`Energy::differences`] at one site, and a [`Energy::shift`] where the site changes; a
-/// binary site takes one of sixteen logistic numbers made together, another one uniform and one exponential a
-/// value. A site of [`Layout::MANY`](crate::Layout::MANY) values or more takes 192 random bits besides. A step copies
-/// the state and its cache once.
+/// Cost an update: [`Energy::differences`] at one site, and a [`Energy::shift`] where the site changes. A binary site takes one
+/// of sixteen logistic numbers made together. Another takes one uniform and one exponential a value. A site of
+/// [`Layout::MANY`](crate::Layout::MANY) values or more takes 192 random bits besides. A step copies the state and its cache
+/// once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gibbs {
     /// Updates of random sites a step; none for a sweep.
@@ -52,8 +52,8 @@ impl Gibbs {
         self.updates.is_none()
     }
 
-    /// The log-probability of every value of one site given the rest of the chain's state, into `out`, as an
-    /// update draws it; a clamped site keeps its value. Returns whether the energy failed at one of them.
+    /// The log-probability of every value of one site given the rest of the chain's state, into `out`, as an update draws it. A
+    /// clamped site keeps its value. Returns whether the energy failed at one of them.
     pub fn conditional<E: Energy + ?Sized>(mut ring: Ring<'_, E>, site: usize, out: &mut [f32]) -> bool {
         ring.copy_words();
         ring.copy_cache();

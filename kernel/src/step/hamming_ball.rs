@@ -11,12 +11,12 @@ use crate::layout::Layout;
 use crate::packed::{Packed, StateError};
 use rand_core::Rng;
 
-/// The Hamming ball sampler HB-B-R (Titsias and Yau 2017; METHODS.md §2): in a block of B sites drawn uniformly,
-/// u is uniform in the ball of radius R around the state, and the new state is drawn from the distribution restricted
-/// to the ball around u. Every draw is accepted; reversible. Clamped sites keep their value.
+/// The Hamming ball sampler HB-B-R (Titsias and Yau 2017; METHODS.md §2). In a block of B sites drawn uniformly, u is uniform
+/// in the ball of radius R around the state. The new state is drawn from the distribution restricted to the ball around u.
+/// Every draw is accepted; reversible. Clamped sites keep their value.
 ///
-/// Uniform in the ball means that a radius comes with the probability of the *number* of states at it; taken
-/// for logits those numbers give a sampler of another distribution.
+/// Uniform in the ball means that a radius comes with the probability of the *number* of states at it. Taken for logits, those
+/// numbers give a sampler of another distribution.
 ///
 /// Cost a step: for every state of a ball one [`Energy::shift`] or two of one site, an exponential and a uniform.
 /// There are `Σ_{r≤R} (B choose r)(S−1)^r` states.

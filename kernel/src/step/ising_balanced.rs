@@ -32,11 +32,11 @@ use rand_core::Rng;
 /// ln A = Σ_flips [ (κ−α) r − ½s + ln( (1 + e^z) / (e^z + e^−s) ) ] + (1−κ) (f(y) − f(x))
 /// ```
 ///
-/// So a step has one gradient and one pass of weights and no product with W, where that of the general kernel has two of
-/// each and one. At α = κ = 1 and σ = ∞ every move is accepted. Log odds are cut to ±80 in the draw.
+/// So a step has one gradient, one pass of weights and no product with W. That of the general kernel has two, two and one. At α
+/// = κ = 1 and σ = ∞ every move is accepted. Log odds are cut to ±80 in the draw.
 ///
-/// Cost a step: one normal an edge, or a whole number of sixteen bits ([`IsingBalanced::discrete`]), half a word and an
-/// exponential a site, O(degree) a flip, twice where it is rejected. No memory beside the chain's own and the noise's.
+/// Cost a step: one normal an edge, or a whole number of sixteen bits ([`IsingBalanced::discrete`]), and half a word and an
+/// exponential a site. A flip is O(degree), twice where it is rejected. No memory beside the chain's own and the noise's.
 ///
 /// ```
 /// use bitmc::noise::{Edgewise, Run, SparseMatrix};
@@ -126,9 +126,9 @@ impl Grid {
 }
 
 impl<'a> IsingBalanced<'a> {
-    /// At step size σ and balance α. The noise must be made of the couplings of the very model that the chain is of
-    /// ([`SparseMatrix::of`](crate::noise::SparseMatrix::of) its [`form`](Ising::form)): a chain of another one refuses
-    /// every step as a fault.
+    /// At step size σ and balance α. The noise must be made of the couplings of the very model that the chain is of:
+    /// [`SparseMatrix::of`](crate::noise::SparseMatrix::of) its [`form`](Ising::form). A chain of another one refuses every
+    /// step as a fault.
     ///
     /// # Errors
     /// [`ParameterError`] where σ is not positive (+∞ is allowed) or α is outside (0, 1].
@@ -140,15 +140,15 @@ impl<'a> IsingBalanced<'a> {
         Ok(Self { noise, curvature, balance, precision, grid: None, momentum: None, metropolis: false })
     }
 
-    /// The same over a discrete Gaussian noise, for couplings of one magnitude |W|, as those of a lattice are: another proposal
-    /// for the same stationary distribution, at .6 to .7 of the cost.
+    /// The same over a discrete Gaussian noise, for couplings of one magnitude |W|, as those of a lattice are. It is another
+    /// proposal for the same stationary distribution, at .6 to .7 of the cost.
     ///
-    /// The auxiliary variable need not be normal. What the sampler asks of it is that its density falls with the square of
-    /// its distance from `Lᵀx`, so that products of x cancel; and that holds as well where it takes but the values of a grid,
-    /// of which all the means `Lᵀx` are points. So an edge adds `(|W|/m) k` to the noise at its ends instead of `√(|W|/κ) ξ`,
-    /// with whole numbers k from a [`DiscreteGaussian`] of precision `λ = κ|W|/m²`, a grid of m = 1, 2, 4 … parts of |W|
-    /// that is the coarsest of λ ≤ 2. Log odds and the ratio are made of it as before, every move is accepted at α = κ = 1
-    /// and σ = ∞, and as many sites move: the variance of k is within .2 % of that of the normals.
+    /// The auxiliary variable need not be normal. Its density must fall with the square of its distance from `Lᵀx`, so that
+    /// products of x cancel. That holds as well where it takes but the values of a grid, of which all the means `Lᵀx` are
+    /// points. So an edge adds `(|W|/m) k` to the noise at its ends instead of `√(|W|/κ) ξ`. The whole numbers k are from a
+    /// [`DiscreteGaussian`] of precision `λ = κ|W|/m²`. The grid has m = 1, 2, 4 … parts of |W|, the coarsest of λ ≤ 2. Log
+    /// odds and the ratio are made of it as before, and every move is accepted at α = κ = 1 and σ = ∞. As many sites move: the
+    /// variance of k is within .2 % of that of the normals.
     ///
     /// # Errors
     /// As [`IsingBalanced::new`]; [`ParameterError::UnequalCouplings`] where couplings differ in magnitude, by a unit of the

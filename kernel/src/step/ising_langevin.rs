@@ -16,13 +16,13 @@ use rand_core::Rng;
 /// DMALA for Ising models: the distribution of [`Langevin::adjusted`](super::Langevin::adjusted) with other draws, several
 /// times as fast on large sparse models (Zhang, Liu, Liu 2022, Algorithm 2; METHODS.md §1).
 ///
-/// A site's log odds of flipping are `z = ½(1−2x)·(b + Kx) − 1/(2α)`. For a quadratic energy with zero diagonal the
-/// log of the acceptance ratio is `Z(x) − Z(y)`, `Z = Σ ln(1 + e^z)`: energies and proposals cancel. Z is added up in
-/// fixed point, so that only sites whose field changed need be looked at, in any order: where few flip, only
-/// those are weighed, before and after, and where many flip, all are. The bits do not depend on which.
+/// A site's log odds of flipping are `z = ½(1−2x)·(b + Kx) − 1/(2α)`. For a quadratic energy with zero diagonal the log of the
+/// acceptance ratio is `Z(x) − Z(y)`, `Z = Σ ln(1 + e^z)`: energies and proposals cancel. Z is added up in fixed point, so that
+/// only sites whose field changed need be looked at, in any order. Where few flip, only those are weighed, before and after.
+/// Where many flip, all are. The bits do not depend on which.
 ///
-/// The draw compares fourteen bits of the generator with a threshold that is kept from step to step; a tie, one in
-/// 2¹⁴, is decided by 62 more. Log odds are cut to ±80, Z is right to 2·10⁻⁷ a site.
+/// The draw compares fourteen bits of the generator with a threshold that is kept from step to step. A tie, one in 2¹⁴, is
+/// decided by 62 more. Log odds are cut to ±80, Z is right to 2·10⁻⁷ a site.
 ///
 /// Cost a step: half a word a site, O(degree) a flip, and two exponentials a change of a field.
 ///

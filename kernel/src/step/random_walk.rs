@@ -11,14 +11,14 @@ use crate::packed::{Packed, StateError, set};
 use crate::random::{bernoulli_block, other_value, uniform};
 use rand_core::Rng;
 
-/// Random-walk Metropolis (Metropolis et al. 1953; METHODS.md §2): of d sites every free one changes with
-/// probability r/d, to a uniform other value, and the Metropolis test takes `A = e^(E(x) − E(y))`: a
-/// move is as likely as its reverse. It knows no gradient; others are compared with it.
+/// Random-walk Metropolis (Metropolis et al. 1953; METHODS.md §2): of d sites every free one changes with probability r/d, to a
+/// uniform other value. A move is as likely as its reverse, so the Metropolis test takes `A = e^(E(x) − E(y))`. It knows no
+/// gradient; others are compared with it.
 ///
 /// # Choosing r
-/// The radius r is the mean number of changed sites. An acceptance rate of .234 is a usual sign of a good
-/// one; where single changes are accepted less often than that, nothing above 1 helps. Keep r well below d, and a tuner's
-/// upper bound too: from d on every site changes at every step, which a symmetric energy always accepts, between two states.
+/// The radius r is the mean number of changed sites. An acceptance rate of .234 is a usual sign of a good one; where single
+/// changes are accepted less often than that, nothing above 1 helps. Keep r well below d, and a tuner's upper bound too. From d
+/// on every site changes at every step, and a symmetric energy always accepts that, between two states.
 ///
 /// Cost a step: one uniform a site, and one difference of energies.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -20,8 +20,8 @@ use rand_core::Rng;
 pub struct SequentialGibbs;
 
 impl SequentialGibbs {
-    /// The log odds of a site being 1 given the rest of the chain's state, as a sweep compares them with noise;
-    /// 0 where there is no such site.
+    /// The log odds of a site being 1 given the rest of the chain's state, as a sweep compares them with noise. 0 where there
+    /// is no such site.
     #[must_use]
     pub fn log_odds(ring: &Ring<'_, Ising<'_>>, site: usize) -> f32 {
         let (unit, mut odds) = (F32s::splat(ring.energy.form().unit()), [0.0; LANES]);

@@ -12,10 +12,10 @@ use crate::packed::{Change, Move, Packed, StateError, set};
 use crate::random::below;
 use rand_core::Rng;
 
-/// Exchanges the values of two sites that differ (Kawasaki 1966; METHODS.md §2), and keeps the number of sites at
-/// every value: for distributions on states with a given number of ones. A free site is drawn uniformly, then one among
-/// the free sites of other values; the numbers of those do not change, so the reverse is as likely, and the
-/// Metropolis test takes `A = e^(E(x) − E(y))`.
+/// Exchanges the values of two sites that differ (Kawasaki 1966; METHODS.md §2), and keeps the number of sites at every value.
+/// It is for distributions on states with a given number of ones. A free site is drawn uniformly, then one among the free sites
+/// of other values. The numbers of those do not change, so the reverse is as likely, and the Metropolis test takes `A = e^(E(x)
+/// − E(y))`.
 ///
 /// Where every free site has one value, or a value would come to a site of a smaller arity, the step stays.
 ///

@@ -21,7 +21,7 @@ use rand_core::Rng;
 /// frustrated, in ferromagnets and bipartite antiferromagnets, near criticality most: elsewhere one cluster holds nearly all
 /// sites. Strong fields hold most clusters.
 ///
-/// A cluster with a clamped site stays. That is exact: given the bonds, both states of each cluster are equally likely, and a
+/// A cluster with a clamped site stays. That is exact. Given the bonds, both states of each cluster are equally likely. A
 /// clamped site fixes that of its own cluster and of no other.
 ///
 /// Cost: an exponential number a favoured pair and a favoured field, sixteen side by side, a step up the clusters' trees or

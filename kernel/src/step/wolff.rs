@@ -9,9 +9,9 @@ use crate::packed::Packed;
 use crate::random::below;
 use rand_core::Rng;
 
-/// Wolff moves of an Ising or Potts model (Wolff 1989; METHODS.md §2). For `f = Σ J s s' + Σ h s` one cluster C grows from a uniform
-/// site over pairs with `J s s' > 0`, each bound with probability `1 − e^(−2|J|)`, and flips with probability
-/// `min(1, e^(−2 Σ_C h s))`, of which [`Info::log_ratio`] has the logarithm.
+/// Wolff moves of an Ising or Potts model (Wolff 1989; METHODS.md §2). For `f = Σ J s s' + Σ h s` one cluster C grows from a
+/// uniform site over pairs with `J s s' > 0`, each bound with probability `1 − e^(−2|J|)`. It flips with probability `min(1,
+/// e^(−2 Σ_C h s))`, of which [`Info::log_ratio`] has the logarithm.
 ///
 /// For a [`Potts`] model of q values it draws a new value l for the first site, which has k, and c = k + l modulo q. Bonds are
 /// then those of [`SwendsenWang`](super::SwendsenWang) with this c: where couplings are positive the cluster is of sites with

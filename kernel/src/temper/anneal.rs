@@ -18,9 +18,9 @@ crate::error::errors! {
     }
 }
 
-/// One run of annealed importance sampling (Neal 2001; METHODS.md §4), from the base to the target: draws
-/// x from the base, and for each β in turn adds `(β′ − β)(E(x) − E₀(x))` to −ln w, β′ the one before, and
-/// takes `steps` transitions at β. Returns ln w, where `⟨w⟩ = Z/Z₀` exactly, for any β and steps.
+/// One run of annealed importance sampling (Neal 2001; METHODS.md §4), from the base to the target. It draws x from the base.
+/// For each β in turn it adds `(β′ − β)(E(x) − E₀(x))` to −ln w, β′ the one before, and takes `steps` transitions at β. Returns
+/// ln w, where `⟨w⟩ = Z/Z₀` exactly, for any β and steps.
 ///
 /// `betas` rises to 1 from above 0; where they end at another β, Z is that of β. The kernel may depend on β; it must keep the distribution at β. A draw that the
 /// energy forbids has weight 0: ln w = −∞, and the run ends. The replica ends near the target's distribution. Clamped sites keep

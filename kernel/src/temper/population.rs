@@ -264,8 +264,8 @@ where
     }
 }
 
-/// One step of population annealing (Hukushima, Iba 2003; Machta 2010) for replicas that lie side by side: they are resampled for `beta` by
-/// their gaps, and take that β. Then move each by any kernel that samples exactly at β, in any order.
+/// One step of population annealing (Hukushima, Iba 2003; Machta 2010) for replicas that lie side by side. They are resampled
+/// for `beta` by their gaps, and take that β. Then move each by any kernel that samples exactly at β, in any order.
 ///
 /// `gaps` has what [`begin`] returned, later [`Replica::gap`], one a replica. `families` are copied with the states. For
 /// [`Families`] number them 0, 1, 2, … before the first step.

@@ -41,22 +41,20 @@ enum Phase {
     Frozen,
 }
 
-/// Finds the cycle of ACS (Pynadath, Bhattacharya, Hariharan, Zhang 2024, Algorithms 2–5; METHODS.md §4):
-/// burn-in; the smallest step size, rising from its floor at β = ½, and the largest, falling from its
-/// ceiling at β_max, at which about ρ* of the proposals are accepted, each by rounds of candidates between
-/// the best so far and `α(1 ± ζ|ρ* − ρ|)`, the smallest going back where ρ is less than ρ* by two standard errors;
-/// then for each position of the cycle the balance, from ½ to that
-/// of the position before, with the highest rate. The last position keeps β = ½.
+/// Finds the cycle of ACS (Pynadath, Bhattacharya, Hariharan, Zhang 2024, Algorithms 2–5; METHODS.md §4). Burn-in is first.
+/// Then come the smallest step size, rising from its floor at β = ½, and the largest, falling from its ceiling at β_max. At
+/// each about ρ* of the proposals are accepted. Both are found by rounds of candidates between the best so far and `α(1 ± ζ|ρ*
+/// − ρ|)`. The smallest goes back where ρ is less than ρ* by two standard errors. Last, each position of the cycle gets the
+/// balance with the highest rate, from ½ to that of the position before. The last position keeps β = ½.
 ///
 /// Where no step size has the rate ρ* at β_max, the search goes on to small ones, down to the smallest, or stays at the best:
 /// [`CycleTuner::ends`] says so by the rate found, and a β_max lower by .05 is the paper's advice.
 ///
-/// Unlike the paper, which rates a candidate by one step of a hundred chains and puts every chain back for
-/// the next one, a candidate here is a [`Rate`] over [`CycleSettings::steps`] steps of every chain, with its
-/// standard error, and chains flow through: right for a single chain and for a batch. With many chains,
-/// give all of them a step by [`CycleTuner::kernel`] and observe what they report in a fixed order. Of equal
-/// step sizes the one farther from the start of the search wins, of equal balances the smallest. Step sizes stay
-/// between floor and ceiling.
+/// The paper rates a candidate by one step of a hundred chains and puts every chain back for the next one. Here a candidate is
+/// a [`Rate`] over [`CycleSettings::steps`] steps of every chain, with its standard error, and chains flow through. That is
+/// right for a single chain and for a batch. With many chains, give all of them a step by [`CycleTuner::kernel`] and observe
+/// what they report in a fixed order. Of equal step sizes the one farther from the start of the search wins, of equal balances
+/// the smallest. Step sizes stay between floor and ceiling.
 ///
 /// `T` is a buffer of one [`Trial`] a position, such as `[Trial; 20]`; there need to be two or more.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,9 +4,9 @@ use crate::accept::Info;
 use crate::lane::{F32s, exp};
 use crate::snapshot::plain;
 
-/// The mean of the acceptance probabilities `min(1, A)` of a known number of steps, with its standard error
-/// from the means of eight batches: right for one chain whose memory is short against a batch, and for steps
-/// of independent chains one after another. With eight batches the error itself is known to a quarter.
+/// The mean of the acceptance probabilities `min(1, A)` of a known number of steps, with its standard error from the means of
+/// eight batches. It is right for one chain whose memory is short against a batch, and for steps of independent chains one
+/// after another. With eight batches the error itself is known to a quarter.
 ///
 /// The probabilities say more than the yes and no of the steps: their mean has the smaller variance. They are added up in
 /// plain floats, which millions of them would fill: it looks at the first 2²⁰ steps, and what comes after changes nothing.

@@ -12,10 +12,9 @@ use crate::step::together::groups;
 use rand_core::Rng;
 
 impl<N: Noise> Langevin<'_, N> {
-    /// One transition of each of several chains: the same, bit for bit, as [`Chain::step`] of each with its own
-    /// generator, whatever runs beside it. Only the gradients at the proposals are asked for at once
-    /// ([`Energy::gradients`]), which is what an [`Rbm`](crate::Rbm) and a
-    /// [`CoarseRbm`](crate::energy::CoarseRbm) make good use of: they read their weights once for several chains.
+    /// One transition of each of several chains: the same, bit for bit, as [`Chain::step`] of each with its own generator,
+    /// whatever runs beside it. Only the gradients at the proposals are asked for at once ([`Energy::gradients`]). An
+    /// [`Rbm`](crate::Rbm) and a [`CoarseRbm`](crate::energy::CoarseRbm) then read their weights once for several chains.
     /// Chains of other energies, or of several, may be given all the same.
     ///
     /// ```

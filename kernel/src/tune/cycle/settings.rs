@@ -12,8 +12,8 @@ pub struct CycleSettings {
     pub chains: u32,
     /// Steps of every chain for one candidate.
     pub steps: u32,
-    /// Steps of every chain in each of the two parts of burn-in; of the second, along the cycle, only whole cycles are
-    /// taken: none where this is less than one.
+    /// Steps of every chain in each of the two parts of burn-in. Of the second, along the cycle, only whole cycles are taken:
+    /// none where this is less than one.
     pub burn_in: u32,
     /// Rounds of the search for each end of the step sizes (the paper's budget of 500 steps: 21).
     pub rounds: u32,
