@@ -225,7 +225,7 @@ fn edges_good_files() {
     assert_eq!(Edges::parse(&EDGES.replace('\n', "\r\n")), Ok(model.clone()));
     assert_eq!(Edges::parse(&model.to_text()), Ok(model));
     let alone = Edges { fields: vec![0.0; 3], edges: vec![] };
-    assert_eq!(Edges::parse("2 2 0"), Ok(alone.clone()));
+    assert_eq!(Edges::parse("2 2 0\n0 0 0"), Ok(alone.clone()));
     assert_eq!(Edges::parse(&alone.to_text()), Ok(alone));
 }
 
@@ -246,6 +246,20 @@ fn edges_bad_files() {
             ("1,2,1,", "line 1: the end of the line expected, found \"\""),
             ("0 1\n1 1000000000000000000", "line 2: a site below 67108864 expected, found 1000000000000000000"),
             ("0 1\n\n1 0 2", "line 3: new sites expected, found those of line 1"),
+            // A graph in the format of rudy, a list that counts from 1, and columns in another order.
+            ("3 3\n1 2 1\n2 3 1\n1 3 1\n", "line 1: the field of the site expected, the line ends"),
+            (
+                "1 2 0.5\n2 3 0.5",
+                "a line with site 0 expected: sites are counted from 0 (the line 0 0 0 adds one without edges)",
+            ),
+            (
+                "weight,source,target\n2,0,1\n",
+                "line 1: a head of two sites and a weight, in this order, expected, found \"weight\"",
+            ),
+            (
+                "from J to\n0 1 2",
+                "line 1: a head of two sites and a weight, in this order, expected, found \"J\"",
+            ),
         ],
     );
 }

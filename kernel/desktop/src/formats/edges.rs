@@ -4,10 +4,11 @@
 //! source,target,weight     a head without a number, which may be left out
 //! 0,1,0.5                  an edge: two sites, counted from 0, and its coupling J (1 where it is left out)
 //! 1,2,-1
-//! 2,2,0.25                 a field h: a site twice
+//! 2,2,0.25                 a field h: a site twice, and its weight
 //! ```
 //! Numbers are parted by commas or by spaces and tabs. Empty lines and lines that begin with `#` or `%` are skipped. The
-//! largest number of a site says how many sites there are. A line such as `9 9 0` adds sites without edges.
+//! largest number of a site says how many sites there are. A line such as `9 9 0` adds sites without edges. Some line must
+//! name site 0, so that a list that counts from 1 is not taken for one that counts from 0.
 //!
 //! The energy is `E = −Σ J s s′ − Σ h s` over spins s = ±1: a positive coupling favours equal spins.
 
@@ -41,6 +42,9 @@ pub enum EdgesError {
         /// The site.
         site: usize,
     },
+    /// The sites seem to be counted from another number than 0.
+    #[error("a line with site 0 expected: sites are counted from 0 (the line 0 0 0 adds one without edges)")]
+    First,
     /// Two lines name the same sites.
     #[error("line {line}: new sites expected, found those of line {before}")]
     Duplicate {
@@ -50,6 +54,9 @@ pub enum EdgesError {
         before: usize,
     },
 }
+
+/// Names of the number that stands behind two sites.
+const WEIGHTS: [&str; 8] = ["weight", "w", "coupling", "j", "field", "h", "bias", "value"];
 
 impl Edges {
     /// The largest number of sites that is believed.
@@ -79,6 +86,12 @@ impl Edges {
                 if commas { Words::Commas(line.split(',')) } else { Words::Spaced(line.split_whitespace()) };
             if sites == 0 && words.clone().all(|word| word.parse::<f64>().is_err() && !word.is_empty()) {
                 sites = 1; // A head: there is one at most.
+                let of_weight =
+                    |word: &&str| WEIGHTS.iter().any(|weight| word.trim().eq_ignore_ascii_case(weight));
+                if let Some(word) = words.take(2).find(of_weight) {
+                    let expected = "a head of two sites and a weight, in this order,";
+                    return Err(Unexpected { line: number, expected, found: Found::word(word) }.into());
+                }
                 continue;
             }
             let mut words = Line { number, words };
@@ -88,7 +101,11 @@ impl Edges {
             };
             let (a, b) = (site("a site")?, site("another site")?);
             let bare = words.words.clone().next().is_none();
-            let weight = if bare { 1.0 } else { words.finite("a finite weight")? };
+            let weight = match (bare, a == b) {
+                (true, true) => words.finite("the field of the site")?,
+                (true, false) => 1.0,
+                (false, _) => words.finite("a finite weight")?,
+            };
             words.end()?;
             if let Some(before) = seen.insert((a.min(b), a.max(b)), number) {
                 return Err(EdgesError::Duplicate { line: number, before });
@@ -104,6 +121,9 @@ impl Edges {
             let (line, found) = (past_the_end(text), Found::EndOfFile);
             return Err(Unexpected { line, expected: "an edge", found }.into());
         }
+        if !seen.keys().any(|&(least, _)| least == 0) {
+            return Err(EdgesError::First);
+        }
         let mut model = Self { fields: vec![0.0; sites], edges };
         fields.iter().for_each(|&(site, field)| model.fields[site] = field);
         Ok(model)
@@ -118,8 +138,8 @@ impl Edges {
             let _ = writeln!(text, "{a} {b} {coupling}");
         }
         for (site, field) in self.fields.iter().enumerate() {
-            // The last site says how many there are.
-            if *field != 0.0 || site + 1 == self.fields.len() {
+            // The last site says how many there are, the first one where they begin.
+            if *field != 0.0 || site == 0 || site + 1 == self.fields.len() {
                 let _ = writeln!(text, "{site} {site} {field}");
             }
         }
