@@ -12,6 +12,7 @@
 //! wrong on purpose ([`Defect`]).
 
 mod kernel;
+mod landscape;
 mod many;
 mod memory;
 mod model;
@@ -95,6 +96,13 @@ pub fn program(seed: u64, defect: Defect) -> Outcome {
     names.dedup();
     let description = format!("{}; {}", model.describe(), plan.describe());
     Outcome { seed, samplers: names.join(" + "), model: model.kind, description, result }
+}
+
+/// A program of isoenergetic moves, population annealing or replica exchange whose moves are wrong: what it is, and whether it says so.
+#[must_use]
+pub fn wrong_landscape(seed: u64) -> (&'static str, bool) {
+    let outcome = landscape::play(seed, &mut Source::new(seed), true);
+    (outcome.sampler, outcome.result.is_err())
 }
 
 /// Builds the samplers of a plan over an energy and runs it.

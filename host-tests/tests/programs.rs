@@ -2,7 +2,8 @@
 //!
 //! `BITMC_PROGRAM=<seed>` runs one program. `BITMC_PROGRAMS_SECONDS=<seconds>` runs programs for that long.
 
-use bitmc_host_tests::programs::{Defect, program, run};
+use bitmc_host_tests::programs::{Defect, program, run, wrong_landscape};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The first seed of the everyday run, and its programs: about a minute on two cores.
@@ -42,5 +43,20 @@ fn negative_controls_are_found() {
         let found = run(FIRST, 128, None, defect).findings.len();
         println!("{defect:?}: {found} of 128 programs");
         assert!(found >= 4, "{defect:?} is found by {found} of 128 programs");
+    }
+}
+
+#[test]
+fn wrong_moves_between_replicas_are_found() {
+    let mut found = BTreeMap::new();
+    for (kind, wrong) in (0..96).map(wrong_landscape) {
+        let (found, all) = found.entry(kind).or_insert((0, 0));
+        *found += u32::from(wrong);
+        *all += 1;
+    }
+    assert_eq!(found.len(), 3, "{found:?}");
+    for (kind, (found, all)) in found {
+        println!("{kind}: {found} of {all} programs");
+        assert!(8 * found >= all, "{kind} is found by {found} of {all} programs");
     }
 }

@@ -14,7 +14,7 @@ use crate::stat::replicas::reference_rng;
 use bitmc::batch::{Batch, BatchKernel, BatchSite, PottsBatch, PottsSite};
 use bitmc::energy::Tempered;
 use bitmc::lane::{Bits, LANES};
-use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
+use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin, TableGibbs};
 use bitmc::sliced::{CHAINS, SlicedChains, SlicedGibbs, SlicedIsing, SlicedLangevin};
 use bitmc::snapshot::{FRAME, Snapshot};
 use bitmc::step::{IsingLangevin, SequentialGibbs};
@@ -33,9 +33,11 @@ pub(super) struct Outcome {
 pub(super) fn play(seed: u64) -> Outcome {
     let source = &mut Source::new(seed ^ 0x1A4E5);
     let outcome = |sampler, model, result| Outcome { sampler, model, result };
-    match source.below(10) {
-        0 => outcome("quantised Gibbs", "whole numbers", quantised(seed, source, false)),
-        1 => outcome("quantised Langevin", "whole numbers", quantised(seed, source, true)),
+    match source.below(14) {
+        0 => outcome("quantised Gibbs", "whole numbers", quantised(seed, source, Whole::Gibbs)),
+        1 => outcome("quantised Langevin", "whole numbers", quantised(seed, source, Whole::Langevin)),
+        10 => outcome("Gibbs by a table", "whole numbers", quantised(seed, source, Whole::Table)),
+        11..=13 => super::landscape::play(seed, source, false),
         2 => outcome("sliced Gibbs", "Ising", sliced(seed, source, false)),
         3 => outcome("sliced Langevin", "Ising", sliced(seed, source, true)),
         4 => outcome("batch", "Ising", batch(seed, source)),
@@ -64,12 +66,12 @@ fn moving<E: Energy + ?Sized>(energy: &E) -> HeapMemory {
     heap::moving_memory(energy, Memory::weights_and_momentum(layout) - Memory::weights(layout))
 }
 
-fn said(error: impl std::fmt::Display) -> String {
+pub(super) fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
 /// Compares counts with a distribution.
-fn fits(what: &str, counts: &[u64], law: &[f64]) -> Result<(), String> {
+pub(super) fn fits(what: &str, counts: &[u64], law: &[f64]) -> Result<(), String> {
     let p = p_value(counts, law);
     if p >= ALARM {
         return Ok(());
@@ -100,11 +102,29 @@ fn forged(it: &mut impl Snapshot, source: &mut Source) -> Result<bool, String> {
     if save(&[it]) == before { Ok(false) } else { Err("a refused snapshot has changed the chains".into()) }
 }
 
-fn number(shape: &Shape, x: Packed<'_>) -> Result<usize, String> {
+pub(super) fn number(shape: &Shape, x: Packed<'_>) -> Result<usize, String> {
     shape.number(x).ok_or_else(|| format!("an illegal state: {:x?}", x.words()))
 }
 
-fn quantised(seed: u64, source: &mut Source, langevin: bool) -> Result<usize, String> {
+/// Samplers of models of whole numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whole {
+    Gibbs,
+    Langevin,
+    Table,
+}
+
+fn by_table<'a>(
+    model: QuantisedIsing<'a>,
+    unit: u32,
+    words: &'a mut [u32],
+    fields: &'a mut [i32],
+    table: &'a mut [u64],
+) -> Result<TableGibbs<'a>, String> {
+    TableGibbs::with_table(model, unit, words, fields, table).map_err(said)
+}
+
+fn quantised(seed: u64, source: &mut Source, sampler: Whole) -> Result<usize, String> {
     let mut rows = Rows::random(source);
     // The same numbers as log odds of ln 2 / 65,536.
     let shift = source.pick(&[0, 30 - 20, 30 - 17, 30 - 16]);
@@ -112,11 +132,21 @@ fn quantised(seed: u64, source: &mut Source, langevin: bool) -> Result<usize, St
         rows.entries.iter_mut().for_each(|entry| entry.coupling >>= shift);
         rows.linear.iter_mut().for_each(|linear| *linear >>= shift);
     }
+    // A table has an entry for every whole number that a field can be.
+    let unit = if sampler == Whole::Table {
+        let small = |number: i32| number % 16;
+        rows.entries.iter_mut().for_each(|entry| entry.coupling = small(entry.coupling));
+        rows.linear.iter_mut().for_each(|linear| *linear = small(*linear));
+        source.pick(&[1 << 10, 20_000, 94_548, 1 << 19])
+    } else {
+        1
+    };
     rows.exponent = 0;
     let layout = Layout::binary(rows.linear.len());
     let shape = Shape { layout, arities: vec![2; layout.sites()], given: None };
-    let energies: Vec<f64> =
-        (0..shape.states()).map(|state| rows.energy(&shape.values(state)) * LN_2 / 65_536.0).collect();
+    let energies: Vec<f64> = (0..shape.states())
+        .map(|state| rows.energy(&shape.values(state)) * f64::from(unit) * LN_2 / 65_536.0)
+        .collect();
     let exact = Exact::of(&energies);
     let whole = |entries| QuantisedIsing::from_rows(&rows.ends, entries, &rows.linear);
     let spare = rows.spare();
@@ -125,7 +155,10 @@ fn quantised(seed: u64, source: &mut Source, langevin: bool) -> Result<usize, St
     let (steps, kept) = (1 + source.below(20), source.below(4));
     let (mut reference, mut rng) = (reference_rng(seed, 1), LaneRng::stream(seed, 0));
     let mut counts = vec![0; shape.states()];
+    let len = if sampler == Whole::Table { TableGibbs::table_len(&model) } else { 0 };
+    let mut tables = [vec![u64::MAX; len], vec![u64::MAX; len]];
     for _ in 0..source.pick(&[1000, 10_000]) {
+        let [table, other_table] = tables.each_mut().map(Vec::as_mut_slice);
         let mut words = shape.words(exact.draw(&mut reference));
         let mut spare = shape.words(exact.draw(&mut reference));
         let mut room: Vec<i32> = (0..2 * layout.sites() + 2).map(|_| source.word() as i32).collect();
@@ -134,7 +167,7 @@ fn quantised(seed: u64, source: &mut Source, langevin: bool) -> Result<usize, St
         let (flips, other) = flips.split_at_mut(1);
         macro_rules! run {
             ($make:expr, $step:ident) => {{
-                let mut chain = $make(&mut words, fields, flips)?;
+                let mut chain = $make(&mut words, fields, flips, table)?;
                 for _ in 0..steps / 2 {
                     _ = chain.$step(&mut rng);
                 }
@@ -147,7 +180,7 @@ fn quantised(seed: u64, source: &mut Source, langevin: bool) -> Result<usize, St
                     }
                     1 => {
                         let bytes = save(&[&chain]);
-                        chain = $make(&mut spare, &mut more[..layout.sites()], other)?;
+                        chain = $make(&mut spare, &mut more[..layout.sites()], other, other_table)?;
                         load(&bytes, &mut [&mut chain]).map_err(said)?;
                     }
                     2 => taken = forged(&mut chain, source)?,
@@ -162,14 +195,18 @@ fn quantised(seed: u64, source: &mut Source, langevin: bool) -> Result<usize, St
                 }
             }};
         }
-        if langevin {
-            run!(
-                |words, fields, flips| QuantisedLangevin::new(model, penalty, words, fields, flips)
+        match sampler {
+            Whole::Langevin => run!(
+                |words, fields, flips, _| QuantisedLangevin::new(model, penalty, words, fields, flips)
                     .map_err(said),
                 step
-            );
-        } else {
-            run!(|words, fields, _| QuantisedGibbs::new(model, words, fields).map_err(said), sweep);
+            ),
+            Whole::Gibbs => {
+                run!(|words, fields, _, _| QuantisedGibbs::new(model, words, fields).map_err(said), sweep);
+            }
+            Whole::Table => {
+                run!(|words, fields, _, table| by_table(model, unit, words, fields, table), sweep);
+            }
         }
     }
     fits("the end", &counts, &exact.law).map(|()| 1)
@@ -257,18 +294,18 @@ fn slices<'a>(
 }
 
 /// Two inverse temperatures for the chains of a batch, and the distributions at them.
-fn temperatures(energies: &[f64], source: &mut Source) -> ([f32; 2], [Exact; 2]) {
+pub(super) fn temperatures(energies: &[f64], source: &mut Source) -> ([f32; 2], [Exact; 2]) {
     let betas = [source.pick(&[1.0, 1.0, 0.5]), source.pick(&[0.0, 0.25, 1.5])];
     let at = |beta: f32| Exact::of(&energies.iter().map(|energy| f64::from(beta) * energy).collect::<Vec<_>>());
     (betas, betas.map(at))
 }
 
-fn mask(layout: Layout, source: &mut Source) -> [u32; 1] {
+pub(super) fn mask(layout: Layout, source: &mut Source) -> [u32; 1] {
     [source.word() & source.word() & Layout::binary(layout.sites()).last_word()]
 }
 
 /// Whether the sites of a mask kept the values of a state.
-fn kept(shape: &Shape, mask: u32, (before, after): (usize, usize)) -> Result<(), String> {
+pub(super) fn kept(shape: &Shape, mask: u32, (before, after): (usize, usize)) -> Result<(), String> {
     let moved = |site: &usize| mask >> site & 1 != 0 && shape.value(before, *site) != shape.value(after, *site);
     match (0..shape.arities.len()).find(moved) {
         Some(site) => Err(format!("site {site} is held and moved")),
@@ -405,7 +442,7 @@ fn abreast<B: Abreast, M>(
 }
 
 /// One first-order sampler, or sixteen with parameters of their own.
-fn langevins(source: &mut Source) -> [Langevin<'static>; LANES] {
+pub(super) fn langevins(source: &mut Source) -> [Langevin<'static>; LANES] {
     let step_size = 10f64.powf(3.0 * source.uniform() - 1.5) as f32;
     let balance = source.pick(&[0.5, 0.5, 0.8]);
     let each = source.one_in(2);
@@ -416,7 +453,7 @@ fn langevins(source: &mut Source) -> [Langevin<'static>; LANES] {
 }
 
 /// An Ising model of a batch or of replicas: couplings on the grid, or whole numbers.
-fn with_ising<T>(
+pub(super) fn with_ising<T>(
     source: &mut Source,
     see: impl FnOnce(&Ising<'_>, Shape, Vec<f64>, f64, &mut Source) -> Result<T, String>,
 ) -> Result<T, String> {
@@ -497,7 +534,7 @@ fn potts<const Q: usize>(seed: u64, source: &mut Source) -> Result<usize, String
 }
 
 /// β of two to four rungs, ascending.
-fn ladder(source: &mut Source) -> Vec<f32> {
+pub(super) fn ladder(source: &mut Source) -> Vec<f32> {
     let mut betas = vec![source.pick(&[0.0, 0.2, 0.5])];
     for _ in 0..1 + source.below(3) {
         betas.push(betas[betas.len() - 1] + source.pick(&[0.1, 0.25, 0.5]));
