@@ -54,8 +54,10 @@ fn isoenergetic(seed: u64, source: &mut Source, wrong: bool) -> Result<usize, St
             for _ in 0..moves {
                 let before = [number(&shape, one.state())?, number(&shape, other.state())?];
                 if wrong {
-                    let differ = before[0] ^ before[1];
-                    let swapped = differ & differ.wrapping_neg() & !mask[0] as usize;
+                    let differ = (before[0] ^ before[1]) & !mask[0] as usize;
+                    let sites: Vec<usize> =
+                        (0..shape.arities.len()).filter(|site| differ >> site & 1 != 0).collect();
+                    let swapped = if sites.is_empty() { 0 } else { 1 << source.pick(&sites) };
                     for (replica, state) in [(&mut one, before[0]), (&mut other, before[1])] {
                         let words = shape.words(state ^ swapped);
                         replica.restart(Packed::new(shape.layout, &words).map_err(said)?).map_err(said)?;
@@ -151,8 +153,8 @@ fn population(seed: u64, source: &mut Source, wrong: bool) -> Result<usize, Stri
         let beta = source.pick(&[0.0, 0.25, 0.5]);
         let least = energies.iter().copied().fold(f64::INFINITY, f64::min);
         let spread = energies.iter().map(|energy| energy - least).fold(0.0, f64::max);
-        // A step at which one population in e² is kept at the least.
-        let next = beta + (source.pick(&[0.5, 1.0, 2.0]) / spread.max(1.0)) as f32;
+        // A step at which one population in e⁴ is kept at the least.
+        let next = beta + (source.pick(&[1.0, 2.0, 4.0]) / spread.max(1.0)) as f32;
         if next <= beta {
             return Ok(0); // energies so far apart leave no such step
         }
@@ -162,9 +164,9 @@ fn population(seed: u64, source: &mut Source, wrong: bool) -> Result<usize, Stri
         let path = Tempered::new(model, beta).map_err(said)?;
         let (mut reference, mut rng) = (reference_rng(seed, 1), LaneRng::stream(seed, 0));
         let mut counts = vec![0; shape.states()];
-        let size = 2 + source.below(6);
+        let size = 2 + source.below(3);
         let mut families: Vec<u32> = (0..size as u32).collect();
-        for _ in 0..source.pick(&[1000, 3000]) {
+        for _ in 0..source.pick(&[3000, 10_000]) {
             let mut replicas = Vec::new();
             for _ in 0..size {
                 let words = shape.words(before.draw(&mut reference));

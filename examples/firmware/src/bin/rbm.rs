@@ -15,7 +15,7 @@ const Z: f32 = 6.82;
 /// Pixels that are on more rarely are tested together: their own counts are too small for a normal law.
 const RARE: f32 = 0.05;
 /// The hash of every state and energy: the same on every machine.
-const HASH: u32 = 0x2EAE_C12C;
+const HASH: u32 = 0x76A0_3AF2;
 
 #[entry]
 fn main() -> ! {
