@@ -201,6 +201,7 @@ impl<'e> Pilot<'e> {
         let (thin, mut tracks) = (steps.div_ceil(RECORDED), Vec::new());
         let draws = steps / thin;
         let hidden = Progress::new(true, 0);
+        self.units.iter_mut().for_each(|unit| unit.refresh());
         draw(&mut self.units, &mut tracks, (draws, thin), watch, &hidden, |_, _| Ok(()))?;
         self.window = (draws * thin, self.each(sampler) * (draws * thin) as f64);
         self.steps += self.window.0;

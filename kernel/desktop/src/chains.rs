@@ -109,6 +109,9 @@ pub trait Moving: Send + Snapshot {
     /// `E` at the state.
     fn energy(&self) -> f32;
 
+    /// Computes its energy anew, so that those of equal states are equal.
+    fn refresh(&mut self) {}
+
     /// Its statistics since they were last cleared.
     fn acceptance(&mut self) -> &mut Acceptance;
 
@@ -146,6 +149,11 @@ where
 
     fn energy(&self) -> f32 {
         self.chain.energy()
+    }
+
+    fn refresh(&mut self) {
+        // One that cannot be computed stays.
+        let _ = self.chain.refresh();
     }
 
     fn acceptance(&mut self) -> &mut Acceptance {

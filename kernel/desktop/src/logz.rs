@@ -2,13 +2,13 @@
 
 use crate::Error;
 use crate::chains::{memory, streams};
+use crate::diagnose::mean;
 use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
 use crate::progress::Progress;
 use crate::run::{held, log_states, start};
 use crate::settings::{Settings, settings};
 use bitmc::energy::Tempered;
-use bitmc::stats::Evidence;
 use bitmc::temper::{Replica, forward};
 use bitmc::{Energy, Gibbs, LaneRng, Layout, Packed};
 use rayon::prelude::*;
@@ -47,13 +47,16 @@ const RUNS: usize = 64;
 /// Temperatures of a run, where nothing else is asked for.
 const TEMPERATURES: usize = 1000;
 
+/// Equal weights below which an estimate is doubtful, however many runs there were.
+const FEW: f64 = 10.0;
+
 /// An estimate of ln Z.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Estimate {
     /// ln Z.
     pub log_z: f64,
-    /// Its standard error, by the spread of the runs' weights. Of a population by the sizes of its families, or by the spread of the
+    /// Its standard error, by the spread of the runs' weights, with what rounding of energies to f32 may do. Of a population by the sizes of its families, or by the spread of the
     /// weights at each temperature where that is larger.
     pub error: f64,
     /// Runs, or replicas of a population.
@@ -160,22 +163,22 @@ impl LogZ<'_> {
         let walks: Vec<f32> = streams.into_par_iter().map(one).collect::<Result<_, _>>()?;
         drop(progress);
         let base = log_states(self.model, ready.energy());
-        let mut evidence = Evidence::new();
-        walks.iter().for_each(|&walk| evidence.add(walk));
-        if walks.iter().all(|&walk| walk == f32::NEG_INFINITY) {
+        let weights = Weights::of(&walks.iter().map(|&walk| walk.into()).collect::<Vec<_>>());
+        if weights.log_mean == f64::NEG_INFINITY {
             let reason =
                 "no run ended in a possible state: independent draws hardly ever keep the hard constraints";
             return Err(Error::model(reason));
         }
         // The constant of the model's file is in every energy.
         let constant = self.model.constant / f64::from(self.temperature);
-        let effective_runs = f64::from(evidence.equal_weights());
-        let warning = (effective_runs < 0.1 * runs as f64).then(|| {
+        let effective_runs = weights.equal;
+        let few = (0.1 * runs as f64).max(FEW.min(0.5 * runs as f64));
+        let warning = (effective_runs < few).then(|| {
             format!("{effective_runs:.1} of {} runs have all the weight: ln Z is likely too low; take more temperatures", runs)
         });
         Ok(Estimate {
-            log_z: base + f64::from(evidence.log_z()) - constant,
-            error: evidence.relative_error().into(),
+            log_z: base + weights.log_mean - constant,
+            error: weights.relative_variance.sqrt().hypot(weights.rounding),
             runs,
             temperatures,
             effective_runs,
@@ -199,7 +202,41 @@ impl LogZ<'_> {
         let mut replica = Replica::new(path, memory(&path), state).map_err(Error::model)?;
         replica.clamp(held).map_err(Error::model)?;
         let beta = |step: usize| most * step as f32 / temperatures as f32;
-        let betas = (1..=temperatures).map(beta);
-        forward(&mut replica, betas, 1, |_| Gibbs::systematic(), rng).map_err(Error::model)
+        let cancel = &self.settings.cancel;
+        let betas = (1..=temperatures).map(beta).take_while(|_| !cancel.is_cancelled());
+        let walk = forward(&mut replica, betas, 1, |_| Gibbs::systematic(), rng).map_err(Error::model)?;
+        if cancel.is_cancelled() { Err(Error::option("it was cancelled")) } else { Ok(walk) }
+    }
+}
+
+/// What weights say, by their logarithms; in f64, for those that are nearly equal.
+pub(crate) struct Weights {
+    /// ln of their mean.
+    pub(crate) log_mean: f64,
+    /// The variance of the mean over its square.
+    pub(crate) relative_variance: f64,
+    /// `(Σw)²/Σw²`.
+    pub(crate) equal: f64,
+    /// What rounding of the logarithms to f32 may do to that of the mean.
+    pub(crate) rounding: f64,
+}
+
+impl Weights {
+    pub(crate) fn of(logs: &[f64]) -> Self {
+        let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let finite = logs.iter().map(|log| log.abs()).filter(|size| size.is_finite());
+        let rounding = f64::from(f32::EPSILON) * finite.fold(0.0, f64::max);
+        if most == f64::NEG_INFINITY {
+            return Self { log_mean: most, relative_variance: f64::INFINITY, equal: 0.0, rounding };
+        }
+        let weights: Vec<f64> = logs.iter().map(|log| (log - most).exp()).collect();
+        let (n, mean) = (weights.len() as f64, mean(&weights));
+        let squares = weights.iter().map(|w| (w - mean).powi(2)).sum::<f64>();
+        Self {
+            log_mean: most + mean.ln(),
+            relative_variance: squares / (n * (n - 1.0)) / mean.powi(2),
+            equal: n / (1.0 + squares / n / mean.powi(2)),
+            rounding,
+        }
     }
 }

@@ -281,8 +281,11 @@ impl Model {
     }
 
     fn polynomial(scale: Scale, sites: usize, terms: &[(&[u32], f32)]) -> Result<Self, Error> {
-        let terms = terms.iter().map(|&(sites, w)| (sites.to_vec(), w)).collect();
-        Self::checked(Form::Polynomial { scale, sites, terms })
+        let (constant, terms) = without_constant(terms.iter().map(|&(sites, w)| (sites.to_vec(), w)));
+        if !constant.is_finite() {
+            return Err(Error::model(format!("the terms without sites add up to {constant}")));
+        }
+        Ok(Self { constant, ..Self::checked(Form::Polynomial { scale, sites, terms })? })
     }
 
     /// Any energy of yours: see [`bitmc::Function`] for the shortest way to write one, and [`bitmc::energy::check`] to check
@@ -464,4 +467,11 @@ fn side(matrix: &[f32], name: &str) -> Result<usize, Error> {
 /// All pairs of sites, the first one smaller.
 fn pairs(sites: usize) -> impl Iterator<Item = (usize, usize)> + Clone {
     (0..sites).flat_map(move |a| (a + 1..sites).map(move |b| (a, b)))
+}
+
+/// Terms of a polynomial: the sum of those without sites, and the others. In f64, which energies of 32 bits cannot be beside a
+/// large constant.
+pub(crate) fn without_constant(terms: impl Iterator<Item = (Vec<u32>, f32)>) -> (f64, Vec<(Vec<u32>, f32)>) {
+    let (constants, terms): (Vec<_>, Vec<_>) = terms.partition(|(sites, _)| sites.is_empty());
+    (constants.iter().map(|&(_, weight)| f64::from(weight)).sum::<f64>() + 0.0, terms)
 }

@@ -161,6 +161,11 @@ impl Unit for LadderPair<'_> {
         tracks[0].energies.push(replica.energy());
     }
 
+    fn refresh(&mut self) {
+        crate::chains::Moving::refresh(&mut self.one);
+        crate::chains::Moving::refresh(&mut self.other);
+    }
+
     fn acceptance(&mut self) -> &mut Acceptance {
         crate::chains::Moving::acceptance(&mut self.one)
     }

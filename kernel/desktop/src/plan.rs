@@ -454,6 +454,10 @@ impl<M: Moving> Unit for Alone<M> {
         tracks[0].energies.push(self.0.energy());
     }
 
+    fn refresh(&mut self) {
+        self.0.refresh();
+    }
+
     fn acceptance(&mut self) -> &mut Acceptance {
         Moving::acceptance(&mut self.0)
     }

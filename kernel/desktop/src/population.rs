@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::chains::{memory, streams};
-use crate::logz::{Estimate, LogZ};
+use crate::logz::{Estimate, LogZ, Weights};
 use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
 use crate::progress::Progress;
@@ -32,6 +32,8 @@ struct Population<'e> {
     log_z: f64,
     /// The relative variance of Z if replicas forgot everything from step to step.
     variance: f64,
+    /// What rounding of energies may do to ln Z.
+    rounding: f64,
 }
 
 impl<'e> Population<'e> {
@@ -58,16 +60,18 @@ impl<'e> Population<'e> {
         let (replicas, gaps): (Vec<_>, Vec<f32>) = drawn.into_iter().unzip();
         let log_z = log_states(model, path.target());
         let families = (0..size as u32).collect();
-        Ok(Self { replicas, rngs, shared, gaps, families, beta: 0.0, log_z, variance: 0.0 })
+        Ok(Self { replicas, rngs, shared, gaps, families, beta: 0.0, log_z, variance: 0.0, rounding: 0.0 })
     }
 
     /// Goes to the next β: resampling, and a Gibbs sweep of each replica.
     fn step(&mut self, beta: f32) -> Result<(), Error> {
-        let done = resample(&mut self.replicas, &self.gaps, &mut self.families, beta, &mut self.shared);
-        let done = done.map_err(Error::model)?;
-        let size = self.replicas.len() as f64;
-        self.log_z += f64::from(done.log_mean);
-        self.variance += (size / f64::from(done.equal_weights) - 1.0).max(0.0) / (size - 1.0);
+        let step = f64::from(beta - self.beta);
+        let weights = Weights::of(&self.gaps.iter().map(|&gap| -step * f64::from(gap)).collect::<Vec<_>>());
+        resample(&mut self.replicas, &self.gaps, &mut self.families, beta, &mut self.shared)
+            .map_err(Error::model)?;
+        self.log_z += weights.log_mean;
+        self.variance += weights.relative_variance;
+        self.rounding += weights.rounding;
         let replicas = self.replicas.par_iter_mut().zip(&mut self.rngs).zip(&mut self.gaps);
         replicas.for_each(|((replica, rng), gap)| {
             replica.run(&Gibbs::systematic(), rng, 1, &mut ());
@@ -119,6 +123,7 @@ impl LogZ<'_> {
         drop(progress);
         let families = Families::of(&population.families, &mut vec![0; size]).map_err(Error::model)?;
         let error = f64::from(families.relative_error()).max(population.variance.sqrt());
+        let error = error.hypot(population.rounding);
         let mean_size = f64::from(families.mean_size());
         let warning = (mean_size > 0.01 * size as f64).then(|| {
             format!(

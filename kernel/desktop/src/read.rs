@@ -7,7 +7,7 @@ use crate::formats::poly::Poly;
 use crate::formats::qubo::Qubo;
 use crate::formats::rudy::Graph;
 use crate::formats::uai::{Evidence, Network};
-use crate::model::{Form, Labels, Scale};
+use crate::model::{Form, Labels, Scale, without_constant};
 use crate::parts::Parts;
 use crate::{Error, Model};
 use bitmc::energy::{Edge, Entry, FactorError, PolynomialBuffers, PolynomialError, RbmError};
@@ -177,9 +177,7 @@ impl From<Network> for Said {
 
 impl From<Poly> for Said {
     fn from(poly: Poly) -> Self {
-        let (constants, terms): (Vec<_>, Vec<_>) =
-            poly.terms.into_iter().partition(|(sites, _)| sites.is_empty());
-        let constant = constants.iter().map(|&(_, weight)| f64::from(weight)).sum::<f64>() + 0.0;
+        let (constant, terms) = without_constant(poly.terms.into_iter());
         let scale = if poly.spins { Scale::Spins } else { Scale::Bits };
         Self { constant, ..Form::Polynomial { scale, sites: poly.sites, terms }.into() }
     }

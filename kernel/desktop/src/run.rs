@@ -165,7 +165,11 @@ pub(crate) fn advance(
     })
 }
 
-/// Draws: `thin` steps and a record, as often as asked for, added to the tracks. Returns how many.
+/// Steps times sites between two draws from which on a run can be stopped between them.
+const LONG: u64 = 1 << 22;
+
+/// Draws: `thin` steps and a record, as often as asked for, added to the tracks. Returns whether the units stand at the last
+/// record: they are past it where a long draw was stopped.
 pub(crate) fn draw(
     units: &mut [Box<dyn Unit + '_>],
     tracks: &mut Vec<Track>,
@@ -173,25 +177,39 @@ pub(crate) fn draw(
     watch: &Watch<'_>,
     progress: &Progress,
     mut after: impl FnMut(&[Box<dyn Unit + '_>], &[Track]) -> Result<(), Error>,
-) -> Result<u64, Error> {
+) -> Result<bool, Error> {
     if tracks.is_empty() {
         tracks.resize(units.iter().map(|unit| unit.chains()).sum(), Track::default());
     }
-    let done = blocks(units, draws, watch, progress, |units, now| {
-        let mut work = with_tracks(units, tracks);
-        work.retain(|(unit, ..)| watch.is_here(*unit));
-        work.into_par_iter().for_each(|(_, unit, own)| {
-            for _ in 0..now {
-                unit.advance(thin);
-                unit.record(own);
+    let mut whole = true;
+    if thin.saturating_mul(watch.sampler.model.sites() as u64) >= LONG {
+        for _ in 0..draws {
+            whole = advance(units, thin, watch, &Progress::new(true, 0))? == thin;
+            if !whole {
+                break;
             }
-        });
-        after(units, tracks)
-    })?;
+            let work = with_tracks(units, tracks);
+            work.into_iter().filter(|(unit, ..)| watch.is_here(*unit)).for_each(|(_, unit, own)| unit.record(own));
+            progress.advance(1);
+            after(units, tracks)?;
+        }
+    } else {
+        blocks(units, draws, watch, progress, |units, now| {
+            let mut work = with_tracks(units, tracks);
+            work.retain(|(unit, ..)| watch.is_here(*unit));
+            work.into_par_iter().for_each(|(_, unit, own)| {
+                for _ in 0..now {
+                    unit.advance(thin);
+                    unit.record(own);
+                }
+            });
+            after(units, tracks)
+        })?;
+    }
     if let Some(link) = watch.link {
         link.share(with_tracks(units, tracks))?;
     }
-    Ok(done)
+    Ok(whole)
 }
 
 /// Units with their numbers, and the tracks of the chains of each.
@@ -258,7 +276,10 @@ pub(crate) fn run(sampler: &Sampler<'_>, link: Option<&Link>) -> Result<Samples,
         let progress = Progress::new(!bar, rest);
         progress.note("warm-up".into());
         report.warmup = steps + advance(&mut units, rest, &watch, &progress)?;
-        units.iter_mut().for_each(|unit| *unit.acceptance() = Acceptance::new());
+        units.iter_mut().for_each(|unit| {
+            unit.refresh();
+            *unit.acceptance() = Acceptance::new();
+        });
     }
     let warmup = watch.since.elapsed().as_secs_f64() - choice;
     let before = tracks.first().map_or(0, |track: &Track| track.energies.len()) as u64;
@@ -270,14 +291,17 @@ pub(crate) fn run(sampler: &Sampler<'_>, link: Option<&Link>) -> Result<Samples,
     let mut last = Instant::now();
     if warm {
         let thin = report.thin;
-        draw(&mut units, &mut tracks, (draws, thin), &watch, &progress, |units, tracks| {
+        let whole = draw(&mut units, &mut tracks, (draws, thin), &watch, &progress, |units, tracks| {
             if last.elapsed() > Keeper::EVERY {
                 keeper.write(&report, units, tracks)?;
                 last = Instant::now();
             }
             Ok(())
         })?;
-        keeper.write(&report, &units, &tracks)?;
+        // Within a draw the last record is not to be gone on from: what was kept before is.
+        if whole {
+            keeper.write(&report, &units, &tracks)?;
+        }
     }
     drop(progress);
 

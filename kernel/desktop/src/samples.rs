@@ -203,10 +203,8 @@ impl Samples {
     }
 
     fn rows<T: Send>(&self, of: impl Fn(u32) -> T + Sync) -> Vec<T> {
-        let chains: Vec<Vec<T>> = (0..self.chains())
-            .into_par_iter()
-            .map(|chain| (0..self.draws()).flat_map(|draw| self.state(chain, draw)).map(&of).collect())
-            .collect();
+        let chain = |chain| (0..self.draws()).flat_map(|draw| self.state(chain, draw)).map(&of).collect();
+        let chains: Vec<Vec<T>> = on_all_cores(|| (0..self.chains()).into_par_iter().map(chain).collect());
         chains.into_iter().flatten().collect()
     }
 
@@ -215,7 +213,7 @@ impl Samples {
     pub fn means(&self) -> Vec<f64> {
         let count = (self.chains() * self.draws()) as f64;
         let mean = |site| self.site(site).iter().flatten().sum::<f64>() / count;
-        (0..self.sites()).into_par_iter().map(mean).collect()
+        on_all_cores(|| (0..self.sites()).into_par_iter().map(mean).collect())
     }
 
     /// The values of one site, a vector a chain.
@@ -390,7 +388,7 @@ impl Samples {
                 };
                 sites.map(one).collect::<Vec<_>>()
             };
-            (0..self.layout.words()).into_par_iter().flat_map_iter(word).collect()
+            on_all_cores(|| (0..self.layout.words()).into_par_iter().flat_map_iter(word).collect())
         } else {
             let one = |site: usize| {
                 let values = self.site(site);
@@ -401,13 +399,21 @@ impl Samples {
                     .for_each(|&value| shares[value as usize] += 1.0 / (chains * draws) as f64);
                 told(site, diagnosis.of(&values), shares)
             };
-            (0..self.sites()).into_par_iter().step_by(every).map(one).collect()
+            on_all_cores(|| (0..self.sites()).into_par_iter().step_by(every).map(one).collect())
         };
         let scalars = || std::iter::once(&energy).chain(sites.iter().map(|site| &site.value));
         let r_hat = scalars().filter_map(|scalar| scalar.r_hat).reduce(f64::max);
         let ess = scalars().filter_map(|scalar| scalar.ess_bulk).reduce(f64::min);
         let constant_sites = sites.iter().filter(|site| site.value.sd == 0.0).count();
         Summary { chains, draws, energy, sites, constant_sites, r_hat, ess }
+    }
+}
+
+/// Works in threads of its own: those that all of a process share do not live on in a process that was forked.
+fn on_all_cores<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    match rayon::ThreadPoolBuilder::new().build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
     }
 }
 

@@ -140,6 +140,10 @@ impl<E: Energy + Sync + ?Sized> Moving for Warmed<'_, '_, E> {
         self.walker.energy()
     }
 
+    fn refresh(&mut self) {
+        self.walker.refresh();
+    }
+
     fn acceptance(&mut self) -> &mut Acceptance {
         self.walker.acceptance()
     }

@@ -189,6 +189,14 @@ where
         Some(&self.ladder)
     }
 
+    fn refresh(&mut self) {
+        for Member { replica, .. } in &mut self.members {
+            let words = replica.state().words().to_vec();
+            // Of a state that it was at: possible.
+            let _ = Packed::new(replica.state().layout(), &words).map(|state| replica.restart(state));
+        }
+    }
+
     fn acceptance(&mut self) -> &mut Acceptance {
         &mut self.acceptance
     }

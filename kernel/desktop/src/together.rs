@@ -72,6 +72,10 @@ impl Unit for Together<'_> {
         }
     }
 
+    fn refresh(&mut self) {
+        self.chains.iter_mut().for_each(|chain| _ = chain.refresh());
+    }
+
     fn acceptance(&mut self) -> &mut Acceptance {
         &mut self.acceptance
     }

@@ -38,6 +38,9 @@ pub(crate) trait Unit: Send + Snapshot {
     /// Adds the present state of every chain to its track.
     fn record(&self, tracks: &mut [Track]);
 
+    /// Computes energies anew where chains keep theirs: those of equal states are then equal, wherever the chains began.
+    fn refresh(&mut self) {}
+
     /// The statistics of all chains since they were last cleared.
     fn acceptance(&mut self) -> &mut Acceptance;
 
@@ -97,6 +100,11 @@ impl<E: Energy + Sync + ?Sized, K: Kernel<E> + Send + Sync> Unit for One<'_, E, 
     fn record(&self, tracks: &mut [Track]) {
         tracks[0].words.extend_from_slice(self.chain.state().words());
         tracks[0].energies.push(self.chain.energy());
+    }
+
+    fn refresh(&mut self) {
+        // One that cannot be computed stays.
+        let _ = self.chain.refresh();
     }
 
     fn acceptance(&mut self) -> &mut Acceptance {

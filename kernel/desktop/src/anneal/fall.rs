@@ -108,11 +108,13 @@ pub(super) fn sixteen(
     }
     let held = Packed::new(layout, &held).map_err(Error::model)?;
     batch.clamp(held).map_err(Error::model)?;
+    let mut done = 0u64;
     for (beta, sweeps) in schedule.rungs() {
         batch.set_betas([beta; LANES]).map_err(Error::model)?;
-        for sweep in 0..sweeps {
+        for _ in 0..sweeps {
             batch.step(&SequentialGibbs, rng);
-            if sweep % 64 == 63 && !watch() {
+            done += 1;
+            if done.is_multiple_of(64) && !watch() {
                 return Ok(Vec::new());
             }
         }

@@ -134,7 +134,7 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
     let go = |run: u64, sweeps: u64, rng: &mut LaneRng| -> Result<(Ends, u64), Error> {
         let watch = || {
             tick();
-            (run == 0 || !late()) && run <= hit.load(Ordering::Relaxed)
+            !settings.cancel.is_cancelled() && (run == 0 || !late()) && run <= hit.load(Ordering::Relaxed)
         };
         match &kind {
             &Kind::Fall(hot, cold, given) => {
@@ -181,6 +181,9 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
         return Err(error);
     }
     let mut found = found.into_inner().expect("no thread panics");
+    if settings.cancel.is_cancelled() && found.runs == 0 && found.ends.iter().all(|(_, ends, _)| ends.is_empty()) {
+        return Err(Error::option("it was cancelled before the first run ended"));
+    }
     // The same runs for any number of threads.
     let last = hit.into_inner();
     let mut ends = std::mem::take(&mut found.ends);
