@@ -189,7 +189,9 @@ pub(crate) fn draw(
                 break;
             }
             let work = with_tracks(units, tracks);
-            work.into_iter().filter(|(unit, ..)| watch.is_here(*unit)).for_each(|(_, unit, own)| unit.record(own));
+            work.into_iter()
+                .filter(|(unit, ..)| watch.is_here(*unit))
+                .for_each(|(_, unit, own)| unit.record(own));
             progress.advance(1);
             after(units, tracks)?;
         }

@@ -187,9 +187,42 @@ def test_files_are_errors_of_the_system(tmp_path):
 
 def test_tell_before_ask():
     chains = bitmc.Chains(3, chains=2)
+    with pytest.raises(ValueError, match="ask"):
+        chains.tell(np.zeros(2), np.zeros((2, 3)))
+    chains.ask()
     chains.tell(np.zeros(2), np.zeros((2, 3)))
     with pytest.raises(ValueError, match="ask"):
         chains.tell(np.zeros(2), np.zeros((2, 3)))
+
+
+def test_a_linear_coefficient_that_another_swallows_is_refused():
+    with pytest.raises(ValueError, match="^Q, linear: 1 is lost in 32 bits.*site 0"):
+        bitmc.qubo([[-1e8, 2e8], [0, -1e8]], [1.0, 0])
+    # Sums are made in 64 bits.
+    model = bitmc.qubo(([[0, 0], [0, 0], [0, 0]], [1e8, 1.0, -1e8]))
+    assert abs(bitmc.sample(model, draws=2000, seed=1).means[0] - 1 / (1 + np.e)) < 0.02
+    model = bitmc.qubo(np.array([[0.0, 1e8 + 1], [-1e8, 0.0]]))
+    assert abs(bitmc.sample(model, draws=4000, seed=1).states.all(axis=2).mean() - 1 / (3 * np.e + 1)) < 0.02
+
+
+def test_arguments_that_say_nothing_are_refused():
+    def f(x):
+        return x.sum(axis=1), np.ones(x.shape)
+
+    for name, arguments in [
+        ("balance", {"cycle": 4, "balance": 0.9}),
+        ("balance", {"order": 2, "balance": 0.9}),
+        ("window", {"window": 2}),
+        ("ordinal", {"ordinal": "no"}),
+    ]:
+        with pytest.raises(ValueError, match=f"^{name}: "):
+            bitmc.langevin(f, 3, **arguments)
+    with pytest.raises(ValueError, match="^spins: "):
+        bitmc.polynomial({(0,): 1.0}, spins="no")
+    with pytest.raises(ValueError, match="^tables: "):
+        bitmc.factors([2], None)
+    with pytest.raises(ValueError, match=r"^terms\[0\]: "):
+        bitmc.polynomial("ab")
 
 
 def test_pickles_say_what_to_do_instead():

@@ -184,9 +184,10 @@ def test_forbidden_states_and_faults():
     assert exact.distance(samples, exact.means([2] * N, energy)) < LIMIT
     with pytest.raises(ValueError, match="energies.*start"):
         bitmc.langevin(f, N, start=np.ones((64, N), int))
-    faulty = bitmc.langevin(
-        lambda x: (np.where(x[:, 0] == 1, np.nan, quadratic(x)[0]), quadratic(x)[1]), N, draws=50, warmup=0, start=start
-    )
+    with pytest.warns(RuntimeWarning, match="f gave NaN"):
+        faulty = bitmc.langevin(
+            lambda x: (np.where(x[:, 0] == 1, np.nan, quadratic(x)[0]), quadratic(x)[1]), N, draws=50, warmup=0, start=start
+        )
     assert faulty.report["faults"] > 0 and (faulty.states[:, :, 0] == 0).all()
 
 

@@ -292,3 +292,49 @@ def test_chains_stuck_at_different_values_have_an_infinite_r_hat():
     assert "R̂ = inf" in summary.warning
     # None is of a scalar that never changes.
     assert bitmc.sample(model.given({0: 1, 1: 1}), draws=20).summary().r_hat is None
+
+
+def test_results_are_read_after_a_fork():
+    """Threads of a parent do not live in its child."""
+    program = """
+import bitmc, os, sys
+model = bitmc.ising({(0, 1): 1.0})
+bitmc.sample(model, draws=100).states
+child = os.fork()
+if child == 0:
+    samples = bitmc.sample(model, draws=100)
+    samples.states, samples.means, samples.summary()
+    os._exit(0)
+sys.exit(os.waitpid(child, 0)[1])
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_a_long_draw_is_stopped():
+    model = bitmc.ising({(0, 1): 1.0, (1, 2): -1.0}, [0.1, 0, 0])
+    begun = time.monotonic()
+    samples = bitmc.sample(model, thin=10**12, draws=2, chains=2, sampler="gibbs", seconds=0.3)
+    assert len(samples.states[0]) == 0 and time.monotonic() - begun < 5
+
+
+def test_one_state_is_one_energy():
+    samples = bitmc.sample(bitmc.rbm([[0.1]], [-40.0]), seconds=60)
+    assert samples.states.shape == (16, 1000, 1) and len(np.unique(samples.energy)) == 1
+    assert samples.summary().warning is None
+
+
+def test_a_constant_of_a_polynomial_is_not_rounded():
+    for seed in (1, 2):
+        found = bitmc.log_z(bitmc.polynomial({(): 1e7, (0,): 1.0}), seed=seed)
+        exact_log_z = np.log(1 + np.exp(-1.0))
+        assert abs(found.log_z + 1e7 - exact_log_z) < 5 * found.error + 1e-8
+    annealed = bitmc.anneal(bitmc.polynomial({(): 1e7, (0,): 0.3, (1,): -0.2}), sweeps=1000)
+    assert abs(annealed.energies[0] - (1e7 - 0.2)) < 1e-6
+
+
+@pytest.mark.parametrize("method", ["importance", "population"])
+def test_an_error_is_never_nothing(method):
+    model = bitmc.ising([[0.0]], [3e-3])
+    for seed in range(1, 7):
+        found = bitmc.log_z(model, method=method, seed=seed)
+        assert 0 < found.error and abs(found.log_z - np.log(2 * np.cosh(3e-3))) < 5 * found.error

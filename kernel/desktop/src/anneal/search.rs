@@ -181,7 +181,10 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
         return Err(error);
     }
     let mut found = found.into_inner().expect("no thread panics");
-    if settings.cancel.is_cancelled() && found.runs == 0 && found.ends.iter().all(|(_, ends, _)| ends.is_empty()) {
+    if settings.cancel.is_cancelled()
+        && found.runs == 0
+        && found.ends.iter().all(|(_, ends, _)| ends.is_empty())
+    {
         return Err(Error::option("it was cancelled before the first run ended"));
     }
     // The same runs for any number of threads.

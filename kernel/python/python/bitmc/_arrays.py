@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 T = TypeVar("T")
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 Edges = tuple[NDArray[np.uint32], NDArray[np.uint32], Floats]
 
 MOST_SITES = 10**8
@@ -49,7 +50,7 @@ def numbers(name: str, value: Any, shape: tuple[int | None, ...], kind: type = n
         raise ValueError(f"{name}: shape {need} is needed, got {shown(found.shape)}")
     with np.errstate(over="ignore", invalid="ignore"):
         made: NDArray[Any] = np.ascontiguousarray(found, dtype=kind)
-    bad = np.flatnonzero(~np.isfinite(made))
+    bad = np.flatnonzero(~(np.abs(made) <= _FLOAT32_MAX))
     if bad.size:
         place = [int(i) for i in np.unravel_index(bad[0], made.shape)]
         raise ValueError(f"{name}: {name}{place} is {found[tuple(place)]}: a finite number of 32 bits is needed")
@@ -87,6 +88,13 @@ def whole(name: str, value: Any, least: int = 0, most: int = 2**64 - 1) -> int:
     return found
 
 
+def flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name}: True or False is needed, got {value!r}")
+    return bool(value)
+
+
 def one_of(name: str, value: Any, names: tuple[str, ...]) -> str:
     """One of some words."""
     if not isinstance(value, str) or value not in names:
@@ -122,18 +130,19 @@ def said(what: str, make: Callable[[], T]) -> T:
 
 
 def _pairs(
-    name: str, first: NDArray[np.uint32], second: NDArray[np.uint32], weights: Floats, sites: int
-) -> tuple[Edges, Floats]:
+    name: str, first: NDArray[np.uint32], second: NDArray[np.uint32], weights: Doubles, sites: int
+) -> tuple[Edges, Doubles]:
     """Edges off the diagonal, each once with the weights of both directions added up, and the diagonal."""
     if first.size and max(int(first.max()), int(second.max())) >= sites:
         raise ValueError(f"{name}: site {max(int(first.max()), int(second.max()))}: the model has {sites} sites")
-    diagonal = np.zeros(sites, np.float32)
+    diagonal = np.zeros(sites)
     same = first == second
     np.add.at(diagonal, first[same], weights[same])
     off = ~same
     low, high = np.minimum(first[off], second[off]), np.maximum(first[off], second[off])
     keys, inverse = np.unique(low.astype(np.uint64) * np.uint64(sites) + high, return_inverse=True)
-    total = np.bincount(inverse, weights[off].astype(np.float64), len(keys)).astype(np.float32)
+    with np.errstate(over="ignore"):
+        total = np.bincount(inverse, weights[off], len(keys)).astype(np.float32)
     kept = total != 0
     keys, total = keys[kept], total[kept]
     if not np.isfinite(total).all():
@@ -142,9 +151,34 @@ def _pairs(
     return edges, diagonal
 
 
+def _entries(name: str, found: Any, first: NDArray[np.uint32], second: NDArray[np.uint32]) -> Doubles:
+    """The entries of a sparse matrix."""
+    bad = np.flatnonzero(~np.isfinite(found.data)) if found.data.dtype.kind == "f" else np.empty(0, np.intp)
+    if bad.size:
+        at = int(bad[0])
+        raise ValueError(f"{name}: {name}[{first[at]}, {second[at]}] is {found.data[at]}: a finite number is needed")
+    return numbers(name, found.data, (len(first),), np.float64)
+
+
+def added(name: str, one: Doubles, other: Floats) -> Floats:
+    """Two linear parts of each site as one number of 32 bits."""
+    sums = one + other
+    with np.errstate(over="ignore"):
+        made = sums.astype(np.float32)
+    bad = np.flatnonzero(~np.isfinite(made))
+    if bad.size:
+        raise ValueError(f"{name}: the linear coefficients of site {int(bad[0])} add up to too much")
+    least = np.where((one == 0) | (other == 0), np.inf, np.minimum(np.abs(one), np.abs(other)))
+    lost = np.flatnonzero(np.abs(made - sums) > least / 64)
+    if lost.size:
+        site = int(lost[0])
+        raise ValueError(f"{name}: {least[site]:g} is lost in 32 bits beside the other linear coefficient of site {site}")
+    return made
+
+
 def matrix(
     name: str, value: Any, sites: int | None, symmetric: bool
-) -> tuple[int, Edges, Floats]:
+) -> tuple[int, Edges, Doubles]:
     """Sites, edges and the diagonal of a matrix: dense, sparse, a mapping of pairs, or a pair (edges, weights).
 
     A symmetric matrix has every edge twice, and an edge weighs what one of its entries does. In the other forms every edge
@@ -162,7 +196,7 @@ def matrix(
             ends = ends.reshape(0, 2)
         if ends.ndim != 2 or ends.shape[1] != 2:
             raise ValueError(f"{name}: edges: shape n × 2 is needed, got {shown(ends.shape)}")
-        weights = numbers(f"{name}: weights", value[1], (len(ends),))
+        weights = numbers(f"{name}: weights", value[1], (len(ends),), np.float64)
         count = sites if sites is not None else int(ends.max()) + 1 if ends.size else 0
         if symmetric and len(ends):
             keys = np.sort(ends, axis=1)
@@ -175,17 +209,19 @@ def matrix(
         if found.ndim != 2 or found.shape[0] != found.shape[1]:
             raise ValueError(f"{name}: a square matrix is needed, got {shown(found.shape)}")
         first, second = sites_of(name, found.row), sites_of(name, found.col)
-        weights = numbers(name, found.data, (len(first),))
-        if symmetric and abs(found - found.T).sum() != 0:
+        weights = _entries(name, found, first, second)
+        rounded = found.astype(np.float32)
+        if symmetric and abs(rounded - rounded.T).sum() != 0:
             raise ValueError(f"{name}: the matrix must be symmetric: {name} + {name}.T of one triangle is")
         size = found.shape[0]
     else:
-        dense = numbers(name, value, (None, None))
+        dense = numbers(name, value, (None, None), np.float64)
         size = dense.shape[0]
         if dense.shape[1] != size:
             raise ValueError(f"{name}: a square matrix is needed, got {shown(dense.shape)}")
-        if symmetric and not np.array_equal(dense, dense.T):
-            i, j = (int(k) for k in np.argwhere(dense != dense.T)[0])
+        rounded = dense.astype(np.float32)
+        if symmetric and not np.array_equal(rounded, rounded.T):
+            i, j = (int(k) for k in np.argwhere(rounded != rounded.T)[0])
             raise ValueError(f"{name}: {name}[{i}, {j}] and {name}[{j}, {i}] differ: the matrix must be symmetric")
         rows, columns = np.nonzero(dense)
         first, second, weights = rows.astype(np.uint32), columns.astype(np.uint32), dense[rows, columns]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bitmc
-from ._arrays import MOST_SITES, array, numbers, real, shown, whole
+from ._arrays import MOST_SITES, array, flag, numbers, real, shown, whole
 from ._runs import Samples
 
 _MOST_NUMBERS = 10**10
@@ -124,15 +124,17 @@ class Chains:
         if curved is not None and not sampler.startswith("second-order"):
             raise ValueError(f"hessian: only the sampler of second order takes it, got sampler {sampler!r}")
         self._inner = _bitmc.Chains(
-            sites, arity, bool(ordinal), chains, whole("seed", seed), sampler, distance, states, curved
+            sites, arity, flag("ordinal", ordinal), chains, whole("seed", seed), sampler, distance, states, curved
         )
         self._sampler = sampler
+        self._asked = False
         self._shape: tuple[int, ...] = (chains, sites)
         if self._inner.gradient_len != sites:
             self._shape = (chains, sites, arity)
 
     def ask(self) -> NDArray[Any]:
         """The states whose energies are needed, chains × sites; the same ones again until they are told."""
+        self._asked = True
         return self._inner.ask()
 
     def tell(self, energies: Any, gradients: Any = None) -> NDArray[np.bool_]:
@@ -140,6 +142,8 @@ class Chains:
 
         +∞ forbids a state. NaN, which counts as a fault, is never accepted.
         """
+        if not self._asked:
+            raise ValueError("energies: of which states? ask() first")
         e = _floats("energies", energies)
         if e.shape != self._shape[:1]:
             raise ValueError(f"energies: shape {shown(self._shape[:1])} is needed, got {shown(e.shape)}")
@@ -148,7 +152,9 @@ class Chains:
             g = _floats("gradients", gradients)
             if g.shape != self._shape:
                 raise ValueError(f"gradients: shape {shown(self._shape)} is needed, got {shown(g.shape)}")
-        return np.array(self._inner.tell(e, g.ravel()), dtype=np.bool_)
+        moved = np.array(self._inner.tell(e, g.ravel()), dtype=np.bool_)
+        self._asked = False
+        return moved
 
     @property
     def states(self) -> NDArray[Any]:
@@ -211,6 +217,7 @@ def langevin(
         uint16); energies of shape chains; gradients ∂E/∂x of shape chains × sites, for categories (more than two values, not
         ordinal) chains × sites × arity. Arrays of NumPy, JAX or PyTorch. States are unsigned: ``-x`` and ``x - y`` wrap around,
         so begin with ``x.astype(float)``. Energies are rounded to 32 bits; those of draws should stay below 2²⁰.
+        +∞ forbids a state. NaN and −∞ are refused like it; a warning at the end says so.
     sites, arity, chains : int
     draws, warmup, thin : int
         As of :func:`bitmc.sample`.
@@ -227,7 +234,7 @@ def langevin(
         size and balance to the largest jump distance; it takes about 900 steps of 64 chains. With `step_size`, that and `balance` stay as given.
     hessian : array, optional
         Of second order: about ∂²E/∂x∂x, a symmetric matrix of at most 1,024 sites, or its diagonal. Without it the warm-up
-        estimates a matrix from the gradients before and after moves. Any matrix gives exact samples; a good one large steps.
+        estimates a matrix from the gradients before and after moves; not for categories, nor for more than 64 values. Any matrix gives exact samples; a good one large steps.
     ordinal : bool
         Whether values are whole numbers in order.
     window : int, optional
@@ -266,6 +273,10 @@ def langevin(
     limit = None if seconds is None else real("seconds", seconds, 0.0, 1e9)
     balance = real("balance", balance, 0.0, 1.0, above=True)
     order = whole("order", order, 1, 2)
+    if balance != 0.5 and (cycle is not None or (order == 2 and step_size is None)):
+        raise ValueError("balance: a cycle has its own, and second order adapts it where step_size is not given")
+    if window is not None and (not ordinal or arity == 2):
+        raise ValueError("window: only ordinal sites of more than two values have one")
     if order == 2:
         if cycle is not None:
             raise ValueError("cycle: only the sampler of first order takes it")
@@ -336,6 +347,12 @@ def langevin(
         warnings.warn(
             f"energies reach {largest:.3g}, where numbers of 32 bits are {np.spacing(np.float32(largest)):g} apart: "
             "subtract a constant in f",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    if found.report["faults"]:
+        warnings.warn(
+            f"f gave NaN or −∞ at {found.report['faults']} proposals, which were refused: the states there are missing",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -8,7 +8,23 @@ from typing import Any
 import numpy as np
 
 from . import _bitmc
-from ._arrays import MOST_SITES, Edges, Floats, array, flags, matrix, numbers, path_of, real, said, shown, sites_of, whole
+from ._arrays import (
+    MOST_SITES,
+    Doubles,
+    Edges,
+    added,
+    array,
+    flag,
+    flags,
+    matrix,
+    numbers,
+    path_of,
+    real,
+    said,
+    shown,
+    sites_of,
+    whole,
+)
 
 
 class Model:
@@ -76,7 +92,7 @@ class Model:
 
 def _matrix(
     name: str, value: Any, other: str, numbers: Any, sites: int | None, symmetric: bool
-) -> tuple[int, Edges, Floats]:
+) -> tuple[int, Edges, Doubles]:
     """A matrix whose sites are counted by it, by `sites`, or by the numbers of another argument, one a site."""
     known = _sites(other, numbers, sites)
     count, edges, diagonal = matrix(name, value, known, symmetric)
@@ -142,7 +158,7 @@ def qubo(Q: Any, linear: Any = None, *, sites: int | None = None) -> Model:
     array([0, 1], dtype=uint8)
     """
     count, (a, b, weights), diagonal = _matrix("Q", Q, "linear", linear, sites, False)
-    coefficients = diagonal + _fields("linear", linear, count)
+    coefficients = added("Q, linear", diagonal, _fields("linear", linear, count))
     return Model._of(said("Q, linear", lambda: _bitmc.Model.qubo(count, a, b, weights, coefficients)))
 
 
@@ -215,8 +231,12 @@ def factors(arities: Sequence[int], tables: Iterable[tuple[Sequence[int], Any]])
     values = sites_of("arities", arities)
     if values.ndim != 1 or values.size == 0 or values.min() < 1 or values.max() > 65535:
         raise ValueError("arities: one number of values a site, from 1 to 65535, is needed")
+    try:
+        listed = list(tables)
+    except TypeError:
+        raise ValueError(f"tables: pairs (sites, weights) are needed, got {tables!r}") from None
     made = []
-    for number, table in enumerate(tables):
+    for number, table in enumerate(listed):
         name = f"tables[{number}]"
         try:
             members, weights = table
@@ -254,7 +274,8 @@ def gaussian(A: Any, mean: Any, arity: int) -> Model:
     arity = whole("arity", arity, 2, 65536)
     centre = numbers("mean", mean, (None,))
     _, (a, b, weights), diagonal = matrix("A", A, len(centre), True)
-    return Model._of(said("A, mean, arity", lambda: _bitmc.Model.gaussian(arity, a, b, weights, diagonal, centre)))
+    variances = diagonal.astype(np.float32)
+    return Model._of(said("A, mean, arity", lambda: _bitmc.Model.gaussian(arity, a, b, weights, variances, centre)))
 
 
 def logistic(X: Any, y: Any, prior: Any = None) -> Model:
@@ -308,13 +329,15 @@ def polynomial(terms: Any, *, spins: bool = False, sites: int | None = None) -> 
         name = f"terms[{number}]"
         try:
             of, weight = term
-            members = [whole(name, site, 0, MOST_SITES - 1) for site in of]
-        except TypeError:
+            members = list(of)
+        except (TypeError, ValueError):
             raise ValueError(f"{name}: a pair of sites, as (0,) or (0, 2), and a weight is needed, got {term!r}") from None
+        members = [whole(name, site, 0, MOST_SITES - 1) for site in members]
         made.append((members, real(name, weight, -3e38, 3e38)))
         most = max([most, *(site + 1 for site in members)])
     count = most if sites is None else whole("sites", sites, 1, MOST_SITES)
-    return Model._of(said("terms", lambda: _bitmc.Model.polynomial(bool(spins), count, made)))
+    of_spins = flag("spins", spins)
+    return Model._of(said("terms", lambda: _bitmc.Model.polynomial(of_spins, count, made)))
 
 
 def read(path: Any) -> Model:

@@ -19,7 +19,7 @@ import numpy as np
 import dimod
 
 from ._arrays import real, whole
-from ._models import qubo
+from ._models import ising, qubo
 from ._runs import anneal
 
 
@@ -102,9 +102,12 @@ class BitmcSampler(dimod.Sampler):  # type: ignore[misc, name-defined]
                 (np.empty((reads, 0), np.int8), []), bqm
             )
         begun = time.perf_counter()
-        vectors = bqm.binary.to_numpy_vectors(variable_order=variables)
+        vectors = bqm.to_numpy_vectors(variable_order=variables)
         edges = np.stack([vectors.quadratic.row_indices, vectors.quadratic.col_indices], axis=1)
-        model = qubo((edges, vectors.quadratic.biases), vectors.linear_biases)
+        if bqm.vartype is dimod.SPIN:
+            model = ising((edges, -vectors.quadratic.biases), -vectors.linear_biases)
+        else:
+            model = qubo((edges, vectors.quadratic.biases), vectors.linear_biases)
         prepared = time.perf_counter()
         found = anneal(
             model, limit, sweeps, reads=reads, temperatures=temperatures, seed=number, threads=num_threads
