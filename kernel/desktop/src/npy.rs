@@ -10,8 +10,8 @@ use std::path::Path;
 pub struct Array {
     /// Its lengths; empty for a single number.
     pub shape: Vec<usize>,
-    /// Its values, the last index running fastest. Doubles and whole numbers are rounded to f32.
-    pub values: Vec<f32>,
+    /// Its values, the last index running fastest.
+    pub values: Vec<f64>,
 }
 
 /// Why bytes are not an array that is needed.
@@ -83,11 +83,17 @@ impl Array {
             }
             number(bytes_of)
         };
-        let values: Vec<f32> = data.chunks_exact(width).map(value).collect();
+        let values: Vec<f64> = data.chunks_exact(width).map(value).collect();
         // The data is as long as the shape says: only a shape with a 0 can have a length that is no usize.
         let shape = header.shape.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).collect();
         let array = Self { shape, values };
         Ok(if header.fortran && !array.values.is_empty() { array.transposed() } else { array })
+    }
+
+    /// Its values, rounded to f32.
+    #[must_use]
+    pub fn rounded(&self) -> Vec<f32> {
+        self.values.iter().map(|&value| value as f32).collect()
     }
 
     /// From the first index running fastest to the last.
@@ -161,7 +167,7 @@ fn half(bits: u16) -> f32 {
 }
 
 /// A number from its bytes.
-type Number = fn(&[u8]) -> f32;
+type Number = fn(&[u8]) -> f64;
 
 impl<'b> Header<'b> {
     /// The header, and the data after it.
@@ -212,17 +218,17 @@ impl<'b> Header<'b> {
         let bad = || NpyError::Elements { expected: "numbers", found: cut(self.elements) };
         let (order, kind) = self.elements.split_at_checked(1).ok_or_else(bad)?;
         let (width, number): (usize, Number) = match kind {
-            "f2" => (2, |b| half(u16::from_le_bytes(fixed(b)))),
-            "f4" => (4, |b| f32::from_le_bytes(fixed(b))),
-            "f8" => (8, |b| f64::from_le_bytes(fixed(b)) as f32),
+            "f2" => (2, |b| half(u16::from_le_bytes(fixed(b))).into()),
+            "f4" => (4, |b| f32::from_le_bytes(fixed(b)).into()),
+            "f8" => (8, |b| f64::from_le_bytes(fixed(b))),
             "b1" | "u1" => (1, |b| b[0].into()),
             "i1" => (1, |b| i8::from_le_bytes(fixed(b)).into()),
             "u2" => (2, |b| u16::from_le_bytes(fixed(b)).into()),
             "i2" => (2, |b| i16::from_le_bytes(fixed(b)).into()),
-            "u4" => (4, |b| u32::from_le_bytes(fixed(b)) as f32),
-            "i4" => (4, |b| i32::from_le_bytes(fixed(b)) as f32),
-            "u8" => (8, |b| u64::from_le_bytes(fixed(b)) as f32),
-            "i8" => (8, |b| i64::from_le_bytes(fixed(b)) as f32),
+            "u4" => (4, |b| u32::from_le_bytes(fixed(b)).into()),
+            "i4" => (4, |b| i32::from_le_bytes(fixed(b)).into()),
+            "u8" => (8, |b| u64::from_le_bytes(fixed(b)) as f64),
+            "i8" => (8, |b| i64::from_le_bytes(fixed(b)) as f64),
             _ => return Err(bad()),
         };
         match order {

@@ -191,8 +191,9 @@ impl From<Arrays> for Said {
                 Form::Spins { edges, fields }.into()
             }
             Arrays::Qubo { sites, matrix } => {
-                let edges = upper(sites, |a, b| 0.0 - (matrix[a * sites + b] + matrix[b * sites + a]));
-                let fields = (0..sites).map(|site| 0.0 - matrix[site * sites + site]).collect();
+                let pair = |a, b| (0.0 - (matrix[a * sites + b] + matrix[b * sites + a])) as f32;
+                let edges = upper(sites, pair);
+                let fields = (0..sites).map(|site| (0.0 - matrix[site * sites + site]) as f32).collect();
                 Self { sign: -1.0, ..Form::Bits { edges, fields }.into() }
             }
             Arrays::Rbm { weights, visible, hidden, names } => {

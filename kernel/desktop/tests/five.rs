@@ -9,7 +9,7 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 fn states(path: &Path, sites: usize) -> Result<Vec<f32>, Box<dyn std::error::Error>> {
     let states = npz::Reader::new(std::fs::File::open(path)?)?.array("states")?;
     assert_eq!(states.shape, [16, 1000, sites]);
-    Ok(states.values)
+    Ok(states.rounded())
 }
 
 /// The means over all states of an archive are those of a distribution: within five errors, the error by the chains' means.
@@ -142,7 +142,7 @@ fn a_machine_of_scikit_learn() -> Outcome {
     Model::read(&file)?.sampler().run()?.save(&path)?;
 
     let mut arrays = npz::Reader::new(std::fs::File::open(&file)?)?;
-    let mut of = |name| arrays.array(name).map(|array| array.values);
+    let mut of = |name| arrays.array(name).map(|array| array.rounded());
     let (w, a, b) = (of("components_")?, of("intercept_visible_")?, of("intercept_hidden_")?);
     let energy = |v: &[usize]| {
         let linear: f64 = v.iter().zip(&a).map(|(&v, &a)| v as f64 * f64::from(a)).sum();

@@ -346,6 +346,11 @@ fn bqm_bad_files() {
                 with("[0, 1, 2]", "[0, \"a\", \"a\"]"),
                 "variable_labels: different labels expected, found \"a\" twice",
             ),
+            (with("\"num_variables\": 3", "\"num_variables\": 4"), "linear_biases: 4 values expected, found 3"),
+            (
+                with("\"num_interactions\": 3", "\"num_interactions\": 2"),
+                "quadratic_biases: 2 values expected, found 3",
+            ),
             (with(biases, "\"quadratic_biases\": [1]"), "quadratic_head: 1 values expected, found 3"),
             (with("[0, 0, 1]", "[0, 0]"), "quadratic_head: 3 values expected, found 2"),
             (with("[0, 0, 1]", "[0, 0, 3]"), "quadratic_head[2]: a variable below 3 expected, found 3"),
@@ -392,7 +397,7 @@ fn described(descr: &str, fortran: &str, shape: &str) -> String {
 
 #[test]
 fn npy_good_files() {
-    let array = |shape: &[usize], values: &[f32]| Array { shape: shape.to_vec(), values: values.to_vec() };
+    let array = |shape: &[usize], values: &[f64]| Array { shape: shape.to_vec(), values: values.to_vec() };
     let table = array(&[2, 3], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
     assert_eq!(Array::parse(&npy(&[2, 3], &[0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0])), Ok(table.clone()));
     assert_eq!(Array::parse(&npy(&[2, 3], &[0u16, 1, 2, 3, 4, 5])), Ok(table.clone()));
@@ -435,7 +440,6 @@ fn npy_half_precision() {
                 _ => (1.0 + m / 1024.0) * 2f64.powi(e as i32 - 15),
             };
             let expected = if sign == 1 { -magnitude } else { magnitude };
-            let value = f64::from(value);
             assert!(
                 value.is_nan() && expected.is_nan() || value.to_bits() == expected.to_bits(),
                 "{bits:04x}: {value}"
@@ -555,11 +559,11 @@ fn npz_of_one_s_own_comes_back_and_has_one_text() {
     assert_eq!(bytes, npz(add));
     let mut reader = Reader::new(Cursor::new(&bytes)).unwrap();
     assert_eq!(reader.names().collect::<Vec<_>>(), ["energies", "states", "empty", "rows"]);
-    let energies = Array { shape: vec![2, 2], values: vec![1.5, -2.0, f32::INFINITY, 0.0] };
+    let energies = Array { shape: vec![2, 2], values: vec![1.5, -2.0, 1e300, 0.0] };
     assert_eq!(reader.array("energies"), Ok(energies));
     assert_eq!(reader.array("states"), Ok(Array { shape: vec![3], values: vec![0.0, 1.0, 255.0] }));
     assert_eq!(reader.array("empty"), Ok(Array { shape: vec![0, 4], values: vec![] }));
-    let rows = (0..1000).map(|row| row as f32).collect();
+    let rows = (0..1000).map(f64::from).collect();
     assert_eq!(reader.array("rows"), Ok(Array { shape: vec![1000], values: rows }));
     let missing = reader.array("none").unwrap_err().to_string();
     assert_eq!(missing, "array \"none\" expected, found \"empty\", \"energies\", \"rows\", \"states\"");
@@ -697,9 +701,9 @@ proptest! {
     fn arrays_come_back(values in prop::collection::vec(any::<f32>(), 0..50)) {
         let bytes = npy(&[values.len()], &values);
         let back = Array::parse(&bytes).unwrap();
-        prop_assert_eq!(back.shape, [values.len()]);
+        prop_assert_eq!(&back.shape, &[values.len()]);
         let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-        prop_assert_eq!(bits(&back.values), bits(&values));
+        prop_assert_eq!(bits(&back.rounded()), bits(&values));
     }
 }
 

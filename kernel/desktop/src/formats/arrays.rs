@@ -38,8 +38,8 @@ pub enum Arrays {
     Qubo {
         /// How many sites there are.
         sites: usize,
-        /// Q.
-        matrix: Vec<f32>,
+        /// Q; two entries of a pair are added before they are rounded to f32.
+        matrix: Vec<f64>,
     },
     /// `E = −a·v − Σ ln(1 + e^(b + vᵀW))`
     Rbm {
@@ -135,10 +135,10 @@ impl Arrays {
         let bias = |path: &Path, units| {
             let array = Array::read(path)?;
             vector(&array, units).map_err(|error| Error::file(path, error))?;
-            Ok(array.values)
+            Ok(array.rounded())
         };
         let (visible, hidden) = (bias(&visible, rows)?, bias(&hidden, columns)?);
-        Ok(Self::Rbm { weights: matrix.values, visible, hidden, names: FOLDER })
+        Ok(Self::Rbm { weights: matrix.rounded(), visible, hidden, names: FOLDER })
     }
 
     /// The quadratic form of the bytes of a `.npy` file.
@@ -170,8 +170,9 @@ impl Arrays {
             let sites = square(&couplings).map_err(within("J"))?;
             let fields = if arrays.has("h") { arrays.array("h")? } else { zeros(sites) };
             vector(&fields, sites).map_err(within("h"))?;
-            symmetric(&couplings.values, sites)?;
-            return Ok(Self::Ising { couplings: couplings.values, fields: fields.values });
+            let couplings = couplings.rounded();
+            symmetric(&couplings, sites)?;
+            return Ok(Self::Ising { couplings, fields: fields.rounded() });
         }
         if arrays.has("Q") {
             only(&arrays, &["Q"])?;
@@ -182,20 +183,21 @@ impl Arrays {
             return Err(ArraysError::Names { found: listed(arrays.names()) });
         };
         only(&arrays, &names)?;
-        let mut weights = arrays.array(names[0])?;
+        let weights = arrays.array(names[0])?;
         let (mut rows, mut columns) = rectangle(&weights).map_err(within(names[0]))?;
+        let mut weights = weights.rounded();
         if names == SCIKIT {
             let across = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
-            weights.values = across.map(|place| weights.values[place]).collect();
+            weights = across.map(|place| weights[place]).collect();
             (rows, columns) = (columns, rows);
         }
         let mut bias = |name, units| {
             let array = arrays.array(name)?;
             vector(&array, units).map_err(within(name))?;
-            Ok::<_, ArraysError>(array.values)
+            Ok::<_, ArraysError>(array.rounded())
         };
         let (visible, hidden) = (bias(names[1], rows)?, bias(names[2], columns)?);
-        Ok(Self::Rbm { weights: weights.values, visible, hidden, names })
+        Ok(Self::Rbm { weights, visible, hidden, names })
     }
 }
 

@@ -130,6 +130,8 @@ struct Version {
 
 #[derive(Deserialize)]
 struct Body {
+    num_variables: Option<usize>,
+    num_interactions: Option<usize>,
     variable_labels: Vec<Value>,
     variable_type: String,
     offset: f64,
@@ -227,6 +229,8 @@ impl Bqm {
         length("variable_labels", body.variable_labels.len(), variables)?;
         length("quadratic_head", body.quadratic_head.len(), interactions)?;
         length("quadratic_tail", body.quadratic_tail.len(), interactions)?;
+        length("linear_biases", variables, body.num_variables.unwrap_or(variables))?;
+        length("quadratic_biases", interactions, body.num_interactions.unwrap_or(interactions))?;
         let (linear, biases) = (
             rounded("linear_biases", &body.linear_biases)?,
             rounded("quadratic_biases", &body.quadratic_biases)?,

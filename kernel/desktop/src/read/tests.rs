@@ -144,6 +144,9 @@ fn arrays_are_the_energies_of_their_page() {
     let mut npz = Npz::new();
     npz.add("Q", &[2, 2], &[0u8, 3, 2, 7]).unwrap();
     is(&file(&folder, "q.npz", npz.finish().unwrap().into_inner()), 2, |x| 5.0 * x[0] * x[1] + 7.0 * x[1]);
+    // Two entries of a pair that nearly cancel: what is left is not lost.
+    let matrix = npy(&[2, 2], &[0.0, 1e9 + 0.5, -1e9, 7.0]);
+    is(&file(&folder, "cancel.npy", matrix), 2, |x| 0.5 * x[0] * x[1] + 7.0 * x[1]);
 }
 
 #[test]
