@@ -30,6 +30,9 @@ const ENOUGH_OF_SLOW: f64 = 100.0;
 pub(crate) const AGREE: f64 = 1.1;
 /// Sites whose effective sample size a pilot looks at, at most.
 const LOOKED_AT: usize = 128;
+/// Steps of the first look at a sampler, at least. Where they cost more than the first look at the first candidate, the sampler
+/// waits until that one has spent as much.
+const LEAST: u64 = 16;
 /// Draws of a chain that a pilot records, at most.
 const RECORDED: u64 = 512;
 /// Steps of each of sixteen chains after which those that have not said enough are slow: replica exchange is tried, too. Fewer
@@ -123,7 +126,8 @@ fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Pl
         Form::Factors { .. } => vec![Plan::Gibbs],
         Form::Polynomial { .. } => vec![Plan::Gibbs, langevin],
         Form::Gaussian { .. } => vec![Plan::Gibbs, langevin],
-        Form::Logistic { .. } | Form::Rbm { .. } => vec![langevin, Plan::Gibbs],
+        Form::Logistic { .. } => vec![Plan::Balanced { step_size: 0.2, balance: 0.6 }, Plan::Gibbs],
+        Form::Rbm { .. } => vec![langevin, Plan::Gibbs],
         Form::Own(_) => vec![langevin, Plan::Gibbs, Plan::GibbsWithGradients { indices: 1 }],
     }
 }
@@ -286,7 +290,8 @@ pub(crate) fn choose<'e>(
     let run =
         each * (sampler.warmup.unwrap_or(WARMUP) + sampler.draws as u64 * sampler.thin.unwrap_or(1)) as f64;
     let has = |pilot: &Pilot<'_>, enough: f64| pilot.agrees() && pilot.ess.is_some_and(|ess| ess >= enough);
-    let mut level = each * 64.0;
+    let first = each * 64.0;
+    let (mut level, mut spent) = (first, 0.0);
     let mut tried: Vec<Trial> = Vec::new();
     let mut race = |pilots: &mut Vec<Pilot<'e>>,
                     enough: f64,
@@ -294,9 +299,13 @@ pub(crate) fn choose<'e>(
      -> Result<(), Error> {
         loop {
             for pilot in &mut *pilots {
-                let steps = ((level / pilot.each(sampler).max(1e-9)) as u64).max(16);
-                pilot.go(sampler, steps, layout, watch)?;
+                let each = pilot.each(sampler).max(1e-9);
+                let least = LEAST as f64 * each;
+                if pilot.steps > 0 || least <= first.max(spent) {
+                    pilot.go(sampler, ((level / each) as u64).max(LEAST), layout, watch)?;
+                }
             }
+            spent += level;
             // Who is far behind one whose chains agree costs no more: before that its effective samples are not to be trusted.
             let best = pilots.iter().filter(|pilot| pilot.agrees()).map(Pilot::rate).fold(0.0, f64::max);
             // Who has not moved has said nothing.
@@ -318,6 +327,7 @@ pub(crate) fn choose<'e>(
         best.is_some_and(|best| short.iter().all(|pilot| pilot.rate() < AHEAD * best))
     };
     race(&mut pilots, ENOUGH, &slow)?;
+    pilots.retain(|pilot| pilot.steps > 0);
     let kind = sampler.model.kind();
     let slow = !pilots.iter().any(|pilot| has(pilot, ENOUGH) && pilot.steps < long) && watch.over().is_none();
     if slow {

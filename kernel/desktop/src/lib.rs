@@ -13,7 +13,7 @@
 //! ```
 //!
 //! ```text
-//! Gibbs sweeps has the most effective samples for its cost, of 3 samplers whose pilot runs were compared (Ising model)
+//! Gibbs sweeps has the most effective samples for its cost, of 2 samplers whose pilot runs were compared (Ising model)
 //! | | mean | error | sd | ESS bulk | ESS tail | R̂ |
 //! |---|---:|---:|---:|---:|---:|---:|
 //! | E | -0.7279 | 0.0104 | 0.8003 | 5706 | 3650 | 1.001 |
