@@ -37,18 +37,18 @@ enum Numbers {
         sparse: Rows,
     },
     Rbm {
-        weights: Vec<Block>,
+        weights: AVec<Block>,
         visible: Vec<f32>,
         hidden: Vec<Block>,
         units: usize,
         /// Memory of the gradients of 16-bit weights.
         room: AVec<Bits>,
         /// Memory of the columns of the weights, which block Gibbs reads.
-        columns: Vec<Bits>,
+        columns: AVec<Bits>,
     },
     Factors(LogTables),
     Logistic {
-        rows: Vec<Block>,
+        rows: AVec<Block>,
         prior: Vec<f32>,
         offsets: Vec<Block>,
         observations: usize,
@@ -170,7 +170,7 @@ impl Parts {
                 rest = beta;
                 let units = hidden.len();
                 let blocks = Rbm::row_blocks(units);
-                let mut rows = vec![[0.0; LANES]; blocks * visible.len()];
+                let mut rows = avec![[0.0; LANES]; blocks * visible.len()];
                 let mut biases = vec![[0.0; LANES]; blocks];
                 let packed =
                     pack_rows(weights, units, &mut rows).and_then(|()| pack_rows(hidden, units, &mut biases));
@@ -178,13 +178,13 @@ impl Parts {
                 let room = avec![[0; LANES]; CoarseRbm::room_len(visible.len(), units)];
                 // Block Gibbs has no other temperature.
                 let columns = if beta == 1.0 { Rbm::columns_len(visible.len(), units) } else { 0 };
-                let columns = vec![[0; LANES]; columns];
+                let columns = avec![[0; LANES]; columns];
                 Numbers::Rbm { weights: rows, visible: visible.clone(), hidden: biases, units, room, columns }
             }
             Form::Logistic { design, outcomes, prior } => {
                 rest = beta;
                 let blocks = Logistic::row_blocks(outcomes.len());
-                let mut rows = vec![[0.0; LANES]; blocks * prior.len()];
+                let mut rows = avec![[0.0; LANES]; blocks * prior.len()];
                 Logistic::pack(design, outcomes, &mut rows).map_err(Error::model)?;
                 let offsets = vec![[0.0; LANES]; blocks];
                 Numbers::Logistic { rows, prior: prior.clone(), offsets, observations: outcomes.len() }
