@@ -6,21 +6,20 @@
 //! samples they look at.
 
 use bitmc::lane::{Block, LANES};
-use bitmc::step::Gibbs;
 use bitmc::{
     Bernoulli, Chain, Energy, Function, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng, random,
 };
 use bitmc_desktop::diagnose::effective_size;
+use bitmc_desktop::learn::{Family, Method, NetworkFamily, Objective, Plan};
 use bitmc_examples::bits::BitRows;
 use bitmc_examples::chains::{memory, streams};
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::model::DigitData;
 use bitmc_examples::neighbours::{Spread, mean_spread};
-use bitmc_examples::network::{Network, Plan, Way};
 use bitmc_examples::plot::{self, Curve, Panel};
 use bitmc_examples::progress::Progress;
 use bitmc_examples::report;
-use bitmc_examples::teach::Sampleless;
+use bitmc_examples::teach;
 use bitmc_examples::toy::{Code, Shape};
 use clap::Parser;
 use rayon::prelude::*;
@@ -272,7 +271,8 @@ fn neighbours(common: &Common, digits: &DigitData) -> Result<Figure, Failure> {
     let (looks, each, samples) = if common.quick { (3, 60, 8) } else { (8, 250, 64) };
     let code = Code::new(32);
     let mut rng = LaneRng::seed_from_u64(common.seed);
-    let mut network = Network::new(32, &[64; 3], &mut rng);
+    let family = NetworkFamily::new(32, &[64; 3]);
+    let mut theta = family.start(&[], &mut rng);
     let draw = |rng: &mut LaneRng, words: &mut [u32]| code.encode(Shape::TwoSpirals.draw(rng), rng, words);
     let mut held = BitRows::new(code.layout());
     for _ in 0..samples {
@@ -280,17 +280,16 @@ fn neighbours(common: &Common, digits: &DigitData) -> Result<Figure, Failure> {
         draw(&mut rng, &mut words);
         held.push(Packed::new(code.layout(), &words).map_err(Failure::option)?);
     }
-    let wrong = |error: &dyn std::fmt::Display| Failure::Option(format!("figures: {error}"));
     let (mut guided, mut least) = (Vec::new(), Vec::new());
     let mut note = |iterations: u64, found: Spread| {
         guided.push((iterations as f64, found.uniform / found.guided));
         least.push((iterations as f64, found.uniform / found.least));
     };
-    let way = Way::<Gibbs>::Objective(Sampleless::ratio_matching());
+    let method = Method::Objective(Objective::RatioMatching);
     for look in 0..looks {
-        let plan = Plan { seed: common.seed + look, iterations: each, batch: 100, rate: 0.001, decay: 0.0 };
-        network.learn(&way, plan, draw, |_| ()).map_err(|error| wrong(&error))?;
-        note((look + 1) * each, mean_spread(&network.energy().map_err(|error| wrong(&error))?, &held)?);
+        let plan = Plan { seed: common.seed + look, iterations: each, rate: 0.001, ..teach::NETWORK };
+        theta = teach::learn(&family, Some(theta), draw, (method, plan), |_| ())?.0;
+        note((look + 1) * each, mean_spread(&family.energy(&theta, &mut [])?, &held)?);
     }
     let panel = panel(
         "2spirals, 32 bits, a network of 3 × 64",

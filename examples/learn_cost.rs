@@ -98,7 +98,7 @@ fn run(options: &Options) -> Result<(), Failure> {
             timing.push(time);
             progress.advance(1);
         }
-        Ok(())
+        Ok::<_, Failure>(())
     };
 
     let theta = draw(Boltzmann::parameter_len(sites), 0.5 / (sites as f32).sqrt(), |_| true, &mut rng);

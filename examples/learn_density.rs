@@ -4,12 +4,12 @@
 //! RMwRAND, and the paper's basic and advanced forms with 5, 10 and 50 draws. Every network is a cell of its own:
 //! `--resume` goes on where a run was stopped.
 
+use bitmc_desktop::learn::{Objective, Plan};
 use bitmc_examples::cells::Cells;
 use bitmc_examples::cli::{self, Common, Failure};
-use bitmc_examples::network::Plan;
 use bitmc_examples::plane;
 use bitmc_examples::progress::Progress;
-use bitmc_examples::teach::Sampleless;
+use bitmc_examples::teach;
 use bitmc_examples::toy::{Cell, Distances, Look, Shape, Subject};
 use bitmc_examples::{picture, plot, report};
 use clap::Parser;
@@ -30,7 +30,7 @@ struct Options {
     density: Vec<Shape>,
 
     /// Draws of the forms that draw [default: 5,10,50, with --quick 10]
-    #[arg(long, value_delimiter = ',', value_name = "NUMBERS")]
+    #[arg(long, value_delimiter = ',', value_name = "NUMBERS", value_parser = cli::draws)]
     draws: Vec<usize>,
 
     /// Changes of the parameters [default: 4000, with --quick 250]
@@ -107,18 +107,11 @@ fn main() -> ExitCode {
 }
 
 /// Every form, the consistent ones first.
-fn objectives(draws: &[usize]) -> Result<Vec<Sampleless>, Failure> {
-    let mut all = vec![Sampleless::ratio_matching()];
-    let wrong = |error| Failure::Option(format!("--draws: {error}"));
-    let form = |make: fn(usize) -> Result<Sampleless, bitmc::learn::LearnError>| -> Result<Vec<_>, Failure> {
-        draws.iter().map(|&draws| make(draws).map_err(wrong)).collect()
-    };
-    all.extend(form(Sampleless::guided)?);
-    all.push(Sampleless::equation_3());
-    for make in [Sampleless::uniform, Sampleless::basic, Sampleless::advanced] {
-        all.extend(form(make)?);
-    }
-    Ok(all)
+fn objectives(draws: &[usize]) -> Vec<Objective> {
+    let each = |form: fn(usize) -> Objective| draws.iter().map(move |&draws| form(draws));
+    let consistent = std::iter::once(Objective::RatioMatching).chain(each(Objective::Guided));
+    let others = each(Objective::Uniform).chain(each(Objective::Basic)).chain(each(Objective::Advanced));
+    consistent.chain([Objective::Equation3]).chain(others).collect()
 }
 
 fn run(options: &Options) -> Result<(), Failure> {
@@ -129,7 +122,7 @@ fn run(options: &Options) -> Result<(), Failure> {
         iterations: options.iterations.unwrap_or(if quick { 250 } else { 4000 }),
         batch: options.batch,
         rate: options.rate,
-        decay: 0.0,
+        ..teach::NETWORK
     };
     let large = options.large.unwrap_or(if quick { 0 } else { 200 });
     let hidden = [usize::from(options.hidden.unwrap_or(if quick { 32 } else { 64 })); 3];
@@ -146,7 +139,7 @@ fn run(options: &Options) -> Result<(), Failure> {
         (true, true) => &[10],
         (true, false) => &[5, 10, 50],
     };
-    let objectives = objectives(draws)?;
+    let objectives = objectives(draws);
     let mut subjects: Vec<(Subject, Plan, Look)> =
         shapes.iter().map(|&shape| (Subject::new(shape, 32, HELD_OUT, look, !seed), plan, look)).collect();
     if large > 0 {
@@ -163,11 +156,11 @@ fn run(options: &Options) -> Result<(), Failure> {
     let tasks: Vec<_> =
         subjects.iter().flat_map(|task| objectives.iter().map(move |form| (task, form))).collect();
     let cells = tasks.par_iter().map(|((subject, plan, look), form)| {
-        let name = format!("{}, {} bits, {}", subject.shape.name(), subject.bits(), form.name());
+        let name = format!("{}, {} bits, {}", subject.shape.name(), subject.bits(), form);
         let mut made = 0;
         let cell = kept.answer(&name, &format!("{hidden:?}, {plan:?}, {look:?}, {HELD_OUT}"), || {
             made = plan.iterations;
-            subject.learn(form, &hidden, (*plan, *look), |work| progress.advance(work))
+            subject.learn(**form, &hidden, (*plan, *look), |work| progress.advance(work))
         });
         progress.advance(plan.iterations - made);
         cell

@@ -4,19 +4,22 @@
 //! Gibbs, ACS, DMALA and GWG, and measures the likelihood of digits held out by annealing in both directions. Every
 //! sampler is a cell of its own: `--resume` goes on where a run was stopped.
 
+use bitmc::learn::CyclicalLearning;
+use bitmc::{BlockGibbs, GibbsWithGradients, Langevin, Rbm};
+use bitmc_desktop::learn::{
+    Annealing, Learner, Likelihood, Mean, Method, Mover, Plan, RbmFamily, Split, glance, independent, measure,
+};
 use bitmc_examples::bits::BitRows;
 use bitmc_examples::cells::Cells;
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::model::{DIGIT, SIDE};
-use bitmc_examples::persistent::{
-    Annealing, Cell, Digits, Likelihood, Mean, Plan, Point, Sampler, independent, learn,
-};
 use bitmc_examples::picture::{self, BLUE, INK, Tile};
 use bitmc_examples::progress::Progress;
+use bitmc_examples::teach::watch;
 use bitmc_examples::{plot, report};
 use clap::Parser;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -69,6 +72,38 @@ struct Options {
     resume: bool,
 }
 
+/// A sampler with its parameters.
+#[derive(Clone)]
+struct Sampler {
+    name: &'static str,
+    parameters: String,
+    method: Method,
+}
+
+/// What was learned with one sampler.
+#[derive(Serialize, Deserialize)]
+struct Cell {
+    sampler: String,
+    parameters: String,
+    /// Energies evaluated while learning, those of tuning too.
+    evaluations: u64,
+    /// On the way, from short annealing.
+    series: Vec<Point>,
+    end: Likelihood,
+    /// Draws from the learned machine, where annealing ended.
+    drawn: Vec<Vec<u32>>,
+    /// Processor seconds of learning.
+    seconds: f64,
+}
+
+/// A look on the way: the mean ln p of the training digits and of those held out.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Point {
+    iteration: u64,
+    train: f64,
+    test: f64,
+}
+
 /// A sampler's row of `learn_digits.json`.
 #[derive(Serialize)]
 struct Row<'c> {
@@ -83,6 +118,8 @@ struct Row<'c> {
 #[derive(Serialize)]
 struct Report<'c> {
     example: &'static str,
+    hidden: usize,
+    steps: u64,
     plan: Plan,
     annealing: Annealing,
     digits_learned_from: usize,
@@ -102,7 +139,7 @@ fn main() -> ExitCode {
     cli::main(|options: Options| options.common.pool()?.install(|| run(&options)))
 }
 
-fn read(options: &Options) -> Result<Digits, Failure> {
+fn read(options: &Options) -> Result<Split, Failure> {
     let here = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/data"));
     let folder = options.data.clone().unwrap_or_else(here).join("mnist");
     let mut digits = BitRows::read(&folder.join("mnist_train1000.bits"), DIGIT.sites())?;
@@ -111,7 +148,33 @@ fn read(options: &Options) -> Result<Digits, Failure> {
     if digits.len() < options.test as usize + 2 {
         return Err(Failure::Option(format!("--test: there are {} digits", digits.len())));
     }
-    Ok(Digits::split(&digits, options.test as usize))
+    Split::new(&digits, options.test as usize)
+}
+
+/// Learns a machine with one sampler, and measures it.
+fn learn(
+    digits: &Split,
+    sampler: Sampler,
+    (family, plan, looks): (RbmFamily, Plan, u64),
+    (annealing, look): (Annealing, Annealing),
+    progress: impl Fn(u64),
+) -> Result<Cell, Failure> {
+    let learner = Learner::new(&family, &digits.train, sampler.method, plan).base(&digits.fields);
+    let (mut series, mut seconds) = (Vec::new(), 0.0);
+    let learned = watch(learner, |at, clock| {
+        seconds = clock;
+        if at.iteration % plan.iterations.div_ceil(looks) == 0 {
+            let model = Rbm::from_parameters(at.theta, family.visible, family.hidden)?;
+            let (train, test) = glance(&model, digits, look)?;
+            series.push(Point { iteration: at.iteration, train, test });
+        }
+        progress(1);
+        Ok(())
+    })?;
+    let model = Rbm::from_parameters(&learned.theta, family.visible, family.hidden)?;
+    let (end, drawn) = measure(&model, digits, annealing, &BlockGibbs)?;
+    let Sampler { name, parameters, .. } = sampler;
+    Ok(Cell { sampler: name.into(), parameters, evaluations: learned.evaluations, series, end, drawn, seconds })
 }
 
 fn run(options: &Options) -> Result<(), Failure> {
@@ -119,36 +182,50 @@ fn run(options: &Options) -> Result<(), Failure> {
     let by = |full, quick| if common.quick { quick } else { full };
     let plan = Plan {
         seed: common.seed,
-        hidden: options.hidden.unwrap_or(by(500, 64)),
         iterations: options.iterations.unwrap_or(u64::from(by(3000, 150))),
-        steps: options.steps.unwrap_or(u64::from(by(10, 5))),
         batch: options.batch,
         rate: options.rate.unwrap_or(if common.quick { 0.01 } else { 0.001 }),
         decay: options.decay,
-        looks: u64::from(by(15, 5)),
+        ..Plan::default()
     };
+    let family = RbmFamily { visible: DIGIT.sites(), hidden: options.hidden.unwrap_or(by(500, 64)) as usize };
+    let (steps, looks) = (options.steps.unwrap_or(u64::from(by(10, 5))), u64::from(by(15, 5)));
     // Other generators than those that learn.
     let seed = !common.seed;
     let annealing =
         Annealing { seed, runs: by(64, 32), betas: by(3000, 500), sweeps: u64::from(by(1000, 100)) };
     let look = Annealing { runs: by(16, 8), betas: by(500, 200), ..annealing };
-    let langevin = Sampler::langevin(options.step_size);
+    let langevin = Langevin::adjusted(options.step_size);
+    let langevin = langevin.map_err(|error| Failure::Option(format!("--step-size: {error}")))?;
+    let gradients = GibbsWithGradients::new(1)?;
+    // As in its paper, and tuned after every eight cycles.
+    let cycle = CyclicalLearning { period: 8, large: (2.0, 0.9, steps), small: (0.2, steps), retune: 8 };
+    let sampler = |name, parameters: &str, method| Sampler { name, parameters: parameters.into(), method };
     let samplers = [
-        Sampler::block_gibbs(),
-        Sampler::cyclical(),
-        langevin.map_err(|error| Failure::Option(format!("--step-size: {error}")))?,
-        Sampler::gradients().map_err(Failure::option)?,
+        sampler("block Gibbs", "", Method::Chains(Mover::Sweeps, steps)),
+        sampler("ACS", "period 8, β ≤ 0.9", Method::Cyclical(cycle)),
+        sampler(
+            "DMALA",
+            &format!("α = {}", options.step_size),
+            Method::Chains(Mover::Langevin(langevin), steps),
+        ),
+        sampler("GWG", "one site", Method::Chains(Mover::Gradients(gradients), steps)),
     ];
     let digits = read(options)?;
     let out = common.folder("learn_digits");
     let kept = Cells::new(&out, options.resume)?;
 
     let progress = Progress::new(common.quiet, plan.iterations * samplers.len() as u64);
-    let question = format!("{} digits held out, {plan:?}, {annealing:?}, {look:?}", options.test);
+    let question = format!(
+        "{} digits held out, {family:?}, {steps} steps, {plan:?}, {annealing:?}, {look:?}",
+        options.test
+    );
     let cells = samplers.into_par_iter().map(|sampler| {
         let (name, mut made) = (sampler.name, 0);
         let cell = kept.answer(name, &format!("{}, {question}", sampler.parameters), || {
-            let cell = learn(&digits, sampler, plan, (annealing, look), |work| progress.advance(work));
+            let cell = learn(&digits, sampler, (family, plan, looks), (annealing, look), |work| {
+                progress.advance(work);
+            });
             made = plan.iterations;
             cell.map_err(|error| Failure::Option(format!("{name}: {error}")))
         });
@@ -168,6 +245,8 @@ fn run(options: &Options) -> Result<(), Failure> {
     });
     let result = Report {
         example: "learn_digits",
+        hidden: family.hidden,
+        steps,
         plan,
         annealing,
         digits_learned_from: digits.train.len(),
@@ -200,7 +279,7 @@ fn table(report: &Report<'_>) -> String {
         "RBM 784×{}, {} iterations of {} digits and chains, {} steps each; mean ln p in nats\n\n\
          | sampler | | test, forward | test, reverse | training, forward | training, reverse | energies a sample |\n\
          |---|---|---:|---:|---:|---:|---:|\n",
-        plan.hidden, plan.iterations, plan.batch, plan.steps
+        report.hidden, plan.iterations, plan.batch, report.steps
     );
     let shown = |mean: Mean| format!("{:.2} ± {:.2}", mean.mean, mean.standard_error);
     for row in &report.rows {
@@ -240,7 +319,7 @@ fn panels(report: &Report<'_>) -> Vec<plot::Panel> {
 }
 
 /// Draws of each machine beside digits.
-fn tiles(cells: &[Cell], digits: &Digits) -> Vec<picture::Panel> {
+fn tiles(cells: &[Cell], digits: &Split) -> Vec<picture::Panel> {
     let mut panels: Vec<_> = cells
         .iter()
         .map(|cell| picture::Panel {

@@ -4,17 +4,14 @@
 //! and persistent chains of GWG and DMALA, and compares degrees and clustering of the graphs it generates with those
 //! held out (RMwGGIS §5.2). Every network is a cell of its own: `--resume` goes on where a run was stopped.
 
-use bitmc::accept::Info;
-use bitmc::chain::Ring;
-use bitmc::energy::Perceptron;
 use bitmc::random::uniform;
-use bitmc::{GibbsWithGradients, Kernel, LaneRng, Langevin, Rng, SeedableRng};
+use bitmc::{GibbsWithGradients, LaneRng, Langevin, Rng, SeedableRng};
+use bitmc_desktop::learn::{Family, Method, Mover, NetworkFamily, Objective, Plan};
 use bitmc_examples::cells::Cells;
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::graphs::{self, Graph, Nearness, PAIRS, nearness};
-use bitmc_examples::network::{Lesson, Network, Plan, Way};
 use bitmc_examples::progress::Progress;
-use bitmc_examples::teach::{Sampleless, TeachError};
+use bitmc_examples::teach::{self, Lesson, Named, chains, objectives};
 use bitmc_examples::{plot, report};
 use clap::Parser;
 use rayon::prelude::*;
@@ -35,7 +32,7 @@ struct Options {
     iterations: Option<u64>,
 
     /// Draws of RMwGGIS
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = cli::draws)]
     draws: usize,
 
     /// Steps of every persistent chain for one change
@@ -77,22 +74,6 @@ struct Options {
 
 /// Four graphs of five are learned from (RMwGGIS §5.2).
 const LEARNED: (usize, usize) = (4, 5);
-
-/// What moves persistent chains.
-#[derive(Clone, Copy, Debug)]
-enum Mover {
-    Gradients(GibbsWithGradients),
-    Langevin(Langevin<'static>),
-}
-
-impl Kernel<Perceptron<'_>> for Mover {
-    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, Perceptron<'_>>, rng: &mut R) -> Info {
-        match self {
-            Self::Gradients(kernel) => kernel.step(ring, rng),
-            Self::Langevin(kernel) => kernel.step(ring, rng),
-        }
-    }
-}
 
 /// What was learned by one method.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -147,21 +128,15 @@ fn main() -> ExitCode {
     cli::main(|options: Options| options.common.pool()?.install(|| run(&options)))
 }
 
-fn ways(options: &Options) -> Result<Vec<(String, Way<Mover>)>, Failure> {
-    let wrong = |error| Failure::Option(format!("--draws: {error}"));
-    let objectives = [
-        Sampleless::ratio_matching(),
-        Sampleless::guided(options.draws).map_err(wrong)?,
-        Sampleless::advanced(options.draws).map_err(wrong)?,
+fn methods(options: &Options) -> Result<Vec<Named>, Failure> {
+    let (gradients, langevin) = (GibbsWithGradients::new(1)?, Langevin::adjusted(0.2)?);
+    let draws = options.draws;
+    let alone = objectives([Objective::RatioMatching, Objective::Guided(draws), Objective::Advanced(draws)]);
+    let moved = [
+        chains("GWG", Mover::Gradients(gradients), options.steps),
+        chains("DMALA", Mover::Langevin(langevin), options.steps),
     ];
-    let mut ways: Vec<_> =
-        objectives.into_iter().map(|objective| (objective.name().into(), Way::Objective(objective))).collect();
-    let gradients = Mover::Gradients(GibbsWithGradients::new(1).map_err(Failure::option)?);
-    let langevin = Mover::Langevin(Langevin::adjusted(0.2).map_err(Failure::option)?);
-    for (name, mover) in [("GWG", gradients), ("DMALA", langevin)] {
-        ways.push((format!("PCD, {name}, {} steps", options.steps), Way::Chains(mover, options.steps)));
-    }
-    Ok(ways)
+    Ok(alone.chain(moved).collect())
 }
 
 /// Shuffled by the seed: those to learn from, and those held out.
@@ -181,19 +156,17 @@ fn split(options: &Options) -> Result<(Vec<Graph>, Vec<Graph>), Failure> {
 }
 
 fn make(
-    options: &Options,
-    way: &Way<Mover>,
+    method: Method,
     (train, hidden, plan): (&[Graph], usize, Plan),
-    (generated, sweeps): (u32, u64),
+    drawn: (u32, u64),
     progress: &Progress,
-) -> Result<Cell, TeachError> {
-    let mut network =
-        Network::new(PAIRS.sites(), &[hidden; 2], &mut LaneRng::seed_from_u64(options.common.seed));
+) -> Result<Cell, Failure> {
+    let family = NetworkFamily::new(PAIRS.sites(), &[hidden; 2]);
     let data = |rng: &mut LaneRng, words: &mut [u32]| {
         train[rng.next_u32() as usize % train.len()].encode(rng, words);
     };
-    let lesson = network.learn(way, plan, data, |work| progress.advance(work))?;
-    let drawn = network.sample(1.0, (generated, sweeps), !options.common.seed)?;
+    let (theta, lesson) = teach::learn(&family, None, data, (method, plan), |work| progress.advance(work))?;
+    let drawn = teach::sample(&family.energy(&theta, &mut [])?, 1.0, drawn, !plan.seed)?;
     Ok(Cell { lesson, generated: drawn.rows().map(<[u32]>::to_vec).collect() })
 }
 
@@ -206,23 +179,24 @@ fn run(options: &Options) -> Result<(), Failure> {
         batch: options.batch,
         rate: options.rate,
         decay: options.decay,
+        ..teach::NETWORK
     };
     let hidden = options.hidden.map_or(by(64, 32) as usize, usize::from);
     let generated = options.generated.unwrap_or(by(400, 100) as u32);
     let sweeps = options.sweeps.unwrap_or(by(100, 50));
-    let ways = ways(options)?;
+    let methods = methods(options)?;
     let (train, held_out) = split(options)?;
     let out = common.folder("learn_graphs");
     let kept = Cells::new(&out, options.resume)?;
 
-    let progress = Progress::new(common.quiet, plan.iterations * ways.len() as u64);
+    let progress = Progress::new(common.quiet, plan.iterations * methods.len() as u64);
     let question =
         format!("{hidden} units, {plan:?}, {} graphs, {generated} after {sweeps} sweeps", train.len());
-    let cells = ways.par_iter().map(|(name, way)| {
+    let cells = methods.par_iter().map(|(name, method)| {
         let mut made = 0;
         let cell = kept.answer(name, &question, || {
             made = plan.iterations;
-            let cell = make(options, way, (&train, hidden, plan), (generated, sweeps), &progress);
+            let cell = make(*method, (&train, hidden, plan), (generated, sweeps), &progress);
             cell.map_err(|error| Failure::Option(format!("{name}: {error}")))
         });
         progress.advance(plan.iterations - made);
@@ -237,7 +211,7 @@ fn run(options: &Options) -> Result<(), Failure> {
         ("independent edges".into(), independent(&train, generated, common.seed)),
     ];
     let decode = |cell: &Cell| cell.generated.iter().map(|words| Graph::decode(words)).collect();
-    sets.extend(ways.iter().zip(&cells).map(|((name, _), cell)| (name.clone(), decode(cell))));
+    sets.extend(methods.iter().zip(&cells).map(|((name, _), cell)| (name.clone(), decode(cell))));
     let mut shown = sets[1..].iter().map(|(name, graphs)| show(name, graphs, &held_out));
     let beside: Vec<Shown> = shown.by_ref().take(2).collect();
     let work = plan.iterations as f64 * f64::from(plan.batch);
@@ -258,7 +232,7 @@ fn run(options: &Options) -> Result<(), Failure> {
         rows: rows.collect(),
     };
     report::json(&out.join("learn_graphs.json"), &result)?;
-    let timing = ways.iter().zip(&cells).map(|((method, _), cell)| Timing {
+    let timing = methods.iter().zip(&cells).map(|((method, _), cell)| Timing {
         method,
         milliseconds_per_iteration: 1e3 * cell.lesson.seconds / plan.iterations as f64,
     });

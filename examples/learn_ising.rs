@@ -4,15 +4,18 @@
 //! dense coupling matrix from them by every method. Every method is a cell of its own: `--resume` goes on where a
 //! run was stopped.
 
-use bitmc::{Gibbs, GibbsWithGradients, Langevin};
+use bitmc::lane::Block;
+use bitmc::learn::CyclicalLearning;
+use bitmc::{Gibbs, GibbsWithGradients, LaneRng, Langevin, SeedableRng};
+use bitmc_desktop::learn::{Family, IsingFamily, Learner, Method, Mover, Objective, Plan};
 use bitmc_examples::cells::Cells;
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::progress::Progress;
-use bitmc_examples::teach::{Cell, Method, Mover, Plan, Point, Sampleless, Truth, teach};
+use bitmc_examples::teach::{Named, Truth, chains, objectives, watch};
 use bitmc_examples::{plot, report};
 use clap::Parser;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 
 /// Learn the couplings of an Ising lattice, by every method
@@ -66,6 +69,32 @@ struct Options {
 /// Sweeps of chromatic Gibbs behind every sample.
 const SWEEPS: u64 = 5000;
 
+/// Iterations between two points.
+const EVERY: u64 = 10;
+
+/// What a method has learned.
+#[derive(Serialize, Deserialize)]
+struct Cell {
+    method: String,
+    /// Energies evaluated in all: of samples, neighbours and proposals.
+    evaluations: u64,
+    series: Vec<Point>,
+    clock: Clock,
+}
+
+/// ln of the root mean square error of the coupling matrix.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Point {
+    iteration: u64,
+    log_rmse: f64,
+}
+
+/// Processor seconds up to each point.
+#[derive(Serialize, Deserialize)]
+struct Clock {
+    seconds: Vec<f64>,
+}
+
 /// A method's row of `learn_ising.json`.
 #[derive(Serialize)]
 struct Row<'c> {
@@ -101,37 +130,52 @@ fn main() -> ExitCode {
     cli::main(|options: Options| options.common.pool()?.install(|| run(&options)))
 }
 
-fn methods(options: &Options) -> Result<Vec<Method>, Failure> {
+fn methods(options: &Options) -> Result<Vec<Named>, Failure> {
     let dmala = Langevin::adjusted(options.step_size);
     let dmala = dmala.map_err(|error| Failure::Option(format!("--step-size: {error}")))?;
-    let dmala = Mover::Langevin("DMALA", dmala);
-    let dula = Mover::Langevin("DULA", Langevin::unadjusted(0.2).map_err(Failure::option)?);
-    let gradients = Mover::Gradients(GibbsWithGradients::new(1).map_err(Failure::option)?);
-    let gibbs = Mover::Gibbs(Gibbs::random(1).map_err(Failure::option)?);
+    let dula = Langevin::unadjusted(0.2)?;
+    let (gradients, gibbs) = (GibbsWithGradients::new(1)?, Gibbs::random(1)?);
     let mut methods = Vec::new();
     for steps in if options.common.quick { vec![5, 25] } else { vec![5, 10, 25, 50, 100] } {
-        for mover in [dmala, gradients] {
-            methods.push(Method::Chains(mover, steps));
-        }
+        methods.push(chains("DMALA", Mover::Langevin(dmala), steps));
+        methods.push(chains("GWG", Mover::Gradients(gradients), steps));
         if steps != 10 && steps != 50 {
-            methods.extend([gibbs, dula].map(|mover| Method::Chains(mover, steps)));
-            methods.push(Method::Cyclical(steps));
+            methods.push(chains("Gibbs", Mover::Gibbs(gibbs), steps));
+            methods.push(chains("DULA", Mover::Langevin(dula), steps));
+            let cycle =
+                CyclicalLearning { period: 8, large: (2.0, 0.8, steps), small: (0.2, steps), retune: 4 };
+            methods.push((format!("PCD, ACS, {steps} steps"), Method::Cyclical(cycle)));
         }
     }
-    for objective in [
-        Sampleless::ratio_matching(),
-        Sampleless::equation_3(),
-        Sampleless::guided(5).map_err(Failure::option)?,
-        Sampleless::guided(50).map_err(Failure::option)?,
-        Sampleless::pseudo_likelihood(),
-    ] {
-        methods.push(Method::Objective(objective));
-    }
-    methods.retain(|method| method.name().contains(&options.only));
+    methods.extend(objectives([
+        Objective::RatioMatching,
+        Objective::Equation3,
+        Objective::Guided(5),
+        Objective::Guided(50),
+        Objective::PseudoLikelihood,
+    ]));
+    methods.retain(|(name, _)| name.contains(&options.only));
     if methods.is_empty() {
         return Err(Failure::Option(format!("--only: no method has {:?} in its name", options.only)));
     }
     Ok(methods)
+}
+
+/// Learns a dense model without fields.
+fn learn(truth: &Truth, (name, method): &Named, plan: Plan, progress: impl Fn(u64)) -> Result<Cell, Failure> {
+    let family = IsingFamily { sites: truth.sites() };
+    let point = |theta: &[Block], iteration| Point { iteration, log_rmse: truth.log_rmse(theta) };
+    let start = family.start(&[], &mut LaneRng::seed_from_u64(plan.seed));
+    let (mut series, mut clock) = (vec![point(&start, 0)], Clock { seconds: vec![0.0] });
+    let learned = watch(Learner::new(&family, truth.data(), *method, plan), |look, seconds| {
+        if look.iteration % EVERY == 0 || look.iteration == plan.iterations {
+            series.push(point(look.theta, look.iteration));
+            clock.seconds.push(seconds);
+        }
+        progress(1);
+        Ok(())
+    })?;
+    Ok(Cell { method: name.clone(), evaluations: learned.evaluations, series, clock })
 }
 
 fn run(options: &Options) -> Result<(), Failure> {
@@ -145,6 +189,8 @@ fn run(options: &Options) -> Result<(), Failure> {
         replay: 4 * options.batch,
         rate: options.rate,
         lasso: options.lasso,
+        biases: false,
+        ..Plan::default()
     };
     let methods = methods(options)?;
     // Another seed than any method's.
@@ -157,14 +203,14 @@ fn run(options: &Options) -> Result<(), Failure> {
 
     let progress = Progress::new(common.quiet, plan.iterations * methods.len() as u64);
     let cells = methods.par_iter().map(|method| {
-        let name = method.name();
+        let name = &method.0;
         let question = format!(
             "side {side}, coupling {}, {samples} samples, step size {}, {plan:?}",
             options.coupling, options.step_size
         );
         let mut made = 0;
-        let cell = kept.answer(&name, &question, || {
-            let cell = teach(&truth, method, plan, |work| progress.advance(work));
+        let cell = kept.answer(name, &question, || {
+            let cell = learn(&truth, method, plan, |work| progress.advance(work));
             made = plan.iterations;
             cell.map_err(|error| Failure::Option(format!("{name}: {error}")))
         });

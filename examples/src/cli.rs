@@ -61,6 +61,14 @@ pub fn rate() -> impl Fn(&str) -> Result<f32, String> + Clone + Send + Sync + 's
     within(1e-12, 10.0)
 }
 
+/// Draws of an importance-sampled objective.
+///
+/// # Errors
+/// What is wrong, where there are not 1 to 64.
+pub fn draws(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|draws| (1..=64).contains(draws)).ok_or_else(|| "1 to 64 draws".into())
+}
+
 /// The strength of a penalty.
 pub fn penalty() -> impl Fn(&str) -> Result<f32, String> + Clone + Send + Sync + 'static {
     within(0.0, 1e6)

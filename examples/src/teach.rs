@@ -1,174 +1,132 @@
-//! Learning the couplings of a lattice from samples of it, by every method.
+//! Curves and processor time of learning with the loop of `bitmc_desktop::learn`.
 
-mod cycle;
-mod method;
 mod truth;
 
-pub use cycle::{retune, settings, tuned};
-pub use method::{Method, Mover, Sampleless};
 pub use truth::Truth;
 
-use crate::chains::memory;
-use bitmc::energy::Boltzmann;
-use bitmc::lane::LANES;
-use bitmc::learn::{Adam, Contrast, CyclicalLearning, LearnError, Minibatch, Replay, lasso};
-use bitmc::{LaneRng, Layout, SeedableRng};
+use crate::bits::BitRows;
+use crate::chains::{memory, streams};
+use crate::cli::Failure;
+use bitmc::energy::Tempered;
+use bitmc::lane::Block;
+use bitmc::{Chain, Energy, Gibbs, LaneRng, Packed, SeedableRng};
+use bitmc_desktop::learn::{
+    Data, Family, Learned, Learner, Look, Method, Mover, NetworkFamily, Objective, Plan,
+};
 use cpu_time::ThreadTime;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// How a method learns, whichever it is.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Plan {
-    /// Seed of all random numbers.
-    pub seed: u64,
-    /// Changes of the parameters.
-    pub iterations: u64,
-    /// Samples, and persistent chains, of one change.
-    pub batch: u32,
-    /// States of the replay buffer.
-    pub replay: u32,
-    /// Adam's rate at the beginning; it falls to a tenth along a geometric schedule.
-    pub rate: f32,
-    /// ℓ1 on the couplings.
-    pub lasso: f32,
+/// A method, with its name in tables.
+pub type Named = (String, Method);
+
+/// Persistent contrastive divergence with so many steps of a sampler.
+#[must_use]
+pub fn chains(name: &str, mover: Mover, steps: u64) -> Named {
+    (format!("PCD, {name}, {steps} steps"), Method::Chains(mover, steps))
 }
 
-/// What a method has learned.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cell {
-    /// The method.
-    pub method: String,
-    /// Energies evaluated in all: of samples, neighbours and proposals.
-    pub evaluations: u64,
-    /// From iteration 0 to the last.
-    pub series: Vec<Point>,
-    /// What depends on the clock.
-    pub clock: Clock,
+/// Objectives of the samples alone.
+pub fn objectives<const N: usize>(all: [Objective; N]) -> impl Iterator<Item = Named> {
+    all.into_iter().map(|objective| (objective.to_string(), Method::Objective(objective)))
 }
 
-/// The parameters at one iteration.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Point {
-    /// Changes of the parameters so far.
-    pub iteration: u64,
-    /// ln of the root mean square error of the coupling matrix.
-    pub log_rmse: f64,
-}
-
-/// Processor seconds of a cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Clock {
-    /// Up to each point of the series.
-    pub seconds: Vec<f64>,
-}
-
-/// Iterations between two points.
-const EVERY: u64 = 10;
-
-/// Why a cell ends early.
-#[derive(Debug, thiserror::Error)]
-pub enum TeachError {
-    /// The parameters are none.
-    #[error("{0}")]
-    Model(#[from] bitmc::energy::SparseError),
-    /// The parameters of a restricted machine are none.
-    #[error("{0}")]
-    Machine(#[from] bitmc::energy::RbmError),
-    /// The parameters of a network are none.
-    #[error("{0}")]
-    Network(#[from] bitmc::energy::PerceptronError),
-    /// A path of annealing.
-    #[error("{0}")]
-    Path(#[from] bitmc::energy::PathError),
-    /// A sample or a chain.
-    #[error("{0}")]
-    Learn(#[from] LearnError),
-    /// An optimiser's rate.
-    #[error("{0}")]
-    Rate(#[from] bitmc::learn::RateError),
-    /// A sampler's parameter.
-    #[error("{0}")]
-    Parameter(#[from] bitmc::step::ParameterError),
-    /// A tuner's.
-    #[error("{0}")]
-    Tune(#[from] bitmc::tune::TuneError),
-    /// A tuning chain.
-    #[error("{0}")]
-    Chain(#[from] bitmc::ChainError),
-    /// A chain that is told its energies.
-    #[error("{0}")]
-    Open(#[from] bitmc::OpenError),
-    /// An annealed run.
-    #[error("{0}")]
-    Anneal(#[from] bitmc::temper::AnnealError),
-}
-
-/// Learns a dense Ising model of spins without fields.
+/// Learns, and looks after each change of the parameters, at the processor seconds of learning alone.
 ///
 /// # Errors
-/// [`TeachError`].
-pub fn teach(truth: &Truth, method: &Method, plan: Plan, progress: impl Fn(u64)) -> Result<Cell, TeachError> {
-    let sites = truth.sites();
-    let blocks = Boltzmann::parameter_len(sites);
-    let fields = Boltzmann::cache_len(sites);
-    let (mut theta, mut gradient) = (vec![[0.0; LANES]; blocks], vec![[0.0; LANES]; blocks]);
-    let mut moments = vec![[0.0; LANES]; 2 * blocks];
-    let mut adam = Adam::new(&mut moments, plan.rate)?;
-    let mut couplings = vec![[0; LANES]; Boltzmann::memory_len(sites)];
-    let mut rng = LaneRng::seed_from_u64(plan.seed);
-    let layout = Layout::binary(sites);
-    let mut words = vec![0; layout.words() * plan.replay as usize];
-    let mut replay = Replay::new(layout, &mut words)?;
-    replay.randomise(&mut rng);
-    let mut cycle = CyclicalLearning { period: 8, large: (2.0, 0.8, 1), small: (0.2, 1), retune: 4 };
+/// As [`Learner::watched`].
+pub fn watch<F: Family, D: Data>(
+    learner: Learner<'_, F, D>,
+    mut look: impl FnMut(&Look<'_>, f64) -> Result<(), Failure>,
+) -> Result<Learned, Failure> {
+    let (mut clock, mut seconds) = (ThreadTime::now(), 0.0);
+    learner.watched(|at| {
+        seconds += clock.elapsed().as_secs_f64();
+        look(at, seconds)?;
+        clock = ThreadTime::now();
+        Ok(true)
+    })
+}
 
-    let look = |theta: &_, iteration| Point { iteration, log_rmse: truth.log_rmse(theta) };
-    let (mut series, mut clock) = (vec![look(&theta, 0)], Clock { seconds: vec![0.0] });
-    let (mut seconds, mut evaluations) = (0.0, 0);
-    for iteration in 0..plan.iterations {
-        let start = ThreadTime::now();
-        let model = Boltzmann::spins(&theta, sites, &mut couplings)?;
-        let mut room = memory(&model);
-        let data = |rng: &mut LaneRng| truth.sample(rng);
-        let report = match method {
-            Method::Objective(objective) => {
-                let mut batch = Minibatch::new(&model, &mut gradient)?;
-                for _ in 0..plan.batch {
-                    objective.add(&mut batch, &model, data(&mut rng), &mut room, &mut rng)?;
-                }
-                batch.finish()
-            }
-            Method::Chains(_, steps) | Method::Cyclical(steps) => {
-                let (mover, steps) = match method {
-                    Method::Chains(mover, steps) => (*mover, *steps),
-                    _ => {
-                        if cycle.is_due(iteration) {
-                            evaluations += retune(&mut cycle, &model, replay.state(0), &mut rng)?;
-                        }
-                        (Mover::Langevin("ACS", cycle.at(iteration)?.0), *steps)
-                    }
-                };
-                let mut contrast = Contrast::new(&model, plan.batch, plan.batch, &mut gradient)?;
-                for _ in 0..plan.batch {
-                    contrast.data(&model, data(&mut rng), &mut room)?;
-                    let slot = replay.pick(&mut rng);
-                    contrast.persist(&model, (&mut replay, slot), (&mover, steps), &mut room, &mut rng)?;
-                }
-                contrast.finish()
-            }
-        };
-        evaluations += report.evaluations;
-        gradient[..fields].fill([0.0; LANES]);
-        lasso(plan.lasso, &theta[fields..], &mut gradient[fields..]);
-        let share = iteration as f32 / plan.iterations as f32;
-        adam.set_rate(plan.rate * 0.1f32.powf(share))?;
-        adam.step(&gradient, &mut theta);
-        seconds += start.elapsed().as_secs_f64();
-        if (iteration + 1) % EVERY == 0 || iteration + 1 == plan.iterations {
-            series.push(look(&theta, iteration + 1));
-            clock.seconds.push(seconds);
+/// What learning a network has shown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lesson {
+    /// Energies evaluated in all.
+    pub evaluations: u64,
+    /// (iteration, mean since the point before) of the loss: of its logarithm where a sample's loss may be any number.
+    pub losses: Vec<(u64, f64)>,
+    /// Processor seconds.
+    pub seconds: f64,
+}
+
+/// The plan of a network. The paper's forms have rare terms of any size: gradients are cut.
+pub const NETWORK: Plan = Plan {
+    seed: 1,
+    iterations: 0,
+    batch: 100,
+    replay: 0,
+    rate: 0.01,
+    lasso: 0.0,
+    decay: 0.0,
+    clip: 10.0,
+    biases: true,
+    parts: 1,
+};
+
+/// Points of a loss curve.
+const POINTS: u64 = 40;
+
+/// Learns a network from parameters, or from those that the plan's seed draws.
+///
+/// # Errors
+/// As [`Learner::run`].
+pub fn learn(
+    family: &NetworkFamily,
+    theta: Option<Vec<Block>>,
+    data: impl Data,
+    (method, plan): (Method, Plan),
+    progress: impl Fn(u64),
+) -> Result<(Vec<Block>, Lesson), Failure> {
+    let start = || family.start(&[], &mut LaneRng::seed_from_u64(plan.seed));
+    let learner = Learner::new(family, data, method, plan).theta(theta.unwrap_or_else(start));
+    let objective = matches!(method, Method::Objective(_));
+    let (mut lesson, mut sum, mut since) = (Lesson::default(), 0.0, 0);
+    let learned = watch(learner, |look, seconds| {
+        sum += if objective { look.log_loss } else { look.loss };
+        since += 1;
+        if look.iteration % plan.iterations.div_ceil(POINTS) == 0 || look.iteration == plan.iterations {
+            lesson.losses.push((look.iteration, sum / f64::from(since)));
+            (sum, since) = (0.0, 0);
         }
+        lesson.seconds = seconds;
         progress(1);
+        Ok(())
+    })?;
+    lesson.evaluations = learned.evaluations;
+    Ok((learned.theta, lesson))
+}
+
+/// Draws from `p ∝ e^(−βE)`: the ends of chains of Gibbs sweeps from uniform bits.
+///
+/// # Errors
+/// [`Failure`] where β or the model is illegal.
+pub fn sample(
+    model: &(impl Energy + Sync),
+    beta: f32,
+    (chains, sweeps): (u32, u64),
+    seed: u64,
+) -> Result<BitRows, Failure> {
+    let path = Tempered::new(model, beta)?;
+    let one = |mut rng: LaneRng| -> Result<Vec<u32>, Failure> {
+        let mut chain = Chain::random(&path, memory(&path), &mut rng)?;
+        chain.run(&Gibbs::systematic(), &mut rng, sweeps, &mut ());
+        Ok(chain.state().words().to_vec())
+    };
+    let streams: Vec<LaneRng> = streams(seed).take(chains as usize).collect();
+    let states: Vec<Vec<u32>> = streams.into_par_iter().map(one).collect::<Result<_, _>>()?;
+    let mut rows = BitRows::new(model.layout());
+    for words in states {
+        rows.push(Packed::new(model.layout(), &words)?);
     }
-    Ok(Cell { method: method.name(), evaluations, series, clock })
+    Ok(rows)
 }

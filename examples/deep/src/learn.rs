@@ -8,13 +8,12 @@ use bitmc::learn::{Adam, Contrast, CyclicalLearning, Replay, clip};
 use bitmc::random::uniform;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::tune::CycleSettings;
-use bitmc::{Chain, GibbsWithGradients, LaneRng, Langevin, Packed};
+use bitmc::{Chain, GibbsWithGradients, LaneRng, Langevin, Packed, Rng};
+use bitmc_desktop::learn::{Mover, Split, cycle_settings, tuned_cycle};
 use bitmc_examples::bits::BitRows;
 use bitmc_examples::chains::{memory, streams};
 use bitmc_examples::checkpoint::Checkpoint;
 use bitmc_examples::cli::Failure;
-use bitmc_examples::persistent::Digits;
-use bitmc_examples::teach::{self, Mover};
 use clap::ValueEnum;
 use cpu_time::ProcessTime;
 use rayon::prelude::*;
@@ -120,7 +119,7 @@ impl Shard {
     fn turn(
         &mut self,
         network: &Network,
-        digits: &Digits,
+        digits: &Split,
         plan: &Plan,
         (mover, steps): (&Mover, u64),
         restarts: f32,
@@ -133,7 +132,8 @@ impl Shard {
         let mut words = vec![0; digits.train.layout().words()];
         let mut seen = Vec::new();
         for _ in 0..plan.batch / SHARDS {
-            let sample = digits.sample(&mut self.rng);
+            let row = digits.train.row(self.rng.next_u32() as usize);
+            let sample = Packed::new(digits.train.layout(), row).map_err(Failure::model)?;
             contrast.data(network, sample, &mut room).map_err(Failure::model)?;
             let at = replay.pick(&mut self.rng);
             if uniform(&mut self.rng) < restarts {
@@ -239,7 +239,7 @@ impl Snapshot for State {
 const POINTS: u64 = 200;
 
 impl State {
-    fn new(digits: &Digits, plan: &Plan) -> Result<Self, Failure> {
+    fn new(digits: &Split, plan: &Plan) -> Result<Self, Failure> {
         let layout = digits.train.layout();
         let mut streams = streams(plan.seed);
         let mut rng = streams.next().expect("streams have no end");
@@ -275,7 +275,7 @@ impl State {
     /// Tunes both ends of the cycle with chains of the buffer, which go on there. The search for the smallest step size begins
     /// one standard deviation below the mean of those found before (D.4), and not below .05. Where too few proposals are accepted
     /// there, all is searched again from .05.
-    fn tune(&mut self, network: &Network, digits: &Digits) -> Result<(), Failure> {
+    fn tune(&mut self, network: &Network, digits: &Split) -> Result<(), Failure> {
         let layout = digits.train.layout();
         let count = TUNERS;
         let settings = CycleSettings {
@@ -283,7 +283,7 @@ impl State {
             steps: 1,
             rounds: ROUNDS,
             burn_in: 0,
-            ..teach::settings(&self.cycle, floor(&self.smallest))
+            ..cycle_settings(&self.cycle, floor(&self.smallest))
         };
         let mut places = Vec::new();
         let mut chains = Vec::new();
@@ -297,14 +297,14 @@ impl State {
             chains.push(Chain::new(network, memory(network), start).map_err(Failure::model)?);
             places.push((shard, state));
         }
-        let mut tuner = teach::tuned(settings, &mut chains, &mut self.rng).map_err(Failure::model)?;
+        let mut tuner = tuned_cycle(settings, &mut chains, &mut self.rng).map_err(Failure::model)?;
         self.tuning += tuner.steps();
         self.evaluations += tuner.steps();
         if tuner.ends().0.rate < 0.5 * settings.target {
             // The energy has become rougher than the floor allows: the list begins anew.
             self.smallest.clear();
             let lower = CycleSettings { step_size: (LOWEST, settings.step_size.1), ..settings };
-            tuner = teach::tuned(lower, &mut chains, &mut self.rng).map_err(Failure::model)?;
+            tuner = tuned_cycle(lower, &mut chains, &mut self.rng).map_err(Failure::model)?;
             self.tuning += tuner.steps();
             self.evaluations += tuner.steps();
         }
@@ -338,7 +338,7 @@ fn rate(plan: &Plan, iteration: u64) -> f32 {
 /// # Errors
 /// [`Failure`] where a number of the plan is illegal, or a checkpoint cannot be written.
 pub fn learn(
-    digits: &Digits,
+    digits: &Split,
     sampler: Sampler,
     plan: &Plan,
     (checkpoint, question): (&Checkpoint, &str),
@@ -349,7 +349,7 @@ pub fn learn(
 
 /// Along `sign` times the gradient.
 fn descend(
-    digits: &Digits,
+    digits: &Split,
     sampler: Sampler,
     plan: &Plan,
     (checkpoint, question): (&Checkpoint, &str),
@@ -378,14 +378,14 @@ fn descend(
         let (mover, steps) = match sampler {
             Sampler::Gwg => (Mover::Gradients(GibbsWithGradients::new(1).map_err(Failure::model)?), plan.steps),
             Sampler::Dmala => {
-                (Mover::Langevin("", Langevin::adjusted(plan.step_size).map_err(Failure::model)?), plan.steps)
+                (Mover::Langevin(Langevin::adjusted(plan.step_size).map_err(Failure::model)?), plan.steps)
             }
             Sampler::Acs => {
                 if state.cycle.is_due(state.iteration) {
                     state.tune(&network, digits)?;
                 }
                 let (kernel, steps) = state.cycle.at(state.iteration).map_err(Failure::model)?;
-                (Mover::Langevin("", kernel), steps)
+                (Mover::Langevin(kernel), steps)
             }
         };
         // Chains of the end are long.

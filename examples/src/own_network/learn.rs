@@ -2,7 +2,7 @@
 
 use super::{Chains, Network, Theta};
 use crate::bits::BitRows;
-use crate::teach::TeachError;
+use crate::cli::Failure;
 use bitmc::lane::LANES;
 use bitmc::learn::{Adam, clip, decay};
 use bitmc::{LaneRng, Langevin, Packed, Rng, SeedableRng};
@@ -48,8 +48,8 @@ const POINTS: u64 = 40;
 /// Learns a network from digits.
 ///
 /// # Errors
-/// [`TeachError`].
-pub fn learn(digits: &BitRows, plan: Plan, progress: impl Fn(u64)) -> Result<(Network, Lesson), TeachError> {
+/// [`Failure`].
+pub fn learn(digits: &BitRows, plan: Plan, progress: impl Fn(u64)) -> Result<(Network, Lesson), Failure> {
     let mut rng = LaneRng::seed_from_u64(plan.seed);
     let means = digits.means();
     let mut theta = Theta::start(&means, &mut rng);

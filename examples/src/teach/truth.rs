@@ -5,7 +5,7 @@ use crate::chains::{memory, streams};
 use bitmc::energy::{Boltzmann, Entry, SparseBuffers, SparseError};
 use bitmc::lane::Block;
 use bitmc::step::{ChromaticGibbs, Colouring};
-use bitmc::{Chain, Ising, LaneRng, Layout, Packed, Rng, torus};
+use bitmc::{Chain, Ising, LaneRng, Layout, Packed, torus};
 use rayon::prelude::*;
 
 /// A square torus with one coupling, in the convention that counts every edge twice, and samples of it.
@@ -63,12 +63,6 @@ impl Truth {
     #[must_use]
     pub fn data(&self) -> &BitRows {
         &self.data
-    }
-
-    /// One of the samples.
-    pub fn sample(&self, rng: &mut LaneRng) -> Packed<'_> {
-        let words = self.data.row(rng.next_u32() as usize % self.data.len());
-        Packed::new(self.data.layout(), words).expect("a row of the data")
     }
 
     /// ln of the root mean square error of the coupling matrix, over all pairs and the diagonal, where `theta` are

@@ -5,9 +5,9 @@ use crate::bits::BitRows;
 use crate::chains::memory;
 use crate::cli::Failure;
 use crate::mmd::Mmd;
-use crate::network::{Lesson, Network, Plan, Way};
-use crate::teach::{Sampleless, TeachError};
-use bitmc::{Energy, Gibbs, LaneRng, Packed, SeedableRng};
+use crate::teach::{self, Lesson};
+use bitmc::{Energy, LaneRng, Packed, SeedableRng};
+use bitmc_desktop::learn::{Family, Method, NetworkFamily, Objective, Plan};
 use serde::{Deserialize, Serialize};
 
 /// A density with the size of its codes, and what is held out of it.
@@ -116,47 +116,48 @@ impl Subject {
     /// [`Failure::Option`] where it cannot be learned.
     pub fn learn(
         &self,
-        objective: &Sampleless,
+        objective: Objective,
         hidden: &[usize],
         (plan, look): (Plan, Look),
         progress: impl Fn(u64),
     ) -> Result<Cell, Failure> {
-        let wrong = |error: TeachError| Failure::Option(format!("{}: {error}", objective.name()));
+        let family = NetworkFamily::new(self.bits(), hidden);
         let mut rng = LaneRng::seed_from_u64(plan.seed);
-        let mut network = Network::new(self.bits(), hidden, &mut rng);
+        let theta = family.start(&[], &mut rng);
         let data = |rng: &mut LaneRng, words: &mut [u32]| self.code.encode(self.shape.draw(rng), rng, words);
-        let way = Way::<Gibbs>::Objective(objective.clone());
-        let lesson = network.learn(&way, plan, data, progress).map_err(wrong)?;
-        let energies = self.energies(&network, look.grid, &mut rng).map_err(wrong)?;
-        let law = |beta: f32| -> Result<Distances, TeachError> {
+        let method = Method::Objective(objective);
+        let (theta, lesson) = teach::learn(&family, Some(theta), data, (method, plan), progress)?;
+        let model = family.energy(&theta, &mut [])?;
+        let energies = self.energies(&model, look.grid, &mut rng)?;
+        let law = |beta: f32| -> Result<Distances, Failure> {
             let mut distances = Distances { mmd2: None, of_samples: None, of_energy: None };
             if look.chains >= 2 {
-                distances = self.distances(&network.sample(beta, (look.chains, look.sweeps), !plan.seed)?);
+                let samples = teach::sample(&model, beta, (look.chains, look.sweeps), !plan.seed)?;
+                distances = self.distances(&samples);
             }
             let least = energies.iter().map(|&(_, energy)| energy).fold(f32::INFINITY, f32::min);
             let weights = energies.iter().map(|&(point, e)| (point, f64::from(beta * (least - e)).exp()));
             Ok(Distances { of_energy: Some(total_variation(&shares(weights, SIDE), &self.cells)), ..distances })
         };
-        let (law, fourfold) = (law(1.0).map_err(wrong)?, law(4.0).map_err(wrong)?);
-        Ok(Cell { objective: objective.name().into(), lesson, law, fourfold, picture: picture(&energies) })
+        let (law, fourfold) = (law(1.0)?, law(4.0)?);
+        Ok(Cell { objective: objective.to_string(), lesson, law, fourfold, picture: picture(&energies) })
     }
 
     /// The energy at every point of a grid.
     fn energies(
         &self,
-        network: &Network,
+        model: &impl Energy,
         grid: usize,
         rng: &mut LaneRng,
-    ) -> Result<Vec<([f64; 2], f32)>, TeachError> {
-        let model = network.energy()?;
-        let (mut cache, mut words) = (memory(&model).cache, vec![0; self.code.layout().words()]);
+    ) -> Result<Vec<([f64; 2], f32)>, Failure> {
+        let (mut cache, mut words) = (memory(model).cache, vec![0; self.code.layout().words()]);
         let step = 2.0 * REACH / grid as f64;
         let at = |index: usize| (index as f64 + 0.5) * step - REACH;
         let mut energies = Vec::with_capacity(grid * grid);
         for place in 0..grid * grid {
             let point = [at(place / grid), at(place % grid)];
             self.code.encode(point, rng, &mut words);
-            let x = Packed::new(self.code.layout(), &words).expect("a code");
+            let x = Packed::new(self.code.layout(), &words)?;
             energies.push((point, model.init(x, &mut cache).map_err(bitmc::ChainError::from)?));
         }
         Ok(energies)

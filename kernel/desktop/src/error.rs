@@ -46,3 +46,29 @@ impl Error {
         Self::File { path: path.to_path_buf(), reason: reason.to_string() }
     }
 }
+
+/// A model, a state or a number that the kernel refuses, with its own words.
+macro_rules! of_the_kernel {
+    ($($error:ty),* $(,)?) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::model(error)
+            }
+        })*
+    };
+}
+
+of_the_kernel!(
+    bitmc::ChainError,
+    bitmc::OpenError,
+    bitmc::StateError,
+    bitmc::energy::PathError,
+    bitmc::energy::PerceptronError,
+    bitmc::energy::RbmError,
+    bitmc::energy::SparseError,
+    bitmc::learn::LearnError,
+    bitmc::learn::RateError,
+    bitmc::step::ParameterError,
+    bitmc::temper::AnnealError,
+    bitmc::tune::TuneError,
+);

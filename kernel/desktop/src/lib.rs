@@ -27,6 +27,7 @@
 //! * [`Sampler::run_over`]: the same run over the [`Ranks`] of several machines, with the same bytes.
 //! * [`Samples`]: states, energies, means with Monte-Carlo errors, effective sample sizes, R̂, correlations, best states, `.npz`.
 //! * [`Annealer`]: states of low energy. [`LogZ`]: the normalising constant.
+//! * [`learn`]: RBMs, Ising models and networks from data, by persistent contrastive divergence or without chains.
 //!
 //! The command `bitmc` does the same for files: `cargo install --path kernel/desktop`, then `bitmc sample FILE`.
 //!
@@ -63,6 +64,7 @@ pub mod files;
 pub mod formats;
 mod keep;
 mod ladder;
+pub mod learn;
 mod logz;
 mod model;
 pub mod npy;

@@ -6,12 +6,12 @@
 use bitmc::Langevin;
 use bitmc_deep::learn::{Lesson, Plan, Point, Sampler, learn};
 use bitmc_deep::network::{BITS, Network, Shape};
+use bitmc_desktop::learn::{Annealing, Likelihood, Mean, Split, independent, measure};
 use bitmc_examples::bits::BitRows;
 use bitmc_examples::cells::Cells;
 use bitmc_examples::checkpoint::Checkpoint;
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::model::SIDE;
-use bitmc_examples::persistent::{Annealing, Digits, Likelihood, Mean, independent, measure};
 use bitmc_examples::picture::{self, BLUE, INK, Tile};
 use bitmc_examples::plot::{self, Curve};
 use bitmc_examples::progress::Progress;
@@ -147,7 +147,7 @@ fn main() -> ExitCode {
     cli::main(|options: Options| options.common.pool()?.install(|| run(&options)))
 }
 
-fn read(options: &Options) -> Result<Digits, Failure> {
+fn read(options: &Options) -> Result<Split, Failure> {
     let rows = match &options.data {
         Some(file) => BitRows::read(file, BITS)?,
         None => {
@@ -160,12 +160,7 @@ fn read(options: &Options) -> Result<Digits, Failure> {
             rows
         }
     };
-    let held_out = options.test as usize;
-    if held_out >= rows.len() {
-        let reason = format!("--test: {held_out} pictures are held out, and there are {}", rows.len());
-        return Err(Failure::Option(reason));
-    }
-    Ok(Digits::split(&rows, held_out))
+    Split::new(&rows, options.test as usize).map_err(|error| Failure::Option(format!("--test: {error}")))
 }
 
 fn run(options: &Options) -> Result<(), Failure> {
@@ -290,7 +285,7 @@ fn panels(found: &[Found<'_>]) -> Vec<plot::Panel> {
 }
 
 /// States of the buffer beside pictures.
-fn tiles(found: &[Found<'_>], digits: &Digits) -> Result<Vec<picture::Panel>, Failure> {
+fn tiles(found: &[Found<'_>], digits: &Split) -> Result<Vec<picture::Panel>, Failure> {
     let panel = |title: String, apart, tiles| picture::Panel { title, apart, columns: 5, tiles };
     let mut panels = Vec::new();
     for (sampler, _, cell) in found {

@@ -2,7 +2,7 @@ use super::*;
 use bitmc::stats::Evidence;
 use bitmc::temper::{Replica, forward};
 use bitmc::{Layout, SeedableRng};
-use bitmc_examples::persistent::{Annealing, measure};
+use bitmc_desktop::learn::{Annealing, measure};
 
 /// The network again, naively: in float64, pixel by pixel, over numbers instead of bits.
 struct Reference {
@@ -95,7 +95,7 @@ fn toy() -> Shape {
 }
 
 /// Rows, columns and diagonals of a square of nine, each with one pixel changed in part of the samples.
-fn data() -> Digits {
+fn data() -> Split {
     crate::one_thread_a_product();
     let mut rng = LaneRng::seed_from_u64(7);
     let mut rows = BitRows::new(TOY);
@@ -105,7 +105,7 @@ fn data() -> Digits {
         let word = if noise < 9 { figure ^ 1 << noise } else { figure };
         rows.push(Packed::new(TOY, &[word]).unwrap());
     }
-    Digits::split(&rows, 80)
+    Split::new(&rows, 80).unwrap()
 }
 
 fn states(rows: &BitRows) -> Vec<usize> {
@@ -301,7 +301,7 @@ fn plan() -> Plan {
     }
 }
 
-fn exact_loss(digits: &Digits, plan: &Plan, theta: &[Block]) -> f64 {
+fn exact_loss(digits: &Split, plan: &Plan, theta: &[Block]) -> f64 {
     Reference::new(&plan.shape, &digits.fields, theta).loss(&states(&digits.test))
 }
 

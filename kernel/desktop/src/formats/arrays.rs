@@ -135,7 +135,7 @@ impl Arrays {
         let bias = |path: &Path, units| {
             let array = Array::read(path)?;
             vector(&array, units).map_err(|error| Error::file(path, error))?;
-            Ok(array.rounded())
+            Ok::<_, Error>(array.rounded())
         };
         let (visible, hidden) = (bias(&visible, rows)?, bias(&hidden, columns)?);
         Ok(Self::Rbm { weights: matrix.rounded(), visible, hidden, names: FOLDER })

@@ -1,0 +1,159 @@
+//! What is learned by: chains of any sampler, or an objective of the samples alone.
+
+use super::Family;
+use crate::Error;
+use crate::chains::{VecChain, VecMemory, memory};
+use bitmc::accept::Info;
+use bitmc::chain::Ring;
+use bitmc::learn::{
+    CyclicalLearning, Importance, LearnError, Learnable, Minibatch, PseudoLikelihood, RatioMatching,
+};
+use bitmc::tune::{CycleSettings, CycleTuner, Trial};
+use bitmc::{Chain, Energy, Gibbs, GibbsWithGradients, Kernel, LaneRng, Langevin, Packed, Rng};
+use std::fmt;
+
+/// A way to learn.
+#[derive(Clone, Copy, Debug)]
+pub enum Method {
+    /// Persistent contrastive divergence (Tieleman 2008): each chain takes so many steps for one change of θ.
+    Chains(Mover, u64),
+    /// The same by automatic cyclical scheduling (ACS's Algorithm 6), tuned as often as it says.
+    Cyclical(CyclicalLearning),
+    /// An objective that needs no chains.
+    Objective(Objective),
+}
+
+/// What moves persistent chains.
+#[derive(Clone, Copy, Debug)]
+pub enum Mover {
+    /// [`Family::sweep`]: block Gibbs of an RBM, a Gibbs sweep of others.
+    Sweeps,
+    /// Gibbs at some sites.
+    Gibbs(Gibbs),
+    /// Some sites by the gradient.
+    Gradients(GibbsWithGradients),
+    /// All sites by the gradient.
+    Langevin(Langevin<'static>),
+}
+
+/// On any energy, a sweep is one of Gibbs.
+impl<E: Energy + ?Sized> Kernel<E> for Mover {
+    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, E>, rng: &mut R) -> Info {
+        match self {
+            Self::Sweeps => Gibbs::systematic().step(ring, rng),
+            Self::Gibbs(kernel) => kernel.step(ring, rng),
+            Self::Gradients(kernel) => kernel.step(ring, rng),
+            Self::Langevin(kernel) => kernel.step(ring, rng),
+        }
+    }
+}
+
+/// A mover with the sweeps of a family.
+pub(super) struct By<'f, F>(pub(super) &'f F, pub(super) Mover);
+
+impl<'t, F: Family + 't> Kernel<F::Energy<'t>> for By<'_, F> {
+    fn step<R: Rng + ?Sized>(&self, ring: Ring<'_, F::Energy<'t>>, rng: &mut R) -> Info {
+        match self.1 {
+            Mover::Sweeps => self.0.sweep(ring, rng),
+            mover => mover.step(ring, rng),
+        }
+    }
+}
+
+/// A mean over samples that is least at the distribution of the data, and needs no chains: for binary sites. The equations are
+/// those of the RMwGGIS paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objective {
+    /// Ratio matching, Eq. 2: every neighbour of a sample.
+    RatioMatching,
+    /// What RMwGGIS calls the same, Eq. 3. It is least at another distribution.
+    Equation3,
+    /// Pseudo-likelihood.
+    PseudoLikelihood,
+    /// RMwGGIS on Eq. 2: so many neighbours, 1 to 64, drawn by the gradient.
+    Guided(usize),
+    /// RMwRAND: so many uniform draws for Eq. 3.
+    Uniform(usize),
+    /// The paper's basic form, for Eq. 3.
+    Basic(usize),
+    /// The paper's advanced form.
+    Advanced(usize),
+}
+
+/// What tables call it.
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, draws) = match self {
+            Self::RatioMatching => return f.pad("ratio matching"),
+            Self::Equation3 => return f.pad("Eq. 3"),
+            Self::PseudoLikelihood => return f.pad("pseudo-likelihood"),
+            Self::Guided(draws) => ("RMwGGIS", draws),
+            Self::Uniform(draws) => ("RMwRAND", draws),
+            Self::Basic(draws) => ("basic", draws),
+            Self::Advanced(draws) => ("advanced", draws),
+        };
+        f.pad(&format!("{name}, {draws} draws"))
+    }
+}
+
+impl Objective {
+    /// Adds a sample.
+    pub(super) fn add<E: Learnable + ?Sized>(
+        self,
+        batch: &mut Minibatch<'_>,
+        model: &E,
+        x: Packed<'_>,
+        room: &mut VecMemory,
+        rng: &mut LaneRng,
+    ) -> Result<(), LearnError> {
+        let drawn = match self {
+            Self::RatioMatching => return batch.add(&RatioMatching::SIGMOID, model, x, room, rng),
+            Self::Equation3 => return batch.add(&RatioMatching::RATIO, model, x, room, rng),
+            Self::PseudoLikelihood => return batch.add(&PseudoLikelihood, model, x, room, rng),
+            Self::Guided(draws) => Importance::ratio_matching(draws),
+            Self::Uniform(draws) => Importance::uniform(draws),
+            Self::Basic(draws) => Importance::basic(draws),
+            Self::Advanced(draws) => Importance::advanced(draws),
+        };
+        batch.add(&drawn?, model, x, room, rng)
+    }
+}
+
+/// Tunes a cycle on an energy, with its own largest balance, by a chain from a state; returns the chain's steps. The
+/// search for the largest step size begins at 5, as in the sampler's paper.
+pub(super) fn retune<E: Energy + ?Sized>(
+    cycle: &mut CyclicalLearning,
+    model: &E,
+    start: Packed<'_>,
+    rng: &mut LaneRng,
+) -> Result<u64, Error> {
+    let settings = CycleSettings { steps: 40, burn_in: 20, rounds: 6, ..cycle_settings(cycle, 0.05) };
+    let mut chain = Chain::new(model, memory(model), start)?;
+    let tuner = tuned_cycle(settings, std::slice::from_mut(&mut chain), rng)?;
+    cycle.set_ends(tuner.ends());
+    Ok(tuner.steps())
+}
+
+/// The settings of the search for the ends of a cycle, from a smallest step size to 5.
+#[must_use]
+pub fn cycle_settings(cycle: &CyclicalLearning, floor: f32) -> CycleSettings {
+    CycleSettings { balance: (0.5, cycle.large.1), step_size: (floor, 5.0), ..CycleSettings::default() }
+}
+
+/// A tuner of both ends of a cycle that has finished, with chains that go on from where they are.
+///
+/// # Errors
+/// [`Error::Model`] where a setting is illegal.
+pub fn tuned_cycle<E: Energy + ?Sized>(
+    settings: CycleSettings,
+    chains: &mut [VecChain<'_, E>],
+    rng: &mut LaneRng,
+) -> Result<CycleTuner<[Trial; 2]>, Error> {
+    let mut tuner = CycleTuner::new([Trial::default(); 2], settings)?;
+    while let Some(kernel) = tuner.kernel() {
+        for chain in &mut *chains {
+            tuner.observe(&chain.step(&kernel, rng));
+        }
+    }
+    Ok(tuner)
+}

@@ -1,0 +1,221 @@
+//! Learning an Ising model whose distribution is known exactly. Every method finds it, and broken ones do not.
+
+use bitmc::energy::Boltzmann;
+use bitmc::learn::CyclicalLearning;
+use bitmc::random::uniform;
+use bitmc::{Gibbs, GibbsWithGradients, LaneRng, Langevin, Layout, Packed, SeedableRng};
+use bitmc_desktop::Error;
+use bitmc_desktop::bits::BitRows;
+use bitmc_desktop::checkpoint::Checkpoint;
+use bitmc_desktop::learn::{
+    Annealing, IsingFamily, Learned, Learner, Method, Mover, NetworkFamily, Objective, Plan, RbmFamily, Split,
+    independent, measure,
+};
+
+const SITES: usize = 6;
+
+const FIELDS: [f64; SITES] = [0.3, -0.2, 0.0, 0.5, -0.4, 0.1];
+
+/// A ring with a chord.
+const EDGES: [(usize, usize, f64); 7] =
+    [(0, 1, 0.6), (1, 2, -0.5), (2, 3, 0.4), (3, 4, 0.7), (4, 5, -0.3), (0, 5, 0.5), (1, 4, -0.6)];
+
+/// The probability of every state, in f64.
+fn distribution(fields: &[f64], coupling: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    let weight = |state: usize| {
+        let spin = |site: usize| if state >> site & 1 == 1 { 1.0 } else { -1.0 };
+        let pairs = (0..SITES).flat_map(|a| (a + 1..SITES).map(move |b| (a, b)));
+        let pairs: f64 = pairs.map(|(a, b)| coupling(a, b) * spin(a) * spin(b)).sum();
+        (pairs + fields.iter().enumerate().map(|(site, field)| field * spin(site)).sum::<f64>()).exp()
+    };
+    let weights: Vec<f64> = (0..1 << SITES).map(weight).collect();
+    let sum: f64 = weights.iter().sum();
+    weights.into_iter().map(|weight| weight / sum).collect()
+}
+
+fn truth() -> Vec<f64> {
+    let coupling = |a, b| EDGES.iter().find(|edge| (edge.0, edge.1) == (a, b)).map_or(0.0, |edge| edge.2);
+    distribution(&FIELDS, coupling)
+}
+
+/// Σ p ln(p/q), of the truth p and what was learned, q.
+fn divergence(learned: &Learned) -> f64 {
+    let numbers = learned.theta.as_flattened();
+    let fields: Vec<f64> = numbers[..SITES].iter().map(|&field| field.into()).collect();
+    let coupling = |a, b| f64::from(numbers[Boltzmann::coupling(SITES, a, b).expect("two sites")]);
+    let q = distribution(&fields, coupling);
+    truth().iter().zip(q).map(|(p, q)| p * (p / q).ln()).sum()
+}
+
+/// Draws from the truth.
+fn source() -> impl Fn(&mut LaneRng, &mut [u32]) + Sync {
+    let p = truth();
+    move |rng: &mut LaneRng, words: &mut [u32]| {
+        let mut left = f64::from(uniform(rng));
+        let state = p.iter().position(|p| {
+            left -= p;
+            left < 0.0
+        });
+        words[0] = state.unwrap_or(0) as u32;
+    }
+}
+
+const PLAN: Plan = Plan {
+    seed: 1,
+    iterations: 1500,
+    batch: 200,
+    replay: 0,
+    rate: 0.03,
+    lasso: 0.0,
+    decay: 0.0,
+    clip: 0.0,
+    biases: true,
+    parts: 2,
+};
+
+fn learn(method: Method) -> Learned {
+    let family = IsingFamily { sites: SITES };
+    Learner::new(&family, source(), method, PLAN).run().expect("a legal run")
+}
+
+#[test]
+fn every_method_finds_the_distribution_and_wrong_ones_do_not() {
+    let cycle = CyclicalLearning { period: 8, large: (1.0, 0.8, 5), small: (0.2, 5), retune: 8 };
+    let right = [
+        Method::Chains(Mover::Sweeps, 3),
+        Method::Chains(Mover::Gibbs(Gibbs::random(1).expect("one site")), 10),
+        Method::Chains(Mover::Gradients(GibbsWithGradients::new(1).expect("one site")), 10),
+        Method::Chains(Mover::Langevin(Langevin::adjusted(0.3).expect("a step size")), 5),
+        Method::Objective(Objective::RatioMatching),
+        Method::Objective(Objective::PseudoLikelihood),
+        Method::Objective(Objective::Guided(4)),
+    ];
+    let wrong = [
+        // Chains that stay where they began.
+        Method::Chains(Mover::Sweeps, 0),
+        // Large unadjusted steps leave another distribution invariant.
+        Method::Chains(Mover::Langevin(Langevin::unadjusted(2.0).expect("a step size")), 5),
+        // So do those of the first iteration of a cycle, whose chains the gradient is taken from.
+        Method::Cyclical(cycle),
+        // Least at another distribution.
+        Method::Objective(Objective::Equation3),
+        Method::Objective(Objective::Uniform(4)),
+    ];
+    for method in right {
+        let found = divergence(&learn(method));
+        println!("{found:.5} {method:?}");
+        assert!(found < 0.01, "{found} {method:?}");
+    }
+    for method in wrong {
+        let found = divergence(&learn(method));
+        println!("{found:.5} {method:?}");
+        assert!(found > 0.03, "{found} {method:?}");
+    }
+}
+
+fn rows() -> BitRows {
+    let (draw, mut rng) = (source(), LaneRng::seed_from_u64(9));
+    let (mut rows, mut words) = (BitRows::new(Layout::binary(SITES)), [0]);
+    for _ in 0..4000 {
+        draw(&mut rng, &mut words);
+        rows.push(Packed::new(rows.layout(), &words).expect("bits"));
+    }
+    rows
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let (family, data) = (RbmFamily { visible: SITES, hidden: 20 }, rows());
+    let run = |threads: usize| {
+        let plan = Plan { iterations: 50, parts: 3, ..PLAN };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let method = Method::Chains(Mover::Sweeps, 1);
+        pool.install(|| Learner::new(&family, &data, method, plan).run()).expect("a legal run")
+    };
+    let one = run(1);
+    assert!([2, 3, 7].into_iter().all(|threads| run(threads) == one));
+}
+
+#[test]
+fn a_stopped_run_goes_on_bit_for_bit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.bin");
+    let (family, data) = (IsingFamily { sites: SITES }, rows());
+    let cycle = CyclicalLearning { period: 4, large: (1.0, 0.8, 2), small: (0.2, 2), retune: 3 };
+    let methods =
+        [Method::Chains(Mover::Sweeps, 1), Method::Cyclical(cycle), Method::Objective(Objective::Guided(3))];
+    for method in methods {
+        let plan = Plan { iterations: 60, replay: 300, ..PLAN };
+        let learner = || Learner::new(&family, &data, method, plan);
+        let whole = learner().run().expect("a legal run");
+        let stopped = learner()
+            .checkpoint(Checkpoint::at(path.clone(), 7, false))
+            .watched(|look| Ok(look.iteration < 23))
+            .expect("a legal run");
+        assert_eq!(stopped.iterations, 23);
+        let again = learner().checkpoint(Checkpoint::at(path.clone(), 7, true)).run().expect("a legal run");
+        assert!(again == whole, "{method:?}");
+        // Another run does not take the file.
+        let other = Learner::new(&family, &data, method, Plan { rate: 0.01, ..plan });
+        let refused = other.checkpoint(Checkpoint::at(path.clone(), 7, true)).run();
+        assert!(matches!(refused, Err(Error::File { .. })), "{refused:?}");
+    }
+}
+
+#[test]
+fn wrong_input_is_refused() {
+    let (family, data) = (IsingFamily { sites: SITES }, rows());
+    let method = Method::Chains(Mover::Sweeps, 1);
+    let run = |plan: Plan| Learner::new(&family, &data, method, plan).run();
+    for plan in [
+        Plan { batch: 0, ..PLAN },
+        Plan { parts: 0, ..PLAN },
+        Plan { parts: 201, ..PLAN },
+        Plan { rate: f32::NAN, ..PLAN },
+        Plan { rate: -1.0, ..PLAN },
+        Plan { lasso: f32::NAN, ..PLAN },
+        Plan { decay: -1.0, ..PLAN },
+        Plan { clip: f32::NAN, ..PLAN },
+    ] {
+        assert!(run(plan).is_err(), "{plan:?}");
+    }
+    let (other, none) = (IsingFamily { sites: 7 }, BitRows::new(Layout::binary(SITES)));
+    assert!(Learner::new(&other, &data, method, PLAN).run().is_err());
+    assert!(Learner::new(&family, &none, method, PLAN).run().is_err());
+    assert!(Learner::new(&family, &data, method, PLAN).base(&[0.0; 5]).run().is_err());
+    assert!(Learner::new(&family, &data, method, PLAN).theta(vec![[0.0; 16]; 3]).run().is_err());
+    let draws = |draws| Learner::new(&family, &data, Method::Objective(Objective::Guided(draws)), PLAN).run();
+    assert!(draws(0).is_err() && draws(65).is_err());
+    // The ratio of Eq. 3 overflows where a neighbour is far less likely.
+    let network = NetworkFamily::new(SITES, &[8]);
+    let steep = Plan { rate: 300.0, iterations: 300, ..PLAN };
+    let refused = Learner::new(&network, &data, Method::Objective(Objective::Equation3), steep).run();
+    assert!(matches!(refused, Err(Error::Model(_))), "{refused:?}");
+    // No error on the way of a look is lost.
+    let stopped = Learner::new(&family, &data, method, PLAN).watched(|_| Err(Error::option("enough")));
+    assert!(matches!(stopped, Err(Error::Option(text)) if text == "enough"));
+}
+
+#[test]
+fn a_learned_machine_explains_data_held_out() {
+    let (family, split) =
+        (RbmFamily { visible: SITES, hidden: 16 }, Split::new(&rows(), 1000).expect("two parts"));
+    let plan = Plan { iterations: 1500, rate: 0.02, ..PLAN };
+    let learned = Learner::new(&family, &split.train, Method::Chains(Mover::Sweeps, 2), plan)
+        .base(&split.fields)
+        .run()
+        .expect("a legal run");
+    let model = bitmc::Rbm::from_parameters(&learned.theta, SITES, 16).expect("parameters");
+    let annealing = Annealing { seed: 1, runs: 200, betas: 200, sweeps: 10 };
+    let (found, ends) = measure(&model, &split, annealing, &bitmc::BlockGibbs).expect("a legal run");
+    let p = truth();
+    let best = -p.iter().map(|p| p * p.ln()).sum::<f64>();
+    println!("{found:?}, best -{best}, independent {:?}", independent(&split));
+    assert_eq!(ends.len(), 200);
+    let (low, high) = (found.test_reverse.mean, found.test_forward.mean);
+    let error = found.test_forward.standard_error.hypot(found.test_reverse.standard_error);
+    assert!((low - high).abs() < 4.0 * error + 0.02, "both directions agree: {found:?}");
+    assert!(independent(&split).mean < -best - 0.2);
+    // As likely as under the truth, but for what 3,000 rows leave open.
+    assert!((high + best).abs() < 4.0 * found.test_forward.standard_error + 0.03, "{found:?}");
+}
