@@ -199,7 +199,13 @@ fn run(options: &Options) -> Result<(), Failure> {
     let langevin = langevin.map_err(|error| Failure::Option(format!("--step-size: {error}")))?;
     let gradients = GibbsWithGradients::new(1)?;
     // As in its paper, and tuned after every eight cycles.
-    let cycle = CyclicalLearning { period: 8, large: (2.0, 0.9, steps), small: (0.2, steps), retune: 8 };
+    let cycle = CyclicalLearning {
+        period: 8,
+        large: (2.0, 0.9, steps),
+        small: (0.2, steps),
+        retune: 8,
+        adjusted: false,
+    };
     let sampler = |name, parameters: &str, method| Sampler { name, parameters: parameters.into(), method };
     let samplers = [
         sampler("block Gibbs", "", Method::Chains(Mover::Sweeps, steps)),

@@ -142,8 +142,13 @@ fn methods(options: &Options) -> Result<Vec<Named>, Failure> {
         if steps != 10 && steps != 50 {
             methods.push(chains("Gibbs", Mover::Gibbs(gibbs), steps));
             methods.push(chains("DULA", Mover::Langevin(dula), steps));
-            let cycle =
-                CyclicalLearning { period: 8, large: (2.0, 0.8, steps), small: (0.2, steps), retune: 4 };
+            let cycle = CyclicalLearning {
+                period: 8,
+                large: (2.0, 0.8, steps),
+                small: (0.2, steps),
+                retune: 4,
+                adjusted: false,
+            };
             methods.push((format!("PCD, ACS, {steps} steps"), Method::Cyclical(cycle)));
         }
     }

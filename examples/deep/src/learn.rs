@@ -40,8 +40,18 @@ pub enum Sampler {
     Dmala,
     /// Automatic cyclical scheduling for learning (the paper's Algorithm 6)
     Acs,
+    /// The same with the Metropolis test for the large steps too
+    AcsAdjusted,
     /// Gibbs with gradients, one index a step
     Gwg,
+}
+
+impl Sampler {
+    /// Whether its step sizes go in cycles.
+    #[must_use]
+    pub fn is_cyclical(self) -> bool {
+        matches!(self, Self::Acs | Self::AcsAdjusted)
+    }
 }
 
 /// How a network learns.
@@ -239,7 +249,7 @@ impl Snapshot for State {
 const POINTS: u64 = 200;
 
 impl State {
-    fn new(digits: &Split, plan: &Plan) -> Result<Self, Failure> {
+    fn new(digits: &Split, sampler: Sampler, plan: &Plan) -> Result<Self, Failure> {
         let layout = digits.train.layout();
         let mut streams = streams(plan.seed);
         let mut rng = streams.next().expect("streams have no end");
@@ -253,8 +263,13 @@ impl State {
         };
         let shards = streams.take(SHARDS).map(shard).collect();
         let large = (5.0, 0.9, plan.steps.div_ceil(2));
-        let cycle =
-            CyclicalLearning { period: plan.cycle.0, large, small: (0.15, plan.steps), retune: plan.cycle.1 };
+        let cycle = CyclicalLearning {
+            period: plan.cycle.0,
+            large,
+            small: (0.15, plan.steps),
+            retune: plan.cycle.1,
+            adjusted: sampler == Sampler::AcsAdjusted,
+        };
         Ok(Self {
             iteration: 0,
             evaluations: 0,
@@ -363,7 +378,7 @@ fn descend(
         );
         return Err(Failure::Option(reason));
     }
-    let mut state = State::new(digits, plan)?;
+    let mut state = State::new(digits, sampler, plan)?;
     let mut moments = vec![[0.0; LANES]; 2 * state.theta.len()];
     let adam = Adam::new(&mut moments, plan.rate).and_then(|adam| adam.with(plan.momentum, 0.999, 1e-8));
     let mut adam = adam.map_err(Failure::model)?;
@@ -380,7 +395,7 @@ fn descend(
             Sampler::Dmala => {
                 (Mover::Langevin(Langevin::adjusted(plan.step_size).map_err(Failure::model)?), plan.steps)
             }
-            Sampler::Acs => {
+            Sampler::Acs | Sampler::AcsAdjusted => {
                 if state.cycle.is_due(state.iteration) {
                     state.tune(&network, digits)?;
                 }
@@ -412,8 +427,7 @@ fn descend(
         state.evaluations += turns.iter().map(|turn| turn.1).sum::<u64>();
         state.sum += turns.iter().map(|turn| turn.0).sum::<f32>() / SHARDS as f32;
         state.since += 1;
-        let ends =
-            if sampler == Sampler::Acs { (state.cycle.small.0, state.cycle.large.0) } else { (0.0, 0.0) };
+        let ends = if sampler.is_cyclical() { (state.cycle.small.0, state.cycle.large.0) } else { (0.0, 0.0) };
         let point = Point { iteration: state.iteration, gap: state.sum / state.since as f32, ends };
         if state.iteration.is_multiple_of(plan.iterations.div_ceil(POINTS))
             || state.iteration == plan.iterations

@@ -97,7 +97,8 @@ fn cycle(
     replay: &mut Replay<'_>,
     rng: &mut LaneRng,
 ) -> Result<Report, LearnError> {
-    let schedule = CyclicalLearning { period: 4, large: (4.0, 0.9, 2), small: (0.4, 3), retune: 0 };
+    let schedule =
+        CyclicalLearning { period: 4, large: (4.0, 0.9, 2), small: (0.4, 3), retune: 0, adjusted: false };
     let Ok((kernel, steps)) = schedule.at(iteration) else { return Err(LearnError::NoSamples) };
     let mut room: FixedMemory<3, 6, 2> = memory!(L, Rbm::cache_len(5));
     let mut contrast = Contrast::new(model, 5, 4, gradient)?;

@@ -699,7 +699,8 @@ fn contrast_is_data_against_the_ends_of_chains() {
 
 #[test]
 fn cyclical_learning_explores_once_a_cycle() {
-    let schedule = CyclicalLearning { period: 4, large: (5.0, 0.9, 3), small: (0.2, 7), retune: 2 };
+    let schedule =
+        CyclicalLearning { period: 4, large: (5.0, 0.9, 3), small: (0.2, 7), retune: 2, adjusted: false };
     let steps: Vec<u64> = (0..9).map(|iteration| schedule.at(iteration).unwrap().1).collect();
     assert_eq!(steps, [3, 7, 7, 7, 3, 7, 7, 7, 3]);
     let due: Vec<u64> = (0..20).filter(|&iteration| schedule.is_due(iteration)).collect();

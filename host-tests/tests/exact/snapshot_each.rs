@@ -382,8 +382,13 @@ fn learning() {
             theta
         },
     );
-    let schedule =
-        |_: &mut LaneRng| CyclicalLearning { period: 3, large: (5.0, 0.9, 3), small: (0.1, 2), retune: 4 };
+    let schedule = |_: &mut LaneRng| CyclicalLearning {
+        period: 3,
+        large: (5.0, 0.9, 3),
+        small: (0.1, 2),
+        retune: 4,
+        adjusted: false,
+    };
     kept(("a cyclical schedule", CyclicalLearning::LEN), schedule, |it, rng| {
         let ends = [0.1, 5.0].map(|step_size| Trial {
             step_size: step_size + random::uniform(rng),

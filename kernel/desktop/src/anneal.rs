@@ -103,6 +103,10 @@ pub struct Annealed {
     /// Packed states with their energies in the order of the runs, where [`Annealer::reads`] asked for a number of these.
     #[serde(skip)]
     pub reads: Vec<(Vec<u32>, f64)>,
+    /// Every lower energy at which a run ended, after the seconds from the start of the search: by the clock, so that it is
+    /// another curve each time.
+    #[serde(skip)]
+    pub curve: Vec<(f64, f64)>,
     #[serde(skip)]
     pub(crate) layout: Layout,
 }

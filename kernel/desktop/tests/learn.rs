@@ -80,12 +80,14 @@ fn learn(method: Method) -> Learned {
 
 #[test]
 fn every_method_finds_the_distribution_and_wrong_ones_do_not() {
-    let cycle = CyclicalLearning { period: 8, large: (1.0, 0.8, 5), small: (0.2, 5), retune: 8 };
+    let cycle =
+        CyclicalLearning { period: 8, large: (1.0, 0.8, 5), small: (0.2, 5), retune: 8, adjusted: false };
     let right = [
         Method::Chains(Mover::Sweeps, 3),
         Method::Chains(Mover::Gibbs(Gibbs::random(1).expect("one site")), 10),
         Method::Chains(Mover::Gradients(GibbsWithGradients::new(1).expect("one site")), 10),
         Method::Chains(Mover::Langevin(Langevin::adjusted(0.3).expect("a step size")), 5),
+        Method::Cyclical(CyclicalLearning { adjusted: true, ..cycle }),
         Method::Objective(Objective::RatioMatching),
         Method::Objective(Objective::PseudoLikelihood),
         Method::Objective(Objective::Guided(4)),
@@ -95,7 +97,7 @@ fn every_method_finds_the_distribution_and_wrong_ones_do_not() {
         Method::Chains(Mover::Sweeps, 0),
         // Large unadjusted steps leave another distribution invariant.
         Method::Chains(Mover::Langevin(Langevin::unadjusted(2.0).expect("a step size")), 5),
-        // So do those of the first iteration of a cycle, whose chains the gradient is taken from.
+        // So do those of the first iteration of a cycle in the paper, whose chains the gradient is taken from.
         Method::Cyclical(cycle),
         // Least at another distribution.
         Method::Objective(Objective::Equation3),
@@ -141,7 +143,8 @@ fn a_stopped_run_goes_on_bit_for_bit() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.bin");
     let (family, data) = (IsingFamily { sites: SITES }, rows());
-    let cycle = CyclicalLearning { period: 4, large: (1.0, 0.8, 2), small: (0.2, 2), retune: 3 };
+    let cycle =
+        CyclicalLearning { period: 4, large: (1.0, 0.8, 2), small: (0.2, 2), retune: 3, adjusted: false };
     let methods =
         [Method::Chains(Mover::Sweeps, 1), Method::Cyclical(cycle), Method::Objective(Objective::Guided(3))];
     for method in methods {

@@ -5,9 +5,12 @@ use crate::step::{Curvature, Langevin, ParameterError};
 use crate::tune::Trial;
 
 /// The sampler of persistent contrastive divergence with a cyclical schedule (Pynadath, Bhattacharya, Hariharan, Zhang 2024,
-/// Algorithm 6; METHODS.md §4). Of every `period` iterations the first takes `large.1` steps at (α_max, β_max) without the
-/// Metropolis test, which moves the chains to other modes. All others take `small.1` steps at (α_min, ½) with it, which lets
-/// them settle.
+/// Algorithm 6; METHODS.md §4). Of every `period` iterations the first takes `large.1` steps at (α_max, β_max), which moves the
+/// chains to other modes. All others take `small.1` steps at (α_min, ½) with the Metropolis test, which lets them settle.
+///
+/// The paper takes the large steps without the test. Their chains are then no samples of the model, and the gradient of that
+/// iteration is wrong: six coupled spins and a network of nine pixels diverge, and learn with the test. Set `adjusted`, unless
+/// you repeat the paper.
 ///
 /// The ends α_min and α_max are found by a [`CycleTuner`](crate::tune::CycleTuner) on the energy of the moment. The energy
 /// changes as it is learned, so [`CyclicalLearning::is_due`] asks for that again after every `retune` cycles.
@@ -22,6 +25,8 @@ pub struct CyclicalLearning {
     pub small: (f32, u64),
     /// Cycles between tunings; 0 for never.
     pub retune: u32,
+    /// Whether the large steps have the Metropolis test; false in the paper.
+    pub adjusted: bool,
 }
 
 impl CyclicalLearning {
@@ -32,7 +37,7 @@ impl CyclicalLearning {
     pub fn at(&self, iteration: u64) -> Result<(Langevin<'static>, u64), ParameterError> {
         if self.position(iteration) == 0 {
             let (step_size, balance, steps) = self.large;
-            Ok((Langevin::new(balance, Curvature::Same(1.0 / step_size), false)?, steps))
+            Ok((Langevin::new(balance, Curvature::Same(1.0 / step_size), self.adjusted)?, steps))
         } else {
             Ok((Langevin::adjusted(self.small.0)?, self.small.1))
         }
@@ -58,6 +63,6 @@ impl CyclicalLearning {
 }
 
 plain! {
-    CyclicalLearning, b"cycp", { period, large, small, retune },
+    CyclicalLearning, b"cycp", { period, large, small, retune, adjusted },
     |kept| kept.at(0).is_ok() && kept.at(1).is_ok()
 }

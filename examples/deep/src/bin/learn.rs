@@ -118,7 +118,7 @@ impl Options {
             seed: self.common.seed,
             shape: if self.paper { Shape::of_the_papers() } else { three },
             iterations,
-            steps: self.or(self.steps, 15, 5, if sampler == Sampler::Acs { 10 } else { 40 }),
+            steps: self.or(self.steps, 15, 5, if sampler.is_cyclical() { 10 } else { 40 }),
             batch: self.or(self.batch, 24, 16, 100) as usize,
             buffer: self.or(self.buffer, 320, 80, 10_000) as usize,
             rate: self.or(self.rate, 0.0003, 0.002, 0.0001),
@@ -239,6 +239,7 @@ fn name(sampler: Sampler) -> &'static str {
     match sampler {
         Sampler::Dmala => "dmala",
         Sampler::Acs => "acs",
+        Sampler::AcsAdjusted => "acs-adjusted",
         Sampler::Gwg => "gwg",
     }
 }

@@ -130,7 +130,8 @@ fn optimisers(source: &mut Source<'_>) {
 }
 
 fn schedule(source: &mut Source<'_>) {
-    let schedule = CyclicalLearning { period: 3, large: (5.0, 0.9, 3), small: (0.1, 2), retune: 4 };
+    let schedule =
+        CyclicalLearning { period: 3, large: (5.0, 0.9, 3), small: (0.1, 2), retune: 4, adjusted: false };
     only(schedule, source, |it, rng| {
         let iteration = u64::from(rng.next_u32());
         assert!(it.at(iteration).is_ok(), "{it:?}");

@@ -38,6 +38,8 @@ struct Found {
     ends: Vec<(u64, Ends, u64)>,
     /// When a run reached the target.
     reached: Vec<Reached>,
+    /// Seconds, and the lowest energy by then.
+    curve: Vec<(f64, f32)>,
 }
 
 impl Found {
@@ -153,6 +155,10 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
             match go(run, sweeps, &mut rng) {
                 Ok((mut ends, made)) => {
                     let mut found = found.lock().expect("no thread panics");
+                    let lowest = ends.iter().map(|end| end.1).fold(f32::INFINITY, f32::min);
+                    if lowest < found.curve.last().map_or(f32::INFINITY, |last| last.1) {
+                        found.curve.push((since.elapsed().as_secs_f64(), lowest));
+                    }
                     if target.is_some() {
                         ends.sort_by(|a, b| a.1.total_cmp(&b.1));
                         ends.truncate(1);
@@ -217,6 +223,7 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
         coldest,
         target: found.reached.into_iter().find(|reached| reached.run == last),
         reads: reads.into_iter().map(|(words, energy)| (words, f64::from(energy) + constant)).collect(),
+        curve: found.curve.into_iter().map(|(at, energy)| (at, f64::from(energy) + constant)).collect(),
         layout,
     })
 }
