@@ -1,20 +1,20 @@
-//! Maximum cuts of graphs in the rudy format, as in the Gset collection, by annealing with three samplers.
+//! Maximum cuts of graphs in the rudy format, as in the Gset collection, by three methods of the library's annealer.
 //!
-//! `cargo run --release --example maxcut -- examples/data/gset/G1.txt` prints the best cut that each finds in
-//! its share of the time, beside the best known one, and writes the best partition. Each sampler is a cell of its own:
-//! `--resume` goes on where a run was stopped.
+//! `cargo run --release --example maxcut -- examples/data/gset/G1.txt` prints the best cut that each finds in its share of
+//! the time, and the best known one. It writes the best partition. Each method is a cell of its own: `--resume` goes on
+//! where a run was stopped.
 
 use bitmc::Packed;
+use bitmc_desktop::Method;
 use bitmc_examples::bits::BitRows;
 use bitmc_examples::cells::Cells;
 use bitmc_examples::checkpoint::hash;
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::formats::rudy::Graph;
-use bitmc_examples::maxcut::{self, Budget, Choice, Found, Ladder, LadderMemory, search};
+use bitmc_examples::maxcut::{self, Budget, Found, search};
 use bitmc_examples::plot::{self, Curve, Panel};
-use bitmc_examples::progress::Progress;
 use bitmc_examples::report;
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,15 +29,15 @@ struct Options {
     #[command(flatten)]
     common: Common,
 
-    /// Which sampler anneals [default: all, one after the other]
-    #[arg(long, value_enum)]
-    sampler: Option<Choice>,
+    /// annealing, exchange or isoenergetic [default: all, one after the other]
+    #[arg(long, value_name = "METHOD")]
+    method: Option<Method>,
 
-    /// Seconds, shared by the samplers [default: 60, with --quick 15]
+    /// Seconds, shared by the methods [default: 60, with --quick 15]
     #[arg(long, value_name = "N", conflicts_with = "sweeps", value_parser = seconds)]
     seconds: Option<f64>,
 
-    /// Sweeps or steps of each sampler instead of seconds: every machine finds the same
+    /// Sweeps of each method instead of seconds: every machine finds the same
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
     sweeps: Option<u64>,
 
@@ -45,6 +45,9 @@ struct Options {
     #[arg(long)]
     resume: bool,
 }
+
+const METHODS: [(Method, &str); 3] =
+    [(Method::Annealing, "annealing"), (Method::Exchange, "exchange"), (Method::Isoenergetic, "isoenergetic")];
 
 fn seconds(word: &str) -> Result<f64, String> {
     let value: f64 = word.parse().map_err(|_| format!("{word} is no number"))?;
@@ -61,33 +64,23 @@ fn run(options: Options) -> Result<(), Failure> {
     if let Some(vertex) = graph.fields.iter().position(|&field| field != 0.0) {
         return Err(bad(&format!("vertex {} has a field: a cut has none", vertex + 1)));
     }
-    let mut memory = LadderMemory::new(&graph).map_err(|error| bad(&error))?;
-    let ladder = Ladder::new(&graph, &mut memory).map_err(|error| bad(&error))?;
-    let out = options.common.folder("maxcut");
-    let pool = options.common.pool()?;
-    report::make_folder(&out)?;
-    pool.install(|| anneal(&options, &graph, &ladder, &out))
-}
-
-fn anneal(options: &Options, graph: &Graph, ladder: &Ladder<'_>, out: &Path) -> Result<(), Failure> {
     let common = &options.common;
-    let choices = options.sampler.map_or(Choice::value_variants().to_vec(), |choice| vec![choice]);
+    let out = common.folder("maxcut");
+    report::make_folder(&out)?;
+    let methods = METHODS.into_iter().filter(|(method, _)| options.method.is_none_or(|only| only == *method));
     let seconds = options.seconds.unwrap_or(if common.quick { 15.0 } else { 60.0 });
-    let share = seconds / choices.len() as f64;
-    let budget = options.sweeps.map_or(Budget::Seconds(share), Budget::Steps);
-    let work = options.sweeps.map_or((share * 1000.0) as u64, |sweeps| sweeps) * choices.len() as u64;
-    let progress = Progress::new(common.quiet, work);
-    let kept = Cells::new(out, options.resume)?;
+    let share = seconds / methods.clone().count() as f64;
+    let budget = options.sweeps.map_or(Budget::Seconds(share), Budget::Sweeps);
+    let kept = Cells::new(&out, options.resume)?;
     // The graph by its edges, whatever its file is called.
     let question = format!("{:x}, {budget:?}, seed {}", hash(&format!("{:?}", graph.edges)), common.seed);
-    let cell = |choice: Choice| -> Result<(Choice, Found), Failure> {
-        let make = || Ok(search(graph, ladder, choice, common.seed, budget, &progress));
-        let check = |found: &Found| found.check(graph);
-        Ok((choice, kept.checked(choice.name(), &question, check, make)?))
+    let cell = |(method, name): (Method, &'static str)| -> Result<(&'static str, Found), Failure> {
+        let chances = (common.seed, common.threads.map_or(0, usize::from));
+        let make = || search(&graph, method, chances, budget, !common.quiet).map_err(|error| bad(&error));
+        Ok((name, kept.checked(name, &question, |found: &Found| found.check(&graph), make)?))
     };
-    let found = choices.into_iter().map(cell).collect::<Result<Vec<_>, _>>()?;
-    drop(progress);
-    write(options, graph, &found, out)
+    let found = methods.map(cell).collect::<Result<Vec<_>, _>>()?;
+    write(&options, &graph, &found, &out)
 }
 
 /// Everything that `maxcut.json` says.
@@ -102,43 +95,41 @@ struct Report {
     sweeps: Option<u64>,
     best_cut: serde_json::Value,
     best_known_cut: Option<serde_json::Value>,
-    samplers: Vec<Line>,
+    methods: Vec<Line>,
 }
 
 #[derive(Serialize)]
 struct Line {
-    sampler: &'static str,
+    method: &'static str,
     best_cut: serde_json::Value,
-    /// The annealing run that found it, counted from 0.
-    run: usize,
+    runs: u64,
 }
 
 /// Everything that `maxcut.timing.json` says.
 #[derive(Serialize)]
 struct Timing {
     threads: usize,
-    samplers: Vec<Clock>,
+    methods: Vec<Clock>,
 }
 
 #[derive(Serialize)]
 struct Clock {
-    sampler: &'static str,
+    method: &'static str,
     seconds_to_best: f64,
-    runs: usize,
     /// Seconds, and the best cut from then on.
     curve: Vec<(f64, f64)>,
 }
 
-fn write(options: &Options, graph: &Graph, found: &[(Choice, Found)], out: &Path) -> Result<(), Failure> {
+fn write(options: &Options, graph: &Graph, found: &[(&'static str, Found)], out: &Path) -> Result<(), Failure> {
     let name = options.file.file_stem().unwrap_or_default().to_string_lossy().to_string();
     let known = maxcut::best_known(&name);
     // The first of equals.
     let best = found.iter().map(|(_, found)| found);
-    let best = best.reduce(|a, b| if b.cut > a.cut { b } else { a }).expect("one sampler or more");
-    let line = |(choice, found): &(Choice, Found)| Line {
-        sampler: choice.name(),
+    let best = best.reduce(|a, b| if b.cut > a.cut { b } else { a }).expect("one method or more");
+    let line = |(method, found): &(&'static str, Found)| Line {
+        method,
         best_cut: number(found.cut),
-        run: found.run,
+        runs: found.runs,
     };
     let report = Report {
         example: "maxcut",
@@ -149,16 +140,18 @@ fn write(options: &Options, graph: &Graph, found: &[(Choice, Found)], out: &Path
         sweeps: options.sweeps,
         best_cut: number(best.cut),
         best_known_cut: known.map(number),
-        samplers: found.iter().map(line).collect(),
+        methods: found.iter().map(line).collect(),
     };
     let last = |found: &Found| found.curve.last().map_or(0.0, |(seconds, _)| *seconds);
-    let clock = |(choice, found): &(Choice, Found)| Clock {
-        sampler: choice.name(),
+    let clock = |(method, found): &(&'static str, Found)| Clock {
+        method,
         seconds_to_best: last(found),
-        runs: found.runs,
         curve: found.curve.clone(),
     };
-    let timing = Timing { threads: rayon::current_num_threads(), samplers: found.iter().map(clock).collect() };
+    let timing = Timing {
+        threads: options.common.threads.map_or_else(rayon::current_num_threads, usize::from),
+        methods: found.iter().map(clock).collect(),
+    };
 
     let mut rows = BitRows::new(maxcut::layout(graph));
     let state = Packed::new(rows.layout(), &best.words).map_err(Failure::option)?;
@@ -180,28 +173,28 @@ fn number(cut: f64) -> serde_json::Value {
     if cut.fract() == 0.0 && cut.abs() < 1e15 { (cut as i64).into() } else { cut.into() }
 }
 
-fn table(name: &str, known: Option<f64>, found: &[(Choice, Found)], timed: bool) -> String {
+fn table(name: &str, known: Option<f64>, found: &[(&'static str, Found)], timed: bool) -> String {
     let (head, rule) = if timed { (" seconds to it |", "---:|") } else { ("", "") };
-    let mut text = format!("| graph | sampler | best cut | best known |{head}\n|---|---|---:|---:|{rule}\n");
-    for (choice, found) in found {
+    let mut text = format!("| graph | method | best cut | best known |{head}\n|---|---|---:|---:|{rule}\n");
+    for (method, found) in found {
         let known = known.map_or("–".into(), |known| known.to_string());
         let seconds = found.curve.last().map_or(0.0, |(seconds, _)| *seconds);
         let seconds = if timed { format!(" {seconds:.2} |") } else { String::new() };
-        text.push_str(&format!("| {name} | {} | {} | {known} |{seconds}\n", choice.name(), number(found.cut)));
+        text.push_str(&format!("| {name} | {} | {} | {known} |{seconds}\n", method, number(found.cut)));
     }
     text
 }
 
 /// The best cut against seconds.
-fn panel(name: &str, known: Option<f64>, found: &[(Choice, Found)]) -> Panel {
+fn panel(name: &str, known: Option<f64>, found: &[(&'static str, Found)]) -> Panel {
     let end = found.iter().filter_map(|(_, found)| found.curve.last()).map(|(seconds, _)| *seconds);
     let end = end.fold(0.0, f64::max);
-    let curve = |(choice, found): &(Choice, Found)| {
+    let curve = |(method, found): &(&'static str, Found)| {
         // A staircase.
         let ends = found.curve.iter().skip(1).map(|(seconds, _)| *seconds).chain([end]);
         let steps = found.curve.iter().zip(ends);
         let points = steps.flat_map(|(&(seconds, cut), until)| [(seconds, cut), (until, cut)]);
-        Curve { label: choice.name().into(), points: points.collect() }
+        Curve { label: (*method).into(), points: points.collect() }
     };
     Panel {
         title: format!("Best cut of {name}"),

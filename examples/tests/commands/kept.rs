@@ -156,7 +156,7 @@ fn an_altered_cut_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (graph, out) = (folder.path().join("ring.txt"), folder.path().join("out"));
     fs::write(&graph, "5 5\n1 2\n2 3\n3 4\n4 5\n5 1\n").unwrap();
-    let words = [graph.to_str().unwrap(), "--sweeps", "1000", "--sampler", "gibbs", "--quiet", "--resume"];
+    let words = [graph.to_str().unwrap(), "--sweeps", "1000", "--method", "annealing", "--quiet", "--resume"];
     succeeds(&run("maxcut", &out, &words));
     let cell = cells(&out).remove(0);
     let whole: Value = serde_json::from_slice(&fs::read(&cell).unwrap()).unwrap();
