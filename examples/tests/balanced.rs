@@ -3,7 +3,7 @@
 use bitmc::energy::{Entry, SparseBuffers};
 use bitmc::noise::{Noise, SparseMatrix};
 use bitmc::{Bernoulli, Energy, Ising, SparseMemory, torus};
-use bitmc_examples::balanced::{Curvature, Driver, Known, Room, Which};
+use bitmc_examples::balanced::{Curvature, Driver, Known, Room, Which, by_largest};
 use bitmc_examples::cli::Failure;
 use bitmc_examples::progress::Progress;
 
@@ -19,7 +19,7 @@ fn the_driver_freezes_what_flips_more_than_its_start() {
         (Which::Edges, Known::Whole(&w)),
         (Which::Trace, Known::Whole(&w)),
         (Which::Shift, Known::Whole(&w)),
-        (Which::Largest, Known::Whole(&w)),
+        (Which::By(by_largest), Known::Whole(&w)),
         (Which::Trace, Known::Nothing),
         (Which::Trace, Known::Pattern(model.form())),
         (Which::Edges, Known::Pattern(model.form())),

@@ -1,5 +1,7 @@
 //! AB-max: the D with which the largest eigenvalue of W + D is smallest.
 
+use super::Curvature;
+use crate::cli::Failure;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
 /// Newton steps in all: some tens are enough.
@@ -50,6 +52,24 @@ pub(super) fn smallest_largest(w: &DMatrix<f64>, within: f64) -> Option<Largest>
         at = (0..40).find_map(|halvings| better(0.5f64.powi(halvings)))?;
     }
     None
+}
+
+/// The D of AB-max for W, and a line that says what was found.
+///
+/// # Errors
+/// [`Failure::Model`] where none was found.
+pub fn by_largest(w: &Curvature) -> Result<(Vec<f32>, String), Failure> {
+    let diagonal = DVector::from_iterator(w.diagonal().len(), w.diagonal().iter().map(|&w| w.into()));
+    let mut full = DMatrix::from_diagonal(&diagonal);
+    for &(a, b, value) in w.edges() {
+        let (a, b) = (a as usize, b as usize);
+        (full[(a, b)], full[(b, a)]) = (value.into(), value.into());
+    }
+    let Largest { d, lambda, gap } = smallest_largest(&full, 1e-3)
+        .ok_or_else(|| Failure::model("no D of the smallest largest eigenvalue was found for W"))?;
+    let (trace, least) = (d.iter().sum::<f64>(), lambda - gap);
+    let how = format!("D of trace {trace:.1}, W + D ⪯ {lambda:.3}, at least {least:.3} by the dual");
+    Ok((d.into_iter().map(|d| d as f32).collect(), how))
 }
 
 struct Point {

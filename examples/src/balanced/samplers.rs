@@ -1,5 +1,6 @@
 //! The samplers of AB's tables, each tuned as there, then frozen.
 
+use super::largest::by_largest;
 use super::{Chosen, Driver, Known, Room, Which, settled};
 use crate::cli::Failure;
 use crate::harness::{Counted, Sampler};
@@ -123,7 +124,10 @@ impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
         }
         self.add_driven("AB-shift", driver.second_order(energy, w, Which::Shift, shift, progress)?);
         if energy.layout().sites() <= extent.largest {
-            self.add_driven("AB-max", driver.second_order(energy, w, Which::Largest, largest, progress)?);
+            self.add_driven(
+                "AB-max",
+                driver.second_order(energy, w, Which::By(by_largest), largest, progress)?,
+            );
         } else {
             progress.advance(driver.burn_in + driver.adapt);
         }

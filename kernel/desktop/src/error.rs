@@ -68,6 +68,7 @@ of_the_kernel!(
     bitmc::energy::SparseError,
     bitmc::learn::LearnError,
     bitmc::learn::RateError,
+    bitmc::noise::NoiseError,
     bitmc::step::ParameterError,
     bitmc::temper::AnnealError,
     bitmc::tune::TuneError,

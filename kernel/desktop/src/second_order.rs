@@ -1,5 +1,33 @@
 //! The any-scale balanced sampler of second order on any energy, in one call. It burns in, estimates the couplings W from the
 //! moves, finds the smallest D, adapts step size and balance, and freezes them.
+//!
+//! [`tuned`] is that call. A [`Driver`] does it for every form of the sampler:
+//!
+//! ```
+//! use bitmc::noise::SparseMatrix;
+//! use bitmc::{Ising, SparseMemory, torus};
+//! use bitmc_desktop::progress::Progress;
+//! use bitmc_desktop::second_order::{Curvature, Driver, Known, Room, Which};
+//!
+//! let mut memory = SparseMemory::<64, 256>::new();
+//! let model = Ising::spins_edges_once(64, torus(8, 8, 0.4), &[], memory.borrow())?;
+//! let w = Curvature::of(&SparseMatrix::of(model.form()));
+//! let driver = Driver { seed: 1, sweeps: 10, burn_in: 1000, adapt: 4000, precision: false, far: true };
+//! let (mut room, progress) = (Room::default(), Progress::new(true, 0));
+//! let (kernel, chosen) = driver.second_order(&model, Known::Whole(&w), Which::Trace, &mut room, &progress)?;
+//! println!("{chosen}"); // D, σ, α, κ, the acceptance with them, and that they are frozen
+//! # let _ = kernel;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! If an energy is not quadratic, W is estimated from the burn-in: in full ([`Known::Nothing`], up to 1,024 sites), or where a
+//! pattern has entries ([`Known::Pattern`], any number of sites). Beyond 1,024 sites only [`Which::Edges`] is possible.
+
+mod curvature;
+mod drive;
+
+pub use curvature::{Curvature, Drawn, FindD, Known, Room, Which};
+pub use drive::{Chosen, Driver, settled};
 
 use crate::Error;
 use crate::chains::{Moving, Walker, memory, streams, tuning};

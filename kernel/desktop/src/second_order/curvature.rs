@@ -1,14 +1,12 @@
 //! W, and the noise of W + D for each way to a D, in vectors.
 
-use super::largest::smallest_largest;
-use crate::cli::Failure;
+use crate::Error;
 use bitmc::energy::{Edge, Entry, Sparse, SparseBuffers};
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{
     Dense, DenseMatrix, Edgewise, MinTrace, Noise, SparseMatrix, SparseRegression, Symmetric, constant,
 };
 use bitmc::{Ising, Move, Rng};
-use nalgebra::{DMatrix, DVector};
 
 /// A symmetric W that is, or is near, the Hessian of −E: its diagonal, and its other entries once.
 #[derive(Clone, Debug)]
@@ -52,6 +50,18 @@ impl Curvature {
         Self { edges: regression.edges(w).collect(), diagonal }
     }
 
+    /// The entries off the diagonal, each once.
+    #[must_use]
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// The diagonal.
+    #[must_use]
+    pub fn diagonal(&self) -> &[f32] {
+        &self.diagonal
+    }
+
     /// Sites.
     pub(super) fn sites(&self) -> usize {
         self.diagonal.len()
@@ -65,10 +75,10 @@ impl Curvature {
     }
 
     /// In full, for a [`DenseMatrix`].
-    fn rows(&self) -> Result<Vec<Block>, Failure> {
+    fn rows(&self) -> Result<Vec<Block>, Error> {
         let (sites, most) = (self.sites(), DenseMatrix::MAX_SITES);
         if sites > most {
-            return Err(Failure::Option(format!(
+            return Err(Error::model(format!(
                 "a noise with a D of its own is in full, for at most {most} sites, not {sites}: take that of the edges"
             )));
         }
@@ -81,30 +91,20 @@ impl Curvature {
         }
         Ok(rows)
     }
-
-    /// In full, in float64.
-    fn matrix(&self) -> DMatrix<f64> {
-        let mut full = DMatrix::from_diagonal(&DVector::from_iterator(
-            self.diagonal.len(),
-            self.diagonal.iter().map(|&w| w.into()),
-        ));
-        for &(a, b, value) in &self.edges {
-            let (a, b) = (a as usize, b as usize);
-            (full[(a, b)], full[(b, a)]) = (value.into(), value.into());
-        }
-        full
-    }
 }
 
+/// A D for W, one number a site, and a line that says what was found.
+pub type FindD = fn(&Curvature) -> Result<(Vec<f32>, String), Error>;
+
 /// Which D goes with W.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Which {
     /// The same at every site: −λ_min(W).
     Shift,
     /// The smallest trace.
     Trace,
-    /// The smallest largest eigenvalue of W + D.
-    Largest,
+    /// That of a function: W + D must have no negative eigenvalue.
+    By(FindD),
     /// That of the edge-wise noise.
     Edges,
 }
@@ -166,50 +166,54 @@ impl Room {
     /// The noise of W with the D of this kind, and a line that says what was found.
     ///
     /// # Errors
-    /// [`Failure::Option`] where no D of this kind is found for W.
-    pub fn noise(&mut self, w: &Curvature, which: Which) -> Result<(Drawn<'_>, String), Failure> {
+    /// [`Error::Model`] where no D of this kind is found for W.
+    pub fn noise(&mut self, w: &Curvature, which: Which) -> Result<(Drawn<'_>, String), Error> {
         let (sites, count) = (w.diagonal.len(), w.edges.len());
         self.diagonal.clone_from(&w.diagonal);
         (self.ends, self.linear) = (vec![0; sites], vec![0; sites]);
         self.entries = vec![Entry::default(); 2 * count];
         let memory = SparseBuffers::new(&mut self.ends, &mut self.linear, &mut self.entries);
         let edges = w.edges.iter().copied();
-        let form = Ising::bits_edges_once(sites, edges, &[], memory).map_err(Failure::option)?.form();
-        let sparse = SparseMatrix::with_diagonal(form, &self.diagonal).map_err(Failure::option)?;
+        let form = Ising::bits_edges_once(sites, edges, &[], memory)?.form();
+        let sparse = SparseMatrix::with_diagonal(form, &self.diagonal)?;
         self.d = vec![[0.0; LANES]; sites.div_ceil(LANES)];
         let mut scratch = vec![[0.0; LANES]; 3 * self.d.len()];
-        if which != Which::Edges {
+        if !matches!(which, Which::Edges) {
             self.rows = w.rows()?;
         }
         let how = match which {
             Which::Edges => {
-                let noise = Edgewise::new(sparse, &mut self.d).map_err(Failure::option)?;
+                let noise = Edgewise::new(sparse, &mut self.d)?;
                 let trace: f32 = noise.d().unwrap_or_default().as_flattened().iter().sum();
                 return Ok((Drawn::Edges(noise), format!("D of {count} edges, trace {trace:.1}")));
             }
             Which::Shift => {
-                let shift = constant(&sparse, 1e-3, &mut self.d, &mut scratch).map_err(Failure::option)?;
+                let shift = constant(&sparse, 1e-3, &mut self.d, &mut scratch)?;
                 format!("D = {shift:.3} everywhere, trace {:.1}", shift * sites as f32)
             }
             Which::Trace => {
                 let mut vectors = vec![[0.0; LANES]; MinTrace::blocks(sites)];
                 let solver = MinTrace::new(2e-3, 400);
                 let found = solver.solve(&sparse, &mut self.d, &mut vectors, &mut scratch);
-                let found = found.map_err(Failure::option)?;
+                let found = found?;
                 format!("D of trace {:.1}, at least {:.1} by the dual", found.trace, found.bound)
             }
-            Which::Largest => {
-                let found = smallest_largest(&w.matrix(), 1e-3).ok_or_else(|| {
-                    Failure::Option("no D of the smallest largest eigenvalue was found for W".into())
-                })?;
-                self.d.as_flattened_mut().iter_mut().zip(&found.d).for_each(|(slot, &d)| *slot = d as f32);
-                let (trace, least) = (found.d.iter().sum::<f64>(), found.lambda - found.gap);
-                format!("D of trace {trace:.1}, W + D ⪯ {:.3}, at least {least:.3} by the dual", found.lambda)
+            Which::By(found) => {
+                let (d, how) = found(w)?;
+                alike("D", d.len(), sites)?;
+                self.d.as_flattened_mut()[..sites].copy_from_slice(&d);
+                how
             }
         };
         self.root = vec![[0.0; LANES]; Dense::root_blocks(sites)];
-        let rows = DenseMatrix::new(sites, &self.rows).map_err(Failure::option)?;
-        let noise = Dense::new(rows, &mut self.d, &mut self.root).map_err(Failure::option)?;
+        let rows = DenseMatrix::new(sites, &self.rows)?;
+        let noise = Dense::new(rows, &mut self.d, &mut self.root)?;
         Ok((Drawn::Full(noise), how))
     }
+}
+
+/// Refuses what is of other sites.
+pub(super) fn alike(what: &str, got: usize, sites: usize) -> Result<(), Error> {
+    let refused = || Error::model(format!("{what} is of {got} sites, the energy of {sites}"));
+    if got == sites { Ok(()) } else { Err(refused()) }
 }

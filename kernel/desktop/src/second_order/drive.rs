@@ -1,8 +1,8 @@
 //! Burn in, estimate, adapt, freeze.
 
-use super::{Curvature, Drawn, Known, Room, Which};
+use super::curvature::{Curvature, Drawn, Known, Room, Which, alike};
+use crate::Error;
 use crate::chains::{VecChain, memory};
-use crate::cli::Failure;
 use crate::progress::Progress;
 use bitmc::energy::Sparse;
 use bitmc::lane::{Block, LANES};
@@ -73,23 +73,23 @@ impl Driver {
     /// AB-1st with its (σ, α).
     ///
     /// # Errors
-    /// [`Failure::Option`] where the energy has no legal start.
+    /// [`Error::Model`] where the energy has no legal start.
     pub fn first_order<E: Energy + ?Sized>(
         self,
         energy: &E,
         progress: &Progress,
-    ) -> Result<(Langevin<'static>, Chosen), Failure> {
+    ) -> Result<(Langevin<'static>, Chosen), Error> {
         let mut drive = Drive::new(Self { precision: false, ..self }, energy, progress)?;
         drive.burn_in(&mut |_, _| ())?;
         let chosen = drive.finish(first, String::new())?;
-        Ok((first(chosen.parameters()).map_err(Failure::option)?, chosen))
+        Ok((first(chosen.parameters())?, chosen))
     }
 
     /// A sampler of second order, in the memory of a room: with what is known of W, and the rest of it estimated from the
     /// burn-in; with the D of this kind.
     ///
     /// # Errors
-    /// [`Failure::Option`] where the energy has no legal start, W cannot be estimated, or no D is found.
+    /// [`Error::Model`] where the energy has no legal start, W cannot be estimated, or no D is found.
     pub fn second_order<'r, E: Energy + ?Sized>(
         self,
         energy: &E,
@@ -97,7 +97,7 @@ impl Driver {
         which: Which,
         room: &'r mut Room,
         progress: &Progress,
-    ) -> Result<(Langevin<'r, Drawn<'r>>, Chosen), Failure> {
+    ) -> Result<(Langevin<'r, Drawn<'r>>, Chosen), Error> {
         let (mut drive, w, told) = self.curved(energy, w, progress)?;
         let (noise, how) = room.noise(&w, which)?;
         let second = |now: Parameters| {
@@ -105,21 +105,21 @@ impl Driver {
             kernel.precision(now.precision)
         };
         let chosen = drive.finish(second, format!("{told}, {how}"))?;
-        Ok((second(chosen.parameters()).map_err(Failure::option)?, chosen))
+        Ok((second(chosen.parameters())?, chosen))
     }
 
     /// The diagonal variant, with D = −W of the sites themselves, in lent memory: with what is known of W, and the rest of
     /// it estimated from the burn-in. `None` where W's diagonal is zero, so that it is of first order.
     ///
     /// # Errors
-    /// [`Failure::Option`] where the energy has no legal start, or W cannot be estimated.
+    /// [`Error::Model`] where the energy has no legal start, or W cannot be estimated.
     pub fn diagonal<'r, E: Energy + ?Sized>(
         self,
         energy: &E,
         w: Known<'_>,
         d: &'r mut Vec<Block>,
         progress: &Progress,
-    ) -> Result<Option<(Langevin<'r, Diagonal<'r>>, Chosen)>, Failure> {
+    ) -> Result<Option<(Langevin<'r, Diagonal<'r>>, Chosen)>, Error> {
         if let Known::Whole(w) = w
             && w.negated_diagonal().is_none()
         {
@@ -133,10 +133,10 @@ impl Driver {
             return Ok(None);
         };
         *d = negated;
-        let noise = Diagonal::new(d).map_err(Failure::option)?;
+        let noise = Diagonal::new(d)?;
         let second = |now: Parameters| Langevin::second_order(noise, now.step_size, now.balance);
         let chosen = drive.finish(second, format!("{told}, its diagonal"))?;
-        Ok(Some((second(chosen.parameters()).map_err(Failure::option)?, chosen)))
+        Ok(Some((second(chosen.parameters())?, chosen)))
     }
 
     /// Behind the burn-in, with all of W, and what to tell of it.
@@ -145,11 +145,11 @@ impl Driver {
         energy: &'e E,
         w: Known<'_>,
         progress: &'e Progress,
-    ) -> Result<(Drive<'e, E>, Curvature, String), Failure> {
+    ) -> Result<(Drive<'e, E>, Curvature, String), Error> {
         let mut drive = Drive::new(self, energy, progress)?;
         let (w, told) = match w {
             Known::Whole(w) => {
-                alike("W", w.sites(), energy)?;
+                alike("W", w.sites(), energy.layout().sites())?;
                 drive.burn_in(&mut |_, _| ())?;
                 (w.clone(), String::from("W of the energy"))
             }
@@ -172,17 +172,10 @@ fn first(now: Parameters) -> Result<Langevin<'static>, ParameterError> {
     Langevin::balanced(now.step_size, now.balance)
 }
 
-/// Refuses what is of other sites than the energy.
-fn alike<E: Energy + ?Sized>(what: &str, got: usize, energy: &E) -> Result<(), Failure> {
-    let sites = energy.layout().sites();
-    let refused = Failure::Option(format!("{what} is of {got} sites, the energy of {sites}"));
-    if got == sites { Ok(()) } else { Err(refused) }
-}
-
 /// What to tell of an estimated W.
-fn told(moves: u32, fit: Fit) -> Result<String, Failure> {
+fn told(moves: u32, fit: Fit) -> Result<String, Error> {
     if moves == 0 {
-        return Err(Failure::Option("W is not estimated: no step of the burn-in moved".into()));
+        return Err(Error::model("W is not estimated: no step of the burn-in moved"));
     }
     Ok(format!("W of {moves} moves, solved to {:.0e} in {} iterations", fit.residual, fit.iterations))
 }
@@ -191,13 +184,13 @@ fn told(moves: u32, fit: Fit) -> Result<String, Failure> {
 /// law is, gradients are steep, and a sampler that is right for the law can reject every move there.
 ///
 /// # Errors
-/// [`Failure::Option`] where the energy has no legal start.
+/// [`Error::Model`] where the energy has no legal start.
 pub fn settled<'e, E: Energy + ?Sized>(
     energy: &'e E,
     sweeps: u32,
     rng: &mut LaneRng,
-) -> Result<VecChain<'e, E>, Failure> {
-    let mut chain = Chain::random(energy, memory(energy), rng).map_err(Failure::option)?;
+) -> Result<VecChain<'e, E>, Error> {
+    let mut chain = Chain::random(energy, memory(energy), rng)?;
     chain.run(&Gibbs::systematic(), rng, u64::from(sweeps), &mut ());
     Ok(chain)
 }
@@ -218,7 +211,7 @@ struct Drive<'e, E: ?Sized> {
 type Tell<'t> = &'t mut dyn FnMut(Packed<'_>, Packed<'_>);
 
 impl<'e, E: Energy + ?Sized> Drive<'e, E> {
-    fn new(driver: Driver, energy: &'e E, progress: &'e Progress) -> Result<Self, Failure> {
+    fn new(driver: Driver, energy: &'e E, progress: &'e Progress) -> Result<Self, Error> {
         let mut rng = LaneRng::seed_from_u64(driver.seed);
         let chain = settled(energy, driver.sweeps, &mut rng)?;
         let start = Adaptation::new(Parameters::START);
@@ -228,7 +221,7 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
     }
 
     /// Steps of first order, which have no κ, from the published start.
-    fn burn_in(&mut self, tell: Tell<'_>) -> Result<(), Failure> {
+    fn burn_in(&mut self, tell: Tell<'_>) -> Result<(), Error> {
         let half = self.driver.burn_in / 2;
         self.adaptation = Adaptation::new(Parameters::START);
         self.adapt(half, first, &mut |_, _| ())?;
@@ -239,41 +232,41 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
     }
 
     /// Burn-in, and all of W from its moves.
-    fn estimate(&mut self) -> Result<(Curvature, String), Failure> {
+    fn estimate(&mut self) -> Result<(Curvature, String), Error> {
         let (sites, most) = (self.energy.layout().sites(), DenseMatrix::MAX_SITES);
         if sites > most {
-            return Err(Failure::Option(format!(
+            return Err(Error::model(format!(
                 "W is estimated in full for at most {most} sites, not {sites}: say where it has entries"
             )));
         }
         let mut room = vec![[0.0; LANES]; Regression::blocks(sites)];
-        let mut regression = Regression::new(sites, &mut room).map_err(Failure::option)?;
+        let mut regression = Regression::new(sites, &mut room)?;
         self.moves(|step, here, there| _ = regression.push(step, here, there))?;
         let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(sites)];
         let mut scratch = vec![[0.0; LANES]; 3 * rows.len()];
-        let fit = regression.solve(RIDGE, ITERATIONS, &mut rows, &mut scratch).map_err(Failure::option)?;
-        let w = DenseMatrix::new(sites, &rows).map_err(Failure::option)?;
+        let fit = regression.solve(RIDGE, ITERATIONS, &mut rows, &mut scratch)?;
+        let w = DenseMatrix::new(sites, &rows)?;
         Ok((Curvature::of(&w), told(regression.moves(), fit)?))
     }
 
     /// Burn-in, and from its moves W where this pattern has entries.
-    fn estimate_on(&mut self, pattern: Sparse<'_>) -> Result<(Curvature, String), Failure> {
-        alike("the pattern of W", pattern.sites(), self.energy)?;
+    fn estimate_on(&mut self, pattern: Sparse<'_>) -> Result<(Curvature, String), Error> {
+        alike("the pattern of W", pattern.sites(), self.energy.layout().sites())?;
         let sites = pattern.sites();
         let mut room = vec![[0.0; LANES]; SparseRegression::blocks(pattern)];
-        let mut regression = SparseRegression::new(pattern, &mut room).map_err(Failure::option)?;
+        let mut regression = SparseRegression::new(pattern, &mut room)?;
         self.moves(|step, here, there| _ = regression.push(step, here, there))?;
         let mut w = vec![[0.0; LANES]; SparseRegression::w_blocks(pattern)];
         let mut scratch = vec![[0.0; LANES]; 3 * w.len()];
-        let fit = regression.solve(RIDGE, ITERATIONS, &mut w, &mut scratch).map_err(Failure::option)?;
+        let fit = regression.solve(RIDGE, ITERATIONS, &mut w, &mut scratch)?;
         Ok((Curvature::found(&regression, &w, sites), told(regression.moves(), fit)?))
     }
 
     /// Burn-in, and its moves with the gradients at both ends: of sites whose values are numbers, which a regression asks for.
-    fn moves(&mut self, mut take: impl FnMut(&Move<'_>, &[Block], &[Block])) -> Result<(), Failure> {
+    fn moves(&mut self, mut take: impl FnMut(&Move<'_>, &[Block], &[Block])) -> Result<(), Error> {
         let (energy, layout) = (self.energy, self.energy.layout());
         if layout.kind() == Kind::Categorical {
-            return Err(Failure::Option("W of a categorical energy is not estimated: it must be given".into()));
+            return Err(Error::model("W of a categorical energy is not estimated: it must be given"));
         }
         let mut cache = vec![[0; LANES]; energy.cache_len()];
         let mut gradient = |x: Packed<'_>, out: &mut [Block]| {
@@ -299,8 +292,8 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
         steps: u64,
         kernel: impl Fn(Parameters) -> Result<K, ParameterError>,
         tell: Tell<'_>,
-    ) -> Result<(), Failure> {
-        let make = |adaptation: &Adaptation| kernel(adaptation.parameters()).map_err(Failure::option);
+    ) -> Result<(), Error> {
+        let make = |adaptation: &Adaptation| kernel(adaptation.parameters()).map_err(Error::model);
         let mut now = make(&self.adaptation)?;
         for _ in 0..steps {
             let (distance, _) = self.step(&now, tell);
@@ -317,12 +310,12 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
         &mut self,
         kernel: impl Fn(Parameters) -> Result<K, ParameterError>,
         curvature: String,
-    ) -> Result<Chosen, Failure> {
+    ) -> Result<Chosen, Error> {
         let Driver { far, precision, adapt, .. } = self.driver;
         let ends = [self.adaptation.parameters(), FAR];
         let trial = if far { adapt / 10 } else { 0 };
         if far {
-            let [near, distant] = ends.map(|end| kernel(end).map_err(Failure::option));
+            let [near, distant] = ends.map(|end| kernel(end).map_err(Error::model));
             let (short, _) = self.measure(trial / 2, &near?);
             let (long, _) = self.measure(trial - trial / 2, &distant?);
             if long > short {
@@ -340,14 +333,14 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
         steps: u64,
         kernel: impl Fn(Parameters) -> Result<K, ParameterError>,
         curvature: String,
-    ) -> Result<Chosen, Failure> {
+    ) -> Result<Chosen, Error> {
         self.adaptation.freeze();
         let Parameters { step_size, balance, precision } = self.adaptation.parameters();
-        let kernel = kernel(self.adaptation.parameters()).map_err(Failure::option)?;
+        let kernel = kernel(self.adaptation.parameters())?;
         self.faults = 0;
         let (jump, acceptance) = self.measure(steps, &kernel);
         if self.faults > 0 {
-            return Err(Failure::Option(format!(
+            return Err(Error::model(format!(
                 "{} of {steps} steps were faults ({curvature}): a gradient or an energy is not a number, or the noise is of \
                  another number of sites",
                 self.faults
