@@ -192,8 +192,14 @@ fn run(options: &Options) -> Result<(), Failure> {
     let (steps, looks) = (options.steps.unwrap_or(u64::from(by(10, 5))), u64::from(by(15, 5)));
     // Other generators than those that learn.
     let seed = !common.seed;
-    let annealing =
-        Annealing { seed, runs: by(64, 32), betas: by(3000, 500), sweeps: u64::from(by(1000, 100)) };
+    let annealing = Annealing {
+        seed,
+        runs: by(64, 32),
+        betas: by(3000, 500),
+        sweeps: u64::from(by(1000, 100)),
+        step_size: 0.35,
+        power: 4,
+    };
     let look = Annealing { runs: by(16, 8), betas: by(500, 200), ..annealing };
     let langevin = Langevin::adjusted(options.step_size);
     let langevin = langevin.map_err(|error| Failure::Option(format!("--step-size: {error}")))?;

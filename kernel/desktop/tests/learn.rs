@@ -209,7 +209,7 @@ fn a_learned_machine_explains_data_held_out() {
         .run()
         .expect("a legal run");
     let model = bitmc::Rbm::from_parameters(&learned.theta, SITES, 16).expect("parameters");
-    let annealing = Annealing { seed: 1, runs: 200, betas: 200, sweeps: 10 };
+    let annealing = Annealing { seed: 1, runs: 200, betas: 200, sweeps: 10, step_size: 0.35, power: 4 };
     let (found, ends) = measure(&model, &split, annealing, &bitmc::BlockGibbs).expect("a legal run");
     let p = truth();
     let best = -p.iter().map(|p| p * p.ln()).sum::<f64>();

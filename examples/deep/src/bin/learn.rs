@@ -89,6 +89,10 @@ struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     temperatures: Option<u32>,
 
+    /// Step size of annealing; if it is too large, the two directions disagree
+    #[arg(long, value_name = "SIGMA", default_value_t = 0.1, value_parser = cli::within(0.001, 100.0))]
+    annealing_step_size: f32,
+
     /// Iterations between two checkpoints
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
@@ -175,6 +179,8 @@ fn run(options: &Options) -> Result<(), Failure> {
         runs: options.or(options.runs, 16, 8, 16),
         betas: options.or(options.temperatures, 2000, 60, 300_000),
         sweeps: options.or(None, 2000, 50, 100_000),
+        step_size: options.annealing_step_size,
+        power: 0,
     };
     let out = common.folder("learn");
     let cells = Cells::new(&out, options.resume)?;

@@ -255,7 +255,7 @@ fn annealing_finds_the_sum_over_all_states() {
     let exact = Reference::new(&shape, &digits.fields, &theta);
     let log_z = (0..512).map(|state| (-exact.energy(&numbers(state))).exp()).sum::<f64>().ln();
     assert!(log_z.abs() > 0.5, "a net that hardly matters: {log_z}");
-    let annealing = Annealing { seed: 5, runs: 200, betas: 60, sweeps: 200 };
+    let annealing = Annealing { seed: 5, runs: 200, betas: 60, sweeps: 200, step_size: 0.35, power: 4 };
     let kernel = Langevin::adjusted(0.3).unwrap();
     let (found, _) = measure(&network, &digits, annealing, &kernel).unwrap();
     let near = |mean: f64, error: f64| error < 0.2 && (mean - log_z).abs() < 4.0 * error;

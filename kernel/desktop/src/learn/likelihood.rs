@@ -7,6 +7,7 @@ use crate::diagnose::{mean, standard_error};
 use crate::logz::Weights;
 use bitmc::energy::Tempered;
 use bitmc::noise::guided_balance;
+use bitmc::step::ParameterError;
 use bitmc::temper::{Replica, forward, reverse};
 use bitmc::{Chain, Energy, Kernel, LaneRng, Langevin, Layout, Packed};
 use rayon::prelude::*;
@@ -63,6 +64,12 @@ pub struct Annealing {
     pub betas: u32,
     /// Steps of the model's own sampler before a run in reverse: sweeps of block Gibbs for a restricted Boltzmann machine.
     pub sweeps: u64,
+    /// Step size of a transition, σ at β = 1 of the first-order balanced sampler (METHODS.md §3). If it is too large for the energy,
+    /// the two directions disagree.
+    pub step_size: f32,
+    /// At β the step size is `step_size`/β^`power`, at most 1,000 times as large. 0 is one step size for all β; 4 suits an
+    /// RBM, whose bits are nearly independent at small β.
+    pub power: u8,
 }
 
 impl Annealing {
@@ -74,6 +81,12 @@ impl Annealing {
             return Err(Error::option(reason));
         }
         Ok(streams(self.seed).take(self.runs as usize).collect())
+    }
+
+    /// The transition at β.
+    fn kernel(self, beta: f32) -> Result<Langevin<'static>, ParameterError> {
+        let step_size = self.step_size / beta.powi(self.power.into()).max(1e-3);
+        Langevin::balanced(step_size, guided_balance(step_size, 0.25))
     }
 }
 
@@ -113,12 +126,6 @@ pub struct Likelihood {
     pub train_reverse: Mean,
 }
 
-/// A step size and balance for every β (METHODS.md §3 and §4). Steps are large where bits are nearly independent.
-fn kernel(beta: f32) -> Langevin<'static> {
-    let step_size = 0.35 / beta.powi(4).max(1e-3);
-    Langevin::balanced(step_size, guided_balance(step_size, 0.25)).expect("a legal step size and balance")
-}
-
 fn betas(count: u32) -> impl DoubleEndedIterator<Item = f32> {
     (1..=count).map(move |k| k as f32 / count as f32)
 }
@@ -127,7 +134,7 @@ fn betas(count: u32) -> impl DoubleEndedIterator<Item = f32> {
 /// has led, in turn, from a row of the training data and from the end of a forward run.
 ///
 /// # Errors
-/// [`Error::Option`] without runs or temperatures, [`Error::Model`] where the model is faulty at a row of the data.
+/// [`Error::Option`] without two runs or a temperature, [`Error::Model`] where the step size is illegal or the model is faulty at a row of the data.
 pub fn measure<E: Energy + Sync + ?Sized>(
     model: &E,
     data: &Split,
@@ -135,6 +142,8 @@ pub fn measure<E: Energy + Sync + ?Sized>(
     sampler: &(impl Kernel<E> + Sync),
 ) -> Result<(Likelihood, Vec<Vec<u32>>), Error> {
     let path = Tempered::from_base(model, &data.fields, 1.0)?;
+    let cold = annealing.kernel(1.0)?;
+    let kernel = |beta| annealing.kernel(beta).unwrap_or(cold);
     let one = |(run, mut rng): (usize, LaneRng)| -> Result<_, Error> {
         let row = Packed::new(path.layout(), data.train.row(run % data.train.len()))?;
         let mut replica = Replica::new(path, memory(&path), row)?;
@@ -181,6 +190,8 @@ pub fn glance<E: Energy + Sync + ?Sized>(
     annealing: Annealing,
 ) -> Result<(f64, f64), Error> {
     let path = Tempered::from_base(model, &data.fields, 1.0)?;
+    let cold = annealing.kernel(1.0)?;
+    let kernel = |beta| annealing.kernel(beta).unwrap_or(cold);
     let one = |mut rng: LaneRng| -> Result<f32, Error> {
         let mut replica = Replica::random(path, memory(&path), &mut rng)?;
         Ok(forward(&mut replica, betas(annealing.betas), 1, kernel, &mut rng)?)
