@@ -16,6 +16,13 @@ fn main() -> ExitCode {
         let right = CHAINS.iter().filter(|chain| chain.name == name).all(|chain| (chain.run)() == chain.hash);
         return ExitCode::from(u8::from(!right));
     }
+    if cfg!(any(miri, bitmc_short)) {
+        // Few steps: hashes to be compared with those of another processor.
+        for chain in CHAINS {
+            println!("{:08x}  {}", (chain.run)(), chain.name);
+        }
+        return ExitCode::SUCCESS;
+    }
     let run = || {
         let mut hashes = vec![0; CHAINS.len()];
         let stack = painted(|| hashes.iter_mut().zip(CHAINS).for_each(|(hash, chain)| *hash = (chain.run)()));

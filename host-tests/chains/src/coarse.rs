@@ -2,6 +2,7 @@
 
 use crate::hash::Hash;
 use crate::run::{BROKEN, from_noise};
+use crate::steps;
 use crate::used::{memory, used};
 use bitmc::energy::CoarseRbm;
 use bitmc::lane::{Block, LANES};
@@ -66,7 +67,7 @@ pub(crate) fn together() -> u32 {
     let [Some(a), Some(b), Some(c), Some(d)] = chains else { return BROKEN };
     let Ok(sampler) = Langevin::adjusted(0.4) else { return BROKEN };
     let (mut hash, mut chains) = (Hash::new(), [a, b, c, d]);
-    for _ in 0..200 {
+    for _ in 0..steps(200) {
         let mut infos = [Info::default(); 4];
         if sampler.step_together(&mut chains, &mut rngs, &mut infos).is_err() {
             return BROKEN;

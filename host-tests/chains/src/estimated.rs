@@ -3,6 +3,7 @@
 use crate::hash::Hash;
 use crate::models::{self, Ladder};
 use crate::run::BROKEN;
+use crate::steps;
 use crate::used::{borrowed, memory, used};
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::noise::{
@@ -13,9 +14,9 @@ use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Move, Packed, SparseMemory}
 use bitmc::{Layout, Plain, torus};
 
 /// Steps whose moves W is estimated from, steps that adapt, and steps after them.
-const BURN_IN: u32 = 400;
-const ADAPT: u32 = 2000;
-const FROZEN: u32 = 400;
+const BURN_IN: u32 = steps(400);
+const ADAPT: u32 = steps(2000);
+const FROZEN: u32 = steps(400);
 /// The ridge, and the most iterations.
 const RIDGE: f32 = 1e-3;
 const ITERATIONS: u32 = 50;

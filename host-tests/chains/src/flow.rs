@@ -1,6 +1,7 @@
 //! Continuous chains, and hashes of what they do.
 
 use crate::hash::Hash;
+use crate::steps;
 use crate::used::used;
 use bitmc::flow::{
     DenseGaussian, DiagonalGaussian, Esh, Funnel, Hmc, HmcChain, Leap, Mixture, Mlp, NoseHoover, Potential,
@@ -12,7 +13,7 @@ use bitmc::stats::Average;
 use bitmc::{LaneRng, SeedableRng};
 
 /// Steps of a chain.
-const STEPS: u32 = 1000;
+const STEPS: u32 = steps(1000);
 
 /// The hash of a chain that could not be built: no committed hash is 0.
 const BROKEN: u32 = 0;
@@ -145,7 +146,7 @@ pub(crate) fn comparators() -> u32 {
 pub(crate) fn functions() -> u32 {
     let mut hash = Hash::new();
     let mut bits = 0u32;
-    for _ in 0..1024 {
+    for _ in 0..steps(1024) {
         let mut any = [0.0; LANES];
         for value in &mut any {
             *value = f32::from_bits(bits);

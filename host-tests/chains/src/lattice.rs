@@ -2,12 +2,13 @@
 
 use crate::hash::Hash;
 use crate::run::{BROKEN, Sampler, from_noise};
+use crate::steps;
 use crate::used::{borrowed, memory};
 use bitmc::lane::{Block, LANES};
 use bitmc::{Energy, Kernel, LatticeGaussian, Layout, Logistic, Modes, Quartic, SparseMemory};
 
 /// Steps of a chain.
-const STEPS: u32 = 1000;
+const STEPS: u32 = steps(1000);
 
 /// Sites of the Gaussians.
 const SITES: usize = 12;

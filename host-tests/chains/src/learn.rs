@@ -1,6 +1,7 @@
 //! Learning, and hashes of what was learned.
 
 use crate::hash::Hash;
+use crate::steps;
 use crate::used::{memory, used};
 use bitmc::chain::FixedMemory;
 use bitmc::energy::Boltzmann;
@@ -26,7 +27,7 @@ pub(crate) fn boltzmann() -> u32 {
         (used::<_, { 2 * BLOCKS }>(), used::<_, { Boltzmann::memory_len(SITES) }>());
     let Ok(mut adam) = Adam::new(&mut moments, 0.05) else { return BROKEN };
     let (mut rng, mut hash) = (LaneRng::stream(11, 0), Hash::new());
-    for iteration in 0..120 {
+    for iteration in 0..steps(120).into() {
         let Ok(model) = Boltzmann::spins(&theta, SITES, &mut couplings) else { return BROKEN };
         let Ok(report) = objective(iteration, &model, &mut gradient, &mut rng) else { return BROKEN };
         hash.floats(&[report.loss, report.log_loss, report.variance, report.log_scale]);
@@ -78,7 +79,7 @@ pub(crate) fn rbm() -> u32 {
     let mut rng = LaneRng::seed_from_u64(12);
     replay.randomise(&mut rng);
     let mut hash = Hash::new();
-    for iteration in 0..60 {
+    for iteration in 0..steps(60).into() {
         let Ok(model) = Rbm::from_parameters(&theta, SITES, HIDDEN) else { return BROKEN };
         let found = cycle(iteration, &model, &mut gradient, &mut replay, &mut rng);
         let Ok(report) = found else { return BROKEN };

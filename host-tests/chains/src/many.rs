@@ -2,6 +2,7 @@
 
 use crate::hash::Hash;
 use crate::models::{self, IsingMemory};
+use crate::steps;
 use crate::used::{borrowed, memory};
 use bitmc::energy::Tempered;
 use bitmc::step::{Cycle, ParameterError, langevin_cycle};
@@ -50,8 +51,8 @@ pub(crate) fn exchange() -> u32 {
     let (Ok(a), Ok(b), Ok(c)) = (replica(), replica(), replica()) else { return BROKEN };
     let mut replicas = [a, b, c];
     let mut hash = Hash::new();
-    for number in 0..600 {
-        if number == 300 {
+    for number in 0..steps(600) {
+        if number == steps(600) / 2 {
             for replica in &mut replicas {
                 let again = Replica::resume(path, room(), replica.state(), replica.kept());
                 let Ok(again) = again else { return BROKEN };
@@ -154,7 +155,7 @@ pub(crate) fn isoenergetic() -> u32 {
         let mut replica = || Replica::random(path, room(), &mut rng).ok();
         let (Some(mut one), Some(mut other)) = (replica(), replica()) else { return BROKEN };
         let (clusters, mut memory) = (Isoenergetic::new(&model), [0; Isoenergetic::memory_len(25)]);
-        for _ in 0..300 {
+        for _ in 0..steps(300) {
             let Ok(size) = clusters.step(&mut one, &mut other, &mut memory, &mut rng) else { return BROKEN };
             hash.word(size);
             for replica in [&mut one, &mut other] {
@@ -184,7 +185,7 @@ pub(crate) fn tuning() -> u32 {
         return BROKEN;
     };
     let mut hash = Hash::new();
-    for _ in 0..500 {
+    for _ in 0..steps(500) {
         let Ok(kernel) = Langevin::adjusted(rate.parameter()) else { return BROKEN };
         rate.observe(&chain.step(&kernel, &mut rng));
         hash.float(rate.parameter());

@@ -1,6 +1,7 @@
 //! Hashes of the elementary functions and of the generator.
 
 use crate::hash::Hash;
+use crate::steps;
 use bitmc::lane::{self, Block, F32s, PARTS, Product};
 use bitmc::random::{LaneRng, bernoulli, normals, uniform, uniforms, words};
 use bitmc::{Layout, Rng, SeedableRng};
@@ -24,7 +25,7 @@ pub(crate) fn functions() -> u32 {
     map(&mut hash, &decisive, F32s::exp_bounded);
     // An odd stride through the 2³² bit patterns.
     let mut bits = 0u32;
-    for _ in 0..1024 {
+    for _ in 0..steps(1024) {
         let mut any = [0.0; 16];
         for value in &mut any {
             *value = f32::from_bits(bits);
@@ -71,7 +72,7 @@ pub(crate) fn generator() -> u32 {
     let mut hash = Hash::new();
     let mut lanes = LaneRng::stream(1, 2);
     let mut other = rand_xoshiro::Xoshiro128PlusPlus::seed_from_u64(1);
-    for _ in 0..256 {
+    for _ in 0..steps(256) {
         draws(&mut hash, &mut lanes);
         draws(&mut hash, &mut other);
     }

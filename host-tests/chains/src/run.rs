@@ -2,6 +2,7 @@
 
 use crate::hash::Hash;
 use crate::models::{self, Circle, DATA, Heights, IndependentSet, IsingMemory, LOGITS, Ladder};
+use crate::steps;
 use crate::used::{self, borrowed, memory, used};
 use bitmc::energy::{Entry, Estimate};
 use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin, TableGibbs};
@@ -14,12 +15,12 @@ use bitmc::{
 use core::cell::Cell;
 
 /// Steps of a chain on a sparse or independent model.
-pub(crate) const STEPS: u32 = 4000;
+pub(crate) const STEPS: u32 = steps(4000);
 /// Steps of a chain on the RBM.
-pub(crate) const DENSE_STEPS: u32 = 2000;
+pub(crate) const DENSE_STEPS: u32 = steps(2000);
 
 /// Steps of a chain on sites of many values.
-pub(crate) const MANY_STEPS: u32 = 300;
+pub(crate) const MANY_STEPS: u32 = steps(300);
 
 /// The hash of a chain that could not be built: no committed hash is 0.
 pub(crate) const BROKEN: u32 = 0;

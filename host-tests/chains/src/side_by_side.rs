@@ -4,6 +4,7 @@
 use crate::hash::Hash;
 use crate::models;
 use crate::run::{BROKEN, from_noise, with_ising_itself};
+use crate::steps;
 use crate::used::{borrowed, memory};
 use bitmc::batch::{Batch, BatchSite, PottsBatch, PottsSite};
 use bitmc::step::IsingLangevin;
@@ -49,7 +50,7 @@ pub(crate) fn batch() -> u32 {
     let (Ok(own), Ok(any)) = (IsingLangevin::adjusted(0.4), Langevin::adjusted(0.4)) else { return BROKEN };
     let Ok(()) = batch.set_betas(betas()) else { return BROKEN };
     let mut hash = Hash::new();
-    for step in 0..150 {
+    for step in 0..steps(150) {
         let info = if step % 3 == 2 { batch.step(&any, &mut rng) } else { batch.step(&own, &mut rng) };
         (0..16).filter_map(|chain| info.of(chain)).for_each(|info| hash.info(&info));
         (0..9).for_each(|site| hash.word(batch.values(site)));
@@ -77,7 +78,7 @@ pub(crate) fn potts_batch() -> u32 {
     let Ok(mut batch) = PottsBatch::random(&model, sites.as_mut_slice(), &mut rng) else { return BROKEN };
     let (Ok(kernel), Ok(())) = (Langevin::adjusted(0.8), batch.set_betas(betas())) else { return BROKEN };
     let mut hash = Hash::new();
-    for step in 0..150 {
+    for step in 0..steps(150) {
         let info = if step % 3 == 2 {
             batch.step(&Gibbs::systematic(), &mut rng)
         } else {
