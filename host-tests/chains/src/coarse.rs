@@ -46,7 +46,7 @@ pub(crate) fn alone() -> u32 {
     let Ok(model) = Rbm::new(WEIGHTS.as_flattened(), &BIASES, &HIDDEN, 40) else { return BROKEN };
     let Ok(model) = CoarseRbm::new(model, &mut room) else { return BROKEN };
     let memory = memory!(LAYOUT, CoarseRbm::cache_len(40));
-    from_noise(&model, memory, &Langevin::adjusted(0.4), 500)
+    from_noise(&model, memory, &Langevin::adjusted(0.4), steps(500))
 }
 
 /// Four chains.

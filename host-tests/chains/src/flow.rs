@@ -72,16 +72,17 @@ pub(crate) fn mixture() -> u32 {
     let mut kept = Reservoir::new(used::<Block, 2>());
     for number in 0..STEPS {
         // The first steps are those that are replayed.
-        if number == 200 {
+        if number == STEPS / 5 {
             let mut found = used::<_, 2>();
-            let reached = Replay::new(kept.weights(), 0.5).run(&mut second, size, 400, &mut found);
+            let reached =
+                Replay::new(kept.weights(), 0.5).run(&mut second, size, u64::from(2 * STEPS / 5), &mut found);
             hash.word(u32::from(reached));
             hash.floats(found.as_flattened());
         }
-        if number >= 200 && number & 63 == 0 {
+        if number >= STEPS / 5 && number & 63 == 0 {
             first.refresh(&mut rng);
         }
-        let step = first.step(if number < 200 { size } else { control.step_size() });
+        let step = first.step(if number < STEPS / 5 { size } else { control.step_size() });
         control.observe(&step);
         leap(&mut hash, &step);
         hash.floats(first.position());

@@ -16,7 +16,7 @@ const RING: Layout = Layout::binary(96);
 pub(crate) fn many_flips() -> u32 {
     with_ising_itself(|model| {
         let memory = memory!(models::ISING, Ising::cache_len(25));
-        from_noise(model, memory, &IsingLangevin::adjusted(0.6), 1000)
+        from_noise(model, memory, &IsingLangevin::adjusted(0.6), steps(1000))
     })
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn few_flips() -> u32 {
         return BROKEN;
     };
     let memory = memory!(RING, Ising::cache_len(96));
-    from_noise(&model, memory, &IsingLangevin::adjusted(0.12), 400)
+    from_noise(&model, memory, &IsingLangevin::adjusted(0.12), steps(400))
 }
 
 /// Sixteen inverse temperatures.

@@ -108,8 +108,8 @@ impl Driver {
         Ok((second(chosen.parameters())?, chosen))
     }
 
-    /// The diagonal variant, with D = −W of the sites themselves, in lent memory: with what is known of W, and the rest of
-    /// it estimated from the burn-in. `None` where W's diagonal is zero, so that it is of first order.
+    /// The diagonal variant, with D = −W of the sites themselves, in memory that the caller provides. What is not known of W
+    /// is estimated from the burn-in. `None` where W's diagonal is zero, so that it is of first order.
     ///
     /// # Errors
     /// [`Error::Model`] where the energy has no legal start, or W cannot be estimated.
@@ -180,8 +180,8 @@ fn told(moves: u32, fit: Fit) -> Result<String, Error> {
     Ok(format!("W of {moves} moves, solved to {:.0e} in {} iterations", fit.residual, fit.iterations))
 }
 
-/// A chain behind so many Gibbs sweeps from a random state. They need no gradient and no tuning: far from where the
-/// law is, gradients are steep, and a sampler that is right for the law can reject every move there.
+/// A chain behind so many Gibbs sweeps from a random state. They need no gradient and no tuning. Far from
+/// the likely states gradients are steep, and a sampler that is tuned for those states can reject every move there.
 ///
 /// # Errors
 /// [`Error::Model`] where the energy has no legal start.
