@@ -1,6 +1,9 @@
 //! Every call of the C face, once around and with what is refused: values are checked elsewhere (`examples/c`), here
 //! Miri sees every access to borrowed memory and to structs, and every reference that is made of them.
 
+use bitmc::energy::Tempered;
+use bitmc::temper::{Ladder, Replica, Rung};
+use bitmc::{Ising, LaneRng, Langevin, Layout, SparseMemory};
 use bitmc_calls::bitmc_status::{
     Argument, Busy, Check, Gradient, Halves, Memory, NotAsked, NotReady, Null, Ok as Done, Sampler, State,
 };
@@ -77,17 +80,30 @@ unsafe extern "C" fn slopes(_: *mut c_void, x: *const bitmc_state, out: *mut f32
     }
 }
 
+/// What the statistics say, bit for bit.
+unsafe fn summary(stats: *mut bitmc_stats) -> (u64, u64, [u32; 5]) {
+    let mut summary = MaybeUninit::<bitmc_summary>::uninit();
+    // SAFETY: written where the call is done.
+    unsafe {
+        assert_eq!(bitmc_stats_summary(stats, summary.as_mut_ptr()), Done);
+        let bitmc_summary { steps, faults, acceptance, jump_distance, energy, energy_error, energy_ess } =
+            summary.assume_init();
+        let floats = [acceptance, jump_distance, energy, energy_error, energy_ess];
+        (steps, faults, floats.map(f32::to_bits))
+    }
+}
+
 /// A chain over a model that is stepped by several samplers, clamped, watched, saved and gone on with.
 unsafe fn go_round(model: *mut bitmc_model, samplers: &mut [Held<bitmc_sampler>]) {
     // SAFETY: all structs and memory live as long as this function.
     unsafe {
         let need = bitmc_chain_bytes(model);
         assert!(need > 0);
-        let (mut memory, mut twin_memory) = (Room::new(need), Room::new(need));
-        let (rng, twin_rng) = (Held::<bitmc_rng>::new(), Held::<bitmc_rng>::new());
+        let (mut memory, mut copy_memory) = (Room::new(need), Room::new(need));
+        let (rng, copy_rng) = (Held::<bitmc_rng>::new(), Held::<bitmc_rng>::new());
         assert_eq!(bitmc_rng_init(rng.at(), 1, 2), Done);
-        assert_eq!(bitmc_rng_init(twin_rng.at(), 3, 0), Done);
-        let (chain, twin) = (Held::<bitmc_chain>::new(), Held::<bitmc_chain>::new());
+        assert_eq!(bitmc_rng_init(copy_rng.at(), 3, 0), Done);
+        let (chain, copy) = (Held::<bitmc_chain>::new(), Held::<bitmc_chain>::new());
         let (at, bytes) = memory.at();
         assert_eq!(bitmc_chain_init(chain.at(), model, at, need / 2, rng.at()), Memory);
         assert_eq!(bitmc_chain_energy(chain.at(), &mut 0.0), NotReady);
@@ -95,16 +111,16 @@ unsafe fn go_round(model: *mut bitmc_model, samplers: &mut [Held<bitmc_sampler>]
         let mut state = bitmc_state { words: null(), word_count: 0, sites: 0, arity: 0 };
         assert_eq!(bitmc_chain_state(chain.at(), &mut state), Done);
         let words = core::slice::from_raw_parts(state.words, state.word_count).to_vec();
-        let (at, bytes) = twin_memory.at();
-        let started = bitmc_chain_init_at(twin.at(), model, at, bytes, words.as_ptr(), words.len());
+        let (at, bytes) = copy_memory.at();
+        let started = bitmc_chain_init_at(copy.at(), model, at, bytes, words.as_ptr(), words.len());
         assert_eq!(started, Done);
         // Words within the memory that is borrowed.
         let inside = at.wrapping_add(at.align_offset(64)).cast::<u32>();
-        assert_eq!(bitmc_chain_init_at(twin.at(), model, at, bytes, inside, words.len()), Argument);
-        let (mut sums, mut twin_sums) = (vec![0; state.sites], vec![0; state.sites]);
-        let (stats, twin_stats) = (Held::<bitmc_stats>::new(), Held::<bitmc_stats>::new());
+        assert_eq!(bitmc_chain_init_at(copy.at(), model, at, bytes, inside, words.len()), Argument);
+        let (mut sums, mut copy_sums) = (vec![0; state.sites], vec![0; state.sites]);
+        let (stats, copy_stats) = (Held::<bitmc_stats>::new(), Held::<bitmc_stats>::new());
         assert_eq!(bitmc_stats_init(stats.at(), sums.as_mut_ptr(), sums.len()), Done);
-        assert_eq!(bitmc_stats_init(twin_stats.at(), twin_sums.as_mut_ptr(), twin_sums.len()), Done);
+        assert_eq!(bitmc_stats_init(copy_stats.at(), copy_sums.as_mut_ptr(), copy_sums.len()), Done);
         for sampler in samplers {
             let mut info = MaybeUninit::<bitmc_info>::uninit();
             assert_eq!(bitmc_chain_step(chain.at(), sampler.at(), rng.at(), info.as_mut_ptr()), Done);
@@ -120,21 +136,21 @@ unsafe fn go_round(model: *mut bitmc_model, samplers: &mut [Held<bitmc_sampler>]
             let room = (bytes.as_mut_ptr(), bytes.len());
             assert_eq!(bitmc_save(7, chain.at(), rng.at(), stats.at(), room.0, room.1, &mut written), Done);
             let load = |bytes: &[u8]| {
-                bitmc_load(7, twin.at(), twin_rng.at(), twin_stats.at(), bytes.as_ptr(), bytes.len())
+                bitmc_load(7, copy.at(), copy_rng.at(), copy_stats.at(), bytes.as_ptr(), bytes.len())
             };
             assert_eq!(load(&bytes), Done);
+            assert_eq!(copy_sums, sums);
+            assert_eq!(summary(copy_stats.at()), summary(stats.at()));
             *bytes.last_mut().unwrap() ^= 1;
             assert_ne!(load(&bytes), Done);
             assert_eq!(bitmc_chain_run(chain.at(), sampler.at(), rng.at(), 1, null_mut()), Done);
-            assert_eq!(bitmc_chain_run(twin.at(), sampler.at(), twin_rng.at(), 1, null_mut()), Done);
+            assert_eq!(bitmc_chain_run(copy.at(), sampler.at(), copy_rng.at(), 1, null_mut()), Done);
             let (mut one, mut other) = (0.0, 0.0);
             assert_eq!(bitmc_chain_energy(chain.at(), &mut one), Done);
-            assert_eq!(bitmc_chain_energy(twin.at(), &mut other), Done);
+            assert_eq!(bitmc_chain_energy(copy.at(), &mut other), Done);
             assert_eq!(one.to_bits(), other.to_bits());
         }
-        let mut summary = MaybeUninit::<bitmc_summary>::uninit();
-        assert_eq!(bitmc_stats_summary(stats.at(), summary.as_mut_ptr()), Done);
-        assert!(summary.assume_init().steps > 0);
+        assert!(summary(stats.at()).0 > 0 && sums.iter().any(|&sum| sum > 0));
         assert_eq!(bitmc_stats_mean(stats.at(), 0, &mut 0.0), Done);
         // A struct that is used again for another chain in other memory.
         let mut other_memory = Room::new(need);
@@ -380,6 +396,67 @@ fn replicas_on_a_ladder() {
             let loaded = bitmc_exchange_load(1, ladder.at(), replicas, 3, rng.at(), room.0, written);
             assert_eq!(loaded, Done);
         }
+    }
+}
+
+/// A round has the bits of the kernel's steps, rung by rung, and of its swaps.
+#[test]
+fn rounds_are_those_of_the_kernel() {
+    const COUNT: usize = 4;
+    const L: Layout = Layout::binary(SITES);
+    let betas = [0.25, 0.5, 0.75, 1.0];
+    let mut couplings = SparseMemory::<SITES, { 2 * SITES }>::new();
+    let edges = edges().into_iter().map(|edge| (edge.a, edge.b, edge.coupling));
+    let ising = Ising::spins_edges_once(SITES, edges, &[0.1; SITES], couplings.borrow()).unwrap();
+    let mut numbers = LaneRng::stream(3, 1);
+    let mut own: [_; COUNT] = core::array::from_fn(|_| {
+        let memory = bitmc::memory!(L, Tempered::cache_len(Ising::cache_len(SITES)));
+        Replica::random(Tempered::new(&ising, 1.0).unwrap(), memory, &mut numbers).unwrap()
+    });
+    let mut ours = Ladder::new([Rung::default(); COUNT], &betas).unwrap();
+    let kernels = [Langevin::adjusted(0.5).unwrap(); COUNT];
+    // SAFETY: all structs and memory live as long as this function.
+    unsafe {
+        let mut memory = Room::new(bitmc_ising_bytes(SITES, SITES));
+        let model = Held::<bitmc_model>::new();
+        let model = model.at();
+        ring(model, &mut memory);
+        let rng = Held::<bitmc_rng>::new();
+        assert_eq!(bitmc_rng_init(rng.at(), 3, 1), Done);
+        let mut rungs = Room::new(bitmc_ladder_bytes(COUNT));
+        let (at, bytes) = rungs.at();
+        let ladder = Held::<bitmc_ladder>::new();
+        assert_eq!(bitmc_ladder_init(ladder.at(), betas.as_ptr(), COUNT, at, bytes), Done);
+        let mut rooms: [Room; COUNT] = core::array::from_fn(|_| Room::new(bitmc_replica_bytes(model)));
+        let (replicas, samplers) =
+            (Held::<[bitmc_replica; COUNT]>::new(), Held::<[bitmc_sampler; COUNT]>::new());
+        let (replicas, samplers): (*mut bitmc_replica, *mut bitmc_sampler) =
+            (replicas.at().cast(), samplers.at().cast());
+        for (index, room) in rooms.iter_mut().enumerate() {
+            let (at, bytes) = room.at();
+            assert_eq!(bitmc_replica_init(replicas.add(index), model, at, bytes, rng.at()), Done);
+            assert_eq!(bitmc_langevin_init(samplers.add(index), 0.5, 1), Done);
+        }
+        let mut all = 0;
+        for _ in 0..if cfg!(miri) { 6 } else { 200 } {
+            let mut swaps = 0;
+            assert_eq!(bitmc_exchange(ladder.at(), replicas, COUNT, samplers, rng.at(), 2, &mut swaps), Done);
+            for (rung, sampler) in ours.rungs().iter().zip(&kernels) {
+                let replica = &mut own[rung.replica()];
+                replica.set_beta(rung.beta()).unwrap();
+                replica.run(sampler, &mut numbers, 2, &mut ());
+            }
+            assert_eq!(swaps, ours.exchange(|replica| own[replica].gap(), &mut numbers));
+            all += swaps;
+            for (rung, place) in ours.rungs().iter().enumerate() {
+                let (mut replica, mut energy) = (0, 0.0);
+                assert_eq!(bitmc_ladder_replica(ladder.at(), rung, &mut replica), Done);
+                assert_eq!(replica, place.replica());
+                assert_eq!(bitmc_replica_energy(replicas.add(replica), &mut energy), Done);
+                assert_eq!(energy.to_bits(), own[replica].energy().to_bits());
+            }
+        }
+        assert!(all > 3);
     }
 }
 
@@ -635,7 +712,7 @@ fn steps_in_halves() {
             &|at| bitmc_second_order_init(at, model.at(), 2.0, 0.8, 1.0, noise.0, noise.1),
             &|at| bitmc_cyclical_init(at, 4.0, 0.3, 0.9, 4, cycle.0, cycle.1),
         ]);
-        let (mut told, mut twin) = (Told::new(), Told::new());
+        let (mut told, mut copy) = (Told::new(), Told::new());
         for sampler in &samplers {
             told.step(sampler.at());
             // A stop between the halves.
@@ -646,14 +723,14 @@ fn steps_in_halves() {
             let saved = bitmc_open_save(7, told.chain.at(), told.rng.at(), room.0, room.1, &mut written);
             assert_eq!(saved, Done);
             let load = |number, bytes: &[u8]| {
-                bitmc_open_load(number, twin.chain.at(), twin.rng.at(), bytes.as_ptr(), bytes.len())
+                bitmc_open_load(number, copy.chain.at(), copy.rng.at(), bytes.as_ptr(), bytes.len())
             };
             assert_eq!(load(7, &bytes[..written]), Done);
             assert_ne!(load(8, &bytes[..written]), Done);
             assert_ne!(load(7, &bytes[..written - 1]), Done);
-            assert_eq!(twin.ask(sampler.at()), asked);
-            assert_eq!(told.step(sampler.at()), twin.step(sampler.at()));
-            assert_eq!(told.step(sampler.at()), twin.step(sampler.at()));
+            assert_eq!(copy.ask(sampler.at()), asked);
+            assert_eq!(told.step(sampler.at()), copy.step(sampler.at()));
+            assert_eq!(told.step(sampler.at()), copy.step(sampler.at()));
         }
         // What is refused; a proposal stays.
         let (langevin, gibbs) = (samplers[0].at(), Held::<bitmc_sampler>::new());
@@ -717,8 +794,8 @@ fn steps_in_halves() {
         let mut x = bitmc_state { words: null(), word_count: 0, sites: 0, arity: 0 };
         assert_eq!(bitmc_open_ask(other.at(), langevin, null(), 0, told.rng.at(), &mut x), Done);
         assert_eq!(bitmc_open_ask(other.at(), langevin, null(), 0, told.rng.at(), null_mut()), Null);
-        twin.step(langevin);
-        assert_eq!(twin.init(&[0, 0], &TOLD), Done);
+        copy.step(langevin);
+        assert_eq!(copy.init(&[0, 0], &TOLD), Done);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use bitmc_calls::bitmc_status::Ok as Done;
 use bitmc_calls::*;
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::programs::{ALARM, p_value};
 use bitmc_host_tests::stat::replicas::{Dice, reference_rng};
@@ -141,8 +141,10 @@ fn program(seed: u64, adjusted: u32) -> f64 {
     let source = &mut Source::new(seed);
     let it = Model::random(source);
     let states = it.arity.pow(it.sites as u32);
-    let law = Law::from_energies(it.sites, (0..states).map(|state| it.energy(state)).collect()).probabilities;
-    let (dice, mut reference) = (Dice::new(&law), reference_rng(seed, 1));
+    let distribution =
+        Distribution::from_energies(it.sites, (0..states).map(|state| it.energy(state)).collect())
+            .probabilities;
+    let (dice, mut reference) = (Dice::new(&distribution), reference_rng(seed, 1));
     let mut counts = vec![0; states];
     // SAFETY: all structs and memory live as long as this function.
     unsafe {
@@ -210,7 +212,7 @@ fn program(seed: u64, adjusted: u32) -> f64 {
             counts[it.number(*state.words).expect("a legal state")] += 1;
         }
     }
-    p_value(&counts, &law)
+    p_value(&counts, &distribution)
 }
 
 #[test]

@@ -43,6 +43,17 @@ def test_the_ground_state():
     assert BitmcSampler().sample(bqm, num_reads=16, seed=1).first.energy == pytest.approx(least)
 
 
+@pytest.mark.parametrize("vartype", ["SPIN", "BINARY"])
+def test_labels_in_any_order_keep_their_biases(vartype):
+    """The names do not ascend: the least energy is at one state, and only there."""
+    linear = {"d": 0.9, 7: -0.6, "a": -0.3, ("t", 1): 0.5, "c": -1.1, 2: 0.2}
+    bqm = dimod.BQM(linear, {("a", "d"): 0.1, (2, "c"): -0.1, (("t", 1), "a"): 0.1, (7, 2): 0.1}, 0.0, vartype)
+    best = dimod.ExactSolver().sample(bqm).first
+    found = BitmcSampler().sample(bqm, num_reads=8, num_sweeps=200, seed=1)
+    assert all(dict(row.sample) == dict(best.sample) for row in found.data())
+    dimod.testing.assert_sampleset_energies(found, bqm)
+
+
 def test_a_read_ends_at_the_last_beta():
     bqm = dimod.BQM({"a": 0.4, "b": -0.2}, {"ab": -0.6}, 1.0, "SPIN")
 

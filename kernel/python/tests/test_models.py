@@ -145,6 +145,26 @@ def test_every_form_of_a_matrix_is_the_same_model():
     assert not same(bitmc.ising(J, H), bitmc.ising(J, -H))
 
 
+def test_the_order_of_numbers_in_memory_does_not_matter():
+    """Rows or columns first, or a view of every second number."""
+
+    def spaced(array):
+        wide = np.zeros(tuple(2 * n for n in array.shape))
+        wide[tuple(slice(None, None, 2) for _ in array.shape)] = array
+        return wide[tuple(slice(None, None, 2) for _ in array.shape)]
+
+    for kept in (np.asfortranarray, spaced):
+        lower = np.tril(Q)
+        assert same(bitmc.qubo(lower), bitmc.qubo(kept(lower)))
+        assert same(bitmc.potts(COUPLED, 3, FIELDS), bitmc.potts(COUPLED, 3, kept(FIELDS)))
+        assert same(bitmc.rbm(W, H, B), bitmc.rbm(kept(W), H, B))
+        assert same(bitmc.logistic(X, Y, PRIOR), bitmc.logistic(kept(X), Y, PRIOR))
+        tables = [([0, 1], PAIR), ([0, 1, 2], TRIPLE)]
+        others = [(sites, kept(table)) for sites, table in tables]
+        assert same(bitmc.factors([2, 3, 2], tables), bitmc.factors([2, 3, 2], others))
+    assert not same(bitmc.rbm(W[::-1], H, B), bitmc.rbm(W, H, B))
+
+
 def test_repr_and_properties():
     model = bitmc.factors([2, 300], [([0, 1], np.ones((2, 300)))])
     assert (model.sites, model.arities, model.kind) == (2, [2, 300], "graphical model")

@@ -158,3 +158,24 @@ pub(super) fn one(
     let total = energy.init(replica.state(), &mut cache).map_err(Error::model)?;
     Ok(vec![(words, total)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{RUNGS, Schedule};
+
+    #[test]
+    fn temperatures_fall_to_the_coldest_and_no_sweep_is_lost() {
+        for (sweeps, given) in [(RUNGS, true), (1000, true), (1, true), (1000, false)] {
+            let rungs: Vec<_> = Schedule { hot: 8.0, cold: 0.5, sweeps, given }.rungs().collect();
+            let (falling, quench) = rungs.split_at(RUNGS as usize);
+            assert_eq!(falling.iter().map(|rung| rung.1).sum::<u64>(), sweeps);
+            assert!(falling.is_sorted_by(|one, next| one.0 < next.0));
+            assert_eq!((falling[0].0, falling[falling.len() - 1].0), (0.125, 2.0));
+            // Half way down: the geometric or the arithmetic mean.
+            let half = if given { 2.0 } else { 4.25 };
+            let middle = (f64::from(falling[31].0) * f64::from(falling[32].0)).sqrt();
+            assert!((middle * half - 1.0).abs() < 0.01, "{middle}");
+            assert_eq!(quench.len(), usize::from(!given));
+        }
+    }
+}
