@@ -1,7 +1,7 @@
 //! Handwritten digits, drawn by a restricted Boltzmann machine of 784 visible and 500 hidden units.
 //!
 //! `cargo run --release --example digits` starts many chains, moves them with a sampler of your choice, and
-//! compares where they are with reference samples of the same law, step by step.
+//! compares where they are with reference samples of the same distribution, step by step.
 
 use bitmc_examples::chains::mean_energy_of;
 use bitmc_examples::checkpoint::{Checkpoint, hash};

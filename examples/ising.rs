@@ -265,7 +265,7 @@ fn errors(cells: &[Cell], against: Against) -> plot::Panel {
     }
 }
 
-/// Fig. 2 right: only samplers that keep the law.
+/// Fig. 2 right: only samplers that keep the distribution.
 fn sizes(cells: &[Cell]) -> bars::Bars {
     let (exact, others): (Vec<&Cell>, Vec<&Cell>) = cells.iter().partition(|cell| cell.numbers.exact);
     let others: Vec<&str> = others.iter().map(|cell| cell.numbers.sampler.as_str()).collect();

@@ -65,7 +65,7 @@ struct Row<'c> {
     bits: usize,
     objective: &'c str,
     energies_per_sample: f64,
-    law: Distances,
+    distribution: Distances,
     fourfold_energy: Distances,
     log_loss: Vec<(u64, f64)>,
 }
@@ -177,7 +177,7 @@ fn run(options: &Options) -> Result<(), Failure> {
             objective: &cell.objective,
             energies_per_sample: cell.lesson.evaluations as f64
                 / (plan.iterations as f64 * f64::from(plan.batch)),
-            law: cell.law,
+            distribution: cell.distribution,
             fourfold_energy: cell.fourfold,
             log_loss: cell.lesson.losses.clone(),
         }
@@ -248,8 +248,13 @@ fn table(report: &Report<'_>) -> String {
     let number = |value: Option<f64>, scale: f64, digits| {
         value.map_or("–".into(), |value| format!("{:.digits$}", scale * value))
     };
-    let three = |law: &Distances| {
-        [number(law.mmd2, 1e3, 2), number(law.of_samples, 1.0, 3), number(law.of_energy, 1.0, 3)].join(" | ")
+    let three = |distribution: &Distances| {
+        [
+            number(distribution.mmd2, 1e3, 2),
+            number(distribution.of_samples, 1.0, 3),
+            number(distribution.of_energy, 1.0, 3),
+        ]
+        .join(" | ")
     };
     for own in &report.densities {
         let name =
@@ -261,7 +266,7 @@ fn table(report: &Report<'_>) -> String {
                 "| {name} | {} | {:.0} | {} | {} |",
                 row.objective,
                 row.energies_per_sample,
-                three(&row.law),
+                three(&row.distribution),
                 three(&row.fourfold_energy)
             );
         }

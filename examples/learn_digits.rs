@@ -5,14 +5,16 @@
 //! sampler is a cell of its own: `--resume` goes on where a run was stopped.
 
 use bitmc::learn::CyclicalLearning;
-use bitmc::{BlockGibbs, GibbsWithGradients, Langevin, Rbm};
+use bitmc::stats::Acceptance;
+use bitmc::{BlockGibbs, Chain, GibbsWithGradients, Langevin, Packed, Rbm};
 use bitmc_desktop::learn::{
     Annealing, Learner, Likelihood, Mean, Method, Mover, Plan, RbmFamily, Split, glance, independent, measure,
 };
-use bitmc_examples::bits::BitRows;
 use bitmc_examples::cells::Cells;
+use bitmc_examples::chains::{self, Walker};
+use bitmc_examples::checkpoint::hash;
 use bitmc_examples::cli::{self, Common, Failure};
-use bitmc_examples::model::{DIGIT, SIDE};
+use bitmc_examples::model::{DIGIT, MACHINE, REFERENCE, RbmFolder, SIDE, TEST, TRAIN, pictures};
 use bitmc_examples::picture::{self, BLUE, INK, Tile};
 use bitmc_examples::progress::Progress;
 use bitmc_examples::teach::watch;
@@ -21,7 +23,7 @@ use clap::Parser;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Learn a restricted Boltzmann machine from digits, with four samplers
@@ -59,13 +61,18 @@ struct Options {
     #[arg(long, value_name = "ALPHA", default_value_t = 0.2)]
     step_size: f32,
 
-    /// Digits held out, the last ones of the 2,000
-    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(2..=1998))]
+    /// Pictures held out, the last ones
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     test: u32,
 
-    /// Folder of the digits [default: examples/data of this repository]
-    #[arg(long, value_name = "DIR")]
+    /// A file of pictures of 28×28 bits ("DSBT"), or a folder with `mnist` [default: examples/data of this repository]
+    #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
+
+    /// Also write the machine that block Gibbs learned to a new folder, with its pictures and samples of it: for
+    /// `digits --data`
+    #[arg(long, value_name = "DIR")]
+    machine: Option<PathBuf>,
 
     /// Go on with the cells that an earlier run with the same options has saved
     #[arg(long)]
@@ -141,12 +148,9 @@ fn main() -> ExitCode {
 
 fn read(options: &Options) -> Result<Split, Failure> {
     let here = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/data"));
-    let folder = options.data.clone().unwrap_or_else(here).join("mnist");
-    let mut digits = BitRows::read(&folder.join("mnist_train1000.bits"), DIGIT.sites())?;
-    let last = BitRows::read(&folder.join("mnist_test1000.bits"), DIGIT.sites())?;
-    last.rows().for_each(|row| digits.push(bitmc::Packed::new(DIGIT, row).expect("a row of digits")));
+    let digits = pictures(&options.data.clone().unwrap_or_else(here))?;
     if digits.len() < options.test as usize + 2 {
-        return Err(Failure::Option(format!("--test: there are {} digits", digits.len())));
+        return Err(Failure::Option(format!("--test: there are {} pictures", digits.len())));
     }
     Split::new(&digits, options.test as usize)
 }
@@ -157,6 +161,7 @@ fn learn(
     sampler: Sampler,
     (family, plan, looks): (RbmFamily, Plan, u64),
     (annealing, look): (Annealing, Annealing),
+    file: &Path,
     progress: impl Fn(u64),
 ) -> Result<Cell, Failure> {
     let learner = Learner::new(&family, &digits.train, sampler.method, plan).base(&digits.fields);
@@ -173,6 +178,7 @@ fn learn(
     })?;
     let model = Rbm::from_parameters(&learned.theta, family.visible, family.hidden)?;
     let (end, drawn) = measure(&model, digits, annealing, &BlockGibbs)?;
+    family.save(&learned.theta, file)?;
     let Sampler { name, parameters, .. } = sampler;
     Ok(Cell { sampler: name.into(), parameters, evaluations: learned.evaluations, series, end, drawn, seconds })
 }
@@ -229,13 +235,15 @@ fn run(options: &Options) -> Result<(), Failure> {
 
     let progress = Progress::new(common.quiet, plan.iterations * samplers.len() as u64);
     let question = format!(
-        "{} digits held out, {family:?}, {steps} steps, {plan:?}, {annealing:?}, {look:?}",
+        "pictures of hash {:x}, {} held out, {family:?}, {steps} steps, {plan:?}, {annealing:?}, {look:?}",
+        hash(&format!("{:?}", digits.train)),
         options.test
     );
     let cells = samplers.into_par_iter().map(|sampler| {
         let (name, mut made) = (sampler.name, 0);
         let cell = kept.answer(name, &format!("{}, {question}", sampler.parameters), || {
-            let cell = learn(&digits, sampler, (family, plan, looks), (annealing, look), |work| {
+            let file = out.join(file_of(name));
+            let cell = learn(&digits, sampler, (family, plan, looks), (annealing, look), &file, |work| {
                 progress.advance(work);
             });
             made = plan.iterations;
@@ -246,6 +254,9 @@ fn run(options: &Options) -> Result<(), Failure> {
     });
     let cells: Vec<Cell> = cells.collect::<Result<_, Failure>>()?;
     drop(progress);
+    if let Some(folder) = &options.machine {
+        keep(&out.join(file_of("block Gibbs")), &digits, common, folder)?;
+    }
 
     let work = plan.iterations as f64 * f64::from(plan.batch);
     let rows = cells.iter().map(|cell| Row {
@@ -283,6 +294,38 @@ fn run(options: &Options) -> Result<(), Failure> {
         .collect();
     common.say(&format!("{table}\n{times}\nResults: {}", out.display()));
     Ok(())
+}
+
+/// The file of what a sampler learned.
+fn file_of(sampler: &str) -> String {
+    format!("{}.npz", sampler.replace(' ', "-"))
+}
+
+/// Writes a folder that `digits --data` reads: the machine, the pictures, and the ends of 1,000 chains that
+/// start at pictures and make 3,000 sweeps of block Gibbs.
+fn keep(learned: &Path, digits: &Split, common: &Common, folder: &Path) -> Result<(), Failure> {
+    report::make_folder(folder)?;
+    let machine = folder.join(MACHINE);
+    std::fs::copy(learned, &machine).map_err(|error| Failure::file(&machine, error))?;
+    let model = RbmFolder::read_file(&machine, DIGIT.sites())?;
+    let model = model.rbm();
+    let (chains, sweeps) = if common.quick { (100, 300) } else { (1000, 3000) };
+    let mut walkers = digits
+        .train
+        .rows()
+        .take(chains)
+        .zip(chains::streams(!common.seed))
+        .map(|(row, rng)| {
+            let x = Packed::new(DIGIT, row).expect("a row of pictures");
+            let chain = Chain::new(&model, chains::memory(&model), x).map_err(Failure::option)?;
+            Ok(Walker { chain, kernel: &BlockGibbs, rng, acceptance: Acceptance::new() })
+        })
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let progress = Progress::new(common.quiet, sweeps * walkers.len() as u64);
+    chains::advance(&mut walkers, sweeps, &progress);
+    chains::states(DIGIT, &walkers).write(&folder.join(REFERENCE))?;
+    digits.train.write(&folder.join(TRAIN))?;
+    Ok(digits.test.write(&folder.join(TEST))?)
 }
 
 fn table(report: &Report<'_>) -> String {

@@ -1,7 +1,7 @@
-//! Twenty-five modes in the plane, far apart: which samplers find them, beside the exact law.
+//! Twenty-five modes in the plane, far apart: which samplers find them, beside the exact distribution.
 //!
 //! `cargo run --release --example multimodal` runs every sampler on two targets, from uniform starts and from one
-//! corner mode, and compares all its states with the law summed over all 202,500 states. Each run is a cell of its own:
+//! corner mode, and compares all its states with the distribution summed over all 202,500 states. Each run is a cell of its own:
 //! `--resume` goes on where it was stopped.
 
 use bitmc::{LaneRng, Modes, SeedableRng};
@@ -84,7 +84,7 @@ struct Row {
     acceptance: f64,
     #[serde(flatten)]
     distance: Distance,
-    /// Of as many independent draws from the law.
+    /// Of as many independent draws from the distribution.
     floor: Distance,
 }
 

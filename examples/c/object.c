@@ -1,5 +1,5 @@
 /* Runs the object for kernel code, in a program: Gibbs sampling and DMALA without floats. Their chains have the hashes of
- * the firmware `integers`, whole and in parts of a sweep, and `integer_langevin`; their laws are those of the enumeration;
+ * the firmware `integers`, whole and in parts of a sweep, and `integer_langevin`; their distributions are those of the enumeration;
  * what is wrong is refused. */
 #include "bitmc.h"
 #include <math.h>
@@ -70,7 +70,7 @@ static bitmc_status langevin_hash(uint32_t *hash) {
     return status;
 }
 
-/* Four bits, all coupled: chi-square of 100,000 states, 12 steps apart, against the enumerated law. */
+/* Four bits, all coupled: chi-square of 100,000 states, 12 steps apart, against the enumerated distribution. */
 enum { BITS = 4, STATES = 1 << BITS, DRAWS = 100000 };
 static const int32_t K[BITS][BITS] = {
     {0, 40000, -25000, 10000}, {40000, 0, 15000, -35000}, {-25000, 15000, 0, 30000}, {10000, -35000, 30000, 0}};

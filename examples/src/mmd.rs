@@ -1,14 +1,14 @@
-//! Squared maximum mean discrepancy: how far two sets of binary rows are from being samples of one law.
+//! Squared maximum mean discrepancy: how far two sets of binary rows are from being samples of one distribution.
 //!
 //! `MMD² = mean k(x,x') + mean k(y,y') − 2 mean k(x,y)`, the means over distinct pairs, so that its
-//! expectation is 0 where the laws are equal (Gretton et al. 2012, Eq. 3). The kernel is
+//! expectation is 0 where the distributions are equal (Gretton et al. 2012, Eq. 3). The kernel is
 //! `k(x,y) = exp(−hamming(x,y)/d)`. Distances are integers, so pairs are counted by distance and each
 //! exponential is taken once; the counts do not depend on the order of the work.
 
 use crate::bits::BitRows;
 use rayon::prelude::*;
 
-/// The 99 % quantile of MMD² between two sets of 1,000 samples of the digits' law is 1.8·10⁻⁴; it goes
+/// The 99 % quantile of MMD² between two sets of 1,000 samples of the digits' distribution is 1.8·10⁻⁴; it goes
 /// with 1/n + 1/m, here in units of that.
 const NULL_99: f64 = 0.09;
 
@@ -39,7 +39,7 @@ impl<'r> Mmd<'r> {
         Some(inside + self.own - 2.0 * mean(&self.kernel, &between(samples, self.reference)))
     }
 
-    /// What `samples` draws from the digits' own law stay below 99 times in 100: smaller values say nothing.
+    /// What `samples` draws from the digits' own distribution stay below 99 times in 100: smaller values say nothing.
     #[must_use]
     pub fn noise_floor(&self, samples: usize) -> f64 {
         NULL_99 * (1.0 / samples as f64 + 1.0 / self.reference.len() as f64)

@@ -1,4 +1,4 @@
-//! Chains over two whole numbers beside the exact law: densities, distances, modes, samplers and pictures.
+//! Chains over two whole numbers beside the exact distribution: densities, distances, modes, samplers and pictures.
 
 mod density;
 mod drive;

@@ -123,7 +123,7 @@ impl Run {
     }
 }
 
-/// What samples of the law itself would show.
+/// What samples of the distribution itself would show.
 #[derive(Clone, Copy, Debug)]
 pub struct Exact {
     /// Their mean energy.
@@ -132,7 +132,7 @@ pub struct Exact {
     pub mmd2: f64,
 }
 
-/// Mean energy of several runs; where samples of the law are known, squared MMD too.
+/// Mean energy of several runs; where samples of the distribution are known, squared MMD too.
 #[must_use]
 pub fn panels(runs: &[Run], against: Against, exact: Option<Exact>) -> Vec<plot::Panel> {
     let x = if against == Against::Steps {
@@ -160,7 +160,7 @@ pub fn panels(runs: &[Run], against: Against, exact: Option<Exact>) -> Vec<plot:
     let distance = exact.map(|exact| plot::Panel {
         log_from: Some(exact.mmd2 / 10.0),
         level: Some((exact.mmd2, "noise of exact samples (99 %)".into())),
-        ..panel("Distance to the model's law", "squared MMD", &|point| point.mmd2)
+        ..panel("Distance to the model's distribution", "squared MMD", &|point| point.mmd2)
     });
     std::iter::once(energy).chain(distance).collect()
 }

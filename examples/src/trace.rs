@@ -1,4 +1,4 @@
-//! What a run looked like: mean energy, acceptance and distance to the law, at steps 1, 2, …, 10, 12, ….
+//! What a run looked like: mean energy, acceptance and distance to the distribution, at steps 1, 2, …, 10, 12, ….
 
 use crate::bits::BitRows;
 use crate::chains::{self, Moving};

@@ -72,7 +72,7 @@ fn a_pattern_takes_the_driver_beyond_the_sites_of_a_full_matrix() {
     let (trace, chosen) = drive(Known::Pattern(model.form()), Which::Edges).unwrap();
     assert!((trace - 1.0).abs() < 0.05, "{trace}");
     assert!(chosen.acceptance > 0.3 && chosen.jump > 10.0, "{chosen}");
-    // Twin: a torus that lacks the couplings down has their part of W nowhere.
+    // Negative control: a torus that lacks the couplings down has their part of W nowhere.
     let other = |rows, columns| {
         let sites = rows * columns;
         Ising::spins_edges_once(sites as usize, torus(rows, columns, 1.0), &[], lent(sites))

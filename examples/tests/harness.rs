@@ -9,7 +9,7 @@ use bitmc_examples::harness::{
 use bitmc_examples::progress::Progress;
 use std::path::Path;
 
-/// Chains of an autoregressive process of order one with unit variance, from its own law.
+/// Chains of an autoregressive process of order one with unit variance, from its own distribution.
 fn autoregressive(phi: f64, chains: usize, length: usize, seed: u64) -> Vec<Vec<f64>> {
     let mut rng = LaneRng::seed_from_u64(seed);
     let mut noise = std::iter::repeat_with(move || random::normals(&mut rng)).flatten().map(f64::from);
@@ -40,8 +40,11 @@ fn effective_size_of_autoregressive_chains() {
         let got = effective_size(&autoregressive(phi, chains, length, seed)).unwrap();
         assert!((got / truth - 1.0).abs() < bound, "φ = {phi}: {got} for {truth}, bound {bound}");
         // The same without its sum, or with each term once instead of twice, would be caught.
-        let twins = [total, total / (1.0 + phi / (1.0 - phi))];
-        assert!(phi == 0.0 || twins.iter().all(|twin| (twin / truth - 1.0).abs() > bound), "φ = {phi}");
+        let variants = [total, total / (1.0 + phi / (1.0 - phi))];
+        assert!(
+            phi == 0.0 || variants.iter().all(|variant| (variant / truth - 1.0).abs() > bound),
+            "φ = {phi}"
+        );
     }
 }
 
@@ -183,7 +186,7 @@ fn a_cell_agrees_with_the_exact_answers() {
 /// The table can see. Chains are independent, so Welch's t of their effective sample sizes (64 and 64 chains,
 /// some 126 degrees of freedom) is beyond 5.2 once in a million times, if the samplers are the same one.
 #[test]
-fn twins_do_not_differ_and_a_halved_step_does() {
+fn variants_do_not_differ_and_a_halved_step_does() {
     let mut lent = SparseMemory::<25, 100>::new();
     let model = model(&mut lent);
     let target = [Target::new("torus", &model).exact_means(vec![MEAN; 25])];

@@ -4,7 +4,7 @@ use bitmc::Modes;
 use bitmc_examples::plane::{Density, Shape, drive, samplers, start};
 use bitmc_examples::progress::Progress;
 
-/// Modes a chain and the total variation to the law of 64 chains of 6,000 steps, all from one corner, by the samplers
+/// Modes a chain and the total variation to the distribution of 64 chains of 6,000 steps, all from one corner, by the samplers
 /// that are named.
 fn from_the_corner<const N: usize>(names: [&str; N], shape: Shape, model: &Modes<'_>) -> [(f64, f64); N] {
     let (side, radius, means) = (450, 30.0, &Modes::FIVE_BY_FIVE);
@@ -34,7 +34,7 @@ fn cycles_leave_the_corner_of_both_targets() {
         let [local, cycle, bold] = from_the_corner(names, *shape, model);
         let leaves = |(modes, far): (f64, f64)| modes >= 10.0 && far <= 0.6 * local.1;
         assert!(local.0 <= 2.0 && leaves(cycle), "{local:?}, {cycle:?}");
-        // Twin: the boldest part of a cycle alone finds modes, but not their law.
+        // Negative control: the boldest part of a cycle alone finds modes, but not their distribution.
         assert!(!leaves(bold), "{local:?}, {bold:?}");
     }
 }

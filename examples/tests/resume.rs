@@ -52,7 +52,7 @@ fn every_sampler_goes_on() {
         let resumed = run("--resume", &case);
         assert!(whole.total.steps == resumed.total.steps && same(&whole, &resumed), "{}", choice.name());
         if choice == Choice::Langevin {
-            // What comes from the file is not made again: another start does not show. Twin: without the file it does.
+            // What comes from the file is not made again: another start does not show. Negative control: without the file it does.
             let other = Case { start: Start::Mode, ..case.clone() };
             assert!(same(&whole, &run("--resume", &other)), "the chains are not those of the file");
             assert!(!same(&whole, &run("--checkpoint", &other)), "the check cannot see another run");

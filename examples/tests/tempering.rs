@@ -76,6 +76,6 @@ fn the_number_of_threads_does_not_show() {
         assert!(threaded(threads) == one, "{threads} threads");
     }
     assert!(by_hand(false) == one, "the parts by hand");
-    // Twin: swaps that do not wait for the energies of the round.
+    // Negative control: swaps that do not wait for the energies of the round.
     assert!(by_hand(true) != one, "the check cannot see stale energies");
 }

@@ -35,7 +35,7 @@ pub struct Numbers {
     pub sampler: String,
     /// Its parameters.
     pub parameters: String,
-    /// Whether it converges to the target's law.
+    /// Whether it converges to the target's distribution.
     pub exact: bool,
     /// Independent chains.
     pub chains: u32,

@@ -68,7 +68,7 @@ impl<'s, E: Energy + ?Sized + 's> Sampler<'s, E> {
         Self { name: name.into(), parameters: parameters.into(), exact: true, start: Box::new(start) }
     }
 
-    /// The same, known to converge to another law than the target's: kept out where only exact samplers compare.
+    /// The same, known to converge to another distribution than the target's: kept out where only exact samplers compare.
     #[must_use]
     pub fn biased(mut self) -> Self {
         self.exact = false;

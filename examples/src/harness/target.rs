@@ -9,7 +9,7 @@ use bitmc::{Energy, LaneRng, Layout, Rng};
 /// The start of chain `n`, as the words of a state.
 type Starts<'t> = Box<dyn Fn(usize, &mut LaneRng) -> Vec<u32> + Sync + 't>;
 
-/// An energy under a name, with what is known about its law.
+/// An energy under a name, with what is known about its distribution.
 pub struct Target<'t, E: ?Sized> {
     pub(super) name: String,
     pub(super) energy: &'t E,
@@ -35,7 +35,7 @@ impl<'t, E: Energy + ?Sized> Target<'t, E> {
         self
     }
 
-    /// Samples of the law, two or more, of binary sites: the squared MMD of the chains to them is told.
+    /// Samples of the distribution, two or more, of binary sites: the squared MMD of the chains to them is told.
     #[must_use]
     pub fn reference(mut self, samples: &'t BitRows) -> Self {
         self.reference = Some(Mmd::new(samples));

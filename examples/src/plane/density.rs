@@ -1,4 +1,4 @@
-//! The exact law over all pairs of values, histograms, and how far they are apart.
+//! The exact distribution over all pairs of values, histograms, and how far they are apart.
 
 use bitmc::LaneRng;
 use bitmc::random::uniform;
@@ -13,19 +13,19 @@ pub enum Shape {
     Exponential(f64, f64),
 }
 
-/// The exact law, summed over every state.
+/// The exact distribution, summed over every state.
 #[derive(Clone, Debug)]
 pub struct Density {
     side: usize,
     cells: Vec<f64>,
 }
 
-/// How far a histogram is from the law.
+/// How far a histogram is from the distribution.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Distance {
     /// Total variation, ½ Σ |h − p|.
     pub total_variation: f64,
-    /// Kullback and Leibler's divergence of the histogram from the law, Σ h ln(h/p).
+    /// Kullback and Leibler's divergence of the histogram from the distribution, Σ h ln(h/p).
     pub kl_nats: f64,
 }
 
@@ -37,7 +37,7 @@ pub struct Histogram {
 }
 
 impl Density {
-    /// The law of modes at `means` over {0 … side − 1}².
+    /// The distribution of modes at `means` over {0 … side − 1}².
     #[must_use]
     pub fn new(means: &[[f32; 2]], side: usize, shape: Shape) -> Self {
         let weight = |cell: usize| -> f64 {

@@ -55,7 +55,7 @@ impl Gaussian {
 
     /// The sparse Gaussian on a cycle: `A = ΛMΛ`, M with 1 on its diagonal and normal entries of variance .04
     /// between neighbours, `Λᵢᵢ = (1 + i(L − 1)/99)^½`, i = 1 … 100; the centre is 0, as in the paper, so the
-    /// law leans against a corner of the lattice. For other sizes 99 is one less than the number of sites.
+    /// distribution leans against a corner of the lattice. For other sizes 99 is one less than the number of sites.
     ///
     /// The text at hand lost the bar of this fraction: it may also be read as `(99/(1 + i(L − 1)))^½`.
     ///

@@ -11,7 +11,7 @@ pub enum Shape {
     /// Two arms of a spiral, one and a half turns
     #[value(name = "2spirals")]
     TwoSpirals,
-    /// Eight normal laws on a circle
+    /// Eight normal distributions on a circle
     #[value(name = "8gaussians")]
     EightGaussians,
     /// Two circles, one inside the other

@@ -1,4 +1,4 @@
-//! One density learned by one objective, and how near the learned law is.
+//! One density learned by one objective, and how near the learned distribution is.
 
 use super::{Code, REACH, Shape, shares, total_variation};
 use crate::bits::BitRows;
@@ -18,11 +18,11 @@ pub struct Subject {
     code: Code,
     held_out: BitRows,
     cells: Vec<f64>,
-    /// What samples of the density itself have, as many as are drawn from a learned law.
+    /// What samples of the density itself have, as many as are drawn from a learned distribution.
     pub own: Distances,
 }
 
-/// How far a law is from the density.
+/// How far a distribution is from the density.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Distances {
     /// Squared MMD of samples to those held out, with the kernel exp(−hamming/d).
@@ -33,7 +33,7 @@ pub struct Distances {
     pub of_energy: Option<f64>,
 }
 
-/// How a law is sampled and looked at.
+/// How a distribution is sampled and looked at.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Look {
     /// Chains of Gibbs sweeps from uniform bits; none where Gibbs is too slow for the size.
@@ -51,22 +51,22 @@ pub struct Cell {
     pub objective: String,
     /// How it went.
     pub lesson: Lesson,
-    /// The learned law.
-    pub law: Distances,
-    /// The law of four times the learned energy, which is what an objective on Eq. 3 should have learned.
+    /// The learned distribution.
+    pub distribution: Distances,
+    /// The distribution of four times the learned energy, which is what an objective on Eq. 3 should have learned.
     pub fourfold: Distances,
     /// The energies on the grid, low to high in 0 to 255 over 8 nats, the first coordinate slow.
     pub picture: Vec<u8>,
 }
 
-/// Cells of the square, each way, over which laws are compared.
+/// Cells of the square, each way, over which distributions are compared.
 const SIDE: usize = 16;
 
 /// Nats between the lowest energies and the palest of a picture.
 const NATS: f32 = 8.0;
 
 impl Subject {
-    /// With samples held out, and as many others as are drawn from learned laws.
+    /// With samples held out, and as many others as are drawn from learned distributions.
     #[must_use]
     pub fn new(shape: Shape, bits: usize, held_out: usize, look: Look, seed: u64) -> Self {
         let code = Code::new(bits);
@@ -110,7 +110,7 @@ impl Subject {
         }
     }
 
-    /// Learns a network of the given hidden layers from new samples, and looks at its law.
+    /// Learns a network of the given hidden layers from new samples, and looks at its distribution.
     ///
     /// # Errors
     /// [`Failure::Option`] where it cannot be learned.
@@ -129,7 +129,7 @@ impl Subject {
         let (theta, lesson) = teach::learn(&family, Some(theta), data, (method, plan), progress)?;
         let model = family.energy(&theta, &mut [])?;
         let energies = self.energies(&model, look.grid, &mut rng)?;
-        let law = |beta: f32| -> Result<Distances, Failure> {
+        let distribution = |beta: f32| -> Result<Distances, Failure> {
             let mut distances = Distances { mmd2: None, of_samples: None, of_energy: None };
             if look.chains >= 2 {
                 let samples = teach::sample(&model, beta, (look.chains, look.sweeps), !plan.seed)?;
@@ -139,8 +139,14 @@ impl Subject {
             let weights = energies.iter().map(|&(point, e)| (point, f64::from(beta * (least - e)).exp()));
             Ok(Distances { of_energy: Some(total_variation(&shares(weights, SIDE), &self.cells)), ..distances })
         };
-        let (law, fourfold) = (law(1.0)?, law(4.0)?);
-        Ok(Cell { objective: objective.to_string(), lesson, law, fourfold, picture: picture(&energies) })
+        let (distribution, fourfold) = (distribution(1.0)?, distribution(4.0)?);
+        Ok(Cell {
+            objective: objective.to_string(),
+            lesson,
+            distribution,
+            fourfold,
+            picture: picture(&energies),
+        })
     }
 
     /// The energy at every point of a grid.

@@ -56,8 +56,8 @@ fn quick_writes_every_file() {
         assert_eq!((&found["sampler"], &found["start"]), (&Value::from(sampler), &Value::from("data")));
         assert_eq!((&found["chains"], &found["steps"], &found["seed"]), (&20.into(), &100.into(), &1.into()));
         assert!(acceptance.contains(&found["acceptance"].as_f64().unwrap()), "{found}");
-        // Training digits are near the law, whose f has mean 381 and standard deviation 28: 4.89 standard
-        // errors of 20 chains are 30. The unadjusted sampler has another law.
+        // Training digits are near the distribution, whose f has mean 381 and standard deviation 28: 4.89 standard
+        // errors of 20 chains are 30. The unadjusted sampler has another distribution.
         let energy = found["mean_energy"].as_f64().unwrap();
         assert!(sampler == "langevin-unadjusted" || (-411.0..-351.0).contains(&energy), "{found}");
         assert!(found["mmd2"].is_f64());

@@ -2,8 +2,10 @@
 //! of one that was left alone.
 
 use super::kept::goes_on;
-use super::{example, fails, report, run, succeeds};
+use super::{data, example, fails, report, run, succeeds};
+use bitmc_examples::bits::BitRows;
 use serde_json::Value;
+use std::fs;
 
 fn rows(report: &Value) -> &[Value] {
     report["rows"].as_array().unwrap()
@@ -74,25 +76,56 @@ fn digits_become_likelier() {
 }
 
 #[test]
+fn a_machine_of_other_pictures_is_sampled() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, machine) = (folder.path().join("learned"), folder.path().join("machine"));
+    let characters = data().join("omniglot").join("characters.bits");
+    let learn = |words: &[&str]| {
+        let mut example = example("learn_digits");
+        example.args(["--quiet", "--quick", "--hidden", "20", "--iterations", "5", "--data"]).arg(&characters);
+        example.arg("--out").arg(&out).arg("--machine").arg(&machine).args(words).output().unwrap()
+    };
+    succeeds(&learn(&[]));
+    let learned = report(&out.join("learn_digits.json"));
+    assert_eq!(
+        (learned["digits_learned_from"].as_u64(), learned["digits_held_out"].as_u64()),
+        (Some(4440), Some(400))
+    );
+    // The machine is the one that block Gibbs learned, the pictures are all there.
+    assert_eq!(fs::read(machine.join("machine.npz")).unwrap(), fs::read(out.join("block-Gibbs.npz")).unwrap());
+    let rows = |name: &str| BitRows::read(&machine.join(name), 784).unwrap().len();
+    assert_eq!((rows("train.bits"), rows("test.bits"), rows("reference.bits")), (4440, 400, 100));
+    let sampled = example("digits")
+        .args(["--quiet", "--chains", "3", "--steps", "20", "--data"])
+        .arg(&machine)
+        .arg("--out")
+        .arg(folder.path().join("sampled"))
+        .output()
+        .unwrap();
+    succeeds(&sampled);
+    fails(&learn(&["--test", "4839"]), 2, "--test");
+}
+
+#[test]
 fn densities_by_the_right_ratio_matching() {
     let words = ["--quick", "--iterations", "150", "--batch", "50", "--hidden", "16", "--large", "2"];
     let files = ["learn_density.json", "learn_density.md", "learn_density.svg", "learn_density.png"];
     let report = goes_on("learn_density", &words, &files);
     assert_eq!((rows(&report).len(), report["densities"].as_array().unwrap().len()), (12, 2));
-    let of = |name: &str, law: &str| {
+    let of = |name: &str, distribution: &str| {
         let row = rows(&report).iter().find(|row| row["objective"] == name && row["bits"] == 32).unwrap();
         let losses = row["log_loss"].as_array().unwrap();
         assert!(number(&losses[losses.len() - 1][1]) < number(&losses[0][1]), "the loss does not fall: {row}");
-        number(&row[law]["of_energy"])
+        number(&row[distribution]["of_energy"])
     };
     // Eq. 2 and its estimate learn the density, the others one that is far flatter.
     for right in ["ratio matching", "RMwGGIS, 10 draws"] {
         for wrong in ["Eq. 3", "basic, 10 draws", "advanced, 10 draws"] {
-            let (near, far) = (of(right, "law"), of(wrong, "law"));
+            let (near, far) = (of(right, "distribution"), of(wrong, "distribution"));
             assert!(near < far - 0.05, "{right} {near}, {wrong} {far}");
         }
     }
-    assert!(of("Eq. 3", "fourfold_energy") < of("Eq. 3", "law"));
+    assert!(of("Eq. 3", "fourfold_energy") < of("Eq. 3", "distribution"));
     fails(&example("learn_density").args(["--draws", "65"]).output().unwrap(), 2, "--draws");
     fails(&example("learn_density").args(["--density", "donut"]).output().unwrap(), 2, "donut");
 }

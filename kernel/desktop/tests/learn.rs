@@ -4,13 +4,13 @@ use bitmc::energy::Boltzmann;
 use bitmc::learn::CyclicalLearning;
 use bitmc::random::uniform;
 use bitmc::{Gibbs, GibbsWithGradients, LaneRng, Langevin, Layout, Packed, SeedableRng};
-use bitmc_desktop::Error;
 use bitmc_desktop::bits::BitRows;
 use bitmc_desktop::checkpoint::Checkpoint;
 use bitmc_desktop::learn::{
     Annealing, IsingFamily, Learned, Learner, Method, Mover, NetworkFamily, Objective, Plan, RbmFamily, Split,
     independent, measure,
 };
+use bitmc_desktop::{Error, Model};
 
 const SITES: usize = 6;
 
@@ -221,4 +221,25 @@ fn a_learned_machine_explains_data_held_out() {
     assert!(independent(&split).mean < -best - 0.2);
     // As likely as under the truth, but for what 3,000 rows leave open.
     assert!((high + best).abs() < 4.0 * found.test_forward.standard_error + 0.03, "{found:?}");
+}
+
+#[test]
+fn a_learned_machine_is_a_file_that_the_command_reads() {
+    let (family, data) = (RbmFamily { visible: SITES, hidden: 20 }, rows());
+    let plan = Plan { iterations: 30, ..PLAN };
+    let learned =
+        Learner::new(&family, &data, Method::Chains(Mover::Sweeps, 1), plan).run().expect("a legal run");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("machine.npz");
+    family.save(&learned.theta, &path).expect("a file");
+    let draws = |model: Model| {
+        let samples = model.sampler().seed(3).run().expect("a run");
+        (samples.wide_values(), samples.energies(0))
+    };
+    let read = draws(Model::read(&path).expect("an RBM"));
+    assert_eq!(read, draws(family.model(&learned.theta).expect("an RBM")));
+    let other = RbmFamily { visible: SITES, hidden: 40 };
+    assert!(matches!(other.save(&learned.theta, &path), Err(Error::Model(_))));
+    let nowhere = folder.path().join("no").join("machine.npz");
+    assert!(matches!(family.save(&learned.theta, &nowhere), Err(Error::File { .. })));
 }

@@ -5,13 +5,13 @@
 
 use bitmc::Langevin;
 use bitmc_deep::learn::{Lesson, Plan, Point, Sampler, learn};
-use bitmc_deep::network::{BITS, Network, Shape};
+use bitmc_deep::network::{Network, Shape};
 use bitmc_desktop::learn::{Annealing, Likelihood, Mean, Split, independent, measure};
 use bitmc_examples::bits::BitRows;
 use bitmc_examples::cells::Cells;
-use bitmc_examples::checkpoint::Checkpoint;
+use bitmc_examples::checkpoint::{Checkpoint, hash};
 use bitmc_examples::cli::{self, Common, Failure};
-use bitmc_examples::model::SIDE;
+use bitmc_examples::model::{SIDE, pictures};
 use bitmc_examples::picture::{self, BLUE, INK, Tile};
 use bitmc_examples::plot::{self, Curve};
 use bitmc_examples::progress::Progress;
@@ -152,18 +152,8 @@ fn main() -> ExitCode {
 }
 
 fn read(options: &Options) -> Result<Split, Failure> {
-    let rows = match &options.data {
-        Some(file) => BitRows::read(file, BITS)?,
-        None => {
-            let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/mnist");
-            let mut rows = BitRows::read(&data.join("mnist_train1000.bits"), BITS)?;
-            let more = BitRows::read(&data.join("mnist_test1000.bits"), BITS)?;
-            for row in more.rows() {
-                rows.push(bitmc::Packed::new(rows.layout(), row).map_err(Failure::option)?);
-            }
-            rows
-        }
-    };
+    let here = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../data");
+    let rows = pictures(&options.data.clone().unwrap_or_else(here))?;
     Split::new(&rows, options.test as usize).map_err(|error| Failure::Option(format!("--test: {error}")))
 }
 
@@ -188,8 +178,8 @@ fn run(options: &Options) -> Result<(), Failure> {
     let progress = Progress::new(common.quiet, plans.iter().map(|plan| plan.iterations).sum());
     let mut found = Vec::new();
     for (&sampler, plan) in samplers.iter().zip(&plans) {
-        let data = options.data.as_ref().map_or("digits".into(), |file| file.display().to_string());
-        let question = format!("{data}; {} held out; {plan:?}", options.test);
+        let data = hash(&format!("{:?}", digits.train));
+        let question = format!("pictures of hash {data:x}; {} held out; {plan:?}", options.test);
         let cell = cells.answer(name(sampler), &format!("{question}; {annealing:?}"), || {
             let file = out.join("cells").join(format!("{}.checkpoint", name(sampler)));
             let checkpoint = Checkpoint::at(file, options.every, options.resume);

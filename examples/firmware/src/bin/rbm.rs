@@ -12,7 +12,7 @@ use bitmc_firmware::{count::Counter, entry, exit, stack};
 const STEPS: u64 = 49_152;
 /// |z| below this: Student's t with 47 degrees of freedom, 10⁻⁶ two-sided over up to 66 means together.
 const Z: f32 = 6.82;
-/// Pixels that are on more rarely are tested together: their own counts are too small for a normal law.
+/// Pixels that are on more rarely are tested together: their own counts are too small for a normal distribution.
 const RARE: f32 = 0.05;
 /// The hash of every state and energy: the same on every machine.
 const HASH: u32 = 0x76A0_3AF2;

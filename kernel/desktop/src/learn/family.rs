@@ -1,6 +1,7 @@
 //! The families of energies that are learned.
 
-use crate::{Error, Model};
+use crate::npz::Npz;
+use crate::{Error, Model, files};
 use bitmc::accept::Info;
 use bitmc::chain::Ring;
 use bitmc::energy::{Boltzmann, Perceptron};
@@ -8,6 +9,7 @@ use bitmc::lane::{Bits, Block, LANES};
 use bitmc::learn::Learnable;
 use bitmc::random::{normals, uniform};
 use bitmc::{BlockGibbs, Gibbs, Kernel, LaneRng, Layout, Rbm, Rng};
+use std::path::Path;
 
 /// Energies with parameters θ: blocks of sixteen floats, laid out as the kernel's energy says. Lanes that are no parameter
 /// are 0.
@@ -63,11 +65,32 @@ impl RbmFamily {
     /// # Errors
     /// [`Error::Model`] where θ has another length, or numbers that are no parameters of a model.
     pub fn model(&self, theta: &[Block]) -> Result<Model, Error> {
+        let [weights, visible, hidden] = self.arrays(theta)?;
+        Model::rbm(&weights, &visible, &hidden)
+    }
+
+    /// Writes the machine to a `.npz` file of W, a and b, which [`Model::read`] and `bitmc sample` read.
+    ///
+    /// # Errors
+    /// As [`RbmFamily::model`], and [`Error::File`] where it cannot be written.
+    pub fn save(&self, theta: &[Block], path: &Path) -> Result<(), Error> {
+        let [weights, visible, hidden] = self.arrays(theta)?;
+        files::write_with(path, |file| {
+            let mut npz = Npz::to(file);
+            npz.add("W", &[visible.len(), hidden.len()], &weights)?;
+            npz.add("a", &[visible.len()], &visible)?;
+            npz.add("b", &[hidden.len()], &hidden)?;
+            npz.finish().map(|_| ())
+        })
+    }
+
+    /// W, a and b without padding.
+    fn arrays(&self, theta: &[Block]) -> Result<[Vec<f32>; 3], Error> {
         self.energy(theta, &mut [])?;
         let (visible, rest) = theta.split_at(self.visible.div_ceil(LANES));
         let mut rows = rest.chunks(Rbm::row_blocks(self.hidden)).map(|row| &row.as_flattened()[..self.hidden]);
-        let hidden = rows.next().unwrap_or_default();
-        Model::rbm(&rows.collect::<Vec<_>>().concat(), &visible.as_flattened()[..self.visible], hidden)
+        let hidden = rows.next().unwrap_or_default().to_vec();
+        Ok([rows.collect::<Vec<_>>().concat(), visible.as_flattened()[..self.visible].to_vec(), hidden])
     }
 }
 
