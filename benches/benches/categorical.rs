@@ -13,7 +13,7 @@ fn pair<T: Target>(
     criterion: &mut Criterion,
     name: &str,
     energy: &dyn Energy,
-    twin: &T,
+    baseline: &T,
     (step_size, burn_in): (f32, u64),
 ) {
     let mut rng = LaneRng::seed_from_u64(1);
@@ -33,7 +33,7 @@ fn pair<T: Target>(
     });
     println!("acceptance\t{name}\tbitmc\t{:.3}", accepted as f64 / steps as f64);
 
-    let mut chain = naive::Chain::new(twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
+    let mut chain = naive::Chain::new(baseline, start, Xoshiro128PlusPlus::seed_from_u64(1));
     let (mut steps, mut accepted) = (0u64, 0u64);
     group.bench_function("naive", |bencher| {
         bencher.iter(|| {

@@ -26,12 +26,12 @@ fn pair<T: naive::Target>(
     criterion: &mut Criterion,
     name: &str,
     energy: &dyn Energy,
-    twin: &T,
+    baseline: &T,
     step_size: f32,
     burn_in: u64,
 ) {
     let sampler = Langevin::adjusted(step_size).expect("a legal step size");
-    beside(criterion, name, energy, (step_size, burn_in), &sampler, twin, |chain| chain.step(step_size));
+    beside(criterion, name, energy, (step_size, burn_in), &sampler, baseline, |chain| chain.step(step_size));
 }
 
 /// A sampler and its baseline on one model, from equilibrium: after `burn_in` steps of the Langevin sampler.
@@ -41,8 +41,8 @@ fn beside<T: naive::Target, K: for<'e> Kernel<dyn Energy + 'e>>(
     energy: &dyn Energy,
     (step_size, burn_in): (f32, u64),
     sampler: &K,
-    twin: &T,
-    twin_step: impl Fn(&mut naive::Chain<'_, T>) -> bool,
+    baseline: &T,
+    baseline_step: impl Fn(&mut naive::Chain<'_, T>) -> bool,
 ) {
     let rng = &mut LaneRng::seed_from_u64(1);
     let mut chain = burnt_in(energy, step_size, burn_in, rng);
@@ -59,12 +59,12 @@ fn beside<T: naive::Target, K: for<'e> Kernel<dyn Energy + 'e>>(
     });
     println!("acceptance\t{name}\tbitmc\t{:.3}", accepted as f64 / steps as f64);
 
-    let mut chain = naive::Chain::new(twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
+    let mut chain = naive::Chain::new(baseline, start, Xoshiro128PlusPlus::seed_from_u64(1));
     let (mut steps, mut accepted) = (0u64, 0u64);
     group.bench_function("naive", |bencher| {
         bencher.iter(|| {
             steps += 1;
-            accepted += u64::from(twin_step(&mut chain));
+            accepted += u64::from(baseline_step(&mut chain));
         });
     });
     println!("acceptance\t{name}\tnaive\t{:.3}", accepted as f64 / steps as f64);
@@ -75,12 +75,14 @@ fn beside<T: naive::Target, K: for<'e> Kernel<dyn Energy + 'e>>(
 fn paths(criterion: &mut Criterion) {
     let edges = random_torus(64, 0.5, 64);
     let (mut memory, machine) = (HeapSparse::default(), HeapRbm::load());
-    let (lattice, twin) = memory.ising(&edges, &[0.0; 4096]);
+    let (lattice, baseline) = memory.ising(&edges, &[0.0; 4096]);
     let rbm = machine.model();
     let gwg = GibbsWithGradients::new(1).expect("a legal number");
     let pas = |indices| PathAuxiliary::new(indices).expect("a legal number");
-    beside(criterion, "gwg 64x64", &lattice, (0.115, 5_000), &gwg, &twin, |chain| chain.path_step(1));
-    beside(criterion, "pas 64x64, 20", &lattice, (0.115, 5_000), &pas(20), &twin, |chain| chain.path_step(20));
+    beside(criterion, "gwg 64x64", &lattice, (0.115, 5_000), &gwg, &baseline, |chain| chain.path_step(1));
+    beside(criterion, "pas 64x64, 20", &lattice, (0.115, 5_000), &pas(20), &baseline, |chain| {
+        chain.path_step(20)
+    });
     let start = (0.2, 3_000);
     beside(criterion, "gwg rbm 784x500", &rbm, start, &gwg, &machine.naive, |chain| chain.path_step(1));
     beside(criterion, "pas rbm 784x500, 5", &rbm, start, &pas(5), &machine.naive, |chain| chain.path_step(5));
@@ -121,17 +123,17 @@ fn ising(criterion: &mut Criterion, name: &str, model: &Ising<'_>, step_size: f3
 fn lattice_5x5(criterion: &mut Criterion) {
     let edges: Vec<_> = bitmc::torus(5, 5, 0.2).collect();
     let mut memory = HeapSparse::default();
-    let (model, twin) = memory.ising(&edges, &[0.2; 25]);
-    pair(criterion, "dmala 5x5", &model, &twin, 0.6, 1_000);
+    let (model, baseline) = memory.ising(&edges, &[0.2; 25]);
+    pair(criterion, "dmala 5x5", &model, &baseline, 0.6, 1_000);
     ising(criterion, "dmala 5x5", &model, 0.6, 1_000);
 }
 
 fn lattice_64x64(criterion: &mut Criterion) {
     let edges = random_torus(64, 0.5, 64);
     let mut memory = HeapSparse::default();
-    let (model, twin) = memory.ising(&edges, &[0.0; 4096]);
+    let (model, baseline) = memory.ising(&edges, &[0.0; 4096]);
     for (name, step_size) in [("dmala 64x64 at .91", 0.115), ("dmala 64x64 at .57", 0.16)] {
-        pair(criterion, name, &model, &twin, step_size, 5_000);
+        pair(criterion, name, &model, &baseline, step_size, 5_000);
         ising(criterion, name, &model, step_size, 2_000);
     }
 }
@@ -139,7 +141,7 @@ fn lattice_64x64(criterion: &mut Criterion) {
 /// Sweeps of Gibbs sampling by several kernels, and the baseline's, on one model after 200 sweeps.
 fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
     let (mut memory, fields) = (HeapSparse::default(), vec![0.0; sites]);
-    let (model, twin) = memory.ising(edges, &fields);
+    let (model, baseline) = memory.ising(edges, &fields);
     let mut classes = vec![0; Colouring::words(sites, 32)];
     let colouring = Colouring::greedy(model.form(), &mut classes).expect("32 colours for a degree of some ten");
     let mut group = criterion.benchmark_group(name);
@@ -172,7 +174,7 @@ fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
     let start = run(&mut group, "sequential", &model, &SequentialGibbs);
     let (mut classes, edges_anew) = (vec![0; Colouring::words(sites, 32)], numbered(edges, sites));
     let mut memory = HeapSparse::default();
-    let (model_anew, twin_anew) = memory.ising(&edges_anew, &fields);
+    let (model_anew, baseline_anew) = memory.ising(&edges_anew, &fields);
     let colouring = Colouring::greedy(model_anew.form(), &mut classes).expect("as many as before");
     let kernel = ChromaticGibbs::new(colouring);
     let start_anew = run(&mut group, "chromatic, sites numbered by class", &model_anew, &kernel);
@@ -194,10 +196,10 @@ fn gibbs(criterion: &mut Criterion, name: &str, edges: &[Edge], sites: usize) {
     group.bench_function("sixteen chains", |bencher| bencher.iter(|| batch.step(&SequentialGibbs, rng)));
     group.throughput(Throughput::Elements(sites as u64));
 
-    for (name, twin, start) in
-        [("naive", &twin, start), ("naive, sites numbered by class", &twin_anew, start_anew)]
+    for (name, baseline, start) in
+        [("naive", &baseline, start), ("naive, sites numbered by class", &baseline_anew, start_anew)]
     {
-        let mut chain = naive::GibbsChain::new(twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
+        let mut chain = naive::GibbsChain::new(baseline, start, Xoshiro128PlusPlus::seed_from_u64(1));
         let (mut sweeps, mut moved) = (0u64, 0u64);
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
@@ -243,9 +245,9 @@ fn block_gibbs(criterion: &mut Criterion) {
         group.bench_function(name, |bencher| bencher.iter(|| sweep(count)));
     }
     let start = chains[0].state().values().map(|x| x as f32).collect();
-    let mut twin = naive::BlockGibbs::new(&memory.naive, start, Xoshiro128PlusPlus::seed_from_u64(1));
+    let mut baseline = naive::BlockGibbs::new(&memory.naive, start, Xoshiro128PlusPlus::seed_from_u64(1));
     group.throughput(Throughput::Elements(784));
-    group.bench_function("naive", |bencher| bencher.iter(|| twin.sweep()));
+    group.bench_function("naive", |bencher| bencher.iter(|| baseline.sweep()));
     group.finish();
 }
 

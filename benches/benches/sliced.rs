@@ -22,7 +22,7 @@ fn moved(accepted: Bits) -> u64 {
 fn sliced(criterion: &mut Criterion) {
     let edges = signed_torus(64, 0.5, 64);
     let mut memory = HeapSparse::default();
-    let (model, twin) = memory.ising(&edges, &[0.0; SITES as usize]);
+    let (model, baseline) = memory.ising(&edges, &[0.0; SITES as usize]);
     let model = SlicedIsing::new(model).expect("couplings of one magnitude");
     let mut rng = LaneRng::seed_from_u64(1);
 
@@ -42,7 +42,7 @@ fn sliced(criterion: &mut Criterion) {
     println!("flips a site and sweep\tsliced\t{:.3}", f64::from(flips) / (SITES * CHAINS) as f64);
     group.bench_function("bitmc", |bencher| bencher.iter(|| gibbs.sweep(&mut rng)));
     group.throughput(Throughput::Elements(SITES));
-    let mut chain = naive::GibbsChain::new(&twin, start.clone(), Xoshiro128PlusPlus::seed_from_u64(1));
+    let mut chain = naive::GibbsChain::new(&baseline, start.clone(), Xoshiro128PlusPlus::seed_from_u64(1));
     let (mut sweeps, mut flips) = (0u64, 0u64);
     group.bench_function("naive", |bencher| {
         bencher.iter(|| {
@@ -67,7 +67,7 @@ fn sliced(criterion: &mut Criterion) {
     });
     println!("acceptance\t{name}\tbitmc\t{:.3}", accepted as f64 / steps as f64);
     group.throughput(Throughput::Elements(SITES));
-    let mut chain = naive::Chain::new(&twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
+    let mut chain = naive::Chain::new(&baseline, start, Xoshiro128PlusPlus::seed_from_u64(1));
     let (mut steps, mut accepted) = (0u64, 0u64);
     group.bench_function("naive", |bencher| {
         bencher.iter(|| {

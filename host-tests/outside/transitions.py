@@ -173,9 +173,9 @@ def main():
     rows = []
     for model, alpha in models():
         f = np.array([model.f(x) for x in model.states])
-        law = softmax(f)
+        distribution = softmax(f)
         for matrix in (dmala(model, alpha), gwg(model), gibbs(model)):
-            assert np.abs(law @ matrix - law).max() < 1e-12  # the references themselves keep p
+            assert np.abs(distribution @ matrix - distribution).max() < 1e-12  # the references themselves keep p
         rows.append(json.dumps({
             "kind": model.kind, "arities": model.arities, **model.data, "alpha": alpha,
             "dmala": rounded(dmala(model, alpha)), "gwg": rounded(gwg(model)), "gibbs": rounded(gibbs(model)),

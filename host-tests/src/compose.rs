@@ -1,6 +1,6 @@
 //! Products of transition matrices: what several kernels do in turn.
 
-use crate::enumerate::Law;
+use crate::enumerate::Distribution;
 use crate::heap;
 use crate::matrix::Transitions;
 use bitmc::{Energy, Langevin, Packed};
@@ -43,16 +43,16 @@ pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
 
 /// The largest |πP − π|.
 #[must_use]
-pub fn drift(law: &Law, p: &Matrix) -> f64 {
-    let pi = &law.probabilities;
+pub fn drift(distribution: &Distribution, p: &Matrix) -> f64 {
+    let pi = &distribution.probabilities;
     let at = |y: usize| pi.iter().zip(p).map(|(pi, row)| pi * row[y]).sum::<f64>();
     (0..pi.len()).map(|y| (at(y) - pi[y]).abs()).fold(0.0, f64::max)
 }
 
 /// How far a matrix is from what is reversible: the largest |π(x)P(x,y) − π(y)P(y,x)|.
 #[must_use]
-pub fn irreversibility(law: &Law, p: &Matrix) -> f64 {
-    let pi = &law.probabilities;
+pub fn irreversibility(distribution: &Distribution, p: &Matrix) -> f64 {
+    let pi = &distribution.probabilities;
     let flow = |x: usize, y: usize| pi[x] * p[x][y];
     let cells = (0..pi.len()).flat_map(|x| (0..x).map(move |y| (x, y)));
     cells.map(|(x, y)| (flow(x, y) - flow(y, x)).abs()).fold(0.0, f64::max)

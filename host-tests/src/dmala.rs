@@ -1,6 +1,6 @@
 //! A naive discrete Langevin sampler in float64, straight from METHODS.md §1, and broken variants of it.
 
-use crate::enumerate::{Law, values};
+use crate::enumerate::{Distribution, values};
 use crate::matrix::Transitions;
 use crate::naive::Target;
 use crate::tolerance::{LOG_ROUNDINGS, LOGIT_ROUNDINGS, ROUNDING, SITE_ROUNDINGS};
@@ -70,8 +70,13 @@ impl Proposal {
     }
 
     /// The transitions of a broken variant.
-    pub fn twin(&self, target: &(impl Target + ?Sized), law: &Law, defect: Defect) -> Transitions {
-        let states = law.energies.len();
+    pub fn variant(
+        &self,
+        target: &(impl Target + ?Sized),
+        distribution: &Distribution,
+        defect: Defect,
+    ) -> Transitions {
+        let states = distribution.energies.len();
         let mut logits: Vec<Vec<f64>> = (0..states).map(|state| self.logits(target, state)).collect();
         if defect == Defect::WrongSign {
             // z + c/2 is the gradient's part.
@@ -81,7 +86,7 @@ impl Proposal {
         }
         Transitions::new(states, |x, y| {
             let forward = self.log_q(&logits[x], x ^ y);
-            let mut difference = law.energies[y] - law.energies[x];
+            let mut difference = distribution.energies[y] - distribution.energies[x];
             if defect == Defect::HalfEnergy {
                 difference *= 0.5;
             }
@@ -106,10 +111,15 @@ impl Proposal {
 
     /// The largest distance of a sampler's log q from the formula, in units of the rounding bound of f32
     /// code: at most 1.
-    pub fn error(&self, target: &(impl Target + ?Sized), law: &Law, found: &Transitions) -> f64 {
-        let states = law.energies.len();
+    pub fn error(
+        &self,
+        target: &(impl Target + ?Sized),
+        distribution: &Distribution,
+        found: &Transitions,
+    ) -> f64 {
+        let states = distribution.energies.len();
         let mut largest = 0.0f64;
-        for x in (0..states).filter(|&x| law.probabilities[x] > 0.0) {
+        for x in (0..states).filter(|&x| distribution.probabilities[x] > 0.0) {
             let logits = self.logits(target, x);
             let reach = target.gradient_reach(&values(x, target.sites()));
             let sites = logits.iter().zip(&reach).zip(&self.curvature);

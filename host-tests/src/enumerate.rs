@@ -10,7 +10,7 @@ pub fn values(state: usize, sites: usize) -> Vec<f64> {
 
 /// The distribution `p(x) ∝ e^(−E(x))` over all states of an energy.
 #[derive(Clone, Debug)]
-pub struct Law {
+pub struct Distribution {
     sites: usize,
     /// log Z.
     pub log_z: f64,
@@ -20,7 +20,7 @@ pub struct Law {
     pub probabilities: Vec<f64>,
 }
 
-impl Law {
+impl Distribution {
     /// Sums over the 2^sites states of a target.
     ///
     /// # Panics

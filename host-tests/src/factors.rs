@@ -1,6 +1,6 @@
 //! Factor graphs in float64, straight from `E(x) = −Σ_f t_f(x_f)`, and the kernel's over the same tables.
 
-use crate::enumerate::Law;
+use crate::enumerate::Distribution;
 use crate::models::Source;
 use crate::used;
 use bitmc::energy::{FactorError, FactorsBuffers};
@@ -110,9 +110,9 @@ impl Graph {
 
     /// The distribution by enumeration.
     #[must_use]
-    pub fn law(&self) -> Law {
+    pub fn distribution(&self) -> Distribution {
         let energies = (0..self.states()).map(|state| self.energy(&self.values(state))).collect();
-        Law::from_energies(self.arities.len(), energies)
+        Distribution::from_energies(self.arities.len(), energies)
     }
 
     /// The same in the kernel's form.

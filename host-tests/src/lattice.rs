@@ -1,6 +1,6 @@
 //! Quadratic energies over whole numbers, in float64, and the kernel's models of them.
 
-use crate::enumerate::Law;
+use crate::enumerate::Distribution;
 use crate::heap::Couplings;
 use crate::models::Source;
 use crate::naive::Target;
@@ -73,9 +73,9 @@ impl Quadratic {
 
     /// The distribution by enumeration.
     #[must_use]
-    pub fn law(&self) -> Law {
+    pub fn distribution(&self) -> Distribution {
         let energies = self.states().iter().map(|x| self.energy(x)).collect();
-        Law::from_energies(self.centre.len(), energies)
+        Distribution::from_energies(self.centre.len(), energies)
     }
 
     /// The pairs with an entry off the diagonal.

@@ -254,7 +254,7 @@ impl Lesson {
 
     /// p of every state.
     #[must_use]
-    pub fn law(&self, theta: &[f64]) -> Vec<f64> {
+    pub fn distribution(&self, theta: &[f64]) -> Vec<f64> {
         let energies: Vec<f64> = self.states().iter().map(|x| self.energy(theta, x)).collect();
         let least = energies.iter().copied().fold(f64::INFINITY, f64::min);
         let weights: Vec<f64> = energies.iter().map(|e| (least - e).exp()).collect();

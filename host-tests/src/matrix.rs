@@ -1,6 +1,6 @@
 //! Transition matrices over all states of a small model, and what must hold of them.
 
-use crate::enumerate::{Law, values};
+use crate::enumerate::{Distribution, values};
 use crate::heap;
 use crate::tolerance;
 use bitmc::chain::Ring;
@@ -150,9 +150,9 @@ impl Transitions {
 
     /// Compares with a distribution.
     #[must_use]
-    pub fn judge(&self, law: &Law) -> Verdict {
+    pub fn judge(&self, distribution: &Distribution) -> Verdict {
         let mut verdict = Verdict::default();
-        let p = &law.probabilities;
+        let p = &distribution.probabilities;
         for x in (0..self.states).filter(|&x| p[x] > 0.0) {
             let row: f64 = (0..self.states).map(|y| self.log_q(x, y).exp()).sum();
             verdict.rows = verdict.rows.max(distance(row, 1.0));
@@ -185,12 +185,12 @@ impl Transitions {
                 }
             }
         }
-        let mut law = vec![1.0; n];
+        let mut distribution = vec![1.0; n];
         for y in 1..n {
-            law[y] = (0..y).map(|x| law[x] * p[x][y]).sum();
+            distribution[y] = (0..y).map(|x| distribution[x] * p[x][y]).sum();
         }
-        let sum: f64 = law.iter().sum();
-        law.into_iter().map(|weight| weight / sum).collect()
+        let sum: f64 = distribution.iter().sum();
+        distribution.into_iter().map(|weight| weight / sum).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Samplers that draw indices, in float64 and naive: every sequence of draws is enumerated, and detailed
 //! balance is checked path by path.
 
-use crate::enumerate::{Law, values};
+use crate::enumerate::{Distribution, values};
 use crate::naive::Target;
 use crate::planes::Tables;
 use crate::stat::table::Table;
@@ -55,7 +55,7 @@ pub struct Model {
     /// Values of each site.
     pub arities: Vec<usize>,
     /// The distribution.
-    pub law: Law,
+    pub distribution: Distribution,
     /// ∂E/∂x · (change) of the move of each site to each value.
     slopes: Vec<Vec<Vec<f64>>>,
     /// The size of the numbers in logits, times the roundings behind them: of gradients and of differences.
@@ -80,42 +80,43 @@ pub struct Verdict {
 impl Verdict {
     /// Whether the distribution is kept.
     #[must_use]
-    pub fn keeps_the_law(&self) -> bool {
+    pub fn keeps_the_distribution(&self) -> bool {
         self.rows <= tolerance::ROW_SUM && self.stationarity <= tolerance::STATIONARITY
     }
 
     /// Whether it is kept path by path.
     #[must_use]
     pub fn passes(&self) -> bool {
-        self.keeps_the_law() && self.asymmetry <= tolerance::ASYMMETRY
+        self.keeps_the_distribution() && self.asymmetry <= tolerance::ASYMMETRY
     }
 }
 
 impl Model {
     /// Of binary sites.
     pub fn binary(target: &(impl Target + ?Sized)) -> Self {
-        let (sites, law) = (target.sites(), Law::of(target));
+        let (sites, distribution) = (target.sites(), Distribution::of(target));
         let slopes = |state: usize| {
             let x = values(state, sites);
             let gradient = target.gradient(&x);
             let site = |(x, g): (&f64, &f64)| if *x == 0.0 { vec![0.0, *g] } else { vec![-g, 0.0] };
             x.iter().zip(&gradient).map(site).collect()
         };
-        let most = law.energies.iter().filter(|e| e.is_finite()).fold(0.0f64, |most, e| most.max(e.abs()));
+        let most =
+            distribution.energies.iter().filter(|e| e.is_finite()).fold(0.0f64, |most, e| most.max(e.abs()));
         let reach = |state: usize| {
             let reach = target.gradient_reach(&values(state, sites));
             let sum = reach.iter().sum::<f64>();
             [reach.into_iter().fold(0.0, f64::max), most + sum]
         };
         let (slopes, reach) = ((0..1 << sites).map(slopes).collect(), (0..1 << sites).map(reach).collect());
-        Self { arities: vec![2; sites], law, slopes, reach, held: 0, many: false }
+        Self { arities: vec![2; sites], distribution, slopes, reach, held: 0, many: false }
     }
 
     /// Of tables.
     #[must_use]
     pub fn tables(tables: &Tables) -> Self {
         let arities: Vec<usize> = tables.arities.iter().map(|&arity| usize::from(arity)).collect();
-        let law = tables.law();
+        let distribution = tables.distribution();
         let each = |x: &[usize], of: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<f64>> {
             (0..x.len()).map(|site| (0..arities[site]).map(|value| of(site, value)).collect()).collect()
         };
@@ -124,7 +125,7 @@ impl Model {
             let x = tables.values(state);
             each(&x, &|site, value| tables.slope(&x, site, value))
         });
-        let most = law.energies.iter().fold(0.0f64, |most, e| most.max(e.abs()));
+        let most = distribution.energies.iter().fold(0.0f64, |most, e| most.max(e.abs()));
         let reach = states.map(|state| {
             let x = tables.values(state);
             let sizes = each(&x, &|site, value| {
@@ -133,13 +134,13 @@ impl Model {
             [sizes.into_iter().flatten().fold(0.0, f64::max), most]
         });
         let (slopes, reach) = (slopes.collect(), reach.collect());
-        Self { arities, law, slopes, reach, held: 0, many: false }
+        Self { arities, distribution, slopes, reach, held: 0, many: false }
     }
 
     /// States.
     #[must_use]
     pub fn states(&self) -> usize {
-        self.law.energies.len()
+        self.distribution.energies.len()
     }
 
     /// The values of a state.
@@ -169,7 +170,7 @@ impl Model {
             }
             let mut y = x.clone();
             y[site] = value;
-            -0.5 * (self.law.energies[self.number(&y)] - self.law.energies[state])
+            -0.5 * (self.distribution.energies[self.number(&y)] - self.distribution.energies[state])
         };
         let all: Vec<Vec<f64>> = (0..x.len())
             .map(|site| (0..self.arities[site]).map(|value| logit(site, value)).collect())
@@ -246,7 +247,7 @@ impl Model {
 
     /// log q and ln A of a path, by a broken variant.
     #[must_use]
-    pub fn twin(&self, rule: Rule, defect: Defect, x: usize, path: &[Choice]) -> (f64, f64) {
+    pub fn variant(&self, rule: Rule, defect: Defect, x: usize, path: &[Choice]) -> (f64, f64) {
         let forward = self.log_q(&self.logits(rule, x), path, rule.replace);
         let y = self.end(x, path);
         let order = Rule { backwards: rule.backwards && defect != Defect::ForwardOrderBack, ..rule };
@@ -256,7 +257,7 @@ impl Model {
         }
         let replace = rule.replace || defect == Defect::FullSumBack;
         let reverse = self.log_q(&self.logits(rule, y), &back, replace);
-        let difference = self.law.energies[y] - self.law.energies[x];
+        let difference = self.distribution.energies[y] - self.distribution.energies[x];
         let ratio = match defect {
             Defect::NoReverse => -difference,
             Defect::HalfEnergy => reverse - forward - 0.5 * difference,
@@ -268,7 +269,7 @@ impl Model {
 
     /// Checks a sampler that gives (log q, ln A) of a path from a state.
     pub fn judge(&self, rule: Rule, found: impl Fn(usize, &[Choice]) -> (f64, f64)) -> Verdict {
-        let p = &self.law.probabilities;
+        let p = &self.distribution.probabilities;
         let (mut verdict, mut net) = (Verdict::default(), vec![0.0; p.len()]);
         let flow = |x: usize, path: &[Choice]| {
             let (log_q, log_a) = found(x, path);
@@ -310,9 +311,9 @@ impl Model {
     pub fn table(&self, rule: Rule, defect: Defect) -> Table {
         let row = |x: usize| {
             let mut row = vec![0.0; self.states()];
-            if self.law.probabilities[x] > 0.0 {
+            if self.distribution.probabilities[x] > 0.0 {
                 for path in self.paths(rule, x) {
-                    let (log_q, log_a) = self.twin(rule, defect, x, &path);
+                    let (log_q, log_a) = self.variant(rule, defect, x, &path);
                     let moved = (log_q + log_a.min(0.0)).exp();
                     row[self.end(x, &path)] += moved;
                     row[x] += log_q.exp() - moved;

@@ -1,6 +1,6 @@
 //! Categorical and ordinal models in float64, and a naive Langevin sampler over them with broken variants.
 
-use crate::enumerate::Law;
+use crate::enumerate::Distribution;
 use crate::matrix::Transitions;
 use crate::models::Source;
 use bitmc::{Function, Kind, Layout, Packed};
@@ -121,9 +121,9 @@ impl Tables {
 
     /// The distribution by enumeration.
     #[must_use]
-    pub fn law(&self) -> Law {
+    pub fn distribution(&self) -> Distribution {
         let energies = (0..self.states()).map(|state| self.energy(&self.values(state))).collect();
-        Law::from_energies(self.arities.len(), energies)
+        Distribution::from_energies(self.arities.len(), energies)
     }
 }
 
@@ -254,7 +254,7 @@ impl Proposal {
 
     /// The transitions of a broken variant.
     #[must_use]
-    pub fn twin(&self, tables: &Tables, defect: Defect) -> Transitions {
+    pub fn variant(&self, tables: &Tables, defect: Defect) -> Transitions {
         Transitions::new(tables.states(), |x, y| {
             let (x, y) = (tables.values(x), tables.values(y));
             let forward = self.log_forward(tables, &x, &y);

@@ -159,11 +159,12 @@ fn play<E: Energy + ?Sized, K: Sampler<E>>(
         for (kernel, recipe) in kernels.iter().zip(&plan.recipes) {
             let paths = matches!(recipe.name, "GWG" | "PAS" | "locally balanced");
             for mask in [0, source.word() & source.word()] {
-                let seen = pointwise::moves(model, energy, (kernel, paths), &exact.law, mask, &mut source);
+                let seen =
+                    pointwise::moves(model, energy, (kernel, paths), &exact.distribution, mask, &mut source);
                 comparisons += usize::from(seen.map_err(|error| format!("{}: {error}", recipe.name))?);
             }
             if recipe.name.starts_with("Gibbs") {
-                pointwise::conditionals(model, energy, &exact.law, &mut source)?;
+                pointwise::conditionals(model, energy, &exact.distribution, &mut source)?;
             }
         }
     }

@@ -82,7 +82,7 @@ pub fn value(odds: Odds) -> f64 {
 pub fn stays_exact(seed: u64, run: impl Fn(QuantisedIsing<'_>, &mut [u32], &mut LaneRng)) {
     let whole = Whole::random(7, 0.8, 21);
     let space = Space::binary(&whole);
-    let dice = Dice::new(&space.law);
+    let dice = Dice::new(&space.distribution);
     let ends = |of: &Whole, seed: u64| {
         let (ends, entries) = of.rows();
         let model = QuantisedIsing::from_rows(&ends, &entries, &of.linear).unwrap();
@@ -95,8 +95,8 @@ pub fn stays_exact(seed: u64, run: impl Fn(QuantisedIsing<'_>, &mut [u32], &mut 
         }
         counts
     };
-    chi_square("the chain", &ends(&whole, seed), &space.law).must_pass();
+    chi_square("the chain", &ends(&whole, seed), &space.distribution).must_pass();
     let mut weak = whole.clone();
     weak.couplings.iter_mut().for_each(|coupling| coupling.2 -= coupling.2 / 8);
-    chi_square("couplings an eighth too weak", &ends(&weak, seed + 1), &space.law).must_fail();
+    chi_square("couplings an eighth too weak", &ends(&weak, seed + 1), &space.distribution).must_fail();
 }

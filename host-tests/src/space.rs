@@ -1,6 +1,6 @@
 //! All states of a small model of any kind, its distribution, and the transition matrices of samplers over them.
 
-use crate::enumerate::{Law, values};
+use crate::enumerate::{Distribution, values};
 use crate::heap::{self, HeapChain};
 use crate::matrix::{Transitions, Verdict};
 use crate::naive::Target;
@@ -20,8 +20,8 @@ pub struct Space {
     /// Every state in words.
     pub words: Vec<Vec<u32>>,
     /// The distribution, one probability a state.
-    pub law: Vec<f64>,
-    exact: Law,
+    pub distribution: Vec<f64>,
+    exact: Distribution,
     numbers: HashMap<Vec<u32>, usize>,
 }
 
@@ -29,9 +29,9 @@ impl Space {
     /// Of a binary model: site i is bit i of a state's number.
     #[must_use]
     pub fn binary(target: &(impl Target + ?Sized)) -> Self {
-        let (sites, law) = (target.sites(), Law::of(target));
+        let (sites, distribution) = (target.sites(), Distribution::of(target));
         let words = (0..1 << sites).map(|state| heap::pack(&values(state, sites))).collect();
-        Self::new(Layout::binary(sites), words, law)
+        Self::new(Layout::binary(sites), words, distribution)
     }
 
     /// Of tables over categorical or ordinal sites.
@@ -44,19 +44,19 @@ impl Space {
             }
             words
         };
-        Self::new(layout, (0..tables.states()).map(pack).collect(), tables.law())
+        Self::new(layout, (0..tables.states()).map(pack).collect(), tables.distribution())
     }
 
     /// Of given states and their distribution.
     #[must_use]
-    pub fn new(layout: Layout, words: Vec<Vec<u32>>, law: Law) -> Self {
+    pub fn new(layout: Layout, words: Vec<Vec<u32>>, distribution: Distribution) -> Self {
         let numbers = words.iter().cloned().zip(0..).collect();
-        Self { layout, words, law: law.probabilities.clone(), exact: law, numbers }
+        Self { layout, words, distribution: distribution.probabilities.clone(), exact: distribution, numbers }
     }
 
     /// The distribution with its energies.
     #[must_use]
-    pub fn exact(&self) -> &Law {
+    pub fn exact(&self) -> &Distribution {
         &self.exact
     }
 
@@ -87,8 +87,9 @@ impl Space {
         let same = |state: usize, site: usize| self.state(state).get(site) == self.state(at).get(site);
         let keeps = |state: usize| (0..self.layout.sites()).all(|i| (held >> i) & 1 == 0 || same(state, i));
         let energy = |state| if keeps(state) { self.exact.energies[state] } else { f64::INFINITY };
-        let law = Law::from_energies(self.layout.sites(), (0..self.states()).map(energy).collect());
-        Self::new(self.layout, self.words.clone(), law)
+        let distribution =
+            Distribution::from_energies(self.layout.sites(), (0..self.states()).map(energy).collect());
+        Self::new(self.layout, self.words.clone(), distribution)
     }
 
     /// A chain over the energy with the sites in the mask `held` clamped.
@@ -96,7 +97,7 @@ impl Space {
     /// # Panics
     /// Where no state has a probability.
     pub fn chain<'e, E: Energy + ?Sized>(&self, energy: &'e E, held: u32) -> HeapChain<'e, E> {
-        let start = self.law.iter().position(|&p| p > 0.0).unwrap();
+        let start = self.distribution.iter().position(|&p| p > 0.0).unwrap();
         let mask = Layout::binary(self.layout.sites());
         let mut chain = heap::chain(energy, &self.words[start]).unwrap();
         chain.clamp(Packed::new(mask, &[held & mask.last_word()]).unwrap()).unwrap();
@@ -155,7 +156,7 @@ impl Space {
         sampler: &K,
         held: u32,
     ) -> Vec<u64> {
-        let dice = Dice::new(&self.law);
+        let dice = Dice::new(&self.distribution);
         total(pieces(|piece| {
             let (mut reference, mut rng) = (reference_rng(plan.seed, piece), LaneRng::stream(plan.seed, piece));
             let mut chain = self.chain(energy, held);

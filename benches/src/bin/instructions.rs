@@ -19,7 +19,7 @@ use bitmc_benches::naive;
 use rand_xoshiro::Xoshiro128PlusPlus;
 
 /// The sampler of a workload, from equilibrium by the Langevin sampler, or its scalar baseline.
-fn run<T: naive::Target>(energy: &dyn Energy, twin: &T, step_size: f32, workload: &str, steps: u64) {
+fn run<T: naive::Target>(energy: &dyn Energy, baseline: &T, step_size: f32, workload: &str, steps: u64) {
     let rng = &mut LaneRng::seed_from_u64(1);
     let mut chain = burnt_in(energy, step_size, 200, rng);
     let mut of = |kernel: &dyn Fn(&mut HeapChain<'_>, &mut LaneRng) -> bool| {
@@ -27,7 +27,7 @@ fn run<T: naive::Target>(energy: &dyn Energy, twin: &T, step_size: f32, workload
     };
     let accepted = if workload.starts_with("naive-") {
         let start = floats(&chain);
-        let mut chain = naive::Chain::new(twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
+        let mut chain = naive::Chain::new(baseline, start, Xoshiro128PlusPlus::seed_from_u64(1));
         (0..steps).filter(|_| chain.step(step_size)).count()
     } else if workload.starts_with("gwg-") {
         let sampler = GibbsWithGradients::new(1).expect("a legal number");
@@ -56,7 +56,7 @@ fn together(energy: &dyn Energy, step_size: f32, steps: u64) {
 }
 
 /// Sweeps of block Gibbs, from equilibrium: one chain, or sixteen together; or their scalar baseline.
-fn block_gibbs(model: &Rbm<'_>, twin: &naive::Rbm, workload: &str, steps: u64) {
+fn block_gibbs(model: &Rbm<'_>, baseline: &naive::Rbm, workload: &str, steps: u64) {
     let count = if workload.starts_with("together") { 16 } else { 1 };
     let mut rngs: Vec<_> = (0..count).map(|stream| LaneRng::stream(1, stream)).collect();
     let start = |rng| Chain::random(model, heap_memory(model), rng).expect("a start");
@@ -70,7 +70,7 @@ fn block_gibbs(model: &Rbm<'_>, twin: &naive::Rbm, workload: &str, steps: u64) {
     }
     if naive {
         let start = chains[0].state().values().map(|x| x as f32).collect();
-        let mut chain = naive::BlockGibbs::new(twin, start, Xoshiro128PlusPlus::seed_from_u64(1));
+        let mut chain = naive::BlockGibbs::new(baseline, start, Xoshiro128PlusPlus::seed_from_u64(1));
         (0..steps).for_each(|_| chain.sweep());
         moved = chain.x.iter().map(|&x| x as u64).sum();
     }
@@ -197,10 +197,10 @@ fn main() {
     match workload.split_once('-').map_or(workload.as_str(), |(_, model)| model) {
         "5x5" => {
             let edges: Vec<_> = bitmc::torus(5, 5, 0.2).collect();
-            let (model, twin) = memory.ising(&edges, &[0.2; 25]);
+            let (model, baseline) = memory.ising(&edges, &[0.2; 25]);
             match workload.as_str() {
                 "ising-5x5" | "batch-5x5" => ising(&model, 0.6, &workload, steps),
-                _ => run(&model, &twin, 0.6, &workload, steps),
+                _ => run(&model, &baseline, 0.6, &workload, steps),
             }
         }
         "signs" => {
@@ -210,11 +210,11 @@ fn main() {
         }
         // At acceptances of .91 and .57.
         size @ ("64x64" | "64x64b") => {
-            let (model, twin) = memory.ising(&random_torus(64, 0.5, 64), &[0.0; 4096]);
+            let (model, baseline) = memory.ising(&random_torus(64, 0.5, 64), &[0.0; 4096]);
             let step_size = if size == "64x64" { 0.115 } else { 0.16 };
             match workload.split_once('-') {
                 Some(("ising" | "batch", _)) => ising(&model, step_size, &workload, steps),
-                _ => run(&model, &twin, step_size, &workload, steps),
+                _ => run(&model, &baseline, step_size, &workload, steps),
             }
         }
         // At its critical point.

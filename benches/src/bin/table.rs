@@ -57,7 +57,7 @@ fn main() {
             }
         }
     }
-    println!("| bench | build | ns an element | times the naive twin | acceptance |");
+    println!("| bench | build | ns an element | times the scalar baseline | acceptance |");
     println!("|---|---|---|---|---|");
     for row in rows.into_values().flatten() {
         println!("{row}");

@@ -9,7 +9,7 @@
 use bitmc::stats::{Acceptance, Observer};
 use bitmc::step::{Gibbs, IsingLangevin, RandomWalk, SequentialGibbs};
 use bitmc::{BlockGibbs, Energy, GibbsWithGradients, Kernel, LaneRng, Langevin, PathAuxiliary, SeedableRng};
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Target};
@@ -38,26 +38,31 @@ struct Pieces(Vec<Vec<f64>>);
 
 impl Pieces {
     /// The largest distance of a mean from the truth, in standard errors.
-    fn worst(&self, law: &Law) -> f64 {
+    fn worst(&self, distribution: &Distribution) -> f64 {
         let statistics = self.0[0].len();
         let one = |which: usize| {
             let values = || self.0.iter().map(|piece| piece[which]);
             let n = self.0.len() as f64;
             let mean = values().sum::<f64>() / n;
             let variance = values().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
-            (mean - truth(law, which)).abs() / (variance / n).sqrt()
+            (mean - truth(distribution, which)).abs() / (variance / n).sqrt()
         };
         (0..statistics).map(one).fold(0.0, |most, z| if z.is_nan() { f64::INFINITY } else { most.max(z) })
     }
 }
 
 /// Statistic 0 is the energy, 1 + i is bit i.
-fn statistic(law: &Law, which: usize, state: usize) -> f64 {
-    if which == 0 { law.energies[state] } else { f64::from((state >> (which - 1)) as u8 & 1) }
+fn statistic(distribution: &Distribution, which: usize, state: usize) -> f64 {
+    if which == 0 { distribution.energies[state] } else { f64::from((state >> (which - 1)) as u8 & 1) }
 }
 
-fn truth(law: &Law, which: usize) -> f64 {
-    law.probabilities.iter().enumerate().map(|(state, p)| p * statistic(law, which, state)).sum()
+fn truth(distribution: &Distribution, which: usize) -> f64 {
+    distribution
+        .probabilities
+        .iter()
+        .enumerate()
+        .map(|(state, p)| p * statistic(distribution, which, state))
+        .sum()
 }
 
 /// A chain of a sampler over a model, and what enumeration says of it and of the same model slightly off.
@@ -69,7 +74,7 @@ fn run<E: Energy + ?Sized, K: Kernel<E>>(
     target: &dyn Target,
     off: &dyn Target,
 ) -> Row {
-    let (sites, law) = (target.sites(), Law::of(target));
+    let (sites, distribution) = (target.sites(), Distribution::of(target));
     let mut rng = LaneRng::seed_from_u64(steps + name.len() as u64);
     let mut chain = heap::random_chain(energy, &mut rng).unwrap();
     let (mut pieces, mut watch, mut updates) = (Vec::new(), Acceptance::new(), 0);
@@ -82,21 +87,24 @@ fn run<E: Energy + ?Sized, K: Kernel<E>>(
             counts[chain.state().words()[0] as usize] += 1;
         }
         let mean = |which: usize| {
-            let sum: f64 =
-                counts.iter().enumerate().map(|(state, &n)| n as f64 * statistic(&law, which, state)).sum();
+            let sum: f64 = counts
+                .iter()
+                .enumerate()
+                .map(|(state, &n)| n as f64 * statistic(&distribution, which, state))
+                .sum();
             sum / (steps / PIECES) as f64
         };
         pieces.push((0..=sites).map(mean).collect());
     }
     let mut sound = chain.faults() == 0 && watch.steps == steps && watch.proposed_flips == updates;
     let drift = f64::from(chain.refresh().unwrap());
-    let most = law.energies.iter().fold(0.0, |most: f64, energy| most.max(energy.abs()));
+    let most = distribution.energies.iter().fold(0.0, |most: f64, energy| most.max(energy.abs()));
     // A rounding of each difference, six standard deviations of their sum.
     sound &= drift.abs() <= 6.0 * ROUNDING * most * (steps as f64).sqrt();
     let state = chain.state().words()[0] as usize;
-    sound &= (f64::from(chain.energy()) - law.energies[state]).abs() <= 1e-6 * most;
+    sound &= (f64::from(chain.energy()) - distribution.energies[state]).abs() <= 1e-6 * most;
     let pieces = Pieces(pieces);
-    let (worst, refused) = (pieces.worst(&law), pieces.worst(&Law::of(off)) > MOST);
+    let (worst, refused) = (pieces.worst(&distribution), pieces.worst(&Distribution::of(off)) > MOST);
     Row { name, steps, updates, worst, drift, refused, sound }
 }
 

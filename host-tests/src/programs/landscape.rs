@@ -81,8 +81,9 @@ fn isoenergetic(seed: u64, source: &mut Source, wrong: bool) -> Result<usize, St
             ends.iter().for_each(|&end| counts[end] += 1);
             pairs[ends[0] * shape.states() + ends[1]] += 1;
         }
-        fits("a replica", &counts, &exact.law)?;
-        let both: Vec<f64> = exact.law.iter().flat_map(|p| exact.law.iter().map(move |q| p * q)).collect();
+        fits("a replica", &counts, &exact.distribution)?;
+        let both: Vec<f64> =
+            exact.distribution.iter().flat_map(|p| exact.distribution.iter().map(move |q| p * q)).collect();
         fits("the pair", &pairs, &both).map(|()| 2)
     })
 }
@@ -139,7 +140,7 @@ fn batch_isoenergetic(seed: u64, source: &mut Source) -> Result<usize, String> {
             }
         }
         for (counts, (exact, beta)) in counts.iter().zip(exact.iter().zip(betas)) {
-            fits(&format!("the end at β = {beta}"), counts, &exact.law)?;
+            fits(&format!("the end at β = {beta}"), counts, &exact.distribution)?;
         }
         Ok(2)
     })
@@ -187,7 +188,7 @@ fn population(seed: u64, source: &mut Source, wrong: bool) -> Result<usize, Stri
                 counts[number(&shape, chosen.state())?] += 1;
             }
         }
-        fits("a replica after resampling", &counts, &after.law).map(|()| 1)
+        fits("a replica after resampling", &counts, &after.distribution).map(|()| 1)
     })
 }
 
@@ -247,7 +248,7 @@ fn block_gibbs(seed: u64, source: &mut Source, wrong: bool) -> Result<usize, Str
         }
     }
     for (counts, (exact, beta)) in counts.iter().zip(exact.iter().zip(&betas)) {
-        fits(&format!("the rung β = {beta}"), counts, &exact.law)?;
+        fits(&format!("the rung β = {beta}"), counts, &exact.distribution)?;
     }
     Ok(betas.len())
 }

@@ -71,18 +71,18 @@ pub(super) fn said(error: impl std::fmt::Display) -> String {
 }
 
 /// Compares counts with a distribution.
-pub(super) fn fits(what: &str, counts: &[u64], law: &[f64]) -> Result<(), String> {
-    let p = p_value(counts, law);
+pub(super) fn fits(what: &str, counts: &[u64], distribution: &[f64]) -> Result<(), String> {
+    let p = p_value(counts, distribution);
     if p >= ALARM {
         return Ok(());
     }
     let total = counts.iter().sum::<u64>() as f64;
     let state = (0..counts.len()).find(|&state| {
-        let expected = law[state] * total;
+        let expected = distribution[state] * total;
         (counts[state] as f64 - expected).abs() > 5.0 * expected.sqrt()
     });
     let which = state.map(|state| {
-        format!(": state {state} comes {} times, expected {:.2}", counts[state], law[state] * total)
+        format!(": state {state} comes {} times, expected {:.2}", counts[state], distribution[state] * total)
     });
     Err(format!("{what} has p = {p:.1e}{}", which.unwrap_or_default()))
 }
@@ -209,7 +209,7 @@ fn quantised(seed: u64, source: &mut Source, sampler: Whole) -> Result<usize, St
             }
         }
     }
-    fits("the end", &counts, &exact.law).map(|()| 1)
+    fits("the end", &counts, &exact.distribution).map(|()| 1)
 }
 
 /// A small model whose couplings have one size and whose fields have one.
@@ -271,7 +271,7 @@ fn sliced(seed: u64, source: &mut Source, langevin: bool) -> Result<usize, Strin
             counts[number(&shape, chains.state(chain, &mut words).map_err(said)?)?] += 1;
         }
     }
-    fits("the end", &counts, &exact.law).map(|()| 1)
+    fits("the end", &counts, &exact.distribution).map(|()| 1)
 }
 
 /// Some steps or sweeps of 512 chains.
@@ -436,7 +436,7 @@ fn abreast<B: Abreast, M>(
     let uniform = vec![1.0 / shape.states() as f64; shape.states()];
     fits("random starts", &fair, &uniform)?;
     for (counts, (exact, beta)) in counts.iter().zip(exact.iter().zip(betas)) {
-        fits(&format!("the end at β = {beta}"), counts, &exact.law)?;
+        fits(&format!("the end at β = {beta}"), counts, &exact.distribution)?;
     }
     Ok(3)
 }
@@ -573,7 +573,7 @@ fn batch_exchange(seed: u64, source: &mut Source) -> Result<usize, String> {
             memory = Some(batch.into_memory());
         }
         for (counts, (exact, beta)) in counts.iter().zip(exact.iter().zip(&betas)) {
-            fits(&format!("the rung β = {beta}"), counts, &exact.law)?;
+            fits(&format!("the rung β = {beta}"), counts, &exact.distribution)?;
         }
         Ok(betas.len())
     })
@@ -659,7 +659,7 @@ fn exchanges(model: &Model, energy: &dyn Energy, kernel: &AnyKernel<'_>, seed: u
         }
     }
     for (counts, (exact, beta)) in counts.iter().zip(exact.iter().zip(&betas)) {
-        fits(&format!("the rung β = {beta}"), counts, &exact.law)?;
+        fits(&format!("the rung β = {beta}"), counts, &exact.distribution)?;
     }
     Ok(betas.len())
 }

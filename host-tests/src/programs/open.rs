@@ -195,7 +195,7 @@ fn told(
         }
         counts[here] += 1;
     }
-    let p = p_value(&counts, &exact.law);
+    let p = p_value(&counts, &exact.distribution);
     if p.is_nan() || p < ALARM { Err(format!("the end has p = {p:.1e}")) } else { Ok(1) }
 }
 

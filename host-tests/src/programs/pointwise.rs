@@ -19,14 +19,14 @@ pub(super) fn moves<E: Energy + ?Sized, K: Sampler<E>>(
     model: &Model,
     energy: &E,
     (kernel, paths): (&K, bool),
-    law: &[f64],
+    distribution: &[f64],
     mask: u32,
     source: &mut Source,
 ) -> Result<bool, String> {
     let (shape, states) = (&model.shape, model.shape.states());
     let words: Vec<Vec<u32>> = (0..states).map(|state| shape.words(state)).collect();
     let state = |number: usize| Packed::new(shape.layout, &words[number]).expect("a state");
-    let likely: Vec<usize> = (0..states).filter(|&x| law[x] > LEAST_FLOW).collect();
+    let likely: Vec<usize> = (0..states).filter(|&x| distribution[x] > LEAST_FLOW).collect();
     let mut memory = heap::memory(energy);
     memory::wear(&mut memory, source);
     let mut chain = Chain::new(energy, memory, state(likely[0])).map_err(|error| error.to_string())?;
@@ -50,7 +50,7 @@ pub(super) fn moves<E: Energy + ?Sized, K: Sampler<E>>(
             }
             row += q;
             fault |= found.fault;
-            flows[x * states + y] = law[x] * q * a;
+            flows[x * states + y] = distribution[x] * q * a;
         }
         // A path is one move; where there is none, a row is empty.
         let empty = paths && row == 0.0;
@@ -79,24 +79,24 @@ pub(super) fn moves<E: Energy + ?Sized, K: Sampler<E>>(
 pub(super) fn conditionals<E: Energy + ?Sized>(
     model: &Model,
     energy: &E,
-    law: &[f64],
+    distribution: &[f64],
     source: &mut Source,
 ) -> Result<(), String> {
     let shape = &model.shape;
     let mut memory = heap::memory(energy);
     memory::wear(&mut memory, source);
-    let start = law.iter().position(|&p| p > LEAST_FLOW).expect("a likely state");
+    let start = distribution.iter().position(|&p| p > LEAST_FLOW).expect("a likely state");
     let words = shape.words(start);
     let start = Packed::new(shape.layout, &words).expect("a state");
     let mut chain = Chain::new(energy, memory, start).map_err(|error| error.to_string())?;
-    for x in (0..shape.states()).filter(|&x| law[x] > LEAST_FLOW) {
+    for x in (0..shape.states()).filter(|&x| distribution[x] > LEAST_FLOW) {
         let words = shape.words(x);
         let state = Packed::new(shape.layout, &words).expect("a state");
         chain.restart(state).map_err(|error| error.to_string())?;
         for (site, &arity) in shape.arities.iter().enumerate() {
             let mut out = vec![f32::NAN; shape.layout.arity()];
             let fault = Gibbs::conditional(chain.ring(), site, &mut out);
-            let exact: Vec<f64> = (0..arity).map(|value| law[shape.with(x, site, value)]).collect();
+            let exact: Vec<f64> = (0..arity).map(|value| distribution[shape.with(x, site, value)]).collect();
             let sum: f64 = exact.iter().sum();
             for (value, &found) in out.iter().enumerate() {
                 let exact = exact.get(value).map_or(0.0, |p| p / sum);

@@ -183,7 +183,7 @@ impl Plan {
 #[derive(Clone, Debug)]
 pub(crate) struct Exact {
     /// `p` of every state.
-    pub(crate) law: Vec<f64>,
+    pub(crate) distribution: Vec<f64>,
     dice: Dice,
 }
 
@@ -191,8 +191,8 @@ impl Exact {
     /// By enumeration in float64.
     #[must_use]
     pub(crate) fn of(energies: &[f64]) -> Self {
-        let law = crate::enumerate::Law::from_energies(0, energies.to_vec()).probabilities;
-        Self { dice: Dice::new(&law), law }
+        let distribution = crate::enumerate::Distribution::from_energies(0, energies.to_vec()).probabilities;
+        Self { dice: Dice::new(&distribution), distribution }
     }
 
     /// One draw.
@@ -281,16 +281,18 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
             .iter()
             .map(|energy| if energy.is_finite() { 1.0 / allowed } else { 0.0 })
             .collect();
-        let what =
-            [("the end", &ends[0], &self.exact.law), ("the second chain's end", &ends[1], &self.exact.law)];
+        let what = [
+            ("the end", &ends[0], &self.exact.distribution),
+            ("the second chain's end", &ends[1], &self.exact.distribution),
+        ];
         let what = what.into_iter().take(1 + usize::from(second));
         let what = what.chain(fair.then_some(("random starts", &self.fair, &uniform)));
         let mut comparisons = 0;
-        for (what, counts, law) in what {
+        for (what, counts, distribution) in what {
             comparisons += 1;
-            let p = p_value(counts, law);
+            let p = p_value(counts, distribution);
             if p.is_nan() || p < ALARM {
-                return Err(format!("{what} has p = {p:.1e}: {}", worst(counts, law)));
+                return Err(format!("{what} has p = {p:.1e}: {}", worst(counts, distribution)));
             }
         }
         Ok(comparisons)
@@ -553,14 +555,14 @@ impl<'p, 'e, E: Energy + ?Sized, K: Sampler<E>> Player<'p, 'e, E, K> {
 }
 
 /// The state that is farthest from its expected count.
-fn worst(counts: &[u64], law: &[f64]) -> String {
+fn worst(counts: &[u64], distribution: &[f64]) -> String {
     let total = counts.iter().sum::<u64>() as f64;
     let score = |state: &usize| {
-        let expected = law[*state] * total;
+        let expected = distribution[*state] * total;
         (counts[*state] as f64 - expected).abs() / (expected + 1e-9).sqrt()
     };
     let state = (0..counts.len()).max_by(|a, b| score(a).total_cmp(&score(b))).unwrap_or(0);
-    format!("state {state} comes {} times, expected {:.4}", counts[state], law[state] * total)
+    format!("state {state} comes {} times, expected {:.4}", counts[state], distribution[state] * total)
 }
 
 /// A snapshot of a chain altered in one way; `None` where that leaves it right.

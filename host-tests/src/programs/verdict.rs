@@ -13,7 +13,7 @@ pub const ALARM: f64 = FALSE_FAIL / COMPARISONS;
 /// Expected counts below this are taken together.
 const LEAST_EXPECTED: f64 = 10.0;
 
-/// The probability that independent draws from `law` look this wrong or worse.
+/// The probability that independent draws from `distribution` look this wrong or worse.
 ///
 /// Two tests share it. Cells that expect ten counts or more take the likelihood ratio with Williams' correction. Far out its
 /// tail is right where a single cell decides, unlike that of Pearson's statistic. The sum of all other cells takes Chernoff's
@@ -22,10 +22,10 @@ const LEAST_EXPECTED: f64 = 10.0;
 /// # Panics
 /// Where the lengths differ.
 #[must_use]
-pub fn p_value(counts: &[u64], law: &[f64]) -> f64 {
-    assert_eq!(counts.len(), law.len(), "one probability a cell");
+pub fn p_value(counts: &[u64], distribution: &[f64]) -> f64 {
+    assert_eq!(counts.len(), distribution.len(), "one probability a cell");
     let total = counts.iter().sum::<u64>() as f64;
-    let cells = counts.iter().zip(law).map(|(&count, &p)| (count as f64, p * total));
+    let cells = counts.iter().zip(distribution).map(|(&count, &p)| (count as f64, p * total));
     let (many, few): (Vec<_>, Vec<_>) = cells.partition(|&(_, expected)| expected >= LEAST_EXPECTED);
     let sum =
         |cells: &[(f64, f64)]| cells.iter().fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
@@ -49,7 +49,7 @@ fn likelihood(cells: &[(f64, f64)], (count, expected): (f64, f64)) -> f64 {
     let inverses: f64 = cells.iter().map(|cell| 1.0 / (scale * cell.1)).sum();
     let williams = 1.0 + (inverses - 1.0 / count) / (6.0 * free);
     let statistic = cells.iter().map(term).sum::<f64>() / williams;
-    ChiSquared::new(free).map_or(f64::NAN, |law| law.sf(statistic.max(0.0)))
+    ChiSquared::new(free).map_or(f64::NAN, |distribution| distribution.sf(statistic.max(0.0)))
 }
 
 #[cfg(test)]
@@ -72,13 +72,14 @@ mod tests {
     #[test]
     fn p_values_of_a_right_sampler_are_uniform_or_larger() {
         let mut source = Source::new(5);
-        let law: Vec<f64> = (0..100).map(|k| 0.97f64.powi(k) * 0.03 / (1.0 - 0.97f64.powi(100))).collect();
+        let distribution: Vec<f64> =
+            (0..100).map(|k| 0.97f64.powi(k) * 0.03 / (1.0 - 0.97f64.powi(100))).collect();
         let mut below = [0; 3];
         for _ in 0..4000 {
-            let mut counts = vec![0; law.len()];
+            let mut counts = vec![0; distribution.len()];
             for _ in 0..2000 {
                 let mut u = source.uniform();
-                counts[law
+                counts[distribution
                     .iter()
                     .position(|p| {
                         u -= p;
@@ -86,7 +87,7 @@ mod tests {
                     })
                     .unwrap_or(0)] += 1;
             }
-            let p = p_value(&counts, &law);
+            let p = p_value(&counts, &distribution);
             for (slot, limit) in below.iter_mut().zip([0.1, 0.01, 0.001]) {
                 *slot += usize::from(p < limit);
             }

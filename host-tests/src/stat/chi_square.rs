@@ -7,7 +7,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 /// counts are nearly normal.
 const LEAST_EXPECTED: f64 = 10.0;
 
-/// Pearson's test that `counts` are independent draws from `law` (one probability a cell, summing to 1).
+/// Pearson's test that `counts` are independent draws from `distribution` (one probability a cell, summing to 1).
 ///
 /// Two-sided: a fit that is too good shows draws that are not independent. A count where the distribution has none
 /// fails at once, whatever the pool would hide.
@@ -15,24 +15,24 @@ const LEAST_EXPECTED: f64 = 10.0;
 /// # Panics
 /// Where the lengths differ, or fewer than two cells are left after pooling.
 #[must_use]
-pub fn chi_square(what: &str, counts: &[u64], law: &[f64]) -> Verdict {
-    assert_eq!(counts.len(), law.len(), "one probability a cell");
+pub fn chi_square(what: &str, counts: &[u64], distribution: &[f64]) -> Verdict {
+    assert_eq!(counts.len(), distribution.len(), "one probability a cell");
     let total = counts.iter().sum::<u64>() as f64;
-    if counts.iter().zip(law).any(|(&count, &p)| p == 0.0 && count > 0) {
+    if counts.iter().zip(distribution).any(|(&count, &p)| p == 0.0 && count > 0) {
         return Verdict::new(format!("{what}: an impossible state"), 0.0);
     }
-    let cells = pool(counts, law, total);
+    let cells = pool(counts, distribution, total);
     assert!(cells.len() > 1, "{what}: nothing to compare");
     let statistic: f64 = cells.iter().map(|(count, expected)| (count - expected).powi(2) / expected).sum();
     let free = (cells.len() - 1) as f64;
-    let law = ChiSquared::new(free).expect("at least one degree of freedom");
-    let p = 2.0 * law.sf(statistic).min(law.cdf(statistic));
+    let distribution = ChiSquared::new(free).expect("at least one degree of freedom");
+    let p = 2.0 * distribution.sf(statistic).min(distribution.cdf(statistic));
     Verdict::new(format!("{what} (chi-square {statistic:.1}, {free} degrees)"), p.clamp(0.0, 1.0))
 }
 
 /// Counts and expected counts: those that expect enough, and the sum of the others.
-fn pool(counts: &[u64], law: &[f64], total: f64) -> Vec<(f64, f64)> {
-    let all = counts.iter().zip(law).map(|(&count, &p)| (count as f64, p * total));
+fn pool(counts: &[u64], distribution: &[f64], total: f64) -> Vec<(f64, f64)> {
+    let all = counts.iter().zip(distribution).map(|(&count, &p)| (count as f64, p * total));
     let (mut cells, few): (Vec<_>, Vec<_>) = all.partition(|&(_, expected)| expected >= LEAST_EXPECTED);
     let rest = few.iter().fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
     if rest.1 >= LEAST_EXPECTED {

@@ -35,9 +35,9 @@ pub struct Dice {
 impl Dice {
     /// From probabilities; their sum may miss 1 by rounding.
     #[must_use]
-    pub fn new(law: &[f64]) -> Self {
+    pub fn new(distribution: &[f64]) -> Self {
         let mut sum = 0.0;
-        let cumulative = law.iter().map(|p| {
+        let cumulative = distribution.iter().map(|p| {
             sum += p;
             sum
         });
@@ -84,7 +84,7 @@ impl Plan {
 
     /// For broken variants: they must be seen with a quarter of the usual replicas.
     #[must_use]
-    pub fn twin(seed: u64) -> Self {
+    pub fn control(seed: u64) -> Self {
         Self { replicas: 64_000, ..Self::million(seed) }
     }
 

@@ -175,9 +175,9 @@ pub struct Table {
 impl Table {
     /// The distribution after one step.
     #[must_use]
-    pub fn after(&self, law: &[f64]) -> Vec<f64> {
-        let mut next = vec![0.0; law.len()];
-        for (p, row) in law.iter().zip(&self.rows) {
+    pub fn after(&self, distribution: &[f64]) -> Vec<f64> {
+        let mut next = vec![0.0; distribution.len()];
+        for (p, row) in distribution.iter().zip(&self.rows) {
             for (next, q) in next.iter_mut().zip(row) {
                 *next += p * q;
             }
@@ -204,7 +204,7 @@ impl Table {
                 return rows.swap_remove(0);
             }
         }
-        panic!("the chain has no single stationary law");
+        panic!("the chain has no single stationary distribution");
     }
 
     /// Counts of the states in which replicas end that start from a distribution.

@@ -2,7 +2,7 @@
 //! energies (DLP Theorem 5.1), and not for others (Theorem 5.2 and the counterexample of its §5.2).
 
 use bitmc::{Function, Langevin, Layout, Packed, Plain};
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::Convention;
@@ -17,9 +17,9 @@ fn bias(function: &dyn Function, step_size: f32) -> f64 {
         let x = Packed::new(function.layout(), words).unwrap();
         f64::from(function.total(x))
     });
-    let law = Law::from_energies(sites, energies.collect());
+    let distribution = Distribution::from_energies(sites, energies.collect());
     let matrix = Transitions::of(&energy, &Langevin::unadjusted(step_size).unwrap(), 0);
-    matrix.stationary().iter().zip(&law.probabilities).map(|(a, b)| (a - b).abs()).sum()
+    matrix.stationary().iter().zip(&distribution.probabilities).map(|(a, b)| (a - b).abs()).sum()
 }
 
 /// Terms of up to four of four bits: `E = Σ w Π x`.

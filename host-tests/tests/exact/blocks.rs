@@ -83,18 +83,18 @@ fn counts_as_logits(space: &Space, size: usize, radius: usize) -> impl Fn(usize)
 fn judge(name: &str, energy: &dyn Energy, space: &Space) {
     let sites = space.layout.sites();
     for held in [0, HELD] {
-        let law = space.given(held, space.law.iter().rposition(|&p| p > 0.0).unwrap());
+        let distribution = space.given(held, space.distribution.iter().rposition(|&p| p > 0.0).unwrap());
         for size in [1, 2, 3] {
             let Ok(kernel) = EnumeratedGibbs::new(space.layout, size) else { continue };
             let tables = blocks(space, energy, kernel, size, held);
             for table in &tables {
-                let verdict = law.judge(table);
+                let verdict = distribution.judge(table);
                 assert!(verdict.passes(), "{name}, block of {size}, held {held:b}: {verdict:?}");
             }
         }
         for (size, radius) in [(2, 1), (3, 2), (sites.min(4), 1)] {
             let Ok(kernel) = HammingBall::new(space.layout, size, radius) else { continue };
-            let verdict = law.judge(&balls(space, energy, kernel, size, held, |_| 1.0));
+            let verdict = distribution.judge(&balls(space, energy, kernel, size, held, |_| 1.0));
             assert!(verdict.passes(), "{name}, ball {size}-{radius}, held {held:b}: {verdict:?}");
         }
         let swaps = space.transitions(energy, held, |ring, to| Swap.transition(ring, to));
@@ -102,7 +102,7 @@ fn judge(name: &str, energy: &dyn Energy, space: &Space) {
             rows: (0..space.states())
                 .map(|x| {
                     let row: f64 = (0..space.states()).map(|y| swaps.log_q(x, y).exp()).sum();
-                    let reached = law.law[x] > 0.0;
+                    let reached = distribution.distribution[x] > 0.0;
                     assert!(!reached || (row - 1.0).abs() < 1e-5, "{name}: swaps from {x} add up to {row}");
                     let mut row: Vec<f64> = (0..space.states()).map(|y| swaps.moves(x, y)).collect();
                     row[x] = 0.0;
@@ -111,7 +111,7 @@ fn judge(name: &str, energy: &dyn Energy, space: &Space) {
                 })
                 .collect(),
         };
-        let verdict = law.judge(&table);
+        let verdict = distribution.judge(&table);
         assert!(verdict.passes(), "{name}, swaps, held {held:b}: {verdict:?}");
     }
 }
@@ -142,7 +142,7 @@ fn categorical_and_ordinal_models() {
 }
 
 #[test]
-fn broken_twins_fail() {
+fn broken_variants_fail() {
     let model = models::pairwise(Convention::SpinsEdgesOnce, 5, 0.8, 0.4, 3);
     let (space, mut couplings) = (Space::binary(&model), model.couplings());
     let energy = couplings.ising(&model).unwrap();

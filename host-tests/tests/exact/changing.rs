@@ -9,7 +9,7 @@ use bitmc::{
     Bernoulli, Chain, ChainError, Energy, Factor, Factors, Ising, LaneRng, Langevin, LatticeGaussian, Layout,
     Memory, Packed, Potts, SeedableRng, SparseMemory, memory, torus,
 };
-use bitmc_host_tests::enumerate::{self, Law};
+use bitmc_host_tests::enumerate::{self, Distribution};
 use bitmc_host_tests::heap::{self, Couplings, pack_in};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Pairwise};
@@ -237,10 +237,10 @@ fn what_rounding_would_lose_is_refused() {
         let mut memory = model.couplings();
         let buffers = if any { memory.borrow().allow_rounding() } else { memory.borrow() };
         let ising = Ising::bits_edges_once(4, model.edges.iter().copied(), &model.fields, buffers)?;
-        Ok(Law::from_energies(4, kept_energies(&ising)).means())
+        Ok(Distribution::from_energies(4, kept_energies(&ising)).means())
     };
     let off = |model: &Pairwise, means: &[f64]| -> f64 {
-        let right = Law::of(model).means();
+        let right = Distribution::of(model).means();
         right.iter().zip(means).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
     };
     let (mut kept, mut refused, mut far) = (0, 0, 0);

@@ -50,12 +50,12 @@ fn judge<E: Energy, K: Kernel<E>>(
 ) {
     let mut rng = LaneRng::seed_from_u64(23);
     for held in [0, HELD] {
-        let law = space.given(held, space.states() - 1);
+        let distribution = space.given(held, space.states() - 1);
         let right = sweep(space, held, classes, &p);
-        let verdict = law.judge(&right);
+        let verdict = distribution.judge(&right);
         assert!(verdict.stationary(), "{name}, held {held:b}: {verdict:?}");
         let wrong = class(space, held, &(0..space.layout.sites()).collect::<Vec<_>>(), &p);
-        assert!(held != 0 || !law.judge(&wrong).stationary(), "{name}: a wrong colouring is not seen");
+        assert!(held != 0 || !distribution.judge(&wrong).stationary(), "{name}: a wrong colouring is not seen");
         let (mut chain, from) = (space.chain(energy, held), space.states() / 2 + 1);
         let counts = space.counts(&mut chain, kernel, from, 50_000, &mut rng);
         chi_square(&format!("{name}, held {held:b}"), &counts, &right.rows[from]).must_pass();
@@ -278,10 +278,10 @@ fn colourings_that_are_none() {
     assert_eq!(error, ColouringError::Length { class: 2, got: 3 });
 
     // The same couplings elsewhere are not those that were checked.
-    let twin = other.ising(&path).unwrap();
+    let second = other.ising(&path).unwrap();
     let kernel = ChromaticGibbs::new(Colouring::new(form, &[0b101, 0b010]).unwrap());
     let mut rng = LaneRng::seed_from_u64(25);
-    let (mut right, mut wrong) = (heap::chain(&energy, &[0]).unwrap(), heap::chain(&twin, &[0]).unwrap());
+    let (mut right, mut wrong) = (heap::chain(&energy, &[0]).unwrap(), heap::chain(&second, &[0]).unwrap());
     assert!(!right.step(&kernel, &mut rng).fault);
     let info = wrong.step(&kernel, &mut rng);
     assert!(info.fault && !info.accepted && wrong.state().words() == [0] && wrong.faults() == 1);

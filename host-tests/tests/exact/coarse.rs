@@ -6,7 +6,7 @@ use bitmc::{Energy, Langevin, Layout, Move, Packed, Rbm};
 use bitmc_host_tests::coarse::Coarse;
 use bitmc_host_tests::comparison::{cache_of, gradient_of, same_bits};
 use bitmc_host_tests::dmala::Proposal;
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::{self, Source};
@@ -151,19 +151,19 @@ fn machines() -> impl Iterator<Item = (f64, Machine)> {
 }
 
 #[test]
-fn the_law_is_that_of_the_exact_model() {
+fn the_distribution_is_that_of_the_exact_model() {
     for (sd, machine) in machines() {
-        let (law, mut owner) = (Law::of(&machine), Owner::new(&machine));
+        let (distribution, mut owner) = (Distribution::of(&machine), Owner::new(&machine));
         let (model, naive) = (owner.model(), Coarse::new(machine, 1.0 / 64.0));
         for (index, step_size) in STEP_SIZES.into_iter().enumerate() {
             let held = if index % 2 == 0 { 0 } else { 0b10_0101 };
             let found = Transitions::of(&model, &Langevin::adjusted(step_size).unwrap(), held);
-            let verdict = found.judge(&law);
+            let verdict = found.judge(&distribution);
             assert!(verdict.passes(), "sd {sd}, step size {step_size}: {verdict:?}");
             let curvature = vec![f64::from(1.0 / step_size); 6];
             let limit = f64::from(bitmc::draw::LOGIT_LIMIT);
             let formula = Proposal { balance: 0.5, curvature, held, limit };
-            let error = formula.error(&naive, &law, &found);
+            let error = formula.error(&naive, &distribution, &found);
             assert!(error <= 1.0, "sd {sd}, step size {step_size}: log q is {error} bounds off");
         }
     }
@@ -204,9 +204,9 @@ impl Energy for InTurn<'_> {
 }
 
 #[test]
-fn broken_twins_fail() {
+fn broken_variants_fail() {
     for (sd, machine) in machines().filter(|(_, machine)| machine.hidden.len() > 3) {
-        let (law, mut owner) = (Law::of(&machine), Owner::new(&machine));
+        let (distribution, mut owner) = (Distribution::of(&machine), Owner::new(&machine));
         let model = owner.model();
         for step_size in STEP_SIZES {
             let sampler = Langevin::adjusted(step_size).unwrap();
@@ -214,11 +214,11 @@ fn broken_twins_fail() {
             let exact = Transitions::of(&model.exact(), &sampler, 0);
             // There by the coarse gradient, back by the exact one.
             let ratio = |x: usize, y: usize, back: &Transitions| {
-                law.energies[x] - law.energies[y] + back.log_q(y, x) - coarse.log_q(x, y)
+                distribution.energies[x] - distribution.energies[y] + back.log_q(y, x) - coarse.log_q(x, y)
             };
-            let twin = |back| Transitions::new(64, |x, y| (coarse.log_q(x, y), ratio(x, y, back)));
-            assert!(twin(&coarse).judge(&law).passes(), "sd {sd}, step size {step_size}");
-            let verdict = twin(&exact).judge(&law);
+            let variant = |back| Transitions::new(64, |x, y| (coarse.log_q(x, y), ratio(x, y, back)));
+            assert!(variant(&coarse).judge(&distribution).passes(), "sd {sd}, step size {step_size}");
+            let verdict = variant(&exact).judge(&distribution);
             assert!(!verdict.passes(), "sd {sd}, step size {step_size}: {verdict:?}");
             // Both by turns: log q(y|x) on the way there is not the one on the way back.
             let in_turn = InTurn(model, Cell::new(false));

@@ -5,7 +5,7 @@ use bitmc::schedule::ScheduleError;
 use bitmc::step::{Cycle, ParameterError, langevin_cycle};
 use bitmc::{Chain, Energy, Function, Kind, LaneRng, Langevin, Layout, Packed, Plain, Schedule, SeedableRng};
 use bitmc_host_tests::compose::{Matrix, drift, irreversibility, matrix, product, transitions};
-use bitmc_host_tests::enumerate::{Law, values};
+use bitmc_host_tests::enumerate::{Distribution, values};
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::naive::Convention;
@@ -142,7 +142,7 @@ fn kernels<const S: usize>(largest: f32, smallest: f32) -> [Langevin<'static>; S
 }
 
 /// Checks each position of a cycle and the whole of it; returns the cycle's irreversibility.
-fn judge(name: &str, energy: &dyn Energy, law: &Law, states: &[Vec<u32>]) -> f64 {
+fn judge(name: &str, energy: &dyn Energy, distribution: &Distribution, states: &[Vec<u32>]) -> f64 {
     let cycle = kernels::<5>(8.0, 0.2);
     let found: Vec<Transitions> = cycle.iter().map(|kernel| transitions(energy, kernel, states)).collect();
     let whole = |p: &dyn Fn(usize, usize, usize) -> f64| -> Matrix {
@@ -150,32 +150,36 @@ fn judge(name: &str, energy: &dyn Energy, law: &Law, states: &[Vec<u32>]) -> f64
         parts.reduce(|whole, part| product(&whole, &part)).unwrap()
     };
     for (position, part) in found.iter().enumerate() {
-        let verdict = part.judge(law);
+        let verdict = part.judge(distribution);
         assert!(verdict.passes(), "{name}, position {position}: {verdict:?}");
     }
     let right = whole(&|position, x, y| found[position].moves(x, y));
     let allowed = cycle.len() as f64 * tolerance::STATIONARITY;
-    assert!(drift(law, &right) <= allowed, "{name}: {}", drift(law, &right));
+    assert!(drift(distribution, &right) <= allowed, "{name}: {}", drift(distribution, &right));
 
     // Negative control: the parameters change inside a step, between the proposal and the way back.
-    let energies = &law.energies;
+    let energies = &distribution.energies;
     let broken = whole(&|position, x, y| {
         let (forward, back) = (&found[position], &found[(position + 1) % cycle.len()]);
         let ratio = energies[x] - energies[y] + back.log_q(y, x) - forward.log_q(x, y);
         (forward.log_q(x, y) + ratio.min(0.0)).exp()
     });
-    assert!(drift(law, &broken) > 20.0 * allowed, "{name}: the twin is not seen, {}", drift(law, &broken));
-    irreversibility(law, &right)
+    assert!(
+        drift(distribution, &broken) > 20.0 * allowed,
+        "{name}: the broken variant is not seen, {}",
+        drift(distribution, &broken)
+    );
+    irreversibility(distribution, &right)
 }
 
 #[test]
-fn a_cycle_keeps_the_law() {
+fn a_cycle_keeps_the_distribution() {
     for (seed, sd) in [0.4, 3.0].into_iter().enumerate() {
         let model = models::pairwise(Convention::SpinsEdgesOnce, 6, 0.8, sd, seed as u64);
         let states: Vec<_> = (0..64).map(|state| heap::pack(&values(state, 6))).collect();
         let mut couplings = model.couplings();
         let energy = couplings.ising(&model).unwrap();
-        let one_way = judge(&format!("Ising, sd {sd}"), &energy, &Law::of(&model), &states);
+        let one_way = judge(&format!("Ising, sd {sd}"), &energy, &Distribution::of(&model), &states);
         // The whole cycle is not reversible: its parts are, one by one.
         assert!(one_way > 1e-4, "{one_way}");
         for kind in [Kind::Categorical, Kind::Ordinal] {
@@ -189,7 +193,7 @@ fn a_cycle_keeps_the_law() {
                 words
             };
             let states: Vec<_> = (0..tables.states()).map(state).collect();
-            judge(&format!("{kind:?}, sd {sd}"), &energy, &tables.law(), &states);
+            judge(&format!("{kind:?}, sd {sd}"), &energy, &tables.distribution(), &states);
         }
     }
 }
@@ -235,7 +239,7 @@ impl Function for Bowl {
 /// ACS Theorems 5.4 and 5.5: after n cycles whose last step has (α, β) the total variation from p is at most (1 − ε)ⁿ.
 #[test]
 fn a_log_concave_target_is_reached_as_fast_as_the_theorem_says() {
-    let law = Law::from_energies(2, (0..4).map(Bowl::energy).collect());
+    let distribution = Distribution::from_energies(2, (0..4).map(Bowl::energy).collect());
     let states: Vec<_> = (0..4).map(|state| vec![state]).collect();
     let (least, largest) = Bowl::curvatures();
     let (step_size, balance) = (1.0f32, 0.5f32);
@@ -260,7 +264,7 @@ fn a_log_concave_target_is_reached_as_fast_as_the_theorem_says() {
         let mut power = cycle.clone();
         (1..=40).all(|cycles| {
             let far = |row: &Vec<f64>| {
-                row.iter().zip(&law.probabilities).map(|(p, q)| (p - q).abs()).sum::<f64>() / 2.0
+                row.iter().zip(&distribution.probabilities).map(|(p, q)| (p - q).abs()).sum::<f64>() / 2.0
             };
             let worst = power.iter().map(far).fold(0.0, f64::max);
             power = product(&power, &cycle);

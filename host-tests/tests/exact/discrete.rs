@@ -21,22 +21,22 @@ const PRECISIONS: [f32; 8] = [DiscreteGaussian::LEAST, 0.1, 0.25, 0.501, 1.0, 1.
 const NONE: u32 = 0x7FFF;
 
 /// The first of thirty-two draws, from its sixteen bits and a second word, and whether that was asked for.
-fn first(law: &DiscreteGaussian, half: u32, second: u32) -> (i16, bool) {
+fn first(distribution: &DiscreteGaussian, half: u32, second: u32) -> (i16, bool) {
     let mut words = [NONE | NONE << 16; LANES + 1];
     words[0] = half | NONE << 16;
     words[LANES] = second;
     let mut listed = Listed(&words);
-    let [first, rest @ ..] = law.draw(&mut listed);
+    let [first, rest @ ..] = distribution.draw(&mut listed);
     assert!(rest.iter().all(|&other| other == 0));
     (first, listed.0.is_empty())
 }
 
 /// The probability of every number that is drawn at all: halves counted, and second words where they are asked for.
-fn probabilities(law: &DiscreteGaussian) -> BTreeMap<i16, f64> {
+fn probabilities(distribution: &DiscreteGaussian) -> BTreeMap<i16, f64> {
     let mut found = BTreeMap::new();
     let mut shared = BTreeMap::new();
     for half in 0..1 << 16 {
-        let (number, asks) = first(law, half, u32::MAX);
+        let (number, asks) = first(distribution, half, u32::MAX);
         if asks {
             shared.entry(half >> 15).or_insert_with(Vec::new).push(half);
         } else {
@@ -46,12 +46,12 @@ fn probabilities(law: &DiscreteGaussian) -> BTreeMap<i16, f64> {
     for halves in shared.values() {
         // All that ask are decided alike: the last one as the first.
         let (&half, &last) = (halves.first().unwrap(), halves.last().unwrap());
-        let (size, sign) = (first(law, half, 0).0.abs(), first(law, half, 0).0.signum());
+        let (size, sign) = (first(distribution, half, 0).0.abs(), first(distribution, half, 0).0.signum());
         let range = 1u128 << 32;
         let mut below = 0;
         for number in (0..=size).rev() {
-            let end = count(range, |word| first(law, half, word as u32).0.abs() >= number);
-            assert_eq!(end, count(range, |word| first(law, last, word as u32).0.abs() >= number));
+            let end = count(range, |word| first(distribution, half, word as u32).0.abs() >= number);
+            assert_eq!(end, count(range, |word| first(distribution, last, word as u32).0.abs() >= number));
             let share = (end - below) as f64 / range as f64;
             *found.entry(sign * number).or_insert(0.0) += share * halves.len() as f64 / 65_536.0;
             below = end;
@@ -86,9 +86,9 @@ fn off(found: &BTreeMap<i16, f64>, precision: f64) -> f64 {
 #[test]
 fn probabilities_are_those_of_the_formula() {
     for precision in PRECISIONS {
-        let law = DiscreteGaussian::new(precision).unwrap();
-        assert_eq!(law.precision(), precision);
-        let found = probabilities(&law);
+        let distribution = DiscreteGaussian::new(precision).unwrap();
+        assert_eq!(distribution.precision(), precision);
+        let found = probabilities(&distribution);
         let exact = f64::from(precision);
         let (most, total) = (found.keys().max().unwrap(), found.values().sum::<f64>());
         println!("{precision}: up to {most}, {:.2} of the bound", off(&found, exact));
@@ -98,14 +98,14 @@ fn probabilities_are_those_of_the_formula() {
         // What is not drawn is beyond 32, or rarer than 2⁻⁴².
         assert!(*most == 32 || exactly(exact, most + 1) < 2f64.powi(-42), "{precision}: up to {most}");
         // Negative controls: another precision, and what sixteen bits alone could say.
-        assert!(off(&found, exact * 1.0001) > 1.0, "{precision}: the twin passes");
+        assert!(off(&found, exact * 1.0001) > 1.0, "{precision}: the broken variant passes");
         let rounded = found.iter().map(|(&k, p)| (k, (p * 65_536.0).round() / 65_536.0)).collect();
-        assert!(off(&rounded, exact) > 1.0, "{precision}: the rounded twin passes");
+        assert!(off(&rounded, exact) > 1.0, "{precision}: the rounded variant passes");
     }
 }
 
 #[test]
-fn a_law_without_a_precision_is_none() {
+fn a_distribution_without_a_precision_is_none() {
     for bad in [0.0, -1.0, 0.0624, f32::NAN, f32::INFINITY] {
         assert!(DiscreteGaussian::new(bad).is_none(), "{bad}");
     }
@@ -132,11 +132,17 @@ fn grid(magnitude: f64, precision: f64) -> (f64, f64) {
 }
 
 /// Both directions of every flow, summed over all whole numbers of all edges; those of a grid of `parts`.
-fn sum(target: &Pairwise, sampler: &IsingBalanced<'_>, energy: &Ising<'_>, parts: f64, law: f64) -> Verdict {
+fn sum(
+    target: &Pairwise,
+    sampler: &IsingBalanced<'_>,
+    energy: &Ising<'_>,
+    parts: f64,
+    distribution: f64,
+) -> Verdict {
     let (sites, edges) = (target.fields.len(), &target.edges);
     let n = 1 << sites;
     let step = 4.0 * f64::from(edges[0].2.abs()) / parts;
-    let most = (60.0 / law).sqrt() as i32;
+    let most = (60.0 / distribution).sqrt() as i32;
     let base = (2 * most + 1) as usize;
     let log_pi: Vec<f64> = (0..n).map(|x| -target.energy(&enumerate::values(x, sites))).collect();
     let total: f64 = log_pi.iter().map(|p| p.exp()).sum();
@@ -146,7 +152,7 @@ fn sum(target: &Pairwise, sampler: &IsingBalanced<'_>, energy: &Ising<'_>, parts
         let (mut eta, mut probability) = ([0.0f64; 3], 1.0);
         for (edge, &(a, b, coupling)) in edges.iter().enumerate() {
             let k = (point / base.pow(edge as u32) % base) as i32 - most;
-            probability *= exactly(law, k as i16);
+            probability *= exactly(distribution, k as i16);
             eta[a as usize] += step * f64::from(k);
             eta[b as usize] += step * f64::from(k) * f64::from(coupling.signum());
         }
@@ -181,16 +187,16 @@ fn flows_balance_summed_over_the_grid() {
             let sampler = IsingBalanced::discrete(noise, step_size, balance).unwrap();
             let sampler = sampler.precision(precision).unwrap();
             let name = format!("|W| {magnitude}, κ {precision}, σ {step_size}, α {balance}");
-            let (parts, law) = grid(magnitude, f64::from(precision));
-            let found = sum(&target, &sampler, &energy, parts, law);
+            let (parts, distribution) = grid(magnitude, f64::from(precision));
+            let found = sum(&target, &sampler, &energy, parts, distribution);
             println!("{name}: {found:?}");
             assert!(found.passes(), "{name}: {found:?}");
             // Negative controls: a grid of which the means are no points, as coarse as it takes to see that, and noise of another
             // precision.
-            let coarse = 0.3 * parts * (law / 0.5).sqrt();
-            let beside = sum(&target, &sampler, &energy, coarse, law * (parts / coarse).powi(2));
+            let coarse = 0.3 * parts * (distribution / 0.5).sqrt();
+            let beside = sum(&target, &sampler, &energy, coarse, distribution * (parts / coarse).powi(2));
             assert!(!beside.passes(), "{name}: a grid beside the means passes {beside:?}");
-            let other = sum(&target, &sampler, &energy, parts, 1.01 * law);
+            let other = sum(&target, &sampler, &energy, parts, 1.01 * distribution);
             assert!(!other.passes(), "{name}: another precision passes {other:?}");
         }
     }

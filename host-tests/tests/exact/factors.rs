@@ -4,7 +4,7 @@ use bitmc::energy::{Energy, EnergyError, FactorError, FactorsBuffers};
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::step::Curvature;
 use bitmc::{ChainError, Factor, Factors, FactorsMemory, LaneRng, Langevin, Layout, Move, Packed, SeedableRng};
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::factors::Graph;
 use bitmc_host_tests::heap;
 use bitmc_host_tests::matrix::Transitions;
@@ -141,18 +141,18 @@ fn transitions(energy: &dyn Energy, sampler: &Langevin<'_>, graph: &Graph, held:
 }
 
 /// The distribution where the held sites keep the values that they have in state `at`.
-fn given(graph: &Graph, law: &Law, held: u32, at: usize) -> Law {
+fn given(graph: &Graph, distribution: &Distribution, held: u32, at: usize) -> Distribution {
     let at = graph.values(at);
     let same = |x: &[usize]| (0..x.len()).all(|site| held >> site & 1 == 0 || x[site] == at[site]);
-    let energies = law.energies.iter().enumerate();
+    let energies = distribution.energies.iter().enumerate();
     let energies = energies.map(|(x, &e)| if same(&graph.values(x)) { e } else { f64::INFINITY });
-    Law::from_energies(at.len(), energies.collect())
+    Distribution::from_energies(at.len(), energies.collect())
 }
 
 const STEP_SIZES: [f32; 5] = [0.1, 0.5, 2.0, 8.0, 1000.0];
 
 #[test]
-fn transitions_keep_the_law() {
+fn transitions_keep_the_distribution() {
     for (seed, sd) in [0.4, 3.0, 10.0].into_iter().enumerate() {
         for (arities, walls) in [
             (&[2, 3, 4, 2][..], 0.0),
@@ -163,18 +163,18 @@ fn transitions_keep_the_law() {
         ] {
             let graph = Graph::random(arities, sd, walls, false, seed as u64);
             let mut compiled = graph.compiled();
-            let (model, law) = (compiled.model().unwrap(), graph.law());
-            let possible = law.probabilities.iter().filter(|&&p| p > 0.0).count();
-            assert!(walls == 0.0 || (1..law.energies.len()).contains(&possible), "{possible}");
-            let at = law.probabilities.iter().position(|&p| p > 1e-3).unwrap();
+            let (model, distribution) = (compiled.model().unwrap(), graph.distribution());
+            let possible = distribution.probabilities.iter().filter(|&&p| p > 0.0).count();
+            assert!(walls == 0.0 || (1..distribution.energies.len()).contains(&possible), "{possible}");
+            let at = distribution.probabilities.iter().position(|&p| p > 1e-3).unwrap();
             for (index, step_size) in STEP_SIZES.into_iter().enumerate() {
                 let balance = [0.5, 0.5, 0.3, 0.8, 1.0][index];
                 let sampler = Langevin::new(balance, Curvature::Same(1.0 / step_size), true).unwrap();
                 let name = format!("{arities:?}, walls {walls}, sd {sd}, step {step_size}");
-                let verdict = transitions(&model, &sampler, &graph, 0).judge(&law);
+                let verdict = transitions(&model, &sampler, &graph, 0).judge(&distribution);
                 assert!(verdict.passes(), "{name}: {verdict:?}");
                 let held = transitions(&model, &sampler, &graph, 0b10);
-                let verdict = held.judge(&given(&graph, &law, 0b10, at));
+                let verdict = held.judge(&given(&graph, &distribution, 0b10, at));
                 assert!(verdict.passes(), "{name}, held: {verdict:?}");
             }
         }
@@ -233,22 +233,25 @@ impl Energy for Broken<'_> {
 }
 
 #[test]
-fn broken_twins_fail() {
+fn broken_variants_fail() {
     for walls in [0.0, 0.1] {
         let graph = Graph::random(&[2, 3, 4], 1.0, walls, false, 5);
         let mut compiled = graph.compiled();
-        let (model, law) = (compiled.model().unwrap(), graph.law());
+        let (model, distribution) = (compiled.model().unwrap(), graph.distribution());
         let sampler = Langevin::adjusted(2.0).unwrap();
-        assert!(transitions(&model, &sampler, &graph, 0).judge(&law).passes());
+        assert!(transitions(&model, &sampler, &graph, 0).judge(&distribution).passes());
         for defect in [Defect::Stale, Defect::OneByOne] {
             let broken = Broken(model, defect);
-            assert!(!transitions(&broken, &sampler, &graph, 0).judge(&law).passes(), "{defect:?}, {walls}");
+            assert!(
+                !transitions(&broken, &sampler, &graph, 0).judge(&distribution).passes(),
+                "{defect:?}, {walls}"
+            );
         }
         // A table read with its first site fastest has another distribution.
         let mut turned = graph.clone();
         let table = turned.tables.iter_mut().find(|table| table.sites.len() == 3).unwrap();
         table.sites.reverse();
-        assert!(!transitions(&model, &sampler, &graph, 0).judge(&turned.law()).passes());
+        assert!(!transitions(&model, &sampler, &graph, 0).judge(&turned.distribution()).passes());
     }
 }
 

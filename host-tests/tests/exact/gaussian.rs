@@ -4,7 +4,7 @@ use bitmc::energy::{Dense, Entry, GaussianError, LatticeGaussian, Precision, Spa
 use bitmc::step::Curvature;
 use bitmc::{Energy, Langevin};
 use bitmc_host_tests::comparison::{Case, same_bits};
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap::Couplings;
 use bitmc_host_tests::lattice::Quadratic;
 use bitmc_host_tests::matrix::Transitions;
@@ -117,11 +117,11 @@ fn transition_matrices() {
     for (seed, sd) in [0.4, 3.0, 10.0].into_iter().enumerate() {
         for (sites, arity) in [(4, 3), (3, 5), (2, 16)] {
             let model = Quadratic::random(sites, arity, 1.0, sd / arity as f64, true, seed as u64);
-            let (rows, law) = (model.rows(), model.law());
+            let (rows, distribution) = (model.rows(), model.distribution());
             let energy = model.dense(&rows).unwrap();
             for (step_size, balance) in [(0.1, 0.5), (0.5, 0.5), (2.0, 0.8), (8.0, 1.0), (1000.0, 0.5)] {
                 let sampler = Langevin::new(balance, Curvature::Same(1.0 / step_size), true).unwrap();
-                let verdict = Transitions::between(&energy, &sampler, &model.states(), 0).judge(&law);
+                let verdict = Transitions::between(&energy, &sampler, &model.states(), 0).judge(&distribution);
                 assert!(verdict.passes(), "{sites} of {arity}, sd {sd}, step {step_size}: {verdict:?}");
             }
         }
@@ -133,8 +133,8 @@ fn transition_matrices() {
     let rows = model.rows();
     let sampler = Langevin::adjusted(1.0).unwrap();
     let found = Transitions::between(&model.dense(&rows).unwrap(), &sampler, &model.states(), 0);
-    assert!(found.judge(&model.law()).passes() && !found.judge(&other.law()).passes());
-    let half = Law::from_energies(3, model.law().energies.iter().map(|e| 0.5 * e).collect());
+    assert!(found.judge(&model.distribution()).passes() && !found.judge(&other.distribution()).passes());
+    let half = Distribution::from_energies(3, model.distribution().energies.iter().map(|e| 0.5 * e).collect());
     assert!(!found.judge(&half).passes());
 }
 

@@ -53,17 +53,17 @@ fn sweep(updates: &[Table]) -> Table {
 /// `weak` couplings show stale fields; under strong ones nothing moves but where it must.
 fn judge(name: &str, energy: &dyn Energy, space: &Space, weak: bool) {
     for held in [0, HELD] {
-        let law = space.given(held, space.law.iter().rposition(|&p| p > 0.0).unwrap());
+        let distribution = space.given(held, space.distribution.iter().rposition(|&p| p > 0.0).unwrap());
         let updates = updates(space, energy, held);
         for (site, update) in updates.iter().enumerate() {
-            let verdict = law.judge(update);
+            let verdict = distribution.judge(update);
             assert!(verdict.passes(), "{name}, held {held:b}, site {site}: {verdict:?}");
         }
-        let verdict = law.judge(&sweep(&updates));
+        let verdict = distribution.judge(&sweep(&updates));
         assert!(verdict.stationary(), "{name}, held {held:b}, systematic scan: {verdict:?}");
-        let verdict = law.judge(&Table::mean(&updates));
+        let verdict = distribution.judge(&Table::mean(&updates));
         assert!(verdict.passes(), "{name}, held {held:b}, random scan: {verdict:?}");
-        let seen = !law.judge(&stale(space, &updates)).stationary();
+        let seen = !distribution.judge(&stale(space, &updates)).stationary();
         assert!(seen || !weak || held != 0, "{name}: stale fields are not seen");
     }
 }
@@ -195,13 +195,13 @@ fn block_gibbs_over_huge_biases() {
             let plan = Plan { replicas: 320_000, steps: 4, seed: 90 + number as u64 };
             let what = format!("a bias of {bias}, hidden {hidden}");
             let ends = space.ends(&plan, &rbm, &BlockGibbs, 0);
-            chi_square(&format!("{what}: block Gibbs"), &ends, &space.law).must_pass();
+            chi_square(&format!("{what}: block Gibbs"), &ends, &space.distribution).must_pass();
             let other = space.ends(&plan, &rbm, &Gibbs::systematic(), 0);
-            chi_square(&format!("{what}: Gibbs"), &other, &space.law).must_pass();
+            chi_square(&format!("{what}: Gibbs"), &other, &space.distribution).must_pass();
             if bias.abs() >= 1e8 {
                 // The negative control: weights that kept their digits.
-                let law = Space::binary(&machine).law;
-                chi_square(&format!("{what}, all digits"), &ends, &law).must_fail();
+                let distribution = Space::binary(&machine).distribution;
+                chi_square(&format!("{what}, all digits"), &ends, &distribution).must_fail();
             }
         }
     }

@@ -8,7 +8,7 @@ use bitmc::{
     Energy, Function, GibbsWithGradients, Info, Ising, Kernel, Kind, LaneRng, Langevin, Layout, Packed,
     PathAuxiliary, Plain,
 };
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::Source;
@@ -81,8 +81,8 @@ impl Slopes {
             let values: Vec<f64> = self.values(state).iter().map(|&v| v as f64).collect();
             heap::pack_in(self.layout, &values)
         };
-        let law = Law::from_energies(self.arities.len(), self.energies.clone());
-        Space::new(self.layout, (0..self.energies.len()).map(pack).collect(), law)
+        let distribution = Distribution::from_energies(self.arities.len(), self.energies.clone());
+        Space::new(self.layout, (0..self.energies.len()).map(pack).collect(), distribution)
     }
 }
 
@@ -210,7 +210,7 @@ fn transitions(
     let states = space.states();
     let mut chain = space.chain(&energy as &dyn Energy, 0);
     let mut found = vec![None; states * states];
-    for x in (0..states).filter(|&x| space.law[x] > 0.0) {
+    for x in (0..states).filter(|&x| space.distribution[x] > 0.0) {
         chain.restart(space.state(x)).unwrap();
         for y in 0..states {
             found[x * states + y] = Some(transition(chain.ring(), space.state(y)));
@@ -236,16 +236,20 @@ fn transitions(
 
 /// Checks the kernel: detailed balance, and log q against the formula. Returns how many states are shut off.
 fn judge(what: &str, model: &Slopes, proposal: Proposal) -> usize {
-    let law = Law::from_energies(model.arities.len(), model.energies.clone());
+    let distribution = Distribution::from_energies(model.arities.len(), model.energies.clone());
     let sampler = proposal.sampler();
     let (found, shut) = transitions(model, |ring, to| sampler.transition(ring, to).unwrap());
-    let verdict = found.judge(&law);
+    let verdict = found.judge(&distribution);
     assert!(verdict.passes(), "{what}, {proposal:?}: {verdict:?}");
     let naive = proposal.naive(model, Defect::None);
-    assert!(naive.judge(&law).passes(), "{what}, {proposal:?}, naive: {:?}", naive.judge(&law));
+    assert!(
+        naive.judge(&distribution).passes(),
+        "{what}, {proposal:?}, naive: {:?}",
+        naive.judge(&distribution)
+    );
     let states = model.energies.len();
     for (x, y) in (0..states * states).map(|cell| (cell / states, cell % states)) {
-        if law.probabilities[x] > 0.0 {
+        if distribution.probabilities[x] > 0.0 {
             assert_eq!(shut[x], proposal.fails(model, x));
             let (said, wrote) = (found.log_q(x, y), naive.log_q(x, y));
             let close = said == wrote || (said - wrote).abs() <= 1e-4;
@@ -303,11 +307,11 @@ fn an_infinite_gradient_keeps_the_distribution() {
 fn the_faults_of_infinite_gradients_are_seen() {
     for (what, model) in [("√x", root(4)), ("√x, rows", root(70))].into_iter().chain(islands()) {
         // Binary logits have always been cut; the naive sampler shows what it would be otherwise.
-        let law = Law::from_energies(model.arities.len(), model.energies.clone());
+        let distribution = Distribution::from_energies(model.arities.len(), model.energies.clone());
         for proposal in &PROPOSALS[1..3] {
             for defect in [Defect::ZeroIsOne, Defect::CutOneWay] {
                 // Where nothing is proposed that has no way back, there is nothing to see.
-                let seen = !proposal.naive(&model, defect).judge(&law).passes();
+                let seen = !proposal.naive(&model, defect).judge(&distribution).passes();
                 let there = defect == Defect::ZeroIsOne || what.starts_with('√');
                 assert!(seen || !there, "{what}, {proposal:?}: {defect:?} is not seen");
             }
@@ -357,9 +361,9 @@ fn second_order_with_infinite_gradients() {
     let d = [[0.25; 16]];
     let sampler = Langevin::second_order(Diagonal::new(&d).unwrap(), 2.0, 0.7).unwrap();
     for (what, model) in [("√x", root(4)), ("√x, rows", root(70))].into_iter().chain(islands()) {
-        let law = Law::from_energies(model.arities.len(), model.energies.clone());
+        let distribution = Distribution::from_energies(model.arities.len(), model.energies.clone());
         let (found, _) = transitions(&model, |ring, to| sampler.transition_given(ring, to, &[]).unwrap());
-        let verdict = found.judge(&law);
+        let verdict = found.judge(&distribution);
         assert!(verdict.passes(), "{what}: {verdict:?}");
     }
 }
@@ -369,7 +373,7 @@ fn exact_start<K: Kernel<Plain<Slopes>> + Sync>(what: &str, model: Slopes, kerne
     let (space, energy) = (model.space(), Plain(model));
     let plan = Plan { replicas: 9_600, ..Plan::usual(33) };
     let ends = space.ends(&plan, &energy, kernel, 0);
-    chi_square(what, &ends, &space.law)
+    chi_square(what, &ends, &space.distribution)
 }
 
 #[test]

@@ -44,8 +44,8 @@ fn edges() {
     assert_eq!(compile(&[good[0], (3, 3, 1.0)], &fields, 2), Err(Diagonal { edge: 1 }));
     assert_eq!(compile(&[good[0], (3, 4, 1.0)], &fields, 2), Err(OutOfRange { edge: 1 }));
     assert_eq!(compile(&[(u32::MAX, 0, 1.0)], &fields, 2), Err(OutOfRange { edge: 0 }));
-    for twin in [(0, 1, 1.0), (1, 0, 1.0), (1, 0, 2.0)] {
-        let error = compile(&[good[0], good[1], twin], &fields, 3).unwrap_err();
+    for double in [(0, 1, 1.0), (1, 0, 1.0), (1, 0, 2.0)] {
+        let error = compile(&[good[0], good[1], double], &fields, 3).unwrap_err();
         assert!(matches!(error, Duplicate { a: 0, b: 1 } | Duplicate { a: 1, b: 0 }), "{error:?}");
     }
     assert_eq!(compile(&good, &fields, 1), Err(Entries { need: 4, got: 2 }));

@@ -63,7 +63,10 @@ fn flows_balance_point_by_point() {
             let points = points(right.components(), 1.0 + 2.0 * reach);
             let asymmetry = right.asymmetry(&points);
             assert!(asymmetry <= tolerance::ASYMMETRY, "{name}: {asymmetry}");
-            assert!(broken.asymmetry(&points) > 100.0 * tolerance::ASYMMETRY, "{name}: the twin passes");
+            assert!(
+                broken.asymmetry(&points) > 100.0 * tolerance::ASYMMETRY,
+                "{name}: the broken variant passes"
+            );
             // It says what the way back has without making it: the way back says the same.
             for u in &points {
                 for (x, y) in (0..1 << sites).flat_map(|x| (0..x).map(move |y| (x, y))) {
@@ -74,10 +77,10 @@ fn flows_balance_point_by_point() {
                 }
             }
             if right.few_components() {
-                let (found, twin) = (right.integrate(), broken.integrate());
+                let (found, variant) = (right.integrate(), broken.integrate());
                 integrated += 1;
                 assert!(found.passes(), "{name}, integrated: {found:?}");
-                assert!(!twin.passes(), "{name}, integrated: the twin passes {twin:?}");
+                assert!(!variant.passes(), "{name}, integrated: the broken variant passes {variant:?}");
             }
         }
     }
@@ -222,9 +225,9 @@ fn stuck_generators_end_and_stay_legal() {
 #[test]
 fn other_models_are_faults_and_bad_parameters_have_names() {
     let edges = || (0..19).map(|site| (site, site + 1, 0.5));
-    let (mut memory, mut twin) = (Couplings::new(20, 20), Couplings::new(20, 20));
+    let (mut memory, mut second) = (Couplings::new(20, 20), Couplings::new(20, 20));
     let energy = Ising::bits_edges_once(20, edges(), &[], memory.borrow()).unwrap();
-    let other = Ising::bits_edges_once(20, edges(), &[], twin.borrow()).unwrap();
+    let other = Ising::bits_edges_once(20, edges(), &[], second.borrow()).unwrap();
     let mut rng = LaneRng::seed_from_u64(5);
     let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
     let before = chain.state().words().to_vec();
@@ -306,7 +309,7 @@ fn sites_flip_with_the_logistic_probability_down_to_the_rarest() {
             println!("{odds}: {exact:e}, off by {:.2} of the bound", off / bound);
             assert!(off <= bound, "log odds {odds}: {found:e} for {exact:e}");
             // Negative control: what the sixteen bits decide alone; they do where the odds are even.
-            assert!(odds == 0.0 || (sure - exact).abs() > bound, "log odds {odds}: the twin passes");
+            assert!(odds == 0.0 || (sure - exact).abs() > bound, "log odds {odds}: the broken variant passes");
         }
     }
 }

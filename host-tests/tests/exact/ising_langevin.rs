@@ -5,7 +5,7 @@
 use bitmc::step::{IsingLangevin, ParameterError};
 use bitmc::{Chain, Energy, Ising, Kernel, LaneRng, Langevin, Layout, Packed, SeedableRng};
 use bitmc_host_tests::dmala::{Defect, Proposal};
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap;
 use bitmc_host_tests::listed::{Listed, count};
 use bitmc_host_tests::matrix::Transitions;
@@ -29,18 +29,18 @@ fn matrix(energy: &Ising<'_>, step_size: f32, held: usize) -> Transitions {
 }
 
 #[test]
-fn transition_matrices_keep_the_law() {
+fn transition_matrices_keep_the_distribution() {
     for (seed, scale) in SCALES.into_iter().enumerate() {
         for convention in Convention::ALL {
             let model = models::pairwise(convention, 6, 0.8, scale, seed as u64);
-            let (law, mut couplings) = (Law::of(&model), model.couplings());
+            let (distribution, mut couplings) = (Distribution::of(&model), model.couplings());
             let energy = couplings.ising(&model).unwrap();
             for (step_size, held) in STEP_SIZES.into_iter().flat_map(|a| [(a, 0), (a, HELD)]) {
                 let name = format!("{convention:?}, sd {scale}, step size {step_size}, held {held:b}");
                 let found = matrix(&energy, step_size, held);
-                let verdict = found.judge(&law);
+                let verdict = found.judge(&distribution);
                 assert!(verdict.passes(), "{name}: {verdict:?}");
-                let error = proposal(step_size, held).error(&model, &law, &found);
+                let error = proposal(step_size, held).error(&model, &distribution, &found);
                 assert!(error <= 1.0, "{name}: log q is {error} bounds off");
             }
         }
@@ -52,7 +52,7 @@ fn transition_matrices_keep_the_law() {
 #[test]
 fn z_is_near_the_truth_site_by_site() {
     let softplus = |z: f64| z.exp().ln_1p();
-    let (mut largest, mut twin) = (0.0f64, 0.0f64);
+    let (mut largest, mut variant) = (0.0f64, 0.0f64);
     for field in (-128i16..=128).map(|field| f64::from(field) / 32.0) {
         for step_size in [0.25f32, 0.5, 1.0, 4.0] {
             let model =
@@ -68,32 +68,35 @@ fn z_is_near_the_truth_site_by_site() {
             let truth = |z: [f64; 2]| softplus(z[0]) - softplus(z[1]);
             let ratio = found.log_a(0, 1);
             largest = largest.max((ratio - truth(z)).abs());
-            twin = twin.max((ratio - truth(off)).abs());
+            variant = variant.max((ratio - truth(off)).abs());
         }
     }
-    println!("{largest:e}, its twin {twin:e}");
-    assert!(largest < 3e-7 && twin > 1e-5);
+    println!("{largest:e}, broken {variant:e}");
+    assert!(largest < 3e-7 && variant > 1e-5);
 }
 
 #[test]
-fn broken_twins_fail() {
+fn broken_variants_fail() {
     for (seed, scale) in SCALES.into_iter().enumerate() {
         let model = models::pairwise(Convention::SpinsEdgesOnce, 6, 0.8, scale, seed as u64);
-        let (law, mut couplings) = (Law::of(&model), model.couplings());
+        let (distribution, mut couplings) = (Distribution::of(&model), model.couplings());
         let energy = couplings.ising(&model).unwrap();
         for step_size in STEP_SIZES {
             let found = matrix(&energy, step_size, 0);
             // Z of the wrong sign, and no test at all.
             let swapped = Transitions::new(64, |x, y| (found.log_q(x, y), -found.log_a(x, y)));
             let untested = Transitions::new(64, |x, y| (found.log_q(x, y), 0.0));
-            assert!(!swapped.judge(&law).passes(), "sd {scale}, step size {step_size}: Z with the wrong sign");
-            assert!(!untested.judge(&law).passes(), "sd {scale}, step size {step_size}: no test");
+            assert!(
+                !swapped.judge(&distribution).passes(),
+                "sd {scale}, step size {step_size}: Z with the wrong sign"
+            );
+            assert!(!untested.judge(&distribution).passes(), "sd {scale}, step size {step_size}: no test");
             let other = proposal(step_size * 1.001, 0);
             // At step size 1,000 a curvature of .001 is next to none.
-            let seen = other.error(&model, &law, &found) > 1.0;
+            let seen = other.error(&model, &distribution, &found) > 1.0;
             assert!(seen || step_size > 100.0, "a step size .1 % larger, {step_size}");
-            let stale = proposal(step_size, 0).twin(&model, &law, Defect::StaleReverse);
-            assert!(!stale.judge(&law).passes());
+            let stale = proposal(step_size, 0).variant(&model, &distribution, Defect::StaleReverse);
+            assert!(!stale.judge(&distribution).passes());
         }
     }
 }
@@ -226,7 +229,7 @@ fn counted(energy: &Ising<'_>, sampler: &IsingLangevin, site: usize) -> [f64; 2]
 }
 
 #[test]
-fn draws_have_the_probabilities_of_the_law() {
+fn draws_have_the_probabilities_of_the_distribution() {
     // Fields from −40 to 40 a site of 70, in every half and lane of a register.
     let sites = 70;
     let fields: Vec<f32> = (0..sites).map(|i| ((i * 37 % sites) as f32 - 34.7) * 1.17).collect();

@@ -384,8 +384,8 @@ fn batches_make_the_moves_of_replicas() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let model = models::pairwise(Convention::SpinsEdgesOnce, 5, 0.6, 1.0, 3);
-    let (mut couplings, mut twin) = (model.couplings(), model.couplings());
-    let (energy, twin) = (couplings.ising(&model).unwrap(), twin.ising(&model).unwrap());
+    let (mut couplings, mut second) = (model.couplings(), model.couplings());
+    let (energy, second) = (couplings.ising(&model).unwrap(), second.ising(&model).unwrap());
     let small = models::pairwise(Convention::SpinsEdgesOnce, 4, 0.6, 1.0, 3);
     let mut couplings = small.couplings();
     let small = couplings.ising(&small).unwrap();
@@ -395,7 +395,7 @@ fn what_does_not_fit_is_refused() {
         Replica::random(path, heap::memory(&path), &mut rng).unwrap()
     };
     let (mut one, mut other) = (replica(&energy, 0.5), replica(&energy, 0.5));
-    let (mut hot, mut strange) = (replica(&energy, 0.25), replica(&twin, 0.5));
+    let (mut hot, mut strange) = (replica(&energy, 0.25), replica(&second, 0.5));
     let theta = [0.5; 5];
     let path = Tempered::from_base(&energy, &theta, 0.5).unwrap();
     let mut based = Replica::random(path, heap::memory(&path), &mut rng).unwrap();
@@ -421,7 +421,7 @@ fn what_does_not_fit_is_refused() {
     }
 
     let batch = |energy| Batch::random(energy, [BatchSite::new(); 5], &mut LaneRng::seed_from_u64(1)).unwrap();
-    let (mut one, mut other, mut strange) = (batch(&energy), batch(&energy), batch(&twin));
+    let (mut one, mut other, mut strange) = (batch(&energy), batch(&energy), batch(&second));
     let mut rng = LaneRng::seed_from_u64(2);
     let refused = one.exchange_cluster(16, (&mut other, 0), &clusters, &mut memory, &mut rng);
     assert_eq!(refused, Err(IsoenergeticError::Chain(16)));
@@ -432,7 +432,7 @@ fn what_does_not_fit_is_refused() {
     let wrong: Isoenergetic<'_, Ising<'_>> = Isoenergetic::new(&small);
     let refused = one.exchange_cluster(0, (&mut other, 0), &wrong, &mut memory, &mut rng);
     assert_eq!(refused, Err(IsoenergeticError::Model));
-    let refused = one.exchange_cluster(0, (&mut other, 0), &Isoenergetic::new(&twin), &mut memory, &mut rng);
+    let refused = one.exchange_cluster(0, (&mut other, 0), &Isoenergetic::new(&second), &mut memory, &mut rng);
     assert_eq!(refused, Err(IsoenergeticError::Model));
     other.set_betas([0.5; 16]).unwrap();
     let refused = one.exchange_cluster(0, (&mut other, 0), &clusters, &mut memory, &mut rng);

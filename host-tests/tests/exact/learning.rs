@@ -268,10 +268,13 @@ fn importance_sampling_is_unbiased_over_every_draw() {
                 assert!(off <= PARAMETER_GRADIENT, "{form:?}: {off}");
                 // The negative control draws without replacement and weighs as if with. Uniform draws forgive that; so does
                 // the J of weights that are exact.
-                let (_, twin) = expectation(&lesson, &form, &x, false);
-                let off = deviation(&twin, &slopes);
+                let (_, variant) = expectation(&lesson, &form, &x, false);
+                let off = deviation(&variant, &slopes);
                 let uniform = form == Importance::uniform(2).unwrap();
-                assert!(uniform || off > 10.0 * PARAMETER_GRADIENT, "{form:?}: the twin is off by {off}");
+                assert!(
+                    uniform || off > 10.0 * PARAMETER_GRADIENT,
+                    "{form:?}: the broken variant is off by {off}"
+                );
             }
             // The advanced form of one neighbour is its term of Eq. 3, so all of them together are Eq. 3, and so is the
             // gradient. Its estimate is of neither.
@@ -412,7 +415,7 @@ fn descend(lesson: &Lesson, steps: usize, mut gradient: impl FnMut(&[f64]) -> Ve
 /// noise into bias.
 fn population(
     lesson: &Lesson,
-    law: &[f64],
+    distribution: &[f64],
     theta: &[f64],
     (objective, times): (&impl Objective, usize),
     rng: &mut LaneRng,
@@ -421,7 +424,7 @@ fn population(
     let mut gradient = vec![[0.0; LANES]; lesson.blocks];
     lesson.with(theta, |model| {
         let mut memory = heap::memory(model);
-        for (x, p) in lesson.states().iter().zip(law) {
+        for (x, p) in lesson.states().iter().zip(distribution) {
             let words = lesson.pack(x);
             let mut batch = Minibatch::new(model, &mut gradient).unwrap();
             let x = Packed::new(lesson.layout, &words).unwrap();
@@ -444,14 +447,15 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 fn consistent_objectives_find_the_parameters_of_an_exact_population() {
     [(4, 1500, 32), (6, 1500, 16), (8, 1500, 10)].into_par_iter().for_each(|(sites, steps, times)| {
         let lesson = Lesson::boltzmann(sites, false, 0.5, 20 + sites as u64);
-        let (truth, law, states) = (&lesson.theta, lesson.law(&lesson.theta), lesson.states());
+        let (truth, distribution, states) =
+            (&lesson.theta, lesson.distribution(&lesson.theta), lesson.states());
         let mut rng = LaneRng::seed_from_u64(sites as u64);
         // Maximum likelihood, with the model's mean enumerated.
         let likelihood = descend(&lesson, steps, |theta| {
             let mut gradient = vec![[0.0; LANES]; lesson.blocks];
-            let model_law = lesson.law(theta);
+            let model_distribution = lesson.distribution(theta);
             lesson.with(theta, |model| {
-                for ((x, p), q) in states.iter().zip(&law).zip(model_law) {
+                for ((x, p), q) in states.iter().zip(&distribution).zip(model_distribution) {
                     let (words, mut cache) = (lesson.pack(x), vec![[0; LANES]; model.cache_len()]);
                     let x = Packed::new(lesson.layout, &words).unwrap();
                     model.init(x, &mut cache).unwrap();
@@ -464,10 +468,11 @@ fn consistent_objectives_find_the_parameters_of_an_exact_population() {
             descend(&lesson, steps, |theta| objective(theta, &mut rng))
         };
         let sigmoid =
-            learned(&|theta, rng| population(&lesson, &law, theta, (&RatioMatching::SIGMOID, 1), rng));
-        let pseudo = learned(&|theta, rng| population(&lesson, &law, theta, (&PseudoLikelihood, 1), rng));
+            learned(&|theta, rng| population(&lesson, &distribution, theta, (&RatioMatching::SIGMOID, 1), rng));
+        let pseudo =
+            learned(&|theta, rng| population(&lesson, &distribution, theta, (&PseudoLikelihood, 1), rng));
         let guided = Importance::ratio_matching(3).unwrap();
-        let guided = learned(&|theta, rng| population(&lesson, &law, theta, (&guided, times), rng));
+        let guided = learned(&|theta, rng| population(&lesson, &distribution, theta, (&guided, times), rng));
         // Exact gradients end where f32 rounds them to noise, 10⁻⁵; a relative 10⁻⁴ of parameters of size 1 and a
         // curvature of .05 allow 2·10⁻³. Drawn ones carry what Adam makes of their noise, a few parts in a hundred.
         for (name, found, within) in [
@@ -481,11 +486,12 @@ fn consistent_objectives_find_the_parameters_of_an_exact_population() {
             assert!(off <= within, "{sites} sites, {name}: off by {off}");
         }
         let quarter: Vec<f64> = truth.iter().map(|t| 0.25 * t).collect();
-        let ratio = learned(&|theta, rng| population(&lesson, &law, theta, (&RatioMatching::RATIO, 1), rng));
+        let ratio =
+            learned(&|theta, rng| population(&lesson, &distribution, theta, (&RatioMatching::RATIO, 1), rng));
         println!("{sites} sites, Eq. 3: off a quarter by {:.5}", distance(&ratio, &quarter));
         assert!(distance(&ratio, &quarter) <= 2e-3 && distance(&ratio, truth) > 0.1);
         let basic = Importance::basic(3).unwrap();
-        let basic = learned(&|theta, rng| population(&lesson, &law, theta, (&basic, times), rng));
+        let basic = learned(&|theta, rng| population(&lesson, &distribution, theta, (&basic, times), rng));
         println!("{sites} sites, basic: off a quarter by {:.5}", distance(&basic, &quarter));
         assert!(distance(&basic, &quarter) <= 2e-2);
     });
@@ -528,15 +534,15 @@ fn chains_of_a_function_of_ones_own_are_those_of_the_built_in_model() {
 
 /// The largest error of parameters that each objective learns from the exact population of the true ones.
 fn errors(lesson: &Lesson) -> [f64; 3] {
-    let (law, mut rng) = (lesson.law(&lesson.theta), LaneRng::seed_from_u64(5));
+    let (distribution, mut rng) = (lesson.distribution(&lesson.theta), LaneRng::seed_from_u64(5));
     let mut learn = |see: &dyn Fn(&[f64], &mut LaneRng) -> Vec<f64>| {
         distance(&descend(lesson, 1500, |theta| see(theta, &mut rng)), &lesson.theta)
     };
     let guided = Importance::ratio_matching(3).unwrap();
     [
-        learn(&|theta, rng| population(lesson, &law, theta, (&PseudoLikelihood, 1), rng)),
-        learn(&|theta, rng| population(lesson, &law, theta, (&RatioMatching::SIGMOID, 1), rng)),
-        learn(&|theta, rng| population(lesson, &law, theta, (&guided, 32), rng)),
+        learn(&|theta, rng| population(lesson, &distribution, theta, (&PseudoLikelihood, 1), rng)),
+        learn(&|theta, rng| population(lesson, &distribution, theta, (&RatioMatching::SIGMOID, 1), rng)),
+        learn(&|theta, rng| population(lesson, &distribution, theta, (&guided, 32), rng)),
     ]
 }
 
@@ -582,12 +588,12 @@ fn optimisers_are_their_formulas() {
     let (kept, powers) = adam.state();
     let mut kept = kept.to_vec();
     let mut other = Adam::resume(&mut kept, powers, 0.01).unwrap();
-    let mut twin = theta;
+    let mut again = theta;
     let mut gradient = [[0.5; LANES]; 2];
     gradient[1][3] = f32::NAN;
     adam.step(&gradient, &mut theta);
-    other.step(&gradient, &mut twin);
-    assert_eq!(theta, twin);
+    other.step(&gradient, &mut again);
+    assert_eq!(theta, again);
     assert_eq!((adam.skipped(), theta[1][3]), (1, found[19] as f32));
     // From what no optimiser has been it does not go on: it would make θ NaN.
     for power in [f32::NAN, 1.5, -0.1] {

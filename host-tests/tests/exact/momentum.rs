@@ -104,16 +104,22 @@ impl Flows {
         (x, k.collect())
     }
 
-    fn of(target: &Pairwise, sampler: &IsingBalanced<'_>, energy: &Ising<'_>, parts: f64, law: f64) -> Self {
+    fn of(
+        target: &Pairwise,
+        sampler: &IsingBalanced<'_>,
+        energy: &Ising<'_>,
+        parts: f64,
+        distribution: f64,
+    ) -> Self {
         let edges = target.edges.len();
-        let most = (40.0 / law).sqrt() as i16 + parts as i16;
+        let most = (40.0 / distribution).sqrt() as i16 + parts as i16;
         let states = 8 * (2 * most as usize + 1).pow(edges as u32);
         let mut found = Self { states, most, edges, pi: vec![0.0; states], flows: Vec::new() };
         let log_pi: Vec<f64> = (0..8).map(|x| -target.energy(&enumerate::values(x, 3))).collect();
         for number in 0..states {
             let (x, k) = found.state(number);
             let squares: f64 = k.iter().map(|&k| f64::from(k).powi(2)).sum();
-            found.pi[number] = (log_pi[x] - 0.5 * law * squares).exp();
+            found.pi[number] = (log_pi[x] - 0.5 * distribution * squares).exp();
         }
         let total: f64 = found.pi.iter().sum();
         found.pi.iter_mut().for_each(|p| *p /= total);
@@ -245,12 +251,12 @@ fn flows_over_whole_numbers_balance_up_to_negation() {
         let (mut d, mut runs) = ([[0.0; LANES]], [Run::default(); 4]);
         let noise = Edgewise::new(matrix, &mut d).unwrap();
         let by_runs = noise.by_runs(&mut runs).unwrap();
-        let law = f64::from(precision) * 4.0 * f64::from(coupling) / parts / parts;
+        let distribution = f64::from(precision) * 4.0 * f64::from(coupling) / parts / parts;
         for (noise, metropolis) in [(noise, false), (noise, true), (by_runs, true)] {
             let sampler = IsingBalanced::discrete(noise, step_size, balance).unwrap();
             let sampler = sampler.precision(precision).unwrap().momentum(0.5).unwrap();
             let sampler = if metropolis { sampler.metropolis_flips().unwrap() } else { sampler };
-            let flows = Flows::of(&target, &sampler, &energy, parts, law);
+            let flows = Flows::of(&target, &sampler, &energy, parts, distribution);
             let right = flows.judge(Negated::Always);
             println!("J {coupling}, σ {step_size}, α {balance}, {metropolis}: {right:?}");
             assert!(right.flows > 1000);

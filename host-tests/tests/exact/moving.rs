@@ -194,11 +194,14 @@ fn flows_of_metropolis_flips_balance_point_by_point() {
                 let name = format!("kernel {kernel}, sd {sd}, κ {precision}, σ {step_size}, α {balance}");
                 let asymmetry = right.asymmetry(&points);
                 assert!(asymmetry <= tolerance::ASYMMETRY, "{name}: {asymmetry}");
-                assert!(broken.asymmetry(&points) > 100.0 * tolerance::ASYMMETRY, "{name}: the twin passes");
+                assert!(
+                    broken.asymmetry(&points) > 100.0 * tolerance::ASYMMETRY,
+                    "{name}: the broken variant passes"
+                );
                 if right.few_components() {
-                    let (found, twin) = (right.integrate(), broken.integrate());
+                    let (found, variant) = (right.integrate(), broken.integrate());
                     assert!(found.passes(), "{name}, integrated: {found:?}");
-                    assert!(!twin.passes(), "{name}, integrated: the twin passes {twin:?}");
+                    assert!(!variant.passes(), "{name}, integrated: the broken variant passes {variant:?}");
                 }
             }
         }

@@ -5,7 +5,7 @@ use bitmc::lane::{Bits, Block, LANES};
 use bitmc::{BinaryNetwork, Energy, Langevin, Layout, Move, Packed};
 use bitmc_host_tests::comparison::{Case, cache_of, gradient_of};
 use bitmc_host_tests::dmala::{Defect, Proposal};
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap;
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::Source;
@@ -102,17 +102,18 @@ fn minibatches_add_up_to_the_gradient() {
 const STEP_SIZES: [f32; 5] = [0.1, 0.5, 2.0, 8.0, 1000.0];
 
 #[test]
-fn transitions_keep_the_law() {
+fn transitions_keep_the_distribution() {
     // Eight weights, and seven.
     for (columns, units) in [(2, 2), (5, 1)] {
         for (seed, precision) in [0.2, 3.0, 20.0].into_iter().enumerate() {
             let network = Network::random(9, columns, units, precision, seed as u64);
-            let (model, law) = (network.model().unwrap(), Law::of(&network));
+            let (model, distribution) = (network.model().unwrap(), Distribution::of(&network));
             for step_size in STEP_SIZES {
                 let sampler = Langevin::adjusted(step_size).unwrap();
-                let verdict = Transitions::of(&model, &sampler, 0).judge(&law);
+                let verdict = Transitions::of(&model, &sampler, 0).judge(&distribution);
                 assert!(verdict.passes(), "{units} units, τ {precision}, α {step_size}: {verdict:?}");
-                let held = Transitions::of(&model, &sampler, 0b0100_1001).judge(&law.given(0b0100_1001, 5));
+                let held =
+                    Transitions::of(&model, &sampler, 0b0100_1001).judge(&distribution.given(0b0100_1001, 5));
                 assert!(held.passes(), "{units} units, τ {precision}, α {step_size}, held: {held:?}");
             }
         }
@@ -145,23 +146,24 @@ impl Energy for Stale<'_> {
 }
 
 #[test]
-fn broken_twins_fail() {
+fn broken_variants_fail() {
     let network = Network::random(9, 2, 2, 3.0, 1);
-    let (model, law) = (network.model().unwrap(), Law::of(&network));
+    let (model, distribution) = (network.model().unwrap(), Distribution::of(&network));
     let proposal =
         Proposal { balance: 0.5, curvature: vec![0.5; 8], held: 0, limit: f64::from(bitmc::draw::LOGIT_LIMIT) };
-    assert!(proposal.twin(&network, &law, Defect::None).judge(&law).passes());
+    assert!(proposal.variant(&network, &distribution, Defect::None).judge(&distribution).passes());
     for defect in [Defect::NoReverse, Defect::HalfEnergy, Defect::StaleReverse] {
-        assert!(!proposal.twin(&network, &law, defect).judge(&law).passes(), "{defect:?}");
+        assert!(!proposal.variant(&network, &distribution, defect).judge(&distribution).passes(), "{defect:?}");
     }
     let sampler = Langevin::adjusted(2.0).unwrap();
-    assert!(Transitions::of(&model, &sampler, 0).judge(&law).passes());
+    assert!(Transitions::of(&model, &sampler, 0).judge(&distribution).passes());
     // Whose way back is computed with another gradient than the way there: even the bits say so.
-    let stale = std::panic::catch_unwind(|| Transitions::of(&Stale(model), &sampler, 0).judge(&law).passes());
+    let stale =
+        std::panic::catch_unwind(|| Transitions::of(&Stale(model), &sampler, 0).judge(&distribution).passes());
     assert!(!stale.unwrap_or(false));
     // Residuals half as heavy are another distribution.
     let half = Network { precision: 1.5, ..network.clone() };
-    assert!(!Transitions::of(&half.model().unwrap(), &sampler, 0).judge(&law).passes());
+    assert!(!Transitions::of(&half.model().unwrap(), &sampler, 0).judge(&distribution).passes());
 }
 
 #[test]

@@ -255,11 +255,11 @@ fn judge<N: Noise + Copy>(
         let asymmetry = right.asymmetry(&points);
         let name = format!("{what}, κ {precision}, σ {step_size}, α {balance}");
         assert!(asymmetry <= tolerance::ASYMMETRY, "{name}: {asymmetry}");
-        assert!(broken.asymmetry(&points) > 100.0 * tolerance::ASYMMETRY, "{name}: the twin passes");
+        assert!(broken.asymmetry(&points) > 100.0 * tolerance::ASYMMETRY, "{name}: the broken variant passes");
         if right.few_components() {
-            let (found, twin) = (right.integrate(), broken.integrate());
+            let (found, variant) = (right.integrate(), broken.integrate());
             assert!(found.passes(), "{name}, integrated: {found:?}");
-            assert!(!twin.passes(), "{name}, integrated: the twin passes {twin:?}");
+            assert!(!variant.passes(), "{name}, integrated: the broken variant passes {variant:?}");
             integrated += 1;
         }
     }
@@ -366,7 +366,7 @@ fn quadratic_energies_accept_everything() {
             Langevin::second_order(noise, f32::INFINITY, 0.95).unwrap(),
             Langevin::second_order(noise, 20.0, 1.0).unwrap(),
         ] {
-            assert!(worst_ratio(&energy, &broken, 200) > bound, "torus of {sites}: the twin passes");
+            assert!(worst_ratio(&energy, &broken, 200) > bound, "torus of {sites}: the broken variant passes");
         }
         if sites <= 400 {
             let more = |site: usize| noise.d().unwrap().as_flattened()[site] + 0.5;

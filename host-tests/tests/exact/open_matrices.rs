@@ -58,13 +58,13 @@ fn matrix<'f, K: Ask>(
     told: Told<'_>,
 ) -> Transitions {
     let plain = Plain(function);
-    let (states, start) = (space.states(), space.law.iter().position(|&p| p > 0.0).unwrap());
+    let (states, start) = (space.states(), space.distribution.iter().position(|&p| p > 0.0).unwrap());
     let mut chain = heap::chain(&plain, &space.words[start]).unwrap();
     let mut one = open(function, space.state(start));
     let mut rng = LaneRng::seed_from_u64(3);
     let mut log_a = vec![None; states * states];
     let mut forward = vec![f32::NEG_INFINITY; states * states];
-    for x in (0..states).filter(|&x| space.law[x] > 0.0) {
+    for x in (0..states).filter(|&x| space.distribution[x] > 0.0) {
         chain.restart(space.state(x)).unwrap();
         for y in 0..states {
             forward[x * states + y] = log_q(&mut chain, space.state(y));
@@ -182,8 +182,8 @@ fn a_told_cycle_keeps_the_distribution() {
                 |y| -> f64 { states.clone().filter(|&x| x != y).map(|x| moved(x, y) - moved(y, x)).sum() };
             states.clone().map(|y| p[y] + net(y)).collect()
         };
-        let end = steps.iter().fold(space.law.clone(), through);
-        let worst = end.iter().zip(&space.law).fold(0.0f64, |worst, (a, b)| worst.max((a - b).abs()));
+        let end = steps.iter().fold(space.distribution.clone(), through);
+        let worst = end.iter().zip(&space.distribution).fold(0.0f64, |worst, (a, b)| worst.max((a - b).abs()));
         assert!(worst <= 3.0 * tolerance::STATIONARITY, "{:?}: {worst}", space.layout);
         // A kernel at the position of another is seen.
         let log_q = |chain: &mut PlainChain<'_, '_>, y: Packed<'_>| {
@@ -218,9 +218,9 @@ fn told_paths<K: Ask>(
     told: Told<'_>,
 ) -> HashMap<(usize, Vec<(usize, u32)>), f64> {
     let mut said = HashMap::new();
-    let start = space.law.iter().position(|&p| p > 0.0).unwrap();
+    let start = space.distribution.iter().position(|&p| p > 0.0).unwrap();
     let (mut one, mut rng) = (open(function, space.state(start)), LaneRng::seed_from_u64(4));
-    for x in (0..space.states()).filter(|&x| space.law[x] > 0.0) {
+    for x in (0..space.states()).filter(|&x| space.distribution[x] > 0.0) {
         let (mut left, at) = (model.paths(rule, x).len(), evaluate(function, space.state(x)));
         for _ in 0..4_000_000 {
             if left == 0 {
@@ -251,7 +251,7 @@ fn judge_paths<'f, K: Ask>(
     transition: impl Fn(&mut PlainChain<'_, 'f>, &[Choice]) -> Transition,
 ) {
     let plain = Plain(function);
-    let start = space.law.iter().position(|&p| p > 0.0).unwrap();
+    let start = space.distribution.iter().position(|&p| p > 0.0).unwrap();
     let chain = RefCell::new(heap::chain(&plain, &space.words[start]).unwrap());
     let verdict = |told: Told<'_>| {
         let said = told_paths(space, function, kernel, (model, rule), told);
@@ -269,7 +269,7 @@ fn judge_paths<'f, K: Ask>(
     }
     assert!(found.passes(), "{name}, {rule:?}: {found:?}");
     let old = verdict(&stale(function));
-    assert!(!old.keeps_the_law(), "{name}, {rule:?}, told the old gradient: {old:?}");
+    assert!(!old.keeps_the_distribution(), "{name}, {rule:?}, told the old gradient: {old:?}");
 }
 
 fn judge_indices(name: &str, space: &Space, function: &dyn Function, model: &Model, binary: bool) {
@@ -376,7 +376,7 @@ fn judge_noise<N: Noise + Copy>(
             let auxiliary = Auxiliary {
                 layout,
                 states: (0..space.states()).map(values).collect(),
-                log_pi: space.law.iter().map(|p| p.ln()).collect(),
+                log_pi: space.distribution.iter().map(|p| p.ln()).collect(),
                 transition: &transition,
                 factor: factor.clone(),
                 precision: f64::from(precision),

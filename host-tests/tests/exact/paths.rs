@@ -7,7 +7,7 @@ use bitmc::{
     PathAuxiliary, Plain, SeedableRng, StateError,
 };
 use bitmc_host_tests::count::Count;
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::failing::Table;
 use bitmc_host_tests::heap::{self, HeapChain, Weights};
 use bitmc_host_tests::models;
@@ -61,7 +61,7 @@ fn judge(name: &str, energy: &dyn Energy, model: &Model, samplers: &[Sampler]) {
     let layout = energy.layout();
     let words: Vec<Vec<u32>> = (0..model.states()).map(|x| pack(layout, &model.values(x))).collect();
     let state = |x: usize| Packed::new(layout, &words[x]).unwrap();
-    let start = model.law.probabilities.iter().position(|&p| p > 0.0).unwrap();
+    let start = model.distribution.probabilities.iter().position(|&p| p > 0.0).unwrap();
     let mut chain = heap::chain(energy, &words[start]).unwrap();
     let held = [model.held as u32];
     chain.clamp(Packed::new(Layout::binary(layout.sites()), &held).unwrap()).unwrap();
@@ -85,10 +85,10 @@ fn judge(name: &str, energy: &dyn Energy, model: &Model, samplers: &[Sampler]) {
         let rows = Verdict { rows: verdict.rows * tolerance::ROW_SUM / most, ..verdict };
         assert!(rows.passes(), "{name}, {sampler:?}, held {:b}: {verdict:?}", model.held);
         // The way back has the probability, bit for bit, that it has as a way there.
-        for x in (0..model.states()).filter(|&x| model.law.probabilities[x] > 0.0).step_by(5) {
+        for x in (0..model.states()).filter(|&x| model.distribution.probabilities[x] > 0.0).step_by(5) {
             for path in model.paths(rule, x) {
                 let y = model.end(x, &path);
-                if model.law.probabilities[y] > 0.0 {
+                if model.distribution.probabilities[y] > 0.0 {
                     let (there, back) = (at(x, &path), at(y, &model.back(rule, x, &path)));
                     assert_eq!(there.log_reverse.to_bits(), back.log_forward.to_bits());
                 }
@@ -182,36 +182,36 @@ fn sites_of_many_values() {
     model.many = true;
     for defect in [Defect::NoReverse, Defect::HalfEnergy, Defect::OneIndexBack, Defect::FullSumBack] {
         let rule = Path(2).rule(false);
-        let verdict = model.judge(rule, |x, path| model.twin(rule, defect, x, path));
-        assert!(!verdict.keeps_the_law(), "{defect:?}");
+        let verdict = model.judge(rule, |x, path| model.variant(rule, defect, x, path));
+        assert!(!verdict.keeps_the_distribution(), "{defect:?}");
     }
 }
 
 #[test]
-fn broken_twins_fail() {
+fn broken_variants_fail() {
     let tables = Tables::new(Kind::Categorical, &[4, 3, 5], 1.0, 7);
     let spins = models::pairwise(Convention::SpinsEdgesOnce, 5, 0.8, 1.0, 3);
     for (binary, model) in [(true, Model::binary(&spins)), (false, Model::tables(&tables))] {
         let verdict = |sampler: Sampler, defect| {
             let rule = sampler.rule(binary);
-            model.judge(rule, |x, path| model.twin(rule, defect, x, path))
+            model.judge(rule, |x, path| model.variant(rule, defect, x, path))
         };
         for sampler in [Gradients(1), Gradients(2), Balanced, Path(2), Path(3)] {
             assert!(verdict(sampler, Defect::None).passes(), "{sampler:?}");
             for defect in [Defect::NoReverse, Defect::HalfEnergy, Defect::NoRatio] {
-                assert!(!verdict(sampler, defect).keeps_the_law(), "{sampler:?}, {defect:?}");
+                assert!(!verdict(sampler, defect).keeps_the_distribution(), "{sampler:?}, {defect:?}");
             }
         }
         for sampler in [Gradients(2), Path(2), Path(3)] {
-            assert!(!verdict(sampler, Defect::OneIndexBack).keeps_the_law(), "{sampler:?}");
+            assert!(!verdict(sampler, Defect::OneIndexBack).keeps_the_distribution(), "{sampler:?}");
         }
         for sampler in [Path(2), Path(3)] {
-            assert!(!verdict(sampler, Defect::FullSumBack).keeps_the_law(), "{sampler:?}");
+            assert!(!verdict(sampler, Defect::FullSumBack).keeps_the_distribution(), "{sampler:?}");
             // The order of the way there is another way back than the one that is promised: the balance of
             // paths sees it. The sum over paths cannot: with itself as its way back it is a right sampler.
             let forward = verdict(sampler, Defect::ForwardOrderBack);
             assert!(!forward.passes() && forward.asymmetry > 0.01, "{sampler:?}: {forward:?}");
-            assert!(forward.keeps_the_law(), "{sampler:?}: {forward:?}");
+            assert!(forward.keeps_the_distribution(), "{sampler:?}: {forward:?}");
         }
     }
 }
@@ -273,7 +273,7 @@ fn a_path_that_ends_where_no_weight_is_left() {
     // At 0b01 the gradient is infinite: the way up of site 1 has no weight, so a path is over after site 0. Where that leads
     // both sites have weight, and no path back ends after one.
     let totals = vec![0.0, 0.3, -0.2, 0.1];
-    let law = Law::from_energies(2, totals.iter().copied().map(f64::from).collect());
+    let distribution = Distribution::from_energies(2, totals.iter().copied().map(f64::from).collect());
     let table = Table { sites: 2, totals, gradient: vec![0.2, f32::INFINITY, 0.1, -0.3] };
     for energy in [&Plain(&table) as &dyn Energy, &Plain(WideTable(&table))] {
         let mut chain = heap::chain(energy, &vec![0; energy.layout().words()]).unwrap();
@@ -296,8 +296,8 @@ fn a_path_that_ends_where_no_weight_is_left() {
             }
             assert!((all - 1.0).abs() < 1e-6, "all paths from {x}: {all}");
         }
-        for (y, &truth) in law.probabilities.iter().enumerate() {
-            let after: f64 = law.probabilities.iter().zip(&matrix).map(|(p, row)| p * row[y]).sum();
+        for (y, &truth) in distribution.probabilities.iter().enumerate() {
+            let after: f64 = distribution.probabilities.iter().zip(&matrix).map(|(p, row)| p * row[y]).sum();
             assert!((after - truth).abs() < 1e-6, "{:?}, {y}: {after} for {truth}", energy.layout());
         }
     }
@@ -363,7 +363,7 @@ fn report<K: for<'e> Kernel<dyn Energy + 'e>>(
     let layout = energy.layout();
     let mut rng = LaneRng::seed_from_u64(3);
     let mut chain = heap::random_chain(energy, &mut rng).unwrap();
-    let mut twin = heap::random_chain(energy, &mut rng).unwrap();
+    let mut anew = heap::random_chain(energy, &mut rng).unwrap();
     let mut held = vec![0; Layout::binary(layout.sites()).words()];
     held[0] = 0b1011;
     let held = Packed::new(Layout::binary(layout.sites()), &held).unwrap();
@@ -372,12 +372,12 @@ fn report<K: for<'e> Kernel<dyn Energy + 'e>>(
         // Another sampler in between, and sites clamped and released: weights that were kept past their time
         // would show.
         match step % 20 {
-            5 => [&mut chain, &mut twin].into_iter().for_each(|chain| chain.clamp(held).unwrap()),
+            5 => [&mut chain, &mut anew].into_iter().for_each(|chain| chain.clamp(held).unwrap()),
             9 => chain.run(other, &mut rng, 1, &mut ()),
-            15 => [&mut chain, &mut twin].into_iter().for_each(HeapChain::release),
+            15 => [&mut chain, &mut anew].into_iter().for_each(HeapChain::release),
             _ => (),
         }
-        twin.restart(chain.state()).unwrap();
+        anew.restart(chain.state()).unwrap();
         let before: Vec<u32> = chain.state().values().collect();
         let info = chain.step(kernel, &mut rng);
         let rule = sampler.rule(layout.kind() == Kind::Binary);
@@ -386,7 +386,7 @@ fn report<K: for<'e> Kernel<dyn Energy + 'e>>(
         let path: Vec<Choice> = changed.map(|(site, (_, value))| Choice { site, value }).collect();
         if path.len() == rule.indices {
             let orders = if path.len() == 2 { vec![path.clone(), vec![path[1], path[0]]] } else { vec![path] };
-            let said = orders.iter().map(|path| sampler.transition(&mut twin, path));
+            let said = orders.iter().map(|path| sampler.transition(&mut anew, path));
             let same = |said: Transition| {
                 let off = (said.log_ratio - info.log_ratio).abs();
                 (if exact { said.log_ratio.to_bits() == info.log_ratio.to_bits() } else { off < 1e-5 })

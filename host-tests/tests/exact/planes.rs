@@ -3,7 +3,7 @@
 use bitmc::energy::Energy;
 use bitmc::step::Curvature;
 use bitmc::{Ising, Kind, LaneRng, Langevin, Layout, Packed, Plain, Potts, SeedableRng};
-use bitmc_host_tests::enumerate::{self, Law};
+use bitmc_host_tests::enumerate::{self, Distribution};
 use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::{self, Source};
@@ -27,14 +27,14 @@ fn transitions(energy: &dyn Energy, sampler: &Langevin<'_>, states: &[Vec<usize>
     Transitions::between(energy, sampler, &states, held)
 }
 
-/// The distribution of `law` where the held sites keep the values that they have in `at`.
-fn given(law: &Law, tables: &Tables, held: u32, at: &[usize]) -> Law {
+/// `distribution` where the held sites keep the values that they have in `at`.
+fn given(distribution: &Distribution, tables: &Tables, held: u32, at: &[usize]) -> Distribution {
     let keep = |(state, &energy): (usize, &f64)| {
         let values = tables.values(state);
         let same = (0..values.len()).all(|site| (held >> site) & 1 == 0 || values[site] == at[site]);
         if same { energy } else { f64::INFINITY }
     };
-    Law::from_energies(at.len(), law.energies.iter().enumerate().map(keep).collect())
+    Distribution::from_energies(at.len(), distribution.energies.iter().enumerate().map(keep).collect())
 }
 
 fn judge_all(kind: Kind, arities: &[u16], windows: &[u32]) {
@@ -44,7 +44,7 @@ fn judge_all(kind: Kind, arities: &[u16], windows: &[u32]) {
 fn judge_at(scales: &[f64], kind: Kind, arities: &[u16], windows: &[u32]) {
     for (seed, &sd) in scales.iter().enumerate() {
         let tables = Tables::new(kind, arities, sd, seed as u64);
-        let (law, energy) = (tables.law(), Plain(Own(&tables)));
+        let (distribution, energy) = (tables.distribution(), Plain(Own(&tables)));
         let states: Vec<_> = (0..tables.states()).map(|state| tables.values(state)).collect();
         for (index, step_size) in STEP_SIZES.into_iter().enumerate() {
             let balance = [0.5, 0.5, 0.3, 0.8, 1.0][index];
@@ -52,7 +52,7 @@ fn judge_at(scales: &[f64], kind: Kind, arities: &[u16], windows: &[u32]) {
             let curvature = 1.0 / step_size;
             let sampler = Langevin::new(balance, Curvature::Same(curvature), true).unwrap().within(window);
             let found = transitions(&energy, &sampler, &states, 0);
-            let verdict = found.judge(&law);
+            let verdict = found.judge(&distribution);
             assert!(verdict.passes(), "{kind:?} {arities:?}, sd {sd}, step {step_size}: {verdict:?}");
 
             // log q is the written formula, to a few roundings of logits of this size.
@@ -77,8 +77,8 @@ fn judge_at(scales: &[f64], kind: Kind, arities: &[u16], windows: &[u32]) {
 
             let held = 0b10;
             let clamped = transitions(&energy, &sampler, &states, held);
-            let law = given(&law, &tables, held, &states[states.len() - 1]);
-            let verdict = clamped.judge(&law);
+            let distribution = given(&distribution, &tables, held, &states[states.len() - 1]);
+            let verdict = clamped.judge(&distribution);
             assert!(verdict.passes(), "{kind:?} {arities:?} held, sd {sd}, step {step_size}: {verdict:?}");
         }
     }
@@ -108,14 +108,14 @@ fn sites_of_many_values() {
 }
 
 #[test]
-fn broken_twins_fail() {
+fn broken_variants_fail() {
     for kind in [Kind::Categorical, Kind::Ordinal] {
         let tables = Tables::new(kind, &[4, 3, 5], 1.0, 7);
-        let law = tables.law();
+        let distribution = tables.distribution();
         let proposal = Proposal { balance: 0.5, curvature: 0.5, window: 2 };
-        assert!(proposal.twin(&tables, Defect::None).judge(&law).passes());
+        assert!(proposal.variant(&tables, Defect::None).judge(&distribution).passes());
         for defect in [Defect::NoReverse, Defect::HalfEnergy, Defect::StaleReverse, Defect::HalfDistance] {
-            assert!(!proposal.twin(&tables, defect).judge(&law).passes(), "{kind:?} {defect:?}");
+            assert!(!proposal.variant(&tables, defect).judge(&distribution).passes(), "{kind:?} {defect:?}");
         }
     }
 }
@@ -124,7 +124,7 @@ fn broken_twins_fail() {
 #[test]
 fn two_values_are_binary() {
     let model = models::pairwise(Convention::BitsEdgesOnce, 6, 0.8, 1.0, 3);
-    let (mut couplings, law) = (model.couplings(), Law::of(&model));
+    let (mut couplings, distribution) = (model.couplings(), Distribution::of(&model));
     let binary = couplings.ising(&model).unwrap();
     struct Two<'a>(Ising<'a>);
     impl bitmc::Function for Two<'_> {
@@ -152,7 +152,7 @@ fn two_values_are_binary() {
     let sampler = |c: f32| Langevin::new(0.5, Curvature::Same(c), true).unwrap();
     let planes = transitions(&two, &sampler(1.0), &states, 0);
     let flips = transitions(&binary, &sampler(2.0), &states, 0);
-    assert!(planes.judge(&law).passes());
+    assert!(planes.judge(&distribution).passes());
     for x in 0..64 {
         for y in 0..64 {
             assert!((planes.log_q(x, y) - flips.log_q(x, y)).abs() < 2e-5, "{x} → {y}");

@@ -5,7 +5,7 @@ use bitmc::lane::{Bits, Block, LANES};
 use bitmc::step::{Choice, Curvature, Gibbs};
 use bitmc::{GibbsWithGradients, Langevin, Layout, Move, Packed, Polynomial, PolynomialMemory};
 use bitmc_host_tests::comparison::{Case, cache_of, gradient_of, same_bits};
-use bitmc_host_tests::enumerate::{Law, values};
+use bitmc_host_tests::enumerate::{Distribution, values};
 use bitmc_host_tests::heap;
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::Source;
@@ -295,13 +295,14 @@ fn defects(spins: bool) -> &'static [Defect] {
 #[test]
 fn langevin_keeps_the_distribution() {
     small(|name, terms, model| {
-        let law = Law::of(terms);
+        let distribution = Distribution::of(terms);
         let states: Vec<Vec<f64>> = (0..64).map(|state| values(state, 6)).collect();
         for (balance, step_size) in [(0.5, 0.1), (0.5, 0.5), (0.3, 2.0), (0.8, 8.0), (1.0, 1000.0)] {
             let sampler = Langevin::new(balance, Curvature::Same(1.0 / step_size), true).unwrap();
             let judge = |energy: &dyn Energy, held: u32| {
-                let law = if held == 0 { &law } else { &law.given(held as usize, 0) };
-                Transitions::between(energy, &sampler, &states, held).judge(law)
+                let distribution =
+                    if held == 0 { &distribution } else { &distribution.given(held as usize, 0) };
+                Transitions::between(energy, &sampler, &states, held).judge(distribution)
             };
             for held in [0, 0b10_0100] {
                 let verdict = judge(&model, held);

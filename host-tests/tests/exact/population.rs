@@ -4,7 +4,7 @@
 use bitmc::energy::Tempered;
 use bitmc::temper::{Families, PopulationError, Replica, Resampling, begin, next_beta, resample};
 use bitmc::{Energy, Function, Gibbs, Kind, LaneRng, Layout, Packed, Plain, SeedableRng};
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap;
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::Convention;
@@ -238,17 +238,17 @@ fn twenty(mut with: impl FnMut(usize, &dyn Energy, f64)) {
         if number < 12 {
             let model = models::pairwise(Convention::ALL[number % 3], 8, 0.6, sd, seed);
             let mut couplings = model.couplings();
-            with(number, &couplings.ising(&model).unwrap(), Law::of(&model).log_z);
+            with(number, &couplings.ising(&model).unwrap(), Distribution::of(&model).log_z);
         } else if number < 18 {
             let kind = if number % 2 == 0 { Kind::Categorical } else { Kind::Ordinal };
             let tables = Tables::new(kind, &[3, 5, 2, 4], sd, seed);
-            with(number, &Plain(Own(&tables)), tables.law().log_z);
+            with(number, &Plain(Own(&tables)), tables.distribution().log_z);
         } else {
             let mut source = Source::new(seed);
             let apart = Apart(core::array::from_fn(|_| source.coarse(1.0)));
             let values = |state: usize| (0..8).map(|site| state >> site & 1).collect::<Vec<_>>();
             let energies = (0..256).map(|state| apart.energy(&values(state))).collect();
-            with(number, &Plain(&apart), Law::from_energies(8, energies).log_z);
+            with(number, &Plain(&apart), Distribution::from_energies(8, energies).log_z);
         }
     }
 }
@@ -278,7 +278,7 @@ fn ln_z_is_within_its_error_on_twenty_models() {
 fn mean_of_z(flaw: Flaw, updates: u64) -> (f64, f64) {
     let model = models::pairwise(Convention::SpinsEdgesOnce, 3, 1.0, 1.0, 2);
     let mut couplings = model.couplings();
-    let (energy, exact) = (couplings.ising(&model).unwrap(), Law::of(&model).log_z);
+    let (energy, exact) = (couplings.ising(&model).unwrap(), Distribution::of(&model).log_z);
     let mut rng = LaneRng::seed_from_u64(9);
     let runs = 20_000;
     let (mut sum, mut squares) = (0.0, 0.0);
@@ -325,7 +325,7 @@ fn clamped_sites_stay_in_every_copy() {
     let model = models::pairwise(Convention::SpinsEdgesOnce, 8, 0.6, 0.6, 3);
     let mut couplings = model.couplings();
     let energy = couplings.ising(&model).unwrap();
-    let law = Law::of(&model).given(0b0100_0010, 0b0000_0010);
+    let distribution = Distribution::of(&model).given(0b0100_0010, 0b0000_0010);
     let path = Tempered::new(&energy, 0.0).unwrap();
     let mut rng = LaneRng::seed_from_u64(4);
     let start = [0b0000_0010];
@@ -350,15 +350,20 @@ fn clamped_sites_stay_in_every_copy() {
     assert!(replicas.iter().all(|replica| replica.state().words()[0] & 0b0100_0010 == 0b0000_0010));
     assert!(replicas.iter().all(|replica| replica.beta() == 1.0));
     let error = f64::from(Families::of(&families, &mut [0; 2000]).unwrap().relative_error());
-    assert!((log_z - law.log_z).abs() < tolerance::SIGMA * error, "{log_z} ± {error}, exactly {}", law.log_z);
+    assert!(
+        (log_z - distribution.log_z).abs() < tolerance::SIGMA * error,
+        "{log_z} ± {error}, exactly {}",
+        distribution.log_z
+    );
     // The replicas end in the distribution.
     let mean = replicas.iter().map(|replica| f64::from(replica.energy())).sum::<f64>() / 2000.0;
-    let square = law.mean(|state| law.energies[state].min(1e9).powi(2)) - law.mean_energy().powi(2);
+    let square = distribution.mean(|state| distribution.energies[state].min(1e9).powi(2))
+        - distribution.mean_energy().powi(2);
     let error = (square / 2000.0).sqrt() * 3.0;
     assert!(
-        (mean - law.mean_energy()).abs() < tolerance::SIGMA * error,
+        (mean - distribution.mean_energy()).abs() < tolerance::SIGMA * error,
         "{mean}, exactly {}",
-        law.mean_energy()
+        distribution.mean_energy()
     );
 }
 

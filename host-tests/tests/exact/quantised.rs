@@ -73,7 +73,7 @@ fn updates(space: &Space, model: QuantisedIsing<'_>, crippled: bool) -> Vec<Tabl
 }
 
 #[test]
-fn updates_keep_the_law() {
+fn updates_keep_the_distribution() {
     for (seed, sd) in [0.4, 3.0, 10.0].into_iter().enumerate() {
         let whole = Whole::random(6, sd, seed as u64);
         let (space, (ends, entries)) = (Space::binary(&whole), whole.rows());
@@ -114,10 +114,10 @@ fn clamped_sites_stay_and_the_others_are_drawn_given_them() {
     let (space, (ends, entries)) = (Space::binary(&whole), whole.rows());
     let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
     let (clamped, mut fields) = (0b010_0100, [0; 7]);
-    let law: Vec<f64> =
-        (0..128).map(|x| if x & !free == clamped { space.law[x as usize] } else { 0.0 }).collect();
-    let sum: f64 = law.iter().sum();
-    let law: Vec<f64> = law.iter().map(|p| p / sum).collect();
+    let distribution: Vec<f64> =
+        (0..128).map(|x| if x & !free == clamped { space.distribution[x as usize] } else { 0.0 }).collect();
+    let sum: f64 = distribution.iter().sum();
+    let distribution: Vec<f64> = distribution.iter().map(|p| p / sum).collect();
     let mut rng = LaneRng::seed_from_u64(64);
     let mut counts = |free: u32| {
         let mut counts = vec![0; 128];
@@ -129,8 +129,8 @@ fn clamped_sites_stay_and_the_others_are_drawn_given_them() {
         }
         counts
     };
-    chi_square("clamped", &counts(free), &law).must_pass();
-    chi_square("all free", &counts(127), &law).must_fail();
+    chi_square("clamped", &counts(free), &distribution).must_pass();
+    chi_square("all free", &counts(127), &distribution).must_fail();
 }
 
 #[test]
@@ -366,10 +366,10 @@ fn chains_of_sweeps_by_a_table_reach_the_distribution() {
         }
         counts
     };
-    chi_square("by a table", &counts(&small.linear), &space.law).must_pass();
+    chi_square("by a table", &counts(&small.linear), &space.distribution).must_pass();
     let mut off = small.linear.clone();
     off[3] += 1;
-    chi_square("a field that is one more", &counts(&off), &space.law).must_fail();
+    chi_square("a field that is one more", &counts(&off), &space.distribution).must_fail();
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn matrix(space: &Space, accept: impl Fn(usize, usize) -> (f64, f64)) -> (f64, T
         }
         row[x] = 1.0 - row.iter().sum::<f64>();
     }
-    let flow = |x: usize, y: usize| space.law[x] * rows[x][y];
+    let flow = |x: usize, y: usize| space.distribution[x] * rows[x][y];
     let pairs = (0..states).flat_map(|x| (0..x).map(move |y| (x, y)));
     let uneven = pairs
         .map(|(x, y)| (flow(x, y), flow(y, x)))
@@ -117,7 +117,7 @@ fn matrix(space: &Space, accept: impl Fn(usize, usize) -> (f64, f64)) -> (f64, T
 }
 
 #[test]
-fn steps_keep_the_law() {
+fn steps_keep_the_distribution() {
     for (seed, sd, alpha) in [(0, 0.4, 0.5), (1, 3.0, 0.3), (2, 10.0, 2.0), (3, 0.8, 50.0)] {
         let whole = Whole::random(5, sd, seed);
         let (space, (ends, entries)) = (Space::binary(&whole), whole.rows());

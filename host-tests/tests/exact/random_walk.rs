@@ -33,7 +33,7 @@ fn judge(name: &str, energy: &dyn Energy, space: &Space, arity: impl Fn(usize) -
         let walk = RandomWalk::new(radius).unwrap();
         for held in [0, HELD] {
             let found = space.transitions(energy, held, |ring, to| walk.transition(ring, to));
-            let law = space.given(held, space.states() - 1);
+            let distribution = space.given(held, space.states() - 1);
             let table = Table {
                 rows: (0..space.states())
                     .map(|x| {
@@ -45,9 +45,9 @@ fn judge(name: &str, energy: &dyn Energy, space: &Space, arity: impl Fn(usize) -
                     .collect(),
             };
             // A radius of all sites changes every site: log q of staying is −∞, and so it must.
-            let verdict = law.judge(&table);
+            let verdict = distribution.judge(&table);
             assert!(verdict.passes(), "{name}, radius {radius}, held {held:b}: {verdict:?}");
-            for x in (0..space.states()).filter(|&x| space.law[x] > 0.0) {
+            for x in (0..space.states()).filter(|&x| space.distribution[x] > 0.0) {
                 let row: f64 = (0..space.states()).map(|y| found.log_q(x, y).exp()).sum();
                 assert!((row - 1.0).abs() <= 1e-6, "{name}, radius {radius}: row sum {row}");
                 for y in 0..space.states() {
@@ -91,14 +91,14 @@ fn categorical_and_ordinal_models() {
 }
 
 #[test]
-fn broken_twins_fail() {
+fn broken_variants_fail() {
     for (seed, scale) in SCALES.into_iter().enumerate() {
         let tables = Tables::new(Kind::Categorical, &[4, 3, 5], scale, seed as u64);
         let (space, energy) =
             (Space::tables(&tables, Plain(Own(&tables)).layout()), |x: usize| tables.values(x));
-        let law = tables.law();
+        let distribution = tables.distribution();
         // One site at random, a new value with the odds `odds(from, to)`, and a share of the energy in the test.
-        let twin = |share: f64, odds: fn(usize, usize) -> f64| {
+        let variant = |share: f64, odds: fn(usize, usize) -> f64| {
             Transitions::new(space.states(), |x, y| {
                 let (from, to) = (energy(x), energy(y));
                 let changed: Vec<usize> = (0..3).filter(|&i| from[i] != to[i]).collect();
@@ -110,16 +110,16 @@ fn broken_twins_fail() {
                     [i] => q(i).ln(),
                     _ => f64::NEG_INFINITY,
                 };
-                (log_q, share * (law.energies[x] - law.energies[y]))
+                (log_q, share * (distribution.energies[x] - distribution.energies[y]))
             })
         };
-        let keeps = |twin: Transitions| {
-            let verdict = twin.judge(&law);
+        let keeps = |variant: Transitions| {
+            let verdict = variant.judge(&distribution);
             verdict.asymmetry <= 5e-5 && verdict.stationarity <= 1e-6
         };
-        assert!(keeps(twin(1.0, |_, _| 1.0)));
-        assert!(!keeps(twin(0.5, |_, _| 1.0)), "half the energy is not seen");
-        assert!(!keeps(twin(1.0, |from, to| if to > from { 2.0 } else { 1.0 })), "upwards is not seen");
+        assert!(keeps(variant(1.0, |_, _| 1.0)));
+        assert!(!keeps(variant(0.5, |_, _| 1.0)), "half the energy is not seen");
+        assert!(!keeps(variant(1.0, |from, to| if to > from { 2.0 } else { 1.0 })), "upwards is not seen");
     }
 }
 

@@ -73,7 +73,7 @@ fn draws_have_the_covariance_of_the_product() {
         let bound = 16.0 * ROUNDING * degree;
         assert!(worst <= bound, "{name}: {worst} > {bound}");
         // Negative control: a hundredth of a per cent more.
-        assert!(off(&model, 1.0001).0 > bound, "{name}: the twin passes");
+        assert!(off(&model, 1.0001).0 > bound, "{name}: the broken variant passes");
     }
 }
 

@@ -9,7 +9,7 @@ use bitmc::{
     Energy, Function, Gibbs, GibbsWithGradients, Info, Ising, Kernel, LaneRng, Langevin, Layout,
     LocallyBalanced, Move, Packed, PathAuxiliary, Plain, Rng, SeedableRng,
 };
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::snapshot::{load, save};
 use bitmc_host_tests::space::Space;
@@ -106,14 +106,14 @@ fn space() -> Space {
     let states = 0..1u32 << ARITIES.len();
     let values = |word: u32| (0..ARITIES.len()).map(|site| f64::from((word >> site) & 1)).collect::<Vec<_>>();
     let energies = states.clone().map(|word| if legal(word) { energy(&values(word)) } else { f64::INFINITY });
-    let law = Law::from_energies(ARITIES.len(), energies.collect());
-    Space::new(LAYOUT, states.map(|word| vec![word]).collect(), law)
+    let distribution = Distribution::from_energies(ARITIES.len(), energies.collect());
+    Space::new(LAYOUT, states.map(|word| vec![word]).collect(), distribution)
 }
 
 fn judge<K: Kernel<Nan> + Sync>(what: &str, energy: &Nan, kernel: &K) -> Verdict {
     let space = space();
     let plan = Plan { replicas: 12_800, steps: 12, ..Plan::usual(4) };
-    chi_square(what, &space.ends(&plan, energy, kernel, 0), &space.law)
+    chi_square(what, &space.ends(&plan, energy, kernel, 0), &space.distribution)
 }
 
 #[test]
@@ -225,8 +225,8 @@ fn the_uniform_base_draws_none() {
         }
         let z = (0..128).filter(|&word| legal(word)).count() as f64;
         assert!(!honest || (f64::from(base.log_z()) - z.ln()).abs() < 1e-6);
-        let law: Vec<f64> = (0..128).map(|word| if legal(word) { 1.0 / z } else { 0.0 }).collect();
-        chi_square("the uniform base", &counts, &law)
+        let distribution: Vec<f64> = (0..128).map(|word| if legal(word) { 1.0 / z } else { 0.0 }).collect();
+        chi_square("the uniform base", &counts, &distribution)
     };
     counts(true, &mut rng).must_pass();
     counts(false, &mut rng).must_fail();

@@ -4,7 +4,7 @@ use bitmc::energy::{LogisticError, ModesError, QuarticError};
 use bitmc::lane::Block;
 use bitmc::{Energy, Langevin, Logistic, Modes, Quartic};
 use bitmc_host_tests::comparison::{Case, same_bits};
-use bitmc_host_tests::enumerate::{Law, values};
+use bitmc_host_tests::enumerate::{Distribution, values};
 use bitmc_host_tests::lattice::states;
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::Source;
@@ -80,17 +80,17 @@ fn logistic_transitions() {
         let target = Regression::random(7, 19, sd, seed as u64);
         let (rows, offsets) = target.packed();
         let energy = Logistic::new(&rows, &target.prior, &offsets, 19).unwrap();
-        let law = Law::of(&target);
+        let distribution = Distribution::of(&target);
         let states: Vec<_> = (0..1 << 7).map(|state| values(state, 7)).collect();
         for step_size in [0.1, 0.5, 2.0, 8.0, 1000.0] {
             let sampler = Langevin::adjusted(step_size).unwrap();
             let found = Transitions::between(&energy, &sampler, &states, 0);
-            let verdict = found.judge(&law);
+            let verdict = found.judge(&distribution);
             assert!(verdict.passes(), "sd {sd}, step {step_size}: {verdict:?}");
             // With one outcome turned it is another distribution.
             let mut other = target.clone();
             other.outcomes[0] = !other.outcomes[0];
-            assert!(!found.judge(&Law::of(&other)).passes());
+            assert!(!found.judge(&Distribution::of(&other)).passes());
         }
     }
 }
@@ -251,10 +251,10 @@ fn modes() {
     }
     // At a mean itself, and nowhere near any.
     let target = Plane { means: Modes::FIVE_BY_FIVE.to_vec(), width: 100.0, floor: None };
-    let law = |energy: &dyn Energy, x: &[f64]| bitmc_host_tests::comparison::cache_of(energy, x).0;
+    let distribution = |energy: &dyn Energy, x: &[f64]| bitmc_host_tests::comparison::cache_of(energy, x).0;
     let normal = Modes::normal(&Modes::FIVE_BY_FIVE, 450, 100.0).unwrap();
-    assert!(law(&normal, &[75.0, 75.0]).abs() < 1e-6);
-    assert!((f64::from(law(&normal, &[0.0, 449.0])) - target.energy(&[0.0, 449.0])).abs() < 1e-4);
+    assert!(distribution(&normal, &[75.0, 75.0]).abs() < 1e-6);
+    assert!((f64::from(distribution(&normal, &[0.0, 449.0])) - target.energy(&[0.0, 449.0])).abs() < 1e-4);
 }
 
 #[test]
@@ -275,16 +275,16 @@ fn transitions_over_whole_numbers() {
     let cases: [(&dyn Energy, &dyn Target, usize); 2] = [(&quartic, &powers, 5), (&modes, &plane, 11)];
     for (energy, target, arity) in cases {
         let states = states(target.sites(), arity);
-        let law = |scale: f64| {
+        let distribution = |scale: f64| {
             let energies = states.iter().map(|x| scale * target.energy(x)).collect();
-            Law::from_energies(target.sites(), energies)
+            Distribution::from_energies(target.sites(), energies)
         };
         for step_size in [0.5, 8.0, 1000.0] {
             let sampler = Langevin::adjusted(step_size).unwrap();
             let found = Transitions::between(energy, &sampler, &states, 0);
-            let verdict = found.judge(&law(1.0));
+            let verdict = found.judge(&distribution(1.0));
             assert!(verdict.passes(), "step {step_size}: {verdict:?}");
-            assert!(!found.judge(&law(0.5)).passes());
+            assert!(!found.judge(&distribution(0.5)).passes());
         }
     }
 }

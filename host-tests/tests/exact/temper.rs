@@ -9,7 +9,7 @@ use bitmc::step::SequentialGibbs;
 use bitmc::temper::{AnnealError, Ladder, LadderError, Replica, Rung, forward, log_swap_ratio, reverse, round};
 use bitmc::{Energy, Gibbs, Kind, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng};
 use bitmc_host_tests::compose::transitions;
-use bitmc_host_tests::enumerate::{Law, values};
+use bitmc_host_tests::enumerate::{Distribution, values};
 use bitmc_host_tests::heap::{self, HeapMemory};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Pairwise};
@@ -72,10 +72,11 @@ fn a_tempered_energy_is_what_it_says() {
                     let beta = f64::from(beta);
                     beta * tables.energy(&tables.values(number)) + (1.0 - beta) * base[number]
                 };
-                let law = Law::from_energies(4, (0..states.len()).map(mix).collect());
-                let verdict = transitions(&path, &Langevin::adjusted(0.7).unwrap(), &states).judge(&law);
+                let distribution = Distribution::from_energies(4, (0..states.len()).map(mix).collect());
+                let verdict =
+                    transitions(&path, &Langevin::adjusted(0.7).unwrap(), &states).judge(&distribution);
                 assert!(verdict.passes(), "{kind:?} {arities:?}, β {beta}: {verdict:?}");
-                check_parts(&path, &tables, theta, &states, &law);
+                check_parts(&path, &tables, theta, &states, &distribution);
             }
             let sums = base.iter().map(|e| (-e).exp()).sum::<f64>();
             let found = f64::from(BaseDistribution::new(&target, theta).unwrap().log_z());
@@ -108,7 +109,7 @@ fn off(base: &BaseDistribution<'_>, arities: &[u16], layout: Layout, times: f64)
 }
 
 #[test]
-fn a_base_draws_its_law() {
+fn a_base_draws_its_distribution() {
     for (kind, arities) in SITES {
         let tables = Tables::new(kind, &arities, 1.0, 5);
         let target = Plain(Own(&tables));
@@ -118,8 +119,11 @@ fn a_base_draws_its_law() {
             let layout = (&target as &dyn Energy).layout();
             let found = off(&base, &arities, layout, 1.0);
             assert!(found <= 4.0, "{kind:?} {arities:?}: {found} draws");
-            let twin = off(&base, &arities, layout, 1.01);
-            assert!(theta.is_empty() || twin > 4.0, "{kind:?} {arities:?}: the twin passes, {twin} draws");
+            let variant = off(&base, &arities, layout, 1.01);
+            assert!(
+                theta.is_empty() || variant > 4.0,
+                "{kind:?} {arities:?}: the broken variant passes, {variant} draws"
+            );
         }
     }
 }
@@ -130,7 +134,7 @@ fn check_parts(
     tables: &Tables,
     theta: &[f32],
     states: &[Vec<u32>],
-    law: &Law,
+    distribution: &Distribution,
 ) {
     let layout = path.layout();
     let close = |found: f32, exact: f64| (f64::from(found) - exact).abs() < 32.0 * tolerance::ROUNDING * 40.0;
@@ -138,7 +142,7 @@ fn check_parts(
     for (number, words) in states.iter().enumerate().step_by(3) {
         let state = Packed::new(layout, words).unwrap();
         let total = path.init(state, &mut cache).unwrap();
-        assert!(close(total, law.energies[number]), "{total} {}", law.energies[number]);
+        assert!(close(total, distribution.energies[number]), "{total} {}", distribution.energies[number]);
         let mut gradient = vec![[0.0; 16]; layout.gradient_blocks()];
         path.gradient(state, &cache, 0..1, &mut gradient);
         let values = tables.values(number);
@@ -150,7 +154,7 @@ fn check_parts(
                 let mut other = values.clone();
                 other[site] = value;
                 let to = (0..states.len()).find(|&state| tables.values(state) == other).unwrap();
-                assert!(close(found, law.energies[to] - law.energies[number]));
+                assert!(close(found, distribution.energies[to] - distribution.energies[number]));
             }
             let beta = f64::from(path.beta());
             for (value, plane) in gradient.iter().enumerate().take(arity) {
@@ -178,7 +182,7 @@ fn asymmetry(ratio: impl Fn((f32, f32), (f32, f32), (f32, f32)) -> f32) -> f64 {
     let energy = couplings.ising(&model).unwrap();
     let theta = fields(4, 10);
     let path = Tempered::from_base(&energy, &theta, 0.5).unwrap();
-    let exact = Law::of(&model).energies;
+    let exact = Distribution::of(&model).energies;
     let base = |state: usize| -> f64 {
         -values(state, 4).iter().zip(&theta).map(|(x, &t)| x * f64::from(t)).sum::<f64>()
     };
@@ -267,7 +271,7 @@ fn swaps_that_rounding_decides_are_refused() {
 #[test]
 fn steps_between_energies_far_apart_leave_no_error() {
     let model = far();
-    let exact = Law::of(&model).energies;
+    let exact = Distribution::of(&model).energies;
     let mut couplings = model.couplings();
     let energy = couplings.ising(&model).unwrap();
     let path = Tempered::new(&energy as &dyn Energy, 0.0).unwrap();
@@ -520,7 +524,7 @@ fn annealing_keeps_what_is_clamped() {
     let energy = couplings.ising(&model).unwrap();
     let theta = fields(4, 3);
     let kernel = Langevin::adjusted(0.6).unwrap();
-    let energies = Law::of(&model).energies;
+    let energies = Distribution::of(&model).energies;
     for (held, value) in [(0b0101u32, 0b0001u32), (0b1000, 0b1000), (0b1111, 0b0110), (0, 0)] {
         let path = Tempered::from_base(&energy, &theta, 1.0).unwrap();
         let start = [value];

@@ -9,7 +9,7 @@ use bitmc::step::Curvature;
 use bitmc::{Bernoulli, Energy, Function, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng};
 use bitmc_host_tests::count::Count;
 use bitmc_host_tests::dmala::{Defect, Proposal};
-use bitmc_host_tests::enumerate::{Law, values};
+use bitmc_host_tests::enumerate::{Distribution, values};
 use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::{self, Source};
@@ -33,7 +33,7 @@ fn proposal(balance: f32, curvature: &[f32], held: usize) -> Proposal {
 fn judge(
     name: &str,
     (energy, target): (&dyn Energy, &dyn Target),
-    law: &Law,
+    distribution: &Distribution,
     (balance, curvature, same): (f32, &[f32], bool),
     held: usize,
 ) {
@@ -45,17 +45,17 @@ fn judge(
     let formula = proposal(balance, curvature, held);
 
     let adjusted = Transitions::of(energy, &Langevin::new(balance, given, true).unwrap(), held);
-    let verdict = adjusted.judge(law);
+    let verdict = adjusted.judge(distribution);
     assert!(verdict.passes(), "{name}, β {balance}, c {curvature:?}, held {held:b}: {verdict:?}");
-    let error = formula.error(target, law, &adjusted);
+    let error = formula.error(target, distribution, &adjusted);
     assert!(error <= 1.0, "{name}, β {balance}, c {curvature:?}: log q is {error} bounds off");
 
     let unadjusted = Transitions::of(energy, &Langevin::new(balance, given, false).unwrap(), held);
-    for x in (0..law.energies.len()).filter(|&x| law.probabilities[x] > 0.0) {
-        for (y, &p) in law.probabilities.iter().enumerate() {
+    for x in (0..distribution.energies.len()).filter(|&x| distribution.probabilities[x] > 0.0) {
+        for (y, &p) in distribution.probabilities.iter().enumerate() {
             assert_eq!(unadjusted.log_q(x, y).to_bits(), adjusted.log_q(x, y).to_bits());
             let possible = adjusted.log_q(x, y) > f64::NEG_INFINITY;
-            let allowed = possible && (p > 0.0 || law.energies[y] < f64::INFINITY);
+            let allowed = possible && (p > 0.0 || distribution.energies[y] < f64::INFINITY);
             assert_eq!(unadjusted.log_a(x, y), if allowed { 0.0 } else { f64::NEG_INFINITY });
         }
     }
@@ -63,18 +63,18 @@ fn judge(
 
 /// Checks one model over the grid of step sizes and balances, and once with a curvature for each site.
 fn judge_all(name: &str, energy: &dyn Energy, target: &dyn Target) {
-    let (law, sites) = (Law::of(target), target.sites());
+    let (distribution, sites) = (Distribution::of(target), target.sites());
     let held = 0b10_0101 & ((1 << sites) - 1);
     for (index, step_size) in STEP_SIZES.into_iter().enumerate() {
         let same = vec![1.0 / step_size; sites];
-        judge(name, (energy, target), &law, (0.5, &same, true), 0);
-        judge(name, (energy, target), &law, (BALANCES[index % 4], &same, true), held);
+        judge(name, (energy, target), &distribution, (0.5, &same, true), 0);
+        judge(name, (energy, target), &distribution, (BALANCES[index % 4], &same, true), held);
     }
     for (index, balance) in BALANCES.into_iter().enumerate() {
         let mut source = Source::new(index as u64);
         let each: Vec<f32> = (0..sites).map(|_| 10f32.powf(3.0 * source.uniform() as f32 - 2.0)).collect();
-        judge(name, (energy, target), &law, (balance, &each, false), 0);
-        judge(name, (energy, target), &law, (balance, &each, false), held);
+        judge(name, (energy, target), &distribution, (balance, &each, false), 0);
+        judge(name, (energy, target), &distribution, (balance, &each, false), held);
     }
 }
 
@@ -94,11 +94,11 @@ fn ising_in_every_convention() {
 fn ising_with_256_states() {
     for scale in SCALES {
         let model = models::pairwise(Convention::SpinsEdgesOnce, 8, 0.5, scale, 8);
-        let (law, mut couplings) = (Law::of(&model), model.couplings());
+        let (distribution, mut couplings) = (Distribution::of(&model), model.couplings());
         let energy = couplings.ising(&model).unwrap();
         for step_size in STEP_SIZES {
             let same = [1.0 / step_size; 8];
-            judge("Ising of 8 sites", (&energy, &model), &law, (0.5, &same, true), 0);
+            judge("Ising of 8 sites", (&energy, &model), &distribution, (0.5, &same, true), 0);
         }
     }
 }
@@ -157,16 +157,16 @@ fn a_hard_constraint() {
 }
 
 #[test]
-fn broken_twins_fail() {
+fn broken_variants_fail() {
     let mut clamps_caught = 0;
     for (seed, scale) in SCALES.into_iter().enumerate() {
         let model = models::pairwise(Convention::SpinsEdgesOnce, 6, 0.8, scale, seed as u64);
-        let law = Law::of(&model);
+        let distribution = Distribution::of(&model);
         for step_size in STEP_SIZES {
             let proposal = proposal(0.5, &[1.0 / step_size; 6], 0);
             let passes = |defect| {
-                let twin = proposal.twin(&model, &law, defect);
-                twin.judge(&law).passes() && proposal.error(&model, &law, &twin) <= 1.0
+                let variant = proposal.variant(&model, &distribution, defect);
+                variant.judge(&distribution).passes() && proposal.error(&model, &distribution, &variant) <= 1.0
             };
             assert!(passes(Defect::None), "sd {scale}, step size {step_size}");
             let broken = [
@@ -190,27 +190,30 @@ fn broken_twins_fail() {
 
 /// For a quadratic energy and β = ½ the unadjusted sampler is reversible, and its distribution is
 /// `π_α(x) ∝ e^(−E(x)) Z_α(x)`, `Z_α(x) = Π (1 + e^{zᵢ(x)})`.
-fn unadjusted_law(target: &dyn Target, law: &Law, proposal: &Proposal) -> Vec<f64> {
+fn unadjusted_distribution(target: &dyn Target, distribution: &Distribution, proposal: &Proposal) -> Vec<f64> {
     let sums = |state| -> f64 {
         proposal.logits(target, state).into_iter().map(bitmc_host_tests::naive::softplus).sum()
     };
-    let energies = law.energies.iter().enumerate().map(|(state, energy)| energy - sums(state)).collect();
-    Law::from_energies(target.sites(), energies).probabilities
+    let energies =
+        distribution.energies.iter().enumerate().map(|(state, energy)| energy - sums(state)).collect();
+    Distribution::from_energies(target.sites(), energies).probabilities
 }
 
 #[test]
-fn unadjusted_sampler_has_its_own_law() {
+fn unadjusted_sampler_has_its_own_distribution() {
     for (seed, scale) in [0.2, 0.4, 1.0].into_iter().enumerate() {
         let model = models::pairwise(Convention::SpinsEdgesOnce, 6, 0.8, scale, seed as u64);
-        let (law, mut couplings) = (Law::of(&model), model.couplings());
+        let (distribution, mut couplings) = (Distribution::of(&model), model.couplings());
         let energy = couplings.ising(&model).unwrap();
         for step_size in [0.1, 0.5, 2.0, 8.0] {
             let sampler = Langevin::unadjusted(step_size).unwrap();
             let found = Transitions::of(&energy, &sampler, 0).stationary();
-            let truth = unadjusted_law(&model, &law, &proposal(0.5, &[1.0 / step_size; 6], 0));
+            let truth =
+                unadjusted_distribution(&model, &distribution, &proposal(0.5, &[1.0 / step_size; 6], 0));
             let worst = found.iter().zip(&truth).map(|(a, b)| ((a - b) / b).abs()).fold(0.0, f64::max);
             assert!(worst <= tolerance::STATIONARY_LAW, "sd {scale}, step size {step_size}: {worst}");
-            let broken = proposal(0.5, &[1.0 / step_size; 6], 0).twin(&model, &law, Defect::WrongSign);
+            let broken =
+                proposal(0.5, &[1.0 / step_size; 6], 0).variant(&model, &distribution, Defect::WrongSign);
             let wrong = Transitions::new(64, |x, y| (broken.log_q(x, y), 0.0)).stationary();
             let seen = wrong.iter().zip(&truth).map(|(a, b)| ((a - b) / b).abs()).fold(0.0, f64::max);
             assert!(seen > 100.0 * tolerance::STATIONARY_LAW, "the wrong sign is not seen: {seen}");
@@ -225,16 +228,16 @@ fn unadjusted_bias_falls_as_the_theorem_says() {
     // at most 2·e·max S.
     let edges = models::open_lattice(2, 2, || 0.25);
     let model = Pairwise { convention: Convention::SpinsEdgesTwice, edges, fields: vec![0.125; 4] };
-    let (law, mut couplings) = (Law::of(&model), model.couplings());
+    let (distribution, mut couplings) = (Distribution::of(&model), model.couplings());
     let energy = couplings.ising(&model).unwrap();
     let flat = proposal(0.5, &[0.0; 4], 0);
     let sums: Vec<f64> =
         (0..16).map(|state| flat.logits(&model, state).into_iter().map(f64::exp).sum()).collect();
-    let (mean, most) = (law.mean(|state| sums[state]), sums.iter().copied().fold(0.0, f64::max));
-    let slope = 0.5 * law.mean(|state| (sums[state] - mean).abs());
+    let (mean, most) = (distribution.mean(|state| sums[state]), sums.iter().copied().fold(0.0, f64::max));
+    let slope = 0.5 * distribution.mean(|state| (sums[state] - mean).abs());
     for step_size in [0.12f32, 0.1, 0.08, 0.07] {
         let found = Transitions::of(&energy, &Langevin::unadjusted(step_size).unwrap(), 0).stationary();
-        let bias: f64 = found.iter().zip(&law.probabilities).map(|(a, b)| 0.5 * (a - b).abs()).sum();
+        let bias: f64 = found.iter().zip(&distribution.probabilities).map(|(a, b)| 0.5 * (a - b).abs()).sum();
         let small = (-0.5 / f64::from(step_size)).exp();
         let allowed = 2.0 * small * most + tolerance::STATIONARY_LAW / (small * slope);
         let relative = (bias / (small * slope) - 1.0).abs();
@@ -246,7 +249,7 @@ fn unadjusted_bias_falls_as_the_theorem_says() {
 #[test]
 fn an_estimate_proposes_as_its_energy() {
     let model = models::pairwise(Convention::SpinsEdgesOnce, 6, 0.8, 3.0, 5);
-    let (law, mut couplings) = (Law::of(&model), model.couplings());
+    let (distribution, mut couplings) = (Distribution::of(&model), model.couplings());
     let energy = couplings.ising(&model).unwrap();
     let estimate = Estimate::new(Layout::binary(6), |x: Packed<'_>, blocks, out: &mut [Block]| {
         let mut cache = vec![[0; LANES]; energy.cache_len()];
@@ -257,7 +260,7 @@ fn an_estimate_proposes_as_its_energy() {
         let sampler = Langevin::unadjusted(step_size).unwrap();
         let (exact, estimated) =
             (Transitions::of(&energy, &sampler, 0), Transitions::of(&estimate, &sampler, 0));
-        for cell in 0..law.energies.len().pow(2) {
+        for cell in 0..distribution.energies.len().pow(2) {
             let (x, y) = (cell / 64, cell % 64);
             assert_eq!(exact.log_q(x, y).to_bits(), estimated.log_q(x, y).to_bits());
             assert_eq!(estimated.log_a(x, y), 0.0);

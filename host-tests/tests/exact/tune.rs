@@ -196,11 +196,11 @@ fn error_bars_are_right_for_one_chain_and_for_a_batch() {
         }
         // Both variances come from 400 runs: their ratio has a deviation of √(2/400) · √(1 + 1/7) = .075, and
         // 4.89 of those are .37. A chain's memory of a few steps takes a little from a batch of 50.
-        let (ratio, twin) = (variance / means.variance(), naive / means.variance());
-        println!("{count} chains: {ratio:.3}, as if steps were independent {twin:.3}");
+        let (ratio, as_if) = (variance / means.variance(), naive / means.variance());
+        println!("{count} chains: {ratio:.3}, as if steps were independent {as_if:.3}");
         assert!((0.63..1.37).contains(&ratio), "{count} chains: {ratio}");
         // Negative control: the error of independent steps, for one chain.
-        assert!(count > 1 || twin < 0.63, "the check cannot see memory: {twin}");
+        assert!(count > 1 || as_if < 0.63, "the check cannot see memory: {as_if}");
     }
 }
 

@@ -146,7 +146,7 @@ fn kernel_averages(target: &Quartic, chain: u32, refresh: u32, weigh: bool) -> [
     averages.map(|average| f64::from(average.mean()))
 }
 
-fn twin_averages(target: &Quartic, chain: u32, flaws: Flaws) -> [f64; 6] {
+fn naive_averages(target: &Quartic, chain: u32, flaws: Flaws) -> [f64; 6] {
     let mut rng = LaneRng::stream(31, chain);
     let draw = normals(&mut rng).map(f64::from);
     let mut trajectory = Trajectory::new(target, &draw[..2], &draw[2..4], flaws);
@@ -173,13 +173,13 @@ fn time_averages_are_the_moments() {
     assert_eq!(CHAINS, bitmc_host_tests::stat::replicas::PIECES);
     for target in [&WELLS, &BOWL] {
         averages(target, |chain| kernel_averages(target, chain, REFRESH, true)).must_pass();
-        averages(target, |chain| twin_averages(target, chain, RIGHT)).must_pass();
+        averages(target, |chain| naive_averages(target, chain, RIGHT)).must_pass();
         // And without new directions: nothing random but the start.
         averages(target, |chain| kernel_averages(target, chain, 0, true)).must_pass();
     }
     averages(&WELLS, |chain| kernel_averages(&WELLS, chain, REFRESH, false)).must_fail();
     // In two dimensions h = ε is the same flaw: both double a.
-    averages(&WELLS, |chain| twin_averages(&WELLS, chain, Flaws { dimension: -1.0, ..RIGHT })).must_fail();
+    averages(&WELLS, |chain| naive_averages(&WELLS, chain, Flaws { dimension: -1.0, ..RIGHT })).must_fail();
 }
 
 // ---- One sample of a trajectory
@@ -187,7 +187,7 @@ fn time_averages_are_the_moments() {
 #[test]
 fn a_reservoir_keeps_in_proportion_to_weight() {
     let weights: [f32; 8] = [1.0, 5.0, 0.5, 3.0, 0.0, 8.0, 2.0, 1.5];
-    let law: Vec<f64> = weights.iter().map(|&w| f64::from(w) / 21.0).collect();
+    let distribution: Vec<f64> = weights.iter().map(|&w| f64::from(w) / 21.0).collect();
     let keep = |weigh: bool, offset: f32| {
         let mut rng = LaneRng::seed_from_u64(40);
         let mut counts = vec![0u64; 8];
@@ -203,9 +203,9 @@ fn a_reservoir_keeps_in_proportion_to_weight() {
     };
     // Weights of any size: unscaled times grow and shrink by e^1000 on a long way.
     for offset in [0.0, -1000.0, 2000.0] {
-        chi_square("reservoir", &keep(true, offset), &law).must_pass();
+        chi_square("reservoir", &keep(true, offset), &distribution).must_pass();
     }
-    chi_square("reservoir without weights", &keep(false, 0.0), &law).must_fail();
+    chi_square("reservoir without weights", &keep(false, 0.0), &distribution).must_fail();
 
     let mut sum = LogSum::new();
     (0..1000).for_each(|i| sum.add(i as f32));
@@ -285,8 +285,8 @@ impl Three {
         [CENTRES[index][0] + SIGMA * noise[0], CENTRES[index][1] + SIGMA * noise[1]]
     }
 
-    fn law() -> Vec<f64> {
-        let mut law = vec![0.0; SIDE * SIDE];
+    fn distribution() -> Vec<f64> {
+        let mut distribution = vec![0.0; SIDE * SIDE];
         for (centre, share) in CENTRES.iter().zip(SHARES) {
             let cells = [0, 1].map(|axis: usize| {
                 let normal = Normal::new(centre[axis].into(), SIGMA.into()).unwrap();
@@ -297,11 +297,11 @@ impl Three {
                 };
                 (0..SIDE).map(|i| edge(i + 1) - edge(i)).collect::<Vec<_>>()
             });
-            for (index, cell) in law.iter_mut().enumerate() {
+            for (index, cell) in distribution.iter_mut().enumerate() {
                 *cell += f64::from(share) * cells[0][index / SIDE] * cells[1][index % SIDE];
             }
         }
-        law
+        distribution
     }
 
     fn cell(x: [f64; 2]) -> usize {
@@ -325,11 +325,11 @@ fn exact_start(what: &str, replicas: u32, last: impl Fn([f32; 2], &mut LaneRng) 
         sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         sum
     });
-    chi_square(what, &sum, &Three::law())
+    chi_square(what, &sum, &Three::distribution())
 }
 
 #[test]
-fn mala_and_hmc_keep_their_law() {
+fn mala_and_hmc_keep_their_distribution() {
     const REPLICAS: u32 = 1 << 18;
     let mut means = [[0.0; 16]; 3];
     means.iter_mut().zip(CENTRES).for_each(|(mean, centre)| mean[..2].copy_from_slice(&centre));
@@ -364,7 +364,7 @@ fn mala_and_hmc_keep_their_law() {
 }
 
 #[test]
-fn ula_keeps_its_own_law() {
+fn ula_keeps_its_own_distribution() {
     // On precision p the distribution of x ← (1 − ½ε²p)x + εn has the variance 1/(p(1 − ¼ε²p)).
     let precision = [1.0f32, 4.0, 0.25];
     let (mean, packed) = (block(&[0.0; 3]), block(&precision));

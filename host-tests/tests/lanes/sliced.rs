@@ -82,7 +82,7 @@ fn up(pairwise: &Pairwise, site: usize, state: usize) -> usize {
 }
 
 #[test]
-fn updates_keep_the_law() {
+fn updates_keep_the_distribution() {
     for pairwise in graphs().into_iter().filter(|pairwise| pairwise.fields.len() < 9) {
         let space = Space::binary(&pairwise);
         let mut memory = pairwise.couplings();
@@ -110,10 +110,10 @@ fn updates_keep_the_law() {
 }
 
 #[test]
-fn steps_keep_the_law() {
+fn steps_keep_the_distribution() {
     let small = [graph(6, 3.0, 1.0, false, 4), graph(7, 0.4, 0.3, false, 2), graph(7, 0.5, 0.0, false, 1)];
     for pairwise in small {
-        let law = bitmc_host_tests::enumerate::Law::of(&pairwise);
+        let distribution = bitmc_host_tests::enumerate::Distribution::of(&pairwise);
         let space = Space::binary(&pairwise);
         let mut memory = pairwise.couplings();
         let model = sliced(&pairwise, &mut memory);
@@ -136,9 +136,9 @@ fn steps_keep_the_law() {
                     (q, if ratio { f64::from(log_ratio()) } else { 0.0 })
                 })
             };
-            let verdict = matrix(true).judge(&law);
+            let verdict = matrix(true).judge(&distribution);
             assert!(verdict.passes(), "step size {step_size}: {verdict:?}");
-            assert!(!matrix(false).judge(&law).passes(), "step size {step_size}: no test is not seen");
+            assert!(!matrix(false).judge(&distribution).passes(), "step size {step_size}: no test is not seen");
         }
     }
 }
@@ -148,20 +148,20 @@ fn random_blocks(sites: usize, rng: &mut impl Rng) -> Vec<Bits> {
 }
 
 #[test]
-fn every_bit_is_that_of_a_scalar_twin() {
+fn every_bit_is_that_of_a_scalar_baseline() {
     for (number, pairwise) in graphs().into_iter().enumerate() {
         let mut memory = pairwise.couplings();
         let model = sliced(&pairwise, &mut memory);
         let mut room = Room::new(&model);
         let mut rng = LaneRng::seed_from_u64(number as u64);
         room.blocks = random_blocks(model.sites(), &mut rng);
-        let mut twin = Sliced::new(&pairwise, &room.blocks, Defect::None);
+        let mut naive = Sliced::new(&pairwise, &room.blocks, Defect::None);
         let mut own = rng.clone();
         let mut gibbs = room.gibbs(model);
         for _ in 0..5 {
             gibbs.sweep(&mut own);
-            twin.sweep(&mut rng);
-            assert!(gibbs.chains().blocks() == twin.blocks(), "graph {number}");
+            naive.sweep(&mut rng);
+            assert!(gibbs.chains().blocks() == naive.blocks(), "graph {number}");
         }
         assert_eq!(own, rng);
         for (step_size, adjusted) in [(0.2, true), (0.8, true), (0.3, false)] {
@@ -171,8 +171,8 @@ fn every_bit_is_that_of_a_scalar_twin() {
             for _ in 0..5 {
                 let accepted = langevin.step(&mut own);
                 let accepted: u32 = accepted.iter().map(|word| word.count_ones()).sum();
-                assert_eq!(accepted as usize, twin.step(step_size, adjusted, &mut rng), "graph {number}");
-                assert!(langevin.chains().blocks() == twin.blocks(), "graph {number}, step size {step_size}");
+                assert_eq!(accepted as usize, naive.step(step_size, adjusted, &mut rng), "graph {number}");
+                assert!(langevin.chains().blocks() == naive.blocks(), "graph {number}, step size {step_size}");
                 moved += accepted;
             }
             assert!((1..=2560).contains(&moved) && (adjusted || moved == 2560));
@@ -195,13 +195,13 @@ fn large_lattices_too() {
     room.blocks = random_blocks(model.sites(), &mut rng);
     let mut gibbs = room.gibbs(model);
     (0..50).for_each(|_| gibbs.sweep(&mut rng));
-    let mut twin = Sliced::new(&pairwise, gibbs.chains().blocks(), Defect::None);
+    let mut naive = Sliced::new(&pairwise, gibbs.chains().blocks(), Defect::None);
     let (mut own, mut moved) = (rng.clone(), 0);
     let mut langevin = room.langevin(model, 0.13);
     for _ in 0..2 {
         langevin.step(&mut own);
-        moved += twin.step(0.13, true, &mut rng);
-        assert!(langevin.chains().blocks() == twin.blocks());
+        moved += naive.step(0.13, true, &mut rng);
+        assert!(langevin.chains().blocks() == naive.blocks());
     }
     assert!((512..1024).contains(&moved), "{moved} of 1024 moves");
 }
@@ -398,11 +398,11 @@ fn extremes_are_certain() {
     let model = sliced(&alone, &mut memory);
     let mut room = Room::new(&model);
     let mut rng = LaneRng::seed_from_u64(8);
-    let mut twin = Sliced::new(&alone, &room.blocks, Defect::None);
+    let mut naive = Sliced::new(&alone, &room.blocks, Defect::None);
     let (mut own, mut langevin) = (rng.clone(), room.langevin(model, 1.0));
     for _ in 0..4 {
         langevin.step(&mut own);
-        twin.step(1.0, true, &mut rng);
-        assert!(langevin.chains().blocks() == twin.blocks());
+        naive.step(1.0, true, &mut rng);
+        assert!(langevin.chains().blocks() == naive.blocks());
     }
 }

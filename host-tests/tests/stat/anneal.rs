@@ -112,8 +112,8 @@ fn estimates(seed: u64) -> Vec<Estimate> {
 fn check(what: &str, estimates: &[Estimate], factor: f64) -> Verdict {
     let squares = estimates.iter().map(|(log_z, error)| ((log_z - EXACT) / (factor * error)).powi(2));
     let sum: f64 = squares.sum();
-    let law = ChiSquared::new(estimates.len() as f64).unwrap();
-    let p = 2.0 * law.cdf(sum).min(law.sf(sum));
+    let distribution = ChiSquared::new(estimates.len() as f64).unwrap();
+    let p = 2.0 * distribution.cdf(sum).min(distribution.sf(sum));
     Verdict::new(format!("{what}: Σz² of {} estimates is {sum:.1}", estimates.len()), p)
 }
 

@@ -23,10 +23,10 @@ fn plan(seed: u64) -> Plan {
 
 fn keeps<E: Energy + Sync, K: Kernel<E> + Sync>(what: &str, space: &Space, energy: &E, kernel: &K, seed: u64) {
     let ends = space.ends(&plan(seed), energy, kernel, 0);
-    chi_square(what, &ends, &space.law).must_pass();
+    chi_square(what, &ends, &space.distribution).must_pass();
     let given = space.given(HELD, space.states() - 2);
     let ends = given.ends(&plan(seed + 1), energy, kernel, HELD);
-    chi_square(&format!("{what}, sites held"), &ends, &given.law).must_pass();
+    chi_square(&format!("{what}, sites held"), &ends, &given.distribution).must_pass();
 }
 
 fn tables() -> [Tables; 2] {
@@ -41,13 +41,13 @@ fn random_walks() {
     let walk = RandomWalk::new(2.0).unwrap();
     keeps("spins, random walk", &space, &model, &walk, 101);
     let ends = space.ends(&plan(103), &HalfEnergy(model), &walk, 0);
-    chi_square("spins, random walk by half the energy", &ends, &space.law).must_fail();
+    chi_square("spins, random walk by half the energy", &ends, &space.distribution).must_fail();
     for (seed, tables) in tables().iter().enumerate() {
         let energy = Plain(Own(tables));
         let space = Space::tables(tables, energy.layout());
         keeps("tables, random walk", &space, &energy, &walk, 104 + 10 * seed as u64);
         let ends = space.ends(&plan(106), &HalfEnergy(energy), &walk, 0);
-        chi_square("tables, random walk by half the energy", &ends, &space.law).must_fail();
+        chi_square("tables, random walk by half the energy", &ends, &space.distribution).must_fail();
     }
 }
 
@@ -61,7 +61,7 @@ fn langevin_over_several_values() {
         let sampler = |adjusted| Langevin::new(0.5, Curvature::Same(0.3), adjusted).unwrap().within(9);
         keeps("tables, Langevin", &space, &energy, &sampler(true), seed);
         let ends = space.ends(&plan(seed + 2), &energy, &sampler(false), 0);
-        chi_square("tables, Langevin without its test", &ends, &space.law).must_fail();
+        chi_square("tables, Langevin without its test", &ends, &space.distribution).must_fail();
     }
 }
 
@@ -74,9 +74,9 @@ fn blocks_balls_and_swaps() {
     keeps("spins, balls", &space, &model, &HammingBall::new(space.layout, 5, 2).unwrap(), 303);
     keeps("spins, swaps", &space, &model, &Swap, 305);
     let ends = space.ends(&plan(307), &HalfEnergy(model), &Swap, 0);
-    chi_square("spins, swaps by half the energy", &ends, &space.law).must_fail();
+    chi_square("spins, swaps by half the energy", &ends, &space.distribution).must_fail();
     let ends = space.ends(&plan(308), &HalfEnergy(model), &EnumeratedGibbs::new(space.layout, 3).unwrap(), 0);
-    chi_square("spins, blocks by half the energy", &ends, &space.law).must_fail();
+    chi_square("spins, blocks by half the energy", &ends, &space.distribution).must_fail();
     for (seed, tables) in tables().iter().enumerate() {
         let (energy, seed) = (Plain(Own(tables)), 310 + 10 * seed as u64);
         let space = Space::tables(tables, energy.layout());
@@ -84,7 +84,7 @@ fn blocks_balls_and_swaps() {
         keeps("tables, balls", &space, &energy, &HammingBall::new(space.layout, 3, 1).unwrap(), seed + 2);
         keeps("tables, swaps", &space, &energy, &Swap, seed + 4);
         let ends = space.ends(&plan(seed + 6), &HalfEnergy(energy), &Swap, 0);
-        chi_square("tables, swaps by half the energy", &ends, &space.law).must_fail();
+        chi_square("tables, swaps by half the energy", &ends, &space.distribution).must_fail();
     }
 }
 
@@ -113,8 +113,8 @@ fn gibbs_scans() {
     let p = |x: usize, y: usize, site: usize| sigmoid(field(x, site) * (2.0 * ((y >> site) & 1) as f64 - 1.0));
     let entry = |x: usize, y: usize| (0..7).map(|site| p(x, y, site)).product();
     let rows = (0..128).map(|x| (0..128).map(|y| entry(x, y)).collect()).collect();
-    let ends = Table { rows }.ends(&plan(230), &space.law);
-    chi_square("spins, stale fields", &ends, &space.law).must_fail();
+    let ends = Table { rows }.ends(&plan(230), &space.distribution);
+    chi_square("spins, stale fields", &ends, &space.distribution).must_fail();
 }
 
 fn spins_energy(spins: &bitmc_host_tests::naive::Pairwise, state: usize) -> f64 {

@@ -4,7 +4,7 @@
 use crate::bonds::{coins, each_set};
 use bitmc::step::{SequentialGibbs, SwendsenWang, Wolff};
 use bitmc::{Info, Ising, Kernel, LaneRng, Packed, torus};
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap;
 use bitmc_host_tests::naive::{Convention, Pairwise};
 use bitmc_host_tests::stat::models::complete;
@@ -93,10 +93,12 @@ impl Spins {
     }
 
     /// The largest |π(x)P(y|x) − π(y)P(x|y)| over all pairs.
-    fn asymmetry(&self, which: Which, law: &[f64], flaw: Flaw) -> f64 {
-        let rows: Vec<_> = (0..law.len()).map(|x| self.row(which, x, 0, flaw)).collect();
-        let pairs = (0..law.len()).flat_map(|x| (0..x).map(move |y| (x, y)));
-        pairs.map(|(x, y)| (law[x] * rows[x][y] - law[y] * rows[y][x]).abs()).fold(0.0, f64::max)
+    fn asymmetry(&self, which: Which, distribution: &[f64], flaw: Flaw) -> f64 {
+        let rows: Vec<_> = (0..distribution.len()).map(|x| self.row(which, x, 0, flaw)).collect();
+        let pairs = (0..distribution.len()).flat_map(|x| (0..x).map(move |y| (x, y)));
+        pairs
+            .map(|(x, y)| (distribution[x] * rows[x][y] - distribution[y] * rows[y][x]).abs())
+            .fold(0.0, f64::max)
     }
 }
 
@@ -108,9 +110,9 @@ fn five(convention: Convention) -> Pairwise {
 fn all_bonds_enumerated_are_in_detailed_balance() {
     for convention in Convention::ALL {
         let model = five(convention);
-        let law = Law::of(&model).probabilities;
+        let distribution = Distribution::of(&model).probabilities;
         for which in [Which::SwendsenWang, Which::Wolff] {
-            let off = |flaw| Spins::of(&model).asymmetry(which, &law, flaw);
+            let off = |flaw| Spins::of(&model).asymmetry(which, &distribution, flaw);
             assert!(off(Flaw::None) < 1e-15, "{which:?} {convention:?}: {}", off(Flaw::None));
             for flaw in [Flaw::WeakBonds, Flaw::NoFields] {
                 assert!(off(flaw) > 1e-4, "the check cannot see {flaw:?} of {which:?}: {}", off(flaw));
@@ -169,19 +171,20 @@ fn clusters_with_a_clamped_site_stay() {
 #[test]
 fn chains_keep_the_distribution() {
     let model = complete(7, 1.0, 11);
-    let law = Law::of(&model).probabilities;
+    let distribution = Distribution::of(&model).probabilities;
     let (held, at) = (0b010_0101, 0b000_0100);
-    let given = Law::of(&model).given(held, at).probabilities;
+    let given = Distribution::of(&model).given(held, at).probabilities;
     let mut memory = model.couplings();
     let ising = memory.ising(&model).unwrap();
     let usual = Plan::usual(70);
-    chi_square("Swendsen-Wang", &usual.ends(&ising, &SwendsenWang, &law, 0), &law).must_pass();
-    chi_square("Wolff", &usual.ends(&ising, &Wolff, &law, 0), &law).must_pass();
+    chi_square("Swendsen-Wang", &usual.ends(&ising, &SwendsenWang, &distribution, 0), &distribution)
+        .must_pass();
+    chi_square("Wolff", &usual.ends(&ising, &Wolff, &distribution, 0), &distribution).must_pass();
     let mut ends = usual.ends(&ising, &SwendsenWang, &given, held as u32);
     chi_square("Swendsen-Wang, clamped", &ends, &given).must_pass();
     ends = usual.ends(&ising, &Wolff, &given, held as u32);
     chi_square("Wolff, clamped", &ends, &given).must_pass();
-    chi_square("clamped, taken for free", &ends, &law).must_fail();
+    chi_square("clamped, taken for free", &ends, &distribution).must_fail();
 }
 
 /// Steps of 64 chains on a torus, and what is seen after each, from the second half on.

@@ -4,7 +4,7 @@
 use bitmc::energy::Estimate;
 use bitmc::lane::Block;
 use bitmc::{Energy, Langevin, Layout, Packed, Rng};
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap::unpack;
 use bitmc_host_tests::naive::{Pairwise, Target};
 use bitmc_host_tests::stat::models::complete;
@@ -42,26 +42,26 @@ fn estimate(halves: &[Pairwise; 2], seed: u64, piece: u32) -> impl Energy {
     })
 }
 
-/// Exact start from `law`, with the minibatches of `halves`.
-fn check(what: &str, halves: &[Pairwise; 2], step_size: f32, law: &[f64], plan: Plan) -> Verdict {
+/// Exact start from `distribution`, with the minibatches of `halves`.
+fn check(what: &str, halves: &[Pairwise; 2], step_size: f32, distribution: &[f64], plan: Plan) -> Verdict {
     let sampler = Langevin::unadjusted(step_size).unwrap();
-    let ends = plan.ends_of(|piece| estimate(halves, plan.seed, piece), &sampler, law);
-    chi_square(&format!("stochastic gradients, step size {step_size}, {what}"), &ends, law)
+    let ends = plan.ends_of(|piece| estimate(halves, plan.seed, piece), &sampler, distribution);
+    chi_square(&format!("stochastic gradients, step size {step_size}, {what}"), &ends, distribution)
 }
 
 #[test]
 fn minibatches() {
     let spins = complete(6, 0.3, 41);
-    let exact = Law::of(&spins).probabilities;
+    let exact = Distribution::of(&spins).probabilities;
     let unbiased = halves(&spins, 2.0);
     let biased = halves(&spins, 1.0);
 
     // The kernel has the distribution of the averaged chain, and is not the chain of the full gradient.
     let own = table(&unbiased, 0.5).stationary();
-    check("its own law", &unbiased, 0.5, &own, Plan::usual(42)).must_pass();
-    check("biased", &biased, 0.5, &own, Plan::twin(43)).must_fail();
+    check("its own distribution", &unbiased, 0.5, &own, Plan::usual(42)).must_pass();
+    check("biased", &biased, 0.5, &own, Plan::control(43)).must_fail();
     let full = Naive::with_step_size(&spins, 0.5).broken(Defect::Unadjusted).table().stationary();
-    check("the law of full gradients", &unbiased, 0.5, &full, Plan::usual(44)).must_fail();
+    check("the distribution of full gradients", &unbiased, 0.5, &full, Plan::usual(44)).must_fail();
 
     // With a small step that distribution is so near the model's that 32,000 draws cannot tell them apart: what the
     // statistic gains on average, N Σ (p−π)²/π, is below one of its 63 degrees. Small steps need many.
@@ -69,8 +69,8 @@ fn minibatches() {
     let plan = Plan { replicas: 32_000, steps: 200, seed: 45 };
     let gain: f64 = near.iter().zip(&exact).map(|(p, q)| (p - q).powi(2) / q).sum();
     assert!(gain * (plan.replicas as f64) < 1.0, "{gain}");
-    check("the model's law", &unbiased, 0.075, &exact, plan).must_pass();
-    check("the model's law, biased", &biased, 0.075, &exact, plan).must_fail();
+    check("the model's distribution", &unbiased, 0.075, &exact, plan).must_pass();
+    check("the model's distribution, biased", &biased, 0.075, &exact, plan).must_fail();
 }
 
 /// With two halves the error of a gradient is as often up as down, whatever the site's value, so it cancels
@@ -79,7 +79,7 @@ fn minibatches() {
 #[test]
 fn the_bias_falls_with_the_step_size() {
     let spins = complete(6, 0.3, 41);
-    let exact = Law::of(&spins).probabilities;
+    let exact = Distribution::of(&spins).probabilities;
     let off =
         |weight, step_size| total_variation(&table(&halves(&spins, weight), step_size).stationary(), &exact);
     for step_size in [0.2, 0.1] {

@@ -6,7 +6,7 @@ use bitmc::lane::Block;
 use bitmc::noise::{Edgewise, Run, SparseMatrix};
 use bitmc::step::{Curvature, IsingBalanced, IsingLangevin};
 use bitmc::{BlockGibbs, Langevin, Plain};
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap::Weights;
 use bitmc_host_tests::naive::{Convention, Pairwise};
 use bitmc_host_tests::stat::models::{Well, complete, machine};
@@ -28,44 +28,44 @@ fn each() -> [Block; 1] {
     [block]
 }
 
-fn check(what: &str, ends: &[u64], law: &[f64]) -> Verdict {
-    chi_square(what, ends, law)
+fn check(what: &str, ends: &[u64], distribution: &[f64]) -> Verdict {
+    chi_square(what, ends, distribution)
 }
 
 #[test]
 fn adjusted_langevin_keeps_an_ising_model() {
     let spins = spins();
-    let law = Law::of(&spins).probabilities;
+    let distribution = Distribution::of(&spins).probabilities;
     let mut memory = spins.couplings();
     let model = memory.ising(&spins).unwrap();
     let plans = [(Plan::usual(1), 0.2), (Plan::million(2), 0.6), (Plan::usual(3), 5.0)];
     for (plan, step_size) in plans {
         let sampler = Langevin::adjusted(step_size).unwrap();
-        let ends = plan.ends(&model, &sampler, &law, 0);
-        check(&format!("Ising, adjusted, step size {step_size}"), &ends, &law).must_pass();
+        let ends = plan.ends(&model, &sampler, &distribution, 0);
+        check(&format!("Ising, adjusted, step size {step_size}"), &ends, &distribution).must_pass();
     }
     let curvature = each();
     let sampler = Langevin::new(0.5, Curvature::Each(&curvature), true).unwrap();
-    let ends = Plan::usual(4).ends(&model, &sampler, &law, 0);
-    check("Ising, adjusted, one curvature a site", &ends, &law).must_pass();
+    let ends = Plan::usual(4).ends(&model, &sampler, &distribution, 0);
+    check("Ising, adjusted, one curvature a site", &ends, &distribution).must_pass();
 
     for (seed, step_size) in [(20, 0.2), (21, 0.6), (22, 5.0)] {
         let sampler = IsingLangevin::adjusted(step_size).unwrap();
-        let ends = Plan::usual(seed).ends(&model, &sampler, &law, 0);
-        check(&format!("Ising, its own kernel, step size {step_size}"), &ends, &law).must_pass();
+        let ends = Plan::usual(seed).ends(&model, &sampler, &distribution, 0);
+        check(&format!("Ising, its own kernel, step size {step_size}"), &ends, &distribution).must_pass();
     }
 
     let mut d = [[0.0; 16]];
     let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).unwrap();
     for (seed, step_size, balance, precision) in [(23, f32::INFINITY, 1.0, 1.0), (24, 1.0, 0.8, 0.6)] {
         let sampler = IsingBalanced::new(noise, step_size, balance).unwrap().precision(precision).unwrap();
-        let ends = Plan::usual(seed).ends(&model, &sampler, &law, 0);
-        check(&format!("Ising, second order, σ {step_size}"), &ends, &law).must_pass();
+        let ends = Plan::usual(seed).ends(&model, &sampler, &distribution, 0);
+        check(&format!("Ising, second order, σ {step_size}"), &ends, &distribution).must_pass();
     }
 
     // Negative control: the same kernel without its test.
-    let ends = Plan::twin(5).ends(&model, &Langevin::unadjusted(0.6).unwrap(), &law, 0);
-    check("unadjusted taken for adjusted", &ends, &law).must_fail();
+    let ends = Plan::control(5).ends(&model, &Langevin::unadjusted(0.6).unwrap(), &distribution, 0);
+    check("unadjusted taken for adjusted", &ends, &distribution).must_fail();
 }
 
 /// Six spins on a ring with three chords, couplings ±J, and an edge of none.
@@ -83,12 +83,12 @@ fn signs(coupling: f32) -> Pairwise {
 
 /// The step of AB-edge at α = κ = 1 and σ = ∞ by its definition, with whole numbers on a grid of `parts` of |W|; every
 /// move is accepted.
-fn naive_discrete(target: &Pairwise, plan: &Plan, law: &[f64], parts: f64) -> Vec<u64> {
+fn naive_discrete(target: &Pairwise, plan: &Plan, distribution: &[f64], parts: f64) -> Vec<u64> {
     let magnitude = 4.0 * f64::from(target.edges[0].2.abs());
     let weight = |k: i32| (-0.5 * magnitude / (parts * parts) * f64::from(k * k)).exp();
-    let (numbers, start) = (Dice::new(&(-20..=20).map(weight).collect::<Vec<_>>()), Dice::new(law));
+    let (numbers, start) = (Dice::new(&(-20..=20).map(weight).collect::<Vec<_>>()), Dice::new(distribution));
     let counts = pieces(|piece| {
-        let (mut rng, mut counts) = (reference_rng(plan.seed, piece), vec![0; law.len()]);
+        let (mut rng, mut counts) = (reference_rng(plan.seed, piece), vec![0; distribution.len()]);
         for _ in 0..plan.share() {
             let mut x = start.roll(&mut rng);
             for _ in 0..plan.steps {
@@ -123,7 +123,7 @@ fn second_order_over_whole_numbers_keeps_an_ising_model() {
     // |W| = 4J: a grid of one part of it, and of two.
     for (seed, coupling) in [(30, 0.35), (40, 0.6)] {
         let spins = signs(coupling);
-        let law = Law::of(&spins).probabilities;
+        let distribution = Distribution::of(&spins).probabilities;
         let mut memory = spins.couplings();
         let model = memory.ising(&spins).unwrap();
         let matrix = SparseMatrix::of(model.form());
@@ -134,88 +134,93 @@ fn second_order_over_whole_numbers_keeps_an_ising_model() {
         for (seed, (noise, step_size, balance, precision)) in (seed..).zip(parameters) {
             let sampler = IsingBalanced::discrete(noise, step_size, balance).unwrap();
             let sampler = sampler.precision(precision).unwrap();
-            let ends = Plan::usual(seed).ends(&model, &sampler, &law, 0);
-            check(&format!("J {coupling}, over whole numbers, σ {step_size}"), &ends, &law).must_pass();
+            let ends = Plan::usual(seed).ends(&model, &sampler, &distribution, 0);
+            check(&format!("J {coupling}, over whole numbers, σ {step_size}"), &ends, &distribution)
+                .must_pass();
         }
         // Negative controls: another implementation, and its grid beside the means.
         let parts = if coupling < 0.5 { 1.0 } else { 2.0 };
-        let naive = |parts| naive_discrete(&spins, &Plan::usual(seed + 3), &law, parts);
-        check("naive, over whole numbers", &naive(parts), &law).must_pass();
-        check("naive, a grid beside the means", &naive(0.6), &law).must_fail();
+        let naive = |parts| naive_discrete(&spins, &Plan::usual(seed + 3), &distribution, parts);
+        check("naive, over whole numbers", &naive(parts), &distribution).must_pass();
+        check("naive, a grid beside the means", &naive(0.6), &distribution).must_fail();
     }
 }
 
 #[test]
-fn clamped_sites_leave_the_conditional_law() {
+fn clamped_sites_leave_the_conditional_distribution() {
     const HELD: usize = 0b010_0101;
     const AT: usize = 0b000_0100;
     let spins = spins();
-    let law = Law::of(&spins).given(HELD, AT).probabilities;
+    let distribution = Distribution::of(&spins).given(HELD, AT).probabilities;
     let mut memory = spins.couplings();
     let model = memory.ising(&spins).unwrap();
     let sampler = Langevin::adjusted(0.6).unwrap();
-    let ends = Plan::usual(6).ends(&model, &sampler, &law, HELD as u32);
-    check("Ising with three clamped sites", &ends, &law).must_pass();
+    let ends = Plan::usual(6).ends(&model, &sampler, &distribution, HELD as u32);
+    check("Ising with three clamped sites", &ends, &distribution).must_pass();
 
     let mut naive = Naive::with_step_size(&spins, 0.6);
     naive.held = HELD;
-    let ends = |naive: &Naive| naive.table().ends(&Plan::twin(7), &law);
-    check("naive with three clamped sites", &ends(&naive), &law).must_pass();
-    check("clamp forgotten in reverse", &ends(&naive.broken(Defect::ForgottenClamp)), &law).must_fail();
+    let ends = |naive: &Naive| naive.table().ends(&Plan::control(7), &distribution);
+    check("naive with three clamped sites", &ends(&naive), &distribution).must_pass();
+    check("clamp forgotten in reverse", &ends(&naive.broken(Defect::ForgottenClamp)), &distribution)
+        .must_fail();
 }
 
 #[test]
 fn the_check_sees_every_defect() {
     let spins = spins();
-    let law = Law::of(&spins).probabilities;
+    let distribution = Distribution::of(&spins).probabilities;
     let naive = Naive::with_step_size(&spins, 0.6);
-    let ends = |naive: &Naive| naive.table().ends(&Plan::twin(8), &law);
-    check("naive, adjusted", &ends(&naive), &law).must_pass();
+    let ends = |naive: &Naive| naive.table().ends(&Plan::control(8), &distribution);
+    check("naive, adjusted", &ends(&naive), &distribution).must_pass();
     for defect in [Defect::Unadjusted, Defect::StaleReverse, Defect::NoReverse, Defect::HalfEnergy] {
         let broken = naive.broken(defect);
         let table = broken.table();
-        let off = total_variation(&(0..20).fold(law.clone(), |law, _| table.after(&law)), &law);
-        check(&format!("naive, {defect:?}, off by TV {off:.4}"), &ends(&broken), &law).must_fail();
+        let off = total_variation(
+            &(0..20).fold(distribution.clone(), |distribution, _| table.after(&distribution)),
+            &distribution,
+        );
+        check(&format!("naive, {defect:?}, off by TV {off:.4}"), &ends(&broken), &distribution).must_fail();
     }
 }
 
 #[test]
 fn an_rbm_by_langevin_and_by_block_gibbs() {
     let machine = machine(6, 5, 1.0, 12);
-    let law = Law::of(&machine).probabilities;
+    let distribution = Distribution::of(&machine).probabilities;
     let weights = Weights::new(&machine).unwrap();
     let model = weights.rbm().unwrap();
-    let ends = Plan::usual(9).ends(&model, &Langevin::adjusted(0.6).unwrap(), &law, 0);
-    check("RBM, adjusted", &ends, &law).must_pass();
-    let ends = Plan::usual(10).ends(&model, &BlockGibbs, &law, 0);
-    check("RBM, block Gibbs", &ends, &law).must_pass();
+    let ends = Plan::usual(9).ends(&model, &Langevin::adjusted(0.6).unwrap(), &distribution, 0);
+    check("RBM, adjusted", &ends, &distribution).must_pass();
+    let ends = Plan::usual(10).ends(&model, &BlockGibbs, &distribution, 0);
+    check("RBM, block Gibbs", &ends, &distribution).must_pass();
     let (held, at) = (0b001010, 0b000010);
-    let given = Law::of(&machine).given(held, at).probabilities;
+    let given = Distribution::of(&machine).given(held, at).probabilities;
     let ends = Plan::usual(11).ends(&model, &BlockGibbs, &given, held as u32);
     check("RBM, block Gibbs with two clamped sites", &ends, &given).must_pass();
 
     let naive = Naive::with_step_size(&machine, 0.6);
-    let stale = naive.broken(Defect::StaleReverse).table().ends(&Plan::twin(12), &law);
-    check("RBM, naive, stale reverse gradient", &stale, &law).must_fail();
-    let broken = mean_field_gibbs(&machine).ends(&Plan::twin(13), &law);
-    check("RBM, block Gibbs with means of hidden units", &broken, &law).must_fail();
+    let stale = naive.broken(Defect::StaleReverse).table().ends(&Plan::control(12), &distribution);
+    check("RBM, naive, stale reverse gradient", &stale, &distribution).must_fail();
+    let broken = mean_field_gibbs(&machine).ends(&Plan::control(13), &distribution);
+    check("RBM, block Gibbs with means of hidden units", &broken, &distribution).must_fail();
 }
 
 #[test]
 fn an_energy_from_two_functions() {
     let well = Well { sites: 6, depth: 0.05, centre: 3.4 };
-    let law = Law::of(&well).probabilities;
-    let ends = Plan::usual(14).ends(&Plain(well), &Langevin::adjusted(1.0).unwrap(), &law, 0);
-    check("well, adjusted", &ends, &law).must_pass();
+    let distribution = Distribution::of(&well).probabilities;
+    let ends = Plan::usual(14).ends(&Plain(well), &Langevin::adjusted(1.0).unwrap(), &distribution, 0);
+    check("well, adjusted", &ends, &distribution).must_pass();
     let naive = Naive::with_step_size(&well, 1.0).broken(Defect::StaleReverse);
-    let ends = naive.table().ends(&Plan::twin(15), &law);
-    check("well, naive, stale reverse gradient", &ends, &law).must_fail();
+    let ends = naive.table().ends(&Plan::control(15), &distribution);
+    check("well, naive, stale reverse gradient", &ends, &distribution).must_fail();
 }
 
 #[test]
-fn unadjusted_langevin_has_its_own_law() {
+fn unadjusted_langevin_has_its_own_distribution() {
     let spins = spins();
-    let exact = Law::of(&spins).probabilities;
+    let exact = Distribution::of(&spins).probabilities;
     let mut memory = spins.couplings();
     let model = memory.ising(&spins).unwrap();
     for (seed, step_size) in [(16, 0.15), (17, 0.6)] {
@@ -223,10 +228,10 @@ fn unadjusted_langevin_has_its_own_law() {
         let own = naive.table().stationary();
         let sampler = Langevin::unadjusted(step_size).unwrap();
         let ends = Plan::usual(seed).ends(&model, &sampler, &own, 0);
-        check(&format!("unadjusted, step size {step_size}, its own law"), &ends, &own).must_pass();
+        check(&format!("unadjusted, step size {step_size}, its own distribution"), &ends, &own).must_pass();
         // Negative control: the distribution of another step size. Twenty steps from the right distribution stay at the right distribution.
         let other = Naive::with_step_size(&spins, 1.1 * f64::from(step_size)).broken(Defect::Unadjusted);
-        check("the law of a step size 10 % larger", &ends, &other.table().stationary()).must_fail();
-        check("the law that it is near", &ends, &exact).must_fail();
+        check("the distribution of a step size 10 % larger", &ends, &other.table().stationary()).must_fail();
+        check("the distribution that it is near", &ends, &exact).must_fail();
     }
 }

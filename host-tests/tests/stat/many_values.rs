@@ -68,10 +68,10 @@ fn judge(what: &str, words: &Words, seen: &[usize], temperature: f64) -> Verdict
     let weight = |k: usize| (f64::from(words.log_weights[k] - level) / temperature).exp();
     let total: f64 = (0..VALUES).map(weight).sum();
     let cells = |of: &dyn Fn(usize) -> usize, count: usize| {
-        let (mut law, mut counts) = (vec![0.0; count], vec![0; count]);
-        (0..VALUES).for_each(|k| law[of(k)] += weight(k) / total);
+        let (mut distribution, mut counts) = (vec![0.0; count], vec![0; count]);
+        (0..VALUES).for_each(|k| distribution[of(k)] += weight(k) / total);
         seen.iter().for_each(|&k| counts[of(k)] += 1);
-        chi_square(what, &counts, &law)
+        chi_square(what, &counts, &distribution)
     };
     Verdict::worst([cells(&|k| (k * 7919) % 2048, 2048), cells(&|k| k / 509, 60)])
 }
@@ -84,7 +84,7 @@ fn sixty_four_sites_of_thirty_thousand_values() {
     assert!(bytes < 1 << 20, "{bytes} bytes");
     let seen = draws(&words, 100, true);
     judge("64 sites of 30,522 values", &words, &seen, 1.0).must_pass();
-    judge("a law 25 % too warm", &words, &seen, 1.25).must_fail();
+    judge("a distribution 25 % too warm", &words, &seen, 1.25).must_fail();
 }
 
 #[test]
@@ -162,11 +162,11 @@ fn counts(what: &str, (target, taken): (&Counts, &Counts), window: u32, adjusted
     }
     assert!(farthest <= u64::from(window) && farthest >= u64::from(window.min(3)), "{farthest}");
     Verdict::worst(histograms.iter().zip(taken.means).map(|(histogram, mean)| {
-        let law: Vec<f64> = (0..400).map(|k| -Counts::surprise(mean, k)).collect();
-        let most = law.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let total: f64 = law.iter().map(|l| (l - most).exp()).sum();
-        let law: Vec<f64> = law.iter().map(|l| (l - most).exp() / total).collect();
-        chi_square(what, histogram, &law)
+        let distribution: Vec<f64> = (0..400).map(|k| -Counts::surprise(mean, k)).collect();
+        let most = distribution.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = distribution.iter().map(|l| (l - most).exp()).sum();
+        let distribution: Vec<f64> = distribution.iter().map(|l| (l - most).exp() / total).collect();
+        chi_square(what, histogram, &distribution)
     }))
 }
 
@@ -194,7 +194,7 @@ impl Tail {
     }
 
     /// Probabilities of the two likely values and of the tail.
-    fn law(&self) -> Vec<f64> {
+    fn distribution(&self) -> Vec<f64> {
         let weights: Vec<f64> = self.log_weights.iter().map(|&w| f64::from(w).exp()).collect();
         let sum: f64 = weights.iter().sum();
         vec![weights[0] / sum, weights[1] / sum, weights[2..].iter().sum::<f64>() / sum]
@@ -242,7 +242,7 @@ fn tail<K: Kernel<Tail>>(what: &str, energy: &Tail, kernel: &K, steps: usize) ->
         assert!(info.accepted && !info.fault);
         counts[Tail::cell(chain.state().get(0))] += 1;
     }
-    chi_square(what, &counts, &energy.law())
+    chi_square(what, &counts, &energy.distribution())
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn a_long_tail_is_drawn() {
     let sum = energy.log_weights.iter().fold(0.0f32, |sum, w| sum + w.exp());
     assert_eq!(sum, 1.9);
     let lost = [40_000.0 / 1.9, 40_000.0 * 0.9 / 1.9, 0.0].map(|count: f64| count.round() as u64);
-    chi_square("a tail that is lost", &lost, &energy.law()).must_fail();
+    chi_square("a tail that is lost", &lost, &energy.distribution()).must_fail();
 }
 
 #[test]
@@ -265,8 +265,10 @@ fn conditionals_of_long_tails() {
         let mut chain = heap::chain(&energy, &[1]).unwrap();
         let mut log_p = vec![f32::NAN; values];
         assert!(!Gibbs::conditional(chain.ring(), 0, &mut log_p));
-        let law = energy.law();
-        let exact = |value: usize| (law[value.min(2)] / if value < 2 { 1.0 } else { values as f64 - 2.0 }).ln();
+        let distribution = energy.distribution();
+        let exact = |value: usize| {
+            (distribution[value.min(2)] / if value < 2 { 1.0 } else { values as f64 - 2.0 }).ln()
+        };
         let off = |value: usize| (f64::from(log_p[value]) - exact(value)).abs();
         let most = (0..values).map(off).fold(0.0, f64::max);
         // Logarithms up to 18 are rounded to 10⁻⁶; the tail is 8·10⁻⁴ of the mass of 65,536 values.
@@ -297,11 +299,11 @@ fn a_base_of_many_values() {
         base.draw(&mut rng, &mut words);
         counts[words[0] as usize] += 1;
     }
-    let law = |warm: f64| {
+    let distribution = |warm: f64| {
         let weights: Vec<f64> = energy.log_weights.iter().map(|&w| (f64::from(w) / warm).exp()).collect();
         let sum: f64 = weights.iter().sum();
         weights.into_iter().map(|weight| weight / sum).collect::<Vec<_>>()
     };
-    chi_square("a base of 300 values", &counts, &law(1.0)).must_pass();
-    chi_square("a base 2 % too warm", &counts, &law(1.02)).must_fail();
+    chi_square("a base of 300 values", &counts, &distribution(1.0)).must_pass();
+    chi_square("a base 2 % too warm", &counts, &distribution(1.02)).must_fail();
 }

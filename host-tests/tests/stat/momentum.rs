@@ -4,7 +4,7 @@ use bitmc::lane::LANES;
 use bitmc::noise::{Dense, DenseMatrix, Edgewise, Run, SparseMatrix};
 use bitmc::step::IsingBalanced;
 use bitmc::{Langevin, Plain};
-use bitmc_host_tests::enumerate::{self, Law};
+use bitmc_host_tests::enumerate::{self, Distribution};
 use bitmc_host_tests::naive::{Convention, Pairwise, Target};
 use bitmc_host_tests::stat::chi_square;
 use bitmc_host_tests::stat::models::{Well, complete};
@@ -13,7 +13,7 @@ use bitmc_host_tests::stat::replicas::{Dice, Plan, pieces, reference_rng, total,
 #[test]
 fn momentum_over_normals_keeps_an_ising_model() {
     let spins = complete(7, 1.0, 11);
-    let law = Law::of(&spins).probabilities;
+    let distribution = Distribution::of(&spins).probabilities;
     let mut memory = spins.couplings();
     let model = memory.ising(&spins).unwrap();
     let matrix = SparseMatrix::of(model.form());
@@ -30,13 +30,13 @@ fn momentum_over_normals_keeps_an_ising_model() {
         let general = Langevin::second_order(noise, step_size, balance).unwrap().momentum(keep).unwrap();
         let general = general.precision(precision).unwrap();
         let general = if metropolis { general.metropolis_flips().unwrap() } else { general };
-        let ends = Plan::usual(seed).ends_moving(&model, &general, &law, 1);
-        chi_square(&what, &ends, &law).must_pass();
+        let ends = Plan::usual(seed).ends_moving(&model, &general, &distribution, 1);
+        chi_square(&what, &ends, &distribution).must_pass();
         let itself = IsingBalanced::new(noise, step_size, balance).unwrap().momentum(keep).unwrap();
         let itself = itself.precision(precision).unwrap();
         let itself = if metropolis { itself.metropolis_flips().unwrap() } else { itself };
-        let ends = Plan::usual(seed + 10).ends_moving(&model, &itself, &law, 1);
-        chi_square(&format!("its own kernel, {what}"), &ends, &law).must_pass();
+        let ends = Plan::usual(seed + 10).ends_moving(&model, &itself, &distribution, 1);
+        chi_square(&format!("its own kernel, {what}"), &ends, &distribution).must_pass();
     }
 }
 
@@ -44,7 +44,7 @@ fn momentum_over_normals_keeps_an_ising_model() {
 #[test]
 fn momentum_keeps_an_energy_that_is_not_quadratic() {
     let well = Well { sites: 6, depth: 0.05, centre: 3.4 };
-    let law = Law::of(&well).probabilities;
+    let distribution = Distribution::of(&well).probabilities;
     let mut rows = vec![[0.0; LANES]; DenseMatrix::blocks(6)];
     rows.iter_mut().take(6).for_each(|row| row[..6].fill(-0.3));
     let (mut d, mut root) = (vec![[0.4; LANES]; 1], vec![[0.0; LANES]; Dense::root_blocks(6)]);
@@ -53,8 +53,8 @@ fn momentum_keeps_an_energy_that_is_not_quadratic() {
     for (seed, keep, metropolis) in [(221, 0.5, false), (222, 0.8, true)] {
         let kernel = Langevin::second_order(noise, 3.0, 0.8).unwrap().momentum(keep).unwrap();
         let kernel = if metropolis { kernel.metropolis_flips().unwrap() } else { kernel };
-        let ends = Plan::usual(seed).ends_moving(&Plain(well), &kernel, &law, 1);
-        chi_square(&format!("well, a {keep}, {metropolis}"), &ends, &law).must_pass();
+        let ends = Plan::usual(seed).ends_moving(&Plain(well), &kernel, &distribution, 1);
+        chi_square(&format!("well, a {keep}, {metropolis}"), &ends, &distribution).must_pass();
     }
 }
 
@@ -127,8 +127,8 @@ impl Naive<'_> {
     }
 
     fn ends(&self, plan: &Plan, start: &[f64]) -> Vec<u64> {
-        let law = self.magnitude() / self.parts.powi(2);
-        let weights: Vec<f64> = (-20..=20).map(|k| (-0.5 * law * f64::from(k * k)).exp()).collect();
+        let distribution = self.magnitude() / self.parts.powi(2);
+        let weights: Vec<f64> = (-20..=20).map(|k| (-0.5 * distribution * f64::from(k * k)).exp()).collect();
         let (numbers, dice) = (Dice::new(&weights), Dice::new(start));
         total(pieces(|piece| {
             let mut rng = reference_rng(plan.seed, piece);
@@ -143,7 +143,7 @@ impl Naive<'_> {
                             *k = numbers.roll(&mut rng) as f64 - 20.0;
                         }
                     }
-                    self.step(&mut x, &mut k, law, &mut rng);
+                    self.step(&mut x, &mut k, distribution, &mut rng);
                 }
                 counts[x] += 1;
             }
@@ -151,7 +151,7 @@ impl Naive<'_> {
         }))
     }
 
-    fn step(&self, x: &mut usize, k: &mut Vec<f64>, law: f64, rng: &mut impl bitmc::Rng) {
+    fn step(&self, x: &mut usize, k: &mut Vec<f64>, distribution: f64, rng: &mut impl bitmc::Rng) {
         let here = self.odds(*x, k);
         let sites = here.iter().enumerate();
         let flips: usize =
@@ -164,7 +164,7 @@ impl Naive<'_> {
         let squares = |k: &[f64]| k.iter().map(|k| k * k).sum::<f64>();
         let energy = |x: usize| self.spins.energy(&enumerate::values(x, here.len()));
         let back = self.log_q(&self.odds(y, &after), flips) - self.log_q(&here, flips);
-        let log_ratio = energy(*x) - energy(y) - 0.5 * law * (squares(&after) - squares(k)) + back;
+        let log_ratio = energy(*x) - energy(y) - 0.5 * distribution * (squares(&after) - squares(k)) + back;
         let accepted = uniform(rng).ln() < log_ratio;
         if accepted {
             (*x, *k) = (y, after);
@@ -185,7 +185,7 @@ fn momentum_over_whole_numbers_keeps_an_ising_model() {
     // |W| = 4J: a grid of one part of it, and of two.
     for (seed, coupling, parts) in [(230, 0.35, 1.0), (240, 0.6, 2.0)] {
         let spins = signs(coupling);
-        let law = Law::of(&spins).probabilities;
+        let distribution = Distribution::of(&spins).probabilities;
         let mut memory = spins.couplings();
         let model = memory.ising(&spins).unwrap();
         let matrix = SparseMatrix::of(model.form());
@@ -201,19 +201,20 @@ fn momentum_over_whole_numbers_keeps_an_ising_model() {
             let sampler = IsingBalanced::discrete(noise, step_size, balance).unwrap();
             let sampler = sampler.precision(precision).unwrap().momentum(keep).unwrap();
             let sampler = if metropolis { sampler.metropolis_flips().unwrap() } else { sampler };
-            let ends = Plan::usual(seed).ends_moving(&model, &sampler, &law, 1);
-            chi_square(&format!("J {coupling}, σ {step_size}, a {keep}"), &ends, &law).must_pass();
+            let ends = Plan::usual(seed).ends_moving(&model, &sampler, &distribution, 1);
+            chi_square(&format!("J {coupling}, σ {step_size}, a {keep}"), &ends, &distribution).must_pass();
         }
         // Another implementation, and broken variants of it.
         let naive = |negated| {
             let (step_size, balance, keep, metropolis) = (1.0, 0.8, 0.8, true);
             Naive { spins: &spins, parts, step_size, balance, keep, negated, metropolis }
-                .ends(&Plan { replicas: 128_000, ..Plan::usual(seed + 5) }, &law)
+                .ends(&Plan { replicas: 128_000, ..Plan::usual(seed + 5) }, &distribution)
         };
-        chi_square("another implementation", &naive(Negated::Always), &law).must_pass();
+        chi_square("another implementation", &naive(Negated::Always), &distribution).must_pass();
         if parts == 1.0 {
-            chi_square("never negated", &naive(Negated::Never), &law).must_pass();
-            chi_square("negated on rejection only", &naive(Negated::OnRejectionOnly), &law).must_fail();
+            chi_square("never negated", &naive(Negated::Never), &distribution).must_pass();
+            chi_square("negated on rejection only", &naive(Negated::OnRejectionOnly), &distribution)
+                .must_fail();
         }
     }
 }

@@ -3,7 +3,7 @@
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{Dense, DenseMatrix, Edgewise, MinTrace, Noise, Run, SparseMatrix};
 use bitmc::{Ising, Kernel, LaneRng, Langevin, Move, Rng, torus};
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::stat::chi_square;
 use bitmc_host_tests::stat::models::complete;
@@ -34,7 +34,7 @@ impl<N: Noise> Noise for Twice<N> {
 #[test]
 fn second_order_chains_keep_an_ising_model() {
     let spins = complete(7, 1.0, 11);
-    let law = Law::of(&spins).probabilities;
+    let distribution = Distribution::of(&spins).probabilities;
     let mut memory = spins.couplings();
     let model = memory.ising(&spins).unwrap();
     let matrix = SparseMatrix::of(model.form());
@@ -47,13 +47,14 @@ fn second_order_chains_keep_an_ising_model() {
     ];
     for (plan, step_size, balance, precision) in plans {
         let sampler = Langevin::second_order(noise, step_size, balance).unwrap();
-        let ends = plan.ends(&model, &sampler.precision(precision).unwrap(), &law, 0);
+        let ends = plan.ends(&model, &sampler.precision(precision).unwrap(), &distribution, 0);
         let what = format!("edge-wise, σ {step_size}, α {balance}, κ {precision}");
-        chi_square(&what, &ends, &law).must_pass();
+        chi_square(&what, &ends, &distribution).must_pass();
     }
     let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
     let sampler = Langevin::second_order(noise.by_runs(&mut runs).unwrap(), 2.0, 0.8).unwrap();
-    chi_square("edges in runs", &Plan::usual(104).ends(&model, &sampler, &law, 0), &law).must_pass();
+    chi_square("edges in runs", &Plan::usual(104).ends(&model, &sampler, &distribution, 0), &distribution)
+        .must_pass();
     let (mut vectors, mut scratch) = (vec![[0.0; LANES]; MinTrace::blocks(7)], vec![[0.0; LANES]; 3]);
     let mut d = vec![[0.0; LANES]; 1];
     MinTrace::new(1e-3, 1000).solve(&matrix, &mut d, &mut vectors, &mut scratch).unwrap();
@@ -61,11 +62,16 @@ fn second_order_chains_keep_an_ising_model() {
     let mut root = vec![[0.0; LANES]; Dense::root_blocks(7)];
     let dense = Dense::new(DenseMatrix::of(&matrix, &mut rows).unwrap(), &mut d, &mut root).unwrap();
     let sampler = Langevin::second_order(dense, 3.0, 0.9).unwrap();
-    chi_square("smallest trace", &Plan::usual(104).ends(&model, &sampler, &law, 0), &law).must_pass();
+    chi_square("smallest trace", &Plan::usual(104).ends(&model, &sampler, &distribution, 0), &distribution)
+        .must_pass();
 
     let sampler = Langevin::second_order(Twice(noise), 2.0, 0.8).unwrap();
-    chi_square("product of twice the draws", &Plan::twin(105).ends(&model, &sampler, &law, 0), &law)
-        .must_fail();
+    chi_square(
+        "product of twice the draws",
+        &Plan::control(105).ends(&model, &sampler, &distribution, 0),
+        &distribution,
+    )
+    .must_fail();
 }
 
 /// Mean flips a step, acceptance, and the integrated autocorrelation time of the energy of chains that all

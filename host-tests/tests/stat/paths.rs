@@ -5,7 +5,7 @@ use bitmc::{
     Energy, GibbsWithGradients, Kernel, Kind, LaneRng, LocallyBalanced, Packed, PathAuxiliary, Plain,
     SeedableRng,
 };
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::paths::{Defect, Model, Rule};
 use bitmc_host_tests::planes::{Own, Tables, Wide};
@@ -33,7 +33,7 @@ fn pas(indices: u32) -> PathAuxiliary {
 
 /// 64,000 replicas of ten steps.
 fn plan(seed: u64) -> Plan {
-    Plan { steps: 10, ..Plan::twin(seed) }
+    Plan { steps: 10, ..Plan::control(seed) }
 }
 
 /// Ten steps from the distribution leave the distribution; one step from the likeliest state and one from the least likely
@@ -46,13 +46,13 @@ fn check<E: Energy + Sync, K: Kernel<E> + Sync>(
     rule: Rule,
     seed: u64,
 ) {
-    let law = &model.law.probabilities;
-    chi_square(what, &plan(seed).ends(energy, sampler, law, 0), law).must_pass();
+    let distribution = &model.distribution.probabilities;
+    chi_square(what, &plan(seed).ends(energy, sampler, distribution, 0), distribution).must_pass();
     let table = model.table(rule, Defect::None);
-    let order = |a: &usize, b: &usize| law[*a].total_cmp(&law[*b]);
-    let states = (0..law.len()).filter(|&x| law[x] > 0.0);
+    let order = |a: &usize, b: &usize| distribution[*a].total_cmp(&distribution[*b]);
+    let states = (0..distribution.len()).filter(|&x| distribution[x] > 0.0);
     for from in [states.clone().max_by(order).unwrap(), states.min_by(order).unwrap()] {
-        let mut start = vec![0.0; law.len()];
+        let mut start = vec![0.0; distribution.len()];
         start[from] = 1.0;
         let ends = Plan { steps: 1, ..plan(seed) }.ends(energy, sampler, &start, 0);
         chi_square(&format!("{what}, one step from {from:b}"), &ends, &table.rows[from]).must_pass();
@@ -61,9 +61,9 @@ fn check<E: Energy + Sync, K: Kernel<E> + Sync>(
 
 /// The same check must see a defect.
 fn blind(model: &Model, rule: Rule, defect: Defect) {
-    let law = &model.law.probabilities;
-    let ends = model.table(rule, defect).ends(&plan(90), law);
-    chi_square(&format!("{rule:?}, {defect:?}"), &ends, law).must_fail();
+    let distribution = &model.distribution.probabilities;
+    let ends = model.table(rule, defect).ends(&plan(90), distribution);
+    chi_square(&format!("{rule:?}, {defect:?}"), &ends, distribution).must_fail();
 }
 
 #[test]
@@ -86,16 +86,17 @@ fn an_ising_model() {
 }
 
 #[test]
-fn clamped_sites_leave_the_conditional_law() {
+fn clamped_sites_leave_the_conditional_distribution() {
     const HELD: usize = 0b10_0101;
     let spins = complete(6, 0.7, 11);
-    let law = Law::of(&spins).given(HELD, 0b100).probabilities;
+    let distribution = Distribution::of(&spins).given(HELD, 0b100).probabilities;
     let mut memory = spins.couplings();
     let energy = memory.ising(&spins).unwrap();
     let held = HELD as u32;
-    chi_square("held, GWG-2", &plan(45).ends(&energy, &gwg(2), &law, held), &law).must_pass();
-    chi_square("held, LB-1", &plan(46).ends(&energy, &LocallyBalanced, &law, held), &law).must_pass();
-    chi_square("held, PAS-2", &plan(47).ends(&energy, &pas(2), &law, held), &law).must_pass();
+    chi_square("held, GWG-2", &plan(45).ends(&energy, &gwg(2), &distribution, held), &distribution).must_pass();
+    chi_square("held, LB-1", &plan(46).ends(&energy, &LocallyBalanced, &distribution, held), &distribution)
+        .must_pass();
+    chi_square("held, PAS-2", &plan(47).ends(&energy, &pas(2), &distribution, held), &distribution).must_pass();
 }
 
 #[test]

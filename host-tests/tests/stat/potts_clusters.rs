@@ -143,10 +143,12 @@ impl Model {
     }
 
     /// The largest |π(x)P(y|x) − π(y)P(x|y)| over all pairs.
-    fn asymmetry(&self, which: Which, law: &[f64], flaw: Flaw) -> f64 {
-        let rows: Vec<_> = (0..law.len()).map(|x| self.row(which, x, 0, flaw)).collect();
-        let pairs = (0..law.len()).flat_map(|x| (0..x).map(move |y| (x, y)));
-        pairs.map(|(x, y)| (law[x] * rows[x][y] - law[y] * rows[y][x]).abs()).fold(0.0, f64::max)
+    fn asymmetry(&self, which: Which, distribution: &[f64], flaw: Flaw) -> f64 {
+        let rows: Vec<_> = (0..distribution.len()).map(|x| self.row(which, x, 0, flaw)).collect();
+        let pairs = (0..distribution.len()).flat_map(|x| (0..x).map(move |y| (x, y)));
+        pairs
+            .map(|(x, y)| (distribution[x] * rows[x][y] - distribution[y] * rows[y][x]).abs())
+            .fold(0.0, f64::max)
     }
 }
 
@@ -154,9 +156,9 @@ impl Model {
 fn all_mirrors_and_bonds_enumerated_are_in_detailed_balance() {
     for arity in 2..=4 {
         let model = Model::new(arity);
-        let law = model.space().law;
+        let distribution = model.space().distribution;
         for which in [Which::SwendsenWang, Which::Wolff] {
-            let off = |flaw| model.asymmetry(which, &law, flaw);
+            let off = |flaw| model.asymmetry(which, &distribution, flaw);
             assert!(off(Flaw::None) < 1e-15, "{which:?} of {arity}: {}", off(Flaw::None));
             for flaw in [Flaw::WeakBonds, Flaw::OneSign, Flaw::NoFields, Flaw::Shift] {
                 // Of two values a shift by 1 is the mirror. `Wolff` shifts by c and back by −c equally often.
@@ -223,13 +225,13 @@ fn chains_keep_the_distribution() {
     let (held, at) = (0b1001, model.number(&[2, 0, 0, 1]));
     let given = space.given(held, at);
     let usual = Plan::usual(71);
-    chi_square("Swendsen-Wang", &space.ends(&usual, &potts, &SwendsenWang, 0), &space.law).must_pass();
-    chi_square("Wolff", &space.ends(&usual, &potts, &Wolff, 0), &space.law).must_pass();
+    chi_square("Swendsen-Wang", &space.ends(&usual, &potts, &SwendsenWang, 0), &space.distribution).must_pass();
+    chi_square("Wolff", &space.ends(&usual, &potts, &Wolff, 0), &space.distribution).must_pass();
     let mut ends = given.ends(&usual, &potts, &SwendsenWang, held);
-    chi_square("Swendsen-Wang, clamped", &ends, &given.law).must_pass();
+    chi_square("Swendsen-Wang, clamped", &ends, &given.distribution).must_pass();
     ends = given.ends(&usual, &potts, &Wolff, held);
-    chi_square("Wolff, clamped", &ends, &given.law).must_pass();
-    chi_square("clamped, taken for free", &ends, &space.law).must_fail();
+    chi_square("Wolff, clamped", &ends, &given.distribution).must_pass();
+    chi_square("clamped, taken for free", &ends, &space.distribution).must_fail();
 }
 
 /// ⟨number of pairs that agree⟩ on a torus of `side` by `side` sites: the derivative of ln Z by K, of the transfer matrix.
@@ -274,7 +276,7 @@ fn the_transfer_matrix_is_that_of_an_enumeration() {
     let edges: Vec<_> = torus(side, side, coupling).collect();
     let tables = Tables::potts(&edges, arity, &[0.0; 27]);
     let found = -f64::from(coupling) * agreeing(side, arity, coupling.into());
-    assert!((tables.law().mean_energy() - found).abs() < 1e-9);
+    assert!((tables.distribution().mean_energy() - found).abs() < 1e-9);
 }
 
 /// Means of the energy of 64 chains on a torus, from the second half on.

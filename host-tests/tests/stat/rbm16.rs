@@ -41,7 +41,7 @@ impl Exact {
         let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<f64> = logs.iter().map(|log| (log - top).exp()).collect();
         let sum: f64 = weights.iter().sum();
-        let law: Vec<f64> = weights.iter().map(|w| w / sum).collect();
+        let distribution: Vec<f64> = weights.iter().map(|w| w / sum).collect();
 
         // A part of the hidden states at a time, in order: the same sums on any number of threads.
         let parts: Vec<_> = states
@@ -52,12 +52,12 @@ impl Exact {
                     let mut count = 0.0;
                     for (marginal, logit) in marginals.iter_mut().zip(logits(&machine, h)) {
                         let p = sigmoid(logit);
-                        *marginal += law[h] * p;
+                        *marginal += distribution[h] * p;
                         count += p;
-                        within += law[h] * p * (1.0 - p);
+                        within += distribution[h] * p * (1.0 - p);
                     }
-                    mean += law[h] * count;
-                    square += law[h] * count * count;
+                    mean += distribution[h] * count;
+                    square += distribution[h] * count * count;
                 }
                 (marginals, mean, square, within)
             })
@@ -69,7 +69,7 @@ impl Exact {
             (count_mean, square, within) = (count_mean + part.1, square + part.2, within + part.3);
         }
         let count_variance = within + square - count_mean * count_mean;
-        let (log_z, hidden) = (sum.ln() + top, Dice::new(&law));
+        let (log_z, hidden) = (sum.ln() + top, Dice::new(&distribution));
         Self { machine, log_z, hidden, marginals, count_mean, count_variance }
     }
 
@@ -139,9 +139,9 @@ where
     let total = ends.count.count() as u64;
     // The distribution of a pixel's count is binomial exactly; for one that is not rare p = 10⁻⁶/787 is z = 6.07.
     let pixels = ends.ones.iter().zip(&exact.marginals).enumerate().map(|(pixel, (&ones, &p))| {
-        let law = Binomial::new(p, total).unwrap();
-        let above = if ones == 0 { 1.0 } else { law.sf(ones - 1) };
-        let p = (2.0 * above.min(law.cdf(ones))).clamp(0.0, 1.0);
+        let distribution = Binomial::new(p, total).unwrap();
+        let above = if ones == 0 { 1.0 } else { distribution.sf(ones - 1) };
+        let p = (2.0 * above.min(distribution.cdf(ones))).clamp(0.0, 1.0);
         Verdict::new(format!("{what}: pixel {pixel}, {ones} of {total}"), p)
     });
     let rest = [

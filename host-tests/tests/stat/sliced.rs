@@ -15,7 +15,7 @@ fn ends(
     mut run: impl FnMut(&[Bits], &mut LaneRng) -> Vec<Bits>,
 ) -> Vec<u64> {
     let (dice, mut start, mut rng) =
-        (Dice::new(&space.law), reference_rng(seed, 0), LaneRng::seed_from_u64(seed));
+        (Dice::new(&space.distribution), reference_rng(seed, 0), LaneRng::seed_from_u64(seed));
     let mut counts = vec![0; space.states()];
     let sites = space.layout.sites();
     for _ in 0..words {
@@ -47,7 +47,7 @@ fn an_exact_start_stays_exact() {
         (0..4).for_each(|_| gibbs.sweep(rng));
         room.blocks
     });
-    chi_square("sliced Gibbs", &found, &space.law).must_pass();
+    chi_square("sliced Gibbs", &found, &space.distribution).must_pass();
     let found = ends(&space, 500, 72, |blocks, rng| {
         let mut room = Room::new(&model);
         room.blocks.copy_from_slice(blocks);
@@ -55,31 +55,31 @@ fn an_exact_start_stays_exact() {
         (0..20).for_each(|_| _ = langevin.step(rng));
         room.blocks
     });
-    chi_square("sliced Langevin", &found, &space.law).must_pass();
+    chi_square("sliced Langevin", &found, &space.distribution).must_pass();
 
-    let twin = |seed: u64, defect: Defect| {
+    let variant = |seed: u64, defect: Defect| {
         let gibbs = ends(&space, 30, seed, |blocks, rng| {
-            let mut twin = Sliced::new(&pairwise, blocks, defect);
-            (0..4).for_each(|_| twin.sweep(rng));
-            twin.blocks()
+            let mut variant = Sliced::new(&pairwise, blocks, defect);
+            (0..4).for_each(|_| variant.sweep(rng));
+            variant.blocks()
         });
         let langevin = ends(&space, 30, seed, |blocks, rng| {
-            let mut twin = Sliced::new(&pairwise, blocks, defect);
-            (0..6).for_each(|_| _ = twin.step(0.6, true, rng));
-            twin.blocks()
+            let mut variant = Sliced::new(&pairwise, blocks, defect);
+            (0..6).for_each(|_| _ = variant.step(0.6, true, rng));
+            variant.blocks()
         });
         (
-            chi_square(&format!("Gibbs, {defect:?}"), &gibbs, &space.law),
-            chi_square(&format!("Langevin, {defect:?}"), &langevin, &space.law),
+            chi_square(&format!("Gibbs, {defect:?}"), &gibbs, &space.distribution),
+            chi_square(&format!("Langevin, {defect:?}"), &langevin, &space.distribution),
         )
     };
-    let (gibbs, langevin) = twin(73, Defect::None);
+    let (gibbs, langevin) = variant(73, Defect::None);
     gibbs.must_pass();
     langevin.must_pass();
     for defect in [Defect::WrongCount, Defect::LeastFirst, Defect::TakenAgain] {
-        let (gibbs, langevin) = twin(74, defect);
+        let (gibbs, langevin) = variant(74, defect);
         gibbs.must_fail();
         langevin.must_fail();
     }
-    twin(75, Defect::NoRatio).1.must_fail();
+    variant(75, Defect::NoRatio).1.must_fail();
 }

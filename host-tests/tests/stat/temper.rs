@@ -4,7 +4,7 @@ use bitmc::energy::Tempered;
 use bitmc::stats::Evidence;
 use bitmc::temper::{Ladder, Replica, Rung, block_gibbs_round, forward, reverse, round};
 use bitmc::{Energy, Kind, LaneRng, Langevin, Layout, Packed, Plain, Rbm, SeedableRng};
-use bitmc_host_tests::enumerate::{Law, values};
+use bitmc_host_tests::enumerate::{Distribution, values};
 use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Machine};
@@ -19,17 +19,17 @@ const FIELDS: [f32; 3] = [0.75, -0.5, 1.25];
 /// Three spins at three temperatures: the joint distribution of all replicas, by rung.
 fn joint_counts(wrong_gap: bool, wrong_order: bool) -> Verdict {
     let model = models::pairwise(Convention::SpinsEdgesOnce, 3, 1.0, 1.2, 3);
-    let exact = Law::of(&model).energies;
+    let exact = Distribution::of(&model).energies;
     let base = |state: usize| -> f64 {
         -values(state, 3).iter().zip(FIELDS).map(|(x, field)| x * f64::from(field)).sum::<f64>()
     };
-    let law_at = |beta: f32| {
+    let distribution_at = |beta: f32| {
         let beta = f64::from(beta);
-        Law::from_energies(3, (0..8).map(|s| beta * exact[s] + (1.0 - beta) * base(s)).collect())
+        Distribution::from_energies(3, (0..8).map(|s| beta * exact[s] + (1.0 - beta) * base(s)).collect())
     };
-    let laws = BETAS.map(law_at);
+    let distributions = BETAS.map(distribution_at);
     let joint: Vec<f64> = (0..512usize)
-        .map(|cell| (0..3).map(|rung| laws[rung].probabilities[cell >> (3 * rung) & 7]).product())
+        .map(|cell| (0..3).map(|rung| distributions[rung].probabilities[cell >> (3 * rung) & 7]).product())
         .collect();
     let counts = pieces(|piece| {
         let mut couplings = model.couplings();
@@ -74,7 +74,7 @@ fn joint_counts(wrong_gap: bool, wrong_order: bool) -> Verdict {
 }
 
 #[test]
-fn replica_exchange_keeps_the_joint_law() {
+fn replica_exchange_keeps_the_joint_distribution() {
     joint_counts(false, false).must_pass();
     // Negative controls: swaps that forget the base; states that are read off as if no replica had moved.
     joint_counts(true, false).must_fail();
@@ -140,17 +140,17 @@ fn weights_are_unbiased_in_both_directions() {
     let model = models::pairwise(Convention::SpinsEdgesOnce, 6, 0.8, 1.0, 4);
     let mut couplings = model.couplings();
     let ising = couplings.ising(&model).unwrap();
-    let law = Law::of(&model);
+    let distribution = Distribution::of(&model);
     let theta = [0.5, -0.25, 1.0, 0.0, -1.5, 0.75];
     for (seed, theta) in [(31, &theta[..]), (32, &[])] {
         let runs = forward_runs(&ising, theta, seed);
-        weights("Ising, forward", &ising, theta, law.log_z, runs).must_pass();
+        weights("Ising, forward", &ising, theta, distribution.log_z, runs).must_pass();
         let runs = late_runs(&ising, theta, seed);
-        weights("weights at the new state", &ising, theta, law.log_z, runs).must_fail();
+        weights("weights at the new state", &ising, theta, distribution.log_z, runs).must_fail();
     }
     // Backwards from exact draws: ⟨w⟩ = Z₀/Z.
     let path = Tempered::from_base(&ising as &(dyn Energy + Sync), &theta, 1.0).unwrap();
-    let dice = Dice::new(&law.probabilities);
+    let dice = Dice::new(&distribution.probabilities);
     let back = |piece| {
         let (mut reference, mut rng) = (reference_rng(33, piece), LaneRng::stream(33, piece));
         let mut replica = Replica::new(path, heap::memory(&path), state(path.layout(), &[0])).unwrap();
@@ -161,7 +161,7 @@ fn weights_are_unbiased_in_both_directions() {
         };
         (0..1000).map(|_| run()).collect::<Vec<f32>>()
     };
-    let mirrored = 2.0 * f64::from(path.base().log_z()) - law.log_z;
+    let mirrored = 2.0 * f64::from(path.base().log_z()) - distribution.log_z;
     weights("Ising, reverse", &ising, &theta, mirrored, back).must_pass();
 
     for kind in [Kind::Categorical, Kind::Ordinal] {
@@ -169,7 +169,7 @@ fn weights_are_unbiased_in_both_directions() {
         let energy = Plain(Own(&tables));
         let count = if kind == Kind::Categorical { 20 } else { 4 };
         let theta: Vec<f32> = (0..count).map(|index| 0.25 * (index % 5) as f32 - 0.5).collect();
-        let log_z = tables.law().log_z;
+        let log_z = tables.distribution().log_z;
         weights(&format!("{kind:?}, forward"), &energy, &theta, log_z, forward_runs(&energy, &theta, 34))
             .must_pass();
     }
@@ -210,7 +210,7 @@ const ESTIMATES: u32 = 50;
 /// Fifty estimates of log Z of an RBM, each with its own standard error, and the truth.
 fn estimates() -> (Vec<(f64, f64)>, f64) {
     let machine = models::machine(14, 8, 0.6, 7);
-    let exact = Law::of(&machine).log_z;
+    let exact = Distribution::of(&machine).log_z;
     let weights = Weights::new(&machine).unwrap();
     let rbm = weights.rbm().unwrap();
     let path = Tempered::new(&rbm, 0.0).unwrap();
@@ -238,8 +238,8 @@ fn estimates() -> (Vec<(f64, f64)>, f64) {
 fn judge(what: &str, (estimates, exact): &(Vec<(f64, f64)>, f64), scale: f64) -> Verdict {
     let statistic: f64 =
         estimates.iter().map(|(found, error)| ((found - exact) / (scale * error)).powi(2)).sum();
-    let law = ChiSquared::new(estimates.len() as f64).unwrap();
-    let p = 2.0 * law.sf(statistic).min(law.cdf(statistic));
+    let distribution = ChiSquared::new(estimates.len() as f64).unwrap();
+    let p = 2.0 * distribution.sf(statistic).min(distribution.cdf(statistic));
     Verdict::new(format!("{what} (Σz² = {statistic:.1} of {})", estimates.len()), p)
 }
 
@@ -263,15 +263,18 @@ fn rbm_counts(sum_path: bool) -> Verdict {
         let Machine { weights, visible, hidden } = &machine;
         Machine { weights: times(weights), visible: times(visible), hidden: times(hidden) }
     };
-    let laws = BETAS.map(|beta| {
+    let distributions = BETAS.map(|beta| {
         if sum_path {
             let beta = f64::from(beta);
-            return Law::from_energies(3, Law::of(&machine).energies.iter().map(|e| beta * e).collect());
+            return Distribution::from_energies(
+                3,
+                Distribution::of(&machine).energies.iter().map(|e| beta * e).collect(),
+            );
         }
-        Law::of(&scaled(beta))
+        Distribution::of(&scaled(beta))
     });
     let joint: Vec<f64> = (0..512usize)
-        .map(|cell| (0..3).map(|rung| laws[rung].probabilities[cell >> (3 * rung) & 7]).product())
+        .map(|cell| (0..3).map(|rung| distributions[rung].probabilities[cell >> (3 * rung) & 7]).product())
         .collect();
     let counts = pieces(|piece| {
         let weights = Weights::new(&machine).unwrap();
@@ -301,7 +304,7 @@ fn rbm_counts(sum_path: bool) -> Verdict {
 }
 
 #[test]
-fn replica_exchange_by_block_gibbs_keeps_the_joint_law() {
+fn replica_exchange_by_block_gibbs_keeps_the_joint_distribution() {
     rbm_counts(false).must_pass();
     // The other path, of the energy with hidden units summed out.
     rbm_counts(true).must_fail();

@@ -4,7 +4,7 @@ use bitmc::batch::{BatchKernel, PottsBatch, PottsSite};
 use bitmc::lane::Block;
 use bitmc::step::Curvature;
 use bitmc::{BlockGibbs, Energy, Gibbs, Kernel, LaneRng, Langevin, Packed, Plain, Potts, Rbm, SeedableRng};
-use bitmc_host_tests::enumerate::Law;
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap::{self, Couplings, Weights};
 use bitmc_host_tests::planes::{Defect as PottsDefect, Proposal, Tables};
 use bitmc_host_tests::stat::models::{Well, complete, machine};
@@ -26,21 +26,21 @@ where
 }
 
 /// The likeliest state and the least likely one: steps from there are mostly rejected, and mostly accepted.
-fn extremes(law: &[f64]) -> [usize; 2] {
-    let order = |a: &usize, b: &usize| law[*a].total_cmp(&law[*b]);
-    [(0..law.len()).max_by(order).unwrap(), (0..law.len()).min_by(order).unwrap()]
+fn extremes(distribution: &[f64]) -> [usize; 2] {
+    let order = |a: &usize, b: &usize| distribution[*a].total_cmp(&distribution[*b]);
+    [(0..distribution.len()).max_by(order).unwrap(), (0..distribution.len()).min_by(order).unwrap()]
 }
 
 #[test]
 fn block_gibbs_on_an_rbm() {
     let machine = machine(4, 3, 1.2, 41);
-    let law = Law::of(&machine).probabilities;
+    let distribution = Distribution::of(&machine).probabilities;
     let weights = Weights::new(&machine).unwrap();
     let mut room = vec![[0; 16]; Rbm::columns_len(4, 3)];
     let rows = weights.rbm().unwrap();
     let model = rows.with_columns(&mut room).unwrap();
     let table = block_gibbs(&machine, &machine);
-    assert!(total_variation(&table.after(&law), &law) < 1e-12);
+    assert!(total_variation(&table.after(&distribution), &distribution) < 1e-12);
     for from in 0..16 {
         check("block Gibbs", &model, &BlockGibbs, from, &table, 42).must_pass();
     }
@@ -49,8 +49,8 @@ fn block_gibbs_on_an_rbm() {
         let mut back = machine.clone();
         back.weights.iter_mut().skip(1).step_by(3).for_each(|w| *w *= factor);
         let broken = block_gibbs(&machine, &back);
-        assert!(total_variation(&broken.after(&law), &law) > 1e-3);
-        let from = extremes(&law)[0];
+        assert!(total_variation(&broken.after(&distribution), &distribution) > 1e-3);
+        let from = extremes(&distribution)[0];
         check(&format!("a column times {factor}"), &model, &BlockGibbs, from, &broken, 42).must_fail();
     }
 }
@@ -58,7 +58,7 @@ fn block_gibbs_on_an_rbm() {
 #[test]
 fn langevin_on_an_ising_model() {
     let spins = complete(7, 1.0, 11);
-    let law = Law::of(&spins).probabilities;
+    let distribution = Distribution::of(&spins).probabilities;
     let mut memory = spins.couplings();
     let model = memory.ising(&spins).unwrap();
     for (seed, step_size) in [(21, 0.4), (22, 2.0)] {
@@ -67,12 +67,12 @@ fn langevin_on_an_ising_model() {
         let table = naive.table();
         let adjusted = Langevin::adjusted(step_size).unwrap();
         let unadjusted = Langevin::unadjusted(step_size).unwrap();
-        for from in extremes(&law) {
+        for from in extremes(&distribution) {
             check(&format!("adjusted {step_size}"), &model, &adjusted, from, &table, seed).must_pass();
             check(&format!("unadjusted {step_size}"), &model, &unadjusted, from, &free, seed).must_pass();
         }
         // From the least likely state nearly every move is accepted: the test is seen from the likeliest.
-        let from = extremes(&law)[0];
+        let from = extremes(&distribution)[0];
         check("unadjusted for adjusted", &model, &unadjusted, from, &table, seed).must_fail();
         for defect in [Defect::StaleReverse, Defect::NoReverse, Defect::HalfEnergy] {
             let broken = naive.broken(defect).table();
@@ -84,7 +84,7 @@ fn langevin_on_an_ising_model() {
 #[test]
 fn one_curvature_a_site() {
     let spins = complete(7, 1.0, 11);
-    let law = Law::of(&spins).probabilities;
+    let distribution = Distribution::of(&spins).probabilities;
     let mut memory = spins.couplings();
     let model = memory.ising(&spins).unwrap();
     let mut block: Block = [0.0; 16];
@@ -94,7 +94,7 @@ fn one_curvature_a_site() {
     let sampler = Langevin::new(0.5, Curvature::Each(&blocks), true).unwrap();
     let table = Naive::new(&spins, curvature.clone()).table();
     let shifted = Naive::new(&spins, curvature.iter().cycle().skip(1).take(7).copied().collect()).table();
-    for from in extremes(&law) {
+    for from in extremes(&distribution) {
         check("one curvature a site", &model, &sampler, from, &table, 23).must_pass();
         check("curvatures one site off", &model, &sampler, from, &shifted, 23).must_fail();
     }
@@ -103,10 +103,10 @@ fn one_curvature_a_site() {
 #[test]
 fn langevin_on_a_well() {
     let well = Well { sites: 6, depth: 0.05, centre: 3.4 };
-    let law = Law::of(&well).probabilities;
+    let distribution = Distribution::of(&well).probabilities;
     let sampler = Langevin::adjusted(1.0).unwrap();
     let naive = Naive::with_step_size(&well, 1.0);
-    for from in extremes(&law) {
+    for from in extremes(&distribution) {
         check("well", &Plain(well), &sampler, from, &naive.table(), 24).must_pass();
     }
     let broken = naive.broken(Defect::StaleReverse).table();
@@ -145,8 +145,8 @@ fn sixteen_potts_chains() {
     let proposal = Proposal { balance: 0.5, curvature: 1.0, window: 0 };
     let mut rng = LaneRng::seed_from_u64(31);
     // From the likeliest state of all and the least likely.
-    let law = Tables::potts(&edges, 3, &fields).law().probabilities;
-    for (which, from) in extremes(&law).into_iter().enumerate() {
+    let distribution = Tables::potts(&edges, 3, &fields).distribution().probabilities;
+    for (which, from) in extremes(&distribution).into_iter().enumerate() {
         let values = Tables::potts(&edges, 3, &fields).values(from);
         let start =
             heap::pack_in(model.layout(), &values.iter().map(|&value| value as f64).collect::<Vec<_>>());
@@ -155,9 +155,9 @@ fn sixteen_potts_chains() {
         for (beta, (steps, sweeps)) in [1.0, 0.5].into_iter().zip(steps.into_iter().zip(sweeps)) {
             let tables = Tables::potts(&edges.map(|(a, b, j)| (a, b, beta * j)), 3, &fields.map(|w| beta * w));
             let row = |defect| {
-                let twin = proposal.twin(&tables, defect);
+                let variant = proposal.variant(&tables, defect);
                 let mut row: Vec<f64> =
-                    (0..27).map(|to| if to == from { 0.0 } else { twin.moves(from, to) }).collect();
+                    (0..27).map(|to| if to == from { 0.0 } else { variant.moves(from, to) }).collect();
                 row[from] = 1.0 - row.iter().sum::<f64>();
                 row
             };

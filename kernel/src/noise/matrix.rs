@@ -174,8 +174,8 @@ impl<'a> DenseMatrix<'a> {
                 if !entry.is_finite() {
                     return Err(NoiseError::NotFinite { site: a });
                 }
-                let twin = if b < sites { matrix.get(b, a) } else { 0.0 };
-                if entry != twin {
+                let mirror = if b < sites { matrix.get(b, a) } else { 0.0 };
+                if entry != mirror {
                     return Err(NoiseError::Asymmetric { a, b });
                 }
             }

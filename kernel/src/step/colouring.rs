@@ -88,8 +88,8 @@ impl<'a> Colouring<'a> {
             if of.next().is_some() {
                 return Err(ColouringError::Twice { site });
             }
-            if let Some(twin) = form.row(site).iter().find(|entry| class.get(entry.site as usize) != 0) {
-                return Err(ColouringError::Coupled { a: site, b: twin.site as usize });
+            if let Some(coupled) = form.row(site).iter().find(|entry| class.get(entry.site as usize) != 0) {
+                return Err(ColouringError::Coupled { a: site, b: coupled.site as usize });
             }
         }
         Ok(colouring)

@@ -98,11 +98,11 @@ impl<'a> Sparse<'a> {
             let row = entries.get_mut(start..end as usize).unwrap_or_default();
             start = end as usize;
             sort(row);
-            if let Some(twin) = row.windows(2).find_map(|pair| match pair {
+            if let Some(double) = row.windows(2).find_map(|pair| match pair {
                 [a, b] if a.site == b.site => Some(a.site),
                 _ => None,
             }) {
-                return Err(SparseError::Duplicate { a: site as u32, b: twin });
+                return Err(SparseError::Duplicate { a: site as u32, b: double });
             }
             let sum: i64 = row.iter().map(|entry| i64::from(entry.coupling)).sum();
             let offset = if embedding == Embedding::Spins { (sum / 2) as i32 } else { 0 };
