@@ -44,9 +44,9 @@ const fn steps(all: u32) -> u32 {
     if cfg!(not(any(miri, bitmc_short))) {
         all
     } else if all > 1000 {
-        all / 100
+        all / 200
     } else {
-        10
+        5
     }
 }
 
