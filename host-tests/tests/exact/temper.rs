@@ -7,7 +7,7 @@ use bitmc::energy::{BaseDistribution, PathError, Tempered};
 use bitmc::stats::Evidence;
 use bitmc::step::SequentialGibbs;
 use bitmc::temper::{AnnealError, Ladder, LadderError, Replica, Rung, forward, log_swap_ratio, reverse, round};
-use bitmc::{Energy, Gibbs, Kind, LaneRng, Langevin, Layout, Packed, Plain, SeedableRng};
+use bitmc::{Energy, Gibbs, Kind, LaneRng, Langevin, Layout, Memory, Packed, Plain, SeedableRng};
 use bitmc_host_tests::compose::transitions;
 use bitmc_host_tests::enumerate::{Distribution, values};
 use bitmc_host_tests::heap::{self, HeapMemory};
@@ -225,6 +225,40 @@ fn swaps_are_in_detailed_balance() {
 fn far() -> Pairwise {
     let edges = vec![(0, 1, 3.0), (1, 2, -2.0), (0, 2, 1.0)];
     Pairwise { convention: Convention::BitsEdgesOnce, fields: vec![1e9, -1.0, 2.0], edges }
+}
+
+/// Where the memory keeps gradients, a step at a new β is that of a replica that has always been there. Left as it is, the β of the
+/// gradient would be the old one.
+#[test]
+fn a_kept_gradient_follows_beta() {
+    for (kind, arities) in SITES {
+        let tables = Tables::new(kind, &arities, 1.0, 5);
+        let target = Plain(Own(&tables));
+        let path = Tempered::new(&target as &dyn Energy, 0.5).unwrap();
+        let layout = path.layout();
+        let planes = Memory::weights_and_gradients(layout) - Memory::weights(layout);
+        let langevin = Langevin::adjusted(0.7).unwrap();
+        let mut rng = LaneRng::seed_from_u64(12);
+        let mut replica = Replica::random(path, heap::moving_memory(&path, planes), &mut rng).unwrap();
+        let mut differ = 0;
+        for number in 0..200 {
+            let beta = [1.5, 0.25, 1.0][number % 3];
+            let (words, old) = (replica.state().words().to_vec(), replica.beta());
+            let start = Packed::new(layout, &words).unwrap();
+            let at = |beta| {
+                let path = path.at(beta).unwrap();
+                let mut anew = Replica::new(path, heap::memory(&path), start).unwrap();
+                let info = anew.step(&langevin, &mut rng.clone());
+                (info, anew.state().words().to_vec())
+            };
+            let (right, wrong) = (at(beta), at(old));
+            replica.set_beta(beta).unwrap();
+            let info = replica.step(&langevin, &mut rng);
+            assert_eq!((info, replica.state().words().to_vec()), right, "{kind:?} {arities:?}, β {beta}");
+            differ += u32::from(right != wrong);
+        }
+        assert!(differ > 100, "{differ}");
+    }
 }
 
 #[test]
