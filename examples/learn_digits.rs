@@ -325,7 +325,7 @@ fn keep(learned: &Path, digits: &Split, common: &Common, folder: &Path) -> Resul
     chains::advance(&mut walkers, sweeps, &progress);
     chains::states(DIGIT, &walkers).write(&folder.join(REFERENCE))?;
     digits.train.write(&folder.join(TRAIN))?;
-    Ok(digits.test.write(&folder.join(TEST))?)
+    digits.test.write(&folder.join(TEST))
 }
 
 fn table(report: &Report<'_>) -> String {

@@ -27,7 +27,7 @@ pub(crate) fn boltzmann() -> u32 {
         (used::<_, { 2 * BLOCKS }>(), used::<_, { Boltzmann::memory_len(SITES) }>());
     let Ok(mut adam) = Adam::new(&mut moments, 0.05) else { return BROKEN };
     let (mut rng, mut hash) = (LaneRng::stream(11, 0), Hash::new());
-    for iteration in 0..steps(120).into() {
+    for iteration in 0..steps(120) {
         let Ok(model) = Boltzmann::spins(&theta, SITES, &mut couplings) else { return BROKEN };
         let Ok(report) = objective(iteration, &model, &mut gradient, &mut rng) else { return BROKEN };
         hash.floats(&[report.loss, report.log_loss, report.variance, report.log_scale]);
