@@ -1,11 +1,11 @@
 //! The continuous side: samplers of `p(x) ∝ exp(−E(x))` over vectors of reals, energy-sampling Hamiltonian
 //! dynamics first.
 //!
-//! A [`Potential`] gives E and its gradient; [`PlainPotential`] makes one of a function of your own over plain slices.
-//! [`Esh`] moves through it without random numbers; what it visits
-//! is weighted by the time spent there ([`Average`](crate::stats::Average), [`Reservoir`], [`Replay`]) or by the distribution that it
-//! started from ([`log_weight`]). [`Unscaled`], [`Hmc`] (with the Langevin samplers) and [`NoseHoover`] are
-//! there to be compared with.
+//! A [`Potential`] gives E and its gradient. [`PlainPotential`] makes one of a function of your own over plain slices.
+//!
+//! [`Esh`] moves through it without random numbers. What it visits is weighted by the time spent there
+//! ([`Average`](crate::stats::Average), [`Reservoir`], [`Replay`]), or by the distribution that it started from
+//! ([`log_weight`]). The baselines are [`Unscaled`], [`Hmc`] with the Langevin samplers, and [`NoseHoover`].
 //!
 //! ```
 //! use bitmc::flow::{DiagonalGaussian, Esh, StepSize, blocks};

@@ -11,8 +11,9 @@
 //!
 //! # Two backends, one set of bits
 //! Where the target has vectors, a register ([`F32s`], [`U32s`], [`Mask`]) holds all sixteen lanes of a
-//! block. Where it has none (Cortex-M, bare riscv32) a register holds one lane and a pass runs sixteen
-//! times, which is what such a core would do anyway, in a sixteenth of the program memory.
+//! block. Where it has none (Cortex-M, bare riscv32) a register holds one lane and a pass runs sixteen times. Such a core
+//! would do so anyway. The program has a sixteenth of the size.
+//!
 //! A pass over a block is always written
 //! ```
 //! use bitmc::lane::{Block, F32s, PARTS};

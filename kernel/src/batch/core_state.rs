@@ -43,9 +43,9 @@ impl Core {
         self.energies.get(chain).map_or(f32::NAN, |energy| energy.value())
     }
 
-    /// The Metropolis test of proposals with these products of weights there and back, whose weights at the proposed
-    /// states have the product `normalisers`, in the chains of `adjusted`; the others accept. ln A of each chain;
-    /// where they are accepted the normalisers are taken over.
+    /// The Metropolis test of proposals in the chains of `adjusted`. The others accept. Takes the products of weights there and
+    /// back, and of the weights at the proposed states, `normalisers`. Returns ln A of each chain. Where a proposal is
+    /// accepted its normaliser is taken over.
     pub(super) fn test(
         &mut self,
         (forward, backward): (LogProducts, LogProducts),

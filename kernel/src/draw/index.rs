@@ -115,8 +115,8 @@ pub(crate) fn total(weights: &[Block]) -> u128 {
     weights.iter().fold(0, |total, plane| total.saturating_add(units(sum(plane))))
 }
 
-/// Draws `indices` moves, each given those before: with replacement, or from the sites that are left, as
-/// many as there are; and the sum of all weights. `sums` is scratch, one float a plane.
+/// Draws `indices` moves, each given those before: with replacement, or from the sites that are left, as many as there are.
+/// Returns the sum of all weights too. `sums` is scratch, one float a plane.
 pub(crate) fn draw<R: Rng + ?Sized>(
     weights: &[Block],
     planes: usize,

@@ -78,8 +78,8 @@ impl<'a> Boltzmann<'a> {
     /// Over spins.
     ///
     /// # Errors
-    /// [`SparseError`]: no sites, parameters or memory of another length, a coupling or field that is not finite, or
-    /// those of a site that add up past 5·10²⁹; one that rounding would lose beside a far larger one, as
+    /// [`SparseError`]: no sites; parameters or memory of another length; a coupling or field that is not finite, or those of
+    /// a site that add up past 5·10²⁹. And one that rounding would lose in a sum with a far larger one, as
     /// [`Sparse`](super::Sparse) says.
     pub fn spins(parameters: &[Block], sites: usize, memory: &'a mut [Bits]) -> Result<Self, SparseError> {
         Self::compile(parameters, sites, Embedding::Spins, memory, false)

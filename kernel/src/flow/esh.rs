@@ -23,9 +23,9 @@ const PLANES: usize = 3;
 /// **In one dimension the direction never turns**, so a trajectory leaves x distributed evenly, whatever E is, with
 /// [`Esh::refresh`] too. One dimension is refused.
 ///
-/// **Not every target makes it ergodic.** On Gaussians trajectories are regular: on the plane with correlation .99
-/// the variance along the valley comes out as .72 for 1.99, after 20,000 steps of .1 from N(0, I); with
-/// [`Esh::refresh`] every 100 steps it is 1.92.
+/// **Not every target makes it ergodic.** On Gaussians trajectories are regular. On the plane with correlation .99 the
+/// variance along the valley comes out as .72 for 1.99, after 20,000 steps of .1 from N(0, I). With [`Esh::refresh`] every
+/// 100 steps it is 1.92.
 ///
 /// Nothing is random but the start. A step that meets a hard constraint (E = +∞) or a fault turns back. The direction is
 /// reversed, and the trajectory returns the way it came, to the rounding of a step. Where steps are so large that ln|v| leaves
@@ -269,9 +269,8 @@ fn fill_direction<R: Rng + ?Sized>(u: &mut [Block], dim: usize, rng: &mut R) {
 plain! { Way, b"way_", { steepness, down, up }, |way| way.steepness.is_finite() }
 plain! { Core, b"esh_", { energy, r, way, square, faults }, |core| core.energy.is_finite() }
 
-/// x, u and the [`Core`]; the gradient at x is computed again. Over the same potential it goes on bit for bit,
-/// over another one from that one's energy and gradient at x; where the energy there is not finite, it is refused
-/// and stands at x.
+/// x, u and the [`Core`]; the gradient at x is computed again. Over the same potential it goes on bit for bit. Over another one
+/// it goes on from that one's energy and gradient at x. Where the energy there is not finite, it is refused and stands at x.
 impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Esh<'_, P, B> {
     fn save(&self, to: &mut Writer<'_>) {
         self.core.save(to);

@@ -5,8 +5,8 @@ use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 
 /// Registers on which each operation is done in turn, before the next one is.
 ///
-/// Where a formula is a long row of operations that wait for each other, a processor looks ahead less far than it is:
-/// here the ones that it can do meanwhile stand beside each other.
+/// For formulas that are a long row of operations, each of which waits for the one before. A processor does not look past
+/// such a row. Here what it can do meanwhile comes right after.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interleaved<T, const N: usize>(pub(crate) [T; N]);
 

@@ -10,11 +10,11 @@ use crate::step::fingerprint::mix;
 /// The symmetric W with entries only on the diagonal and at the edges of a pattern that explains differences of
 /// gradients best, `min Σ‖W v_t − Δg_t‖²` over the moves v of a chain, g = −∂E/∂x (AB, Eq. 10; METHODS.md §3).
 ///
-/// It streams: of each site i with its neighbours N only `A = Σ v vᵀ` over N × N and `B = Σ v Δgᵢ` over N are kept,
-/// which is all that the equations `[(A + ρ)W + W(A + ρ)]ᵢⱼ = [B + Bᵀ]ᵢⱼ`, (i, j) in the pattern, ask for.
-/// [`SparseRegression::solve`] solves them together by conjugate gradients, so that W is the exact constrained
-/// minimum and not a row-wise one made symmetric. ρ is a small ridge, because A is singular where a site never
-/// moved. For binary and ordinal sites, of any number. Both are halved as those of a [`Regression`](super::Regression).
+/// It streams. The equations are `[(A + ρ)W + W(A + ρ)]ᵢⱼ = [B + Bᵀ]ᵢⱼ`, (i, j) in the pattern. Of each site i with its
+/// neighbours N only `A = Σ v vᵀ` over N × N and `B = Σ v Δgᵢ` over N are kept. [`SparseRegression::solve`] solves all
+/// equations together by conjugate gradients. W is the exact constrained minimum, not a row-wise one made symmetric. ρ is a
+/// small ridge, because A is singular where a site never moved. For binary and ordinal sites, of any number. Both are halved
+/// as those of a [`Regression`](super::Regression).
 ///
 /// Memory: 4 bytes for every pair of a site's neighbourhood, `Σ (degree+1)(degree+2)` (on a square lattice 120 a
 /// site). Cost: a move O(edges), and degree² for every site that has a changed neighbour; an iteration `Σ degree²`.

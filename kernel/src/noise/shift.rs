@@ -155,8 +155,8 @@ impl Tridiagonal {
             }
         }
         // The eigenvector by its recurrence. Cut off behind any component it is a vector of residual
-        // b √(s² + s'²), s and s' the components before and behind the cut and b the entry beside; behind the
-        // smallest of these there is nothing but rounding.
+        // b √(s² + s'²): s and s' are the components before and behind the cut, b is the entry between them. Behind the
+        // smallest of these residuals there is nothing but rounding.
         let (mut component, mut square, mut residual) = (1.0f32, 0.0f32, f32::MAX);
         for (pivot, beside) in self.pivots(below) {
             square += component * component;

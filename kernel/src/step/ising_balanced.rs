@@ -151,10 +151,9 @@ impl<'a> IsingBalanced<'a> {
     /// variance of k is within .2 % of that of the normals.
     ///
     /// # Errors
-    /// As [`IsingBalanced::new`]; [`ParameterError::UnequalCouplings`] where couplings differ in magnitude, by a unit of the
-    /// model's grid even, [`ParameterError::Degree`] where a site has more than 1,023, and
-    /// [`ParameterError::WeakCoupling`] where |W| is below 1/16 (W is 4J for spins whose edges are given once) or not finite.
-    /// O(edges).
+    /// As [`IsingBalanced::new`]. [`ParameterError::UnequalCouplings`] where couplings differ in magnitude, by a unit of the
+    /// model's grid even. [`ParameterError::Degree`] where a site has more than 1,023. [`ParameterError::WeakCoupling`] where
+    /// |W| is below 1/16 or not finite; W is 4J for spins whose edges are given once. O(edges).
     ///
     /// ```
     /// use bitmc::noise::{Edgewise, SparseMatrix};

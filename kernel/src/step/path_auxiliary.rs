@@ -21,8 +21,8 @@ super::path::of_indices! {
     /// That is tens on a lattice of 4,096 spins, a few on strongly coupled energies.
     ///
     /// A move at which the gradient points uphill to +∞ is never drawn, whatever the others are. So a state that is reached
-    /// only by several such moves at once is never reached: with 000, 100, 010, 001 and 111 allowed, R = 3 and exact
-    /// differences as the gradient, a chain from 000 never comes to 111. The distribution is kept.
+    /// only by several such moves at once is never reached. Take 000, 100, 010, 001 and 111 as the allowed states, R = 3 and
+    /// exact differences as the gradient. A chain from 000 never comes to 111. The distribution is kept.
     ///
     /// Sites of [many values](crate::Layout::many_values): one pass over the sites draws, and another scores the way back.
     /// Nothing is kept from step to step, so a step costs two gradients, two exponentials a value, and two uniforms a

@@ -203,9 +203,9 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {
         }
     }
 
-    /// As many β, from the first to the last, at which swaps between neighbours would be equally likely:
-    /// their rejection rates, added up along the ladder, are taken as a piecewise linear function of β and
-    /// cut into equal parts (Syed et al. 2022, §5). A short run says enough; repeat once or twice.
+    /// As many β, from the first to the last, at which swaps between neighbours would be equally likely (Syed et al. 2022, §5).
+    /// The rejection rates, added up along the ladder, are a piecewise linear function of β. It is cut into equal parts. A
+    /// short run says enough. Repeat once or twice.
     ///
     /// `out` takes one β a rung; rungs that it has no place for are left out.
     pub fn respaced(&self, out: &mut [f32]) {

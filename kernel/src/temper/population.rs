@@ -196,8 +196,8 @@ impl<'a> Resampling<'a> {
     }
 }
 
-/// The largest β up to `end` at which the weights of the step from `beta` are as good as this share of as many equal ones:
-/// `(Σ τ)² / (n Σ τ²) ≥ share`. n counts the replicas in possible states. .9 is a good share. It is found by halving, to a part 2⁻²⁴ of the way
+/// The largest β up to `end` at which the weights of the step from `beta` are still even: `(Σ τ)² / (n Σ τ²) ≥ share`. n
+/// counts the replicas in possible states. A good share is .9. It is found by halving, to a part 2⁻²⁴ of the way
 /// to `end`, and is above `beta` always.
 ///
 /// Where β is chosen by the population that takes the step, the estimate of Z is a little biased. Choose in a pilot run.

@@ -47,8 +47,8 @@ enum Phase {
 /// − ρ|)`. The smallest goes back where ρ is less than ρ* by two standard errors. Last, each position of the cycle gets the
 /// balance with the highest rate, from ½ to that of the position before. The last position keeps β = ½.
 ///
-/// Where no step size has the rate ρ* at β_max, the search goes on to small ones, down to the smallest, or stays at the best:
-/// [`CycleTuner::ends`] says so by the rate found, and a β_max lower by .05 is the paper's advice.
+/// Where no step size has the rate ρ* at β_max, the search goes on to small ones, down to the smallest, or stays at the best.
+/// The rate found, in [`CycleTuner::ends`], says so. The paper's advice is then a β_max lower by .05.
 ///
 /// The paper rates a candidate by one step of a hundred chains and puts every chain back for the next one. Here a candidate is
 /// a [`Rate`] over [`CycleSettings::steps`] steps of every chain, with its standard error, and chains flow through. That is

@@ -185,8 +185,8 @@ impl Rows {
 }
 
 /// Adds the row of a site that was `before` to the fields. The first `N` ≤ 8 entries, about as many as rows have, are read
-/// at once, and those behind the row count 0: a loop that ends with a row of another length each time would be left at an
-/// unforeseen place.
+/// at once, and those behind the row count 0. A loop over rows of different lengths would end where the processor did not
+/// expect it.
 #[inline(always)]
 fn at_once<const N: usize>(entries: &[Entry], length: usize, before: u32, fields: &mut [u32]) {
     let sign = 1 - 2 * before as i32;

@@ -70,8 +70,8 @@ fn parts(number: f32) -> (u32, f32) {
 }
 
 /// L/(e + q) in units, as a polynomial in eq, where L = ln(1+e) and q = e/(1+e). These are e + q = 2 sinh L and
-/// eq = 2 cosh L − 2, and so the quotient is even in L and smooth: up to e = 1 five coefficients give L within 9e-8,
-/// rounding included, where eight are needed in powers of e. Our own minimax fit.
+/// eq = 2 cosh L − 2, and so the quotient is even in L and smooth. Up to e = 1 five coefficients give L within 9e-8,
+/// rounding included. In powers of e it takes eight. Our own minimax fit.
 const LN_1P: [f32; 5] = [
     5.888_578e-4 * UNITS,
     -3.475_649_4e-3 * UNITS,
