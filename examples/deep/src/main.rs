@@ -2,6 +2,7 @@
 //!
 //! `sample` runs Gibbs with gradients, DMALA, AB of both orders and ACS from noise and from one state, with several seeds.
 
+use bitmc::noise::Parameters;
 use bitmc_deep::network::{BITS, Network};
 use bitmc_deep::sample::{Case, Run, Sampler, Start};
 use bitmc_deep::tune::CANDIDATES;
@@ -44,6 +45,14 @@ struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     candidates: Option<u32>,
 
+    /// σ of AB and α of DMALA by hand: nothing is tuned but ACS
+    #[arg(long, value_name = "S", value_parser = cli::within(0.001, 100.0))]
+    step_size: Option<f32>,
+
+    /// α of AB, beside a step size by hand
+    #[arg(long, value_name = "A", default_value_t = 0.5, requires = "step_size", value_parser = cli::within(0.5, 1.0))]
+    balance: f32,
+
     /// Take the runs that an earlier call of the same command has finished
     #[arg(long)]
     resume: bool,
@@ -65,6 +74,11 @@ fn run(options: &Options) -> Result<(), Failure> {
     let steps = options.steps.unwrap_or(by(1000, 60));
     let seeds = u64::from(options.seeds.unwrap_or(by(4, 1) as u16));
     let candidates = options.candidates.unwrap_or(by(CANDIDATES, CANDIDATES / 10));
+    let by_hand = options.step_size.map(|step_size| Parameters {
+        step_size,
+        balance: options.balance,
+        ..Parameters::START
+    });
     let out = common.folder("deep");
     let cells = Cells::new(&out, options.resume)?;
     let runs = samplers.len() as u64 * 2 * seeds;
@@ -75,6 +89,7 @@ fn run(options: &Options) -> Result<(), Failure> {
             let one = |seed| -> Result<Run, Failure> {
                 let case = Case {
                     candidates,
+                    by_hand,
                     network: &network,
                     reference: &reference,
                     chains: options.chains,
@@ -83,10 +98,9 @@ fn run(options: &Options) -> Result<(), Failure> {
                     seed,
                     progress: &progress,
                 };
-                let question = format!(
-                    "candidates {candidates}, chains {}, steps {steps}, start {start:?}, seed {seed}",
-                    options.chains
-                );
+                let tuned = by_hand.map_or_else(|| format!("candidates {candidates}"), |by| format!("{by:?}"));
+                let question =
+                    format!("{tuned}, chains {}, steps {steps}, start {start:?}, seed {seed}", options.chains);
                 cells.answer(&format!("{sampler:?}"), &question, || case.run(sampler))
             };
             let seeds = (common.seed..common.seed + seeds).map(one).collect::<Result<Vec<_>, _>>()?;

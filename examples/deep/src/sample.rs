@@ -68,6 +68,8 @@ pub struct Run {
 pub struct Case<'d> {
     /// Candidates that tuning looks at.
     pub candidates: u32,
+    /// Step size and balance, where nothing is to be tuned; ACS is tuned always.
+    pub by_hand: Option<Parameters>,
     /// The energy.
     pub network: &'d Network,
     /// States of long chains.
@@ -100,12 +102,24 @@ impl Case<'_> {
         Chains::new(self.network, &states, rngs)
     }
 
+    /// Those by hand, or those that the adaptation finds, and the gradients that this took.
+    fn parameters<K: Ask + Sync, X: ToString>(
+        &self,
+        kernel: impl Fn(Parameters) -> Result<K, X>,
+    ) -> Result<(Parameters, u64), Failure> {
+        if let Some(now) = self.by_hand {
+            return Ok((now, 0));
+        }
+        let mut tuning = self.chains(!self.seed, TUNERS)?;
+        let now = adapted(&mut tuning, self.candidates, kernel)?;
+        Ok((now, tuning.gradients_asked))
+    }
+
     /// Tunes the sampler, and runs it.
     ///
     /// # Errors
     /// [`Failure`] where a kernel does not fit.
     pub fn run(&self, sampler: Sampler) -> Result<Run, Failure> {
-        let mut tuning = self.chains(!self.seed, TUNERS)?;
         match sampler {
             Sampler::Gwg => {
                 let kernel = GibbsWithGradients::new(1).map_err(Failure::model)?;
@@ -113,28 +127,25 @@ impl Case<'_> {
             }
             Sampler::Dmala => {
                 let at = |now: Parameters| Langevin::adjusted(now.step_size);
-                let now = adapted(&mut tuning, self.candidates, at)?;
-                self.drawn(
-                    &at(now).map_err(Failure::model)?,
-                    format!("α = {:.3}", now.step_size),
-                    tuning.gradients_asked,
-                )
+                let (now, asked) = self.parameters(at)?;
+                self.drawn(&at(now).map_err(Failure::model)?, format!("α = {:.3}", now.step_size), asked)
             }
             Sampler::Ab => {
                 let at = |now: Parameters| Langevin::balanced(now.step_size, now.balance);
-                let now = adapted(&mut tuning, self.candidates, at)?;
+                let (now, asked) = self.parameters(at)?;
                 let words = format!("σ = {:.3}, α = {:.2}", now.step_size, now.balance);
-                self.drawn(&at(now).map_err(Failure::model)?, words, tuning.gradients_asked)
+                self.drawn(&at(now).map_err(Failure::model)?, words, asked)
             }
             Sampler::AbDiagonal => {
                 let d = diagonal(&self.reference.means());
                 let noise = Diagonal::new(&d).map_err(Failure::model)?;
                 let at = |now: Parameters| Langevin::second_order(noise, now.step_size, now.balance);
-                let now = adapted(&mut tuning, self.candidates, at)?;
+                let (now, asked) = self.parameters(at)?;
                 let words = format!("σ = {:.3}, α = {:.2}, W = 1/(1 + var)", now.step_size, now.balance);
-                self.drawn(&at(now).map_err(Failure::model)?, words, tuning.gradients_asked)
+                self.drawn(&at(now).map_err(Failure::model)?, words, asked)
             }
             Sampler::Acs => {
+                let mut tuning = self.chains(!self.seed, TUNERS)?;
                 let (kernels, words) = cycle(&mut tuning, self.candidates, 5.0)?;
                 let cycle = Cycle::new(&kernels).ok_or_else(|| Failure::model("a cycle without kernels"))?;
                 self.drawn(&cycle, words, tuning.gradients_asked)
@@ -235,6 +246,7 @@ mod tests {
         let progress = Progress::new(true, 1);
         let case = Case {
             candidates: 12,
+            by_hand: None,
             network: &network,
             reference: &states,
             chains: 20,
