@@ -85,8 +85,7 @@ fn run(options: Options) -> Result<(), Failure> {
     })
 }
 
-/// One sampler with its pictures; block Gibbs, this model's own sampler, stands beside every other one, in a
-/// shorter run.
+/// One sampler with its pictures, and a shorter run of block Gibbs, this model's own sampler, to compare with.
 fn sample(options: &Options, data: &DigitData, out: &Path) -> Result<(), Failure> {
     let (common, choice) = (&options.common, options.sampler);
     let chains = options.chains.unwrap_or(if common.quick { 100 } else { 200 });

@@ -1,7 +1,7 @@
 //! The Ising model of DLP §7.1: a 5×5 torus, `f = a sᵀAs + b Σs`, and every sampler beside the exact answers.
 //!
-//! `cargo run --release --example ising` first runs one chain in arrays on the stack, the energy a trait object;
-//! then it compares the samplers: flips against acceptance (Fig. 2 left), errors of the means against steps
+//! `cargo run --release --example ising` first runs one chain in arrays on the stack, the energy a trait object.
+//! Then it compares the samplers: flips against acceptance (Fig. 2 left), errors of the means against steps
 //! and seconds (Fig. 3), effective sample size a second (Fig. 2 right).
 
 use bitmc::stats::{Acceptance, BatchMeans, Watch};

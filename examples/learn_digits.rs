@@ -10,7 +10,7 @@ use bitmc::{BlockGibbs, Chain, GibbsWithGradients, Langevin, Packed, Rbm};
 use bitmc_desktop::learn::{
     Annealing, Learner, Likelihood, Mean, Method, Mover, Plan, RbmFamily, Split, glance, independent, measure,
 };
-use bitmc_examples::cells::Cells;
+use bitmc_examples::cells::{self, Cells};
 use bitmc_examples::chains::{self, Walker};
 use bitmc_examples::checkpoint::hash;
 use bitmc_examples::cli::{self, Common, Failure};
@@ -239,13 +239,20 @@ fn run(options: &Options) -> Result<(), Failure> {
         hash(&format!("{:?}", digits.train)),
         options.test
     );
-    let cells = samplers.into_par_iter().map(|sampler| {
+    // Beside its cell, under a name with the hash of the question: another run does not write over it.
+    let file_of = |sampler: &str, question: &str| {
+        let name = cells::file_name(&sampler.replace(' ', "_"), question);
+        out.join("cells").join(name + ".npz")
+    };
+    let cells = samplers.par_iter().map(|sampler| {
         let (name, mut made) = (sampler.name, 0);
-        let cell = kept.answer(name, &format!("{}, {question}", sampler.parameters), || {
-            let file = out.join(file_of(name));
-            let cell = learn(&digits, sampler, (family, plan, looks), (annealing, look), &file, |work| {
-                progress.advance(work);
-            });
+        let question = format!("{}, {question}", sampler.parameters);
+        let cell = kept.answer(name, &question, || {
+            let file = file_of(name, &question);
+            let cell =
+                learn(&digits, sampler.clone(), (family, plan, looks), (annealing, look), &file, |work| {
+                    progress.advance(work);
+                });
             made = plan.iterations;
             cell.map_err(|error| Failure::Option(format!("{name}: {error}")))
         });
@@ -255,7 +262,8 @@ fn run(options: &Options) -> Result<(), Failure> {
     let cells: Vec<Cell> = cells.collect::<Result<_, Failure>>()?;
     drop(progress);
     if let Some(folder) = &options.machine {
-        keep(&out.join(file_of("block Gibbs")), &digits, common, folder)?;
+        let Sampler { name, parameters, .. } = &samplers[0];
+        keep(&file_of(name, &format!("{parameters}, {question}")), &digits, common, folder)?;
     }
 
     let work = plan.iterations as f64 * f64::from(plan.batch);
@@ -296,17 +304,12 @@ fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The file of what a sampler learned.
-fn file_of(sampler: &str) -> String {
-    format!("{}.npz", sampler.replace(' ', "-"))
-}
-
 /// Writes a folder that `digits --data` reads: the machine, the pictures, and the ends of 1,000 chains that
 /// start at pictures and make 3,000 sweeps of block Gibbs.
 fn keep(learned: &Path, digits: &Split, common: &Common, folder: &Path) -> Result<(), Failure> {
     report::make_folder(folder)?;
     let machine = folder.join(MACHINE);
-    std::fs::copy(learned, &machine).map_err(|error| Failure::file(&machine, error))?;
+    std::fs::copy(learned, &machine).map_err(|error| Failure::file(learned, error))?;
     let model = RbmFolder::read_file(&machine, DIGIT.sites())?;
     let model = model.rbm();
     let (chains, sweeps) = if common.quick { (100, 300) } else { (1000, 3000) };

@@ -32,9 +32,8 @@ impl Gaussian {
     /// `Λᵢᵢ = 1 + i(L − 1)/99`, i = 1 … 100, for L = `condition`; the paper has 100 sites of 21 values and
     /// L = 2, 10, 50. For other sizes 99 is one less than the number of sites.
     ///
-    /// The text at hand lost the paper's formulas for Λ and the centre of this target: Λ is taken to be the
-    /// square of the cycle's, and the centre to be the middle of the lattice, 10 of 0 … 20, so that all directions are
-    /// inside it.
+    /// The text at hand lost the paper's formulas for Λ and the centre of this target. Λ is taken to be the square of the
+    /// cycle's. The centre is taken to be the middle of the lattice, 10 of 0 … 20, so that all directions are inside it.
     ///
     /// # Panics
     /// Where there are fewer than two sites.
@@ -54,7 +53,7 @@ impl Gaussian {
     }
 
     /// The sparse Gaussian on a cycle: `A = ΛMΛ`, M with 1 on its diagonal and normal entries of variance .04
-    /// between neighbours, `Λᵢᵢ = (1 + i(L − 1)/99)^½`, i = 1 … 100; the centre is 0, as in the paper, so the
+    /// between neighbours, `Λᵢᵢ = (1 + i(L − 1)/99)^½`, i = 1 … 100. The centre is 0, as in the paper, so the
     /// distribution leans against a corner of the lattice. For other sizes 99 is one less than the number of sites.
     ///
     /// The text at hand lost the bar of this fraction: it may also be read as `(99/(1 + i(L − 1)))^½`.
