@@ -35,6 +35,26 @@ pub trait Evaluator: Sync {
     ) -> Result<(), Failure>;
 }
 
+/// Chains at other temperatures than 1 are told βE and its gradient: what these are without β.
+#[derive(Debug)]
+struct Tempered {
+    betas: Vec<f32>,
+    /// At the states.
+    energies: Vec<f32>,
+    gradients: Vec<f32>,
+    /// With β.
+    told: (Vec<f32>, Vec<f32>),
+}
+
+/// Energies and gradients times the β of each chain.
+fn scale(told: &mut (Vec<f32>, Vec<f32>), betas: &[f32], energies: &[f32], gradients: &[f32]) {
+    let length = gradients.len() / betas.len();
+    told.0.iter_mut().zip(energies).zip(betas).for_each(|((told, e), beta)| *told = beta * e);
+    for ((told, gradient), beta) in told.1.chunks_mut(length).zip(gradients.chunks(length)).zip(betas) {
+        told.iter_mut().zip(gradient).for_each(|(told, g)| *told = beta * g);
+    }
+}
+
 /// Chains over an evaluator.
 #[derive(Debug)]
 pub struct Chains<'n, N> {
@@ -47,6 +67,7 @@ pub struct Chains<'n, N> {
     gradients: Vec<f32>,
     /// Gradients at the states, where the chains keep none.
     kept: Vec<f32>,
+    tempered: Option<Tempered>,
     /// What all steps did.
     pub acceptance: Acceptance,
     /// Gradients that were asked for, of all chains together.
@@ -76,6 +97,7 @@ impl<'n, N: Evaluator> Chains<'n, N> {
             chains: chains.map_err(Failure::model)?,
             rngs,
             infos: vec![Info::default(); count],
+            tempered: None,
             kept: if layout.row_is_site() { gradients.clone() } else { Vec::new() },
             energies,
             gradients,
@@ -89,17 +111,65 @@ impl<'n, N: Evaluator> Chains<'n, N> {
     /// # Errors
     /// [`Failure`] where the kernel does not fit.
     pub fn step(&mut self, kernel: &(impl Ask + Sync)) -> Result<(), Failure> {
-        let Self { network, chains, rngs, infos, energies, gradients, kept, .. } = self;
+        let Self { network, chains, rngs, infos, energies, gradients, kept, tempered, .. } = self;
         Open::ask_each(chains, kernel, kept, rngs).map_err(Failure::model)?;
         let asked: Vec<_> = chains.iter().filter_map(Open::asked).collect();
         evaluate(*network, &asked, energies, gradients)?;
-        Open::tell_each(chains, energies, gradients, infos).map_err(Failure::model)?;
         let length = gradient_len(network.layout());
-        let new = kept.chunks_mut(length).zip(gradients.chunks(length)).zip(&*infos);
+        let told = match tempered {
+            None => (&*energies, &*gradients),
+            Some(tempered) => {
+                scale(&mut tempered.told, &tempered.betas, energies, gradients);
+                (&tempered.told.0, &tempered.told.1)
+            }
+        };
+        Open::tell_each(chains, told.0, told.1, infos).map_err(Failure::model)?;
+        let new = kept.chunks_mut(length).zip(told.1.chunks(length)).zip(&*infos);
         new.filter(|(_, info)| info.accepted).for_each(|((kept, new), _)| kept.copy_from_slice(new));
+        if let Some(Tempered { energies: here, gradients: slopes, .. }) = tempered {
+            for (chain, _) in infos.iter().enumerate().filter(|(_, info)| info.accepted) {
+                let all = chain * length..(chain + 1) * length;
+                here[chain] = energies[chain];
+                slopes[all.clone()].copy_from_slice(&gradients[all]);
+            }
+        }
         self.gradients_asked += self.chains.len() as u64;
         for (chain, info) in self.chains.iter().zip(&self.infos) {
             self.acceptance.observe(chain.state(), chain.energy(), info);
+        }
+        Ok(())
+    }
+
+    /// Puts each chain at an inverse temperature β: it draws from p ∝ e^(−βE) from here on.
+    ///
+    /// # Errors
+    /// [`Failure`] where there are not as many as chains, or βE is not finite.
+    pub fn set_betas(&mut self, betas: &[f32]) -> Result<(), Failure> {
+        if betas.len() != self.chains.len() {
+            return Err(Failure::option(format!("{} β for {} chains", betas.len(), self.chains.len())));
+        }
+        let tempered = match &mut self.tempered {
+            Some(tempered) => tempered,
+            None => {
+                self.evaluate_again()?;
+                self.gradients_asked += self.chains.len() as u64;
+                let (energies, gradients) = (self.energies.clone(), self.gradients.clone());
+                let told = (energies.clone(), gradients.clone());
+                self.tempered.insert(Tempered { betas: vec![f32::NAN; betas.len()], energies, gradients, told })
+            }
+        };
+        let length = gradient_len(self.network.layout());
+        let changed = tempered.betas.iter().zip(betas).map(|(old, new)| old != new).collect::<Vec<_>>();
+        tempered.betas.copy_from_slice(betas);
+        scale(&mut tempered.told, betas, &tempered.energies, &tempered.gradients);
+        if !self.kept.is_empty() {
+            self.kept.copy_from_slice(&tempered.told.1);
+        }
+        let told = tempered.told.0.iter().zip(tempered.told.1.chunks(length));
+        for ((chain, (&energy, gradient)), _) in
+            self.chains.iter_mut().zip(told).zip(changed).filter(|(_, changed)| *changed)
+        {
+            chain.rebind(energy, gradient).map_err(Failure::model)?;
         }
         Ok(())
     }
@@ -121,9 +191,21 @@ impl<'n, N: Evaluator> Chains<'n, N> {
         rows
     }
 
-    /// The energies, in the order of the chains.
+    /// Those of some chains.
+    #[must_use]
+    pub fn states_of(&self, chains: &[usize]) -> BitRows {
+        let mut rows = BitRows::new(self.network.layout());
+        chains.iter().for_each(|&chain| rows.push(self.chains[chain].state()));
+        rows
+    }
+
+    /// The energies, in the order of the chains, whatever β is.
     pub fn energies(&self) -> impl Iterator<Item = f32> {
-        self.chains.iter().map(Open::energy)
+        let own = |(chain, open): (usize, &VecOpen<'_>)| match &self.tempered {
+            None => open.energy(),
+            Some(tempered) => tempered.energies[chain],
+        };
+        self.chains.iter().enumerate().map(own)
     }
 
     /// The mean of the energies.

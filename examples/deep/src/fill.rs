@@ -160,7 +160,7 @@ impl<'d> Case<'d> {
                 self.told(&at(now).map_err(Failure::model)?, words, tuners.gradients_asked)
             }
             Method::Acs => {
-                let (kernels, words) = cycle(tuners, self.candidates, 5.0)?;
+                let (kernels, words) = cycle(tuners, self.candidates, (5.0, 0.95))?;
                 let cycle = Cycle::new(&kernels).ok_or_else(|| Failure::model("a cycle without kernels"))?;
                 self.told(&cycle, words, tuners.gradients_asked)
             }

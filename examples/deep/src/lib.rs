@@ -1,6 +1,7 @@
 //! What the examples over neural networks share: chains that are told their energies, networks, and tuning.
 
 pub mod convolution;
+pub mod exchange;
 pub mod fill;
 pub mod infill;
 pub mod learn;

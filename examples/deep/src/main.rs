@@ -4,7 +4,7 @@
 
 use bitmc::noise::Parameters;
 use bitmc_deep::network::{BITS, Network};
-use bitmc_deep::sample::{Case, Run, Sampler, Start};
+use bitmc_deep::sample::{Case, Point, Run, Sampler, Start};
 use bitmc_deep::tune::CANDIDATES;
 use bitmc_examples::bits::BitRows;
 use bitmc_examples::cells::Cells;
@@ -33,7 +33,7 @@ struct Options {
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     chains: u32,
 
-    /// Steps of each chain [default: 1000, with --quick 60]
+    /// Gradients of each chain, which replica exchange shares among its replicas [default: 1000, with --quick 60]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     steps: Option<u32>,
 
@@ -52,6 +52,22 @@ struct Options {
     /// α of AB, beside a step size by hand
     #[arg(long, value_name = "A", default_value_t = 0.5, requires = "step_size", value_parser = cli::within(0.5, 1.0))]
     balance: f32,
+
+    /// The largest α of a cycle of ACS: where its search for it begins
+    #[arg(long, value_name = "A", default_value_t = 5.0, value_parser = cli::within(0.05, 1000.0))]
+    ceiling: f32,
+
+    /// The balance of a cycle of ACS at its largest α
+    #[arg(long, value_name = "B", default_value_t = 0.95, value_parser = cli::within(0.5, 1.0))]
+    largest_balance: f32,
+
+    /// Replicas of a chain of replica exchange
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(2..=1000))]
+    replicas: u16,
+
+    /// The smallest β of replica exchange
+    #[arg(long, value_name = "B", default_value_t = 0.7, value_parser = cli::within(0.01, 0.99))]
+    hottest: f32,
 
     /// Take the runs that an earlier call of the same command has finished
     #[arg(long)]
@@ -90,8 +106,10 @@ fn run(options: &Options) -> Result<(), Failure> {
                 let case = Case {
                     candidates,
                     by_hand,
+                    largest: (options.ceiling, options.largest_balance),
                     network: &network,
                     reference: &reference,
+                    ladder: (usize::from(options.replicas), options.hottest),
                     chains: options.chains,
                     steps,
                     start,
@@ -99,6 +117,15 @@ fn run(options: &Options) -> Result<(), Failure> {
                     progress: &progress,
                 };
                 let tuned = by_hand.map_or_else(|| format!("candidates {candidates}"), |by| format!("{by:?}"));
+                let tuned = match sampler {
+                    Sampler::Acs => {
+                        format!("{tuned}, ceiling {}, balance {}", options.ceiling, options.largest_balance)
+                    }
+                    Sampler::Exchange => {
+                        format!("{tuned}, {} replicas from {}", options.replicas, options.hottest)
+                    }
+                    _ => tuned,
+                };
                 let question =
                     format!("{tuned}, chains {}, steps {steps}, start {start:?}, seed {seed}", options.chains);
                 cells.answer(&format!("{sampler:?}"), &question, || case.run(sampler))
@@ -108,7 +135,7 @@ fn run(options: &Options) -> Result<(), Failure> {
         }
     }
     drop(progress);
-    let table = table(&found);
+    let table = format!("{}{}", table(&found), positions(&found));
     plot::save(&out.join("deep.svg"), &panels(&found))?;
     report::write(&out.join("deep.md"), table.as_bytes())?;
     report::json(&out.join("deep.json"), &found)?;
@@ -133,30 +160,49 @@ fn spread(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 
 fn table(found: &Found) -> String {
     let mut text = String::from(
-        "| sampler | start | parameters (first seed) | acceptance | flips a step | mean E | squared MMD | gradients to tune | ms a step and chain |\n\
+        "| sampler | start | parameters (first seed) | acceptance | flips a step | mean E | squared MMD | gradients to tune | ms a gradient |\n\
         |---|---|---|---:|---:|---:|---:|---:|---:|\n",
     );
     for (sampler, start, runs) in found {
-        let last = |at: fn(&(u32, f64, f64)) -> f64| {
+        let last = |at: fn(&Point) -> f64| {
             let (mean, spread) = spread(runs.iter().filter_map(|run| run.curve.last()).map(at));
             format!("{mean:.4} ± {spread:.4}")
         };
         let (acceptance, _) = spread(runs.iter().map(|run| run.acceptance));
         let (flips, _) = spread(runs.iter().map(|run| run.flips));
-        let steps = runs.iter().filter_map(|run| run.curve.last()).map(|point| f64::from(point.0));
-        let chains = |run: &Run| BitRows::from_bytes(&run.states).map_or(1, |rows| rows.len()) as f64;
-        let (ms, _) =
-            spread(runs.iter().zip(steps).map(|(run, steps)| 1000.0 * run.seconds / steps / chains(run)));
+        let ends = runs.iter().filter_map(|run| run.curve.last());
+        let (ms, _) = spread(ends.map(|point| 1000.0 * point.seconds / point.gradients));
         let _ = writeln!(
             text,
             "| {} | {} | {} | {acceptance:.3} | {flips:.2} | {} | {} | {} | {ms:.2} |",
             name(sampler),
             name(start),
             runs[0].parameters,
-            last(|point| point.1),
-            last(|point| point.2),
+            last(|point| point.energy),
+            last(|point| point.distance),
             runs[0].tuning_gradients
         );
+    }
+    text
+}
+
+/// What each position of the cycles did, the mean over the seeds.
+fn positions(found: &Found) -> String {
+    let cycles = || found.iter().filter(|(_, _, runs)| runs.iter().all(|run| run.positions.len() > 1));
+    let length = cycles().flat_map(|(_, _, runs)| runs).map(|run| run.positions.len()).min().unwrap_or(0);
+    let mut text = String::new();
+    for (sampler, start, runs) in cycles() {
+        let _ = write!(
+            text,
+            "\n{} from {}:\n\n| position | accepted | flips a step |\n|---:|---:|---:|\n",
+            name(sampler),
+            name(start)
+        );
+        for position in 0..length {
+            let (accepted, _) = spread(runs.iter().map(|run| run.positions[position].0));
+            let (flips, _) = spread(runs.iter().map(|run| run.positions[position].1));
+            let _ = writeln!(text, "| {} | {accepted:.3} | {flips:.2} |", position + 1);
+        }
     }
     text
 }
@@ -166,29 +212,27 @@ fn name(value: &impl ValueEnum) -> String {
 }
 
 fn panels(found: &Found) -> Vec<plot::Panel> {
-    let panel = |start: Start, what: &str, log_from, at: fn(&(u32, f64, f64)) -> f64| plot::Panel {
-        title: format!("{what}, from {}", name(&start)),
-        x: "steps".into(),
-        y: what.into(),
+    type Of = fn(&Point) -> f64;
+    let panel = |start: Start, (y, log_from, of): (&str, _, Of), (x, at): (&str, Of)| plot::Panel {
+        title: format!("{y}, from {}", name(&start)),
+        x: x.into(),
+        y: y.into(),
         log_from,
         level: None,
         curves: found
             .iter()
             .filter(|found| found.1 == start)
             .map(|(sampler, _, runs)| {
-                let point = |index: usize| {
-                    let (mean, _) = spread(runs.iter().map(|run| at(&run.curve[index])));
-                    (f64::from(runs[0].curve[index].0), mean)
-                };
-                Curve { label: name(sampler), points: (0..runs[0].curve.len()).map(point).collect() }
+                let mean = |of: Of, index: usize| spread(runs.iter().map(|run| of(&run.curve[index]))).0;
+                let points = (0..runs[0].curve.len()).map(|index| (mean(at, index), mean(of, index)));
+                Curve { label: name(sampler), points: points.collect() }
             })
             .collect(),
     };
-    let both = |start| {
-        [
-            panel(start, "mean E", None, |point| point.1),
-            panel(start, "squared MMD", Some(1e-4), |point| point.2),
-        ]
-    };
-    Start::value_variants().iter().flat_map(|&start| both(start)).collect()
+    let ys: [(&str, Option<f64>, Of); 2] =
+        [("mean E", None, |point| point.energy), ("squared MMD", Some(1e-4), |point| point.distance)];
+    let xs: [(&str, Of); 2] =
+        [("gradients a chain", |point| point.gradients), ("seconds of a core a chain", |point| point.seconds)];
+    let starts = Start::value_variants().iter();
+    starts.flat_map(|&start| xs.map(|x| ys.map(|y| panel(start, y, x)))).flatten().collect()
 }

@@ -1,8 +1,9 @@
 //! One run: a sampler, a start and a seed, with what it was found to do.
 
+use crate::exchange::{Ladders, geometric};
 use crate::network::Network;
 use crate::tune::{TUNERS, adapted, cycle};
-use bitmc::lane::{Block, LANES};
+use bitmc::lane::LANES;
 use bitmc::noise::{Diagonal, Parameters};
 use bitmc::open::Ask;
 use bitmc::random::bernoulli;
@@ -32,6 +33,8 @@ pub enum Sampler {
     AbDiagonal,
     /// Automatic cyclical scheduling, its cycle found by its tuner
     Acs,
+    /// Replica exchange, each replica by DMALA
+    Exchange,
 }
 
 /// Where the chains begin.
@@ -43,6 +46,21 @@ pub enum Start {
     One,
 }
 
+/// The chains after some steps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Of each chain.
+    pub steps: u32,
+    /// Of each chain; of replica exchange, of all replicas of a chain together.
+    pub gradients: f64,
+    /// Of processor time, a chain.
+    pub seconds: f64,
+    /// The mean over the chains.
+    pub energy: f64,
+    /// Squared MMD to the reference states.
+    pub distance: f64,
+}
+
 /// What a run was found to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
@@ -50,16 +68,14 @@ pub struct Run {
     pub parameters: String,
     /// Gradients that tuning took.
     pub tuning_gradients: u64,
-    /// (step, mean E, squared MMD to the reference states).
-    pub curve: Vec<(u32, f64, f64)>,
+    /// What was seen on the way.
+    pub curve: Vec<Point>,
     /// Rate.
     pub acceptance: f64,
     /// Sites that changed in a step.
     pub flips: f64,
-    /// Of each chain.
-    pub gradients_a_step: f64,
-    /// Of processor time, without tuning.
-    pub seconds: f64,
+    /// Of each position of a cycle: share of proposals that are accepted, and sites that change in a step.
+    pub positions: Vec<(f64, f64)>,
     /// The last ones.
     pub states: Vec<u8>,
 }
@@ -70,14 +86,18 @@ pub struct Case<'d> {
     pub candidates: u32,
     /// Step size and balance, where nothing is to be tuned; ACS is tuned always.
     pub by_hand: Option<Parameters>,
+    /// The largest step size and balance that a cycle of ACS may have.
+    pub largest: (f32, f32),
     /// The energy.
     pub network: &'d Network,
     /// States of long chains.
     pub reference: &'d BitRows,
     /// Independent chains.
     pub chains: u32,
-    /// Steps of each.
+    /// Gradients of each; replica exchange shares them among its replicas.
     pub steps: u32,
+    /// Replicas of a chain of replica exchange, and the smallest β.
+    pub ladder: (usize, f32),
     /// Where they begin.
     pub start: Start,
     /// Of all random numbers.
@@ -123,79 +143,159 @@ impl Case<'_> {
         match sampler {
             Sampler::Gwg => {
                 let kernel = GibbsWithGradients::new(1).map_err(Failure::model)?;
-                self.drawn(&kernel, "one index".into(), 0)
+                self.drawn(&kernel, 1, "one index".into(), 0)
             }
             Sampler::Dmala => {
                 let at = |now: Parameters| Langevin::adjusted(now.step_size);
                 let (now, asked) = self.parameters(at)?;
-                self.drawn(&at(now).map_err(Failure::model)?, format!("α = {:.3}", now.step_size), asked)
+                self.drawn(&at(now).map_err(Failure::model)?, 1, format!("α = {:.3}", now.step_size), asked)
             }
             Sampler::Ab => {
                 let at = |now: Parameters| Langevin::balanced(now.step_size, now.balance);
                 let (now, asked) = self.parameters(at)?;
                 let words = format!("σ = {:.3}, α = {:.2}", now.step_size, now.balance);
-                self.drawn(&at(now).map_err(Failure::model)?, words, asked)
+                self.drawn(&at(now).map_err(Failure::model)?, 1, words, asked)
             }
             Sampler::AbDiagonal => {
-                let d = diagonal(&self.reference.means());
-                let noise = Diagonal::new(&d).map_err(Failure::model)?;
+                let variances: Vec<_> = self.reference.means().iter().map(|mean| mean * (1.0 - mean)).collect();
+                let mut d = vec![[0.0; LANES]; DIGIT.blocks()];
+                let noise = Diagonal::from_variances(&variances, &mut d).map_err(Failure::model)?;
                 let at = |now: Parameters| Langevin::second_order(noise, now.step_size, now.balance);
                 let (now, asked) = self.parameters(at)?;
                 let words = format!("σ = {:.3}, α = {:.2}, W = 1/(1 + var)", now.step_size, now.balance);
-                self.drawn(&at(now).map_err(Failure::model)?, words, asked)
+                self.drawn(&at(now).map_err(Failure::model)?, 1, words, asked)
             }
             Sampler::Acs => {
                 let mut tuning = self.chains(!self.seed, TUNERS)?;
-                let (kernels, words) = cycle(&mut tuning, self.candidates, 5.0)?;
+                let (kernels, words) = cycle(&mut tuning, self.candidates, self.largest)?;
                 let cycle = Cycle::new(&kernels).ok_or_else(|| Failure::model("a cycle without kernels"))?;
-                self.drawn(&cycle, words, tuning.gradients_asked)
+                self.drawn(&cycle, kernels.len(), words, tuning.gradients_asked)
             }
+            Sampler::Exchange => self.exchanged(),
         }
     }
 
-    /// The run itself, with parameters that stand still.
+    /// The run itself, with parameters that stand still and come again after `length` steps.
     fn drawn(
         &self,
         kernel: &(impl Ask + Sync),
+        length: usize,
         parameters: String,
         tuning_gradients: u64,
     ) -> Result<Run, Failure> {
-        let clock = ProcessTime::now();
         let mut chains = self.chains(self.seed, self.chains)?;
-        let before = chains.gradients_asked;
-        let mmd = Mmd::new(self.reference);
-        let mut curve = Vec::new();
-        let mut next = 1;
+        let mut positions = vec![(0u64, 0u64, 0u64); length];
+        let all: Vec<_> = (0..self.chains as usize).collect();
+        let mut seen = Seen::new(self, &chains);
         for step in 1..=self.steps {
             chains.step(kernel)?;
             self.progress.advance(1);
-            if step == next || step == self.steps {
-                let distance = mmd.squared(&chains.states()).unwrap_or(f64::NAN);
-                curve.push((step, chains.mean_energy(), distance));
-                next = step + (step / 4).max(1);
-            }
+            let (steps, accepted, moved) = &mut positions[(step as usize - 1) % length];
+            *steps += chains.infos.len() as u64;
+            *accepted += chains.infos.iter().filter(|info| info.accepted).count() as u64;
+            *moved += chains.infos.iter().map(|info| u64::from(info.moved())).sum::<u64>();
+            seen.look(step, self.steps, &chains, &all);
         }
-        let steps = f64::from(self.steps) * f64::from(self.chains);
-        Ok(Run {
-            parameters,
-            tuning_gradients,
-            curve,
-            acceptance: f64::from(chains.acceptance.rate()),
-            flips: f64::from(chains.acceptance.jump_distance()),
-            gradients_a_step: (chains.gradients_asked - before) as f64 / steps,
-            seconds: clock.elapsed().as_secs_f64(),
-            states: chains.states().to_bytes(),
-        })
+        let share = |part: u64, steps: u64| part as f64 / steps as f64;
+        let positions =
+            positions.iter().map(|&(steps, accepted, moved)| (share(accepted, steps), share(moved, steps)));
+        Ok(Run { positions: positions.collect(), ..seen.run(&chains, &all, parameters, tuning_gradients) })
+    }
+
+    /// Replica exchange. The spacing of β is found by other ladders.
+    fn exchanged(&self) -> Result<Run, Failure> {
+        let at = |now: Parameters| Langevin::adjusted(now.step_size);
+        let (now, asked) = self.parameters(at)?;
+        let kernel = at(now).map_err(Failure::model)?;
+        let (replicas, hottest) = self.ladder;
+        let mut betas = geometric(replicas, hottest);
+        let count = TUNERS.div_ceil(replicas as u32);
+        let mut tuning = Ladders::new(self.chains(!self.seed, count * replicas as u32)?, &betas, !self.seed)?;
+        for _ in 0..ROUNDS {
+            for _ in 0..self.candidates {
+                tuning.step(&kernel)?;
+            }
+            betas = tuning.respaced();
+            tuning.begin(&betas)?;
+        }
+        let asked = asked + tuning.chains.gradients_asked;
+        let mut ladders =
+            Ladders::new(self.chains(self.seed, self.chains * replicas as u32)?, &betas, self.seed)?;
+        let steps = self.steps.div_ceil(replicas as u32);
+        let mut seen = Seen::new(self, &ladders.chains);
+        for step in 1..=steps {
+            ladders.step(&kernel)?;
+            self.progress.advance(replicas as u64);
+            seen.look(step, steps, &ladders.chains, &ladders.coldest());
+        }
+        let words = format!(
+            "α = {:.3}, {replicas} β from {hottest}, swaps {:.2}, {} round trips",
+            now.step_size,
+            ladders.rate(),
+            ladders.round_trips()
+        );
+        Ok(seen.run(&ladders.chains, &ladders.coldest(), words, asked))
     }
 }
 
-/// D = −W of the diagonal variant for deep energies, `W = 1/(1 + variance)` (AB §5.4).
-fn diagonal(means: &[f32]) -> Vec<Block> {
-    let mut d = vec![[0.0; LANES]; DIGIT.blocks()];
-    for (slot, mean) in d.as_flattened_mut().iter_mut().zip(means) {
-        *slot = -1.0 / (1.0 + mean * (1.0 - mean));
+/// Parts of the search for the spacing of β.
+const ROUNDS: u32 = 3;
+
+/// What is looked at on the way.
+struct Seen<'d> {
+    clock: ProcessTime,
+    before: u64,
+    count: f64,
+    mmd: Mmd<'d>,
+    curve: Vec<Point>,
+    next: u32,
+}
+
+impl<'d> Seen<'d> {
+    fn new(case: &Case<'d>, chains: &Chains<'_, Network>) -> Self {
+        Self {
+            clock: ProcessTime::now(),
+            before: chains.gradients_asked,
+            count: f64::from(case.chains),
+            mmd: Mmd::new(case.reference),
+            curve: Vec::new(),
+            next: 1,
+        }
     }
-    d
+
+    /// Looks at some of the chains after step `step` of `steps`, where it is time to.
+    fn look(&mut self, step: u32, steps: u32, chains: &Chains<'_, Network>, shown: &[usize]) {
+        if step != self.next && step != steps {
+            return;
+        }
+        self.next = step + (step / 4).max(1);
+        let energies: Vec<_> = chains.energies().collect();
+        self.curve.push(Point {
+            steps: step,
+            gradients: (chains.gradients_asked - self.before) as f64 / self.count,
+            seconds: self.clock.elapsed().as_secs_f64() / self.count,
+            energy: shown.iter().map(|&chain| f64::from(energies[chain])).sum::<f64>() / shown.len() as f64,
+            distance: self.mmd.squared(&chains.states_of(shown)).unwrap_or(f64::NAN),
+        });
+    }
+
+    fn run(
+        self,
+        chains: &Chains<'_, Network>,
+        shown: &[usize],
+        parameters: String,
+        tuning_gradients: u64,
+    ) -> Run {
+        Run {
+            parameters,
+            tuning_gradients,
+            acceptance: f64::from(chains.acceptance.rate()),
+            flips: f64::from(chains.acceptance.jump_distance()),
+            positions: Vec::new(),
+            states: chains.states_of(shown).to_bytes(),
+            curve: self.curve,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -247,10 +347,12 @@ mod tests {
         let case = Case {
             candidates: 12,
             by_hand: None,
+            largest: (5.0, 0.95),
             network: &network,
             reference: &states,
             chains: 20,
             steps: 3,
+            ladder: (4, 0.5),
             start: Start::Noise,
             seed: 1,
             progress: &progress,
@@ -258,14 +360,15 @@ mod tests {
         let with = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let kernel = Langevin::adjusted(0.2).unwrap();
-            pool.install(|| case.drawn(&kernel, String::new(), 0)).unwrap()
+            pool.install(|| case.drawn(&kernel, 1, String::new(), 0)).unwrap()
         };
         let (one, two) = (with(1), with(2));
         assert_eq!(one.states, two.states);
-        assert_eq!(one.curve, two.curve);
-        assert_eq!(one.gradients_a_step, 1.0);
+        let seen = |run: &Run| run.curve.iter().map(|point| (point.energy, point.distance)).collect::<Vec<_>>();
+        assert_eq!(seen(&one), seen(&two));
+        assert_eq!(one.curve[0].gradients, 1.0);
         let other =
-            Case { seed: 2, ..case }.drawn(&Langevin::adjusted(0.2).unwrap(), String::new(), 0).unwrap();
+            Case { seed: 2, ..case }.drawn(&Langevin::adjusted(0.2).unwrap(), 1, String::new(), 0).unwrap();
         assert_ne!(one.states, other.states);
     }
 }

@@ -33,20 +33,21 @@ pub fn adapted<N: Evaluator, K: Ask + Sync, X: ToString>(
     Ok(adaptation.parameters())
 }
 
-/// The kernels of a cycle of ACS, found by its tuner, and its ends in words.
+/// The kernels of a cycle of ACS, found by its tuner below a step size and a balance, and its ends in words.
 ///
 /// # Errors
 /// [`Failure`] where a kernel does not fit.
 pub fn cycle<N: Evaluator>(
     chains: &mut Chains<'_, N>,
     candidates: u32,
-    largest: f32,
+    (largest, balance): (f32, f32),
 ) -> Result<([Langevin<'static>; CYCLE], String), Failure> {
     let share = |whole: u32| (whole * candidates / CANDIDATES).clamp(2, whole);
     let settings = CycleSettings {
         chains: chains.infos.len() as u32,
         steps: 1,
         step_size: (0.05, largest),
+        balance: (0.5, balance),
         rounds: share(21),
         balances: share(10),
         ..CycleSettings::default()

@@ -559,11 +559,22 @@ fn bad_input_has_a_name() {
         assert!(matches!(error, NoiseError::D { site: 7, .. }));
         let blocks = [[0.0; LANES], [bad; LANES]];
         assert!(matches!(Diagonal::new(&blocks), Err(NoiseError::D { site: 16, .. })));
+        let mut room = [[0.0; LANES]; 2];
+        let error = Diagonal::from_variances(&values, &mut room).unwrap_err();
+        assert!(matches!(error, NoiseError::Variance { site: 7, .. }));
         let mut rows = vec![[0.0; LANES]; 3];
         rows[2][2] = bad;
         assert!(matches!(DenseMatrix::new(3, &rows), Err(NoiseError::NotFinite { site: 2 })));
     }
     assert!(matches!(Room::new(20, |_| -1.0).noise(&matrix), Err(NoiseError::D { site: 0, value: -1.0 })));
+    let mut room = [[9.0; LANES]; 2];
+    let error = Diagonal::from_variances(&[0.1, -0.5], &mut room[..1]).unwrap_err();
+    assert_eq!(error, NoiseError::Variance { site: 1, value: -0.5 });
+    let error = Diagonal::from_variances(&[0.25; 16], &mut room).unwrap_err();
+    assert_eq!(error, NoiseError::Memory { need: 1, got: 2 });
+    let noise = Diagonal::from_variances(&[0.25; 17], &mut room).unwrap();
+    let found = noise.d().unwrap().as_flattened();
+    assert!(found.iter().enumerate().all(|(site, &d)| d == if site < 17 { -0.8 } else { 0.0 }));
     // W + D is far from positive: the smallest eigenvalue of W is nearly −1.
     assert!(matches!(Room::new(20, |_| 0.5).noise(&matrix), Err(NoiseError::NotPositive { .. })));
     let mut rows = vec![[0.0; LANES]; 3];

@@ -1,7 +1,7 @@
 //! Diagonal W: nothing to draw.
 
 use super::{Noise, NoiseError};
-use crate::lane::Block;
+use crate::lane::{Block, LANES};
 use crate::packed::Move;
 use rand_core::Rng;
 
@@ -26,6 +26,36 @@ impl<'a> Diagonal<'a> {
             Some((site, &value)) => Err(NoiseError::D { site, value }),
             None => Ok(Self { d }),
         }
+    }
+
+    /// `Wᵢᵢ = 1/(1 + Var xᵢ)` from variances of the data, one a site: AB's choice for deep energies (§5.4). D goes to
+    /// `room`, of as many blocks as the sites have.
+    ///
+    /// ```
+    /// use bitmc::noise::Diagonal;
+    /// use bitmc::Langevin;
+    ///
+    /// let mut room = [[0.0; 16]; 1];
+    /// let noise = Diagonal::from_variances(&[0.25, 0.09, 0.0], &mut room)?;
+    /// let kernel = Langevin::second_order(noise, 0.2, 0.5)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`NoiseError::Memory`] where `room` has another length, [`NoiseError::Variance`] where one is negative, NaN or infinite.
+    pub fn from_variances(variances: &[f32], room: &'a mut [Block]) -> Result<Self, NoiseError> {
+        let (need, got) = (variances.len().div_ceil(LANES), room.len());
+        if need != got {
+            return Err(NoiseError::Memory { need, got });
+        }
+        room.fill([0.0; LANES]);
+        for ((site, &value), d) in variances.iter().enumerate().zip(room.as_flattened_mut()) {
+            if !(value >= 0.0 && value.is_finite()) {
+                return Err(NoiseError::Variance { site, value });
+            }
+            *d = -1.0 / (1.0 + value);
+        }
+        Ok(Self { d: room })
     }
 }
 
