@@ -29,15 +29,18 @@ mod gibbs;
 mod langevin;
 mod odds;
 mod table;
+mod temperature;
 mod weight;
 
 pub use gibbs::{ByOdds, Draw, QuantisedGibbs};
 pub use langevin::{Penalty, QuantisedInfo, QuantisedLangevin};
 pub use odds::{Odds, PER_OCTAVE};
 pub use table::{Table, TableGibbs};
+pub use temperature::{AtUnit, Temperature, TemperedGibbs};
 
 use crate::energy::{Entry, Sparse, SparseBuffers, SparseError};
 use core::f32::consts::LN_2;
+use core::num::NonZeroU32;
 
 /// A binary pairwise model, `p(x) ∝ 2^((b·x + ½ xᵀKx) / 65,536)` over {0,1} with whole numbers b and K: sparse, K
 /// symmetric with zero diagonal.
@@ -84,6 +87,20 @@ impl<'a> QuantisedIsing<'a> {
     /// field could overflow:
     /// from log odds of 11,000 on.
     pub fn round(form: Sparse<'_>, memory: SparseBuffers<'a>) -> Result<Self, SparseError> {
+        Self::round_at(form, NonZeroU32::MIN, memory)
+    }
+
+    /// As [`QuantisedIsing::round`], for chains at several temperatures: at the inverse temperature `unit` a
+    /// [`TemperedGibbs`] has the distribution of the form, at `unit/2` that of twice its temperature. Each b and K is rounded to
+    /// `unit`/2 units, `unit` · 5.3·10⁻⁶.
+    ///
+    /// # Errors
+    /// As [`QuantisedIsing::round`].
+    pub fn round_at(
+        form: Sparse<'_>,
+        unit: NonZeroU32,
+        memory: SparseBuffers<'a>,
+    ) -> Result<Self, SparseError> {
         let SparseBuffers { ends, linear, entries, .. } = memory;
         let (have, have_entries) = (ends.len().min(linear.len()), entries.len());
         let (need, need_entries) = (form.sites(), form.entries().len());
@@ -93,7 +110,7 @@ impl<'a> QuantisedIsing<'a> {
         let Some(entries) = entries.get_mut(..need_entries) else {
             return Err(SparseError::Entries { need: need_entries, got: have_entries });
         };
-        let scale = PER_OCTAVE as f32 / LN_2;
+        let scale = PER_OCTAVE as f32 / LN_2 / unit.get() as f32;
         let units = |value: i32| {
             let units = form.value(i64::from(value)) * scale;
             (if units < 0.0 { units - 0.5 } else { units + 0.5 }) as i32

@@ -33,6 +33,48 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     }
 }
 
+/// An [`Observer`] that looks at states alone, in whole numbers: for [`quantised`](crate::quantised) chains too.
+pub trait StateObserver {
+    /// After a step.
+    fn see(&mut self, x: Packed<'_>);
+}
+
+impl<O: StateObserver + ?Sized> StateObserver for &mut O {
+    fn see(&mut self, x: Packed<'_>) {
+        (**self).see(x);
+    }
+}
+
+/// Nobody watches.
+impl StateObserver for () {
+    fn see(&mut self, _x: Packed<'_>) {}
+}
+
+/// Two, one after the other.
+impl<A: StateObserver, B: StateObserver> StateObserver for (A, B) {
+    fn see(&mut self, x: Packed<'_>) {
+        self.0.see(x);
+        self.1.see(x);
+    }
+}
+
+/// Observers that look at states alone.
+macro_rules! look_at_states {
+    ($([$($bounds:tt)*] $name:ty;)*) => {$(
+        impl<$($bounds)*> $crate::stats::Observer for $name {
+            fn observe(&mut self, x: $crate::packed::Packed<'_>, _energy: f32, _info: &$crate::accept::Info) {
+                $crate::stats::StateObserver::see(self, x);
+            }
+        }
+    )*};
+}
+use look_at_states;
+
+look_at_states! {
+    [T: AsMut<[u32]> + AsRef<[u32]>] Means<T>;
+    [const N: usize] Pairs<N>;
+}
+
 /// A closure as an observer.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch<F>(pub F);
@@ -75,13 +117,31 @@ impl<O> Every<O> {
     }
 }
 
-impl<O: Observer> Observer for Every<O> {
-    fn observe(&mut self, x: Packed<'_>, energy: f32, info: &Info) {
+impl<O> Every<O> {
+    /// Whether it is this step's turn.
+    fn due(&mut self) -> bool {
         // None left is what only serde can have read: this step's turn, too.
         self.left = self.left.saturating_sub(1);
-        if self.left == 0 {
+        let due = self.left == 0;
+        if due {
             self.left = self.period;
+        }
+        due
+    }
+}
+
+impl<O: Observer> Observer for Every<O> {
+    fn observe(&mut self, x: Packed<'_>, energy: f32, info: &Info) {
+        if self.due() {
             self.observer.observe(x, energy, info);
+        }
+    }
+}
+
+impl<O: StateObserver> StateObserver for Every<O> {
+    fn see(&mut self, x: Packed<'_>) {
+        if self.due() {
+            self.observer.see(x);
         }
     }
 }
@@ -174,17 +234,22 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Means<T> {
         self.count
     }
 
+    /// The sum of a site's values, of [`Means::count`] states, without floats. `None` as for [`Means::mean`].
+    #[must_use]
+    pub fn sum(&self, site: usize) -> Option<u32> {
+        self.sums.as_ref().get(site).copied().filter(|&sum| self.count > 0 && sum != NO_SITE)
+    }
+
     /// The mean of a site's value. `None` before the first state, and where the buffer or a state that was seen has no
     /// such site.
     #[must_use]
     pub fn mean(&self, site: usize) -> Option<f32> {
-        let sum = self.sums.as_ref().get(site).copied().filter(|&sum| self.count > 0 && sum != NO_SITE)?;
-        Some(sum as f32 / self.count as f32)
+        self.sum(site).map(|sum| sum as f32 / self.count as f32)
     }
 }
 
-impl<T: AsMut<[u32]> + AsRef<[u32]>> Observer for Means<T> {
-    fn observe(&mut self, x: Packed<'_>, _energy: f32, _info: &Info) {
+impl<T: AsMut<[u32]> + AsRef<[u32]>> StateObserver for Means<T> {
+    fn see(&mut self, x: Packed<'_>) {
         let full = |sums: &[u32]| sums.iter().any(|&sum| sum > ROOM && sum != NO_SITE);
         if self.count == u32::MAX || (self.count.is_multiple_of(LOOK) && full(self.sums.as_ref())) {
             return;
@@ -212,17 +277,24 @@ impl<const N: usize> Pairs<N> {
         Self { pairs, equal: [0; N], count: 0 }
     }
 
+    /// States so far, and in how many of them the two of each pair were alike, without floats. `None` as for
+    /// [`Pairs::correlations`].
+    #[must_use]
+    pub fn alike(&self) -> (u32, [Option<u32>; N]) {
+        (self.count, self.equal.map(|equal| (self.count > 0 && equal <= self.count).then_some(equal)))
+    }
+
     /// `⟨s_a s_b⟩` of every pair. `None` before the first state, and where a state that was seen has no such sites, or
     /// sites of more than two values.
     #[must_use]
     pub fn correlations(&self) -> [Option<f32>; N] {
         let mean = |equal| (2.0 * equal as f32 - self.count as f32) / self.count as f32;
-        self.equal.map(|equal| (self.count > 0 && equal <= self.count).then(|| mean(equal)))
+        self.alike().1.map(|equal| equal.map(mean))
     }
 }
 
-impl<const N: usize> Observer for Pairs<N> {
-    fn observe(&mut self, x: Packed<'_>, _energy: f32, _info: &Info) {
+impl<const N: usize> StateObserver for Pairs<N> {
+    fn see(&mut self, x: Packed<'_>) {
         if self.count < NO_SITE - 1 {
             self.count += 1;
             let sites = if x.layout().arity() == 2 { x.layout().sites() } else { 0 };

@@ -34,7 +34,8 @@ use run::{
     potts, rbm,
 };
 use run::{
-    chromatic, chromatic_potts, clusters, potts_clusters, quantised, quantised_langevin, sequential, table,
+    chromatic, chromatic_potts, clusters, potts_clusters, quantised, quantised_exchange, quantised_langevin,
+    sequential, table,
 };
 use run::{circle, heights};
 use run::{network, network_minibatches};
@@ -124,6 +125,7 @@ pub const CHAINS: &[Chain] = &[
     Chain { name: "Potts 5x5 of 4 values: Gibbs, chromatic", run: chromatic_potts, hash: 0xae0a_86b5 },
     Chain { name: "Ising 5x5 in whole numbers: Gibbs without floats", run: quantised, hash: 0xb892_1eca },
     Chain { name: "Ising ring of 40 in whole numbers: Gibbs by a table", run: table, hash: 0xc210_c583 },
+    Chain { name: "Ising 5x5 in whole numbers: replica exchange without floats", run: quantised_exchange, hash: 0x044a_a119 },
     Chain { name: "Ising 5x5 in whole numbers: DMALA without floats", run: quantised_langevin, hash: 0xe471_d97e },
     Chain { name: "Ising of six, 512 chains in bits: Gibbs", run: sliced::gibbs, hash: 0x2cf6_3068 },
     Chain { name: "Ising of six, 512 chains in bits: Langevin, adjusted", run: sliced::langevin, hash: 0x3998_d169 },

@@ -5,7 +5,7 @@ use crate::models::{self, Circle, DATA, Heights, IndependentSet, IsingMemory, LO
 use crate::steps;
 use crate::used::{self, borrowed, memory, used};
 use bitmc::energy::{Entry, Estimate};
-use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin, TableGibbs};
+use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin, TableGibbs, TemperedGibbs};
 use bitmc::snapshot::{Reader, SnapshotError, Writer};
 use bitmc::step::{ChromaticGibbs, Colouring, ParameterError, SequentialGibbs};
 use bitmc::{
@@ -152,6 +152,24 @@ pub(crate) fn table() -> u32 {
         }
         hash.word(chain.sweep(&mut rng));
         hash.words(chain.state().words());
+    }
+    hash.value()
+}
+
+/// Sweeps at two temperatures without floats, which change places.
+pub(crate) fn quantised_exchange() -> u32 {
+    let (mut floats, mut memory) = (IsingMemory::new(), IsingMemory::new());
+    let Some(model) = whole(&mut floats, &mut memory) else { return BROKEN };
+    let (mut cold, mut hot, mut fields, mut others) = ([0], [0], used::<_, 25>(), used::<_, 25>());
+    let Ok(mut cold) = TemperedGibbs::at_unit(model, 3, &mut cold, &mut fields) else { return BROKEN };
+    let Ok(mut hot) = TemperedGibbs::at_unit(model, 2, &mut hot, &mut others) else { return BROKEN };
+    let (mut hash, mut rng) = (Hash::new(), LaneRng::seed_from_u64(1));
+    for _ in 0..STEPS {
+        hash.word(cold.sweep(&mut rng));
+        hash.word(hot.sweep(&mut rng));
+        let Ok(swapped) = cold.exchange(&mut hot, &mut rng) else { return BROKEN };
+        hash.word(u32::from(swapped));
+        hash.words(cold.state().words());
     }
     hash.value()
 }

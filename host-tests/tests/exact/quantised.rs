@@ -2,7 +2,8 @@
 //! an exact start.
 
 use bitmc::energy::{Entry, SparseBuffers, SparseError};
-use bitmc::quantised::{Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing, TableGibbs};
+use bitmc::quantised::{Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing, TableGibbs, TemperedGibbs};
+use bitmc::stats::{Draws, Every, Means, Pairs};
 use bitmc::{Ising, LaneRng, Packed, SeedableRng, StateError, torus};
 use bitmc_host_tests::listed::{Listed, count};
 use bitmc_host_tests::models::Source;
@@ -388,4 +389,252 @@ fn a_table_that_is_too_short_is_refused() {
     };
     let (least, most) = ((0..5).map(|s| reach(s, -1)).min(), (0..5).map(|s| reach(s, 1)).max());
     assert_eq!(need as i32, most.unwrap() - least.unwrap() + 1);
+}
+
+#[test]
+fn sweeps_at_a_temperature_keep_the_distribution() {
+    for (seed, unit) in [3_000, 20_000, 90_000].into_iter().enumerate() {
+        let (small, large) = small(6, seed as u64, unit);
+        let (space, (ends, entries)) = (Space::binary(&large), small.rows());
+        let model = QuantisedIsing::from_rows(&ends, &entries, &small.linear).unwrap();
+        let updates = |unit: u32| -> Vec<Table> {
+            let row = |site: usize, x: usize| {
+                let (mut words, mut fields) = (space.words[x].clone(), [0; 6]);
+                let mut chain = TemperedGibbs::at_unit(model, 7, &mut words, &mut fields).unwrap();
+                chain.set_unit(unit);
+                assert_eq!(chain.unit(), unit);
+                let (likely, odds) = chain.conditional(site).unwrap();
+                let e = value(odds);
+                let mut row = vec![0.0; 64];
+                for (to, p) in [(likely, 1.0 / (1.0 + e)), (1 - likely, e / (1.0 + e))] {
+                    row[x & !(1 << site) | (to as usize) << site] = p;
+                }
+                row
+            };
+            (0..6).map(|site| Table { rows: (0..64).map(|x| row(site, x)).collect() }).collect()
+        };
+        for (site, update) in updates(unit).iter().enumerate() {
+            let verdict = space.judge(update);
+            assert!(verdict.passes(), "unit {unit}, site {site}: {verdict:?}");
+        }
+        assert!(updates(unit + unit / 64).iter().any(|update| !space.judge(update).passes()), "unit {unit}");
+    }
+}
+
+/// At unit 1 the bits are those of a chain without a temperature, and beyond 2³² units nothing is drawn that is not certain.
+#[test]
+fn a_temperature_of_one_is_none_and_the_coldest_is_certain() {
+    let whole = Whole::random(7, 0.8, 21);
+    let (ends, entries) = whole.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+    let (mut a, mut b, mut fields, mut others) = ([0], [0], [0; 7], [0; 7]);
+    let mut plain = QuantisedGibbs::new(model, &mut a, &mut fields).unwrap();
+    let mut at_one = TemperedGibbs::at_unit(model, 1, &mut b, &mut others).unwrap();
+    let (mut rng, mut same) = (LaneRng::seed_from_u64(3), LaneRng::seed_from_u64(3));
+    for _ in 0..200 {
+        assert_eq!(plain.sweep(&mut rng), at_one.sweep(&mut same));
+        assert_eq!(plain.state().words(), at_one.state().words());
+    }
+    at_one.set_unit(u32::MAX);
+    for _ in 0..50 {
+        at_one.sweep(&mut rng);
+    }
+    let still = at_one.state().words()[0];
+    assert_eq!((0..50).map(|_| at_one.sweep(&mut rng)).sum::<u32>(), 0);
+    for site in 0..7 {
+        let (likely, odds) = at_one.conditional(site).unwrap();
+        assert!(odds.octaves > 64 && likely == still >> site & 1, "{site}");
+    }
+    at_one.set_unit(0);
+    assert!((0..7).all(|site| value(at_one.conditional(site).unwrap().1) == 1.0));
+}
+
+/// The probability with which two chains change states, all last words of the generator counted: of pairs of states at which it
+/// is above ½, and certain in the other direction.
+#[test]
+fn chains_change_places_with_the_probability_of_replica_exchange() {
+    let (small, _) = small(6, 4, 1);
+    let (ends, entries) = small.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &small.linear).unwrap();
+    let units = |state: u32| -> i64 {
+        let (mut words, mut fields) = ([state], [0; 6]);
+        TemperedGibbs::at_unit(model, 1, &mut words, &mut fields).unwrap().units()
+    };
+    let mut partial = 0;
+    for (x, y) in (0..64).flat_map(|x| [(x, (x * 7 + 5) % 64), (x, 63 - x)]) {
+        let (cold, hot) = (9_000, 4_000);
+        let accepts = |word: u32| {
+            let (mut a, mut b, mut fields, mut others) = ([x], [y], [0; 6], [0; 6]);
+            let mut one = TemperedGibbs::at_unit(model, cold, &mut a, &mut fields).unwrap();
+            let mut two = TemperedGibbs::at_unit(model, hot, &mut b, &mut others).unwrap();
+            let swapped = one.exchange(&mut two, &mut Listed(&[word, 0, 0])).unwrap();
+            let (now, then) = if swapped { (y, x) } else { (x, y) };
+            assert_eq!((one.state().words()[0], two.state().words()[0]), (now, then));
+            assert_eq!((one.unit(), two.unit()), (cold, hot));
+            // The fields went with the states.
+            assert_eq!((one.units(), two.units()), (units(now), units(then)));
+            swapped
+        };
+        let log = (f64::from(cold) - f64::from(hot)) * (units(y) - units(x)) as f64 / f64::from(PER_OCTAVE);
+        if log >= 0.0 {
+            assert!(accepts(u32::MAX) && accepts(0), "{x}, {y}");
+        } else if log > -1.0 {
+            partial += 1;
+            let p = count(1 << 32, |word| accepts(word as u32)) as f64 * (-32f64).exp2();
+            assert!((p / log.exp2() - 1.0).abs() < 2f64.powi(-27), "{x}, {y}: {p}, {log}");
+        } else {
+            assert!(!accepts(u32::MAX) && accepts(0) == (log >= -32.0), "{x}, {y}: {log}");
+        }
+    }
+    assert!(partial > 20, "{partial} pairs");
+}
+
+/// Three temperatures, by tables and by odds: each chain has its own distribution. One that is told another temperature when
+/// it changes places must be seen.
+#[test]
+fn replica_exchange_keeps_every_distribution() {
+    let units = [4_000, 9_000, 15_000];
+    let cold = small(7, 5, units[2]);
+    let spaces = units.map(|unit| Space::binary(&small(7, 5, unit).1));
+    let (ends, entries) = cold.0.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &cold.0.linear).unwrap();
+    let counts = |wrong: bool| {
+        let (mut words, mut fields) = ([[0]; 3], [[0; 7]; 3]);
+        let mut room = words.iter_mut().zip(fields.iter_mut());
+        let mut chains = units.map(|unit| {
+            let (words, fields) = room.next().unwrap();
+            TemperedGibbs::at_unit(model, unit, words, fields).unwrap()
+        });
+        let mut rng = LaneRng::seed_from_u64(8);
+        let mut counts = [(); 3].map(|()| vec![0; 128]);
+        for round in 0..20_000 {
+            for sweep in 0..12 {
+                chains.iter_mut().for_each(|chain| _ = chain.sweep(&mut rng));
+                let low = (round + sweep) % 2;
+                let [_, one, two] = &mut chains else { unreachable!() };
+                if wrong {
+                    two.set_unit(units[0]);
+                    two.exchange(one, &mut rng).unwrap();
+                    two.set_unit(units[2]);
+                } else {
+                    let (before, after) = chains.split_at_mut(low + 1);
+                    after[0].exchange(&mut before[low], &mut rng).unwrap();
+                }
+            }
+            for (counts, chain) in counts.iter_mut().zip(&chains) {
+                counts[chain.state().words()[0] as usize] += 1;
+            }
+        }
+        counts
+    };
+    for (counts, space) in counts(false).iter().zip(&spaces) {
+        chi_square("a rung", counts, &space.distribution).must_pass();
+    }
+    chi_square("told another temperature", &counts(true)[2], &spaces[2].distribution).must_fail();
+
+    let room = |space: usize| vec![0; space * TableGibbs::table_len(&model)];
+    let (mut a, mut b, mut fields, mut others, mut first, mut second) =
+        ([0], [0], [0; 7], [0; 7], room(1), room(1));
+    let mut hot = TableGibbs::with_table(model, units[0], &mut a, &mut fields, &mut first).unwrap();
+    let mut cold = TableGibbs::with_table(model, units[2], &mut b, &mut others, &mut second).unwrap();
+    let (mut rng, mut counts) = (LaneRng::seed_from_u64(9), vec![0; 128]);
+    for _ in 0..20_000 {
+        for _ in 0..20 {
+            hot.sweep(&mut rng);
+            cold.sweep(&mut rng);
+            cold.exchange(&mut hot, &mut rng).unwrap();
+        }
+        counts[cold.state().words()[0] as usize] += 1;
+    }
+    chi_square("by tables", &counts, &spaces[2].distribution).must_pass();
+}
+
+#[test]
+fn chains_of_other_models_do_not_change_places() {
+    let (small, _) = small(6, 4, 1);
+    let (ends, entries) = small.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &small.linear).unwrap();
+    let mut other = small.linear.clone();
+    other[5] += 1;
+    let mut stronger = entries.clone();
+    stronger.iter_mut().for_each(|entry| entry.coupling *= 2);
+    let others = [
+        QuantisedIsing::from_rows(&ends, &entries, &other).unwrap(),
+        QuantisedIsing::from_rows(&ends, &stronger, &small.linear).unwrap(),
+    ];
+    for other in others {
+        let (mut a, mut b, mut fields, mut rest) = ([1], [2], [0; 6], [0; 6]);
+        let mut one = TemperedGibbs::at_unit(model, 9, &mut a, &mut fields).unwrap();
+        let mut two = TemperedGibbs::at_unit(other, 5, &mut b, &mut rest).unwrap();
+        assert_eq!(one.exchange(&mut two, &mut Listed(&[])), Err(StateError::Model));
+        assert_eq!((one.state().words(), two.state().words()), (&[1][..], &[2][..]));
+    }
+    // The same numbers in other memory are the same model.
+    let (ends, entries) = (ends.clone(), entries.clone());
+    let copy = QuantisedIsing::from_rows(&ends, &entries, &small.linear).unwrap();
+    let (mut a, mut b, mut fields, mut rest) = ([1], [2], [0; 6], [0; 6]);
+    let mut one = TemperedGibbs::at_unit(model, 9, &mut a, &mut fields).unwrap();
+    let mut two = TemperedGibbs::at_unit(copy, 9, &mut b, &mut rest).unwrap();
+    assert_eq!(one.exchange(&mut two, &mut Listed(&[7])), Ok(true));
+}
+
+/// A model that is rounded for a temperature has, at that temperature, the odds of the one that is rounded without.
+#[test]
+fn models_are_rounded_for_a_temperature() {
+    let fields: Vec<f32> = (0..25).map(|site| 0.3 * (site % 7) as f32 - 1.0).collect();
+    let edges = torus(5, 5, 0.7);
+    let (mut ends, mut linear, mut entries) = (vec![0; 25], vec![0; 25], vec![Entry::default(); 100]);
+    let floats = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+    let model = Ising::spins_edges_twice(25, edges, &fields, floats).unwrap();
+    let odds = |unit: u32| -> Vec<f64> {
+        let (mut ends, mut linear, mut entries) = (vec![0; 25], vec![0; 25], vec![Entry::default(); 100]);
+        let room = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+        let rounded = QuantisedIsing::round_at(model.form(), unit.try_into().unwrap(), room).unwrap();
+        let (mut words, mut sums) = ([0b1_0110_1001_1101_0010_1100], [0; 25]);
+        let chain = TemperedGibbs::at_unit(rounded, unit, &mut words, &mut sums).unwrap();
+        let of = |site| {
+            let (likely, odds) = chain.conditional(site).unwrap();
+            value(odds).ln() * if likely == 1 { -1.0 } else { 1.0 }
+        };
+        (0..25).map(of).collect()
+    };
+    let exact = odds(1);
+    for unit in [2, 64, 1000] {
+        // A field and four couplings, each by half of `unit` units; 4e-5 is that of the exact one.
+        let bound = 2.5 * f64::from(unit) * 1.0577e-5 + 4e-5;
+        let worst = exact.iter().zip(odds(unit)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(worst <= bound, "{unit}: {worst}");
+        assert!(unit < 64 || worst > 1e-5, "{unit}: rounded more coarsely, and it does not show");
+    }
+}
+
+/// Observers of states see each state once, and so do those behind [`Every`].
+#[test]
+fn observers_see_every_state_in_whole_numbers() {
+    let whole = Whole::random(7, 0.8, 21);
+    let (ends, entries) = whole.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+    let (mut a, mut b, mut fields, mut others) = ([0], [0], [0; 7], [0; 7]);
+    let mut by_hand = QuantisedGibbs::new(model, &mut a, &mut fields).unwrap();
+    let mut chain = QuantisedGibbs::new(model, &mut b, &mut others).unwrap();
+    let (mut rng, mut same) = (LaneRng::seed_from_u64(3), LaneRng::seed_from_u64(3));
+    let (mut means, mut pairs) = (Means::new([0; 7]), Pairs::new([(0, 1), (2, 9)]));
+    let mut draws = Every::new(10, Draws::<1, 5>::new());
+    assert_eq!((means.sum(0), pairs.alike()), (None, (0, [None; 2])));
+    let changed = chain.run(50, &mut rng, &mut ((&mut means, &mut pairs), &mut draws));
+    let (mut sums, mut alike, mut all, mut tenth) = ([0; 7], 0, 0, Vec::new());
+    for sweep in 1..=50 {
+        all += u64::from(by_hand.sweep(&mut same));
+        let bits: Vec<_> = by_hand.state().values().collect();
+        sums.iter_mut().zip(&bits).for_each(|(sum, bit)| *sum += bit);
+        alike += u32::from(bits[0] == bits[1]);
+        if sweep % 10 == 0 {
+            tenth.push([by_hand.state().words()[0]]);
+        }
+    }
+    assert_eq!((changed, means.count()), (all, 50));
+    assert_eq!(std::array::from_fn(|site| means.sum(site).unwrap()), sums);
+    assert!(means.sum(7).is_none() && sums.iter().any(|&sum| sum > 0 && sum < 50));
+    assert_eq!(pairs.alike(), (50, [Some(alike), None]));
+    assert_eq!(draws.observer.words().unwrap(), tenth);
 }

@@ -5,6 +5,7 @@ use crate::energy::{Sparse, SparseError};
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError, is_word};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
+use crate::stats::StateObserver;
 use core::cell::Cell;
 use core::ops::Range;
 use rand_core::Rng;
@@ -121,6 +122,16 @@ impl<'a, D: Draw> QuantisedGibbs<'a, D> {
     /// Draws every site once, in order; how many changed.
     pub fn sweep<R: Rng + ?Sized>(&mut self, rng: &mut R) -> u32 {
         self.sweep_sites(0..self.fields.len(), rng)
+    }
+
+    /// So many sweeps; the observer sees the state after each. Changes of all sweeps together.
+    pub fn run<R: Rng + ?Sized>(&mut self, sweeps: u64, rng: &mut R, observer: &mut impl StateObserver) -> u64 {
+        let one = |_| {
+            let flips = self.sweep(rng);
+            observer.see(self.state());
+            u64::from(flips)
+        };
+        (0..sweeps).map(one).sum()
     }
 
     /// A sweep over the sites whose bit in `free` is 1, in order; how many changed. All others are clamped, also those beyond the

@@ -6,6 +6,7 @@ use crate::energy::SparseError;
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+use crate::stats::StateObserver;
 use crate::step::ParameterError;
 use core::f32::consts::LN_2;
 use rand_core::Rng;
@@ -162,6 +163,22 @@ impl<'a> QuantisedLangevin<'a> {
             self.turn();
         }
         QuantisedInfo { accepted, proposed }
+    }
+
+    /// So many steps; the observer sees the state after each. How many were accepted.
+    pub fn run<R: Rng + ?Sized>(&mut self, steps: u64, rng: &mut R, observer: &mut impl StateObserver) -> u64 {
+        let one = |_| {
+            let info = self.step(rng);
+            observer.see(self.state());
+            u64::from(info.accepted)
+        };
+        (0..steps).map(one).sum()
+    }
+
+    /// ln p but for a constant, as [`QuantisedGibbs::units`].
+    #[must_use]
+    pub fn units(&self) -> i64 {
+        self.chain.units()
     }
 
     /// Draws the sites to flip; how many.

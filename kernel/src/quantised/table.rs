@@ -40,7 +40,7 @@ pub type TableGibbs<'a> = QuantisedGibbs<'a, Table<'a>>;
 pub struct Table<'a> {
     entries: &'a mut [u64],
     lowest: i32,
-    unit: u32,
+    pub(super) unit: u32,
 }
 
 impl Table<'_> {
@@ -107,12 +107,6 @@ impl<'a> TableGibbs<'a> {
     pub fn set_unit(&mut self, unit: u32) {
         self.draw.unit = unit;
         self.draw.fill();
-    }
-
-    /// The inverse temperature.
-    #[must_use]
-    pub fn unit(&self) -> u32 {
-        self.draw.unit
     }
 
     /// The probability of 1 at a site given all others, in units of 2⁻⁶⁴; `None` where there is no such site.

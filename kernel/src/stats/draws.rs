@@ -1,7 +1,6 @@
 //! States kept as they are drawn.
 
-use super::Observer;
-use crate::accept::Info;
+use super::{StateObserver, look_at_states};
 use crate::packed::Packed;
 use heapless::{HistoryBuf, Vec};
 
@@ -72,20 +71,25 @@ impl<const WORDS: usize, const DRAWS: usize> Draws<WORDS, DRAWS> {
     }
 }
 
-impl<const WORDS: usize, const DRAWS: usize> Observer for Draws<WORDS, DRAWS> {
-    fn observe(&mut self, x: Packed<'_>, _energy: f32, _info: &Info) {
+impl<const WORDS: usize, const DRAWS: usize> StateObserver for Draws<WORDS, DRAWS> {
+    fn see(&mut self, x: Packed<'_>) {
         let kept = words(x).is_some_and(|words| self.words.push(words).is_ok());
         self.missed = self.missed.saturating_add(u64::from(!kept));
     }
 }
 
 /// The last states; those of more than `WORDS` words are not kept.
-impl<const WORDS: usize, const DRAWS: usize> Observer for HistoryBuf<[u32; WORDS], DRAWS> {
-    fn observe(&mut self, x: Packed<'_>, _energy: f32, _info: &Info) {
+impl<const WORDS: usize, const DRAWS: usize> StateObserver for HistoryBuf<[u32; WORDS], DRAWS> {
+    fn see(&mut self, x: Packed<'_>) {
         if let Some(words) = words(x) {
             self.write(words);
         }
     }
+}
+
+look_at_states! {
+    [const WORDS: usize, const DRAWS: usize] Draws<WORDS, DRAWS>;
+    [const WORDS: usize, const DRAWS: usize] HistoryBuf<[u32; WORDS], DRAWS>;
 }
 
 /// The words of a state, and zeros behind them.
