@@ -49,9 +49,9 @@ struct Options {
     #[arg(long, value_name = "RATE", default_value_t = 0.01, value_parser = cli::rate())]
     rate: f32,
 
-    /// Step size of DMALA
-    #[arg(long, value_name = "ALPHA", default_value_t = 0.4)]
-    step_size: f32,
+    /// Step size of DMALA; may be given several times [default: the paper's 0.15, and 0.4; with --quick 0.15]
+    #[arg(long, value_name = "ALPHA")]
+    step_size: Vec<f32>,
 
     /// Only the methods whose name has this text, such as DMALA or "25 steps"
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
@@ -112,7 +112,6 @@ struct Report<'c> {
     coupling_edges_twice: f32,
     samples: usize,
     sweeps_per_sample: u64,
-    step_size_of_dmala: f32,
     plan: Plan,
     log_rmse_of_no_coupling: f64,
     rows: Vec<Row<'c>>,
@@ -131,17 +130,28 @@ fn main() -> ExitCode {
 }
 
 fn methods(options: &Options) -> Result<Vec<Named>, Failure> {
-    let dmala = Langevin::adjusted(options.step_size);
-    let dmala = dmala.map_err(|error| Failure::Option(format!("--step-size: {error}")))?;
-    let dula = Langevin::unadjusted(0.2)?;
+    let quick = options.common.quick;
+    let dmala: &[f32] = match &options.step_size[..] {
+        [] if quick => &[0.15],
+        [] => &[0.15, 0.4],
+        given => given,
+    };
+    let dula: &[f32] = if quick { &[0.1] } else { &[0.1, 0.2] };
     let (gradients, gibbs) = (GibbsWithGradients::new(1)?, Gibbs::random(1)?);
     let mut methods = Vec::new();
-    for steps in if options.common.quick { vec![5, 25] } else { vec![5, 10, 25, 50, 100] } {
-        methods.push(chains("DMALA", Mover::Langevin(dmala), steps));
+    for steps in if quick { vec![5, 25] } else { vec![5, 10, 25, 50, 100] } {
+        for &step_size in dmala {
+            let kernel = Langevin::adjusted(step_size);
+            let kernel = kernel.map_err(|error| Failure::Option(format!("--step-size: {error}")))?;
+            methods.push(chains(&format!("DMALA α = {step_size}"), Mover::Langevin(kernel), steps));
+        }
         methods.push(chains("GWG", Mover::Gradients(gradients), steps));
         if steps != 10 && steps != 50 {
             methods.push(chains("Gibbs", Mover::Gibbs(gibbs), steps));
-            methods.push(chains("DULA", Mover::Langevin(dula), steps));
+            for &step_size in dula {
+                let kernel = Mover::Langevin(Langevin::unadjusted(step_size)?);
+                methods.push(chains(&format!("DULA α = {step_size}"), kernel, steps));
+            }
             let cycle = CyclicalLearning {
                 period: 8,
                 large: (2.0, 0.8, steps),
@@ -157,6 +167,9 @@ fn methods(options: &Options) -> Result<Vec<Named>, Failure> {
         Objective::Equation3,
         Objective::Guided(5),
         Objective::Guided(50),
+        Objective::Basic(50),
+        Objective::Advanced(50),
+        Objective::Uniform(50),
         Objective::PseudoLikelihood,
     ]));
     methods.retain(|(name, _)| name.contains(&options.only));
@@ -209,10 +222,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     let progress = Progress::new(common.quiet, plan.iterations * methods.len() as u64);
     let cells = methods.par_iter().map(|method| {
         let name = &method.0;
-        let question = format!(
-            "side {side}, coupling {}, {samples} samples, step size {}, {plan:?}",
-            options.coupling, options.step_size
-        );
+        let question = format!("side {side}, coupling {}, {samples} samples, {plan:?}", options.coupling);
         let mut made = 0;
         let cell = kept.answer(name, &question, || {
             let cell = learn(&truth, method, plan, |work| progress.advance(work));
@@ -239,7 +249,6 @@ fn run(options: &Options) -> Result<(), Failure> {
         coupling_edges_twice: options.coupling,
         samples: samples as usize,
         sweeps_per_sample: SWEEPS,
-        step_size_of_dmala: options.step_size,
         plan,
         log_rmse_of_no_coupling: cells.first().map_or(f64::NAN, |cell| cell.series[0].log_rmse),
         rows: rows.collect(),
