@@ -26,7 +26,9 @@ fn couplings_of_a_torus() {
         let row = rows(&report).iter().find(|row| row["method"] == name).unwrap();
         number(&row["final_log_rmse"])
     };
-    for method in ["PCD, DMALA α = 0.15, 25 steps", "PCD, DULA α = 0.1, 25 steps", "ratio matching", "pseudo-likelihood"] {
+    for method in
+        ["PCD, DMALA α = 0.15, 25 steps", "PCD, DULA α = 0.1, 25 steps", "ratio matching", "pseudo-likelihood"]
+    {
         assert!(of(method) < nothing - 0.1, "{method}: {} from {nothing}", of(method));
     }
     // Eq. 3 learns a quarter of the couplings: ln .75 of the error of none is left at best.

@@ -51,6 +51,7 @@ fn cycle(trial: &mut Trial<'_, Ising<'_>>, source: &mut Source<'_>) -> Option<()
         learning_rate: source.float().abs() / 8.0,
         balance: (0.5, 0.5 + source.float().abs() / 16.0),
         step_size: step_sizes,
+        lower_balance: source.byte() & 1 != 0,
         ..settings
     };
     let mut tuner = CycleTuner::new([tune::Trial::default(); POSITIONS], settings).ok()?;

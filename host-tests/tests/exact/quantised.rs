@@ -511,7 +511,7 @@ fn replica_exchange_keeps_every_distribution() {
             for sweep in 0..12 {
                 chains.iter_mut().for_each(|chain| _ = chain.sweep(&mut rng));
                 let low = (round + sweep) % 2;
-                let [_, one, two] = &mut chains else { unreachable!() };
+                let [_, one, two] = &mut chains;
                 if wrong {
                     two.set_unit(units[0]);
                     two.exchange(one, &mut rng).unwrap();

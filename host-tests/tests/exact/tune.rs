@@ -1,6 +1,7 @@
 //! Tuners: what they choose has the wished acceptance rate, their error bars are right for one chain and for
 //! a batch, a frozen one never changes, and one that was copied in the middle goes on bit for bit.
 
+use bitmc::snapshot::{Reader, Writer};
 use bitmc::step::Cycle;
 use bitmc::tune::{CycleSettings, CycleTuner, Rate, RateTuner, Trial, TuneError};
 use bitmc::{Energy, Info, Kernel, LaneRng, Langevin, RandomWalk, SeedableRng};
@@ -140,6 +141,64 @@ fn a_cycle_is_tuned_for_one_chain_and_for_a_batch() {
         judge(&format!("Ising, {name}"), &ising, milder, (true, true));
         judge(&format!("RBM, {name}"), &rbm, milder, (true, true));
         judge(&format!("RBM at the defaults, {name}"), &rbm, settings, (true, false));
+    }
+}
+
+/// Where no large step size has the wished rate, the balance falls by .05 after each search until one has.
+#[test]
+fn the_largest_balance_is_lowered_where_that_is_wanted() {
+    let model = spins();
+    let mut couplings = model.couplings();
+    let ising = couplings.ising(&model).unwrap();
+    let ends = |lower_balance| {
+        let settings = CycleSettings {
+            step_size: (0.05, 5.0),
+            rounds: 30,
+            target: 0.7,
+            lower_balance,
+            ..CycleSettings::default()
+        };
+        let mut rng = LaneRng::seed_from_u64(5);
+        let mut chains = [heap::random_chain(&ising, &mut rng).unwrap()];
+        let mut tuner = CycleTuner::new([BLANK; 8], settings).unwrap();
+        let tried = tune(&mut chains, &mut rng, &mut tuner, |_| ());
+        let mut largest: Vec<_> = tried.iter().map(|trial| trial.balance).collect();
+        largest.retain(|&balance| balance > 0.5);
+        largest.truncate(tried.len() - 30 * 5 - 60);
+        (tuner.ends().1, tried.len(), tuner.positions()[0].balance, largest)
+    };
+    let (without, few, top, all) = ends(false);
+    assert!(without.rate < 0.525 && (without.balance, top) == (0.95, 0.95), "{without:?}");
+    assert_eq!((few, all), (2 * 30 * 5 + 60, vec![0.95; 150]));
+    let (lowered, many, top, all) = ends(true);
+    assert!(lowered.rate >= 0.525 && lowered.balance < 0.95 && top == lowered.balance, "{lowered:?}");
+    // So many searches of 150 candidates each, at balances that fall by .05.
+    let searches = ((0.95 - lowered.balance) / 0.05).round() as usize + 1;
+    assert_eq!(many, (1 + searches) * 150 + 60);
+    for (search, balances) in all.chunks(150).enumerate() {
+        let balance = 0.95 - 0.05 * search as f32;
+        assert!(balances.iter().all(|found| (found - balance).abs() < 1e-5), "{search}: {balances:?}");
+    }
+    println!("{without:?}, {lowered:?} after {searches} searches");
+}
+
+/// A snapshot keeps whether the balance is lowered; one that was written before there was a choice says no.
+#[test]
+fn a_snapshot_keeps_whether_the_balance_is_lowered() {
+    for lower_balance in [false, true] {
+        let settings = CycleSettings { lower_balance, ..CycleSettings::default() };
+        let tuner = CycleTuner::new([BLANK; 8], settings).unwrap();
+        let mut bytes = [0; 2048];
+        let length = Writer::new(&mut bytes).put(&tuner).finish().unwrap();
+        let name: &[u8] = if lower_balance { b"csel" } else { b"cset" };
+        assert_eq!(&bytes[16..20], name);
+        let other = CycleSettings { lower_balance: !lower_balance, rounds: 3, ..settings };
+        let mut read = CycleTuner::new([BLANK; 8], other).unwrap();
+        assert_ne!(read, tuner);
+        let mut reader = Reader::new(&bytes[..length]).unwrap();
+        reader.get(&mut read).unwrap();
+        reader.finish().unwrap();
+        assert_eq!(read, tuner);
     }
 }
 

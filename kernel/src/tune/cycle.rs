@@ -48,7 +48,8 @@ enum Phase {
 /// balance with the highest rate, from ½ to that of the position before. The last position keeps β = ½.
 ///
 /// Where no step size has the rate ρ* at β_max, the search goes on to small ones, down to the smallest, or stays at the best.
-/// The rate found, in [`CycleTuner::ends`], says so. The paper's advice is then a β_max lower by .05.
+/// The rate found, in [`CycleTuner::ends`], says so. The paper's advice is then a β_max lower by .05:
+/// [`CycleSettings::lower_balance`].
 ///
 /// The paper rates a candidate by one step of a hundred chains and puts every chain back for the next one. Here a candidate is
 /// a [`Rate`] over [`CycleSettings::steps`] steps of every chain, with its standard error, and chains flow through. That is
@@ -294,7 +295,7 @@ impl<T: AsMut<[Trial]> + AsRef<[Trial]>> CycleTuner<T> {
             }
             Phase::Largest => {
                 self.now.largest = best;
-                if !more {
+                if !more && !self.lower_balance() {
                     self.lay_out();
                     self.enter(Phase::Balance(1));
                 }
@@ -307,6 +308,20 @@ impl<T: AsMut<[Trial]> + AsRef<[Trial]>> CycleTuner<T> {
             }
             Phase::Unadjusted | Phase::Adjusted | Phase::Frozen => {}
         }
+    }
+
+    /// Begins the search for the largest step size anew with a smaller balance, where one is wanted and there is one.
+    fn lower_balance(&mut self) -> bool {
+        let CycleSettings { lower_balance, target, balance: (least, _), step_size: (_, ceiling), .. } =
+            self.now.settings;
+        let Trial { balance, rate, .. } = self.now.largest;
+        let lower = lower_balance && rate < 0.75 * target && balance > least;
+        if lower {
+            let balance = (balance - 0.05).max(least);
+            self.now.largest = Trial { step_size: ceiling, balance, rate: 0.0, error: 1.0 };
+            self.now.round = 0;
+        }
+        lower
     }
 
     /// Begins a part, or the one after it where there is nothing to do in it.

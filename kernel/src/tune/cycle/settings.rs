@@ -29,6 +29,9 @@ pub struct CycleSettings {
     pub balance: (f32, f32),
     /// Where the searches for the smallest and for the largest step size begin.
     pub step_size: (f32, f32),
+    /// Whether the search for the largest step size begins anew with a β_max lower by .05, as the paper advises, where it has ended
+    /// with a rate below ¾ ρ*; as often as needed, down to the smallest β. Each search takes `rounds`. Off by default.
+    pub lower_balance: bool,
 }
 
 impl Default for CycleSettings {
@@ -44,6 +47,7 @@ impl Default for CycleSettings {
             learning_rate: 0.5,
             balance: (0.5, 0.95),
             step_size: (0.05, 60.0),
+            lower_balance: false,
         }
     }
 }

@@ -4,12 +4,51 @@ use super::{CycleSettings, CycleTuner, Phase, Progress, Trial, check, kernel};
 use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
 plain! { Trial, b"tria", { step_size, balance, rate, error }, |_| true }
-plain! {
-    CycleSettings, b"cset",
-    {
-        chains, steps, burn_in, rounds, step_sizes, balances, target, learning_rate, balance, step_size
-    },
-    |_| true
+
+/// The name says whether the balance is lowered: bytes from before there was a choice are read as before.
+impl Snapshot for CycleSettings {
+    fn save(&self, to: &mut Writer<'_>) {
+        to.name(if self.lower_balance { *LOWERS } else { *b"cset" });
+        ((self.chains, self.steps, self.burn_in), (self.rounds, self.step_sizes, self.balances)).save(to);
+        ((self.target, self.learning_rate), (self.balance, self.step_size)).save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let (mut at, mut other) = (*from, *from);
+        let lower_balance = other.name(*LOWERS).is_ok();
+        if lower_balance {
+            at = other
+        } else {
+            at.name(*b"cset")?
+        }
+        let mut counts = ((0, 0, 0), (0, 0, 0));
+        counts.load(&mut at)?;
+        let mut rates = ((0.0, 0.0), ((0.0, 0.0), (0.0, 0.0)));
+        rates.load(&mut at)?;
+        let ((chains, steps, burn_in), (rounds, step_sizes, balances)) = counts;
+        let ((target, learning_rate), (balance, step_size)) = rates;
+        *self = Self {
+            chains,
+            steps,
+            burn_in,
+            rounds,
+            step_sizes,
+            balances,
+            target,
+            learning_rate,
+            balance,
+            step_size,
+            lower_balance,
+        };
+        *from = at;
+        Ok(())
+    }
+}
+
+const LOWERS: &[u8; 4] = b"csel";
+
+impl BoundedSnapshot for CycleSettings {
+    const LEN: usize = 4 + 6 * u32::LEN + 6 * f32::LEN;
 }
 
 impl Snapshot for Phase {
