@@ -255,20 +255,16 @@ impl Energy for Ising<'_> {
         if cache.len() < need {
             return Err(EnergyError::Cache { need, got: cache.len() });
         }
-        let fields = cache.as_flattened_mut();
+        let (fields, linear) = (cache.as_flattened_mut(), self.form.linear());
         fields.fill(0);
-        for (field, &linear) in fields.iter_mut().zip(self.form.linear()) {
-            *field = linear as u32;
-        }
-        for (site, value) in x.values().enumerate() {
-            if value != 0 {
-                scatter(self.form.row(site), 1, fields, |_, _| ());
-            }
+        fields.iter_mut().zip(linear).for_each(|(field, &linear)| *field = linear as u32);
+        let ones = || x.words().iter().zip((0..).step_by(32)).flat_map(|(&word, first)| ones(word, first));
+        for site in ones() {
+            scatter(self.form.row(site), 1, fields, |_, _| ());
         }
         // c − b·x − ½ xᵀKx = c − ½ Σ x(b + field), in quarter units.
-        let terms = self.form.linear().iter().zip(fields.iter()).zip(x.values());
-        let sum: i64 = terms
-            .map(|((&linear, &field), x)| (i64::from(linear) + i64::from(field as i32)) * i64::from(x))
+        let sum: i64 = ones()
+            .filter_map(|site| Some(i64::from(*linear.get(site)?) + i64::from(*fields.get(site)? as i32)))
             .sum();
         Ok(self.quarters(self.constant - 2 * sum))
     }
@@ -308,6 +304,16 @@ fn check_fields(sites: usize, fields: &[f32]) -> Result<(), SparseError> {
 #[inline]
 fn field(fields: &[u32], site: usize) -> i32 {
     fields.get(site).copied().unwrap_or(0) as i32
+}
+
+/// The numbers of the bits of a word that are 1, the first being `first`.
+#[inline]
+fn ones(mut word: u32, first: usize) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = (word != 0).then(|| first + word.trailing_zeros() as usize);
+        word &= word.wrapping_sub(1);
+        bit
+    })
 }
 
 #[inline]
