@@ -1,13 +1,13 @@
-//! Sixteen chains of one Ising or Potts model one a lane.
+//! Sixteen chains of one Ising or Potts model, one chain per SIMD lane.
 //!
-//! A [`Chain`](crate::Chain) puts sixteen sites into a register. A [`Batch`] puts the same site of sixteen chains there. A
-//! site's neighbours are then whole registers at known places. Nothing is gathered, couplings are any, and small models fill
-//! the lanes as well as large ones.
+//! A [`Chain`](crate::Chain) puts sixteen sites into a register. A [`Batch`] puts the same site of sixteen chains
+//! there. A site's neighbours are then whole registers at known places. Nothing is gathered, couplings are any, and
+//! small models fill the lanes as well as large ones.
 //!
 //! # The same chains
 //! Chain *n* of a batch is, bit for bit, the [`Chain`](crate::Chain) with the same kernel. Its generator is
-//! `Xoshiro128PlusPlus::seed_from_u64(seed)` after *n* calls of `jump()`. It does not depend on the chains beside it. For more
-//! than sixteen take more batches, with [`LaneRng::stream`] a batch.
+//! `Xoshiro128PlusPlus::seed_from_u64(seed)` after *n* calls of `jump()`. Its steps do not depend on the other chains
+//! of the batch. For more than sixteen take more batches, with [`LaneRng::stream`] a batch.
 //!
 //! ```
 //! use bitmc::batch::{Batch, BatchSite};
@@ -28,12 +28,13 @@
 //! ```
 //!
 //! # Cost
-//! A step reads every edge from both its ends, and weighs every site, whatever flips. In sixteen chains most sites see a flip
-//! in one of them. [`Langevin`](crate::Langevin) does so twice a step, [`IsingLangevin`](crate::step::IsingLangevin) once.
+//! A step reads every edge from both its ends, and weighs every site, whatever flips. In sixteen chains most sites
+//! see a flip in one of them. [`Langevin`](crate::Langevin) does so twice a step,
+//! [`IsingLangevin`](crate::step::IsingLangevin) once.
 //!
 //! # Replica exchange
-//! Every chain has its own inverse temperature ([`Batch::set_betas`]); [`round`] is a round of replica exchange with
-//! the chains of a batch as the replicas of a [`Ladder`](crate::temper::Ladder).
+//! Every chain has its own inverse temperature ([`Batch::set_betas`]). A [`round`] is a round of replica exchange.
+//! Its replicas, those of a [`Ladder`](crate::temper::Ladder), are the chains of a batch.
 //!
 //! # Potts models
 //! [`PottsBatch`] is a batch of a Potts model.
@@ -106,8 +107,8 @@ impl BatchInfo {
     }
 }
 
-/// Sixteen chains of one model. `S` is the memory: one [`BatchCell`] a site. Those of an Ising model are [`BatchSite`]s, 64 bytes
-/// each (4 a chain).
+/// Sixteen chains of one model. `S` is the memory: one [`BatchCell`] a site. Those of an Ising model are
+/// [`BatchSite`]s, 64 bytes each (4 a chain).
 #[derive(Debug)]
 pub struct Batch<'e, S, T: BatchCell = BatchSite> {
     model: &'e T::Model<'e>,
@@ -115,9 +116,10 @@ pub struct Batch<'e, S, T: BatchCell = BatchSite> {
     core: Core,
 }
 
-/// A transition of sixteen chains, each as if it were alone: [`Langevin`](crate::Langevin),
-/// [`IsingLangevin`](crate::step::IsingLangevin), [`SequentialGibbs`](crate::step::SequentialGibbs), or an array of one of them, a
-/// kernel for each chain.
+/// A transition of sixteen chains, each as if it were alone. Kernels of an Ising model are
+/// [`Langevin`](crate::Langevin), [`IsingLangevin`](crate::step::IsingLangevin) and
+/// [`SequentialGibbs`](crate::step::SequentialGibbs). An array of one of them is a kernel for each chain. For a Potts
+/// model see [`PottsBatch`].
 pub trait BatchKernel<T: BatchCell = BatchSite> {
     /// One transition.
     fn step(&self, ring: BatchRing<'_, '_, T>, rng: &mut LaneRng) -> BatchInfo;
@@ -129,8 +131,9 @@ impl<'e, S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Batch<'e, S, T> {
     /// Words that [`LaneRng`] still holds from single draws are left out, here and by every kernel.
     ///
     /// # Errors
-    /// [`BatchError::Sites`] where there are fewer sites in the memory than in the model. [`BatchError::Arity`] where the
-    /// memory is for another number of values. [`BatchError::ManyValues`] where they are [`Layout::MANY`] or more.
+    /// * [`BatchError::Sites`] where there are fewer sites in the memory than in the model.
+    /// * [`BatchError::Arity`] where the memory is for another number of values.
+    /// * [`BatchError::ManyValues`] where the values are [`Layout::MANY`] or more.
     pub fn random(model: &'e T::Model<'e>, sites: S, rng: &mut LaneRng) -> Result<Self, BatchError> {
         let mut batch = Self::blank(model, sites)?;
         T::randomise(batch.ring().sites, rng);
@@ -171,7 +174,8 @@ impl<'e, S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Batch<'e, S, T> {
         self.model
     }
 
-    /// The values of a site: one bit a chain in an Ising model, one byte a chain in a Potts model. Zeros where there is no such site.
+    /// The values of a site: one bit a chain in an Ising model, one byte a chain in a Potts model. Zeros for a site
+    /// past the last one.
     #[must_use]
     pub fn values(&self, site: usize) -> T::Values {
         self.sites.as_ref().get(site).map_or_else(T::Values::default, |site| site.values(self.core.accepted))
@@ -214,8 +218,8 @@ impl<'e, S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Batch<'e, S, T> {
     /// computes its weights again where a β changed.
     ///
     /// # Errors
-    /// [`PathError::Beta`] where one is negative or not finite, [`PathError::BetaTooLarge`] where differences of βE of a Potts
-    /// model could be infinite.
+    /// [`PathError::Beta`] where one is negative or not finite, [`PathError::BetaTooLarge`] where differences of βE
+    /// of a Potts model could be infinite.
     pub fn set_betas(&mut self, betas: Block) -> Result<(), PathError> {
         if let Some(&beta) = betas.iter().find(|&&beta| !legal(beta)) {
             return Err(PathError::Beta(beta));
@@ -233,7 +237,7 @@ impl<'e, S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Batch<'e, S, T> {
     /// Holds sites at their present values in every chain: those that are 1 in `sites`, a binary state.
     ///
     /// # Errors
-    /// [`BatchError::State`] where `sites` is not a binary state of as many sites.
+    /// [`BatchError::State`] where `sites` is not a binary state with the model's number of sites.
     pub fn clamp(&mut self, sites: Packed<'_>) -> Result<(), BatchError> {
         let held = sites.of(Layout::binary(self.model.layout().sites()))?;
         self.ring().sites.iter_mut().zip(held.values()).for_each(|(site, held)| site.hold(held != 0));
@@ -250,7 +254,7 @@ impl<'e, S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Batch<'e, S, T> {
     /// Moves one chain to a state, clamped sites too.
     ///
     /// # Errors
-    /// [`BatchError`] where it is no state of the model, or there is no such chain.
+    /// [`BatchError`] where `start` is no state of the model, or `chain` is past the last one.
     pub fn restart(&mut self, chain: usize, start: Packed<'_>) -> Result<(), BatchError> {
         self.place(chain, start)?;
         self.settle(1 << chain);

@@ -59,8 +59,8 @@ where
     /// A chain that starts at a given state, every site free. The memory may hold anything: it is cleared.
     ///
     /// # Errors
-    /// [`ChainError`] where the memory is short, the start is no state of the energy, its energy is infinite
-    /// or NaN, or its gradient has a NaN.
+    /// [`ChainError`] where the memory is short or the start is no state of the energy. Also where the energy at the
+    /// start is infinite or NaN, or the gradient there has a NaN.
     pub fn new(energy: &'e E, memory: Memory<W, C, B>, start: Packed<'_>) -> Result<Self, ChainError> {
         let mut chain = Self { energy, memory, core: Core::at(0.0) };
         chain.clear()?;
@@ -72,7 +72,8 @@ where
     /// A chain that starts at independent uniform values.
     ///
     /// # Errors
-    /// As [`Chain::new`]. Where the energy forbids most states, so does this: begin at one that it allows, by `Chain::new`.
+    /// As [`Chain::new`]. Where the energy forbids most states, so does this: begin at one that it allows, by
+    /// `Chain::new`.
     pub fn random<R: Generator + ?Sized>(
         energy: &'e E,
         memory: Memory<W, C, B>,
@@ -87,9 +88,9 @@ where
         Ok(chain)
     }
 
-    /// A chain that goes on from a state and core that were kept: bit for bit as if it had never stopped.
-    /// Every site is free: [`Chain::clamp`] again what was clamped, and a [momentum](crate::Langevin::momentum) is drawn
-    /// anew. A [`Snapshot`](crate::snapshot::Snapshot) keeps both.
+    /// A chain that goes on from a state and core that were kept: bit for bit as if it had never stopped. Every site
+    /// is free: clamp again with [`Chain::clamp`]. A [momentum](crate::Langevin::momentum) is drawn again. A
+    /// [`Snapshot`](crate::snapshot::Snapshot) keeps both.
     ///
     /// # Errors
     /// As [`Chain::new`].
@@ -111,7 +112,7 @@ where
         Self { energy, memory, core }
     }
 
-    /// What to keep beside the state, for [`Chain::resume`].
+    /// What to keep with the state, for [`Chain::resume`].
     #[must_use]
     pub fn core(&self) -> Core {
         self.core
@@ -136,9 +137,9 @@ where
         self.state().values().enumerate().map(move |(site, value)| offset(site) + i64::from(value))
     }
 
-    /// `E` at the state: that at the start and the differences of all moves since. Each is rounded to a float, and over many
-    /// steps these errors add up like a random walk's. That is up to 5·10⁻⁴ after 10⁷ steps where energies are about 10.
-    /// [`Chain::refresh`] computes it anew.
+    /// `E` at the state: that at the start and the differences of all moves since. Each is rounded to a float, and
+    /// over many steps these errors add up like a random walk's. That is up to 5·10⁻⁴ after 10⁷ steps where energies
+    /// are about 10. [`Chain::refresh`] computes the energy again.
     #[must_use]
     pub fn energy(&self) -> f32 {
         self.core.energy.value()
@@ -205,7 +206,7 @@ where
     /// Holds sites at their present values: those that are 1 in `sites`, a binary state.
     ///
     /// # Errors
-    /// [`ChainError::State`] where `sites` is not a binary state of as many sites.
+    /// [`ChainError::State`] where `sites` is not a binary state with the energy's number of sites.
     pub fn clamp(&mut self, sites: Packed<'_>) -> Result<(), ChainError> {
         let layout = self.energy.layout();
         let held = sites.of(Layout::binary(layout.sites()))?;
@@ -250,7 +251,7 @@ where
         Ok(())
     }
 
-    /// Starts at the state that stands there, if the energy can.
+    /// Starts at the state in the ring's `there`, if the energy allows it.
     pub(crate) fn settle(&mut self) -> Result<(), ChainError> {
         let ring = self.ring();
         let there = Packed::trusted(ring.layout, ring.there.words);
@@ -319,7 +320,7 @@ fn nan_gradient<E: Energy + ?Sized>(energy: &E, x: Packed<'_>, cache: &[Bits], r
     rows.any(|(row, blocks)| nan(row, blocks))
 }
 
-/// As much of a buffer as is needed.
+/// The first `need` elements of a buffer.
 pub(crate) fn part<T>(buffer: Buffer, slice: &mut [T], need: usize) -> Result<&mut [T], ChainError> {
     let got = slice.len();
     slice.get_mut(..need).ok_or(ChainError::Memory { buffer, need, got })
@@ -349,12 +350,12 @@ pub(crate) fn taken_apart<'r, E: Energy + ?Sized, W: AsMut<[u32]>, C: AsMut<[Bit
     Ring { energy, layout, here, there, free, planes, slope_there: false, core }
 }
 
-/// What stands behind the weights: two planes for gradients, where there is room for them, and the momentum.
+/// What is behind the weights: two planes for gradients, where there is room for them, and the momentum.
 pub(crate) fn rooms(layout: Layout, rest: &mut [Block]) -> (&mut [Block], &mut [Block]) {
     split(rest, behind(layout, rest.len()))
 }
 
-/// The room for a momentum among what stands behind the weights.
+/// The room for a momentum behind the weights.
 pub(crate) fn momentum(layout: Layout, rest: &mut [Block]) -> &mut [Block] {
     rooms(layout, rest).1
 }

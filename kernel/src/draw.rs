@@ -11,7 +11,8 @@
 //! # Rounding
 //! * A site of up to 64 values takes one uniform. The uniform and the running sums are floats, so a value rarer than
 //!   2⁻²⁴ may never be drawn. The total variation between drawn and scored probabilities is below 10⁻⁵ in the worst
-//!   case. Counted over all words of the generator for 120 sets of weights, it is at most 7·10⁻⁷. A log ratio has roundings of that size too.
+//!   case. Counted over all words of the generator for 120 sets of weights, it is at most 7·10⁻⁷. A log ratio has
+//!   roundings of that size too.
 //! * A site of [`Layout::MANY`] values or more takes 192 random bits. Every value has its probability within a relative
 //!   10⁻⁵, however rare it is. Counted, the largest difference is 2·10⁻⁶.
 //!

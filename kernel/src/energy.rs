@@ -55,8 +55,8 @@ use grid::Grid;
 /// An energy over packed states, `p(x) ∝ exp(−E(x))`.
 ///
 /// A chain gives every energy a *cache* that belongs to its state: whatever makes the next answer cheap (fields,
-/// pre-activations). It is words, mostly integers. Sums in fixed point do not depend on the order of the moves that led here.
-/// So nothing drifts, and equal states have equal caches.
+/// pre-activations). It is words, mostly integers. Sums in fixed point do not depend on the order of the moves that
+/// led here. So nothing drifts, and equal states have equal caches.
 ///
 /// Chains that share an energy between threads hold a `&(dyn Energy + Sync)`.
 ///
@@ -80,25 +80,25 @@ pub trait Energy {
         None
     }
 
-    /// The whole number that value 0 of every site stands for, where it is not 0. An ordinal site of arity S is the window
-    /// `offset … offset + S − 1` of the whole numbers. It is for reading states ([`Chain::integers`](crate::Chain::integers));
-    /// proposals see differences alone.
+    /// The whole number that value 0 of every site means, where it is not 0. An ordinal site of arity S is the window
+    /// `offset … offset + S − 1` of the whole numbers. It is for reading states
+    /// ([`Chain::integers`](crate::Chain::integers)); proposals see differences alone.
     fn offsets(&self) -> Option<&[i32]> {
         None
     }
 
-    /// Whether the gradient is an estimate, another one each time it is asked for. Then no chain keeps it.
+    /// Whether the gradient is an estimate, another one at each call. Then no chain keeps it.
     fn estimates(&self) -> bool {
         false
     }
 
-    /// `∂E/∂xᵢ` at `x` for some rows, of the natural continuous extension of `E`. For binary sites it is on the {0,1} scale,
-    /// for ordinal ones by value. For categorical ones it is by each component of the one-hot vector.
+    /// `∂E/∂xᵢ` at `x` for some rows, of the natural continuous extension of `E`. For binary sites it is on the {0,1}
+    /// scale, for ordinal ones by value. For categorical ones it is by each component of the one-hot vector.
     ///
-    /// A [row](Layout::rows) is a block of sixteen sites, and `out` has [`Layout::row_blocks`] blocks for each
-    /// row: value by value for categorical sites, the sites along the lanes. Only where a categorical site has
-    /// [many values](Layout::many_values) a row is that one site, its values along the lanes. Lanes past the
-    /// last site or value are ignored.
+    /// A [row](Layout::rows) is a block of sixteen sites, and `out` has [`Layout::row_blocks`] blocks for each row.
+    /// Those of categorical sites are value by value, the sites along the lanes. Only where a categorical site has
+    /// [many values](Layout::many_values) a row is that one site, its values along the lanes. Lanes past the last
+    /// site or value are ignored.
     fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]);
 
     /// The whole gradient at each of several points, bit for bit that of [`Energy::gradient`]. An energy that reads
@@ -112,8 +112,8 @@ pub trait Energy {
     /// `E(y) − E(x)` for a move from x to y; the cache is moved along.
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32;
 
-    /// `E(x with xᵢ = k) − E(x)` for every value k of one site, at the state of the cache: exact local
-    /// differences, for Gibbs and its relatives. `words` is the state, borrowed to be changed and put back.
+    /// `E(x with xᵢ = k) − E(x)` for every value k of one site, at the state of the cache. These are exact local
+    /// differences, for Gibbs and its relatives. The state `words` is borrowed to be changed and put back.
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]);
 }
 

@@ -1,7 +1,7 @@
 //! Sixteen lanes of `f32` and `u32`: the unit in which everything here is computed.
 //!
-//! *Lane = site.* A [`Block`] is sixteen floats, a [`Bits`] sixteen words. Every buffer is a slice of them, so there is no tail
-//! and no remainder loop. The lanes past the last site are zero.
+//! *Lane = site.* A [`Block`] is sixteen floats, a [`Bits`] sixteen words. Every buffer is a slice of them, so there
+//! is no tail and no remainder loop. The lanes past the last site are zero.
 //!
 //! # The rules of numbers
 //! Only `+ − × ÷`, `sqrt`, compare, select and integer operations are used, in a written order, and
@@ -10,8 +10,8 @@
 //! multiply-adds, vendor approximations and horizontal reductions of unspecified order never appear.
 //!
 //! # Two backends, one set of bits
-//! Where the target has vectors, a register ([`F32s`], [`U32s`], [`Mask`]) holds all sixteen lanes of a
-//! block. Where it has none (Cortex-M, bare riscv32) a register holds one lane and a pass runs sixteen times. Such a core
+//! Where the target has vectors, a register ([`F32s`], [`U32s`], [`Mask`]) holds all sixteen lanes of a block. Where
+//! it has none (Cortex-M, bare riscv32) a register holds one lane and a pass runs sixteen times. A core of this kind
 //! would do so anyway. The program has a sixteenth of the size.
 //!
 //! A pass over a block is always written
@@ -68,9 +68,9 @@ pub type Block = [f32; LANES];
 pub type Bits = [u32; LANES];
 
 /// Something that begins on a cache line. A register of sixteen lanes that lies across two lines is loaded in two
-/// halves. [`LaneRng`](crate::LaneRng) begins on one by itself where there are registers. Memory of a chain on the heap
-/// does as an `AVec` of the crate `aligned-vec`, as in the examples: with AVX-512 up to a tenth less time a step than in a
-/// `Vec`.
+/// halves. [`LaneRng`](crate::LaneRng) begins on one by itself where there are registers. For memory of a chain on
+/// the heap use an `AVec` of the crate `aligned-vec`, as in the examples. With AVX-512 a step then takes up to a
+/// tenth less time than in a `Vec`.
 ///
 /// ```
 /// use bitmc::lane::{Block, Line};

@@ -28,8 +28,8 @@ impl core::fmt::Display for Layout {
 
 /// How many sites a state has, how many values each may take, and what those are.
 ///
-/// A site is a field of 1, 2, 4, 8 or 16 bits in `u32` words, the narrowest that holds `arity` values. No field crosses a word.
-/// All lengths are `const fn`, so arrays can be sized by them.
+/// A site is a field of 1, 2, 4, 8 or 16 bits in `u32` words, the narrowest that holds `arity` values. No field
+/// crosses a word. All lengths are `const fn`, so arrays can be sized by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -138,8 +138,9 @@ impl Layout {
         self.sites().div_ceil(LANES)
     }
 
-    /// From this arity on sites have many values. A site is worked on alone, its values along the lanes, and what was computed
-    /// for it is not kept. Below, sixteen sites stand side by side, a block for each value.
+    /// From this arity on sites have many values. A site is worked on alone, its values along the lanes, and what was
+    /// computed for it is not kept. Below, sixteen sites are worked on together, one per lane, with a block for each
+    /// value.
     pub const MANY: usize = 65;
 
     /// Whether a site has so many values that they run along the lanes: [`Layout::MANY`].
@@ -154,15 +155,15 @@ impl Layout {
         self.many_values() && matches!(self.kind, Kind::Categorical)
     }
 
-    /// Rows of a gradient: what [`Energy::gradient`](crate::Energy::gradient) can be asked for. A row is a
-    /// block of sixteen sites, or [one site](Layout::row_is_site).
+    /// Rows of a gradient, as [`Energy::gradient`](crate::Energy::gradient) takes them. A row is a block of sixteen
+    /// sites, or [one site](Layout::row_is_site).
     #[must_use]
     pub const fn rows(self) -> usize {
         if self.row_is_site() { self.sites() } else { self.blocks() }
     }
 
-    /// Blocks of a row of a gradient. Binary and ordinal: 1, a lane a site. Categorical: one for every
-    /// value, a lane a site; with many values as many as it takes to hold them, a lane a value.
+    /// Blocks of a row of a gradient. Binary and ordinal: 1, a lane a site. Categorical: one for every value, a lane
+    /// a site. Categorical with many values: the blocks that hold all values, a lane a value.
     #[must_use]
     pub const fn row_blocks(self) -> usize {
         match self.kind {
@@ -172,8 +173,8 @@ impl Layout {
         }
     }
 
-    /// The site, and for categorical sites the value, whose slope stands in a lane of a block of a row; `None`
-    /// past the last one.
+    /// The site, and for categorical sites the value, whose slope is in a lane of a block of a row. The result is
+    /// `None` past the last one.
     #[must_use]
     pub const fn component(self, row: usize, block: usize, lane: usize) -> Option<(usize, usize)> {
         let (sixteen, other) = if self.row_is_site() { (block, row) } else { (row, block) };
@@ -213,8 +214,8 @@ impl Layout {
         }
     }
 
-    /// Blocks of a plane for what a point keeps beside its weights: its gradient, or one float a site where a
-    /// [row is a site](Layout::row_is_site).
+    /// Blocks of a plane for what a point keeps with its weights: its gradient, or one float a site where a [row is a
+    /// site](Layout::row_is_site).
     pub(crate) const fn plane_blocks(self) -> usize {
         if self.row_is_site() { self.blocks() } else { self.gradient_blocks() }
     }

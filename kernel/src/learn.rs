@@ -1,8 +1,9 @@
 //! Learning energies from packed samples: gradients of objectives by the parameters θ, in caller-provided memory.
 //!
-//! An energy that can be learned is [`Learnable`]: it adds `∂E/∂θ` to a gradient of blocks that the caller owns,
-//! as θ and the optimiser's state are. For an energy of your own write a [`LearnableFunction`]. One iteration builds the energy from θ, adds up an objective's gradient
-//! over some data, and lets an optimiser change θ:
+//! An energy that can be learned is [`Learnable`]: it adds `∂E/∂θ` to a gradient. The caller owns the blocks of this
+//! gradient, of θ and of the optimiser's state. For an energy of your own write a [`LearnableFunction`]. One
+//! iteration builds the energy from θ, adds up an objective's gradient over some data, and lets an optimiser change
+//! θ:
 //!
 //! ```
 //! use bitmc::energy::Boltzmann;
@@ -126,11 +127,11 @@ pub trait Learnable: Energy {
     /// Adds `weight · ∂E/∂θ` at `x` to `into`; `cache` is that of x.
     fn accumulate(&self, x: Packed<'_>, cache: &[Bits], weight: f32, into: &mut [Block]);
 
-    /// Adds `Σ weightᵢₖ (∂E/∂θ(x with xᵢ = k) − ∂E/∂θ(x))` to `into`: the neighbours of x, which most
-    /// objectives are made of. The weights are laid out as [`Energy::gradient`] is, those of ordinal sites as of
-    /// categorical ones; a binary site has one, that of its flip. Those that are 0, of x's own values and of no
-    /// site do not count. `words` is the state, borrowed to be changed and put back, `cache` is its cache, and
-    /// `scratch` has room for another.
+    /// Adds `Σ weightᵢₖ (∂E/∂θ(x with xᵢ = k) − ∂E/∂θ(x))` to `into`: the neighbours of x, which most objectives are
+    /// made of. The weights are laid out as [`Energy::gradient`] is, those of ordinal sites as of categorical ones; a
+    /// binary site has one, that of its flip. Those that are 0, of x's own values and of no site do not count. The
+    /// state `words` is borrowed to be changed and put back. Its cache is `cache`, and `scratch` has room for
+    /// another.
     ///
     /// The default moves a copy of the cache to each neighbour. Pairwise models need neither.
     fn accumulate_changes(

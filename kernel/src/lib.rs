@@ -23,7 +23,8 @@
 //! holds the state in memory of fixed size that you own, and [`stats`] watches it; a [`snapshot`] keeps it
 //! over a stop. An energy that is evaluated elsewhere (a network, another process) is told to an [`Open`] chain.
 //!
-//! Below stand [`draw`] (probabilities of moves), [`accept`] (the Metropolis test), [`random`], [`packed`] states, their [`layout`], and the sixteen [`lane`]s in which everything is computed.
+//! Below are [`draw`] (probabilities of moves), [`accept`] (the Metropolis test), [`random`], [`packed`] states,
+//! their [`layout`], and the sixteen [`lane`]s in which everything is computed.
 //!
 //! More chains at once: [`batch`], [`sliced`]. Proposals that know the couplings: [`noise`]. Many modes: [`temper`], [`tune`],
 //! [`schedule`]. Learning: [`learn`]. Without floats: [`quantised`]. All kernels in one table: [`step`].
@@ -37,7 +38,8 @@
 //!
 //! # Random generators
 //! [`LaneRng`] is the crate's own. On cores without vectors [`Xoshiro128PlusPlus`], one lane of it, takes less time and
-//! memory. Any other generator of `rand_core` **0.10** works too: those of `rand` 0.10 and `rand_xoshiro` 0.8, for example. Generators of older versions have other traits and do not fit.
+//! memory. Any other generator of `rand_core` **0.10** works too: those of `rand` 0.10 and `rand_xoshiro` 0.8, for
+//! example. Generators of older versions have other traits and do not fit.
 //!
 //! # Features
 //! `defmt`: `Format` for every error and [`Info`]. `serde`: (de)serialisation of generators, tuners, statistics,

@@ -1,10 +1,10 @@
 //! The Gaussian integral: normal draws that follow a curved energy, so that sites can move at once.
 //!
-//! Let W be (near) the Hessian of `f = −E`, D diagonal and `W + D ⪰ 0`. A draw `η ~ N(0, W+D)` added to the
-//! gradient, with D in the curvature, makes a proposal that factorises over sites and yet knows W
-//! (any-scale balanced samplers, the Gaussian integral trick; METHODS.md §3, where the paper's Eq. 14 is put
-//! right). [`Langevin::second_order`](crate::Langevin::second_order) is that sampler. It asks a [`Noise`] for
-//! two things, a draw from N(0, W+D) and the product (W+D)v, and for D itself:
+//! Let W be (near) the Hessian of `f = −E`, D diagonal and `W + D ⪰ 0`. Add a draw `η ~ N(0, W+D)` to the gradient,
+//! with D in the curvature. The proposal then factorises over sites and yet knows W. This is the Gaussian integral
+//! trick of the any-scale balanced samplers (METHODS.md §3, where the paper's Eq. 14 is put right). The sampler is
+//! [`Langevin::second_order`](crate::Langevin::second_order). It asks a [`Noise`] for two things, a draw from N(0,
+//! W+D) and the product (W+D)v, and for D itself:
 //!
 //! | noise | W | cost of a draw | memory |
 //! |---|---|---|---|
@@ -14,9 +14,9 @@
 //! | [`Still`] | none: the first-order samplers | none | none |
 //!
 //! D for a [`Dense`] one: [`constant`] (the same for all sites, AB-shift) or [`MinTrace`] (the smallest trace,
-//! AB-trace). W where the energy is not quadratic: a [`Regression`] over the moves of a burn-in, or a
-//! [`SparseRegression`] where it is known which sites are coupled. σ, α and κ: an [`Adaptation`] by jump distance, or
-//! a [`RateTuner`](crate::tune::RateTuner) for σ with [`guided_balance`].
+//! AB-trace). Where the energy is not quadratic, W comes from a [`Regression`] over the moves of a burn-in. Where it
+//! is known which sites are coupled, take a [`SparseRegression`]. For σ, α and κ take an [`Adaptation`] by jump
+//! distance, or for σ a [`RateTuner`](crate::tune::RateTuner) with [`guided_balance`].
 //!
 //! # Where the energy is not quadratic
 //! From nothing known of W to frozen parameters: a burn-in of first order, W from its moves, D, the noise, σ and α.
@@ -141,12 +141,13 @@ use rand_core::Rng;
 
 /// Draws from N(0, W+D) and products with W+D.
 ///
-/// `eta` has one block for every sixteen sites where `planes` is 1: binary and ordinal sites, `v = y − x`. For categorical
-/// sites it has `planes` blocks, one a value, as [`gradient`](crate::Energy::gradient) has. Every value is a plane of its own
-/// with the same W and D, and `v = e_y − e_x` in one-hot vectors. Lanes past the last site are ignored.
+/// `eta` has one block for every sixteen sites where `planes` is 1: binary and ordinal sites, `v = y − x`. For
+/// categorical sites it has `planes` blocks, one a value, as [`gradient`](crate::Energy::gradient) has. Every value
+/// is a plane of its own with the same W and D, and `v = e_y − e_x` in one-hot vectors. Lanes past the last site are
+/// ignored.
 ///
-/// Both must be of the same matrix W+D: the sampler is exact for *any* such matrix, and wrong where the draw
-/// has another covariance than the product.
+/// Draws and products must be of the same matrix W+D. The sampler is exact for *any* matrix that they share, and
+/// wrong where the draw has another covariance than the product.
 pub trait Noise {
     /// Whether there is anything to draw: where not, neither method is called.
     const SOME: bool;
@@ -215,7 +216,7 @@ fn components(change: Change, planes: usize) -> impl Iterator<Item = (usize, f32
     core::iter::once(first).chain(second)
 }
 
-/// Where a site's number stands in its plane.
+/// The place of a site's number in its plane.
 #[inline]
 fn place(site: usize, plane: usize, planes: usize) -> usize {
     ((site / LANES) * planes + plane) * LANES + site % LANES

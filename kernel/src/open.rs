@@ -70,8 +70,8 @@ use rand_core::Rng;
 ///
 /// # Many chains
 /// Ask each, evaluate all at once, tell each: [`Open::ask_each`] and [`Open::tell_each`]. No sum crosses chains. N chains
-/// together equal N chains alone, bit for bit, if the evaluator gives a state the same bits in any batch; most matrix products
-/// do not.
+/// together equal N chains alone, bit for bit, if the evaluator gives a state the same bits in any batch. Most matrix
+/// products do not.
 #[derive(Clone, Debug)]
 pub struct Open<'a, W, C, B> {
     told: Told<'a>,
@@ -154,8 +154,8 @@ where
 
     /// The first half of a step: draws a proposed state y and the uniform of its test.
     ///
-    /// Where the kernel does not fit the chain, or its weights at the state are NaN, y is the state, and [`Open::tell`]
-    /// ends the step as a fault.
+    /// Where the kernel does not fit the chain, or its weights at the state are NaN, y is the state. In that case
+    /// [`Open::tell`] ends the step as a fault.
     ///
     /// # Errors
     /// [`OpenError::NoGradient`] where the kernel needs the gradient at the state and the chain has none.

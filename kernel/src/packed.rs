@@ -251,7 +251,7 @@ pub(crate) fn is_mask_word(layout: Layout, index: usize, word: u32) -> bool {
     is_padded(layout, index, word) && fields(layout, word).all(|field| field == 0 || field == mask)
 }
 
-/// Whether a word can stand at a place of a state.
+/// Whether a word can be at a place of a state.
 pub(crate) fn is_word(layout: Layout, index: usize, word: u32) -> bool {
     is_padded(layout, index, word) && fields(layout, word).all(|field| (field as usize) < layout.arity())
 }

@@ -2,9 +2,9 @@
 //! which must not touch them.
 //!
 //! All log odds are whole multiples of `ln 2 / 65,536`. So e^(−|log odds|) is a power of two times one of 65,536
-//! constants, and each of those a product of two out of tables of 256 (2 KB together): one multiplication.
-//! Nothing is approximated but the couplings and fields themselves, where a model is [rounded](QuantisedIsing::round): each
-//! to half a unit, 5.3·10⁻⁶.
+//! constants. Each of those is a product of two numbers out of tables of 256 (2 KB together): one multiplication.
+//! Nothing is approximated but the couplings and fields themselves, where a model is
+//! [rounded](QuantisedIsing::round): each to half a unit, 5.3·10⁻⁶.
 //!
 //! ```
 //! use bitmc::energy::Entry;
@@ -75,12 +75,12 @@ impl<'a> QuantisedIsing<'a> {
         Ok(Self { form: self.form.with_linear(linear)? })
     }
 
-    /// Rounds the b and K of an [`Ising`](crate::Ising) model, once, with floats: on the desktop, or at boot. Each by itself, to
-    /// half a unit and a relative 3·10⁻⁷.
+    /// Rounds the b and K of an [`Ising`](crate::Ising) model, once, with floats: on the desktop, or at boot. Each by
+    /// itself, to half a unit and a relative 3·10⁻⁷.
     ///
-    /// So spins without fields may be left some, log odds of up to ½ + degree/4 units at each site (10⁻⁵ a unit), and all sites of
-    /// a lattice the same: 10⁵ spins that order feel it. Where both signs must be alike, make K even and take b = −½ΣK by
-    /// [`QuantisedIsing::from_rows`].
+    /// So rounding can give fields to spins without fields: log odds of up to ½ + degree/4 units at each site, with
+    /// 10⁻⁵ a unit. All sites of a lattice get the same field, and 10⁵ spins that order feel it. Where both signs
+    /// must be alike, make K even and take b = −½ΣK by [`QuantisedIsing::from_rows`].
     ///
     /// # Errors
     /// [`SparseError::Memory`] or [`SparseError::Entries`] where the memory is short, [`SparseError::TooManyUnits`] where a
@@ -90,9 +90,9 @@ impl<'a> QuantisedIsing<'a> {
         Self::round_at(form, NonZeroU32::MIN, memory)
     }
 
-    /// As [`QuantisedIsing::round`], for chains at several temperatures: at the inverse temperature `unit` a
-    /// [`TemperedGibbs`] has the distribution of the form, at `unit/2` that of twice its temperature. Each b and K is rounded to
-    /// `unit`/2 units, `unit` · 5.3·10⁻⁶.
+    /// As [`QuantisedIsing::round`], for chains at several temperatures. At the inverse temperature `unit` a
+    /// [`TemperedGibbs`] has the distribution of the form, at `unit/2` that of twice its temperature. Each b and K is
+    /// rounded to `unit`/2 units, `unit` · 5.3·10⁻⁶.
     ///
     /// # Errors
     /// As [`QuantisedIsing::round`].

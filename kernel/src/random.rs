@@ -1,7 +1,7 @@
 //! Random numbers: xoshiro128++ in sixteen lanes, and what samplers make of its words.
 //!
-//! Any generator of `rand_core` 0.10 works everywhere in this crate. Words are asked for as bytes, in blocks of 64 or several
-//! of them at once. Those bytes are the words in little-endian order.
+//! Any generator of `rand_core` 0.10 works everywhere in this crate. Words are requested as bytes, in blocks of 64 or
+//! several of them at once. Those bytes are the words in little-endian order.
 //!
 //! # Streams
 //! Lane *l* of [`LaneRng::seed_from_u64`](rand_core::SeedableRng::seed_from_u64) is `rand_xoshiro`'s
@@ -62,9 +62,9 @@ pub(crate) fn from_bytes(bytes: &[u8; 64]) -> Bits {
 
 /// Sixteen uniforms in [0, 1] that keep their relative precision near 0.
 ///
-/// A word *r* gives ⌊r/2⌋ · 2⁻³¹; where r < 2²⁰ in any lane, a second block of words is drawn and gives
-/// those lanes 32 more bits. So P(u < p) = p within a relative 2⁻¹⁹ for every p down to 2⁻⁴⁴, and a
-/// generator stuck at any value ends the draw. 1 is reached by rounding, with probability 2⁻²⁶.
+/// A word *r* gives ⌊r/2⌋ · 2⁻³¹. Where r < 2²⁰ in any lane, a second block of words is drawn and gives those lanes
+/// 32 more bits. So P(u < p) = p within a relative 2⁻¹⁹ for every p down to 2⁻⁴⁴. A generator stuck at any value ends
+/// the draw. The value 1 occurs by rounding, with probability 2⁻²⁶.
 #[inline]
 pub fn uniforms<R: Rng + ?Sized>(rng: &mut R) -> Block {
     let mut block = [0.0; LANES];

@@ -65,10 +65,10 @@ impl Schedule {
         Self::new(Shape::Constant, value, value, 1)
     }
 
-    /// Half a cosine from `first` towards `last`, again and again with a period of `steps`:
-    /// `last + (first − last)/2 · (cos(πk/steps) + 1)` with k the step within the period. `last` itself is
-    /// not reached. From β_max to ½ it is the untuned balance in the program of the authors of ACS (METHODS.md §4). The
-    /// paper prints no formula for it; its Eq. 9 defines the tuned balance.
+    /// Half a cosine from `first` towards `last`, again and again with a period of `steps`. The value is
+    /// `last + (first − last)/2 · (cos(πk/steps) + 1)`, with k the step within the period. The value `last` itself
+    /// does not occur. From β_max to ½ it is the untuned balance in the program of the authors of ACS (METHODS.md
+    /// §4). The paper prints no formula for it; its Eq. 9 defines the tuned balance.
     ///
     /// # Errors
     /// [`ScheduleError::NotFinite`] or [`ScheduleError::NoSteps`].

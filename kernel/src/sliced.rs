@@ -1,11 +1,11 @@
-//! Bit-sliced spins: 512 chains of one Ising model side by side, a bit each, where all couplings have one
-//! magnitude.
+//! Bit-sliced spins: 512 chains of one Ising model at once, a bit each, where all couplings have one magnitude.
 //!
-//! A site is one block of sixteen words, and its bit *n* belongs to chain *n*: sixteen words of logic update a site in all 512
-//! chains. Neighbours are counted by adding bits, not numbers. The few probabilities that can occur, one for every count, stand
-//! in a table as planes of 64 bits. They are compared with random planes from the most significant bit on, until every chain is
-//! decided. That takes ten planes or so. Two chains in 512 come past the eighth, so that the five planes behind it are drawn
-//! once for some fourteen sites: a chain takes its bits of them at one site alone.
+//! A site is one block of sixteen words, and its bit *n* belongs to chain *n*. Sixteen words of logic update a site
+//! in all 512 chains. Neighbours are counted by adding bits, not numbers. The few probabilities that can occur, one
+//! for every count, are in a table as planes of 64 bits. They are compared with random bit planes from the most
+//! significant bit on, until every chain is decided. That takes ten planes or so. Two chains in 512 come past the
+//! eighth. So the five planes behind it are drawn once for some fourteen sites. A chain takes its bits of them at one
+//! site alone.
 //!
 //! ```
 //! use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing};
@@ -46,7 +46,7 @@ pub use gibbs::SlicedGibbs;
 pub use langevin::SlicedLangevin;
 pub use model::{SlicedError, SlicedIsing};
 
-/// Chains side by side.
+/// Chains that are updated together.
 pub const CHAINS: usize = 512;
 
 /// The largest number of neighbours.

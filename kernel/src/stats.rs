@@ -203,8 +203,9 @@ impl Observer for Acceptance {
     }
 }
 
-/// The mean value of every site. `T` is any buffer of one `u32` a site, such as `[u32; 25]`. Where a sum is full all means
-/// stand still, and [`Means::count`] too: of bits after 4·10⁹ states, of values up to a after a part 1/a of that.
+/// The mean value of every site. `T` is any buffer of one `u32` a site, such as `[u32; 25]`. Where a sum is full, all
+/// means and [`Means::count`] stop changing. For bits that is after 4·10⁹ states, for values up to a after a part 1/a
+/// of that.
 ///
 /// A buffer that is shorter than the state watches its first sites. One that is longer has no mean for the rest.
 #[derive(Clone, Copy, Debug)]
@@ -284,8 +285,8 @@ impl<const N: usize> Pairs<N> {
         (self.count, self.equal.map(|equal| (self.count > 0 && equal <= self.count).then_some(equal)))
     }
 
-    /// `⟨s_a s_b⟩` of every pair. `None` before the first state, and where a state that was seen has no such sites, or
-    /// sites of more than two values.
+    /// `⟨s_a s_b⟩` of every pair. It is `None` before the first state, and where a state that was seen has no such
+    /// sites, or sites of more than two values.
     #[must_use]
     pub fn correlations(&self) -> [Option<f32>; N] {
         let mean = |equal| (2.0 * equal as f32 - self.count as f32) / self.count as f32;

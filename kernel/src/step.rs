@@ -1,9 +1,9 @@
 //! Samplers: one a file, each a configuration with a `step`.
 //!
 //! # Which one
-//! d sites of q values (binary: q counts as 1), R indices; a *gradient* is one of all sites, O(dq) from a
-//! sparse model's cache and O(d · hidden) for an RBM; a *difference* is one site's, O(q) and O(hidden).
-//! All but the unadjusted sampler keep p exactly.
+//! There are d sites of q values (binary: q counts as 1), and R indices. A *gradient* is one of all sites: O(dq) from
+//! a sparse model's cache, and O(d · hidden) for an RBM. A *difference* is one site's: O(q) and O(hidden). All but
+//! the unadjusted sampler keep p exactly.
 //!
 //! | kernel | cost of a step | sites that change | when |
 //! |---|---|---|---|
@@ -26,9 +26,9 @@
 //! | [`Swap`] | one difference of energies | two | a fixed number of sites at each value |
 //! | [`Cycle`] | that of the kernel whose turn it is | its | ACS: bold and local steps in turn, for many modes |
 //!
-//! A step of `GibbsWithGradients` costs less than one of `Langevin` (no uniform a site) but changes one site:
-//! compare samplers by effective samples a second, not by steps. An index costs 128 random bits and a walk
-//! over dq/16 sums, and its probability is exact whatever d is.
+//! A step of `GibbsWithGradients` costs less than one of `Langevin` (no uniform a site), but changes one site.
+//! Compare samplers by effective samples a second, not by steps. An index costs 128 random bits and a walk over dq/16
+//! sums, and its probability is exact whatever d is.
 
 mod block;
 mod block_gibbs;

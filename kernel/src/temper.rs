@@ -1,12 +1,13 @@
-//! Many temperatures: replica exchange over any kernel, cluster moves between replicas, annealed importance sampling, population annealing.
+//! Many temperatures: replica exchange over any kernel, cluster moves between replicas, annealed importance sampling,
+//! population annealing.
 //!
 //! All walk along a [`Tempered`](crate::energy::Tempered) path `E_β = βE + (1 − β)E₀`. A [`Replica`] is a chain whose β can be
-//! changed. A [`Ladder`] knows which replica stands at which β and decides swaps from energies alone, so that replicas may live
-//! anywhere. [`forward`] and [`reverse`] take one replica along the whole path and weigh it. [`begin`], [`next_beta`] and
-//! [`resample`] take a population along it.
+//! changed. A [`Ladder`] knows which replica is at which β. It decides swaps from energies alone, so that replicas
+//! may live anywhere. The functions [`forward`] and [`reverse`] take one replica along the whole path and weigh it.
+//! The functions [`begin`], [`next_beta`] and [`resample`] take a population along it.
 //!
 //! Replica exchange by hand is three lines, in any order over the replicas: set β, take local steps,
-//! exchange. [`round`] does so for replicas that lie side by side.
+//! exchange. For replicas in one slice, [`round`] does so.
 //!
 //! ```
 //! use bitmc::temper::{Ladder, Replica, Rung, round};

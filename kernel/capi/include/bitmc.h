@@ -38,8 +38,8 @@ typedef enum bitmc_status {
   BITMC_STATUS_OK = 0,
   // An address is null.
   BITMC_STATUS_NULL,
-  // A struct was not initialised, or is of another kind. Or the model or the memory that a chain or a sampler stands on is
-  // another's now.
+  // A struct was not initialised, or is of another kind. Or the model or the memory that a chain or a sampler uses
+  // is another's now.
   BITMC_STATUS_NOT_READY,
   // A struct or its memory is used from within its own callback.
   BITMC_STATUS_BUSY,
@@ -76,13 +76,13 @@ typedef enum bitmc_status {
 typedef enum bitmc_wrong {
   // Nothing.
   BITMC_WRONG_NOTHING = 0,
-  // The energy is another one when it is asked for again.
+  // The energy is another one when it is evaluated again.
   BITMC_WRONG_TOTAL,
   // The energy is NaN or minus infinity where `site` has the value `value`.
   BITMC_WRONG_FAULT,
   // A difference of energies is off, of one site or many.
   BITMC_WRONG_DIFFERENCE,
-  // The gradient by sites is another one than the whole gradient, or it is another one when it is asked for again.
+  // The gradient by sites is another one than the whole gradient, or it is another one when it is evaluated again.
   BITMC_WRONG_GRADIENT,
   // The gradient is NaN.
   BITMC_WRONG_NAN_GRADIENT,
@@ -175,7 +175,7 @@ typedef struct bitmc_replica {
   uint64_t opaque[48];
 } bitmc_replica;
 
-// Which replica stands at which inverse temperature.
+// Which replica is at which inverse temperature.
 typedef struct bitmc_ladder {
   uint64_t opaque[8];
 } bitmc_ladder;
@@ -215,7 +215,7 @@ typedef struct bitmc_quantised {
 typedef struct bitmc_entry {
   // The neighbour.
   uint32_t site;
-  // The coupling: 65,536 stands for a factor of two.
+  // The coupling: 65,536 is a factor of two.
   int32_t coupling;
 } bitmc_entry;
 
@@ -301,10 +301,10 @@ enum bitmc_status bitmc_chain_energy(struct bitmc_chain *chain, float *energy);
 // Bytes of memory for bitmc_check; 0 where there is no model.
 size_t bitmc_check_bytes(const struct bitmc_model *model);
 
-// Compares the energy of a model with its gradient, at some states: for a test of an energy of the caller's. The states stand one
-// behind the other in `words`, and their energies are finite. BITMC_STATUS_CHECK where the energy contradicts itself; what was
-// seen, unless `checked` is null. Moves of many sites are checked from each state to the next: give it a few that differ at
-// many sites. The memory is that of no chain.
+// Compares the energy of a model with its gradient, at some states: for a test of an energy of the caller's. The
+// states are one behind the other in `words`, and their energies are finite. BITMC_STATUS_CHECK where the energy
+// contradicts itself; what was seen, unless `checked` is null. Moves of many sites are checked from each state to
+// the next: give it a few that differ at many sites. The memory is that of no chain.
 //
 // No single number of a gradient is wrong by itself: look at `slope` and `correlation`.
 enum bitmc_status bitmc_check(const struct bitmc_model *model,
@@ -343,9 +343,9 @@ enum bitmc_status bitmc_ladder_init(struct bitmc_ladder *ladder,
 // The replica at a rung.
 enum bitmc_status bitmc_ladder_replica(struct bitmc_ladder *ladder, size_t rung, size_t *replica);
 
-// One round of replica exchange over `count` replicas that stand side by side. Each makes `steps` steps by the sampler of its
-// rung (`samplers` has one a rung). One round of swaps between neighbours follows. The number of swaps, unless `swaps` is
-// null.
+// One round of replica exchange over `count` replicas in one array. Each makes `steps` steps by the sampler of its
+// rung (`samplers` has one a rung). One round of swaps between neighbours follows. The number of swaps, unless
+// `swaps` is null.
 enum bitmc_status bitmc_exchange(struct bitmc_ladder *ladder,
                                  struct bitmc_replica *replicas,
                                  size_t count,
@@ -371,8 +371,8 @@ enum bitmc_status bitmc_ising_init(struct bitmc_model *model,
 // Bytes of memory for bitmc_potts_init.
 size_t bitmc_potts_bytes(size_t sites, size_t arity, size_t edges);
 
-// A Potts model: log p = sum w[site][value] + sum over edges of J where both have the same value. `fields` has
-// sites x arity numbers, or is null. Edges and fields are copied into the memory.
+// A Potts model: log p = sum w[site][value] + sum over edges of J where both have the same value. The array `fields`
+// has sites x arity numbers, or is null. Edges and fields are copied into the memory.
 enum bitmc_status bitmc_potts_init(struct bitmc_model *model,
                                    const struct bitmc_edge *edges,
                                    size_t edge_count,
@@ -385,10 +385,10 @@ enum bitmc_status bitmc_potts_init(struct bitmc_model *model,
 // Bytes of memory for bitmc_model_with_linear over an Ising or Potts model; 0 for others.
 size_t bitmc_model_linear_bytes(const struct bitmc_model *base);
 
-// The couplings of the base, an Ising or Potts model, with other fields: no coupling is sorted or checked again. `fields` are
-// as in its `_init`; null and 0 are none. They must fit the fixed point of the base (BITMC_STATUS_ARGUMENT), so make that with
-// the largest fields that will come. The base is not made again as long as this model is used. bitmc_chain_rebind lets a
-// chain go on over it.
+// The couplings of the base, an Ising or Potts model, with other fields: no coupling is sorted or checked again. The
+// `fields` are as in its `_init`; null and 0 are none. They must fit the fixed point of the base
+// (BITMC_STATUS_ARGUMENT), so make that with the largest fields that will come. The base is not made again as long
+// as this model is used. bitmc_chain_rebind lets a chain go on over it.
 enum bitmc_status bitmc_model_with_linear(struct bitmc_model *model,
                                           const struct bitmc_model *base,
                                           const float *fields,
@@ -430,8 +430,9 @@ uint32_t bitmc_state_get(const struct bitmc_state *state, size_t site);
 size_t bitmc_open_bytes(size_t sites, size_t arity, uint32_t kind);
 
 // A chain over `sites` sites of `arity` values. It starts at the state in `words`, exactly as many as it has, and is told
-// the energy and the gradient there. `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL and of no matter for two values.
-// `arities` has the number of values of every site where they differ, 1 to `arity`, and is borrowed; otherwise it is null.
+// the energy and the gradient there. The number `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL, and of no matter for
+// two values. The array `arities` has the number of values of every site where they differ, 1 to `arity`, and is
+// borrowed; otherwise it is null.
 //
 // A gradient has one number a site: on the scale of 0 and 1 for two values, by value for whole numbers. Categories of
 // more than two values have `arity` numbers a site, `[site][value]`. Null and 0 say that there is no gradient: a state of energy
@@ -513,9 +514,9 @@ enum bitmc_status bitmc_open_load(uint64_t model,
                                   size_t count);
 
 // A chain that starts at the state in `words`, bit i of word j being site 32 j + i. Row i of K is
-// `entries[ends[i - 1]] .. entries[ends[i] - 1]`, neighbours ascending, each edge in the rows of both its sites;
-// `linear` is b. `fields` is room for a number a site. All five are borrowed, without a
-// byte in common of `words` and `fields` with another; the tables may stand in flash.
+// `entries[ends[i - 1]] .. entries[ends[i] - 1]`, neighbours ascending, each edge in the rows of both its sites. The
+// array `linear` is b. The array `fields` is room for a number a site. All five are borrowed, without a byte in
+// common of `words` and `fields` with another; the tables may be in flash.
 enum bitmc_status bitmc_quantised_init(struct bitmc_quantised *chain,
                                        const uint32_t *ends,
                                        const struct bitmc_entry *entries,
@@ -544,10 +545,10 @@ enum bitmc_status bitmc_quantised_sweep(struct bitmc_quantised *chain,
 // The state, to look at until the next call with this chain.
 enum bitmc_status bitmc_quantised_state(struct bitmc_quantised *chain, struct bitmc_state *state);
 
-// A chain that starts at the state in `words`, over the rows that `bitmc_quantised_init` takes. `penalty` is the log
-// odds against a flip that changes nothing, 65,536 a factor of two, at most 2^30: 47,274 divided by the step size.
-// `fields` is room for a number a site, `flips` for as many words as the state has. All six are borrowed,
-// without a byte in common of `words`, `fields` and `flips` with another.
+// A chain that starts at the state in `words`, over the rows that `bitmc_quantised_init` takes. The number `penalty`
+// is the log odds against a flip that changes nothing, 65,536 a factor of two, at most 2^30. It is 47,274 divided by
+// the step size. The array `fields` is room for a number a site, `flips` for as many words as the state has. All six
+// are borrowed, without a byte in common of `words`, `fields` and `flips` with another.
 enum bitmc_status bitmc_quantised_langevin_init(struct bitmc_quantised_langevin *chain,
                                                 const uint32_t *ends,
                                                 const struct bitmc_entry *entries,
@@ -618,7 +619,7 @@ enum bitmc_status bitmc_second_order_init(struct bitmc_sampler *sampler,
 size_t bitmc_cyclical_bytes(size_t steps);
 
 // The cyclical sampler (ACS): cycles of `steps` steps, 1 or more. A cycle falls from the largest step size and balance to the
-// smallest step size and a balance of one half. 0 < smallest <= largest, .5 <= balance <= 1.
+// smallest step size and a balance of one half. Legal are 0 < smallest <= largest, .5 <= balance <= 1.
 enum bitmc_status bitmc_cyclical_init(struct bitmc_sampler *sampler,
                                       float largest,
                                       float smallest,
@@ -627,10 +628,10 @@ enum bitmc_status bitmc_cyclical_init(struct bitmc_sampler *sampler,
                                       uint8_t *memory,
                                       size_t bytes);
 
-// A run as bytes: the chain, its generator and its statistics; those that are null are left out. `model` is a
-// number of the caller's, such as a hash of the parameters, without which the bytes cannot be loaded. `written`
-// (unless it is null) is how many bytes there are, or, with BITMC_STATUS_MEMORY, how many are needed. A refusal leaves
-// `out` as it was.
+// A run as bytes: the chain, its generator and its statistics; those that are null are left out. The number `model`
+// is the caller's, such as a hash of the parameters. Without it the bytes cannot be loaded. The answer `written`
+// (unless it is null) is how many bytes there are, or, with BITMC_STATUS_MEMORY, how many are needed. A refusal
+// leaves `out` as it was.
 enum bitmc_status bitmc_save(uint64_t model,
                              struct bitmc_chain *chain,
                              struct bitmc_rng *rng,
@@ -673,7 +674,7 @@ enum bitmc_status bitmc_exchange_load(uint64_t model,
 
 // Statistics that have seen nothing. `sums` are the sums of the values of the first `sites` sites, the memory of
 // bitmc_stats_mean. They are overwritten with 0. For none, they are null and `sites` is 0. Where a sum is full (of bits after
-// 4e9 steps) all means stand still.
+// 4e9 steps) all means stop changing.
 enum bitmc_status bitmc_stats_init(struct bitmc_stats *stats,
                                    uint32_t *sums,
                                    size_t sites);

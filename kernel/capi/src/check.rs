@@ -17,13 +17,13 @@ use core::ops::Range;
 pub enum bitmc_wrong {
     /// Nothing.
     Nothing = 0,
-    /// The energy is another one when it is asked for again.
+    /// The energy is another one when it is evaluated again.
     Total,
     /// The energy is NaN or minus infinity where `site` has the value `value`.
     Fault,
     /// A difference of energies is off, of one site or many.
     Difference,
-    /// The gradient by sites is another one than the whole gradient, or it is another one when it is asked for again.
+    /// The gradient by sites is another one than the whole gradient, or it is another one when it is evaluated again.
     Gradient,
     /// The gradient is NaN.
     NanGradient,
@@ -158,10 +158,10 @@ pub unsafe extern "C" fn bitmc_check_bytes(model: *const bitmc_model) -> usize {
     })
 }
 
-/// Compares the energy of a model with its gradient, at some states: for a test of an energy of the caller's. The states stand one
-/// behind the other in `words`, and their energies are finite. BITMC_STATUS_CHECK where the energy contradicts itself; what was
-/// seen, unless `checked` is null. Moves of many sites are checked from each state to the next: give it a few that differ at
-/// many sites. The memory is that of no chain.
+/// Compares the energy of a model with its gradient, at some states: for a test of an energy of the caller's. The
+/// states are one behind the other in `words`, and their energies are finite. BITMC_STATUS_CHECK where the energy
+/// contradicts itself; what was seen, unless `checked` is null. Moves of many sites are checked from each state to
+/// the next: give it a few that differ at many sites. The memory is that of no chain.
 ///
 /// No single number of a gradient is wrong by itself: look at `slope` and `correlation`.
 #[unsafe(no_mangle)]

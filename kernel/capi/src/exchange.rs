@@ -16,7 +16,7 @@ pub struct bitmc_replica {
     opaque: [u64; 48],
 }
 
-/// Which replica stands at which inverse temperature.
+/// Which replica is at which inverse temperature.
 #[repr(C)]
 pub struct bitmc_ladder {
     opaque: [u64; 8],
@@ -136,9 +136,9 @@ pub unsafe extern "C" fn bitmc_ladder_replica(
     })
 }
 
-/// One round of replica exchange over `count` replicas that stand side by side. Each makes `steps` steps by the sampler of its
-/// rung (`samplers` has one a rung). One round of swaps between neighbours follows. The number of swaps, unless `swaps` is
-/// null.
+/// One round of replica exchange over `count` replicas in one array. Each makes `steps` steps by the sampler of its
+/// rung (`samplers` has one a rung). One round of swaps between neighbours follows. The number of swaps, unless
+/// `swaps` is null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_exchange(
     ladder: *mut bitmc_ladder,

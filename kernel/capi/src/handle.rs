@@ -17,7 +17,7 @@ const USED: u32 = u32::from_be_bytes(*b"used");
 struct Head {
     /// What kind of struct it is.
     magic: u64,
-    /// `USED` while calls look at the value where it stands: then it is not to be replaced.
+    /// `USED` while calls look at the value in place: then it is not to be replaced.
     used: AtomicU32,
     /// Another one after every `_init`.
     stamp: u32,
@@ -91,7 +91,7 @@ pub(crate) trait Handle<O>: Sized {
         }
     }
 
-    /// Where the value of a struct stands.
+    /// Where the value of a struct is.
     unsafe fn look(at: *mut O) -> Outcome<*const Self> {
         // SAFETY: the caller's struct is as large as `O`.
         unsafe {
@@ -181,7 +181,7 @@ impl Borrowed {
         Ok(Self { at: at.wrapping_add(skip), left })
     }
 
-    /// Where the first piece stands.
+    /// Where the first piece is.
     pub(crate) fn first<T>(&self) -> *mut T {
         self.at.cast()
     }
@@ -261,7 +261,7 @@ pub(crate) unsafe fn slice<'a, T>(at: *const T, count: usize) -> Outcome<&'a [T]
     unsafe { Ok(core::slice::from_raw_parts(at, count)) }
 }
 
-/// Whether an answer is asked for; to be found out before a call does anything.
+/// Whether an answer is wanted; to be found out before a call does anything.
 pub(crate) fn asked<T>(to: *mut T) -> Outcome<bool> {
     if to.is_aligned() { Ok(!to.is_null()) } else { Err(bitmc_status::Alignment) }
 }

@@ -127,7 +127,7 @@ impl Function for Own {
     }
 }
 
-/// What a struct holds now. Chains look at it where it stands, and it may be replaced between their calls.
+/// What a struct holds now. Chains look at it in place, and it may be replaced between their calls.
 pub(crate) struct Model(UnsafeCell<Built>);
 
 pub(crate) enum Built {
@@ -165,7 +165,7 @@ impl Model {
     /// The model itself, for chains that stay with it.
     pub(crate) unsafe fn borrow(at: *const bitmc_model) -> Outcome<&'static Self> {
         const { assert!(align_of::<Self>() <= align_of::<bitmc_model>()) };
-        // SAFETY: the magic word says that there is a model, which stays where it is: chains look at it, and see
+        // SAFETY: the magic word says that there is a model, which stays where it is. Chains look at it, and see
         // whether it is still the same before they do.
         unsafe { Self::look(at.cast_mut()).map(|place| &*place) }
     }
@@ -318,8 +318,8 @@ pub extern "C" fn bitmc_potts_bytes(sites: usize, arity: usize, edges: usize) ->
     bytes_of(&pieces(sites, edges, sites.saturating_mul(arity)))
 }
 
-/// A Potts model: log p = sum w[site][value] + sum over edges of J where both have the same value. `fields` has
-/// sites x arity numbers, or is null. Edges and fields are copied into the memory.
+/// A Potts model: log p = sum w[site][value] + sum over edges of J where both have the same value. The array `fields`
+/// has sites x arity numbers, or is null. Edges and fields are copied into the memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_potts_init(
     model: *mut bitmc_model,
@@ -373,10 +373,10 @@ pub unsafe extern "C" fn bitmc_model_linear_bytes(base: *const bitmc_model) -> u
     unsafe { Model::borrow(base) }.and_then(linear).map_or(0, |count| bytes_of(&[count.saturating_mul(4)]))
 }
 
-/// The couplings of the base, an Ising or Potts model, with other fields: no coupling is sorted or checked again. `fields` are
-/// as in its `_init`; null and 0 are none. They must fit the fixed point of the base (BITMC_STATUS_ARGUMENT), so make that with
-/// the largest fields that will come. The base is not made again as long as this model is used. bitmc_chain_rebind lets a
-/// chain go on over it.
+/// The couplings of the base, an Ising or Potts model, with other fields: no coupling is sorted or checked again. The
+/// `fields` are as in its `_init`; null and 0 are none. They must fit the fixed point of the base
+/// (BITMC_STATUS_ARGUMENT), so make that with the largest fields that will come. The base is not made again as long
+/// as this model is used. bitmc_chain_rebind lets a chain go on over it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_model_with_linear(
     model: *mut bitmc_model,

@@ -15,7 +15,7 @@ use core::mem::{align_of, offset_of, size_of};
 pub struct bitmc_entry {
     /// The neighbour.
     pub site: u32,
-    /// The coupling: 65,536 stands for a factor of two.
+    /// The coupling: 65,536 is a factor of two.
     pub coupling: i32,
 }
 
@@ -79,9 +79,9 @@ pub(crate) unsafe fn rows(
 }
 
 /// A chain that starts at the state in `words`, bit i of word j being site 32 j + i. Row i of K is
-/// `entries[ends[i - 1]] .. entries[ends[i] - 1]`, neighbours ascending, each edge in the rows of both its sites;
-/// `linear` is b. `fields` is room for a number a site. All five are borrowed, without a
-/// byte in common of `words` and `fields` with another; the tables may stand in flash.
+/// `entries[ends[i - 1]] .. entries[ends[i] - 1]`, neighbours ascending, each edge in the rows of both its sites. The
+/// array `linear` is b. The array `fields` is room for a number a site. All five are borrowed, without a byte in
+/// common of `words` and `fields` with another; the tables may be in flash.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_quantised_init(
     chain: *mut bitmc_quantised,

@@ -25,10 +25,10 @@ impl Handle<bitmc_quantised_langevin> for Own {
     const MAGIC: u64 = u64::from_be_bytes(*b"bm jumps");
 }
 
-/// A chain that starts at the state in `words`, over the rows that `bitmc_quantised_init` takes. `penalty` is the log
-/// odds against a flip that changes nothing, 65,536 a factor of two, at most 2^30: 47,274 divided by the step size.
-/// `fields` is room for a number a site, `flips` for as many words as the state has. All six are borrowed,
-/// without a byte in common of `words`, `fields` and `flips` with another.
+/// A chain that starts at the state in `words`, over the rows that `bitmc_quantised_init` takes. The number `penalty`
+/// is the log odds against a flip that changes nothing, 65,536 a factor of two, at most 2^30. It is 47,274 divided by
+/// the step size. The array `fields` is room for a number a site, `flips` for as many words as the state has. All six
+/// are borrowed, without a byte in common of `words`, `fields` and `flips` with another.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_quantised_langevin_init(
     chain: *mut bitmc_quantised_langevin,

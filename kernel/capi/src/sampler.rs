@@ -43,7 +43,7 @@ impl Sampler {
     /// Works with a sampler, which is not to be replaced meanwhile, and whose model was not.
     pub(crate) unsafe fn apply<T>(at: *const bitmc_sampler, work: impl FnOnce(&Self) -> T) -> Outcome<T> {
         let at = at.cast_mut();
-        // SAFETY: as the crate says; where a sampler stands there is a value.
+        // SAFETY: as the crate says; where a sampler is, there is a value.
         unsafe {
             let place = Placed::look(at)?;
             let model = (&raw const (*place).model).read_unaligned();
@@ -183,7 +183,7 @@ pub extern "C" fn bitmc_cyclical_bytes(steps: usize) -> usize {
 }
 
 /// The cyclical sampler (ACS): cycles of `steps` steps, 1 or more. A cycle falls from the largest step size and balance to the
-/// smallest step size and a balance of one half. 0 < smallest <= largest, .5 <= balance <= 1.
+/// smallest step size and a balance of one half. Legal are 0 < smallest <= largest, .5 <= balance <= 1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_cyclical_init(
     sampler: *mut bitmc_sampler,

@@ -9,7 +9,8 @@ use crate::status::{Outcome, bitmc_status};
 use bitmc::LaneRng;
 use bitmc::snapshot::{Reader, Same, Writer};
 
-/// Seals what `parts` puts. They are asked twice, first for their length: where anything is refused, `out` is as it was.
+/// Seals what `parts` puts. They are written twice, first for their length: where anything is refused, `out` is as it
+/// was.
 pub(crate) unsafe fn sealed(
     (out, bytes): (*mut u8, usize),
     written: *mut usize,
@@ -34,10 +35,10 @@ pub(crate) unsafe fn sealed(
     Ok(())
 }
 
-/// A run as bytes: the chain, its generator and its statistics; those that are null are left out. `model` is a
-/// number of the caller's, such as a hash of the parameters, without which the bytes cannot be loaded. `written`
-/// (unless it is null) is how many bytes there are, or, with BITMC_STATUS_MEMORY, how many are needed. A refusal leaves
-/// `out` as it was.
+/// A run as bytes: the chain, its generator and its statistics; those that are null are left out. The number `model`
+/// is the caller's, such as a hash of the parameters. Without it the bytes cannot be loaded. The answer `written`
+/// (unless it is null) is how many bytes there are, or, with BITMC_STATUS_MEMORY, how many are needed. A refusal
+/// leaves `out` as it was.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_save(
     model: u64,

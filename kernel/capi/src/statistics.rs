@@ -67,7 +67,7 @@ impl Observer for Statistics {
 
 /// Statistics that have seen nothing. `sums` are the sums of the values of the first `sites` sites, the memory of
 /// bitmc_stats_mean. They are overwritten with 0. For none, they are null and `sites` is 0. Where a sum is full (of bits after
-/// 4e9 steps) all means stand still.
+/// 4e9 steps) all means stop changing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_stats_init(
     stats: *mut bitmc_stats,

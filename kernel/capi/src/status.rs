@@ -22,8 +22,8 @@ pub enum bitmc_status {
     Ok = 0,
     /// An address is null.
     Null,
-    /// A struct was not initialised, or is of another kind. Or the model or the memory that a chain or a sampler stands on is
-    /// another's now.
+    /// A struct was not initialised, or is of another kind. Or the model or the memory that a chain or a sampler uses
+    /// is another's now.
     NotReady,
     /// A struct or its memory is used from within its own callback.
     Busy,

@@ -44,8 +44,8 @@ impl std::str::FromStr for Method {
 /// Runs of Gibbs sweeps, with the temperature falling, follow each other until the time is over. There are four of each length,
 /// from 1,000 sweeps to 64,000 (Ising models: four batches of sixteen). Every run ends with sweeps at temperature 0.
 ///
-/// With [`Annealer::method`] a run is replica exchange instead, of so many sweeps of each replica, and ends with the state of the
-/// lowest energy that any replica had. Its temperatures are spaced by short runs.
+/// With [`Annealer::method`] a run is replica exchange instead, of so many sweeps of each replica. It ends with the
+/// state of the lowest energy that any replica had. Its temperatures are spaced by short runs.
 ///
 /// ```
 /// use bitmc_desktop::Model;
@@ -100,11 +100,11 @@ pub struct Annealed {
     /// The run that first reached [`Annealer::target`]; none where none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Reached>,
-    /// Packed states with their energies in the order of the runs, where [`Annealer::reads`] asked for a number of these.
+    /// Packed states with their energies in the order of the runs, where [`Annealer::reads`] set a number of these.
     #[serde(skip)]
     pub reads: Vec<(Vec<u32>, f64)>,
-    /// Every lower energy at which a run ended, after the seconds from the start of the search: by the clock, so that it is
-    /// another curve each time.
+    /// Every lower energy at which a run ended, after the seconds from the start of the search. The seconds are by
+    /// the clock, so that it is another curve each time.
     #[serde(skip)]
     pub curve: Vec<(f64, f64)>,
     #[serde(skip)]
@@ -194,15 +194,15 @@ impl Annealer<'_> {
     }
 
     /// Makes so many runs of so many sweeps each, and keeps the end of each in [`Annealed::reads`]. With a number of seconds no
-    /// run begins later, and those that are then on their way are given up; the first one is always there.
+    /// run begins later, and those that are then on their way are given up. The first one is always there.
     #[must_use]
     pub fn reads(self, reads: usize, sweeps: u64, seconds: Option<f64>) -> Self {
         Self { budget: Budget::Reads(reads, sweeps, seconds), ..self }
     }
 
     /// The temperatures at which a run begins and ends; between them it falls geometrically, and no sweeps at temperature 0
-    /// follow. Without them they are chosen by the changes of energy at random states. Of replica exchange they are the ends of the
-    /// ladder.
+    /// follow. Without them they are chosen by the changes of energy at random states. Of replica exchange they are
+    /// the ends of the ladder.
     #[must_use]
     pub fn temperatures(self, hottest: f64, coldest: f64) -> Self {
         Self { range: Some((hottest, coldest)), ..self }
@@ -214,9 +214,9 @@ impl Annealer<'_> {
         Self { method, ..self }
     }
 
-    /// Ends the search with the first run that reaches this energy, or one below it. Runs that began before it are finished, and
-    /// those that began later are given up: which run it is does not depend on the number of threads. Of each run only the
-    /// best end is kept.
+    /// Ends the search with the first run that reaches this energy, or one below it. Runs that began before it are
+    /// finished, and those that began later are given up. So which run it is does not depend on the number of
+    /// threads. Of each run only the best end is kept.
     #[must_use]
     pub fn target(self, energy: f64) -> Self {
         Self { target: Some(energy), ..self }
@@ -225,8 +225,8 @@ impl Annealer<'_> {
     /// Searches.
     ///
     /// # Errors
-    /// [`Error::Option`] where a setting is illegal, [`Error::Model`] where the model has no possible state to start from, or no
-    /// clusters for [`Method::Isoenergetic`].
+    /// [`Error::Option`] where a setting is illegal, [`Error::Model`] where the model has no possible state to start
+    /// from, or no clusters for [`Method::Isoenergetic`].
     pub fn run(&self) -> Result<Annealed, Error> {
         if self.budget.seconds().is_some_and(|seconds| !(seconds > 0.0 && seconds < 1e9)) {
             return Err(Error::option("seconds: a number above 0 is needed"));

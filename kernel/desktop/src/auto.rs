@@ -1,9 +1,10 @@
 //! The choice of a sampler: a short list by the class of the model, pilot runs, and replica exchange where chains disagree.
 //!
-//! Pilot runs of all candidates double in length until one has [`ENOUGH`] effective samples of the energy and of the slowest
-//! site, and chains that agree. Only the last part, half of it all, is looked at. After [`SLOW`] steps replica exchange joins
-//! the candidates. The most effective samples for the cost win, of samplers whose chains agree, if any do. Costs come from the
-//! table in `cost.rs`, so that the choice is a function of the model, the seed and the settings.
+//! Pilot runs of all candidates double in length until one says enough. That one has chains that agree, and
+//! [`ENOUGH`] effective samples of the energy and of the slowest site. Only the last part, half of it all, is looked
+//! at. After [`SLOW`] steps replica exchange joins the candidates. The most effective samples for the cost win, of
+//! samplers whose chains agree, if any do. Costs come from the table in `cost.rs`, so that the choice is a function
+//! of the model, the seed and the settings.
 
 use crate::diagnose::{Diagnosis, rounding};
 use crate::model::Form;
@@ -22,11 +23,11 @@ use rayon::prelude::*;
 
 /// Effective samples at which a pilot run says enough.
 const ENOUGH: f64 = 150.0;
-/// The same where replica exchange is a candidate: its pilot runs are most of what such a run costs, and chains that agree
-/// have about as many.
+/// The same where replica exchange is a candidate. Its pilot runs are most of what its run costs, and chains that
+/// agree have about as many.
 const ENOUGH_OF_SLOW: f64 = 100.0;
-/// An R̂ up to which the chains of a pilot run agree: with 150 effective samples in 32 half chains the largest R̂ of many sites
-/// is near it by chance. The run itself is held to 1.05.
+/// An R̂ up to which the chains of a pilot run agree. With 150 effective samples in 32 half chains the largest R̂ of
+/// many sites is near it by chance. The run itself is held to 1.05.
 pub(crate) const AGREE: f64 = 1.1;
 /// Sites whose effective sample size a pilot looks at, at most.
 const LOOKED_AT: usize = 128;
@@ -336,7 +337,8 @@ pub(crate) fn choose<'e>(
         race(&mut pilots, ENOUGH_OF_SLOW, &|pilots| pilots[0].cost >= (EXCHANGE * run).max(PATIENCE))?;
     }
     tried.extend(pilots.iter().map(Pilot::trial));
-    // Of equal ones the first; one that has said enough before others, and one whose chains agree before one whose chains do not.
+    // Of equal ones the first; one that has said enough before others, and one whose chains agree before one whose
+    // chains do not.
     let enough = if slow { ENOUGH_OF_SLOW } else { ENOUGH };
     let key = |pilot: &Pilot<'_>| (has(pilot, enough), pilot.agrees(), pilot.rate());
     let order = |a: &usize, b: &usize| {

@@ -1,7 +1,7 @@
 //! Files of packed binary rows: the "DSBT" format of `data/README.md`.
 //!
-//! Little endian: `DSBT`, u32 version = 1, u32 rows, u32 bits a row, then each row in whole bytes, bit i of
-//! a row in bit `i mod 8` of byte `i / 8`. The bits that fill up the last byte are zero.
+//! Little endian: `DSBT`, u32 version = 1, u32 rows, u32 bits a row, then each row in whole bytes. Bit i of a row is
+//! bit `i mod 8` of byte `i / 8`. The bits that fill up the last byte are zero.
 
 use crate::Error;
 use crate::files;

@@ -57,7 +57,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// The folder `cells` in `out`. Without `resume` nothing that stands there counts.
+    /// The folder `cells` in `out`. Without `resume` nothing that is there counts.
     ///
     /// # Errors
     /// [`Error::File`] where there can be no such folder.

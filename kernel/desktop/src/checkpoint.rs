@@ -45,8 +45,8 @@ impl Checkpoint {
         self.checkpoint.as_deref().map_or(Ok(()), files::writable)
     }
 
-    /// Writes the parts of a run that answers `question`, its options between semicolons: under another name, synced, then renamed, so that
-    /// there is a whole file whenever the run is killed.
+    /// Writes the parts of a run that answers `question`, its options between semicolons. The file is written under
+    /// another name, synced, then renamed. So there is a whole file whenever the run is killed.
     ///
     /// # Errors
     /// [`Error::File`] where the system refuses.

@@ -38,8 +38,8 @@ impl Sizes {
         (size(&all, &means), alone)
     }
 
-    /// The autocovariances of every chain at every lag, 1/n in front: by Fourier transforms of sequences padded
-    /// to twice their length, two chains at a time as real and imaginary part.
+    /// The autocovariances of every chain at every lag, 1/n in front. They are made by Fourier transforms of
+    /// sequences padded to twice their length, two chains at a time as real and imaginary part.
     fn autocovariances(&self, chains: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let zero = Complex::new(0.0, 0.0);
         let size = self.forward.len();
@@ -68,7 +68,7 @@ impl Sizes {
             let parts: [Vec<f64>; 2] =
                 [lags().map(|c| c.re * scale).collect(), lags().map(|c| c.im * scale).collect()];
             for (chain, part) in pair.iter().zip(parts) {
-                // A chain that stands still has no variance at all, not the rounding of its neighbour's.
+                // A chain that never changes has no variance at all, not the rounding of its neighbour's.
                 let still = chain.iter().all(|value| *value == chain[0]);
                 covariances.push(if still { vec![0.0; self.length] } else { part });
             }
@@ -77,10 +77,10 @@ impl Sizes {
     }
 }
 
-/// The effective sample size of all chains together (Geyer 1992, initial monotone sequence; the chains
-/// combined as in Vehtari et al. 2021, Eqs. 10–13): `mn / τ`, `τ = −1 + 2 Σ P_k` over the pairs
-/// `P_k = ρ_2k + ρ_2k+1` while they are positive, none larger than the one before. Chains that disagree with
-/// each other lower it. At most `mn log₁₀(mn)`, for chains whose values alternate.
+/// The effective sample size of all chains together, `mn / τ` (Geyer 1992, initial monotone sequence; the chains
+/// combined as in Vehtari et al. 2021, Eqs. 10–13). Here `τ = −1 + 2 Σ P_k` over the pairs `P_k = ρ_2k + ρ_2k+1`
+/// while they are positive, none larger than the one before. Chains that disagree with each other lower it. At most
+/// `mn log₁₀(mn)`, for chains whose values alternate.
 ///
 /// `None` for fewer than four values a chain, chains of unequal length, or a scalar that never changes.
 #[must_use]
@@ -127,7 +127,7 @@ fn size_by(n: usize, means: &[f64], covariance: impl Fn(usize) -> f64, most: usi
 /// The potential scale reduction of half chains (Gelman et al. 2013, §11.4): `√(1 + (B/W − 1)/n)`. Near 1 where
 /// all halves of all chains tell the same; 1.01 is a usual limit.
 ///
-/// `None` as for [`effective_size`]; infinite where every half stands still, but not all at one value.
+/// `None` as for [`effective_size`]; infinite where every half stays at one value, but not all at the same.
 #[must_use]
 pub fn split_r_hat(chains: &[Vec<f64>]) -> Option<f64> {
     let half = length(chains)? / 2;
@@ -165,8 +165,8 @@ pub struct Scalar {
     /// The smaller one of the effective sample sizes of the 5 % and the 95 % quantile.
     pub ess_tail: Option<f64>,
     /// The larger one of the rank-normalised split R̂ of the scalar and of its distance from the median. Near 1 where all
-    /// halves of all chains agree; above 1.05 they do not. Infinite where each half stays at one value, but not all at the same; as
-    /// JSON that is 1e308.
+    /// halves of all chains agree; above 1.05 they do not. Infinite where each half stays at one value, but not all
+    /// at the same; as JSON that is 1e308.
     #[serde(with = "infinite")]
     pub r_hat: Option<f64>,
 }
@@ -288,9 +288,10 @@ impl Diagnosis {
         Scalar { mean: share, sd, mcse, ess_bulk: ess, ess_tail: ess, r_hat }
     }
 
-    /// What chains say of an energy. Energies are running sums: those of equal states differ by rounding, chain by chain, and ranks
-    /// would take that for an order. Energies within a thousandth of the standard deviation, or within `rounding` of each other, count
-    /// as equal in ranks; where all of them are, the energy is a constant.
+    /// What chains say of an energy. Energies are running sums: those of equal states differ by rounding, chain by
+    /// chain, and ranks would take that for an order. Energies within a thousandth of the standard deviation, or
+    /// within `rounding` of each other, count as equal in ranks. Where all of them are equal, the energy is a
+    /// constant.
     pub(crate) fn of_energy(&self, chains: &[Vec<f64>], rounding: f64) -> Scalar {
         let mut order: Vec<(f64, usize, usize)> = Vec::new();
         for (chain, values) in chains.iter().enumerate() {
@@ -462,8 +463,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some((low + high) / 2.0)
 }
 
-/// The least size from this one on without a prime factor above 5: transforms of such sizes are fast, and the next power
-/// of two can be nearly twice as far.
+/// The least size from this one on without a prime factor above 5. Transforms of these sizes are fast, and the next
+/// power of two can be nearly twice as far.
 fn smooth(least: usize) -> usize {
     let rest = |size: usize| [2, 3, 5].iter().fold(size, |rest, prime| divided(rest, *prime));
     (least.max(1)..).find(|&size| rest(size) == 1).unwrap_or(least)

@@ -36,9 +36,9 @@ use std::path::Path;
 pub struct Unexpected {
     /// The line, counted from 1; one past the last where the file ends too early.
     pub line: usize,
-    /// What should stand there.
+    /// What should be there.
     pub expected: &'static str,
-    /// What does.
+    /// What is there.
     pub found: Found,
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Keeper<'s> {
     question: String,
 }
 
-/// What stands before the bytes.
+/// What is before the bytes.
 #[derive(Serialize, Deserialize)]
 struct Head {
     question: String,

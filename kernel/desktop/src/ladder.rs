@@ -33,8 +33,8 @@ pub(crate) fn wanted(barrier: f32, most: usize) -> usize {
     ((2.0 * barrier).ceil() as usize + 1).clamp(RUNGS.0, most)
 }
 
-/// The ladder. Its bottom is the largest β at which chains of a short run agree. It has 2Λ + 1 rungs, and more where a gap is left.
-/// They are spaced so that neighbours swap equally often. `ladders` of them are to move as one chain.
+/// The ladder. Its bottom is the largest β at which chains of a short run agree. It has 2Λ + 1 rungs, and more where
+/// a gap is left. They are spaced so that neighbours swap equally often. `ladders` of them are to move as one chain.
 pub(crate) fn build(
     sampler: &Sampler<'_>,
     ground: &Ground<'_>,

@@ -202,9 +202,10 @@ impl<'a, F: Family, D: Data> Learner<'a, F, D> {
     /// Learns.
     ///
     /// # Errors
-    /// [`Error::Option`] where a number of the plan is illegal. [`Error::Model`] where a sample is no state of the family,
-    /// the objective is not defined for it, or a gradient is not finite. [`Error::File`] where the checkpoint cannot be
-    /// written or is of another run.
+    /// * [`Error::Option`] where a number of the plan is illegal.
+    /// * [`Error::Model`] where a sample is no state of the family, the objective is not defined for it, or a
+    ///   gradient is not finite.
+    /// * [`Error::File`] where the checkpoint cannot be written or is of another run.
     pub fn run(self) -> Result<Learned, Error> {
         self.watched(|_| Ok(true))
     }

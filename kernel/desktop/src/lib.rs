@@ -21,11 +21,13 @@
 //! ```
 //!
 //! * [`Model`]: Ising models, QUBOs, Potts models, RBMs, graphical models, Gaussians over whole numbers, logistic regressions,
-//!   polynomials of any order, and any [`Energy`](bitmc::Energy) of yours; from numbers, or [from a file](Model::read).
+//!   polynomials of any order, and any [`Energy`](bitmc::Energy) of yours. They are made from numbers, or [from a
+//!   file](Model::read).
 //! * [`Sampler`]: chains over all cores. The sampler is chosen by itself after pilot runs, and tuned; or set [by
 //!   hand](Choice). A time limit, [`Cancel`], a file from which a killed run goes on.
 //! * [`Sampler::run_over`]: the same run over the [`Ranks`] of several machines, with the same bytes.
-//! * [`Samples`]: states, energies, means with Monte-Carlo errors, effective sample sizes, R̂, correlations, best states, `.npz`.
+//! * [`Samples`]: states, energies, means with Monte-Carlo errors, effective sample sizes, R̂, correlations, best
+//!   states, `.npz`.
 //! * [`Annealer`]: states of low energy. [`LogZ`]: the normalising constant.
 //! * [`learn`]: RBMs, Ising models and networks from data, by persistent contrastive divergence or without chains.
 //!
@@ -37,15 +39,15 @@
 //! [`Summary::warning`] says so.
 //!
 //! # How the sampler is chosen
-//! Each class of model has a short list of candidates. Pilot runs of all of them go on until one has enough effective samples of
-//! the energy and of the slowest site, and chains that agree; slow chains meet replica exchange, whose ladder is found by
-//! short runs. The most effective samples for the cost win. Costs come from a table of operations, not from a clock.
-//! [`Report`] says what was tried and why.
+//! Each class of model has a short list of candidates. Pilot runs of all of them go on until one says enough. That
+//! one has chains that agree, and enough effective samples of the energy and of the slowest site. Where chains are
+//! slow, replica exchange joins the candidates. Its ladder is found by short runs. The most effective samples for the
+//! cost win. Costs come from a table of operations, not from a clock. [`Report`] says what was tried and why.
 //!
 //! # Limits
-//! Arithmetic is f32 and 32-bit fixed point, as in the kernel: a model that rounding would change is refused. States are kept in
-//! memory: `chains × draws × sites` values, packed. Diagnostics of models of more than 4,096 sites look at every k-th site.
-//! R̂ and effective sample sizes see only modes that some chain has met.
+//! Arithmetic is f32 and 32-bit fixed point, as in the kernel: a model that rounding would change is refused. States
+//! are kept in memory: `chains × draws × sites` values, packed. Diagnostics of models of more than 4,096 sites look
+//! at every k-th site. R̂ and effective sample sizes see only modes that some chain has met.
 #![forbid(unsafe_code)]
 
 mod anneal;

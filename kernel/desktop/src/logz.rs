@@ -20,8 +20,9 @@ use serde::Serialize;
 /// sweep at each temperature. The mean of the runs' weights is Z, without bias, however many temperatures; the logarithm of a
 /// mean of few weights is too low. Where sites are known Z is the sum over the states that agree.
 ///
-/// With [`LogZ::population`] it is population annealing instead (Machta 2010). All replicas pass through the temperatures together, and the
-/// likely ones are copied in place of the others. A pilot run of 256 replicas chooses the temperatures.
+/// With [`LogZ::population`] it is population annealing instead (Machta 2010). All replicas pass through the
+/// temperatures together, and the likely ones are copied in place of the others. A pilot run of 256 replicas chooses
+/// the temperatures.
 ///
 /// ```
 /// use bitmc_desktop::Model;
@@ -42,9 +43,9 @@ pub struct LogZ<'m> {
     pub(crate) settings: Settings,
 }
 
-/// Independent runs, where nothing else is asked for.
+/// Independent runs, where nothing else is set.
 const RUNS: usize = 64;
-/// Temperatures of a run, where nothing else is asked for.
+/// Temperatures of a run, where nothing else is set.
 const TEMPERATURES: usize = 1000;
 
 /// Equal weights below which an estimate is doubtful, however many runs there were.
@@ -56,8 +57,9 @@ const FEW: f64 = 10.0;
 pub struct Estimate {
     /// ln Z.
     pub log_z: f64,
-    /// Its standard error, by the spread of the runs' weights, with what rounding of energies to f32 may do. Of a population by the sizes of its families, or by the spread of the
-    /// weights at each temperature where that is larger.
+    /// Its standard error, by the spread of the runs' weights, with what rounding of energies to f32 may do. Of a
+    /// population by the sizes of its families, or by the spread of the weights at each temperature where that is
+    /// larger.
     pub error: f64,
     /// Runs, or replicas of a population.
     pub runs: usize,
@@ -118,8 +120,8 @@ impl LogZ<'_> {
     /// Estimates.
     ///
     /// # Errors
-    /// [`Error::Option`] where a setting is illegal or it was cancelled, [`Error::Model`] where the model cannot be sampled
-    /// at this temperature, or no run ended in a possible state.
+    /// * [`Error::Option`] where a setting is illegal or it was cancelled.
+    /// * [`Error::Model`] where the model cannot be sampled at this temperature, or no run ended in a possible state.
     pub fn run(&self) -> Result<Estimate, Error> {
         if let Some(size) = self.population {
             for (name, given) in [("runs", self.runs), ("temperatures", self.temperatures)] {

@@ -193,8 +193,8 @@ impl Model {
         Self::checked(Form::Potts { sites, arity, edges: edges.to_vec(), fields: fields.to_vec() })
     }
 
-    /// A restricted Boltzmann machine whose hidden units are summed out, `E(v) = −a·v − Σ ln(1 + e^(b + vᵀW))`. `weights` is
-    /// W row by row, a row for each visible unit; `visible` is a, `hidden` is b.
+    /// A restricted Boltzmann machine whose hidden units are summed out, `E(v) = −a·v − Σ ln(1 + e^(b + vᵀW))`. The
+    /// slice `weights` is W row by row, a row for each visible unit; `visible` is a, `hidden` is b.
     ///
     /// # Errors
     /// [`Error::Model`] names the unit or the length that is wrong.
@@ -240,8 +240,8 @@ impl Model {
         Self::checked(Form::Factors { arities: arities.to_vec(), tables })
     }
 
-    /// A Gaussian over whole numbers 0 … `arity` − 1, `E = ½ (x − μ)ᵀA(x − μ)`, from the pairs `(site, site, A)` off the
-    /// diagonal, each counted once, the diagonal and the centre μ.
+    /// A Gaussian over whole numbers 0 … `arity` − 1, `E = ½ (x − μ)ᵀA(x − μ)`. It is made from the pairs
+    /// `(site, site, A)` off the diagonal, each counted once, the diagonal and the centre μ.
     ///
     /// # Errors
     /// [`Error::Model`] names the edge or the site that is wrong.
@@ -251,7 +251,7 @@ impl Model {
     }
 
     /// The posterior of a logistic regression over binary coefficients β: `E = Σ aⱼβⱼ + Σ ln(1 + e^(−m))` with the margins
-    /// `m = (2y − 1) X·β`. `design` is X row by row, a row for each outcome y; `prior` is a, or none.
+    /// `m = (2y − 1) X·β`. The slice `design` is X row by row, a row for each outcome y; `prior` is a, or none.
     ///
     /// # Errors
     /// [`Error::Model`] names the coefficient or the length that is wrong.

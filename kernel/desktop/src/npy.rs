@@ -57,8 +57,8 @@ pub enum NpyError {
 }
 
 impl Array {
-    /// Reads a file: floating-point numbers of 2, 4 or 8 bytes, whole numbers or truth values, of either byte order, in C or Fortran
-    /// order.
+    /// Reads a file: floating-point numbers of 2, 4 or 8 bytes, whole numbers or truth values, of either byte order,
+    /// in C or Fortran order.
     ///
     /// # Errors
     /// [`Error::File`] where it cannot be read; the reason is a [`NpyError`] where it is no array of numbers.
@@ -121,7 +121,7 @@ impl Array {
     }
 }
 
-/// The values of a file of f32 in C order, which must have exactly this shape, where a 0 stands for any length but 0.
+/// The values of a file of f32 in C order, which must have exactly this shape, where a 0 means any length but 0.
 /// Returns the shape that it has, too.
 ///
 /// # Errors
@@ -300,7 +300,7 @@ fn fixed<const N: usize>(bytes: &[u8]) -> [u8; N] {
     fixed
 }
 
-/// A shape as NumPy writes it; `any` stands for a 0 that means any length.
+/// A shape as NumPy writes it; a 0 that means any length becomes `any`.
 pub(crate) fn tuple(shape: &[u64], any: &str) -> String {
     let length = |&length: &u64| if length == 0 && !any.is_empty() { any.into() } else { length.to_string() };
     let comma = if shape.len() == 1 { "," } else { "" };

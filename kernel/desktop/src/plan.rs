@@ -88,7 +88,8 @@ pub enum Plan {
         /// The inverse temperatures, rising to 1.
         betas: Vec<f32>,
     },
-    /// Replica exchange over Gibbs sweeps with isoenergetic moves: two ladders a chain, which exchange clusters at equal temperatures.
+    /// Replica exchange over Gibbs sweeps with isoenergetic moves: two ladders a chain, which exchange clusters at
+    /// equal temperatures.
     Isoenergetic {
         /// The inverse temperatures, rising to 1.
         betas: Vec<f32>,

@@ -12,7 +12,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Processes that share a run: what [`Sampler::run_over`](crate::Sampler::run_over) needs of MPI, or of another way to send bytes.
+/// Processes that share a run: what [`Sampler::run_over`](crate::Sampler::run_over) needs of MPI, or of another way
+/// to send bytes.
 ///
 /// All calls come from the thread that called `run_over`.
 ///
@@ -60,7 +61,8 @@ pub trait Ranks {
     /// How many there are.
     fn size(&self) -> usize;
 
-    /// Waits until all ranks have called this, and gives each the bytes of all of them, rank by rank. Lengths differ, and may be 0.
+    /// Waits until all ranks have called this, and gives each the bytes of all of them, rank by rank. Lengths differ,
+    /// and may be 0.
     ///
     /// # Errors
     /// [`Error::Ranks`] where the ranks cannot talk to each other.

@@ -32,7 +32,8 @@ impl Model {
     /// | a folder | [`W.npy`, `a_vis.npy`, `b_hid.npy`](crate::formats::arrays) of an RBM | `E = −a·v − Σ ln(1 + e^(b + vᵀW))` |
     ///
     /// A network `model.uai` is read with the evidence in `model.uai.evid` or, without such a file, in `model.evid`.
-    /// [`read_given`](Model::read_given) reads evidence of any other name. `model.given(&[])` forgets the evidence.
+    /// For evidence of any other name there is [`read_given`](Model::read_given). To forget the evidence, take
+    /// `model.given(&[])`.
     ///
     /// ```
     /// use bitmc_desktop::Model;

@@ -45,7 +45,7 @@ pub struct Report {
     /// included.
     #[serde(default)]
     pub round_trips: Option<u64>,
-    /// Why there are fewer draws than asked for.
+    /// Why there are fewer draws than requested.
     pub stopped: Option<String>,
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn advance(
 /// Steps times sites between two draws from which on a run can be stopped between them.
 const LONG: u64 = 1 << 22;
 
-/// Draws: `thin` steps and a record, as often as asked for, added to the tracks. Returns whether the units stand at the last
+/// Draws: `thin` steps and a record, `draws` times, added to the tracks. Returns whether the units are at the last
 /// record: they are past it where a long draw was stopped.
 pub(crate) fn draw(
     units: &mut [Box<dyn Unit + '_>],

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 /// The settings of a run; [`Sampler::run`] runs it over all cores.
 ///
 /// The samples are a function of the model, the seed and the settings: the same bytes for any number of threads, on any
-/// processor. A run that is stopped, by [`Sampler::seconds`] or a [`Cancel`](crate::Cancel), gives the first draws of the longer one.
+/// processor. A run that is stopped, by [`Sampler::seconds`] or a [`Cancel`](crate::Cancel), gives the first draws of
+/// the longer one.
 ///
 /// | setting | default |
 /// |---|---|
@@ -144,7 +145,7 @@ impl Sampler<'_> {
     }
 
     /// Steps of each chain before its first draw, at least. Without it the automatic choice begins to draw where its pilot run
-    /// ended, whose chains agreed or were as near to it as could be had; a sampler by hand takes 1,000.
+    /// ended. The chains of that run agreed, or were as near to it as could be had. A sampler by hand takes 1,000.
     #[must_use]
     pub fn warmup(self, warmup: u64) -> Self {
         Self { warmup: Some(warmup), ..self }
@@ -192,8 +193,10 @@ impl Sampler<'_> {
     /// Runs.
     ///
     /// # Errors
-    /// [`Error::Option`] where a setting is illegal, [`Error::Model`] where the model cannot be sampled at this temperature
-    /// or by this sampler, or no possible state is found, [`Error::File`] where the checkpoint cannot be read or written.
+    /// * [`Error::Option`] where a setting is illegal.
+    /// * [`Error::Model`] where the model cannot be sampled at this temperature or by this sampler, or no possible
+    ///   state is found.
+    /// * [`Error::File`] where the checkpoint cannot be read or written.
     pub fn run(&self) -> Result<Samples, Error> {
         self.check()?;
         self.settings.install(|| run::run(self, None))
@@ -210,8 +213,9 @@ impl Sampler<'_> {
     /// The example `examples/mpi` has [`Ranks`] over MPI.
     ///
     /// # Errors
-    /// Those of [`Sampler::run`]. [`Error::Option`] where the ranks have different models or settings, or a checkpoint is asked for.
-    /// [`Error::Ranks`] where another rank failed, or the ranks cannot talk to each other.
+    /// Those of [`Sampler::run`], and:
+    /// * [`Error::Option`] where the ranks have different models or settings, or a checkpoint is set.
+    /// * [`Error::Ranks`] where another rank failed, or the ranks cannot talk to each other.
     pub fn run_over(&self, ranks: &dyn Ranks) -> Result<Samples, Error> {
         let work = |link: &Link| {
             self.check()?;

@@ -27,7 +27,7 @@ pub struct Samples {
     pub(crate) tracks: Vec<Track>,
     pub(crate) report: Report,
     pub(crate) seconds: Seconds,
-    /// The diagnostics, once they have been asked for.
+    /// The diagnostics, once they have been computed.
     pub(crate) summary: OnceLock<Summary>,
 }
 

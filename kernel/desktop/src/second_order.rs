@@ -20,8 +20,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! If an energy is not quadratic, W is estimated from the burn-in: in full ([`Known::Nothing`], up to 1,024 sites), or where a
-//! pattern has entries ([`Known::Pattern`], any number of sites). Beyond 1,024 sites only [`Which::Edges`] is possible.
+//! If an energy is not quadratic, W is estimated from the burn-in. It is estimated in full ([`Known::Nothing`], up to
+//! 1,024 sites), or where a pattern has entries ([`Known::Pattern`], any number of sites). Beyond 1,024 sites only
+//! [`Which::Edges`] is possible.
 
 mod curvature;
 mod drive;
@@ -120,8 +121,8 @@ impl SecondOrder {
     }
 }
 
-/// A chain whose first steps are of first order: W is that of states that burn-in reaches, and far from them, as at
-/// fair bits, a chain would stand still.
+/// A chain whose first steps are of first order. W is that of states that burn-in reaches. Far from them, as at fair
+/// bits, a chain would not move.
 #[derive(Debug)]
 pub struct Warmed<'e, 'n, E: ?Sized> {
     walker: Walker<'e, E, Langevin<'n, Dense<'n>>>,
@@ -177,8 +178,8 @@ impl<E: Energy + Sync + ?Sized> Moving for Warmed<'_, '_, E> {
     }
 }
 
-/// W by least squares over the moves of first-order chains from fair bits, the D of the smallest trace, and σ and
-/// α by jump distance along one of the chains (AB, Algorithms 3–4 and Eq. 10).
+/// Finds W by least squares over the moves of first-order chains from fair bits, and takes the D of the smallest
+/// trace. Finds σ and α by jump distance along one of the chains (AB, Algorithms 3–4 and Eq. 10).
 ///
 /// # Errors
 /// [`Error::Model`] where there are more than [`MOST`] sites, or the energy has another shape than W can have: sites of two

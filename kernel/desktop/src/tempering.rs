@@ -128,8 +128,8 @@ where
         self.ladder.exchange(|index| members[index].replica.gap(), &mut self.swaps);
     }
 
-    /// An isoenergetic move between the replicas at a rung of two ladders of one path. Returns the size of the cluster; 0 where there is no
-    /// such rung.
+    /// An isoenergetic move between the replicas at a rung of two ladders of one path. Returns the size of the
+    /// cluster; 0 where there is no such rung.
     ///
     /// # Errors
     /// As [`Isoenergetic::step`].

@@ -166,7 +166,8 @@ fn count(acceptance: &mut Acceptance, info: &bitmc::batch::BatchInfo, chains: us
     acceptance.faults += u64::from(info.fault);
 }
 
-/// A square of 32 × 32 bits with rows and columns exchanged: the bits of sixteen chains, a word a site, to a word a chain.
+/// A square of 32 × 32 bits with rows and columns exchanged. It turns the bits of sixteen chains from a word a site
+/// to a word a chain.
 pub(crate) fn transposed(mut bits: [u32; 32]) -> [u32; 32] {
     let (mut width, mut mask) = (16, 0x0000_FFFF_u32);
     while width > 0 {

@@ -1,13 +1,14 @@
-"""Processor seconds to a target energy: the command bitmc beside the simulated annealing of dwave-samplers.
+"""Processor seconds to a target energy: the command bitmc beside dwave-samplers (simulated annealing, tabu) and peapods.
 
-    pip install dwave-samplers numpy
+    pip install dwave-samplers numpy peapods
     cargo build --release -p bitmc-desktop
     python time_to_target.py ../../../target/release/bitmc ../../../examples/data/gset/G11.txt
 
 G11 is taken to its best known cut, 564. Tori of 20 × 40 and lattices of 8 × 8 × 8 with random signs are made from seeds, and taken
 to the lowest energy that any program finds in this run. A time is the mean over several seeds, of all threads and with the
-start of the program; of dwave-samplers it is the best of some numbers of sweeps a read: the time of a read over the share of
-reads that reach the target.
+start of the program; of dwave-samplers' annealing it is the best of some numbers of sweeps a read: the time of a read over the
+share of reads that reach the target. peapods runs replica exchange at 16 temperatures, and is looked at every ten sweeps; its
+time is that of the sweeps alone.
 """
 
 import argparse
@@ -19,7 +20,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from dwave.samplers import SimulatedAnnealingSampler
+from dwave.samplers import SimulatedAnnealingSampler, TabuSampler
+from peapods import Ising
 
 METHODS = ("annealing", "exchange", "isoenergetic")
 SWEEPS = (1_000, 10_000, 100_000)
@@ -66,7 +68,35 @@ def reads(couplings, sweeps, seconds, seed):
     return np.array(energies), (time.process_time() - begun) / len(energies)
 
 
-def row(name, couplings, target, options, folder):
+def tabu(couplings, target, seconds, seed):
+    """Processor seconds of a tabu search, and whether it reached the target."""
+    # It compares energies of bits without their constant.
+    threshold = target - sum(couplings.values())
+    begun = time.process_time()
+    found = TabuSampler().sample_ising(
+        {}, couplings, num_reads=1, seed=seed, timeout=int(1000 * seconds), energy_threshold=threshold
+    )
+    return time.process_time() - begun, found.first.energy <= target + 1e-6
+
+
+def tempering(couplings, shape, target, seconds):
+    """Processor seconds of replica exchange by peapods, and whether any replica reached the target."""
+    edges, signs = np.array(list(couplings)), np.array(list(couplings.values()))
+    # One forward neighbour an axis, in the order that `lattice` made the edges; peapods has E = −Σ J s s.
+    forward = np.moveaxis(-signs.reshape(len(shape), *shape), 0, -1).astype(np.float32, order="C")
+    model = Ising(shape, couplings=forward, temperatures=np.geomspace(0.4, 2.0, 16).astype(np.float32))
+    spent = 0.0
+    while spent < seconds:
+        begun = time.process_time()
+        model.sample(10, pt_interval=1, warmup_ratio=0.0)
+        spent += time.process_time() - begun
+        spins = np.asarray(model._sim.get_spins()).reshape(-1, int(np.prod(shape)))
+        if ((spins[:, edges[:, 0]] * spins[:, edges[:, 1]]) @ signs).min() <= target + 1e-6:
+            return spent, True
+    return spent, False
+
+
+def row(name, couplings, target, options, folder, shape=None):
     """Mean seconds to the target of each program; more than what was spent where it was never reached."""
     command = Command(options.program, couplings, folder)
     theirs = {sweeps: reads(couplings, sweeps, options.seconds, 1000 * sweeps) for sweeps in SWEEPS}
@@ -80,6 +110,12 @@ def row(name, couplings, target, options, folder):
         times[method] = (sum(spent for spent, _, _ in found), sum(hit for _, _, hit in found))
     best = min(theirs.values(), key=lambda told: told[1] * len(told[0]) / max(np.sum(told[0] <= target + 1e-6), 0.5))
     times["dwave-samplers"] = (best[1] * len(best[0]), int(np.sum(best[0] <= target + 1e-6)))
+    seeds = range(1, options.seeds + 1)
+    others = {"tabu": [tabu(couplings, target, options.seconds, seed) for seed in seeds]}
+    if shape is not None:
+        others["peapods"] = [tempering(couplings, shape, target, options.seconds) for _ in seeds]
+    for method, found in others.items():
+        times[method] = (sum(spent for spent, _ in found), sum(hit for _, hit in found))
     shown = [f"{spent / hits:.3g}" if hits else f"> {spent:.3g}" for spent, hits in times.values()]
     print(f"| {name} | {target:.0f} | " + " | ".join(shown) + " |", flush=True)
     return [spent / max(hits, 1) for spent, hits in times.values()]
@@ -93,13 +129,13 @@ def main():
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--instances", type=int, default=20)
     options = parser.parse_args()
-    print("| instance | target E | " + " | ".join(METHODS) + " | dwave-samplers |")
-    print("|---|---:|" + "---:|" * 4)
+    print("| instance | target E | " + " | ".join(METHODS) + " | dwave-samplers | tabu | peapods |")
+    print("|---|---:|" + "---:|" * 6)
     with tempfile.TemporaryDirectory() as folder:
         graph = read(options.graph)
         row("G11", graph, sum(graph.values()) - 2 * 564, options, folder)
         for name, shape in [("torus 20×40", (20, 40)), ("lattice 8×8×8", (8, 8, 8))]:
-            rows = [row(f"{name}, seed {seed}", lattice(shape, seed), None, options, folder) for seed in range(options.instances)]
+            rows = [row(f"{name}, seed {seed}", lattice(shape, seed), None, options, folder, shape) for seed in range(options.instances)]
             if rows:
                 rows = np.array(rows)
                 shown = [f"{value:.3g}" for value in np.median(rows, axis=0)]

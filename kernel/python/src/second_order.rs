@@ -17,8 +17,8 @@ const BURN_IN: u64 = 400;
 /// Moves from which couplings are found: so many, or so many a site.
 const MOVES: usize = 4800;
 const MOVES_A_SITE: usize = 8;
-/// Where the adaptation may begin, from a careful first order to what is exact where W is the Hessian; it climbs slowly, so the
-/// one with the largest jump distance over some steps of chains is taken.
+/// Where the adaptation may begin, from a careful first order to what is exact where W is the Hessian. It climbs
+/// slowly, so the start with the largest jump distance over some steps of chains is taken.
 const STARTS: [(f32, f32); 4] = [(0.25, 0.6), (1.0, 0.8), (4.0, 0.95), (1e6, 1.0)];
 const PROBED: u64 = 400;
 /// Steps of chains that adapt σ and α: a dozen rounds of six candidates of 100 steps each.
@@ -33,8 +33,9 @@ struct Held {
 impl Held {
     fn new(mut memory: SecondOrder) -> Result<Self, NoiseError> {
         let noise = memory.noise()?;
-        // SAFETY: the noise borrows from the heap memory of the vectors of `memory`, which neither moves nor changes nor ends
-        // before `self` does: nothing touches that field again. The noise leaves only with the lifetime of `self`.
+        // SAFETY: the noise borrows from the heap memory of the vectors of `memory`. That memory neither moves nor
+        // changes nor ends before `self` does: nothing touches the field again. The noise leaves only with the
+        // lifetime of `self`.
         #[expect(unsafe_code, reason = "a factorised noise and its memory belong together")]
         let noise = unsafe { std::mem::transmute::<Dense<'_>, Dense<'static>>(noise) };
         Ok(Self { noise, _memory: memory })
@@ -102,8 +103,8 @@ fn blocks(values: &[f32]) -> Vec<Block> {
 }
 
 impl SecondOrderSampler {
-    /// With the Hessian of E, dense or diagonal, or with couplings that are found from the first moves; with a step size and a
-    /// balance, or with ones that are adapted.
+    /// With the Hessian of E, dense or diagonal, or with couplings that are found from the first moves. Step size and
+    /// balance are given, or adapted.
     pub(crate) fn new(
         py: Python<'_>,
         layout: Layout,

@@ -8,8 +8,9 @@ use crate::layout::Layout;
 use crate::random::LaneRng;
 use crate::snapshot::{Reader, SnapshotError, Writer};
 
-/// What sixteen chains know at one site: [`BatchSite`](super::BatchSite) of an Ising model, [`PottsSite`](super::PottsSite) of a Potts
-/// model. It chooses the model of a [`Batch`](super::Batch). No other type can implement it.
+/// What sixteen chains know at one site: [`BatchSite`](super::BatchSite) of an Ising model,
+/// [`PottsSite`](super::PottsSite) of a Potts model. It chooses the model of a [`Batch`](super::Batch). No other type
+/// can implement it.
 pub trait BatchCell: Copy + Default + core::fmt::Debug + Sealed {
     /// The model.
     type Model<'e>: Energy + core::fmt::Debug;
@@ -39,7 +40,7 @@ pub trait BatchCell: Copy + Default + core::fmt::Debug + Sealed {
     #[doc(hidden)]
     fn values(&self, accepted: u32) -> Self::Values;
 
-    /// The value in one chain; 0 where there is no such chain.
+    /// The value in one chain; 0 for a chain past the last one.
     #[doc(hidden)]
     fn value(&self, chain: usize, accepted: u32) -> u32;
 

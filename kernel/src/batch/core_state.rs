@@ -1,4 +1,4 @@
-//! What a batch of any model knows besides its sites.
+//! All that a batch of any model knows, without its sites.
 
 use super::log_product::LogProducts;
 use super::site::Level;
@@ -7,7 +7,7 @@ use crate::lane::{Block, F32s, LANES, PARTS, Total};
 use crate::random::LaneRng;
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 
-/// What a batch knows besides its sites.
+/// All that a batch knows, without its sites.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Core {
     /// E of each chain at β = 1.
@@ -43,9 +43,9 @@ impl Core {
         self.energies.get(chain).map_or(f32::NAN, |energy| energy.value())
     }
 
-    /// The Metropolis test of proposals in the chains of `adjusted`. The others accept. Takes the products of weights there and
-    /// back, and of the weights at the proposed states, `normalisers`. Returns ln A of each chain. Where a proposal is
-    /// accepted its normaliser is taken over.
+    /// The Metropolis test of proposals in the chains of `adjusted`. The others accept. Takes the products of weights
+    /// there and back, and of the weights at the proposed states, `normalisers`. Returns ln A of each chain. Where a
+    /// proposal is accepted its normaliser is taken over.
     pub(super) fn test(
         &mut self,
         (forward, backward): (LogProducts, LogProducts),
@@ -66,8 +66,8 @@ impl Core {
         log_ratios
     }
 
-    /// What a unit of a field is in log odds of each chain: βu, and finite, as is a field of it. Far below the limit every
-    /// field but 0 is beyond the log odds of a draw.
+    /// What a unit of a field is in log odds of each chain: βu, and finite, as is a field of it. Far below the limit
+    /// every field but 0 is beyond the log odds of a draw.
     pub(super) fn scales(&self, unit: f32) -> Block {
         const MOST: f32 = (1u128 << 96) as f32;
         self.betas.map(|beta| (unit * beta).min(MOST))
@@ -107,7 +107,7 @@ impl Core {
         self.energies.iter().for_each(|energy| energy.save(to));
     }
 
-    /// Weights are to be made anew.
+    /// Weights are to be made again.
     pub(super) fn loaded(from: &mut Reader<'_>, legal: impl Fn(f32) -> bool) -> Result<Self, SnapshotError> {
         let mut core = Self::new();
         core.steps.load(from)?;

@@ -25,7 +25,7 @@ crate::error::errors! {
             /// Values of a site of the memory.
             got: usize,
         } => "memory for sites of {need} values is needed, that given is for {got}";
-        /// There is no such chain.
+        /// The chain is past the last one.
         Chain {
             /// The chain.
             chain: usize,

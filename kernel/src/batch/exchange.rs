@@ -5,12 +5,12 @@ use crate::lane::LANES;
 use crate::random::LaneRng;
 use crate::temper::{Ladder, Rung};
 
-/// A round of replica exchange with the chains of a batch as replicas. Every chain makes `steps` transitions at the β of its
-/// rung. Then comes an exchange by `swaps`, the ladder's own generator. `kernels` has one kernel a rung, sixteen of them.
-/// Returns the swaps.
+/// A round of replica exchange with the chains of a batch as replicas. Every chain makes `steps` transitions at the β
+/// of its rung. Then comes an exchange by `swaps`, the ladder's own generator. `kernels` has one kernel a rung,
+/// sixteen of them. Returns the swaps.
 ///
-/// Chains past the ladder stay at their β and are moved by the kernel of their number.
-/// A ladder has at most sixteen rungs here: where it has more, replicas from 16 on are no chains, are not moved and never swap.
+/// Chains past the ladder stay at their β and are moved by the kernel of their number. A ladder has at most sixteen
+/// rungs here: where it has more, replicas from 16 on are no chains, are not moved and never swap.
 pub fn round<'k, S, T, K, R>(
     ladder: &mut Ladder<T>,
     batch: &mut Batch<'_, S>,

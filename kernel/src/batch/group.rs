@@ -1,5 +1,5 @@
-//! Noise for a group of sixteen sites of sixteen chains: each chain draws as [`random`](crate::random) does for
-//! a block of its own, from its own lane of the generator.
+//! Noise for a group of sixteen sites of sixteen chains. Each chain draws as [`random`](crate::random) does for a
+//! block of its own, from its own lane of the generator.
 
 use super::ALL;
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};

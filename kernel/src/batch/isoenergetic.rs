@@ -7,9 +7,9 @@ use crate::temper::{Isoenergetic, IsoenergeticError};
 use rand_core::Rng;
 
 impl<S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'_, S> {
-    /// An isoenergetic move between a chain of this batch and one of another, as [`Isoenergetic::step`]. Both batches are of one
-    /// model, and the chains at one β. Returns the size of the cluster. No other chain is touched. In whole units of the model
-    /// what one chain gains the other loses.
+    /// An isoenergetic move between a chain of this batch and one of another, as [`Isoenergetic::step`]. Both batches
+    /// are of one model, and the chains at one β. Returns the size of the cluster. No other chain is touched. In
+    /// whole units of the model what one chain gains the other loses.
     ///
     /// Cost: a look at every site, and O(degree) a site of the cluster.
     ///

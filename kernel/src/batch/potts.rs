@@ -18,14 +18,15 @@ use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 /// Sixteen chains of one [`Potts`] model, whose sites have `Q` values. `S` is the memory: [`PottsSite`]s, one a site,
 /// 64·(3Q+1) bytes each (12Q+4 a chain).
 ///
-/// A site keeps the field of each of its values, exact in fixed point. Moves change it in place and back. It also keeps the
-/// weights that the next proposal is drawn from. `Langevin` pays up to about ten values: from sixteen on a site's logits no
-/// longer have registers, and sixteen chains alone take less time. The kernels are [`Langevin`](crate::Langevin), with and
-/// without its test, and [`Gibbs::systematic`](crate::Gibbs::systematic).
+/// A site keeps the field of each of its values, exact in fixed point. Moves change it in place and back. It also
+/// keeps the weights that the next proposal is drawn from. A batch with `Langevin` pays up to about ten values. From
+/// sixteen values on a site's logits do not fit in registers, and sixteen chains alone take less time. The kernels
+/// are [`Langevin`](crate::Langevin), with and without its test, and [`Gibbs::systematic`](crate::Gibbs::systematic).
 ///
-/// Chain *n* is, bit for bit, the [`Chain`](crate::Chain) with the same kernel and `Xoshiro128PlusPlus::seed_from_u64(seed)`
-/// after *n* calls of `jump()` as its generator. At another β than 1 it is the [`Replica`](crate::temper::Replica) at that β.
-/// The energies of Gibbs sampling may then differ by rounding: a replica adds them up flip by flip, a batch sweep by sweep.
+/// Chain *n* is, bit for bit, the [`Chain`](crate::Chain) with the same kernel and
+/// `Xoshiro128PlusPlus::seed_from_u64(seed)` after *n* calls of `jump()` as its generator. At another β than 1 it is
+/// the [`Replica`](crate::temper::Replica) at that β. The energies of Gibbs sampling may then differ by rounding: a
+/// replica adds them up flip by flip, a batch sweep by sweep.
 ///
 /// ```
 /// use bitmc::batch::{PottsBatch, PottsSite};
@@ -150,7 +151,7 @@ impl<const Q: usize> BatchCell for PottsSite<Q> {
     }
 }
 
-/// No difference of two fields has as many units.
+/// Every difference of two fields is fewer units than this.
 const REACH: f32 = 4_294_967_296.0;
 
 impl<const Q: usize> PottsRing<'_, '_, Q> {

@@ -13,10 +13,10 @@ use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct BatchSite {
-    /// A word a chain: in its high half the state that the last step proposed, or came to; in its low half the one that
-    /// it began at, where that was not accepted. Of a half, bit 15 is the site's value, and the rest the weight by which
-    /// `IsingLangevin` draws it: where that is 0 the site is clamped, for all kernels. (While a step is under way the
-    /// low half says so alone.)
+    /// A word a chain. The high half is the state that the last step proposed, or came to. Where the proposal was not
+    /// accepted, the low half is the state that the step began at. Bit 15 of a half is the site's value. The rest is
+    /// the weight by which `IsingLangevin` draws it: where it is 0 the site is clamped, for all kernels. (While a
+    /// step is under way the low half alone says so.)
     pub(super) cells: Bits,
 }
 
@@ -185,7 +185,7 @@ pub(super) fn field((linear, row): (i32, &[Entry]), sites: &[BatchSite], part: u
     field
 }
 
-/// Sites that are looked at together: as many as the registers hold what is computed of.
+/// Sites that are looked at together: the registers hold all that is computed of so many.
 const GROUP: usize = match (PARTS, cfg!(target_feature = "avx512f"), cfg!(target_feature = "avx2")) {
     (1, true, _) => 8,
     (1, _, true) => 4,
@@ -202,8 +202,8 @@ pub(super) fn fields(rows: &mut Rows<'_>, sites: &[BatchSite], half: Half, field
     }
 }
 
-/// What a kernel makes of sites, and sums of them. It is asked in the order of the sites, for one part of a register after
-/// the other, and may change the sites.
+/// What a kernel makes of sites, and sums of them. It is called in the order of the sites, for one part of a register
+/// after the other, and may change the sites.
 pub(super) trait Terms {
     /// The terms of some sites, by the number of the first, and their fields.
     fn terms<const N: usize>(
@@ -224,8 +224,8 @@ impl Terms for Nothing {
     }
 }
 
-/// The sums over the sites of a kernel's terms, and of `x(b + field)`, all at the proposed states; the latter is twice
-/// `b·x + ½ xᵀKx`, as the couplings come from both ends.
+/// The sums over the sites of a kernel's terms, and of `x(b + field)`, all at the proposed states. The second sum is
+/// twice `b·x + ½ xᵀKx`, as the couplings come from both ends.
 #[inline(always)]
 pub(super) fn pass(form: &Sparse<'_>, sites: &mut [BatchSite], kernel: &mut impl Terms) -> Level {
     let (mut own, mut twice) = (Sums::zero(), Sums::zero());
@@ -243,8 +243,8 @@ pub(super) fn pass(form: &Sparse<'_>, sites: &mut [BatchSite], kernel: &mut impl
     Level { own: own.totals(), twice: twice.totals() }
 }
 
-/// Asks a kernel for the terms of the sixteen sites from `start` on, a group at a time and what is left over one by one, and
-/// adds them.
+/// Adds a kernel's terms of the sixteen sites from `start` on. Whole groups come first, then what is left over, one
+/// by one.
 #[inline(always)]
 pub(super) fn in_groups(
     kernel: &mut impl Terms,

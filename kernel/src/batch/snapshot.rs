@@ -12,7 +12,8 @@ pub const fn snapshot_len(sites: usize) -> usize {
 }
 
 /// The states, their energies, the inverse temperatures, the sites that are clamped. The model is not in it: a batch
-/// over the same one goes on bit for bit. Bytes: [`snapshot_len`], or [`PottsBatch::snapshot_len`](super::PottsBatch::snapshot_len).
+/// over the same one goes on bit for bit. Bytes: [`snapshot_len`], or
+/// [`PottsBatch::snapshot_len`](super::PottsBatch::snapshot_len).
 ///
 /// Where it is refused the batch is as it was.
 impl<S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Snapshot for Batch<'_, S, T> {

@@ -13,10 +13,10 @@ use core::ops::Range;
 
 /// How [`check`] found the gradient. The caller decides whether that is good enough.
 ///
-/// It is about moves of one site from x to y; of an ordinal site, those to the next values. d is the exact difference
-/// `E(y) − E(x)`. p is what the gradient predicts, from both ends of the move: `½ (∂E/∂x + ∂E/∂y) · (y − x)`. For
-/// categorical sites of [many values](crate::Layout::many_values) p is from x alone. If the energy has at most second
-/// degree along a move, p equals d, up to rounding.
+/// It is about moves of one site from x to y; of an ordinal site, those to the next values. The exact difference is
+/// d = `E(y) − E(x)`. The prediction of the gradient, from both ends of the move, is p =
+/// `½ (∂E/∂x + ∂E/∂y) · (y − x)`. For categorical sites of [many values](crate::Layout::many_values) p is from x
+/// alone. If the energy has at most second degree along a move, p equals d, up to rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -43,20 +43,21 @@ const ROUNDING: f32 = 1.0 / 1_048_576.0;
 
 /// Compares an energy with itself at some states. Call it in a test of an energy of your own.
 ///
-/// It compares [`Energy::differences`] and [`Energy::shift`] with totals of [`Energy::init`], and [`Energy::gradients`] and
-/// single rows of [`Energy::gradient`] with the whole gradient. The first answer that is off is the error.
+/// It compares [`Energy::differences`] and [`Energy::shift`] with totals of [`Energy::init`], and
+/// [`Energy::gradients`] and single rows of [`Energy::gradient`] with the whole gradient. The first answer that is
+/// off is the error.
 ///
 /// Give it a few states that differ at many sites: moves of many sites are checked from each state to the next. All
 /// states must be allowed. Hard constraints are checked too: a difference is +∞ exactly where the total is.
 ///
 /// * A difference may be off by `2⁻²⁰ (|E(x)| + |E(y)| + Σᵢ maxₖ |E(xᵢ = k) − E(x)|)`, the rounding of totals.
 /// * Rows and batches of gradients must be equal bit for bit, and no component may be NaN.
-/// * The gradient must have the right sign on the whole: a [correlation](Checked::correlation) with differences below −.1
-///   is an error. No single component can be called wrong, for the gradient may be that of any continuous extension
-///   of E. [`Checked`] says how well it predicts differences.
+/// * The gradient must have the right sign on the whole: a [correlation](Checked::correlation) with differences below
+///   −.1 is an error. No single component can be called wrong, for the gradient may be that of any continuous
+///   extension of E. The result, [`Checked`], says how well it predicts differences.
 ///
-/// Cost of a state: one total, one row of the gradient and one `shift` for every value of every site. Each of them comes
-/// with a copy of the cache. The memory is that of a chain.
+/// Cost of a state: one total, one row of the gradient and one `shift` for every value of every site. Each of them
+/// comes with a copy of the cache. The memory is that of a chain.
 ///
 /// ```
 /// use bitmc::energy::{CheckError, check};

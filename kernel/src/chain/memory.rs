@@ -3,14 +3,14 @@
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 
-/// The memory of one chain: two points (here and there) of a state, a cache and weights, and the
+/// The memory of one chain. It has two points (here and there), each a state, a cache and weights. It also has the
 /// mask of the sites that may move. Arrays, slices and vectors all serve.
 ///
 /// [`memory!`](crate::memory) makes one of arrays. Lengths: [`Memory::words`], [`Memory::cache`],
 /// [`Memory::weights`].
 ///
-/// Where sizes are known at run time only, vectors take the arrays' place, for the model's couplings too (an `AVec` of the
-/// crate `aligned-vec` where speed matters: [`Line`](crate::lane::Line)):
+/// Where sizes are known at run time only, vectors take the arrays' place, for the model's couplings too. Use an
+/// `AVec` of the crate `aligned-vec` where speed matters: see [`Line`](crate::lane::Line).
 /// ```
 /// use bitmc::energy::{Entry, SparseBuffers};
 /// use bitmc::{Chain, Energy, Ising, LaneRng, Memory, SeedableRng, stats::Means, step::SequentialGibbs};
@@ -63,10 +63,10 @@ impl Memory<(), (), ()> {
         layout.weight_blocks().saturating_mul(2)
     }
 
-    /// Blocks of weights with which a chain keeps its gradient too. A step whose parameters are not those of the step before
-    /// then asks the energy for one gradient instead of two. Such steps are those of a [`Cycle`](crate::step::Cycle), an
-    /// adaptation or a noise. Same draws. The two planes more take 4 bytes a site each, and a value where sites are
-    /// categorical. From [`Layout::MANY`] categorical values on nothing is kept.
+    /// Blocks of weights with which a chain keeps its gradient too. A step whose parameters are not those of the step
+    /// before then asks the energy for one gradient instead of two. Examples are the steps of a
+    /// [`Cycle`](crate::step::Cycle), an adaptation or a noise. Same draws. The two planes more take 4 bytes a site
+    /// each, and a value where sites are categorical. From [`Layout::MANY`] categorical values on nothing is kept.
     #[must_use]
     pub const fn weights_and_gradients(layout: Layout) -> usize {
         Self::weights(layout).saturating_add(layout.plane_blocks().saturating_mul(2))
@@ -74,8 +74,8 @@ impl Memory<(), (), ()> {
 }
 
 impl Memory<(), (), ()> {
-    /// Blocks of weights with which a chain has a [momentum](crate::Langevin::momentum): 4 bytes a site more, and a value
-    /// where sites are categorical.
+    /// Blocks of weights with which a chain has a [momentum](crate::Langevin::momentum): 4 bytes a site more, and a
+    /// value where sites are categorical.
     #[must_use]
     pub const fn weights_and_momentum(layout: Layout) -> usize {
         Self::weights(layout).saturating_add(layout.plane_blocks())
@@ -89,8 +89,8 @@ impl Memory<(), (), ()> {
 }
 
 impl<W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>> Memory<W, C, B> {
-    /// Its buffers. A chain over them leaves the memory to its owner: a constructor's error loses nothing, and the memory
-    /// serves again when the chain is gone.
+    /// Its buffers. A chain over them leaves the memory to its owner: a constructor's error loses nothing, and the
+    /// memory serves again when the chain is gone.
     ///
     /// ```
     /// use bitmc::{Bernoulli, Chain, Layout, State, memory, memory_type};
@@ -150,8 +150,8 @@ macro_rules! open_memory {
 /// ```
 ///
 /// `memory!(LAYOUT, cache_len, gradients)` has room for the gradients too:
-/// [`Memory::weights_and_gradients`](crate::Memory::weights_and_gradients). `momentum` in its place or behind it has room for
-/// a [momentum](crate::Langevin::momentum).
+/// [`Memory::weights_and_gradients`](crate::Memory::weights_and_gradients). `momentum` in its place or behind it has
+/// room for a [momentum](crate::Langevin::momentum).
 #[macro_export]
 macro_rules! memory {
     ($($arguments:tt)*) => {

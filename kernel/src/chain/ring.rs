@@ -6,7 +6,7 @@ use crate::lane::{Bits, Block, LogProduct, Total};
 use crate::layout::Layout;
 use crate::packed::{self, Move, Packed, place};
 
-/// What a chain knows besides its state: plain data to copy and keep.
+/// All that a chain knows, without its state: plain data to copy and keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Core {
@@ -64,7 +64,7 @@ impl Kept {
 pub(crate) type Momenta<'a> = (&'a mut Option<Kept>, &'a mut [Block]);
 
 impl Core {
-    /// The same state with another energy: its weights are to be made anew.
+    /// The same state with another energy: its weights are to be made again.
     pub(crate) fn temper(&mut self, energy: f32) {
         self.energy = Total::new(energy);
         self.weights_of = None;
@@ -96,7 +96,7 @@ pub struct Point<'a> {
     pub(crate) weights: &'a mut [Block],
 }
 
-/// What a sampler works in: the point where the chain stands, and the one where it may go.
+/// What a sampler works in: the point where the chain is, and the one where it may go.
 ///
 /// ```text
 /// here → weights → draw there, log q(there|here) → energy, gradient, weights there → log q(here|there)
@@ -110,8 +110,8 @@ pub struct Ring<'a, E: ?Sized> {
     pub(crate) here: Point<'a>,
     pub(crate) there: Point<'a>,
     pub(crate) free: &'a [u32],
-    /// Room for a plane a point, which keeps its gradient, and behind it for the [`momentum`](super::momentum); short where the
-    /// caller provides none.
+    /// Room for a plane a point, which keeps its gradient, and behind it for the [`momentum`](super::momentum); short
+    /// where the caller provides none.
     pub(crate) planes: &'a mut [Block],
     /// Whether the plane of there holds its gradient.
     pub(crate) slope_there: bool,

@@ -48,7 +48,7 @@ pub(crate) fn load_momentum(
     let room = weights.get_mut(first..need).ok_or(SnapshotError::Chain(short))?;
     for slot in room.as_flattened_mut() {
         let number = f32::from_le_bytes(at.array()?);
-        // Whole numbers stand there two in one.
+        // With `Kept::WHOLE` a float holds two whole numbers.
         if kept.key & Kept::WHOLE == 0 && !number.is_finite() {
             return Err(SnapshotError::Value);
         }
@@ -122,9 +122,9 @@ pub(crate) fn save(to: &mut Writer<'_>, layout: Layout, core: Core, words: &[u32
     }
 }
 
-/// The state, its energy and its counters, the sites that are clamped, and a [momentum](crate::Langevin::momentum). The energy is not in it: a chain over
-/// the same one goes on bit for bit, with every kernel. Bytes: [`snapshot_len`], with a momentum
-/// [`momentum_snapshot_len`] more.
+/// The state, its energy and its counters, the sites that are clamped, and a [momentum](crate::Langevin::momentum).
+/// The energy is not in it: a chain over the same one goes on bit for bit, with every kernel. Bytes:
+/// [`snapshot_len`], with a momentum [`momentum_snapshot_len`] more.
 ///
 /// Where it is refused the chain is as it was.
 impl<E, W, C, B> Snapshot for Chain<'_, E, W, C, B>

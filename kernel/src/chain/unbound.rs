@@ -6,8 +6,8 @@ use crate::lane::{Bits, Block};
 use crate::layout::Layout;
 use crate::packed::clear_single;
 
-/// A chain without its model: its memory, state, clamped sites and counters ([`Chain::unbind`]). Between two frames the
-/// model can be made anew in place; [`Unbound::bind`] goes on over it.
+/// A chain without its model: its memory, state, clamped sites and counters ([`Chain::unbind`]). Between two frames
+/// the model can be made again in place; [`Unbound::bind`] goes on over it.
 ///
 /// ```
 /// use bitmc::{Bernoulli, Chain, LaneRng, Langevin, Layout, SeedableRng, memory};
@@ -38,7 +38,8 @@ where
     C: AsMut<[Bits]>,
     B: AsMut<[Block]>,
 {
-    /// Goes on over another model of the same type: [`Unbound::bind`], but the chain is as it was where there is an error.
+    /// Goes on over another model of the same type: [`Unbound::bind`], but the chain is as it was where there is an
+    /// error.
     ///
     /// # Errors
     /// As [`Unbound::bind`], and where the models have caches of different lengths.
@@ -61,7 +62,7 @@ where
         Unbound { layout: self.energy.layout(), memory: self.memory, core: self.core }
     }
 
-    /// Computes all anew at the state, which another model of a layout has left.
+    /// Computes everything again at the state, which another model has left.
     fn bound(&mut self, layout: Layout) -> Result<(), ChainError> {
         check_sites(self.energy)?;
         self.core.state(layout, self.memory.words.as_ref()).of(self.energy.layout())?;
@@ -76,12 +77,12 @@ where
 }
 
 impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>> Unbound<W, C, B> {
-    /// A chain over a model of the same layout that goes on at the state. Energy, cache and gradient are computed anew. Steps
-    /// and faults are counted on, and clamped sites stay clamped. Cost: that of a start.
+    /// A chain over a model of the same layout that goes on at the state. Energy, cache and gradient are computed
+    /// again. Steps and faults are counted on, and clamped sites stay clamped. Cost: that of a start.
     ///
     /// # Errors
-    /// [`ChainError`] where the layout is another one, the cache is short, or the model cannot start at the state; and what
-    /// was to be bound.
+    /// [`ChainError`] where the layout is another one, the cache is short, or the model cannot start at the state.
+    /// The unbound chain is returned with it.
     pub fn bind<E: Energy + ?Sized>(self, energy: &E) -> Result<Chain<'_, E, W, C, B>, (ChainError, Self)> {
         let Self { layout, memory, core } = self;
         let mut chain = Chain { energy, memory, core };

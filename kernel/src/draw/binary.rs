@@ -1,9 +1,8 @@
 //! Binary sites: one weight a site.
 //!
-//! A site flips with log odds z. Its weight is e = e^(−|z|) in (0, 1], with the sign bit set where z > 0:
-//! where flipping is the likelier outcome, whose weight is 1. The unlikely outcome, staying there and
-//! flipping elsewhere, has probability e/(1+e), and the draw is `u(1+e) < e` for one uniform u: relative
-//! precision on both sides.
+//! A site flips with log odds z. Its weight is e = e^(−|z|) in (0, 1], with the sign bit set where z > 0. There
+//! flipping is the likelier outcome, whose weight is 1. The unlikely outcome, staying there and flipping elsewhere,
+//! has probability e/(1+e). The draw is `u(1+e) < e` for one uniform u: relative precision on both sides.
 
 use super::{LOGIT_LIMIT, Weighed};
 use crate::lane::{Block, F32s, LogProduct, Mask, PARTS, Product, U32s};

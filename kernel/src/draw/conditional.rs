@@ -1,4 +1,4 @@
-//! The conditional of one site given all others: its values side by side, from exact differences.
+//! The conditional of one site given all others: its values along the lanes, from exact differences.
 
 use super::sums::{Sums, registers};
 use crate::lane::{Block, F32s, LANES, PARTS, ln, ln_1p};
@@ -13,14 +13,14 @@ pub(crate) struct Conditional {
     likeliest: usize,
     /// The sum of all other weights.
     others: f32,
-    /// Whether a difference was NaN or −∞; such a value has weight 0.
+    /// Whether a difference was NaN or −∞; its value has weight 0.
     pub(crate) fault: bool,
 }
 
 impl Conditional {
-    /// Turns differences `E(k) − E(here)` of `arity` values into weights `e^(least − difference)`, in place; places past
-    /// the last value get weight 0.
-    /// The present value has difference 0 whatever stands there, so there is always one to draw.
+    /// Turns differences `E(k) − E(here)` of `arity` values into weights `e^(least − difference)`, in place; places
+    /// past the last value get weight 0. The present value has difference 0 whatever `weights` has there, so there is
+    /// always one to draw.
     #[inline]
     pub(crate) fn weigh(weights: &mut [Block], arity: usize, here: usize) -> Self {
         let all = weights.as_flattened_mut();

@@ -1,7 +1,7 @@
 //! Indices: one single-site move out of all of them, drawn from a softmax.
 //!
-//! Every move, a site and another value for it, has the weight e^(logit − largest logit), at least
-//! e^(−50). Weights stand in *rows* of one plane or several; a row's sixteen lanes are
+//! Every move, a site and another value for it, has the weight e^(logit − largest logit), at least e^(−50). Weights
+//! are in *rows* of one plane or several. A row's sixteen lanes are
 //! ```text
 //! Order::Planes   sixteen sites, a plane for every value (binary: one plane)
 //! Order::Sites    one plane; the values of a site side by side, site after site
@@ -10,10 +10,9 @@
 //! ```text
 //! q = sum of the plane / sum of all planes · weight / sum of the plane's weights
 //! ```
-//! The sum of a plane is a float, added along one fixed tree. All other sums are integers on the grid
-//! 2⁻⁹⁷, on which those floats lie exactly: a million planes lose no precision, and what is left when
-//! the likeliest moves are taken away is as exact as the whole. What was drawn and what is scored are
-//! the same integers.
+//! The sum of a plane is a float, added along one fixed tree. All other sums are integers on the grid 2⁻⁹⁷, on which
+//! those floats lie exactly. So a million planes lose no precision. What is left without the likeliest moves is as
+//! exact as the whole. What was drawn and what is scored are the same integers.
 
 use crate::lane::{Block, F32s, LANES, LogProduct, Mask, PARTS, sum};
 use crate::layout::{Kind, Layout};
@@ -25,7 +24,7 @@ const PLACES: i32 = 97;
 /// The most indices of a path.
 pub(crate) const MAX_INDICES: usize = 64;
 
-/// How weights stand in memory.
+/// The order of weights in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Lane = site, a plane for every value.
@@ -34,7 +33,7 @@ pub(crate) enum Order {
     Sites,
 }
 
-/// Where the weight of a move stands.
+/// The place of a move's weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     row: usize,
@@ -77,7 +76,7 @@ impl Order {
         }
     }
 
-    /// Where the move of `site` to `value` stands.
+    /// The place of the move of `site` to `value`.
     pub(crate) fn place(self, layout: Layout, site: usize, value: u32) -> Place {
         let value = value as usize;
         let (index, plane) = match (layout.kind(), self) {
@@ -115,8 +114,8 @@ pub(crate) fn total(weights: &[Block]) -> u128 {
     weights.iter().fold(0, |total, plane| total.saturating_add(units(sum(plane))))
 }
 
-/// Draws `indices` moves, each given those before: with replacement, or from the sites that are left, as many as there are.
-/// Returns the sum of all weights too. `sums` is scratch, one float a plane.
+/// Draws `indices` moves, each given those before: with replacement, or from the sites that are left, until none is
+/// left. Returns the sum of all weights too. `sums` is scratch, one float a plane.
 pub(crate) fn draw<R: Rng + ?Sized>(
     weights: &[Block],
     planes: usize,
@@ -155,8 +154,8 @@ pub(crate) fn draw<R: Rng + ?Sized>(
     (path, whole)
 }
 
-/// The probability of drawing a path from weights whose sum is `all`, and the sum that is left after it;
-/// `None` where it is never drawn.
+/// The probability of drawing a path from weights whose sum is `all`, and the sum that is left after it. The result
+/// is `None` where the path is never drawn.
 pub(crate) fn score(
     weights: &[Block],
     planes: usize,

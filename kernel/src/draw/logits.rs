@@ -23,9 +23,9 @@ pub(crate) fn weigh(weights: &mut [Block], at: Packed<'_>, domain: Domain<'_>) -
     Some(exponentials(weights, largest?))
 }
 
-/// The same from exact differences, in
-/// [`Order::Sites`](super::index::Order), by the logits −½(E(y) − E(x)); a forbidden state has weight 0.
-/// `None` also where a difference is −∞. `words` is the state, which the energy borrows.
+/// The same from exact differences, in [`Order::Sites`](super::index::Order), by the logits −½(E(y) − E(x)). A
+/// forbidden state has weight 0. The result is `None` also where a difference is −∞. The energy borrows `words`, the
+/// state.
 pub(crate) fn weigh_exactly<E: Energy + ?Sized>(
     weights: &mut [Block],
     energy: &E,

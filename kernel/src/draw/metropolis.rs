@@ -1,8 +1,8 @@
 //! Binary sites that flip with probability min(1, e^z), in place of 1/(1 + e^(−z)).
 //!
-//! A weight is e = e^(−|z|) as for [`binary`](super::binary), its sign bit set where e^z rounds to 1 or more: such a site
-//! flips. Any other flips with probability e and stays with 1 − e. So a site that stays has no way back where its sign bit
-//! is set at the other end.
+//! A weight is e = e^(−|z|) as for [`binary`](super::binary), its sign bit set where e^z rounds to 1 or more. A site
+//! with this bit flips. Any other flips with probability e and stays with 1 − e. So a site that stays has no way back
+//! where its sign bit is set at the other end.
 
 use super::Weighed;
 use super::binary::{SIGN, likely, odds};

@@ -1,9 +1,9 @@
-//! Categorical and ordinal sites: a plane of weights for every value, sixteen sites side by side.
+//! Categorical and ordinal sites: a plane of weights for every value, one site a lane.
 //!
-//! The weights of value k in block b stand in `weights[b · arity + k]`. At least one value of a site has
-//! weight 1. The draw first decides whether it is another one, `u(1+E) < E` with E the sum of the others,
-//! and then walks along their running sum. A value past a site's arity or window has weight 0; any other has at least
-//! e^(−30), so that what can be proposed has a way back.
+//! The weights of value k in block b are `weights[b · arity + k]`. At least one value of a site has weight 1. The
+//! draw first decides whether it is another one, `u(1+E) < E` with E the sum of the others, and then walks along
+//! their running sum. A value past a site's arity or window has weight 0. Any other has at least e^(−30), so that
+//! what can be proposed has a way back.
 
 use super::{Domain, LOGIT_LIMIT, Shape, Weighed};
 use crate::lane::{Bits, Block, F32s, LANES, LogProduct, Mask, PARTS, Product, U32s};
@@ -171,7 +171,7 @@ pub(super) fn first(planes: &[Block], part: usize) -> F32s {
     planes.first().map_or(F32s::splat(0.0), |plane| F32s::load(plane, part))
 }
 
-/// In every lane the number that stands in the plane of that lane's value.
+/// In every lane the number in the plane of that lane's value.
 #[inline]
 pub(super) fn at_value(planes: &[Block], value: U32s, part: usize) -> F32s {
     (0..).zip(planes).fold(F32s::splat(0.0), |found, (k, plane)| {

@@ -10,8 +10,8 @@ use rand_core::Rng;
 /// A distribution of independent sites, `p₀(x) ∝ exp(Σᵢ θᵢ(xᵢ))`, that can be drawn from exactly and whose
 /// normaliser is known: the start of a [`Tempered`](super::Tempered) path.
 ///
-/// θ is linear in the value of a binary or ordinal site, `θᵢ·xᵢ`, one number a site; and a table for a
-/// categorical one, `θᵢ(k)`, site by site. No numbers at all are the uniform distribution.
+/// θ is linear in the value of a binary or ordinal site: `θᵢ·xᵢ`, one number a site. For categorical sites it is a
+/// table: `θᵢ(k)`, site by site. No numbers at all are the uniform distribution.
 #[derive(Clone, Copy, Debug)]
 pub struct BaseDistribution<'a> {
     fields: &'a [f32],

@@ -15,13 +15,14 @@ use core::ops::Range;
 /// `f = Σ wᵢvᵢ + Σ_{i<j} Jᵢⱼvᵢvⱼ`, `E = −f`, each pair counted once. The values v are spins `2x − 1`
 /// ([`Boltzmann::spins`]: a dense Ising model) or the bits x themselves ([`Boltzmann::bits`]).
 ///
-/// The parameters θ are [`Boltzmann::parameter_len`] blocks that the caller owns. The fields are first. Then each site i has a
-/// row of couplings to the sites after it, from the block of i on. A pair has one number ([`Boltzmann::coupling`]), so J is
-/// symmetric with zero diagonal whatever happens to θ. Numbers that are no field and no pair's are not read.
+/// The parameters θ are [`Boltzmann::parameter_len`] blocks that the caller owns. The fields are first. Then each
+/// site i has a row of couplings to the sites after it, from the block of i on. A pair has one number
+/// ([`Boltzmann::coupling`]), so J is symmetric with zero diagonal whatever happens to θ. Numbers that are no field
+/// and no pair's are not read.
 ///
-/// The constructor compiles θ into whole rows in caller-provided memory, in fixed point as [`Ising`](super::Ising) does.
-/// Energies are exact on the grid, and θ is free to be changed while the model is in use. A coupling is rounded by at most 2⁻³⁰
-/// of the largest field.
+/// The constructor compiles θ into whole rows in caller-provided memory, in fixed point as [`Ising`](super::Ising)
+/// does. Energies are exact on the grid, and θ is free to be changed while the model is in use. A coupling is rounded
+/// by at most 2⁻³⁰ of the largest field.
 ///
 /// Cost, d sites: d² to compile and 4d² bytes; a gradient is one conversion a site, a move d additions a
 /// changed site, in lanes. For few couplings take [`Ising`](super::Ising).
@@ -68,8 +69,8 @@ impl<'a> Boltzmann<'a> {
         Self::cache_len(sites).saturating_mul(sites.saturating_add(1))
     }
 
-    /// Where the coupling of two sites stands among the parameters, counted in floats; `None` where they are
-    /// no two sites. The field of site i stands at i.
+    /// The place of the coupling of two sites among the parameters, counted in floats; `None` where they are no two
+    /// sites. The field of site i is at i.
     #[must_use]
     pub const fn coupling(sites: usize, a: usize, b: usize) -> Option<usize> {
         Triangle::new(sites).place(a, b)
@@ -78,9 +79,9 @@ impl<'a> Boltzmann<'a> {
     /// Over spins.
     ///
     /// # Errors
-    /// [`SparseError`]: no sites; parameters or memory of another length; a coupling or field that is not finite, or those of
-    /// a site that add up past 5·10²⁹. And one that rounding would lose in a sum with a far larger one, as
-    /// [`Sparse`](super::Sparse) says.
+    /// [`SparseError`] where there are no sites, parameters or memory have another length, or a coupling or field is
+    /// not finite. Also where the field and couplings of a site add up past 5·10²⁹. Also where rounding would lose
+    /// one in a sum with a far larger one, as [`Sparse`](super::Sparse) says.
     pub fn spins(parameters: &[Block], sites: usize, memory: &'a mut [Bits]) -> Result<Self, SparseError> {
         Self::compile(parameters, sites, Embedding::Spins, memory, false)
     }

@@ -6,11 +6,11 @@ use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
 
-/// An energy of which only an unbiased estimate of the gradient is known, such as one from a minibatch of data. It drives the
-/// unadjusted Langevin sampler (DLP §6, stochastic gradients).
+/// An energy of which only an unbiased estimate of the gradient is known, for example one from a minibatch of data.
+/// It drives the unadjusted Langevin sampler (DLP §6, stochastic gradients).
 ///
-/// `estimate(x, rows, out)` writes `∂E/∂x` for the given [rows](Layout::rows). It may give another answer each time. This
-/// is how often a step of [`Langevin`](crate::Langevin) calls it:
+/// `estimate(x, rows, out)` writes `∂E/∂x` for the given [rows](Layout::rows). It may give another answer each time.
+/// This is how often a step of [`Langevin`](crate::Langevin) calls it:
 ///
 /// | sites | calls a step |
 /// |---|---|
@@ -18,12 +18,12 @@ use core::ops::Range;
 /// | ordinal, of [many values](Layout::many_values) | 1, for all rows at the state |
 /// | categorical, of many values | 1 for each site that may move, at the state |
 ///
-/// Where sites have many values nothing is kept from one step to the next. One call more, or one a site, is made at the start,
-/// and one where parameters or clamped sites change. No chain keeps a gradient of it.
+/// Where sites have many values nothing is kept from one step to the next. One call more, or one a site, is made at
+/// the start, and one where parameters or clamped sites change. No chain keeps a gradient of it.
 ///
 /// Differences of the energy are unknown and reported as 0, so a Metropolis test would accept every move. Use
-/// [`Langevin::unadjusted`](crate::Langevin::unadjusted): over this energy every step of an adjusted Langevin sampler, of
-/// Gibbs with gradients and of a path auxiliary sampler is a fault.
+/// [`Langevin::unadjusted`](crate::Langevin::unadjusted): over this energy every step of an adjusted Langevin
+/// sampler, of Gibbs with gradients and of a path auxiliary sampler is a fault.
 ///
 /// ```
 /// use bitmc::{energy::Estimate, Layout};

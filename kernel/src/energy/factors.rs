@@ -14,18 +14,19 @@ use crate::layout::Layout;
 use crate::packed::{Change, Move, Packed};
 use core::ops::Range;
 
-/// A discrete graphical model, `E(x) = −Σ_f t_f(x_f)`. Each factor f looks a log value up in a table, by the values of at most
-/// three sites. These may have different arities. A log value of −∞ forbids a combination.
+/// A discrete graphical model, `E(x) = −Σ_f t_f(x_f)`. Each factor f looks a log value up in a table, by the values
+/// of at most three sites. These may have different arities. A log value of −∞ forbids a combination.
 ///
 /// Tables and factors are borrowed, and factors may share a table. The last site of a factor runs fastest in
 /// its table.
 ///
-/// The cache is the field of every value at every site, `Σ_f t_f(x with xᵢ = k)` over the factors that see the site, as 32-bit
-/// integers. It gives exact local differences, and the gradient of the multilinear extension over one-hot vectors (METHODS.md
-/// §1). Forbidden combinations are counted beside it. 4 bytes a site and value, 8 where a table has −∞.
+/// The cache is the field of every value at every site, `Σ_f t_f(x with xᵢ = k)` over the factors that see the site,
+/// as 32-bit integers. It gives exact local differences, and the gradient of the multilinear extension over one-hot
+/// vectors (METHODS.md §1). Forbidden combinations are counted too. The cache takes 4 bytes a site and value, or 8
+/// where a table has −∞.
 ///
-/// Cost: a gradient is one conversion a site and value. A move touches the factors of the changed sites alone, one table entry
-/// for each value of their other sites.
+/// Cost: a gradient is one conversion a site and value. A move touches the factors of the changed sites alone, one
+/// table entry for each value of their other sites.
 ///
 /// ```
 /// use bitmc::{Energy, Factor, Factors, FactorsMemory};
@@ -59,9 +60,9 @@ struct Term {
 }
 
 impl<'a> Factors<'a> {
-    /// What a forbidden combination counts in the gradient, in nats. A value that would break one constraint by itself is
-    /// proposed more rarely by e^(−4β). Moves that do break one are rejected. It is finite because sites that move together may
-    /// keep the constraint. It changes the speed of an adjusted chain, not its distribution.
+    /// What a forbidden combination counts in the gradient, in nats. A value that would break one constraint by
+    /// itself is proposed more rarely by e^(−4β). Moves that do break one are rejected. It is finite because sites
+    /// that move together may keep the constraint. It changes the speed of an adjusted chain, not its distribution.
     pub const WALL: f32 = 4.0;
 
     /// Blocks of cache for `sites` sites of at most `arity` values; `forbidden` says whether a table has −∞.
@@ -74,7 +75,8 @@ impl<'a> Factors<'a> {
     /// O(entries of all tables).
     ///
     /// Log values are used as rounded to 2⁻³⁰ of the largest possible field of a site. One that would lose much by it
-    /// is refused, as [`Sparse`](super::Sparse) says, unless the memory says [`allow_rounding`](FactorsBuffers::allow_rounding).
+    /// is refused, as [`Sparse`](super::Sparse) says, unless the memory says
+    /// [`allow_rounding`](FactorsBuffers::allow_rounding).
     ///
     /// # Errors
     /// [`FactorError`] names the site, factor or entry that is wrong, or the memory that is missing.
@@ -197,8 +199,8 @@ impl<'a> Factors<'a> {
         self.factors_of(site).for_each(|factor| factor.sites().iter().for_each(|&other| see(other as usize)));
     }
 
-    /// The entries of a factor as the value of one of its sites varies, the other sites being as `value` says:
-    /// the first one's place in `tables`, and the stride.
+    /// The entries of a factor as the value of one of its sites varies, the other sites being as `value` says.
+    /// Returns the first entry's place in `tables`, and the stride.
     #[inline]
     fn line(&self, factor: &Factor, along: usize, value: impl Fn(usize) -> u32) -> (usize, usize) {
         let (mut first, mut stride, mut step) = (factor.start(), 1, 1);
@@ -222,7 +224,7 @@ impl<'a> Factors<'a> {
         }
     }
 
-    /// Where the field of a value at a site stands in the cache.
+    /// The place in the cache of the field of a value at a site.
     #[inline]
     fn place(&self, site: usize, value: usize) -> usize {
         let layout = self.layout();

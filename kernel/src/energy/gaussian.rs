@@ -23,8 +23,8 @@ const CENTRE_BITS: u32 = 14;
 /// The couplings that second-order samplers ask for, the Hessian of `f = −E`, are `W = −A`:
 /// [`LatticeGaussian::precision`] gives A on the very grid that the energy uses.
 ///
-/// A is kept in fixed point, rounded to 2⁻³⁰ of the largest possible field (dense: 2⁻²² of its largest entry
-/// where that is coarser); μ is rounded to 2⁻¹⁴. The cache is the field `A(x − μ)`, as 32-bit
+/// A is kept in fixed point, rounded to 2⁻³⁰ of the largest possible field. A dense A is rounded to 2⁻²² of its
+/// largest entry where that is coarser. The centre μ is rounded to 2⁻¹⁴. The cache is the field `A(x − μ)`, as 32-bit
 /// integers: it is the gradient, and differences of energies are exact.
 ///
 /// Cost: a gradient is one conversion a site; a move adds one row of A for each changed site.
@@ -51,8 +51,9 @@ impl<'a> LatticeGaussian<'a> {
         sites.div_ceil(LANES)
     }
 
-    /// A sparse A over `sites` sites of the values 0 … `arity` − 1. `edges` are the pairs with an entry `Aᵢⱼ = Aⱼᵢ` off
-    /// the diagonal, `diagonal` is `Aᵢᵢ` and `centre` is μ, one a site. O(sites + edges).
+    /// A sparse A over `sites` sites of the values 0 … `arity` − 1. The `edges` are the pairs with an entry
+    /// `Aᵢⱼ = Aⱼᵢ` off the diagonal. The `diagonal` is `Aᵢᵢ` and the `centre` is μ, one a site. Cost: O(sites +
+    /// edges).
     ///
     /// # Errors
     /// [`GaussianError`] names the edge or site that is wrong, or the memory that is missing.
@@ -95,10 +96,10 @@ impl<'a> LatticeGaussian<'a> {
         Ok(Self { precision: Precision::Sparse(form), centre, arity })
     }
 
-    /// A dense A of at most [`Dense::MAX_SITES`] sites: `rows` has [`LatticeGaussian::cache_len`] blocks a
-    /// site, zero past the last site ([`pack_rows`](super::pack_rows) makes that of a row-major matrix);
-    /// `centre` is μ. O(sites²). An entry is refused that would change by more than 1/4,096 of itself and of the row with the
-    /// smallest sum.
+    /// A dense A of at most [`Dense::MAX_SITES`] sites. In `rows` each site has [`LatticeGaussian::cache_len`]
+    /// blocks, zero past the last site: [`pack_rows`](super::pack_rows) makes that of a row-major matrix. The
+    /// `centre` is μ. Cost: O(sites²). An entry is refused that would change by more than 1/4,096 of itself and of
+    /// the row with the smallest sum.
     ///
     /// # Errors
     /// [`GaussianError`] names the entry or site that is wrong.

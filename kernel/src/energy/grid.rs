@@ -18,7 +18,8 @@ impl Grid {
     /// 1.5 · 2²³: adding it leaves the nearest integer of a small float in the low bits of the sum.
     pub(super) const MAGIC: f32 = 12_582_912.0;
 
-    /// What a field or a coupling may be rounded by, in nats, whatever its size; and the size from which a part of it is too much.
+    /// The pair (`fine`, `most`) of [`Grid::keeps`] for a field or a coupling, in nats. It may be rounded by `fine`
+    /// whatever its size. It may be rounded by the share [`PART`] of itself up to the size `most`.
     pub(super) const NATS: (f32, f32) = (FINE, 1.0);
 
     /// The grid of unit 2^`exponent`, for −100 ..= 100.
@@ -34,7 +35,8 @@ impl Grid {
         0.5 * self.unit > fine
     }
 
-    /// Whether a number is rounded by at most `fine`, by at most 2⁻²⁰ of itself, or by at most 1/4,096 of itself and of `most`.
+    /// Whether a number is rounded by at most `fine`, by at most 2⁻²⁰ of itself, or by at most 1/4,096 of itself and
+    /// of `most`.
     pub(super) fn keeps(self, value: f32, fine: f32, most: f32) -> bool {
         let (off, size) = ((self.round(value) as f32 * self.unit - value).abs(), value.abs());
         off <= fine || off <= size / 1_048_576.0 || off <= PART * if size < most { size } else { most }
@@ -56,8 +58,8 @@ impl Grid {
         if self.coarse(fine) { values.position(|&value| !self.keeps(value, fine, most)) } else { None }
     }
 
-    /// What a number may be rounded by whose field reaches far from 0 and 1: there the smallest row says what is little, and any
-    /// number may be rounded in proportion.
+    /// The pair (`fine`, `most`) of [`Grid::keeps`] for a number whose field reaches up to `reach`. Far from 0 and 1
+    /// the smallest row says what is little, and any number may be rounded in proportion.
     pub(super) fn fine(reach: f32, least: f32) -> (f32, f32) {
         if reach > 1.0 { (least * PART, f32::INFINITY) } else { Self::NATS }
     }

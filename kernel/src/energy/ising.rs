@@ -11,8 +11,8 @@ use core::ops::Range;
 
 /// A binary pairwise model, `E(x) = c − b·x − ½ xᵀKx`, whatever words it was given in.
 ///
-/// Published Ising energies differ by a factor of two on every edge and in what a site's values are, so
-/// each constructor's name says both. `f = −E` is the log density:
+/// Published Ising energies differ by a factor of two on every edge and in what a site's values are. So each
+/// constructor's name says both. The log density is `f = −E`:
 ///
 /// | constructor | log density f | values |
 /// |---|---|---|
@@ -117,15 +117,15 @@ impl<'a> Ising<'a> {
         Self { form, constant: 0, bare: 0, embedding: Embedding::Bits }
     }
 
-    /// The same couplings with new fields w, which mean what they mean in the constructor. `linear` is memory of one word a
-    /// site.
+    /// The same couplings with new fields w, which mean what they mean in the constructor. `linear` is memory of one
+    /// word a site.
     ///
     /// The fixed point stays that of the first fields: build the model with the largest fields that will come. Larger
     /// ones are refused, and smaller ones are rounded to half of [`Sparse::unit`].
     ///
     /// Cost: O(sites); over spins also an addition for each entry of [`Sparse::entries`], unless
-    /// [`SparseBuffers::linear`] had two words a site, as those of [`SparseMemory`](super::SparseMemory) have. Nothing is
-    /// sorted, and no coupling is checked again.
+    /// [`SparseBuffers::linear`] had two words a site, as those of [`SparseMemory`](super::SparseMemory) have.
+    /// Nothing is sorted, and no coupling is checked again.
     ///
     /// ```
     /// use bitmc::{Ising, SparseMemory, torus};
@@ -185,8 +185,9 @@ impl<'a> Ising<'a> {
         Ok(sum)
     }
 
-    /// Flips a site that is `before`: how the energy changes, in units. The fields of the sites behind it and before `end`
-    /// move at once, and are shown to `moved`; those of others wait in `pending`, or move now where there is none.
+    /// Flips a site that is `before`: how the energy changes, in units. The fields of the sites behind it and before
+    /// `end` move at once, and are shown to `moved`. Those of others wait in `pending`, or move now where there is
+    /// none.
     #[inline(always)]
     pub(crate) fn flip(
         &self,

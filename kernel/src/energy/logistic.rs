@@ -14,8 +14,8 @@ use core::ops::Range;
 /// `E(β) = Σⱼ aⱼβⱼ + Σᵢ ln(1 + e^(−mᵢ))` with the margins `mᵢ = (2yᵢ − 1)(Xᵢ·β + oᵢ)` (AB Eq. 22, where prior
 /// and offsets are 0).
 ///
-/// This is an [`Rbm`]'s energy with the opposite sign, whose hidden units are the observations, and it is computed as such. The
-/// margins stand in fixed point in the cache, free of history.
+/// This is an [`Rbm`]'s energy with the opposite sign, whose hidden units are the observations, and it is computed in
+/// that way. The cache keeps the margins in fixed point, free of history.
 ///
 /// Cost: a gradient is `coefficients × observations` multiply-adds; a move is `observations` additions a changed
 /// coefficient and one exponential an observation.
@@ -76,12 +76,13 @@ impl<'a> Logistic<'a> {
         Ok(())
     }
 
-    /// A posterior over borrowed data. `rows` are those of [`Logistic::pack`]. `prior` is a, the log prior odds of 0 against 1,
-    /// one a coefficient (all 0: uniform). `offsets` are `(1 − 2yᵢ)oᵢ` in blocks, zero past the last of the `observations`.
-    /// O(coefficients × observations).
+    /// A posterior over borrowed data. The `rows` are those of [`Logistic::pack`]. The `prior` is a, the log prior
+    /// odds of 0 against 1, one a coefficient (all 0: uniform). The `offsets` are `(1 − 2yᵢ)oᵢ` in blocks, zero past
+    /// the last of the `observations`. Cost: O(coefficients × observations).
     ///
-    /// Numbers are rounded to one grid: by at most 2⁻²² of the largest entry or 2⁻³⁰ of the largest possible
-    /// margin or prior, whichever is more. A number that would lose much, as [`Sparse`](super::Sparse) says, is refused.
+    /// Numbers are rounded to one grid. A rounding is at most 2⁻²² of the largest entry or 2⁻³⁰ of the largest
+    /// possible margin or prior, whichever is more. A number that would lose much, as [`Sparse`](super::Sparse) says,
+    /// is refused.
     ///
     /// # Errors
     /// [`LogisticError`] names the coefficient or observation that is wrong.

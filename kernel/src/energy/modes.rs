@@ -9,12 +9,12 @@ use core::ops::Range;
 /// Two whole numbers with far apart modes, `E(x) = −ln(ε + Σₘ kernel(‖x − μₘ‖))` over `{0 … S − 1}²` (ACS §4.1;
 /// METHODS.md §4): where samplers by gradients are trapped.
 ///
-/// Over [`Modes::FIVE_BY_FIVE`] with 450 values this is the paper's picture: [`Modes::normal`] with a variance
-/// of 100 is its formula (whose printed variance .15 leaves nothing but 25 points), [`Modes::exponential`]
-/// with length 3.75 and floor 10⁻¹⁰ is what its authors' program samples.
+/// Over [`Modes::FIVE_BY_FIVE`] with 450 values this is the paper's picture. Its formula is [`Modes::normal`] with a
+/// variance of 100 (the printed variance .15 leaves nothing but 25 points). Its authors' program samples
+/// [`Modes::exponential`] with length 3.75 and floor 10⁻¹⁰.
 ///
-/// The cache is one block: the energy and both slopes. Cost: one exponential a mode for a move, with
-/// sixteen modes side by side.
+/// The cache is one block: the energy and both slopes. Cost: one exponential a mode for a move, with sixteen modes at
+/// a time, one a lane.
 ///
 /// ```
 /// use bitmc::{Energy, Modes};

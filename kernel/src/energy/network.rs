@@ -23,14 +23,15 @@ use signs::Signs;
 /// over the rows (zᵣ, yᵣ) of a data set. W, b and v are the state: a site is 1 where its weight is +1, and 0
 /// where it is −1. Site `k · units + j` is Wₖⱼ; then come the b, one a unit, and the v.
 ///
-/// The paper prints τ = 1 and does not say how the hidden units' votes are scaled. With a = 1/units, their mean,
-/// its step size α = 0.1 works; with larger ones the gradient at a random state flips thousands of weights.
+/// The paper prints τ = 1 and does not say how the hidden units' votes are scaled. With a = 1/units, their mean, its
+/// step size α = 0.1 works. With a larger a the gradient at a random state flips thousands of weights.
 ///
-/// The cache keeps every row's pre-activations in fixed point (free of history), their tangents, and the
-/// residuals `f(zᵣ) − yᵣ`: 128 bytes a row and 16 hidden units, 4 a row.
+/// The cache keeps every row's pre-activations in fixed point (free of history), their tangents, and the residuals
+/// `f(zᵣ) − yᵣ`. It takes 128 bytes a row and 16 hidden units, and 4 bytes a row.
 ///
-/// Cost: a move is one addition a row for each changed weight of the first layer, and one tangent a row and unit. A gradient is
-/// one multiply-add a row, unit and input that is not 0. Inputs that are mostly 0 (one-hot categories) are cheap.
+/// Cost: a move is one addition a row for each changed weight of the first layer, and one tangent a row and unit. A
+/// gradient is one multiply-add a row, unit and input that is not 0. Inputs that are mostly 0 (one-hot categories)
+/// are cheap.
 ///
 /// ```
 /// use bitmc::{BinaryNetwork, Energy};
@@ -52,7 +53,8 @@ pub struct BinaryNetwork<'a> {
     grid: Grid,
 }
 
-/// The cache, taken apart. Pre-activations and tangents stand group by group of sixteen units, row by row.
+/// The cache, taken apart. Pre-activations and tangents are stored by groups of sixteen units, in each group row by
+/// row.
 struct Cache<'c> {
     pre: &'c mut [Bits],
     tanh: &'c mut [Bits],
@@ -66,8 +68,8 @@ impl<'a> BinaryNetwork<'a> {
         rows.saturating_mul(2 * units.div_ceil(LANES)).saturating_add(rows.div_ceil(LANES))
     }
 
-    /// A network over borrowed data: `inputs` column by column, each of as many rows as there are `targets`.
-    /// `scale` is a, `precision` is τ.
+    /// A network over borrowed data: `inputs` column by column, each with one row for each of the `targets`. The
+    /// `scale` is a, the `precision` is τ.
     ///
     /// Inputs are used as rounded to 2⁻³⁰ of the largest possible pre-activation. One that would lose much, as
     /// [`Sparse`](super::Sparse) says, is refused.

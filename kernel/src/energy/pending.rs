@@ -3,7 +3,7 @@
 use super::{Entry, Sparse};
 use crate::lane::{LANES, PARTS, U32s};
 
-/// Entries of a register: about as many as rows have.
+/// Entries of a register: about the length of a row.
 const EACH: usize = LANES / 2;
 /// Entries that may wait.
 const ROOM: usize = 128;
@@ -23,8 +23,8 @@ impl Pending {
         Self { words: [0; 2 * (ROOM + 2 * EACH)], len: 0 }
     }
 
-    /// Takes the row of a site that flips and was `before`. What it has for the sites behind it and before `end` does not
-    /// wait: `moved` is told each of them, and its new field.
+    /// Takes the row of a site that flips and was `before`. What it has for the sites behind it and before `end` does
+    /// not wait: `moved` is told each of them, and its new field.
     #[inline(always)]
     pub(super) fn push(
         &mut self,

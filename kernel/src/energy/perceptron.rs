@@ -6,18 +6,19 @@ use crate::layout::Layout;
 use crate::packed::{self, Move, Packed};
 use core::ops::Range;
 
-/// A fully connected network of up to three hidden layers with swish units as an energy over bits:
-/// `E(x) = w·a_L + b`, `a_l = s·σ(s)` of `s = W_l a_{l−1} + b_l`, `a₀ = x` (the energies of RMwGGIS §5.1;
+/// A fully connected network of up to three hidden layers with swish units as an energy over bits. It is
+/// `E(x) = w·a_L + b`, with `a_l = s·σ(s)` of `s = W_l a_{l−1} + b_l` and `a₀ = x` (the energies of RMwGGIS §5.1;
 /// swish: Ramachandran, Zoph, Le 2017).
 ///
-/// Parameters stand layer by layer in blocks: the biases, then for every input the weights to all outputs, each
-/// row padded with zeros to whole blocks ([`Perceptron::parameter_len`]). The last layer has one output.
+/// Parameters are stored layer by layer in blocks. The biases come first, then for every input the weights to all
+/// outputs. Each row is padded with zeros to whole blocks ([`Perceptron::parameter_len`]). The last layer has one
+/// output.
 ///
-/// The cache keeps every hidden layer's activations and the slopes `∂E/∂s`, and E. The gradients by x and by the parameters are
-/// products with them, whatever the path that led there. Totals have the rounding of f32 sums, so differences have that of the
-/// totals.
+/// The cache keeps every hidden layer's activations and the slopes `∂E/∂s`, and E. The gradients by x and by the
+/// parameters are products with them, whatever the path that led there. Totals have the rounding of f32 sums, so
+/// differences have that of the totals.
 ///
-/// Cost: a state or a move is the first layer's rows of the bits that are 1, the other layers' weights twice, and an
+/// Cost of a state or a move: the first layer's rows of the bits that are 1, the others' weights twice, an
 /// exponential a unit. A gradient is one product a site with the first layer. A move takes 5 KB of stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Perceptron<'a> {
@@ -206,7 +207,7 @@ impl<'a> Perceptron<'a> {
     }
 }
 
-/// Where a layer stands.
+/// The place of a layer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     pub(crate) inputs: usize,

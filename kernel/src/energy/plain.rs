@@ -46,9 +46,9 @@ pub trait Function {
     }
 
     /// The whole gradient at once, where that is cheaper than site by site, as for a network: `[site]`, or
-    /// `[site][value]` where sites are categorical ([`gradient_len`](crate::open::gradient_len)). By default site by
-    /// site. [`Plain`] asks for nothing else, except that categorical sites of [`Layout::MANY`] values or more are asked
-    /// component by component.
+    /// `[site][value]` where sites are categorical ([`gradient_len`](crate::open::gradient_len)). By default it goes
+    /// site by site. For a whole gradient [`Plain`] calls this method. Categorical sites of [`Layout::MANY`] values
+    /// or more are the exception: for these it calls [`Function::component`].
     fn gradient_all(&self, x: Packed<'_>, out: &mut [f32]) {
         let (layout, arities) = (self.layout(), self.arities());
         let categorical = layout.kind() == Kind::Categorical;
@@ -65,7 +65,7 @@ pub trait Function {
         None
     }
 
-    /// The whole number that value 0 of every site stands for: see [`Energy::offsets`].
+    /// The whole number that value 0 of every site means: see [`Energy::offsets`].
     fn offsets(&self) -> Option<&[i32]> {
         None
     }
@@ -105,7 +105,7 @@ impl<F: Function + ?Sized> Function for &F {
 ///
 /// Rounding: a difference has the rounding error of the totals, 2⁻²⁴ |E|.
 ///
-/// What a step asks of it, over n sites of k values (a gradient of categories with k > 2 is asked value by value):
+/// What a step computes, over n sites of k values (a gradient of categories with k > 2 is computed value by value):
 ///
 /// | a step of | totals | gradients |
 /// |---|---|---|
@@ -185,7 +185,7 @@ impl<F: Function> Energy for Plain<F> {
         let layout = self.0.layout();
         let here = Packed::trusted(layout, words).get(site);
         let before = cache.first().map_or(f32::NAN, |&[kept, ..]| f32::from_bits(kept));
-        // Values that the site has not are forbidden, and the function is not asked for them.
+        // Values that the site has not are forbidden, and the function is not called for them.
         let arity = layout.arity_at(self.0.arities(), site).min(out.len());
         let (legal, others) = out.split_at_mut_checked(arity).unwrap_or_default();
         others.fill(f32::INFINITY);

@@ -16,8 +16,8 @@ use core::ops::Range;
 /// A polynomial of any order, `E = Σ_T w_T Π_{i∈T} xᵢ` over bits or `E = Σ_T w_T Π_{i∈T} sᵢ` over spins `s = 2x − 1`:
 /// pseudo-Boolean functions, p-spin glasses, weighted clauses. The sum is the energy itself, not its negative.
 ///
-/// A term is a list of sites and a weight. A list without sites is a constant, one site alone is a field. A list may have
-/// a site several times: `x² = x`, and `s² = 1`, so that pairs of a spin cancel. Terms with equal sites add up.
+/// A term is a list of sites and a weight. A list without sites is a constant, one site alone is a field. A list may
+/// have a site several times: `x² = x`, and `s² = 1`, so that pairs of a spin cancel. Terms with equal sites add up.
 ///
 /// Weights are used as rounded to 2⁻³⁰ of the largest sum of |w| over the terms of one site; constants are not rounded.
 /// A weight that would lose much by it is refused, as [`Sparse`](super::Sparse) says, unless the memory says
@@ -64,8 +64,8 @@ pub struct Polynomial<'a> {
     grid: Grid,
 }
 
-/// Shows every site that the product of a term depends on, once, with the second word of its row, and says how many there are.
-/// The first word of a row counts by two; its lowest bit, 0 before and after, is a mark.
+/// Shows every site that the product of a term depends on, once, with the second word of its row, and says how many
+/// there are. The first word of a row counts by two; its lowest bit, 0 before and after, is a mark.
 fn distinct(list: &[u32], spins: bool, rows: &mut [[u32; 2]], mut see: impl FnMut(u32, &mut u32)) -> usize {
     for &site in list {
         if let Some([count, _]) = rows.get_mut(site as usize) {

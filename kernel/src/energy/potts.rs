@@ -10,8 +10,8 @@ use core::ops::Range;
 /// A Potts model: sites of q values that couple where they agree,
 /// `E(x) = −Σ_edges Jᵢⱼ [xᵢ = xⱼ] − Σᵢ wᵢ(xᵢ)` (METHODS.md §1 has its proposal).
 ///
-/// The cache is the field of every value at every site, `wᵢ(k) + Σⱼ Jᵢⱼ [xⱼ = k]`, as 32-bit integers: it
-/// is the gradient, and differences of energies are exact. 4q bytes a site.
+/// The cache is the field of every value at every site, `wᵢ(k) + Σⱼ Jᵢⱼ [xⱼ = k]`, as 32-bit integers. It is the
+/// gradient, and differences of energies are exact. It takes 4q bytes a site.
 ///
 /// Cost: a gradient is one conversion a site and value, a move O(degree) a changed site.
 ///
@@ -39,8 +39,9 @@ impl<'a> Potts<'a> {
     /// A model of `sites` sites of `arity` values. `fields` is `wᵢ(k)`, site by site, or empty for none.
     ///
     /// # Errors
-    /// [`SparseError`] names the edge or site that is wrong; [`SparseError::Shape`] where there are
-    /// fewer than two values, [`SparseError::Fields`] where `fields` is neither empty nor `sites · arity` long.
+    /// * [`SparseError`] names the edge or site that is wrong.
+    /// * [`SparseError::Shape`] where there are fewer than two values.
+    /// * [`SparseError::Fields`] where `fields` is neither empty nor `sites · arity` long.
     pub fn new(
         sites: usize,
         arity: usize,
@@ -68,12 +69,12 @@ impl<'a> Potts<'a> {
         }
     }
 
-    /// The same couplings with other fields `wᵢ(k)`, in the fixed point that the constructor chose: build the model with the
-    /// largest fields that will come. O(sites · arity), and no coupling is looked at.
+    /// The same couplings with other fields `wᵢ(k)`, in the fixed point that the constructor chose: build the model
+    /// with the largest fields that will come. O(sites · arity), and no coupling is looked at.
     ///
     /// # Errors
-    /// [`SparseError::Fields`] and [`SparseError::FieldNotFinite`] as [`Potts::new`], [`SparseError::FieldScale`] where a
-    /// field does not fit the fixed point.
+    /// [`SparseError::Fields`] and [`SparseError::FieldNotFinite`] as [`Potts::new`], [`SparseError::FieldScale`]
+    /// where a field does not fit the fixed point.
     pub fn with_linear(self, fields: &'a [f32]) -> Result<Self, SparseError> {
         let (sites, arity) = (self.form.sites(), self.arity);
         if !fields.is_empty() && sites.checked_mul(arity) != Some(fields.len()) {
@@ -103,14 +104,14 @@ impl<'a> Potts<'a> {
         self.arity as u32
     }
 
-    /// Where the field of a value at a site stands in the cache.
+    /// The place in the cache of the field of a value at a site.
     #[inline]
     fn place(&self, site: usize, value: usize) -> usize {
         let (first, stride) = self.places(site);
         first + value * stride
     }
 
-    /// Where the field of a site's first value stands in the cache, and how far on the next one.
+    /// The place in the cache of the field of a site's first value, and the distance to the next value's.
     #[inline]
     fn places(&self, site: usize) -> (usize, usize) {
         let layout = self.layout();
@@ -186,7 +187,7 @@ impl Energy for Potts<'_> {
                 }
             }
         }
-        // Every edge stands in two fields: −½ Σ (w + field) at the values of x.
+        // Every edge is in two fields: −½ Σ (w + field) at the values of x.
         let terms = x
             .values()
             .enumerate()

@@ -11,9 +11,9 @@ use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
 
-/// A mixture of quartic polynomials over `x ∈ {0 … S − 1}^d`,
-/// `E(x) = −ln Σₖ exp(−Σᵢ zₖᵢ⁴)`, `zₖ = Qx − cₖ` (AB Eq. 23, quartic mixture model): all components
-/// share the linear map Q, a rotation of scaled sites, and each has its centre c.
+/// A mixture of quartic polynomials over `x ∈ {0 … S − 1}^d`, `E(x) = −ln Σₖ exp(−Σᵢ zₖᵢ⁴)`, `zₖ = Qx − cₖ` (AB Eq.
+/// 23, quartic mixture model). All components share the linear map Q, a rotation of scaled sites, and each has its
+/// centre c.
 ///
 /// The cache keeps Qx in fixed point, free of history, and what follows from it: the energy, the weights of the
 /// components and `∂E/∂(Qx)`.
@@ -65,14 +65,14 @@ impl<'a> Quartic<'a> {
         1 + 2 * Self::row_blocks(coordinates) + components.div_ceil(LANES)
     }
 
-    /// A mixture over borrowed numbers. `rows` is Qᵀ, sites × coordinates, [`Quartic::row_blocks`] blocks for each site.
-    /// `centres` are the c, as many blocks for each component. Both are zero past the last coordinate:
-    /// [`pack_rows`](super::pack_rows) makes that of row-major matrices. A site takes the values 0 … `arity` − 1. O(sites ×
-    /// coordinates + components × coordinates).
+    /// A mixture over borrowed numbers. The `rows` are Qᵀ, sites × coordinates, [`Quartic::row_blocks`] blocks for
+    /// each site. The `centres` are the c, with the same number of blocks for each component. Both are zero past the
+    /// last coordinate: [`pack_rows`](super::pack_rows) makes that of row-major matrices. A site takes the values 0 …
+    /// `arity` − 1. O(sites × coordinates + components × coordinates).
     ///
     /// An entry of Q is rounded by at most 2⁻²² of the largest or 2⁻³⁰ of the largest possible coordinate of `Qx`,
-    /// whichever is more. An entry is refused that would change by more than 1/4,096 of itself and move a coordinate by more
-    /// than 1/4,096.
+    /// whichever is more. An entry is refused that would change by more than 1/4,096 of itself and move a coordinate
+    /// by more than 1/4,096.
     ///
     /// # Errors
     /// [`QuarticError`] names the entry that is wrong.

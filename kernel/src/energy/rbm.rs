@@ -18,16 +18,16 @@ use crate::packed::{Move, Packed};
 use cache::{Cache, Parts};
 use core::ops::Range;
 
-/// Rows of W whose products with σ are summed side by side; the bits do not depend on it. Sixteen would fill
-/// AVX-512's registers and measured a third slower.
+/// Rows of W whose products with σ are summed together; the bits do not depend on it. Sixteen would fill AVX-512's
+/// registers and measured a third slower.
 const TILE: usize = 4;
 
 /// A restricted Boltzmann machine over visible bits, the hidden ones summed out:
 /// `E(v) = −a·v − Σⱼ ln(1 + e^{pⱼ})`, `p = Wᵀv + b` (METHODS.md §2).
 ///
-/// The cache keeps the pre-activations p in fixed point (free of history), σ(p), and `Σ ln(1+e^p)` as a
-/// product. Bytes a chain and state: 128 for every 16 hidden units, and 64. With
-/// [columns](Rbm::with_columns), which make block Gibbs faster, 64 for every 16 visible and every 512 hidden units more.
+/// The cache keeps the pre-activations p in fixed point (free of history), σ(p), and `Σ ln(1+e^p)` as a product.
+/// Bytes a chain and state: 128 for every 16 hidden units, and 64. With [columns](Rbm::with_columns), which make
+/// block Gibbs faster, 64 for every 16 visible and every 512 hidden units more.
 ///
 /// Cost: a gradient is one product Wσ, `visible × hidden` multiply-adds; a move is `hidden` additions a
 /// changed site and one exponential a hidden unit.
@@ -55,14 +55,16 @@ impl<'a> Rbm<'a> {
         2 * Self::row_blocks(hidden) + 1
     }
 
-    /// An RBM over borrowed parameters. `weights` is W, visible × hidden. It has a row of [`Rbm::row_blocks`] blocks for each
-    /// visible unit, zero past the last hidden unit: [`pack_rows`] makes that of a row-major matrix. `visible` is a. `hidden`
-    /// is b in blocks, zero past the last unit. O(visible × hidden).
+    /// An RBM over borrowed parameters. The `weights` are W, visible × hidden. Each visible unit has a row of
+    /// [`Rbm::row_blocks`] blocks, zero past the last hidden unit: [`pack_rows`] makes that of a row-major matrix.
+    /// The biases `visible` are a. The biases `hidden` are b in blocks, zero past the last unit. Cost: O(visible ×
+    /// hidden).
     ///
-    /// Weights and biases are rounded to one grid. A rounding is at most 2⁻²² of the largest weight, or 2⁻³⁰ of the largest
-    /// possible pre-activation of a unit, whichever is more. No sum of 32 bits can overflow. A number that would lose much, as
-    /// [`Sparse`](super::Sparse) says, is refused. So a bias of 10⁶ that is to pin a unit is refused, because it would take the
-    /// weights' digits below 10⁻³: [clamp](crate::Chain::clamp) the unit instead, or use [`Rbm::rounded`].
+    /// Weights and biases are rounded to one grid. A rounding is at most 2⁻²² of the largest weight, or 2⁻³⁰ of the
+    /// largest possible pre-activation of a unit, whichever is more. No sum of 32 bits can overflow. A number that
+    /// would lose much, as [`Sparse`](super::Sparse) says, is refused. So a bias of 10⁶ that is to pin a unit is
+    /// refused, because it would take the weights' digits below 10⁻³. To pin a unit, [clamp](crate::Chain::clamp) it,
+    /// or use [`Rbm::rounded`].
     ///
     /// # Errors
     /// [`RbmError`] names the unit that is wrong.
@@ -247,8 +249,8 @@ impl<'a> Rbm<'a> {
         -(self.grid.value(parts.linear) + parts.product.ln())
     }
 
-    /// `out = offset ∓ W s` for a range of blocks of visible units: the product that a gradient and the
-    /// conditional of v given h share. `sign` is the sign of the result.
+    /// `out = sign · (a + W s)` for a range of blocks of visible units. A gradient and the conditional of v given h
+    /// share this product.
     fn product(&self, s: &[Bits], sign: f32, blocks: Range<usize>, out: &mut [Block]) {
         let first = blocks.start * LANES;
         for (tile, out) in out.as_flattened_mut().chunks_mut(TILE).enumerate() {
@@ -267,7 +269,7 @@ impl<'a> Rbm<'a> {
         let rows: [&[Block]; TILE] = core::array::from_fn(|row| self.row(unit + row));
         let len = rows.iter().map(|row| row.len()).fold(s.len(), usize::min);
         if len == s.len() {
-            // All rows are there: run down them side by side.
+            // All rows are there: run down them together.
             for (block, s) in s.iter().enumerate() {
                 for part in 0..PARTS {
                     let s = U32s::load(s, part).to_f32();

@@ -27,15 +27,16 @@ pub type Edge = (u32, u32, f32);
 
 /// The quadratic form `b·x + ½ xᵀKx` over {0,1} with sparse symmetric K and zero diagonal, in fixed point.
 ///
-/// All terms are whole multiples of one power of two, the finest for which every field fits in 30 bits. A coupling is rounded
-/// by at most 2⁻³⁰ of the largest field. That is no more than 2⁻¹⁷ (8·10⁻⁶) where the field and couplings of each site add up
-/// to less than 8,000.
+/// All terms are whole multiples of one power of two, the finest for which every field fits in 30 bits. A coupling is
+/// rounded by at most 2⁻³⁰ of the largest field. That is no more than 2⁻¹⁷ (8·10⁻⁶) where the field and couplings of
+/// each site add up to less than 8,000.
 ///
-/// A field or coupling that would lose much by rounding is refused. It may change by 2⁻¹⁷, by a millionth of itself, or
-/// by 1/4,096 of the smaller of itself and 1. Beside a field of 4·10⁹, for example, a coupling of 1 would become 0.
-/// [`SparseBuffers::allow_rounding`] takes such models all the same.
+/// A field or coupling that would lose much by rounding is refused. It may change by 2⁻¹⁷, by a millionth of itself,
+/// or by 1/4,096 of the smaller of itself and 1. With a field of 4·10⁹, for example, a coupling of 1 would become 0.
+/// Use [`SparseBuffers::allow_rounding`] to take models of this kind all the same.
 ///
-/// [`Ising`](super::Ising)'s constructors compile it from an edge list; [`Sparse::from_rows`] takes tables that were compiled before, in flash for example.
+/// [`Ising`](super::Ising)'s constructors compile it from an edge list; [`Sparse::from_rows`] takes tables that were
+/// compiled before, in flash for example.
 #[derive(Clone, Copy, Debug)]
 pub struct Sparse<'a> {
     ends: &'a [u32],
@@ -135,8 +136,8 @@ impl<'a> Sparse<'a> {
     /// ```
     ///
     /// # Errors
-    /// [`SparseError`] where the rows are not those of a symmetric matrix with zero diagonal, a field could
-    /// overflow, or a coupling is 2³¹ − 1 or more in size.
+    /// [`SparseError`] where the rows are not those of a symmetric matrix with zero diagonal. Also where a field
+    /// could overflow, or a coupling is 2³¹ − 1 or more in size.
     pub const fn from_rows(
         ends: &'a [u32],
         entries: &'a [Entry],
@@ -196,8 +197,8 @@ impl<'a> Sparse<'a> {
         Ok(Self { ends, entries, linear, shares: &[], grid: Grid::new(exponent), reach, level: level(ends) })
     }
 
-    /// The same couplings with another linear part, b in units of the same grid. O(sites): no coupling is looked at, but
-    /// those of sites that are close to the limit.
+    /// The same couplings with another linear part, b in units of the same grid. O(sites): no coupling is looked at,
+    /// but those of sites that are close to the limit.
     ///
     /// # Errors
     /// [`SparseError::Fields`] where b is not one a site, [`SparseError::TooManyUnits`] where a field could overflow.
@@ -241,8 +242,8 @@ impl<'a> Sparse<'a> {
         self.shares
     }
 
-    /// Fields up to this fit whatever their site is, where 2⁻`halvings` of the couplings count beside them; −1 where each is to
-    /// be looked at.
+    /// Fields up to this fit whatever their site is, where 2⁻`halvings` of the couplings count with them; −1 where
+    /// each is to be looked at.
     pub(super) fn near(&self, halvings: u32) -> f32 {
         let room = (1u32 << 30).saturating_sub(self.reach >> halvings) as f32;
         if self.grid.coarse(FINE) { -1.0 } else { room * self.grid.unit * (1.0 - f32::EPSILON) }
@@ -273,7 +274,7 @@ impl<'a> Sparse<'a> {
         self.linear.len()
     }
 
-    /// The neighbours of a site, ascending; none where there is no such site.
+    /// The neighbours of a site, ascending; none for a site past the last one.
     #[inline]
     #[must_use]
     pub fn row(&self, site: usize) -> &'a [Entry] {

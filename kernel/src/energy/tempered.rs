@@ -10,16 +10,16 @@ use core::ops::Range;
 /// `E_β(x) = β E(x) + (1 − β) E₀(x)`, E₀ that of a [`BaseDistribution`] (METHODS.md §4). Over the uniform base it is
 /// the energy at inverse temperature β.
 ///
-/// Every kernel can run over it. All that a kernel knows of the distribution is what the energy tells it, and gradients, shifts
-/// and differences come scaled together. Replica exchange and annealed importance sampling ([`temper`](crate::temper)) move
-/// chains along β.
+/// Every kernel can run over it. All that a kernel knows of the distribution is what the energy tells it, and
+/// gradients, shifts and differences come scaled together. Replica exchange and annealed importance sampling
+/// ([`temper`](crate::temper)) move chains along β.
 ///
-/// `E = +∞` stays `+∞`, at β = 0 too: the distribution there is the base's on the states that the energy allows.
-/// β above 1 is legal and sharpens the distribution.
+/// `E = +∞` stays `+∞`, at β = 0 too. The distribution there is the base's on the states that the energy allows. A β
+/// above 1 is legal and sharpens the distribution.
 ///
-/// The cache is the energy's with one block more, which keeps E and E₀ of the state as running totals. A move that changes E
-/// by 16,384 or more computes it from nothing, unless β times the change is that much: then the move is rejected.
-/// Cost: the energy's own, and one multiplication a component of the gradient.
+/// The cache is the energy's with one block more, which keeps E and E₀ of the state as running totals. A move that
+/// changes E by 16,384 or more computes E from nothing. A move with β times the change of 16,384 or more does not: it
+/// is rejected. Cost: the energy's own, and one multiplication a component of the gradient.
 #[derive(Debug)]
 pub struct Tempered<'e, E: ?Sized> {
     target: &'e E,
@@ -208,7 +208,7 @@ impl<E: Energy + ?Sized> Energy for Tempered<'_, E> {
             base = step.changes().map(|c| field(c.site, c.from) - field(c.site, c.to)).sum();
         }
         ends.target.add(target);
-        // At small β a chain goes to and fro between energies far apart: the errors of such steps would add up.
+        // At small β a chain goes to and fro between energies far apart: the errors of these steps would add up.
         if Total::coarse(target) && self.beta * target < 16_384.0 {
             let Ok(total) = self.target.init(step.to(), own) else { return f32::NAN };
             ends.target.mend(total);

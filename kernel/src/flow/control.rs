@@ -11,9 +11,10 @@ const WINDOW: u32 = 16;
 /// Keeps the integrator's error a step near a tolerance (the paper's Sec. 3.1 suggests it, and leaves it
 /// open).
 ///
-/// The error of H in one step of a second-order integrator grows like ε³. After the k-th window of sixteen steps with mean
-/// squared error s² and tolerance τ, `ε ← ε·(τ²/s²)^(1/(6√k))`, by a factor of 2 at most. The gain falls, so ε settles (Robbins
-/// and Monro 1951). While ε changes, a trajectory is no longer reversible: [`StepControl::freeze`] before samples are kept.
+/// The error of H in one step of a second-order integrator grows like ε³. After the k-th window of sixteen steps with
+/// mean squared error s² and tolerance τ, `ε ← ε·(τ²/s²)^(1/(6√k))`, by a factor of 2 at most. The gain falls, so ε
+/// settles (Robbins and Monro 1951). While ε changes, a trajectory is no longer reversible: [`StepControl::freeze`]
+/// before samples are kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -77,7 +78,7 @@ impl StepControl {
         self.frozen = true;
     }
 
-    /// Whether it has stopped adapting: say so beside samples.
+    /// Whether it has stopped adapting: report this with the samples.
     #[must_use]
     pub fn is_frozen(&self) -> bool {
         self.frozen

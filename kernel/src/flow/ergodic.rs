@@ -6,9 +6,9 @@ use crate::stats::LogSum;
 
 /// Finds where a trajectory is at an unscaled time (Ver Steeg and Galstyan 2021, Algorithm 2).
 ///
-/// The paper keeps the whole trajectory. A deterministic one can be run twice. The first run gives the total time T ([`LogSum`]
-/// over the steps), the second goes from the same start to t = s·T, s uniform. Between two steps x is interpolated linearly in
-/// time.
+/// The paper keeps the whole trajectory. A deterministic one can be run twice. The first run gives the total time T
+/// ([`LogSum`] over the steps), the second goes from the same start to t = s·T, s uniform. Between two steps x is
+/// interpolated linearly in time.
 #[derive(Clone, Copy, Debug)]
 pub struct Replay {
     /// ln t.
@@ -23,8 +23,8 @@ impl Replay {
         Self { log_target: total.log() + ln(share.clamp(f32::MIN_POSITIVE, 1.0)), clock: LogSum::new() }
     }
 
-    /// Runs a trajectory up to the time, `steps` steps at most, and leaves x in `out`, which has as many
-    /// blocks as x. True where the time was reached.
+    /// Runs a trajectory up to the time, `steps` steps at most, and leaves x in `out`, which has the blocks of x.
+    /// True where the trajectory came to that time.
     pub fn run<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>>(
         mut self,
         chain: &mut Esh<'_, P, B>,

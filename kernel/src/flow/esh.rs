@@ -14,31 +14,31 @@ const PLANES: usize = 3;
 
 /// A trajectory of energy-sampling Hamiltonian dynamics (Ver Steeg and Galstyan 2021, Algorithm 1).
 ///
-/// x moves at speed 1 in direction u, and `r = ln|v|` keeps the books:
-/// `ẋ = u, u̇ = −(1 − uuᵀ)g/d, ṙ = −u·g/d` conserves `H = E(x) + d·r`. Over the *unscaled* time
-/// `dt = e^r/d` the trajectory visits x with frequency `e^(−E)`, if it is ergodic: weight what a step
-/// reaches with [`Leap::log_time`]. One step is a half turn, `x ← x + εu`, the only gradient, a half turn:
-/// second order, reversible, and preserving `dx dv/|v|`.
+/// x moves at speed 1 in direction u, and `r = ln|v|` records the unscaled speed. The dynamics
+/// `ẋ = u, u̇ = −(1 − uuᵀ)g/d, ṙ = −u·g/d` conserve `H = E(x) + d·r`. Over the *unscaled* time `dt = e^r/d` the
+/// trajectory visits x with frequency `e^(−E)`, if it is ergodic. So weight the point after a step with
+/// [`Leap::log_time`]. One step is a half turn, `x ← x + εu`, the only gradient, a half turn: second order,
+/// reversible, and preserving `dx dv/|v|`.
 ///
 /// **In one dimension the direction never turns**, so a trajectory leaves x distributed evenly, whatever E is, with
 /// [`Esh::refresh`] too. One dimension is refused.
 ///
-/// **Not every target makes it ergodic.** On Gaussians trajectories are regular. On the plane with correlation .99 the
-/// variance along the valley comes out as .72 for 1.99, after 20,000 steps of .1 from N(0, I). With [`Esh::refresh`] every
-/// 100 steps it is 1.92.
+/// **Not every target makes it ergodic.** On Gaussians trajectories are regular. On the plane with correlation .99
+/// the variance along the valley comes out as .72 for 1.99, after 20,000 steps of .1 from N(0, I). With
+/// [`Esh::refresh`] every 100 steps it is 1.92.
 ///
-/// Nothing is random but the start. A step that meets a hard constraint (E = +∞) or a fault turns back. The direction is
-/// reversed, and the trajectory returns the way it came, to the rounding of a step. Where steps are so large that ln|v| leaves
-/// the floats, it goes on without a weight.
+/// Nothing is random but the start. A step that meets a hard constraint (E = +∞) or a fault turns back. The direction
+/// is reversed, and the trajectory returns the way it came, to the rounding of a step. Where steps are so large that
+/// ln|v| leaves the floats, it goes on without a weight.
 ///
-/// Cost a step: one gradient and three passes; 12 bytes a dimension beside the potential's scratch.
+/// Cost of a step: one gradient and three passes. Memory: 12 bytes a dimension, and the potential's scratch.
 #[derive(Debug)]
 pub struct Esh<'e, P: ?Sized, B> {
     room: Room<'e, P, B, PLANES>,
     core: Core,
 }
 
-/// What a trajectory knows besides x and u: plain data to copy and keep.
+/// All that a trajectory knows, without x and u: plain data to copy and keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -56,14 +56,14 @@ pub struct Core {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Leap {
-    /// The logarithm of the unscaled time it took: the weight of the point it reached.
+    /// The logarithm of the unscaled time that the step took. This time is the weight of the point after the step.
     pub log_time: f32,
-    /// E at the point it reached.
+    /// E at the point after the step.
     pub energy: f32,
     /// The growth of the conserved Hamiltonian: the integrator's error in this step.
     pub error: f32,
-    /// Whether it met NaN, −∞, a gradient that is not finite, or a hard constraint, and turned back; or, where steps are far too
-    /// large, whether ln|v| has left the floats, after which no step has a weight.
+    /// Whether the step met NaN, −∞, a gradient that is not finite, or a hard constraint, and turned back. Also
+    /// whether ln|v| has left the floats, where steps are far too large. After that no step has a weight.
     pub fault: bool,
 }
 
@@ -85,8 +85,8 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
     /// A trajectory from a point in a direction, which is normalised; r = 0.
     ///
     /// # Errors
-    /// [`FlowError`] where the potential has one dimension, the memory is short, or a vector is not finite or of another
-    /// length. Also where the direction is zero, or the energy or its gradient at the start is not finite.
+    /// [`FlowError`] where the potential has one dimension, the memory is short, or a vector is not finite or of
+    /// another length. Also where the direction is zero, or the energy or its gradient at the start is not finite.
     pub fn new(potential: &'e P, memory: B, start: &[f32], direction: &[f32]) -> Result<Self, FlowError> {
         let mut room = Room::new(potential, memory, start)?;
         room.write(U, direction)?;
@@ -110,8 +110,8 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         Self::start(room)
     }
 
-    /// A trajectory that goes on from what was kept of another. Over the same potential it is bit for bit as if it had never
-    /// stopped. Over another one it takes that one's energy and gradient, with the r that it had.
+    /// A trajectory that goes on from what was kept of another. Over the same potential it is bit for bit as if it
+    /// had never stopped. Over another one it takes that one's energy and gradient, with the r that it had.
     ///
     /// # Errors
     /// As [`Esh::new`].
@@ -123,7 +123,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         Ok(chain)
     }
 
-    /// Goes on from a core at the x, u and gradient that stand there, where the energy is `energy`.
+    /// Goes on from a core at the present x, u and gradient, where the energy is `energy`.
     fn adopt(&mut self, core: Core, energy: f32) {
         self.core = core;
         if energy.to_bits() != core.energy.to_bits() {
@@ -191,8 +191,8 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         self.core.way = self.core.way.reversed();
     }
 
-    /// A new direction, uniform on the sphere. r and so H stay, and with them the weights. A time average goes on over it, and
-    /// cannot be caught in a part of the space where the dynamics are regular.
+    /// A new direction, uniform on the sphere. r and so H stay, and with them the weights. A time average goes on
+    /// over it, and cannot be caught in a part of the space where the dynamics are regular.
     pub fn refresh<R: Rng + ?Sized>(&mut self, rng: &mut R) {
         let dim = self.room.dim();
         let Parts { planes: [_, u, g], .. } = self.room.parts();
@@ -243,7 +243,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         self.core.faults
     }
 
-    /// What to keep beside x and u, for [`Esh::resume`].
+    /// What to keep with x and u, for [`Esh::resume`].
     #[must_use]
     pub fn core(&self) -> Core {
         self.core
@@ -269,8 +269,9 @@ fn fill_direction<R: Rng + ?Sized>(u: &mut [Block], dim: usize, rng: &mut R) {
 plain! { Way, b"way_", { steepness, down, up }, |way| way.steepness.is_finite() }
 plain! { Core, b"esh_", { energy, r, way, square, faults }, |core| core.energy.is_finite() }
 
-/// x, u and the [`Core`]; the gradient at x is computed again. Over the same potential it goes on bit for bit. Over another one
-/// it goes on from that one's energy and gradient at x. Where the energy there is not finite, it is refused and stands at x.
+/// x, u and the [`Core`]; the gradient at x is computed again. Over the same potential it goes on bit for bit. Over
+/// another one it goes on from that one's energy and gradient at x. Where the energy there is not finite, the
+/// snapshot is refused and the trajectory is left at x.
 impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Esh<'_, P, B> {
     fn save(&self, to: &mut Writer<'_>) {
         self.core.save(to);

@@ -13,7 +13,7 @@ pub struct DiagonalGaussian<'a> {
 }
 
 impl<'a> DiagonalGaussian<'a> {
-    /// From μ and p (1/variance), each in [`blocks`]`(dim)` blocks. What stands in their padding is not looked at.
+    /// From μ and p (1/variance), each in [`blocks`]`(dim)` blocks. Their padding is not looked at.
     ///
     /// # Errors
     /// [`PotentialError`] where a length is wrong, a mean is not finite, or a precision is not positive and
@@ -67,8 +67,8 @@ pub struct DenseGaussian<'a> {
 }
 
 impl<'a> DenseGaussian<'a> {
-    /// From μ in [`blocks`]`(dim)` blocks, whose padding is not looked at, and the precision P row by row, each row so
-    /// many blocks long with zeros for padding.
+    /// From the mean μ and the precision P. The mean has [`blocks`]`(dim)` blocks, whose padding is not looked at.
+    /// The precision is given row by row, each row so many blocks long with zeros for padding.
     ///
     /// P must be positive definite; that is not checked. A P that is not has no distribution.
     ///

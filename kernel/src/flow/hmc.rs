@@ -159,8 +159,8 @@ fn copy(to: &mut [Block], from: &[Block]) {
     }
 }
 
-/// x and the faults; energy and gradient are computed again. Over the same potential it goes on bit for bit;
-/// where the energy at x is not finite over another one, it is refused and stands at x.
+/// x and the faults; energy and gradient are computed again. Over the same potential it goes on bit for bit. Where
+/// the energy at x is not finite over another one, the snapshot is refused and the chain is left at x.
 impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for HmcChain<'_, P, B> {
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"hmc_");

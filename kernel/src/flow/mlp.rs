@@ -8,8 +8,9 @@ use crate::lane::{Block, F32s, LANES, PARTS};
 /// `a_l = max(s, s/20)` of `s = W_l a_{l−1} + b_l`, `a₀ = x` (the 2-d energies of Ver Steeg and Galstyan
 /// 2021, Table 3).
 ///
-/// Parameters stand layer by layer in [`Mlp::parameter_len`] caller-provided blocks. The biases come first, then for every
-/// input the weights to all outputs. Each row is padded with zeros to whole blocks. The last layer has one output.
+/// Parameters are stored layer by layer in [`Mlp::parameter_len`] caller-provided blocks. The biases come first, then
+/// for every input the weights to all outputs. Each row is padded with zeros to whole blocks. The last layer has one
+/// output.
 ///
 /// Cost a gradient: twice the weights in multiplications, forward and back; scratch of all activations.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +38,8 @@ impl<'a> Mlp<'a> {
     /// From the widths, inputs first, without the one output, and parameters.
     ///
     /// # Errors
-    /// [`PotentialError`] where there is no layer or an empty one, the length is wrong, or a parameter is not
-    /// finite or stands in the padding.
+    /// [`PotentialError`] where there is no layer or an empty one, the length is wrong, or a parameter is not finite
+    /// or is in the padding.
     pub fn new(widths: &'a [usize], parameters: &'a [Block]) -> Result<Self, PotentialError> {
         if widths.is_empty() || widths.contains(&0) {
             return Err(PotentialError::Empty);
@@ -121,8 +122,8 @@ impl<'a> Mlp<'a> {
         });
     }
 
-    /// Turns activations into ∂E/∂(sums of each layer), last layer first, and shows each layer with what
-    /// feeds it, its slopes, and the number of parameter blocks behind it.
+    /// Turns activations into ∂E/∂(sums of each layer), last layer first. Shows each layer with what feeds it, its
+    /// slopes, and the number of parameter blocks behind it.
     fn backward(
         &self,
         activations: &mut [Block],

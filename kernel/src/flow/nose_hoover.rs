@@ -156,8 +156,8 @@ impl Bath {
     }
 }
 
-/// x, v and the thermostat; energy and gradient are computed again. Over the same potential it goes on bit for
-/// bit; where the energy at x is not finite over another one, it is refused and stands at x.
+/// x, v and the thermostat; energy and gradient are computed again. Over the same potential it goes on bit for bit.
+/// Where the energy at x is not finite over another one, the snapshot is refused and the trajectory is left at x.
 impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for NoseHoover<'_, P, B> {
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"nose");

@@ -6,9 +6,9 @@ use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, 
 use crate::stats::LogSum;
 use rand_core::Rng;
 
-/// Keeps one of the points it is offered, each with probability in proportion to its weight. That is Algorithm 3 of Ver Steeg
-/// and Galstyan 2021, with the exact time of a step for its weight. Offer it what every step of a trajectory reached; the start
-/// has no weight.
+/// Keeps one of the points it is offered, each with probability in proportion to its weight. That is Algorithm 3 of
+/// Ver Steeg and Galstyan 2021, with the exact time of a step for its weight. Offer it the point after every step of
+/// a trajectory; the start has no weight.
 ///
 /// After the point with weight w has been offered, it is the one kept with probability w/W, W the sum of
 /// all weights so far. Cost an offer: one uniform, one exponential, and a copy where the point is taken.
@@ -20,7 +20,7 @@ pub struct Reservoir<B> {
 }
 
 impl<B: AsMut<[Block]> + AsRef<[Block]>> Reservoir<B> {
-    /// Nothing yet. The memory has as many blocks as the points; what does not fit is dropped.
+    /// Nothing yet. The memory has the blocks of one point; what does not fit is dropped.
     pub const fn new(memory: B) -> Self {
         Self { kept: memory, weights: LogSum::new() }
     }

@@ -1,10 +1,10 @@
-//! Half a step in direction and speed: the direction turns towards the descent while x stands still.
+//! Half a step in direction and speed: the direction turns towards the descent while x stays.
 
 use super::vector::{dot, largest, scale, sqrt, square_and_dot};
 use crate::lane::{Block, exp, exp_m1, ln, ln_1p};
 
-/// How a direction u stands to the descent e = −g/|g|: both sides of the cosine w = u·e apart, so that
-/// neither loses its precision near the ends.
+/// The angle between a direction u and the descent e = −g/|g|. Both sides of the cosine w = u·e are kept apart, so
+/// that neither loses its precision near the ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -72,7 +72,7 @@ pub struct Turn {
     pub gain: f32,
     /// Unscaled time over the larger of the speeds before and after.
     pub time: f32,
-    /// How u stands afterwards.
+    /// The angle of u afterwards.
     pub way: Way,
 }
 

@@ -15,13 +15,12 @@ const PLANES: usize = 3;
 /// The least v² by which a step is divided.
 const FLOOR: f32 = 1e-30;
 
-/// Energy-sampling dynamics in the original time (Ver Steeg and Galstyan 2021, Eq. 5): a half step in v,
+/// Energy-sampling dynamics in the original time (Ver Steeg and Galstyan 2021, Eq. 5). One step is a half step in v,
 /// `x ← x + ε·d/v²·v`, the gradient, a half step in v.
 ///
-/// Every step has the same weight. The distance it covers is ε·d/|v|, far where |v| is small: steps must be
-/// tiny to be safe anywhere, which is why [`Esh`](super::Esh) scales the time. Conserves
-/// `H = E(x) + d·ln|v|`. A step that is not finite is undone, to the rounding of its own length, and v is
-/// reversed.
+/// Every step has the same weight. The distance it covers is ε·d/|v|, far where |v| is small. So steps must be tiny
+/// to be safe anywhere, which is why [`Esh`](super::Esh) scales the time. Conserves `H = E(x) + d·ln|v|`. A step that
+/// is not finite is undone, to the rounding of its own length, and v is reversed.
 #[derive(Debug)]
 pub struct Unscaled<'e, P: ?Sized, B> {
     room: Room<'e, P, B, PLANES>,
@@ -115,8 +114,8 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Unscaled<'e,
     }
 }
 
-/// x and v; energy and gradient are computed again. Over the same potential it goes on bit for bit; where the
-/// energy at x is not finite over another one, it is refused and stands at x.
+/// x and v; energy and gradient are computed again. Over the same potential it goes on bit for bit. Where the energy
+/// at x is not finite over another one, the snapshot is refused and the trajectory is left at x.
 impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Unscaled<'_, P, B> {
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"unsc");

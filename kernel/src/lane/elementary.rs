@@ -1,15 +1,15 @@
 //! `exp`, `ln` and their relatives from + and × alone, in a written order: the same bits everywhere.
 //!
-//! Each coefficient set is a minimax fit of our own, rounded to f32 and polished in f32 arithmetic; its
-//! interval and error stand beside it. The errors quoted for the functions were measured against f64 over
-//! every f32 (`.ci/long`); a strided run of the same comparison is in the everyday tests.
+//! Each coefficient set is a minimax fit of our own, rounded to f32 and polished in f32 arithmetic. Its interval and
+//! error are given with it. The errors quoted for the functions were measured against f64 over every f32
+//! (`.ci/long`). A strided run of the same comparison is in the everyday tests.
 
 use super::{F32s, Interleaved, Mask, U32s};
 use core::f32::consts::{LN_2, LOG2_E};
 
 /// Sign and exponent.
 const ABOVE_MANTISSA: u32 = 0xFF80_0000;
-/// 1.5 · 2²³: adding it rounds a float below 2²² in magnitude to an integer, which stands in the low bits.
+/// 1.5 · 2²³: adding it rounds a float below 2²² in magnitude to an integer, which is then in the low bits.
 const MAGIC: f32 = 12_582_912.0;
 const MAGIC_BITS: u32 = 0x4B40_0000;
 
@@ -300,8 +300,8 @@ impl F32s {
         minus_k * Self::splat(LN_2) + s * polynomial(&TWICE_ATANH, s * s)
     }
 
-    /// The z ≥ 0 with P(N > z) = p, for a tail probability p in (0, ½] of a standard normal: within 2·10⁻⁶
-    /// relative, monotone. p below 2⁻⁶⁵ counts as 2⁻⁶⁵.
+    /// The z ≥ 0 with P(N > z) = p, for a tail probability p in (0, ½] of a standard normal. The result is within
+    /// 2·10⁻⁶ relative, and monotone. Any p below 2⁻⁶⁵ counts as 2⁻⁶⁵.
     #[inline(always)]
     pub fn normal_quantile(self) -> Self {
         let least = Self::splat(1.0 / 36_893_488_147_419_103_232.0);
@@ -317,8 +317,8 @@ impl F32s {
         centre.pick(Self::splat(0.5) - p, Self::splat(1.0)) * h
     }
 
-    /// √(−2 ln u) for u in [0, 1], the length of a pair of standard normals; u below 2⁻⁶⁵ counts as 2⁻⁶⁵: within
-    /// 4·10⁻⁷ relative, monotone.
+    /// √(−2 ln u) for u in [0, 1], the length of a pair of standard normals. The result is within 4·10⁻⁷ relative,
+    /// and monotone. Any u below 2⁻⁶⁵ counts as 2⁻⁶⁵.
     #[inline(always)]
     pub fn normal_radius(self) -> Self {
         let Interleaved([one]) = Interleaved([self]).normal_radius();

@@ -1,4 +1,4 @@
-//! Memory for words and floats that holds numbers of sixteen bits, twice as many.
+//! Memory for words and floats that holds numbers of sixteen bits, two in each.
 
 use super::LANES;
 use wide::bytemuck::{Pod, try_cast_slice, try_cast_slice_mut};

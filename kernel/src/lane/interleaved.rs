@@ -5,13 +5,13 @@ use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 
 /// Registers on which each operation is done in turn, before the next one is.
 ///
-/// For formulas that are a long row of operations, each of which waits for the one before. A processor does not look past
-/// such a row. Here what it can do meanwhile comes right after.
+/// For formulas that are a long row of operations, each of which waits for the one before. A processor does not look
+/// past that row. Here what it can do meanwhile comes right after.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interleaved<T, const N: usize>(pub(crate) [T; N]);
 
-/// For each of up to four places. Written out where registers have one lane, since loops of two turns stay loops where a
-/// build minds its size; elsewhere loops, which come out up to 3 % shorter.
+/// For each of up to four places. Written out where registers have one lane, since a build that minds its size leaves
+/// loops of two turns as loops. Elsewhere they are loops, which come out up to 3 % shorter.
 macro_rules! in_turn {
     ($place:ident => $body:block) => {
         // Read on every build, so it says itself where it holds.

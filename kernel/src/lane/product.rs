@@ -195,8 +195,8 @@ impl LogProduct {
         k * LN_2_HIGH + (ln(m) + k * LN_2_LOW)
     }
 
-    /// The logarithm of the quotient of two, and exactly its negative for the two in the other order. A difference of energies
-    /// that is added for a move is then taken away by the move back.
+    /// The logarithm of the quotient of two, and exactly its negative for the two in the other order. A difference of
+    /// energies that is added for a move is then taken away by the move back.
     #[must_use]
     pub fn ln_over(self, other: Self) -> f32 {
         if (self.exponent, self.mantissa) < (other.exponent, other.mantissa) {

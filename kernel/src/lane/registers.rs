@@ -169,8 +169,8 @@ operations! {
                 signed.to_bitmask()
             }
 
-        /// Each word read as two signed integers of 16 bits: the product of the low halves and that of the high ones,
-        /// in one word; exact unless all four are −2¹⁵.
+        /// Each word read as two signed integers of 16 bits: the product of the low halves plus that of the high
+        /// ones. The sum in one word is exact unless all four are −2¹⁵.
         pub fn dot(self, other: Self) -> Self
             one {
                 let low = i32::from(self.0 as i16) * i32::from(other.0 as i16);

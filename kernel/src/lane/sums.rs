@@ -4,8 +4,8 @@ use super::{Bits, LANES, U32s};
 
 /// A sum a lane of 32-bit integers, read as signed: exact, in any order, for up to 2¹⁵ terms.
 ///
-/// Each is kept modulo 2³², beside the sum of its terms' high halves: together the sum, as the low halves add up to less
-/// than 2³².
+/// Each is kept modulo 2³², and with it the sum of its terms' high halves. Together they give the sum, as the low
+/// halves add up to less than 2³².
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneSums {
     low: Bits,

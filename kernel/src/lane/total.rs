@@ -33,7 +33,8 @@ impl Total {
         (16_384.0..f32::INFINITY).contains(&term.abs())
     }
 
-    /// Starts again from a total that was computed from nothing, where such terms have left an error.
+    /// Starts again from a total that was computed from nothing, where [coarse](Total::coarse) terms have left an
+    /// error.
     pub(crate) fn mend(&mut self, exact: f32) {
         if (self.value() - exact).abs() > 0.0625 + exact.abs() * f32::EPSILON {
             *self = Self::new(exact);
@@ -54,8 +55,8 @@ impl Total {
         }
     }
 
-    /// Moves what was dropped into the sum, but for less than its last digit: the rest is a plain float, where terms that
-    /// are each less than that digit would in the end be lost themselves.
+    /// Moves what was dropped into the sum, but for less than its last digit. The rest is a plain float: in it, terms
+    /// that are each less than that digit would in the end be lost themselves.
     pub(crate) fn gather(&mut self) {
         let sum = self.value();
         self.rest += self.sum - sum;

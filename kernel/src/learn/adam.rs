@@ -73,7 +73,7 @@ pub struct Adam<'a> {
     now: Progress,
 }
 
-/// What an [`Adam`] is beside its moments.
+/// All of an [`Adam`] but its moments.
 #[derive(Clone, Copy, Debug)]
 struct Progress {
     rate: f32,
@@ -206,7 +206,7 @@ fn checked(rate: f32) -> Result<f32, RateError> {
     if rate > 0.0 && rate.is_finite() { Ok(rate) } else { Err(RateError::Rate(rate)) }
 }
 
-/// Whether a number can stand at a place of the memory: m and v by turns.
+/// Whether a number can be at a place of the memory: m and v by turns.
 fn is_moment(place: usize, value: f32) -> bool {
     value.is_finite() && (value >= 0.0 || (place / LANES).is_multiple_of(2))
 }
@@ -221,7 +221,7 @@ plain! {
     }
 }
 
-/// Everything but θ, which is the caller's: put that in beside it. Where it is refused the optimiser is as it was.
+/// Everything but θ, which is the caller's: save θ with it. Where it is refused the optimiser is as it was.
 impl Snapshot for Adam<'_> {
     fn save(&self, to: &mut Writer<'_>) {
         self.now.save(to);

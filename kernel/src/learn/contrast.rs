@@ -32,7 +32,7 @@ pub struct Contrast<'g> {
 }
 
 impl<'g> Contrast<'g> {
-    /// For as many samples and chains as are going to be added; `gradient` is set to 0.
+    /// For the numbers of samples and chains that are going to be added; `gradient` is set to 0.
     ///
     /// # Errors
     /// [`LearnError::Gradient`] where it is not as long as the parameters, [`LearnError::NoSamples`] where there
@@ -106,7 +106,8 @@ impl<'g> Contrast<'g> {
     /// Takes a state of the buffer `steps` steps on, adds it, and puts it back: PCD.
     ///
     /// # Errors
-    /// As [`Contrast::data`], and [`LearnError::State`] where the buffer has no such state. All stays as it was.
+    /// As [`Contrast::data`], and [`LearnError::State`] where `index` is past the buffer's last state. All stays as
+    /// it was.
     pub fn persist<E, K, R, W, C, B>(
         &mut self,
         model: &E,

@@ -4,16 +4,17 @@ use crate::snapshot::plain;
 use crate::step::{Curvature, Langevin, ParameterError};
 use crate::tune::Trial;
 
-/// The sampler of persistent contrastive divergence with a cyclical schedule (Pynadath, Bhattacharya, Hariharan, Zhang 2024,
-/// Algorithm 6; METHODS.md §4). Of every `period` iterations the first takes `large.1` steps at (α_max, β_max), which moves the
-/// chains to other modes. All others take `small.1` steps at (α_min, ½) with the Metropolis test, which lets them settle.
+/// The sampler of persistent contrastive divergence with a cyclical schedule (Pynadath, Bhattacharya, Hariharan,
+/// Zhang 2024, Algorithm 6; METHODS.md §4). Of every `period` iterations the first takes `large.1` steps at (α_max,
+/// β_max), which moves the chains to other modes. All others take `small.1` steps at (α_min, ½) with the Metropolis
+/// test, which lets them settle.
 ///
-/// The paper takes the large steps without the test. Their chains are then no samples of the model, and the gradient of that
-/// iteration is wrong: six coupled spins and a network of nine pixels diverge, and learn with the test. Set `adjusted`, unless
-/// you repeat the paper.
+/// The paper takes the large steps without the test. Their chains are then no samples of the model, and the gradient
+/// of that iteration is wrong. Without the test six coupled spins and a network of nine pixels diverge; with it they
+/// learn. Set `adjusted`, unless you repeat the paper.
 ///
-/// The ends α_min and α_max are found by a [`CycleTuner`](crate::tune::CycleTuner) on the energy of the moment. The energy
-/// changes as it is learned, so [`CyclicalLearning::is_due`] asks for that again after every `retune` cycles.
+/// The ends α_min and α_max are found by a [`CycleTuner`](crate::tune::CycleTuner) on the energy of the moment. The
+/// energy changes as it is learned, so [`CyclicalLearning::is_due`] asks for that again after every `retune` cycles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CyclicalLearning {

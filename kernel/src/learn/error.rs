@@ -27,7 +27,7 @@ crate::error::errors! {
         Site(site: usize) => "there is no site {site}";
         /// An objective needs at least one sample on each side.
         NoSamples => "at least one sample is needed on each side";
-        /// There is no such state in the replay buffer.
+        /// The state is past the last one of the replay buffer.
         State(state: usize) => "there is no state {state} in the replay buffer";
         /// The words of a replay buffer are not whole states, at least one.
         Replay {

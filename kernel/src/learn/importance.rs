@@ -10,9 +10,9 @@ use crate::lane::{Bits, Block, LANES, Total, exp, ln};
 use crate::packed::Packed;
 use rand_core::Rng;
 
-/// Ratio matching with gradient-guided importance sampling (Liu, Liu, Ji 2023; METHODS.md §5). Of the d neighbours of a sample
-/// s are drawn, with replacement, from probabilities n that one gradient by x gives. With `Δ̂ᵢ = (2xᵢ − 1) ∂E/∂xᵢ` the Taylor
-/// estimate of `Δᵢ = E(x) − E(x with site i flipped)`:
+/// Ratio matching with gradient-guided importance sampling (Liu, Liu, Ji 2023; METHODS.md §5). Of the d neighbours of
+/// a sample s are drawn, with replacement, from probabilities n that one gradient by x gives. With
+/// `Δ̂ᵢ = (2xᵢ − 1) ∂E/∂xᵢ` the Taylor estimate of `Δᵢ = E(x) − E(x with site i flipped)`:
 ///
 /// | | n | J(x) | unbiased for |
 /// |---|---|---|---|

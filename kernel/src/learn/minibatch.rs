@@ -29,9 +29,9 @@ pub trait Objective {
 
 /// Where the gradient of an objective is added up, sample by sample.
 ///
-/// The forms that RMwGGIS prints have terms `e^{2Δ}` that no float holds. While they do not fit, the gradient
-/// and the loss are kept divided by `e^{log_scale}` ([`Report::log_scale`]); for all other objectives, and
-/// wherever every exponent is below 40, that is 1.
+/// The forms that RMwGGIS prints have terms `e^{2Δ}` that no float holds. While they do not fit, the gradient and the
+/// loss are kept divided by `e^{log_scale}` ([`Report::log_scale`]). For all other objectives, and wherever every
+/// exponent is below 40, the divisor is 1.
 #[derive(Debug)]
 pub struct Minibatch<'g> {
     pub(crate) gradient: &'g mut [Block],
@@ -47,8 +47,8 @@ pub struct Minibatch<'g> {
 pub struct Report {
     /// The mean of J(x), or of its estimate, over the samples; +∞ where it does not fit.
     pub loss: f32,
-    /// The natural logarithm of the loss, which fits however large that is; −∞ where the loss is 0 or below every
-    /// float (Eq. 3 where every e^{2Δ} is below e^(−103)), NaN where it is negative.
+    /// The natural logarithm of the loss, which fits however large the loss is. It is −∞ where the loss is 0 or below
+    /// every float (Eq. 3 where every e^{2Δ} is below e^(−103)). It is NaN where the loss is negative.
     pub log_loss: f32,
     /// The variance of J(x), or of its estimate, from sample to sample: divided by `samples` that of the loss.
     pub variance: f32,
@@ -78,8 +78,9 @@ impl<'g> Minibatch<'g> {
     /// Adds a sample. `memory` is that of a chain over the energy; what is in it is overwritten.
     ///
     /// # Errors
-    /// [`LearnError`] where the sample is no state of the energy or infinitely unlikely, or the memory is short. Also where the
-    /// energy has other parameters than the batch began with, or the objective is not defined for it. The batch is as it was.
+    /// [`LearnError`] where the sample is no state of the energy or infinitely unlikely, or the memory is short. Also
+    /// where the energy has other parameters than the batch began with, or the objective is not defined for it. The
+    /// batch is as it was.
     pub fn add<O, E, R, W, C, B>(
         &mut self,
         objective: &O,

@@ -3,8 +3,8 @@
 use super::minibatch::scale;
 use crate::lane::{Block, F32s, LANES, PARTS, Total, sum};
 
-/// ℓ1: adds `strength · sign(θ)` to the gradient and returns the penalty `strength · Σ|θ|`. Pass the parameters
-/// it is meant for, such as the couplings without the fields, and their part of the gradient.
+/// ℓ1: adds `strength · sign(θ)` to the gradient and returns the penalty `strength · Σ|θ|`. Pass the parameters it is
+/// meant for, for example the couplings without the fields, and their part of the gradient.
 pub fn lasso(strength: f32, parameters: &[Block], gradient: &mut [Block]) -> f32 {
     let (zero, s) = (F32s::splat(0.0), F32s::splat(strength));
     let mut total = Total::new(0.0);

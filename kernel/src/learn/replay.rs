@@ -1,4 +1,4 @@
-//! The states in which persistent chains stand.
+//! The states of persistent chains.
 
 use super::LearnError;
 use crate::layout::Layout;
@@ -7,8 +7,8 @@ use crate::random::{below, uniform_state};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, list_len, lists};
 use rand_core::Rng;
 
-/// A replay buffer: packed states in caller-provided words, in which the chains of persistent contrastive divergence stand
-/// between iterations. A binary state of d sites takes d/8 bytes.
+/// A replay buffer: packed states in caller-provided words. They are the states of the chains of persistent
+/// contrastive divergence between iterations. A binary state of d sites takes d/8 bytes.
 #[derive(Debug)]
 pub struct Replay<'a> {
     words: &'a mut [u32],
@@ -17,7 +17,7 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// As many states as the words hold, as they are.
+    /// The states that the words hold, as they are.
     ///
     /// # Errors
     /// [`LearnError::Replay`] where the words are not whole states, at least one; [`LearnError::Chain`] where one
@@ -67,7 +67,7 @@ impl<'a> Replay<'a> {
         Packed::trusted(self.layout, self.words.get(at..at + words).unwrap_or_default())
     }
 
-    /// Whether there is such a state.
+    /// An error where `index` is past the last state.
     pub(super) fn check(&self, index: usize) -> Result<(), LearnError> {
         if index < self.states { Ok(()) } else { Err(LearnError::State(index)) }
     }
@@ -93,8 +93,8 @@ impl<'a> Replay<'a> {
     /// Sets one site of a state.
     ///
     /// # Errors
-    /// [`LearnError::State`] where there is no such state, [`LearnError::Chain`] where there is no such site or
-    /// value.
+    /// [`LearnError::State`] where `index` is past the last state, [`LearnError::Chain`] where the layout lacks the
+    /// site or the value.
     pub fn set(&mut self, index: usize, site: usize, value: u32) -> Result<(), LearnError> {
         self.check(index)?;
         let words = self.layout.words();

@@ -40,12 +40,12 @@ impl Parameters {
     }
 }
 
-/// Adapts σ and α by jump distance (AB, Algorithms 3–4; METHODS.md §3), and κ where it is asked to.
+/// Adapts σ and α by jump distance (AB, Algorithms 3–4; METHODS.md §3), and κ on request.
 ///
-/// Of one parameter θ after the other: N steps each at θ, θ(1+γ) and θ(1−γ), one chain flowing through, and the θ with the
-/// largest distance stays; where a round over all of them moved none, γ ← .9γ. The distance that [`Adaptation::observe`] takes
-/// is the number of sites that changed. For binary and categorical sites it is the published one. For ordinal sites give
-/// [`Adaptation::observe_distance`] the sum of |yᵢ − xᵢ|.
+/// It adapts one parameter θ after the other. N steps each are made at θ, θ(1+γ) and θ(1−γ), one chain flowing
+/// through. The θ with the largest distance stays. Where a round over all parameters moved none, γ ← .9γ. The
+/// distance that [`Adaptation::observe`] takes is the number of sites that changed. For binary and categorical sites
+/// it is the published one. For ordinal sites give [`Adaptation::observe_distance`] the sum of |yᵢ − xᵢ|.
 ///
 /// The paper prints two things otherwise: there α's steps take the old σ, and ties go to θ(1+γ). Here they take the
 /// new σ, and ties stay at θ.
@@ -175,7 +175,7 @@ impl Adaptation {
         self.rate
     }
 
-    /// Ends it: from here on the parameters stand still, and the chain is reversible.
+    /// Ends it: from here on the parameters are fixed, and the chain is reversible.
     pub fn freeze(&mut self) {
         self.frozen = true;
     }
@@ -187,9 +187,9 @@ impl Adaptation {
     }
 }
 
-/// The balance that goes with a step size, for a target of variance s² a coordinate:
-/// `α = ½ + r/(2(2 + √(r²+4)))`, r = σ/s² (AB, Eq. 6 so arranged that it does not cancel; METHODS.md §3).
-/// From ½ for small steps to 1 for large ones; 1 where s² is not positive.
+/// The balance that goes with a step size, for a target of variance s² a coordinate. With r = σ/s² it is
+/// `α = ½ + r/(2(2 + √(r²+4)))` (AB, Eq. 6 so arranged that it does not cancel; METHODS.md §3). It goes from ½ for
+/// small steps to 1 for large ones. It is 1 where s² is not positive.
 ///
 /// With it a [`RateTuner`](crate::tune::RateTuner) for σ alone tunes a balanced sampler.
 #[must_use]

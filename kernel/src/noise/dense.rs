@@ -9,10 +9,11 @@ use rand_core::Rng;
 
 /// N(0, W+D) for a full W by the factor `W + D = LLᵀ` in caller-provided memory: `η = Lξ` (METHODS.md §3).
 ///
-/// D is anything with W + D ⪰ 0: from [`constant`](super::constant) the sampler is AB-shift, from [`MinTrace`](super::MinTrace)
-/// AB-trace, from a conic solver AB-max. The factorisation is the certificate. Where rounding or an optimal (singular) D stops
-/// it, D is raised evenly, by steps that start at 2⁻²⁰ of the largest |Wᵢᵢ| + Dᵢ. The D that the sampler uses is the raised
-/// one. Where sites differ by a factor of a million, look at [`Dense::raised`].
+/// D is anything with W + D ⪰ 0: from [`constant`](super::constant) the sampler is AB-shift, from
+/// [`MinTrace`](super::MinTrace) AB-trace, from a conic solver AB-max. The factorisation is the certificate. Where
+/// rounding or an optimal (singular) D stops it, D is raised evenly, by steps that start at 2⁻²⁰ of the
+/// largest |Wᵢᵢ| + Dᵢ. The D that the sampler uses is the raised one. Where sites differ by a factor of a million,
+/// look at [`Dense::raised`].
 ///
 /// Cost: sites³/6 operations once, sites² a draw and plane, sites a changed site; 6 bytes a pair of sites.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +43,8 @@ impl<'a> Dense<'a> {
     /// [`Dense::root_blocks`].
     ///
     /// # Errors
-    /// [`NoiseError`] where memory is short, or an entry of D is not finite and at least 0. Also where W + D is not positive
-    /// semidefinite, by more than 1/64 of the largest |Wᵢᵢ| + Dᵢ; then `d` is as it was.
+    /// [`NoiseError`] where memory is short, or an entry of D is not finite and at least 0. Also where W + D is not
+    /// positive semidefinite, by more than 1/64 of the largest |Wᵢᵢ| + Dᵢ; then `d` is as it was.
     pub fn new(matrix: DenseMatrix<'a>, d: &'a mut [Block], root: &'a mut [Block]) -> Result<Self, NoiseError> {
         let sites = matrix.sites();
         let short = |need, got| NoiseError::Memory { need, got };
@@ -148,7 +149,7 @@ impl Noise for Dense<'_> {
 
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize) {
         eta.iter_mut().for_each(|block| *block = normals(rng));
-        // From the last block of rows to the first, each needs only normals that still stand.
+        // From the last block of rows to the first, each needs only normals that are not yet overwritten.
         for row in (0..DenseMatrix::row_blocks(self.matrix.sites())).rev() {
             for plane in 0..planes {
                 let mut sum = [0.0; LANES];

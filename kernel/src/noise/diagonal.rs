@@ -5,7 +5,7 @@ use crate::lane::{Block, LANES};
 use crate::packed::Move;
 use rand_core::Rng;
 
-/// A diagonal W with `D = −W`: W + D is zero, so there is nothing to draw, and the second-order proposal is
+/// A diagonal W with `D = −W`: W + D is zero, so there is nothing to draw. The second-order proposal is
 /// `q_i ∝ exp(β h v + ½(βWᵢᵢ − 1/σ)v²)`, exact in the diagonal (AB's variant for deep energies; METHODS.md §3).
 ///
 /// W may have either sign: over finitely many values every D gives a proposal.
@@ -29,7 +29,7 @@ impl<'a> Diagonal<'a> {
     }
 
     /// `Wᵢᵢ = 1/(1 + Var xᵢ)` from variances of the data, one a site: AB's choice for deep energies (§5.4). D goes to
-    /// `room`, of as many blocks as the sites have.
+    /// `room`, one block for every sixteen sites.
     ///
     /// ```
     /// use bitmc::noise::Diagonal;
@@ -42,7 +42,8 @@ impl<'a> Diagonal<'a> {
     /// ```
     ///
     /// # Errors
-    /// [`NoiseError::Memory`] where `room` has another length, [`NoiseError::Variance`] where one is negative, NaN or infinite.
+    /// [`NoiseError::Memory`] where `room` has another length, [`NoiseError::Variance`] where one is negative, NaN or
+    /// infinite.
     pub fn from_variances(variances: &[f32], room: &'a mut [Block]) -> Result<Self, NoiseError> {
         let (need, got) = (variances.len().div_ceil(LANES), room.len());
         if need != got {

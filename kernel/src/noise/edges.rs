@@ -10,7 +10,7 @@ use rand_core::Rng;
 const PIECES: usize = 16;
 
 impl Edgewise<'_> {
-    /// As many numbers as edges can keep, in the order in which they take draws.
+    /// The numbers that edges can keep: one an edge, in the order in which they take draws.
     pub(crate) fn edges(&self) -> usize {
         self.matrix.form().entries().len() / 2
     }
@@ -20,7 +20,7 @@ impl Edgewise<'_> {
         !self.runs.is_empty()
     }
 
-    /// `k ← −k` with a chance of `keep`/2¹⁶, else drawn anew.
+    /// `k ← −k` with a chance of `keep`/2¹⁶, else drawn again.
     pub(crate) fn refresh<R: Rng + ?Sized>(
         gaussian: &DiscreteGaussian,
         keep: u32,

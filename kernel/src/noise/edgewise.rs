@@ -15,13 +15,14 @@ use rand_core::Rng;
 /// W + D = Σ_edges |Wᵢⱼ| (eᵢ + sign(Wᵢⱼ) eⱼ)(…)ᵀ + diag(rest)     so     η = Σ_edges √|Wᵢⱼ| ξₑ (eᵢ + sign(Wᵢⱼ) eⱼ) + …
 /// ```
 ///
-/// It brings its own D, the least that this sum allows: `Dᵢ = max(0, Σ_{j≠i}|Wᵢⱼ| − Wᵢᵢ)`. The sampler with it is AB-edge.
-/// Where some labelling s of the sites by ±1 makes every `Wᵢⱼsᵢsⱼ ≤ 0` and `Wᵢᵢ = 0`, this D has the smallest trace of all with
-/// W + D ⪰ 0. A ferromagnet on a lattice with even or open sides is such a model, and an antiferromagnet on any graph. On
-/// frustrated graphs [`MinTrace`](super::MinTrace) finds a smaller one.
+/// It brings its own D, the least that this sum allows: `Dᵢ = max(0, Σ_{j≠i}|Wᵢⱼ| − Wᵢᵢ)`. The sampler with it is
+/// AB-edge. Let every `Wᵢᵢ = 0`, and let some labelling s of the sites by ±1 make every `Wᵢⱼsᵢsⱼ ≤ 0`. Then this D
+/// has the smallest trace of all with W + D ⪰ 0. Examples are a ferromagnet on a lattice with even or open sides, and
+/// an antiferromagnet on any graph. On frustrated graphs [`MinTrace`](super::MinTrace) finds a smaller one.
 ///
-/// Cost: a draw is one normal an edge (and one a site where the rest is positive) for each plane, a product
-/// O(degree) a changed site. [`IsingBalanced::discrete`](crate::step::IsingBalanced::discrete) draws whole numbers instead.
+/// Cost: a draw is one normal an edge (and one a site where the rest is positive) for each plane. A product is
+/// O(degree) a changed site. The sampler [`IsingBalanced::discrete`](crate::step::IsingBalanced::discrete) draws
+/// whole numbers instead.
 ///
 /// ```
 /// use bitmc::noise::{Edgewise, SparseMatrix};
@@ -79,18 +80,18 @@ impl<'a> Edgewise<'a> {
         Ok(Self { matrix, d, rest, runs: &[], most })
     }
 
-    /// How many [`Run`]s the edges of W make. On a torus these are two for each row of sites and a few more, 34 on 16×16 and
-    /// 133 on 64×64. O(edges).
+    /// How many [`Run`]s the edges of W make. On a torus these are two for each row of sites and a few more, 34 on
+    /// 16×16 and 133 on 64×64. O(edges).
     #[must_use]
     pub fn runs(matrix: SparseMatrix<'_>) -> usize {
         runs::compile(matrix.form(), |_, _| ())
     }
 
-    /// The same noise, its edges taken run by run ([`Edgewise::runs`] of them, kept in `memory`): other draws of the same
-    /// distribution. Worth it where edges make long runs, as those of a lattice do with few different couplings. A draw then
-    /// reads a run where it would read its entries, takes its normals in pairs and adds them site after site.
-    /// [`IsingBalanced`](crate::step::IsingBalanced) moves the fields of a large model in the same way. For binary and ordinal
-    /// sites; categorical ones are drawn as without.
+    /// The same noise, its edges taken run by run ([`Edgewise::runs`] of them, kept in `memory`): other draws of the
+    /// same distribution. Worth it where edges make long runs, as those of a lattice do with few different couplings.
+    /// A draw then reads a run where it would read its entries, takes its normals in pairs and adds them site after
+    /// site. The kernel [`IsingBalanced`](crate::step::IsingBalanced) moves the fields of a large model in the same
+    /// way. For binary and ordinal sites; categorical ones are drawn as without.
     ///
     /// # Errors
     /// [`NoiseError::Memory`] where `memory` is short.
@@ -110,8 +111,8 @@ impl<'a> Edgewise<'a> {
         self.matrix.is_of(form)
     }
 
-    /// The edges as runs, where they cost less than the rows of so many flips: with vectors, on a model whose rows are not at
-    /// hand, above a flip for 64 sites and one for two runs.
+    /// The edges as runs, where they cost less than the rows of so many flips. This needs vectors, and rows that are
+    /// [far](Sparse::far). It also needs more flips than one for 64 sites and one for two runs together.
     pub(crate) fn runs_for(&self, flips: u32) -> Option<&'a [Run]> {
         let cost = self.d.len() / 4 + self.runs.len() / 2;
         let pays = PARTS == 1 && self.matrix.form().far() && flips as usize > cost;
@@ -185,7 +186,7 @@ impl<'a> Edgewise<'a> {
     }
 }
 
-/// Edges that wait until there are as many as lanes.
+/// Edges that wait until there is one for each lane.
 struct Batch {
     ends: [(u32, u32); LANES],
     couplings: Bits,

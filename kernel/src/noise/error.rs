@@ -6,7 +6,7 @@ crate::error::errors! {
     pub enum NoiseError {
         /// There are no sites, or more than this noise can have.
         Sites {
-            /// Sites that were asked for.
+            /// Sites that were given.
             got: usize,
             /// The most there may be.
             most: usize,

@@ -41,8 +41,8 @@ pub(super) fn forget(moves: u32, sums: [&mut [Block]; 2]) {
     }
 }
 
-/// w ← the solution of `apply(w) = right`, by conjugate gradients from 0 (Hestenes and Stiefel 1952), in `size` blocks of w
-/// and three times as many of scratch. It stops where the residual is below 10⁻⁵, or after `iterations`.
+/// w ← the solution of `apply(w) = right`, by conjugate gradients from 0 (Hestenes and Stiefel 1952). It takes `size`
+/// blocks of w and three times `size` of scratch. It stops where the residual is below 10⁻⁵, or after `iterations`.
 pub(super) fn solve(
     iterations: u32,
     size: usize,

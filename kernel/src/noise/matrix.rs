@@ -18,8 +18,8 @@ pub trait Symmetric {
 
 /// The matrix of sparse couplings: the Hessian of a quadratic `f = −E`.
 ///
-/// The couplings are those that the energy itself is computed from, in the same fixed point, so that a
-/// quadratic energy and its W agree to rounding.
+/// The couplings are those that the energy itself is computed from, in the same fixed point. So a quadratic energy
+/// and its W agree to rounding.
 #[derive(Clone, Copy, Debug)]
 pub struct SparseMatrix<'a> {
     form: Sparse<'a>,
@@ -162,8 +162,8 @@ impl<'a> DenseMatrix<'a> {
     /// A matrix from its rows.
     ///
     /// # Errors
-    /// [`NoiseError`] where there are too many sites or too few blocks, or an entry is not finite or not that
-    /// of the transposed matrix, bit for bit.
+    /// [`NoiseError`] where there are too many sites or too few blocks, or an entry is not finite. Also where an
+    /// entry is not that of the transposed matrix, bit for bit.
     pub fn new(sites: usize, rows: &'a [Block]) -> Result<Self, NoiseError> {
         let need = Self::checked(sites)?;
         let Some(rows) = rows.get(..need) else { return Err(NoiseError::Memory { need, got: rows.len() }) };

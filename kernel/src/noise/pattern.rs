@@ -7,14 +7,16 @@ use crate::lane::{Block, LANES};
 use crate::packed::Move;
 use crate::step::fingerprint::mix;
 
-/// The symmetric W with entries only on the diagonal and at the edges of a pattern that explains differences of
-/// gradients best, `min Σ‖W v_t − Δg_t‖²` over the moves v of a chain, g = −∂E/∂x (AB, Eq. 10; METHODS.md §3).
+/// The symmetric W that explains differences of gradients best, with entries only on the diagonal and at the edges of
+/// a pattern. It is the W of `min Σ‖W v_t − Δg_t‖²` over the moves v of a chain, with g = −∂E/∂x (AB, Eq. 10;
+/// METHODS.md §3).
 ///
-/// It streams. The equations are `[(A + ρ)W + W(A + ρ)]ᵢⱼ = [B + Bᵀ]ᵢⱼ`, (i, j) in the pattern. Of each site i with its
-/// neighbours N only `A = Σ v vᵀ` over N × N and `B = Σ v Δgᵢ` over N are kept. [`SparseRegression::solve`] solves all
-/// equations together by conjugate gradients. W is the exact constrained minimum, not a row-wise one made symmetric. ρ is a
-/// small ridge, because A is singular where a site never moved. For binary and ordinal sites, of any number. Both are halved
-/// as those of a [`Regression`](super::Regression).
+/// It streams. The equations are `[(A + ρ)W + W(A + ρ)]ᵢⱼ = [B + Bᵀ]ᵢⱼ`, (i, j) in the pattern. Only two sums are
+/// kept of each site i with its neighbours N: `A = Σ v vᵀ` over N × N and `B = Σ v Δgᵢ` over N. The method
+/// [`SparseRegression::solve`] solves all equations together by conjugate gradients. W is the exact constrained
+/// minimum, not a row-wise one made symmetric. The ridge ρ is small. It is needed because A is singular where a site
+/// never moved. For binary and ordinal sites, of any number. A and B are halved as those of a
+/// [`Regression`](super::Regression).
 ///
 /// Memory: 4 bytes for every pair of a site's neighbourhood, `Σ (degree+1)(degree+2)` (on a square lattice 120 a
 /// site). Cost: a move O(edges), and degree² for every site that has a changed neighbour; an iteration `Σ degree²`.
@@ -102,8 +104,8 @@ impl<'a> SparseRegression<'a> {
         Ok(Self { pattern, products, moments, moves: 0 })
     }
 
-    /// Takes a move from x to y with the gradients ∂E/∂x at both, one block for sixteen sites. Moves of other numbers of sites
-    /// are left out, and so are the 2³²nd and later.
+    /// Takes a move from x to y with the gradients ∂E/∂x at both, one block for sixteen sites. Moves of other numbers
+    /// of sites are left out, and so are the 2³²nd and later.
     ///
     /// # Errors
     /// [`NoiseError::Categorical`] where the sites are, [`NoiseError::Memory`] where a gradient has too few blocks.
@@ -151,14 +153,14 @@ impl<'a> SparseRegression<'a> {
         self.moves
     }
 
-    /// W, written to `w` ([`SparseRegression::w_blocks`]). `ridge` is ρ relative to the mean of A's diagonal, 10⁻³
-    /// for example; `scratch` is working memory of three times as many blocks. It stops where the residual is below
-    /// 10⁻⁵, or after `iterations`. Of no
-    /// move W is 0, and nothing is left over.
+    /// W, written to `w` ([`SparseRegression::w_blocks`]). The `ridge` is ρ relative to the mean of A's diagonal,
+    /// 10⁻³ for example. The `scratch` is working memory of three times the blocks of `w`. It stops where the
+    /// residual is below 10⁻⁵, or after `iterations`. Without any move W is 0, and so is the residual.
     ///
     /// # Errors
-    /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::Ridge`] where ρ is negative or not finite,
-    /// [`NoiseError::Gradient`] where gradients were not finite or too large for their products.
+    /// * [`NoiseError::Memory`] where a buffer is short.
+    /// * [`NoiseError::Ridge`] where ρ is negative or not finite.
+    /// * [`NoiseError::Gradient`] where gradients were not finite or too large for their products.
     pub fn solve(
         &self,
         ridge: f32,

@@ -10,12 +10,12 @@ use crate::packed::Move;
 /// The symmetric W that explains differences of gradients best,
 /// `min Σ‖W v_t − Δg_t‖²` over the moves v of a chain, g = −∂E/∂x (AB, Eq. 10; METHODS.md §3).
 ///
-/// It streams: only `A = Σ v vᵀ` and `B = Σ v Δgᵀ` are kept, and [`Regression::solve`] solves
-/// `(A + ρ)W + W(A + ρ) = B + Bᵀ` by conjugate gradients, ρ a small ridge, because A is singular where a site
-/// never moved. For binary and ordinal sites; up to [`DenseMatrix::MAX_SITES`] of them.
+/// It streams: only `A = Σ v vᵀ` and `B = Σ v Δgᵀ` are kept. The method [`Regression::solve`] solves
+/// `(A + ρ)W + W(A + ρ) = B + Bᵀ` by conjugate gradients. The ridge ρ is small. It is needed because A is singular
+/// where a site never moved. For binary and ordinal sites; up to [`DenseMatrix::MAX_SITES`] of them.
 ///
-/// At every 2²² moves both are halved, which W does not feel, so that they never stop growing in f32. Later moves weigh more
-/// than moves before that.
+/// At every 2²² moves both are halved, which W does not feel, so that they never stop growing in f32. Later moves
+/// weigh more than moves before that.
 ///
 /// Cost: sites operations for every changed site of a move; sites³ an iteration of the solution.
 #[derive(Debug)]
@@ -49,8 +49,8 @@ impl<'a> Regression<'a> {
         Ok(Self { sites, moments, products, moves: 0 })
     }
 
-    /// Takes a move from x to y with the gradients ∂E/∂x at both, one block for sixteen sites. Moves of other numbers of sites
-    /// are left out, and so are the 2³²nd and later.
+    /// Takes a move from x to y with the gradients ∂E/∂x at both, one block for sixteen sites. Moves of other numbers
+    /// of sites are left out, and so are the 2³²nd and later.
     ///
     /// # Errors
     /// [`NoiseError::Categorical`] where the sites are, [`NoiseError::Memory`] where a gradient has too few blocks.
@@ -89,14 +89,14 @@ impl<'a> Regression<'a> {
         self.moves
     }
 
-    /// W, written to `rows` ([`DenseMatrix::blocks`]) for [`DenseMatrix::new`]. `ridge` is ρ relative to the
-    /// mean of A's diagonal, 10⁻³ for example; `scratch` is working memory of three matrices. It stops where
-    /// the residual is below 10⁻⁵, or after `iterations`. Of no
-    /// move W is 0, and nothing is left over.
+    /// W, written to `rows` ([`DenseMatrix::blocks`]) for [`DenseMatrix::new`]. The `ridge` is ρ relative to the mean
+    /// of A's diagonal, 10⁻³ for example. The `scratch` is working memory of three matrices. It stops where the
+    /// residual is below 10⁻⁵, or after `iterations`. Without any move W is 0, and so is the residual.
     ///
     /// # Errors
-    /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::Ridge`] where ρ is negative or not finite,
-    /// [`NoiseError::Gradient`] where gradients were not finite or too large for their products.
+    /// * [`NoiseError::Memory`] where a buffer is short.
+    /// * [`NoiseError::Ridge`] where ρ is negative or not finite.
+    /// * [`NoiseError::Gradient`] where gradients were not finite or too large for their products.
     pub fn solve(
         &self,
         ridge: f32,

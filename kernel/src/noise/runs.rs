@@ -1,4 +1,4 @@
-//! Edges that run side by side: noise and fields of all of them in one loop.
+//! Strips of neighbouring edges with equal couplings: noise and fields of a whole strip in one loop.
 
 mod draw;
 mod follow;
@@ -9,7 +9,7 @@ pub(super) use follow::spread;
 
 use crate::energy::Sparse;
 
-/// Edges `(i, i + offset)` of one coupling for `edges` sites i in a row, for
+/// A strip of edges with equal couplings: `(i, i + offset)` for `edges` sites i in a row. For
 /// [`Edgewise::by_runs`](super::Edgewise::by_runs). A lattice of any size has a few for every row of sites.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Run {
@@ -32,7 +32,7 @@ impl Run {
 
 /// Runs that may be under way at a time.
 const OPEN: usize = 8;
-/// The most edges of a run: so that runs that belong to one part of a lattice stand together.
+/// The most edges of a run: so that runs that belong to one part of a lattice are next to each other.
 const LONGEST: u32 = 1024;
 
 /// Tells `write` every run with its number, as often as it grows; returns how many there are.

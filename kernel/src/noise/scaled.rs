@@ -3,8 +3,8 @@
 use super::{NoiseError, Symmetric};
 use crate::lane::Block;
 
-/// W + D in other units, a power of two apart, so that the largest entry is about 1 and no square of one overflows or is
-/// lost: what comes of it has the same digits.
+/// W + D in other units, a power of two apart. The largest entry is about 1, and no square of an entry overflows or
+/// is lost. What comes of it has the same digits.
 pub(super) struct Scaled<'a, M> {
     pub(super) matrix: &'a M,
     pub(super) d: &'a [Block],

@@ -18,9 +18,9 @@ pub struct Eigenvalue {
 
 /// The smallest eigenvalue of `W + D`, for W of any size; `d` is D, one a site, in blocks, or empty for 0.
 ///
-/// `scratch` is working memory of 3 blocks for every sixteen sites. Cost: up to [`LANCZOS_STEPS`] products with W, and for
-/// small matrices four times as many. The method is Lanczos 1950 without reorthogonalisation. Extreme values do not mind that,
-/// but may take more steps than there are sites.
+/// `scratch` is working memory of 3 blocks for every sixteen sites. Cost: up to [`LANCZOS_STEPS`] products with W,
+/// and for small matrices at most four for each site and 16 more. The method is Lanczos 1950 without
+/// reorthogonalisation. Extreme values do not mind that, but may take more steps than there are sites.
 ///
 /// # Errors
 /// [`NoiseError::Memory`] where the scratch or a D is short, [`NoiseError::NotFinite`] where W + D is not finite.
@@ -90,8 +90,9 @@ pub(super) fn lanczos(matrix: &impl Symmetric, scratch: &mut [Block]) -> Result<
 /// taken low by its residual. Returns that number. `scratch` as for [`least_eigenvalue`].
 ///
 /// # Errors
-/// [`NoiseError::Memory`] where `d` or the scratch is short, [`NoiseError::NotFinite`] where W is not finite,
-/// [`NoiseError::D`] where ε is not or W so large that D is not.
+/// * [`NoiseError::Memory`] where `d` or the scratch is short.
+/// * [`NoiseError::NotFinite`] where W is not finite.
+/// * [`NoiseError::D`] where ε is not finite, or W is so large that D is not finite.
 pub fn constant(
     matrix: &impl Symmetric,
     epsilon: f32,
@@ -124,13 +125,13 @@ pub(super) fn scattered(index: u32) -> f32 {
 /// A tridiagonal symmetric matrix.
 struct Tridiagonal {
     diagonal: [f32; LANCZOS_STEPS],
-    /// Beside each entry of the diagonal, the one after it.
+    /// In each row, the entry after the diagonal's.
     beside: [f32; LANCZOS_STEPS],
     len: usize,
 }
 
 impl Tridiagonal {
-    /// Pivots of the matrix less x on the diagonal, none of them 0, with the entries beside.
+    /// Pivots of the matrix less x on the diagonal, none of them 0, with the entries after the diagonal's.
     fn pivots(&self, x: f32) -> impl Iterator<Item = (f32, f32)> {
         let (mut last, mut above) = (1.0, 0.0f32);
         self.diagonal.iter().zip(&self.beside).take(self.len).map(move |(diagonal, &beside)| {
@@ -154,8 +155,8 @@ impl Tridiagonal {
                 below = middle;
             }
         }
-        // The eigenvector by its recurrence. Cut off behind any component it is a vector of residual
-        // b √(s² + s'²): s and s' are the components before and behind the cut, b is the entry between them. Behind the
+        // The eigenvector by its recurrence. Cut off behind any component it is a vector of residual b √(s² + s'²).
+        // Here s and s' are the components before and behind the cut, and b is the entry between them. Behind the
         // smallest of these residuals there is nothing but rounding.
         let (mut component, mut square, mut residual) = (1.0f32, 0.0f32, f32::MAX);
         for (pivot, beside) in self.pivots(below) {

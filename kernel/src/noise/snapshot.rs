@@ -37,7 +37,8 @@ impl SparseRegression<'_> {
     }
 }
 
-/// The moments so far, of as many sites. Its length is that of the memory. Where it is refused nothing is changed.
+/// The moments so far, of the same number of sites. Its length is that of the memory. Where it is refused nothing is
+/// changed.
 impl Snapshot for Regression<'_> {
     fn save(&self, to: &mut Writer<'_>) {
         save(to, *b"regr", self.moves, [self.moments, self.products]);
@@ -49,8 +50,8 @@ impl Snapshot for Regression<'_> {
     }
 }
 
-/// The moments so far, of the same pattern; of another one it is refused as [`SnapshotError::Other`]. Its length is that of
-/// the memory. Where it is refused nothing is changed.
+/// The moments so far, of the same pattern; of another one it is refused as [`SnapshotError::Other`]. Its length is
+/// that of the memory. Where it is refused nothing is changed.
 impl Snapshot for SparseRegression<'_> {
     fn save(&self, to: &mut Writer<'_>) {
         Same(self.key()).save(to);

@@ -7,15 +7,15 @@ use crate::lane::{Block, LANES};
 
 /// The smallest trace of D with D ⪰ 0 and W + D ⪰ 0 (AB-trace; METHODS.md §3).
 ///
-/// Its dual is the MAX-CUT relaxation, which the mixing method solves by coordinate descent over vectors
-/// Vᵢ of length at most 1 (Wang, Chang and Kolter 2017):
+/// Its dual is the MAX-CUT relaxation. The mixing method solves it by coordinate descent over vectors Vᵢ of length at
+/// most 1 (Wang, Chang and Kolter 2017):
 /// ```text
 /// sweep over i:   pᵢ = Σ_{j≠i} Wᵢⱼ Vⱼ;   Vᵢ ← −pᵢ / max(|pᵢ|, Wᵢᵢ)
 /// then:           Dᵢ = max(|pᵢ| − Wᵢᵢ, 0), raised evenly by −λ_min(W+D) where that is positive
 /// ```
-/// Any V gives a lower bound on the trace, `−⟨W, VVᵀ⟩`, and any feasible D an upper one: it sweeps until they
-/// are near enough. Where W ⪰ 0, as far as can be told, and D is nothing but what it was raised by, more sweeps cannot help,
-/// and it stops too.
+/// Any V gives a lower bound on the trace, `−⟨W, VVᵀ⟩`, and any feasible D an upper one: it sweeps until they are
+/// near enough. It also stops where more sweeps cannot help. There W ⪰ 0, as far as can be told, and D is nothing but
+/// what it was raised by.
 ///
 /// Cost: a sweep takes one product of W with [`MinTrace::rank`] vectors, the check after every ten of them the
 /// products of [`least_eigenvalue`](super::least_eigenvalue).
@@ -84,15 +84,15 @@ impl MinTrace {
         sites.saturating_add(1).saturating_mul(Self::rank(sites).div_ceil(LANES))
     }
 
-    /// D, written to `d`, one entry a site, in blocks. `vectors` is working memory of [`MinTrace::blocks`],
-    /// `scratch` of 3 blocks for every sixteen sites; both may hold anything.
+    /// D, written to `d`, one entry a site, in blocks. Working memory is `vectors` of [`MinTrace::blocks`], and
+    /// `scratch` of 3 blocks for every sixteen sites. Both may hold anything.
     ///
     /// W + D is positive semidefinite as far as `least` and its residual say; [`Dense`](super::Dense)
     /// certifies it by its factorisation.
     ///
     /// # Errors
-    /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::NotFinite`] where W is not finite, [`NoiseError::D`] where
-    /// W is so large that D is not.
+    /// [`NoiseError::Memory`] where a buffer is short, [`NoiseError::NotFinite`] where W is not finite,
+    /// [`NoiseError::D`] where W is so large that D is not.
     pub fn solve(
         &self,
         matrix: &impl Symmetric,

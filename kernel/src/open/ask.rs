@@ -13,8 +13,9 @@ use crate::step::path::{self, Forward, Paths};
 use crate::step::{Curvature, Cycle, GibbsWithGradients, Langevin, PathAuxiliary, RandomWalk, symmetric};
 use rand_core::Rng;
 
-/// A kernel whose step is one proposal and one test, so that an [`Open`](super::Open) chain can take it in halves:
-/// [`Langevin`] in all its forms, [`GibbsWithGradients`], [`PathAuxiliary`], [`RandomWalk`], and a [`Cycle`] of one of these.
+/// A kernel whose step is one proposal and one test, so that an [`Open`](super::Open) chain can take it in halves.
+/// These are [`Langevin`] in all its forms, [`GibbsWithGradients`], [`PathAuxiliary`], [`RandomWalk`], and a
+/// [`Cycle`] of one of these.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be asked: its step is not one proposal and one test",
     note = "`Langevin`, `GibbsWithGradients`, `PathAuxiliary`, `RandomWalk` and a `Cycle` of one of these can"
@@ -43,7 +44,7 @@ pub enum Half {
     },
 }
 
-/// Of [`Langevin`]. One curvature a site stands in the plane of there, η in its weights.
+/// Of [`Langevin`]. One curvature a site is in the plane of there, η in its weights.
 #[derive(Clone, Copy, Debug)]
 pub struct LangevinHalf {
     pub(super) asked: langevin::Asked,

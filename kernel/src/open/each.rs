@@ -7,8 +7,9 @@ use crate::lane::{Bits, Block};
 use rand_core::Rng;
 
 impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]> + AsRef<[Block]>> Open<'_, W, C, B> {
-    /// Asks each of several chains with its own generator, as [`Open::ask_with`] does: `gradients` are those at the states,
-    /// one after the other, or empty where the chains keep them. [`Open::asked`] has the proposals.
+    /// Asks each of several chains with its own generator, as [`Open::ask_with`] does. The slice `gradients` has
+    /// those at the states, one after the other. It is empty where the chains keep them. The proposals are in
+    /// [`Open::asked`].
     ///
     /// # Errors
     /// As [`Open::ask_with`], and [`OpenError::Count`] where there is not one generator a chain. Then no chain was asked.

@@ -80,7 +80,7 @@ impl Half {
         if legal { Ok(Some(half)) } else { Err(SnapshotError::Value) }
     }
 
-    /// Whether curvatures stand in the plane of there, and η in its weights.
+    /// Whether curvatures are in the plane of there, and η in its weights.
     fn floats(&self) -> (bool, bool) {
         match self {
             Self::Langevin(half, _) => (half.curvature.is_none(), half.noise),

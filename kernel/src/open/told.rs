@@ -8,7 +8,7 @@ use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
 
-/// The gradient at one state, as it was told. Nothing else is asked of it.
+/// The gradient at one state, as it was told. It answers nothing else.
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'a> {
     pub(super) layout: Layout,
@@ -51,15 +51,15 @@ fn pack(layout: Layout, slopes: &[f32], out: &mut [Block]) {
     }
 }
 
-/// Slopes one after the other, `[site][value]`, into lanes, in place: sixteen sites' are the rows of a matrix that is
-/// transposed, to have the sites along the lanes.
+/// Slopes one after the other, `[site][value]`, into lanes, in place. Those of sixteen sites are the rows of a
+/// matrix. It is transposed, to have the sites along the lanes.
 #[inline(never)]
 pub(crate) fn spread(layout: Layout, out: &mut [Block]) {
     let width = layout.slopes();
     let last = width.saturating_mul(LANES).saturating_sub(1);
     for planes in out.chunks_exact_mut(width).filter(|_| width > 1) {
         let planes = planes.as_flattened_mut();
-        // What stands at i belongs to 16 i mod (16 width − 1): cycles, each begun at its least place.
+        // What is at i belongs to 16 i mod (16 width − 1): cycles, each begun at its least place.
         for start in 1..last {
             let next = |at: usize| (at / width) + (at % width) * LANES;
             let mut at = next(start);

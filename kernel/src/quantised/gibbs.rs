@@ -11,7 +11,7 @@ use core::ops::Range;
 use rand_core::Rng;
 
 /// A chain of Gibbs sampling over a [`QuantisedIsing`] model, by sweeps over the sites in their order (METHODS.md
-/// §2): exact for that model, in caller-provided memory, without floats.
+/// §2). It is exact for that model, in caller-provided memory, without floats.
 ///
 /// Cost a sweep: a word of the generator and two multiplications a site, and O(degree) additions a flip. Where the fields
 /// take few values, [`TableGibbs`](super::TableGibbs) has their probabilities in a table.
@@ -23,7 +23,8 @@ pub struct QuantisedGibbs<'a, D = ByOdds> {
     pub(super) draw: D,
 }
 
-/// How a site is drawn from its field F: 1 with probability `1/(1+2^(−F/65,536))`, by [`Odds`], or by a [`Table`](super::Table).
+/// How a site is drawn from its field F: 1 with probability `1/(1+2^(−F/65,536))`, by [`Odds`], or by a
+/// [`Table`](super::Table).
 pub trait Draw {
     /// Whether the site becomes 1.
     fn draw<R: Rng + ?Sized>(&self, field: i32, rng: &mut R) -> bool;
@@ -134,8 +135,8 @@ impl<'a, D: Draw> QuantisedGibbs<'a, D> {
         (0..sweeps).map(one).sum()
     }
 
-    /// A sweep over the sites whose bit in `free` is 1, in order; how many changed. All others are clamped, also those beyond the
-    /// end of `free`. The rest is drawn from p given them.
+    /// A sweep over the sites whose bit in `free` is 1, in order; how many changed. All others are clamped, also
+    /// those beyond the end of `free`. The rest is drawn from p given them.
     pub fn sweep_free<R: Rng + ?Sized>(&mut self, free: &[u32], rng: &mut R) -> u32 {
         let all = 0..self.fields.len();
         let is_free = |site: &usize| free.get(site >> 5).is_some_and(|word| (word >> (site & 31)) & 1 != 0);
@@ -153,7 +154,7 @@ impl<'a, D: Draw> QuantisedGibbs<'a, D> {
     }
 
     /// The part of a sweep that draws the sites of a range; how many changed. Parts that follow one another are
-    /// the sweep, bit for bit, and each of them alone leaves p as it is: so a sweep fits any time slice.
+    /// the sweep, bit for bit. Each of them alone leaves p as it is. So a sweep fits any time slice.
     ///
     /// Cost: at most three words of the generator, two multiplications and O(degree) additions a site, whatever
     /// the state and the generator are. Sites that the model does not have cost nothing.

@@ -102,8 +102,8 @@ impl<'a> QuantisedLangevin<'a> {
         QuantisedGibbs::snapshot_len(sites)
     }
 
-    /// A chain that starts at the state in `words`; `fields` is room for a number a site, `flips` for as many
-    /// words as the state has.
+    /// A chain that starts at the state in `words`. The buffer `fields` is room for a number a site, `flips` for as
+    /// many words as the state has.
     ///
     /// # Errors
     /// [`StateError`] where the words are no binary state of the model's sites, or there are fewer fields or flips.
@@ -138,7 +138,7 @@ impl<'a> QuantisedLangevin<'a> {
         self.chain.state()
     }
 
-    /// How a step proposes a site: whether it rather flips than stays, and the odds of the rarer of the two;
+    /// How a step proposes a site: whether it rather flips than stays, and the odds of the rarer of the two. Returns
     /// `None` where there is no such site.
     #[must_use]
     pub fn proposal(&self, site: usize) -> Option<(bool, Odds)> {

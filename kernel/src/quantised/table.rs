@@ -4,8 +4,9 @@ use super::{Draw, Odds, QuantisedGibbs, QuantisedIsing};
 use crate::packed::StateError;
 use rand_core::Rng;
 
-/// A chain of [`QuantisedGibbs`] at any temperature, for models whose fields take few values: couplings of one magnitude, or of a few
-/// whole multiples of one. A table has the probability of every field, so that a site costs one comparison.
+/// A chain of [`QuantisedGibbs`] at any temperature, for models whose fields take few values. Their couplings are of
+/// one magnitude, or of a few whole multiples of one. A table has the probability of every field, so that a site
+/// costs one comparison.
 ///
 /// It samples `p(x) ∝ 2^(unit·(b·x + ½ xᵀKx) / 65,536)`: b and K are small numbers here, and `unit` is the inverse temperature.
 /// Over spins without fields, `E = −J Σ ss′`, take K = 2 and b = −degree for `unit = 2J · 65,536 / ln 2`.

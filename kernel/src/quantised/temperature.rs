@@ -109,9 +109,10 @@ impl<D: Temperature> QuantisedGibbs<'_, D> {
         self.draw.unit()
     }
 
-    /// Replica exchange: two chains of one model change states with probability `min(1, 2^((u−u′)(H(y)−H(x))/65,536))`. x and y
-    /// are their states, u and u′ their inverse temperatures, H is [`QuantisedGibbs::units`]. Each keeps its temperature; the
-    /// memory goes with the state. True where they did.
+    /// Replica exchange: two chains of one model change states with probability
+    /// `min(1, 2^((u−u′)(H(y)−H(x))/65,536))`. Here x and y are their states, u and u′ their inverse temperatures,
+    /// and H is [`QuantisedGibbs::units`]. Each keeps its temperature; the memory goes with the state. True where
+    /// they did.
     ///
     /// Cost: O(sites), and O(edges) to see that the models are the same, unless both are the same slices. At most three words
     /// of the generator.

@@ -11,7 +11,7 @@ pub(super) struct Weight {
     units: i64,
 }
 
-/// `2^(32 − 1/131,072)`: what half a unit less stands for.
+/// `2^(32 − 1/131,072)`: the factor for half a unit less.
 const HALF_UNIT_LESS: u32 = ((power(1) as u64) << 33).isqrt() as u32;
 
 impl Weight {

@@ -7,21 +7,21 @@ use rand_core::Rng;
 const OFTEN: usize = 13;
 /// The largest magnitude of a draw.
 const MOST: usize = 32;
-/// Bits of a draw's magnitude.
+/// Values of the fifteen bits of a draw's magnitude.
 const WHOLE: u32 = 1 << 15;
 /// A magnitude is compared for by all draws where it has so many of 2¹⁵ or more.
 const SELDOM: u64 = 16;
 
-/// The discrete Gaussian distribution `P(k) ∝ e^(−λk²/2)` over all whole numbers k, drawn thirty-two at a time by comparing sixteen
-/// bits each.
+/// The discrete Gaussian distribution `P(k) ∝ e^(−λk²/2)` over all whole numbers k, drawn thirty-two at a time by
+/// comparing sixteen bits each.
 ///
 /// A draw is a sign and fifteen bits. Each magnitude has a whole number of their 2¹⁵ values, as many as its probability fills.
 /// The few that are left are shared by all: a second word decides there, in one of a thousand draws or fewer. So draws resolve
 /// probabilities down to 2⁻⁴², up to |k| = 32. The probabilities themselves are made in f32, right to a part of `2⁻²⁴ (λk²/2 +
 /// 8)` and a few 2⁻⁴². A generator stuck at any value ends the draw.
 ///
-/// Cost of 32 draws: one block of words, two operations of a register for each of 2 (λ = 2) to 13 (λ = 1/16) thresholds.
-/// Some 170 bytes.
+/// Cost of 32 draws: one block of words, and two operations of a register for each threshold. There are 2 (λ = 2) to
+/// 13 (λ = 1/16) thresholds. Some 170 bytes.
 ///
 /// ```
 /// use bitmc::random::DiscreteGaussian;
@@ -110,7 +110,8 @@ impl DiscreteGaussian {
         out
     }
 
-    /// Many draws: the words of all of them, then second words where they are asked for. So the generator stays in registers.
+    /// Many draws: the words of all of them, then second words where they are needed. So the generator stays in
+    /// registers.
     #[inline]
     pub(crate) fn fill<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [[i16; 2 * LANES]]) {
         rng.fill_bytes(bytes_mut(out));

@@ -6,12 +6,12 @@ use core::convert::Infallible;
 use rand_core::{SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
 
-/// xoshiro128++ (Blackman and Vigna 2021) in sixteen lanes; 324 bytes, and 384 on cache lines of its own where the target
-/// has vectors: registers that lie across two lines are loaded in two halves.
+/// xoshiro128++ (Blackman and Vigna 2021) in sixteen lanes. It takes 324 bytes. Where the target has vectors, it
+/// takes 384 on cache lines of its own: registers that lie across two lines are loaded in two halves.
 ///
 /// As a `rand_core` generator its words come lane by lane: lane 0 … lane 15, then the next step.
-/// [`Rng::fill_bytes`](rand_core::Rng::fill_bytes) serves whole 64-byte pieces straight from the lanes, past the words that
-/// [`Rng::next_u32`](rand_core::Rng::next_u32) still holds.
+/// The method [`Rng::fill_bytes`](rand_core::Rng::fill_bytes) serves whole 64-byte pieces straight from the lanes,
+/// past the words that [`Rng::next_u32`](rand_core::Rng::next_u32) still holds.
 ///
 /// ```
 /// use bitmc::random::LaneRng;

@@ -21,7 +21,7 @@ pub fn normals<R: Rng + ?Sized>(rng: &mut R) -> Block {
 }
 
 /// Thirty-two standard normals, sixteen pairs from one uniform and one angle each (Box and Muller 1958). That is half the work
-/// of [`normals`], which stand alone where few are needed.
+/// of [`normals`]. Use [`normals`] where few are needed.
 ///
 /// A pair's length is `√(−2 ln u)`, u with full relative precision near 0, and at most 9.5; its angle has 32 bits.
 #[inline]

@@ -10,12 +10,13 @@ const OWN: usize = 8;
 const SHARED: usize = 5;
 const ALL: Bits = [u32::MAX; LANES];
 
-/// Random planes. Few chains come past a site's own ones, so that the shared ones serve fourteen sites or so: each chain takes
-/// its bits of them once. Nothing has looked at a bit that is not taken, nor does the rule by which planes are drawn again.
+/// Random bit planes. Few chains need more than a site's own planes, so those that sites share serve fourteen sites
+/// or so. Each chain takes its bits of them once. Nothing has looked at a bit that is not taken, nor does the rule by
+/// which planes are drawn again.
 pub(super) struct Planes {
     own: [u8; OWN * 64],
     shared: [u8; SHARED * 64],
-    /// The chains that have taken their bits of the shared planes.
+    /// The chains that have taken their bits of `shared`.
     taken: Bits,
 }
 
@@ -32,7 +33,8 @@ impl Planes {
         self.own.as_chunks().0
     }
 
-    /// The shared planes, drawn again where one of these chains has taken its bits. They have taken them now.
+    /// The planes that sites share, drawn again where one of these chains has taken its bits. They have taken them
+    /// now.
     #[inline(always)]
     fn take_shared<R: Rng + ?Sized>(&mut self, chains: &Bits, rng: &mut R) -> &[[u8; 64]] {
         if meet(chains, &self.taken) {
@@ -92,8 +94,8 @@ impl Comparison {
     }
 }
 
-/// Where a uniform number is below a chain's threshold: planes are compared from the most significant one on, thirteen, and
-/// more while a chain is undecided.
+/// Where a uniform number is below a chain's threshold. Planes are compared from the most significant one on:
+/// thirteen, and more while a chain is undecided.
 #[inline(always)]
 fn below<'r, R: Rng + ?Sized>(
     features: &[Bits],
@@ -102,7 +104,7 @@ fn below<'r, R: Rng + ?Sized>(
     rng: &mut R,
 ) -> Bits {
     let mut comparison = Comparison { last: [0; LANES], undecided: ALL };
-    // A row is asked for after its plane, so that none is lost where planes end.
+    // A row is taken after its plane, so that none is lost where planes end.
     for (random, row) in planes.draw_own(rng).iter().zip(&mut rows) {
         comparison.plane(&from_bytes(random), row, features);
     }

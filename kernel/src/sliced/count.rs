@@ -11,9 +11,10 @@ pub(super) fn block(blocks: &[Bits], site: usize) -> &Bits {
     blocks.get(site).unwrap_or(&NOWHERE)
 }
 
-/// Counts the neighbours that push a site up, or down where `turn` is all ones, or that differ from `own` where it
-/// is given: a neighbour of value 1 pushes up along a positive coupling, and down along a negative one. Level k, from
-/// 0, of the zeros in `levels` becomes the chains in which more than k are counted; there is one for each neighbour.
+/// Counts the neighbours that push a site up, or down where `turn` is all ones. Where `own` is given, it counts those
+/// that push away from that value, or towards it where `turn` is all ones. A neighbour of value 1 pushes up along a
+/// positive coupling, and down along a negative one. Level k, from 0, of the zeros in `levels` becomes the chains in
+/// which more than k are counted; there is one for each neighbour.
 #[inline(always)]
 pub(super) fn count(row: &[Entry], blocks: &[Bits], turn: u32, own: Option<&Bits>, levels: &mut [Bits]) {
     for (before, entry) in row.iter().enumerate() {
@@ -34,7 +35,7 @@ pub(super) fn count(row: &[Entry], blocks: &[Bits], turn: u32, own: Option<&Bits
     }
 }
 
-/// Runs code with a row and with so many blocks of zeros, with loops laid out for the usual degrees where there are as
+/// Runs code with a row and with so many blocks of zeros. Loops are laid out for the usual degrees where there are as
 /// many blocks, and vectors.
 macro_rules! laid_out {
     ($row:ident, $number:expr, |$inner:ident, $blocks:ident| $run:expr) => {

@@ -16,9 +16,9 @@ use rand_core::Rng;
 /// A site becomes 1 with probability `1/(1+e^(−z))`, `z = 2(J·m + w)`, where m is the neighbours that push up less those that
 /// push down. It is within 2⁻⁶⁴, and exactly ½ where z = 0.
 ///
-/// Cost a sweep: eight and a half blocks of random words a site (twelve where there is but one site), and thirteen comparisons of
-/// some ten operations each at degree 4.
-/// Memory: 64 bytes a site, and a table of [`SlicedGibbs::kind_words`] for each kind of site.
+/// Cost a sweep: eight and a half blocks of random words a site (twelve where there is only one site). At degree 4
+/// a site also takes thirteen comparisons of some ten operations each. Memory: 64 bytes a site, and a table of
+/// [`SlicedGibbs::kind_words`] for each kind of site.
 #[derive(Debug)]
 pub struct SlicedGibbs<'a> {
     chains: SlicedChains<'a>,
@@ -64,8 +64,8 @@ impl<'a> SlicedGibbs<'a> {
         Ok(Self { chains, table, likely })
     }
 
-    /// The probability, in units of 2⁻⁶⁴, with which a site takes the less likely of its values when `up` of its neighbours
-    /// push it towards 1. And which value that is, as a sweep draws it. `None` where there is no such site or number.
+    /// The probability, in units of 2⁻⁶⁴, of the less likely value of a site when `up` of its neighbours push it
+    /// towards 1. And which value that is, as a sweep draws it. `None` where there is no such site or number.
     #[must_use]
     pub fn conditional(&self, site: usize, up: usize) -> Option<(u64, u32)> {
         let model = self.chains.model();

@@ -20,12 +20,14 @@ const TWO_POW_MINUS_32: f32 = 1.0 / 4_294_967_296.0;
 /// once. Every site of a chain is proposed to flip, with log odds `z = −J·a − w·s − 1/(2α)`. Here a is its neighbours that
 /// agree with it less those that do not.
 ///
-/// With zero diagonal and balance ½ the energies cancel against the flipped sites' terms, and the Metropolis ratio is `ln A =
-/// Z(x) − Z(y)`, `Z = Σ ln(1 + e^z)`. It takes how many sites have each z, in bits too. Those logarithms are whole multiples of
-/// 2⁻³². A flip's probability is within 2⁻⁶⁴, which is 2⁻²⁰ of the rarest. So far is ln A that of what was drawn.
+/// With zero diagonal and balance ½ the energies cancel against the flipped sites' terms. So the Metropolis ratio is
+/// `ln A = Z(x) − Z(y)`, `Z = Σ ln(1 + e^z)`. It takes how many sites have each z, counted in bits too. Those
+/// logarithms are whole multiples of 2⁻³². A flip's probability is within 2⁻⁶⁴, which is 2⁻²⁰ of the rarest. So far
+/// is ln A that of what was drawn.
 ///
-/// Cost a step: eight and a half blocks of random words a site, thirteen comparisons of some fifteen operations each at degree 4,
-/// two counts of neighbours, and two additions in bits for every neighbour. Memory: 128 bytes a site, a table, and counters.
+/// Cost a step: eight and a half blocks of random words a site, two counts of neighbours, and two additions in bits
+/// for every neighbour. At degree 4 a site also takes thirteen comparisons of some fifteen operations each. Memory:
+/// 128 bytes a site, a table, and counters.
 #[derive(Debug)]
 pub struct SlicedLangevin<'a> {
     chains: SlicedChains<'a>,
@@ -63,8 +65,8 @@ impl<'a> SlicedLangevin<'a> {
         Kind { degree: if degree < usize::MAX / 4 { degree } else { usize::MAX / 4 }, field }
     }
 
-    /// Blocks of room for a model: one a site, and the counters of its kinds of sites, which a sampler without a
-    /// test does not need.
+    /// Blocks of room for a model: one a site, and the counters of its kinds of sites. A sampler without a test does
+    /// not need the counters.
     #[must_use]
     pub fn blocks(model: &SlicedIsing<'_>) -> usize {
         let sites = model.sites();
@@ -149,7 +151,7 @@ impl<'a> SlicedLangevin<'a> {
     }
 
     /// The probability of a flip, in units of 2⁻⁶⁴, as a step draws it. It is that of a site that agrees with `agreeing`
-    /// neighbours, and with its field or not. `None` where there is no such site or number.
+    /// neighbours, and with its field or not. Returns `None` where there is no such site or number.
     #[must_use]
     pub fn flip(&self, site: usize, agreeing: usize, along: bool) -> Option<u64> {
         let model = self.chains.model();

@@ -41,8 +41,8 @@ crate::error::errors! {
     }
 }
 
-/// An [`Ising`] model whose couplings have one magnitude, ±J, and whose fields are 0 or ±h for one h: on any graph
-/// of degree up to [`MAX_DEGREE`]. It is the model's own table of rows that is read: nothing is copied.
+/// An [`Ising`] model whose couplings have one magnitude, ±J, and whose fields are 0 or ±h for one h. Its graph is
+/// any one of degree up to [`MAX_DEGREE`]. The model's own table of rows is read: nothing is copied.
 #[derive(Clone, Copy, Debug)]
 pub struct SlicedIsing<'a> {
     model: Ising<'a>,

@@ -61,8 +61,8 @@ impl LogOdds {
         self.0 > 0
     }
 
-    /// e^(−|z|) with 125 binary places, correct to 62 of them and relatively to as many: Σ (−r)ⁿ/n! of what is
-    /// left of |z| after whole factors of two.
+    /// e^(−|z|) with 125 binary places, correct to 62 of them and relatively to as many. It is Σ (−r)ⁿ/n!, with r
+    /// what is left of |z| after whole factors of two.
     fn odds(self) -> u128 {
         let (mut rest, mut halvings) = (self.0.unsigned_abs(), 0);
         if rest >= 64 << 64 {
@@ -93,8 +93,8 @@ impl LogOdds {
         if self.positive() { u64::wrapping_neg(rare) } else { rare }
     }
 
-    /// `ln(1 + e^z)` in units of 2⁻³², within one of them, for |z| up to [`LogOdds::LIMIT`]: the binary logarithm
-    /// of 1 + e^(−|z|) by squaring, a bit each time.
+    /// `ln(1 + e^z)` in units of 2⁻³², within one of them, for |z| up to [`LogOdds::LIMIT`]. Squaring gives the
+    /// binary logarithm of 1 + e^(−|z|), a bit each time.
     pub(super) fn softplus(self) -> i64 {
         let odds = (self.odds() >> 62) as u64;
         let (mut power, mut log) = ((1 << 63) + u128::from(odds), 0u64);

@@ -2,8 +2,8 @@
 //!
 //! A chain's threshold depends on *features*, bits that the update makes for all chains at once ("at least k
 //! neighbours agree"). A feature is a set of chains, and where it is set, some bits of the threshold differ from
-//! what they would be without it. So a plane of the thresholds of all chains is a constant, with for each
-//! feature either its block or nothing added modulo 2: a row of words that are all zeros or all ones.
+//! what they would be without it. So a plane of the thresholds of all chains is a constant, to which each feature
+//! adds its block or nothing, modulo 2. It is kept as a row of words that are all zeros or all ones.
 
 use super::model::{KINDS, Kind, SlicedError};
 use super::{MAX_DEGREE, SlicedIsing};
@@ -102,8 +102,8 @@ impl<'a> Table<'a> {
         Ok(Self { words: memory, places })
     }
 
-    /// The rows of a kind, one behind the other, each a word and one for every feature: first the planes, then the
-    /// low and the high halves of the weights.
+    /// The rows of a kind, one behind the other, each a word and one for every feature. First are the planes, then
+    /// the low and the high halves of the weights.
     #[inline]
     fn rows(&self, kind: Kind) -> &[u32] {
         let (start, end) = self.places.get(kind.number()).copied().unwrap_or((0, 0));

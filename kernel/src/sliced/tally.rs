@@ -1,8 +1,8 @@
 //! Counting in bits over all sites: some numbers for each chain.
 //!
-//! For each power of two a counter has a plane of sums, and one that waits for a second of its kind: two bits and the
+//! For each power of two a counter has a plane of sums, and one that waits for a second of its kind. Two bits and the
 //! sum make a new sum and a carry. So a bit costs one full adder on average, however long the counter is. Counters
-//! that count together stand together: the sums of all of them for 1, what waits there, then those for 2.
+//! that count together are kept together: the sums of all of them for 1, what waits there, then those for 2.
 
 use crate::lane::{Bits, LANES, PARTS, U32s};
 

@@ -32,7 +32,7 @@ crate::error::errors! {
         Checksum => "the checksum is another one: the snapshot was altered";
         /// The next part is another one, or there is none.
         Part {
-            /// The part that was asked for.
+            /// The part that is needed.
             need: [u8; 4],
             /// The part that is there; zeros where there is none.
             got: [u8; 4],

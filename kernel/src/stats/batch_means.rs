@@ -9,12 +9,14 @@ use crate::snapshot::plain;
 /// Mean, variance and effective sample size of a scalar by batch means, in fixed memory.
 ///
 /// When all `BATCHES` are full, neighbours are merged and the batch length doubles. From the first merging on there are between
-/// half of them and all, for any length of run. With m batches of length b and variance of their means s², a variance v of
-/// single values and n = m·b values: `ESS = n · v / (b · s²)` (Flegal and Jones 2010). Its relative error is about √(2/m).
+/// half of them and all, for any length of run. There are n = m·b values in m batches of length b. With s² the
+/// variance of the batch means and v that of single values, `ESS = n · v / (b · s²)` (Flegal and Jones 2010). Its
+/// relative error is about √(2/m).
 ///
-/// Sums are of differences to an origin, in f32: the first value, and from every power of two of values on their mean. So
-/// neither a mean far from 0 nor a start far from the mean takes the digits of what comes after. `BATCHES` is even, and at
-/// least 16: with fewer there are too few batches for [`BatchMeans::ess`] after every merge.
+/// Sums are of differences to an origin, in f32. The origin is the first value, and from every power of two of values
+/// on their mean. So neither a mean far from 0 nor a start far from the mean takes the digits of later values. The
+/// number `BATCHES` is even, and at least 16: with fewer there are too few batches for [`BatchMeans::ess`] after
+/// every merge.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchMeans<const BATCHES: usize> {
     batches: [Total; BATCHES],

@@ -3,7 +3,7 @@
 use crate::lane::{F32s, Total, exp, ln};
 use crate::snapshot::plain;
 
-/// How far a weight may stand above the reference before the sum is rescaled: e⁴⁰ is 2⁵⁸.
+/// How far a weight may be above the reference before the sum is rescaled: e⁴⁰ is 2⁵⁸.
 const HEADROOM: f32 = 40.0;
 
 /// A sum of weights of any size, `Σ e^(wᵢ)`, with the rounding errors of a [`Total`].
@@ -33,7 +33,7 @@ impl LogSum {
         }
     }
 
-    /// Raises the reference where a weight stands too high above it; the factor for older sums.
+    /// Raises the reference where a weight is too high above it; the factor for older sums.
     fn lift(&mut self, log_weight: f32) -> f32 {
         if log_weight <= self.reference + HEADROOM {
             return 1.0;

@@ -87,8 +87,8 @@ impl Block {
         self
     }
 
-    /// The same block around a state drawn uniformly from the ball of `radius` around this one: a site keeps its
-    /// value with the probability of the states in which it does.
+    /// The same block around a state drawn uniformly from the ball of `radius` around this one. The probability that
+    /// a site keeps its value is the share of the states still possible that keep it.
     pub(super) fn scatter<R: Rng + ?Sized>(mut self, radius: usize, counts: &Counts, rng: &mut R) -> Self {
         let mut left = radius;
         let places = self.centre.iter_mut().zip(&self.arities).zip(counts.windows(2)).take(self.len);
@@ -288,8 +288,8 @@ impl Path {
     }
 }
 
-/// A draw from states that come one by one, `p ∝ e^(−E)`: each takes the place of the one before with its share of
-/// the sum so far, so nothing is kept but the sum.
+/// A draw from states that come one by one, `p ∝ e^(−E)`. Each replaces the chosen one with a probability: its share
+/// of the sum so far. So only the chosen state and the sum are kept.
 pub(super) struct Lottery {
     chosen: Option<Digits>,
     least: f32,
@@ -314,7 +314,7 @@ impl Lottery {
         } else {
             weight = exp(self.least - energy);
         }
-        // The less likely outcome is the one that is asked for: relative precision on both sides.
+        // The test is for the less likely outcome: relative precision on both sides.
         let at = uniform * (self.sum + weight);
         let taken = if weight < self.sum { at < weight } else { at >= self.sum };
         if taken || self.chosen.is_none() {

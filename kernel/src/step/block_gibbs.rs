@@ -32,8 +32,8 @@ impl Kernel<Rbm<'_>> for BlockGibbs {
 /// It samples exactly from `p_β(v) ∝ Σ_h e^(−βE(v,h))`, the [`Rbm`] with β times all weights and biases (Desjardins et al.
 /// 2010). The path of [`Tempered`](crate::energy::Tempered) is another one: it scales the energy after the hidden units are
 /// summed out. Both paths lead from the uniform distribution at β = 0 to the model's own at β = 1.
-/// [`temper::block_gibbs_round`](crate::temper::block_gibbs_round) is replica exchange along it. Energies that a chain tells are
-/// the model's, at β = 1.
+/// [`temper::block_gibbs_round`](crate::temper::block_gibbs_round) is replica exchange along it. Energies that a
+/// chain tells are the model's, at β = 1.
 ///
 /// Cost: that of [`BlockGibbs`], and one exponential a hidden unit where β is not 1.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,9 +8,9 @@ use rand_core::Rng;
 
 /// A model of pairs, seen by a mirror that exchanges values two by two and may leave some as they are.
 ///
-/// Given the mirror, each site has two values, its own and the one it would change to: the model is an Ising model over which
-/// of both it is. Energies are in half units, so that a bond has probability `1 − e^(−½·units)` where `units` is what a change
-/// of one of two sites alone loses twice.
+/// Given the mirror, each site has two values: its own and the one it would change to. The model is an Ising model
+/// over which of the two it has. Energies are in half units: a bond has probability `1 − e^(−½·units)`. Here `units`
+/// is twice what a change of one of the two sites alone loses.
 pub(super) trait Mirrored: Energy {
     /// The exchange of values.
     type Mirror: Copy;

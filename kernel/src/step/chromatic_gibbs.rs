@@ -14,17 +14,18 @@ use crate::random::logistics;
 use rand_core::Rng;
 
 /// Chromatic Gibbs (Gonzalez et al. 2011; METHODS.md §2): the sites of a class are independent given all others, so a class is
-/// drawn at once, sixteen sites side by side. A step is one sweep over the classes. For [`Ising`] and [`Potts`](crate::Potts)
-/// models, from their cached fields. It keeps the distribution exactly, and is not reversible. Clamped sites keep their value.
+/// drawn at once, sixteen sites at a time. A step is one sweep over the classes. For [`Ising`] and
+/// [`Potts`](crate::Potts) models, from their cached fields. It keeps the distribution exactly, and is not
+/// reversible. Clamped sites keep their value.
 ///
 /// A chain over other couplings than those that the colouring was checked against refuses every step as a
 /// fault.
 ///
 /// Potts models of [many values](crate::Layout::many_values) are refused: every step is a fault.
 ///
-/// Cost a sweep: a logistic number a site, comparisons in lanes of all blocks from a class's first to its last (Potts: an
-/// exponential a value of all blocks that have some of it), and O(degree) additions a changed site. That is least where
-/// sites are numbered class by class: [`Colouring::numbers`].
+/// Cost a sweep: a logistic number a site, and O(degree) additions a changed site. For each class, all blocks from
+/// its first to its last are compared in lanes. (Potts: an exponential a value of all blocks that have some of the
+/// class.) This is least where sites are numbered class by class: [`Colouring::numbers`].
 ///
 /// ```
 /// use bitmc::step::{ChromaticGibbs, Colouring, SequentialGibbs};

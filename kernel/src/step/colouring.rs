@@ -7,8 +7,8 @@ use crate::packed::Packed;
 /// Sites in classes without a coupling inside, checked against the couplings of one model: given all others,
 /// the sites of a class are independent. For [`ChromaticGibbs`](super::ChromaticGibbs).
 ///
-/// A class is a binary state of all sites, 1 for its own; `classes` holds one behind the other, and every site
-/// is in exactly one.
+/// A class is a binary state of all sites, 1 for its own. The slice `classes` holds one behind the other, and every
+/// site is in exactly one.
 #[derive(Clone, Copy, Debug)]
 pub struct Colouring<'a> {
     form: Sparse<'a>,

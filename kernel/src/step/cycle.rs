@@ -9,10 +9,10 @@ use rand_core::Rng;
 
 /// Kernels in turn: step t of a chain is made by kernel `t mod s` of s.
 ///
-/// Each kernel keeps the distribution, so each position of the cycle does, and so does the whole cycle; it is not
+/// Each kernel keeps the distribution, and so do each position of the cycle and the whole cycle. The cycle is not
 /// reversible, though its parts may be. The position is the chain's step count
-/// ([`Chain::steps`](crate::Chain::steps)), which its [`Core`](crate::chain::Core) carries: a chain that
-/// was kept goes on at the right position.
+/// ([`Chain::steps`](crate::Chain::steps)), which its [`Core`](crate::chain::Core) carries: a chain that was kept
+/// goes on at the right position.
 ///
 /// Over Langevin kernels it is the cyclical sampler ACS (Pynadath, Bhattacharya, Hariharan, Zhang 2024,
 /// Algorithm 1; METHODS.md §4), for binary, categorical and ordinal sites: [`langevin_cycle`] makes the
@@ -65,8 +65,8 @@ impl<E: Energy + ?Sized, K: Kernel<E>> Kernel<E> for Cycle<'_, K> {
     }
 }
 
-/// The Langevin kernels of S steps, with the Metropolis test, at scheduled step sizes and balances: the
-/// cycle of ACS where both schedules have the period S.
+/// The Langevin kernels of S steps, with the Metropolis test, at scheduled step sizes and balances. If both schedules
+/// have the period S, this is the cycle of ACS.
 ///
 /// # Errors
 /// [`ParameterError`] where a step size or balance is illegal.

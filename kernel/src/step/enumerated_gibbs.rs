@@ -15,9 +15,9 @@ use rand_core::Rng;
 /// conditional given all others, summed over all their `S^B` states. Every draw is accepted; reversible.
 /// Clamped sites of a block keep their value.
 ///
-/// The states are visited in Gray order, each a single-site move from the one before, and drawn from as they
-/// come: nothing is kept but the sum. States at `+∞` are never drawn; nor are those at NaN or `−∞`, which
-/// count as a fault.
+/// The states are visited in Gray order, each a single-site move from the one before. They are drawn from as they
+/// come, and nothing is kept but the sum. States at `+∞` are never drawn. Those at NaN or `−∞` are not drawn either,
+/// and count as a fault.
 ///
 /// Cost a step: `S^B` times an [`Energy::shift`] of one site, an exponential and a uniform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

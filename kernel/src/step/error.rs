@@ -4,8 +4,8 @@ crate::error::errors! {
     /// Why a sampler's parameter is illegal.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum ParameterError {
-        /// A step size must be positive, and it and its inverse finite; where a noise or a weight holds the steps back it may be
-        /// +∞, too.
+        /// A step size must be positive, and it and its inverse finite. Where a noise or a weight limits the steps,
+        /// it may also be +∞.
         StepSize(value: f32) => "step size {value} is not positive, or it or its inverse is not finite";
         /// A balance must be in (0, 1].
         Balance(value: f32) => "balance {value} is not in (0, 1]";

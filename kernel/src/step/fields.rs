@@ -1,8 +1,8 @@
 //! Updates of Ising spins from their cached fields, by thresholds that are known before the fields are.
 //!
-//! A site becomes 1 where a standard logistic number is below its log odds, `field · unit`: where its field, a
-//! whole number of units, is above the threshold ⌊number / unit⌋. The thresholds are made in lanes; sites that
-//! stay cost one comparison in lanes, and a flip its neighbours.
+//! A site becomes 1 where a standard logistic number is below its log odds, `field · unit`. That is where its field,
+//! a whole number of units, is above the threshold ⌊number / unit⌋. The thresholds are made in lanes; sites that stay
+//! cost one comparison in lanes, and a flip its neighbours.
 
 use crate::energy::{Ising, Pending};
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
@@ -50,8 +50,8 @@ fn sites<T>(cache: &[Bits], noise: &[T], index: usize, holds: impl Fn(&Bits, &T,
     }
 }
 
-/// Gives the sites in the mask `among` of one word the values that their thresholds say, one after another: each sees the
-/// fields that those before it left. Returns `E(after) − E(before)` in units.
+/// Gives the sites in the mask `among` of one word the values that their thresholds say, one after another. Each sees
+/// the fields that those before it left. Returns `E(after) − E(before)` in units.
 ///
 /// The sites that flip are found for all at once; a flip corrects those of the word that it is coupled with. With a
 /// `LIST` the fields of the others wait until the end of the word: worth it for long rows of different lengths.

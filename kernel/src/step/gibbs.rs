@@ -19,8 +19,8 @@ use rand_core::Rng;
 ///   the distribution exactly, and is not reversible.
 /// * [`Gibbs::random`]: a step is a number of updates of sites drawn uniformly, with replacement; reversible.
 ///
-/// Values whose energy is `+∞` are never drawn; nor are those at NaN or `−∞`, which count as a fault of the
-/// step. `proposed` is the number of sites at which the step's ends differ.
+/// Values whose energy is `+∞` are never drawn. Those at NaN or `−∞` are not drawn either, and count as a fault of
+/// the step. The field `proposed` is the number of sites at which the step's ends differ.
 ///
 /// Cost an update: [`Energy::differences`] at one site, and a [`Energy::shift`] where the site changes. A binary site takes one
 /// of sixteen logistic numbers made together. Another takes one uniform and one exponential a value. A site of

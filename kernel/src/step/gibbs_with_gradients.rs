@@ -3,14 +3,14 @@
 super::path::of_indices! {
     /// Gibbs with gradients (Grathwohl, Swersky, Hashemi, Duvenaud, Maddison 2021, Algorithm 1; METHODS.md §2).
     ///
-    /// The change of E by every single-site move is estimated by the gradient, `Δ = −∂E/∂x · (change)`, and one
-    /// move is drawn from `softmax(Δ/2)`: over sites for binary ones, over (site, value) for categorical and
-    /// ordinal ones, the present value left out. The Metropolis test makes it exact:
-    /// `ln A = E(x) − E(y) + log q(i|y) − log q(i|x)`.
+    /// The change of E by every single-site move is estimated by the gradient, `Δ = −∂E/∂x · (change)`. One move is
+    /// drawn from `softmax(Δ/2)`: for binary sites over sites, for categorical and ordinal ones over (site, value)
+    /// without the present value. The Metropolis test makes it exact: `ln A = E(x) − E(y) + log q(i|y) − log q(i|x)`.
     ///
     /// With R indices (GWG-R) a step moves up to R sites. Binary: R draws with replacement, the union is
-    /// flipped, and log q is summed over all R draws both ways. Other sites: R *distinct* sites in the order of
-    /// the draw, both ways, each (site, value) from what is left; as many as there are where R is more.
+    /// flipped, and log q is summed over all R draws both ways. Other sites: R *distinct* sites are drawn, each
+    /// (site, value) from what is left. The way back has them in the same order. Where fewer than R sites can move,
+    /// all of them do.
     ///
     /// The first choice where gradients are cheap and few sites should move a step. R = 2 to 5 pays where the
     /// energy is smooth; [`PathAuxiliary`](crate::PathAuxiliary) is the better way to move many.

@@ -23,10 +23,10 @@ use rand_core::Rng;
 /// AB-edge for Ising models: the distribution of [`Langevin::second_order`](super::Langevin::second_order) over an [`Edgewise`]
 /// noise with other draws, at about half the cost (Sun and others 2023; METHODS.md §3).
 ///
-/// Where W is the Hessian of `f = −E` itself, the gradient and the noise at the far end are those at the near end but
-/// for D: `g(y) + η' = g(x) + η − Dv`. Then a site that stays has the same log odds `z = αr − 1/2σ` both ways, with
-/// `r = v(g + η) − ½D`, one that flips has `−z − 1/σ` on the way back, and the ratio is a sum over the sites that flip,
-/// `s = 1/σ`:
+/// Here W is the Hessian of `f = −E` itself. So the sum of gradient and noise at the far end differs from that at the
+/// near end only by D: `g(y) + η' = g(x) + η − Dv`. A site that stays has the same log odds `z = αr − 1/2σ` both
+/// ways, with `r = v(g + η) − ½D`. One that flips has `−z − 1/σ` on the way back. The ratio is a sum over the sites
+/// that flip, with `s = 1/σ`:
 ///
 /// ```text
 /// ln A = Σ_flips [ (κ−α) r − ½s + ln( (1 + e^z) / (e^z + e^−s) ) ] + (1−κ) (f(y) − f(x))
@@ -112,8 +112,8 @@ struct Grid {
 }
 
 impl Grid {
-    /// The coarsest grid on which κ|W|/m², m = 1, 2, 4 …, is at most 2: the variance of k is then within .2 % of that of
-    /// the normals (METHODS.md §3).
+    /// The coarsest grid, of m = 1, 2, 4 … parts of |W|, on which κ|W|/m² is at most 2. The variance of k is then
+    /// within .2 % of that of the normals (METHODS.md §3).
     fn new(magnitude: f32, precision: f32) -> Result<Self, ParameterError> {
         let (mut step, mut precision_of) = (magnitude, magnitude * precision);
         while precision_of > 2.0 && precision_of.is_finite() {
@@ -147,13 +147,18 @@ impl<'a> IsingBalanced<'a> {
     /// products of x cancel. That holds as well where it takes but the values of a grid, of which all the means `Lᵀx` are
     /// points. So an edge adds `(|W|/m) k` to the noise at its ends instead of `√(|W|/κ) ξ`. The whole numbers k are from a
     /// [`DiscreteGaussian`] of precision `λ = κ|W|/m²`. The grid has m = 1, 2, 4 … parts of |W|, the coarsest of λ ≤ 2. Log
-    /// odds and the ratio are made of it as before, and every move is accepted at α = κ = 1 and σ = ∞. As many sites move: the
-    /// variance of k is within .2 % of that of the normals.
+    /// odds and the ratio are made of it as before. Every move is accepted at α = κ = 1 and σ = ∞. As many sites
+    /// move: the variance of k is within .2 % of that of the normals.
+    ///
+    /// Cost: O(edges).
     ///
     /// # Errors
-    /// As [`IsingBalanced::new`]. [`ParameterError::UnequalCouplings`] where couplings differ in magnitude, by a unit of the
-    /// model's grid even. [`ParameterError::Degree`] where a site has more than 1,023. [`ParameterError::WeakCoupling`] where
-    /// |W| is below 1/16 or not finite; W is 4J for spins whose edges are given once. O(edges).
+    /// As [`IsingBalanced::new`], and:
+    /// * [`ParameterError::UnequalCouplings`] where couplings differ in magnitude, even by one unit of the model's
+    ///   grid.
+    /// * [`ParameterError::Degree`] where a site has more than 1,023 couplings.
+    /// * [`ParameterError::WeakCoupling`] where |W| is below 1/16 or not finite. W is 4J for spins whose edges are
+    ///   given once.
     ///
     /// ```
     /// use bitmc::noise::{Edgewise, SparseMatrix};
@@ -194,8 +199,8 @@ impl<'a> IsingBalanced<'a> {
     }
 
     /// Keeps the share a of the noise from step to step, 0 ≤ a < 1: see
-    /// [`Langevin::momentum`](super::Langevin::momentum). Of [`IsingBalanced::discrete`] each whole number is kept with
-    /// probability a, else drawn anew, and kept ones are moved along and negated; a is rounded to 2⁻¹⁶.
+    /// [`Langevin::momentum`](super::Langevin::momentum). With [`IsingBalanced::discrete`] each whole number is kept
+    /// with probability a, else drawn again. Kept ones are moved along and negated. There a is rounded to 2⁻¹⁶.
     ///
     /// The noise is in the chain's memory, behind its weights: [`IsingBalanced::weights_and_momentum`]. A chain without this
     /// room refuses every step as a fault. Cost beside a step without: O(sites), and of whole numbers O(edges).
@@ -220,10 +225,11 @@ impl<'a> IsingBalanced<'a> {
         Ok(self)
     }
 
-    /// The probabilities of a move from the chain's state to `to`, without making it, given that it drew `eta` from
-    /// N(0, (W+D)/κ) ([`Noise::draw`]: finite numbers; blocks that are missing are 0), or from the grid of
-    /// [`IsingBalanced::discrete`]. The cost of a step. Where log odds are past ±80, the way there is that of the draw, which
-    /// cuts them, the way back and the ratio are not cut.
+    /// The probabilities of a move from the chain's state to `to`, without making it, given the noise `eta`. The
+    /// noise is a draw from N(0, (W+D)/κ), as [`Noise::draw`] makes it, or from the grid of
+    /// [`IsingBalanced::discrete`]. Its numbers are finite, and blocks that are missing are 0. The cost of a step.
+    /// Where log odds are past ±80, the way there is that of the draw, which cuts them. The way back and the ratio
+    /// are not cut.
     ///
     /// # Errors
     /// [`StateError`] where `to` is not a state of the chain's layout.

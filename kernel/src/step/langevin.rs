@@ -25,17 +25,16 @@ use rand_core::Rng;
 
 /// The discrete Langevin sampler (Zhang, Liu, Liu 2022, Algorithms 1–2; METHODS.md §1).
 ///
-/// Every site moves on its own, given the state:
-/// `q(y|x) ∝ Π exp(−β ∂ᵢE(x)(yᵢ−xᵢ) − ½cᵢ(yᵢ−xᵢ)²)` with balance β = ½ and curvature c = 1/α, α the step
-/// size on the {0,1} scale.
+/// Every site moves on its own, given the state. The proposal is `q(y|x) ∝ Π exp(−β ∂ᵢE(x)(yᵢ−xᵢ) − ½cᵢ(yᵢ−xᵢ)²)`
+/// with balance β = ½ and curvature c = 1/α, α the step size on the {0,1} scale.
 ///
 /// * [`Langevin::adjusted`] (DMALA) keeps `p ∝ e^(−E)` exactly: every proposal passes the Metropolis test.
 /// * [`Langevin::unadjusted`] (DULA) accepts every finite proposal. It converges to *another* distribution. For quadratic
 ///   energies, and multilinear ones over bits, that is near p at small α: the bias falls like e^(−1/(2α)) (DLP Theorem
 ///   5.1). For others a bias stays at any α, as large as the gradient fails to predict differences of energy (Theorem 5.2).
 ///
-/// The same type is the preconditioned sampler (one cᵢ a site, [`Curvature::Each`]), over an
-/// [`Estimate`](crate::energy::Estimate) the stochastic-gradient one, and with a [`Noise`] `N` the
+/// The same type is three more samplers. With one cᵢ a site ([`Curvature::Each`]) it is the preconditioned one. Over
+/// an [`Estimate`](crate::energy::Estimate) it is the stochastic-gradient one. With a [`Noise`] `N` it is the
 /// second-order one ([`Langevin::second_order`]).
 ///
 /// Gradients of ±∞ are legal: such a move is proposed with the least probability there is
@@ -44,8 +43,8 @@ use rand_core::Rng;
 ///
 /// # Choosing α
 /// Scan α and take the one with the largest [jump distance](crate::stats::Acceptance::jump_distance), not the
-/// highest acceptance: near acceptance 1 hardly anything is proposed, near 0 nothing is accepted. A rate
-/// between .4 and .7 is a usual sign of a good one. Strongly coupled energies have a narrow range.
+/// highest acceptance. Near acceptance 1 hardly anything is proposed, near 0 nothing is accepted. A rate between .4
+/// and .7 is a usual sign of a good one. Strongly coupled energies have a narrow range.
 ///
 /// Cost a step: one gradient, one uniform a site, and one exponential a site (categorical and ordinal: a
 /// value). A site of [`Layout::MANY`](crate::Layout::MANY) values or more takes 192 random bits in place of the uniform.

@@ -46,8 +46,8 @@ impl Momentum {
         (self.keep * 65_536.0 + 0.5) as u32
     }
 
-    /// `η ← −aη + √(1−a²) ζ` of the ζ that stands in `eta`, or ζ where what is kept is of another kind. The negation that
-    /// ends a step is made here, at the next one.
+    /// `η ← −aη + √(1−a²) ζ` of the ζ in `eta`, or ζ where what is kept is of another kind. The negation that ends a
+    /// step is made here, at the next one.
     pub(super) fn refresh(&self, kind: Kept, known: &mut Option<Kept>, kept: &mut [Block], eta: &mut [Block]) {
         let goes_on = known.replace(kind) == Some(kind);
         for (kept, eta) in kept.iter_mut().zip(eta) {

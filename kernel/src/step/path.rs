@@ -63,8 +63,8 @@ macro_rules! of_indices {
                 Ok(Self { paths: crate::step::path::Paths { indices, order, replace, backwards } })
             }
 
-            /// The probabilities of one sequence of draws from the chain's state, without making the move: log q of
-            /// the sequence, and of the sequence back from where it leads. The cost of a step.
+            /// The probabilities of one sequence of draws from the chain's state, without making the move. They are
+            /// log q of the sequence, and of the sequence back from where it leads. The cost of a step.
             ///
             /// # Errors
             /// [`StateError`](crate::StateError) where a site or value does not exist.
@@ -254,8 +254,8 @@ impl Paths {
         })
     }
 
-    /// Planes of a row of weights, and whether a site may be drawn again: of two values for one site one
-    /// would have no way back.
+    /// Planes of a row of weights, and whether a site may be drawn again. If two values of one site were drawn, one
+    /// of them would have no way back.
     fn shape<E: ?Sized>(&self, ring: &Ring<'_, E>) -> (usize, bool) {
         (self.order.planes(ring.layout), self.replace && ring.layout.kind() == Kind::Binary)
     }
@@ -276,7 +276,7 @@ impl Paths {
         ring.core.weights_of.is_some()
     }
 
-    /// The weights of every move from a point, made of the gradient that stands in their place, and their sum.
+    /// The weights of every move from a point, made of the gradient that is in their place, and their sum.
     fn weigh<E: Energy + ?Sized>(&self, energy: &E, at: &mut Point<'_>, free: &[u32]) -> Option<u128> {
         let layout = energy.layout();
         let domain = Domain { free: Packed::trusted(layout, free), arities: energy.arities() };

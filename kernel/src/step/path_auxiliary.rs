@@ -4,17 +4,17 @@ super::path::of_indices! {
     /// The path auxiliary sampler (Sun, Dai, Xia, Ramamurthy 2022, the fast form with gradients at the two ends;
     /// METHODS.md §2).
     ///
-    /// R moves of different sites are drawn one after the other from `softmax(Δ/2)`, `Δ = −∂E/∂x · (change)` at
-    /// x, each from what those before have left: the distribution of the R largest of independent Gumbel noises plus
-    /// logits. The path back draws the same sites in reverse order under the probabilities at y, and
-    /// `log q = Σ_k [l_k − log Σ_left e^l]` both ways, the sum over what is left being exact. Categorical and
+    /// R moves of different sites are drawn one after the other from `softmax(Δ/2)`, with `Δ = −∂E/∂x · (change)` at
+    /// x. Each is drawn from what those before have left. This is the distribution of the R largest of independent
+    /// Gumbel noises plus logits. The path back draws the same sites in reverse order, with the probabilities at y.
+    /// Both ways `log q = Σ_k [l_k − log Σ_left e^l]`, and the sum over what is left is exact. Categorical and
     /// ordinal sites: over (site, value), the present value left out.
     ///
     /// Where fewer than R sites can move, all of them do.
     ///
-    /// Sites of two values: a step changes exactly R of them, so for an even R the parity of the ones stays what it was, and
-    /// where all that can move do, there are two states. There the chain reaches a part of the states only: take R odd and
-    /// below the number of free sites, or a step of another kernel between.
+    /// Sites of two values: a step changes exactly R of them. So an even R keeps the parity of the number of ones. If
+    /// all sites that can move do so at every step, there are only two states. In both cases the chain reaches only a
+    /// part of the states. Take R odd and below the number of free sites, or take steps of another kernel in between.
     ///
     /// # Choosing R
     /// As many as the acceptance bears: .574 is best in the limit of many sites (Sun, Dai, Schuurmans 2022).
@@ -28,8 +28,8 @@ super::path::of_indices! {
     /// Nothing is kept from step to step, so a step costs two gradients, two exponentials a value, and two uniforms a
     /// site.
     ///
-    /// Cost a step: one gradient, one exponential a site (and value), 128 random bits an index, and a walk
-    /// over a sixteenth of the weights an index.
+    /// Cost a step: one gradient, and one exponential a site (and value). Each index takes 128 random bits and a walk
+    /// over a sixteenth of the weights.
     ///
     /// ```
     /// use bitmc::{Chain, Ising, LaneRng, Layout, PathAuxiliary, SeedableRng, SparseMemory, memory, torus};

@@ -16,9 +16,10 @@ use rand_core::Rng;
 /// gradient; others are compared with it.
 ///
 /// # Choosing r
-/// The radius r is the mean number of changed sites. An acceptance rate of .234 is a usual sign of a good one; where single
-/// changes are accepted less often than that, nothing above 1 helps. Keep r well below d, and a tuner's upper bound too. From d
-/// on every site changes at every step, and a symmetric energy always accepts that, between two states.
+/// The radius r is the mean number of changed sites. An acceptance rate of .234 is a usual sign of a good one. Where
+/// single changes are accepted less often than that, no radius above 1 helps. Keep r well below d, and a tuner's
+/// upper bound too. From d on every site changes at every step, and a symmetric energy always accepts that, between
+/// two states.
 ///
 /// Cost a step: one uniform a site, and one difference of energies.
 #[derive(Clone, Copy, Debug, PartialEq)]

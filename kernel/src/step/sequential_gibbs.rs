@@ -13,15 +13,15 @@ use rand_core::Rng;
 
 /// Gibbs sampling of an Ising model by sweeps (METHODS.md §2): what [`Gibbs::systematic`](super::Gibbs) does, from
 /// the model's cached fields. A site becomes 1 where a standard logistic number is below its log odds, the
-/// field `b + Kx`, so the noise of sixteen sites is made before their fields are known.
+/// field `b + Kx`. So the noise of sixteen sites is made before their fields are known.
 ///
 /// Cost a sweep: a logistic number a site, and O(degree) additions a flip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SequentialGibbs;
 
 impl SequentialGibbs {
-    /// The log odds of a site being 1 given the rest of the chain's state, as a sweep compares them with noise. 0 where there
-    /// is no such site.
+    /// The log odds of a site being 1 given the rest of the chain's state, as a sweep compares them with noise. They
+    /// are 0 where there is no such site.
     #[must_use]
     pub fn log_odds(ring: &Ring<'_, Ising<'_>>, site: usize) -> f32 {
         let (unit, mut odds) = (F32s::splat(ring.energy.form().unit()), [0.0; LANES]);

@@ -14,8 +14,8 @@ use rand_core::Rng;
 ///
 /// A step of a [`Potts`] model of q values draws c below q. Each site with value k has the image c − k, modulo q (Wang,
 /// Swendsen and Kotecký 1989). Sites that are their own image rest. For `f = Σ J [x = x'] + Σ w(x)` two others are bound with
-/// `1 − e^(−|J|)` where J > 0 and their values agree, or J < 0 and one has the image of the other. A site is bound to the
-/// ghost with `1 − e^(−(w(k) − w(c−k)))`. A cluster that flips takes the images.
+/// probability `1 − e^(−|J|)` in two cases. Either J > 0 and their values agree, or J < 0 and one has the image of
+/// the other. A site is bound to the ghost with `1 − e^(−(w(k) − w(c−k)))`. A cluster that flips takes the images.
 ///
 /// It is correct for any signs and fields, over spins, bits and values, and reversible. It pays only where couplings are not
 /// frustrated, in ferromagnets and bipartite antiferromagnets, near criticality most: elsewhere one cluster holds nearly all
@@ -24,8 +24,8 @@ use rand_core::Rng;
 /// A cluster with a clamped site stays. That is exact. Given the bonds, both states of each cluster are equally likely. A
 /// clamped site fixes that of its own cluster and of no other.
 ///
-/// Cost: an exponential number a favoured pair and a favoured field, sixteen side by side, a step up the clusters' trees or
-/// a few, and O(degree) additions a flip. The trees stand in the memory of the next cache.
+/// Cost: an exponential number a favoured pair and a favoured field, made sixteen at a time. Then one or a few steps
+/// up the clusters' trees, and O(degree) additions a flip. The trees are in the memory of the next cache.
 ///
 /// ```
 /// use bitmc::step::SwendsenWang;
@@ -99,7 +99,8 @@ impl Kernel<Potts<'_>> for SwendsenWang {
     }
 }
 
-/// Draws the mirror; site by site the bonds with sites behind it, then the one with the ghost; then a word of coins for 32 sites.
+/// Draws the mirror. Draws site by site the bonds with later sites, then the bond with the ghost. Then draws a word
+/// of coins for every 32 sites.
 fn step<E: Mirrored, R: Rng + ?Sized>(mut ring: Ring<'_, E>, rng: &mut R) -> Info {
     ring.copy_words();
     ring.core.weights_of = None;

@@ -6,7 +6,7 @@ use crate::energy::Energy;
 use crate::random::uniform;
 use rand_core::Rng;
 
-/// What the test has to say of the state that stands there: `ln A = E(x) − E(y)`.
+/// What the test has to say of the state in `there`: `ln A = E(x) − E(y)`.
 pub(super) struct Arrival {
     pub(super) difference: f32,
     pub(super) log_ratio: f32,
@@ -24,7 +24,7 @@ fn arrival(difference: f32) -> Arrival {
     Arrival { difference, log_ratio, fault }
 }
 
-/// Ends a step whose proposal stands there.
+/// Ends a step whose proposal is in `there`.
 pub(super) fn close<E: Energy + ?Sized, R: Rng + ?Sized>(mut ring: Ring<'_, E>, rng: &mut R) -> Info {
     let difference = ring.arrive();
     test(ring, difference, uniform(rng))

@@ -13,17 +13,17 @@ use rand_core::Rng;
 /// uniform site over pairs with `J s s' > 0`, each bound with probability `1 − e^(−2|J|)`. It flips with probability `min(1,
 /// e^(−2 Σ_C h s))`, of which [`Info::log_ratio`] has the logarithm.
 ///
-/// For a [`Potts`] model of q values it draws a new value l for the first site, which has k, and c = k + l modulo q. Bonds are
-/// then those of [`SwendsenWang`](super::SwendsenWang) with this c: where couplings are positive the cluster is of sites with
-/// value k, and they take l.
+/// For a [`Potts`] model of q values the first site has a value k. The move draws a new value l for it, and takes c =
+/// k + l modulo q. Bonds are then those of [`SwendsenWang`](super::SwendsenWang) with this c. Where couplings are
+/// positive, the cluster is of sites with value k, and they take l.
 ///
 /// It is correct for any signs and fields, over spins, bits and values, and reversible. It pays only where couplings are not
 /// frustrated, as [`SwendsenWang`](super::SwendsenWang), of which it takes the largest clusters most often; strong fields
 /// reject most flips. A cluster that meets a clamped site stays, which is exact as it is there: then `log_ratio` is −∞ and
 /// `proposed` 0.
 ///
-/// Cost: an exponential number a favoured pair at the cluster, sixteen side by side, O(degree) additions a flip, and a copy of
-/// the state and its cache. The list of sites to visit stands in the memory of the next cache.
+/// Cost: an exponential number a favoured pair at the cluster, made sixteen at a time, and O(degree) additions a
+/// flip. The state and its cache are copied. The list of sites to visit is in the memory of the next cache.
 ///
 /// ```
 /// use bitmc::step::Wolff;

@@ -23,15 +23,15 @@ crate::error::errors! {
 /// ln w, where `⟨w⟩ = Z/Z₀` exactly, for any β and steps.
 ///
 /// `betas` rises to 1 from above 0; where they end at another β, Z is that of β. The kernel may depend on β; it must keep the distribution at β. A draw that the
-/// energy forbids has weight 0: ln w = −∞, and the run ends. The replica ends near the target's distribution. Clamped sites keep
-/// their values, and Z and Z₀ are sums over the states that agree with them.
+/// energy forbids has weight 0: ln w = −∞, and the run ends. The replica ends near the target's distribution. Clamped
+/// sites keep their values, and Z and Z₀ are sums over the states that agree with them.
 ///
 /// Collect many runs in an [`Evidence`](crate::stats::Evidence): `ln Z = ln Z₀ + log_z()`, with
 /// [`Replica::base_log_z`] for ln Z₀.
 ///
 /// # Errors
-/// [`AnnealError::Chain`] where the energy is faulty at a draw from the base, [`AnnealError::Path`] at a β that is
-/// negative or not finite, where the walk ends.
+/// * [`AnnealError::Chain`] where the energy is faulty at a draw from the base.
+/// * [`AnnealError::Path`] at a β that is negative or not finite, where the walk ends.
 pub fn forward<'e, E, W, C, B, K, R>(
     replica: &mut Replica<'e, E, W, C, B>,
     betas: impl IntoIterator<Item = f32>,
@@ -62,10 +62,10 @@ where
     Ok(log_weight.value())
 }
 
-/// One run the other way, from the replica's present state, which must be a draw from the target's distribution, to
-/// the base: `betas` is that of [`forward`] and is walked backwards. Returns ln w, where `⟨w⟩ = Z₀/Z`: so
-/// `ln Z = ln Z₀ − log_z()`. Where the energy forbids states, no walk ends in them, and Z₀ is that of the allowed ones
-/// alone: then only [`forward`] is right.
+/// One run the other way, from the replica's present state to the base. That state must be a draw from the target's
+/// distribution. The β are those of [`forward`], and `betas` is walked backwards. Returns ln w, where `⟨w⟩ = Z₀/Z`:
+/// so `ln Z = ln Z₀ − log_z()`. Where the energy forbids states, no walk ends in them, and Z₀ is that of the allowed
+/// ones alone: then only [`forward`] is right.
 ///
 /// Forward runs tend to say too little of ln Z and reverse runs too much: where both agree, both are right
 /// (Grosse, Ghahramani, Adams 2015). The kernel must be reversible, as every kernel with a Metropolis test

@@ -121,17 +121,19 @@ crate::error::errors! {
 }
 
 /// Isoenergetic moves (Houdayer 2001; with replica exchange Zhu, Ochoa, Katzgraber 2015; METHODS.md §4). Of the sites at
-/// which two replicas differ one is picked. Its cluster is what connects to it along shared terms, through sites that differ too.
-/// The replicas exchange their values there.
+/// which two replicas differ one is picked. Its cluster is what connects to it along shared terms, through sites that
+/// differ too. The replicas exchange their values there.
 ///
 /// Terms within the cluster change places, terms outside stay, and at its border the other sites agree. So `E(x) + E(y)` stays,
-/// with fields, any arity and any order of the terms, and every move is accepted. Alone it does not reach all states: take sweeps in between.
+/// with fields, any arity and any order of the terms, and every move is accepted. Alone it does not reach all states:
+/// take sweeps in between.
 ///
-/// Where an energy is [symmetric](Neighbours::symmetric) and more than half of the sites differ, the cluster is one of sites that agree. It flips in both
-/// replicas: the same move after one replica was flipped as a whole.
+/// Where an energy is [symmetric](Neighbours::symmetric) and more than half of the sites differ, the cluster is one
+/// of sites that agree. It flips in both replicas: the same move after one replica was flipped as a whole.
 ///
-/// It pays at low temperatures on graphs where clusters are small parts: planar spin glasses above all. In three dimensions most
-/// clusters are nearly everything. A cluster with a clamped site stays, which is exact: its way back would be the same cluster.
+/// It pays at low temperatures on graphs where clusters are small parts: planar spin glasses above all. In three
+/// dimensions most clusters are nearly everything. A cluster with a clamped site stays, which is exact: its way back
+/// would be the same cluster.
 ///
 /// Cost: a look at every site of both replicas, a copy of both caches, and O(degree) a site of the cluster.
 ///
@@ -197,8 +199,9 @@ impl Cluster<'_> {
 }
 
 impl<'g, G: Neighbours + ?Sized> Isoenergetic<'g, G> {
-    /// Moves along these neighbours, those of the energy that the replicas have. A list that lacks neighbours is found by the first
-    /// move that it makes wrong, and that move is refused. One with too many makes larger clusters and is right.
+    /// Moves along these neighbours, those of the energy that the replicas have. A list that lacks neighbours is
+    /// found by the first move that it makes wrong, and that move is refused. One with too many makes larger clusters
+    /// and is right.
     pub fn new(graph: &'g G) -> Self {
         Self { graph, symmetric: graph.symmetric() }
     }
@@ -259,8 +262,9 @@ impl<'g, G: Neighbours + ?Sized> Isoenergetic<'g, G> {
         Ok(Cluster { sites: list.get(..found).unwrap_or_default(), members })
     }
 
-    /// One move of two replicas at one β. Returns the size of the cluster. It is 0 where the replicas are equal, and where a site of the
-    /// cluster is clamped. It is 0 too where rounding made an energy infinite, which counts as a fault in both.
+    /// One move of two replicas at one β. Returns the size of the cluster. It is 0 where the replicas are equal, and
+    /// where a site of the cluster is clamped. It is 0 too where rounding made an energy infinite, which counts as a
+    /// fault in both.
     ///
     /// Every move is checked. One that changes the sum of the two βE by more than 0.001, and more than rounding can, is
     /// refused. Refused moves keep the distribution, so wrong neighbours cost moves, not exactness.

@@ -1,4 +1,4 @@
-//! Which replica stands at which temperature, and who changes places.
+//! Which replica is at which temperature, and which of them change places.
 
 use crate::accept::accept;
 use crate::lane::{Total, exp};
@@ -38,7 +38,7 @@ pub enum End {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rung {
     pub(super) beta: f32,
-    /// The replica that stands here.
+    /// The replica at this temperature.
     pub(super) replica: u32,
     /// The end where that replica was last. It moves with the replica.
     pub(super) came_from: End,
@@ -54,7 +54,7 @@ impl Rung {
         self.beta
     }
 
-    /// The replica that stands here.
+    /// The replica at this temperature.
     #[must_use]
     pub fn replica(&self) -> usize {
         self.replica as usize
@@ -89,11 +89,11 @@ crate::error::errors! {
 }
 
 /// A ladder of temperatures with its replicas, for replica exchange with non-reversible swaps (Okabe et al.
-/// 2001; Syed, Bouchard-Côté, Deligiannidis, Doucet 2022): rounds take turns between the pairs of rungs
-/// (0,1), (2,3), … and (1,2), (3,4), …, so that a replica that is accepted keeps its direction.
+/// 2001; Syed, Bouchard-Côté, Deligiannidis, Doucet 2022). Rounds take turns between the pairs of rungs (0,1), (2,3),
+/// … and (1,2), (3,4), …. So a replica that is accepted keeps its direction.
 ///
-/// It sees energies and temperatures only, never a state, and is plain data: copying it is a snapshot. `T`
-/// is any buffer of [`Rung`]s, such as `[Rung; 8]`.
+/// It sees energies and temperatures only, never a state. It is plain data: copying it is a snapshot. The type `T` is
+/// any buffer of [`Rung`]s, such as `[Rung; 8]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ladder<T> {
@@ -131,7 +131,7 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {
         self.rungs.as_ref()
     }
 
-    /// The rung on which a replica stands.
+    /// The rung of a replica.
     #[must_use]
     pub fn rung_of(&self, replica: usize) -> Option<usize> {
         self.rungs().iter().position(|rung| rung.replica() == replica)
@@ -155,14 +155,16 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {
         self.round_trips
     }
 
-    /// One round of swaps between neighbours. `gap(replica)` is `E − E₀` of that replica's state; a NaN
-    /// swaps nothing, nor do gaps that are too coarse for [`log_swap_ratio`]. Draws one uniform for each pair, whatever happens. Returns the swaps.
+    /// One round of swaps between neighbours. The closure `gap(replica)` returns `E − E₀` of that replica's state. A
+    /// NaN swaps nothing, nor do gaps that are too coarse for [`log_swap_ratio`]. Draws one uniform for each pair,
+    /// whatever happens. Returns the number of swaps.
     pub fn exchange<R: Rng + ?Sized>(&mut self, mut gap: impl FnMut(usize) -> f32, rng: &mut R) -> u32 {
         self.exchange_by(|betas, (low, high)| log_swap_ratio(betas, (gap(low), gap(high))), rng)
     }
 
-    /// As [`Ladder::exchange`], where β is not a factor of the energy: `log_ratio(betas, replicas)` is the log of the ratio with
-    /// which two replicas change places, `F_β(x) + F_β′(y) − F_β(y) − F_β′(x)` for x at β and y at β′.
+    /// As [`Ladder::exchange`], where β is not a factor of the energy. The closure `log_ratio(betas, replicas)`
+    /// returns the log of the ratio with which two replicas change places. For x at β and y at β′ this is
+    /// `F_β(x) + F_β′(y) − F_β(y) − F_β′(x)`.
     pub fn exchange_by<R: Rng + ?Sized>(
         &mut self,
         mut log_ratio: impl FnMut((f32, f32), (usize, usize)) -> f32,
@@ -188,7 +190,7 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {
         swaps
     }
 
-    /// Notes who stands at the ends.
+    /// Notes which replicas are at the ends.
     fn arrive(&mut self) {
         let rungs = self.rungs.as_mut();
         if let Some(rung) = rungs.first_mut()

@@ -111,12 +111,12 @@ fn survey(gaps: &[f32]) -> Result<(f32, usize), PopulationError> {
     if possible == 0 { Err(PopulationError::Extinct) } else { Ok((least, possible)) }
 }
 
-/// The systematic resampling of a population from β to β + step (METHODS.md §4). Replica i has weight `τᵢ = e^(−step·Uᵢ)`, where
-/// `Uᵢ = E − E₀` is its gap, and R τᵢ/Στ copies on average. One uniform number serves all. The count is never a whole copy off. There are R copies
-/// in all.
+/// The systematic resampling of a population from β to β + step (METHODS.md §4). Replica i has weight
+/// `τᵢ = e^(−step·Uᵢ)`, where `Uᵢ = E − E₀` is its gap, and R τᵢ/Στ copies on average. One uniform number serves all.
+/// The count is never a whole copy off. There are R copies in all.
 ///
-/// It sees gaps only, never a state: replicas may live anywhere. Weights are whole multiples of 2⁻³² of the largest one, and sums
-/// of them are exact. So no order of the replicas, number of threads or machine changes a copy.
+/// It sees gaps only, never a state: replicas may live anywhere. Weights are whole multiples of 2⁻³² of the largest
+/// one, and sums of them are exact. So no order of the replicas, number of threads or machine changes a copy.
 ///
 /// ```
 /// use bitmc::temper::Resampling;
@@ -145,8 +145,8 @@ impl<'a> Resampling<'a> {
     /// the generator.
     ///
     /// # Errors
-    /// [`PopulationError::Size`], [`PopulationError::Gap`], [`PopulationError::Extinct`], and [`PopulationError::Beta`] where the step is not
-    /// finite and above 0.
+    /// [`PopulationError::Size`], [`PopulationError::Gap`], [`PopulationError::Extinct`], and
+    /// [`PopulationError::Beta`] where the step is not finite and above 0.
     pub fn new<R: Rng + ?Sized>(step: f32, gaps: &'a [f32], rng: &mut R) -> Result<Self, PopulationError> {
         let (least, _) = survey(gaps)?;
         if !(step > 0.0 && step.is_finite()) {
@@ -196,9 +196,9 @@ impl<'a> Resampling<'a> {
     }
 }
 
-/// The largest β up to `end` at which the weights of the step from `beta` are still even: `(Σ τ)² / (n Σ τ²) ≥ share`. n
-/// counts the replicas in possible states. A good share is .9. It is found by halving, to a part 2⁻²⁴ of the way
-/// to `end`, and is above `beta` always.
+/// The largest β up to `end` at which the weights of the step from `beta` are still even:
+/// `(Σ τ)² / (n Σ τ²) ≥ share`. Here n counts the replicas in possible states. A good share is .9. It is found by
+/// halving, to a part 2⁻²⁴ of the way to `end`, and is above `beta` always.
 ///
 /// Where β is chosen by the population that takes the step, the estimate of Z is a little biased. Choose in a pilot run.
 ///
@@ -244,8 +244,8 @@ pub struct Reweighted {
     pub replaced: usize,
 }
 
-/// Moves a replica to β = 0 and an exact draw from the base. Returns its gap, +∞ where the energy forbids the draw: the state is then
-/// an older one, for [`resample`] to replace. Clamped sites keep their values.
+/// Moves a replica to β = 0 and an exact draw from the base. Returns its gap, +∞ where the energy forbids the draw:
+/// the state is then an older one, for [`resample`] to replace. Clamped sites keep their values.
 ///
 /// # Errors
 /// [`AnnealError::Chain`] where the energy is faulty at the draw.
@@ -264,7 +264,7 @@ where
     }
 }
 
-/// One step of population annealing (Hukushima, Iba 2003; Machta 2010) for replicas that lie side by side. They are resampled
+/// One step of population annealing (Hukushima, Iba 2003; Machta 2010) for replicas in one slice. They are resampled
 /// for `beta` by their gaps, and take that β. Then move each by any kernel that samples exactly at β, in any order.
 ///
 /// `gaps` has what [`begin`] returned, later [`Replica::gap`], one a replica. `families` are copied with the states. For

@@ -209,8 +209,8 @@ where
     }
 }
 
-/// One round of replica exchange for replicas that lie side by side: `steps` local steps of each, by the
-/// kernel of its rung (`kernels` has one a rung), and an exchange. Returns the swaps.
+/// One round of replica exchange for replicas in one slice. Each takes `steps` local steps, by the kernel of its rung
+/// (`kernels` has one a rung). An exchange follows. Returns the number of swaps.
 ///
 /// Replicas that have changed places take the β of their new rung in the next round: for steps in between, call
 /// [`Replica::set_beta`] first.

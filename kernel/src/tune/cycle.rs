@@ -47,8 +47,8 @@ enum Phase {
 /// − ρ|)`. The smallest goes back where ρ is less than ρ* by two standard errors. Last, each position of the cycle gets the
 /// balance with the highest rate, from ½ to that of the position before. The last position keeps β = ½.
 ///
-/// Where no step size has the rate ρ* at β_max, the search goes on to small ones, down to the smallest, or stays at the best.
-/// The rate found, in [`CycleTuner::ends`], says so. The paper's advice is then a β_max lower by .05:
+/// Where no step size has the rate ρ* at β_max, the search goes on down to the smallest, or stays at the best. The
+/// rate found, in [`CycleTuner::ends`], says so. The paper's advice is then a β_max lower by .05:
 /// [`CycleSettings::lower_balance`].
 ///
 /// The paper rates a candidate by one step of a hundred chains and puts every chain back for the next one. Here a candidate is
@@ -255,7 +255,7 @@ impl<T: AsMut<[Trial]> + AsRef<[Trial]>> CycleTuner<T> {
         Trial { step_size: step_size.max(floor).min(ceiling), ..end }
     }
 
-    /// Where the candidate stands between the first, 0, and the last, 1.
+    /// Where the candidate is between the first, 0, and the last, 1.
     fn part(&self, candidates: u32) -> f32 {
         self.now.candidate as f32 / candidates.saturating_sub(1).max(1) as f32
     }

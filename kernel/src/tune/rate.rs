@@ -9,7 +9,8 @@ use crate::snapshot::plain;
 /// after another. With eight batches the error itself is known to a quarter.
 ///
 /// The probabilities say more than the yes and no of the steps: their mean has the smaller variance. They are added up in
-/// plain floats, which millions of them would fill: it looks at the first 2²⁰ steps, and what comes after changes nothing.
+/// plain floats, which millions of them would fill. So it looks at the first 2²⁰ steps, and what comes after changes
+/// nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

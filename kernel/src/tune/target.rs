@@ -5,9 +5,10 @@ use crate::accept::Info;
 use crate::lane::{exp, ln};
 use crate::snapshot::plain;
 
-/// A positive parameter θ, such as a step size, that follows the acceptance rate. After the k-th step `ln θ ← ln θ + k^(−0.6)(A
-/// − A*)`, with A the acceptance probability of the step and A* the wished rate (Robbins and Monro 1951). [`RateTuner::freeze`]
-/// leaves the mean of ln θ over steps, later ones weighing more (Polyak and Juditsky 1992).
+/// A positive parameter θ, such as a step size, that follows the acceptance rate. After the k-th step
+/// `ln θ ← ln θ + k^(−0.6)(A − A*)` (Robbins and Monro 1951). Here A is the acceptance probability of the step, and
+/// A* is the target rate. The method [`RateTuner::freeze`] leaves the mean of ln θ over steps, with more weight on
+/// later ones (Polyak and Juditsky 1992).
 ///
 /// A* = .574 suits locally balanced proposals such as Langevin's, .234 random walks. It expects the
 /// acceptance rate to fall as θ rises: where it rises again, θ runs on to its upper bound. The radius of a
@@ -34,8 +35,9 @@ impl RateTuner {
     /// From a first value of the parameter towards a rate; the parameter stays within the bounds.
     ///
     /// # Errors
-    /// [`TuneError::Share`] where the rate is not in (0, 1). [`TuneError::Bound`] and [`TuneError::Order`] where the bounds are
-    /// not positive, finite and in order. [`TuneError::First`] where the first value is not between them.
+    /// * [`TuneError::Share`] where the rate is not in (0, 1).
+    /// * [`TuneError::Bound`] and [`TuneError::Order`] where the bounds are not positive, finite and in order.
+    /// * [`TuneError::First`] where the first value is not between them.
     pub fn new(first: f32, bounds: (f32, f32), target: f32) -> Result<Self, TuneError> {
         share(target)?;
         ordered(bounds)?;

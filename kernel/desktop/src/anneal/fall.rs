@@ -25,8 +25,8 @@ pub(super) struct Schedule {
     pub(super) hot: f64,
     pub(super) cold: f64,
     pub(super) sweeps: u64,
-    /// Whether the temperatures are the caller's: then the temperature falls geometrically, and ends at the coldest one. Else it falls
-    /// linearly, and sweeps at a temperature as good as 0 follow.
+    /// Whether the temperatures are the caller's: then the temperature falls geometrically, and ends at the coldest
+    /// one. Else it falls linearly, and sweeps at a temperature as good as 0 follow.
     pub(super) given: bool,
 }
 

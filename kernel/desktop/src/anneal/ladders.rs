@@ -189,8 +189,8 @@ impl<'e> Ladders<'e> {
         Ok(Box::new(ladder))
     }
 
-    /// The state of the lowest energy that any replica had in so many rounds, or until an energy, and the rounds that were made.
-    /// Where time is over before the end it is the best until then.
+    /// The state of the lowest energy that any replica had in so many rounds, or until an energy, and the rounds that
+    /// were made. Where time is over before the end it is the best until then.
     pub(super) fn run(
         &self,
         rounds: u64,

@@ -34,7 +34,7 @@ struct Found {
     states: HashMap<Vec<u32>, (f32, u64)>,
     runs: u64,
     sweeps: u64,
-    /// The ends of each run, where they are asked for one by one.
+    /// The ends of each run, where they are wanted one by one.
     ends: Vec<(u64, Ends, u64)>,
     /// When a run reached the target.
     reached: Vec<Reached>,

@@ -45,7 +45,7 @@ impl Input {
     }
 }
 
-/// What stands in front of every answer.
+/// What is in front of every answer.
 #[derive(Serialize)]
 struct Answer<'a, O, T> {
     bitmc: &'static str,

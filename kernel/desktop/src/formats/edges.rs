@@ -55,7 +55,7 @@ pub enum EdgesError {
     },
 }
 
-/// Names of the number that stands behind two sites.
+/// Names of the number that follows two sites.
 const WEIGHTS: [&str; 8] = ["weight", "w", "coupling", "j", "field", "h", "bias", "value"];
 
 impl Edges {

@@ -51,7 +51,7 @@ pub enum QuboError {
         /// How many there are.
         sites: usize,
     },
-    /// The larger site of a coupling stands first.
+    /// The larger site of a coupling is first.
     #[error("line {line}: the smaller site first expected, found {a} {b}")]
     Order {
         /// The line.

@@ -14,7 +14,7 @@
 //!  1 2 0  0 1 1   a 0 forbids
 //! ```
 //! Lines mean nothing, only words do. A `.evid` file holds the number of sites that are known and, for each,
-//! its number and its value; it may begin with a 1 for the one sample that it holds.
+//! its number and its value. It may begin with a 1 for the one sample that it holds.
 
 mod error;
 
@@ -190,7 +190,7 @@ impl Network {
     /// [`UaiError`] names the line that is wrong.
     pub fn evidence(&self, text: &str) -> Result<Evidence, UaiError> {
         let mut words = Words::new(text);
-        // A count and pairs are an odd number of words, and one more where the number of samples stands first.
+        // A count and pairs are an odd number of words, and one more where the number of samples is first.
         if text.split_whitespace().count().is_multiple_of(2) {
             let samples: String = words.next("the number of samples, or of known sites")?;
             if samples != "1" {
@@ -217,8 +217,8 @@ impl Network {
         Ok(evidence)
     }
 
-    /// What the kernel's model borrows, with the logarithms of the weights divided by a temperature. `wall`
-    /// stands for the logarithm of 0: −∞, or a finite number for a model without hard constraints.
+    /// What the kernel's model borrows, with the logarithms of the weights divided by a temperature. The logarithm of
+    /// 0 is `wall`: −∞, or a finite number for a model without hard constraints.
     #[must_use]
     pub fn logarithms(&self, temperature: f64, wall: f32) -> LogTables {
         let mut model = LogTables { arities: self.arities.clone(), ..LogTables::default() };

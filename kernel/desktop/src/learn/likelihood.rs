@@ -64,11 +64,11 @@ pub struct Annealing {
     pub betas: u32,
     /// Steps of the model's own sampler before a run in reverse: sweeps of block Gibbs for a restricted Boltzmann machine.
     pub sweeps: u64,
-    /// Step size of a transition, σ at β = 1 of the first-order balanced sampler (METHODS.md §3). If it is too large for the energy,
-    /// the two directions disagree.
+    /// Step size of a transition, σ at β = 1 of the first-order balanced sampler (METHODS.md §3). If it is too large
+    /// for the energy, the two directions disagree.
     pub step_size: f32,
-    /// At β the step size is `step_size`/β^`power`, at most 1,000 times as large. 0 is one step size for all β; 4 suits an
-    /// RBM, whose bits are nearly independent at small β.
+    /// At β the step size is `step_size`/β^`power`, at most 1,000 times as large. A power of 0 is one step size for
+    /// all β. A power of 4 suits an RBM, whose bits are nearly independent at small β.
     pub power: u8,
 }
 
@@ -131,10 +131,11 @@ fn betas(count: u32) -> impl DoubleEndedIterator<Item = f32> {
 }
 
 /// The likelihood in both directions, and states where forward runs ended. Reverse runs begin where the model's sampler
-/// has led, in turn, from a row of the training data and from the end of a forward run.
+/// has led. It starts in turn from a row of the training data and from the end of a forward run.
 ///
 /// # Errors
-/// [`Error::Option`] without two runs or a temperature, [`Error::Model`] where the step size is illegal or the model is faulty at a row of the data.
+/// [`Error::Option`] without two runs or a temperature. [`Error::Model`] where the step size is illegal or the model
+/// is faulty at a row of the data.
 pub fn measure<E: Energy + Sync + ?Sized>(
     model: &E,
     data: &Split,

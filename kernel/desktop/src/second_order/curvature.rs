@@ -150,7 +150,7 @@ impl Noise for Drawn<'_> {
     }
 }
 
-/// The memory that a noise stands in.
+/// The memory that holds a noise.
 #[derive(Clone, Debug, Default)]
 pub struct Room {
     rows: Vec<Block>,

@@ -24,8 +24,8 @@ pub struct Driver {
     pub adapt: u64,
     /// Whether κ is adapted too, which goes beyond the paper; where nothing is drawn, which has no κ, it stays 1.
     pub precision: bool,
-    /// Whether the other end of the balanced line, α = 1 and a step size without a bound, is tried too, which goes beyond
-    /// the paper: adaptation then begins at the end with the longer jumps, and not always at the near one.
+    /// Whether the other end of the balanced line, α = 1 and a step size without a bound, is tried too. This goes
+    /// beyond the paper. Adaptation then begins at the end with the longer jumps, and not always at the near one.
     pub far: bool,
 }
 
@@ -85,8 +85,8 @@ impl Driver {
         Ok((first(chosen.parameters())?, chosen))
     }
 
-    /// A sampler of second order, in the memory of a room: with what is known of W, and the rest of it estimated from the
-    /// burn-in; with the D of this kind.
+    /// A sampler of second order, in the memory of a room. It takes what is known of W, and the rest of W estimated
+    /// from the burn-in. Its D is of the kind `which`.
     ///
     /// # Errors
     /// [`Error::Model`] where the energy has no legal start, W cannot be estimated, or no D is found.
@@ -305,7 +305,8 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
         Ok(())
     }
 
-    /// Adapts from the end of the balanced line that was asked for, freezes, and measures what was chosen.
+    /// Adapts from the near end of the balanced line, or with `far` from the end with the longer jumps. Freezes, and
+    /// measures what was chosen.
     fn finish<K: Kernel<E>>(
         &mut self,
         kernel: impl Fn(Parameters) -> Result<K, ParameterError>,

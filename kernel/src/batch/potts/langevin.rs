@@ -36,8 +36,8 @@ impl<const Q: usize> BatchKernel<PottsSite<Q>> for Langevin<'_> {
     }
 }
 
-/// A kernel for each chain. One that is too short for the model, or whose c is so large that a logit could be
-/// infinite, makes the step of all a fault.
+/// A kernel for each chain. A kernel may be too short for the model, or its c so large that a logit could be
+/// infinite. Then the step of all chains is a fault.
 impl<const Q: usize> BatchKernel<PottsSite<Q>> for [Langevin<'_>; LANES] {
     fn step(&self, ring: PottsRing<'_, '_, Q>, rng: &mut LaneRng) -> BatchInfo {
         let Some(Parameters { balance, curvature, uniform, adjusted, key }) =
@@ -160,8 +160,8 @@ fn draw<const Q: usize>(
                 chosen.times(offset, weight, part);
                 y.store_bytes(&mut site.others, part);
                 site.moved |= (!y.eq(x)).bits(part);
-                // Last: next to where they are loaded these would become stores under a mask, which can cost as much
-                // as all the rest.
+                // Last: next to where they are loaded these would become stores under a mask, which can double the
+                // cost.
                 for (here, weight) in site.here.iter_mut().zip(weights.0) {
                     weight.store(here, part);
                 }

@@ -132,8 +132,9 @@ enum Turn {
     Many(usize, u32),
 }
 
-/// The moves of some sites, a whole number of groups or the last ones, in some chains. How many a site has cannot be foreseen, and a processor that guesses wrong
-/// loses as much time as a move takes: so they are gone through four sites at a time.
+/// The moves of some sites, a whole number of groups or the last ones, in some chains. A processor cannot foresee how
+/// many moves a site has. A wrong guess loses about the time of a move. So the moves are gone through four sites at a
+/// time.
 #[inline(always)]
 fn in_groups<const Q: usize>(
     sites: &mut [PottsSite<Q>],

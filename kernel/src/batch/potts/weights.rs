@@ -43,7 +43,8 @@ impl<const Q: usize> Weights<Q> {
             others = others + (!first).keep(weight.to_bits()).to_f32();
             *sum = others;
         }
-        // The first value at which the running sum passes v. At the likeliest it stands still: none stops there.
+        // The first value at which the running sum passes v. At the likeliest value the sum does not grow: none stops
+        // there.
         let v = u * (one + others);
         let (mut value, mut chosen) = (past, self.0.first().copied().unwrap_or(one));
         let next = self.0.iter().skip(1).chain(core::iter::once(&one));
@@ -57,7 +58,7 @@ impl<const Q: usize> Weights<Q> {
     }
 }
 
-/// In every lane the number that stands at that lane's value.
+/// In every lane the number at that lane's value.
 #[inline(always)]
 pub(super) fn at<const Q: usize>(of: &[F32s; Q], value: U32s) -> F32s {
     (0..).zip(of).fold(F32s::splat(0.0), |found, (k, &number)| U32s::splat(k).eq(value).pick(number, found))

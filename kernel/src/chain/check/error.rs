@@ -8,21 +8,26 @@ use crate::chain::ChainError;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Answer {
-    /// [`Energy::init`](crate::Energy::init): it is NaN or −∞ where the site has the value, or another number the second time.
+    /// [`Energy::init`](crate::Energy::init): it is NaN or −∞ where the site has the value, or another number the
+    /// second time.
     Total,
-    /// The words after [`Energy::differences`](crate::Energy::differences): the value of the site that was asked for.
+    /// The words after [`Energy::differences`](crate::Energy::differences): the value of the site whose differences
+    /// were computed.
     Words,
     /// [`Energy::differences`](crate::Energy::differences) of one value, with the totals.
     Differences,
     /// [`Energy::shift`](crate::Energy::shift) of a move of one site, with the totals.
     Shift,
-    /// [`Energy::shift`](crate::Energy::shift) of the move from the state before, with the totals; the site is the first that changes.
+    /// [`Energy::shift`](crate::Energy::shift) of the move from the state before, with the totals; the site is the
+    /// first that changes.
     Move,
-    /// [`Energy::differences`](crate::Energy::differences) with the cache after such a move, compared with the cache of [`Energy::init`](crate::Energy::init).
+    /// [`Energy::differences`](crate::Energy::differences) with the cache after that move, compared with the cache of
+    /// [`Energy::init`](crate::Energy::init).
     Cache,
     /// [`Energy::gradient`](crate::Energy::gradient) of one row, with that of all rows; and a NaN of any gradient.
     Gradient,
-    /// [`Energy::gradients`](crate::Energy::gradients) of two points, with [`Energy::gradient`](crate::Energy::gradient).
+    /// [`Energy::gradients`](crate::Energy::gradients) of two points, with
+    /// [`Energy::gradient`](crate::Energy::gradient).
     Gradients,
 }
 

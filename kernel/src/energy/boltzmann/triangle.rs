@@ -1,4 +1,4 @@
-//! Where the parameters of a dense symmetric model stand.
+//! The places of the parameters of a dense symmetric model.
 
 use crate::lane::{Block, LANES};
 
@@ -36,7 +36,7 @@ impl Triangle {
         width + above + rest * (width - whole)
     }
 
-    /// Where the coupling of two different sites stands, in floats.
+    /// The place of the coupling of two different sites, in floats.
     pub(crate) const fn place(self, a: usize, b: usize) -> Option<usize> {
         let (low, high) = if a < b { (a, b) } else { (b, a) };
         if low == high || high >= self.sites || self.len() > usize::MAX / LANES {

@@ -37,7 +37,7 @@ crate::error::errors! {
             /// The entry's position in its table.
             entry: usize,
         } => "entry {entry} of factor {factor} is neither finite nor minus infinity";
-        /// An entry of a table would be lost or much changed by rounding, beside a far larger one.
+        /// An entry of a table would be lost or much changed by rounding, next to a far larger one.
         Rounded {
             /// The factor's position in the list.
             factor: usize,

@@ -43,7 +43,8 @@ impl<'a> FactorsBuffers<'a> {
         Self { ends, members, any_rounding: false }
     }
 
-    /// Lets the constructor round as coarsely as the largest field asks for: no [`FactorError::Rounding`](super::FactorError).
+    /// Lets the constructor round as coarsely as the largest field asks for: no
+    /// [`FactorError::Rounding`](super::FactorError).
     #[must_use]
     pub const fn allow_rounding(self) -> Self {
         Self { any_rounding: true, ..self }

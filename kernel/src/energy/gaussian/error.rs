@@ -46,7 +46,7 @@ crate::error::errors! {
             /// The site.
             site: usize,
         } => "the field of site {site} could become too large";
-        /// An entry of a dense matrix would be lost or much changed by rounding, beside a far larger one.
+        /// An entry of a dense matrix would be lost or much changed by rounding, next to a far larger one.
         Rounded {
             /// Its row.
             row: usize,

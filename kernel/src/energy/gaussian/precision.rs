@@ -86,7 +86,7 @@ impl Precision<'_> {
     }
 }
 
-/// A dense symmetric matrix: borrowed floats, each used as rounded by at most 2⁻²² of the largest or 2⁻³⁰ of the
+/// A dense symmetric matrix of borrowed floats. Each is used as rounded by at most 2⁻²² of the largest or 2⁻³⁰ of the
 /// largest possible field, whichever is more.
 #[derive(Clone, Copy, Debug)]
 pub struct Dense<'a> {
@@ -150,7 +150,7 @@ impl<'a> Dense<'a> {
         }
     }
 
-    /// A row as it was given, in whole blocks; none where there is no such row.
+    /// A row as it was given, in whole blocks; none for a row past the last one.
     #[inline]
     #[must_use]
     pub fn row(&self, site: usize) -> &'a [Block] {

@@ -7,7 +7,7 @@ use core::hint::black_box;
 
 /// Sites that are listed before they flip, at most.
 const LIST: usize = 64;
-/// Sites of a word that are listed without asking whether as many flip.
+/// Sites of a word that are listed without a look at how many flip.
 const AT_ONCE: usize = 4;
 /// Set in the list where a site is 1 before.
 const ONE: u32 = 0x8000_0000;
@@ -19,8 +19,8 @@ static INTO: [i32; 2 * MOST] = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
 static OUT_OF: [i32; 2 * MOST] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
 impl Ising<'_> {
-    /// Flips sites of words in a row, given as `(number of the word, the word before, those of its sites that flip)`: how
-    /// the energy changes, in units.
+    /// Flips sites of words in a row, given as `(number of the word, the word before, those of its sites that flip)`:
+    /// how the energy changes, in units.
     #[inline]
     pub(crate) fn follow(&self, fields: &mut [u32], words: impl Iterator<Item = (usize, u32, u32)>) -> i64 {
         if PARTS == 1 && self.form.far() && words.size_hint().0 > 1 {
@@ -64,7 +64,8 @@ impl Ising<'_> {
         difference
     }
 
-    /// Flips the next sites of a pair of words as long as their rows have `N` entries: how the energy changes, in units.
+    /// Flips the next sites of a pair of words as long as their rows have `N` entries: how the energy changes, in
+    /// units.
     #[inline(always)]
     fn flip_alike<const N: usize>(&self, pair: &mut Pair, fields: &mut [u32]) -> i64 {
         let mut difference = 0;
@@ -143,8 +144,8 @@ impl Ising<'_> {
         list.iter().map(flip).sum()
     }
 
-    /// Flips a site that is `before`: how the energy changes, in units. `add` adds its row to the fields, given the entries from
-    /// the row's first one on, its length, and `before`.
+    /// Flips a site that is `before`: how the energy changes, in units. Then `add` adds its row to the fields. It is
+    /// given the entries from the row's first one on, the row's length, and `before`.
     #[inline(always)]
     fn flip_one(
         &self,
@@ -168,7 +169,7 @@ enum Rows {
     Short,
     /// The first eight at once.
     Long,
-    /// As many as there are, which is as many as in the row before.
+    /// All of them: mostly their number is that of the row before.
     Level,
 }
 
@@ -184,9 +185,9 @@ impl Rows {
     }
 }
 
-/// Adds the row of a site that was `before` to the fields. The first `N` ≤ 8 entries, about as many as rows have, are read
-/// at once, and those behind the row count 0. A loop over rows of different lengths would end where the processor did not
-/// expect it.
+/// Adds the row of a site that was `before` to the fields. The first `N` ≤ 8 entries, about the length of a row, are
+/// read at once, and those behind the row count 0. A loop over rows of different lengths would end where the
+/// processor did not expect it.
 #[inline(always)]
 fn at_once<const N: usize>(entries: &[Entry], length: usize, before: u32, fields: &mut [u32]) {
     let sign = 1 - 2 * before as i32;
@@ -231,8 +232,8 @@ impl Pair {
     }
 }
 
-/// Words in a row, two at a time where there are registers: a loop over few flips is left at an unforeseen place as often as one
-/// over twice as many.
+/// Words in a row, two at a time where there are registers. A processor cannot foresee where a loop over few flips
+/// ends. Two words in one loop have one unforeseen end, not two.
 #[inline(always)]
 fn pairs(mut words: impl Iterator<Item = (usize, u32, u32)>) -> impl Iterator<Item = Pair> {
     core::iter::from_fn(move || {

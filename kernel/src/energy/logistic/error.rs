@@ -22,7 +22,7 @@ crate::error::errors! {
             /// The observation.
             observation: usize,
         } => "coefficient {coefficient} of observation {observation} is not finite";
-        /// An entry of the design would be lost or much changed by rounding, beside a far larger number.
+        /// An entry of the design would be lost or much changed by rounding, next to a far larger number.
         Rounded {
             /// The coefficient.
             coefficient: usize,

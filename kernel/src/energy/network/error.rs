@@ -20,7 +20,7 @@ crate::error::errors! {
             /// Its row.
             row: usize,
         } => "the input in column {column} of row {row} is not finite";
-        /// An input would be lost or much changed by rounding, beside a far larger one.
+        /// An input would be lost or much changed by rounding, next to a far larger one.
         InputRounded {
             /// Its column.
             column: usize,

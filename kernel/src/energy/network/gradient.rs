@@ -1,4 +1,4 @@
-//! What a weight does to the output, row by row, and where that stands in the gradient.
+//! What a weight does to the output, row by row, and the place of the sum in the gradient.
 
 use super::BinaryNetwork;
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
@@ -6,8 +6,8 @@ use crate::packed::Packed;
 use core::ops::Range;
 
 impl BinaryNetwork<'_> {
-    /// Σ over some rows of what a weight of every unit of a group does to the output, times the residual:
-    /// `r z (1 − t²)` for the first layer, `r t` for the output's weights.
+    /// Σ over some rows of what a weight of every unit of a group does to the output, times the residual. This is
+    /// `r z (1 − t²)` for the first layer, and `r t` for the output's weights.
     #[inline]
     pub(super) fn slope(&self, layer: usize, rows: Range<usize>, tanh: &[Bits], residuals: &[u32]) -> Block {
         let (mut sum, one, output) = ([0.0; LANES], F32s::splat(1.0), layer > self.columns);

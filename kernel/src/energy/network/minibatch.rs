@@ -7,8 +7,8 @@ use crate::packed::Packed;
 use core::ops::Range;
 
 impl BinaryNetwork<'_> {
-    /// An estimate of the gradient from some of the rows, which stand for all: unbiased where they are drawn
-    /// uniformly. For an [`Estimate`](crate::energy::Estimate) and the unadjusted sampler (DLP §6).
+    /// An estimate of the gradient of all rows from some of them. It is unbiased where these are drawn uniformly. For
+    /// an [`Estimate`](crate::energy::Estimate) and the unadjusted sampler (DLP §6).
     ///
     /// No cache is needed. Cost: three multiply-adds a row, unit and input that is not 0, and two tangents a
     /// row and unit.

@@ -44,7 +44,8 @@ pub struct PolynomialBuffers<'a> {
 }
 
 impl<'a> PolynomialBuffers<'a> {
-    /// A pair of words for each site, for each term that lists two sites or more, and for each site that these terms list.
+    /// A pair of words for each site, for each term that lists two sites or more, and for each site that these terms
+    /// list.
     pub const fn new(
         sites: &'a mut [[u32; 2]],
         terms: &'a mut [[u32; 2]],

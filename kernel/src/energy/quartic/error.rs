@@ -22,7 +22,7 @@ crate::error::errors! {
             /// Its coordinate.
             coordinate: usize,
         } => "coordinate {coordinate} of centre {component} is not finite or not padding";
-        /// An entry of the linear map would be lost or much changed by rounding, beside a far larger one.
+        /// An entry of the linear map would be lost or much changed by rounding, next to a far larger one.
         Rounded {
             /// Its site.
             site: usize,

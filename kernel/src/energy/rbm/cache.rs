@@ -2,9 +2,9 @@
 
 use crate::lane::{Bits, LogProduct};
 
-/// An RBM's cache, taken apart: pre-activations of the hidden units, σ of them, and the parts of the energy. With columns, also
-/// hidden units and the pre-activations of the visible units that belong to them. These are those of the last sweep of block
-/// Gibbs: no draw depends on them.
+/// An RBM's cache, taken apart: pre-activations of the hidden units, σ of them, and the parts of the energy. With
+/// columns, also hidden units and the pre-activations of the visible units that belong to them. These are those of
+/// the last sweep of block Gibbs: no draw depends on them.
 pub(super) struct Cache<'c> {
     pub(super) pre: &'c mut [Bits],
     pub(super) sigma: &'c mut [Bits],

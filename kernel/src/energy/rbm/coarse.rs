@@ -7,7 +7,7 @@ use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
 
-/// Rows of W that stand side by side: as many as have their sums in registers. The bits do not depend on it.
+/// Rows of W that are interleaved: the sums of so many fit in registers. The bits do not depend on it.
 const ROWS: usize = if cfg!(any(target_feature = "avx2", target_feature = "neon")) { 4 } else { 2 };
 
 /// Whether four points share the weights in registers: their sums take sixteen.
@@ -16,8 +16,8 @@ const FOURS: bool = cfg!(target_feature = "avx512bw");
 /// σ = 1 in units of the activities.
 const ONE: f32 = 4096.0;
 
-/// An [`Rbm`] for the proposals of adjusted samplers: the same energy and the same differences, and a gradient from
-/// weights and activities that are rounded to 16-bit integers,
+/// An [`Rbm`] for the proposals of adjusted samplers. Energies and differences are the same. The gradient is made
+/// from weights and activities that are rounded to 16-bit integers,
 /// ```text
 /// ∂E/∂vᵢ ≈ −aᵢ − (u/4096) Σⱼ qᵢⱼ sⱼ,   qᵢⱼ = round(Wᵢⱼ/u),   sⱼ = round(4096 σ(pⱼ))
 /// ```
@@ -25,16 +25,19 @@ const ONE: f32 = 4096.0;
 /// Then no sum passes 2³¹ (|q| ≤ 2|W|/u, so Σ|q|s < 2·2¹⁸·2¹²), and the product is exact in 32 bits, in any order.
 ///
 /// # What keeps its distribution
-/// * Every kernel with a Metropolis test, exactly: this gradient is a function of the state alone, the same on the
-///   way back, and the test takes the energies of the [`Rbm`]. So does every kernel of local differences.
-/// * [`Langevin::unadjusted`](crate::Langevin::unadjusted) accepts whatever the gradient says: it converges to
-///   another distribution than over the [`Rbm`], with flip log odds that differ by β times the gradient's error, at most
-///   `u·hidden/2 + Σⱼ|Wᵢⱼ|/8192`. Take the [`Rbm`] there.
+/// * Every kernel with a Metropolis test, exactly. This gradient is a function of the state alone, so it is the same
+///   on the way back. The test takes the energies of the [`Rbm`]. Every kernel of local differences keeps its
+///   distribution too.
+/// * [`Langevin::unadjusted`](crate::Langevin::unadjusted) accepts whatever the gradient says. It converges to
+///   another distribution than over the [`Rbm`]. Flip log odds differ by β times the gradient's error, which is at
+///   most `u·hidden/2 + Σⱼ|Wᵢⱼ|/8192`. Take the [`Rbm`] there.
 ///
 /// # When
-/// Wherever the product Wσ is most of a step: from some tens of hidden units on. A product is half the bytes and
-/// half the multiplications of the [`Rbm`]'s. On 784 × 500 units a step of [`Langevin`](crate::Langevin) costs 2.3
-/// times less (3.6 with sixteen chains and [`Langevin::step_together`](crate::Langevin::step_together)), and of 10⁵ steps .476 were accepted instead of .478: no more than chance.
+/// Wherever the product Wσ is most of a step: from some tens of hidden units on. A product is half the bytes and half
+/// the multiplications of the [`Rbm`]'s. On 784 × 500 units a step of [`Langevin`](crate::Langevin) over the [`Rbm`]
+/// takes 2.3 times as long. With sixteen chains and [`Langevin::step_together`](crate::Langevin::step_together) it
+/// takes 3.6 times as long. Of 10⁵ steps .476 were accepted, and .478 over the [`Rbm`]: the difference is no more
+/// than chance.
 ///
 /// The cache is the [`Rbm`]'s and the activities in 16 bits: 32 bytes for every 16 hidden units more.
 ///
@@ -58,7 +61,7 @@ const ONE: f32 = 4096.0;
 #[derive(Clone, Copy, Debug)]
 pub struct CoarseRbm<'a> {
     model: Rbm<'a>,
-    /// q: `ROWS` rows side by side, two blocks of hidden units in the halves of a word.
+    /// q: `ROWS` rows interleaved, two blocks of hidden units in the halves of a word.
     weights: &'a [[Bits; ROWS]],
     /// u/4096.
     scale: f32,
@@ -153,7 +156,7 @@ impl<'a> CoarseRbm<'a> {
         cache.get(first..first + pairs(self.model.units)).unwrap_or_default()
     }
 
-    /// A block of the gradients at `C` points; `s` goes through their activities side by side.
+    /// A block of the gradients at `C` points; `s` goes through their activities together.
     #[inline]
     fn product<'s, const C: usize>(
         &self,

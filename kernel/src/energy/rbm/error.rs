@@ -47,7 +47,8 @@ crate::error::errors! {
             /// The unit.
             unit: usize,
         } => "the pre-activation of hidden unit {unit} could pass 1e30";
-        /// The weight of a visible and a hidden unit would be lost or much changed by rounding, beside a far larger number.
+        /// The weight of a visible and a hidden unit would be lost or much changed by rounding, next to a far larger
+        /// number.
         WeightRounded {
             /// The visible unit.
             visible: usize,

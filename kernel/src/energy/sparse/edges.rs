@@ -2,8 +2,8 @@
 
 use super::{Edge, SparseError};
 
-/// Edges that are measured or made at run time, up to `EDGES` of them. They are pushed one at a time, then compiled by a
-/// constructor, as often as they change. 12 bytes an edge.
+/// Edges that are measured or made at run time, up to `EDGES` of them. They are pushed one at a time, then compiled
+/// by a constructor, as often as they change. 12 bytes an edge.
 ///
 /// Memory for the most sites and edges serves every smaller model too, in arrays or in vectors of
 /// [`heapless`](https://docs.rs/heapless):

@@ -37,13 +37,13 @@ crate::error::errors! {
             /// The site.
             site: usize,
         } => "the field of site {site} is not finite";
-        /// The coupling of edge number `edge` would be lost or much changed by rounding, beside a far larger field: see
-        /// [`Sparse`](super::Sparse).
+        /// The coupling of edge number `edge` would be lost or much changed by rounding, next to a far larger field:
+        /// see [`Sparse`](super::Sparse).
         CouplingRounded {
             /// Position in the edge list.
             edge: usize,
         } => "the coupling of edge {edge} is lost in rounding: another field or coupling is too large";
-        /// The field of a site would be lost or much changed by rounding, beside a far larger one: see
+        /// The field of a site would be lost or much changed by rounding, next to a far larger one: see
         /// [`Sparse`](super::Sparse).
         FieldRounded {
             /// The site.
@@ -66,8 +66,8 @@ crate::error::errors! {
             /// The site.
             site: usize,
         } => "the field and couplings of site {site} add up past 1e30, or 5e29 over spins";
-        /// In compiled rows: the field and couplings of one site that have one sign add up past 2³⁰ units, or one of its
-        /// couplings is 2³¹ − 1 units or more in size.
+        /// In compiled rows: the field and couplings of one site that have one sign add up past 2³⁰ units. Or one of
+        /// its couplings is 2³¹ − 1 units or more in size.
         TooManyUnits {
             /// The site.
             site: usize,
@@ -79,7 +79,8 @@ crate::error::errors! {
             /// The other.
             b: u32,
         } => "the coupling of sites {a} and {b} is not finite";
-        /// The coupling of two sites would be lost or much changed by rounding, beside a far larger field or coupling.
+        /// The coupling of two sites would be lost or much changed by rounding, next to a far larger field or
+        /// coupling.
         PairRounded {
             /// One site.
             a: u32,

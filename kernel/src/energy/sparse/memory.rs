@@ -36,8 +36,8 @@ impl<const SITES: usize, const ENTRIES: usize> Default for SparseMemory<SITES, E
 pub struct SparseBuffers<'a> {
     /// One word a site.
     pub ends: &'a mut [u32],
-    /// One word a site; with two, [`Ising::with_linear`](super::super::Ising::with_linear) over spins takes no longer than over
-    /// bits.
+    /// One word a site; with two, [`Ising::with_linear`](super::super::Ising::with_linear) over spins takes no longer
+    /// than over bits.
     pub linear: &'a mut [i32],
     /// Two entries an edge.
     pub entries: &'a mut [Entry],
@@ -54,7 +54,8 @@ impl<'a> SparseBuffers<'a> {
         self.any_rounding
     }
 
-    /// Lets the constructor round as coarsely as the largest field asks for: no [`SparseError::Rounding`](super::SparseError).
+    /// Lets the constructor round as coarsely as the largest field asks for: no
+    /// [`SparseError::Rounding`](super::SparseError).
     #[must_use]
     pub const fn allow_rounding(self) -> Self {
         Self { any_rounding: true, ..self }

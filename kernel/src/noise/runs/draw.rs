@@ -5,8 +5,8 @@ use crate::lane::{F32s, LANES, Line};
 use crate::random::{DiscreteGaussian, normal_pairs_twice};
 use rand_core::Rng;
 
-/// Terms that are made at a time, at most: so many that few runs go over an end of them. Whole numbers ask for second words
-/// behind those of a piece, so that their draws depend on it.
+/// Terms that are made at a time, at most: so many that few runs go over an end of them. Whole numbers ask for second
+/// words behind those of a piece, so that their draws depend on it.
 const MADE: usize = 512;
 
 /// Where terms come from.
@@ -136,8 +136,8 @@ pub(crate) fn draw<S: Source, R: Rng + ?Sized>(
     }
 }
 
-/// Adds `near` of terms to sites from the first on, and `far` of them to those from `offset` on. Sites to which both are
-/// added are written once: a second time would wait for the first.
+/// Adds `near` of terms to sites from the first on, and `far` of them to those from `offset` on. Sites to which both
+/// are added are written once: a second time would wait for the first.
 #[inline]
 fn add_to_ends<T: Copy>(
     eta: &mut [T],

@@ -6,9 +6,10 @@ use crate::random::twice;
 
 /// `h ← h + Kv` for the couplings K of all runs, in their units: `v·h + ½ v·Kv` of before.
 ///
-/// v, of −1, 0 and 1, comes as words of sites that go up and of those that go down. Of the couplings those of one magnitude
-/// c, on a lattice most, are counted: n is what changes around a site, in sixteen bits, and `h ← h + cn` is one pass over
-/// all fields. So no site may have more than 2¹⁵ neighbours. `room` is as long as the fields.
+/// v, of −1, 0 and 1, comes as words of sites that go up and of those that go down. The couplings of one magnitude c,
+/// on a lattice most of them, are counted. The count n of the changes around a site has sixteen bits, and
+/// `h ← h + cn` is one pass over all fields. So no site may have more than 2¹⁵ neighbours. The `room` is as long as
+/// the fields.
 pub(crate) fn follow(
     runs: &[Run],
     v: impl Iterator<Item = (u32, u32)>,

@@ -56,8 +56,8 @@ fn draw(weights: &[Block], u: &Block, values: &mut Bits) {
 }
 
 impl ChromaticGibbs<'_> {
-    /// The log-probability of every value of a Potts site given the rest of the chain's state, into `out`, from
-    /// the weights that a sweep draws by. (Those of an Ising site follow from
+    /// Writes to `out` the log-probability of every value of a Potts site given the rest of the chain's state. It is
+    /// made from the weights that a sweep draws by. (Those of an Ising site follow from
     /// [`SequentialGibbs::log_odds`](super::super::SequentialGibbs::log_odds).)
     pub fn conditional(ring: Ring<'_, Potts<'_>>, site: usize, out: &mut [f32]) {
         let arity = ring.layout.arity();
@@ -74,7 +74,7 @@ impl ChromaticGibbs<'_> {
 
 impl Kernel<Potts<'_>> for ChromaticGibbs<'_> {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, Potts<'_>>, rng: &mut R) -> Info {
-        // Fields of many values stand the other way round.
+        // Fields of many values are laid out the other way round.
         if ring.layout.many_values() || !self.colouring.fits(ring.energy.form()) {
             return ring.failed();
         }

@@ -10,8 +10,9 @@ const RANGE: f32 = 65_536.0;
 
 /// Draws which sites flip, by words in which the low half is noise for the first block and the high half for the second.
 ///
-/// The rarer outcome of a site (staying where it likely flips, else flipping) has probability `q = e/(1+e)`. With n of
-/// sixteen bits it happens where n + 1 ≤ 2¹⁶q and not where n ≥ 2¹⁶q; between them, one site in 2¹⁶, more bits decide.
+/// The rarer outcome of a site (staying where it likely flips, else flipping) has probability `q = e/(1+e)`. A number
+/// n of sixteen bits decides: it happens where n + 1 ≤ 2¹⁶q, and not where n ≥ 2¹⁶q. Between them, at one site in
+/// 2¹⁶, more bits decide.
 ///
 /// With `METROPOLIS` a site flips where it likely does, else with probability e.
 pub(super) struct Draw<'r, R: ?Sized, const METROPOLIS: bool> {

@@ -22,8 +22,9 @@ impl IsingBalanced<'_> {
         }
     }
 
-    /// Blocks of weights of a chain with momentum. Where an edge keeps a whole number, that is 2 bytes an edge more; as many as
-    /// [`Memory::weights_and_momentum`](crate::Memory::weights_and_momentum) says for up to two edges a site.
+    /// Blocks of weights of a chain with momentum. Where edges keep whole numbers, that is 2 bytes an edge more. With
+    /// up to two edges a site, the number is that of
+    /// [`Memory::weights_and_momentum`](crate::Memory::weights_and_momentum).
     #[must_use]
     pub fn weights_and_momentum(&self, layout: Layout) -> usize {
         let (weights, momentum) = (Memory::weights(layout), self.momentum_blocks());

@@ -1,11 +1,11 @@
 //! The weights of [`IsingLangevin`](super::IsingLangevin): what a site is drawn by, and what it adds to Z.
 //!
 //! A site flips with log odds z, here in bits, to base 2. Its rarer outcome (staying where z > 0, flipping elsewhere)
-//! has probability `q = e/(1+e)`, `e = 2^(−|z|)`. Its weight w is 1 + ⌊2¹⁴p⌋, p the probability to flip: with n of 14
-//! random bits it flips where n + 1 < w, stays where n + 1 > w, and where they are equal more bits decide. A clamped
-//! site has weight 0.
+//! has probability `q = e/(1+e)`, `e = 2^(−|z|)`. Its weight w is 1 + ⌊2¹⁴p⌋, p the probability to flip. A number n
+//! of 14 random bits decides: it flips where n + 1 < w, and stays where n + 1 > w. Where they are equal, more bits
+//! decide. A clamped site has weight 0.
 //!
-//! Weights stand in halves of words, and are compared there: a word has those of sites l and 16 + l of 32.
+//! Weights are in halves of words, and are compared there: a word has those of sites l and 16 + l of 32.
 
 use crate::lane::{F32s, Interleaved, LANES, LaneSums, Mask, U32s};
 use core::f32::consts::{LN_2, LOG2_E};
@@ -69,9 +69,9 @@ fn parts(number: f32) -> (u32, f32) {
     (whole.to_f32().first().to_bits(), number - F32s::from_i32(whole).first())
 }
 
-/// L/(e + q) in units, as a polynomial in eq, where L = ln(1+e) and q = e/(1+e). These are e + q = 2 sinh L and
-/// eq = 2 cosh L − 2, and so the quotient is even in L and smooth. Up to e = 1 five coefficients give L within 9e-8,
-/// rounding included. In powers of e it takes eight. Our own minimax fit.
+/// L/(e + q) in units, as a polynomial in eq, where L = ln(1+e) and q = e/(1+e). Here e + q = 2 sinh L and eq = 2
+/// cosh L − 2. So the quotient is even in L and smooth. Up to e = 1 five coefficients give L within 9e-8, rounding
+/// included. In powers of e it takes eight. Our own minimax fit.
 const LN_1P: [f32; 5] = [
     5.888_578e-4 * UNITS,
     -3.475_649_4e-3 * UNITS,
@@ -109,8 +109,8 @@ const TOPS: u32 = 0x8000_8000;
 #[inline(always)]
 pub(crate) fn draw(weights: U32s, noise: U32s) -> (U32s, U32s) {
     let (bits, ones, tops) = (U32s::splat(0x3FFF_3FFF), U32s::splat(0x0001_0001), U32s::splat(TOPS));
-    // 2¹⁵ + n + 1 − w, above 0 in every half, so that none borrows; a batch has a value in the top bit of a low half, and
-    // reads no other.
+    // 2¹⁵ + n + 1 − w, above 0 in every half, so that none borrows. A batch has a value in the top bit of a low half,
+    // and reads no other.
     let above = (noise & bits) + (tops + ones) - weights;
     (above ^ tops, (above ^ (above - ones)) & tops)
 }
@@ -121,7 +121,7 @@ pub(crate) fn tops(halves: U32s, part: usize) -> u32 {
     halves.shl::<16>().signs(part) | (halves.signs(part) << LANES)
 }
 
-/// The words in which the weights of sites stand, and whether they stand in the high halves.
+/// The words that hold the weights of sites, and whether they are in the high halves.
 #[inline(always)]
 pub(crate) fn halves(sites: U32s) -> (U32s, Mask) {
     let (lanes, high) = (U32s::splat(LANES as u32 - 1), U32s::splat(LANES as u32));

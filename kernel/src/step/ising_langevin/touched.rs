@@ -2,7 +2,7 @@
 //!
 //! It works in place, here, with there as room: there's words hold the flips, its weights and its cache a list of
 //! events. An event is one change of a site's signed field, `(1−2x) · field`, by a flip of the site or of a neighbour.
-//! What a site adds to Z changes from event to event, so that Z grows by a sum over all events, however often a site is
+//! What a site adds to Z changes from event to event. So Z grows by a sum over all events, however often a site is
 //! among them. A site's last event says its weight, and on the way back its first.
 
 use super::odds::{self, Odds, Sum};
@@ -44,7 +44,7 @@ fn bit(words: &[u32], site: usize) -> Option<u32> {
 }
 
 /// Events, first the flips and then what they change. An entry is the site, with its value after all flips in the top
-/// bit, by which both fields count; so the event of a flip itself goes from −field to field.
+/// bit. Both fields count by that value, so the event of a flip itself goes from −field to field.
 struct Events<'a> {
     entries: &'a mut [f32],
     before: &'a mut [u32],
@@ -123,8 +123,8 @@ impl Place<'_> {
         zip(self.words.iter_mut(), flips).for_each(|(word, flips)| *word ^= flips);
     }
 
-    /// Moves fields along with the flips that are listed, and lists the neighbours: `E(after) − E(before)` in units, or
-    /// where there is no room the number of flips that were followed.
+    /// Moves fields along with the flips that are listed, and lists the neighbours. Returns `E(after) − E(before)` in
+    /// units. Where there is no room, the error is the number of flips that were followed.
     #[inline(never)]
     fn follow<const CLAMPED: bool>(&mut self, events: &mut Events<'_>) -> Result<i64, usize> {
         let Some((flips, mut rest)) = events.split() else { return Err(0) };

@@ -10,7 +10,8 @@ use rand_core::Rng;
 
 impl<'a> Langevin<'a> {
     /// The any-scale balanced sampler of first order (AB-1st; METHODS.md §1) at step size σ and balance α,
-    /// with the Metropolis test. α = ½ is [`Langevin::adjusted`], bit for bit; larger σ want larger α, up to 1.
+    /// with the Metropolis test. The balance α = ½ is [`Langevin::adjusted`], bit for bit. Larger σ want larger α, up
+    /// to 1.
     ///
     /// # Errors
     /// [`ParameterError`] where σ is not positive (+∞ is allowed) or α is outside (0, 1].
@@ -41,8 +42,8 @@ impl<N: Noise> Langevin<'_, N> {
     /// [`Diagonal`](crate::noise::Diagonal) the diagonal variant. At α = 1 and σ = ∞ on an energy whose
     /// negative Hessian is W every move is accepted, up to rounding. W and D are on the {0,1} scale, as σ is.
     ///
-    /// A chain of another number of sites than the noise is for, or with categorical sites of
-    /// [`Layout::MANY`](crate::Layout::MANY) values or more, refuses every step as a fault.
+    /// A chain of another number of sites than the noise is for refuses every step as a fault. So does one with
+    /// categorical sites of [`Layout::MANY`](crate::Layout::MANY) values or more.
     ///
     /// For Ising models with a noise of their own edges [`IsingBalanced`](crate::step::IsingBalanced) costs about half.
     ///
@@ -55,8 +56,8 @@ impl<N: Noise> Langevin<'_, N> {
         Self::with_noise(noise, balance, Curvature::Same(inverse(step_size)?), true)
     }
 
-    /// The precision κ of the auxiliary variable of which η is made: η ~ N(0, (W+D)/κ). 1 unless it is set,
-    /// which is right at both ends of the balanced line (METHODS.md §3); between them
+    /// The precision κ of the auxiliary variable of which η is made: η ~ N(0, (W+D)/κ). The default is 1, which is
+    /// right at both ends of the balanced line (METHODS.md §3). Between them
     /// [`Adaptation::with_precision`](crate::noise::Adaptation::with_precision) finds one by jump distance.
     ///
     /// # Errors
@@ -81,8 +82,9 @@ impl<N: Noise> Langevin<'_, N> {
     /// η is in the chain's memory: 4 bytes a site more, [`Memory::weights_and_momentum`](crate::Memory::weights_and_momentum),
     /// and for categorical sites a value. A chain without this room refuses every step as a fault.
     /// [`Snapshot`](crate::snapshot::Snapshot)s keep it. Other kernels between leave it alone, and so do clamped sites. It is
-    /// drawn anew at the start, after [`restart`](crate::Chain::restart), `rebind` and [`resume`](crate::Chain::resume), after a
-    /// fault, and where the kernel has another D or κ. A noise that draws nothing has nothing to keep.
+    /// drawn anew at the start, after [`restart`](crate::Chain::restart), `rebind` and
+    /// [`resume`](crate::Chain::resume), after a fault, and where the kernel has another D or κ. A noise that draws
+    /// nothing has nothing to keep.
     ///
     /// ```
     /// use bitmc::noise::{Edgewise, SparseMatrix};
@@ -109,8 +111,9 @@ impl<N: Noise> Langevin<'_, N> {
         Ok(self)
     }
 
-    /// A site of two values flips with probability min(1, e^z), z its log odds, in place of 1/(1 + e^(−z)). So it flips as often
-    /// as it can. A site that stays has no way back where its log odds at the other end are not below 0: the move is rejected.
+    /// A site of two values flips with probability min(1, e^z), z its log odds, in place of 1/(1 + e^(−z)). So it
+    /// flips as often as it can. A site that stays has no way back where its log odds at the other end are not below
+    /// 0: the move is rejected.
     ///
     /// Where the energy is quadratic that does not happen, at α = κ = 1 and σ = ∞. Elsewhere fewer moves are accepted, and on
     /// energies with strong terms of third degree it may lose: measure it (`docs/second-order.md`).

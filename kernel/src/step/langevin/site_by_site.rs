@@ -1,7 +1,7 @@
 //! The proposal over sites of many values: one site after another, nothing kept.
 //!
-//! Each site's gradient is asked for, made into weights and used before the next: the room of one site
-//! serves any number of them, and a step asks for two gradients instead of one.
+//! Each site's gradient is computed, made into weights and used before the next one. So the room of one site serves
+//! any number of sites, and a step takes two gradients instead of one.
 
 use super::{Curvature, Langevin};
 use crate::chain::{Momenta, Ring};
@@ -40,8 +40,9 @@ impl<N: Noise> Langevin<'_, N> {
         (!weighed.nan).then_some(weighed.chosen)
     }
 
-    /// What [`Langevin::depart`] would have returned, had it drawn the state that stands there, and `given`
-    /// as its noise: whether there are no weights, and their product unless it never draws that state.
+    /// What [`Langevin::depart`] would have returned, had it drawn the state in `there`, with `given` as its noise.
+    /// That is whether there are no weights, and the product of the chosen ones, or `None` if it never draws that
+    /// state.
     pub(super) fn retrace<E: Energy + ?Sized>(
         &self,
         ring: &mut Ring<'_, E>,
@@ -67,8 +68,8 @@ impl<N: Noise> Langevin<'_, N> {
         (weighed.nan, possible.then_some(weighed.chosen))
     }
 
-    /// Weighs every site at `at`; `choose` says which of its values is the one in `chosen`. `slopes` has the
-    /// gradients of ordinal sites, or room for one categorical site.
+    /// Weighs every site at `at`. The closure `choose` says which value of a site enters `chosen`. The buffer
+    /// `slopes` has the gradients of ordinal sites, or room for one categorical site.
     pub(super) fn pass<E: Energy + ?Sized>(
         &self,
         energy: &E,

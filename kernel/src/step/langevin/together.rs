@@ -13,9 +13,9 @@ use rand_core::Rng;
 
 impl<N: Noise> Langevin<'_, N> {
     /// One transition of each of several chains: the same, bit for bit, as [`Chain::step`] of each with its own generator,
-    /// whatever runs beside it. Only the gradients at the proposals are asked for at once ([`Energy::gradients`]). An
-    /// [`Rbm`](crate::Rbm) and a [`CoarseRbm`](crate::energy::CoarseRbm) then read their weights once for several chains.
-    /// Chains of other energies, or of several, may be given all the same.
+    /// whatever runs beside it. Only the gradients at the proposals are computed at once ([`Energy::gradients`]). An
+    /// [`Rbm`](crate::Rbm) and a [`CoarseRbm`](crate::energy::CoarseRbm) then read their weights once for several
+    /// chains. Chains of other energies, or of several, may be given all the same.
     ///
     /// ```
     /// # use bitmc::energy::pack_rows;
@@ -36,9 +36,9 @@ impl<N: Noise> Langevin<'_, N> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// From [`Layout::MANY`](crate::Layout::MANY) categorical values on, each chain asks for its gradients alone, site by site: its
-    /// memory has room for one site. A batch would need all values of all sites of all chains. Chains that are told their energies
-    /// take it from their caller ([`Open::ask_each`](crate::Open::ask_each)).
+    /// From [`Layout::MANY`](crate::Layout::MANY) categorical values on, each chain asks for its gradients alone,
+    /// site by site: its memory has room for one site. A batch would need all values of all sites of all chains.
+    /// Chains that are told their energies take it from their caller ([`Open::ask_each`](crate::Open::ask_each)).
     ///
     /// # Errors
     /// [`CountError`] where there is not one generator and one place for an [`Info`] a chain.
@@ -86,8 +86,9 @@ impl<N: Noise> Langevin<'_, N> {
         })
     }
 
-    /// Puts the gradients at all proposals where [`Ring::gradient_there`] puts each. False where they are to be asked for
-    /// one by one: the energies are not the same, a proposal is forbidden or missing, or a row is a site.
+    /// Puts the gradients at all proposals where [`Ring::gradient_there`] puts each. False where they must be
+    /// computed one by one. That is where the energies are not the same, a proposal is forbidden or missing, or a row
+    /// is a site.
     fn gradients<E: Energy + ?Sized, const M: usize>(
         &self,
         rings: &mut [Ring<'_, E>; M],

@@ -10,7 +10,7 @@ use crate::noise::{Noise, along};
 use crate::packed::{Move, Packed};
 
 impl<N: Noise> Langevin<'_, N> {
-    /// Weights at `here`, unless they are there from the step before; true where there are none to be had: a
+    /// Makes the weights at `here`, unless they are there from the step before. True where there can be none: a
     /// gradient is NaN, or the kernel does not fit the chain.
     #[inline]
     pub(super) fn weigh_here<E: Energy + ?Sized>(
@@ -51,8 +51,8 @@ impl<N: Noise> Langevin<'_, N> {
         }
     }
 
-    /// η ← η' = η − (W+D)v in the weights of `there`; returns `κ(v·η − ½vᵀ(W+D)v) = ½κ v·(η + η')`, which the way back
-    /// has with the other sign, bit for bit.
+    /// Sets η ← η' = η − (W+D)v in the weights of `there`. Returns `κ(v·η − ½vᵀ(W+D)v) = ½κ v·(η + η')`. The way back
+    /// has this number with the other sign, bit for bit.
     #[inline]
     pub(super) fn follow<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> f32 {
         if !N::SOME || self.misfits(ring.layout) {
@@ -69,7 +69,7 @@ impl<N: Noise> Langevin<'_, N> {
         0.5 * self.precision * (before + along(&step, eta, planes))
     }
 
-    /// Makes weights of the gradient there, which stands where [`Ring::gradient_there`] puts it.
+    /// Makes weights of the gradient there, which is where [`Ring::gradient_there`] puts it.
     #[inline]
     pub(super) fn weigh_there<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>, difference: f32) -> Arrival {
         let here = Packed::trusted(ring.layout, ring.here.words);

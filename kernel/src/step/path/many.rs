@@ -2,7 +2,7 @@
 //!
 //! A site's weight S is the sum of those of its new values. Sites are drawn without replacement as in a race. Each site
 //! has an exponential time divided by S, and the first R are the path, in that order. So one pass over the sites draws
-//! the path, in the room of one site. `left` is the weight of all sites that are not yet taken:
+//! the path, in the room of one site. Here `left` is the weight of all sites that are not yet taken:
 //! ```text
 //! log q = Σ_k [ln S_k − ln left_k + ln(weight of the value / S_k)],   left_k = Σ_others S + Σ_{j≥k} S_j
 //! ```
@@ -77,7 +77,7 @@ impl Route {
         }
     }
 
-    /// Takes a site with its time in units of 1/S. The first `indices` stand in order; of the others the sum is kept.
+    /// Takes a site with its time in units of 1/S. The first `indices` are kept in order, of the others only the sum.
     fn race(&mut self, mut stop: Stop, time: f32, indices: usize) {
         stop.order = -ln(time);
         // Differences first: far below the largest S, times would be lost in its logarithm.
@@ -234,8 +234,8 @@ impl Paths {
         })
     }
 
-    /// Shows every site that can move: ln S, and the weights of its values. The slopes of ordinal sites stand in the place of
-    /// the weights. False where there is a fault.
+    /// Shows every site that can move: ln S, and the weights of its values. The slopes of ordinal sites are in the
+    /// place of the weights. False where there is a fault.
     fn rows<E: Energy + ?Sized>(
         &self,
         (energy, free): (&E, &[u32]),

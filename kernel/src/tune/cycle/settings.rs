@@ -29,8 +29,9 @@ pub struct CycleSettings {
     pub balance: (f32, f32),
     /// Where the searches for the smallest and for the largest step size begin.
     pub step_size: (f32, f32),
-    /// Whether the search for the largest step size begins anew with a β_max lower by .05, as the paper advises, where it has ended
-    /// with a rate below ¾ ρ*; as often as needed, down to the smallest β. Each search takes `rounds`. Off by default.
+    /// Whether the search for the largest step size begins again with a β_max lower by .05, as the paper advises. It
+    /// does so where it has ended with a rate below ¾ ρ*, as often as needed, down to the smallest β. Each search
+    /// takes `rounds`. Off by default.
     pub lower_balance: bool,
 }
 

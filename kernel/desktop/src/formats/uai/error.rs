@@ -36,7 +36,7 @@ pub enum UaiError {
         /// How many there are.
         sites: usize,
     },
-    /// A site stands twice in one factor, or in the evidence.
+    /// A site occurs twice in one factor, or in the evidence.
     #[error("line {line}: another site expected, found {site} again")]
     Repeated {
         /// The line.
