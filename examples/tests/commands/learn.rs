@@ -20,7 +20,7 @@ fn couplings_of_a_torus() {
     let words = ["--quick", "--side", "5", "--samples", "400", "--iterations", "150"];
     let files = ["learn_ising.json", "learn_ising.md", "learn_ising.svg", "learn_ising.bits"];
     let report = goes_on("learn_ising", &words, &files);
-    assert_eq!(rows(&report).len(), 15);
+    assert_eq!(rows(&report).len(), 18);
     let nothing = number(&report["log_rmse_of_no_coupling"]);
     let of = |name: &str| {
         let row = rows(&report).iter().find(|row| row["method"] == name).unwrap();
@@ -31,8 +31,10 @@ fn couplings_of_a_torus() {
     {
         assert!(of(method) < nothing - 0.1, "{method}: {} from {nothing}", of(method));
     }
-    // Eq. 3 learns a quarter of the couplings: ln .75 of the error of none is left at best.
-    assert!(of("Eq. 3") > nothing - 0.288);
+    // Eq. 3 learns a quarter of the couplings: ln .75 of the error of none is left at best. So do the forms that estimate it.
+    for method in ["Eq. 3", "basic, 50 draws", "advanced, 50 draws", "RMwRAND, 50 draws"] {
+        assert!(of(method) > nothing - 0.288, "{method}: {} from {nothing}", of(method));
+    }
     fails(&example("learn_ising").args(["--only", "nothing"]).output().unwrap(), 2, "--only");
     fails(&example("learn_ising").args(["--step-size", "0"]).output().unwrap(), 2, "--step-size");
 }
