@@ -76,7 +76,7 @@ pub use locally_balanced::LocallyBalanced;
 pub use path::Choice;
 pub use path_auxiliary::PathAuxiliary;
 pub use random_walk::RandomWalk;
-pub use sequential_gibbs::SequentialGibbs;
+pub use sequential_gibbs::{SequentialGibbs, SequentialGibbsPart};
 pub use swap::Swap;
 pub use swendsen_wang::SwendsenWang;
 pub use transition::Transition;

@@ -48,6 +48,7 @@ mod regression;
 mod resume;
 mod rounding;
 mod runs;
+mod sequential;
 mod shift;
 mod single;
 mod snapshot;

@@ -131,6 +131,26 @@ impl<'e, E: Energy + ?Sized> Tempered<'e, E> {
         cache.get(..self.target.cache_len()).unwrap_or_default()
     }
 
+    /// Notes a move that has changed E by `target`, the energy's own part of the cache being there; the change of E_β.
+    pub(crate) fn moved(&self, step: &Move<'_>, target: f32, cache: &mut [Bits]) -> f32 {
+        let mut ends = self.ends(cache);
+        let mut base = 0.0;
+        if !self.base.is_uniform() {
+            let field = |site, value| self.base.field(site, value);
+            base = step.changes().map(|c| field(c.site, c.from) - field(c.site, c.to)).sum();
+        }
+        ends.target.add(target);
+        // At small β a chain goes to and fro between energies far apart: the errors of these steps would add up.
+        if Total::coarse(target) && self.beta * target < 16_384.0 {
+            let own = cache.get_mut(..self.target.cache_len()).unwrap_or_default();
+            let Ok(total) = self.target.init(step.to(), own) else { return f32::NAN };
+            ends.target.mend(total);
+        }
+        ends.base.add(base);
+        self.keep(ends, cache);
+        self.mix(target, base)
+    }
+
     /// β·(change of E) + (1 − β)·(change of E₀).
     fn mix(&self, target: f32, base: f32) -> f32 {
         if target == f32::INFINITY { target } else { self.beta * target + (1.0 - self.beta) * base }
@@ -199,23 +219,9 @@ impl<E: Energy + ?Sized> Energy for Tempered<'_, E> {
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        let mut ends = self.ends(cache);
         let Some(own) = cache.get_mut(..self.target.cache_len()) else { return f32::NAN };
         let target = self.target.shift(step, own);
-        let mut base = 0.0;
-        if !self.base.is_uniform() {
-            let field = |site, value| self.base.field(site, value);
-            base = step.changes().map(|c| field(c.site, c.from) - field(c.site, c.to)).sum();
-        }
-        ends.target.add(target);
-        // At small β a chain goes to and fro between energies far apart: the errors of these steps would add up.
-        if Total::coarse(target) && self.beta * target < 16_384.0 {
-            let Ok(total) = self.target.init(step.to(), own) else { return f32::NAN };
-            ends.target.mend(total);
-        }
-        ends.base.add(base);
-        self.keep(ends, cache);
-        self.mix(target, base)
+        self.moved(step, target, cache)
     }
 
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {

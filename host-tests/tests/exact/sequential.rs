@@ -1,0 +1,125 @@
+//! Sweeps of Gibbs sampling over Ising models: in parts, and at other temperatures.
+
+use bitmc::energy::Tempered;
+use bitmc::step::SequentialGibbs;
+use bitmc::temper::Replica;
+use bitmc::{Ising, LaneRng, SeedableRng};
+use bitmc_host_tests::heap;
+use bitmc_host_tests::models::{self, Source};
+use bitmc_host_tests::naive::{Convention, Pairwise, Target};
+use bitmc_host_tests::space::Space;
+use bitmc_host_tests::stat::chi_square;
+
+/// Parts of whole words, one after the other, draw what the sweep draws, and reach its energy.
+#[test]
+fn the_parts_of_a_sweep_are_the_sweep() {
+    for (sites, parts) in [(100, vec![0..1, 1..3, 3..9]), (64, vec![0..2, 2..2, 5..7]), (5, vec![0..1])] {
+        let model = models::pairwise(Convention::SpinsEdgesOnce, sites, 0.1, 0.6, 4);
+        let mut couplings = model.couplings();
+        let ising = couplings.ising(&model).unwrap();
+        let start = vec![0; sites.div_ceil(32)];
+        let (mut whole, mut cut) = (heap::chain(&ising, &start).unwrap(), heap::chain(&ising, &start).unwrap());
+        let (mut rng, mut same) = (LaneRng::seed_from_u64(7), LaneRng::seed_from_u64(7));
+        let mut moved = 0;
+        for sweep in 0..200 {
+            let info = whole.step(&SequentialGibbs, &mut rng);
+            let found =
+                parts.iter().map(|words| cut.step(&SequentialGibbs::part(words.clone()), &mut same).moved());
+            assert_eq!(found.sum::<u32>(), info.moved(), "{sites} sites, sweep {sweep}");
+            assert_eq!(cut.state().words(), whole.state().words(), "{sites} sites, sweep {sweep}");
+            moved += info.moved();
+        }
+        assert!(moved > 200 && (whole.energy() - cut.energy()).abs() < 1e-4 * sites as f32);
+        // Without a word, the state is another one.
+        let before = cut.state().words().to_vec();
+        cut.step(&SequentialGibbs::part(0..1), &mut same);
+        assert_eq!(cut.state().words()[1..], before[1..]);
+    }
+}
+
+/// At β = 1 the bits are those over the model itself, at a power of two those over a model with so many times the couplings.
+#[test]
+fn at_a_power_of_two_it_is_the_model_with_other_couplings() {
+    let model = models::pairwise(Convention::BitsEdgesOnce, 70, 0.1, 0.9, 3);
+    for beta in [1.0, 0.5, 0.125, 2.0] {
+        let mut scaled = model.clone();
+        scaled.fields.iter_mut().for_each(|field| *field *= beta);
+        scaled.edges.iter_mut().for_each(|edge| edge.2 *= beta);
+        let (mut couplings, mut others) = (model.couplings(), scaled.couplings());
+        let (ising, other) = (couplings.ising(&model).unwrap(), others.ising(&scaled).unwrap());
+        let path = Tempered::new(&ising, beta).unwrap();
+        let start = [0; 3];
+        let mut tempered = heap::chain(&path, &start).unwrap();
+        let mut plain = heap::chain(&other, &start).unwrap();
+        let (mut rng, mut same) = (LaneRng::seed_from_u64(7), LaneRng::seed_from_u64(7));
+        let mut moved = 0;
+        for sweep in 0..300 {
+            moved += tempered.step(&SequentialGibbs, &mut rng).moved();
+            plain.step(&SequentialGibbs, &mut same);
+            assert_eq!(tempered.state().words(), plain.state().words(), "β {beta}, sweep {sweep}");
+            assert!((tempered.energy() - plain.energy()).abs() < 1e-3, "β {beta}, sweep {sweep}");
+        }
+        assert!(moved > 1000, "β {beta}: {moved}");
+        let before = tempered.energy();
+        let drift = tempered.refresh().unwrap();
+        assert!(drift.abs() < 1e-3 && (tempered.energy() - before).abs() < 1e-3, "β {beta}: {drift}");
+    }
+}
+
+/// βE + (1 − β)E₀ in float64.
+struct Path<'m> {
+    model: &'m Pairwise,
+    theta: &'m [f32],
+    beta: f64,
+}
+
+impl Target for Path<'_> {
+    fn sites(&self) -> usize {
+        self.theta.len()
+    }
+
+    fn energy(&self, x: &[f64]) -> f64 {
+        let base: f64 = -self.theta.iter().zip(x).map(|(&theta, x)| f64::from(theta) * x).sum::<f64>();
+        self.beta * self.model.energy(x) + (1.0 - self.beta) * base
+    }
+
+    fn gradient(&self, x: &[f64]) -> Vec<f64> {
+        let own = self.model.gradient(x).into_iter().zip(self.theta);
+        own.map(|(g, &theta)| self.beta * g - (1.0 - self.beta) * f64::from(theta)).collect()
+    }
+}
+
+/// Replicas on the path from a base reach its distribution; those at a β that is a quarter off do not.
+#[test]
+fn replicas_reach_the_distribution_on_the_path_from_a_base() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 6, 0.5, 1.0, 8);
+    let mut couplings = model.couplings();
+    let ising = couplings.ising(&model).unwrap();
+    let mut source = Source::new(6);
+    let theta: Vec<f32> = (0..6).map(|_| source.coarse(0.8)).collect();
+    let counts = |beta: f32| {
+        let path = Tempered::from_base(&ising, &theta, beta).unwrap();
+        let mut rng = LaneRng::seed_from_u64(12);
+        let mut replica = Replica::random(path, heap::memory(&path), &mut rng).unwrap();
+        let mut counts = vec![0; 64];
+        for _ in 0..20_000 {
+            (0..8).for_each(|_| _ = replica.step(&SequentialGibbs, &mut rng));
+            counts[replica.state().words()[0] as usize] += 1;
+        }
+        let ends = (replica.energy(), replica.gap());
+        let state = replica.state().words().to_vec();
+        let fresh = Replica::new(path, heap::memory(&path), path_state(&ising, &state)).unwrap();
+        assert!((fresh.energy() - ends.0).abs() < 1e-3 && (fresh.gap() - ends.1).abs() < 1e-3, "β {beta}");
+        counts
+    };
+    for beta in [0.0, 0.3, 0.8, 1.0, 1.5] {
+        let truth = Path { model: &model, theta: &theta, beta: f64::from(beta) };
+        let space = Space::binary(&truth);
+        chi_square(&format!("β {beta}"), &counts(beta), &space.distribution).must_pass();
+        chi_square(&format!("β {beta} and .25"), &counts(beta + 0.25), &space.distribution).must_fail();
+    }
+}
+
+fn path_state<'s>(ising: &Ising<'_>, words: &'s [u32]) -> bitmc::Packed<'s> {
+    bitmc::Packed::new(bitmc::Energy::layout(ising), words).unwrap()
+}
