@@ -97,7 +97,7 @@ impl Kernel<Tempered<'_, Ising<'_>>> for SequentialGibbsPart {
 }
 
 /// Draws the sites of some words in turn, from the thresholds of each block. The change of E in units of the grid.
-#[inline(always)]
+#[inline]
 fn draw<E: ?Sized>(
     ring: &mut Ring<'_, E>,
     model: &Ising<'_>,
