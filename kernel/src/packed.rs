@@ -38,8 +38,6 @@ crate::error::errors! {
             /// Entries that were given.
             got: usize,
         } => "table has {got} entries: the model needs {need}";
-        /// Chains that would change places have different models.
-        Model => "the chains have different models";
         /// The state is of another layout: another number of sites, arity or kind.
         Layout {
             /// The layout that is needed.
@@ -61,6 +59,8 @@ crate::error::errors! {
             /// The site.
             site: usize,
         } => "there is no site {site}";
+        /// Chains that would change places have different models.
+        Model => "the chains have different models";
     }
 }
 

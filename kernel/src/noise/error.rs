@@ -43,6 +43,11 @@ crate::error::errors! {
             /// The entry.
             value: f32,
         } => "D is {value} at site {site}: not finite and at least 0";
+        /// W + D is not positive semidefinite.
+        NotPositive {
+            /// The first site at which the factorisation failed.
+            site: usize,
+        } => "W + D is not positive semidefinite: the factorisation fails at site {site}";
         /// A variance is negative, NaN or infinite.
         Variance {
             /// The site.
@@ -50,10 +55,5 @@ crate::error::errors! {
             /// The variance.
             value: f32,
         } => "the variance of site {site} is {value}: not finite and at least 0";
-        /// W + D is not positive semidefinite.
-        NotPositive {
-            /// The first site at which the factorisation failed.
-            site: usize,
-        } => "W + D is not positive semidefinite: the factorisation fails at site {site}";
     }
 }
