@@ -203,6 +203,52 @@ fn energies_and_gradients_are_those_of_float64() {
     }
 }
 
+/// The matrix of a step on nine pixels keeps the distribution of the energy in float64. That of another energy is seen, and of
+/// a step without the Metropolis test.
+#[test]
+fn steps_keep_the_distribution_of_float64() {
+    let (digits, shape) = (data(), toy());
+    let theta = rough(&shape, 5);
+    let network = Network::new(&shape, &digits.fields, &theta).unwrap();
+    let reference = Reference::new(&shape, &digits.fields, &theta);
+    let weights: Vec<f64> = (0..512).map(|state| (-reference.energy(&numbers(state))).exp()).collect();
+    let all: f64 = weights.iter().sum();
+    let layout = Layout::binary(9);
+    // The largest differences of rows from 1 and of what flows into a state from its probability.
+    let worst = |kernel: &Langevin<'_>, weights: &[f64]| {
+        let (mut into, mut rows) = (vec![0.0; 512], 0.0f64);
+        for from in 0..512u32 {
+            let words = [from];
+            let start = Packed::new(layout, &words).unwrap();
+            let mut chain = Chain::new(&network, memory(&network), start).unwrap();
+            let (mut stays, mut sum) = (0.0, 0.0);
+            for to in 0..512u32 {
+                let words = [to];
+                let found = kernel.transition(chain.ring(), Packed::new(layout, &words).unwrap()).unwrap();
+                let (proposed, accepted) =
+                    (f64::from(found.log_forward).exp(), f64::from(found.log_ratio).exp().min(1.0));
+                sum += proposed;
+                stays += proposed * (1.0 - accepted);
+                into[to as usize] += weights[from as usize] / all * proposed * accepted;
+            }
+            into[from as usize] += weights[from as usize] / all * stays;
+            rows = rows.max((sum - 1.0).abs());
+        }
+        let flows =
+            into.iter().zip(&weights[..]).map(|(into, weight)| (into - weight / all).abs() * all / weight);
+        (rows, flows.fold(0.0, f64::max))
+    };
+    for kernel in [Langevin::adjusted(0.4).unwrap(), Langevin::balanced(0.8, 0.7).unwrap()] {
+        let (rows, flows) = worst(&kernel, &weights);
+        assert!(rows < 1e-5 && flows < 1e-5, "{rows:e}, {flows:e}");
+        let other: Vec<f64> =
+            weights.iter().enumerate().map(|(x, w)| if x & 1 == 0 { *w } else { 1.01 * w }).collect();
+        assert!(worst(&kernel, &other).1 > 1e-4, "{:?}", worst(&kernel, &other));
+    }
+    let (_, flows) = worst(&Langevin::unadjusted(0.4).unwrap(), &weights);
+    assert!(flows > 1e-3, "{flows:e}");
+}
+
 /// Data less all states by their probability: the gradient of the loss, against differences of the exact loss in float64.
 #[test]
 fn the_gradient_of_the_loss_is_that_of_the_likelihood() {
