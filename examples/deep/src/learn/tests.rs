@@ -234,8 +234,7 @@ fn steps_keep_the_distribution_of_float64() {
             into[from as usize] += weights[from as usize] / all * stays;
             rows = rows.max((sum - 1.0).abs());
         }
-        let flows =
-            into.iter().zip(&weights[..]).map(|(into, weight)| (into - weight / all).abs() * all / weight);
+        let flows = into.iter().zip(weights).map(|(into, weight)| (into - weight / all).abs() * all / weight);
         (rows, flows.fold(0.0, f64::max))
     };
     for kernel in [Langevin::adjusted(0.4).unwrap(), Langevin::balanced(0.8, 0.7).unwrap()] {
