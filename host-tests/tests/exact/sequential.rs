@@ -13,7 +13,7 @@ use bitmc_host_tests::stat::chi_square;
 /// Parts of whole words, one after the other, draw what the sweep draws, and reach its energy.
 #[test]
 fn the_parts_of_a_sweep_are_the_sweep() {
-    for (sites, parts) in [(100, vec![0..1, 1..3, 3..9]), (64, vec![0..2, 2..2, 5..7]), (5, vec![0..1])] {
+    for (sites, parts) in [(100, vec![0..1, 1..3, 3..9]), (64, vec![0..2, 2..2, 5..7]), (5, vec![0..1, 1..2])] {
         let model = models::pairwise(Convention::SpinsEdgesOnce, sites, 0.1, 0.6, 4);
         let mut couplings = model.couplings();
         let ising = couplings.ising(&model).unwrap();
