@@ -293,23 +293,21 @@ fn small(sites: usize, seed: u64, unit: u32) -> (Whole, Whole) {
     (small, large)
 }
 
-#[test]
-fn sweeps_by_a_table_keep_the_distribution() {
+/// Updates by `chances` keep the distribution at each temperature; those of a temperature 1/64 lower are seen. `chances` has the
+/// probabilities of 0 and 1 at a site, of a model, at a temperature, in a state.
+fn keep_the_distribution(chances: impl Fn(QuantisedIsing<'_>, u32, &mut [u32], usize) -> [f64; 2]) {
     for (seed, unit) in [3_000, 20_000, 90_000].into_iter().enumerate() {
         let (small, large) = small(6, seed as u64, unit);
         let (space, (ends, entries)) = (Space::binary(&large), small.rows());
         let model = QuantisedIsing::from_rows(&ends, &entries, &small.linear).unwrap();
         let updates = |unit: u32| -> Vec<Table> {
             let row = |site: usize, x: usize| {
-                let (mut words, mut fields) = (space.words[x].clone(), [0; 6]);
-                let mut table = vec![u64::MAX; TableGibbs::table_len(&model)];
-                let chain = TableGibbs::with_table(model, 7, &mut words, &mut fields, &mut table);
-                let mut chain = chain.unwrap();
-                chain.set_unit(unit);
-                let p = chain.probability(site).unwrap();
-                let [one, zero] = [p, p.wrapping_neg()].map(|p| p as f64 * (-64f64).exp2());
                 let mut row = vec![0.0; 64];
-                (row[x | 1 << site], row[x & !(1 << site)]) = (one, zero);
+                for (value, p) in
+                    chances(model, unit, &mut space.words[x].clone(), site).into_iter().enumerate()
+                {
+                    row[x & !(1 << site) | value << site] = p;
+                }
                 row
             };
             (0..6).map(|site| Table { rows: (0..64).map(|x| row(site, x)).collect() }).collect()
@@ -318,9 +316,33 @@ fn sweeps_by_a_table_keep_the_distribution() {
             let verdict = space.judge(update);
             assert!(verdict.passes(), "unit {unit}, site {site}: {verdict:?}");
         }
-        // Another temperature.
         assert!(updates(unit + unit / 64).iter().any(|update| !space.judge(update).passes()), "unit {unit}");
     }
+}
+
+#[test]
+fn sweeps_by_a_table_keep_the_distribution() {
+    keep_the_distribution(|model, unit, words, site| {
+        let (mut fields, mut table) = ([0; 6], vec![u64::MAX; TableGibbs::table_len(&model)]);
+        let mut chain = TableGibbs::with_table(model, 7, words, &mut fields, &mut table).unwrap();
+        chain.set_unit(unit);
+        let p = chain.probability(site).unwrap();
+        [p.wrapping_neg(), p].map(|p| p as f64 * (-64f64).exp2())
+    });
+}
+
+#[test]
+fn sweeps_at_a_temperature_keep_the_distribution() {
+    keep_the_distribution(|model, unit, words, site| {
+        let mut fields = [0; 6];
+        let mut chain = TemperedGibbs::at_unit(model, 7, words, &mut fields).unwrap();
+        chain.set_unit(unit);
+        assert_eq!(chain.unit(), unit);
+        let (likely, odds) = chain.conditional(site).unwrap();
+        let e = value(odds);
+        let [rare, often] = [e / (1.0 + e), 1.0 / (1.0 + e)];
+        if likely == 1 { [rare, often] } else { [often, rare] }
+    });
 }
 
 /// What a sweep of one site draws from the first words of a generator: 1 below the probability, in units of 2⁻⁶⁴.
@@ -389,36 +411,6 @@ fn a_table_that_is_too_short_is_refused() {
     };
     let (least, most) = ((0..5).map(|s| reach(s, -1)).min(), (0..5).map(|s| reach(s, 1)).max());
     assert_eq!(need as i32, most.unwrap() - least.unwrap() + 1);
-}
-
-#[test]
-fn sweeps_at_a_temperature_keep_the_distribution() {
-    for (seed, unit) in [3_000, 20_000, 90_000].into_iter().enumerate() {
-        let (small, large) = small(6, seed as u64, unit);
-        let (space, (ends, entries)) = (Space::binary(&large), small.rows());
-        let model = QuantisedIsing::from_rows(&ends, &entries, &small.linear).unwrap();
-        let updates = |unit: u32| -> Vec<Table> {
-            let row = |site: usize, x: usize| {
-                let (mut words, mut fields) = (space.words[x].clone(), [0; 6]);
-                let mut chain = TemperedGibbs::at_unit(model, 7, &mut words, &mut fields).unwrap();
-                chain.set_unit(unit);
-                assert_eq!(chain.unit(), unit);
-                let (likely, odds) = chain.conditional(site).unwrap();
-                let e = value(odds);
-                let mut row = vec![0.0; 64];
-                for (to, p) in [(likely, 1.0 / (1.0 + e)), (1 - likely, e / (1.0 + e))] {
-                    row[x & !(1 << site) | (to as usize) << site] = p;
-                }
-                row
-            };
-            (0..6).map(|site| Table { rows: (0..64).map(|x| row(site, x)).collect() }).collect()
-        };
-        for (site, update) in updates(unit).iter().enumerate() {
-            let verdict = space.judge(update);
-            assert!(verdict.passes(), "unit {unit}, site {site}: {verdict:?}");
-        }
-        assert!(updates(unit + unit / 64).iter().any(|update| !space.judge(update).passes()), "unit {unit}");
-    }
 }
 
 /// At unit 1 the bits are those of a chain without a temperature, and beyond 2³² units nothing is drawn that is not certain.
