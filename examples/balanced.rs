@@ -9,6 +9,7 @@ use bitmc::noise::SparseMatrix;
 use bitmc::{Energy, Ising, SparseMemory, torus};
 use bitmc_examples::balanced::{
     Chosen, Curvature, Driver, Extent, Known, Rooms, Scan, Tuned, Tuning, momentum, scale, scan, settled,
+    tunings,
 };
 use bitmc_examples::cli::{self, Common, Failure};
 use bitmc_examples::harness::{Cell, Clock, Numbers, Plan, Target, compare, mean, standard_error, work};
@@ -52,6 +53,11 @@ struct Options {
     #[arg(long, conflicts_with_all = ["only", "paper", "scale", "resume"])]
     momentum: bool,
 
+    /// Only how much a tuning decides: samplers tuned from several seeds, by this library's rule and the printed one
+    /// [chains: 4, steps: 20000]
+    #[arg(long, conflicts_with_all = ["only", "paper", "scale", "momentum", "resume"])]
+    tunings: bool,
+
     /// Go on with the cells that an earlier run with the same options has saved
     #[arg(long)]
     resume: bool,
@@ -74,11 +80,8 @@ const BALANCES: [f32; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 fn main() -> ExitCode {
     cli::main(|options: Options| {
         // A first look leaves the results of hours alone.
-        let name = if options.common.quick && !options.scale && !options.momentum {
-            "balanced/quick"
-        } else {
-            "balanced"
-        };
+        let alone = options.scale || options.momentum || options.tunings;
+        let name = if options.common.quick && !alone { "balanced/quick" } else { "balanced" };
         let (out, pool) = (options.common.folder(name), options.common.pool()?);
         report::make_folder(&out)?;
         if options.scale {
@@ -86,6 +89,9 @@ fn main() -> ExitCode {
         }
         if options.momentum {
             return pool.install(|| moving(&options, &out));
+        }
+        if options.tunings {
+            return pool.install(|| tuned_again(&options, &out));
         }
         pool.install(|| Comparison::new(&options, &out).run())
     })
@@ -115,6 +121,55 @@ fn moving(options: &Options, out: &Path) -> Result<(), Failure> {
     report::write(&out.join("balanced.momentum.md"), momentum::table(&rows, false).as_bytes())?;
     let table = momentum::table(&rows, true);
     report::write(&out.join("balanced.momentum.timing.md"), table.as_bytes())?;
+    common.say(&format!("{table}\nnumbers are in {}", out.display()));
+    Ok(())
+}
+
+/// Rules of adaptation: the library's, as long as here and as long as the paper adapts, and the printed one.
+const RULES: [tunings::Rule; 3] = [(false, 20), (false, 80), (true, 80)];
+
+/// How much a tuning decides.
+fn tuned_again(options: &Options, out: &Path) -> Result<(), Failure> {
+    let common = &options.common;
+    let (chains, steps, seeds) = if common.quick { (2, 2000, 2) } else { (4, 20_000, 5) };
+    let (chains, steps) = (options.chains.unwrap_or(chains), options.steps.unwrap_or(steps));
+    let study = tunings::Study {
+        seeds,
+        plan: Plan { seed: common.seed, chains, burn_in: steps / 10, steps },
+        start: (SWEEPS, if common.quick { 1000 } else { 20_000 }),
+        rules: if common.quick { &[(false, 1), (false, 4), (true, 4)] } else { &RULES },
+    };
+    let progress = Progress::new(common.quiet, 8 * study.work());
+    let mut rows = Vec::new();
+    let graphs = [
+        ("torus 20×20", COUPLINGS[0], torus(20, 20, COUPLINGS[0]).collect()),
+        ("BA-400-4", COUPLINGS[0], barabasi_albert(400, 4, COUPLINGS[0], TARGETS)),
+        ("BA-400-4", COUPLINGS[2], barabasi_albert(400, 4, COUPLINGS[2], TARGETS)),
+    ];
+    for (graph, coupling, edges) in graphs {
+        let mut memory = Box::new(SparseMemory::<400, 3200>::new());
+        let model = Ising::spins_edges_once(400, edges, &[], memory.borrow()).map_err(Failure::option)?;
+        let w = Curvature::of(&SparseMatrix::of(model.form()));
+        let name = format!("{graph}, J = {coupling:.4}");
+        rows.extend(study.on(&name, &model, Known::Whole(&w), &progress)?);
+    }
+    let gaussians = [
+        ("rotated Gaussian, L = 10", Gaussian::rotated(100, 21, 10.0, TARGETS)),
+        ("sparse Gaussian, L = 2", Gaussian::cycle(100, 21, 2.0, TARGETS)),
+        ("sparse Gaussian, L = 10", Gaussian::cycle(100, 21, 10.0, TARGETS)),
+        ("sparse Gaussian, L = 2, the other Λ", Gaussian::cycle_inverse(100, 21, 2.0, TARGETS)),
+        ("sparse Gaussian, L = 10, the other Λ", Gaussian::cycle_inverse(100, 21, 10.0, TARGETS)),
+    ];
+    for (name, gaussian) in gaussians {
+        let mut memory = gaussian.rows();
+        let energy = gaussian.energy(&mut memory).map_err(Failure::option)?;
+        let w = Curvature::of(&energy.precision());
+        rows.extend(study.on(name, &energy, Known::Whole(&w), &progress)?);
+    }
+    drop(progress);
+    let table = tunings::table(&rows);
+    report::json(&out.join("balanced.tunings.json"), &rows)?;
+    report::write(&out.join("balanced.tunings.md"), table.as_bytes())?;
     common.say(&format!("{table}\nnumbers are in {}", out.display()));
     Ok(())
 }
@@ -154,6 +209,7 @@ impl<'o> Comparison<'o> {
             adapt: tuning,
             precision: false,
             far: false,
+            as_printed: false,
         };
         let drives = 14 * 2 * tuning;
         let [targets, samplers, pictures] = COUNTS;

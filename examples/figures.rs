@@ -96,10 +96,23 @@ fn panel(title: &str, x: &str, y: &str, curves: Vec<Curve>) -> Panel {
     Panel { title: title.into(), x: x.into(), y: y.into(), log_from: None, level: None, curves }
 }
 
-/// Four spins on a square, `E = −.3 Σ s s`, as bits; or one spin with `f = 2ε sin(πs/2)`, whose slope is 0 at both values.
+/// The paper's two (DLP §5.2 and appendix I.1), as bits: four spins on a square, `f = .1 sᵀWs + .2 Σs`; one spin,
+/// `f = as² + bs + 2ε sin(πs/2)`, of which the sine has the slope 0 at both values.
 enum Toy {
     Square,
-    Sine(f64),
+    Sine { epsilon: f64, a: f64, b: f64 },
+}
+
+impl Toy {
+    /// The paper's a and b.
+    fn near_quadratic(epsilon: f64) -> Self {
+        Self::Sine { epsilon, a: 1.0, b: 0.1 }
+    }
+
+    /// Its counterexample: no slope tells of ε.
+    fn without_slope(epsilon: f64) -> Self {
+        Self::Sine { epsilon, a: 0.0, b: 0.0 }
+    }
 }
 
 impl Function for Toy {
@@ -110,16 +123,21 @@ impl Function for Toy {
     fn total(&self, x: Packed<'_>) -> f32 {
         let spin = |site: usize| f64::from(x.get(site % 4)) * 2.0 - 1.0;
         match self {
-            Self::Square => (0..4).map(|site| -0.3 * spin(site) * spin(site + 1)).sum::<f64>() as f32,
-            Self::Sine(epsilon) => (-2.0 * epsilon * (PI / 2.0 * spin(0)).sin()) as f32,
+            Self::Square => (0..4).map(|site| -0.2 * spin(site) * (spin(site + 1) + 1.0)).sum::<f64>() as f32,
+            Self::Sine { epsilon, a, b } => {
+                (-a - b * spin(0) - 2.0 * epsilon * (PI / 2.0 * spin(0)).sin()) as f32
+            }
         }
     }
 
     fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
         let spin = |site: usize| f64::from(x.get(site % 4)) * 2.0 - 1.0;
         match self {
-            Self::Square => (-0.6 * (spin(site + 1) + spin(site + 3))) as f32,
-            Self::Sine(epsilon) => (-2.0 * epsilon * PI * (PI / 2.0 * spin(0)).cos()) as f32,
+            // A bit is half a spin: twice the slope over s.
+            Self::Square => (-0.4 * (spin(site + 1) + spin(site + 3) + 1.0)) as f32,
+            Self::Sine { epsilon, a, b } => {
+                (-2.0 * (2.0 * a * spin(0) + b + epsilon * PI * (PI / 2.0 * spin(0)).cos())) as f32
+            }
         }
     }
 }
@@ -177,8 +195,14 @@ fn unadjusted() -> Result<Figure, Failure> {
         "Σ|p_α − p|",
         vec![
             curve("Ising, 2×2", over(&sizes, &|alpha| bias(&Toy::Square, alpha as f32))?),
-            curve("one spin, ε = .25", over(&sizes, &|alpha| bias(&Toy::Sine(0.25), alpha as f32))?),
-            curve("one spin, ε = .5", over(&sizes, &|alpha| bias(&Toy::Sine(0.5), alpha as f32))?),
+            curve(
+                "counterexample, ε = .25",
+                over(&sizes, &|alpha| bias(&Toy::without_slope(0.25), alpha as f32))?,
+            ),
+            curve(
+                "counterexample, ε = .5",
+                over(&sizes, &|alpha| bias(&Toy::without_slope(0.5), alpha as f32))?,
+            ),
         ],
     );
     let distances = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0];
@@ -188,7 +212,10 @@ fn unadjusted() -> Result<Figure, Failure> {
         "Σ|p_α − p|",
         [0.05, 0.1, 1.0]
             .into_iter()
-            .map(|alpha| Ok(curve(format!("α = {alpha}"), over(&distances, &|e| bias(&Toy::Sine(e), alpha))?)))
+            .map(|alpha| {
+                let points = over(&distances, &|epsilon| bias(&Toy::near_quadratic(epsilon), alpha))?;
+                Ok(curve(format!("α = {alpha}"), points))
+            })
             .collect::<Result<_, Failure>>()?,
     );
     let text = format!("{}\n{}", table(&left, 4), table(&right, 4));

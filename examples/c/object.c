@@ -140,6 +140,9 @@ static int refused(void) {
            bitmc_quantised_sweep(&chain, &rng, 1, 2, NULL) == BITMC_STATUS_ARGUMENT &&
            bitmc_quantised_sweep(&chain, &rng, 1, (size_t)-1, NULL) == BITMC_STATUS_ARGUMENT &&
            bitmc_quantised_sweep(&chain, NULL, 0, 2, NULL) == BITMC_STATUS_NULL &&
+           bitmc_quantised_sweep_free(&chain, NULL, two, 1, NULL) == BITMC_STATUS_NULL &&
+           bitmc_quantised_sweep_free(&chain, &rng, word, 1, NULL) == BITMC_STATUS_ARGUMENT &&
+           bitmc_quantised_sweep_free(&chain, &rng, two, 1, NULL) == BITMC_STATUS_OK &&
            bitmc_quantised_state(&chain, &state) == BITMC_STATUS_OK && state.sites == 2 &&
            state.words == word && bitmc_quantised_set_linear(&chain, up, 1) == BITMC_STATUS_ARGUMENT &&
            bitmc_quantised_set_linear(&chain, up, 2) == BITMC_STATUS_OK &&
@@ -151,7 +154,8 @@ static int refused(void) {
            bitmc_quantised_langevin_step(&jumps, &rng, NULL, NULL) == BITMC_STATUS_NOT_READY &&
            bitmc_quantised_langevin_init(&jumps, two, pair, 2, b, 2, 9, word, flips, 1, room, 2) == BITMC_STATUS_OK &&
            bitmc_quantised_langevin_step(&jumps, &rng, &accepted, &proposed) == BITMC_STATUS_OK && accepted < 2 &&
-           proposed <= 2 && bitmc_quantised_langevin_set_linear(&jumps, up, 2) == BITMC_STATUS_OK &&
+           proposed <= 2 && bitmc_quantised_langevin_step_free(&jumps, &rng, NULL, 0, NULL, &proposed) == BITMC_STATUS_OK &&
+           proposed == 0 && bitmc_quantised_langevin_set_linear(&jumps, up, 2) == BITMC_STATUS_OK &&
            bitmc_quantised_langevin_state(&jumps, &state) == BITMC_STATUS_OK && state.words == word;
 }
 

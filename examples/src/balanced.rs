@@ -5,6 +5,7 @@ pub mod momentum;
 mod samplers;
 pub mod scale;
 mod scan;
+pub mod tunings;
 
 pub use bitmc_desktop::second_order::{Chosen, Curvature, Driver, Known, Room, Which, settled};
 pub use largest::by_largest;

@@ -12,7 +12,15 @@ fn the_driver_freezes_what_flips_more_than_its_start() {
     let mut memory = Box::new(SparseMemory::<64, 256>::new());
     let model = Ising::spins_edges_once(64, torus(8, 8, 0.3), &[0.1; 64], memory.borrow()).unwrap();
     let w = Curvature::of(&SparseMatrix::of(model.form()));
-    let driver = Driver { seed: 3, sweeps: 20, burn_in: 4000, adapt: 12_000, precision: false, far: false };
+    let driver = Driver {
+        seed: 3,
+        sweeps: 20,
+        burn_in: 4000,
+        adapt: 12_000,
+        precision: false,
+        far: false,
+        as_printed: false,
+    };
     let progress = Progress::new(true, 0);
     let mut jumps = Vec::new();
     for (which, known) in [
@@ -60,7 +68,15 @@ fn a_pattern_takes_the_driver_beyond_the_sites_of_a_full_matrix() {
         SparseBuffers::new(vec![0; sites].leak(), vec![0; sites].leak(), entries)
     };
     let model = Ising::spins_edges_once(sites, torus(side, side, 0.3), &[], lent(side * side)).unwrap();
-    let driver = Driver { seed: 5, sweeps: 20, burn_in: 2000, adapt: 3000, precision: false, far: false };
+    let driver = Driver {
+        seed: 5,
+        sweeps: 20,
+        burn_in: 2000,
+        adapt: 3000,
+        precision: false,
+        far: false,
+        as_printed: false,
+    };
     let progress = Progress::new(true, 0);
     let drive = |known, which| {
         let mut room = Room::default();
@@ -105,7 +121,8 @@ fn a_sampler_without_noise_has_no_precision_to_adapt() {
     let w = Curvature::of(&SparseMatrix::with_diagonal(form, &[-0.5; 20]).unwrap());
     let progress = Progress::new(true, 0);
     let driven = |precision| {
-        let driver = Driver { seed: 7, sweeps: 5, burn_in: 1000, adapt: 6000, precision, far: false };
+        let driver =
+            Driver { seed: 7, sweeps: 5, burn_in: 1000, adapt: 6000, precision, far: false, as_printed: false };
         let first = driver.first_order(&flat, &progress).unwrap().1;
         let mut d = Vec::new();
         let diagonal = driver.diagonal(&flat, Known::Whole(&w), &mut d, &progress).unwrap().unwrap().1;

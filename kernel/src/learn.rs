@@ -42,7 +42,7 @@
 //! | [`Importance::uniform`], [`Importance::basic`] | **no**: unbiased for Eq. 3 | 1 + s | binary |
 //! | [`Importance::advanced`] | **no** | 1 + s | binary |
 //!
-//! RMwGGIS calls its Eq. 3, `Σ e^{2Δᵢ}`, equivalent to Eq. 2. It is not: on an exact population its minimiser is a
+//! RMwGGIS says that its Eq. 3, `Σ e^{2Δᵢ}`, agrees with Eq. 2. It does not: on an exact population its minimiser is a
 //! quarter of the true parameters, and the advanced form lands lower still (METHODS.md §5).
 
 /// An energy that is another one, `model`, with names for its parameters.

@@ -38,6 +38,13 @@ crate::error::errors! {
             /// Entries that were given.
             got: usize,
         } => "table has {got} entries: the model needs {need}";
+        /// The inverse temperature `got` is above `most`: log odds could overflow.
+        Unit {
+            /// The largest inverse temperature for the model's fields.
+            most: u32,
+            /// The one that was given.
+            got: u32,
+        } => "unit is {got}: the model's fields allow {most} at most";
         /// The state is of another layout: another number of sites, arity or kind.
         Layout {
             /// The layout that is needed.

@@ -33,7 +33,7 @@ mod temperature;
 mod weight;
 
 pub use gibbs::{ByOdds, Draw, QuantisedGibbs};
-pub use langevin::{Penalty, QuantisedInfo, QuantisedLangevin};
+pub use langevin::{Penalty, QuantisedInfo, QuantisedLangevin, TemperedLangevin};
 pub use odds::{Odds, PER_OCTAVE};
 pub use table::{Table, TableGibbs};
 pub use temperature::{AtUnit, Temperature, TemperedGibbs};

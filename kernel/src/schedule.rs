@@ -68,7 +68,7 @@ impl Schedule {
     /// Half a cosine from `first` towards `last`, again and again with a period of `steps`. The value is
     /// `last + (first − last)/2 · (cos(πk/steps) + 1)`, with k the step within the period. The value `last` itself
     /// does not occur. From β_max to ½ it is the untuned balance in the program of the authors of ACS (METHODS.md
-    /// §4). The paper prints no formula for it; its Eq. 9 defines the tuned balance.
+    /// §4). The paper's Algorithm 3 takes β from its Eq. 8 instead; its Eq. 9 defines the tuned balance.
     ///
     /// # Errors
     /// [`ScheduleError::NotFinite`] or [`ScheduleError::NoSteps`].

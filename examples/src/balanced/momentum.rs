@@ -213,7 +213,15 @@ fn cubic(lengths: Lengths, progress: &Progress) -> Result<Vec<Row>, Failure> {
     let mut memory = PolynomialMemory::<64, 160, 480>::new();
     let energy = Polynomial::bits(SITES as usize, terms.iter().copied(), memory.borrow());
     let energy = energy.map_err(Failure::option)?;
-    let driver = Driver { seed: 1, sweeps: 50, burn_in: 20_000, adapt: 20_000, precision: false, far: false };
+    let driver = Driver {
+        seed: 1,
+        sweeps: 50,
+        burn_in: 20_000,
+        adapt: 20_000,
+        precision: false,
+        far: false,
+        as_printed: false,
+    };
     let mut room = Room::default();
     let quiet = Progress::new(true, 0);
     let (kernel, chosen) = driver.second_order(&energy, Known::Nothing, Which::Trace, &mut room, &quiet)?;

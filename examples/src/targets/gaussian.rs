@@ -56,15 +56,30 @@ impl Gaussian {
     /// between neighbours, `Λᵢᵢ = (1 + i(L − 1)/99)^½`, i = 1 … 100. The centre is 0, as in the paper, so the
     /// distribution leans against a corner of the lattice. For other sizes 99 is one less than the number of sites.
     ///
-    /// The text at hand lost the bar of this fraction: it may also be read as `(99/(1 + i(L − 1)))^½`.
+    /// The text at hand lost the bar of this fraction: it may also be read as [`Gaussian::cycle_inverse`] does.
     ///
     /// # Panics
     /// Where there are fewer than three sites.
     #[must_use]
     pub fn cycle(sites: usize, arity: usize, condition: f64, seed: u64) -> Self {
+        Self::on_cycle(arity, &spectrum(sites, condition), seed)
+    }
+
+    /// As [`Gaussian::cycle`], by the other reading: `Λᵢᵢ = (99/(1 + i(L − 1)))^½`.
+    ///
+    /// # Panics
+    /// Where there are fewer than three sites.
+    #[must_use]
+    pub fn cycle_inverse(sites: usize, arity: usize, condition: f64, seed: u64) -> Self {
+        let of = |i: usize| (sites - 1) as f64 / (1.0 + i as f64 * (condition - 1.0));
+        Self::on_cycle(arity, &(1..=sites).map(of).collect::<Vec<_>>(), seed)
+    }
+
+    /// With these squares of Λ.
+    fn on_cycle(arity: usize, spectrum: &[f64], seed: u64) -> Self {
+        let sites = spectrum.len();
         assert!(sites >= 3, "a cycle needs three sites");
         let mut numbers = Numbers::new(seed);
-        let spectrum = spectrum(sites, condition);
         let edge = |a: usize| {
             let b = (a + 1) % sites;
             (a as u32, b as u32, (0.2 * numbers.normal() * (spectrum[a] * spectrum[b]).sqrt()) as f32)

@@ -445,6 +445,18 @@ fn whole_numbers() {
         }
         assert_eq!(bitmc_quantised_state(gibbs.at(), &mut state), Done);
         assert!(bitmc_state_get(&state, 2) < 2);
+        // Clamped sites keep their values.
+        let (free, sweep_free) = ([0b101_u32], bitmc_quantised_sweep_free);
+        let held = bitmc_state_get(&state, 1);
+        for _ in 0..20 {
+            assert_eq!(sweep_free(gibbs.at(), rng.at(), free.as_ptr(), 1, null_mut()), Done);
+            assert_eq!(bitmc_state_get(&state, 1), held);
+        }
+        let mut flipped = 0;
+        assert_eq!(sweep_free(gibbs.at(), rng.at(), null(), 0, &mut flipped), Done);
+        assert_eq!(sweep_free(gibbs.at(), rng.at(), null(), 1, null_mut()), Null);
+        assert_eq!(sweep_free(gibbs.at(), rng.at(), words, 1, &mut flipped), Argument);
+        assert_eq!(flipped, 0);
         // Another b, which is borrowed in place of the one before.
         let (sure, set) = ([i32::MIN >> 4, 1 << 27, 0], bitmc_quantised_set_linear);
         assert_eq!(set(gibbs.at(), sure.as_ptr(), 2), Argument);
@@ -475,6 +487,17 @@ fn whole_numbers() {
             let step = bitmc_quantised_langevin_step(langevin.at(), rng.at(), &mut accepted, &mut proposed);
             assert_eq!(step, Done);
         }
+        let step_free = bitmc_quantised_langevin_step_free;
+        assert_eq!(bitmc_quantised_langevin_state(langevin.at(), &mut state), Done);
+        let held = bitmc_state_get(&state, 1);
+        for _ in 0..20 {
+            let step = step_free(langevin.at(), rng.at(), free.as_ptr(), 1, &mut accepted, &mut proposed);
+            assert_eq!(step, Done);
+            assert!(proposed <= 2 && bitmc_state_get(&state, 1) == held);
+        }
+        assert_eq!(step_free(langevin.at(), rng.at(), null(), 0, null_mut(), &mut proposed), Done);
+        assert_eq!(proposed, 0);
+        assert_eq!(step_free(langevin.at(), rng.at(), flips, 1, null_mut(), null_mut()), Argument);
         assert_eq!(bitmc_quantised_langevin_set_linear(langevin.at(), flips.cast(), 3), Argument);
         assert_eq!(bitmc_quantised_langevin_set_linear(langevin.at(), sure.as_ptr(), 3), Done);
         assert_eq!(bitmc_quantised_langevin_step(langevin.at(), rng.at(), null_mut(), null_mut()), Done);

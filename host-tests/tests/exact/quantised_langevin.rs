@@ -2,13 +2,14 @@
 //! enumeration; a long product; an exact start.
 
 use bitmc::energy::Entry;
-use bitmc::quantised::{Penalty, QuantisedIsing, QuantisedLangevin};
+use bitmc::quantised::{Penalty, QuantisedIsing, QuantisedLangevin, TemperedLangevin};
 use bitmc::step::ParameterError;
 use bitmc::{LaneRng, Packed, SeedableRng, StateError};
 use bitmc_host_tests::listed::Listed;
 use bitmc_host_tests::naive::Target;
 use bitmc_host_tests::quantised::{UNIT, Whole, stays_exact, value};
 use bitmc_host_tests::space::Space;
+use bitmc_host_tests::stat::chi_square;
 use bitmc_host_tests::stat::table::Table;
 use bitmc_host_tests::stuck::Stuck;
 
@@ -221,6 +222,175 @@ fn an_exact_start_stays_exact() {
         let mut chain = room.chain(model, penalty, words);
         (0..8).for_each(|_| _ = chain.step(rng));
     });
+}
+
+/// The distribution given the clamped sites, with steps of all sites between; steps that clamp none must be seen.
+#[test]
+fn clamped_sites_stay_and_the_others_are_drawn_given_them() {
+    let (free, penalty) = (0b101_1011, Penalty::from_step_size(0.6).unwrap());
+    stays_exact(73, |model, words, rng| {
+        let (mut room, before) = (Room::new(7), words[0]);
+        let mut chain = room.chain(model, penalty, words);
+        (0..4).for_each(|_| _ = chain.step_free(&[free], rng));
+        assert_eq!((before ^ chain.state().words()[0]) & !free, 0);
+        (0..3).for_each(|_| _ = chain.step(rng));
+        (0..2).for_each(|_| _ = chain.step_free(&[free], rng));
+    });
+    let whole = Whole::random(7, 0.8, 21);
+    let (space, (ends, entries)) = (Space::binary(&whole), whole.rows());
+    let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+    let clamped = 0b010_0100;
+    let mut given = space.distribution.clone();
+    (0u32..).zip(&mut given).filter(|(x, _)| x & !free != clamped).for_each(|(_, p)| *p = 0.0);
+    let sum: f64 = given.iter().sum();
+    given.iter_mut().for_each(|p| *p /= sum);
+    let (mut rng, mut room) = (LaneRng::seed_from_u64(74), Room::new(7));
+    let mut counts = |free: u32| {
+        let mut counts = vec![0; 128];
+        for _ in 0..20_000 {
+            let mut words = [clamped];
+            let mut chain = room.chain(model, penalty, &mut words);
+            (0..60).for_each(|_| _ = chain.step_free(&[free], &mut rng));
+            counts[words[0] as usize] += 1;
+        }
+        counts
+    };
+    chi_square("clamped", &counts(free), &given).must_pass();
+    chi_square("all free", &counts(127), &given).must_fail();
+}
+
+/// A chain that held sites goes on as one that is made from its state. All sites free is a step; none moves nothing.
+#[test]
+fn steps_of_free_sites_leave_nothing_behind() {
+    let whole = Whole::random(75, 0.4, 9);
+    let (ends, entries) = whole.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+    let penalty = Penalty::from_step_size(0.3).unwrap();
+    let (mut room, mut words, mut rng) = (Room::new(75), [0; 3], LaneRng::seed_from_u64(7));
+    let mut chain = room.chain(model, penalty, &mut words);
+    let (mut moved, mut rejected) = (0, 0);
+    for round in 0..300 {
+        let held = chain.step_free(&[0x0F0F_0F0F << (round % 5), !0, 0x5A5], &mut rng);
+        moved += u32::from(held.accepted) * held.proposed;
+        rejected += u32::from(!held.accepted);
+        let (mut anew, mut same) = (chain.state().words().to_vec(), rng.clone());
+        let (mut room, mut all) = (Room::new(75), rng.clone());
+        let mut other = room.chain(model, penalty, &mut anew);
+        let expected = other.step(&mut same);
+        let (mut anew, mut room) = (chain.state().words().to_vec(), Room::new(75));
+        let mut third = room.chain(model, penalty, &mut anew);
+        assert_eq!(third.step_free(&[], &mut rng.clone()).proposed, 0);
+        assert_eq!(third.state().words(), chain.state().words());
+        assert_eq!(third.step_free(&[!0; 3], &mut all), expected);
+        assert_eq!(chain.step(&mut rng), expected);
+        assert_eq!(chain.state().words(), other.state().words());
+        assert_eq!(chain.state().words(), third.state().words());
+    }
+    assert!(moved > 100 && rejected > 20, "{moved} moves, {rejected} rejected");
+}
+
+/// At an inverse temperature the bits are those of the model that is so many times as strong; at another they are not.
+#[test]
+fn a_temperature_is_a_stronger_model() {
+    for unit in [1, 7, 64, 1_001] {
+        let mut weak = Whole::random(40, 0.5 / f64::from(unit), 3);
+        weak.couplings.retain(|c| c.0 - c.1 <= 3);
+        let mut strong = weak.clone();
+        strong.linear.iter_mut().for_each(|b| *b *= unit as i32);
+        strong.couplings.iter_mut().for_each(|c| c.2 *= unit as i32);
+        let (weak_rows, strong_rows) = (weak.rows(), strong.rows());
+        let model = QuantisedIsing::from_rows(&weak_rows.0, &weak_rows.1, &weak.linear).unwrap();
+        let stronger = QuantisedIsing::from_rows(&strong_rows.0, &strong_rows.1, &strong.linear).unwrap();
+        let penalty = Penalty::from_step_size(0.4).unwrap();
+        let run = |at: u32| {
+            let (mut room, mut words, mut rng) = (Room::new(40), [0; 2], LaneRng::seed_from_u64(5));
+            let Room { fields, flips } = &mut room;
+            let mut chain = TemperedLangevin::at_unit(model, 3, penalty, &mut words, fields, flips).unwrap();
+            chain.set_unit(at).unwrap();
+            assert_eq!(chain.unit(), at);
+            let step = |_: &u32| {
+                chain.step(&mut rng).accepted && chain.step_free(&[0xFF00_FF00, 0x3C], &mut rng).accepted
+            };
+            ((0..400).filter(step).count(), words)
+        };
+        let (mut room, mut words, mut rng) = (Room::new(40), [0; 2], LaneRng::seed_from_u64(5));
+        let mut chain = room.chain(stronger, penalty, &mut words);
+        let step =
+            |_: &u32| chain.step(&mut rng).accepted && chain.step_free(&[0xFF00_FF00, 0x3C], &mut rng).accepted;
+        let accepted = (0..400).filter(step).count();
+        assert!((40..390).contains(&accepted), "unit {unit}: {accepted} accepted");
+        assert_eq!(run(unit), (accepted, words), "unit {unit}");
+        assert_ne!(run(2 * unit), (accepted, words), "unit {unit}");
+    }
+}
+
+/// Two temperatures with replica exchange: each chain has its own distribution. A state that goes over whatever the energies
+/// are must be seen.
+#[test]
+fn replica_exchange_keeps_both_distributions() {
+    let cold = Whole::random(6, 1.2 / 1_000.0, 5);
+    let at = |unit: i32| {
+        let mut whole = cold.clone();
+        whole.linear.iter_mut().for_each(|b| *b *= unit);
+        whole.couplings.iter_mut().for_each(|c| c.2 *= unit);
+        Space::binary(&whole)
+    };
+    let units = [1_000, 300];
+    let (ends, entries) = cold.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &cold.linear).unwrap();
+    let penalty = Penalty::from_step_size(0.6).unwrap();
+    let run = |wrong: bool| {
+        let (mut rooms, mut words) = ([Room::new(6), Room::new(6)], [[0], [0]]);
+        let mut room = rooms.iter_mut().zip(&mut words);
+        let [mut one, mut two] = units.map(|unit| {
+            let (Room { fields, flips }, words) = room.next().unwrap();
+            TemperedLangevin::at_unit(model, unit, penalty, words, fields, flips).unwrap()
+        });
+        let (mut rng, mut counts, mut swaps) = (LaneRng::seed_from_u64(8), [vec![0; 64], vec![0; 64]], 0);
+        for _ in 0..20_000 {
+            for _ in 0..20 {
+                one.step(&mut rng);
+                two.step(&mut rng);
+                if wrong {
+                    one.set_unit(units[1]).unwrap();
+                }
+                swaps += u32::from(one.exchange(&mut two, &mut rng).unwrap());
+                one.set_unit(units[0]).unwrap();
+            }
+            for (counts, chain) in counts.iter_mut().zip([&one, &two]) {
+                counts[chain.state().words()[0] as usize] += 1;
+            }
+        }
+        assert!(swaps > 40_000, "{swaps}");
+        counts
+    };
+    let counts = run(false);
+    for (counts, unit) in counts.iter().zip(units) {
+        chi_square("a temperature", counts, &at(unit as i32).distribution).must_pass();
+    }
+    chi_square("always", &run(true)[0], &at(units[0] as i32).distribution).must_fail();
+}
+
+/// The largest inverse temperature is the one at which the largest field still fits in 31 bits.
+#[test]
+fn a_temperature_that_is_too_low_is_refused() {
+    let pair = [Entry { site: 1, coupling: 1_000 }, Entry { site: 0, coupling: 1_000 }];
+    let model = QuantisedIsing::from_rows(&[1, 2], &pair, &[-1_500, 700]).unwrap();
+    let penalty = Penalty::from_units(1 << 30).unwrap();
+    let most = i32::MAX as u32 / 1_700;
+    let (mut room, mut words) = (Room::new(2), [0]);
+    let Room { fields, flips } = &mut room;
+    let error = StateError::Unit { most, got: most + 1 };
+    let refused = TemperedLangevin::at_unit(model, most + 1, penalty, &mut words, fields, flips);
+    assert_eq!(refused.unwrap_err(), error);
+    let mut chain = TemperedLangevin::at_unit(model, most, penalty, &mut words, fields, flips).unwrap();
+    assert_eq!(chain.set_unit(most + 1), Err(error));
+    assert_eq!(chain.unit(), most);
+    // Site 0 has −1,500 to lose, and site 1 700 to gain: less than the penalty at the lowest temperature.
+    let units = |site: usize| chain.proposal(site).map(|(rather, odds)| (rather, odds.octaves));
+    let half = |field: u32| ((1 << 30) - i64::from(field * most).div_euclid(2)) as u32 >> 16;
+    assert_eq!(units(0), Some((false, ((1 << 30) + 1_500 * most / 2) >> 16)));
+    assert_eq!(units(1), Some((false, half(700))));
 }
 
 #[test]

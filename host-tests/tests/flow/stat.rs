@@ -182,6 +182,39 @@ fn time_averages_are_the_moments() {
     averages(&WELLS, |chain| naive_averages(&WELLS, chain, Flaws { dimension: -1.0, ..RIGHT })).must_fail();
 }
 
+/// Correlation .99 in the plane, in the coordinates along and across its valley: dynamics and start are the same in all
+/// directions. Alone, trajectories from N(0, I) give less than half of the variance along the valley.
+#[test]
+fn a_gaussian_needs_new_directions() {
+    let (mean, precision) = (block(&[0.0; 2]), block(&[1.0 / 1.99, 1.0 / 0.01]));
+    let gaussian = DiagonalGaussian::new(2, &mean, &precision).unwrap();
+    let variance = |refresh: u32| {
+        let runs = pieces(|piece| {
+            let mut rng = LaneRng::stream(33, piece);
+            let start = &normals(&mut rng)[..2];
+            let mut chain = Esh::random(&gaussian, memory::<3>(), start, &mut rng).unwrap();
+            let mut average = Average::new();
+            for number in 0..20_000 {
+                if refresh > 0 && number % refresh == 0 {
+                    chain.refresh(&mut rng);
+                }
+                let leap = chain.step(step(0.1));
+                average.add(leap.log_time, chain.position()[0].powi(2));
+            }
+            f64::from(average.mean())
+        });
+        let mut moments = Moments::default();
+        runs.iter().for_each(|&run| moments.push(run));
+        let error = (moments.variance() / moments.count()).sqrt();
+        println!("new directions every {refresh} steps: {:.3} ± {error:.3} of 1.99", moments.mean());
+        (moments.mean(), error)
+    };
+    let (alone, error) = variance(0);
+    assert!(alone < 1.0 && error < 0.1, "{alone} ± {error}");
+    let (refreshed, error) = variance(100);
+    assert!((refreshed - 1.99).abs() < 0.1 + 3.0 * error && error < 0.1, "{refreshed} ± {error}");
+}
+
 // ---- One sample of a trajectory
 
 #[test]

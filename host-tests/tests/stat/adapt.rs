@@ -177,7 +177,10 @@ fn adaptation_by_jump_distance_finds_long_steps() {
 
 /// σ and α after `blocks` blocks of a hundred steps, each step told a distance that knows nothing but the parameters.
 fn climb(distance: impl Fn(Parameters) -> u32, blocks: u32) -> Adaptation {
-    let mut adaptation = Adaptation::new(Parameters::START);
+    climb_from(Adaptation::new(Parameters::START), distance, blocks)
+}
+
+fn climb_from(mut adaptation: Adaptation, distance: impl Fn(Parameters) -> u32, blocks: u32) -> Adaptation {
     for _ in 0..100 * blocks {
         adaptation.observe_distance(distance(adaptation.parameters()));
     }
@@ -200,6 +203,54 @@ fn adaptation_climbs_to_the_largest_distance() {
     // Negative control: where the shortest distance is the largest number it goes elsewhere.
     let away = climb(|now| 1_000_000 - distance(now), 600).parameters();
     assert!((away.step_size / 3.0).ln().abs() > 1.0, "{away:?}");
+}
+
+/// Algorithms 3 and 4 as the paper prints them: (σ, α, γ) after so many rounds.
+fn printed(distance: impl Fn(Parameters) -> u32, rounds: u32) -> (f32, f32, f32) {
+    let Parameters { step_size: mut sigma, balance: mut alpha, precision } = Parameters::START;
+    let mut rate = 0.2f32;
+    let best = |of: &dyn Fn(f32) -> u32, rate: f32| {
+        let [stay, up, down] = [1.0, 1.0 + rate, 1.0 - rate].map(|factor| of(factor));
+        match stay.max(up).max(down) {
+            most if most == up => 1.0 + rate,
+            most if most == down => 1.0 - rate,
+            _ => 1.0,
+        }
+    };
+    for _ in 0..rounds {
+        let at = |step_size: f32, balance: f32| distance(Parameters { step_size, balance, precision });
+        let next_sigma = sigma * best(&|factor| at(sigma * factor, alpha), rate);
+        let next_alpha = (alpha * best(&|factor| at(sigma, (alpha * factor).min(1.0)), rate)).min(1.0);
+        if (next_sigma, next_alpha) == (sigma, alpha) {
+            rate *= 0.9;
+        }
+        (sigma, alpha) = (next_sigma, next_alpha);
+    }
+    (sigma, alpha, rate)
+}
+
+/// On a ridge, where the best α depends on σ, and where ties are common.
+#[test]
+fn adaptation_as_printed_is_the_papers() {
+    let ridge = |now: Parameters| {
+        let (x, y) = (f64::from(now.step_size).ln(), f64::from(now.balance));
+        (40.0 / (1.0 + (x - 1.0).powi(2) + 30.0 * (y - 0.6 - 0.1 * x).powi(2))) as u32
+    };
+    let mut told_apart = 0;
+    for rounds in 1..120 {
+        let found = climb_from(Adaptation::new(Parameters::START).as_printed(), ridge, 6 * rounds);
+        let (sigma, alpha, rate) = printed(ridge, rounds);
+        let now = found.parameters();
+        assert_eq!((now.step_size, now.balance, found.rate()), (sigma, alpha, rate), "round {rounds}");
+        // Negative control: the other rule goes elsewhere.
+        told_apart += u32::from(climb(ridge, 6 * rounds).parameters() != now);
+    }
+    assert!(told_apart > 100, "{told_apart}");
+    // Nothing moves: as printed σ and α grow nevertheless.
+    let still = |_: Parameters| 0;
+    assert_eq!(climb(still, 60).parameters(), Parameters::START);
+    let grown = climb_from(Adaptation::new(Parameters::START).as_printed(), still, 60).parameters();
+    assert!(grown.step_size > 0.6 && grown.balance == 1.0, "{grown:?}");
 }
 
 /// The rate's tuner, frozen, with its flips and acceptance a step; and the flips of the published adaptation beside it.

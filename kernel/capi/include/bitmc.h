@@ -542,6 +542,14 @@ enum bitmc_status bitmc_quantised_sweep(struct bitmc_quantised *chain,
                                         size_t count,
                                         uint64_t *flips);
 
+// A sweep over the sites whose bit in `free` is 1. All others are clamped, also those beyond its `word_count` words.
+// The rest is drawn from p given them. Adds the sites that changed to `flips`, unless it is null.
+enum bitmc_status bitmc_quantised_sweep_free(struct bitmc_quantised *chain,
+                                             struct bitmc_rng *rng,
+                                             const uint32_t *free,
+                                             size_t word_count,
+                                             uint64_t *flips);
+
 // The state, to look at until the next call with this chain.
 enum bitmc_status bitmc_quantised_state(struct bitmc_quantised *chain, struct bitmc_state *state);
 
@@ -572,6 +580,15 @@ enum bitmc_status bitmc_quantised_langevin_step(struct bitmc_quantised_langevin 
                                                 struct bitmc_rng *rng,
                                                 uint32_t *accepted,
                                                 uint32_t *proposed);
+
+// A step that moves only the sites whose bit in `free` is 1. All others are clamped, also those beyond its
+// `word_count` words. The rest is drawn from p given them. Answers as bitmc_quantised_langevin_step.
+enum bitmc_status bitmc_quantised_langevin_step_free(struct bitmc_quantised_langevin *chain,
+                                                     struct bitmc_rng *rng,
+                                                     const uint32_t *free,
+                                                     size_t word_count,
+                                                     uint32_t *accepted,
+                                                     uint32_t *proposed);
 
 // The state, to look at until the next call with this chain.
 enum bitmc_status bitmc_quantised_langevin_state(struct bitmc_quantised_langevin *chain,

@@ -155,6 +155,31 @@ pub unsafe extern "C" fn bitmc_quantised_sweep(
     bitmc_status::of(sweep())
 }
 
+/// A sweep over the sites whose bit in `free` is 1. All others are clamped, also those beyond its `word_count` words.
+/// The rest is drawn from p given them. Adds the sites that changed to `flips`, unless it is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_quantised_sweep_free(
+    chain: *mut bitmc_quantised,
+    rng: *mut bitmc_rng,
+    free: *const u32,
+    word_count: usize,
+    flips: *mut u64,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
+    let sweep = || unsafe {
+        let asked = asked(flips)?;
+        let span = Span::of(free, word_count);
+        Span::all_apart(&[Span::of(chain, 1), Span::of(rng, 1)], &[span])?;
+        let flipped = Own::with(chain, |Own { chain, written, .. }| {
+            Span::all_apart(&[span], written)?;
+            let free = slice(free, word_count)?;
+            LaneRng::with(rng, |rng| chain.sweep_free(free, rng))
+        })??;
+        if asked { answer(flips, (*flips).wrapping_add(u64::from(flipped))) } else { Ok(()) }
+    };
+    bitmc_status::of(sweep())
+}
+
 /// The state, to look at until the next call with this chain.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_quantised_state(

@@ -6,7 +6,7 @@ use crate::quantised::{bitmc_entry, rows, slice_mut, tables};
 use crate::random::bitmc_rng;
 use crate::status::bitmc_status;
 use bitmc::LaneRng;
-use bitmc::quantised::{Penalty, QuantisedLangevin};
+use bitmc::quantised::{Penalty, QuantisedInfo, QuantisedLangevin};
 
 /// A chain of DMALA over bits with p(x) proportional to 2^((b.x + x.Kx / 2) / 65536), b and K whole numbers. It has
 /// its own model, and touches no floating-point register.
@@ -93,15 +93,51 @@ pub unsafe extern "C" fn bitmc_quantised_langevin_step(
     proposed: *mut u32,
 ) -> bitmc_status {
     // SAFETY: as the crate says.
+    bitmc_status::of(unsafe {
+        stepped(chain, accepted, proposed, |it| LaneRng::with(rng, |rng| it.chain.step(rng)))
+    })
+}
+
+/// A step that moves only the sites whose bit in `free` is 1. All others are clamped, also those beyond its
+/// `word_count` words. The rest is drawn from p given them. Answers as bitmc_quantised_langevin_step.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bitmc_quantised_langevin_step_free(
+    chain: *mut bitmc_quantised_langevin,
+    rng: *mut bitmc_rng,
+    free: *const u32,
+    word_count: usize,
+    accepted: *mut u32,
+    proposed: *mut u32,
+) -> bitmc_status {
+    // SAFETY: as the crate says.
     let step = || unsafe {
+        let span = Span::of(free, word_count);
+        Span::all_apart(&[Span::of(chain, 1), Span::of(rng, 1)], &[span])?;
+        stepped(chain, accepted, proposed, |it| {
+            Span::all_apart(&[span], &it.written)?;
+            let free = slice(free, word_count)?;
+            LaneRng::with(rng, |rng| it.chain.step_free(free, rng))
+        })
+    };
+    bitmc_status::of(step())
+}
+
+/// Answers what a step did.
+unsafe fn stepped(
+    chain: *mut bitmc_quantised_langevin,
+    accepted: *mut u32,
+    proposed: *mut u32,
+    step: impl FnOnce(&mut Own) -> Result<QuantisedInfo, bitmc_status>,
+) -> Result<(), bitmc_status> {
+    // SAFETY: as the crate says.
+    unsafe {
         let (accepted_asked, proposed_asked) = (asked(accepted)?, asked(proposed)?);
-        let step = Own::with(chain, |it| LaneRng::with(rng, |rng| it.chain.step(rng)))??;
+        let step = Own::with(chain, step)??;
         if accepted_asked {
             answer(accepted, u32::from(step.accepted))?;
         }
         if proposed_asked { answer(proposed, step.proposed) } else { Ok(()) }
-    };
-    bitmc_status::of(step())
+    }
 }
 
 /// The state, to look at until the next call with this chain.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// Steps of a cycle.
 pub const STEPS: usize = 20;
 
-/// Chains that tune, as in the paper.
+/// Chains that tune, as in the program of the paper's authors.
 const CHAINS: u32 = 100;
 
 /// A cycle that was found: step size and balance of each of its steps, and what it is in words.

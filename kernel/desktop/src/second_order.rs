@@ -12,7 +12,7 @@
 //! let mut memory = SparseMemory::<64, 256>::new();
 //! let model = Ising::spins_edges_once(64, torus(8, 8, 0.4), &[], memory.borrow())?;
 //! let w = Curvature::of(&SparseMatrix::of(model.form()));
-//! let driver = Driver { seed: 1, sweeps: 10, burn_in: 1000, adapt: 4000, precision: false, far: true };
+//! let driver = Driver { seed: 1, sweeps: 10, burn_in: 1000, adapt: 4000, precision: false, far: true, as_printed: false };
 //! let (mut room, progress) = (Room::default(), Progress::new(true, 0));
 //! let (kernel, chosen) = driver.second_order(&model, Known::Whole(&w), Which::Trace, &mut room, &progress)?;
 //! println!("{chosen}"); // D, σ, α, κ, the acceptance with them, and that they are frozen

@@ -5,13 +5,13 @@ use crate::step::{Curvature, Langevin, ParameterError};
 use crate::tune::Trial;
 
 /// The sampler of persistent contrastive divergence with a cyclical schedule (Pynadath, Bhattacharya, Hariharan,
-/// Zhang 2024, Algorithm 6; METHODS.md §4). Of every `period` iterations the first takes `large.1` steps at (α_max,
+/// Zhang 2024, Algorithm 6; METHODS.md §6). Of every `period` iterations the first takes `large.1` steps at (α_max,
 /// β_max), which moves the chains to other modes. All others take `small.1` steps at (α_min, ½) with the Metropolis
 /// test, which lets them settle.
 ///
 /// The paper takes the large steps without the test. Their chains are then no samples of the model, and the gradient
-/// of that iteration is wrong. Without the test six coupled spins and a network of nine pixels diverge; with it they
-/// learn. Set `adjusted`, unless you repeat the paper.
+/// of that iteration is wrong. Without the test six coupled spins learn another distribution, and a network of nine
+/// pixels diverges. With it both learn at small rates. Set `adjusted`, unless you repeat the paper.
 ///
 /// The ends α_min and α_max are found by a [`CycleTuner`](crate::tune::CycleTuner) on the energy of the moment. The
 /// energy changes as it is learned, so [`CyclicalLearning::is_due`] asks for that again after every `retune` cycles.

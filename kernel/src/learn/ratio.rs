@@ -11,7 +11,7 @@ use rand_core::Rng;
 /// * [`RatioMatching::SIGMOID`] is RMwGGIS Eq. 2: `J(x) = Σᵢ σ(Δᵢ)²`,
 ///   `∂J/∂θ = Σᵢ 2σ²(1−σ) (∂E/∂θ(x) − ∂E/∂θ(x₋ᵢ))`. Bounded, and consistent.
 /// * [`RatioMatching::RATIO`] is RMwGGIS Eq. 3: `J(x) = Σᵢ e^{2Δᵢ}`. **Biased**: its minimiser is p^{1/4}, a
-///   quarter of the true parameters; the paper calls it equivalent. For comparison only.
+///   quarter of the true parameters. The paper says that it agrees with Eq. 2. For comparison only.
 ///
 /// Cost a sample: d differences of energies and d exponentials, and the model's
 /// [`accumulate_changes`](Learnable::accumulate_changes).

@@ -48,7 +48,7 @@ impl Parameters {
 /// it is the published one. For ordinal sites give [`Adaptation::observe_distance`] the sum of |yᵢ − xᵢ|.
 ///
 /// The paper prints two things otherwise: there α's steps take the old σ, and ties go to θ(1+γ). Here they take the
-/// new σ, and ties stay at θ.
+/// new σ, and ties stay at θ. [`Adaptation::as_printed`] does as the paper.
 ///
 /// A chain that adapts for ever is not reversible: [`Adaptation::freeze`] before collecting. It is plain
 /// data: copy it, keep it, go on from it.
@@ -73,6 +73,9 @@ impl Parameters {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Adaptation {
     base: Parameters,
+    /// What the round has found so far: the base of the next one.
+    found: Parameters,
+    as_printed: bool,
     /// γ.
     rate: f32,
     /// Steps at each candidate.
@@ -100,6 +103,8 @@ impl Adaptation {
     pub fn new(start: Parameters) -> Self {
         Self {
             base: start.bounded(),
+            found: start.bounded(),
+            as_printed: false,
             rate: Self::RATE,
             steps: Self::STEPS,
             count: 2,
@@ -116,6 +121,14 @@ impl Adaptation {
     #[must_use]
     pub fn with_precision(mut self) -> Self {
         self.count = 3;
+        self
+    }
+
+    /// As the paper prints it: every parameter of a round is tried with the others as they were before the round, and
+    /// ties go to θ(1+γ), then to θ(1−γ).
+    #[must_use]
+    pub fn as_printed(mut self) -> Self {
+        self.as_printed = true;
         self
     }
 
@@ -153,16 +166,22 @@ impl Adaptation {
             return true;
         }
         let [stay, up, down] = self.distances;
-        if up > stay || down > stay {
+        // As printed a tie moves.
+        let (least, most) = (stay + u64::from(!self.as_printed), up.max(down));
+        if most >= least {
             let factor = if up >= down { 1.0 + self.rate } else { 1.0 - self.rate };
-            let next = self.base.times(self.which, factor);
-            self.moved |= next != self.base;
-            self.base = next;
+            let next = self.found.times(self.which, factor);
+            self.moved |= next != self.found;
+            self.found = next;
+        }
+        if !self.as_printed {
+            self.base = self.found;
         }
         (self.candidate, self.distances) = (0, [0; 3]);
         self.which += 1;
         if self.which >= self.count {
             self.which = 0;
+            self.base = self.found;
             self.rate *= if self.moved { 1.0 } else { Self::DECAY };
             self.moved = false;
         }
@@ -177,6 +196,7 @@ impl Adaptation {
 
     /// Ends it: from here on the parameters are fixed, and the chain is reversible.
     pub fn freeze(&mut self) {
+        self.base = self.found;
         self.frozen = true;
     }
 
@@ -211,9 +231,10 @@ plain! {
         && kept.precision.is_finite()
 }
 plain! {
-    Adaptation, b"adap",
-    { base, rate, steps, count, which, candidate, taken, distances, moved, frozen },
+    Adaptation, b"adpt",
+    { base, found, as_printed, rate, steps, count, which, candidate, taken, distances, moved, frozen },
     |kept| kept.base == kept.base.bounded()
+        && kept.found == kept.found.bounded()
         && (2..=3).contains(&kept.count)
         && kept.which < kept.count
         && kept.candidate < 3

@@ -70,13 +70,6 @@ impl<'a> QuantisedGibbs<'a> {
         self.settle();
         Ok(())
     }
-
-    /// The likelier value of a site given all others, and the odds of the other one; `None` where there is no
-    /// such site.
-    #[must_use]
-    pub fn conditional(&self, site: usize) -> Option<(u32, Odds)> {
-        self.fields.get(site).map(|&field| (u32::from(field > 0), Odds::new(field.unsigned_abs())))
-    }
 }
 
 impl<'a, D: Draw> QuantisedGibbs<'a, D> {

@@ -1,9 +1,8 @@
 //! The discrete Langevin proposal with its Metropolis test.
 
 use super::weight::Weight;
-use super::{Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing};
+use super::{AtUnit, ByOdds, Odds, PER_OCTAVE, QuantisedGibbs, QuantisedIsing, Temperature};
 use crate::energy::SparseError;
-use crate::layout::Layout;
 use crate::packed::{Packed, StateError};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use crate::stats::StateObserver;
@@ -55,8 +54,9 @@ pub struct QuantisedInfo {
     pub proposed: u32,
 }
 
-/// A chain of DMALA over a [`QuantisedIsing`] model (Zhang, Liu and Liu 2022, Algorithm 2; METHODS.md §1): every
-/// site flips at once with log odds `z = ½(1−2x)F − 1/(2α)`, F its field, and the whole is accepted with
+/// A chain of DMALA over a [`QuantisedIsing`] model (Zhang, Liu and Liu 2022, Algorithm 2; METHODS.md §1). At any
+/// temperature it is a [`TemperedLangevin`]. Every site flips at once with log odds `z = ½(1−2x)F − 1/(2α)`, F its
+/// field times the inverse temperature. The whole is accepted with
 ///
 /// `A = 2^(Σ(r(x) − r(y))/131,072) · Π(1 + 2^z(x)) / Π(1 + 2^z(y))`,
 ///
@@ -86,14 +86,39 @@ pub struct QuantisedInfo {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct QuantisedLangevin<'a> {
-    chain: QuantisedGibbs<'a>,
+pub struct QuantisedLangevin<'a, D = ByOdds> {
+    chain: QuantisedGibbs<'a, D>,
     penalty: Penalty,
     /// The sites that a step flips.
     flips: &'a mut [u32],
-    /// Of the state.
-    weight: Weight,
+    /// Of the state over all sites, where it is known.
+    weight: Option<Weight>,
 }
+
+/// A chain of [`QuantisedLangevin`] at any temperature: it samples `p(x) ∝ 2^(unit·(b·x + ½ xᵀKx) / 65,536)`, as a
+/// [`TemperedGibbs`](super::TemperedGibbs) does. The penalty is the same at every temperature. Cost: one multiplication a
+/// site more, twice a step.
+///
+/// ```
+/// use bitmc::energy::Entry;
+/// use bitmc::quantised::{Penalty, QuantisedIsing, TemperedLangevin};
+/// use bitmc::{LaneRng, SeedableRng};
+///
+/// // Two bits in units of a 64th: alike is likelier by 2^½ than different. At unit 128 it is likelier by 2.
+/// let pair = [Entry { site: 1, coupling: 1_024 }, Entry { site: 0, coupling: 1_024 }];
+/// let model = QuantisedIsing::from_rows(&[1, 2], &pair, &[-512, -512])?;
+/// let (mut words, mut fields, mut flips) = ([0], [0; 2], [0]);
+/// let penalty = Penalty::from_step_size(0.5)?;
+/// let mut chain = TemperedLangevin::at_unit(model, 128, penalty, &mut words, &mut fields, &mut flips)?;
+/// let mut rng = LaneRng::seed_from_u64(1);
+/// let alike = (0..10_000).filter(|_| {
+///     chain.step(&mut rng);
+///     chain.state().ones() != 1
+/// });
+/// assert!((alike.count() as f64 / 10_000.0 - 0.667).abs() < 0.05);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub type TemperedLangevin<'a> = QuantisedLangevin<'a, AtUnit>;
 
 impl<'a> QuantisedLangevin<'a> {
     /// Bytes in a snapshot.
@@ -114,12 +139,7 @@ impl<'a> QuantisedLangevin<'a> {
         fields: &'a mut [i32],
         flips: &'a mut [u32],
     ) -> Result<Self, StateError> {
-        let (need, got) = (Layout::binary(model.form().sites()).words(), flips.len());
-        let Some(flips) = flips.get_mut(..need) else { return Err(StateError::Flips { need, got }) };
-        let chain = QuantisedGibbs::new(model, words, fields)?;
-        let mut chain = Self { chain, penalty, flips, weight: Weight::ONE };
-        chain.weight = chain.weigh();
-        Ok(chain)
+        Self::over(QuantisedGibbs::new(model, words, fields)?, penalty, flips)
     }
 
     /// Goes on at its state over the same couplings with another b: [`QuantisedIsing::with_linear`].
@@ -128,8 +148,79 @@ impl<'a> QuantisedLangevin<'a> {
     /// As [`QuantisedIsing::with_linear`]; the chain is as it was.
     pub fn set_linear(&mut self, linear: &'a [i32]) -> Result<(), SparseError> {
         self.chain.set_linear(linear)?;
-        self.weight = self.weigh();
+        self.weigh_anew();
         Ok(())
+    }
+}
+
+impl<'a> TemperedLangevin<'a> {
+    /// A chain that starts at the state in `words`, at an inverse temperature. Buffers as in [`QuantisedLangevin::new`].
+    ///
+    /// # Errors
+    /// As [`QuantisedLangevin::new`], and [`StateError::Unit`] where log odds could overflow: where `unit` times the
+    /// largest field of the model is 2³¹ or more.
+    pub fn at_unit(
+        model: QuantisedIsing<'a>,
+        unit: u32,
+        penalty: Penalty,
+        words: &'a mut [u32],
+        fields: &'a mut [i32],
+        flips: &'a mut [u32],
+    ) -> Result<Self, StateError> {
+        fits(&model, unit)?;
+        Self::over(QuantisedGibbs::drawn_by(AtUnit::new(unit), model, words, fields)?, penalty, flips)
+    }
+
+    /// Goes on at its state at another temperature. O(edges).
+    ///
+    /// # Errors
+    /// [`StateError::Unit`] where log odds could overflow; the chain is as it was.
+    pub fn set_unit(&mut self, unit: u32) -> Result<(), StateError> {
+        fits(&self.chain.model, unit)?;
+        self.chain.set_unit(unit);
+        self.weigh_anew();
+        Ok(())
+    }
+}
+
+/// Whether all log odds fit in 32 bits.
+fn fits(model: &QuantisedIsing<'_>, unit: u32) -> Result<(), StateError> {
+    let (lowest, highest) = model.form().range();
+    let largest = lowest.unsigned_abs().max(highest.unsigned_abs()).max(1);
+    let most = i32::MAX as u32 / largest;
+    if unit > most { Err(StateError::Unit { most, got: unit }) } else { Ok(()) }
+}
+
+impl<'a, D: Temperature> QuantisedLangevin<'a, D> {
+    fn over(chain: QuantisedGibbs<'a, D>, penalty: Penalty, flips: &'a mut [u32]) -> Result<Self, StateError> {
+        let (need, got) = (chain.words.len(), flips.len());
+        let Some(flips) = flips.get_mut(..need) else { return Err(StateError::Flips { need, got }) };
+        let mut chain = Self { chain, penalty, flips, weight: None };
+        chain.weigh_anew();
+        Ok(chain)
+    }
+
+    fn weigh_anew(&mut self) {
+        self.weight = Some(self.weigh(None));
+    }
+
+    /// The inverse temperature.
+    #[must_use]
+    pub fn unit(&self) -> u32 {
+        self.chain.unit()
+    }
+
+    /// Replica exchange, as [`QuantisedGibbs::exchange`]. Each chain keeps its penalty too.
+    ///
+    /// # Errors
+    /// As [`QuantisedGibbs::exchange`].
+    pub fn exchange<R: Rng + ?Sized>(&mut self, other: &mut Self, rng: &mut R) -> Result<bool, StateError> {
+        let swapped = self.chain.exchange(&mut other.chain, rng)?;
+        if swapped {
+            self.weigh_anew();
+            other.weigh_anew();
+        }
+        Ok(swapped)
     }
 
     /// The state.
@@ -143,26 +234,46 @@ impl<'a> QuantisedLangevin<'a> {
     #[must_use]
     pub fn proposal(&self, site: usize) -> Option<(bool, Odds)> {
         let field = self.chain.fields.get(site)?;
-        let z = log_odds(*field, bit(self.chain.words, site), self.penalty);
+        let z = self.log_odds(*field, bit(self.chain.words, site));
         Some((z > 0, Odds::new(z.unsigned_abs())))
     }
 
     /// A step.
     pub fn step<R: Rng + ?Sized>(&mut self, rng: &mut R) -> QuantisedInfo {
-        let proposed = self.propose(rng);
+        let here = self.weight.unwrap_or_else(|| self.weigh(None));
+        let (info, weight) = self.step_from(here, None, rng);
+        self.weight = Some(weight);
+        info
+    }
+
+    /// A step that moves only the sites whose bit in `free` is 1. All others are clamped, also those beyond the end
+    /// of `free`. The rest is drawn from p given them. Cost: that of [`QuantisedLangevin::step`], and a second product.
+    pub fn step_free<R: Rng + ?Sized>(&mut self, free: &[u32], rng: &mut R) -> QuantisedInfo {
+        let here = self.weigh(Some(free));
+        let (info, _) = self.step_from(here, Some(free), rng);
+        self.weight = None;
+        info
+    }
+
+    /// The weights are of the free sites; returned is that of the new state.
+    fn step_from<R: Rng + ?Sized>(
+        &mut self,
+        here: Weight,
+        free: Option<&[u32]>,
+        rng: &mut R,
+    ) -> (QuantisedInfo, Weight) {
+        let proposed = self.propose(free, rng);
         if proposed == 0 {
-            return QuantisedInfo { accepted: true, proposed };
+            return (QuantisedInfo { accepted: true, proposed }, here);
         }
         let before = self.halves();
         self.turn();
-        let there = self.weigh();
-        let accepted = self.weight.accept(there, before - self.halves(), rng);
-        if accepted {
-            self.weight = there;
-        } else {
+        let there = self.weigh(free);
+        let accepted = here.accept(there, before - self.halves(), rng);
+        if !accepted {
             self.turn();
         }
-        QuantisedInfo { accepted, proposed }
+        (QuantisedInfo { accepted, proposed }, if accepted { there } else { here })
     }
 
     /// So many steps; the observer sees the state after each. How many were accepted.
@@ -182,37 +293,57 @@ impl<'a> QuantisedLangevin<'a> {
     }
 
     /// Draws the sites to flip; how many.
-    fn propose<R: Rng + ?Sized>(&mut self, rng: &mut R) -> u32 {
-        let states = self.chain.words.iter().zip(self.flips.iter_mut());
+    fn propose<R: Rng + ?Sized>(&mut self, free: Option<&[u32]>, rng: &mut R) -> u32 {
         let mut proposed = 0;
-        for ((&state, flips), fields) in states.zip(self.chain.fields.chunks(32)) {
-            *flips = 0;
-            for (place, &field) in (0..32).zip(fields) {
-                let z = log_odds(field, (state >> place) & 1, self.penalty);
+        for word in 0..self.flips.len() {
+            let mut flips = 0;
+            self.each_free(free, word, |place, z| {
                 let rare = Odds::new(z.unsigned_abs()).draw(rng);
-                *flips |= u32::from(rare ^ (z > 0)) << place;
-            }
+                flips |= u32::from(rare ^ (z > 0)) << place;
+            });
             proposed += flips.count_ones();
+            if let Some(slot) = self.flips.get_mut(word) {
+                *slot = flips;
+            }
         }
         proposed
     }
 
-    /// The product of `1 + 2^z` over all sites, of the state: nothing but the state decides it.
-    fn weigh(&self) -> Weight {
+    /// The product of `1 + 2^z` over the free sites: nothing but the state decides it.
+    fn weigh(&self, free: Option<&[u32]>) -> Weight {
         let mut weight = Weight::ONE;
-        for (&state, fields) in self.chain.words.iter().zip(self.chain.fields.chunks(32)) {
-            for (place, &field) in (0..32).zip(fields) {
-                weight.multiply(log_odds(field, (state >> place) & 1, self.penalty));
-            }
+        for word in 0..self.flips.len() {
+            self.each_free(free, word, |_, z| weight.multiply(z));
         }
         weight
     }
 
+    /// The places of a word's free sites, with their log odds.
+    #[inline(always)]
+    fn each_free(&self, free: Option<&[u32]>, word: usize, mut see: impl FnMut(u32, i32)) {
+        let is_free = free.map_or(u32::MAX, |free| free.get(word).copied().unwrap_or(0));
+        let (state, fields) = (self.chain.words.get(word), self.chain.fields.get(32 * word..));
+        let (Some(&state), Some(fields)) = (state, fields) else { return };
+        for (place, &field) in (0..32).zip(fields) {
+            if (is_free >> place) & 1 != 0 {
+                see(place, self.log_odds(field, (state >> place) & 1));
+            }
+        }
+    }
+
+    /// The log odds of a flip, half of what it gains less the penalty, rounded down to a unit.
+    #[inline(always)]
+    fn log_odds(&self, field: i32, value: u32) -> i32 {
+        let gain = if value == 0 { field } else { field.wrapping_neg() };
+        (gain.wrapping_mul(self.unit() as i32) >> 1).wrapping_sub(self.penalty.0 as i32)
+    }
+
     /// Half units that the flips' log odds lost where they were rounded down.
     fn halves(&self) -> i64 {
-        let mut halves = 0;
+        // A product of two numbers is odd where both are.
+        let (unit, mut halves) = (self.unit(), 0);
         for (&flips, fields) in self.flips.iter().zip(self.chain.fields.chunks(32)) {
-            let odd = |(place, field): (u32, &i32)| i64::from((flips >> place) & (*field as u32) & 1);
+            let odd = |(place, field): (u32, &i32)| i64::from((flips >> place) & (*field as u32) & unit & 1);
             halves += (0..32).zip(fields).map(odd).sum::<i64>();
         }
         halves
@@ -236,23 +367,16 @@ impl<'a> QuantisedLangevin<'a> {
 
 /// The state, as a [`QuantisedGibbs`] has it; fields and product are made again. Where it is refused the chain is as
 /// it was.
-impl Snapshot for QuantisedLangevin<'_> {
+impl<D: Temperature> Snapshot for QuantisedLangevin<'_, D> {
     fn save(&self, to: &mut Writer<'_>) {
         self.chain.save(to);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.chain.load(from)?;
-        self.weight = self.weigh();
+        self.weigh_anew();
         Ok(())
     }
-}
-
-/// The log odds of a flip, half of what it gains less the penalty, rounded down to a unit.
-#[inline(always)]
-fn log_odds(field: i32, value: u32, penalty: Penalty) -> i32 {
-    let gain = if value == 0 { field } else { field.wrapping_neg() };
-    (gain >> 1).wrapping_sub(penalty.0 as i32)
 }
 
 #[inline]

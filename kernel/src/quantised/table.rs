@@ -1,6 +1,7 @@
 //! Gibbs sampling by a table.
 
-use super::{Draw, Odds, QuantisedGibbs, QuantisedIsing};
+use super::temperature::odds;
+use super::{Draw, QuantisedGibbs, QuantisedIsing};
 use crate::packed::StateError;
 use rand_core::Rng;
 
@@ -53,8 +54,7 @@ impl Table<'_> {
 
     fn fill(&mut self) {
         for (entry, field) in self.entries.iter_mut().zip(self.lowest..) {
-            let units = u64::from(field.unsigned_abs()) * u64::from(self.unit);
-            let rare = Odds::new(units.min(u64::from(u32::MAX)) as u32).probability();
+            let rare = odds(field, self.unit).probability();
             *entry = if field > 0 { !rare } else { rare };
         }
     }

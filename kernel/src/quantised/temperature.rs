@@ -1,7 +1,7 @@
 //! Temperatures, and chains that change places between them.
 
 use super::weight::Weight;
-use super::{Draw, Odds, QuantisedGibbs, QuantisedIsing, Table};
+use super::{ByOdds, Draw, Odds, QuantisedGibbs, QuantisedIsing, Table};
 use crate::packed::StateError;
 use rand_core::Rng;
 
@@ -43,17 +43,22 @@ pub struct AtUnit {
 }
 
 impl AtUnit {
-    /// Beyond 2³² units, odds of 2⁻⁶⁵⁵³⁶, nothing is ever drawn.
-    fn odds(self, field: i32) -> Odds {
-        let units = u64::from(field.unsigned_abs()) * u64::from(self.unit);
-        Odds::new(units.min(u64::from(u32::MAX)) as u32)
+    pub(super) fn new(unit: u32) -> Self {
+        Self { unit }
     }
+}
+
+/// The odds of the less likely value. Beyond 2³² units, odds of 2⁻⁶⁵⁵³⁶, nothing is ever drawn.
+#[inline(always)]
+pub(super) fn odds(field: i32, unit: u32) -> Odds {
+    let units = u64::from(field.unsigned_abs()) * u64::from(unit);
+    Odds::new(units.min(u64::from(u32::MAX)) as u32)
 }
 
 impl Draw for AtUnit {
     #[inline(always)]
     fn draw<R: Rng + ?Sized>(&self, field: i32, rng: &mut R) -> bool {
-        self.odds(field).draw(rng) ^ (field > 0)
+        odds(field, self.unit).draw(rng) ^ (field > 0)
     }
 }
 
@@ -63,7 +68,16 @@ pub trait Temperature: Draw {
     fn unit(&self) -> u32;
 }
 
+/// One: the model as it is.
+impl Temperature for ByOdds {
+    #[inline(always)]
+    fn unit(&self) -> u32 {
+        1
+    }
+}
+
 impl Temperature for AtUnit {
+    #[inline(always)]
     fn unit(&self) -> u32 {
         self.unit
     }
@@ -86,19 +100,12 @@ impl<'a> TemperedGibbs<'a> {
         words: &'a mut [u32],
         fields: &'a mut [i32],
     ) -> Result<Self, StateError> {
-        Self::drawn_by(AtUnit { unit }, model, words, fields)
+        Self::drawn_by(AtUnit::new(unit), model, words, fields)
     }
 
     /// Goes on at its state at another temperature.
     pub fn set_unit(&mut self, unit: u32) {
         self.draw.unit = unit;
-    }
-
-    /// The likelier value of a site given all others, and the odds of the other one; `None` where there is no
-    /// such site.
-    #[must_use]
-    pub fn conditional(&self, site: usize) -> Option<(u32, Odds)> {
-        self.fields.get(site).map(|&field| (u32::from(field > 0), self.draw.odds(field)))
     }
 }
 
@@ -107,6 +114,13 @@ impl<D: Temperature> QuantisedGibbs<'_, D> {
     #[must_use]
     pub fn unit(&self) -> u32 {
         self.draw.unit()
+    }
+
+    /// The likelier value of a site given all others, and the odds of the other one; `None` where there is no
+    /// such site.
+    #[must_use]
+    pub fn conditional(&self, site: usize) -> Option<(u32, Odds)> {
+        self.fields.get(site).map(|&field| (u32::from(field > 0), odds(field, self.unit())))
     }
 
     /// Replica exchange: two chains of one model change states with probability

@@ -30,8 +30,9 @@ use rand_core::Rng;
 ///
 /// * [`Langevin::adjusted`] (DMALA) keeps `p ∝ e^(−E)` exactly: every proposal passes the Metropolis test.
 /// * [`Langevin::unadjusted`] (DULA) accepts every finite proposal. It converges to *another* distribution. For quadratic
-///   energies, and multilinear ones over bits, that is near p at small α: the bias falls like e^(−1/(2α)) (DLP Theorem
-///   5.1). For others a bias stays at any α, as large as the gradient fails to predict differences of energy (Theorem 5.2).
+///   energies that is near p at small α: the bias falls like e^(−1/(2α)) (DLP Theorem 5.1). For multilinear ones over bits
+///   it does so too. For others a bias may stay at any α, as large as the gradient fails to predict differences of energy
+///   (DLP §5.2).
 ///
 /// The same type is three more samplers. With one cᵢ a site ([`Curvature::Each`]) it is the preconditioned one. Over
 /// an [`Estimate`](crate::energy::Estimate) it is the stochastic-gradient one. With a [`Noise`] `N` it is the

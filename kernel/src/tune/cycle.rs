@@ -51,7 +51,8 @@ enum Phase {
 /// rate found, in [`CycleTuner::ends`], says so. The paper's advice is then a β_max lower by .05:
 /// [`CycleSettings::lower_balance`].
 ///
-/// The paper rates a candidate by one step of a hundred chains and puts every chain back for the next one. Here a candidate is
+/// The paper rates a candidate by one step, its authors' program by one step of a hundred chains. Every chain is put back for
+/// the next one. Here a candidate is
 /// a [`Rate`] over [`CycleSettings::steps`] steps of every chain, with its standard error, and chains flow through. That is
 /// right for a single chain and for a batch. With many chains, give all of them a step by [`CycleTuner::kernel`] and observe
 /// what they report in a fixed order. Of equal step sizes the one farther from the start of the search wins, of equal balances

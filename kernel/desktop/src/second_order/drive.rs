@@ -27,6 +27,8 @@ pub struct Driver {
     /// Whether the other end of the balanced line, α = 1 and a step size without a bound, is tried too. This goes
     /// beyond the paper. Adaptation then begins at the end with the longer jumps, and not always at the near one.
     pub far: bool,
+    /// Whether adaptation is as the paper prints it ([`Adaptation::as_printed`]).
+    pub as_printed: bool,
 }
 
 /// The far end.
@@ -139,6 +141,13 @@ impl Driver {
         Ok(Some((second(chosen.parameters())?, chosen)))
     }
 
+    /// Adaptation from a start.
+    fn adaptation(self, start: Parameters) -> Adaptation {
+        let new = Adaptation::new(start);
+        let new = if self.precision { new.with_precision() } else { new };
+        if self.as_printed { new.as_printed() } else { new }
+    }
+
     /// Behind the burn-in, with all of W, and what to tell of it.
     fn curved<'e, E: Energy + ?Sized>(
         self,
@@ -214,8 +223,7 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
     fn new(driver: Driver, energy: &'e E, progress: &'e Progress) -> Result<Self, Error> {
         let mut rng = LaneRng::seed_from_u64(driver.seed);
         let chain = settled(energy, driver.sweeps, &mut rng)?;
-        let start = Adaptation::new(Parameters::START);
-        let adaptation = if driver.precision { start.with_precision() } else { start };
+        let adaptation = driver.adaptation(Parameters::START);
         let before = chain.state().words().to_vec();
         Ok(Self { driver, energy, chain, rng, adaptation, progress, before, faults: 0 })
     }
@@ -223,11 +231,10 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
     /// Steps of first order, which have no κ, from the published start.
     fn burn_in(&mut self, tell: Tell<'_>) -> Result<(), Error> {
         let half = self.driver.burn_in / 2;
-        self.adaptation = Adaptation::new(Parameters::START);
+        self.adaptation = Driver { precision: false, ..self.driver }.adaptation(Parameters::START);
         self.adapt(half, first, &mut |_, _| ())?;
         self.adapt(self.driver.burn_in - half, first, tell)?;
-        let kept = Adaptation::new(self.adaptation.parameters());
-        self.adaptation = if self.driver.precision { kept.with_precision() } else { kept };
+        self.adaptation = self.driver.adaptation(self.adaptation.parameters());
         Ok(())
     }
 
@@ -312,7 +319,7 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
         kernel: impl Fn(Parameters) -> Result<K, ParameterError>,
         curvature: String,
     ) -> Result<Chosen, Error> {
-        let Driver { far, precision, adapt, .. } = self.driver;
+        let Driver { far, adapt, .. } = self.driver;
         let ends = [self.adaptation.parameters(), FAR];
         let trial = if far { adapt / 10 } else { 0 };
         if far {
@@ -320,8 +327,7 @@ impl<'e, E: Energy + ?Sized> Drive<'e, E> {
             let (short, _) = self.measure(trial / 2, &near?);
             let (long, _) = self.measure(trial - trial / 2, &distant?);
             if long > short {
-                let start = Adaptation::new(FAR);
-                self.adaptation = if precision { start.with_precision() } else { start };
+                self.adaptation = self.driver.adaptation(FAR);
             }
         }
         self.adapt(adapt - adapt / 5 - trial, &kernel, &mut |_, _| ())?;

@@ -3,7 +3,7 @@
 use crate::tune::{TuneError, bounds, share};
 
 /// What a [`CycleTuner`](super::CycleTuner) works with. The defaults are the paper's for a single chain, with a hundred steps
-/// where the paper takes one step of a hundred chains.
+/// where its authors' program takes one step of a hundred chains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
