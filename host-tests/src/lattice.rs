@@ -37,8 +37,8 @@ impl Target for Quadratic {
 
 impl Quadratic {
     /// A random model: every pair has an entry with probability `density`. With `coarse` all numbers are
-    /// multiples of 1/64, so that the kernel's grid holds them; else entries differ by decades, and the
-    /// centre, which may lie outside the lattice, is a multiple of 2⁻¹⁴, as the kernel's is.
+    /// multiples of 1/64, so that the kernel's grid holds them; else entries differ by decades. The centre may lie
+    /// outside the lattice.
     #[must_use]
     pub fn random(sites: usize, arity: usize, density: f64, sd: f64, coarse: bool, seed: u64) -> Self {
         let mut source = Source::new(seed);
@@ -53,9 +53,9 @@ impl Quadratic {
                 }
             }
         }
-        let grid = if coarse { 64.0 } else { 16384.0 };
         let mut middle = || (source.uniform() * 1.5 - 0.25) * arity as f64;
-        let centre = (0..sites).map(|_| ((middle() * grid).round() / grid) as f32).collect();
+        let rounded = |mu: f64| if coarse { (mu * 64.0).round() / 64.0 } else { mu };
+        let centre = (0..sites).map(|_| rounded(middle()) as f32).collect();
         Self { matrix, centre, arity }
     }
 

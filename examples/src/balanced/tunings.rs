@@ -133,7 +133,7 @@ impl Study<'_> {
         self.measured(name, energy, kernel, (driver.seed, &chosen))
     }
 
-    fn measured<'k, E: Energy + Sync, K>(
+    fn measured<'k, E: Energy + Sync + 'k, K>(
         &self,
         name: &str,
         energy: &E,
@@ -142,14 +142,13 @@ impl Study<'_> {
     ) -> Result<Found, Failure>
     where
         K: for<'e> Kernel<Counted<'e, E>> + Sync + 'k,
-        E: 'k,
     {
         let (size, balance) = (f64::from(chosen.step_size), f64::from(chosen.balance));
         self.worth(name, energy, kernel, (seed, size, balance))
     }
 
     /// Effective samples of chains of a kernel, from other random numbers for every seed.
-    fn worth<'k, E: Energy + Sync, K>(
+    fn worth<'k, E: Energy + Sync + 'k, K>(
         &self,
         name: &str,
         energy: &E,
@@ -158,7 +157,6 @@ impl Study<'_> {
     ) -> Result<Found, Failure>
     where
         K: for<'e> Kernel<Counted<'e, E>> + Sync + 'k,
-        E: 'k,
     {
         let start = |_, rng: &mut LaneRng| match settled(energy, self.start.0, rng) {
             Ok(chain) => chain.state().words().to_vec(),

@@ -59,6 +59,24 @@ fn totals_differences_gradients_and_caches() {
     }
 }
 
+/// Steep in one site: what a centre loses is multiplied by A. One that is 2⁻¹⁵ off must be seen.
+#[test]
+fn a_centre_keeps_its_bits() {
+    for (own, mu, arity) in [(2e4, 2.500_01, 6), (2e5, 2.500_003, 6), (50.0, 40_000.3, 7), (1e3, -0.000_123, 3)]
+    {
+        let model = Quadratic { matrix: vec![own], centre: vec![mu], arity };
+        let (rows, mut memory) = (model.rows(), Couplings::new(1, 0));
+        let name = format!("A = {own}, μ = {mu}");
+        compare(&format!("dense, {name}"), &model, &model.dense(&rows).unwrap(), false, 5);
+        compare(&format!("sparse, {name}"), &model, &model.sparse(&mut memory).unwrap(), false, 5);
+    }
+    let steep = Quadratic { matrix: vec![2e4], centre: vec![2.500_01], arity: 6 };
+    let off = Quadratic { centre: vec![2.5 + 2f32.powi(-15)], ..steep.clone() };
+    let mut memory = Couplings::new(1, 0);
+    let off = off.sparse(&mut memory).unwrap();
+    assert!(std::panic::catch_unwind(|| compare("off", &steep, &off, false, 5)).is_err());
+}
+
 #[test]
 fn the_reference_agrees_with_central_differences() {
     let model = Quadratic::random(30, 21, 0.4, 1.0, false, 2);

@@ -210,7 +210,7 @@ fn printed(distance: impl Fn(Parameters) -> u32, rounds: u32) -> (f32, f32, f32)
     let Parameters { step_size: mut sigma, balance: mut alpha, precision } = Parameters::START;
     let mut rate = 0.2f32;
     let best = |of: &dyn Fn(f32) -> u32, rate: f32| {
-        let [stay, up, down] = [1.0, 1.0 + rate, 1.0 - rate].map(|factor| of(factor));
+        let [stay, up, down] = [1.0, 1.0 + rate, 1.0 - rate].map(of);
         match stay.max(up).max(down) {
             most if most == up => 1.0 + rate,
             most if most == down => 1.0 - rate,

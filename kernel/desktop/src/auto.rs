@@ -4,7 +4,7 @@
 //! [`ENOUGH`] effective samples of the energy and of the slowest site. Only the last part, half of it all, is looked
 //! at. After [`SLOW`] steps replica exchange joins the candidates. The most effective samples for the cost win, of
 //! samplers whose chains agree, if any do. Costs come from the table in `cost.rs`, so that the choice is a function
-//! of the model, the seed and the settings.
+//! of the model, the seed and the settings. Models of [`FEW`] states need no pilot run: all states are enumerated.
 
 use crate::diagnose::{Diagnosis, rounding};
 use crate::model::Form;
@@ -15,10 +15,10 @@ use crate::run::{Report, Trial, WARMUP, Watch, advance, draw};
 use crate::sampler::Sampler;
 use crate::unit::{Track, Unit};
 use crate::{Error, cost, ladder};
-use bitmc::Layout;
 use bitmc::energy::Edge;
 use bitmc::lane::LANES;
 use bitmc::stats::Acceptance;
+use bitmc::{HammingBall, Layout};
 use rayon::prelude::*;
 
 /// Effective samples at which a pilot run says enough.
@@ -44,7 +44,7 @@ const AHEAD: f64 = 2.0;
 /// A sampler with so many times fewer effective samples for its cost is out of the race.
 const BEHIND: f64 = 4.0;
 /// Microseconds that a pilot of slow chains may always cost.
-const PATIENCE: f64 = 8e6;
+const PATIENCE: f64 = 1e6;
 /// What such a pilot may cost over what the run itself will.
 const EXCHANGE: f64 = 8.0;
 /// Effective samples that a run is to have, where it chooses the steps between its draws.
@@ -104,6 +104,16 @@ impl<'e> Chosen<'e> {
     }
 }
 
+/// States of a model up to which they are all enumerated at each step: its draws are independent.
+const FEW: usize = 256;
+
+/// Enumeration of all states at each step, and how many states there are; where there are not too many, and each is cheap.
+fn enumeration(sampler: &Sampler<'_>, layout: Layout) -> Option<(Plan, usize)> {
+    let sites = layout.sites();
+    let fits = !matches!(sampler.model.form, Form::Own(_)) && HammingBall::new(layout, sites, sites).is_ok();
+    fits.then(|| (Plan::HammingBall { sites, radius: sites }, layout.arity().pow(sites as u32)))
+}
+
 /// The candidates for a model, the likeliest first.
 fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Plan> {
     let langevin = Plan::Langevin { step_size: 0.2 };
@@ -121,7 +131,7 @@ fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Pl
         }
         Form::Spins { .. } | Form::Bits { .. } | Form::Potts { .. } => vec![Plan::Gibbs],
         // Changes of single sites may not connect what hard constraints leave.
-        Form::Factors { tables, arities } if tables.iter().any(|table| table.weights.contains(&0.0)) => {
+        Form::Factors { arities, .. } if sampler.model.forbids() => {
             vec![Plan::Gibbs, Plan::HammingBall { sites: arities.len().min(4), radius: arities.len().min(2) }]
         }
         Form::Factors { .. } => vec![Plan::Gibbs],
@@ -282,11 +292,24 @@ pub(crate) fn choose<'e>(
     watch: &Watch<'_>,
 ) -> Result<Chosen<'e>, Error> {
     let layout = ground.energy.layout();
-    let plans = candidates(sampler, ready, ground.special.is_some());
+    let all = enumeration(sampler, layout);
+    if let Some((plan, states)) = &all
+        && *states <= FEW
+    {
+        let why = format!("all {states} states are enumerated at each step: draws are independent");
+        let mut chosen = Chosen::by_hand(plan.clone(), &why, sampler.thin, ground)?;
+        settle(&mut chosen.units, 1, watch)?;
+        return Ok(Chosen { steps: 1, ..chosen });
+    }
+    let mut plans = candidates(sampler, ready, ground.special.is_some());
+    plans.extend(all.map(|(plan, _)| plan));
     let mut pilots = Vec::new();
     for plan in &plans {
         pilots.push(Pilot::new(plan.tuned(ground)?, ground)?);
     }
+    // A first look at one of them may cost more than all the rest.
+    let mut first = true;
+    pilots.retain_mut(|pilot| std::mem::take(&mut first) || LEAST as f64 * pilot.each(sampler) <= PATIENCE);
     let each = pilots[0].each(sampler).max(1e-6);
     let run =
         each * (sampler.warmup.unwrap_or(WARMUP) + sampler.draws as u64 * sampler.thin.unwrap_or(1)) as f64;
@@ -325,7 +348,8 @@ pub(crate) fn choose<'e>(
     let slow = |pilots: &[Pilot<'_>]| {
         let (late, short): (Vec<_>, Vec<_>) = pilots.iter().partition(|pilot| pilot.steps >= long);
         let best = late.iter().map(|pilot| pilot.rate()).reduce(f64::max);
-        best.is_some_and(|best| short.iter().all(|pilot| pilot.rate() < AHEAD * best))
+        // Who has made no step has said nothing.
+        best.is_some_and(|best| short.iter().all(|pilot| pilot.steps > 0 && pilot.rate() < AHEAD * best))
     };
     race(&mut pilots, ENOUGH, &slow)?;
     pilots.retain(|pilot| pilot.steps > 0);

@@ -45,6 +45,24 @@ pub fn memory(energy: &(impl Energy + ?Sized)) -> VecMemory {
     }
 }
 
+/// Looks whether there is memory for so many pieces of so many bytes; it is given back.
+///
+/// # Errors
+/// [`Error::Option`] where there is not, with the name of what asks for it.
+pub(crate) fn room(what: &str, pieces: usize, bytes: usize) -> Result<(), Error> {
+    Vec::<u8>::new().try_reserve_exact(pieces.saturating_mul(bytes)).map_err(|_| {
+        let giga = pieces as f64 * bytes as f64 / 1e9;
+        Error::option(format!("{what}: {giga:.1} GB of memory are needed, and there is less"))
+    })
+}
+
+/// Bytes that a chain of an energy takes.
+pub(crate) fn bytes(energy: &(impl Energy + ?Sized)) -> usize {
+    let layout = energy.layout();
+    let blocks = Memory::cache(energy.cache_len()).saturating_add(Memory::weights(layout));
+    blocks.saturating_mul(4 * LANES).saturating_add(4 * Memory::words(layout))
+}
+
 /// Random states that are tried where the energy forbids some.
 const TRIES: usize = 10_000;
 

@@ -94,7 +94,8 @@ pub(crate) fn of(model: &Model, plan: &Plan, chains: usize, moved: f64) -> f64 {
         }
         Plan::LocallyBalanced => 2.0 * sites * (difference + EXP * plane),
         Plan::HammingBall { sites: block, radius } => {
-            let states = (*block as f64 * (plane.max(2.0) - 1.0)).powi(*radius as i32);
+            let values = plane.max(2.0);
+            let states = (*block as f64 * (values - 1.0)).powi(*radius as i32).min(values.powi(*block as i32));
             states * (flip + EXP)
         }
         Plan::RandomWalk { radius } => 2.0 * sites + flip * f64::from(*radius),

@@ -5,7 +5,7 @@ use crate::unit::Track;
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlannerScalar};
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, Normal};
+use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 use std::sync::Arc;
 
 /// Effective sample sizes of chains of one length: the Fourier transforms are planned once.
@@ -82,6 +82,9 @@ impl Sizes {
 /// while they are positive, none larger than the one before. Chains that disagree with each other lower it. At most
 /// `mn log₁₀(mn)`, for chains whose values alternate.
 ///
+/// Chains may alternate and still disagree, as replicas do that only change places. So where the means of the chains are
+/// farther apart than this says, by a χ² test at 10⁻⁴, the size is that by the means alone.
+///
 /// `None` for fewer than four values a chain, chains of unequal length, or a scalar that never changes.
 #[must_use]
 pub fn effective_size(chains: &[Vec<f64>]) -> Option<f64> {
@@ -121,7 +124,22 @@ fn size_by(n: usize, means: &[f64], covariance: impl Fn(usize) -> f64, most: usi
         sum += before;
     }
     let tau = (2.0 * sum - 1.0).max(1.0 / total.log10());
-    Some(Some(total / tau))
+    Some(Some((total / tau).min(by_means(variance, means, total / tau))))
+}
+
+/// The level of the test of the means.
+const APART: f64 = 1e-4;
+
+/// The effective size by the means of the chains, where a test says that they are farther apart than `size` has it; else
+/// without a bound.
+fn by_means(variance: f64, means: &[f64], size: f64) -> f64 {
+    let freedom = means.len() as f64 - 1.0;
+    if freedom < 1.0 {
+        return f64::INFINITY;
+    }
+    let own = variance * means.len() as f64 / deviation(means).powi(2);
+    let apart = ChiSquared::new(freedom).is_ok_and(|law| 1.0 - law.cdf(freedom * size / own) < APART);
+    if apart { own } else { f64::INFINITY }
 }
 
 /// The potential scale reduction of half chains (Gelman et al. 2013, §11.4): `√(1 + (B/W − 1)/n)`. Near 1 where
@@ -486,7 +504,7 @@ fn length(chains: &[Vec<f64>]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Diagnosis, Scalar};
+    use super::{Diagnosis, Scalar, effective_size};
 
     /// Bits that stay as they are for about so many draws.
     fn chain(seed: u64, draws: usize, stays: u64) -> Vec<f64> {
@@ -514,6 +532,26 @@ mod tests {
             && near(a.mcse, b.mcse, within)
             && near(a.ess_bulk, b.ess_bulk, within)
             && near(a.r_hat, b.r_hat, 1e-9)
+    }
+
+    /// Chains that alternate look as if each draw said more than an independent one. Where their means are far apart, they do
+    /// not.
+    #[test]
+    fn means_that_are_apart_bound_the_size() {
+        let draws = 4000;
+        let alternating = |shift: f64| -> Vec<Vec<f64>> {
+            let chain = |seed: u64| {
+                let noise = chain(seed, draws, 1);
+                let value = |draw: usize| f64::from(u8::from(draw % 2 == 0)) + 0.1 * noise[draw];
+                (0..draws).map(|draw| value(draw) + shift * (seed % 4) as f64).collect()
+            };
+            (0..16).map(chain).collect()
+        };
+        let size = |chains: &[Vec<f64>]| effective_size(chains).unwrap();
+        let (alike, apart) = (size(&alternating(0.0)), size(&alternating(0.03)));
+        assert!(alike > 16.0 * draws as f64, "{alike}");
+        // Means of standard deviation .034 beside values of .5.
+        assert!((1_000.0..10_000.0).contains(&apart), "{apart}");
     }
 
     #[test]

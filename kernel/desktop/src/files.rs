@@ -42,6 +42,7 @@ pub fn write_with(
     path: &Path,
     bytes: impl FnOnce(&mut BufWriter<fs::File>) -> io::Result<()>,
 ) -> Result<(), Error> {
+    let path = &*replaced(path)?;
     let beside = beside(path);
     let write = || -> io::Result<()> {
         let mut file = BufWriter::new(fs::File::create(&beside)?);
@@ -64,12 +65,22 @@ pub fn write_with(
 /// # Errors
 /// [`Error::File`] where the system refuses, or a folder has the name.
 pub fn writable(path: &Path) -> Result<(), Error> {
-    if path.is_dir() {
-        return Err(Error::file(path, "a folder, not a file"));
-    }
-    let beside = beside(path);
+    let beside = beside(&replaced(path)?);
     let tried = fs::File::create(&beside).and_then(|_| fs::remove_file(&beside));
     tried.map_err(|error| Error::file(path, error))
+}
+
+/// What is replaced where a file is written: of a link what it leads to. A folder, a device or a pipe is not.
+fn replaced(path: &Path) -> Result<PathBuf, Error> {
+    if path.symlink_metadata().is_err() {
+        return Ok(path.to_path_buf());
+    }
+    let place = path.canonicalize().map_err(|error| Error::file(path, error))?;
+    match place.metadata() {
+        Ok(what) if what.is_dir() => Err(Error::file(path, "a folder, not a file")),
+        Ok(what) if !what.is_file() => Err(Error::file(path, "a device or a pipe, not a file")),
+        _ => Ok(place),
+    }
 }
 
 /// The name under which a file is written before it is renamed.
@@ -90,5 +101,19 @@ pub fn json<T: Serialize>(path: &Path, value: &T) -> Result<(), Error> {
 
 /// Prints text on standard output. A reader that has gone away is no failure.
 pub fn say(text: &str) {
-    let _ = writeln!(io::stdout(), "{text}");
+    let _ = tell(text);
+}
+
+/// Prints an answer on standard output, as [`say`].
+///
+/// # Errors
+/// [`Error::File`] where it cannot be written, as on a full disk.
+pub fn tell(text: &str) -> Result<(), Error> {
+    let mut out = io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Error::file(Path::new("standard output"), error))
+        }
+        _ => Ok(()),
+    }
 }

@@ -2,19 +2,21 @@
 
 use crate::Error;
 use crate::auto::{AGREE, Pilot, settle};
+use crate::chains::streams;
 use crate::parts::{Dyn, Parts};
 use crate::plan::{Ground, Plan, SPARE};
-use crate::run::Watch;
+use crate::run::{Watch, starts};
 use crate::sampler::Sampler;
 use bitmc::lane::LANES;
 use bitmc::temper::{Ladder, Rung};
 use std::cmp::Ordering;
 use typed_arena::Arena;
 
-/// Steps of a short run.
+/// Steps of a short run of a ladder.
 const STEPS: u64 = 256;
-/// Chains of a short run.
-const CHAINS: usize = 4;
+/// Chains of a short run at one β, so many that they hardly start in one mode by chance; and its steps, twice.
+const CHAINS: usize = 16;
+const LOOK: u64 = 128;
 /// β that may be the bottom of the ladder.
 const BOTTOMS: [f32; 9] = [0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.04, 0.01];
 /// Swap rates below this one leave a gap in the ladder.
@@ -33,7 +35,7 @@ pub(crate) fn wanted(barrier: f32, most: usize) -> usize {
     ((2.0 * barrier).ceil() as usize + 1).clamp(RUNGS.0, most)
 }
 
-/// The ladder. Its bottom is the largest β at which chains of a short run agree. It has 2Λ + 1 rungs, and more where
+/// The ladder. Its bottom is the largest β at which chains of a short run move and agree. It has 2Λ + 1 rungs, and more where
 /// a gap is left. They are spaced so that neighbours swap equally often. `ladders` of them are to move as one chain.
 pub(crate) fn build(
     sampler: &Sampler<'_>,
@@ -121,7 +123,7 @@ fn respaced(betas: &[f32], ground: &Ground<'_>, watch: &Watch<'_>) -> Result<Sho
     Ok(Short { betas: out, least, barrier: barrier(ladder) })
 }
 
-/// The largest β at which the chains of a short run agree.
+/// The largest β at which the chains of a short run, from states of their own, move and agree.
 fn bottom(sampler: &Sampler<'_>, ground: &Ground<'_>, watch: &Watch<'_>) -> Result<f32, Error> {
     for beta in BOTTOMS {
         let temperature = sampler.temperature / beta;
@@ -131,15 +133,17 @@ fn bottom(sampler: &Sampler<'_>, ground: &Ground<'_>, watch: &Watch<'_>) -> Resu
         let heated = bitmc::energy::Tempered::new(ready.energy(), rest).map_err(Error::model)?;
         let energy: &Dyn<'_> = if rest == 1.0 { ready.energy() } else { &heated };
         let special = (rest == 1.0).then_some(&ready);
-        let starts = &ground.starts[..ground.starts.len().min(CHAINS)];
+        let hotter = Sampler { chains: CHAINS, temperature, ..sampler.clone() };
+        let mut streams = streams(ground.seed ^ u64::from_be_bytes(*b"a bottom"));
+        let starts = &starts(sampler.model, energy, &hotter, &mut streams)?[..];
         let (arena, kernels) = (Arena::new(), Arena::new());
         let (spare, held, seed) = (ground.spare, ground.held, ground.seed);
         let hot = Ground { special, energy, starts, spare, held, seed, arena: &arena, kernels: &kernels };
-        let hotter = Sampler { chains: starts.len(), temperature, ..sampler.clone() };
         let mut pilot = Pilot::new(Plan::Gibbs, &hot)?;
-        settle(&mut pilot.units, STEPS, watch)?;
-        pilot.go(&hotter, STEPS, energy.layout(), watch)?;
-        if pilot.r_hat.is_none_or(|r_hat| r_hat <= AGREE) || watch.over().is_some() {
+        settle(&mut pilot.units, LOOK, watch)?;
+        pilot.go(&hotter, LOOK, energy.layout(), watch)?;
+        // Chains that all stay in one state have not said that there is no other.
+        if pilot.r_hat.is_some_and(|r_hat| r_hat <= AGREE) || watch.over().is_some() {
             return Ok(beta);
         }
     }

@@ -59,7 +59,8 @@ pub struct Estimate {
     pub log_z: f64,
     /// Its standard error, by the spread of the runs' weights, with what rounding of energies to f32 may do. Of a
     /// population by the sizes of its families, or by the spread of the weights at each temperature where that is
-    /// larger.
+    /// larger. And 1/runs more where states that no run met may count: where all runs have one weight, or a table
+    /// forbids states.
     pub error: f64,
     /// Runs, or replicas of a population.
     pub runs: usize,
@@ -171,22 +172,41 @@ impl LogZ<'_> {
                 "no run ended in a possible state: independent draws hardly ever keep the hard constraints";
             return Err(Error::model(reason));
         }
-        // The constant of the model's file is in every energy.
-        let constant = self.model.constant / f64::from(self.temperature);
+        let constant = self.constant()?;
         let effective_runs = weights.equal;
-        let few = (0.1 * runs as f64).max(FEW.min(0.5 * runs as f64));
+        let (unmet, alike) = self.unmet(weights.relative_variance, runs);
+        let few = (0.1 * runs as f64).min(10.0 * FEW).max(FEW.min(0.5 * runs as f64));
         let warning = (effective_runs < few).then(|| {
-            format!("{effective_runs:.1} of {} runs have all the weight: ln Z is likely too low; take more temperatures", runs)
+            format!("{effective_runs:.1} of {} runs have all the weight: ln Z is likely too low; take more temperatures, more runs, or a population", runs)
         });
+        let warning = warning.or(alike);
         Ok(Estimate {
             log_z: base + weights.log_mean - constant,
-            error: weights.relative_variance.sqrt().hypot(weights.rounding),
+            error: weights.relative_variance.sqrt().hypot(weights.rounding).hypot(unmet),
             runs,
             temperatures,
             effective_runs,
             families: None,
             warning,
         })
+    }
+
+    /// The error for what none of so many runs met, and what makes them doubtful. The variance is that of their weights.
+    pub(crate) fn unmet(&self, variance: f64, runs: usize) -> (f64, Option<String>) {
+        let alike = variance == 0.0 && !self.model.is_flat();
+        let unmet = if alike || self.model.forbids() { 1.0 / runs as f64 } else { 0.0 };
+        let doubt = "all runs have the same weight: no term made a difference in any state that they met";
+        (unmet, (alike && !self.model.forbids()).then(|| doubt.into()))
+    }
+
+    /// The constant of the model's file, which is in every energy, over T.
+    pub(crate) fn constant(&self) -> Result<f64, Error> {
+        let constant = self.model.constant / f64::from(self.temperature);
+        if constant.is_finite() {
+            Ok(constant)
+        } else {
+            Err(Error::model("the constant of the energy over T is not finite"))
+        }
     }
 
     /// ln w of one run.

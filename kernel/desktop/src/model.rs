@@ -89,6 +89,34 @@ pub(crate) enum Form {
     Own(Own),
 }
 
+impl Model {
+    /// Whether a table forbids states.
+    pub(crate) fn forbids(&self) -> bool {
+        matches!(&self.form, Form::Factors { tables, .. } if tables.iter().any(|table| table.weights.contains(&0.0)))
+    }
+
+    /// Whether all states have one energy, as the numbers say.
+    pub(crate) fn is_flat(&self) -> bool {
+        let none = |numbers: &[f32]| numbers.iter().all(|&number| number == 0.0);
+        let uncoupled = |edges: &[Edge]| edges.iter().all(|&(.., coupling)| coupling == 0.0);
+        match &self.form {
+            Form::Spins { edges, fields }
+            | Form::Bits { edges, fields }
+            | Form::Potts { edges, fields, .. } => uncoupled(edges) && none(fields),
+            Form::Rbm { weights, visible, .. } => none(weights) && none(visible),
+            Form::Factors { tables, .. } => {
+                tables.iter().all(|table| table.weights.iter().all(|weight| *weight == table.weights[0]))
+            }
+            Form::Gaussian { edges, diagonal, .. } => uncoupled(edges) && none(diagonal),
+            Form::Logistic { design, prior, .. } => none(design) && none(prior),
+            Form::Polynomial { terms, .. } => {
+                terms.iter().all(|(sites, weight)| sites.is_empty() || *weight == 0.0)
+            }
+            Form::Own(_) => false,
+        }
+    }
+}
+
 /// What the variables of a polynomial are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {

@@ -1,7 +1,7 @@
 //! A model at a temperature, in the memory that the kernel's energies borrow.
 
 use crate::Error;
-use crate::formats::uai::{LogTables, Network, Preamble};
+use crate::formats::uai::{LogTables, Network, Preamble, Table};
 use crate::model::{Form, Model, Own, Scale};
 use aligned_vec::{AVec, avec};
 use bitmc::energy::{CoarseRbm, Edge, Entry, PolynomialBuffers, SparseBuffers, pack_rows};
@@ -133,6 +133,22 @@ impl<'e> Ready<'e> {
     }
 }
 
+/// Tables whose largest weight is 1, and a temperature at which all that a site gains by its soft weights is 2 at most: what
+/// is forbidden costs more.
+fn softened(sites: usize, tables: &[Table], temperature: f64) -> (Vec<Table>, f64) {
+    let (mut tables, mut gains) = (tables.to_vec(), vec![0.0; sites]);
+    for Table { sites, weights } in &mut tables {
+        let most = weights.iter().copied().fold(0.0, f64::max);
+        let least = weights.iter().copied().filter(|&weight| weight > 0.0).fold(most, f64::min);
+        if most > 0.0 {
+            sites.iter().for_each(|&site| gains[site as usize] += most.ln() - least.ln());
+            let scaled = |weight: f64| (weight / most).max(f64::MIN_POSITIVE);
+            weights.iter_mut().filter(|weight| **weight > 0.0).for_each(|weight| *weight = scaled(*weight));
+        }
+    }
+    (tables, gains.into_iter().fold(2.0 * temperature, f64::max) / 2.0)
+}
+
 impl Parts {
     /// A model at a temperature.
     pub(crate) fn new(model: &Model, temperature: f32) -> Result<Self, Error> {
@@ -162,13 +178,20 @@ impl Parts {
                 sparse: Rows::new(centre.len(), edges, diagonal, beta),
             },
             Form::Factors { arities, tables } => {
-                let network =
-                    Network { preamble: Preamble::Markov, arities: arities.clone(), tables: tables.clone() };
-                Numbers::Factors(network.logarithms(temperature.into(), never))
+                let (tables, temperature) = if never == f32::NEG_INFINITY {
+                    (tables.clone(), temperature.into())
+                } else {
+                    softened(arities.len(), tables, temperature.into())
+                };
+                let network = Network { preamble: Preamble::Markov, arities: arities.clone(), tables };
+                Numbers::Factors(network.logarithms(temperature, never))
             }
             Form::Rbm { weights, visible, hidden } => {
                 rest = beta;
                 let units = hidden.len();
+                let flips = weights.chunks(units.max(1)).zip(visible);
+                let most = flips.map(|(row, own)| row.iter().map(|w| w.abs()).sum::<f32>() + own.abs());
+                Self::fine(temperature, units, most.fold(0.0, f32::max))?;
                 let blocks = Rbm::row_blocks(units);
                 let mut rows = avec![[0.0; LANES]; blocks * visible.len()];
                 let mut biases = vec![[0.0; LANES]; blocks];
@@ -183,6 +206,11 @@ impl Parts {
             }
             Form::Logistic { design, outcomes, prior } => {
                 rest = beta;
+                let flip = |site: usize| {
+                    let column = design.iter().skip(site).step_by(prior.len().max(1));
+                    column.map(|x| x.abs()).sum::<f32>() + prior[site].abs()
+                };
+                Self::fine(temperature, outcomes.len(), (0..prior.len()).map(flip).fold(0.0, f32::max))?;
                 let blocks = Logistic::row_blocks(outcomes.len());
                 let mut rows = avec![[0.0; LANES]; blocks * prior.len()];
                 Logistic::pack(design, outcomes, &mut rows).map_err(Error::model)?;
@@ -206,6 +234,18 @@ impl Parts {
             }
         };
         Ok(Self { numbers, beta: rest })
+    }
+
+    /// Refuses a temperature at which the rounding of so many logarithms is no longer small: neither beside T nor beside
+    /// the most that a flip changes.
+    fn fine(temperature: f32, logarithms: usize, most: f32) -> Result<(), Error> {
+        let rounding = f32::EPSILON * (logarithms as f32).sqrt();
+        if rounding > 1e-3 * temperature && rounding > 1e-4 * most {
+            return Err(Error::model(format!(
+                "temperature {temperature}: energies are rounded by {rounding:.0e}, and a flip changes them by {most:.0e} at most"
+            )));
+        }
+        Ok(())
     }
 
     fn ising(spins: bool, edges: &[Edge], fields: &[f32], beta: f32) -> Numbers {

@@ -213,6 +213,15 @@ impl Plan {
     /// [`Error::Option`] where a parameter is illegal, [`Error::Model`] where the sampler is for another model.
     pub(crate) fn units<'e>(&self, ground: &Ground<'e>) -> Result<Vec<Box<dyn Unit + 'e>>, Error> {
         let Ground { special, energy, starts, held, .. } = *ground;
+        let all = energy.layout().arity();
+        let arity = |site| energy.arities().map_or(all, |each| usize::from(each[site]));
+        let free = (0..energy.layout().sites()).filter(|&site| held.get(site) == 0);
+        let (two, more) = free.fold((0, 0), |(two, more), site| match arity(site) {
+            0 | 1 => (two, more),
+            2 => (two + 1, more),
+            _ => (two, more + 1),
+        });
+        self.check_reach(two, more)?;
         let batched = starts.len() >= BATCH_FROM;
         match (self, special) {
             (Self::Gibbs, Some(Ready::Ising(model))) if batched => {
@@ -325,7 +334,6 @@ impl Plan {
     /// The kernel for any energy.
     pub(crate) fn mover(&self, energy: &Dyn<'_>) -> Result<Mover, Error> {
         let option = |error: bitmc::step::ParameterError| Error::option(format!("{self}: {error}"));
-        let sites = energy.layout().sites();
         Ok(match *self {
             Self::Cyclical { ref positions } if positions.is_empty() => {
                 return Err(Error::option("a cycle has no steps"));
@@ -352,13 +360,37 @@ impl Plan {
             Self::HammingBall { sites, radius } => {
                 Mover::HammingBall(HammingBall::new(energy.layout(), sites, radius).map_err(option)?)
             }
-            Self::RandomWalk { radius } if radius >= (sites as f32).max(1.5) => {
-                return Err(Error::option(format!(
-                    "{self}: all {sites} sites would change at each step; a radius below {sites} is needed"
-                )));
-            }
             Self::RandomWalk { radius } => Mover::RandomWalk(RandomWalk::new(radius).map_err(option)?),
         })
+    }
+
+    /// Refuses what reaches only a part of the states. Given are the sites that can move: those of two values, and those of
+    /// more.
+    ///
+    /// # Errors
+    /// [`Error::Option`] where each step would change all of these sites, or an even number of sites of two values.
+    pub fn check_reach(&self, two: usize, more: usize) -> Result<(), Error> {
+        let sites = two + more;
+        let all = match *self {
+            Self::RandomWalk { radius } => radius >= (sites as f32).max(1.5),
+            Self::PathAuxiliary { indices } => indices as usize >= sites && two > 1,
+            _ => false,
+        };
+        if all {
+            let what = if matches!(self, Self::RandomWalk { .. }) { "a radius" } else { "a number of indices" };
+            return Err(Error::option(format!(
+                "{self}: all {sites} sites would change at each step; {what} below {sites} is needed"
+            )));
+        }
+        match *self {
+            Self::PathAuxiliary { indices } if indices % 2 == 0 && more == 0 && two > 0 => {
+                Err(Error::option(format!(
+                    "{self}: an even number of sites would change at each step, and the number of ones would stay even or odd; \
+                     take an odd number"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The same sampler with another value of its tuned parameter, and the rate of acceptance it is tuned to. None where it has

@@ -1,7 +1,7 @@
 //! ln Z by population annealing.
 
 use crate::Error;
-use crate::chains::{memory, streams};
+use crate::chains::{bytes, memory, room, streams};
 use crate::logz::{Estimate, LogZ, Weights};
 use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
@@ -93,6 +93,7 @@ impl LogZ<'_> {
         let soft = soft.ready()?;
         let held = held(self.model);
         let held = Packed::new(Layout::binary(self.model.sites()), &held).map_err(Error::model)?;
+        room("population", size, bytes(&path).saturating_add(256))?;
         let mut streams = streams(self.settings.seed);
         let cancelled = || {
             if self.settings.cancel.is_cancelled() { Err(Error::option("it was cancelled")) } else { Ok(()) }
@@ -123,15 +124,17 @@ impl LogZ<'_> {
         drop(progress);
         let families = Families::of(&population.families, &mut vec![0; size]).map_err(Error::model)?;
         let error = f64::from(families.relative_error()).max(population.variance.sqrt());
-        let error = error.hypot(population.rounding);
+        let (unmet, alike) = self.unmet(population.variance, size);
+        let error = error.hypot(population.rounding).hypot(unmet);
         let mean_size = f64::from(families.mean_size());
         let warning = (mean_size > 0.01 * size as f64).then(|| {
             format!(
                 "a replica has {mean_size:.0} relatives in a population of {size}: ln Z and its error are doubtful; take a larger population"
             )
         });
+        let warning = warning.or(alike);
         Ok(Estimate {
-            log_z: population.log_z - self.model.constant / f64::from(self.temperature),
+            log_z: population.log_z - self.constant()?,
             error,
             runs: size,
             temperatures: betas.len(),

@@ -50,7 +50,7 @@ impl Model {
     /// [`Error::File`] names the file, where in it something is wrong, and what is expected there.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        match evidence_beside(path) {
+        match Self::evidence_beside(path) {
             Some(evidence) => Self::read_given(path, evidence),
             None => Said::read(path)?.model(path),
         }
@@ -69,14 +69,17 @@ impl Model {
         let known = network.read_evidence(evidence)?;
         Said { known, ..network.into() }.model(path)
     }
-}
 
-/// The evidence that [`Model::read`] takes with a network.
-pub(crate) fn evidence_beside(path: &Path) -> Option<PathBuf> {
-    (Format::of(path).ok()? == Format::Uai).then_some(())?;
-    let mut longer = path.as_os_str().to_os_string();
-    longer.push(".evid");
-    [PathBuf::from(longer), path.with_extension("evid")].into_iter().find(|evidence| evidence.is_file())
+    /// The evidence that [`read`](Model::read) takes with a network: the file `model.uai.evid` or `model.evid` beside
+    /// `model.uai`, where there is one.
+    #[must_use]
+    pub fn evidence_beside(path: impl AsRef<Path>) -> Option<PathBuf> {
+        let path = path.as_ref();
+        (Format::of(path).ok()? == Format::Uai).then_some(())?;
+        let mut longer = path.as_os_str().to_os_string();
+        longer.push(".evid");
+        [PathBuf::from(longer), path.with_extension("evid")].into_iter().find(|evidence| evidence.is_file())
+    }
 }
 
 /// What a file is, by its name.

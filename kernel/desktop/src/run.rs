@@ -1,7 +1,7 @@
 //! How a run goes: starts, the choice of a sampler, warm-up, draws.
 
 use crate::auto;
-use crate::chains::{add, memory, possible, streams};
+use crate::chains::{add, bytes, memory, possible, room, streams};
 use crate::keep::Keeper;
 use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
@@ -199,6 +199,8 @@ pub(crate) fn draw(
         blocks(units, draws, watch, progress, |units, now| {
             let mut work = with_tracks(units, tracks);
             work.retain(|(unit, ..)| watch.is_here(*unit));
+            let mut own = work.iter_mut().flat_map(|(.., own)| own.iter_mut());
+            own.try_for_each(|track| track.reserve(now as usize, watch.sampler.model.layout().words()))?;
             work.into_par_iter().for_each(|(_, unit, own)| {
                 for _ in 0..now {
                     unit.advance(thin);
@@ -238,6 +240,13 @@ pub(crate) fn run(sampler: &Sampler<'_>, link: Option<&Link>) -> Result<Samples,
     let ready = parts.ready()?;
     let heated = Tempered::new(ready.energy(), beta).map_err(Error::model)?;
     let energy: &Dyn<'_> = if beta == 1.0 { ready.energy() } else { &heated };
+    let chains = sampler.chains;
+    room("chains", chains, bytes(energy))?;
+    let (draws, each) = (chains.saturating_mul(sampler.draws), 4 * (energy.layout().words() + 1));
+    // A run that is to be stopped may well ask for more than there is room for, but not for a terabyte.
+    if sampler.seconds.is_none() && draws.saturating_mul(each) >= 1 << 40 {
+        room("draws", draws, each)?;
+    }
     let mut streams = streams(sampler.settings.seed);
     let starts = starts(model, energy, sampler, &mut streams)?;
     let spare: Vec<LaneRng> = streams.take(sampler.chains * SPARE).collect();
@@ -373,7 +382,7 @@ pub(crate) fn log_states(model: &Model, energy: &Dyn<'_>) -> f64 {
 }
 
 /// A random state a chain that is possible and has the known values.
-fn starts(
+pub(crate) fn starts(
     model: &Model,
     energy: &Dyn<'_>,
     sampler: &Sampler<'_>,

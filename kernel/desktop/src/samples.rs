@@ -456,7 +456,14 @@ impl Summary {
         let mut text = String::from(
             "| | mean | error | sd | ESS bulk | ESS tail | R̂ |\n|---|---:|---:|---:|---:|---:|---:|\n",
         );
+        // Labels are the file's: nothing in them is to end a cell, or to reach a terminal as more than text.
+        let plain = |name: &str| -> String {
+            let shown =
+                |c: char| if c.is_control() || c == '|' { c.escape_unicode().to_string() } else { c.into() };
+            name.chars().map(shown).collect()
+        };
         let mut row = |name: &str, scalar: &Scalar| {
+            let name = plain(name);
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,

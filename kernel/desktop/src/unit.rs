@@ -20,6 +20,16 @@ pub(crate) struct Track {
     pub(crate) energies: Vec<f32>,
 }
 
+impl Track {
+    /// Looks for the memory of more draws, so that there is an error where there is none.
+    pub(crate) fn reserve(&mut self, draws: usize, words: usize) -> Result<(), Error> {
+        let got = self.words.try_reserve(draws.saturating_mul(words));
+        got.and_then(|()| self.energies.try_reserve(draws)).map_err(|_| {
+            Error::option(format!("draws: there is no memory for more than {}", self.energies.len()))
+        })
+    }
+}
+
 /// A state to start from, and the generator that goes on from there.
 #[derive(Clone)]
 pub(crate) struct Start {

@@ -222,3 +222,53 @@ fn a_run_is_killed_and_goes_on() {
     run("part.npz", &["--seconds", "0.05", "--checkpoint", &kept]);
     assert_eq!(run("rest.npz", &["--checkpoint", &kept]), whole);
 }
+
+/// Evidence that lies beside a network is named in the answer.
+#[test]
+fn evidence_beside_a_network_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sprinkler.uai");
+    std::fs::copy(file("sprinkler.uai"), &path).unwrap();
+    let path = path.to_str().unwrap();
+    let (whole, _) = json(&["logz", path]);
+    assert!(whole["options"]["given"].is_null() && whole["log_z"].as_f64().unwrap().abs() < 0.05, "{whole}");
+    let evidence = folder.path().join("sprinkler.evid");
+    std::fs::copy(file("sprinkler.evid"), &evidence).unwrap();
+    for what in ["logz", "anneal", "sample"] {
+        let mut words = vec![what, path];
+        if what == "anneal" {
+            words.extend(["--sweeps", "1000"]);
+        }
+        let (known, _) = json(&words);
+        assert_eq!(known["options"]["given"], evidence.to_str().unwrap(), "{what}");
+        let text = bitmc(&[&words[..], &["--quiet"]].concat());
+        assert!(String::from_utf8(text.stdout).unwrap().contains("sprinkler.evid"), "{what}");
+    }
+}
+
+/// An answer that is lost is a failure. A link keeps leading where it led, and a device is not replaced.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_written_is_told_and_what_is_no_file_is_kept() {
+    let form = file("pick_two.qubo");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_bitmc"));
+    let lost = command.args(["logz", &form, "--quiet"]).stdout(full).output().unwrap();
+    assert_eq!(lost.status.code(), Some(1), "{lost:?}");
+    assert!(String::from_utf8(lost.stderr).unwrap().contains("standard output"));
+
+    let folder = tempfile::tempdir().unwrap();
+    let (target, link) = (folder.path().join("target.npz"), folder.path().join("link.npz"));
+    std::fs::write(&target, "before").unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    let save = |path: &str| bitmc(&["sample", &form, "--draws", "20", "--quiet", "--force", "--save", path]);
+    assert!(save(link.to_str().unwrap()).status.success());
+    assert!(link.is_symlink() && std::fs::read(&target).unwrap().starts_with(b"PK"));
+    std::fs::remove_file(&target).unwrap();
+    assert_eq!(save(link.to_str().unwrap()).status.code(), Some(1));
+    let pipe = folder.path().join("pipe.npz");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let refused = save(pipe.to_str().unwrap());
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("a device or a pipe, not a file"));
+    assert!(!pipe.metadata().unwrap().is_file());
+}

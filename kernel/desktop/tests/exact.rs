@@ -556,8 +556,11 @@ fn an_energy_without_a_start_says_what_to_do() {
 
 #[test]
 fn constants_have_no_order_and_pilots_of_one_state_end() {
-    // One possible state: 1, 0; its energy is no sum of few powers of two.
-    let one = Model::factors(&[2, 2], &[(&[0, 1], &[0.0, 0.0, 0.3, 0.0])]).unwrap();
+    // One possible state: 1, 0 and zeros; its energy is no sum of few powers of two.
+    let ends: Vec<[u32; 1]> = (2..9).map(|site| [site]).collect();
+    let mut tables: Vec<(&[u32], &[f64])> = vec![(&[0, 1], &[0.0, 0.0, 0.3, 0.0])];
+    tables.extend(ends.iter().map(|end| (&end[..], &[0.7, 0.0][..])));
+    let one = Model::factors(&[2; 9], &tables).unwrap();
     let samples = one.sampler().draws(50).run().unwrap();
     let summary = samples.summary();
     assert_eq!((summary.energy.sd, summary.r_hat, summary.ess, summary.warning()), (0.0, None, None, None));

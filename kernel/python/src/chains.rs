@@ -81,6 +81,8 @@ impl Chains {
             (Plan::SecondOrder { momentum: 0.0 }, Tuner::Nothing, Kernel::SecondOrder(Box::new(found)))
         } else {
             let (plan, tuner) = parsed(sampler, chains, sites)?;
+            let (two, more) = if arity == 2 { (sites, 0) } else { (0, sites) };
+            plan.check_reach(two, more).map_err(|error| wrong(format!("sampler: {error}")))?;
             let first = match &tuner {
                 Tuner::Cycle(tuner) => tuner.kernel().map(|kernel| Kernel::Langevin(near(kernel, window))),
                 _ => None,
@@ -134,6 +136,9 @@ impl Chains {
         if energies.len() != self.starts.len() {
             let (need, got) = (self.starts.len(), energies.len());
             return Err(wrong(format!("energies: {need} chains have one each, got {got}")));
+        }
+        if gradients.is_empty() && !matches!(self.kernel, Kernel::RandomWalk(_)) {
+            return Err(wrong("gradients: this sampler needs those of every chain".into()));
         }
         if self.chains.is_empty() {
             return self.begin(energies, gradients);

@@ -13,9 +13,6 @@ use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
 
-/// Bits behind the point of a centre: it is rounded to multiples of 2⁻¹⁴.
-const CENTRE_BITS: u32 = 14;
-
 /// A Gaussian restricted to whole numbers, `E(x) = ½ (x − μ)ᵀA(x − μ)` over `x ∈ {0 … S − 1}^d`, with a
 /// symmetric precision matrix A (AB §5.2, lattice Gaussian model). A need not be positive
 /// definite: there are finitely many states.
@@ -24,7 +21,7 @@ const CENTRE_BITS: u32 = 14;
 /// [`LatticeGaussian::precision`] gives A on the very grid that the energy uses.
 ///
 /// A is kept in fixed point, rounded to 2⁻³⁰ of the largest possible field. A dense A is rounded to 2⁻²² of its
-/// largest entry where that is coarser. The centre μ is rounded to 2⁻¹⁴. The cache is the field `A(x − μ)`, as 32-bit
+/// largest entry where that is coarser. The centre μ is rounded to 2⁻³⁰ of its largest |μᵢ| or of 1, but for a factor of two. The cache is the field `A(x − μ)`, as 32-bit
 /// integers: it is the gradient, and differences of energies are exact.
 ///
 /// Cost: a gradient is one conversion a site; a move adds one row of A for each changed site.
@@ -41,6 +38,8 @@ const CENTRE_BITS: u32 = 14;
 pub struct LatticeGaussian<'a> {
     precision: Precision<'a>,
     centre: &'a [f32],
+    /// Bits behind the point of the centre.
+    points: u8,
     arity: usize,
 }
 
@@ -65,7 +64,7 @@ impl<'a> LatticeGaussian<'a> {
         centre: &'a [f32],
         memory: SparseBuffers<'a>,
     ) -> Result<Self, GaussianError> {
-        let reach = reach_of(centre, arity)?;
+        let (reach, points) = reach_of(centre, arity)?;
         for got in [centre.len(), diagonal.len()] {
             if got != sites {
                 return Err(GaussianError::Length { need: sites, got });
@@ -74,7 +73,7 @@ impl<'a> LatticeGaussian<'a> {
         let own = |site: usize| diagonal.get(site).copied().unwrap_or(0.0);
         let edges = edges.into_iter();
         let form = Sparse::compile(edges, sites, own, 1.0, Embedding::Bits, reach, memory)?;
-        Ok(Self { precision: Precision::Sparse(form), centre, arity })
+        Ok(Self { precision: Precision::Sparse(form), centre, points, arity })
     }
 
     /// A sparse A from compiled rows: [`Sparse::linear`] is its diagonal. O(edges).
@@ -82,7 +81,7 @@ impl<'a> LatticeGaussian<'a> {
     /// # Errors
     /// [`GaussianError`] where a field could overflow, or the centre is not one a site or not legal.
     pub fn from_rows(form: Sparse<'a>, centre: &'a [f32], arity: usize) -> Result<Self, GaussianError> {
-        let reach = reach_of(centre, arity)?;
+        let (reach, points) = reach_of(centre, arity)?;
         if form.sites() != centre.len() {
             return Err(GaussianError::Length { need: form.sites(), got: centre.len() });
         }
@@ -93,7 +92,7 @@ impl<'a> LatticeGaussian<'a> {
                 return Err(GaussianError::TooLarge { site });
             }
         }
-        Ok(Self { precision: Precision::Sparse(form), centre, arity })
+        Ok(Self { precision: Precision::Sparse(form), centre, points, arity })
     }
 
     /// A dense A of at most [`Dense::MAX_SITES`] sites. In `rows` each site has [`LatticeGaussian::cache_len`]
@@ -106,7 +105,7 @@ impl<'a> LatticeGaussian<'a> {
     pub fn dense(rows: &'a [Block], centre: &'a [f32], arity: usize) -> Result<Self, GaussianError> {
         let model = Self::dense_rounded(rows, centre, arity)?;
         if let Precision::Dense(dense) = model.precision {
-            dense.check(reach_of(centre, arity)?)?;
+            dense.check(reach_of(centre, arity)?.0)?;
         }
         Ok(model)
     }
@@ -116,9 +115,9 @@ impl<'a> LatticeGaussian<'a> {
     /// # Errors
     /// As [`LatticeGaussian::dense`], but for what rounding would lose.
     pub fn dense_rounded(rows: &'a [Block], centre: &'a [f32], arity: usize) -> Result<Self, GaussianError> {
-        let reach = reach_of(centre, arity)?;
+        let (reach, points) = reach_of(centre, arity)?;
         let precision = Precision::Dense(Dense::new(rows, centre.len(), reach)?);
-        Ok(Self { precision, centre, arity })
+        Ok(Self { precision, centre, points, arity })
     }
 
     /// A, as the energy uses it.
@@ -140,8 +139,9 @@ impl<'a> LatticeGaussian<'a> {
     }
 }
 
-/// The largest |x − μ| of any site, at least 1: how far a field may reach for a row of A.
-fn reach_of(centre: &[f32], arity: usize) -> Result<f32, GaussianError> {
+/// The largest |x − μ| of any site, at least 1: how far a field may reach for a row of A. And the bits behind the point with
+/// which every μ fits in 30 bits.
+fn reach_of(centre: &[f32], arity: usize) -> Result<(f32, u8), GaussianError> {
     if centre.is_empty() || centre.len() > i32::MAX as usize {
         return Err(GaussianError::Sites);
     }
@@ -149,17 +149,23 @@ fn reach_of(centre: &[f32], arity: usize) -> Result<f32, GaussianError> {
         return Err(GaussianError::Arity);
     }
     let last = (arity - 1) as f32;
-    let mut reach = 1.0;
+    let (mut reach, mut largest) = (1.0, 1.0);
     for (site, mu) in centre.iter().enumerate() {
         if mu.is_nan() || mu.abs() > 65_536.0 {
             return Err(GaussianError::Centre { site });
         }
+        largest = if mu.abs() > largest { mu.abs() } else { largest };
         for distance in [mu.abs(), (last - mu).abs()] {
             reach = if distance > reach { distance } else { reach };
         }
     }
     // Sums of 2E fit in 63 bits.
-    if centre.len() as f32 * reach > 536_870_912.0 { Err(GaussianError::Sites) } else { Ok(reach) }
+    if centre.len() as f32 * reach > 536_870_912.0 {
+        return Err(GaussianError::Sites);
+    }
+    // The least e with μ ≤ 2ᵉ.
+    let exponent = ((f32::to_bits(largest) - 1) >> 23) - 126;
+    Ok((reach, (30 - exponent) as u8))
 }
 
 impl Energy for LatticeGaussian<'_> {
@@ -177,7 +183,7 @@ impl Energy for LatticeGaussian<'_> {
             return Err(EnergyError::Cache { need, got: cache.len() });
         }
         // With b = Aμ, rounded once: h = Ax − b and 2E = x·(h − b) + μ·b.
-        let points = Grid::new(-(CENTRE_BITS as i32));
+        let (bits, points) = (self.points, Grid::new(-i32::from(self.points)));
         let mu = |site: usize| self.centre.get(site).map_or(0, |&mu| i64::from(points.round(mu)));
         cache.as_flattened_mut().fill(0);
         let mut twice = 0;
@@ -187,10 +193,10 @@ impl Energy for LatticeGaussian<'_> {
                 ax += i64::from(units) * i64::from(x.get(other));
                 am += i64::from(units) * mu(other);
             });
-            let b = (am + (1 << (CENTRE_BITS - 1))) >> CENTRE_BITS;
+            let b = (am + (1 << (bits - 1))) >> bits;
             let h = ax - b;
             *field = h as u32;
-            twice += i64::from(x.get(site)) * (h - b) + ((mu(site) * b) >> CENTRE_BITS);
+            twice += i64::from(x.get(site)) * (h - b) + ((mu(site) * b) >> bits);
         }
         checked(0.5 * self.precision.value(twice))
     }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub(crate) struct Options {
     #[command(flatten)]
     #[serde(flatten)]
-    input: Input,
+    pub(crate) input: Input,
 
     /// `annealing`, `exchange` (replica exchange) or `isoenergetic` (the same with cluster moves between two ladders)
     #[arg(long, default_value = "annealing", value_parser = str::parse::<Method>)]

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub(crate) struct Options {
     #[command(flatten)]
     #[serde(flatten)]
-    input: Input,
+    pub(crate) input: Input,
 
     /// How
     #[arg(long, value_enum, default_value_t = Method::Importance)]

@@ -19,7 +19,7 @@ Models, by the name of the file (all of it: cargo doc --open -p bitmc-desktop, r
   .poly           a polynomial over bits or spins
   .npy .npz       a dense matrix; an Ising model, a QUBO or an RBM by the names of the arrays
   .edges .csv .tsv  an Ising model as a list of edges
-  others          a weighted graph (rudy): E = Σ w s s′, whose lowest energy is the largest cut
+  .rudy .mc .txt  a weighted graph, as a file without an ending: E = Σ w s s′, whose lowest energy is the largest cut
 Samples are of p(x) ∝ e^(−E(x)/T). The same seed gives the same bytes, on any machine, with any number of threads.";
 
 /// Samples discrete models
@@ -45,9 +45,18 @@ enum What {
 fn main() -> ExitCode {
     cli::main(|command: Command| -> Result<(), Error> {
         match command.what {
-            What::Sample(options) => sample::run(&options),
-            What::Anneal(options) => anneal::run(&options),
-            What::Logz(options) => logz::run(&options),
+            What::Sample(mut options) => {
+                options.input.with_evidence();
+                sample::run(&options)
+            }
+            What::Anneal(mut options) => {
+                options.input.with_evidence();
+                anneal::run(&options)
+            }
+            What::Logz(mut options) => {
+                options.input.with_evidence();
+                logz::run(&options)
+            }
             What::Info(options) => info::run(&options),
         }
     })

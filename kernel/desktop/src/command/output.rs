@@ -1,6 +1,6 @@
 //! The words that every subcommand takes, and how it tells its answer.
 
-use bitmc_desktop::files::{self, say};
+use bitmc_desktop::files::{self, tell};
 use bitmc_desktop::{Cancel, Error, Model};
 use clap::Args;
 use serde::{Serialize, Serializer};
@@ -12,7 +12,8 @@ pub(crate) struct Input {
     /// The model
     pub(crate) file: PathBuf,
 
-    /// Values that are known, in the UAI format for evidence: pairs of a site, counted from 0, and its value
+    /// Values that are known, of a .uai file, in the UAI format for evidence: pairs of a site, counted from 0, and its value
+    /// [default: FILE.uai.evid or FILE.evid beside it, where there is one]
     #[arg(long, value_name = "FILE")]
     pub(crate) given: Option<PathBuf>,
 }
@@ -37,6 +38,11 @@ pub(crate) struct Output {
 }
 
 impl Input {
+    /// Names the evidence that is taken where none was named, so that the answer tells of it.
+    pub(crate) fn with_evidence(&mut self) {
+        self.given = self.given.take().or_else(|| Model::evidence_beside(&self.file));
+    }
+
     pub(crate) fn model(&self) -> Result<Model, Error> {
         match &self.given {
             Some(given) => Model::read_given(&self.file, given),
@@ -75,12 +81,11 @@ impl Output {
         let (version, commit) = (env!("CARGO_PKG_VERSION"), env!("BITMC_COMMIT"));
         if self.json {
             let answer = Answer { bitmc: version, commit, options, answer };
-            say(&serde_json::to_string_pretty(&answer).map_err(Error::option)?);
+            tell(&serde_json::to_string_pretty(&answer).map_err(Error::option)?)
         } else {
             let options = serde_json::to_value(options).map_err(Error::option)?;
-            say(&format!("bitmc {version}, commit {commit}: {}\n\n{text}", words(&options)));
+            tell(&format!("bitmc {version}, commit {commit}: {}\n\n{text}", words(&options)))
         }
-        Ok(())
     }
 }
 

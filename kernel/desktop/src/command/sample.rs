@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub(crate) struct Options {
     #[command(flatten)]
     #[serde(flatten)]
-    input: Input,
+    pub(crate) input: Input,
 
     /// `auto`, or `gibbs`, `block-gibbs`, `swendsen-wang`, `wolff`, `langevin[:STEP]`, `balanced[:STEP:BALANCE]`,
     /// `second-order[:MOMENTUM]`, `cyclical`, `gwg[:INDICES]`, `pas[:INDICES]`, `locally-balanced`, `hamming-ball[:SITES:RADIUS]`,

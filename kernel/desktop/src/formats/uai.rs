@@ -140,9 +140,16 @@ impl Network {
                 return Err(UaiError::Entries { line, factor, need, got });
             }
             for _ in 0..need {
-                let weight: f64 = words.next("a weight")?;
+                let word: String = words.next("a weight")?;
+                let unlike = |expected| Unexpected { line: words.line, expected, found: Found::word(&word) };
+                let weight: f64 = word.parse().map_err(|_| unlike("a weight"))?;
                 if !(weight >= 0.0 && weight.is_finite()) {
                     return Err(UaiError::Weight { line: words.line, weight });
+                }
+                // 0 forbids: a number too small for 64 bits does not.
+                let digits = word.split(['e', 'E']).next().unwrap_or_default();
+                if weight == 0.0 && digits.contains(|digit: char| ('1'..='9').contains(&digit)) {
+                    return Err(unlike("0, or a weight that 64 bits hold,").into());
                 }
                 table.weights.push(weight);
             }

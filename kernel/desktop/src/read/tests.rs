@@ -166,7 +166,7 @@ fn networks_have_evidence_beside_them_or_named() {
     file(&folder, "pair.uai.evid", "1\n1 1 1");
     let model = Model::read(&path).unwrap();
     assert_eq!(model.known, [(1, 1)]);
-    assert_eq!(evidence_beside(&path), Some(folder.path().join("pair.uai.evid")));
+    assert_eq!(Model::evidence_beside(&path), Some(folder.path().join("pair.uai.evid")));
     assert_eq!(model.given(&[]).unwrap().known, []);
     assert_eq!(Model::read_given(&path, &named).unwrap().known, [(0, 1)]);
 }

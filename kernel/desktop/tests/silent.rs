@@ -1,0 +1,144 @@
+//! Answers that would be wrong without a word: each is refused, warned of, or right.
+
+use bitmc_desktop::{Choice, Model, Samples};
+
+/// Two modes of four spins that no single flip connects: site 0 is 1 with probability 1/(1 + 1/e).
+fn two_modes() -> Model {
+    let edges = [(0, 1, -1.0), (0, 2, 6.0), (0, 3, 6.0), (1, 2, 6.0), (1, 3, 6.0), (2, 3, 6.0)];
+    Model::ising(4, &edges, &[0.5, 0.0, 0.0, 0.0]).unwrap()
+}
+
+/// The same in nine chains of spins, too many states to enumerate: the first site's field decides.
+fn two_large_modes() -> Model {
+    let ring = (0..18).map(|site| (site, (site + 1) % 18, 6.0));
+    let edges: Vec<(u32, u32, f32)> = ring.chain([(0, 9, -1.0), (3, 12, 6.0), (6, 15, 6.0)]).collect();
+    let mut fields = [0.0; 18];
+    fields[0] = 0.5;
+    Model::ising(18, &edges, &fields).unwrap()
+}
+
+/// How far the mean of site 0 is from the truth, in errors; none where the run says that it is not to be trusted.
+fn off(samples: &Samples, truth: f64) -> Option<f64> {
+    let summary = samples.summary();
+    let site = summary.sites[0].value;
+    summary.warning().is_none().then(|| (site.mean - truth).abs() / site.mcse.unwrap_or(1e-9))
+}
+
+#[test]
+fn modes_that_no_flip_connects_are_found_or_warned_of() {
+    // E = ∓½ in the two modes.
+    let truth = 1.0 / (1.0 + (-1f64).exp());
+    for (model, seeds) in [(two_modes(), 40), (two_large_modes(), 20)] {
+        let seeds = 0..seeds;
+        let told: Vec<f64> =
+            seeds.clone().filter_map(|seed| off(&model.sampler().seed(seed).run().unwrap(), truth)).collect();
+        assert!(told.len() > seeds.count() / 2, "{told:?}");
+        assert!(told.iter().all(|&off| off < 5.0), "{told:?}");
+    }
+    // Negative control: a ladder whose bottom is as stuck as its top is seen by the errors, if by nothing else.
+    let stuck: Choice = "exchange:.7:.75:.8:.88:.94:1".parse().unwrap();
+    let runs = (0..20).map(|seed| two_modes().sampler().with(stuck.clone()).seed(seed).run().unwrap());
+    let errors: Vec<f64> = runs.filter_map(|run| run.summary().sites[0].value.mcse).collect();
+    assert!(errors.iter().filter(|&&error| error > 0.015).count() > 15, "{errors:?}");
+}
+
+#[test]
+fn samplers_that_reach_a_part_of_the_states_are_refused() {
+    let model = |sites: u32| {
+        let edges: Vec<_> = (1..sites).map(|site| (site - 1, site, 0.05)).collect();
+        Model::ising(sites as usize, &edges, &vec![0.6; sites as usize]).unwrap()
+    };
+    let run = |sites, sampler: &str| {
+        let choice: Choice = sampler.parse().unwrap();
+        model(sites).sampler().with(choice).draws(50).run()
+    };
+    for (sites, sampler, because) in [
+        (8, "pas:2", "the number of ones would stay even or odd"),
+        (8, "pas:4", "the number of ones would stay even or odd"),
+        (3, "pas", "all 3 sites would change at each step"),
+        (2, "pas:5", "all 2 sites would change at each step"),
+        (5, "random-walk:5", "a radius below 5 is needed"),
+    ] {
+        let error = run(sites, sampler).unwrap_err().to_string();
+        assert!(error.contains(because), "{sampler} on {sites}: {error}");
+    }
+    for (sites, sampler) in [(8, "pas"), (1, "pas:1"), (4, "pas"), (5, "random-walk:4")] {
+        run(sites, sampler).unwrap();
+    }
+    // With three values an even number is no parity.
+    let edges = [(0, 1, 0.4), (1, 2, 0.4)];
+    let three = Model::potts(3, 3, &edges, &[]).unwrap();
+    three.sampler().with("pas:2".parse().unwrap()).draws(50).run().unwrap();
+}
+
+#[test]
+fn permutations_are_sampled_by_the_automatic_choice() {
+    let table: Vec<f64> = (0..16).map(|entry| f64::from(u8::from(entry / 4 != entry % 4))).collect();
+    let pairs: Vec<[u32; 2]> = (0..4).flat_map(|a| (0..a).map(move |b| [a, b])).collect();
+    let tables: Vec<(&[u32], &[f64])> = pairs.iter().map(|pair| (&pair[..], &table[..])).collect();
+    let samples = Model::factors(&[4; 4], &tables).unwrap().sampler().run().unwrap();
+    let summary = samples.summary();
+    assert!(summary.warning().is_none(), "{summary:?}");
+    assert!(summary.sites.iter().all(|site| (site.value.mean - 1.5).abs() < 0.1));
+}
+
+#[test]
+fn ln_z_knows_what_it_has_not_met() {
+    // One state of 200 is forbidden: runs that never begin there all have one weight.
+    let mut weights = vec![1.0; 200];
+    weights[0] = 0.0;
+    let model = Model::factors(&[5, 5, 8], &[(&[0, 1, 2], &weights)]).unwrap();
+    for seed in 1..9 {
+        let found = model.log_z().seed(seed).run().unwrap();
+        assert!((found.log_z - 199f64.ln()).abs() < 3.0 * found.error && found.error < 0.05, "{found:?}");
+    }
+    // One state of 4,096 has nearly all of Z.
+    let all: Vec<u32> = (0..12).collect();
+    let rare = Model::polynomial_bits(12, &[(&all, -20.0)]).unwrap();
+    for found in [rare.log_z().run().unwrap(), rare.log_z().population(1000).seed(2).run().unwrap()] {
+        let silent = found.warning.is_none();
+        assert!(!silent || (found.log_z - 20f64.exp().ln_1p()).abs() < 5.0 * found.error, "{found:?}");
+    }
+    // Nothing to meet: exact.
+    let flat = Model::ising(6, &[(0, 1, 0.0)], &[]).unwrap().log_z().run().unwrap();
+    assert!(
+        flat.warning.is_none() && (flat.log_z - 6.0 * 2f64.ln()).abs() < 1e-5 && flat.error < 1e-5,
+        "{flat:?}"
+    );
+}
+
+#[test]
+fn walls_are_higher_than_all_that_a_start_gains() {
+    // Site 0 must be 0, and 1 weighs more by far.
+    for (weight, temperature) in [(1e8, 1.0), (1e300, 1.0), (100.0, 0.05), (100.0, 0.2)] {
+        let model = Model::factors(&[2], &[(&[0], &[1.0, 0.0]), (&[0], &[1.0, weight])]).unwrap();
+        let samples = model.sampler().temperature(temperature).draws(20).run().unwrap();
+        assert_eq!(samples.summary().sites[0].value.mean, 0.0);
+        assert!(model.log_z().temperature(temperature).run().is_ok());
+    }
+    // The negative control: there is no start.
+    let model = Model::factors(&[2, 2], &[(&[0, 1], &[1.0, 0.0, 0.0, 1.0]), (&[0, 1], &[0.0, 1.0, 1.0, 0.0])]);
+    let error = model.unwrap().sampler().run().unwrap_err().to_string();
+    assert!(error.contains("no possible state"), "{error}");
+}
+
+#[test]
+fn temperatures_below_the_rounding_are_refused() {
+    let tiny = 1e-12;
+    let weights: Vec<f32> = [1.0, -1.0, 0.5, 2.0, 0.0, 1.0].map(|w: f32| tiny * w).into();
+    let model = Model::rbm(&weights, &[0.3 * tiny, -0.2 * tiny, 0.5 * tiny], &[0.0, 0.0]).unwrap();
+    let error = model.sampler().temperature(tiny).run().unwrap_err().to_string();
+    assert!(error.contains("energies are rounded by"), "{error}");
+    // Of its own size, and frozen by a low temperature, a machine is sampled.
+    model.sampler().draws(20).run().unwrap();
+    let weights = [1.0, -1.0, 0.5, 2.0, 0.0, 1.0];
+    let model = Model::rbm(&weights, &[0.3, -0.2, 0.5], &[0.0, 0.0]).unwrap();
+    model.sampler().temperature(1e-6).draws(20).run().unwrap();
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error() {
+    let model = two_modes();
+    let error = model.sampler().draws(usize::MAX / 4096).run().unwrap_err().to_string();
+    assert!(error.starts_with("draws: ") && error.contains("GB of memory"), "{error}");
+}
