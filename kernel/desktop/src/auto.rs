@@ -107,11 +107,19 @@ impl<'e> Chosen<'e> {
 /// States of a model up to which they are all enumerated at each step: its draws are independent.
 const FEW: usize = 256;
 
+/// Steps of an enumeration after which one state is the only one.
+const ALONE: u64 = 64;
+
 /// Enumeration of all states at each step, and how many states there are; where there are not too many, and each is cheap.
 fn enumeration(sampler: &Sampler<'_>, layout: Layout) -> Option<(Plan, usize)> {
     let sites = layout.sites();
     let fits = !matches!(sampler.model.form, Form::Own(_)) && HammingBall::new(layout, sites, sites).is_ok();
     fits.then(|| (Plan::HammingBall { sites, radius: sites }, layout.arity().pow(sites as u32)))
+}
+
+/// Whether a plan is that enumeration.
+fn whole(plan: &Plan, layout: Layout) -> bool {
+    matches!(plan, Plan::HammingBall { sites, radius } if *sites == layout.sites() && radius == sites)
 }
 
 /// The candidates for a model, the likeliest first.
@@ -243,9 +251,14 @@ impl<'e> Pilot<'e> {
         self.r_hat.is_none_or(|r_hat| r_hat <= AGREE)
     }
 
-    /// Whether all chains stayed in one state, the same one, for long.
+    /// Whether all chains stayed in one state, the same one.
+    fn stays(&self) -> bool {
+        self.steps > 0 && self.ess.is_none() && self.r_hat.is_none()
+    }
+
+    /// The same for long.
     fn still(&self) -> bool {
-        self.ess.is_none() && self.r_hat.is_none() && self.steps >= SLOW
+        self.stays() && self.steps >= SLOW
     }
 
     fn trial(&self) -> Trial {
@@ -336,7 +349,9 @@ pub(crate) fn choose<'e>(
             let behind = |pilot: &Pilot<'_>| pilot.ess.is_some() && pilot.rate() * BEHIND < best;
             tried.extend(pilots.iter().filter(|pilot| behind(pilot)).map(Pilot::trial));
             pilots.retain(|pilot| !behind(pilot));
-            let still = pilots.iter().all(Pilot::still);
+            // What enumerates all states and stays in one has found the only one that counts.
+            let only = |pilot: &Pilot<'_>| whole(&pilot.plan, layout) && pilot.stays() && pilot.steps >= ALONE;
+            let still = pilots.iter().all(Pilot::still) || pilots.iter().any(only);
             if still || pilots.iter().any(|pilot| has(pilot, enough)) || until(pilots) || watch.over().is_some()
             {
                 return Ok(());
@@ -379,7 +394,7 @@ pub(crate) fn choose<'e>(
                 winner.plan
             )
         }
-        _ if winner.still() => format!(
+        _ if winner.stays() => format!(
             "{} is the first choice for this class ({kind}): no chain of any sampler left the one state that all are in",
             winner.plan
         ),

@@ -542,7 +542,7 @@ mod tests {
         let alternating = |shift: f64| -> Vec<Vec<f64>> {
             let chain = |seed: u64| {
                 let noise = chain(seed, draws, 1);
-                let value = |draw: usize| f64::from(u8::from(draw % 2 == 0)) + 0.1 * noise[draw];
+                let value = |draw: usize| f64::from(u8::from(draw.is_multiple_of(2))) + 0.1 * noise[draw];
                 (0..draws).map(|draw| value(draw) + shift * (seed % 4) as f64).collect()
             };
             (0..16).map(chain).collect()
