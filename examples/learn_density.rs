@@ -241,8 +241,8 @@ fn shown(title: &str, inks: &[u8], grid: usize) -> plane::Panel {
 fn table(report: &Report<'_>) -> String {
     let mut text = format!(
         "Networks of three layers of {}, {} iterations of {} samples ({} with 256 bits)\n\n\
-         | density | objective | energies a sample | MMD² · 10³ | TV of samples | TV of e^(−E) | MMD² · 10³ of 4E | TV of samples of 4E | TV of e^(−4E) |\n\
-         |---|---|---:|---:|---:|---:|---:|---:|---:|\n",
+         | density | objective | energies a sample | MMD² · 10³ | linear MMD² · 10³ | TV of samples | TV of e^(−E) | MMD² · 10³ of 4E | linear MMD² · 10³ of 4E | TV of samples of 4E | TV of e^(−4E) |\n\
+         |---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
         report.hidden[0], report.plan.iterations, report.plan.batch, report.iterations_with_256_bits
     );
     let number = |value: Option<f64>, scale: f64, digits| {
@@ -251,6 +251,7 @@ fn table(report: &Report<'_>) -> String {
     let three = |distribution: &Distances| {
         [
             number(distribution.mmd2, 1e3, 2),
+            number(distribution.linear_mmd2, 1e3, 2),
             number(distribution.of_samples, 1.0, 3),
             number(distribution.of_energy, 1.0, 3),
         ]
@@ -259,7 +260,7 @@ fn table(report: &Report<'_>) -> String {
     for own in &report.densities {
         let name =
             if own.bits == 32 { own.density.into() } else { format!("{}, {} bits", own.density, own.bits) };
-        let _ = writeln!(text, "| {name} | its own samples | | {} | | | |", three(&own.own));
+        let _ = writeln!(text, "| {name} | its own samples | | {} | | | | |", three(&own.own));
         for row in report.rows.iter().filter(|row| (row.density, row.bits) == (own.density, own.bits)) {
             let _ = writeln!(
                 text,

@@ -26,8 +26,19 @@ impl<'r> Mmd<'r> {
     /// Prepares comparisons with `reference`, which needs two rows or more.
     #[must_use]
     pub fn new(reference: &'r BitRows) -> Self {
+        Self::by(reference, |share| (-share).exp())
+    }
+
+    /// With the linear kernel `k = s·s′/d` of spins: it sees the mean of every bit, and nothing else.
+    #[must_use]
+    pub fn linear(reference: &'r BitRows) -> Self {
+        Self::by(reference, |share| 1.0 - 2.0 * share)
+    }
+
+    /// With a kernel of the share of bits that differ.
+    fn by(reference: &'r BitRows, kernel: impl Fn(f64) -> f64) -> Self {
         let sites = reference.layout().sites();
-        let kernel: Vec<f64> = (0..=sites).map(|h| (-(h as f64) / sites as f64).exp()).collect();
+        let kernel: Vec<f64> = (0..=sites).map(|h| kernel(h as f64 / sites as f64)).collect();
         let own = mean(&kernel, &within(reference));
         Self { reference, kernel, own }
     }

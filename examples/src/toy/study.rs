@@ -27,6 +27,8 @@ pub struct Subject {
 pub struct Distances {
     /// Squared MMD of samples to those held out, with the kernel exp(−hamming/d).
     pub mmd2: Option<f64>,
+    /// The same with the linear kernel, as in the paper of RMwGGIS: the means of all bits alone.
+    pub linear_mmd2: Option<f64>,
     /// Total variation over 16 × 16 cells of the square between samples and those held out.
     pub of_samples: Option<f64>,
     /// The same between e^(−E) on a grid and samples held out.
@@ -81,7 +83,7 @@ impl Subject {
         };
         let (held_out, others) = (draw(held_out), draw(look.chains.max(2) as usize));
         let cells = shares(held_out.rows().map(|row| (code.decode(row), 1.0)), SIDE);
-        let none = Distances { mmd2: None, of_samples: None, of_energy: None };
+        let none = Distances { mmd2: None, linear_mmd2: None, of_samples: None, of_energy: None };
         let mut subject = Self { shape, code, held_out, cells, own: none };
         subject.own = subject.distances(&others);
         subject
@@ -105,6 +107,7 @@ impl Subject {
         let found = shares(samples.rows().map(|row| (self.code.decode(row), 1.0)), SIDE);
         Distances {
             mmd2: Mmd::new(&self.held_out).squared(samples),
+            linear_mmd2: Mmd::linear(&self.held_out).squared(samples),
             of_samples: Some(total_variation(&found, &self.cells)),
             of_energy: None,
         }
@@ -130,7 +133,7 @@ impl Subject {
         let model = family.energy(&theta, &mut [])?;
         let energies = self.energies(&model, look.grid, &mut rng)?;
         let distribution = |beta: f32| -> Result<Distances, Failure> {
-            let mut distances = Distances { mmd2: None, of_samples: None, of_energy: None };
+            let mut distances = Distances { mmd2: None, linear_mmd2: None, of_samples: None, of_energy: None };
             if look.chains >= 2 {
                 let samples = teach::sample(&model, beta, (look.chains, look.sweeps), !plan.seed)?;
                 distances = self.distances(&samples);

@@ -165,6 +165,10 @@ pub fn r_hat(count: f64, means: &[f64], variances: &[f64]) -> Option<f64> {
     if within + between == 0.0 {
         return None;
     }
+    // What chains that stay differ by within themselves is rounding.
+    if within < 1e-20 * between {
+        return Some(f64::INFINITY);
+    }
     Some(((count - 1.0) / count + between / within).sqrt())
 }
 

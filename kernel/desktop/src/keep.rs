@@ -3,7 +3,7 @@
 //! A line of JSON, then the snapshots of the units, then the draws of each chain: states, energies.
 
 use crate::checkpoint::Fnv;
-use crate::sampler::Sampler;
+use crate::sampler::{Choice, Sampler};
 use crate::unit::{Track, Unit};
 use crate::{Error, Report, files};
 use bitmc::snapshot::{Reader, SnapshotError, Writer};
@@ -50,17 +50,22 @@ impl<'s> Keeper<'s> {
         if path.is_some() || whole {
             let _ = write!(model, "{:?}", sampler.model);
         }
+        let steps = |steps: Option<u64>| steps.map_or("of its choice".into(), |steps| steps.to_string());
+        let choice = match &sampler.choice {
+            Choice::Auto => "auto".into(),
+            Choice::Exactly(plan) => format!("{plan:?}"),
+            Choice::Tuned(plan) => format!("{plan:?} tuned"),
+        };
         let question = format!(
-            "bitmc {}; model {:016x}; chains {}; warm-up {:?}; draws {}; thin {:?}; seed {}; temperature {:?}; sampler {:?}",
+            "bitmc {}; model {:016x}; chains {}; warm-up {}; draws {}; thin {}; seed {}; temperature {}; sampler {choice}",
             env!("CARGO_PKG_VERSION"),
             model.finish(),
             sampler.chains,
-            sampler.warmup,
+            steps(sampler.warmup),
             sampler.draws,
-            sampler.thin,
+            steps(sampler.thin),
             sampler.settings.seed,
             sampler.temperature,
-            sampler.choice
         );
         Ok(Self { path, question })
     }

@@ -138,7 +138,7 @@ impl Chains {
             return Err(wrong(format!("energies: {need} chains have one each, got {got}")));
         }
         if gradients.is_empty() && !matches!(self.kernel, Kernel::RandomWalk(_)) {
-            return Err(wrong("gradients: this sampler needs those of every chain".into()));
+            return Err(wrong("gradients: this sampler needs those of every chain"));
         }
         if self.chains.is_empty() {
             return self.begin(energies, gradients);

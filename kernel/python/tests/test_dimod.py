@@ -86,3 +86,8 @@ def test_unknown_parameters_are_told(bqm):
 def test_bad_parameters(bqm, name, value):
     with pytest.raises(ValueError, match=name):
         BitmcSampler().sample(bqm, **{name: value})
+
+
+def test_other_models_are_refused():
+    with pytest.raises(TypeError, match="BinaryQuadraticModel is needed, got ConstrainedQuadraticModel"):
+        BitmcSampler().sample(dimod.ConstrainedQuadraticModel())

@@ -153,7 +153,7 @@ def test_whole_numbers_against_enumeration():
     assert exact.distance(samples, exact.means([4] * N, energy_of(f))) < LIMIT
 
 
-@pytest.mark.parametrize("sampler", ["langevin", "gwg", "gwg:2", "pas:2", "random-walk:1.0", "random-walk", "cyclical:4"])
+@pytest.mark.parametrize("sampler", ["langevin", "gwg", "gwg:2", "pas:3", "random-walk:1.0", "random-walk", "cyclical:4"])
 def test_ask_and_tell(sampler):
     chains = bitmc.Chains(N, chains=64, sampler=sampler, seed=3)
     totals = []
@@ -173,6 +173,22 @@ def test_ask_and_tell(sampler):
     error = means.std(axis=0, ddof=1) / 8
     want = exact.means([2] * N, energy_of(quadratic))[:N]
     assert (np.abs(means.mean(axis=0) - want) < LIMIT * error).all()
+
+
+def test_what_reaches_a_part_of_the_states_is_refused():
+    for sampler, why in [("pas:2", "an even number"), (f"pas:{N + N % 2 + 1}", "all .* sites"), (f"random-walk:{N}", "all .* sites")]:
+        with pytest.raises(ValueError, match=f"sampler: .*{why}"):
+            bitmc.Chains(N, sampler=sampler)
+    bitmc.Chains(N, arity=3, sampler="pas:2")
+
+
+def test_gradients_are_told_to_samplers_that_need_them():
+    chains = bitmc.Chains(N, chains=4, sampler="langevin:1")
+    energies, gradients = quadratic(chains.ask())
+    with pytest.raises(ValueError, match="gradients: this sampler needs"):
+        chains.tell(energies)
+    assert chains.tell(energies, gradients).all()
+    chains.ask()
 
 
 def test_forbidden_states_and_faults():

@@ -212,3 +212,11 @@ def test_a_dictionary_of_keys_is_a_sparse_matrix():
     dense = bitmc.sample(bitmc.ising(J, H), draws=50, chains=2)
     keys = bitmc.sample(bitmc.ising(sparse.dok_matrix(J), H), draws=50, chains=2)
     assert np.array_equal(dense.states, keys.states)
+
+
+def test_a_steep_gaussian_keeps_its_centre():
+    # Of the two likely values: P(3) = 1 / (1 + exp(-A (mu - 2.5))). At mu rounded to 2^-14 it is a half.
+    centre = float(np.float32(2.50001))
+    want = 2 + 1 / (1 + np.exp(-2e4 * (centre - 2.5)))
+    site = bitmc.sample(bitmc.gaussian([[2e4]], [centre], 6), draws=2000, chains=32).summary().sites[0]
+    assert abs(site["mean"] - want) < LIMIT * site["mcse"] < 0.02 and want > 2.54

@@ -222,7 +222,8 @@ def matrix(
         rounded = dense.astype(np.float32)
         if symmetric and not np.array_equal(rounded, rounded.T):
             i, j = (int(k) for k in np.argwhere(rounded != rounded.T)[0])
-            raise ValueError(f"{name}: {name}[{i}, {j}] and {name}[{j}, {i}] differ: the matrix must be symmetric")
+            hint = "" if isinstance(value, np.ndarray) or size != 3 else "; edges are given as {(i, j): value}"
+            raise ValueError(f"{name}: {name}[{i}, {j}] and {name}[{j}, {i}] differ: the matrix must be symmetric{hint}")
         rows, columns = np.nonzero(dense)
         first, second, weights = rows.astype(np.uint32), columns.astype(np.uint32), dense[rows, columns]
     if symmetric:

@@ -342,7 +342,12 @@ def polynomial(terms: Any, *, spins: bool = False, sites: int | None = None) -> 
 
 def read(path: Any) -> Model:
     """A model from a file, by the end of its name: ``.uai``, ``.qubo``, ``.json`` of dimod, ``.poly``, ``.npy``, ``.npz``,
-    ``.edges``, ``.csv``, ``.tsv``; any other one is a weighted graph (rudy).
+    ``.edges``, ``.csv``, ``.tsv``; ``.rudy``, ``.mc``, ``.txt`` or no end is a weighted graph.
+
+    A weighted graph is E = Σ w s s′, whose lowest energy is the largest cut. A list of edges is E = −Σ J s s′ − Σ h s: the same
+    numbers with the other sign. An ``.npy`` file is the matrix Q of a QUBO, E = xᵀQx. An ``.npz`` file is an Ising model by
+    the arrays J and h, a QUBO by Q, an RBM by W, a and b. A network ``model.uai`` is read with the evidence in
+    ``model.uai.evid`` or ``model.evid`` beside it.
 
     Examples
     --------

@@ -170,8 +170,9 @@ def sample(
     temperature : float
     sampler : str
         ``auto``; or ``gibbs``, ``block-gibbs``, ``swendsen-wang``, ``wolff``, ``langevin[:STEP]``,
-        ``balanced[:STEP:BALANCE]``, ``second-order``, ``cyclical``, ``gwg[:INDICES]``, ``pas[:INDICES]``,
-        ``locally-balanced``, ``hamming-ball[:SITES:RADIUS]``, ``random-walk[:RADIUS]``, ``exchange[:BETA:…:1]``.
+        ``balanced[:STEP:BALANCE]``, ``second-order[:MOMENTUM]``, ``cyclical``, ``gwg[:INDICES]``, ``pas[:INDICES]``,
+        ``locally-balanced``, ``hamming-ball[:SITES:RADIUS]``, ``random-walk[:RADIUS]``, ``exchange[:BETA:…:1]``,
+        ``isoenergetic[:BETA:…:1]``. On bits ``pas`` takes an odd number of indices, below that of the sites.
     seconds : float, optional
         Ends the run after so many seconds, at the draw that it has come to.
     threads : int
@@ -179,7 +180,7 @@ def sample(
     progress : bool
         Shows a bar on standard error, where that is a terminal.
     checkpoint : path, optional
-        Keeps the run in a file, and goes on from it where it is there.
+        Keeps the run in a file, and goes on from it where it is there. All other settings must be the same, ``draws`` too.
 
     Returns
     -------
@@ -296,7 +297,8 @@ def anneal(
     model : Model
     seconds : float, optional
     sweeps : int, optional
-        Of all runs together: the same answer on any machine. With `reads` those of each run, 1000 where not given.
+        Runs begin until so many are spent by all together: the same answer on any machine. There is one run of 1000 at least, and
+        of an Ising model sixteen. With `reads` those of each run, 1000 where not given.
     reads : int, optional
         Makes so many runs and returns the end of each.
     temperatures : (hottest, coldest), optional

@@ -96,6 +96,8 @@ class BitmcSampler(dimod.Sampler):  # type: ignore[misc, name-defined]
             if ends[0] > ends[1]:
                 raise ValueError(f"beta_range: the first number must not be above the second, got {beta_range!r}")
             temperatures = 1 / ends[0], 1 / ends[1]
+        if not isinstance(bqm, dimod.BinaryQuadraticModel):
+            raise TypeError(f"bqm: a dimod.BinaryQuadraticModel is needed, got {type(bqm).__name__}")
         variables = list(bqm.variables)
         if not variables:
             return dimod.SampleSet.from_samples_bqm(  # type: ignore[no-untyped-call]
