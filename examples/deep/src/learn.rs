@@ -9,7 +9,7 @@ use bitmc::random::uniform;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::tune::CycleSettings;
 use bitmc::{Chain, GibbsWithGradients, LaneRng, Langevin, Packed, Rng};
-use bitmc_desktop::learn::{Mover, Split, cycle_settings, tuned_cycle};
+use bitmc_desktop::learn::{Mover, RunningFloor, Split};
 use bitmc_examples::bits::BitRows;
 use bitmc_examples::chains::{memory, streams};
 use bitmc_examples::checkpoint::Checkpoint;
@@ -28,8 +28,6 @@ pub const SHARDS: usize = 4;
 
 /// Chains that tune ACS, each with one step for a candidate.
 const TUNERS: usize = 8;
-/// The smallest step size that is searched.
-const LOWEST: f32 = 0.05;
 /// Rounds of five candidates at each end of the cycle: 200 steps of every chain (D.5).
 const ROUNDS: u32 = 40;
 
@@ -181,8 +179,7 @@ struct State {
     shards: Vec<Shard>,
     rng: LaneRng,
     cycle: CyclicalLearning,
-    /// Every α_min that was found.
-    smallest: Vec<f32>,
+    floor: RunningFloor,
     /// Gaps since the last point.
     sum: f32,
     since: u64,
@@ -202,8 +199,8 @@ impl Snapshot for State {
         }
         self.rng.save(to);
         self.cycle.save(to);
-        (self.smallest.len(), self.curve.len()).save(to);
-        self.smallest[..].save(to);
+        self.floor.save(to);
+        self.curve.len().save(to);
         (self.sum, self.since).save(to);
         for point in &self.curve {
             (point.iteration, point.gap, point.ends).save(to);
@@ -224,18 +221,17 @@ impl Snapshot for State {
         }
         self.rng.load(from)?;
         self.cycle.load(from)?;
-        let mut lengths = (0, 0);
-        lengths.load(from)?;
+        self.floor.load(from)?;
+        let mut points = 0usize;
+        points.load(from)?;
         // A byte of the file for each, at the least, so that no length takes memory that is not there.
-        if lengths.0 > self.iteration as usize || lengths.1 > self.iteration as usize {
+        if points > self.iteration as usize {
             return Err(SnapshotError::Value);
         }
-        self.smallest = vec![0.0; lengths.0];
-        self.smallest[..].load(from)?;
         let mut window = (0.0, 0);
         window.load(from)?;
         (self.sum, self.since) = window;
-        self.curve = vec![Point::default(); lengths.1];
+        self.curve = vec![Point::default(); points];
         for point in &mut self.curve {
             let mut kept = (0, 0.0, (0.0, 0.0));
             kept.load(from)?;
@@ -280,16 +276,14 @@ impl State {
             shards,
             rng,
             cycle,
-            smallest: Vec::new(),
+            floor: RunningFloor::default(),
             sum: 0.0,
             since: 0,
             curve: Vec::new(),
         })
     }
 
-    /// Tunes both ends of the cycle with chains of the buffer, which go on there. The search for the smallest step size begins
-    /// one standard deviation below the mean of those found before (D.4), and not below .05. Where too few proposals are accepted
-    /// there, all is searched again from .05.
+    /// Tunes both ends of the cycle with chains of the buffer, which go on there.
     fn tune(&mut self, network: &Network, digits: &Split) -> Result<(), Failure> {
         let layout = digits.train.layout();
         let count = TUNERS;
@@ -298,7 +292,7 @@ impl State {
             steps: 1,
             rounds: ROUNDS,
             burn_in: 0,
-            ..cycle_settings(&self.cycle, floor(&self.smallest))
+            ..CycleSettings::default()
         };
         let mut places = Vec::new();
         let mut chains = Vec::new();
@@ -306,39 +300,22 @@ impl State {
             let shard = number % SHARDS;
             let states = self.shards[shard].words.len() / layout.words();
             // Another state each time, and no state twice.
-            let state = (self.smallest.len() * count + number) / SHARDS % states;
+            let state = (self.floor.searches() * count + number) / SHARDS % states;
             let words = &self.shards[shard].words[state * layout.words()..(state + 1) * layout.words()];
             let start = Packed::new(layout, words).map_err(Failure::model)?;
             chains.push(Chain::new(network, memory(network), start).map_err(Failure::model)?);
             places.push((shard, state));
         }
-        let mut tuner = tuned_cycle(settings, &mut chains, &mut self.rng).map_err(Failure::model)?;
-        self.tuning += tuner.steps();
-        self.evaluations += tuner.steps();
-        if tuner.ends().0.rate < 0.5 * settings.target {
-            // The energy has become rougher than the floor allows: the list begins anew.
-            self.smallest.clear();
-            let lower = CycleSettings { step_size: (LOWEST, settings.step_size.1), ..settings };
-            tuner = tuned_cycle(lower, &mut chains, &mut self.rng).map_err(Failure::model)?;
-            self.tuning += tuner.steps();
-            self.evaluations += tuner.steps();
-        }
+        let tuned = self.floor.tune(&mut self.cycle, settings, &mut chains, &mut self.rng);
+        let steps = tuned.map_err(Failure::model)?;
+        self.tuning += steps;
+        self.evaluations += steps;
         for ((shard, state), chain) in places.into_iter().zip(&chains) {
             let at = state * layout.words();
             self.shards[shard].words[at..at + layout.words()].copy_from_slice(chain.state().words());
         }
-        self.cycle.set_ends(tuner.ends());
-        self.smallest.push(tuner.ends().0.step_size);
         Ok(())
     }
-}
-
-/// Where the search for the smallest step size begins: one standard deviation below the mean of those found, at least .05.
-fn floor(found: &[f32]) -> f32 {
-    let count = found.len().max(1) as f32;
-    let mean = found.iter().sum::<f32>() / count;
-    let variance = found.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / count;
-    (mean - variance.sqrt()).max(LOWEST)
 }
 
 /// The rate of an iteration.

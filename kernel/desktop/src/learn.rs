@@ -30,7 +30,7 @@ mod method;
 
 pub use family::{Family, IsingFamily, NetworkFamily, RbmFamily};
 pub use likelihood::{Annealing, Likelihood, Mean, Split, glance, independent, measure};
-pub use method::{Method, Mover, Objective, cycle_settings, tuned_cycle};
+pub use method::{Method, Mover, Objective, RunningFloor};
 
 use crate::Error;
 use crate::bits::BitRows;
@@ -287,7 +287,7 @@ impl<'a, F: Family, D: Data> Learner<'a, F, D> {
         let parts = (0..).zip(rngs).map(part).collect::<Result<_, _>>()?;
         drop(model);
         let cycle = if let Method::Cyclical(cycle) = self.method { Some(cycle) } else { None };
-        Ok(Run { iteration: 0, evaluations: 0, theta, parts, cycle })
+        Ok(Run { iteration: 0, evaluations: 0, theta, parts, cycle, floor: RunningFloor::default() })
     }
 
     /// The gradient of one change, with penalties; the loss and its logarithm.
@@ -298,7 +298,7 @@ impl<'a, F: Family, D: Data> Learner<'a, F, D> {
         room: &mut [bitmc::lane::Bits],
     ) -> Result<(f64, f64), Error> {
         let Self { family, plan, .. } = self;
-        let Run { iteration, evaluations, theta, parts, cycle } = run;
+        let Run { iteration, evaluations, theta, parts, cycle, floor } = run;
         let model = family.energy(theta, room)?;
         let chains = match (self.method, cycle) {
             (Method::Chains(mover, steps), _) => Some((mover, steps)),
@@ -306,7 +306,7 @@ impl<'a, F: Family, D: Data> Learner<'a, F, D> {
                 if cycle.is_due(*iteration) {
                     let Part { rng, words, .. } = &mut parts[0];
                     let start = Packed::new(family.layout(), &words[..family.layout().words()])?;
-                    *evaluations += retune(cycle, &model, start, rng)?;
+                    *evaluations += retune(cycle, floor, (&model, start), rng)?;
                 }
                 let (kernel, steps) = cycle.at(*iteration)?;
                 Some((Mover::Langevin(kernel), steps))
@@ -367,6 +367,7 @@ struct Run {
     theta: Vec<Block>,
     parts: Vec<Part>,
     cycle: Option<CyclicalLearning>,
+    floor: RunningFloor,
 }
 
 impl Snapshot for Run {
@@ -380,6 +381,7 @@ impl Snapshot for Run {
         }
         if let Some(cycle) = &self.cycle {
             cycle.save(to);
+            self.floor.save(to);
         }
     }
 
@@ -393,7 +395,9 @@ impl Snapshot for Run {
             part.rng.load(from)?;
             part.words[..].load(from)?;
         }
-        self.cycle.as_mut().map_or(Ok(()), |cycle| cycle.load(from))
+        let Some(cycle) = &mut self.cycle else { return Ok(()) };
+        cycle.load(from)?;
+        self.floor.load(from)
     }
 }
 

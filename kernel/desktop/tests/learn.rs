@@ -3,12 +3,16 @@
 use bitmc::energy::Boltzmann;
 use bitmc::learn::CyclicalLearning;
 use bitmc::random::uniform;
-use bitmc::{Gibbs, GibbsWithGradients, LaneRng, Langevin, Layout, Packed, SeedableRng};
+use bitmc::tune::CycleSettings;
+use bitmc::{
+    Bernoulli, Chain, Energy, Gibbs, GibbsWithGradients, LaneRng, Langevin, Layout, Packed, SeedableRng,
+};
 use bitmc_desktop::bits::BitRows;
+use bitmc_desktop::chains::memory;
 use bitmc_desktop::checkpoint::Checkpoint;
 use bitmc_desktop::learn::{
-    Annealing, IsingFamily, Learned, Learner, Method, Mover, NetworkFamily, Objective, Plan, RbmFamily, Split,
-    independent, measure,
+    Annealing, IsingFamily, Learned, Learner, Method, Mover, NetworkFamily, Objective, Plan, RbmFamily,
+    RunningFloor, Split, independent, measure,
 };
 use bitmc_desktop::{Error, Model};
 
@@ -163,6 +167,37 @@ fn a_stopped_run_goes_on_bit_for_bit() {
         let refused = other.checkpoint(Checkpoint::at(path.clone(), 7, true)).run();
         assert!(matches!(refused, Err(Error::File { .. })), "{refused:?}");
     }
+}
+
+/// The floor is the mean of what was found less its standard deviation. Where an energy is rougher it begins anew.
+#[test]
+fn the_running_floor_rises_and_begins_anew() {
+    // Fair bits: every step size has the rate 1.
+    let easy = Bernoulli::new(&[0.0; 64]).expect("finite");
+    // Large odds at every site: what flips many of them at once is hardly ever good.
+    let rough = Bernoulli::new(&[2.5; 64]).expect("finite");
+    let mut rng = LaneRng::seed_from_u64(4);
+    let (mut floor, mut found) = (RunningFloor::default(), Vec::new());
+    let mut cycle =
+        CyclicalLearning { period: 8, large: (1.0, 0.8, 5), small: (0.2, 5), retune: 8, adjusted: true };
+    let settings = CycleSettings { steps: 40, burn_in: 20, rounds: 6, ..CycleSettings::default() };
+    assert_eq!(floor.value(), RunningFloor::LOWEST);
+    let start = [0; 2];
+    for searches in 1..16 {
+        let state = Packed::new(easy.layout(), &start).expect("zeros");
+        let mut chain = Chain::new(&easy, memory(&easy), state).expect("a start");
+        let steps = floor.tune(&mut cycle, settings, std::slice::from_mut(&mut chain), &mut rng);
+        assert!(steps.expect("legal settings") > 0 && floor.searches() == searches);
+        found.push(cycle.small.0);
+        let mean = found.iter().sum::<f32>() / searches as f32;
+        let sd = (found.iter().map(|x| (x - mean).powi(2)).sum::<f32>() / searches as f32).sqrt();
+        assert!((floor.value() - (mean - sd).max(RunningFloor::LOWEST)).abs() < 1e-5, "{found:?}");
+    }
+    assert!(floor.value() > 2.0 * RunningFloor::LOWEST, "{floor:?}");
+    let state = Packed::new(rough.layout(), &start).expect("zeros");
+    let mut chain = Chain::new(&rough, memory(&rough), state).expect("a start");
+    floor.tune(&mut cycle, settings, std::slice::from_mut(&mut chain), &mut rng).expect("legal settings");
+    assert!(floor.searches() == 1 && cycle.small.0 < found[14], "{floor:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use bitmc::chain::Ring;
 use bitmc::learn::{
     CyclicalLearning, Importance, LearnError, Learnable, Minibatch, PseudoLikelihood, RatioMatching,
 };
+use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::tune::{CycleSettings, CycleTuner, Trial};
 use bitmc::{Chain, Energy, Gibbs, GibbsWithGradients, Kernel, LaneRng, Langevin, Packed, Rng};
 use std::fmt;
@@ -119,32 +120,97 @@ impl Objective {
     }
 }
 
-/// Tunes a cycle on an energy, with its own largest balance, by a chain from a state; returns the chain's steps. The
-/// search for the largest step size begins at 5, as in the sampler's paper.
+/// Tunes a cycle on an energy by a chain from a state; returns the chain's steps.
 pub(super) fn retune<E: Energy + ?Sized>(
     cycle: &mut CyclicalLearning,
-    model: &E,
-    start: Packed<'_>,
+    floor: &mut RunningFloor,
+    (model, start): (&E, Packed<'_>),
     rng: &mut LaneRng,
 ) -> Result<u64, Error> {
-    let settings = CycleSettings { steps: 40, burn_in: 20, rounds: 6, ..cycle_settings(cycle, 0.05) };
+    let settings = CycleSettings { steps: 40, burn_in: 20, rounds: 6, ..CycleSettings::default() };
     let mut chain = Chain::new(model, memory(model), start)?;
-    let tuner = tuned_cycle(settings, std::slice::from_mut(&mut chain), rng)?;
-    cycle.set_ends(tuner.ends());
-    Ok(tuner.steps())
+    floor.tune(cycle, settings, std::slice::from_mut(&mut chain), rng)
 }
 
-/// The settings of the search for the ends of a cycle, from a smallest step size to 5.
-#[must_use]
-pub fn cycle_settings(cycle: &CyclicalLearning, floor: f32) -> CycleSettings {
-    CycleSettings { balance: (0.5, cycle.large.1), step_size: (floor, 5.0), ..CycleSettings::default() }
+/// Where the search for the smallest step size of a cycle begins: one standard deviation below the mean of those found so far,
+/// and not below [`RunningFloor::LOWEST`] (ACS, appendix D.4).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunningFloor {
+    found: Vec<f32>,
+}
+
+impl RunningFloor {
+    /// The smallest step size that is searched.
+    pub const LOWEST: f32 = 0.05;
+    /// The largest one, from which the search for the other end falls, as in the sampler's paper.
+    const HIGHEST: f32 = 5.0;
+
+    /// The floor of the next search.
+    #[must_use]
+    pub fn value(&self) -> f32 {
+        let count = self.found.len().max(1) as f32;
+        let mean = self.found.iter().sum::<f32>() / count;
+        let variance = self.found.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / count;
+        (mean - variance.sqrt()).max(Self::LOWEST)
+    }
+
+    /// Searches since it began, or began anew.
+    #[must_use]
+    pub fn searches(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Tunes both ends of a cycle at its own largest balance, with chains that go on from where they are. Balance and step sizes
+    /// of the settings are not looked at. Where too few proposals are accepted at the floor, the energy has become rougher: it
+    /// begins anew, from the lowest. Returns the steps of all chains.
+    ///
+    /// # Errors
+    /// [`Error::Model`] where a setting is illegal.
+    pub fn tune<E: Energy + ?Sized>(
+        &mut self,
+        cycle: &mut CyclicalLearning,
+        settings: CycleSettings,
+        chains: &mut [VecChain<'_, E>],
+        rng: &mut LaneRng,
+    ) -> Result<u64, Error> {
+        let from = |floor| CycleSettings {
+            balance: (0.5, cycle.large.1),
+            step_size: (floor, Self::HIGHEST),
+            ..settings
+        };
+        let mut tuner = tuned_cycle(from(self.value()), chains, rng)?;
+        let mut steps = tuner.steps();
+        if tuner.ends().0.rate < 0.5 * settings.target {
+            self.found.clear();
+            tuner = tuned_cycle(from(Self::LOWEST), chains, rng)?;
+            steps += tuner.steps();
+        }
+        cycle.set_ends(tuner.ends());
+        self.found.push(tuner.ends().0.step_size);
+        Ok(steps)
+    }
+}
+
+impl Snapshot for RunningFloor {
+    fn save(&self, to: &mut Writer<'_>) {
+        self.found.len().save(to);
+        self.found[..].save(to);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
+        let mut count = 0usize;
+        count.load(from)?;
+        // No number of a damaged file is to take memory that is not there.
+        if count > 1 << 24 {
+            return Err(SnapshotError::Value);
+        }
+        self.found = vec![0.0; count];
+        self.found[..].load(from)
+    }
 }
 
 /// A tuner of both ends of a cycle that has finished, with chains that go on from where they are.
-///
-/// # Errors
-/// [`Error::Model`] where a setting is illegal.
-pub fn tuned_cycle<E: Energy + ?Sized>(
+fn tuned_cycle<E: Energy + ?Sized>(
     settings: CycleSettings,
     chains: &mut [VecChain<'_, E>],
     rng: &mut LaneRng,
