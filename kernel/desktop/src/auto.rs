@@ -36,6 +36,8 @@ const LOOKED_AT: usize = 128;
 const LEAST: u64 = 16;
 /// Draws of a chain that a pilot records, at most.
 const RECORDED: u64 = 512;
+/// An R̂ above which chains do not leave the modes that they are in.
+const APART: f64 = 10.0;
 /// Steps of each of sixteen chains after which those that have not said enough are slow: replica exchange is tried, too. Fewer
 /// chains make as many steps together.
 const SLOW: u64 = 2048;
@@ -240,7 +242,8 @@ impl<'e> Pilot<'e> {
 
     /// Steps from one draw to the next with which so many draws have [`WANTED`] effective samples.
     fn thin(&self, draws: usize) -> u64 {
-        if self.still() {
+        // Of chains that stand still at different states more steps make no others.
+        if self.still() || self.r_hat.is_some_and(|r_hat| r_hat > APART) {
             return 1;
         }
         let each = self.ess.unwrap_or(0.0) / self.window.0.max(1) as f64;
@@ -396,6 +399,10 @@ pub(crate) fn choose<'e>(
         }
         _ if winner.stays() => format!(
             "{} is the first choice for this class ({kind}): no chain of any sampler left the one state that all are in",
+            winner.plan
+        ),
+        _ if count == 1 && sampler.chains == 1 => format!(
+            "{} is the first choice for this class ({kind}); one chain does not see a mode that it does not meet",
             winner.plan
         ),
         _ if count == 1 => {

@@ -149,6 +149,58 @@ fn softened(sites: usize, tables: &[Table], temperature: f64) -> (Vec<Table>, f6
     (tables, gains.into_iter().fold(2.0 * temperature, f64::max) / 2.0)
 }
 
+/// Refuses a Gaussian whose rounded precision matrix is another one along its softest direction, where the distribution is
+/// widest. That direction is found by power iteration. What a lattice of `arity` values is too small for does not count.
+fn keeps_its_softest(
+    model: &LatticeGaussian<'_>,
+    edges: impl Iterator<Item = Edge> + Clone,
+    diagonal: &[f32],
+) -> Result<(), Error> {
+    const ITERATIONS: usize = 100;
+    const SHARE: f64 = 0.01;
+    let (sites, precision) = (diagonal.len(), model.precision());
+    let times = |v: &[f64]| -> Vec<f64> {
+        let mut out: Vec<f64> = diagonal.iter().zip(v).map(|(&own, v)| f64::from(own) * v).collect();
+        for (a, b, entry) in edges.clone() {
+            out[a as usize] += f64::from(entry) * v[b as usize];
+            out[b as usize] += f64::from(entry) * v[a as usize];
+        }
+        out
+    };
+    let mut reach: Vec<f64> = diagonal.iter().map(|&own| f64::from(own.abs())).collect();
+    for (a, b, entry) in edges.clone() {
+        reach[a as usize] += f64::from(entry.abs());
+        reach[b as usize] += f64::from(entry.abs());
+    }
+    let shift = reach.into_iter().fold(0.0, f64::max);
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    // Any start that is not orthogonal to it.
+    let mut v: Vec<f64> = (0..sites).map(|site| 1.0 + 0.1 * ((site * 7 % 13) as f64 - 6.0) / 6.0).collect();
+    for _ in 0..ITERATIONS {
+        let image = times(&v);
+        v.iter_mut().zip(image).for_each(|(v, image)| *v = shift * *v - image);
+        let length = dot(&v, &v).sqrt();
+        if !(length > 0.0 && length.is_finite()) {
+            return Ok(());
+        }
+        v.iter_mut().for_each(|v| *v /= length);
+    }
+    let mut rounded = vec![0.0; sites];
+    for (site, out) in rounded.iter_mut().enumerate() {
+        precision.each(site, |other, units| *out += f64::from(units) * f64::from(precision.unit()) * v[other]);
+    }
+    let (soft, found) = (dot(&v, &times(&v)), dot(&v, &rounded));
+    let last = model.layout().arity() as f64 - 1.0;
+    let counts = soft.abs().max(1.0 / (last * last * sites as f64));
+    if (found - soft).abs() > SHARE * counts {
+        return Err(Error::model(format!(
+            "the precision matrix is lost in rounding along its softest direction, where it is {soft:.1e}: an entry or a \
+             distance to the mean is too large"
+        )));
+    }
+    Ok(())
+}
+
 impl Parts {
     /// A model at a temperature.
     pub(crate) fn new(model: &Model, temperature: f32) -> Result<Self, Error> {
@@ -280,8 +332,10 @@ impl Parts {
                 let Rows { sites, edges, fields, ends, linear, entries } = sparse;
                 let buffers = SparseBuffers::new(ends, linear, entries);
                 let edges = edges.iter().copied();
-                let made = LatticeGaussian::sparse(*sites, *arity, edges, fields, centre, buffers);
-                Ready::Gaussian(made.map_err(Error::model)?)
+                let made = LatticeGaussian::sparse(*sites, *arity, edges.clone(), fields, centre, buffers);
+                let made = made.map_err(Error::model)?;
+                keeps_its_softest(&made, edges, fields)?;
+                Ready::Gaussian(made)
             }
             Numbers::Rbm { weights, visible, hidden, units, room, columns } => {
                 let mut model = Rbm::new(weights, visible, hidden, *units).map_err(Error::model)?;

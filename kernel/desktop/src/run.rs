@@ -396,7 +396,8 @@ pub(crate) fn starts(
     streams.take(sampler.chains).map(one).collect()
 }
 
-/// From a random state by sweeps of Gibbs sampling over the model without its hard constraints.
+/// From a random state by sweeps of Gibbs sampling over the model without its hard constraints; where that is not enough from
+/// others, at temperatures at which the constraints give way.
 pub(crate) fn start(
     model: &Model,
     energy: &Dyn<'_>,
@@ -405,7 +406,33 @@ pub(crate) fn start(
     rng: &mut LaneRng,
 ) -> Result<Vec<u32>, Error> {
     const SWEEPS: usize = 2000;
-    let (layout, soft) = (energy.layout(), soft.energy());
+    const HOTTER: [f32; 3] = [0.4, 0.2, 0.7];
+    const TIMES: usize = 8;
+    let soft: &Dyn<'_> = soft.energy();
+    if let Some(words) = sought(model, energy, (soft, SWEEPS), held, rng)? {
+        return Ok(words);
+    }
+    for beta in HOTTER.into_iter().cycle().take(TIMES * HOTTER.len()) {
+        let heated = Tempered::new(soft, beta).map_err(Error::model)?;
+        if let Some(words) = sought(model, energy, (&heated, SWEEPS / 4), held, rng)? {
+            return Ok(words);
+        }
+    }
+    let all = SWEEPS + TIMES * HOTTER.len() * SWEEPS / 4;
+    Err(Error::model(format!(
+        "no possible state found in {all} sweeps: the hard constraints may contradict each other"
+    )))
+}
+
+/// The first state of so many sweeps over the soft energy that the other one allows.
+fn sought(
+    model: &Model,
+    energy: &Dyn<'_>,
+    (soft, sweeps): (&Dyn<'_>, usize),
+    held: Packed<'_>,
+    rng: &mut LaneRng,
+) -> Result<Option<Vec<u32>>, Error> {
+    let layout = energy.layout();
     // Only energies of the user's own still forbid states here.
     let random = |rng: &mut LaneRng| {
         let chain = Chain::random(soft, memory(soft), rng)?;
@@ -418,13 +445,11 @@ pub(crate) fn start(
     let mut chain = possible(random, rng)?;
     chain.clamp(held).map_err(Error::model)?;
     let mut cache = memory(energy).cache;
-    for _ in 0..SWEEPS {
+    for _ in 0..sweeps {
         if energy.init(chain.state(), &mut cache).is_ok_and(f32::is_finite) {
-            return Ok(chain.state().words().to_vec());
+            return Ok(Some(chain.state().words().to_vec()));
         }
         chain.step(&Gibbs::systematic(), rng);
     }
-    Err(Error::model(format!(
-        "no possible state found in {SWEEPS} sweeps: the hard constraints may contradict each other"
-    )))
+    Ok(None)
 }

@@ -142,3 +142,34 @@ fn memory_that_is_not_there_is_an_error() {
     let error = model.sampler().draws(usize::MAX / 4096).run().unwrap_err().to_string();
     assert!(error.starts_with("draws: ") && error.contains("GB of memory"), "{error}");
 }
+
+#[test]
+fn gaussians_that_rounding_makes_wider_are_refused() {
+    let pair = |own: f32, other: f32, centre: f32, arity: usize| {
+        let model = Model::gaussian(arity, &[(0, 1, other)], &[own, own], &[centre; 2]);
+        model.and_then(|model| model.log_z().run())
+    };
+    for (own, other, centre, arity) in [(50.000_01, -50.0, 0.0, 500), (50.0002, -50.0, 200.0, 400)] {
+        let error = pair(own, other, centre, arity).unwrap_err().to_string();
+        assert!(error.contains("lost in rounding along its softest direction"), "{error}");
+    }
+    // As correlated, on a lattice that the soft direction crosses: .999, and the other diagonal.
+    for (own, other, centre, arity) in
+        [(50.05, -50.0, 30.0, 64), (50.05, 50.0, 30.0, 64), (1.0, 0.4, 3.0, 8), (0.0, 0.0, 1.0, 3)]
+    {
+        pair(own, other, centre, arity).unwrap();
+    }
+}
+
+#[test]
+fn starts_are_found_where_a_sweep_ends_in_a_trap() {
+    // Nine parity checks of fourteen bits: 32 states in 16,384.
+    let even: Vec<f64> =
+        (0..8u32).map(|entry| f64::from(u8::from(entry.count_ones().is_multiple_of(2)))).collect();
+    let checks: Vec<[u32; 3]> = (0..9).map(|site| [site, site + 1, (site + 3) % 14]).collect();
+    let tables: Vec<(&[u32], &[f64])> = checks.iter().map(|check| (&check[..], &even[..])).collect();
+    let model = Model::factors(&[2; 14], &tables).unwrap();
+    for seed in 1..6 {
+        model.sampler().seed(seed).draws(20).seconds(0.5).run().unwrap();
+    }
+}
