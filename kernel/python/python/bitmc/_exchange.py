@@ -56,7 +56,7 @@ class Exchanged(Samples):
 def replica_exchange(
     model: Model,
     draws: int = 1000,
-    chains: int = 4,
+    chains: int = 16,
     *,
     ladder: Any = None,
     temperature: float | None = None,
@@ -78,7 +78,7 @@ def replica_exchange(
     ----------
     model : Model
     draws, chains : int
-        Draws of each chain, and independent ladders.
+        Draws of each chain, and independent ladders: of few ladders some may agree by chance where modes are far apart.
     ladder : array, optional
         Falling temperatures, at least 2 and at most 32; the draws are of the last one. Without it the ladder is found by
         short runs: it is as hot as chains need to agree, and neighbours swap equally often.
