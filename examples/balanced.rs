@@ -1,9 +1,9 @@
 //! Balanced samplers on the targets of AB (Sun and others 2023): Ising models on a torus and on a Barabási–Albert
 //! graph, rotated and sparse lattice Gaussians, logistic regression and a quartic mixture.
 //!
-//! `cargo run --release --example balanced` tunes fifteen samplers on each as the paper does, says what it chose, freezes
-//! them, and compares their effective samples for 10⁴ queries and a second; then it draws those of
-//! AB-trace over (σ, α), with the adapted point marked.
+//! `cargo run --release --example balanced` tunes fifteen samplers on each as the paper does, says what it chose, and
+//! freezes them. It compares their effective samples for 10⁴ queries and a second. Then it draws those of AB-trace over
+//! (σ, α), with the adapted point marked.
 
 use bitmc::noise::SparseMatrix;
 use bitmc::{Energy, Ising, SparseMemory, torus};

@@ -96,8 +96,8 @@ fn panel(title: &str, x: &str, y: &str, curves: Vec<Curve>) -> Panel {
     Panel { title: title.into(), x: x.into(), y: y.into(), log_from: None, level: None, curves }
 }
 
-/// The paper's two (DLP §5.2 and appendix I.1), as bits: four spins on a square, `f = .1 sᵀWs + .2 Σs`; one spin,
-/// `f = as² + bs + 2ε sin(πs/2)`, of which the sine has the slope 0 at both values.
+/// The paper's two (DLP §5.2 and appendix I.1), as bits. One is four spins on a square, `f = .1 sᵀWs + .2 Σs`. The other
+/// is one spin, `f = as² + bs + 2ε sin(πs/2)`, of which the sine has the slope 0 at both values.
 enum Toy {
     Square,
     Sine { epsilon: f64, a: f64, b: f64 },

@@ -74,6 +74,16 @@ pub fn value(odds: Odds) -> f64 {
     f64::from(odds.mantissa) * (-30.0 - f64::from(odds.octaves)).exp2()
 }
 
+/// The distribution of a space of bits given that those outside of `free` are as in `clamped`.
+#[must_use]
+pub fn given(space: &Space, free: u32, clamped: u32) -> Vec<f64> {
+    let mut given = space.distribution.clone();
+    (0u32..).zip(&mut given).filter(|(x, _)| x & !free != clamped).for_each(|(_, p)| *p = 0.0);
+    let sum: f64 = given.iter().sum();
+    given.iter_mut().for_each(|p| *p /= sum);
+    given
+}
+
 /// 100,000 chains of seven sites that start from the distribution, each run for a while, must end in it; with couplings an eighth
 /// too weak they must not.
 ///

@@ -1,5 +1,5 @@
-//! How much a tuning decides: samplers tuned again and again, from several seeds, as long as here and as long as the paper, by
-//! the rule of this library and by the printed one.
+//! How much a tuning decides: samplers tuned from several seeds, by the rule of this library and by the printed one. Each is
+//! tuned as long as here, and as long as in the paper.
 
 use super::{Chosen, Driver, Known, Room, Which, settled};
 use crate::cli::Failure;

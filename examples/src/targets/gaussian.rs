@@ -29,7 +29,7 @@ pub struct Rows {
 
 impl Gaussian {
     /// The rotated Gaussian: `A = PΛPᵀ` with a uniformly random orthogonal P and
-    /// `Λᵢᵢ = 1 + i(L − 1)/99`, i = 1 … 100, for L = `condition`; the paper has 100 sites of 21 values and
+    /// `Λᵢᵢ = 1 + i(L − 1)/99`, i = 1 … 100, for L = `condition`. The paper has 100 sites of 21 values, and
     /// L = 2, 10, 50. For other sizes 99 is one less than the number of sites.
     ///
     /// The text at hand lost the paper's formulas for Λ and the centre of this target. Λ is taken to be the square of the

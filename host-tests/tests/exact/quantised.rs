@@ -7,7 +7,7 @@ use bitmc::stats::{Draws, Every, Means, Pairs};
 use bitmc::{Ising, LaneRng, Packed, SeedableRng, StateError, torus};
 use bitmc_host_tests::listed::{Listed, count};
 use bitmc_host_tests::models::Source;
-use bitmc_host_tests::quantised::{UNIT, Whole, stays_exact, value};
+use bitmc_host_tests::quantised::{UNIT, Whole, given, stays_exact, value};
 use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::chi_square;
 use bitmc_host_tests::stat::table::Table;
@@ -115,10 +115,7 @@ fn clamped_sites_stay_and_the_others_are_drawn_given_them() {
     let (space, (ends, entries)) = (Space::binary(&whole), whole.rows());
     let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
     let (clamped, mut fields) = (0b010_0100, [0; 7]);
-    let distribution: Vec<f64> =
-        (0..128).map(|x| if x & !free == clamped { space.distribution[x as usize] } else { 0.0 }).collect();
-    let sum: f64 = distribution.iter().sum();
-    let distribution: Vec<f64> = distribution.iter().map(|p| p / sum).collect();
+    let distribution = given(&space, free, clamped);
     let mut rng = LaneRng::seed_from_u64(64);
     let mut counts = |free: u32| {
         let mut counts = vec![0; 128];

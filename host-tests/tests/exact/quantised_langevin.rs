@@ -7,7 +7,7 @@ use bitmc::step::ParameterError;
 use bitmc::{LaneRng, Packed, SeedableRng, StateError};
 use bitmc_host_tests::listed::Listed;
 use bitmc_host_tests::naive::Target;
-use bitmc_host_tests::quantised::{UNIT, Whole, stays_exact, value};
+use bitmc_host_tests::quantised::{UNIT, Whole, given, stays_exact, value};
 use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::chi_square;
 use bitmc_host_tests::stat::table::Table;
@@ -240,10 +240,7 @@ fn clamped_sites_stay_and_the_others_are_drawn_given_them() {
     let (space, (ends, entries)) = (Space::binary(&whole), whole.rows());
     let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
     let clamped = 0b010_0100;
-    let mut given = space.distribution.clone();
-    (0u32..).zip(&mut given).filter(|(x, _)| x & !free != clamped).for_each(|(_, p)| *p = 0.0);
-    let sum: f64 = given.iter().sum();
-    given.iter_mut().for_each(|p| *p /= sum);
+    let given = given(&space, free, clamped);
     let (mut rng, mut room) = (LaneRng::seed_from_u64(74), Room::new(7));
     let mut counts = |free: u32| {
         let mut counts = vec![0; 128];

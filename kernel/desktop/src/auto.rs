@@ -116,7 +116,8 @@ const ALONE: u64 = 64;
 fn enumeration(sampler: &Sampler<'_>, layout: Layout) -> Option<(Plan, usize)> {
     let sites = layout.sites();
     let fits = !matches!(sampler.model.form, Form::Own(_)) && HammingBall::new(layout, sites, sites).is_ok();
-    fits.then(|| (Plan::HammingBall { sites, radius: sites }, layout.arity().pow(sites as u32)))
+    let states = || (0..sites).map(|site| sampler.model.arity_of(site)).product();
+    fits.then(|| (Plan::HammingBall { sites, radius: sites }, states()))
 }
 
 /// Whether a plan is that enumeration.

@@ -97,7 +97,7 @@ pub(crate) fn spaced_between((bottom, top): (f32, f32), count: usize) -> Vec<f32
 
 /// What a short run says of a ladder.
 struct Short {
-    /// As many β, spaced anew.
+    /// The same number of β, in other places.
     betas: Vec<f32>,
     /// The smallest swap rate.
     least: f32,

@@ -133,8 +133,8 @@ impl<'e> Ready<'e> {
     }
 }
 
-/// Tables whose largest weight is 1, and a temperature at which all that a site gains by its soft weights is 2 at most: what
-/// is forbidden costs more.
+/// Tables whose largest weight is 1, and a temperature. All that a site gains there by its soft weights is 2 at most: what is
+/// forbidden costs more.
 fn softened(sites: usize, tables: &[Table], temperature: f64) -> (Vec<Table>, f64) {
     let (mut tables, mut gains) = (tables.to_vec(), vec![0.0; sites]);
     for Table { sites, weights } in &mut tables {
@@ -288,8 +288,8 @@ impl Parts {
         Ok(Self { numbers, beta: rest })
     }
 
-    /// Refuses a temperature at which the rounding of so many logarithms is no longer small: neither beside T nor beside
-    /// the most that a flip changes.
+    /// Refuses a temperature at which the rounding of so many logarithms is no longer small against T, nor against the
+    /// most that a flip changes.
     fn fine(temperature: f32, logarithms: usize, most: f32) -> Result<(), Error> {
         let rounding = f32::EPSILON * (logarithms as f32).sqrt();
         if rounding > 1e-3 * temperature && rounding > 1e-4 * most {

@@ -124,8 +124,8 @@ impl Adaptation {
         self
     }
 
-    /// As the paper prints it: every parameter of a round is tried with the others as they were before the round, and
-    /// ties go to θ(1+γ), then to θ(1−γ).
+    /// As the paper prints it. Every parameter of a round is tried with the others as they were before the round. Ties
+    /// go to θ(1+γ), then to θ(1−γ).
     #[must_use]
     pub fn as_printed(mut self) -> Self {
         self.as_printed = true;

@@ -251,7 +251,9 @@ impl<'a, D: Temperature> QuantisedLangevin<'a, D> {
     pub fn step_free<R: Rng + ?Sized>(&mut self, free: &[u32], rng: &mut R) -> QuantisedInfo {
         let here = self.weigh(Some(free));
         let (info, _) = self.step_from(here, Some(free), rng);
-        self.weight = None;
+        if info.accepted && info.proposed > 0 {
+            self.weight = None;
+        }
         info
     }
 

@@ -132,8 +132,8 @@ pub(super) fn retune<E: Energy + ?Sized>(
     floor.tune(cycle, settings, std::slice::from_mut(&mut chain), rng)
 }
 
-/// Where the search for the smallest step size of a cycle begins: one standard deviation below the mean of those found so far,
-/// and not below [`RunningFloor::LOWEST`] (ACS, appendix D.4).
+/// Where the search for the smallest step size of a cycle begins (ACS, appendix D.4): one standard deviation below the mean of
+/// those found so far. It is not below [`RunningFloor::LOWEST`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunningFloor {
     found: Vec<f32>,
@@ -154,7 +154,7 @@ impl RunningFloor {
         (mean - variance.sqrt()).max(Self::LOWEST)
     }
 
-    /// Searches since it began, or began anew.
+    /// Searches since it began.
     #[must_use]
     pub fn searches(&self) -> usize {
         self.found.len()
@@ -162,7 +162,7 @@ impl RunningFloor {
 
     /// Tunes both ends of a cycle at its own largest balance, with chains that go on from where they are. Balance and step sizes
     /// of the settings are not looked at. Where too few proposals are accepted at the floor, the energy has become rougher: it
-    /// begins anew, from the lowest. Returns the steps of all chains.
+    /// begins again at the lowest. Returns the steps of all chains.
     ///
     /// # Errors
     /// [`Error::Model`] where a setting is illegal.
