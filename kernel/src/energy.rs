@@ -46,7 +46,7 @@ pub(crate) use sparse::Rows;
 pub use sparse::{Edge, EdgeList, Entry, Sparse, SparseBuffers, SparseError, SparseMemory};
 pub use tempered::{Ends, Tempered};
 
-use crate::lane::{Bits, Block};
+use crate::lane::{Bits, Block, F32s, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
@@ -147,6 +147,17 @@ crate::error::errors! {
             /// Blocks given.
             got: usize,
         } => "the cache needs {need} blocks, {got} were given";
+    }
+}
+
+/// Writes numbers of units as floats.
+#[inline]
+fn floats(numbers: &[Bits], unit: f32, out: &mut [Block]) {
+    let unit = F32s::splat(unit);
+    for (out, numbers) in out.iter_mut().zip(numbers) {
+        for part in 0..PARTS {
+            (F32s::from_i32(U32s::load(numbers, part)) * unit).store(out, part);
+        }
     }
 }
 

@@ -5,8 +5,8 @@ mod triangle;
 pub(crate) use triangle::Triangle;
 
 use super::sparse::{Embedding, FINE};
-use super::{Energy, EnergyError, Grid, SparseError};
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use super::{Energy, EnergyError, Grid, SparseError, floats};
+use crate::lane::{Bits, Block, LANES, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
@@ -261,13 +261,7 @@ impl Energy for Boltzmann<'_> {
     }
 
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
-        let scale = F32s::splat(-self.grid.unit);
-        let fields = cache.get(blocks).unwrap_or_default();
-        for (out, fields) in out.iter_mut().zip(fields) {
-            for part in 0..PARTS {
-                (F32s::from_i32(U32s::load(fields, part)) * scale).store(out, part);
-            }
-        }
+        floats(cache.get(blocks).unwrap_or_default(), -self.grid.unit, out);
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {

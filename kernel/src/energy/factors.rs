@@ -8,7 +8,7 @@ pub use error::FactorError;
 pub use memory::{FactorsBuffers, FactorsMemory};
 pub use scope::Factor;
 
-use super::{Energy, EnergyError, Grid};
+use super::{Energy, EnergyError, Grid, floats};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Change, Move, Packed};
@@ -327,19 +327,14 @@ impl Energy for Factors<'_> {
     }
 
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
-        let (scale, infinity) = (F32s::splat(-self.grid.unit), F32s::splat(Self::WALL));
+        let wall = F32s::splat(Self::WALL);
         let blocks = self.layout().row_blocks();
         let planes = rows.start * blocks..rows.end * blocks;
-        let fields = cache.get(planes.clone()).unwrap_or_default();
-        for (out, fields) in out.iter_mut().zip(fields) {
-            for part in 0..PARTS {
-                (F32s::from_i32(U32s::load(fields, part)) * scale).store(out, part);
-            }
-        }
+        floats(cache.get(planes.clone()).unwrap_or_default(), -self.grid.unit, out);
         let counts = cache.get(self.fields_len()..).and_then(|counts| counts.get(planes));
         for (out, counts) in out.iter_mut().zip(counts.unwrap_or_default()) {
             for part in 0..PARTS {
-                let forbidden = F32s::from_i32(U32s::load(counts, part)) * infinity;
+                let forbidden = F32s::from_i32(U32s::load(counts, part)) * wall;
                 (F32s::load(out, part) + forbidden).store(out, part);
             }
         }

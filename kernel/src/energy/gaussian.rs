@@ -7,8 +7,8 @@ pub use error::GaussianError;
 pub use precision::{Dense, Precision};
 
 use super::sparse::{Edge, Embedding, SparseBuffers};
-use super::{Energy, EnergyError, Grid, Sparse, checked};
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use super::{Energy, EnergyError, Grid, Sparse, checked, floats};
+use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
@@ -203,13 +203,7 @@ impl Energy for LatticeGaussian<'_> {
 
     #[inline]
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
-        let scale = F32s::splat(self.precision.unit());
-        let fields = cache.get(blocks).unwrap_or_default();
-        for (out, fields) in out.iter_mut().zip(fields) {
-            for part in 0..PARTS {
-                (F32s::from_i32(U32s::load(fields, part)) * scale).store(out, part);
-            }
-        }
+        floats(cache.get(blocks).unwrap_or_default(), self.precision.unit(), out);
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {

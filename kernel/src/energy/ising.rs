@@ -3,8 +3,8 @@
 mod flips;
 
 use super::sparse::{Edge, Embedding, SparseBuffers};
-use super::{Energy, EnergyError, Pending, Sparse, SparseError};
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use super::{Energy, EnergyError, Pending, Sparse, SparseError, floats};
+use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
@@ -272,13 +272,7 @@ impl Energy for Ising<'_> {
 
     #[inline]
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
-        let scale = F32s::splat(-self.form.unit());
-        let fields = cache.get(blocks).unwrap_or_default();
-        for (out, fields) in out.iter_mut().zip(fields) {
-            for part in 0..PARTS {
-                (F32s::from_i32(U32s::load(fields, part)) * scale).store(out, part);
-            }
-        }
+        floats(cache.get(blocks).unwrap_or_default(), -self.form.unit(), out);
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {

@@ -7,7 +7,7 @@ pub use error::PolynomialError;
 pub use memory::{PolynomialBuffers, PolynomialMemory};
 
 use super::sparse::FINE;
-use super::{Energy, EnergyError, Grid, checked};
+use super::{Energy, EnergyError, Grid, checked, floats};
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -373,15 +373,14 @@ impl Energy for Polynomial<'_> {
     }
 
     fn gradient(&self, x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
-        let (one, two) = (F32s::splat(self.grid.unit), F32s::splat(2.0 * self.grid.unit));
         let sums = cache.get(blocks.clone()).unwrap_or_default();
+        if !self.spins {
+            return floats(sums, self.grid.unit, out);
+        }
+        let two = F32s::splat(2.0 * self.grid.unit);
         for ((out, sums), block) in out.iter_mut().zip(sums).zip(blocks) {
             for part in 0..PARTS {
-                let scale = if self.spins {
-                    Mask::from_bits(x.bits(block), part).pick(two, F32s::splat(0.0) - two)
-                } else {
-                    one
-                };
+                let scale = Mask::from_bits(x.bits(block), part).pick(two, F32s::splat(0.0) - two);
                 (F32s::from_i32(U32s::load(sums, part)) * scale).store(out, part);
             }
         }

@@ -1,8 +1,8 @@
 //! Potts models with sparse couplings.
 
 use super::sparse::{Edge, Embedding, SparseBuffers};
-use super::{Energy, EnergyError, Sparse, SparseError};
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use super::{Energy, EnergyError, Sparse, SparseError, floats};
+use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 use crate::packed::{Change, Move, Packed};
 use core::ops::Range;
@@ -197,14 +197,9 @@ impl Energy for Potts<'_> {
 
     #[inline]
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
-        let scale = F32s::splat(-self.form.unit());
         let blocks = self.layout().row_blocks();
         let fields = cache.get(rows.start * blocks..rows.end * blocks).unwrap_or_default();
-        for (out, fields) in out.iter_mut().zip(fields) {
-            for part in 0..PARTS {
-                (F32s::from_i32(U32s::load(fields, part)) * scale).store(out, part);
-            }
-        }
+        floats(fields, -self.form.unit(), out);
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {

@@ -2,7 +2,7 @@
 
 use super::cache::Parts;
 use super::{Rbm, RbmError, TILE};
-use crate::energy::Grid;
+use crate::energy::{Grid, floats};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, Product, U32s};
 use crate::packed::Move;
 use crate::random::uniforms;
@@ -128,13 +128,8 @@ impl<'a> Rbm<'a> {
         if self.columns.is_empty() {
             return self.odds_by_rows(self.activities(cache), out);
         }
-        let unit = F32s::splat(self.grid.unit);
         let fields = cache.get(Self::cache_len(self.units)..).unwrap_or_default();
-        for (field, out) in fields.iter().zip(out) {
-            for part in 0..PARTS {
-                (F32s::from_i32(U32s::load(field, part)) * unit).store(out, part);
-            }
-        }
+        floats(fields, self.grid.unit, out);
     }
 
     /// Moves what is kept of the hidden units along with the visible ones, at several points. [`Rbm::arrive`] is next.
