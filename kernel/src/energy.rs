@@ -150,6 +150,12 @@ crate::error::errors! {
     }
 }
 
+/// The first `need` blocks of a cache.
+fn room(cache: &mut [Bits], need: usize) -> Result<&mut [Bits], EnergyError> {
+    let got = cache.len();
+    cache.get_mut(..need).ok_or(EnergyError::Cache { need, got })
+}
+
 /// Writes numbers of units as floats.
 #[inline]
 fn floats(numbers: &[Bits], unit: f32, out: &mut [Block]) {

@@ -5,7 +5,7 @@ mod triangle;
 pub(crate) use triangle::Triangle;
 
 use super::sparse::{Embedding, FINE};
-use super::{Energy, EnergyError, Grid, SparseError, floats};
+use super::{Energy, EnergyError, Grid, SparseError, floats, room};
 use crate::lane::{Bits, Block, LANES, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -242,10 +242,7 @@ impl Energy for Boltzmann<'_> {
     }
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        let (need, got) = (self.cache_len(), cache.len());
-        let Some(fields) = cache.get_mut(..need) else {
-            return Err(EnergyError::Cache { need, got });
-        };
+        let fields = room(cache, self.cache_len())?;
         for (field, linear) in fields.iter_mut().zip(self.linear()) {
             *field = *linear;
         }

@@ -8,7 +8,7 @@ pub use error::FactorError;
 pub use memory::{FactorsBuffers, FactorsMemory};
 pub use scope::Factor;
 
-use super::{Energy, EnergyError, Grid, floats};
+use super::{Energy, EnergyError, Grid, floats, room};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Change, Move, Packed};
@@ -303,10 +303,7 @@ impl Energy for Factors<'_> {
     }
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        let need = Energy::cache_len(self);
-        if cache.len() < need {
-            return Err(EnergyError::Cache { need, got: cache.len() });
-        }
+        let cache = room(cache, Energy::cache_len(self))?;
         cache.as_flattened_mut().fill(0);
         let (mut units, mut forbidden) = (0, 0);
         for factor in self.factors {

@@ -7,7 +7,7 @@ pub use error::GaussianError;
 pub use precision::{Dense, Precision};
 
 use super::sparse::{Edge, Embedding, SparseBuffers};
-use super::{Energy, EnergyError, Grid, Sparse, checked, floats};
+use super::{Energy, EnergyError, Grid, Sparse, checked, floats, room};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -178,10 +178,7 @@ impl Energy for LatticeGaussian<'_> {
     }
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        let need = self.cache_len();
-        if cache.len() < need {
-            return Err(EnergyError::Cache { need, got: cache.len() });
-        }
+        let cache = room(cache, self.cache_len())?;
         // With b = Aμ, rounded once: h = Ax − b and 2E = x·(h − b) + μ·b.
         let (bits, points) = (self.points, Grid::new(-i32::from(self.points)));
         let mu = |site: usize| self.centre.get(site).map_or(0, |&mu| i64::from(points.round(mu)));

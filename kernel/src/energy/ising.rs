@@ -3,7 +3,7 @@
 mod flips;
 
 use super::sparse::{Edge, Embedding, SparseBuffers};
-use super::{Energy, EnergyError, Pending, Sparse, SparseError, floats};
+use super::{Energy, EnergyError, Pending, Sparse, SparseError, floats, room};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -252,10 +252,7 @@ impl Energy for Ising<'_> {
     }
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        let need = self.cache_len();
-        if cache.len() < need {
-            return Err(EnergyError::Cache { need, got: cache.len() });
-        }
+        let cache = room(cache, self.cache_len())?;
         let (fields, linear) = (cache.as_flattened_mut(), self.form.linear());
         fields.fill(0);
         fields.iter_mut().zip(linear).for_each(|(field, &linear)| *field = linear as u32);

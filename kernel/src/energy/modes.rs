@@ -197,9 +197,7 @@ impl Energy for Modes<'_> {
     }
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        let Some(kept) = cache.first_mut() else {
-            return Err(EnergyError::Cache { need: 1, got: 0 });
-        };
+        let kept = cache.first_mut().ok_or(EnergyError::Cache { need: 1, got: 0 })?;
         *kept = [0; LANES];
         checked(self.keep(x, kept))
     }
@@ -213,9 +211,7 @@ impl Energy for Modes<'_> {
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        let Some(kept) = cache.first_mut() else {
-            return f32::NAN;
-        };
+        let Some(kept) = cache.first_mut() else { return f32::NAN };
         let [before, ..] = *kept;
         self.keep(step.to(), kept) - f32::from_bits(before)
     }

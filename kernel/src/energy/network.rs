@@ -281,9 +281,7 @@ impl Energy for BinaryNetwork<'_> {
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
         let (need, got) = (Energy::cache_len(self), cache.len());
         cache.as_flattened_mut().fill(0);
-        let Some(mut cache) = self.split(cache) else {
-            return Err(EnergyError::Cache { need, got });
-        };
+        let mut cache = self.split(cache).ok_or(EnergyError::Cache { need, got })?;
         let rows = self.rows();
         for group in 0..self.groups() {
             for layer in 0..=self.columns {
@@ -310,9 +308,7 @@ impl Energy for BinaryNetwork<'_> {
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        let Some(mut cache) = self.split(cache) else {
-            return f32::NAN;
-        };
+        let Some(mut cache) = self.split(cache) else { return f32::NAN };
         let first_layer = (self.columns + 1) * self.units.get();
         for change in step.changes().take_while(|change| change.site < first_layer) {
             self.turn(change.site, change.to, cache.pre);

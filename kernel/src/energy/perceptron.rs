@@ -1,6 +1,6 @@
 //! A small network as an energy over bits.
 
-use super::{Energy, EnergyError, checked};
+use super::{Energy, EnergyError, checked, room};
 use crate::lane::{self, Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{self, Move, Packed};
@@ -268,11 +268,7 @@ impl Energy for Perceptron<'_> {
     }
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        let (need, got) = (self.cache_len(), cache.len());
-        if got < need {
-            return Err(EnergyError::Cache { need, got });
-        }
-        checked(self.settle(x, cache))
+        checked(self.settle(x, room(cache, self.cache_len())?))
     }
 
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {

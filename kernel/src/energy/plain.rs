@@ -133,9 +133,7 @@ impl<F: Function> Energy for Plain<F> {
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
         let total = checked(self.0.total(x))?;
-        let Some([kept, ..]) = cache.first_mut() else {
-            return Err(EnergyError::Cache { need: 1, got: 0 });
-        };
+        let [kept, ..] = cache.first_mut().ok_or(EnergyError::Cache { need: 1, got: 0 })?;
         *kept = total.to_bits();
         Ok(total)
     }
@@ -173,9 +171,7 @@ impl<F: Function> Energy for Plain<F> {
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        let Some([kept, ..]) = cache.first_mut() else {
-            return f32::NAN;
-        };
+        let Some([kept, ..]) = cache.first_mut() else { return f32::NAN };
         let (before, after) = (f32::from_bits(*kept), self.0.total(step.to()));
         *kept = after.to_bits();
         after - before

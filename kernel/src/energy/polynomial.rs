@@ -7,7 +7,7 @@ pub use error::PolynomialError;
 pub use memory::{PolynomialBuffers, PolynomialMemory};
 
 use super::sparse::FINE;
-use super::{Energy, EnergyError, Grid, checked, floats};
+use super::{Energy, EnergyError, Grid, checked, floats, room};
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -332,16 +332,9 @@ impl Energy for Polynomial<'_> {
     }
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        let (need, got) = (self.cache_len(), cache.len());
-        let Some((sums, records)) = cache.split_at_mut_checked(self.layout().blocks()) else {
-            return Err(EnergyError::Cache { need, got });
-        };
-        if got < need {
-            return Err(EnergyError::Cache { need, got });
-        }
-        let (sums, records) = (sums.as_flattened_mut(), records.as_flattened_mut());
-        sums.fill(0);
-        records.fill(0);
+        let words = room(cache, self.cache_len())?.as_flattened_mut();
+        words.fill(0);
+        let (sums, records) = words.split_at_mut_checked(self.layout().blocks() * LANES).unwrap_or_default();
         let mut units = 0;
         for ((sum, &[_, field]), x) in sums.iter_mut().zip(self.sites).zip(x.values()) {
             *sum = signed(field, self.spins && x == 0);
@@ -387,10 +380,8 @@ impl Energy for Polynomial<'_> {
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        let Some((sums, records)) = cache.split_at_mut_checked(self.layout().blocks()) else {
-            return f32::NAN;
-        };
-        let (sums, records) = (sums.as_flattened_mut(), records.as_flattened_mut());
+        let parts = cache.as_flattened_mut().split_at_mut_checked(self.layout().blocks() * LANES);
+        let Some((sums, records)) = parts else { return f32::NAN };
         let changes = step.changes();
         self.grid.value(changes.map(|change| self.flip(change.site, change.from, sums, records)).sum())
     }

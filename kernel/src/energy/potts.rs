@@ -1,7 +1,7 @@
 //! Potts models with sparse couplings.
 
 use super::sparse::{Edge, Embedding, SparseBuffers};
-use super::{Energy, EnergyError, Sparse, SparseError, floats};
+use super::{Energy, EnergyError, Sparse, SparseError, floats, room};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 use crate::packed::{Change, Move, Packed};
@@ -167,10 +167,7 @@ impl Energy for Potts<'_> {
     }
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        let need = self.cache_len();
-        if cache.len() < need {
-            return Err(EnergyError::Cache { need, got: cache.len() });
-        }
+        let cache = room(cache, self.cache_len())?;
         cache.as_flattened_mut().fill(0);
         for site in 0..self.form.sites() {
             for value in 0..self.arity {

@@ -224,9 +224,7 @@ impl Energy for Quartic<'_> {
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
         let (need, got) = (self.cache_len(), cache.len());
         cache.as_flattened_mut().fill(0);
-        let Some(mut parts) = self.split(cache) else {
-            return Err(EnergyError::Cache { need, got });
-        };
+        let mut parts = self.split(cache).ok_or(EnergyError::Cache { need, got })?;
         for (site, value) in x.values().enumerate() {
             add_row(self.grid, self.row(site), value as i32, parts.places);
         }
@@ -248,9 +246,7 @@ impl Energy for Quartic<'_> {
     }
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        let Some(mut parts) = self.split(cache) else {
-            return f32::NAN;
-        };
+        let Some(mut parts) = self.split(cache) else { return f32::NAN };
         let before = f32::from_bits(*parts.energy);
         for change in step.changes() {
             add_row(self.grid, self.row(change.site), change.to as i32 - change.from as i32, parts.places);

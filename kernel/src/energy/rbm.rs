@@ -226,9 +226,7 @@ impl<'a> Rbm<'a> {
 
     /// What is left of a move when the pre-activations have been moved along: σ(p), and the difference of energies.
     pub(crate) fn arrive(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        let Some(mut cache) = self.split(cache) else {
-            return f32::NAN;
-        };
+        let Some(mut cache) = self.split(cache) else { return f32::NAN };
         let before = Parts::load(cache.energy);
         let mut biases = before.biases;
         for change in step.changes() {
@@ -308,9 +306,7 @@ impl Energy for Rbm<'_> {
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
         let (need, got) = (Energy::cache_len(self), cache.len());
-        let Some(mut cache) = self.split(cache) else {
-            return Err(EnergyError::Cache { need, got });
-        };
+        let mut cache = self.split(cache).ok_or(EnergyError::Cache { need, got })?;
         for (pre, bias) in cache.pre.as_flattened_mut().iter_mut().zip(self.hidden.as_flattened()) {
             *pre = self.grid.round(*bias) as u32;
         }

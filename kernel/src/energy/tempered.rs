@@ -1,6 +1,6 @@
 //! Any energy at any temperature, on a path from a distribution that is easy to draw from.
 
-use super::{BaseDistribution, Energy, EnergyError, PathError};
+use super::{BaseDistribution, Energy, EnergyError, PathError, room};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, Total};
 use crate::layout::{Kind, Layout};
 use crate::packed::{Move, Packed};
@@ -167,10 +167,7 @@ impl<E: Energy + ?Sized> Energy for Tempered<'_, E> {
     }
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        let (need, got) = (self.cache_len(), cache.len());
-        let Some(own) = cache.get_mut(..need).and_then(|cache| cache.get_mut(..need - 1)) else {
-            return Err(EnergyError::Cache { need, got });
-        };
+        let own = room(cache, self.cache_len())?.get_mut(..self.target.cache_len()).unwrap_or_default();
         let target = self.target.init(x, own)?;
         let ends = Ends { target: Total::new(target), base: self.base.energy(x) };
         self.keep(ends, cache);
