@@ -46,7 +46,7 @@ pub(crate) use sparse::Rows;
 pub use sparse::{Edge, EdgeList, Entry, Sparse, SparseBuffers, SparseError, SparseMemory};
 pub use tempered::{Ends, Tempered};
 
-use crate::lane::{Bits, Block, F32s, PARTS, U32s};
+use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
@@ -154,6 +154,24 @@ crate::error::errors! {
 fn room(cache: &mut [Bits], need: usize) -> Result<&mut [Bits], EnergyError> {
     let got = cache.len();
     cache.get_mut(..need).ok_or(EnergyError::Cache { need, got })
+}
+
+/// The place in the cache of the field of a categorical site's first value, and the distance to the next value's.
+#[inline]
+fn places(layout: Layout, site: usize) -> (usize, usize) {
+    if layout.many_values() {
+        (site * layout.row_blocks() * LANES, 1)
+    } else {
+        ((site / LANES) * layout.arity() * LANES + site % LANES, LANES)
+    }
+}
+
+/// Adds a number of units to one of the words.
+#[inline(always)]
+fn add(words: &mut [u32], place: usize, units: u32) {
+    if let Some(word) = words.get_mut(place) {
+        *word = word.wrapping_add(units);
+    }
 }
 
 /// Writes numbers of units as floats.

@@ -8,7 +8,7 @@ pub use error::FactorError;
 pub use memory::{FactorsBuffers, FactorsMemory};
 pub use scope::Factor;
 
-use super::{Energy, EnergyError, Grid, floats, room};
+use super::{Energy, EnergyError, Grid, add, floats, places, room};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Change, Move, Packed};
@@ -227,12 +227,8 @@ impl<'a> Factors<'a> {
     /// The place in the cache of the field of a value at a site.
     #[inline]
     fn place(&self, site: usize, value: usize) -> usize {
-        let layout = self.layout();
-        if layout.row_is_site() {
-            site * layout.row_blocks() * LANES + value
-        } else {
-            ((site / LANES) * self.arity + value) * LANES + site % LANES
-        }
+        let (first, stride) = places(self.layout(), site);
+        first + value * stride
     }
 
     /// Blocks of fields; the counts of broken hard constraints begin behind them.
@@ -252,13 +248,9 @@ impl<'a> Factors<'a> {
     fn add(&self, cache: &mut [Bits], site: usize, value: usize, term: Term, sign: i32) {
         let place = self.place(site, value);
         let words = cache.as_flattened_mut();
-        if let Some(field) = words.get_mut(place) {
-            *field = field.wrapping_add((sign.wrapping_mul(term.units)) as u32);
-        }
-        if self.forbidden
-            && let Some(count) = words.get_mut(place + self.fields_len() * LANES)
-        {
-            *count = count.wrapping_add((sign * term.forbidden as i32) as u32);
+        add(words, place, sign.wrapping_mul(term.units) as u32);
+        if self.forbidden {
+            add(words, place + self.fields_len() * LANES, (sign * term.forbidden as i32) as u32);
         }
     }
 

@@ -7,7 +7,7 @@ mod signs;
 
 pub use error::NetworkError;
 
-use super::{Energy, EnergyError, Grid, checked};
+use super::{Energy, EnergyError, Grid, add, checked};
 use crate::lane::{self, Bits, Block, F32s, LANES, PARTS, Total, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -213,10 +213,8 @@ impl<'a> BinaryNetwork<'a> {
         let pre = pre.get_mut(group * rows..(group + 1) * rows).unwrap_or_default();
         let times = if to == 0 { -2 } else { 2 };
         for (input, pre) in self.inputs(layer, 0..rows).zip(pre) {
-            if input != 0.0
-                && let Some(pre) = pre.get_mut(lane)
-            {
-                *pre = pre.wrapping_add(self.grid.round(input).wrapping_mul(times) as u32);
+            if input != 0.0 {
+                add(pre, lane, self.grid.round(input).wrapping_mul(times) as u32);
             }
         }
     }

@@ -7,7 +7,7 @@ pub use error::PolynomialError;
 pub use memory::{PolynomialBuffers, PolynomialMemory};
 
 use super::sparse::FINE;
-use super::{Energy, EnergyError, Grid, checked, floats, room};
+use super::{Energy, EnergyError, Grid, add, checked, floats, room};
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -83,13 +83,6 @@ fn distinct(list: &[u32], spins: bool, rows: &mut [[u32; 2]], mut see: impl FnMu
         }
     }
     order
-}
-
-#[inline]
-fn add(words: &mut [u32], site: u32, units: u32) {
-    if let Some(word) = words.get_mut(site as usize) {
-        *word = word.wrapping_add(units);
-    }
 }
 
 /// `units` with the other sign where `negative`.
@@ -291,7 +284,7 @@ impl<'a> Polynomial<'a> {
                 let negative = (*word >> (term & 31)) & 1 == 1;
                 *word ^= 1 << (term & 31);
                 let change = signed(weight << 1, !negative);
-                members.iter().for_each(|&other| add(sums, other, change));
+                members.iter().for_each(|&other| add(sums, other as usize, change));
             }
         } else {
             let (records, _) = records.as_chunks_mut::<2>();
@@ -309,7 +302,7 @@ impl<'a> Polynomial<'a> {
                     let (members, weight) = self.term(term as usize);
                     let change = signed(weight, before != 0);
                     let reached = if fewer == 0 { members } else { &[last] };
-                    reached.iter().for_each(|&other| add(sums, other, change));
+                    reached.iter().for_each(|&other| add(sums, other as usize, change));
                 }
             }
         }
@@ -348,7 +341,7 @@ impl Energy for Polynomial<'_> {
             let weight = signed(weight, self.spins && count & 1 == 1);
             let reached = if self.spins || count == 0 { members } else { &[numbers] };
             if self.spins || count < 2 {
-                reached.iter().for_each(|&site| add(sums, site, weight));
+                reached.iter().for_each(|&site| add(sums, site as usize, weight));
             }
             if self.spins || count == 0 {
                 units += i64::from(weight as i32);

@@ -1,8 +1,8 @@
 //! Potts models with sparse couplings.
 
 use super::sparse::{Edge, Embedding, SparseBuffers};
-use super::{Energy, EnergyError, Sparse, SparseError, floats, room};
-use crate::lane::{Bits, Block, LANES};
+use super::{Energy, EnergyError, Sparse, SparseError, add, floats, places, room};
+use crate::lane::{Bits, Block};
 use crate::layout::Layout;
 use crate::packed::{Change, Move, Packed};
 use core::ops::Range;
@@ -107,19 +107,8 @@ impl<'a> Potts<'a> {
     /// The place in the cache of the field of a value at a site.
     #[inline]
     fn place(&self, site: usize, value: usize) -> usize {
-        let (first, stride) = self.places(site);
+        let (first, stride) = places(self.layout(), site);
         first + value * stride
-    }
-
-    /// The place in the cache of the field of a site's first value, and the distance to the next value's.
-    #[inline]
-    fn places(&self, site: usize) -> (usize, usize) {
-        let layout = self.layout();
-        if layout.many_values() {
-            (site * layout.row_blocks() * LANES, 1)
-        } else {
-            ((site / LANES) * self.arity * LANES + site % LANES, LANES)
-        }
     }
 
     /// wᵢ(k), in units of the grid.
@@ -147,12 +136,8 @@ impl<'a> Potts<'a> {
         for entry in self.form.row(change.site) {
             let coupling = entry.coupling as u32;
             let site = entry.site as usize;
-            if let Some(field) = fields.get_mut(self.place(site, change.from as usize)) {
-                *field = field.wrapping_sub(coupling);
-            }
-            if let Some(field) = fields.get_mut(self.place(site, change.to as usize)) {
-                *field = field.wrapping_add(coupling);
-            }
+            add(fields, self.place(site, change.from as usize), coupling.wrapping_neg());
+            add(fields, self.place(site, change.to as usize), coupling);
         }
     }
 }
@@ -168,20 +153,16 @@ impl Energy for Potts<'_> {
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
         let cache = room(cache, self.cache_len())?;
-        cache.as_flattened_mut().fill(0);
+        let fields = cache.as_flattened_mut();
+        fields.fill(0);
         for site in 0..self.form.sites() {
             for value in 0..self.arity {
-                if let Some(field) = cache.as_flattened_mut().get_mut(self.place(site, value)) {
-                    *field = self.field(site, value) as u32;
-                }
+                add(fields, self.place(site, value), self.field(site, value) as u32);
             }
         }
-        let fields = cache.as_flattened_mut();
         for (site, value) in x.values().enumerate() {
             for entry in self.form.row(site) {
-                if let Some(field) = fields.get_mut(self.place(entry.site as usize, value as usize)) {
-                    *field = field.wrapping_add(entry.coupling as u32);
-                }
+                add(fields, self.place(entry.site as usize, value as usize), entry.coupling as u32);
             }
         }
         // Every edge is in two fields: −½ Σ (w + field) at the values of x.
@@ -206,7 +187,7 @@ impl Energy for Potts<'_> {
 
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
         let here = Packed::trusted(self.layout(), words).get(site) as usize;
-        let (first, stride) = self.places(site);
+        let (first, stride) = places(self.layout(), site);
         let fields = cache.as_flattened().get(first..).unwrap_or_default();
         let field = |value: &u32| i64::from(*value as i32);
         let present = fields.get(here * stride).map_or(0, field);

@@ -1,7 +1,7 @@
 //! The precision matrix of a lattice Gaussian: sparse or dense, on one grid.
 
 use super::super::grid::add_row;
-use super::super::{Grid, Sparse};
+use super::super::{Grid, Sparse, add};
 use super::GaussianError;
 use crate::lane::{Bits, Block, LANES};
 
@@ -68,9 +68,7 @@ impl Precision<'_> {
     pub(super) fn add(&self, row: usize, times: i32, fields: &mut [Bits]) {
         match self {
             Self::Sparse(_) => self.each(row, |site, units| {
-                if let Some(field) = fields.as_flattened_mut().get_mut(site) {
-                    *field = field.wrapping_add(units.wrapping_mul(times) as u32);
-                }
+                add(fields.as_flattened_mut(), site, units.wrapping_mul(times) as u32);
             }),
             Self::Dense(dense) => add_row(dense.grid, dense.row(row), times, fields),
         }

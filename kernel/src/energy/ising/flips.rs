@@ -1,7 +1,7 @@
 //! Flips of many sites: how fields and energy follow.
 
 use super::{Ising, field, scatter};
-use crate::energy::{Entry, Sparse};
+use crate::energy::{Entry, Sparse, add};
 use crate::lane::PARTS;
 use core::hint::black_box;
 
@@ -197,9 +197,7 @@ fn at_once<const N: usize>(entries: &[Entry], length: usize, before: u32, fields
     let signs = if before == 0 { &INTO } else { &OUT_OF };
     let signs = signs.get(MOST.saturating_sub(length)..).and_then(|signs| signs.first_chunk::<N>());
     for (entry, &sign) in first.iter().zip(signs.unwrap_or(&[0; N])) {
-        if let Some(field) = fields.get_mut(entry.site as usize) {
-            *field = field.wrapping_add((sign * entry.coupling) as u32);
-        }
+        add(fields, entry.site as usize, (sign * entry.coupling) as u32);
     }
     if length > N {
         scatter(behind.get(..length - N).unwrap_or_default(), sign, fields, |_, _| ());
