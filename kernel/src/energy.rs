@@ -166,6 +166,20 @@ fn places(layout: Layout, site: usize) -> (usize, usize) {
     }
 }
 
+/// A field, in units; 0 where there is none.
+#[inline]
+fn field(fields: &[u32], site: usize) -> i32 {
+    fields.get(site).copied().unwrap_or(0) as i32
+}
+
+/// The differences of a binary site that is `here`: 0, and that of its flip.
+#[inline]
+fn flip_or_stay(here: u32, flip: f32, out: &mut [f32]) {
+    for (value, out) in (0..2).zip(out) {
+        *out = if value == here { 0.0 } else { flip };
+    }
+}
+
 /// Adds a number of units to one of the words.
 #[inline(always)]
 fn add(words: &mut [u32], place: usize, units: u32) {

@@ -5,7 +5,7 @@ mod triangle;
 pub(crate) use triangle::Triangle;
 
 use super::sparse::{Embedding, FINE};
-use super::{Energy, EnergyError, Grid, SparseError, floats, room};
+use super::{Energy, EnergyError, Grid, SparseError, field, flip_or_stay, floats, room};
 use crate::lane::{Bits, Block, LANES, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -265,24 +265,17 @@ impl Energy for Boltzmann<'_> {
         let mut difference = 0;
         for change in step.changes() {
             let sign = change.to as i32 - change.from as i32;
-            difference -= i64::from(sign) * field(cache, change.site);
+            difference -= i64::from(sign) * i64::from(field(cache.as_flattened(), change.site));
             self.add_row(change.site, sign, cache);
         }
         self.grid.value(difference)
     }
 
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        let field = field(cache, site);
+        let field = i64::from(field(cache.as_flattened(), site));
         let here = Packed::trusted(self.layout(), words).get(site);
-        for (value, out) in (0..2).zip(out) {
-            *out = self.grid.value(field * (i64::from(here) - value));
-        }
+        flip_or_stay(here, self.grid.value(if here == 0 { -field } else { field }), out);
     }
-}
-
-#[inline]
-fn field(cache: &[Bits], site: usize) -> i64 {
-    i64::from(cache.as_flattened().get(site).copied().unwrap_or(0) as i32)
 }
 
 /// Adds to a float that is kept as bits.

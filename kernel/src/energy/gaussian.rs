@@ -7,7 +7,7 @@ pub use error::GaussianError;
 pub use precision::{Dense, Precision};
 
 use super::sparse::{Edge, Embedding, SparseBuffers};
-use super::{Energy, EnergyError, Grid, Sparse, checked, floats, room};
+use super::{Energy, EnergyError, Grid, Sparse, checked, field, floats, room};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -134,8 +134,8 @@ impl<'a> LatticeGaussian<'a> {
 
     /// 2(E(y) − E(x)) in units, for a site with the field h that moves by v: `v(2h + Aᵢᵢv)`.
     #[inline]
-    fn twice(&self, site: usize, field: u32, v: i64) -> i64 {
-        v * (2 * i64::from(field as i32) + v * i64::from(self.precision.units(site, site)))
+    fn twice(&self, site: usize, field: i32, v: i64) -> i64 {
+        v * (2 * i64::from(field) + v * i64::from(self.precision.units(site, site)))
     }
 }
 
@@ -207,7 +207,7 @@ impl Energy for LatticeGaussian<'_> {
         let mut twice = 0;
         for change in step.changes() {
             let v = change.to as i32 - change.from as i32;
-            let field = cache.as_flattened().get(change.site).copied().unwrap_or(0);
+            let field = field(cache.as_flattened(), change.site);
             twice += self.twice(change.site, field, i64::from(v));
             self.precision.add(change.site, v, cache);
         }
@@ -216,7 +216,7 @@ impl Energy for LatticeGaussian<'_> {
 
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
         let here = i64::from(Packed::trusted(self.layout(), words).get(site));
-        let field = cache.as_flattened().get(site).copied().unwrap_or(0);
+        let field = field(cache.as_flattened(), site);
         for (value, out) in (0..self.arity as i64).zip(out) {
             *out = 0.5 * self.precision.value(self.twice(site, field, value - here));
         }

@@ -3,7 +3,7 @@
 mod flips;
 
 use super::sparse::{Edge, Embedding, SparseBuffers};
-use super::{Energy, EnergyError, Pending, Sparse, SparseError, floats, room};
+use super::{Energy, EnergyError, Pending, Sparse, SparseError, field, flip_or_stay, floats, room};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -280,10 +280,7 @@ impl Energy for Ising<'_> {
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
         let field = i64::from(field(cache.as_flattened(), site));
         let here = Packed::trusted(self.layout(), words).get(site);
-        let difference = self.form.value(if here == 0 { -field } else { field });
-        for (value, out) in (0..2).zip(out) {
-            *out = if value == here { 0.0 } else { difference };
-        }
+        flip_or_stay(here, self.form.value(if here == 0 { -field } else { field }), out);
     }
 }
 
@@ -291,11 +288,6 @@ impl Energy for Ising<'_> {
 fn check_fields(sites: usize, fields: &[f32]) -> Result<(), SparseError> {
     let got = fields.len();
     if got == 0 || got == sites { Ok(()) } else { Err(SparseError::Fields { sites, each: 1, got }) }
-}
-
-#[inline]
-fn field(fields: &[u32], site: usize) -> i32 {
-    fields.get(site).copied().unwrap_or(0) as i32
 }
 
 /// The numbers of the bits of a word that are 1, the first being `first`.

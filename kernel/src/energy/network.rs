@@ -7,7 +7,7 @@ mod signs;
 
 pub use error::NetworkError;
 
-use super::{Energy, EnergyError, Grid, add, checked};
+use super::{Energy, EnergyError, Grid, add, checked, flip_or_stay};
 use crate::lane::{self, Bits, Block, F32s, LANES, PARTS, Total, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -337,8 +337,6 @@ impl Energy for BinaryNetwork<'_> {
             };
             difference.add(change * (2.0 * residual + change));
         }
-        for (value, out) in (0..2).zip(out) {
-            *out = if value == here { 0.0 } else { self.precision * difference.value() };
-        }
+        flip_or_stay(here, self.precision * difference.value(), out);
     }
 }

@@ -1,6 +1,6 @@
 //! A small network as an energy over bits.
 
-use super::{Energy, EnergyError, checked, room};
+use super::{Energy, EnergyError, checked, flip_or_stay, room};
 use crate::lane::{self, Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{self, Move, Packed};
@@ -294,8 +294,6 @@ impl Energy for Perceptron<'_> {
         let _ = packed::set(layout, words, site, 1 - here);
         let flipped = self.forward(Packed::trusted(layout, words), |_, _, _| ()) - before;
         let _ = packed::set(layout, words, site, here);
-        for (value, out) in (0..2).zip(out) {
-            *out = if value == here { 0.0 } else { flipped };
-        }
+        flip_or_stay(here, flipped, out);
     }
 }

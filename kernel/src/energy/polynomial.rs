@@ -7,7 +7,7 @@ pub use error::PolynomialError;
 pub use memory::{PolynomialBuffers, PolynomialMemory};
 
 use super::sparse::FINE;
-use super::{Energy, EnergyError, Grid, add, checked, floats, room};
+use super::{Energy, EnergyError, Grid, add, checked, field, flip_or_stay, floats, room};
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -265,7 +265,7 @@ impl<'a> Polynomial<'a> {
     /// What a flip of a site changes the energy by, in units.
     #[inline]
     fn difference(&self, site: usize, before: u32, sums: &[u32]) -> i64 {
-        let sum = i64::from(sums.get(site).copied().unwrap_or(0) as i32);
+        let sum = i64::from(field(sums, site));
         match (self.spins, before) {
             (true, _) => -2 * sum,
             (false, 0) => sum,
@@ -382,8 +382,6 @@ impl Energy for Polynomial<'_> {
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
         let here = Packed::trusted(self.layout(), words).get(site);
         let difference = self.grid.value(self.difference(site, here, cache.as_flattened()));
-        for (value, out) in (0..2).zip(out) {
-            *out = if value == here { 0.0 } else { difference };
-        }
+        flip_or_stay(here, difference, out);
     }
 }

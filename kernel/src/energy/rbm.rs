@@ -11,7 +11,7 @@ pub use coarse::CoarseRbm;
 pub use error::RbmError;
 pub use pack::pack_rows;
 
-use super::{Energy, EnergyError, Grid, Slope};
+use super::{Energy, EnergyError, Grid, Slope, flip_or_stay};
 use crate::lane::{self, Bits, Block, F32s, LANES, Mask, PARTS, Product, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -364,8 +364,6 @@ impl Energy for Rbm<'_> {
             linear += gain.iter().map(|&g| i64::from(g as i32)).sum::<i64>();
         }
         let difference = -(self.grid.value(linear) + above.finish().over(below.finish()).ln());
-        for (value, out) in (0..2).zip(out) {
-            *out = if value == here { 0.0 } else { difference };
-        }
+        flip_or_stay(here, difference, out);
     }
 }

@@ -1,7 +1,7 @@
 //! Flips of many sites: how fields and energy follow.
 
-use super::{Ising, field, scatter};
-use crate::energy::{Entry, Sparse, add};
+use super::{Ising, scatter};
+use crate::energy::{Entry, Sparse, add, field};
 use crate::lane::PARTS;
 use core::hint::black_box;
 
