@@ -29,12 +29,7 @@ pub(super) fn sort(row: &mut [Entry]) {
 }
 
 fn swap(row: &mut [Entry], a: usize, b: usize) {
-    if let (Some(&x), Some(&y)) = (row.get(a), row.get(b)) {
-        if let Some(slot) = row.get_mut(a) {
-            *slot = y;
-        }
-        if let Some(slot) = row.get_mut(b) {
-            *slot = x;
-        }
+    if let Ok([a, b]) = row.get_disjoint_mut([a, b]) {
+        core::mem::swap(a, b);
     }
 }
