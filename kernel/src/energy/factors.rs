@@ -117,10 +117,7 @@ impl<'a> Factors<'a> {
         let Some(members) = members.get_mut(..count) else {
             return Err(FactorError::Members { need: count, got: have_members });
         };
-        let mut start = 0;
-        for end in ends.iter_mut() {
-            start += core::mem::replace(end, start);
-        }
+        ends.iter_mut().fold(0, |start, end| start + core::mem::replace(end, start));
         for (factor, scope) in factors.iter().enumerate() {
             for &site in scope.sites() {
                 let Some(end) = ends.get_mut(site as usize) else { continue };

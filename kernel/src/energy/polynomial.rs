@@ -220,10 +220,7 @@ impl<'a> Polynomial<'a> {
         // The terms of each site: the ends walk from the start of each row to its end.
         rows.iter_mut().for_each(|[end, _]| *end = 0);
         members.iter().for_each(|&site| rows.get_mut(site as usize).into_iter().for_each(|[end, _]| *end += 1));
-        let mut start = 0;
-        for [end, _] in rows.iter_mut() {
-            start += core::mem::replace(end, start);
-        }
+        rows.iter_mut().fold(0, |start, [end, _]| start + core::mem::replace(end, start));
         let mut model = Self { sites: &[], terms: kept, members, touching: &[], constant, spins, grid };
         for term in 0..count {
             for &site in model.term(term).0 {

@@ -73,10 +73,7 @@ impl<'a> Sparse<'a> {
         let check = !any_rounding && grid.coarse(fine);
 
         // Second pass: `ends` walks from the start of each row to its end as the row fills.
-        let mut start = 0;
-        for end in ends.iter_mut() {
-            start += core::mem::replace(end, start);
-        }
+        ends.iter_mut().fold(0, |start, end| start + core::mem::replace(end, start));
         for (edge, (a, b, coupling)) in edges.enumerate() {
             // Spins: K = 2 · (2J), even, so that b = 2w − ½ΣK stays on the grid and E(s) = E(−s) exactly.
             let half = grid.round(weight * scale * coupling);
@@ -98,11 +95,8 @@ impl<'a> Sparse<'a> {
             let row = entries.get_mut(start..end as usize).unwrap_or_default();
             start = end as usize;
             sort(row);
-            if let Some(double) = row.windows(2).find_map(|pair| match pair {
-                [a, b] if a.site == b.site => Some(a.site),
-                _ => None,
-            }) {
-                return Err(SparseError::Duplicate { a: site as u32, b: double });
+            if let Some((double, _)) = row.iter().zip(row.iter().skip(1)).find(|(a, b)| a.site == b.site) {
+                return Err(SparseError::Duplicate { a: site as u32, b: double.site });
             }
             let sum: i64 = row.iter().map(|entry| i64::from(entry.coupling)).sum();
             let offset = if embedding == Embedding::Spins { (sum / 2) as i32 } else { 0 };
