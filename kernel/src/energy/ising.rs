@@ -142,11 +142,11 @@ impl<'a> Ising<'a> {
     /// # Errors
     /// [`SparseError::Fields`], [`SparseError::FieldNotFinite`] and [`SparseError::Memory`] as the constructor,
     /// [`SparseError::FieldScale`] where a field does not fit the fixed point.
-    pub fn with_linear(self, fields: &[f32], linear: &'a mut [i32]) -> Result<Self, SparseError> {
+    pub fn with_linear(mut self, fields: &[f32], linear: &'a mut [i32]) -> Result<Self, SparseError> {
         let (sites, got) = (self.form.sites(), linear.len());
         check_fields(sites, fields)?;
         let linear = linear.get_mut(..sites).ok_or(SparseError::Memory { need: sites, got })?;
-        let (shares, slots) = (self.form.shares(), linear.iter_mut());
+        let (shares, slots) = (self.form.shares, linear.iter_mut());
         let constant = if self.embedding == Embedding::Bits {
             self.place(fields, (1.0, 0), slots.map(|slot| (0, slot)))?;
             0
@@ -158,7 +158,8 @@ impl<'a> Ising<'a> {
             let shares = self.form.rows().map(|(_, row)| row.iter().fold(0, half));
             self.bare + 2 * self.place(fields, (2.0, 1), shares.zip(slots))?
         };
-        Ok(Self { form: self.form.trusted_linear(linear), constant, ..self })
+        self.form.linear = linear;
+        Ok(Self { constant, ..self })
     }
 
     /// Writes new fields, each less the couplings' share of b; their sum, in units.

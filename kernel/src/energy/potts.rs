@@ -60,7 +60,7 @@ impl<'a> Potts<'a> {
             let row = fields.get(site * arity..(site + 1) * arity).unwrap_or_default();
             row.iter().fold(0.0f32, |most, w| if w.abs() <= most { most } else { w.abs() })
         };
-        let any = memory.any_rounding();
+        let any = memory.any_rounding;
         let form = Sparse::compile(edges.into_iter(), sites, largest, 1.0, Embedding::Bits, 1.0, memory)?;
         let lost = |row: &[f32]| row.iter().any(|&w| !form.keeps(w));
         match fields.chunks(arity.max(1)).position(lost).filter(|_| !any) {

@@ -41,9 +41,9 @@ pub type Edge = (u32, u32, f32);
 pub struct Sparse<'a> {
     ends: &'a [u32],
     entries: &'a [Entry],
-    linear: &'a [i32],
+    pub(super) linear: &'a [i32],
     /// ½ΣK of every site over spins, which b has lost; empty where there was no room.
-    shares: &'a [i32],
+    pub(super) shares: &'a [i32],
     grid: Grid,
     /// The most that a site's couplings add up to, without their signs, in units.
     reach: u32,
@@ -230,16 +230,6 @@ impl<'a> Sparse<'a> {
     /// Whether a field is on the grid as it is, or near enough.
     pub(super) fn keeps(&self, value: f32) -> bool {
         !self.grid.coarse(FINE) || self.grid.keeps(value, FINE, 1.0)
-    }
-
-    /// With a linear part that was checked.
-    pub(super) fn trusted_linear(self, linear: &'a [i32]) -> Self {
-        Self { linear, ..self }
-    }
-
-    /// ½ΣK of every site over spins, where there was room.
-    pub(super) fn shares(&self) -> &'a [i32] {
-        self.shares
     }
 
     /// Fields up to this fit whatever their site is, where 2⁻`halvings` of the couplings count with them; −1 where

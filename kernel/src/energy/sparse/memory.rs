@@ -41,17 +41,13 @@ pub struct SparseBuffers<'a> {
     pub linear: &'a mut [i32],
     /// Two entries an edge.
     pub entries: &'a mut [Entry],
-    pub(super) any_rounding: bool,
+    pub(in crate::energy) any_rounding: bool,
 }
 
 impl<'a> SparseBuffers<'a> {
     /// One word a site, one or two words a site, and two entries an edge.
     pub const fn new(ends: &'a mut [u32], linear: &'a mut [i32], entries: &'a mut [Entry]) -> Self {
         Self { ends, linear, entries, any_rounding: false }
-    }
-
-    pub(in crate::energy) fn any_rounding(&self) -> bool {
-        self.any_rounding
     }
 
     /// Lets the constructor round as coarsely as the largest field asks for: no
