@@ -46,7 +46,7 @@ pub(crate) use sparse::Rows;
 pub use sparse::{Edge, EdgeList, Entry, Sparse, SparseBuffers, SparseError, SparseMemory};
 pub use tempered::{Ends, Tempered};
 
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s, sum};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
@@ -186,6 +186,19 @@ fn add(words: &mut [u32], place: usize, units: u32) {
     if let Some(word) = words.get_mut(place) {
         *word = word.wrapping_add(units);
     }
+}
+
+/// The product of a row and a vector whose floats are kept as bits.
+#[inline]
+fn dot(row: &[Block], vector: &[Bits]) -> f32 {
+    let mut sums = [0.0; LANES];
+    for (row, vector) in row.iter().zip(vector) {
+        for part in 0..PARTS {
+            let term = F32s::load(row, part) * U32s::load(vector, part).to_f32();
+            (F32s::load(&sums, part) + term).store(&mut sums, part);
+        }
+    }
+    sum(&sums)
 }
 
 /// Writes numbers of units as floats.

@@ -1,7 +1,7 @@
 //! A small network as an energy over bits.
 
-use super::{Energy, EnergyError, checked, flip_or_stay, room};
-use crate::lane::{self, Bits, Block, F32s, LANES, PARTS, U32s};
+use super::{Energy, EnergyError, checked, dot, flip_or_stay, room};
+use crate::lane::{self, Bits, Block, F32s, LANES, PARTS};
 use crate::layout::Layout;
 use crate::packed::{self, Move, Packed};
 use core::ops::Range;
@@ -68,13 +68,12 @@ impl<'a> Perceptron<'a> {
     /// Blocks of cache that a network of these widths needs.
     #[must_use]
     pub const fn cache_len(widths: &[usize]) -> usize {
-        let mut total = 1usize;
-        if let [_, hidden @ ..] = widths {
-            let mut rest = hidden;
-            while let [units, after @ ..] = rest {
-                total = total.saturating_add(2 * units.div_ceil(LANES));
-                rest = after;
-            }
+        let (mut total, mut rest) = (1usize, widths);
+        while let [_, hidden @ ..] = rest
+            && let [units, ..] = hidden
+        {
+            total = total.saturating_add(2 * units.div_ceil(LANES));
+            rest = hidden;
         }
         total
     }
@@ -171,26 +170,25 @@ impl<'a> Perceptron<'a> {
     fn settle(&self, x: Packed<'_>, cache: &mut [Bits]) -> f32 {
         let energy = self.forward(x, |part, activations, slopes| {
             let kept = cache.get_mut(part.kept..part.kept + 2 * part.width).unwrap_or_default();
-            for (slot, block) in kept.iter_mut().zip(both(part, activations, slopes)) {
-                *slot = block.map(f32::to_bits);
-            }
+            let blocks = activations.iter().take(part.width).chain(slopes);
+            kept.iter_mut().zip(blocks).for_each(|(slot, block)| *slot = block.map(f32::to_bits));
         });
         // Back: ∂E/∂a of a layer is Wᵀ times the slopes above it.
-        let mut above: Layer = [[0.0; LANES]; WIDEST];
+        let mut above = [[0; LANES]; WIDEST];
         let [[first, ..], ..] = &mut above;
-        *first = 1.0;
+        *first = 1f32.to_bits();
         let depth = self.widths.len();
         for number in (1..depth).rev() {
             let mut layers = self.layers().skip(number - 1);
             let (Some(part), Some(next)) = (layers.next(), layers.next()) else { break };
-            let mut slopes: Layer = [[0.0; LANES]; WIDEST];
+            let mut slopes = [[0; LANES]; WIDEST];
             let start = part.kept + part.width;
             let kept = cache.get_mut(start..start + part.width).unwrap_or_default().as_flattened_mut();
             for ((unit, slot), slope) in kept.iter_mut().enumerate().zip(slopes.as_flattened_mut()) {
                 if unit < part.outputs {
-                    *slope = f32::from_bits(*slot) * dot(self.row(next, 1 + unit), &above);
+                    *slope = (f32::from_bits(*slot) * dot(self.row(next, 1 + unit), &above)).to_bits();
                 }
-                *slot = slope.to_bits();
+                *slot = *slope;
             }
             above = slopes;
         }
@@ -220,10 +218,6 @@ pub(crate) struct Part {
     pub(crate) kept: usize,
 }
 
-fn both<'b>(part: Part, a: &'b [Block], b: &'b [Block]) -> impl Iterator<Item = &'b Block> {
-    a.iter().take(part.width).chain(b.iter().take(part.width))
-}
-
 /// `sums += times · row`.
 #[inline]
 fn add(sums: &mut [Block], times: f32, row: &[Block]) {
@@ -233,29 +227,6 @@ fn add(sums: &mut [Block], times: f32, row: &[Block]) {
             (F32s::load(sum, part) + times * F32s::load(row, part)).store(sum, part);
         }
     }
-}
-
-#[inline]
-fn dot(row: &[Block], other: &[Block]) -> f32 {
-    let mut sums = [0.0; LANES];
-    for (a, b) in row.iter().zip(other) {
-        for part in 0..PARTS {
-            (F32s::load(&sums, part) + F32s::load(a, part) * F32s::load(b, part)).store(&mut sums, part);
-        }
-    }
-    lane::sum(&sums)
-}
-
-#[inline]
-fn dot_bits(row: &[Block], other: &[Bits]) -> f32 {
-    let mut sums = [0.0; LANES];
-    for (a, b) in row.iter().zip(other) {
-        for part in 0..PARTS {
-            let term = F32s::load(a, part) * U32s::load(b, part).to_f32();
-            (F32s::load(&sums, part) + term).store(&mut sums, part);
-        }
-    }
-    lane::sum(&sums)
 }
 
 impl Energy for Perceptron<'_> {
@@ -274,10 +245,8 @@ impl Energy for Perceptron<'_> {
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
         let Some(part) = self.layers().next() else { return };
         let slopes = self.kept(part, true, cache);
-        let first = blocks.start * LANES;
-        for (offset, slot) in out.as_flattened_mut().iter_mut().enumerate() {
-            let site = first + offset;
-            *slot = if site < part.inputs { dot_bits(self.row(part, 1 + site), slopes) } else { 0.0 };
+        for (site, slot) in lane::each(blocks.start, out) {
+            *slot = if site < part.inputs { dot(self.row(part, 1 + site), slopes) } else { 0.0 };
         }
     }
 

@@ -5,7 +5,7 @@ mod error;
 pub use error::QuarticError;
 
 use super::grid::{PART, add_row};
-use super::{Energy, EnergyError, Grid, checked};
+use super::{Energy, EnergyError, Grid, checked, dot};
 use crate::lane::{self, Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -234,14 +234,7 @@ impl Energy for Quartic<'_> {
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
         let slopes = cache.get(1 + self.blocks..1 + 2 * self.blocks).unwrap_or_default();
         for (site, out) in lane::each(blocks.start, out) {
-            let mut sums = [0.0; LANES];
-            for (row, slopes) in self.row(site).iter().zip(slopes) {
-                for part in 0..PARTS {
-                    let term = F32s::load(row, part) * U32s::load(slopes, part).to_f32();
-                    (F32s::load(&sums, part) + term).store(&mut sums, part);
-                }
-            }
-            *out = lane::sum(&sums);
+            *out = dot(self.row(site), slopes);
         }
     }
 
