@@ -166,6 +166,16 @@ fn places(layout: Layout, site: usize) -> (usize, usize) {
     }
 }
 
+/// The numbers of the bits of a word that are 1, the first being `first`.
+#[inline(always)]
+fn ones(mut word: u32, first: usize) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let bit = (word != 0).then(|| first + word.trailing_zeros() as usize)?;
+        word &= word.wrapping_sub(1);
+        Some(bit)
+    })
+}
+
 /// A field, in units; 0 where there is none.
 #[inline]
 fn field(fields: &[u32], site: usize) -> i32 {

@@ -3,7 +3,7 @@
 mod flips;
 
 use super::sparse::{Edge, Embedding, SparseBuffers};
-use super::{Energy, EnergyError, Pending, Sparse, SparseError, field, flip_or_stay, floats, room};
+use super::{Energy, EnergyError, Pending, Sparse, SparseError, field, flip_or_stay, floats, ones, room};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -289,16 +289,6 @@ impl Energy for Ising<'_> {
 fn check_fields(sites: usize, fields: &[f32]) -> Result<(), SparseError> {
     let got = fields.len();
     if got == 0 || got == sites { Ok(()) } else { Err(SparseError::Fields { sites, each: 1, got }) }
-}
-
-/// The numbers of the bits of a word that are 1, the first being `first`.
-#[inline]
-fn ones(mut word: u32, first: usize) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        let bit = (word != 0).then(|| first + word.trailing_zeros() as usize);
-        word &= word.wrapping_sub(1);
-        bit
-    })
 }
 
 #[inline]

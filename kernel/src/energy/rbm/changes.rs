@@ -1,7 +1,7 @@
 //! Sums on the grid that follow a state: rows or columns of the units that changed are added to them or taken away.
 
 use super::Rbm;
-use crate::energy::Grid;
+use crate::energy::{Grid, ones};
 use crate::lane::{Bits, F32s, LANES, PARTS, U32s};
 
 /// Blocks of sums that stay in registers while all changes pass. The bits do not depend on it.
@@ -64,33 +64,30 @@ fn follow<T, const N: usize>(
     let wide = blocks / TILE * TILE;
     for first in (0..wide).step_by(TILE) {
         for (sums, changes) in &mut points {
-            let Some(sums) = sums.get_mut(first..).and_then(|sums| sums.first_chunk_mut::<TILE>()) else {
-                continue;
-            };
-            follow_tile(sums, changes.clone(), |bit| table.get(at(first, TILE, bit)..), &units);
+            let sums = sums.get_mut(first..).unwrap_or_default();
+            follow_tile::<T, TILE>(sums, changes.clone(), |bit| table.get(at(first, TILE, bit)..), &units);
         }
     }
     for first in wide..blocks {
         for (sums, changes) in &mut points {
-            let Some(sums) = sums.get_mut(first..).and_then(|sums| sums.first_chunk_mut::<1>()) else {
-                continue;
-            };
-            follow_tile(sums, changes.clone(), |bit| table.get(at(first, 1, bit)..), &units);
+            let sums = sums.get_mut(first..).unwrap_or_default();
+            follow_tile::<T, 1>(sums, changes.clone(), |bit| table.get(at(first, 1, bit)..), &units);
         }
     }
 }
 
 #[inline(always)]
 fn follow_tile<'t, T: 't, const N: usize>(
-    sums: &mut [Bits; N],
+    sums: &mut [Bits],
     changes: impl Words,
     row: impl Fn(usize) -> Option<&'t [T]>,
     units: impl Fn(&T, usize) -> U32s,
 ) {
+    let Some(sums) = sums.first_chunk_mut::<N>() else { return };
     let mut running =
         sums.each_ref().map(|sums| core::array::from_fn::<_, PARTS, _>(|part| U32s::load(sums, part)));
     for (number, before, after) in changes {
-        for bit in ones(number, after & !before) {
+        for bit in ones(after & !before, 32 * number) {
             let Some(row) = row(bit).and_then(|row| row.first_chunk::<N>()) else { continue };
             for (running, block) in running.iter_mut().zip(row) {
                 for (part, sum) in running.iter_mut().enumerate() {
@@ -98,7 +95,7 @@ fn follow_tile<'t, T: 't, const N: usize>(
                 }
             }
         }
-        for bit in ones(number, before & !after) {
+        for bit in ones(before & !after, 32 * number) {
             let Some(row) = row(bit).and_then(|row| row.first_chunk::<N>()) else { continue };
             for (running, block) in running.iter_mut().zip(row) {
                 for (part, sum) in running.iter_mut().enumerate() {
@@ -112,15 +109,4 @@ fn follow_tile<'t, T: 't, const N: usize>(
             sum.store(sums, part);
         }
     }
-}
-
-/// The numbers of the bits that are set in word `number`.
-#[inline(always)]
-fn ones(number: usize, word: u32) -> impl Iterator<Item = usize> {
-    let mut left = word;
-    core::iter::from_fn(move || {
-        let bit = (left != 0).then(|| number * 32 + left.trailing_zeros() as usize)?;
-        left &= left.wrapping_sub(1);
-        Some(bit)
-    })
 }
