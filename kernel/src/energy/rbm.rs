@@ -253,42 +253,47 @@ impl<'a> Rbm<'a> {
         let first = blocks.start * LANES;
         for (tile, out) in out.as_flattened_mut().chunks_mut(TILE).enumerate() {
             let unit = first + tile * TILE;
-            let sums = self.tile(s, unit);
+            let rows = core::array::from_fn(|row| self.row(unit + row));
+            let sums = run_down([0.0; LANES], &rows, s, |sum, w, s, part| {
+                (F32s::load(sum, part) + F32s::load(w, part) * s.to_f32()).store(sum, part);
+            });
             for ((offset, out), sum) in out.iter_mut().enumerate().zip(&sums) {
                 *out = sign * (self.bias(unit + offset) + lane::sum(sum));
             }
         }
     }
+}
 
-    /// Lane sums of `TILE` rows times s.
-    #[inline]
-    fn tile(&self, s: &[Bits], unit: usize) -> [Block; TILE] {
-        let mut sums = [[0.0; LANES]; TILE];
-        let rows: [&[Block]; TILE] = core::array::from_fn(|row| self.row(unit + row));
-        let len = rows.iter().map(|row| row.len()).fold(s.len(), usize::min);
-        if len == s.len() {
-            // All rows are there: run down them together.
-            for (block, s) in s.iter().enumerate() {
-                for part in 0..PARTS {
-                    let s = U32s::load(s, part).to_f32();
-                    for (sum, row) in sums.iter_mut().zip(&rows) {
-                        let Some(w) = row.get(block) else { continue };
-                        (F32s::load(sum, part) + F32s::load(w, part) * s).store(sum, part);
-                    }
-                }
-            }
-        } else {
-            for (sum, row) in sums.iter_mut().zip(&rows) {
-                for (w, s) in row.iter().zip(s) {
-                    for part in 0..PARTS {
-                        let term = F32s::load(w, part) * U32s::load(s, part).to_f32();
-                        (F32s::load(sum, part) + term).store(sum, part);
-                    }
+/// What `add` makes of `TILE` rows and s, block by block: a sum for each row, `zero` where there is none.
+#[inline(always)]
+fn run_down<S: Copy>(
+    zero: S,
+    rows: &[&[Block]; TILE],
+    s: &[Bits],
+    add: impl Fn(&mut S, &Block, U32s, usize),
+) -> [S; TILE] {
+    let mut sums = [zero; TILE];
+    if rows.iter().all(|row| row.len() == s.len()) {
+        // All rows are there: run down them together.
+        for (block, s) in s.iter().enumerate() {
+            for part in 0..PARTS {
+                let s = U32s::load(s, part);
+                for (sum, row) in sums.iter_mut().zip(rows) {
+                    let Some(w) = row.get(block) else { continue };
+                    add(sum, w, s, part);
                 }
             }
         }
-        sums
+    } else {
+        for (sum, row) in sums.iter_mut().zip(rows) {
+            for (w, s) in row.iter().zip(s) {
+                for part in 0..PARTS {
+                    add(sum, w, U32s::load(s, part), part);
+                }
+            }
+        }
     }
+    sums
 }
 
 impl Energy for Rbm<'_> {

@@ -1,7 +1,7 @@
 //! The conditional distributions of an RBM: what block Gibbs draws from.
 
 use super::cache::Parts;
-use super::{Rbm, RbmError, TILE};
+use super::{Rbm, RbmError, TILE, run_down};
 use crate::energy::{Grid, floats};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, Product, U32s};
 use crate::packed::Move;
@@ -170,10 +170,14 @@ impl<'a> Rbm<'a> {
         let extra = magic.to_bits().wrapping_mul(ones);
         for (tile, out) in out.as_flattened_mut().chunks_mut(TILE).enumerate() {
             let unit = tile * TILE;
-            let rows: [&[Block]; TILE] = core::array::from_fn(|row| self.row(unit + row));
-            let sums = masked_sums(&rows, on, magic);
-            for ((offset, out), sum) in out.iter_mut().enumerate().zip(sums) {
+            let rows = core::array::from_fn(|row| self.row(unit + row));
+            let sums = run_down([0; LANES], &rows, on, |sum, w, on, part| {
+                let bits = (F32s::load(w, part) + F32s::splat(magic)).to_bits() & on;
+                (U32s::load(sum, part) + bits).store(sum, part);
+            });
+            for ((offset, out), lanes) in out.iter_mut().enumerate().zip(sums) {
                 let inside = unit + offset < self.visible.len();
+                let sum = lanes.iter().fold(0u32, |total, &lane| total.wrapping_add(lane));
                 let sum = if inside { sum.wrapping_sub(extra) } else { 0 };
                 let field = sum.wrapping_add(self.grid.round(self.bias(unit + offset)) as u32);
                 *out = field as i32 as f32 * self.grid.unit;
@@ -185,33 +189,4 @@ impl<'a> Rbm<'a> {
     fn on<'c>(&self, cache: &'c [Bits]) -> &'c [Bits] {
         cache.get(Self::cache_len(self.units) + self.visible.len().div_ceil(LANES)..).unwrap_or_default()
     }
-}
-
-/// Sums over rows of the bits of `w + magic` where `on` is all ones.
-#[inline]
-fn masked_sums(rows: &[&[Block]; TILE], on: &[Bits], magic: f32) -> [u32; TILE] {
-    let magic = F32s::splat(magic);
-    let mut sums = [[0; LANES]; TILE];
-    let term = |w: &Block, on, part| (F32s::load(w, part) + magic).to_bits() & on;
-    if rows.iter().all(|row| row.len() == on.len()) {
-        // All rows are there: run down them together.
-        for (block, on) in on.iter().enumerate() {
-            for part in 0..PARTS {
-                let on = U32s::load(on, part);
-                for (sum, row) in sums.iter_mut().zip(rows) {
-                    let Some(w) = row.get(block) else { continue };
-                    (U32s::load(sum, part) + term(w, on, part)).store(sum, part);
-                }
-            }
-        }
-    } else {
-        for (sum, row) in sums.iter_mut().zip(rows) {
-            for (w, on) in row.iter().zip(on) {
-                for part in 0..PARTS {
-                    (U32s::load(sum, part) + term(w, U32s::load(on, part), part)).store(sum, part);
-                }
-            }
-        }
-    }
-    sums.map(|sum| sum.iter().fold(0u32, |total, &lane| total.wrapping_add(lane)))
 }
