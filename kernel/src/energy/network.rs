@@ -296,12 +296,7 @@ impl Energy for BinaryNetwork<'_> {
         let residuals = cache.get(2 * len..).unwrap_or_default().as_flattened();
         for group in 0..self.groups() {
             let tanh = cache.get(len + group * rows..len + (group + 1) * rows).unwrap_or_default();
-            for layer in 0..self.columns + 2 {
-                if out.has(layer * self.units.get() + group * LANES, self.lanes(group)) {
-                    let slope = self.slope(layer, 0..rows, tanh, residuals);
-                    self.scatter(x, (layer, group), 1.0, &slope, &mut out);
-                }
-            }
+            self.add_slopes((x, group), 0..rows, (tanh, residuals), 1.0, &mut out);
         }
     }
 

@@ -9,7 +9,7 @@ impl BinaryNetwork<'_> {
     /// Σ over some rows of what a weight of every unit of a group does to the output, times the residual. This is
     /// `r z (1 − t²)` for the first layer, and `r t` for the output's weights.
     #[inline]
-    pub(super) fn slope(&self, layer: usize, rows: Range<usize>, tanh: &[Bits], residuals: &[u32]) -> Block {
+    fn slope(&self, layer: usize, rows: Range<usize>, tanh: &[Bits], residuals: &[u32]) -> Block {
         let (mut sum, one, output) = ([0.0; LANES], F32s::splat(1.0), layer > self.columns);
         for ((input, tanh), &residual) in self.inputs(layer, rows).zip(tanh).zip(residuals) {
             if input == 0.0 {
@@ -25,25 +25,30 @@ impl BinaryNetwork<'_> {
         sum
     }
 
-    /// Adds a slope to the gradient, for the units that are among the wanted blocks.
-    pub(super) fn scatter(
+    /// Adds `times` the slopes of a group's units, over some rows, to the gradients among the wanted blocks.
+    pub(super) fn add_slopes(
         &self,
-        x: Packed<'_>,
-        at: (usize, usize),
+        (x, group): (Packed<'_>, usize),
+        rows: Range<usize>,
+        (tanh, residuals): (&[Bits], &[u32]),
         times: f32,
-        slope: &Block,
         out: &mut Wanted<'_>,
     ) {
-        let (layer, group) = at;
         // ∂E/∂x = 2 ∂E/∂weight = 4 τ a r ∂(Σ v t)/∂weight.
         let factor = 4.0 * self.precision * self.scale * times;
         let votes = self.signs(x, self.columns + 1, group);
-        let site = layer * self.units.get() + group * LANES;
-        for (lane, slope) in slope.iter().enumerate().take(self.lanes(group)) {
-            let vote = if layer > self.columns { 1.0 } else { votes.get(lane) };
-            if let Some(out) = (site + lane).checked_sub(out.first).and_then(|place| out.values.get_mut(place))
-            {
-                *out += factor * vote * slope;
+        for layer in 0..self.columns + 2 {
+            let site = layer * self.units.get() + group * LANES;
+            if !out.has(site, self.lanes(group)) {
+                continue;
+            }
+            let slope = self.slope(layer, rows.clone(), tanh, residuals);
+            for (lane, slope) in slope.iter().enumerate().take(self.lanes(group)) {
+                let vote = if layer > self.columns { 1.0 } else { votes.get(lane) };
+                let place = (site + lane).checked_sub(out.first);
+                if let Some(out) = place.and_then(|place| out.values.get_mut(place)) {
+                    *out += factor * vote * slope;
+                }
             }
         }
     }
@@ -63,7 +68,7 @@ impl<'o> Wanted<'o> {
     }
 
     /// Whether any of these sites is among them.
-    pub(super) fn has(&self, site: usize, count: usize) -> bool {
+    fn has(&self, site: usize, count: usize) -> bool {
         site + count > self.first && site < self.first + self.values.len()
     }
 }

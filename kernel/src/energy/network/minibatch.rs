@@ -46,12 +46,7 @@ impl BinaryNetwork<'_> {
             }
             for group in 0..self.groups() {
                 let tanh = self.tangents(x, group, rows.clone(), &mut sums);
-                for layer in 0..self.columns + 2 {
-                    if out.has(layer * self.units.get() + group * LANES, self.lanes(group)) {
-                        let slope = self.slope(layer, rows.clone(), &tanh, &residuals);
-                        self.scatter(x, (layer, group), times, &slope, &mut out);
-                    }
-                }
+                self.add_slopes((x, group), rows.clone(), (&tanh, &residuals), times, &mut out);
             }
         }
     }
