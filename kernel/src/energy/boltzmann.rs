@@ -133,9 +133,7 @@ impl<'a> Boltzmann<'a> {
             return Err(SparseError::Parameters { need: triangle.len(), got: parameters.len() });
         }
         let (need, got) = (Self::memory_len(sites), memory.len());
-        let Some(memory) = memory.get_mut(..need) else {
-            return Err(SparseError::Blocks { need, got });
-        };
+        let memory = memory.get_mut(..need).ok_or(SparseError::Blocks { need, got })?;
         memory.fill([0; LANES]);
         let width = triangle.width();
         let (linear, rows) = memory.split_at_mut_checked(width).unwrap_or_default();

@@ -95,9 +95,7 @@ impl<'a> Factors<'a> {
         }
         let FactorsBuffers { ends, members, any_rounding } = memory;
         let (have_ends, have_members) = (ends.len(), members.len());
-        let Some(ends) = ends.get_mut(..sites) else {
-            return Err(FactorError::Memory { need: sites, got: have_ends });
-        };
+        let ends = ends.get_mut(..sites).ok_or(FactorError::Memory { need: sites, got: have_ends })?;
 
         // Count the factors of each site; then `ends` walks from the start of each row to its end.
         ends.fill(0);
@@ -107,16 +105,12 @@ impl<'a> Factors<'a> {
                 if scope.sites().get(..place).is_some_and(|before| before.contains(&site)) {
                     return Err(FactorError::Repeated { factor });
                 }
-                let Some(degree) = ends.get_mut(site as usize) else {
-                    return Err(FactorError::OutOfRange { factor });
-                };
-                *degree += 1;
+                *ends.get_mut(site as usize).ok_or(FactorError::OutOfRange { factor })? += 1;
                 count += 1;
             }
         }
-        let Some(members) = members.get_mut(..count) else {
-            return Err(FactorError::Members { need: count, got: have_members });
-        };
+        let short = FactorError::Members { need: count, got: have_members };
+        let members = members.get_mut(..count).ok_or(short)?;
         ends.iter_mut().fold(0, |start, end| start + core::mem::replace(end, start));
         for (factor, scope) in factors.iter().enumerate() {
             for &site in scope.sites() {

@@ -54,9 +54,7 @@ impl<'a> Logistic<'a> {
     /// [`LogisticError::Length`] where X is not whole rows or `out` is not [`Logistic::row_blocks`] blocks for
     /// each coefficient; [`LogisticError::Empty`] where there is no outcome.
     pub fn pack(design: &[f32], outcomes: &[bool], out: &mut [Block]) -> Result<(), LogisticError> {
-        let Some(coefficients) = design.len().checked_div(outcomes.len()) else {
-            return Err(LogisticError::Empty);
-        };
+        let coefficients = design.len().checked_div(outcomes.len()).ok_or(LogisticError::Empty)?;
         let (need, got) = (coefficients * outcomes.len(), design.len());
         if need != got {
             return Err(LogisticError::Length { need, got });

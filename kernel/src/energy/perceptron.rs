@@ -83,9 +83,7 @@ impl<'a> Perceptron<'a> {
     /// # Errors
     /// [`PerceptronError`] says what is wrong.
     pub fn new(widths: &'a [usize], parameters: &'a [Block]) -> Result<Self, PerceptronError> {
-        let &[sites, ref hidden @ ..] = widths else {
-            return Err(PerceptronError::Widths);
-        };
+        let &[sites, ref hidden @ ..] = widths else { return Err(PerceptronError::Widths) };
         let legal = hidden.iter().all(|units| (1..=WIDEST * LANES).contains(units));
         if sites == 0 || sites > i32::MAX as usize || !(1..=3).contains(&hidden.len()) || !legal {
             return Err(PerceptronError::Widths);

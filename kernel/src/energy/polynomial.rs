@@ -180,13 +180,10 @@ impl<'a> Polynomial<'a> {
         let grid = Grid::covering(reach, 30);
         let check = !any_rounding && grid.coarse(FINE);
         let (have_terms, have_members) = (kept.len(), members.len());
-        let Some(kept) = kept.get_mut(..count) else {
-            return Err(PolynomialError::Terms { need: count, got: have_terms });
-        };
+        let kept = kept.get_mut(..count).ok_or(PolynomialError::Terms { need: count, got: have_terms })?;
         let halves = members.get_mut(..listed).and_then(|m| m.as_flattened_mut().split_at_mut_checked(listed));
-        let Some((members, touching)) = halves else {
-            return Err(PolynomialError::Members { need: listed, got: have_members });
-        };
+        let short = PolynomialError::Members { need: listed, got: have_members };
+        let (members, touching) = halves.ok_or(short)?;
 
         // Second pass: fields, and terms of two sites or more.
         rows.fill([0; 2]);

@@ -102,11 +102,11 @@ impl<'a> Quartic<'a> {
         arity: usize,
     ) -> Result<Self, QuarticError> {
         let blocks = Self::row_blocks(coordinates);
-        let whole =
-            |slice: &[Block]| slice.len().checked_div(blocks).filter(|count| count * blocks == slice.len());
-        let (Some(sites), Some(components)) = (whole(rows), whole(centres)) else {
-            return Err(QuarticError::Shape);
+        let whole = |slice: &[Block]| {
+            let count = slice.len().checked_div(blocks).filter(|count| count * blocks == slice.len());
+            count.ok_or(QuarticError::Shape)
         };
+        let (sites, components) = (whole(rows)?, whole(centres)?);
         if sites == 0 || components == 0 || sites > i32::MAX as usize {
             return Err(QuarticError::Shape);
         }

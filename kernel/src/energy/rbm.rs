@@ -110,13 +110,10 @@ impl<'a> Rbm<'a> {
         if weights.len() != need {
             return Err(RbmError::Length { need, got: weights.len() });
         }
-        for (unit, value) in visible.iter().enumerate() {
-            if !value.is_finite() {
-                return Err(RbmError::VisibleNotFinite { unit });
-            }
+        if let Some(unit) = visible.iter().position(|bias| !bias.is_finite()) {
+            return Err(RbmError::VisibleNotFinite { unit });
         }
-        let mut largest = 0f32;
-        let mut reach = 0f32;
+        let (mut largest, mut reach) = (0f32, 0f32);
         for (visible, row) in weights.chunks_exact(row).enumerate() {
             for (hidden, value) in row.as_flattened().iter().enumerate() {
                 if !value.is_finite() {

@@ -21,10 +21,9 @@ impl<'a> Sparse<'a> {
             return Err(SparseError::Sites);
         }
         let (have_ends, have_linear, have_entries) = (ends.len(), linear.len(), entries.len());
-        let (Some(ends), Some((linear, rest))) = (ends.get_mut(..sites), linear.split_at_mut_checked(sites))
-        else {
-            return Err(SparseError::Memory { need: sites, got: have_ends.min(have_linear) });
-        };
+        let short = SparseError::Memory { need: sites, got: have_ends.min(have_linear) };
+        let ends = ends.get_mut(..sites).ok_or(short)?;
+        let (linear, rest) = linear.split_at_mut_checked(sites).ok_or(short)?;
         let shares = rest.get_mut(..sites).unwrap_or_default();
 
         // First pass: check, count neighbours, and add up |J| a site (kept as bits in `linear`).
@@ -39,19 +38,15 @@ impl<'a> Sparse<'a> {
                 return Err(SparseError::CouplingNotFinite { edge });
             }
             for site in [a, b] {
-                let slot = (ends.get_mut(site as usize), linear.get_mut(site as usize));
-                let (Some(degree), Some(sum)) = slot else {
-                    return Err(SparseError::OutOfRange { edge });
-                };
-                *degree += 1;
+                *ends.get_mut(site as usize).ok_or(SparseError::OutOfRange { edge })? += 1;
+                let sum = linear.get_mut(site as usize).ok_or(SparseError::OutOfRange { edge })?;
                 let total = f32::from_bits(*sum as u32) + (coupling * scale).abs();
                 *sum = total.to_bits() as i32;
             }
             count += 2;
         }
-        let Some(entries) = entries.get_mut(..count) else {
-            return Err(SparseError::Entries { need: count, got: have_entries });
-        };
+        let short = SparseError::Entries { need: count, got: have_entries };
+        let entries = entries.get_mut(..count).ok_or(short)?;
         let weight = if embedding == Embedding::Spins { 2.0 } else { 1.0 };
         let (times, mut largest, mut least) = (weight * reach, 0.0, f32::INFINITY);
         for (site, (&sum, &degree)) in linear.iter().zip(ends.iter()).enumerate() {
