@@ -234,16 +234,6 @@ impl<'a> Rbm<'a> {
         -(self.grid.value(after.linear - before.linear) + after.product.ln_over(before.product))
     }
 
-    /// a·v in units of the grid.
-    fn biases(&self, x: Packed<'_>) -> i64 {
-        let on = self.visible.iter().zip(x.values()).filter(|&(_, x)| x != 0);
-        on.map(|(&a, _)| i64::from(self.grid.round(a))).sum()
-    }
-
-    fn energy(&self, parts: Parts) -> f32 {
-        -(self.grid.value(parts.linear) + parts.product.ln())
-    }
-
     /// `out = sign · (a + W s)` for a range of blocks of visible units. A gradient and the conditional of v given h
     /// share this product.
     fn product(&self, s: &[Bits], sign: f32, blocks: Range<usize>, out: &mut [Block]) {
@@ -309,16 +299,22 @@ impl Energy for Rbm<'_> {
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
         let (need, got) = (Energy::cache_len(self), cache.len());
         let mut cache = self.split(cache).ok_or(EnergyError::Cache { need, got })?;
-        for (pre, bias) in cache.pre.as_flattened_mut().iter_mut().zip(self.hidden.as_flattened()) {
-            *pre = self.grid.round(*bias) as u32;
-        }
+        let write = |fields: &mut [Bits], biases: &[f32]| {
+            let slots = fields.as_flattened_mut().iter_mut().zip(biases);
+            slots.for_each(|(slot, &bias)| *slot = self.grid.round(bias) as u32);
+        };
+        write(cache.pre, self.hidden.as_flattened());
         let words = x.words().iter().enumerate().map(|(number, &word)| (number, 0, word));
         self.add_rows([(&mut *cache.pre, words)]);
         cache.fields.fill([0; LANES]);
         cache.on.fill([0; LANES]);
-        self.write_biases(cache.fields);
-        let parts = self.activate(&mut cache, self.biases(x));
-        super::checked(self.energy(parts))
+        // Those of the visible units where all hidden units are 0.
+        write(cache.fields, self.visible);
+        // a·v in units of the grid.
+        let on = self.visible.iter().zip(x.values()).filter(|&(_, x)| x != 0);
+        let biases = on.map(|(&a, _)| i64::from(self.grid.round(a))).sum();
+        let parts = self.activate(&mut cache, biases);
+        super::checked(-(self.grid.value(parts.linear) + parts.product.ln()))
     }
 
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {

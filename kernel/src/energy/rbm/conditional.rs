@@ -70,13 +70,6 @@ impl<'a> Rbm<'a> {
         Ok(Self { columns: room, ..self })
     }
 
-    /// The pre-activations of the visible units where all hidden units are 0.
-    pub(super) fn write_biases(&self, fields: &mut [Bits]) {
-        for (field, &bias) in fields.as_flattened_mut().iter_mut().zip(self.visible) {
-            *field = self.grid.round(bias) as u32;
-        }
-    }
-
     /// Draws the hidden units given the visible ones, `hⱼ ~ Bernoulli(σ(βpⱼ))`, into a cache, which loses its σ.
     pub(crate) fn draw_hidden<R: Rng + ?Sized>(&self, beta: f32, cache: &mut [Bits], rng: &mut R) {
         let Some(cache) = self.split(cache) else { return };
