@@ -126,19 +126,15 @@ impl<'a> Potts<'a> {
     pub(crate) fn change(&self, change: Change, cache: &mut [Bits]) -> i64 {
         let from = self.cached(cache, change.site, change.from);
         let to = self.cached(cache, change.site, change.to);
-        self.move_couplings(change, cache.as_flattened_mut());
-        from - to
-    }
-
-    /// Takes a site's couplings from the fields of one value and gives them to those of another.
-    #[inline]
-    fn move_couplings(&self, change: Change, fields: &mut [u32]) {
+        // The couplings go from the fields of one value to those of another.
+        let fields = cache.as_flattened_mut();
         for entry in self.form.row(change.site) {
             let coupling = entry.coupling as u32;
             let site = entry.site as usize;
             add(fields, self.place(site, change.from as usize), coupling.wrapping_neg());
             add(fields, self.place(site, change.to as usize), coupling);
         }
+        from - to
     }
 }
 
