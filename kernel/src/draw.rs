@@ -64,10 +64,7 @@ pub(crate) struct Domain<'a> {
 impl Domain<'_> {
     /// The arity of a site.
     pub(crate) fn arity(&self, layout: Layout, site: usize) -> u32 {
-        match self.arities {
-            Some(arities) => arities.get(site).map_or(1, |&arity| u32::from(arity)),
-            None => layout.arity() as u32,
-        }
+        layout.arity_at(self.arities, site) as u32
     }
 }
 

@@ -126,7 +126,8 @@ impl<'a> BaseDistribution<'a> {
         for site in 0..self.layout.sites() {
             let most = self.most(site);
             // The likeliest value is left for last: rounding cannot leave the walk without a value.
-            let mut drawn = self.likeliest(site, most);
+            let likeliest = (0..self.arity(site)).find(|&value| self.field(site, value) >= most);
+            let mut drawn = likeliest.unwrap_or(0);
             if let Some(sums) = self.many(site, most) {
                 let place = sums.draw(|block| self.weights(site, most, block), rng);
                 drawn = place.map_or(drawn, |place| place as u32);
@@ -146,14 +147,7 @@ impl<'a> BaseDistribution<'a> {
     }
 
     fn arity(&self, site: usize) -> u32 {
-        match self.arities {
-            Some(arities) => arities.get(site).map_or(1, |&arity| u32::from(arity)),
-            None => self.layout.arity() as u32,
-        }
-    }
-
-    fn likeliest(&self, site: usize, most: f32) -> u32 {
-        (0..self.arity(site)).find(|&value| self.field(site, value) >= most).unwrap_or(0)
+        self.layout.arity_at(self.arities, site) as u32
     }
 
     /// The largest θ of a site.
