@@ -45,7 +45,7 @@ impl Precision<'_> {
                 let found = entries.binary_search_by_key(&column, |entry| entry.site as usize);
                 found.ok().and_then(|at| entries.get(at)).map_or(0, |entry| entry.coupling)
             }
-            Self::Dense(dense) => dense.units(row, column),
+            Self::Dense(dense) => dense.grid.round_small(dense.entry(row, column)),
         }
     }
 
@@ -158,10 +158,5 @@ impl<'a> Dense<'a> {
 
     fn entry(&self, row: usize, column: usize) -> f32 {
         self.row(row).as_flattened().get(column).copied().unwrap_or(0.0)
-    }
-
-    #[inline]
-    fn units(&self, row: usize, column: usize) -> i32 {
-        self.grid.round_small(self.entry(row, column))
     }
 }
