@@ -156,15 +156,12 @@ impl<F: Function> Energy for Plain<F> {
             return spread(layout, out);
         }
         for (row, blocks) in rows.zip(out.chunks_exact_mut(layout.row_blocks())) {
-            for (number, block) in blocks.iter_mut().enumerate() {
-                for (lane, out) in block.iter_mut().enumerate() {
-                    match (layout.component(row, number, lane), layout.kind()) {
-                        (Some((site, value)), Kind::Categorical) if value < layout.arity_at(arities, site) => {
-                            *out = self.0.component(x, site, value);
-                        }
-                        (Some((site, _)), Kind::Binary | Kind::Ordinal) => *out = self.0.gradient(x, site),
-                        _ => {}
-                    }
+            for (at, out) in blocks.as_flattened_mut().iter_mut().enumerate() {
+                let Some((site, value)) = layout.component(row, at / LANES, at % LANES) else { continue };
+                if layout.kind() != Kind::Categorical {
+                    *out = self.0.gradient(x, site);
+                } else if value < layout.arity_at(arities, site) {
+                    *out = self.0.component(x, site, value);
                 }
             }
         }

@@ -205,11 +205,9 @@ impl<E: Energy + ?Sized> Energy for Tempered<'_, E> {
         // A linear θ has the slope θ(1).
         let first = if layout.kind() == Kind::Categorical { 0 } else { 1 };
         for (row, blocks) in rows.zip(out.chunks_mut(layout.row_blocks())) {
-            for (number, block) in blocks.iter_mut().enumerate() {
-                for (lane, slot) in block.iter_mut().enumerate() {
-                    if let Some((site, value)) = layout.component(row, number, lane) {
-                        *slot -= (1.0 - self.beta) * self.base.field(site, first + value as u32);
-                    }
+            for (at, slot) in blocks.as_flattened_mut().iter_mut().enumerate() {
+                if let Some((site, value)) = layout.component(row, at / LANES, at % LANES) {
+                    *slot -= (1.0 - self.beta) * self.base.field(site, first + value as u32);
                 }
             }
         }
