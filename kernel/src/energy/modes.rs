@@ -57,12 +57,6 @@ crate::error::errors! {
     }
 }
 
-/// An energy and its slopes at a place.
-struct Point {
-    energy: f32,
-    slopes: [f32; 2],
-}
-
 impl<'a> Modes<'a> {
     /// Blocks of cache: for [`memory!`](crate::memory).
     pub const CACHE_LEN: usize = 1;
@@ -146,7 +140,8 @@ impl<'a> Modes<'a> {
         }
     }
 
-    fn at(&self, x: [f32; 2]) -> Point {
+    /// The energy and its slopes at a place.
+    fn at(&self, x: [f32; 2]) -> (f32, [f32; 2]) {
         let floor = if let Shape::Exponential(_, floor) = self.shape { floor } else { 0.0 };
         // Without a floor all terms could underflow: they are taken relative to the largest.
         let mut largest = f32::NEG_INFINITY;
@@ -175,12 +170,12 @@ impl<'a> Modes<'a> {
         }
         let sum = lane::sum(&total) + floor;
         let slopes = slopes.map(|slopes| lane::sum(&slopes) / sum);
-        Point { energy: 0.0 - (base + lane::ln(sum)), slopes }
+        (0.0 - (base + lane::ln(sum)), slopes)
     }
 
     /// The point of a state, kept in the cache; its energy.
     fn keep(&self, x: Packed<'_>, kept: &mut Bits) -> f32 {
-        let Point { energy, slopes: [first, second] } = self.at([x.get(0) as f32, x.get(1) as f32]);
+        let (energy, [first, second]) = self.at([x.get(0) as f32, x.get(1) as f32]);
         let [slot, a, b, ..] = kept;
         (*slot, *a, *b) = (energy.to_bits(), first.to_bits(), second.to_bits());
         energy
@@ -223,7 +218,7 @@ impl Energy for Modes<'_> {
         for (value, out) in (0..self.arity).zip(out) {
             let value = value as f32;
             let place = if site == 0 { [value, second] } else { [first, value] };
-            *out = self.at(place).energy - before;
+            *out = self.at(place).0 - before;
         }
     }
 }
