@@ -12,7 +12,7 @@ const PIECES: usize = 16;
 impl Edgewise<'_> {
     /// The numbers that edges can keep: one an edge, in the order in which they take draws.
     pub(crate) fn edges(&self) -> usize {
-        self.matrix.form().entries().len() / 2
+        self.matrix.form.entries().len() / 2
     }
 
     /// Whether edges are taken by runs: their order is another one then.
@@ -50,7 +50,7 @@ impl Edgewise<'_> {
         for run in self.runs {
             let (first, offset, edges) = run.place();
             let (some, behind) = rest.split_at_checked(edges).unwrap_or_default();
-            let coupling = sign * run.coupling() as f32 * unit;
+            let coupling = sign * run.coupling as f32 * unit;
             add_whole(coupling, offset, some, eta.get_mut(first..).unwrap_or_default());
             rest = behind;
         }
@@ -92,7 +92,7 @@ impl Edgewise<'_> {
             let near = v.get(first..).unwrap_or_default();
             let ends = near.iter().zip(near.get(offset..).unwrap_or_default());
             let moved = some.iter_mut().zip(ends);
-            let coupling = sign * run.coupling() as f32;
+            let coupling = sign * run.coupling as f32;
             let mut of_run = 0;
             if coupling > 0.0 {
                 moved.for_each(|(k, (&a, &b))| {
@@ -112,7 +112,7 @@ impl Edgewise<'_> {
 
     /// The edges by rows: both ends, and whether W is positive; those of 0 aside.
     fn each_edge(&self, mut edge: impl FnMut(usize, usize, bool)) {
-        let (form, sign, mut start) = (self.matrix.form(), self.matrix.sign(), 0);
+        let (form, sign, mut start) = (self.matrix.form, self.matrix.sign, 0);
         for (site, &end) in (0..).zip(form.ends()) {
             let row = form.entries().get(start..end as usize).unwrap_or_default();
             start = end as usize;

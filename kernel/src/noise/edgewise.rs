@@ -75,7 +75,7 @@ impl<'a> Edgewise<'a> {
             rest |= least < 0.0;
             *slot = if least > 0.0 { least } else { 0.0 };
         }
-        let degree = |site| matrix.form().row(site).iter().filter(|entry| entry.coupling != 0).count();
+        let degree = |site| matrix.form.row(site).iter().filter(|entry| entry.coupling != 0).count();
         let most = (0..matrix.sites()).map(degree).max().unwrap_or(0);
         Ok(Self { matrix, d, rest, runs: &[], most })
     }
@@ -84,7 +84,7 @@ impl<'a> Edgewise<'a> {
     /// 16×16 and 133 on 64×64. O(edges).
     #[must_use]
     pub fn runs(matrix: SparseMatrix<'_>) -> usize {
-        runs::compile(matrix.form(), |_, _| ())
+        runs::compile(matrix.form, |_, _| ())
     }
 
     /// The same noise, its edges taken run by run ([`Edgewise::runs`] of them, kept in `memory`): other draws of the
@@ -98,7 +98,7 @@ impl<'a> Edgewise<'a> {
     pub fn by_runs(self, memory: &'a mut [Run]) -> Result<Self, NoiseError> {
         let (need, got) = (Self::runs(self.matrix), memory.len());
         let memory = memory.get_mut(..need).ok_or(NoiseError::Memory { need, got })?;
-        runs::compile(self.matrix.form(), |index, run| {
+        runs::compile(self.matrix.form, |index, run| {
             if let Some(slot) = memory.get_mut(index) {
                 *slot = run;
             }
@@ -115,14 +115,14 @@ impl<'a> Edgewise<'a> {
     /// [far](Sparse::far). It also needs more flips than one for 64 sites and one for two runs together.
     pub(crate) fn runs_for(&self, flips: u32) -> Option<&'a [Run]> {
         let cost = self.d.len() / 4 + self.runs.len() / 2;
-        let pays = PARTS == 1 && self.matrix.form().far() && flips as usize > cost;
+        let pays = PARTS == 1 && self.matrix.form.far() && flips as usize > cost;
         let pays = pays && self.most <= i16::MAX as usize;
         (pays && !self.runs.is_empty()).then_some(self.runs)
     }
 
     /// What makes W of the rows' couplings: a sign and a unit.
     pub(super) fn scales(&self) -> [f32; 2] {
-        [self.matrix.sign() as f32, self.matrix.form().unit()]
+        [self.matrix.sign as f32, self.matrix.form.unit()]
     }
 
     /// The most couplings that a site has, those of 0 aside.
@@ -132,7 +132,7 @@ impl<'a> Edgewise<'a> {
 
     /// The one magnitude |W| of all couplings but those of 0; `None` where magnitudes differ.
     pub(crate) fn magnitude(&self) -> Option<f32> {
-        let form = self.matrix.form();
+        let form = self.matrix.form;
         let sizes =
             || form.entries().iter().map(|entry| entry.coupling.unsigned_abs()).filter(|&size| size != 0);
         let size = sizes().next().unwrap_or(0);
@@ -150,7 +150,7 @@ impl<'a> Edgewise<'a> {
         if !self.runs.is_empty() {
             return runs::draw(self.runs, self.scales(), Whole(gaussian), rng, eta);
         }
-        let (form, sign) = (self.matrix.form(), self.matrix.sign());
+        let (form, sign) = (self.matrix.form, self.matrix.sign);
         let mut stream = Stream::new(Whole(gaussian), form.entries().len() / 2);
         let mut start = 0;
         for (site, &end) in (0..).zip(form.ends()) {
@@ -236,7 +236,7 @@ impl Noise for Edgewise<'_> {
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize) {
         eta.fill([0.0; LANES]);
         let eta = eta.as_flattened_mut();
-        let form = self.matrix.form();
+        let form = self.matrix.form;
         if planes == 1 && !self.runs.is_empty() {
             runs::draw(self.runs, self.scales(), Normals, rng, eta);
             if self.rest {
@@ -253,7 +253,7 @@ impl Noise for Edgewise<'_> {
                 let slot = (batch.ends.get_mut(batch.len), batch.couplings.get_mut(batch.len));
                 if let (Some(ends), Some(coupling)) = slot {
                     *ends = (site, entry.site);
-                    *coupling = (self.matrix.sign() * entry.coupling) as u32;
+                    *coupling = (self.matrix.sign * entry.coupling) as u32;
                 }
                 batch.len += 1;
                 if batch.len == LANES {

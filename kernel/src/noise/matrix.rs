@@ -22,9 +22,9 @@ pub trait Symmetric {
 /// and its W agree to rounding.
 #[derive(Clone, Copy, Debug)]
 pub struct SparseMatrix<'a> {
-    form: Sparse<'a>,
+    pub(super) form: Sparse<'a>,
     /// 1, or −1 where W is minus the rows.
-    sign: i32,
+    pub(super) sign: i32,
     own: Own<'a>,
 }
 
@@ -65,23 +65,10 @@ impl<'a> SparseMatrix<'a> {
         Self { form: precision, sign: -1, own: Own::Linear }
     }
 
-    /// The rows.
-    pub(super) fn form(&self) -> Sparse<'a> {
-        self.form
-    }
-
     /// Whether it has just these rows, in the same memory, and nothing on its diagonal.
     pub(super) fn is_of(&self, form: Sparse<'_>) -> bool {
-        core::ptr::eq(self.form.entries(), form.entries())
-            && core::ptr::eq(self.form.ends(), form.ends())
-            && self.form.exponent() == form.exponent()
-            && self.sign == 1
-            && matches!(self.own, Own::Zero)
-    }
-
-    /// What the rows' couplings are multiplied with: 1 or −1.
-    pub(super) fn sign(&self) -> i32 {
-        self.sign
+        let same = self.form.is(form) && self.form.exponent() == form.exponent();
+        same && self.sign == 1 && matches!(self.own, Own::Zero)
     }
 
     /// `Σ_{j≠i} |W[i, j]|`, summed in fixed point.

@@ -16,17 +16,13 @@ pub struct Run {
     first: u32,
     offset: u32,
     edges: u32,
-    coupling: i32,
+    pub(super) coupling: i32,
 }
 
 impl Run {
     /// Its first site, its offset and its edges.
     pub(super) fn place(&self) -> (usize, usize, usize) {
         (self.first as usize, self.offset as usize, self.edges as usize)
-    }
-
-    pub(super) fn coupling(&self) -> i32 {
-        self.coupling
     }
 }
 

@@ -126,7 +126,7 @@ pub(crate) fn draw<S: Source, R: Rng + ?Sized>(
     let mut stream = Stream::new(source, runs.iter().map(|run| run.edges as usize).sum());
     for run in runs {
         let coupling = sign * run.coupling as f32 * unit;
-        let (mut first, offset, mut edges) = (run.first as usize, run.offset as usize, run.edges as usize);
+        let (mut first, offset, mut edges) = run.place();
         while edges > 0 {
             let (source, some) = stream.next(edges, rng);
             source.add(coupling, offset, some, eta.get_mut(first..).unwrap_or_default());
