@@ -112,12 +112,9 @@ impl Edgewise<'_> {
 
     /// The edges by rows: both ends, and whether W is positive; those of 0 aside.
     fn each_edge(&self, mut edge: impl FnMut(usize, usize, bool)) {
-        let (form, sign, mut start) = (self.matrix.form, self.matrix.sign, 0);
-        for (site, &end) in (0..).zip(form.ends()) {
-            let row = form.entries().get(start..end as usize).unwrap_or_default();
-            start = end as usize;
+        for (site, (_, row)) in (0..).zip(self.matrix.form.rows()) {
             for entry in row.iter().filter(|entry| entry.site > site && entry.coupling != 0) {
-                edge(site as usize, entry.site as usize, sign * entry.coupling > 0);
+                edge(site as usize, entry.site as usize, self.matrix.sign * entry.coupling > 0);
             }
         }
     }

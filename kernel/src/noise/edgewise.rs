@@ -152,10 +152,7 @@ impl<'a> Edgewise<'a> {
         }
         let (form, sign) = (self.matrix.form, self.matrix.sign);
         let mut stream = Stream::new(Whole(gaussian), form.entries().len() / 2);
-        let mut start = 0;
-        for (site, &end) in (0..).zip(form.ends()) {
-            let row = form.entries().get(start..end as usize).unwrap_or_default();
-            start = end as usize;
+        for (site, (_, row)) in (0..).zip(form.rows()) {
             let mut own = 0i16;
             // Neighbours ascend: those behind the site.
             let behind = row.iter().rev().take_while(|entry| entry.site > site);
@@ -236,33 +233,10 @@ impl Noise for Edgewise<'_> {
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize) {
         eta.fill([0.0; LANES]);
         let eta = eta.as_flattened_mut();
-        let form = self.matrix.form;
         if planes == 1 && !self.runs.is_empty() {
             runs::draw(self.runs, self.scales(), Normals, rng, eta);
-            if self.rest {
-                self.draw_rest(rng, eta, planes);
-            }
-            return;
-        }
-        let mut batch = Batch { ends: [(0, 0); LANES], couplings: [0; LANES], len: 0 };
-        let mut start = 0;
-        for (site, &end) in (0..).zip(form.ends()) {
-            let row = form.entries().get(start..end as usize).unwrap_or_default();
-            start = end as usize;
-            for entry in row.iter().filter(|entry| entry.site > site) {
-                let slot = (batch.ends.get_mut(batch.len), batch.couplings.get_mut(batch.len));
-                if let (Some(ends), Some(coupling)) = slot {
-                    *ends = (site, entry.site);
-                    *coupling = (self.matrix.sign * entry.coupling) as u32;
-                }
-                batch.len += 1;
-                if batch.len == LANES {
-                    batch.scatter(form.unit(), rng, eta, planes);
-                }
-            }
-        }
-        if batch.len > 0 {
-            batch.scatter(form.unit(), rng, eta, planes);
+        } else {
+            self.draw_edges(rng, eta, planes);
         }
         if self.rest {
             self.draw_rest(rng, eta, planes);
@@ -302,6 +276,28 @@ impl Noise for Edgewise<'_> {
 }
 
 impl Edgewise<'_> {
+    /// One normal an edge, edge by edge in the order of the rows.
+    fn draw_edges<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [f32], planes: usize) {
+        let form = self.matrix.form;
+        let mut batch = Batch { ends: [(0, 0); LANES], couplings: [0; LANES], len: 0 };
+        for (site, (_, row)) in (0..).zip(form.rows()) {
+            for entry in row.iter().filter(|entry| entry.site > site) {
+                let slot = (batch.ends.get_mut(batch.len), batch.couplings.get_mut(batch.len));
+                if let (Some(ends), Some(coupling)) = slot {
+                    *ends = (site, entry.site);
+                    *coupling = (self.matrix.sign * entry.coupling) as u32;
+                }
+                batch.len += 1;
+                if batch.len == LANES {
+                    batch.scatter(form.unit(), rng, eta, planes);
+                }
+            }
+        }
+        if batch.len > 0 {
+            batch.scatter(form.unit(), rng, eta, planes);
+        }
+    }
+
     /// One normal a site for what the diagonal has beyond the edges.
     fn draw_rest<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [f32], planes: usize) {
         for block in 0..self.d.len() {
