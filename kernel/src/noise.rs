@@ -187,6 +187,12 @@ impl Noise for Still {
     fn follow(&self, _: &Move<'_>, _: &mut [Block], _: usize) {}
 }
 
+/// The first `need` elements of memory.
+fn room<T>(memory: &mut [T], need: usize) -> Result<&mut [T], NoiseError> {
+    let got = memory.len();
+    memory.get_mut(..need).ok_or(NoiseError::Memory { need, got })
+}
+
 /// Σ v·η over the changed sites.
 pub(crate) fn along(step: &Move<'_>, eta: &[Block], planes: usize) -> f32 {
     let lanes = eta.as_flattened();

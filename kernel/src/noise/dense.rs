@@ -1,7 +1,7 @@
 //! Any W of moderate size, by its Cholesky factor.
 
 use super::matrix::{DenseMatrix, Symmetric};
-use super::{Noise, NoiseError, components};
+use super::{Noise, NoiseError, components, room};
 use crate::lane::{Block, F32s, LANES, PARTS};
 use crate::packed::Move;
 use crate::random::normals;
@@ -47,11 +47,8 @@ impl<'a> Dense<'a> {
     /// positive semidefinite, by more than 1/64 of the largest |Wᵢᵢ| + Dᵢ; then `d` is as it was.
     pub fn new(matrix: DenseMatrix<'a>, d: &'a mut [Block], root: &'a mut [Block]) -> Result<Self, NoiseError> {
         let sites = matrix.sites();
-        let short = |need, got| NoiseError::Memory { need, got };
-        let (need, got) = (DenseMatrix::row_blocks(sites), d.len());
-        let d = d.get_mut(..need).ok_or(short(need, got))?;
-        let (need, got) = (Self::root_blocks(sites), root.len());
-        let root = root.get_mut(..need).ok_or(short(need, got))?;
+        let d = room(d, DenseMatrix::row_blocks(sites))?;
+        let root = room(root, Self::root_blocks(sites))?;
         let mut largest = 0.0f32;
         for (site, &value) in d.as_flattened().iter().enumerate().take(sites) {
             if !(value >= 0.0 && value.is_finite()) {

@@ -2,7 +2,7 @@
 
 use super::matrix::{SparseMatrix, Symmetric};
 use super::runs::{self, Normals, Run, Stream, Whole};
-use super::{Noise, NoiseError, components, place};
+use super::{Noise, NoiseError, components, place, room};
 use crate::energy::Sparse;
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::packed::Move;
@@ -65,9 +65,7 @@ impl<'a> Edgewise<'a> {
     /// # Errors
     /// [`NoiseError::Memory`] where `d` has fewer than [`Edgewise::blocks`].
     pub fn new(matrix: SparseMatrix<'a>, d: &'a mut [Block]) -> Result<Self, NoiseError> {
-        let need = Self::blocks(matrix.sites());
-        let got = d.len();
-        let Some(d) = d.get_mut(..need) else { return Err(NoiseError::Memory { need, got }) };
+        let d = room(d, Self::blocks(matrix.sites()))?;
         d.fill([0.0; LANES]);
         let mut rest = false;
         for (site, slot) in d.as_flattened_mut().iter_mut().enumerate().take(matrix.sites()) {
@@ -96,8 +94,7 @@ impl<'a> Edgewise<'a> {
     /// # Errors
     /// [`NoiseError::Memory`] where `memory` is short.
     pub fn by_runs(self, memory: &'a mut [Run]) -> Result<Self, NoiseError> {
-        let (need, got) = (Self::runs(self.matrix), memory.len());
-        let memory = memory.get_mut(..need).ok_or(NoiseError::Memory { need, got })?;
+        let memory = room(memory, Self::runs(self.matrix))?;
         runs::compile(self.matrix.form, |index, run| {
             if let Some(slot) = memory.get_mut(index) {
                 *slot = run;

@@ -1,7 +1,7 @@
 //! What both regressions share: what they refuse, how they forget, and how their equations are solved.
 
-use super::NoiseError;
 use super::shift::{dot, root, scale, subtract};
+use super::{NoiseError, room};
 use crate::lane::{Block, LANES};
 use crate::layout::{Kind, Layout};
 
@@ -50,12 +50,10 @@ pub(super) fn solve(
     right: impl FnOnce(&mut [Block]),
     mut apply: impl FnMut(&[Block], &mut [Block]),
 ) -> Result<Fit, NoiseError> {
-    let got = w.len();
-    let w = w.get_mut(..size).ok_or(NoiseError::Memory { need: size, got })?;
-    let short = NoiseError::Memory { need: size.saturating_mul(3), got: scratch.len() };
-    let (rest, scratch) = scratch.split_at_mut_checked(size).ok_or(short)?;
-    let (direction, image) = scratch.split_at_mut_checked(size).ok_or(short)?;
-    let image = image.get_mut(..size).ok_or(short)?;
+    let w = room(w, size)?;
+    let scratch = room(scratch, size.saturating_mul(3))?;
+    let (rest, scratch) = scratch.split_at_mut_checked(size).unwrap_or_default();
+    let (direction, image) = scratch.split_at_mut_checked(size).unwrap_or_default();
     w.fill([0.0; LANES]);
     // What `apply` leaves out stays 0.
     image.fill([0.0; LANES]);

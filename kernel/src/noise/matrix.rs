@@ -1,6 +1,6 @@
 //! W, a symmetric matrix: by sparse couplings or in full.
 
-use super::NoiseError;
+use super::{NoiseError, room};
 use crate::energy::{Precision, Sparse};
 use crate::lane::{Block, LANES};
 
@@ -176,9 +176,7 @@ impl<'a> DenseMatrix<'a> {
     /// As [`DenseMatrix::new`].
     pub fn of(matrix: &impl Symmetric, rows: &'a mut [Block]) -> Result<Self, NoiseError> {
         let sites = matrix.sites();
-        let need = Self::checked(sites)?;
-        let got = rows.len();
-        let Some(rows) = rows.get_mut(..need) else { return Err(NoiseError::Memory { need, got }) };
+        let rows = room(rows, Self::checked(sites)?)?;
         rows.fill([0.0; LANES]);
         for (site, row) in rows.chunks_mut(Self::row_blocks(sites).max(1)).enumerate() {
             let row = row.as_flattened_mut();
@@ -194,7 +192,8 @@ impl<'a> DenseMatrix<'a> {
         Self::new(sites, rows)
     }
 
-    fn checked(sites: usize) -> Result<usize, NoiseError> {
+    /// Blocks of the whole matrix, of a legal number of sites.
+    pub(super) fn checked(sites: usize) -> Result<usize, NoiseError> {
         if sites == 0 || sites > Self::MAX_SITES {
             return Err(NoiseError::Sites { got: sites, most: Self::MAX_SITES });
         }

@@ -1,7 +1,7 @@
 //! W by least squares where it is known which of its entries are not zero: in memory that grows with the edges.
 
-use super::NoiseError;
 use super::least_squares::{Fit, forget, long, numbers, ridge_value, solve};
+use super::{NoiseError, room};
 use crate::energy::{Edge, Sparse};
 use crate::lane::{Block, LANES};
 use crate::packed::Move;
@@ -97,10 +97,9 @@ impl<'a> SparseRegression<'a> {
     /// # Errors
     /// [`NoiseError::Memory`] where there are too few blocks.
     pub fn new(pattern: Sparse<'a>, memory: &'a mut [Block]) -> Result<Self, NoiseError> {
-        let short = NoiseError::Memory { need: Self::blocks(pattern), got: memory.len() };
-        let memory = memory.get_mut(..Self::blocks(pattern)).ok_or(short)?;
+        let memory = room(memory, Self::blocks(pattern))?;
         memory.fill([0.0; LANES]);
-        let (products, moments) = memory.split_at_mut_checked(Self::w_blocks(pattern)).ok_or(short)?;
+        let (products, moments) = memory.split_at_mut_checked(Self::w_blocks(pattern)).unwrap_or_default();
         Ok(Self { pattern, products, moments, moves: 0 })
     }
 

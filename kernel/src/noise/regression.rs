@@ -1,9 +1,9 @@
 //! W where no formula gives it: least squares over the moves of a burn-in.
 
-use super::NoiseError;
 use super::least_squares::{Fit, forget, long, numbers, ridge_value, solve};
 use super::matrix::DenseMatrix;
 use super::shift::subtract;
+use super::{NoiseError, room};
 use crate::lane::{Block, LANES};
 use crate::packed::Move;
 
@@ -38,14 +38,10 @@ impl<'a> Regression<'a> {
     /// # Errors
     /// [`NoiseError`] where there are too many sites or too few blocks.
     pub fn new(sites: usize, memory: &'a mut [Block]) -> Result<Self, NoiseError> {
-        if sites == 0 || sites > DenseMatrix::MAX_SITES {
-            return Err(NoiseError::Sites { got: sites, most: DenseMatrix::MAX_SITES });
-        }
-        let (need, got) = (Self::blocks(sites), memory.len());
-        let short = NoiseError::Memory { need, got };
-        let memory = memory.get_mut(..need).ok_or(short)?;
+        let matrix = DenseMatrix::checked(sites)?;
+        let memory = room(memory, Self::blocks(sites))?;
         memory.fill([0.0; LANES]);
-        let (moments, products) = memory.split_at_mut_checked(need / 2).ok_or(short)?;
+        let (moments, products) = memory.split_at_mut_checked(matrix).unwrap_or_default();
         Ok(Self { sites, moments, products, moves: 0 })
     }
 

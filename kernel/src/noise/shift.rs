@@ -1,7 +1,7 @@
 //! The smallest eigenvalue of W + D, by the Lanczos iteration.
 
 use super::scaled::Scaled;
-use super::{NoiseError, Symmetric};
+use super::{NoiseError, Symmetric, room};
 use crate::lane::{Block, F32s, LANES, PARTS, sum};
 
 /// Steps of the Lanczos iteration at most: products with the matrix.
@@ -48,15 +48,10 @@ impl Eigenvalue {
 pub(super) fn lanczos(matrix: &impl Symmetric, scratch: &mut [Block]) -> Result<Eigenvalue, NoiseError> {
     let sites = matrix.sites();
     let blocks = sites.div_ceil(LANES);
-    let (need, got) = (3 * blocks, scratch.len());
-    let short = NoiseError::Memory { need, got };
-    let (before, rest) = scratch.split_at_mut_checked(blocks).ok_or(short)?;
-    let (here, next) = rest.split_at_mut_checked(blocks).ok_or(short)?;
-    let next = next.get_mut(..blocks).ok_or(short)?;
-
-    before.fill([0.0; LANES]);
-    here.fill([0.0; LANES]);
-    next.fill([0.0; LANES]);
+    let scratch = room(scratch, 3 * blocks)?;
+    scratch.fill([0.0; LANES]);
+    let (before, rest) = scratch.split_at_mut_checked(blocks).unwrap_or_default();
+    let (here, next) = rest.split_at_mut_checked(blocks).unwrap_or_default();
     for (site, slot) in here.as_flattened_mut().iter_mut().enumerate().take(sites) {
         *slot = scattered(site as u32);
     }
@@ -99,9 +94,8 @@ pub fn constant(
     d: &mut [Block],
     scratch: &mut [Block],
 ) -> Result<f32, NoiseError> {
-    let (sites, got) = (matrix.sites(), d.len());
-    let need = sites.div_ceil(LANES);
-    let d = d.get_mut(..need).ok_or(NoiseError::Memory { need, got })?;
+    let sites = matrix.sites();
+    let d = room(d, sites.div_ceil(LANES))?;
     let least = least_eigenvalue(matrix, &[], scratch)?;
     let shift = least.residual - least.value;
     if !(shift.is_finite() && epsilon.is_finite()) {

@@ -2,7 +2,7 @@
 
 use super::scaled::Scaled;
 use super::shift::{dot, lanczos, root, scale, scattered, subtract};
-use super::{Eigenvalue, NoiseError, Symmetric};
+use super::{Eigenvalue, NoiseError, Symmetric, room};
 use crate::lane::{Block, LANES};
 
 /// The smallest trace of D with D ⪰ 0 and W + D ⪰ 0 (AB-trace; METHODS.md §3).
@@ -102,18 +102,13 @@ impl MinTrace {
     ) -> Result<Solved, NoiseError> {
         let matrix = &Scaled::new(matrix, &[])?;
         let sites = matrix.sites();
-        let short = |need, got| NoiseError::Memory { need, got };
-        let (need, got) = (sites.div_ceil(LANES), d.len());
-        let d = d.get_mut(..need).ok_or(short(need, got))?;
-        let (need, got) = (Self::blocks(sites), vectors.len());
         let width = Self::rank(sites).div_ceil(LANES);
-        let vectors = vectors.get_mut(..need).ok_or(short(need, got))?;
-        if scratch.len() < 3 * d.len() {
-            return Err(short(3 * d.len(), scratch.len()));
-        }
+        let d = room(d, sites.div_ceil(LANES))?;
+        let vectors = room(vectors, Self::blocks(sites))?;
+        let scratch = room(scratch, 3 * d.len())?;
         // Past the rank a vector has zeros.
         vectors.fill([0.0; LANES]);
-        let (p, vectors) = vectors.split_at_mut_checked(width).ok_or(short(need, got))?;
+        let (p, vectors) = vectors.split_at_mut_checked(width).unwrap_or_default();
         for (index, vector) in vectors.chunks_mut(width.max(1)).enumerate() {
             let components = vector.as_flattened_mut().iter_mut().enumerate().take(Self::rank(sites));
             components.for_each(|(k, slot)| *slot = scattered((index * 4096 + k) as u32));
