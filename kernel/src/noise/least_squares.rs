@@ -31,6 +31,17 @@ pub(super) fn ridge_value(ridge: f32) -> Result<f32, NoiseError> {
     if ridge >= 0.0 && ridge.is_finite() { Ok(ridge) } else { Err(NoiseError::Ridge(ridge)) }
 }
 
+/// Two numbers become their sum: the same bits on both sides of the diagonal.
+pub(super) fn add_up(numbers: &mut [f32], here: usize, there: usize) {
+    let number = |at: usize| numbers.get(at).copied().unwrap_or(0.0);
+    let sum = number(here) + number(there);
+    for at in [here, there] {
+        if let Some(slot) = numbers.get_mut(at) {
+            *slot = sum;
+        }
+    }
+}
+
 /// Moves after which sums are halved: sums of their squares have not yet all digits of a float.
 const HALF_LIFE: u32 = 1 << 22;
 
@@ -41,14 +52,16 @@ pub(super) fn forget(moves: u32, sums: [&mut [Block]; 2]) {
     }
 }
 
-/// w ← the solution of `apply(w) = right`, by conjugate gradients from 0 (Hestenes and Stiefel 1952). It takes `size`
-/// blocks of w and three times `size` of scratch. It stops where the residual is below 10⁻⁵, or after `iterations`.
+/// w ← the solution of `M + Mᵀ = B + Bᵀ` by conjugate gradients from 0 (Hestenes and Stiefel 1952). `apply` makes
+/// `M = (A + ρ)w`, and `symmetrise` adds the transposed matrix. It takes `size` blocks of w and three times `size` of
+/// scratch. It stops where the residual is below 10⁻⁵, or after `iterations`.
 pub(super) fn solve(
     iterations: u32,
     size: usize,
     (w, scratch): (&mut [Block], &mut [Block]),
-    right: impl FnOnce(&mut [Block]),
-    mut apply: impl FnMut(&[Block], &mut [Block]),
+    b: &[Block],
+    symmetrise: impl Fn(&mut [Block]),
+    apply: impl Fn(&[Block], &mut [Block]),
 ) -> Result<Fit, NoiseError> {
     let w = room(w, size)?;
     let scratch = room(scratch, size.saturating_mul(3))?;
@@ -57,12 +70,14 @@ pub(super) fn solve(
     w.fill([0.0; LANES]);
     // What `apply` leaves out stays 0.
     image.fill([0.0; LANES]);
-    right(rest);
+    rest.iter_mut().zip(b).for_each(|(slot, &block)| *slot = block);
+    symmetrise(rest);
     direction.iter_mut().zip(rest.iter()).for_each(|(slot, &block)| *slot = block);
     let first = dot(rest, rest);
     let (mut square, mut made) = (first, 0);
     while made < iterations && square > 1e-10 * first {
         apply(direction, image);
+        symmetrise(image);
         let curvature = dot(direction, image);
         // Numbers whose squares are floats may have products with moments that are not.
         if !curvature.is_finite() {

@@ -1,6 +1,6 @@
 //! W by least squares where it is known which of its entries are not zero: in memory that grows with the edges.
 
-use super::least_squares::{Fit, forget, long, numbers, ridge_value, solve};
+use super::least_squares::{Fit, add_up, forget, long, numbers, ridge_value, solve};
 use super::{NoiseError, room};
 use crate::energy::{Edge, Sparse};
 use crate::lane::{Block, LANES};
@@ -175,12 +175,9 @@ impl<'a> SparseRegression<'a> {
             start = start.saturating_add(width(self.pattern, site).saturating_pow(2));
         }
         let ridge = ridge * sum / self.pattern.sites() as f32;
-        let right = |out: &mut [Block]| {
-            out.iter_mut().zip(self.products.iter()).for_each(|(slot, &block)| *slot = block);
-            self.symmetrise(out);
-        };
         let size = Self::w_blocks(self.pattern);
-        solve(iterations, size, (w, scratch), right, |p, out| self.apply(ridge, p, out))
+        let apply = |p: &[Block], out: &mut [Block]| self.apply(ridge, p, out);
+        solve(iterations, size, (w, scratch), self.products, |out| self.symmetrise(out), apply)
     }
 
     /// The edges of a solution: for [`Ising::bits_edges_once`](crate::Ising::bits_edges_once), whose
@@ -202,7 +199,7 @@ impl<'a> SparseRegression<'a> {
         }
     }
 
-    /// out ← (A + ρ)P + P(A + ρ) at the pattern.
+    /// out ← (A + ρ)P at the pattern.
     fn apply(&self, ridge: f32, p: &[Block], out: &mut [Block]) {
         let mut moments = self.moments.as_flattened();
         let (mut p, mut rows) = (p.as_flattened(), &mut *out.as_flattened_mut());
@@ -220,28 +217,19 @@ impl<'a> SparseRegression<'a> {
                 *out = sum + ridge * own_value;
             }
         }
-        self.symmetrise(out);
     }
 
-    /// M ← M + Mᵀ: the same bits on both sides of the diagonal.
+    /// M ← M + Mᵀ.
     fn symmetrise(&self, matrix: &mut [Block]) {
         let flat = matrix.as_flattened_mut();
         for a in 0..self.pattern.sites() {
             let here = first(self.pattern, a);
-            if let Some(slot) = flat.get_mut(here) {
-                *slot += *slot;
-            }
+            add_up(flat, here, here);
             for (offset, entry) in self.pattern.row(a).iter().enumerate() {
                 let b = entry.site as usize;
                 let back = self.pattern.row(b).binary_search_by_key(&(a as u32), |entry| entry.site);
                 let (true, Ok(back)) = (b < a, back) else { continue };
-                let (here, there) = (here + 1 + offset, first(self.pattern, b) + 1 + back);
-                let sum = flat.get(here).copied().unwrap_or(0.0) + flat.get(there).copied().unwrap_or(0.0);
-                for at in [here, there] {
-                    if let Some(slot) = flat.get_mut(at) {
-                        *slot = sum;
-                    }
-                }
+                add_up(flat, here + 1 + offset, first(self.pattern, b) + 1 + back);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! W where no formula gives it: least squares over the moves of a burn-in.
 
-use super::least_squares::{Fit, forget, long, numbers, ridge_value, solve};
+use super::least_squares::{Fit, add_up, forget, long, numbers, ridge_value, solve};
 use super::matrix::DenseMatrix;
 use super::shift::subtract;
 use super::{NoiseError, room};
@@ -107,11 +107,7 @@ impl<'a> Regression<'a> {
         };
         let sum: f32 = (0..self.sites).map(|site| entry(self.moments, site, site)).sum();
         let ridge = ridge * sum / self.sites as f32;
-        let right = |out: &mut [Block]| {
-            out.iter_mut().zip(self.products.iter()).for_each(|(slot, &block)| *slot = block);
-            self.symmetrise(out);
-        };
-        // (A + ρ)P + P(A + ρ)
+        // (A + ρ)P
         let apply = |p: &[Block], out: &mut [Block]| {
             for (site, out) in out.chunks_mut(width.max(1)).enumerate() {
                 out.fill([0.0; LANES]);
@@ -124,24 +120,18 @@ impl<'a> Regression<'a> {
                     }
                 }
             }
-            self.symmetrise(out);
         };
-        solve(iterations, DenseMatrix::blocks(self.sites), (rows, scratch), right, apply)
+        let size = DenseMatrix::blocks(self.sites);
+        solve(iterations, size, (rows, scratch), self.products, |out| self.symmetrise(out), apply)
     }
 
-    /// M ← M + Mᵀ: the same bits on both sides of the diagonal.
+    /// M ← M + Mᵀ.
     fn symmetrise(&self, matrix: &mut [Block]) {
         let width = DenseMatrix::row_blocks(self.sites) * LANES;
         let flat = matrix.as_flattened_mut();
         for a in 0..self.sites {
             for b in 0..=a {
-                let (here, there) = (a * width + b, b * width + a);
-                let sum = flat.get(here).copied().unwrap_or(0.0) + flat.get(there).copied().unwrap_or(0.0);
-                for at in [here, there] {
-                    if let Some(slot) = flat.get_mut(at) {
-                        *slot = sum;
-                    }
-                }
+                add_up(flat, a * width + b, b * width + a);
             }
         }
     }
