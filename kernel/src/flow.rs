@@ -48,7 +48,7 @@ mod reservoir;
 mod room;
 mod turn;
 mod unscaled;
-mod vector;
+pub(crate) mod vector;
 
 pub use control::StepControl;
 pub use ergodic::Replay;

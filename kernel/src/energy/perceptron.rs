@@ -1,6 +1,7 @@
 //! A small network as an energy over bits.
 
 use super::{Energy, EnergyError, checked, dot, flip_or_stay, room};
+use crate::flow::vector::add;
 use crate::lane::{self, Bits, Block, F32s, LANES, PARTS};
 use crate::layout::Layout;
 use crate::packed::{self, Move, Packed};
@@ -214,17 +215,6 @@ pub(crate) struct Part {
     pub(crate) start: usize,
     /// The first block of what the cache keeps.
     pub(crate) kept: usize,
-}
-
-/// `sums += times · row`.
-#[inline]
-fn add(sums: &mut [Block], times: f32, row: &[Block]) {
-    let times = F32s::splat(times);
-    for (sum, row) in sums.iter_mut().zip(row) {
-        for part in 0..PARTS {
-            (F32s::load(sum, part) + times * F32s::load(row, part)).store(sum, part);
-        }
-    }
 }
 
 impl Energy for Perceptron<'_> {

@@ -1,7 +1,7 @@
 //! What both regressions share: what they refuse, how they forget, and how their equations are solved.
 
-use super::shift::{dot, root, scale, subtract};
 use super::{NoiseError, room};
+use crate::flow::vector::{add, dot, scale, sqrt};
 use crate::lane::{Block, LANES};
 use crate::layout::{Kind, Layout};
 
@@ -87,17 +87,17 @@ pub(super) fn solve(
             break;
         }
         let length = square / curvature;
-        subtract(w, -length, direction);
-        subtract(rest, length, image);
+        add(w, length, direction);
+        add(rest, -length, image);
         let next = dot(rest, rest);
         scale(direction, next / square);
-        subtract(direction, -1.0, rest);
+        add(direction, 1.0, rest);
         square = next;
         made += 1;
     }
     if !square.is_finite() {
         return Err(NoiseError::Gradient);
     }
-    let residual = if first > 0.0 { root(square / first) } else { 0.0 };
+    let residual = if first > 0.0 { sqrt(square / first) } else { 0.0 };
     Ok(Fit { residual, iterations: made })
 }

@@ -2,8 +2,8 @@
 
 use super::least_squares::{Fit, add_up, forget, long, numbers, ridge_value, solve};
 use super::matrix::DenseMatrix;
-use super::shift::subtract;
 use super::{NoiseError, room};
+use crate::flow::vector::add;
 use crate::lane::{Block, LANES};
 use crate::packed::Move;
 
@@ -70,8 +70,8 @@ impl<'a> Regression<'a> {
             }
             // Δg = −(after − before)
             let products = self.products.get_mut(row).unwrap_or_default();
-            subtract(products, v, after);
-            subtract(products, -v, before);
+            add(products, -v, after);
+            add(products, v, before);
             let past = products.as_flattened_mut().get_mut(self.sites..).unwrap_or_default();
             past.fill(0.0);
         }
@@ -116,7 +116,7 @@ impl<'a> Regression<'a> {
                     let factor = entry(self.moments, site, other) + own;
                     if factor != 0.0 {
                         let row = p.get(other * width..(other + 1) * width).unwrap_or_default();
-                        subtract(out, -factor, row);
+                        add(out, factor, row);
                     }
                 }
             }

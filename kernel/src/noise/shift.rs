@@ -2,7 +2,8 @@
 
 use super::scaled::Scaled;
 use super::{NoiseError, Symmetric, room};
-use crate::lane::{Block, F32s, LANES, PARTS, sum};
+use crate::flow::vector::{add, dot, scale, sqrt};
+use crate::lane::{Block, LANES};
 
 /// Steps of the Lanczos iteration at most: products with the matrix.
 pub const LANCZOS_STEPS: usize = 160;
@@ -55,17 +56,17 @@ pub(super) fn lanczos(matrix: &impl Symmetric, scratch: &mut [Block]) -> Result<
     for (site, slot) in here.as_flattened_mut().iter_mut().enumerate().take(sites) {
         *slot = scattered(site as u32);
     }
-    scale(here, 1.0 / root(dot(here, here)));
+    scale(here, 1.0 / sqrt(dot(here, here)));
 
     let mut form = Tridiagonal { diagonal: [0.0; LANCZOS_STEPS], beside: [0.0; LANCZOS_STEPS], len: 0 };
     let mut beside = 0.0;
     let steps = sites.saturating_mul(4).saturating_add(LANES);
     for (diagonal, after) in form.diagonal.iter_mut().zip(&mut form.beside).take(steps) {
         times(matrix, here, next);
-        subtract(next, beside, before);
+        add(next, -beside, before);
         *diagonal = dot(here, next);
-        subtract(next, *diagonal, here);
-        beside = root(dot(next, next));
+        add(next, -*diagonal, here);
+        beside = sqrt(dot(next, next));
         *after = beside;
         form.len += 1;
         // Nothing new beyond rounding: the values found so far are those of the matrix.
@@ -156,7 +157,7 @@ impl Tridiagonal {
         for (pivot, beside) in self.pivots(below) {
             square += component * component;
             let next = if beside > 0.0 { component * (-pivot / beside) } else { 0.0 };
-            let cut = beside * root((component * component + next * next) / square);
+            let cut = beside * sqrt((component * component + next * next) / square);
             residual = if cut < residual { cut } else { residual };
             component = next;
             if component.abs() > 1e12 {
@@ -175,37 +176,5 @@ fn times(matrix: &impl Symmetric, x: &[Block], out: &mut [Block]) {
         let mut sum = matrix.diagonal(site) * x.get(site).copied().unwrap_or(0.0);
         matrix.row(site, |other, value| sum += value * x.get(other).copied().unwrap_or(0.0));
         *slot = sum;
-    }
-}
-
-pub(super) fn dot(a: &[Block], b: &[Block]) -> f32 {
-    let mut total = [0.0; LANES];
-    for (a, b) in a.iter().zip(b) {
-        for part in 0..PARTS {
-            (F32s::load(&total, part) + F32s::load(a, part) * F32s::load(b, part)).store(&mut total, part);
-        }
-    }
-    sum(&total)
-}
-
-pub(super) fn root(square: f32) -> f32 {
-    F32s::splat(square).sqrt().first()
-}
-
-pub(super) fn scale(blocks: &mut [Block], factor: f32) {
-    for block in blocks {
-        for part in 0..PARTS {
-            (F32s::load(block, part) * F32s::splat(factor)).store(block, part);
-        }
-    }
-}
-
-/// a ← a − factor · b.
-pub(super) fn subtract(a: &mut [Block], factor: f32, b: &[Block]) {
-    for (a, b) in a.iter_mut().zip(b) {
-        for part in 0..PARTS {
-            let product = F32s::load(b, part) * F32s::splat(factor);
-            (F32s::load(a, part) - product).store(a, part);
-        }
     }
 }

@@ -1,8 +1,9 @@
 //! The D of the smallest trace, by the mixing method.
 
 use super::scaled::Scaled;
-use super::shift::{dot, lanczos, root, scale, scattered, subtract};
+use super::shift::{lanczos, scattered};
 use super::{Eigenvalue, NoiseError, Symmetric, room};
+use crate::flow::vector::{add, dot, scale, sqrt};
 use crate::lane::{Block, LANES};
 
 /// The smallest trace of D with D ⪰ 0 and W + D ⪰ 0 (AB-trace; METHODS.md §3).
@@ -112,7 +113,7 @@ impl MinTrace {
         for (index, vector) in vectors.chunks_mut(width.max(1)).enumerate() {
             let components = vector.as_flattened_mut().iter_mut().enumerate().take(Self::rank(sites));
             components.for_each(|(k, slot)| *slot = scattered((index * 4096 + k) as u32));
-            let length = root(dot(vector, vector));
+            let length = sqrt(dot(vector, vector));
             scale(vector, 1.0 / length);
         }
 
@@ -121,7 +122,7 @@ impl MinTrace {
             for _ in 0..10 {
                 for site in 0..sites {
                     pull(matrix, site, vectors, p);
-                    let (length, own) = (root(dot(p, p)), matrix.diagonal(site));
+                    let (length, own) = (sqrt(dot(p, p)), matrix.diagonal(site));
                     let most = if length > own { length } else { own };
                     if most > 0.0 {
                         scale(p, -1.0 / most);
@@ -135,7 +136,7 @@ impl MinTrace {
             let (mut trace, mut bound) = (0.0, 0.0);
             for (site, slot) in d.as_flattened_mut().iter_mut().enumerate().take(sites) {
                 pull(matrix, site, vectors, p);
-                let (length, own) = (root(dot(p, p)), matrix.diagonal(site));
+                let (length, own) = (sqrt(dot(p, p)), matrix.diagonal(site));
                 let vector = vectors.get(site * width..(site + 1) * width).unwrap_or_default();
                 bound -= dot(vector, p) + own * dot(vector, vector);
                 let least = length - own;
@@ -165,6 +166,6 @@ fn pull(matrix: &impl Symmetric, site: usize, vectors: &[Block], p: &mut [Block]
     p.fill([0.0; LANES]);
     matrix.row(site, |other, value| {
         let width = p.len();
-        subtract(p, -value, vectors.get(other * width..(other + 1) * width).unwrap_or_default());
+        add(p, value, vectors.get(other * width..(other + 1) * width).unwrap_or_default());
     });
 }
