@@ -245,34 +245,32 @@ impl Noise for Edgewise<'_> {
         if planes == 1 {
             step.changes().for_each(|change| {
                 let v = (change.to as i32 - change.from as i32) as f32;
-                if let Some(slot) = eta.get_mut(change.site) {
-                    *slot -= self.variance(change.site) * v;
-                }
-                self.matrix.row(change.site, |other, coupling| {
-                    if let Some(slot) = eta.get_mut(other) {
-                        *slot -= coupling * v;
-                    }
-                });
+                self.take_row((change.site, v), self.variance(change.site), eta, |site| site);
             });
             return;
         }
         for change in step.changes() {
             let variance = self.variance(change.site);
             for (plane, v) in components(change, planes) {
-                if let Some(slot) = eta.get_mut(place(change.site, plane, planes)) {
-                    *slot -= variance * v;
-                }
-                self.matrix.row(change.site, |other, coupling| {
-                    if let Some(slot) = eta.get_mut(place(other, plane, planes)) {
-                        *slot -= coupling * v;
-                    }
-                });
+                self.take_row((change.site, v), variance, eta, |site| place(site, plane, planes));
             }
         }
     }
 }
 
 impl Edgewise<'_> {
+    /// η less v times a row of W + D, whose diagonal is `variance`; `at` knows where in η a site is.
+    #[inline(always)]
+    fn take_row(&self, (site, v): (usize, f32), variance: f32, eta: &mut [f32], at: impl Fn(usize) -> usize) {
+        let mut take = |site, term| {
+            if let Some(slot) = eta.get_mut(at(site)) {
+                *slot -= term;
+            }
+        };
+        take(site, variance * v);
+        self.matrix.row(site, |other, coupling| take(other, coupling * v));
+    }
+
     /// One normal an edge, edge by edge in the order of the rows.
     fn draw_edges<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [f32], planes: usize) {
         let form = self.matrix.form;
