@@ -57,13 +57,10 @@ impl Path {
 
     /// False where it is full.
     pub(crate) fn push(&mut self, place: Place) -> bool {
-        let slot = self.places.get_mut(self.len);
-        let room = slot.is_some();
-        if let Some(slot) = slot {
-            *slot = place;
-            self.len += 1;
-        }
-        room
+        let Some(slot) = self.places.get_mut(self.len) else { return false };
+        *slot = place;
+        self.len += 1;
+        true
     }
 }
 
@@ -132,9 +129,10 @@ pub(crate) fn draw<R: Rng + ?Sized>(
     let (mut path, whole) = (Path::EMPTY, all);
     for _ in 0..indices {
         let (at, lane) = (rng.next_u64(), rng.next_u64());
-        let Some((row, plane)) = walk(sums, planes, fraction(all, at)) else { break };
+        let Some(index) = pick_of(sums, all, at) else { break };
+        let (row, plane) = (index / planes.max(1), index % planes.max(1));
         let taken = if replace { 0 } else { taken(path.places(), row) };
-        let left = weights.get(row * planes + plane).map(|plane| without(plane, taken)).unwrap_or_default();
+        let left = weights.get(index).map(|plane| without(plane, taken)).unwrap_or_default();
         let lane = pick(&left, lane).unwrap_or(0);
         let place = Place { row, plane, lane };
         if !path.push(place) {
@@ -187,23 +185,14 @@ pub(crate) fn score(
     Some((q, all))
 }
 
-/// The plane in which `at`, a number below the sum of all planes, falls.
-fn walk(sums: &[f32], planes: usize, mut at: u128) -> Option<(usize, usize)> {
-    for (row, sums) in sums.chunks(planes.max(1)).enumerate() {
-        for (plane, &sum) in sums.iter().enumerate() {
-            let sum = units(sum);
-            if at < sum {
-                return Some((row, plane));
-            }
-            at -= sum;
-        }
-    }
-    None
-}
-
 /// The place of the weight in which a share of 2⁶⁴ falls; `None` where all are 0.
 pub(super) fn pick(weights: &[f32], share: u64) -> Option<usize> {
-    let mut at = fraction(weights.iter().map(|&w| units(w)).sum(), share);
+    pick_of(weights, weights.iter().map(|&w| units(w)).sum(), share)
+}
+
+/// The same of weights whose sum is `all`.
+fn pick_of(weights: &[f32], all: u128, share: u64) -> Option<usize> {
+    let mut at = fraction(all, share);
     for (place, &weight) in weights.iter().enumerate() {
         let weight = units(weight);
         if at < weight {
