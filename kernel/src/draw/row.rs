@@ -42,15 +42,8 @@ impl<'a> Logits<'a> {
     pub(crate) fn ordinal(gradient: f32, here: u32, arity: u32, shape: Shape, c: f32) -> Self {
         let first = here.saturating_sub(shape.window);
         let past = arity.min(here.saturating_add(shape.window).saturating_add(1));
-        Self {
-            slope: Slope::Line(gradient),
-            balance: shape.balance,
-            curvature: c,
-            here,
-            first,
-            past,
-            stay: 0.0,
-        }
+        let slope = Slope::Line(gradient);
+        Self { slope, balance: shape.balance, curvature: c, here, first, past, stay: 0.0 }
     }
 
     /// The same without the present value.
