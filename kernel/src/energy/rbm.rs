@@ -12,7 +12,7 @@ pub use error::RbmError;
 pub use pack::pack_rows;
 
 use super::{Energy, EnergyError, Grid, Slope, flip_or_stay};
-use crate::lane::{self, Bits, Block, F32s, LANES, Mask, PARTS, Product, U32s};
+use crate::lane::{self, Bits, Block, F32s, LANES, LaneSums, Mask, PARTS, Product, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use cache::{Cache, Parts};
@@ -192,7 +192,7 @@ impl<'a> Rbm<'a> {
     /// With e = e^(−|p|): ln(1+e^p) = max(p, 0) + ln(1+e), σ = 1/(1+e) or e/(1+e).
     fn activate(&self, cache: &mut Cache<'_>, biases: i64) -> Parts {
         let mut product = Product::one();
-        let (mut low, mut high) = ([0; LANES], [0; LANES]);
+        let mut sums = LaneSums::ZERO;
         let unit = F32s::splat(self.grid.unit);
         let (zero, one) = (U32s::splat(0), F32s::splat(1.0));
         for (block, (pre, sigma)) in cache.pre.iter().zip(cache.sigma.iter_mut()).enumerate() {
@@ -209,13 +209,10 @@ impl<'a> Rbm<'a> {
                 let s = positive.pick(one, e) / sum;
                 inside.keep(s.to_bits()).store(sigma, part);
                 product.times(inside.pick(sum, one), part);
-                let part_of_sum = positive.keep(pre);
-                (U32s::load(&low, part) + (part_of_sum & U32s::splat(0xFFFF))).store(&mut low, part);
-                (U32s::load(&high, part) + part_of_sum.shr::<16>()).store(&mut high, part);
+                sums.add(positive.keep(pre), part);
             }
         }
-        let total = |words: &Bits| words.iter().map(|&w| i64::from(w)).sum::<i64>();
-        let linear = biases + total(&low) + (total(&high) << 16);
+        let linear = biases + sums.values().sum::<i64>();
         let parts = Parts { linear, biases, product: product.finish() };
         parts.store(cache.energy);
         parts
@@ -343,13 +340,11 @@ impl Energy for Rbm<'_> {
         let magic = F32s::splat(Grid::MAGIC * self.grid.unit);
         let flip = U32s::splat(if sign < 0 { u32::MAX } else { 0 });
         let (unit, one, zero) = (F32s::splat(self.grid.unit), F32s::splat(1.0), U32s::splat(0));
-        let (mut above, mut below) = (Product::one(), Product::one());
-        let mut linear = i64::from(self.grid.round(self.bias(site))) * i64::from(sign);
+        let (mut above, mut below, mut gains) = (Product::one(), Product::one(), LaneSums::ZERO);
         let pre = cache.get(1..).unwrap_or_default();
         for (pre, row) in pre.iter().zip(self.row(site)) {
             above.next_block();
             below.next_block();
-            let mut gain = [0; LANES];
             for part in 0..PARTS {
                 let units = (F32s::load(row, part) + magic).to_bits() - magic.to_bits();
                 let before = U32s::load(pre, part);
@@ -357,10 +352,11 @@ impl Energy for Rbm<'_> {
                 let e = |p: U32s| (-(F32s::from_i32(p) * unit).abs()).exp();
                 above.times(one + e(after), part);
                 below.times(one + e(before), part);
-                (zero.lt_i32(after).keep(after) - zero.lt_i32(before).keep(before)).store(&mut gain, part);
+                gains.add(zero.lt_i32(after).keep(after) - zero.lt_i32(before).keep(before), part);
             }
-            linear += gain.iter().map(|&g| i64::from(g as i32)).sum::<i64>();
         }
+        let bias = i64::from(self.grid.round(self.bias(site))) * i64::from(sign);
+        let linear = bias + gains.values().sum::<i64>();
         let difference = -(self.grid.value(linear) + above.finish().over(below.finish()).ln());
         flip_or_stay(here, difference, out);
     }
