@@ -95,14 +95,11 @@ impl<'a> Perceptron<'a> {
         }
         let model = Self { widths, parameters };
         for part in model.layers() {
-            let rows =
-                parameters.get(part.start..part.start + part.width * (1 + part.inputs)).unwrap_or_default();
-            for (row, blocks) in rows.chunks(part.width.max(1)).enumerate() {
-                for (lane, &value) in blocks.as_flattened().iter().enumerate() {
+            for row in 0..=part.inputs {
+                for (lane, &value) in model.row(part, row).as_flattened().iter().enumerate() {
                     if !value.is_finite() || (lane >= part.outputs && value != 0.0) {
-                        return Err(PerceptronError::Value {
-                            index: (part.start + row * part.width) * LANES + lane,
-                        });
+                        let index = (part.start + row * part.width) * LANES + lane;
+                        return Err(PerceptronError::Value { index });
                     }
                 }
             }
