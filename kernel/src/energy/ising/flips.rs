@@ -136,8 +136,7 @@ impl Ising<'_> {
             self.flip_one((site & !ONE) as usize, site >> 31, fields, |entries, length, before, fields| {
                 match rows {
                     Rows::Short => at_once::<4>(entries, length, before, fields),
-                    Rows::Long => at_once::<8>(entries, length, before, fields),
-                    Rows::Level => at_once::<8>(entries, length, before, fields),
+                    Rows::Long | Rows::Level => at_once::<8>(entries, length, before, fields),
                 }
             })
         };
