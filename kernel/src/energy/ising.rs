@@ -2,7 +2,7 @@
 
 mod flips;
 
-use super::sparse::{Edge, Embedding, SparseBuffers};
+use super::sparse::{Edge, Embedding, SparseBuffers, check_fields};
 use super::{Energy, EnergyError, Pending, Sparse, SparseError, field, flip_or_stay, floats, ones, room};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
@@ -99,7 +99,7 @@ impl<'a> Ising<'a> {
         embedding: Embedding,
         memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
-        check_fields(sites, fields)?;
+        check_fields(sites, 1, fields)?;
         let field = |site: usize| fields.get(site).copied().unwrap_or(0.0);
         let form = Sparse::compile(edges.into_iter(), sites, field, scale, embedding, 1.0, memory)?;
         if embedding == Embedding::Bits {
@@ -144,7 +144,7 @@ impl<'a> Ising<'a> {
     /// [`SparseError::FieldScale`] where a field does not fit the fixed point.
     pub fn with_linear(mut self, fields: &[f32], linear: &'a mut [i32]) -> Result<Self, SparseError> {
         let (sites, got) = (self.form.sites(), linear.len());
-        check_fields(sites, fields)?;
+        check_fields(sites, 1, fields)?;
         let linear = linear.get_mut(..sites).ok_or(SparseError::Memory { need: sites, got })?;
         let (shares, slots) = (self.form.shares, linear.iter_mut());
         let constant = if self.embedding == Embedding::Bits {
@@ -283,12 +283,6 @@ impl Energy for Ising<'_> {
         let here = Packed::trusted(self.layout(), words).get(site);
         flip_or_stay(here, self.form.value(if here == 0 { -field } else { field }), out);
     }
-}
-
-/// Fields are one a site, or none.
-fn check_fields(sites: usize, fields: &[f32]) -> Result<(), SparseError> {
-    let got = fields.len();
-    if got == 0 || got == sites { Ok(()) } else { Err(SparseError::Fields { sites, each: 1, got }) }
 }
 
 #[inline]

@@ -1,6 +1,6 @@
 //! Potts models with sparse couplings.
 
-use super::sparse::{Edge, Embedding, SparseBuffers};
+use super::sparse::{Edge, Embedding, SparseBuffers, check_fields};
 use super::{Energy, EnergyError, Sparse, SparseError, add, floats, places, room};
 use crate::lane::{Bits, Block};
 use crate::layout::Layout;
@@ -52,9 +52,7 @@ impl<'a> Potts<'a> {
         if !(2..=Layout::MAX_ARITY).contains(&arity) {
             return Err(SparseError::Shape);
         }
-        if !fields.is_empty() && sites.checked_mul(arity) != Some(fields.len()) {
-            return Err(SparseError::Fields { sites, each: arity, got: fields.len() });
-        }
+        check_fields(sites, arity, fields)?;
         // The largest field of a site decides the grid; a NaN must not hide behind a comparison.
         let largest = |site: usize| {
             let row = fields.get(site * arity..(site + 1) * arity).unwrap_or_default();
@@ -77,9 +75,7 @@ impl<'a> Potts<'a> {
     /// where a field does not fit the fixed point.
     pub fn with_linear(self, fields: &'a [f32]) -> Result<Self, SparseError> {
         let (sites, arity) = (self.form.sites(), self.arity);
-        if !fields.is_empty() && sites.checked_mul(arity) != Some(fields.len()) {
-            return Err(SparseError::Fields { sites, each: arity, got: fields.len() });
-        }
+        check_fields(sites, arity, fields)?;
         let near = self.form.near(0);
         for (site, row) in fields.chunks(arity.max(1)).enumerate() {
             for &field in row {

@@ -62,6 +62,13 @@ pub(super) enum Embedding {
     Bits,
 }
 
+/// Fields are `each` a site, or none.
+pub(super) fn check_fields(sites: usize, each: usize, fields: &[f32]) -> Result<(), SparseError> {
+    let got = fields.len();
+    let legal = got == 0 || sites.checked_mul(each) == Some(got);
+    if legal { Ok(()) } else { Err(SparseError::Fields { sites, each, got }) }
+}
+
 /// Whether at most one row in eight has another length than the one before it.
 const fn level(ends: &[u32]) -> bool {
     let (mut start, mut length, mut steps, mut rest) = (0u32, 0, 0, ends);
