@@ -1,7 +1,7 @@
 //! An RBM whose gradient is a product of 16-bit integers.
 
 use super::{Rbm, RbmError};
-use crate::energy::{Energy, EnergyError, Slope};
+use crate::energy::{Energy, EnergyError, Slope, add};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
@@ -199,9 +199,7 @@ impl<'a> CoarseRbm<'a> {
                 }
                 for (row, running) in (group * ROWS..).zip(running) {
                     for (sums, running) in sums.iter_mut().zip(running) {
-                        if let Some(sum) = sums.get_mut(row) {
-                            *sum = sum.wrapping_add(running.total());
-                        }
+                        add(sums, row, running.total());
                     }
                 }
             }
