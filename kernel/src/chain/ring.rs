@@ -140,42 +140,6 @@ impl<E: ?Sized> Ring<'_, E> {
         Packed::trusted(self.layout, self.free).get(site) != 0
     }
 
-    /// The values that a site may take.
-    #[inline]
-    pub(crate) fn arity(&self, site: usize) -> u32
-    where
-        E: Energy,
-    {
-        self.layout.arity_at(self.energy.arities(), site) as u32
-    }
-
-    /// ∂E/∂x at here, in place of its weights: from the plane, or else from the energy.
-    #[inline]
-    pub(crate) fn gradient_here(&mut self)
-    where
-        E: Energy,
-    {
-        let plane = plane(self.layout, self.planes, self.core.there_first);
-        if self.core.slope {
-            return copy(plane, self.here.weights);
-        }
-        let here = Packed::trusted(self.layout, self.here.words);
-        self.energy.gradient(here, self.here.cache, 0..self.layout.rows(), self.here.weights);
-        self.core.slope = keep(self.here.weights, plane);
-    }
-
-    /// ∂E/∂x at there, in place of its weights, or of those at here.
-    #[inline]
-    pub(crate) fn gradient_there(&mut self, in_place_of_here: bool)
-    where
-        E: Energy,
-    {
-        let weights = if in_place_of_here { &mut *self.here.weights } else { &mut *self.there.weights };
-        let there = Packed::trusted(self.layout, self.there.words);
-        self.energy.gradient(there, self.there.cache, 0..self.layout.rows(), weights);
-        self.slope_there = keep(weights, plane(self.layout, self.planes, !self.core.there_first));
-    }
-
     pub(crate) fn copy_cache(&mut self) {
         for (there, here) in self.there.cache.iter_mut().zip(self.here.cache.iter()) {
             *there = *here;
@@ -188,35 +152,9 @@ impl<E: ?Sized> Ring<'_, E> {
         }
     }
 
-    /// Makes there's cache from here's: `E(there) − E(here)`.
-    pub(crate) fn arrive(&mut self) -> f32
-    where
-        E: Energy,
-    {
-        self.copy_cache();
-        let here = Packed::trusted(self.layout, self.here.words);
-        let there = Packed::trusted(self.layout, self.there.words);
-        let step = Move::trusted(here, there);
-        if step.count() == 0 { 0.0 } else { self.energy.shift(&step, self.there.cache) }
-    }
-
     /// Sites at which here and there differ.
     pub(crate) fn distance(&self) -> u32 {
         Move::trusted(self.here_state(), self.there_state()).count() as u32
-    }
-
-    /// Sets one site of there and moves its cache along: `E(after) − E(before)`.
-    #[inline]
-    pub(crate) fn set(&mut self, site: usize, value: u32) -> f32
-    where
-        E: Energy,
-    {
-        let (word, _) = place(self.layout, site);
-        let before = [self.there.words.get(word).copied().unwrap_or(0)];
-        // A value that is none leaves the site as it is.
-        let _ = packed::set(self.layout, self.there.words, site, value);
-        let there = Packed::trusted(self.layout, self.there.words);
-        self.energy.shift(&Move::within(word, &before, there), self.there.cache)
     }
 
     /// Ends a step that could not even propose.
@@ -244,6 +182,55 @@ impl<E: ?Sized> Ring<'_, E> {
         self.core.steps = self.core.steps.wrapping_add(1);
         self.core.faults = self.core.faults.saturating_add(u32::from(info.fault));
         info
+    }
+}
+
+impl<E: Energy + ?Sized> Ring<'_, E> {
+    /// The values that a site may take.
+    #[inline]
+    pub(crate) fn arity(&self, site: usize) -> u32 {
+        self.layout.arity_at(self.energy.arities(), site) as u32
+    }
+
+    /// ∂E/∂x at here, in place of its weights: from the plane, or else from the energy.
+    #[inline]
+    pub(crate) fn gradient_here(&mut self) {
+        let plane = plane(self.layout, self.planes, self.core.there_first);
+        if self.core.slope {
+            return copy(plane, self.here.weights);
+        }
+        let here = Packed::trusted(self.layout, self.here.words);
+        self.energy.gradient(here, self.here.cache, 0..self.layout.rows(), self.here.weights);
+        self.core.slope = keep(self.here.weights, plane);
+    }
+
+    /// ∂E/∂x at there, in place of its weights, or of those at here.
+    #[inline]
+    pub(crate) fn gradient_there(&mut self, in_place_of_here: bool) {
+        let weights = if in_place_of_here { &mut *self.here.weights } else { &mut *self.there.weights };
+        let there = Packed::trusted(self.layout, self.there.words);
+        self.energy.gradient(there, self.there.cache, 0..self.layout.rows(), weights);
+        self.slope_there = keep(weights, plane(self.layout, self.planes, !self.core.there_first));
+    }
+
+    /// Makes there's cache from here's: `E(there) − E(here)`.
+    pub(crate) fn arrive(&mut self) -> f32 {
+        self.copy_cache();
+        let here = Packed::trusted(self.layout, self.here.words);
+        let there = Packed::trusted(self.layout, self.there.words);
+        let step = Move::trusted(here, there);
+        if step.count() == 0 { 0.0 } else { self.energy.shift(&step, self.there.cache) }
+    }
+
+    /// Sets one site of there and moves its cache along: `E(after) − E(before)`.
+    #[inline]
+    pub(crate) fn set(&mut self, site: usize, value: u32) -> f32 {
+        let (word, _) = place(self.layout, site);
+        let before = [self.there.words.get(word).copied().unwrap_or(0)];
+        // A value that is none leaves the site as it is.
+        let _ = packed::set(self.layout, self.there.words, site, value);
+        let there = Packed::trusted(self.layout, self.there.words);
+        self.energy.shift(&Move::within(word, &before, there), self.there.cache)
     }
 }
 
