@@ -12,7 +12,7 @@ pub use error::{Buffer, ChainError, CountError};
 pub use kernel::Kernel;
 pub use memory::{FixedMemory, Memory};
 pub use ring::{Core, Point, Ring};
-pub(crate) use ring::{Kept, Momenta, keep, plane};
+pub(crate) use ring::{Kept, Momenta, copy, keep, plane};
 pub use snapshot::{momentum_snapshot_len, snapshot_len};
 pub use unbound::Unbound;
 
@@ -181,10 +181,7 @@ where
     /// # Errors
     /// [`ChainError::State`] or [`ChainError::Energy`].
     pub fn restart(&mut self, start: Packed<'_>) -> Result<(), ChainError> {
-        let start = start.of(self.energy.layout())?;
-        for (slot, &word) in self.ring().there.words.iter_mut().zip(start.words()) {
-            *slot = word;
-        }
+        self.ring().put(start)?;
         self.settle()
     }
 
@@ -198,7 +195,7 @@ where
         let (old, ring) = (self.energy(), self.ring());
         let here = Packed::trusted(ring.layout, ring.here.words);
         let new = check::start(ring.energy, here, ring.there.cache)?;
-        check::copy(ring.here.cache, ring.there.cache);
+        copy(ring.here.cache, ring.there.cache);
         ring.core.temper(new);
         Ok(old - new)
     }

@@ -4,7 +4,7 @@ mod error;
 
 pub use error::{Answer, CheckError};
 
-use super::{Chain, Core, Memory, Point, Ring, check_values};
+use super::{Chain, Core, Memory, Point, Ring, check_values, copy};
 use crate::energy::{Energy, EnergyError, Slope};
 use crate::lane::{Bits, Block, F32s, LANES, Total};
 use crate::layout::Kind;
@@ -353,8 +353,4 @@ fn differences<'p, E: Energy + ?Sized>(energy: &E, at: &'p mut Point<'_>, site: 
 
 fn part(blocks: &mut [Block], length: usize) -> &mut [Block] {
     blocks.get_mut(..length).unwrap_or_default()
-}
-
-pub(super) fn copy<T: Copy>(to: &mut [T], from: &[T]) {
-    to.iter_mut().zip(from).for_each(|(to, &from)| *to = from);
 }

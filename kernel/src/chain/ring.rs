@@ -4,7 +4,7 @@ use crate::accept::Info;
 use crate::energy::Energy;
 use crate::lane::{Bits, Block, LogProduct, Total};
 use crate::layout::Layout;
-use crate::packed::{self, Move, Packed, place};
+use crate::packed::{self, Move, Packed, StateError, place};
 
 /// All that a chain knows, without its state: plain data to copy and keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -141,15 +141,17 @@ impl<E: ?Sized> Ring<'_, E> {
     }
 
     pub(crate) fn copy_cache(&mut self) {
-        for (there, here) in self.there.cache.iter_mut().zip(self.here.cache.iter()) {
-            *there = *here;
-        }
+        copy(self.there.cache, self.here.cache);
     }
 
     pub(crate) fn copy_words(&mut self) {
-        for (there, here) in self.there.words.iter_mut().zip(self.here.words.iter()) {
-            *there = *here;
-        }
+        copy(self.there.words, self.here.words);
+    }
+
+    /// Lays a state of the chain's layout down at there.
+    pub(crate) fn put(&mut self, state: Packed<'_>) -> Result<(), StateError> {
+        copy(self.there.words, state.of(self.layout)?.words());
+        Ok(())
     }
 
     /// Sites at which here and there differ.
@@ -197,7 +199,7 @@ impl<E: Energy + ?Sized> Ring<'_, E> {
     pub(crate) fn gradient_here(&mut self) {
         let plane = plane(self.layout, self.planes, self.core.there_first);
         if self.core.slope {
-            return copy(plane, self.here.weights);
+            return copy(self.here.weights, plane);
         }
         let here = Packed::trusted(self.layout, self.here.words);
         self.energy.gradient(here, self.here.cache, 0..self.layout.rows(), self.here.weights);
@@ -247,10 +249,12 @@ pub(crate) fn plane(layout: Layout, planes: &mut [Block], second: bool) -> &mut 
 /// Keeps a gradient; whether there is a plane for it.
 #[inline]
 pub(crate) fn keep(gradient: &[Block], plane: &mut [Block]) -> bool {
-    copy(gradient, plane);
+    copy(plane, gradient);
     !plane.is_empty()
 }
 
-fn copy(from: &[Block], to: &mut [Block]) {
+/// Copies as many elements as both have.
+#[inline]
+pub(crate) fn copy<T: Copy>(to: &mut [T], from: &[T]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
 }

@@ -239,10 +239,9 @@ impl<'a> IsingBalanced<'a> {
         to: Packed<'_>,
         eta: &[Block],
     ) -> Result<Transition, StateError> {
-        let to = to.of(ring.layout)?;
+        ring.put(to)?;
         let mut possible = self.noise.is_of(ring.energy.form());
         let stranger = !possible;
-        ring.there.words.iter_mut().zip(to.words()).for_each(|(slot, &word)| *slot = word);
         ring.core.weights_of = None;
         let difference = ring.arrive();
         let here = ring.here.words.iter().zip(ring.free);

@@ -75,12 +75,8 @@ impl IsingLangevin {
     ///
     /// # Errors
     /// [`StateError`] where `to` is not a state of the chain's layout.
-    pub fn transition(&self, ring: Ring<'_, Ising<'_>>, to: Packed<'_>) -> Result<Transition, StateError> {
-        let mut ring = ring;
-        let to = to.of(ring.layout)?;
-        for (slot, &word) in ring.there.words.iter_mut().zip(to.words()) {
-            *slot = word;
-        }
+    pub fn transition(&self, mut ring: Ring<'_, Ising<'_>>, to: Packed<'_>) -> Result<Transition, StateError> {
+        ring.put(to)?;
         let odds = self.odds(ring.energy);
         ring.core.weights_of = None;
         let difference = ring.arrive();

@@ -229,10 +229,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
         to: Packed<'_>,
         eta: &[Block],
     ) -> Result<Transition, StateError> {
-        let to = to.of(ring.layout)?;
-        for (slot, &word) in ring.there.words.iter_mut().zip(to.words()) {
-            *slot = word;
-        }
+        ring.put(to)?;
         let given = |slots: &mut [Block], _: Momenta<'_>| {
             let eta = eta.iter().copied().chain(core::iter::repeat([0.0; LANES]));
             slots.iter_mut().zip(eta).for_each(|(slot, block)| *slot = block);

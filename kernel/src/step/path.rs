@@ -296,9 +296,7 @@ impl Paths {
 
     /// Writes the end of a path from `here` to `there`.
     fn go<E: ?Sized>(&self, ring: &mut Ring<'_, E>, path: &Path) {
-        for (there, here) in ring.there.words.iter_mut().zip(ring.here.words.iter()) {
-            *there = *here;
-        }
+        ring.copy_words();
         let here = Packed::trusted(ring.layout, ring.here.words);
         for &place in path.places() {
             let (site, value) = self.order.choice(here, place);

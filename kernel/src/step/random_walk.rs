@@ -62,10 +62,7 @@ impl RandomWalk {
         mut ring: Ring<'_, E>,
         to: Packed<'_>,
     ) -> Result<Transition, StateError> {
-        let to = to.of(ring.layout)?;
-        for (slot, &word) in ring.there.words.iter_mut().zip(to.words()) {
-            *slot = word;
-        }
+        ring.put(to)?;
         let rate = self.rate(&ring);
         let (change, stay) = (ln(rate), ln_1p(-rate));
         let mut log_q = 0.0;

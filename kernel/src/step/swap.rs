@@ -34,10 +34,7 @@ impl Swap {
         mut ring: Ring<'_, E>,
         to: Packed<'_>,
     ) -> Result<Transition, StateError> {
-        let to = to.of(ring.layout)?;
-        for (slot, &word) in ring.there.words.iter_mut().zip(to.words()) {
-            *slot = word;
-        }
+        ring.put(to)?;
         let here = ring.here_state();
         let mut changes = Move::trusted(here, to).changes();
         let q = match (changes.next(), changes.next(), changes.next()) {
