@@ -285,11 +285,12 @@ impl<'a> Move<'a> {
     /// [`StateError::Layout`] where their layouts differ.
     pub fn new(from: Packed<'a>, to: Packed<'a>) -> Result<Self, StateError> {
         let to = to.of(from.layout)?;
-        Ok(Self::trusted(from, to))
+        Ok(Self::within(0, from.words, to))
     }
 
-    pub(crate) fn trusted(from: Packed<'a>, to: Packed<'a>) -> Self {
-        Self { to, from: from.words, first: 0 }
+    /// From the words of two states of one layout.
+    pub(crate) fn trusted(layout: Layout, from: &'a [u32], to: &'a [u32]) -> Self {
+        Self::within(0, from, Packed::trusted(layout, to))
     }
 
     /// A move inside the words from `first` on, which were `from`: a change of one site costs one word.

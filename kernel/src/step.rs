@@ -81,15 +81,3 @@ pub use swap::Swap;
 pub use swendsen_wang::SwendsenWang;
 pub use transition::Transition;
 pub use wolff::Wolff;
-
-use crate::chain::Ring;
-use crate::energy::Energy;
-use crate::packed::{Move, Packed};
-
-/// Makes there's cache from here's: E(there) − E(here).
-fn shift<E: Energy + ?Sized>(ring: &mut Ring<'_, E>) -> f32 {
-    ring.copy_cache();
-    let here = Packed::trusted(ring.layout, ring.here.words);
-    let there = Packed::trusted(ring.layout, ring.there.words);
-    ring.energy.shift(&Move::trusted(here, there), ring.there.cache)
-}

@@ -138,7 +138,7 @@ impl Seen {
         }
         look.gradients(here, there)?;
         copy(there.cache, here.cache);
-        let step = Move::trusted(Packed::trusted(x.layout(), here.words), x);
+        let step = Move::trusted(x.layout(), here.words, x.words());
         if let Some(first) = step.changes().next() {
             let got = energy.shift(&step, there.cache);
             look.agrees(Answer::Move, (first.site, first.to), total - self.before, got, self.before)?;
@@ -318,7 +318,7 @@ impl<E: Energy + ?Sized> Look<'_, E> {
                     seen.take(site, p, need);
                 }
                 copy(there.cache, here.cache);
-                let got = energy.shift(&Move::trusted(x, y), there.cache);
+                let got = energy.shift(&Move::trusted(layout, x.words(), y.words()), there.cache);
                 self.agrees(Answer::Shift, place, need, got, other)?;
             }
             let _ = set(layout, there.words, site, present);

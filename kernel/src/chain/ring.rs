@@ -156,7 +156,7 @@ impl<E: ?Sized> Ring<'_, E> {
 
     /// Sites at which here and there differ.
     pub(crate) fn distance(&self) -> u32 {
-        Move::trusted(self.here_state(), self.there_state()).count() as u32
+        Move::trusted(self.layout, self.here.words, self.there.words).count() as u32
     }
 
     /// Ends a step that could not even propose.
@@ -218,10 +218,15 @@ impl<E: Energy + ?Sized> Ring<'_, E> {
     /// Makes there's cache from here's: `E(there) − E(here)`.
     pub(crate) fn arrive(&mut self) -> f32 {
         self.copy_cache();
-        let here = Packed::trusted(self.layout, self.here.words);
-        let there = Packed::trusted(self.layout, self.there.words);
-        let step = Move::trusted(here, there);
+        let step = Move::trusted(self.layout, self.here.words, self.there.words);
         if step.count() == 0 { 0.0 } else { self.energy.shift(&step, self.there.cache) }
+    }
+
+    /// The same, where the energy is asked even if nothing has moved.
+    pub(crate) fn shift(&mut self) -> f32 {
+        self.copy_cache();
+        let step = Move::trusted(self.layout, self.here.words, self.there.words);
+        self.energy.shift(&step, self.there.cache)
     }
 
     /// Sets one site of there and moves its cache along: `E(after) − E(before)`.

@@ -120,7 +120,7 @@ impl Block {
 
     /// Whether two states differ at most at these sites.
     pub(super) fn joins(&self, a: Packed<'_>, b: Packed<'_>) -> bool {
-        Move::trusted(a, b).changes().all(|change| self.has(change.site))
+        Move::trusted(a.layout(), a.words(), b.words()).changes().all(|change| self.has(change.site))
     }
 
     /// Visits the states within `radius` of the centre, in there: `visit` takes the digits of each and

@@ -6,7 +6,7 @@ use crate::accept::Info;
 use crate::chain::{Chain, CountError, Ring};
 use crate::energy::{PathError, Rbm};
 use crate::lane::{Bits, Block, F32s, PARTS};
-use crate::packed::{Move, Packed};
+use crate::packed::Move;
 use crate::random::uniforms;
 use rand_core::Rng;
 
@@ -135,13 +135,13 @@ fn sweep<R: Rng + ?Sized, const M: usize>(
         model.write_odds(ring.there.cache, ring.there.weights);
         draw_visible(beta, ring, rng);
     }
-    model.follow_visible(rings.each_mut().map(|ring| {
-        let here = Packed::trusted(ring.layout, ring.here.words);
-        (Move::trusted(here, Packed::trusted(ring.layout, ring.there.words)), &mut *ring.there.cache)
-    }));
+    model.follow_visible(
+        rings.each_mut().map(|ring| {
+            (Move::trusted(ring.layout, ring.here.words, ring.there.words), &mut *ring.there.cache)
+        }),
+    );
     rings.map(|ring| {
-        let here = Packed::trusted(ring.layout, ring.here.words);
-        let step = Move::trusted(here, Packed::trusted(ring.layout, ring.there.words));
+        let step = Move::trusted(ring.layout, ring.here.words, ring.there.words);
         let difference = model.arrive(&step, ring.there.cache);
         let fault = difference.is_nan() || difference == f32::NEG_INFINITY;
         ring.core.weights_of = None;

@@ -12,7 +12,7 @@ pub(super) use second_order::{inverse, precision_value};
 
 use super::fingerprint::mix;
 use super::momentum::Momentum;
-use super::{Kernel, ParameterError, Transition, shift};
+use super::{Kernel, ParameterError, Transition};
 use crate::accept::{Info, accepts};
 use crate::chain::{Momenta, Ring, momentum};
 use crate::draw::{Weighed, draw, metropolis, score};
@@ -245,7 +245,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
         let chosen = forward.unwrap_or(LogProduct::ONE);
         let log_forward = possible(chosen.over(ring.core.normaliser));
         let auxiliary = self.follow(&mut ring);
-        let difference = shift(&mut ring);
+        let difference = ring.shift();
         let arrival = self.arrive(&mut ring, difference, true);
         let reverse = arrival.weighed.chosen.over(arrival.weighed.normaliser);
         let forbidden = arrival.difference == f32::INFINITY;
@@ -397,7 +397,7 @@ impl<E: Energy + ?Sized, N: Noise> Kernel<E> for Langevin<'_, N> {
         let Some(asked) = self.ask(&mut ring, rng) else {
             return ring.failed();
         };
-        let difference = shift(&mut ring);
+        let difference = ring.shift();
         self.tell(ring, asked, difference)
     }
 }

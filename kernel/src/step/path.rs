@@ -7,7 +7,7 @@
 
 mod many;
 
-use super::{ParameterError, Transition, shift};
+use super::{ParameterError, Transition};
 use crate::accept::{Info, accepts};
 use crate::chain::{Point, Ring};
 use crate::draw::Domain;
@@ -159,7 +159,7 @@ impl Paths {
             let Some(asked) = self.ask_by_sites(&mut ring, rng) else {
                 return ring.failed();
             };
-            let difference = shift(&mut ring);
+            let difference = ring.shift();
             return self.tell_by_sites(ring, asked, difference);
         }
         self.step_by_weights(ring, rng)
@@ -170,7 +170,7 @@ impl Paths {
         let Some(asked) = self.ask(&mut ring, rng) else {
             return ring.failed();
         };
-        let difference = shift(&mut ring);
+        let difference = ring.shift();
         self.tell(ring, asked, difference)
     }
 
@@ -242,7 +242,7 @@ impl Paths {
             return Ok(Transition::NEVER);
         };
         self.go(&mut ring, &path);
-        let difference = shift(&mut ring);
+        let difference = ring.shift();
         let sites = self.sites(layout, path);
         let arrival = self.arrive(&mut ring, sites, difference);
         Ok(Transition {

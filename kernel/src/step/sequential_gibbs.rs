@@ -89,8 +89,7 @@ impl Kernel<Tempered<'_, Ising<'_>>> for SequentialGibbsPart {
             }
             thresholds(&noise, per_unit)
         });
-        let here = Packed::trusted(ring.layout, ring.here.words);
-        let step = Move::trusted(here, Packed::trusted(ring.layout, ring.there.words));
+        let step = Move::trusted(ring.layout, ring.here.words, ring.there.words);
         updates.add(path.moved(&step, model.form().value(difference), ring.there.cache));
         updates.end(ring)
     }

@@ -35,8 +35,7 @@ impl Swap {
         to: Packed<'_>,
     ) -> Result<Transition, StateError> {
         ring.put(to)?;
-        let here = ring.here_state();
-        let mut changes = Move::trusted(here, to).changes();
+        let mut changes = Move::trusted(ring.layout, ring.here.words, to.words()).changes();
         let q = match (changes.next(), changes.next(), changes.next()) {
             (Some(a), Some(b), None) if exchanged(a, b) => pair(&ring, a.site, b.site),
             (None, ..) => stays(&ring),

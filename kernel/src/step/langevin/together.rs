@@ -7,7 +7,6 @@ use crate::energy::{Energy, Slope};
 use crate::lane::{Bits, Block};
 use crate::noise::Noise;
 use crate::packed::Packed;
-use crate::step::shift;
 use crate::step::together::groups;
 use rand_core::Rng;
 
@@ -72,7 +71,7 @@ impl<N: Noise> Langevin<'_, N> {
         let asked = rings.each_mut().map(|ring| {
             // There are as many generators.
             let asked = self.ask(ring, rngs.next()?)?;
-            Some((asked, shift(ring)))
+            Some((asked, ring.shift()))
         });
         let together = self.gradients(&mut rings, &asked);
         let mut asked = asked.into_iter();

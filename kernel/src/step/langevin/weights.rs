@@ -59,10 +59,7 @@ impl<N: Noise> Langevin<'_, N> {
             return 0.0;
         }
         let planes = ring.layout.row_blocks();
-        let step = Move::trusted(
-            Packed::trusted(ring.layout, ring.here.words),
-            Packed::trusted(ring.layout, ring.there.words),
-        );
+        let step = Move::trusted(ring.layout, ring.here.words, ring.there.words);
         let eta = ring.there.weights.get_mut(..ring.layout.gradient_blocks()).unwrap_or_default();
         let before = along(&step, eta, planes);
         self.noise.follow(&step, eta, planes);

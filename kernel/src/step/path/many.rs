@@ -16,7 +16,7 @@ use crate::energy::Energy;
 use crate::lane::{Total, exp, ln, ln_1p};
 use crate::packed::{Packed, set};
 use crate::random::uniform;
-use crate::step::{Transition, shift};
+use crate::step::Transition;
 use rand_core::Rng;
 
 /// Logits −½ Δ.
@@ -180,7 +180,7 @@ impl Paths {
             return Transition::NEVER;
         }
         go(&mut ring, &mut route);
-        let difference = shift(&mut ring);
+        let difference = ring.shift();
         self.arrive_by_sites(&mut ring, &mut route, forward, difference)
     }
 
