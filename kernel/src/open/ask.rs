@@ -128,10 +128,10 @@ impl Half {
                 let curvature = half.curvature.map_or(Curvature::Each(plane), Curvature::Same);
                 let LangevinHalf { asked, balance, window, adjusted, .. } = half;
                 if half.noise {
-                    Langevin::resumed(Followed, balance, curvature, window, adjusted, rule)
+                    Langevin::trusted(Followed, balance, curvature, window, adjusted, rule)
                         .tell(ring, asked, difference)
                 } else {
-                    Langevin::resumed(Still, balance, curvature, window, adjusted, rule)
+                    Langevin::trusted(Still, balance, curvature, window, adjusted, rule)
                         .tell(ring, asked, difference)
                 }
             }
@@ -159,7 +159,7 @@ impl<N: Noise> Ask for Langevin<'_, N> {
 
     fn ask<R: Rng + ?Sized>(&self, ring: &mut Ring<'_, Told<'_>>, rng: &mut R) -> Option<Half> {
         let asked = Langevin::ask(self, ring, rng)?;
-        let (balance, curvature, adjusted, window) = self.shape_of_test();
+        let &Self { balance, curvature, window, adjusted, .. } = self;
         let curvature = match curvature {
             Curvature::Same(c) if self.noise().d().is_none() => Some(c),
             _ => {

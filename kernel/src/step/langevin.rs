@@ -51,10 +51,10 @@ use rand_core::Rng;
 /// value). A site of [`Layout::MANY`](crate::Layout::MANY) values or more takes 192 random bits in place of the uniform.
 #[derive(Clone, Copy, Debug)]
 pub struct Langevin<'a, N = Still> {
-    balance: f32,
-    curvature: Curvature<'a>,
-    window: u32,
-    adjusted: bool,
+    pub(crate) balance: f32,
+    pub(crate) curvature: Curvature<'a>,
+    pub(crate) window: u32,
+    pub(crate) adjusted: bool,
     noise: N,
     /// κ: the precision of the auxiliary variable of which η is made.
     precision: f32,
@@ -96,12 +96,6 @@ impl Arrival {
     fn fault(&self) -> bool {
         self.weighed.nan || self.difference.is_nan() || self.difference == f32::NEG_INFINITY
     }
-
-    /// Of a move whose way back does not matter.
-    fn one_way(difference: f32) -> Self {
-        let one = LogProduct::ONE;
-        Self { difference, weighed: Weighed { normaliser: one, chosen: one, nan: false, possible: true } }
-    }
 }
 
 impl<'a> Langevin<'a> {
@@ -127,6 +121,23 @@ impl<'a> Langevin<'a> {
     /// [`ParameterError`] where β is outside (0, 1] or a curvature is negative or not finite.
     pub fn new(balance: f32, curvature: Curvature<'a>, adjusted: bool) -> Result<Self, ParameterError> {
         Self::with_noise(Still, balance, curvature, adjusted)
+    }
+
+    /// Balance, curvature, whether to test, and the key of these.
+    pub(crate) fn parameters(&self) -> (f32, Curvature<'a>, bool, u64) {
+        (self.balance, self.curvature, self.adjusted, self.key)
+    }
+
+    /// The probabilities of a move from the chain's state to `to`, without making it. The cost of a step.
+    ///
+    /// # Errors
+    /// [`StateError`] where `to` is not a state of the chain's layout.
+    pub fn transition<E: Energy + ?Sized>(
+        &self,
+        ring: Ring<'_, E>,
+        to: Packed<'_>,
+    ) -> Result<Transition, StateError> {
+        self.transition_given(ring, to, &[])
     }
 }
 
@@ -158,18 +169,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
         for &d in noise.d().unwrap_or_default().as_flattened() {
             key = mix(key, u64::from(d.to_bits()));
         }
-        let (precision, momentum, metropolis) = (1.0, None, false);
-        Ok(Self {
-            balance,
-            curvature,
-            window: NO_WINDOW,
-            adjusted,
-            noise,
-            precision,
-            momentum,
-            metropolis,
-            key,
-        })
+        Ok(Self { key, ..Self::trusted(noise, balance, curvature, NO_WINDOW, adjusted, Rule::default()) })
     }
 
     /// Ordinal sites move by at most `distance` a step (DLP Appendix C), which makes large arities and
@@ -181,8 +181,8 @@ impl<'a, N: Noise> Langevin<'a, N> {
         self
     }
 
-    /// A sampler whose parameters were checked before, for the second half of a step.
-    pub(crate) fn resumed(
+    /// A sampler whose parameters were checked before, as for the second half of a step.
+    pub(crate) fn trusted(
         noise: N,
         balance: f32,
         curvature: Curvature<'a>,
@@ -190,19 +190,13 @@ impl<'a, N: Noise> Langevin<'a, N> {
         adjusted: bool,
         rule: Rule,
     ) -> Self {
-        let Rule { momentum, metropolis } = rule;
-        let momentum = momentum.then_some(Momentum::SOME);
+        let (momentum, metropolis) = (rule.momentum.then_some(Momentum::SOME), rule.metropolis);
         Self { balance, curvature, window, adjusted, noise, precision: 1.0, momentum, metropolis, key: 0 }
     }
 
     /// What else it looks at.
     pub(crate) fn rule(&self) -> Rule {
         Rule { momentum: self.momentum.is_some(), metropolis: self.metropolis }
-    }
-
-    /// What the second half of a step looks at.
-    pub(crate) fn shape_of_test(&self) -> (f32, Curvature<'a>, bool, u32) {
-        (self.balance, self.curvature, self.adjusted, self.window)
     }
 
     /// c of every site, D included.
@@ -248,15 +242,11 @@ impl<'a, N: Noise> Langevin<'a, N> {
         let difference = ring.shift();
         let arrival = self.arrive(&mut ring, difference, true);
         let reverse = arrival.weighed.chosen.over(arrival.weighed.normaliser);
-        let forbidden = arrival.difference == f32::INFINITY;
-        let forbidden = forbidden || !arrival.weighed.possible;
+        let forbidden = arrival.difference == f32::INFINITY || !arrival.weighed.possible;
         let log_reverse = if forbidden { f32::NEG_INFINITY } else { possible(reverse) };
-        let fault = nan || arrival.fault();
-        let never = fault || forward.is_none();
-        let log_ratio =
-            if never { f32::NEG_INFINITY } else { self.log_ratio(&ring, chosen, auxiliary, &arrival) };
-        let fault = fault || log_ratio.is_nan();
-        let log_ratio = if fault { f32::NEG_INFINITY } else { log_ratio };
+        let log_ratio = self.log_ratio(chosen, ring.core.normaliser, auxiliary, &arrival);
+        let fault = nan || arrival.fault() || (log_ratio.is_nan() && forward.is_some());
+        let log_ratio = if fault || forward.is_none() { f32::NEG_INFINITY } else { log_ratio };
         Ok(Transition { log_forward, log_reverse, difference: arrival.difference, log_ratio, fault })
     }
 
@@ -267,40 +257,29 @@ impl<'a, N: Noise> Langevin<'a, N> {
         ring: &mut Ring<'_, E>,
         rng: &mut R,
     ) -> Option<Asked> {
-        if ring.core.estimates && self.adjusted {
-            return None;
-        }
-        if N::SOME
+        let no_room = N::SOME
             && self.momentum.is_some()
-            && momentum(ring.layout, ring.planes).len() < ring.layout.gradient_blocks()
-        {
+            && momentum(ring.layout, ring.planes).len() < ring.layout.gradient_blocks();
+        if no_room || (ring.core.estimates && self.adjusted) {
             return None;
         }
-        let chosen = self.propose(ring, rng)?;
+        let chosen = if ring.layout.many_values() {
+            self.depart(ring, rng)?
+        } else {
+            let planes = ring.layout.row_blocks();
+            if self.weigh_here(ring, |eta, kept| self.draw(rng, eta, kept, planes)) {
+                return None;
+            }
+            let here = Packed::trusted(ring.layout, ring.here.words);
+            if N::SOME && self.metropolis {
+                metropolis::draw(ring.here.weights, here.words(), ring.there.words, rng)
+            } else {
+                draw(ring.here.weights, here, ring.there.words, rng)
+            }
+        };
         // An unadjusted sampler never draws it, an adjusted one whatever happens.
         let uniform = if self.adjusted { uniform(rng) } else { 0.0 };
         Some(Asked { chosen, auxiliary: self.follow(ring), proposed: ring.distance(), uniform })
-    }
-
-    /// Draws y; the product of its weights, or `None` where there are none to be had.
-    #[inline]
-    fn propose<E: Energy + ?Sized, R: Rng + ?Sized>(
-        &self,
-        ring: &mut Ring<'_, E>,
-        rng: &mut R,
-    ) -> Option<LogProduct> {
-        if ring.layout.many_values() {
-            return self.depart(ring, rng);
-        }
-        let planes = ring.layout.row_blocks();
-        if self.weigh_here(ring, |eta, kept| self.draw(rng, eta, kept, planes)) {
-            return None;
-        }
-        let here = Packed::trusted(ring.layout, ring.here.words);
-        if N::SOME && self.metropolis {
-            return Some(metropolis::draw(ring.here.weights, here.words(), ring.there.words, rng));
-        }
-        Some(draw(ring.here.weights, here, ring.there.words, rng))
     }
 
     /// From a drawn y and its energy: the weights there. An unadjusted sampler needs none that it does not keep,
@@ -310,7 +289,10 @@ impl<'a, N: Noise> Langevin<'a, N> {
         let many = ring.layout.many_values();
         // Past a hard constraint the move is rejected whatever the gradient there is.
         if difference == f32::INFINITY || (many && !self.adjusted && !all) {
-            return Arrival::one_way(difference);
+            // The way back does not matter.
+            let one = LogProduct::ONE;
+            let weighed = Weighed { normaliser: one, chosen: one, nan: false, possible: true };
+            return Arrival { difference, weighed };
         }
         // With a noise, `there` holds η; the weights here have been drawn from, and their place is free.
         if !ring.layout.row_is_site() {
@@ -319,28 +301,23 @@ impl<'a, N: Noise> Langevin<'a, N> {
         self.weigh_there(ring, difference)
     }
 
-    /// ln A = E(x) − E(y) + log q(x|y) − log q(y|x), as one quotient of products, and the auxiliary share.
-    fn log_ratio<E: ?Sized>(
-        &self,
-        ring: &Ring<'_, E>,
-        chosen: LogProduct,
-        auxiliary: f32,
-        arrival: &Arrival,
-    ) -> f32 {
+    /// ln A = E(x) − E(y) + log q(x|y) − log q(y|x), as one quotient of products, and the auxiliary share. −∞ for a fault.
+    fn log_ratio(&self, chosen: LogProduct, normaliser: LogProduct, auxiliary: f32, arrival: &Arrival) -> f32 {
+        if arrival.fault() {
+            return f32::NEG_INFINITY;
+        }
         if !self.adjusted {
             return if arrival.difference == f32::INFINITY { f32::NEG_INFINITY } else { 0.0 };
         }
         if N::SOME && !arrival.weighed.possible {
             return f32::NEG_INFINITY;
         }
-        let reverse = arrival.weighed.chosen.times(ring.core.normaliser);
+        let reverse = arrival.weighed.chosen.times(normaliser);
         let forward = chosen.times(arrival.weighed.normaliser);
         let log_ratio = reverse.over(forward).ln() - arrival.difference;
         if N::SOME { log_ratio + auxiliary } else { log_ratio }
     }
-}
 
-impl<N: Noise> Langevin<'_, N> {
     /// The second half of a step: accepts the proposal or not, and ends the step.
     #[inline]
     pub(crate) fn tell<E: Energy + ?Sized>(
@@ -355,12 +332,9 @@ impl<N: Noise> Langevin<'_, N> {
 
     #[inline]
     fn settle<E: Energy + ?Sized>(&self, ring: Ring<'_, E>, asked: Asked, arrival: &Arrival) -> Info {
-        let fault = arrival.fault();
-        let log_ratio = match fault {
-            true => f32::NEG_INFINITY,
-            false => self.log_ratio(&ring, asked.chosen, asked.auxiliary, arrival),
-        };
-        let accepted = if self.adjusted { accepts(log_ratio, asked.uniform) } else { log_ratio == 0.0 };
+        let Asked { chosen, auxiliary, proposed, uniform } = asked;
+        let log_ratio = self.log_ratio(chosen, ring.core.normaliser, auxiliary, arrival);
+        let accepted = if self.adjusted { accepts(log_ratio, uniform) } else { log_ratio == 0.0 };
         if accepted {
             ring.core.normaliser = arrival.weighed.normaliser;
             if N::SOME && self.momentum.is_some() {
@@ -368,27 +342,8 @@ impl<N: Noise> Langevin<'_, N> {
                 kept.zip(ring.there.weights.iter()).for_each(|(kept, eta)| *kept = *eta);
             }
         }
-        let Asked { proposed, .. } = asked;
-        ring.close(Info { accepted, proposed, log_ratio, difference: arrival.difference, fault })
-    }
-}
-
-impl<'a> Langevin<'a> {
-    /// Balance, curvature, whether to test, and the key of these.
-    pub(crate) fn parameters(&self) -> (f32, Curvature<'a>, bool, u64) {
-        (self.balance, self.curvature, self.adjusted, self.key)
-    }
-
-    /// The probabilities of a move from the chain's state to `to`, without making it. The cost of a step.
-    ///
-    /// # Errors
-    /// [`StateError`] where `to` is not a state of the chain's layout.
-    pub fn transition<E: Energy + ?Sized>(
-        &self,
-        ring: Ring<'_, E>,
-        to: Packed<'_>,
-    ) -> Result<Transition, StateError> {
-        self.transition_given(ring, to, &[])
+        let (difference, fault) = (arrival.difference, arrival.fault());
+        ring.close(Info { accepted, proposed, log_ratio, difference, fault })
     }
 }
 
