@@ -18,16 +18,21 @@ pub(super) type Counts = [[u32; MAX_SITES + 1]; MAX_SITES + 1];
 /// Distinct sites, how many values each has, and a value of each: the block's centre.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
-    sites: [usize; MAX_SITES],
-    arities: [u32; MAX_SITES],
-    centre: [u32; MAX_SITES],
+    places: [Place; MAX_SITES],
     len: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    site: usize,
+    arity: u32,
+    centre: u32,
 }
 
 impl Block {
     /// Given sites, at here. A clamped site has one value, and a site named twice counts once.
     pub(super) fn of<E: Energy + ?Sized>(ring: &Ring<'_, E>, sites: &[usize]) -> Self {
-        let mut block = Self { sites: [0; MAX_SITES], arities: [1; MAX_SITES], centre: [0; MAX_SITES], len: 0 };
+        let mut block = Self { places: [Place { site: 0, arity: 1, centre: 0 }; MAX_SITES], len: 0 };
         for &site in sites {
             block.push(ring, site);
         }
@@ -50,52 +55,41 @@ impl Block {
     }
 
     fn has(&self, site: usize) -> bool {
-        self.sites.iter().take(self.len).any(|&other| other == site)
+        self.each().any(|place| place.site == site)
     }
 
     fn push<E: Energy + ?Sized>(&mut self, ring: &Ring<'_, E>, site: usize) {
-        let slots =
-            (self.sites.get_mut(self.len), self.arities.get_mut(self.len), self.centre.get_mut(self.len));
-        if let (false, (Some(slot), Some(arity), Some(centre))) = (ring.layout.sites() <= site, slots) {
-            *slot = site;
-            *arity = if ring.free(site) { ring.arity(site) } else { 1 };
-            *centre = ring.here_state().get(site);
-            self.len += usize::from(!self.has(site));
+        let new = site < ring.layout.sites() && !self.has(site);
+        if let Some(slot) = self.places.get_mut(self.len).filter(|_| new) {
+            let arity = if ring.free(site) { ring.arity(site) } else { 1 };
+            *slot = Place { site, arity, centre: ring.here_state().get(site) };
+            self.len += 1;
         }
     }
 
-    /// Sites with their arities and their centre's values.
-    fn each(&self) -> impl Iterator<Item = (usize, u32, u32)> {
-        let sites = self.sites.iter().zip(&self.arities).zip(&self.centre).take(self.len);
-        sites.map(|((&site, &arity), &value)| (site, arity, value))
+    fn each(&self) -> impl Iterator<Item = Place> {
+        self.places.iter().take(self.len).copied()
     }
 
-    /// The arities of all places; 1 past the last site.
-    pub(super) fn arities(&self) -> [u32; MAX_SITES] {
-        let mut arities = [1; MAX_SITES];
-        for (arity, (_, of, _)) in arities.iter_mut().zip(self.each()) {
-            *arity = of;
-        }
-        arities
+    /// [`Counts`] of its sites.
+    fn counts(&self) -> Counts {
+        counts(&self.places.map(|place| place.arity))
     }
 
     /// The same block around the values of another state.
     pub(super) fn around(mut self, state: Packed<'_>) -> Self {
-        for (centre, &site) in self.centre.iter_mut().zip(&self.sites) {
-            *centre = state.get(site);
-        }
+        self.places.iter_mut().for_each(|place| place.centre = state.get(place.site));
         self
     }
 
     /// The same block around a state drawn uniformly from the ball of `radius` around this one. The probability that
     /// a site keeps its value is the share of the states still possible that keep it.
-    pub(super) fn scatter<R: Rng + ?Sized>(mut self, radius: usize, counts: &Counts, rng: &mut R) -> Self {
-        let mut left = radius;
-        let places = self.centre.iter_mut().zip(&self.arities).zip(counts.windows(2)).take(self.len);
-        for ((value, &arity), pair) in places {
+    pub(super) fn scatter<R: Rng + ?Sized>(mut self, radius: usize, rng: &mut R) -> Self {
+        let (mut left, counts) = (radius, self.counts());
+        for (place, pair) in self.places.iter_mut().zip(counts.windows(2)).take(self.len) {
             let (all, keep) = ways(pair, left);
             if below(all, rng) >= keep {
-                *value = other_value(*value, arity, rng);
+                place.centre = other_value(place.centre, place.arity, rng);
                 left = left.saturating_sub(1);
             }
         }
@@ -103,11 +97,11 @@ impl Block {
     }
 
     /// The log-probability that [`Block::scatter`] leads from here to the values of a state.
-    pub(super) fn log_scatter(&self, radius: usize, counts: &Counts, to: Packed<'_>) -> f32 {
+    pub(super) fn log_scatter(&self, radius: usize, to: Packed<'_>) -> f32 {
         let (mut left, mut log) = (radius, 0.0);
-        for ((site, arity, value), pair) in self.each().zip(counts.windows(2)) {
+        for (Place { site, arity, centre }, pair) in self.each().zip(self.counts().windows(2)) {
             let (all, keep) = ways(pair, left);
-            let ways = if to.get(site) == value {
+            let ways = if to.get(site) == centre {
                 keep as f32
             } else {
                 left = left.saturating_sub(1);
@@ -133,8 +127,8 @@ impl Block {
     ) -> bool {
         ring.copy_words();
         let mut path = Path { energy: Total::new(0.0), lost: true, fault: false };
-        for (site, _, value) in self.each() {
-            path.set(ring, site, value);
+        for Place { site, centre, .. } in self.each() {
+            path.set(ring, site, centre);
         }
         let mut digits = Digits { digits: [0; MAX_SITES], falling: 0 };
         loop {
@@ -153,7 +147,7 @@ impl Block {
 
     /// Sets there to the state of some digits.
     pub(super) fn put<E: ?Sized>(&self, ring: &mut Ring<'_, E>, digits: &Digits) {
-        for ((site, arity, centre), &digit) in self.each().zip(&digits.digits) {
+        for (Place { site, arity, centre }, &digit) in self.each().zip(&digits.digits) {
             // A legal value of a site that exists.
             let _ = set(ring.layout, ring.there.words, site, turned(centre, digit, arity));
         }
@@ -162,7 +156,7 @@ impl Block {
     /// The digits of a state.
     pub(super) fn digits(&self, of: Packed<'_>) -> Digits {
         let mut digits = [0; MAX_SITES];
-        for (digit, (site, arity, centre)) in digits.iter_mut().zip(self.each()) {
+        for (digit, Place { site, arity, centre }) in digits.iter_mut().zip(self.each()) {
             let value = of.get(site);
             *digit = match (value < centre, value != centre && arity == 1) {
                 (_, true) => u32::MAX, // a clamped site: no state of the block
@@ -199,25 +193,17 @@ pub(super) fn counts(arities: &[u32; MAX_SITES]) -> Counts {
 /// A state of a block: how far each site's value is turned from the centre's.
 #[derive(Clone, Copy)]
 pub(super) struct Digits {
-    digits: [u32; MAX_SITES],
+    pub(super) digits: [u32; MAX_SITES],
     /// The places that count downwards.
     falling: u32,
 }
 
 impl Digits {
-    /// Whether this is the same state.
-    pub(super) fn same(&self, other: &Self) -> bool {
-        self.digits == other.digits
-    }
-
-    /// How many sites differ from the centre.
-    fn weight(&self) -> usize {
-        self.digits.iter().filter(|&&digit| digit != 0).count()
-    }
-
     /// The next state of all, in reflected Gray order: one site changes, by one.
     fn gray(&mut self, block: &Block, mut change: impl FnMut(usize, u32)) -> bool {
-        for (place, (digit, (site, arity, centre))) in self.digits.iter_mut().zip(block.each()).enumerate() {
+        for (place, (digit, Place { site, arity, centre })) in
+            self.digits.iter_mut().zip(block.each()).enumerate()
+        {
             let falls = (self.falling >> place) & 1 == 1;
             if (falls && *digit > 0) || (!falls && *digit + 1 < arity) {
                 *digit = if falls { *digit - 1 } else { *digit + 1 };
@@ -231,8 +217,9 @@ impl Digits {
 
     /// The next state of the ball, counting upwards: two sites change, in the mean at most.
     fn count(&mut self, block: &Block, radius: usize, mut change: impl FnMut(usize, u32)) -> bool {
-        let mut weight = self.weight();
-        for (digit, (site, arity, centre)) in self.digits.iter_mut().zip(block.each()) {
+        // How many sites differ from the centre.
+        let mut weight = self.digits.iter().filter(|&&digit| digit != 0).count();
+        for (digit, Place { site, arity, centre }) in self.digits.iter_mut().zip(block.each()) {
             if *digit + 1 < arity && (*digit > 0 || weight < radius) {
                 *digit += 1;
                 change(site, turned(centre, *digit, arity));
@@ -291,7 +278,7 @@ impl Path {
 /// A draw from states that come one by one, `p ∝ e^(−E)`. Each replaces the chosen one with a probability: its share
 /// of the sum so far. So only the chosen state and the sum are kept.
 pub(super) struct Lottery {
-    chosen: Option<Digits>,
+    pub(super) chosen: Option<Digits>,
     least: f32,
     sum: f32,
 }
@@ -321,10 +308,6 @@ impl Lottery {
             self.chosen = Some(*digits);
         }
         self.sum += weight;
-    }
-
-    pub(super) fn chosen(&self) -> Option<Digits> {
-        self.chosen
     }
 
     /// The log-probability of having drawn a state of this energy.

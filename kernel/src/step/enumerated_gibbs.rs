@@ -1,8 +1,7 @@
 //! Block Gibbs by enumeration.
 
-use super::Kernel;
-use super::ParameterError;
 use super::block::{Block, Lottery, MAX_SITES, MAX_STATES, counts};
+use super::{Kernel, ParameterError};
 use crate::accept::Info;
 use crate::chain::Ring;
 use crate::energy::Energy;
@@ -33,9 +32,7 @@ impl EnumeratedGibbs {
     /// # Errors
     /// [`ParameterError::Block`] where a block has no site, more than 12, or more than 4,096 states.
     pub fn new(layout: Layout, sites: usize) -> Result<Self, ParameterError> {
-        if !(1..=MAX_SITES).contains(&sites) || !fits(layout, sites, sites) {
-            return Err(ParameterError::Block(sites));
-        }
+        check(layout, sites, sites)?;
         Ok(Self { sites, arity: layout.arity() })
     }
 
@@ -65,7 +62,7 @@ pub(super) fn log_draw<E: Energy + ?Sized>(
     let wanted = block.digits(to);
     let (mut lottery, mut energy) = (Lottery::EMPTY, f32::INFINITY);
     block.visit(ring, radius, |digits, difference| {
-        energy = if digits.same(&wanted) { difference } else { energy };
+        energy = if digits.digits == wanted.digits { difference } else { energy };
         lottery.offer(digits, difference, 0.5);
     });
     let reached = block.joins(ring.here_state(), to);
@@ -83,7 +80,7 @@ pub(super) fn draw<E: Energy + ?Sized, R: Rng + ?Sized>(
     let failed = block.visit(&mut ring, radius, |digits, energy| lottery.offer(digits, energy, uniform(rng)));
     ring.core.weights_of = None;
     ring.copy_words();
-    if let Some(digits) = lottery.chosen() {
+    if let Some(digits) = lottery.chosen {
         block.put(&mut ring, &digits);
     }
     let difference = ring.arrive();
@@ -93,12 +90,13 @@ pub(super) fn draw<E: Energy + ?Sized, R: Rng + ?Sized>(
     ring.close(Info { accepted, proposed, log_ratio, difference, fault: failed || !accepted })
 }
 
-/// Whether the balls of a layout are small enough to be visited.
-pub(super) fn fits(layout: Layout, sites: usize, radius: usize) -> bool {
+/// Refuses blocks of too many sites, and balls with more states than a step may visit.
+pub(super) fn check(layout: Layout, sites: usize, radius: usize) -> Result<(), ParameterError> {
     let mut arities = [1; MAX_SITES];
     arities.iter_mut().take(sites).for_each(|arity| *arity = layout.arity() as u32);
-    let all = counts(&arities);
-    all.first().and_then(|row| row.get(radius)).is_some_and(|&states| states <= MAX_STATES)
+    let [all, ..] = counts(&arities);
+    let few = all.get(radius).is_some_and(|&states| states <= MAX_STATES);
+    if few && (1..=MAX_SITES).contains(&sites) { Ok(()) } else { Err(ParameterError::Block(sites)) }
 }
 
 impl<E: Energy + ?Sized> Kernel<E> for EnumeratedGibbs {

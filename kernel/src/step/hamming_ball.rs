@@ -1,9 +1,8 @@
 //! The Hamming ball sampler.
 
-use super::Kernel;
-use super::ParameterError;
-use super::block::{Block, MAX_SITES, counts};
-use super::enumerated_gibbs::{draw, fits, log_draw};
+use super::block::Block;
+use super::enumerated_gibbs::{check, draw, log_draw};
+use super::{Kernel, ParameterError};
 use crate::accept::Info;
 use crate::chain::Ring;
 use crate::energy::Energy;
@@ -48,9 +47,7 @@ impl HammingBall {
             return Err(ParameterError::Radius(0.0));
         }
         let radius = radius.min(sites);
-        if !(1..=MAX_SITES).contains(&sites) || !fits(layout, sites, radius) {
-            return Err(ParameterError::Block(sites));
-        }
+        check(layout, sites, radius)?;
         Ok(Self { sites, radius, arity: layout.arity() })
     }
 
@@ -68,7 +65,7 @@ impl HammingBall {
     ) -> Result<BallTransition, StateError> {
         let (centre, to) = (centre.of(ring.layout)?, to.of(ring.layout)?);
         let block = Block::of(&ring, sites.get(..self.sites).unwrap_or(sites));
-        let mut log_centre = block.log_scatter(self.radius, &counts(&block.arities()), centre);
+        let mut log_centre = block.log_scatter(self.radius, centre);
         if !block.joins(ring.here_state(), centre) {
             log_centre = f32::NEG_INFINITY;
         }
@@ -83,7 +80,7 @@ impl<E: Energy + ?Sized> Kernel<E> for HammingBall {
             return ring.failed();
         }
         let block = Block::draw(&ring, self.sites, rng);
-        let block = block.scatter(self.radius, &counts(&block.arities()), rng);
+        let block = block.scatter(self.radius, rng);
         draw(ring, &block, self.radius, rng)
     }
 }
