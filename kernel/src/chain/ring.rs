@@ -165,6 +165,14 @@ impl<E: ?Sized> Ring<'_, E> {
         self.close(Info { accepted: false, proposed: 0, log_ratio, difference: 0.0, fault: true })
     }
 
+    /// Ends a step without a test. It stays where the difference is not finite, which is a fault.
+    pub(crate) fn close_untested(self, difference: f32, failed: bool) -> Info {
+        let accepted = difference.is_finite();
+        let log_ratio = if accepted { 0.0 } else { f32::NEG_INFINITY };
+        let proposed = self.distance();
+        self.close(Info { accepted, proposed, log_ratio, difference, fault: failed || !accepted })
+    }
+
     /// Ends a step: moves if it was accepted, counts it and its faults. A ratio that is NaN is a fault, as one of −∞.
     pub(crate) fn close(self, info: Info) -> Info {
         let info = if info.log_ratio.is_nan() {

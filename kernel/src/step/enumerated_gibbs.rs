@@ -48,7 +48,7 @@ impl EnumeratedGibbs {
     ) -> Result<f32, StateError> {
         let to = to.of(ring.layout)?;
         let block = Block::of(&ring, sites.get(..self.sites).unwrap_or(sites));
-        log_draw(&mut ring, &block, MAX_SITES, to)
+        Ok(log_draw(&mut ring, &block, MAX_SITES, to))
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) fn log_draw<E: Energy + ?Sized>(
     block: &Block,
     radius: usize,
     to: Packed<'_>,
-) -> Result<f32, StateError> {
+) -> f32 {
     let wanted = block.digits(to);
     let (mut lottery, mut energy) = (Lottery::EMPTY, f32::INFINITY);
     block.visit(ring, radius, |digits, difference| {
@@ -66,7 +66,7 @@ pub(super) fn log_draw<E: Energy + ?Sized>(
         lottery.offer(digits, difference, 0.5);
     });
     let reached = block.joins(ring.here_state(), to);
-    Ok(if reached { lottery.log_probability(energy) } else { f32::NEG_INFINITY })
+    if reached { lottery.log_probability(energy) } else { f32::NEG_INFINITY }
 }
 
 /// Draws among the states of a block within a radius, and ends the step.
@@ -84,10 +84,7 @@ pub(super) fn draw<E: Energy + ?Sized, R: Rng + ?Sized>(
         block.put(&mut ring, &digits);
     }
     let difference = ring.arrive();
-    let accepted = difference.is_finite();
-    let log_ratio = if accepted { 0.0 } else { f32::NEG_INFINITY };
-    let proposed = ring.distance();
-    ring.close(Info { accepted, proposed, log_ratio, difference, fault: failed || !accepted })
+    ring.close_untested(difference, failed)
 }
 
 /// Refuses blocks of too many sites, and balls with more states than a step may visit.

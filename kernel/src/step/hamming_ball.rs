@@ -69,7 +69,7 @@ impl HammingBall {
         if !block.joins(ring.here_state(), centre) {
             log_centre = f32::NEG_INFINITY;
         }
-        let log_draw = log_draw(&mut ring, &block.around(centre), self.radius, to)?;
+        let log_draw = log_draw(&mut ring, &block.around(centre), self.radius, to);
         Ok(BallTransition { log_centre, log_draw })
     }
 }
