@@ -50,7 +50,7 @@ impl IsingLangevin {
     /// # Errors
     /// [`ParameterError::StepSize`] where α or 1/α is not positive and finite.
     pub fn adjusted(step_size: f32) -> Result<Self, ParameterError> {
-        super::langevin::curvature_value(step_size).map(|c| Self { half_curvature: 0.5 * c })
+        super::langevin::per_step_size(1.0, step_size).map(|c| Self { half_curvature: 0.5 * c })
     }
 
     /// Names the weights, apart from those of every other kernel.

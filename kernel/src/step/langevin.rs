@@ -7,7 +7,7 @@ mod together;
 mod weights;
 
 pub use curvature::Curvature;
-pub(super) use curvature::curvature_value;
+pub(super) use curvature::per_step_size;
 pub(super) use second_order::{inverse, precision_value};
 
 use super::fingerprint::mix;
@@ -104,7 +104,7 @@ impl<'a> Langevin<'a> {
     /// # Errors
     /// [`ParameterError::StepSize`] where α or 1/α is not positive and finite.
     pub fn adjusted(step_size: f32) -> Result<Self, ParameterError> {
-        Self::new(0.5, Curvature::of(step_size)?, true)
+        Self::new(0.5, Curvature::Same(per_step_size(1.0, step_size)?), true)
     }
 
     /// Without the test, at step size α ([DULA](Langevin)): converges to a distribution *near* p.
@@ -112,7 +112,7 @@ impl<'a> Langevin<'a> {
     /// # Errors
     /// [`ParameterError::StepSize`] where α or 1/α is not positive and finite.
     pub fn unadjusted(step_size: f32) -> Result<Self, ParameterError> {
-        Self::new(0.5, Curvature::of(step_size)?, false)
+        Self::new(0.5, Curvature::Same(per_step_size(1.0, step_size)?), false)
     }
 
     /// With every parameter free: balance β, curvature, and whether to test.

@@ -15,18 +15,9 @@ pub enum Curvature<'a> {
     Times(f32, &'a [Block]),
 }
 
-impl Curvature<'_> {
-    /// That of step size α.
-    pub(super) fn of(step_size: f32) -> Result<Self, ParameterError> {
-        curvature_value(step_size).map(Self::Same)
-    }
-}
-
-/// 1/α.
-pub(in crate::step) fn curvature_value(step_size: f32) -> Result<f32, ParameterError> {
-    let curvature = 1.0 / step_size;
-    if !(step_size > 0.0 && step_size.is_finite() && curvature.is_finite()) {
-        return Err(ParameterError::StepSize(step_size));
-    }
-    Ok(curvature)
+/// `number`/α.
+pub(in crate::step) fn per_step_size(number: f32, step_size: f32) -> Result<f32, ParameterError> {
+    let curvature = number / step_size;
+    let legal = step_size > 0.0 && step_size.is_finite() && curvature.is_finite();
+    if legal { Ok(curvature) } else { Err(ParameterError::StepSize(step_size)) }
 }

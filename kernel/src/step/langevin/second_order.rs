@@ -1,7 +1,7 @@
 //! The balanced samplers: any balance, and the Gaussian integral.
 
 use super::super::momentum::Momentum;
-use super::{Curvature, Langevin};
+use super::{Curvature, Langevin, per_step_size};
 use crate::chain::Momenta;
 use crate::lane::{Block, F32s, PARTS};
 use crate::noise::Noise;
@@ -25,11 +25,7 @@ impl<'a> Langevin<'a> {
     /// # Errors
     /// [`ParameterError`] where σ or 2/σ is not positive and finite, or a curvature negative or not finite.
     pub fn preconditioned(step_size: f32, d: &'a [Block]) -> Result<Self, ParameterError> {
-        let factor = 2.0 / step_size;
-        if !(step_size > 0.0 && step_size.is_finite() && factor.is_finite()) {
-            return Err(ParameterError::StepSize(step_size));
-        }
-        Self::new(0.5, Curvature::Times(factor, d), true)
+        Self::new(0.5, Curvature::Times(per_step_size(2.0, step_size)?, d), true)
     }
 }
 
@@ -162,8 +158,6 @@ pub(in crate::step) fn precision_value(precision: f32) -> Result<f32, ParameterE
 /// 1/σ, 0 for σ = ∞.
 pub(in crate::step) fn inverse(step_size: f32) -> Result<f32, ParameterError> {
     let inverse = 1.0 / step_size;
-    if !(step_size > 0.0 && inverse.is_finite()) {
-        return Err(ParameterError::StepSize(step_size));
-    }
-    Ok(inverse)
+    let legal = step_size > 0.0 && inverse.is_finite();
+    if legal { Ok(inverse) } else { Err(ParameterError::StepSize(step_size)) }
 }
