@@ -1,8 +1,7 @@
 //! Random-walk Metropolis.
 
-use super::Kernel;
 use super::symmetric::{Arrival, arrive, test};
-use super::{ParameterError, Transition};
+use super::{Kernel, ParameterError, Transition};
 use crate::accept::Info;
 use crate::chain::Ring;
 use crate::energy::Energy;
@@ -34,11 +33,8 @@ impl RandomWalk {
     /// # Errors
     /// [`ParameterError::Radius`] where r is not positive and finite.
     pub fn new(radius: f32) -> Result<Self, ParameterError> {
-        if radius > 0.0 && radius.is_finite() {
-            Ok(Self { radius })
-        } else {
-            Err(ParameterError::Radius(radius))
-        }
+        let legal = radius > 0.0 && radius.is_finite();
+        if legal { Ok(Self { radius }) } else { Err(ParameterError::Radius(radius)) }
     }
 
     /// The radius.
@@ -84,12 +80,6 @@ impl RandomWalk {
 
     /// The first half of a step: draws y, and the uniform of its test.
     pub(crate) fn ask<E: Energy + ?Sized, R: Rng + ?Sized>(&self, ring: &mut Ring<'_, E>, rng: &mut R) -> f32 {
-        self.propose(ring, rng);
-        uniform(rng)
-    }
-
-    /// Draws the proposal.
-    fn propose<E: Energy + ?Sized, R: Rng + ?Sized>(&self, ring: &mut Ring<'_, E>, rng: &mut R) {
         let rate = self.rate(ring);
         ring.copy_words();
         for block in 0..ring.layout.blocks() {
@@ -104,6 +94,7 @@ impl RandomWalk {
                 }
             }
         }
+        uniform(rng)
     }
 }
 

@@ -1,8 +1,7 @@
 //! Swaps of two sites' values.
 
-use super::Kernel;
-use super::Transition;
 use super::symmetric::{Arrival, arrive, close};
+use super::{Kernel, Transition};
 use crate::accept::Info;
 use crate::chain::Ring;
 use crate::energy::Energy;
