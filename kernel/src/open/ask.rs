@@ -9,7 +9,7 @@ use crate::layout::Layout;
 use crate::noise::{Noise, Still};
 use crate::packed::Move;
 use crate::step::langevin;
-use crate::step::path::{self, Forward, Paths};
+use crate::step::path::{Asked, Paths};
 use crate::step::{Curvature, Cycle, GibbsWithGradients, Langevin, PathAuxiliary, RandomWalk, symmetric};
 use rand_core::Rng;
 
@@ -92,6 +92,15 @@ impl PathHalf {
         replace: false,
         backwards: false,
     };
+
+    /// Keeps what was asked but for the probability of its path, which it returns.
+    fn keep<F>(&mut self, asked: Asked<impl Iterator<Item = usize>, F>) -> F {
+        self.uniform = asked.uniform;
+        for (slot, site) in self.sites.iter_mut().zip(asked.sites) {
+            (*slot, self.len) = (site as u32, self.len + 1);
+        }
+        asked.forward
+    }
 }
 
 /// The noise of a proposal that was drawn and followed before.
@@ -141,10 +150,10 @@ impl Half {
                 let PathHalf { product, log, uniform, indices, replace, backwards, .. } = half;
                 let paths = Paths { indices, order: Order::Planes, replace, backwards };
                 if ring.layout.many_values() {
-                    let asked = path::Asked { sites, forward: Forward::Log(log), proposed, uniform };
+                    let asked = Asked { sites, forward: log, proposed, uniform };
                     return paths.tell_by_sites(ring, asked, difference);
                 }
-                let asked = path::Asked { sites, forward: Forward::Product(product), proposed, uniform };
+                let asked = Asked { sites, forward: product, proposed, uniform };
                 paths.tell(ring, asked, difference)
             }
             Self::Walk { uniform } => symmetric::test(ring, difference, uniform),
@@ -174,23 +183,14 @@ impl<N: Noise> Ask for Langevin<'_, N> {
 }
 
 fn ask_path<R: Rng + ?Sized>(paths: Paths, ring: &mut Ring<'_, Told<'_>>, rng: &mut R) -> Option<Half> {
-    if ring.layout.many_values() {
-        return Some(kept(paths, paths.ask_by_sites(ring, rng)?));
-    }
-    Some(kept(paths, paths.ask(ring, rng)?))
-}
-
-fn kept(paths: Paths, asked: path::Asked<impl Iterator<Item = usize>>) -> Half {
     let Paths { indices, order: _, replace, backwards } = paths;
-    let mut half = PathHalf { uniform: asked.uniform, indices, replace, backwards, ..PathHalf::EMPTY };
-    match asked.forward {
-        Forward::Product(product) => half.product = product,
-        Forward::Log(log) => half.log = log,
+    let mut half = PathHalf { indices, replace, backwards, ..PathHalf::EMPTY };
+    if ring.layout.many_values() {
+        half.log = half.keep(paths.ask_by_sites(ring, rng)?);
+    } else {
+        half.product = half.keep(paths.ask(ring, rng)?);
     }
-    for (slot, site) in half.sites.iter_mut().zip(asked.sites) {
-        (*slot, half.len) = (site as u32, half.len + 1);
-    }
-    Half::Path(half)
+    Some(Half::Path(half))
 }
 
 impl Sealed for GibbsWithGradients {}

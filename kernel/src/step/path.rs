@@ -14,7 +14,7 @@ use crate::draw::Domain;
 use crate::draw::index::{MAX_INDICES, Order, Path, draw, score, total};
 use crate::draw::logits::{weigh, weigh_exactly};
 use crate::energy::Energy;
-use crate::lane::{Block, LogProduct, Total};
+use crate::lane::{Block, LogProduct};
 use crate::layout::{Kind, Layout};
 use crate::packed::{Packed, StateError, set};
 use crate::random::uniform;
@@ -96,32 +96,14 @@ const KEY_GRADIENT: u64 = u64::from_le_bytes(*b"gradient");
 const KEY_EXACT: u64 = u64::from_le_bytes(*b"exactly.");
 
 /// What a step keeps from its path to its test.
-pub(crate) struct Asked<S> {
+pub(crate) struct Asked<S, F> {
     /// The sites of the path, in its order.
     pub(crate) sites: S,
-    pub(crate) forward: Forward,
+    /// The probability of the path, if it can be drawn; its logarithm among sites of many values.
+    pub(crate) forward: F,
     pub(crate) proposed: u32,
     /// The uniform of the test.
     pub(crate) uniform: f32,
-}
-
-/// The probability of a path.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Forward {
-    /// If it can be drawn.
-    Product(Option<LogProduct>),
-    /// Its logarithm, among sites of many values.
-    Log(Total),
-}
-
-impl Forward {
-    fn product(self) -> Option<LogProduct> {
-        if let Self::Product(product) = self { product } else { None }
-    }
-
-    fn log(self) -> Total {
-        if let Self::Log(log) = self { log } else { Total::new(f32::NEG_INFINITY) }
-    }
 }
 
 /// The far end of a path.
@@ -179,14 +161,14 @@ impl Paths {
         &self,
         ring: &mut Ring<'_, E>,
         rng: &mut R,
-    ) -> Option<Asked<impl DoubleEndedIterator<Item = usize> + Clone + use<E, R>>> {
+    ) -> Option<Asked<impl DoubleEndedIterator<Item = usize> + Clone + use<E, R>, Option<LogProduct>>> {
         if !self.weigh_here(ring) {
             return None;
         }
         let (planes, replace) = self.shape(ring);
         let sums = ring.there.weights.as_flattened_mut();
         let (path, all) = draw(ring.here.weights, planes, (self.indices, replace), sums, rng);
-        let forward = Forward::Product(self.score(ring.here.weights, (planes, replace), all, &path));
+        let forward = self.score(ring.here.weights, (planes, replace), all, &path);
         self.go(ring, &path);
         // The uniform is drawn whatever happened.
         let uniform = uniform(rng);
@@ -197,11 +179,11 @@ impl Paths {
     pub(crate) fn tell<E: Energy + ?Sized>(
         &self,
         mut ring: Ring<'_, E>,
-        asked: Asked<impl DoubleEndedIterator<Item = usize>>,
+        asked: Asked<impl DoubleEndedIterator<Item = usize>, Option<LogProduct>>,
         difference: f32,
     ) -> Info {
         let arrival = self.arrive(&mut ring, asked.sites, difference);
-        let log_ratio = arrival.log_ratio(asked.forward.product());
+        let log_ratio = arrival.log_ratio(asked.forward);
         let accepted = accepts(log_ratio, asked.uniform);
         let Asked { proposed, .. } = asked;
         ring.close(Info { accepted, proposed, log_ratio, difference, fault: arrival.fault })

@@ -7,7 +7,7 @@
 //! log q = Σ_k [ln S_k − ln left_k + ln(weight of the value / S_k)],   left_k = Σ_others S + Σ_{j≥k} S_j
 //! ```
 
-use super::{Asked, Choice, Forward, Paths};
+use super::{Asked, Choice, Paths};
 use crate::accept::{Info, accepts};
 use crate::chain::{Point, Ring};
 use crate::draw::index::{MAX_INDICES, Order};
@@ -108,7 +108,7 @@ impl Paths {
         &self,
         ring: &mut Ring<'_, E>,
         rng: &mut R,
-    ) -> Option<Asked<impl Iterator<Item = usize> + use<E, R>>> {
+    ) -> Option<Asked<impl Iterator<Item = usize> + use<E, R>, Total>> {
         let mut route = Route::EMPTY;
         if self.slopes(ring) {
             ring.gradient_here();
@@ -124,7 +124,7 @@ impl Paths {
         if !fine {
             return None;
         }
-        let forward = Forward::Log(route.log_probability(self.indices));
+        let forward = route.log_probability(self.indices);
         go(ring, &mut route);
         // The uniform is drawn whatever happened.
         let uniform = uniform(rng);
@@ -137,14 +137,14 @@ impl Paths {
     pub(crate) fn tell_by_sites<E: Energy + ?Sized>(
         &self,
         mut ring: Ring<'_, E>,
-        asked: Asked<impl Iterator<Item = usize>>,
+        asked: Asked<impl Iterator<Item = usize>, Total>,
         difference: f32,
     ) -> Info {
         let Asked { sites, forward, proposed, uniform } = asked;
         let mut route = Route::EMPTY;
         sites.for_each(|site| route.push(Stop { site, ..Stop::NONE }, MAX_INDICES));
         let Transition { log_ratio, fault, .. } =
-            self.arrive_by_sites(&mut ring, &mut route, forward.log(), difference);
+            self.arrive_by_sites(&mut ring, &mut route, forward, difference);
         let accepted = accepts(log_ratio, uniform);
         ring.close(Info { accepted, proposed, log_ratio, difference, fault })
     }
