@@ -160,12 +160,7 @@ impl<const WORDS: usize> State<WORDS> {
 /// # Errors
 /// [`StateError`] where the words are too few, the site does not exist or the value is not below the arity.
 pub fn set(layout: Layout, words: &mut [u32], site: usize, value: u32) -> Result<(), StateError> {
-    if site >= layout.sites() {
-        return Err(StateError::Site { site });
-    }
-    if value as usize >= layout.arity() {
-        return Err(StateError::Value { site, value });
-    }
+    check(layout, site, value)?;
     let got = words.len();
     let (word, shift) = place(layout, site);
     let Some(word) = words.get_mut(word) else {
@@ -173,6 +168,16 @@ pub fn set(layout: Layout, words: &mut [u32], site: usize, value: u32) -> Result
     };
     *word = (*word & !(field_mask(layout) << shift)) | (value << shift);
     Ok(())
+}
+
+/// Whether there is such a site, and it may have such a value.
+#[inline]
+pub(crate) fn check(layout: Layout, site: usize, value: u32) -> Result<(), StateError> {
+    match (site < layout.sites(), (value as usize) < layout.arity()) {
+        (true, true) => Ok(()),
+        (true, false) => Err(StateError::Value { site, value }),
+        (false, _) => Err(StateError::Site { site }),
+    }
 }
 
 /// Sets every bit of a site's field to 0.

@@ -16,7 +16,7 @@ use crate::draw::logits::{weigh, weigh_exactly};
 use crate::energy::Energy;
 use crate::lane::{Block, LogProduct};
 use crate::layout::{Kind, Layout};
-use crate::packed::{Packed, StateError, set};
+use crate::packed::{Packed, StateError, check, set};
 use crate::random::uniform;
 use rand_core::Rng;
 
@@ -204,12 +204,7 @@ impl Paths {
     ) -> Result<Transition, StateError> {
         let (layout, mut path, mut possible) = (ring.layout, Path::EMPTY, true);
         for &Choice { site, value } in choices {
-            if site >= layout.sites() {
-                return Err(StateError::Site { site });
-            }
-            if value as usize >= layout.arity() {
-                return Err(StateError::Value { site, value });
-            }
+            check(layout, site, value)?;
             possible &= value != ring.here_state().get(site);
             possible &= path.push(self.order.place(layout, site, value));
         }
@@ -244,10 +239,7 @@ impl Paths {
 
     /// Weights at `here`, unless they are there from the step before; false where there are none to be had.
     fn weigh_here<E: Energy + ?Sized>(&self, ring: &mut Ring<'_, E>) -> bool {
-        let key = match self.order {
-            Order::Planes => KEY_GRADIENT,
-            Order::Sites => KEY_EXACT,
-        };
+        let key = if self.order == Order::Planes { KEY_GRADIENT } else { KEY_EXACT };
         if ring.core.weights_of != Some(key) {
             if self.order == Order::Planes {
                 ring.gradient_here();
