@@ -45,7 +45,7 @@ pub enum Half {
 }
 
 /// Of [`Langevin`]. One curvature a site is in the plane of there, η in its weights.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct LangevinHalf {
     pub(super) asked: langevin::Asked,
     pub(super) balance: f32,
@@ -54,17 +54,6 @@ pub struct LangevinHalf {
     pub(super) noise: bool,
     /// The same at every site.
     pub(super) curvature: Option<f32>,
-}
-
-impl LangevinHalf {
-    pub(super) const EMPTY: Self = Self {
-        asked: langevin::Asked { chosen: LogProduct::ONE, auxiliary: 0.0, proposed: 0, uniform: 0.0 },
-        balance: 0.0,
-        window: 0,
-        adjusted: false,
-        noise: false,
-        curvature: None,
-    };
 }
 
 /// Of the samplers that draw indices.

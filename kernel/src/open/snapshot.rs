@@ -55,7 +55,7 @@ impl Half {
             0 => return Ok(None),
             1 => (Self::Failed, true),
             2 | 5 => {
-                let (mut half, mut rule) = (LangevinHalf::EMPTY, Rule::default());
+                let (mut half, mut rule) = (LangevinHalf::default(), Rule::default());
                 if tag == 5 {
                     rule.momentum.load(from)?;
                     rule.metropolis.load(from)?;

@@ -67,7 +67,7 @@ pub struct Langevin<'a, N = Still> {
 }
 
 /// What a step keeps from its proposal to its test.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Asked {
     /// The product of the weights that were drawn.
     pub(crate) chosen: LogProduct,

@@ -247,20 +247,19 @@ impl Paths {
         for site in (0..layout.sites()).filter(|&site| domain.free.get(site) != 0) {
             let x = Packed::trusted(layout, at.words);
             let (here, arity) = (x.get(site), domain.arity(layout, site));
-            let logits = if !exact && !layout.row_is_site() {
-                let gradient = at.weights.as_flattened().get(site).copied().unwrap_or(f32::NAN);
-                Logits::ordinal(gradient, here, arity, SHAPE, 0.0)
-            } else {
-                if exact {
-                    let found = at.weights.as_flattened_mut().get_mut(..arity as usize).unwrap_or_default();
-                    energy.differences(at.words, at.cache, site, found);
-                    if found.contains(&f32::NEG_INFINITY) {
-                        return false;
-                    }
-                } else {
-                    energy.gradient(x, at.cache, site..site + 1, at.weights);
+            let logits = if exact {
+                let found = at.weights.as_flattened_mut().get_mut(..arity as usize).unwrap_or_default();
+                energy.differences(at.words, at.cache, site, found);
+                if found.contains(&f32::NEG_INFINITY) {
+                    return false;
                 }
                 Logits::categorical(at.weights, here, arity, SHAPE, 0.0)
+            } else if layout.row_is_site() {
+                energy.gradient(x, at.cache, site..site + 1, at.weights);
+                Logits::categorical(at.weights, here, arity, SHAPE, 0.0)
+            } else {
+                let gradient = at.weights.as_flattened().get(site).copied().unwrap_or(f32::NAN);
+                Logits::ordinal(gradient, here, arity, SHAPE, 0.0)
             };
             let row = Row::new(logits.leaving());
             if row.nan {
