@@ -66,13 +66,8 @@ impl Layout {
     /// `sites` is cut to 2³¹−1, `arity` to 2 ..= [`Self::MAX_ARITY`].
     const fn new(sites: usize, arity: usize, kind: Kind) -> Self {
         let sites = if sites > i32::MAX as usize { i32::MAX as usize } else { sites };
-        let arity = if arity < 2 {
-            2
-        } else if arity > Self::MAX_ARITY {
-            Self::MAX_ARITY
-        } else {
-            arity
-        };
+        let arity = if arity > Self::MAX_ARITY { Self::MAX_ARITY } else { arity };
+        let arity = if arity < 2 { 2 } else { arity };
         Self { sites: sites as u32, arity: arity as u32, kind }
     }
 
@@ -166,11 +161,7 @@ impl Layout {
     /// a site. Categorical with many values: the blocks that hold all values, a lane a value.
     #[must_use]
     pub const fn row_blocks(self) -> usize {
-        match self.kind {
-            Kind::Categorical if self.many_values() => self.arity().div_ceil(LANES),
-            Kind::Categorical => self.arity(),
-            Kind::Binary | Kind::Ordinal => 1,
-        }
+        if self.row_is_site() { self.arity().div_ceil(LANES) } else { self.slopes() }
     }
 
     /// The site, and for categorical sites the value, whose slope is in a lane of a block of a row. The result is
@@ -186,10 +177,7 @@ impl Layout {
     /// Slopes of a site: one, or one a value where sites are categorical.
     #[must_use]
     pub const fn slopes(self) -> usize {
-        match self.kind {
-            Kind::Binary | Kind::Ordinal => 1,
-            Kind::Categorical => self.arity(),
-        }
+        if matches!(self.kind, Kind::Categorical) { self.arity() } else { 1 }
     }
 
     /// Blocks of gradient of a whole state.
