@@ -249,7 +249,7 @@ fn checksum(bytes: &[u8]) -> u32 {
     })
 }
 
-/// [`Snapshot`] for plain data that is [`Copy`]: its name, all its fields in order, and what makes it legal.
+/// [`Snapshot`] for plain data: its name, all its fields in order, and what makes it legal.
 macro_rules! plain {
     ($type:ident $(<const $n:ident: usize>)?, $name:literal, { $($field:tt),+ $(,)? }, $legal:expr) => {
         impl $(<const $n: usize>)? $crate::snapshot::Snapshot for $type $(<$n>)? {
@@ -262,7 +262,7 @@ macro_rules! plain {
                 &mut self,
                 from: &mut $crate::snapshot::Reader<'_>,
             ) -> Result<(), $crate::snapshot::SnapshotError> {
-                let (mut next, mut at) = (*self, *from);
+                let (mut next, mut at) = (self.clone(), *from);
                 at.name(*$name)?;
                 $($crate::snapshot::Snapshot::load(&mut next.$field, &mut at)?;)+
                 let legal: fn(&Self) -> bool = $legal;

@@ -1,7 +1,7 @@
 //! xoshiro128++ in sixteen lanes.
 
 use crate::lane::{Bits, LANES, PARTS, U32s};
-use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer};
+use crate::snapshot::{BoundedSnapshot, plain};
 use core::convert::Infallible;
 use rand_core::{SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
@@ -33,6 +33,9 @@ pub struct LaneRng {
 }
 
 impl LaneRng {
+    /// Bytes of the generator in a snapshot.
+    pub const SNAPSHOT_LEN: usize = <Self as BoundedSnapshot>::LEN;
+
     /// The generator of chain `chain` under `seed`: `chain` long jumps past chain 0. O(chain).
     #[must_use]
     pub fn stream(seed: u64, chain: u32) -> Self {
@@ -112,34 +115,9 @@ impl LaneRng {
     }
 }
 
-impl LaneRng {
-    /// Bytes of the generator in a snapshot.
-    pub const SNAPSHOT_LEN: usize = 352;
-}
-
-impl BoundedSnapshot for LaneRng {
-    const LEN: usize = Self::SNAPSHOT_LEN;
-}
-
-impl Snapshot for LaneRng {
-    fn save(&self, to: &mut Writer<'_>) {
-        to.name(*b"lane");
-        self.state.save(to);
-        self.held.save(to);
-        self.used.save(to);
-    }
-
-    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (mut at, mut state, mut held, mut used) = (*from, self.state, self.held, 0);
-        at.name(*b"lane")?;
-        state.load(&mut at)?;
-        held.load(&mut at)?;
-        used.load(&mut at)?;
-        *self = Self::from_state(state, held, used).ok_or(SnapshotError::Value)?;
-        *from = at;
-        Ok(())
-    }
-}
+plain! { LaneRng, b"lane", { state, held, used }, |rng| {
+    LaneRng::from_state(rng.state, rng.held, rng.used).is_some()
+} }
 
 impl SeedableRng for LaneRng {
     type Seed = [u8; 16];
