@@ -75,19 +75,19 @@ pub fn uniforms<R: Rng + ?Sized>(rng: &mut R) -> Block {
 /// [`uniforms`], in registers.
 #[inline]
 pub(crate) fn uniform_registers<R: Rng + ?Sized>(rng: &mut R) -> [F32s; PARTS] {
-    let (_, uniforms) = tails(rng);
-    uniforms
+    tails(rng).1
 }
 
-/// The uniforms of words of which some are refined. All of them again: if they were borrowed here, every draw would put
-/// them into memory and wait for them.
+/// The second words where there are some, and the uniforms of both. All of them again: if they were borrowed here, every
+/// draw would put them into memory and wait for them.
 #[cold]
-fn refine(high: Bits, low: Bits) -> Block {
-    let mut out = [0.0; LANES];
-    for ((u, high), low) in out.iter_mut().zip(high).zip(low) {
-        *u = with_rest(high, || low);
+fn refine(high: Bits, low: Bits) -> (Bits, Block) {
+    let (mut last, mut uniforms) = (high, [0.0; LANES]);
+    for ((uniform, last), low) in uniforms.iter_mut().zip(&mut last).zip(low) {
+        *uniform = with_rest(*last, || low);
+        *last = if *last < REFINE { low } else { *last };
     }
-    out
+    (last, uniforms)
 }
 
 pub(crate) fn refined(high: u32, low: u32) -> f32 {
@@ -134,20 +134,12 @@ fn tails<R: Rng + ?Sized>(rng: &mut R) -> ([U32s; PARTS], [F32s; PARTS]) {
     }
     if small {
         let low = words(rng);
-        let (refined, last) = (refine(high, low), last_words(high, low));
+        let (last, refined) = refine(high, low);
         for (part, (sign, out)) in signs.iter_mut().zip(&mut out).enumerate() {
             (*sign, *out) = (U32s::load(&last, part), F32s::load(&refined, part));
         }
     }
     (signs, out)
-}
-
-/// The second word where there is one.
-#[cold]
-fn last_words(high: Bits, low: Bits) -> Bits {
-    let mut out = high;
-    out.iter_mut().zip(low).filter(|(high, _)| **high < REFINE).for_each(|(word, low)| *word = low);
-    out
 }
 
 /// Logistic numbers from [`tails`].
