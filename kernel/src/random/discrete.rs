@@ -79,18 +79,16 @@ impl DiscreteGaussian {
             Self { precision, often: [0; OFTEN], used, shared: shared as i16, seldom: [0; MOST] };
         // From the largest magnitude on.
         let (mut whole, mut left) = (shared, 0u64);
-        for (j, &units) in units.iter().enumerate().skip(1).rev() {
-            if j <= used {
+        for (place, (&units, seldom)) in units.iter().skip(1).zip(&mut gaussian.seldom).enumerate().rev() {
+            if place < used {
                 whole += (units >> 32) as u32;
-                if let Some(slot) = gaussian.often.get_mut(j - 1) {
+                if let Some(slot) = gaussian.often.get_mut(place) {
                     *slot = whole as i16;
                 }
             }
-            left += if j <= used { units & 0xFFFF_FFFF } else { units };
-            if let Some(slot) = gaussian.seldom.get_mut(j - 1) {
-                *slot =
-                    left.checked_div(u64::from(shared)).map_or(0, |part| part.min(u64::from(u32::MAX)) as u32);
-            }
+            left += if place < used { units & 0xFFFF_FFFF } else { units };
+            *seldom =
+                left.checked_div(u64::from(shared)).map_or(0, |part| part.min(u64::from(u32::MAX)) as u32);
         }
         Some(gaussian)
     }
