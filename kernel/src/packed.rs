@@ -30,13 +30,10 @@ impl<'a> Packed<'a> {
             return Err(StateError::Padding);
         }
         let state = Self { layout, words };
-        if layout.arity() < 1 << layout.field_bits() {
-            for site in 0..layout.sites() {
-                let value = state.get(site);
-                if value as usize >= layout.arity() {
-                    return Err(StateError::Value { site, value });
-                }
-            }
+        if layout.arity() < 1 << layout.field_bits()
+            && let Some((site, value)) = (0..).zip(state.values()).find(|&(_, v)| v as usize >= layout.arity())
+        {
+            return Err(StateError::Value { site, value });
         }
         Ok(state)
     }
@@ -161,11 +158,9 @@ impl<const WORDS: usize> State<WORDS> {
 /// [`StateError`] where the words are too few, the site does not exist or the value is not below the arity.
 pub fn set(layout: Layout, words: &mut [u32], site: usize, value: u32) -> Result<(), StateError> {
     check(layout, site, value)?;
-    let got = words.len();
+    let short = StateError::Words { need: layout.words(), got: words.len() };
     let (word, shift) = place(layout, site);
-    let Some(word) = words.get_mut(word) else {
-        return Err(StateError::Words { need: layout.words(), got });
-    };
+    let word = words.get_mut(word).ok_or(short)?;
     *word = (*word & !(field_mask(layout) << shift)) | (value << shift);
     Ok(())
 }
