@@ -22,8 +22,7 @@ pub const fn momentum_snapshot_len(blocks: usize) -> usize {
 
 /// Writes the momentum. `weights` are those of the whole chain.
 pub(crate) fn save_momentum(to: &mut Writer<'_>, layout: Layout, kept: Kept, weights: &[Block]) {
-    kept.key.save(to);
-    kept.blocks.save(to);
+    (kept.key, kept.blocks).save(to);
     let first = 2 * layout.weight_blocks();
     let first = first + behind(layout, weights.len().saturating_sub(first));
     let missing = core::iter::repeat(&[0.0; LANES]);
@@ -38,52 +37,62 @@ pub(crate) fn load_momentum(
     weights: &mut [Block],
     take: bool,
 ) -> Result<Kept, SnapshotError> {
-    let mut kept = Kept { key: 0, blocks: 0 };
-    kept.key.load(at)?;
-    kept.blocks.load(at)?;
+    let (key, blocks) = read(at)?;
     let (all, first) = (weights.len(), 2 * layout.weight_blocks());
     let first = first + behind(layout, all.saturating_sub(first));
-    let need = first.saturating_add(kept.blocks as usize);
+    let need = first.saturating_add(blocks as usize);
     let short = ChainError::Memory { buffer: Buffer::Weights, need, got: all };
     let room = weights.get_mut(first..need).ok_or(SnapshotError::Chain(short))?;
-    for slot in room.as_flattened_mut() {
-        let number = f32::from_le_bytes(at.array()?);
-        // With `Kept::WHOLE` a float holds two whole numbers.
-        if kept.key & Kept::WHOLE == 0 && !number.is_finite() {
+    // With `Kept::WHOLE` a float holds two whole numbers.
+    read_each(at, room.as_flattened_mut(), take, |_, number: f32| {
+        key & Kept::WHOLE != 0 || number.is_finite()
+    })?;
+    Ok(Kept { key, blocks })
+}
+
+/// A value of which nothing is known yet.
+pub(crate) fn read<T: Snapshot + Default>(at: &mut Reader<'_>) -> Result<T, SnapshotError> {
+    let mut value = T::default();
+    value.load(at)?;
+    Ok(value)
+}
+
+/// Reads one value a slot, of which each must be legal at its index, and writes them with `take`.
+pub(crate) fn read_each<T: Snapshot + Default + Copy>(
+    at: &mut Reader<'_>,
+    slots: &mut [T],
+    take: bool,
+    legal: impl Fn(usize, T) -> bool,
+) -> Result<(), SnapshotError> {
+    for (index, slot) in slots.iter_mut().enumerate() {
+        let value = read(at)?;
+        if !legal(index, value) {
             return Err(SnapshotError::Value);
         }
         if take {
-            *slot = number;
+            *slot = value;
         }
     }
-    Ok(kept)
+    Ok(())
 }
 
-/// Which layout a chain has; one of another is refused.
-fn shape(layout: Layout) -> (u8, (u64, u64)) {
+/// Which layout a chain has: its kind, sites and arity.
+pub(crate) fn shape(layout: Layout) -> (u8, u32, u32) {
     let kind = match layout.kind() {
         Kind::Binary => 0,
         Kind::Categorical => 1,
         Kind::Ordinal => 2,
     };
-    (kind, (layout.sites() as u64, layout.arity() as u64))
-}
-
-pub(crate) fn save_shape(to: &mut Writer<'_>, layout: Layout) {
-    let (kind, sizes) = shape(layout);
-    kind.save(to);
-    (sizes.0 as u32).save(to);
-    (sizes.1 as u32).save(to);
+    (kind, layout.sites() as u32, layout.arity() as u32)
 }
 
 /// Refuses another layout.
 pub(crate) fn load_shape(at: &mut Reader<'_>, layout: Layout) -> Result<(), SnapshotError> {
-    let [kind] = at.array()?;
-    let sizes = (u32::from_le_bytes(at.array()?), u32::from_le_bytes(at.array()?));
-    if (kind, (u64::from(sizes.0), u64::from(sizes.1))) == shape(layout) {
+    let got: (u8, u32, u32) = read(at)?;
+    if got == shape(layout) {
         return Ok(());
     }
-    let (sites, arity) = (sizes.0 as usize, sizes.1 as usize);
+    let (kind, sites, arity) = (got.0, got.1 as usize, got.2 as usize);
     let got = match kind {
         0 => Layout::binary(sites),
         1 => Layout::categorical(sites, arity),
@@ -108,15 +117,11 @@ pub(crate) fn load_name(at: &mut Reader<'_>, [plain, moving]: [[u8; 4]; 2]) -> R
 /// Writes the state, the mask of free sites and the momentum. `weights` are those of the whole chain.
 pub(crate) fn save(to: &mut Writer<'_>, layout: Layout, core: Core, words: &[u32], weights: &[Block]) {
     to.name(if core.momentum.is_some() { MOVING } else { NAME });
-    save_shape(to, layout);
-    core.energy.save(to);
-    core.faults.save(to);
-    core.steps.save(to);
+    shape(layout).save(to);
+    (core.energy, core.faults, core.steps).save(to);
     let length = layout.words();
     let free = words.get(2 * length..3 * length).unwrap_or_default();
-    for word in core.state(layout, words).words().iter().chain(free) {
-        word.save(to);
-    }
+    core.state(layout, words).words().iter().chain(free).for_each(|word| word.save(to));
     if let Some(kept) = core.momentum {
         save_momentum(to, layout, kept, weights);
     }
@@ -144,13 +149,11 @@ where
         let mut at = *from;
         let moves = load_name(&mut at, [NAME, MOVING])?;
         load_shape(&mut at, layout)?;
-        let (mut energy, mut faults, mut steps) = (Total::default(), 0, 0);
-        energy.load(&mut at)?;
+        let energy: Total = read(&mut at)?;
         if !energy.value().is_finite() {
             return Err(SnapshotError::Value);
         }
-        faults.load(&mut at)?;
-        steps.load(&mut at)?;
+        let (faults, steps) = read(&mut at)?;
         if moves {
             let mut look = at;
             (0..2 * layout.words()).try_for_each(|_| look.array::<4>().map(|_| ()))?;
@@ -184,11 +187,7 @@ where
         there.iter_mut().try_for_each(|word| word.load(at))?;
         Packed::new(layout, there).map_err(|error| SnapshotError::Chain(error.into()))?;
         let mut masks = *at;
-        for index in 0..layout.words() {
-            if !is_mask_word(layout, index, u32::from_le_bytes(at.array()?)) {
-                return Err(SnapshotError::Value);
-            }
-        }
+        read_each(at, self.free(), false, |index, word| is_mask_word(layout, index, word))?;
         self.settle()?;
         self.free().iter_mut().try_for_each(|word| word.load(&mut masks))?;
         clear_single(layout, self.energy.arities(), self.free());

@@ -2,7 +2,7 @@
 
 use super::ask::{LangevinHalf, PathHalf};
 use super::{Half, Open};
-use crate::chain::snapshot::{load_momentum, load_name, load_shape, save_momentum, save_shape};
+use crate::chain::snapshot::{load_momentum, load_name, load_shape, read, read_each, save_momentum, shape};
 use crate::chain::{Core, split};
 use crate::lane::{Bits, Block, LANES, LogProduct, Total};
 use crate::layout::{Kind, Layout};
@@ -55,12 +55,8 @@ impl Half {
             0 => return Ok(None),
             1 => (Self::Failed, true),
             2 | 5 => {
-                let (mut half, mut rule) = (LangevinHalf::default(), Rule::default());
-                if tag == 5 {
-                    rule.momentum.load(from)?;
-                    rule.metropolis.load(from)?;
-                }
-                half.load(from)?;
+                let (momentum, metropolis) = if tag == 5 { read(from)? } else { (false, false) };
+                let (rule, half) = (Rule { momentum, metropolis }, read::<LangevinHalf>(from)?);
                 let bits = layout.kind() == Kind::Binary || !rule.metropolis;
                 (Self::Langevin(half, rule), bits && !(half.noise && layout.row_is_site()))
             }
@@ -71,8 +67,7 @@ impl Half {
                 (Self::Path(half), legal)
             }
             4 => {
-                let mut uniform = 0f32;
-                uniform.load(from)?;
+                let uniform = read(from)?;
                 (Self::Walk { uniform }, (0.0..1.0).contains(&uniform))
             }
             _ => return Err(SnapshotError::Value),
@@ -100,9 +95,8 @@ where
     fn save(&self, to: &mut Writer<'_>) {
         let layout = self.told.layout;
         to.name(if self.core.momentum.is_some() { MOVING } else { NAME });
-        save_shape(to, layout);
-        self.core.energy.save(to);
-        (self.energy, self.core.faults, self.core.steps).save(to);
+        shape(layout).save(to);
+        (self.core.energy, (self.energy, self.core.faults, self.core.steps)).save(to);
         let (length, words) = (layout.words(), self.memory.words.as_ref());
         let free = words.get(2 * length..3 * length).unwrap_or_default();
         self.state().words().iter().chain(free).for_each(|word| word.save(to));
@@ -148,11 +142,7 @@ impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]> + AsRef
         let (layout, arities, mut at) = (self.told.layout, self.told.arities, from);
         let moves = load_name(&mut at, [NAME, MOVING])?;
         load_shape(&mut at, layout)?;
-        let (mut energy, mut told, mut faults, mut steps) = (Total::default(), 0f32, 0u32, 0u64);
-        energy.load(&mut at)?;
-        told.load(&mut at)?;
-        faults.load(&mut at)?;
-        steps.load(&mut at)?;
+        let (energy, (told, faults, steps)): (Total, (f32, u32, u64)) = read(&mut at)?;
         if !(energy.value().is_finite() && told.is_finite()) {
             return Err(SnapshotError::Value);
         }
@@ -161,11 +151,10 @@ impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]> + AsRef
         let (there, free) = split(rest, length);
         let value = |index, word| is_value_word(layout, arities, index, word);
         let mask = |index, word| is_mask_word(layout, index, word);
-        take_words(&mut at, here, take, value)?;
-        take_words(&mut at, free.get_mut(..length).unwrap_or_default(), take, mask)?;
+        read_each(&mut at, here, take, value)?;
+        read_each(&mut at, free.get_mut(..length).unwrap_or_default(), take, mask)?;
         let (weights, plane) = (layout.weight_blocks(), layout.plane_blocks());
-        let (mut slope, mut normaliser) = (false, LogProduct::ONE);
-        slope.load(&mut at)?;
+        let (slope, mut normaliser) = (read(&mut at)?, LogProduct::ONE);
         let mut gradient_at = at;
         if slope {
             (0..plane * LANES).try_for_each(|_| at.array::<4>().map(|_| ()))?;
@@ -177,18 +166,18 @@ impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]> + AsRef
         let (gradient, rest) = split(rest, plane);
         let (curvatures, _) = split(rest, plane);
         if slope {
-            take_floats(&mut gradient_at, gradient, plane, take)?;
+            read_floats(&mut gradient_at, gradient, plane, take)?;
         }
         let half = Half::load(layout, &mut at)?;
         if let Some(half) = &half {
             normaliser.load(&mut at)?;
-            take_words(&mut at, there, take, value)?;
+            read_each(&mut at, there, take, value)?;
             let (each, noise) = half.floats();
             if each {
-                take_floats(&mut at, curvatures, layout.blocks(), take)?;
+                read_floats(&mut at, curvatures, layout.blocks(), take)?;
             }
             if noise {
-                take_floats(&mut at, eta, layout.gradient_blocks(), take)?;
+                read_floats(&mut at, eta, layout.gradient_blocks(), take)?;
             }
         }
         if take {
@@ -200,30 +189,6 @@ impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]> + AsRef
     }
 }
 
-fn take_words(
-    at: &mut Reader<'_>,
-    words: &mut [u32],
-    take: bool,
-    legal: impl Fn(usize, u32) -> bool,
-) -> Result<(), SnapshotError> {
-    for (index, slot) in words.iter_mut().enumerate() {
-        let word = u32::from_le_bytes(at.array()?);
-        if !legal(index, word) {
-            return Err(SnapshotError::Value);
-        }
-        if take {
-            *slot = word;
-        }
-    }
-    Ok(())
-}
-
-fn take_floats(at: &mut Reader<'_>, blocks: &mut [Block], len: usize, take: bool) -> Result<(), SnapshotError> {
-    for slot in blocks.get_mut(..len).unwrap_or_default().as_flattened_mut() {
-        let number = f32::from_le_bytes(at.array()?);
-        if take {
-            *slot = number;
-        }
-    }
-    Ok(())
+fn read_floats(at: &mut Reader<'_>, blocks: &mut [Block], len: usize, take: bool) -> Result<(), SnapshotError> {
+    read_each(at, blocks.get_mut(..len).unwrap_or_default().as_flattened_mut(), take, |_, _| true)
 }
