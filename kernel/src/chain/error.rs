@@ -65,10 +65,8 @@ pub struct CountError {
 
 impl CountError {
     pub(crate) fn check<const N: usize>(chains: usize, lists: [usize; N]) -> Result<(), Self> {
-        match lists.into_iter().find(|&got| got != chains) {
-            Some(got) => Err(Self { chains, got }),
-            None => Ok(()),
-        }
+        let other = lists.into_iter().find(|&got| got != chains);
+        other.map_or(Ok(()), |got| Err(Self { chains, got }))
     }
 }
 

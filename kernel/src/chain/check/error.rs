@@ -31,64 +31,52 @@ pub enum Answer {
     Gradients,
 }
 
-/// What is wrong with an energy.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum CheckError {
-    /// A chain could not start there: a state, the memory, the arities or the total is wrong.
-    Chain(ChainError),
-    /// An answer is off.
-    Off {
-        /// Which one.
-        answer: Answer,
-        /// The number of the state.
-        state: usize,
-        /// The site.
-        site: usize,
-        /// Its value.
-        value: u32,
-        /// What would be right.
-        need: f32,
-        /// The answer.
-        got: f32,
-    },
-    /// The gradient points the other way: over all moves of one site, its products with the moves rise where the
-    /// totals fall.
-    Sign {
-        /// As [`Checked::slope`](super::Checked::slope).
-        slope: f32,
-    },
-}
-
-impl core::fmt::Display for CheckError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let (answer, state, site, value, need, got) = match *self {
-            Self::Chain(error) => return error.fmt(f),
-            Self::Sign { slope } => {
-                return write!(
-                    f,
-                    "the gradient has the wrong sign: the energy changes by {slope} of what it says"
-                );
-            }
-            Self::Off { answer, state, site, value, need, got } => (answer, state, site, value, need, got),
-        };
-        let (answer, right) = match answer {
-            Answer::Total => ("`init`", "`init` before"),
-            Answer::Words => ("the state after `differences`", "the state before"),
-            Answer::Differences => ("`differences`", "totals of `init`"),
-            Answer::Shift => ("`shift`", "totals of `init`"),
-            Answer::Move => ("`shift` from the state before", "totals of `init`"),
-            Answer::Cache => ("`differences` after `shift`", "`differences` after `init`"),
-            Answer::Gradient => ("`gradient` of one row", "`gradient` of all rows"),
-            Answer::Gradients => ("`gradients` of two points", "`gradient`"),
-        };
-        write!(f, "state {state}, site {site}, value {value}: {answer} gives {got}, {right} gave {need}")
+impl Answer {
+    /// Its name, and that of what is right.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Total => ("`init`", "`init` before"),
+            Self::Words => ("the state after `differences`", "the state before"),
+            Self::Differences => ("`differences`", "totals of `init`"),
+            Self::Shift => ("`shift`", "totals of `init`"),
+            Self::Move => ("`shift` from the state before", "totals of `init`"),
+            Self::Cache => ("`differences` after `shift`", "`differences` after `init`"),
+            Self::Gradient => ("`gradient` of one row", "`gradient` of all rows"),
+            Self::Gradients => ("`gradients` of two points", "`gradient`"),
+        }
     }
 }
 
-impl core::error::Error for CheckError {}
+crate::error::errors! {
+    /// What is wrong with an energy.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum CheckError {
+        /// A chain could not start there: a state, the memory, the arities or the total is wrong.
+        Chain(error: ChainError) => "{error}";
+        /// An answer is off.
+        Off {
+            /// Which one.
+            answer: Answer,
+            /// The number of the state.
+            state: usize,
+            /// The site.
+            site: usize,
+            /// Its value.
+            value: u32,
+            /// What would be right.
+            need: f32,
+            /// The answer.
+            got: f32,
+        } => "state {state}, site {site}, value {value}: {} gives {got}, {} gave {need}",
+            answer.names().0, answer.names().1;
+        /// The gradient points the other way: over all moves of one site, its products with the moves rise where the
+        /// totals fall.
+        Sign {
+            /// As [`Checked::slope`](super::Checked::slope).
+            slope: f32,
+        } => "the gradient has the wrong sign: the energy changes by {slope} of what it says";
+    }
+}
 
 impl<T: Into<ChainError>> From<T> for CheckError {
     fn from(error: T) -> Self {
