@@ -71,9 +71,7 @@ impl Memory<(), (), ()> {
     pub const fn weights_and_gradients(layout: Layout) -> usize {
         Self::weights(layout).saturating_add(layout.plane_blocks().saturating_mul(2))
     }
-}
 
-impl Memory<(), (), ()> {
     /// Blocks of weights with which a chain has a [momentum](crate::Langevin::momentum): 4 bytes a site more, and a
     /// value where sites are categorical.
     #[must_use]
@@ -169,32 +167,23 @@ macro_rules! memory {
 /// ```
 #[macro_export]
 macro_rules! memory_type {
-    ($layout:expr, $cache_len:expr, gradients) => {
+    (@ $layout:expr, $cache_len:expr, $weights:ident) => {
         $crate::chain::FixedMemory<
             { $crate::chain::Memory::words($layout) },
             { $crate::chain::Memory::cache($cache_len) },
-            { $crate::chain::Memory::weights_and_gradients($layout) },
+            { $crate::chain::Memory::$weights($layout) },
         >
+    };
+    ($layout:expr, $cache_len:expr, gradients) => {
+        $crate::memory_type!(@ $layout, $cache_len, weights_and_gradients)
     };
     ($layout:expr, $cache_len:expr, momentum) => {
-        $crate::chain::FixedMemory<
-            { $crate::chain::Memory::words($layout) },
-            { $crate::chain::Memory::cache($cache_len) },
-            { $crate::chain::Memory::weights_and_momentum($layout) },
-        >
+        $crate::memory_type!(@ $layout, $cache_len, weights_and_momentum)
     };
     ($layout:expr, $cache_len:expr, gradients, momentum) => {
-        $crate::chain::FixedMemory<
-            { $crate::chain::Memory::words($layout) },
-            { $crate::chain::Memory::cache($cache_len) },
-            { $crate::chain::Memory::weights_gradients_and_momentum($layout) },
-        >
+        $crate::memory_type!(@ $layout, $cache_len, weights_gradients_and_momentum)
     };
     ($layout:expr, $cache_len:expr) => {
-        $crate::chain::FixedMemory<
-            { $crate::chain::Memory::words($layout) },
-            { $crate::chain::Memory::cache($cache_len) },
-            { $crate::chain::Memory::weights($layout) },
-        >
+        $crate::memory_type!(@ $layout, $cache_len, weights)
     };
 }
