@@ -253,10 +253,7 @@ where
         let ring = self.ring();
         let there = Packed::trusted(ring.layout, ring.there.words);
         check_values(ring.energy, there)?;
-        let energy = ring.energy.init(there, ring.there.cache)?;
-        if energy == f32::INFINITY {
-            return Err(EnergyError::Forbidden.into());
-        }
+        let energy = check::start(ring.energy, there, ring.there.cache)?;
         if nan_gradient(ring.energy, there, ring.there.cache, ring.there.weights) {
             return Err(EnergyError::NanGradient.into());
         }
@@ -273,25 +270,16 @@ pub(crate) fn check_sites<E: Energy + ?Sized>(energy: &E) -> Result<(), ChainErr
     if layout.sites() == 0 {
         return Err(ChainError::NoSites);
     }
-    if let Some(arities) = energy.arities() {
-        let legal = |&arity: &u16| arity >= 1 && usize::from(arity) <= layout.arity();
-        if arities.len() != layout.sites() || !arities.iter().all(legal) {
-            return Err(ChainError::Arities);
-        }
-    }
-    Ok(())
+    let legal = |&arity: &u16| arity >= 1 && usize::from(arity) <= layout.arity();
+    let fit = |arities: &[u16]| arities.len() == layout.sites() && arities.iter().all(legal);
+    if energy.arities().is_none_or(fit) { Ok(()) } else { Err(ChainError::Arities) }
 }
 
 /// Whether every value of a state of the energy's layout is below the arity of its own site.
 pub(crate) fn check_values<E: Energy + ?Sized>(energy: &E, x: Packed<'_>) -> Result<(), StateError> {
-    if let Some(arities) = energy.arities() {
-        for (site, (value, &arity)) in x.values().zip(arities).enumerate() {
-            if value >= u32::from(arity) {
-                return Err(StateError::Value { site, value });
-            }
-        }
-    }
-    Ok(())
+    let mut values = x.values().zip(energy.arities().unwrap_or_default()).enumerate();
+    let illegal = values.find(|&(_, (value, &arity))| value >= u32::from(arity));
+    illegal.map_or(Ok(()), |(site, (value, _))| Err(StateError::Value { site, value }))
 }
 
 /// Whether a component of the gradient is NaN, with `room` to look at it.
