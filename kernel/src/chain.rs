@@ -208,21 +208,15 @@ where
         let layout = self.energy.layout();
         let held = sites.of(Layout::binary(layout.sites()))?;
         self.release();
-        hold(layout, self.free(), held);
+        hold(layout, self.memory.free(layout), held);
         Ok(())
     }
 
     /// Frees every site.
     pub fn release(&mut self) {
         let (layout, arities) = (self.energy.layout(), self.energy.arities());
-        release(layout, arities, self.free());
+        release(layout, arities, self.memory.free(layout));
         self.core.weights_of = None;
-    }
-
-    /// The mask of free sites.
-    fn free(&mut self) -> &mut [u32] {
-        let words = self.energy.layout().words();
-        self.memory.words.as_mut().get_mut(2 * words..3 * words).unwrap_or_default()
     }
 
     /// The chain taken apart for a sampler.
@@ -359,7 +353,9 @@ pub(crate) fn split<T>(slice: &mut [T], at: usize) -> (&mut [T], &mut [T]) {
 /// The mask in which every site is free.
 pub(crate) fn release(layout: Layout, arities: Option<&[u16]>, free: &mut [u32]) {
     free.fill(u32::MAX);
-    mask_last(free, layout);
+    if let Some(last) = free.last_mut() {
+        *last &= layout.last_word();
+    }
     // A binary site of one value is a clamped one: samplers look at no arities of binary sites.
     clear_single(layout, arities, free);
 }
@@ -368,11 +364,5 @@ pub(crate) fn release(layout: Layout, arities: Option<&[u16]>, free: &mut [u32])
 pub(crate) fn hold(layout: Layout, free: &mut [u32], held: Packed<'_>) {
     for (site, _) in held.values().enumerate().filter(|&(_, held)| held != 0) {
         clear(layout, free, site);
-    }
-}
-
-fn mask_last(words: &mut [u32], layout: Layout) {
-    if let Some(last) = words.last_mut() {
-        *last &= layout.last_word();
     }
 }

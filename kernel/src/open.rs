@@ -284,21 +284,16 @@ where
         let layout = self.told.layout;
         let held = sites.of(Layout::binary(layout.sites())).map_err(ChainError::from)?;
         self.release();
-        hold(layout, self.free(), held);
+        hold(layout, self.memory.free(layout), held);
         Ok(())
     }
 
     /// Frees every site.
     pub fn release(&mut self) {
         let (layout, arities) = (self.told.layout, self.told.arities);
-        release(layout, arities, self.free());
+        release(layout, arities, self.memory.free(layout));
         self.core.weights_of = None;
         self.pending = None;
-    }
-
-    fn free(&mut self) -> &mut [u32] {
-        let words = self.told.layout.words();
-        self.memory.words.as_mut().get_mut(2 * words..3 * words).unwrap_or_default()
     }
 
     /// Takes the memory back.

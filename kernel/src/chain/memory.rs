@@ -107,6 +107,11 @@ impl<W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>> Memory<W, C, B> {
     pub fn borrow(&mut self) -> Memory<&mut [u32], &mut [Bits], &mut [Block]> {
         Memory { weights: self.weights.as_mut(), cache: self.cache.as_mut(), words: self.words.as_mut() }
     }
+
+    /// The mask of free sites.
+    pub(crate) fn free(&mut self, layout: Layout) -> &mut [u32] {
+        self.words.as_mut().get_mut(2 * layout.words()..3 * layout.words()).unwrap_or_default()
+    }
 }
 
 /// Memory in arrays; [`memory!`](crate::memory) computes the lengths.

@@ -187,10 +187,10 @@ where
         there.iter_mut().try_for_each(|word| word.load(at))?;
         Packed::new(layout, there).map_err(|error| SnapshotError::Chain(error.into()))?;
         let mut masks = *at;
-        read_each(at, self.free(), false, |index, word| is_mask_word(layout, index, word))?;
+        read_each(at, self.memory.free(layout), false, |index, word| is_mask_word(layout, index, word))?;
         self.settle()?;
-        self.free().iter_mut().try_for_each(|word| word.load(&mut masks))?;
-        clear_single(layout, self.energy.arities(), self.free());
+        self.memory.free(layout).iter_mut().try_for_each(|word| word.load(&mut masks))?;
+        clear_single(layout, self.energy.arities(), self.memory.free(layout));
         Ok(())
     }
 }

@@ -71,7 +71,7 @@ where
         self.ring().copy_words();
         self.settle()?;
         self.core.steps = steps;
-        clear_single(layout, self.energy.arities(), self.free());
+        clear_single(layout, self.energy.arities(), self.memory.free(layout));
         Ok(())
     }
 }
