@@ -143,7 +143,7 @@ where
     /// Steps that met NaN or −∞ and were rejected for it.
     #[must_use]
     pub fn faults(&self) -> u32 {
-        self.core.faults()
+        self.core.faults
     }
 
     /// Steps since the start or the last [`Open::restart`].

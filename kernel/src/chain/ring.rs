@@ -82,10 +82,6 @@ impl Core {
     pub(crate) fn other_state(self, layout: Layout, words: &[u32]) -> Packed<'_> {
         Self { there_first: !self.there_first, ..self }.state(layout, words)
     }
-
-    pub(crate) fn faults(self) -> u32 {
-        self.faults
-    }
 }
 
 /// A state with what was computed there.
@@ -161,8 +157,7 @@ impl<E: ?Sized> Ring<'_, E> {
 
     /// Ends a step that could not even propose.
     pub(crate) fn failed(self) -> Info {
-        let log_ratio = f32::NEG_INFINITY;
-        self.close(Info { accepted: false, proposed: 0, log_ratio, difference: 0.0, fault: true })
+        self.close(Info { log_ratio: f32::NEG_INFINITY, fault: true, ..Info::default() })
     }
 
     /// Ends a step without a test. It stays where the difference is not finite, which is a fault.
@@ -174,12 +169,10 @@ impl<E: ?Sized> Ring<'_, E> {
     }
 
     /// Ends a step: moves if it was accepted, counts it and its faults. A ratio that is NaN is a fault, as one of −∞.
-    pub(crate) fn close(self, info: Info) -> Info {
-        let info = if info.log_ratio.is_nan() {
-            Info { log_ratio: f32::NEG_INFINITY, fault: true, ..info }
-        } else {
-            info
-        };
+    pub(crate) fn close(self, mut info: Info) -> Info {
+        if info.log_ratio.is_nan() {
+            (info.log_ratio, info.fault) = (f32::NEG_INFINITY, true);
+        }
         if info.accepted {
             self.core.there_first = !self.core.there_first;
             self.core.slope = self.slope_there;
