@@ -110,14 +110,10 @@ impl Mirrored for Potts<'_> {
     #[inline]
     fn gain(&self, mirror: u32, (value, other): (u32, u32), coupling: i64) -> i64 {
         let image = self.image(mirror, value);
-        if image == value {
-            0
-        } else if other == value {
-            2 * coupling
-        } else if other == image {
-            -2 * coupling
-        } else {
-            0
+        match (other == value, other == image) {
+            (true, false) => 2 * coupling,
+            (false, true) => -2 * coupling,
+            _ => 0,
         }
     }
 
