@@ -12,7 +12,7 @@ use super::langevin::{inverse, precision_value};
 use super::momentum::Momentum;
 use super::{Kernel, ParameterError, Transition};
 use crate::accept::{Info, accept};
-use crate::chain::{Ring, momentum};
+use crate::chain::{Ring, copy, momentum};
 use crate::energy::Ising;
 use crate::lane::{Block, F32s, LANES, Mask, Product, i16s_mut};
 use crate::noise::{Edgewise, Noise};
@@ -249,8 +249,8 @@ impl<'a> IsingBalanced<'a> {
             *slot ^= here;
             possible &= *slot & !free == 0;
         }
-        let eta = eta.iter().copied().chain(core::iter::repeat([0.0; LANES]));
-        ring.there.weights.iter_mut().zip(eta).for_each(|(slot, block)| *slot = block);
+        ring.there.weights.fill([0.0; LANES]);
+        copy(ring.there.weights, eta);
         let (metropolis, one) = (self.metropolis, Product::one());
         let mut given = Given { metropolis, rare: one, all: one, possible: true };
         let ways = self.pass::<true, [Block; 2]>(&mut ring, 1.0, &mut given);
@@ -311,14 +311,14 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
         if no_room || !self.noise.is_of(ring.energy.form()) {
             return ring.failed();
         }
-        let ways = if let Some(Grid { gaussian, step, .. }) = &self.grid {
+        let ways = if let Some(grid) = &self.grid {
             if let Some(momentum) = &self.momentum {
-                self.refresh_whole(momentum, gaussian, &mut ring, rng);
+                self.refresh_whole(momentum, grid, &mut ring, rng);
             } else {
                 let eta = i16s_mut(ring.there.weights).get_mut(..2 * LANES * ring.here.words.len());
-                self.noise.draw_whole(gaussian, rng, eta.unwrap_or_default());
+                self.noise.draw_whole(&grid.gaussian, rng, eta.unwrap_or_default());
             }
-            self.go_over::<[[i16; LANES]; 2], R>(&mut ring, *step, rng)
+            self.go_over::<[[i16; LANES]; 2], R>(&mut ring, grid.step, rng)
         } else {
             let blocks = ring.layout.blocks();
             self.noise.draw(rng, ring.there.weights.get_mut(..blocks).unwrap_or_default(), 1);

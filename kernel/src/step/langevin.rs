@@ -14,7 +14,7 @@ use super::fingerprint::mix;
 use super::momentum::Momentum;
 use super::{Kernel, ParameterError, Transition};
 use crate::accept::{Info, accepts};
-use crate::chain::{Momenta, Ring, momentum};
+use crate::chain::{Momenta, Ring, copy, momentum};
 use crate::draw::{Weighed, draw, metropolis, score};
 use crate::energy::Energy;
 use crate::lane::{Block, LANES, LogProduct};
@@ -225,8 +225,8 @@ impl<'a, N: Noise> Langevin<'a, N> {
     ) -> Result<Transition, StateError> {
         ring.put(to)?;
         let given = |slots: &mut [Block], _: Momenta<'_>| {
-            let eta = eta.iter().copied().chain(core::iter::repeat([0.0; LANES]));
-            slots.iter_mut().zip(eta).for_each(|(slot, block)| *slot = block);
+            slots.fill([0.0; LANES]);
+            copy(slots, eta);
         };
         let (nan, forward) = if ring.layout.many_values() {
             self.retrace(&mut ring, given)
@@ -338,8 +338,7 @@ impl<'a, N: Noise> Langevin<'a, N> {
         if accepted {
             ring.core.normaliser = arrival.weighed.normaliser;
             if N::SOME && self.momentum.is_some() {
-                let kept = momentum(ring.layout, ring.planes).iter_mut();
-                kept.zip(ring.there.weights.iter()).for_each(|(kept, eta)| *kept = *eta);
+                copy(momentum(ring.layout, ring.planes), ring.there.weights);
             }
         }
         let (difference, fault) = (arrival.difference, arrival.fault());

@@ -61,3 +61,16 @@ impl Momentum {
         }
     }
 }
+
+/// Makes draws from N(0, W+D) ones from N(0, (W+D)/κ).
+#[inline]
+pub(super) fn over_precision(eta: &mut [Block], precision: f32) {
+    if precision != 1.0 {
+        let scale = F32s::splat(1.0 / precision).sqrt();
+        for block in eta {
+            for part in 0..PARTS {
+                (F32s::load(block, part) * scale).store(block, part);
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The auxiliary variable of AB-edge, kept from step to step.
 
 use super::{Grid, IsingBalanced};
-use crate::chain::{Kept, Memory, Ring, momentum as room};
+use crate::chain::{Memory, Ring, copy, momentum as room};
 use crate::energy::Ising;
 use crate::lane::{F32s, LANES, Mask, PARTS, U32s, i16s_mut};
 use crate::layout::Layout;
@@ -9,7 +9,7 @@ use crate::noise::edges::changes;
 use crate::noise::{Edgewise, Noise};
 use crate::packed::Packed;
 use crate::random::DiscreteGaussian;
-use crate::step::momentum::Momentum;
+use crate::step::momentum::{Momentum, over_precision};
 use rand_core::Rng;
 
 impl IsingBalanced<'_> {
@@ -32,29 +32,19 @@ impl IsingBalanced<'_> {
         weights + if momentum < gradients { momentum } else { gradients + momentum }
     }
 
-    fn kind(&self, momentum: &Momentum, precision: f32) -> Kept {
-        let blocks = self.momentum_blocks();
-        match &self.grid {
-            Some(Grid { gaussian, step, .. }) => {
-                let of = [gaussian.precision().to_bits(), step.to_bits(), self.noise.has_runs().into()];
-                momentum.whole(of, blocks)
-            }
-            None => momentum.floats(precision, blocks),
-        }
-    }
-
     /// The sums of whole numbers, of which some were kept.
     pub(super) fn refresh_whole<R: Rng + ?Sized>(
         &self,
         momentum: &Momentum,
-        gaussian: &DiscreteGaussian,
+        grid: &Grid,
         ring: &mut Ring<'_, Ising<'_>>,
         rng: &mut R,
     ) {
-        let kind = Some(self.kind(momentum, self.precision));
+        let of = [grid.gaussian.precision().to_bits(), grid.step.to_bits(), self.noise.has_runs().into()];
+        let kind = Some(momentum.whole(of, self.momentum_blocks()));
         let goes_on = core::mem::replace(&mut ring.core.momentum, kind) == kind;
         let kept = i16s_mut(room(ring.layout, ring.planes)).get_mut(..self.noise.edges()).unwrap_or_default();
-        Edgewise::refresh(gaussian, if goes_on { momentum.of_65536() } else { 0 }, rng, kept);
+        Edgewise::refresh(&grid.gaussian, if goes_on { momentum.of_65536() } else { 0 }, rng, kept);
         let eta = i16s_mut(ring.there.weights).get_mut(..2 * LANES * ring.here.words.len());
         self.noise.add_up(kept, eta.unwrap_or_default());
     }
@@ -63,15 +53,8 @@ impl IsingBalanced<'_> {
     pub(super) fn refresh_floats(&self, momentum: &Momentum, ring: &mut Ring<'_, Ising<'_>>) {
         let blocks = self.momentum_blocks();
         let eta = ring.there.weights.get_mut(..blocks).unwrap_or_default();
-        if self.precision != 1.0 {
-            let scale = F32s::splat(1.0 / self.precision).sqrt();
-            for eta in &mut *eta {
-                for part in 0..PARTS {
-                    (F32s::load(eta, part) * scale).store(eta, part);
-                }
-            }
-        }
-        let kind = self.kind(momentum, self.precision);
+        over_precision(eta, self.precision);
+        let kind = momentum.floats(self.precision, blocks);
         momentum.refresh(kind, &mut ring.core.momentum, room(ring.layout, ring.planes), eta);
     }
 
@@ -95,8 +78,7 @@ impl IsingBalanced<'_> {
     /// After sites flipped back: all as it was.
     pub(super) fn stay(&self, ring: &mut Ring<'_, Ising<'_>>) {
         if self.grid.is_none() {
-            let kept = room(ring.layout, ring.planes).iter_mut();
-            kept.zip(ring.there.weights.iter()).for_each(|(kept, eta)| *kept = *eta);
+            copy(room(ring.layout, ring.planes), ring.there.weights);
         } else {
             self.move_whole(ring, -1);
         }

@@ -1,9 +1,9 @@
 //! The balanced samplers: any balance, and the Gaussian integral.
 
-use super::super::momentum::Momentum;
+use super::super::momentum::{Momentum, over_precision};
 use super::{Curvature, Langevin, per_step_size};
 use crate::chain::Momenta;
-use crate::lane::{Block, F32s, PARTS};
+use crate::lane::Block;
 use crate::noise::Noise;
 use crate::step::ParameterError;
 use rand_core::Rng;
@@ -136,14 +136,7 @@ impl<N: Noise> Langevin<'_, N> {
         planes: usize,
     ) {
         self.noise.draw(rng, eta, planes);
-        if self.precision != 1.0 {
-            let scale = F32s::splat(1.0 / self.precision).sqrt();
-            for block in &mut *eta {
-                for part in 0..PARTS {
-                    (F32s::load(block, part) * scale).store(block, part);
-                }
-            }
-        }
+        over_precision(eta, self.precision);
         if let Some(momentum) = &self.momentum {
             momentum.refresh(momentum.floats(self.precision, eta.len()), known, kept, eta);
         }
