@@ -81,22 +81,15 @@ impl IsingLangevin {
         ring.core.weights_of = None;
         let difference = ring.arrive();
         let free = Packed::trusted(ring.layout, ring.free);
-        let (here, there) = (ring.here_state(), ring.there_state());
-        let forward = log_q(odds, ring.here.cache, (here, there), free);
-        let reverse = log_q(odds, ring.there.cache, (there, here), free);
-        let z = |cache: &mut _, at, weights: &mut _| weigh(odds, cache, at, free, weights);
-        let sums = (
-            z(&mut *ring.here.cache, Packed::trusted(ring.layout, ring.here.words), &mut *ring.here.weights),
-            z(&mut *ring.there.cache, Packed::trusted(ring.layout, ring.there.words), &mut *ring.there.weights),
-        );
-        let possible = forward > f32::NEG_INFINITY;
-        Ok(Transition {
-            log_forward: forward,
-            log_reverse: reverse,
-            difference,
-            log_ratio: if possible { odds::value(sums.0 - sums.1) } else { f32::NEG_INFINITY },
-            fault: false,
-        })
+        let [here, there] =
+            [&*ring.here.words, &*ring.there.words].map(|words| Packed::trusted(ring.layout, words));
+        let log_forward = log_q(odds, ring.here.cache, (here, there), free);
+        let log_reverse = log_q(odds, ring.there.cache, (there, here), free);
+        let z = weigh(odds, ring.here.cache, here, free, ring.here.weights);
+        let difference_of_z = z - weigh(odds, ring.there.cache, there, free, ring.there.weights);
+        let possible = log_forward > f32::NEG_INFINITY;
+        let log_ratio = if possible { odds::value(difference_of_z) } else { f32::NEG_INFINITY };
+        Ok(Transition { log_forward, log_reverse, difference, log_ratio, fault: false })
     }
 }
 
