@@ -104,13 +104,12 @@ where
     pub fn new(
         layout: Layout,
         arities: Option<&'a [u16]>,
-        memory: Memory<W, C, B>,
+        mut memory: Memory<W, C, B>,
         start: Packed<'_>,
         energy: f32,
         gradient: &[f32],
     ) -> Result<Self, OpenError> {
         let told = Told { layout, arities, slopes: &[] };
-        let mut memory = memory;
         check_sites(&told)?;
         part(Buffer::Words, memory.words.as_mut(), Memory::words(layout))?.fill(0);
         let blocks = Memory::weights_and_gradients(layout);
@@ -218,8 +217,7 @@ where
         let info = half.tell(ring, plane, energy - self.energy);
         if info.accepted {
             self.energy = energy;
-            let known = told.keep(plane);
-            self.core.slope = known;
+            self.core.slope = told.keep(plane);
         }
         Ok(info)
     }

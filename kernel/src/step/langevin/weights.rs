@@ -73,10 +73,8 @@ impl<N: Noise> Langevin<'_, N> {
         let there = Packed::trusted(ring.layout, ring.there.words);
         let domain = Domain { free: Packed::trusted(ring.layout, ring.free), arities: ring.energy.arities() };
         let weights = if N::SOME {
-            tilt(
-                ring.here.weights,
-                ring.there.weights.get(..ring.layout.gradient_blocks()).unwrap_or_default(),
-            );
+            let eta = ring.there.weights.get(..ring.layout.gradient_blocks()).unwrap_or_default();
+            tilt(ring.here.weights, eta);
             &mut *ring.here.weights
         } else {
             &mut *ring.there.weights
