@@ -101,10 +101,8 @@ fn log_odds<E: Energy + ?Sized>(ring: &mut Ring<'_, E>, site: usize) -> (f32, bo
     ring.energy.differences(ring.there.words, ring.there.cache, site, &mut differences);
     let [to_zero, to_one] = differences;
     let (difference, towards) = if here == 0 { (to_one, -1.0) } else { (to_zero, 1.0) };
-    if difference.is_nan() || difference == f32::NEG_INFINITY {
-        return (towards * f32::INFINITY, true);
-    }
-    (towards * difference, false)
+    let fault = difference.is_nan() || difference == f32::NEG_INFINITY;
+    (towards * if fault { f32::INFINITY } else { difference }, fault)
 }
 
 /// A step under way: updates of there, in place.

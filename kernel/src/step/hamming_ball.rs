@@ -65,10 +65,8 @@ impl HammingBall {
     ) -> Result<BallTransition, StateError> {
         let (centre, to) = (centre.of(ring.layout)?, to.of(ring.layout)?);
         let block = Block::of(&ring, sites.get(..self.sites).unwrap_or(sites));
-        let mut log_centre = block.log_scatter(self.radius, centre);
-        if !block.joins(ring.here_state(), centre) {
-            log_centre = f32::NEG_INFINITY;
-        }
+        let reached = block.joins(ring.here_state(), centre);
+        let log_centre = if reached { block.log_scatter(self.radius, centre) } else { f32::NEG_INFINITY };
         let log_draw = log_draw(&mut ring, &block.around(centre), self.radius, to);
         Ok(BallTransition { log_centre, log_draw })
     }

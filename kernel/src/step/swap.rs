@@ -7,7 +7,7 @@ use crate::chain::Ring;
 use crate::energy::Energy;
 use crate::lane::ln;
 use crate::layout::Layout;
-use crate::packed::{Change, Move, Packed, StateError, set};
+use crate::packed::{Move, Packed, StateError, set};
 use crate::random::below;
 use rand_core::Rng;
 
@@ -36,7 +36,7 @@ impl Swap {
         ring.put(to)?;
         let mut changes = Move::trusted(ring.layout, ring.here.words, to.words()).changes();
         let q = match (changes.next(), changes.next(), changes.next()) {
-            (Some(a), Some(b), None) if exchanged(a, b) => pair(&ring, a.site, b.site),
+            (Some(a), Some(b), None) if a.from == b.to && a.to == b.from => pair(&ring, a.site, b.site),
             (None, ..) => stays(&ring),
             _ => 0.0,
         };
@@ -47,10 +47,6 @@ impl Swap {
         let log_ratio = if q > 0.0 { log_ratio } else { f32::NEG_INFINITY };
         Ok(Transition { log_forward: log_q, log_reverse, difference, log_ratio, fault })
     }
-}
-
-fn exchanged(a: Change, b: Change) -> bool {
-    a.from == b.to && a.to == b.from
 }
 
 /// The probability that two sites are drawn, in either order; 0 where they cannot exchange their values.
