@@ -156,18 +156,12 @@ operations! {
         /// Each word shifted right by `N`, sign in.
         pub fn sar<const N: u32>(self) -> Self
             one { Self(((self.0 as i32) >> N) as u32) }
-            all {
-                let signed: i32x16 = cast(self.0);
-                Self(cast(signed >> N))
-            }
+            all { Self(cast(signed(self.0) >> N)) }
 
         /// The sign bit of lane `l` to bit `part · WIDTH + l`.
         pub fn signs(self, part: usize) -> u32
             one { (self.0 >> 31) << part }
-            all {
-                let signed: i32x16 = cast(self.0);
-                signed.to_bitmask()
-            }
+            all { signed(self.0).to_bitmask() }
 
         /// Each word read as two signed integers of 16 bits: the product of the low halves plus that of the high
         /// ones. The sum in one word is exact unless all four are −2¹⁵.
@@ -177,10 +171,7 @@ operations! {
                 let high = i32::from((self.0 >> 16) as i16) * i32::from((other.0 >> 16) as i16);
                 Self(low.wrapping_add(high) as u32)
             }
-            all {
-                let (a, b): (i16x32, i16x32) = (cast(self.0), cast(other.0));
-                Self(cast(a.dot(b)))
-            }
+            all { Self(cast(halves(self.0).dot(halves(other.0)))) }
 
         /// Each word read as two signed integers of 16 bits: all ones in a half where it is less.
         pub(crate) fn halves_lt(self, other: Self) -> Self
@@ -189,18 +180,12 @@ operations! {
                 let high = ((self.0 as i32) >> 16 < (other.0 as i32) >> 16).then_some(0xFFFF_0000);
                 Self(low.unwrap_or(0) | high.unwrap_or(0))
             }
-            all {
-                let (a, b): (i16x32, i16x32) = (cast(self.0), cast(other.0));
-                Self(cast(a.simd_lt(b)))
-            }
+            all { Self(cast(halves(self.0).simd_lt(halves(other.0)))) }
 
         /// Whether a half is less, each word read as two signed integers of 16 bits.
         pub(crate) fn any_half_lt(self, other: Self) -> bool
             one { self.halves_lt(other).0 != 0 }
-            all {
-                let (a, b): (i16x32, i16x32) = (cast(self.0), cast(other.0));
-                a.simd_lt(b).any()
-            }
+            all { halves(self.0).simd_lt(halves(other.0)).any() }
 
         /// Each word read as two integers of 16 bits: their sums, which wrap.
         pub(crate) fn halves_add(self, other: Self) -> Self
@@ -208,10 +193,7 @@ operations! {
                 let high = (self.0 & 0xFFFF_0000).wrapping_add(other.0 & 0xFFFF_0000);
                 Self(high | (self.0.wrapping_add(other.0) & 0xFFFF))
             }
-            all {
-                let (a, b): (i16x32, i16x32) = (cast(self.0), cast(other.0));
-                Self(cast(a + b))
-            }
+            all { Self(cast(halves(self.0) + halves(other.0))) }
 
         /// Halves of words, the low one of each first, all ones where a bit is set.
         pub(crate) fn halves_from_bits(bits: u32, part: usize) -> Self
@@ -221,16 +203,9 @@ operations! {
             }
             all {
                 // Bits 0 and 1, 2 and 3, …: those of sixteen halves, twice.
-                const BIT: [[u32; LANES / 2]; 2] = [[
-                    0x0002_0001,
-                    0x0008_0004,
-                    0x0020_0010,
-                    0x0080_0040,
-                    0x0200_0100,
-                    0x0800_0400,
-                    0x2000_1000,
-                    0x8000_4000,
-                ]; 2];
+                const TWO: u32 = 0x0002_0001;
+                const BIT: [[u32; LANES / 2]; 2] =
+                    [[TWO, TWO << 2, TWO << 4, TWO << 6, TWO << 8, TWO << 10, TWO << 12, TWO << 14]; 2];
                 let (low, high) = ((bits & 0xFFFF) * 0x1_0001, (bits >> 16) * 0x1_0001);
                 let both = [[low; LANES / 2], [high; LANES / 2]];
                 let (all, bit): (i16x32, i16x32) = (cast(both), cast(BIT));
@@ -259,11 +234,9 @@ operations! {
                 }
             }
             all {
-                let (pairs, _) = numbers.as_chunks_mut::<2>();
-                pairs
-                    .iter_mut()
-                    .zip(self.0.to_array())
-                    .for_each(|(pair, word)| *pair = [word as i16, (word >> 16) as i16]);
+                for (pair, word) in numbers.as_chunks_mut::<2>().0.iter_mut().zip(self.0.to_array()) {
+                    *pair = [word as i16, (word >> 16) as i16];
+                }
             }
 
         /// Sixteen numbers as words of 32 bits, with their signs.
@@ -279,10 +252,7 @@ operations! {
         /// Where the sign bit is set.
         pub fn negative(self) -> Mask
             one { Mask((self.0 as i32) < 0) }
-            all {
-                let signed: i32x16 = cast(self.0);
-                Mask(cast(signed.simd_lt(i32x16::splat(0))))
-            }
+            all { Mask(cast(signed(self.0).simd_lt(i32x16::splat(0)))) }
 
         /// `self == other`.
         pub fn eq(self, other: Self) -> Mask
@@ -292,10 +262,7 @@ operations! {
         /// `self < other` for words below 2³¹.
         pub fn lt_i32(self, other: Self) -> Mask
             one { Mask((self.0 as i32) < other.0 as i32) }
-            all {
-                let (a, b): (i32x16, i32x16) = (cast(self.0), cast(other.0));
-                Mask(cast(a.simd_lt(b)))
-            }
+            all { Mask(cast(signed(self.0).simd_lt(signed(other.0)))) }
     }
 
     Mask {

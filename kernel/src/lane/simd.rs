@@ -9,6 +9,18 @@ pub(super) type Flags = u32x16;
 /// Lanes in a register.
 pub(super) const WIDTH: usize = super::LANES;
 
+/// Words read as signed ones.
+#[inline(always)]
+pub(super) fn signed(words: Words) -> i32x16 {
+    cast(words)
+}
+
+/// Words read as two signed numbers of 16 bits each.
+#[inline(always)]
+pub(super) fn halves(words: Words) -> i16x32 {
+    cast(words)
+}
+
 /// The second of two bodies.
 macro_rules! choose {
     ($one:block $all:block) => {
