@@ -5,19 +5,13 @@ use wide::bytemuck::{Pod, try_cast_slice, try_cast_slice_mut};
 
 /// Blocks read as numbers of sixteen bits, in the order of memory.
 #[inline]
-pub(crate) fn i16s<T: Pod>(blocks: &[[T; LANES]]) -> &[i16]
-where
-    [T; LANES]: Pod,
-{
+pub(crate) fn i16s<T: Pod>(blocks: &[[T; LANES]]) -> &[i16] {
     try_cast_slice(blocks).unwrap_or_default() // they are longer, and begin where such numbers may
 }
 
 /// The same, to write.
 #[inline]
-pub(crate) fn i16s_mut<T: Pod>(blocks: &mut [[T; LANES]]) -> &mut [i16]
-where
-    [T; LANES]: Pod,
-{
+pub(crate) fn i16s_mut<T: Pod>(blocks: &mut [[T; LANES]]) -> &mut [i16] {
     try_cast_slice_mut(blocks).unwrap_or_default()
 }
 
