@@ -32,10 +32,7 @@
     path = "lane/simd.rs"
 )]
 #[cfg_attr(
-    not(all(
-        not(bitmc_scalar),
-        any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128")
-    )),
+    any(bitmc_scalar, not(any(target_feature = "sse2", target_feature = "neon", target_feature = "simd128"))),
     path = "lane/scalar.rs"
 )]
 mod backend;
