@@ -127,13 +127,13 @@ impl<const N: usize> Interleaved<F32s, N> {
         rest.fold(Self::splat(F32s::splat(first)), |sum, &c| sum * self + F32s::splat(c))
     }
 
-    /// e^x = 2^n · p: (MAGIC + n, p), p in about [.707, 1.415].
+    /// e^x = 2^n · (1 + rest): (MAGIC + n, rest), 1 + rest in about [.707, 1.415].
     #[inline(always)]
     fn exp_reduced(self) -> (Self, Self) {
         let t = self * F32s::splat(LOG2_E) + F32s::splat(MAGIC);
         let n = t - F32s::splat(MAGIC);
         let r = (self - n * F32s::splat(LN_2_HIGH)) - n * F32s::splat(LN_2_LOW);
-        (t, r + (r * r) * r.polynomial(&EXP) + F32s::splat(1.0))
+        (t, r + (r * r) * r.polynomial(&EXP))
     }
 
     /// p · 2^n for MAGIC + n.
@@ -146,8 +146,8 @@ impl<const N: usize> Interleaved<F32s, N> {
     /// [`F32s::exp_bounded`].
     #[inline(always)]
     pub(crate) fn exp_bounded(self) -> Self {
-        let (t, p) = self.exp_reduced();
-        p.scaled(t)
+        let (t, rest) = self.exp_reduced();
+        (rest + F32s::splat(1.0)).scaled(t)
     }
 
     /// [`F32s::exp2_bounded`].
@@ -202,12 +202,12 @@ impl F32s {
     #[inline(always)]
     fn exp_no_overflow(self) -> Self {
         let least = Self::splat(-104.0); // e^−104 rounds to 0
-        let (Interleaved([t]), Interleaved([p])) =
+        let (Interleaved([t]), Interleaved([rest])) =
             Interleaved([self.lt(least).pick(least, self)]).exp_reduced();
-        // 2^n as two normal factors: p times the first is exact, so a subnormal result rounds once.
+        // 2^n as two normal factors: 1 + rest times the first is exact, so a subnormal result rounds once.
         let exponent = t.to_bits() - U32s::splat(MAGIC_BITS - 254);
         let half = exponent.shr::<1>();
-        (p * half.shl::<23>().to_f32()) * (exponent - half).shl::<23>().to_f32()
+        ((rest + Self::splat(1.0)) * half.shl::<23>().to_f32()) * (exponent - half).shl::<23>().to_f32()
     }
 
     /// `e^x`: within 1 ulp, monotone, gradual underflow, exact at 0 and ±∞; NaN stays NaN.
@@ -246,13 +246,10 @@ impl F32s {
     /// stays NaN.
     #[inline(always)]
     pub fn exp_m1(self) -> Self {
-        // e^x = 2^n(1 + t): then (2^n − 1) + 2^n·t, the first term exact wherever the second matters.
+        // e^x = 2^n(1 + rest): then (2^n − 1) + 2^n·rest, the first term exact wherever the second matters.
         let least = Self::splat(-80.0);
-        let x = self.lt(least).pick(least, self);
-        let t = x * Self::splat(LOG2_E) + Self::splat(MAGIC);
-        let n = t - Self::splat(MAGIC);
-        let r = (x - n * Self::splat(LN_2_HIGH)) - n * Self::splat(LN_2_LOW);
-        let rest = r + (r * r) * polynomial(&EXP, r);
+        let (Interleaved([t]), Interleaved([rest])) =
+            Interleaved([self.lt(least).pick(least, self)]).exp_reduced();
         let scale = (t.to_bits().shl::<23>() + U32s::splat(0x3F80_0000)).to_f32();
         (scale - Self::splat(1.0)) + scale * rest
     }
