@@ -13,40 +13,6 @@ pub(crate) const BATCH: u32 = 64;
 pub(crate) const ONE: u32 = 0x3F80_0000;
 pub(crate) const MANTISSA: u32 = 0x007F_FFFF;
 
-/// A running product a lane, mantissa and exponent apart, so that nothing overflows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Running {
-    pub(crate) mantissa: Block,
-    pub(crate) exponent: Bits,
-}
-
-impl Running {
-    pub(crate) const ONE: Self = Self { mantissa: [1.0; LANES], exponent: [0; LANES] };
-
-    /// Multiplies by `factor`, each lane in [1, 2].
-    #[inline(always)]
-    pub(crate) fn times(&mut self, factor: F32s, part: usize) {
-        let product = F32s::load(&self.mantissa, part) * factor;
-        product.store(&mut self.mantissa, part);
-    }
-
-    /// Multiplies by `factor`, any positive normal number, where `mask` is set.
-    #[inline(always)]
-    pub(crate) fn times_where(&mut self, mask: Mask, factor: F32s, part: usize) {
-        let (mantissa, exponent) = split_where(mask, factor);
-        self.times(mantissa, part);
-        (U32s::load(&self.exponent, part) + exponent).store(&mut self.exponent, part);
-    }
-
-    pub(crate) fn renormalise(&mut self) {
-        for part in 0..PARTS {
-            let (mantissa, exponent) = split(F32s::load(&self.mantissa, part));
-            mantissa.store(&mut self.mantissa, part);
-            (U32s::load(&self.exponent, part) + exponent).store(&mut self.exponent, part);
-        }
-    }
-}
-
 /// Mantissa in [1, 2) and exponent of a positive normal number.
 #[inline(always)]
 pub(crate) fn split(number: F32s) -> (F32s, U32s) {
@@ -64,10 +30,11 @@ pub(crate) fn split_where(mask: Mask, number: F32s) -> (F32s, U32s) {
 }
 
 /// A product of many factors, one running product a lane: the rounding error of n factors is about √n · 2⁻²⁴
-/// relative, whatever their size.
+/// relative, whatever their size. Mantissa and exponent are apart, so that nothing overflows.
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
-    running: Running,
+    mantissa: Block,
+    exponent: Bits,
     pending: u32,
 }
 
@@ -79,7 +46,7 @@ impl Product {
     #[inline]
     #[must_use]
     pub fn one() -> Self {
-        Self { running: Running::ONE, pending: 0 }
+        Self { mantissa: [1.0; LANES], exponent: [0; LANES], pending: 0 }
     }
 
     /// Call once before the factors of each block: renormalises in time.
@@ -87,38 +54,43 @@ impl Product {
     pub fn next_block(&mut self) {
         self.pending += 1;
         if self.pending > BATCH {
-            self.running.renormalise();
+            self.renormalise();
             self.pending = 1;
         }
     }
 
     /// Makes room for the factors of [`Product::BLOCKS`] more blocks, for those who count them themselves.
     pub fn renormalise(&mut self) {
-        self.running.renormalise();
+        for part in 0..PARTS {
+            let (mantissa, exponent) = split(F32s::load(&self.mantissa, part));
+            mantissa.store(&mut self.mantissa, part);
+            (U32s::load(&self.exponent, part) + exponent).store(&mut self.exponent, part);
+        }
         self.pending = 0;
     }
 
     /// Multiplies by `factor`, each lane in [1, 2].
     #[inline(always)]
     pub fn times(&mut self, factor: F32s, part: usize) {
-        self.running.times(factor, part);
+        (F32s::load(&self.mantissa, part) * factor).store(&mut self.mantissa, part);
     }
 
     /// Multiplies by `factor`, any positive normal number, where `mask` is set.
     #[inline(always)]
     pub fn times_where(&mut self, mask: Mask, factor: F32s, part: usize) {
-        self.running.times_where(mask, factor, part);
+        let (mantissa, exponent) = split_where(mask, factor);
+        self.times(mantissa, part);
+        (U32s::load(&self.exponent, part) + exponent).store(&mut self.exponent, part);
     }
 
     /// The product over all lanes, along the fixed tree of [`sum`](super::sum).
     #[must_use]
     pub fn finish(mut self) -> LogProduct {
-        self.running.renormalise();
-        let Running { mantissa, exponent } = self.running;
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = mantissa;
+        self.renormalise();
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = self.mantissa;
         let [a, b, c, d, e, f, g, h] = [a * i, b * j, c * k, d * l, e * m, f * n, g * o, h * p];
         let [a, b, c, d] = [a * e, b * f, c * g, d * h];
-        let exponent = exponent.iter().fold(0, |sum: i32, &e| sum.wrapping_add(e as i32));
+        let exponent = self.exponent.iter().fold(0, |sum: i32, &e| sum.wrapping_add(e as i32));
         LogProduct::new((a * c) * (b * d), exponent)
     }
 }
