@@ -8,29 +8,16 @@ use crate::random::{LaneRng, REFINE, TWO_POW_MINUS_31, logistic, refined};
 /// [`random::uniforms`](crate::random::uniforms) of every chain: one block a site.
 #[inline]
 pub(super) fn uniforms(rng: &mut LaneRng) -> [Block; LANES] {
-    let words = words(rng);
-    let mut out = [[0.0; LANES]; LANES];
-    let small = convert(&words, &mut out);
-    if small != 0 {
-        refine(rng, small, &words, &mut out, None);
-    }
-    out
+    draw(rng).1
 }
 
 /// [`random::logistics`](crate::random::logistics) of every chain: one block a site.
 #[inline]
 pub(super) fn logistics(rng: &mut LaneRng) -> [Block; LANES] {
-    let mut words = words(rng);
-    let mut out = [[0.0; LANES]; LANES];
-    let small = convert(&words, &mut out);
-    if small != 0 {
-        let mut signs = words;
-        refine(rng, small, &words, &mut out, Some(&mut signs));
-        words = signs;
-    }
-    for (out, words) in out.iter_mut().zip(&words) {
+    let (signs, mut out) = draw(rng);
+    for (out, signs) in out.iter_mut().zip(&signs) {
         for part in 0..PARTS {
-            logistic(U32s::load(words, part), F32s::load(out, part)).store(out, part);
+            logistic(U32s::load(signs, part), F32s::load(out, part)).store(out, part);
         }
     }
     out
@@ -62,11 +49,16 @@ fn some_words(rng: &mut LaneRng, chains: u32) -> Bits {
     words
 }
 
-#[inline]
-fn words(rng: &mut LaneRng) -> [Bits; LANES] {
-    let mut words = [[0; LANES]; LANES];
+/// Uniforms, and the last word that each of them took.
+#[inline(always)]
+fn draw(rng: &mut LaneRng) -> ([Bits; LANES], [Block; LANES]) {
+    let (mut words, mut out) = ([[0; LANES]; LANES], [[0.0; LANES]; LANES]);
     words.iter_mut().for_each(|words| *words = rng.block());
-    words
+    let small = convert(&words, &mut out);
+    if small != 0 {
+        refine(rng, small, &mut words, &mut out);
+    }
+    (words, out)
 }
 
 /// ⌊r/2⌋ · 2⁻³¹; the chains in which a word is to be refined.
@@ -87,24 +79,16 @@ fn convert(words: &[Bits], out: &mut [Block]) -> u32 {
     chains
 }
 
-/// Every chain in `chains` draws a second word for each of its sites.
+/// Every chain in `chains` draws a second word for each of its sites, which takes the place of a small first one.
 #[cold]
-fn refine(
-    rng: &mut LaneRng,
-    chains: u32,
-    words: &[Bits; LANES],
-    out: &mut [Block; LANES],
-    mut signs: Option<&mut [Bits; LANES]>,
-) {
+fn refine(rng: &mut LaneRng, chains: u32, words: &mut [Bits; LANES], out: &mut [Block; LANES]) {
     for chain in (0..LANES).filter(|chain| (chains >> chain) & 1 != 0) {
-        for (site, (words, out)) in words.iter().zip(out.iter_mut()).enumerate() {
+        for (words, out) in words.iter_mut().zip(out.iter_mut()) {
             let low = rng.word_of(chain);
-            let (Some(&high), Some(u)) = (words.get(chain), out.get_mut(chain)) else { continue };
-            if high < REFINE {
-                *u = refined(high, low);
-                if let Some(sign) = signs.as_mut().and_then(|s| s.get_mut(site)?.get_mut(chain)) {
-                    *sign = low;
-                }
+            let (Some(word), Some(u)) = (words.get_mut(chain), out.get_mut(chain)) else { continue };
+            if *word < REFINE {
+                *u = refined(*word, low);
+                *word = low;
             }
         }
     }
