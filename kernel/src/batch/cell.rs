@@ -65,10 +65,6 @@ pub trait BatchCell: Copy + Default + core::fmt::Debug + Sealed {
     #[doc(hidden)]
     fn save(&self, accepted: u32, to: &mut Writer<'_>);
 
-    /// Looks at what [`BatchCell::load`] would read.
-    #[doc(hidden)]
-    fn check(from: &mut Reader<'_>) -> Result<(), SnapshotError>;
-
     #[doc(hidden)]
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError>;
 }

@@ -138,16 +138,11 @@ impl<const Q: usize> BatchCell for PottsSite<Q> {
         self.clamped.save(to);
     }
 
-    fn check(from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (values, [clamped]): ([u8; LANES], [u8; 1]) = (from.array()?, from.array()?);
-        let legal = clamped <= 1 && values.iter().all(|&value| usize::from(value) < Q);
-        if legal { Ok(()) } else { Err(SnapshotError::Value) }
-    }
-
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         self.values = from.array()?;
-        self.clamped = from.array()? == [1];
-        Ok(())
+        self.clamped.load(from)?;
+        let legal = self.values.iter().all(|&value| usize::from(value) < Q);
+        if legal { Ok(()) } else { Err(SnapshotError::Value) }
     }
 }
 

@@ -134,10 +134,6 @@ impl BatchCell for BatchSite {
         (self.values(accepted) | (self.free() << LANES)).save(to);
     }
 
-    fn check(from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        from.array::<4>().map(|_| ())
-    }
-
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let word = u32::from_le_bytes(from.array()?);
         self.set(ALL, word & ALL);

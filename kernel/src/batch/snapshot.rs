@@ -34,7 +34,7 @@ impl<S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Snapshot for Batch<'_, S, T> {
         }
         let core = Core::loaded(&mut at, |beta| legal(beta) && T::in_reach(self.model, beta))?;
         let mut look = at;
-        (0..need.sites()).try_for_each(|_| T::check(&mut look))?;
+        (0..need.sites()).try_for_each(|_| T::default().load(&mut look))?;
         self.ring().sites.iter_mut().try_for_each(|site| site.load(&mut at))?;
         self.settle(ALL);
         self.core = Core { level: self.core.level, ..core };
