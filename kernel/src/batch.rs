@@ -299,12 +299,6 @@ impl<'e, S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Batch<'e, S, T> {
     }
 }
 
-/// The chains of `mask` in one register.
-#[inline(always)]
-fn chains(mask: u32, part: usize) -> Mask {
-    Mask::from_bits(mask, part)
-}
-
 /// All ones where set.
 #[inline(always)]
 fn full(mask: Mask) -> U32s {

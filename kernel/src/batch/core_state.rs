@@ -2,8 +2,8 @@
 
 use super::log_product::LogProducts;
 use super::site::Level;
-use super::{ALL, BatchError, BatchInfo, chains, group};
-use crate::lane::{Block, F32s, LANES, PARTS, Total};
+use super::{ALL, BatchError, BatchInfo, group};
+use crate::lane::{Block, F32s, LANES, Mask, PARTS, Total};
 use crate::random::LaneRng;
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 
@@ -58,7 +58,7 @@ impl Core {
         let mut log_ratios = reverse.over(forward.times(normalisers)).ln();
         for part in 0..PARTS {
             let log_ratio = F32s::load(&log_ratios, part) - F32s::load(differences, part);
-            chains(adjusted, part).pick(log_ratio, F32s::splat(0.0)).store(&mut log_ratios, part);
+            Mask::from_bits(adjusted, part).pick(log_ratio, F32s::splat(0.0)).store(&mut log_ratios, part);
         }
         let accepted = accept(&log_ratios, adjusted, rng);
         self.normalisers = normalisers.where_set(accepted, self.normalisers);
@@ -131,7 +131,7 @@ pub(super) fn accept(log_ratios: &Block, tested: u32, rng: &mut LaneRng) -> u32 
         let (zero, ratio) = (F32s::splat(0.0), F32s::load(log_ratios, part));
         let better = zero.lt(ratio) | ratio.eq(zero);
         let lucky = F32s::load(&u, part).lt(ratio.exp());
-        accepted |= (chains(tested, part) & (better | lucky)).bits(part);
+        accepted |= (Mask::from_bits(tested, part) & (better | lucky)).bits(part);
     }
     accepted
 }

@@ -1,8 +1,7 @@
 //! One [`LogProduct`](crate::lane::LogProduct) a chain.
 
-use super::chains;
 use crate::lane::product::{LN_2_HIGH, LN_2_LOW, MANTISSA, ONE};
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use core::f32::consts::SQRT_2;
 
 /// `mantissa · 2^exponent` of each chain, the mantissas in [1, 2).
@@ -48,7 +47,7 @@ impl LogProducts {
     pub(super) fn where_set(self, mask: u32, others: Self) -> Self {
         let mut out = others;
         for part in 0..PARTS {
-            let set = chains(mask, part);
+            let set = Mask::from_bits(mask, part);
             let mantissa = set.pick(F32s::load(&self.mantissa, part), F32s::load(&others.mantissa, part));
             mantissa.store(&mut out.mantissa, part);
             let (yes, no) = (U32s::load(&self.exponent, part), U32s::load(&others.exponent, part));

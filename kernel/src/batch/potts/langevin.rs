@@ -4,11 +4,11 @@ use super::super::langevin::{Parameters, curvatures};
 use super::super::log_product::LogProducts;
 use super::super::products::Products;
 use super::super::sums::Change;
-use super::super::{ALL, BatchInfo, BatchKernel, chains, group};
+use super::super::{ALL, BatchInfo, BatchKernel, group};
 use super::weights::{self, Weights};
 use super::{PottsRing, PottsSite, REACH, site};
 use crate::draw::LOGIT_LIMIT;
-use crate::lane::{Block, F32s, LANES, PARTS, U32s};
+use crate::lane::{Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::random::LaneRng;
 use crate::step::Langevin;
 
@@ -150,7 +150,7 @@ fn draw<const Q: usize>(
                 continue;
             }
             for part in 0..PARTS {
-                let accepted = chains(accepted, part);
+                let accepted = Mask::from_bits(accepted, part);
                 let mut weights = Weights([F32s::splat(1.0); Q]);
                 for (weight, (here, there)) in weights.0.iter_mut().zip(site.here.iter().zip(&site.there)) {
                     *weight = accepted.pick(F32s::load(there, part), F32s::load(here, part));

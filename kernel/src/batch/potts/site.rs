@@ -1,7 +1,7 @@
 //! One site of sixteen Potts chains, and its moves.
 
 use super::super::sums::Change;
-use super::super::{ALL, chains, full};
+use super::super::{ALL, full};
 use crate::energy::Potts;
 use crate::lane::{Bits, Block, LANES, Mask, PARTS, U32s};
 use core::ops::Range;
@@ -95,7 +95,7 @@ pub(super) fn go_one<const Q: usize>(
     let Some(site) = sites.get(number) else { return };
     change.units.next();
     for part in 0..PARTS {
-        let moved = chains(site.moved, part);
+        let moved = Mask::from_bits(site.moved, part);
         let from = site.field_at(U32s::load_bytes(&site.values, part), part);
         let to = site.field_at(U32s::load_bytes(&site.others, part), part);
         change.add(moved, from - to, part);
@@ -193,7 +193,7 @@ fn turn_many<const Q: usize>(model: &Potts<'_>, sites: &mut [PottsSite<Q>], numb
     let (from, to) = (site.values, site.others);
     for part in 0..PARTS {
         let (from, to) = (U32s::load_bytes(&from, part), U32s::load_bytes(&to, part));
-        let change = full(chains(moved, part)) & (from ^ to);
+        let change = full(Mask::from_bits(moved, part)) & (from ^ to);
         (from ^ change).store_bytes(&mut site.values, part);
         (to ^ change).store_bytes(&mut site.others, part);
     }
@@ -212,7 +212,7 @@ fn scatter<const Q: usize>(
 ) {
     let row = model.form().row(number);
     for part in 0..PARTS {
-        let moved = chains(moved, part);
+        let moved = Mask::from_bits(moved, part);
         let to = U32s::load_bytes(to, part);
         let from = from.map(|from| U32s::load_bytes(from, part));
         for k in 0..Q {
