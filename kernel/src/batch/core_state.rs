@@ -60,9 +60,8 @@ impl Core {
             let log_ratio = F32s::load(&log_ratios, part) - F32s::load(differences, part);
             Mask::from_bits(adjusted, part).pick(log_ratio, F32s::splat(0.0)).store(&mut log_ratios, part);
         }
-        let accepted = accept(&log_ratios, adjusted, rng);
-        self.normalisers = normalisers.where_set(accepted, self.normalisers);
-        self.accepted = accepted;
+        self.accepted = accept(&log_ratios, adjusted, rng);
+        self.normalisers = normalisers.where_set(self.accepted, self.normalisers);
         log_ratios
     }
 
@@ -75,10 +74,9 @@ impl Core {
 
     /// Differences of energies, times the chains' β: of β = 0 they are 0 of either sign, and to be 0 as in a replica.
     pub(super) fn tempered(&self, mut differences: Block) -> Block {
-        differences
-            .iter_mut()
-            .zip(self.betas)
-            .for_each(|(difference, beta)| *difference = *difference * beta + 0.0);
+        for (difference, beta) in differences.iter_mut().zip(self.betas) {
+            *difference = *difference * beta + 0.0;
+        }
         differences
     }
 

@@ -35,10 +35,9 @@ impl BatchKernel for [IsingLangevin; LANES] {
         let there = odds.weigh(&mut ring);
         let mut log_ratios = [0.0; LANES];
         let softplus = ring.core.level.own.iter().zip(&there.own);
-        log_ratios
-            .iter_mut()
-            .zip(softplus)
-            .for_each(|(ratio, (here, there))| *ratio = odds::value(here - there));
+        for (ratio, (here, there)) in log_ratios.iter_mut().zip(softplus) {
+            *ratio = odds::value(here - there);
+        }
         ring.core.accepted = accept(&log_ratios, ALL, rng);
         let plain = ring.plain(&there);
         ring.close(&there, &plain, proposed, log_ratios)
@@ -55,7 +54,7 @@ impl ChainOdds {
     /// Weighs all sites at the proposed states: Z of each chain, with its energy.
     #[inline]
     fn weigh(&self, ring: &mut BatchRing<'_, '_>) -> Level {
-        pass(&ring.model.form(), ring.sites, &mut Weights(self))
+        pass(&ring.model.form(), ring.sites, &mut { self })
     }
 
     /// Draws the proposed states; how many sites they change.
@@ -134,9 +133,7 @@ impl ChainOdds {
 }
 
 /// Weighs sites; their terms are softpluses.
-struct Weights<'a>(&'a ChainOdds);
-
-impl Terms for Weights<'_> {
+impl Terms for &ChainOdds {
     #[inline(always)]
     fn terms<const N: usize>(
         &mut self,
@@ -145,8 +142,7 @@ impl Terms for Weights<'_> {
         fields: [U32s; N],
         part: usize,
     ) -> [U32s; N] {
-        let Self(odds) = self;
-        let (unit, curvature) = (F32s::load(&odds.half_units, part), F32s::load(&odds.half_curvatures, part));
+        let (unit, curvature) = (F32s::load(&self.half_units, part), F32s::load(&self.half_curvatures, part));
         let mut cells = [U32s::splat(0); N];
         cells.iter_mut().zip(&*sites).for_each(|(cells, site)| *cells = U32s::load(&site.cells, part));
         let (weights, mut terms) = odds::weigh(fields, cells, unit, curvature);
