@@ -1,7 +1,7 @@
 //! What [`IsingLangevin`] does, in each of sixteen chains.
 
 use super::core_state::accept;
-use super::site::{BatchSite, Level, Terms, VALUE, free, pass};
+use super::site::{BatchSite, Group, Level, Terms, VALUE, free, pass};
 use super::{ALL, BatchInfo, BatchKernel, BatchRing};
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::random::LaneRng;
@@ -135,13 +135,8 @@ impl ChainOdds {
 /// Weighs sites; their terms are softpluses.
 impl Terms for &ChainOdds {
     #[inline(always)]
-    fn terms<const N: usize>(
-        &mut self,
-        _: usize,
-        sites: &mut [BatchSite; N],
-        fields: [U32s; N],
-        part: usize,
-    ) -> [U32s; N] {
+    fn terms<const N: usize>(&mut self, group: Group<'_, N>) -> [U32s; N] {
+        let Group { sites, fields, part, .. } = group;
         let (unit, curvature) = (F32s::load(&self.half_units, part), F32s::load(&self.half_curvatures, part));
         let mut cells = [U32s::splat(0); N];
         cells.iter_mut().zip(&*sites).for_each(|(cells, site)| *cells = U32s::load(&site.cells, part));

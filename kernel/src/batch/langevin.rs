@@ -2,7 +2,7 @@
 
 use super::log_product::LogProducts;
 use super::products::Products;
-use super::site::{self, BatchSite, Half, Level, Terms, VALUE, pass};
+use super::site::{self, Group, Half, Level, Terms, VALUE, pass};
 use super::{BatchInfo, BatchKernel, BatchRing, group};
 use crate::draw::LOGIT_LIMIT;
 use crate::lane::{Bits, Block, F32s, Interleaved, LANES, LaneSums, Line, Mask, U32s};
@@ -15,6 +15,8 @@ struct Kernels<C> {
     balance: Block,
     /// c/2 of a site.
     half_curvature: C,
+    /// What a unit of a field is worth in log odds, before the balance.
+    scales: Block,
     /// The chains with a Metropolis test.
     adjusted: u32,
 }
@@ -75,18 +77,16 @@ impl BatchKernel for Langevin<'_> {
 /// A kernel for each chain. One that is too short for the model makes the step of all a fault.
 impl BatchKernel for [Langevin<'_>; LANES] {
     fn step(&self, ring: BatchRing<'_, '_>, rng: &mut LaneRng) -> BatchInfo {
-        let Some(Parameters { balance, curvature, uniform, adjusted, .. }) =
-            Parameters::of(self, ring.sites.len())
-        else {
-            return ring.core.failed();
-        };
+        let Some(all) = Parameters::of(self, ring.sites.len()) else { return ring.core.failed() };
+        let Parameters { balance, curvature, uniform, adjusted, .. } = all;
+        let scales = ring.core.scales(ring.model.form().unit());
         if uniform {
             let same = curvature.map(|c| 0.5 * c);
             let half_curvature = |_, part| F32s::load(&same, part);
-            Kernels { balance, half_curvature, adjusted }.step(ring, rng)
+            Kernels { balance, half_curvature, scales, adjusted }.step(ring, rng)
         } else {
             let half_curvature = |site, part| F32s::load(&curvatures(self, site).map(|c| 0.5 * c), part);
-            Kernels { balance, half_curvature, adjusted }.step(ring, rng)
+            Kernels { balance, half_curvature, scales, adjusted }.step(ring, rng)
         }
     }
 }
@@ -104,25 +104,24 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
         ring.close(&level, &plain, proposed, log_ratios)
     }
 
-    /// The odds of sites whose fields and values, in the top bits, are these.
+    /// The odds of sites whose values are in this half.
     #[inline(always)]
-    fn odds<const N: usize>(
-        &self,
-        scales: &Scales,
-        first: usize,
-        fields: [U32s; N],
-        (values, free): ([U32s; N], [Mask; N]),
-        part: usize,
-    ) -> [Odds; N] {
+    fn odds<const N: usize>(&self, group: &Group<'_, N>, half: Half) -> [Odds; N] {
+        let &Group { first, ref sites, fields, part } = group;
+        let (mut values, mut frees) = ([U32s::splat(0); N], [Odds::none().likely; N]);
+        for (site, (value, free)) in sites.iter().zip(values.iter_mut().zip(&mut frees)) {
+            let cells = U32s::load(&site.cells, part);
+            (*value, *free) = (half.of(cells), site::free(cells));
+        }
         let sign = U32s::splat(0x8000_0000);
-        let gradient = Interleaved(fields).i32_to_f32() * F32s::load(&scales.0, part);
+        let gradient = Interleaved(fields).i32_to_f32() * F32s::load(&self.scales, part);
         let uphill = (gradient.to_bits() ^ (Interleaved(values) & sign)).to_f32();
         let mut half_curvature = [F32s::splat(0.0); N];
         half_curvature.iter_mut().zip(first..).for_each(|(c, site)| *c = (self.half_curvature)(site, part));
         let z = uphill * F32s::load(&self.balance, part) - Interleaved(half_curvature);
         let e = (z.to_bits() | sign).to_f32().max(F32s::splat(-LOGIT_LIMIT)).exp_bounded();
         let mut odds = [Odds::none(); N];
-        for ((odds, free), (e, likely)) in odds.iter_mut().zip(free).zip(e.0.into_iter().zip(z.positive().0)) {
+        for ((odds, free), (e, likely)) in odds.iter_mut().zip(frees).zip(e.0.into_iter().zip(z.positive().0)) {
             *odds = Odds { e: free.keep(e.to_bits()).to_f32(), likely: free & likely };
         }
         odds
@@ -132,18 +131,17 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
     #[inline]
     fn weigh(&self, ring: &mut BatchRing<'_, '_>) -> (Level, LogProducts, LogProducts) {
         let (normalisers, unlikely) = (Products::one(), Products::one());
-        let (form, scales) = (ring.model.form(), Scales::of(ring));
-        let mut back = Back { kernels: self, scales, normalisers, unlikely };
-        let level = pass(&form, ring.sites, &mut back);
+        let mut back = Back { kernels: self, normalisers, unlikely };
+        let level = pass(&ring.model.form(), ring.sites, &mut back);
         (level, back.normalisers.finish(), back.unlikely.finish())
     }
 
     /// Draws the proposed states: Π (1+e), Π e over the unlikely outcomes, and how many sites change.
     #[inline]
     fn draw(&self, ring: &mut BatchRing<'_, '_>, rng: &mut LaneRng) -> (LogProducts, LogProducts, Bits) {
-        let (normalisers, unlikely, scales) = (Products::one(), Products::one(), Scales::of(ring));
+        let (normalisers, unlikely) = (Products::one(), Products::one());
         let (proposed, u) = ([0; LANES], [[0.0; LANES]; LANES]);
-        let mut there = There { kernels: self, scales, normalisers, unlikely, proposed, u };
+        let mut there = There { kernels: self, normalisers, unlikely, proposed, u };
         let form = ring.model.form();
         let (mut rows, mut fields) = (form.rows(), Line([[0; LANES]; LANES]));
         for start in (0..ring.sites.len()).step_by(LANES) {
@@ -161,7 +159,6 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
 /// What draws the proposed states, and what they multiply.
 struct There<'a, C> {
     kernels: &'a Kernels<C>,
-    scales: Scales,
     normalisers: Products,
     unlikely: Products,
     proposed: Bits,
@@ -171,19 +168,9 @@ struct There<'a, C> {
 
 impl<C: Fn(usize, usize) -> F32s> Terms for There<'_, C> {
     #[inline(always)]
-    fn terms<const N: usize>(
-        &mut self,
-        first: usize,
-        sites: &mut [BatchSite; N],
-        fields: [U32s; N],
-        part: usize,
-    ) -> [U32s; N] {
-        let (mut values, mut frees) = ([U32s::splat(0); N], [Odds::none().likely; N]);
-        for (site, (value, free)) in sites.iter().zip(values.iter_mut().zip(&mut frees)) {
-            let cells = U32s::load(&site.cells, part);
-            (*value, *free) = (cells.shl::<16>(), site::free(cells));
-        }
-        let odds = self.kernels.odds(&self.scales, first, fields, (values, frees), part);
+    fn terms<const N: usize>(&mut self, group: Group<'_, N>) -> [U32s; N] {
+        let odds = self.kernels.odds(&group, Half::Low);
+        let Group { first, sites, part, .. } = group;
         let u = self.u.get(first % LANES..).unwrap_or_default();
         for ((odds, number), (site, u)) in odds.into_iter().zip(first..).zip(sites.iter_mut().zip(u)) {
             let sum = F32s::splat(1.0) + odds.e;
@@ -205,32 +192,22 @@ impl<C: Fn(usize, usize) -> F32s> Terms for There<'_, C> {
 /// What going back has to multiply.
 struct Back<'a, C> {
     kernels: &'a Kernels<C>,
-    scales: Scales,
     normalisers: Products,
     unlikely: Products,
 }
 
 impl<C: Fn(usize, usize) -> F32s> Terms for Back<'_, C> {
     #[inline(always)]
-    fn terms<const N: usize>(
-        &mut self,
-        first: usize,
-        sites: &mut [BatchSite; N],
-        fields: [U32s; N],
-        part: usize,
-    ) -> [U32s; N] {
-        let Self { kernels, scales, normalisers, unlikely } = self;
-        if first.is_multiple_of(LANES) && part == 0 {
+    fn terms<const N: usize>(&mut self, group: Group<'_, N>) -> [U32s; N] {
+        let Self { kernels, normalisers, unlikely } = self;
+        if group.first.is_multiple_of(LANES) && group.part == 0 {
             normalisers.next_group();
             unlikely.next_group();
         }
-        let (mut values, mut frees) = ([U32s::splat(0); N], [Odds::none().likely; N]);
-        for (site, (value, free)) in sites.iter().zip(values.iter_mut().zip(&mut frees)) {
-            *value = U32s::load(&site.cells, part);
-            *free = site::free(*value);
-        }
-        let all = kernels.odds(scales, first, fields, (values, frees), part);
-        for ((odds, number), cells) in all.into_iter().zip(first..).zip(values) {
+        let odds = kernels.odds(&group, Half::High);
+        let Group { first, sites, part, .. } = group;
+        for ((odds, number), site) in odds.into_iter().zip(first..).zip(sites.iter()) {
+            let cells = U32s::load(&site.cells, part);
             normalisers.times(number, F32s::splat(1.0) + odds.e, part);
             let rare = site::free(cells) & (odds.likely ^ (cells ^ cells.shl::<16>()).negative());
             if rare.any() {
@@ -254,14 +231,5 @@ impl Odds {
     #[inline(always)]
     fn none() -> Self {
         Self { e: F32s::splat(0.0), likely: U32s::splat(0).negative() }
-    }
-}
-
-/// What a unit of a field is worth in the log odds of each chain, before the balance.
-struct Scales(Block);
-
-impl Scales {
-    fn of(ring: &BatchRing<'_, '_>) -> Self {
-        Self(ring.core.scales(ring.model.form().unit()))
     }
 }

@@ -161,18 +161,25 @@ pub(super) enum Half {
     High,
 }
 
+impl Half {
+    /// Cells, with the values in this half in the top bits.
+    #[inline(always)]
+    pub(super) fn of(self, cells: U32s) -> U32s {
+        match self {
+            Self::Low => cells.shl::<16>(),
+            Self::High => cells,
+        }
+    }
+}
+
 /// The fields `b + Kx` of a site at either states, in units of the model's grid.
 #[inline(always)]
 pub(super) fn field((linear, row): (i32, &[Entry]), sites: &[BatchSite], part: usize, half: Half) -> U32s {
     let mut field = U32s::splat(linear as u32);
     let mut add = |entry: &Entry| {
         if let Some(site) = sites.get(entry.site as usize) {
-            let cells = U32s::load(&site.cells, part);
-            let one = match half {
-                Half::Low => cells.shl::<16>(),
-                Half::High => cells,
-            };
-            field = field + one.negative().keep(U32s::splat(entry.coupling as u32));
+            let one = half.of(U32s::load(&site.cells, part)).negative();
+            field = field + one.keep(U32s::splat(entry.coupling as u32));
         }
     };
     let (fours, rest) = row.as_chunks::<4>();
@@ -198,24 +205,27 @@ pub(super) fn fields(rows: &mut Rows<'_>, sites: &[BatchSite], half: Half, field
     }
 }
 
+/// Sites in a row, with a part of their cells and fields to look at.
+pub(super) struct Group<'a, const N: usize> {
+    /// The number of the first.
+    pub(super) first: usize,
+    pub(super) sites: &'a mut [BatchSite; N],
+    pub(super) fields: [U32s; N],
+    pub(super) part: usize,
+}
+
 /// What a kernel makes of sites, and sums of them. It is called in the order of the sites, for one part of a register
 /// after the other, and may change the sites.
 pub(super) trait Terms {
-    /// The terms of some sites, by the number of the first, and their fields.
-    fn terms<const N: usize>(
-        &mut self,
-        first: usize,
-        sites: &mut [BatchSite; N],
-        fields: [U32s; N],
-        part: usize,
-    ) -> [U32s; N];
+    /// The terms of some sites.
+    fn terms<const N: usize>(&mut self, group: Group<'_, N>) -> [U32s; N];
 }
 
 /// No terms: for the energies alone.
 pub(super) struct Nothing;
 
 impl Terms for Nothing {
-    fn terms<const N: usize>(&mut self, _: usize, _: &mut [BatchSite; N], _: [U32s; N], _: usize) -> [U32s; N] {
+    fn terms<const N: usize>(&mut self, _: Group<'_, N>) -> [U32s; N] {
         [U32s::splat(0); N]
     }
 }
@@ -273,7 +283,7 @@ fn add<const N: usize>(
     for part in 0..PARTS {
         let mut own = [U32s::splat(0); N];
         own.iter_mut().zip(fields).for_each(|(own, field)| *own = U32s::load(field, part));
-        for term in kernel.terms(first, sites, own, part) {
+        for term in kernel.terms(Group { first, sites, fields: own, part }) {
             sums.add(term, part);
         }
     }

@@ -40,11 +40,8 @@ impl<const Q: usize> BatchKernel<PottsSite<Q>> for Langevin<'_> {
 /// infinite. Then the step of all chains is a fault.
 impl<const Q: usize> BatchKernel<PottsSite<Q>> for [Langevin<'_>; LANES] {
     fn step(&self, ring: PottsRing<'_, '_, Q>, rng: &mut LaneRng) -> BatchInfo {
-        let Some(Parameters { balance, curvature, uniform, adjusted, key }) =
-            Parameters::of(self, ring.sites.len())
-        else {
-            return ring.core.failed();
-        };
+        let Some(all) = Parameters::of(self, ring.sites.len()) else { return ring.core.failed() };
+        let Parameters { balance, curvature, uniform, adjusted, key } = all;
         let scales = ring.scales();
         let finite = |curvature: &Block| {
             let logits = curvature.iter().zip(&scales).map(|(c, scale)| c + scale * REACH);
