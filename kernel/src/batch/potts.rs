@@ -154,9 +154,4 @@ impl<const Q: usize> PottsRing<'_, '_, Q> {
     fn scales(&self) -> Block {
         self.core.betas.map(|beta| beta * self.model.form().unit())
     }
-
-    /// Differences of energies at β = 1.
-    fn plain(&self, units: [i64; LANES]) -> Block {
-        units.map(|units| self.model.form().value(units))
-    }
 }

@@ -47,16 +47,14 @@ impl<const Q: usize> BatchKernel<PottsSite<Q>> for [Langevin<'_>; LANES] {
             let logits = curvature.iter().zip(&scales).map(|(c, scale)| c + scale * REACH);
             logits.fold(0.0, |sum, z| sum + 0.0 * z) == 0.0
         };
+        let apart = if uniform { 1 } else { ring.sites.len() };
+        if !(0..apart).all(|site| finite(&curvatures(self, site))) {
+            return ring.core.failed();
+        }
         if uniform {
-            if !finite(&curvature) {
-                return ring.core.failed();
-            }
             let curvature = |_, part| F32s::load(&curvature, part);
             Kernels { balance, curvature, scales, adjusted, key }.step(ring, rng)
         } else {
-            if !(0..ring.sites.len()).all(|site| finite(&curvatures(self, site))) {
-                return ring.core.failed();
-            }
             let curvature = |site, part| F32s::load(&curvatures(self, site), part);
             Kernels { balance, curvature, scales, adjusted, key }.step(ring, rng)
         }
@@ -71,15 +69,11 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
             ring.core.accepted = ALL;
             ring.core.weights_of = Some(self.key);
         }
-        let mut change = Change::none();
-        let forward = draw(&mut ring, rng, &mut change);
+        let (forward, Change { units, count: proposed }) = draw(&mut ring, rng);
         let (normalisers, backward) = self.weigh(&mut ring);
-
-        let (proposed, units) = (change.count, change.units.totals());
-        let plain = ring.plain(units);
+        let plain = units.totals().map(|units| ring.model.form().value(units));
         let differences = ring.core.tempered(plain);
-        let products = (forward, backward);
-        let log_ratios = ring.core.test(products, normalisers, &differences, self.adjusted, rng);
+        let log_ratios = ring.core.test((forward, backward), normalisers, &differences, self.adjusted, rng);
         let accepted = ring.core.accepted;
         site::undo(ring.model, ring.sites, !accepted);
         ring.core.close(BatchInfo { accepted, proposed, log_ratios, differences, fault: false }, &plain)
@@ -115,7 +109,7 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
                     let x = U32s::load_bytes(&site.values, part);
                     let weights = self.weights(site, x, group * LANES + offset, part);
                     normalisers.times(offset, weights.sum(), part);
-                    chosen.times(offset, weights.at(U32s::load_bytes(&site.others, part)), part);
+                    chosen.times(offset, weights::at(&weights.0, U32s::load_bytes(&site.others, part)), part);
                     for (there, weight) in site.there.iter_mut().zip(weights.0) {
                         weight.store(there, part);
                     }
@@ -126,19 +120,14 @@ impl<C: Fn(usize, usize) -> F32s> Kernels<C> {
     }
 }
 
-/// Draws proposals and moves there; Π (weight of the drawn values).
+/// Draws proposals and moves there; Π (weight of the drawn values), and what the moves change.
 #[inline]
-fn draw<const Q: usize>(
-    ring: &mut PottsRing<'_, '_, Q>,
-    rng: &mut LaneRng,
-    change: &mut Change,
-) -> LogProducts {
+fn draw<const Q: usize>(ring: &mut PottsRing<'_, '_, Q>, rng: &mut LaneRng) -> (LogProducts, Change) {
     let accepted = ring.core.accepted;
-    let mut chosen = Products::of(WEIGHTS);
+    let (mut chosen, mut change) = (Products::of(WEIGHTS), Change::none());
     for start in (0..ring.sites.len()).step_by(LANES) {
-        let sites =
-            ring.sites.get_mut(start..).and_then(|rest| rest.chunks_mut(LANES).next()).unwrap_or_default();
-        let end = start + sites.len();
+        let end = ring.sites.len().min(start + LANES);
+        let sites = ring.sites.get_mut(start..end).unwrap_or_default();
         let u = group::uniforms(rng);
         chosen.next_group();
         for (offset, (site, u)) in sites.iter_mut().zip(&u).enumerate() {
@@ -164,7 +153,7 @@ fn draw<const Q: usize>(
                 }
             }
         }
-        site::go(ring.model, ring.sites, start..end, change);
+        site::go(ring.model, ring.sites, start..end, &mut change);
     }
-    chosen.finish()
+    (chosen.finish(), change)
 }

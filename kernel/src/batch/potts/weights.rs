@@ -22,12 +22,6 @@ impl<const Q: usize> Weights<Q> {
         self.0.iter().fold(F32s::splat(0.0), |sum, &weight| sum + weight)
     }
 
-    /// The weight of a value.
-    #[inline(always)]
-    pub(super) fn at(&self, value: U32s) -> F32s {
-        at(&self.0, value)
-    }
-
     /// The value that a uniform chooses, first whether it is another than the likeliest and then which; and its
     /// weight.
     #[inline(always)]
