@@ -1,7 +1,7 @@
 //! What [`IsingLangevin`] does, in each of sixteen chains.
 
 use super::core_state::accept;
-use super::site::{BatchSite, Group, Level, Terms, VALUE, free, pass};
+use super::site::{BatchSite, Group, Level, Terms, VALUE, cell, free, pass};
 use super::{ALL, BatchInfo, BatchKernel, BatchRing};
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s};
 use crate::random::LaneRng;
@@ -103,12 +103,9 @@ impl ChainOdds {
         for (chain, count) in proposed.iter_mut().enumerate().filter(|(chain, _)| (tied >> chain) & 1 != 0) {
             let of = |block: &Block| block.get(chain).copied().unwrap_or(0.0);
             let odds = Odds { half_unit: of(&self.half_units), half_curvature: of(&self.half_curvatures) };
-            let cell = |sites: &[BatchSite], site: usize| {
-                sites.get(site).and_then(|site| site.cells.get(chain)).copied().unwrap_or(0)
-            };
             for number in start..end {
                 let word = words(noise, number - start).get(chain).copied().unwrap_or(0);
-                let here = cell(ring.sites, number) & 0xFFFF;
+                let here = cell(ring.sites, number, chain) & 0xFFFF;
                 let (_, ties) = odds::draw(U32s::splat(here), U32s::splat(word));
                 if odds::tops(ties, 0) & 1 == 0 {
                     continue;
@@ -118,7 +115,7 @@ impl ChainOdds {
                     let site = entry.site as usize;
                     // Behind the group the states are still where the last step left them.
                     let high = site >= end && (ring.core.accepted >> chain) & 1 != 0;
-                    if (cell(ring.sites, site) >> if high { 31 } else { 15 }) & 1 != 0 {
+                    if (cell(ring.sites, site, chain) >> if high { 31 } else { 15 }) & 1 != 0 {
                         field = field.wrapping_add(entry.coupling as u32);
                     }
                 }

@@ -1,6 +1,6 @@
 //! Isoenergetic moves between chains of two batches.
 
-use super::site::VALUE;
+use super::site::{BOTH, VALUE, cell};
 use super::{ALL, Batch, BatchSite, core_state};
 use crate::energy::Ising;
 use crate::temper::{Isoenergetic, IsoenergeticError};
@@ -44,17 +44,14 @@ impl<S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'_, S> {
                 ring.arrive();
             }
         }
-        let cell = |sites: &[BatchSite], chain: usize, site: usize| {
-            sites.get(site).and_then(|site| site.cells.get(chain)).copied().unwrap_or(0)
-        };
         let cluster = {
-            let cells = |site| (cell(one.sites, chain, site), cell(two.sites, other_chain, site));
+            let cells = |site| (cell(one.sites, site, chain), cell(two.sites, site, other_chain));
             let differ = |site: usize| (cells(site).0 ^ cells(site).1) & (VALUE << 16) != 0;
             let free = |site: usize| BatchSite::is_free(cells(site).0) && BatchSite::is_free(cells(site).1);
             clusters.cluster(differ, free, memory, rng)?
         };
         // What x(2b + Kx) changes by: v(2b + Kx + Kx') at each site of the cluster, v = ±1.
-        let value = |site: usize| i64::from(cell(one.sites, chain, site) & (VALUE << 16) != 0);
+        let value = |site: usize| i64::from(cell(one.sites, site, chain) & (VALUE << 16) != 0);
         let mut change = 0;
         for &site in cluster.sites {
             let site = site as usize;
@@ -67,10 +64,8 @@ impl<S: AsMut<[BatchSite]> + AsRef<[BatchSite]>> Batch<'_, S> {
         }
         for (ring, chain, change) in [(one, chain, change), (two, other_chain, -change)] {
             for &site in cluster.sites {
-                if let Some(cell) = ring.sites.get_mut(site as usize).and_then(|site| site.cells.get_mut(chain))
-                {
-                    *cell ^= VALUE * super::site::BOTH;
-                }
+                let cell = ring.sites.get_mut(site as usize).and_then(|site| site.cells.get_mut(chain));
+                cell.into_iter().for_each(|cell| *cell ^= VALUE * BOTH);
             }
             ring.core.weights_of = None;
             ring.core.level.twice.get_mut(chain).into_iter().for_each(|twice| *twice += change);

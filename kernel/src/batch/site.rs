@@ -148,6 +148,11 @@ impl Default for BatchSite {
     }
 }
 
+/// The cell of a chain at a site; 0 where there is none.
+pub(super) fn cell(sites: &[BatchSite], site: usize, chain: usize) -> u32 {
+    sites.get(site).and_then(|site| site.cells.get(chain)).copied().unwrap_or(0)
+}
+
 /// Where a site is free.
 #[inline(always)]
 pub(super) fn free(cells: U32s) -> Mask {
