@@ -240,6 +240,26 @@ impl<'a> Reader<'a> {
         self.left = left;
         Ok(*array)
     }
+
+    /// Takes a value.
+    pub(crate) fn value<T: Snapshot + Default>(&mut self) -> Result<T, SnapshotError> {
+        let mut value = T::default();
+        value.load(self)?;
+        Ok(value)
+    }
+
+    /// Takes a part of this name: all that is read of it, or nothing.
+    pub(crate) fn part<T>(
+        &mut self,
+        name: [u8; 4],
+        read: impl FnOnce(&mut Self) -> Result<T, SnapshotError>,
+    ) -> Result<T, SnapshotError> {
+        let mut at = *self;
+        at.name(name)?;
+        let part = read(&mut at)?;
+        *self = at;
+        Ok(part)
+    }
 }
 
 /// CRC-32 as in IEEE 802.3.

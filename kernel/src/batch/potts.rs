@@ -129,7 +129,7 @@ impl<const Q: usize> BatchCell for PottsSite<Q> {
     }
 
     fn load_layout(from: &mut Reader<'_>) -> Result<Layout, SnapshotError> {
-        let (sites, arity) = (u32::from_le_bytes(from.array()?), u32::from_le_bytes(from.array()?));
+        let (sites, arity): (u32, u32) = from.value()?;
         Ok(Layout::categorical(sites as usize, arity as usize))
     }
 

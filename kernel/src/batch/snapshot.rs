@@ -26,19 +26,18 @@ impl<S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Snapshot for Batch<'_, S, T> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let mut at = *from;
-        at.name(T::NAME)?;
-        let (need, got) = (self.model.layout(), T::load_layout(&mut at)?);
-        if need != got {
-            return Err(SnapshotError::Layout { need, got });
-        }
-        let core = Core::loaded(&mut at, |beta| legal(beta) && T::in_reach(self.model, beta))?;
-        let mut look = at;
-        (0..need.sites()).try_for_each(|_| T::default().load(&mut look))?;
-        self.ring().sites.iter_mut().try_for_each(|site| site.load(&mut at))?;
-        self.settle(ALL);
-        self.core = Core { level: self.core.level, ..core };
-        *from = at;
-        Ok(())
+        from.part(T::NAME, |at| {
+            let (need, got) = (self.model.layout(), T::load_layout(at)?);
+            if need != got {
+                return Err(SnapshotError::Layout { need, got });
+            }
+            let core = Core::loaded(at, |beta| legal(beta) && T::in_reach(self.model, beta))?;
+            let mut look = *at;
+            (0..need.sites()).try_for_each(|_| T::default().load(&mut look))?;
+            self.ring().sites.iter_mut().try_for_each(|site| site.load(at))?;
+            self.settle(ALL);
+            self.core = Core { level: self.core.level, ..core };
+            Ok(())
+        })
     }
 }

@@ -91,9 +91,8 @@ impl Snapshot for Total {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let mut parts = self.parts();
-        parts.load(from)?;
-        *self = Self::from_parts(parts.0, parts.1);
+        let (sum, rest) = from.value()?;
+        *self = Self { sum, rest };
         Ok(())
     }
 }

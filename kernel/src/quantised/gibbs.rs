@@ -196,11 +196,9 @@ impl<D: Draw> Snapshot for QuantisedGibbs<'_, D> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (mut at, layout) = (*from, self.state().layout());
-        at.name(*b"quan")?;
-        lists([&mut *self.words], |index, &word| is_word(layout, index, word), &mut at)?;
+        let (layout, words) = (self.state().layout(), &mut *self.words);
+        from.part(*b"quan", |at| lists([words], |index, &word| is_word(layout, index, word), at))?;
         self.settle();
-        *from = at;
         Ok(())
     }
 }

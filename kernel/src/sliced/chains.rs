@@ -147,11 +147,7 @@ impl Snapshot for SlicedChains<'_> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let mut at = *from;
-        at.name(*b"slic")?;
-        lists([self.blocks.as_flattened_mut()], |_, _| true, &mut at)?;
-        *from = at;
-        Ok(())
+        from.part(*b"slic", |at| lists([self.blocks.as_flattened_mut()], |_, _| true, at))
     }
 }
 

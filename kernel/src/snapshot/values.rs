@@ -51,8 +51,7 @@ impl Snapshot for usize {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let value = u64::from_le_bytes(from.array()?);
-        *self = Self::try_from(value).map_err(|_| SnapshotError::Value)?;
+        *self = Self::try_from(from.value::<u64>()?).map_err(|_| SnapshotError::Value)?;
         Ok(())
     }
 }
@@ -80,7 +79,7 @@ impl<T: Snapshot> Snapshot for [T] {
 /// Takes lists whose values are legal at their places: all of them or none.
 pub(crate) fn lists<T: Snapshot + Default, const N: usize>(
     lists: [&mut [T]; N],
-    legal: impl Fn(usize, &T) -> bool,
+    mut legal: impl FnMut(usize, &T) -> bool,
     from: &mut Reader<'_>,
 ) -> Result<(), SnapshotError> {
     let mut look = *from;
@@ -90,9 +89,7 @@ pub(crate) fn lists<T: Snapshot + Default, const N: usize>(
             return Err(SnapshotError::Length { need, got });
         }
         for index in 0..need {
-            let mut value = T::default();
-            value.load(&mut look)?;
-            if !legal(index, &value) {
+            if !legal(index, &look.value()?) {
                 return Err(SnapshotError::Value);
             }
         }
@@ -147,12 +144,9 @@ impl<T: Snapshot + Default> Snapshot for Option<T> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (mut some, mut value, mut at) = (false, T::default(), *from);
-        some.load(&mut at)?;
-        if some {
-            value.load(&mut at)?;
-        }
-        (*self, *from) = (some.then_some(value), at);
+        let mut at = *from;
+        *self = if at.value()? { Some(at.value()?) } else { None };
+        *from = at;
         Ok(())
     }
 }
@@ -191,13 +185,8 @@ impl Snapshot for Same {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let mut at = *from;
-        at.name(*b"same")?;
-        if u64::from_le_bytes(at.array()?) != self.0 {
-            return Err(SnapshotError::Other);
-        }
-        *from = at;
-        Ok(())
+        let key = self.0;
+        from.part(*b"same", |at| if at.value::<u64>()? == key { Ok(()) } else { Err(SnapshotError::Other) })
     }
 }
 
@@ -210,14 +199,12 @@ macro_rules! generators {
             }
 
             fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-                let mut at = *from;
-                at.name(*$name)?;
-                let state = at.array()?;
-                // The one state that these generators never reach, and never leave.
-                if state.iter().all(|&byte| byte == 0) {
-                    return Err(SnapshotError::Value);
-                }
-                (*self, *from) = (Self::from_seed(state), at);
+                *self = from.part(*$name, |at| {
+                    let state = at.array()?;
+                    // The one state that these generators never reach, and never leave.
+                    let stuck = state.iter().all(|&byte| byte == 0);
+                    if stuck { Err(SnapshotError::Value) } else { Ok(Self::from_seed(state)) }
+                })?;
                 Ok(())
             }
         }

@@ -65,9 +65,7 @@ impl Snapshot for Phase {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let mut parts = (0u8, 0u32);
-        parts.load(from)?;
-        *self = match parts {
+        *self = match from.value::<(u8, u32)>()? {
             (0, 0) => Self::Unadjusted,
             (1, 0) => Self::Adjusted,
             (2, 0) => Self::Smallest,
