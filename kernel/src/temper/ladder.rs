@@ -114,7 +114,7 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {
         }
         let mut before = -1.0;
         for ((index, rung), &value) in rungs.as_mut().iter_mut().enumerate().zip(betas) {
-            if !(value >= 0.0 && value > before && value.is_finite()) {
+            if !rises(before, value) {
                 return Err(LadderError::Beta { rung: index, value });
             }
             before = value;
@@ -231,6 +231,11 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {
             *slot = if ends { rung.beta } else { from + (to - from) * ((goal - start) / length) };
         }
     }
+}
+
+/// Whether a β can be on the rung after that of `before`; −1 is before the first.
+pub(super) fn rises(before: f32, beta: f32) -> bool {
+    beta >= 0.0 && beta > before && beta.is_finite()
 }
 
 /// e^log for a negative log; 0 for NaN.

@@ -1,11 +1,12 @@
 //! Replicas and ladders that are kept over a stop.
 
+use super::ladder::rises;
 use super::{End, Ladder, Replica, Rung};
 use crate::chain;
 use crate::energy::{Ends, Energy};
-use crate::lane::{Bits, Block};
+use crate::lane::{Bits, Block, Total};
 use crate::layout::Layout;
-use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, plain};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, lists, plain};
 
 /// β, E and E₀ of the state, and the chain. Where it is refused the replica is as it was.
 impl<E, W, C, B> Snapshot for Replica<'_, E, W, C, B>
@@ -24,26 +25,23 @@ where
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (mut at, mut beta, mut ends) = (*from, 0.0, Ends::default());
-        at.name(*b"repl")?;
-        beta.load(&mut at)?;
-        ends.target.load(&mut at)?;
-        ends.base.load(&mut at)?;
-        let path = self.path.at(beta).map_err(|_| SnapshotError::Value)?;
-        if !(ends.target.value().is_finite() && ends.base.value().is_finite()) {
-            return Err(SnapshotError::Value);
-        }
-        let before = core::mem::replace(&mut self.path, path);
-        let loaded = self.with(|chain| {
-            chain.load(&mut at)?;
-            path.keep(ends, chain.ring().here.cache);
-            Ok(())
-        });
-        match loaded {
-            Ok(()) => *from = at,
-            Err(_) => self.path = before,
-        }
-        loaded
+        from.part(*b"repl", |at| {
+            let (beta, target, base): (f32, Total, Total) = at.value()?;
+            let path = self.path.at(beta).map_err(|_| SnapshotError::Value)?;
+            if !(target.value().is_finite() && base.value().is_finite()) {
+                return Err(SnapshotError::Value);
+            }
+            let before = core::mem::replace(&mut self.path, path);
+            let loaded = self.with(|chain| {
+                chain.load(at)?;
+                path.keep(Ends { target, base }, chain.ring().here.cache);
+                Ok(())
+            });
+            if loaded.is_err() {
+                self.path = before;
+            }
+            loaded
+        })
     }
 }
 
@@ -65,12 +63,7 @@ impl<const RUNGS: usize> BoundedSnapshot for Ladder<[Rung; RUNGS]> {
 
 impl Snapshot for End {
     fn save(&self, to: &mut Writer<'_>) {
-        let number: u8 = match self {
-            Self::None => 0,
-            Self::First => 1,
-            Self::Last => 2,
-        };
-        number.save(to);
+        (*self as u8).save(to);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
@@ -95,38 +88,23 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Snapshot for Ladder<T> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (mut at, mut counts) = (*from, (0, 0));
-        at.name(*b"ladd")?;
-        counts.load(&mut at)?;
-        if counts.1 > u64::MAX / 2 {
-            return Err(SnapshotError::Value);
-        }
-        let mut look = at;
-        let (need, got) = (self.rungs.as_ref().len(), u32::from_le_bytes(look.array()?) as usize);
-        if need != got {
-            return Err(SnapshotError::Length { need, got });
-        }
-        let (first, mut before) = (look, -1.0);
-        for index in 0..need {
-            let mut rung = Rung::default();
-            rung.load(&mut look)?;
-            // β in order, and every replica once.
-            let (mut earlier, mut twice) = (first, false);
-            for _ in 0..index {
-                let mut other = Rung::default();
-                other.load(&mut earlier)?;
-                twice |= other.replica == rung.replica;
-            }
-            if twice
-                || !(rung.beta >= 0.0 && rung.beta > before && rung.beta.is_finite())
-                || rung.replica() >= need
-            {
+        from.part(*b"ladd", |at| {
+            let (rounds, round_trips) = at.value()?;
+            if round_trips > u64::MAX / 2 {
                 return Err(SnapshotError::Value);
             }
-            before = rung.beta;
-        }
-        self.rungs.as_mut().load(&mut at)?;
-        (self.rounds, self.round_trips, *from) = (counts.0, counts.1, at);
-        Ok(())
+            let (need, mut first, mut before) = (self.rungs.as_ref().len(), *at, -1.0);
+            first.array::<4>()?;
+            // β in order, and every replica once.
+            let legal = |index: usize, rung: &Rung| {
+                let (mut earlier, above) = (first, rises(before, rung.beta));
+                before = rung.beta;
+                let differs = |other: Rung| other.replica != rung.replica;
+                above && rung.replica() < need && (0..index).all(|_| earlier.value().is_ok_and(differs))
+            };
+            lists([self.rungs.as_mut()], legal, at)?;
+            (self.rounds, self.round_trips) = (rounds, round_trips);
+            Ok(())
+        })
     }
 }
