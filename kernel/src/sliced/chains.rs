@@ -1,6 +1,6 @@
 //! The states of all chains.
 
-use super::{CHAINS, SlicedError, SlicedIsing};
+use super::{CHAINS, SlicedError, SlicedGibbs, SlicedIsing, SlicedLangevin};
 use crate::lane::{Bits, LANES};
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError, set};
@@ -169,18 +169,16 @@ macro_rules! of_chains {
         }
 
         /// That of its chains: everything else is made again.
-        impl $crate::snapshot::Snapshot for $sampler<'_> {
-            fn save(&self, to: &mut $crate::snapshot::Writer<'_>) {
+        impl Snapshot for $sampler<'_> {
+            fn save(&self, to: &mut Writer<'_>) {
                 self.chains.save(to);
             }
 
-            fn load(
-                &mut self,
-                from: &mut $crate::snapshot::Reader<'_>,
-            ) -> Result<(), $crate::snapshot::SnapshotError> {
+            fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
                 self.chains.load(from)
             }
         }
     };
 }
-pub(super) use of_chains;
+of_chains!(SlicedGibbs);
+of_chains!(SlicedLangevin);

@@ -1,6 +1,5 @@
 //! Gibbs sampling in all chains.
 
-use super::chains::of_chains;
 use super::compare::{Planes, draw};
 use super::count::{count, laid_out};
 use super::model::{KINDS, Kind, Site};
@@ -21,7 +20,7 @@ use rand_core::Rng;
 /// [`SlicedGibbs::kind_words`] for each kind of site.
 #[derive(Debug)]
 pub struct SlicedGibbs<'a> {
-    chains: SlicedChains<'a>,
+    pub(super) chains: SlicedChains<'a>,
     table: Table<'a>,
     /// For each kind: how many neighbours must push up for 1 to be the likelier value.
     likely: [u8; KINDS],
@@ -133,8 +132,6 @@ impl<'a> SlicedGibbs<'a> {
         value
     }
 }
-
-of_chains!(SlicedGibbs);
 
 /// With a field: at least k neighbours push along it. Without: at least k more than half push one way.
 #[inline(always)]

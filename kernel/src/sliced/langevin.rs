@@ -1,6 +1,5 @@
 //! The discrete Langevin sampler in all chains.
 
-use super::chains::of_chains;
 use super::compare::{Planes, draw};
 use super::count::{block, count, laid_out};
 use super::model::{KINDS, Kind, Site};
@@ -30,7 +29,7 @@ const TWO_POW_MINUS_32: f32 = 1.0 / 4_294_967_296.0;
 /// 128 bytes a site, a table, and counters.
 #[derive(Debug)]
 pub struct SlicedLangevin<'a> {
-    chains: SlicedChains<'a>,
+    pub(super) chains: SlicedChains<'a>,
     table: Table<'a>,
     proposal: &'a mut [Bits],
     /// Empty for a sampler without a test.
@@ -290,8 +289,6 @@ impl<'a> SlicedLangevin<'a> {
         accepted
     }
 }
-
-of_chains!(SlicedLangevin);
 
 /// At least k neighbours agree, k = 1 …; with a field: it agrees; it and at least k neighbours do.
 #[inline(always)]
