@@ -13,7 +13,7 @@ use rand_core::Rng;
 #[derive(Debug)]
 pub struct SlicedChains<'a> {
     model: SlicedIsing<'a>,
-    blocks: &'a mut [Bits],
+    pub(super) blocks: &'a mut [Bits],
 }
 
 impl<'a> SlicedChains<'a> {
@@ -56,11 +56,6 @@ impl<'a> SlicedChains<'a> {
     /// A block for each site.
     #[must_use]
     pub fn blocks(&self) -> &[Bits] {
-        self.blocks
-    }
-
-    #[inline]
-    pub(super) fn blocks_mut(&mut self) -> &mut [Bits] {
         self.blocks
     }
 

@@ -86,7 +86,7 @@ impl<'a> SlicedGibbs<'a> {
             let row = site.row;
             let value =
                 laid_out!(row, row.len(), |row, levels| self.value(row, site, levels, &mut planes, rng));
-            if let Some(block) = self.chains.blocks_mut().get_mut(index) {
+            if let Some(block) = self.chains.blocks.get_mut(index) {
                 *block = value;
             }
         }

@@ -185,13 +185,13 @@ impl<'a> SlicedLangevin<'a> {
         self.counters.fill([0; LANES]);
         self.propose(adjusted, &mut counted, rng);
         if !adjusted {
-            let places = self.chains.blocks_mut().iter_mut().zip(self.proposal.iter());
+            let places = self.chains.blocks.iter_mut().zip(self.proposal.iter());
             places.for_each(|(block, proposal)| *block = *proposal);
             return [u32::MAX; LANES];
         }
         self.look_back(&mut counted);
         let accepted = self.accept(&counted, rng);
-        for (block, proposal) in self.chains.blocks_mut().iter_mut().zip(self.proposal.iter()) {
+        for (block, proposal) in self.chains.blocks.iter_mut().zip(self.proposal.iter()) {
             for part in 0..PARTS {
                 let (x, y) = (U32s::load(block, part), U32s::load(proposal, part));
                 (x ^ ((x ^ y) & U32s::load(&accepted, part))).store(block, part);

@@ -1,7 +1,7 @@
 //! Which models can be sliced.
 
 use super::MAX_DEGREE;
-use crate::energy::{Entry, Ising, Sparse};
+use crate::energy::{Entry, Ising};
 
 crate::error::errors! {
     /// Why a model or its memory does not fit.
@@ -121,18 +121,13 @@ impl<'a> SlicedIsing<'a> {
     /// 4w, from b = 2w − ½ΣK and K = 4J.
     #[inline]
     fn field_at(&self, site: usize, row: &[Entry]) -> i64 {
-        let linear = self.form().linear().get(site).copied().unwrap_or(0);
+        let linear = self.model.form().linear().get(site).copied().unwrap_or(0);
         2 * i64::from(linear) + row.iter().map(|entry| i64::from(entry.coupling)).sum::<i64>()
     }
 
     #[inline]
-    pub(super) fn form(&self) -> Sparse<'a> {
-        self.model.form()
-    }
-
-    #[inline]
     pub(super) fn site(&self, site: usize) -> Site<'a> {
-        let row = self.form().row(site);
+        let row = self.model.form().row(site);
         let field = if self.field == 0 { 0 } else { self.field_at(site, row) };
         Site { row, kind: Kind { degree: row.len(), field: field != 0 }, down: (field >> 63) as u32 }
     }
@@ -152,6 +147,6 @@ impl<'a> SlicedIsing<'a> {
 
     /// A quarter of the grid's unit.
     pub(super) fn exponent(&self) -> i32 {
-        self.form().exponent() - 2
+        self.model.form().exponent() - 2
     }
 }
