@@ -1,5 +1,6 @@
 //! The draw of 512 bits with probabilities of their own.
 
+use super::count::remake;
 use crate::lane::{Bits, LANES, PARTS, U32s};
 use crate::random::{from_bytes, words};
 use rand_core::Rng;
@@ -41,10 +42,7 @@ impl Planes {
             rng.fill_bytes(&mut self.shared);
             self.taken = [0; LANES];
         }
-        for part in 0..PARTS {
-            let taken = U32s::load(&self.taken, part) | U32s::load(chains, part);
-            taken.store(&mut self.taken, part);
-        }
+        remake(&mut self.taken, |taken, part| taken | U32s::load(chains, part));
         self.shared.as_chunks().0
     }
 }
@@ -86,10 +84,8 @@ impl Comparison {
     /// Where the number is below: not where it is the threshold, to the last plane.
     #[inline(always)]
     fn below(mut self) -> Bits {
-        for part in 0..PARTS {
-            let decided = U32s::load(&self.undecided, part) ^ U32s::splat(u32::MAX);
-            (U32s::load(&self.last, part) & decided).store(&mut self.last, part);
-        }
+        let decided = |part| U32s::load(&self.undecided, part) ^ U32s::splat(u32::MAX);
+        remake(&mut self.last, |last, part| last & decided(part));
         self.last
     }
 }

@@ -11,6 +11,14 @@ pub(super) fn block(blocks: &[Bits], site: usize) -> &Bits {
     blocks.get(site).unwrap_or(&NOWHERE)
 }
 
+/// Makes the words of a block, each register from the one before and its number.
+#[inline(always)]
+pub(super) fn remake(block: &mut Bits, with: impl Fn(U32s, usize) -> U32s) {
+    for part in 0..PARTS {
+        with(U32s::load(block, part), part).store(block, part);
+    }
+}
+
 /// Counts the neighbours that push a site up, or down where `turn` is all ones. Where `own` is given, it counts those
 /// that push away from that value, or towards it where `turn` is all ones. A neighbour of value 1 pushes up along a
 /// positive coupling, and down along a negative one. Level k, from 0, of the zeros in `levels` becomes the chains in

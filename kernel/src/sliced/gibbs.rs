@@ -1,7 +1,7 @@
 //! Gibbs sampling in all chains.
 
 use super::compare::{Planes, draw};
-use super::count::{count, laid_out};
+use super::count::{count, laid_out, remake};
 use super::model::{KINDS, Kind, Site};
 use super::odds::LogOdds;
 use super::table::{MAX_FEATURES, Outcomes, Table};
@@ -117,18 +117,13 @@ impl<'a> SlicedGibbs<'a> {
             let mut distances = [[0; LANES]; MAX_DEGREE / 2];
             for (place, distance) in (1..).zip(distances.iter_mut().take(half)) {
                 let (many, few) = (at_least(row.len() - half + place), at_least(half + 1 - place));
-                for part in 0..PARTS {
-                    let few = U32s::load(&few, part) ^ U32s::splat(u32::MAX);
-                    (U32s::load(&many, part) | few).store(distance, part);
-                }
+                let fewer = |part| U32s::load(&few, part) ^ U32s::splat(u32::MAX);
+                remake(distance, |_, part| U32s::load(&many, part) | fewer(part));
             }
             let distances = distances.get(..half).unwrap_or_default();
             (draw(distances, self.table.planes(kind, half), planes, rng), at_least(half + 1))
         };
-        for part in 0..PARTS {
-            let likely = U32s::load(&likely, part) ^ U32s::splat(down);
-            (U32s::load(&value, part) ^ likely).store(&mut value, part);
-        }
+        remake(&mut value, |value, part| value ^ (U32s::load(&likely, part) ^ U32s::splat(down)));
         value
     }
 }

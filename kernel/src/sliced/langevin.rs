@@ -1,7 +1,7 @@
 //! The discrete Langevin sampler in all chains.
 
 use super::compare::{Planes, draw};
-use super::count::{block, count, laid_out};
+use super::count::{block, count, laid_out, remake};
 use super::model::{KINDS, Kind, Site};
 use super::odds::LogOdds;
 use super::table::{MAX_FEATURES, Outcomes, Table};
@@ -192,10 +192,7 @@ impl<'a> SlicedLangevin<'a> {
         self.look_back(&mut counted);
         let accepted = self.accept(&counted, rng);
         for (block, proposal) in self.chains.blocks.iter_mut().zip(self.proposal.iter()) {
-            for part in 0..PARTS {
-                let (x, y) = (U32s::load(block, part), U32s::load(proposal, part));
-                (x ^ ((x ^ y) & U32s::load(&accepted, part))).store(block, part);
-            }
+            remake(block, |x, part| x ^ ((x ^ U32s::load(proposal, part)) & U32s::load(&accepted, part)));
         }
         accepted
     }
@@ -215,14 +212,10 @@ impl<'a> SlicedLangevin<'a> {
             laid_out!(row, features(site.kind), |row, features| {
                 fill(features, row, site, own, blocks);
                 let flips = draw(features, self.table.planes(site.kind, features.len()), &mut planes, rng);
-                for part in 0..PARTS {
-                    (U32s::load(&flips, part) ^ U32s::load(own, part)).store(proposal, part);
-                }
+                remake(proposal, |_, part| U32s::load(&flips, part) ^ U32s::load(own, part));
                 if adjusted {
                     for feature in features.iter_mut() {
-                        for part in 0..PARTS {
-                            (U32s::load(feature, part) ^ U32s::splat(u32::MAX)).store(feature, part);
-                        }
+                        remake(feature, |counted, _| counted ^ U32s::splat(u32::MAX));
                     }
                     tally::add(counters, features, *counted);
                     *counted += 1;
@@ -308,9 +301,6 @@ fn fill(features: &mut [Bits], row: &[Entry], site: Site<'_>, own: &Bits, blocks
     count(row, blocks, u32::MAX, Some(own), levels);
     let all = [[u32::MAX; LANES]];
     for (feature, level) in along.iter_mut().zip(all.iter().chain(levels.iter())) {
-        for part in 0..PARTS {
-            let own = U32s::load(own, part) ^ U32s::splat(site.down);
-            (own & U32s::load(level, part)).store(feature, part);
-        }
+        remake(feature, |_, part| (U32s::load(own, part) ^ U32s::splat(site.down)) & U32s::load(level, part));
     }
 }
