@@ -102,14 +102,11 @@ impl<'a> QuantisedIsing<'a> {
         memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
         let SparseBuffers { ends, linear, entries, .. } = memory;
-        let (have, have_entries) = (ends.len().min(linear.len()), entries.len());
-        let (need, need_entries) = (form.sites(), form.entries().len());
-        let (Some(ends), Some(linear)) = (ends.get_mut(..need), linear.get_mut(..need)) else {
-            return Err(SparseError::Memory { need, got: have });
-        };
-        let Some(entries) = entries.get_mut(..need_entries) else {
-            return Err(SparseError::Entries { need: need_entries, got: have_entries });
-        };
+        let (need, got) = (form.sites(), ends.len().min(linear.len()));
+        let both = ends.get_mut(..need).zip(linear.get_mut(..need));
+        let (ends, linear) = both.ok_or(SparseError::Memory { need, got })?;
+        let (need, got) = (form.entries().len(), entries.len());
+        let entries = entries.get_mut(..need).ok_or(SparseError::Entries { need, got })?;
         let scale = PER_OCTAVE as f32 / LN_2 / unit.get() as f32;
         let units = |value: i32| {
             let units = form.value(i64::from(value)) * scale;

@@ -79,11 +79,9 @@ impl<'a, D: Draw> QuantisedGibbs<'a, D> {
         words: &'a mut [u32],
         fields: &'a mut [i32],
     ) -> Result<Self, StateError> {
-        let (layout, got) = (Layout::binary(model.form.sites()), fields.len());
-        Packed::new(layout, words)?;
-        let Some(fields) = fields.get_mut(..layout.sites()) else {
-            return Err(StateError::Fields { need: layout.sites(), got });
-        };
+        let (need, got) = (model.form.sites(), fields.len());
+        Packed::new(Layout::binary(need), words)?;
+        let fields = fields.get_mut(..need).ok_or(StateError::Fields { need, got })?;
         let mut chain = Self { model, words, fields, draw };
         chain.settle();
         Ok(chain)

@@ -168,7 +168,7 @@ impl<'a> TemperedLangevin<'a> {
         flips: &'a mut [u32],
     ) -> Result<Self, StateError> {
         fits(&model, unit)?;
-        Self::over(QuantisedGibbs::drawn_by(AtUnit::new(unit), model, words, fields)?, penalty, flips)
+        Self::over(QuantisedGibbs::at_unit(model, unit, words, fields)?, penalty, flips)
     }
 
     /// Goes on at its state at another temperature. O(edges).
@@ -234,7 +234,7 @@ impl<'a, D: Temperature> QuantisedLangevin<'a, D> {
     #[must_use]
     pub fn proposal(&self, site: usize) -> Option<(bool, Odds)> {
         let field = self.chain.fields.get(site)?;
-        let z = self.log_odds(*field, bit(self.chain.words, site));
+        let z = self.log_odds(*field, self.state().get(site));
         Some((z > 0, Odds::new(z.unsigned_abs())))
     }
 
@@ -379,9 +379,4 @@ impl<D: Temperature> Snapshot for QuantisedLangevin<'_, D> {
         self.weigh_anew();
         Ok(())
     }
-}
-
-#[inline]
-fn bit(words: &[u32], site: usize) -> u32 {
-    words.get(site >> 5).map_or(0, |word| (word >> (site & 31)) & 1)
 }

@@ -42,12 +42,6 @@ pub struct AtUnit {
     unit: u32,
 }
 
-impl AtUnit {
-    pub(super) fn new(unit: u32) -> Self {
-        Self { unit }
-    }
-}
-
 /// The odds of the less likely value. Beyond 2³² units, odds of 2⁻⁶⁵⁵³⁶, nothing is ever drawn.
 #[inline(always)]
 pub(super) fn odds(field: i32, unit: u32) -> Odds {
@@ -100,7 +94,7 @@ impl<'a> TemperedGibbs<'a> {
         words: &'a mut [u32],
         fields: &'a mut [i32],
     ) -> Result<Self, StateError> {
-        Self::drawn_by(AtUnit::new(unit), model, words, fields)
+        Self::drawn_by(AtUnit { unit }, model, words, fields)
     }
 
     /// Goes on at its state at another temperature.
