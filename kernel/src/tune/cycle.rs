@@ -27,10 +27,11 @@ pub struct Trial {
 }
 
 /// The part of the algorithm that is at work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Phase {
     /// Burn-in without the Metropolis test, at the largest step size and balance.
+    #[default]
     Unadjusted,
     /// Burn-in with the test, along the untuned cycle.
     Adjusted,
@@ -67,7 +68,7 @@ pub struct CycleTuner<T> {
 }
 
 /// What changes, apart from the positions.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Progress {
     settings: CycleSettings,
@@ -96,16 +97,9 @@ impl<T: AsMut<[Trial]> + AsRef<[Trial]>> CycleTuner<T> {
         let end = |step_size, balance| Trial { step_size, balance, rate: 0.0, error: 1.0 };
         let now = Progress {
             settings,
-            phase: Phase::Unadjusted,
             smallest: end(step_size.0, balance.0),
             largest: end(step_size.1, balance.1),
-            round: 0,
-            candidate: 0,
-            best: None,
-            rate: Rate::default(),
-            observed: 0,
-            total: 0,
-            tried: 0,
+            ..Progress::default()
         };
         let mut tuner = Self { positions, now };
         tuner.lay_out();
@@ -132,24 +126,21 @@ impl<T: AsMut<[Trial]> + AsRef<[Trial]>> CycleTuner<T> {
     /// Looks at a step of one chain that was made with [`CycleTuner::kernel`]. Where it was the last of a
     /// candidate, returns what was tried and how it did.
     pub fn observe(&mut self, info: &Info) -> Option<Trial> {
-        if self.now.phase == Phase::Frozen {
-            return None;
-        }
+        let after_burn_in = match self.now.phase {
+            Phase::Frozen => return None,
+            Phase::Unadjusted => Some(Phase::Adjusted),
+            Phase::Adjusted => Some(Phase::Smallest),
+            Phase::Smallest | Phase::Largest | Phase::Balance(_) => None,
+        };
         self.now.total = self.now.total.saturating_add(1);
         self.now.observed += 1;
-        match self.now.phase {
-            Phase::Unadjusted | Phase::Adjusted => {
-                if self.now.observed >= self.burn_in() {
-                    self.enter(if self.now.phase == Phase::Unadjusted {
-                        Phase::Adjusted
-                    } else {
-                        Phase::Smallest
-                    });
-                }
-                return None;
+        if let Some(phase) = after_burn_in {
+            if self.now.observed >= self.burn_in() {
+                self.enter(phase);
             }
-            _ => self.now.rate.observe(info),
+            return None;
         }
+        self.now.rate.observe(info);
         if self.now.observed < u64::from(self.now.settings.chains) * u64::from(self.now.settings.steps) {
             return None;
         }

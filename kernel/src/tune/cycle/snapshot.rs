@@ -14,33 +14,17 @@ impl Snapshot for CycleSettings {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (mut at, mut other) = (*from, *from);
-        let lower_balance = other.name(*LOWERS).is_ok();
-        if lower_balance {
-            at = other
-        } else {
-            at.name(*b"cset")?
+        let (mut at, mut next) = (*from, *self);
+        next.lower_balance = at.name(*LOWERS).is_ok();
+        if !next.lower_balance {
+            at = *from;
+            at.name(*b"cset")?;
         }
-        let mut counts = ((0, 0, 0), (0, 0, 0));
-        counts.load(&mut at)?;
-        let mut rates = ((0.0, 0.0), ((0.0, 0.0), (0.0, 0.0)));
-        rates.load(&mut at)?;
-        let ((chains, steps, burn_in), (rounds, step_sizes, balances)) = counts;
-        let ((target, learning_rate), (balance, step_size)) = rates;
-        *self = Self {
-            chains,
-            steps,
-            burn_in,
-            rounds,
-            step_sizes,
-            balances,
-            target,
-            learning_rate,
-            balance,
-            step_size,
-            lower_balance,
-        };
-        *from = at;
+        (next.chains, next.steps, next.burn_in) = at.value()?;
+        (next.rounds, next.step_sizes, next.balances) = at.value()?;
+        (next.target, next.learning_rate) = at.value()?;
+        (next.balance, next.step_size) = at.value()?;
+        (*self, *from) = (next, at);
         Ok(())
     }
 }
