@@ -45,3 +45,9 @@ pub fn accept<R: Rng + ?Sized>(log_ratio: f32, rng: &mut R) -> bool {
 pub(crate) fn accepts(log_ratio: f32, uniform: f32) -> bool {
     log_ratio >= 0.0 || uniform < exp(log_ratio)
 }
+
+/// What [`accept`] is true with; 0 for NaN.
+pub(crate) fn probability(log_ratio: f32) -> f32 {
+    let probability = if log_ratio >= 0.0 { 1.0 } else { exp(log_ratio) };
+    if probability >= 0.0 { probability } else { 0.0 }
+}

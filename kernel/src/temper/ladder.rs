@@ -1,7 +1,7 @@
 //! Which replica is at which temperature, and which of them change places.
 
-use crate::accept::accept;
-use crate::lane::{Total, exp};
+use crate::accept::{accept, probability};
+use crate::lane::Total;
 use rand_core::Rng;
 
 /// The log of the ratio with which the states x at β and y at β′ change places, `(β − β′)(U(x) − U(y))`
@@ -178,7 +178,7 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {
             let log_ratio = log_ratio((low.beta, high.beta), (low.replica(), high.replica()));
             if low.tried < u32::MAX {
                 low.tried += 1;
-                low.sum.add_one_of_many(if log_ratio >= 0.0 { 1.0 } else { probability(log_ratio) });
+                low.sum.add_one_of_many(probability(log_ratio));
             }
             if accept(log_ratio, rng) {
                 core::mem::swap(&mut low.replica, &mut high.replica);
@@ -236,9 +236,4 @@ impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {
 /// Whether a β can be on the rung after that of `before`; −1 is before the first.
 pub(super) fn rises(before: f32, beta: f32) -> bool {
     beta >= 0.0 && beta > before && beta.is_finite()
-}
-
-/// e^log for a negative log; 0 for NaN.
-fn probability(log: f32) -> f32 {
-    if log.is_nan() { 0.0 } else { exp(log) }
 }

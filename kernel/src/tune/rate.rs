@@ -1,7 +1,7 @@
 //! The acceptance rate of a few steps, with its standard error.
 
-use crate::accept::Info;
-use crate::lane::{F32s, exp};
+use crate::accept::{Info, probability};
+use crate::lane::F32s;
 use crate::snapshot::plain;
 
 /// The mean of the acceptance probabilities `min(1, A)` of a known number of steps, with its standard error from the means of
@@ -40,9 +40,7 @@ impl Rate {
         if self.count >= Self::MOST {
             return;
         }
-        let probability = if info.log_ratio >= 0.0 { 1.0 } else { exp(info.log_ratio) };
-        // NaN is a rejection.
-        let probability = if probability >= 0.0 { probability } else { 0.0 };
+        let probability = probability(info.log_ratio);
         self.count += 1;
         self.sum += probability;
         self.filling += probability;

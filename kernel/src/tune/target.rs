@@ -1,7 +1,7 @@
 //! One parameter, moved until the wished share of proposals is accepted.
 
 use super::{TuneError, bounds as ordered, share};
-use crate::accept::Info;
+use crate::accept::{Info, probability};
 use crate::lane::{exp, ln};
 use crate::snapshot::plain;
 
@@ -63,8 +63,7 @@ impl RateTuner {
         }
         self.steps = self.steps.saturating_add(1);
         let ln_step = ln(self.steps as f32);
-        let probability = if info.log_ratio >= 0.0 { 1.0 } else { exp(info.log_ratio) };
-        let off = if probability >= 0.0 { probability } else { 0.0 } - self.target;
+        let off = probability(info.log_ratio) - self.target;
         self.log = (self.log + exp(-0.6 * ln_step) * off).max(ln(self.bounds.0)).min(ln(self.bounds.1));
         self.mean_log += exp(-0.75 * ln_step) * (self.log - self.mean_log);
     }
