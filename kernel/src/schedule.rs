@@ -110,9 +110,7 @@ impl Schedule {
     }
 
     fn new(shape: Shape, first: f32, last: f32, steps: u64) -> Result<Self, ScheduleError> {
-        finite(first)?;
-        finite(last)?;
-        finite(last - first)?;
+        [first, last, last - first].into_iter().try_for_each(finite)?;
         if steps == 0 {
             return Err(ScheduleError::NoSteps);
         }

@@ -95,20 +95,18 @@ fn equal_weights((sum, squares): (u64, u64)) -> f32 {
 
 /// The least gap, and how many are finite.
 fn survey(gaps: &[f32]) -> Result<(f32, usize), PopulationError> {
-    if gaps.is_empty() || gaps.len() > MOST {
-        return Err(PopulationError::Size(gaps.len()));
+    check_size(gaps.len())?;
+    let illegal = |(_, gap): &(usize, &f32)| gap.is_nan() || **gap == f32::NEG_INFINITY;
+    if let Some((replica, &value)) = gaps.iter().enumerate().find(illegal) {
+        return Err(PopulationError::Gap { replica, value });
     }
-    let (mut least, mut possible) = (f32::INFINITY, 0);
-    for (replica, &value) in gaps.iter().enumerate() {
-        if value.is_nan() || value == f32::NEG_INFINITY {
-            return Err(PopulationError::Gap { replica, value });
-        }
-        if value < f32::INFINITY {
-            possible += 1;
-            least = if value < least { value } else { least };
-        }
-    }
+    let least = gaps.iter().fold(f32::INFINITY, |least, &gap| if gap < least { gap } else { least });
+    let possible = gaps.iter().filter(|gap| **gap < f32::INFINITY).count();
     if possible == 0 { Err(PopulationError::Extinct) } else { Ok((least, possible)) }
+}
+
+fn check_size(size: usize) -> Result<(), PopulationError> {
+    if (1..=MOST).contains(&size) { Ok(()) } else { Err(PopulationError::Size(size)) }
 }
 
 /// The systematic resampling of a population from β to β + step (METHODS.md §4). Replica i has weight
@@ -332,9 +330,7 @@ impl Families {
     /// # Errors
     /// [`PopulationError::Size`], [`PopulationError::Length`], [`PopulationError::Family`].
     pub fn of(members: &[u32], sizes: &mut [u32]) -> Result<Self, PopulationError> {
-        if members.is_empty() || members.len() > MOST {
-            return Err(PopulationError::Size(members.len()));
-        }
+        check_size(members.len())?;
         if sizes.len() != members.len() {
             return Err(PopulationError::Length { need: members.len(), got: sizes.len() });
         }

@@ -55,10 +55,9 @@ where
     /// As [`Chain::random`].
     pub fn random<R: Rng + ?Sized>(
         path: Tempered<'e, E>,
-        memory: Memory<W, C, B>,
+        mut memory: Memory<W, C, B>,
         rng: &mut R,
     ) -> Result<Self, ChainError> {
-        let mut memory = memory;
         let (core, ends) = parts(&mut Chain::random(&path, memory.borrow(), rng)?);
         Ok(Self { path, memory, core, ends })
     }
@@ -71,11 +70,10 @@ where
     /// As [`Chain::new`].
     pub fn resume(
         path: Tempered<'e, E>,
-        memory: Memory<W, C, B>,
+        mut memory: Memory<W, C, B>,
         state: Packed<'_>,
         kept: Kept,
     ) -> Result<Self, ChainError> {
-        let mut memory = memory;
         // What was kept came from a path: its β is legal.
         let path = path.at(kept.beta).unwrap_or(path);
         let mut chain = Chain::resume(&path, memory.borrow(), state, kept.core)?;
