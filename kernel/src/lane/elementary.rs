@@ -4,7 +4,7 @@
 //! error are given with it. The errors quoted for the functions were measured against f64 over every f32
 //! (`.ci/long`). A strided run of the same comparison is in the everyday tests.
 
-use super::{F32s, Interleaved, Mask, U32s};
+use super::{F32s, Interleaved, U32s};
 use core::f32::consts::{LN_2, LOG2_E};
 
 /// Sign and exponent.
@@ -110,12 +110,6 @@ fn split(x: F32s, base: u32) -> (F32s, U32s) {
     let mantissa = x.to_bits() - (above & U32s::splat(ABOVE_MANTISSA));
     let y = mantissa.to_f32() - F32s::splat(1.0);
     (y, above.sar::<23>() + U32s::splat(MAGIC_BITS))
-}
-
-/// Where `e` is at least one half.
-#[inline(always)]
-fn upper_half(e: F32s) -> Mask {
-    !e.lt(F32s::splat(0.5)) & e.eq(e)
 }
 
 impl<const N: usize> Interleaved<F32s, N> {
@@ -235,7 +229,7 @@ impl F32s {
     #[inline(always)]
     pub fn ln_1p_unit(self) -> Self {
         // From ½ on as ln 2 + ln(1+y), y = (e−1)/2: one polynomial over [0, 1] would not be monotone at 1.
-        let upper = upper_half(self);
+        let upper = !self.lt(Self::splat(0.5)) & self.eq(self);
         let half = (self - Self::splat(1.0)) * Self::splat(0.5);
         let y = upper.pick(half, self);
         let base = upper.pick(Self::splat(LN_2), Self::splat(0.0));

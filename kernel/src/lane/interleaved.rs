@@ -46,22 +46,6 @@ impl<T: Copy, const N: usize> Interleaved<T, N> {
         });
         Interleaved(out)
     }
-
-    #[inline(always)]
-    fn zip<U: Copy, R: Copy>(
-        self,
-        other: Interleaved<U, N>,
-        start: R,
-        with: impl Fn(T, U) -> R,
-    ) -> Interleaved<R, N> {
-        let mut out = [start; N];
-        in_turn!(place => {
-            if let (Some(out), Some(&one), Some(&other)) = (out.get_mut(place), self.0.get(place), other.0.get(place)) {
-                *out = with(one, other);
-            }
-        });
-        Interleaved(out)
-    }
 }
 
 /// What [`F32s`] does, in each.
@@ -114,8 +98,13 @@ impl<const N: usize> Interleaved<U32s, N> {
 
 impl<const N: usize> Interleaved<Mask, N> {
     #[inline(always)]
-    pub(crate) fn keep(self, words: Interleaved<U32s, N>) -> Interleaved<U32s, N> {
-        self.zip(words, U32s::splat(0), Mask::keep)
+    pub(crate) fn keep(self, mut words: Interleaved<U32s, N>) -> Interleaved<U32s, N> {
+        in_turn!(place => {
+            if let (Some(mask), Some(word)) = (self.0.get(place), words.0.get_mut(place)) {
+                *word = mask.keep(*word);
+            }
+        });
+        words
     }
 }
 
