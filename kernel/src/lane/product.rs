@@ -148,22 +148,13 @@ impl LogProduct {
         Self::new(self.mantissa / other.mantissa, self.exponent.wrapping_sub(other.exponent))
     }
 
-    /// Whether the mantissa is in [1, 2).
-    fn is_legal(&self) -> bool {
-        (1.0..2.0).contains(&self.mantissa)
-    }
-
     /// The natural logarithm.
     #[must_use]
     pub fn ln(self) -> f32 {
         // Around 1 the two terms would cancel: take [√½, √2) instead of [1, 2).
         let high = self.mantissa > core::f32::consts::SQRT_2;
-        let (m, k) = if high {
-            (0.5 * self.mantissa, self.exponent.wrapping_add(1))
-        } else {
-            (self.mantissa, self.exponent)
-        };
-        let k = k as f32;
+        let m = if high { 0.5 * self.mantissa } else { self.mantissa };
+        let k = self.exponent.wrapping_add(i32::from(high)) as f32;
         k * LN_2_HIGH + (ln(m) + k * LN_2_LOW)
     }
 
@@ -179,4 +170,4 @@ impl LogProduct {
     }
 }
 
-plain!(LogProduct, b"logp", { mantissa, exponent }, Self::is_legal);
+plain!(LogProduct, b"logp", { mantissa, exponent }, |product| (1.0..2.0).contains(&product.mantissa));
