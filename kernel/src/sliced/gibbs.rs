@@ -50,8 +50,8 @@ impl<'a> SlicedGibbs<'a> {
             // Without a field the odds depend on how far the count is from half the neighbours.
             let count = |level: usize| if kind.field { level } else { kind.degree.div_ceil(2) + level };
             let rare = |level| log_odds(&model, kind, count(level)).size().minus().probability();
-            let thresholds = Outcomes::new(features(kind), false, 0, |level, _| rare(level), |a, b| a ^ b);
-            (thresholds, Outcomes::new(0, false, 0, |_, _| 0, |_, _| 0))
+            let thresholds = Outcomes::new(features(kind), false, |level, _| rare(level), |a, b| a ^ b);
+            (thresholds, Outcomes::new(0, false, |_, _| 0, |_, _| 0))
         })?;
         let mut likely = [0; KINDS];
         for kind in model.kinds() {

@@ -133,8 +133,8 @@ impl<'a> SlicedLangevin<'a> {
             let threshold = |agreeing, along| of(kind, agreeing, along).probability();
             let weight = |agreeing, along| -of(kind, agreeing, along).softplus();
             (
-                Outcomes::new(kind.degree, kind.field, 0, threshold, |a, b| a ^ b),
-                Outcomes::new(kind.degree, kind.field, 0, weight, i64::wrapping_sub),
+                Outcomes::new(kind.degree, kind.field, threshold, |a, b| a ^ b),
+                Outcomes::new(kind.degree, kind.field, weight, i64::wrapping_sub),
             )
         })?;
         let sites = model.sites();

@@ -28,17 +28,11 @@ pub(super) struct Outcomes<T> {
     pub(super) changes: [T; MAX_FEATURES],
 }
 
-impl<T: Copy> Outcomes<T> {
+impl<T: Copy + Default> Outcomes<T> {
     /// From the number where `k` neighbours agree, 0 … `levels`, and where the field does, if there is one. The
     /// features are "at least k", then "the field", then both.
-    pub(super) fn new(
-        levels: usize,
-        field: bool,
-        zero: T,
-        of: impl Fn(usize, bool) -> T,
-        minus: fn(T, T) -> T,
-    ) -> Self {
-        let mut changes = [zero; MAX_FEATURES];
+    pub(super) fn new(levels: usize, field: bool, of: impl Fn(usize, bool) -> T, minus: fn(T, T) -> T) -> Self {
+        let mut changes = [T::default(); MAX_FEATURES];
         let mut put = |place: usize, value| {
             if let Some(slot) = changes.get_mut(place) {
                 *slot = value;
