@@ -299,8 +299,7 @@ where
     }
     let resampling = Resampling::new(beta - from, gaps, rng)?;
     let mut replaced = 0;
-    for pair in resampling.moves() {
-        let pair = [pair.0, pair.1];
+    for pair in resampling.moves().map(<[usize; 2]>::from) {
         if let (Ok([source, target]), Ok([kept, taken])) =
             (replicas.get_disjoint_mut(pair), families.get_disjoint_mut(pair))
         {
