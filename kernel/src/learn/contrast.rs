@@ -96,10 +96,10 @@ impl<'g> Contrast<'g> {
         B: AsMut<[Block]>,
     {
         fits(model, self.gradient)?;
-        let mut chain = Chain::new(model, borrow(memory), x)?;
+        let mut chain = Chain::new(model, memory.borrow(), x)?;
         let ring = chain.ring();
         self.sample(model, ring.here_state(), ring.here.cache, ring.core.energy.value());
-        self.walk(model, &mut chain, (kernel, steps), rng);
+        self.walk(&mut chain, (kernel, steps), rng);
         Ok(())
     }
 
@@ -126,29 +126,24 @@ impl<'g> Contrast<'g> {
     {
         fits(model, self.gradient)?;
         replay.check(index)?;
-        let mut chain = Chain::new(model, borrow(memory), replay.state(index))?;
-        self.walk(model, &mut chain, (kernel, steps), rng);
+        let mut chain = Chain::new(model, memory.borrow(), replay.state(index))?;
+        self.walk(&mut chain, (kernel, steps), rng);
         replay.put(index, chain.state());
         Ok(())
     }
 
     /// Takes a chain some steps on and adds where it ends.
-    fn walk<E, K, R>(
+    fn walk<E: Learnable + ?Sized, K: Kernel<E>, R: Rng + ?Sized>(
         &mut self,
-        model: &E,
         chain: &mut Chain<'_, E, &mut [u32], &mut [Bits], &mut [Block]>,
         (kernel, steps): (&K, u64),
         rng: &mut R,
-    ) where
-        E: Learnable + ?Sized,
-        K: Kernel<E>,
-        R: Rng + ?Sized,
-    {
+    ) {
         chain.run(kernel, rng, steps, &mut ());
         self.chains.add(chain.energy());
         self.evaluations = self.evaluations.saturating_add(steps).saturating_add(1);
         let ring = chain.ring();
-        model.accumulate(ring.here_state(), ring.here.cache, -self.weights.1, self.gradient);
+        ring.energy.accumulate(ring.here_state(), ring.here.cache, -self.weights.1, self.gradient);
     }
 
     /// The mean of both sides.
@@ -164,14 +159,6 @@ impl<'g> Contrast<'g> {
             log_scale: 0.0,
         }
     }
-}
-
-/// The same memory, borrowed.
-fn borrow<W: AsMut<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>>(
-    memory: &mut Memory<W, C, B>,
-) -> Memory<&mut [u32], &mut [Bits], &mut [Block]> {
-    let Memory { words, cache, weights } = memory;
-    Memory { words: words.as_mut(), cache: cache.as_mut(), weights: weights.as_mut() }
 }
 
 impl Contrast<'_> {

@@ -15,16 +15,13 @@ pub trait Objective {
     ///
     /// # Errors
     /// [`LearnError`] where the objective is not defined for the energy.
-    fn observe<E, R>(
+    fn observe<E: Learnable + ?Sized, R: Rng + ?Sized>(
         &self,
         model: &E,
         workspace: &mut Workspace<'_>,
         rng: &mut R,
         batch: &mut Minibatch<'_>,
-    ) -> Result<(), LearnError>
-    where
-        E: Learnable + ?Sized,
-        R: Rng + ?Sized;
+    ) -> Result<(), LearnError>;
 }
 
 /// Where the gradient of an objective is added up, sample by sample.
