@@ -115,9 +115,7 @@ impl<O> Every<O> {
         let period = if period == 0 { 1 } else { period };
         Self { period, left: period, observer }
     }
-}
 
-impl<O> Every<O> {
     /// Whether it is this step's turn.
     fn due(&mut self) -> bool {
         // None left is what only serde can have read: this step's turn, too.

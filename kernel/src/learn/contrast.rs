@@ -32,6 +32,12 @@ pub struct Contrast<'g> {
 }
 
 impl<'g> Contrast<'g> {
+    /// Bytes in a snapshot, for so many blocks of parameters.
+    #[must_use]
+    pub const fn snapshot_len(parameters: usize) -> usize {
+        list_len(parameters.saturating_mul(LANES), 4).saturating_add(20 + 2 * Moments::LEN)
+    }
+
     /// For the numbers of samples and chains that are going to be added; `gradient` is set to 0.
     ///
     /// # Errors
@@ -158,14 +164,6 @@ impl<'g> Contrast<'g> {
             evaluations: self.evaluations,
             log_scale: 0.0,
         }
-    }
-}
-
-impl Contrast<'_> {
-    /// Bytes in a snapshot, for so many blocks of parameters.
-    #[must_use]
-    pub const fn snapshot_len(parameters: usize) -> usize {
-        list_len(parameters.saturating_mul(LANES), 4).saturating_add(20 + 2 * Moments::LEN)
     }
 }
 

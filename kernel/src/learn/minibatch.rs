@@ -62,6 +62,12 @@ pub struct Report {
 const EXPONENT_LIMIT: f32 = 40.0;
 
 impl<'g> Minibatch<'g> {
+    /// Bytes in a snapshot, for so many blocks of parameters.
+    #[must_use]
+    pub const fn snapshot_len(parameters: usize) -> usize {
+        list_len(parameters.saturating_mul(LANES), 4).saturating_add(16 + Moments::LEN)
+    }
+
     /// An empty batch; `gradient` is set to 0.
     ///
     /// # Errors
@@ -161,14 +167,6 @@ pub(super) fn scale(blocks: &mut [Block], factor: f32) {
         for part in 0..PARTS {
             (F32s::load(block, part) * F32s::splat(factor)).store(block, part);
         }
-    }
-}
-
-impl Minibatch<'_> {
-    /// Bytes in a snapshot, for so many blocks of parameters.
-    #[must_use]
-    pub const fn snapshot_len(parameters: usize) -> usize {
-        list_len(parameters.saturating_mul(LANES), 4).saturating_add(16 + Moments::LEN)
     }
 }
 

@@ -17,6 +17,12 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
+    /// Bytes in a snapshot, for so many states of a layout.
+    #[must_use]
+    pub const fn snapshot_len(layout: Layout, states: usize) -> usize {
+        list_len(layout.words().saturating_mul(states), 4).saturating_add(4)
+    }
+
     /// The states that the words hold, as they are.
     ///
     /// # Errors
@@ -100,14 +106,6 @@ impl<'a> Replay<'a> {
         let words = self.layout.words();
         let slots = self.words.get_mut(index * words..(index + 1) * words).unwrap_or_default();
         Ok(set(self.layout, slots, site, value)?)
-    }
-}
-
-impl Replay<'_> {
-    /// Bytes in a snapshot, for so many states of a layout.
-    #[must_use]
-    pub const fn snapshot_len(layout: Layout, states: usize) -> usize {
-        list_len(layout.words().saturating_mul(states), 4).saturating_add(4)
     }
 }
 
