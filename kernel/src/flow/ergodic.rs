@@ -1,5 +1,6 @@
 //! The point of a trajectory at a given unscaled time, without keeping the trajectory.
 
+use super::vector::copy;
 use super::{Esh, Potential, StepSize};
 use crate::lane::{Block, exp, exp_m1, ln};
 use crate::stats::LogSum;
@@ -33,9 +34,7 @@ impl Replay {
         out: &mut [Block],
     ) -> bool {
         for _ in 0..steps {
-            for (slot, block) in out.iter_mut().zip(chain.position_blocks()) {
-                *slot = *block;
-            }
+            copy(out, chain.position_blocks());
             let leap = chain.step(step_size);
             self.clock.add(leap.log_time);
             let ahead = self.clock.log() - self.log_target;

@@ -1,6 +1,6 @@
 //! The scaled leapfrog of energy-sampling Hamiltonian dynamics.
 
-use super::room::{Parts, Room, evaluate, fill_normal};
+use super::room::{Parts, Room, V, X, evaluate, fill_normal};
 use super::turn::{Turn, Way, log_time, normalise};
 use super::vector::{add, hold, inverse_norm, largest, mix, mix_and_move, scale};
 use super::{FlowError, Potential, StepSize};
@@ -8,8 +8,6 @@ use crate::lane::{Block, Total};
 use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, plain};
 use rand_core::Rng;
 
-const X: usize = 0;
-const U: usize = 1;
 const PLANES: usize = 3;
 
 /// A trajectory of energy-sampling Hamiltonian dynamics (Ver Steeg and Galstyan 2021, Algorithm 1).
@@ -89,7 +87,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
     /// another length. Also where the direction is zero, or the energy or its gradient at the start is not finite.
     pub fn new(potential: &'e P, memory: B, start: &[f32], direction: &[f32]) -> Result<Self, FlowError> {
         let mut room = Room::new(potential, memory, start)?;
-        room.write(U, direction)?;
+        room.write(V, direction)?;
         Self::start(room)
     }
 
@@ -117,7 +115,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
     /// As [`Esh::new`].
     pub fn resume(potential: &'e P, memory: B, x: &[f32], u: &[f32], core: Core) -> Result<Self, FlowError> {
         let mut chain = Self::new(potential, memory, x, u)?;
-        chain.room.write(U, u)?;
+        chain.room.write(V, u)?;
         let energy = chain.core.energy;
         chain.adopt(core, energy);
         Ok(chain)
@@ -216,7 +214,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
     /// u, the direction: |u| = 1 to rounding.
     #[must_use]
     pub fn direction(&self) -> &[f32] {
-        self.room.numbers(U)
+        self.room.numbers(V)
     }
 
     /// r = ln|v|, 0 at the start.
@@ -275,18 +273,14 @@ plain! { Core, b"esh_", { energy, r, way, square, faults }, |core| core.energy.i
 impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Esh<'_, P, B> {
     fn save(&self, to: &mut Writer<'_>) {
         self.core.save(to);
-        self.room.save(&[X, U], to);
+        self.room.save::<2>(to);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let (mut core, mut at) = (self.core, *from);
         core.load(&mut at)?;
-        self.room.load(&[X, U], &mut at)?;
-        let Parts { potential, planes: [x, _, g], scratch } = self.room.parts();
-        let energy = evaluate(potential, x, scratch, g);
-        if !energy.is_finite() {
-            return Err(SnapshotError::Value);
-        }
+        let mut energy = core.energy;
+        self.room.load::<2>(&mut energy, &mut at)?;
         self.adopt(core, energy);
         *from = at;
         Ok(())

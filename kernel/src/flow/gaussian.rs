@@ -1,6 +1,6 @@
 //! Gaussians by their precision: diagonal and dense.
 
-use super::vector::{clear_padding, dot};
+use super::vector::{add, clear_padding, dot};
 use super::{Potential, PotentialError, blocks};
 use crate::lane::{Block, F32s, LANES, PARTS};
 
@@ -50,7 +50,7 @@ impl Potential for DiagonalGaussian<'_> {
             (x.get(full), out.get_mut(full), self.mean.get(full), self.precision.get(full))
         {
             let mut last = [*mean, *precision];
-            last.iter_mut().for_each(|block| clear_padding(core::slice::from_mut(block), self.dim));
+            last.iter_mut().for_each(|block| clear_padding(core::slice::from_mut(block), self.dim % LANES));
             let [mean, precision] = &last;
             pass(x, out, mean, precision);
         }
@@ -120,7 +120,7 @@ impl Potential for DenseGaussian<'_> {
         // P is symmetric: the sum over rows times components needs no horizontal sums.
         let rows = self.rows.chunks(blocks(self.dim).max(1));
         for (&away, row) in scratch.as_flattened().iter().zip(rows) {
-            super::vector::add(out, away, row);
+            add(out, away, row);
         }
         0.5 * dot(scratch, out)
     }

@@ -1,14 +1,13 @@
 //! Newtonian comparators: Hamiltonian Monte Carlo, and the Langevin samplers as its shortest form.
 
-use super::room::{Parts, Room, evaluate, fill_normal};
-use super::vector::{add, dot};
+use super::room::{Parts, Room, X, evaluate, fill_normal};
+use super::vector::{add, copy, dot};
 use super::{FlowError, Potential, StepSize};
 use crate::accept::accept;
 use crate::lane::Block;
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, list_len};
 use rand_core::Rng;
 
-const X: usize = 0;
 const PLANES: usize = 5;
 
 /// Hamiltonian Monte Carlo (Neal 2011): a fresh momentum v ~ N(0, I), `steps` leapfrog steps of ε, and the
@@ -75,7 +74,7 @@ impl<P: ?Sized, B> HmcChain<'_, P, B> {
     /// Bytes in a snapshot, for vectors of `dim` numbers.
     #[must_use]
     pub const fn snapshot_len(dim: usize) -> usize {
-        list_len(dim, 4).saturating_mul(1).saturating_add(8)
+        list_len(dim, 4).saturating_add(8)
     }
 
     /// Blocks of memory for vectors of so many [`blocks`](super::blocks) and a potential's scratch.
@@ -93,12 +92,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> HmcChain<'e,
     /// or its gradient there is not finite.
     pub fn new(potential: &'e P, memory: B, start: &[f32]) -> Result<Self, FlowError> {
         let mut room = Room::new(potential, memory, start)?;
-        let Parts { potential, planes: [x, _, g, _, _], scratch } = room.parts();
-        let energy = evaluate(potential, x, scratch, g);
-        if !(energy.is_finite() && dot(g, g).is_finite()) {
-            return Err(FlowError::Energy(energy));
-        }
-        Ok(Self { room, energy, faults: 0 })
+        Ok(Self { energy: room.start()?, room, faults: 0 })
     }
 
     /// One transition. An adjusted one draws its uniform whatever happened, an unadjusted one never.
@@ -110,7 +104,6 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> HmcChain<'e,
         copy(kept_g, g);
         let kinetic = 0.5 * dot(v, v);
         let mut energy = self.energy;
-        let mut finite = true;
         for _ in 0..kernel.steps {
             add(v, -0.5 * epsilon, g);
             add(x, epsilon, v);
@@ -118,7 +111,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> HmcChain<'e,
             add(v, -0.5 * epsilon, g);
         }
         let after = 0.5 * dot(v, v);
-        finite &= after.is_finite();
+        let finite = after.is_finite();
         let log_ratio = (self.energy - energy) + (kinetic - after);
         let fault = log_ratio.is_nan() || log_ratio == f32::INFINITY || (!finite && energy != f32::INFINITY);
         let possible = !fault && energy.is_finite() && finite;
@@ -153,31 +146,20 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> HmcChain<'e,
     }
 }
 
-fn copy(to: &mut [Block], from: &[Block]) {
-    for (to, from) in to.iter_mut().zip(from) {
-        *to = *from;
-    }
-}
-
 /// x and the faults; energy and gradient are computed again. Over the same potential it goes on bit for bit. Where
 /// the energy at x is not finite over another one, the snapshot is refused and the chain is left at x.
 impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for HmcChain<'_, P, B> {
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"hmc_");
         self.faults.save(to);
-        self.room.save(&[X], to);
+        self.room.save::<1>(to);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let (mut faults, mut at) = (0, *from);
         at.name(*b"hmc_")?;
         faults.load(&mut at)?;
-        self.room.load(&[X], &mut at)?;
-        let Parts { potential, planes: [x, _, g, _, _], scratch } = self.room.parts();
-        self.energy = evaluate(potential, x, scratch, g);
-        if !self.energy.is_finite() {
-            return Err(SnapshotError::Value);
-        }
+        self.room.load::<1>(&mut self.energy, &mut at)?;
         (self.faults, *from) = (faults, at);
         Ok(())
     }

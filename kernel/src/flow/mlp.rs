@@ -1,6 +1,6 @@
 //! A small neural network as an energy.
 
-use super::vector::{add, dot};
+use super::vector::{add, copy, dot};
 use super::{Potential, PotentialError, blocks};
 use crate::lane::{Block, F32s, LANES, PARTS};
 
@@ -83,9 +83,7 @@ impl<'a> Mlp<'a> {
         for (layer, &inputs) in self.layers().zip(self.widths) {
             let width = blocks(layer.outputs);
             let (above, after) = rest.split_at_mut_checked(width).unwrap_or_default();
-            for (above, bias) in above.iter_mut().zip(layer.biases) {
-                *above = *bias;
-            }
+            copy(above, layer.biases);
             let rows = layer.rows();
             for (&input, row) in below.as_flattened().iter().take(inputs).zip(rows) {
                 add(above, input, row);
@@ -130,21 +128,16 @@ impl<'a> Mlp<'a> {
         mut see: impl FnMut(Layer<'a>, Option<&[Block]>, &[Block], usize),
     ) {
         let mut from_end = 0;
+        // The output's own slope is 1.
+        if let Some(output) = activations.last_mut() {
+            *output = core::array::from_fn(|lane| f32::from(lane == 0));
+        }
         let mut rest = activations;
-        let depth = self.widths.len();
-        for number in (0..depth).rev() {
+        for number in (0..self.widths.len()).rev() {
             let Some(layer) = self.layers().nth(number) else { return };
             let width = blocks(layer.outputs);
             let at = rest.len().saturating_sub(width);
             let (below, slopes) = rest.split_at_mut_checked(at).unwrap_or_default();
-            if number + 1 == depth
-                && let Some(last) = slopes.first_mut()
-            {
-                *last = [0.0; LANES];
-                if let Some(output) = last.first_mut() {
-                    *output = 1.0;
-                }
-            }
             let inputs = self.widths.get(number).copied().unwrap_or(0);
             let start = below.len().saturating_sub(blocks(inputs));
             let feeding = below.get_mut(start..).unwrap_or_default();

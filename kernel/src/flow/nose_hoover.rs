@@ -1,15 +1,13 @@
 //! A Newtonian comparator without random numbers: the Nosé–Hoover thermostat.
 
 use super::esh::Leap;
-use super::room::{Parts, Room, evaluate, fill_normal};
+use super::room::{Parts, Room, X, evaluate, fill_normal};
 use super::vector::{add, dot, fits, hold, scale, sqrt};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, exp, ln};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, list_len};
 use rand_core::Rng;
 
-const X: usize = 0;
-const V: usize = 1;
 const PLANES: usize = 3;
 
 /// Newtonian dynamics with one thermostat at temperature 1, integrated as Martyna et al. (1996) do: a half
@@ -59,13 +57,9 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> NoseHoover<'
         }
         let mut room = Room::new(potential, memory, start)?;
         let dim = room.dim();
-        let Parts { potential, planes: [x, v, g], scratch } = room.parts();
+        let Parts { planes: [_, v, _], .. } = room.parts();
         fill_normal(v, dim, rng);
-        let energy = evaluate(potential, x, scratch, g);
-        if !(energy.is_finite() && dot(g, g).is_finite()) {
-            return Err(FlowError::Energy(energy));
-        }
-        Ok(Self { room, energy, friction: 0.0, mass })
+        Ok(Self { energy: room.start()?, room, friction: 0.0, mass })
     }
 
     /// One step. The weight of every point is the same.
@@ -162,7 +156,7 @@ impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Nos
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"nose");
         (self.friction, self.mass).save(to);
-        self.room.save(&[X, V], to);
+        self.room.save::<2>(to);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
@@ -172,12 +166,7 @@ impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Nos
         if !(bath.0.is_finite() && bath.1 > 0.0 && bath.1.is_normal()) {
             return Err(SnapshotError::Value);
         }
-        self.room.load(&[X, V], &mut at)?;
-        let Parts { potential, planes: [x, _, g], scratch } = self.room.parts();
-        self.energy = evaluate(potential, x, scratch, g);
-        if !self.energy.is_finite() {
-            return Err(SnapshotError::Value);
-        }
+        self.room.load::<2>(&mut self.energy, &mut at)?;
         (self.friction, self.mass, *from) = (bath.0, bath.1, at);
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! One sample of a trajectory in fixed memory.
 
+use super::vector::copy;
 use crate::lane::Block;
 use crate::random::uniform;
 use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
@@ -32,9 +33,7 @@ impl<B: AsMut<[Block]> + AsRef<[Block]>> Reservoir<B> {
         self.weights.add(log_weight);
         let taken = log_weight.is_finite() && u < self.weights.share(log_weight);
         if taken {
-            for (slot, block) in self.kept.as_mut().iter_mut().zip(x) {
-                *slot = *block;
-            }
+            copy(self.kept.as_mut(), x);
         }
         taken
     }

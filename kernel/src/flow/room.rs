@@ -1,13 +1,18 @@
 //! The memory of one chain: planes of one vector each, and what its potential works in.
 
-use super::vector::clear_padding;
+use super::vector::{clear_padding, copy, dot};
 use super::{FlowError, Potential, blocks};
 use crate::lane::{Block, LANES};
 use crate::random::normals;
-use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer};
+use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, lists};
 use rand_core::Rng;
 
-/// A potential with `N` planes in caller-provided memory. Plane 0 is x.
+/// The planes of x, of its direction or velocity, and of the gradient.
+pub(crate) const X: usize = 0;
+pub(crate) const V: usize = 1;
+const G: usize = 2;
+
+/// A potential with `N` planes in caller-provided memory, three or more.
 #[derive(Debug)]
 pub(crate) struct Room<'e, P: ?Sized, B, const N: usize> {
     potential: &'e P,
@@ -43,33 +48,41 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>, const N: usi
         Ok(room)
     }
 
-    /// Writes some planes, without padding.
-    pub(crate) fn save(&self, planes: &[usize], to: &mut Writer<'_>) {
-        planes.iter().for_each(|&plane| self.numbers(plane).save(to));
+    /// Writes the first planes, without padding.
+    pub(crate) fn save<const PLANES: usize>(&self, to: &mut Writer<'_>) {
+        (0..PLANES).for_each(|plane| self.numbers(plane).save(to));
     }
 
-    /// Reads some planes, all of them or none.
-    pub(crate) fn load(&mut self, planes: &[usize], from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (need, mut look) = (self.dim(), *from);
-        for _ in planes {
-            let got = u32::from_le_bytes(look.array()?) as usize;
-            if got != need {
-                return Err(SnapshotError::Length { need, got });
-            }
-            for _ in 0..need {
-                if !f32::from_le_bytes(look.array()?).is_finite() {
-                    return Err(SnapshotError::Value);
-                }
-            }
-        }
-        for &number in planes {
-            let parts = self.parts();
-            if let Some(plane) = parts.planes.into_iter().nth(number) {
-                plane.as_flattened_mut().get_mut(..need).unwrap_or_default().load(from)?;
-                clear_padding(plane, need);
-            }
-        }
-        Ok(())
+    /// Reads the first planes, all of them or none, and computes the energy and its gradient there.
+    pub(crate) fn load<const PLANES: usize>(
+        &mut self,
+        energy: &mut f32,
+        from: &mut Reader<'_>,
+    ) -> Result<(), SnapshotError> {
+        let dim = self.dim();
+        let mut parts = self.parts();
+        let mut planes = parts.planes.iter_mut();
+        let vectors = core::array::from_fn::<_, PLANES, _>(|_| {
+            planes.next().and_then(|plane| plane.as_flattened_mut().get_mut(..dim)).unwrap_or_default()
+        });
+        lists(vectors, |_, value: &f32| value.is_finite(), from)?;
+        parts.planes.into_iter().for_each(|plane| clear_padding(plane, dim));
+        *energy = self.evaluate();
+        if energy.is_finite() { Ok(()) } else { Err(SnapshotError::Value) }
+    }
+
+    /// E at x, and its gradient in its plane.
+    fn evaluate(&mut self) -> f32 {
+        let Parts { potential, mut planes, scratch } = self.parts();
+        let [x, _, g, ..] = planes.as_mut_slice() else { return f32::NAN };
+        evaluate(potential, x, scratch, g)
+    }
+
+    /// E at the start; an error where it or its gradient is not finite.
+    pub(crate) fn start(&mut self) -> Result<f32, FlowError> {
+        let energy = self.evaluate();
+        let g = self.plane(G);
+        if energy.is_finite() && dot(g, g).is_finite() { Ok(energy) } else { Err(FlowError::Energy(energy)) }
     }
 
     /// Copies a vector into a plane.
@@ -81,13 +94,9 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>, const N: usi
         if let Some(index) = vector.iter().position(|value| !value.is_finite()) {
             return Err(FlowError::NotFinite { index });
         }
-        let parts = self.parts();
-        if let Some(plane) = parts.planes.into_iter().nth(plane) {
-            for (slot, &value) in plane.as_flattened_mut().iter_mut().zip(vector) {
-                *slot = value;
-            }
-            clear_padding(plane, dim);
-        }
+        let plane = self.parts().planes.into_iter().nth(plane).unwrap_or_default();
+        copy(plane.as_flattened_mut(), vector);
+        clear_padding(plane, dim);
         Ok(())
     }
 

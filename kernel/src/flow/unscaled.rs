@@ -1,15 +1,13 @@
 //! The leapfrog in the original, unscaled time: for comparison.
 
 use super::esh::Leap;
-use super::room::{Parts, Room, evaluate};
+use super::room::{Parts, Room, V, X, evaluate};
 use super::turn::normalise;
 use super::vector::{add, dot, fits, hold, scale, sqrt};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, ln};
 use crate::snapshot::{Reader, Snapshot, SnapshotError, Writer, list_len};
 
-const X: usize = 0;
-const V: usize = 1;
 const PLANES: usize = 3;
 
 /// The least v² by which a step is divided.
@@ -50,13 +48,9 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Unscaled<'e,
     pub fn new(potential: &'e P, memory: B, start: &[f32], direction: &[f32]) -> Result<Self, FlowError> {
         let mut room = Room::new(potential, memory, start)?;
         room.write(V, direction)?;
-        let Parts { potential, planes: [x, v, g], scratch } = room.parts();
+        let Parts { planes: [_, v, _], .. } = room.parts();
         let square = normalise(v).ok_or(FlowError::NoDirection)?;
-        let energy = evaluate(potential, x, scratch, g);
-        if !(energy.is_finite() && dot(g, g).is_finite()) {
-            return Err(FlowError::Energy(energy));
-        }
-        Ok(Self { room, energy, square })
+        Ok(Self { energy: room.start()?, room, square })
     }
 
     /// One step of ε in unscaled time.
@@ -120,19 +114,14 @@ impl<P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Uns
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"unsc");
         self.square.save(to);
-        self.room.save(&[X, V], to);
+        self.room.save::<2>(to);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let (mut square, mut at) = (0.0, *from);
         at.name(*b"unsc")?;
         square.load(&mut at)?;
-        self.room.load(&[X, V], &mut at)?;
-        let Parts { potential, planes: [x, _, g], scratch } = self.room.parts();
-        self.energy = evaluate(potential, x, scratch, g);
-        if !self.energy.is_finite() {
-            return Err(SnapshotError::Value);
-        }
+        self.room.load::<2>(&mut self.energy, &mut at)?;
         (self.square, *from) = (square, at);
         Ok(())
     }

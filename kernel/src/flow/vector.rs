@@ -82,6 +82,14 @@ pub(crate) fn mix_and_move(u: &mut [Block], a: f32, b: f32, g: &[Block], x: &mut
     sum(&square)
 }
 
+/// to ← from, as far as both go.
+#[inline]
+pub(crate) fn copy<T: Copy>(to: &mut [T], from: &[T]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
+    }
+}
+
 /// The largest magnitude; NaN where there is one.
 pub(crate) fn largest(x: &[Block]) -> f32 {
     x.as_flattened().iter().fold(0.0, |most: f32, &value| {
@@ -105,17 +113,10 @@ pub(crate) fn hold(x: &mut [Block]) {
     }
 }
 
-/// Clears the lanes past the last of `dim` numbers.
+/// Clears all lanes past the first `dim` numbers.
 #[inline]
 pub(crate) fn clear_padding(x: &mut [Block], dim: usize) {
-    let used = dim % LANES;
-    if used != 0
-        && let Some(last) = x.last_mut()
-    {
-        for lane in last.iter_mut().skip(used) {
-            *lane = 0.0;
-        }
-    }
+    x.as_flattened_mut().get_mut(dim..).unwrap_or_default().fill(0.0);
 }
 
 /// The square root of one number.
