@@ -78,10 +78,7 @@ impl<'a> DenseGaussian<'a> {
     pub fn new(dim: usize, mean: &'a [Block], rows: &'a [Block]) -> Result<Self, PotentialError> {
         checked_vector(dim, mean, |value| value.is_finite())?;
         let width = blocks(dim);
-        let need = dim.saturating_mul(width);
-        if rows.len() != need {
-            return Err(PotentialError::Length { need, got: rows.len() });
-        }
+        checked_len(dim.saturating_mul(width), rows)?;
         let flat = rows.as_flattened();
         let columns = (width * LANES).max(1);
         for (row, values) in flat.chunks(columns).enumerate() {
@@ -127,19 +124,23 @@ impl Potential for DenseGaussian<'_> {
 }
 
 /// A vector of `dim` numbers in blocks, each legal.
-pub(super) fn checked_vector(
-    dim: usize,
-    vector: &[Block],
-    legal: impl Fn(f32) -> bool,
-) -> Result<(), PotentialError> {
+fn checked_vector(dim: usize, vector: &[Block], legal: impl Fn(f32) -> bool) -> Result<(), PotentialError> {
     if dim == 0 {
         return Err(PotentialError::Empty);
     }
-    if vector.len() != blocks(dim) {
-        return Err(PotentialError::Length { need: blocks(dim), got: vector.len() });
-    }
-    let mut numbers = vector.as_flattened().iter().take(dim).enumerate();
-    match numbers.find(|&(_, &value)| !legal(value)) {
+    checked_len(blocks(dim), vector)?;
+    checked(vector.as_flattened().get(..dim).unwrap_or_default(), |_, value| legal(value))
+}
+
+/// Whether a buffer is as long as it must be.
+pub(super) fn checked_len(need: usize, buffer: &[Block]) -> Result<(), PotentialError> {
+    let got = buffer.len();
+    if need == got { Ok(()) } else { Err(PotentialError::Length { need, got }) }
+}
+
+/// Whether all numbers are legal at their places.
+pub(super) fn checked(numbers: &[f32], legal: impl Fn(usize, f32) -> bool) -> Result<(), PotentialError> {
+    match numbers.iter().enumerate().find(|&(index, &value)| !legal(index, value)) {
         Some((index, &value)) => Err(PotentialError::Value { index, value }),
         None => Ok(()),
     }

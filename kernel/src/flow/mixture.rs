@@ -1,5 +1,6 @@
 //! A mixture of round Gaussians.
 
+use super::gaussian::{checked, checked_len};
 use super::{Potential, PotentialError, blocks};
 use crate::lane::{Block, F32s, LANES, PARTS, exp, ln, sum};
 
@@ -31,21 +32,12 @@ impl<'a> Mixture<'a> {
         if dim == 0 || log_weights.is_empty() {
             return Err(PotentialError::Empty);
         }
-        let need = blocks(dim).saturating_mul(log_weights.len());
-        if means.len() != need {
-            return Err(PotentialError::Length { need, got: means.len() });
-        }
-        for (component, mean) in means.chunks(blocks(dim).max(1)).enumerate() {
-            for (column, &value) in mean.as_flattened().iter().enumerate() {
-                if !value.is_finite() || (column >= dim && value.abs() > 0.0) {
-                    let index = component * blocks(dim) * LANES + column;
-                    return Err(PotentialError::Value { index, value });
-                }
-            }
-        }
-        if let Some((index, &value)) = log_weights.iter().enumerate().find(|(_, value)| !value.is_finite()) {
-            return Err(PotentialError::Value { index, value });
-        }
+        let width = blocks(dim);
+        checked_len(width.saturating_mul(log_weights.len()), means)?;
+        let columns = (width * LANES).max(1);
+        let legal = |place, value: f32| value.is_finite() && (place % columns < dim || value.abs() <= 0.0);
+        checked(means.as_flattened(), legal)?;
+        checked(log_weights, |_, value| value.is_finite())?;
         let precision = 1.0 / (sigma * sigma);
         if !(sigma > 0.0 && precision.is_normal()) {
             return Err(PotentialError::Value { index: 0, value: sigma });

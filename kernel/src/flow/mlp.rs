@@ -1,5 +1,6 @@
 //! A small neural network as an energy.
 
+use super::gaussian::checked_len;
 use super::vector::{add, copy, dot};
 use super::{Potential, PotentialError, blocks};
 use crate::lane::{Block, F32s, LANES, PARTS};
@@ -44,10 +45,7 @@ impl<'a> Mlp<'a> {
         if widths.is_empty() || widths.contains(&0) {
             return Err(PotentialError::Empty);
         }
-        let need = Self::parameter_len(widths);
-        if parameters.len() != need {
-            return Err(PotentialError::Length { need, got: parameters.len() });
-        }
+        checked_len(Self::parameter_len(widths), parameters)?;
         let model = Self { widths, parameters };
         let mut start = 0;
         for layer in model.layers() {
@@ -80,12 +78,10 @@ impl<'a> Mlp<'a> {
         let mut rest = scratch;
         let mut below: &[Block] = x;
         let mut energy = 0.0;
-        for (layer, &inputs) in self.layers().zip(self.widths) {
-            let width = blocks(layer.outputs);
-            let (above, after) = rest.split_at_mut_checked(width).unwrap_or_default();
+        for layer in self.layers() {
+            let (above, after) = rest.split_at_mut_checked(layer.biases.len()).unwrap_or_default();
             copy(above, layer.biases);
-            let rows = layer.rows();
-            for (&input, row) in below.as_flattened().iter().take(inputs).zip(rows) {
+            for (&input, row) in below.as_flattened().iter().zip(layer.rows()) {
                 add(above, input, row);
             }
             energy = above.first().map_or(0.0, |[first, ..]| *first);
@@ -108,7 +104,7 @@ impl<'a> Mlp<'a> {
         let scratch = scratch.get_mut(..self.scratch_len()).unwrap_or_default();
         self.forward(x, scratch);
         self.backward(scratch, |layer, below, slopes, from_end| {
-            let width = blocks(layer.outputs);
+            let width = layer.biases.len();
             let below = below.unwrap_or(x).as_flattened();
             let end = self.parameters.len() - from_end;
             let target = into.get_mut(end - layer.weights.len() - width..end).unwrap_or_default();
@@ -134,11 +130,10 @@ impl<'a> Mlp<'a> {
         }
         let mut rest = activations;
         for number in (0..self.widths.len()).rev() {
-            let Some(layer) = self.layers().nth(number) else { return };
-            let width = blocks(layer.outputs);
+            let Some((layer, &inputs)) = self.layers().zip(self.widths).nth(number) else { return };
+            let width = layer.biases.len();
             let at = rest.len().saturating_sub(width);
             let (below, slopes) = rest.split_at_mut_checked(at).unwrap_or_default();
-            let inputs = self.widths.get(number).copied().unwrap_or(0);
             let start = below.len().saturating_sub(blocks(inputs));
             let feeding = below.get_mut(start..).unwrap_or_default();
             see(layer, if number > 0 { Some(feeding) } else { None }, slopes, from_end);
@@ -184,8 +179,7 @@ impl Potential for Mlp<'_> {
         out.fill([0.0; LANES]);
         self.backward(scratch, |layer, below, slopes, _| {
             if below.is_none() {
-                let rows = layer.rows();
-                for (slot, row) in out.as_flattened_mut().iter_mut().zip(rows) {
+                for (slot, row) in out.as_flattened_mut().iter_mut().zip(layer.rows()) {
                     *slot = dot(row, slopes);
                 }
             }
