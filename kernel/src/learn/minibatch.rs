@@ -4,7 +4,8 @@ use super::moments::Moments;
 use super::workspace::Workspace;
 use super::{LearnError, Learnable};
 use crate::chain::Memory;
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, exp, ln};
+use crate::flow::vector::scale;
+use crate::lane::{Bits, Block, LANES, exp, ln};
 use crate::packed::Packed;
 use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
 use rand_core::Rng;
@@ -159,15 +160,6 @@ impl<'g> Minibatch<'g> {
 pub(super) fn fits<E: Learnable + ?Sized>(model: &E, gradient: &[Block]) -> Result<(), LearnError> {
     let (need, got) = (model.parameter_len(), gradient.len());
     if need == got { Ok(()) } else { Err(LearnError::Gradient { need, got }) }
-}
-
-/// Multiplies every number by a factor.
-pub(super) fn scale(blocks: &mut [Block], factor: f32) {
-    for block in blocks {
-        for part in 0..PARTS {
-            (F32s::load(block, part) * F32s::splat(factor)).store(block, part);
-        }
-    }
 }
 
 /// The gradient and the losses so far. Where it is refused the batch is as it was.
