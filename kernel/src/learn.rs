@@ -112,7 +112,8 @@ pub use sparse_ising::SparseIsing;
 pub use sparse_potts::SparsePotts;
 
 use crate::energy::Energy;
-use crate::lane::{Bits, Block};
+use crate::flow::vector::copy;
+use crate::lane::{Bits, Block, F32s, PARTS, U32s};
 use crate::layout::{Kind, Layout};
 use crate::packed::{Move, Packed, place, set};
 
@@ -159,9 +160,7 @@ fn changes<E: Learnable + ?Sized>(
     let mut sum = 0.0;
     each_change(model, words, weights, |words, site, value, weight| {
         sum += weight;
-        for (slot, block) in scratch.iter_mut().zip(cache) {
-            *slot = *block;
-        }
+        copy(scratch, cache);
         let (word, _) = place(layout, site);
         let before = words.get(word).copied().unwrap_or(0);
         // The site and value are legal: there is nothing to refuse.
@@ -202,6 +201,18 @@ pub(crate) fn each_change<E: Energy + ?Sized>(
                     see(words, site, value, weight);
                 }
             }
+        }
+    }
+}
+
+/// `into += times · terms`, terms being floats in a cache.
+#[inline]
+fn add(into: &mut [Block], times: f32, terms: &[Bits]) {
+    let times = F32s::splat(times);
+    for (slots, terms) in into.iter_mut().zip(terms) {
+        for part in 0..PARTS {
+            let term = times * U32s::load(terms, part).to_f32();
+            (F32s::load(slots, part) + term).store(slots, part);
         }
     }
 }

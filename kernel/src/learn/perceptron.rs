@@ -1,8 +1,8 @@
 //! Networks.
 
-use super::Learnable;
+use super::{Learnable, add};
 use crate::energy::Perceptron;
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use crate::lane::{Bits, Block};
 use crate::packed::Packed;
 
 /// With `∂E/∂s` of every layer in the cache: `∂E/∂b = ∂E/∂s` and `∂E/∂W = a_{l−1} ∂E/∂s`.
@@ -14,11 +14,9 @@ impl Learnable for Perceptron<'_> {
     }
 
     fn accumulate(&self, x: Packed<'_>, cache: &[Bits], weight: f32, into: &mut [Block]) {
-        let mut one = [[0; LANES]];
-        let [[first, ..]] = &mut one;
-        *first = 1.0f32.to_bits();
+        let one = [core::array::from_fn(|lane| f32::from(lane == 0).to_bits())];
         let depth = self.layers().count();
-        let mut below = None;
+        let mut below: Option<&[Bits]> = None;
         for (number, part) in self.layers().enumerate() {
             // The output's own slope is 1.
             let slopes = if number + 1 == depth { &one } else { self.kept(part, true, cache) };
@@ -35,24 +33,12 @@ impl Learnable for Perceptron<'_> {
                     }
                 }
                 Some(activations) => {
-                    let activations: &[Bits] = activations;
                     for (row, &activation) in rows.zip(activations.as_flattened()) {
                         add(row, weight * f32::from_bits(activation), slopes);
                     }
                 }
             }
             below = Some(self.kept(part, false, cache));
-        }
-    }
-}
-
-#[inline]
-fn add(into: &mut [Block], times: f32, slopes: &[Bits]) {
-    let times = F32s::splat(times);
-    for (slots, slopes) in into.iter_mut().zip(slopes) {
-        for part in 0..PARTS {
-            let term = times * U32s::load(slopes, part).to_f32();
-            (F32s::load(slots, part) + term).store(slots, part);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Restricted Boltzmann machines.
 
-use super::Learnable;
+use super::{Learnable, add};
 use crate::energy::{Rbm, RbmError};
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use crate::lane::{Bits, Block, LANES};
 use crate::packed::Packed;
 
 /// The RBM's θ in one slice: the visible biases in blocks, the hidden ones, then W row by row, each in whole
@@ -47,25 +47,13 @@ impl Learnable for Rbm<'_> {
         let rows = self.visible_units().div_ceil(LANES);
         let (biases, rest) = into.split_at_mut_checked(rows).unwrap_or_default();
         let (hidden, weights) = rest.split_at_mut_checked(sigma.len()).unwrap_or_default();
-        subtract(hidden, sigma, weight);
+        add(hidden, -weight, sigma);
         let weights = weights.chunks_exact_mut(sigma.len().max(1));
         for ((value, bias), row) in x.values().zip(biases.as_flattened_mut()).zip(weights) {
             if value != 0 {
                 *bias -= weight;
-                subtract(row, sigma, weight);
+                add(row, -weight, sigma);
             }
-        }
-    }
-}
-
-/// `into −= weight · σ`.
-#[inline]
-fn subtract(into: &mut [Block], sigma: &[Bits], weight: f32) {
-    let weight = F32s::splat(weight);
-    for (slots, sigma) in into.iter_mut().zip(sigma) {
-        for part in 0..PARTS {
-            let term = weight * U32s::load(sigma, part).to_f32();
-            (F32s::load(slots, part) - term).store(slots, part);
         }
     }
 }

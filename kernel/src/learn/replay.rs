@@ -1,6 +1,7 @@
 //! The states of persistent chains.
 
 use super::LearnError;
+use crate::flow::vector::copy;
 use crate::layout::Layout;
 use crate::packed::{Packed, is_word, set};
 use crate::random::{below, uniform_state};
@@ -86,13 +87,8 @@ impl<'a> Replay<'a> {
 
     /// Sets a state; there is nothing to do where there are not so many, or it is of another layout.
     pub fn put(&mut self, index: usize, state: Packed<'_>) {
-        let words = self.layout.words();
-        if state.layout() != self.layout || index >= self.states {
-            return;
-        }
-        let slots = self.words.get_mut(index * words..(index + 1) * words).unwrap_or_default();
-        for (slot, &word) in slots.iter_mut().zip(state.words()) {
-            *slot = word;
+        if state.layout() == self.layout {
+            copy(self.slots(index), state.words());
         }
     }
 
@@ -103,9 +99,12 @@ impl<'a> Replay<'a> {
     /// site or the value.
     pub fn set(&mut self, index: usize, site: usize, value: u32) -> Result<(), LearnError> {
         self.check(index)?;
-        let words = self.layout.words();
-        let slots = self.words.get_mut(index * words..(index + 1) * words).unwrap_or_default();
-        Ok(set(self.layout, slots, site, value)?)
+        Ok(set(self.layout, self.slots(index), site, value)?)
+    }
+
+    /// The words of a state; none where there are not so many.
+    fn slots(&mut self, index: usize) -> &mut [u32] {
+        self.words.chunks_mut(self.layout.words().max(1)).nth(index).unwrap_or_default()
     }
 }
 

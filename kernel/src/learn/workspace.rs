@@ -3,6 +3,7 @@
 use super::LearnError;
 use crate::chain::{Buffer, Memory, check_sites, check_values, part};
 use crate::energy::{Energy, EnergyError};
+use crate::flow::vector::copy;
 use crate::lane::{Bits, Block};
 use crate::layout::{Kind, Layout};
 use crate::packed::Packed;
@@ -37,9 +38,7 @@ impl<'a> Workspace<'a> {
         let blocks = layout.weight_blocks();
         let planes = part(Buffer::Weights, memory.weights.as_mut(), 2 * blocks)?;
         let (first, second) = planes.split_at_mut_checked(blocks).unwrap_or_default();
-        for (slot, &word) in state.iter_mut().zip(x.words()) {
-            *slot = word;
-        }
+        copy(state, x.words());
         let energy = model.init(x, here)?;
         if energy == f32::INFINITY {
             return Err(EnergyError::Forbidden.into());
