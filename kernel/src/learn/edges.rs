@@ -1,7 +1,7 @@
 //! Edge lists of a given sparsity, in order, so that an edge is found by its ends.
 
 use crate::energy::SparseError;
-use crate::lane::Block;
+use crate::lane::{Block, LANES};
 
 /// The edges of a sparse model in ascending order, each with its smaller end first: edge number e has parameter
 /// e after `fields` blocks.
@@ -12,8 +12,16 @@ pub(super) struct Edges<'a> {
 }
 
 impl<'a> Edges<'a> {
-    /// After so many blocks of fields.
-    pub(super) fn new(pairs: &'a [(u32, u32)], fields: usize) -> Result<Self, SparseError> {
+    /// After so many fields, which are the first of the parameters: the edges and those.
+    pub(super) fn new<'p>(
+        pairs: &'a [(u32, u32)],
+        fields: usize,
+        parameters: &'p [Block],
+    ) -> Result<(Self, &'p [f32]), SparseError> {
+        let edges = Self { pairs, fields: fields.div_ceil(LANES) };
+        let (need, got) = (edges.parameter_len(), parameters.len());
+        let fields = parameters.as_flattened().get(..fields).filter(|_| need == got);
+        let fields = fields.ok_or(SparseError::Parameters { need, got })?;
         for (edge, &(a, b)) in pairs.iter().enumerate() {
             if a == b {
                 return Err(SparseError::Diagonal { edge });
@@ -23,7 +31,12 @@ impl<'a> Edges<'a> {
                 return Err(SparseError::Unsorted { site: a as usize });
             }
         }
-        Ok(Self { pairs, fields })
+        Ok((edges, fields))
+    }
+
+    /// Blocks of parameters, those of the fields first.
+    pub(super) fn parameter_len(self) -> usize {
+        self.fields + self.pairs.len().div_ceil(LANES)
     }
 
     /// Edges with their couplings.

@@ -20,7 +20,6 @@ pub struct SparseIsing<'a> {
     edges: Edges<'a>,
     /// v where x is 0.
     off: f32,
-    len: usize,
 }
 
 impl<'a> SparseIsing<'a> {
@@ -41,9 +40,9 @@ impl<'a> SparseIsing<'a> {
         edges: &'a [(u32, u32)],
         memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
-        let (fields, edges, len) = Self::parts(parameters, sites, edges)?;
+        let (edges, fields) = Edges::new(edges, sites, parameters)?;
         let model = Ising::spins_edges_once(sites, edges.with(parameters), fields, memory)?;
-        Ok(Self { model, edges, off: -1.0, len })
+        Ok(Self { model, edges, off: -1.0 })
     }
 
     /// Over bits.
@@ -56,22 +55,9 @@ impl<'a> SparseIsing<'a> {
         edges: &'a [(u32, u32)],
         memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
-        let (fields, edges, len) = Self::parts(parameters, sites, edges)?;
+        let (edges, fields) = Edges::new(edges, sites, parameters)?;
         let model = Ising::bits_edges_once(sites, edges.with(parameters), fields, memory)?;
-        Ok(Self { model, edges, off: 0.0, len })
-    }
-
-    fn parts<'p>(
-        parameters: &'p [Block],
-        sites: usize,
-        edges: &'a [(u32, u32)],
-    ) -> Result<(&'p [f32], Edges<'a>, usize), SparseError> {
-        let (need, got) = (Self::parameter_len(sites, edges.len()), parameters.len());
-        let fields = parameters.as_flattened().get(..sites);
-        match fields {
-            Some(fields) if need == got => Ok((fields, Edges::new(edges, sites.div_ceil(LANES))?, need)),
-            _ => Err(SparseError::Parameters { need, got }),
-        }
+        Ok(Self { model, edges, off: 0.0 })
     }
 
     /// The model itself, for samplers of its own.
@@ -87,7 +73,7 @@ impl<'a> SparseIsing<'a> {
 
 impl Learnable for SparseIsing<'_> {
     fn parameter_len(&self) -> usize {
-        self.len
+        self.edges.parameter_len()
     }
 
     fn accumulate(&self, x: Packed<'_>, _cache: &[Bits], weight: f32, into: &mut [Block]) {

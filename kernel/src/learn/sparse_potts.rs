@@ -20,7 +20,6 @@ use core::ops::Range;
 pub struct SparsePotts<'a> {
     model: Potts<'a>,
     edges: Edges<'a>,
-    len: usize,
 }
 
 impl<'a> SparsePotts<'a> {
@@ -42,15 +41,9 @@ impl<'a> SparsePotts<'a> {
         memory: SparseBuffers<'a>,
     ) -> Result<Self, SparseError> {
         let fields = sites.checked_mul(arity).ok_or(SparseError::Shape)?;
-        let (need, got) = (fields.div_ceil(LANES) + edges.len().div_ceil(LANES), parameters.len());
-        let wrong = SparseError::Parameters { need, got };
-        if need != got {
-            return Err(wrong);
-        }
-        let edges = Edges::new(edges, fields.div_ceil(LANES))?;
-        let fields = parameters.as_flattened().get(..fields).ok_or(wrong)?;
+        let (edges, fields) = Edges::new(edges, fields, parameters)?;
         let model = Potts::new(sites, arity, edges.with(parameters), fields, memory)?;
-        Ok(Self { model, edges, len: need })
+        Ok(Self { model, edges })
     }
 
     /// The model itself, for samplers of its own.
@@ -66,7 +59,7 @@ impl<'a> SparsePotts<'a> {
 
 impl Learnable for SparsePotts<'_> {
     fn parameter_len(&self) -> usize {
-        self.len
+        self.edges.parameter_len()
     }
 
     fn accumulate(&self, x: Packed<'_>, _cache: &[Bits], weight: f32, into: &mut [Block]) {
