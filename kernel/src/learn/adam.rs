@@ -96,12 +96,17 @@ impl<'a> Adam<'a> {
     /// # Errors
     /// [`RateError::Rate`] or [`RateError::Memory`].
     pub fn new(moments: &'a mut [Block], rate: f32) -> Result<Self, RateError> {
+        let adam = Self::with_powers(moments, (1.0, 1.0), rate)?;
+        adam.moments.fill([0.0; LANES]);
+        Ok(adam)
+    }
+
+    fn with_powers(moments: &'a mut [Block], powers: (f32, f32), rate: f32) -> Result<Self, RateError> {
         if !moments.len().is_multiple_of(2) {
             return Err(RateError::Memory(moments.len()));
         }
-        let rate = checked(rate)?;
-        moments.fill([0.0; LANES]);
-        let now = Progress { rate, decays: (0.9, 0.999), epsilon: 1e-8, powers: (1.0, 1.0), skipped: 0 };
+        let now = Progress { rate, decays: (0.9, 0.999), epsilon: 1e-8, powers, skipped: 0 };
+        now.check()?;
         Ok(Self { moments, now })
     }
 
@@ -142,21 +147,12 @@ impl<'a> Adam<'a> {
     /// # Errors
     /// As [`Adam::new`]; [`RateError::Power`] or [`RateError::Moment`] where they are none of an optimiser.
     pub fn resume(moments: &'a mut [Block], powers: (f32, f32), rate: f32) -> Result<Self, RateError> {
-        if !moments.len().is_multiple_of(2) {
-            return Err(RateError::Memory(moments.len()));
+        let adam = Self::with_powers(moments, powers, rate)?;
+        let mut numbers = adam.moments.as_flattened().iter().enumerate();
+        match numbers.position(|(place, &value)| !is_moment(place, value)) {
+            Some(index) => Err(RateError::Moment { index }),
+            None => Ok(adam),
         }
-        let rate = checked(rate)?;
-        for power in [powers.0, powers.1] {
-            if !(0.0..=1.0).contains(&power) {
-                return Err(RateError::Power(power));
-            }
-        }
-        let numbers = moments.as_flattened().iter().enumerate();
-        if let Some((index, _)) = numbers.into_iter().find(|&(index, &value)| !is_moment(index, value)) {
-            return Err(RateError::Moment { index });
-        }
-        let now = Progress { rate, decays: (0.9, 0.999), epsilon: 1e-8, powers, skipped: 0 };
-        Ok(Self { moments, now })
     }
 
     /// One step down the gradient. Blocks without memory stay.
@@ -192,13 +188,15 @@ impl<'a> Adam<'a> {
 impl Progress {
     fn check(&self) -> Result<(), RateError> {
         checked(self.rate)?;
-        for decay in [self.decays.0, self.decays.1] {
-            if !(0.0..1.0).contains(&decay) {
-                return Err(RateError::Decay(decay));
-            }
+        let outside = [self.decays.0, self.decays.1].into_iter().find(|decay| !(0.0..1.0).contains(decay));
+        if let Some(decay) = outside {
+            return Err(RateError::Decay(decay));
         }
-        let epsilon = self.epsilon;
-        if epsilon.is_normal() && epsilon > 0.0 { Ok(()) } else { Err(RateError::Epsilon(epsilon)) }
+        if !(self.epsilon.is_normal() && self.epsilon > 0.0) {
+            return Err(RateError::Epsilon(self.epsilon));
+        }
+        let outside = [self.powers.0, self.powers.1].into_iter().find(|power| !(0.0..=1.0).contains(power));
+        outside.map_or(Ok(()), |power| Err(RateError::Power(power)))
     }
 }
 
@@ -214,11 +212,7 @@ fn is_moment(place: usize, value: f32) -> bool {
 plain! { Sgd, b"sgd_", { rate }, |kept| checked(kept.rate).is_ok() }
 plain! {
     Progress, b"adam", { rate, decays, epsilon, powers, skipped },
-    |kept| {
-        let (first, second) = kept.powers;
-        let unit = 0.0..=1.0;
-        kept.check().is_ok() && unit.contains(&first) && unit.contains(&second) && kept.skipped <= u64::MAX / 2
-    }
+    |kept| kept.check().is_ok() && kept.skipped <= u64::MAX / 2
 }
 
 /// Everything but θ, which is the caller's: save θ with it. Where it is refused the optimiser is as it was.
