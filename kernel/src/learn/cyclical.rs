@@ -36,7 +36,7 @@ impl CyclicalLearning {
     /// # Errors
     /// [`ParameterError`] where a step size or β is illegal.
     pub fn at(&self, iteration: u64) -> Result<(Langevin<'static>, u64), ParameterError> {
-        if self.position(iteration) == 0 {
+        if iteration.is_multiple_of(u64::from(self.period.max(1))) {
             let (step_size, balance, steps) = self.large;
             Ok((Langevin::new(balance, Curvature::Same(1.0 / step_size), self.adjusted)?, steps))
         } else {
@@ -56,10 +56,6 @@ impl CyclicalLearning {
     pub fn set_ends(&mut self, (smallest, largest): (Trial, Trial)) {
         self.small.0 = smallest.step_size;
         (self.large.0, self.large.1) = (largest.step_size, largest.balance);
-    }
-
-    fn position(&self, iteration: u64) -> u64 {
-        iteration.checked_rem(u64::from(self.period)).unwrap_or(0)
     }
 }
 
