@@ -216,3 +216,11 @@ fn add(into: &mut [Block], times: f32, terms: &[Bits]) {
         }
     }
 }
+
+/// `into[place] −= term`, where there is such a number.
+#[inline]
+fn subtract(into: &mut [Block], place: usize, term: f32) {
+    if let Some(slot) = into.as_flattened_mut().get_mut(place) {
+        *slot -= term;
+    }
+}

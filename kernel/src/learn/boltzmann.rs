@@ -1,6 +1,6 @@
 //! Dense Boltzmann machines.
 
-use super::{Learnable, each_change};
+use super::{Learnable, each_change, subtract};
 use crate::energy::Boltzmann;
 use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS};
 use crate::packed::Packed;
@@ -47,17 +47,14 @@ impl Learnable for Boltzmann<'_> {
         each_change(self, words, weights, |words, site, value, weight| {
             let x = Packed::trusted(crate::Layout::binary(self.triangle().sites()), words);
             let u = if value == 0 { weight * (zero - 1.0) } else { weight * (1.0 - zero) };
-            if let Some(slot) = into.as_flattened_mut().get_mut(site) {
-                *slot -= u;
-            }
+            subtract(into, site, u);
             if !one_by_one {
                 return;
             }
             self.subtract_row(site, into, |block, part| F32s::splat(u) * values(x, block, part, zero));
             for (before, value) in x.values().enumerate().take(site) {
-                let place = self.triangle().place(before, site);
-                if let Some(slot) = place.and_then(|place| into.as_flattened_mut().get_mut(place)) {
-                    *slot -= u * if value == 0 { zero } else { 1.0 };
+                if let Some(place) = self.triangle().place(before, site) {
+                    subtract(into, place, u * if value == 0 { zero } else { 1.0 });
                 }
             }
         });

@@ -3,7 +3,7 @@
 use super::minibatch::{Minibatch, Objective, fits};
 use super::ratio::Form;
 use super::workspace::Workspace;
-use super::{LearnError, Learnable};
+use super::{LearnError, Learnable, subtract};
 use crate::chain::Memory;
 use crate::draw::index::{self, Order};
 use crate::lane::{Bits, Block, LANES, Total, exp, ln};
@@ -189,9 +189,7 @@ impl Importance {
         for (&delta, &site) in deltas.iter().zip(sites) {
             let term = exp(self.form.log_term(delta) + own(workspace.first, site) - log_scale);
             loss += term;
-            if let Some(slot) = workspace.second.as_flattened_mut().get_mut(site) {
-                *slot -= self.form.slope(delta) * term;
-            }
+            subtract(workspace.second, site, self.form.slope(delta) * term);
         }
         batch.add_changes(model, workspace, loss, 1 + sites.len());
     }

@@ -1,7 +1,7 @@
 //! Ising models of a given sparsity.
 
 use super::edges::Edges;
-use super::{Learnable, each_change};
+use super::{Learnable, each_change, subtract};
 use crate::energy::{Energy, EnergyError, Ising, SparseBuffers, SparseError};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
@@ -96,9 +96,7 @@ impl Learnable for SparseIsing<'_> {
         each_change(self, words, weights, |words, site, value, weight| {
             let x = Packed::trusted(self.layout(), words);
             let change = weight * (self.value(value) - self.value(1 - value));
-            if let Some(slot) = into.as_flattened_mut().get_mut(site) {
-                *slot -= change;
-            }
+            subtract(into, site, change);
             for entry in self.model.form().row(site) {
                 let neighbour = entry.site as usize;
                 if let Some(slot) = self.edges.gradient(site, neighbour, into) {

@@ -1,7 +1,7 @@
 //! Potts models of a given sparsity.
 
 use super::edges::Edges;
-use super::{Learnable, each_change};
+use super::{Learnable, each_change, subtract};
 use crate::energy::{Energy, EnergyError, Potts, SparseBuffers, SparseError};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
@@ -64,9 +64,7 @@ impl Learnable for SparsePotts<'_> {
 
     fn accumulate(&self, x: Packed<'_>, _cache: &[Bits], weight: f32, into: &mut [Block]) {
         for (site, value) in x.values().enumerate() {
-            if let Some(slot) = into.as_flattened_mut().get_mut(self.field(site, value)) {
-                *slot -= weight;
-            }
+            subtract(into, self.field(site, value), weight);
         }
         for ((a, b), slot) in self.edges.gradients(into) {
             if x.get(a) == x.get(b) {
@@ -87,9 +85,7 @@ impl Learnable for SparsePotts<'_> {
             let x = Packed::trusted(self.layout(), words);
             let here = x.get(site);
             for (value, weight) in [(here, -weight), (value, weight)] {
-                if let Some(slot) = into.as_flattened_mut().get_mut(self.field(site, value)) {
-                    *slot -= weight;
-                }
+                subtract(into, self.field(site, value), weight);
             }
             for entry in self.model.form().row(site) {
                 let neighbour = entry.site as usize;
