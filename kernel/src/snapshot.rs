@@ -51,7 +51,7 @@ mod values;
 
 pub use error::SnapshotError;
 pub use values::Same;
-pub(crate) use values::lists;
+pub(crate) use values::{data_and_list, lists};
 
 /// The version of the layout that this crate writes and reads.
 pub const VERSION: u32 = 1;

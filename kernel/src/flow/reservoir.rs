@@ -3,7 +3,7 @@
 use super::vector::copy;
 use crate::lane::Block;
 use crate::random::uniform;
-use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, data_and_list, list_len};
 use crate::stats::LogSum;
 use rand_core::Rng;
 
@@ -64,11 +64,6 @@ impl<B: AsMut<[Block]> + AsRef<[Block]>> Snapshot for Reservoir<B> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (mut at, mut weights) = (*from, LogSum::new());
-        at.name(*b"resv")?;
-        weights.load(&mut at)?;
-        lists([self.kept.as_mut()], |_, _| true, &mut at)?;
-        (self.weights, *from) = (weights, at);
-        Ok(())
+        data_and_list(*b"resv", (&mut self.weights, self.kept.as_mut()), |_, _| true, from)
     }
 }

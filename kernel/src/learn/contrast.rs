@@ -7,7 +7,7 @@ use super::{LearnError, Learnable, Replay, Report};
 use crate::chain::{Chain, Memory};
 use crate::lane::{Bits, Block, LANES, ln};
 use crate::packed::Packed;
-use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, data_and_list, list_len};
 use crate::step::Kernel;
 use rand_core::Rng;
 
@@ -171,21 +171,14 @@ impl<'g> Contrast<'g> {
 impl Snapshot for Contrast<'_> {
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"cntr");
-        (self.weights, self.evaluations).save(to);
-        (self.data, self.chains).save(to);
+        ((self.weights, self.evaluations), (self.data, self.chains)).save(to);
         self.gradient.as_flattened().save(to);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let mut at = *from;
-        at.name(*b"cntr")?;
-        let (mut counts, mut sides) = ((self.weights, 0), (self.data, self.chains));
-        counts.load(&mut at)?;
-        sides.load(&mut at)?;
-        lists([self.gradient.as_flattened_mut()], |_, _| true, &mut at)?;
-        (self.weights, self.evaluations) = counts;
-        (self.data, self.chains) = sides;
-        *from = at;
+        let mut data = ((self.weights, self.evaluations), (self.data, self.chains));
+        data_and_list(*b"cntr", (&mut data, self.gradient.as_flattened_mut()), |_, _| true, from)?;
+        ((self.weights, self.evaluations), (self.data, self.chains)) = data;
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use crate::chain::Memory;
 use crate::flow::vector::scale;
 use crate::lane::{Bits, Block, LANES, exp, ln};
 use crate::packed::Packed;
-use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, lists};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, data_and_list, list_len};
 use rand_core::Rng;
 
 /// An objective that is a mean over samples, `J = ⟨J(x)⟩`.
@@ -171,13 +171,9 @@ impl Snapshot for Minibatch<'_> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let mut at = *from;
-        at.name(*b"grad")?;
-        let mut kept = (0, 0.0, Moments::default());
-        kept.load(&mut at)?;
-        lists([self.gradient.as_flattened_mut()], |_, _| true, &mut at)?;
-        (self.evaluations, self.log_scale, self.losses) = kept;
-        *from = at;
+        let mut data = (self.evaluations, self.log_scale, self.losses);
+        data_and_list(*b"grad", (&mut data, self.gradient.as_flattened_mut()), |_, _| true, from)?;
+        (self.evaluations, self.log_scale, self.losses) = data;
         Ok(())
     }
 }

@@ -97,6 +97,21 @@ pub(crate) fn lists<T: Snapshot + Default, const N: usize>(
     lists.into_iter().try_for_each(|list| list.load(from))
 }
 
+/// Takes a part of a name, plain data and a list whose values are legal at their places: all of it or nothing.
+pub(crate) fn data_and_list<D: Snapshot + Copy, T: Snapshot + Default>(
+    name: [u8; 4],
+    (data, list): (&mut D, &mut [T]),
+    legal: impl Fn(usize, &T) -> bool,
+    from: &mut Reader<'_>,
+) -> Result<(), SnapshotError> {
+    let (mut next, mut at) = (*data, *from);
+    at.name(name)?;
+    next.load(&mut at)?;
+    lists([list], legal, &mut at)?;
+    (*data, *from) = (next, at);
+    Ok(())
+}
+
 /// As a slice.
 impl<T: Snapshot, const N: usize> Snapshot for [T; N] {
     fn save(&self, to: &mut Writer<'_>) {

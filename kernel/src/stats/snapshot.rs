@@ -1,7 +1,7 @@
 //! Statistics that are kept over a stop.
 
 use super::{Acceptance, Best, Every, Means, Pairs};
-use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, lists, plain};
+use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, data_and_list, plain};
 
 plain! {
     Acceptance, b"acce", { steps, accepted, proposed_flips, accepted_flips, faults },
@@ -21,12 +21,7 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Snapshot for Means<T> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (mut at, mut count) = (*from, 0);
-        at.name(*b"mean")?;
-        count.load(&mut at)?;
-        lists([self.sums.as_mut()], |_, _| true, &mut at)?;
-        (self.count, *from) = (count, at);
-        Ok(())
+        data_and_list(*b"mean", (&mut self.count, self.sums.as_mut()), |_, _| true, from)
     }
 }
 
@@ -50,12 +45,7 @@ impl<T: AsMut<[u32]> + AsRef<[u32]>> Snapshot for Best<T> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
-        let (mut at, mut energy) = (*from, 0.0);
-        at.name(*b"best")?;
-        energy.load(&mut at)?;
-        lists([self.words.as_mut()], |_, _| true, &mut at)?;
-        (self.energy, *from) = (energy, at);
-        Ok(())
+        data_and_list(*b"best", (&mut self.energy, self.words.as_mut()), |_, _| true, from)
     }
 }
 
