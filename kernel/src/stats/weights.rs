@@ -24,23 +24,25 @@ impl LogSum {
 
     /// Adds `e^log_weight`. Weights that are not finite count as 0.
     pub fn add(&mut self, log_weight: f32) {
-        if log_weight.is_finite() {
-            let rescale = self.lift(log_weight);
-            if rescale < 1.0 {
-                self.sum = Total::new(self.sum.value() * rescale);
-            }
-            self.sum.add_one_of_many(exp(log_weight - self.reference));
-        }
+        self.weigh(log_weight);
     }
 
-    /// Raises the reference where a weight is too high above it; the factor for older sums.
-    fn lift(&mut self, log_weight: f32) -> f32 {
-        if log_weight <= self.reference + HEADROOM {
-            return 1.0;
+    /// Adds `e^log_weight`; raises the reference where the weight is too high above it. Returns the weight over the
+    /// reference, and the factor of what was added before; `None` for a weight that counts as 0.
+    fn weigh(&mut self, log_weight: f32) -> Option<(f32, f32)> {
+        if !log_weight.is_finite() {
+            return None;
         }
-        let factor = if self.reference.is_finite() { exp(self.reference - log_weight) } else { 0.0 };
-        self.reference = log_weight;
-        factor
+        let mut rescale = 1.0;
+        let fits = log_weight <= self.reference + HEADROOM;
+        if !fits {
+            rescale = if self.reference.is_finite() { exp(self.reference - log_weight) } else { 0.0 };
+            self.reference = log_weight;
+            self.sum = Total::new(self.sum.value() * rescale);
+        }
+        let weight = exp(log_weight - self.reference);
+        self.sum.add_one_of_many(weight);
+        Some((weight, rescale))
     }
 
     /// The logarithm of the sum; −∞ before the first weight.
@@ -66,7 +68,7 @@ impl Default for LogSum {
 /// The weighted mean of a scalar, weights by their logarithms: a time average with
 /// [`Leap::log_time`](crate::flow::Leap::log_time), a self-normalised estimate with
 /// [`log_weight`](crate::flow::log_weight).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Average {
@@ -88,18 +90,11 @@ impl Average {
 
     /// Takes a value. Weights that are not finite count as 0.
     pub fn add(&mut self, log_weight: f32, value: f32) {
-        if !log_weight.is_finite() {
-            return;
-        }
-        let rescale = self.weights.lift(log_weight);
+        let Some((weight, rescale)) = self.weights.weigh(log_weight) else { return };
         if rescale < 1.0 {
-            let totals = [(&mut self.weights.sum, 1.0), (&mut self.values, 1.0), (&mut self.squares, rescale)];
-            for (total, again) in totals {
-                *total = Total::new(total.value() * rescale * again);
-            }
+            self.values = Total::new(self.values.value() * rescale);
+            self.squares = Total::new(self.squares.value() * rescale * rescale);
         }
-        let weight = exp(log_weight - self.weights.reference);
-        self.weights.sum.add_one_of_many(weight);
         self.values.add_one_of_many(weight * value);
         self.squares.add_one_of_many(SCALE * weight * (SCALE * weight));
     }
@@ -122,12 +117,6 @@ impl Average {
     pub fn equal_weights(&self) -> f32 {
         let (sum, squares) = (SCALE * self.weights.sum.value(), self.squares.value());
         if squares > 0.0 { sum * sum / squares } else { 0.0 }
-    }
-}
-
-impl Default for Average {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
