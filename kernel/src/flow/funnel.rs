@@ -35,13 +35,12 @@ impl Potential for Funnel {
     }
 
     fn gradient(&self, x: &[Block], _scratch: &mut [Block], out: &mut [Block]) -> f32 {
-        let neck = x.first().map_or(0.0, |[first, ..]| *first);
-        let tight = exp(-neck);
         // Without x₀ from the start. Down in the neck its square is a million times that of the others. A difference
         // would be rounding, which e^(−x₀) makes large.
         let mut head = x.first().copied().unwrap_or_default();
         let [first, ..] = &mut head;
-        *first = 0.0;
+        let neck = core::mem::take(first);
+        let tight = exp(-neck);
         let rest = x.get(1..).unwrap_or_default();
         let square = dot(&[head], &[head]) + dot(rest, rest);
         for (x, out) in x.iter().zip(out.iter_mut()) {

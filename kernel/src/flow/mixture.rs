@@ -68,13 +68,12 @@ impl Potential for Mixture<'_> {
     }
 
     fn gradient(&self, x: &[Block], _scratch: &mut [Block], out: &mut [Block]) -> f32 {
+        out.fill([0.0; LANES]);
         let most = self.logits(x).fold(f32::NEG_INFINITY, |most, (logit, _)| most.max(logit));
         if most == f32::NEG_INFINITY {
-            out.fill([0.0; LANES]);
             return f32::INFINITY;
         }
         let total: f32 = self.logits(x).map(|(logit, _)| exp(logit - most)).sum();
-        out.fill([0.0; LANES]);
         for (logit, mean) in self.logits(x) {
             let pull = F32s::splat(self.precision * (exp(logit - most) / total));
             for ((out, x), mean) in out.iter_mut().zip(x).zip(mean) {

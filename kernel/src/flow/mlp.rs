@@ -98,10 +98,8 @@ impl<'a> Mlp<'a> {
     /// Does nothing where `into` is shorter than the parameters or `scratch` than
     /// [`Potential::scratch_len`].
     pub fn accumulate(&self, x: &[Block], weight: f32, scratch: &mut [Block], into: &mut [Block]) {
-        if scratch.len() < self.scratch_len() || into.len() < self.parameters.len() {
-            return;
-        }
-        let scratch = scratch.get_mut(..self.scratch_len()).unwrap_or_default();
+        let Some(scratch) = scratch.get_mut(..self.scratch_len()) else { return };
+        let Some(into) = into.get_mut(..self.parameters.len()) else { return };
         self.forward(x, scratch);
         self.backward(scratch, |layer, below, slopes, from_end| {
             let width = layer.biases.len();

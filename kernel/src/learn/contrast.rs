@@ -55,8 +55,7 @@ impl<'g> Contrast<'g> {
         }
         gradient.fill([0.0; LANES]);
         let weights = (1.0 / samples as f32, 1.0 / chains as f32);
-        let (data, chains) = (Moments::default(), Moments::default());
-        Ok(Self { gradient, data, chains, weights, evaluations: 0 })
+        Ok(Self { gradient, data: Moments::default(), chains: Moments::default(), weights, evaluations: 0 })
     }
 
     /// Adds a sample of the data.

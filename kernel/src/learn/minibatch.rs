@@ -125,7 +125,8 @@ impl<'g> Minibatch<'g> {
         }
     }
 
-    /// Adds the changes of a sample, with the weights in the second plane of its workspace, and counts it.
+    /// Adds the changes of a sample, with the weights in the second plane of its workspace, and counts it: its loss, in
+    /// the batch's scale, and the energies that it took.
     pub(crate) fn add_changes<E: Learnable + ?Sized>(
         &mut self,
         model: &E,
@@ -135,11 +136,6 @@ impl<'g> Minibatch<'g> {
     ) {
         let Workspace { words, cache, scratch, second, .. } = workspace;
         model.accumulate_changes(words, cache, scratch, second, self.gradient);
-        self.count(loss, evaluations);
-    }
-
-    /// Counts a sample: its loss, in the batch's scale, and the energies that it took.
-    pub(crate) fn count(&mut self, loss: f32, evaluations: usize) {
         self.losses.add(loss);
         self.evaluations = self.evaluations.saturating_add(evaluations as u64);
     }
