@@ -187,10 +187,8 @@ pub(crate) fn each_change<E: Energy + ?Sized>(
     let layout = energy.layout();
     let binary = layout.kind() == Kind::Binary;
     // An ordinal site has one slope, but a weight a value.
-    let shape = match layout.kind() {
-        Kind::Ordinal => Layout::categorical(layout.sites(), layout.arity()),
-        Kind::Binary | Kind::Categorical => layout,
-    };
+    let ordinal = layout.kind() == Kind::Ordinal;
+    let shape = if ordinal { Layout::categorical(layout.sites(), layout.arity()) } else { layout };
     for (row, planes) in weights.chunks_exact(shape.row_blocks()).enumerate() {
         for (plane, block) in planes.iter().enumerate() {
             for (lane, &weight) in block.iter().enumerate().filter(|&(_, &weight)| weight != 0.0) {

@@ -119,11 +119,8 @@ impl<O> Every<O> {
     /// Whether it is this step's turn.
     fn due(&mut self) -> bool {
         // None left is what only serde can have read: this step's turn, too.
-        self.left = self.left.saturating_sub(1);
-        let due = self.left == 0;
-        if due {
-            self.left = self.period;
-        }
+        let due = self.left <= 1;
+        self.left = if due { self.period } else { self.left - 1 };
         due
     }
 }

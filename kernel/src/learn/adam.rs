@@ -149,10 +149,8 @@ impl<'a> Adam<'a> {
     pub fn resume(moments: &'a mut [Block], powers: (f32, f32), rate: f32) -> Result<Self, RateError> {
         let adam = Self::with_powers(moments, powers, rate)?;
         let mut numbers = adam.moments.as_flattened().iter().enumerate();
-        match numbers.position(|(place, &value)| !is_moment(place, value)) {
-            Some(index) => Err(RateError::Moment { index }),
-            None => Ok(adam),
-        }
+        let wrong = numbers.position(|(place, &value)| !is_moment(place, value));
+        wrong.map_or(Ok(adam), |index| Err(RateError::Moment { index }))
     }
 
     /// One step down the gradient. Blocks without memory stay.

@@ -6,6 +6,7 @@ use super::workspace::Workspace;
 use super::{LearnError, Learnable, subtract};
 use crate::chain::Memory;
 use crate::draw::index::{self, Order};
+use crate::energy::{Energy, EnergyError};
 use crate::lane::{Bits, Block, LANES, Total, exp, ln};
 use crate::packed::Packed;
 use rand_core::Rng;
@@ -129,11 +130,7 @@ impl Importance {
     }
 
     /// Weights ∝ n, the largest 1, into the first plane; their sum.
-    fn propose<E: Learnable + ?Sized>(
-        &self,
-        model: &E,
-        workspace: &mut Workspace<'_>,
-    ) -> Result<f32, LearnError> {
+    fn propose<E: Energy + ?Sized>(&self, model: &E, workspace: &mut Workspace<'_>) -> Result<f32, LearnError> {
         let layout = workspace.layout;
         let x = Packed::trusted(layout, workspace.words);
         if self.guided {
@@ -145,7 +142,7 @@ impl Importance {
             *slot = match site < sites {
                 false => f32::NEG_INFINITY,
                 true if !self.guided => 0.0,
-                true if slot.is_nan() => return Err(crate::energy::EnergyError::NanGradient.into()),
+                true if slot.is_nan() => return Err(EnergyError::NanGradient.into()),
                 true if x.get(site) == 0 => self.form.log_term(-*slot),
                 true => self.form.log_term(*slot),
             };

@@ -91,9 +91,7 @@ impl Learnable for SparsePotts<'_> {
                 let neighbour = entry.site as usize;
                 let there = x.get(neighbour);
                 let change = i8::from(there == value) - i8::from(there == here);
-                if let Some(slot) = self.edges.gradient(site, neighbour, into)
-                    && change != 0
-                {
+                if let Some(slot) = self.edges.gradient(site, neighbour, into).filter(|_| change != 0) {
                     *slot -= weight * f32::from(change);
                 }
             }
