@@ -1,5 +1,6 @@
 //! Neal's funnel: a width that changes by orders of magnitude.
 
+use super::gaussian::checked;
 use super::vector::dot;
 use super::{Potential, PotentialError};
 use crate::lane::{Block, F32s, PARTS, exp};
@@ -22,9 +23,7 @@ impl Funnel {
         if dim < 2 {
             return Err(PotentialError::Empty);
         }
-        if !(sigma > 0.0 && precision.is_normal()) {
-            return Err(PotentialError::Value { index: 0, value: sigma });
-        }
+        checked(&[sigma], |_, sigma| sigma > 0.0 && precision.is_normal())?;
         Ok(Self { dim, precision })
     }
 }

@@ -42,13 +42,11 @@ impl Potential for DiagonalGaussian<'_> {
         };
         let parameters = self.mean.iter().zip(self.precision);
         let full = self.dim / LANES;
-        for ((x, out), (mean, precision)) in x.iter().zip(out.iter_mut()).zip(parameters).take(full) {
+        for ((x, out), (mean, precision)) in x.iter().zip(out.iter_mut()).zip(parameters.clone()).take(full) {
             pass(x, out, mean, precision);
         }
         // The last block: what a caller left in its padding is no part of E.
-        if let (Some(x), Some(out), Some(mean), Some(precision)) =
-            (x.get(full), out.get_mut(full), self.mean.get(full), self.precision.get(full))
-        {
+        for ((x, out), (mean, precision)) in x.iter().zip(out).zip(parameters).skip(full) {
             let mut last = [*mean, *precision];
             last.iter_mut().for_each(|block| clear_padding(core::slice::from_mut(block), self.dim % LANES));
             let [mean, precision] = &last;

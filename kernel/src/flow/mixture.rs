@@ -39,9 +39,7 @@ impl<'a> Mixture<'a> {
         checked(means.as_flattened(), legal)?;
         checked(log_weights, |_, value| value.is_finite())?;
         let precision = 1.0 / (sigma * sigma);
-        if !(sigma > 0.0 && precision.is_normal()) {
-            return Err(PotentialError::Value { index: 0, value: sigma });
-        }
+        checked(&[sigma], |_, sigma| sigma > 0.0 && precision.is_normal())?;
         Ok(Self { dim, means, log_weights, precision })
     }
 
