@@ -1,8 +1,8 @@
 //! The scaled leapfrog of energy-sampling Hamiltonian dynamics.
 
-use super::room::{Parts, Room, V, X, evaluate, fill_normal};
+use super::room::{Parts, Room, V, X, evaluate};
 use super::turn::{Turn, Way, log_time, normalise};
-use super::vector::{add, hold, inverse_norm, largest, mix, mix_and_move, scale};
+use super::vector::{add, hold, inverse_norm, mix, mix_and_move, scale};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, Total};
 use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, plain};
@@ -102,9 +102,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         rng: &mut R,
     ) -> Result<Self, FlowError> {
         let mut room = Room::new(potential, memory, start)?;
-        let dim = room.dim();
-        let Parts { planes: [_, u, _], .. } = room.parts();
-        fill_direction(u, dim, rng);
+        room.fill_direction(rng);
         Self::start(room)
     }
 
@@ -116,8 +114,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
     pub fn resume(potential: &'e P, memory: B, x: &[f32], u: &[f32], core: Core) -> Result<Self, FlowError> {
         let mut chain = Self::new(potential, memory, x, u)?;
         chain.room.write(V, u)?;
-        let energy = chain.core.energy;
-        chain.adopt(core, energy);
+        chain.adopt(core, chain.core.energy);
         Ok(chain)
     }
 
@@ -184,17 +181,15 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
 
     /// Turns round: the following steps lead back the way the trajectory came.
     pub fn reverse(&mut self) {
-        let Parts { planes: [_, u, _], .. } = self.room.parts();
-        scale(u, -1.0);
+        scale(self.room.plane_mut(V), -1.0);
         self.core.way = self.core.way.reversed();
     }
 
     /// A new direction, uniform on the sphere. r and so H stay, and with them the weights. A time average goes on
     /// over it, and cannot be caught in a part of the space where the dynamics are regular.
     pub fn refresh<R: Rng + ?Sized>(&mut self, rng: &mut R) {
-        let dim = self.room.dim();
+        self.room.fill_direction(rng);
         let Parts { planes: [_, u, g], .. } = self.room.parts();
-        fill_direction(u, dim, rng);
         self.core.square = normalise(u).unwrap_or(self.core.square);
         self.core.way = Way::of(u, g, inverse_norm(self.core.square));
     }
@@ -251,16 +246,6 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
     #[must_use]
     pub fn into_memory(self) -> B {
         self.room.into_memory()
-    }
-}
-
-/// A direction uniform on the sphere, of any length; the first axis where a broken generator gives none.
-fn fill_direction<R: Rng + ?Sized>(u: &mut [Block], dim: usize, rng: &mut R) {
-    fill_normal(u, dim, rng);
-    if largest(u) <= 0.0
-        && let Some([first, ..]) = u.first_mut()
-    {
-        *first = 1.0;
     }
 }
 

@@ -1,6 +1,6 @@
 //! Newtonian comparators: Hamiltonian Monte Carlo, and the Langevin samplers as its shortest form.
 
-use super::room::{Parts, Room, X, evaluate, fill_normal};
+use super::room::{Parts, Room, X, evaluate};
 use super::vector::{add, copy, dot};
 use super::{FlowError, Potential, StepSize};
 use crate::accept::accept;
@@ -97,9 +97,9 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> HmcChain<'e,
 
     /// One transition. An adjusted one draws its uniform whatever happened, an unadjusted one never.
     pub fn step<R: Rng + ?Sized>(&mut self, kernel: &Hmc, rng: &mut R) -> Proposal {
-        let (epsilon, dim) = (kernel.step_size.get(), self.room.dim());
+        let epsilon = kernel.step_size.get();
+        self.room.fill_normal(rng);
         let Parts { potential, planes: [x, v, g, kept_x, kept_g], scratch } = self.room.parts();
-        fill_normal(v, dim, rng);
         copy(kept_x, x);
         copy(kept_g, g);
         let kinetic = 0.5 * dot(v, v);

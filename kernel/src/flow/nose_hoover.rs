@@ -1,7 +1,7 @@
 //! A Newtonian comparator without random numbers: the Nosé–Hoover thermostat.
 
 use super::esh::Leap;
-use super::room::{Parts, Room, X, evaluate, fill_normal};
+use super::room::{Parts, Room, X, evaluate};
 use super::vector::{add, dot, fits, hold, scale, sqrt};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, exp, ln};
@@ -56,9 +56,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> NoseHoover<'
             return Err(FlowError::Parameter(mass));
         }
         let mut room = Room::new(potential, memory, start)?;
-        let dim = room.dim();
-        let Parts { planes: [_, v, _], .. } = room.parts();
-        fill_normal(v, dim, rng);
+        room.fill_normal(rng);
         Ok(Self { energy: room.start()?, room, friction: 0.0, mass })
     }
 

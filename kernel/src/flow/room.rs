@@ -1,6 +1,6 @@
 //! The memory of one chain: planes of one vector each, and what its potential works in.
 
-use super::vector::{clear_padding, copy, dot};
+use super::vector::{clear_padding, copy, dot, largest};
 use super::{FlowError, Potential, blocks};
 use crate::lane::{Block, LANES};
 use crate::random::normals;
@@ -94,7 +94,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>, const N: usi
         if let Some(index) = vector.iter().position(|value| !value.is_finite()) {
             return Err(FlowError::NotFinite { index });
         }
-        let plane = self.parts().planes.into_iter().nth(plane).unwrap_or_default();
+        let plane = self.plane_mut(plane);
         copy(plane.as_flattened_mut(), vector);
         clear_padding(plane, dim);
         Ok(())
@@ -121,6 +121,30 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>, const N: usi
         self.memory.as_ref().get(number * size..(number + 1) * size).unwrap_or_default()
     }
 
+    pub(crate) fn plane_mut(&mut self, number: usize) -> &mut [Block] {
+        self.parts().planes.into_iter().nth(number).unwrap_or_default()
+    }
+
+    /// Fills the plane of the velocity with standard normals.
+    pub(crate) fn fill_normal<R: Rng + ?Sized>(&mut self, rng: &mut R) {
+        let dim = self.dim();
+        let v = self.plane_mut(V);
+        v.iter_mut().for_each(|block| *block = normals(rng));
+        clear_padding(v, dim);
+    }
+
+    /// Fills it with a direction uniform on the sphere, of any length; the first axis where a broken generator gives
+    /// none.
+    pub(crate) fn fill_direction<R: Rng + ?Sized>(&mut self, rng: &mut R) {
+        self.fill_normal(rng);
+        let u = self.plane_mut(V);
+        if largest(u) <= 0.0
+            && let Some([first, ..]) = u.first_mut()
+        {
+            *first = 1.0;
+        }
+    }
+
     /// The numbers of a plane, without padding.
     pub(crate) fn numbers(&self, number: usize) -> &[f32] {
         self.plane(number).as_flattened().get(..self.dim()).unwrap_or_default()
@@ -142,12 +166,4 @@ pub(crate) fn evaluate<P: Potential + ?Sized>(
     let energy = potential.gradient(x, scratch, g);
     clear_padding(g, potential.dim());
     energy
-}
-
-/// Fills a vector with standard normals.
-pub(crate) fn fill_normal<R: Rng + ?Sized>(vector: &mut [Block], dim: usize, rng: &mut R) {
-    for block in vector.iter_mut() {
-        *block = normals(rng);
-    }
-    clear_padding(vector, dim);
 }

@@ -48,8 +48,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Unscaled<'e,
     pub fn new(potential: &'e P, memory: B, start: &[f32], direction: &[f32]) -> Result<Self, FlowError> {
         let mut room = Room::new(potential, memory, start)?;
         room.write(V, direction)?;
-        let Parts { planes: [_, v, _], .. } = room.parts();
-        let square = normalise(v).ok_or(FlowError::NoDirection)?;
+        let square = normalise(room.plane_mut(V)).ok_or(FlowError::NoDirection)?;
         Ok(Self { energy: room.start()?, room, square })
     }
 
