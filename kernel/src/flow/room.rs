@@ -44,7 +44,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>, const N: usi
         }
         memory.as_mut().fill([0.0; LANES]);
         let mut room = Self { potential, memory };
-        room.write(0, start)?;
+        room.write(X, start)?;
         Ok(room)
     }
 

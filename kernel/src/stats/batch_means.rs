@@ -156,8 +156,7 @@ impl<const BATCHES: usize> BatchMeans<BATCHES> {
     /// The standard error of the mean, from the batches.
     #[must_use]
     pub fn standard_error(&self) -> Option<f32> {
-        let variance = self.variance() / self.ess()?;
-        Some(F32s::splat(variance).sqrt().first())
+        Some(F32s::splat(self.variance() / self.ess()?).sqrt().first())
     }
 }
 
