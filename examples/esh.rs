@@ -41,6 +41,11 @@ struct Options {
     #[arg(long, value_name = "N")]
     iterations: Option<u64>,
 
+    /// Integrators of the same dynamics in place of samplers: leapfrog and Runge-Kutta, in the scaled and the original
+    /// time. The two by Runge-Kutta need --features runge-kutta
+    #[arg(long)]
+    integrators: bool,
+
     /// Go on with the cells that an earlier run with the same options has saved
     #[arg(long)]
     resume: bool,
@@ -109,10 +114,12 @@ struct Cell {
     sampler: &'static str,
     ess_per_gradient: f64,
     ess_per_gradient_sd: f64,
-    paper_ess_per_gradient: f64,
-    paper_ess_per_gradient_sd: f64,
+    paper_ess_per_gradient: Option<f64>,
+    paper_ess_per_gradient_sd: Option<f64>,
     gradients: Vec<u64>,
     mmd2: Vec<f64>,
+    /// The part of the chains whose Hamiltonian was ever more than 1 nat off, where the dynamics conserve one.
+    off: Option<f64>,
     /// MMD² of as many exact draws, for comparison.
     mmd2_of_exact_draws: f64,
 }
@@ -147,17 +154,23 @@ fn compare(options: &Options) -> Result<(), Failure> {
     let folder = common.folder("esh");
     report::make_folder(&folder)?;
     let chains = options.chains.unwrap_or(if common.quick { 100 } else { 500 });
-    let iterations = options.iterations.unwrap_or(if common.quick { 60 } else { 3_000 });
+    let usual = if common.quick { 60 } else { 3_000 };
+    let iterations = options.iterations.unwrap_or(if options.integrators { 0 } else { usual });
+    let all = if options.integrators { &Sampler::INTEGRATORS[..] } else { &Sampler::ALL };
     let samplers: Vec<(usize, Sampler)> =
-        Sampler::ALL.into_iter().enumerate().filter(|(_, sampler)| sampler.is_built()).collect();
-    let work = (Target::ALL.len() * samplers.len()) as u64 * u64::from(chains);
+        all.iter().copied().enumerate().filter(|(_, sampler)| sampler.is_built()).collect();
+    // The paper compares integrators on all targets but the funnel.
+    let targets = if options.integrators { &Target::ALL[..5] } else { &Target::ALL };
+    let name = if options.integrators { "integrators" } else { "esh" };
+    let work = (targets.len() * samplers.len()) as u64 * u64::from(chains);
     let begin = Instant::now();
 
     let kept = Cells::new(&folder, options.resume)?;
     let progress = Progress::new(common.quiet, work);
     let looks = looks(options.gradients);
     let (mut cells, mut panels, mut funnel) = (Vec::new(), Vec::new(), Vec::new());
-    for (row, target) in Target::ALL.into_iter().enumerate() {
+    let mut traces: Vec<(&str, Vec<[f64; 3]>)> = Vec::new();
+    for (row, &target) in targets.iter().enumerate() {
         let mut draws: Vec<LaneRng> = streams(common.seed ^ 0xE5).take(2).collect();
         let mut exact =
             |which: usize| -> Vec<Vec<f32>> { (0..chains).map(|_| target.draw(&mut draws[which])).collect() };
@@ -170,6 +183,10 @@ fn compare(options: &Options) -> Result<(), Failure> {
             let seen = kept.answer(&format!("{} {}", target.name(), sampler.name()), &question, || {
                 Ok(measure((sampler, target), (common.seed, chains), &looks, &mmd, &progress))
             })?;
+            let paper = if options.integrators { None } else { Some(PAPER[row][column]) };
+            if target == Target::Mog && !seen.trace.is_empty() {
+                traces.push((sampler.name(), seen.trace.clone()));
+            }
             match target {
                 Target::MogPrior | Target::ScgBias => panels.push(over_density(target, sampler, &seen.points)),
                 Target::Funnel => funnel.push(cloud(sampler.name(), seen.points.concat(), picture::BLUE)),
@@ -180,9 +197,10 @@ fn compare(options: &Options) -> Result<(), Failure> {
                 sampler: sampler.name(),
                 ess_per_gradient: seen.ess / options.gradients as f64,
                 ess_per_gradient_sd: seen.deviation / options.gradients as f64,
-                paper_ess_per_gradient: PAPER[row][column].0,
-                paper_ess_per_gradient_sd: PAPER[row][column].1,
+                paper_ess_per_gradient: paper.map(|(mean, _)| mean),
+                paper_ess_per_gradient_sd: paper.map(|(_, deviation)| deviation),
                 mmd2: seen.mmd2,
+                off: seen.off,
                 gradients: looks.clone(),
                 mmd2_of_exact_draws: floor,
             });
@@ -195,23 +213,25 @@ fn compare(options: &Options) -> Result<(), Failure> {
     let sampled = begin.elapsed().as_secs_f64();
 
     let columns = samplers.len() as u32;
-    picture::save(&folder.join("esh.chains.png"), &draw(&panels, columns))?;
-    picture::save(&folder.join("esh.funnel.png"), &draw(&funnel, columns + 1))?;
-    for (name, targets) in [("esh.mmd-a.svg", &Target::ALL[..3]), ("esh.mmd-b.svg", &Target::ALL[3..])] {
-        plot::save(
-            &folder.join(name),
-            &targets.iter().map(|&target| curves(target, &cells)).collect::<Vec<_>>(),
-        )?;
+    picture::save(&folder.join(format!("{name}.chains.png")), &draw(&panels, columns))?;
+    if options.integrators {
+        plot::save(&folder.join("integrators.energy.svg"), &conserved(&traces))?;
+    } else {
+        picture::save(&folder.join("esh.funnel.png"), &draw(&funnel, columns + 1))?;
+    }
+    for (part, targets) in [("a", &targets[..3]), ("b", &targets[3..])] {
+        let panels: Vec<plot::Panel> = targets.iter().map(|&target| curves(target, &cells)).collect();
+        plot::save(&folder.join(format!("{name}.mmd-{part}.svg")), &panels)?;
     }
     let begin = Instant::now();
     let training = if iterations > 0 { learn(options, &folder, &kept, iterations)? } else { Vec::new() };
 
-    let table = table(&cells, &samplers, &training);
-    report::write(&folder.join("esh.md"), table.as_bytes())?;
+    let table = table(targets, &cells, &samplers, &training);
+    report::write(&folder.join(format!("{name}.md")), table.as_bytes())?;
     let results = Results { seed: common.seed, chains, gradients: options.gradients, cells, training };
-    report::json(&folder.join("esh.json"), &results)?;
+    report::json(&folder.join(format!("{name}.json")), &results)?;
     let clock = [("sampling_seconds", sampled), ("training_seconds", begin.elapsed().as_secs_f64())];
-    report::json(&folder.join("esh.timing.json"), &std::collections::BTreeMap::from(clock))?;
+    report::json(&folder.join(format!("{name}.timing.json")), &std::collections::BTreeMap::from(clock))?;
     common.say(&format!("{table}\nResults: {}", folder.display()));
     Ok(())
 }
@@ -231,6 +251,9 @@ struct Seen {
     mmd2: Vec<f64>,
     /// For the pictures: the states of three chains, or where all of them ended on the funnel.
     points: Vec<Vec<[f32; 2]>>,
+    off: Option<f64>,
+    /// Of the first chain, where its dynamics conserve something: gradients, E + d ln|v|, d ln|v|.
+    trace: Vec<[f64; 3]>,
 }
 
 fn measure(
@@ -258,7 +281,23 @@ fn measure(
         Target::Funnel => vec![plane(&at(looks.len() - 1))],
         _ => Vec::new(),
     };
-    Seen { ess, deviation, mmd2: (0..looks.len()).map(|look| mmd.squared(&at(look))).collect(), points }
+    let trace =
+        paths.first().map(|path| path.trace.iter().map(|at| [at.gradients as f64, at.total, at.kinetic]));
+    let trace = trace.map(Iterator::collect).unwrap_or_default();
+    let is_off = |path: &&Path| {
+        let mut away = path.trace.iter().map(|at| (at.total - path.trace[0].total).abs());
+        away.any(|away| away > 1.0 || away.is_nan())
+    };
+    let conserves = paths.iter().any(|path| !path.trace.is_empty());
+    let off = conserves.then(|| paths.iter().filter(is_off).count() as f64 / paths.len() as f64);
+    Seen {
+        ess,
+        deviation,
+        mmd2: (0..looks.len()).map(|look| mmd.squared(&at(look))).collect(),
+        off,
+        points,
+        trace,
+    }
 }
 
 /// The first two coordinates.
@@ -285,9 +324,8 @@ fn cloud(name: &str, points: Vec<[f32; 2]>, colour: picture::Colour) -> Panel {
 
 fn curves(target: Target, cells: &[Cell]) -> plot::Panel {
     let mine = cells.iter().filter(|cell| cell.target == target.name());
-    let shown = mine.filter(|cell| {
-        [Sampler::Esh, Sampler::Mala, Sampler::Ula, Sampler::Hmc].iter().any(|s| s.name() == cell.sampler)
-    });
+    let left_out = [Sampler::NoseHoover, Sampler::Nuts];
+    let shown = mine.filter(|cell| !left_out.iter().any(|sampler| sampler.name() == cell.sampler));
     let shown: Vec<&Cell> = shown.collect();
     plot::Panel {
         title: target.name().into(),
@@ -303,6 +341,29 @@ fn curves(target: Target, cells: &[Cell]) -> plot::Panel {
             })
             .collect(),
     }
+}
+
+/// What the dynamics conserve, and its kinetic part, along the first chain on the mixture.
+fn conserved(traces: &[(&'static str, Vec<[f64; 3]>)]) -> Vec<plot::Panel> {
+    let panel = |title: &str, y: &str, of: fn(&[f64; 3], &[f64; 3]) -> f64| plot::Panel {
+        title: title.into(),
+        x: "gradients".into(),
+        y: y.into(),
+        log_from: None,
+        level: None,
+        curves: traces
+            .iter()
+            .map(|(name, trace)| plot::Curve {
+                label: (*name).into(),
+                points: trace.iter().map(|at| (at[0], of(at, &trace[0]))).collect(),
+            })
+            .collect(),
+    };
+    let drift =
+        panel("The Hamiltonian of one chain, less its first", "change of E + d ln|v|, nats", |at, first| {
+            at[1] - first[1]
+        });
+    vec![drift, panel("Its kinetic part", "d ln|v|, nats", |at, _| at[2])]
 }
 
 /// Trains the same network with both methods on the mixture of eight.
@@ -345,22 +406,29 @@ fn learn(
     Ok(results)
 }
 
-fn table(cells: &[Cell], samplers: &[(usize, Sampler)], training: &[Trained]) -> String {
-    let mut text = String::from("ESS a gradient, ours / the paper's (Table 1)\n\n| target |");
-    samplers.iter().for_each(|(_, sampler)| text += &format!(" {} |", sampler.name()));
-    text += "\n|---|";
-    text += &"---|".repeat(samplers.len());
-    for target in Target::ALL {
-        text += &format!("\n| {} |", target.name());
-        for cell in cells.iter().filter(|cell| cell.target == target.name()) {
-            text += &format!(" {:.1e} / {:.1e} |", cell.ess_per_gradient, cell.paper_ess_per_gradient);
+fn table(targets: &[Target], cells: &[Cell], samplers: &[(usize, Sampler)], training: &[Trained]) -> String {
+    let mut text = String::new();
+    let has_paper = cells.iter().any(|cell| cell.paper_ess_per_gradient.is_some());
+    if has_paper {
+        text += "ESS a gradient, ours / the paper's (Table 1)\n\n| target |";
+        samplers.iter().for_each(|(_, sampler)| text += &format!(" {} |", sampler.name()));
+        text += "\n|---|";
+        text += &"---|".repeat(samplers.len());
+        for &target in targets {
+            text += &format!("\n| {} |", target.name());
+            for cell in cells.iter().filter(|cell| cell.target == target.name()) {
+                let paper = cell.paper_ess_per_gradient.unwrap_or(f64::NAN);
+                text += &format!(" {:.1e} / {paper:.1e} |", cell.ess_per_gradient);
+            }
         }
+        text += "\n\n";
     }
-    text += "\n\nSquared MMD to exact samples after the last gradient (as many exact draws: last column)\n\n| target |";
+    text +=
+        "Squared MMD to exact samples after the last gradient (as many exact draws: last column)\n\n| target |";
     samplers.iter().for_each(|(_, sampler)| text += &format!(" {} |", sampler.name()));
     text += " exact |\n|---|";
     text += &"---|".repeat(samplers.len() + 1);
-    for target in Target::ALL {
+    for &target in targets {
         text += &format!("\n| {} |", target.name());
         let row: Vec<&Cell> = cells.iter().filter(|cell| cell.target == target.name()).collect();
         row.iter().for_each(|cell| text += &format!(" {:.4} |", cell.mmd2.last().copied().unwrap_or(f64::NAN)));
@@ -374,7 +442,20 @@ fn table(cells: &[Cell], samplers: &[(usize, Sampler)], training: &[Trained]) ->
             text += &format!("\n| {} | {} | {from:.3} | {to:.3} |", line.method, line.iterations);
         }
     }
-    text + NOTES
+    if has_paper {
+        return text + NOTES;
+    }
+    text += "\n\nChains whose Hamiltonian was ever more than 1 nat off, in percent\n\n| target |";
+    samplers.iter().for_each(|(_, sampler)| text += &format!(" {} |", sampler.name()));
+    text += "\n|---|";
+    text += &"---|".repeat(samplers.len());
+    for &target in targets {
+        text += &format!("\n| {} |", target.name());
+        for cell in cells.iter().filter(|cell| cell.target == target.name()) {
+            text += &format!(" {:.1} |", 100.0 * cell.off.unwrap_or(f64::NAN));
+        }
+    }
+    text + "\n"
 }
 
 /// What to know when the two halves of the table are compared.

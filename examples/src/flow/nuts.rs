@@ -78,7 +78,7 @@ pub(super) fn run(potential: &dyn Potential, start: &[f32], looks: &[u64], rng: 
     let mut generator = rand::rngs::SmallRng::seed_from_u64(rng.next_u64());
     let settings = DiagNutsSettings { num_tune: 100, ..DiagNutsSettings::default() };
     let start64: Vec<f64> = start.iter().copied().map(f64::from).collect();
-    let mut path = Path { states: Vec::new(), samples: Vec::new() };
+    let mut path = Path { states: Vec::new(), samples: Vec::new(), trace: Vec::new() };
     let last = looks.last().copied().unwrap_or(0);
     let mut held = start.to_vec();
     if let Ok(mut chain) = settings.new_chain(0, CpuMath::new(density), &mut generator)

@@ -1,9 +1,10 @@
 //! One chain of a sampler on a budget of gradients.
 
-use super::targets::Target;
+use super::integrate::{self, Kept, Time};
+use super::targets::{Target, normal_vector};
 use bitmc::LaneRng;
-use bitmc::flow::{Esh, Hmc, HmcChain, NoseHoover, Potential, Reservoir, StepSize, blocks};
-use bitmc::lane::{Block, LANES};
+use bitmc::flow::{Esh, Hmc, HmcChain, NoseHoover, Potential, StepSize, blocks};
+use bitmc::lane::LANES;
 
 /// A sampler of the paper's comparison, with its step size there (App. D.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,10 @@ pub enum Sampler {
     Nuts,
     /// The unadjusted Langevin sampler, ε = .1.
     Ula,
+    /// Energy-sampling dynamics by the leapfrog in the original time, ε = 1 over so much.
+    Original(u16),
+    /// The same by Runge–Kutta, in either time.
+    RungeKutta(Time),
 }
 
 /// Leapfrog steps of an HMC proposal.
@@ -29,10 +34,24 @@ impl Sampler {
     /// In the order of the paper's Table 1.
     pub const ALL: [Self; 6] = [Self::Esh, Self::Hmc, Self::Mala, Self::NoseHoover, Self::Nuts, Self::Ula];
 
-    /// Whether this build has it: NUTS needs the feature `nuts`.
+    /// Integrators of the same dynamics, as in the paper's Figures 3, 13, 15 and 16.
+    pub const INTEGRATORS: [Self; 6] = [
+        Self::Esh,
+        Self::Original(10),
+        Self::Original(100),
+        Self::Original(1000),
+        Self::RungeKutta(Time::Scaled),
+        Self::RungeKutta(Time::Original),
+    ];
+
+    /// Whether this build has it: NUTS needs the feature `nuts`, Runge–Kutta `runge-kutta`.
     #[must_use]
     pub fn is_built(self) -> bool {
-        self != Self::Nuts || cfg!(feature = "nuts")
+        match self {
+            Self::Nuts => cfg!(feature = "nuts"),
+            Self::RungeKutta(_) => cfg!(feature = "runge-kutta"),
+            _ => true,
+        }
     }
 
     /// The paper's name.
@@ -45,6 +64,11 @@ impl Sampler {
             Self::NoseHoover => "NH .01",
             Self::Nuts => "NUTS",
             Self::Ula => "ULA .1",
+            Self::Original(10) => "original time .1",
+            Self::Original(100) => "original time .01",
+            Self::Original(_) => "original time .001",
+            Self::RungeKutta(Time::Scaled) => "RK",
+            Self::RungeKutta(Time::Original) => "RK, original time",
         }
     }
 }
@@ -57,6 +81,19 @@ pub struct Path {
     /// The chain's sample after so many gradients: for ESH the one that a reservoir keeps, by time; for the
     /// others the last state.
     pub samples: Vec<Vec<f32>>,
+    /// Of energy-sampling dynamics: what it conserves.
+    pub trace: Vec<Trace>,
+}
+
+/// The Hamiltonian `E + d ln|v|` after so many gradients.
+#[derive(Clone, Copy, Debug)]
+pub struct Trace {
+    /// Gradients so far.
+    pub gradients: u64,
+    /// E(x) + d ln|v|.
+    pub total: f64,
+    /// d ln|v|.
+    pub kinetic: f64,
 }
 
 /// Runs a chain for the last of `looks` gradients, and takes its sample after each of them. The gradient at
@@ -73,6 +110,17 @@ pub fn run(sampler: Sampler, target: Target, looks: &[u64], rng: &mut LaneRng) -
         Sampler::Nuts => super::nuts::run(potential, &start, looks, rng),
         #[cfg(not(feature = "nuts"))]
         Sampler::Nuts => record(&start, &[], 1, || start.clone()),
+        Sampler::Original(steps) => {
+            let direction = normal_vector(start.len(), rng);
+            integrate::unscaled(potential, &start, &direction, size(1.0 / f32::from(steps)), looks, rng)
+        }
+        #[cfg(feature = "runge-kutta")]
+        Sampler::RungeKutta(time) => {
+            let direction = normal_vector(start.len(), rng);
+            integrate::runge_kutta(potential, &start, &direction, time, looks, rng)
+        }
+        #[cfg(not(feature = "runge-kutta"))]
+        Sampler::RungeKutta(_) => record(&start, &[], 1, || start.clone()),
         Sampler::NoseHoover => {
             let room = vec![[0.0; LANES]; 3 * blocks(start.len()) + potential.scratch_len()];
             let mass = start.len() as f32;
@@ -99,23 +147,22 @@ pub fn run(sampler: Sampler, target: Target, looks: &[u64], rng: &mut LaneRng) -
 }
 
 fn esh(potential: &dyn Potential, start: &[f32], looks: &[u64], rng: &mut LaneRng) -> Path {
-    let width = blocks(start.len());
-    let room = vec![[0.0; LANES]; 3 * width + potential.scratch_len()];
+    let room = vec![[0.0; LANES]; 3 * blocks(start.len()) + potential.scratch_len()];
     let mut chain = Esh::random(potential, room, start, rng).expect("a legal start");
-    let mut first: Vec<Block> = vec![[0.0; LANES]; width];
-    first.as_flattened_mut()[..start.len()].copy_from_slice(start);
-    let mut kept = Reservoir::new(first);
-    let mut states = Vec::new();
+    let (mut kept, mut states, mut trace) = (Kept::new(start), Vec::new(), Vec::new());
     let samples = looks.iter().map(|&look| {
         while (states.len() as u64) < look {
             let leap = chain.step(size(0.1));
-            kept.offer(chain.position_blocks(), leap.log_time, rng);
+            kept.offer(chain.position(), leap.log_time, rng);
             states.push(chain.position().to_vec());
+            let (total, kinetic) =
+                (chain.hamiltonian().into(), start.len() as f64 * f64::from(chain.log_speed()));
+            trace.push(Trace { gradients: states.len() as u64, total, kinetic });
         }
-        kept.sample().as_flattened()[..start.len()].to_vec()
+        kept.sample()
     });
     let samples = samples.collect();
-    Path { states, samples }
+    Path { states, samples, trace }
 }
 
 /// Steps at so many gradients each; the last state is the sample.
@@ -128,7 +175,7 @@ fn record(start: &[f32], looks: &[u64], cost: u64, mut step: impl FnMut() -> Vec
         states.last().map_or(start.to_vec(), Clone::clone)
     });
     let samples = samples.collect();
-    Path { states, samples }
+    Path { states, samples, trace: Vec::new() }
 }
 
 /// A step size that is known to be legal.

@@ -53,6 +53,25 @@ fn threads_do_not_change_a_byte_of_esh() {
     threads_do_not_change("esh", &["--quick"], 5);
 }
 
+/// From one mode the scaled leapfrog is ahead; in the original time only tiny steps keep the Hamiltonian.
+#[test]
+fn threads_do_not_change_a_byte_of_integrators() {
+    let folder = threads_do_not_change("esh", &["--integrators", "--quick"], 5);
+    let report = report(&folder.path().join("2/integrators.json"));
+    let cells = report["cells"].as_array().unwrap();
+    let cell = |sampler: &str| {
+        let mut cells = cells.iter().filter(|cell| cell["target"] == "2D MOG-prior");
+        cells.find(|cell| cell["sampler"] == sampler).unwrap()
+    };
+    let mmd = |sampler| cell(sampler)["mmd2"].as_array().unwrap().last().unwrap().as_f64().unwrap();
+    let off = |sampler| cell(sampler)["off"].as_f64().unwrap();
+    for step in ["original time .1", "original time .01", "original time .001"] {
+        assert!(mmd("ESH .1") < mmd(step) - 0.02, "{step}: {} {}", mmd("ESH .1"), mmd(step));
+    }
+    let (large, tiny, scaled) = (off("original time .1"), off("original time .001"), off("ESH .1"));
+    assert!(large > 0.6 && tiny < 0.1 && scaled < 0.2, "{large} {tiny} {scaled}");
+}
+
 #[test]
 fn threads_do_not_change_a_byte_of_mimo() {
     let folder = threads_do_not_change("mimo", &["--frames", "60"], 3);
