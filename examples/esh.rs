@@ -161,7 +161,6 @@ fn compare(options: &Options) -> Result<(), Failure> {
         all.iter().copied().enumerate().filter(|(_, sampler)| sampler.is_built()).collect();
     // The paper compares integrators on all targets but the funnel.
     let targets = if options.integrators { &Target::ALL[..5] } else { &Target::ALL };
-    let name = if options.integrators { "integrators" } else { "esh" };
     let work = (targets.len() * samplers.len()) as u64 * u64::from(chains);
     let begin = Instant::now();
 
@@ -213,25 +212,25 @@ fn compare(options: &Options) -> Result<(), Failure> {
     let sampled = begin.elapsed().as_secs_f64();
 
     let columns = samplers.len() as u32;
-    picture::save(&folder.join(format!("{name}.chains.png")), &draw(&panels, columns))?;
+    picture::save(&folder.join("esh.chains.png"), &draw(&panels, columns))?;
     if options.integrators {
-        plot::save(&folder.join("integrators.energy.svg"), &conserved(&traces))?;
+        plot::save(&folder.join("esh.energy.svg"), &conserved(&traces))?;
     } else {
         picture::save(&folder.join("esh.funnel.png"), &draw(&funnel, columns + 1))?;
     }
     for (part, targets) in [("a", &targets[..3]), ("b", &targets[3..])] {
         let panels: Vec<plot::Panel> = targets.iter().map(|&target| curves(target, &cells)).collect();
-        plot::save(&folder.join(format!("{name}.mmd-{part}.svg")), &panels)?;
+        plot::save(&folder.join(format!("esh.mmd-{part}.svg")), &panels)?;
     }
     let begin = Instant::now();
     let training = if iterations > 0 { learn(options, &folder, &kept, iterations)? } else { Vec::new() };
 
     let table = table(targets, &cells, &samplers, &training);
-    report::write(&folder.join(format!("{name}.md")), table.as_bytes())?;
+    report::write(&folder.join("esh.md"), table.as_bytes())?;
     let results = Results { seed: common.seed, chains, gradients: options.gradients, cells, training };
-    report::json(&folder.join(format!("{name}.json")), &results)?;
+    report::json(&folder.join("esh.json"), &results)?;
     let clock = [("sampling_seconds", sampled), ("training_seconds", begin.elapsed().as_secs_f64())];
-    report::json(&folder.join(format!("{name}.timing.json")), &std::collections::BTreeMap::from(clock))?;
+    report::json(&folder.join("esh.timing.json"), &std::collections::BTreeMap::from(clock))?;
     common.say(&format!("{table}\nResults: {}", folder.display()));
     Ok(())
 }

@@ -47,11 +47,8 @@ impl Sampler {
     /// Whether this build has it: NUTS needs the feature `nuts`, Runge–Kutta `runge-kutta`.
     #[must_use]
     pub fn is_built(self) -> bool {
-        match self {
-            Self::Nuts => cfg!(feature = "nuts"),
-            Self::RungeKutta(_) => cfg!(feature = "runge-kutta"),
-            _ => true,
-        }
+        (self != Self::Nuts || cfg!(feature = "nuts"))
+            && (!matches!(self, Self::RungeKutta(_)) || cfg!(feature = "runge-kutta"))
     }
 
     /// The paper's name.

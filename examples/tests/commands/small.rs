@@ -57,7 +57,7 @@ fn threads_do_not_change_a_byte_of_esh() {
 #[test]
 fn threads_do_not_change_a_byte_of_integrators() {
     let folder = threads_do_not_change("esh", &["--integrators", "--quick"], 5);
-    let report = report(&folder.path().join("2/integrators.json"));
+    let report = report(&folder.path().join("2/esh.json"));
     let cells = report["cells"].as_array().unwrap();
     let cell = |sampler: &str| {
         let mut cells = cells.iter().filter(|cell| cell["target"] == "2D MOG-prior");
