@@ -199,6 +199,11 @@ fn weights() {
     assert_eq!(build(&packed, &visible, &hidden, 17), Ok(()));
     assert_eq!(build(&packed, &[], &hidden, 17), Err(Units));
     assert_eq!(build(&packed, &visible, &[], 0), Err(Units));
+    // As many hidden units as sums over them are exact for, and one more.
+    for (units, is_legal) in [(1 << 20, true), ((1 << 20) + 1, false)] {
+        let zeros = vec![[0.0; LANES]; Rbm::row_blocks(units)];
+        assert_eq!(build(&zeros, &[0.0], &zeros, units).is_ok(), is_legal, "{units} hidden units");
+    }
     assert_eq!(build(&packed, &visible, &hidden[..1], 17), Err(Length { need: 2, got: 1 }));
     assert_eq!(build(&packed[..5], &visible, &hidden, 17), Err(Length { need: 6, got: 5 }));
     assert_eq!(build(&packed, &visible[..2], &hidden, 17), Err(Length { need: 4, got: 6 }));

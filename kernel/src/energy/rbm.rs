@@ -100,7 +100,8 @@ impl<'a> Rbm<'a> {
         units: usize,
     ) -> Result<Self, RbmError> {
         let row = Self::row_blocks(units);
-        if visible.is_empty() || units == 0 || visible.len() > i32::MAX as usize {
+        // Sums over hidden units are exact for 2¹⁶ blocks.
+        if visible.is_empty() || units == 0 || visible.len() > i32::MAX as usize || row > 1 << 16 {
             return Err(RbmError::Units);
         }
         if hidden.len() != row {

@@ -2,7 +2,7 @@
 
 use super::{Bits, LANES, U32s};
 
-/// A sum a lane of 32-bit integers, read as signed: exact, in any order, for up to 2¹⁵ terms.
+/// A sum a lane of 32-bit integers, read as signed: exact, in any order, for up to 2¹⁶ terms below 2³⁰ in size.
 ///
 /// Each is kept modulo 2³², and with it the sum of its terms' high halves. Together they give the sum, as the low
 /// halves add up to less than 2³².

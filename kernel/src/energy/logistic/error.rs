@@ -6,8 +6,8 @@ crate::error::errors! {
     /// Why numbers are not a logistic regression.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum LogisticError {
-        /// No coefficients or no observations.
-        Empty => "there must be at least one coefficient and one observation";
+        /// No coefficients or no observations, or more than 2³¹ − 1 coefficients or 2²⁰ observations.
+        Empty => "there must be 1 to 2^31 - 1 coefficients and 1 to 2^20 observations";
         /// A slice has `got` elements instead of `need`.
         Length {
             /// Elements needed.

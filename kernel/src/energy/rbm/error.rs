@@ -4,8 +4,8 @@ crate::error::errors! {
     /// Why weights are not those of an RBM.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum RbmError {
-        /// No visible or no hidden units.
-        Units => "an RBM needs at least one visible and one hidden unit";
+        /// No visible or no hidden units, or more than 2³¹ − 1 visible or 2²⁰ hidden ones.
+        Units => "an RBM has 1 to 2^31 - 1 visible and 1 to 2^20 hidden units";
         /// A buffer has `got` elements instead of `need`.
         Length {
             /// Elements needed.
