@@ -20,11 +20,11 @@ int main(void) {
     static unsigned char memory[2048]; /* bitmc_chain_bytes(&model) says how much */
     uint32_t sums[20];
     float pull = 0.3f, mean;
-    bitmc_model model;
-    bitmc_rng rng;
-    bitmc_chain chain;
-    bitmc_sampler gibbs;
-    bitmc_stats stats;
+    bitmc_model model = {0};
+    bitmc_rng rng = {0};
+    bitmc_chain chain = {0};
+    bitmc_sampler gibbs = {0};
+    bitmc_stats stats = {0};
     if (check(bitmc_own_init(&model, 20, 2, BITMC_CATEGORICAL, energy, NULL, NULL, &pull)) ||
         check(bitmc_rng_init(&rng, 1, 0)) || check(bitmc_chain_init(&chain, &model, memory, sizeof memory, &rng)) ||
         check(bitmc_gibbs_init(&gibbs, 0)) || check(bitmc_stats_init(&stats, sums, 20)) ||

@@ -862,6 +862,10 @@ unsafe extern "C" fn downhill(_: *mut c_void, _: *const bitmc_state, out: *mut f
     (0..count).for_each(|place| unsafe { out.add(place).write(-0.25) });
 }
 
+unsafe extern "C" fn far(_: *mut c_void, _: *const bitmc_state) -> f32 {
+    1e6
+}
+
 #[test]
 fn energies_compared_with_themselves() {
     // SAFETY: all structs and memory live as long as this function.
@@ -889,6 +893,14 @@ fn energies_compared_with_themselves() {
         assert_eq!((said, saw.wrong), (Check, bitmc_wrong::Sign));
         let (said, saw) = check(Some(slope), Some(downhill), user);
         assert_eq!((said, saw.wrong, saw.site), (Check, bitmc_wrong::Gradient, 0));
+        // A constant that hides the differences.
+        assert_eq!(bitmc_own_init(model.at(), 18, 2, 0, Some(far), None, None, null_mut()), Done);
+        let mut memory = Room::new(bitmc_check_bytes(model.at()));
+        let (at, bytes) = memory.at();
+        assert_eq!(bitmc_check(model.at(), words.as_ptr(), 3, at, bytes, checked.as_mut_ptr()), Check);
+        let saw = checked.assume_init();
+        assert_eq!((saw.wrong, saw.state, saw.got), (bitmc_wrong::Large, 0, 1e6));
+        assert_eq!(bitmc_own_init(model.at(), 18, 2, 0, Some(energy), Some(slope), None, user), Done);
         // In the memory of a chain.
         let (chain, rng) = (Held::<bitmc_chain>::new(), Held::<bitmc_rng>::new());
         let mut memory = Room::new(bitmc_check_bytes(model.at()).max(bitmc_chain_bytes(model.at())));

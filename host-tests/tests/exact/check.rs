@@ -333,6 +333,35 @@ fn what_cannot_be_checked_is_named() {
     assert_eq!(check(&energy, &mut heap::memory(&energy), []), Ok(Checked::default()));
 }
 
+/// A constant hides the differences of an energy in the rounding of its totals.
+#[test]
+fn an_energy_with_a_large_constant_is_named() {
+    struct Far(f32);
+    impl Function for Far {
+        fn layout(&self) -> Layout {
+            Layout::binary(8)
+        }
+        fn total(&self, x: Packed<'_>) -> f32 {
+            self.0 + 0.3 * x.ones() as f32
+        }
+        fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+            0.3
+        }
+    }
+    let look = |constant| {
+        let energy = Plain(Far(constant));
+        let states = [[0u32], [255]];
+        let states = states.iter().map(|words| Packed::new(Layout::binary(8), words).unwrap());
+        check(&energy, &mut heap::memory(&energy), states)
+    };
+    for constant in [1e5, -1e5] {
+        assert!(look(constant).is_ok(), "{constant}");
+    }
+    for energy in [1e6, -1e6, 131_072.0] {
+        assert_eq!(look(energy).unwrap_err(), CheckError::Large { state: 0, energy });
+    }
+}
+
 /// A sum of many terms: a chain's total is rounded at every step.
 struct Coarse(Cell<f32>);
 

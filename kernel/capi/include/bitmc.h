@@ -88,6 +88,8 @@ typedef enum bitmc_wrong {
   BITMC_WRONG_NAN_GRADIENT,
   // The gradient points the other way.
   BITMC_WRONG_SIGN,
+  // The energy, `got`, is 2^17 or more in size: small differences are lost in its rounding. Subtract a constant.
+  BITMC_WRONG_LARGE,
   // Another thing: a fault of the library.
   BITMC_WRONG_OTHER,
 } bitmc_wrong;
@@ -413,7 +415,7 @@ enum bitmc_status bitmc_rbm_init(struct bitmc_model *model,
 // An energy of the caller's, over `sites` sites of `arity` values; `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL
 // and of no matter for two values. Its gradient is told site by site by `gradient`, or as a whole by `gradient_all`, which
 // is preferred; either may be null. Categories of 65 values or more are asked site by site. Without a gradient samplers by
-// gradients propose blindly: right, and slow; Gibbs sampling never asks for one.
+// gradients propose blindly: right, and slow. A step of Gibbs sampling asks for none; the start of a chain does.
 enum bitmc_status bitmc_own_init(struct bitmc_model *model,
                                  size_t sites,
                                  size_t arity,

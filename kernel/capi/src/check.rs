@@ -29,6 +29,8 @@ pub enum bitmc_wrong {
     NanGradient,
     /// The gradient points the other way.
     Sign,
+    /// The energy, `got`, is 2^17 or more in size: small differences are lost in its rounding. Subtract a constant.
+    Large,
     /// Another thing: a fault of the library.
     Other,
 }
@@ -99,6 +101,7 @@ fn found(error: CheckError) -> Outcome<bitmc_checked> {
             };
             bitmc_checked { wrong, state, site, value, need, got, ..NOTHING }
         }
+        CheckError::Large { state, energy } => bitmc_checked { wrong: wrong::Large, state, got: energy, ..NOTHING },
         CheckError::Sign { slope } => bitmc_checked { wrong: wrong::Sign, slope, ..NOTHING },
         _ => bitmc_checked { wrong: wrong::Other, ..NOTHING },
     })

@@ -467,7 +467,7 @@ pub unsafe extern "C" fn bitmc_rbm_init(
 /// An energy of the caller's, over `sites` sites of `arity` values; `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL
 /// and of no matter for two values. Its gradient is told site by site by `gradient`, or as a whole by `gradient_all`, which
 /// is preferred; either may be null. Categories of 65 values or more are asked site by site. Without a gradient samplers by
-/// gradients propose blindly: right, and slow; Gibbs sampling never asks for one.
+/// gradients propose blindly: right, and slow. A step of Gibbs sampling asks for none; the start of a chain does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_own_init(
     model: *mut bitmc_model,

@@ -38,6 +38,8 @@ pub struct Checked {
 const MOST: f32 = 1e15;
 /// A correlation below this is a wrong sign: that of a gradient that says nothing is 0, up to rounding.
 const AGAINST: f32 = -0.1;
+/// From here on totals are exact to a sixty-fourth at best.
+const LARGE: f32 = 131_072.0;
 /// 2⁻²⁰: of the totals and differences this may be lost.
 const ROUNDING: f32 = 1.0 / 1_048_576.0;
 
@@ -50,6 +52,7 @@ const ROUNDING: f32 = 1.0 / 1_048_576.0;
 /// Give it a few states that differ at many sites: moves of many sites are checked from each state to the next. All
 /// states must be allowed. Hard constraints are checked too: a difference is +∞ exactly where the total is.
 ///
+/// * An energy of 2¹⁷ or more in size is an error: differences below a sixty-fourth are lost in its rounding.
 /// * A difference may be off by `2⁻²⁰ (|E(x)| + |E(y)| + Σᵢ maxₖ |E(xᵢ = k) − E(x)|)`, the rounding of totals.
 /// * Rows and batches of gradients must be equal bit for bit, and no component may be NaN.
 /// * The gradient must have the right sign on the whole: a [correlation](Checked::correlation) with differences below
@@ -122,6 +125,9 @@ impl Seen {
         check_values(energy, x)?;
         copy(there.words, x.words());
         let total = start(energy, x, there.cache)?;
+        if total.abs() >= LARGE {
+            return Err(CheckError::Large { state, energy: total });
+        }
         if state == 0 {
             copy(here.words, x.words());
             copy(here.cache, there.cache);

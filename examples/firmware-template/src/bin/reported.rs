@@ -14,8 +14,11 @@ fn main() -> ! {
     let before = DWT::cycle_count();
     let share = sampling::share_up(1);
     let cycles = DWT::cycle_count().wrapping_sub(before);
-    defmt::info!("P(site 0 up) = {=f32}, exactly .741", share.unwrap_or(f32::NAN));
-    defmt::info!("{=u32} cycles a step of 25 sites", cycles / sampling::STEPS as u32);
+    match share {
+        Ok(share) => defmt::info!("P(site 0 up) = {=f32}, exactly .741", share),
+        Err(failure) => defmt::error!("{}", failure),
+    }
+    defmt::info!("{=u32} cycles a sweep of 25 sites", cycles / sampling::SWEEPS as u32);
     loop {
         cortex_m::asm::wfi();
     }

@@ -5,14 +5,15 @@
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cortex_m_rt::entry;
 
-/// The result in units of 2⁻¹⁶, for a debugger or for the rest of the firmware.
+/// The result in units of 2⁻¹⁶, for a debugger or for the rest of the firmware. All ones where there is none.
 #[used]
-static SHARE: AtomicU32 = AtomicU32::new(0);
+static SHARE: AtomicU32 = AtomicU32::new(u32::MAX);
 
 #[entry]
 fn main() -> ! {
-    let share = sampling::share_up(1).unwrap_or(0.0);
-    SHARE.store((share * 65_536.0) as u32, Relaxed);
+    if let Ok(share) = sampling::share_up(1) {
+        SHARE.store((share * 65_536.0) as u32, Relaxed);
+    }
     loop {
         cortex_m::asm::wfi();
     }

@@ -69,6 +69,14 @@ crate::error::errors! {
             got: f32,
         } => "state {state}, site {site}, value {value}: {} gives {got}, {} gave {need}",
             answer.names().0, answer.names().1;
+        /// The energy is 2¹⁷ or more in size. An f32 is exact to a sixty-fourth there, or less: small differences are lost.
+        /// Subtract a constant from it.
+        Large {
+            /// The number of the state.
+            state: usize,
+            /// Its energy.
+            energy: f32,
+        } => "the energy of state {state} is {energy}: small differences are lost in an f32, so subtract a constant";
         /// The gradient points the other way: over all moves of one site, its products with the moves rise where the
         /// totals fall.
         Sign {
