@@ -41,7 +41,9 @@ pub(super) fn unscaled(
 ) -> Path {
     let room = vec![[0.0; LANES]; 3 * blocks(start.len()) + potential.scratch_len()];
     let mut chain = Unscaled::new(potential, room, start, direction).expect("a legal start");
-    let (mut kept, mut states, mut trace) = (Kept::new(start), Vec::new(), Vec::new());
+    // It begins at |v| = 1.
+    let begin = Trace { gradients: 0, total: chain.energy().into(), kinetic: 0.0 };
+    let (mut kept, mut states, mut trace) = (Kept::new(start), Vec::new(), vec![begin]);
     let dim = start.len() as f32;
     let samples = looks.iter().map(|&look| {
         while (states.len() as u64) < look {
@@ -86,7 +88,8 @@ pub(super) fn runge_kutta(
     use ode_solvers::{DVector, Dopri5};
     let dim = start.len();
     let length = direction.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
-    let mut y: Vec<f64> = start.iter().map(|&x| x.into()).collect();
+    let begin: Vec<f64> = start.iter().map(|&x| x.into()).collect();
+    let mut y = begin.clone();
     y.extend(direction.iter().map(|&v| f64::from(v) / length));
     if time == Time::Scaled {
         y.push(0.0);
@@ -98,7 +101,9 @@ pub(super) fn runge_kutta(
     solver.set_output(OutputType::Sparse);
     let _ended = solver.integrate();
 
-    let (mut kept, mut states, mut trace) = (Kept::new(start), Vec::new(), Vec::new());
+    let (energy, _) = ode::evaluate(potential, &begin);
+    let begin = Trace { gradients: 0, total: energy, kinetic: 0.0 };
+    let (mut kept, mut states, mut trace) = (Kept::new(start), Vec::new(), vec![begin]);
     let mut steps = steps.into_inner().into_iter().peekable();
     let samples = looks.iter().map(|&look| {
         while let Some((gradients, length, y)) = steps.next_if(|(gradients, _, _)| *gradients <= look) {

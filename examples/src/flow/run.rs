@@ -78,7 +78,7 @@ pub struct Path {
     /// The chain's sample after so many gradients: for ESH the one that a reservoir keeps, by time; for the
     /// others the last state.
     pub samples: Vec<Vec<f32>>,
-    /// Of energy-sampling dynamics: what it conserves.
+    /// Of energy-sampling dynamics: what it conserves, from the start on.
     pub trace: Vec<Trace>,
 }
 
@@ -146,7 +146,8 @@ pub fn run(sampler: Sampler, target: Target, looks: &[u64], rng: &mut LaneRng) -
 fn esh(potential: &dyn Potential, start: &[f32], looks: &[u64], rng: &mut LaneRng) -> Path {
     let room = vec![[0.0; LANES]; 3 * blocks(start.len()) + potential.scratch_len()];
     let mut chain = Esh::random(potential, room, start, rng).expect("a legal start");
-    let (mut kept, mut states, mut trace) = (Kept::new(start), Vec::new(), Vec::new());
+    let begin = Trace { gradients: 0, total: chain.hamiltonian().into(), kinetic: 0.0 };
+    let (mut kept, mut states, mut trace) = (Kept::new(start), Vec::new(), vec![begin]);
     let samples = looks.iter().map(|&look| {
         while (states.len() as u64) < look {
             let leap = chain.step(size(0.1));

@@ -101,7 +101,9 @@ fn found(error: CheckError) -> Outcome<bitmc_checked> {
             };
             bitmc_checked { wrong, state, site, value, need, got, ..NOTHING }
         }
-        CheckError::Large { state, energy } => bitmc_checked { wrong: wrong::Large, state, got: energy, ..NOTHING },
+        CheckError::Large { state, energy } => {
+            bitmc_checked { wrong: wrong::Large, state, got: energy, ..NOTHING }
+        }
         CheckError::Sign { slope } => bitmc_checked { wrong: wrong::Sign, slope, ..NOTHING },
         _ => bitmc_checked { wrong: wrong::Other, ..NOTHING },
     })

@@ -6,7 +6,7 @@
 //! samplers whose chains agree, if any do. Costs come from the table in `cost.rs`, so that the choice is a function
 //! of the model, the seed and the settings. Models of [`FEW`] states need no pilot run: all states are enumerated.
 
-use crate::diagnose::{Diagnosis, rounding};
+use crate::diagnose::{Diagnosis, Scalar, rounding};
 use crate::model::Form;
 use crate::parts::Ready;
 use crate::plan::{Ground, POTTS_BATCH, Plan};
@@ -49,6 +49,8 @@ const BEHIND: f64 = 4.0;
 const PATIENCE: f64 = 1e6;
 /// What such a pilot may cost over what the run itself will.
 const EXCHANGE: f64 = 8.0;
+/// Standard errors from which on two samplers say different things.
+const DIFFERENT: f64 = 4.0;
 /// Effective samples that a run is to have, where it chooses the steps between its draws.
 const WANTED: f64 = 1000.0;
 /// Steps between draws that it chooses, at most.
@@ -115,7 +117,7 @@ const ALONE: u64 = 64;
 /// Enumeration of all states at each step, and how many states there are; where there are not too many, and each is cheap.
 fn enumeration(sampler: &Sampler<'_>, layout: Layout) -> Option<(Plan, usize)> {
     let sites = layout.sites();
-    let fits = !matches!(sampler.model.form, Form::Own(_)) && HammingBall::new(layout, sites, sites).is_ok();
+    let fits = !sampler.model.is_own() && HammingBall::new(layout, sites, sites).is_ok();
     let states = || (0..sites).map(|site| sampler.model.arity_of(site)).product();
     fits.then(|| (Plan::HammingBall { sites, radius: sites }, states()))
 }
@@ -199,6 +201,8 @@ pub(crate) struct Pilot<'e> {
     pub(crate) cost: f64,
     pub(crate) ess: Option<f64>,
     pub(crate) r_hat: Option<f64>,
+    /// What the sites said, those that were looked at.
+    sites: Vec<Scalar>,
     /// Steps, and microseconds, of the part that was looked at.
     window: (u64, f64),
 }
@@ -206,7 +210,16 @@ pub(crate) struct Pilot<'e> {
 impl<'e> Pilot<'e> {
     pub(crate) fn new(plan: Plan, ground: &Ground<'e>) -> Result<Self, Error> {
         let units = plan.units(ground)?;
-        Ok(Self { plan, units, steps: 0, cost: 0.0, ess: None, r_hat: None, window: (0, 0.0) })
+        Ok(Self {
+            plan,
+            units,
+            steps: 0,
+            cost: 0.0,
+            ess: None,
+            r_hat: None,
+            sites: Vec::new(),
+            window: (0, 0.0),
+        })
     }
 
     /// Microseconds of a step of all chains, as far as it is known how many sites a step changes.
@@ -232,7 +245,7 @@ impl<'e> Pilot<'e> {
         self.window = (draws * thin, self.each(sampler) * (draws * thin) as f64);
         self.steps += self.window.0;
         self.cost += self.window.1;
-        (self.ess, self.r_hat) = looked_at(&tracks, layout);
+        (self.sites, self.ess, self.r_hat) = looked_at(&tracks, layout);
         Ok(())
     }
 
@@ -276,12 +289,23 @@ impl<'e> Pilot<'e> {
     }
 }
 
-/// The smallest effective sample size and the largest R̂ of the energy and some sites; a scalar that never changes says
-/// nothing.
-fn looked_at(tracks: &[Track], layout: Layout) -> (Option<f64>, Option<f64>) {
+/// Whether a site has another mean in the chains of one sampler than in those of another, by the effective samples of each where
+/// the site says none. What one draw more or less makes of a rare value is no difference.
+fn differ((a, fewest): (&[Scalar], f64), (b, other): (&[Scalar], f64), range: f64) -> bool {
+    let size = |site: &Scalar, all: f64| site.mcse.map_or(all, |mcse| (site.sd / mcse).powi(2)).max(1.0);
+    a.iter().zip(b).any(|(a, b)| {
+        let (m, n) = (size(a, fewest), size(b, other));
+        let variance = a.sd.min(b.sd).powi(2) + range * range / m.min(n);
+        (a.mean - b.mean).abs() > DIFFERENT * (variance * (1.0 / m + 1.0 / n)).sqrt()
+    })
+}
+
+/// What some sites say, and the smallest effective sample size and the largest R̂ of them and of the energy; a scalar that
+/// never changes says nothing.
+fn looked_at(tracks: &[Track], layout: Layout) -> (Vec<Scalar>, Option<f64>, Option<f64>) {
     let draws = tracks.first().map_or(0, |track| track.energies.len());
     if draws < 8 {
-        return (None, None);
+        return (Vec::new(), None, None);
     }
     let diagnosis = Diagnosis::new(draws);
     let energies: Vec<Vec<f64>> =
@@ -294,11 +318,12 @@ fn looked_at(tracks: &[Track], layout: Layout) -> (Option<f64>, Option<f64>) {
     };
     let every = layout.sites().div_ceil(LOOKED_AT);
     let sites = (0..layout.sites()).into_par_iter().step_by(every).map(|index| diagnosis.of(&site(index)));
-    let mut all: Vec<_> = sites.collect();
-    all.push(diagnosis.of_energy(&energies, rounding(tracks)));
-    let ess = all.iter().filter_map(|scalar| scalar.ess_bulk).reduce(f64::min);
-    let r_hat = all.iter().filter_map(|scalar| scalar.r_hat).reduce(f64::max);
-    (ess, r_hat)
+    let sites: Vec<_> = sites.collect();
+    let energy = diagnosis.of_energy(&energies, rounding(tracks));
+    let all = || sites.iter().chain([&energy]);
+    let ess = all().filter_map(|scalar| scalar.ess_bulk).reduce(f64::min);
+    let r_hat = all().filter_map(|scalar| scalar.r_hat).reduce(f64::max);
+    (sites, ess, r_hat)
 }
 
 /// The best sampler for a model.
@@ -383,9 +408,24 @@ pub(crate) fn choose<'e>(
     // Of equal ones the first; one that has said enough before others, and one whose chains agree before one whose
     // chains do not.
     let enough = if slow { ENOUGH_OF_SLOW } else { ENOUGH };
-    let key = |pilot: &Pilot<'_>| (has(pilot, enough), pilot.agrees(), pilot.rate());
+    // Chains that agree may all have missed what replica exchange has seen.
+    let seen: Vec<bool> = {
+        let exchange =
+            pilots.iter().find(|pilot| matches!(pilot.plan, Plan::Exchange { .. }) && pilot.agrees());
+        let said = |pilot: &'_ Pilot<'_>| pilot.ess.unwrap_or(1.0);
+        let range = layout.arity() as f64 - 1.0;
+        let misses = |pilot: &Pilot<'_>| {
+            exchange
+                .is_some_and(|other| differ((&pilot.sites, said(pilot)), (&other.sites, said(other)), range))
+        };
+        pilots.iter().map(|pilot| !misses(pilot)).collect()
+    };
+    let key = |index: usize| {
+        let pilot = &pilots[index];
+        (has(pilot, enough) && seen[index], pilot.agrees() && seen[index], pilot.rate())
+    };
     let order = |a: &usize, b: &usize| {
-        let (a, b) = (key(&pilots[*a]), key(&pilots[*b]));
+        let (a, b) = (key(*a), key(*b));
         (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
     };
     let winner = (0..pilots.len()).rev().max_by(order).unwrap_or(0);
@@ -422,4 +462,29 @@ pub(crate) fn settle(units: &mut [Box<dyn Unit + '_>], steps: u64, watch: &Watch
     advance(units, steps, watch, &Progress::new(true, 0))?;
     units.iter_mut().for_each(|unit| *unit.acceptance() = Acceptance::new());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::differ;
+    use crate::diagnose::Scalar;
+
+    /// A bit that is 1 in a share of so many effective samples.
+    fn bit(mean: f64, size: f64) -> Vec<Scalar> {
+        let sd = (mean * (1.0 - mean)).sqrt();
+        let (mcse, ess) = ((sd > 0.0).then(|| sd / size.sqrt()), (sd > 0.0).then_some(size));
+        vec![Scalar { mean, sd, mcse, ess_bulk: ess, ess_tail: ess, r_hat: Some(1.0) }]
+    }
+
+    /// Chains that all missed a mode of 4 % agree with each other, and differ from those that saw it.
+    #[test]
+    fn a_mode_that_chains_missed_is_a_difference_and_a_rare_value_is_none() {
+        let differs = |a: &[Scalar], b: &[Scalar]| differ((a, 7843.0), (b, 257.0), 1.0);
+        assert!(differs(&bit(0.0026, 7843.0), &bit(0.045, 257.0)));
+        assert!(differs(&bit(0.0, 7843.0), &bit(0.045, 257.0)));
+        // One draw of 257, where the others have none, or 1 in 1,000; and what chance makes of 4 %.
+        assert!(!differs(&bit(0.0, 7843.0), &bit(1.0 / 257.0, 257.0)));
+        assert!(!differs(&bit(0.001, 7843.0), &bit(1.0 / 257.0, 257.0)));
+        assert!(!differs(&bit(0.04, 7843.0), &bit(0.04 + 3.0 * 0.0122, 257.0)));
+    }
 }

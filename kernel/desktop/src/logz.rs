@@ -59,7 +59,7 @@ pub struct Estimate {
     pub log_z: f64,
     /// Its standard error, by the spread of the runs' weights, with what rounding of energies to f32 may do. Of a
     /// population by the sizes of its families, or by the spread of the weights at each temperature where that is
-    /// larger. And 1/runs more where states that no run met may count: where all runs have one weight, or a table
+    /// larger. Infinite where all runs have the same weight: then nothing is known of it. 1/runs more where a table
     /// forbids states.
     pub error: f64,
     /// Runs, or replicas of a population.
@@ -194,7 +194,11 @@ impl LogZ<'_> {
     /// The error for what none of so many runs met, and what makes them doubtful. The variance is that of their weights.
     pub(crate) fn unmet(&self, variance: f64, runs: usize) -> (f64, Option<String>) {
         let alike = variance == 0.0 && !self.model.is_flat();
-        let unmet = if alike || self.model.forbids() { 1.0 / runs as f64 } else { 0.0 };
+        let unmet = match (alike, self.model.forbids()) {
+            (true, false) => f64::INFINITY,
+            (_, true) => 1.0 / runs as f64,
+            _ => 0.0,
+        };
         let doubt = "all runs have the same weight: no term made a difference in any state that they met";
         (unmet, (alike && !self.model.forbids()).then(|| doubt.into()))
     }

@@ -6,6 +6,7 @@ use crate::parts::Parts;
 use bitmc::energy::Edge;
 use bitmc::{Energy, Layout};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -325,9 +326,13 @@ impl Model {
     /// The same model with sites that are known: they hold these values.
     ///
     /// # Errors
-    /// [`Error::Model`] where there is no such site or no such value.
+    /// [`Error::Model`] where there is no such site or no such value, or a site is known to have two values.
     pub fn given(mut self, known: &[(usize, u32)]) -> Result<Self, Error> {
+        let mut values = HashMap::new();
         for &(site, value) in known {
+            if let Some(other) = values.insert(site, value).filter(|other| *other != value) {
+                return Err(Error::model(format!("site {site} is known to be {other} and {value}")));
+            }
             let arity = if site < self.sites() { self.arity_of(site) } else { 0 };
             if arity == 0 {
                 return Err(Error::model(format!(
@@ -341,6 +346,11 @@ impl Model {
         }
         self.known = known.to_vec();
         Ok(self)
+    }
+
+    /// Whether the energy is the caller's.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self.form, Form::Own(_))
     }
 
     /// How many sites there are.

@@ -27,6 +27,8 @@ pub struct Samples {
     pub(crate) tracks: Vec<Track>,
     pub(crate) report: Report,
     pub(crate) seconds: Seconds,
+    /// Whether the energy is the caller's: its differences are those of totals.
+    pub(crate) own: bool,
     /// The diagnostics, once they have been computed.
     pub(crate) summary: OnceLock<Summary>,
 }
@@ -47,6 +49,9 @@ pub struct Found {
 /// Draws of a chain from which on there are effective sample sizes.
 const FEWEST: usize = 8;
 
+/// From here on numbers of 32 bits are a sixty-fourth or more apart.
+const COARSE: f32 = 131_072.0;
+
 /// The diagnostics of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
@@ -65,6 +70,10 @@ pub struct Summary {
     pub r_hat: Option<f64>,
     /// The smallest bulk effective sample size of the energy and the sites.
     pub ess: Option<f64>,
+    /// Steps at which the energy failed: it was NaN or −∞ there, and the step was refused.
+    pub faults: u64,
+    /// Of an energy of your own that reaches 2¹⁷ T: how far apart numbers of 32 bits are there.
+    pub spacing: Option<f64>,
 }
 
 /// The diagnostics of one site: those of its value.
@@ -97,6 +106,7 @@ impl Samples {
             tracks,
             report,
             seconds,
+            own: model.is_own(),
             summary: OnceLock::new(),
         }
     }
@@ -128,6 +138,7 @@ impl Samples {
             tracks: chains.into_iter().map(|(words, energies)| Track { words, energies }).collect(),
             report,
             seconds: Seconds::default(),
+            own: true,
             summary: OnceLock::new(),
         })
     }
@@ -405,7 +416,21 @@ impl Samples {
         let r_hat = scalars().filter_map(|scalar| scalar.r_hat).reduce(f64::max);
         let ess = scalars().filter_map(|scalar| scalar.ess_bulk).reduce(f64::min);
         let constant_sites = sites.iter().filter(|site| site.value.sd == 0.0).count();
-        Summary { chains, draws, energy, sites, constant_sites, r_hat, ess }
+        let energies = self.tracks.iter().flat_map(|track| &track.energies);
+        let largest = energies.fold(0.0, |most: f32, energy| most.max(energy.abs()));
+        let is_coarse = self.own && largest >= COARSE;
+        let spacing = is_coarse.then(|| f64::from(largest.next_up() - largest) * self.temperature);
+        Summary {
+            chains,
+            draws,
+            energy,
+            sites,
+            constant_sites,
+            r_hat,
+            ess,
+            faults: self.report.faults,
+            spacing,
+        }
     }
 }
 
@@ -435,6 +460,17 @@ impl Summary {
             return Some(format!(
                 "{} draws of a chain say nothing of errors: take at least {FEWEST}",
                 self.draws
+            ));
+        }
+        if let Some(spacing) = self.spacing {
+            return Some(format!(
+                "energies are so large that numbers of 32 bits are {spacing} apart: subtract a constant from yours"
+            ));
+        }
+        if self.faults > 0 {
+            return Some(format!(
+                "the energy was NaN or −∞ at {} steps, which were refused: the states there are missing",
+                self.faults
             ));
         }
         match (self.r_hat, self.ess) {

@@ -173,3 +173,69 @@ fn starts_are_found_where_a_sweep_ends_in_a_trap() {
         model.sampler().seed(seed).draws(20).seconds(0.5).run().unwrap();
     }
 }
+
+/// An energy of one's own over 12 bits.
+struct Own {
+    constant: f32,
+    broken: bool,
+    forbids: bool,
+}
+
+impl bitmc::Function for Own {
+    fn layout(&self) -> bitmc::Layout {
+        bitmc::Layout::binary(12)
+    }
+
+    fn total(&self, x: bitmc::Packed<'_>) -> f32 {
+        let ones = x.ones() as f32;
+        // No two neighbours are 1: about one random state in eleven.
+        let forbidden = self.forbids && (0..12).any(|site| x.get(site) + x.get((site + 1) % 12) == 2);
+        match (self.broken && ones == 12.0, forbidden) {
+            (true, _) => f32::NAN,
+            (_, true) => f32::INFINITY,
+            _ => self.constant - 2.0 * ones,
+        }
+    }
+
+    fn gradient(&self, _: bitmc::Packed<'_>, _: usize) -> f32 {
+        -2.0
+    }
+}
+
+#[test]
+fn an_energy_of_ones_own_that_fails_or_is_too_large_is_warned_of() {
+    let warning = |constant, broken| {
+        let own = Own { constant, broken, forbids: false };
+        let samples = Model::own(bitmc::Plain(own)).sampler().draws(200).run().unwrap();
+        samples.summary().warning().unwrap_or_default()
+    };
+    assert_eq!(warning(0.0, false), "");
+    assert_eq!(warning(1e5, false), "");
+    assert!(warning(0.0, true).contains("NaN or −∞ at"), "{}", warning(0.0, true));
+    assert!(
+        warning(1e7, false).ends_with("1 apart: subtract a constant from yours"),
+        "{}",
+        warning(1e7, false)
+    );
+    // Differences of built-in models are exact whatever their energies are.
+    let large = Model::ising(3, &[(0, 1, 1e6), (1, 2, 1e6)], &[]).unwrap();
+    assert_eq!(large.sampler().with("gibbs".parse().unwrap()).chains(1).run().unwrap().summary().spacing, None);
+}
+
+#[test]
+fn annealing_looks_for_a_start_that_hard_constraints_allow() {
+    let own = Own { constant: 0.0, broken: false, forbids: true };
+    let model = Model::own(bitmc::Plain(own));
+    for seed in 0..5 {
+        let found = model.annealer().sweeps(1000).seed(seed).run().unwrap();
+        assert_eq!(found.states[0].energy, -12.0, "{seed}");
+    }
+}
+
+#[test]
+fn a_site_that_is_known_twice_is_refused() {
+    let model = || Model::ising(3, &[(0, 1, 0.5)], &[]).unwrap();
+    let error = model().given(&[(0, 1), (1, 0), (0, 0)]).unwrap_err();
+    assert_eq!(error.to_string(), "site 0 is known to be 1 and 0");
+    assert!(model().given(&[(0, 1), (0, 1)]).is_ok());
+}

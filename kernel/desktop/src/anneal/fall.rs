@@ -10,7 +10,7 @@ use bitmc::energy::{BaseDistribution, Tempered};
 use bitmc::lane::LANES;
 use bitmc::step::SequentialGibbs;
 use bitmc::temper::Replica;
-use bitmc::{Chain, Energy, Gibbs, Ising, LaneRng, Layout, Packed, packed};
+use bitmc::{Energy, Gibbs, Ising, LaneRng, Layout, Packed, packed};
 
 /// Temperatures of a run.
 const RUNGS: u64 = 64;
@@ -48,13 +48,14 @@ impl Schedule {
 pub(super) fn temperatures(model: &Model, soft: &Ready<'_>, rng: &mut LaneRng) -> Result<(f64, f64), Error> {
     const STATES: usize = 8;
     let energy = soft.energy();
-    let layout = energy.layout();
+    let (layout, held) = (energy.layout(), held(model));
+    let held = Packed::new(Layout::binary(layout.sites()), &held).map_err(Error::model)?;
     let mut changes = Vec::new();
     for _ in 0..STATES {
-        let chain = Chain::random(energy, memory(energy), rng).map_err(Error::model)?;
-        let mut words = chain.state().words().to_vec();
+        let mut words = crate::run::start(model, energy, soft, held, rng)?;
         let mut cache = memory(energy).cache;
-        energy.init(chain.state(), &mut cache).map_err(Error::model)?;
+        let state = Packed::new(layout, &words).map_err(Error::model)?;
+        energy.init(state, &mut cache).map_err(Error::model)?;
         let mut out = vec![0.0; layout.arity()];
         for site in (0..layout.sites()).step_by(layout.sites().div_ceil(4096)) {
             energy.differences(&mut words, &cache, site, &mut out);
