@@ -12,6 +12,7 @@ macro_rules! page {
 page!(Readme, "../../README.md");
 page!(Continuous, "../../docs/continuous.md");
 page!(DeepEnergies, "../../docs/deep-energies.md");
+page!(Desktop, "../../docs/desktop.md");
 page!(Diagnosing, "../../docs/diagnosing.md");
 page!(HardLandscapes, "../../docs/hard-landscapes.md");
 page!(Learning, "../../docs/learning.md");

@@ -17,7 +17,7 @@ use wait_timeout::ChildExt;
 
 /// Test binaries whose tests say what is wrong, and the one that sees each change of a bit.
 const BINARIES: [&str; 5] = ["exact", "lanes", "flow", "stat", "hash"];
-/// A test that takes longer than this is no judge, in seconds.
+/// A test that takes longer than this is left out, in seconds.
 const LONGEST: f64 = 5.0;
 
 /// A test by itself.
@@ -150,7 +150,7 @@ struct Summary {
     unreached: Vec<String>,
 }
 
-/// Judges every mutant that is asked for, and writes the page.
+/// Runs the tests of every mutant that is asked for, and writes the page.
 pub fn judge(options: &Options, sources: &BTreeMap<String, String>, mutants: &[Mutant], tests: &[Test]) -> Result<()> {
     let text = fs::read_to_string(&options.summary).unwrap_or_else(|_| "{}".into());
     let mut summary: BTreeMap<String, Summary> = serde_json::from_str(&text)?;

@@ -31,7 +31,7 @@ struct Options {
     /// The date and commit of this run
     #[arg(long, default_value = "")]
     judged: String,
-    /// Judge again what `results` has as not caught
+    /// Try again what `results` has as not caught
     #[arg(long)]
     again: bool,
     /// The page that is written
@@ -43,13 +43,13 @@ struct Options {
     /// Rooms of the kernel [default: all]
     #[arg(long, value_delimiter = ',')]
     rooms: Vec<String>,
-    /// Judge one mutant of so many, and all of the rooms named in --whole
+    /// Try one mutant of so many, and all of the rooms named in --whole
     #[arg(long, default_value_t = 1)]
     every: u64,
-    /// Rooms of which every mutant is judged, whatever --every says
+    /// Rooms of which every mutant is tried, whatever --every says
     #[arg(long, value_delimiter = ',')]
     whole: Vec<String>,
-    /// Seconds of tests that a mutant is judged by
+    /// Seconds of tests of a mutant
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
 }

@@ -61,6 +61,10 @@ CASES = [
     ("W", lambda: bitmc.rbm(np.zeros((0, 3)))),
     ("arities", lambda: bitmc.factors([], [])),
     ("arities", lambda: bitmc.factors([0, 2], [])),
+    ("arities", lambda: bitmc.factors(3, [])),
+    ("arities", lambda: bitmc.factors([3.0], [])),
+    ("tables", lambda: bitmc.factors([2, 2], {(0, 1): [1.0]})),
+    ("start", lambda: bitmc.Chains(2, chains=1, start=np.zeros((1, 2)))),
     ("tables", lambda: bitmc.factors([2, 2], [([0, 1], [1.0])])),
     ("tables", lambda: bitmc.factors([2, 2], [([0, 7], [1.0, 1.0])])),
     ("tables", lambda: bitmc.factors([2, 2], [([0], [1.0, -1.0])])),
@@ -257,3 +261,41 @@ def test_sparse_matrices_that_are_not_numbers_say_so():
         bitmc.ising(sparse.csr_matrix([[0, np.nan], [np.nan, 0]]))
     with pytest.raises(ValueError, match="outcomes: at least one"):
         bitmc.logistic(np.zeros((0, 2)), [])
+
+
+def test_unsigned_numbers_that_wrap_around_are_refused():
+    """``2 * x - 1`` of uint8 is 255 at 0: the distribution would be another one, without a word."""
+
+    def wrong(x):
+        s = 2 * x - 1
+        return -(s * 0.3).sum(axis=1), np.full(x.shape, -0.6)
+
+    def right(x):
+        return wrong(x.astype(float))
+
+    with pytest.raises(ValueError, match="wrapped around"):
+        bitmc.langevin(wrong, 12, draws=10)
+    assert bitmc.langevin(right, 12, draws=10).states.shape == (64, 10, 12)
+
+    def choosy(x):  # numbers of one type are all that it takes
+        assert x.dtype == np.uint8
+        return right(x)
+
+    assert bitmc.langevin(choosy, 12, draws=10).states.shape == (64, 10, 12)
+
+
+def test_a_run_that_never_moved_or_never_drew_says_so():
+    def steep(x):
+        return x.sum(axis=1) * 1.0, np.full(x.shape, np.inf)
+
+    with pytest.warns(RuntimeWarning, match="no proposal was accepted"):
+        bitmc.langevin(steep, 4, draws=10, warmup=10)
+    with pytest.warns(RuntimeWarning, match="no draws"):
+        bitmc.langevin(lambda x: (x.sum(axis=1) * 1.0, np.ones(x.shape)), 4, seconds=0.0)
+
+
+def test_tables_of_factors_may_be_a_mapping():
+    weights = [[1.0, 2.0], [3.0, 4.0]]
+    mapped, listed = bitmc.factors([2, 2], {(0, 1): weights}), bitmc.factors([2, 2], [((0, 1), weights)])
+    run = [bitmc.sample(model, draws=20, chains=2).states for model in (mapped, listed)]
+    assert (run[0] == run[1]).all()

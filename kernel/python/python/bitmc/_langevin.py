@@ -114,8 +114,10 @@ class Chains:
             found = array("start", start)
             if found.shape != (chains, sites):
                 raise ValueError(f"start: shape {chains} × {sites} is needed, got {shown(found.shape)}")
-            if found.dtype.kind not in "bui" or found.min() < 0 or found.max() >= arity:
-                raise ValueError(f"start: whole numbers from 0 to {arity - 1} are needed")
+            if found.dtype.kind not in "bui":
+                raise ValueError(f"start: an array of whole numbers is needed, got {found.dtype}")
+            if found.min() < 0 or found.max() >= arity:
+                raise ValueError(f"start: values from 0 to {arity - 1} are needed, got {found.min()} to {found.max()}")
             states = np.ascontiguousarray(found, dtype=np.uint16)
         if not isinstance(sampler, str):
             raise ValueError(f"sampler: a name is needed, got {sampler!r}")
@@ -313,6 +315,20 @@ def langevin(
             raise ValueError("f: gradients are needed, got None")
         moved.tell(energies, gradients)
 
+    def compare() -> None:
+        """Whether f is another one of signed numbers: unsigned ones may have wrapped around in it."""
+        x = moved.ask()
+        try:
+            pair = [np.asarray(f(states)[0], dtype=float) for states in (x, x.astype(np.int64))]
+        except Exception:  # f may want its own type of number: then there is nothing to compare
+            return
+        if pair[0].shape == pair[1].shape and not np.allclose(pair[0], pair[1], rtol=1e-3, atol=1e-3, equal_nan=True):
+            raise ValueError(
+                f"f: it has other energies for {x.dtype} than for signed numbers: differences of states may have wrapped "
+                "around, so begin with x.astype(float)"
+            )
+
+    compare()
     begun, done, warm, stopped = time.monotonic(), 0, 0, None
     drawn = begun
     inner = moved._inner
@@ -325,7 +341,7 @@ def langevin(
             step()
         else:
             warm = warmup
-        tuned = (cycle is None and order == 1) or not inner.tuning
+        tuned = step_size is not None or warmup > 0 and ((cycle is None and order == 1) or not inner.tuning)
         inner.freeze()
         drawn = time.monotonic()
         while warm == warmup and done < draws:
@@ -350,6 +366,10 @@ def langevin(
             RuntimeWarning,
             stacklevel=2,
         )
+    if done == 0:
+        warnings.warn("the time was over in the warm-up: there are no draws", RuntimeWarning, stacklevel=2)
+    elif found.report["acceptance"] == 0.0:
+        warnings.warn("no proposal was accepted: look at step_size and at the gradients", RuntimeWarning, stacklevel=2)
     if found.report["faults"]:
         warnings.warn(
             f"f gave NaN or −∞ at {found.report['faults']} proposals, which were refused: the states there are missing",

@@ -212,14 +212,16 @@ def rbm(W: Any, a: Any = None, b: Any = None) -> Model:
     return Model._of(said("W, a, b", lambda: _bitmc.Model.rbm(w.ravel(), visible, hidden)))
 
 
-def factors(arities: Sequence[int], tables: Iterable[tuple[Sequence[int], Any]]) -> Model:
+def factors(
+    arities: Sequence[int], tables: Iterable[tuple[Sequence[int], Any]] | Mapping[tuple[int, ...], Any]
+) -> Model:
     """A graphical model, ``p(x) ∝ Π t(x)``: tables of weights over at most three sites each.
 
     Parameters
     ----------
     arities : sequence of int
         Values of each site.
-    tables : iterable of (sites, weights)
+    tables : iterable of (sites, weights), or mapping from sites to weights
         The weights have one axis for each of the sites. A weight of 0 forbids a combination.
 
     Examples
@@ -228,11 +230,11 @@ def factors(arities: Sequence[int], tables: Iterable[tuple[Sequence[int], Any]])
     >>> bitmc.factors([2, 3], [([0, 1], [[1, 2, 0], [1, 1, 5]])])
     <bitmc.Model: graphical model: 2 sites of 2 to 3 values, 1 tables>
     """
-    values = sites_of("arities", arities)
-    if values.ndim != 1 or values.size == 0 or values.min() < 1 or values.max() > 65535:
-        raise ValueError("arities: one number of values a site, from 1 to 65535, is needed")
+    values = np.asarray(arities)
+    if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "ui" or values.min() < 1 or values.max() > 65535:
+        raise ValueError("arities: a list of whole numbers from 1 to 65535, one a site, is needed")
     try:
-        listed = list(tables)
+        listed = list(tables.items() if isinstance(tables, Mapping) else tables)
     except TypeError:
         raise ValueError(f"tables: pairs (sites, weights) are needed, got {tables!r}") from None
     made = []
