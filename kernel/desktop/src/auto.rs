@@ -358,7 +358,7 @@ pub(crate) fn choose<'e>(
     let has = |pilot: &Pilot<'_>, enough: f64| pilot.agrees() && pilot.ess.is_some_and(|ess| ess >= enough);
     let first = each * 64.0;
     let (mut level, mut spent) = (first, 0.0);
-    let mut tried: Vec<Trial> = Vec::new();
+    let (mut tried, mut aside): (Vec<Trial>, Option<Pilot<'e>>) = (Vec::new(), None);
     let mut race = |pilots: &mut Vec<Pilot<'e>>,
                     enough: f64,
                     until: &dyn Fn(&[Pilot<'_>]) -> bool|
@@ -376,8 +376,13 @@ pub(crate) fn choose<'e>(
             let best = pilots.iter().filter(|pilot| pilot.agrees()).map(Pilot::rate).fold(0.0, f64::max);
             // Who has not moved has said nothing.
             let behind = |pilot: &Pilot<'_>| pilot.ess.is_some() && pilot.rate() * BEHIND < best;
-            tried.extend(pilots.iter().filter(|pilot| behind(pilot)).map(Pilot::trial));
-            pilots.retain(|pilot| !behind(pilot));
+            // What replica exchange has seen is compared with the others at the end.
+            for pilot in pilots.extract_if(.., |pilot| behind(pilot)) {
+                match pilot.plan {
+                    Plan::Exchange { .. } => aside = Some(pilot),
+                    _ => tried.push(pilot.trial()),
+                }
+            }
             // What enumerates all states and stays in one has found the only one that counts.
             let only = |pilot: &Pilot<'_>| whole(&pilot.plan, layout) && pilot.stays() && pilot.steps >= ALONE;
             let still = pilots.iter().all(Pilot::still) || pilots.iter().any(only);
@@ -404,6 +409,7 @@ pub(crate) fn choose<'e>(
         pilots.push(Pilot::new(Plan::Exchange { betas }, ground)?);
         race(&mut pilots, ENOUGH_OF_SLOW, &|pilots| pilots[0].cost >= (EXCHANGE * run).max(PATIENCE))?;
     }
+    pilots.extend(aside);
     tried.extend(pilots.iter().map(Pilot::trial));
     // Of equal ones the first; one that has said enough before others, and one whose chains agree before one whose
     // chains do not.

@@ -82,7 +82,7 @@ impl Sizes {
 /// while they are positive, none larger than the one before. Chains that disagree with each other lower it. At most
 /// `mn log₁₀(mn)`, for chains whose values alternate.
 ///
-/// Autocorrelations may dip and come back. So where a triangular window of up to 64 lags has a larger τ, by three of its standard
+/// Autocorrelations may dip and come back. So where the sum over a window of lags has a larger τ, by two of its standard
 /// errors, that one counts.
 ///
 /// Chains may alternate and still disagree, as replicas do that only change places. So where the means of the chains are
@@ -127,26 +127,35 @@ fn size_by(n: usize, means: &[f64], covariance: impl Fn(usize) -> f64, most: usi
         sum += before;
     }
     let tau = (2.0 * sum - 1.0).max(1.0 / total.log10());
-    let tau = window(n, m, rho, most)
-        .map_or(tau, |(other, noise)| if other > tau * (1.0 + 3.0 * noise) { other } else { tau });
+    let tau = windows(n, m, rho).fold(
+        tau,
+        |tau, (other, noise)| {
+            if other > tau * (1.0 + 2.0 * noise) { other } else { tau }
+        },
+    );
     Some(Some((total / tau).min(by_means(variance, means, total / tau))))
 }
 
-/// Lags of a window, at most.
-const WINDOW: usize = 64;
+/// The first window, in lags.
+const WINDOW: usize = 16;
+/// Products of lags and draws of a chain that a window is made of, and the lags of one of long chains.
+const WIDE: (usize, usize) = (1_000_000, 64);
 
-/// τ by a triangular window of lags, that of overlapping batch means, and its relative standard error by chance. A sum that ends
-/// where autocorrelations dip misses what comes behind: slow sites that others hardly feel, and replicas that change places in
-/// turns. None where there are too few lags.
-fn window(n: usize, m: usize, rho: impl Fn(usize) -> f64, most: usize) -> Option<(f64, f64)> {
-    let width = (2.0 * (n as f64).sqrt()) as usize;
-    let width = width.min(WINDOW).min(most).min(n / 4);
-    if width < 8 {
-        return None;
+/// τ by sums over windows of lags, each twice as wide as the one before, and their relative standard errors by chance (Sokal 1997,
+/// Eq. 3.19). A sum that ends where autocorrelations dip misses what comes behind: sites that follow slow ones a little, and
+/// replicas that change places in turns. Windows end at a quarter of a chain.
+fn windows(n: usize, m: usize, rho: impl Fn(usize) -> f64) -> impl Iterator<Item = (f64, f64)> {
+    let widest = (n / 4).min((WIDE.0 / n).max(WIDE.1));
+    let mut sums = vec![0.0; widest];
+    let mut sum = 0.5;
+    for (lag, slot) in sums.iter_mut().enumerate().skip(1) {
+        sum += rho(lag);
+        *slot = 2.0 * sum;
     }
-    let share = |lag: usize| 1.0 - lag as f64 / width as f64;
-    let tau = 1.0 + 2.0 * (1..width).map(|lag| share(lag) * rho(lag)).sum::<f64>();
-    Some((tau, (4.0 * width as f64 / (3.0 * (m * n) as f64)).sqrt()))
+    let widths = std::iter::successors(Some(WINDOW), |width| Some(2 * width));
+    widths
+        .take_while(move |&width| width < widest)
+        .map(move |width| (sums[width], (4.0 * width as f64 / (m * n) as f64).sqrt()))
 }
 
 /// The level of the test of the means.

@@ -289,7 +289,7 @@ def test_a_run_that_never_moved_or_never_drew_says_so():
         return x.sum(axis=1) * 1.0, np.full(x.shape, np.inf)
 
     with pytest.warns(RuntimeWarning, match="no proposal was accepted"):
-        bitmc.langevin(steep, 4, draws=10, warmup=10)
+        bitmc.langevin(steep, 12, draws=100, warmup=1000)
     with pytest.warns(RuntimeWarning, match="no draws"):
         bitmc.langevin(lambda x: (x.sum(axis=1) * 1.0, np.ones(x.shape)), 4, seconds=0.0)
 

@@ -42,6 +42,10 @@ class Summary:
         The largest R̂ and the smallest bulk effective sample size.
     constant_sites : int
         Sites that had one value in all draws.
+    faults : int
+        Steps at which the energy was NaN or −∞, and that were refused.
+    spacing : float or None
+        Of an energy of yours that reaches 2¹⁷ T: how far apart numbers of 32 bits are there.
     warning : str or None
         A sentence where chains do not agree, or too few draws say anything.
     """
@@ -53,6 +57,8 @@ class Summary:
     constant_sites: int
     r_hat: float | None
     ess: float | None
+    faults: int
+    spacing: float | None
     warning: str | None
     table: str = field(compare=False)
 
