@@ -71,14 +71,24 @@ fn passes(test: &Test, mutant: &str, folder: &Path, seconds: f64) -> Result<Opti
 }
 
 fn bar(length: usize, what: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg} {pos}/{len} {wide_bar} {eta}").expect("the template is right");
+    let style =
+        ProgressStyle::with_template("{msg} {pos}/{len} {wide_bar} {eta}").expect("the template is right");
     ProgressBar::new(length as u64).with_style(style).with_message(what)
 }
 
 /// Builds the tests, and lets each say which places it reaches.
 pub fn tests(tree: &Path) -> Result<Vec<Test>> {
     let mut build = cargo(tree);
-    build.args(["test", "--no-run", "--profile", "mutants", "--package", "bitmc-host-tests", "--message-format", "json"]);
+    build.args([
+        "test",
+        "--no-run",
+        "--profile",
+        "mutants",
+        "--package",
+        "bitmc-host-tests",
+        "--message-format",
+        "json",
+    ]);
     for binary in BINARIES {
         build.args(["--test", binary]);
     }
@@ -89,7 +99,9 @@ pub fn tests(tree: &Path) -> Result<Vec<Test>> {
     let mut tests = Vec::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let value: serde_json::Value = serde_json::from_str(line)?;
-        let (Some(path), Some(name)) = (value["executable"].as_str(), value["target"]["name"].as_str()) else { continue };
+        let (Some(path), Some(name)) = (value["executable"].as_str(), value["target"]["name"].as_str()) else {
+            continue;
+        };
         if !BINARIES.contains(&name) {
             continue;
         }
@@ -103,26 +115,35 @@ pub fn tests(tree: &Path) -> Result<Vec<Test>> {
     }
     let (folder, places) = (tree.join("host-tests"), tree.join("target/places"));
     fs::create_dir_all(&places)?;
+    // What a test of the same program said before holds.
+    let kept = tree.join("target/tests.jsonl");
+    let mut known: HashMap<(u64, String), Option<Test>> = HashMap::new();
+    for line in fs::read_to_string(&kept).unwrap_or_default().lines() {
+        if let Ok(Said { program, name, test }) = serde_json::from_str(line) {
+            known.insert((program, name), test);
+        }
+    }
+    let mut programs = HashMap::new();
+    for test in &tests {
+        if !programs.contains_key(&test.path) {
+            programs.insert(test.path.clone(), hash(&fs::read(&test.path)?));
+        }
+    }
+    let file = Mutex::new(fs::OpenOptions::new().create(true).append(true).open(&kept)?);
     let bar = bar(tests.len(), "tests");
     let tests: Vec<Option<Test>> = tests
         .into_par_iter()
         .enumerate()
         .progress_with(bar)
-        .map(|(number, mut test)| -> Result<Option<Test>> {
-            let file = places.join(number.to_string());
-            let _ = fs::remove_file(&file);
-            let passed = passes(&test, &file.to_string_lossy(), &folder, 4.0 * LONGEST)?;
-            if passed == Some(false) {
-                bail!("{} {} fails without a mutant", test.binary, test.name);
+        .map(|(number, test)| -> Result<Option<Test>> {
+            let (program, name) = (programs[&test.path], test.name.clone());
+            if let Some(said) = known.get(&(program, name.clone())) {
+                return Ok(said.clone());
             }
-            let before = Instant::now();
-            let again = if passed.is_some() { passes(&test, "4294967294", &folder, 2.0 * LONGEST)? } else { None };
-            test.seconds = before.elapsed().as_secs_f64();
-            let Some(text) = fs::read_to_string(&file).ok().filter(|_| again.is_some() && test.seconds <= LONGEST) else {
-                return Ok(None);
-            };
-            test.reaches = text.lines().map(str::parse).collect::<Result<_, _>>()?;
-            Ok(Some(test))
+            let said = reached(test, &places.join(number.to_string()), &folder)?;
+            let line = serde_json::to_string(&Said { program, name, test: said.clone() })?;
+            writeln!(file.lock().expect("no writer panics"), "{line}")?;
+            Ok(said)
         })
         .collect::<Result<_>>()?;
     let mut tests: Vec<Test> = tests.into_iter().flatten().collect();
@@ -130,9 +151,36 @@ pub fn tests(tree: &Path) -> Result<Vec<Test>> {
     Ok(tests)
 }
 
+/// What a test said of itself, by the bytes of its program.
+#[derive(Deserialize, Serialize)]
+struct Said {
+    program: u64,
+    name: String,
+    test: Option<Test>,
+}
+
+/// A test with its seconds and the places that it reaches; none where it takes too long.
+fn reached(mut test: Test, file: &Path, folder: &Path) -> Result<Option<Test>> {
+    let _ = fs::remove_file(file);
+    let passed = passes(&test, &file.to_string_lossy(), folder, 4.0 * LONGEST)?;
+    if passed == Some(false) {
+        bail!("{} {} fails without a mutant", test.binary, test.name);
+    }
+    let before = Instant::now();
+    let again = if passed.is_some() { passes(&test, "4294967294", folder, 2.0 * LONGEST)? } else { None };
+    test.seconds = before.elapsed().as_secs_f64();
+    let Some(text) = fs::read_to_string(file).ok().filter(|_| again.is_some() && test.seconds <= LONGEST)
+    else {
+        return Ok(None);
+    };
+    test.reaches = text.lines().map(str::parse).collect::<Result<_, _>>()?;
+    Ok(Some(test))
+}
+
 /// FNV-1a: the same on every machine and in every version.
-fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+fn hash(text: impl AsRef<[u8]>) -> u64 {
+    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    text.as_ref().iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 /// What is known of a file: kept in the repository.
@@ -151,7 +199,12 @@ struct Summary {
 }
 
 /// Runs the tests of every mutant that is asked for, and writes the page.
-pub fn judge(options: &Options, sources: &BTreeMap<String, String>, mutants: &[Mutant], tests: &[Test]) -> Result<()> {
+pub fn judge(
+    options: &Options,
+    sources: &BTreeMap<String, String>,
+    mutants: &[Mutant],
+    tests: &[Test],
+) -> Result<()> {
     let text = fs::read_to_string(&options.summary).unwrap_or_else(|_| "{}".into());
     let mut summary: BTreeMap<String, Summary> = serde_json::from_str(&text)?;
     let files: HashMap<&str, u64> = sources.iter().map(|(file, text)| (file.as_str(), hash(text))).collect();
@@ -160,14 +213,14 @@ pub fn judge(options: &Options, sources: &BTreeMap<String, String>, mutants: &[M
         let room = room(&mutant.file).to_string();
         let every = if options.whole.contains(&room) { 1 } else { options.every };
         let is_asked = options.rooms.is_empty() || options.rooms.contains(&room);
-        (mutant.line > 0 && is_asked && hash(&mutant.name()) % every == 0).then_some(every)
+        (mutant.line > 0 && is_asked && hash(mutant.name()).is_multiple_of(every)).then_some(every)
     };
     // What was caught before stays caught; the others are judged again, by the tests of today.
     let mut kept = HashMap::new();
     for mutant in mutants.iter().filter(|mutant| mutant.line > 0) {
         let Some(of) = summary.get(&mutant.file) else { continue };
         let others = [&of.hashes, &of.missed, &of.unreached];
-        if hash(&mutant.name()) % of.every == 0 && !others.iter().any(|list| list.contains(&mutant.text)) {
+        if hash(mutant.name()) % of.every == 0 && !others.iter().any(|list| list.contains(&mutant.text)) {
             kept.insert(mutant.name(), Outcome::Caught(String::new()));
         }
     }
@@ -230,7 +283,12 @@ pub fn judge(options: &Options, sources: &BTreeMap<String, String>, mutants: &[M
     page(options, mutants, &summary)
 }
 
-fn one<'a>(number: u32, tests: impl Iterator<Item = &'a Test> + Clone, folder: &Path, seconds: f64) -> Result<Outcome> {
+fn one<'a>(
+    number: u32,
+    tests: impl Iterator<Item = &'a Test> + Clone,
+    folder: &Path,
+    seconds: f64,
+) -> Result<Outcome> {
     let (mut spent, mut any) = (0.0, false);
     let (hashes, others): (Vec<&Test>, Vec<&Test>) = tests.partition(|test| test.binary == "hash");
     for test in others {
@@ -310,6 +368,9 @@ fn page(options: &Options, mutants: &[Mutant], summary: &BTreeMap<String, Summar
         }
     }
     fs::write(&options.page, text)?;
-    println!("{} judged, {} caught, {} by hashes alone, {} equivalent, {} missed", total[2], total[3], total[4], total[5], total[6]);
+    println!(
+        "{} judged, {} caught, {} by hashes alone, {} equivalent, {} missed",
+        total[2], total[3], total[4], total[5], total[6]
+    );
     Ok(())
 }

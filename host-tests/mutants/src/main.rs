@@ -20,6 +20,8 @@ use std::process::{Command, Stdio};
 #[derive(Parser)]
 #[command(version, about = "Every mutant of the kernel in one build, and the tests that see each")]
 struct Options {
+    /// The folder `kernel/src` of the repository
+    kernel: PathBuf,
     /// A copy of the repository, whose kernel is changed
     tree: PathBuf,
     /// The file that keeps each result, to go on where a run was stopped
@@ -68,7 +70,7 @@ fn main() -> Result<()> {
     let options = Options::parse();
     let tree = fs::canonicalize(&options.tree)?;
     let mut sources = BTreeMap::new();
-    read(&tree.join("kernel/src"), &tree.join("kernel/src"), &mut sources)?;
+    read(&options.kernel, &options.kernel, &mut sources)?;
     let mutants = plant_all(&tree, &sources)?;
     let tests = judge::tests(&tree)?;
     judge::judge(&options, &sources, &mutants, &tests)
@@ -94,34 +96,54 @@ fn read(root: &Path, folder: &Path, sources: &mut BTreeMap<String, String>) -> R
 
 /// Plants what compiles: changes that do not are left out, a few at a time, until the rest does.
 fn plant_all(tree: &Path, sources: &BTreeMap<String, String>) -> Result<Vec<Mutant>> {
-    let mut left_out = HashSet::new();
+    // What did not compile before is left out from the beginning; where all is as it was, nothing is built again.
+    let before = fs::read_to_string(tree.join("target/left-out.txt")).unwrap_or_default();
+    let mut left_out: HashSet<String> = before.lines().map(str::to_string).collect();
     for round in 0.. {
         let (mut mutants, mut planted) = (Vec::new(), HashMap::new());
         for (file, source) in sources.iter().filter(|(file, _)| file.as_str() != "lib.rs") {
             let file_planted = plant::plant(file, source, &left_out, &mut mutants)?;
-            fs::write(tree.join("kernel/src").join(file), &file_planted.text)?;
+            write(&tree.join("kernel/src").join(file), &file_planted.text)?;
             planted.insert(file.clone(), file_planted);
         }
         let switch = include_str!("switch.rs").replace("MUTANTS", &mutants.len().to_string());
-        fs::write(tree.join("kernel/src/mutant.rs"), switch)?;
+        write(&tree.join("kernel/src/mutant.rs"), &switch)?;
         let library = &sources["lib.rs"];
         let at = library.find("#![no_std]").context("the kernel has no `#![no_std]`")?;
         let features = "#![feature(core_intrinsics, const_eval_select)]\n";
         let text = format!("{}{features}{}\nmod mutant;\n", &library[..at], &library[at..]);
-        fs::write(tree.join("kernel/src/lib.rs"), text)?;
+        write(&tree.join("kernel/src/lib.rs"), &text)?;
         let errors = check(tree)?;
-        eprintln!("round {round}: {} mutants, {} do not compile, {} errors", mutants.len(), left_out.len(), errors.len());
+        eprintln!(
+            "round {round}: {} mutants, {} do not compile, {} errors",
+            mutants.len(),
+            left_out.len(),
+            errors.len()
+        );
         if errors.is_empty() {
             let kept: Vec<Mutant> = mutants;
-            fs::write(tree.join("target/left-out.txt"), left_out.iter().cloned().collect::<Vec<_>>().join("\n"))?;
-            return Ok(kept.into_iter().map(|mutant| Mutant { line: if left_out.contains(&mutant.name()) { 0 } else { mutant.line }, ..mutant }).collect());
+            let mut names: Vec<&str> = left_out.iter().map(String::as_str).collect();
+            names.sort_unstable();
+            fs::write(tree.join("target/left-out.txt"), names.join("\n"))?;
+            return Ok(kept
+                .into_iter()
+                .map(|mutant| Mutant {
+                    line: if left_out.contains(&mutant.name()) { 0 } else { mutant.line },
+                    ..mutant
+                })
+                .collect());
         }
         let before = left_out.len();
         for (file, at, message) in errors {
             let Some(planted) = planted.get(&file) else { bail!("{file}: {message}") };
             let inside = |range: &Range<usize>| range.start <= at.start && at.end <= range.end;
-            let change = planted.changes.iter().filter(|(_, range)| inside(range)).min_by_key(|(_, range)| range.len());
-            let place = planted.places.iter().filter(|(_, _, range)| inside(range)).min_by_key(|(_, _, range)| range.len());
+            let change =
+                planted.changes.iter().filter(|(_, range)| inside(range)).min_by_key(|(_, range)| range.len());
+            let place = planted
+                .places
+                .iter()
+                .filter(|(_, _, range)| inside(range))
+                .min_by_key(|(_, _, range)| range.len());
             match (change, place) {
                 (Some((number, change)), Some((_, _, place))) if change.len() <= place.len() => {
                     left_out.insert(mutants[*number as usize].name());
@@ -132,7 +154,10 @@ fn plant_all(tree: &Path, sources: &BTreeMap<String, String>) -> Result<Vec<Muta
                 // What is inferred further down: the place before it is at fault, or one before that in another round.
                 _ => {
                     let is_in = |first: u32| !left_out.contains(&mutants[first as usize].name());
-                    let before = planted.places.iter().filter(|(first, _, range)| range.start < at.start && is_in(*first));
+                    let before = planted
+                        .places
+                        .iter()
+                        .filter(|(first, _, range)| range.start < at.start && is_in(*first));
                     let Some((first, count, _)) = before.max_by_key(|(_, _, range)| range.start) else {
                         bail!("{file}, byte {}: {message}", at.start)
                     };
@@ -145,6 +170,15 @@ fn plant_all(tree: &Path, sources: &BTreeMap<String, String>) -> Result<Vec<Muta
         }
     }
     unreachable!("the rounds end in a return")
+}
+
+/// Writes a file that is not so already.
+fn write(path: &Path, text: &str) -> Result<()> {
+    if fs::read_to_string(path).is_ok_and(|before| before == text) {
+        return Ok(());
+    }
+    fs::create_dir_all(path.parent().context("a file has a folder")?)?;
+    Ok(fs::write(path, text)?)
 }
 
 /// The errors of the kernel: file, bytes, words.

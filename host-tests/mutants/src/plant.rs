@@ -53,7 +53,8 @@ fn bytes(spanned: &impl Spanned) -> Range<usize> {
 
 fn short(tokens: &impl ToTokens) -> String {
     let text = tokens.to_token_stream().to_string();
-    let text = text.replace(" . ", ".").replace(" (", "(").replace("( ", "(").replace(" )", ")").replace("& ", "&");
+    let text =
+        text.replace(" . ", ".").replace(" (", "(").replace("( ", "(").replace(" )", ")").replace("& ", "&");
     if text.chars().count() > 70 { text.chars().take(67).chain("...".chars()).collect() } else { text }
 }
 
@@ -141,7 +142,14 @@ fn has_let(expr: &Expr) -> bool {
 }
 
 impl Sites {
-    fn push(&mut self, span: Span, whole: Range<usize>, template: String, parts: Vec<Range<usize>>, texts: Vec<String>) {
+    fn push(
+        &mut self,
+        span: Span,
+        whole: Range<usize>,
+        template: String,
+        parts: Vec<Range<usize>>,
+        texts: Vec<String>,
+    ) {
         if texts.is_empty() || self.function.is_empty() {
             return;
         }
@@ -160,10 +168,20 @@ impl Sites {
             .enumerate()
             .map(|(number, value)| format!("{number} => ⟦return {value}⟧, "))
             .collect();
-        let texts = values.iter().map(|value| format!("replace {{fn}} with {}", if value.is_empty() { "()" } else { value }));
+        let texts = values
+            .iter()
+            .map(|value| format!("replace {{fn}} with {}", if value.is_empty() { "()" } else { value }));
         let texts = texts.collect();
-        if !block.stmts.is_empty() && !matches!(&signature.output, ReturnType::Type(_, of) if matches!(**of, Type::ImplTrait(_) | Type::Never(_))) {
-            self.push(signature.ident.span(), open..open, format!(" match {{at}} {{ {arms}_ => {{}} }} "), Vec::new(), texts);
+        if !block.stmts.is_empty()
+            && !matches!(&signature.output, ReturnType::Type(_, of) if matches!(**of, Type::ImplTrait(_) | Type::Never(_)))
+        {
+            self.push(
+                signature.ident.span(),
+                open..open,
+                format!(" match {{at}} {{ {arms}_ => {{}} }} "),
+                Vec::new(),
+                texts,
+            );
         }
         visit(self);
         self.function.pop();
@@ -190,7 +208,8 @@ impl<'ast> Visit<'ast> for Sites {
             return;
         }
         let own = short(&item.self_ty);
-        let before = std::mem::replace(&mut self.owner, if of.is_empty() { own } else { format!("<{of} for {own}>") });
+        let before =
+            std::mem::replace(&mut self.owner, if of.is_empty() { own } else { format!("<{of} for {own}>") });
         visit::visit_item_impl(self, item);
         self.owner = before;
     }
@@ -236,8 +255,10 @@ impl<'ast> Visit<'ast> for Sites {
     fn visit_expr_binary(&mut self, binary: &'ast syn::ExprBinary) {
         let (list, sign) = (others(&binary.op), binary.op.to_token_stream().to_string());
         let (left, right) = (bytes(&*binary.left), bytes(&*binary.right));
-        let texts: Vec<String> =
-            list.iter().map(|other| format!("replace {sign} with {other} in {{fn}}: {}", short(binary))).collect();
+        let texts: Vec<String> = list
+            .iter()
+            .map(|other| format!("replace {sign} with {other} in {{fn}}: {}", short(binary)))
+            .collect();
         let arms = |left: &str, right: &str| -> String {
             let arm = |(number, other): (usize, &&str)| format!("{number} => ⟦{left} {other} {right}⟧, ");
             list.iter().enumerate().map(arm).chain([format!("_ => {left} {sign} {right}")]).collect()
@@ -246,10 +267,9 @@ impl<'ast> Visit<'ast> for Sites {
             BinOp::And(_) | BinOp::Or(_) if has_let(&binary.left) || has_let(&binary.right) => None,
             BinOp::And(_) => Some("(match {0} { l => if l != ⟦({at} == 0)⟧ { {1} } else { l } })".to_string()),
             BinOp::Or(_) => Some("(match {0} { l => if l == ⟦({at} == 0)⟧ { {1} } else { l } })".to_string()),
-            BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_) => Some(format!(
-                "(match (&({{0}}), &({{1}})) {{ (l, r) => match {{at}} {{ {} }} }})",
-                arms("*l", "*r")
-            )),
+            BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_) => Some(
+                format!("(match (&({{0}}), &({{1}})) {{ (l, r) => match {{at}} {{ {} }} }})", arms("*l", "*r")),
+            ),
             _ if sign.ends_with('=') => {
                 Some(format!("(match {{1}} {{ r => match {{at}} {{ {} }} }})", arms("{0}", "r")))
             }
@@ -279,7 +299,8 @@ impl<'ast> Visit<'ast> for Sites {
             match &arm.guard {
                 Some((_, guard)) if !has_let(guard) => {
                     let template = "(match {at} { 0 => ⟦true⟧, 1 => ⟦false⟧, _ => {0} })".to_string();
-                    let texts = ["true", "false"].map(|to| format!("replace guard {} with {to} in {{fn}}", short(&**guard)));
+                    let texts = ["true", "false"]
+                        .map(|to| format!("replace guard {} with {to} in {{fn}}", short(&**guard)));
                     self.push(guard.span(), bytes(&**guard), template, vec![bytes(&**guard)], texts.to_vec());
                 }
                 None if wild && !matches!(arm.pat, syn::Pat::Wild(_)) => {
@@ -304,13 +325,21 @@ pub struct Planted {
 }
 
 /// Writes the changes of a file behind switches, but those that are `left_out`. Numbers begin at `mutants.len()`.
-pub fn plant(file: &str, source: &str, left_out: &HashSet<String>, mutants: &mut Vec<Mutant>) -> anyhow::Result<Planted> {
+pub fn plant(
+    file: &str,
+    source: &str,
+    left_out: &HashSet<String>,
+    mutants: &mut Vec<Mutant>,
+) -> anyhow::Result<Planted> {
     let mut sites = Sites::default();
     sites.visit_file(&syn::parse_file(source)?);
     // Outermost first; of two at one place an insertion before what follows it.
     sites.found.sort_by_key(|site| (site.span.start, std::cmp::Reverse(site.span.end)));
     let mut planted = Planted { text: String::new(), changes: Vec::new(), places: Vec::new() };
-    let (mut writer, mut names) = (Writer { source, sites: &sites.found, out: &mut planted, first: Vec::new() }, std::collections::HashMap::new());
+    let (mut writer, mut names) = (
+        Writer { source, sites: &sites.found, out: &mut planted, first: Vec::new() },
+        std::collections::HashMap::new(),
+    );
     for site in &sites.found {
         let first = mutants.len() as u32;
         writer.first.push(first);
@@ -335,11 +364,19 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// The text of a range, with the places inside it; `within` is the place whose part it is.
-    fn range(&mut self, range: Range<usize>, within: Option<usize>, left_out: &HashSet<String>, mutants: &[Mutant]) {
+    fn range(
+        &mut self,
+        range: Range<usize>,
+        within: Option<usize>,
+        left_out: &HashSet<String>,
+        mutants: &[Mutant],
+    ) {
         let mut from = range.start;
         let mut next = within.map_or(0, |index| index + 1);
         while let Some(site) = self.sites.get(next) {
-            if site.span.start >= range.end && !(site.span.is_empty() && site.span.start == range.end && within.is_none()) {
+            if site.span.start >= range.end
+                && !(site.span.is_empty() && site.span.start == range.end && within.is_none())
+            {
                 break;
             }
             if site.span.start < from || site.span.end > range.end {
