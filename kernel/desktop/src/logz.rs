@@ -168,8 +168,7 @@ impl LogZ<'_> {
         let base = log_states(self.model, ready.energy());
         let weights = Weights::of(&walks.iter().map(|&walk| walk.into()).collect::<Vec<_>>());
         if weights.log_mean == f64::NEG_INFINITY {
-            let reason =
-                "no run ended in a possible state: independent draws hardly ever keep the hard constraints";
+            let reason = "no run ended in a possible state: independent draws hardly ever keep the hard constraints; take more runs, or a population";
             return Err(Error::model(reason));
         }
         let constant = self.constant()?;
