@@ -230,11 +230,16 @@ pub(crate) fn rounding(tracks: &[Track]) -> f64 {
     f64::from(16.0 * f32::EPSILON * energies.fold(0.0, |most: f32, energy| most.max(energy.abs())))
 }
 
+/// A number that may be infinite, as JSON.
+pub(crate) fn bounded<S: serde::Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(value.min(infinite::INFINITE))
+}
+
 /// Numbers that may be infinite, as JSON: it has no infinity, and null is none.
 pub(crate) mod infinite {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    const INFINITE: f64 = 1e308;
+    pub(super) const INFINITE: f64 = 1e308;
 
     pub(crate) fn serialize<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
         value.map(|value| value.min(INFINITE)).serialize(to)

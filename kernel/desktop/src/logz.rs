@@ -60,7 +60,8 @@ pub struct Estimate {
     /// Its standard error, by the spread of the runs' weights, with what rounding of energies to f32 may do. Of a
     /// population by the sizes of its families, or by the spread of the weights at each temperature where that is
     /// larger. Infinite where all runs have the same weight: then nothing is known of it. 1/runs more where a table
-    /// forbids states.
+    /// forbids states. As JSON infinity is 1e308.
+    #[serde(serialize_with = "crate::diagnose::bounded")]
     pub error: f64,
     /// Runs, or replicas of a population.
     pub runs: usize,

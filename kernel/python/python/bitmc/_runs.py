@@ -434,4 +434,4 @@ def log_z(
         whole("threads", threads, 0, 1024),
         bool(progress),
     )
-    return LogZ(**json.loads(told))
+    return LogZ(**json.loads(told, parse_float=_number))
