@@ -900,7 +900,7 @@ fn energies_compared_with_themselves() {
         assert_eq!(bitmc_check(model.at(), words.as_ptr(), 3, at, bytes, checked.as_mut_ptr()), Check);
         let saw = checked.assume_init();
         assert_eq!((saw.wrong, saw.state, saw.got), (bitmc_wrong::Large, 0, 1e6));
-        assert_eq!(bitmc_own_init(model.at(), 18, 2, 0, Some(energy), Some(slope), None, user), Done);
+        assert_eq!(bitmc_own_init(model.at(), 18, 2, 0, Some(energy), Some(slope), Some(downhill), user), Done);
         // In the memory of a chain.
         let (chain, rng) = (Held::<bitmc_chain>::new(), Held::<bitmc_rng>::new());
         let mut memory = Room::new(bitmc_check_bytes(model.at()).max(bitmc_chain_bytes(model.at())));
