@@ -357,9 +357,26 @@ fn an_energy_with_a_large_constant_is_named() {
     for constant in [1e5, -1e5] {
         assert!(look(constant).is_ok(), "{constant}");
     }
-    for energy in [1e6, -1e6, 131_072.0] {
+    for energy in [1e6, -1e6, 1e7, 131_072.0] {
         assert_eq!(look(energy).unwrap_err(), CheckError::Large { state: 0, energy });
     }
+    // Nothing is lost of differences that are as large. Gaussians of large energies, whose differences are not those of totals,
+    // stand among the tests of `gaussian`.
+    struct Steep;
+    impl Function for Steep {
+        fn layout(&self) -> Layout {
+            Layout::binary(8)
+        }
+        fn total(&self, x: Packed<'_>) -> f32 {
+            1e6 * (1 + x.ones()) as f32
+        }
+        fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+            1e6
+        }
+    }
+    let states = [[0u32], [7]];
+    let states = states.iter().map(|words| Packed::new(Layout::binary(8), words).unwrap());
+    assert!(check(&Plain(Steep), &mut heap::memory(&Plain(Steep)), states).is_ok());
 }
 
 /// A sum of many terms: a chain's total is rounded at every step.

@@ -88,7 +88,7 @@ typedef enum bitmc_wrong {
   BITMC_WRONG_NAN_GRADIENT,
   // The gradient points the other way.
   BITMC_WRONG_SIGN,
-  // The energy, `got`, is 2^17 or more in size: small differences are lost in its rounding. Subtract a constant.
+  // The energy, `got`, is 2^17 or more in size, and small differences are lost in its rounding. Subtract a constant.
   BITMC_WRONG_LARGE,
   // Another thing: a fault of the library.
   BITMC_WRONG_OTHER,

@@ -29,7 +29,7 @@ pub enum bitmc_wrong {
     NanGradient,
     /// The gradient points the other way.
     Sign,
-    /// The energy, `got`, is 2^17 or more in size: small differences are lost in its rounding. Subtract a constant.
+    /// The energy, `got`, is 2^17 or more in size, and small differences are lost in its rounding. Subtract a constant.
     Large,
     /// Another thing: a fault of the library.
     Other,

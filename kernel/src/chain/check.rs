@@ -52,7 +52,8 @@ const ROUNDING: f32 = 1.0 / 1_048_576.0;
 /// Give it a few states that differ at many sites: moves of many sites are checked from each state to the next. All
 /// states must be allowed. Hard constraints are checked too: a difference is +∞ exactly where the total is.
 ///
-/// * An energy of 2¹⁷ or more in size is an error: differences below a sixty-fourth are lost in its rounding.
+/// * An energy of 2¹⁷ or more in size is an error where its differences are those of totals, and one of them is smaller than
+///   `2⁻¹⁷ |E(x)|`: it is lost in the rounding of the totals.
 /// * A difference may be off by `2⁻²⁰ (|E(x)| + |E(y)| + Σᵢ maxₖ |E(xᵢ = k) − E(x)|)`, the rounding of totals.
 /// * Rows and batches of gradients must be equal bit for bit, and no component may be NaN.
 /// * The gradient must have the right sign on the whole: a [correlation](Checked::correlation) with differences below
@@ -125,9 +126,6 @@ impl Seen {
         check_values(energy, x)?;
         copy(there.words, x.words());
         let total = start(energy, x, there.cache)?;
-        if total.abs() >= LARGE {
-            return Err(CheckError::Large { state, energy: total });
-        }
         if state == 0 {
             copy(here.words, x.words());
             copy(here.cache, there.cache);
@@ -278,6 +276,7 @@ impl<E: Energy + ?Sized> Look<'_, E> {
         let (blocks, by_site) = (layout.row_blocks(), layout.row_is_site());
         let categorical = layout.kind() == Kind::Categorical;
         let number = |weights: &[Block], at: usize| weights.as_flattened().get(at).copied().unwrap_or(f32::NAN);
+        let (mut least, mut by_totals) = (f32::INFINITY, true);
         for (site, present) in x.values().enumerate() {
             let row = if by_site { site } else { site / LANES };
             // p at one end of a move, from the row there.
@@ -311,6 +310,8 @@ impl<E: Energy + ?Sized> Look<'_, E> {
                 if value == present {
                     continue;
                 }
+                by_totals &= need.to_bits() == got.to_bits();
+                least = if need.abs() < least { need.abs() } else { least };
                 let p = if by_site {
                     said(there.weights, value)
                 } else {
@@ -328,6 +329,10 @@ impl<E: Energy + ?Sized> Look<'_, E> {
                 self.agrees(Answer::Shift, place, need, got, other)?;
             }
             let _ = set(layout, there.words, site, present);
+        }
+        let size = self.total.abs();
+        if size >= LARGE && by_totals && least < size / LARGE {
+            return Err(CheckError::Large { state: self.state, energy: self.total });
         }
         Ok(())
     }

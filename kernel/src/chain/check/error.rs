@@ -69,8 +69,8 @@ crate::error::errors! {
             got: f32,
         } => "state {state}, site {site}, value {value}: {} gives {got}, {} gave {need}",
             answer.names().0, answer.names().1;
-        /// The energy is 2¹⁷ or more in size. An f32 is exact to a sixty-fourth there, or less: small differences are lost.
-        /// Subtract a constant from it.
+        /// The energy is 2¹⁷ or more in size, where an f32 is exact to a sixty-fourth, or less. Its differences are those of
+        /// totals, and small ones are lost. Subtract a constant from it.
         Large {
             /// The number of the state.
             state: usize,
