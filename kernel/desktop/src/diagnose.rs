@@ -142,7 +142,7 @@ const WINDOW: usize = 16;
 const WIDE: (usize, usize) = (1_000_000, 64);
 
 /// τ by sums over windows of lags, each twice as wide as the one before, and their relative standard errors by chance (Sokal 1997,
-/// Eq. 3.19). A sum that ends where autocorrelations dip misses what comes behind: sites that follow slow ones a little, and
+/// Eq. 3.19); of chains that alternate the mean of two neighbours counts. A sum that ends where autocorrelations dip misses what comes behind: sites that follow slow ones a little, and
 /// replicas that change places in turns. Windows end at a quarter of a chain.
 fn windows(n: usize, m: usize, rho: impl Fn(usize) -> f64) -> impl Iterator<Item = (f64, f64)> {
     let widest = (n / 4).min((WIDE.0 / n).max(WIDE.1));
@@ -155,7 +155,7 @@ fn windows(n: usize, m: usize, rho: impl Fn(usize) -> f64) -> impl Iterator<Item
     let widths = std::iter::successors(Some(WINDOW), |width| Some(2 * width));
     widths
         .take_while(move |&width| width < widest)
-        .map(move |width| (sums[width], (4.0 * width as f64 / (m * n) as f64).sqrt()))
+        .map(move |width| (0.5 * (sums[width - 1] + sums[width]), (4.0 * width as f64 / (m * n) as f64).sqrt()))
 }
 
 /// The level of the test of the means.
