@@ -410,33 +410,33 @@ fn learn(
 }
 
 fn table(targets: &[Target], cells: &[Cell], samplers: &[(usize, Sampler)], training: &[Trained]) -> String {
-    let mut text = String::new();
-    let has_paper = cells.iter().any(|cell| cell.paper_ess_per_gradient.is_some());
-    if has_paper {
-        text += "ESS a gradient, ours / the paper's (Table 1)\n\n| target |";
+    // One row a target, one column a sampler, and one more where it has a name.
+    let grid = |title: &str, last: Option<(&str, fn(&Cell) -> String)>, of: fn(&Cell) -> String| {
+        let mut text = format!("{title}\n\n| target |");
         samplers.iter().for_each(|(_, sampler)| text += &format!(" {} |", sampler.name()));
+        last.iter().for_each(|(name, _)| text += &format!(" {name} |"));
         text += "\n|---|";
-        text += &"---|".repeat(samplers.len());
+        text += &"---|".repeat(samplers.len() + usize::from(last.is_some()));
         for &target in targets {
             text += &format!("\n| {} |", target.name());
-            for cell in cells.iter().filter(|cell| cell.target == target.name()) {
-                let paper = cell.paper_ess_per_gradient.unwrap_or(f64::NAN);
-                text += &format!(" {:.1e} / {paper:.1e} |", cell.ess_per_gradient);
-            }
+            let row: Vec<&Cell> = cells.iter().filter(|cell| cell.target == target.name()).collect();
+            row.iter().for_each(|cell| text += &format!(" {} |", of(cell)));
+            last.iter().zip(&row).for_each(|((_, of), cell)| text += &format!(" {} |", of(cell)));
         }
+        text
+    };
+    let has_paper = cells.iter().any(|cell| cell.paper_ess_per_gradient.is_some());
+    let mut text = String::new();
+    if has_paper {
+        text += &grid("ESS a gradient, ours / the paper's (Table 1)", None, |cell| {
+            let paper = cell.paper_ess_per_gradient.unwrap_or(f64::NAN);
+            format!("{:.1e} / {paper:.1e}", cell.ess_per_gradient)
+        });
         text += "\n\n";
     }
-    text +=
-        "Squared MMD to exact samples after the last gradient (as many exact draws: last column)\n\n| target |";
-    samplers.iter().for_each(|(_, sampler)| text += &format!(" {} |", sampler.name()));
-    text += " exact |\n|---|";
-    text += &"---|".repeat(samplers.len() + 1);
-    for &target in targets {
-        text += &format!("\n| {} |", target.name());
-        let row: Vec<&Cell> = cells.iter().filter(|cell| cell.target == target.name()).collect();
-        row.iter().for_each(|cell| text += &format!(" {:.4} |", cell.mmd2.last().copied().unwrap_or(f64::NAN)));
-        text += &format!(" {:.4} |", row.first().map_or(f64::NAN, |cell| cell.mmd2_of_exact_draws));
-    }
+    let exact: (&str, fn(&Cell) -> String) = ("exact", |cell| format!("{:.4}", cell.mmd2_of_exact_draws));
+    let title = "Squared MMD to exact samples after the last gradient (as many exact draws: last column)";
+    text += &grid(title, Some(exact), |cell| format!("{:.4}", cell.mmd2.last().copied().unwrap_or(f64::NAN)));
     if !training.is_empty() {
         text += "\n\nA neural energy trained with equal gradients\n\n";
         text += "| sampler | iterations | KL(truth, model), nats | KL(model, truth), nats |\n|---|---|---|---|";
@@ -448,16 +448,10 @@ fn table(targets: &[Target], cells: &[Cell], samplers: &[(usize, Sampler)], trai
     if has_paper {
         return text + NOTES;
     }
-    text += "\n\nChains whose Hamiltonian was ever more than 1 nat off, in percent\n\n| target |";
-    samplers.iter().for_each(|(_, sampler)| text += &format!(" {} |", sampler.name()));
-    text += "\n|---|";
-    text += &"---|".repeat(samplers.len());
-    for &target in targets {
-        text += &format!("\n| {} |", target.name());
-        for cell in cells.iter().filter(|cell| cell.target == target.name()) {
-            text += &format!(" {:.1} |", 100.0 * cell.off.unwrap_or(f64::NAN));
-        }
-    }
+    text += "\n\n";
+    text += &grid("Chains whose Hamiltonian was ever more than 1 nat off, in percent", None, |cell| {
+        format!("{:.1}", 100.0 * cell.off.unwrap_or(f64::NAN))
+    });
     text + "\n"
 }
 

@@ -141,9 +141,10 @@ const WINDOW: usize = 16;
 /// Products of lags and draws of a chain that a window is made of, and the lags of one of long chains.
 const WIDE: (usize, usize) = (1_000_000, 64);
 
-/// τ by sums over windows of lags, each twice as wide as the one before, and their relative standard errors by chance (Sokal 1997,
-/// Eq. 3.19); of chains that alternate the mean of two neighbours counts. A sum that ends where autocorrelations dip misses what comes behind: sites that follow slow ones a little, and
-/// replicas that change places in turns. Windows end at a quarter of a chain.
+/// τ by sums over windows of lags, and their relative standard errors by chance (Sokal 1997, Eq. 3.19). Each window is twice as
+/// wide as the one before, and they end at a quarter of a chain. Sums to two neighbouring lags are averaged, for chains that
+/// alternate. A sum that ends where autocorrelations dip misses what comes behind: sites that follow slow ones a little, and
+/// replicas that change places in turns.
 fn windows(n: usize, m: usize, rho: impl Fn(usize) -> f64) -> impl Iterator<Item = (f64, f64)> {
     let widest = (n / 4).min((WIDE.0 / n).max(WIDE.1));
     let mut sums = vec![0.0; widest];

@@ -52,8 +52,8 @@ const ROUNDING: f32 = 1.0 / 1_048_576.0;
 /// Give it a few states that differ at many sites: moves of many sites are checked from each state to the next. All
 /// states must be allowed. Hard constraints are checked too: a difference is +∞ exactly where the total is.
 ///
-/// * An energy of 2¹⁷ or more in size is an error where its differences are those of totals, and one of them is smaller than
-///   `2⁻¹⁷ |E(x)|`: it is lost in the rounding of the totals.
+/// * An energy of 2¹⁷ or more in size is an error where its differences are those of totals, and small ones are lost. That is
+///   where one is smaller than `2⁻¹⁷ |E(x)|`.
 /// * A difference may be off by `2⁻²⁰ (|E(x)| + |E(y)| + Σᵢ maxₖ |E(xᵢ = k) − E(x)|)`, the rounding of totals.
 /// * Rows and batches of gradients must be equal bit for bit, and no component may be NaN.
 /// * The gradient must have the right sign on the whole: a [correlation](Checked::correlation) with differences below
