@@ -409,9 +409,12 @@ fn learn(
     Ok(results)
 }
 
+/// What stands in a cell of a table.
+type Write = fn(&Cell) -> String;
+
 fn table(targets: &[Target], cells: &[Cell], samplers: &[(usize, Sampler)], training: &[Trained]) -> String {
     // One row a target, one column a sampler, and one more where it has a name.
-    let grid = |title: &str, last: Option<(&str, fn(&Cell) -> String)>, of: fn(&Cell) -> String| {
+    let grid = |title: &str, last: Option<(&str, Write)>, of: Write| {
         let mut text = format!("{title}\n\n| target |");
         samplers.iter().for_each(|(_, sampler)| text += &format!(" {} |", sampler.name()));
         last.iter().for_each(|(name, _)| text += &format!(" {name} |"));
@@ -434,7 +437,7 @@ fn table(targets: &[Target], cells: &[Cell], samplers: &[(usize, Sampler)], trai
         });
         text += "\n\n";
     }
-    let exact: (&str, fn(&Cell) -> String) = ("exact", |cell| format!("{:.4}", cell.mmd2_of_exact_draws));
+    let exact: (&str, Write) = ("exact", |cell| format!("{:.4}", cell.mmd2_of_exact_draws));
     let title = "Squared MMD to exact samples after the last gradient (as many exact draws: last column)";
     text += &grid(title, Some(exact), |cell| format!("{:.4}", cell.mmd2.last().copied().unwrap_or(f64::NAN)));
     if !training.is_empty() {
