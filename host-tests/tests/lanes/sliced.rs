@@ -41,27 +41,31 @@ fn probabilities_are_those_of_every_count() {
         let mut memory = pairwise.couplings();
         let model = sliced(&pairwise, &mut memory);
         let mut room = Room::new(&model);
-        let gibbs = room.gibbs(model);
-        for site in 0..model.sites() {
-            let (degree, field) = (degree(&pairwise, site as u32), f64::from(pairwise.fields[site]));
-            degrees |= 1 << degree;
-            for up in 0..=degree {
-                let z = 2.0 * (size * (2.0 * up as f64 - degree as f64) + field);
-                let (p, value) = gibbs.conditional(site, up).unwrap();
-                assert!(close(p, sigmoid(-z.abs())), "site {site}, {up} up: {p:x}");
-                assert!(if z == 0.0 { p == 1 << 63 } else { value == u32::from(z < 0.0) });
+        // A tenth has every bit of its mantissa.
+        for beta in [1.0, 0.1_f32, 2.0, 0.0] {
+            let gibbs = room.gibbs(model.at(beta).unwrap());
+            for site in 0..model.sites() {
+                let (degree, field) = (degree(&pairwise, site as u32), f64::from(pairwise.fields[site]));
+                degrees |= 1 << degree;
+                for up in 0..=degree {
+                    let z = 2.0 * f64::from(beta) * (size * (2.0 * up as f64 - degree as f64) + field);
+                    let (p, value) = gibbs.conditional(site, up).unwrap();
+                    assert!(close(p, sigmoid(-z.abs())), "β {beta}, site {site}, {up} up: {p:x}");
+                    assert!(if z == 0.0 { p == 1 << 63 } else { value == u32::from(z < 0.0) });
+                }
+                assert!(gibbs.conditional(site, degree + 1).is_none());
             }
-            assert!(gibbs.conditional(site, degree + 1).is_none());
+            assert!(gibbs.conditional(model.sites(), 0).is_none());
         }
-        assert!(gibbs.conditional(model.sites(), 0).is_none());
-        for step_size in [0.1, 0.6, 1000.0] {
-            let langevin = room.langevin(model, step_size);
+        for (step_size, beta) in [(0.1, 1.0), (0.6, 1.0), (1000.0, 1.0), (0.6, 0.1_f32)] {
+            let langevin = room.langevin(model.at(beta).unwrap(), step_size);
             let half = f64::from(0.5 * (1.0 / step_size));
             for site in 0..model.sites() {
                 let (degree, field) = (degree(&pairwise, site as u32), f64::from(pairwise.fields[site].abs()));
                 for (agreeing, along) in (0..=degree).flat_map(|a| [(a, false), (a, true)]) {
                     let s = if along { 1.0 } else { -1.0 };
-                    let z = -size * (2.0 * agreeing as f64 - degree as f64) - field * s - half;
+                    let local = size * (2.0 * agreeing as f64 - degree as f64) + field * s;
+                    let z = -f64::from(beta) * local - half;
                     assert!(close(langevin.flip(site, agreeing, along).unwrap(), sigmoid(z)), "{z}");
                 }
                 assert!(langevin.flip(site, degree + 1, false).is_none());
@@ -215,14 +219,15 @@ fn states_and_statistics() {
     let mut rng = LaneRng::seed_from_u64(3);
     let mut blocks = vec![[0; 16]; 9];
     let mut chains = SlicedChains::random(model, &mut blocks, &mut rng).unwrap();
-    let mut ones = [0; 512];
+    let (mut ones, mut energies) = ([0; 512], [0.0; 512]);
     chains.ones(&mut ones);
+    chains.energies(&mut energies);
     let (mut words, mut cache) = ([0], vec![[0; 16]; ising.cache_len()]);
     let mut by_site = [0; 9];
     for (chain, &ones) in ones.iter().enumerate() {
         let state = chains.state(chain, &mut words).unwrap();
         let energy = ising.init(state, &mut cache).unwrap();
-        assert_eq!(chains.energy(chain), energy);
+        assert_eq!((chains.energy(chain), energies[chain]), (energy, energy));
         assert_eq!(state.ones(), ones as usize);
         state.values().zip(&mut by_site).for_each(|(value, sum)| *sum += value);
         assert!(state.values().enumerate().all(|(site, value)| value == chains.get(chain, site)));
@@ -265,6 +270,10 @@ fn what_does_not_fit_is_refused() {
     let pairwise = graph(8, 0.4, 0.3, false, 2);
     let mut memory = pairwise.couplings();
     let model = sliced(&pairwise, &mut memory);
+    for beta in [-1.0, f32::INFINITY] {
+        assert_eq!(model.at(beta).map(|_| ()), Err(SlicedError::Beta(beta)));
+    }
+    assert!(matches!(model.at(f32::NAN), Err(SlicedError::Beta(_))));
     let (words, blocks) = (SlicedLangevin::words(&model), SlicedLangevin::blocks(&model));
     let make = |sites: usize, words: usize, room: usize, step_size: f32, adjusted: bool| {
         let (mut x, mut table, mut room) = (vec![[0; 16]; sites], vec![0; words], vec![[0; 16]; room]);

@@ -44,6 +44,10 @@ impl std::str::FromStr for Method {
 /// Runs of Gibbs sweeps, with the temperature falling, follow each other until the time is over. There are four of each length,
 /// from 1,000 sweeps to 64,000 (Ising models: four batches of sixteen). Every run ends with sweeps at temperature 0.
 ///
+/// Ising models whose couplings have one magnitude, with fields of one magnitude and at most eight neighbours a site, take 512 runs
+/// together, in the bits of a block. The first 512 have 128 sweeps, and each time there are twice as many. This is not so where
+/// sites are known, or where the sweeps or reads are too few for it.
+///
 /// With [`Annealer::method`] a run is replica exchange instead, of so many sweeps of each replica. It ends with the
 /// state of the lowest energy that any replica had. Its temperatures are spaced by short runs.
 ///

@@ -125,6 +125,42 @@ fn all_methods_agree_about_a_planar_glass() {
     assert!(energies.iter().all(|energy| *energy == energies[0]), "{energies:?}");
 }
 
+#[test]
+fn annealing_in_bits_keeps_its_temperature() {
+    // Couplings of one magnitude, fields of another: each run is 512 chains in the bits of a block.
+    let (edges, temperature) = (glass(3, 4), 2.0);
+    let fields: Vec<f32> = (0..9).map(|site| [0.3, -0.3, 0.0][site % 3]).collect();
+    let energy = |x: &[u16]| {
+        let spin = |site: u32| 2.0 * f64::from(x[site as usize]) - 1.0;
+        let pairs: f64 = edges.iter().map(|&(a, b, j)| f64::from(j) * spin(a) * spin(b)).sum();
+        -pairs - (0..9).map(|site| f64::from(fields[site as usize]) * spin(site)).sum::<f64>()
+    };
+    // Mean and variance of the energy over all states.
+    let moments = |temperature: f64| {
+        let states =
+            (0..512u16).map(|state| energy(&std::array::from_fn::<u16, 9, _>(|site| (state >> site) & 1)));
+        let sums = states.fold([0.0; 3], |[z, first, second], e| {
+            let p = (-e / temperature).exp();
+            [z + p, first + p * e, second + p * e * e]
+        });
+        (sums[1] / sums[0], sums[2] / sums[0] - (sums[1] / sums[0]).powi(2))
+    };
+    let model = Model::ising(9, &edges, &fields).unwrap();
+    let found = model.annealer().temperatures(temperature, temperature).reads(8192, 128, None).run().unwrap();
+    assert_eq!((found.runs, found.reads.len()), (8192, 8192));
+    for (words, told) in found.reads.iter().take(600) {
+        let x: [u16; 9] = std::array::from_fn(|site| (words[0] >> site) as u16 & 1);
+        assert!((energy(&x) - told).abs() < 1e-5, "{told} of {x:?}");
+    }
+    let mean = found.reads.iter().map(|read| read.1).sum::<f64>() / 8192.0;
+    let errors_off = |temperature| {
+        let (truth, variance) = moments(temperature);
+        (mean - truth).abs() / (variance / 8192.0).sqrt()
+    };
+    assert!(errors_off(temperature) < 4.0, "{mean}, {:?}", moments(temperature));
+    assert!(errors_off(1.1 * temperature) > 4.0, "another temperature is seen");
+}
+
 /// The rungs of a ladder that tunes itself, and Λ as the run has seen it.
 fn rungs(model: &Model, sampler: &str) -> (usize, f64) {
     let samples = model.sampler().chains(4).draws(1000).with(sampler.parse().unwrap()).run().unwrap();

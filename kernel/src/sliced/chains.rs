@@ -112,6 +112,29 @@ impl<'a> SlicedChains<'a> {
         model.quarters(model.constant() - 2 * terms.sum::<i64>())
     }
 
+    /// The energy of every chain's state: for a few of them [`SlicedChains::energy`] is faster. O(32 edges).
+    pub fn energies(&self, out: &mut [f32; CHAINS]) {
+        let model = self.model.ising();
+        for bit in 0..32 {
+            // As in `energy`, in the chains whose numbers leave this remainder by 32.
+            let mut sums = [0i64; LANES];
+            for (block, (linear, row)) in self.blocks.iter().zip(model.form().rows()) {
+                let mut terms = [2 * i64::from(linear); LANES];
+                for entry in row {
+                    let Some(other) = self.blocks.get(entry.site as usize) else { continue };
+                    let coupled = |word: &u32| i64::from(entry.coupling) * i64::from((word >> bit) & 1);
+                    terms.iter_mut().zip(other).for_each(|(term, word)| *term += coupled(word));
+                }
+                for ((sum, term), word) in sums.iter_mut().zip(terms).zip(block) {
+                    *sum += term * i64::from((word >> bit) & 1);
+                }
+            }
+            for (out, sum) in out.iter_mut().skip(bit).step_by(32).zip(sums) {
+                *out = model.quarters(model.constant() - 2 * sum);
+            }
+        }
+    }
+
     /// How many chains have value 1 at a site.
     #[must_use]
     pub fn site_ones(&self, site: usize) -> u32 {

@@ -137,5 +137,5 @@ fn features(kind: Kind) -> usize {
 /// Of a site whose field, if it has one, points up.
 fn log_odds(model: &SlicedIsing<'_>, kind: Kind, up: usize) -> LogOdds {
     let m = 2 * up as i64 - kind.degree as i64;
-    LogOdds::new(2 * model.local(m, i64::from(kind.field)), model.exponent())
+    model.local(2 * m, 2 * i64::from(kind.field))
 }

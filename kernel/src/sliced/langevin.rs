@@ -119,8 +119,7 @@ impl<'a> SlicedLangevin<'a> {
         let half = LogOdds::of(0.5 * curvature);
         let of = |kind: Kind, agreeing: usize, along: bool| {
             let (a, s) = (2 * agreeing as i64 - kind.degree as i64, if along { 1 } else { -1 });
-            let local = model.local(a, if kind.field { s } else { 0 });
-            LogOdds::new(local, model.exponent()).plus(half).minus()
+            model.local(a, if kind.field { s } else { 0 }).plus(half).minus()
         };
         let steep = |kind: Kind| {
             let ends = [of(kind, 0, false), of(kind, kind.degree, true)];

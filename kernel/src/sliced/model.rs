@@ -1,6 +1,7 @@
 //! Which models can be sliced.
 
 use super::MAX_DEGREE;
+use super::odds::{LogOdds, parts};
 use crate::energy::{Entry, Ising};
 
 crate::error::errors! {
@@ -33,6 +34,8 @@ crate::error::errors! {
             /// How many were given.
             got: usize,
         } => "{need} blocks or words are needed, {got} were given";
+        /// β must be finite and not negative.
+        Beta(value: f32) => "β = {value}: it must be finite and not negative";
         /// A step size must be positive and finite, and so must its inverse.
         StepSize(value: f32) => "step size {value} is not positive and finite";
         /// The log odds of a flip would be beyond ±30 somewhere: too large to be drawn with the precision that a
@@ -51,6 +54,8 @@ pub struct SlicedIsing<'a> {
     field: i64,
     /// Bit k where there is a site of kind k.
     kinds: u32,
+    /// β, as a whole number and the exponent of its unit.
+    beta: (i64, i32),
 }
 
 /// What decides the odds of a site but its neighbours' values: how many neighbours it has, and whether it has a
@@ -87,7 +92,7 @@ impl<'a> SlicedIsing<'a> {
     pub fn new(model: Ising<'a>) -> Result<Self, SlicedError> {
         let form = model.form();
         let first = form.entries().first().map_or(0, |entry| i64::from(entry.coupling).abs());
-        let mut sliced = Self { model, coupling: first, field: 0, kinds: 0 };
+        let mut sliced = Self { model, coupling: first, field: 0, kinds: 0, beta: (1, 0) };
         for site in 0..form.sites() {
             let row = form.row(site);
             if row.len() > MAX_DEGREE {
@@ -104,6 +109,20 @@ impl<'a> SlicedIsing<'a> {
             sliced.kinds |= 1 << Kind { degree: row.len(), field: field != 0 }.number();
         }
         Ok(sliced)
+    }
+
+    /// The same model at the inverse temperature β: samplers draw from p ∝ e^(−βE), and β is not rounded. Energies are those of the
+    /// model itself. It is 1 until it is set.
+    ///
+    /// # Errors
+    /// [`SlicedError::Beta`] where β is negative or not finite.
+    pub fn at(self, beta: f32) -> Result<Self, SlicedError> {
+        if !(beta >= 0.0 && beta.is_finite()) {
+            return Err(SlicedError::Beta(beta));
+        }
+        let (mantissa, exponent) = parts(beta);
+        let zeros = mantissa.trailing_zeros().min(23);
+        Ok(Self { beta: (mantissa >> zeros, exponent + zeros as i32), ..self })
     }
 
     /// The model.
@@ -140,13 +159,10 @@ impl<'a> SlicedIsing<'a> {
             .map(|number| Kind { degree: number >> 1, field: number & 1 != 0 })
     }
 
-    /// `J·m + h·s` in units of 2^[`SlicedIsing::exponent`], exactly.
-    pub(super) fn local(&self, m: i64, s: i64) -> i64 {
-        self.coupling * m + self.field * s
-    }
-
-    /// A quarter of the grid's unit.
-    pub(super) fn exponent(&self) -> i32 {
-        self.model.form().exponent() - 2
+    /// `β(J·m + h·s)`, exactly.
+    pub(super) fn local(&self, m: i64, s: i64) -> LogOdds {
+        let (beta, exponent) = self.beta;
+        // J and h are in quarters of the grid's unit.
+        LogOdds::new(beta * (self.coupling * m + self.field * s), exponent + self.model.form().exponent() - 2)
     }
 }

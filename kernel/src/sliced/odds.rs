@@ -20,6 +20,13 @@ const FACTORIALS: [u64; 21] = {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LogOdds(i128);
 
+/// A float, not negative, as a whole number and the exponent of its unit.
+pub(super) fn parts(value: f32) -> (i64, i32) {
+    let (bits, exponent) = (value.to_bits() & 0x7F_FFFF, (value.to_bits() >> 23) as i32);
+    let hidden = if exponent == 0 { 0 } else { 0x80_0000 };
+    (i64::from(bits | hidden), exponent.max(1) - 150)
+}
+
 impl LogOdds {
     /// Beyond this a flip is not drawn with relative precision.
     pub(super) const LIMIT: Self = Self(30 << 64);
@@ -40,9 +47,8 @@ impl LogOdds {
 
     /// A float, not negative.
     pub(super) fn of(value: f32) -> Self {
-        let (bits, exponent) = (value.to_bits() & 0x7F_FFFF, (value.to_bits() >> 23) as i32);
-        let hidden = if exponent == 0 { 0 } else { 0x80_0000 };
-        Self::new(i64::from(bits | hidden), exponent.max(1) - 150)
+        let (units, exponent) = parts(value);
+        Self::new(units, exponent)
     }
 
     pub(super) fn plus(self, other: Self) -> Self {

@@ -5,9 +5,11 @@ use crate::chains::memory;
 use crate::model::Model;
 use crate::parts::{Dyn, Ready};
 use crate::run::held;
+use aligned_vec::avec;
 use bitmc::batch::{Batch, BatchSite};
 use bitmc::energy::{BaseDistribution, Tempered};
 use bitmc::lane::LANES;
+use bitmc::sliced::{CHAINS, SlicedChains, SlicedGibbs, SlicedIsing};
 use bitmc::step::SequentialGibbs;
 use bitmc::temper::Replica;
 use bitmc::{Energy, Gibbs, Ising, LaneRng, Layout, Packed, packed};
@@ -15,7 +17,7 @@ use bitmc::{Energy, Gibbs, Ising, LaneRng, Layout, Packed, packed};
 /// Temperatures of a run.
 const RUNGS: u64 = 64;
 /// The hottest one over the root of the mean square of a change of energy: there nothing is in order yet.
-const HOT: f64 = 0.7;
+const HOT: f64 = 0.4;
 /// The coldest one over a small change of energy: there one is taken once in 20,000 times.
 const COLD: f64 = 0.1;
 
@@ -127,6 +129,46 @@ pub(super) fn sixteen(
         Ok((words, batch.energy(lane)))
     };
     (0..LANES).map(end).collect()
+}
+
+/// 512 runs of an Ising model whose couplings have one magnitude; the lowest ends alone, where no more than `most` are wanted.
+pub(super) fn sliced(
+    model: SlicedIsing<'_>,
+    schedule: Schedule,
+    most: usize,
+    rng: &mut LaneRng,
+    watch: impl Fn() -> bool,
+) -> Result<Ends, Error> {
+    let mut blocks = avec![[0; LANES]; model.sites()];
+    let mut table = vec![0; SlicedGibbs::words(&model)];
+    SlicedChains::random(model, &mut blocks, rng).map_err(Error::model)?;
+    let mut done = 0u64;
+    for (beta, sweeps) in schedule.rungs() {
+        let at = model.at(beta).map_err(Error::model)?;
+        let chains = SlicedChains::new(at, &mut blocks).map_err(Error::model)?;
+        let mut gibbs = SlicedGibbs::new(chains, &mut table).map_err(Error::model)?;
+        for _ in 0..sweeps {
+            gibbs.sweep(rng);
+            done += 1;
+            if done.is_multiple_of(64) && !watch() {
+                return Ok(Vec::new());
+            }
+        }
+    }
+    let chains = SlicedChains::new(model, &mut blocks).map_err(Error::model)?;
+    let mut energies = [0.0; CHAINS];
+    chains.energies(&mut energies);
+    let mut order: Vec<usize> = (0..CHAINS).collect();
+    if most < CHAINS {
+        order.sort_by(|&a, &b| energies[a].total_cmp(&energies[b]));
+        order.truncate(most);
+    }
+    let end = |&chain: &usize| {
+        let mut words = vec![0; Layout::binary(model.sites()).words()];
+        chains.state(chain, &mut words).map_err(Error::model)?;
+        Ok((words, energies[chain]))
+    };
+    order.iter().map(end).collect()
 }
 
 /// One run of any model.

@@ -1,6 +1,6 @@
 //! The runs of a search, on all cores.
 
-use super::fall::{Ends, Schedule, one, sixteen, temperatures};
+use super::fall::{Ends, Schedule, one, sixteen, sliced, temperatures};
 use super::ladders::Ladders;
 use super::{Annealed, Annealer, Budget, Method, Minimum, Reached};
 use crate::Error;
@@ -10,11 +10,14 @@ use crate::progress::Progress;
 use bitmc::LaneRng;
 use bitmc::Packed;
 use bitmc::lane::LANES;
+use bitmc::sliced::{CHAINS, SlicedIsing};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+/// Sweeps of the first run in bits. Each run has twice those of the one before it.
+const FIRST: u64 = 128;
 /// States that are kept.
 const KEPT: usize = 100;
 /// How far an energy may be above the target, over both: energies are sums of f32.
@@ -62,7 +65,20 @@ impl Found {
 enum Kind<'e> {
     /// Temperatures, and whether they are the caller's.
     Fall(f64, f64, bool),
+    /// The same in the 512 bits of a block.
+    Sliced(SlicedIsing<'e>, (f64, f64, bool)),
     Ladders(Ladders<'e>),
+}
+
+/// The model, where 512 runs at once take little longer than the sixteen of a batch, and so many are wanted.
+fn bits<'e>(annealer: &Annealer<'_>, ready: &Ready<'e>) -> Option<SlicedIsing<'e>> {
+    let Ready::Ising(model) = ready else { return None };
+    let is_wanted = match annealer.budget {
+        Budget::Seconds(_) => true,
+        Budget::Sweeps(sweeps) => sweeps >= 4 * FIRST * CHAINS as u64,
+        Budget::Reads(reads, ..) => reads >= CHAINS / 2,
+    };
+    (is_wanted && annealer.model.known.is_empty()).then(|| SlicedIsing::new(*model).ok()).flatten()
 }
 
 pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
@@ -80,7 +96,10 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
     };
     let given = annealer.range.is_some();
     let kind = match annealer.method {
-        Method::Annealing => Kind::Fall(hot, cold, given),
+        Method::Annealing => match bits(annealer, &ready) {
+            Some(model) => Kind::Sliced(model, (hot, cold, given)),
+            None => Kind::Fall(hot, cold, given),
+        },
         method => {
             let pair = method == Method::Isoenergetic;
             let models = (&ready, &soft);
@@ -105,6 +124,7 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
     };
     // Ends of a run, and sweeps of all its replicas for each of one.
     let (ends_of_run, times) = match &kind {
+        Kind::Sliced(..) => (CHAINS as u64, CHAINS as u64),
         Kind::Fall(..) if matches!(ready, Ready::Ising(_)) => (LANES as u64, LANES as u64),
         Kind::Fall(..) => (1, 1),
         Kind::Ladders(ladders) => (1, ladders.sweeps()),
@@ -128,6 +148,7 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
         }
         let (run, sweeps) = match budget {
             Budget::Reads(_, sweeps, _) => (tasks.run, sweeps),
+            _ if ends_of_run == CHAINS as u64 => (tasks.run, FIRST << tasks.run.min(9)),
             _ => (tasks.run, 1000 << (tasks.run / 4).min(6)),
         };
         (tasks.run, tasks.spent) = (run + 1, tasks.spent + sweeps * times);
@@ -146,6 +167,10 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
                     _ => one(annealer.model, ready.energy(), &soft, schedule, rng, watch),
                 };
                 Ok((ends?, sweeps))
+            }
+            &Kind::Sliced(model, (hot, cold, given)) => {
+                let most = if target.is_some() { 1 } else { CHAINS };
+                Ok((sliced(model, Schedule { hot, cold, sweeps, given }, most, rng, watch)?, sweeps))
             }
             Kind::Ladders(ladders) => ladders.run(sweeps, goal, rng, watch),
         }
@@ -212,7 +237,7 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
         Minimum { energy: f64::from(energy) + constant, runs, state }
     };
     let (hottest, coldest) = match &kind {
-        &Kind::Fall(hot, cold, _) => (hot, cold),
+        &Kind::Fall(hot, cold, _) | &Kind::Sliced(_, (hot, cold, _)) => (hot, cold),
         Kind::Ladders(ladders) => ladders.ends(),
     };
     Ok(Annealed {
