@@ -46,7 +46,7 @@ impl std::str::FromStr for Method {
 ///
 /// Ising models whose couplings have one magnitude, with fields of one magnitude and at most eight neighbours a site, take 512 runs
 /// together, in the bits of a block. The first 512 have 128 sweeps, and each time there are twice as many. This is not so where
-/// sites are known, or where the sweeps or reads are too few for it.
+/// sites are known or more than 10,000, or where the sweeps or reads are too few for it.
 ///
 /// With [`Annealer::method`] a run is replica exchange instead, of so many sweeps of each replica. It ends with the
 /// state of the lowest energy that any replica had. Its temperatures are spaced by short runs.

@@ -142,7 +142,7 @@ pub(super) fn sliced(
     let mut blocks = avec![[0; LANES]; model.sites()];
     let mut table = vec![0; SlicedGibbs::words(&model)];
     SlicedChains::random(model, &mut blocks, rng).map_err(Error::model)?;
-    let mut done = 0u64;
+    let (mut done, every) = (0_u64, 1 + (1 << 15) / model.sites() as u64);
     for (beta, sweeps) in schedule.rungs() {
         let at = model.at(beta).map_err(Error::model)?;
         let chains = SlicedChains::new(at, &mut blocks).map_err(Error::model)?;
@@ -150,7 +150,7 @@ pub(super) fn sliced(
         for _ in 0..sweeps {
             gibbs.sweep(rng);
             done += 1;
-            if done.is_multiple_of(64) && !watch() {
+            if done.is_multiple_of(every) && !watch() {
                 return Ok(Vec::new());
             }
         }

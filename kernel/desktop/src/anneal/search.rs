@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 
 /// Sweeps of the first run in bits. Each run has twice those of the one before it.
 const FIRST: u64 = 128;
+/// Sites up to which the first of them takes a second at most.
+const MOST: usize = 10_000;
 /// States that are kept.
 const KEPT: usize = 100;
 /// How far an energy may be above the target, over both: energies are sums of f32.
@@ -78,7 +80,8 @@ fn bits<'e>(annealer: &Annealer<'_>, ready: &Ready<'e>) -> Option<SlicedIsing<'e
         Budget::Sweeps(sweeps) => sweeps >= 4 * FIRST * CHAINS as u64,
         Budget::Reads(reads, ..) => reads >= CHAINS / 2,
     };
-    (is_wanted && annealer.model.known.is_empty()).then(|| SlicedIsing::new(*model).ok()).flatten()
+    let is_free = annealer.model.known.is_empty() && model.form().sites() <= MOST;
+    (is_wanted && is_free).then(|| SlicedIsing::new(*model).ok()).flatten()
 }
 
 pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {

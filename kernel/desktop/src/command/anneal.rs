@@ -30,8 +30,8 @@ pub(crate) struct Options {
     #[serde(serialize_with = "written")]
     seconds: Option<f32>,
 
-    /// Sweeps of all runs together instead of seconds: every machine finds the same. A run that has begun is finished, and one
-    /// has at least 1,000 sweeps
+    /// Sweeps of all runs together instead of seconds: every machine finds the same. A run that has begun is finished.
+    /// One has 1,000 sweeps or more, or where all couplings have one magnitude 512 times 128
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     sweeps: Option<u64>,
 
