@@ -1,10 +1,10 @@
 //! A chain whose model changes.
 
-use super::{Buffer, Chain, ChainError, Core, Memory, check_sites, part};
+use super::{Buffer, Chain, ChainError, Core, Memory, Ring, check_sites, part};
 use crate::energy::Energy;
 use crate::lane::{Bits, Block};
 use crate::layout::Layout;
-use crate::packed::clear_single;
+use crate::packed::{Packed, clear_single};
 
 /// A chain without its model: its memory, state, clamped sites and counters ([`Chain::unbind`]). Between two frames
 /// the model can be made again in place; [`Unbound::bind`] goes on over it.
@@ -49,6 +49,14 @@ where
             return Err(ChainError::Memory { buffer: Buffer::Cache, need, got });
         }
         let before = core::mem::replace(&mut self.energy, energy);
+        let Ring { layout, here, core, .. } = self.ring();
+        let models = before.ising().zip(energy.ising());
+        let x = Packed::trusted(layout, here.words);
+        if let Some(total) = models.and_then(|(old, new)| new.init_from(old, x, here.cache)) {
+            core.temper(total);
+            core.momentum = None;
+            return Ok(());
+        }
         let bound = self.bound(before.layout());
         if bound.is_err() {
             self.energy = before;
