@@ -1,10 +1,10 @@
 //! A chain whose model changes.
 
-use super::{Buffer, Chain, ChainError, Core, Memory, Ring, check_sites, part};
+use super::{Buffer, Chain, ChainError, Core, Memory, check_sites, part};
 use crate::energy::Energy;
 use crate::lane::{Bits, Block};
 use crate::layout::Layout;
-use crate::packed::{Packed, clear_single};
+use crate::packed::clear_single;
 
 /// A chain without its model: its memory, state, clamped sites and counters ([`Chain::unbind`]). Between two frames
 /// the model can be made again in place; [`Unbound::bind`] goes on over it.
@@ -39,7 +39,8 @@ where
     B: AsMut<[Block]>,
 {
     /// Goes on over another model of the same type: [`Unbound::bind`], but the chain is as it was where there is an
-    /// error.
+    /// error. Between two [`Ising`](crate::Ising) models with the same couplings in the same memory, as
+    /// [`with_linear`](crate::Ising::with_linear) makes them, no coupling is looked at: O(sites).
     ///
     /// # Errors
     /// As [`Unbound::bind`], and where the models have caches of different lengths.
@@ -49,12 +50,13 @@ where
             return Err(ChainError::Memory { buffer: Buffer::Cache, need, got });
         }
         let before = core::mem::replace(&mut self.energy, energy);
-        let Ring { layout, here, core, .. } = self.ring();
-        let models = before.ising().zip(energy.ising());
-        let x = Packed::trusted(layout, here.words);
-        if let Some(total) = models.and_then(|(old, new)| new.init_from(old, x, here.cache)) {
-            core.temper(total);
-            core.momentum = None;
+        let first = if self.core.there_first { need } else { 0 };
+        let cache = self.memory.cache.as_mut().get_mut(first..first + need).unwrap_or_default();
+        let x = self.core.state(before.layout(), self.memory.words.as_ref());
+        let models = energy.ising().zip(before.ising());
+        if let Some(total) = models.and_then(|(new, old)| new.init_from(old, x, cache)) {
+            self.core.temper(total);
+            self.core.momentum = None;
             return Ok(());
         }
         let bound = self.bound(before.layout());

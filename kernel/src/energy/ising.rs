@@ -142,41 +142,41 @@ impl<'a> Ising<'a> {
     /// # Errors
     /// [`SparseError::Fields`], [`SparseError::FieldNotFinite`] and [`SparseError::Memory`] as the constructor,
     /// [`SparseError::FieldScale`] where a field does not fit the fixed point.
-    pub fn with_linear(mut self, fields: &[f32], linear: &'a mut [i32]) -> Result<Self, SparseError> {
+    pub fn with_linear(&self, fields: &[f32], linear: &'a mut [i32]) -> Result<Self, SparseError> {
         let (sites, got) = (self.form.sites(), linear.len());
         check_fields(sites, 1, fields)?;
         let linear = linear.get_mut(..sites).ok_or(SparseError::Memory { need: sites, got })?;
-        let spins = self.embedding == Embedding::Spins;
-        if !spins {
-            linear.fill(0);
-        } else if self.form.shares.len() == sites {
-            linear.iter_mut().zip(self.form.shares).for_each(|(slot, share)| *slot = *share);
+        let (shares, slots) = (self.form.shares, linear.iter_mut());
+        let constant = if self.embedding == Embedding::Bits {
+            self.place(fields, (1.0, 0), slots.map(|slot| (0, slot)))?;
+            0
+        } else if shares.len() == sites {
+            self.bare + 2 * self.place(fields, (2.0, 1), shares.iter().copied().zip(slots))?
         } else {
             // Halves of even numbers: their sum fits where that of the couplings might not.
             let half = |sum: i32, entry: &super::Entry| sum.wrapping_add(entry.coupling >> 1);
             let shares = self.form.rows().map(|(_, row)| row.iter().fold(0, half));
-            linear.iter_mut().zip(shares).for_each(|(slot, share)| *slot = share);
-        }
-        let sum = self.place(fields, if spins { (2.0, 1) } else { (1.0, 0) }, linear)?;
-        let constant = if spins { self.bare + 2 * sum } else { 0 };
-        self.form.linear = linear;
-        Ok(Self { constant, ..self })
+            self.bare + 2 * self.place(fields, (2.0, 1), shares.zip(slots))?
+        };
+        let mut form = self.form;
+        form.linear = linear;
+        Ok(Self { form, constant, ..*self })
     }
 
-    /// Writes new fields, each less the couplings' share of b, which `linear` has; their sum, in units.
-    fn place(
+    /// Writes new fields, each less the couplings' share of b; their sum, in units.
+    fn place<'s>(
         &self,
         fields: &[f32],
         (weight, halvings): (f32, u32),
-        linear: &mut [i32],
+        slots: impl Iterator<Item = (i32, &'s mut i32)>,
     ) -> Result<i64, SparseError> {
         if fields.is_empty() {
-            linear.iter_mut().for_each(|slot| *slot = slot.wrapping_neg());
+            slots.for_each(|(share, slot)| *slot = share.wrapping_neg());
             return Ok(0);
         }
         let (mut sum, form, near) = (0, &self.form, self.form.near(halvings));
         let (scale, small) = (weight * form.per_unit(), form.unit() * near.min(SMALL) as f32);
-        for (site, (slot, &field)) in linear.iter_mut().zip(fields).enumerate() {
+        for (site, ((share, slot), &field)) in slots.zip(fields).enumerate() {
             let mut units = (scale * field) as i32;
             // One comparison for both ends: a negative number counts as one unit less, and NaN is 0.
             if ((units ^ (units >> 31)) as u32).wrapping_sub(SMALL) >= near.saturating_sub(SMALL) {
@@ -187,7 +187,7 @@ impl<'a> Ising<'a> {
                 }
                 units = form.round(value);
             }
-            *slot = units.wrapping_sub(*slot);
+            *slot = units.wrapping_sub(share);
             sum += i64::from(units);
         }
         Ok(sum)
