@@ -137,7 +137,11 @@ impl Couplings {
     }
 }
 
-fn compile<'a>(model: &Pairwise, buffers: SparseBuffers<'a>) -> Result<Ising<'a>, SparseError> {
+/// The kernel's model of a naive one.
+///
+/// # Errors
+/// [`SparseError`] as the constructor of the convention.
+pub fn compile<'a>(model: &Pairwise, buffers: SparseBuffers<'a>) -> Result<Ising<'a>, SparseError> {
     let (sites, edges, fields) = (model.fields.len(), model.edges.iter().copied(), &model.fields);
     match model.convention {
         Convention::SpinsEdgesOnce => Ising::spins_edges_once(sites, edges, fields, buffers),

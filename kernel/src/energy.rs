@@ -92,6 +92,12 @@ pub trait Energy {
         false
     }
 
+    /// This model as an Ising model, where its answers and its cache are those of one. Between two with the same
+    /// couplings in the same memory [`Chain::rebind`](crate::Chain::rebind) moves the cache on, and looks at no coupling.
+    fn ising(&self) -> Option<&Ising<'_>> {
+        None
+    }
+
     /// `∂E/∂xᵢ` at `x` for some rows, of the natural continuous extension of `E`. For binary sites it is on the {0,1}
     /// scale, for ordinal ones by value. For categorical ones it is by each component of the one-hot vector.
     ///

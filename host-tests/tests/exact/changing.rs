@@ -1,18 +1,23 @@
 //! Models that change: new fields over the same couplings, tables in constants, and what rounding would lose.
 
 use bitmc::chain::Buffer;
-use bitmc::energy::{Boltzmann, EdgeList, Entry, FactorError, FactorsBuffers, Sparse, SparseError};
+use bitmc::energy::{
+    Boltzmann, EdgeList, EnergyError, Entry, FactorError, FactorsBuffers, Sparse, SparseBuffers, SparseError,
+};
 use bitmc::lane::{Bits, Block};
 use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
 use bitmc::stats::{Draws, DrawsError, Watch};
+use bitmc::step::{IsingLangevin, SequentialGibbs, Wolff};
 use bitmc::{
     Bernoulli, Chain, ChainError, Energy, Factor, Factors, Ising, LaneRng, Langevin, LatticeGaussian, Layout,
-    Memory, Packed, Potts, SeedableRng, SparseMemory, memory, torus,
+    Memory, Move, Packed, Potts, SeedableRng, SparseMemory, memory, torus,
 };
 use bitmc_host_tests::enumerate::{self, Distribution};
-use bitmc_host_tests::heap::{self, Couplings, pack_in};
+use bitmc_host_tests::heap::{self, Couplings, HeapChain, pack_in};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Pairwise};
+use core::cell::Cell;
+use core::ops::Range;
 
 /// E of every state of the kernel's model.
 fn energies(model: &impl Energy) -> Vec<f64> {
@@ -134,6 +139,139 @@ fn fields_that_do_not_fit_are_refused_by_name() {
     fields[26] = f32::NAN;
     assert_eq!(model.with_linear(&fields).unwrap_err(), FieldNotFinite { site: 8 });
     assert_eq!(model.with_linear(&[0.5; 9]).unwrap_err(), Fields { sites: 9, each: 3, got: 9 });
+}
+
+/// An energy that counts how often it is computed from nothing.
+struct Counted<'a>(Ising<'a>, Cell<u32>);
+
+impl Energy for Counted<'_> {
+    fn layout(&self) -> Layout {
+        self.0.layout()
+    }
+
+    fn cache_len(&self) -> usize {
+        Energy::cache_len(&self.0)
+    }
+
+    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+        self.1.set(self.1.get() + 1);
+        self.0.init(x, cache)
+    }
+
+    fn ising(&self) -> Option<&Ising<'_>> {
+        Some(&self.0)
+    }
+
+    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
+        self.0.gradient(x, cache, rows, out);
+    }
+
+    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+        self.0.shift(step, cache)
+    }
+
+    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+        self.0.differences(words, cache, site, out);
+    }
+}
+
+/// Steps of one sampler in turn.
+fn steps(chain: &mut HeapChain<'_, Ising<'_>>, turn: u64, rng: &mut LaneRng) -> Vec<(Vec<u32>, u32, u32)> {
+    let mut step = || {
+        let info = match turn % 4 {
+            0 => chain.step(&Langevin::adjusted(0.8).unwrap(), rng),
+            1 => chain.step(&SequentialGibbs, rng),
+            2 => chain.step(&IsingLangevin::adjusted(0.8).unwrap(), rng),
+            _ => chain.step(&Wolff, rng),
+        };
+        (chain.state().words().to_vec(), chain.energy().to_bits(), info.log_ratio.to_bits())
+    };
+    (0..6).map(|_| step()).collect()
+}
+
+/// A chain that is rebound goes on as one that starts at its state, bit for bit: over new fields of the same couplings, of which
+/// nothing is computed again, and over other couplings in other memory.
+#[test]
+fn a_rebound_chain_is_one_that_starts_at_its_state() {
+    let (mut told, mut moved, mut exact) = (0, 0, 0);
+    for seed in 0..400 {
+        let (convention, sites) = (Convention::ALL[seed as usize % 3], 1 + seed as usize % 70);
+        let first = models::pairwise(convention, sites, 0.3, 0.5, seed);
+        let mut other = first.clone();
+        other.edges.iter_mut().for_each(|edge| edge.2 = -edge.2);
+        let (mut memory, mut apart) = (first.couplings(), other.couplings());
+        // Every other model has room for the couplings' shares of b.
+        let (mut ends, mut linear) = (vec![0; sites], vec![0; 2 * sites]);
+        let mut entries = vec![Entry::default(); 2 * first.edges.len()];
+        let shares = SparseBuffers::new(&mut ends, &mut linear, &mut entries);
+        let before =
+            if seed % 2 == 0 { memory.ising(&first).unwrap() } else { heap::compile(&first, shares).unwrap() };
+        let mut room = vec![0; sites];
+        let half: Vec<f32> = first.fields.iter().map(|field| -0.5 * field).collect();
+        let models = [before.with_linear(&half, &mut room).unwrap(), apart.ising(&other).unwrap(), before];
+        let mut rng = LaneRng::seed_from_u64(seed);
+        let mut chain = heap::random_chain(&before, &mut rng).unwrap();
+        let mask = heap::pack(&(0..sites).map(|site| f64::from(u8::from(site % 5 == 4))).collect::<Vec<_>>());
+        let mask = Packed::new(before.layout(), &mask).unwrap();
+        let held = seed % 3 == 0;
+        if held {
+            chain.clamp(mask).unwrap();
+        }
+        for (turn, model) in (seed / 3..).zip(&models) {
+            steps(&mut chain, turn, &mut rng);
+            let old = chain.energy();
+            chain.rebind(model).unwrap();
+            let mut fresh = heap::chain(model, chain.state().words()).unwrap();
+            if held {
+                fresh.clamp(mask).unwrap();
+            }
+            assert_eq!(chain.energy().to_bits(), fresh.energy().to_bits(), "{seed}");
+            told += u32::from(old != chain.energy());
+            for site in 0..sites {
+                let [odds, right] =
+                    [&mut chain, &mut fresh].map(|chain| SequentialGibbs::log_odds(&chain.ring(), site));
+                assert_eq!(odds.to_bits(), right.to_bits(), "{seed}");
+            }
+            let mut again = rng.clone();
+            let run = steps(&mut chain, turn + 1, &mut rng);
+            moved += u32::from(run.first() != run.last());
+            assert_eq!(run, steps(&mut fresh, turn + 1, &mut again), "{seed}");
+        }
+        // Of b = −Kx every field is 0, to its last bit.
+        let (form, x) = (before.form(), chain.state());
+        let sum = |site| {
+            form.row(site).iter().map(|entry| entry.coupling * x.get(entry.site as usize) as i32).sum::<i32>()
+        };
+        let less: Vec<i32> = (0..sites).map(|site| -sum(site)).collect();
+        let Ok(form) = form.with_linear(&less) else { continue };
+        let still = Ising::quadratic(form);
+        chain.rebind(&still).unwrap();
+        assert!((0..sites).all(|site| SequentialGibbs::log_odds(&chain.ring(), site) == 0.0), "{seed}");
+        exact += 1;
+    }
+    assert!(told > 1_000 && moved > 800 && exact > 100, "{told} {moved} {exact}");
+}
+
+/// Which models are computed again; and an energy that is infinite is refused as at a start.
+#[test]
+fn only_the_same_couplings_are_not_looked_at() {
+    let (mut memory, mut apart) = (Couplings::new(9, 18), Couplings::new(9, 18));
+    let before = Ising::spins_edges_once(9, torus(3, 3, 0.25), &[1.0; 9], memory.borrow()).unwrap();
+    let equal = Ising::spins_edges_once(9, torus(3, 3, 0.25), &[1.0; 9], apart.borrow()).unwrap();
+    let mut linear = [0; 9];
+    let fields = before.with_linear(&[0.5; 9], &mut linear).unwrap();
+    let [start, fields, equal] = [before, fields, equal].map(|ising| Counted(ising, Cell::new(0)));
+    let mut chain = heap::chain(&start as &dyn Energy, &[0b1_0110_1001]).unwrap();
+    for (model, count) in [(&fields, 0), (&equal, 1), (&start, 2), (&fields, 0)] {
+        chain.rebind(model).unwrap();
+        assert_eq!(model.1.get(), count);
+    }
+    let (huge, none) = ([i32::MIN / 2], [0]);
+    let rows = |linear| Ising::quadratic(Sparse::from_rows(&[0], &[], linear, 100).unwrap());
+    let [none, huge] = [rows(&none), rows(&huge)];
+    let mut chain = heap::chain(&none, &[1]).unwrap();
+    assert_eq!(chain.rebind(&huge), Err(ChainError::Energy(EnergyError::Forbidden)));
+    assert!(chain.energy() == 0.0 && SequentialGibbs::log_odds(&chain.ring(), 0) == 0.0);
 }
 
 /// A chain without floats goes on over another b as one that starts at its state. Negative control: as it was, it goes elsewhere.

@@ -226,6 +226,7 @@ macro_rules! each {
     };
 }
 
+// It has no `Energy::ising`: the model that a chain had may have been made again in its place.
 impl Energy for Model {
     fn layout(&self) -> Layout {
         each!(self, it => it.layout())

@@ -39,7 +39,8 @@ where
     B: AsMut<[Block]>,
 {
     /// Goes on over another model of the same type: [`Unbound::bind`], but the chain is as it was where there is an
-    /// error.
+    /// error. Between two [`Ising`](crate::Ising) models with the same couplings in the same memory, as
+    /// [`with_linear`](crate::Ising::with_linear) makes them, no coupling is looked at: O(sites).
     ///
     /// # Errors
     /// As [`Unbound::bind`], and where the models have caches of different lengths.
@@ -49,6 +50,15 @@ where
             return Err(ChainError::Memory { buffer: Buffer::Cache, need, got });
         }
         let before = core::mem::replace(&mut self.energy, energy);
+        let first = if self.core.there_first { need } else { 0 };
+        let cache = self.memory.cache.as_mut().get_mut(first..first + need).unwrap_or_default();
+        let x = self.core.state(before.layout(), self.memory.words.as_ref());
+        let models = energy.ising().zip(before.ising());
+        if let Some(total) = models.and_then(|(new, old)| new.init_from(old, x, cache)) {
+            self.core.temper(total);
+            self.core.momentum = None;
+            return Ok(());
+        }
         let bound = self.bound(before.layout());
         if bound.is_err() {
             self.energy = before;

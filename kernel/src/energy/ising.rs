@@ -2,7 +2,7 @@
 
 mod flips;
 
-use super::sparse::{Edge, Embedding, SparseBuffers, check_fields};
+use super::sparse::{Edge, Embedding, SMALL, SparseBuffers, check_fields};
 use super::{Energy, EnergyError, Pending, Sparse, SparseError, field, flip_or_stay, floats, ones, room};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
@@ -142,7 +142,7 @@ impl<'a> Ising<'a> {
     /// # Errors
     /// [`SparseError::Fields`], [`SparseError::FieldNotFinite`] and [`SparseError::Memory`] as the constructor,
     /// [`SparseError::FieldScale`] where a field does not fit the fixed point.
-    pub fn with_linear(mut self, fields: &[f32], linear: &'a mut [i32]) -> Result<Self, SparseError> {
+    pub fn with_linear(&self, fields: &[f32], linear: &'a mut [i32]) -> Result<Self, SparseError> {
         let (sites, got) = (self.form.sites(), linear.len());
         check_fields(sites, 1, fields)?;
         let linear = linear.get_mut(..sites).ok_or(SparseError::Memory { need: sites, got })?;
@@ -158,8 +158,9 @@ impl<'a> Ising<'a> {
             let shares = self.form.rows().map(|(_, row)| row.iter().fold(0, half));
             self.bare + 2 * self.place(fields, (2.0, 1), shares.zip(slots))?
         };
-        self.form.linear = linear;
-        Ok(Self { constant, ..self })
+        let mut form = self.form;
+        form.linear = linear;
+        Ok(Self { form, constant, ..*self })
     }
 
     /// Writes new fields, each less the couplings' share of b; their sum, in units.
@@ -173,12 +174,18 @@ impl<'a> Ising<'a> {
             slots.for_each(|(share, slot)| *slot = share.wrapping_neg());
             return Ok(0);
         }
-        let (mut sum, near) = (0, self.form.near(halvings));
-        for (site, ((share, slot), field)) in slots.zip(fields).enumerate() {
-            let units = self.form.round(weight * field);
-            let is_near = (weight * field).abs() <= near; // not where it is NaN
-            if !is_near {
-                self.form.check_field(site, (*field, weight), halvings)?;
+        let (mut sum, form, near) = (0, &self.form, self.form.near(halvings));
+        let (scale, small) = (weight * form.per_unit(), form.unit() * near.min(SMALL) as f32);
+        for (site, ((share, slot), &field)) in slots.zip(fields).enumerate() {
+            let mut units = (scale * field) as i32;
+            // One comparison for both ends: a negative number counts as one unit less, and NaN is 0.
+            if ((units ^ (units >> 31)) as u32).wrapping_sub(SMALL) >= near.saturating_sub(SMALL) {
+                let value = weight * field;
+                let is_small = value.abs() < small; // not where it is NaN
+                if !is_small {
+                    form.check_field(site, (field, weight), halvings)?;
+                }
+                units = form.round(value);
             }
             *slot = units.wrapping_sub(share);
             sum += i64::from(units);
@@ -210,6 +217,29 @@ impl<'a> Ising<'a> {
             }
         });
         difference
+    }
+
+    /// `E(x)`, and the cache of x from the one that another model had; nothing where its couplings may be other ones.
+    pub(crate) fn init_from(&self, other: &Self, x: Packed<'_>, cache: &mut [Bits]) -> Option<f32> {
+        // With units of 2⁶⁰ or more an energy may be infinite.
+        let near = self.form.is(other.form) && self.form.exponent() < 60;
+        near.then(|| self.add_linear::<false>(other, x, cache.as_flattened_mut()))
+    }
+
+    /// Adds b to the field of every site, less that of another model, or less none: `E(x) = c − ½ Σ x(b + field)`.
+    fn add_linear<const ANEW: bool>(&self, other: &Self, x: Packed<'_>, fields: &mut [u32]) -> f32 {
+        let (mut sum, linear) = (0, self.form.linear.chunks(32).zip(other.form.linear.chunks(32)));
+        for ((&word, fields), (new, old)) in x.words().iter().zip(fields.chunks_mut(32)).zip(linear) {
+            let mut word = word;
+            for ((field, &new), &old) in fields.iter_mut().zip(new).zip(old) {
+                *field = field.wrapping_add(new.wrapping_sub(if ANEW { 0 } else { old }) as u32);
+                if word & 1 != 0 {
+                    sum += i64::from(new) + i64::from(*field as i32);
+                }
+                word >>= 1;
+            }
+        }
+        self.quarters(self.constant - 2 * sum)
     }
 
     /// c, in quarters of a unit.
@@ -254,18 +284,16 @@ impl Energy for Ising<'_> {
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
         let cache = room(cache, self.cache_len())?;
-        let (fields, linear) = (cache.as_flattened_mut(), self.form.linear());
+        let fields = cache.as_flattened_mut();
         fields.fill(0);
-        fields.iter_mut().zip(linear).for_each(|(field, &linear)| *field = linear as u32);
-        let ones = || x.words().iter().zip((0..).step_by(32)).flat_map(|(&word, first)| ones(word, first));
-        for site in ones() {
+        for site in x.words().iter().zip((0..).step_by(32)).flat_map(|(&word, first)| ones(word, first)) {
             scatter(self.form.row(site), 1, fields, |_, _| ());
         }
-        // c − b·x − ½ xᵀKx = c − ½ Σ x(b + field), in quarter units.
-        let sum: i64 = ones()
-            .filter_map(|site| Some(i64::from(*linear.get(site)?) + i64::from(*fields.get(site)? as i32)))
-            .sum();
-        Ok(self.quarters(self.constant - 2 * sum))
+        Ok(self.add_linear::<true>(self, x, fields))
+    }
+
+    fn ising(&self) -> Option<&Ising<'_>> {
+        Some(self)
     }
 
     #[inline]

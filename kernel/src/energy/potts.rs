@@ -76,7 +76,7 @@ impl<'a> Potts<'a> {
     pub fn with_linear(self, fields: &'a [f32]) -> Result<Self, SparseError> {
         let (sites, arity) = (self.form.sites(), self.arity);
         check_fields(sites, arity, fields)?;
-        let near = self.form.near(0);
+        let near = self.form.near(0) as f32 * self.form.unit() * (1.0 - f32::EPSILON);
         for (site, row) in fields.chunks(arity.max(1)).enumerate() {
             for &field in row {
                 let is_near = field.abs() <= near; // not where it is NaN

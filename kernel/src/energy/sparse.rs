@@ -53,6 +53,9 @@ pub struct Sparse<'a> {
 /// Nats that a field or a coupling may be rounded by, whatever its size.
 pub(super) const FINE: f32 = 1.0 / 131_072.0;
 
+/// From this many units on a number has at most one bit behind the point, which rounding cuts off.
+pub(super) const SMALL: u32 = 1 << 22;
+
 /// How the spins or bits of a model become `x`: see [`Ising`](super::Ising).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Embedding {
@@ -239,11 +242,11 @@ impl<'a> Sparse<'a> {
         !self.grid.coarse(FINE) || self.grid.keeps(value, FINE, 1.0)
     }
 
-    /// Fields up to this fit whatever their site is, where 2⁻`halvings` of the couplings count with them; −1 where
+    /// Fields below so many units fit whatever their site is, where 2⁻`halvings` of the couplings count with them; 0 where
     /// each is to be looked at.
-    pub(super) fn near(&self, halvings: u32) -> f32 {
-        let room = (1u32 << 30).saturating_sub(self.reach >> halvings) as f32;
-        if self.grid.coarse(FINE) { -1.0 } else { room * self.grid.unit * (1.0 - f32::EPSILON) }
+    pub(super) fn near(&self, halvings: u32) -> u32 {
+        let room = (1u32 << 30).saturating_sub(self.reach >> halvings);
+        if self.grid.coarse(FINE) { 0 } else { room }
     }
 
     /// Whether a field fits a grid that was chosen for others.

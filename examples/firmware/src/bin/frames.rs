@@ -20,9 +20,8 @@ fn main() -> ! {
     report("frames", RAM, sample)
 }
 
-/// The most instructions of new fields, each site its own, on 8 sites and on 64: a tenth of what models took that were built
-/// anew.
-const MOST: [u32; 2] = [850, 2190];
+/// The most instructions of new fields, each site its own, and of a chain that goes on over them: on 8 sites and on 64.
+const MOST: [u32; 2] = [700, 2600];
 
 #[inline(never)]
 fn sample() -> Option<bool> {
@@ -38,7 +37,7 @@ fn sample() -> Option<bool> {
             let Frame { sites, anew, fields, rebound, step } = frame;
             defmt::info!("{=str}, {=usize} sites: a model built anew {=u32} instructions", name, sites, anew);
             defmt::info!("  new fields {=u32}, rebind {=u32}, the first step {=u32}", fields, rebound, step);
-            pass &= fields <= most;
+            pass &= fields + rebound <= most;
         }
     }
     let mut hash = Hash::new();
