@@ -3,8 +3,9 @@
 use crate::diagnose::{Diagnosis, Scalar, rounding};
 use crate::model::Labels;
 use crate::npz::{Kind, Npz};
+use crate::pair::TURNS;
 use crate::unit::{Track, transposed};
-use crate::{Error, Model, Report, Seconds, files};
+use crate::{Error, Model, Plan, Report, Seconds, files};
 use bitmc::{Layout, Packed};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -380,7 +381,8 @@ impl Samples {
 
     fn diagnosed(&self) -> Summary {
         let (chains, draws) = (self.chains(), self.draws());
-        let diagnosis = Diagnosis::new(draws);
+        let turn = if matches!(self.report.sampler, Plan::Isoenergetic { .. }) { TURNS as usize } else { 1 };
+        let diagnosis = Diagnosis::new(draws).turns(turn);
         let energies: Vec<Vec<f64>> = (0..chains).map(|chain| self.energies(chain)).collect();
         let energy = diagnosis.of_energy(&energies, rounding(&self.tracks) * self.temperature);
         let every = self.sites().div_ceil(DIAGNOSED);

@@ -1,5 +1,6 @@
 //! Answers that would be wrong without a word: each is refused, warned of, or right.
 
+use bitmc_desktop::diagnose::diagnose;
 use bitmc_desktop::{Choice, Model, Samples};
 
 /// Two modes of four spins that no single flip connects: site 0 is 1 with probability 1/(1 + 1/e).
@@ -220,6 +221,48 @@ fn an_energy_of_ones_own_that_fails_or_is_too_large_is_warned_of() {
     // Differences of built-in models are exact whatever their energies are.
     let large = Model::ising(3, &[(0, 1, 1e6), (1, 2, 1e6)], &[]).unwrap();
     assert_eq!(large.sampler().with("gibbs".parse().unwrap()).chains(1).run().unwrap().summary().spacing, None);
+}
+
+/// The root of the mean square of distances from the truth, in stated errors: about 1 where errors are honest.
+fn ratio(told: impl Iterator<Item = (f64, Option<f64>)>) -> f64 {
+    let squares: Vec<f64> = told.map(|(off, error)| (off / error.unwrap()).powi(2)).collect();
+    (squares.iter().sum::<f64>() / squares.len() as f64).sqrt()
+}
+
+#[test]
+fn isoenergetic_moves_have_honest_errors() {
+    // A glass on a torus of 4×4 spins in a field. Autocorrelations come back at every eighth step.
+    let site = |x: u32, y: u32| x % 4 + 4 * (y % 4);
+    let sign = |site: u32, down: u32| if (site * 7 + down * 3) % 11 < 5 { -1.0 } else { 1.0 };
+    let bonds = (0..16u32).flat_map(|at| {
+        let (x, y) = (at % 4, at / 4);
+        [(at, site(x + 1, y), sign(at, 0)), (at, site(x, y + 1), sign(at, 1))]
+    });
+    let (bonds, field, temperature) = (bonds.collect::<Vec<_>>(), 0.2, 1.0);
+    let mut sums = [0.0f64; 17];
+    for state in 0..1u32 << 16 {
+        let spin = |site: u32| f64::from((state >> site & 1) * 2) - 1.0;
+        let bound: f64 = bonds.iter().map(|&(a, b, j)| f64::from(j) * spin(a) * spin(b)).sum();
+        let weight = ((bound + field * (0..16).map(spin).sum::<f64>()) / temperature).exp();
+        sums[16] += weight;
+        (0..16).filter(|site| state >> site & 1 == 1).for_each(|site| sums[site] += weight);
+    }
+    let model = Model::ising(16, &bonds, &[field as f32; 16]).unwrap();
+    let choice: Choice = "isoenergetic:0.5:0.7:1".parse().unwrap();
+    let sampler = model.sampler().with(choice).temperature(temperature as f32).chains(8);
+    let (mut told, mut blind) = (Vec::new(), Vec::new());
+    for seed in 0..150 {
+        let samples = sampler.clone().seed(seed).run().unwrap();
+        for (site, summary) in samples.summary().sites.iter().enumerate() {
+            let off = summary.value.mean - sums[site] / sums[16];
+            told.push((off, summary.value.mcse));
+            blind.push((off, diagnose(&samples.site(site)).mcse));
+        }
+    }
+    let [told, blind] = [told, blind].map(|told| ratio(told.into_iter()));
+    assert!((0.85..1.15).contains(&told), "{told}");
+    // Negative control: what does not know of the turns.
+    assert!(blind > 1.15, "{blind}");
 }
 
 #[test]
