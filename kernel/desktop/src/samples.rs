@@ -87,6 +87,8 @@ pub struct SiteSummary {
     pub value: Scalar,
     /// How often it had each value.
     pub shares: Vec<f64>,
+    /// The Monte-Carlo standard error of each share, with its own effective sample size; none of a share of 0 or 1.
+    pub share_errors: Vec<Option<f64>>,
 }
 
 impl Samples {
@@ -386,8 +388,10 @@ impl Samples {
         let energies: Vec<Vec<f64>> = (0..chains).map(|chain| self.energies(chain)).collect();
         let energy = diagnosis.of_energy(&energies, rounding(&self.tracks) * self.temperature);
         let every = self.sites().div_ceil(DIAGNOSED);
-        let told =
-            |site: usize, value: Scalar, shares| SiteSummary { site: self.labels.of(site), value, shares };
+        let told = |site: usize, value: Scalar, shares: Vec<(f64, Option<f64>)>| {
+            let (shares, share_errors) = shares.into_iter().unzip();
+            SiteSummary { site: self.labels.of(site), value, shares, share_errors }
+        };
         let sites: Vec<SiteSummary> = if self.layout.field_bits() == 1 {
             let word = |word: usize| {
                 let columns: Vec<_> =
@@ -397,7 +401,7 @@ impl Samples {
                 let one = |site: usize| {
                     let chains: Vec<&[u32]> = columns.iter().map(|column| &column[site % 32][..]).collect();
                     let value = diagnosis.of_bits(&chains, draws);
-                    told(site, value, vec![1.0 - value.mean, value.mean])
+                    told(site, value, vec![(1.0 - value.mean, value.mcse), (value.mean, value.mcse)])
                 };
                 sites.map(one).collect::<Vec<_>>()
             };
@@ -405,12 +409,13 @@ impl Samples {
         } else {
             let one = |site: usize| {
                 let values = self.site(site);
-                let mut shares = vec![0.0; self.arities[site].max(2)];
-                values
-                    .iter()
-                    .flatten()
-                    .for_each(|&value| shares[value as usize] += 1.0 / (chains * draws) as f64);
-                told(site, diagnosis.of(&values), shares)
+                let mut seen = vec![false; self.arities[site].max(2)];
+                values.iter().flatten().for_each(|&value| seen[value as usize] = true);
+                let shares = seen.iter().enumerate().map(|(value, seen)| {
+                    let has = seen.then(|| share(&diagnosis, &values, value as f64));
+                    has.map_or((0.0, None), |has| (has.mean, has.mcse))
+                });
+                told(site, diagnosis.of(&values), shares.collect())
             };
             on_all_cores(|| (0..self.sites()).into_par_iter().step_by(every).map(one).collect())
         };
@@ -442,6 +447,14 @@ fn on_all_cores<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         Ok(pool) => pool.install(work),
         Err(_) => work(),
     }
+}
+
+/// What chains say of whether a site has a value.
+fn share(diagnosis: &Diagnosis, chains: &[Vec<f64>], value: f64) -> Scalar {
+    let word = |draws: &[f64]| draws.iter().rev().fold(0, |word, &draw| word << 1 | u32::from(draw == value));
+    let bits: Vec<Vec<u32>> = chains.iter().map(|draws| draws.chunks(32).map(word).collect()).collect();
+    let bits: Vec<&[u32]> = bits.iter().map(|words| &words[..]).collect();
+    diagnosis.of_bits(&bits, chains[0].len())
 }
 
 /// The draws of 32 sites of one chain, a bit a draw.

@@ -230,6 +230,27 @@ fn ratio(told: impl Iterator<Item = (f64, Option<f64>)>) -> f64 {
 }
 
 #[test]
+fn shares_of_values_have_honest_errors() {
+    // Without fields all values of a site are equally likely.
+    let ring: Vec<(u32, u32, f32)> = (0..8).map(|site| (site, (site + 1) % 8, 1.0)).collect();
+    let model = Model::potts(8, 3, &ring, &[]).unwrap();
+    let sampler = model.sampler().with("gibbs".parse().unwrap()).chains(4).draws(400);
+    let summaries: Vec<_> = (0..60).map(|seed| sampler.clone().seed(seed).run().unwrap().summary()).collect();
+    let sites = summaries.iter().flat_map(|summary| &summary.sites);
+    let told =
+        sites.flat_map(|site| site.shares.iter().map(|share| share - 1.0 / 3.0).zip(site.share_errors.clone()));
+    let ratio = ratio(told);
+    assert!((0.85..1.15).contains(&ratio), "{ratio}");
+    // Of a bit that of its mean; none of a value that was never or always there.
+    let bit = two_modes().sampler().run().unwrap().summary().sites[0].clone();
+    assert_eq!(bit.share_errors, [bit.value.mcse; 2]);
+    let never = Model::factors(&[3, 3], &[(&[0], &[1.0, 1.0, 0.0]), (&[1], &[0.0, 1.0, 0.0])]).unwrap();
+    let sites = never.sampler().run().unwrap().summary().sites;
+    assert!(sites[0].share_errors[0].is_some() && sites[0].share_errors[2].is_none());
+    assert_eq!((&sites[1].shares[..], &sites[1].share_errors[..]), (&[0.0, 1.0, 0.0][..], &[None; 3][..]));
+}
+
+#[test]
 fn isoenergetic_moves_have_honest_errors() {
     // A glass on a torus of 4×4 spins in a field. Autocorrelations come back at every eighth step.
     let site = |x: u32, y: u32| x % 4 + 4 * (y % 4);
