@@ -223,6 +223,47 @@ fn an_energy_of_ones_own_that_fails_or_is_too_large_is_warned_of() {
     assert_eq!(large.sampler().with("gibbs".parse().unwrap()).chains(1).run().unwrap().summary().spacing, None);
 }
 
+/// What a built-in model says of three sites of some values, as an energy of one's own.
+struct Triple(usize);
+
+impl bitmc::Function for Triple {
+    fn layout(&self) -> bitmc::Layout {
+        bitmc::Layout::categorical(3, self.0)
+    }
+
+    fn total(&self, x: bitmc::Packed<'_>) -> f32 {
+        let equal = |a: usize, b: usize| f32::from(u8::from(x.get(a) == x.get(b)));
+        -0.7 * equal(0, 1) - 0.4 * equal(1, 2)
+    }
+
+    fn gradient(&self, _: bitmc::Packed<'_>, _: usize) -> f32 {
+        0.0
+    }
+}
+
+#[test]
+fn few_states_of_an_energy_of_ones_own_are_enumerated_too() {
+    for (arity, is_few) in [(2, true), (6, true), (7, false)] {
+        let built_in = Model::potts(3, arity, &[(0, 1, 0.7), (1, 2, 0.4)], &[]).unwrap();
+        let own = Model::own(bitmc::Plain(Triple(arity)));
+        let run = |model: &Model| model.sampler().draws(500).run().unwrap();
+        let (built_in, own) = (run(&built_in), run(&own));
+        let said = format!("all {} states are enumerated", arity.pow(3));
+        assert_eq!(own.report().why.contains(&said), is_few, "{}", own.report().why);
+        assert_eq!(built_in.report().why.contains(&said), is_few, "{}", built_in.report().why);
+        // P(x₀ = x₁) = e^.7 / (e^.7 + arity − 1).
+        let (mut equal, draws) = (0, own.chains() * own.draws());
+        for (chain, draw) in (0..own.chains()).flat_map(|chain| (0..own.draws()).map(move |draw| (chain, draw)))
+        {
+            let x: Vec<u32> = own.state(chain, draw).collect();
+            equal += u32::from(x[0] == x[1]);
+        }
+        let truth = 0.7f64.exp() / (0.7f64.exp() + arity as f64 - 1.0);
+        let error = (truth * (1.0 - truth) / draws as f64).sqrt();
+        assert!((f64::from(equal) / draws as f64 - truth).abs() < if is_few { 5.0 } else { 20.0 } * error);
+    }
+}
+
 /// The root of the mean square of distances from the truth, in stated errors: about 1 where errors are honest.
 fn ratio(told: impl Iterator<Item = (f64, Option<f64>)>) -> f64 {
     let squares: Vec<f64> = told.map(|(off, error)| (off / error.unwrap()).powi(2)).collect();
