@@ -17,6 +17,9 @@ use std::sync::OnceLock;
 /// Sites whose diagnostics are computed at most: of larger models every k-th one.
 pub(crate) const DIAGNOSED: usize = 4096;
 
+/// Sites that are looked at when a run ends.
+const GLANCED: usize = 16;
+
 /// States, energies and what was done to draw them. Chains have one length: `chains × draws` states.
 #[derive(Clone, Debug)]
 pub struct Samples {
@@ -378,16 +381,23 @@ impl Samples {
     /// The diagnostics of the energy and of the sites. O(sites · chains · draws · log draws).
     #[must_use]
     pub fn summary(&self) -> Summary {
-        self.summary.get_or_init(|| self.diagnosed()).clone()
+        self.summary.get_or_init(|| self.diagnosed(DIAGNOSED)).clone()
     }
 
-    fn diagnosed(&self) -> Summary {
+    /// A sentence at the end of a run: that of the summary, by the energy and at most 16 sites. That there are few draws is none.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let seen = if self.sites() <= GLANCED { self.summary() } else { self.diagnosed(GLANCED) };
+        if self.draws() < FEWEST { seen.failed() } else { seen.warning() }
+    }
+
+    fn diagnosed(&self, most: usize) -> Summary {
         let (chains, draws) = (self.chains(), self.draws());
         let turn = if matches!(self.report.sampler, Plan::Isoenergetic { .. }) { TURNS as usize } else { 1 };
         let diagnosis = Diagnosis::new(draws).turns(turn);
         let energies: Vec<Vec<f64>> = (0..chains).map(|chain| self.energies(chain)).collect();
         let energy = diagnosis.of_energy(&energies, rounding(&self.tracks) * self.temperature);
-        let every = self.sites().div_ceil(DIAGNOSED);
+        let every = self.sites().div_ceil(most);
         let told = |site: usize, value: Scalar, shares: Vec<(f64, Option<f64>)>| {
             let (shares, share_errors) = shares.into_iter().unzip();
             SiteSummary { site: self.labels.of(site), value, shares, share_errors }
@@ -477,18 +487,7 @@ impl Summary {
                 self.draws
             ));
         }
-        if let Some(spacing) = self.spacing {
-            return Some(format!(
-                "energies are so large that numbers of 32 bits are {spacing} apart: subtract a constant from yours"
-            ));
-        }
-        if self.faults > 0 {
-            return Some(format!(
-                "the energy was NaN or −∞ at {} steps, which were refused: the states there are missing",
-                self.faults
-            ));
-        }
-        match (self.r_hat, self.ess) {
+        self.failed().or_else(|| match (self.r_hat, self.ess) {
             (Some(r_hat), _) if r_hat > 1.05 => Some(format!(
                 "the chains do not agree (R̂ = {r_hat:.3}): the means and their errors are not to be trusted"
             )),
@@ -496,7 +495,22 @@ impl Summary {
                 "only {ess:.0} effective samples of the slowest site: take more draws, or thin more"
             )),
             _ => None,
+        })
+    }
+
+    /// A sentence where the energy failed, or is too large.
+    fn failed(&self) -> Option<String> {
+        if let Some(spacing) = self.spacing {
+            return Some(format!(
+                "energies are so large that numbers of 32 bits are {spacing} apart: subtract a constant from yours"
+            ));
         }
+        (self.faults > 0).then(|| {
+            format!(
+                "the energy was NaN or −∞ at {} steps, which were refused: the states there are missing",
+                self.faults
+            )
+        })
     }
 
     /// The energy and the first sites as a Markdown table.
