@@ -156,6 +156,11 @@ CASES = [
     ("sampler", lambda: bitmc.Chains(3, sampler="gibbs")),
     ("sampler", lambda: bitmc.Chains(3, sampler="auto")),
     ("sampler", lambda: bitmc.Chains(3, sampler="cyclical:1")),
+    ("f", lambda: bitmc.check(None, [[0, 1]])),
+    ("f", lambda: bitmc.check(lambda x: (x.sum(axis=1) * 1.0, np.ones((1, 3))), [[0, 1]])),
+    ("states", lambda: bitmc.check(f, [0, 1])),
+    ("states", lambda: bitmc.check(f, [[0, 2]])),
+    ("tolerance", lambda: bitmc.check(f, [[0, 1]], tolerance=-1.0)),
 ]
 
 
