@@ -28,13 +28,13 @@ static void bad_input(void) {
     check(bitmc_chain_energy(NULL, &energy) == BITMC_STATUS_NULL, "no chain");
     check(bitmc_rng_init(NULL, 1, 0) == BITMC_STATUS_NULL && !bitmc_rng_init(&rng, 1, 0), "no generator");
     check(bitmc_chain_init(&chain, &model, memory, sizeof memory, &rng) == BITMC_STATUS_NOT_READY, "no model");
-    check(bitmc_ising_init(&model, 3, edges, 1, fields, 2, memory, 512) == BITMC_STATUS_ARGUMENT, "no convention");
+    check(bitmc_ising_init(&model, 3, edges, 1, fields, 2, memory, 512) == BITMC_STATUS_CHOICE, "no convention");
     check(bitmc_ising_init(&model, 0, NULL, 1, fields, 2, memory, 512) == BITMC_STATUS_NULL, "no edges");
     check(bitmc_ising_init(&model, 0, edges, 1, fields, 2, memory, 20) == BITMC_STATUS_MEMORY, "too little memory");
     edges[0].b = 2;
     check(bitmc_ising_init(&model, 0, edges, 1, fields, 2, memory, 512) == BITMC_STATUS_EDGES, "an edge to nowhere");
     edges[0].b = 1, fields[0] = NAN;
-    check(bitmc_ising_init(&model, 0, edges, 1, fields, 2, memory, 512) == BITMC_STATUS_ARGUMENT, "a field of NaN");
+    check(bitmc_ising_init(&model, 0, edges, 1, fields, 2, memory, 512) == BITMC_STATUS_NOT_FINITE, "a field of NaN");
     fields[0] = 0.1f;
     check(!bitmc_ising_init(&model, 0, edges, 1, fields, 2, memory, 512), "the right model");
     check(bitmc_chain_bytes(&model) < 512 && bitmc_ising_bytes(2, 1) < 512, "lengths");
@@ -120,7 +120,7 @@ static void refusals(void) {
           "a refusal by what can be checked changes nothing");
     check(!bitmc_chain_state(&chain, &state) &&
               bitmc_chain_init_at(&chain, &model, memory, sizeof memory, state.words, state.word_count) ==
-                  BITMC_STATUS_ARGUMENT &&
+                  BITMC_STATUS_OVERLAP &&
               look(&after, &is) && before == after,
           "a start in the memory that is lent");
     check(!bitmc_own_init(&own, 8, 2, 0, nothing, NULL, NULL, NULL) && !bitmc_rng_init(&still, 8, 0) &&
@@ -143,7 +143,7 @@ static void refusals(void) {
     check(set_up() && (fields[3] = NAN,
                        bitmc_ising_init(&model, 0, ring, 8, fields, 8, couplings, 64) == BITMC_STATUS_MEMORY) &&
               look(&after, &is) &&
-              bitmc_ising_init(&model, 0, ring, 8, fields, 8, couplings, sizeof couplings) == BITMC_STATUS_ARGUMENT &&
+              bitmc_ising_init(&model, 0, ring, 8, fields, 8, couplings, sizeof couplings) == BITMC_STATUS_NOT_FINITE &&
               not_ready(),
           "a model that is refused after its memory was used");
 }
@@ -308,11 +308,11 @@ static void unsaved(void) {
               bitmc_save(1, &chain, &rng, NULL, NULL, 0, NULL) == BITMC_STATUS_MEMORY &&
               memcmp(before, bytes, sizeof before) == 0 && !bitmc_load(1, &chain, &rng, NULL, bytes, sizeof bytes),
           "a snapshot that is refused leaves the one before");
-    check(ready && bitmc_exchange_save(1, &ladder, replicas, 1, &rng, bytes, sizeof bytes, NULL) == BITMC_STATUS_ARGUMENT &&
-              bitmc_exchange_save(1, &ladder, NULL, 0, &rng, bytes, sizeof bytes, NULL) == BITMC_STATUS_ARGUMENT &&
-              bitmc_exchange_save(1, &ladder, replicas, 3, &rng, bytes, sizeof bytes, NULL) == BITMC_STATUS_ARGUMENT &&
+    check(ready && bitmc_exchange_save(1, &ladder, replicas, 1, &rng, bytes, sizeof bytes, NULL) == BITMC_STATUS_COUNT &&
+              bitmc_exchange_save(1, &ladder, NULL, 0, &rng, bytes, sizeof bytes, NULL) == BITMC_STATUS_COUNT &&
+              bitmc_exchange_save(1, &ladder, replicas, 3, &rng, bytes, sizeof bytes, NULL) == BITMC_STATUS_COUNT &&
               !bitmc_exchange_save(1, &ladder, replicas, 2, &rng, bytes, sizeof bytes, &written) &&
-              bitmc_exchange_load(1, &ladder, replicas, 1, &rng, bytes, written) == BITMC_STATUS_ARGUMENT &&
+              bitmc_exchange_load(1, &ladder, replicas, 1, &rng, bytes, written) == BITMC_STATUS_COUNT &&
               !bitmc_exchange_load(1, &ladder, replicas, 2, &rng, bytes, written),
           "a ladder without all its replicas");
 }
@@ -332,19 +332,19 @@ static void numbers(void) {
     int refused = 1;
     memset(&none, 0, sizeof none), memset(&sampler, 0, sizeof sampler), memset(&stats, 0, sizeof stats);
     check(bitmc_ising_init(&none, 0, NULL, 0, NULL, 0, NULL, 0) != BITMC_STATUS_OK &&
-              bitmc_ising_init(&none, 0, NULL, 0, &zero, 0, room, sizeof room) == BITMC_STATUS_ARGUMENT &&
+              bitmc_ising_init(&none, 0, NULL, 0, &zero, 0, room, sizeof room) == BITMC_STATUS_COUNT &&
               bitmc_ising_init(NULL, 0, NULL, 0, NULL, 0, NULL, 0) != BITMC_STATUS_OK,
           "an Ising model without sites");
     check(bitmc_potts_init(&none, NULL, 0, NULL, 0, 0, NULL, 0) != BITMC_STATUS_OK &&
-              bitmc_potts_init(&none, NULL, 0, NULL, 0, 3, room, sizeof room) == BITMC_STATUS_ARGUMENT,
+              bitmc_potts_init(&none, NULL, 0, NULL, 0, 3, room, sizeof room) == BITMC_STATUS_COUNT,
           "a Potts model without sites");
     check(bitmc_rbm_init(&none, NULL, NULL, 0, NULL, 0, NULL, 0) != BITMC_STATUS_OK &&
-              bitmc_rbm_init(&none, NULL, NULL, 0, &zero, 1, room, sizeof room) == BITMC_STATUS_ARGUMENT,
+              bitmc_rbm_init(&none, NULL, NULL, 0, &zero, 1, room, sizeof room) == BITMC_STATUS_COUNT,
           "a restricted Boltzmann machine without units");
     for (int which = 0; which < 8; which++)
         refused &= bitmc_cyclical_init(&sampler, cycles[which][0], cycles[which][1], cycles[which][2], 4, room,
                                        sizeof room) == BITMC_STATUS_ARGUMENT;
-    check(refused && bitmc_cyclical_init(&sampler, 1.0f, 0.5f, 0.6f, 0, room, sizeof room) == BITMC_STATUS_ARGUMENT &&
+    check(refused && bitmc_cyclical_init(&sampler, 1.0f, 0.5f, 0.6f, 0, room, sizeof room) == BITMC_STATUS_COUNT &&
               !bitmc_cyclical_init(&sampler, 0.5f, 0.5f, 0.5f, 1, room, sizeof room),
           "cycles of wrong step sizes, balances and lengths");
     check(bitmc_stats_init(&stats, NULL, 5) == BITMC_STATUS_NULL, "sums of nowhere");
@@ -353,13 +353,13 @@ static void numbers(void) {
               isnan(summary.energy) && isnan(summary.jump_distance) && isnan(summary.energy_error),
           "statistics before the first step");
     check(!bitmc_chain_run(&chain, &gibbs, &rng, 5, &stats) && !bitmc_stats_mean(&stats, 7, &mean) &&
-              bitmc_stats_mean(&stats, 8, &mean) == BITMC_STATUS_ARGUMENT,
+              bitmc_stats_mean(&stats, 8, &mean) == BITMC_STATUS_INDEX,
           "the mean of a site that does not exist");
     check(!bitmc_stats_init(&stats, NULL, 0) && !bitmc_chain_run(&chain, &gibbs, &rng, 5, &stats) &&
-              bitmc_stats_mean(&stats, 0, &mean) == BITMC_STATUS_ARGUMENT,
+              bitmc_stats_mean(&stats, 0, &mean) == BITMC_STATUS_INDEX,
           "a mean without sums");
     check(!bitmc_stats_init(&stats, sums, 16) && !bitmc_chain_run(&chain, &gibbs, &rng, 5, &stats) &&
-              !bitmc_stats_mean(&stats, 7, &mean) && bitmc_stats_mean(&stats, 8, &mean) == BITMC_STATUS_ARGUMENT,
+              !bitmc_stats_mean(&stats, 7, &mean) && bitmc_stats_mean(&stats, 8, &mean) == BITMC_STATUS_INDEX,
           "sums of more sites than there are");
     ring[7] = ring[0];
     check(bitmc_ising_init(&none, 0, ring, 8, fields, 8, room, sizeof room) == BITMC_STATUS_EDGES, "an edge twice");
@@ -410,44 +410,44 @@ static void overlaps(void) {
     memset(&quantised, 0, sizeof quantised), memset(&jumps, 0, sizeof jumps), memset(&other, 0, sizeof other);
     memset(&here, 0, sizeof here), memset(&stats, 0, sizeof stats);
     check(bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, words, 1, (int32_t *)words, 2) ==
-                  BITMC_STATUS_ARGUMENT &&
-              bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, words, 1, linear, 2) == BITMC_STATUS_ARGUMENT &&
-              bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, ends + 1, 1, drawn, 2) == BITMC_STATUS_ARGUMENT &&
+                  BITMC_STATUS_OVERLAP &&
+              bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, words, 1, linear, 2) == BITMC_STATUS_OVERLAP &&
+              bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, ends + 1, 1, drawn, 2) == BITMC_STATUS_OVERLAP &&
               !bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, words, 1, drawn, 2),
           "fields in the words or the tables of a chain without floats");
     check(bitmc_quantised_langevin_init(&jumps, ends, pair, 2, linear, 2, 5, words, words, 1, drawn, 2) ==
-                  BITMC_STATUS_ARGUMENT &&
+                  BITMC_STATUS_OVERLAP &&
               bitmc_quantised_langevin_init(&jumps, ends, pair, 2, linear, 2, 5, words, (uint32_t *)drawn + 1, 1, drawn, 2) ==
-                  BITMC_STATUS_ARGUMENT &&
+                  BITMC_STATUS_OVERLAP &&
               bitmc_quantised_langevin_init(&jumps, ends, pair, 2, linear, 2, 5, (uint32_t *)linear, flips, 1, drawn, 2) ==
-                  BITMC_STATUS_ARGUMENT &&
+                  BITMC_STATUS_OVERLAP &&
               !bitmc_quantised_langevin_init(&jumps, ends, pair, 2, linear, 2, 5, words, flips, 1, drawn, 2),
           "the same of DMALA, and flips in its words");
-    check(set_up() && bitmc_chain_init(&other, &model, couplings, sizeof couplings, &rng) == BITMC_STATUS_ARGUMENT &&
+    check(set_up() && bitmc_chain_init(&other, &model, couplings, sizeof couplings, &rng) == BITMC_STATUS_OVERLAP &&
               bitmc_chain_init_at(&other, &model, couplings + 100, sizeof couplings - 100, words, 1) ==
-                  BITMC_STATUS_ARGUMENT &&
+                  BITMC_STATUS_OVERLAP &&
               !bitmc_chain_run(&chain, &gibbs, &rng, 5, NULL),
           "a chain in the memory of its model");
     memcpy(it.edges, ring, sizeof it.edges);
-    check(bitmc_ising_init(&here, 0, it.edges, 8, fields, 8, it.bytes, sizeof it.bytes) == BITMC_STATUS_ARGUMENT &&
-              bitmc_potts_init(&here, it.edges, 8, NULL, 8, 3, it.bytes, sizeof it.bytes) == BITMC_STATUS_ARGUMENT &&
+    check(bitmc_ising_init(&here, 0, it.edges, 8, fields, 8, it.bytes, sizeof it.bytes) == BITMC_STATUS_OVERLAP &&
+              bitmc_potts_init(&here, it.edges, 8, NULL, 8, 3, it.bytes, sizeof it.bytes) == BITMC_STATUS_OVERLAP &&
               !bitmc_potts_init(&here, it.edges, 8, NULL, 8, 3, it.bytes + 512, sizeof it.bytes - 512),
           "edges in the memory of a model");
     need = bitmc_chain_bytes(&model);
     check(set_up() && need + 64 < 1024 && !bitmc_chain_init(&other, &model, it.bytes, 1024, &rng) &&
               !bitmc_stats_init(&stats, it.words + 250, 8) &&
-              bitmc_chain_run(&other, &gibbs, &rng, 5, &stats) == BITMC_STATUS_ARGUMENT &&
+              bitmc_chain_run(&other, &gibbs, &rng, 5, &stats) == BITMC_STATUS_OVERLAP &&
               !bitmc_stats_init(&stats, it.words + 256, 8) && !bitmc_chain_run(&other, &gibbs, &rng, 5, &stats) &&
               !bitmc_stats_init(&stats, sums, 8) && !bitmc_chain_run(&other, &gibbs, &rng, 5, &stats),
           "sums in the memory of a chain");
     memset(it.bytes, 0, sizeof it.bytes);
-    check(bitmc_ladder_init(&it.ladder, betas, 2, it.bytes, sizeof it.bytes) == BITMC_STATUS_ARGUMENT &&
-              bitmc_ladder_init(&it.ladder, (float *)it.words, 2, it.bytes + 512, 512) == BITMC_STATUS_ARGUMENT &&
+    check(bitmc_ladder_init(&it.ladder, betas, 2, it.bytes, sizeof it.bytes) == BITMC_STATUS_OVERLAP &&
+              bitmc_ladder_init(&it.ladder, (float *)it.words, 2, it.bytes + 512, 512) == BITMC_STATUS_OVERLAP &&
               !bitmc_ladder_init(&it.ladder, betas, 2, it.bytes + 512, 512),
           "a ladder, or its temperatures, in its memory");
     memset(it.bytes, 0, sizeof it.bytes);
     check(set_up() && !bitmc_rng_init(&it.rng, 8, 0) &&
-              bitmc_chain_init(&other, &model, it.bytes, sizeof it.bytes, &it.rng) == BITMC_STATUS_ARGUMENT &&
+              bitmc_chain_init(&other, &model, it.bytes, sizeof it.bytes, &it.rng) == BITMC_STATUS_OVERLAP &&
               unmoved(&it.rng, 8) && !bitmc_chain_init(&other, &model, it.bytes + 512, 1024, &it.rng),
           "a generator in the memory of a chain");
 }
@@ -503,7 +503,7 @@ static void asked_and_told(void) {
               bitmc_open_tell(&open_chain, 0.0f, zeros, 7, &info) == BITMC_STATUS_GRADIENT &&
               bitmc_open_tell(&open_chain, 0.0f, NULL, 0, &info) == BITMC_STATUS_GRADIENT &&
               bitmc_open_tell(&open_chain, 0.0f, NULL, 8, &info) == BITMC_STATUS_NULL &&
-              bitmc_open_tell(&open_chain, 0.0f, (const float *)(const void *)open_memory, 8, &info) == BITMC_STATUS_ARGUMENT &&
+              bitmc_open_tell(&open_chain, 0.0f, (const float *)(const void *)open_memory, 8, &info) == BITMC_STATUS_OVERLAP &&
               (words[1] = y.words[0], !bitmc_open_ask(&open_chain, &sampler, NULL, 0, &rng, &again)) &&
               again.words[0] == words[1] && !bitmc_open_tell(&open_chain, INFINITY, NULL, 0, &info) && !info.accepted &&
               open_word() == 5 && bitmc_open_tell(&open_chain, 0.0f, zeros, 8, &info) == BITMC_STATUS_NOT_ASKED,
@@ -516,12 +516,12 @@ static void asked_and_told(void) {
     check(open_up(&sampler) && !bitmc_open_ask(&open_chain, &sampler, NULL, 0, &rng, &y) &&
               bitmc_open_restart(&open_chain, words, 1, NAN, zeros, 8) == BITMC_STATUS_ENERGY &&
               bitmc_open_restart(&open_chain, words, 2, 0.0f, zeros, 8) == BITMC_STATUS_STATE &&
-              bitmc_open_restart(&open_chain, y.words, 1, 0.0f, zeros, 8) == BITMC_STATUS_ARGUMENT &&
+              bitmc_open_restart(&open_chain, y.words, 1, 0.0f, zeros, 8) == BITMC_STATUS_OVERLAP &&
               bitmc_open_restart(&open_chain, words, 1, 0.0f, nan, 8) == BITMC_STATUS_ENERGY &&
               bitmc_open_rebind(&open_chain, INFINITY, zeros, 8) == BITMC_STATUS_ENERGY &&
               bitmc_open_rebind(&open_chain, 0.0f, zeros, 5) == BITMC_STATUS_GRADIENT &&
               bitmc_open_clamp(&open_chain, words, 0) == BITMC_STATUS_STATE &&
-              bitmc_open_clamp(&open_chain, y.words, 1) == BITMC_STATUS_ARGUMENT &&
+              bitmc_open_clamp(&open_chain, y.words, 1) == BITMC_STATUS_OVERLAP &&
               !bitmc_open_tell(&open_chain, 1.0f, zeros, 8, NULL),
           "what is refused leaves the proposal");
     words[0] = 9, words[1] = 255;
@@ -547,17 +547,17 @@ static void asked_and_told(void) {
               bitmc_open_energy(&open_chain, &energy) == BITMC_STATUS_NOT_READY && open_up(&sampler) &&
               !bitmc_open_init(&other, 8, 2, 0, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 8) && not_ready(),
           "one memory holds one chain, open or not");
-    check(bitmc_open_init(&other, 0, 2, 0, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 0) == BITMC_STATUS_ARGUMENT &&
-              bitmc_open_init(&other, 8, 1, 0, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 8) == BITMC_STATUS_ARGUMENT &&
-              bitmc_open_init(&other, 8, 3, 2, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 8) == BITMC_STATUS_ARGUMENT &&
+    check(bitmc_open_init(&other, 0, 2, 0, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 0) == BITMC_STATUS_COUNT &&
+              bitmc_open_init(&other, 8, 1, 0, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 8) == BITMC_STATUS_COUNT &&
+              bitmc_open_init(&other, 8, 3, 2, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 8) == BITMC_STATUS_CHOICE &&
               bitmc_open_init(&other, 8, 2, 0, NULL, memory, 64, words, 1, 0.0f, zeros, 8) == BITMC_STATUS_MEMORY &&
               bitmc_open_init(&other, 8, 2, 0, NULL, NULL, 64, words, 1, 0.0f, zeros, 8) == BITMC_STATUS_NULL &&
               bitmc_open_init(&other, 8, 2, 0, NULL, memory, sizeof memory, words, 2, 0.0f, zeros, 8) == BITMC_STATUS_STATE &&
               bitmc_open_init(&other, 8, 2, 0, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 9) == BITMC_STATUS_GRADIENT &&
               bitmc_open_init(&other, 8, 2, 0, NULL, within.bytes, sizeof within, within.words, 1, 0.0f, zeros, 8) ==
-                  BITMC_STATUS_ARGUMENT &&
+                  BITMC_STATUS_OVERLAP &&
               bitmc_open_init(&other, 8, 2, 0, NULL, within.bytes, sizeof within, words, 1, 0.0f, within.numbers + 100, 8) ==
-                  BITMC_STATUS_ARGUMENT &&
+                  BITMC_STATUS_OVERLAP &&
               bitmc_open_bytes(0, 2, 0) == 0 && bitmc_open_bytes(8, 3, 2) == 0,
           "open chains of wrong sites, memory, states and gradients");
     words[0] = 0;
@@ -565,7 +565,7 @@ static void asked_and_told(void) {
               (words[0] = 2, bitmc_open_restart(&other, words, 1, 0.0f, zeros, 8)) == BITMC_STATUS_STATE &&
               (arities[2] = 4, words[0] = 0,
                bitmc_open_init(&other, 8, 3, BITMC_ORDINAL, arities, other_memory, sizeof other_memory, words, 1, 0.0f, zeros, 8)) ==
-                  BITMC_STATUS_ARGUMENT,
+                  BITMC_STATUS_COUNT,
           "sites of other numbers of values");
     check(!bitmc_open_init(&other, 1, 70, BITMC_CATEGORICAL, NULL, other_memory, sizeof other_memory, words, 1, 0.0f, many, 70) &&
               !bitmc_rng_init(&still, 8, 0) && bitmc_open_ask(&other, &sampler, NULL, 0, &still, &y) == BITMC_STATUS_GRADIENT &&
@@ -576,7 +576,7 @@ static void asked_and_told(void) {
               bitmc_open_ask(&open_chain, &sampler, NULL, 0, &rng, &y) == BITMC_STATUS_GRADIENT &&
               !bitmc_open_ask(&open_chain, &sampler, zeros, 8, &rng, &y),
           "a state whose gradient was not told");
-    check(bitmc_own_init(&model, 2, 65, 0, nothing, NULL, no_slopes, NULL) == BITMC_STATUS_ARGUMENT &&
+    check(bitmc_own_init(&model, 2, 65, 0, nothing, NULL, no_slopes, NULL) == BITMC_STATUS_GRADIENT &&
               !bitmc_own_init(&model, 2, 64, 0, nothing, NULL, no_slopes, NULL) &&
               !bitmc_own_init(&model, 2, 65, 1, nothing, NULL, no_slopes, NULL),
           "categories of many values whose gradient is told at once");
@@ -594,16 +594,16 @@ static void changed_fields(void) {
     bitmc_model now, then, own;
     memset(&now, 0, sizeof now), memset(&then, 0, sizeof then);
     check(set_up() && bitmc_model_linear_bytes(&model) == 127 && bitmc_model_linear_bytes(&now) == 0 &&
-              bitmc_model_with_linear(&now, &model, more, 7, linear[0], sizeof linear[0]) == BITMC_STATUS_ARGUMENT &&
+              bitmc_model_with_linear(&now, &model, more, 7, linear[0], sizeof linear[0]) == BITMC_STATUS_COUNT &&
               bitmc_model_with_linear(&now, &model, NULL, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_NULL &&
               bitmc_model_with_linear(&now, &model, more, 8, linear[0], 20) == BITMC_STATUS_MEMORY &&
               bitmc_model_with_linear(&now, &now, more, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_NOT_READY &&
-              bitmc_model_with_linear(&now, &model, most, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_ARGUMENT &&
-              bitmc_model_with_linear(&now, &model, nan, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_ARGUMENT,
+              bitmc_model_with_linear(&now, &model, most, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_SCALE &&
+              bitmc_model_with_linear(&now, &model, nan, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_NOT_FINITE,
           "fields of another number, or that do not fit");
-    check(bitmc_model_with_linear(&model, &model, more, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_ARGUMENT &&
-              bitmc_model_with_linear(&now, &model, more, 8, couplings + 600, 256) == BITMC_STATUS_ARGUMENT &&
-              bitmc_model_with_linear(&now, &model, within.numbers, 8, within.bytes, sizeof within) == BITMC_STATUS_ARGUMENT,
+    check(bitmc_model_with_linear(&model, &model, more, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_OVERLAP &&
+              bitmc_model_with_linear(&now, &model, more, 8, couplings + 600, 256) == BITMC_STATUS_OVERLAP &&
+              bitmc_model_with_linear(&now, &model, within.numbers, 8, within.bytes, sizeof within) == BITMC_STATUS_OVERLAP,
           "a model in its own place, in that of its base, in its fields");
     check(set_up() && !bitmc_own_init(&own, 8, 2, 0, nothing, NULL, NULL, NULL) &&
               bitmc_model_with_linear(&now, &own, more, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_SAMPLER &&
@@ -621,7 +621,7 @@ static void changed_fields(void) {
     check(set_up() && !bitmc_model_with_linear(&now, &model, more, 8, linear[0], sizeof linear[0]) &&
               !bitmc_chain_rebind(&chain, &now) && !bitmc_model_with_linear(&now, &model, more, 8, linear[0], sizeof linear[0]) &&
               not_ready() && !bitmc_chain_rebind(&chain, &now) && look(&word, &energy) &&
-              bitmc_model_with_linear(&now, &model, nan, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_ARGUMENT &&
+              bitmc_model_with_linear(&now, &model, nan, 8, linear[0], sizeof linear[0]) == BITMC_STATUS_NOT_FINITE &&
               not_ready() && bitmc_chain_rebind(&chain, &now) == BITMC_STATUS_NOT_READY &&
               !bitmc_model_with_linear(&now, &model, more, 8, linear[0], sizeof linear[0]) && !bitmc_chain_rebind(&chain, &now) &&
               look(&word, &energy),
@@ -630,7 +630,7 @@ static void changed_fields(void) {
               bitmc_chain_rebind(&chain, &now) == BITMC_STATUS_NOT_READY,
           "a model whose base was made again");
     check(set_up() && !bitmc_ising_init(&then, 0, ring, 4, fields, 7, other_couplings, sizeof other_couplings) &&
-              bitmc_chain_rebind(&chain, &then) == BITMC_STATUS_ARGUMENT &&
+              bitmc_chain_rebind(&chain, &then) == BITMC_STATUS_COUNT &&
               !bitmc_own_init(&own, 8, 2, 0, nothing, NULL, NULL, NULL) &&
               bitmc_chain_rebind(&chain, &own) == BITMC_STATUS_ENERGY && look(&word, &energy) &&
               bitmc_chain_rebind(&chain, NULL) == BITMC_STATUS_NULL,
@@ -648,13 +648,13 @@ static void checks(void) {
     memset(&none, 0, sizeof none);
     saw.wrong = BITMC_WRONG_SIGN;
     check(set_up() && bitmc_check(&none, words, 1, check_memory, sizeof check_memory, &saw) == BITMC_STATUS_NOT_READY &&
-              bitmc_check(&model, words, 0, check_memory, sizeof check_memory, &saw) == BITMC_STATUS_ARGUMENT &&
+              bitmc_check(&model, words, 0, check_memory, sizeof check_memory, &saw) == BITMC_STATUS_COUNT &&
               bitmc_check(&model, NULL, 1, check_memory, sizeof check_memory, &saw) == BITMC_STATUS_NULL &&
               bitmc_check(&model, words, 3, check_memory, sizeof check_memory, &saw) == BITMC_STATUS_STATE &&
               bitmc_check(&model, words, 2, check_memory, 64, &saw) == BITMC_STATUS_MEMORY &&
-              bitmc_check(&model, words, 2, couplings, sizeof couplings, &saw) == BITMC_STATUS_ARGUMENT &&
+              bitmc_check(&model, words, 2, couplings, sizeof couplings, &saw) == BITMC_STATUS_OVERLAP &&
               bitmc_check(&model, (uint32_t *)(void *)check_memory, 2, check_memory, sizeof check_memory, &saw) ==
-                  BITMC_STATUS_ARGUMENT &&
+                  BITMC_STATUS_OVERLAP &&
               saw.wrong == BITMC_WRONG_SIGN && bitmc_check_bytes(&none) == 0 &&
               !bitmc_check(&model, words, 2, check_memory, sizeof check_memory, NULL),
           "a check of no model, of no states, in no memory");
@@ -675,24 +675,65 @@ static void changed_rows(void) {
     memset(&quantised, 0, sizeof quantised);
     check(bitmc_quantised_set_linear(&quantised, linear, 2) == BITMC_STATUS_NOT_READY &&
               !bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, words, 1, drawn, 2) &&
-              bitmc_quantised_set_linear(&quantised, sure, 1) == BITMC_STATUS_ARGUMENT &&
+              bitmc_quantised_set_linear(&quantised, sure, 1) == BITMC_STATUS_COUNT &&
               bitmc_quantised_set_linear(&quantised, NULL, 2) == BITMC_STATUS_NULL &&
-              bitmc_quantised_set_linear(&quantised, most, 2) == BITMC_STATUS_ARGUMENT &&
-              bitmc_quantised_set_linear(&quantised, drawn, 2) == BITMC_STATUS_ARGUMENT &&
+              bitmc_quantised_set_linear(&quantised, most, 2) == BITMC_STATUS_SCALE &&
+              bitmc_quantised_set_linear(&quantised, drawn, 2) == BITMC_STATUS_OVERLAP &&
               !bitmc_quantised_set_linear(&quantised, sure, 2) && !bitmc_quantised_sweep(&quantised, &rng, 0, 2, NULL) &&
               words[0] == 1,
           "another b of a chain without floats");
     words[0] = 2;
     check(!bitmc_quantised_langevin_init(&jumps, ends, pair, 2, linear, 2, 5, words, flips, 1, drawn, 2) &&
-              bitmc_quantised_langevin_set_linear(&jumps, drawn, 2) == BITMC_STATUS_ARGUMENT &&
-              bitmc_quantised_langevin_set_linear(&jumps, (int32_t *)(void *)flips, 1) == BITMC_STATUS_ARGUMENT &&
-              bitmc_quantised_langevin_set_linear(&jumps, most, 2) == BITMC_STATUS_ARGUMENT &&
+              bitmc_quantised_langevin_set_linear(&jumps, drawn, 2) == BITMC_STATUS_OVERLAP &&
+              bitmc_quantised_langevin_set_linear(&jumps, (int32_t *)(void *)flips, 1) == BITMC_STATUS_OVERLAP &&
+              bitmc_quantised_langevin_set_linear(&jumps, most, 2) == BITMC_STATUS_SCALE &&
               !bitmc_quantised_langevin_set_linear(&jumps, sure, 2) &&
               !bitmc_quantised_langevin_step(&jumps, &rng, NULL, NULL) && words[0] == 1,
           "the same of DMALA");
 }
 
+/* Numbers that stand for a choice, and one status for each thing that may be wrong with a number. */
+static void choices(void) {
+    static unsigned char open_room[2048];
+    static const float weight[1] = {1.0f}, zero[8] = {0.0f};
+    const float huge[1] = {1e30f}, none[1] = {NAN}, betas[2] = {1.0f, 0.5f};
+    uint32_t words[1] = {0};
+    bitmc_model it;
+    bitmc_open open;
+    bitmc_sampler sampler;
+    bitmc_ladder ladder;
+    int distinct = 1;
+    memset(&it, 0, sizeof it), memset(&open, 0, sizeof open), memset(&sampler, 0, sizeof sampler);
+    memset(&ladder, 0, sizeof ladder);
+    for (uint32_t wrong = 2; wrong; wrong <<= 1)
+        check(bitmc_langevin_init(&sampler, 0.5f, wrong) == BITMC_STATUS_CHOICE &&
+                  bitmc_own_init(&it, 8, 2, wrong, nothing, NULL, NULL, NULL) == BITMC_STATUS_CHOICE &&
+                  bitmc_own_init(&it, 8, 3, wrong, nothing, NULL, NULL, NULL) == BITMC_STATUS_CHOICE &&
+                  bitmc_open_init(&open, 8, 2, wrong, NULL, open_room, sizeof open_room, words, 1, 0.0f, zero, 8) ==
+                      BITMC_STATUS_CHOICE &&
+                  bitmc_open_bytes(8, 2, wrong) == 0 && bitmc_open_bytes(8, 3, wrong) == 0 &&
+                  bitmc_ising_init(&it, wrong + 1, NULL, 0, fields, 8, room, sizeof room) == BITMC_STATUS_CHOICE,
+              "a choice that is none");
+    check(!bitmc_langevin_init(&sampler, 0.5f, 0) && !bitmc_langevin_init(&sampler, 0.5f, 1) &&
+              !bitmc_own_init(&it, 8, 2, BITMC_ORDINAL, nothing, NULL, NULL, NULL),
+          "choices that there are");
+    check(bitmc_rbm_init(&it, none, weight, 1, weight, 1, room, sizeof room) == BITMC_STATUS_NOT_FINITE &&
+              bitmc_rbm_init(&it, weight, none, 1, weight, 1, room, sizeof room) == BITMC_STATUS_NOT_FINITE &&
+              bitmc_rbm_init(&it, weight, weight, 1, none, 1, room, sizeof room) == BITMC_STATUS_NOT_FINITE &&
+              bitmc_rbm_init(&it, huge, huge, 1, weight, 1, room, sizeof room) == BITMC_STATUS_SCALE &&
+              bitmc_rbm_init(&it, huge, weight, 0, weight, 1, room, sizeof room) == BITMC_STATUS_COUNT,
+          "weights that are no numbers, or too large");
+    check(bitmc_ladder_init(&ladder, betas, 2, room, sizeof room) == BITMC_STATUS_ARGUMENT &&
+              bitmc_ladder_init(&ladder, betas, 1, room, sizeof room) == BITMC_STATUS_COUNT,
+          "temperatures that do not rise, or a single one");
+    for (uint32_t one = 0; one <= BITMC_STATUS_SCALE; one++)
+        for (uint32_t other = 0; other < one; other++)
+            distinct &= strcmp(bitmc_status_text(one), bitmc_status_text(other)) != 0;
+    check(distinct && strcmp(bitmc_status_text(BITMC_STATUS_SCALE + 1), "no such status") == 0, "texts");
+}
+
 int main(void) {
+    choices();
     bad_input();
     overlaps();
     leftovers();

@@ -137,14 +137,14 @@ static int refused(void) {
            bitmc_rng_init(&rng, 1, 0) == BITMC_STATUS_OK &&
            bitmc_quantised_sweep(&none, &rng, 0, 2, NULL) == BITMC_STATUS_NOT_READY &&
            bitmc_quantised_init(&chain, two, pair, 2, b, 2, word, 1, room, 2) == BITMC_STATUS_OK &&
-           bitmc_quantised_sweep(&chain, &rng, 1, 2, NULL) == BITMC_STATUS_ARGUMENT &&
-           bitmc_quantised_sweep(&chain, &rng, 1, (size_t)-1, NULL) == BITMC_STATUS_ARGUMENT &&
+           bitmc_quantised_sweep(&chain, &rng, 1, 2, NULL) == BITMC_STATUS_INDEX &&
+           bitmc_quantised_sweep(&chain, &rng, 1, (size_t)-1, NULL) == BITMC_STATUS_INDEX &&
            bitmc_quantised_sweep(&chain, NULL, 0, 2, NULL) == BITMC_STATUS_NULL &&
            bitmc_quantised_sweep_free(&chain, NULL, two, 1, NULL) == BITMC_STATUS_NULL &&
-           bitmc_quantised_sweep_free(&chain, &rng, word, 1, NULL) == BITMC_STATUS_ARGUMENT &&
+           bitmc_quantised_sweep_free(&chain, &rng, word, 1, NULL) == BITMC_STATUS_OVERLAP &&
            bitmc_quantised_sweep_free(&chain, &rng, two, 1, NULL) == BITMC_STATUS_OK &&
            bitmc_quantised_state(&chain, &state) == BITMC_STATUS_OK && state.sites == 2 &&
-           state.words == word && bitmc_quantised_set_linear(&chain, up, 1) == BITMC_STATUS_ARGUMENT &&
+           state.words == word && bitmc_quantised_set_linear(&chain, up, 1) == BITMC_STATUS_COUNT &&
            bitmc_quantised_set_linear(&chain, up, 2) == BITMC_STATUS_OK &&
            bitmc_quantised_sweep(&chain, &rng, 0, 2, NULL) == BITMC_STATUS_OK && word[0] == 3 &&
            bitmc_quantised_langevin_init(&jumps, two, pair, 2, b, 2, 9, word, NULL, 1, room, 2) == BITMC_STATUS_NULL &&

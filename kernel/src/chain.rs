@@ -258,11 +258,15 @@ where
     }
 }
 
-/// Whether an energy has sites, and arities that sites can have.
+/// Whether an energy has sites, arities that sites can have, and an offset for each where it has any.
 pub(crate) fn check_sites<E: Energy + ?Sized>(energy: &E) -> Result<(), ChainError> {
     let layout = energy.layout();
     if layout.sites() == 0 {
         return Err(ChainError::NoSites);
+    }
+    let sites = layout.sites();
+    if let Some(got) = energy.offsets().map(<[i32]>::len).filter(|&got| got != sites) {
+        return Err(ChainError::Offsets { sites, got });
     }
     let legal = |&arity: &u16| arity >= 1 && usize::from(arity) <= layout.arity();
     let fit = |arities: &[u16]| arities.len() == layout.sites() && arities.iter().all(legal);

@@ -80,8 +80,8 @@ pub trait Energy {
         None
     }
 
-    /// The whole number that value 0 of every site means, where it is not 0. An ordinal site of arity S is the window
-    /// `offset … offset + S − 1` of the whole numbers. It is for reading states
+    /// The whole number that value 0 of every site means, where it is not 0: one a site, or chains are refused. An
+    /// ordinal site of arity S is the window `offset … offset + S − 1` of the whole numbers. It is for reading states
     /// ([`Chain::integers`](crate::Chain::integers)); proposals see differences alone.
     fn offsets(&self) -> Option<&[i32]> {
         None

@@ -5,7 +5,8 @@ use bitmc::energy::Tempered;
 use bitmc::temper::{Ladder, Replica, Rung};
 use bitmc::{Ising, LaneRng, Langevin, Layout, SparseMemory};
 use bitmc_calls::bitmc_status::{
-    Argument, Busy, Check, Gradient, Halves, Memory, NotAsked, NotReady, Null, Ok as Done, Sampler, State,
+    Argument, Busy, Check, Choice, Count, Gradient, Halves, Index, Memory, NotAsked, NotFinite, NotReady, Null,
+    Ok as Done, Overlap, Sampler, Scale, State,
 };
 use bitmc_calls::*;
 use core::cell::UnsafeCell;
@@ -116,7 +117,7 @@ unsafe fn go_round(model: *mut bitmc_model, samplers: &mut [Held<bitmc_sampler>]
         assert_eq!(started, Done);
         // Words within the memory that is borrowed.
         let inside = at.wrapping_add(at.align_offset(64)).cast::<u32>();
-        assert_eq!(bitmc_chain_init_at(copy.at(), model, at, bytes, inside, words.len()), Argument);
+        assert_eq!(bitmc_chain_init_at(copy.at(), model, at, bytes, inside, words.len()), Overlap);
         let (mut sums, mut copy_sums) = (vec![0; state.sites], vec![0; state.sites]);
         let (stats, copy_stats) = (Held::<bitmc_stats>::new(), Held::<bitmc_stats>::new());
         assert_eq!(bitmc_stats_init(stats.at(), sums.as_mut_ptr(), sums.len()), Done);
@@ -335,7 +336,7 @@ fn a_sampler_of_second_order_sees_its_model() {
         ring(its, &mut memory);
         let second =
             |sampler, (at, bytes)| bitmc_second_order_init(sampler, its, f32::INFINITY, 1.0, 1.0, at, bytes);
-        assert_eq!(second(sampler.at(), memory.at()), Argument, "in the memory of its model");
+        assert_eq!(second(sampler.at(), memory.at()), Overlap, "in the memory of its model");
         assert_eq!(second(sampler.at(), noise.at()), Done);
         let mut chain_memory = Room::new(bitmc_chain_bytes(its));
         let (at, bytes) = chain_memory.at();
@@ -455,12 +456,12 @@ fn whole_numbers() {
         let mut flipped = 0;
         assert_eq!(sweep_free(gibbs.at(), rng.at(), null(), 0, &mut flipped), Done);
         assert_eq!(sweep_free(gibbs.at(), rng.at(), null(), 1, null_mut()), Null);
-        assert_eq!(sweep_free(gibbs.at(), rng.at(), words, 1, &mut flipped), Argument);
+        assert_eq!(sweep_free(gibbs.at(), rng.at(), words, 1, &mut flipped), Overlap);
         assert_eq!(flipped, 0);
         // Another b, which is borrowed in place of the one before.
         let (sure, set) = ([i32::MIN >> 4, 1 << 27, 0], bitmc_quantised_set_linear);
-        assert_eq!(set(gibbs.at(), sure.as_ptr(), 2), Argument);
-        assert_eq!(set(gibbs.at(), fields, 3), Argument);
+        assert_eq!(set(gibbs.at(), sure.as_ptr(), 2), Count);
+        assert_eq!(set(gibbs.at(), fields, 3), Overlap);
         assert_eq!(set(gibbs.at(), sure.as_ptr(), 3), Done);
         assert_eq!(bitmc_quantised_sweep(gibbs.at(), rng.at(), 0, 3, null_mut()), Done);
         assert_eq!(bitmc_quantised_state(gibbs.at(), &mut state), Done);
@@ -497,8 +498,8 @@ fn whole_numbers() {
         }
         assert_eq!(step_free(langevin.at(), rng.at(), null(), 0, null_mut(), &mut proposed), Done);
         assert_eq!(proposed, 0);
-        assert_eq!(step_free(langevin.at(), rng.at(), flips, 1, null_mut(), null_mut()), Argument);
-        assert_eq!(bitmc_quantised_langevin_set_linear(langevin.at(), flips.cast(), 3), Argument);
+        assert_eq!(step_free(langevin.at(), rng.at(), flips, 1, null_mut(), null_mut()), Overlap);
+        assert_eq!(bitmc_quantised_langevin_set_linear(langevin.at(), flips.cast(), 3), Overlap);
         assert_eq!(bitmc_quantised_langevin_set_linear(langevin.at(), sure.as_ptr(), 3), Done);
         assert_eq!(bitmc_quantised_langevin_step(langevin.at(), rng.at(), null_mut(), null_mut()), Done);
         assert_eq!(bitmc_quantised_langevin_state(langevin.at(), &mut state), Done);
@@ -520,14 +521,14 @@ fn memory_is_lent_once() {
         // Where words, flips and fields begin, beside b at 6.
         for (state, flips, fields, said) in [
             (0, 1, 2, Done),
-            (0, 0, 2, Argument),
-            (0, 2, 2, Argument),
-            (0, 3, 2, Argument),
-            (2, 4, 2, Argument),
-            (3, 4, 2, Argument),
-            (6, 0, 2, Argument),
-            (0, 7, 2, Argument),
-            (0, 1, 5, Argument),
+            (0, 0, 2, Overlap),
+            (0, 2, 2, Overlap),
+            (0, 3, 2, Overlap),
+            (2, 4, 2, Overlap),
+            (3, 4, 2, Overlap),
+            (6, 0, 2, Overlap),
+            (0, 7, 2, Overlap),
+            (0, 1, 5, Overlap),
         ] {
             let (linear, state, flips, fields) = (at(6).1, at(state).0, at(flips).0, at(fields).1);
             let jumps = Held::<bitmc_quantised_langevin>::new();
@@ -549,7 +550,7 @@ fn memory_is_lent_once() {
         }
         let gibbs = Held::<bitmc_quantised>::new();
         for (state, fields, said) in
-            [(0, 0, Argument), (1, 0, Argument), (2, 0, Done), (7, 0, Argument), (0, 5, Argument)]
+            [(0, 0, Overlap), (1, 0, Overlap), (2, 0, Done), (7, 0, Overlap), (0, 5, Overlap)]
         {
             let (linear, state, fields) = (at(6).1, at(state).0, at(fields).1);
             assert_eq!(
@@ -576,13 +577,13 @@ fn memory_is_lent_once() {
             bitmc_ising_init(model, 0, edges, SITES, fields.as_ptr(), SITES, memory, room_for_model)
         };
         let own = start.wrapping_add(start.align_offset(8)).cast::<bitmc_edge>();
-        assert_eq!(build(model.at(), own.cast_const(), start), Argument);
+        assert_eq!(build(model.at(), own.cast_const(), start), Overlap);
         assert_eq!(build(model.at(), list.as_ptr(), start), Done);
         let chain = Held::<bitmc_chain>::new();
         let (sampler, stats) = (Held::<bitmc_sampler>::new(), Held::<bitmc_stats>::new());
         assert_eq!(bitmc_gibbs_init(sampler.at(), 0), Done);
         let need = bitmc_chain_bytes(model.at());
-        for (from, said) in [(0, Argument), (room_for_model - 1, Argument), (room_for_model, Done)] {
+        for (from, said) in [(0, Overlap), (room_for_model - 1, Overlap), (room_for_model, Done)] {
             let (memory, bytes) = (start.wrapping_add(from), bytes - from);
             assert!(bytes > need + 256);
             assert_eq!(bitmc_chain_init(chain.at(), model.at(), memory, need, rng.at()), said);
@@ -594,22 +595,22 @@ fn memory_is_lent_once() {
         assert_eq!(bitmc_chain_init(chain.at(), model.at(), memory, need, rng.at()), Done);
         let end = memory.wrapping_add(need);
         let behind = end.wrapping_add(end.align_offset(4)).cast::<u32>();
-        for (sums, said) in [(behind, Done), (behind.wrapping_sub(4), Argument)] {
+        for (sums, said) in [(behind, Done), (behind.wrapping_sub(4), Overlap)] {
             assert_eq!(bitmc_stats_init(stats.at(), sums, 3), Done);
             assert_eq!(bitmc_chain_run(chain.at(), sampler.at(), rng.at(), 2, stats.at()), said);
         }
         assert_eq!(bitmc_chain_run(chain.at(), sampler.at(), rng.at(), 2, null_mut()), Done);
-        assert_eq!(bitmc_stats_init(stats.at(), stats.at().cast(), 3), Argument);
+        assert_eq!(bitmc_stats_init(stats.at(), stats.at().cast(), 3), Overlap);
         // A state that is shown stands in the memory of the chain.
         let mut state = bitmc_state { words: null(), word_count: 0, sites: 0, arity: 0 };
         assert_eq!(bitmc_chain_state(chain.at(), &mut state), Done);
-        assert_eq!(bitmc_chain_clamp(chain.at(), state.words, state.word_count), Argument);
+        assert_eq!(bitmc_chain_clamp(chain.at(), state.words, state.word_count), Overlap);
         let held = core::slice::from_raw_parts(state.words, state.word_count).to_vec();
         assert_eq!(bitmc_chain_clamp(chain.at(), held.as_ptr(), held.len()), Done);
         let (ladder, mut place) = (Held::<bitmc_ladder>::new(), [0.5f32; 64]);
         let place = place.as_mut_ptr();
         place.add(60).write(0.25);
-        for (memory, said) in [(place.add(8), Argument), (place, Done)] {
+        for (memory, said) in [(place.add(8), Overlap), (place, Done)] {
             let begun = bitmc_ladder_init(ladder.at(), place.add(60), 2, memory.cast(), 4 * 56);
             assert_eq!(begun, said);
         }
@@ -730,14 +731,14 @@ fn steps_in_halves() {
         let inside = start.wrapping_add(start.align_offset(64)).cast::<u32>();
         let gradient = inside.cast::<f32>();
         let at = told.chain.at();
-        assert_eq!(bitmc_open_tell(at, 0.0, gradient, SITES, null_mut()), Argument);
+        assert_eq!(bitmc_open_tell(at, 0.0, gradient, SITES, null_mut()), Overlap);
         let (words, told_of) = ([5, 0], TOLD.as_ptr());
         let restart = |words, gradient| bitmc_open_restart(at, words, 2, 0.5, gradient, SITES);
-        assert_eq!(restart(inside, told_of), Argument);
-        assert_eq!(restart(words.as_ptr(), gradient), Argument);
+        assert_eq!(restart(inside, told_of), Overlap);
+        assert_eq!(restart(words.as_ptr(), gradient), Overlap);
         assert_eq!(bitmc_open_restart(at, words.as_ptr(), 1, 0.5, told_of, SITES), State);
-        assert_eq!(bitmc_open_rebind(at, 0.5, gradient, SITES), Argument);
-        assert_eq!(bitmc_open_clamp(at, inside, 2), Argument);
+        assert_eq!(bitmc_open_rebind(at, 0.5, gradient, SITES), Overlap);
+        assert_eq!(bitmc_open_clamp(at, inside, 2), Overlap);
         assert_eq!(told.ask(langevin), asked);
         for cancel in 0..3 {
             let said = match cancel {
@@ -759,7 +760,7 @@ fn steps_in_halves() {
         let other = Held::<bitmc_open>::new();
         let begun =
             bitmc_open_init(other.at(), SITES, 2, 0, null(), start, bytes, inside, 2, 0.5, told_of, SITES);
-        assert_eq!(begun, Argument);
+        assert_eq!(begun, Overlap);
         let arities = [3u16; 9];
         let begun = bitmc_open_init(
             other.at(),
@@ -833,13 +834,13 @@ fn models_of_other_fields() {
             go_on(&base);
             go_on(&now);
             // Refused: in the memory of the base or of the chain, of another number; a NaN, behind which it is not ready.
-            assert_eq!(with(&then, &base, &fields, &mut memory), Argument);
-            assert_eq!(with(&then, &base, &fields[1..], &mut second), Argument);
+            assert_eq!(with(&then, &base, &fields, &mut memory), Overlap);
+            assert_eq!(with(&then, &base, &fields[1..], &mut second), Count);
             assert_eq!(bitmc_chain_rebind(chain.at(), null()), Null);
             assert_eq!(with(&then, &base, &fields, &mut chain_memory), Done);
-            assert_eq!(bitmc_chain_rebind(chain.at(), then.at()), Argument);
+            assert_eq!(bitmc_chain_rebind(chain.at(), then.at()), Overlap);
             assert_eq!(bitmc_chain_init(chain.at(), base.at(), at, bytes, rng.at()), Done);
-            assert_eq!(with(&then, &base, &vec![f32::NAN; count], &mut second), Argument);
+            assert_eq!(with(&then, &base, &vec![f32::NAN; count], &mut second), NotFinite);
             assert_eq!(bitmc_chain_rebind(chain.at(), then.at()), NotReady);
             go_on(&base);
             // The base made again.
@@ -883,7 +884,7 @@ fn energies_compared_with_themselves() {
             assert_eq!(short, Memory);
             let inside = at.wrapping_add(at.align_offset(4)).cast();
             let inside = bitmc_check(model.at(), inside, 3, at, bytes, checked.as_mut_ptr());
-            assert_eq!(inside, Argument);
+            assert_eq!(inside, Overlap);
             let said = bitmc_check(model.at(), words.as_ptr(), 3, at, bytes, checked.as_mut_ptr());
             (said, checked.assume_init())
         };
@@ -907,9 +908,57 @@ fn energies_compared_with_themselves() {
         let (at, bytes) = memory.at();
         assert_eq!(bitmc_rng_init(rng.at(), 1, 0), Done);
         assert_eq!(bitmc_chain_init(chain.at(), model.at(), at, bytes, rng.at()), Done);
-        assert_eq!(bitmc_check(model.at(), words.as_ptr(), 0, at, bytes, null_mut()), Argument);
+        assert_eq!(bitmc_check(model.at(), words.as_ptr(), 0, at, bytes, null_mut()), Count);
         assert_eq!(bitmc_chain_energy(chain.at(), &mut 0.0), Done);
         assert_eq!(bitmc_check(model.at(), words.as_ptr(), 1, at, bytes, null_mut()), Check);
         assert_eq!(bitmc_chain_energy(chain.at(), &mut 0.0), NotReady);
+    }
+}
+
+/// Numbers that stand for a choice, and one status for each thing that may be wrong with a number.
+#[test]
+fn wrong_numbers_are_told_apart() {
+    // SAFETY: all structs and memory live as long as this function.
+    unsafe {
+        let (model, sampler) = (Held::<bitmc_model>::new(), Held::<bitmc_sampler>::new());
+        for (adjusted, said) in [(0, Done), (1, Done), (2, Choice), (u32::MAX, Choice)] {
+            assert_eq!(bitmc_langevin_init(sampler.at(), 0.5, adjusted), said);
+        }
+        assert_eq!(bitmc_langevin_init(sampler.at(), f32::NAN, 1), Argument);
+        for arity in [2, 3] {
+            for (kind, said) in
+                [(BITMC_CATEGORICAL, Done), (BITMC_ORDINAL, Done), (2, Choice), (u32::MAX, Choice)]
+            {
+                let made = bitmc_own_init(model.at(), 9, arity, kind, Some(meddles), None, None, null_mut());
+                assert_eq!(made, said);
+                assert_eq!(bitmc_open_bytes(9, arity, kind) > 0, said == Done);
+            }
+        }
+        for (sites, arity) in [(0, 2), (9, 0), (9, 1), (9, 65_537)] {
+            let made = bitmc_own_init(model.at(), sites, arity, 0, Some(meddles), None, None, null_mut());
+            assert_eq!(made, Count);
+        }
+        let mut memory = Room::new(bitmc_ising_bytes(SITES, SITES));
+        let (edges, (at, bytes)) = (edges(), memory.at());
+        for (convention, sites, first, said) in [
+            (BITMC_BITS_EDGES_ONCE, SITES, 0.1, Done),
+            (BITMC_BITS_EDGES_ONCE + 1, SITES, 0.1, Choice),
+            (0, 0, 0.1, Count),
+            (0, SITES, f32::NAN, NotFinite),
+            (0, SITES, f32::INFINITY, NotFinite),
+            (0, SITES, 1e30, Scale),
+            (0, SITES, 1e12, Scale),
+        ] {
+            let mut fields = [0.1; SITES];
+            fields[0] = first;
+            let (edges, fields) = (edges.as_ptr(), fields.as_ptr());
+            assert_eq!(bitmc_ising_init(model.at(), convention, edges, SITES, fields, sites, at, bytes), said);
+        }
+        let (stats, mut sums, mut mean) = (Held::<bitmc_stats>::new(), [0; 3], 0.0);
+        assert_eq!(bitmc_stats_init(stats.at(), sums.as_mut_ptr(), 3), Done);
+        assert_eq!(bitmc_stats_mean(stats.at(), 3, &mut mean), Index);
+        let text = |status: u32| core::ffi::CStr::from_ptr(bitmc_status_text(status));
+        let texts: std::collections::HashSet<_> = (0..=Scale as u32 + 1).map(text).collect();
+        assert_eq!(texts.len(), Scale as usize + 2, "each its own, and none past the last");
     }
 }

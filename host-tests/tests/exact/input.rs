@@ -1,13 +1,13 @@
 //! Bad input gives an error with a name.
 
 use bitmc::chain::Buffer;
-use bitmc::energy::{EnergyError, Entry, GaussianError, RbmError, Sparse, SparseError, pack_rows};
+use bitmc::energy::{self, EnergyError, Entry, GaussianError, RbmError, Sparse, SparseError, pack_rows};
 use bitmc::lane::{Block, LANES};
 use bitmc::quantised::QuantisedIsing;
 use bitmc::step::{Curvature, IsingLangevin, ParameterError, SequentialGibbs};
 use bitmc::{
-    Bernoulli, Chain, ChainError, Energy, Ising, LaneRng, Langevin, LatticeGaussian, Layout, Memory, Move,
-    Packed, Potts, Rbm, SeedableRng, State, StateError, memory, memory_type, torus,
+    Bernoulli, Chain, ChainError, Energy, Function, Ising, LaneRng, Langevin, LatticeGaussian, Layout, Memory,
+    Move, Packed, Plain, Potts, Rbm, SeedableRng, State, StateError, memory, memory_type, torus,
 };
 use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::models;
@@ -103,6 +103,50 @@ fn a_refused_start_leaves_the_memory() {
     assert_eq!(refused, Err(ChainError::State(StateError::Layout { need: L, got: other })));
     let chain = Chain::new(&model, memory.borrow(), Packed::new(L, &[7, 1]).unwrap()).unwrap();
     assert_eq!(chain.state().words(), [7, 1]);
+}
+
+/// Three whole numbers from offsets on; each offset should be one of a site.
+struct Windows<'a>(Option<&'a [i32]>);
+
+impl Function for Windows<'_> {
+    fn layout(&self) -> Layout {
+        Layout::ordinal(3, 5)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        x.values().sum::<u32>() as f32
+    }
+
+    fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+        1.0
+    }
+
+    fn offsets(&self) -> Option<&[i32]> {
+        self.0
+    }
+}
+
+#[test]
+fn offsets_are_one_a_site() {
+    const L: Layout = Layout::ordinal(3, 5);
+    let start = State::<1>::zeros(L).unwrap();
+    let offsets = [-7, 0, 9, 2];
+    for got in [0, 1, 2, 4] {
+        let energy = Plain(Windows(Some(&offsets[..got])));
+        let refused = Err(ChainError::Offsets { sites: 3, got });
+        assert_eq!(Chain::new(&energy, memory!(L, 1), start.view()).map(|_| ()), refused);
+        let mut rng = LaneRng::seed_from_u64(1);
+        assert_eq!(Chain::random(&energy, memory!(L, 1), &mut rng).map(|_| ()), refused);
+        let checked = energy::check(&energy, &mut memory!(L, 1), [start.view()]).map(|_| ());
+        assert_eq!(checked, Err(refused.unwrap_err().into()));
+        let said = format!("offsets has {got} values: the energy has 3 sites");
+        assert_eq!(refused.unwrap_err().to_string(), said);
+    }
+    for (offsets, integers) in [(None, [0, 0, 0]), (Some(&offsets[..3]), [-7, 0, 9])] {
+        let energy = Plain(Windows(offsets));
+        let chain = Chain::new(&energy, memory!(L, 1), start.view()).unwrap();
+        assert!(chain.integers().eq(integers));
+    }
 }
 
 #[test]

@@ -47,7 +47,8 @@ typedef enum bitmc_status {
   BITMC_STATUS_ALIGNMENT,
   // Memory or a buffer is too short.
   BITMC_STATUS_MEMORY,
-  // A number is out of its range, not finite, or does not fit another; or two arrays, or an array and caller-provided memory, overlap.
+  // A parameter of a sampler, a schedule or a ladder is out of its range or not finite: a step size, a balance, a number of
+  // updates, an inverse temperature.
   BITMC_STATUS_ARGUMENT,
   // Words are no state of the model.
   BITMC_STATUS_STATE,
@@ -70,6 +71,18 @@ typedef enum bitmc_status {
   BITMC_STATUS_HALVES,
   // The energy contradicts itself; bitmc_check says where.
   BITMC_STATUS_CHECK,
+  // A number that stands for a choice is none that the header names: `kind`, `convention`, `adjusted`.
+  BITMC_STATUS_CHOICE,
+  // Two arrays, or an array or a struct and caller-provided memory, overlap.
+  BITMC_STATUS_OVERLAP,
+  // A count is 0, too large, or does not fit another: of sites, values, fields, units, steps, rungs, replicas or words.
+  BITMC_STATUS_COUNT,
+  // There is no such site or rung.
+  BITMC_STATUS_INDEX,
+  // A coupling, a weight, a bias or a field is NaN or infinite.
+  BITMC_STATUS_NOT_FINITE,
+  // A coupling, a weight, a bias or a field is too large, or so small beside another one that it is lost in rounding.
+  BITMC_STATUS_SCALE,
 } bitmc_status;
 
 // What is wrong with an energy.
@@ -268,7 +281,7 @@ enum bitmc_status bitmc_chain_init_at(struct bitmc_chain *chain,
                                       size_t word_count);
 
 // Holds the sites whose bit in `words` is 1 at their present values; the others are free. Bit i of word j is
-// site 32 j + i, whatever the values of a site are. BITMC_STATUS_ARGUMENT where they lie in the memory of the chain, as a
+// site 32 j + i, whatever the values of a site are. BITMC_STATUS_OVERLAP where they lie in the memory of the chain, as a
 // state does that it shows.
 enum bitmc_status bitmc_chain_clamp(struct bitmc_chain *chain,
                                     const uint32_t *words,
@@ -286,7 +299,7 @@ enum bitmc_status bitmc_chain_step(struct bitmc_chain *chain,
                                    struct bitmc_rng *rng,
                                    struct bitmc_info *info);
 
-// `steps` steps, each shown to `stats` unless it is null. BITMC_STATUS_ARGUMENT where its sums lie in the memory of the
+// `steps` steps, each shown to `stats` unless it is null. BITMC_STATUS_OVERLAP where its sums lie in the memory of the
 // chain.
 enum bitmc_status bitmc_chain_run(struct bitmc_chain *chain,
                                   const struct bitmc_sampler *sampler,
@@ -389,7 +402,7 @@ size_t bitmc_model_linear_bytes(const struct bitmc_model *base);
 
 // The couplings of the base, an Ising or Potts model, with other fields: no coupling is sorted or checked again. The
 // `fields` are as in its `_init`; null and 0 are none. They must fit the fixed point of the base
-// (BITMC_STATUS_ARGUMENT), so make that with the largest fields that will come. The base is not made again as long
+// (BITMC_STATUS_SCALE), so make that with the largest fields that will come. The base is not made again as long
 // as this model is used. bitmc_chain_rebind lets a chain go on over it.
 enum bitmc_status bitmc_model_with_linear(struct bitmc_model *model,
                                           const struct bitmc_model *base,
@@ -413,8 +426,9 @@ enum bitmc_status bitmc_rbm_init(struct bitmc_model *model,
                                  size_t bytes);
 
 // An energy of the caller's, over `sites` sites of `arity` values; `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL
-// and of no matter for two values. Its gradient is told site by site by `gradient`, or as a whole by `gradient_all`, which
-// is preferred; either may be null. Categories of 65 values or more are asked site by site. Without a gradient samplers by
+// (either, for two values). Its gradient is told site by site by `gradient`, or as a whole by `gradient_all`, which
+// is preferred; either may be null. Categories of 65 values or more are asked site by site: BITMC_STATUS_GRADIENT
+// where there is `gradient_all` alone. Without a gradient samplers by
 // gradients propose blindly: right, and slow. A step of Gibbs sampling asks for none; the start of a chain does.
 enum bitmc_status bitmc_own_init(struct bitmc_model *model,
                                  size_t sites,
@@ -432,8 +446,8 @@ uint32_t bitmc_state_get(const struct bitmc_state *state, size_t site);
 size_t bitmc_open_bytes(size_t sites, size_t arity, uint32_t kind);
 
 // A chain over `sites` sites of `arity` values. It starts at the state in `words`, exactly as many as it has, and is told
-// the energy and the gradient there. The number `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL, and of no matter for
-// two values. The array `arities` has the number of values of every site where they differ, 1 to `arity`, and is
+// the energy and the gradient there. The number `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL (either, for two
+// values). The array `arities` has the number of values of every site where they differ, 1 to `arity`, and is
 // borrowed; otherwise it is null.
 //
 // A gradient has one number a site: on the scale of 0 and 1 for two values, by value for whole numbers. Categories of
@@ -605,8 +619,8 @@ enum bitmc_status bitmc_rng_init(struct bitmc_rng *rng,
 // The next 32 bits; 0 where there is no generator, or it is in use by the call that a callback belongs to.
 uint32_t bitmc_rng_next(struct bitmc_rng *rng);
 
-// Discrete Langevin at a step size on the scale of 0 and 1. With the Metropolis test (`adjusted` not 0, DMALA) it keeps the
-// distribution; without (DULA) it has a bias.
+// Discrete Langevin at a step size on the scale of 0 and 1. With the Metropolis test (`adjusted` 1, DMALA) it keeps the
+// distribution; without (0, DULA) it has a bias.
 enum bitmc_status bitmc_langevin_init(struct bitmc_sampler *sampler,
                                       float step_size,
                                       uint32_t adjusted);
@@ -670,7 +684,7 @@ enum bitmc_status bitmc_load(uint64_t model,
                              const uint8_t *bytes,
                              size_t count);
 
-// Replica exchange as bytes: the ladder, all its replicas, the generator. As bitmc_save. BITMC_STATUS_ARGUMENT where
+// Replica exchange as bytes: the ladder, all its replicas, the generator. As bitmc_save. BITMC_STATUS_COUNT where
 // `count` is not the number of its rungs.
 enum bitmc_status bitmc_exchange_save(uint64_t model,
                                       struct bitmc_ladder *ladder,
@@ -681,7 +695,7 @@ enum bitmc_status bitmc_exchange_save(uint64_t model,
                                       size_t bytes,
                                       size_t *written);
 
-// Goes on from the bytes of bitmc_exchange_save. As bitmc_load. BITMC_STATUS_ARGUMENT where `count` is not the number of
+// Goes on from the bytes of bitmc_exchange_save. As bitmc_load. BITMC_STATUS_COUNT where `count` is not the number of
 // rungs.
 enum bitmc_status bitmc_exchange_load(uint64_t model,
                                       struct bitmc_ladder *ladder,
@@ -701,7 +715,7 @@ enum bitmc_status bitmc_stats_init(struct bitmc_stats *stats,
 // What they say so far; before the first step all but `steps` and `faults` are NaN.
 enum bitmc_status bitmc_stats_summary(struct bitmc_stats *stats, struct bitmc_summary *summary);
 
-// The mean value of a site. BITMC_STATUS_ARGUMENT where it has no sum or does not exist, BITMC_STATUS_NOT_READY before the first step.
+// The mean value of a site. BITMC_STATUS_INDEX where it has no sum or does not exist, BITMC_STATUS_NOT_READY before the first step.
 enum bitmc_status bitmc_stats_mean(struct bitmc_stats *stats,
                                    size_t site,
                                    float *mean);

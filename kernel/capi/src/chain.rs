@@ -108,7 +108,7 @@ pub unsafe extern "C" fn bitmc_chain_init_at(
 }
 
 /// Holds the sites whose bit in `words` is 1 at their present values; the others are free. Bit i of word j is
-/// site 32 j + i, whatever the values of a site are. BITMC_STATUS_ARGUMENT where they lie in the memory of the chain, as a
+/// site 32 j + i, whatever the values of a site are. BITMC_STATUS_OVERLAP where they lie in the memory of the chain, as a
 /// state does that it shows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_chain_clamp(
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn bitmc_chain_step(
     bitmc_status::of(step())
 }
 
-/// `steps` steps, each shown to `stats` unless it is null. BITMC_STATUS_ARGUMENT where its sums lie in the memory of the
+/// `steps` steps, each shown to `stats` unless it is null. BITMC_STATUS_OVERLAP where its sums lie in the memory of the
 /// chain.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_chain_run(

@@ -188,7 +188,7 @@ pub unsafe extern "C" fn bitmc_check(
         let (layout, cache, words) = (it.layout(), it.cache_len(), slice(words, word_count)?);
         let states = words.chunks_exact(layout.words().max(1));
         if words.is_empty() || !states.remainder().is_empty() {
-            return Err(bitmc_status::Argument);
+            return Err(bitmc_status::Count);
         }
         // All of them are states before the first is looked at.
         states.clone().try_for_each(|words| Packed::new(layout, words).map(|_| ()))?;

@@ -119,7 +119,7 @@ pub unsafe extern "C" fn bitmc_ladder_init(
 pub(crate) unsafe fn all_of(ladder: *mut bitmc_ladder, count: usize) -> Outcome {
     // SAFETY: as the crate says.
     let rungs = unsafe { Rungs::with(ladder, |it| it.rungs().len())? };
-    if rungs == count { Ok(()) } else { Err(bitmc_status::Argument) }
+    if rungs == count { Ok(()) } else { Err(bitmc_status::Count) }
 }
 
 /// The replica at a rung.
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn bitmc_ladder_replica(
     // SAFETY: as the crate says.
     bitmc_status::of(unsafe {
         let found = Rungs::with(ladder, |ladder| ladder.rungs().get(rung).map(Rung::replica));
-        found.and_then(|found| answer(replica, found.ok_or(bitmc_status::Argument)?))
+        found.and_then(|found| answer(replica, found.ok_or(bitmc_status::Index)?))
     })
 }
 
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn bitmc_exchange(
     let at = |index: usize| unsafe { replicas.add(index) };
     let round = |ladder: &mut Rungs, rng: &mut LaneRng| -> Outcome<u32> {
         if ladder.rungs().len() != count {
-            return Err(bitmc_status::Argument);
+            return Err(bitmc_status::Count);
         }
         // All of them are there, or none moves.
         for index in 0..count {

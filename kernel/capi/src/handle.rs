@@ -229,7 +229,7 @@ impl Span {
     pub(crate) fn apart(self, other: Self) -> Outcome {
         let empty = self.start >= self.end || other.start >= other.end;
         let apart = empty || self.end <= other.start || other.end <= self.start;
-        if apart { Ok(()) } else { Err(bitmc_status::Argument) }
+        if apart { Ok(()) } else { Err(bitmc_status::Overlap) }
     }
 
     /// Refuses what is written and has a byte in common with anything else.
@@ -255,7 +255,7 @@ pub(crate) unsafe fn slice<'a, T>(at: *const T, count: usize) -> Outcome<&'a [T]
         return Err(bitmc_status::Alignment);
     }
     if count > isize::MAX as usize / size_of::<T>() {
-        return Err(bitmc_status::Argument);
+        return Err(bitmc_status::Count);
     }
     // SAFETY: there are so many, the caller says.
     unsafe { Ok(core::slice::from_raw_parts(at, count)) }

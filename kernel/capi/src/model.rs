@@ -77,13 +77,13 @@ pub(crate) struct Own {
 /// A layout of a kind, BITMC_CATEGORICAL or BITMC_ORDINAL.
 pub(crate) fn layout_of(sites: usize, arity: usize, kind: u32) -> Outcome<Layout> {
     if sites == 0 || sites > i32::MAX as usize || !(2..=Layout::MAX_ARITY).contains(&arity) {
-        return Err(bitmc_status::Argument);
+        return Err(bitmc_status::Count);
     }
     match (arity, kind) {
-        (2, _) => Ok(Layout::binary(sites)),
+        (2, BITMC_CATEGORICAL | BITMC_ORDINAL) => Ok(Layout::binary(sites)),
         (_, BITMC_CATEGORICAL) => Ok(Layout::categorical(sites, arity)),
         (_, BITMC_ORDINAL) => Ok(Layout::ordinal(sites, arity)),
-        _ => Err(bitmc_status::Argument),
+        _ => Err(bitmc_status::Choice),
     }
 }
 
@@ -297,8 +297,11 @@ pub unsafe extern "C" fn bitmc_ising_init(
         let of = [Span::of(edges, edge_count), Span::of(fields, sites)];
         let (edges, fields) = (slice(edges, edge_count)?, slice(fields, sites)?);
         let edges = edges.iter().map(|edge| (edge.a, edge.b, edge.coupling));
-        if sites == 0 || convention > BITMC_BITS_EDGES_ONCE {
-            return Err(bitmc_status::Argument);
+        if sites == 0 {
+            return Err(bitmc_status::Count);
+        }
+        if convention > BITMC_BITS_EDGES_ONCE {
+            return Err(bitmc_status::Choice);
         }
         Model::build(model, (memory, bytes), &pieces(sites, edge_count, 0), &of, NO_BASE, |borrowed, loan| {
             let borrowed = couplings(borrowed, sites, edge_count)?;
@@ -339,7 +342,7 @@ pub unsafe extern "C" fn bitmc_potts_init(
         let (edges, fields) = (slice(edges, edge_count)?, slice(fields, count)?);
         let edges = edges.iter().map(|edge| (edge.a, edge.b, edge.coupling));
         if sites == 0 || arity < 2 {
-            return Err(bitmc_status::Argument);
+            return Err(bitmc_status::Count);
         }
         Model::build(
             model,
@@ -376,7 +379,7 @@ pub unsafe extern "C" fn bitmc_model_linear_bytes(base: *const bitmc_model) -> u
 
 /// The couplings of the base, an Ising or Potts model, with other fields: no coupling is sorted or checked again. The
 /// `fields` are as in its `_init`; null and 0 are none. They must fit the fixed point of the base
-/// (BITMC_STATUS_ARGUMENT), so make that with the largest fields that will come. The base is not made again as long
+/// (BITMC_STATUS_SCALE), so make that with the largest fields that will come. The base is not made again as long
 /// as this model is used. bitmc_chain_rebind lets a chain go on over it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_model_with_linear(
@@ -392,7 +395,7 @@ pub unsafe extern "C" fn bitmc_model_with_linear(
         let it = Model::borrow(base)?;
         let (fields, count) = (slice(fields, field_count)?, linear(it)?);
         if field_count != 0 && field_count != count {
-            return Err(bitmc_status::Argument);
+            return Err(bitmc_status::Count);
         }
         // Who has its couplings from another has them from one that has its own.
         let root = match it.loan() {
@@ -444,12 +447,12 @@ pub unsafe extern "C" fn bitmc_rbm_init(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let build = || unsafe {
-        let count = visible.checked_mul(hidden).ok_or(bitmc_status::Argument)?;
+        let count = visible.checked_mul(hidden).ok_or(bitmc_status::Count)?;
         let of = [Span::of(weights, count), Span::of(visible_biases, visible), Span::of(hidden_biases, hidden)];
         let weights = slice(weights, count)?;
         let (visible_biases, hidden_biases) = (slice(visible_biases, visible)?, slice(hidden_biases, hidden)?);
         if visible == 0 || hidden == 0 {
-            return Err(bitmc_status::Argument);
+            return Err(bitmc_status::Count);
         }
         let row = Rbm::row_blocks(hidden);
         Model::build(model, (memory, bytes), &rbm_pieces(visible, row), &of, NO_BASE, |borrowed, loan| {
@@ -466,8 +469,9 @@ pub unsafe extern "C" fn bitmc_rbm_init(
 }
 
 /// An energy of the caller's, over `sites` sites of `arity` values; `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL
-/// and of no matter for two values. Its gradient is told site by site by `gradient`, or as a whole by `gradient_all`, which
-/// is preferred; either may be null. Categories of 65 values or more are asked site by site. Without a gradient samplers by
+/// (either, for two values). Its gradient is told site by site by `gradient`, or as a whole by `gradient_all`, which
+/// is preferred; either may be null. Categories of 65 values or more are asked site by site: BITMC_STATUS_GRADIENT
+/// where there is `gradient_all` alone. Without a gradient samplers by
 /// gradients propose blindly: right, and slow. A step of Gibbs sampling asks for none; the start of a chain does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_own_init(
@@ -484,7 +488,7 @@ pub unsafe extern "C" fn bitmc_own_init(
         let energy = energy.ok_or(bitmc_status::Null)?;
         let layout = layout_of(sites, arity, kind)?;
         if layout.row_is_site() && gradient.is_none() && gradient_all.is_some() {
-            return Err(bitmc_status::Argument);
+            return Err(bitmc_status::Gradient);
         }
         let own = Built::Own(Plain(Own { layout, energy, gradient, gradient_all, user }));
         // SAFETY: as the crate says.

@@ -59,8 +59,8 @@ pub extern "C" fn bitmc_open_bytes(sites: usize, arity: usize, kind: u32) -> usi
 }
 
 /// A chain over `sites` sites of `arity` values. It starts at the state in `words`, exactly as many as it has, and is told
-/// the energy and the gradient there. The number `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL, and of no matter for
-/// two values. The array `arities` has the number of values of every site where they differ, 1 to `arity`, and is
+/// the energy and the gradient there. The number `kind` is BITMC_CATEGORICAL or BITMC_ORDINAL (either, for two
+/// values). The array `arities` has the number of values of every site where they differ, 1 to `arity`, and is
 /// borrowed; otherwise it is null.
 ///
 /// A gradient has one number a site: on the scale of 0 and 1 for two values, by value for whole numbers. Categories of

@@ -147,7 +147,7 @@ pub unsafe extern "C" fn bitmc_quantised_sweep(
         let asked = asked(flips)?;
         let flipped = Own::with(chain, |Own { chain, .. }| {
             let end = first.checked_add(count).filter(|&end| end <= chain.state().layout().sites());
-            let end = end.ok_or(bitmc_status::Argument)?;
+            let end = end.ok_or(bitmc_status::Index)?;
             LaneRng::with(rng, |rng| chain.sweep_sites(first..end, rng))
         })??;
         if asked { answer(flips, (*flips).wrapping_add(u64::from(flipped))) } else { Ok(()) }

@@ -94,8 +94,8 @@ impl<E: Energy + ?Sized> Kernel<E> for Sampler {
     }
 }
 
-/// Discrete Langevin at a step size on the scale of 0 and 1. With the Metropolis test (`adjusted` not 0, DMALA) it keeps the
-/// distribution; without (DULA) it has a bias.
+/// Discrete Langevin at a step size on the scale of 0 and 1. With the Metropolis test (`adjusted` 1, DMALA) it keeps the
+/// distribution; without (0, DULA) it has a bias.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_langevin_init(
     sampler: *mut bitmc_sampler,
@@ -103,10 +103,13 @@ pub unsafe extern "C" fn bitmc_langevin_init(
     adjusted: u32,
 ) -> bitmc_status {
     let build = || {
-        let kernel =
-            if adjusted != 0 { Langevin::adjusted(step_size) } else { Langevin::unadjusted(step_size) };
+        let kernel = match adjusted {
+            0 => Langevin::unadjusted(step_size)?,
+            1 => Langevin::adjusted(step_size)?,
+            _ => return Err(bitmc_status::Choice),
+        };
         // SAFETY: as the crate says.
-        unsafe { Sampler::Langevin(kernel?).place(sampler) }
+        unsafe { Sampler::Langevin(kernel).place(sampler) }
     };
     bitmc_status::of(build())
 }

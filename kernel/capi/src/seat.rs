@@ -101,7 +101,7 @@ impl Seat {
         unsafe {
             let it = Model::borrow(model)?;
             if it.layout() != self.layout {
-                return Err(bitmc_status::Argument);
+                return Err(bitmc_status::Count);
             }
             if Model::borrow(self.model)?.layout() != self.layout {
                 return Err(bitmc_status::NotReady);

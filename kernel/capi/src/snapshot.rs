@@ -104,7 +104,7 @@ pub unsafe extern "C" fn bitmc_load(
     bitmc_status::of(load())
 }
 
-/// Replica exchange as bytes: the ladder, all its replicas, the generator. As bitmc_save. BITMC_STATUS_ARGUMENT where
+/// Replica exchange as bytes: the ladder, all its replicas, the generator. As bitmc_save. BITMC_STATUS_COUNT where
 /// `count` is not the number of its rungs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_exchange_save(
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn bitmc_exchange_save(
     bitmc_status::of(save)
 }
 
-/// Goes on from the bytes of bitmc_exchange_save. As bitmc_load. BITMC_STATUS_ARGUMENT where `count` is not the number of
+/// Goes on from the bytes of bitmc_exchange_save. As bitmc_load. BITMC_STATUS_COUNT where `count` is not the number of
 /// rungs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_exchange_load(

@@ -117,7 +117,7 @@ pub unsafe extern "C" fn bitmc_stats_summary(
     bitmc_status::of(unsafe { Statistics::with(stats, read).and_then(|value| answer(summary, value)) })
 }
 
-/// The mean value of a site. BITMC_STATUS_ARGUMENT where it has no sum or does not exist, BITMC_STATUS_NOT_READY before the first step.
+/// The mean value of a site. BITMC_STATUS_INDEX where it has no sum or does not exist, BITMC_STATUS_NOT_READY before the first step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_stats_mean(
     stats: *mut bitmc_stats,
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn bitmc_stats_mean(
     mean: *mut f32,
 ) -> bitmc_status {
     let read = |stats: &mut Statistics| match stats.means.mean(site) {
-        _ if site >= stats.sites => Err(bitmc_status::Argument),
+        _ if site >= stats.sites => Err(bitmc_status::Index),
         mean => mean.ok_or(bitmc_status::NotReady),
     };
     // SAFETY: as the crate says.

@@ -31,7 +31,8 @@ pub enum bitmc_status {
     Alignment,
     /// Memory or a buffer is too short.
     Memory,
-    /// A number is out of its range, not finite, or does not fit another; or two arrays, or an array and caller-provided memory, overlap.
+    /// A parameter of a sampler, a schedule or a ladder is out of its range or not finite: a step size, a balance, a number of
+    /// updates, an inverse temperature.
     Argument,
     /// Words are no state of the model.
     State,
@@ -54,6 +55,18 @@ pub enum bitmc_status {
     Halves,
     /// The energy contradicts itself; bitmc_check says where.
     Check,
+    /// A number that stands for a choice is none that the header names: `kind`, `convention`, `adjusted`.
+    Choice,
+    /// Two arrays, or an array or a struct and caller-provided memory, overlap.
+    Overlap,
+    /// A count is 0, too large, or does not fit another: of sites, values, fields, units, steps, rungs, replicas or words.
+    Count,
+    /// There is no such site or rung.
+    Index,
+    /// A coupling, a weight, a bias or a field is NaN or infinite.
+    NotFinite,
+    /// A coupling, a weight, a bias or a field is too large, or so small beside another one that it is lost in rounding.
+    Scale,
 }
 
 pub(crate) type Outcome<T = ()> = Result<T, bitmc_status>;
@@ -67,14 +80,14 @@ impl bitmc_status {
 /// A status in words: a constant string.
 #[unsafe(no_mangle)]
 pub extern "C" fn bitmc_status_text(status: u32) -> *const c_char {
-    const TEXTS: [&CStr; 17] = [
+    const TEXTS: [&CStr; 23] = [
         c"done",
         c"an address is null",
         c"a struct was not initialised, or its model or memory is another's now",
         c"a struct or its memory is used from within its own callback",
         c"a struct or an array is not aligned as its type",
         c"memory or a buffer is too short",
-        c"a number is out of its range, not finite, or does not fit another; or memory overlaps",
+        c"a parameter of a sampler, a schedule or a ladder is out of its range or not finite",
         c"the words are no state of the model",
         c"the energy is not finite at the start, or its gradient is NaN there",
         c"the bytes are no snapshot, or one that is torn, altered or of another version",
@@ -85,6 +98,12 @@ pub extern "C" fn bitmc_status_text(status: u32) -> *const c_char {
         c"a gradient has another length than the sites need, or there is none where one is needed",
         c"a step of this sampler has no two halves: Gibbs sampling cannot be asked",
         c"the energy contradicts itself",
+        c"a number that stands for a choice (kind, convention, adjusted) is none that the header names",
+        c"two arrays, or an array or a struct and caller-provided memory, overlap",
+        c"a count is 0, too large, or does not fit another",
+        c"there is no such site or rung",
+        c"a coupling, a weight, a bias or a field is NaN or infinite",
+        c"a coupling, a weight, a bias or a field is too large, or lost in rounding beside another one",
     ];
     TEXTS.get(status as usize).map_or(c"no such status", |text| text).as_ptr()
 }
@@ -95,6 +114,7 @@ impl From<ChainError> for bitmc_status {
             ChainError::State(_) => Self::State,
             ChainError::Energy(_) => Self::Energy,
             ChainError::Memory { .. } => Self::Memory,
+            ChainError::NoSites | ChainError::Arities | ChainError::Offsets { .. } => Self::Count,
             _ => Self::Argument,
         }
     }
@@ -130,6 +150,51 @@ impl From<SparseError> for bitmc_status {
             | SparseError::Entries { .. }
             | SparseError::Blocks { .. }
             | SparseError::Parameters { .. } => Self::Memory,
+            SparseError::Sites | SparseError::Shape | SparseError::Fields { .. } => Self::Count,
+            SparseError::CouplingNotFinite { .. }
+            | SparseError::FieldNotFinite { .. }
+            | SparseError::PairNotFinite { .. } => Self::NotFinite,
+            SparseError::CouplingRounded { .. }
+            | SparseError::FieldRounded { .. }
+            | SparseError::PairRounded { .. }
+            | SparseError::FieldScale { .. }
+            | SparseError::TooLarge { .. }
+            | SparseError::TooManyUnits { .. } => Self::Scale,
+            _ => Self::Argument,
+        }
+    }
+}
+
+impl From<RbmError> for bitmc_status {
+    fn from(error: RbmError) -> Self {
+        match error {
+            RbmError::Units | RbmError::Length { .. } => Self::Count,
+            RbmError::WeightNotFinite { .. }
+            | RbmError::VisibleNotFinite { .. }
+            | RbmError::HiddenNotFinite { .. } => Self::NotFinite,
+            _ => Self::Scale,
+        }
+    }
+}
+
+impl From<LadderError> for bitmc_status {
+    fn from(error: LadderError) -> Self {
+        if matches!(error, LadderError::Rungs { .. }) { Self::Count } else { Self::Argument }
+    }
+}
+
+impl From<ScheduleError> for bitmc_status {
+    fn from(error: ScheduleError) -> Self {
+        if error == ScheduleError::NoSteps { Self::Count } else { Self::Argument }
+    }
+}
+
+impl From<NoiseError> for bitmc_status {
+    fn from(error: NoiseError) -> Self {
+        match error {
+            NoiseError::Sites { .. } => Self::Count,
+            NoiseError::Memory { .. } => Self::Memory,
+            NoiseError::NotFinite { .. } => Self::NotFinite,
             _ => Self::Argument,
         }
     }
@@ -160,4 +225,4 @@ macro_rules! arguments {
     )+};
 }
 
-arguments!(RbmError, ParameterError, ScheduleError, LadderError, PathError, NoiseError);
+arguments!(ParameterError, PathError);

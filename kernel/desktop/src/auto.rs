@@ -114,12 +114,14 @@ const FEW: usize = 256;
 /// Steps of an enumeration after which one state is the only one.
 const ALONE: u64 = 64;
 
-/// Enumeration of all states at each step, and how many states there are; where there are not too many, and each is cheap.
+/// Enumeration of all states at each step, and how many states there are; where there are not too many. Of an energy of the
+/// caller's each may be expensive: there it is only for [`FEW`] states.
 fn enumeration(sampler: &Sampler<'_>, layout: Layout) -> Option<(Plan, usize)> {
     let sites = layout.sites();
-    let fits = !sampler.model.is_own() && HammingBall::new(layout, sites, sites).is_ok();
+    let fits = HammingBall::new(layout, sites, sites).is_ok();
     let states = || (0..sites).map(|site| sampler.model.arity_of(site)).product();
-    fits.then(|| (Plan::HammingBall { sites, radius: sites }, states()))
+    let all = fits.then(|| (Plan::HammingBall { sites, radius: sites }, states()));
+    all.filter(|&(_, states)| states <= FEW || !sampler.model.is_own())
 }
 
 /// Whether a plan is that enumeration.

@@ -256,12 +256,44 @@ pub(crate) mod infinite {
 pub(crate) struct Diagnosis {
     halves: Sizes,
     normal: Normal,
+    /// Draws after which a sampler does the same again.
+    turn: usize,
 }
 
 impl Diagnosis {
     /// For chains of so many values.
     pub(crate) fn new(length: usize) -> Self {
-        Self { halves: Sizes::new(length / 2), normal: Normal::standard() }
+        Self { halves: Sizes::new(length / 2), normal: Normal::standard(), turn: 1 }
+    }
+
+    /// For a sampler that does the same again after so many draws. Autocorrelations may rise within a turn, as those of
+    /// replicas do that exchange clusters now and then. Sums over pairs of lags that must fall miss what comes after that. So
+    /// means of blocks of whole turns are looked at.
+    pub(crate) fn turns(self, turn: usize) -> Self {
+        Self { turn, ..self }
+    }
+
+    /// Draws of the blocks that a half is cut into.
+    fn block(&self) -> usize {
+        (self.halves.length / BLOCKS).max(1).next_multiple_of(self.turn)
+    }
+
+    /// Whether blocks are to be looked at.
+    fn is_cut(&self) -> bool {
+        self.turn > 1 && self.halves.length >= 4 * self.block()
+    }
+
+    /// The effective sample size of halves of chains.
+    fn size(&self, halves: &[Vec<f64>]) -> Option<f64> {
+        if self.halves.length < 4 {
+            return None;
+        }
+        if !self.is_cut() {
+            return self.halves.of(halves).0;
+        }
+        let means = |half: &Vec<f64>| half.chunks_exact(self.block()).map(mean).collect();
+        let blocks: Vec<Vec<f64>> = halves.iter().map(means).collect();
+        by_blocks(spread(halves), &blocks)
     }
 
     /// What chains say.
@@ -275,7 +307,7 @@ impl Diagnosis {
             let parts = chains.iter().flat_map(|chain| [&chain[..half], &chain[chain.len() - half..]]);
             parts.map(<[f64]>::to_vec).collect()
         };
-        let size = |chains: &[Vec<f64>]| if half < 4 { None } else { self.halves.of(chains).0 };
+        let size = |chains: &[Vec<f64>]| self.size(chains);
         let plain = split(chains);
         let first = chains.iter().flatten().next().copied().unwrap_or(0.0);
         let other = chains.iter().flatten().copied().find(|&value| value != first);
@@ -325,21 +357,13 @@ impl Diagnosis {
         let means: Vec<f64> = halves.iter().map(|part| part.ones() as f64 / half as f64).collect();
         let covariance =
             |lag| halves.iter().map(|part| part.covariance(lag)).sum::<f64>() / halves.len() as f64;
-        let ess = size_by(half, &means, covariance, (COUNTED / half.div_ceil(64).max(1)).max(LAGS))
-            .unwrap_or_else(|| {
-                // Slow chains: the means of blocks of draws have the same error, and fewer lags.
-                let block = (half / BLOCKS).max(1);
-                let blocks: Vec<Vec<f64>> = halves.iter().map(|part| part.blocks(block)).collect();
-                let spread = |values: f64, means: &[f64]| values + deviation(means).powi(2);
-                let own: Vec<f64> = blocks.iter().map(|part| mean(part)).collect();
-                let within = blocks
-                    .iter()
-                    .zip(&own)
-                    .map(|(part, mean)| part.iter().map(|z| (z - mean).powi(2)).sum::<f64>());
-                let within = within.sum::<f64>() / (blocks.len() * blocks[0].len()) as f64;
-                let ratio = spread(covariance(0), &means) / spread(within, &own);
-                Sizes::new(blocks[0].len()).of(&blocks).0.map(|ess| ess * ratio)
-            });
+        let lags = (COUNTED / half.div_ceil(64).max(1)).max(LAGS);
+        let counted = if self.is_cut() { None } else { size_by(half, &means, covariance, lags) };
+        let ess = counted.unwrap_or_else(|| {
+            // Slow chains, too: the means of blocks of draws have the same error, and fewer lags.
+            let blocks: Vec<Vec<f64>> = halves.iter().map(|part| part.blocks(self.block())).collect();
+            by_blocks(covariance(0) + deviation(&means).powi(2), &blocks)
+        });
         let variance = |p: &f64| half as f64 * p * (1.0 - p) / (half as f64 - 1.0);
         let r_hat = || r_hat(half as f64, &means, &means.iter().map(variance).collect::<Vec<f64>>());
         let mcse = ess.map(|ess| sd / ess.sqrt());
@@ -387,6 +411,19 @@ impl Diagnosis {
         }
         scores
     }
+}
+
+/// The effective sample size of values of this variance, by the means of blocks of them, a vector a chain.
+fn by_blocks(variance: f64, blocks: &[Vec<f64>]) -> Option<f64> {
+    Sizes::new(blocks[0].len()).of(blocks).0.map(|ess| ess * variance / spread(blocks))
+}
+
+/// The variance within chains of one length, 1/n in front, and that of their means.
+fn spread(chains: &[Vec<f64>]) -> f64 {
+    let means: Vec<f64> = chains.iter().map(|chain| mean(chain)).collect();
+    let squares = |(chain, mean): (&Vec<f64>, &f64)| chain.iter().map(|z| (z - mean).powi(2)).sum::<f64>();
+    let within = chains.iter().zip(&means).map(squares).sum::<f64>();
+    within / (chains.len() * chains[0].len()) as f64 + deviation(&means).powi(2)
 }
 
 /// Lags up to which autocovariances are counted one by one, at least.

@@ -15,7 +15,7 @@ pub(crate) type Graph<'e> = dyn Neighbours + Sync + 'e;
 
 /// A step exchanges a cluster at every fourth rung, the next ones in the step after. A look at all sites of two replicas takes
 /// about as long as their sweep.
-const TURNS: u64 = 4;
+pub(crate) const TURNS: u64 = 4;
 
 /// The rungs at which step `step` exchanges a cluster, of so many.
 fn turn(step: u64, rungs: usize) -> impl Iterator<Item = usize> {

@@ -3,8 +3,9 @@
 use crate::diagnose::{Diagnosis, Scalar, rounding};
 use crate::model::Labels;
 use crate::npz::{Kind, Npz};
+use crate::pair::TURNS;
 use crate::unit::{Track, transposed};
-use crate::{Error, Model, Report, Seconds, files};
+use crate::{Error, Model, Plan, Report, Seconds, files};
 use bitmc::{Layout, Packed};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -15,6 +16,9 @@ use std::sync::OnceLock;
 
 /// Sites whose diagnostics are computed at most: of larger models every k-th one.
 pub(crate) const DIAGNOSED: usize = 4096;
+
+/// Sites that are looked at when a run ends.
+const GLANCED: usize = 16;
 
 /// States, energies and what was done to draw them. Chains have one length: `chains × draws` states.
 #[derive(Clone, Debug)]
@@ -86,6 +90,8 @@ pub struct SiteSummary {
     pub value: Scalar,
     /// How often it had each value.
     pub shares: Vec<f64>,
+    /// The Monte-Carlo standard error of each share, with its own effective sample size; none of a share of 0 or 1.
+    pub share_errors: Vec<Option<f64>>,
 }
 
 impl Samples {
@@ -375,17 +381,27 @@ impl Samples {
     /// The diagnostics of the energy and of the sites. O(sites · chains · draws · log draws).
     #[must_use]
     pub fn summary(&self) -> Summary {
-        self.summary.get_or_init(|| self.diagnosed()).clone()
+        self.summary.get_or_init(|| self.diagnosed(DIAGNOSED)).clone()
     }
 
-    fn diagnosed(&self) -> Summary {
+    /// A sentence at the end of a run: that of the summary, by the energy and at most 16 sites. That there are few draws is none.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let seen = if self.sites() <= GLANCED { self.summary() } else { self.diagnosed(GLANCED) };
+        if self.draws() < FEWEST { seen.failed() } else { seen.warning() }
+    }
+
+    fn diagnosed(&self, most: usize) -> Summary {
         let (chains, draws) = (self.chains(), self.draws());
-        let diagnosis = Diagnosis::new(draws);
+        let turn = if matches!(self.report.sampler, Plan::Isoenergetic { .. }) { TURNS as usize } else { 1 };
+        let diagnosis = Diagnosis::new(draws).turns(turn);
         let energies: Vec<Vec<f64>> = (0..chains).map(|chain| self.energies(chain)).collect();
         let energy = diagnosis.of_energy(&energies, rounding(&self.tracks) * self.temperature);
-        let every = self.sites().div_ceil(DIAGNOSED);
-        let told =
-            |site: usize, value: Scalar, shares| SiteSummary { site: self.labels.of(site), value, shares };
+        let every = self.sites().div_ceil(most);
+        let told = |site: usize, value: Scalar, shares: Vec<(f64, Option<f64>)>| {
+            let (shares, share_errors) = shares.into_iter().unzip();
+            SiteSummary { site: self.labels.of(site), value, shares, share_errors }
+        };
         let sites: Vec<SiteSummary> = if self.layout.field_bits() == 1 {
             let word = |word: usize| {
                 let columns: Vec<_> =
@@ -395,7 +411,7 @@ impl Samples {
                 let one = |site: usize| {
                     let chains: Vec<&[u32]> = columns.iter().map(|column| &column[site % 32][..]).collect();
                     let value = diagnosis.of_bits(&chains, draws);
-                    told(site, value, vec![1.0 - value.mean, value.mean])
+                    told(site, value, vec![(1.0 - value.mean, value.mcse), (value.mean, value.mcse)])
                 };
                 sites.map(one).collect::<Vec<_>>()
             };
@@ -403,12 +419,13 @@ impl Samples {
         } else {
             let one = |site: usize| {
                 let values = self.site(site);
-                let mut shares = vec![0.0; self.arities[site].max(2)];
-                values
-                    .iter()
-                    .flatten()
-                    .for_each(|&value| shares[value as usize] += 1.0 / (chains * draws) as f64);
-                told(site, diagnosis.of(&values), shares)
+                let mut seen = vec![false; self.arities[site].max(2)];
+                values.iter().flatten().for_each(|&value| seen[value as usize] = true);
+                let shares = seen.iter().enumerate().map(|(value, seen)| {
+                    let has = seen.then(|| share(&diagnosis, &values, value as f64));
+                    has.map_or((0.0, None), |has| (has.mean, has.mcse))
+                });
+                told(site, diagnosis.of(&values), shares.collect())
             };
             on_all_cores(|| (0..self.sites()).into_par_iter().step_by(every).map(one).collect())
         };
@@ -442,6 +459,14 @@ fn on_all_cores<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
+/// What chains say of whether a site has a value.
+fn share(diagnosis: &Diagnosis, chains: &[Vec<f64>], value: f64) -> Scalar {
+    let word = |draws: &[f64]| draws.iter().rev().fold(0, |word, &draw| word << 1 | u32::from(draw == value));
+    let bits: Vec<Vec<u32>> = chains.iter().map(|draws| draws.chunks(32).map(word).collect()).collect();
+    let bits: Vec<&[u32]> = bits.iter().map(|words| &words[..]).collect();
+    diagnosis.of_bits(&bits, chains[0].len())
+}
+
 /// The draws of 32 sites of one chain, a bit a draw.
 fn columns(track: &Track, words: usize, word: usize) -> [Vec<u32>; 32] {
     let mut out = [const { Vec::new() }; 32];
@@ -462,18 +487,7 @@ impl Summary {
                 self.draws
             ));
         }
-        if let Some(spacing) = self.spacing {
-            return Some(format!(
-                "energies are so large that numbers of 32 bits are {spacing} apart: subtract a constant from yours"
-            ));
-        }
-        if self.faults > 0 {
-            return Some(format!(
-                "the energy was NaN or −∞ at {} steps, which were refused: the states there are missing",
-                self.faults
-            ));
-        }
-        match (self.r_hat, self.ess) {
+        self.failed().or_else(|| match (self.r_hat, self.ess) {
             (Some(r_hat), _) if r_hat > 1.05 => Some(format!(
                 "the chains do not agree (R̂ = {r_hat:.3}): the means and their errors are not to be trusted"
             )),
@@ -481,7 +495,22 @@ impl Summary {
                 "only {ess:.0} effective samples of the slowest site: take more draws, or thin more"
             )),
             _ => None,
+        })
+    }
+
+    /// A sentence where the energy failed, or is too large.
+    fn failed(&self) -> Option<String> {
+        if let Some(spacing) = self.spacing {
+            return Some(format!(
+                "energies are so large that numbers of 32 bits are {spacing} apart: subtract a constant from yours"
+            ));
         }
+        (self.faults > 0).then(|| {
+            format!(
+                "the energy was NaN or −∞ at {} steps, which were refused: the states there are missing",
+                self.faults
+            )
+        })
     }
 
     /// The energy and the first sites as a Markdown table.

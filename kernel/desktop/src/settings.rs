@@ -4,6 +4,9 @@ use crate::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Threads that are taken where there are fewer cores.
+const ANYWHERE: usize = 8;
+
 /// The settings of runs of any kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -36,9 +39,12 @@ impl Settings {
         Self { cancel: cancel.clone(), ..self }
     }
 
-    /// Works with these threads.
+    /// Works with these threads. More than there are cores do nothing but wait for each other, and that takes longer the more
+    /// they are. Yet up to [`ANYWHERE`] of them are taken on any machine.
     pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.threads.min(cores.max(ANYWHERE));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.map_err(|error| Error::option(format!("threads: {error}")))?.install(work)
     }
 }
@@ -53,7 +59,7 @@ macro_rules! settings {
                 Self { settings: self.settings.seed(seed), ..self }
             }
 
-            /// Threads to work with; 0 is one a core.
+            /// Threads to work with, at most one a core (or 8, where there are fewer cores); 0 is one a core.
             #[must_use]
             pub fn threads(self, threads: usize) -> Self {
                 Self { settings: self.settings.threads(threads), ..self }
@@ -74,6 +80,20 @@ macro_rules! settings {
     };
 }
 pub(crate) use settings;
+
+#[cfg(test)]
+mod tests {
+    use super::{ANYWHERE, Settings};
+
+    #[test]
+    fn no_more_threads_than_are_of_use() {
+        let cores = std::thread::available_parallelism().unwrap().get();
+        let taken = |threads| Settings::default().threads(threads).install(|| Ok(rayon::current_num_threads()));
+        for (threads, need) in [(1, 1), (ANYWHERE, ANYWHERE), (1000, cores.max(ANYWHERE))] {
+            assert_eq!(taken(threads).unwrap(), need);
+        }
+    }
+}
 
 /// Stops a run from another thread, or from the handler of a signal: it then gives back what there is.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,6 @@
 //! Answers that would be wrong without a word: each is refused, warned of, or right.
 
+use bitmc_desktop::diagnose::diagnose;
 use bitmc_desktop::{Choice, Model, Samples};
 
 /// Two modes of four spins that no single flip connects: site 0 is 1 with probability 1/(1 + 1/e).
@@ -220,6 +221,110 @@ fn an_energy_of_ones_own_that_fails_or_is_too_large_is_warned_of() {
     // Differences of built-in models are exact whatever their energies are.
     let large = Model::ising(3, &[(0, 1, 1e6), (1, 2, 1e6)], &[]).unwrap();
     assert_eq!(large.sampler().with("gibbs".parse().unwrap()).chains(1).run().unwrap().summary().spacing, None);
+}
+
+/// What a built-in model says of three sites of some values, as an energy of one's own.
+struct Triple(usize);
+
+impl bitmc::Function for Triple {
+    fn layout(&self) -> bitmc::Layout {
+        bitmc::Layout::categorical(3, self.0)
+    }
+
+    fn total(&self, x: bitmc::Packed<'_>) -> f32 {
+        let equal = |a: usize, b: usize| f32::from(u8::from(x.get(a) == x.get(b)));
+        -0.7 * equal(0, 1) - 0.4 * equal(1, 2)
+    }
+
+    fn gradient(&self, _: bitmc::Packed<'_>, _: usize) -> f32 {
+        0.0
+    }
+}
+
+#[test]
+fn few_states_of_an_energy_of_ones_own_are_enumerated_too() {
+    for (arity, is_few) in [(2, true), (6, true), (7, false)] {
+        let built_in = Model::potts(3, arity, &[(0, 1, 0.7), (1, 2, 0.4)], &[]).unwrap();
+        let own = Model::own(bitmc::Plain(Triple(arity)));
+        let run = |model: &Model| model.sampler().draws(500).run().unwrap();
+        let (built_in, own) = (run(&built_in), run(&own));
+        let said = format!("all {} states are enumerated", arity.pow(3));
+        assert_eq!(own.report().why.contains(&said), is_few, "{}", own.report().why);
+        assert_eq!(built_in.report().why.contains(&said), is_few, "{}", built_in.report().why);
+        // P(x₀ = x₁) = e^.7 / (e^.7 + arity − 1).
+        let (mut equal, draws) = (0, own.chains() * own.draws());
+        for (chain, draw) in (0..own.chains()).flat_map(|chain| (0..own.draws()).map(move |draw| (chain, draw)))
+        {
+            let x: Vec<u32> = own.state(chain, draw).collect();
+            equal += u32::from(x[0] == x[1]);
+        }
+        let truth = 0.7f64.exp() / (0.7f64.exp() + arity as f64 - 1.0);
+        let error = (truth * (1.0 - truth) / draws as f64).sqrt();
+        assert!((f64::from(equal) / draws as f64 - truth).abs() < if is_few { 5.0 } else { 20.0 } * error);
+    }
+}
+
+/// The root of the mean square of distances from the truth, in stated errors: about 1 where errors are honest.
+fn ratio(told: impl Iterator<Item = (f64, Option<f64>)>) -> f64 {
+    let squares: Vec<f64> = told.map(|(off, error)| (off / error.unwrap()).powi(2)).collect();
+    (squares.iter().sum::<f64>() / squares.len() as f64).sqrt()
+}
+
+#[test]
+fn shares_of_values_have_honest_errors() {
+    // Without fields all values of a site are equally likely.
+    let ring: Vec<(u32, u32, f32)> = (0..8).map(|site| (site, (site + 1) % 8, 1.0)).collect();
+    let model = Model::potts(8, 3, &ring, &[]).unwrap();
+    let sampler = model.sampler().with("gibbs".parse().unwrap()).chains(4).draws(400);
+    let summaries: Vec<_> = (0..60).map(|seed| sampler.clone().seed(seed).run().unwrap().summary()).collect();
+    let sites = summaries.iter().flat_map(|summary| &summary.sites);
+    let told =
+        sites.flat_map(|site| site.shares.iter().map(|share| share - 1.0 / 3.0).zip(site.share_errors.clone()));
+    let ratio = ratio(told);
+    assert!((0.85..1.15).contains(&ratio), "{ratio}");
+    // Of a bit that of its mean; none of a value that was never or always there.
+    let bit = two_modes().sampler().run().unwrap().summary().sites[0].clone();
+    assert_eq!(bit.share_errors, [bit.value.mcse; 2]);
+    let never = Model::factors(&[3, 3], &[(&[0], &[1.0, 1.0, 0.0]), (&[1], &[0.0, 1.0, 0.0])]).unwrap();
+    let sites = never.sampler().run().unwrap().summary().sites;
+    assert!(sites[0].share_errors[0].is_some() && sites[0].share_errors[2].is_none());
+    assert_eq!((&sites[1].shares[..], &sites[1].share_errors[..]), (&[0.0, 1.0, 0.0][..], &[None; 3][..]));
+}
+
+#[test]
+fn isoenergetic_moves_have_honest_errors() {
+    // A glass on a torus of 4×4 spins in a field. Autocorrelations come back at every eighth step.
+    let site = |x: u32, y: u32| x % 4 + 4 * (y % 4);
+    let sign = |site: u32, down: u32| if (site * 7 + down * 3) % 11 < 5 { -1.0 } else { 1.0 };
+    let bonds = (0..16u32).flat_map(|at| {
+        let (x, y) = (at % 4, at / 4);
+        [(at, site(x + 1, y), sign(at, 0)), (at, site(x, y + 1), sign(at, 1))]
+    });
+    let (bonds, field, temperature) = (bonds.collect::<Vec<_>>(), 0.2, 1.0);
+    let mut sums = [0.0f64; 17];
+    for state in 0..1u32 << 16 {
+        let spin = |site: u32| f64::from((state >> site & 1) * 2) - 1.0;
+        let bound: f64 = bonds.iter().map(|&(a, b, j)| f64::from(j) * spin(a) * spin(b)).sum();
+        let weight = ((bound + field * (0..16).map(spin).sum::<f64>()) / temperature).exp();
+        sums[16] += weight;
+        (0..16).filter(|site| state >> site & 1 == 1).for_each(|site| sums[site] += weight);
+    }
+    let model = Model::ising(16, &bonds, &[field as f32; 16]).unwrap();
+    let choice: Choice = "isoenergetic:0.5:0.7:1".parse().unwrap();
+    let sampler = model.sampler().with(choice).temperature(temperature as f32).chains(8);
+    let (mut told, mut blind) = (Vec::new(), Vec::new());
+    for seed in 0..150 {
+        let samples = sampler.clone().seed(seed).run().unwrap();
+        for (site, summary) in samples.summary().sites.iter().enumerate() {
+            let off = summary.value.mean - sums[site] / sums[16];
+            told.push((off, summary.value.mcse));
+            blind.push((off, diagnose(&samples.site(site)).mcse));
+        }
+    }
+    let [told, blind] = [told, blind].map(|told| ratio(told.into_iter()));
+    assert!((0.85..1.15).contains(&told), "{told}");
+    // Negative control: what does not know of the turns.
+    assert!(blind > 1.15, "{blind}");
 }
 
 #[test]

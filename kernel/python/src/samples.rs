@@ -78,6 +78,11 @@ impl Samples {
         Ok((json(&summary)?, summary.table(rows), summary.warning()))
     }
 
+    /// A warning at the end of a run.
+    fn warning(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| if self.inner.is_empty() { None } else { self.inner.warning() })
+    }
+
     /// The different states of lowest energy.
     fn best(&self, py: Python<'_>, most: usize) -> PyResult<String> {
         json(&py.detach(|| self.inner.best(most)))

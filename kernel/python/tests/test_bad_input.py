@@ -156,6 +156,11 @@ CASES = [
     ("sampler", lambda: bitmc.Chains(3, sampler="gibbs")),
     ("sampler", lambda: bitmc.Chains(3, sampler="auto")),
     ("sampler", lambda: bitmc.Chains(3, sampler="cyclical:1")),
+    ("f", lambda: bitmc.check(None, [[0, 1]])),
+    ("f", lambda: bitmc.check(lambda x: (x.sum(axis=1) * 1.0, np.ones((1, 3))), [[0, 1]])),
+    ("states", lambda: bitmc.check(f, [0, 1])),
+    ("states", lambda: bitmc.check(f, [[0, 2]])),
+    ("tolerance", lambda: bitmc.check(f, [[0, 1]], tolerance=-1.0)),
 ]
 
 
@@ -239,7 +244,7 @@ def test_pickles_say_what_to_do_instead():
 
 
 def test_energies_too_large_for_32_bits_are_told():
-    with pytest.warns(RuntimeWarning, match="energies reach 1e"):
+    with pytest.warns(bitmc.SamplingWarning, match="subtract a constant"):
         bitmc.langevin(lambda x: (1e9 + x.sum(axis=1, dtype=float), np.ones(x.shape)), 3, draws=2, warmup=2)
 
 
@@ -288,9 +293,9 @@ def test_a_run_that_never_moved_or_never_drew_says_so():
     def steep(x):
         return x.sum(axis=1) * 1.0, np.full(x.shape, np.inf)
 
-    with pytest.warns(RuntimeWarning, match="no proposal was accepted"):
+    with pytest.warns(bitmc.SamplingWarning, match="no proposal was accepted"):
         bitmc.langevin(steep, 12, draws=100, warmup=1000)
-    with pytest.warns(RuntimeWarning, match="no draws"):
+    with pytest.warns(bitmc.SamplingWarning, match="no draws"):
         bitmc.langevin(lambda x: (x.sum(axis=1) * 1.0, np.ones(x.shape)), 4, seconds=0.0)
 
 

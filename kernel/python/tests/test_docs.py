@@ -7,14 +7,14 @@ import re
 import pytest
 
 import bitmc
-from bitmc import _exchange, _langevin, _models, _runs
+from bitmc import _check, _exchange, _langevin, _models, _runs
 
 PACKAGE = pathlib.Path(__file__).parent.parent
 BOOK = PACKAGE.parent.parent / "docs"
 PAGES = [PACKAGE / "README.md", *(page for page in sorted(BOOK.rglob("*.md")) if ">>> " in page.read_text())]
 
 
-@pytest.mark.parametrize("module", [bitmc, _models, _runs, _exchange, _langevin], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [bitmc, _check, _models, _runs, _exchange, _langevin], ids=lambda module: module.__name__)
 def test_docstrings(module):
     found = doctest.testmod(module)
     assert found.attempted > 0 and found.failed == 0

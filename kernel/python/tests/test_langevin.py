@@ -206,7 +206,7 @@ def test_forbidden_states_and_faults():
     assert exact.distance(samples, exact.means([2] * N, energy)) < LIMIT
     with pytest.raises(ValueError, match="energies.*start"):
         bitmc.langevin(f, N, start=np.ones((64, N), int))
-    with pytest.warns(RuntimeWarning, match="f gave NaN"):
+    with pytest.warns(bitmc.SamplingWarning, match="the energy was NaN"):
         faulty = bitmc.langevin(
             lambda x: (np.where(x[:, 0] == 1, np.nan, quadratic(x)[0]), quadratic(x)[1]), N, draws=50, warmup=0, start=start
         )

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def test_the_bytes_of_the_command(tmp_path):
     saved = np.load(theirs)
     assert np.array_equal(saved["states"], samples.states) and np.array_equal(saved["energies"], samples.energy)
     # Negative control: another seed has other bytes.
-    bitmc.sample(bitmc.read(file), draws=200, seed=10).save(ours)
+    bitmc.sample(bitmc.read(file), draws=200, seed=10).save(ours, overwrite=True)
     assert ours.read_bytes() != theirs.read_bytes()
 
 
@@ -90,6 +91,49 @@ def test_what_samples_say(glass, tmp_path):
     assert samples.report["seconds"]["draws"] >= 0
     samples.save(tmp_path / "samples.npz")
     assert np.array_equal(np.load(tmp_path / "samples.npz")["states"], samples.states)
+
+
+def test_a_file_is_replaced_only_where_that_is_asked_for(glass, tmp_path):
+    one, other = (bitmc.sample(glass, draws=20, chains=4, seed=seed) for seed in (1, 2))
+    path = tmp_path / "samples.npz"
+    one.save(path)
+    kept = path.read_bytes()
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        other.save(path)
+    with pytest.raises(ValueError, match="^overwrite: "):
+        other.save(path, overwrite=1)
+    assert path.read_bytes() == kept
+    other.save(path, overwrite=True)
+    assert np.array_equal(np.load(path)["states"], other.states)
+
+
+def warned(work):
+    """The warnings of a run that are its own."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        work()
+    return [one for one in caught if one.category is bitmc.SamplingWarning]
+
+
+def test_a_run_warns_once_when_it_ends():
+    far = bitmc.ising({(i, (i + 1) % 32): 4.0 for i in range(32)})
+    found = warned(lambda: bitmc.sample(far, draws=200, sampler="gibbs").summary())
+    assert len(found) == 1 and "do not agree" in str(found[0].message) and found[0].filename == __file__
+    assert len(warned(lambda: bitmc.replica_exchange(far, draws=20, ladder=[1.1, 1.0]))) == 1
+    # Runs that agree, and runs that are too short for any errors.
+    pair = bitmc.ising({(0, 1): 0.3})
+    assert warned(lambda: bitmc.sample(pair).summary()) == []
+    assert warned(lambda: bitmc.sample(pair, draws=2, sampler="gibbs").summary()) == []
+    stopped = warned(lambda: bitmc.sample(pair, thin=10**12, draws=20, chains=2, sampler="gibbs", seconds=0.1))
+    assert len(stopped) == 1 and "there are no draws" in str(stopped[0].message)
+
+
+def test_shares_of_values_have_errors():
+    model = bitmc.potts({(0, 1): 0.5, (1, 2): 0.5}, 3, sites=3)
+    for site in bitmc.sample(model).summary().sites:
+        assert len(site["shares"]) == len(site["share_errors"]) == 3
+        # Draws are independent.
+        assert all(0.8 < error / np.sqrt(p * (1 - p) / 16000) < 1.25 for p, error in zip(site["shares"], site["share_errors"]))
 
 
 def test_arviz(glass):

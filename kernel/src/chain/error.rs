@@ -15,6 +15,13 @@ crate::error::errors! {
         NoSites => "the energy has no sites";
         /// The energy's arities are not one a site, each from 1 to the layout's.
         Arities => "the arities are not one a site, each from 1 to the layout's";
+        /// The energy's [offsets](crate::Energy::offsets) are not one a site.
+        Offsets {
+            /// Sites of the energy.
+            sites: usize,
+            /// Offsets given.
+            got: usize,
+        } => "offsets has {got} values: the energy has {sites} sites";
         /// A buffer of the memory is too short.
         Memory {
             /// Which one.

@@ -65,7 +65,7 @@ pub trait Function {
         None
     }
 
-    /// The whole number that value 0 of every site means: see [`Energy::offsets`].
+    /// The whole number that value 0 of every site means, one a site: see [`Energy::offsets`].
     fn offsets(&self) -> Option<&[i32]> {
         None
     }

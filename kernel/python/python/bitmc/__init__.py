@@ -3,7 +3,7 @@
 Models come from arrays (:func:`ising`, :func:`qubo`, :func:`rbm`, :func:`potts`, :func:`factors`, :func:`gaussian`,
 :func:`logistic`, :func:`polynomial`) or from a file (:func:`read`). :func:`sample` draws, :func:`replica_exchange` draws by
 replicas at rising temperatures, :func:`anneal` looks for states of low energy, :func:`log_z` estimates ln Z. An energy of
-your own is a function of a batch of states: :func:`langevin`.
+your own is a function of a batch of states: :func:`langevin`. :func:`check` compares it with its gradient.
 
 >>> import bitmc
 >>> model = bitmc.ising([[0, 1], [1, 0]], [0.5, 0])
@@ -13,10 +13,11 @@ your own is a function of a batch of states: :func:`langevin`.
 """
 
 from . import _builds  # noqa: I001  (before what uses the extension)
+from ._check import Checked, check
 from ._exchange import Exchanged, replica_exchange
 from ._langevin import Chains, langevin
 from ._models import Model, factors, gaussian, ising, logistic, polynomial, potts, qubo, rbm, read
-from ._runs import Annealed, LogZ, Samples, Summary, anneal, log_z, sample
+from ._runs import Annealed, LogZ, Samples, SamplingWarning, Summary, anneal, log_z, sample
 
 __version__ = "0.1.0"
 build = _builds.chosen
@@ -25,12 +26,15 @@ build = _builds.chosen
 __all__ = [
     "Annealed",
     "Chains",
+    "Checked",
     "Exchanged",
     "LogZ",
     "Model",
     "Samples",
+    "SamplingWarning",
     "Summary",
     "anneal",
+    "check",
     "factors",
     "gaussian",
     "ising",

@@ -38,6 +38,17 @@ def array(name: str, value: Any) -> NDArray[Any]:
     return found
 
 
+def told(name: str, value: Any) -> NDArray[Any]:
+    """What a function says of states, which are unsigned numbers."""
+    found = array(name, value)
+    if found.dtype.kind == "u":
+        raise ValueError(
+            f"{name}: {found.dtype} cannot be below 0, so that a difference of states may have wrapped around: "
+            "compute with x.astype(float)"
+        )
+    return found
+
+
 def shown(shape: tuple[int, ...]) -> str:
     return "a number" if shape == () else " × ".join(map(str, shape))
 

@@ -97,6 +97,11 @@ def replica_exchange(
     ValueError
         Where a setting is illegal or the model cannot be sampled so.
 
+    Warns
+    -----
+    SamplingWarning
+        As of :func:`sample`.
+
     Examples
     --------
     >>> import bitmc
@@ -126,4 +131,6 @@ def replica_exchange(
             )
         name = "exchange:" + ":".join(repr(float(beta)) for beta in betas)
     checked = settings(model, draws, chains, warmup, thin, seed, coldest, name, seconds, threads, progress, checkpoint)
-    return Exchanged(said("model, ladder", lambda: _bitmc.sample(*checked)), coldest)
+    found = Exchanged(said("model, ladder", lambda: _bitmc.sample(*checked)), coldest)
+    found._warned(2)
+    return found

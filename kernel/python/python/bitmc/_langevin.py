@@ -11,28 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bitmc
-from ._arrays import MOST_SITES, array, flag, numbers, real, shown, whole
-from ._runs import Samples
+from ._arrays import MOST_SITES, array, flag, numbers, real, shown, told, whole
+from ._check import signed
+from ._runs import Samples, SamplingWarning
 
 _MOST_NUMBERS = 10**10
 """Gradients of all chains: more would be a slip."""
-
-_COARSE = 2.0**20
-"""From here on energies of 32 bits are an eighth or more apart."""
 
 Energies = Callable[[NDArray[Any]], tuple[Any, Any]]
 
 
 def _floats(name: str, value: Any) -> NDArray[np.float32]:
     """Numbers that may be infinite or NaN: the chains know what to do with these."""
-    found = array(name, value)
-    if found.dtype.kind == "u":
-        raise ValueError(
-            f"{name}: {found.dtype} cannot be below 0, so that a difference of states may have wrapped around: "
-            "compute with x.astype(float)"
-        )
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(found, dtype=np.float32)
+        return np.ascontiguousarray(told(name, value), dtype=np.float32)
 
 
 def _hessian(value: Any, sites: int) -> NDArray[np.float32]:
@@ -212,13 +204,15 @@ def langevin(
 ) -> Samples:
     """Draws from ``p(x) ∝ exp(−E(x))`` by discrete Langevin proposals, E and its gradient evaluated by a function of yours.
 
+    Test the function with :func:`check` first: with a wrong gradient the draws are still right, but slow.
+
     Parameters
     ----------
     f : callable
         ``f(states) -> (energies, gradients)`` for all chains at once: states of shape chains × sites, uint8 (above 256 values
         uint16); energies of shape chains; gradients ∂E/∂x of shape chains × sites, for categories (more than two values, not
         ordinal) chains × sites × arity. Arrays of NumPy, JAX or PyTorch. States are unsigned: ``-x`` and ``x - y`` wrap around,
-        so begin with ``x.astype(float)``. Energies are rounded to 32 bits; those of draws should stay below 2²⁰.
+        so begin with ``x.astype(float)``. Energies are rounded to 32 bits; those of draws should stay below 2¹⁷.
         +∞ forbids a state. NaN and −∞ are refused like it; a warning at the end says so.
     sites, arity, chains : int
     draws, warmup, thin : int
@@ -251,6 +245,12 @@ def langevin(
     -------
     Samples
         The report says whether the tuner ended (``tuned``), and the parameters.
+
+    Warns
+    -----
+    SamplingWarning
+        When the run ends: where nothing moved, energies were NaN or −∞ or too large, chains do not agree, or they have fewer
+        than 100 effective samples.
 
     Notes
     -----
@@ -315,21 +315,7 @@ def langevin(
             raise ValueError("f: gradients are needed, got None")
         moved.tell(energies, gradients)
 
-    def compare() -> None:
-        """Whether f is another one of signed numbers: unsigned ones may have wrapped around in it."""
-        x = moved.ask()
-        try:
-            pair = [np.asarray(f(states)[0]) for states in (x, x.astype(np.int64))]
-            pair = [energies.astype(float) for energies in pair if energies.dtype.kind != "u"]
-        except Exception:  # f may want its own type of number: then there is nothing to compare
-            return
-        if len(pair) == 2 and pair[0].shape == pair[1].shape and not np.allclose(pair[0], pair[1], rtol=1e-3, atol=1e-3, equal_nan=True):
-            raise ValueError(
-                f"f: it has other energies for {x.dtype} than for signed numbers: differences of states may have wrapped "
-                "around, so begin with x.astype(float)"
-            )
-
-    compare()
+    signed(f, moved.ask())
     begun, done, warm, stopped = time.monotonic(), 0, 0, None
     drawn = begun
     inner = moved._inner
@@ -359,24 +345,12 @@ def langevin(
             raise
         stopped = f"{done} of {draws} draws: it was cancelled"
     found = Samples(inner.samples(warm, thin, stopped), inner.parameters)
-    largest = np.abs(found.energy).max(initial=0.0)
-    if largest >= _COARSE:
-        warnings.warn(
-            f"energies reach {largest:.3g}, where numbers of 32 bits are {np.spacing(np.float32(largest)):g} apart: "
-            "subtract a constant in f",
-            RuntimeWarning,
-            stacklevel=2,
-        )
     if done == 0:
-        warnings.warn("the time was over in the warm-up: there are no draws", RuntimeWarning, stacklevel=2)
+        warnings.warn("the time was over in the warm-up: there are no draws", SamplingWarning, stacklevel=2)
     elif found.report["acceptance"] == 0.0:
-        warnings.warn("no proposal was accepted: look at step_size and at the gradients", RuntimeWarning, stacklevel=2)
-    if found.report["faults"]:
-        warnings.warn(
-            f"f gave NaN or −∞ at {found.report['faults']} proposals, which were refused: the states there are missing",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        warnings.warn("no proposal was accepted: look at step_size and at the gradients", SamplingWarning, stacklevel=2)
+    if done > 0 and (found.report["acceptance"] != 0.0 or found.report["faults"]):
+        found._warned(2)
     ended = time.monotonic()
     found.report["tuned"] = tuned
     found.report["seconds"] = {"choice": 0.0, "warmup": drawn - begun, "draws": ended - drawn}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bitmc
-from ._arrays import one_of, path_of, real, said, whole
+from ._arrays import flag, one_of, path_of, real, said, whole
 from ._models import Model
+
+
+class SamplingWarning(RuntimeWarning):
+    """Where the draws of a run are not to be trusted: given once, when the run ends."""
 
 
 def _number(text: str) -> float:
@@ -36,8 +42,8 @@ class Summary:
     energy : dict
         Of E: ``mean``, ``mcse`` (the standard error of the mean), ``sd``, ``ess_bulk``, ``ess_tail``, ``r_hat``.
     sites : list of dict
-        The same of each site's value, with its name (``site``) and how often it had each value (``shares``). Of models of
-        more than 4,096 sites every k-th one is there.
+        The same of each site's value, with its name (``site``) and how often it had each value (``shares``), with the
+        standard errors of these (``share_errors``, None of 0 and 1). Of models of more than 4,096 sites every k-th one is there.
     r_hat, ess : float or None
         The largest R̂ and the smallest bulk effective sample size.
     constant_sites : int
@@ -122,9 +128,15 @@ class Samples:
             one["state"] = np.array(one["state"], self.states.dtype)
         return found
 
-    def save(self, path: Any) -> None:
-        """Writes an archive that ``numpy.load`` reads: the one of ``bitmc sample --save``, byte for byte."""
-        self._inner.save(path_of("path", path))
+    def save(self, path: Any, *, overwrite: bool = False) -> None:
+        """Writes an archive that ``numpy.load`` reads: the one of ``bitmc sample --save``, byte for byte.
+
+        Where the file is there already, that is a FileExistsError, and the file stays. ``overwrite=True`` replaces it.
+        """
+        to = path_of("path", path)
+        if not flag("overwrite", overwrite) and os.path.exists(to):
+            raise FileExistsError(f"path: {to!r} is there already: overwrite=True replaces it")
+        self._inner.save(to)
 
     def to_arviz(self) -> Any:
         """An ``InferenceData`` of ArviZ: ``state`` as posterior, ``energy`` among the sample statistics."""
@@ -135,6 +147,15 @@ class Samples:
         return arviz.from_dict(
             posterior={"state": self.states}, sample_stats={"energy": self.energy}, dims={"state": ["site"]}
         )
+
+    def _warned(self, stacklevel: int) -> Samples:
+        """Warns, as a run does that ends."""
+        text = self._inner.warning()
+        if self.shape[1] == 0:
+            text = f"there are no draws: {self.report['stopped']}"
+        if text:
+            warnings.warn(text, SamplingWarning, stacklevel=stacklevel + 1)
+        return self
 
     def __reduce__(self) -> Any:
         raise TypeError("samples cannot be pickled: take their arrays, or save(path)")
@@ -199,6 +220,12 @@ def sample(
     OSError
         Where the checkpoint cannot be read or written.
 
+    Warns
+    -----
+    SamplingWarning
+        When the run ends: where chains do not agree, or have fewer than 100 effective samples. It is found by the energy and at most 16
+        sites; :meth:`Samples.summary` looks at all.
+
     Examples
     --------
     >>> import bitmc
@@ -213,7 +240,7 @@ def sample(
     checked = settings(
         model, draws, chains, warmup, thin, seed, temperature, sampler, seconds, threads, progress, checkpoint
     )
-    return Samples(said(f"model, sampler {sampler!r}", lambda: _bitmc.sample(*checked)))
+    return Samples(said(f"model, sampler {sampler!r}", lambda: _bitmc.sample(*checked)))._warned(2)
 
 
 def settings(
