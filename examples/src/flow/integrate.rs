@@ -42,7 +42,7 @@ pub(super) fn unscaled(
     let room = vec![[0.0; LANES]; 3 * blocks(start.len()) + potential.scratch_len()];
     let mut chain = Unscaled::new(potential, room, start, direction).expect("a legal start");
     // It begins at |v| = 1.
-    let begin = Trace { gradients: 0, total: chain.energy().into(), kinetic: 0.0 };
+    let begin = Trace { gradients: 0, total: chain.energy().into(), kinetic: 0.0, step: 0.0 };
     let (mut kept, mut states, mut trace) = (Kept::new(start), Vec::new(), vec![begin]);
     let dim = start.len() as f32;
     let samples = looks.iter().map(|&look| {
@@ -56,6 +56,7 @@ pub(super) fn unscaled(
                 gradients: states.len() as u64,
                 total: f64::from(chain.energy()) + f64::from(kinetic),
                 kinetic: kinetic.into(),
+                step: step_size.get().into(),
             });
         }
         kept.sample()
@@ -102,7 +103,7 @@ pub(super) fn runge_kutta(
     let _ended = solver.integrate();
 
     let (energy, _) = ode::evaluate(potential, &begin);
-    let begin = Trace { gradients: 0, total: energy, kinetic: 0.0 };
+    let begin = Trace { gradients: 0, total: energy, kinetic: 0.0, step: 0.0 };
     let (mut kept, mut states, mut trace) = (Kept::new(start), Vec::new(), vec![begin]);
     let mut steps = steps.into_inner().into_iter().peekable();
     let samples = looks.iter().map(|&look| {
@@ -116,7 +117,7 @@ pub(super) fn runge_kutta(
             let kinetic = dim as f64 * log_speed;
             let log_time = f64::ln(length) + if time == Time::Scaled { log_speed } else { 0.0 };
             kept.offer(&x, log_time as f32, rng);
-            trace.push(Trace { gradients, total: energy + kinetic, kinetic });
+            trace.push(Trace { gradients, total: energy + kinetic, kinetic, step: length });
             states.push(x);
         }
         kept.sample()

@@ -44,37 +44,25 @@ fn square(x: &[f32], y: &[f32]) -> f64 {
     x.iter().zip(y).map(|(x, y)| f64::from(x - y).powi(2)).sum()
 }
 
-/// The effective sample size of a chain from exact means and variances (Hoffman and Gelman 2014, App. A):
-/// `M / (1 + 2 Σ (1 − s/M) ρ_s)`, the sum cut where ρ_s first falls below .05, and of the coordinates the
-/// worst. The autocorrelations are means over all chains: of single short chains they are mostly chance.
-/// Chains far from where the target lives have autocorrelations over 1 and an ESS below 1.
+/// The effective sample size of a chain as the authors' program has it (after Hoffman and Gelman 2014, App. A):
+/// `N / (1 + 2 Σ (1 − s/M) ρ_s)` of N states and M = N − 1 lags. The sum is cut where ρ_s first is .05 or less. The worst
+/// of all coordinates and of their squares counts. `moments` has the variances of a coordinate and of its square; means
+/// are 0. Chains far from where the target lives have autocorrelations over 1 and a size below 1.
 #[must_use]
-pub fn effective_size(chains: &[&[Vec<f32>]], moments: &[(f64, f64)]) -> f64 {
-    let count = chains.iter().map(|states| states.len()).min().unwrap_or(0);
-    let one = |(axis, &(mean, variance)): (usize, &(f64, f64))| {
-        let away = |states: &&[Vec<f32>]| -> Vec<f64> {
-            states[..count].iter().map(|x| f64::from(x[axis]) - mean).collect()
+pub fn effective_size(states: &[Vec<f32>], moments: &[[f64; 2]]) -> f64 {
+    let (count, lags) = (states.len() as f64, states.len() - 1);
+    let of = |away: Vec<f64>, variance: f64| {
+        let rho = |lag: usize| {
+            let product: f64 = away[lag..].iter().zip(&away).map(|(a, b)| a * b).sum();
+            (lag, product / (variance * (away.len() - lag) as f64))
         };
-        let away: Vec<Vec<f64>> = chains.iter().map(away).collect();
-        let mut sum = 0.0;
-        for lag in 1..count {
-            let product = |away: &Vec<f64>| away[lag..].iter().zip(away).map(|(a, b)| a * b).sum::<f64>();
-            let terms = (chains.len() * (count - lag)) as f64;
-            let rho = away.iter().map(product).sum::<f64>() / (variance * terms);
-            if rho.is_nan() || rho < 0.05 {
-                break;
-            }
-            sum += (1.0 - lag as f64 / count as f64) * rho;
-        }
-        count as f64 / (1.0 + 2.0 * sum)
+        let kept = (0..lags).map(rho).take_while(|(_, rho)| *rho > 0.05).skip(1);
+        count / (1.0 + 2.0 * kept.map(|(lag, rho)| (1.0 - lag as f64 / lags as f64) * rho).sum::<f64>())
+    };
+    let one = |(axis, &[variance, of_square]): (usize, &[f64; 2])| {
+        let values: Vec<f64> = states.iter().map(|x| x[axis].into()).collect();
+        let squares = values.iter().map(|x| x * x - variance).collect();
+        of(values, variance).min(of(squares, of_square))
     };
     moments.iter().enumerate().map(one).fold(f64::INFINITY, f64::min)
-}
-
-/// Mean and standard deviation.
-#[must_use]
-pub fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (mean, (squares / (values.len() as f64 - 1.0).max(1.0)).sqrt())
 }

@@ -4,7 +4,10 @@ use super::run::Path;
 use bitmc::flow::{Potential, blocks};
 use bitmc::lane::{Block, LANES};
 use bitmc::{LaneRng, Rng};
-use nuts_rs::{Chain, CpuLogpFunc, CpuMath, CpuMathError, DiagNutsSettings, HasDims, LogpError, Settings};
+use nuts_rs::{
+    Chain, CpuLogpFunc, CpuMath, CpuMathError, DiagNutsSettings, HasDims, LogpError, Settings,
+    StepSizeAdaptMethod,
+};
 use rand::SeedableRng;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -16,6 +19,7 @@ struct Density<'p> {
     gradient: Vec<Block>,
     scratch: Vec<Block>,
     gradients: &'p Cell<u64>,
+    tuned: bool,
 }
 
 /// E is not finite there: the trajectory ends.
@@ -51,6 +55,10 @@ impl CpuLogpFunc for Density<'_> {
         let energy = self.potential.gradient(&self.x, &mut self.scratch, &mut self.gradient);
         let slopes = gradient.iter_mut().zip(self.gradient.as_flattened());
         slopes.for_each(|(slot, &slope)| *slot = -f64::from(slope));
+        // The first gradient is asked for to set masses, which are 1 where it is.
+        if !self.tuned && self.gradients.get() == 1 {
+            gradient.fill(1.0);
+        }
         if energy.is_finite() { Ok(-f64::from(energy)) } else { Err(NotFinite) }
     }
 
@@ -63,9 +71,17 @@ impl CpuLogpFunc for Density<'_> {
     }
 }
 
-/// Draws until the gradients are spent. A sample after n gradients is the last draw that was finished by
-/// then.
-pub(super) fn run(potential: &dyn Potential, start: &[f32], looks: &[u64], rng: &mut LaneRng) -> Path {
+/// Draws until the gradients are spent. The state after n gradients is the last draw that was finished by then, and each
+/// gradient has one. Tuned, step size and masses adapt over the first 100 draws, and every gradient counts. Untuned, it
+/// is what the authors ran: a step of `.25 d^(−1/4)` and masses of 1, the defaults of `littlemcmc`; a draw counts as its
+/// tree and one.
+pub(super) fn run(
+    potential: &dyn Potential,
+    start: &[f32],
+    tuned: bool,
+    looks: &[u64],
+    rng: &mut LaneRng,
+) -> Path {
     let width = vec![[0.0; LANES]; blocks(start.len())];
     let gradients = Cell::new(0);
     let density = Density {
@@ -74,28 +90,33 @@ pub(super) fn run(potential: &dyn Potential, start: &[f32], looks: &[u64], rng: 
         gradient: width,
         scratch: vec![[0.0; LANES]; potential.scratch_len()],
         gradients: &gradients,
+        tuned,
     };
     let mut generator = rand::rngs::SmallRng::seed_from_u64(rng.next_u64());
-    let settings = DiagNutsSettings { num_tune: 100, ..DiagNutsSettings::default() };
+    let mut settings = DiagNutsSettings { num_tune: 100, ..DiagNutsSettings::default() };
+    if !tuned {
+        settings.num_tune = 0;
+        let step = &mut settings.adapt_options.step_size_settings;
+        step.adapt_options.method = StepSizeAdaptMethod::Fixed(0.25 * (start.len() as f64).powf(-0.25));
+        step.jitter = None;
+    }
     let start64: Vec<f64> = start.iter().copied().map(f64::from).collect();
-    let mut path = Path { states: Vec::new(), samples: Vec::new(), trace: Vec::new() };
-    let last = looks.last().copied().unwrap_or(0);
-    let mut held = start.to_vec();
+    let last = looks.last().copied().unwrap_or(0) as usize;
+    let (mut states, mut held): (Vec<Vec<f32>>, _) = (Vec::new(), start.to_vec());
     if let Ok(mut chain) = settings.new_chain(0, CpuMath::new(density), &mut generator)
         && chain.set_position(&start64).is_ok()
     {
-        while gradients.get() <= last {
+        let (free, extra) = if tuned { (0, 0) } else { (gradients.get(), 1) };
+        let mut draws = 0;
+        while states.len() < last {
             let Ok((draw, _)) = chain.draw() else { break };
-            let spent = gradients.get();
-            while path.samples.len() < looks.len() && looks[path.samples.len()] < spent {
-                path.samples.push(held.clone());
-            }
-            if spent <= last {
-                held = draw.iter().map(|&x| x as f32).collect();
-                path.states.push(held.clone());
-            }
+            draws += extra;
+            let spent = (gradients.get() - free + draws) as usize;
+            states.resize(spent.saturating_sub(1).min(last), held);
+            held = draw.iter().map(|&x| x as f32).collect();
         }
     }
-    path.samples.resize(looks.len(), held);
-    path
+    states.resize(last, held);
+    let samples = looks.iter().map(|&look| states[look as usize - 1].clone()).collect();
+    Path { states, samples, trace: Vec::new() }
 }

@@ -17,10 +17,12 @@ pub enum Sampler {
     Mala,
     /// The Nosé–Hoover thermostat, ε = .01.
     NoseHoover,
-    /// The no-U-turn sampler of `nuts-rs`, adapting from its first gradient on.
+    /// The no-U-turn sampler of `nuts-rs` without tuning, ε = .25 over the fourth root of the dimension.
     Nuts,
     /// The unadjusted Langevin sampler, ε = .1.
     Ula,
+    /// The no-U-turn sampler, adapting from its first gradient on. The paper has no such row.
+    NutsTuned,
     /// Energy-sampling dynamics by the leapfrog in the original time, ε = 1 over so much.
     Original(u16),
     /// The same by Runge–Kutta, in either time.
@@ -31,8 +33,9 @@ pub enum Sampler {
 const HMC_STEPS: u32 = 5;
 
 impl Sampler {
-    /// In the order of the paper's Table 1.
-    pub const ALL: [Self; 6] = [Self::Esh, Self::Hmc, Self::Mala, Self::NoseHoover, Self::Nuts, Self::Ula];
+    /// In the order of the paper's Table 1, and one more.
+    pub const ALL: [Self; 7] =
+        [Self::Esh, Self::Hmc, Self::Mala, Self::NoseHoover, Self::Nuts, Self::Ula, Self::NutsTuned];
 
     /// Integrators of the same dynamics, as in the paper's Figures 3, 13, 15 and 16.
     pub const INTEGRATORS: [Self; 6] = [
@@ -47,7 +50,7 @@ impl Sampler {
     /// Whether this build has it: NUTS needs the feature `nuts`, Runge–Kutta `runge-kutta`.
     #[must_use]
     pub fn is_built(self) -> bool {
-        (self != Self::Nuts || cfg!(feature = "nuts"))
+        (!matches!(self, Self::Nuts | Self::NutsTuned) || cfg!(feature = "nuts"))
             && (!matches!(self, Self::RungeKutta(_)) || cfg!(feature = "runge-kutta"))
     }
 
@@ -61,6 +64,7 @@ impl Sampler {
             Self::NoseHoover => "NH .01",
             Self::Nuts => "NUTS",
             Self::Ula => "ULA .1",
+            Self::NutsTuned => "NUTS, tuned",
             Self::Original(10) => "original time .1",
             Self::Original(100) => "original time .01",
             Self::Original(_) => "original time .001",
@@ -73,7 +77,7 @@ impl Sampler {
 /// What one chain did.
 #[derive(Clone, Debug)]
 pub struct Path {
-    /// The states in order, one a step or proposal, without the start.
+    /// The states in order, the start and one a step or proposal. NUTS has one a gradient: it holds its last draw.
     pub states: Vec<Vec<f32>>,
     /// The chain's sample after so many gradients: for ESH the one that a reservoir keeps, by time; for the
     /// others the last state.
@@ -91,22 +95,26 @@ pub struct Trace {
     pub total: f64,
     /// d ln|v|.
     pub kinetic: f64,
+    /// The time of the step that led there; 0 at the start.
+    pub step: f64,
 }
 
 /// Runs a chain for the last of `looks` gradients, and takes its sample after each of them. The gradient at
-/// the start is not counted, but for NUTS, which asks for it again in its own ways.
+/// the start is not counted, but for tuned NUTS, which asks for it again in its own ways.
 ///
 /// # Panics
 /// Never: the starts are legal.
 #[must_use]
 pub fn run(sampler: Sampler, target: Target, looks: &[u64], rng: &mut LaneRng) -> Path {
     let start = target.start(rng);
-    target.with(|potential| match sampler {
+    let mut path = target.with(|potential| match sampler {
         Sampler::Esh => esh(potential, &start, looks, rng),
         #[cfg(feature = "nuts")]
-        Sampler::Nuts => super::nuts::run(potential, &start, looks, rng),
+        Sampler::Nuts | Sampler::NutsTuned => {
+            super::nuts::run(potential, &start, sampler == Sampler::NutsTuned, looks, rng)
+        }
         #[cfg(not(feature = "nuts"))]
-        Sampler::Nuts => record(&start, &[], 1, || start.clone()),
+        Sampler::Nuts | Sampler::NutsTuned => record(&start, &[], 1, || start.clone()),
         Sampler::Original(steps) => {
             let direction = normal_vector(start.len(), rng);
             integrate::unscaled(potential, &start, &direction, size(1.0 / f32::from(steps)), looks, rng)
@@ -140,13 +148,15 @@ pub fn run(sampler: Sampler, target: Target, looks: &[u64], rng: &mut LaneRng) -
                 chain.position().to_vec()
             })
         }
-    })
+    });
+    path.states.insert(0, start);
+    path
 }
 
 fn esh(potential: &dyn Potential, start: &[f32], looks: &[u64], rng: &mut LaneRng) -> Path {
     let room = vec![[0.0; LANES]; 3 * blocks(start.len()) + potential.scratch_len()];
     let mut chain = Esh::random(potential, room, start, rng).expect("a legal start");
-    let begin = Trace { gradients: 0, total: chain.hamiltonian().into(), kinetic: 0.0 };
+    let begin = Trace { gradients: 0, total: chain.hamiltonian().into(), kinetic: 0.0, step: 0.0 };
     let (mut kept, mut states, mut trace) = (Kept::new(start), Vec::new(), vec![begin]);
     let samples = looks.iter().map(|&look| {
         while (states.len() as u64) < look {
@@ -155,7 +165,7 @@ fn esh(potential: &dyn Potential, start: &[f32], looks: &[u64], rng: &mut LaneRn
             states.push(chain.position().to_vec());
             let (total, kinetic) =
                 (chain.hamiltonian().into(), start.len() as f64 * f64::from(chain.log_speed()));
-            trace.push(Trace { gradients: states.len() as u64, total, kinetic });
+            trace.push(Trace { gradients: states.len() as u64, total, kinetic, step: 0.1 });
         }
         kept.sample()
     });

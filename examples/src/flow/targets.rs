@@ -1,20 +1,20 @@
 //! The paper's targets (Ver Steeg and Galstyan 2021, Sec. 3): a potential, where chains start, exact draws,
-//! and exact means and variances.
+//! and moments. Sizes and starts are those of the authors' program (`esh/datasets.py` and `test_suite.py`): the paper
+//! does not print them.
 
 use bitmc::LaneRng;
 use bitmc::flow::{DenseGaussian, DiagonalGaussian, Funnel, Mixture, Potential, blocks};
 use bitmc::lane::{Block, LANES};
 use bitmc::random::{normals, uniform};
-use std::f32::consts::TAU;
+use std::f32::consts::{FRAC_1_SQRT_2, TAU};
 
-/// Centres of the mixture stand on a circle of this radius. The paper gives no size: this is the shape of the
-/// usual toy (radius 8σ), so small that 200 steps of .1 lead round it three times.
-const RADIUS: f32 = 1.0;
+/// Centres of the mixture stand on a circle of this radius.
+const RADIUS: f32 = 0.5;
 /// The standard deviation of its components.
-const SIGMA: f32 = 0.125;
+const SIGMA: f32 = 0.075;
 const CENTRES: usize = 8;
-/// The correlation of the narrow Gaussian.
-const CORRELATION: f32 = 0.99;
+/// Variances of the narrow Gaussian across and along: its axes are the diagonals.
+const AXES: [f32; 2] = [0.01, 1.0];
 /// The standard deviation of the funnel's first coordinate.
 const FUNNEL: f32 = 3.0;
 /// Dimensions of the ill-conditioned Gaussian.
@@ -27,11 +27,11 @@ const FUNNEL_DIM: usize = 20;
 pub enum Target {
     /// Eight Gaussians on a circle.
     Mog,
-    /// The same; every chain starts in the first of them.
+    /// The same; every chain starts in the middle of the one at the top.
     MogPrior,
-    /// Two coordinates with correlation .99.
+    /// Two coordinates with correlation −.98.
     Scg,
-    /// The same; every chain starts at one end.
+    /// The same; chains start around one end, from N((−2, 2), I).
     ScgBias,
     /// Fifty independent coordinates with variances from .01 to 1 in even steps. (Neal 2011 has these numbers for
     /// standard deviations: there ULA at ε = .1 is unstable.)
@@ -71,26 +71,26 @@ impl Target {
     #[must_use]
     pub fn span(self) -> f32 {
         match self {
-            Self::Mog | Self::MogPrior => 2.0,
+            Self::Mog | Self::MogPrior => 1.0,
             Self::Scg | Self::ScgBias => 3.5,
             Self::Icg | Self::Funnel => 9.0,
         }
     }
 
-    /// Exact means and variances.
+    /// The variances of a coordinate and of its square; all means are 0. For the funnel they are the numbers of the
+    /// authors' program, of which only the first is right.
     #[must_use]
-    pub fn moments(self) -> Vec<(f64, f64)> {
+    pub fn moments(self) -> Vec<[f64; 2]> {
+        // The square of a normal variable has variance 2σ⁴.
+        let normal = |variance: f64| [variance, 2.0 * variance * variance];
         match self {
-            Self::Mog | Self::MogPrior => vec![(0.0, f64::from(RADIUS * RADIUS / 2.0 + SIGMA * SIGMA)); 2],
-            Self::Scg | Self::ScgBias => vec![(0.0, 1.0); 2],
-            Self::Icg => (0..ILL).map(|i| (0.0, f64::from(width(i)).powi(2))).collect(),
-            Self::Funnel => {
-                // ⟨xᵢ²⟩ = ⟨e^x₀⟩ = e^(s²/2)
-                let square = f64::from(FUNNEL * FUNNEL);
-                std::iter::once((0.0, square))
-                    .chain(vec![(0.0, (0.5 * square).exp()); FUNNEL_DIM - 1])
-                    .collect()
+            Self::Mog | Self::MogPrior => {
+                let (r, s) = (f64::from(RADIUS * RADIUS), f64::from(SIGMA * SIGMA));
+                vec![[r / 2.0 + s, r * r / 8.0 + 2.0 * r * s + 2.0 * s * s]; 2]
             }
+            Self::Scg | Self::ScgBias => vec![normal(f64::from(AXES[0] + AXES[1]) / 2.0); 2],
+            Self::Icg => (0..ILL).map(|i| normal(f64::from(width(i)).powi(2))).collect(),
+            Self::Funnel => std::iter::once([9.0, 12.7]).chain(vec![[80.5, 1730.0]; FUNNEL_DIM - 1]).collect(),
         }
     }
 
@@ -98,11 +98,8 @@ impl Target {
     #[must_use]
     pub fn start(self, rng: &mut LaneRng) -> Vec<f32> {
         match self {
-            Self::MogPrior => {
-                let noise = normals(rng);
-                centre(0).iter().zip(noise).map(|(c, n)| c + SIGMA * n).collect()
-            }
-            Self::ScgBias => vec![-2.0, -2.0],
+            Self::MogPrior => centre(CENTRES / 4).to_vec(),
+            Self::ScgBias => normal_vector(2, rng).iter().zip([-2.0, 2.0]).map(|(x, end)| x + end).collect(),
             _ => normal_vector(self.dim(), rng),
         }
     }
@@ -117,13 +114,33 @@ impl Target {
                 x.iter_mut().zip(centre(which)).for_each(|(x, c)| *x = c + SIGMA * *x);
             }
             Self::Scg | Self::ScgBias => {
-                x[1] = CORRELATION * x[0] + (1.0 - CORRELATION * CORRELATION).sqrt() * x[1];
+                let [across, along] = [AXES[0].sqrt() * x[0], AXES[1].sqrt() * x[1]];
+                x = turned([across, along]).to_vec();
             }
             Self::Icg => x.iter_mut().enumerate().for_each(|(i, x)| *x *= width(i)),
             Self::Funnel => {
                 x[0] *= FUNNEL;
                 let width = (0.5 * x[0]).exp();
                 x.iter_mut().skip(1).for_each(|x| *x *= width);
+            }
+        }
+        x
+    }
+
+    /// A sample as the authors' program compares it: brought to a standard normal, but for the mixture.
+    #[must_use]
+    pub fn whitened(self, mut x: Vec<f32>) -> Vec<f32> {
+        match self {
+            Self::Mog | Self::MogPrior => {}
+            Self::Scg | Self::ScgBias => {
+                let [across, along] = turned([x[0], x[1]]);
+                x = vec![across / AXES[0].sqrt(), along / AXES[1].sqrt()];
+            }
+            Self::Icg => x.iter_mut().enumerate().for_each(|(i, x)| *x /= width(i)),
+            Self::Funnel => {
+                let width = (0.5 * x[0]).exp();
+                x[0] /= FUNNEL;
+                x.iter_mut().skip(1).for_each(|x| *x /= width);
             }
         }
         x
@@ -141,9 +158,9 @@ impl Target {
                 then(&Mixture::new(2, &means, &[0.0; CENTRES], SIGMA).expect(legal))
             }
             Self::Scg | Self::ScgBias => {
-                let scale = 1.0 / (1.0 - CORRELATION * CORRELATION);
+                let [across, along] = AXES.map(|variance| 0.5 / variance);
                 let rows =
-                    [[scale, -CORRELATION * scale], [-CORRELATION * scale, scale]].map(|row| block(&row));
+                    [[across + along, across - along], [across - along, across + along]].map(|row| block(&row));
                 then(&DenseGaussian::new(2, &[[0.0; LANES]], &rows).expect(legal))
             }
             Self::Icg => {
@@ -161,6 +178,11 @@ impl Target {
 /// The standard deviation of a coordinate of the ill-conditioned Gaussian.
 fn width(index: usize) -> f32 {
     (0.01 + 0.99 * index as f32 / (ILL - 1) as f32).sqrt()
+}
+
+/// Between the coordinates and the diagonals, in either direction.
+fn turned([x, y]: [f32; 2]) -> [f32; 2] {
+    [(x + y) * FRAC_1_SQRT_2, (x - y) * FRAC_1_SQRT_2]
 }
 
 fn centre(which: usize) -> [f32; 2] {

@@ -53,18 +53,20 @@ fn threads_do_not_change_a_byte_of_esh() {
     threads_do_not_change("esh", &["--quick"], 5);
 }
 
-/// From one mode the scaled leapfrog is ahead; in the original time only tiny steps keep the Hamiltonian.
+/// From one mode the scaled leapfrog is ahead. On the ill-conditioned Gaussian it keeps the Hamiltonian; in the original
+/// time only tiny steps do.
 #[test]
 fn threads_do_not_change_a_byte_of_integrators() {
     let folder = threads_do_not_change("esh", &["--integrators", "--quick"], 5);
     let report = report(&folder.path().join("2/esh.json"));
     let cells = report["cells"].as_array().unwrap();
-    let cell = |sampler: &str| {
-        let mut cells = cells.iter().filter(|cell| cell["target"] == "2D MOG-prior");
+    let cell = |target: &str, sampler: &str| {
+        let mut cells = cells.iter().filter(|cell| cell["target"] == target);
         cells.find(|cell| cell["sampler"] == sampler).unwrap()
     };
-    let mmd = |sampler| cell(sampler)["mmd2"].as_array().unwrap().last().unwrap().as_f64().unwrap();
-    let off = |sampler| cell(sampler)["off"].as_f64().unwrap();
+    let mmd =
+        |sampler| cell("2D MOG-prior", sampler)["mmd2"].as_array().unwrap().last().unwrap().as_f64().unwrap();
+    let off = |sampler| cell("50D ICG", sampler)["off"].as_f64().unwrap();
     for step in ["original time .1", "original time .01", "original time .001"] {
         assert!(mmd("ESH .1") < mmd(step) - 0.02, "{step}: {} {}", mmd("ESH .1"), mmd(step));
     }
