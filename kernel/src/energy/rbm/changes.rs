@@ -2,7 +2,7 @@
 
 use super::Rbm;
 use crate::energy::{Grid, ones};
-use crate::lane::{Bits, F32s, LANES, PARTS, U32s};
+use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 
 /// Blocks of sums that stay in registers while all changes pass. The bits do not depend on it.
 pub(super) const TILE: usize =
@@ -30,20 +30,14 @@ impl<'a> Rbm<'a> {
     pub(super) fn add_rows<const N: usize>(&self, points: [(&mut [Bits], impl Words); N]) {
         let magic = F32s::splat(Grid::MAGIC * self.grid.unit);
         let (rows, len) = (self.weights, self.hidden.len());
-        let at = |first, _, unit| first + unit * len;
-        follow(
-            points,
-            rows,
-            at,
-            |row, part| (F32s::load(row, part) + magic).to_bits(),
-            magic.first().to_bits(),
-        );
+        let units = |row: &Block, part| (F32s::load(row, part) + magic).to_bits();
+        follow(points, rows, |first, _, unit| first + unit * len, &(units, magic.first().to_bits()));
     }
 
     /// Moves pre-activations of the visible units along with changes of the hidden ones, by the columns.
     pub(super) fn add_columns<const N: usize>(&self, points: [(&mut [Bits], impl Words); N]) {
         let (columns, units) = (self.columns, self.units);
-        follow(points, columns, |first, width, unit| first * units + unit * width, U32s::load, 0);
+        follow(points, columns, |first, width, unit| first * units + unit * width, &(U32s::load, 0));
     }
 }
 
@@ -53,34 +47,27 @@ pub(super) trait Words: Iterator<Item = (usize, u32, u32)> + Clone {}
 impl<I: Iterator<Item = (usize, u32, u32)> + Clone> Words for I {}
 
 /// Adds to the sums of each point the rows of a table at all bits that rise, less those at all bits that fall. A
-/// bit's row has its `width` blocks from block `first` on at `at(first, width, bit)`; `units` reads a register of
-/// them, `offset` too high. All points take a tile of the table while it is in a near cache.
+/// bit's row has its `width` blocks from block `first` on at `at(first, width, bit)`. `units` reads a register of
+/// them, and has the number by which each is too high. All points take a tile of the table while it is in a near cache.
 #[inline(always)]
 fn follow<T, const N: usize>(
     mut points: [(&mut [Bits], impl Words); N],
     table: &[T],
     at: impl Fn(usize, usize, usize) -> usize,
-    units: impl Fn(&T, usize) -> U32s,
-    offset: u32,
+    units: &(impl Fn(&T, usize) -> U32s, u32),
 ) {
     let blocks = points.first().map_or(0, |(sums, _)| sums.len());
     let wide = blocks / TILE * TILE;
     for first in (0..wide).step_by(TILE) {
         for (sums, changes) in &mut points {
             let sums = sums.get_mut(first..).unwrap_or_default();
-            follow_tile::<T, TILE>(
-                sums,
-                changes.clone(),
-                |bit| table.get(at(first, TILE, bit)..),
-                &units,
-                offset,
-            );
+            follow_tile::<T, TILE>(sums, changes.clone(), |bit| table.get(at(first, TILE, bit)..), units);
         }
     }
     for first in wide..blocks {
         for (sums, changes) in &mut points {
             let sums = sums.get_mut(first..).unwrap_or_default();
-            follow_tile::<T, 1>(sums, changes.clone(), |bit| table.get(at(first, 1, bit)..), &units, offset);
+            follow_tile::<T, 1>(sums, changes.clone(), |bit| table.get(at(first, 1, bit)..), units);
         }
     }
 }
@@ -90,8 +77,7 @@ fn follow_tile<'t, T: 't, const N: usize>(
     sums: &mut [Bits],
     changes: impl Words,
     row: impl Fn(usize) -> Option<&'t [T]>,
-    units: impl Fn(&T, usize) -> U32s,
-    offset: u32,
+    (units, offset): &(impl Fn(&T, usize) -> U32s, u32),
 ) {
     let Some(sums) = sums.first_chunk_mut::<N>() else { return };
     let mut running =
@@ -100,7 +86,7 @@ fn follow_tile<'t, T: 't, const N: usize>(
     for (number, before, after) in changes {
         for bit in ones(after & !before, 32 * number) {
             let Some(row) = row(bit).and_then(|row| row.first_chunk::<N>()) else { continue };
-            too_high = too_high.wrapping_add(offset);
+            too_high = too_high.wrapping_add(*offset);
             for (running, block) in running.iter_mut().zip(row) {
                 for (part, sum) in running.iter_mut().enumerate() {
                     *sum = *sum + units(block, part);
@@ -109,7 +95,7 @@ fn follow_tile<'t, T: 't, const N: usize>(
         }
         for bit in ones(before & !after, 32 * number) {
             let Some(row) = row(bit).and_then(|row| row.first_chunk::<N>()) else { continue };
-            too_high = too_high.wrapping_sub(offset);
+            too_high = too_high.wrapping_sub(*offset);
             for (running, block) in running.iter_mut().zip(row) {
                 for (part, sum) in running.iter_mut().enumerate() {
                     *sum = *sum - units(block, part);
