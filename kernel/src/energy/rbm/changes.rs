@@ -48,7 +48,7 @@ impl<I: Iterator<Item = (usize, u32, u32)> + Clone> Words for I {}
 
 /// Adds to the sums of each point the rows of a table at all bits that rise, less those at all bits that fall. A
 /// bit's row has its `width` blocks from block `first` on at `at(first, width, bit)`. `units` reads a register of
-/// them, and has the number by which each is too high. All points take a tile of the table while it is in a near cache.
+/// them, and knows by how much it is too high. All points take a tile of the table while it is in a near cache.
 #[inline(always)]
 fn follow<T, const N: usize>(
     mut points: [(&mut [Bits], impl Words); N],
