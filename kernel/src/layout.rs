@@ -96,28 +96,22 @@ impl Layout {
         arities.and_then(|arities| arities.get(site)).map_or(self.arity(), |&arity| usize::from(arity))
     }
 
+    /// log₂ of the bits of a site's field. A sum, because a `match` would branch at every site that is read.
+    pub(crate) const fn log_field_bits(self) -> u32 {
+        let arity = self.arity;
+        (arity > 2) as u32 + (arity > 4) as u32 + (arity > 16) as u32 + (arity > 256) as u32
+    }
+
     /// Bits of a site's field: 1, 2, 4, 8 or 16.
     #[must_use]
     pub const fn field_bits(self) -> u32 {
-        match self.arity {
-            0..=2 => 1,
-            3..=4 => 2,
-            5..=16 => 4,
-            17..=256 => 8,
-            _ => 16,
-        }
+        1 << self.log_field_bits()
     }
 
     /// Fields in a word.
     #[must_use]
     pub const fn fields_per_word(self) -> usize {
-        match self.field_bits() {
-            1 => 32,
-            2 => 16,
-            4 => 8,
-            8 => 4,
-            _ => 2,
-        }
+        32 >> self.log_field_bits()
     }
 
     /// Words of a packed state.

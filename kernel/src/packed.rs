@@ -247,9 +247,8 @@ fn half_word(block: usize, width: u32) -> u32 {
 /// The word of a site's field, and its first bit there.
 #[inline]
 pub(crate) fn place(layout: Layout, site: usize) -> (usize, u32) {
-    let fields = layout.fields_per_word();
-    let shift = ((site & (fields - 1)) as u32 * layout.field_bits()) & 31;
-    (site >> fields.trailing_zeros(), shift)
+    let log_bits = layout.log_field_bits();
+    (site >> (5 - log_bits), ((site as u32) << log_bits) & 31)
 }
 
 #[inline]
@@ -329,19 +328,17 @@ impl<'a> Move<'a> {
     /// The changed sites, in order. O(changes), and O(words) where the move is not known to be local.
     #[inline]
     pub fn changes(self) -> impl Iterator<Item = Change> + 'a {
-        let layout = self.to.layout;
-        let width = layout.field_bits();
-        let mask = field_mask(layout);
+        let (mask, log_bits) = (field_mask(self.to.layout), self.to.layout.log_field_bits());
         self.by_words().flat_map(move |(index, from, to)| {
             let mut left = from ^ to;
             core::iter::from_fn(move || {
                 if left == 0 {
                     return None;
                 }
-                let shift = left.trailing_zeros() & !(width - 1) & 31;
+                let field = left.trailing_zeros() >> log_bits;
+                let shift = (field << log_bits) & 31;
                 left &= !(mask << shift);
-                let field = (shift >> width.trailing_zeros()) as usize;
-                let site = index * layout.fields_per_word() + field;
+                let site = (index << (5 - log_bits)) + field as usize;
                 Some(Change { site, from: (from >> shift) & mask, to: (to >> shift) & mask })
             })
         })

@@ -5,7 +5,7 @@ use crate::lane::{Block, F32s, LANES, PARTS, ln, ln_1p};
 use crate::layout::Layout;
 use rand_core::Rng;
 
-/// `p(k) ∝ weight of k`, the largest weight being 1.
+/// `p(k) ∝ weight of k`, the largest weight being 1. A list of few values has 0 in its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conditional {
     arity: usize,
@@ -21,8 +21,9 @@ impl Conditional {
     /// Turns differences `E(k) − E(here)` of `arity` values into weights `e^(least − difference)`, in place; places
     /// past the last value get weight 0. The present value has difference 0 whatever `weights` has there, so there is
     /// always one to draw.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn weigh(weights: &mut [Block], arity: usize, here: usize) -> Self {
+        let many = many(weights);
         let all = weights.as_flattened_mut();
         let (values, past) = all.split_at_mut_checked(arity).unwrap_or_default();
         let (mut least, mut fault) = (0.0, false);
@@ -36,7 +37,9 @@ impl Conditional {
             }
             least = if *difference < least { *difference } else { least };
         }
-        past.fill(f32::INFINITY);
+        if many {
+            past.fill(f32::INFINITY);
+        }
         for (block, weights) in weights.iter_mut().enumerate() {
             for part in 0..PARTS {
                 if block * LANES + part * F32s::WIDTH < arity {
@@ -46,10 +49,14 @@ impl Conditional {
                 }
             }
         }
-        let all = weights.as_flattened();
-        let values = all.get(..arity).unwrap_or(all);
+        let values = weights.as_flattened_mut().get_mut(..arity).unwrap_or_default();
         let likeliest = values.iter().position(|&weight| weight == 1.0).unwrap_or(here);
-        let others = if many(weights) { total(weights) - 1.0 } else { others(values, likeliest) };
+        let others = if many {
+            total(weights) - 1.0
+        } else {
+            values.iter_mut().skip(likeliest).take(1).for_each(|weight| *weight = 0.0);
+            values.iter().fold(0.0, |sum, weight| sum + weight)
+        };
         Self { arity, likeliest, others, fault }
     }
 
@@ -68,11 +75,9 @@ impl Conditional {
         let mut sum = 0.0;
         let all = weights.as_flattened();
         for (value, &weight) in all.get(..self.arity).unwrap_or(all).iter().enumerate() {
-            if value != self.likeliest {
-                sum += weight;
-                if at < sum {
-                    return value;
-                }
+            sum += weight;
+            if at < sum {
+                return value;
             }
         }
         self.likeliest
@@ -81,6 +86,7 @@ impl Conditional {
     /// The log-probability of a value.
     pub(crate) fn log_probability(self, weights: &[Block], value: usize) -> f32 {
         let weight = weights.as_flattened().get(value).copied().unwrap_or(0.0);
+        let weight = if value == self.likeliest { 1.0 } else { weight };
         ln(weight) - ln_1p(self.others)
     }
 }
@@ -89,13 +95,6 @@ impl Conditional {
 #[inline]
 fn many(weights: &[Block]) -> bool {
     weights.len() * LANES >= Layout::MANY
-}
-
-/// The sum of all weights but one.
-#[inline]
-fn others(weights: &[f32], but: usize) -> f32 {
-    let others = weights.iter().enumerate().filter(|&(value, _)| value != but);
-    others.fold(0.0, |sum, (_, weight)| sum + weight)
 }
 
 fn sums(weights: &[Block]) -> Sums {

@@ -1,8 +1,8 @@
 //! Potts models with sparse couplings.
 
 use super::sparse::{Edge, Embedding, SparseBuffers, check_fields};
-use super::{Energy, EnergyError, Sparse, SparseError, add, floats, places, room};
-use crate::lane::{Bits, Block};
+use super::{Energy, EnergyError, Sparse, SparseError, add, field, floats, places, room};
+use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 use crate::packed::{Change, Move, Packed};
 use core::ops::Range;
@@ -172,19 +172,25 @@ impl Energy for Potts<'_> {
         floats(fields, -self.form.unit(), out);
     }
 
+    #[inline]
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
         let difference = step.changes().map(|change| self.change(change, cache)).sum();
         self.form.value(difference)
     }
 
+    #[inline]
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
         let here = Packed::trusted(self.layout(), words).get(site) as usize;
         let (first, stride) = places(self.layout(), site);
-        let fields = cache.as_flattened().get(first..).unwrap_or_default();
-        let field = |value: &u32| i64::from(*value as i32);
-        let present = fields.get(here * stride).map_or(0, field);
-        for (out, value) in out.iter_mut().take(self.arity).zip(fields.iter().step_by(stride)) {
-            *out = -self.form.value(field(value) - present);
+        let present = i64::from(field(cache.as_flattened(), first + here * stride));
+        let difference = |units: i32| -self.form.value(i64::from(units) - present);
+        let row = cache.get(first / LANES..).unwrap_or_default();
+        if stride == 1 {
+            let fields = row.as_flattened().iter().take(self.arity);
+            out.iter_mut().zip(fields).for_each(|(out, &units)| *out = difference(units as i32));
+        } else {
+            let blocks = row.get(..self.arity).unwrap_or_default();
+            out.iter_mut().zip(blocks).for_each(|(out, block)| *out = difference(field(block, first % LANES)));
         }
     }
 }

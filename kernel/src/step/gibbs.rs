@@ -109,6 +109,7 @@ fn log_odds<E: Energy + ?Sized>(ring: &mut Ring<'_, E>, site: usize) -> (f32, bo
 pub(super) struct Updates {
     difference: Total,
     pub(super) fault: bool,
+    all_free: bool,
 }
 
 impl Updates {
@@ -117,7 +118,7 @@ impl Updates {
         ring.copy_words();
         ring.copy_cache();
         ring.core.weights_of = None;
-        Self { difference: Total::new(0.0), fault: false }
+        Self { difference: Total::new(0.0), fault: false, all_free: ring.all_free() }
     }
 
     /// Counts a difference of energies.
@@ -128,7 +129,7 @@ impl Updates {
     /// An update of a binary site: 1 where a logistic number is below its log odds.
     #[inline]
     fn update_binary<E: Energy + ?Sized>(&mut self, ring: &mut Ring<'_, E>, site: usize, noise: f32) {
-        if !ring.free(site) {
+        if !(self.all_free || ring.free(site)) {
             return;
         }
         let (log_odds, fault) = log_odds(ring, site);
@@ -139,7 +140,7 @@ impl Updates {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn update<E: Energy + ?Sized, R: Rng + ?Sized>(
         &mut self,
         ring: &mut Ring<'_, E>,
@@ -147,7 +148,7 @@ impl Updates {
         uniform: f32,
         rng: &mut R,
     ) {
-        if !ring.free(site) {
+        if !(self.all_free || ring.free(site)) {
             return;
         }
         let found = condition(ring, site);

@@ -2,7 +2,7 @@
 
 use super::Rbm;
 use crate::energy::{Grid, ones};
-use crate::lane::{Bits, F32s, LANES, PARTS, U32s};
+use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 
 /// Blocks of sums that stay in registers while all changes pass. The bits do not depend on it.
 pub(super) const TILE: usize =
@@ -30,18 +30,14 @@ impl<'a> Rbm<'a> {
     pub(super) fn add_rows<const N: usize>(&self, points: [(&mut [Bits], impl Words); N]) {
         let magic = F32s::splat(Grid::MAGIC * self.grid.unit);
         let (rows, len) = (self.weights, self.hidden.len());
-        follow(
-            points,
-            rows,
-            |first, _, unit| first + unit * len,
-            |row, part| (F32s::load(row, part) + magic).to_bits() - magic.to_bits(),
-        );
+        let units = |row: &Block, part| (F32s::load(row, part) + magic).to_bits();
+        follow(points, rows, |first, _, unit| first + unit * len, &(units, magic.first().to_bits()));
     }
 
     /// Moves pre-activations of the visible units along with changes of the hidden ones, by the columns.
     pub(super) fn add_columns<const N: usize>(&self, points: [(&mut [Bits], impl Words); N]) {
         let (columns, units) = (self.columns, self.units);
-        follow(points, columns, |first, width, unit| first * units + unit * width, U32s::load);
+        follow(points, columns, |first, width, unit| first * units + unit * width, &(U32s::load, 0));
     }
 }
 
@@ -51,27 +47,27 @@ pub(super) trait Words: Iterator<Item = (usize, u32, u32)> + Clone {}
 impl<I: Iterator<Item = (usize, u32, u32)> + Clone> Words for I {}
 
 /// Adds to the sums of each point the rows of a table at all bits that rise, less those at all bits that fall. A
-/// bit's row has its `width` blocks from block `first` on at `at(first, width, bit)`; `units` reads a register of
-/// them. All points take a tile of the table while it is in a near cache.
+/// bit's row has its `width` blocks from block `first` on at `at(first, width, bit)`. `units` reads a register of
+/// them, and knows by how much it is too high. All points take a tile of the table while it is in a near cache.
 #[inline(always)]
 fn follow<T, const N: usize>(
     mut points: [(&mut [Bits], impl Words); N],
     table: &[T],
     at: impl Fn(usize, usize, usize) -> usize,
-    units: impl Fn(&T, usize) -> U32s,
+    units: &(impl Fn(&T, usize) -> U32s, u32),
 ) {
     let blocks = points.first().map_or(0, |(sums, _)| sums.len());
     let wide = blocks / TILE * TILE;
     for first in (0..wide).step_by(TILE) {
         for (sums, changes) in &mut points {
             let sums = sums.get_mut(first..).unwrap_or_default();
-            follow_tile::<T, TILE>(sums, changes.clone(), |bit| table.get(at(first, TILE, bit)..), &units);
+            follow_tile::<T, TILE>(sums, changes.clone(), |bit| table.get(at(first, TILE, bit)..), units);
         }
     }
     for first in wide..blocks {
         for (sums, changes) in &mut points {
             let sums = sums.get_mut(first..).unwrap_or_default();
-            follow_tile::<T, 1>(sums, changes.clone(), |bit| table.get(at(first, 1, bit)..), &units);
+            follow_tile::<T, 1>(sums, changes.clone(), |bit| table.get(at(first, 1, bit)..), units);
         }
     }
 }
@@ -81,14 +77,16 @@ fn follow_tile<'t, T: 't, const N: usize>(
     sums: &mut [Bits],
     changes: impl Words,
     row: impl Fn(usize) -> Option<&'t [T]>,
-    units: impl Fn(&T, usize) -> U32s,
+    (units, offset): &(impl Fn(&T, usize) -> U32s, u32),
 ) {
     let Some(sums) = sums.first_chunk_mut::<N>() else { return };
     let mut running =
         sums.each_ref().map(|sums| core::array::from_fn::<_, PARTS, _>(|part| U32s::load(sums, part)));
+    let mut too_high = 0u32; // taken away once, not at every bit
     for (number, before, after) in changes {
         for bit in ones(after & !before, 32 * number) {
             let Some(row) = row(bit).and_then(|row| row.first_chunk::<N>()) else { continue };
+            too_high = too_high.wrapping_add(*offset);
             for (running, block) in running.iter_mut().zip(row) {
                 for (part, sum) in running.iter_mut().enumerate() {
                     *sum = *sum + units(block, part);
@@ -97,6 +95,7 @@ fn follow_tile<'t, T: 't, const N: usize>(
         }
         for bit in ones(before & !after, 32 * number) {
             let Some(row) = row(bit).and_then(|row| row.first_chunk::<N>()) else { continue };
+            too_high = too_high.wrapping_sub(*offset);
             for (running, block) in running.iter_mut().zip(row) {
                 for (part, sum) in running.iter_mut().enumerate() {
                     *sum = *sum - units(block, part);
@@ -106,7 +105,7 @@ fn follow_tile<'t, T: 't, const N: usize>(
     }
     for (sums, running) in sums.iter_mut().zip(running) {
         for (part, sum) in running.into_iter().enumerate() {
-            sum.store(sums, part);
+            (sum - U32s::splat(too_high)).store(sums, part);
         }
     }
 }
