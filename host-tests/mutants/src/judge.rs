@@ -51,23 +51,27 @@ struct Kept {
     outcome: Outcome,
 }
 
-fn command(test: &Test, mutant: &str) -> Command {
-    let mut command = Command::new(&test.path);
+/// A test with a limit of processor time.
+fn command(test: &Test, mutant: &str, seconds: f64) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit -t {}; exec \"$0\" \"$@\"", seconds.ceil())]).arg(&test.path);
     command.args(["--exact", &test.name, "--test-threads", "1", "-q"]).env("BITMC_MUTANT", mutant);
     // Tests read files of their package.
     command.env("RAYON_NUM_THREADS", "1").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 
-/// Whether a test passes; `None` where it does not end in time.
+/// Whether a test passes; `None` where it does not end by itself within so many seconds of a processor.
 fn passes(test: &Test, mutant: &str, folder: &Path, seconds: f64) -> Result<Option<bool>> {
-    let mut child = command(test, mutant).current_dir(folder).spawn()?;
-    let status = child.wait_timeout(Duration::from_secs_f64(seconds))?;
+    let mut child = command(test, mutant, seconds).current_dir(folder).spawn()?;
+    // Beside other work a second of a processor may take long by the clock.
+    let status = child.wait_timeout(Duration::from_secs_f64(60.0 * seconds))?;
     if status.is_none() {
         child.kill()?;
         child.wait()?;
     }
-    Ok(status.map(|status| status.success()))
+    // A signal ends what is over its limit.
+    Ok(status.and_then(|status| status.code()).map(|code| code == 0))
 }
 
 fn bar(length: usize, what: &'static str) -> ProgressBar {
