@@ -356,7 +356,8 @@ fn a_refused_snapshot_leaves_an_open_chain_as_it_was() {
     let before = bytes_of(&other);
     let (mut refused, mut taken) = (0, 0);
     for at in 12..whole.len() - 4 {
-        for flip in [0x01, 0x80, 0xFF] {
+        // Also a value that a site does not have, of two or of three, with nothing past the last site.
+        for flip in [0x01, 0x03, 0x08, 0x80, 0xFF] {
             let mut forged = whole.clone();
             forged[at] ^= flip;
             seal(&mut forged);

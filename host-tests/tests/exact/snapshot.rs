@@ -197,7 +197,9 @@ fn generators_go_on() {
         let mut lanes2 = LaneRng::seed_from_u64(5);
         let (mut small2, mut large2) =
             (Xoshiro128PlusPlus::seed_from_u64(5), Xoshiro256PlusPlus::seed_from_u64(5));
-        load(&bytes, &mut [&mut lanes2, &mut small2, &mut large2]).unwrap();
+        // What is behind a reference is loaded too.
+        let mut borrowed = &mut small2;
+        load(&bytes, &mut [&mut lanes2, &mut borrowed, &mut large2]).unwrap();
         for _ in 0..words % 20 + 1 {
             assert_eq!(lanes2.next_u32(), lanes.next_u32());
             assert_eq!((small2.next_u32(), large2.next_u64()), (small.next_u32(), large.next_u64()));

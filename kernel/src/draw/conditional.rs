@@ -19,7 +19,7 @@ pub(crate) struct Conditional {
 
 impl Conditional {
     /// Turns differences `E(k) − E(here)` of `arity` values into weights `e^(least − difference)`, in place; places
-    /// past the last value get weight 0. The present value has difference 0 whatever `weights` has there, so there is
+    /// past the last one of many values get weight 0. The present value has difference 0 whatever `weights` has there, so there is
     /// always one to draw.
     #[inline(always)]
     pub(crate) fn weigh(weights: &mut [Block], arity: usize, here: usize) -> Self {
@@ -85,8 +85,11 @@ impl Conditional {
 
     /// The log-probability of a value.
     pub(crate) fn log_probability(self, weights: &[Block], value: usize) -> f32 {
-        let weight = weights.as_flattened().get(value).copied().unwrap_or(0.0);
-        let weight = if value == self.likeliest { 1.0 } else { weight };
+        let weight = match value {
+            _ if value == self.likeliest => 1.0,
+            _ if value < self.arity => weights.as_flattened().get(value).copied().unwrap_or(0.0),
+            _ => 0.0,
+        };
         ln(weight) - ln_1p(self.others)
     }
 }
