@@ -42,7 +42,7 @@ fn probabilities_are_those_of_every_count() {
         let model = sliced(&pairwise, &mut memory);
         let mut room = Room::new(&model);
         // A tenth has every bit of its mantissa.
-        for beta in [1.0, 0.1_f32, 2.0, 0.0] {
+        for beta in [1.0, 0.1_f32, 2.0, 0.0, -0.0] {
             let gibbs = room.gibbs(model.at(beta).unwrap());
             for site in 0..model.sites() {
                 let (degree, field) = (degree(&pairwise, site as u32), f64::from(pairwise.fields[site]));

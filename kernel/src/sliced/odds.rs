@@ -20,9 +20,9 @@ const FACTORIALS: [u64; 21] = {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LogOdds(i128);
 
-/// A float, not negative, as a whole number and the exponent of its unit.
+/// The size of a float as a whole number and the exponent of its unit.
 pub(super) fn parts(value: f32) -> (i64, i32) {
-    let (bits, exponent) = (value.to_bits() & 0x7F_FFFF, (value.to_bits() >> 23) as i32);
+    let (bits, exponent) = (value.to_bits() & 0x7F_FFFF, ((value.to_bits() >> 23) & 0xFF) as i32);
     let hidden = if exponent == 0 { 0 } else { 0x80_0000 };
     (i64::from(bits | hidden), exponent.max(1) - 150)
 }

@@ -1,5 +1,5 @@
-//! Models that change at run time, without an allocator. A frame that brings new fields costs a fraction of a model built anew;
-//! and a graph grows and shrinks, edge by edge as it is found, in memory for the most sites.
+//! Models that change at run time, without an allocator. New fields cost a fraction of a new model. A graph grows and shrinks, edge
+//! by edge, in memory for the most sites.
 #![no_std]
 #![no_main]
 
