@@ -1,7 +1,7 @@
 //! Seven densities in the plane, learned as energies over Gray-coded bits by every form of ratio matching.
 //!
 //! `cargo run --release --example learn_density` learns a network by Eq. 2 and Eq. 3 of RMwGGIS, by RMwGGIS on Eq. 2,
-//! RMwRAND, and the paper's basic and advanced forms with 5, 10 and 50 draws. Every network is a cell of its own:
+//! RMwRAND, and the paper's basic and advanced forms with 5 to 100 draws. Every network is a cell of its own:
 //! `--resume` goes on where a run was stopped.
 
 use bitmc_desktop::learn::{Objective, Plan};
@@ -29,7 +29,7 @@ struct Options {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
     density: Vec<Shape>,
 
-    /// Draws of the forms that draw [default: 5,10,50, with --quick 10]
+    /// Draws of the forms that draw [default: 5,10,50,100, with --quick 10]
     #[arg(long, value_delimiter = ',', value_name = "NUMBERS", value_parser = cli::draws)]
     draws: Vec<usize>,
 
@@ -137,7 +137,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     let draws: &[usize] = match (options.draws.is_empty(), quick) {
         (false, _) => &options.draws,
         (true, true) => &[10],
-        (true, false) => &[5, 10, 50],
+        (true, false) => &[5, 10, 50, 100],
     };
     let objectives = objectives(draws);
     let mut subjects: Vec<(Subject, Plan, Look)> =

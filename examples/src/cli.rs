@@ -64,9 +64,11 @@ pub fn rate() -> impl Fn(&str) -> Result<f32, String> + Clone + Send + Sync + 's
 /// Draws of an importance-sampled objective.
 ///
 /// # Errors
-/// What is wrong, where there are not 1 to 64.
+/// What is wrong, where there are not 1 to 64, or an even number up to 128.
 pub fn draws(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|draws| (1..=64).contains(draws)).ok_or_else(|| "1 to 64 draws".into())
+    let fits =
+        |draws: &usize| (1..=64).contains(draws) || (65..=128).contains(draws) && draws.is_multiple_of(2);
+    text.parse().ok().filter(fits).ok_or_else(|| "1 to 64 draws, or an even number up to 128".into())
 }
 
 /// The strength of a penalty.

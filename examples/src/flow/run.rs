@@ -128,8 +128,8 @@ pub fn run(sampler: Sampler, target: Target, looks: &[u64], rng: &mut LaneRng) -
         Sampler::RungeKutta(_) => record(&start, &[], 1, || start.clone()),
         Sampler::NoseHoover => {
             let room = vec![[0.0; LANES]; 3 * blocks(start.len()) + potential.scratch_len()];
-            let mass = start.len() as f32;
-            let mut chain = NoseHoover::new(potential, room, &start, mass, rng).expect("a legal start");
+            // The mass of the thermostat in the authors' program.
+            let mut chain = NoseHoover::new(potential, room, &start, 1.0, rng).expect("a legal start");
             record(&start, looks, 1, || {
                 chain.step(size(0.01));
                 chain.position().to_vec()

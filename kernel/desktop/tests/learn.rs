@@ -223,7 +223,8 @@ fn wrong_input_is_refused() {
     assert!(Learner::new(&family, &data, method, PLAN).base(&[0.0; 5]).run().is_err());
     assert!(Learner::new(&family, &data, method, PLAN).theta(vec![[0.0; 16]; 3]).run().is_err());
     let draws = |draws| Learner::new(&family, &data, Method::Objective(Objective::Guided(draws)), PLAN).run();
-    assert!(draws(0).is_err() && draws(65).is_err());
+    assert!(draws(0).is_err() && draws(65).is_err() && draws(130).is_err());
+    assert!(draws(128).is_ok());
     // The ratio of Eq. 3 overflows where a neighbour is far less likely.
     let network = NetworkFamily::new(SITES, &[8]);
     let steep = Plan { rate: 300.0, iterations: 300, ..PLAN };

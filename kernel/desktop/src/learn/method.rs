@@ -71,13 +71,14 @@ pub enum Objective {
     Equation3,
     /// Pseudo-likelihood.
     PseudoLikelihood,
-    /// RMwGGIS on Eq. 2: so many neighbours, 1 to 64, drawn by the gradient.
+    /// RMwGGIS on Eq. 2: so many neighbours, drawn by the gradient. As of all forms that draw: 1 to 64, or an even number up
+    /// to 128, which are two halves.
     Guided(usize),
     /// RMwRAND: so many uniform draws for Eq. 3.
     Uniform(usize),
     /// The paper's basic form, for Eq. 3.
     Basic(usize),
-    /// The paper's advanced form.
+    /// The paper's advanced form. Of two halves it is the mean of their sums.
     Advanced(usize),
 }
 
@@ -107,16 +108,21 @@ impl Objective {
         room: &mut VecMemory,
         rng: &mut LaneRng,
     ) -> Result<(), LearnError> {
-        let drawn = match self {
+        let (form, draws): (fn(usize) -> _, usize) = match self {
             Self::RatioMatching => return batch.add(&RatioMatching::SIGMOID, model, x, room, rng),
             Self::Equation3 => return batch.add(&RatioMatching::RATIO, model, x, room, rng),
             Self::PseudoLikelihood => return batch.add(&PseudoLikelihood, model, x, room, rng),
-            Self::Guided(draws) => Importance::ratio_matching(draws),
-            Self::Uniform(draws) => Importance::uniform(draws),
-            Self::Basic(draws) => Importance::basic(draws),
-            Self::Advanced(draws) => Importance::advanced(draws),
+            Self::Guided(draws) => (Importance::ratio_matching, draws),
+            Self::Uniform(draws) => (Importance::uniform, draws),
+            Self::Basic(draws) => (Importance::basic, draws),
+            Self::Advanced(draws) => (Importance::advanced, draws),
         };
-        batch.add(&drawn?, model, x, room, rng)
+        // More than the kernel draws at once: the mean of two halves.
+        let (drawn, times) = match form(draws) {
+            Err(error) if draws.is_multiple_of(2) => (form(draws / 2).map_err(|_| error)?, 2),
+            other => (other?, 1),
+        };
+        (0..times).try_for_each(|_| batch.add(&drawn, model, x, room, rng))
     }
 }
 
