@@ -49,8 +49,8 @@ struct Options {
     #[arg(long, conflicts_with_all = ["chains", "steps", "only", "paper", "resume"])]
     scale: bool,
 
-    /// Only second order with momentum beside second order without [chains: 8, steps: 300000]
-    #[arg(long, conflicts_with_all = ["only", "paper", "scale", "resume"])]
+    /// Only second order with momentum beside second order without, also with --only [chains: 8, steps: 300000]
+    #[arg(long, conflicts_with_all = ["paper", "scale", "resume"])]
     momentum: bool,
 
     /// Only how much a tuning decides: samplers tuned from several seeds, by this library's rule and the printed one
@@ -116,7 +116,8 @@ fn moving(options: &Options, out: &Path) -> Result<(), Failure> {
     let (runs, steps) = if common.quick { (2, 2000) } else { (8, 300_000) };
     let (runs, steps) = (options.chains.unwrap_or(runs), options.steps.unwrap_or(steps));
     let lengths = momentum::Lengths { runs, steps };
-    let rows = momentum::study(lengths, &Progress::new(common.quiet, momentum::WORK))?;
+    let only = options.only.as_deref().unwrap_or_default();
+    let rows = momentum::study(lengths, only, &Progress::new(common.quiet, momentum::WORK))?;
     report::json(&out.join("balanced.momentum.json"), &rows)?;
     report::write(&out.join("balanced.momentum.md"), momentum::table(&rows, false).as_bytes())?;
     let table = momentum::table(&rows, true);

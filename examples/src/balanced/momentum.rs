@@ -23,6 +23,11 @@ use serde::Serialize;
 const RULES: [(f32, bool); 6] =
     [(0.0, false), (0.0, true), (0.5, false), (0.5, true), (0.8, false), (0.8, true)];
 
+const TORUS: &str = "torus 64×64, critical";
+const GLASS: &str = "glass 64×64, ±.6";
+const GAUSSIAN: &str = "sparse Gaussian, 100 of 21 values, L = 10";
+const CUBIC: &str = "64 bits, cubic terms of ±2";
+
 /// Runs of each rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Lengths {
@@ -130,20 +135,29 @@ fn rules<E: Energy + Sync + ?Sized, K: Kernel<E> + Sync>(
 pub const WORK: u64 = 6 * 4 + 3;
 
 /// Second order with and without momentum. The targets are the critical 64×64 torus, a ±.6 glass of 64×64, a lattice Gaussian,
-/// and bits with strong terms of third degree.
+/// and bits with strong terms of third degree: those whose name contains `only`.
 ///
 /// # Errors
 /// [`Failure::Option`] where a chain cannot start.
-pub fn study(lengths: Lengths, progress: &Progress) -> Result<Vec<Row>, Failure> {
-    let critical = torus(64, 64, 0.440_686_8).collect::<Vec<_>>();
-    let mut rows = ising("torus 64×64, critical", &critical, true, lengths, progress)?;
-    // Fair signs.
-    let mut bits = LaneRng::seed_from_u64(11);
-    let mut sign = || if bitmc::Rng::next_u32(&mut bits) >> 31 == 1 { 0.6 } else { -0.6 };
-    let glass = torus(64, 64, 1.0).map(|(a, b, _)| (a, b, sign())).collect::<Vec<_>>();
-    rows.extend(ising("glass 64×64, ±.6", &glass, false, lengths, progress)?);
-    rows.extend(gaussian(lengths, progress)?);
-    rows.extend(cubic(lengths, progress)?);
+pub fn study(lengths: Lengths, only: &str, progress: &Progress) -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    if TORUS.contains(only) {
+        let critical = torus(64, 64, 0.440_686_8).collect::<Vec<_>>();
+        rows.extend(ising(TORUS, &critical, true, lengths, progress)?);
+    }
+    if GLASS.contains(only) {
+        // Fair signs.
+        let mut bits = LaneRng::seed_from_u64(11);
+        let mut sign = || if bitmc::Rng::next_u32(&mut bits) >> 31 == 1 { 0.6 } else { -0.6 };
+        let glass = torus(64, 64, 1.0).map(|(a, b, _)| (a, b, sign())).collect::<Vec<_>>();
+        rows.extend(ising(GLASS, &glass, false, lengths, progress)?);
+    }
+    if GAUSSIAN.contains(only) {
+        rows.extend(gaussian(lengths, progress)?);
+    }
+    if CUBIC.contains(only) {
+        rows.extend(cubic(lengths, progress)?);
+    }
     Ok(rows)
 }
 
@@ -188,13 +202,7 @@ fn gaussian(lengths: Lengths, progress: &Progress) -> Result<Vec<Row>, Failure> 
     let (noise, _) = room.noise(&w, Which::Trace)?;
     let weights = Memory::weights_gradients_and_momentum(energy.layout());
     let kernel = |keep, _| Ok((Langevin::second_order(noise, f32::INFINITY, 1.0)?.momentum(keep)?, weights));
-    rules(
-        ("sparse Gaussian, 100 of 21 values, L = 10", "any energy"),
-        &energy,
-        (lengths.runs, 2 * lengths.steps),
-        kernel,
-        progress,
-    )
+    rules((GAUSSIAN, "any energy"), &energy, (lengths.runs, 2 * lengths.steps), kernel, progress)
 }
 
 /// 64 bits, 160 terms of three of them with weights ±2: W is estimated from a burn-in, σ and α are adapted without momentum.
@@ -231,8 +239,7 @@ fn cubic(lengths: Lengths, progress: &Progress) -> Result<Vec<Row>, Failure> {
         let kernel = kernel.momentum(keep)?;
         Ok((if flips { kernel.metropolis_flips()? } else { kernel }, weights))
     };
-    let name = ("64 bits, cubic terms of ±2", "any energy");
-    rules(name, &energy, (lengths.runs, 2 * lengths.steps), kernel, progress)
+    rules((CUBIC, "any energy"), &energy, (lengths.runs, 2 * lengths.steps), kernel, progress)
 }
 
 /// A Markdown table; with `clock` also what depends on the clock.
