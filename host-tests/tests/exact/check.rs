@@ -453,3 +453,222 @@ fn a_chain_that_takes_its_energy_anew_keeps_its_draws() {
         assert_eq!(one.state(), two.state());
     }
 }
+
+/// An energy whose answers are altered: what `gradient` wrote for some rows, and the differences of a site.
+struct Altered<E, G, D> {
+    energy: E,
+    gradient: G,
+    differences: D,
+}
+
+impl<E: Energy, G: Fn(Range<usize>, &mut [f32]), D: Fn(usize, &mut [f32])> Energy for Altered<E, G, D> {
+    fn layout(&self) -> Layout {
+        self.energy.layout()
+    }
+
+    fn cache_len(&self) -> usize {
+        self.energy.cache_len()
+    }
+
+    fn arities(&self) -> Option<&[u16]> {
+        self.energy.arities()
+    }
+
+    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+        self.energy.init(x, cache)
+    }
+
+    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
+        self.energy.gradient(x, cache, rows.clone(), out);
+        (self.gradient)(rows, out.as_flattened_mut());
+    }
+
+    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+        self.energy.shift(step, cache)
+    }
+
+    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+        self.energy.differences(words, cache, site, out);
+        (self.differences)(site, out);
+    }
+}
+
+/// `constant + Σ slopeᵢxᵢ`, and what it says of its slopes.
+struct Line {
+    layout: Layout,
+    arities: Option<Vec<u16>>,
+    constant: f32,
+    slopes: Vec<f32>,
+    said: Vec<f32>,
+}
+
+impl Line {
+    /// Of bits.
+    fn bits(constant: f32, slopes: &[f32], said: &[f32]) -> Plain<Self> {
+        let layout = Layout::binary(slopes.len());
+        let (slopes, said) = (slopes.to_vec(), said.to_vec());
+        Plain(Self { layout, arities: None, constant, slopes, said })
+    }
+
+    /// 0 everywhere.
+    fn flat(layout: Layout, arities: Option<Vec<u16>>) -> Plain<Self> {
+        let zeros = vec![0.0; layout.sites()];
+        Plain(Self { layout, arities, constant: 0.0, slopes: zeros.clone(), said: zeros })
+    }
+}
+
+impl Function for Line {
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn arities(&self) -> Option<&[u16]> {
+        self.arities.as_deref()
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        self.constant + x.values().zip(&self.slopes).map(|(value, slope)| value as f32 * slope).sum::<f32>()
+    }
+
+    fn gradient(&self, _: Packed<'_>, site: usize) -> f32 {
+        self.said[site]
+    }
+}
+
+/// [`check`] at zeros alone.
+fn at_zeros(energy: &impl Energy) -> Result<Checked, CheckError> {
+    let zeros = vec![0; energy.layout().words()];
+    check(energy, &mut heap::memory(energy), [Packed::new(energy.layout(), &zeros).unwrap()])
+}
+
+/// At zeros d is a site's slope, and p what is said of it.
+#[test]
+fn slopes_correlations_and_gaps_are_those_of_few_moves() {
+    let of = |d: &[f32], p: &[f32]| at_zeros(&Line::bits(0.0, d, p)).unwrap();
+    let none = of(&[0.0; 3], &[1.0; 3]);
+    assert_eq!((none.slope, none.correlation, none.gap), (Some(0.0), None, 1.0), "all d are 0");
+    let none = of(&[1.0; 3], &[0.0; 3]);
+    assert_eq!((none.slope, none.correlation, none.gap), (None, None, 1.0), "all p are 0");
+    // The first of two sites with the same gap, and between them one with none.
+    let found = of(&[0.0, 5.0, 1.0], &[1.0, 5.0, 0.0]);
+    assert_eq!((found.moves, found.gap, found.gap_site), (3, 1.0, 0));
+    assert_eq!(found.slope, Some(25.0 / 26.0));
+    assert!((found.correlation.unwrap() - 25.0 / 26.0).abs() < 1e-6);
+    // Σ pd = −1, Σ p² = 1, Σ d² = 100: a correlation of −.1 is not below −.1, and −1/9 is.
+    let found = of(&[-1.0, 9.0, 3.0, 3.0], &[1.0, 0.0, 0.0, 0.0]);
+    assert_eq!((found.slope, found.correlation), (Some(-1.0), Some(-0.1)));
+    assert_eq!((found.gap, found.gap_site), (9.0, 1));
+    let wrong = at_zeros(&Line::bits(0.0, &[-1.0, 4.0, 8.0], &[1.0, 0.0, 0.0]));
+    assert_eq!(wrong, Err(CheckError::Sign { slope: -1.0 }));
+}
+
+#[test]
+fn moves_that_are_too_large_are_not_in_the_sums() {
+    let of = |d: &[f32], p: &[f32]| at_zeros(&Line::bits(0.0, d, p)).unwrap();
+    let found = of(&[1e15], &[1e15]);
+    assert_eq!((found.moves, found.slope, found.gap), (1, Some(1.0), 0.0));
+    let above = f32::from_bits(1e15f32.to_bits() + 1);
+    assert_eq!(of(&[above], &[above]).slope, None);
+    for (d, p) in [(1.0, 1e16), (1e16, 1.0)] {
+        let found = of(&[d, 1.0], &[p, 1.0]);
+        assert_eq!((found.moves, found.slope, found.gap), (2, Some(1.0), 0.0), "{d} {p}");
+    }
+}
+
+/// `2⁻²⁰ (|E(x)| + |E(y)| + Σᵢ maxₖ |E(xᵢ = k) − E(x)|)`, and no more.
+#[test]
+fn a_difference_may_be_off_by_the_rounding_of_totals() {
+    let off = |constant: f32, slopes: [f32; 2], by: f32| {
+        let differences = move |site: usize, out: &mut [f32]| out[1] += if site == 0 { by } else { 0.0 };
+        let energy = Line::bits(constant, &slopes, &slopes);
+        at_zeros(&Altered { energy, gradient: |_: Range<usize>, _: &mut [f32]| {}, differences }).map(drop)
+    };
+    let refused = |need: f32, got: f32| {
+        Err(CheckError::Off { answer: Answer::Differences, state: 0, site: 0, value: 1, need, got })
+    };
+    // The sum is 2²⁰ with a difference that is off by 1.
+    let rest = 1_048_575.0;
+    for by in [1.0, -1.0] {
+        assert_eq!(off(0.0, [0.0, rest], by), Ok(()));
+        assert_eq!(off(0.0, [0.0, rest], 1.5 * by), refused(0.0, 1.5 * by));
+    }
+    // 2⁻²⁰ · 2000 is .0019.
+    assert_eq!(off(1000.0, [0.0; 2], 0.0015), Ok(()));
+    assert_eq!(off(1000.0, [0.0; 2], 0.003), refused(0.0, 0.003));
+}
+
+/// Where in `row_blocks` blocks a row has a component, and in which row.
+fn place_of(layout: Layout, site: usize, value: usize) -> (usize, usize) {
+    if layout.row_is_site() { (site, value) } else { (site / 16, value * 16 + site % 16) }
+}
+
+#[test]
+fn the_component_of_a_gradient_that_is_off_is_named() {
+    let same = |_: usize, _: &mut [f32]| {};
+    for layout in [Layout::binary(40), Layout::ordinal(40, 5), Layout::categorical(40, 5)] {
+        let values = layout.slopes().min(layout.arity());
+        for (site, value) in (0..40).flat_map(|site| (0..values).map(move |value| (site, value))) {
+            let (row, at) = place_of(layout, site, value);
+            let off = |answer: Answer, need: f32, got: f32| {
+                move |found: Result<Checked, CheckError>| match found {
+                    Err(CheckError::Off { answer: said, state: 0, site: s, value: v, need: n, got: g }) => {
+                        (said, s, v as usize) == (answer, site, value)
+                            && (n.to_bits(), g.to_bits()) == (need.to_bits(), got.to_bits())
+                    }
+                    _ => false,
+                }
+            };
+            // That of a row alone.
+            let gradient = |rows: Range<usize>, out: &mut [f32]| {
+                if rows == (row..row + 1) {
+                    out[at] += 1.0;
+                }
+            };
+            let found = at_zeros(&Altered { energy: Line::flat(layout, None), gradient, differences: same });
+            assert!(off(Answer::Gradient, 0.0, 1.0)(found), "{layout}, {site} {value}: {found:?}");
+            // A NaN of all rows.
+            let gradient = |rows: Range<usize>, out: &mut [f32]| {
+                if rows.contains(&row) {
+                    out[(row - rows.start) * layout.row_blocks() * 16 + at] = f32::NAN;
+                }
+            };
+            let found = at_zeros(&Altered { energy: Line::flat(layout, None), gradient, differences: same });
+            assert!(
+                off(Answer::Gradient, f32::NAN, f32::NAN)(found),
+                "{layout}, {site} {value}: {found:?} for a NaN"
+            );
+        }
+    }
+    // One site a row.
+    let layout = Layout::categorical(3, 70);
+    for (site, value) in [(0, 0), (0, 69), (1, 17), (2, 0), (2, 69)] {
+        let gradient = |rows: Range<usize>, out: &mut [f32]| {
+            if rows == (site..site + 1) {
+                out[value] = f32::NAN;
+            }
+        };
+        let found = at_zeros(&Altered { energy: Line::flat(layout, None), gradient, differences: same });
+        let Err(CheckError::Off { answer, site: s, value: v, .. }) = found else { panic!("{found:?}") };
+        assert_eq!((answer, s, v), (Answer::Gradient, site, value as u32));
+    }
+}
+
+#[test]
+fn components_of_values_that_a_site_has_not_may_be_anything() {
+    let arities = [2u16, 5, 3];
+    for layout in [Layout::categorical(3, 5), Layout::categorical(3, 70)] {
+        let gradient = |rows: Range<usize>, out: &mut [f32]| {
+            for (site, &arity) in arities.iter().enumerate() {
+                for value in usize::from(arity)..layout.arity() {
+                    let (row, at) = place_of(layout, site, value);
+                    if rows.contains(&row) {
+                        out[(row - rows.start) * layout.row_blocks() * 16 + at] = f32::NAN;
+                    }
+                }
+            }
+        };
+        let energy = Line::flat(layout, Some(arities.to_vec()));
+        let found = at_zeros(&Altered { energy, gradient, differences: |_: usize, _: &mut [f32]| {} });
+        assert_eq!(found.map(|found| found.moves), Ok(1 + 4 + 2), "{layout}");
+    }
+}

@@ -2,7 +2,7 @@
 //! by enumeration. A systematic scan is not reversible: it must keep the distribution.
 
 use bitmc::step::{Gibbs, ParameterError};
-use bitmc::{BlockGibbs, Energy, Kind, LaneRng, Packed, Plain, SeedableRng};
+use bitmc::{BlockGibbs, Energy, Function, Kind, LaneRng, Layout, Packed, Plain, SeedableRng};
 use bitmc_host_tests::count::Count;
 use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::models;
@@ -12,6 +12,7 @@ use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::chi_square;
 use bitmc_host_tests::stat::replicas::Plan;
 use bitmc_host_tests::stat::table::Table;
+use bitmc_host_tests::stuck::Stuck;
 
 const SCALES: [f64; 3] = [0.4, 3.0, 10.0];
 const HELD: u32 = 0b10_0110;
@@ -210,4 +211,83 @@ fn block_gibbs_over_huge_biases() {
 #[test]
 fn parameters() {
     assert_eq!(Gibbs::random(0), Err(ParameterError::NoUpdates));
+}
+
+/// Two sites; the energies of values count, whatever the other site is.
+struct Listed {
+    layout: Layout,
+    energies: Vec<f32>,
+}
+
+impl Function for Listed {
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        x.values().map(|value| self.energies[value as usize]).sum()
+    }
+
+    fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+        0.0
+    }
+}
+
+/// Of a few values, of two blocks and of many.
+#[test]
+fn a_value_whose_energy_fails_is_a_fault_and_never_drawn() {
+    for arity in [3, 16, 20, 70] {
+        for (bad, failed) in [(f32::NAN, true), (f32::NEG_INFINITY, true), (f32::INFINITY, false), (1.0, false)]
+        {
+            for place in [1, arity - 1] {
+                let mut energies: Vec<f32> = (0..arity).map(|value| 0.25 * ((5 * value) % 13) as f32).collect();
+                energies[place] = bad;
+                let weight = |value: usize| match f64::from(energies[value]) {
+                    energy if energy.is_finite() => (-energy).exp(),
+                    _ => 0.0,
+                };
+                let sum: f64 = (0..arity).map(weight).sum();
+                let logs: Vec<f64> = (0..arity).map(|value| (weight(value) / sum).ln()).collect();
+                for layout in [Layout::categorical(2, arity), Layout::ordinal(2, arity)] {
+                    let energy = Plain(Listed { layout, energies: energies.clone() });
+                    let mut chain = heap::chain(&energy, &vec![0; layout.words()]).unwrap();
+                    let mut out = vec![0.0; arity];
+                    let fault = Gibbs::conditional(chain.ring(), 0, &mut out);
+                    assert_eq!(fault, failed, "{layout}, {bad} at {place}");
+                    for (found, truth) in out.iter().zip(&logs) {
+                        let near = (f64::from(*found) - truth).abs() < 4e-6;
+                        assert!(near || f64::from(*found) == *truth, "{layout}, {bad}: {found} for {truth}");
+                    }
+                    let info = chain.step(&Gibbs::systematic(), &mut LaneRng::seed_from_u64(5));
+                    assert_eq!(info.fault, failed, "{layout}, {bad} at {place}: a step");
+                    assert!(chain.state().values().all(|value| energies[value as usize].is_finite()));
+                }
+            }
+        }
+    }
+}
+
+/// With words of ones alone the last value is drawn that has a weight; one below 2⁻⁷⁴ has none.
+#[test]
+fn the_rarest_of_many_values_that_can_be_drawn() {
+    for (rarest, drawn) in [(51.0, 69), (52.0, 64)] {
+        let mut energies = vec![f32::INFINITY; 70];
+        // e^(−41.6) is 2⁻⁶⁰, e^(−51) is 2⁻⁷³·⁶, e^(−52) is 2⁻⁷⁵.
+        (energies[0], energies[64], energies[69]) = (0.0, 41.6, rarest);
+        let layout = Layout::categorical(1, 70);
+        let energy = Plain(Listed { layout, energies });
+        let mut chain = heap::chain(&energy, &[0]).unwrap();
+        chain.step(&Gibbs::systematic(), &mut Stuck::At(u32::MAX));
+        assert_eq!(chain.state().get(0), drawn, "{rarest}");
+    }
+}
+
+/// A uniform of 0 is no value of weight 0.
+#[test]
+fn a_uniform_of_nothing_draws_no_forbidden_value() {
+    let layout = Layout::categorical(1, 3);
+    let energy = Plain(Listed { layout, energies: vec![f32::INFINITY, 0.0, 1.0] });
+    let mut chain = heap::chain(&energy, &[1]).unwrap();
+    let info = chain.step(&Gibbs::systematic(), &mut Stuck::At(0));
+    assert_eq!((chain.state().get(0), info.fault), (2, false));
 }

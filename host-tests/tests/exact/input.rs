@@ -378,3 +378,52 @@ fn memory() {
     };
     assert_eq!(run(0), run(1));
 }
+
+#[test]
+fn whole_numbers_are_offsets_and_values() {
+    const L: Layout = Layout::ordinal(3, 5);
+    let energy = Plain(Windows(Some(&[-7, 0, 9])));
+    let words = heap::pack_in(L, &[4.0, 1.0, 3.0]);
+    let chain = Chain::new(&energy, memory!(L, 1), Packed::new(L, &words).unwrap()).unwrap();
+    assert!(chain.integers().eq([-3, 1, 12]));
+}
+
+/// A flat energy of three sites, of fewer values each than the layout has.
+struct Fewer(Layout);
+
+impl Function for Fewer {
+    fn layout(&self) -> Layout {
+        self.0
+    }
+
+    fn arities(&self) -> Option<&[u16]> {
+        Some(&[2, 3, 1])
+    }
+
+    fn total(&self, _: Packed<'_>) -> f32 {
+        0.0
+    }
+
+    fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+        0.0
+    }
+}
+
+#[test]
+fn values_that_a_site_has_not_are_refused() {
+    for layout in [Layout::ordinal(3, 5), Layout::categorical(3, 5), Layout::categorical(3, 70)] {
+        let energy = Plain(Fewer(layout));
+        for (site, arity) in [2, 3, 1].into_iter().enumerate() {
+            for value in 0..5 {
+                let mut words = vec![0; layout.words()];
+                bitmc::packed::set(layout, &mut words, site, value).unwrap();
+                let refused = Err(ChainError::State(StateError::Value { site, value }));
+                let said = if value < arity { Ok(()) } else { refused };
+                assert_eq!(heap::chain(&energy, &words).map(drop), said, "{layout}, {site} {value}");
+                let state = Packed::new(layout, &words).unwrap();
+                let checked = energy::check(&energy, &mut heap::memory(&energy), [state]).map(drop);
+                assert_eq!(checked, said.map_err(Into::into), "{layout}, {site} {value}");
+            }
+        }
+    }
+}

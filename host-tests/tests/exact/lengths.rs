@@ -90,3 +90,59 @@ fn a_torus_past_all_sites_has_none_of_them_twice() {
     let far = torus(1 << 16, (1 << 16) + 1, 0.5).skip_while(|&(site, ..)| site < u32::MAX - 1).take(70_000);
     assert!(far.skip(2).all(|(site, ..)| site == u32::MAX));
 }
+
+#[test]
+fn sites_and_arities_past_the_ends_count_as_the_last() {
+    let most = i32::MAX as usize;
+    for make in [Layout::categorical, Layout::ordinal] {
+        for (arity, counts) in [(0, 2), (1, 2), (65_537, 65_536), (70_000, 65_536), (usize::MAX, 65_536)] {
+            let (one, other) = (make(3, arity), make(3, counts));
+            assert_eq!((one, one.arity(), one.to_string()), (other, counts, other.to_string()), "{arity}");
+        }
+        assert_eq!((make(most + 1, 3), make(usize::MAX, 3)), (make(most, 3), make(most, 3)));
+    }
+    assert_eq!((Layout::binary(most + 1), Layout::binary(usize::MAX).sites()), (Layout::binary(most), most));
+}
+
+#[test]
+fn a_field_is_the_narrowest_that_holds_its_values() {
+    for arity in 2..=Layout::MAX_ARITY {
+        let bits = [1, 2, 4, 8, 16].into_iter().find(|&bits| arity <= 1 << bits).unwrap();
+        for layout in [Layout::categorical(3, arity), Layout::ordinal(3, arity)] {
+            assert_eq!(layout.field_bits(), bits, "{arity}");
+            assert_eq!(layout.fields_per_word() * bits as usize, 32, "{arity}");
+        }
+    }
+}
+
+/// Of a layout that was read from outside, too.
+#[test]
+fn no_site_has_fewer_than_two_values() {
+    let bytes = postcard::to_allocvec(&Layout::binary(3)).unwrap();
+    assert_eq!(bytes, [3, 2, 0]);
+    for arity in [0, 1] {
+        let layout: Layout = postcard::from_bytes(&[3, arity, 0]).unwrap();
+        assert_eq!(layout.arity(), 2);
+    }
+}
+
+#[test]
+fn places_past_the_last_value_are_none() {
+    let (few, many) = (Layout::categorical(40, 3), Layout::categorical(40, 70));
+    assert_eq!((few.component(1, 2, 5), few.component(1, 3, 5)), (Some((21, 2)), None));
+    assert_eq!((many.component(21, 4, 5), many.component(21, 4, 6)), (Some((21, 69)), None));
+}
+
+/// One site's, or the gradient of all where they are ordinal.
+#[test]
+fn weights_of_many_values_are_those_of_one_site() {
+    assert_eq!(
+        (Layout::categorical(100, 64).weight_blocks(), Layout::ordinal(100, 64).weight_blocks()),
+        (448, 448)
+    );
+    assert_eq!(
+        (Layout::categorical(100, 70).weight_blocks(), Layout::ordinal(100, 70).weight_blocks()),
+        (5, 7)
+    );
+    assert_eq!((Layout::categorical(10, 70).weight_blocks(), Layout::ordinal(10, 70).weight_blocks()), (5, 5));
+}

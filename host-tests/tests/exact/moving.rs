@@ -387,3 +387,120 @@ fn what_does_not_fit_is_refused() {
         assert_eq!(ladder.step(&kernel, &mut rng).moved(), other.step(&without, &mut same).moved());
     }
 }
+
+/// Room for gradients comes first: what is left of it is the room for a momentum.
+#[test]
+fn room_for_gradients_alone_is_none_for_a_momentum() {
+    let mut memory = Couplings::new(64, 128);
+    let model = Ising::spins_edges_once(64, torus(8, 8, 0.3), &[0.0; 64], memory.borrow()).unwrap();
+    let mut d = [[0.0; LANES]; 4];
+    let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).unwrap();
+    let kernel = Langevin::second_order(noise, 1.0, 0.8).unwrap().momentum(0.5).unwrap();
+    let mut rng = LaneRng::seed_from_u64(6);
+    for (blocks, fault) in [(8, true), (11, true), (12, false)] {
+        let mut chain = heap::moving_chain(&model, blocks, &mut rng).unwrap();
+        assert_eq!(chain.step(&kernel, &mut rng).fault, fault, "{blocks}");
+    }
+}
+
+#[test]
+fn snapshots_find_the_momentum_behind_gradients() {
+    let mut memory = Couplings::new(130, 260);
+    let model = Ising::spins_edges_once(130, torus(10, 13, 0.3), &vec![0.1; 130], memory.borrow()).unwrap();
+    let mut d = [[0.0; LANES]; 9];
+    let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).unwrap();
+    let kernel = Langevin::second_order(noise, 1.0, 0.8).unwrap().momentum(0.5).unwrap();
+    let mut rng = LaneRng::seed_from_u64(21);
+    let mut whole = heap::moving_chain(&model, 27, &mut rng).unwrap();
+    let mut again = heap::moving_chain(&model, 27, &mut rng).unwrap();
+    let mut moved = 0;
+    for step in 0..50 {
+        let bytes = save(&[&whole, &rng]);
+        let mut other = LaneRng::seed_from_u64(step);
+        load(&bytes, &mut [&mut again, &mut other]).unwrap();
+        let info = whole.step(&kernel, &mut rng);
+        moved += info.moved();
+        assert!(!info.fault);
+        assert_eq!(again.step(&kernel, &mut other), info, "step {step}");
+        assert_eq!(save(&[&again, &other]), save(&[&whole, &rng]), "step {step}");
+        // Elsewhere, with another momentum.
+        (0..step % 3).for_each(|_| _ = again.step(&kernel, &mut other));
+    }
+    assert!(moved > 50, "{moved}");
+}
+
+/// Site 1 stays, and at the other end it would flip: there is no way back.
+#[test]
+fn a_flip_that_is_sure_at_the_other_end_shuts_the_move_off() {
+    /// The slope of site 1 is 40 where site 0 is 0, and −40 where it is 1.
+    struct Turns;
+    impl bitmc::Function for Turns {
+        fn layout(&self) -> bitmc::Layout {
+            bitmc::Layout::binary(3)
+        }
+        fn total(&self, x: Packed<'_>) -> f32 {
+            x.get(1) as f32 * (40.0 - 80.0 * x.get(0) as f32)
+        }
+        fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+            match site {
+                0 => -80.0 * x.get(1) as f32,
+                1 => 40.0 - 80.0 * x.get(0) as f32,
+                _ => 0.0,
+            }
+        }
+    }
+    let mut memory = Couplings::new(3, 2);
+    let model = Ising::spins_edges_once(3, [(0, 1, 0.125), (1, 2, 0.125)], &[], memory.borrow()).unwrap();
+    let mut d = [[0.0; LANES]];
+    let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).unwrap();
+    let kernel = Langevin::second_order(noise, f32::INFINITY, 1.0).unwrap().metropolis_flips().unwrap();
+    let energy = Plain(Turns);
+    let mut chain = heap::chain(&energy, &[0]).unwrap();
+    let mut given = |to: u32| {
+        let to = [to];
+        let to = Packed::new(energy.layout(), &to).unwrap();
+        kernel.transition_given(chain.ring(), to, &[[0.0; LANES]]).unwrap()
+    };
+    let off = given(1);
+    assert!(off.log_forward.is_finite() && !off.fault, "{off:?}");
+    assert_eq!((off.log_reverse, off.log_ratio), (f32::NEG_INFINITY, f32::NEG_INFINITY));
+    // To stay, and the flip of a site that nothing depends on.
+    for to in [0, 4] {
+        let found = given(to);
+        assert!(found.log_reverse.is_finite() && found.log_ratio.is_finite(), "{to}: {found:?}");
+    }
+}
+
+/// Where log odds are so near above 0 that e^(−z) is 1, a site flips as surely as anywhere above.
+#[test]
+fn a_site_with_log_odds_just_above_zero_does_not_stay() {
+    struct Slope(f32);
+    impl bitmc::Function for Slope {
+        fn layout(&self) -> bitmc::Layout {
+            bitmc::Layout::binary(3)
+        }
+        fn total(&self, x: Packed<'_>) -> f32 {
+            x.get(1) as f32 * self.0
+        }
+        fn gradient(&self, _: Packed<'_>, site: usize) -> f32 {
+            if site == 1 { self.0 } else { 0.0 }
+        }
+    }
+    let mut memory = Couplings::new(3, 2);
+    let model =
+        Ising::spins_edges_once(3, [(0, 1, 1.0 / 4096.0), (1, 2, 1.0 / 4096.0)], &[], memory.borrow()).unwrap();
+    let mut d = [[0.0; LANES]];
+    let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).unwrap();
+    let half = 0.5 * noise.d().unwrap()[0][1];
+    let kernel = Langevin::second_order(noise, f32::INFINITY, 1.0).unwrap().metropolis_flips().unwrap();
+    // z = slope − D/2: below 0, and last digits above.
+    for (digits, stays) in [(-(1 << 20), true), (1, false), (2, false)] {
+        let slope = f32::from_bits(half.to_bits().wrapping_add_signed(digits));
+        let energy = Plain(Slope(-slope));
+        let mut chain = heap::chain(&energy, &[0]).unwrap();
+        let to = [0];
+        let to = Packed::new(energy.layout(), &to).unwrap();
+        let found = kernel.transition_given(chain.ring(), to, &[[0.0; LANES]]).unwrap();
+        assert_eq!(found.log_forward > f32::NEG_INFINITY, stays, "{digits}: {found:?}");
+    }
+}

@@ -446,3 +446,43 @@ fn a_function_may_give_its_gradient_at_once() {
         }
     }
 }
+
+/// With nothing past the last site, and a value of the layout: but not one of its own.
+#[test]
+fn a_snapshot_gives_a_site_no_value_that_it_has_not() {
+    const ARITIES: [u32; 3] = [3, 2, 3];
+    let tables = Tables::new(Kind::Categorical, &ARITIES.map(|arity| arity as u16), 0.6, 11);
+    let layout = Layout::categorical(3, 3);
+    let own = Own(&tables);
+    let function: &dyn Function = &own;
+    let start = used_start(function);
+    let start = Packed::new(layout, &start).unwrap();
+    let mut chain = open(function, start);
+    let (mut refused, mut taken) = (0, 0);
+    for asked in [false, true] {
+        if asked {
+            chain.ask(&RandomWalk::new(2.0).unwrap(), &mut LaneRng::seed_from_u64(7)).unwrap();
+        }
+        let mut whole = vec![0; FRAME + open_snapshot_len(layout)];
+        let len = Writer::new(&mut whole).put(&chain).finish().unwrap();
+        whole.truncate(len);
+        for (at, flip) in
+            (12..len - 4).flat_map(|at| [0x01, 0x02, 0x04, 0x08, 0x10, 0x20].map(|flip| (at, flip)))
+        {
+            let mut forged = whole.clone();
+            forged[at] ^= flip;
+            seal(&mut forged);
+            let mut target = open(function, start);
+            if Reader::new(&forged).and_then(|mut reader| reader.get(&mut target).map(drop)).is_err() {
+                refused += 1;
+                continue;
+            }
+            taken += 1;
+            for state in [Some(target.state()), target.asked()].into_iter().flatten() {
+                let legal = state.values().zip(ARITIES).all(|(value, arity)| value < arity);
+                assert!(legal, "byte {at}, {flip:#x}, asked {asked}");
+            }
+        }
+    }
+    assert!(refused > 10 && taken > 10, "{refused} {taken}");
+}

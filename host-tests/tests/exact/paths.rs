@@ -1,15 +1,17 @@
 //! Samplers that draw indices, against float64 distributions by enumeration of every sequence of draws: detailed
 //! balance holds path by path, `π(x) q(path|x) A = π(y) q(path back|y) A'`.
 
+use bitmc::noise::{Edgewise, SparseMatrix};
 use bitmc::step::{Choice, ParameterError, Transition};
 use bitmc::{
-    Energy, Function, GibbsWithGradients, Kernel, Kind, LaneRng, Layout, LocallyBalanced, Packed,
-    PathAuxiliary, Plain, SeedableRng, StateError,
+    Energy, Function, GibbsWithGradients, Ising, Kernel, Kind, LaneRng, Langevin, Layout, LocallyBalanced,
+    Packed, PathAuxiliary, Plain, SeedableRng, StateError,
 };
 use bitmc_host_tests::count::Count;
 use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::failing::Table;
 use bitmc_host_tests::heap::{self, HeapChain, Weights};
+use bitmc_host_tests::listed::Listed;
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Target};
 use bitmc_host_tests::paths::{Defect, Model, Rule, Verdict};
@@ -433,4 +435,190 @@ fn one_index_is_one_sampler() {
     let gradients = run(&energy, &GibbsWithGradients::new(1).unwrap());
     assert_eq!(gradients, run(&energy, &PathAuxiliary::new(1).unwrap()));
     assert_eq!(gradients, run(&energy, &LocallyBalanced));
+}
+
+/// A few states, in a moment.
+#[test]
+fn exact_differences_of_few_categorical_states() {
+    for (kind, arities) in [(Kind::Categorical, &[2, 3, 3][..]), (Kind::Ordinal, &[1, 3, 4])] {
+        let tables = Tables::new(kind, arities, 1.0, 5);
+        let (mut model, own) = (Model::tables(&tables), Plain(Own(&tables)));
+        judge(&format!("{kind:?} {arities:?}"), &own, &model, &[Balanced]);
+        model.held = 0b10;
+        judge(&format!("{kind:?} {arities:?}"), &own, &model, &[Balanced]);
+    }
+}
+
+/// The second move has e^(−25) of the first; the words are those around the end of the first one's share.
+#[test]
+fn an_index_is_the_one_in_whose_share_its_word_falls() {
+    struct Far;
+    impl Function for Far {
+        fn layout(&self) -> Layout {
+            Layout::binary(2)
+        }
+        fn total(&self, x: Packed<'_>) -> f32 {
+            50.0 * x.get(1) as f32
+        }
+        fn gradient(&self, _: Packed<'_>, site: usize) -> f32 {
+            50.0 * site as f32
+        }
+    }
+    // Both weights in units of 2⁻⁶⁰: a whole number.
+    let bits = bitmc::lane::exp(-25.0).to_bits();
+    assert_eq!(bits >> 23, 127 - 37);
+    let small = u128::from(bits & 0x007F_FFFF | 0x0080_0000);
+    let all = (1 << 60) + small;
+    // The second one from the share on at which all · share / 2⁶⁴ is 2⁶⁰.
+    let first = (1u128 << 124).div_ceil(all) as u64;
+    let near = (0..27).flat_map(|bit| [first - (1 << bit), first + (1 << bit)]);
+    for share in near.chain([0, first - 1, first, u64::MAX]) {
+        let words = [0, 0, share as u32, (share >> 32) as u32, u32::MAX, 0];
+        let energy = Plain(Far);
+        let info = heap::chain(&energy, &[0]).unwrap().step(&LocallyBalanced, &mut Listed(&words));
+        let difference = if share < first { 0.0 } else { 50.0 };
+        assert_eq!((info.proposed, info.difference), (1, difference), "{share:#x}");
+    }
+}
+
+/// Forty sites of three values, three blocks of them, all free or all but two held.
+#[test]
+fn indices_of_sites_in_later_blocks_have_their_probability() {
+    let tables = Tables::new(Kind::Categorical, &[3; 40], 0.1, 6);
+    let energy = Plain(Own(&tables));
+    let layout = Layout::categorical(40, 3);
+    let mut source = models::Source::new(7);
+    let x: Vec<usize> = (0..40).map(|_| source.below(3)).collect();
+    let words = pack(layout, &x);
+    for free in [(0..40).collect::<Vec<_>>(), vec![20, 36]] {
+        let mut chain = heap::chain(&energy, &words).unwrap();
+        let mask: Vec<f64> = (0..40).map(|site| f64::from(!free.contains(&site))).collect();
+        let mask = heap::pack(&mask);
+        chain.clamp(Packed::new(Layout::binary(40), &mask).unwrap()).unwrap();
+        // Of two moves from a state, one after the other; what is drawn is taken away.
+        let log_q = |x: &[usize], moves: [(usize, usize); 2]| {
+            let weight = |site, value| (-0.5 * tables.slope(x, site, value)).exp();
+            let of = |site: usize| -> f64 {
+                (0..3).filter(|&value| value != x[site]).map(|value| weight(site, value)).sum()
+            };
+            let all: f64 = free.iter().map(|&site| of(site)).sum();
+            let [(a, b), (c, d)] = moves;
+            (weight(a, b) / all * weight(c, d) / (all - of(a))).ln()
+        };
+        let moves = [(20, (x[20] + 1) % 3), (36, (x[36] + 2) % 3)];
+        let mut y = x.clone();
+        moves.iter().for_each(|&(site, value)| y[site] = value);
+        let path = moves.map(|(site, value)| Choice { site, value: value as u32 });
+        let back = [(20, x[20]), (36, x[36])];
+        for (sampler, back) in [(Path(2), [back[1], back[0]]), (Gradients(2), back)] {
+            let found = match sampler {
+                Path(indices) => PathAuxiliary::new(indices).unwrap().transition(chain.ring(), &path),
+                _ => GibbsWithGradients::new(2).unwrap().transition(chain.ring(), &path),
+            };
+            let (found, forward, reverse) = (found.unwrap(), log_q(&x, moves), log_q(&y, back));
+            let ratio = tables.energy(&x) - tables.energy(&y) + reverse - forward;
+            let pairs = [(found.log_forward, forward), (found.log_reverse, reverse), (found.log_ratio, ratio)];
+            for (found, truth) in pairs {
+                assert!((f64::from(found) - truth).abs() < 1e-4, "{sampler:?}: {found} for {truth}");
+            }
+        }
+        let mut rng = LaneRng::seed_from_u64(8);
+        for _ in 0..50 {
+            let info = chain.step(&PathAuxiliary::new(2).unwrap(), &mut rng);
+            assert!(info.proposed == 2 && info.log_ratio > f32::NEG_INFINITY, "{info:?}");
+        }
+    }
+}
+
+/// A flat energy whose gradient, where site 5 has value 1, is NaN at some sites.
+struct Broken {
+    layout: Layout,
+    bad: Vec<usize>,
+}
+
+impl Function for Broken {
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn total(&self, _: Packed<'_>) -> f32 {
+        0.0
+    }
+
+    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+        if x.get(5) == 1 && self.bad.contains(&site) { f32::NAN } else { 0.0 }
+    }
+
+    fn component(&self, x: Packed<'_>, site: usize, value: usize) -> f32 {
+        if value == 1 { self.gradient(x, site) } else { 0.0 }
+    }
+}
+
+#[test]
+fn a_nan_in_any_blocks_of_a_gradient_is_a_fault() {
+    let mut couplings = heap::Couplings::new(40, 39);
+    let edges = (0..39).map(|site| (site, site + 1, 0.25));
+    let model = Ising::spins_edges_once(40, edges, &[], couplings.borrow()).unwrap();
+    let mut d = [[0.0; 16]; 3];
+    let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).unwrap();
+    let flips = Langevin::second_order(noise, 1.0, 0.8).unwrap().metropolis_flips().unwrap();
+    for layout in [Layout::binary(40), Layout::categorical(40, 3), Layout::ordinal(40, 3)] {
+        for bad in [&[][..], &[0], &[37], &[0, 1], &[0, 20], &[20, 37], &[0, 20, 37]] {
+            let energy = Plain(Broken { layout, bad: bad.to_vec() });
+            let mut chain = heap::chain(&energy, &vec![0; layout.words()]).unwrap();
+            let path = [Choice { site: 5, value: 1 }];
+            let found = [
+                GibbsWithGradients::new(1).unwrap().transition(chain.ring(), &path),
+                PathAuxiliary::new(1).unwrap().transition(chain.ring(), &path),
+            ];
+            for found in found {
+                assert_eq!(found.unwrap().fault, !bad.is_empty(), "{layout}, {bad:?}");
+            }
+            if layout.kind() == Kind::Binary {
+                let to = [1 << 5, 0];
+                let to = Packed::new(layout, &to).unwrap();
+                let found = flips.transition_given(chain.ring(), to, &[[0.0; 16]; 3]).unwrap();
+                assert_eq!(found.fault, !bad.is_empty(), "flips, {bad:?}");
+            }
+        }
+    }
+}
+
+/// Moves that all are far less likely than to stay are as likely, beside each other, as their slopes say.
+#[test]
+fn moves_of_many_values_are_weighed_without_staying() {
+    struct Steep;
+    impl Steep {
+        fn slope(site: usize, value: usize) -> f64 {
+            if value == 0 {
+                0.0
+            } else {
+                40.0 + 2.0 * site as f64 + (0.75 - 0.25 * site as f64) * (value as f64 - 1.0)
+            }
+        }
+    }
+    impl Function for Steep {
+        fn layout(&self) -> Layout {
+            Layout::categorical(2, 70)
+        }
+        fn total(&self, x: Packed<'_>) -> f32 {
+            x.values().enumerate().map(|(site, value)| Self::slope(site, value as usize)).sum::<f64>() as f32
+        }
+        fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+            0.0
+        }
+        fn component(&self, _: Packed<'_>, site: usize, value: usize) -> f32 {
+            Self::slope(site, value) as f32
+        }
+    }
+    let energy = Plain(Steep);
+    let mut chain = heap::chain(&energy, &vec![0; energy.layout().words()]).unwrap();
+    let of = |site| (1..70).map(|value| (-0.5 * Steep::slope(site, value)).exp()).sum::<f64>();
+    let all: f64 = of(0) + of(1);
+    for value in [1, 15, 16, 40, 69] {
+        let path = [Choice { site: 1, value: value as u32 }];
+        let found = GibbsWithGradients::new(1).unwrap().transition(chain.ring(), &path).unwrap();
+        let truth = -0.5 * Steep::slope(1, value) - all.ln();
+        assert!((f64::from(found.log_forward) - truth).abs() < 1e-4, "{value}: {found:?} for {truth}");
+    }
 }

@@ -2,13 +2,14 @@
 
 use bitmc::energy::Energy;
 use bitmc::step::Curvature;
-use bitmc::{Ising, Kind, LaneRng, Langevin, Layout, Packed, Plain, Potts, SeedableRng};
+use bitmc::{GibbsWithGradients, Ising, Kind, LaneRng, Langevin, Layout, Packed, Plain, Potts, SeedableRng};
 use bitmc_host_tests::enumerate::{self, Distribution};
 use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::Convention;
 use bitmc_host_tests::planes::{Defect, Own, Proposal, Tables};
+use bitmc_host_tests::stuck::Stuck;
 
 const SCALES: [f64; 3] = [0.4, 3.0, 10.0];
 const STEP_SIZES: [f32; 5] = [0.1, 0.5, 2.0, 8.0, 1000.0];
@@ -272,4 +273,270 @@ fn draws_as_said(kind: Kind, arities: &[u16]) {
         }
     }
     check("to the rare ones", rarely, rare);
+}
+
+/// Layouts of 40 sites with fields of 1, 2, 4 and 8 bits: three blocks, of which the last is not full.
+const FIELDS: [Layout; 6] = [
+    Layout::binary(40),
+    Layout::categorical(40, 2),
+    Layout::ordinal(40, 2),
+    Layout::categorical(40, 3),
+    Layout::categorical(40, 16),
+    Layout::ordinal(40, 17),
+];
+
+#[test]
+fn the_lanes_of_a_block_are_its_sites() {
+    let mut source = Source::new(12);
+    for layout in FIELDS {
+        let values: Vec<usize> = (0..40).map(|_| source.below(layout.arity())).collect();
+        let words = pack(layout, &values);
+        let state = Packed::new(layout, &words).unwrap();
+        for block in 0..3 {
+            let of = |lane| values.get(16 * block + lane).map_or(0, |&value| value as u32);
+            assert_eq!(state.lanes(block), std::array::from_fn(of), "{layout}, {block}");
+        }
+    }
+}
+
+/// Every site wants one value, which has all but 10⁻¹³ of the proposal.
+struct Wants {
+    layout: Layout,
+    values: Vec<usize>,
+}
+
+impl bitmc::Function for Wants {
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+    fn total(&self, x: Packed<'_>) -> f32 {
+        60.0 * x.values().zip(&self.values).filter(|&(x, &want)| x as usize != want).count() as f32
+    }
+    fn gradient(&self, _: Packed<'_>, site: usize) -> f32 {
+        // Of ordinal sites, which want an end.
+        if self.values[site] == 0 { 60.0 } else { -60.0 }
+    }
+    fn component(&self, _: Packed<'_>, site: usize, value: usize) -> f32 {
+        if value == self.values[site] { 0.0 } else { 60.0 }
+    }
+}
+
+#[test]
+fn sites_of_every_block_take_the_value_that_is_drawn() {
+    let mut source = Source::new(13);
+    let sampler = Langevin::unadjusted(1e9).unwrap();
+    for layout in FIELDS {
+        let mut rng = LaneRng::seed_from_u64(14);
+        for _ in 0..5 {
+            let mut value = || match layout.kind() {
+                Kind::Categorical => source.below(layout.arity()),
+                _ => source.below(2) * (layout.arity() - 1),
+            };
+            let values: Vec<usize> = (0..40).map(|_| value()).collect();
+            let start: Vec<usize> = (0..40).map(|_| value()).collect();
+            let energy = Plain(Wants { layout, values: values.clone() });
+            let mut chain = heap::chain(&energy, &pack(layout, &start)).unwrap();
+            for step in 0..2 {
+                chain.step(&sampler, &mut rng);
+                assert_eq!(chain.state().words(), pack(layout, &values), "{layout}, step {step}");
+            }
+        }
+    }
+}
+
+/// Forty sites of one to five values, three blocks of them.
+#[test]
+fn sites_of_later_blocks_have_their_own_arities() {
+    let arities: Vec<u16> = (0..40).map(|site| [2, 3, 5, 1, 4, 5, 2][site % 7]).collect();
+    let mut source = Source::new(15);
+    for kind in [Kind::Categorical, Kind::Ordinal] {
+        let tables = Tables::new(kind, &arities, 0.1, 16);
+        let energy = Plain(Own(&tables));
+        let layout = energy.layout();
+        let sampler = Langevin::adjusted(2.0).unwrap();
+        let proposal = Proposal { balance: 0.5, curvature: 0.5, window: usize::MAX };
+        let mut state = || arities.iter().map(|&arity| source.below(usize::from(arity))).collect::<Vec<_>>();
+        for _ in 0..5 {
+            let (x, y) = (state(), state());
+            let mut chain = heap::chain(&energy, &pack(layout, &x)).unwrap();
+            let to = pack(layout, &y);
+            let found = sampler.transition(chain.ring(), Packed::new(layout, &to).unwrap()).unwrap();
+            let (forward, reverse) =
+                (proposal.log_forward(&tables, &x, &y), proposal.log_forward(&tables, &y, &x));
+            for (found, truth) in [(found.log_forward, forward), (found.log_reverse, reverse)] {
+                assert!((f64::from(found) - truth).abs() < 1e-3, "{kind:?}: {found} for {truth}");
+            }
+        }
+    }
+}
+
+/// Where all values are equally likely each is drawn as often.
+#[test]
+fn values_that_are_equally_likely_are_drawn_as_often() {
+    struct Flat(Layout);
+    impl bitmc::Function for Flat {
+        fn layout(&self) -> Layout {
+            self.0
+        }
+        fn total(&self, _: Packed<'_>) -> f32 {
+            0.0
+        }
+        fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+            0.0
+        }
+    }
+    let sampler = Langevin::unadjusted(1e9).unwrap();
+    for arity in [3, 5] {
+        for layout in [Layout::categorical(40, arity), Layout::ordinal(40, arity)] {
+            let energy = Plain(Flat(layout));
+            let mut chain = heap::chain(&energy, &vec![0; layout.words()]).unwrap();
+            let (mut rng, mut counts) = (LaneRng::seed_from_u64(17), vec![0; arity]);
+            for _ in 0..200 {
+                chain.step(&sampler, &mut rng);
+                chain.state().values().for_each(|value| counts[value as usize] += 1);
+            }
+            let expected = 8000.0 / arity as f64;
+            let bound = 5.0 * expected.sqrt();
+            let near = counts.iter().all(|&count| (f64::from(count) - expected).abs() < bound);
+            assert!(near, "{layout}: {counts:?}");
+        }
+    }
+}
+
+/// ∞ − ∞ is NaN, in whichever block of values.
+#[test]
+fn a_second_infinite_slope_of_a_site_of_many_values_is_a_fault() {
+    struct Walls(f32, Option<usize>);
+    impl bitmc::Function for Walls {
+        fn layout(&self) -> Layout {
+            Layout::categorical(2, 70)
+        }
+        fn total(&self, _: Packed<'_>) -> f32 {
+            0.0
+        }
+        fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+            0.0
+        }
+        fn component(&self, _: Packed<'_>, _: usize, value: usize) -> f32 {
+            if value == 0 || Some(value) == self.1 { self.0 } else { 0.0 }
+        }
+    }
+    let sampler = Langevin::unadjusted(1.0).unwrap();
+    for infinite in [f32::INFINITY, f32::NEG_INFINITY] {
+        for second in [None, Some(1), Some(5), Some(16), Some(40), Some(69)] {
+            let energy = Plain(Walls(infinite, second));
+            let mut chain = heap::chain(&energy, &vec![0; energy.layout().words()]).unwrap();
+            let to = pack(energy.layout(), &[7, 9]);
+            let found = sampler.transition(chain.ring(), Packed::new(energy.layout(), &to).unwrap()).unwrap();
+            // All others are as likely, beside staying at e^(−30); or each of them is at e^(−30).
+            let truth = if infinite > 0.0 { -2.0 * 69f64.ln() } else { -60.0 };
+            let near = (f64::from(found.log_forward) - truth).abs() < 1e-4;
+            assert!(near || second.is_some(), "{infinite}: {found:?} for {truth}");
+            let info = chain.step(&sampler, &mut LaneRng::seed_from_u64(18));
+            assert_eq!(info.fault, second.is_some(), "{infinite}, {second:?}");
+        }
+    }
+}
+
+/// Slopes of one site of 70 values, the other's are 0; where the other has value 1, those in a list are NaN.
+struct Slopes {
+    slopes: Vec<f32>,
+    nan: Vec<usize>,
+}
+
+impl bitmc::Function for Slopes {
+    fn layout(&self) -> Layout {
+        Layout::categorical(2, 70)
+    }
+    fn total(&self, _: Packed<'_>) -> f32 {
+        0.0
+    }
+    fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+        0.0
+    }
+    fn component(&self, x: Packed<'_>, site: usize, value: usize) -> f32 {
+        match site {
+            0 if x.get(1) == 1 && self.nan.contains(&value) => f32::NAN,
+            0 => self.slopes[value],
+            _ => 0.0,
+        }
+    }
+}
+
+/// One value is so much likelier than others that they are cut.
+#[test]
+fn values_are_cut_below_the_likeliest_of_many() {
+    let mut source = Source::new(19);
+    let sampler = Langevin::adjusted(0.25).unwrap();
+    for likeliest in [1, 20, 40, 66, 69] {
+        let mut slopes: Vec<f32> = (0..70).map(|_| source.coarse(3.0)).collect();
+        slopes[likeliest] = -80.0;
+        let energy = Plain(Slopes { slopes: slopes.clone(), nan: Vec::new() });
+        for here in [3, 16, 37, 69, likeliest] {
+            // β = ½ and c = 4.
+            let logit = |value: usize| match f64::from(slopes[value] - slopes[here]) {
+                _ if value == here => 0.0,
+                rise => -0.5 * rise - 4.0,
+            };
+            let most = (0..70).map(logit).fold(0.0, f64::max);
+            let cut = |value: usize| (logit(value) - most).max(-30.0);
+            let sum: f64 = (0..70).map(|value| cut(value).exp()).sum();
+            // The other site stays: 69 others at e^(−4) beside it.
+            let other = -(1.0 + 69.0 * (-4.0f64).exp()).ln();
+            let mut chain = heap::chain(&energy, &pack(energy.layout(), &[here, 0])).unwrap();
+            for value in [0, 3, 15, 16, 37, 64, 69, likeliest, here] {
+                let to = pack(energy.layout(), &[value, 0]);
+                let to = Packed::new(energy.layout(), &to).unwrap();
+                let found = sampler.transition(chain.ring(), to).unwrap().log_forward;
+                let truth = cut(value) - sum.ln() + other;
+                assert!(
+                    (f64::from(found) - truth).abs() < 1e-4,
+                    "{likeliest}, {here} to {value}: {found} {truth}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_nan_of_any_of_many_values_is_a_fault() {
+    for nan in [&[][..], &[3], &[40], &[64], &[69], &[3, 69], &[40, 64]] {
+        let energy = Plain(Slopes { slopes: vec![0.0; 70], nan: nan.to_vec() });
+        let mut chain = heap::chain(&energy, &pack(energy.layout(), &[0, 0])).unwrap();
+        let to = pack(energy.layout(), &[0, 1]);
+        let to = Packed::new(energy.layout(), &to).unwrap();
+        let found = Langevin::adjusted(1.0).unwrap().transition(chain.ring(), to).unwrap();
+        assert_eq!(found.fault, !nan.is_empty(), "{nan:?}");
+    }
+}
+
+/// With words of ones alone the last value is drawn, and none behind it.
+#[test]
+fn the_last_of_many_values_is_the_last_that_is_drawn() {
+    for (make, arity) in
+        [(Layout::categorical as fn(_, _) -> _, 70), (Layout::ordinal, 70), (Layout::categorical, 3000)]
+    {
+        let (layout, last) = (make(1, arity), arity as u32 - 1);
+        struct Flat(Layout);
+        impl bitmc::Function for Flat {
+            fn layout(&self) -> Layout {
+                self.0
+            }
+            fn total(&self, _: Packed<'_>) -> f32 {
+                0.0
+            }
+            fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+                0.0
+            }
+        }
+        let energy = Plain(Flat(layout));
+        let mut chain = heap::chain(&energy, &pack(layout, &[5])).unwrap();
+        chain.step(&Langevin::unadjusted(1e9).unwrap(), &mut Stuck::At(u32::MAX));
+        assert_eq!(chain.state().get(0), last, "{layout}");
+        // Nor the present one, where the index is a move.
+        for expected in [last - 1, last, last - 1] {
+            chain.step(&GibbsWithGradients::new(1).unwrap(), &mut Stuck::At(u32::MAX));
+            assert_eq!(chain.state().get(0), expected, "{layout}");
+        }
+    }
 }

@@ -271,3 +271,21 @@ fn sums_of_many_weights_go_on_growing() {
     assert!((f64::from(average.mean()) - 0.25).abs() < bound, "{}", average.mean());
     assert!((f64::from(average.equal_weights()) / f64::from(COUNT) - 1.0).abs() < bound);
 }
+
+/// Each far below a digit of the sum: in one float beside it a part of them in thousands would be lost.
+#[test]
+fn a_million_small_values_are_not_lost_beside_a_large_one() {
+    const COUNT: u32 = 1 << 20;
+    let small = 1.23f32 / 33_554_432.0;
+    let mut average = Average::new();
+    average.add(0.0, 1.0);
+    (0..COUNT).for_each(|_| average.add(0.0, small));
+    let truth = (1.0 + f64::from(COUNT) * f64::from(small)) / f64::from(COUNT + 1);
+    let off = f64::from(average.mean()) / truth - 1.0;
+    assert!(off.abs() < 1e-5, "{off}");
+    // Negative control.
+    let mut rest = 0.0f32;
+    (0..COUNT).for_each(|_| rest += small);
+    let off = (1.0 + f64::from(rest)) / f64::from(COUNT + 1) / truth - 1.0;
+    assert!(off.abs() > 1e-4, "{off}");
+}

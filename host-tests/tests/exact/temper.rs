@@ -7,7 +7,9 @@ use bitmc::energy::{BaseDistribution, PathError, Tempered};
 use bitmc::stats::Evidence;
 use bitmc::step::SequentialGibbs;
 use bitmc::temper::{AnnealError, Ladder, LadderError, Replica, Rung, forward, log_swap_ratio, reverse, round};
-use bitmc::{Energy, Gibbs, Kind, LaneRng, Langevin, Layout, Memory, Packed, Plain, SeedableRng};
+use bitmc::{
+    Energy, Function, Gibbs, Kind, LaneRng, Langevin, Layout, Memory, Move, Packed, Plain, SeedableRng,
+};
 use bitmc_host_tests::compose::transitions;
 use bitmc_host_tests::enumerate::{Distribution, values};
 use bitmc_host_tests::heap::{self, HeapMemory};
@@ -16,6 +18,7 @@ use bitmc_host_tests::naive::{Convention, Pairwise};
 use bitmc_host_tests::planes::{Own, Tables};
 use bitmc_host_tests::stuck::Stuck;
 use bitmc_host_tests::tolerance;
+use std::cell::Cell;
 
 type HeapReplica<'e, E> = Replica<'e, E, Vec<u32>, Vec<[u32; 16]>, Vec<[f32; 16]>>;
 
@@ -580,5 +583,62 @@ fn annealing_keeps_what_is_clamped() {
         let off = f64::from(replica.base_log_z() + evidence.log_z()) - log_z;
         let bound = tolerance::SIGMA * f64::from(evidence.relative_error()) + 64.0 * tolerance::ROUNDING;
         assert!(off.abs() <= bound, "{held:04b}: {off}, {bound}");
+    }
+}
+
+/// A bit with two energies, and how often a total is asked for.
+struct Two {
+    totals: [f32; 2],
+    asked: Cell<u32>,
+}
+
+impl Function for Two {
+    fn layout(&self) -> Layout {
+        Layout::binary(1)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        self.asked.set(self.asked.get() + 1);
+        self.totals[x.get(0) as usize]
+    }
+
+    fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+        self.totals[1] - self.totals[0]
+    }
+}
+
+/// Beside 2²¹ a thirty-second is far below a digit, and comes back with the step back.
+#[test]
+fn a_step_to_an_energy_far_off_and_back_loses_nothing() {
+    let totals = [0.03125, 2_097_152.0];
+    let target = Plain(Two { totals, asked: Cell::new(0) });
+    let path = Tempered::new(&target, 0.0).unwrap();
+    let start = [0];
+    let start = Packed::new(Layout::binary(1), &start).unwrap();
+    let mut replica = Replica::new(path, heap::memory(&path), start).unwrap();
+    let (mut rng, mut visits) = (LaneRng::seed_from_u64(12), [0; 2]);
+    for _ in 0..100 {
+        replica.step(&Gibbs::systematic(), &mut rng);
+        let state = replica.state().get(0) as usize;
+        visits[state] += 1;
+        assert_eq!(replica.energy(), totals[state]);
+    }
+    assert!(visits.iter().all(|&visits| visits > 20), "{visits:?}");
+}
+
+/// Only where a difference is 2¹⁴ or more a total is computed again; not on the way up to an energy that is never taken.
+#[test]
+fn a_small_move_costs_one_total() {
+    for (high, up, down) in [(1.0, 1, 1), (16_383.0, 1, 1), (16_384.0, 2, 2), (1e6, 1, 2)] {
+        let target = Plain(Two { totals: [0.0, high], asked: Cell::new(0) });
+        let path = Tempered::new(&target, 0.25).unwrap();
+        let (layout, mut cache) = (Layout::binary(1), vec![[0; 16]; path.cache_len()]);
+        let [zero, one] = [&[0], &[1]].map(|words| Packed::new(layout, words).unwrap());
+        for (from, to, totals) in [(zero, one, up), (one, zero, down)] {
+            path.init(from, &mut cache).unwrap();
+            target.0.asked.set(0);
+            path.shift(&Move::new(from, to).unwrap(), &mut cache);
+            assert_eq!(target.0.asked.get(), totals, "{high}");
+        }
     }
 }

@@ -324,3 +324,39 @@ fn steps_report_what_transitions_say() {
     }
     assert!(compared > 500, "only {compared} moves to compare");
 }
+
+/// The sums of weights of so many sites are no floats: 2⁴⁵⁰⁰.
+#[test]
+fn proposals_of_thousands_of_sites_have_their_probability() {
+    const SITES: usize = 5000;
+    let mut source = Source::new(16);
+    let edges: Vec<_> =
+        (0..SITES as u32 / 2).map(|pair| (2 * pair, 2 * pair + 1, source.coarse(0.5))).collect();
+    let fields: Vec<f32> = (0..SITES).map(|_| source.coarse(0.3)).collect();
+    let model = Pairwise { convention: Convention::BitsEdgesOnce, edges, fields };
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let sampler = Langevin::adjusted(1000.0).unwrap();
+    // From one state to another, by formula.
+    let log_q = |x: &[f64], y: &[f64]| -> f64 {
+        let sites = x.iter().zip(y).zip(model.gradient(x));
+        let site = |((x, y), gradient): ((&f64, &f64), f64)| {
+            let z = -0.5 * (1.0 - 2.0 * x) * gradient - 0.5e-3;
+            (if x == y { 0.0 } else { z }) - z.exp().ln_1p()
+        };
+        sites.map(site).sum()
+    };
+    for _ in 0..3 {
+        let (x, y) = (source.state(SITES), source.state(SITES));
+        let mut chain = heap::chain(&energy, &heap::pack(&x)).unwrap();
+        let to = heap::pack(&y);
+        let found = sampler.transition(chain.ring(), Packed::new(energy.layout(), &to).unwrap()).unwrap();
+        let (forward, reverse) = (log_q(&x, &y), log_q(&y, &x));
+        let ratio = model.energy(&x) - model.energy(&y) + reverse - forward;
+        let pairs = [(found.log_forward, forward), (found.log_reverse, reverse), (found.log_ratio, ratio)];
+        for (found, truth) in pairs {
+            assert!((f64::from(found) - truth).abs() < 0.01, "{found} for {truth}");
+        }
+        assert!(forward < -2000.0 && (forward - reverse).abs() > 1.0, "{forward} {reverse}");
+    }
+}

@@ -1,10 +1,10 @@
 //! Elementary functions, sums and products.
 
-use bitmc::lane::{self, Block, F32s, LANES, LogProduct, Mask, NORMAL_LIMIT, PARTS, Product};
+use bitmc::lane::{self, Block, F32s, LANES, LogProduct, Mask, NORMAL_LIMIT, PARTS, Product, Total};
 use bitmc_host_tests::elementary::{FUNCTIONS, Found, Function, Order, float_at, index_of, ulps};
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::tolerance::{PRODUCT_DEVIATIONS, ROUNDING};
-use std::f32::consts::{FRAC_1_SQRT_2, LN_2};
+use std::f32::consts::{FRAC_1_SQRT_2, LN_2, SQRT_2};
 
 fn function(name: &str) -> &'static Function {
     FUNCTIONS.iter().find(|function| function.name == name).unwrap()
@@ -202,4 +202,24 @@ fn products_of_a_million_factors() {
     }
     assert_eq!(LogProduct::ONE.ln(), 0.0);
     assert_eq!(Product::one().finish(), LogProduct::ONE);
+}
+
+#[test]
+fn the_logarithm_of_the_root_of_two_is_the_nearest_float() {
+    let found = LogProduct::new(SQRT_2, 0).ln();
+    assert_eq!(found, f64::from(SQRT_2).ln() as f32);
+    assert_eq!(LogProduct::ONE.ln_over(LogProduct::ONE).to_bits(), 0);
+}
+
+/// Next to 2²⁴ ones are half digits.
+#[test]
+fn a_total_of_totals_has_what_rounding_dropped_of_both() {
+    let mut totals = [Total::new(16_777_216.0); 2];
+    for (total, ones) in totals.iter_mut().zip([3, 5]) {
+        (0..ones).for_each(|_| total.add(1.0));
+        assert_eq!(total.value(), (16_777_216.0 + f64::from(ones)) as f32);
+    }
+    let [mut one, other] = totals;
+    one.add_total(other);
+    assert_eq!(one.value(), 33_554_440.0);
 }
