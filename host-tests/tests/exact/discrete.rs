@@ -1,6 +1,7 @@
 //! The discrete Gaussian distribution, its probabilities counted; and AB-edge over it: both directions of every flow, summed over
 //! all its values. That a step draws as it says is in `stat/exact_start.rs`.
 
+use bitmc::energy::{Entry, Sparse};
 use bitmc::lane::LANES;
 use bitmc::noise::{Edgewise, SparseMatrix};
 use bitmc::random::DiscreteGaussian;
@@ -247,5 +248,100 @@ fn every_move_is_accepted_without_a_bound() {
             let off = (f64::from(chain.energy()) - exact).abs();
             assert!(off <= 300.0 * tolerance::ROUNDING * (1.0 + exact.abs()), "{coupling}: off by {off}");
         }
+    }
+}
+
+/// A word more decides about the shared ones alone, and the highest bit of a draw is its sign there too.
+#[test]
+fn second_words_decide_what_is_shared_and_nothing_else() {
+    for precision in PRECISIONS {
+        let gaussian = DiscreteGaussian::new(precision).unwrap();
+        let shared = (0..NONE).take_while(|&half| first(&gaussian, half, u32::MAX).1).count() as u32;
+        assert!(shared > 0, "{precision}");
+        let (most, _) = first(&gaussian, 0, 0);
+        // What no word leads to is rarer than 2⁻⁴⁸.
+        assert!(exactly(f64::from(precision), most) > 2f64.powi(-49), "{precision}: up to {most}");
+        for half in 0..shared {
+            assert_eq!(first(&gaussian, half, 0), (most, true), "{precision}: {half}");
+            assert_eq!(first(&gaussian, half | 1 << 15, 0), (-most, true), "{precision}: {half}");
+        }
+        // Beside one that is shared, the first that is not.
+        let mut words = [NONE | NONE << 16; LANES + 1];
+        (words[0], words[LANES]) = (shared << 16, 0);
+        let mut listed = Listed(&words);
+        let draws = gaussian.draw(&mut listed);
+        assert!(listed.0.is_empty());
+        assert_eq!(draws[..2], [most, first(&gaussian, shared, 0).0], "{precision}");
+    }
+}
+
+/// The noise of a step is the sum of its draws, edge by edge. Couplings of 0 take none by rows, and none of them by runs.
+#[test]
+fn a_step_draws_as_its_transition_is_given() {
+    // |W| = 1: of a fine grid, and of one whose unit it is.
+    let couplings = |edge: usize| [1.0, 1.0, -1.0, 0.0, -1.0][edge % 5];
+    let target = Pairwise {
+        convention: Convention::SpinsEdgesOnce,
+        edges: (0..32).map(|a| (a, a + 1, 0.25 * couplings(a as usize))).collect(),
+        fields: (0..33).map(|site| [0.3, -0.7, 0.1][site % 3]).collect(),
+    };
+    let mut memory = target.couplings();
+    check_draws(&memory.ising(&target).unwrap(), &target.edges);
+    let (mut ends, mut entries) = (Vec::new(), Vec::new());
+    for site in 0..33usize {
+        let mut entry = |other: usize, edge| {
+            entries.push(Entry { site: other as u32, coupling: couplings(edge) as i32 });
+        };
+        if site > 0 {
+            entry(site - 1, site - 1);
+        }
+        if site < 32 {
+            entry(site + 1, site);
+        }
+        ends.push(entries.len() as u32);
+    }
+    let linear: Vec<i32> = (0..33).map(|site| site % 3 - 1).collect();
+    check_draws(&Ising::quadratic(Sparse::from_rows(&ends, &entries, &linear, 0).unwrap()), &target.edges);
+}
+
+fn check_draws(energy: &Ising<'_>, edges: &[(u32, u32, f32)]) {
+    let matrix = SparseMatrix::of(energy.form());
+    let mut d = [[0.0; LANES]; 3];
+    let mut runs = vec![Default::default(); Edgewise::runs(matrix)];
+    let by_rows = Edgewise::new(matrix, &mut d).unwrap();
+    // On a grid of one part.
+    let gaussian = DiscreteGaussian::new(1.0).unwrap();
+    for (noise, zeros) in [(by_rows, false), (by_rows.by_runs(&mut runs).unwrap(), true)] {
+        let sampler = IsingBalanced::discrete(noise, 1.5, 0.8).unwrap();
+        let mut rng = LaneRng::seed_from_u64(5);
+        let mut chain = heap::random_chain(energy, &mut rng).unwrap();
+        let (mut compared, mut told_apart) = (0, 0);
+        for step in 0..300 {
+            let before = chain.state().words().to_vec();
+            let draws = gaussian.draw(&mut rng.clone());
+            let info = chain.step(&sampler, &mut rng);
+            if info.moved() == 0 {
+                continue;
+            }
+            let mut k = draws.into_iter();
+            let mut eta = [[[0.0f32; LANES]; 3]; 2];
+            for &(a, b, coupling) in edges.iter().filter(|edge| zeros || edge.2 != 0.0) {
+                let k = f32::from(k.next().unwrap());
+                let sign = if coupling == 0.0 { 0.0 } else { coupling.signum() };
+                // The second is the negative control: all couplings of one sign.
+                for (eta, sign) in eta.iter_mut().zip([sign, sign.abs()]) {
+                    eta.as_flattened_mut()[a as usize] += sign.abs() * k;
+                    eta.as_flattened_mut()[b as usize] += sign * k;
+                }
+            }
+            let [said, otherwise] = eta.map(|eta| {
+                let mut other = heap::chain(energy, &before).unwrap();
+                sampler.transition_given(other.ring(), chain.state(), &eta).unwrap().log_ratio
+            });
+            assert!((said - info.log_ratio).abs() < 1e-4, "step {step}: {said} {}", info.log_ratio);
+            compared += 1;
+            told_apart += u32::from((otherwise - info.log_ratio).abs() > 1e-2);
+        }
+        assert!(compared > 50 && told_apart > compared / 2, "{compared} {told_apart}");
     }
 }

@@ -1,6 +1,6 @@
 //! Energies, differences, gradients and caches against float64.
 
-use bitmc::energy::{Boltzmann, Estimate};
+use bitmc::energy::{BaseDistribution, Boltzmann, Estimate, SparseError};
 use bitmc::lane::{Block, LANES};
 use bitmc::step::Gibbs;
 use bitmc::{Bernoulli, Energy, Function, LaneRng, Langevin, Layout, Move, Packed, Plain, SeedableRng};
@@ -9,6 +9,7 @@ use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Machine, Pairwise, Target};
 use bitmc_host_tests::npy;
+use bitmc_host_tests::stuck::Stuck;
 use bitmc_host_tests::tolerance::{DOUBLE, ENERGY_ROUNDINGS, FACTOR_ROUNDINGS, ISING_GRID, RBM_GRID, ROUNDING};
 use std::cell::Cell;
 
@@ -388,5 +389,97 @@ fn trait_objects_give_the_same_bits() {
         same_bits(&Weights::new(&models::machine(sites, 19, 0.8, 1)).unwrap().rbm().unwrap(), &x, &y);
         same_bits(&Bernoulli::new(&models::independent(sites, 1.0, 1).logits).unwrap(), &x, &y);
         same_bits(&Plain(Count(sites)), &x, &y);
+    }
+}
+
+#[test]
+fn the_parameters_of_a_boltzmann_machine_are_row_by_row() {
+    for sites in [1, 2, 16, 17, 33, 50, 70] {
+        let width = usize::div_ceil(sites, LANES);
+        let mut next = width;
+        for a in 0..sites {
+            for b in a + 1..sites {
+                let place = Some((next + b / LANES - a / LANES) * LANES + b % LANES);
+                assert_eq!(Boltzmann::coupling(sites, a, b), place, "{a} and {b} of {sites}");
+                assert_eq!(Boltzmann::coupling(sites, b, a), place, "{a} and {b} of {sites}");
+            }
+            assert_eq!(Boltzmann::coupling(sites, a, a), None);
+            next += width - a / LANES;
+        }
+        assert_eq!(Boltzmann::parameter_len(sites), next, "{sites}");
+    }
+}
+
+#[test]
+fn a_boltzmann_machine_out_of_range_is_refused() {
+    let error = |sites: usize| Boltzmann::bits(&[], sites, &mut []).err();
+    let most = i32::MAX as usize;
+    assert_eq!((error(0), error(most + 1)), (Some(SparseError::Sites), Some(SparseError::Sites)));
+    assert!(matches!(error(most), Some(SparseError::Parameters { got: 0, .. })));
+    let of_field = |field: f32| {
+        let mut theta = [[0.0; LANES]; Boltzmann::parameter_len(1)];
+        theta[0][0] = field;
+        Boltzmann::bits(&theta, 1, &mut [[0; LANES]; Boltzmann::memory_len(1)]).err()
+    };
+    assert_eq!((of_field(1e30), of_field(1e30f32.next_up())), (None, Some(SparseError::TooLarge { site: 0 })));
+}
+
+#[test]
+fn small_couplings_of_a_boltzmann_machine_keep_their_digits() {
+    let mut model = models::pairwise(Convention::SpinsEdgesOnce, 30, 1.0, 1.0, 5);
+    let mut theta = vec![[0.0; LANES]; Boltzmann::parameter_len(30)];
+    model.fields.iter_mut().for_each(|field| *field /= 4096.0);
+    for edge in &mut model.edges {
+        edge.2 = (edge.2 + 0.001) / 4096.0;
+        let place = Boltzmann::coupling(30, edge.0 as usize, edge.1 as usize).unwrap();
+        theta.as_flattened_mut()[place] = edge.2;
+    }
+    theta.as_flattened_mut()[..30].copy_from_slice(&model.fields);
+    let mut memory = vec![[0; LANES]; Boltzmann::memory_len(30)];
+    let energy = Boltzmann::spins(&theta, 30, &mut memory).unwrap();
+    pairwise_case(&model, &energy, 6, false);
+}
+
+/// A layout without an energy.
+fn blank(layout: Layout) -> impl Energy {
+    Estimate::new(layout, |_: Packed<'_>, _, _: &mut [Block]| {})
+}
+
+#[test]
+fn a_base_has_its_normaliser_however_large_its_fields_are() {
+    let mut source = Source::new(17);
+    for arity in [3, 64, 65, 200] {
+        for shift in [0.0, 300.0, -300.0] {
+            let energy = blank(Layout::categorical(2, arity));
+            let fields: Vec<f32> = (0..2 * arity).map(|_| shift + source.normal(2.0)).collect();
+            let base = BaseDistribution::new(&energy, &fields).unwrap();
+            let of_site = |fields: &[f32]| fields.iter().map(|&f| f64::from(f - shift).exp()).sum::<f64>().ln();
+            let exact: f64 = fields.chunks(arity).map(|fields| f64::from(shift) + of_site(fields)).sum();
+            let off = (f64::from(base.log_z()) - exact).abs();
+            // Sums of up to 200 weights, and the result itself.
+            let bound = ROUNDING * (300.0 + 4.0 * exact.abs());
+            assert!(off <= bound, "{arity} values about {shift}: {off} > {bound}");
+        }
+    }
+    // From 65 values on small ones are not lost beside a large one.
+    let energy = blank(Layout::categorical(1, 65));
+    let mut fields = [-17.5; 65];
+    fields[0] = 0.0;
+    let found = f64::from(BaseDistribution::new(&energy, &fields).unwrap().log_z());
+    assert!((found - (64.0 * f64::exp(-17.5)).ln_1p()).abs() < 5e-7, "{found}");
+}
+
+#[test]
+fn a_base_draws_no_value_without_weight() {
+    let energy = blank(Layout::categorical(1, 3));
+    for likely in 0..3 {
+        let mut fields = [-200.0; 3];
+        fields[likely] = 0.0;
+        let base = BaseDistribution::new(&energy, &fields).unwrap();
+        for word in [0, u32::MAX] {
+            let mut words = [u32::MAX];
+            base.draw(&mut Stuck::At(word), &mut words);
+            assert_eq!(words, [likely as u32], "{word}");
+        }
     }
 }

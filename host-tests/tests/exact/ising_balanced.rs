@@ -313,3 +313,47 @@ fn sites_flip_with_the_logistic_probability_down_to_the_rarest() {
         }
     }
 }
+
+/// So many edges that fields move by runs where there are some, and by rows without.
+#[test]
+fn fields_of_a_large_model_are_right_with_runs_and_without() {
+    let model = on_torus(150, 111, |_| 0.1);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let matrix = SparseMatrix::of(energy.form());
+    let mut d = vec![[0.0; LANES]; energy.layout().blocks()];
+    let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
+    let by_rows = Edgewise::new(matrix, &mut d).unwrap();
+    for noise in [by_rows, by_rows.by_runs(&mut runs).unwrap()] {
+        let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0).unwrap();
+        let mut rng = LaneRng::seed_from_u64(3);
+        let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+        for _ in 0..3 {
+            let info = chain.step(&sampler, &mut rng);
+            assert!(info.accepted && info.moved() > 1000, "{info:?}");
+            let exact = model.energy(&heap::unpack(chain.state()));
+            assert!((f64::from(chain.energy()) - exact).abs() < 1e-2, "{} {exact}", chain.energy());
+        }
+    }
+}
+
+/// A star whose sites all go up at once: the sum of them around its centre is past sixteen bits.
+#[test]
+fn a_site_of_more_couplings_than_sixteen_bits_count_has_its_field() {
+    const LEAVES: u32 = 33_000;
+    let edges = (1..=LEAVES).map(|leaf| (0, leaf, 1.0 / 1024.0)).collect();
+    let fields = vec![100.0; LEAVES as usize + 1];
+    let model = Pairwise { convention: Convention::BitsEdgesOnce, edges, fields };
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let matrix = SparseMatrix::of(energy.form());
+    let mut d = vec![[0.0; LANES]; energy.layout().blocks()];
+    let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
+    let noise = Edgewise::new(matrix, &mut d).unwrap().by_runs(&mut runs).unwrap();
+    let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0).unwrap();
+    let mut chain = heap::chain(&energy, &vec![0; energy.layout().words()]).unwrap();
+    let info = chain.step(&sampler, &mut LaneRng::seed_from_u64(1));
+    assert_eq!((info.accepted, info.moved()), (true, LEAVES + 1));
+    let exact = model.energy(&heap::unpack(chain.state()));
+    assert!((f64::from(chain.energy()) - exact).abs() < 1.0, "{} {exact}", chain.energy());
+}

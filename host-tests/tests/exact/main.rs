@@ -30,6 +30,7 @@ mod moving;
 mod network;
 mod noise;
 mod noise_misuse;
+mod observers;
 mod open;
 mod open_counted;
 mod open_matrices;

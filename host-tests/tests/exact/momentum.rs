@@ -4,15 +4,18 @@
 
 use bitmc::lane::LANES;
 use bitmc::noise::{Edgewise, Run, SparseMatrix};
+use bitmc::random::DiscreteGaussian;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::step::IsingBalanced;
-use bitmc::{Energy, Ising, Kernel, LaneRng, Packed, SeedableRng};
+use bitmc::{Energy, Ising, Kernel, LaneRng, Packed, Rng, SeedableRng};
 use bitmc_host_tests::enumerate;
 use bitmc_host_tests::heap::{self, HeapChain};
 use bitmc_host_tests::listed::Listed;
 use bitmc_host_tests::naive::{Convention, Pairwise, Target};
 use bitmc_host_tests::snapshot::{load, save};
 use bitmc_host_tests::tolerance;
+use core::convert::Infallible;
+use rand_core::{TryRng, utils};
 use std::collections::BTreeMap;
 
 /// The part of a snapshot with x and k in the places where a chain has its own.
@@ -274,4 +277,97 @@ fn flows_over_whole_numbers_balance_up_to_negation() {
             assert!(never.asymmetry > 0.1 && never.invariance <= tolerance::STATIONARITY, "{never:?}");
         }
     }
+}
+
+/// A generator all of whose draws of whole numbers are decided by their first word.
+#[derive(Clone)]
+struct Clear(LaneRng);
+
+impl TryRng for Clear {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(self.0.next_u32() | 0x0040_0040)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        utils::next_u64_via_u32(self)
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.0.fill_bytes(bytes);
+        bytes.iter_mut().step_by(2).for_each(|byte| *byte |= 0x40);
+        Ok(())
+    }
+}
+
+/// Of a path of couplings W, 0 and −W, edge by edge: what is drawn, kept, added up and moved along. By rows edges of 0 have no
+/// number, by runs they have one that nothing changes.
+#[test]
+fn whole_numbers_are_those_of_their_edges() {
+    const SITES: usize = 700;
+    let coupling = |edge: u32| [0.25, 0.0, -0.25][usize::from(edge >= 300) + usize::from(edge >= 340)];
+    let edges: Vec<_> = (0..SITES as u32 - 1).map(|a| (a, a + 1, coupling(a))).collect();
+    let target = Pairwise { convention: Convention::SpinsEdgesOnce, edges, fields: vec![0.1; SITES] };
+    let mut memory = target.couplings();
+    let energy = memory.ising(&target).unwrap();
+    let matrix = SparseMatrix::of(energy.form());
+    let mut d = vec![[0.0; LANES]; Edgewise::blocks(SITES)];
+    let mut runs = vec![Run::default(); Edgewise::runs(matrix)];
+    assert_eq!(runs.len(), 3);
+    let by_rows = Edgewise::new(matrix, &mut d).unwrap();
+    let samplers = [by_rows, by_rows.by_runs(&mut runs).unwrap()]
+        .map(|noise| IsingBalanced::discrete(noise, f32::INFINITY, 0.99).unwrap().momentum(0.5).unwrap());
+    // |W| = 1 on a grid of one part.
+    let gaussian = DiscreteGaussian::new(1.0).unwrap();
+    let mut rng = Clear(LaneRng::seed_from_u64(14));
+    let mut chain = heap::moving_chain(&energy, samplers[0].momentum_blocks(), &mut rng).unwrap();
+    let from = STATE + 8 * energy.layout().words() + 12;
+    let (mut k, mut before) = (vec![0i16; SITES - 1], None);
+    let mut accepted = 0;
+    for step in 0..20 {
+        // Runs and rows have other orders: with the other one the numbers begin anew.
+        let by_runs = step / 4 % 2 == 1;
+        let mut words = rng.clone();
+        for k in k.chunks_mut(512) {
+            let pieces = k.len().div_ceil(32);
+            let fresh: Vec<i16> = (0..pieces).flat_map(|_| gaussian.draw(&mut words)).collect();
+            let mut coins = vec![0; 64 * pieces];
+            if before == Some(by_runs) {
+                words.fill_bytes(&mut coins);
+            }
+            for ((k, fresh), coin) in k.iter_mut().zip(fresh).zip(coins.chunks(2)) {
+                let stays = before == Some(by_runs) && u16::from_le_bytes([coin[0], coin[1]]) < 1 << 15;
+                *k = if stays { -*k } else { fresh };
+            }
+        }
+        before = Some(by_runs);
+        let state = chain.state().words().to_vec();
+        let info = chain.step(&samplers[usize::from(by_runs)], &mut rng);
+        assert!(!info.fault);
+        if info.accepted {
+            let mut eta = vec![[0.0; LANES]; SITES.div_ceil(LANES)];
+            let after = heap::unpack(chain.state());
+            let old = heap::unpack(Packed::new(energy.layout(), &state).unwrap());
+            let v = |site: u32| (after[site as usize] - old[site as usize]) as i16;
+            let mut numbers = k.iter_mut();
+            for &(a, b, coupling) in target.edges.iter().filter(|edge| by_runs || edge.2 != 0.0) {
+                let k = numbers.next().unwrap();
+                if coupling != 0.0 {
+                    let sign = if coupling > 0.0 { 1 } else { -1 };
+                    eta.as_flattened_mut()[a as usize] += f32::from(*k);
+                    eta.as_flattened_mut()[b as usize] += f32::from(sign * *k);
+                    *k -= v(a) + sign * v(b);
+                }
+            }
+            let mut other = heap::chain(&energy, &state).unwrap();
+            let said = samplers[0].transition_given(other.ring(), chain.state(), &eta).unwrap();
+            assert!((said.log_ratio - info.log_ratio).abs() < 1e-3, "step {step}: {said:?} {info:?}");
+            accepted += 1;
+        }
+        let bytes = part(&chain);
+        let found = bytes[from..].chunks(2).take(SITES - 1).map(|pair| i16::from_le_bytes([pair[0], pair[1]]));
+        assert_eq!(found.collect::<Vec<_>>(), k, "step {step}");
+    }
+    assert!(accepted >= 10, "{accepted}");
 }

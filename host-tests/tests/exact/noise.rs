@@ -4,7 +4,10 @@
 use bitmc::Potts;
 use bitmc::energy::Precision;
 use bitmc::lane::{Block, LANES};
-use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, Noise, NoiseError, SparseMatrix, Symmetric};
+use bitmc::noise::{
+    Adaptation, Dense, DenseMatrix, Diagonal, Edgewise, Noise, NoiseError, Parameters, SparseMatrix, Symmetric,
+};
+use bitmc::random::normals;
 use bitmc::step::{Curvature, ParameterError};
 use bitmc::{Energy, Ising, Kernel, Kind, LaneRng, Langevin, Layout, Move, Packed, Plain, SeedableRng, torus};
 use bitmc_host_tests::enumerate;
@@ -612,4 +615,117 @@ fn bad_input_has_a_name() {
     assert!(chain.step(&Langevin::second_order(noise, 1.0, 1.0).unwrap(), &mut rng).fault);
     assert!(chain.step(&Langevin::preconditioned(1.0, &d).unwrap(), &mut rng).fault);
     assert_eq!(chain.faults(), 2);
+}
+
+/// L of a symmetric matrix, by its formula.
+fn cholesky(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let mut l = vec![vec![0.0; matrix.len()]; matrix.len()];
+    for i in 0..matrix.len() {
+        for j in 0..=i {
+            let rest = matrix[i][j] - (0..j).map(|k| l[i][k] * l[j][k]).sum::<f64>();
+            l[i][j] = if i == j { rest.sqrt() } else { rest / l[j][j] };
+        }
+    }
+    l
+}
+
+/// The normals of a draw, plane by plane: its blocks take them in their order.
+fn planes_of_normals(sites: usize, planes: usize, rng: &LaneRng) -> Vec<Vec<f64>> {
+    let mut rng = rng.clone();
+    let mut of = vec![Vec::new(); planes];
+    for _ in 0..sites.div_ceil(LANES) {
+        of.iter_mut().for_each(|plane| plane.extend(normals(&mut rng).map(f64::from)));
+    }
+    of
+}
+
+#[test]
+fn dense_draws_are_the_factor_times_normals() {
+    let sites = 40;
+    let model = couplings(sites, 0.3, 1.0, 11);
+    let mut memory = model.couplings();
+    let matrix = SparseMatrix::of(memory.ising(&model).unwrap().form());
+    let mut d = vec![[0.0; LANES]; Edgewise::blocks(sites)];
+    let least = Edgewise::new(matrix, &mut d).unwrap();
+    let mut room = Room::new(sites, |site| least.d().unwrap().as_flattened()[site] + 0.5);
+    let noise = room.noise(&matrix).unwrap();
+    let truth = sum(&matrix, noise.d().unwrap());
+    let l = cholesky(&truth);
+    let mut rng = LaneRng::seed_from_u64(2);
+    for planes in [1, 2, 3] {
+        let xi = planes_of_normals(sites, planes, &rng);
+        let eta = draw(&noise, 3, planes, &mut rng);
+        for (plane, xi) in xi.iter().enumerate() {
+            for (site, l) in l.iter().enumerate() {
+                let exact: f64 = l.iter().zip(xi).map(|(l, xi)| l * xi).sum();
+                let found = f64::from(eta[site / LANES * planes + plane][site % LANES]);
+                let bound = 1e-4 * truth[site][site].sqrt();
+                assert!((found - exact).abs() <= bound, "{planes}: {plane}, {site}: {found} {exact}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_diagonal_has_beyond_its_edges_is_a_normal_a_site() {
+    let sites = 20;
+    let none = couplings(sites, 0.0, 1.0, 1);
+    let mut memory = none.couplings();
+    let form = memory.ising(&none).unwrap().form();
+    let diagonal: Vec<f32> = (0..sites).map(|site| [2.0, -1.5, 0.0, 0.3][site % 4]).collect();
+    let mut d = [[0.0; LANES]; 2];
+    let noise = Edgewise::new(SparseMatrix::with_diagonal(form, &diagonal).unwrap(), &mut d).unwrap();
+    let mut rng = LaneRng::seed_from_u64(4);
+    for planes in [1, 3] {
+        let xi = planes_of_normals(sites, planes, &rng);
+        let eta = draw(&noise, 2, planes, &mut rng);
+        for (plane, xi) in xi.iter().enumerate() {
+            for (site, &own) in diagonal.iter().enumerate() {
+                let exact = f64::from(own.max(0.0)).sqrt() * xi[site];
+                let found = f64::from(eta[site / LANES * planes + plane][site % LANES]);
+                assert!((found - exact).abs() <= 4.0 * ROUNDING * exact.abs(), "{found} {exact}");
+            }
+        }
+    }
+}
+
+/// Singular, less than that by a little, nothing at all, and by far too little.
+#[test]
+fn a_diagonal_is_raised_by_as_much_as_it_is_said_to_be() {
+    let pair = |own: f32, other: f32, d: f32| {
+        let mut rows = [[0.0; LANES]; 2];
+        (rows[0][0], rows[0][1], rows[1][0], rows[1][1]) = (own, other, other, own);
+        let (mut d, mut root) = ([[d; LANES]], vec![[7.0; LANES]; Dense::root_blocks(2)]);
+        let raised =
+            Dense::new(DenseMatrix::new(2, &rows).unwrap(), &mut d, &mut root).map(|noise| noise.raised());
+        (raised, d[0][1])
+    };
+    let first = 1.0 / 1_048_576.0;
+    assert_eq!(pair(-1.0, 1.0, 2.0), (Ok(3.0 * first), 2.0 + 3.0 * first));
+    let near = 1.0 - 2.0 * first;
+    assert_eq!(pair(0.0, 1.0, near), (Ok(4.0 * first * near), near + 4.0 * first * near));
+    assert_eq!(pair(0.0, 0.0, 0.0), (Ok(f32::MIN_POSITIVE), f32::MIN_POSITIVE));
+    // Only the last pivot is negative.
+    assert_eq!(pair(0.0, 2.0, 1.0), (Err(NoiseError::NotPositive { site: 1 }), 1.0));
+    let most = DenseMatrix::new(1024, &[[0.0; LANES]]).unwrap_err();
+    assert_eq!(most, NoiseError::Memory { need: 65_536, got: 1 });
+}
+
+#[test]
+fn an_adaptation_stays_at_ties_and_ends_where_it_was() {
+    let alike = |adaptation: &mut Adaptation, blocks: u32| {
+        (0..100 * blocks).for_each(|_| _ = adaptation.observe_distance(7));
+    };
+    let mut adaptation = Adaptation::new(Parameters::START);
+    assert!(!adaptation.is_frozen());
+    alike(&mut adaptation, 3);
+    assert_eq!(adaptation.parameters(), Parameters::START);
+    let mut printed = Adaptation::new(Parameters::START).as_printed();
+    alike(&mut printed, 6);
+    assert_eq!(printed.parameters().step_size, 0.1f32 * 1.2);
+    // In the middle of a candidate.
+    alike(&mut adaptation, 1);
+    assert_eq!(adaptation.parameters().balance, 0.5 * 1.2);
+    adaptation.freeze();
+    assert_eq!((adaptation.parameters(), adaptation.is_frozen()), (Parameters::START, true));
 }

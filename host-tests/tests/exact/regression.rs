@@ -2,11 +2,12 @@
 //! couplings of a quadratic energy come back, and a balanced sampler can stand on them.
 
 use bitmc::lane::{Block, LANES};
-use bitmc::noise::{Edgewise, NoiseError, Regression, SparseMatrix, SparseRegression, Symmetric};
-use bitmc::snapshot::{Reader, Writer};
+use bitmc::noise::{DenseMatrix, Edgewise, NoiseError, Regression, SparseMatrix, SparseRegression, Symmetric};
+use bitmc::snapshot::{Reader, Snapshot, Writer};
 use bitmc::{Energy, Ising, LaneRng, Langevin, Layout, Move, Packed, SeedableRng, torus};
 use bitmc_host_tests::heap::{self, Couplings, pack_in};
 use bitmc_host_tests::models::Source;
+use bitmc_host_tests::snapshot::{load, save, sealed};
 use bitmc_host_tests::tolerance;
 
 /// A move and the gradients at its ends.
@@ -252,4 +253,100 @@ fn sums_do_not_stop_growing() {
     assert!((w[0][0] - expected).abs() < 1e-3, "{}", w[0][0]);
     sparse.solve(1e-4, 50, &mut w, &mut scratch).unwrap();
     assert!((w[0][0] - expected).abs() < 1e-3, "{}", w[0][0]);
+}
+
+/// W of a full regression, row by row.
+fn dense(samples: &[Sample], ridge: f32) -> Vec<Vec<f64>> {
+    let layout = Layout::ordinal(7, 5);
+    let mut room = vec![[7.0; LANES]; Regression::blocks(7)];
+    let mut regression = Regression::new(7, &mut room).unwrap();
+    // A move of another model is left out.
+    let other = Layout::binary(8);
+    let (from, to) = (Packed::new(other, &[0]).unwrap(), Packed::new(other, &[1]).unwrap());
+    regression.push(&Move::new(from, to).unwrap(), &[[1.0; LANES]], &[[2.0; LANES]]).unwrap();
+    assert_eq!(regression.moves(), 0);
+    for sample in samples {
+        let (from, to) = (pack_in(layout, &sample.from), pack_in(layout, &sample.to));
+        let step = Move::new(Packed::new(layout, &from).unwrap(), Packed::new(layout, &to).unwrap()).unwrap();
+        regression.push(&step, &blocks(&sample.before), &blocks(&sample.after)).unwrap();
+    }
+    let size = DenseMatrix::blocks(7);
+    let (mut rows, mut scratch) = (vec![[7.0; LANES]; size], vec![[7.0; LANES]; 3 * size]);
+    let fit = regression.solve(ridge, 200, &mut rows, &mut scratch).unwrap();
+    assert!((3..200).contains(&fit.iterations), "{fit:?}");
+    let matrix = DenseMatrix::new(7, &rows).unwrap();
+    (0..7).map(|a| (0..7).map(|b| f64::from(matrix.get(a, b))).collect()).collect()
+}
+
+#[test]
+fn a_full_regression_solves_its_equations_with_its_ridge() {
+    let samples = samples(60);
+    let bound = 2.0 * tolerance::REGRESSION_RESIDUAL;
+    for ridge in [1e-3, 0.1] {
+        let found = dense(&samples, ridge);
+        let right = residual(&samples, &found, f64::from(ridge), &|_, _| true);
+        assert!(right <= bound, "{ridge}: {right}");
+        // Negative control.
+        assert!(residual(&samples, &found, 1.2 * f64::from(ridge), &|_, _| true) > 2.0 * bound, "{ridge}");
+    }
+}
+
+/// However small gradients are; and the residual is what it is said to be. Each edge comes once, in the order of its sites.
+#[test]
+fn small_gradients_are_solved_as_well() {
+    let edges: Vec<_> = (0..7).map(|i| (i, (i + 1) % 7, 1.0)).collect();
+    let mut memory = Couplings::new(7, 7);
+    let pattern = Ising::bits_edges_once(7, edges.iter().copied(), &[], memory.borrow()).unwrap().form();
+    let mut small = samples(60);
+    for sample in &mut small {
+        sample.before.iter_mut().chain(&mut sample.after).for_each(|g| *g /= 1_073_741_824.0);
+    }
+    let mut room = vec![[7.0; LANES]; SparseRegression::blocks(pattern)];
+    let mut regression = SparseRegression::new(pattern, &mut room).unwrap();
+    small.iter().for_each(|sample| push(&mut regression, Layout::ordinal(7, 5), sample));
+    let size = SparseRegression::w_blocks(pattern);
+    let (mut w, mut scratch) = (vec![[7.0; LANES]; size], vec![[7.0; LANES]; 3 * size]);
+    let inside = |i: usize, j: usize| [0, 1, 6].contains(&((i + 7 - j) % 7));
+    for (iterations, bound) in [(2, f64::INFINITY), (200, 2.0 * tolerance::REGRESSION_RESIDUAL)] {
+        let fit = regression.solve(1e-3, iterations, &mut w, &mut scratch).unwrap();
+        let exact = residual(&small, &full(&regression, &w, 7), f64::from(1e-3f32), &inside);
+        assert!(exact <= bound && fit.iterations >= 2, "{fit:?}: {exact}");
+        let off = (f64::from(fit.residual) - exact).abs();
+        assert!(off <= 1e-3 * exact + tolerance::REGRESSION_RESIDUAL, "{fit:?}: {exact}");
+    }
+    let found: Vec<_> = regression.edges(&w).map(|(a, b, _)| (a, b)).collect();
+    assert_eq!(found, [(0, 1), (0, 6), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]);
+}
+
+/// Two moves over a gradient of W = −1, then one of 1. Halved after the second, which is the 2²²nd, both weigh the same.
+#[test]
+fn sums_are_halved_when_they_are_large() {
+    let mut memory = Couplings::new(1, 0);
+    let pattern = Ising::bits_edges_once(1, [], &[], memory.borrow()).unwrap().form();
+    let mut room = vec![[0.0; LANES]; SparseRegression::blocks(pattern)];
+    let mut sparse = SparseRegression::new(pattern, &mut room).unwrap();
+    let mut room = vec![[0.0; LANES]; Regression::blocks(1)];
+    let mut dense = Regression::new(1, &mut room).unwrap();
+    let layout = Layout::binary(1);
+    let step = Move::new(Packed::new(layout, &[0]).unwrap(), Packed::new(layout, &[1]).unwrap()).unwrap();
+    for (number, w) in [-1.0, -1.0, 1.0].into_iter().enumerate() {
+        if number == 1 {
+            // The number of moves is behind the frame and the names.
+            for (part, at) in [(&mut sparse as &mut dyn Snapshot, 28), (&mut dense as &mut dyn Snapshot, 16)] {
+                let mut bytes = save(&[&*part]);
+                assert_eq!(bytes[at..at + 4], 1u32.to_le_bytes());
+                bytes[at..at + 4].copy_from_slice(&((1u32 << 22) - 1).to_le_bytes());
+                load(&sealed(bytes), &mut [part]).unwrap();
+            }
+        }
+        sparse.push(&step, &[[0.0; LANES]], &[[-w; LANES]]).unwrap();
+        dense.push(&step, &[[0.0; LANES]], &[[-w; LANES]]).unwrap();
+    }
+    assert_eq!((sparse.moves(), dense.moves()), ((1 << 22) + 1, (1 << 22) + 1));
+    let (mut w, mut scratch) = ([[7.0; LANES]], [[0.0; LANES]; 3]);
+    dense.solve(1e-4, 50, &mut w, &mut scratch).unwrap();
+    assert_eq!(w[0][0], 0.0);
+    w[0][0] = 7.0;
+    sparse.solve(1e-4, 50, &mut w, &mut scratch).unwrap();
+    assert_eq!(w[0][0], 0.0);
 }

@@ -168,6 +168,18 @@ fn quadratic_energies_accept_everything() {
 }
 
 #[test]
+fn a_run_has_1024_edges_at_most() {
+    for edges in [1, 1023, 1024, 1025, 2048, 2049] {
+        let path = (0..edges).map(|a| (a, a + 1, 0.5)).collect();
+        let fields = vec![0.0; edges as usize + 1];
+        let model = Pairwise { convention: Convention::BitsEdgesOnce, edges: path, fields };
+        let mut memory = model.couplings();
+        let matrix = SparseMatrix::of(memory.ising(&model).unwrap().form());
+        assert_eq!(Edgewise::runs(matrix), (edges as usize).div_ceil(1024), "{edges}");
+    }
+}
+
+#[test]
 fn short_memory_is_refused() {
     let mut memory = Couplings::new(25, 50);
     let model = Ising::spins_edges_once(25, torus(5, 5, 0.3), &[], memory.borrow()).unwrap();

@@ -3,8 +3,8 @@
 use bitmc::batch::{Batch, BatchSite};
 use bitmc::energy::Tempered;
 use bitmc::noise::{Edgewise, SparseMatrix};
-use bitmc::snapshot::{FRAME, Same, Snapshot, SnapshotError, VERSION};
-use bitmc::stats::{Acceptance, BatchMeans, Means, Observer};
+use bitmc::snapshot::{FRAME, Reader, Same, Snapshot, SnapshotError, VERSION};
+use bitmc::stats::{Acceptance, BatchMeans, Every, Means, Observer};
 use bitmc::step::{
     EnumeratedGibbs, Gibbs, HammingBall, IsingBalanced, IsingLangevin, RandomWalk, SequentialGibbs, Swap,
 };
@@ -362,5 +362,31 @@ fn a_refused_state_leaves_no_trace() {
             let tables = Tables::new(kind, arities, 0.5, 3);
             each(&Plain(Own(&tables)), &format!("{kind:?} {arities:?}"));
         }
+    }
+}
+
+#[test]
+fn torn_bytes_say_how_many_there_should_be() {
+    let bytes = save(&[&Same(7), &Same(8)]);
+    for got in 0..bytes.len() {
+        // The length is known behind the header alone.
+        let need = if got < 12 { FRAME } else { bytes.len() };
+        assert_eq!(Reader::new(&bytes[..got]).err(), Some(SnapshotError::Torn { need, got }));
+    }
+    for got in 0..FRAME {
+        assert_eq!(Reader::new(&vec![0; got]).err(), Some(SnapshotError::Torn { need: FRAME, got }));
+    }
+    assert_eq!(Reader::new(&[0; FRAME]).err(), Some(SnapshotError::NoSnapshot));
+}
+
+#[test]
+fn thinning_that_waits_for_nothing_is_refused() {
+    let kept = Every::new(3, Acceptance::new());
+    let mut bytes = save(&[&kept]);
+    for (left, legal) in [(0, false), (1, true), (3, true), (4, false), (u64::MAX, false)] {
+        // Behind the frame, the name and the period.
+        bytes[24..32].copy_from_slice(&u64::to_le_bytes(left));
+        let loaded = load(&sealed(bytes.clone()), &mut [&mut Every::new(3, Acceptance::new())]);
+        assert_eq!(loaded, if legal { Ok(()) } else { Err(SnapshotError::Value) }, "{left}");
     }
 }

@@ -61,6 +61,17 @@ fn a_generator_goes_on_from_its_state() {
 }
 
 #[test]
+fn a_lane_is_dead_where_all_of_its_words_are_zero() {
+    for alive in 0..16 {
+        let (mut state, held, _) = LaneRng::seed_from_u64(11).state();
+        for (word, plane) in state.iter_mut().enumerate() {
+            plane[9] = alive >> word & 1;
+        }
+        assert_eq!(LaneRng::from_state(state, held, 16).is_some(), alive != 0, "{alive:b}");
+    }
+}
+
+#[test]
 fn bytes_are_words_in_little_endian_order() {
     for length in 0..200 {
         let mut lanes = LaneRng::seed_from_u64(12);
@@ -126,6 +137,20 @@ fn sixteen_uniforms_are_one_uniform_each() {
             assert_eq!(block[lane].to_bits(), one.to_bits(), "round {round}, lane {lane}");
         }
     }
+}
+
+/// The first word that is not refined takes no second one, nor its sign from there.
+#[test]
+fn a_word_at_the_seam_is_not_refined() {
+    const SEAM: u32 = 1 << 20;
+    assert_eq!(uniform(&mut Listed(&[SEAM])), 1.0 / 4096.0);
+    let mut words = [1 << 31; 2 * LANES];
+    (words[0], words[1]) = (0, SEAM);
+    words[LANES..].fill(u32::MAX);
+    assert_eq!(uniforms(&mut Listed(&words))[1], 1.0 / 4096.0);
+    let noise = logistics(&mut Listed(&words));
+    let size = 8191f64.ln();
+    assert!(noise[0] < 0.0 && (f64::from(noise[1]) / size - 1.0).abs() < 1e-5, "{noise:?}");
 }
 
 #[test]

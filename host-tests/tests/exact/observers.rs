@@ -1,0 +1,97 @@
+//! What observers say of a few steps, beside the same counted by hand; of none; and where they are full.
+
+use bitmc::stats::{Acceptance, Average, BatchMeans, Best, Evidence, LogSum, Observer, Pairs, StateObserver};
+use bitmc::{Info, Layout, Packed};
+use bitmc_host_tests::models::Source;
+use bitmc_host_tests::snapshot::{load, save, sealed};
+
+fn state(words: &[u32; 1]) -> Packed<'_> {
+    Packed::new(Layout::binary(3), words).unwrap()
+}
+
+#[test]
+fn acceptance_counts_what_steps_did() {
+    let mut found = Acceptance::new();
+    for (accepted, proposed, fault) in
+        [(true, 3, false), (false, 2, true), (false, 4, false), (true, 1, false), (false, 0, true)]
+    {
+        let mut info = Info::default();
+        (info.accepted, info.proposed, info.fault) = (accepted, proposed, fault);
+        found.observe(state(&[0]), 0.0, &info);
+    }
+    let counts = [found.steps, found.accepted, found.proposed_flips, found.accepted_flips, found.faults];
+    assert_eq!(counts, [5, 2, 10, 4, 2]);
+}
+
+#[test]
+fn the_best_of_equal_states_is_the_first() {
+    let mut best = Best::new([0; 1]);
+    for (words, energy) in [([1], 2.0), ([2], 1.0), ([3], 1.0), ([4], 1.5)] {
+        best.observe(state(&words), energy, &Info::default());
+    }
+    assert_eq!((best.words(), best.energy()), (Some(&[2][..]), Some(1.0)));
+}
+
+#[test]
+fn a_variance_is_known_from_the_second_value_on() {
+    let mut means = BatchMeans::<16>::new();
+    assert_eq!((means.variance(), means.mean()), (0.0, 0.0));
+    means.push(1.0);
+    assert_eq!((means.variance(), means.mean()), (0.0, 1.0));
+    means.push(4.0);
+    assert_eq!((means.variance(), means.mean()), (4.5, 2.5));
+}
+
+/// After 64 values sixteen batches are eight of eight.
+#[test]
+fn eight_batches_of_eight_are_enough_and_fewer_are_not() {
+    let mut source = Source::new(3);
+    let values: Vec<f32> = (0..64).map(|_| source.normal(1.0)).collect();
+    let (mut means, mut fewer) = (BatchMeans::<16>::new(), BatchMeans::<8>::new());
+    for (number, &value) in values.iter().enumerate() {
+        assert_eq!((means.ess(), fewer.ess()), (None, None), "{number} values");
+        means.push(value);
+        fewer.push(value);
+    }
+    let spread = |values: &[f64]| {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
+    };
+    let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+    let batches: Vec<f64> = values.chunks(8).map(|batch| batch.iter().sum::<f64>() / 8.0).collect();
+    let exact = 8.0 * spread(&values) / spread(&batches);
+    let found = means.ess().map_or(0.0, f64::from);
+    assert!((found / exact - 1.0).abs() < 1e-4, "{found} {exact}");
+    assert_eq!(fewer.ess(), None);
+    // Batches that are all alike say nothing.
+    let mut alike = BatchMeans::<16>::new();
+    (0..64).for_each(|number| alike.push(if number % 2 == 0 { 1.0 } else { -1.0 }));
+    assert_eq!(alike.ess(), None);
+}
+
+#[test]
+fn of_nothing_there_is_no_share_and_no_mean() {
+    assert_eq!((LogSum::new().share(1.0), LogSum::new().log()), (0.0, f32::NEG_INFINITY));
+    assert_eq!((Average::new().mean(), Average::new().equal_weights()), (0.0, 0.0));
+    let mut evidence = Evidence::new();
+    for _ in 0..3 {
+        assert_eq!(evidence.relative_error(), f32::INFINITY);
+        evidence.add(f32::NEG_INFINITY);
+    }
+}
+
+/// The largest count is the mark of a pair without sites.
+#[test]
+fn pairs_that_are_full_stay() {
+    let mut pairs = Pairs::new([(0, 1)]);
+    let mut bytes = save(&[&pairs]);
+    // Behind the frame, the name and the pairs: how often they were alike, and the count.
+    bytes[32..36].copy_from_slice(&5u32.to_le_bytes());
+    bytes[36..40].copy_from_slice(&(u32::MAX - 2).to_le_bytes());
+    load(&sealed(bytes), &mut [&mut pairs]).unwrap();
+    assert_eq!(pairs.alike(), (u32::MAX - 2, [Some(5)]));
+    for _ in 0..3 {
+        pairs.see(state(&[3]));
+        assert_eq!(pairs.alike(), (u32::MAX - 1, [Some(6)]));
+    }
+}
