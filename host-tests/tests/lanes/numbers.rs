@@ -223,3 +223,19 @@ fn a_total_of_totals_has_what_rounding_dropped_of_both() {
     one.add_total(other);
     assert_eq!(one.value(), 33_554_440.0);
 }
+
+#[test]
+fn logarithms_of_subnormal_numbers_are_those_of_float64() {
+    for bits in [1u32, 2, 3, 0x100, 0x1234, 0x7F_FFFF, 0x80_0000] {
+        let x = f32::from_bits(bits);
+        let (found, truth) = (f64::from(lane::ln(x)), f64::from(x).ln());
+        assert!((found - truth).abs() <= 2e-7 * truth.abs(), "{x:e}: {found}, {truth}");
+    }
+}
+
+#[test]
+fn each_site_of_later_blocks_has_its_number() {
+    let mut blocks = [[0.0; LANES]; 2];
+    let sites: Vec<usize> = lane::each(3, &mut blocks).map(|(site, _)| site).collect();
+    assert_eq!(sites, (48..80).collect::<Vec<_>>());
+}
