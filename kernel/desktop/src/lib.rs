@@ -89,7 +89,7 @@ mod unit;
 
 pub use anneal::{Annealed, Annealer, Method, Minimum, Reached};
 pub use error::Error;
-pub use logz::{Estimate, LogZ};
+pub use logz::{Estimate, LogZ, base_fields};
 pub use model::{Info, Model};
 pub use plan::Plan;
 pub use ranks::Ranks;

@@ -6,9 +6,12 @@ use crate::diagnose::mean;
 use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
 use crate::progress::Progress;
-use crate::run::{held, log_states, start};
+use crate::run::{held, log_base, start};
 use crate::settings::{Settings, settings};
+#[cfg(doc)]
+use bitmc::energy::BaseDistribution;
 use bitmc::energy::Tempered;
+use bitmc::layout::Kind;
 use bitmc::temper::{Replica, forward};
 use bitmc::{Energy, Gibbs, LaneRng, Layout, Packed};
 use rayon::prelude::*;
@@ -16,7 +19,7 @@ use serde::Serialize;
 
 /// The settings of an estimate of `ln Z`, `Z = Σ e^(−E(x)/T)`; [`LogZ::run`] runs it over all cores.
 ///
-/// Annealed importance sampling (Neal 2001) from independent uniform sites. Each run passes from β = 0 to 1, with one Gibbs
+/// Annealed importance sampling (Neal 2001) from independent sites, uniform without [`LogZ::base`]. Each run passes from β = 0 to 1, with one Gibbs
 /// sweep at each temperature. The mean of the runs' weights is Z, without bias, however many temperatures; the logarithm of a
 /// mean of few weights is too low. Where sites are known Z is the sum over the states that agree.
 ///
@@ -39,6 +42,7 @@ pub struct LogZ<'m> {
     runs: Option<usize>,
     temperatures: Option<usize>,
     population: Option<usize>,
+    base: Vec<f32>,
     pub(crate) temperature: f32,
     pub(crate) settings: Settings,
 }
@@ -48,7 +52,7 @@ const RUNS: usize = 64;
 /// Temperatures of a run, where nothing else is set.
 const TEMPERATURES: usize = 1000;
 
-/// Equal weights below which an estimate is doubtful, however many runs there were.
+/// Equal weights below which an estimate is doubtful.
 const FEW: f64 = 10.0;
 
 /// An estimate of ln Z.
@@ -57,8 +61,8 @@ const FEW: f64 = 10.0;
 pub struct Estimate {
     /// ln Z.
     pub log_z: f64,
-    /// Its standard error, by the spread of the runs' weights, with what rounding of energies to f32 may do. Of a
-    /// population by the sizes of its families, or by the spread of the weights at each temperature where that is
+    /// Its standard error, by the spread of the runs' weights, or by that of their logarithms where those of a normal
+    /// distribution would make it larger; with what rounding of energies to f32 may do. Of a population by the sizes of its families, or by the spread of the weights at each temperature where that is
     /// larger. Infinite where all runs have the same weight: then nothing is known of it. 1/runs more where a table
     /// forbids states. As JSON infinity is 1e308.
     #[serde(serialize_with = "crate::diagnose::bounded")]
@@ -67,7 +71,7 @@ pub struct Estimate {
     pub runs: usize,
     /// Temperatures of a run.
     pub temperatures: usize,
-    /// The effective number of runs, `(Σw)²/Σw²`. Of a population `1/Σn²`, where n is the share of a family in it.
+    /// The effective number of runs: `(Σw)²/Σw²`, or R e^(−s²) where that is less, s² the variance of ln w. Of a population `1/Σn²`, where n is the share of a family in it.
     pub effective_runs: f64,
     /// Replicas of the start from which the population descends; `None` of annealed importance sampling.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,10 +89,72 @@ impl Model {
             runs: None,
             temperatures: None,
             population: None,
+            base: Vec::new(),
             temperature: 1.0,
             settings: Settings::default(),
         }
     }
+}
+
+/// Fields for [`LogZ::base`]: of independent sites whose values are as frequent as in these states, each value counted half a
+/// time more. Of ordinal sites they have the same means.
+///
+/// # Errors
+/// [`Error::Option`] where there are no states, or one is none of this layout.
+pub fn base_fields<S: IntoIterator<Item = u32>>(
+    layout: Layout,
+    states: impl IntoIterator<Item = S>,
+) -> Result<Vec<f32>, Error> {
+    let (sites, arity) = (layout.sites(), layout.arity());
+    let (mut counts, mut rows) = (vec![0.5f64; sites * arity], 0);
+    for state in states {
+        let mut of_row = 0;
+        for (site, value) in state.into_iter().enumerate() {
+            if site >= sites || value as usize >= arity {
+                return Err(Error::option(format!(
+                    "base: row {rows} has the value {value} at site {site}, where there are {sites} sites of {arity} values"
+                )));
+            }
+            counts[site * arity + value as usize] += 1.0;
+            of_row += 1;
+        }
+        if of_row != sites {
+            return Err(Error::option(format!(
+                "base: row {rows} has {of_row} values, where {sites} are needed"
+            )));
+        }
+        rows += 1;
+    }
+    if rows == 0 {
+        return Err(Error::option("base: no states"));
+    }
+    let sites = counts.chunks_exact(arity);
+    Ok(match layout.kind() {
+        Kind::Categorical => counts.iter().map(|count| count.ln() as f32).collect(),
+        Kind::Binary | Kind::Ordinal => sites.map(|counts| slope(counts) as f32).collect(),
+    })
+}
+
+/// The θ at which `p(k) ∝ e^θk` has the mean of these counts. Of two values it is the logarithm of their odds.
+fn slope(counts: &[f64]) -> f64 {
+    if let [zeros, ones] = counts {
+        return (ones / zeros).ln();
+    }
+    let mean = |weights: &mut dyn Iterator<Item = f64>| {
+        let (sum, moment) = weights
+            .zip(0..)
+            .fold((0.0, 0.0), |(sum, moment), (weight, k)| (sum + weight, moment + weight * f64::from(k)));
+        moment / sum
+    };
+    let most = (counts.len() - 1) as f64;
+    let goal = mean(&mut counts.iter().copied());
+    let (mut low, mut high) = (-40.0, 40.0);
+    for _ in 0..60 {
+        let middle: f64 = 0.5 * (low + high);
+        let weights = &mut (0..counts.len()).map(|k| (middle * k as f64 - middle.max(0.0) * most).exp());
+        *(if mean(weights) < goal { &mut low } else { &mut high }) = middle;
+    }
+    low
 }
 
 settings!(LogZ, "What stops the estimate from elsewhere: it is then an error.");
@@ -111,6 +177,14 @@ impl LogZ<'_> {
     #[must_use]
     pub fn population(self, replicas: usize) -> Self {
         Self { population: Some(replicas), ..self }
+    }
+
+    /// Begins at independent sites with these fields θ ([`BaseDistribution`]) instead of uniform ones. [`base_fields`] makes
+    /// them of states near those of the model: draws of a chain, or the data that an RBM has learned. Fewer temperatures are
+    /// then enough. A mode from which no such state comes may be missed, and ln Z is then too low without a warning.
+    #[must_use]
+    pub fn base(self, fields: &[f32]) -> Self {
+        Self { base: fields.to_vec(), ..self }
     }
 
     /// T.
@@ -145,11 +219,16 @@ impl LogZ<'_> {
         self.settings.install(|| self.estimate(runs, temperatures))
     }
 
+    /// From the base to the model.
+    pub(crate) fn path<'e>(&'e self, energy: &'e Dyn<'e>) -> Result<Tempered<'e, Dyn<'e>>, Error> {
+        Tempered::from_base(energy, &self.base, 0.0).map_err(|error| Error::option(format!("base: {error}")))
+    }
+
     fn estimate(&self, runs: usize, temperatures: usize) -> Result<Estimate, Error> {
         let mut parts = Parts::new(self.model, self.temperature)?;
         let beta = parts.beta();
         let ready = parts.ready()?;
-        let path = Tempered::new(ready.energy(), 0.0).map_err(Error::model)?;
+        let path = self.path(ready.energy())?;
         let mut soft = Parts::soft(self.model, self.temperature)?;
         let soft = soft.ready()?;
         let held = held(self.model);
@@ -166,23 +245,24 @@ impl LogZ<'_> {
         };
         let walks: Vec<f32> = streams.into_par_iter().map(one).collect::<Result<_, _>>()?;
         drop(progress);
-        let base = log_states(self.model, ready.energy());
-        let weights = Weights::of(&walks.iter().map(|&walk| walk.into()).collect::<Vec<_>>());
+        let base = log_base(self.model, path.base(), ready.energy());
+        let logs: Vec<f64> = walks.iter().map(|&walk| walk.into()).collect();
+        let weights = Weights::of(&logs);
         if weights.log_mean == f64::NEG_INFINITY {
             let reason = "no run ended in a possible state: independent draws hardly ever keep the hard constraints; take more runs, or a population";
             return Err(Error::model(reason));
         }
         let constant = self.constant()?;
-        let effective_runs = weights.equal;
+        let (tail, equal) = log_normal(&logs);
+        let effective_runs = weights.equal.min(equal);
         let (unmet, alike) = self.unmet(weights.relative_variance, runs);
-        let few = (0.1 * runs as f64).min(10.0 * FEW).max(FEW.min(0.5 * runs as f64));
-        let warning = (effective_runs < few).then(|| {
-            format!("{effective_runs:.1} of {} runs have all the weight: ln Z is likely too low; take more temperatures, more runs, or a population", runs)
+        let warning = (effective_runs < FEW.min(0.5 * runs as f64)).then(|| {
+            format!("{effective_runs:.1} of {runs} runs have all the weight: ln Z is likely too low; take more temperatures, more runs, a base near the model, or a population")
         });
         let warning = warning.or(alike);
         Ok(Estimate {
             log_z: base + weights.log_mean - constant,
-            error: weights.relative_variance.sqrt().hypot(weights.rounding).hypot(unmet),
+            error: weights.relative_variance.max(tail).sqrt().hypot(weights.rounding).hypot(unmet),
             runs,
             temperatures,
             effective_runs,
@@ -233,6 +313,18 @@ impl LogZ<'_> {
         let walk = forward(&mut replica, betas, 1, |_| Gibbs::systematic(), rng).map_err(Error::model)?;
         if cancel.is_cancelled() { Err(Error::option("it was cancelled")) } else { Ok(walk) }
     }
+}
+
+/// The relative variance of a mean of weights, and how many equal ones they are worth, if their logarithms are normal. Few runs
+/// see nothing of the tail that has most of the weight: the spread of their weights is then too small, but not that of the
+/// logarithms. The mean of such logarithms and half of their variance bound how far off the mean can be.
+fn log_normal(logs: &[f64]) -> (f64, f64) {
+    let finite: Vec<f64> = logs.iter().copied().filter(|log| log.is_finite()).collect();
+    let (runs, possible) = (logs.len() as f64, finite.len() as f64);
+    let center = mean(&finite);
+    let square = finite.iter().map(|log| (log - center).powi(2)).sum::<f64>() / (possible - 1.0).max(1.0);
+    let tail = (square.exp() * runs / possible - 1.0) / runs;
+    (tail.min(square * square), possible * (-square).exp())
 }
 
 /// What weights say, by their logarithms; in f64, for those that are nearly equal.

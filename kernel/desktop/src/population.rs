@@ -6,7 +6,7 @@ use crate::logz::{Estimate, LogZ, Weights};
 use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
 use crate::progress::Progress;
-use crate::run::{held, log_states, start};
+use crate::run::{held, log_base, start};
 use crate::tempering::VecReplica;
 use bitmc::energy::Tempered;
 use bitmc::temper::{Families, Replica, begin, next_beta, resample};
@@ -58,7 +58,7 @@ impl<'e> Population<'e> {
         };
         let drawn: Vec<_> = rngs.par_iter_mut().map(first).collect::<Result<_, Error>>()?;
         let (replicas, gaps): (Vec<_>, Vec<f32>) = drawn.into_iter().unzip();
-        let log_z = log_states(model, path.target());
+        let log_z = log_base(model, path.base(), path.target());
         let families = (0..size as u32).collect();
         Ok(Self { replicas, rngs, shared, gaps, families, beta: 0.0, log_z, variance: 0.0, rounding: 0.0 })
     }
@@ -88,7 +88,7 @@ impl LogZ<'_> {
         let mut parts = Parts::new(self.model, self.temperature)?;
         let most = parts.beta();
         let ready = parts.ready()?;
-        let path = Tempered::new(ready.energy(), 0.0).map_err(Error::model)?;
+        let path = self.path(ready.energy())?;
         let mut soft = Parts::soft(self.model, self.temperature)?;
         let soft = soft.ready()?;
         let held = held(self.model);

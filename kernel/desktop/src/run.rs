@@ -11,7 +11,7 @@ use crate::ranks::{CANCELLED, LATE, Link};
 use crate::sampler::{Choice, Sampler};
 use crate::unit::{Start, Track, Unit};
 use crate::{Error, Samples};
-use bitmc::energy::Tempered;
+use bitmc::energy::{BaseDistribution, Tempered};
 use bitmc::stats::Acceptance;
 use bitmc::{Chain, Gibbs, LaneRng, Layout, Packed, packed};
 use rayon::prelude::*;
@@ -372,13 +372,21 @@ pub(crate) fn held(model: &Model) -> Vec<u32> {
     held
 }
 
-/// ln of the number of states that agree with the known sites. In 32 bits that of 10⁵ sites would be off by hundredths.
-pub(crate) fn log_states(model: &Model, energy: &Dyn<'_>) -> f64 {
+/// ln of the sum of `e^−E₀` over the states that agree with the known sites: where E₀ is 0, of their number. In 32 bits that of
+/// 10⁵ sites would be off by hundredths.
+pub(crate) fn log_base(model: &Model, base: BaseDistribution<'_>, energy: &Dyn<'_>) -> f64 {
     let held = held(model);
     let free = |site: &usize| held[site / 32] >> (site % 32) & 1 == 0;
     let all = energy.layout().arity();
-    let arity = |site| energy.arities().map_or(all, |each| usize::from(each[site])) as f64;
-    (0..model.sites()).filter(free).map(|site| arity(site).ln()).sum()
+    let arity = |site| energy.arities().map_or(all, |each| usize::from(each[site])) as u32;
+    let weight = |site, value| f64::from(base.field(site, value));
+    let sum = |site| {
+        let weights = (0..arity(site)).map(|value| weight(site, value));
+        let most = weights.clone().fold(f64::NEG_INFINITY, f64::max);
+        most + weights.map(|weight| (weight - most).exp()).sum::<f64>().ln()
+    };
+    let known: f64 = model.known.iter().map(|&(site, value)| weight(site, value)).sum();
+    (0..model.sites()).filter(free).map(sum).sum::<f64>() + known
 }
 
 /// A random state a chain that is possible and has the known values.

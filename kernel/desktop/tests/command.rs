@@ -150,6 +150,16 @@ fn minima_and_ln_z_and_what_a_file_holds() {
     let (log_z, error) = (estimate["log_z"].as_f64().unwrap(), estimate["error"].as_f64().unwrap());
     assert!((log_z - truth).abs() < 5.0 * error, "a population: {log_z} ± {error}, exactly {truth}");
     assert_eq!((&estimate["runs"], &estimate["options"]["population"]), (&3000.into(), &3000.into()));
+    // Draws of `sample` are a base.
+    let folder = tempfile::tempdir().unwrap();
+    let draws = folder.path().join("base.npz").to_str().unwrap().to_string();
+    json(&["sample", &file("pick_two.qubo"), "--save", &draws]);
+    let words = ["logz", &file("pick_two.qubo"), "--temperatures", "10", "--base", &draws];
+    let (estimate, _) = json(&words);
+    let (log_z, error) = (estimate["log_z"].as_f64().unwrap(), estimate["error"].as_f64().unwrap());
+    assert!((log_z - truth).abs() < 5.0 * error, "a base: {log_z} ± {error}, exactly {truth}");
+    fails(&["logz", &file("frustrated.rudy"), "--base", &draws], 1, "states of shape");
+    fails(&["logz", &file("pick_two.qubo"), "--base", &file("pick_two.qubo")], 1, "pick_two.qubo");
     let output = bitmc(&["info", &file("sprinkler.uai")]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("graphical model: 4 sites of 2 values"), "{text}");

@@ -2,7 +2,8 @@
 //! rejects.
 
 use bitmc::{Function, Layout, Packed, Plain};
-use bitmc_desktop::{Choice, Model, Samples};
+use bitmc_desktop::bits::BitRows;
+use bitmc_desktop::{Choice, Model, Samples, base_fields};
 
 /// `E` of every state, and the means of all sites under `e^(−E/T)`, by enumeration.
 struct Truth {
@@ -322,6 +323,89 @@ fn ln_z_of_a_population_is_that_of_the_enumeration() {
             truth.log_z
         );
     }
+}
+
+#[test]
+fn ln_z_begins_at_independent_sites_like_some_states() {
+    for (name, model, arities, energy) in models() {
+        let samples = model.sampler().chains(4).draws(200).run().unwrap();
+        let states = (0..4).flat_map(|chain| (0..200).map(move |draw| (chain, draw)));
+        let fields =
+            base_fields(samples.layout(), states.map(|(chain, draw)| samples.state(chain, draw))).unwrap();
+        let last = arities.len() - 1;
+        let known = model.clone().given(&[(1, 1), (last, 0)]).unwrap();
+        let given = |x: &[f64]| if x[1] == 1.0 && x[last] == 0.0 { energy(x) } else { f64::INFINITY };
+        let truths = [enumerate(&arities, 1.0, &energy), enumerate(&arities, 1.0, given)];
+        for (model, truth) in [&model, &known].into_iter().zip(truths) {
+            let importance = model.log_z().runs(200).temperatures(100).base(&fields);
+            for settings in [importance, model.log_z().population(1000).base(&fields)] {
+                let estimate = settings.run().unwrap();
+                let off = |log_z: f64| (log_z - truth.log_z).abs() / estimate.error.max(1e-4);
+                assert!(off(estimate.log_z) < 5.0, "{name}: {estimate:?}, exactly {}", truth.log_z);
+                assert!(off(estimate.log_z + 1.0) > 5.0, "{name}: blind, {estimate:?}");
+            }
+        }
+    }
+}
+
+/// How far estimates of ln Z of an RBM on digits are off, in natural logarithms and in standard errors.
+fn rbm_off(base: &[f32], temperatures: usize) -> [f64; 2] {
+    const SEEDS: u64 = 20;
+    const EXACTLY: f64 = 54.82826175865478; // examples/data/rbm64/exact.json
+    let model = Model::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/rbm64")).unwrap();
+    let mut squares = [0.0; 2];
+    for seed in 0..SEEDS {
+        let estimate = model.log_z().base(base).temperatures(temperatures).seed(seed).run().unwrap();
+        let off = estimate.log_z - EXACTLY;
+        squares[0] += off.powi(2);
+        squares[1] += (off / estimate.error).powi(2);
+    }
+    squares.map(|sum| (sum / SEEDS as f64).sqrt())
+}
+
+#[test]
+fn errors_of_ln_z_know_of_weights_that_no_run_has_met() {
+    for temperatures in [20, 50] {
+        let [_, errors] = rbm_off(&[], temperatures);
+        assert!(errors < 1.3, "{temperatures} temperatures: off by {errors} standard errors");
+    }
+    // Negative control: of half the error, which the spread of the weights alone has.
+    assert!(2.0 * rbm_off(&[], 50)[1] > 1.3);
+}
+
+#[test]
+fn a_base_of_data_needs_fewer_temperatures() {
+    let digits = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/rbm64/digits8x8_gt7.bits");
+    let digits = BitRows::read(digits.as_ref(), 64).unwrap();
+    let values = |row| Packed::new(digits.layout(), row).unwrap().values().collect::<Vec<_>>();
+    let fields = base_fields(digits.layout(), digits.rows().map(values)).unwrap();
+    let (near, [uniform, _]) = (rbm_off(&fields, 10), rbm_off(&[], 10));
+    assert!(near[0] < 0.2 && near[1] < 1.3 && uniform > 0.4, "{near:?}, {uniform}");
+}
+
+#[test]
+fn bases_have_the_frequencies_of_their_states() {
+    let rows = [[0u32, 1, 2], [0, 2, 2], [0, 2, 1]];
+    let of = |layout, rows: &[[u32; 3]]| base_fields(layout, rows.iter().map(|row| row.iter().copied()));
+    // Counts with a half more each: 3.5 and .5 of bits that are 0 in three rows.
+    let bits = of(Layout::binary(3), &[[0, 1, 1], [0, 1, 0], [0, 0, 1]]).unwrap();
+    let odds = [0.5f64 / 3.5, 2.5 / 1.5, 2.5 / 1.5];
+    bits.iter().zip(odds).for_each(|(field, odds)| assert!((f64::from(*field) - odds.ln()).abs() < 1e-6));
+    let table = of(Layout::categorical(3, 3), &rows).unwrap();
+    let counts = [3.5f64, 0.5, 0.5, 0.5, 1.5, 2.5, 0.5, 1.5, 2.5];
+    table.iter().zip(counts).for_each(|(field, count)| assert!((f64::from(*field) - count.ln()).abs() < 1e-6));
+    let slopes = of(Layout::ordinal(3, 3), &rows).unwrap();
+    for (slope, counts) in slopes.iter().zip(counts.chunks(3)) {
+        let mean = |weights: [f64; 3]| (weights[1] + 2.0 * weights[2]) / weights.iter().sum::<f64>();
+        let e = f64::from(*slope).exp();
+        assert!((mean([1.0, e, e * e]) - mean([counts[0], counts[1], counts[2]])).abs() < 1e-6);
+    }
+    let refused = |found: Result<Vec<f32>, bitmc_desktop::Error>| found.unwrap_err().to_string();
+    assert!(refused(of(Layout::binary(3), &rows)).contains("row 0 has the value 2 at site 2"));
+    assert!(refused(of(Layout::categorical(4, 3), &rows)).contains("row 0 has 3 values, where 4"));
+    assert!(refused(of(Layout::categorical(3, 3), &[])).contains("no states"));
+    let model = Model::ising(3, &[], &[]).unwrap();
+    assert!(refused(model.log_z().base(&[0.0; 2]).run().map(|_| vec![])).starts_with("base: "));
 }
 
 #[test]

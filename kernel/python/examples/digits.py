@@ -32,7 +32,7 @@ def main():
     print(model)
     samples = bitmc.sample(model, draws=200 if quick else 2000, chains=32, warmup=500 if quick else 5000)
     print(samples.report["why"])
-    estimate = bitmc.log_z(model, runs=64, temperatures=500 if quick else 5000)
+    estimate = bitmc.log_z(model, temperatures=100 if quick else 1000, base=digits)
     energy = -digits @ rbm.intercept_visible_ - np.logaddexp(
         0, digits @ rbm.components_.T + rbm.intercept_hidden_
     ).sum(axis=1)

@@ -3,8 +3,8 @@
 use crate::model::Model;
 use crate::samples::{Samples, states};
 use crate::{json, raised, wrong};
-use bitmc_desktop::{Cancel, Choice, Error};
-use numpy::{IntoPyArray, PyArray1};
+use bitmc_desktop::{Cancel, Choice, Error, base_fields};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -159,7 +159,7 @@ pub(crate) fn anneal<'py>(
 }
 
 #[pyfunction]
-#[pyo3(signature = (model, runs, temperatures, population, temperature, seed, threads, progress))]
+#[pyo3(signature = (model, runs, temperatures, population, base, temperature, seed, threads, progress))]
 #[expect(clippy::too_many_arguments, reason = "the settings of a run")]
 pub(crate) fn log_z(
     py: Python<'_>,
@@ -167,6 +167,7 @@ pub(crate) fn log_z(
     runs: Option<usize>,
     temperatures: Option<usize>,
     population: Option<usize>,
+    base: Option<PyReadonlyArray2<'_, u16>>,
     temperature: f32,
     seed: u64,
     threads: usize,
@@ -183,6 +184,11 @@ pub(crate) fn log_z(
     }
     if let Some(replicas) = population {
         run = run.population(replicas);
+    }
+    if let Some(states) = base {
+        let states = states.as_array();
+        let rows = states.rows().into_iter().map(|row| row.into_iter().map(|&value| u32::from(value)));
+        run = run.base(&base_fields(model.inner.layout(), rows).map_err(raised)?);
     }
     let (estimate, signal) = interruptible(py, &cancel, || run.run())?;
     unless_interrupted(py, signal, false)?;

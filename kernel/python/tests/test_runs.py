@@ -272,6 +272,22 @@ def test_log_z():
     assert estimate.runs == 2000 and 1 < estimate.families <= 2000
 
 
+def test_log_z_begins_at_the_states_of_its_base():
+    """Sites that are nearly always 1: from uniform ones few runs have all the weight."""
+    h = np.full(200, 4.0)
+    model, exactly = bitmc.ising(np.zeros((200, 200)), h), 200 * np.log(2 * np.cosh(4.0))
+    few = {"runs": 64, "temperatures": 2}
+    with pytest.warns(bitmc.SamplingWarning, match="likely too low"):
+        uniform = bitmc.log_z(model, **few)
+    assert abs(uniform.log_z - exactly) > 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        near = bitmc.log_z(model, **few, base=bitmc.sample(model, draws=1000, chains=4).states)
+        population = bitmc.log_z(model, method="population", base=np.ones((100, 200), np.uint8))
+    for found in near, population:
+        assert abs(found.log_z - exactly) < min(5 * found.error, 0.5), (found, exactly)
+
+
 def resident():
     """KiB of this process that are in memory. The peak would be blind after a test that took more."""
     with open("/proc/self/statm") as file:

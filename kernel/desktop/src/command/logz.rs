@@ -1,9 +1,13 @@
 //! `bitmc logz FILE`.
 
 use crate::output::{Input, Output, on_interrupt, written};
-use bitmc_desktop::{Error, Estimate, LogZ, Model, cli};
+use bitmc_desktop::bits::BitRows;
+use bitmc_desktop::npz::Reader;
+use bitmc_desktop::{Error, Estimate, LogZ, Model, base_fields, cli};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug, Serialize)]
 pub(crate) struct Options {
@@ -26,6 +30,11 @@ pub(crate) struct Options {
     /// Replicas of --method population [default: 1000]
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(2..=100_000_000))]
     population: Option<u32>,
+
+    /// Begin at independent sites whose values are as frequent as in these states, not at uniform ones: a .npz file of `bitmc
+    /// sample --save`, or .bits
+    #[arg(long, value_name = "FILE")]
+    base: Option<PathBuf>,
 
     /// ln Z of e^(−E/T)
     #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = cli::within(1e-20, 1e20))]
@@ -59,6 +68,9 @@ impl Options {
     /// The method with its own options; those of the other one are refused.
     fn settings<'m>(&self, model: &'m Model) -> Result<LogZ<'m>, Error> {
         let mut settings = model.log_z();
+        if let Some(path) = &self.base {
+            settings = settings.base(&base(model, path)?);
+        }
         match self.method {
             Method::Importance => {
                 if self.population.is_some() {
@@ -82,6 +94,26 @@ impl Options {
         }
         Ok(settings)
     }
+}
+
+/// The fields of a file of states.
+fn base(model: &Model, path: &Path) -> Result<Vec<f32>, Error> {
+    let (layout, sites) = (model.layout(), model.sites());
+    if path.extension().is_none_or(|end| end != "npz") {
+        let rows = BitRows::read(path, sites)?;
+        let bits = rows.rows().map(|row| (0..sites).map(|site| row[site / 32] >> (site % 32) & 1));
+        return base_fields(layout, bits);
+    }
+    let file = File::open(path).map_err(|error| Error::file(path, error))?;
+    let states = Reader::new(file).and_then(|mut arrays| arrays.array("states"));
+    let states = states.map_err(|error| Error::file(path, error))?;
+    if states.shape.last() != Some(&sites) {
+        let reason = format!("states of shape {:?}, where the last number must be {sites}", states.shape);
+        return Err(Error::file(path, reason));
+    }
+    // What is no value becomes one that is refused.
+    let value = |value: &f64| if value.fract() == 0.0 && *value >= 0.0 { *value as u32 } else { u32::MAX };
+    base_fields(layout, states.values.chunks_exact(sites).map(|row| row.iter().map(value)))
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Error> {

@@ -106,6 +106,7 @@ def log_z(
     runs: int | None,
     temperatures: int | None,
     population: int | None,
+    base: NDArray[np.uint16] | None,
     temperature: float,
     seed: int,
     threads: int,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bitmc
-from ._arrays import flag, one_of, path_of, real, said, whole
+from ._arrays import array, flag, one_of, path_of, real, said, shown, whole
 from ._models import Model
 
 
@@ -414,9 +414,9 @@ def log_z(
     *,
     method: str = "importance",
     population: int | None = None,
+    base: Any = None,
 ) -> LogZ:
-    """``ln Z``, ``Z = Σ exp(−E(x)/T)``, by annealed importance sampling from independent uniform sites, or by population
-    annealing.
+    """``ln Z``, ``Z = Σ exp(−E(x)/T)``, by annealed importance sampling or population annealing.
 
     Parameters
     ----------
@@ -431,10 +431,19 @@ def log_z(
         ``importance``, or ``population``: replicas that pass the temperatures together, of which likely ones are copied.
     population : int
         Replicas of population annealing; 1000 where not given.
+    base : array of states, sites in the last place
+        Begin at independent sites whose values are as frequent as in these states, not at uniform ones: draws of
+        :func:`sample`, or the data that an RBM has learned. Fewer temperatures are then enough. A mode from which no such
+        state comes may be missed: ln Z is then too low.
 
     Returns
     -------
     LogZ
+
+    Warns
+    -----
+    SamplingWarning
+        Where the estimate is doubtful.
 
     Examples
     --------
@@ -456,9 +465,23 @@ def log_z(
         None if runs is None else whole("runs", runs, 2, 10**9),
         None if temperatures is None else whole("temperatures", temperatures, 1, 10**9),
         None if population is None else whole("population", population, 2, 10**8),
+        None if base is None else _states("base", base, model.sites),
         real("temperature", temperature, 1e-20, 1e20),
         whole("seed", seed),
         whole("threads", threads, 0, 1024),
         bool(progress),
     )
-    return LogZ(**json.loads(told, parse_float=_number))
+    estimate = LogZ(**json.loads(told, parse_float=_number))
+    if estimate.warning is not None:
+        warnings.warn(estimate.warning, SamplingWarning, stacklevel=2)
+    return estimate
+
+
+def _states(name: str, value: Any, sites: int) -> NDArray[np.uint16]:
+    """States as rows."""
+    found = array(name, value)
+    if found.shape[-1:] != (sites,):
+        raise ValueError(f"{name}: shape n × {sites} is needed, got {shown(found.shape)}")
+    if found.size and not ((0 <= found) & (found < 65536) & (found == np.floor(found))).all():
+        raise ValueError(f"{name}: states are whole numbers from 0")
+    return np.ascontiguousarray(found.reshape(-1, sites), dtype=np.uint16)
