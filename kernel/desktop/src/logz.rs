@@ -246,15 +246,13 @@ impl LogZ<'_> {
         let walks: Vec<f32> = streams.into_par_iter().map(one).collect::<Result<_, _>>()?;
         drop(progress);
         let base = log_base(self.model, path.base(), ready.energy());
-        let logs: Vec<f64> = walks.iter().map(|&walk| walk.into()).collect();
-        let weights = Weights::of(&logs);
+        let weights = Weights::of(&walks.iter().map(|&walk| walk.into()).collect::<Vec<_>>());
         if weights.log_mean == f64::NEG_INFINITY {
             let reason = "no run ended in a possible state: independent draws hardly ever keep the hard constraints; take more runs, or a population";
             return Err(Error::model(reason));
         }
         let constant = self.constant()?;
-        let (tail, equal) = log_normal(&logs);
-        let effective_runs = weights.equal.min(equal);
+        let effective_runs = weights.equal;
         let (unmet, alike) = self.unmet(weights.relative_variance, runs);
         let warning = (effective_runs < FEW.min(0.5 * runs as f64)).then(|| {
             format!("{effective_runs:.1} of {runs} runs have all the weight: ln Z is likely too low; take more temperatures, more runs, a base near the model, or a population")
@@ -262,7 +260,7 @@ impl LogZ<'_> {
         let warning = warning.or(alike);
         Ok(Estimate {
             log_z: base + weights.log_mean - constant,
-            error: weights.relative_variance.max(tail).sqrt().hypot(weights.rounding).hypot(unmet),
+            error: weights.error().hypot(unmet),
             runs,
             temperatures,
             effective_runs,
@@ -315,25 +313,17 @@ impl LogZ<'_> {
     }
 }
 
-/// The relative variance of a mean of weights, and how many equal ones they are worth, if their logarithms are normal. Few runs
-/// see nothing of the tail that has most of the weight: the spread of their weights is then too small, but not that of the
-/// logarithms. The mean of such logarithms and half of their variance bound how far off the mean can be.
-fn log_normal(logs: &[f64]) -> (f64, f64) {
-    let finite: Vec<f64> = logs.iter().copied().filter(|log| log.is_finite()).collect();
-    let (runs, possible) = (logs.len() as f64, finite.len() as f64);
-    let center = mean(&finite);
-    let square = finite.iter().map(|log| (log - center).powi(2)).sum::<f64>() / (possible - 1.0).max(1.0);
-    let tail = (square.exp() * runs / possible - 1.0) / runs;
-    (tail.min(square * square), possible * (-square).exp())
-}
-
 /// What weights say, by their logarithms; in f64, for those that are nearly equal.
 pub(crate) struct Weights {
     /// ln of their mean.
     pub(crate) log_mean: f64,
-    /// The variance of the mean over its square.
+    /// The variance of the mean over its square, by the spread of the weights.
     pub(crate) relative_variance: f64,
-    /// `(Σw)²/Σw²`.
+    /// The same if the logarithms are normal. Few runs see nothing of the tail that has most of the weight: the spread of their
+    /// weights is then too small, but not that of the logarithms. It is at most the square of their variance, twice as far as
+    /// the mean of such weights is above that of the logarithms.
+    tail: f64,
+    /// How many equal weights they are worth: `(Σw)²/Σw²`, or what normal logarithms with their variance are worth.
     pub(crate) equal: f64,
     /// What rounding of the logarithms to f32 may do to that of the mean.
     pub(crate) rounding: f64,
@@ -345,16 +335,28 @@ impl Weights {
         let finite = logs.iter().map(|log| log.abs()).filter(|size| size.is_finite());
         let rounding = f64::from(f32::EPSILON) * finite.fold(0.0, f64::max);
         if most == f64::NEG_INFINITY {
-            return Self { log_mean: most, relative_variance: f64::INFINITY, equal: 0.0, rounding };
+            let relative_variance = f64::INFINITY;
+            return Self { log_mean: most, relative_variance, tail: relative_variance, equal: 0.0, rounding };
         }
         let weights: Vec<f64> = logs.iter().map(|log| (log - most).exp()).collect();
         let (n, mean) = (weights.len() as f64, mean(&weights));
-        let squares = weights.iter().map(|w| (w - mean).powi(2)).sum::<f64>();
+        let squares = |of: &[f64], mean: f64| of.iter().map(|w| (w - mean).powi(2)).sum::<f64>();
+        let spread = squares(&weights, mean);
+        // Of states that are possible.
+        let logs: Vec<f64> = logs.iter().copied().filter(|log| log.is_finite()).collect();
+        let possible = logs.len() as f64;
+        let variance = squares(&logs, self::mean(&logs)) / (possible - 1.0).max(1.0);
         Self {
             log_mean: most + mean.ln(),
-            relative_variance: squares / (n * (n - 1.0)) / mean.powi(2),
-            equal: n / (1.0 + squares / n / mean.powi(2)),
+            relative_variance: spread / (n * (n - 1.0)) / mean.powi(2),
+            tail: ((variance.exp() * n / possible - 1.0) / n).min(variance.powi(2)),
+            equal: (n / (1.0 + spread / n / mean.powi(2))).min(possible * (-variance).exp()),
             rounding,
         }
+    }
+
+    /// The standard error of `log_mean`.
+    pub(crate) fn error(&self) -> f64 {
+        self.relative_variance.max(self.tail).sqrt().hypot(self.rounding)
     }
 }

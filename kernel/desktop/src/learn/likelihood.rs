@@ -95,7 +95,7 @@ impl Annealing {
 pub struct Mean {
     /// The estimate.
     pub mean: f64,
-    /// Its standard error.
+    /// Its standard error. That of ln Z knows of a long tail of weights that no run has met.
     pub standard_error: f64,
 }
 
@@ -103,8 +103,7 @@ impl Mean {
     /// ln of the mean of weights, from their logarithms.
     fn of(logs: impl Iterator<Item = f32>) -> Self {
         let weights = Weights::of(&logs.map(f64::from).collect::<Vec<_>>());
-        let standard_error = weights.relative_variance.sqrt().hypot(weights.rounding);
-        Self { mean: weights.log_mean, standard_error }
+        Self { mean: weights.log_mean, standard_error: weights.error() }
     }
 }
 
