@@ -597,6 +597,25 @@ fn a_difference_may_be_off_by_the_rounding_of_totals() {
     assert_eq!(off(1000.0, [0.0; 2], 0.003), refused(0.0, 0.003));
 }
 
+/// However many moves there are, each difference has to be that of totals; and small is what is below 2⁻¹⁷ of the energy.
+#[test]
+fn any_number_of_small_differences_of_totals_are_lost() {
+    let lost = |constant: f32, slopes: &[f32], by: f32| {
+        let differences = move |site: usize, out: &mut [f32]| out[1] += if site == 0 { by } else { 0.0 };
+        let energy = Line::bits(constant, slopes, slopes);
+        let found = at_zeros(&Altered { energy, gradient: |_: Range<usize>, _: &mut [f32]| {}, differences });
+        assert!(found.is_ok() || found == Err(CheckError::Large { state: 0, energy: constant }), "{found:?}");
+        found.is_err()
+    };
+    for sites in 1..=5 {
+        assert!(lost(1e6, &vec![0.25; sites], 0.0), "{sites} moves");
+        assert!(!lost(1e6, &vec![0.25; sites], 0.125), "{sites} moves, one difference of its own");
+    }
+    // 2⁻¹⁷ of it is 1.
+    assert!(!lost(131_072.0, &[1.0, 2.0], 0.0));
+    assert!(lost(131_072.0, &[63.0 / 64.0, 2.0], 0.0));
+}
+
 /// Where in `row_blocks` blocks a row has a component, and in which row.
 fn place_of(layout: Layout, site: usize, value: usize) -> (usize, usize) {
     if layout.row_is_site() { (site, value) } else { (site / 16, value * 16 + site % 16) }

@@ -275,6 +275,17 @@ fn second_words_decide_what_is_shared_and_nothing_else() {
     }
 }
 
+/// One of a thousand draws or fewer, as the docs say. Among these precisions are some that give a magnitude just 16 of the 2¹⁵
+/// values: with those the shared ones would be more.
+#[test]
+fn few_draws_take_a_second_word() {
+    for precision in PRECISIONS.into_iter().chain([0.0712, 0.0713, 0.0719, 0.0731]) {
+        let gaussian = DiscreteGaussian::new(precision).unwrap();
+        let shared = (0..=NONE).filter(|&half| first(&gaussian, half, u32::MAX).1).count();
+        assert!(1000 * shared <= 1 << 15, "{precision}: {shared} of 2^15");
+    }
+}
+
 /// The noise of a step is the sum of its draws, edge by edge. Couplings of 0 take none by rows, and none of them by runs.
 #[test]
 fn a_step_draws_as_its_transition_is_given() {

@@ -338,6 +338,19 @@ fn states() {
 }
 
 #[test]
+fn ones_are_the_sites_that_are_not_zero() {
+    let mut source = models::Source::new(4);
+    for arity in [2, 3, 16, 17, 300] {
+        for layout in [Layout::categorical(45, arity), Layout::ordinal(45, arity)] {
+            let x: Vec<f64> = (0..45).map(|_| (source.below(2) * source.below(arity)) as f64).collect();
+            let words = heap::pack_in(layout, &x);
+            let ones = x.iter().filter(|&&value| value != 0.0).count();
+            assert_eq!(Packed::new(layout, &words).unwrap().ones(), ones, "{layout}");
+        }
+    }
+}
+
+#[test]
 fn memory() {
     let model = models::pairwise(Convention::SpinsEdgesOnce, 40, 0.1, 1.0, 1);
     let mut couplings = model.couplings();

@@ -69,6 +69,19 @@ fn eight_batches_of_eight_are_enough_and_fewer_are_not() {
     assert_eq!(alike.ess(), None);
 }
 
+/// Near 2⁻⁷⁴ squares are a few of the least float. Their mean is too small for a float, and those of the means of two batches,
+/// which are rounded up, are not.
+#[test]
+fn without_a_variance_there_is_no_effective_sample_size() {
+    let root = |square: f64| (square * f64::from(f32::from_bits(1))).sqrt() as f32;
+    let mut means = BatchMeans::<16>::new();
+    for sign in [0.0, 0.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0] {
+        (0..8).for_each(|at| means.push(sign * root(if at == 0 { 2.49 } else { 1.49 })));
+    }
+    assert_eq!((means.count(), means.variance()), (64, 0.0));
+    assert_eq!((means.ess(), means.standard_error()), (None, None));
+}
+
 #[test]
 fn of_nothing_there_is_no_share_and_no_mean() {
     assert_eq!((LogSum::new().share(1.0), LogSum::new().log()), (0.0, f32::NEG_INFINITY));

@@ -50,6 +50,32 @@ fn a_start_far_off_takes_no_digits() {
     }
 }
 
+/// The way from a small origin to a large mean is no float: what rounding drops of it moves sums, too. Of the large value's
+/// difference the small origin is dropped, one of 1024.
+#[test]
+fn an_origin_that_moves_far_takes_its_last_digits_along() {
+    const BLOCK: usize = 1024;
+    let (small, large) = (1.0 / 4096.0, 16_777_216.0);
+    let with = |value: f32, other: f32| (0..BLOCK).map(move |at| if at == 700 { other } else { value });
+    let first: Vec<f32> = with(small, large).collect();
+    let see = |values: &[f32]| {
+        let mut means = BatchMeans::<16>::new();
+        values.iter().for_each(|&value| means.push(value));
+        means
+    };
+    // The large values cancel: their mean is that of small ones.
+    let values: Vec<f32> = first.iter().copied().chain(with(0.0, -large)).collect();
+    let (mean, ..) = exact(&values, BLOCK);
+    let off = f64::from(see(&values).mean()) / mean - 1.0;
+    assert!(off.abs() < 0.002, "mean {off}");
+    // The means of eight batches: one is 2¹⁴ + 2⁻¹², the others are 2¹⁴ + 2⁻⁹.
+    let values: Vec<f32> =
+        first.iter().copied().chain(std::iter::repeat_n(16_384.0 + 1.0 / 512.0, 7 * BLOCK)).collect();
+    let (.., ess) = exact(&values, BLOCK);
+    let off = f64::from(see(&values).ess().unwrap()) / ess - 1.0;
+    assert!(off.abs() < 0.002, "effective sample size {off}");
+}
+
 #[test]
 fn observers_agree_with_the_trace() {
     let spins = complete(40, 0.2, 71);
@@ -145,6 +171,26 @@ fn means_of_full_sums_stand_still() {
         (0..70_000).for_each(|_| means.observe(low, 0.0, &Info::default()));
         assert_eq!((means.count(), means.mean(0), means.mean(1)), (65_536, Some(1.0), Some(65_535.0)));
     }
+}
+
+/// 2³² − 1 − 2²⁴ is the last sum that has room for 256 of the largest values.
+#[test]
+fn a_sum_with_room_for_all_up_to_the_next_look_goes_on() {
+    let layout = Layout::ordinal(1, 65_536);
+    let mut means = Means::new([0]);
+    let mut add = |value: u32, count: u32| {
+        let state = [value];
+        let state = Packed::new(layout, &state).unwrap();
+        (0..count).for_each(|_| means.observe(state, 0.0, &Info::default()));
+        (means.count(), means.sum(0).map(u64::from))
+    };
+    add(65_535, 65_280);
+    add(65_279, 1);
+    let sum = (1u64 << 32) - 1 - (1 << 24);
+    assert_eq!(add(0, 255), (65_536, Some(sum)));
+    let sum = sum + 256 * 65_535;
+    assert_eq!(add(65_535, 256), (65_792, Some(sum)));
+    assert_eq!(add(65_535, 1), (65_792, Some(sum)), "now it is full");
 }
 
 #[test]
@@ -288,4 +334,45 @@ fn a_million_small_values_are_not_lost_beside_a_large_one() {
     (0..COUNT).for_each(|_| rest += small);
     let off = (1.0 + f64::from(rest)) / f64::from(COUNT + 1) / truth - 1.0;
     assert!(off.abs() > 1e-4, "{off}");
+}
+
+/// Where large values cancel, what rounding dropped of them is as large as the sum. Small ones must not be lost beside it.
+#[test]
+fn a_million_small_values_are_not_lost_where_large_ones_cancel() {
+    const COUNT: u32 = 1 << 20;
+    let (large, small) = (33_554_432.0f32, 1.0 / 67_108_864.0);
+    let mut average = Average::new();
+    [large, 1.0, -large, 0.75].into_iter().for_each(|value| average.add(0.0, value));
+    (0..COUNT).for_each(|_| average.add(0.0, small));
+    let truth = (1.75 + f64::from(COUNT) * f64::from(small)) / f64::from(COUNT + 4);
+    let off = f64::from(average.mean()) / truth - 1.0;
+    assert!(off.abs() < 4.0 * ROUNDING, "{off}");
+}
+
+/// Together they are past the largest float for a while. The sum is not, beside what rounding dropped: just 2⁻¹² of it.
+#[test]
+fn values_come_back_from_past_the_largest_float() {
+    let (large, half_a_digit) = (8191.0 * 2f32.powi(115), 2f32.powi(103));
+    let mut average = Average::new();
+    average.add(0.0, large);
+    (0..8191).for_each(|_| average.add(0.0, half_a_digit));
+    assert_eq!(average.mean(), f32::INFINITY);
+    average.add(0.0, -large);
+    let truth = 8191.0 * f64::from(half_a_digit) / 8193.0;
+    let off = f64::from(average.mean()) / truth - 1.0;
+    assert!(off.abs() < 4.0 * ROUNDING, "{off}");
+}
+
+/// Up to e⁴⁰ above the first one, weights are floats beside the first: so one of e⁻⁷⁰ is, too, and its large value counts.
+#[test]
+fn a_weight_with_just_enough_headroom_leaves_small_ones_as_they_are() {
+    let mut average = Average::new();
+    let (mut weights, mut values) = (0.0, 0.0);
+    for (log, value) in [(0.0f32, 0.0f32), (40.0, 0.0), (-70.0, 1e38)] {
+        average.add(log, value);
+        weights += f64::from(log).exp();
+        values += f64::from(log).exp() * f64::from(value);
+    }
+    let off = f64::from(average.mean()) / (values / weights) - 1.0;
+    assert!(off.abs() < 16.0 * ROUNDING, "{off}");
 }

@@ -3,7 +3,8 @@
 
 use bitmc::accept::accept;
 use bitmc::batch::{self, Batch, BatchSite};
-use bitmc::energy::{BaseDistribution, PathError, Tempered};
+use bitmc::energy::{BaseDistribution, EnergyError, PathError, Tempered};
+use bitmc::lane::{Bits, Block};
 use bitmc::stats::Evidence;
 use bitmc::step::SequentialGibbs;
 use bitmc::temper::{AnnealError, Ladder, LadderError, Replica, Rung, forward, log_swap_ratio, reverse, round};
@@ -19,6 +20,7 @@ use bitmc_host_tests::planes::{Own, Tables};
 use bitmc_host_tests::stuck::Stuck;
 use bitmc_host_tests::tolerance;
 use std::cell::Cell;
+use std::ops::Range;
 
 type HeapReplica<'e, E> = Replica<'e, E, Vec<u32>, Vec<[u32; 16]>, Vec<[f32; 16]>>;
 
@@ -624,6 +626,65 @@ fn a_step_to_an_energy_far_off_and_back_loses_nothing() {
         assert_eq!(replica.energy(), totals[state]);
     }
     assert!(visits.iter().all(|&visits| visits > 20), "{visits:?}");
+}
+
+/// A bit. Its energy at 0 is small; the total there has lost that beside larger terms, and differences have not.
+struct Rounded(f32);
+
+impl Rounded {
+    const HIGH: f32 = 32_768.0;
+}
+
+impl Energy for Rounded {
+    fn layout(&self) -> Layout {
+        Layout::binary(1)
+    }
+
+    fn cache_len(&self) -> usize {
+        0
+    }
+
+    fn init(&self, x: Packed<'_>, _: &mut [Bits]) -> Result<f32, EnergyError> {
+        let term = 2_097_152.0;
+        Ok(if x.get(0) == 1 { Self::HIGH } else { (term + self.0) - term })
+    }
+
+    fn gradient(&self, _: Packed<'_>, _: &[Bits], _: Range<usize>, out: &mut [Block]) {
+        out.as_flattened_mut().fill(Self::HIGH - self.0);
+    }
+
+    fn shift(&self, step: &Move<'_>, _: &mut [Bits]) -> f32 {
+        step.changes().map(|c| (c.to as f32 - c.from as f32) * (Self::HIGH - self.0)).sum()
+    }
+
+    fn differences(&self, words: &mut [u32], _: &[Bits], _: usize, out: &mut [f32]) {
+        let here = words[0] as f32;
+        (0..).zip(out).for_each(|(value, out)| *out = (value as f32 - here) * (Self::HIGH - self.0));
+    }
+}
+
+/// A sixteenth may be the rounding of the total, and more than that is taken for an error of the steps.
+#[test]
+fn a_total_from_nothing_does_not_take_a_sixteenth_from_the_running_one() {
+    let zero = [0];
+    let zero = Packed::new(Layout::binary(1), &zero).unwrap();
+    for (rest, kept) in [(0.0625, 0.0625), (0.0625 + 1.0 / 512.0, 0.0)] {
+        let target = Rounded(rest);
+        assert_eq!(target.init(zero, &mut []), Ok(0.0));
+        let one = [1];
+        let start = Packed::new(Layout::binary(1), &one).unwrap();
+        let path = Tempered::new(&target, 0.0).unwrap();
+        let mut replica = Replica::new(path, heap::memory(&path), start).unwrap();
+        let (mut rng, mut visits) = (LaneRng::seed_from_u64(13), 0);
+        for _ in 0..100 {
+            replica.step(&Gibbs::systematic(), &mut rng);
+            if replica.state().get(0) == 0 {
+                visits += 1;
+                assert_eq!(replica.energy(), kept, "{rest}");
+            }
+        }
+        assert!(visits > 20, "{visits}");
+    }
 }
 
 /// Only where a difference is 2¹⁴ or more a total is computed again; not on the way up to an energy that is never taken.

@@ -1,7 +1,7 @@
 //! Random words, uniforms and normals.
 
 use bitmc::lane::{self, Bits, LANES, NORMAL_LIMIT};
-use bitmc::random::{self, logistics, normals, uniform, uniforms};
+use bitmc::random::{self, logistics, normal_pairs, normals, uniform, uniforms};
 use bitmc::{LaneRng, Layout, Rng, SeedableRng};
 use bitmc_host_tests::listed::{Listed, count};
 use bitmc_host_tests::models::Source;
@@ -201,6 +201,23 @@ fn normals_have_their_moments() {
     let p = statrs::function::erf::erfc(3.0 / std::f64::consts::SQRT_2);
     let z = (f64::from(tail) - DRAWS * p) / (DRAWS * p * (1.0 - p)).sqrt();
     assert!(z.abs() <= SIGMA, "P(|z| > 3): z = {z}");
+}
+
+/// A uniform of 1 is a pair without a length: its zeros have signs as all others have.
+#[test]
+fn the_last_bit_of_an_angle_turns_the_first_of_a_pair_around() {
+    // Next to each of these angles is one that is the same float.
+    for angle in [0x4000_0000u32, 0x2345_6788, 0x8000_0000, 0xC765_4344] {
+        for word in [u32::MAX, 0x8000_0000, 1 << 20] {
+            let pair = |angle: u32| {
+                let words = [[angle; LANES], [word; LANES]];
+                normal_pairs(&mut Listed(words.as_flattened())).map(|block| block.map(f32::to_bits))
+            };
+            let ([first, second], [turned, same]) = (pair(angle), pair(angle | 1));
+            assert_eq!(first.map(|bits| bits ^ 1 << 31), turned, "{angle:x} {word:x}");
+            assert_eq!(second, same, "{angle:x} {word:x}");
+        }
+    }
 }
 
 #[test]
