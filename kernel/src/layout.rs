@@ -32,11 +32,39 @@ impl core::fmt::Display for Layout {
 /// crosses a word. All lengths are `const fn`, so arrays can be sized by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "Stored"))]
 pub struct Layout {
     sites: u32,
     arity: u32,
     kind: Kind,
+}
+
+/// What was read of a layout: any numbers.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+#[serde(rename = "Layout")]
+struct Stored {
+    sites: u32,
+    arity: u32,
+    kind: Kind,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<Stored> for Layout {
+    type Error = &'static str;
+
+    fn try_from(Stored { sites, arity, kind }: Stored) -> Result<Self, &'static str> {
+        let layout = match kind {
+            Kind::Binary => Self::binary(sites as usize),
+            Kind::Categorical | Kind::Ordinal => Self::new(sites as usize, arity as usize, kind),
+        };
+        let is_one = (layout.sites, layout.arity) == (sites, arity);
+        if is_one {
+            Ok(layout)
+        } else {
+            Err("a layout with too many sites, or with too few or too many values")
+        }
+    }
 }
 
 impl Layout {

@@ -115,14 +115,28 @@ fn a_field_is_the_narrowest_that_holds_its_values() {
     }
 }
 
-/// Of a layout that was read from outside, too.
+/// An arity in 16 bits a site, of which the state has 17, would reach into the next site.
 #[test]
-fn no_site_has_fewer_than_two_values() {
-    let bytes = postcard::to_allocvec(&Layout::binary(3)).unwrap();
-    assert_eq!(bytes, [3, 2, 0]);
-    for arity in [0, 1] {
-        let layout: Layout = postcard::from_bytes(&[3, arity, 0]).unwrap();
-        assert_eq!(layout.arity(), 2);
+fn layouts_that_are_read_are_legal_ones() {
+    let all = [Layout::binary(3), Layout::categorical(3, 65_536), Layout::ordinal(2_147_483_647, 2)];
+    for layout in all {
+        let bytes = postcard::to_allocvec(&layout).unwrap();
+        assert_eq!(postcard::from_bytes::<Layout>(&bytes), Ok(layout));
+    }
+    let (binary, categorical, ordinal) = (0u32, 1u32, 2u32);
+    let read = |sites: u32, arity: u32, kind: u32| {
+        postcard::from_bytes::<Layout>(&postcard::to_allocvec(&(sites, arity, kind)).unwrap()).ok()
+    };
+    assert_eq!(read(3, 65_536, categorical), Some(all[1]));
+    for (sites, arity, kind) in [
+        (3, 0, binary),
+        (3, 1, categorical),
+        (3, 3, binary),
+        (3, 65_537, categorical),
+        (3, 100_000, ordinal),
+        (2_147_483_648, 2, binary),
+    ] {
+        assert_eq!(read(sites, arity, kind), None, "{sites} sites of {arity} values");
     }
 }
 
