@@ -72,6 +72,17 @@ fn lengths_stop_and_do_not_wrap() {
     }
 }
 
+/// ⌈√(2n)⌉ + 1, by float64; past the most sites that a model has, that of those.
+#[test]
+fn a_rank_is_the_root_of_twice_the_sites_and_one() {
+    let most = i32::MAX as usize;
+    for sites in (0..3000).chain([1 << 20, most]) {
+        let root = (2.0 * sites as f64).sqrt().ceil() as usize;
+        assert_eq!(MinTrace::rank(sites), root + 1, "{sites}");
+    }
+    assert_eq!(MinTrace::rank(usize::MAX), MinTrace::rank(most));
+}
+
 #[test]
 fn places_past_all_sites_are_none() {
     for layout in [Layout::binary(40), Layout::categorical(40, 3), Layout::categorical(40, 100)] {

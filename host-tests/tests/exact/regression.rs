@@ -318,6 +318,32 @@ fn small_gradients_are_solved_as_well() {
     assert_eq!(found, [(0, 1), (0, 6), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]);
 }
 
+/// Gradients whose squares are lost in f32 are refused no more than others, and W stays a number as small as they are. Of many
+/// moves of one site the products with moments are not lost; of two moves that have a combination of few moments they are, and
+/// the largest square is not.
+#[test]
+fn gradients_whose_squares_are_lost_are_not_refused() {
+    let layout = Layout::binary(2);
+    let solve = |moves: &[(u32, [f32; 2])]| {
+        let mut room = vec![[0.0; LANES]; Regression::blocks(2)];
+        let mut regression = Regression::new(2, &mut room).unwrap();
+        for &(to, g) in moves {
+            let (from, to) = ([0], [to]);
+            let step =
+                Move::new(Packed::new(layout, &from).unwrap(), Packed::new(layout, &to).unwrap()).unwrap();
+            regression.push(&step, &blocks(&g), &[[0.0; LANES]]).unwrap();
+        }
+        let (mut w, mut scratch) = ([[7.0; LANES]; 2], [[7.0; LANES]; 6]);
+        let fit = regression.solve(0.0, 50, &mut w, &mut scratch);
+        assert!(fit.is_ok(), "{fit:?}");
+        assert!(w.as_flattened().iter().all(|w| w.abs() < 1e-20), "{w:?}");
+    };
+    solve(&[(0b01, [1e-25, 0.0]); 100]);
+    // A = [2 1; 1 1], whose smaller eigenvalue is 0.38; B + Bᵀ is of its vector (−0.526, 0.851).
+    let half = 0.5 * 3.9e-23;
+    solve(&[(0b01, [0.723 * half, -1.171 * half]), (0b11, [-0.447 * half, 0.724 * half])]);
+}
+
 /// Two moves over a gradient of W = −1, then one of 1. Halved after the second, which is the 2²²nd, both weigh the same.
 #[test]
 fn sums_are_halved_when_they_are_large() {

@@ -77,6 +77,29 @@ fn draws_have_the_covariance_of_the_product() {
     }
 }
 
+/// More edges in a run than are drawn at once: each normal comes to the two ends of one edge, with |W| = ¼ and a root of ½.
+#[test]
+fn a_long_run_draws_for_its_edges_one_after_another() {
+    const SITES: usize = 700;
+    let edges = (0..SITES as u32 - 1).map(|a| (a, a + 1, -0.25)).collect();
+    let model = Pairwise { convention: Convention::BitsEdgesOnce, edges, fields: vec![0.0; SITES] };
+    let mut memory = model.couplings();
+    let matrix = SparseMatrix::of(memory.ising(&model).unwrap().form());
+    let mut d = vec![[0.0; LANES]; Edgewise::blocks(SITES)];
+    let mut runs = [Run::default()];
+    let noise = Edgewise::new(matrix, &mut d).unwrap().by_runs(&mut runs).unwrap();
+    let mut seen = vec![0; SITES - 1];
+    for column in factor_of_pairs(&noise, SITES, SITES.next_multiple_of(4 * LANES)) {
+        let ends: Vec<_> = (0..SITES).filter(|&site| column[site] != 0.0).collect();
+        let [a, b] = ends[..] else { panic!("{ends:?}") };
+        assert_eq!(b, a + 1);
+        assert!((column[a].abs() - 0.5).abs() < 8.0 * ROUNDING, "{}", column[a]);
+        assert_eq!(column[b], -column[a]);
+        seen[a] += 1;
+    }
+    assert!(seen.iter().all(|&normals| normals == 1), "{seen:?}");
+}
+
 /// The largest z of the covariances of draws beside a matrix that is said to be theirs.
 fn sampled_off(noise: &impl Noise, truth: &[Vec<f64>]) -> f64 {
     const DRAWS: u32 = 20_000;

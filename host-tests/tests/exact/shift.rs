@@ -2,7 +2,9 @@
 //! float64.
 
 use bitmc::lane::{Block, LANES};
-use bitmc::noise::{Dense, DenseMatrix, Edgewise, MinTrace, Noise, NoiseError, SparseMatrix, Symmetric};
+use bitmc::noise::{
+    Dense, DenseMatrix, Edgewise, MinTrace, Noise, NoiseError, Solved, SparseMatrix, Symmetric,
+};
 use bitmc::noise::{constant, least_eigenvalue};
 use bitmc::torus;
 use bitmc_host_tests::heap::Couplings;
@@ -202,6 +204,161 @@ fn a_positive_w_needs_no_more_than_ten_sweeps() {
     }
 }
 
+/// What a solver finds, and its D.
+fn found(full: &Full, solver: MinTrace) -> (Solved, Vec<f64>) {
+    let sites = full.sites();
+    let rows = full.blocks();
+    let matrix = DenseMatrix::new(sites, &rows).unwrap();
+    let (mut d, mut scratch) = (vec![[0.0; LANES]; blocks(sites)], vec![[0.0; LANES]; 3 * blocks(sites)]);
+    let mut vectors = vec![[0.0; LANES]; MinTrace::blocks(sites)];
+    let solved = solver.solve(&matrix, &mut d, &mut vectors, &mut scratch).unwrap();
+    (solved, d.as_flattened()[..sites].iter().map(|&d| f64::from(d)).collect())
+}
+
+/// A ring of 3.5 with ⅛ beside it has the eigenvalues 3.5 + ¼ cos(2πk/n), the smallest of them 3.25.
+#[test]
+fn a_positive_definite_w_has_its_smallest_eigenvalue_and_a_d_of_0() {
+    for sites in [4, 20, 50] {
+        let mut ring = Full::zero(sites);
+        for site in 0..sites {
+            ring.set(site, site, 3.5);
+            ring.set(site, (site + 1) % sites, 0.125);
+        }
+        let rows = ring.blocks();
+        let matrix = DenseMatrix::new(sites, &rows).unwrap();
+        let least = least_eigenvalue(&matrix, &[], &mut vec![[0.0; LANES]; 3 * blocks(sites)]).unwrap();
+        assert!((least.value - 3.25).abs() <= least.residual && least.residual < 1e-4, "{least:?}");
+        let (solved, d) = found(&ring, MinTrace::new(1e-3, 100));
+        assert_eq!((solved.trace, solved.sweeps), (0.0, 10));
+        assert!(d.iter().all(|&d| d == 0.0), "{d:?}");
+    }
+}
+
+/// Bounds come as near to the optimum as they have to: of vectors of more than sixteen components, of sites on their own, and of
+/// those whose Wᵢᵢ is more than their couplings.
+#[test]
+fn the_bound_is_near_the_smallest_trace() {
+    let mut far = Full::zero(10);
+    (0..10).for_each(|site| far.set(site, site, if site == 0 { -100.0 } else { -1.0 }));
+    // With even sides the optimum is Σ|W|, 4J at both ends of 256 edges.
+    let even = Full::on_spins(128, torus(8, 16, 0.5));
+    let mut mixed = Full::on_spins(18, torus(4, 4, 0.25));
+    mixed.set(16, 16, 3.0);
+    mixed.set(0, 16, 0.5);
+    let dual = mixed.dual(3000);
+    for (name, full, optimum) in [("far", far, 109.0), ("even", even, 1024.0), ("mixed", mixed, dual)] {
+        let (solved, _) = found(&full, MinTrace::new(1e-3, 2000));
+        println!("{name}: {solved:?} for {optimum}");
+        let bound = f64::from(solved.bound);
+        assert!(solved.sweeps < 2000, "{name}: {solved:?}");
+        assert!(bound >= optimum / 1.0011 && bound <= optimum * (1.0 + 1e-5), "{name}: {solved:?}");
+    }
+}
+
+/// A path whose smallest eigenvalue is −0.01, so that sweeps take long to feel it: until then D is nothing but what it was raised
+/// by. There that is a half more than the optimum, whose D is large in the middle.
+#[test]
+fn an_even_shift_is_not_taken_for_the_smallest_trace() {
+    let sites = 64;
+    let mut path = Full::zero(sites);
+    let beside = -1.01 / (2.0 * (core::f64::consts::PI / (sites as f64 + 1.0)).cos());
+    for site in 0..sites {
+        path.set(site, site, 1.0);
+        if site > 0 {
+            path.set(site - 1, site, beside);
+        }
+    }
+    let even = 0.01 * sites as f64;
+    let bound = path.dual(2000);
+    let (solved, d) = found(&path, MinTrace::new(2e-3, 4000));
+    let trace: f64 = d.iter().sum();
+    println!("{solved:?} for {bound}, even {even}");
+    assert!(even > 1.1 * bound);
+    assert!(trace <= 1.0025 * bound, "{solved:?} for at least {bound}");
+    assert!(path.plus(|site| d[site] + 1e-5).is_positive(), "{solved:?}");
+}
+
+/// W = Σ s g gᵀ with s = 1, 0.1 and 0.01: it is positive, but vectors take more than ten sweeps to show it. Then D is what it was
+/// raised by and no more than a millionth a site.
+#[test]
+fn a_positive_w_is_swept_until_d_is_nothing() {
+    let mut slow = 0;
+    for seed in 0..5 {
+        let (sites, mut source) = (20, Source::new(seed));
+        let mut rows = vec![vec![0.0; sites]; sites];
+        for s in [1.0, 0.1, 0.01] {
+            let g: Vec<f64> = (0..sites).map(|_| f64::from(source.normal(1.0))).collect();
+            rows.iter_mut()
+                .zip(&g)
+                .for_each(|(row, a)| row.iter_mut().zip(&g).for_each(|(w, b)| *w += s * a * b));
+        }
+        let mut full = Full::zero(sites);
+        (0..sites).for_each(|a| (0..=a).for_each(|b| full.set(a, b, rows[a][b])));
+        let largest = (0..sites).map(|site| full.get(site, site)).fold(0.0, f64::max);
+        // What D is beyond what it was raised by, a site, relative to the largest entry.
+        let beyond = |most: u32| {
+            let (solved, d) = found(&full, MinTrace::new(1e-3, most));
+            let raised = f64::from(solved.least.residual - solved.least.value).max(0.0);
+            (d.iter().map(|d| d - raised).sum::<f64>() / (sites as f64 * largest), solved.sweeps)
+        };
+        slow += u32::from(beyond(10).0 > 1e-5);
+        let (beyond, sweeps) = beyond(2000);
+        assert!(beyond <= 1.1e-6 && sweeps < 2000, "{beyond} after {sweeps}");
+    }
+    assert!(slow >= 3, "{slow}");
+}
+
+/// Sweeps are rounded up to ten, and the trace is that of D, however much D was raised.
+#[test]
+fn sweeps_end_where_they_are_told_to() {
+    for full in [Full::random(18, 3), Full::random(40, 4)] {
+        for (most, made) in [(25, 30), (11, 20), (10, 10), (1, 10), (0, 10)] {
+            let (solved, d) = found(&full, MinTrace::new(0.0, most));
+            assert_eq!(solved.sweeps, made, "{most}");
+            let trace: f64 = d.iter().sum();
+            assert!((f64::from(solved.trace) - trace).abs() <= 1e-5 * trace, "{solved:?} {trace}");
+        }
+    }
+}
+
+#[test]
+fn a_gap_that_is_just_reached_is_reached() {
+    let mut seen = 0;
+    for seed in 0..20 {
+        let full = Full::random(18, seed);
+        let (first, _) = found(&full, MinTrace::new(0.0, 10));
+        let near = first.trace / first.bound;
+        // 1 + gap in f32, whose product with the bound is the trace.
+        let just =
+            [near.next_down(), near, near.next_up()].into_iter().find(|f| first.bound * f == first.trace);
+        let Some(factor) = just.filter(|factor| (1.0..2.0).contains(factor)) else { continue };
+        let sweeps = |gap| found(&full, MinTrace::new(gap, 1000)).0.sweeps;
+        let mut less = factor.next_down();
+        while first.bound * less == first.trace {
+            less = less.next_down();
+        }
+        assert_eq!(sweeps(factor - 1.0), 10, "{first:?}");
+        assert!(sweeps(less - 1.0) > 10, "{first:?}");
+        seen += 1;
+    }
+    assert!(seen >= 5, "{seen}");
+}
+
+/// Three sites, of which one has −c on its diagonal and no couplings, so that its D is c: with up to 10⁻⁶ a site W is positive as
+/// far as can be told, and more sweeps cannot help.
+#[test]
+fn a_millionth_a_site_is_nothing() {
+    for (part, sweeps) in [(0.5f32, 10), (1.0, 10), (10.0, 100)] {
+        let mut full = Full::zero(3);
+        full.set(0, 0, 1.0);
+        full.set(1, 1, 1.0);
+        full.set(0, 1, 0.5);
+        full.set(2, 2, -f64::from(part * (1e-6 * 3.0)));
+        let (solved, _) = found(&full, MinTrace::new(1e-3, 100));
+        assert_eq!(solved.sweeps, sweeps, "{part}: {solved:?}");
+    }
+}
+
 /// A matrix that is none.
 struct Broken(f32);
 
@@ -230,6 +387,22 @@ fn what_is_not_finite_is_refused() {
         assert_eq!(constant(&matrix, 0.1, &mut d, &mut scratch).map(|_| ()), refused);
         let solved = MinTrace::new(1e-3, 10).solve(&matrix, &mut d, &mut vectors, &mut scratch);
         assert_eq!(solved.map(|_| ()), refused);
+    }
+}
+
+/// D would be as ε is, at every site.
+#[test]
+fn an_epsilon_that_is_not_finite_is_the_d_that_is_refused() {
+    for own in [2.0, -2.0] {
+        let mut full = Full::zero(3);
+        (0..3).for_each(|site| full.set(site, site, own));
+        let rows = full.blocks();
+        let matrix = DenseMatrix::new(3, &rows).unwrap();
+        for epsilon in [f32::INFINITY, f32::NEG_INFINITY] {
+            let (mut d, mut scratch) = ([[0.0; LANES]; 1], [[0.0; LANES]; 3]);
+            let refused = Err(NoiseError::D { site: 0, value: epsilon });
+            assert_eq!(constant(&matrix, epsilon, &mut d, &mut scratch), refused, "{own}");
+        }
     }
 }
 
