@@ -2,7 +2,9 @@
 
 use bitmc::energy::Energy;
 use bitmc::step::Curvature;
-use bitmc::{GibbsWithGradients, Ising, Kind, LaneRng, Langevin, Layout, Packed, Plain, Potts, SeedableRng};
+use bitmc::{
+    Gibbs, GibbsWithGradients, Ising, Kind, LaneRng, Langevin, Layout, Packed, Plain, Potts, SeedableRng,
+};
 use bitmc_host_tests::enumerate::{self, Distribution};
 use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::matrix::Transitions;
@@ -42,15 +44,20 @@ fn judge_all(kind: Kind, arities: &[u16], windows: &[u32]) {
     judge_at(&SCALES, kind, arities, windows);
 }
 
+/// A few roundings of logits.
+fn bound(formula: &Proposal, tables: &Tables, sd: f64) -> f64 {
+    let sites = tables.arities.len() as f64;
+    let widest = f64::from(tables.arities.iter().copied().max().unwrap_or(0).max(16));
+    let most = 40.0 * sd * sites + formula.curvature * widest * widest;
+    16.0 * bitmc_host_tests::tolerance::ROUNDING * (most + 30.0 * sites)
+}
+
 /// Log q of every seventh state beside the written formula.
 fn compare(formula: &Proposal, tables: &Tables, sd: f64, states: &[Vec<usize>], found: &Transitions) {
-    let (arities, curvature) = (&tables.arities, formula.curvature);
     for (x, from) in states.iter().enumerate().step_by(7) {
         for (y, to) in states.iter().enumerate() {
             let (wrote, said) = (formula.log_forward(tables, from, to), found.log_q(x, y));
-            let widest = f64::from(arities.iter().copied().max().unwrap_or(0).max(16));
-            let most = 40.0 * sd * arities.len() as f64 + curvature * widest * widest;
-            let bound = 16.0 * bitmc_host_tests::tolerance::ROUNDING * (most + 30.0 * arities.len() as f64);
+            let bound = bound(formula, tables, sd);
             assert!(wrote == said || (wrote - said).abs() <= bound, "{from:?} → {to:?}: {wrote} {said}");
         }
     }
@@ -124,6 +131,30 @@ fn a_site_of_many_values_has_a_multiple_of_its_curvature() {
         assert!(verdict.passes(), "{kind:?}: {verdict:?}");
         let window = usize::MAX;
         compare(&Proposal { balance: 0.5, curvature: 0.75, window }, &tables, 0.4, &states, &found);
+    }
+}
+
+/// Whatever kernel ran before, the slopes are those of the state.
+#[test]
+fn transitions_among_many_values_take_the_slopes_of_their_state() {
+    for kind in [Kind::Categorical, Kind::Ordinal] {
+        let tables = Tables::new(kind, &[70], 0.4, 3);
+        let energy = Plain(Own(&tables));
+        let sampler = Langevin::adjusted(2.0).unwrap();
+        let formula = Proposal { balance: 0.5, curvature: 0.5, window: usize::MAX };
+        let mut rng = LaneRng::seed_from_u64(8);
+        let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+        for _ in 0..10 {
+            chain.step(&Gibbs::systematic(), &mut rng);
+            let from = [chain.state().get(0) as usize];
+            for value in 0..70 {
+                let to = pack(energy.layout(), &[value]);
+                let to = Packed::new(energy.layout(), &to).unwrap();
+                let said = f64::from(sampler.transition(chain.ring(), to).unwrap().log_forward);
+                let wrote = formula.log_forward(&tables, &from, &[value]);
+                assert!((wrote - said).abs() <= bound(&formula, &tables, 0.4), "{from:?} → {value}: {said}");
+            }
+        }
     }
 }
 
