@@ -194,24 +194,34 @@ fn z_of_millions_of_sites_is_carried() {
     assert!((f64::from(said.log_ratio) - exact).abs() < 2.0, "{} for {exact}", said.log_ratio);
 }
 
+/// How many sites flip of a few in one word of the state, each with its fourteen bits of the generator, all others being
+/// clamped; `decides` are the words that their ties ask for.
+fn proposed(energy: &Ising<'_>, sampler: &IsingLangevin, draws: &[(usize, u128)], decides: &[u32]) -> u32 {
+    let sites = energy.layout().sites();
+    let held: Vec<f64> =
+        (0..sites).map(|i| f64::from(u8::from(draws.iter().all(|&(site, _)| i != site)))).collect();
+    let held = heap::pack(&held);
+    let mut chain = heap::chain(energy, &vec![0; sites.div_ceil(32)]).unwrap();
+    chain.clamp(Packed::new(energy.layout(), &held).unwrap()).unwrap();
+    // A block of sixteen words for 32 sites, and what its ties ask for. The other half of a site's word, and the
+    // two bits of its own that are not looked at, are set somehow.
+    let mut words = vec![0x5A5A_5A5A; draws[0].0 / 32 * 16 + 16];
+    for &(site, draw) in draws {
+        let shift = site & 16;
+        let word = &mut words[site / 32 * 16 + site % 16];
+        *word = *word & !(0x3FFF << shift) | (draw as u32) << shift;
+    }
+    words.extend(decides);
+    words.extend([0; 64]);
+    Kernel::step(sampler, chain.ring(), &mut Listed(&words)).proposed
+}
+
 /// The probability that a site flips and that it stays, all others being clamped: counted over the words of the
 /// generator, fourteen bits of one, 31 of a second and of a third.
 fn counted(energy: &Ising<'_>, sampler: &IsingLangevin, site: usize) -> [f64; 2] {
-    let sites = energy.layout().sites();
-    let held: Vec<f64> = (0..sites).map(|i| f64::from(u8::from(i != site))).collect();
-    let held = heap::pack(&held);
     let flips = |draw: u128, second: u128, third: u128| {
-        let mut chain = heap::chain(energy, &vec![0; sites.div_ceil(32)]).unwrap();
-        chain.clamp(Packed::new(energy.layout(), &held).unwrap()).unwrap();
-        // A block of sixteen words for 32 sites, and what its tie asks for. The other half of the site's word, and the
-        // two bits of its own that are not looked at, are set somehow.
-        let shift = site & 16;
-        let mut words = vec![0x5A5A_5A5A; site / 32 * 16 + 16];
-        let word = &mut words[site / 32 * 16 + site % 16];
-        *word = *word & !(0x3FFF << shift) | (draw as u32) << shift;
-        words.extend([(second << 1) as u32, (third << 1) as u32]);
-        words.extend([0; 64]);
-        Kernel::step(sampler, chain.ring(), &mut Listed(&words)).proposed == 1
+        let decides = [(second << 1) as u32, (third << 1) as u32];
+        proposed(energy, sampler, &[(site, draw)], &decides) == 1
     };
     const LAST: u128 = (1 << 31) - 1;
     let (least, most) = (count(1 << 14, |n| flips(n, 0, 0)), count(1 << 14, |n| flips(n, LAST, LAST)));
@@ -255,6 +265,85 @@ fn draws_have_the_probabilities_of_the_distribution() {
         // At step size 1,000 a curvature of .0005 is next to none.
         assert!(refused > 60 || step_size > 100.0, "a step size .1 % larger is seen at {refused} sites");
     }
+}
+
+/// Each of two ties in a word is decided by a word of its own, in whatever halves and lanes they are.
+#[test]
+fn two_ties_of_a_word_are_both_decided() {
+    let fields: Vec<f32> = (0..40).map(|i| 0.3 - 0.01 * i as f32).collect();
+    let mut couplings = heap::Couplings::new(40, 0);
+    let energy = Ising::bits_edges_once(40, [], &fields, couplings.borrow()).unwrap();
+    // Log odds below 0: to flip is rarer, and what a small word decides.
+    let sampler = IsingLangevin::adjusted(1.0).unwrap();
+    let tied = |site| count(1 << 14, |n| proposed(&energy, &sampler, &[(site, n)], &[u32::MAX; 2]) == 1);
+    for (first, second) in [(3, 9), (0, 15), (17, 30), (4, 20), (5, 18), (33, 39)] {
+        let draws = [first, second].map(|site| (site, tied(site)));
+        for decides in [[0, 0], [0, u32::MAX], [u32::MAX, 0], [u32::MAX, u32::MAX]] {
+            let flips = decides.iter().filter(|&&word| word == 0).count();
+            let found = proposed(&energy, &sampler, &draws, &decides);
+            assert_eq!(found as usize, flips, "sites {first} and {second}, {decides:?}");
+        }
+    }
+}
+
+/// At log odds of 0 half of all draws flip a site: the words that decide a tie must add none.
+#[test]
+fn an_even_chance_is_even_to_the_last_bit() {
+    let mut couplings = heap::Couplings::new(40, 0);
+    let energy = Ising::bits_edges_once(40, [], &[1.0; 40], couplings.borrow()).unwrap();
+    let sampler = IsingLangevin::adjusted(1.0).unwrap();
+    for site in [0, 5, 21, 39] {
+        for decides in [[0; 2], [u32::MAX; 2]] {
+            let flips = count(1 << 14, |n| proposed(&energy, &sampler, &[(site, n)], &decides) == 1);
+            assert_eq!(flips, 1 << 13, "site {site}, {decides:?}");
+        }
+    }
+}
+
+/// Few flips, none of which has a neighbour, and most words without one: what is listed are the flips alone. Energies and
+/// ln A beside float64.
+#[test]
+fn few_flips_without_neighbours_are_those_of_float64() {
+    let fields = (0..640).map(|i| ((i * 37 % 101) as f32 - 50.0) / 8.0).collect();
+    let model = Pairwise { convention: Convention::BitsEdgesOnce, edges: vec![], fields };
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let held = heap::pack(&(0..640).map(|i| f64::from(i % 5 == 2)).collect::<Vec<_>>());
+    let mut rejected = 0;
+    for step_size in [0.1f32, 0.2, 0.3] {
+        let sampler = IsingLangevin::adjusted(step_size).unwrap();
+        let half_curvature = 0.5 / f64::from(step_size);
+        let z = |x: &[f64]| -> f64 {
+            let log_odds =
+                model.gradient(x).into_iter().zip(x).map(|(slope, x)| (x - 0.5) * slope - half_curvature);
+            log_odds.map(|z| z.exp().ln_1p()).sum()
+        };
+        let mut rng = LaneRng::seed_from_u64(11);
+        let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+        let (mut proposed, mut worst) = (0, 0.0f64);
+        for step in 0..400 {
+            if step == 200 {
+                chain.clamp(Packed::new(energy.layout(), &held).unwrap()).unwrap();
+            }
+            let before = heap::unpack(chain.state());
+            let info = chain.step(&sampler, &mut rng);
+            let after = heap::unpack(chain.state());
+            let off = f64::from(chain.energy()) - model.energy(&after);
+            assert!(off.abs() < 1e-3, "step size {step_size}, step {step}: E is off by {off}");
+            if info.accepted {
+                let off = f64::from(info.log_ratio) - (z(&before) - z(&after));
+                worst = worst.max(off.abs() / f64::from(info.proposed + 1));
+            }
+            proposed += info.proposed;
+            rejected += u32::from(!info.accepted);
+        }
+        println!(
+            "step size {step_size}: {proposed} proposed, {rejected} rejected, ln A within {worst:e} a flip"
+        );
+        assert!(worst < 1e-6, "step size {step_size}: ln A is off by {worst} a flip");
+        assert!(proposed > 400, "{proposed} proposed");
+    }
+    assert!(rejected > 20, "{rejected} rejected");
 }
 
 #[test]

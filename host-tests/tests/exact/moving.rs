@@ -333,6 +333,23 @@ fn what_draws_eta_anew_and_what_does_not() {
     assert!(anew(&mut chain, &kernel, 1.0), "after a resume");
 }
 
+/// One of the same noise, whose own η ends with its step.
+#[test]
+fn a_kernel_without_momentum_leaves_eta_alone() {
+    let mut memory = Couplings::new(64, 128);
+    let model = Ising::spins_edges_once(64, torus(8, 8, 0.3), &[0.0; 64], memory.borrow()).unwrap();
+    let mut d = [[0.0; LANES]; 4];
+    let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).unwrap();
+    let kernel = Langevin::second_order(noise, 1.0, 0.8).unwrap();
+    let mut rng = LaneRng::seed_from_u64(17);
+    let mut chain = heap::moving_chain(&model, 4, &mut rng).unwrap();
+    chain.run(&kernel.momentum(0.9).unwrap(), &mut rng, 20, &mut ());
+    let before = kept(&chain, 4);
+    let moved: u32 = (0..20).map(|_| chain.step(&kernel, &mut rng).moved()).sum();
+    assert!(moved > 20, "{moved}");
+    assert_eq!(kept(&chain, 4), before);
+}
+
 #[test]
 fn what_does_not_fit_is_refused() {
     let mut memory = Couplings::new(64, 128);

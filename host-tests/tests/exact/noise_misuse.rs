@@ -5,7 +5,7 @@ use bitmc::noise::{
     Dense, DenseMatrix, Diagonal, Edgewise, MinTrace, Noise, NoiseError, Regression, Run, SparseMatrix,
     SparseRegression, constant, least_eigenvalue,
 };
-use bitmc::{Function, Ising, LaneRng, Langevin, Layout, Move, Packed, Plain, SeedableRng};
+use bitmc::{Function, Ising, LaneRng, Langevin, Layout, Move, Packed, Plain, Rng, SeedableRng};
 use bitmc_host_tests::heap::{self, Couplings};
 
 /// A path of some sites.
@@ -50,6 +50,30 @@ fn a_noise_for_another_number_of_sites_is_refused() {
     // That of no matrix fits every model that is not larger.
     let d = [[1.0; LANES]; 2];
     assert_eq!([12, 32, 33].map(|sites| faults(Diagonal::new(&d).unwrap(), sites)), [0, 0, 50]);
+}
+
+/// D alone, and nothing that may be called.
+struct Silent([Block; 1]);
+
+impl Noise for Silent {
+    const SOME: bool = false;
+
+    fn d(&self) -> Option<&[Block]> {
+        Some(&self.0)
+    }
+
+    fn draw<R: Rng + ?Sized>(&self, _: &mut R, _: &mut [Block], _: usize) {
+        panic!("there is nothing to draw");
+    }
+
+    fn follow(&self, _: &Move<'_>, _: &mut [Block], _: usize) {
+        panic!("there is nothing to follow");
+    }
+}
+
+#[test]
+fn a_noise_that_draws_nothing_is_not_called() {
+    assert_eq!(faults(Silent([[1.0; LANES]]), 12), 0);
 }
 
 /// Flat, and over long windows.

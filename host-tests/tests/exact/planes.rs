@@ -2,7 +2,9 @@
 
 use bitmc::energy::Energy;
 use bitmc::step::Curvature;
-use bitmc::{GibbsWithGradients, Ising, Kind, LaneRng, Langevin, Layout, Packed, Plain, Potts, SeedableRng};
+use bitmc::{
+    Gibbs, GibbsWithGradients, Ising, Kind, LaneRng, Langevin, Layout, Packed, Plain, Potts, SeedableRng,
+};
 use bitmc_host_tests::enumerate::{self, Distribution};
 use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::matrix::Transitions;
@@ -42,6 +44,25 @@ fn judge_all(kind: Kind, arities: &[u16], windows: &[u32]) {
     judge_at(&SCALES, kind, arities, windows);
 }
 
+/// A few roundings of logits.
+fn bound(formula: &Proposal, tables: &Tables, sd: f64) -> f64 {
+    let sites = tables.arities.len() as f64;
+    let widest = f64::from(tables.arities.iter().copied().max().unwrap_or(0).max(16));
+    let most = 40.0 * sd * sites + formula.curvature * widest * widest;
+    16.0 * bitmc_host_tests::tolerance::ROUNDING * (most + 30.0 * sites)
+}
+
+/// Log q of every seventh state beside the written formula.
+fn compare(formula: &Proposal, tables: &Tables, sd: f64, states: &[Vec<usize>], found: &Transitions) {
+    for (x, from) in states.iter().enumerate().step_by(7) {
+        for (y, to) in states.iter().enumerate() {
+            let (wrote, said) = (formula.log_forward(tables, from, to), found.log_q(x, y));
+            let bound = bound(formula, tables, sd);
+            assert!(wrote == said || (wrote - said).abs() <= bound, "{from:?} → {to:?}: {wrote} {said}");
+        }
+    }
+}
+
 fn judge_at(scales: &[f64], kind: Kind, arities: &[u16], windows: &[u32]) {
     for (seed, &sd) in scales.iter().enumerate() {
         let tables = Tables::new(kind, arities, sd, seed as u64);
@@ -62,19 +83,7 @@ fn judge_at(scales: &[f64], kind: Kind, arities: &[u16], windows: &[u32]) {
                 curvature: f64::from(curvature),
                 window: window as usize,
             };
-            for (x, from) in states.iter().enumerate().step_by(7) {
-                for (y, to) in states.iter().enumerate() {
-                    let (wrote, said) = (formula.log_forward(&tables, from, to), found.log_q(x, y));
-                    let widest = f64::from(arities.iter().copied().max().unwrap_or(0).max(16));
-                    let most = 40.0 * sd * arities.len() as f64 + f64::from(curvature) * widest * widest;
-                    let bound =
-                        16.0 * bitmc_host_tests::tolerance::ROUNDING * (most + 30.0 * arities.len() as f64);
-                    assert!(
-                        wrote == said || (wrote - said).abs() <= bound,
-                        "{from:?} → {to:?}: {wrote} {said}"
-                    );
-                }
-            }
+            compare(&formula, &tables, sd, &states, &found);
 
             let held = 0b10;
             let clamped = transitions(&energy, &sampler, &states, held);
@@ -106,6 +115,47 @@ fn sites_of_many_values() {
     judge_at(&[0.4], Kind::Categorical, &[2, 65], &[u32::MAX]);
     judge_at(&[3.0], Kind::Ordinal, &[2, 70], &[u32::MAX, 1, 2, 40, 17]);
     judge_at(&[0.4], Kind::Ordinal, &[2, 68], &[u32::MAX, 1, 16, 8, 100]);
+}
+
+/// One site of many values, whose curvature is a multiple of one a site.
+#[test]
+fn a_site_of_many_values_has_a_multiple_of_its_curvature() {
+    let each = [[0.25; 16]];
+    for kind in [Kind::Categorical, Kind::Ordinal] {
+        let tables = Tables::new(kind, &[70], 0.4, 3);
+        let energy = Plain(Own(&tables));
+        let states: Vec<_> = (0..70).map(|state| tables.values(state)).collect();
+        let sampler = Langevin::new(0.5, Curvature::Times(3.0, &each), true).unwrap();
+        let found = transitions(&energy, &sampler, &states, 0);
+        let verdict = found.judge(&tables.distribution());
+        assert!(verdict.passes(), "{kind:?}: {verdict:?}");
+        let window = usize::MAX;
+        compare(&Proposal { balance: 0.5, curvature: 0.75, window }, &tables, 0.4, &states, &found);
+    }
+}
+
+/// Whatever kernel ran before, the slopes are those of the state.
+#[test]
+fn transitions_among_many_values_take_the_slopes_of_their_state() {
+    for kind in [Kind::Categorical, Kind::Ordinal] {
+        let tables = Tables::new(kind, &[70], 0.4, 3);
+        let energy = Plain(Own(&tables));
+        let sampler = Langevin::adjusted(2.0).unwrap();
+        let formula = Proposal { balance: 0.5, curvature: 0.5, window: usize::MAX };
+        let mut rng = LaneRng::seed_from_u64(8);
+        let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+        for _ in 0..10 {
+            chain.step(&Gibbs::systematic(), &mut rng);
+            let from = [chain.state().get(0) as usize];
+            for value in 0..70 {
+                let to = pack(energy.layout(), &[value]);
+                let to = Packed::new(energy.layout(), &to).unwrap();
+                let said = f64::from(sampler.transition(chain.ring(), to).unwrap().log_forward);
+                let wrote = formula.log_forward(&tables, &from, &[value]);
+                assert!((wrote - said).abs() <= bound(&formula, &tables, 0.4), "{from:?} → {value}: {said}");
+            }
+        }
+    }
 }
 
 #[test]

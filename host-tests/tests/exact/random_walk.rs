@@ -2,6 +2,7 @@
 
 use bitmc::step::{ParameterError, RandomWalk};
 use bitmc::{Energy, Kind, LaneRng, Plain, SeedableRng};
+use bitmc_host_tests::count::Count;
 use bitmc_host_tests::heap::Weights;
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models;
@@ -85,6 +86,40 @@ fn categorical_and_ordinal_models() {
                 let energy = Plain(Own(&tables));
                 let space = Space::tables(&tables, energy.layout());
                 judge(&format!("{kind:?} {arities:?}"), &energy, &space, |i| f64::from(arities[i]));
+            }
+        }
+    }
+}
+
+/// It cannot change, and so does not count as one that stays by chance.
+#[test]
+fn a_site_of_one_value_stays_for_sure() {
+    for kind in [Kind::Categorical, Kind::Ordinal] {
+        let tables = Tables::new(kind, &[3, 1, 2], 0.4, 2);
+        let energy = Plain(Own(&tables));
+        let space = Space::tables(&tables, energy.layout());
+        judge(&format!("{kind:?}"), &energy, &space, |i| f64::from(tables.arities[i]));
+    }
+}
+
+/// From a forbidden state nothing leads back; from others the way back is as likely as the way there.
+#[test]
+fn the_way_back_has_the_probability_of_its_formula() {
+    let model = Count { sites: 6, most: 3.0, weight: 0.5 };
+    let (energy, space) = (Plain(model), Space::binary(&model));
+    for radius in RADII {
+        let walk = RandomWalk::new(radius).unwrap();
+        let mut chain = space.chain(&energy, HELD);
+        for x in (0..space.states()).filter(|&x| space.distribution[x] > 0.0) {
+            chain.restart(space.state(x)).unwrap();
+            for y in 0..space.states() {
+                let said = f64::from(walk.transition(chain.ring(), space.state(y)).unwrap().log_reverse);
+                let allowed = space.distribution[y] > 0.0;
+                let truth =
+                    if allowed { formula(&space, |_| 2.0, radius, HELD, y, x) } else { f64::NEG_INFINITY };
+                let bound = ROUNDING * LOG_ROUNDINGS * 6.0 * (1.0 + truth.abs());
+                let same = truth == said || (truth - said).abs() <= bound;
+                assert!(same, "radius {radius}, {y} → {x}: {said}, not {truth}");
             }
         }
     }

@@ -1,13 +1,15 @@
 //! Chains that step together: each is the chain that runs alone, bit for bit, whatever runs beside it.
 
-use bitmc::energy::{CoarseRbm, Slope};
-use bitmc::lane::LANES;
-use bitmc::{Energy, Info, LaneRng, Langevin, Layout, Packed, Plain, Potts, torus};
+use bitmc::energy::{CoarseRbm, EnergyError, Slope};
+use bitmc::lane::{Bits, Block, LANES};
+use bitmc::{Chain, Energy, Function, Info, LaneRng, Langevin, Layout, Move, Packed, Plain, Potts, torus};
 use bitmc_host_tests::comparison::{cache_of, gradient_of};
 use bitmc_host_tests::count::Count;
 use bitmc_host_tests::heap::{self, Couplings, HeapChain, Weights};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::Convention;
+use std::cell::Cell;
+use std::ops::Range;
 
 fn generators<const N: usize>() -> [LaneRng; N] {
     std::array::from_fn(|stream| LaneRng::stream(7, stream as u32))
@@ -98,6 +100,126 @@ fn chains_are_those_that_run_alone() {
         let potts = Potts::new(9, arity, torus(3, 3, 0.1), &[], couplings.borrow()).unwrap();
         judge("Potts", &[&potts], 1.0);
     }
+}
+
+/// Two ones at most; beyond there is no slope.
+struct Cliff;
+
+impl Function for Cliff {
+    fn layout(&self) -> Layout {
+        Layout::binary(6)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        if x.ones() > 2 { f32::INFINITY } else { 0.5 * x.ones() as f32 }
+    }
+
+    fn gradient(&self, x: Packed<'_>, _: usize) -> f32 {
+        if x.ones() > 2 { f32::NAN } else { 0.5 }
+    }
+}
+
+/// A move to a forbidden state is no fault, whatever the slope there.
+#[test]
+fn slopes_of_forbidden_states_are_not_asked_for() {
+    judge("a cliff", &[&Plain(Cliff)], 1.0);
+}
+
+/// Another energy, whose gradients must have room for their rows. It counts those one by one and those at once.
+struct Roomy<E>(E, Cell<usize>, Cell<usize>);
+
+impl<E: Energy> Roomy<E> {
+    fn new(energy: E) -> Self {
+        Self(energy, Cell::new(0), Cell::new(0))
+    }
+}
+
+impl<E: Energy> Energy for Roomy<E> {
+    fn layout(&self) -> Layout {
+        self.0.layout()
+    }
+
+    fn cache_len(&self) -> usize {
+        self.0.cache_len()
+    }
+
+    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+        self.0.init(x, cache)
+    }
+
+    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
+        assert!(rows.len() * self.layout().row_blocks() <= out.len(), "no room for {rows:?}");
+        self.1.set(self.1.get() + 1);
+        self.0.gradient(x, cache, rows, out);
+    }
+
+    fn gradients(&self, points: &mut [Slope<'_>]) {
+        let layout = self.layout();
+        let room = |point: &Slope<'_>| layout.rows() * layout.row_blocks() <= point.out.len();
+        assert!(points.iter().all(room), "no room for all rows");
+        self.2.set(self.2.get() + points.len());
+        self.0.gradients(points);
+    }
+
+    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+        self.0.shift(step, cache)
+    }
+
+    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+        self.0.differences(words, cache, site, out);
+    }
+}
+
+/// Of categorical sites with many values a chain has room for one gradient at a time.
+#[test]
+fn sites_of_many_values_are_asked_for_one_by_one() {
+    let mut couplings = Couplings::new(4, 4);
+    let potts = Potts::new(4, 70, [(0, 1, 0.1), (1, 2, 0.1)], &[], couplings.borrow()).unwrap();
+    judge("Potts", &[&Roomy::new(potts)], 1.0);
+}
+
+/// A step costs one gradient, and all of them are computed at once; before its first step each chain computes one alone.
+#[test]
+fn a_step_computes_one_gradient_a_chain() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 40, 0.2, 0.4, 1);
+    let mut couplings = model.couplings();
+    let energy = Roomy::new(couplings.ising(&model).unwrap());
+    let (mut ones, mut rngs) = (chains::<5>(&[&energy], false), generators::<5>());
+    let sampler = Langevin::adjusted(0.5).unwrap();
+    let at_start = energy.1.get();
+    for _ in 0..10 {
+        sampler.step_together(&mut ones, &mut rngs, &mut [Info::default(); 5]).unwrap();
+    }
+    assert_eq!((energy.1.get() - at_start, energy.2.get()), (5, 50));
+}
+
+/// Chains with room for their gradients, which other parameters then find there, are those that compute each anew.
+#[test]
+fn kept_gradients_are_those_of_the_state() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 40, 0.2, 0.4, 1);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let (layout, zeros) = (energy.layout(), [0; 2]);
+    let samplers = [0.5, 0.8].map(|step_size| Langevin::adjusted(step_size).unwrap());
+    let (mut rngs, mut other_rngs) = (generators::<5>(), generators::<5>());
+    let mut ones: [_; 5] = std::array::from_fn(|_| {
+        let memory = heap::moving_memory(&energy, 2 * layout.gradient_blocks());
+        Chain::new(&energy, memory, Packed::new(layout, &zeros).unwrap()).unwrap()
+    });
+    let mut others = chains::<5>(&[&energy], false);
+    let mut moved = 0;
+    for step in 0..60 {
+        let sampler = &samplers[step % 2];
+        let mut infos = [Info::default(); 5];
+        sampler.step_together(&mut ones, &mut rngs, &mut infos).unwrap();
+        for (number, (chain, rng)) in others.iter_mut().zip(&mut other_rngs).enumerate() {
+            let info = chain.step(sampler, rng);
+            let one = &ones[number];
+            assert_eq!((infos[number], one.state()), (info, chain.state()), "step {step}, chain {number}");
+            moved += info.moved();
+        }
+    }
+    assert!(moved > 100, "{moved}");
 }
 
 #[test]
