@@ -1,12 +1,15 @@
 //! Block Gibbs by changes: integer sums that equal a computation from nothing, with columns and without them, alone and
 //! together.
 
-use bitmc::energy::{CoarseRbm, EnergyError, RbmError};
+use bitmc::energy::{CoarseRbm, EnergyError, PathError, RbmError};
 use bitmc::lane::{Bits, LANES};
+use bitmc::step::TemperedBlockGibbs;
 use bitmc::{BlockGibbs, Energy, Gibbs, Info, LaneRng, Langevin, Layout, Packed, Rbm, SeedableRng};
 use bitmc_host_tests::heap::{self, HeapChain, Weights};
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::Machine;
+use bitmc_host_tests::stat::chi_square;
+use bitmc_host_tests::stat::table::block_gibbs;
 
 /// Visible and hidden units around blocks, words and tiles of blocks.
 const SHAPES: [(usize, usize); 8] =
@@ -265,4 +268,34 @@ fn chains_together_are_those_that_run_alone() {
     let (mut chains, mut rngs) =
         ([start(&rows, false)], [LaneRng::seed_from_u64(1), LaneRng::seed_from_u64(2)]);
     assert!(BlockGibbs.step_together(&mut chains, &mut rngs, &mut [Info::default()]).is_err());
+}
+
+#[test]
+fn at_a_temperature_draws_are_those_of_scaled_weights() {
+    let (machine, from) = (models::machine(3, 2, 1.0, 4), 0b101);
+    let weights = Weights::new(&machine).unwrap();
+    let model = weights.rbm().unwrap();
+    let truth = |beta: f32| {
+        let scaled = |of: &[f32]| of.iter().map(|x| beta * x).collect();
+        let (weights, visible) = (scaled(&machine.weights), scaled(&machine.visible));
+        let machine = Machine { weights, visible, hidden: scaled(&machine.hidden) };
+        block_gibbs(&machine, &machine).rows[from].clone()
+    };
+    for beta in [0.0, 0.5, 2.0] {
+        let kernel = TemperedBlockGibbs::new(beta).unwrap();
+        assert_eq!(kernel.beta().to_bits(), beta.to_bits());
+        let (mut rng, mut chain) = (LaneRng::seed_from_u64(13), start(&model, false));
+        let (words, mut counts) = ([from as u32], [0; 8]);
+        for _ in 0..20_000 {
+            chain.restart(Packed::new(model.layout(), &words).unwrap()).unwrap();
+            let info = chain.step(&kernel, &mut rng);
+            assert!(info.accepted && !info.fault, "β {beta}: {info:?}");
+            counts[chain.state().words()[0] as usize] += 1;
+        }
+        chi_square(&format!("β {beta}"), &counts, &truth(beta)).must_pass();
+        chi_square(&format!("β {beta} for 1"), &counts, &truth(1.0)).must_fail();
+    }
+    for beta in [-1e-3, f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        assert!(matches!(TemperedBlockGibbs::new(beta), Err(PathError::Beta(_))), "β {beta}");
+    }
 }

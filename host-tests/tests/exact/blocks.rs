@@ -1,10 +1,14 @@
 //! Enumerated blocks, Hamming balls and swaps: their probabilities, composed to whole matrices, against distributions by
 //! enumeration.
 
+use bitmc::energy::EnergyError;
+use bitmc::lane::{Bits, Block};
 use bitmc::step::{EnumeratedGibbs, HammingBall, ParameterError, Swap};
-use bitmc::{Energy, Kind, LaneRng, Layout, Packed, Plain, SeedableRng};
+use bitmc::{Energy, Function, Kind, LaneRng, Layout, Move, Packed, Plain, SeedableRng};
+use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::failing;
-use bitmc_host_tests::heap::Weights;
+use bitmc_host_tests::heap::{self, Weights};
+use bitmc_host_tests::listed::{Listed, count};
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::Convention;
@@ -12,6 +16,9 @@ use bitmc_host_tests::planes::{Own, Tables};
 use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::chi_square;
 use bitmc_host_tests::stat::table::Table;
+use bitmc_host_tests::tolerance::{ROUNDING, ROW_SUM};
+use std::cell::RefCell;
+use std::ops::Range;
 
 const SCALES: [f64; 3] = [0.4, 3.0, 10.0];
 const HELD: u32 = 0b10_0110;
@@ -259,4 +266,244 @@ fn parameters() {
     let mut rng = LaneRng::seed_from_u64(29);
     assert!(chain.step(&EnumeratedGibbs::new(binary, 2).unwrap(), &mut rng).fault);
     assert!(chain.step(&HammingBall::new(binary, 2, 1).unwrap(), &mut rng).fault);
+}
+
+/// A few states, in a moment.
+#[test]
+fn few_categorical_and_ordinal_states() {
+    for (kind, arities) in [(Kind::Categorical, &[2, 3, 2][..]), (Kind::Ordinal, &[1, 3, 4])] {
+        let tables = Tables::new(kind, arities, 1.0, 5);
+        let energy = Plain(Own(&tables));
+        judge(&format!("{kind:?} {arities:?}"), &energy, &Space::tables(&tables, energy.layout()));
+    }
+}
+
+/// The first two sites are never both 1.
+struct Fenced<'t>(Own<'t>);
+
+impl Function for Fenced<'_> {
+    fn layout(&self) -> Layout {
+        self.0.layout()
+    }
+
+    fn arities(&self) -> Option<&[u16]> {
+        self.0.arities()
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        if (x.get(0), x.get(1)) == (1, 1) { f32::INFINITY } else { self.0.total(x) }
+    }
+
+    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+        self.0.gradient(x, site)
+    }
+
+    fn component(&self, x: Packed<'_>, site: usize, value: usize) -> f32 {
+        self.0.component(x, site, value)
+    }
+}
+
+/// Where two draws lead from a state: a free site, and then a free site of another value.
+fn two_draws(space: &Space, arities: &[u16], held: u32, x: usize) -> Vec<f64> {
+    let values: Vec<u32> = space.state(x).values().collect();
+    let free: Vec<usize> = (0..values.len()).filter(|site| (held >> site) & 1 == 0).collect();
+    let mut row = vec![0.0; space.states()];
+    for &a in &free {
+        let others: Vec<usize> = free.iter().copied().filter(|&b| values[b] != values[a]).collect();
+        for &b in &others {
+            let mut y = values.clone();
+            if values[b] < u32::from(arities[a]) && values[a] < u32::from(arities[b]) {
+                y.swap(a, b);
+            }
+            let y: Vec<f64> = y.into_iter().map(f64::from).collect();
+            let words = heap::pack_in(space.layout, &y);
+            let to = space.number(Packed::new(space.layout, &words).unwrap());
+            row[to] += 1.0 / (free.len() * others.len()) as f64;
+        }
+        if others.is_empty() {
+            row[x] += 1.0 / free.len() as f64;
+        }
+    }
+    if free.is_empty() {
+        row[x] = 1.0;
+    }
+    row
+}
+
+/// Fields of one, two, four and eight bits, of sites that have not all the same values. Of six sites and more the
+/// probabilities of all exchanges add up, rounded, to less than 1: that is no probability to stay.
+#[test]
+fn swaps_have_the_probabilities_of_their_two_draws() {
+    let cases = [(&[2, 3, 4][..], 1), (&[3, 3, 2, 3], 1), (&[2, 3, 5], 1), (&[2, 3, 17], 1), (&[2; 8], 5)];
+    for (arities, stride) in cases {
+        let tables = Tables::new(Kind::Categorical, arities, 1.0, 3);
+        let energy = Plain(Fenced(Own(&tables)));
+        let layout = energy.layout();
+        let all = Space::tables(&tables, layout);
+        let fenced = |x: usize| (all.state(x).get(0), all.state(x).get(1)) == (1, 1);
+        let energies =
+            (0..all.states()).map(|x| if fenced(x) { f64::INFINITY } else { all.exact().energies[x] });
+        let distribution = Distribution::from_energies(arities.len(), energies.collect());
+        let space = Space::new(layout, all.words.clone(), distribution);
+        let energies = &space.exact().energies;
+        for held in [0, 0b001, 0b110] {
+            let rows: Vec<_> = (0..space.states()).map(|x| two_draws(&space, arities, held, x)).collect();
+            let (mut chain, mut sums) = (space.chain(&energy, held), 0);
+            for x in (0..space.states()).step_by(stride).filter(|&x| !fenced(x)) {
+                chain.restart(space.state(x)).unwrap();
+                for y in 0..space.states() {
+                    let found = Swap.transition(chain.ring(), space.state(y)).unwrap();
+                    let name = format!("{arities:?}, held {held:b}, {x} to {y}: {found:?}");
+                    let (q, rise) = (rows[x][y], energies[y] - energies[x]);
+                    assert!((f64::from(found.log_forward).exp() - q).abs() < ROW_SUM, "{name} for {q}");
+                    assert_eq!(found.log_forward > f32::NEG_INFINITY, q > 0.0, "{name}");
+                    let back = if fenced(y) { 0.0 } else { rows[y][x] };
+                    assert!((f64::from(found.log_reverse).exp() - back).abs() < ROW_SUM, "{name} for {back}");
+                    // What is never drawn, or is forbidden, is never made.
+                    let ratio = if q > 0.0 && !fenced(y) { -rise } else { f64::NEG_INFINITY };
+                    let same = f64::from(found.log_ratio) == ratio;
+                    assert!(same || (f64::from(found.log_ratio) - ratio).abs() < 1e-5, "{name} for {ratio}");
+                    assert!(!found.fault && f64::from(found.difference) == rise, "{name} for {rise}");
+                    sums += usize::from(x == y && q == 0.0);
+                }
+            }
+            assert!(held != 0 || sums > 0, "{arities:?}: no state that never stays");
+        }
+    }
+}
+
+#[test]
+fn sites_named_twice_or_that_do_not_exist_count_for_nothing() {
+    let tables = Tables::new(Kind::Categorical, &[3, 3, 3], 1.0, 6);
+    let energy = Plain(Own(&tables));
+    let space = Space::tables(&tables, energy.layout());
+    let (block, ball) =
+        (EnumeratedGibbs::new(space.layout, 3).unwrap(), HammingBall::new(space.layout, 3, 2).unwrap());
+    let mut chain = space.chain(&energy, 0);
+    for x in 0..space.states() {
+        chain.restart(space.state(x)).unwrap();
+        for y in 0..space.states() {
+            let to = space.state(y);
+            let mut said = |sites: &[usize]| {
+                let p = block.log_probability(chain.ring(), sites, to).unwrap();
+                let around = ball.transition(chain.ring(), sites, space.state(x), to).unwrap();
+                [p, around.log_centre, around.log_draw].map(f32::to_bits)
+            };
+            let plain = said(&[0, 1]);
+            for sites in [[0, 0, 1], [0, 1, 1], [0, 1, 3], [0, 1, 99]] {
+                assert_eq!(said(&sites), plain, "{sites:?}, {x} to {y}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_ball_as_wide_as_its_block_is_the_block_bit_for_bit() {
+    let tables = Tables::new(Kind::Categorical, &[3, 3, 3], 1.0, 6);
+    let energy = Plain(Own(&tables));
+    let space = Space::tables(&tables, energy.layout());
+    let mut chain = space.chain(&energy, 0);
+    for sites in [&[0, 1][..], &[0, 1, 2]] {
+        let block = EnumeratedGibbs::new(space.layout, sites.len()).unwrap();
+        let ball = HammingBall::new(space.layout, sites.len(), sites.len()).unwrap();
+        for x in 0..space.states() {
+            chain.restart(space.state(x)).unwrap();
+            for y in 0..space.states() {
+                let p = block.log_probability(chain.ring(), sites, space.state(y)).unwrap();
+                let around = ball.transition(chain.ring(), sites, space.state(x), space.state(y)).unwrap();
+                assert_eq!(around.log_draw.to_bits(), p.to_bits(), "{sites:?}, {x} to {y}");
+            }
+        }
+    }
+}
+
+/// An energy that keeps how many sites each move changes that it is asked for.
+struct Watched<'t>(Plain<Own<'t>>, RefCell<Vec<usize>>);
+
+impl Energy for Watched<'_> {
+    fn layout(&self) -> Layout {
+        self.0.layout()
+    }
+
+    fn cache_len(&self) -> usize {
+        self.0.cache_len()
+    }
+
+    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+        self.0.init(x, cache)
+    }
+
+    fn arities(&self) -> Option<&[u16]> {
+        self.0.arities()
+    }
+
+    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
+        Energy::gradient(&self.0, x, cache, rows, out);
+    }
+
+    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+        self.1.borrow_mut().push(step.count());
+        self.0.shift(step, cache)
+    }
+
+    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+        self.0.differences(words, cache, site, out);
+    }
+}
+
+/// Gray order: twelve states are eleven moves.
+#[test]
+fn each_state_of_a_block_is_a_move_of_one_site_from_the_one_before() {
+    let tables = Tables::new(Kind::Categorical, &[2, 3, 2], 1.0, 6);
+    let energy = Watched(Plain(Own(&tables)), RefCell::default());
+    let space = Space::tables(&tables, energy.layout());
+    let block = EnumeratedGibbs::new(space.layout, 3).unwrap();
+    let mut chain = space.chain(&energy, 0);
+    energy.1.borrow_mut().clear();
+    let p = block.log_probability(chain.ring(), &[0, 1, 2], space.state(5)).unwrap();
+    assert!((f64::from(p).exp() - space.distribution[5]).abs() < ROW_SUM);
+    assert_eq!(*energy.1.borrow(), [1; 11]);
+}
+
+/// The first table has steps up and down that e^x has no floats for. In the second a state at 4,096 is between two whose
+/// energies have digits that a difference from it has lost.
+#[test]
+fn states_far_apart_in_energy_have_their_probabilities() {
+    for (totals, starts) in [([0.0f32, 200.0, -200.0, 50.0], 0..4), ([0.0, 4096.0, 0.3, 0.1], 0..1)] {
+        let energies: Vec<f64> = totals.iter().copied().map(f64::from).collect();
+        let distribution = Distribution::from_energies(2, energies.clone());
+        let energy = Plain(failing::Table { sites: 2, totals: totals.to_vec(), gradient: vec![0.0] });
+        let block = EnumeratedGibbs::new(Layout::binary(2), 2).unwrap();
+        for x in starts {
+            let mut chain = heap::chain(&energy, &[x]).unwrap();
+            for (y, of) in (0u32..).zip(&energies) {
+                let to = [y];
+                let to = Packed::new(Layout::binary(2), &to).unwrap();
+                let found = f64::from(block.log_probability(chain.ring(), &[0, 1], to).unwrap());
+                let truth = -of - distribution.log_z;
+                let bound = 16.0 * ROUNDING * truth.abs().max(1.0);
+                assert!((found - truth).abs() < bound, "{totals:?}, {x} to {y}: {found} for {truth}");
+            }
+        }
+    }
+}
+
+/// Of states of one energy the second is drawn by the upper half of all words of its uniform, the fourth by the lowest
+/// quarter. A uniform has 24 bits: the end of a share is off by half of its last one at most.
+#[test]
+fn a_state_is_drawn_by_its_share_of_words() {
+    let drawn = |sites: usize, before: &[u32], half: u128| {
+        let energy = Plain(failing::Table { sites, totals: vec![0.0], gradient: vec![0.0] });
+        let mut chain = heap::chain(&energy, &[0]).unwrap();
+        let block = EnumeratedGibbs::new(Layout::binary(sites), sites).unwrap();
+        let words = [before, &[(half as u32) << 1, 0]].concat();
+        chain.step(&block, &mut Listed(&words));
+        chain.state().words()[0]
+    };
+    // A word for each site of the block, and then one for each state: the second and third of four are not drawn.
+    let second = count(1 << 31, |half| drawn(1, &[0, 1 << 30], half) == 0);
+    let fourth = count(1 << 31, |half| drawn(2, &[0, 0, 1 << 30, 1 << 29, 7 << 29], half) == 0b10);
+    for (found, truth, step) in [(second, 1u128 << 30, 64), (fourth, 1 << 29, 32)] {
+        assert!(found.abs_diff(truth) <= step / 2, "{found} words for {truth}");
+    }
 }

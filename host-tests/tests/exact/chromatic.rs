@@ -276,6 +276,10 @@ fn colourings_that_are_none() {
     let long = memory.ising(&long).unwrap();
     let error = Colouring::new(long.form(), &[0; 3]).unwrap_err();
     assert_eq!(error, ColouringError::Length { class: 2, got: 3 });
+    let mut room = [0; 21];
+    let error = Colouring::greedy(long.form(), &mut room).unwrap_err();
+    assert_eq!(error, ColouringError::Length { class: 2, got: 21 });
+    assert!(Colouring::greedy(long.form(), &mut room[..20]).is_ok());
 
     // The same couplings elsewhere are not those that were checked.
     let second = other.ising(&path).unwrap();
@@ -285,4 +289,23 @@ fn colourings_that_are_none() {
     assert!(!right.step(&kernel, &mut rng).fault);
     let info = wrong.step(&kernel, &mut rng);
     assert!(info.fault && !info.accepted && wrong.state().words() == [0] && wrong.faults() == 1);
+}
+
+/// Many values are refused, and a colouring of other couplings is: either is enough.
+#[test]
+fn potts_models_that_are_refused() {
+    for arity in [3, 64, 65] {
+        let (mut couplings, mut others) = (Couplings::new(2, 1), Couplings::new(2, 1));
+        let model = Potts::new(2, arity, [(0, 1, 0.5)], &[], couplings.borrow()).unwrap();
+        let other = Potts::new(2, arity, [(0, 1, 0.5)], &[], others.borrow()).unwrap();
+        for own in [true, false] {
+            let mut memory = [0; Colouring::words(2, 2)];
+            let form = if own { model.form() } else { other.form() };
+            let kernel = ChromaticGibbs::new(Colouring::greedy(form, &mut memory).unwrap());
+            let mut chain = heap::chain(&model, &vec![0; model.layout().words()]).unwrap();
+            let info = chain.step(&kernel, &mut LaneRng::seed_from_u64(26));
+            assert_eq!(info.fault, !own || arity > 64, "{arity} values, own couplings: {own}");
+            assert!(!info.fault || (info.moved() == 0 && chain.state().values().all(|value| value == 0)));
+        }
+    }
 }

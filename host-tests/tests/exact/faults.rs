@@ -4,7 +4,7 @@ use bitmc::energy::EnergyError;
 use bitmc::lane::{Bits, Block, LANES};
 use bitmc::step::{
     ChromaticGibbs, Colouring, Curvature, EnumeratedGibbs, Gibbs, HammingBall, RandomWalk, SequentialGibbs,
-    Swap,
+    Swap, Wolff,
 };
 use bitmc::{
     Bernoulli, BlockGibbs, ChainError, Energy, Function, GibbsWithGradients, Ising, Kernel, Kind, LaneRng,
@@ -242,6 +242,20 @@ fn equal_energies_are_always_accepted() {
             }
         }
         assert_eq!((chain.energy(), chain.faults()), (7.5, 0));
+    }
+}
+
+/// Where no field holds a cluster it always flips, also by a uniform that is exactly 1.
+#[test]
+fn clusters_without_a_field_flip_whatever_the_generator_gives() {
+    let mut couplings = Couplings::new(9, 18);
+    let model = Ising::spins_edges_once(9, torus(3, 3, 0.5), &[], couplings.borrow()).unwrap();
+    for (name, mut rng) in Stuck::all() {
+        let mut chain = heap::chain(&model, &[0]).unwrap();
+        for _ in 0..20 {
+            let info = chain.step(&Wolff, &mut rng);
+            assert!(info.accepted && info.proposed > 0 && info.log_ratio == 0.0, "{name}: {info:?}");
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! Samplers that draw indices, against float64 distributions by enumeration of every sequence of draws: detailed
 //! balance holds path by path, `π(x) q(path|x) A = π(y) q(path back|y) A'`.
 
+use bitmc::energy::EnergyError;
+use bitmc::lane::{Bits, Block};
 use bitmc::noise::{Edgewise, SparseMatrix};
 use bitmc::step::{Choice, ParameterError, Transition};
 use bitmc::{
     Energy, Function, GibbsWithGradients, Ising, Kernel, Kind, LaneRng, Langevin, Layout, LocallyBalanced,
-    Packed, PathAuxiliary, Plain, SeedableRng, StateError,
+    Move, Packed, PathAuxiliary, Plain, SeedableRng, StateError,
 };
 use bitmc_host_tests::count::Count;
 use bitmc_host_tests::enumerate::Distribution;
@@ -16,8 +18,10 @@ use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Target};
 use bitmc_host_tests::paths::{Defect, Model, Rule, Verdict};
 use bitmc_host_tests::planes::{Own, Tables, Wide};
+use bitmc_host_tests::stuck::Stuck;
 use bitmc_host_tests::tolerance;
 use std::cell::RefCell;
+use std::ops::Range;
 
 const SCALES: [f64; 3] = [0.4, 3.0, 10.0];
 
@@ -620,5 +624,101 @@ fn moves_of_many_values_are_weighed_without_staying() {
         let found = GibbsWithGradients::new(1).unwrap().transition(chain.ring(), &path).unwrap();
         let truth = -0.5 * Steep::slope(1, value) - all.ln();
         assert!((f64::from(found.log_forward) - truth).abs() < 1e-4, "{value}: {found:?} for {truth}");
+    }
+}
+
+/// Among sites of many values, too, nothing is said of the far end.
+#[test]
+fn paths_of_many_values_that_are_never_drawn() {
+    let tables = Tables::new(Kind::Categorical, &[3, 4, 3], 1.0, 7);
+    let energy = Plain(Wide(Own(&tables)));
+    let mut chain = heap::chain(&energy as &dyn Energy, &pack(energy.layout(), &[0, 1, 2])).unwrap();
+    chain.clamp(Packed::new(Layout::binary(3), &[0b001]).unwrap()).unwrap();
+    let to = |site, value| Choice { site, value };
+    let [one, two] = [to(1, 0), to(2, 0)];
+    assert!(Path(2).transition(&mut chain, &[one, two]).log_forward > f32::NEG_INFINITY);
+    let infinite = f32::NEG_INFINITY;
+    let (log_forward, log_reverse, log_ratio) = (infinite, infinite, infinite);
+    let never = Transition { log_forward, log_reverse, difference: 0.0, log_ratio, fault: false };
+    for (sampler, path, why) in [
+        (Path(2), &[one, to(1, 2)][..], "a site twice"),
+        (Path(2), &[one], "too short"),
+        (Path(1), &[one, two], "too long"),
+        (Gradients(1), &[one, two], "too long"),
+        (Gradients(64), &[one; 70], "far too long"),
+        (Balanced, &[], "no move"),
+        (Balanced, &[to(0, 1)], "clamped"),
+        (Path(2), &[one, to(0, 1)], "clamped"),
+        (Gradients(1), &[to(1, 1)], "the value that it has"),
+        (Gradients(1), &[to(2, 5)], "a value that it has not"),
+    ] {
+        assert_eq!(sampler.transition(&mut chain, path), never, "{sampler:?}: {why}");
+    }
+}
+
+/// An energy that insists on as much room for a gradient as it is promised.
+struct Roomy<'t>(Plain<Wide<'t>>);
+
+impl Energy for Roomy<'_> {
+    fn layout(&self) -> Layout {
+        self.0.layout()
+    }
+
+    fn cache_len(&self) -> usize {
+        self.0.cache_len()
+    }
+
+    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
+        self.0.init(x, cache)
+    }
+
+    fn arities(&self) -> Option<&[u16]> {
+        self.0.arities()
+    }
+
+    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
+        let need = rows.len() * self.layout().row_blocks();
+        assert!(out.len() >= need, "{} blocks for rows {rows:?} of {}", out.len(), self.layout());
+        Energy::gradient(&self.0, x, cache, rows, out);
+    }
+
+    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
+        self.0.shift(step, cache)
+    }
+
+    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
+        self.0.differences(words, cache, site, out);
+    }
+}
+
+#[test]
+fn gradients_of_many_values_have_the_room_that_is_promised() {
+    for kind in [Kind::Categorical, Kind::Ordinal] {
+        let tables = Tables::new(kind, &[3, 4, 3], 0.3, 7);
+        let energy = Roomy(Plain(Wide(Own(&tables))));
+        let mut rng = LaneRng::seed_from_u64(9);
+        let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+        let mut moved = 0;
+        for _ in 0..20 {
+            moved += chain.step(&GibbsWithGradients::new(2).unwrap(), &mut rng).moved();
+            moved += chain.step(&PathAuxiliary::new(2).unwrap(), &mut rng).moved();
+            moved += chain.step(&LocallyBalanced, &mut rng).moved();
+        }
+        assert!(moved > 20 && chain.faults() == 0, "{kind:?}: {moved} moves");
+    }
+}
+
+/// A stuck generator gives all sites the same time. Sorted by it without changing the order of equals, the first come first.
+#[test]
+fn of_sites_with_equal_times_the_first_are_the_path() {
+    let energy = Plain(Dominant { slope: 0.0 });
+    for indices in [1, 2] {
+        for word in [0x1234_5678, 0x8000_0000] {
+            let mut chain = heap::chain(&energy as &dyn Energy, &[0; 1]).unwrap();
+            let info = chain.step(&GibbsWithGradients::new(indices).unwrap(), &mut Stuck::At(word));
+            assert!(info.accepted && info.proposed == indices, "{info:?}");
+            let changed: Vec<bool> = chain.state().values().map(|value| value != 0).collect();
+            assert_eq!(changed, [0, 1, 2].map(|site| site < indices), "word {word:#x}");
+        }
     }
 }
