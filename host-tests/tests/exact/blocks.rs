@@ -4,7 +4,7 @@
 use bitmc::energy::EnergyError;
 use bitmc::lane::{Bits, Block};
 use bitmc::step::{EnumeratedGibbs, HammingBall, ParameterError, Swap};
-use bitmc::{Energy, Function, Kind, LaneRng, Layout, Move, Packed, Plain, SeedableRng};
+use bitmc::{Bernoulli, Energy, Function, Kind, LaneRng, Layout, Move, Packed, Plain, SeedableRng};
 use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::failing;
 use bitmc_host_tests::heap::{self, Weights};
@@ -370,6 +370,17 @@ fn swaps_have_the_probabilities_of_their_two_draws() {
             assert!(held != 0 || sums > 0, "{arities:?}: no state that never stays");
         }
     }
+}
+
+/// Half of the bits are 1: each first site has a partner, however many of the 40,000 exchanges are added up.
+#[test]
+fn swaps_of_many_sites_stay_only_where_none_is_left() {
+    let energy = Bernoulli::new(&[0.0; 400]).unwrap();
+    let mut words = [0u32; 13];
+    (0..200).for_each(|site| words[site / 32] |= 1 << (site % 32));
+    let mut chain = heap::chain(&energy, &words).unwrap();
+    let found = Swap.transition(chain.ring(), Packed::new(energy.layout(), &words).unwrap()).unwrap();
+    assert_eq!(found.log_forward, f32::NEG_INFINITY, "{found:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::{Kernel, Transition};
 use crate::accept::Info;
 use crate::chain::Ring;
 use crate::energy::Energy;
-use crate::lane::ln;
+use crate::lane::{Total, ln};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed, StateError, set};
 use crate::random::below;
@@ -62,12 +62,13 @@ fn pair<E: Energy + ?Sized>(ring: &Ring<'_, E>, a: usize, b: usize) -> f32 {
 /// The probability that no exchange comes up.
 fn stays<E: Energy + ?Sized>(ring: &Ring<'_, E>) -> f32 {
     let (sites, here) = (ring.layout.sites(), ring.here_state());
-    let mut moves = 0.0;
+    let mut moves = Total::new(0.0);
     for b in 0..sites {
         for a in (0..b).filter(|&a| here.get(a) != here.get(b)) {
-            moves += pair(ring, a, b);
+            moves.add(pair(ring, a, b));
         }
     }
+    let moves = moves.value();
     // A rounding of a sum that is 1 is no probability.
     if moves < 1.0 - 1e-5 { 1.0 - moves } else { 0.0 }
 }
