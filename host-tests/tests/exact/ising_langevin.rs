@@ -294,3 +294,18 @@ fn bad_step_sizes_are_refused() {
     let sampler = IsingLangevin::adjusted(1.0).unwrap();
     assert!(sampler.transition(chain.ring(), Packed::new(Layout::binary(5), &[0]).unwrap()).is_err());
 }
+
+#[test]
+fn a_move_of_a_clamped_site_is_impossible() {
+    let mut couplings = heap::Couplings::new(4, 1);
+    let energy = Ising::spins_edges_once(4, [(0, 1, 0.5)], &[0.1; 4], couplings.borrow()).unwrap();
+    let mut chain = heap::chain(&energy, &[0]).unwrap();
+    chain.clamp(Packed::new(energy.layout(), &[4]).unwrap()).unwrap();
+    let sampler = IsingLangevin::adjusted(1.0).unwrap();
+    for (to, possible) in [(6, false), (2, true)] {
+        let said = sampler.transition(chain.ring(), Packed::new(energy.layout(), &[to]).unwrap()).unwrap();
+        for log in [said.log_forward, said.log_ratio] {
+            assert!(if possible { log.is_finite() } else { log == f32::NEG_INFINITY }, "to {to}: {said:?}");
+        }
+    }
+}
