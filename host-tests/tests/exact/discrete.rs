@@ -320,14 +320,16 @@ fn check_draws(energy: &Ising<'_>, edges: &[(u32, u32, f32)]) {
     let mut d = [[0.0; LANES]; 3];
     let mut runs = vec![Default::default(); Edgewise::runs(matrix)];
     let by_rows = Edgewise::new(matrix, &mut d).unwrap();
-    // On a grid of one part.
-    let gaussian = DiscreteGaussian::new(1.0).unwrap();
+    let magnitude = 4.0 * f64::from(edges[0].2.abs());
+    let (parts, precision) = grid(magnitude, 1.0);
+    let unit = (magnitude / parts) as f32;
+    let gaussian = DiscreteGaussian::new(precision as f32).unwrap();
     for (noise, zeros) in [(by_rows, false), (by_rows.by_runs(&mut runs).unwrap(), true)] {
         let sampler = IsingBalanced::discrete(noise, 1.5, 0.8).unwrap();
         let mut rng = LaneRng::seed_from_u64(5);
         let mut chain = heap::random_chain(energy, &mut rng).unwrap();
         let (mut compared, mut told_apart) = (0, 0);
-        for step in 0..300 {
+        for step in 0..1000 {
             let before = chain.state().words().to_vec();
             let draws = gaussian.draw(&mut rng.clone());
             let info = chain.step(&sampler, &mut rng);
@@ -337,7 +339,7 @@ fn check_draws(energy: &Ising<'_>, edges: &[(u32, u32, f32)]) {
             let mut k = draws.into_iter();
             let mut eta = [[[0.0f32; LANES]; 3]; 2];
             for &(a, b, coupling) in edges.iter().filter(|edge| zeros || edge.2 != 0.0) {
-                let k = f32::from(k.next().unwrap());
+                let k = unit * f32::from(k.next().unwrap());
                 let sign = if coupling == 0.0 { 0.0 } else { coupling.signum() };
                 // The second is the negative control: all couplings of one sign.
                 for (eta, sign) in eta.iter_mut().zip([sign, sign.abs()]) {
@@ -354,5 +356,21 @@ fn check_draws(energy: &Ising<'_>, edges: &[(u32, u32, f32)]) {
             told_apart += u32::from((otherwise - info.log_ratio).abs() > 1e-2);
         }
         assert!(compared > 50 && told_apart > compared / 2, "{compared} {told_apart}");
+    }
+}
+
+/// The coarsest grid on which whole numbers have precision 2 at most: one of |W| itself where it is just 2, and finer ones.
+#[test]
+fn a_step_draws_on_the_grid_that_the_docs_say() {
+    for magnitude in [2.0f32, 4.0, 7.0, 9.0] {
+        let target = Pairwise {
+            convention: Convention::SpinsEdgesOnce,
+            edges: (0..32)
+                .map(|a| (a, a + 1, 0.25 * magnitude * [-1.0, -1.0, -1.0, 1.0][a as usize % 4]))
+                .collect(),
+            fields: (0..33).map(|site| [0.3, -0.7, 0.1][site % 3]).collect(),
+        };
+        let mut memory = target.couplings();
+        check_draws(&memory.ising(&target).unwrap(), &target.edges);
     }
 }

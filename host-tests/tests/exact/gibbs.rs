@@ -2,7 +2,7 @@
 //! by enumeration. A systematic scan is not reversible: it must keep the distribution.
 
 use bitmc::step::{Gibbs, ParameterError};
-use bitmc::{BlockGibbs, Energy, Function, Kind, LaneRng, Layout, Packed, Plain, SeedableRng};
+use bitmc::{Bernoulli, BlockGibbs, Energy, Function, Kind, LaneRng, Layout, Packed, Plain, SeedableRng};
 use bitmc_host_tests::count::Count;
 use bitmc_host_tests::heap::{self, Weights};
 use bitmc_host_tests::models;
@@ -130,6 +130,24 @@ fn steps_draw_what_the_conditionals_say() {
         compare("a sweep", Gibbs::systematic(), &sweep, &stale(&space, &updates));
         compare("an update", Gibbs::random(1).unwrap(), &random, &sweep);
         compare("three updates", Gibbs::random(3).unwrap(), &random.then(&random).then(&random), &sweep);
+    }
+}
+
+/// Odds of e³⁰, from the state where every site has the other value.
+#[test]
+fn binary_sites_beside_clamped_ones_are_drawn() {
+    let logits: Vec<f32> = (0..40).map(|site| if site % 3 == 0 { 30.0 } else { -30.0 }).collect();
+    let energy = Bernoulli::new(&logits).unwrap();
+    let likely: Vec<f64> = logits.iter().map(|&logit| f64::from(u8::from(logit > 0.0))).collect();
+    let unlikely: Vec<f64> = likely.iter().map(|one| 1.0 - one).collect();
+    let held = |site: usize| site % 5 == 2;
+    let mask = heap::pack(&(0..40).map(|site| f64::from(u8::from(held(site)))).collect::<Vec<_>>());
+    for kernel in [Gibbs::systematic(), Gibbs::random(2000).unwrap()] {
+        let mut chain = heap::chain(&energy, &heap::pack(&unlikely)).unwrap();
+        chain.clamp(Packed::new(energy.layout(), &mask).unwrap()).unwrap();
+        chain.step(&kernel, &mut LaneRng::seed_from_u64(8));
+        let expected = (0..40).map(|site| if held(site) { unlikely[site] } else { likely[site] });
+        assert_eq!(heap::unpack(chain.state()), expected.collect::<Vec<_>>(), "{kernel:?}");
     }
 }
 

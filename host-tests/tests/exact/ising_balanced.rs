@@ -1,6 +1,7 @@
 //! [`IsingBalanced`]: detailed balance point by point and integrated, what its steps report, and what
 //! other models and failed generators do to it. That it draws as it says is in `stat/exact_start.rs`.
 
+use bitmc::energy::Sparse;
 use bitmc::lane::{Block, LANES};
 use bitmc::noise::{Edgewise, Run, SparseMatrix};
 use bitmc::step::{IsingBalanced, ParameterError, Transition};
@@ -262,12 +263,13 @@ fn other_models_are_faults_and_bad_parameters_have_names() {
 
 /// The probability that a site without couplings flips, counted: all values of its sixteen bits, and of the words that
 /// decide where they do not.
-fn flips(field: f32, up: bool) -> (f64, f64) {
+fn flips(field: f32, up: bool, metropolis: bool) -> (f64, f64) {
     let mut memory = Couplings::new(1, 0);
     let energy = Ising::bits_edges_once(1, [], &[field], memory.borrow()).unwrap();
     let mut d = [[0.0; LANES]];
     let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
     let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0).unwrap();
+    let sampler = if metropolis { sampler.metropolis_flips().unwrap() } else { sampler };
     let chain = RefCell::new(heap::chain(&energy, &[0]).unwrap());
     let moves = |half: u32, rest: u64| {
         let mut chain = chain.borrow_mut();
@@ -301,7 +303,7 @@ fn sites_flip_with_the_logistic_probability_down_to_the_rarest() {
             let odds = if up { -f64::from(field) } else { f64::from(field) };
             let rare = 1.0 / (1.0 + odds.abs().exp());
             let exact = if odds > 0.0 { 1.0 - rare } else { rare };
-            let (found, sure) = flips(field, up);
+            let (found, sure) = flips(field, up, false);
             // Log odds to base 2: three roundings of their size; an exponential, 1 + e, a quotient, a difference.
             let bound = rare * tolerance::ROUNDING * (3.0 * odds.abs() + 10.0) + 2f64.powi(-60);
             let off = (found - exact).abs();
@@ -356,4 +358,129 @@ fn a_site_of_more_couplings_than_sixteen_bits_count_has_its_field() {
     assert_eq!((info.accepted, info.moved()), (true, LEAVES + 1));
     let exact = model.energy(&heap::unpack(chain.state()));
     assert!((f64::from(chain.energy()) - exact).abs() < 1.0, "{} {exact}", chain.energy());
+}
+
+/// A probability that is a power of two is met to half a rounding: below it, uniforms are twice as close to one another.
+#[test]
+fn a_rare_flip_of_a_power_of_two_is_drawn_that_often() {
+    let field = -17.0 * core::f32::consts::LN_2;
+    let (found, _) = flips(field, false, true);
+    let off = (found * 2f64.powi(17) - 1.0).abs();
+    assert!(off <= 0.5 * tolerance::ROUNDING, "{found:e}, off by {off:e}");
+}
+
+/// Sites 0 and 16 share a word of noise, whose halves both fall where more bits decide: the one's, then the other's.
+#[test]
+fn two_ties_of_one_word_are_decided_one_by_one() {
+    let mut memory = Couplings::new(32, 0);
+    let energy = Ising::bits_edges_once(32, [], &[-1.3; 32], memory.borrow()).unwrap();
+    let mut d = [[0.0; LANES]; 2];
+    let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+    let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0).unwrap();
+    let tie = (65_536.0 / (1.0 + 1.3f64.exp())) as u32;
+    for (low, high) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut words = vec![u32::MAX; LANES];
+        words[0] = tie | tie << 16;
+        // A uniform of 0 takes two words.
+        for flips in [low, high] {
+            words.extend(if flips { &[0, 0][..] } else { &[u32::MAX] });
+        }
+        words.extend([0; 4]);
+        let mut chain = heap::chain(&energy, &[0]).unwrap();
+        Kernel::step(&sampler, chain.ring(), &mut Listed(&words));
+        assert_eq!(chain.state().words(), [u32::from(low) | u32::from(high) << 16]);
+    }
+}
+
+/// Of so many sites that a float's digits do not do for what flips: ln A and the way there in float64.
+#[test]
+fn a_million_flips_are_added_up_to_the_last_digits() {
+    const SITES: usize = 1 << 20;
+    let model = Pairwise { convention: Convention::BitsEdgesOnce, edges: vec![], fields: vec![0.1; SITES] };
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let mut d = vec![[0.0; LANES]; energy.layout().blocks()];
+    let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+    let mut chain = heap::chain(&energy, &vec![0; SITES / 32]).unwrap();
+    let ones = vec![u32::MAX; SITES / 32];
+    let to = Packed::new(energy.layout(), &ones).unwrap();
+    let sampler = IsingBalanced::new(noise, f32::INFINITY, 0.5).unwrap();
+    let said = sampler.transition_given(chain.ring(), to, &[]).unwrap();
+    let all = SITES as f64 * f64::from(0.1f32);
+    // Sixteen additions to a lane and four of lanes, three products of log odds, each rounded.
+    let off = (f64::from(said.log_ratio) / (0.5 * all) - 1.0).abs();
+    assert!(off <= 23.0 * tolerance::ROUNDING, "ln A: {} for {}, off by {off:e}", said.log_ratio, 0.5 * all);
+    let log_forward = -(SITES as f64) * (-0.05f64).exp().ln_1p();
+    let off = (f64::from(said.log_forward) / log_forward - 1.0).abs();
+    assert!(off <= 23.0 * tolerance::ROUNDING, "ln q: {} for {log_forward}, off by {off:e}", said.log_forward);
+}
+
+/// r of ±2²⁷ in one lane of neighbouring words are added up before the other lanes are, and leave the 1 beside them.
+#[test]
+fn what_cancels_in_a_lane_leaves_the_other_lanes() {
+    let mut linear = [0; 33];
+    (linear[0], linear[1], linear[32]) = (1 << 27, 1, -(1 << 27));
+    let energy = Ising::quadratic(Sparse::from_rows(&[0; 33], &[], &linear, 0).unwrap());
+    let mut d = [[0.0; LANES]; 3];
+    let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+    let mut chain = heap::chain(&energy, &[0, 0]).unwrap();
+    let sampler = IsingBalanced::new(noise, f32::INFINITY, 0.5).unwrap();
+    let to = Packed::new(energy.layout(), &[3, 1]).unwrap();
+    assert_eq!(sampler.transition_given(chain.ring(), to, &[]).unwrap().log_ratio, 0.5);
+}
+
+/// Fields of 2¹²⁷: what the flips of a lane add up to is past the floats, though E stays as it was.
+#[test]
+fn moves_are_accepted_without_a_bound_whatever_the_fields() {
+    let mut linear = [0; 32];
+    for site in [0, 16] {
+        (linear[site], linear[site + 1]) = (1 << 30, -(1 << 30));
+    }
+    let energy = Ising::quadratic(Sparse::from_rows(&[0; 32], &[], &linear, 97).unwrap());
+    let mut d = [[0.0; LANES]; 2];
+    let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+    let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0).unwrap();
+    let mut chain = heap::chain(&energy, &[0]).unwrap();
+    // Sites 1 and 17 do what is rare, all others what is not.
+    let mut words = vec![u32::MAX; LANES];
+    words[1] = 0;
+    words.extend([0; 8]);
+    let info = Kernel::step(&sampler, chain.ring(), &mut Listed(&words));
+    assert_eq!((info.accepted, info.proposed, info.log_ratio), (true, 4, 0.0));
+    assert_eq!(chain.state().words(), [3 | 3 << 16]);
+}
+
+/// With min(1, e^z) a site of z ≥ 0 that stays makes a move impossible: in either block of a word, in both, and where e^z is 1
+/// in floats.
+#[test]
+fn what_flips_for_sure_cannot_stay() {
+    let of = |linear: &[i32; 32], exponent, to: u32| {
+        let energy = Ising::quadratic(Sparse::from_rows(&[0; 32], &[], linear, exponent).unwrap());
+        let mut d = [[0.0; LANES]; 2];
+        let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+        let sampler = IsingBalanced::new(noise, f32::INFINITY, 1.0).unwrap().metropolis_flips().unwrap();
+        let mut chain = heap::chain(&energy, &[0]).unwrap();
+        let to = [to];
+        let to = Packed::new(energy.layout(), &to).unwrap();
+        let said = sampler.transition_given(chain.ring(), to, &[]).unwrap();
+        (said.log_forward, said.log_ratio)
+    };
+    for (linear, exponent) in [(1, 0), (1, -30), (0, 0)] {
+        let impossible = (f32::NEG_INFINITY, f32::NEG_INFINITY);
+        assert_eq!(of(&[linear; 32], exponent, u32::MAX), (0.0, 0.0), "{linear}");
+        for stays in [1, 1 << 31, 1 | 1 << 31, u32::MAX, 0xFFFF, 3 << 16] {
+            assert_eq!(of(&[linear; 32], exponent, !stays), impossible, "{linear}, {stays:x}");
+        }
+    }
+}
+
+#[test]
+fn metropolis_flips_take_steps_down_to_the_least() {
+    let mut memory = Couplings::new(1, 0);
+    let energy = Ising::bits_edges_once(1, [], &[0.5], memory.borrow()).unwrap();
+    let mut d = [[0.0; LANES]];
+    let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+    let of = |step_size| IsingBalanced::new(noise, step_size, 1.0).unwrap().metropolis_flips();
+    assert!(of(1.0 / 80.0).is_ok() && of(f32::INFINITY).is_ok());
+    assert!(matches!(of(1.0 / 80.001), Err(ParameterError::MetropolisFlips)));
 }

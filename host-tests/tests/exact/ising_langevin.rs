@@ -2,7 +2,7 @@
 //! report, and what failed generators do to it. That it gives the same bits whether it weighs touched sites or all
 //! is in `lanes/batch.rs`; that it draws as it says, in `stat/exact_start.rs`.
 
-use bitmc::step::{IsingLangevin, ParameterError};
+use bitmc::step::{Curvature, IsingLangevin, ParameterError};
 use bitmc::{Chain, Energy, Ising, Kernel, LaneRng, Langevin, Layout, Packed, SeedableRng};
 use bitmc_host_tests::dmala::{Defect, Proposal};
 use bitmc_host_tests::enumerate::Distribution;
@@ -382,4 +382,41 @@ fn bad_step_sizes_are_refused() {
     let mut chain = heap::random_chain(&energy, &mut LaneRng::seed_from_u64(5)).unwrap();
     let sampler = IsingLangevin::adjusted(1.0).unwrap();
     assert!(sampler.transition(chain.ring(), Packed::new(Layout::binary(5), &[0]).unwrap()).is_err());
+}
+
+#[test]
+fn a_move_of_a_clamped_site_is_impossible() {
+    let mut couplings = heap::Couplings::new(4, 1);
+    let energy = Ising::spins_edges_once(4, [(0, 1, 0.5)], &[0.1; 4], couplings.borrow()).unwrap();
+    let mut chain = heap::chain(&energy, &[0]).unwrap();
+    chain.clamp(Packed::new(energy.layout(), &[4]).unwrap()).unwrap();
+    let sampler = IsingLangevin::adjusted(1.0).unwrap();
+    for (to, possible) in [(6, false), (2, true)] {
+        let said = sampler.transition(chain.ring(), Packed::new(energy.layout(), &[to]).unwrap()).unwrap();
+        for log in [said.log_forward, said.log_ratio] {
+            assert!(if possible { log.is_finite() } else { log == f32::NEG_INFINITY }, "to {to}: {said:?}");
+        }
+    }
+}
+
+/// The other kernel's parameters have a hash that is the bits of this one's ½/α, found by search: what it kept of its weights is
+/// not taken for this one's.
+#[test]
+fn weights_of_a_kernel_whose_hash_is_like_a_float_are_made_anew() {
+    let curvature = Curvature::Same(f32::from_bits(0x38B2_D8EF));
+    let between = Langevin::new(0.242_187_5, curvature, true).unwrap();
+    let sampler = IsingLangevin::adjusted(f32::from_bits(0x589E_2DCB)).unwrap();
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 70, 0.1, 0.3, 6);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let mut rng = LaneRng::seed_from_u64(3);
+    let mut chain = heap::random_chain(&energy, &mut rng).unwrap();
+    let mut other = heap::random_chain(&energy, &mut rng).unwrap();
+    for step in 0..20 {
+        chain.step(&between, &mut rng);
+        other.restart(chain.state()).unwrap();
+        let mut same = rng.clone();
+        let (info, anew) = (chain.step(&sampler, &mut rng), other.step(&sampler, &mut same));
+        assert_eq!((info, chain.state(), &rng), (anew, other.state(), &same), "step {step}");
+    }
 }

@@ -7,7 +7,7 @@ use bitmc::noise::{Edgewise, Run, SparseMatrix};
 use bitmc::random::DiscreteGaussian;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::step::IsingBalanced;
-use bitmc::{Energy, Ising, Kernel, LaneRng, Packed, Rng, SeedableRng};
+use bitmc::{Energy, Ising, Kernel, LaneRng, Memory, Packed, Rng, SeedableRng};
 use bitmc_host_tests::enumerate;
 use bitmc_host_tests::heap::{self, HeapChain};
 use bitmc_host_tests::listed::Listed;
@@ -16,6 +16,7 @@ use bitmc_host_tests::snapshot::{load, save};
 use bitmc_host_tests::tolerance;
 use core::convert::Infallible;
 use rand_core::{TryRng, utils};
+use rand_xoshiro::SplitMix64;
 use std::collections::BTreeMap;
 
 /// The part of a snapshot with x and k in the places where a chain has its own.
@@ -370,4 +371,87 @@ fn whole_numbers_are_those_of_their_edges() {
         assert_eq!(found.collect::<Vec<_>>(), k, "step {step}");
     }
     assert!(accepted >= 10, "{accepted}");
+}
+
+/// The finaliser of SplitMix64, as another crate has it, of a key and a number.
+fn mixed(key: u64, number: u32) -> u64 {
+    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+    let before = (key.wrapping_add(STEP) ^ u64::from(number)).wrapping_sub(STEP);
+    SplitMix64::from_seed(before.to_le_bytes()).next_u64()
+}
+
+/// What is kept has a name in a snapshot, which goes on under every build: of D, κ and the grid.
+#[test]
+fn the_key_in_a_snapshot_is_a_hash_of_the_parameters() {
+    // |W| = 1 on a path.
+    let target = target(0.25, &[(0, 1, 1.0), (1, 2, -1.0)]);
+    let mut memory = target.couplings();
+    let energy = memory.ising(&target).unwrap();
+    let mut d = [[0.0; LANES]];
+    let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+    let of_d = (0..LANES).fold(0, |key, site| {
+        let d = [1.0f32, 2.0, 1.0].get(site).copied().unwrap_or(0.0);
+        mixed(key, d.to_bits())
+    });
+    for precision in [1.0f32, 0.4, 1.7] {
+        let floats = IsingBalanced::new(noise, 0.9, 0.7).unwrap();
+        let whole = IsingBalanced::discrete(noise, 0.9, 0.7).unwrap();
+        let of_floats = mixed(of_d, precision.to_bits()) & !1;
+        // λ, the unit of the grid, and no runs.
+        let of_whole = [precision.to_bits(), 1f32.to_bits(), 0].into_iter().fold(of_d, mixed) | 1;
+        for (sampler, key) in [(floats, of_floats), (whole, of_whole)] {
+            let sampler = sampler.precision(precision).unwrap().momentum(0.5).unwrap();
+            let mut rng = LaneRng::seed_from_u64(1);
+            let mut chain = heap::moving_chain(&energy, sampler.momentum_blocks(), &mut rng).unwrap();
+            assert!(!chain.step(&sampler, &mut rng).fault);
+            assert_eq!(part(&chain)[KEPT - 12..KEPT - 4], key.to_le_bytes(), "κ {precision}");
+        }
+    }
+}
+
+/// Of fewer blocks than gradients have, of as many, and of more: with one block less there is no room.
+#[test]
+fn the_blocks_for_whole_numbers_are_the_least_with_room() {
+    let pairs = (0..16).flat_map(|a| (0..a).map(move |b| (b, a, 0.25)));
+    for edges in [20, 32, 33, 64, 65, 96, 120] {
+        let mut memory = heap::Couplings::new(16, edges);
+        let energy = Ising::spins_edges_once(16, pairs.clone().take(edges), &[], memory.borrow()).unwrap();
+        let mut d = [[0.0; LANES]];
+        let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+        let sampler = IsingBalanced::discrete(noise, 1.0, 0.9).unwrap().momentum(0.5).unwrap();
+        let need = sampler.weights_and_momentum(energy.layout()) - Memory::weights(energy.layout());
+        for (blocks, fault) in [(need, false), (need - 1, true)] {
+            let mut rng = LaneRng::seed_from_u64(1);
+            let mut chain = heap::moving_chain(&energy, blocks, &mut rng).unwrap();
+            assert_eq!(chain.step(&sampler, &mut rng).fault, fault, "{edges} edges, {blocks} blocks");
+        }
+    }
+}
+
+/// No whole number above 32 is ever drawn: a move to one is rejected, one to 32 itself is not.
+#[test]
+fn whole_numbers_move_up_to_the_largest_that_is_drawn() {
+    // |W| = 1/16, the weakest there is.
+    let mut memory = heap::Couplings::new(2, 1);
+    let energy = Ising::spins_edges_once(2, [(0, 1, 1.0 / 64.0)], &[], memory.borrow()).unwrap();
+    let mut d = [[0.0; LANES]];
+    let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+    let sampler = IsingBalanced::discrete(noise, f32::INFINITY, 1.0).unwrap().momentum(0.5).unwrap();
+    let mut rng = LaneRng::seed_from_u64(1);
+    let mut chain = heap::moving_chain(&energy, sampler.momentum_blocks(), &mut rng).unwrap();
+    chain.step(&sampler, &mut rng);
+    let of = part(&chain);
+    // Draws that nobody takes and coins that keep all; site 0 goes down and site 1 stays up; what decides a tie and accepts.
+    let mut words = vec![0x7FFF_7FFF; LANES];
+    words.extend([0; LANES]);
+    words.extend((0..LANES).map(|site| if site == 0 { 0xFFFF_0000 } else { u32::MAX }));
+    words.extend([0; 80]);
+    for (k, legal) in [(30, true), (31, true), (32, false)] {
+        load(&save(&[&With { of: &of, x: 3, k: &[-k] }]), &mut [&mut chain]).unwrap();
+        chain.refresh().unwrap();
+        let info = Kernel::step(&sampler, chain.ring(), &mut Listed(&words));
+        assert_eq!((info.proposed, info.accepted), (1, legal), "{k}");
+        assert_eq!(info.log_ratio, if legal { 0.0 } else { f32::NEG_INFINITY }, "{k}");
+        assert_eq!(kept(&chain, 1), [if legal { k + 1 } else { k }]);
+    }
 }

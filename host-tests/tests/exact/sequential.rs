@@ -1,14 +1,16 @@
 //! Sweeps of Gibbs sampling over Ising models: in parts, and at other temperatures.
 
-use bitmc::energy::Tempered;
-use bitmc::step::SequentialGibbs;
+use bitmc::energy::{Entry, Sparse, Tempered};
+use bitmc::step::{Gibbs, SequentialGibbs};
 use bitmc::temper::Replica;
 use bitmc::{Ising, LaneRng, SeedableRng};
 use bitmc_host_tests::heap;
+use bitmc_host_tests::listed::Listed;
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Pairwise, Target};
 use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::chi_square;
+use bitmc_host_tests::stuck::Stuck;
 
 /// Parts of whole words, one after the other, draw what the sweep draws, and reach its energy.
 #[test]
@@ -122,4 +124,44 @@ fn replicas_reach_the_distribution_on_the_path_from_a_base() {
 
 fn path_state<'s>(ising: &Ising<'_>, words: &'s [u32]) -> bitmc::Packed<'s> {
     bitmc::Packed::new(bitmc::Energy::layout(ising), words).unwrap()
+}
+
+/// A noise of 0 is not below even odds, whatever its sign: a sweep over a general energy draws what this one does.
+#[test]
+fn noise_of_nothing_leaves_sites_of_even_odds_at_0() {
+    let mut couplings = heap::Couplings::new(3, 0);
+    let ising = Ising::bits_edges_once(3, [], &[0.0; 3], couplings.borrow()).unwrap();
+    for (start, word) in [(0, u32::MAX), (7, u32::MAX), (0, u32::MAX - 1), (7, u32::MAX - 1)] {
+        let mut chain = heap::chain(&ising, &[start]).unwrap();
+        chain.step(&SequentialGibbs, &mut Stuck::At(word));
+        assert_eq!(chain.state().words(), [0], "from {start}");
+        let mut chain = heap::chain(&ising, &[start]).unwrap();
+        chain.step(&Gibbs::systematic(), &mut Stuck::At(word));
+        assert_eq!(chain.state().words(), [0], "in general, from {start}");
+    }
+}
+
+/// Fields in units of 1, so that thresholds meet them often. Site 0 goes up and moves the field of site 1, whose draws are
+/// counted over an even grid of words.
+#[test]
+fn a_site_beside_one_that_flipped_has_its_logistic_probability() {
+    let entries = [1, 0].map(|site| Entry { site, coupling: 1 });
+    for field in -4..4 {
+        let linear = [40, field];
+        let ising = Ising::quadratic(Sparse::from_rows(&[1, 2], &entries, &linear, 0).unwrap());
+        let mut ones = 0;
+        for number in 0..4096u32 {
+            for sign in [0, 1] {
+                // The second sixteen are asked for where a word is small.
+                let mut words = [1 << 31; 32];
+                words[1] = number << 20 | 1 << 19 | sign;
+                let mut chain = heap::chain(&ising, &[0]).unwrap();
+                chain.step(&SequentialGibbs, &mut Listed(&words));
+                assert_eq!(chain.state().get(0), 1);
+                ones += chain.state().get(1);
+            }
+        }
+        let (found, truth) = (f64::from(ones) / 8192.0, 1.0 / (1.0 + f64::from(-(field + 1)).exp()));
+        assert!((found - truth).abs() <= 1.0 / 4096.0, "log odds {}: {found} for {truth}", field + 1);
+    }
 }
