@@ -123,6 +123,26 @@ fn energies_fields_and_moves() {
     check("two values", &Graph::random(&[2; 40], 3.0, 0.05, true, 3), 3, true);
 }
 
+/// Where both ends break a constraint, the other log values count; who breaks fewer is infinitely better.
+#[test]
+fn differences_from_a_state_that_breaks_a_constraint() {
+    let tables = [NEVER, NEVER, 0.5, /**/ NEVER, 0.25, 1.0, /**/ 0.125, 2.0, -1.0];
+    let factors = [Factor::two(0, 1, 0), Factor::one(1, 6)];
+    let mut memory = FactorsMemory::<2, 3>::new();
+    let model = Factors::new(&[2, 3], &factors, &tables, memory.borrow()).unwrap();
+    let mut words = pack(model.layout(), &[0, 0]);
+    let mut cache = vec![[0; LANES]; model.cache_len()];
+    let start = model.init(Packed::new(model.layout(), &words).unwrap(), &mut cache);
+    assert_eq!(start, Ok(f32::INFINITY));
+    let mut differences = |site| {
+        let mut out = [f32::NAN; 3];
+        model.differences(&mut words, &cache, site, &mut out);
+        out
+    };
+    assert_eq!(differences(0), [0.0, 0.0, f32::INFINITY]);
+    assert_eq!(differences(1), [0.0, 0.125 - 2.0, f32::NEG_INFINITY]);
+}
+
 /// The sampler's transitions, with sites held; rows of forbidden states are empty.
 fn transitions(energy: &dyn Energy, sampler: &Langevin<'_>, graph: &Graph, held: u32) -> Transitions {
     let layout = energy.layout();
@@ -313,6 +333,8 @@ fn bad_input_has_a_name() {
     }
     assert_eq!(build(&[2, 3], &two, &[NEVER; 6], room), Err(Impossible { factor: 0 }));
     assert_eq!(build(&[2, 3], &two, &[1e31; 6], room), Err(TooLarge { site: 0 }));
+    let single = |value: f32| build(&[2], &[Factor::one(0, 0)], &[value, 0.0], (1, 1));
+    assert_eq!((single(-1e30), single(1e30f32.next_up())), (Ok(()), Err(TooLarge { site: 0 })));
     let twice = [Factor::one(1, 0), Factor::one(1, 0)];
     assert_eq!(build(&[2, 2], &twice, &[f32::MAX; 2], room), Err(TooLarge { site: 1 }));
     assert_eq!(build(&[2, 3], &two, &[0.0; 6], (1, 2)), Err(Memory { need: 2, got: 1 }));

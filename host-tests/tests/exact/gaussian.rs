@@ -3,7 +3,7 @@
 use bitmc::energy::{Dense, Entry, GaussianError, LatticeGaussian, Precision, Sparse, SparseError};
 use bitmc::step::Curvature;
 use bitmc::{Energy, Langevin};
-use bitmc_host_tests::comparison::{Case, same_bits};
+use bitmc_host_tests::comparison::{Case, cache_of, gradient_of, same_bits};
 use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap::Couplings;
 use bitmc_host_tests::lattice::Quadratic;
@@ -77,6 +77,45 @@ fn a_centre_keeps_its_bits() {
     assert!(std::panic::catch_unwind(|| compare("off", &steep, &off, false, 5)).is_err());
 }
 
+/// Where the largest |μ| is a power of two, or all are below 1, 2⁻³⁰ of that is held exactly.
+#[test]
+fn a_centre_has_thirty_bits() {
+    for largest in [0.0, 1.0, -2.0, 4096.0, -65_536.0f32] {
+        let mu = 3.0 * largest.abs().max(1.0) * 2f32.powi(-30);
+        let model = Quadratic { matrix: vec![1.75, 0.0, 0.0, 1.75], centre: vec![largest, mu], arity: 2 };
+        let mut memory = Couplings::new(2, 0);
+        let energy = model.sparse(&mut memory).unwrap();
+        let (_, cache) = cache_of(&energy, &[0.0; 2]);
+        let field = f64::from(gradient_of(&energy, &[0.0; 2], &cache)[0][1]);
+        // A is on its grid too, so that Aμ is rounded once.
+        let off = (field - model.gradient(&[0.0; 2])[1]).abs();
+        assert!(off <= 0.5 * f64::from(energy.precision().unit()), "beside {largest}: {off}");
+    }
+}
+
+/// The last value is three times as far from a centre below 0 as 0 is.
+#[test]
+fn fields_far_from_a_centre_below_zero_fit() {
+    let mut model = Quadratic { matrix: vec![0.0; 9], centre: vec![-10.0; 3], arity: 21 };
+    (0..3).for_each(|site| model.matrix[4 * site] = 1.5);
+    let mut memory = Couplings::new(3, 0);
+    compare("below 0", &model, &model.sparse(&mut memory).unwrap(), false, 6);
+}
+
+/// As many sites as are allowed at the largest distance; one more is refused.
+#[test]
+fn totals_of_many_sites_fit() {
+    let (centre, diagonal) = ([65_536.0; 8193], [1.0; 8193]);
+    let total = |sites: usize| {
+        let mut memory = Couplings::new(sites, 0);
+        let (own, centre) = (&diagonal[..sites], &centre[..sites]);
+        let model = LatticeGaussian::sparse(sites, 2, [], own, centre, memory.borrow());
+        model.map(|model| cache_of(&model, &vec![0.0; sites]).0)
+    };
+    assert_eq!(total(8192), Ok(0.5 * 8192.0 * 65_536.0 * 65_536.0));
+    assert_eq!(total(8193), Err(GaussianError::Sites));
+}
+
 #[test]
 fn the_reference_agrees_with_central_differences() {
     let model = Quadratic::random(30, 21, 0.4, 1.0, false, 2);
@@ -124,7 +163,7 @@ fn dense_and_sparse_are_one_model() {
         let (x, y) = (draw(), draw());
         same_bits(&dense, &x, &y);
         same_bits(&sparse, &x, &y);
-        let total = |energy: &dyn Energy| bitmc_host_tests::comparison::cache_of(energy, &x).0;
+        let total = |energy: &dyn Energy| cache_of(energy, &x).0;
         assert_eq!(total(&dense), total(&sparse));
         assert_eq!(total(&again), total(&sparse));
     }
@@ -201,6 +240,13 @@ fn bad_input_is_an_error_with_a_name() {
     centre[16] = 65_537.0;
     assert_eq!(dense(&rows, &centre, 5), Err(Centre { site: 16 }));
     assert_eq!(Dense::MAX_SITES, 1024);
+    assert_eq!(dense(&[], &[1.0; 1024], 5), Err(Length { need: 65_536, got: 0 }));
+    let single = |own: f32| {
+        let mut row = [0.0; 16];
+        row[0] = own;
+        dense(&[row], &[0.0], 2)
+    };
+    assert_eq!((single(1e30), single(1e30f32.next_up())), (Ok(()), Err(TooLarge { site: 0 })));
     // Rows that were compiled for bits are too large for more values.
     let huge = [Entry { site: 1, coupling: 1 << 28 }, Entry { site: 0, coupling: 1 << 28 }];
     let form = bitmc::energy::Sparse::from_rows(&[1, 2], &huge, &[0; 2], 0).unwrap();
@@ -208,4 +254,11 @@ fn bad_input_is_an_error_with_a_name() {
     assert_eq!(rows(&[0.0; 2], 5), Ok(()));
     assert_eq!(rows(&[0.0; 2], 6), Err(TooLarge { site: 0 }));
     assert_eq!(rows(&[0.0; 3], 5), Err(Length { need: 2, got: 3 }));
+    // The diagonal counts, whatever its sign.
+    for own in [1 << 28, -(1 << 28)] {
+        let linear = [own; 2];
+        let form = bitmc::energy::Sparse::from_rows(&[1, 2], &huge, &linear, 0).unwrap();
+        let rows = |arity| LatticeGaussian::from_rows(form, &[0.0; 2], arity).map(|_| ());
+        assert_eq!((rows(3), rows(4)), (Ok(()), Err(TooLarge { site: 0 })));
+    }
 }

@@ -419,6 +419,8 @@ fn bad_input_has_a_name() {
     assert_eq!(build(3, &[], [3, 0, 0]), Ok(()));
     assert_eq!(build(0, two, [3, 1, 3]), Err(Sites));
     assert_eq!(build(1 << 31, two, [3, 1, 3]), Err(Sites));
+    let most = i32::MAX as usize;
+    assert_eq!(build(most, two, [3, 1, 3]), Err(Memory { need: most, got: 3 }));
     assert_eq!(build(2, two, [3, 1, 3]), Err(OutOfRange { term: 1, site: 2, sites: 2 }));
     assert_eq!(
         build(2, &[(&[u32::MAX], 1.0)], [3, 1, 3]),
@@ -433,6 +435,8 @@ fn bad_input_has_a_name() {
     assert_eq!(build(3, &[(&[2], 6e29), (&[2, 0], 6e29)], [3, 1, 2]), Err(TooLarge { site: 2 }));
     assert_eq!(build(3, &[(&[], 6e29), (&[], 6e29)], [3, 1, 2]), Err(Constant));
     assert_eq!(build(3, &[(&[], f32::MAX), (&[], f32::MAX)], [3, 1, 2]), Err(Constant));
+    assert_eq!(build(3, &[(&[], 1e30)], [3, 0, 0]), Ok(()));
+    assert_eq!(build(3, &[(&[], 1e30f32.next_up())], [3, 0, 0]), Err(Constant));
     assert_eq!(build(3, two, [2, 1, 3]), Err(Memory { need: 3, got: 2 }));
     assert_eq!(build(3, two, [3, 0, 3]), Err(PolynomialError::Terms { need: 1, got: 0 }));
     assert_eq!(build(3, two, [3, 1, 2]), Err(Members { need: 3, got: 2 }));
@@ -440,6 +444,7 @@ fn bad_input_has_a_name() {
     assert_eq!(build(3, far, [3, 1, 2]), Err(Rounded { term: 1 }));
     // Constants are not on the grid, and near numbers are not changed by much.
     assert_eq!(build(3, &[(&[], 1e9), (&[1, 2], 0.3)], [3, 1, 2]), Ok(()));
+    assert_eq!(build(3, &[(&[], 0.3), (&[0], 1e9)], [3, 0, 0]), Ok(()));
     assert_eq!(build(3, &[(&[0], 1e3), (&[1, 2], 0.3)], [3, 1, 2]), Ok(()));
     let mut memory = PolynomialMemory::<3, 1, 2>::new();
     let rounded = Polynomial::bits(3, far.iter().copied(), memory.borrow().allow_rounding()).unwrap();
@@ -480,6 +485,29 @@ fn the_largest_sums_fit() {
         let terms = Terms { spins, sites: 2, terms: vec![(vec![0, 1], 1e30), (vec![1], 0.0)] };
         let mut memory = terms.memory();
         assert_eq!(mismatches(&terms.model(memory.borrow()).unwrap(), &terms, 100, &mut Source::new(1)), 0);
+    }
+}
+
+/// Where all terms of a site have one sign, its sum has 29 or 30 bits: no more, also where it is a power of two.
+#[test]
+fn a_sum_has_at_most_thirty_bits() {
+    for spins in [false, true] {
+        for count in 1..=100u8 {
+            let weight = 1.0 / f32::from(count);
+            let terms = Terms { spins, sites: 1, terms: vec![(vec![0], weight); count.into()] };
+            let mut memory = terms.memory();
+            let (_, cache) = cache_of(&terms.model(memory.borrow()).unwrap(), &[1.0]);
+            assert!((1 << 28..1 << 30).contains(&cache[0][0]), "{count} terms: {}", cache[0][0]);
+        }
+    }
+}
+
+/// Of bits: two words for each term of two sites or more. Of spins: one bit.
+#[test]
+fn a_cache_has_its_terms_behind_its_sites() {
+    for (terms, bits, spins) in [(0, 0, 0), (8, 1, 1), (9, 2, 1), (512, 64, 1), (513, 65, 2), (1025, 129, 3)] {
+        assert_eq!(Polynomial::bits_cache_len(40, terms), 3 + bits, "{terms} terms");
+        assert_eq!(Polynomial::spins_cache_len(40, terms), 3 + spins, "{terms} terms");
     }
 }
 

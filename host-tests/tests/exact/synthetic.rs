@@ -183,6 +183,37 @@ fn quartic() {
 }
 
 #[test]
+fn quartics_of_few_sites() {
+    for (sites, coordinates, components) in [(2, 1, 2), (3, 17, 1), (3, 33, 50), (2, 49, 3)] {
+        let target = Powers::random(sites, coordinates, components, 5, 7);
+        let (rows, centres) = target.packed();
+        let energy = Quartic::new(&rows, &centres, coordinates, 5).unwrap();
+        // The energy, Qx and what it is multiplied by, a number for each component.
+        let blocks = 1 + coordinates.div_ceil(16) + coordinates.div_ceil(16) + components.div_ceil(16);
+        assert_eq!((energy.cache_len(), Quartic::cache_len(coordinates, components)), (blocks, blocks));
+        quartic_case(&format!("{sites} → {coordinates}, {components}"), &target, &energy, 5, 2);
+    }
+    // Many values: a coordinate goes two thousand times as far as the largest entry.
+    let target = Powers { map: vec![1.9, -0.7], centres: vec![2500.0], coordinates: 1, sites: 2 };
+    let (rows, centres) = target.packed();
+    quartic_case("many values", &target, &Quartic::new(&rows, &centres, 1, 2000).unwrap(), 2000, 6);
+}
+
+#[test]
+fn what_moves_a_coordinate_by_less_than_a_4096th_may_be_lost() {
+    for arity in [2, 3, 9, 300] {
+        // Beside 3000 an entry below 2⁻¹¹ is rounded to 0.
+        let build = |share: f32| {
+            let mut rows = [[0.0; 16]; 2];
+            (rows[0][0], rows[1][1]) = (3000.0, share / 4096.0 / (arity - 1) as f32);
+            Quartic::new(&rows, &[[0.0; 16]], 2, arity).map(|_| ())
+        };
+        let lost = Err(QuarticError::Rounded { site: 1, coordinate: 1 });
+        assert_eq!((build(0.9), build(1.1)), (Ok(()), lost), "{arity} values");
+    }
+}
+
+#[test]
 #[should_panic(expected = "bound")] // a broken variant: the comparison above must reject it
 fn a_centre_that_is_slightly_off_is_seen() {
     let target = Powers::random(9, 17, 5, 5, 3);
@@ -389,6 +420,14 @@ fn bad_mixtures_are_an_error_with_a_name() {
     assert_eq!(with_centre(1, 1, 1e-9), Err(Centre { component: 0, coordinate: 17 }));
     assert_eq!(with(0, 2, 3e5), Err(TooLarge { coordinate: 2 }));
     assert_eq!(with_centre(0, 2, 2e6), Err(TooLarge { coordinate: 2 }));
+    // Up to a million, that included.
+    let of_two_values = |q: f32, c: f32| {
+        let mut blocks = [[0.0; 16]; 2];
+        (blocks[0][3], blocks[1][3]) = (q, c);
+        build(&blocks[..1], &blocks[1..], 16, 2)
+    };
+    assert_eq!((of_two_values(1e6, 0.0), of_two_values(6e5, -4e5)), (Ok(()), Ok(())));
+    assert_eq!(of_two_values(1e6f32.next_up(), 0.0), Err(TooLarge { coordinate: 3 }));
 }
 
 #[test]
