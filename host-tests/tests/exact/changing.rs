@@ -15,7 +15,7 @@ use bitmc::{
 use bitmc_host_tests::enumerate::{self, Distribution};
 use bitmc_host_tests::heap::{self, Couplings, HeapChain, pack_in};
 use bitmc_host_tests::models::{self, Source};
-use bitmc_host_tests::naive::{Convention, Pairwise};
+use bitmc_host_tests::naive::{Convention, Pairwise, Target};
 use core::cell::Cell;
 use core::ops::Range;
 
@@ -63,7 +63,17 @@ fn new_fields_are_those_of_the_constructor() {
         }
         let new = new.unwrap();
         assert_eq!(new.form().linear(), anew.form().linear(), "{seed}");
-        assert_eq!(energies(&new), energies(&anew), "{seed}");
+        // Numbers are multiples of 1/64: every energy is the exact one, rounded once.
+        let exact: Vec<f64> =
+            (0..1 << 8).map(|state| f64::from(other.energy(&enumerate::values(state, 8)) as f32)).collect();
+        assert_eq!((energies(&new), energies(&anew)), (exact.clone(), exact.clone()), "{seed}");
+        // So it is where there was room for the couplings' shares of b.
+        let (mut ends, mut twice) = ([0; 8], [0; 16]);
+        let mut entries = vec![Entry::default(); 2 * before.edges.len()];
+        let shares = SparseBuffers::new(&mut ends, &mut twice, &mut entries);
+        let mut beside = [7; 8];
+        let new = heap::compile(&before, shares).unwrap().with_linear(&other.fields, &mut beside).unwrap();
+        assert_eq!((new.form().linear(), energies(&new)), (anew.form().linear(), exact), "{seed}");
         compared += 1;
         // The fields that it had say otherwise.
         told += u32::from(energies(&base) != energies(&anew));
@@ -93,7 +103,8 @@ fn fields_that_do_not_fit_are_refused_by_name() {
         assert_eq!(refused(&fields), None);
         fields[4] = -limit;
         assert_eq!(refused(&fields), None);
-        for wrong in [limit + 0.001, -limit - 0.001, 1e30, -f32::MAX, f32::MAX] {
+        let powers = (1..128).flat_map(|power| [2.0f32.powi(power), -2.0f32.powi(power)]);
+        for wrong in powers.chain([limit + 0.001, -limit - 0.001, 1e30, -f32::MAX, f32::MAX]) {
             fields[4] = wrong;
             assert_eq!(refused(&fields), Some(FieldScale { site: 4 }), "{wrong}");
         }
@@ -130,15 +141,39 @@ fn fields_that_do_not_fit_are_refused_by_name() {
         |model: &Potts<'_>, cache: &mut [_]| model.init(Packed::new(layout, &words).unwrap(), cache).unwrap();
     let (low, high) = (total(&anew, &mut cache), total(&new, &mut cache));
     assert_eq!(high - low, 2.5, "one field differs");
-    for wrong in [9.0, -9.0, 1e30] {
-        let mut fields = [0.5; 27];
-        fields[13] = wrong;
-        assert_eq!(model.with_linear(&fields).unwrap_err(), FieldScale { site: 4 });
+    // 2^30 units are 8, of which the couplings take 2.
+    assert_eq!(model.form().unit(), 2.0f32.powi(-27));
+    for (size, fits) in [(6.0, true), (6.0f32.next_up(), false), (6.5, false), (9.0, false), (1e30, false)] {
+        for field in [size, -size] {
+            let mut fields = [0.5; 27];
+            fields[13] = field;
+            let error = (!fits).then_some(FieldScale { site: 4 });
+            assert_eq!(model.with_linear(&fields).err(), error, "{field}");
+        }
     }
     let mut fields = [0.5; 27];
     fields[26] = f32::NAN;
     assert_eq!(model.with_linear(&fields).unwrap_err(), FieldNotFinite { site: 8 });
     assert_eq!(model.with_linear(&[0.5; 9]).unwrap_err(), Fields { sites: 9, each: 3, got: 9 });
+}
+
+/// A field and couplings of its sign take 2³⁰ units together, and not one more.
+#[test]
+fn new_fields_and_couplings_share_their_units_to_the_last_one() {
+    let half = 1 << 29;
+    for (coupling, fits) in [(half - 1, true), (half, true), (half + 1, false)] {
+        for sign in [1, -1] {
+            let entry = |site| Entry { site, coupling: sign * coupling };
+            let rows = [entry(1), entry(0)];
+            let form = Sparse::from_rows(&[1, 2], &rows, &[0; 2], -20).unwrap();
+            let (units, mut linear) = (sign * half, [0; 2]);
+            let new = Ising::quadratic(form).with_linear(&[units as f32 * form.unit(), 0.0], &mut linear);
+            let error = (!fits).then_some(SparseError::FieldScale { site: 0 });
+            assert_eq!(new.map(|model| model.form().linear().to_vec()).err(), error, "{coupling} {sign}");
+            assert_eq!(form.with_linear(&[units, 0]).is_ok(), fits, "{coupling} {sign}");
+            assert!(!fits || linear == [units, 0]);
+        }
+    }
 }
 
 /// An energy that counts how often it is computed from nothing.
@@ -410,6 +445,38 @@ fn what_rounding_would_lose_is_refused() {
     // Whole multiples of the unit lose nothing, however large the largest is.
     let whole = Pairwise { edges: vec![(1, 2, 8.0)], fields: vec![4e9, -4.0, 16.0, 0.0], ..model };
     assert!(means(&whole, false).is_ok());
+}
+
+/// A number may change by 2⁻¹⁷, by 2⁻²⁰ of itself, or by 1/4,096 of the smaller of itself and 1: exactly as much, and no more.
+#[test]
+fn what_rounding_may_take_is_taken_to_the_last_bit() {
+    let (mut kept, mut at_limits) = ([0; 2], [0; 2]);
+    for power in -17..4 {
+        // 30 bits for 1.5 · 2^(29 + power) leave units of 2^power.
+        let (large, unit) = (1.5 * 2.0f32.powi(29 + power), 2.0f64.powi(power));
+        for number in
+            [2.0f32.powi(-17), 2.0f32.powi(-16), 0.3, 1.0, 1.0 + 2.0f32.powi(-12), 3.0 + 2.0f32.powi(-12)]
+        {
+            for number in [number.next_down(), number, number.next_up()].into_iter().flat_map(|x| [x, -x]) {
+                let exact = f64::from(number);
+                let (size, off) = (exact.abs(), ((exact / unit).round_ties_even() * unit - exact).abs());
+                let limits = [2.0f64.powi(-17), size.min(1.0) / 4096.0];
+                let fits = limits.iter().any(|&limit| off <= limit) || off <= size * 2.0f64.powi(-20);
+                let mut memory = Couplings::new(3, 1);
+                let model = Ising::bits_edges_once(3, [(1, 2, number)], &[large, 0.0, 0.0], memory.borrow());
+                let error = (!fits).then_some(SparseError::CouplingRounded { edge: 0 });
+                assert_eq!(model.map(|_| ()).err(), error, "{number} in units of {unit}");
+                let mut memory = Couplings::new(2, 0);
+                let fields = [large, 0.0, 0.0, number];
+                let model = Potts::new(2, 2, [], &fields, memory.borrow());
+                let error = (!fits).then_some(SparseError::FieldRounded { site: 1 });
+                assert_eq!(model.map(|_| ()).err(), error, "{number} in units of {unit}");
+                kept[usize::from(fits)] += 1;
+                at_limits.iter_mut().zip(limits).for_each(|(count, limit)| *count += u32::from(off == limit));
+            }
+        }
+    }
+    assert!(kept.iter().all(|&count| count > 100) && at_limits.iter().all(|&count| count > 3));
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use bitmc::energy::{BaseDistribution, Boltzmann, Estimate, SparseError};
 use bitmc::lane::{Block, LANES};
 use bitmc::step::Gibbs;
-use bitmc::{Bernoulli, Energy, Function, LaneRng, Langevin, Layout, Move, Packed, Plain, SeedableRng};
+use bitmc::{Bernoulli, Energy, Function, LaneRng, Langevin, Layout, Move, Packed, Plain, Potts, SeedableRng};
 use bitmc_host_tests::comparison::{Case, cache_of, gradient_of, same_bits};
-use bitmc_host_tests::heap::{self, Weights};
+use bitmc_host_tests::heap::{self, Couplings, Weights};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Machine, Pairwise, Target};
 use bitmc_host_tests::npy;
@@ -438,6 +438,80 @@ fn small_couplings_of_a_boltzmann_machine_keep_their_digits() {
     let mut memory = vec![[0; LANES]; Boltzmann::memory_len(30)];
     let energy = Boltzmann::spins(&theta, 30, &mut memory).unwrap();
     pairwise_case(&model, &energy, 6, false);
+}
+
+/// The largest field of a site and its couplings choose the unit, whatever other sites have.
+#[test]
+fn potts_models_have_the_finest_unit_that_every_site_fits() {
+    let mut source = Source::new(23);
+    for trial in 0..200 {
+        let (sites, arity) = (2 + source.below(6), 2 + source.below(4));
+        let fields: Vec<f32> = (0..sites * arity).map(|_| source.normal(2.0)).collect();
+        let edges: Vec<_> = (1..sites as u32).map(|b| (b - 1, b, source.normal(2.0))).collect();
+        let mut reach: Vec<f64> = fields
+            .chunks(arity)
+            .map(|row| row.iter().fold(0.0, |most, &w| f64::from(w.abs()).max(most)))
+            .collect();
+        for &(a, b, coupling) in &edges {
+            [a, b].into_iter().for_each(|site| reach[site as usize] += f64::from(coupling.abs()));
+        }
+        let bits = reach.iter().copied().fold(0.0, f64::max).log2().floor() as i32 + 1;
+        let mut memory = Couplings::new(sites, edges.len());
+        let model = Potts::new(sites, arity, edges, &fields, memory.borrow()).unwrap();
+        assert_eq!(model.form().exponent(), bits - 30, "{trial}");
+    }
+}
+
+/// Rows of blocks of sites, and rows that are sites of many values. Multiples of 1/64: all sums are exact.
+#[test]
+fn a_part_of_the_gradient_of_a_potts_model_has_its_own_rows() {
+    let mut source = Source::new(29);
+    for (sites, arity) in [(40, 3), (3, 70)] {
+        let fields: Vec<f32> = (0..sites * arity).map(|_| source.coarse(1.0)).collect();
+        let edges: Vec<_> = (1..sites as u32).map(|b| (b - 1, b, source.coarse(1.0))).collect();
+        let mut memory = Couplings::new(sites, edges.len());
+        let model = Potts::new(sites, arity, edges.clone(), &fields, memory.borrow()).unwrap();
+        let (layout, x) = (model.layout(), (0..sites).map(|_| source.below(arity) as f64).collect::<Vec<_>>());
+        let slope = |site: usize, value: usize| {
+            let alike = |other: u32| x[other as usize] == value as f64;
+            let couplings = edges
+                .iter()
+                .filter(|&&(a, b, _)| (a as usize == site && alike(b)) || (b as usize == site && alike(a)));
+            -f64::from(fields[site * arity + value]) - couplings.map(|edge| f64::from(edge.2)).sum::<f64>()
+        };
+        let (_, cache) = cache_of(&model, &x);
+        let words = heap::pack_in(layout, &x);
+        for rows in (0..layout.rows()).flat_map(|from| (from + 1..=layout.rows()).map(move |to| from..to)) {
+            let mut part = vec![[f32::NAN; LANES]; rows.len() * layout.row_blocks()];
+            model.gradient(Packed::new(layout, &words).unwrap(), &cache, rows.clone(), &mut part);
+            let blocks = rows.flat_map(|row| (0..layout.row_blocks()).map(move |block| (row, block)));
+            for ((row, block), found) in blocks.zip(&part) {
+                for (lane, &found) in found.iter().enumerate() {
+                    if let Some((site, value)) = layout.component(row, block, lane) {
+                        assert_eq!(f64::from(found), slope(site, value), "{site} {value}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A bias far above the weights is on the grid as well, on either side.
+#[test]
+fn a_machine_has_room_for_a_bias_far_above_its_weights() {
+    for (visible, hidden) in [([0.0, 0.25, -0.5], [1_000.0, 0.125]), ([1_000.0, 0.25, -0.5], [0.25, 0.125])] {
+        let weights = (0..6).map(|at| (at as f32 - 2.5) / 1_024.0).collect();
+        let machine = Machine { weights, visible: visible.to_vec(), hidden: hidden.to_vec() };
+        let packed = Weights::new(&machine).unwrap();
+        let energy = packed.rbm().unwrap();
+        for state in 0..8 {
+            let x = [0, 1, 2].map(|site| f64::from(state >> site & 1));
+            let (found, exact) = (f64::from(cache_of(&energy, &x).0), machine.energy(&x));
+            // Eleven numbers within half a unit of 2⁻²⁰, and a rounding or two of the result.
+            let bound = 11.0 * 2.0f64.powi(-21) + 2.0 * ROUNDING * exact.abs() + ROUNDING;
+            assert!((found - exact).abs() <= bound, "{state}: {found} {exact}");
+        }
+    }
 }
 
 /// A layout without an energy.

@@ -272,6 +272,14 @@ fn weights() {
     (wrong[0][2], wrong[2][2]) = (8e29, -8e29);
     assert_eq!(build(&wrong, &visible, &hidden, 17), Err(TooLarge { unit: 2 }));
     assert!(build(&packed, &[1.0, 2.0, 2e30], &hidden, 17).is_err());
+    // The largest bias that is taken, and the next.
+    let bias = |bias: f32| {
+        let mut hidden = [[0.0; LANES]];
+        hidden[0][3] = bias;
+        Rbm::new(&[[0.0; LANES]], &[0.0], &hidden, 5).map(|_| ())
+    };
+    assert_eq!((bias(1e30), bias(-1e30)), (Ok(()), Ok(())));
+    assert_eq!((bias(1e30f32.next_up()), bias(1e30f32.next_down())), (Err(TooLarge { unit: 3 }), Ok(())));
     assert_eq!(pack_rows(&machine.weights, 0, &mut packed), Err(Units));
     assert_eq!(pack_rows(&machine.weights[1..], 17, &mut packed), Err(Length { need: 51, got: 50 }));
     assert_eq!(pack_rows(&machine.weights, 17, &mut packed[..5]), Err(Length { need: 6, got: 5 }));
@@ -395,10 +403,14 @@ fn memory() {
 #[test]
 fn whole_numbers_are_offsets_and_values() {
     const L: Layout = Layout::ordinal(3, 5);
-    let energy = Plain(Windows(Some(&[-7, 0, 9])));
+    let windows = Windows(Some(&[-7, 0, 9]));
     let words = heap::pack_in(L, &[4.0, 1.0, 3.0]);
-    let chain = Chain::new(&energy, memory!(L, 1), Packed::new(L, &words).unwrap()).unwrap();
-    assert!(chain.integers().eq([-3, 1, 12]));
+    // Of a function and of a reference to it.
+    let (by_reference, own) = (Plain(&windows), Plain(Windows(windows.0)));
+    for energy in [&by_reference as &dyn Energy, &own] {
+        let chain = Chain::new(energy, memory!(L, 1), Packed::new(L, &words).unwrap()).unwrap();
+        assert!(chain.integers().eq([-3, 1, 12]));
+    }
 }
 
 /// A flat energy of three sites, of fewer values each than the layout has.
