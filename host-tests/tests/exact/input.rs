@@ -61,6 +61,19 @@ fn edges() {
     assert_eq!(result.unwrap_err(), Memory { need: 4, got: 3 });
 }
 
+#[test]
+fn a_potts_field_that_is_not_finite_is_refused_at_any_value() {
+    let mut room = Couplings::new(2, 1);
+    for place in 0..6 {
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let mut fields = [0.5, 0.25, -0.5, 0.5, 0.75, 0.25];
+            fields[place] = bad;
+            let model = Potts::new(2, 3, [(0, 1, 0.5)], &fields, room.borrow()).map(|_| ());
+            assert_eq!(model, Err(SparseError::FieldNotFinite { site: place / 3 }), "{bad} at {place}");
+        }
+    }
+}
+
 /// Sites are stated: fields of another number are refused by name, by every constructor, and none is no field.
 #[test]
 fn fields_are_one_a_site() {

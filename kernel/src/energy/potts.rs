@@ -56,7 +56,7 @@ impl<'a> Potts<'a> {
         // The largest field of a site decides the grid; a NaN must not hide behind a comparison.
         let largest = |site: usize| {
             let row = fields.get(site * arity..(site + 1) * arity).unwrap_or_default();
-            row.iter().fold(0.0f32, |most, w| if w.abs() <= most { most } else { w.abs() })
+            row.iter().fold(0.0f32, |most, w| if w.abs() <= most || most.is_nan() { most } else { w.abs() })
         };
         let any = memory.any_rounding;
         let form = Sparse::compile(edges.into_iter(), sites, largest, 1.0, Embedding::Bits, 1.0, memory)?;
