@@ -19,8 +19,8 @@ use serde::Serialize;
 
 /// The settings of an estimate of `ln Z`, `Z = Σ e^(−E(x)/T)`; [`LogZ::run`] runs it over all cores.
 ///
-/// Annealed importance sampling (Neal 2001) from independent sites, uniform without [`LogZ::base`]. Each run passes from β = 0 to 1, with one Gibbs
-/// sweep at each temperature. The mean of the runs' weights is Z, without bias, however many temperatures; the logarithm of a
+/// Annealed importance sampling (Neal 2001) from independent sites, uniform without [`LogZ::base`]. Each run passes from
+/// β = 0 to 1, with one Gibbs sweep at each temperature. The mean of the runs' weights is Z, without bias, however many temperatures; the logarithm of a
 /// mean of few weights is too low. Where sites are known Z is the sum over the states that agree.
 ///
 /// With [`LogZ::population`] it is population annealing instead (Machta 2010). All replicas pass through the
@@ -52,7 +52,7 @@ const RUNS: usize = 64;
 /// Temperatures of a run, where nothing else is set.
 const TEMPERATURES: usize = 1000;
 
-/// Equal weights below which an estimate is doubtful.
+/// Equal weights below which an estimate is doubtful, however many runs there were.
 const FEW: f64 = 10.0;
 
 /// An estimate of ln Z.
@@ -61,9 +61,9 @@ const FEW: f64 = 10.0;
 pub struct Estimate {
     /// ln Z.
     pub log_z: f64,
-    /// Its standard error, by the spread of the runs' weights, or by that of their logarithms where those of a normal
-    /// distribution would make it larger; with what rounding of energies to f32 may do. Of a population by the sizes of its families, or by the spread of the weights at each temperature where that is
-    /// larger. Infinite where all runs have the same weight: then nothing is known of it. 1/runs more where a table
+    /// Its standard error, by the spread of the runs' weights, or by that of weights whose logarithms are normal with the
+    /// same variance where that is larger; with what rounding of energies to f32 may do. Of a population by the sizes of
+    /// its families, or by the spread of the weights at each temperature where that is larger. Infinite where all runs have the same weight: then nothing is known of it. 1/runs more where a table
     /// forbids states. As JSON infinity is 1e308.
     #[serde(serialize_with = "crate::diagnose::bounded")]
     pub error: f64,
@@ -71,7 +71,8 @@ pub struct Estimate {
     pub runs: usize,
     /// Temperatures of a run.
     pub temperatures: usize,
-    /// The effective number of runs: `(Σw)²/Σw²`, or R e^(−s²) where that is less, s² the variance of ln w. Of a population `1/Σn²`, where n is the share of a family in it.
+    /// The effective number of runs: `(Σw)²/Σw²`, or `R e^(−s²)` of R runs where that is less, s² the variance of ln w. Of a
+    /// population `1/Σn²`, where n is the share of a family in it.
     pub effective_runs: f64,
     /// Replicas of the start from which the population descends; `None` of annealed importance sampling.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -254,7 +255,8 @@ impl LogZ<'_> {
         let constant = self.constant()?;
         let effective_runs = weights.equal;
         let (unmet, alike) = self.unmet(weights.relative_variance, runs);
-        let warning = (effective_runs < FEW.min(0.5 * runs as f64)).then(|| {
+        let few = (0.1 * runs as f64).min(10.0 * FEW).max(FEW.min(0.5 * runs as f64));
+        let warning = (effective_runs < few).then(|| {
             format!("{effective_runs:.1} of {runs} runs have all the weight: ln Z is likely too low; take more temperatures, more runs, a base near the model, or a population")
         });
         let warning = warning.or(alike);

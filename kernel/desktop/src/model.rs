@@ -345,6 +345,9 @@ impl Model {
             }
         }
         self.known = known.to_vec();
+        // A site may be named twice.
+        self.known.sort_unstable();
+        self.known.dedup();
         Ok(self)
     }
 

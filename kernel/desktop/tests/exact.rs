@@ -333,7 +333,7 @@ fn ln_z_begins_at_independent_sites_like_some_states() {
         let fields =
             base_fields(samples.layout(), states.map(|(chain, draw)| samples.state(chain, draw))).unwrap();
         let last = arities.len() - 1;
-        let known = model.clone().given(&[(1, 1), (last, 0)]).unwrap();
+        let known = model.clone().given(&[(1, 1), (last, 0), (1, 1)]).unwrap();
         let given = |x: &[f64]| if x[1] == 1.0 && x[last] == 0.0 { energy(x) } else { f64::INFINITY };
         let truths = [enumerate(&arities, 1.0, &energy), enumerate(&arities, 1.0, given)];
         for (model, truth) in [&model, &known].into_iter().zip(truths) {
