@@ -26,6 +26,7 @@ pub mod naive;
 pub mod network;
 pub mod noise;
 pub mod npy;
+mod passes_on;
 pub mod paths;
 pub mod planes;
 pub mod polynomial;

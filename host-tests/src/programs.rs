@@ -23,9 +23,9 @@ mod table;
 mod verdict;
 
 use crate::models::Source;
-use bitmc::energy::EnergyError;
+use crate::passes_on;
 use bitmc::lane::{Bits, Block};
-use bitmc::{Energy, Layout, Move, Packed};
+use bitmc::{Energy, Move, Packed};
 use kernel::{OfIsing, OfPotts, OfRbm, Recipe, Room, Sampler};
 use model::{Built, Model};
 use rayon::prelude::*;
@@ -186,21 +186,7 @@ impl Broken<'_> {
 }
 
 impl Energy for Broken<'_> {
-    fn layout(&self) -> Layout {
-        self.energy.layout()
-    }
-
-    fn cache_len(&self) -> usize {
-        self.energy.cache_len()
-    }
-
-    fn arities(&self) -> Option<&[u16]> {
-        self.energy.arities()
-    }
-
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.energy.init(x, cache)
-    }
+    passes_on!(energy: layout, cache_len, arities, init);
 
     fn gradient(&self, x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
         self.energy.gradient(x, cache, blocks, out);

@@ -229,10 +229,13 @@ pub fn judge(
             kept.insert(mutant.name(), Outcome::Caught(String::new()));
         }
     }
+    let equivalent = equivalent(options)?;
     for line in fs::read_to_string(&options.results).unwrap_or_default().lines() {
         let Ok(of) = serde_json::from_str::<Kept>(line) else { continue };
         let file = of.mutant.split(": ").next().unwrap_or("");
-        if files.get(file) == Some(&of.file) && (!options.again || matches!(of.outcome, Outcome::Caught(_))) {
+        let again =
+            options.again && !matches!(of.outcome, Outcome::Caught(_)) && !equivalent.contains(&of.mutant);
+        if files.get(file) == Some(&of.file) && !again {
             kept.insert(of.mutant, of.outcome);
         }
     }
@@ -325,13 +328,16 @@ counted apart. Mutants that change nothing are [listed with their reasons](equiv
 is compiled is not changed, nor are macros and texts. Of a room where fewer are judged than there are, a sample was drawn.
 ";
 
+/// Mutants that change nothing which can be seen.
+fn equivalent(options: &Options) -> Result<HashSet<String>> {
+    let list = fs::read_to_string(&options.equivalent).context("the list of equivalent mutants")?;
+    let names = list.lines().filter_map(|line| line.strip_prefix("- `")?.split("`:").next());
+    Ok(names.map(str::to_string).collect())
+}
+
 /// A line for each room, and each mutant that was not caught.
 fn page(options: &Options, mutants: &[Mutant], summary: &BTreeMap<String, Summary>) -> Result<()> {
-    let equivalent: HashSet<String> = fs::read_to_string(&options.equivalent)
-        .context("the list of equivalent mutants")?
-        .lines()
-        .filter_map(|line| line.strip_prefix("- `")?.split("`:").next().map(str::to_string))
-        .collect();
+    let equivalent = equivalent(options)?;
     let mut rooms: BTreeMap<&str, ([usize; 7], &str)> = BTreeMap::new();
     let mut lists = [String::new(), String::new()];
     for mutant in mutants {

@@ -33,7 +33,7 @@ struct Options {
     /// The date and commit of this run
     #[arg(long, default_value = "")]
     judged: String,
-    /// Try again what `results` has as not caught
+    /// Try again what `results` has as not caught, but for what is listed as equivalent
     #[arg(long)]
     again: bool,
     /// The page that is written

@@ -2,11 +2,10 @@
 
 use super::replicas::{reference_rng, uniform};
 use crate::naive::{Convention, Machine, Pairwise, Target};
-use bitmc::energy::EnergyError;
-use bitmc::lane::{Bits, Block};
+use crate::passes_on;
+use bitmc::lane::Bits;
 use bitmc::{Energy, Function, Layout, Move, Packed, Rng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::ops::Range;
 
 /// A standard normal (Box and Muller 1958).
 pub fn normal(rng: &mut impl Rng) -> f64 {
@@ -85,31 +84,9 @@ impl Target for Well {
 pub struct HalfEnergy<E>(pub E);
 
 impl<E: Energy> Energy for HalfEnergy<E> {
-    fn layout(&self) -> Layout {
-        self.0.layout()
-    }
-
-    fn cache_len(&self) -> usize {
-        self.0.cache_len()
-    }
-
-    fn arities(&self) -> Option<&[u16]> {
-        self.0.arities()
-    }
-
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.0.init(x, cache)
-    }
-
-    fn gradient(&self, x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
-        self.0.gradient(x, cache, blocks, out);
-    }
+    passes_on!(0: layout, cache_len, arities, init, gradient, differences);
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
         0.5 * self.0.shift(step, cache)
-    }
-
-    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        self.0.differences(words, cache, site, out);
     }
 }

@@ -214,6 +214,8 @@ fn room_is_checked() {
     let columns = model.with_columns(&mut room).unwrap();
     assert_eq!(columns.cache_len(), Rbm::cache_len_with_columns(17, 33));
     assert_eq!(Rbm::cache_len_with_columns(17, 33), Rbm::cache_len(33) + 2 + 1);
+    assert_eq!(Rbm::cache_len_with_columns(784, 513), Rbm::cache_len(513) + 49 + 2);
+    assert_eq!(Rbm::cache_len_with_columns(784, 500), Rbm::cache_len(500) + 49 + 1);
     let mut short = vec![[0; LANES]; columns.cache_len() - 1];
     let start = Packed::new(columns.layout(), &[0]).unwrap();
     let need = columns.cache_len();

@@ -1,8 +1,7 @@
 //! Enumerated blocks, Hamming balls and swaps: their probabilities, composed to whole matrices, against distributions by
 //! enumeration.
 
-use bitmc::energy::EnergyError;
-use bitmc::lane::{Bits, Block};
+use bitmc::lane::Bits;
 use bitmc::step::{EnumeratedGibbs, HammingBall, ParameterError, Swap};
 use bitmc::{Bernoulli, Energy, Function, Kind, LaneRng, Layout, Move, Packed, Plain, SeedableRng};
 use bitmc_host_tests::enumerate::Distribution;
@@ -12,13 +11,13 @@ use bitmc_host_tests::listed::{Listed, count};
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::Convention;
+use bitmc_host_tests::passes_on;
 use bitmc_host_tests::planes::{Own, Tables};
 use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::chi_square;
 use bitmc_host_tests::stat::table::Table;
 use bitmc_host_tests::tolerance::{ROUNDING, ROW_SUM};
 use std::cell::RefCell;
-use std::ops::Range;
 
 const SCALES: [f64; 3] = [0.4, 3.0, 10.0];
 const HELD: u32 = 0b10_0110;
@@ -432,33 +431,11 @@ fn a_ball_as_wide_as_its_block_is_the_block_bit_for_bit() {
 struct Watched<'t>(Plain<Own<'t>>, RefCell<Vec<usize>>);
 
 impl Energy for Watched<'_> {
-    fn layout(&self) -> Layout {
-        self.0.layout()
-    }
-
-    fn cache_len(&self) -> usize {
-        self.0.cache_len()
-    }
-
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.0.init(x, cache)
-    }
-
-    fn arities(&self) -> Option<&[u16]> {
-        self.0.arities()
-    }
-
-    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
-        Energy::gradient(&self.0, x, cache, rows, out);
-    }
+    passes_on!(0: layout, cache_len, arities, init, gradient, differences);
 
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
         self.1.borrow_mut().push(step.count());
         self.0.shift(step, cache)
-    }
-
-    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        self.0.differences(words, cache, site, out);
     }
 }
 

@@ -10,14 +10,14 @@ use bitmc::stats::{Draws, DrawsError, Watch};
 use bitmc::step::{IsingLangevin, SequentialGibbs, Wolff};
 use bitmc::{
     Bernoulli, Chain, ChainError, Energy, Factor, Factors, Ising, LaneRng, Langevin, LatticeGaussian, Layout,
-    Memory, Move, Packed, Potts, SeedableRng, SparseMemory, memory, torus,
+    Memory, Packed, Potts, SeedableRng, SparseMemory, memory, torus,
 };
 use bitmc_host_tests::enumerate::{self, Distribution};
 use bitmc_host_tests::heap::{self, Couplings, HeapChain, pack_in};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Pairwise, Target};
+use bitmc_host_tests::passes_on;
 use core::cell::Cell;
-use core::ops::Range;
 
 /// E of every state of the kernel's model.
 fn energies(model: &impl Energy) -> Vec<f64> {
@@ -180,13 +180,7 @@ fn new_fields_and_couplings_share_their_units_to_the_last_one() {
 struct Counted<'a>(Ising<'a>, Cell<u32>);
 
 impl Energy for Counted<'_> {
-    fn layout(&self) -> Layout {
-        self.0.layout()
-    }
-
-    fn cache_len(&self) -> usize {
-        Energy::cache_len(&self.0)
-    }
+    passes_on!(0: layout, cache_len, gradient, shift, differences);
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
         self.1.set(self.1.get() + 1);
@@ -195,18 +189,6 @@ impl Energy for Counted<'_> {
 
     fn ising(&self) -> Option<&Ising<'_>> {
         Some(&self.0)
-    }
-
-    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
-        self.0.gradient(x, cache, rows, out);
-    }
-
-    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        self.0.shift(step, cache)
-    }
-
-    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        self.0.differences(words, cache, site, out);
     }
 }
 
@@ -295,9 +277,16 @@ fn only_the_same_couplings_are_not_looked_at() {
     let equal = Ising::spins_edges_once(9, torus(3, 3, 0.25), &[1.0; 9], apart.borrow()).unwrap();
     let mut linear = [0; 9];
     let fields = before.with_linear(&[0.5; 9], &mut linear).unwrap();
-    let [start, fields, equal] = [before, fields, equal].map(|ising| Counted(ising, Cell::new(0)));
+    // Rows of the same lengths, in the same memory, with other couplings.
+    let form = before.form();
+    let negated: Vec<Entry> =
+        form.entries().iter().map(|entry| Entry { coupling: -entry.coupling, ..*entry }).collect();
+    let negated =
+        Sparse::from_rows(form.ends(), &negated, form.linear(), form.exponent()).map(Ising::quadratic).unwrap();
+    let [start, fields, equal, negated] =
+        [before, fields, equal, negated].map(|ising| Counted(ising, Cell::new(0)));
     let mut chain = heap::chain(&start as &dyn Energy, &[0b1_0110_1001]).unwrap();
-    for (model, count) in [(&fields, 0), (&equal, 1), (&start, 2), (&fields, 0)] {
+    for (model, count) in [(&fields, 0), (&equal, 1), (&start, 2), (&negated, 1), (&start, 3), (&fields, 0)] {
         chain.rebind(model).unwrap();
         assert_eq!(model.1.get(), count);
     }

@@ -14,6 +14,7 @@ use bitmc_host_tests::factors::Graph;
 use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::Convention;
+use bitmc_host_tests::passes_on;
 use core::cell::Cell;
 use core::ops::Range;
 
@@ -111,17 +112,7 @@ impl<E: Energy> Flawed<E> {
 }
 
 impl<E: Energy> Energy for Flawed<E> {
-    fn layout(&self) -> Layout {
-        self.energy.layout()
-    }
-
-    fn cache_len(&self) -> usize {
-        self.energy.cache_len()
-    }
-
-    fn arities(&self) -> Option<&[u16]> {
-        self.energy.arities()
-    }
+    passes_on!(energy: layout, cache_len, arities);
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
         let total = self.energy.init(x, cache)?;
@@ -238,33 +229,7 @@ fn each_is_found(name: &str, energy: &impl Energy, states: &[Vec<u32>]) {
 struct By<'e, E>(&'e E);
 
 impl<E: Energy> Energy for By<'_, E> {
-    fn layout(&self) -> Layout {
-        self.0.layout()
-    }
-
-    fn cache_len(&self) -> usize {
-        self.0.cache_len()
-    }
-
-    fn arities(&self) -> Option<&[u16]> {
-        self.0.arities()
-    }
-
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.0.init(x, cache)
-    }
-
-    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
-        self.0.gradient(x, cache, rows, out);
-    }
-
-    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        self.0.shift(step, cache)
-    }
-
-    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        self.0.differences(words, cache, site, out);
-    }
+    passes_on!(0: layout, cache_len, arities, init, gradient, shift, differences);
 }
 
 /// Allowed states, in the first of which site 1 is 1 and site 2 is 0: [`Flaw::Fault`] and [`Flaw::NoConstraint`] are one
@@ -462,29 +427,11 @@ struct Altered<E, G, D> {
 }
 
 impl<E: Energy, G: Fn(Range<usize>, &mut [f32]), D: Fn(usize, &mut [f32])> Energy for Altered<E, G, D> {
-    fn layout(&self) -> Layout {
-        self.energy.layout()
-    }
-
-    fn cache_len(&self) -> usize {
-        self.energy.cache_len()
-    }
-
-    fn arities(&self) -> Option<&[u16]> {
-        self.energy.arities()
-    }
-
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.energy.init(x, cache)
-    }
+    passes_on!(energy: layout, cache_len, arities, init, shift);
 
     fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
         self.energy.gradient(x, cache, rows.clone(), out);
         (self.gradient)(rows, out.as_flattened_mut());
-    }
-
-    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        self.energy.shift(step, cache)
     }
 
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {

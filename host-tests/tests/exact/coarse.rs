@@ -12,6 +12,7 @@ use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Machine, Target};
 use bitmc_host_tests::npy;
+use bitmc_host_tests::passes_on;
 use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -136,6 +137,13 @@ fn caches_do_not_know_the_way() {
         let difference = model.shift(&step, &mut cache);
         assert_eq!(difference.to_bits(), model.exact().shift(&step, &mut exact).to_bits());
         x = y;
+        let site = source.below(x.len());
+        let differences = |energy: &dyn Energy, cache: &[Bits]| {
+            let mut out = [f32::NAN; 2];
+            energy.differences(&mut heap::pack(&x), cache, site, &mut out);
+            out.map(f32::to_bits)
+        };
+        assert_eq!(differences(&model, &cache), differences(&model.exact(), &exact));
         let (_, fresh) = cache_of(&model, &x);
         assert_eq!(gradient_of(&model, &x, &cache), gradient_of(&model, &x, &fresh));
     }
@@ -173,17 +181,7 @@ fn the_distribution_is_that_of_the_exact_model() {
 struct InTurn<'a>(CoarseRbm<'a>, Cell<bool>);
 
 impl Energy for InTurn<'_> {
-    fn layout(&self) -> Layout {
-        self.0.layout()
-    }
-
-    fn cache_len(&self) -> usize {
-        self.0.cache_len()
-    }
-
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.0.init(x, cache)
-    }
+    passes_on!(0: layout, cache_len, init, shift, differences);
 
     fn gradient(&self, x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
         if self.1.replace(!self.1.get()) {
@@ -192,14 +190,6 @@ impl Energy for InTurn<'_> {
             let exact = self.0.exact();
             exact.gradient(x, &cache[..exact.cache_len()], blocks, out);
         }
-    }
-
-    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        self.0.shift(step, cache)
-    }
-
-    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        self.0.differences(words, cache, site, out);
     }
 }
 

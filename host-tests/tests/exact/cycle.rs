@@ -43,6 +43,10 @@ fn schedules_are_their_formulas() {
         close(Schedule::geometric(first, last, s).unwrap().at(k), exact, tolerance::POWER_ROUNDINGS * exact);
         assert_eq!(Schedule::constant(first).unwrap().at(k), first);
     }
+    // It begins at its first value, to the last bit, where `last + (first − last)` is another number.
+    for (first, last) in [(1e-8, 1.0), (0.3, 0.1), (1.0, -1e8)] {
+        assert_eq!(Schedule::cosine(first, last, 7).unwrap().at(14), first);
+    }
     // The published cycle begins at the largest and ends at the smallest; its quarter is exactly half.
     let step_size = Schedule::cyclical_step_size(4.0, 0.25, 20).unwrap();
     assert_eq!([step_size.at(0), step_size.at(10), step_size.at(19)], [4.0, 2.0, 0.25]);

@@ -1,7 +1,7 @@
 //! Factor graphs: energies, fields and transitions against float64, and bad input.
 
 use bitmc::energy::{Energy, EnergyError, FactorError, FactorsBuffers};
-use bitmc::lane::{Bits, Block, LANES};
+use bitmc::lane::{Bits, LANES};
 use bitmc::step::Curvature;
 use bitmc::{ChainError, Factor, Factors, FactorsMemory, LaneRng, Langevin, Layout, Move, Packed, SeedableRng};
 use bitmc_host_tests::enumerate::Distribution;
@@ -9,8 +9,8 @@ use bitmc_host_tests::factors::Graph;
 use bitmc_host_tests::heap;
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::Source;
+use bitmc_host_tests::passes_on;
 use bitmc_host_tests::tolerance::{DOUBLE, ISING_GRID, ROUNDING};
-use core::ops::Range;
 
 const NEVER: f32 = f32::NEG_INFINITY;
 
@@ -213,21 +213,8 @@ enum Defect {
 struct Broken<'a>(Factors<'a>, Defect);
 
 impl Energy for Broken<'_> {
-    fn layout(&self) -> Layout {
-        self.0.layout()
-    }
-    fn cache_len(&self) -> usize {
-        self.0.cache_len()
-    }
-    fn arities(&self) -> Option<&[u16]> {
-        self.0.arities()
-    }
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.0.init(x, cache)
-    }
-    fn gradient(&self, x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
-        self.0.gradient(x, cache, blocks, out);
-    }
+    passes_on!(0: layout, cache_len, arities, init, gradient, differences);
+
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
         let before = cache.to_vec();
         let difference = self.0.shift(step, cache);
@@ -246,9 +233,6 @@ impl Energy for Broken<'_> {
             sum += out[change.to as usize];
         }
         sum
-    }
-    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        self.0.differences(words, cache, site, out);
     }
 }
 

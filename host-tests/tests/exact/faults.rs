@@ -8,13 +8,13 @@ use bitmc::step::{
 };
 use bitmc::{
     Bernoulli, BlockGibbs, ChainError, Energy, Function, GibbsWithGradients, Ising, Kernel, Kind, LaneRng,
-    Langevin, Layout, LocallyBalanced, Move, Packed, PathAuxiliary, Plain, Potts, SeedableRng, StateError,
-    torus,
+    Langevin, Layout, LocallyBalanced, Packed, PathAuxiliary, Plain, Potts, SeedableRng, StateError, torus,
 };
 use bitmc_host_tests::failing::Table;
 use bitmc_host_tests::heap::{self, Couplings, Weights};
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Independent};
+use bitmc_host_tests::passes_on;
 use bitmc_host_tests::stuck::Stuck;
 use std::cell::Cell;
 use std::ops::Range;
@@ -81,18 +81,8 @@ fn lanes_past_the_values_of_a_site_are_ignored() {
     /// The same with NaN in every lane that is no slope of a value that its site has.
     struct Around(Plain<Short>);
     impl Energy for Around {
-        fn layout(&self) -> Layout {
-            self.0.layout()
-        }
-        fn cache_len(&self) -> usize {
-            self.0.cache_len()
-        }
-        fn arities(&self) -> Option<&[u16]> {
-            self.0.arities()
-        }
-        fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-            self.0.init(x, cache)
-        }
+        passes_on!(0: layout, cache_len, arities, init, shift, differences);
+
         fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
             self.0.gradient(x, cache, rows.clone(), out);
             let (layout, arities) = (self.layout(), &self.0.0.arities);
@@ -105,12 +95,6 @@ fn lanes_past_the_values_of_a_site_are_ignored() {
                     }
                 }
             }
-        }
-        fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-            self.0.shift(step, cache)
-        }
-        fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-            self.0.differences(words, cache, site, out);
         }
     }
     let start = |layout, arities: &[u16], nan| {

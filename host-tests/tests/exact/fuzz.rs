@@ -2,15 +2,12 @@
 //! calls the same functions (`.ci/long fuzz`).
 
 use bitmc::chain::Ring;
-use bitmc::energy::EnergyError;
-use bitmc::lane::{Bits, Block};
-use bitmc::{
-    Bernoulli, Energy, Gibbs, Info, Kernel, LaneRng, Langevin, Layout, Move, Packed, Rng, SeedableRng,
-};
+use bitmc::lane::Bits;
+use bitmc::{Bernoulli, Energy, Gibbs, Info, Kernel, LaneRng, Langevin, Move, Rng, SeedableRng};
 use bitmc_host_tests::fuzz::{self, Source, Trial};
+use bitmc_host_tests::passes_on;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use std::ops::Range;
 
 /// Bytes of which some are small.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -50,18 +47,8 @@ enum Defect {
 struct Broken<'a>(Bernoulli<'a>, Defect);
 
 impl Energy for Broken<'_> {
-    fn layout(&self) -> Layout {
-        self.0.layout()
-    }
-    fn cache_len(&self) -> usize {
-        self.0.cache_len()
-    }
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.0.init(x, cache)
-    }
-    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
-        self.0.gradient(x, cache, rows, out);
-    }
+    passes_on!(0: layout, cache_len, init, gradient);
+
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
         self.0.shift(step, cache) * if self.1 == Defect::Shift { 0.99 } else { 1.0 }
     }

@@ -1,7 +1,9 @@
 //! Bad input gives an error with a name.
 
 use bitmc::chain::Buffer;
-use bitmc::energy::{self, EnergyError, Entry, GaussianError, RbmError, Sparse, SparseError, pack_rows};
+use bitmc::energy::{
+    self, EnergyError, Entry, GaussianError, RbmError, Sparse, SparseError, Tempered, pack_rows,
+};
 use bitmc::lane::{Block, LANES};
 use bitmc::quantised::QuantisedIsing;
 use bitmc::step::{Curvature, IsingLangevin, ParameterError, SequentialGibbs};
@@ -59,6 +61,15 @@ fn edges() {
     let mut short = Couplings::new(3, 2);
     let result = Ising::spins_edges_once(fields.len(), good, &fields, short.borrow());
     assert_eq!(result.unwrap_err(), Memory { need: 4, got: 3 });
+    // The most sites that a layout has, and the largest field.
+    let most = i32::MAX as usize;
+    let mut of = |sites, fields: &[f32]| Ising::bits_edges_once(sites, [], fields, short.borrow()).err();
+    assert_eq!((of(most, &[]), of(most + 1, &[])), (Some(Memory { need: most, got: 3 }), Some(Sites)));
+    assert_eq!((of(1, &[1e30]), of(1, &[1e30f32.next_up()])), (None, Some(TooLarge { site: 0 })));
+    // A field next to a power of two may be rounded past it: the grid has room for that.
+    let mut exponent =
+        |field: f32| Ising::bits_edges_once(1, [], &[field], short.borrow()).unwrap().form().exponent();
+    assert_eq!([0.75, 1f32.next_down(), 1.0].map(&mut exponent), [-30, -29, -29]);
 }
 
 #[test]
@@ -159,6 +170,10 @@ fn offsets_are_one_a_site() {
         let energy = Plain(Windows(offsets));
         let chain = Chain::new(&energy, memory!(L, 1), start.view()).unwrap();
         assert!(chain.integers().eq(integers));
+        // On the path to it the whole numbers are the same.
+        let path = Tempered::new(&energy, 0.5).unwrap();
+        let chain = Chain::new(&path, memory!(L, 2), start.view()).unwrap();
+        assert!(chain.integers().eq(integers));
     }
 }
 
@@ -195,6 +210,8 @@ fn rows() {
     assert_eq!(with(0, entry(0, 5)), Err(Diagonal { edge: 0 }));
     assert_eq!(with(0, entry(3, 5)), Err(OutOfRange { edge: 0 }));
     assert_eq!(with(0, entry(u32::MAX, 5)), Err(OutOfRange { edge: 0 }));
+    assert_eq!(with(2, entry(1, 5)), Err(Diagonal { edge: 2 }));
+    assert_eq!(with(2, entry(3, -3)), Err(OutOfRange { edge: 2 }));
     assert_eq!(with(0, entry(1, 4)), Err(Asymmetric { a: 0, b: 1 }));
     assert_eq!(with(0, entry(2, 5)), Err(Asymmetric { a: 0, b: 2 }));
     assert_eq!(with(2, entry(0, 5)), Err(Unsorted { site: 1 }));
@@ -293,6 +310,8 @@ fn weights() {
     };
     assert_eq!((bias(1e30), bias(-1e30)), (Ok(()), Ok(())));
     assert_eq!((bias(1e30f32.next_up()), bias(1e30f32.next_down())), (Err(TooLarge { unit: 3 }), Ok(())));
+    let visible = |bias: f32| Rbm::new(&[[0.0; LANES]], &[bias], &[[0.0; LANES]], 5).map(|_| ());
+    assert_eq!((visible(-1e30), visible(1e30f32.next_up())), (Ok(()), Err(VisibleTooLarge { unit: 0 })));
     assert_eq!(pack_rows(&machine.weights, 0, &mut packed), Err(Units));
     assert_eq!(pack_rows(&machine.weights[1..], 17, &mut packed), Err(Length { need: 51, got: 50 }));
     assert_eq!(pack_rows(&machine.weights, 17, &mut packed[..5]), Err(Length { need: 6, got: 5 }));

@@ -382,13 +382,16 @@ fn two_ties_of_one_word_are_decided_one_by_one() {
         let mut words = vec![u32::MAX; LANES];
         words[0] = tie | tie << 16;
         // A uniform of 0 takes two words.
-        for flips in [low, high] {
-            words.extend(if flips { &[0, 0][..] } else { &[u32::MAX] });
+        for rare in [low, high] {
+            words.extend(if rare { &[0, 0][..] } else { &[u32::MAX] });
         }
         words.extend([0; 4]);
-        let mut chain = heap::chain(&energy, &[0]).unwrap();
-        Kernel::step(&sampler, chain.ring(), &mut Listed(&words));
-        assert_eq!(chain.state().words(), [u32::from(low) | u32::from(high) << 16]);
+        // A 1 is rare, whether the site flips to it or stays.
+        for start in [0, 1 | 1 << 16] {
+            let mut chain = heap::chain(&energy, &[start]).unwrap();
+            Kernel::step(&sampler, chain.ring(), &mut Listed(&words));
+            assert_eq!(chain.state().words(), [u32::from(low) | u32::from(high) << 16], "{start}");
+        }
     }
 }
 

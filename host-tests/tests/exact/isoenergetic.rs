@@ -1,10 +1,14 @@
 //! Isoenergetic moves: all moves of all pairs of states are in detailed balance and keep the sum of the energies, for every
 //! energy that knows its neighbours, with clamped sites, in replicas and in batches; and wrong ones are seen.
 
-use bitmc::batch::{Batch, BatchSite};
+use bitmc::batch::{self, Batch, BatchSite};
 use bitmc::energy::{PolynomialBuffers, Tempered};
-use bitmc::temper::{Isoenergetic, IsoenergeticError, Neighbours, Replica};
-use bitmc::{Energy, Gibbs, Ising, LaneRng, LatticeGaussian, Layout, Packed, Polynomial, Potts, SeedableRng};
+use bitmc::step::SequentialGibbs;
+use bitmc::temper::{Isoenergetic, IsoenergeticError, Ladder, Neighbours, Replica, Rung};
+use bitmc::{
+    Energy, Function, Gibbs, Ising, LaneRng, LatticeGaussian, Layout, Packed, Plain, Polynomial, Potts,
+    SeedableRng,
+};
 use bitmc_host_tests::factors::Graph;
 use bitmc_host_tests::heap::{self, Couplings};
 use bitmc_host_tests::models::{self, Source};
@@ -314,6 +318,33 @@ fn every_move_is_in_detailed_balance_for_other_energies() {
     assert!(verdict.refused > 20, "factors: {verdict:?}");
 }
 
+/// A site that is clamped in one of two batches keeps its value in both.
+#[test]
+fn a_site_that_is_clamped_in_one_batch_stays_in_both() {
+    let model = models::pairwise(Convention::SpinsEdgesOnce, 40, 0.06, 0.0, 5);
+    let mut couplings = model.couplings();
+    let energy = couplings.ising(&model).unwrap();
+    let clusters = Isoenergetic::new(&energy);
+    let mut rng = LaneRng::seed_from_u64(7);
+    let mut batch = || Batch::random(&energy, [BatchSite::new(); 40], &mut rng).unwrap();
+    let (mut one, mut other) = (batch(), batch());
+    let (held, mut memory) = ([0x0FF0, 0], [0; Isoenergetic::memory_len(40)]);
+    other.clamp(Packed::new(energy.layout(), &held).unwrap()).unwrap();
+    let mut sizes = 0;
+    for chain in 0..16 {
+        let of =
+            |batch: &Batch<'_, [BatchSite; 40]>| batch.state(chain, &mut [0; 2]).unwrap().words()[0] & held[0];
+        let before = (of(&one), of(&other));
+        for (a, b) in [(0, 1), (1, 0)] {
+            let (x, y) = if a == 0 { (&mut one, &mut other) } else { (&mut other, &mut one) };
+            assert_eq!(a + b, 1);
+            sizes += x.exchange_cluster(chain, (y, chain), &clusters, &mut memory, &mut rng).unwrap();
+            assert_eq!((of(&one), of(&other)), before, "{chain}");
+        }
+    }
+    assert!(sizes > 16, "{sizes}");
+}
+
 #[test]
 fn batches_make_the_moves_of_replicas() {
     for fields in [0.0, 0.5] {
@@ -371,14 +402,57 @@ fn batches_make_the_moves_of_replicas() {
                 );
             }
             assert!((one.energy(a) - x.energy()).abs() < 1e-4 && (other.energy(b) - y.energy()).abs() < 1e-4);
+            // A round of replica exchange takes energies from the sums that they are made of.
+            let mut ladder = Ladder::new([Rung::default(); 2], &[0.5 * BETA, BETA]).unwrap();
+            let mut swaps = seed.clone();
+            batch::round(&mut ladder, &mut one, &[SequentialGibbs; 16], 0, &mut rng, &mut swaps);
+            one.set_betas([BETA; 16]).unwrap();
+            assert!((one.energy(a) - x.energy()).abs() < 1e-4);
             // The sums over the sites move along: a step that uses them makes the right energies.
             one.step(&bitmc::step::IsingLangevin::adjusted(0.7).unwrap(), &mut rng);
-            other.step(&bitmc::step::SequentialGibbs, &mut rng);
+            other.step(&SequentialGibbs, &mut rng);
             let drift = [one.refresh(), other.refresh()];
             assert!(drift.as_flattened().iter().all(|drift| drift.abs() < 1e-4), "{drift:?}");
         }
         assert!(sizes > 400, "{sizes}");
     }
+}
+
+/// Two bits with an energy of their own beside a constant, of which a graph knows no edge.
+struct Far;
+
+impl Function for Far {
+    fn layout(&self) -> Layout {
+        Layout::binary(2)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        50_000.0 + 8.0 * (x.get(0) * x.get(1)) as f32
+    }
+
+    fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+        8.0 * x.get(1 - site) as f32
+    }
+}
+
+impl Neighbours for Far {
+    fn sites(&self) -> usize {
+        2
+    }
+
+    fn visit(&self, _: usize, _: &mut dyn FnMut(usize)) {}
+}
+
+/// What rounding may do to energies of 50,000 hides no change of 8.
+#[test]
+fn a_wrong_graph_is_seen_beside_large_energies() {
+    let energy = Plain(Far);
+    let path = Tempered::new(&energy, 1.0).unwrap();
+    let [mut one, mut other] = [3, 0]
+        .map(|x| Replica::new(path, heap::memory(&path), Packed::new(Far.layout(), &[x]).unwrap()).unwrap());
+    let found =
+        Isoenergetic::new(&Far).step(&mut one, &mut other, &mut [0; 64], &mut LaneRng::seed_from_u64(1));
+    assert_eq!(found, Err(IsoenergeticError::Neighbours(-8.0)));
 }
 
 #[test]

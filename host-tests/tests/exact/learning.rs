@@ -83,8 +83,17 @@ fn energies_by_their_parameters() {
 }
 
 #[test]
-fn objectives_by_their_parameters() {
-    for lesson in lessons() {
+fn objectives_of_up_to_five_sites_by_their_parameters() {
+    objectives_by_their_parameters(|sites| sites <= 5);
+}
+
+#[test]
+fn objectives_of_more_sites_by_their_parameters() {
+    objectives_by_their_parameters(|sites| sites > 5);
+}
+
+fn objectives_by_their_parameters(of: impl Fn(usize) -> bool) {
+    for lesson in lessons().into_iter().filter(|lesson| of(lesson.layout.sites())) {
         let mut source = Source::new(6);
         let samples: Vec<_> = (0..3).map(|_| lesson.state(&mut source)).collect();
         let check = |goal: Goal, (gradient, report): (Vec<f64>, Report)| {
@@ -173,12 +182,32 @@ fn networks_are_energies() {
         no(&[], 0) && no(&[3], 3) && no(&[0, 3], 5) && no(&[3, 0], 5) && no(&[2, 257], 8) && no(&[3, 2], 6)
     );
     assert!(!no(&[3, 3], 8) && no(&[1, 1, 1, 1, 1], 8));
-    for (block, lane, value) in [(0, 0, f32::NAN), (0, 3, 1.0), (4, 1, 1.0)] {
-        let mut theta = theta;
+    // Layers of two blocks and of sixteen, the widest.
+    let wrong = |widths: &'static [usize], (block, lane, value): (usize, usize, f32)| {
+        let mut theta = vec![[0.0; LANES]; Perceptron::parameter_len(widths)];
+        assert!(Perceptron::new(widths, &theta).is_ok());
         theta[block][lane] = value;
-        let wrong = Perceptron::new(&[3, 3], &theta).err();
-        assert_eq!(wrong, Some(PerceptronError::Value { index: block * LANES + lane }));
+        assert_eq!(
+            Perceptron::new(widths, &theta).err(),
+            Some(PerceptronError::Value { index: block * LANES + lane })
+        );
+    };
+    for at in [(0, 0, f32::NAN), (0, 3, 1.0), (4, 1, 1.0)] {
+        wrong(&[3, 3], at);
     }
+    for at in [(3, 1, 1.0), (5, 2, f32::INFINITY), (10, 0, f32::NAN), (25, 1, 1.0)] {
+        wrong(&[3, 17, 1], at);
+    }
+    wrong(&[1, 256], (31, 15, f32::NAN));
+    // As many sites as a layout has, and one more.
+    const MOST: usize = i32::MAX as usize;
+    assert_eq!(
+        Perceptron::new(&[MOST, 1], &[]).err(),
+        Some(PerceptronError::Length { need: MOST + 3, got: 0 })
+    );
+    assert_eq!(Perceptron::new(&[MOST + 1, 1], &[]).err(), Some(PerceptronError::Widths));
+    // Behind the state of the network a block of sums and one of slopes for sixteen units.
+    assert_eq!(Perceptron::cache_len(std::hint::black_box(&[3, 1, 17, 49])), 1 + 2 + 4 + 8);
 }
 
 #[test]
@@ -384,13 +413,20 @@ fn no_exponential_overflows_at_any_energy() {
 fn a_batch_that_makes_room_keeps_what_it_had() {
     // A sample of small exponents, then one of large ones: both must stand in the common scale.
     let mut lesson = Lesson::boltzmann(3, false, 1.0, 1);
-    lesson.theta = vec![25.0, -1.0, 0.5, 0.0, 0.0, 0.0];
-    let samples = [vec![1, 0, 0], vec![0, 0, 0]];
-    let (gradient, report) = learn(&lesson, &RatioMatching::RATIO, &samples);
-    let rows: Vec<_> = samples.iter().map(|x| lesson.derivative(Goal::Ratio, &lesson.theta, x)).collect();
-    let scale = (-f64::from(report.log_scale)).exp();
-    let truth: Vec<f64> = mean(&rows).into_iter().map(|g| g * scale).collect();
-    assert!(report.log_scale > 40.0 && deviation(&gradient, &truth) <= PARAMETER_GRADIENT);
+    // Of the second pair the exponents are 39 and 41, so that the first counts.
+    for (fields, first) in [([25.0, -1.0, 0.5], vec![1, 0, 0]), ([19.5, 20.5, 0.5], vec![0, 1, 0])] {
+        lesson.theta = [&fields[..], &[0.0; 3]].concat();
+        let samples = [first, vec![0, 0, 0]];
+        let (gradient, report) = learn(&lesson, &RatioMatching::RATIO, &samples);
+        let rows: Vec<_> = samples.iter().map(|x| lesson.derivative(Goal::Ratio, &lesson.theta, x)).collect();
+        let scale = (-f64::from(report.log_scale)).exp();
+        let truth: Vec<f64> = mean(&rows).into_iter().map(|g| g * scale).collect();
+        assert!(report.log_scale > 40.0 && deviation(&gradient, &truth) <= PARAMETER_GRADIENT);
+        let losses = samples.iter().map(|x| lesson.goal(Goal::Ratio, &lesson.theta, x));
+        let log_loss = (losses.sum::<f64>() / 2.0).ln();
+        let off = f64::from(report.log_loss) - log_loss;
+        assert!(off.abs() <= PARAMETER_GRADIENT * log_loss, "{off}");
+    }
 }
 
 /// θ learned from an exact population by a gradient in natural order, with a falling rate: the mean of the last
@@ -591,10 +627,15 @@ fn optimisers_are_their_formulas() {
     let mut again = theta;
     let mut gradient = [[0.5; LANES]; 2];
     gradient[1][3] = f32::NAN;
+    assert_eq!(adam.skipped(), 0);
     adam.step(&gradient, &mut theta);
     other.step(&gradient, &mut again);
     assert_eq!(theta, again);
     assert_eq!((adam.skipped(), theta[1][3]), (1, found[19] as f32));
+    for bad in [0.0, -1e-8, 1e-40, f32::INFINITY] {
+        let refused = Adam::new(&mut kept.clone(), 0.01).unwrap().with(0.9, 0.999, bad).unwrap_err();
+        assert_eq!(refused, RateError::Epsilon(bad));
+    }
     // From what no optimiser has been it does not go on: it would make θ NaN.
     for power in [f32::NAN, 1.5, -0.1] {
         for powers in [(power, 0.5), (0.5, power)] {
@@ -753,6 +794,8 @@ fn what_cannot_be_learned_from_is_said() {
     }
     assert!(replay.set(1, 40, 1).is_err() && replay.set(1, 39, 2).is_err());
     assert_eq!(replay.words(), [0; 4]);
+    let picked: Vec<_> = (0..40).map(|seed| replay.pick(&mut LaneRng::seed_from_u64(seed))).collect();
+    assert!((0..2).all(|state| picked.contains(&state)) && picked.iter().all(|&state| state < 2));
     let potts = Lesson::sparse_potts(5, 3, 1.0, 1);
     potts.with(&potts.theta, |model| {
         let (mut memory, mut rng) = (heap::memory(model), LaneRng::seed_from_u64(1));
@@ -766,8 +809,14 @@ fn what_cannot_be_learned_from_is_said() {
     });
     let theta = [[0.0; LANES]; 2];
     let mut room = heap::Couplings::new(4, 2);
-    for edges in [[(1, 0), (1, 2)], [(0, 2), (0, 1)], [(0, 1), (0, 1)], [(1, 1), (2, 3)], [(0, 1), (0, 4)]] {
-        assert!(SparseIsing::spins(&theta, 4, &edges, room.borrow()).is_err(), "{edges:?}");
+    for (edges, error) in [
+        ([(1, 0), (1, 2)], SparseError::Unsorted { site: 1 }),
+        ([(0, 2), (0, 1)], SparseError::Unsorted { site: 0 }),
+        ([(0, 1), (0, 1)], SparseError::Unsorted { site: 0 }),
+        ([(1, 1), (2, 3)], SparseError::Diagonal { edge: 0 }),
+        ([(0, 1), (0, 4)], SparseError::OutOfRange { edge: 1 }),
+    ] {
+        assert_eq!(SparseIsing::spins(&theta, 4, &edges, room.borrow()).err(), Some(error), "{edges:?}");
     }
     assert!(SparseIsing::bits(&theta[1..], 4, &[(0, 1), (2, 3)], room.borrow()).is_err());
     assert!(SparsePotts::new(&theta, (4, 5), &[(0, 1), (2, 3)], room.borrow()).is_err());

@@ -2,7 +2,7 @@
 
 use bitmc::energy::{EnergyError, NetworkError};
 use bitmc::lane::{Bits, Block, LANES};
-use bitmc::{BinaryNetwork, Energy, Langevin, Layout, Move, Packed};
+use bitmc::{BinaryNetwork, Energy, Langevin, Move, Packed};
 use bitmc_host_tests::comparison::{Case, cache_of, gradient_of};
 use bitmc_host_tests::dmala::{Defect, Proposal};
 use bitmc_host_tests::enumerate::Distribution;
@@ -11,6 +11,7 @@ use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::naive::Target;
 use bitmc_host_tests::network::Network;
+use bitmc_host_tests::passes_on;
 use bitmc_host_tests::tolerance::{CENTRAL, CENTRAL_STEP};
 use core::ops::Range;
 
@@ -124,24 +125,11 @@ fn transitions_keep_the_distribution() {
 struct Stale<'a>(BinaryNetwork<'a>);
 
 impl Energy for Stale<'_> {
-    fn layout(&self) -> Layout {
-        self.0.layout()
-    }
-    fn cache_len(&self) -> usize {
-        self.0.cache_len()
-    }
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.0.init(x, cache)
-    }
-    fn gradient(&self, x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
-        self.0.gradient(x, cache, blocks, out);
-    }
+    passes_on!(0: layout, cache_len, init, gradient, differences);
+
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
         let mut moved = cache.to_vec();
         self.0.shift(step, &mut moved)
-    }
-    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        self.0.differences(words, cache, site, out);
     }
 }
 
@@ -192,6 +180,9 @@ fn bad_input_has_a_name() {
     assert_eq!(build(&inputs, &targets, 4, 0.25, 0.0), Err(Precision(0.0)));
     assert_eq!(build(&inputs, &targets, 4, 0.25, -1.0), Err(Precision(-1.0)));
     assert_eq!(build(&[f32::MAX; 6], &targets, 4, 0.25, 1.0), Err(TooLarge { row: 0 }));
+    // Up to 10³⁰, beside which the bias does not show.
+    assert_eq!(build(&[1e30], &[1.0], 4, 0.25, 1.0), Ok(()));
+    assert_eq!(build(&[1e30f32.next_up()], &[1.0], 4, 0.25, 1.0), Err(TooLarge { row: 0 }));
 
     let model = BinaryNetwork::new(&inputs, &targets, 4, 0.25, 1.0).unwrap();
     let short = model.init(Packed::new(model.layout(), &[0]).unwrap(), &mut [[0; LANES]; 6]);

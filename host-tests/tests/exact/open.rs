@@ -1,16 +1,16 @@
 //! Chains that are told their energies: the bits of chains that have them, and what they refuse.
 
 use bitmc::lane::{Bits, Block, LANES};
-use bitmc::noise::{Dense, DenseMatrix, Diagonal};
+use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, SparseMatrix};
 use bitmc::open::{Ask, OpenError, gradient_len, open_snapshot_len};
 use bitmc::snapshot::{FRAME, Reader, SnapshotError, Writer};
 use bitmc::step::{Curvature, Cycle, langevin_cycle};
 use bitmc::{
-    ChainError, Energy, Function, GibbsWithGradients, Info, Kernel, Kind, LaneRng, Langevin, Layout, Memory,
-    Open, Packed, PathAuxiliary, Plain, RandomWalk, Schedule, SeedableRng,
+    ChainError, Energy, Function, GibbsWithGradients, Info, Ising, Kernel, Kind, LaneRng, Langevin, Layout,
+    Memory, Open, Packed, PathAuxiliary, Plain, RandomWalk, Schedule, SeedableRng,
 };
 use bitmc_host_tests::count::Count;
-use bitmc_host_tests::heap::{self, HeapChain};
+use bitmc_host_tests::heap::{self, Couplings, HeapChain};
 use bitmc_host_tests::planes::{Own, Tables};
 use bitmc_host_tests::used;
 
@@ -329,6 +329,24 @@ fn what_changes_the_chain_cancels_a_proposal() {
         own.step(&sampler, &mut other);
         assert_eq!((told.state(), told.energy()), (own.state(), own.energy()));
     }
+}
+
+/// A gradient, curvatures and a noise are kept beside a proposal: nearly all that the length has room for.
+#[test]
+fn the_longest_snapshot_nearly_fills_its_length() {
+    let mut couplings = Couplings::new(400, 1);
+    let form = Ising::spins_edges_once(400, [(0, 1, 0.5)], &[], couplings.borrow()).unwrap();
+    let (layout, mut d) = (form.layout(), [[0.0; LANES]; 25]);
+    let noise = Edgewise::new(SparseMatrix::of(form.form()), &mut d).unwrap();
+    let kernel = Langevin::second_order(noise, 2.0, 0.7).unwrap();
+    let start = vec![0; layout.words()];
+    let start = Packed::new(layout, &start).unwrap();
+    let mut chain = Open::new(layout, None, memory(layout), start, 0.0, &[0.25; 400]).unwrap();
+    chain.ask(&kernel, &mut LaneRng::seed_from_u64(1)).unwrap();
+    let most = FRAME + open_snapshot_len(layout);
+    let mut bytes = vec![0; most];
+    let len = Writer::new(&mut bytes).put(&chain).finish().unwrap();
+    assert!(len + 300 > most, "{len} of {most}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Queries are counted: one gradient a step where the chain may keep it, one batched evaluation a step for all chains.
 
-use bitmc::energy::Estimate;
+use bitmc::energy::{Estimate, Tempered};
 use bitmc::lane::LANES;
 use bitmc::noise::{Adaptation, Dense, DenseMatrix, Parameters};
 use bitmc::open::gradient_len;
@@ -141,17 +141,20 @@ fn estimates_are_asked_for_anew() {
         out.as_flattened_mut().fill(x.ones() as f32 - 7.0);
     });
     let kernels = [0.2, 0.4].map(|size| Langevin::unadjusted(size).unwrap());
-    let calls = |gradients| {
+    let path = Tempered::new(&energy, 0.5).unwrap();
+    let calls = |energy: &dyn Energy, gradients| {
         let mut rng = LaneRng::seed_from_u64(2);
         let start = Packed::new(L, &[0]).unwrap();
-        let mut chain = Chain::new(&energy, room(&energy, gradients), start).unwrap();
+        let mut chain = Chain::new(energy, room(energy, gradients), start).unwrap();
         let cycle = Cycle::new(&kernels).unwrap();
         chain.run(&cycle, &mut rng, 1, &mut ());
         asked.set(0);
         chain.run(&cycle, &mut rng, STEPS, &mut ());
         asked.take()
     };
-    assert_eq!((calls(false), calls(true)), (2 * STEPS, 2 * STEPS));
+    for energy in [&energy as &dyn Energy, &path] {
+        assert_eq!((calls(energy, false), calls(energy, true)), (2 * STEPS, 2 * STEPS));
+    }
 }
 
 // Many sites of many values: the caller keeps the gradients.

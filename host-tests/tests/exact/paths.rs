@@ -1,13 +1,12 @@
 //! Samplers that draw indices, against float64 distributions by enumeration of every sequence of draws: detailed
 //! balance holds path by path, `π(x) q(path|x) A = π(y) q(path back|y) A'`.
 
-use bitmc::energy::EnergyError;
 use bitmc::lane::{Bits, Block};
 use bitmc::noise::{Edgewise, SparseMatrix};
 use bitmc::step::{Choice, ParameterError, Transition};
 use bitmc::{
     Energy, Function, GibbsWithGradients, Ising, Kernel, Kind, LaneRng, Langevin, Layout, LocallyBalanced,
-    Move, Packed, PathAuxiliary, Plain, SeedableRng, StateError,
+    Packed, PathAuxiliary, Plain, SeedableRng, StateError,
 };
 use bitmc_host_tests::count::Count;
 use bitmc_host_tests::enumerate::Distribution;
@@ -16,6 +15,7 @@ use bitmc_host_tests::heap::{self, HeapChain, Weights};
 use bitmc_host_tests::listed::Listed;
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Target};
+use bitmc_host_tests::passes_on;
 use bitmc_host_tests::paths::{Defect, Model, Rule, Verdict};
 use bitmc_host_tests::planes::{Own, Tables, Wide};
 use bitmc_host_tests::stuck::Stuck;
@@ -660,34 +660,12 @@ fn paths_of_many_values_that_are_never_drawn() {
 struct Roomy<'t>(Plain<Wide<'t>>);
 
 impl Energy for Roomy<'_> {
-    fn layout(&self) -> Layout {
-        self.0.layout()
-    }
-
-    fn cache_len(&self) -> usize {
-        self.0.cache_len()
-    }
-
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.0.init(x, cache)
-    }
-
-    fn arities(&self) -> Option<&[u16]> {
-        self.0.arities()
-    }
+    passes_on!(0: layout, cache_len, arities, init, shift, differences);
 
     fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
         let need = rows.len() * self.layout().row_blocks();
         assert!(out.len() >= need, "{} blocks for rows {rows:?} of {}", out.len(), self.layout());
         Energy::gradient(&self.0, x, cache, rows, out);
-    }
-
-    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        self.0.shift(step, cache)
-    }
-
-    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        self.0.differences(words, cache, site, out);
     }
 }
 

@@ -1,21 +1,21 @@
 //! Polynomials: energies, sums and transitions against float64, flips that visit their terms alone, and bad input.
 
 use bitmc::energy::{Energy, EnergyError, PolynomialError};
-use bitmc::lane::{Bits, Block, LANES};
+use bitmc::lane::{Bits, LANES};
 use bitmc::step::{Choice, Curvature, Gibbs};
-use bitmc::{GibbsWithGradients, Langevin, Layout, Move, Packed, Polynomial, PolynomialMemory};
+use bitmc::{GibbsWithGradients, Langevin, Move, Packed, Polynomial, PolynomialMemory};
 use bitmc_host_tests::comparison::{Case, cache_of, gradient_of, same_bits};
 use bitmc_host_tests::enumerate::{Distribution, values};
 use bitmc_host_tests::heap;
 use bitmc_host_tests::matrix::Transitions;
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::naive::Target;
+use bitmc_host_tests::passes_on;
 use bitmc_host_tests::paths::{Model, Rule};
 use bitmc_host_tests::polynomial::{Terms, Weights};
 use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::table::Table;
 use bitmc_host_tests::tolerance::{DOUBLE, ISING_GRID, ROUNDING};
-use core::ops::Range;
 use std::cell::RefCell;
 
 /// A model, and what it is compared with.
@@ -113,18 +113,8 @@ impl Broken<'_> {
 }
 
 impl Energy for Broken<'_> {
-    fn layout(&self) -> Layout {
-        self.0.layout()
-    }
-    fn cache_len(&self) -> usize {
-        self.0.cache_len()
-    }
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.0.init(x, cache)
-    }
-    fn gradient(&self, x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
-        self.0.gradient(x, cache, blocks, out);
-    }
+    passes_on!(0: layout, cache_len, init, gradient);
+
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
         let before = cache.to_vec();
         let difference = self.0.shift(step, cache);

@@ -3,8 +3,10 @@
 
 use bitmc::energy::Entry;
 use bitmc::quantised::{Penalty, QuantisedIsing, QuantisedLangevin, TemperedLangevin};
+use bitmc::stats::StateObserver;
 use bitmc::step::ParameterError;
 use bitmc::{LaneRng, Packed, SeedableRng, StateError};
+use bitmc_host_tests::heap;
 use bitmc_host_tests::listed::Listed;
 use bitmc_host_tests::naive::Target;
 use bitmc_host_tests::quantised::{UNIT, Whole, given, stays_exact, value};
@@ -163,6 +165,57 @@ fn steps_keep_the_distribution() {
         let (uneven, _) = matrix(&space, forgetful);
         assert!(uneven > 10.0 * bound(5), "sd {sd}: halves lost are not seen: {uneven:e}");
     }
+}
+
+/// A site whose odds of a flip are a half, before any other factor. And one that hardly flips in one state and often does in
+/// another, so that its factor is 1 in one product alone.
+#[test]
+fn factors_of_exactly_one_and_two_are_right() {
+    let penalty = Penalty::from_step_size(1.0).unwrap();
+    let even = Whole { linear: vec![2 * penalty.units() as i32], couplings: vec![] };
+    let far = 64 << 16;
+    let rare = Whole { linear: vec![0, -far], couplings: vec![(1, 0, far)] };
+    for (name, whole) in [("even", even), ("rare", rare)] {
+        let (space, (ends, entries)) = (Space::binary(&whole), whole.rows());
+        let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+        let found = |x: usize, y: usize| transition(model, penalty, &space.words[x], &space.words[y]);
+        let (uneven, table) = matrix(&space, found);
+        assert!(uneven <= bound(whole.linear.len()), "{name}: {uneven:e}");
+        assert!(table.rows[0][1] > 0.1, "{name}: {table:?}");
+    }
+}
+
+struct Seen(Vec<Vec<u32>>);
+
+impl StateObserver for Seen {
+    fn see(&mut self, state: Packed<'_>) {
+        self.0.push(state.words().to_vec());
+    }
+}
+
+/// Steps one by one and at once are the same, and so are the observer's states.
+#[test]
+fn a_run_is_its_steps() {
+    let whole = Whole::random(40, 0.8, 5);
+    let (ends, entries) = whole.rows();
+    let model = QuantisedIsing::from_rows(&ends, &entries, &whole.linear).unwrap();
+    let penalty = Penalty::from_step_size(0.5).unwrap();
+    let (mut room, mut start) = (Room::new(40), [0; 2]);
+    let mut chain = room.chain(model, penalty, &mut start);
+    let mut rng = LaneRng::seed_from_u64(6);
+    let (mut states, mut accepted) = (vec![], 0);
+    for _ in 0..200 {
+        accepted += u64::from(chain.step(&mut rng).accepted);
+        states.push(chain.state().words().to_vec());
+        let energy = whole.energy(&heap::unpack(chain.state()));
+        assert!((chain.units() as f64 * UNIT + energy).abs() < 1e-9 * energy.abs().max(1.0));
+    }
+    assert!((20..180).contains(&accepted), "{accepted}");
+    let (mut room, mut start) = (Room::new(40), [0; 2]);
+    let mut chain = room.chain(model, penalty, &mut start);
+    let mut seen = Seen(vec![]);
+    assert_eq!(chain.run(200, &mut LaneRng::seed_from_u64(6), &mut seen), accepted);
+    assert_eq!(seen.0, states);
 }
 
 /// 300 sites on a line with a second neighbour each: the acceptance of some moves against float64.

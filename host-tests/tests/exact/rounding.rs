@@ -5,7 +5,8 @@ use bitmc::energy::{
     Boltzmann, GaussianError, LogisticError, NetworkError, QuarticError, RbmError, SparseError, pack_rows,
 };
 use bitmc::lane::Block;
-use bitmc::{BinaryNetwork, Energy, LatticeGaussian, Logistic, Packed, Quartic, Rbm};
+use bitmc::{BinaryNetwork, Energy, Ising, LatticeGaussian, Logistic, Packed, Quartic, Rbm};
+use bitmc_host_tests::heap::Couplings;
 
 /// The distribution of one site given the values of the others, by the differences of an energy.
 fn conditional(energy: &dyn Energy, values: &[u32], site: usize) -> Vec<f64> {
@@ -111,6 +112,32 @@ fn machines_refuse_what_rounding_loses() {
     let error = Logistic::new(&large, &visible, &[[0.0; 16]], 2).unwrap_err();
     assert_eq!(error, LogisticError::Rounded { coefficient: 1, observation: 0 });
     assert!(Logistic::rounded(&large, &visible, &[[0.0; 16]], 2).is_ok());
+}
+
+/// By edges that count twice: what is on the grid of even numbers is taken, what is between its points refused.
+#[test]
+fn spins_refuse_what_rounding_loses_in_any_convention() {
+    let mut memory = Couplings::new(4, 2);
+    let large = 2f32.powi(28);
+    for (small, fits) in [(1.5, true), (1.0, true), (1.25, false), (0.75, false)] {
+        let edges = [(0, 1, large), (2, 3, small)];
+        let twice = Ising::spins_edges_twice(4, edges, &[], memory.borrow()).map(|_| ());
+        let once = edges.map(|(a, b, coupling)| (a, b, 2.0 * coupling));
+        assert_eq!(Ising::spins_edges_once(4, once, &[], memory.borrow()).map(|_| ()), twice);
+        assert_eq!(twice, if fits { Ok(()) } else { Err(SparseError::CouplingRounded { edge: 1 }) }, "{small}");
+    }
+}
+
+/// Where the diagonal says what is little, a coupling far below it may be lost; beside a diagonal as small it may not.
+#[test]
+fn couplings_of_a_lattice_are_little_beside_the_smallest_row() {
+    let mut memory = Couplings::new(4, 2);
+    let mut of = |least: f32| {
+        let edges = [(0, 1, 0.25), (2, 3, 1.5e-9)];
+        let diagonal = [1.0, 1.0, least, least];
+        LatticeGaussian::sparse(4, 5, edges, &diagonal, &[2.0; 4], memory.borrow()).map(|_| ())
+    };
+    assert_eq!((of(1.0), of(2e-9).is_err()), (Ok(()), true));
 }
 
 #[test]

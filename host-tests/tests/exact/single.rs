@@ -1,16 +1,17 @@
 //! Sites of one value in a binary layout: every sampler leaves them at 0, whatever the gradient there says, and asks for
 //! nothing that they have not.
 
-use bitmc::energy::{BaseDistribution, EnergyError};
-use bitmc::lane::{Bits, Block};
+use bitmc::energy::BaseDistribution;
+use bitmc::lane::Bits;
 use bitmc::noise::{Diagonal, Edgewise, SparseMatrix};
 use bitmc::step::{Curvature, EnumeratedGibbs, HammingBall, RandomWalk, Swap};
 use bitmc::{
     Energy, Function, Gibbs, GibbsWithGradients, Info, Ising, Kernel, LaneRng, Langevin, Layout,
-    LocallyBalanced, Move, Packed, PathAuxiliary, Plain, Rng, SeedableRng,
+    LocallyBalanced, Packed, PathAuxiliary, Plain, Rng, SeedableRng,
 };
 use bitmc_host_tests::enumerate::Distribution;
 use bitmc_host_tests::heap::{self, Couplings};
+use bitmc_host_tests::passes_on;
 use bitmc_host_tests::snapshot::{load, save};
 use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::replicas::Plan;
@@ -62,29 +63,7 @@ impl Function for Own {
 struct Nan(Plain<Own>);
 
 impl Energy for Nan {
-    fn layout(&self) -> Layout {
-        self.0.layout()
-    }
-
-    fn cache_len(&self) -> usize {
-        self.0.cache_len()
-    }
-
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.0.init(x, cache)
-    }
-
-    fn arities(&self) -> Option<&[u16]> {
-        self.0.arities()
-    }
-
-    fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: std::ops::Range<usize>, out: &mut [Block]) {
-        self.0.gradient(x, cache, rows, out);
-    }
-
-    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        self.0.shift(step, cache)
-    }
+    passes_on!(0: layout, cache_len, arities, init, gradient, shift);
 
     fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
         self.0.differences(words, cache, site, out);

@@ -191,6 +191,46 @@ fn numbers_that_no_run_reaches_are_refused() {
     refuses(ladder, [head + 24], &[-0.5, f32::NAN, f32::NEG_INFINITY]);
 }
 
+/// A ladder has each replica once, and more round trips than fit half a counter come from no ladder. As many swaps as a counter
+/// holds are kept: the next changes no rate.
+#[test]
+fn counts_of_a_ladder_are_looked_at() {
+    let new = || Ladder::new([Rung::default(); 3], &[0.0, 0.5, 1.0]).unwrap();
+    let bytes = save(&[&new()]);
+    let ladder = bytes.windows(4).position(|name| name == b"ladd").unwrap();
+    let first = bytes.windows(8).position(|start| start == [0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
+    assert_eq!(first, ladder + 4, "rounds, then round trips");
+    let trips = |trips: u64| {
+        let mut bytes = bytes.clone();
+        bytes[ladder + 12..ladder + 20].copy_from_slice(&trips.to_le_bytes());
+        load(&sealed(bytes), &mut [&mut new()])
+    };
+    assert_eq!((trips(u64::MAX / 2), trips(u64::MAX / 2 + 1)), (Ok(()), Err(SnapshotError::Value)));
+    // Behind the last β is the last rung's replica.
+    let last = bytes.windows(4).rposition(|number| number == 1f32.to_le_bytes()).unwrap() + 4;
+    let replica = |number: u32| {
+        let mut bytes = bytes.clone();
+        assert_eq!(bytes[last..last + 4], 2u32.to_le_bytes());
+        bytes[last..last + 4].copy_from_slice(&number.to_le_bytes());
+        load(&sealed(bytes), &mut [&mut new()])
+    };
+    assert_eq!(
+        [2, 1, 3, 4].map(replica),
+        [Ok(()), Err(SnapshotError::Value), Err(SnapshotError::Value), Err(SnapshotError::Value)]
+    );
+    // The first rung's counter of swaps, behind its replica and where that came from.
+    let mut bytes = bytes.clone();
+    let second = bytes.windows(4).position(|number| number == 0.5f32.to_le_bytes()).unwrap();
+    let rung = last - 4 - second;
+    let tried = second - rung + 9;
+    bytes[tried..tried + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+    let mut full = new();
+    load(&sealed(bytes), &mut [&mut full]).unwrap();
+    assert_eq!(full.rungs()[0].rate(), Some(0.0));
+    full.exchange_by(|_, _| 0.0, &mut LaneRng::seed_from_u64(1));
+    assert_eq!(full.rungs()[0].rate(), Some(0.0));
+}
+
 /// No tuner tries a step size that is negative, none or out of its bounds, nor finds a rate that is none; and no sum of
 /// probabilities is negative.
 #[test]

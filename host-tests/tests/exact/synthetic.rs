@@ -58,6 +58,7 @@ fn logistic() {
             let (rows, offsets) = target.packed();
             let energy = Logistic::new(&rows, &target.prior, &offsets, observations).unwrap();
             regression_case(&format!("{sites} × {observations}"), &target, &energy, 3);
+            assert_eq!(energy.cache_len(), Logistic::cache_len(observations));
             let mut source = Source::new(3);
             same_bits(&energy, &source.state(sites), &source.state(sites));
         }
@@ -437,11 +438,12 @@ fn bad_modes_are_an_error_with_a_name() {
     assert_eq!(normal(&means, 450, 100.0), Ok(()));
     assert_eq!(normal(&[], 450, 100.0), Err(ModesError::Empty));
     assert_eq!(normal(&means, 1, 100.0), Err(ModesError::Arity));
-    for bad in [f32::NAN, f32::INFINITY, 2e6] {
+    for bad in [f32::NAN, f32::INFINITY, 2e6, 1e6f32.next_up()] {
         let mut wrong = means;
         wrong[7][1] = bad;
         assert_eq!(normal(&wrong, 450, 100.0), Err(ModesError::Mean { mode: 7 }));
     }
+    assert_eq!(normal(&[[1e6, -1e6]], 450, 100.0), Ok(()));
     for bad in [f32::INFINITY, 0.0, -1.0, 1e-7] {
         assert_eq!(normal(&means, 450, bad), Err(ModesError::Width(bad)));
         assert_eq!(Modes::exponential(&means, 450, bad, 0.0).map(|_| ()), Err(ModesError::Width(bad)));

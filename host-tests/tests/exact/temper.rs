@@ -3,8 +3,8 @@
 
 use bitmc::accept::accept;
 use bitmc::batch::{self, Batch, BatchSite};
-use bitmc::energy::{BaseDistribution, EnergyError, PathError, Tempered};
-use bitmc::lane::{Bits, Block};
+use bitmc::energy::{BaseDistribution, Ends, EnergyError, PathError, Tempered};
+use bitmc::lane::{Bits, Block, Total};
 use bitmc::stats::Evidence;
 use bitmc::step::SequentialGibbs;
 use bitmc::temper::{AnnealError, Ladder, LadderError, Replica, Rung, forward, log_swap_ratio, reverse, round};
@@ -63,8 +63,8 @@ fn states_of(tables: &Tables, energy: &dyn Energy, theta: &[f32]) -> (Vec<Vec<u3
     (0..tables.states()).map(state).unzip()
 }
 
-#[test]
-fn a_tempered_energy_is_what_it_says() {
+/// Paths of all kinds of sites from bases with and without fields, at several β, and their distributions.
+fn on_paths(judge: impl Fn(&str, &Tempered<'_, dyn Energy + '_>, &Tables, &[f32], &[Vec<u32>], &Distribution)) {
     for (kind, arities) in SITES {
         let tables = Tables::new(kind, &arities, 1.0, 5);
         let target = Plain(Own(&tables));
@@ -78,16 +78,29 @@ fn a_tempered_energy_is_what_it_says() {
                     beta * tables.energy(&tables.values(number)) + (1.0 - beta) * base[number]
                 };
                 let distribution = Distribution::from_energies(4, (0..states.len()).map(mix).collect());
-                let verdict =
-                    transitions(&path, &Langevin::adjusted(0.7).unwrap(), &states).judge(&distribution);
-                assert!(verdict.passes(), "{kind:?} {arities:?}, β {beta}: {verdict:?}");
-                check_parts(&path, &tables, theta, &states, &distribution);
+                let name = format!("{kind:?} {arities:?}, β {beta}");
+                judge(&name, &path, &tables, theta, &states, &distribution);
             }
             let sums = base.iter().map(|e| (-e).exp()).sum::<f64>();
             let found = f64::from(BaseDistribution::new(&target, theta).unwrap().log_z());
             assert!((found - sums.ln()).abs() < 16.0 * tolerance::ROUNDING * 8.0, "{found} {}", sums.ln());
         }
     }
+}
+
+#[test]
+fn a_tempered_energy_is_what_it_says() {
+    on_paths(|_, path, tables, theta, states, distribution| {
+        check_parts(path, tables, theta, states, distribution)
+    });
+}
+
+#[test]
+fn chains_keep_the_distributions_on_the_path() {
+    on_paths(|name, path, _, _, states, distribution| {
+        let verdict = transitions(path, &Langevin::adjusted(0.7).unwrap(), states).judge(distribution);
+        assert!(verdict.passes(), "{name}: {verdict:?}");
+    });
 }
 
 /// How many draws of a base, over even uniforms that are the same at all sites, are off the distribution of `times` its fields:
@@ -343,6 +356,17 @@ fn steps_between_energies_far_apart_leave_no_error() {
     assert!(control > 10.0, "{control}");
 }
 
+/// After one round of three rungs the first pair was tried once and not rejected, the second never. With half a rejection more
+/// the parts are ½/2 and ½/1 long, and half of both is a quarter of the second part on.
+#[test]
+fn a_pair_that_was_never_tried_takes_part_in_the_spacing() {
+    let mut ladder = Ladder::new([Rung::default(); 3], &[0.0, 0.5, 1.0]).unwrap();
+    ladder.exchange_by(|_, _| 0.0, &mut LaneRng::seed_from_u64(1));
+    let mut betas = [0.0; 3];
+    ladder.respaced(&mut betas);
+    assert_eq!(betas, [0.0, 0.625, 1.0]);
+}
+
 #[test]
 fn exchange_takes_turns_counts_trips_and_measures_rates() {
     const R: usize = 5;
@@ -588,6 +612,14 @@ fn annealing_keeps_what_is_clamped() {
     }
 }
 
+#[test]
+fn the_energy_on_the_path_is_linear_in_beta() {
+    let ends = Ends { target: Total::new(6.0), base: Total::new(-2.0) };
+    let betas = [0.0, 0.25, 0.5, 1.0, 1.5];
+    assert_eq!(betas.map(|beta| ends.at(beta)), [-2.0, 0.0, 2.0, 6.0, 10.0]);
+    assert_eq!(ends.gap(), 8.0);
+}
+
 /// A bit with two energies, and how often a total is asked for.
 struct Two {
     totals: [f32; 2],
@@ -690,7 +722,7 @@ fn a_total_from_nothing_does_not_take_a_sixteenth_from_the_running_one() {
 /// Only where a difference is 2¹⁴ or more a total is computed again; not on the way up to an energy that is never taken.
 #[test]
 fn a_small_move_costs_one_total() {
-    for (high, up, down) in [(1.0, 1, 1), (16_383.0, 1, 1), (16_384.0, 2, 2), (1e6, 1, 2)] {
+    for (high, up, down) in [(1.0, 1, 1), (16_383.0, 1, 1), (16_384.0, 2, 2), (65_536.0, 1, 2), (1e6, 1, 2)] {
         let target = Plain(Two { totals: [0.0, high], asked: Cell::new(0) });
         let path = Tempered::new(&target, 0.25).unwrap();
         let (layout, mut cache) = (Layout::binary(1), vec![[0; 16]; path.cache_len()]);

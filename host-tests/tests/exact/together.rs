@@ -1,13 +1,14 @@
 //! Chains that step together: each is the chain that runs alone, bit for bit, whatever runs beside it.
 
-use bitmc::energy::{CoarseRbm, EnergyError, Slope};
+use bitmc::energy::{CoarseRbm, Slope};
 use bitmc::lane::{Bits, Block, LANES};
-use bitmc::{Chain, Energy, Function, Info, LaneRng, Langevin, Layout, Move, Packed, Plain, Potts, torus};
+use bitmc::{Chain, Energy, Function, Info, LaneRng, Langevin, Layout, Packed, Plain, Potts, torus};
 use bitmc_host_tests::comparison::{cache_of, gradient_of};
 use bitmc_host_tests::count::Count;
 use bitmc_host_tests::heap::{self, Couplings, HeapChain, Weights};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::Convention;
+use bitmc_host_tests::passes_on;
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -135,17 +136,7 @@ impl<E: Energy> Roomy<E> {
 }
 
 impl<E: Energy> Energy for Roomy<E> {
-    fn layout(&self) -> Layout {
-        self.0.layout()
-    }
-
-    fn cache_len(&self) -> usize {
-        self.0.cache_len()
-    }
-
-    fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
-        self.0.init(x, cache)
-    }
+    passes_on!(0: layout, cache_len, init, shift, differences);
 
     fn gradient(&self, x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
         assert!(rows.len() * self.layout().row_blocks() <= out.len(), "no room for {rows:?}");
@@ -159,14 +150,6 @@ impl<E: Energy> Energy for Roomy<E> {
         assert!(points.iter().all(room), "no room for all rows");
         self.2.set(self.2.get() + points.len());
         self.0.gradients(points);
-    }
-
-    fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        self.0.shift(step, cache)
-    }
-
-    fn differences(&self, words: &mut [u32], cache: &[Bits], site: usize, out: &mut [f32]) {
-        self.0.differences(words, cache, site, out);
     }
 }
 

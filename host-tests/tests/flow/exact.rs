@@ -2,7 +2,8 @@
 //! the right one goes through, and must fail there.
 
 use bitmc::flow::{
-    DiagonalGaussian, Esh, FlowError, NoseHoover, Potential, StepControl, StepSize, Turn, Unscaled, Way, blocks,
+    DiagonalGaussian, Esh, FlowError, HmcChain, Leap, NoseHoover, Potential, StepControl, StepSize, Turn,
+    Unscaled, Way, blocks,
 };
 use bitmc::lane::Block;
 use bitmc::snapshot::{Reader, Writer};
@@ -339,6 +340,8 @@ fn steps_of_any_size_leave_a_legal_state() {
                     );
                     assert!(leap.fault == (leap.log_time == f32::NEG_INFINITY), "{at}: {leap:?}");
                 }
+                let [_, leap, _] = leaps;
+                assert!(leap.fault || leap.error.is_finite(), "{at}: {leap:?}");
                 let esh = esh.position().iter().chain(esh.direction());
                 let unscaled = unscaled.position().iter().chain(unscaled.velocity());
                 let mut numbers = esh.chain(unscaled).chain(thermostat.position());
@@ -368,6 +371,107 @@ fn a_thermostat_that_overflows_turns_back() {
         assert!(chain.position().iter().all(|x| x.is_finite()) && chain.energy().is_finite());
     }
     assert!(faults > 0 && faults < 1000, "{faults}");
+}
+
+/// What a sampler needs is what it says, no dimension is none or more than 2²⁴, and the first energy is that of the start.
+#[test]
+fn samplers_say_what_they_need() {
+    let (mean, precision) = (packed(&[0.5; 19]), packed(&[2.0; 19]));
+    let model = DiagonalGaussian::new(19, &mean, &precision).unwrap();
+    let (start, mut rng) = ([0.25; 19], LaneRng::seed_from_u64(1));
+    let energy = 19.0 * 0.5 * 2.0 * 0.0625;
+    let [esh, hmc, thermostat] = std::hint::black_box([
+        Esh::<(), ()>::memory_len as fn(usize, usize) -> usize,
+        HmcChain::<(), ()>::memory_len,
+        NoseHoover::<(), ()>::memory_len,
+    ])
+    .map(|len| len(2, model.scratch_len()));
+    let short = |need: usize| (vec![[0.0; 16]; need - 1], Some(FlowError::Memory { need, got: need - 1 }));
+    let (room, error) = short(esh);
+    assert_eq!(Esh::new(&model, room, &start, &[1.0; 19]).err(), error);
+    let (room, error) = short(hmc);
+    assert_eq!(HmcChain::new(&model, room, &start).err(), error);
+    assert_eq!(HmcChain::new(&model, vec![[0.0; 16]; hmc], &start).unwrap().energy(), energy);
+    let (room, error) = short(thermostat);
+    assert_eq!(NoseHoover::new(&model, room, &start, 3.0, &mut rng).err(), error);
+    for mass in [0.0, -1.0, 1e-40, f32::INFINITY] {
+        let refused = NoseHoover::new(&model, memory(&model), &start, mass, &mut rng).err();
+        assert_eq!(refused, Some(FlowError::Parameter(mass)));
+    }
+    for dim in [0, (1 << 24) + 1] {
+        let function: &dyn Fn(&[f32], &mut [f32]) -> f32 = &|_, _| 0.0;
+        let none = Watched { dim, function, calls: Cell::new(0) };
+        assert_eq!(HmcChain::new(&none, vec![[0.0; 16]], &[]).err(), Some(FlowError::Dimension(dim)));
+    }
+}
+
+/// Along a slope whose square is below the floats u and r are those of any other: r grows by ln(cosh a + w sinh a), with a = ε|g|/d
+/// and w the cosine to the descent. H = E + d·r stays, and so says the step.
+#[test]
+fn a_slope_far_below_the_floats_turns_as_others_do() {
+    let slope = [3e-17, -4e-17];
+    let function: &dyn Fn(&[f32], &mut [f32]) -> f32 = &|x, gradient| {
+        gradient.copy_from_slice(&slope);
+        slope[0] * x[0] + slope[1] * x[1]
+    };
+    let model = Watched { dim: 2, function, calls: Cell::new(0) };
+    for direction in [[0.6f32, 0.8], [-0.6, 0.8], [0.8, -0.6], [-1.0, 0.0]] {
+        let mut chain = Esh::new(&model, memory(&model), &[0.5, -0.25], &direction).unwrap();
+        let before = f64::from(chain.hamiltonian());
+        let leap = chain.step(step(4e16));
+        let (a, w) = (1.0, f64::from(-3.0 * direction[0] + 4.0 * direction[1]) / 5.0);
+        let r = (f64::cosh(a) + w * f64::sinh(a)).ln();
+        assert!((f64::from(chain.log_speed()) - r).abs() < 1e-5, "{direction:?}: {} {r}", chain.log_speed());
+        let grown = f64::from(chain.hamiltonian()) - before;
+        assert!((grown - f64::from(leap.error)).abs() < 1e-5, "{grown} {leap:?}");
+        let h = f64::from(chain.energy()) + 2.0 * f64::from(chain.log_speed());
+        assert!((f64::from(chain.hamiltonian()) - h).abs() < 1e-5);
+    }
+}
+
+/// Where a step meets a hard constraint the thermostat turns round, and the next steps lead back the way it came.
+#[test]
+fn a_thermostat_at_a_hard_constraint_goes_back_the_way_it_came() {
+    let function: &dyn Fn(&[f32], &mut [f32]) -> f32 = &|x, gradient| {
+        gradient.copy_from_slice(x);
+        if x.iter().any(|x| x.abs() > 0.8) { f32::INFINITY } else { 0.5 * x.iter().map(|x| x * x).sum::<f32>() }
+    };
+    let model = Watched { dim: 3, function, calls: Cell::new(0) };
+    let mut turned = 0;
+    for seed in 0..20 {
+        let mut rng = LaneRng::seed_from_u64(seed);
+        let mut chain = NoseHoover::new(&model, memory(&model), &[0.1, 0.2, 0.3], 3.0, &mut rng).unwrap();
+        let mut way = vec![chain.position().to_vec()];
+        while !chain.step(step(0.1)).fault && way.len() < 100 {
+            way.push(chain.position().to_vec());
+        }
+        if way.len() == 100 {
+            continue;
+        }
+        turned += 1;
+        for (number, there) in way.iter().rev().enumerate() {
+            let near = chain.position().iter().zip(there).all(|(a, b)| (a - b).abs() < 1e-4);
+            assert!(near, "{number} steps back: {there:?}, {:?}", chain.position());
+            chain.step(step(0.1));
+        }
+    }
+    assert!(turned > 5, "{turned}");
+}
+
+/// A thermostat so light that what it makes of ξ leaves the floats.
+#[test]
+fn a_thermostat_without_mass_stays_where_it_is() {
+    let (mean, precision) = (packed(&[0.0; 3]), packed(&[1.0; 3]));
+    let model = DiagonalGaussian::new(3, &mean, &precision).unwrap();
+    for seed in 0..20 {
+        let mut rng = LaneRng::seed_from_u64(seed);
+        let mut chain = NoseHoover::new(&model, memory(&model), &[0.1, 0.2, 0.3], 1e-30, &mut rng).unwrap();
+        for _ in 0..4 {
+            let leap = chain.step(step(1e10));
+            assert!(leap.fault && leap.energy == chain.energy(), "{leap:?}");
+            assert_eq!(chain.position(), [0.1, 0.2, 0.3]);
+        }
+    }
 }
 
 /// What was kept over one potential and goes on over another, such as one that has learned since: E, H and the next
@@ -522,6 +626,12 @@ fn a_step_size_follows_the_error() {
         assert!(error > 0.003 && error < 0.03 && control.step_size() == held && control.is_frozen());
     }
     assert!(StepControl::new(step(0.1), 0.0).is_err() && StepControl::new(step(0.1), f32::NAN).is_err());
+    // A fault and an error that is none halve the step size, each alone.
+    for (error, fault) in [(0.0, true), (f32::NAN, false), (f32::INFINITY, false)] {
+        let mut control = StepControl::new(step(0.5), 0.01).unwrap();
+        control.observe(&Leap { log_time: 0.0, energy: 1.0, error, fault });
+        assert_eq!(control.step_size().get(), 0.25, "{error} {fault}");
+    }
 }
 
 #[test]

@@ -221,12 +221,17 @@ fn few_flips_and_many_give_the_same_bits() {
 /// Sums over so many sites that halves of 32 bits would overflow.
 #[test]
 fn large_models_have_the_energies_of_a_chain_alone() {
-    let edges: Vec<_> = bitmc::torus(400, 400, 0.4).collect();
-    let model = Pairwise { convention: Convention::BitsEdgesOnce, edges, fields: vec![0.9; 160_000] };
-    let lanes = || LaneRng::seed_from_u64(SEED);
-    assert_eq!(differences(&model, &SequentialGibbs, &[SequentialGibbs; 16], 4, lanes(), false), 0);
+    let on_torus = |side: u32| {
+        let edges = bitmc::torus(side, side, 0.4).collect();
+        Pairwise { convention: Convention::BitsEdgesOnce, edges, fields: vec![0.9; (side * side) as usize] }
+    };
+    let (model, lanes) = (on_torus(320), || LaneRng::seed_from_u64(SEED));
+    assert_eq!(differences(&model, &SequentialGibbs, &[SequentialGibbs; 16], 2, lanes(), false), 0);
     let kernel = IsingLangevin::adjusted(0.07).unwrap();
-    assert_eq!(differences(&model, &kernel, &[kernel; 16], 4, lanes(), false), 0);
+    assert_eq!(differences(&model, &kernel, &[kernel; 16], 2, lanes(), false), 0);
+    // Products over so many sites that a float would overflow.
+    let (model, kernel) = (on_torus(64), Langevin::adjusted(0.1).unwrap());
+    assert_eq!(differences(&model, &kernel, &[kernel; 16], 3, lanes(), false), 0);
 }
 
 /// What `README.md` and the pages say of its size.

@@ -296,6 +296,29 @@ fn a_restart_is_of_one_chain() {
     assert!(rounded > 20, "{rounded} energies would have changed");
 }
 
+/// At a β that no chain has as 1 a sweep changes E_β by β times what E changes by.
+#[test]
+fn sweeps_at_one_temperature_say_what_they_changed() {
+    let target = &targets(5)[4];
+    let mut memory = target.couplings();
+    let model = target.model(&mut memory);
+    let mut rng = LaneRng::seed_from_u64(SEED);
+    let mut batch = random::<5>(&model, &mut rng);
+    let betas = [0.5; 16];
+    batch.set_betas(betas).unwrap();
+    assert_eq!(batch.betas(), betas);
+    let bound = target.energy_bound(1);
+    for _ in 0..20 {
+        let before: [f32; 16] = core::array::from_fn(|chain| batch.energy(chain));
+        let info = batch.step(&Gibbs::systematic(), &mut rng);
+        for (chain, before) in before.into_iter().enumerate() {
+            let change = f64::from(batch.energy(chain)) - f64::from(before);
+            let said = f64::from(info.of(chain).unwrap().difference);
+            assert!((said - 0.5 * change).abs() <= bound, "{said} {change}");
+        }
+    }
+}
+
 #[test]
 fn snapshots_go_on_bit_for_bit() {
     let target = &targets(5)[4];
