@@ -335,9 +335,8 @@ fn a_site_that_is_clamped_in_one_batch_stays_in_both() {
         let of =
             |batch: &Batch<'_, [BatchSite; 40]>| batch.state(chain, &mut [0; 2]).unwrap().words()[0] & held[0];
         let before = (of(&one), of(&other));
-        for (a, b) in [(0, 1), (1, 0)] {
-            let (x, y) = if a == 0 { (&mut one, &mut other) } else { (&mut other, &mut one) };
-            assert_eq!(a + b, 1);
+        for from_one in [true, false] {
+            let (x, y) = if from_one { (&mut one, &mut other) } else { (&mut other, &mut one) };
             sizes += x.exchange_cluster(chain, (y, chain), &clusters, &mut memory, &mut rng).unwrap();
             assert_eq!((of(&one), of(&other)), before, "{chain}");
         }
