@@ -6,12 +6,13 @@ use bitmc::flow::{
     Unscaled, Way, blocks,
 };
 use bitmc::lane::Block;
-use bitmc::snapshot::{Reader, Writer};
+use bitmc::snapshot::{Reader, SnapshotError, Writer};
 use bitmc::{LaneRng, Rng, SeedableRng};
 use bitmc_host_tests::flow::{
     Flaws, Quartic, RIGHT, Target, Trajectory, Valley, Watched, integrate, released_log_time, scaled_field,
     turn_truth, unscaled_field,
 };
+use bitmc_host_tests::snapshot;
 use std::cell::Cell;
 
 /// The unit of rounding of f32.
@@ -427,6 +428,48 @@ fn a_slope_far_below_the_floats_turns_as_others_do() {
         let h = f64::from(chain.energy()) + 2.0 * f64::from(chain.log_speed());
         assert!((f64::from(chain.hamiltonian()) - h).abs() < 1e-5);
     }
+}
+
+/// A thermostat of a mass or friction that none has is not taken back.
+#[test]
+fn a_forged_thermostat_is_refused() {
+    let (mean, precision) = (packed(&[0.0; 3]), packed(&[1.0; 3]));
+    let model = DiagonalGaussian::new(3, &mean, &precision).unwrap();
+    let mut rng = LaneRng::seed_from_u64(5);
+    let mut chain = NoseHoover::new(&model, memory(&model), &[0.1, 0.2, 0.3], 3.0, &mut rng).unwrap();
+    chain.step(step(0.1));
+    let bytes = snapshot::save(&[&chain]);
+    let bath = bytes.windows(4).position(|name| name == b"nose").unwrap() + 4;
+    let mut with = |friction: f32, mass: f32| {
+        let mut forged = bytes.clone();
+        forged[bath..bath + 4].copy_from_slice(&friction.to_le_bytes());
+        forged[bath + 4..bath + 8].copy_from_slice(&mass.to_le_bytes());
+        snapshot::load(&snapshot::sealed(forged), &mut [&mut chain])
+    };
+    assert_eq!((with(0.5, 3.0), with(-0.5, 1.0)), (Ok(()), Ok(())));
+    for (friction, mass) in [(f32::NAN, 3.0), (f32::INFINITY, 3.0), (0.5, -1.0), (0.5, 1e-40), (0.5, f32::NAN)]
+    {
+        assert_eq!(with(friction, mass), Err(SnapshotError::Value), "{friction} {mass}");
+    }
+}
+
+/// Without scaling a particle goes ε d/|v| far in one step: farther, the more a slope has slowed it down.
+#[test]
+fn a_particle_that_a_slope_has_nearly_stopped_goes_far() {
+    let slope = 1.999_999_8e-20f32;
+    let function: &dyn Fn(&[f32], &mut [f32]) -> f32 = &|x, gradient| {
+        gradient.fill(0.0);
+        gradient[0] = slope;
+        slope * x[0]
+    };
+    let model = Watched { dim: 3, function, calls: Cell::new(0) };
+    let mut chain = Unscaled::new(&model, memory(&model), &[0.0; 3], &[1.0, 0.0, 0.0]).unwrap();
+    let leap = chain.step(step(1e20));
+    let speed = 1.0 - 0.5 * 1e20 * f64::from(slope);
+    let far = 3.0 * 1e20 / speed;
+    assert!(!leap.fault && speed < 2e-7, "{leap:?} {speed}");
+    // The speed is what is left of 1, of which it has one digit.
+    assert!((f64::from(chain.position()[0]).ln() - far.ln()).abs() < 1.0, "{:?} {far}", chain.position());
 }
 
 /// Where a step meets a hard constraint the thermostat turns round, and the next steps lead back the way it came.

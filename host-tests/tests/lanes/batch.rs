@@ -230,8 +230,14 @@ fn large_models_have_the_energies_of_a_chain_alone() {
     let kernel = IsingLangevin::adjusted(0.07).unwrap();
     assert_eq!(differences(&model, &kernel, &[kernel; 16], 2, lanes(), false), 0);
     // Products over so many sites that a float would overflow.
-    let (model, kernel) = (on_torus(64), Langevin::adjusted(0.1).unwrap());
+    let (model, kernel) = (on_torus(64), Langevin::adjusted(2.0).unwrap());
     assert_eq!(differences(&model, &kernel, &[kernel; 16], 3, lanes(), false), 0);
+    // Numbers of which the low halves alone add up past 32 bits.
+    let fields = (0..300_000).map(|site| 3.0 + (site % 1009) as f32 / 1009.0).collect();
+    let free = Pairwise { convention: Convention::BitsEdgesOnce, edges: vec![], fields };
+    assert_eq!(differences(&free, &SequentialGibbs, &[SequentialGibbs; 16], 1, lanes(), false), 0);
+    let kernel = IsingLangevin::adjusted(1.0).unwrap();
+    assert_eq!(differences(&free, &kernel, &[kernel; 16], 2, lanes(), false), 0);
 }
 
 /// What `README.md` and the pages say of its size.
