@@ -165,7 +165,11 @@ impl<'e, S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Batch<'e, S, T> {
 
     /// One transition of every chain.
     pub fn step<K: BatchKernel<T> + ?Sized>(&mut self, kernel: &K, rng: &mut LaneRng) -> BatchInfo {
-        kernel.step(self.ring(), rng)
+        let info = kernel.step(self.ring(), rng);
+        if core::mem::take(&mut self.core.coarse) {
+            self.mend();
+        }
+        info
     }
 
     /// The model.
@@ -196,7 +200,8 @@ impl<'e, S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Batch<'e, S, T> {
     }
 
     /// `E` of a chain at its state, at β = 1; NaN from chain 16 on.
-    /// Errors of rounding add up as in [`Chain::energy`](crate::Chain::energy).
+    /// Errors of rounding add up as in [`Chain::energy`](crate::Chain::energy), but for those of differences from 16,384 on: after
+    /// these the energies are computed anew, in Ising models in O(1), in Potts models in O(edges).
     #[must_use]
     pub fn energy(&self, chain: usize) -> f32 {
         self.core.energy(chain)
@@ -285,6 +290,12 @@ impl<'e, S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Batch<'e, S, T> {
     #[must_use]
     pub fn into_memory(self) -> S {
         self.sites
+    }
+
+    /// Takes the energies anew where moves between energies far apart have left errors, which would add up.
+    fn mend(&mut self) {
+        let exact = T::energies(&mut self.ring());
+        self.core.energies.iter_mut().zip(exact).for_each(|(energy, exact)| energy.mend(exact));
     }
 
     /// Makes fields and energies from the values, energies in the chains of `chains`.

@@ -9,7 +9,7 @@ use bitmc::temper::{Ladder, Replica, Rung};
 use bitmc::{Chain, Info, Ising, Kernel, LaneRng, Langevin, Layout, Packed, Rng, SeedableRng};
 use bitmc_host_tests::heap;
 use bitmc_host_tests::models;
-use bitmc_host_tests::naive::{Convention, Pairwise};
+use bitmc_host_tests::naive::{Convention, Pairwise, Target};
 use bitmc_host_tests::side_by_side::{Alone, generator};
 use rand_xoshiro::Xoshiro128PlusPlus;
 
@@ -238,6 +238,30 @@ fn large_models_have_the_energies_of_a_chain_alone() {
     assert_eq!(differences(&free, &SequentialGibbs, &[SequentialGibbs; 16], 1, lanes(), false), 0);
     let kernel = IsingLangevin::adjusted(1.0).unwrap();
     assert_eq!(differences(&free, &kernel, &[kernel; 16], 2, lanes(), false), 0);
+}
+
+/// Pairs that must not both be 1: their weight is so large that a float beside it loses a field. No chain that began at such a state
+/// keeps what was lost.
+#[test]
+fn a_step_from_an_energy_far_off_leaves_no_error() {
+    let edges = (0..20).map(|pair| (2 * pair, 2 * pair + 1, -8e6)).collect();
+    let fields = (0..40).map(|site| -1.0 - (site % 3) as f32).collect();
+    let model = Pairwise { convention: Convention::BitsEdgesOnce, edges, fields };
+    let mut memory = model.couplings();
+    let ising = memory.ising(&model).unwrap();
+    let mut rng = LaneRng::seed_from_u64(SEED);
+    let mut batch = Batch::random(&ising, vec![BatchSite::new(); 40], &mut rng).unwrap();
+    let far = (0..16).filter(|&chain| batch.energy(chain) > 1e6).count();
+    let mut lost = 0;
+    for _ in 0..10 {
+        let info = batch.step(&SequentialGibbs, &mut rng);
+        for chain in 0..16 {
+            let energy = model.energy(&heap::unpack(batch.state(chain, &mut [0; 2]).unwrap()));
+            assert!((f64::from(batch.energy(chain)) - energy).abs() < 1e-3, "{chain}: {energy}");
+            lost += u32::from(info.of(chain).unwrap().difference < -1e6);
+        }
+    }
+    assert!(far > 10 && lost > 10, "{far} {lost}");
 }
 
 /// What `README.md` and the pages say of its size.

@@ -296,6 +296,30 @@ fn a_restart_is_of_one_chain() {
     assert!(rounded > 20, "{rounded} energies would have changed");
 }
 
+/// As with bits: what a large coupling has lost on the way down does not stay.
+#[test]
+fn a_step_from_an_energy_far_off_leaves_no_error() {
+    let edges: Vec<_> = (0..20).map(|pair| (2 * pair, 2 * pair + 1, -8e6)).collect();
+    let fields: Vec<f32> = (0..200).map(|place| (place % 7) as f32).collect();
+    let mut memory = Couplings::new(40, 20);
+    let model = Potts::new(40, 5, edges.iter().copied(), &fields, memory.borrow()).unwrap();
+    let naive = Tables::potts(&edges, 5, &fields);
+    let mut rng = LaneRng::seed_from_u64(SEED);
+    let mut batch = random::<5>(&model, &mut rng);
+    let far = (0..16).filter(|&chain| batch.energy(chain) > 1e6).count();
+    for _ in 0..10 {
+        batch.step(&Gibbs::systematic(), &mut rng);
+        for chain in 0..16 {
+            let words = words(&batch, chain);
+            let x: Vec<usize> =
+                Packed::new(model.layout(), &words).unwrap().values().map(|value| value as usize).collect();
+            let energy = naive.energy(&x);
+            assert!((f64::from(batch.energy(chain)) - energy).abs() < 1e-3, "{chain}: {energy}");
+        }
+    }
+    assert!(far > 10, "{far}");
+}
+
 /// At a β that no chain has as 1 a sweep changes E_β by β times what E changes by.
 #[test]
 fn sweeps_at_one_temperature_say_what_they_changed() {

@@ -243,6 +243,13 @@ impl Annealer<'_> {
                 "temperatures: two numbers above 0, the first one not below the second, are needed",
             ));
         }
+        let ladder = self.method != Method::Annealing;
+        if self.range.is_some_and(|(hot, cold)| ladder && hot < ladders::APART * cold) {
+            return Err(Error::option(format!(
+                "temperatures: the ends of a ladder are at least {} times apart",
+                ladders::APART
+            )));
+        }
         if self.target.is_some_and(|target| !target.is_finite()) {
             return Err(Error::option("target: a finite number is needed"));
         }

@@ -54,6 +54,8 @@ const TEMPERATURES: usize = 1000;
 
 /// Equal weights below which an estimate is doubtful, however many runs there were.
 const FEW: f64 = 10.0;
+/// Fewer runs say little of the error.
+const FEWEST: usize = 8;
 
 /// An estimate of ln Z.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -220,8 +222,9 @@ impl LogZ<'_> {
         self.settings.install(|| self.estimate(runs, temperatures))
     }
 
-    /// From the base to the model.
-    pub(crate) fn path<'e>(&'e self, energy: &'e Dyn<'e>) -> Result<Tempered<'e, Dyn<'e>>, Error> {
+    /// From the base at β = 0 to the model at its temperature at β = 1.
+    pub(crate) fn path<'e>(&'e self, model: &'e Tempered<'e, Dyn<'e>>) -> Result<Tempered<'e, Dyn<'e>>, Error> {
+        let energy: &Dyn<'_> = if model.beta() == 1.0 { model.target() } else { model };
         Tempered::from_base(energy, &self.base, 0.0).map_err(|error| Error::option(format!("base: {error}")))
     }
 
@@ -229,7 +232,8 @@ impl LogZ<'_> {
         let mut parts = Parts::new(self.model, self.temperature)?;
         let beta = parts.beta();
         let ready = parts.ready()?;
-        let path = self.path(ready.energy())?;
+        let cooled = Tempered::new(ready.energy(), beta).map_err(Error::model)?;
+        let path = self.path(&cooled)?;
         let mut soft = Parts::soft(self.model, self.temperature)?;
         let soft = soft.ready()?;
         let held = held(self.model);
@@ -240,7 +244,7 @@ impl LogZ<'_> {
             if self.settings.cancel.is_cancelled() {
                 return Err(Error::option("it was cancelled"));
             }
-            let answer = self.walk(path, (beta, temperatures), (&soft, held), &mut rng);
+            let answer = self.walk(path, temperatures, (&soft, held), &mut rng);
             progress.advance(1);
             answer
         };
@@ -259,7 +263,9 @@ impl LogZ<'_> {
         let warning = (effective_runs < few).then(|| {
             format!("{effective_runs:.1} of {runs} runs have all the weight: ln Z is likely too low; take more temperatures, more runs, a base near the model, or a population")
         });
-        let warning = warning.or(alike);
+        let warning = warning.or(alike).or_else(|| {
+            (runs < FEWEST).then(|| format!("{runs} runs say little of the error: take at least {FEWEST}"))
+        });
         Ok(Estimate {
             log_z: base + weights.log_mean - constant,
             error: weights.error().hypot(unmet),
@@ -297,7 +303,7 @@ impl LogZ<'_> {
     fn walk<'e>(
         &self,
         path: Tempered<'e, Dyn<'e>>,
-        (most, temperatures): (f32, usize),
+        temperatures: usize,
         (soft, held): (&Ready<'_>, Packed<'_>),
         rng: &mut LaneRng,
     ) -> Result<f32, Error> {
@@ -307,7 +313,7 @@ impl LogZ<'_> {
         let state = Packed::new(layout, &words).map_err(Error::model)?;
         let mut replica = Replica::new(path, memory(&path), state).map_err(Error::model)?;
         replica.clamp(held).map_err(Error::model)?;
-        let beta = |step: usize| most * step as f32 / temperatures as f32;
+        let beta = |step: usize| step as f32 / temperatures as f32;
         let cancel = &self.settings.cancel;
         let betas = (1..=temperatures).map(beta).take_while(|_| !cancel.is_cancelled());
         let walk = forward(&mut replica, betas, 1, |_| Gibbs::systematic(), rng).map_err(Error::model)?;

@@ -323,7 +323,8 @@ impl Model {
         Self::of(Form::Own(Own(Arc::new(energy))))
     }
 
-    /// The same model with sites that are known: they hold these values.
+    /// The same model with sites that are known: they hold these values. What was known before, by `given` or from a file, is not
+    /// any more.
     ///
     /// # Errors
     /// [`Error::Model`] where there is no such site or no such value, or a site is known to have two values.

@@ -86,9 +86,10 @@ impl LogZ<'_> {
     /// Estimates by a population of this size, on temperatures that a pilot run chose.
     pub(crate) fn population_estimate(&self, size: usize) -> Result<Estimate, Error> {
         let mut parts = Parts::new(self.model, self.temperature)?;
-        let most = parts.beta();
+        let beta = parts.beta();
         let ready = parts.ready()?;
-        let path = self.path(ready.energy())?;
+        let cooled = Tempered::new(ready.energy(), beta).map_err(Error::model)?;
+        let path = self.path(&cooled)?;
         let mut soft = Parts::soft(self.model, self.temperature)?;
         let soft = soft.ready()?;
         let held = held(self.model);
@@ -101,14 +102,14 @@ impl LogZ<'_> {
 
         let mut betas = Vec::new();
         let mut pilot = Population::new(self.model, path, (&soft, held), size.min(PILOT), &mut streams)?;
-        while pilot.beta < most {
+        while pilot.beta < 1.0 {
             cancelled()?;
             if betas.len() == MOST {
                 return Err(Error::model(format!(
                     "more than {MOST} temperatures are needed: energies differ by far more than T"
                 )));
             }
-            let beta = next_beta(pilot.beta, most, &pilot.gaps, SHARE).map_err(Error::model)?;
+            let beta = next_beta(pilot.beta, 1.0, &pilot.gaps, SHARE).map_err(Error::model)?;
             pilot.step(beta)?;
             betas.push(beta);
         }

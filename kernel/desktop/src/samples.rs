@@ -507,7 +507,7 @@ impl Summary {
         }
         (self.faults > 0).then(|| {
             format!(
-                "the energy was NaN or −∞ at {} steps, which were refused: the states there are missing",
+                "the energy was NaN or −∞, or a gradient NaN, at {} steps, which were refused: the states there are missing",
                 self.faults
             )
         })

@@ -212,7 +212,7 @@ fn an_energy_of_ones_own_that_fails_or_is_too_large_is_warned_of() {
     };
     assert_eq!(warning(0.0, false), "");
     assert_eq!(warning(1e5, false), "");
-    assert!(warning(0.0, true).contains("NaN or −∞ at"), "{}", warning(0.0, true));
+    assert!(warning(0.0, true).contains("NaN or −∞, or a gradient NaN, at"), "{}", warning(0.0, true));
     assert!(
         warning(1e7, false).ends_with("1 apart: subtract a constant from yours"),
         "{}",

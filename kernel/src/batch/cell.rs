@@ -56,6 +56,12 @@ pub trait BatchCell: Copy + Default + core::fmt::Debug + Sealed {
     #[doc(hidden)]
     fn settle(ring: &mut BatchRing<'_, '_, Self>) -> Block;
 
+    /// The energies between two steps, without the roundings of the steps before.
+    #[doc(hidden)]
+    fn energies(ring: &mut BatchRing<'_, '_, Self>) -> Block {
+        Self::settle(ring)
+    }
+
     #[doc(hidden)]
     fn save_layout(layout: Layout, to: &mut Writer<'_>);
 

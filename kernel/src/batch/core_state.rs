@@ -20,6 +20,8 @@ pub(super) struct Core {
     pub(super) level: Level,
     /// The chains that accepted the last proposal: their weights are those there, and in Ising models their states too.
     pub(super) accepted: u32,
+    /// Whether an energy has moved so far that the difference's own rounding may show.
+    pub(super) coarse: bool,
     pub(super) steps: u64,
 }
 
@@ -35,6 +37,7 @@ impl Core {
             weights_of: None,
             level: Level::default(),
             accepted: 0,
+            coarse: false,
             steps: 0,
         }
     }
@@ -83,9 +86,10 @@ impl Core {
     /// Ends a step: moves the energies along by `differences`, those at β = 1, and counts it.
     pub(super) fn close(&mut self, info: BatchInfo, differences: &Block) -> BatchInfo {
         for (chain, (energy, &difference)) in self.energies.iter_mut().zip(differences).enumerate() {
-            let mut moved = *energy;
+            let (mut moved, taken) = (*energy, (info.accepted >> chain) & 1 != 0);
             moved.add(difference);
-            *energy = if (info.accepted >> chain) & 1 != 0 { moved } else { *energy };
+            *energy = if taken { moved } else { *energy };
+            self.coarse |= taken & Total::coarse(difference);
         }
         self.steps = self.steps.wrapping_add(1);
         info

@@ -1,6 +1,6 @@
 //! Replica exchange among the chains of a batch.
 
-use super::{Batch, BatchKernel, BatchRing, BatchSite};
+use super::{Batch, BatchKernel, BatchSite};
 use crate::lane::LANES;
 use crate::random::LaneRng;
 use crate::temper::{Ladder, Rung};
@@ -39,10 +39,6 @@ where
     for _ in 0..steps {
         batch.step(&own, rng);
     }
-    // Errors of moves between energies far apart would add up.
-    let BatchRing { model, core, .. } = batch.ring();
-    for (energy, twice) in core.energies.iter_mut().zip(core.level.twice) {
-        energy.mend(model.quarters(model.constant() - 2 * twice));
-    }
+    batch.mend();
     ladder.exchange(|chain| batch.energy(chain), swaps)
 }

@@ -119,6 +119,10 @@ impl BatchCell for BatchSite {
     fn settle(ring: &mut BatchRing<'_, '_>) -> Block {
         ring.arrive();
         ring.core.level = pass(&ring.model.form(), ring.sites, &mut Nothing);
+        Self::energies(ring)
+    }
+
+    fn energies(ring: &mut BatchRing<'_, '_>) -> Block {
         ring.core.level.twice.map(|twice| ring.model.quarters(ring.model.constant() - 2 * twice))
     }
 

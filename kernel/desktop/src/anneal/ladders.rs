@@ -16,6 +16,8 @@ use bitmc::lane::LANES;
 use bitmc::temper::{Ladder, Rung};
 use bitmc::{Energy, Gibbs, LaneRng, Layout, Packed, Rng};
 
+/// The ends of a ladder are so many times apart, at least.
+pub(super) const APART: f64 = 1.5;
 /// Rounds of a short run that spaces the temperatures, and how many of them follow each other.
 const SHORT: (u64, usize) = (128, 3);
 /// Rounds between two looks at the clock.
@@ -122,7 +124,7 @@ impl<'e> Ladders<'e> {
         (hot, cold): (f64, f64),
         rng: &mut LaneRng,
     ) -> Result<Self, Error> {
-        let hot = hot.max(1.5 * cold);
+        let hot = hot.max(APART * cold);
         // The lanes of a batch are there in any case.
         let batch = matches!(ready, Ready::Ising(_));
         let most = if batch { LANES } else { SPARE / (1 + usize::from(pair)) - 1 };

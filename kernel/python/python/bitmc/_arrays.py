@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 from collections.abc import Callable, Mapping
@@ -116,7 +117,7 @@ def one_of(name: str, value: Any, names: tuple[str, ...]) -> str:
 def real(name: str, value: Any, least: float = 0.0, most: float = _FLOAT32_MAX, above: bool = False) -> float:
     """A number within bounds; `above` excludes the least one."""
     try:
-        found = float(value)
+        found = math.nan if isinstance(value, (str, bytes)) else float(value)
     except (TypeError, ValueError):
         raise ValueError(f"{name}: a number is needed, got {value!r}") from None
     if not (least < found if above else least <= found) or not found <= most:

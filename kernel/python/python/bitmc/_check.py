@@ -86,7 +86,7 @@ def check(
     Raises
     ------
     ValueError
-        Where energies are NaN or −∞, or other ones at another place of the batch. Where gradients are NaN, have another shape, or
+        Where energies are NaN or −∞, or other ones at another place of the batch or among other states. Where gradients are NaN, have another shape, or
         point the other way. Where a move is off by more than `tolerance`.
 
     Examples
@@ -152,6 +152,9 @@ def check(
     if other.size:
         i = int(other[0])
         raise ValueError(f"f: state {i} has energy {here[i]:.6g}, and {turned[i]:.6g} at another place of the batch")
+    among = float(at(np.repeat(x[:1], count, axis=0))[0][0])
+    if abs(among - here[0]) > 1e-3 * max(1.0, abs(here[0])):
+        raise ValueError(f"f: state 0 has energy {here[0]:.6g}, and {among:.6g} among other states")
 
     sums, moves, worst = np.zeros(3), 0, (-1.0, 0, 0, 0, 0.0, 0.0)
     for site in range(sites):

@@ -16,6 +16,7 @@ from ._check import signed
 from ._runs import Samples, SamplingWarning
 
 _MOST_NUMBERS = 10**10
+_NO_WINDOW = "window: only ordinal sites of more than two values have one"
 """Gradients of all chains: more would be a slip."""
 
 Energies = Callable[[NDArray[Any]], tuple[Any, Any]]
@@ -114,6 +115,8 @@ class Chains:
         if not isinstance(sampler, str):
             raise ValueError(f"sampler: a name is needed, got {sampler!r}")
         distance = None if window is None else whole("window", window, 1, 65535)
+        if window is not None and (not ordinal or arity == 2):
+            raise ValueError(_NO_WINDOW)
         curved = None if hessian is None else _hessian(hessian, sites)
         if curved is not None and not sampler.startswith("second-order"):
             raise ValueError(f"hessian: only the sampler of second order takes it, got sampler {sampler!r}")
@@ -278,7 +281,7 @@ def langevin(
     if balance != 0.5 and (cycle is not None or (order == 2 and step_size is None)):
         raise ValueError("balance: a cycle has its own, and second order adapts it where step_size is not given")
     if window is not None and (not ordinal or arity == 2):
-        raise ValueError("window: only ordinal sites of more than two values have one")
+        raise ValueError(_NO_WINDOW)
     if order == 2:
         if cycle is not None:
             raise ValueError("cycle: only the sampler of first order takes it")

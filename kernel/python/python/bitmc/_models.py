@@ -67,6 +67,8 @@ class Model:
     def given(self, known: Mapping[int, int]) -> Model:
         """The same model with sites that hold known values.
 
+        They replace what was known before, by another call or from a file; ``given({})`` forgets all.
+
         >>> import bitmc
         >>> model = bitmc.ising([[0, 1], [1, 0]]).given({0: 1})
         >>> int(bitmc.sample(model, draws=100, chains=4).states[:, :, 0].min())

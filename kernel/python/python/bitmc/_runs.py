@@ -18,7 +18,10 @@ from ._models import Model
 
 
 class SamplingWarning(RuntimeWarning):
-    """Where the draws of a run are not to be trusted: given once, when the run ends."""
+    """Where the draws of a run are not to be trusted: given once, when the run ends.
+
+    That there are fewer than 8 draws of a chain is no warning of a run: ``Summary.warning`` says it.
+    """
 
 
 def _number(text: str) -> float:

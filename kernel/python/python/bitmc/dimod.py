@@ -84,6 +84,7 @@ class BitmcSampler(dimod.Sampler):  # type: ignore[misc, name-defined]
         kwargs = self.remove_unknown_kwargs(**kwargs)
         reads = 1 if num_reads is None else whole("num_reads", num_reads, 1, 10**9)
         sweeps = 1000 if num_sweeps is None else whole("num_sweeps", num_sweeps, 1)
+        threads = whole("num_threads", num_threads)
         number = int(np.random.default_rng().integers(2**31)) if seed is None else whole("seed", seed)
         limit = None if time_limit is None else real("time_limit", time_limit, 0.0, 1e9 - 1, above=True)
         temperatures = None
@@ -112,7 +113,7 @@ class BitmcSampler(dimod.Sampler):  # type: ignore[misc, name-defined]
             model = qubo((edges, vectors.quadratic.biases), vectors.linear_biases)
         prepared = time.perf_counter()
         found = anneal(
-            model, limit, sweeps, reads=reads, temperatures=temperatures, seed=number, threads=num_threads
+            model, limit, sweeps, reads=reads, temperatures=temperatures, seed=number, threads=threads
         )
         sampled = time.perf_counter()
         states = found.states.astype(np.int8)
