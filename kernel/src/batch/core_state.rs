@@ -86,11 +86,15 @@ impl Core {
     /// Ends a step: moves the energies along by `differences`, those at β = 1, and counts it.
     pub(super) fn close(&mut self, info: BatchInfo, differences: &Block) -> BatchInfo {
         for (chain, (energy, &difference)) in self.energies.iter_mut().zip(differences).enumerate() {
-            let (mut moved, taken) = (*energy, (info.accepted >> chain) & 1 != 0);
+            let mut moved = *energy;
             moved.add(difference);
-            *energy = if taken { moved } else { *energy };
-            self.coarse |= taken & Total::coarse(difference);
+            *energy = if (info.accepted >> chain) & 1 != 0 { moved } else { *energy };
         }
+        self.coarse |= (0..PARTS).any(|part| {
+            let size = F32s::load(differences, part).abs();
+            let coarse = !size.lt(F32s::splat(Total::COARSE)) & size.lt(F32s::splat(f32::INFINITY));
+            (coarse & Mask::from_bits(info.accepted, part)).any()
+        });
         self.steps = self.steps.wrapping_add(1);
         info
     }

@@ -141,7 +141,7 @@ impl<'e, E: Energy + ?Sized> Tempered<'e, E> {
         }
         ends.target.add(target);
         // At small β a chain goes to and fro between energies far apart: the errors of these steps would add up.
-        if Total::coarse(target) && self.beta * target < 16_384.0 {
+        if Total::coarse(target) && self.beta * target < Total::COARSE {
             let own = cache.get_mut(..self.target.cache_len()).unwrap_or_default();
             let Ok(total) = self.target.init(step.to(), own) else { return f32::NAN };
             ends.target.mend(total);

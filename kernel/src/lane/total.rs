@@ -28,9 +28,12 @@ impl Total {
         self.sum = sum;
     }
 
-    /// Whether a change of an energy is so large that its own rounding to a float, 2⁻¹⁰ or more, may show in the total.
+    /// A change of an energy as large as this has a rounding to a float, 2⁻¹⁰ or more, that may show in the total.
+    pub(crate) const COARSE: f32 = 16_384.0;
+
+    /// Whether a change is finite and so large.
     pub(crate) fn coarse(term: f32) -> bool {
-        (16_384.0..f32::INFINITY).contains(&term.abs())
+        (Self::COARSE..f32::INFINITY).contains(&term.abs())
     }
 
     /// Starts again from a total that was computed from nothing, where [coarse](Total::coarse) terms have left an
