@@ -5,7 +5,7 @@
 use crate::checkpoint::Fnv;
 use crate::sampler::{Choice, Sampler};
 use crate::unit::{Track, Unit};
-use crate::{Error, Report, files};
+use crate::{Error, Model, Report, files};
 use bitmc::snapshot::{Reader, SnapshotError, Writer};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -46,10 +46,7 @@ impl<'s> Keeper<'s> {
         if let Some(path) = path {
             files::writable(path)?;
         }
-        let mut model = Fnv::new();
-        if path.is_some() || whole {
-            let _ = write!(model, "{:?}", sampler.model);
-        }
+        let model = if path.is_some() || whole { fingerprint(sampler.model) } else { 0 };
         let steps = |steps: Option<u64>| steps.map_or("of its choice".into(), |steps| steps.to_string());
         let choice = match &sampler.choice {
             Choice::Auto => "auto".into(),
@@ -57,9 +54,8 @@ impl<'s> Keeper<'s> {
             Choice::Tuned(plan) => format!("{plan:?} tuned"),
         };
         let question = format!(
-            "bitmc {}; model {:016x}; chains {}; warm-up {}; draws {}; thin {}; seed {}; temperature {}; sampler {choice}",
+            "bitmc {}; model {model:016x}; chains {}; warm-up {}; draws {}; thin {}; seed {}; temperature {}; sampler {choice}",
             env!("CARGO_PKG_VERSION"),
-            model.finish(),
             sampler.chains,
             steps(sampler.warmup),
             sampler.draws,
@@ -175,6 +171,13 @@ pub(crate) fn tracks(bytes: &[u8], chains: usize, draws: usize) -> Option<Vec<Tr
         Track { words: states.to_vec(), energies: energies.iter().map(|&bits| f32::from_bits(bits)).collect() }
     };
     Some((0..chains).map(track).collect())
+}
+
+/// A number by which models are told apart.
+pub(crate) fn fingerprint(model: &Model) -> u64 {
+    let mut all = Fnv::new();
+    let _ = write!(all, "{model:?}");
+    all.finish()
 }
 
 /// Where two questions differ.

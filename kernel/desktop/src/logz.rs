@@ -3,9 +3,11 @@
 use crate::Error;
 use crate::chains::{memory, streams};
 use crate::diagnose::mean;
+use crate::keep::fingerprint;
 use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
 use crate::progress::Progress;
+use crate::ranks::{Ranks, over};
 use crate::run::{held, log_base, start};
 use crate::settings::{Settings, settings};
 #[cfg(doc)]
@@ -202,24 +204,49 @@ impl LogZ<'_> {
     /// * [`Error::Option`] where a setting is illegal or it was cancelled.
     /// * [`Error::Model`] where the model cannot be sampled at this temperature, or no run ended in a possible state.
     pub fn run(&self) -> Result<Estimate, Error> {
-        if let Some(size) = self.population {
-            for (name, given) in [("runs", self.runs), ("temperatures", self.temperatures)] {
-                if given.is_some() {
-                    return Err(Error::option(format!("{name}: population annealing has none to set")));
-                }
-            }
-            if !(2..=1 << 30).contains(&size) {
-                return Err(Error::option(format!(
-                    "population: {size} replicas, where from 2 to 2^30 are needed"
-                )));
-            }
-            return self.settings.install(|| self.population_estimate(size));
+        if self.population.is_some() {
+            let size = self.size()?;
+            return self.settings.install(|| self.population_estimate(size, None));
         }
         let (runs, temperatures) = (self.runs.unwrap_or(RUNS), self.temperatures.unwrap_or(TEMPERATURES));
         if runs < 2 || temperatures == 0 {
             return Err(Error::option("runs: at least 2 are needed, and 1 temperature"));
         }
         self.settings.install(|| self.estimate(runs, temperatures))
+    }
+
+    /// The estimate of a population over several processes, with the same bits. Each rank has a share of the replicas. States travel
+    /// where a replica is copied to another rank.
+    ///
+    /// # Errors
+    /// As [`LogZ::run`], and [`Error::Ranks`] where another rank failed or ranks cannot talk to each other. [`Error::Option`] where
+    /// ranks differ in model or settings, or without a population.
+    pub fn run_over(&self, ranks: &dyn Ranks) -> Result<Estimate, Error> {
+        over(ranks, |link| {
+            let size = self.size()?;
+            link.check(&format!(
+                "model {:016x}; population {size}; seed {}; temperature {}; base {:?}",
+                fingerprint(self.model),
+                self.settings.seed,
+                self.temperature,
+                self.base
+            ))?;
+            self.settings.install(|| self.population_estimate(size, Some(link)))
+        })
+    }
+
+    /// The size of the population.
+    fn size(&self) -> Result<usize, Error> {
+        let size = self.population.ok_or_else(|| Error::option("population: runs over ranks need one"))?;
+        for (name, given) in [("runs", self.runs), ("temperatures", self.temperatures)] {
+            if given.is_some() {
+                return Err(Error::option(format!("{name}: population annealing has none to set")));
+            }
+        }
+        if !(2..=1 << 30).contains(&size) {
+            return Err(Error::option(format!("population: {size} replicas, where from 2 to 2^30 are needed")));
+        }
+        Ok(size)
     }
 
     /// From the base at β = 0 to the model at its temperature at β = 1.

@@ -3,9 +3,9 @@
 //! Every rank has all units and makes all decisions; it moves its own units alone. Decisions are functions of what all ranks
 //! have heard, so that they are the same, and all ranks gather equally often.
 
+use crate::Error;
 use crate::keep::{differing, load, put_track, snapshots, tracks};
 use crate::unit::{Track, Unit};
-use crate::{Error, Samples};
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -126,10 +126,10 @@ impl Gathers<'_> {
 }
 
 /// Works on a thread of its own, so that all gathers are on this one.
-pub(crate) fn over(
+pub(crate) fn over<T: Send>(
     ranks: &dyn Ranks,
-    work: impl FnOnce(&Link) -> Result<Samples, Error> + Send,
-) -> Result<Samples, Error> {
+    work: impl FnOnce(&Link) -> Result<T, Error> + Send,
+) -> Result<T, Error> {
     let (rank, size) = (ranks.rank(), ranks.size());
     if rank >= size {
         return Err(Error::Ranks(format!("rank {rank} of {size}: a rank below the number of ranks is needed")));
@@ -148,7 +148,7 @@ pub(crate) fn over(
     });
     // The last gather: a rank that has failed says so here, where the others are at their next one.
     match outcome {
-        Ok(Ok(samples)) => gathers.next(Ok(&[])).map(|_| samples),
+        Ok(Ok(answer)) => gathers.next(Ok(&[])).map(|_| answer),
         Ok(Err(Error::Ranks(reason))) => Err(Error::Ranks(reason)),
         Ok(Err(error)) => {
             let _ = gathers.next(Err(error.to_string()));
@@ -176,7 +176,13 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    fn gather(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Error> {
+    /// Which rank this is, and how many there are.
+    pub(crate) fn place(&self) -> (usize, usize) {
+        (self.rank, self.size)
+    }
+
+    /// The bytes of all ranks.
+    pub(crate) fn gather(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Error> {
         let gone = || Error::Ranks("the thread that gathers has ended".into());
         self.to.send(own).map_err(|_| gone())?;
         self.from.lock().unwrap_or_else(PoisonError::into_inner).recv().map_err(|_| gone())?

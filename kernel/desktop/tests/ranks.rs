@@ -93,6 +93,40 @@ fn any_number_of_ranks_gives_the_same_bytes() {
     assert_eq!(equal(&run, 8, well), (8, 8));
 }
 
+/// ln Z of a population, whose states travel where they are copied to another rank. Also with hard constraints, which forbid
+/// draws of the base, and from a base at another temperature.
+#[test]
+fn a_population_over_ranks_gives_the_same_bits() {
+    let forbidden: Vec<_> = (0..12).map(|a| (a, (a + 1) % 12, -20.0)).collect();
+    let weights: Vec<f32> = (0..6 * 9).map(|k| ((k * 37 % 19) as f32 - 9.0) / 10.0).collect();
+    let rbm = Model::rbm(&weights, &[0.1; 6], &[-0.2; 9]).unwrap();
+    let models = [glass(48, 0.5), Model::potts(12, 3, &forbidden, &[]).unwrap(), rbm];
+    for (number, model) in models.iter().enumerate() {
+        let base = if number == 2 { vec![0.5; 6] } else { vec![] };
+        let log_z = || model.log_z().population(301).base(&base).temperature(1.5).seed(4);
+        let alone = log_z().run().unwrap();
+        for size in [1, 2, 5] {
+            for outcome in over(size, well, |ranks| log_z().threads(1).run_over(ranks)) {
+                assert_eq!(outcome.unwrap().unwrap(), alone, "model {number} over {size} ranks");
+            }
+        }
+        // Negative control: another seed.
+        assert_ne!(log_z().seed(5).run().unwrap(), alone);
+    }
+    // More ranks than replicas; settings that differ; no population.
+    let log_z = || models[0].log_z().population(3);
+    let alone = log_z().run().unwrap();
+    let all = over(5, well, |ranks| log_z().threads(1).run_over(ranks));
+    assert!(all.into_iter().all(|outcome| outcome.unwrap().unwrap() == alone));
+    let all = over(2, well, |ranks| log_z().seed(ranks.rank() as u64).run_over(ranks));
+    for outcome in all {
+        let said = outcome.unwrap().unwrap_err().to_string();
+        assert!(said.contains("rank 1 has other settings than rank 0: seed 1, not seed 0"), "{said}");
+    }
+    let all = over(2, well, |ranks| models[0].log_z().run_over(ranks));
+    assert!(all.into_iter().all(|outcome| outcome.unwrap().unwrap_err().to_string().contains("population")));
+}
+
 #[test]
 fn the_automatic_choice_is_the_same_where_chains_are_slow() {
     let model = glass(96, 1.1);
