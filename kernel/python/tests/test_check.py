@@ -89,6 +89,7 @@ def test_what_is_no_energy_is_refused():
     e, g = (lambda x: pairwise(x)[0]), (lambda x: pairwise(x)[1])
     for f, because in [
         (lambda x: (e(x) * (1 + np.arange(len(x))), g(x)), "another place of the batch"),
+        (lambda x: (e(x).sum() * np.ones(len(x)), g(x)), "among other states"),
         (lambda x: (np.where(x[:, 0] == 1, np.nan, e(x)), g(x)), "the energy of .* is nan"),
         (lambda x: (np.where(x[:, 0] == 1, -np.inf, e(x)), g(x)), "the energy of .* is -inf"),
         (lambda x: (e(x), np.where(np.arange(N) == 2, np.nan, g(x))), "is NaN at site 2"),
