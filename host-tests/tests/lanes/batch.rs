@@ -221,23 +221,32 @@ fn few_flips_and_many_give_the_same_bits() {
 /// Sums over so many sites that halves of 32 bits would overflow.
 #[test]
 fn large_models_have_the_energies_of_a_chain_alone() {
-    let on_torus = |side: u32| {
-        let edges = bitmc::torus(side, side, 0.4).collect();
-        Pairwise { convention: Convention::BitsEdgesOnce, edges, fields: vec![0.9; (side * side) as usize] }
-    };
-    let (model, lanes) = (on_torus(320), || LaneRng::seed_from_u64(SEED));
+    let edges = bitmc::torus(320, 320, 0.4).collect();
+    let model = Pairwise { convention: Convention::BitsEdgesOnce, edges, fields: vec![0.9; 320 * 320] };
+    let lanes = || LaneRng::seed_from_u64(SEED);
     assert_eq!(differences(&model, &SequentialGibbs, &[SequentialGibbs; 16], 2, lanes(), false), 0);
     let kernel = IsingLangevin::adjusted(0.07).unwrap();
     assert_eq!(differences(&model, &kernel, &[kernel; 16], 2, lanes(), false), 0);
-    // Products over so many sites that a float would overflow.
-    let (model, kernel) = (on_torus(64), Langevin::adjusted(2.0).unwrap());
-    assert_eq!(differences(&model, &kernel, &[kernel; 16], 3, lanes(), false), 0);
-    // Numbers of which the low halves alone add up past 32 bits.
-    let fields = (0..300_000).map(|site| 3.0 + (site % 1009) as f32 / 1009.0).collect();
-    let free = Pairwise { convention: Convention::BitsEdgesOnce, edges: vec![], fields };
-    assert_eq!(differences(&free, &SequentialGibbs, &[SequentialGibbs; 16], 1, lanes(), false), 0);
+}
+
+/// Sites without couplings, whose field is that of `of`.
+fn free(sites: usize, of: impl Fn(usize) -> f32) -> Pairwise {
+    Pairwise { convention: Convention::BitsEdgesOnce, edges: vec![], fields: (0..sites).map(of).collect() }
+}
+
+/// Numbers of which the low halves alone add up past 32 bits.
+#[test]
+fn low_halves_of_many_numbers_are_carried() {
+    let model = free(200_000, |site| 3.0 + (site % 1009) as f32 / 1009.0);
     let kernel = IsingLangevin::adjusted(1.0).unwrap();
-    assert_eq!(differences(&free, &kernel, &[kernel; 16], 2, lanes(), false), 0);
+    assert_eq!(differences(&model, &kernel, &[kernel; 16], 1, LaneRng::seed_from_u64(SEED), false), 0);
+}
+
+/// Products of so many factors near 2 that a float would overflow.
+#[test]
+fn products_over_many_sites_do_not_overflow() {
+    let (model, kernel) = (free(4096, |_| 0.01), Langevin::adjusted(1000.0).unwrap());
+    assert_eq!(differences(&model, &kernel, &[kernel; 16], 3, LaneRng::seed_from_u64(SEED), false), 0);
 }
 
 /// Pairs that must not both be 1: their weight is so large that a float beside it loses a field. No chain that began at such a state
