@@ -14,12 +14,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use bitmc_desktop::{Error, Ranks};
+use bitmc_desktop::{Error, Model, Ranks};
 use mpi::datatype::PartitionMut;
 use mpi::environment::Universe;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives};
 use mpi::{Count, Threading};
+use std::path::Path;
+
+/// All ranks, none for a run that is `alone`, and the model of a file that each of them reads.
+///
+/// # Errors
+/// MPI cannot be initialised, or a rank cannot read the file: then no rank goes on.
+pub fn begin(alone: bool, file: &Path) -> Result<(Option<World>, Model), Error> {
+    if alone {
+        return Ok((None, Model::read(file)?));
+    }
+    let world = World::new().ok_or_else(|| Error::option("MPI cannot be initialised"))?;
+    let model = world.all_well(Model::read(file))?;
+    Ok((Some(world), model))
+}
 
 /// All ranks of an MPI job.
 pub struct World {

@@ -2,9 +2,8 @@
 //!
 //! `mpirun -n 4 target/release/bitmc-mpi-population model.uai --threads 1 --population 100000`
 
-use bitmc_desktop::{Model, Ranks};
+use bitmc_desktop::Ranks;
 use bitmc_examples::cli::{self, Failure, within};
-use bitmc_mpi::World;
 use clap::Parser;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,16 +41,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: Options) -> Result<(), Failure> {
-    let world = if options.alone {
-        None
-    } else {
-        Some(World::new().ok_or_else(|| Failure::option("MPI cannot be initialised"))?)
-    };
-    let model = Model::read(&options.file);
-    let model = match &world {
-        Some(world) => world.all_well(model)?,
-        None => model?,
-    };
+    let (world, model) = bitmc_mpi::begin(options.alone, &options.file)?;
     let log_z = model
         .log_z()
         .population(options.population as usize)

@@ -2,9 +2,8 @@
 //!
 //! `mpirun -n 4 target/release/bitmc-mpi-sample model.uai --threads 1 --chains 64 --save samples.npz`
 
-use bitmc_desktop::{Choice, Model, Ranks};
+use bitmc_desktop::{Choice, Ranks};
 use bitmc_examples::cli::{self, Failure, within};
-use bitmc_mpi::World;
 use clap::Parser;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -59,16 +58,7 @@ fn main() -> ExitCode {
 
 fn run(options: Options) -> Result<(), Failure> {
     let choice: Choice = options.sampler.parse()?;
-    let world = if options.alone {
-        None
-    } else {
-        Some(World::new().ok_or_else(|| Failure::option("MPI cannot be initialised"))?)
-    };
-    let model = Model::read(&options.file);
-    let model = match &world {
-        Some(world) => world.all_well(model)?,
-        None => model?,
-    };
+    let (world, model) = bitmc_mpi::begin(options.alone, &options.file)?;
     let sampler = model
         .sampler()
         .with(choice)
