@@ -2,7 +2,6 @@
 //!
 //! `mpirun -n 4 target/release/bitmc-mpi-population model.uai --threads 1 --population 100000`
 
-use bitmc_desktop::Ranks;
 use bitmc_examples::cli::{self, Failure, within};
 use clap::Parser;
 use std::path::PathBuf;

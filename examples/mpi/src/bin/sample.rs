@@ -2,7 +2,7 @@
 //!
 //! `mpirun -n 4 target/release/bitmc-mpi-sample model.uai --threads 1 --chains 64 --save samples.npz`
 
-use bitmc_desktop::{Choice, Ranks};
+use bitmc_desktop::Choice;
 use bitmc_examples::cli::{self, Failure, within};
 use clap::Parser;
 use std::path::PathBuf;
