@@ -10,7 +10,8 @@ mod ranks;
 mod threads;
 
 use bitmc::{Ising, Langevin, SparseMemory, torus};
-use bitmc_examples::cli::{self, Failure};
+use bitmc_desktop::files::say;
+use bitmc_desktop::{Error, cli};
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -58,17 +59,17 @@ fn main() -> ExitCode {
     cli::main(run)
 }
 
-fn run(options: Options) -> Result<(), Failure> {
+fn run(options: Options) -> Result<(), Error> {
     let mut couplings = SparseMemory::<SITES, { 4 * SITES }>::new();
     let model = Ising::spins_edges_once(SITES, torus(SIDE, SIDE, 1.0), &[], couplings.borrow());
-    let model = model.map_err(Failure::option)?;
-    let kernel = Langevin::adjusted(0.5).map_err(Failure::option)?;
+    let model = model.map_err(Error::option)?;
+    let kernel = Langevin::adjusted(0.5).map_err(Error::option)?;
     let outcome = match options.threads {
         Some(threads) => Some(threads::run(&options, &model, kernel, threads)?),
         None => ranks::run(&options, &model, kernel)?,
     };
     if let Some(outcome) = outcome {
-        cli::say(&outcome.to_string());
+        say(&outcome.to_string());
     }
     Ok(())
 }

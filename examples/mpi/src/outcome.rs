@@ -2,7 +2,7 @@
 
 use bitmc::Energy;
 use bitmc::temper::{Ladder, Rung};
-use bitmc_examples::tempering::Member;
+use bitmc_desktop::tempering::Member;
 use std::fmt;
 
 /// The end of a run.

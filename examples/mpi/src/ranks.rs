@@ -6,9 +6,9 @@ use bitmc::chain::ChainError;
 use bitmc::energy::Tempered;
 use bitmc::temper::{Ladder, Rung};
 use bitmc::{Ising, LaneRng, Langevin};
-use bitmc_examples::chains::streams;
-use bitmc_examples::cli::Failure;
-use bitmc_examples::tempering::Member;
+use bitmc_desktop::Error;
+use bitmc_desktop::chains::streams;
+use bitmc_desktop::tempering::Member;
 use mpi::traits::{Communicator, Equivalence, Root};
 
 /// The rank that decides swaps.
@@ -19,20 +19,20 @@ pub(crate) fn run(
     options: &Options,
     model: &Ising<'_>,
     kernel: Langevin<'static>,
-) -> Result<Option<Outcome>, Failure> {
-    let universe = mpi::initialize().ok_or_else(|| Failure::option("MPI cannot be initialised"))?;
+) -> Result<Option<Outcome>, Error> {
+    let universe = mpi::initialize().ok_or_else(|| Error::option("MPI cannot be initialised"))?;
     let world = universe.world();
     let (rank, ranks) = (world.rank() as usize, world.size() as usize);
-    let path = Tempered::new(model, 1.0).map_err(Failure::option)?;
+    let path = Tempered::new(model, 1.0).map_err(Error::option)?;
     let replicas = options.replicas as usize;
     // The generators of the replicas, and behind them that of the swaps.
     let generators: Vec<LaneRng> = streams(options.seed).take(replicas + 1).collect();
     let own = (rank..replicas).step_by(ranks);
     let member = |index: usize| Ok((index, Member::new(path, None, generators[index].clone())?));
     let members: Result<Vec<_>, ChainError> = own.map(member).collect();
-    let mut members = members.map_err(Failure::option)?;
+    let mut members = members.map_err(Error::option)?;
     let betas = options.betas();
-    let mut ladder = Ladder::new(vec![Rung::default(); replicas], &betas).map_err(Failure::option)?;
+    let mut ladder = Ladder::new(vec![Rung::default(); replicas], &betas).map_err(Error::option)?;
     let mut swaps = generators[replicas].clone();
 
     let deal = Deal { ranks, slots: replicas.div_ceil(ranks) };

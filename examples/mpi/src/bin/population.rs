@@ -2,7 +2,9 @@
 //!
 //! `mpirun -n 4 target/release/bitmc-mpi-population model.uai --threads 1 --population 100000`
 
-use bitmc_examples::cli::{self, Failure, within};
+use bitmc_desktop::Error;
+use bitmc_desktop::cli::{self, within};
+use bitmc_desktop::files::say;
 use clap::Parser;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
     cli::main(run)
 }
 
-fn run(options: Options) -> Result<(), Failure> {
+fn run(options: Options) -> Result<(), Error> {
     let (world, model) = bitmc_mpi::begin(options.alone, &options.file)?;
     let log_z = model
         .log_z()
@@ -53,11 +55,11 @@ fn run(options: Options) -> Result<(), Failure> {
     };
     if world.is_none_or(|world| world.is_first()) {
         let families = estimate.families.unwrap_or(0);
-        cli::say(&format!(
+        say(&format!(
             "ln Z = {} ± {:.2e}, {} temperatures, {families} families of {} replicas",
             estimate.log_z, estimate.error, estimate.temperatures, estimate.runs
         ));
-        estimate.warning.iter().for_each(|warning| cli::say(warning));
+        estimate.warning.iter().for_each(|warning| say(warning));
     }
     Ok(())
 }

@@ -2,8 +2,9 @@
 //!
 //! `mpirun -n 4 target/release/bitmc-mpi-sample model.uai --threads 1 --chains 64 --save samples.npz`
 
-use bitmc_desktop::Choice;
-use bitmc_examples::cli::{self, Failure, within};
+use bitmc_desktop::cli::{self, within};
+use bitmc_desktop::files::say;
+use bitmc_desktop::{Choice, Error};
 use clap::Parser;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
     cli::main(run)
 }
 
-fn run(options: Options) -> Result<(), Failure> {
+fn run(options: Options) -> Result<(), Error> {
     let choice: Choice = options.sampler.parse()?;
     let (world, model) = bitmc_mpi::begin(options.alone, &options.file)?;
     let sampler = model
@@ -80,8 +81,8 @@ fn run(options: Options) -> Result<(), Failure> {
             samples.save(path)?;
         }
         let (report, summary) = (samples.report(), samples.summary());
-        cli::say(&format!("{}\n\n{}", report.why, summary.table(4)));
-        summary.warning().iter().for_each(|warning| cli::say(warning));
+        say(&format!("{}\n\n{}", report.why, summary.table(4)));
+        summary.warning().iter().for_each(|warning| say(warning));
     }
     Ok(())
 }
