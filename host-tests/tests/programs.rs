@@ -6,9 +6,9 @@ use bitmc_host_tests::programs::{Defect, program, run, wrong_landscape};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The first seed of the everyday run, and its programs: half a minute on two cores.
+/// The first seed of the everyday run, and its programs: twenty seconds on two cores.
 const FIRST: u64 = 1;
-const PROGRAMS: usize = 1024;
+const PROGRAMS: usize = 512;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect("a whole number"))
