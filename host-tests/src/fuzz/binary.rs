@@ -6,16 +6,19 @@ use super::{Source, Trial, replicas};
 use crate::heap::Weights;
 use crate::naive::Machine;
 use crate::network::Network;
+use crate::polynomial::Terms;
 use crate::used;
 use bitmc::energy::{Boltzmann, CoarseRbm, Estimate, Perceptron};
 use bitmc::lane::LANES;
 use bitmc::noise::{Edgewise, SparseMatrix};
-use bitmc::step::{ChromaticGibbs, Colouring, IsingBalanced, IsingLangevin, SequentialGibbs};
+use bitmc::step::{
+    ChromaticGibbs, Colouring, IsingBalanced, IsingLangevin, SequentialGibbs, SwendsenWang, Wolff,
+};
 use bitmc::{Bernoulli, BlockGibbs, Ising, Langevin, Layout, Logistic, Plain};
 
 /// One of them, and its samplers.
 pub(super) fn run(source: &mut Source<'_>) {
-    let kind = source.below(10);
+    let kind = source.below(12);
     // `None` where something is refused.
     let _ = match kind {
         0..=2 => ising(source),
@@ -25,6 +28,7 @@ pub(super) fn run(source: &mut Source<'_>) {
         6 => logistic(source),
         7 => perceptron(source),
         8 => network(source),
+        9 | 10 => polynomial(source),
         _ => plain(source),
     };
 }
@@ -53,7 +57,7 @@ fn ising(source: &mut Source<'_>) -> Option<()> {
 /// One of the samplers that take nothing but an Ising model.
 fn own(model: &Ising<'_>, trial: &mut Trial<'_, Ising<'_>>, source: &mut Source<'_>) -> Option<()> {
     let sites = model.form().sites();
-    match source.below(4) {
+    match source.below(6) {
         0 => trial.steps(&SequentialGibbs, source),
         1 => trial.steps(&IsingLangevin::adjusted(source.parameter()).ok()?, source),
         2 => {
@@ -61,6 +65,8 @@ fn own(model: &Ising<'_>, trial: &mut Trial<'_, Ising<'_>>, source: &mut Source<
             let classes = Colouring::greedy(model.form(), &mut classes).ok()?;
             trial.steps(&ChromaticGibbs::new(classes), source);
         }
+        3 => trial.steps(&SwendsenWang, source),
+        4 => trial.steps(&Wolff, source),
         _ => {
             let mut d = used::memory(Edgewise::blocks(sites));
             let noise = Edgewise::new(SparseMatrix::of(model.form()), &mut d).ok()?;
@@ -156,6 +162,22 @@ fn network(source: &mut Source<'_>) -> Option<()> {
     let each = |target: &f32| (f64::from(scale.abs()) * units as f64 + f64::from(target.abs())).powi(2);
     let size = f64::from(precision) * network.targets.iter().map(each).sum::<f64>();
     replicas::run(&network.model().ok()?, size, source)
+}
+
+/// Terms of up to five sites, of which some are listed several times; only in wild bytes some that are no site.
+fn polynomial(source: &mut Source<'_>) -> Option<()> {
+    let (sites, count) = (source.sites(), source.below(40));
+    let spins = source.one_in(2);
+    let mut term = || {
+        let wrong = !source.is_tame() && source.one_in(64);
+        let below = if wrong { 256 } else { sites };
+        let list = (0..source.below(6)).map(|_| source.below(below) as u32).collect();
+        (list, source.float())
+    };
+    let terms = Terms { spins, sites, terms: (0..count).map(|_| term()).collect() };
+    let mut memory = terms.memory();
+    let model = terms.model(memory.borrow()).ok()?;
+    replicas::run(&model, 16.0 * terms.size(), source)
 }
 
 /// A user's own energy, or one of which only the gradient is known.

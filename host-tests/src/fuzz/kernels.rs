@@ -5,12 +5,12 @@ use crate::heap::Couplings;
 use crate::used;
 use bitmc::accept::Info;
 use bitmc::chain::Ring;
-use bitmc::lane::{Block, LANES};
+use bitmc::lane::{Bits, Block, LANES};
 use bitmc::noise::{Dense, DenseMatrix, Diagonal, Edgewise, MinTrace, Run, SparseMatrix, Symmetric, constant};
 use bitmc::step::{Curvature, Cycle};
 use bitmc::{
     Energy, EnumeratedGibbs, Gibbs, GibbsWithGradients, HammingBall, Kernel, Langevin, Layout, LocallyBalanced,
-    PathAuxiliary, RandomWalk, Rng, Swap,
+    Open, OpenError, Packed, PathAuxiliary, RandomWalk, Rng, Swap,
 };
 
 /// Memory that a sampler may borrow.
@@ -68,6 +68,31 @@ impl<E: Energy + ?Sized> Kernel<E> for AnyKernel<'_> {
 }
 
 impl<'a> AnyKernel<'a> {
+    /// The first half of a step: the state that it proposes. `None` where this sampler's step has no halves.
+    pub(crate) fn ask<'c, W, C, B>(
+        &self,
+        chain: &'c mut Open<'_, W, C, B>,
+        gradient: &[f32],
+        rng: &mut (impl Rng + ?Sized),
+    ) -> Option<Result<Packed<'c>, OpenError>>
+    where
+        W: AsMut<[u32]> + AsRef<[u32]>,
+        C: AsMut<[Bits]>,
+        B: AsMut<[Block]> + AsRef<[Block]>,
+    {
+        Some(match self {
+            Self::Langevin(kernel) => chain.ask_with(kernel, gradient, rng),
+            Self::Diagonal(kernel) => chain.ask_with(kernel, gradient, rng),
+            Self::Edgewise(kernel) => chain.ask_with(kernel, gradient, rng),
+            Self::Dense(kernel) => chain.ask_with(kernel, gradient, rng),
+            Self::RandomWalk(kernel) => chain.ask_with(kernel, gradient, rng),
+            Self::Gwg(kernel) => chain.ask_with(kernel, gradient, rng),
+            Self::Path(kernel) => chain.ask_with(kernel, gradient, rng),
+            Self::Cycle(kernel) => chain.ask_with(kernel, gradient, rng),
+            Self::Gibbs(_) | Self::Local(_) | Self::Blocks(_) | Self::Ball(_) | Self::Swap(_) => return None,
+        })
+    }
+
     /// One that suits a layout most often. `None` where its parameters are refused.
     pub(super) fn choose(layout: Layout, room: &'a mut Room, source: &mut Source<'_>) -> Option<Self> {
         // Now and then for another number of sites: a chain must refuse the steps, and not harm itself.

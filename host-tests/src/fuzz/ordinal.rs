@@ -6,7 +6,7 @@ use crate::heap::Couplings;
 use crate::used;
 use bitmc::energy::FactorsBuffers;
 use bitmc::lane::LANES;
-use bitmc::step::{ChromaticGibbs, Colouring};
+use bitmc::step::{ChromaticGibbs, Colouring, SwendsenWang, Wolff};
 use bitmc::{Factor, Factors, LatticeGaussian, Layout, Modes, Plain, Potts, Quartic};
 
 /// One of them, and its samplers.
@@ -46,6 +46,13 @@ fn potts(source: &mut Source<'_>) -> Option<()> {
         let classes = Colouring::greedy(model.form(), &mut classes).ok()?;
         let mut trial = Trial::start(&model, size, source)?;
         trial.steps(&ChromaticGibbs::new(classes), source);
+        trial.run(source);
+        return Some(());
+    }
+    if source.one_in(4) {
+        let mut trial = Trial::start(&model, size, source)?;
+        trial.steps(&SwendsenWang, source);
+        trial.steps(&Wolff, source);
         trial.run(source);
         return Some(());
     }

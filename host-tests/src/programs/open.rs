@@ -61,17 +61,7 @@ fn ask<'c>(
     gradient: &[f32],
     rng: &mut LaneRng,
 ) -> Result<Packed<'c>, OpenError> {
-    match kernel {
-        AnyKernel::Langevin(kernel) => chain.ask_with(kernel, gradient, rng),
-        AnyKernel::Diagonal(kernel) => chain.ask_with(kernel, gradient, rng),
-        AnyKernel::Edgewise(kernel) => chain.ask_with(kernel, gradient, rng),
-        AnyKernel::Dense(kernel) => chain.ask_with(kernel, gradient, rng),
-        AnyKernel::RandomWalk(kernel) => chain.ask_with(kernel, gradient, rng),
-        AnyKernel::Gwg(kernel) => chain.ask_with(kernel, gradient, rng),
-        AnyKernel::Path(kernel) => chain.ask_with(kernel, gradient, rng),
-        AnyKernel::Cycle(kernel) => chain.ask_with(kernel, gradient, rng),
-        _ => unreachable!("a sampler whose step has two halves"),
-    }
+    kernel.ask(chain, gradient, rng).expect("a sampler whose step has two halves")
 }
 
 /// A program: the name of its sampler, and what it found.

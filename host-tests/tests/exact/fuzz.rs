@@ -108,3 +108,13 @@ fn a_ratio_that_is_no_number_is_caught() {
 fn a_move_that_was_rejected_is_caught() {
     watch(Defect::None, &Says(Langevin::unadjusted(0.5).unwrap(), |info| info.accepted = false));
 }
+
+#[test]
+#[should_panic(expected = "left: ")] // a negative control: beside the chain that evaluates, another gradient is seen
+fn a_gradient_of_another_state_is_caught() {
+    let mut numbers = LaneRng::seed_from_u64(1);
+    for _ in 0..200 {
+        let data: Vec<u8> = (0..400).map(|_| numbers.next_u32() as u8).collect();
+        fuzz::wrongly_told(&data);
+    }
+}
