@@ -9,7 +9,8 @@ use bitmc::lane::Block;
 use bitmc::noise::{Noise, guided_balance};
 use bitmc::step::ParameterError;
 use bitmc::tune::RateTuner;
-use bitmc::{Energy, Gibbs, Kernel, LaneRng, Langevin, RandomWalk, SeedableRng};
+use bitmc::{Energy, Gibbs, Kernel, Kind, LaneRng, Langevin, RandomWalk, SeedableRng};
+use bitmc_desktop::second_order::Drawn;
 use serde::Serialize;
 
 /// The memory of all noises of one target.
@@ -56,13 +57,15 @@ pub struct Tuning<'r, 't, E> {
 
 /// Bounds of a step size.
 const SIZES: (f32, f32) = (1e-4, 1e4);
+/// The share of the noise that AB-momentum keeps.
+const MOMENTUM: f32 = 0.5;
 
 impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
     /// RWM tuned to an acceptance of .234, Gibbs, LB (DMALA) and DLP-trace tuned to .574, and the balanced samplers by
     /// the driver: of first order; with the diagonal of W alone, where it is not zero; with the D of λ-shift, of the
     /// smallest largest eigenvalue, of the smallest trace. Beyond the paper, also those that the paper does not have: AB-1st
     /// with σ tuned to .574 and α by the guide; three that may adapt from the far end ([`Driver::far`]); AB-trace with κ
-    /// adapted too. AB-edge, with the D of the edges, is between them.
+    /// adapted too; one with momentum over the D of AB-trace, whose bits flip with min(1, e^z). AB-edge, with the D of the edges, is between them.
     ///
     /// `w` is what is known of the energy's W; the rest each estimates.
     ///
@@ -80,9 +83,9 @@ impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
         let (samplers, tuned) = (Vec::new(), Vec::new());
         let mut tuning = Self { energy, w, driver, progress, tell, samplers, tuned };
         tuning.baselines()?;
-        tuning.paper(extent, &mut rooms.paper, &mut rooms.d, &mut rooms.diagonal)?;
+        let by_trace = tuning.paper(extent, &mut rooms.paper, &mut rooms.d, &mut rooms.diagonal)?;
         if extent.beyond {
-            tuning.beyond(&mut rooms.beyond)?;
+            tuning.beyond(by_trace, &mut rooms.beyond)?;
         }
         Ok(tuning)
     }
@@ -108,11 +111,12 @@ impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
         rooms: &'r mut [Room; 4],
         d: &'r mut Vec<Block>,
         diagonal: &'r mut Vec<Block>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Drawn<'r>, Failure> {
         let (driver, energy, w, progress) = (self.driver, self.energy, self.w, self.progress);
         let [trace, shift, largest, edges] = rooms;
         let by_trace = driver.second_order(energy, w, Which::Trace, trace, progress)?;
-        *d = by_trace.0.noise().d().unwrap_or_default().to_vec();
+        let noise = *by_trace.0.noise();
+        *d = noise.d().unwrap_or_default().to_vec();
         let d: &'r [Block] = d;
         let kernel = |size| Langevin::preconditioned(size, d);
         let size = self.to_rate(RateTuner::LOCALLY_BALANCED, SIZES, kernel)?;
@@ -133,10 +137,10 @@ impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
         }
         self.add_driven("AB-trace", by_trace);
         self.add_driven("AB-edge", driver.second_order(energy, w, Which::Edges, edges, progress)?);
-        Ok(())
+        Ok(noise)
     }
 
-    fn beyond(&mut self, rooms: &'r mut [Room; 3]) -> Result<(), Failure> {
+    fn beyond(&mut self, by_trace: Drawn<'r>, rooms: &'r mut [Room; 3]) -> Result<(), Failure> {
         let (driver, energy, w, progress) = (self.driver, self.energy, self.w, self.progress);
         let [edges, trace, precise] = rooms;
         // Fair values of S = 0 … S − 1 have the variance (S² − 1)/12.
@@ -152,6 +156,17 @@ impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
         self.add_driven("AB-trace-far", far.second_order(energy, w, Which::Trace, trace, progress)?);
         let driver = Driver { precision: true, ..driver };
         self.add_driven("AB-trace-κ", driver.second_order(energy, w, Which::Trace, precise, progress)?);
+
+        let moving =
+            Langevin::second_order(by_trace, f32::INFINITY, 1.0).and_then(|kernel| kernel.momentum(MOMENTUM));
+        let (name, parameters) = ("AB-momentum", format!("D of AB-trace, σ = ∞, α = 1, κ = 1, a = {MOMENTUM}"));
+        let moving = moving.map_err(Failure::option)?;
+        if energy.layout().kind() == Kind::Binary {
+            let moving = moving.metropolis_flips().map_err(Failure::option)?;
+            self.add(name, format!("{parameters}, flips with min(1, e^z)"), moving);
+        } else {
+            self.add(name, parameters, moving);
+        }
         Ok(())
     }
 

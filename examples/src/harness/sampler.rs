@@ -1,7 +1,7 @@
 //! What moves the chains of a comparison.
 
 use super::Counted;
-use crate::chains::{VecChain, memory};
+use crate::chains::{VecChain, memory, moving_memory};
 use bitmc::chain::ChainError;
 use bitmc::{Chain, Energy, Info, Kernel, LaneRng, Packed};
 
@@ -94,7 +94,7 @@ where
         energy: &'e Counted<'e, E>,
         from: Packed<'_>,
     ) -> Result<Box<dyn Walk + 'e>, ChainError> {
-        let chain = Chain::new(energy, memory(energy), from)?;
+        let chain = Chain::new(energy, moving_memory(energy), from)?;
         Ok(Box::new(FixedWalk { chain, kernel: &self.0 }))
     }
 }
