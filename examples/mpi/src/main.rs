@@ -1,8 +1,8 @@
 //! Replica exchange over the ranks of an MPI job: replicas stay where they are, energies and temperatures travel.
 //!
 //! `mpirun -n 2 target/release/bitmc-mpi` spreads the replicas of a 16 × 16 Ising torus over two ranks. Each
-//! round every rank learns the β of its replicas, moves them, and tells how far their energies are from the base's;
-//! the first rank decides the swaps. `--threads N` does the same in one process, without MPI: every
+//! round every rank learns the β of its replicas, moves them, and tells how far their energies are from the base's.
+//! The first rank decides the swaps. `--threads N` does the same in one process, without MPI: every
 //! number is the same for one rank, for four, and for threads.
 
 mod outcome;

@@ -62,10 +62,12 @@ const MOMENTUM: f32 = 0.5;
 
 impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
     /// RWM tuned to an acceptance of .234, Gibbs, LB (DMALA) and DLP-trace tuned to .574, and the balanced samplers by
-    /// the driver: of first order; with the diagonal of W alone, where it is not zero; with the D of λ-shift, of the
-    /// smallest largest eigenvalue, of the smallest trace. Beyond the paper, also those that the paper does not have: AB-1st
-    /// with σ tuned to .574 and α by the guide; three that may adapt from the far end ([`Driver::far`]); AB-trace with κ
-    /// adapted too; one with momentum over the D of AB-trace, whose bits flip with min(1, e^z). AB-edge, with the D of the edges, is between them.
+    /// the driver. These are of first order, with the diagonal of W alone where it is not zero, and with the D of λ-shift, of
+    /// the smallest largest eigenvalue and of the smallest trace. AB-edge, with the D of the edges, is the last of them.
+    ///
+    /// Beyond the paper there are AB-1st with σ tuned to .574 and α by the guide, three that may adapt from the far end
+    /// ([`Driver::far`]), and AB-trace with κ adapted too. The last is AB-momentum over the D of AB-trace. Its bits flip with
+    /// min(1, e^z).
     ///
     /// `w` is what is known of the energy's W; the rest each estimates.
     ///
@@ -157,16 +159,14 @@ impl<'r, 't, E: Energy + Sync + 'r> Tuning<'r, 't, E> {
         let driver = Driver { precision: true, ..driver };
         self.add_driven("AB-trace-κ", driver.second_order(energy, w, Which::Trace, precise, progress)?);
 
-        let moving =
-            Langevin::second_order(by_trace, f32::INFINITY, 1.0).and_then(|kernel| kernel.momentum(MOMENTUM));
-        let (name, parameters) = ("AB-momentum", format!("D of AB-trace, σ = ∞, α = 1, κ = 1, a = {MOMENTUM}"));
-        let moving = moving.map_err(Failure::option)?;
+        let kernel = Langevin::second_order(by_trace, f32::INFINITY, 1.0).map_err(Failure::option)?;
+        let mut kernel = kernel.momentum(MOMENTUM).map_err(Failure::option)?;
+        let mut parameters = format!("D of AB-trace, σ = ∞, α = 1, κ = 1, a = {MOMENTUM}");
         if energy.layout().kind() == Kind::Binary {
-            let moving = moving.metropolis_flips().map_err(Failure::option)?;
-            self.add(name, format!("{parameters}, flips with min(1, e^z)"), moving);
-        } else {
-            self.add(name, parameters, moving);
+            kernel = kernel.metropolis_flips().map_err(Failure::option)?;
+            parameters += ", flips with min(1, e^z)";
         }
+        self.add("AB-momentum", parameters, kernel);
         Ok(())
     }
 

@@ -94,6 +94,7 @@ where
         energy: &'e Counted<'e, E>,
         from: Packed<'_>,
     ) -> Result<Box<dyn Walk + 'e>, ChainError> {
+        // Kernels without a momentum leave its room alone.
         let chain = Chain::new(energy, moving_memory(energy), from)?;
         Ok(Box::new(FixedWalk { chain, kernel: &self.0 }))
     }

@@ -55,10 +55,18 @@ pub(super) fn run(source: &mut Source<'_>, wrong: bool) -> Option<()> {
             let same = chain.step(&kernel, &mut rng);
             report(&info);
             legal(&own, told.state());
-            assert_eq!(info.accepted, same.accepted, "{kernel:?}: {info:?} and {same:?}");
-            assert_eq!(told.state().words(), chain.state().words(), "{kernel:?}: {info:?} and {same:?}");
-            assert_eq!(told.energy().to_bits(), chain.energy().to_bits(), "{kernel:?}: {info:?} and {same:?}");
-            assert_eq!(told.faults(), chain.faults(), "{kernel:?}: {info:?} and {same:?}");
+            assert_eq!(info.accepted, same.accepted, "a told step of {kernel:?}: {info:?} and {same:?}");
+            assert_eq!(
+                told.state().words(),
+                chain.state().words(),
+                "a told step of {kernel:?}: {info:?} and {same:?}"
+            );
+            assert_eq!(
+                told.energy().to_bits(),
+                chain.energy().to_bits(),
+                "a told step of {kernel:?}: {info:?} and {same:?}"
+            );
+            assert_eq!(told.faults(), chain.faults(), "a told step of {kernel:?}: {info:?} and {same:?}");
         }
     }
     Some(())

@@ -110,7 +110,7 @@ fn a_move_that_was_rejected_is_caught() {
 }
 
 #[test]
-#[should_panic(expected = "left: ")] // a negative control: beside the chain that evaluates, another gradient is seen
+#[should_panic(expected = "a told step of")] // a negative control: the chain that evaluates takes another step
 fn a_gradient_of_another_state_is_caught() {
     let mut numbers = LaneRng::seed_from_u64(1);
     for _ in 0..200 {
