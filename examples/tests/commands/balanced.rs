@@ -36,7 +36,7 @@ fn threads_and_a_resumed_run_do_not_change_a_byte() {
     }
     let report: Value = serde_json::from_slice(&one[0]).unwrap();
     let cells = report["cells"].as_array().unwrap();
-    assert_eq!((cells.len(), report["scans"].as_array().unwrap().len()), (13, 48));
+    assert_eq!((cells.len(), report["scans"].as_array().unwrap().len()), (14, 48));
     for cell in cells {
         assert!(cell["ess_of_chains_per_10000_queries"].as_array().unwrap().len() == 2, "{cell}");
         assert!(cell["exact"].as_bool().unwrap() && cell["faults"] == 0, "{cell}");
