@@ -22,7 +22,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Balanced samplers beside their rivals on the targets of their paper
+/// Balanced samplers and their rivals on the targets of their paper
 #[derive(Parser)]
 #[command(name = "balanced", version)]
 struct Options {
@@ -49,7 +49,7 @@ struct Options {
     #[arg(long, conflicts_with_all = ["chains", "steps", "only", "paper", "resume"])]
     scale: bool,
 
-    /// Only second order with momentum beside second order without, also with --only [chains: 8, steps: 300000]
+    /// Only second order with momentum and without, also with --only [chains: 8, steps: 300000]
     #[arg(long, conflicts_with_all = ["paper", "scale", "resume"])]
     momentum: bool,
 
@@ -393,7 +393,7 @@ fn heading(plan: &Plan, found: &[Found]) -> String {
     format!(
         "{} chains of {} steps behind {} of burn-in, seed {}; {faults} faults. A query is a log density or a gradient. ± is the \
          standard error over the chains{}. LB is DMALA. Of LB α is the step size, of AB the balance \
-         beside the step size σ; jump: mean distance of a step. Acceptance and sites moved are over all steps kept.\n\n",
+         with the step size σ; jump: mean distance of a step. Acceptance and sites moved are over all steps kept.\n\n",
         plan.chains,
         plan.steps,
         plan.burn_in,
