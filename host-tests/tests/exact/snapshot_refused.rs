@@ -232,7 +232,7 @@ fn counts_of_a_ladder_are_looked_at() {
 }
 
 /// No tuner tries a step size that is negative, none or out of its bounds, nor finds a rate that is none; and no sum of
-/// probabilities is negative.
+/// probabilities is negative or above their number.
 #[test]
 fn what_no_tuner_tries_is_refused() {
     let settings = CycleSettings { steps: 8, rounds: 6, ..CycleSettings::default() };
@@ -262,7 +262,7 @@ fn what_no_tuner_tries_is_refused() {
         ];
         let forged = trials.iter().flat_map(|&at| bad.map(|(place, values)| (at + place, values)));
         let sums = [8, 16, 24, 28].map(|place| {
-            (places(b"rate")[0] + place, [f32::NAN, -1.0, -1e-9, -9e-39, f32::INFINITY, -2.0, f32::MIN])
+            (places(b"rate")[0] + place, [f32::NAN, -1.0, -1e-9, -9e-39, f32::INFINITY, 3e7, f32::MIN])
         });
         for (at, values) in forged.chain(sums) {
             for value in values {

@@ -84,5 +84,9 @@ plain! {
     |rate| rate.filled < rate.length.max(1)
         && rate.filled <= rate.count
         && rate.batches <= rate.count
-        && [rate.sum, rate.filling, rate.mean, rate.squares].iter().all(|&sum| sum >= 0.0 && sum.is_finite())
+        // Sums of probabilities: none passes its number, and what follows stays finite.
+        && (0.0..=rate.count as f32).contains(&rate.sum)
+        && (0.0..=rate.filled as f32).contains(&rate.filling)
+        && (0.0..=2.0).contains(&rate.mean)
+        && (0.0..=4.0 * rate.batches as f32).contains(&rate.squares)
 }
