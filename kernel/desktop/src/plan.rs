@@ -22,6 +22,7 @@ use bitmc::{
     LocallyBalanced, Packed, PathAuxiliary, RandomWalk, Rng,
 };
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 use typed_arena::Arena;
 
 /// A sampler with its parameters.
@@ -186,8 +187,8 @@ pub(crate) struct Ground<'e> {
     pub(crate) energy: &'e Dyn<'e>,
     /// A start a chain.
     pub(crate) starts: &'e [Start],
-    /// [`SPARE`] more generators a chain, for replicas and their swaps.
-    pub(crate) spare: &'e [LaneRng],
+    /// For replicas and their swaps.
+    pub(crate) spare: &'e Spare,
     /// The sites that are known.
     pub(crate) held: Packed<'e>,
     /// Of the run.
@@ -196,6 +197,9 @@ pub(crate) struct Ground<'e> {
     pub(crate) arena: &'e Arena<SecondOrder>,
     pub(crate) kernels: &'e Arena<Langevin<'e, Dense<'e>>>,
 }
+
+/// [`SPARE`] more generators a chain, made when one is asked for: each takes sixteen jumps, as long as many steps.
+pub(crate) type Spare = LazyLock<Vec<LaneRng>, Box<dyn FnOnce() -> Vec<LaneRng> + Send>>;
 
 /// Generators that a chain has besides its own; one for the swaps, and one for each of at most 32 replicas.
 pub(crate) const SPARE: usize = 33;

@@ -5,7 +5,7 @@ use crate::chains::{add, bytes, memory, possible, room, streams};
 use crate::keep::Keeper;
 use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
-use crate::plan::{Ground, Plan, SPARE};
+use crate::plan::{Ground, Plan, SPARE, Spare};
 use crate::progress::Progress;
 use crate::ranks::{CANCELLED, LATE, Link};
 use crate::sampler::{Choice, Sampler};
@@ -249,7 +249,7 @@ pub(crate) fn run(sampler: &Sampler<'_>, link: Option<&Link>) -> Result<Samples,
     }
     let mut streams = streams(sampler.settings.seed);
     let starts = starts(model, energy, sampler, &mut streams)?;
-    let spare: Vec<LaneRng> = streams.take(sampler.chains * SPARE).collect();
+    let spare = Spare::new(Box::new(move || streams.take(chains * SPARE).collect()));
     let held = held(model);
     let held = Packed::new(Layout::binary(model.sites()), &held).map_err(Error::model)?;
     let special = if beta == 1.0 { Some(&ready) } else { None };
