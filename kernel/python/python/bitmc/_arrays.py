@@ -118,7 +118,7 @@ def real(name: str, value: Any, least: float = 0.0, most: float = _FLOAT32_MAX, 
     """A number within bounds; `above` excludes the least one."""
     try:
         found = math.nan if isinstance(value, (str, bytes)) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}: a number is needed, got {value!r}") from None
     if not (least < found if above else least <= found) or not found <= most:
         word = "above" if above else "from"
@@ -188,6 +188,14 @@ def added(name: str, one: Doubles, other: Floats) -> Floats:
     return made
 
 
+def _is_row(value: Any) -> bool:
+    """Whether it may be the first of two rows of a matrix; else it is edges, or wrong."""
+    try:
+        return np.ndim(value) == 1 and len(value) > 0
+    except (TypeError, ValueError):
+        return False
+
+
 def matrix(
     name: str, value: Any, sites: int | None, symmetric: bool
 ) -> tuple[int, Edges, Doubles]:
@@ -199,10 +207,10 @@ def matrix(
     if isinstance(value, Mapping) and not hasattr(value, "tocoo"):
         try:
             listed = np.array([[operator.index(i), operator.index(j)] for i, j in value], dtype=np.int64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(f"{name}: pairs of sites, whole numbers, are needed as keys") from None
         value = (listed.reshape(-1, 2), list(value.values()))
-    if isinstance(value, tuple) and len(value) == 2 and (np.ndim(value[0]) != 1 or len(value[0]) == 0):
+    if isinstance(value, tuple) and len(value) == 2 and not _is_row(value[0]):
         ends = sites_of(f"{name}: edges", value[0])
         if ends.size == 0:
             ends = ends.reshape(0, 2)

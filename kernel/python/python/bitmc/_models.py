@@ -232,7 +232,7 @@ def factors(
     >>> bitmc.factors([2, 3], [([0, 1], [[1, 2, 0], [1, 1, 5]])])
     <bitmc.Model: graphical model: 2 sites of 2 to 3 values, 1 tables>
     """
-    values = np.asarray(arities)
+    values = array("arities", arities)
     if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "ui" or values.min() < 1 or values.max() > 65535:
         raise ValueError("arities: a list of whole numbers from 1 to 65535, one a site, is needed")
     try:
