@@ -149,7 +149,7 @@ fn counts(what: &str, (target, taken): (&Counts, &Counts), window: u32, adjusted
     let mut chain = heap::chain(&energy, &words).unwrap();
     let mut histograms = [[0u64; 400]; 3];
     let mut farthest = 0;
-    for _ in 0..8_000 {
+    for _ in 0..4_000 {
         for _ in 0..if window > 4 { 60 } else { 150 } {
             let before: Vec<i64> = chain.integers().collect();
             chain.step(&sampler, &mut rng);

@@ -69,6 +69,7 @@ fn check<'m, K: Kernel<Rbm<'m>> + Sync>(
 }
 
 #[test]
+#[ignore = "many seconds: .ci/long runs it"]
 fn a_thousand_steps_from_noise() {
     let machine = npy::machine("rbm500");
     let weights = Weights::new(&machine).unwrap();
