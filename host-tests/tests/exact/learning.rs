@@ -597,6 +597,20 @@ fn a_function_of_ones_own_learns_the_parameters_of_an_exact_population() {
     }
 }
 
+/// At any rate a number whose gradient is 0 stays, and the others move.
+#[test]
+fn the_largest_rate_moves_nothing_without_a_gradient() {
+    let mut moments = [[0.0; LANES]; 2];
+    let mut adam = Adam::new(&mut moments, f32::MAX).unwrap();
+    let mut theta = [[0.25; LANES]];
+    let mut gradient = [[0.0; LANES]];
+    gradient[0][0] = 1.0;
+    for _ in 0..3 {
+        adam.step(&gradient, &mut theta);
+        assert!(theta[0][0] < -1e38 && theta[0][1..] == [0.25; LANES - 1], "{theta:?}");
+    }
+}
+
 #[test]
 fn optimisers_are_their_formulas() {
     let mut source = Source::new(4);

@@ -160,8 +160,8 @@ impl<'a> Adam<'a> {
         now.powers = (now.powers.0 * b1, now.powers.1 * b2);
         let (first, second) = (F32s::splat(b1), F32s::splat(b2));
         let (rest1, rest2) = (F32s::splat(1.0 - b1), F32s::splat(1.0 - b2));
-        // rate · m̂ and √v̂ as products with numbers that are the same for all.
-        let rate = F32s::splat(now.rate / (1.0 - now.powers.0));
+        // rate · m̂ and √v̂ as products with numbers that are the same for all; the rate finite, so that m = 0 moves nothing.
+        let rate = F32s::splat((now.rate / (1.0 - now.powers.0)).min(f32::MAX));
         let spread = F32s::splat(1.0 / (1.0 - now.powers.1));
         let (epsilon, limit) = (F32s::splat(now.epsilon), F32s::splat(f32::INFINITY));
         let (pairs, _) = self.moments.as_chunks_mut::<2>();
