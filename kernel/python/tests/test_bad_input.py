@@ -143,6 +143,8 @@ CASES = [
     ("energies", lambda: bitmc.langevin(lambda x: (np.full(len(x), np.nan), np.zeros(x.shape)), 3)),
     ("step_size", lambda: bitmc.langevin(f, 3, step_size=-1.0)),
     ("step_size", lambda: bitmc.langevin(f, 3, cycle=4, step_size=1.0)),
+    ("step_size", lambda: bitmc.langevin(f, 3, step_size=1e-45)),
+    ("step_size", lambda: bitmc.langevin(f, 3, cycle=3, step_size=(2, 1))),
     ("balance", lambda: bitmc.langevin(f, 3, balance=2.0)),
     ("gradients", lambda: bitmc.langevin(lambda x: (np.zeros(len(x)), -x), 3)),
     ("energies", lambda: bitmc.langevin(lambda x: (-x.sum(axis=1), np.zeros(x.shape)), 3)),

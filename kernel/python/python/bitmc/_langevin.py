@@ -304,9 +304,16 @@ def langevin(
         name = "langevin" if balance == 0.5 else f"balanced:tuned:{balance!r}"
     else:
         name = f"balanced:{real('step_size', step_size, 0.0, above=True)!r}:{balance!r}"
-    moved = Chains(
-        sites, arity, chains, ordinal=ordinal, seed=seed, sampler=name, window=window, start=start, hessian=hessian
-    )
+    try:
+        moved = Chains(
+            sites, arity, chains, ordinal=ordinal, seed=seed, sampler=name, window=window, start=start, hessian=hessian
+        )
+    except ValueError as error:
+        what, _, why = str(error).partition(": ")
+        if step_size is None or not what.startswith("sampler"):
+            raise
+        # The sampler's name is not the caller's.
+        raise ValueError(f"step_size: {why}") from None
 
     def step() -> None:
         answer = f(moved.ask())
