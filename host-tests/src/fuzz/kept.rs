@@ -41,7 +41,9 @@ fn forged<T: Snapshot>(
     (0..source.below(4)).for_each(|_| go(&mut it, &mut rng));
     let before = save(&[&it]);
     let loaded = load(&bytes, &mut [&mut it]);
-    let unchanged = kind == Kind::Continuous || save(&[&it]) == before;
+    // Where parts are left, those before them are loaded.
+    let rest = matches!(loaded, Err(bitmc::snapshot::SnapshotError::Rest { .. }));
+    let unchanged = rest || kind == Kind::Continuous || save(&[&it]) == before;
     assert!(loaded.is_ok() || unchanged, "{name}: half loaded, {loaded:?}");
     (0..4).for_each(|_| go(&mut it, &mut rng));
     if kind == Kind::Whole {
