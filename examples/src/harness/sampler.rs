@@ -40,7 +40,7 @@ pub struct Sampler<'s, E: ?Sized> {
 }
 
 impl<'s, E: Energy + ?Sized + 's> Sampler<'s, E> {
-    /// A kernel that moves any energy. The name is for tables and file names; the parameters are told beside it,
+    /// A kernel that moves any energy. The name is for tables and file names; the parameters are told next to it,
     /// and a saved cell whose parameters are others is made again.
     pub fn kernel<K>(name: impl Into<String>, parameters: impl Into<String>, kernel: K) -> Self
     where

@@ -198,7 +198,7 @@ pub(crate) struct Ground<'e> {
     pub(crate) kernels: &'e Arena<Langevin<'e, Dense<'e>>>,
 }
 
-/// [`SPARE`] more generators a chain, made when one is asked for: each takes sixteen jumps, as long as many steps.
+/// [`SPARE`] more generators a chain, made when one is asked for: each takes sixteen jumps.
 pub(crate) type Spare = LazyLock<Vec<LaneRng>, Box<dyn FnOnce() -> Vec<LaneRng> + Send>>;
 
 /// Generators that a chain has besides its own; one for the swaps, and one for each of at most 32 replicas.
