@@ -2,6 +2,7 @@
 
 use super::energies::{Wild, size_of, size_of_pairwise};
 use super::kernels::AnyKernel;
+use super::trial::COMPARED;
 use super::{Source, Trial, replicas};
 use crate::heap::Weights;
 use crate::naive::Machine;
@@ -160,7 +161,9 @@ fn network(source: &mut Source<'_>) -> Option<()> {
     let (units, scale, precision) = (1 + source.below(6), source.float(), source.parameter());
     let network = Network { inputs, targets, units, scale, precision };
     let each = |target: &f32| (f64::from(scale.abs()) * units as f64 + f64::from(target.abs())).powi(2);
-    let size = f64::from(precision) * network.targets.iter().map(each).sum::<f64>();
+    let squares = network.targets.iter().map(each).sum::<f64>();
+    // Squares that overflow do so at any precision.
+    let size = if squares < COMPARED { f64::from(precision) * squares } else { squares };
     replicas::run(&network.model().ok()?, size, source)
 }
 

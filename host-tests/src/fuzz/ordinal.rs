@@ -1,6 +1,7 @@
 //! Energies over sites of several values.
 
 use super::energies::{Wild, size_of, size_of_edges};
+use super::trial::COMPARED;
 use super::{Source, Trial, replicas};
 use crate::heap::Couplings;
 use crate::used;
@@ -150,7 +151,8 @@ fn modes(source: &mut Source<'_>) -> Option<()> {
     let far = 2.0 * reach(means.as_flattened(), arity);
     // The distance in widths, and the logarithms of the number of modes and of the smallest floor.
     let (model, distance) = if source.one_in(2) {
-        (Modes::normal(&means, arity, width), far * far / f64::from(width))
+        let size = if far * far < COMPARED { far * far / f64::from(width) } else { far * far };
+        (Modes::normal(&means, arity, width), size)
     } else {
         let floor = [0.0, 1e-3, source.parameter()][source.below(3)];
         (Modes::exponential(&means, arity, width, floor), far / f64::from(width))
