@@ -9,7 +9,7 @@ use std::process::Command;
 
 #[test]
 fn threads_do_not_change_a_byte_of_own_network() {
-    threads_do_not_change("own_network", &["--iterations", "6", "--steps", "20"], 4);
+    threads_do_not_change("own_network", &["--iterations", "3", "--steps", "10"], 4);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_network_of_ones_own_learns_digits() {
 fn in_blocks_of_one_a_chain_is_what_it_is_alone() {
     let folder = tempfile::tempdir().unwrap();
     let rows = |chains: &str| {
-        let words = ["--quiet", "--iterations", "2", "--steps", "40", "--block", "1", "--chains", chains];
+        let words = ["--quiet", "--iterations", "2", "--steps", "10", "--block", "1", "--chains", chains];
         succeeds(&run("own_network", folder.path(), &words));
         BitRows::read(&folder.path().join("own_network.bits"), 784).unwrap()
     };

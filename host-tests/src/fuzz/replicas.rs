@@ -39,9 +39,10 @@ fn tempered(energy: &dyn Energy, size: f64, source: &mut Source<'_>) -> Option<(
     let fields = fields(energy, source);
     let path = Tempered::from_base(energy, &fields, beta(source)).ok()?;
     let (beta, values) = (f64::from(path.beta()), energy.layout().arity() as f64);
-    // An energy that is not finite is none at any β.
-    let path_size = beta * size + (1.0 - beta).abs() * values * super::energies::size_of(&fields);
-    let size = if size < COMPARED { path_size } else { size };
+    let base = values * super::energies::size_of(&fields);
+    let path_size = beta * size + (1.0 - beta).abs() * base;
+    // An energy that is not finite is none at any β, and so is a base.
+    let size = if size.max(base) < COMPARED { path_size } else { size.max(base) };
     Trial::start(&path, size, source)?.run(source);
     Some(())
 }

@@ -211,7 +211,7 @@ fn block_gibbs_over_huge_biases() {
             };
             let (rounded, weights) = (on_its_grid(&machine), Weights::new(&machine).unwrap());
             let (rbm, space) = (weights.rbm().unwrap(), Space::binary(&rounded));
-            let plan = Plan { replicas: 320_000, steps: 4, seed: 90 + number as u64 };
+            let plan = Plan { replicas: 96_000, steps: 4, seed: 90 + number as u64 };
             let what = format!("a bias of {bias}, hidden {hidden}");
             let ends = space.ends(&plan, &rbm, &BlockGibbs, 0);
             chi_square(&format!("{what}: block Gibbs"), &ends, &space.distribution).must_pass();

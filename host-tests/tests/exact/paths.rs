@@ -171,6 +171,9 @@ fn sites_of_many_values() {
                 if kind == Kind::Ordinal && arities.contains(&66) && sd > 3.0 {
                     continue; // energies in the thousands: the rounding of totals alone is 10⁻⁴
                 }
+                if arities.len() == 3 && arities.contains(&66) && seed != 1 {
+                    continue; // for the time: 132 states of 70 values
+                }
                 let tables = Tables::new(kind, arities, sd, seed as u64);
                 let (mut model, own) = (Model::tables(&tables), Plain(Wide(Own(&tables))));
                 model.many = true;

@@ -244,8 +244,8 @@ fn autocorrelation(chains: &[Vec<(f64, f64)>], lag: usize) -> f64 {
 
 #[test]
 fn a_critical_torus_forgets_its_magnetisation_in_few_steps() {
-    let clusters = torus_chains(64, 0.440_7, &SwendsenWang, 1200, 90);
-    let sites = torus_chains(64, 0.440_7, &SequentialGibbs, 6000, 91);
+    let clusters = torus_chains(64, 0.440_7, &SwendsenWang, 600, 90);
+    let sites = torus_chains(64, 0.440_7, &SequentialGibbs, 3000, 91);
     let (after, beside) = (autocorrelation(&clusters, 40), autocorrelation(&sites, 40));
     println!("|m| on 64x64, 40 steps later: Swendsen-Wang {after:.3}, Gibbs sweeps {beside:.3}");
     assert!(after < 0.1 && beside > 0.6);

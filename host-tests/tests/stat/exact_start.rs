@@ -1,4 +1,4 @@
-//! Exact start: x₀ drawn from the exact distribution, twenty steps, a quarter of a million
+//! Exact start: x₀ drawn from the exact distribution, twenty steps, an eighth of a million
 //! to a million independent replicas, a chi-square on all states. A
 //! kernel that does nothing passes, a broken one does not.
 

@@ -191,7 +191,7 @@ pub(crate) fn draw(
             let work = with_tracks(units, tracks);
             work.into_iter()
                 .filter(|(unit, ..)| watch.is_here(*unit))
-                .for_each(|(_, unit, own)| unit.record(own));
+                .for_each(|(_, unit, own)| record(unit.as_mut(), own, watch));
             progress.advance(1);
             after(units, tracks)?;
         }
@@ -204,7 +204,7 @@ pub(crate) fn draw(
             work.into_par_iter().for_each(|(_, unit, own)| {
                 for _ in 0..now {
                     unit.advance(thin);
-                    unit.record(own);
+                    record(unit.as_mut(), own, watch);
                 }
             });
             after(units, tracks)
@@ -214,6 +214,16 @@ pub(crate) fn draw(
         link.share(with_tracks(units, tracks))?;
     }
     Ok(whole)
+}
+
+/// A draw. Where there is no warm-up, behind which energies are computed anew, the draws 1, 2, 4, 8, … do it: the first
+/// moves may be from energies so large that the small ones after them would keep their rounding.
+fn record(unit: &mut (dyn Unit + '_), own: &mut [Track], watch: &Watch<'_>) {
+    let number = own.first().map_or(0, |track| track.energies.len()) + 1;
+    if watch.sampler.warmup == Some(0) && number.is_power_of_two() {
+        unit.refresh();
+    }
+    unit.record(own);
 }
 
 /// Units with their numbers, and the tracks of the chains of each.

@@ -133,3 +133,33 @@ fn illegal_settings_are_named() {
     assert!("gibs".parse::<Choice>().unwrap_err().to_string().starts_with("sampler \"gibs\": auto, gibbs,"));
     assert!("langevin:x".parse::<Choice>().is_err());
 }
+
+/// Chains that begin far away keep the rounding of large energies in the small ones that follow: without a warm-up too,
+/// draws must not.
+#[test]
+fn energies_without_a_warm_up_are_those_of_the_states() {
+    let centre = [30_000.0f32, 40_000.0, 20_000.0];
+    let edges = [(0, 1, 0.5f32), (1, 2, -0.25)];
+    let diagonal = [1.0f32, 1.5, 2.0];
+    let model = Model::gaussian(65_536, &edges, &diagonal, &centre).unwrap();
+    let samples = model.sampler().with("gibbs".parse().unwrap()).warmup(0).chains(8).draws(300).run().unwrap();
+    let exact = |words: &[u32]| -> f64 {
+        let x: Vec<f64> = (0..3)
+            .map(|site| {
+                let value = words[site / 2] >> (16 * (site % 2)) & 0xffff;
+                f64::from(value) - f64::from(centre[site])
+            })
+            .collect();
+        let squares: f64 = (0..3).map(|site| 0.5 * f64::from(diagonal[site]) * x[site] * x[site]).sum();
+        squares + edges.iter().map(|&(a, b, w)| f64::from(w) * x[a as usize] * x[b as usize]).sum::<f64>()
+    };
+    for chain in 0..8 {
+        for (draw, &energy) in samples.energies(chain).iter().enumerate().skip(128) {
+            let right = exact(samples.words(chain, draw));
+            assert!(
+                (energy - right).abs() <= 0.05 * (1.0 + right),
+                "chain {chain}, draw {draw}: {energy}, not {right}"
+            );
+        }
+    }
+}
