@@ -43,6 +43,21 @@ fn chains_are_long_jumps() {
 }
 
 #[test]
+fn a_long_jump_is_the_next_chain() {
+    let mut next = LaneRng::stream(5, 0);
+    for chain in 1..5 {
+        next.long_jump();
+        assert_eq!(next, LaneRng::stream(5, chain), "chain {chain}");
+    }
+    // In the middle of a block too, whose other words are dropped.
+    let mut ahead = LaneRng::stream(5, 5);
+    ahead.block();
+    next.next_u32();
+    next.long_jump();
+    assert_eq!(next, ahead);
+}
+
+#[test]
 fn a_generator_goes_on_from_its_state() {
     let mut rng = LaneRng::seed_from_u64(11);
     for used in 0..40 {

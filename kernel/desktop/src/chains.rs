@@ -12,7 +12,6 @@ use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::Acceptance;
 use bitmc::temper::{Ladder, Rung};
 use bitmc::{Chain, Energy, Kernel, LaneRng, Layout, Open, Packed, SeedableRng};
-use rand_xoshiro::Xoshiro128PlusPlus;
 use rayon::prelude::*;
 
 /// Memory of a chain in vectors. Blocks begin on cache lines, because a register of sixteen lanes that lies across two lines is
@@ -107,10 +106,10 @@ pub fn moving_memory(energy: &(impl Energy + ?Sized)) -> VecMemory {
 
 /// The generators of chain 0, 1, 2, …: equal to [`LaneRng::stream`], one long jump each instead of n.
 pub fn streams(seed: u64) -> impl Iterator<Item = LaneRng> {
-    let mut lane = Xoshiro128PlusPlus::seed_from_u64(seed);
+    let mut next = LaneRng::seed_from_u64(seed);
     std::iter::repeat_with(move || {
-        let stream = LaneRng::from_seed(lane.state());
-        lane.long_jump();
+        let stream = next.clone();
+        next.long_jump();
         stream
     })
 }

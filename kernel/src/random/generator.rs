@@ -32,6 +32,9 @@ pub struct LaneRng {
     used: u32,
 }
 
+/// The polynomial whose application is 2⁹⁶ steps (Blackman and Vigna 2021).
+const LONG_JUMP: [u32; 4] = [0xb523_952e, 0x0b6f_099f, 0xccf5_a0ef, 0x1c58_0662];
+
 impl LaneRng {
     /// Bytes of the generator in a snapshot.
     pub const SNAPSHOT_LEN: usize = <Self as BoundedSnapshot>::LEN;
@@ -59,6 +62,29 @@ impl LaneRng {
             lane.jump();
         }
         Self { state, held: [0; LANES], used: LANES as u32 }
+    }
+
+    /// Jumps 2⁹⁶ steps ahead in every lane, and drops the words that are held. [`LaneRng::stream`] of a chain, before it
+    /// has drawn, becomes that of the next chain. Cost: 128 steps, where `stream` takes some 2,000 and more.
+    ///
+    /// ```
+    /// use bitmc::LaneRng;
+    /// let mut rng = LaneRng::stream(7, 2);
+    /// rng.long_jump();
+    /// assert_eq!(rng, LaneRng::stream(7, 3));
+    /// ```
+    pub fn long_jump(&mut self) {
+        let mut sum = [[0; LANES]; 4];
+        for word in LONG_JUMP {
+            for bit in 0..32 {
+                if word >> bit & 1 != 0 {
+                    let words = sum.as_flattened_mut().iter_mut().zip(self.state.as_flattened());
+                    words.for_each(|(sum, &word)| *sum ^= word);
+                }
+                self.block();
+            }
+        }
+        *self = Self { state: sum, held: [0; LANES], used: LANES as u32 };
     }
 
     /// The four state words of each lane, the held words, and how many of those are used: all there is.

@@ -246,7 +246,8 @@ where
     C: AsMut<[Bits]>,
     B: AsMut<[Block]>,
 {
-    let mut rng = LaneRng::stream(size as u64, size as u32);
+    let mut rng = LaneRng::stream(size as u64, size.saturating_sub(1) as u32);
+    rng.long_jump();
     let Ok(zeros) =
         Packed::new(model.layout(), black_box(&[0; 2]).get(..model.layout().words()).unwrap_or_default())
     else {
