@@ -216,8 +216,8 @@ pub(crate) fn draw(
     Ok(whole)
 }
 
-/// A draw. Where there is no warm-up, behind which energies are computed anew, the draws 1, 2, 4, 8, … do it: the first
-/// moves may be from energies so large that the small ones after them would keep their rounding.
+/// A draw. Energies are computed from the state behind the warm-up. Without one the draws 1, 2, 4, 8, … do it: small
+/// energies would keep the rounding of the large ones where chains begin.
 fn record(unit: &mut (dyn Unit + '_), own: &mut [Track], watch: &Watch<'_>) {
     let number = own.first().map_or(0, |track| track.energies.len()) + 1;
     if watch.sampler.warmup == Some(0) && number.is_power_of_two() {
