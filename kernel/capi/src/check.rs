@@ -94,7 +94,7 @@ fn found(error: CheckError) -> Outcome<bitmc_checked> {
         CheckError::Off { answer, state, site, value, need, got } => {
             let wrong = match answer {
                 Answer::Gradient | Answer::Gradients if need.is_nan() => wrong::NanGradient,
-                Answer::Gradient | Answer::Gradients => wrong::Gradient,
+                Answer::Gradient | Answer::Gradients | Answer::CacheGradient => wrong::Gradient,
                 Answer::Total if got.is_nan() => wrong::Fault,
                 Answer::Total => wrong::Total,
                 _ => wrong::Difference,

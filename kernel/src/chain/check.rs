@@ -46,8 +46,8 @@ const ROUNDING: f32 = 1.0 / 1_048_576.0;
 /// Compares an energy with itself at some states. Call it in a test of an energy of your own.
 ///
 /// It compares [`Energy::differences`] and [`Energy::shift`] with totals of [`Energy::init`], and
-/// [`Energy::gradients`] and single rows of [`Energy::gradient`] with the whole gradient. The first answer that is
-/// off is the error.
+/// [`Energy::gradients`] and single rows of [`Energy::gradient`] with the whole gradient. It compares what all of them
+/// say behind a `shift` with what they say of a new cache. The first answer that is off is the error.
 ///
 /// Give it a few states that differ at many sites: moves of many sites are checked from each state to the next. All
 /// states must be allowed. Hard constraints are checked too: a difference is +∞ exactly where the total is.
@@ -60,8 +60,8 @@ const ROUNDING: f32 = 1.0 / 1_048_576.0;
 ///   −.1 is an error. No single component can be called wrong, for the gradient may be that of any continuous
 ///   extension of E. The result, [`Checked`], says how well it predicts differences.
 ///
-/// Cost of a state: one total, one row of the gradient and one `shift` for every value of every site. Each of them
-/// comes with a copy of the cache. The memory is that of a chain.
+/// Cost of a state: one total, one row of the gradient and one `shift` for every value of every site, and twice that for
+/// every site. Each of them comes with a copy of the cache. The memory is that of a chain.
 ///
 /// ```
 /// use bitmc::energy::{CheckError, check};
@@ -146,11 +146,15 @@ impl Seen {
         if let Some(first) = step.changes().next() {
             let got = energy.shift(&step, there.cache);
             look.agrees(Answer::Move, (first.site, first.to), total - self.before, got, self.before)?;
+            let back = energy.shift(&Move::trusted(x.layout(), x.words(), here.words), there.cache);
+            look.agrees(Answer::Back, (first.site, first.from), self.before - total, back, self.before)?;
+            energy.shift(&step, there.cache);
         }
         copy(here.words, x.words());
         start(energy, x, here.cache)?;
         look.caches(here, there)?;
         look.moves(here, there, self)?;
+        look.behind_moves(here, there)?;
         self.before = total;
         Ok(())
     }
@@ -265,6 +269,55 @@ impl<E: Energy + ?Sized> Look<'_, E> {
             for (value, (&need, &got)) in (0..).zip(need.iter().zip(&*got)) {
                 self.agrees(Answer::Cache, (site, value), need, got, self.total)?;
             }
+        }
+        (0..self.x.layout().rows()).try_for_each(|row| {
+            self.row(row, self.x, here.cache, here.weights);
+            self.row(row, self.x, there.cache, there.weights);
+            self.rows_agree(row, here.weights, there.weights)
+        })
+    }
+
+    fn row(&self, row: usize, x: Packed<'_>, cache: &[Bits], out: &mut [Block]) {
+        self.energy.gradient(x, cache, row..row + 1, part(out, x.layout().row_blocks()));
+    }
+
+    /// A row of the gradient by a new cache, and by one that was moved.
+    fn rows_agree(&self, row: usize, need: &[Block], got: &[Block]) -> Result<(), CheckError> {
+        let layout = self.x.layout();
+        let numbers = need.as_flattened().iter().zip(got.as_flattened()).take(layout.row_blocks() * LANES);
+        for (at, (&need, &got)) in numbers.enumerate() {
+            let place = layout.component(row, at / LANES, at % LANES);
+            if let Some((site, value)) = place.filter(|&(site, value)| value < self.arity(site)) {
+                self.agrees(Answer::CacheGradient, (site, value as u32), need, got, self.total)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is said behind a move of one site: of each site the first that is allowed.
+    fn behind_moves(&self, here: &mut Point<'_>, there: &mut Point<'_>) -> Result<(), CheckError> {
+        let (energy, x) = (self.energy, self.x);
+        let layout = x.layout();
+        for (site, present) in x.values().enumerate() {
+            let row = if layout.row_is_site() { site } else { site / LANES };
+            for value in (0..self.arity(site) as u32).filter(|&value| value != present) {
+                // The site exists, and the value is below its arity.
+                let _ = set(layout, there.words, site, value);
+                let y = Packed::trusted(layout, there.words);
+                let other = energy.init(y, there.cache).unwrap_or(f32::INFINITY);
+                if other == f32::INFINITY {
+                    continue;
+                }
+                self.row(row, y, there.cache, here.weights);
+                copy(there.cache, here.cache);
+                energy.shift(&Move::trusted(layout, x.words(), y.words()), there.cache);
+                self.row(row, y, there.cache, there.weights);
+                self.rows_agree(row, here.weights, there.weights)?;
+                let back = energy.shift(&Move::trusted(layout, y.words(), x.words()), there.cache);
+                self.agrees(Answer::Back, (site, present), self.total - other, back, other)?;
+                break;
+            }
+            let _ = set(layout, there.words, site, present);
         }
         Ok(())
     }

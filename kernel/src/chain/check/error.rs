@@ -24,6 +24,11 @@ pub enum Answer {
     /// [`Energy::differences`](crate::Energy::differences) with the cache after that move, compared with the cache of
     /// [`Energy::init`](crate::Energy::init).
     Cache,
+    /// [`Energy::gradient`](crate::Energy::gradient) with the cache after a move, compared with the cache of
+    /// [`Energy::init`](crate::Energy::init).
+    CacheGradient,
+    /// [`Energy::shift`](crate::Energy::shift) back from a move, with the totals: it begins with the cache that the move left.
+    Back,
     /// [`Energy::gradient`](crate::Energy::gradient) of one row, with that of all rows; and a NaN of any gradient.
     Gradient,
     /// [`Energy::gradients`](crate::Energy::gradients) of two points, with
@@ -41,6 +46,8 @@ impl Answer {
             Self::Shift => ("`shift`", "totals of `init`"),
             Self::Move => ("`shift` from the state before", "totals of `init`"),
             Self::Cache => ("`differences` after `shift`", "`differences` after `init`"),
+            Self::CacheGradient => ("`gradient` after `shift`", "`gradient` after `init`"),
+            Self::Back => ("`shift` back from a move", "totals of `init`"),
             Self::Gradient => ("`gradient` of one row", "`gradient` of all rows"),
             Self::Gradients => ("`gradients` of two points", "`gradient`"),
         }
