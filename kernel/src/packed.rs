@@ -185,10 +185,18 @@ pub(crate) fn clear(layout: Layout, words: &mut [u32], site: usize) {
 
 /// Sets the bits of binary sites that have one value only to 0: in a state, or in a mask of free sites.
 pub(crate) fn clear_single(layout: Layout, arities: Option<&[u16]>, words: &mut [u32]) {
-    let single = arities.unwrap_or_default().iter().enumerate().filter(|&(_, &arity)| arity < 2);
-    if layout.kind() == Kind::Binary {
-        single.for_each(|(site, _)| clear(layout, words, site));
-    }
+    single(layout, arities).for_each(|site| clear(layout, words, site));
+}
+
+/// Sets these bits of a mask to 1: another model may have more values there.
+pub(crate) fn free_single(layout: Layout, arities: Option<&[u16]>, words: &mut [u32]) {
+    single(layout, arities).for_each(|site| _ = set(layout, words, site, 1));
+}
+
+/// Binary sites that have one value only.
+fn single(layout: Layout, arities: Option<&[u16]>) -> impl Iterator<Item = usize> {
+    let arities = arities.filter(|_| layout.kind() == Kind::Binary).unwrap_or_default();
+    (0..layout.sites()).zip(arities).filter(|&(_, &arity)| arity < 2).map(|(site, _)| site)
 }
 
 /// Whether every field of a word of a mask is all zeros or all ones, and the padding zeros.

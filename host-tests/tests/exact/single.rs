@@ -172,6 +172,64 @@ fn a_snapshot_that_frees_them_does_not_move_them() {
     assert_eq!(save(&[&other]), bytes);
 }
 
+/// A constant over three sites.
+struct Constant {
+    arities: Option<[u16; 3]>,
+    total: f32,
+}
+
+impl Function for Constant {
+    fn layout(&self) -> Layout {
+        Layout::binary(3)
+    }
+
+    fn arities(&self) -> Option<&[u16]> {
+        self.arities.as_ref().map(|arities| &arities[..])
+    }
+
+    fn total(&self, _x: Packed<'_>) -> f32 {
+        self.total
+    }
+
+    fn gradient(&self, _x: Packed<'_>, _site: usize) -> f32 {
+        0.0
+    }
+}
+
+#[test]
+fn another_model_may_have_two_values_there() {
+    let narrow = Plain(Constant { arities: Some([1, 2, 2]), total: 0.0 });
+    let wide = Plain(Constant { arities: None, total: 0.0 });
+    let refused = Plain(Constant { arities: None, total: f32::NAN });
+    let mut rng = LaneRng::seed_from_u64(6);
+    let mut moved = |chain: &mut heap::HeapChain<'_, Plain<Constant>>| {
+        let mut moved = 0;
+        for _ in 0..50 {
+            let before = chain.state().words()[0];
+            chain.step(&Gibbs::systematic(), &mut rng);
+            moved |= before ^ chain.state().words()[0];
+        }
+        moved
+    };
+    let start = |clamped: u32| {
+        let mut chain = heap::chain(&narrow, &[0]).unwrap();
+        chain.clamp(Packed::new(Layout::binary(3), &[clamped]).unwrap()).unwrap();
+        chain
+    };
+    let mut chain = start(0b100);
+    assert_eq!(moved(&mut chain), 0b010);
+    assert!(chain.rebind(&refused).is_err());
+    assert_eq!(moved(&mut chain), 0b010, "a refused model changes nothing");
+    chain.rebind(&wide).unwrap();
+    assert_eq!(moved(&mut chain), 0b011, "rebind; what was clamped stays so");
+    let rest = start(0b010).unbind();
+    let (_, rest) = rest.bind(&refused).err().unwrap();
+    let mut chain = rest.bind(&wide).map_err(|(error, _)| error).unwrap();
+    assert_eq!(moved(&mut chain), 0b101, "bind");
+    let mut chain = start(0b010).unbind().bind(&narrow).map_err(|(error, _)| error).unwrap();
+    assert_eq!(moved(&mut chain), 0b100, "the same model");
+}
+
 #[test]
 fn gibbs_says_that_they_stay() {
     let energy = model(true);

@@ -4,7 +4,7 @@ use super::{Buffer, Chain, ChainError, Core, Memory, check_sites, part};
 use crate::energy::Energy;
 use crate::lane::{Bits, Block};
 use crate::layout::Layout;
-use crate::packed::clear_single;
+use crate::packed::{clear_single, free_single};
 
 /// A chain without its model: its memory, state, clamped sites and counters ([`Chain::unbind`]). Between two frames
 /// the model can be made again in place; [`Unbound::bind`] goes on over it.
@@ -59,8 +59,11 @@ where
             self.core.momentum = None;
             return Ok(());
         }
-        let bound = self.bound(before.layout());
+        let layout = before.layout();
+        free_single(layout, before.arities(), self.memory.free(layout));
+        let bound = self.bound(layout);
         if bound.is_err() {
+            clear_single(layout, before.arities(), self.memory.free(layout));
             self.energy = before;
         }
         bound
@@ -68,8 +71,10 @@ where
 
     /// Lets go of the model.
     #[must_use]
-    pub fn unbind(self) -> Unbound<W, C, B> {
-        Unbound { layout: self.energy.layout(), memory: self.memory, core: self.core }
+    pub fn unbind(mut self) -> Unbound<W, C, B> {
+        let layout = self.energy.layout();
+        free_single(layout, self.energy.arities(), self.memory.free(layout));
+        Unbound { layout, memory: self.memory, core: self.core }
     }
 
     /// Computes everything again at the state, which another model has left.
@@ -88,7 +93,8 @@ where
 
 impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]>> Unbound<W, C, B> {
     /// A chain over a model of the same layout that goes on at the state. Energy, cache and gradient are computed
-    /// again. Steps and faults are counted on, and clamped sites stay clamped. Cost: that of a start.
+    /// again. Steps and faults are counted on, and clamped sites stay clamped. A binary site that had one value is free where
+    /// it has two now. Cost: that of a start.
     ///
     /// # Errors
     /// [`ChainError`] where the layout is another one, the cache is short, or the model cannot start at the state.
