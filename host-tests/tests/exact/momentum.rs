@@ -92,7 +92,7 @@ impl Flows {
         k.iter()
             .rev()
             .try_fold(0, |number, &k| {
-                (k.abs() <= self.most).then_some(number * base + (k + self.most) as usize)
+                (-self.most..=self.most).contains(&k).then(|| number * base + (k + self.most) as usize)
             })
             .map(|number| number * 8 + x)
     }
