@@ -120,9 +120,9 @@ fn models(data: &Path) -> Result<Vec<(&'static str, Model)>, Failure> {
     let outcomes: Vec<bool> = (0..400).map(|row| design[100 * row..][..8].iter().sum::<f32>() > 0.0).collect();
     all.push(("logistic, 100 coefficients, 400 rows", Model::logistic(&design, &outcomes, &[1.0; 100])?));
     let mut site = || random.below(200);
-    let triples: Vec<([u32; 3], f32)> =
+    let triples: Vec<([u32; 3], f64)> =
         (0..600).map(|term| ([site(), site(), site()], if term % 2 == 0 { 0.4 } else { -0.4 })).collect();
-    let terms: Vec<(&[u32], f32)> = triples.iter().map(|(sites, w)| (&sites[..], *w)).collect();
+    let terms: Vec<(&[u32], f64)> = triples.iter().map(|(sites, w)| (&sites[..], *w)).collect();
     all.push(("cubic polynomial, 200 spins", Model::polynomial_spins(200, &terms)?));
     let all_pairs: Vec<_> = (0..64u32).flat_map(|a| (a + 1..64).map(move |b| (a, b, 1.35 / 64.0))).collect();
     all.push(("two far modes, 64 sites", Model::ising(64, &all_pairs, &[0.01; 64])?));

@@ -208,11 +208,14 @@ impl<'t> Line<'t> {
         next.ok_or(Unexpected { line, expected, found })
     }
 
-    /// The next word as a finite number.
-    fn finite(&mut self, expected: &'static str) -> Result<f32, Unexpected> {
+    /// The next word as a number that is finite in 32 bits.
+    fn finite<T: std::str::FromStr + Copy + Into<f64>>(
+        &mut self,
+        expected: &'static str,
+    ) -> Result<T, Unexpected> {
         let mut word = self.words.clone();
-        let value: f32 = self.next(expected)?;
-        if value.is_finite() {
+        let value: T = self.next(expected)?;
+        if (value.into() as f32).is_finite() {
             return Ok(value);
         }
         Err(Unexpected { line: self.number, expected, found: Found::word(word.next().unwrap_or_default()) })

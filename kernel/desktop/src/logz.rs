@@ -58,6 +58,9 @@ const TEMPERATURES: usize = 1000;
 const FEW: f64 = 10.0;
 /// Fewer runs say little of the error.
 const FEWEST: usize = 8;
+/// Temperatures from a base below which runs may miss a part of Z that their error does not know of: a value that the base nearly rules
+/// out, from which no run began and to which none had the time to go.
+const FEWEST_FROM_A_BASE: usize = 200;
 
 /// An estimate of ln Z.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -186,7 +189,7 @@ impl LogZ<'_> {
 
     /// Begins at independent sites with these fields θ ([`BaseDistribution`]) instead of uniform ones. [`base_fields`] makes
     /// them of states near those of the model: draws of a chain, or the data that an RBM has learned. Fewer temperatures are
-    /// then enough. A mode from which no such state comes may be missed, and ln Z is then too low without a warning.
+    /// then enough, down to 200; below that the error may be too small by far, and a warning says so. A mode from which no such state comes may be missed, and ln Z is then too low without a warning.
     #[must_use]
     pub fn base(self, fields: &[f32]) -> Self {
         Self { base: fields.to_vec(), ..self }
@@ -292,6 +295,11 @@ impl LogZ<'_> {
         });
         let warning = warning.or(alike).or_else(|| {
             (runs < FEWEST).then(|| format!("{runs} runs say little of the error: take at least {FEWEST}"))
+        });
+        let hasty = !self.base.is_empty() && temperatures < FEWEST_FROM_A_BASE;
+        let warning = warning.or_else(|| {
+            let few = format!("{temperatures} temperatures from a base: the error may be too small by far");
+            hasty.then(|| format!("{few}; take at least {FEWEST_FROM_A_BASE}"))
         });
         Ok(Estimate {
             log_z: base + weights.log_mean - constant,

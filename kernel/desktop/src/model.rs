@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::formats::uai::Table;
 use crate::parts::Parts;
-use bitmc::energy::Edge;
+use bitmc::energy::{Edge, PolynomialError};
 use bitmc::{Energy, Layout};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -293,11 +293,12 @@ impl Model {
         Self::checked(Form::Logistic { design: design.to_vec(), outcomes: outcomes.to_vec(), prior })
     }
 
-    /// A polynomial over bits, `E = Σ w Π x`, from terms `(sites, w)` of any order.
+    /// A polynomial over bits, `E = Σ w Π x`, from terms `(sites, w)` of any order. Those over the same sites add up, before they are
+    /// rounded to 32 bits.
     ///
     /// # Errors
     /// [`Error::Model`] names the term that is wrong.
-    pub fn polynomial_bits(sites: usize, terms: &[(&[u32], f32)]) -> Result<Self, Error> {
+    pub fn polynomial_bits(sites: usize, terms: &[(&[u32], f64)]) -> Result<Self, Error> {
         Self::polynomial(Scale::Bits, sites, terms)
     }
 
@@ -305,12 +306,20 @@ impl Model {
     ///
     /// # Errors
     /// As [`Model::polynomial_bits`].
-    pub fn polynomial_spins(sites: usize, terms: &[(&[u32], f32)]) -> Result<Self, Error> {
+    pub fn polynomial_spins(sites: usize, terms: &[(&[u32], f64)]) -> Result<Self, Error> {
         Self::polynomial(Scale::Spins, sites, terms)
     }
 
-    fn polynomial(scale: Scale, sites: usize, terms: &[(&[u32], f32)]) -> Result<Self, Error> {
-        let (constant, terms) = without_constant(terms.iter().map(|&(sites, w)| (sites.to_vec(), w)));
+    fn polynomial(scale: Scale, sites: usize, terms: &[(&[u32], f64)]) -> Result<Self, Error> {
+        for (term, &(of, weight)) in terms.iter().enumerate() {
+            if let Some(&site) = of.iter().find(|&&site| site as usize >= sites) {
+                return Err(Error::model(PolynomialError::OutOfRange { term, site, sites }));
+            }
+            if !weight.is_finite() {
+                return Err(Error::model(PolynomialError::NotFinite { term }));
+            }
+        }
+        let (constant, terms) = gathered(scale, terms.iter().map(|&(sites, w)| (sites.to_vec(), w)));
         if !constant.is_finite() {
             return Err(Error::model(format!("the terms without sites add up to {constant}")));
         }
@@ -511,9 +520,33 @@ fn pairs(sites: usize) -> impl Iterator<Item = (usize, usize)> + Clone {
     (0..sites).flat_map(move |a| (a + 1..sites).map(move |b| (a, b)))
 }
 
-/// Terms of a polynomial: the sum of those without sites, and the others. In f64, which energies of 32 bits cannot be beside a
-/// large constant.
-pub(crate) fn without_constant(terms: impl Iterator<Item = (Vec<u32>, f32)>) -> (f64, Vec<(Vec<u32>, f32)>) {
-    let (constants, terms): (Vec<_>, Vec<_>) = terms.partition(|(sites, _)| sites.is_empty());
-    (constants.iter().map(|&(_, weight)| f64::from(weight)).sum::<f64>() + 0.0, terms)
+/// Terms of a polynomial: the sum of those without sites, and the others, each product once. Sums are in f64: energies of 32 bits
+/// cannot be beside a large constant, and terms may cancel.
+pub(crate) fn gathered(
+    scale: Scale,
+    terms: impl Iterator<Item = (Vec<u32>, f64)>,
+) -> (f64, Vec<(Vec<u32>, f32)>) {
+    let (mut constant, mut sums, mut places) = (0.0, Vec::<(Vec<u32>, f64)>::new(), HashMap::new());
+    for (sites, weight) in terms {
+        let product = product(scale, &sites);
+        if product.is_empty() {
+            constant += weight;
+        } else {
+            let place = *places.entry(product).or_insert(sums.len());
+            match sums.get_mut(place) {
+                Some((_, sum)) => *sum += weight,
+                None => sums.push((sites, weight)),
+            }
+        }
+    }
+    (constant, sums.into_iter().map(|(sites, sum)| (sites, sum as f32)).collect())
+}
+
+/// The sites of a product in their order, each once: x x is x, and s s is 1.
+fn product(scale: Scale, sites: &[u32]) -> Vec<u32> {
+    let mut sites = sites.to_vec();
+    sites.sort_unstable();
+    let of_one = sites.chunk_by(|a, b| a == b);
+    let left = of_one.filter(|same| matches!(scale, Scale::Bits) || same.len() % 2 == 1);
+    left.map(|same| same[0]).collect()
 }

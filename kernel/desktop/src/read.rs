@@ -7,7 +7,7 @@ use crate::formats::poly::Poly;
 use crate::formats::qubo::Qubo;
 use crate::formats::rudy::Graph;
 use crate::formats::uai::{Evidence, Network};
-use crate::model::{Form, Labels, Scale, without_constant};
+use crate::model::{Form, Labels, Scale, gathered};
 use crate::parts::Parts;
 use crate::{Error, Model};
 use bitmc::energy::{Edge, Entry, FactorError, PolynomialBuffers, PolynomialError, RbmError};
@@ -181,8 +181,8 @@ impl From<Network> for Said {
 
 impl From<Poly> for Said {
     fn from(poly: Poly) -> Self {
-        let (constant, terms) = without_constant(poly.terms.into_iter());
         let scale = if poly.spins { Scale::Spins } else { Scale::Bits };
+        let (constant, terms) = gathered(scale, poly.terms.into_iter());
         Self { constant, ..Form::Polynomial { scale, sites: poly.sites, terms }.into() }
     }
 }

@@ -176,7 +176,7 @@ fn a_cubic_polynomial() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("cubic.npz");
 
-    let terms: [(&[u32], f32); 5] =
+    let terms: [(&[u32], f64); 5] =
         [(&[0, 1, 2], 1.0), (&[2, 3, 4], -1.5), (&[4, 5, 6], 0.7), (&[1, 7], -1.0), (&[3], 0.4)];
     Model::polynomial_spins(8, &terms)?.sampler().run()?.save(&path)?;
 

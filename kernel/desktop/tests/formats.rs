@@ -223,6 +223,12 @@ fn edges_good_files() {
     assert_eq!(Edges::parse(EDGES), Ok(model.clone()));
     assert_eq!(Edges::parse(&EDGES.replace(',', "\t")), Ok(model.clone()));
     assert_eq!(Edges::parse(&EDGES.replace('\n', "\r\n")), Ok(model.clone()));
+    for head in ["i,j,J", "a b", "Source\tTarget\tWeight", "site,site,cost"] {
+        let head = head.replace([',', '\t', ' '], " ");
+        let edge = if head.split(' ').count() == 2 { "0 1" } else { "0 1 1" };
+        let found = Edges::parse(&format!("{head}\n{edge}\n"));
+        assert_eq!(found.map(|model| model.edges), Ok(vec![(0, 1, 1.0)]), "{head}");
+    }
     assert_eq!(Edges::parse(&model.to_text()), Ok(model));
     let alone = Edges { fields: vec![0.0; 3], edges: vec![] };
     assert_eq!(Edges::parse("2 2 0\n0 0 0"), Ok(alone.clone()));
@@ -259,6 +265,18 @@ fn edges_bad_files() {
             (
                 "from J to\n0 1 2",
                 "line 1: a head of two sites and a weight, in this order, expected, found \"J\"",
+            ),
+            (
+                "Id,Source,Target\n0,0,1\n",
+                "line 1: a head of two sites and a weight, in this order, expected, found \"Id\"",
+            ),
+            (
+                "row source target\n0 0 1\n",
+                "line 1: a head of two sites and a weight, in this order, expected, found \"target\"",
+            ),
+            (
+                "source,target,id\n0,1,0\n",
+                "line 1: a head of two sites and a weight, in this order, expected, found \"id\"",
             ),
         ],
     );
@@ -691,7 +709,7 @@ proptest! {
     #[test]
     fn polynomials_come_back(
         spins in any::<bool>(),
-        terms in prop::collection::vec((prop::collection::vec(0u32..9, 0..6), -1e30f32..1e30), 0..9),
+        terms in prop::collection::vec((prop::collection::vec(0u32..9, 0..6), -1e30..1e30), 0..9),
     ) {
         let form = Poly { spins, sites: 9, terms };
         prop_assert_eq!(Poly::parse(&form.to_text()), Ok(form));

@@ -45,18 +45,18 @@ fn ladders_find_the_least_energies() {
         -pairs(x, &|a, b| spin(a) * spin(b)) - own
     };
     let potts = |x: &[u32]| -pairs(x, &|a, b| f64::from(a == b));
-    let terms = [(&[0, 1, 2][..], 1.5), (&[1, 2, 3], -2.0), (&[0, 3, 4], 1.0), (&[2], -0.5), (&[4], 0.25)];
+    let terms: [(&[u32], f64); 5] =
+        [(&[0, 1, 2], 1.5), (&[1, 2, 3], -2.0), (&[0, 3, 4], 1.0), (&[2], -0.5), (&[4], 0.25)];
     let cubic = |x: &[u32]| -> f64 {
         let term = |&(sites, weight): &(&[u32], f64)| {
             weight * sites.iter().map(|&site| f64::from(x[site as usize])).product::<f64>()
         };
         terms.iter().map(term).sum()
     };
-    let short: Vec<(&[u32], f32)> = terms.iter().map(|&(sites, w)| (sites, w as f32)).collect();
     let models = [
         ("Ising", Model::ising(9, &edges, &fields).unwrap(), least(&[2; 9], ising)),
         ("Potts", Model::potts(9, 3, &edges, &[]).unwrap(), least(&[3; 9], potts)),
-        ("cubic", Model::polynomial_bits(5, &short).unwrap(), least(&[2; 5], cubic)),
+        ("cubic", Model::polynomial_bits(5, &terms).unwrap(), least(&[2; 5], cubic)),
     ];
     for (kind, model, truth) in models {
         for method in LADDERS {

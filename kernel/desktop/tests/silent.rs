@@ -108,6 +108,59 @@ fn ln_z_knows_what_it_has_not_met() {
     );
 }
 
+/// Weights of 32 bits hold neither of these numbers: terms over the same sites add up first, and a constant is no weight.
+#[test]
+fn terms_of_a_polynomial_add_up_before_they_are_rounded() {
+    type Terms<'a> = &'a [(&'a [u32], f64)];
+    let cases: [(bool, Terms<'_>, [f64; 4]); 5] = [
+        (false, &[(&[0], 16_777_217.0), (&[0], -16_777_216.0), (&[1], 0.5)], [0.0, 1.0, 0.5, 1.5]),
+        (false, &[(&[0, 1], 100_000.003), (&[1, 0], -1e5)], [0.0, 0.0, 0.0, 0.003]),
+        (false, &[(&[0, 0, 1], 30_000_001.0), (&[1, 0, 1], -3e7)], [0.0, 0.0, 0.0, 1.0]),
+        (
+            false,
+            &[(&[], -29_999_999.5), (&[0], 1.0), (&[], 0.25)],
+            [-29_999_999.25, -29_999_998.25, -29_999_999.25, -29_999_998.25],
+        ),
+        (
+            true,
+            &[(&[0, 0], 1_000_000.3), (&[1, 0, 1], 0.5), (&[0], 0.25)],
+            [999_999.55, 1_000_001.05, 999_999.55, 1_000_001.05],
+        ),
+    ];
+    for (spins, terms, energies) in cases {
+        let made = if spins { Model::polynomial_spins(2, terms) } else { Model::polynomial_bits(2, terms) };
+        let folder = tempfile::tempdir().unwrap();
+        let (path, bare) = (folder.path().join("terms.poly"), |sites: &[u32]| {
+            sites.iter().map(|s| format!(" {s}")).collect::<String>()
+        });
+        let lines = terms.iter().map(|(sites, weight)| format!("{weight}{}\n", bare(sites)));
+        let text = format!("{} 2\n{}", if spins { "spins" } else { "bits" }, lines.collect::<String>());
+        std::fs::write(&path, text).unwrap();
+        for model in [made.unwrap(), Model::read(&path).unwrap()] {
+            let z: f64 = energies.iter().map(|energy| (energies[0] - energy).exp()).sum();
+            let samples = model.sampler().draws(500).seed(1).run().unwrap();
+            for draw in 0..500 {
+                let state = samples
+                    .state(0, draw)
+                    .enumerate()
+                    .map(|(site, value)| (value as usize) << site)
+                    .sum::<usize>();
+                let energy = samples.energies(0)[draw];
+                assert!((energy - energies[state]).abs() < 1e-6, "{terms:?}: {energy} at {state}");
+            }
+            let found = model.log_z().run().unwrap();
+            assert!(
+                (found.log_z - (z.ln() - energies[0])).abs() < 5.0 * found.error + 1e-6,
+                "{terms:?}: {found:?}"
+            );
+        }
+    }
+    let wrong = |terms: Terms<'_>| Model::polynomial_bits(2, terms).unwrap_err().to_string();
+    assert_eq!(wrong(&[(&[0], 1.0), (&[1, 2], 1.0)]), "term 1 names site 2: the model has 2 sites");
+    assert_eq!(wrong(&[(&[0], 1.0), (&[0], f64::NAN)]), "the weight of term 1 is not finite");
+    assert!(wrong(&[(&[0], 3e38), (&[0], 3e38)]).contains("is not finite"));
+}
+
 #[test]
 fn walls_are_higher_than_all_that_a_start_gains() {
     // Site 0 must be 0, and 1 weighs more by far.

@@ -115,8 +115,8 @@ impl Model {
     }
 
     #[staticmethod]
-    fn polynomial(py: Python<'_>, spins: bool, sites: usize, terms: Vec<(Vec<u32>, f32)>) -> PyResult<Self> {
-        let terms: Vec<(&[u32], f32)> = terms.iter().map(|(sites, weight)| (&sites[..], *weight)).collect();
+    fn polynomial(py: Python<'_>, spins: bool, sites: usize, terms: Vec<(Vec<u32>, f64)>) -> PyResult<Self> {
+        let terms: Vec<(&[u32], f64)> = terms.iter().map(|(sites, weight)| (&sites[..], *weight)).collect();
         made(py, || {
             if spins { Inner::polynomial_spins(sites, &terms) } else { Inner::polynomial_bits(sites, &terms) }
         })

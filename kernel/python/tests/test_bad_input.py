@@ -97,6 +97,12 @@ CASES = [
     ("temperature", lambda: bitmc.sample(model(), temperature=0)),
     ("temperature", lambda: bitmc.sample(model(), temperature="hot")),
     ("temperature", lambda: bitmc.sample(model(), temperature="2")),
+    ("temperature", lambda: bitmc.sample(model(), temperature=True)),
+    ("progress", lambda: bitmc.sample(model(), progress="x")),
+    ("progress", lambda: bitmc.log_z(model(), progress=1)),
+    ("progress", lambda: bitmc.anneal(model(), sweeps=1, progress=None)),
+    ("A", lambda: bitmc.gaussian([[1.0]], [0.0, 0.0], 4)),
+    ("terms", lambda: bitmc.polynomial({(): 1.0})),
     ("seconds", lambda: bitmc.sample(model(), seconds="5")),
     ("sampler", lambda: bitmc.sample(model(), sampler="metropolis")),
     ("sampler", lambda: bitmc.sample(model(), sampler=None)),
@@ -291,6 +297,8 @@ def test_unsigned_numbers_that_wrap_around_are_refused():
 
     with pytest.raises(ValueError, match="wrapped around"):
         bitmc.langevin(wrong, 12, draws=10)
+    with pytest.raises(ValueError, match="when it is called again"):
+        bitmc.langevin(lambda x: (np.random.random(len(x)), right(x)[1]), 12, draws=10)
     assert bitmc.langevin(right, 12, draws=10).states.shape == (64, 10, 12)
 
     def choosy(x):  # numbers of one type are all that it takes

@@ -390,6 +390,23 @@ def test_a_constant_of_a_polynomial_is_not_rounded():
         assert abs(found.log_z + 1e7 - exact_log_z) < 5 * found.error + 1e-8
     annealed = bitmc.anneal(bitmc.polynomial({(): 1e7, (0,): 0.3, (1,): -0.2}), sweeps=1000)
     assert abs(annealed.energies[0] - (1e7 - 0.2)) < 1e-6
+    for constant in (-29999999.5, 1000000.3):  # that 32 bits cannot hold
+        model = bitmc.polynomial({(): constant, (0,): 1.0})
+        assert bitmc.anneal(model, sweeps=100).energies[0] == constant
+        found = bitmc.log_z(model)
+        assert abs(found.log_z + constant - exact_log_z) < 5 * found.error
+
+
+@pytest.mark.parametrize("terms", [
+    [((0,), 16777217.0), ((0,), -16777216.0)],
+    [((0, 1), 100000.003), ((1, 0), -100000.0)],
+    [((0, 1, 1), 30000001.0), ((1, 0), -30000000.0), ((), 0.5)],
+])
+def test_terms_of_a_polynomial_add_up_before_they_are_rounded(terms):
+    samples = bitmc.sample(bitmc.polynomial(terms, sites=2), draws=200)
+    states = samples.states.astype(float)
+    energies = sum(weight * np.prod(states[..., list(sites)], axis=-1) for sites, weight in terms)
+    assert np.ptp(energies) > 0 and np.abs(samples.energy - energies).max() < 1e-6
 
 
 @pytest.mark.parametrize("method", ["importance", "population"])

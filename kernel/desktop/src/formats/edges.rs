@@ -57,6 +57,23 @@ pub enum EdgesError {
 
 /// Names of the number that follows two sites.
 const WEIGHTS: [&str; 8] = ["weight", "w", "coupling", "j", "field", "h", "bias", "value"];
+/// Names of a number of the edge itself.
+const NUMBERS: [&str; 6] = ["id", "index", "key", "edge", "label", "type"];
+/// Names of an end of an edge.
+const ENDS: [&str; 12] =
+    ["source", "target", "from", "to", "src", "dst", "i", "u", "v", "site", "node", "vertex"];
+
+/// The first word of a head that is not where it should be: two sites and a weight are expected.
+fn misplaced<'t>(head: impl Iterator<Item = &'t str>) -> Option<&'t str> {
+    let head: Vec<&str> = head.map(str::trim).collect();
+    let is = |word: &str, names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name));
+    let wrong = |&(at, word): &(usize, &str)| match at {
+        0 => is(word, &WEIGHTS) || is(word, &NUMBERS),
+        1 => (is(word, &WEIGHTS) && !(word == "j" && head[0] == "i")) || is(word, &NUMBERS),
+        _ => is(word, &ENDS) || is(word, &NUMBERS),
+    };
+    head.iter().copied().enumerate().find(wrong).map(|(_, word)| word)
+}
 
 impl Edges {
     /// The largest number of sites that is believed.
@@ -86,9 +103,7 @@ impl Edges {
                 if commas { Words::Commas(line.split(',')) } else { Words::Spaced(line.split_whitespace()) };
             if sites == 0 && words.clone().all(|word| word.parse::<f64>().is_err() && !word.is_empty()) {
                 sites = 1; // A head: there is one at most.
-                let of_weight =
-                    |word: &&str| WEIGHTS.iter().any(|weight| word.trim().eq_ignore_ascii_case(weight));
-                if let Some(word) = words.take(2).find(of_weight) {
+                if let Some(word) = misplaced(words) {
                     let expected = "a head of two sites and a weight, in this order,";
                     return Err(Unexpected { line: number, expected, found: Found::word(word) }.into());
                 }

@@ -24,7 +24,7 @@ pub struct Poly {
     /// How many variables there are.
     pub sites: usize,
     /// The variables and the weight of each term, in the order of the file.
-    pub terms: Vec<(Vec<u32>, f32)>,
+    pub terms: Vec<(Vec<u32>, f64)>,
 }
 
 /// Why a text is not a polynomial.

@@ -117,7 +117,7 @@ def one_of(name: str, value: Any, names: tuple[str, ...]) -> str:
 def real(name: str, value: Any, least: float = 0.0, most: float = _FLOAT32_MAX, above: bool = False) -> float:
     """A number within bounds; `above` excludes the least one."""
     try:
-        found = math.nan if isinstance(value, (str, bytes)) else float(value)
+        found = math.nan if isinstance(value, (str, bytes, bool, np.bool_)) else float(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}: a number is needed, got {value!r}") from None
     if not (least < found if above else least <= found) or not found <= most:
@@ -246,6 +246,8 @@ def matrix(
             raise ValueError(f"{name}: {name}[{i}, {j}] and {name}[{j}, {i}] differ: the matrix must be symmetric{hint}")
         rows, columns = np.nonzero(dense)
         first, second, weights = rows.astype(np.uint32), columns.astype(np.uint32), dense[rows, columns]
+    if sites is not None and size != sites:
+        raise ValueError(f"{name}: shape {sites} × {sites} is needed, got {size} × {size}")
     if symmetric:
         # Of the two equal entries of an edge one counts.
         upper = first <= second

@@ -24,6 +24,9 @@ def signed(f: Any, x: NDArray[Any]) -> None:
     if len(pair) == 2 and pair[0].shape == pair[1].shape and not np.allclose(
         pair[0], pair[1], rtol=1e-3, atol=1e-3, equal_nan=True
     ):
+        again = np.asarray(f(x)[0]).astype(float)
+        if not np.allclose(pair[0], again, rtol=1e-3, atol=1e-3, equal_nan=True):
+            raise ValueError("f: it has other energies for the same states when it is called again")
         raise ValueError(
             f"f: it has other energies for {x.dtype} than for signed numbers: differences of states may have wrapped "
             "around, so begin with x.astype(float)"

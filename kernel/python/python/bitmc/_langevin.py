@@ -216,7 +216,8 @@ def langevin(
         uint16); energies of shape chains; gradients ∂E/∂x of shape chains × sites, for categories (more than two values, not
         ordinal) chains × sites × arity. Arrays of NumPy, JAX or PyTorch. States are unsigned: ``-x`` and ``x - y`` wrap around,
         so begin with ``x.astype(float)``. Energies are rounded to 32 bits; those of draws should stay below 2¹⁷.
-        +∞ forbids a state. NaN and −∞ are refused like it; a warning at the end says so.
+        +∞ forbids a state. NaN and −∞ are refused like it; a warning at the end says so. It is called twice more before the run,
+        to see that states of signed numbers have the same energies.
     sites, arity, chains : int
     draws, warmup, thin : int
         As of :func:`bitmc.sample`.

@@ -312,7 +312,7 @@ def polynomial(terms: Any, *, spins: bool = False, sites: int | None = None) -> 
     Parameters
     ----------
     terms : mapping or iterable of (sites, weight)
-        ``{(0, 1, 2): −1.5}``.
+        ``{(0, 1, 2): −1.5}``. Terms over the same sites add up.
     spins : bool
         Whether the variables are −1 and 1; else they are 0 and 1. States are 0 and 1 in both cases.
     sites : int, optional
@@ -339,6 +339,8 @@ def polynomial(terms: Any, *, spins: bool = False, sites: int | None = None) -> 
         members = [whole(name, site, 0, MOST_SITES - 1) for site in members]
         made.append((members, real(name, weight, -3e38, 3e38)))
         most = max([most, *(site + 1 for site in members)])
+    if sites is None and most == 0:
+        raise ValueError("terms: none names a site; say with sites= how many there are")
     count = most if sites is None else whole("sites", sites, 1, MOST_SITES)
     of_spins = flag("spins", spins)
     return Model._of(said("terms", lambda: _bitmc.Model.polynomial(of_spins, count, made)))

@@ -50,7 +50,7 @@ class Summary:
     r_hat, ess : float or None
         The largest R̂ and the smallest bulk effective sample size.
     constant_sites : int
-        Sites that had one value in all draws.
+        Sites that had one value in all draws, of those in `sites`.
     faults : int
         Steps at which the energy was NaN or −∞, and that were refused.
     spacing : float or None
@@ -272,7 +272,7 @@ def settings(
         sampler,
         None if seconds is None else real("seconds", seconds, 0.0, 1e9),
         whole("threads", threads, 0, 1024),
-        bool(progress),
+        flag("progress", progress),
         None if checkpoint is None else path_of("checkpoint", checkpoint),
     )
 
@@ -385,7 +385,7 @@ def anneal(
         None if target is None else real("target", target, -1e30, 1e30),
         whole("seed", seed),
         whole("threads", threads, 0, 1024),
-        bool(progress),
+        flag("progress", progress),
     )
     facts = json.loads(told)
     counts = facts.pop("states_runs")
@@ -436,8 +436,8 @@ def log_z(
         Replicas of population annealing; 1000 where not given.
     base : array of states, sites in the last place
         Begin at independent sites whose values are as frequent as in these states, not at uniform ones: draws of
-        :func:`sample`, or the data that an RBM has learned. Fewer temperatures are then enough. A mode from which no such
-        state comes may be missed: ln Z is then too low.
+        :func:`sample`, or the data that an RBM has learned. Fewer temperatures are then enough, down to 200. A mode from which
+        no such state comes may be missed: ln Z is then too low.
 
     Returns
     -------
@@ -472,7 +472,7 @@ def log_z(
         real("temperature", temperature, 1e-20, 1e20),
         whole("seed", seed),
         whole("threads", threads, 0, 1024),
-        bool(progress),
+        flag("progress", progress),
     )
     estimate = LogZ(**json.loads(told, parse_float=_number))
     if estimate.warning is not None:
