@@ -162,7 +162,8 @@ where
         kernel.step(self.ring(), rng)
     }
 
-    /// `steps` transitions, each shown to an observer.
+    /// `steps` transitions, each shown to an observer. A kernel that does not fit the layout or the memory stays where it is,
+    /// and every step is a fault: look at [`Chain::faults`].
     pub fn run<K: Kernel<E>, R: Generator + ?Sized>(
         &mut self,
         kernel: &K,

@@ -9,14 +9,16 @@
 //! let samples = model.sampler().chains(8).draws(1000).run()?;
 //! samples.save(&path)?;
 //! println!("{}\n{}", samples.report().why, samples.summary().table(4));
+//! # let row = "| E | -0.7244 | 0.0088 | 0.7961 | 8191 | 7763 | 1.001 |";
+//! # assert!(samples.summary().table(4).contains(row), "{}", samples.summary().table(4));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! ```text
-//! Gibbs sweeps has the most effective samples for its cost, of 2 samplers whose pilot runs were compared (Ising model)
+//! all 16 states are enumerated at each step: draws are independent
 //! | | mean | error | sd | ESS bulk | ESS tail | R̂ |
 //! |---|---:|---:|---:|---:|---:|---:|
-//! | E | -0.7279 | 0.0104 | 0.8003 | 5706 | 3650 | 1.001 |
+//! | E | -0.7244 | 0.0088 | 0.7961 | 8191 | 7763 | 1.001 |
 //! …
 //! ```
 //!

@@ -39,6 +39,20 @@ fn near(answer: &Value, truth: &[f64]) {
     }
 }
 
+/// The lines that README shows of the first example are those of the command.
+#[test]
+fn the_readme_shows_what_it_says() {
+    let readme =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let block = readme.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+    assert!(readme.contains("bitmc sample examples/data/formats/pick_two.qubo") && block.contains("| E |"));
+    let output = bitmc(&["sample", &file("pick_two.qubo"), "--quiet"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    for line in block.lines().filter(|&line| line != "…") {
+        assert!(said.lines().any(|other| other == line), "{line} is not in\n{said}");
+    }
+}
+
 #[test]
 fn models_from_files_are_sampled() {
     // By summing over the eight states in which the grass is wet.

@@ -280,11 +280,14 @@ def test_log_z_begins_at_the_states_of_its_base():
     with pytest.warns(bitmc.SamplingWarning, match="likely too low"):
         uniform = bitmc.log_z(model, **few)
     assert abs(uniform.log_z - exactly) > 1
+    base = bitmc.sample(model, draws=1000, chains=4).states
+    with pytest.warns(bitmc.SamplingWarning, match="take at least 200"):
+        hasty = bitmc.log_z(model, **few, base=base)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        near = bitmc.log_z(model, **few, base=bitmc.sample(model, draws=1000, chains=4).states)
+        near = bitmc.log_z(model, runs=64, temperatures=200, base=base)
         population = bitmc.log_z(model, method="population", base=np.ones((100, 200), np.uint8))
-    for found in near, population:
+    for found in hasty, near, population:
         assert abs(found.log_z - exactly) < min(5 * found.error, 0.5), (found, exactly)
 
 

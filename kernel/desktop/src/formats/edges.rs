@@ -8,7 +8,8 @@
 //! ```
 //! Numbers are parted by commas or by spaces and tabs. Empty lines and lines that begin with `#` or `%` are skipped. The
 //! largest number of a site says how many sites there are. A line such as `9 9 0` adds sites without edges. Some line must
-//! name site 0, so that a list that counts from 1 is not taken for one that counts from 0.
+//! name site 0, so that a list that counts from 1 is not taken for one that counts from 0. A head that names a number of the edge, or
+//! an end behind the weight, is refused.
 //!
 //! The energy is `E = −Σ J s s′ − Σ h s` over spins s = ±1: a positive coupling favours equal spins.
 

@@ -246,8 +246,6 @@ def matrix(
             raise ValueError(f"{name}: {name}[{i}, {j}] and {name}[{j}, {i}] differ: the matrix must be symmetric{hint}")
         rows, columns = np.nonzero(dense)
         first, second, weights = rows.astype(np.uint32), columns.astype(np.uint32), dense[rows, columns]
-    if sites is not None and size != sites:
-        raise ValueError(f"{name}: shape {sites} × {sites} is needed, got {size} × {size}")
     if symmetric:
         # Of the two equal entries of an edge one counts.
         upper = first <= second

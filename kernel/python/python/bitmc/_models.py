@@ -277,7 +277,9 @@ def gaussian(A: Any, mean: Any, arity: int) -> Model:
     """
     arity = whole("arity", arity, 2, 65536)
     centre = numbers("mean", mean, (None,))
-    _, (a, b, weights), diagonal = matrix("A", A, len(centre), True)
+    size, (a, b, weights), diagonal = matrix("A", A, len(centre), True)
+    if size != len(centre):
+        raise ValueError(f"A: {len(centre)} × {len(centre)} is needed for this mean, got {size} × {size}")
     variances = diagonal.astype(np.float32)
     return Model._of(said("A, mean, arity", lambda: _bitmc.Model.gaussian(arity, a, b, weights, variances, centre)))
 
