@@ -355,7 +355,13 @@ def read(path: Any) -> Model:
     A weighted graph is E = Σ w s s′, whose lowest energy is the largest cut. A list of edges is E = −Σ J s s′ − Σ h s: the same
     numbers with the other sign. An ``.npy`` file is the matrix Q of a QUBO, E = xᵀQx. An ``.npz`` file is an Ising model by
     the arrays J and h, a QUBO by Q, an RBM by W, a and b. A network ``model.uai`` is read with the evidence in
-    ``model.uai.evid`` or ``model.evid`` beside it.
+    ``model.uai.evid`` or ``model.evid`` beside it. Sites are in the order of the file; labels of dimod are the ``site`` of each of
+    ``samples.summary().sites``.
+
+    Raises
+    ------
+    OSError
+        Where the file cannot be read, or is no model: the text names the line.
 
     Examples
     --------
