@@ -215,7 +215,7 @@ fn each_is_found(name: &str, energy: &impl Energy, states: &[Vec<u32>]) {
     assert!(answer == Answer::Differences && need == f32::INFINITY && got.is_finite(), "{name}");
     let (answer, _, need, got) = off(Flaw::TwiceShift);
     assert!(answer == Answer::Shift && (got - 2.0 * need).abs() < 1e-3, "{name}");
-    assert_eq!(off(Flaw::OneOfMany).0, Answer::Move, "{name}");
+    assert!(matches!(off(Flaw::OneOfMany).0, Answer::Move | Answer::Back), "{name}");
     let (answer, ..) = off(Flaw::StaleCache);
     assert!(matches!(answer, Answer::Cache | Answer::CacheGradient | Answer::Back), "{name}: {answer:?}");
     if energy.layout().rows() > 1 && energy.layout().arity() < Layout::MANY {
