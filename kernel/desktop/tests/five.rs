@@ -182,7 +182,7 @@ fn a_cubic_polynomial() -> Outcome {
 
     let spin = |x: &[usize], i: u32| 2.0 * x[i as usize] as f64 - 1.0;
     let energy = |x: &[usize]| {
-        terms.iter().map(|(sites, w)| f64::from(*w) * sites.iter().map(|&i| spin(x, i)).product::<f64>()).sum()
+        terms.iter().map(|(sites, w)| w * sites.iter().map(|&i| spin(x, i)).product::<f64>()).sum()
     };
     means_are(&path, &enumerated(2, 8, energy))
 }
