@@ -72,7 +72,8 @@ fn objectives<E: Learnable + ?Sized>(model: &E, number: f32, size: usize) -> boo
     replay.randomise(&mut rng);
     let slot = replay.pick(&mut rng);
     pass &= replay.set(slot, size, 1).is_ok();
-    let schedule = CyclicalLearning { period: 4, large: (number, 0.9, 2), small: (number, 3), retune: 2, adjusted: false };
+    let schedule =
+        CyclicalLearning { period: 4, large: (number, 0.9, 2), small: (number, 3), retune: 2, adjusted: false };
     let Ok((kernel, steps)) = schedule.at(size as u64) else { return false };
     pass &= schedule.is_due(size as u64);
     let Ok(mut contrast) = Contrast::new(model, 2, size as u32, gradient) else { return false };
