@@ -58,8 +58,8 @@ const TEMPERATURES: usize = 1000;
 const FEW: f64 = 10.0;
 /// Fewer runs say little of the error.
 const FEWEST: usize = 8;
-/// Temperatures from a base below which runs may miss a part of Z that their error does not know of: a value that the base nearly rules
-/// out, from which no run began and to which none had the time to go.
+/// Temperatures from a base below which the error may be too small. A value that the base nearly rules out may have a part of Z. No run
+/// begins there, and none has the time to go there.
 const FEWEST_FROM_A_BASE: usize = 200;
 
 /// An estimate of ln Z.
@@ -68,10 +68,11 @@ const FEWEST_FROM_A_BASE: usize = 200;
 pub struct Estimate {
     /// ln Z.
     pub log_z: f64,
-    /// Its standard error, by the spread of the runs' weights, or by that of weights whose logarithms are normal with the
-    /// same variance where that is larger; with what rounding of energies to f32 may do. Of a population by the sizes of
-    /// its families, or by the spread of the weights at each temperature where that is larger. Infinite where all runs have the same weight: then nothing is known of it. 1/runs more where a table
-    /// forbids states. As JSON infinity is 1e308.
+    /// Its standard error, by the spread of the runs' weights. Weights whose logarithms are normal with the same variance
+    /// may have a larger spread; then it is that. Of a population it is by the sizes of its families, or by the spread of
+    /// the weights at each temperature where that is larger. What rounding of energies to f32 may do is in it. It is
+    /// infinite where all runs have the same weight: then nothing is known of it. It is 1/runs more where a table forbids
+    /// states. As JSON infinity is 1e308.
     #[serde(serialize_with = "crate::diagnose::bounded")]
     pub error: f64,
     /// Runs, or replicas of a population.
@@ -189,7 +190,8 @@ impl LogZ<'_> {
 
     /// Begins at independent sites with these fields θ ([`BaseDistribution`]) instead of uniform ones. [`base_fields`] makes
     /// them of states near those of the model: draws of a chain, or the data that an RBM has learned. Fewer temperatures are
-    /// then enough, down to 200; below that the error may be too small by far, and a warning says so. A mode from which no such state comes may be missed, and ln Z is then too low without a warning.
+    /// then enough, down to 200. Below that the error may be too small by far, and a warning says so. A mode from which no
+    /// such state comes may be missed, and ln Z is then too low without a warning.
     #[must_use]
     pub fn base(self, fields: &[f32]) -> Self {
         Self { base: fields.to_vec(), ..self }

@@ -13,6 +13,27 @@ crate::error::errors! {
             /// Words that were given.
             got: usize,
         } => "a state of {need} words is needed, {got} were given";
+        /// The state is of another layout: another number of sites, arity or kind.
+        Layout {
+            /// The layout that is needed.
+            need: Layout,
+            /// The layout of the state.
+            got: Layout,
+        } => "the state has {got}: {need} are needed";
+        /// A bit past the last site is set.
+        Padding => "a bit past the last site is set";
+        /// The value at `site` is not below the arity.
+        Value {
+            /// The site.
+            site: usize,
+            /// Its value.
+            value: u32,
+        } => "value {value} at site {site} is not below the arity of the site";
+        /// There is no such site.
+        Site {
+            /// The site.
+            site: usize,
+        } => "there is no site {site}";
         /// The model has `need` sites, there is room for `got` fields.
         Fields {
             /// Sites of the model.
@@ -41,27 +62,6 @@ crate::error::errors! {
             /// The one that was given.
             got: u32,
         } => "unit is {got}: the model's fields allow {most} at most";
-        /// The state is of another layout: another number of sites, arity or kind.
-        Layout {
-            /// The layout that is needed.
-            need: Layout,
-            /// The layout of the state.
-            got: Layout,
-        } => "the state has {got}: {need} are needed";
-        /// A bit past the last site is set.
-        Padding => "a bit past the last site is set";
-        /// The value at `site` is not below the arity.
-        Value {
-            /// The site.
-            site: usize,
-            /// Its value.
-            value: u32,
-        } => "value {value} at site {site} is not below the arity of the site";
-        /// There is no such site.
-        Site {
-            /// The site.
-            site: usize,
-        } => "there is no site {site}";
         /// Chains that would change places have different models.
         Model => "the chains have different models";
     }

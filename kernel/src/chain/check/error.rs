@@ -24,16 +24,16 @@ pub enum Answer {
     /// [`Energy::differences`](crate::Energy::differences) with the cache after that move, compared with the cache of
     /// [`Energy::init`](crate::Energy::init).
     Cache,
-    /// [`Energy::gradient`](crate::Energy::gradient) with the cache after a move, compared with the cache of
-    /// [`Energy::init`](crate::Energy::init).
-    CacheGradient,
-    /// [`Energy::shift`](crate::Energy::shift) back from a move, with the totals: it begins with the cache that the move left.
-    Back,
     /// [`Energy::gradient`](crate::Energy::gradient) of one row, with that of all rows; and a NaN of any gradient.
     Gradient,
     /// [`Energy::gradients`](crate::Energy::gradients) of two points, with
     /// [`Energy::gradient`](crate::Energy::gradient).
     Gradients,
+    /// [`Energy::gradient`](crate::Energy::gradient) with the cache after a move, compared with the cache of
+    /// [`Energy::init`](crate::Energy::init).
+    CacheGradient,
+    /// [`Energy::shift`](crate::Energy::shift) back from a move, with the totals: it begins with the cache that the move left.
+    Back,
 }
 
 impl Answer {
