@@ -73,9 +73,13 @@ impl Core {
 
     /// The state in a chain's words.
     pub(crate) fn state(self, layout: Layout, words: &[u32]) -> Packed<'_> {
-        let length = layout.words();
+        Packed::trusted(layout, self.words(layout.words(), words))
+    }
+
+    /// The state in a chain's words, so many.
+    pub(crate) fn words(self, length: usize, words: &[u32]) -> &[u32] {
         let first = if self.there_first { length } else { 0 };
-        Packed::trusted(layout, words.get(first..first + length).unwrap_or_default())
+        words.get(first..first + length).unwrap_or_default()
     }
 
     /// The state of the other point.

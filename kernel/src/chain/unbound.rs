@@ -45,20 +45,23 @@ where
     /// # Errors
     /// As [`Unbound::bind`], and where the models have caches of different lengths.
     pub fn rebind(&mut self, energy: &'e E) -> Result<(), ChainError> {
+        if let Some((new, old)) = energy.ising().zip(self.energy.ising()) {
+            let x = self.core.words(energy.layout().words(), self.memory.words.as_ref());
+            let length = energy.cache_len();
+            let first = if self.core.there_first { length } else { 0 };
+            let cache = self.memory.cache.as_mut().get_mut(first..first + length).unwrap_or_default();
+            if let Some(total) = new.init_from(old, x, cache) {
+                self.energy = energy;
+                self.core.temper(total);
+                self.core.momentum = None;
+                return Ok(());
+            }
+        }
         let (need, got) = (energy.cache_len(), self.energy.cache_len());
         if need != got {
             return Err(ChainError::Memory { buffer: Buffer::Cache, need, got });
         }
         let before = core::mem::replace(&mut self.energy, energy);
-        let first = if self.core.there_first { need } else { 0 };
-        let cache = self.memory.cache.as_mut().get_mut(first..first + need).unwrap_or_default();
-        let x = self.core.state(before.layout(), self.memory.words.as_ref());
-        let models = energy.ising().zip(before.ising());
-        if let Some(total) = models.and_then(|(new, old)| new.init_from(old, x, cache)) {
-            self.core.temper(total);
-            self.core.momentum = None;
-            return Ok(());
-        }
         let layout = before.layout();
         free_single(layout, before.arities(), self.memory.free(layout));
         let bound = self.bound(layout);

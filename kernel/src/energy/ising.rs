@@ -44,6 +44,18 @@ pub struct Ising<'a> {
     embedding: Embedding,
 }
 
+/// Adds the b of up to 32 sites to their fields, less that of another model, or less none; to `sum` x(b + field).
+#[inline(always)]
+fn add<const ANEW: bool>(mut word: u32, fields: &mut [u32], (new, old): (&[i32], &[i32]), sum: &mut i64) {
+    for ((field, &new), &old) in fields.iter_mut().zip(new).zip(old) {
+        *field = field.wrapping_add(new.wrapping_sub(if ANEW { 0 } else { old }) as u32);
+        if word & 1 != 0 {
+            *sum += i64::from(new) + i64::from(*field as i32);
+        }
+        word >>= 1;
+    }
+}
+
 impl<'a> Ising<'a> {
     /// Blocks of cache that a model of `sites` sites needs.
     #[must_use]
@@ -182,10 +194,11 @@ impl<'a> Ising<'a> {
             if ((units ^ (units >> 31)) as u32).wrapping_sub(SMALL) >= near.saturating_sub(SMALL) {
                 let value = weight * field;
                 let is_small = value.abs() < small; // not where it is NaN
-                if !is_small {
-                    form.check_field(site, (field, weight), halvings)?;
-                }
-                units = form.round(value);
+                units = if is_small {
+                    form.round_small(value)
+                } else {
+                    form.check_field(site, (field, weight), halvings)?
+                };
             }
             *slot = units.wrapping_sub(share);
             sum += i64::from(units);
@@ -220,24 +233,23 @@ impl<'a> Ising<'a> {
     }
 
     /// `E(x)`, and the cache of x from the one that another model had; nothing where its couplings may be other ones.
-    pub(crate) fn init_from(&self, other: &Self, x: Packed<'_>, cache: &mut [Bits]) -> Option<f32> {
+    pub(crate) fn init_from(&self, other: &Self, x: &[u32], cache: &mut [Bits]) -> Option<f32> {
         // With units of 2⁶⁰ or more an energy may be infinite.
         let near = self.form.is(other.form) && self.form.exponent() < 60;
         near.then(|| self.add_linear::<false>(other, x, cache.as_flattened_mut()))
     }
 
     /// Adds b to the field of every site, less that of another model, or less none: `E(x) = c − ½ Σ x(b + field)`.
-    fn add_linear<const ANEW: bool>(&self, other: &Self, x: Packed<'_>, fields: &mut [u32]) -> f32 {
-        let (mut sum, linear) = (0, self.form.linear.chunks(32).zip(other.form.linear.chunks(32)));
-        for ((&word, fields), (new, old)) in x.words().iter().zip(fields.chunks_mut(32)).zip(linear) {
-            let mut word = word;
-            for ((field, &new), &old) in fields.iter_mut().zip(new).zip(old) {
-                *field = field.wrapping_add(new.wrapping_sub(if ANEW { 0 } else { old }) as u32);
-                if word & 1 != 0 {
-                    sum += i64::from(new) + i64::from(*field as i32);
-                }
-                word >>= 1;
-            }
+    fn add_linear<const ANEW: bool>(&self, other: &Self, words: &[u32], fields: &mut [u32]) -> f32 {
+        let (fields, rest) = fields.get_mut(..self.form.sites()).unwrap_or_default().as_chunks_mut::<32>();
+        let (new, new_rest) = self.form.linear.as_chunks::<32>();
+        let (old, old_rest) = other.form.linear.as_chunks::<32>();
+        let (mut sum, mut words) = (0, words.iter());
+        for (((fields, new), old), &word) in fields.iter_mut().zip(new).zip(old).zip(words.by_ref()) {
+            add::<ANEW>(word, fields, (new, old), &mut sum);
+        }
+        if let Some(&word) = words.next() {
+            add::<ANEW>(word, rest, (new_rest, old_rest), &mut sum);
         }
         self.quarters(self.constant - 2 * sum)
     }
@@ -289,7 +301,7 @@ impl Energy for Ising<'_> {
         for site in x.words().iter().zip((0..).step_by(32)).flat_map(|(&word, first)| ones(word, first)) {
             scatter(self.form.row(site), 1, fields, |_, _| ());
         }
-        Ok(self.add_linear::<true>(self, x, fields))
+        Ok(self.add_linear::<true>(self, x.words(), fields))
     }
 
     fn ising(&self) -> Option<&Ising<'_>> {

@@ -249,20 +249,20 @@ impl<'a> Sparse<'a> {
         if self.grid.coarse(FINE) { 0 } else { room }
     }
 
-    /// Whether a field fits a grid that was chosen for others.
+    /// A field in units of a grid that was chosen for others, where it fits.
     #[cold]
     pub(super) fn check_field(
         &self,
         site: usize,
         (field, weight): (f32, f32),
         halvings: u32,
-    ) -> Result<(), SparseError> {
+    ) -> Result<i32, SparseError> {
         let (value, units) = (weight * field, self.round(weight * field));
         let own: u64 = self.row(site).iter().map(|entry| u64::from(entry.coupling.unsigned_abs())).sum();
         if !field.is_finite() {
             Err(SparseError::FieldNotFinite { site })
         } else if self.keeps(value) && u64::from(units.unsigned_abs()) + (own >> halvings) <= 1 << 30 {
-            Ok(())
+            Ok(units)
         } else {
             Err(SparseError::FieldScale { site })
         }
@@ -362,6 +362,11 @@ impl<'a> Sparse<'a> {
     /// The nearest whole number of units.
     pub(super) fn round(&self, value: f32) -> i32 {
         self.grid.round(value)
+    }
+
+    /// The nearest whole number of at most 2²² units.
+    pub(super) fn round_small(&self, value: f32) -> i32 {
+        self.grid.round_small(value)
     }
 
     /// Whether these are the same couplings in the same memory.
