@@ -468,6 +468,22 @@ fn what_rounding_may_take_is_taken_to_the_last_bit() {
     assert!(kept.iter().all(|&count| count > 100) && at_limits.iter().all(|&count| count > 3));
 }
 
+/// Couplings that are each rounded by 2⁻¹⁷, which one may be: of a site there may be 32.
+#[test]
+fn what_the_couplings_of_a_site_lose_together_is_bounded() {
+    let coupling = 68.5 * 2.0f32.powi(-16); // in units of 2^-16 beside 12,288
+    let star = |leaves: usize, any: bool| {
+        let (mut fields, mut memory) = (vec![0.0; leaves + 2], Couplings::new(leaves + 2, leaves));
+        fields[leaves + 1] = 12_288.0;
+        let edges = (1..=leaves as u32).map(|leaf| (0, leaf, coupling));
+        let memory = if any { memory.borrow().allow_rounding() } else { memory.borrow() };
+        Ising::bits_edges_once(leaves + 2, edges, &fields, memory).map(|_| ()).err()
+    };
+    assert_eq!(star(32, false), None);
+    assert_eq!(star(33, false), Some(SparseError::CouplingRounded { edge: 32 }));
+    assert_eq!((star(2000, false), star(2000, true)), (Some(SparseError::CouplingRounded { edge: 32 }), None));
+}
+
 #[test]
 fn every_table_on_a_grid_says_what_it_would_lose() {
     let mut memory = Couplings::new(4, 2);

@@ -6,7 +6,8 @@ use bitmc::learn::{
     Adam, Contrast, CyclicalLearning, Importance, LearnError, Minibatch, Objective, PseudoLikelihood,
     RateError, RatioMatching, Replay, Report, Sgd, SparseIsing, SparsePotts, clip, decay, lasso,
 };
-use bitmc::{LaneRng, Langevin, Layout, Move, Packed, SeedableRng};
+use bitmc::step::Curvature;
+use bitmc::{Gibbs, LaneRng, Langevin, Layout, Move, Packed, SeedableRng};
 use bitmc_host_tests::heap;
 use bitmc_host_tests::learning::{Goal, Lesson, deviation};
 use bitmc_host_tests::models::Source;
@@ -552,6 +553,50 @@ fn contrasts(lesson: &Lesson) -> (Vec<f64>, Vec<f64>, [f32; 2], Vec<u32>) {
         let losses = [divergence.finish().loss, persistent.finish().loss];
         (lesson.natural(&short), lesson.natural(&long), losses, replay.words().to_vec())
     })
+}
+
+/// A million samples, each with bit 0, of a model without parameters: the gradient is −1 there. Adding 10⁻⁶ to a float
+/// a million times gives −1.009. And only the ratio of samples to chains is announced.
+#[test]
+fn a_gradient_does_not_depend_on_how_many_are_announced() {
+    let layout = Layout::binary(2);
+    let theta = vec![[0.0; LANES]; Boltzmann::parameter_len(2)];
+    let mut compiled = vec![[0; LANES]; Boltzmann::memory_len(2)];
+    let model = Boltzmann::bits(&theta, 2, &mut compiled).unwrap();
+    let (mut memory, mut rng) = (heap::memory(&model), LaneRng::seed_from_u64(1));
+    let x = Packed::new(layout, &[1]).unwrap();
+    let mut gradient = theta.clone();
+    let mut many = Contrast::new(&model, 1_000_000, 1, &mut gradient).unwrap();
+    (0..1_000_000).for_each(|_| many.data(&model, x, &mut memory).unwrap());
+    assert_eq!(many.finish().samples, 1_000_000);
+    assert!((gradient[0][0] + 1.0).abs() < 1e-6, "{gradient:?}");
+    let kernel = Gibbs::systematic();
+    let [few, all] = [10, 5].map(|announced| {
+        let mut gradient = theta.clone();
+        rng = LaneRng::seed_from_u64(1);
+        let mut contrast = Contrast::new(&model, announced, announced, &mut gradient).unwrap();
+        for _ in 0..5 {
+            contrast.diverge(&model, x, (&kernel, 3), &mut memory, &mut rng).unwrap();
+        }
+        (contrast.finish(), gradient)
+    });
+    assert_eq!(few, all);
+    assert!(few.1[0][0] != 0.0 && few.0.faults == 0);
+}
+
+/// A kernel that does not fit the model stays where it is, and says so.
+#[test]
+fn faults_of_chains_are_told() {
+    let theta = vec![[0.0; LANES]; Boltzmann::parameter_len(20)];
+    let mut compiled = vec![[0; LANES]; Boltzmann::memory_len(20)];
+    let model = Boltzmann::bits(&theta, 20, &mut compiled).unwrap();
+    let (mut memory, mut rng, mut gradient) = (heap::memory(&model), LaneRng::seed_from_u64(1), theta.clone());
+    let short = [[1.0; LANES]];
+    let kernel = Langevin::new(0.5, Curvature::Each(&short), true).unwrap();
+    let mut contrast = Contrast::new(&model, 1, 1, &mut gradient).unwrap();
+    let x = Packed::new(Layout::binary(20), &[5]).unwrap();
+    contrast.diverge(&model, x, (&kernel, 50), &mut memory, &mut rng).unwrap();
+    assert_eq!(contrast.finish().faults, 50);
 }
 
 /// Parameters on the grid of 1/64 have exact energies, whichever way they are summed: the chains and all sums over

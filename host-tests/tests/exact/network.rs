@@ -180,6 +180,7 @@ fn bad_input_has_a_name() {
     assert_eq!(build(&inputs, &targets, 4, 0.25, 0.0), Err(Precision(0.0)));
     assert_eq!(build(&inputs, &targets, 4, 0.25, -1.0), Err(Precision(-1.0)));
     assert_eq!(build(&[f32::MAX; 6], &targets, 4, 0.25, 1.0), Err(TooLarge { row: 0 }));
+    assert_eq!(build(&inputs, &[1.0, 1e15f32.next_up(), 1.0], 4, 0.25, 1.0), Err(TooLarge { row: 1 }));
     // Up to 10³⁰, beside which the bias does not show.
     assert_eq!(build(&[1e30], &[1.0], 4, 0.25, 1.0), Ok(()));
     assert_eq!(build(&[1e30f32.next_up()], &[1.0], 4, 0.25, 1.0), Err(TooLarge { row: 0 }));

@@ -517,6 +517,26 @@ fn a_thermostat_without_mass_stays_where_it_is() {
     }
 }
 
+/// Two potentials with one energy and one size of the gradient at a point, in other directions.
+#[test]
+fn a_trajectory_goes_on_over_a_potential_of_the_same_energy() {
+    let (mean, flat, steep) = (packed(&[0.0; 2]), packed(&[1.0, 3.0]), packed(&[3.0, 1.0]));
+    let one = DiagonalGaussian::new(2, &mean, &flat).unwrap();
+    let other = DiagonalGaussian::new(2, &mean, &steep).unwrap();
+    let chain = Esh::new(&one, memory(&one), &[1.0; 2], &[1.0, 0.0]).unwrap();
+    let mut bytes = [0; 256];
+    Writer::new(&mut bytes).put(&chain).finish().unwrap();
+    let mut loaded = Esh::new(&other, memory(&other), &[0.5; 2], &[0.0, 1.0]).unwrap();
+    Reader::new(&bytes).unwrap().get(&mut loaded).unwrap().finish().unwrap();
+    let (x, u) = (chain.position(), chain.direction());
+    let resumed = Esh::resume(&other, memory(&other), x, u, chain.core()).unwrap();
+    for mut chain in [loaded, resumed] {
+        let mut fresh = Esh::new(&other, memory(&other), x, u).unwrap();
+        let (leap, right) = (chain.step(step(0.3)), fresh.step(step(0.3)));
+        assert_eq!((leap.energy, leap.error), (right.energy, right.error));
+    }
+}
+
 /// What was kept over one potential and goes on over another, such as one that has learned since: E, H and the next
 /// steps are those of a trajectory that begins there, but for the r that it brings.
 #[test]
@@ -693,6 +713,7 @@ fn bad_input_is_refused_by_name() {
     assert_eq!(none, Some(FlowError::Dimension(0)));
     // In one dimension the direction never turns, with a new one now and then either: ⟨x²⟩ of N(0, 1) came out as 1.40.
     let (line, one) = (slope(1, 1.0), Some(FlowError::Dimension(1)));
+    assert_eq!(Unscaled::new(&line, memory(&line), &[0.0], &[1.0]).err(), one);
     assert_eq!(Esh::new(&line, memory(&line), &[0.0], &[1.0]).err(), one);
     assert_eq!(Esh::random(&line, memory(&line), &[0.0], &mut LaneRng::seed_from_u64(1)).err(), one);
     let two = slope(2, 1.0);

@@ -210,6 +210,13 @@ fn a_network_is_its_formula_and_so_are_its_parameter_slopes() {
         let theta: Vec<f64> = parameters.as_flattened().iter().copied().map(f64::from).collect();
         let x = vector(widths[0], &mut rng);
         check("network", &model, &x, |x| network(widths, &theta, x), 10.0 * SUMS);
+        // More room than it needs changes nothing, and with less there is no energy.
+        let [just, more] = [0, 3].map(|more| {
+            let (mut room, mut out) = (vec![[5.0; 16]; model.scratch_len() + more], vec![[0.0; 16]; x.len()]);
+            (model.gradient(&x, &mut room, &mut out), out)
+        });
+        assert_eq!(just, more);
+        assert!(model.gradient(&x, &mut vec![[5.0; 16]; model.scratch_len() - 1], &mut [[0.0; 16]]).is_nan());
 
         let mut slopes = vec![[0.0; 16]; parameters.len()];
         let mut scratch = vec![[3.0; 16]; model.scratch_len()];

@@ -15,6 +15,9 @@ pub(super) struct Grid {
 }
 
 impl Grid {
+    /// How many times what one coupling may be rounded by, all couplings of a site may be rounded by.
+    pub(super) const TOGETHER: f32 = 32.0;
+
     /// 1.5 · 2²³: adding it leaves the nearest integer of a small float in the low bits of the sum.
     pub(super) const MAGIC: f32 = 12_582_912.0;
 
@@ -38,8 +41,15 @@ impl Grid {
     /// Whether a number is rounded by at most `fine`, by at most 2⁻²⁰ of itself, or by at most 1/4,096 of itself and
     /// of `most`.
     pub(super) fn keeps(self, value: f32, fine: f32, most: f32) -> bool {
+        self.lost(value, most) <= fine
+    }
+
+    /// What rounding takes of a number or adds to it; 0 where that is at most 2⁻²⁰ of itself, or 1/4,096 of itself and of
+    /// `most`.
+    pub(super) fn lost(self, value: f32, most: f32) -> f32 {
         let (off, size) = ((self.round(value) as f32 * self.unit - value).abs(), value.abs());
-        off <= fine || off <= size / 1_048_576.0 || off <= PART * if size < most { size } else { most }
+        let share = PART * if size < most { size } else { most };
+        if off <= size / 1_048_576.0 || off <= share { 0.0 } else { off }
     }
 
     /// The finest grid on which every number up to `reach` has at most `bits` bits.

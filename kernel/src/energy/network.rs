@@ -129,7 +129,8 @@ impl<'a> BinaryNetwork<'a> {
                 }
                 bound += value.abs();
             }
-            if bound > 1e30 {
+            // Squares of targets fit, whatever their sum is.
+            if bound > 1e30 || target.abs() > 1e15 {
                 return Err(NetworkError::TooLarge { row });
             }
             reach = if bound > reach { bound } else { reach };

@@ -32,7 +32,8 @@ pub type Edge = (u32, u32, f32);
 /// each site add up to less than 8,000.
 ///
 /// A field or coupling that would lose much by rounding is refused. It may change by 2⁻¹⁷, by a millionth of itself,
-/// or by 1/4,096 of the smaller of itself and 1. With a field of 4·10⁹, for example, a coupling of 1 would become 0.
+/// or by 1/4,096 of the smaller of itself and 1. The couplings of a site that need the first of these may change by 2⁻¹² together.
+/// With a field of 4·10⁹, for example, a coupling of 1 would become 0.
 /// Use [`SparseBuffers::allow_rounding`] to take models of this kind all the same.
 ///
 /// [`Ising`](super::Ising)'s constructors compile it from an edge list; [`Sparse::from_rows`] takes tables that were

@@ -9,6 +9,8 @@ use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, 
 use rand_core::Rng;
 
 const PLANES: usize = 3;
+/// Angles of one direction to one gradient are as near as this, whatever their roundings.
+const SAME: f32 = 1e-3;
 
 /// A trajectory of energy-sampling Hamiltonian dynamics (Ver Steeg and Galstyan 2021, Algorithm 1).
 ///
@@ -120,12 +122,16 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
 
     /// Goes on from a core at the present x, u and gradient, where the energy is `energy`.
     fn adopt(&mut self, core: Core, energy: f32) {
+        let Parts { planes: [_, u, g], .. } = self.room.parts();
+        let way = Way::of(u, g, inverse_norm(core.square));
         self.core = core;
-        if energy.to_bits() != core.energy.to_bits() {
+        // The angle that was kept comes from that before the last half turn, and has other roundings.
+        let is_same = energy.to_bits() == core.energy.to_bits()
+            && way.steepness.to_bits() == core.way.steepness.to_bits()
+            && (way.down - core.way.down).abs() < SAME;
+        if !is_same {
             // It was kept over another potential.
-            let Parts { planes: [_, u, g], .. } = self.room.parts();
-            self.core.energy = energy;
-            self.core.way = Way::of(u, g, inverse_norm(core.square));
+            (self.core.energy, self.core.way) = (energy, way);
         }
     }
 

@@ -173,6 +173,7 @@ impl Potential for Mlp<'_> {
     }
 
     fn gradient(&self, x: &[Block], scratch: &mut [Block], out: &mut [Block]) -> f32 {
+        let Some(scratch) = scratch.get_mut(..self.scratch_len()) else { return f32::NAN };
         let energy = self.forward(x, scratch);
         out.fill([0.0; LANES]);
         self.backward(scratch, |layer, below, slopes, _| {

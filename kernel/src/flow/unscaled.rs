@@ -47,6 +47,9 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Unscaled<'e,
     /// As [`Esh::new`](super::Esh::new).
     pub fn new(potential: &'e P, memory: B, start: &[f32], direction: &[f32]) -> Result<Self, FlowError> {
         let mut room = Room::new(potential, memory, start)?;
+        if room.dim() < 2 {
+            return Err(FlowError::Dimension(room.dim()));
+        }
         room.write(V, direction)?;
         let square = normalise(room.plane_mut(V)).ok_or(FlowError::NoDirection)?;
         Ok(Self { energy: room.start()?, room, square })

@@ -55,6 +55,8 @@ pub struct Report {
     /// Energies evaluated: of samples, of neighbours, and of chains' proposals. A gradient by x comes with an
     /// energy and is not counted apart.
     pub evaluations: u64,
+    /// Steps of chains that were faults: a NaN, or parameters that do not fit the model.
+    pub faults: u64,
     /// The gradient is to be multiplied by e^`log_scale`; 0 where it is the gradient itself.
     pub log_scale: f32,
 }
@@ -121,6 +123,7 @@ impl<'g> Minibatch<'g> {
             variance: scaled(scaled(self.losses.variance(), factor), factor),
             samples,
             evaluations: self.evaluations,
+            faults: 0,
             log_scale: self.log_scale,
         }
     }

@@ -16,8 +16,8 @@ impl<'a> Rbm<'a> {
             .saturating_add(visible.div_ceil(LANES))
     }
 
-    /// An RBM over one slice of parameters, as a [`Learnable`] has them. Lanes past the last visible and the last
-    /// hidden unit must be 0, as learning leaves them.
+    /// An RBM over one slice of parameters, as a [`Learnable`] has them. Lanes past the last hidden unit must be 0, as
+    /// learning leaves them; those past the last visible unit are not read.
     ///
     /// # Errors
     /// [`RbmError`], as [`Rbm::new`].

@@ -1,25 +1,24 @@
 //! The acceptance rate of a few steps, with its standard error.
 
 use crate::accept::{Info, probability};
-use crate::lane::F32s;
+use crate::lane::{F32s, Total};
 use crate::snapshot::plain;
 
 /// The mean of the acceptance probabilities `min(1, A)` of a known number of steps, with its standard error from the means of
 /// eight batches. It is right for one chain whose memory is short against a batch, and for steps of independent chains one
 /// after another. With eight batches the error itself is known to a quarter.
 ///
-/// The probabilities say more than the yes and no of the steps: their mean has the smaller variance. They are added up in
-/// plain floats, which millions of them would fill. So it looks at the first 2²⁰ steps, and what comes after changes
-/// nothing.
+/// The probabilities say more than the yes and no of the steps: their mean has the smaller variance. It looks at the first
+/// 2²⁰ steps, and what comes after changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rate {
     length: u32,
     count: u32,
-    sum: f32,
+    sum: Total,
     filled: u32,
-    filling: f32,
+    filling: Total,
     batches: u32,
     mean: f32,
     squares: f32,
@@ -42,17 +41,17 @@ impl Rate {
         }
         let probability = probability(info.log_ratio);
         self.count += 1;
-        self.sum += probability;
-        self.filling += probability;
+        self.sum.add(probability);
+        self.filling.add(probability);
         self.filled += 1;
         if self.filled >= self.length {
             // Welford's update of the batch means.
-            let batch = self.filling / self.filled as f32;
+            let batch = self.filling.value() / self.filled as f32;
             self.batches += 1;
             let off = batch - self.mean;
             self.mean += off / self.batches as f32;
             self.squares += off * (batch - self.mean);
-            (self.filling, self.filled) = (0.0, 0);
+            (self.filling, self.filled) = (Total::default(), 0);
         }
     }
 
@@ -65,7 +64,7 @@ impl Rate {
     /// The mean; 0 before the first step.
     #[must_use]
     pub fn mean(&self) -> f32 {
-        if self.count == 0 { 0.0 } else { self.sum / self.count as f32 }
+        if self.count == 0 { 0.0 } else { self.sum.value() / self.count as f32 }
     }
 
     /// The standard error of the mean; 1, the width of the range, before there are two batches.
@@ -85,8 +84,8 @@ plain! {
         && rate.filled <= rate.count
         && rate.batches <= rate.count
         // Sums of probabilities: none passes its number, and what follows stays finite.
-        && (0.0..=rate.count as f32).contains(&rate.sum)
-        && (0.0..=rate.filled as f32).contains(&rate.filling)
+        && (0.0..=rate.count as f32).contains(&rate.sum.value())
+        && (0.0..=rate.filled as f32).contains(&rate.filling.value())
         && (0.0..=2.0).contains(&rate.mean)
         && (0.0..=4.0 * rate.batches as f32).contains(&rate.squares)
 }

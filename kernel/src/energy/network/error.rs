@@ -32,11 +32,11 @@ crate::error::errors! {
             /// Its row.
             row: usize,
         } => "the target of row {row} is not finite";
-        /// The inputs of a row add up past 10³⁰.
+        /// The inputs of a row add up past 10³⁰, or its target is past 10¹⁵ in size.
         TooLarge {
             /// The row.
             row: usize,
-        } => "the inputs of row {row} add up past 1e30";
+        } => "the inputs of row {row} add up past 1e30, or its target is past 1e15";
         /// The scale of the output must be finite and not 0.
         Scale(value: f32) => "the scale of the output, {value}, is not finite or is 0";
         /// The precision must be positive and finite.

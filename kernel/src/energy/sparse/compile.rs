@@ -67,12 +67,15 @@ impl<'a> Sparse<'a> {
         let (fine, most) = Grid::fine(reach, least / times);
         let check = !any_rounding && grid.coarse(fine);
 
-        // Second pass: `ends` walks from the start of each row to its end as the row fills.
+        // Second pass: `ends` walks from the start of each row to its end as the row fills. `linear` adds up what the couplings
+        // of a site lose.
         ends.iter_mut().fold(0, |start, end| start + core::mem::replace(end, start));
+        linear.fill(0);
         for (edge, (a, b, coupling)) in edges.enumerate() {
             // Spins: K = 2 · (2J), even, so that b = 2w − ½ΣK stays on the grid and E(s) = E(−s) exactly.
             let half = grid.round(weight * scale * coupling);
-            if check && !grid.keeps(weight * scale * coupling, fine, most) {
+            let lost = if check { grid.lost(weight * scale * coupling, most) } else { 0.0 };
+            if lost > fine {
                 return Err(SparseError::CouplingRounded { edge });
             }
             let coupling = if embedding == Embedding::Spins { 2 * half } else { half };
@@ -82,6 +85,12 @@ impl<'a> Sparse<'a> {
                     *entry = Entry { site: neighbour, coupling };
                 }
                 *end += 1;
+                let Some(sum) = linear.get_mut(site as usize) else { continue };
+                let together = f32::from_bits(*sum as u32) + lost;
+                if together > Grid::TOGETHER * fine {
+                    return Err(SparseError::CouplingRounded { edge });
+                }
+                *sum = together.to_bits() as i32;
             }
         }
 

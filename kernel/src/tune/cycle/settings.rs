@@ -63,9 +63,13 @@ pub(super) fn check(settings: &CycleSettings, positions: usize) -> Result<(), Tu
     }
     [settings.target, settings.learning_rate].into_iter().try_for_each(share)?;
     for value in [balance.0, balance.1] {
-        if !(0.5..=1.0).contains(&value) || balance.0 > balance.1 {
+        if !(0.5..=1.0).contains(&value) {
             return Err(TuneError::Share(value));
         }
+    }
+    let (lower, upper) = balance;
+    if lower > upper {
+        return Err(TuneError::Order { lower, upper });
     }
     bounds(step_size)
 }
