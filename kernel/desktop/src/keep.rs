@@ -1,6 +1,7 @@
 //! A run in a file, so that it survives being killed at any moment.
 //!
-//! A line of JSON, then the snapshots of the units, then the draws of each chain: states, energies.
+//! A line with the name of the format and a hash of all that follows. A line of JSON. Then the snapshots of the units, and the
+//! draws of each chain: states, energies.
 
 use crate::checkpoint::Fnv;
 use crate::sampler::{Choice, Sampler};
@@ -12,13 +13,17 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
+/// The name of the format. Files of the format before it begin with a brace.
+const FORMAT: &str = "bitmc checkpoint 2";
+
 /// Reads and writes the file, where there is to be one.
 pub(crate) struct Keeper<'s> {
+    sampler: &'s Sampler<'s>,
     path: Option<&'s Path>,
     question: String,
 }
 
-/// What is before the bytes.
+/// The line of JSON.
 #[derive(Serialize, Deserialize)]
 struct Head {
     question: String,
@@ -26,7 +31,6 @@ struct Head {
     snapshots: usize,
     draws: usize,
     chains: usize,
-    hash: String,
 }
 
 /// A run that was read.
@@ -63,7 +67,7 @@ impl<'s> Keeper<'s> {
             sampler.settings.seed,
             sampler.temperature,
         );
-        Ok(Self { path, question })
+        Ok(Self { sampler, path, question })
     }
 
     /// Which run this is: the version, the model and the settings.
@@ -76,20 +80,35 @@ impl<'s> Keeper<'s> {
         let Some(path) = self.path.filter(|path| path.exists()) else { return Ok(None) };
         let bad = |reason: &str| Error::file(path, format!("no checkpoint of this run: {reason}"));
         let bytes = files::read(path)?;
-        let end =
-            bytes.iter().position(|&byte| byte == b'\n').ok_or_else(|| bad("its first line does not end"))?;
-        let head: Head =
-            serde_json::from_slice(&bytes[..end]).map_err(|_| bad("its first line is not a checkpoint's"))?;
-        let body = &bytes[end + 1..];
+        if bytes.starts_with(b"{") {
+            return Err(bad("it has the format of an older version"));
+        }
+        let (first, rest) = line(&bytes);
+        let Some(written) = first.strip_prefix(FORMAT.as_bytes()) else {
+            return Err(bad("its first line is not a checkpoint's"));
+        };
+        if written != format!(" {}", hash(rest)).as_bytes() {
+            return Err(bad("it is damaged"));
+        }
+        let (head, body) = line(rest);
+        let head: Head = serde_json::from_slice(head).map_err(|_| bad("it is damaged"))?;
         if head.question != self.question {
             let pairs = differing(&head.question, &self.question);
             return Err(Error::file(path, format!("the run had other settings: {pairs}")));
         }
-        if hash(body) != head.hash || body.len() < head.snapshots {
-            return Err(bad("it is damaged"));
-        }
-        let (snapshots, rest) = body.split_at(head.snapshots);
-        let tracks = tracks(rest, head.chains, head.draws).ok_or_else(|| bad("it is damaged"))?;
+        // An edit may have come with its hash: sizes that do not fit are refused all the same.
+        let sampler = self.sampler;
+        let draw = 4 * (sampler.model.layout().words() + 1);
+        let fits = |rest: &[u8]| {
+            head.chains == sampler.chains
+                && head.draws <= sampler.draws
+                && head.chains.checked_mul(head.draws).and_then(|draws| draws.checked_mul(draw))
+                    == Some(rest.len())
+        };
+        let parts = body.split_at_checked(head.snapshots).filter(|(_, rest)| fits(rest));
+        let kept =
+            parts.and_then(|(snapshots, rest)| Some((snapshots, tracks(rest, head.chains, head.draws)?)));
+        let (snapshots, tracks) = kept.ok_or_else(|| bad("it is damaged"))?;
         Ok(Some(Kept { report: head.report, snapshots: snapshots.to_vec(), tracks }))
     }
 
@@ -108,23 +127,28 @@ impl<'s> Keeper<'s> {
         tracks: &[Track],
     ) -> Result<(), Error> {
         let Some(path) = self.path else { return Ok(()) };
-        let mut body = snapshots(units).map_err(|error| Error::file(path, error))?;
-        let snapshots = body.len();
-        tracks.iter().for_each(|track| put_track(track, &mut body));
-        let draws = tracks.first().map_or(0, |track| track.energies.len());
+        let snapshots = snapshots(units).map_err(|error| Error::file(path, error))?;
         let head = Head {
             question: self.question.clone(),
             report: report.clone(),
-            snapshots,
-            draws,
+            snapshots: snapshots.len(),
+            draws: tracks.first().map_or(0, |track| track.energies.len()),
             chains: tracks.len(),
-            hash: hash(&body),
         };
-        let mut bytes = serde_json::to_vec(&head).map_err(|error| Error::file(path, error))?;
-        bytes.push(b'\n');
-        bytes.append(&mut body);
+        let mut rest = serde_json::to_vec(&head).map_err(|error| Error::file(path, error))?;
+        rest.push(b'\n');
+        rest.extend(snapshots);
+        tracks.iter().for_each(|track| put_track(track, &mut rest));
+        let mut bytes = format!("{FORMAT} {}\n", hash(&rest)).into_bytes();
+        bytes.append(&mut rest);
         files::write(path, &bytes)
     }
+}
+
+/// The first line, without its end, and what follows.
+fn line(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let end = bytes.iter().position(|&byte| byte == b'\n').unwrap_or(bytes.len());
+    (&bytes[..end], bytes.get(end + 1..).unwrap_or_default())
 }
 
 /// The snapshots of units, one behind the other.
@@ -166,8 +190,9 @@ pub(crate) fn tracks(bytes: &[u8], chains: usize, draws: usize) -> Option<Vec<Tr
     }
     let words: Vec<u32> = words.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
     let each = words.len() / chains;
+    let states = each.checked_sub(draws)?;
     let track = |chain: usize| {
-        let (states, energies) = words[chain * each..(chain + 1) * each].split_at(each.saturating_sub(draws));
+        let (states, energies) = words[chain * each..(chain + 1) * each].split_at(states);
         Track { words: states.to_vec(), energies: energies.iter().map(|&bits| f32::from_bits(bits)).collect() }
     };
     Some((0..chains).map(track).collect())
@@ -182,7 +207,11 @@ pub(crate) fn fingerprint(model: &Model) -> u64 {
 
 /// Where two questions differ.
 pub(crate) fn differing(there: &str, here: &str) -> String {
-    let pairs = there.split("; ").zip(here.split("; ")).filter(|(there, here)| there != here);
+    let (there, here): (Vec<&str>, Vec<&str>) = (there.split("; ").collect(), here.split("; ").collect());
+    if there.len() != here.len() {
+        return format!("it names {}, and this version {}", there.len(), here.len());
+    }
+    let pairs = there.iter().zip(&here).filter(|(there, here)| there != here);
     let pairs: Vec<String> = pairs.map(|(there, here)| format!("{there}, not {here}")).collect();
     pairs.join("; ")
 }

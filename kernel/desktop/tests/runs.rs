@@ -122,6 +122,51 @@ fn a_run_that_was_killed_goes_on_with_the_same_bytes() {
 }
 
 #[test]
+fn a_checkpoint_that_was_edited_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, model) = (folder.path().join("run"), glass(8));
+    let settings = model.sampler().with("gibbs".parse().unwrap()).chains(5).draws(50).checkpoint(&path);
+    let whole = settings.run().unwrap();
+    let kept = std::fs::read(&path).unwrap();
+    assert_eq!(bytes(&settings.run().unwrap()), bytes(&whole));
+    let refused = |bytes: &[u8], why: &str| {
+        std::fs::write(&path, bytes).unwrap();
+        let error = settings.run().unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    };
+    let end = |bytes: &[u8]| bytes.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+    let first = end(&kept);
+    let second = first + end(&kept[first..]);
+    let head = String::from_utf8(kept[first..second].to_vec()).unwrap();
+    for (field, values) in [
+        (
+            "\"draws\":50",
+            &["\"draws\":18446744073709551615", "\"draws\":99", "\"draws\":49", "\"draws\":0"][..],
+        ),
+        ("\"chains\":5", &["\"chains\":200", "\"chains\":1", "\"chains\":0"]),
+        ("\"snapshots\":", &["\"snapshots\":1", "\"snapshots\":9999999999"]),
+        ("\"faults\":0", &["\"faults\":7"]),
+    ] {
+        assert!(head.contains(field), "{head}");
+        for value in values {
+            let rest = [head.replace(field, value).as_bytes(), &kept[second..]].concat();
+            refused(&[&kept[..first], &rest[..]].concat(), "it is damaged");
+            // Edited with its hash (FNV-1a), sizes are still to fit.
+            let hash = rest.iter().fold(0xCBF2_9CE4_8422_2325u64, |hash, byte| {
+                (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3)
+            });
+            if field != "\"faults\":0" {
+                let first = format!("bitmc checkpoint 2 {hash:016x}\n");
+                refused(&[first.as_bytes(), &rest[..]].concat(), "it is damaged");
+            }
+        }
+    }
+    refused(&kept[first..], "the format of an older version");
+    refused(b"", "its first line is not a checkpoint's");
+    refused(&kept[..kept.len() - 4], "it is damaged");
+}
+
+#[test]
 fn illegal_settings_are_named() {
     let model = glass(4);
     let said = |sampler: bitmc_desktop::Sampler<'_>| sampler.run().unwrap_err().to_string();
