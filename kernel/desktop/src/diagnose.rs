@@ -240,7 +240,7 @@ pub(crate) fn bounded<S: serde::Serializer>(value: &f64, to: S) -> Result<S::Ok,
 pub(crate) mod infinite {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) const INFINITE: f64 = 1e308;
+    pub(crate) const INFINITE: f64 = 1e308;
 
     pub(crate) fn serialize<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
         value.map(|value| value.min(INFINITE)).serialize(to)

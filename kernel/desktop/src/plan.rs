@@ -45,7 +45,8 @@ pub enum Plan {
     },
     /// The any-scale balanced proposal of first order (AB).
     Balanced {
-        /// α.
+        /// α; infinity is 1e308 as JSON.
+        #[serde(with = "step")]
         step_size: f32,
         /// β of the balancing, ½ for DMALA.
         balance: f32,
@@ -57,7 +58,8 @@ pub enum Plan {
     },
     /// A cycle of bold and local Langevin steps (ACS), found by [`cyclical::tuned`] where it is empty.
     Cyclical {
-        /// Step size and balance of each step.
+        /// Step size and balance of each step; infinity is 1e308 as JSON.
+        #[serde(with = "steps")]
         positions: Vec<(f32, f32)>,
     },
     /// Gibbs with gradients: so many indices a step (GWG).
@@ -95,6 +97,38 @@ pub enum Plan {
         /// The inverse temperatures, rising to 1.
         betas: Vec<f32>,
     },
+}
+
+/// Step sizes as JSON, which has no infinity.
+mod step {
+    use crate::diagnose::infinite::INFINITE;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(size: &f32, to: S) -> Result<S::Ok, S::Error> {
+        if *size == f32::INFINITY { to.serialize_f64(INFINITE) } else { to.serialize_f32(*size) }
+    }
+
+    /// As 64 bits: 1e308 is infinite in 32, where serde has an error.
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<f32, D::Error> {
+        Ok(f64::deserialize(from)? as f32)
+    }
+}
+
+/// The same of the steps of a cycle.
+mod steps {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Position(#[serde(with = "super::step")] f32, f32);
+
+    pub(super) fn serialize<S: Serializer>(positions: &[(f32, f32)], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(positions.iter().map(|&(size, balance)| Position(size, balance)))
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Vec<(f32, f32)>, D::Error> {
+        let positions = Vec::<Position>::deserialize(from)?;
+        Ok(positions.into_iter().map(|Position(size, balance)| (size, balance)).collect())
+    }
 }
 
 impl std::fmt::Display for Plan {

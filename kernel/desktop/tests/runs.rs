@@ -1,6 +1,6 @@
 //! What a run promises: the same bytes for any number of threads, prefixes, and runs that are taken up again.
 
-use bitmc_desktop::{Cancel, Choice, Model, Samples};
+use bitmc_desktop::{Cancel, Choice, Model, Plan, Samples};
 use std::time::{Duration, Instant};
 
 fn glass(side: u32) -> Model {
@@ -164,6 +164,25 @@ fn a_checkpoint_that_was_edited_is_refused() {
     refused(&kept[first..], "the format of an older version");
     refused(b"", "its first line is not a checkpoint's");
     refused(&kept[..kept.len() - 4], "it is damaged");
+}
+
+#[test]
+fn a_run_with_an_infinite_step_size_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = glass(4);
+    for (name, plan) in [
+        ("balanced", Plan::Balanced { step_size: f32::INFINITY, balance: 0.5 }),
+        ("cyclical", Plan::Cyclical { positions: vec![(f32::INFINITY, 0.5), (0.2, 0.6)] }),
+    ] {
+        let settings = model.sampler().with(Choice::Exactly(plan.clone())).chains(2).draws(20);
+        let settings = settings.checkpoint(folder.path().join(name));
+        let whole = settings.run().unwrap();
+        let again = settings.run().unwrap();
+        assert_eq!(again.report().sampler, plan);
+        assert_eq!(bytes(&whole), bytes(&again));
+    }
+    let json = serde_json::to_string(&Plan::Balanced { step_size: 0.2, balance: 0.5 }).unwrap();
+    assert_eq!(json, r#"{"balanced":{"step_size":0.2,"balance":0.5}}"#);
 }
 
 #[test]
