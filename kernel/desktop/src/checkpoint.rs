@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::files;
+use crate::keep::differing;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use std::path::PathBuf;
 
@@ -101,9 +102,7 @@ struct Question(String);
 impl Question {
     /// The options in which another question differs.
     fn differs(&self, other: &str) -> String {
-        let pairs = self.0.split("; ").zip(other.split("; ")).filter(|(kept, here)| kept != here);
-        let pairs: Vec<String> = pairs.map(|(kept, here)| format!("{kept}, not {here}")).collect();
-        format!("the run had other options: {}", pairs.join("; "))
+        format!("the run had other options: {}", differing(&self.0, other))
     }
 }
 
@@ -145,6 +144,10 @@ impl Fnv {
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.0 =
             bytes.iter().fold(self.0, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3));
+    }
+
+    pub(crate) fn add_words(&mut self, words: &[u32]) {
+        words.iter().for_each(|word| self.add(&word.to_le_bytes()));
     }
 
     pub(crate) fn finish(&self) -> u64 {

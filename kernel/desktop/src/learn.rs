@@ -35,12 +35,12 @@ pub use method::{Method, Mover, Objective, RunningFloor};
 use crate::Error;
 use crate::bits::BitRows;
 use crate::chains::{memory, streams};
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, Fnv};
 use bitmc::energy::Tempered;
 use bitmc::lane::{Block, LANES};
 use bitmc::learn::{Adam, Contrast, CyclicalLearning, Minibatch, Replay, Report, clip, decay, lasso};
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
-use bitmc::{LaneRng, Layout, Packed, Rng};
+use bitmc::{LaneRng, Layout, Packed, Rng, SeedableRng};
 use method::{By, retune};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -129,6 +129,17 @@ pub trait Data: Sync {
 
     /// Writes a sample.
     fn draw(&self, rng: &mut LaneRng, words: &mut [u32]);
+
+    /// A number by which a [checkpoint](Learner::checkpoint) knows its data. It is made from a few samples, unless the source
+    /// has all of them at hand, as rows have.
+    fn fingerprint(&self, layout: Layout) -> u64 {
+        let (mut hash, mut rng, mut words) = (Fnv::new(), LaneRng::seed_from_u64(0), vec![0; layout.words()]);
+        for _ in 0..64 {
+            self.draw(&mut rng, &mut words);
+            hash.add_words(&words);
+        }
+        hash.finish()
+    }
 }
 
 impl Data for &BitRows {
@@ -146,6 +157,12 @@ impl Data for &BitRows {
 
     fn draw(&self, rng: &mut LaneRng, words: &mut [u32]) {
         words.copy_from_slice(self.row(rng.next_u32() as usize));
+    }
+
+    fn fingerprint(&self, _layout: Layout) -> u64 {
+        let mut hash = Fnv::new();
+        self.rows().for_each(|row| hash.add_words(row));
+        hash.finish()
     }
 }
 
@@ -193,7 +210,8 @@ impl<'a, F: Family, D: Data> Learner<'a, F, D> {
     }
 
     /// Keeps the run in a file, written after every so many changes of θ ([`Checkpoint::at`]). A run that goes on from the file
-    /// has the bits of one that was never stopped.
+    /// has the bits of one that was never stopped. The file must be of a run with the same family, [data](Data::fingerprint),
+    /// start, method and plan.
     #[must_use]
     pub fn checkpoint(self, kept: Checkpoint) -> Self {
         Self { kept, ..self }
@@ -216,8 +234,8 @@ impl<'a, F: Family, D: Data> Learner<'a, F, D> {
     /// As [`Learner::run`], and what the look returns.
     pub fn watched(self, mut look: impl FnMut(&Look<'_>) -> Result<bool, Error>) -> Result<Learned, Error> {
         let Self { family, plan, .. } = &self;
-        let question = format!("{:?}; {plan:?}", self.method);
         let mut run = self.begin()?;
+        let question = self.question(&run.theta);
         let mut moments = vec![[0.0; LANES]; 2 * run.theta.len()];
         let mut adam = Adam::new(&mut moments, plan.rate)?;
         self.kept.resume(&question, |mut reader| {
@@ -247,6 +265,24 @@ impl<'a, F: Family, D: Data> Learner<'a, F, D> {
         }
         let chains = run.parts.into_iter().flat_map(|part| part.words).collect();
         Ok(Learned { theta: run.theta, iterations: run.iteration, evaluations: run.evaluations, chains })
+    }
+
+    /// Which run begins at this θ: what a file to go on from must be of.
+    fn question(&self, theta: &[Block]) -> String {
+        let start = |numbers: &[f32]| {
+            let mut hash = Fnv::new();
+            numbers.iter().for_each(|number| hash.add_words(&[number.to_bits()]));
+            hash.finish()
+        };
+        format!(
+            "{}; data {:016x}; start {:016x}; base {:016x}; {:?}; {:?}",
+            self.family.name(),
+            self.data.fingerprint(self.family.layout()),
+            start(theta.as_flattened()),
+            start(self.base),
+            self.method,
+            self.plan
+        )
     }
 
     /// Before the first change.

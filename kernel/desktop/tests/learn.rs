@@ -169,6 +169,47 @@ fn a_stopped_run_goes_on_bit_for_bit() {
     }
 }
 
+#[test]
+fn a_run_of_other_data_another_start_or_another_family_does_not_take_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.bin");
+    let (data, plan) = (rows(), Plan { iterations: 10, ..PLAN });
+    let (method, kept) =
+        (Method::Objective(Objective::Guided(2)), |again| Checkpoint::at(path.clone(), 5, again));
+    // As many parameters: six blocks and one, and seven blocks.
+    let family = RbmFamily { visible: SITES, hidden: 4 };
+    let learner = || Learner::new(&family, &data, method, plan);
+    let first = learner().checkpoint(kept(false)).run().expect("a legal run");
+    assert!(learner().checkpoint(kept(true)).run().expect("the same run") == first);
+    let refused = |run: Result<Learned, Error>, what: &str| match run {
+        Err(Error::File { reason, .. }) => {
+            assert!(reason.starts_with(&format!("the run had other options: {what}")), "{reason}");
+        }
+        other => panic!("{what}: {other:?}"),
+    };
+    let mut fewer = BitRows::new(data.layout());
+    data.rows().skip(1).for_each(|row| fewer.push(Packed::new(data.layout(), row).expect("bits")));
+    refused(Learner::new(&family, &fewer, method, plan).checkpoint(kept(true)).run(), "data ");
+    refused(Learner::new(&family, source(), method, plan).checkpoint(kept(true)).run(), "data ");
+    refused(learner().theta(vec![[0.0; 16]; first.theta.len()]).checkpoint(kept(true)).run(), "start ");
+    refused(learner().base(&[0.5; SITES]).checkpoint(kept(true)).run(), "start ");
+    let theta = first.theta.clone();
+    let from = |base| learner().theta(theta.clone()).base(base);
+    from(&[0.5; SITES]).checkpoint(kept(false)).run().expect("a legal run");
+    refused(from(&[0.4; SITES]).checkpoint(kept(true)).run(), "base ");
+    let other = RbmFamily { visible: SITES, hidden: 5 };
+    let wider = Learner::new(&other, &data, method, plan).checkpoint(kept(true)).run();
+    refused(wider, "RbmFamily { visible: 6, hidden: 4 }, not RbmFamily { visible: 6, hidden: 5 }");
+    // Samples that a function draws are told apart, too.
+    let learner = |odds: f32| {
+        let draw = move |rng: &mut LaneRng, words: &mut [u32]| words[0] = u32::from(uniform(rng) < odds);
+        Learner::new(&family, draw, method, plan)
+    };
+    let once = learner(0.5).checkpoint(kept(false)).run().expect("a legal run");
+    assert!(learner(0.5).checkpoint(kept(true)).run().expect("the same run") == once);
+    refused(learner(0.4).checkpoint(kept(true)).run(), "data ");
+}
+
 /// The floor is the mean of what was found less its standard deviation. Where an energy is rougher it begins anew.
 #[test]
 fn the_running_floor_rises_and_begins_anew() {

@@ -19,6 +19,12 @@ pub trait Family: Sync {
     where
         Self: 't;
 
+    /// Its name and its sizes: a [checkpoint](super::Learner::checkpoint) of one family is not taken for another's. By default
+    /// the name of the type.
+    fn name(&self) -> String {
+        std::any::type_name::<Self>().into()
+    }
+
     /// The shape of a state.
     fn layout(&self) -> Layout;
 
@@ -97,6 +103,10 @@ impl RbmFamily {
 impl Family for RbmFamily {
     type Energy<'t> = Rbm<'t>;
 
+    fn name(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn layout(&self) -> Layout {
         Layout::binary(self.visible)
     }
@@ -158,6 +168,10 @@ impl IsingFamily {
 impl Family for IsingFamily {
     type Energy<'t> = Boltzmann<'t>;
 
+    fn name(&self) -> String {
+        format!("{self:?}")
+    }
+
     fn layout(&self) -> Layout {
         Layout::binary(self.sites)
     }
@@ -199,6 +213,10 @@ impl NetworkFamily {
 
 impl Family for NetworkFamily {
     type Energy<'t> = Perceptron<'t>;
+
+    fn name(&self) -> String {
+        format!("{self:?}")
+    }
 
     fn layout(&self) -> Layout {
         Layout::binary(self.widths.first().copied().unwrap_or(0))
