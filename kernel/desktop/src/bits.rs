@@ -48,7 +48,7 @@ pub enum BitsError {
 }
 
 impl BitRows {
-    /// No rows yet.
+    /// No rows yet. Rows without sites are not counted.
     #[must_use]
     pub fn new(layout: Layout) -> Self {
         Self { layout, words: Vec::new() }
@@ -69,7 +69,7 @@ impl BitRows {
     /// How many rows there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.words.len() / self.layout.words()
+        self.words.len().checked_div(self.layout.words()).unwrap_or(0)
     }
 
     /// Whether there is no row.
@@ -79,6 +79,9 @@ impl BitRows {
     }
 
     /// The words of row `index`, modulo the number of rows.
+    ///
+    /// # Panics
+    /// Where there is no row.
     #[must_use]
     pub fn row(&self, index: usize) -> &[u32] {
         let first = index % self.len() * self.layout.words();
@@ -87,7 +90,7 @@ impl BitRows {
 
     /// The words of all rows in order.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u32]> + Clone {
-        self.words.chunks_exact(self.layout.words())
+        self.words.chunks_exact(self.layout.words().max(1))
     }
 
     /// The share of rows in which each bit is set.

@@ -289,6 +289,9 @@ impl<'a, F: Family, D: Data> Learner<'a, F, D> {
     fn begin(&self) -> Result<Run, Error> {
         let Self { family, plan, base, .. } = self;
         let layout = family.layout();
+        if layout.sites() == 0 {
+            return Err(Error::model(format!("{}: a site is needed", family.name())));
+        }
         self.data.check(layout)?;
         let (parts, replay) = (plan.parts, plan.replay.max(plan.batch));
         if plan.batch == 0 || parts == 0 || parts > plan.batch {

@@ -11,7 +11,7 @@ use bitmc_desktop::bits::BitRows;
 use bitmc_desktop::chains::memory;
 use bitmc_desktop::checkpoint::Checkpoint;
 use bitmc_desktop::learn::{
-    Annealing, IsingFamily, Learned, Learner, Method, Mover, NetworkFamily, Objective, Plan, RbmFamily,
+    Annealing, Family, IsingFamily, Learned, Learner, Method, Mover, NetworkFamily, Objective, Plan, RbmFamily,
     RunningFloor, Split, independent, measure,
 };
 use bitmc_desktop::{Error, Model};
@@ -208,6 +208,36 @@ fn a_run_of_other_data_another_start_or_another_family_does_not_take_the_file() 
     let once = learner(0.5).checkpoint(kept(false)).run().expect("a legal run");
     assert!(learner(0.5).checkpoint(kept(true)).run().expect("the same run") == once);
     refused(learner(0.4).checkpoint(kept(true)).run(), "data ");
+}
+
+#[test]
+fn families_without_units_or_sites_are_refused() {
+    let data = rows();
+    let none = BitRows::new(Layout::binary(0));
+    assert!(none.is_empty() && none.len() == 0 && none.rows().len() == 0 && none.means().is_empty());
+    assert!(Split::new(&none, 1).is_err());
+    fn refused<F: Family>(family: &F, rows: &BitRows) {
+        for method in [Method::Chains(Mover::Sweeps, 1), Method::Objective(Objective::Guided(2))] {
+            let by_function = |_: &mut LaneRng, _: &mut [u32]| {};
+            let run = Learner::new(family, by_function, method, PLAN).run();
+            assert!(matches!(run, Err(Error::Model(_))), "{run:?}");
+            let run = Learner::new(family, rows, method, PLAN).run();
+            assert!(matches!(run, Err(Error::Model(_))), "{run:?}");
+        }
+    }
+    let no_hidden = RbmFamily { visible: SITES, hidden: 0 };
+    refused(&no_hidden, &data);
+    assert!(no_hidden.model(&[[0.0; 16]]).is_err());
+    assert!(
+        RbmFamily { visible: 0, hidden: 0 }.model(&[]).is_err() && IsingFamily { sites: 0 }.model(&[]).is_err()
+    );
+    refused(&RbmFamily { visible: 0, hidden: 3 }, &none);
+    refused(&IsingFamily { sites: 0 }, &none);
+    for hidden in [&[][..], &[0], &[3, 0]] {
+        refused(&NetworkFamily::new(SITES, hidden), &data);
+    }
+    refused(&NetworkFamily::new(0, &[3]), &none);
+    refused(&NetworkFamily { widths: Vec::new() }, &none);
 }
 
 /// The floor is the mean of what was found less its standard deviation. Where an energy is rougher it begins anew.

@@ -115,7 +115,8 @@ impl Family for RbmFamily {
         let row = Rbm::row_blocks(self.hidden);
         let mut theta = vec![[0.0; LANES]; Rbm::parameter_len(self.visible, self.hidden)];
         theta.as_flattened_mut()[..base.len()].copy_from_slice(base);
-        for blocks in theta[self.biases()..].chunks_exact_mut(row) {
+        // Without hidden units there are no rows: the energy refuses it.
+        for blocks in theta[self.biases()..].chunks_exact_mut(row.max(1)) {
             for block in blocks.iter_mut() {
                 *block = normals(rng).map(|normal| 0.01 * normal);
             }
