@@ -221,6 +221,9 @@ impl Annealer<'_> {
     /// Ends the search with the first run that reaches this energy, or one below it. Runs that began before it are
     /// finished, and those that began later are given up. So which run it is does not depend on the number of
     /// threads. Of each run only the best end is kept.
+    ///
+    /// Energies are sums of 32 bits. An energy up to 1.2·10⁻⁷·max(|target|, 1) above the target counts as the target. That is
+    /// one or two steps from an `f32` to the next. [`Annealed::states`] has the energy that was found.
     #[must_use]
     pub fn target(self, energy: f64) -> Self {
         Self { target: Some(energy), ..self }

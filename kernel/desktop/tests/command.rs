@@ -142,6 +142,10 @@ fn minima_and_ln_z_and_what_a_file_holds() {
         let (reached, _) = json(&[&words[..], &["--target", &energy]].concat());
         assert_eq!(reached["states"][0]["energy"].to_string(), energy, "{method}");
         assert_eq!(reached["target"]["run"], 0, "{method}");
+        let text =
+            String::from_utf8(bitmc(&[&words[..], &["--quiet", "--target", "100.5"]].concat()).stdout).unwrap();
+        let least: f64 = energy.parse().unwrap();
+        assert!(text.contains(&format!("Run 1 reached E = {least:.6} (target 100.5) after ")), "{text}");
         let (missed, _) = json(&[&words[..], &["--target", "-1e6", "--temperatures", "2:0.5"]].concat());
         assert!(missed["target"].is_null() && missed["hottest"] == 2.0, "{method}: {missed}");
     }

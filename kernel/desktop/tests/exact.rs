@@ -3,7 +3,7 @@
 
 use bitmc::{Function, Layout, Packed, Plain};
 use bitmc_desktop::bits::BitRows;
-use bitmc_desktop::{Choice, Model, Samples, base_fields};
+use bitmc_desktop::{Choice, Method, Model, Samples, base_fields};
 
 /// `E` of every state, and the means of all sites under `e^(−E/T)`, by enumeration.
 struct Truth {
@@ -524,6 +524,20 @@ fn rounding_of_energies_is_no_order_of_the_states() {
     let energies: Vec<Vec<f64>> = (0..samples.chains()).map(|chain| samples.energies(chain)).collect();
     let ranked = bitmc_desktop::diagnose::diagnose(&energies);
     assert!(ranked.ess_bulk < Some(2000.0), "{ranked:?}");
+}
+
+#[test]
+fn a_target_is_reached_at_its_energy_and_not_above() {
+    let model = Model::ising(2, &[(0, 1, 0.5)], &[1e6, 0.0]).unwrap();
+    for method in [Method::Annealing, Method::Exchange] {
+        let search = |target| model.annealer().method(method).sweeps(5000).target(target).run().unwrap();
+        let best = search(-1e7).states[0].energy;
+        assert_eq!(best, -1_000_000.5);
+        assert!(search(best).target.is_some(), "{method:?}");
+        assert!(search(best - 1.0).target.is_none(), "{method:?}");
+        assert!(search(best - 0.2).target.is_none(), "{method:?}");
+        assert!(search(-1e40).target.is_none(), "{method:?}");
+    }
 }
 
 #[test]

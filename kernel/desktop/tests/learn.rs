@@ -214,7 +214,7 @@ fn a_run_of_other_data_another_start_or_another_family_does_not_take_the_file() 
 fn families_without_units_or_sites_are_refused() {
     let data = rows();
     let none = BitRows::new(Layout::binary(0));
-    assert!(none.is_empty() && none.len() == 0 && none.rows().len() == 0 && none.means().is_empty());
+    assert_eq!((none.len(), none.rows().len(), none.means().len()), (0, 0, 0));
     assert!(Split::new(&none, 1).is_err());
     fn refused<F: Family>(family: &F, rows: &BitRows) {
         for method in [Method::Chains(Mover::Sweeps, 1), Method::Objective(Objective::Guided(2))] {

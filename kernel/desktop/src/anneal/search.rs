@@ -22,8 +22,8 @@ const FIRST: u64 = 128;
 const MOST: usize = 10_000;
 /// States that are kept.
 const KEPT: usize = 100;
-/// How far an energy may be above the target, over both: energies are sums of f32.
-const NEAR: f64 = 1e-6;
+/// How far an energy may be above the target, over both: one or two steps from an f32 to the next.
+const NEAR: f32 = f32::EPSILON;
 
 /// The work: which run is next.
 struct Tasks<S> {
@@ -133,9 +133,14 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
         Kind::Ladders(ladders) => (1, ladders.sweeps()),
     };
     let constant = annealer.model.constant;
-    let target = annealer.target.map(|energy| (energy - constant) + NEAR * energy.abs().max(1.0));
+    let target = annealer.target.map(|energy| {
+        let target = ((energy - constant) as f32).clamp(f32::MIN, f32::MAX);
+        // Terms that cancel leave their own rounding in a sum near 0.
+        let size = target.abs().max(hot.min(1.0) as f32);
+        target + NEAR * size
+    });
     // The first run that reached the target.
-    let (goal, hit) = (target.map_or(f32::NEG_INFINITY, |target| target as f32), AtomicU64::new(u64::MAX));
+    let (goal, hit) = (target.unwrap_or(f32::NEG_INFINITY), AtomicU64::new(u64::MAX));
     let tasks = Mutex::new(Tasks { streams, run: 0, spent: 0 });
     let (found, failed) = (Mutex::new(Found::default()), Mutex::new(None));
     let next = || {

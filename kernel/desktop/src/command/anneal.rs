@@ -17,7 +17,7 @@ pub(crate) struct Options {
     #[arg(long, default_value = "annealing", value_parser = str::parse::<Method>)]
     method: Method,
 
-    /// End with the first run that reaches this energy
+    /// End with the first run that reaches this energy. Energies have 32 bits: one that is 1.2e-7 of E above it counts
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     target: Option<f64>,
 
@@ -94,8 +94,12 @@ fn text(found: &Annealed, options: &Options) -> String {
     );
     match (found.target, options.target) {
         (Some(reached), Some(energy)) => {
-            let _ =
-                writeln!(text, "Run {} reached E = {energy} after {:.3} s", reached.run + 1, reached.seconds);
+            let (run, found) = (reached.run + 1, found.states[0].energy);
+            let _ = writeln!(
+                text,
+                "Run {run} reached E = {found:.6} (target {energy}) after {:.3} s",
+                reached.seconds
+            );
         }
         (None, Some(energy)) => {
             let _ = writeln!(text, "No run reached E = {energy}");
