@@ -209,7 +209,9 @@ pub fn r_hat(count: f64, means: &[f64], variances: &[f64]) -> Option<f64> {
 pub struct Scalar {
     /// The mean over all chains.
     pub mean: f64,
-    /// The standard deviation over all chains.
+    /// The standard deviation over all chains. NaN where energies differ, but by no more than their rounding; as JSON that is
+    /// null.
+    #[serde(deserialize_with = "or_nan")]
     pub sd: f64,
     /// The Monte-Carlo standard error of the mean, `sd / √ESS`, with the effective sample size of the mean; none where the
     /// scalar never changes.
@@ -225,10 +227,15 @@ pub struct Scalar {
     pub r_hat: Option<f64>,
 }
 
-/// How far apart equal energies of these draws may be told.
+/// How far apart equal energies of these draws may be told: a few steps of f32 at the largest of them.
 pub(crate) fn rounding(tracks: &[Track]) -> f64 {
     let energies = tracks.iter().flat_map(|track| &track.energies);
-    f64::from(16.0 * f32::EPSILON * energies.fold(0.0, |most: f32, energy| most.max(energy.abs())))
+    f64::from(4.0 * f32::EPSILON * energies.fold(0.0, |most: f32, energy| most.max(energy.abs())))
+}
+
+/// A number that may be NaN, from JSON, where it is null.
+fn or_nan<'d, D: serde::Deserializer<'d>>(from: D) -> Result<f64, D::Error> {
+    Option::deserialize(from).map(|value| value.unwrap_or(f64::NAN))
 }
 
 /// A number that may be infinite, as JSON.
@@ -373,8 +380,8 @@ impl Diagnosis {
 
     /// What chains say of an energy. Energies are running sums: those of equal states differ by rounding, chain by
     /// chain, and ranks would take that for an order. Energies within a thousandth of the standard deviation, or
-    /// within `rounding` of each other, count as equal in ranks. Where all of them are equal, the energy is a
-    /// constant.
+    /// within `rounding` of each other, count as equal in ranks. Where all of them count as equal, the deviation is not
+    /// known, unless they are the same number.
     pub(crate) fn of_energy(&self, chains: &[Vec<f64>], rounding: f64) -> Scalar {
         let mut order: Vec<(f64, usize, usize)> = Vec::new();
         for (chain, values) in chains.iter().enumerate() {
@@ -391,7 +398,13 @@ impl Diagnosis {
             steady[chain][draw] = least;
         }
         let steady = self.of(&steady);
-        Scalar { mean, sd: if steady.sd == 0.0 { 0.0 } else { sd }, ..steady }
+        let is_constant = all.iter().all(|&value| value == all[0]);
+        let sd = match steady.sd == 0.0 {
+            true if is_constant => 0.0,
+            true => f64::NAN,
+            false => sd,
+        };
+        Scalar { mean, sd, ..steady }
     }
 
     /// Normal scores of the ranks over all chains; equal values share the mean of their ranks.
@@ -652,6 +665,21 @@ mod tests {
         let truth = (16 * draws) as f64 * (1.0 - phi) / (1.0 + phi);
         let size = effective_size(&all).unwrap();
         assert!((size / truth - 1.0).abs() < 0.2, "{size} for {truth}");
+    }
+
+    #[test]
+    fn a_spread_within_the_rounding_is_not_known() {
+        let diagnosis = Diagnosis::new(8);
+        let of = |other: f64| {
+            let chain = |seed| chain(seed, 8, 1).iter().map(|bit| 1e6 + other * bit).collect();
+            diagnosis.of_energy(&(1..5).map(chain).collect::<Vec<_>>(), 0.25)
+        };
+        assert_eq!(of(0.0).sd, 0.0);
+        assert!(of(0.125).sd.is_nan() && of(0.125).r_hat.is_none());
+        assert!((0.4..0.6).contains(&of(1.0).sd) && of(1.0).r_hat.is_some());
+        let json = serde_json::to_string(&of(0.125)).unwrap();
+        assert!(json.contains("\"sd\":null"), "{json}");
+        assert!(serde_json::from_str::<Scalar>(&json).unwrap().sd.is_nan());
     }
 
     #[test]

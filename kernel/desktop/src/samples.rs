@@ -532,10 +532,10 @@ impl Summary {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
-                "| {name} | {:.4} | {} | {:.4} | {} | {} | {} |",
+                "| {name} | {:.4} | {} | {} | {} | {} | {} |",
                 scalar.mean,
                 number(scalar.mcse, 4),
-                scalar.sd,
+                number(Some(scalar.sd).filter(|sd| !sd.is_nan()), 4),
                 number(scalar.ess_bulk, 0),
                 number(scalar.ess_tail, 0),
                 number(scalar.r_hat, 3)

@@ -527,6 +527,24 @@ fn rounding_of_energies_is_no_order_of_the_states() {
 }
 
 #[test]
+fn large_energies_that_move_by_little_have_their_spread() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.qubo");
+    std::fs::write(&path, "p qubo 0 2 2 0\n0 0 -1000000\n1 1 1\n").unwrap();
+    let model = Model::read(&path).unwrap();
+    let p = 1.0 / (1.0 + 1f64.exp());
+    let sd = (p * (1.0 - p)).sqrt();
+    for sampler in ["auto", "gibbs", "langevin:0.2"] {
+        let samples = model.sampler().with(sampler.parse().unwrap()).draws(2000).run().unwrap();
+        let energy = samples.summary().energy;
+        assert!((energy.sd / sd - 1.0).abs() < 0.05 && energy.r_hat < Some(1.05), "{sampler}: {energy:?}");
+        assert!((energy.mean - p + 1e6).abs() < 5.0 * energy.mcse.unwrap(), "{sampler}: {energy:?}");
+    }
+    let table = model.given(&[(0, 1), (1, 0)]).unwrap().sampler().draws(20).run().unwrap().summary().table(0);
+    assert!(table.contains("| E | -1000000.0000 | – | 0.0000 |"), "{table}");
+}
+
+#[test]
 fn a_target_is_reached_at_its_energy_and_not_above() {
     let model = Model::ising(2, &[(0, 1, 0.5)], &[1e6, 0.0]).unwrap();
     for method in [Method::Annealing, Method::Exchange] {
