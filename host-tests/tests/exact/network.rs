@@ -189,6 +189,6 @@ fn bad_input_has_a_name() {
     let short = model.init(Packed::new(model.layout(), &[0]).unwrap(), &mut [[0; LANES]; 6]);
     assert_eq!(short, Err(EnergyError::Cache { need: 7, got: 6 }));
     // An energy past the largest float forbids every state.
-    let model = BinaryNetwork::new(&inputs, &[1e30; 3], 4, 0.25, 1.0).unwrap();
+    let model = BinaryNetwork::new(&inputs, &[1e15; 3], 4, 0.25, 1e30).unwrap();
     assert!(heap::chain(&model, &[0]).is_err());
 }

@@ -41,8 +41,8 @@ impl Rate {
         }
         let probability = probability(info.log_ratio);
         self.count += 1;
-        self.sum.add(probability);
-        self.filling.add(probability);
+        self.sum.add_one_of_many(probability);
+        self.filling.add_one_of_many(probability);
         self.filled += 1;
         if self.filled >= self.length {
             // Welford's update of the batch means.
@@ -78,14 +78,19 @@ impl Rate {
     }
 }
 
+/// Whether a total is of so many probabilities.
+fn up_to(count: u32, total: Total) -> bool {
+    [total.parts().0, total.value()].iter().all(|sum| (0.0..=count as f32).contains(sum))
+}
+
 plain! {
     Rate, b"rate", { length, count, sum, filled, filling, batches, mean, squares },
     |rate| rate.filled < rate.length.max(1)
         && rate.filled <= rate.count
         && rate.batches <= rate.count
         // Sums of probabilities: none passes its number, and what follows stays finite.
-        && (0.0..=rate.count as f32).contains(&rate.sum.value())
-        && (0.0..=rate.filled as f32).contains(&rate.filling.value())
+        && up_to(rate.count, rate.sum)
+        && up_to(rate.filled, rate.filling)
         && (0.0..=2.0).contains(&rate.mean)
         && (0.0..=4.0 * rate.batches as f32).contains(&rate.squares)
 }

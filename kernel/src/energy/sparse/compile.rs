@@ -48,7 +48,7 @@ impl<'a> Sparse<'a> {
         let short = SparseError::Entries { need: count, got: have_entries };
         let entries = entries.get_mut(..count).ok_or(short)?;
         let weight = if embedding == Embedding::Spins { 2.0 } else { 1.0 };
-        let (times, mut largest, mut least) = (weight * reach, 0.0, f32::INFINITY);
+        let (times, mut largest, mut least, mut most_edges) = (weight * reach, 0.0, f32::INFINITY, 0);
         for (site, (&sum, &degree)) in linear.iter().zip(ends.iter()).enumerate() {
             let field = field(site);
             if !field.is_finite() {
@@ -62,10 +62,13 @@ impl<'a> Sparse<'a> {
             let bound = bound * (1.0 + (degree as f32 + 2.0) * f32::EPSILON);
             largest = if bound > largest { bound } else { largest };
             least = if bound < least { bound } else { least };
+            most_edges = if degree > most_edges { degree } else { most_edges };
         }
         let grid = Grid::covering(largest, 30);
         let (fine, most) = Grid::fine(reach, least / times);
-        let check = !any_rounding && grid.coarse(fine);
+        // What one coupling may lose, and all of a site together.
+        let together = Grid::TOGETHER * fine;
+        let check = !any_rounding && (grid.coarse(fine) || grid.coarse(together / most_edges as f32));
 
         // Second pass: `ends` walks from the start of each row to its end as the row fills. `linear` adds up what the couplings
         // of a site lose.
@@ -86,11 +89,11 @@ impl<'a> Sparse<'a> {
                 }
                 *end += 1;
                 let Some(sum) = linear.get_mut(site as usize) else { continue };
-                let together = f32::from_bits(*sum as u32) + lost;
-                if together > Grid::TOGETHER * fine {
+                let sums = f32::from_bits(*sum as u32) + lost;
+                if sums > together {
                     return Err(SparseError::CouplingRounded { edge });
                 }
-                *sum = together.to_bits() as i32;
+                *sum = sums.to_bits() as i32;
             }
         }
 
