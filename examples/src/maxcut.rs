@@ -21,13 +21,13 @@ pub fn layout(graph: &Graph) -> Layout {
     Layout::binary(graph.vertices)
 }
 
-/// The weight of the edges between the two sides; exact for whole weights (of a file: up to 2²⁴ each).
+/// The weight of the edges between the two sides; exact for whole weights whose sum is below 2⁵³.
 #[must_use]
 pub fn cut(graph: &Graph, words: &[u32]) -> f64 {
     let side = |vertex: u32| words[vertex as usize / 32] >> (vertex % 32) & 1;
     let between = graph.edges.iter().filter(|(a, b, _)| side(*a) != side(*b));
     // An empty sum is -0.
-    between.map(|(_, _, weight)| f64::from(*weight)).sum::<f64>() + 0.0
+    between.map(|(_, _, weight)| weight).sum::<f64>() + 0.0
 }
 
 /// When to stop.
@@ -75,7 +75,7 @@ impl Found {
 
 /// What no cut exceeds: the weight of all edges of positive weight.
 fn bound(graph: &Graph) -> f64 {
-    graph.edges.iter().map(|(_, _, weight)| f64::from(weight.max(0.0))).sum()
+    graph.edges.iter().map(|(_, _, weight)| weight.max(0.0)).sum()
 }
 
 /// Searches for a large cut with the library's annealer. It ends early with a cut that no other can exceed.
@@ -89,11 +89,11 @@ pub fn search(
     budget: Budget,
     progress: bool,
 ) -> Result<Found, Error> {
-    let weights = || graph.edges.iter().map(|edge| f64::from(edge.2));
+    let weights = || graph.edges.iter().map(|edge| edge.2);
     let size = weights().map(f64::abs).sum::<f64>() / graph.edges.len().max(1) as f64;
     // A power of two, which rounds nothing: any weights have energies near 1.
     let scale = if size > 0.0 { (-size.log2().round()).exp2() } else { 1.0 };
-    let edges: Vec<_> = graph.edges.iter().map(|&(a, b, w)| (a, b, (-scale * f64::from(w)) as f32)).collect();
+    let edges: Vec<_> = graph.edges.iter().map(|&(a, b, w)| (a, b, (-scale * w) as f32)).collect();
     let model = Model::ising(graph.vertices, &edges, &[])?;
     let annealer = model.annealer().method(method).seed(seed).threads(threads).progress(progress);
     let annealer = match budget {

@@ -53,6 +53,8 @@ impl RbmFolder {
                 format!("{units} visible units expected, found {}", visible.len()),
             ));
         }
+        let [weights, visible, hidden] =
+            [weights, visible, hidden].map(|array| array.iter().map(|&w| w as f32).collect::<Vec<f32>>());
         let model = Self::packed(&weights, visible, &hidden).map_err(|error| Failure::file(path, error))?;
         model.checked().map_err(|error| Failure::file(path, error))?;
         Ok(model)

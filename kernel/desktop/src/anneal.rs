@@ -4,7 +4,7 @@ mod fall;
 mod ladders;
 mod search;
 
-use crate::model::Model;
+use crate::model::{Model, rounded};
 use crate::npz::Npz;
 use crate::settings::{Settings, settings};
 use crate::{Error, files};
@@ -120,6 +120,16 @@ impl Annealed {
     #[must_use]
     pub fn layout(&self) -> Layout {
         self.layout
+    }
+
+    /// A sentence where numbers of the model were rounded so far that another state may be the lowest one: by more than 1e-6 of
+    /// the lowest energy, or than 1e-6 where that is more.
+    #[must_use]
+    pub fn warning(&self, model: &Model) -> Option<String> {
+        let lowest = self.states.first().map_or(0.0, |state| state.energy.abs());
+        let and =
+            ", more than a millionth of the lowest one: another state may be lower; take smaller penalties";
+        (model.rounding() > 1e-6 * lowest.max(1.0)).then(|| rounded(model.rounding(), and))
     }
 
     /// Writes an archive that `numpy.load` reads: `states` (states, sites), `uint8` or above 256 values `uint16`;

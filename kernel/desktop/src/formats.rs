@@ -13,8 +13,9 @@
 //! | `.npz` | [`arrays`] | arrays of an Ising model, a QUBO or an RBM | as their names say |
 //! | a folder | [`arrays`] | the arrays of an RBM | `E = −a·v − Σ ln(1 + e^(b + vᵀW))` |
 //!
-//! Spins are s = ±1, bits x = 0 or 1. [`Model::read`](crate::Model::read) reads any of them. Numbers of models are f32:
-//! whole ones are exact up to 2²⁴, others are rounded.
+//! Spins are s = ±1, bits x = 0 or 1. [`Model::read`](crate::Model::read) reads any of them. The readers here keep the
+//! numbers of a file in 64 bits. A model has them in 32 bits: whole ones are exact up to 2²⁴, others are rounded.
+//! [`Model::rounding`](crate::Model::rounding) says how far energies may be off.
 
 pub mod arrays;
 pub mod bqm;
@@ -29,6 +30,9 @@ use crate::files;
 use crate::read::Said;
 use std::io::Cursor;
 use std::path::Path;
+
+/// Two sites and their weight, as a file has it.
+pub type Edge = (u32, u32, f64);
 
 /// Something that is not what a format expects at a place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -47,9 +47,10 @@
 //! cost win. Costs come from a table of operations, not from a clock. [`Report`] says what was tried and why.
 //!
 //! # Limits
-//! Arithmetic is f32 and 32-bit fixed point, as in the kernel: a model that rounding would change is refused. States
-//! are kept in memory: `chains × draws × sites` values, packed. Diagnostics of models of more than 4,096 sites look
-//! at every k-th site. R̂ and effective sample sizes see only modes that some chain has met.
+//! Arithmetic is f32 and 32-bit fixed point, as in the kernel: a weight that a far larger one would swallow is refused.
+//! [`Summary::warning`] tells of numbers that are rounded too far for the temperature. States are kept in memory:
+//! `chains × draws × sites` values, packed. Diagnostics of models of more than 4,096 sites look at every k-th site. R̂
+//! and effective sample sizes see only modes that some chain has met.
 #![forbid(unsafe_code)]
 
 mod anneal;

@@ -9,6 +9,7 @@ use crate::parts::{Dyn, Parts, Ready};
 use crate::progress::Progress;
 use crate::ranks::{Ranks, over};
 use crate::run::{held, log_base, start};
+use crate::samples::{doubtful, with_rounding};
 use crate::settings::{Settings, settings};
 #[cfg(doc)]
 use bitmc::energy::BaseDistribution;
@@ -211,13 +212,20 @@ impl LogZ<'_> {
     pub fn run(&self) -> Result<Estimate, Error> {
         if self.population.is_some() {
             let size = self.size()?;
-            return self.settings.install(|| self.population_estimate(size, None));
+            return Ok(self.told(self.settings.install(|| self.population_estimate(size, None))?));
         }
         let (runs, temperatures) = (self.runs.unwrap_or(RUNS), self.temperatures.unwrap_or(TEMPERATURES));
         if runs < 2 || temperatures == 0 {
             return Err(Error::option("runs: at least 2 are needed, and 1 temperature"));
         }
-        self.settings.install(|| self.estimate(runs, temperatures))
+        Ok(self.told(self.settings.install(|| self.estimate(runs, temperatures))?))
+    }
+
+    /// With a warning where rounding of the model's numbers is not small beside the temperature.
+    fn told(&self, mut estimate: Estimate) -> Estimate {
+        let rounding = doubtful(self.model.rounding_at(self.temperature), self.temperature.into());
+        estimate.warning = with_rounding(rounding, estimate.warning);
+        estimate
     }
 
     /// The estimate of a population over several processes, with the same bits. Each rank has a share of the replicas. States travel
@@ -236,7 +244,7 @@ impl LogZ<'_> {
                 self.temperature,
                 self.base
             ))?;
-            self.settings.install(|| self.population_estimate(size, Some(link)))
+            Ok(self.told(self.settings.install(|| self.population_estimate(size, Some(link)))?))
         })
     }
 

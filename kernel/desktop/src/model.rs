@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::formats::uai::Table;
 use crate::parts::Parts;
+use crate::samples::COARSE;
 use bitmc::energy::{Edge, PolynomialError};
 use bitmc::{Energy, Layout};
 use serde::Serialize;
@@ -40,6 +41,25 @@ pub struct Model {
     pub(crate) labels: Labels,
     /// Sites that are known, with their values.
     pub(crate) known: Vec<(usize, u32)>,
+    pub(crate) rounding: Rounding,
+}
+
+/// Rounds numbers to 32 bits, and adds up by how much.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rounding(f64);
+
+impl Rounding {
+    pub(crate) fn of(&mut self, number: f64) -> f32 {
+        let rounded = number as f32;
+        self.0 += (number - f64::from(rounded)).abs();
+        rounded
+    }
+}
+
+/// A sentence that tells of rounding.
+pub(crate) fn rounded(rounding: f64, and: &str) -> String {
+    let digits = format!("{rounding:.2e}").parse().unwrap_or(rounding);
+    format!("numbers of the model are rounded to 32 bits: energies may be off by up to {digits}{and}")
 }
 
 /// The numbers of a model.
@@ -319,11 +339,12 @@ impl Model {
                 return Err(Error::model(PolynomialError::NotFinite { term }));
             }
         }
-        let (constant, terms) = gathered(scale, terms.iter().map(|&(sites, w)| (sites.to_vec(), w)));
+        let terms = terms.iter().map(|&(sites, weight)| (sites.to_vec(), weight));
+        let (constant, terms, rounding) = gathered(scale, terms);
         if !constant.is_finite() {
             return Err(Error::model(format!("the terms without sites add up to {constant}")));
         }
-        Ok(Self { constant, ..Self::checked(Form::Polynomial { scale, sites, terms })? })
+        Ok(Self { constant, rounding, ..Self::checked(Form::Polynomial { scale, sites, terms })? })
     }
 
     /// Any energy of yours: see [`bitmc::Function`] for the shortest way to write one, and [`bitmc::energy::check`] to check
@@ -402,6 +423,42 @@ impl Model {
         }
     }
 
+    /// How far the energy of a state may be off, because a file's numbers, or weights of 64 bits of a polynomial, are rounded
+    /// to 32 bits. It is the sum over all numbers, so that no state has a larger error. It is 0 where numbers were of 32 bits
+    /// from the start, and of tables of weights.
+    ///
+    /// ```
+    /// use bitmc_desktop::Model;
+    ///
+    /// let model = Model::polynomial_bits(2, &[(&[0], 20_000_001.0), (&[0, 1], 0.5)])?;
+    /// assert_eq!(model.rounding(), 1.0);
+    /// # Ok::<(), bitmc_desktop::Error>(())
+    /// ```
+    #[must_use]
+    pub fn rounding(&self) -> f64 {
+        self.rounding.0
+    }
+
+    /// The same at a temperature, by which weights are divided in 32 bits. Those below 2¹⁷ T are left out: they lose little, and
+    /// often the same share.
+    pub(crate) fn rounding_at(&self, temperature: f32) -> f64 {
+        let by = 1.0 / temperature;
+        let lost = |&weight: &f32| {
+            let exact = f64::from(weight) * f64::from(by);
+            if exact.abs() < COARSE.into() { 0.0 } else { (exact - f64::from(weight * by)).abs() }
+        };
+        let lost: f64 = match &self.form {
+            Form::Spins { edges, fields }
+            | Form::Bits { edges, fields }
+            | Form::Potts { edges, fields, .. } => {
+                edges.iter().map(|(.., weight)| weight).chain(fields).map(lost).sum()
+            }
+            Form::Polynomial { terms, .. } => terms.iter().map(|(_, weight)| lost(weight)).sum(),
+            _ => 0.0,
+        };
+        self.rounding() + lost * f64::from(temperature)
+    }
+
     /// What kind of model it is, in a word or two.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -441,6 +498,7 @@ impl Model {
             what,
             known: self.known.len(),
             constant: self.constant,
+            rounding: self.rounding(),
         }
     }
 
@@ -453,7 +511,7 @@ impl Model {
 
     pub(crate) fn of(form: Form) -> Self {
         let labels = Labels { word: "site", first: 0, names: None };
-        Self { form, constant: 0.0, labels, known: Vec::new() }
+        Self { form, constant: 0.0, labels, known: Vec::new(), rounding: Rounding::default() }
     }
 }
 
@@ -475,11 +533,16 @@ pub struct Info {
     pub known: usize,
     /// What is added to every energy.
     pub constant: f64,
+    /// How far energies may be off: see [`Model::rounding`].
+    pub rounding: f64,
 }
+
+/// Rounding that is not worth a word.
+const NEGLIGIBLE: f64 = 1e-4;
 
 impl fmt::Display for Info {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, sites, arities: (least, most), interactions, what, known, constant } = self;
+        let Self { kind, sites, arities: (least, most), interactions, what, known, constant, rounding } = self;
         write!(f, "{kind}: {sites} sites of ")?;
         if least == most {
             write!(f, "{most} values")?
@@ -492,6 +555,9 @@ impl fmt::Display for Info {
         }
         if *constant != 0.0 {
             write!(f, ", a constant of {constant}")?;
+        }
+        if *rounding > NEGLIGIBLE {
+            write!(f, "\n{}", rounded(*rounding, ""))?;
         }
         Ok(())
     }
@@ -520,12 +586,12 @@ fn pairs(sites: usize) -> impl Iterator<Item = (usize, usize)> + Clone {
     (0..sites).flat_map(move |a| (a + 1..sites).map(move |b| (a, b)))
 }
 
-/// Terms of a polynomial: the sum of those without sites, and the others, each product once. Sums are in f64: energies of 32 bits
+/// Terms of a polynomial: the sum of those without sites, the others, each product once, and their rounding. Sums are in f64: energies of 32 bits
 /// cannot be beside a large constant, and terms may cancel.
 pub(crate) fn gathered(
     scale: Scale,
     terms: impl Iterator<Item = (Vec<u32>, f64)>,
-) -> (f64, Vec<(Vec<u32>, f32)>) {
+) -> (f64, Vec<(Vec<u32>, f32)>, Rounding) {
     let (mut constant, mut sums, mut places) = (0.0, Vec::<(Vec<u32>, f64)>::new(), HashMap::new());
     for (sites, weight) in terms {
         let product = product(scale, &sites);
@@ -539,7 +605,9 @@ pub(crate) fn gathered(
             }
         }
     }
-    (constant, sums.into_iter().map(|(sites, sum)| (sites, sum as f32)).collect())
+    let mut rounding = Rounding::default();
+    let terms = sums.into_iter().map(|(sites, sum)| (sites, rounding.of(sum))).collect();
+    (constant, terms, rounding)
 }
 
 /// The sites of a product in their order, each once: x x is x, and s s is 1.

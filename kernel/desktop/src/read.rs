@@ -1,5 +1,6 @@
 //! Models from files.
 
+use crate::formats;
 use crate::formats::arrays::Arrays;
 use crate::formats::bqm::Bqm;
 use crate::formats::edges::Edges;
@@ -7,7 +8,7 @@ use crate::formats::poly::Poly;
 use crate::formats::qubo::Qubo;
 use crate::formats::rudy::Graph;
 use crate::formats::uai::{Evidence, Network};
-use crate::model::{Form, Labels, Scale, gathered};
+use crate::model::{Form, Labels, Rounding, Scale, gathered};
 use crate::parts::Parts;
 use crate::{Error, Model};
 use bitmc::energy::{Edge, Entry, FactorError, PolynomialBuffers, PolynomialError, RbmError};
@@ -133,42 +134,41 @@ pub(crate) struct Said {
     sign: f32,
     /// What the file calls the weights and biases of an RBM.
     arrays: [&'static str; 3],
+    rounding: Rounding,
 }
 
 impl From<Form> for Said {
     fn from(form: Form) -> Self {
         let labels = Labels { word: "site", first: 0, names: None };
-        Self { form, constant: 0.0, labels, known: Vec::new(), sign: 1.0, arrays: ["", "", ""] }
+        let rounding = Rounding::default();
+        Self { form, constant: 0.0, labels, known: Vec::new(), sign: 1.0, arrays: ["", "", ""], rounding }
     }
 }
 
 impl From<Graph> for Said {
     fn from(graph: Graph) -> Self {
-        let form = Form::Spins { edges: negative(&graph.edges), fields: opposite(&graph.fields) };
         let labels = Labels { word: "vertex", first: 1, names: None };
-        Self { labels, sign: -1.0, ..form.into() }
+        Self { labels, ..Self::of_edges(true, &graph.edges, &graph.fields, -1.0) }
     }
 }
 
 impl From<Edges> for Said {
     fn from(Edges { fields, edges }: Edges) -> Self {
-        Form::Spins { edges, fields }.into()
+        Self::of_edges(true, &edges, &fields, 1.0)
     }
 }
 
 impl From<Qubo> for Said {
     fn from(qubo: Qubo) -> Self {
-        let form = Form::Bits { edges: negative(&qubo.edges), fields: opposite(&qubo.linear) };
-        Self { sign: -1.0, ..form.into() }
+        Self::of_edges(false, &qubo.edges, &qubo.linear, -1.0)
     }
 }
 
 impl From<Bqm> for Said {
     fn from(bqm: Bqm) -> Self {
-        let (edges, fields) = (negative(&bqm.edges), opposite(&bqm.linear));
-        let form = if bqm.spins { Form::Spins { edges, fields } } else { Form::Bits { edges, fields } };
         let labels = Labels { word: "variable", first: 0, names: bqm.names };
-        Self { constant: bqm.offset, labels, sign: -1.0, ..form.into() }
+        let said = Self::of_edges(bqm.spins, &bqm.edges, &bqm.linear, -1.0);
+        Self { constant: bqm.offset, labels, ..said }
     }
 }
 
@@ -182,8 +182,8 @@ impl From<Network> for Said {
 impl From<Poly> for Said {
     fn from(poly: Poly) -> Self {
         let scale = if poly.spins { Scale::Spins } else { Scale::Bits };
-        let (constant, terms) = gathered(scale, poly.terms.into_iter());
-        Self { constant, ..Form::Polynomial { scale, sites: poly.sites, terms }.into() }
+        let (constant, terms, rounding) = gathered(scale, poly.terms.into_iter());
+        Self { constant, rounding, ..Form::Polynomial { scale, sites: poly.sites, terms }.into() }
     }
 }
 
@@ -191,23 +191,38 @@ impl From<Arrays> for Said {
     fn from(arrays: Arrays) -> Self {
         match arrays {
             Arrays::Ising { couplings, fields } => {
-                let edges = upper(fields.len(), |a, b| couplings[a * fields.len() + b]);
-                Form::Spins { edges, fields }.into()
+                let sites = fields.len();
+                let pair = |a, b| 0.5 * (couplings[a * sites + b] + couplings[b * sites + a]);
+                Self::of_edges(true, &upper(sites, pair), &fields, 1.0)
             }
             Arrays::Qubo { sites, matrix } => {
-                let pair = |a, b| (0.0 - (matrix[a * sites + b] + matrix[b * sites + a])) as f32;
-                let edges = upper(sites, pair);
-                let fields = (0..sites).map(|site| (0.0 - matrix[site * sites + site]) as f32).collect();
-                Self { sign: -1.0, ..Form::Bits { edges, fields }.into() }
+                let edges = upper(sites, |a, b| matrix[a * sites + b] + matrix[b * sites + a]);
+                let linear: Vec<f64> = (0..sites).map(|site| matrix[site * sites + site]).collect();
+                Self::of_edges(false, &edges, &linear, -1.0)
             }
             Arrays::Rbm { weights, visible, hidden, names } => {
-                Self { arrays: names, ..Form::Rbm { weights, visible, hidden }.into() }
+                // ln(1 + e^z) changes by no more than z.
+                let mut rounding = Rounding::default();
+                let [weights, visible, hidden] =
+                    [weights, visible, hidden].map(|array| array.iter().map(|&w| rounding.of(w)).collect());
+                Self { arrays: names, rounding, ..Form::Rbm { weights, visible, hidden }.into() }
             }
         }
     }
 }
 
 impl Said {
+    /// Weights of this sign, rounded.
+    fn of_edges(spins: bool, edges: &[formats::Edge], fields: &[f64], sign: f32) -> Self {
+        let mut rounding = Rounding::default();
+        // No zero has a sign.
+        let mut rounded = |weight: f64| sign * rounding.of(weight) + 0.0;
+        let edges = edges.iter().map(|&(a, b, weight)| (a, b, rounded(weight))).collect();
+        let fields = fields.iter().map(|&field| rounded(field)).collect();
+        let form = if spins { Form::Spins { edges, fields } } else { Form::Bits { edges, fields } };
+        Self { sign, rounding, ..form.into() }
+    }
+
     fn read(path: &Path) -> Result<Self, Error> {
         Ok(match Format::of(path)? {
             Format::Rudy => Graph::read(path)?.into(),
@@ -232,8 +247,8 @@ impl Said {
 
     /// The model, or what the kernel refuses in the words of the file.
     pub(crate) fn built(self) -> Result<Model, Refused> {
-        let Self { form, constant, labels, known, sign, arrays } = self;
-        let model = Model { constant, labels, known, ..Model::of(form) };
+        let Self { form, constant, labels, known, sign, arrays, rounding } = self;
+        let model = Model { constant, labels, known, rounding, ..Model::of(form) };
         if let Err(error) = Parts::new(&model, 1.0).and_then(|mut parts| parts.ready().map(|_| ())) {
             return Err(
                 refused(&model, sign, arrays).unwrap_or(Refused { array: None, reason: error.to_string() })
@@ -361,18 +376,8 @@ fn named(error: SparseError, edges: &[Edge], labels: &Labels, sign: f32) -> Stri
     }
 }
 
-/// The edges with the other sign.
-fn negative(edges: &[Edge]) -> Vec<Edge> {
-    edges.iter().map(|&(a, b, weight)| (a, b, -weight)).collect()
-}
-
-/// The fields with the other sign.
-fn opposite(fields: &[f32]) -> Vec<f32> {
-    fields.iter().map(|field| 0.0 - field).collect()
-}
-
 /// The edges of a matrix, without those of weight 0.
-fn upper(sites: usize, weight: impl Fn(usize, usize) -> f32) -> Vec<Edge> {
+fn upper(sites: usize, weight: impl Fn(usize, usize) -> f64) -> Vec<formats::Edge> {
     let mut edges = Vec::new();
     for a in 0..sites {
         edges.extend((a + 1..sites).map(|b| (a as u32, b as u32, weight(a, b))).filter(|edge| edge.2 != 0.0));

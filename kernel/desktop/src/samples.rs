@@ -1,7 +1,7 @@
 //! What a run gives back.
 
 use crate::diagnose::{Diagnosis, Scalar, rounding};
-use crate::model::Labels;
+use crate::model::{Labels, rounded};
 use crate::npz::{Kind, Npz};
 use crate::pair::TURNS;
 use crate::unit::{Track, transposed};
@@ -33,6 +33,8 @@ pub struct Samples {
     pub(crate) seconds: Seconds,
     /// Whether the energy is the caller's: its differences are those of totals.
     pub(crate) own: bool,
+    /// That of the model.
+    pub(crate) rounding: f64,
     /// The diagnostics, once they have been computed.
     pub(crate) summary: OnceLock<Summary>,
 }
@@ -54,7 +56,19 @@ pub struct Found {
 const FEWEST: usize = 8;
 
 /// From here on numbers of 32 bits are a sixty-fourth or more apart.
-const COARSE: f32 = 131_072.0;
+pub(crate) const COARSE: f32 = 131_072.0;
+
+/// Rounding that a run at a temperature warns of.
+pub(crate) fn doubtful(rounding: f64, temperature: f64) -> Option<f64> {
+    (rounding > 0.01 * temperature).then_some(rounding)
+}
+
+/// A warning of rounding, and what else there is.
+pub(crate) fn with_rounding(rounding: Option<f64>, other: Option<String>) -> Option<String> {
+    let and = ", more than a hundredth of the temperature; take smaller penalties or a higher temperature";
+    let all: Vec<String> = rounding.map(|rounding| rounded(rounding, and)).into_iter().chain(other).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
 
 /// The diagnostics of a run.
 #[derive(Clone, Debug, Serialize)]
@@ -78,6 +92,9 @@ pub struct Summary {
     pub faults: u64,
     /// Of an energy of your own that reaches 2¹⁷ T: how far apart numbers of 32 bits are there.
     pub spacing: Option<f64>,
+    /// How far energies may be off because numbers of the model, and these over T, are rounded to 32 bits, where that is more
+    /// than T/100.
+    pub rounding: Option<f64>,
 }
 
 /// The diagnostics of one site: those of its value.
@@ -113,6 +130,7 @@ impl Samples {
             report,
             seconds,
             own: model.is_own(),
+            rounding: model.rounding_at(temperature),
             summary: OnceLock::new(),
         }
     }
@@ -145,6 +163,7 @@ impl Samples {
             report,
             seconds: Seconds::default(),
             own: true,
+            rounding: 0.0,
             summary: OnceLock::new(),
         })
     }
@@ -388,7 +407,7 @@ impl Samples {
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let seen = if self.sites() <= GLANCED { self.summary() } else { self.diagnosed(GLANCED) };
-        if self.draws() < FEWEST { seen.failed() } else { seen.warning() }
+        if self.draws() < FEWEST { with_rounding(seen.rounding, seen.failed()) } else { seen.warning() }
     }
 
     fn diagnosed(&self, most: usize) -> Summary {
@@ -447,6 +466,7 @@ impl Samples {
             ess,
             faults: self.report.faults,
             spacing,
+            rounding: doubtful(self.rounding, self.temperature),
         }
     }
 }
@@ -478,9 +498,14 @@ fn columns(track: &Track, words: usize, word: usize) -> [Vec<u32>; 32] {
 }
 
 impl Summary {
-    /// A sentence where chains do not agree, or too few draws say anything.
+    /// A sentence where chains do not agree, too few draws say anything, or the model was rounded.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
+        with_rounding(self.rounding, self.of_chains())
+    }
+
+    /// A sentence where chains do not agree, or too few draws say anything.
+    fn of_chains(&self) -> Option<String> {
         if self.draws < FEWEST {
             return Some(format!(
                 "{} draws of a chain say nothing of errors: take at least {FEWEST}",

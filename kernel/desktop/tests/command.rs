@@ -183,6 +183,46 @@ fn minima_and_ln_z_and_what_a_file_holds() {
     assert!(text.contains("graphical model: 4 sites of 2 values"), "{text}");
 }
 
+/// Both linear weights become −20,000,000 or −20,000,002 in 32 bits.
+#[test]
+fn numbers_that_are_rounded_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.qubo");
+    std::fs::write(&path, "p qubo 0 2 2 1\n0 0 -20000001\n1 1 -20000002\n0 1 90000000\n").unwrap();
+    let path = path.to_str().unwrap();
+    let off = "numbers of the model are rounded to 32 bits: energies may be off by up to 1";
+    let told = format!("{off}, more than a hundredth of the temperature; take smaller penalties");
+    for words in [&["sample", path][..], &["sample", path, "--draws", "4"], &["logz", path]] {
+        let (answer, errors) = json(words);
+        assert!(errors.starts_with(&format!("warning: {told}")), "{words:?}: {errors}");
+        assert_eq!(format!("warning: {}\n", answer["warning"].as_str().unwrap()), errors, "{words:?}");
+    }
+    let (answer, errors) = json(&["sample", path, "--temperature", "1000"]);
+    assert!(answer["warning"].is_null() && errors.is_empty(), "{errors}");
+    // Three weights, each off by a hundredth.
+    let cancel = folder.path().join("cancel.edges");
+    std::fs::write(&cancel, "0 1 -300000.01\n1 2 -300000.01\n0 2 -300000.01\n0 3 .5\n3 3 2").unwrap();
+    let cancel = cancel.to_str().unwrap();
+    let (_, errors) = json(&["sample", cancel, "--temperature", "0.02"]);
+    assert!(errors.contains("may be off by up to 0.03, more than"), "{errors}");
+    let told = String::from_utf8(bitmc(&["info", cancel]).stdout).unwrap();
+    assert!(told.contains("rounded to 32 bits: energies may be off by up to 0.03\n"), "{told}");
+    // Exact in 32 bits, but not over T.
+    std::fs::write(folder.path().join("exact.edges"), "0 0 -300000.25\n1 1 -300000.5\n").unwrap();
+    let exact = folder.path().join("exact.edges");
+    let (_, errors) = json(&["sample", exact.to_str().unwrap(), "--temperature", "0.03"]);
+    assert!(errors.contains("rounded to 32 bits"), "{errors}");
+    let (_, errors) = json(&["sample", exact.to_str().unwrap()]);
+    assert!(!errors.contains("rounded to 32 bits"), "{errors}");
+    let penalty = folder.path().join("penalty.poly");
+    std::fs::write(&penalty, "bits 2\n20000001 0\n-20000001 0 1\n1 1\n-2").unwrap();
+    let (answer, errors) = json(&["anneal", penalty.to_str().unwrap(), "--sweeps", "1000"]);
+    assert!(errors.contains("more than a millionth of the lowest one"), "{errors}");
+    assert_eq!(format!("warning: {}\n", answer["warning"].as_str().unwrap()), errors);
+    let (answer, errors) = json(&["anneal", &file("frustrated.rudy"), "--sweeps", "1000"]);
+    assert!(answer["warning"].is_null() && errors.is_empty(), "{errors}");
+}
+
 #[test]
 fn bad_words_are_one_line() {
     let form = file("pick_two.qubo");

@@ -330,7 +330,13 @@ fn bqm_good_files() {
     assert_eq!(Bqm::parse(MIXED), Ok(mixed.clone()));
     assert_eq!(Bqm::parse(&mixed.to_text()), Ok(mixed));
     let edges = vec![(0, 1, -1.0), (0, 2, 0.5), (1, 2, 1.0)];
-    let triangle = Bqm { spins: true, names: None, linear: vec![0.1, 0.0, -0.2], edges, offset: -1.5 };
+    let triangle = Bqm {
+        spins: true,
+        names: None,
+        linear: vec![0.1f32.into(), 0.0, (-0.2f32).into()],
+        edges,
+        offset: -1.5,
+    };
     assert_eq!(Bqm::parse(TRIANGLE), Ok(triangle.clone()));
     assert_eq!(Bqm::parse(&triangle.to_text()), Ok(triangle));
 }
@@ -678,16 +684,16 @@ proptest! {
 
     #[test]
     fn edges_come_back(
-        edges in prop::collection::btree_map((0u32..9, 0u32..9), any::<f32>(), 1..20),
+        edges in prop::collection::btree_map((0u32..9, 0u32..9), any::<f64>(), 1..20),
     ) {
-        let finite = edges.into_iter().filter(|&((a, b), w)| a < b && w.is_finite());
+        let finite = edges.into_iter().filter(|&((a, b), w)| a < b && (w as f32).is_finite());
         let edges: Vec<_> = finite.map(|((a, b), w)| (a, b, w)).collect();
         let model = Edges { fields: vec![0.5, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], edges };
         prop_assert_eq!(Edges::parse(&model.to_text()), Ok(model));
     }
 
     #[test]
-    fn graphs_come_back(weights in prop::collection::vec(-1e30f32..1e30, 10)) {
+    fn graphs_come_back(weights in prop::collection::vec(-1e30f64..1e30, 10)) {
         let pairs = (0..4u32).flat_map(|a| (a + 1..4).map(move |b| (b, a)));
         let edges = pairs.zip(&weights).map(|((a, b), &w)| (a, b, w)).collect();
         let graph = Graph { vertices: 4, fields: weights[6..].to_vec(), edges };
@@ -698,7 +704,7 @@ proptest! {
     fn models_of_dimod_come_back(
         spins in any::<bool>(),
         names in prop::option::of(prop::collection::btree_set("\\PC{0,5}", 4)),
-        linear in prop::collection::vec(-1e30f32..1e30, 4),
+        linear in prop::collection::vec(-1e30f64..1e30, 4),
         offset in -1e300f64..1e300,
     ) {
         let edges = vec![(0, 1, linear[0]), (3, 2, linear[1])];

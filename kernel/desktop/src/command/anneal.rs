@@ -1,6 +1,6 @@
 //! `bitmc anneal FILE`.
 
-use crate::output::{Input, Output, on_interrupt, written};
+use crate::output::{Input, Output, on_interrupt, warn, written};
 use bitmc_desktop::{Annealed, Error, Method, cli};
 use clap::Args;
 use serde::Serialize;
@@ -54,6 +54,13 @@ pub(crate) struct Options {
     output: Output,
 }
 
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    found: &'a Annealed,
+    warning: &'a Option<String>,
+}
+
 fn temperatures(text: &str) -> Result<(f64, f64), String> {
     let pair = text.split_once(':').and_then(|(hot, cold)| Some((hot.parse().ok()?, cold.parse().ok()?)));
     pair.ok_or_else(|| "two numbers with a colon between them are needed".into())
@@ -83,7 +90,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     if let Some(path) = &options.save {
         found.save(path)?;
     }
-    options.output.tell(options, &found, &text(&found, options))
+    let warning = found.warning(&model);
+    options.output.tell(options, &Answer { found: &found, warning: &warning }, &text(&found, options))?;
+    warn(&warning);
+    Ok(())
 }
 
 /// What a person reads.

@@ -1,6 +1,6 @@
 //! `bitmc logz FILE`.
 
-use crate::output::{Input, Output, on_interrupt, written};
+use crate::output::{Input, Output, on_interrupt, warn, written};
 use bitmc_desktop::bits::BitRows;
 use bitmc_desktop::npz::Reader;
 use bitmc_desktop::{Error, Estimate, LogZ, Model, base_fields, cli};
@@ -135,8 +135,6 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     };
     let text = format!("ln Z = {log_z:.4} ± {error:.4}\n{how}");
     options.output.tell(options, &answer, &text)?;
-    if let Some(warning) = &answer.warning {
-        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("warning: {warning}\n"));
-    }
+    warn(&answer.warning);
     Ok(())
 }

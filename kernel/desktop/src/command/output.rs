@@ -4,6 +4,7 @@ use bitmc_desktop::files::{self, tell};
 use bitmc_desktop::{Cancel, Error, Model};
 use clap::Args;
 use serde::{Serialize, Serializer};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The file and the words for all.
@@ -86,6 +87,13 @@ impl Output {
             let options = serde_json::to_value(options).map_err(Error::option)?;
             tell(&format!("bitmc {version}, commit {commit}: {}\n\n{text}", words(&options)))
         }
+    }
+}
+
+/// Tells a warning. A reader that has gone away is no failure.
+pub(crate) fn warn(warning: &Option<String>) {
+    if let Some(warning) = warning {
+        let _ = writeln!(std::io::stderr(), "warning: {warning}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! `bitmc sample FILE`.
 
-use crate::output::{Input, Output, number, on_interrupt, written};
+use crate::output::{Input, Output, number, on_interrupt, warn, written};
 use bitmc_desktop::{Choice, Error, Found, Report, Samples, Summary, cli};
 use clap::Args;
 use serde::Serialize;
@@ -116,10 +116,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     }
     let answer = answer(&model, &samples);
     options.output.tell(options, &answer, &text(&answer, options))?;
-    if let Some(warning) = &answer.warning {
-        // A reader that has gone away is no failure.
-        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("warning: {warning}\n"));
-    }
+    warn(&answer.warning);
     Ok(())
 }
 

@@ -29,26 +29,26 @@ use std::path::Path;
 pub enum Arrays {
     /// `E = −½ sᵀJs − h·s`
     Ising {
-        /// J, symmetric with zeros on the diagonal.
-        couplings: Vec<f32>,
+        /// J, symmetric in 32 bits with zeros on the diagonal.
+        couplings: Vec<f64>,
         /// h, zeros where there is none.
-        fields: Vec<f32>,
+        fields: Vec<f64>,
     },
     /// `E = xᵀQx`
     Qubo {
         /// How many sites there are.
         sites: usize,
-        /// Q; two entries of a pair are added before they are rounded to f32.
+        /// Q.
         matrix: Vec<f64>,
     },
     /// `E = −a·v − Σ ln(1 + e^(b + vᵀW))`
     Rbm {
         /// W, a row for each visible unit.
-        weights: Vec<f32>,
+        weights: Vec<f64>,
         /// a.
-        visible: Vec<f32>,
+        visible: Vec<f64>,
         /// b.
-        hidden: Vec<f32>,
+        hidden: Vec<f64>,
         /// What the file calls W, a and b.
         names: [&'static str; 3],
     },
@@ -135,10 +135,10 @@ impl Arrays {
         let bias = |path: &Path, units| {
             let array = Array::read(path)?;
             vector(&array, units).map_err(|error| Error::file(path, error))?;
-            Ok::<_, Error>(array.rounded())
+            Ok::<_, Error>(array.values)
         };
         let (visible, hidden) = (bias(&visible, rows)?, bias(&hidden, columns)?);
-        Ok(Self::Rbm { weights: matrix.rounded(), visible, hidden, names: FOLDER })
+        Ok(Self::Rbm { weights: matrix.values, visible, hidden, names: FOLDER })
     }
 
     /// The quadratic form of the bytes of a `.npy` file.
@@ -170,9 +170,8 @@ impl Arrays {
             let sites = square(&couplings).map_err(within("J"))?;
             let fields = if arrays.has("h") { arrays.array("h")? } else { zeros(sites) };
             vector(&fields, sites).map_err(within("h"))?;
-            let couplings = couplings.rounded();
-            symmetric(&couplings, sites)?;
-            return Ok(Self::Ising { couplings, fields: fields.rounded() });
+            symmetric(&couplings.values, sites)?;
+            return Ok(Self::Ising { couplings: couplings.values, fields: fields.values });
         }
         if arrays.has("Q") {
             only(&arrays, &["Q"])?;
@@ -185,7 +184,7 @@ impl Arrays {
         only(&arrays, &names)?;
         let weights = arrays.array(names[0])?;
         let (mut rows, mut columns) = rectangle(&weights).map_err(within(names[0]))?;
-        let mut weights = weights.rounded();
+        let mut weights = weights.values;
         if names == SCIKIT {
             let across = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
             weights = across.map(|place| weights[place]).collect();
@@ -194,7 +193,7 @@ impl Arrays {
         let mut bias = |name, units| {
             let array = arrays.array(name)?;
             vector(&array, units).map_err(within(name))?;
-            Ok::<_, ArraysError>(array.rounded())
+            Ok::<_, ArraysError>(array.values)
         };
         let (visible, hidden) = (bias(names[1], rows)?, bias(names[2], columns)?);
         Ok(Self::Rbm { weights, visible, hidden, names })
@@ -235,15 +234,16 @@ fn vector(array: &Array, units: usize) -> Result<(), NpyError> {
     if array.shape == [units] { Ok(()) } else { Err(shape(array, &format!("({units},)"))) }
 }
 
-/// A matrix of couplings is symmetric, with zeros on its diagonal.
-fn symmetric(couplings: &[f32], sites: usize) -> Result<(), ArraysError> {
+/// A matrix of couplings is symmetric in 32 bits, with zeros on its diagonal.
+fn symmetric(couplings: &[f64], sites: usize) -> Result<(), ArraysError> {
+    let entry = |a: usize, b: usize| couplings[a * sites + b] as f32;
     for a in 0..sites {
-        let value = couplings[a * sites + a];
+        let value = entry(a, a);
         if value != 0.0 {
             return Err(ArraysError::Diagonal { site: a, value });
         }
         for b in a + 1..sites {
-            let (above, below) = (couplings[a * sites + b], couplings[b * sites + a]);
+            let (above, below) = (entry(a, b), entry(b, a));
             if above != below {
                 return Err(ArraysError::Symmetry { a, b, above, below });
             }

@@ -8,8 +8,7 @@
 //! `use_bytes=True` cannot be JSON, and are refused.
 
 use crate::Error;
-use crate::formats::cut;
-use bitmc::energy::Edge;
+use crate::formats::{Edge, cut};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -23,7 +22,7 @@ pub struct Bqm {
     /// The labels of the variables; none where they are 0, 1, 2 and so on.
     pub names: Option<Vec<String>>,
     /// One linear bias a variable.
-    pub linear: Vec<f32>,
+    pub linear: Vec<f64>,
     /// Two variables and their bias, in the order of the file.
     pub edges: Vec<Edge>,
     /// What is added to every energy.
@@ -156,8 +155,8 @@ struct Written<'b> {
     variable_type: &'static str,
     offset: f64,
     info: HashMap<String, String>,
-    linear_biases: &'b [f32],
-    quadratic_biases: Vec<f32>,
+    linear_biases: &'b [f64],
+    quadratic_biases: Vec<f64>,
     quadratic_head: Vec<u32>,
     quadratic_tail: Vec<u32>,
 }
@@ -231,12 +230,10 @@ impl Bqm {
         length("quadratic_tail", body.quadratic_tail.len(), interactions)?;
         length("linear_biases", variables, body.num_variables.unwrap_or(variables))?;
         length("quadratic_biases", interactions, body.num_interactions.unwrap_or(interactions))?;
-        let (linear, biases) = (
-            rounded("linear_biases", &body.linear_biases)?,
-            rounded("quadratic_biases", &body.quadratic_biases)?,
-        );
+        finite("linear_biases", &body.linear_biases)?;
+        finite("quadratic_biases", &body.quadratic_biases)?;
         let (mut edges, mut seen) = (Vec::new(), HashMap::new());
-        let pairs = body.quadratic_head.iter().zip(&body.quadratic_tail).zip(&biases);
+        let pairs = body.quadratic_head.iter().zip(&body.quadratic_tail).zip(&body.quadratic_biases);
         for (place, ((&a, &b), &bias)) in pairs.enumerate() {
             for (array, variable) in [("quadratic_head", a), ("quadratic_tail", b)] {
                 if variable >= variables {
@@ -251,7 +248,8 @@ impl Bqm {
             }
             edges.push((a as u32, b as u32, bias));
         }
-        Ok(Self { spins, names: names(&body.variable_labels)?, linear, edges, offset: body.offset })
+        let names = names(&body.variable_labels)?;
+        Ok(Self { spins, names, linear: body.linear_biases, edges, offset: body.offset })
     }
 
     /// The text of a file with this model, which dimod reads: [`Bqm::parse`] gives the same model back.
@@ -264,7 +262,7 @@ impl Bqm {
             version: Version { bqm_schema: "3.0.0".into() },
             use_bytes: false,
             index_type: "int32",
-            bias_type: "float32",
+            bias_type: "float64",
             num_variables: variables,
             num_interactions: self.edges.len(),
             variable_labels: self.names.as_deref().map_or_else(numbers, Labels::Names),
@@ -281,13 +279,12 @@ impl Bqm {
     }
 }
 
-/// Biases as f32.
-fn rounded(array: &'static str, biases: &[f64]) -> Result<Vec<f32>, BqmError> {
-    let round = |(place, &bias): (usize, &f64)| {
-        let rounded = bias as f32;
-        if rounded.is_finite() { Ok(rounded) } else { Err(BqmError::Bias { array, place, bias }) }
-    };
-    biases.iter().enumerate().map(round).collect()
+/// Biases are finite as f32.
+fn finite(array: &'static str, biases: &[f64]) -> Result<(), BqmError> {
+    match biases.iter().position(|&bias| !(bias as f32).is_finite()) {
+        Some(place) => Err(BqmError::Bias { array, place, bias: biases[place] }),
+        None => Ok(()),
+    }
 }
 
 /// What the variables are called, where it is not 0, 1, 2 and so on.

@@ -13,9 +13,8 @@
 //!
 //! The energy is `E = −Σ J s s′ − Σ h s` over spins s = ±1: a positive coupling favours equal spins.
 
-use super::{Found, Line, Unexpected, Words, past_the_end};
+use super::{Edge, Found, Line, Unexpected, Words, past_the_end};
 use crate::Error;
-use bitmc::energy::Edge;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -24,7 +23,7 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edges {
     /// One field a site; 0 where the file has none.
-    pub fields: Vec<f32>,
+    pub fields: Vec<f64>,
     /// Two sites and their coupling, in the order of the file.
     pub edges: Vec<Edge>,
 }

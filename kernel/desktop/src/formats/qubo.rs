@@ -11,9 +11,8 @@
 //! ```
 //! The value of a state is `Σ qᵢᵢxᵢ + Σ qᵢⱼxᵢxⱼ` over x ∈ {0,1}, and solvers look for the smallest.
 
-use super::{Found, Line, Unexpected, past_the_end};
+use super::{Edge, Found, Line, Unexpected, past_the_end};
 use crate::Error;
-use bitmc::energy::Edge;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -22,7 +21,7 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Qubo {
     /// One weight a site; 0 where the file has none.
-    pub linear: Vec<f32>,
+    pub linear: Vec<f64>,
     /// Two sites, the smaller one first, and their weight.
     pub edges: Vec<Edge>,
 }
@@ -183,6 +182,6 @@ impl Qubo {
     pub fn value(&self, x: impl Fn(usize) -> bool) -> f64 {
         let own = self.linear.iter().enumerate().filter(|&(site, _)| x(site));
         let pairs = self.edges.iter().filter(|&&(a, b, _)| x(a as usize) && x(b as usize));
-        own.map(|(_, &w)| f64::from(w)).sum::<f64>() + pairs.map(|&(_, _, w)| f64::from(w)).sum::<f64>() + 0.0
+        own.map(|(_, w)| w).sum::<f64>() + pairs.map(|(_, _, w)| w).sum::<f64>() + 0.0
     }
 }

@@ -12,9 +12,8 @@
 //!
 //! Empty lines and lines that begin with `#` or the word `c` are skipped.
 
-use super::{Found, Line, Unexpected, past_the_end};
+use super::{Edge, Found, Line, Unexpected, past_the_end};
 use crate::Error;
-use bitmc::energy::Edge;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -25,7 +24,7 @@ pub struct Graph {
     /// How many vertices there are.
     pub vertices: usize,
     /// One field a vertex; 0 where the file has none.
-    pub fields: Vec<f32>,
+    pub fields: Vec<f64>,
     /// The edges in the order of the file, vertices counted from 0.
     pub edges: Vec<Edge>,
 }

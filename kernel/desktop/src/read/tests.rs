@@ -149,6 +149,37 @@ fn arrays_are_the_energies_of_their_page() {
     is(&file(&folder, "cancel.npy", matrix), 2, |x| 0.5 * x[0] * x[1] + 7.0 * x[1]);
 }
 
+/// Numbers of 25 bits lose 1 each, those of 24 bits nothing, whichever format they are in.
+#[test]
+fn what_numbers_lose_in_rounding_adds_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let bqm = fs::read_to_string(data("triangle.json")).unwrap().replace("0.10000000149011612", "0");
+    let bqm = bqm.replace("-0.20000000298023224", "0");
+    for (name, text) in [
+        ("g.rudy", "3 3\n1 2 20000001\n2 3 -20000003\n2 2 20000002\n"),
+        ("g.edges", "0 1 20000001\n1 2 -20000003\n2 2 20000002\n"),
+        ("f.qubo", "p qubo 0 3 2 1\n0 0 20000001\n2 2 -20000003\n0 1 20000002\n"),
+        ("f.poly", "spins 3\n20000001 0 1\n-20000003 0\n20000002 2\n20000001\n"),
+        ("f.json", &bqm.replace("[-1.0, 0.5, 1.0]", "[20000001, 20000002, -20000003]")),
+    ] {
+        let rounding = Model::read(file(&folder, name, text)).unwrap().rounding();
+        assert!((rounding - 2.0).abs() < 1e-8, "{name}: {rounding}");
+    }
+    let matrix = npy(&[2, 2], &[20_000_001.0, 10_000_001.0, 10_000_000.0, 0.5]);
+    assert_eq!(Model::read(file(&folder, "q.npy", matrix)).unwrap().rounding(), 2.0);
+    let mut npz = Npz::new();
+    npz.add("J", &[2, 2], &[0.0, 20_000_001.0, 20_000_001.0, 0.0]).unwrap();
+    npz.add("h", &[2], &[0.25, -20_000_003.0]).unwrap();
+    let path = file(&folder, "j.npz", npz.finish().unwrap().into_inner());
+    assert_eq!(Model::read(path).unwrap().rounding(), 2.0);
+    let mut npz = Npz::new();
+    npz.add("W", &[1, 1], &[20_000_001.0]).unwrap();
+    npz.add("a", &[1], &[20_000_002.0]).unwrap();
+    npz.add("b", &[1], &[20_000_003.0]).unwrap();
+    let path = file(&folder, "w.npz", npz.finish().unwrap().into_inner());
+    assert_eq!(Model::read(path).unwrap().rounding(), 2.0);
+}
+
 #[test]
 fn networks_have_evidence_beside_them_or_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -181,6 +212,9 @@ fn polynomials_are_their_terms() {
     let path = file(&folder, "lost.poly", "bits 3\n5\n1e20 0 1\n0.5 0 2\n");
     let lost = "the term 0.5 0 2 would be lost in rounding: another weight is far larger";
     refused(&path, lost);
+
+    let weights = Model::read(file(&folder, "sum.poly", "bits 2\n20000000.5 0\n0.5 0\n0.5 1\n")).unwrap();
+    assert_eq!(weights.rounding(), 1.0, "what is rounded is the sum");
 
     let poly = Poly::parse("spins 3\n-1.5 0 1\n2\n0.5 0 1 2\n0.25 2\n1").unwrap();
     let said = Said::from(poly);

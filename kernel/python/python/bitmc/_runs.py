@@ -55,8 +55,11 @@ class Summary:
         Steps at which the energy was NaN or −∞, and that were refused.
     spacing : float or None
         Of an energy of yours that reaches 2¹⁷ T: how far apart numbers of 32 bits are there.
+    rounding : float or None
+        How far energies may be off because numbers of a file, weights of a polynomial, or weights over T are rounded to 32 bits,
+        where that is more than T/100.
     warning : str or None
-        A sentence where chains do not agree, or too few draws say anything.
+        A sentence where chains do not agree, too few draws say anything, or the model was rounded.
     """
 
     chains: int
@@ -68,6 +71,7 @@ class Summary:
     ess: float | None
     faults: int
     spacing: float | None
+    rounding: float | None
     warning: str | None
     table: str = field(compare=False)
 
