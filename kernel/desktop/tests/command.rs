@@ -291,6 +291,19 @@ fn a_run_is_killed_and_goes_on() {
     assert_eq!(run("rest.npz", &["--checkpoint", &kept]), whole);
 }
 
+/// The samples would replace the run.
+#[test]
+fn a_run_and_its_samples_are_two_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let (one, same, form) = (path("run"), path("./run"), file("pick_two.qubo"));
+    let words = ["sample", &form, "--checkpoint", &one, "--save", &same, "--force"];
+    fails(&words, 2, "--save and --checkpoint: two different files are needed");
+    std::fs::write(&one, "a run").unwrap();
+    fails(&words, 2, "--save and --checkpoint: two different files are needed");
+    assert_eq!(std::fs::read(&one).unwrap(), b"a run");
+}
+
 /// Evidence that lies beside a network is named in the answer.
 #[test]
 fn evidence_beside_a_network_is_told() {

@@ -90,6 +90,13 @@ impl Output {
     }
 }
 
+/// The same for all names of a file, whether it is there or not.
+pub(crate) fn place(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let named = || Some(folder.canonicalize().ok()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(named).unwrap_or_else(|| path.to_path_buf())
+}
+
 /// Tells a warning. A reader that has gone away is no failure.
 pub(crate) fn warn(warning: &Option<String>) {
     if let Some(warning) = warning {

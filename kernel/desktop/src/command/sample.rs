@@ -1,6 +1,6 @@
 //! `bitmc sample FILE`.
 
-use crate::output::{Input, Output, number, on_interrupt, warn, written};
+use crate::output::{Input, Output, number, on_interrupt, place, warn, written};
 use bitmc_desktop::{Choice, Error, Found, Report, Samples, Summary, cli};
 use clap::Args;
 use serde::Serialize;
@@ -81,6 +81,11 @@ struct Answer {
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
+    if let (Some(save), Some(checkpoint)) = (&options.save, &options.checkpoint)
+        && place(save) == place(checkpoint)
+    {
+        return Err(Error::option("--save and --checkpoint: two different files are needed"));
+    }
     options.output.may_write(options.save.as_deref())?;
     let choice: Choice = options.sampler.parse()?;
     let model = options.input.model()?;
