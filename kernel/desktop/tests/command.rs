@@ -291,6 +291,22 @@ fn a_run_is_killed_and_goes_on() {
     assert_eq!(run("rest.npz", &["--checkpoint", &kept]), whole);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_no_text_are_told() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(std::ffi::OsStr::from_bytes(b"caf\xE9.uai"));
+    std::fs::copy(file("sprinkler.uai"), &path).unwrap();
+    std::fs::copy(file("sprinkler.evid"), path.with_extension("evid")).unwrap();
+    for more in [&["--json"][..], &[]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bitmc"));
+        let output = command.arg("logz").arg(&path).args(more).arg("--quiet").output().unwrap();
+        let told = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && told.contains("caf\u{FFFD}.evid"), "{told}");
+    }
+}
+
 /// The samples would replace the run.
 #[test]
 fn a_run_and_its_samples_are_two_files() {

@@ -1,6 +1,6 @@
 //! `bitmc logz FILE`.
 
-use crate::output::{Input, Output, on_interrupt, warn, written};
+use crate::output::{Input, Output, lossy_if, on_interrupt, warn, written};
 use bitmc_desktop::bits::BitRows;
 use bitmc_desktop::npz::Reader;
 use bitmc_desktop::{Error, Estimate, LogZ, Model, base_fields, cli};
@@ -34,6 +34,7 @@ pub(crate) struct Options {
     /// Begin at independent sites whose values are as frequent as in these states, not at uniform ones: a .npz file of `bitmc
     /// sample --save`, or .bits
     #[arg(long, value_name = "FILE")]
+    #[serde(serialize_with = "lossy_if")]
     base: Option<PathBuf>,
 
     /// ln Z of e^(−E/T)

@@ -11,11 +11,13 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Debug, Serialize)]
 pub(crate) struct Input {
     /// The model
+    #[serde(serialize_with = "lossy")]
     pub(crate) file: PathBuf,
 
     /// Values that are known, of a .uai file, in the UAI format for evidence: pairs of a site, counted from 0, and its value
     /// [default: FILE.uai.evid or FILE.evid beside it, where there is one]
     #[arg(long, value_name = "FILE")]
+    #[serde(serialize_with = "lossy_if")]
     pub(crate) given: Option<PathBuf>,
 }
 
@@ -134,6 +136,15 @@ pub(crate) fn written<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     let number: Option<f32> = (*number).into();
     number.map(|number| number.to_string().parse().unwrap_or(f64::from(number))).serialize(to)
+}
+
+/// A name as text. In JSON there are no other bytes.
+pub(crate) fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    path.to_string_lossy().serialize(to)
+}
+
+pub(crate) fn lossy_if<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+    path.as_deref().map(Path::to_string_lossy).serialize(to)
 }
 
 /// A number that a person reads.
