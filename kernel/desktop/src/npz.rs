@@ -1,7 +1,7 @@
 //! Archives of NumPy arrays, `.npz`.
 
 use crate::npy::{Array, NpyError, tuple};
-use std::io::{self, Cursor, Read, Seek, Write};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, ZipWriter};
 use zip::{CompressionMethod, DateTime, ZipArchive};
@@ -80,7 +80,48 @@ impl Kind {
 /// ```
 #[derive(Debug)]
 pub struct Npz<W: Write + Seek> {
-    zip: ZipWriter<W>,
+    zip: ZipWriter<Once<W>>,
+}
+
+/// Ends with its first error, and then only seems to write: the archive would print on standard error what its drop cannot
+/// write.
+#[derive(Debug)]
+struct Once<W> {
+    out: W,
+    at: u64,
+    failed: bool,
+}
+
+impl<W: Write> Write for Once<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = if self.failed { bytes.len() } else { self.unless_failed(|out| out.write(bytes))? };
+        self.at += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.failed { Ok(()) } else { self.unless_failed(Write::flush) }
+    }
+}
+
+impl<W: Seek> Seek for Once<W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.at = match to {
+            _ if !self.failed => self.unless_failed(|out| out.seek(to))?,
+            SeekFrom::Start(at) => at,
+            SeekFrom::Current(by) => self.at.saturating_add_signed(by),
+            SeekFrom::End(_) => self.at,
+        };
+        Ok(self.at)
+    }
+}
+
+impl<W> Once<W> {
+    fn unless_failed<T>(&mut self, work: impl FnOnce(&mut W) -> io::Result<T>) -> io::Result<T> {
+        let done = work(&mut self.out);
+        self.failed = matches!(&done, Err(error) if error.kind() != io::ErrorKind::Interrupted);
+        done
+    }
 }
 
 impl Npz<Cursor<Vec<u8>>> {
@@ -100,7 +141,7 @@ impl Default for Npz<Cursor<Vec<u8>>> {
 impl<W: Write + Seek> Npz<W> {
     /// An archive into a file: see [`write_with`](crate::files::write_with).
     pub fn to(out: W) -> Self {
-        Self { zip: ZipWriter::new(out) }
+        Self { zip: ZipWriter::new(Once { out, at: 0, failed: false }) }
     }
 
     /// Adds an array, the last index running fastest.
@@ -159,7 +200,7 @@ impl<W: Write + Seek> Npz<W> {
     /// # Errors
     /// What the writer says.
     pub fn finish(self) -> io::Result<W> {
-        Ok(self.zip.finish()?)
+        Ok(self.zip.finish()?.out)
     }
 }
 

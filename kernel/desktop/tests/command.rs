@@ -354,6 +354,32 @@ fn what_cannot_be_written_is_told_and_what_is_no_file_is_kept() {
     assert_eq!(lost.status.code(), Some(1), "{lost:?}");
     assert!(String::from_utf8(lost.stderr).unwrap().contains("standard output"));
 
+    // A file cannot grow beyond 2 KB, or just not to its end.
+    for (blocks, draws) in [("4", "1000"), ("4", "20"), ("8", "20")] {
+        let folder = tempfile::tempdir().unwrap();
+        let large = folder.path().join("large.npz");
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        let mut command = std::process::Command::new("sh");
+        command.args([
+            "-c",
+            &script,
+            env!("CARGO_BIN_EXE_bitmc"),
+            "sample",
+            &form,
+            "--quiet",
+            "--draws",
+            draws,
+        ]);
+        let output = command.arg("--save").arg(&large).output().unwrap();
+        let (told, errors) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert!(told.contains("| E |") && !told.contains("Saved"), "{blocks}, {draws}: {told}");
+        let error = errors.lines().find(|line| line.starts_with("error: ") && line.contains("large.npz"));
+        let warned = errors.lines().all(|line| line.starts_with("warning: ") || Some(line) == error);
+        assert!(error.is_some() && warned && output.status.code() == Some(1), "{blocks}, {draws}: {errors}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
     let folder = tempfile::tempdir().unwrap();
     let (target, link) = (folder.path().join("target.npz"), folder.path().join("link.npz"));
     std::fs::write(&target, "before").unwrap();

@@ -1,6 +1,6 @@
 //! `bitmc anneal FILE`.
 
-use crate::output::{Input, Output, on_interrupt, warn, written};
+use crate::output::{Input, Output, on_interrupt, said, warn, written};
 use bitmc_desktop::{Annealed, Error, Method, cli};
 use clap::Args;
 use serde::Serialize;
@@ -87,13 +87,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         annealer = annealer.target(energy);
     }
     let found = annealer.run()?;
-    if let Some(path) = &options.save {
-        found.save(path)?;
-    }
+    let saved = options.save.as_ref().map_or(Ok(()), |path| found.save(path));
     let warning = found.warning(&model);
-    options.output.tell(options, &Answer { found: &found, warning: &warning }, &text(&found, options))?;
+    let text = text(&found, options) + &said(&options.save, &saved);
+    options.output.tell(options, &Answer { found: &found, warning: &warning }, &text)?;
     warn(&warning);
-    Ok(())
+    saved
 }
 
 /// What a person reads.
@@ -123,9 +122,6 @@ fn text(found: &Annealed, options: &Options) -> String {
             let values: Vec<String> = state.state.iter().map(u32::to_string).collect();
             let _ = write!(text, ": {}", values.join(apart));
         }
-    }
-    if let Some(path) = &options.save {
-        let _ = write!(text, "\n\nSaved: {}", path.display());
     }
     text
 }

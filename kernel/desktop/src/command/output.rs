@@ -99,6 +99,12 @@ pub(crate) fn place(path: &Path) -> PathBuf {
     path.canonicalize().ok().or_else(named).unwrap_or_else(|| path.to_path_buf())
 }
 
+/// The last line of an answer that was saved.
+pub(crate) fn said(path: &Option<PathBuf>, saved: &Result<(), Error>) -> String {
+    let path = path.as_ref().filter(|_| saved.is_ok());
+    path.map_or(String::new(), |path| format!("\n\nSaved: {}", path.display()))
+}
+
 /// Tells a warning. A reader that has gone away is no failure.
 pub(crate) fn warn(warning: &Option<String>) {
     if let Some(warning) = warning {

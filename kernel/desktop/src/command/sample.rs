@@ -1,6 +1,6 @@
 //! `bitmc sample FILE`.
 
-use crate::output::{Input, Output, number, on_interrupt, place, warn, written};
+use crate::output::{Input, Output, number, on_interrupt, place, said, warn, written};
 use bitmc_desktop::{Choice, Error, Found, Report, Samples, Summary, cli};
 use clap::Args;
 use serde::Serialize;
@@ -116,13 +116,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         let why = samples.report().stopped.clone().unwrap_or_default();
         return Err(Error::option(format!("no draw was made: {why}")));
     }
-    if let Some(path) = &options.save {
-        samples.save(path)?;
-    }
+    let saved = options.save.as_ref().map_or(Ok(()), |path| samples.save(path));
     let answer = answer(&model, &samples);
-    options.output.tell(options, &answer, &text(&answer, options))?;
+    let text = text(&answer) + &said(&options.save, &saved);
+    options.output.tell(options, &answer, &text)?;
     warn(&answer.warning);
-    Ok(())
+    saved
 }
 
 fn answer(model: &bitmc_desktop::Model, samples: &Samples) -> Answer {
@@ -138,7 +137,7 @@ fn answer(model: &bitmc_desktop::Model, samples: &Samples) -> Answer {
 }
 
 /// What a person reads.
-fn text(answer: &Answer, options: &Options) -> String {
+fn text(answer: &Answer) -> String {
     const SITES: usize = 20;
     let Answer { report, summary, .. } = answer;
     // Writing to a string cannot fail.
@@ -184,9 +183,6 @@ fn text(answer: &Answer, options: &Options) -> String {
             let state: Vec<String> = found.state.iter().map(u32::to_string).collect();
             let _ = write!(text, ": {}", state.join(apart));
         }
-    }
-    if let Some(path) = &options.save {
-        let _ = write!(text, "\n\nSaved: {}", path.display());
     }
     text
 }
