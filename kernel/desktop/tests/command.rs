@@ -331,7 +331,7 @@ fn evidence_beside_a_network_is_told() {
     assert!(whole["options"]["given"].is_null() && whole["log_z"].as_f64().unwrap().abs() < 0.05, "{whole}");
     let evidence = folder.path().join("sprinkler.evid");
     std::fs::copy(file("sprinkler.evid"), &evidence).unwrap();
-    for what in ["logz", "anneal", "sample"] {
+    for what in ["logz", "anneal", "sample", "info"] {
         let mut words = vec![what, path];
         if what == "anneal" {
             words.extend(["--sweeps", "1000"]);

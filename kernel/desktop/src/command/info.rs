@@ -9,7 +9,7 @@ use serde::Serialize;
 pub(crate) struct Options {
     #[command(flatten)]
     #[serde(flatten)]
-    input: Input,
+    pub(crate) input: Input,
 
     #[command(flatten)]
     #[serde(flatten)]

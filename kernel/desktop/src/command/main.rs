@@ -57,7 +57,10 @@ fn main() -> ExitCode {
                 options.input.with_evidence();
                 logz::run(&options)
             }
-            What::Info(options) => info::run(&options),
+            What::Info(mut options) => {
+                options.input.with_evidence();
+                info::run(&options)
+            }
         }
     })
 }
