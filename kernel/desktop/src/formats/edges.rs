@@ -98,10 +98,19 @@ impl Edges {
             if line.is_empty() || line.starts_with(['#', '%']) {
                 continue;
             }
+            let wrong = |expected| Unexpected { line: number, expected, found: Found::word(line) };
+            if line.contains(';') {
+                return Err(wrong("commas or spaces between sites and weights").into());
+            }
             let commas = line.contains(',');
             let words =
                 if commas { Words::Commas(line.split(',')) } else { Words::Spaced(line.split_whitespace()) };
-            if sites == 0 && words.clone().all(|word| word.parse::<f64>().is_err() && !word.is_empty()) {
+            let is_head = words.clone().all(|word| word.parse::<f64>().is_err());
+            let empty = words.clone().filter(|word| word.is_empty()).count();
+            if sites == 0 && is_head && (1..words.clone().count()).contains(&empty) {
+                return Err(wrong("a head without an empty cell").into());
+            }
+            if sites == 0 && is_head && empty == 0 {
                 sites = 1; // A head: there is one at most.
                 if let Some(word) = misplaced(words) {
                     let expected = "a head of two sites and a weight, in this order,";
