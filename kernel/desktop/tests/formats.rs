@@ -379,6 +379,10 @@ fn bqm_bad_files() {
                 with("[0, 1, 2]", "[0, \"a\", \"a\"]"),
                 "variable_labels: different labels expected, found \"a\" twice",
             ),
+            (
+                with("[0, 1, 2]", "[0, 1, \"1\"]"),
+                "variable_labels: labels that read differently expected, found 1 and \"1\": rename one of them",
+            ),
             (with("\"num_variables\": 3", "\"num_variables\": 4"), "linear_biases: 4 values expected, found 3"),
             (
                 with("\"num_interactions\": 3", "\"num_interactions\": 2"),

@@ -4,14 +4,14 @@
 //! json.dump(bqm.to_serializable(), file)
 //! ```
 //! The energy is dimod's, `E = Σ b x x′ + Σ a x + offset` over the model's variables: bits x = 0 or 1 where it is `BINARY`,
-//! spins ±1 where it is `SPIN`. Variables keep their labels, the offset is added to every energy. Models with
-//! `use_bytes=True` cannot be JSON, and are refused.
+//! spins ±1 where it is `SPIN`. Variables keep their labels as text, so that the labels 1 and "1" of one model are refused.
+//! The offset is added to every energy. Models with `use_bytes=True` cannot be JSON, and are refused.
 
 use crate::Error;
 use crate::formats::{Edge, cut};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// A binary quadratic model, `Σ linear[i]·xᵢ + Σ_edges b·xᵢxⱼ + offset`.
@@ -70,6 +70,16 @@ pub enum BqmError {
     #[error("variable_labels: different labels expected, found \"{label}\" twice")]
     Label {
         /// The label.
+        label: String,
+    },
+    /// Labels of two kinds, such as 1 and "1", read alike.
+    #[error(
+        "variable_labels: labels that read differently expected, found {before} and {label}: rename one of them"
+    )]
+    Alike {
+        /// The first label, as JSON.
+        before: String,
+        /// The second.
         label: String,
     },
     /// A bias is too large for f32.
@@ -293,9 +303,17 @@ fn names(labels: &[Value]) -> Result<Option<Vec<String>>, BqmError> {
         return Ok(None);
     }
     let name = |label: &Value| label.as_str().map_or_else(|| label.to_string(), str::to_string);
-    let (names, mut seen): (Vec<String>, _) = (labels.iter().map(name).collect(), HashSet::new());
-    match names.iter().find(|&name| !seen.insert(name)) {
-        Some(label) => Err(BqmError::Label { label: cut(label) }),
-        None => Ok(Some(names)),
+    let names: Vec<String> = labels.iter().map(name).collect();
+    let mut seen = HashMap::new();
+    for (name, label) in names.iter().zip(labels) {
+        match seen.insert(name, label) {
+            Some(before) if before != label => {
+                let [before, label] = [before, label].map(|label| cut(&label.to_string()));
+                return Err(BqmError::Alike { before, label });
+            }
+            Some(_) => return Err(BqmError::Label { label: cut(name) }),
+            None => {}
+        }
     }
+    Ok(Some(names))
 }
