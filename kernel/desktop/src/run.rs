@@ -286,6 +286,7 @@ pub(crate) fn run(sampler: &Sampler<'_>, link: Option<&Link>) -> Result<Samples,
     };
     let auto::Chosen { mut report, mut units, steps } = chosen;
     let choice = watch.since.elapsed().as_secs_f64();
+    let piloted = !matches!(sampler.choice, Choice::Exactly(_)) && watch.over().is_some();
 
     let mut tracks = Vec::new();
     if let Some(kept) = &mut kept {
@@ -329,7 +330,12 @@ pub(crate) fn run(sampler: &Sampler<'_>, link: Option<&Link>) -> Result<Samples,
     let done = tracks.first().map_or(0, |track| track.energies.len());
     if done < sampler.draws {
         let why = watch.over().unwrap_or("it was stopped");
-        report.stopped = Some(format!("{done} of {} draws: {why}", sampler.draws));
+        let when = match (warm, piloted) {
+            (true, _) => "",
+            (_, true) => " in the pilot runs, which are not kept",
+            _ => " in the warm-up, which is not kept",
+        };
+        report.stopped = Some(format!("{done} of {} draws: {why}{when}", sampler.draws));
     }
     report.account(&mut units);
     tracks.resize(sampler.chains, Track::default());

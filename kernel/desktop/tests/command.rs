@@ -248,7 +248,10 @@ fn bad_words_are_one_line() {
     }
     fails(&["sample", &form, "--chains", "0"], 2, "--chains");
     fails(&["sample", &form, "--given", &file("sprinkler.evid")], 1, "sprinkler.evid");
-    fails(&["sample", &form, "--seconds", "0", "--quiet"], 2, "no draw was made");
+    let late = ["sample", &form, "--seconds", "0", "--quiet"];
+    let pilots = "its time was over in the pilot runs, which are not kept; take more --seconds, or a --sampler";
+    fails(&late, 2, &format!("no draw was made: 0 of 1000 draws: {pilots}"));
+    fails(&[&late[..], &["--sampler", "gibbs"]].concat(), 2, "in the warm-up, which is not kept; take more");
     fails(&["anneal", &form, "--seconds", "1", "--sweeps", "1"], 2, "--sweeps");
     fails(&["anneal", &form, "--method", "tabu"], 2, "annealing, exchange or isoenergetic");
     fails(&["anneal", &form, "--temperatures", "2"], 2, "--temperatures");

@@ -88,6 +88,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     }
     options.output.may_write(options.save.as_deref())?;
     let choice: Choice = options.sampler.parse()?;
+    let by_hand = matches!(choice, Choice::Exactly(_));
     let model = options.input.model()?;
     let mut sampler = model
         .sampler()
@@ -114,7 +115,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let samples = sampler.run()?;
     if samples.is_empty() {
         let why = samples.report().stopped.clone().unwrap_or_default();
-        return Err(Error::option(format!("no draw was made: {why}")));
+        let out = match (options.seconds, by_hand) {
+            (None, _) => "",
+            (_, true) => "; take more --seconds, or less --warmup",
+            _ => "; take more --seconds, or a --sampler without pilot runs, such as gibbs",
+        };
+        return Err(Error::option(format!("no draw was made: {why}{out}")));
     }
     let saved = options.save.as_ref().map_or(Ok(()), |path| samples.save(path));
     let answer = answer(&model, &samples);
