@@ -14,11 +14,11 @@ use std::process::ExitCode;
 const FILES: &str = "\
 Models, by the name of the file (all of it: cargo doc --open -p bitmc-desktop, read):
   .uai            a graphical model, E = −ln of the product of its tables; --given FILE.evid for evidence
-  .qubo           a quadratic form over bits
+  .qubo           a quadratic form over bits: E = Σ q x x′ + Σ c x
   .json           a binary quadratic model of dimod
   .poly           a polynomial over bits or spins
   .npy .npz       a dense matrix; an Ising model, a QUBO or an RBM by the names of the arrays
-  .edges .csv .tsv  an Ising model as a list of edges
+  .edges .csv .tsv  an Ising model as a list of edges: E = −Σ J s s′ − Σ h s
   .rudy .mc .txt  a weighted graph, as a file without an ending: E = Σ w s s′, whose lowest energy is the largest cut
 Samples are of p(x) ∝ e^(−E(x)/T). The same seed gives the same bytes, on any machine, with any number of threads.";
 

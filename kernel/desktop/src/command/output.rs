@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The file and the words for all.
 #[derive(Args, Debug, Serialize)]
 pub(crate) struct Input {
-    /// The model
+    /// The model (bitmc --help lists the formats)
     #[serde(serialize_with = "lossy")]
     pub(crate) file: PathBuf,
 

@@ -44,7 +44,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// End after so many seconds, at the draw that the run has come to
+    /// End after so many seconds, at the draw that the run has come to; the diagnostics follow
     #[arg(long, value_name = "N", value_parser = cli::within(0.0, 1e9))]
     #[serde(skip)]
     seconds: Option<f32>,
