@@ -26,9 +26,9 @@ int main(void) {
     const uint32_t start[1] = {15};
     float gradient[SITES], energy, mean = 0.0f;
     bitmc_state x = {start, 1, SITES, 2};
-    bitmc_open chain;
-    bitmc_rng rng;
-    bitmc_sampler sampler;
+    bitmc_open chain = {0};
+    bitmc_rng rng = {0};
+    bitmc_sampler sampler = {0};
     energy = evaluate(&x, gradient);
     if (check(bitmc_open_init(&chain, SITES, 2, BITMC_CATEGORICAL, NULL, memory, sizeof memory, start, 1, energy, gradient,
                               SITES)) ||

@@ -125,7 +125,8 @@ pub trait Learnable: Energy {
     /// Blocks of θ.
     fn parameter_len(&self) -> usize;
 
-    /// Adds `weight · ∂E/∂θ` at `x` to `into`; `cache` is that of x.
+    /// Adds `weight · ∂E/∂θ` at `x` to `into`; `cache` is that of x. Sums are in f32: leave out a constant that is in ∂E/∂θ at
+    /// every state, which would take their digits.
     fn accumulate(&self, x: Packed<'_>, cache: &[Bits], weight: f32, into: &mut [Block]);
 
     /// Adds `Σ weightᵢₖ (∂E/∂θ(x with xᵢ = k) − ∂E/∂θ(x))` to `into`: the neighbours of x, which most objectives are

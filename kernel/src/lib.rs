@@ -42,8 +42,11 @@
 //! example. Generators of older versions have other traits and do not fit.
 //!
 //! # Features
-//! `defmt`: `Format` for every error and [`Info`]. `serde`: (de)serialisation of generators, tuners, statistics,
-//! errors and a chain's [`Core`](chain::Core). None is on by default.
+//! `defmt`: `Format` for every error and [`Info`]. `serde`: (de)serialisation of layouts, generators, tuners, errors, a
+//! chain's [`Core`](chain::Core) and most statistics, arrays up to 32 numbers. None is on by default.
+//!
+//! Some of these numbers may be infinite or NaN, which JSON has no word for: take a format that has them. But for
+//! [`Layout`], what is read is not checked. Take a [`snapshot`] for what may have been altered.
 //!
 //! # Speed
 //! Vector instructions are chosen when the crate is compiled. Build with

@@ -640,13 +640,13 @@ fn components_of_values_that_a_site_has_not_may_be_anything() {
     }
 }
 
-/// `E = .7 (n − 2)² − 1.1 x₀` with n ones. Its cache has the total, which `shift` reads, and n, which the gradient reads;
-/// its differences read neither.
+/// `E = .7 (n − 2)² − 1.1 x₀` with n ones. Its cache has the total, which `shift` reads, and n for each row of the gradient,
+/// which reads it; its differences read neither.
 struct Counted {
     /// Moves of fewer sites leave the total where it was.
     total: usize,
-    /// Moves of fewer sites leave n where it was.
-    ones: usize,
+    /// Moves of another number of sites leave the n of a row where it was.
+    ones: [Range<usize>; 2],
 }
 
 impl Counted {
@@ -666,13 +666,13 @@ impl Energy for Counted {
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {
         cache[0][0] = Self::energy(x).to_bits();
-        cache[0][1] = x.ones() as u32;
+        cache[0][1..3].fill(x.ones() as u32);
         Ok(Self::energy(x))
     }
 
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], rows: Range<usize>, out: &mut [Block]) {
         for (row, out) in rows.zip(out) {
-            *out = [1.4 * (cache[0][1] as f32 - 2.0); 16];
+            *out = [1.4 * (cache[0][1 + row] as f32 - 2.0); 16];
             if row == 0 {
                 out[0] -= 1.1;
             }
@@ -684,8 +684,10 @@ impl Energy for Counted {
         if step.count() >= self.total {
             cache[0][0] = after.to_bits();
         }
-        if step.count() >= self.ones {
-            cache[0][1] = step.to().ones() as u32;
+        for (ones, n) in self.ones.iter().zip(&mut cache[0][1..]) {
+            if ones.contains(&step.count()) {
+                *n = step.to().ones() as u32;
+            }
         }
         after - before
     }
@@ -706,18 +708,23 @@ impl Energy for Counted {
 #[test]
 fn a_cache_that_stays_behind_is_found() {
     let layout = Layout::binary(20);
-    let states = [0, 0xF_0F0F, 0x0_3333];
-    let found = |total, ones| {
-        let states = states.iter().map(|word| Packed::new(layout, std::slice::from_ref(word)).unwrap());
-        check(&Counted { total, ones }, &mut heap::memory(&Counted { total, ones }), states)
+    let found = |total, ones: [Range<usize>; 2]| {
+        let words = [2, 0xF_0F0F, 0x0_3333].each_ref().map(std::slice::from_ref);
+        let energy = Counted { total, ones };
+        check(&energy, &mut heap::memory(&energy), words.map(|words| Packed::new(layout, words).unwrap()))
     };
-    assert!(found(1, 1).is_ok_and(|checked| checked.gap < 1e-4), "{:?}", found(1, 1));
     let answer = |total, ones| match found(total, ones) {
-        Err(CheckError::Off { answer, .. }) => answer,
+        Err(CheckError::Off { answer, state, site, need, .. }) => (answer, state, site, need),
         other => panic!("{other:?}"),
     };
-    assert_eq!(answer(9, 1), Answer::Back, "the total of moves of one site");
-    assert_eq!(answer(21, 1), Answer::Back, "the total of all moves");
-    assert_eq!(answer(1, 2), Answer::CacheGradient, "the gradient of moves of one site");
-    assert_eq!(answer(1, 21), Answer::CacheGradient, "the gradient of all moves");
+    let of = |total, ones: Range<usize>| answer(total, [ones.clone(), ones]).0;
+    let sound = found(1, [1..21, 1..21]);
+    assert!(sound.is_ok_and(|checked| checked.gap < 1e-4), "{sound:?}");
+    assert_eq!(of(9, 1..21), Answer::Back, "the total of moves of one site");
+    assert_eq!(of(21, 1..21), Answer::Back, "the total of all moves");
+    assert_eq!(of(1, 2..21), Answer::CacheGradient, "the gradient of moves of one site");
+    assert_eq!(of(1, 21..21), Answer::CacheGradient, "the gradient of all moves");
+    // In the second row alone: behind the move of site 16, when two sites are 1, and behind one of many sites to the next state.
+    assert_eq!(answer(1, [1..21, 2..21]), (Answer::CacheGradient, 0, 16, 0.0));
+    assert_eq!(answer(1, [1..21, 1..2]), (Answer::CacheGradient, 1, 16, 1.4 * 10.0));
 }
