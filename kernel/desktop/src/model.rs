@@ -586,8 +586,8 @@ fn pairs(sites: usize) -> impl Iterator<Item = (usize, usize)> + Clone {
     (0..sites).flat_map(move |a| (a + 1..sites).map(move |b| (a, b)))
 }
 
-/// Terms of a polynomial: the sum of those without sites, the others, each product once, and their rounding. Sums are in f64: energies of 32 bits
-/// cannot be beside a large constant, and terms may cancel.
+/// Terms of a polynomial: the sum of those without sites, the others, each product once, and their rounding. Sums are in f64:
+/// energies of 32 bits cannot be beside a large constant, and terms may cancel.
 pub(crate) fn gathered(
     scale: Scale,
     terms: impl Iterator<Item = (Vec<u32>, f64)>,
