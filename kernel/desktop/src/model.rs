@@ -439,6 +439,12 @@ impl Model {
         self.rounding.0
     }
 
+    /// The same model, of numbers that were rounded before it was made: energies may be off by so much more.
+    #[must_use]
+    pub fn with_rounding(self, lost: f64) -> Self {
+        Self { rounding: Rounding(self.rounding.0 + lost), ..self }
+    }
+
     /// The same at a temperature, by which weights are divided in 32 bits. Those below 2¹⁷ T are left out: they lose little, and
     /// often the same share.
     pub(crate) fn rounding_at(&self, temperature: f32) -> f64 {

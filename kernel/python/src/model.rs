@@ -41,9 +41,10 @@ impl Model {
         b: Sites<'_>,
         weights: Floats<'_>,
         fields: Floats<'_>,
+        lost: f64,
     ) -> PyResult<Self> {
         let (edges, fields) = (edges(&a, &b, &weights)?, fields.as_slice()?);
-        made(py, || Inner::ising(sites, &edges, fields))
+        made(py, || Ok(Inner::ising(sites, &edges, fields)?.with_rounding(lost)))
     }
 
     #[staticmethod]
@@ -54,9 +55,10 @@ impl Model {
         b: Sites<'_>,
         weights: Floats<'_>,
         linear: Floats<'_>,
+        lost: f64,
     ) -> PyResult<Self> {
         let (edges, linear) = (edges(&a, &b, &weights)?, linear.as_slice()?);
-        made(py, || Inner::qubo(sites, &edges, linear))
+        made(py, || Ok(Inner::qubo(sites, &edges, linear)?.with_rounding(lost)))
     }
 
     #[staticmethod]
@@ -68,9 +70,10 @@ impl Model {
         b: Sites<'_>,
         weights: Floats<'_>,
         fields: Floats<'_>,
+        lost: f64,
     ) -> PyResult<Self> {
         let (edges, fields) = (edges(&a, &b, &weights)?, fields.as_slice()?);
-        made(py, || Inner::potts(sites, arity, &edges, fields))
+        made(py, || Ok(Inner::potts(sites, arity, &edges, fields)?.with_rounding(lost)))
     }
 
     #[staticmethod]
@@ -88,9 +91,15 @@ impl Model {
     }
 
     #[staticmethod]
-    fn rbm(py: Python<'_>, weights: Floats<'_>, visible: Floats<'_>, hidden: Floats<'_>) -> PyResult<Self> {
+    fn rbm(
+        py: Python<'_>,
+        weights: Floats<'_>,
+        visible: Floats<'_>,
+        hidden: Floats<'_>,
+        lost: f64,
+    ) -> PyResult<Self> {
         let (weights, visible, hidden) = (weights.as_slice()?, visible.as_slice()?, hidden.as_slice()?);
-        made(py, || Inner::rbm(weights, visible, hidden))
+        made(py, || Ok(Inner::rbm(weights, visible, hidden)?.with_rounding(lost)))
     }
 
     #[staticmethod]

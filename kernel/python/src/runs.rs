@@ -136,7 +136,7 @@ pub(crate) fn anneal<'py>(
     unless_interrupted(py, signal, found.states.is_empty())?;
     let runs: Vec<u64> = found.states.iter().map(|state| state.runs).collect();
     let told = json!({
-        "states_runs": runs, "runs": found.runs, "sweeps": found.sweeps,
+        "warning": found.warning(&model.inner), "states_runs": runs, "runs": found.runs, "sweeps": found.sweeps,
         "hottest": found.hottest, "coldest": found.coldest,
         "target_run": found.target.map(|reached| reached.run),
         "target_seconds": found.target.map(|reached| reached.seconds),

@@ -220,3 +220,20 @@ def test_a_steep_gaussian_keeps_its_centre():
     want = 2 + 1 / (1 + np.exp(-2e4 * (centre - 2.5)))
     site = bitmc.sample(bitmc.gaussian([[2e4]], [centre], 6), draws=2000, chains=32).summary().sites[0]
     assert abs(site["mean"] - want) < LIMIT * site["mcse"] < 0.02 and want > 2.54
+
+
+def test_what_arrays_lose_in_32_bits_is_warned_of():
+    """20,000,001 is 20,000,000 in 32 bits: the probabilities of two states are off by a factor of e."""
+    form = bitmc.qubo({(0, 0): -20000001, (1, 1): -20000002, (0, 1): 90000000})
+    spins = bitmc.ising({(0, 1): 20000001}, [20000003, 0])
+    values = bitmc.potts({(0, 1): 20000001}, 3, [[0, 0, 0], [0, 0, 20000001]])
+    machine = bitmc.rbm([[20000001.0]], [-20000001.0], [0.0])
+    for model, lost in [(form, 1), (spins, 2), (values, 2), (machine, 2)]:
+        with pytest.warns(bitmc.SamplingWarning, match="rounded to 32 bits: energies may be off by up to"):
+            summary = bitmc.sample(model, draws=50, chains=2, sampler="gibbs").summary()
+        assert summary.rounding == lost
+    with pytest.warns(bitmc.SamplingWarning, match="another state may be lower"):
+        bitmc.anneal(bitmc.qubo({(0, 0): 20000001, (1, 1): -5}), sweeps=100)
+    # What has 32 bits from the start loses nothing.
+    exact = bitmc.ising({(0, 1): np.float32(0.1)}, np.float32([0.3, 0.7]))
+    assert bitmc.sample(exact, draws=50, chains=2, sampler="gibbs").summary().rounding is None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 T = TypeVar("T")
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
-Edges = tuple[NDArray[np.uint32], NDArray[np.uint32], Floats]
+Edges = tuple[NDArray[np.uint32], NDArray[np.uint32], Doubles]
 
 MOST_SITES = 10**8
 """More would be a slip: a model would take gigabytes before its first coupling."""
@@ -154,11 +154,12 @@ def _pairs(
     low, high = np.minimum(first[off], second[off]), np.maximum(first[off], second[off])
     keys, inverse = np.unique(low.astype(np.uint64) * np.uint64(sites) + high, return_inverse=True)
     with np.errstate(over="ignore"):
-        total = np.bincount(inverse, weights[off], len(keys)).astype(np.float32)
-    kept = total != 0
-    keys, total = keys[kept], total[kept]
-    if not np.isfinite(total).all():
+        total = np.bincount(inverse, weights[off], len(keys))
+        made = total.astype(np.float32)
+    if not np.isfinite(made).all():
         raise ValueError(f"{name}: the weights of an edge add up to too much")
+    kept = made != 0
+    keys, total = keys[kept], total[kept]
     edges = (keys // np.uint64(sites)).astype(np.uint32), (keys % np.uint64(sites)).astype(np.uint32), total
     return edges, diagonal
 
@@ -172,8 +173,14 @@ def _entries(name: str, found: Any, first: NDArray[np.uint32], second: NDArray[n
     return numbers(name, found.data, (len(first),), np.float64)
 
 
-def added(name: str, one: Doubles, other: Floats) -> Floats:
-    """Two linear parts of each site as one number of 32 bits."""
+def rounded(*exact: Doubles) -> tuple[list[Floats], float]:
+    """Numbers of 32 bits, and how far they may put an energy off."""
+    made = [np.ascontiguousarray(one, dtype=np.float32) for one in exact]
+    return made, float(sum(np.abs(one - other).sum() for one, other in zip(exact, made)))
+
+
+def added(name: str, one: Doubles, other: Doubles) -> Doubles:
+    """Two linear parts of each site as one number, which must have both in 32 bits."""
     sums = one + other
     with np.errstate(over="ignore"):
         made = sums.astype(np.float32)
@@ -185,7 +192,7 @@ def added(name: str, one: Doubles, other: Floats) -> Floats:
     if lost.size:
         site = int(lost[0])
         raise ValueError(f"{name}: {least[site]:g} is lost in 32 bits beside the other linear coefficient of site {site}")
-    return made
+    return sums
 
 
 def _is_row(value: Any) -> bool:

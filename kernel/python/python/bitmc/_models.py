@@ -20,6 +20,7 @@ from ._arrays import (
     numbers,
     path_of,
     real,
+    rounded,
     said,
     shown,
     sites_of,
@@ -104,7 +105,7 @@ def _matrix(
 
 
 def _fields(name: str, value: Any, sites: int) -> Any:
-    return np.zeros(sites, np.float32) if value is None else numbers(name, value, (sites,))
+    return np.zeros(sites) if value is None else numbers(name, value, (sites,), np.float64)
 
 
 def _sites(name: str, value: Any, sites: int | None) -> int | None:
@@ -137,8 +138,8 @@ def ising(J: Any, h: Any = None, *, sites: int | None = None) -> Model:
     if diagonal.any():
         site = int(np.flatnonzero(diagonal)[0])
         raise ValueError(f"J: J[{site}, {site}] is not 0: a spin has no coupling to itself")
-    fields = _fields("h", h, count)
-    return Model._of(said("J, h", lambda: _bitmc.Model.ising(count, a, b, weights, fields)))
+    (w, fields), lost = rounded(weights, _fields("h", h, count))
+    return Model._of(said("J, h", lambda: _bitmc.Model.ising(count, a, b, w, fields, lost)))
 
 
 def qubo(Q: Any, linear: Any = None, *, sites: int | None = None) -> Model:
@@ -161,7 +162,8 @@ def qubo(Q: Any, linear: Any = None, *, sites: int | None = None) -> Model:
     """
     count, (a, b, weights), diagonal = _matrix("Q", Q, "linear", linear, sites, False)
     coefficients = added("Q, linear", diagonal, _fields("linear", linear, count))
-    return Model._of(said("Q, linear", lambda: _bitmc.Model.qubo(count, a, b, weights, coefficients)))
+    (w, c), lost = rounded(weights, coefficients)
+    return Model._of(said("Q, linear", lambda: _bitmc.Model.qubo(count, a, b, w, c, lost)))
 
 
 def potts(J: Any, arity: int, fields: Any = None, *, sites: int | None = None) -> Model:
@@ -189,8 +191,9 @@ def potts(J: Any, arity: int, fields: Any = None, *, sites: int | None = None) -
     if diagonal.any():
         site = int(np.flatnonzero(diagonal)[0])
         raise ValueError(f"J: J[{site}, {site}] is not 0: a site has no coupling to itself")
-    w = np.zeros(0, np.float32) if fields is None else numbers("fields", fields, (count, arity)).ravel()
-    return Model._of(said("J, arity, fields", lambda: _bitmc.Model.potts(count, arity, a, b, weights, w)))
+    each = np.zeros(0) if fields is None else numbers("fields", fields, (count, arity), np.float64).ravel()
+    (w, linear), lost = rounded(weights, each)
+    return Model._of(said("J, arity, fields", lambda: _bitmc.Model.potts(count, arity, a, b, w, linear, lost)))
 
 
 def rbm(W: Any, a: Any = None, b: Any = None) -> Model:
@@ -209,9 +212,9 @@ def rbm(W: Any, a: Any = None, b: Any = None) -> Model:
     >>> bitmc.rbm([[1.0, -1.0], [0.5, 2.0], [0.0, 1.0]])
     <bitmc.Model: RBM: 3 sites of 2 values, 2 hidden units>
     """
-    w = numbers("W", W, (None, None))
-    visible, hidden = _fields("a", a, w.shape[0]), _fields("b", b, w.shape[1])
-    return Model._of(said("W, a, b", lambda: _bitmc.Model.rbm(w.ravel(), visible, hidden)))
+    exact = numbers("W", W, (None, None), np.float64)
+    (w, visible, hidden), lost = rounded(exact, _fields("a", a, exact.shape[0]), _fields("b", b, exact.shape[1]))
+    return Model._of(said("W, a, b", lambda: _bitmc.Model.rbm(w.ravel(), visible, hidden, lost)))
 
 
 def factors(
@@ -280,8 +283,8 @@ def gaussian(A: Any, mean: Any, arity: int) -> Model:
     size, (a, b, weights), diagonal = matrix("A", A, len(centre), True)
     if size != len(centre):
         raise ValueError(f"A: {len(centre)} × {len(centre)} is needed for this mean, got {size} × {size}")
-    variances = diagonal.astype(np.float32)
-    return Model._of(said("A, mean, arity", lambda: _bitmc.Model.gaussian(arity, a, b, weights, variances, centre)))
+    (w, variances), _ = rounded(weights, diagonal)
+    return Model._of(said("A, mean, arity", lambda: _bitmc.Model.gaussian(arity, a, b, w, variances, centre)))
 
 
 def logistic(X: Any, y: Any, prior: Any = None) -> Model:
@@ -304,7 +307,7 @@ def logistic(X: Any, y: Any, prior: Any = None) -> Model:
     """
     design = numbers("X", X, (None, None))
     outcomes = flags("y", y, design.shape[0])
-    costs = _fields("prior", prior, design.shape[1])
+    (costs,), _ = rounded(_fields("prior", prior, design.shape[1]))
     return Model._of(said("X, y, prior", lambda: _bitmc.Model.logistic(design.ravel(), outcomes, costs)))
 
 

@@ -43,7 +43,8 @@ class Summary:
     Attributes
     ----------
     energy : dict
-        Of E: ``mean``, ``mcse`` (the standard error of the mean), ``sd``, ``ess_bulk``, ``ess_tail``, ``r_hat``.
+        Of E: ``mean``, ``mcse`` (the standard error of the mean), ``sd``, ``ess_bulk``, ``ess_tail``, ``r_hat``. The sd
+        is None where energies differ by rounding alone.
     sites : list of dict
         The same of each site's value, with its name (``site``) and how often it had each value (``shares``), with the
         standard errors of these (``share_errors``, None of 0 and 1). Of models of more than 4,096 sites every k-th one is there.
@@ -56,8 +57,8 @@ class Summary:
     spacing : float or None
         Of an energy of yours that reaches 2¹⁷ T: how far apart numbers of 32 bits are there.
     rounding : float or None
-        How far energies may be off because numbers of a file, weights of a polynomial, or weights over T are rounded to 32 bits,
-        where that is more than T/100.
+        How far energies may be off because numbers of the model, or weights over T, are rounded to 32 bits, where that is more than
+        T/100.
     warning : str or None
         A sentence where chains do not agree, too few draws say anything, or the model was rounded.
     """
@@ -349,7 +350,7 @@ def anneal(
         ``annealing``; ``exchange``, replica exchange; or ``isoenergetic``, the same with two ladders that exchange clusters.
         A run of these has so many sweeps of each replica, and ends with the lowest state that any of them had.
     target : float, optional
-        Ends the search with the first run that reaches this energy.
+        Ends the search with the first run that reaches this energy, as it is in 32 bits.
     seed, threads, progress
         As of :func:`sample`.
 
@@ -392,6 +393,9 @@ def anneal(
         flag("progress", progress),
     )
     facts = json.loads(told)
+    warning = facts.pop("warning")
+    if warning is not None:
+        warnings.warn(warning, SamplingWarning, stacklevel=2)
     counts = facts.pop("states_runs")
     counts = np.ones(len(energies), np.int64) if reads is not None else np.array(counts, np.int64)
     return Annealed(states, energies, counts, **facts)
