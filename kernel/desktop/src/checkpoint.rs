@@ -2,7 +2,6 @@
 
 use crate::Error;
 use crate::files;
-use crate::keep::differing;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use std::path::PathBuf;
 
@@ -104,6 +103,17 @@ impl Question {
     fn differs(&self, other: &str) -> String {
         format!("the run had other options: {}", differing(&self.0, other))
     }
+}
+
+/// Where two questions differ.
+pub(crate) fn differing(there: &str, here: &str) -> String {
+    let (there, here): (Vec<&str>, Vec<&str>) = (there.split("; ").collect(), here.split("; ").collect());
+    if there.len() != here.len() {
+        return format!("it names {}, and this version {}", there.len(), here.len());
+    }
+    let pairs = there.iter().zip(&here).filter(|(there, here)| there != here);
+    let pairs: Vec<String> = pairs.map(|(there, here)| format!("{there}, not {here}")).collect();
+    pairs.join("; ")
 }
 
 impl Snapshot for Question {

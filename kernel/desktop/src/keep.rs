@@ -3,7 +3,7 @@
 //! A line with the name of the format and a hash of all that follows. A line of JSON. Then the snapshots of the units, and the
 //! draws of each chain: states, energies.
 
-use crate::checkpoint::Fnv;
+use crate::checkpoint::{Fnv, differing};
 use crate::sampler::{Choice, Sampler};
 use crate::unit::{Track, Unit};
 use crate::{Error, Model, Report, files};
@@ -203,17 +203,6 @@ pub(crate) fn fingerprint(model: &Model) -> u64 {
     let mut all = Fnv::new();
     let _ = write!(all, "{model:?}");
     all.finish()
-}
-
-/// Where two questions differ.
-pub(crate) fn differing(there: &str, here: &str) -> String {
-    let (there, here): (Vec<&str>, Vec<&str>) = (there.split("; ").collect(), here.split("; ").collect());
-    if there.len() != here.len() {
-        return format!("it names {}, and this version {}", there.len(), here.len());
-    }
-    let pairs = there.iter().zip(&here).filter(|(there, here)| there != here);
-    let pairs: Vec<String> = pairs.map(|(there, here)| format!("{there}, not {here}")).collect();
-    pairs.join("; ")
 }
 
 fn hash(bytes: &[u8]) -> String {

@@ -3,7 +3,6 @@
 use crate::Error;
 use crate::formats::uai::Table;
 use crate::parts::Parts;
-use crate::samples::COARSE;
 use bitmc::energy::{Edge, PolynomialError};
 use bitmc::{Energy, Layout};
 use serde::Serialize;
@@ -43,6 +42,9 @@ pub struct Model {
     pub(crate) known: Vec<(usize, u32)>,
     pub(crate) rounding: Rounding,
 }
+
+/// From here on numbers of 32 bits are a sixty-fourth or more apart.
+pub(crate) const COARSE: f32 = 131_072.0;
 
 /// Rounds numbers to 32 bits, and adds up by how much.
 #[derive(Clone, Copy, Debug, Default)]
@@ -445,7 +447,7 @@ impl Model {
         Self { rounding: Rounding(self.rounding.0 + lost), ..self }
     }
 
-    /// The same at a temperature, by which weights are divided in 32 bits. Those below 2¹⁷ T are left out: they lose little, and
+    /// [`Model::rounding`] at a temperature, by which weights are divided in 32 bits. Those below 2¹⁷ T are left out: they lose little, and
     /// often the same share.
     pub(crate) fn rounding_at(&self, temperature: f32) -> f64 {
         let by = 1.0 / temperature;

@@ -4,7 +4,8 @@
 //! have heard, so that they are the same, and all ranks gather equally often.
 
 use crate::Error;
-use crate::keep::{differing, load, put_track, snapshots, tracks};
+use crate::checkpoint::differing;
+use crate::keep::{load, put_track, snapshots, tracks};
 use crate::unit::{Track, Unit};
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -1,7 +1,7 @@
 //! What a run gives back.
 
 use crate::diagnose::{Diagnosis, Scalar, rounding};
-use crate::model::{Labels, rounded};
+use crate::model::{COARSE, Labels, rounded};
 use crate::npz::{Kind, Npz};
 use crate::pair::TURNS;
 use crate::unit::{Track, transposed};
@@ -54,9 +54,6 @@ pub struct Found {
 
 /// Draws of a chain from which on there are effective sample sizes.
 const FEWEST: usize = 8;
-
-/// From here on numbers of 32 bits are a sixty-fourth or more apart.
-pub(crate) const COARSE: f32 = 131_072.0;
 
 /// Rounding that a run at a temperature warns of.
 pub(crate) fn doubtful(rounding: f64, temperature: f64) -> Option<f64> {

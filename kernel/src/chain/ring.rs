@@ -78,8 +78,13 @@ impl Core {
 
     /// The state in a chain's words, so many.
     pub(crate) fn words(self, length: usize, words: &[u32]) -> &[u32] {
+        words.get(self.place(length)).unwrap_or_default()
+    }
+
+    /// Where a plane of so many numbers is in the memory of both points.
+    pub(super) fn place(self, length: usize) -> core::ops::Range<usize> {
         let first = if self.there_first { length } else { 0 };
-        words.get(first..first + length).unwrap_or_default()
+        first..first + length
     }
 
     /// The state of the other point.

@@ -47,9 +47,8 @@ where
     pub fn rebind(&mut self, energy: &'e E) -> Result<(), ChainError> {
         if let Some((new, old)) = energy.ising().zip(self.energy.ising()) {
             let x = self.core.words(energy.layout().words(), self.memory.words.as_ref());
-            let length = energy.cache_len();
-            let first = if self.core.there_first { length } else { 0 };
-            let cache = self.memory.cache.as_mut().get_mut(first..first + length).unwrap_or_default();
+            let place = self.core.place(energy.cache_len());
+            let cache = self.memory.cache.as_mut().get_mut(place).unwrap_or_default();
             if let Some(total) = new.init_from(old, x, cache) {
                 self.energy = energy;
                 self.core.temper(total);

@@ -195,7 +195,7 @@ impl<'a> Ising<'a> {
                 let value = weight * field;
                 let is_small = value.abs() < small; // not where it is NaN
                 units = if is_small {
-                    form.round_small(value)
+                    form.grid.round_small(value)
                 } else {
                     form.check_field(site, (field, weight), halvings)?
                 };

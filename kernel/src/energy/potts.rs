@@ -109,7 +109,7 @@ impl<'a> Potts<'a> {
 
     /// wᵢ(k), in units of the grid.
     pub(crate) fn field(&self, site: usize, value: usize) -> i32 {
-        self.fields.get(site * self.arity + value).map_or(0, |&w| self.form.round(w))
+        self.fields.get(site * self.arity + value).map_or(0, |&w| self.form.grid.round(w))
     }
 
     fn cached(&self, cache: &[Bits], site: usize, value: u32) -> i64 {

@@ -45,7 +45,7 @@ pub struct Sparse<'a> {
     pub(super) linear: &'a [i32],
     /// ½ΣK of every site over spins, which b has lost; empty where there was no room.
     pub(super) shares: &'a [i32],
-    grid: Grid,
+    pub(super) grid: Grid,
     /// The most that a site's couplings add up to, without their signs, in units.
     reach: u32,
     level: bool,
@@ -258,7 +258,7 @@ impl<'a> Sparse<'a> {
         (field, weight): (f32, f32),
         halvings: u32,
     ) -> Result<i32, SparseError> {
-        let (value, units) = (weight * field, self.round(weight * field));
+        let (value, units) = (weight * field, self.grid.round(weight * field));
         let own: u64 = self.row(site).iter().map(|entry| u64::from(entry.coupling.unsigned_abs())).sum();
         if !field.is_finite() {
             Err(SparseError::FieldNotFinite { site })
@@ -358,16 +358,6 @@ impl<'a> Sparse<'a> {
     #[must_use]
     pub fn exponent(&self) -> i32 {
         (self.grid.unit.to_bits() >> 23) as i32 - 127
-    }
-
-    /// The nearest whole number of units.
-    pub(super) fn round(&self, value: f32) -> i32 {
-        self.grid.round(value)
-    }
-
-    /// The nearest whole number of at most 2²² units.
-    pub(super) fn round_small(&self, value: f32) -> i32 {
-        self.grid.round_small(value)
     }
 
     /// Whether these are the same couplings in the same memory.
