@@ -90,32 +90,41 @@ fn new_fields_are_those_of_the_constructor() {
 #[test]
 fn fields_that_do_not_fit_are_refused_by_name() {
     use SparseError::*;
-    for spins in [true, false] {
-        let mut memory = Couplings::new(9, 18);
+    // Without and with room for the couplings' shares of b; sites of the first eight, of the second, and behind them.
+    for (spins, words, site) in [true, false]
+        .into_iter()
+        .flat_map(|spins| [18, 36].map(|words| [4, 13, 17].map(|site| (spins, words, site))))
+        .flatten()
+    {
+        let (mut ends, mut words, mut entries) = ([0; 18], vec![0; words], [Entry::default(); 72]);
         let build = if spins { Ising::spins_edges_once } else { Ising::bits_edges_once };
-        let model = build(9, torus(3, 3, 0.25), &[0.0; 9], memory.borrow()).unwrap();
-        let (mut fields, mut linear) = ([0.0; 9], [0; 9]);
-        let mut refused = |fields: &[f32; 9]| model.with_linear(fields, &mut linear).map(|_| ()).err();
+        let memory = SparseBuffers::new(&mut ends, &mut words, &mut entries);
+        let model = build(18, torus(3, 6, 0.25), &[0.0; 18], memory).unwrap();
+        let (mut fields, mut linear) = ([0.0; 18], [0; 18]);
+        let mut refused = |fields: &[f32; 18]| model.with_linear(fields, &mut linear).map(|_| ()).err();
         // 2^30 units: 4 over spins, of which the couplings take 2 and fields count twice; 2 over bits, and the couplings take 1.
         assert_eq!(model.form().unit(), if spins { 2.0f32.powi(-28) } else { 2.0f32.powi(-29) });
         let limit = 1.0;
-        fields[4] = limit;
+        fields[site] = limit;
         assert_eq!(refused(&fields), None);
-        fields[4] = -limit;
+        fields[site] = -limit;
         assert_eq!(refused(&fields), None);
         let powers = (1..128).flat_map(|power| [2.0f32.powi(power), -2.0f32.powi(power)]);
         for wrong in powers.chain([limit + 0.001, -limit - 0.001, 1e30, -f32::MAX, f32::MAX]) {
-            fields[4] = wrong;
-            assert_eq!(refused(&fields), Some(FieldScale { site: 4 }), "{wrong}");
+            fields[site] = wrong;
+            assert_eq!(refused(&fields), Some(FieldScale { site }), "{wrong}");
         }
         for wrong in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-            fields[4] = wrong;
-            assert_eq!(refused(&fields), Some(FieldNotFinite { site: 4 }));
+            fields[site] = wrong;
+            assert_eq!(refused(&fields), Some(FieldNotFinite { site }));
         }
-        let error = model.with_linear(&[0.0; 8], &mut linear).unwrap_err();
-        assert_eq!(error.to_string(), "fields has 8 values: the model has 9 sites");
-        let error = model.with_linear(&[0.0; 9], &mut linear[1..]).unwrap_err();
-        assert_eq!(error, Memory { need: 9, got: 8 });
+        let error = model.with_linear(&[0.0; 17], &mut linear).unwrap_err();
+        assert_eq!(error.to_string(), "fields has 17 values: the model has 18 sites");
+        let error = model.with_linear(&[0.0; 18], &mut linear[1..]).unwrap_err();
+        assert_eq!(error, Memory { need: 18, got: 17 });
+        // Over bits the same couplings have no share in b.
+        let bits = Ising::quadratic(model.form()).with_linear(&[0.0; 18], &mut linear).unwrap();
+        assert_eq!(bits.form().linear(), [0; 18]);
     }
     // A scale that is too coarse: units of 4 for fields of 2.
     let mut memory = Couplings::new(2, 1);

@@ -1,13 +1,16 @@
 //! Ising models with sparse couplings.
 
+mod fields;
 mod flips;
 
-use super::sparse::{Edge, Embedding, SMALL, SparseBuffers, check_fields};
+use super::sparse::{Edge, Embedding, SparseBuffers, check_fields};
 use super::{Energy, EnergyError, Pending, Sparse, SparseError, field, flip_or_stay, floats, ones, room};
 use crate::lane::{Bits, Block, LANES};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
+use core::convert::Infallible;
 use core::ops::Range;
+use fields::{Rounding, eight};
 
 /// A binary pairwise model, `E(x) = c − b·x − ½ xᵀKx`, whatever words it was given in.
 ///
@@ -44,15 +47,12 @@ pub struct Ising<'a> {
     embedding: Embedding,
 }
 
-/// Adds the b of up to 32 sites to their fields, less that of another model, or less none; to `sum` x(b + field).
+/// Adds the b of a site to its field, less that of another model; where the site is 1, b + field to `sum`.
 #[inline(always)]
-fn add<const ANEW: bool>(mut word: u32, fields: &mut [u32], (new, old): (&[i32], &[i32]), sum: &mut i64) {
-    for ((field, &new), &old) in fields.iter_mut().zip(new).zip(old) {
-        *field = field.wrapping_add(new.wrapping_sub(if ANEW { 0 } else { old }) as u32);
-        if word & 1 != 0 {
-            *sum += i64::from(new) + i64::from(*field as i32);
-        }
-        word >>= 1;
+fn add(is_one: bool, field: &mut u32, (new, old): (i32, i32), sum: &mut i64) {
+    *field = field.wrapping_add(new.wrapping_sub(old) as u32);
+    if is_one {
+        *sum += i64::from(new) + i64::from(*field as i32);
     }
 }
 
@@ -115,7 +115,7 @@ impl<'a> Ising<'a> {
         let field = |site: usize| fields.get(site).copied().unwrap_or(0.0);
         let form = Sparse::compile(edges.into_iter(), sites, field, scale, embedding, 1.0, memory)?;
         if embedding == Embedding::Bits {
-            return Ok(Self::quadratic(form));
+            return Ok(Self { form, constant: 0, bare: 0, embedding });
         }
         // c = Σw − Σ_edges J = ½Σb + ¼Σ_edges K, and without fields −¼Σ_edges K.
         let linear: i64 = form.linear().iter().map(|&b| i64::from(b)).sum();
@@ -125,7 +125,9 @@ impl<'a> Ising<'a> {
 
     /// `f = b·x + ½ xᵀKx` over {0,1} from compiled rows.
     #[must_use]
-    pub const fn quadratic(form: Sparse<'a>) -> Self {
+    pub const fn quadratic(mut form: Sparse<'a>) -> Self {
+        // Over bits a coupling has no share in b.
+        form.shares = &[];
         Self { form, constant: 0, bare: 0, embedding: Embedding::Bits }
     }
 
@@ -158,52 +160,16 @@ impl<'a> Ising<'a> {
         let (sites, got) = (self.form.sites(), linear.len());
         check_fields(sites, 1, fields)?;
         let linear = linear.get_mut(..sites).ok_or(SparseError::Memory { need: sites, got })?;
-        let (shares, slots) = (self.form.shares, linear.iter_mut());
-        let constant = if self.embedding == Embedding::Bits {
-            self.place(fields, (1.0, 0), slots.map(|slot| (0, slot)))?;
-            0
-        } else if shares.len() == sites {
-            self.bare + 2 * self.place(fields, (2.0, 1), shares.iter().copied().zip(slots))?
+        let rounding = Rounding::new(&self.form, self.embedding);
+        let sum = if !fields.is_empty() && self.form.shares.len() == sites {
+            rounding.put_all(fields, self.form.shares, linear)?
         } else {
-            // Halves of even numbers: their sum fits where that of the couplings might not.
-            let half = |sum: i32, entry: &super::Entry| sum.wrapping_add(entry.coupling >> 1);
-            let shares = self.form.rows().map(|(_, row)| row.iter().fold(0, half));
-            self.bare + 2 * self.place(fields, (2.0, 1), shares.zip(slots))?
+            rounding.put_anew(fields, linear)?
         };
+        let constant = if self.embedding == Embedding::Bits { 0 } else { self.bare + 2 * sum };
         let mut form = self.form;
         form.linear = linear;
         Ok(Self { form, constant, ..*self })
-    }
-
-    /// Writes new fields, each less the couplings' share of b; their sum, in units.
-    fn place<'s>(
-        &self,
-        fields: &[f32],
-        (weight, halvings): (f32, u32),
-        slots: impl Iterator<Item = (i32, &'s mut i32)>,
-    ) -> Result<i64, SparseError> {
-        if fields.is_empty() {
-            slots.for_each(|(share, slot)| *slot = share.wrapping_neg());
-            return Ok(0);
-        }
-        let (mut sum, form, near) = (0, &self.form, self.form.near(halvings));
-        let (scale, small) = (weight * form.per_unit(), form.unit() * near.min(SMALL) as f32);
-        for (site, ((share, slot), &field)) in slots.zip(fields).enumerate() {
-            let mut units = (scale * field) as i32;
-            // One comparison for both ends: a negative number counts as one unit less, and NaN is 0.
-            if ((units ^ (units >> 31)) as u32).wrapping_sub(SMALL) >= near.saturating_sub(SMALL) {
-                let value = weight * field;
-                let is_small = value.abs() < small; // not where it is NaN
-                units = if is_small {
-                    form.grid.round_small(value)
-                } else {
-                    form.check_field(site, (field, weight), halvings)?
-                };
-            }
-            *slot = units.wrapping_sub(share);
-            sum += i64::from(units);
-        }
-        Ok(sum)
     }
 
     /// Flips a site that is `before`: how the energy changes, in units. The fields of the sites behind it and before
@@ -246,10 +212,25 @@ impl<'a> Ising<'a> {
         let (old, old_rest) = other.form.linear.as_chunks::<32>();
         let (mut sum, mut words) = (0, words.iter());
         for (((fields, new), old), &word) in fields.iter_mut().zip(new).zip(old).zip(words.by_ref()) {
-            add::<ANEW>(word, fields, (new, old), &mut sum);
+            if ANEW {
+                for (site, (field, &new)) in fields.iter_mut().zip(new).enumerate() {
+                    add(word >> site & 1 != 0, field, (new, 0), &mut sum);
+                }
+                continue;
+            }
+            let (mut word, (fields, _)) = (word, fields.as_chunks_mut());
+            for ((fields, new), old) in fields.iter_mut().zip(new.as_chunks().0).zip(old.as_chunks().0) {
+                let Ok(()) = eight(fields, new, old, |site, field, &new, &old| {
+                    add(word & 1 << site != 0, field, (new, old), &mut sum);
+                    Ok::<_, Infallible>(())
+                });
+                word >>= 8;
+            }
         }
         if let Some(&word) = words.next() {
-            add::<ANEW>(word, rest, (new_rest, old_rest), &mut sum);
+            for (site, ((field, &new), &old)) in rest.iter_mut().zip(new_rest).zip(old_rest).enumerate() {
+                add(word >> site & 1 != 0, field, (new, if ANEW { 0 } else { old }), &mut sum);
+            }
         }
         self.quarters(self.constant - 2 * sum)
     }
