@@ -71,8 +71,9 @@ fn new_fields_are_those_of_the_constructor() {
         let (mut ends, mut twice) = ([0; 8], [0; 16]);
         let mut entries = vec![Entry::default(); 2 * before.edges.len()];
         let shares = SparseBuffers::new(&mut ends, &mut twice, &mut entries);
-        let mut beside = [7; 8];
-        let new = heap::compile(&before, shares).unwrap().with_linear(&other.fields, &mut beside).unwrap();
+        let (mut beside, mut empty) = ([7; 8], [7; 8]);
+        let kept = heap::compile(&before, shares).unwrap();
+        let new = kept.with_linear(&other.fields, &mut beside).unwrap();
         assert_eq!((new.form().linear(), energies(&new)), (anew.form().linear(), exact), "{seed}");
         compared += 1;
         // The fields that it had say otherwise.
@@ -81,6 +82,7 @@ fn new_fields_are_those_of_the_constructor() {
         let (mut zero, mut same) = ([1; 8], [1; 8]);
         let none = base.with_linear(&[], &mut zero).unwrap();
         assert_eq!(none.form().linear(), base.with_linear(&[0.0; 8], &mut same).unwrap().form().linear());
+        assert_eq!(none.form().linear(), kept.with_linear(&[], &mut empty).unwrap().form().linear());
         let back = none.with_linear(&before.fields, &mut same).unwrap();
         assert_eq!(energies(&back), energies(&base), "{seed}");
     }
