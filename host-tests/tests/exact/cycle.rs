@@ -127,6 +127,7 @@ fn illegal_schedules_are_refused() {
     // Ends whose quotient is no float.
     assert_eq!(Schedule::geometric(1e-20, 1e20, 100), Err(ScheduleError::NotFinite(f32::INFINITY)));
     assert!(Schedule::geometric(1e20, 1e-20, 100).unwrap().at(99).is_finite());
+    assert!(Schedule::geometric(f32::MIN_POSITIVE, 1.0, 5).is_ok());
     assert_eq!(Schedule::geometric(0.0, 1.0, 5), Err(ScheduleError::NotPositive(0.0)));
     assert_eq!(Schedule::geometric(1.0, 1e-40, 5), Err(ScheduleError::NotPositive(1e-40)));
     for refused in [Schedule::cosine(1.0, 0.5, 0), Schedule::linear(1.0, 0.5, 0)] {

@@ -8,6 +8,7 @@ use bitmc::{Energy, Info, Kernel, LaneRng, Langevin, RandomWalk, SeedableRng};
 use bitmc_host_tests::heap::{self, HeapChain, Weights};
 use bitmc_host_tests::models;
 use bitmc_host_tests::naive::{Convention, Pairwise};
+use bitmc_host_tests::snapshot::{load, save, sealed};
 use bitmc_host_tests::stat::Moments;
 use bitmc_host_tests::stuck::Stuck;
 
@@ -418,6 +419,90 @@ fn illegal_settings_are_refused_and_bad_steps_survived() {
         let mut tuner = RateTuner::new(1.0, (0.1, 2.0), 0.5).unwrap();
         (0..100).for_each(|_| tuner.observe(&info));
         assert!((0.1..=2.0).contains(&tuner.parameter()));
+    }
+}
+
+/// What a tuner keeps of steps that all have one log ratio: of equal candidates the first, of a balance that cannot be lowered
+/// the least, and of a cycle that is cut short the positions that it has reached.
+#[test]
+fn equal_candidates_and_early_ends() {
+    let settings = CycleSettings { burn_in: 0, steps: 1, rounds: 2, ..CycleSettings::default() };
+    let begun = |settings| {
+        let tuner = CycleTuner::new([BLANK; 8], settings).unwrap();
+        assert!(!tuner.is_frozen());
+        tuner
+    };
+    let info = |log_ratio: f32| {
+        let mut info = Info::default();
+        info.log_ratio = log_ratio;
+        info
+    };
+    // Every step is accepted: each position takes the first balance that it tries, which is the least.
+    let mut tuner = begun(settings);
+    while !tuner.is_frozen() {
+        tuner.observe(&info(0.0));
+    }
+    assert!(tuner.positions()[1..7].iter().all(|trial| (trial.balance, trial.rate) == (0.5, 1.0)), "{tuner:?}");
+
+    // Without rounds the step sizes are as given, and the first candidate is the second position's.
+    let mut tuner = begun(CycleSettings { rounds: 0, ..settings });
+    let mut tried = 0;
+    while !tuner.is_frozen() {
+        tried += u32::from(tuner.observe(&info(0.0)).is_some());
+    }
+    assert_eq!((tried, tuner.tried()), (6 * settings.balances, 6 * settings.balances));
+
+    // Cut short among the balances, it keeps those that it has.
+    let mut tuner = begun(settings);
+    let before = 2 * settings.rounds * settings.step_sizes;
+    (0..before + 3 * settings.balances).for_each(|_| _ = tuner.observe(&info(0.0)));
+    let reached: Vec<Trial> = tuner.positions()[1..4].to_vec();
+    assert!(reached.iter().all(|trial| trial.rate == 1.0));
+    tuner.freeze();
+    assert!(tuner.is_frozen() && tuner.positions()[1..4] == reached && tuner.positions()[4].rate == 0.0);
+    // Before that it lays them out between the ends that it has found: the smallest step size has grown.
+    let mut tuner = begun(CycleSettings { step_size: (0.05, 1.0), ..settings });
+    (0..settings.rounds * settings.step_sizes).for_each(|_| _ = tuner.observe(&info(0.0)));
+    tuner.freeze();
+    assert!(tuner.ends().0.step_size > 0.05);
+    assert_eq!(tuner.positions()[7].step_size, tuner.ends().0.step_size);
+
+    // No step is accepted at any balance: it ends at the least, from ½ as from above.
+    for largest in [0.5, 0.62] {
+        let settings = CycleSettings { lower_balance: true, balance: (0.5, largest), ..settings };
+        let mut tuner = begun(settings);
+        let searches = if largest == 0.5 { 1 } else { 4 };
+        let most = (1 + searches) * settings.rounds * settings.step_sizes + 6 * settings.balances;
+        (0..most).for_each(|_| _ = tuner.observe(&info(f32::NEG_INFINITY)));
+        assert!(tuner.is_frozen() && tuner.tried() == most, "{largest}: {} of {most}", tuner.tried());
+        assert_eq!(tuner.ends().1.balance, 0.5);
+    }
+}
+
+/// Bounds may be equal: then there is one value.
+#[test]
+fn one_value_is_a_range() {
+    let mut tuner = RateTuner::new(0.7, (0.7, 0.7), 0.5).unwrap();
+    assert!(!tuner.is_frozen());
+    (0..10).for_each(|_| tuner.observe(&Info::default()));
+    assert_eq!(tuner.parameter(), 0.7);
+    let settings = CycleSettings { balance: (0.6, 0.6), step_size: (2.0, 2.0), ..CycleSettings::default() };
+    assert!(CycleTuner::new([BLANK; 8], settings).is_ok());
+}
+
+/// A snapshot whose position is not in the cycle.
+#[test]
+fn a_position_beyond_the_cycle_is_refused() {
+    let settings = CycleSettings { burn_in: 0, steps: 1, rounds: 0, ..CycleSettings::default() };
+    let mut tuner = CycleTuner::new([BLANK; 8], settings).unwrap();
+    (0..4 * settings.balances).for_each(|_| _ = tuner.observe(&Info::default()));
+    let mut bytes = save(&[&tuner]);
+    let phase = |position: u8| [4, position, 0, 0, 0];
+    let at = bytes.windows(5).position(|window| window == phase(5)).unwrap();
+    for (position, is_legal) in [(5, true), (7, true), (8, false), (200, false)] {
+        bytes[at..at + 5].copy_from_slice(&phase(position));
+        let mut other = CycleTuner::new([BLANK; 8], settings).unwrap();
+        assert_eq!(load(&sealed(bytes.clone()), &mut [&mut other]).is_ok(), is_legal, "{position}");
     }
 }
 
