@@ -402,6 +402,22 @@ fn a_refused_snapshot_leaves_an_open_chain_as_it_was() {
     assert_eq!(reader.get(&mut binary).map(drop), Err(other));
 }
 
+/// A snapshot of a chain that asks nothing ends what another one asks.
+#[test]
+fn a_snapshot_at_rest_asks_nothing() {
+    let count = Count { sites: 5, most: 3.0, weight: 0.5 };
+    let zeros = [0];
+    let start = Packed::new(Function::layout(&count), &zeros).unwrap();
+    let sampler = GibbsWithGradients::new(1).unwrap();
+    let mut rng = LaneRng::seed_from_u64(9);
+    let chain = open(&count, start);
+    let mut other = open(&count, start);
+    other.ask(&sampler, &mut rng).unwrap();
+    keep(&chain, &mut other);
+    assert_eq!((other.asked(), other.state()), (None, start));
+    assert_eq!(other.tell(0.0, &[0.0; 5]), Err(OpenError::NotAsked));
+}
+
 /// The checksum of altered bytes, made right.
 fn seal(bytes: &mut [u8]) {
     let end = bytes.len() - 4;
