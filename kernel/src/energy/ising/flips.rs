@@ -30,36 +30,35 @@ impl Ising<'_> {
         match Rows::of(&self.form) {
             Rows::Short => self.flip_words(words, fields, at_once::<4>),
             Rows::Long => self.flip_words(words, fields, at_once::<8>),
-            Rows::Level => self.flip_level(words, fields),
+            Rows::Level => pairs(words).map(|pair| self.flip_level(pair, fields)).sum(),
         }
     }
 
-    /// The same where a row is mostly as long as the one before: a loop of its own for every length up to ten.
+    /// Flips the sites of a pair of words where a row is mostly as long as the one before: a loop of its own for every
+    /// length up to ten. How the energy changes, in units.
     #[inline(never)]
-    fn flip_level(&self, words: impl Iterator<Item = (usize, u32, u32)>, fields: &mut [u32]) -> i64 {
+    fn flip_level(&self, mut pair: Pair, fields: &mut [u32]) -> i64 {
         let mut difference = 0;
-        for mut pair in pairs(words) {
-            while pair.flips != 0 {
-                difference += match self.form.row(pair.first()).len() {
-                    1 => self.flip_alike::<1>(&mut pair, fields),
-                    2 => self.flip_alike::<2>(&mut pair, fields),
-                    3 => self.flip_alike::<3>(&mut pair, fields),
-                    4 => self.flip_alike::<4>(&mut pair, fields),
-                    5 => self.flip_alike::<5>(&mut pair, fields),
-                    6 => self.flip_alike::<6>(&mut pair, fields),
-                    7 => self.flip_alike::<7>(&mut pair, fields),
-                    8 => self.flip_alike::<8>(&mut pair, fields),
-                    9 => self.flip_alike::<9>(&mut pair, fields),
-                    10 => self.flip_alike::<10>(&mut pair, fields),
-                    _ => {
-                        let (site, before) = pair.take();
-                        self.flip_one(site, before, fields, |entries, length, before, fields| {
-                            let row = entries.get(..length).unwrap_or_default();
-                            scatter(row, 1 - 2 * before as i32, fields, |_, _| ());
-                        })
-                    }
-                };
-            }
+        while pair.flips != 0 {
+            difference += match self.form.row(pair.first()).len() {
+                1 => self.flip_alike::<1>(&mut pair, fields),
+                2 => self.flip_alike::<2>(&mut pair, fields),
+                3 => self.flip_alike::<3>(&mut pair, fields),
+                4 => self.flip_alike::<4>(&mut pair, fields),
+                5 => self.flip_alike::<5>(&mut pair, fields),
+                6 => self.flip_alike::<6>(&mut pair, fields),
+                7 => self.flip_alike::<7>(&mut pair, fields),
+                8 => self.flip_alike::<8>(&mut pair, fields),
+                9 => self.flip_alike::<9>(&mut pair, fields),
+                10 => self.flip_alike::<10>(&mut pair, fields),
+                _ => {
+                    let (site, before) = pair.take();
+                    self.flip_one(site, before, fields, |entries, length, before, fields| {
+                        let row = entries.get(..length).unwrap_or_default();
+                        scatter(row, 1 - 2 * before as i32, fields, |_, _| ());
+                    })
+                }
+            };
         }
         difference
     }
