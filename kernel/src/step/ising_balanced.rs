@@ -14,7 +14,7 @@ use super::{Kernel, ParameterError, Transition};
 use crate::accept::{Info, accept};
 use crate::chain::{Ring, copy, momentum};
 use crate::energy::Ising;
-use crate::lane::{Block, F32s, LANES, Mask, Product, i16s_mut};
+use crate::lane::{Block, F32s, LANES, Mask, PARTS, Product, i16s_mut};
 use crate::noise::{Edgewise, Noise};
 use crate::packed::{Packed, StateError};
 use crate::random::DiscreteGaussian;
@@ -283,10 +283,10 @@ impl<'a> IsingBalanced<'a> {
         scale: f32,
         rng: &mut R,
     ) -> Ways {
-        if self.metropolis {
-            return self.choose::<E>(ring, scale, Draw::<R, true>::new(rng));
+        if PARTS < LANES && self.metropolis {
+            return self.choose::<E>(ring, scale, Draw::<R, true>::new(rng, true));
         }
-        self.choose::<E>(ring, scale, Draw::<R, false>::new(rng))
+        self.choose::<E>(ring, scale, Draw::<R, false>::new(rng, self.metropolis))
     }
 
     #[inline(always)]
