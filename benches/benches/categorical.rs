@@ -1,13 +1,11 @@
 //! Sites of several and of very many values, each beside its scalar baseline, from equilibrium.
 
 use bitmc::batch::{BatchKernel, PottsBatch, PottsSite};
-use bitmc::lane::{Bits, Block, LANES};
-use bitmc::{Energy, Gibbs, LaneRng, Langevin, Layout, Move, Packed, Potts, SeedableRng};
-use bitmc_benches::models::{HeapSparse, burnt_in};
+use bitmc::{Energy, Gibbs, LaneRng, Langevin, Potts, SeedableRng};
+use bitmc_benches::models::{HeapSparse, Words, burnt_in};
 use bitmc_benches::naive_categorical::{self as naive, Target};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand_xoshiro::Xoshiro128PlusPlus;
-use std::ops::Range;
 
 fn pair<T: Target>(
     criterion: &mut Criterion,
@@ -84,42 +82,10 @@ fn sixteen<K: BatchKernel<PottsSite<4>>>(criterion: &mut Criterion, name: &str, 
     group.finish();
 }
 
-/// One categorical site with a table of log weights.
-struct Words(Vec<f32>);
-
-impl Energy for Words {
-    fn layout(&self) -> Layout {
-        Layout::categorical(1, self.0.len())
-    }
-
-    fn cache_len(&self) -> usize {
-        0
-    }
-
-    fn init(&self, x: Packed<'_>, _cache: &mut [Bits]) -> Result<f32, bitmc::energy::EnergyError> {
-        Ok(-self.0[x.get(0) as usize])
-    }
-
-    fn gradient(&self, _x: Packed<'_>, _cache: &[Bits], _rows: Range<usize>, out: &mut [Block]) {
-        for (out, weight) in out.as_flattened_mut().iter_mut().zip(&self.0) {
-            *out = -weight;
-        }
-    }
-
-    fn shift(&self, step: &Move<'_>, _cache: &mut [Bits]) -> f32 {
-        self.0[step.before(0) as usize] - self.0[step.to().get(0) as usize]
-    }
-
-    fn differences(&self, words: &mut [u32], _cache: &[Bits], _site: usize, out: &mut [f32]) {
-        let here = self.0[words[0] as usize];
-        out.iter_mut().zip(&self.0).for_each(|(out, weight)| *out = here - weight);
-    }
-}
-
 fn vocabulary(criterion: &mut Criterion) {
-    let weights: Vec<f32> = (0..30_522).map(|k| ((k * 7919) % 2048) as f32 / 150.0).collect();
-    assert!(weights.len() > LANES);
-    pair(criterion, "softmax of 30522", &Words(weights.clone()), &naive::Table(weights), (1.0, 100));
+    let model = Words::new(30_522);
+    let baseline = naive::Table(model.0.clone());
+    pair(criterion, "softmax of 30522", &model, &baseline, (1.0, 100));
 }
 
 criterion_group!(benches, potts, vocabulary);

@@ -3,9 +3,13 @@
 use crate::naive;
 use aligned_vec::{AVec, avec};
 use bitmc::energy::{CoarseRbm, Edge, Entry, SparseBuffers, pack_rows};
+use bitmc::lane::{Bits, Block};
 use bitmc::sliced::{SlicedChains, SlicedGibbs, SlicedIsing, SlicedLangevin};
 use bitmc::step::Colouring;
-use bitmc::{Chain, Energy, Ising, LaneRng, Langevin, Memory, Potts, Rbm, Rng, SeedableRng};
+use bitmc::{
+    Chain, Energy, Ising, LaneRng, Langevin, Layout, Memory, Move, Packed, Potts, Rbm, Rng, SeedableRng,
+};
+use std::ops::Range;
 
 /// Blocks on the heap, each on a cache line of its own: vectors start anywhere, and a register of sixteen lanes that
 /// lies across two lines is loaded twice.
@@ -205,5 +209,44 @@ impl HeapRbm {
         let model = self.model();
         *room = lines(CoarseRbm::room_len(model.visible_units(), model.hidden_units()));
         CoarseRbm::new(model, room.as_mut()).expect("as much room as it needs")
+    }
+}
+
+/// One categorical site with a table of log weights.
+pub struct Words(pub Vec<f32>);
+
+impl Words {
+    /// Weights between 0 and 13.6, in no order.
+    pub fn new(values: usize) -> Self {
+        Self((0..values).map(|k| ((k * 7919) % 2048) as f32 / 150.0).collect())
+    }
+}
+
+impl Energy for Words {
+    fn layout(&self) -> Layout {
+        Layout::categorical(1, self.0.len())
+    }
+
+    fn cache_len(&self) -> usize {
+        0
+    }
+
+    fn init(&self, x: Packed<'_>, _cache: &mut [Bits]) -> Result<f32, bitmc::energy::EnergyError> {
+        Ok(-self.0[x.get(0) as usize])
+    }
+
+    fn gradient(&self, _x: Packed<'_>, _cache: &[Bits], _rows: Range<usize>, out: &mut [Block]) {
+        for (out, weight) in out.as_flattened_mut().iter_mut().zip(&self.0) {
+            *out = -weight;
+        }
+    }
+
+    fn shift(&self, step: &Move<'_>, _cache: &mut [Bits]) -> f32 {
+        self.0[step.before(0) as usize] - self.0[step.to().get(0) as usize]
+    }
+
+    fn differences(&self, words: &mut [u32], _cache: &[Bits], _site: usize, out: &mut [f32]) {
+        let here = self.0[words[0] as usize];
+        out.iter_mut().zip(&self.0).for_each(|(out, weight)| *out = here - weight);
     }
 }

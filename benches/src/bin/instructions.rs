@@ -12,8 +12,8 @@ use bitmc::{
     Rbm, SeedableRng,
 };
 use bitmc_benches::models::{
-    HeapChain, HeapRbm, HeapSliced, HeapSparse, burnt_in, floats, heap_memory, lines, numbered, random_graph,
-    random_torus, signed_torus,
+    HeapChain, HeapRbm, HeapSliced, HeapSparse, Words, burnt_in, floats, heap_memory, lines, numbered,
+    random_graph, random_torus, signed_torus,
 };
 use bitmc_benches::naive;
 use rand_xoshiro::Xoshiro128PlusPlus;
@@ -75,6 +75,15 @@ fn block_gibbs(model: &Rbm<'_>, baseline: &naive::Rbm, workload: &str, steps: u6
         moved = chain.x.iter().map(|&x| x as u64).sum();
     }
     println!("{moved} visible units moved in all");
+}
+
+/// Steps of the adjusted Langevin sampler of one site of very many values.
+fn softmax(steps: u64) {
+    let (model, rng) = (Words::new(30_522), &mut LaneRng::seed_from_u64(1));
+    let mut chain = burnt_in(&model, 1.0, 20, rng);
+    let sampler = Langevin::adjusted(1.0).expect("a legal step size");
+    let accepted = (0..steps).filter(|_| chain.step(&sampler, rng).accepted).count();
+    println!("{accepted} of {steps} accepted");
 }
 
 /// Steps of a kernel of Ising models: in a chain, or in a batch of sixteen.
@@ -189,7 +198,7 @@ fn main() {
             "       instructions [sequential-|chromatic-|batch-]gibbs-64x64|gibbs-irregular|gibbs-numbered STEPS"
         );
         eprintln!("       instructions [batch-]potts|gibbs_potts STEPS");
-        eprintln!("       instructions balanced-torus|discrete-torus STEPS");
+        eprintln!("       instructions balanced-torus|discrete-torus|softmax STEPS");
         eprintln!("       instructions sliced_gibbs-|sliced_dmala-signs STEPS");
         std::process::exit(2);
     };
@@ -234,6 +243,7 @@ fn main() {
             let edges = numbered(&random_graph(4096, 0.5, 65), 4096);
             gibbs(&memory.ising(&edges, &[0.0; 4096]).0, &workload, steps)
         }
+        "softmax" => softmax(steps),
         "rbm" => {
             let (memory, mut room) = (HeapRbm::load(), lines(0));
             let coarse = memory.coarse(&mut room);

@@ -114,6 +114,47 @@ fn lanes_past_the_values_of_a_site_are_ignored() {
     }
 }
 
+/// In a row of many values the largest logit is found wherever it is: without it exponentials overflow. So is a NaN,
+/// which makes a step a fault and is never passed by.
+#[test]
+fn a_long_row_is_looked_through_to_its_last_value() {
+    const VALUES: usize = 230;
+    /// Flat but for one slope: the one at state 0, and the one elsewhere.
+    struct One {
+        value: usize,
+        slopes: [f32; 2],
+    }
+    impl Function for One {
+        fn layout(&self) -> Layout {
+            Layout::categorical(1, VALUES)
+        }
+        fn total(&self, _: Packed<'_>) -> f32 {
+            0.0
+        }
+        fn gradient(&self, x: Packed<'_>, site: usize) -> f32 {
+            self.component(x, site, 1)
+        }
+        fn component(&self, x: Packed<'_>, _: usize, value: usize) -> f32 {
+            if value == self.value { self.slopes[usize::from(x.get(0) != 0)] } else { 0.0 }
+        }
+    }
+    let sampler = Langevin::adjusted(1.0).unwrap();
+    for value in 1..VALUES {
+        let steep = Plain(One { value, slopes: [-400.0; 2] });
+        let mut chain = heap::chain(&steep, &[0]).unwrap();
+        let words = heap::pack_in(steep.layout(), &[value as f64]);
+        let to = Packed::new(steep.layout(), &words).unwrap();
+        let there = sampler.transition(chain.ring(), to).unwrap();
+        assert!(there.log_forward > -1e-6 && !there.fault, "value {value}: {there:?}");
+
+        let nan = Plain(One { value, slopes: [0.0, f32::NAN] });
+        let mut chain = heap::chain(&nan, &[0]).unwrap();
+        let mut rng = LaneRng::seed_from_u64(value as u64);
+        let faults = (0..5).filter(|_| chain.step(&sampler, &mut rng).fault).count();
+        assert!(faults > 0 && chain.state().get(0) == 0, "value {value}: {faults} faults");
+    }
+}
+
 #[test]
 fn an_energy_that_fails_is_counted() {
     // Of eight states one is NaN, one −∞, one forbidden, one has a NaN in its gradient.

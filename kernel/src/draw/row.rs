@@ -68,15 +68,13 @@ impl<'a> Logits<'a> {
             // The logit falls where the gradient rises, rounding and all: its least value decides.
             Slope::Values(gradient, present) if present.abs() < f32::INFINITY && self.stay == 0.0 => {
                 let whole = gradient.get(..last).unwrap_or_default();
-                let (least, nan) = extreme(whole.len(), |block, part| {
-                    whole.get(block).map_or(F32s::splat(0.0), |block| -F32s::load(block, part))
-                });
+                let (least, nan) = extreme(whole.iter(), |block, part| -F32s::load(block, part));
                 let z = self.balance * (least + present) - self.curvature;
-                let (end, end_nan) = extreme(1, |_, part| self.block(last, part));
+                let (end, end_nan) = extreme(last..last + 1, |&block, part| self.block(block, part));
                 (z.max(end).clamp(0.0, f32::MAX), nan | end_nan)
             }
             _ => {
-                let (most, nan) = extreme(last + 1, |block, part| self.block(block, part));
+                let (most, nan) = extreme(0..last + 1, |&block, part| self.block(block, part));
                 (most.max(self.stay).min(f32::MAX), nan)
             }
         }
@@ -105,11 +103,11 @@ impl<'a> Logits<'a> {
         let z = match self.slope {
             Slope::Values(gradient, present) => {
                 let gradient = gradient.get(block).unwrap_or(&[0.0; LANES]);
-                -(balance * (F32s::load(gradient, part) - F32s::splat(present))) - c
+                -balance * (F32s::load(gradient, part) - F32s::splat(present)) - c
             }
             Slope::Line(gradient) => {
                 let v = F32s::from_i32(value() - here);
-                -(balance * F32s::splat(gradient) * v) - F32s::splat(0.5) * c * (v * v)
+                -balance * F32s::splat(gradient) * v - F32s::splat(0.5) * c * (v * v)
             }
         };
         if !self.is_special(block) {
@@ -126,7 +124,7 @@ impl<'a> Logits<'a> {
             let (zero, cut) = (F32s::splat(0.0), F32s::splat(-LOGIT_LIMIT));
             let below = self.block(block, part) - F32s::splat(largest);
             let below = if largest < f32::MAX { below } else { zero.lt(below).pick(zero, below) };
-            let w = cut.lt(below).pick(below, cut).exp_bounded();
+            let w = below.max(cut).exp_bounded();
             if !self.is_special(block) {
                 return w;
             }
@@ -138,20 +136,36 @@ impl<'a> Logits<'a> {
     }
 }
 
-/// The largest of some blocks, −∞ of none, and whether one is NaN.
-fn extreme(blocks: usize, value: impl Fn(usize, usize) -> F32s) -> (f32, bool) {
+/// Blocks that are looked at together, so that no comparison waits for the one before: one in each register.
+const WAYS: usize = if cfg!(target_feature = "avx512f") {
+    4
+} else if cfg!(target_feature = "avx2") {
+    2
+} else {
+    1
+};
+
+/// The largest number of some blocks, −∞ of none, and whether one is NaN.
+#[inline(always)]
+fn extreme<T>(blocks: impl Iterator<Item = T> + Clone, value: impl Fn(&T, usize) -> F32s) -> (f32, bool) {
     let (mut largest, mut nan) = (f32::NEG_INFINITY, false);
     for part in 0..PARTS {
-        let (mut most, mut numbers) = (F32s::splat(f32::NEG_INFINITY), Mask::from_bits(0xFFFF, part));
-        for block in 0..blocks {
-            let z = value(block, part);
-            numbers = numbers & z.eq(z);
-            most = most.lt(z).pick(z, most);
+        let nothing = (F32s::splat(f32::NEG_INFINITY), Mask::from_bits(u32::MAX, part));
+        let (mut ways, mut blocks) = ([nothing; WAYS], blocks.clone());
+        'all: loop {
+            for (most, numbers) in &mut ways {
+                let Some(block) = blocks.next() else { break 'all };
+                let z = value(&block, part);
+                *numbers = *numbers & z.eq(z);
+                *most = most.lt(z).pick(z, *most);
+            }
         }
-        nan |= (!numbers).any();
-        let mut lanes = [f32::NEG_INFINITY; LANES];
-        most.store(&mut lanes, part);
-        largest = lanes.iter().fold(largest, |most, &z| if most < z { z } else { most });
+        for (most, numbers) in ways {
+            nan |= (!numbers).any();
+            let mut lanes = [f32::NEG_INFINITY; LANES];
+            most.store(&mut lanes, part);
+            largest = lanes.iter().fold(largest, |most, &z| if most < z { z } else { most });
+        }
     }
     (largest, nan)
 }
@@ -169,7 +183,9 @@ impl<'a> Row<'a> {
     /// The weights of all values.
     pub(crate) fn new(logits: Logits<'a>) -> Self {
         let (largest, nan) = logits.largest();
-        let sums = Sums::new(logits.blocks(), |block| logits.weights(largest, block));
+        // What becomes of a NaN is the processor's affair. Such a row is a fault, and has no weights.
+        let blocks = if nan { 0 } else { logits.blocks() };
+        let sums = Sums::new(blocks, |block| logits.weights(largest, block));
         Self { logits, largest, sums, nan }
     }
 

@@ -103,7 +103,7 @@ operations! {
             one { Mask(self.0 == other.0) }
             all { Mask(cast(self.0.simd_eq(other.0))) }
 
-        /// The larger of two numbers, neither NaN; of 0 and −0 either, so for what does not tell them apart.
+        /// The larger of two numbers. Of 0 and −0 it is either, and with a NaN anything: for what does not tell them apart.
         pub(crate) fn max(self, other: Self) -> Self
             one { if self.0 > other.0 { self } else { other } }
             all { Self(self.0.fast_max(other.0)) }
