@@ -352,6 +352,19 @@ impl<'a> Move<'a> {
         })
     }
 
+    /// The change, where the move is known to be within one word and only one site changes there.
+    #[inline]
+    pub(crate) fn one(self) -> Option<Change> {
+        let &[from] = self.from else { return None };
+        let (mask, log_bits) = (field_mask(self.to.layout), self.to.layout.log_field_bits());
+        let to = self.to.words.get(self.first).copied().unwrap_or(0);
+        let field = (from ^ to).trailing_zeros() >> log_bits;
+        let shift = (field << log_bits) & 31;
+        let one = (from ^ to) & !(mask << shift) == 0 && from != to;
+        let site = (self.first << (5 - log_bits)) + field as usize;
+        one.then_some(Change { site, from: (from >> shift) & mask, to: (to >> shift) & mask })
+    }
+
     /// How many sites change.
     #[must_use]
     pub fn count(self) -> usize {

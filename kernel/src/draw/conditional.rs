@@ -43,7 +43,7 @@ impl Conditional {
         for (block, weights) in weights.iter_mut().enumerate() {
             for part in 0..PARTS {
                 if block * LANES + part * F32s::WIDTH < arity {
-                    (F32s::splat(least) - F32s::load(weights, part)).exp().store(weights, part);
+                    (F32s::splat(least) - F32s::load(weights, part)).exp_no_overflow().store(weights, part);
                 } else {
                     F32s::splat(0.0).store(weights, part);
                 }

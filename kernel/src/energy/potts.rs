@@ -174,7 +174,10 @@ impl Energy for Potts<'_> {
 
     #[inline]
     fn shift(&self, step: &Move<'_>, cache: &mut [Bits]) -> f32 {
-        let difference = step.changes().map(|change| self.change(change, cache)).sum();
+        let difference = match step.one() {
+            Some(change) => self.change(change, cache),
+            None => step.changes().map(|change| self.change(change, cache)).sum(),
+        };
         self.form.value(difference)
     }
 

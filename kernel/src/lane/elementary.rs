@@ -194,7 +194,7 @@ impl F32s {
 
     /// `e^x` for x ≤ 88.7 or NaN.
     #[inline(always)]
-    fn exp_no_overflow(self) -> Self {
+    pub(crate) fn exp_no_overflow(self) -> Self {
         let least = Self::splat(-104.0); // e^−104 rounds to 0
         let (Interleaved([t]), Interleaved([rest])) =
             Interleaved([self.lt(least).pick(least, self)]).exp_reduced();
