@@ -93,7 +93,8 @@ pub trait Energy {
     }
 
     /// This model as an Ising model, where its answers and its cache are those of one. Between two with the same
-    /// couplings in the same memory [`Chain::rebind`](crate::Chain::rebind) moves the cache on, and looks at no coupling.
+    /// couplings in the same memory [`Chain::rebind`](crate::Chain::rebind) moves the cache on, and looks at no coupling. Sweeps
+    /// of [`Gibbs`](crate::Gibbs) read its fields from the cache.
     fn ising(&self) -> Option<&Ising<'_>> {
         None
     }

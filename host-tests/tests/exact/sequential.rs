@@ -3,11 +3,12 @@
 use bitmc::energy::{Entry, Sparse, Tempered};
 use bitmc::step::{Gibbs, SequentialGibbs};
 use bitmc::temper::Replica;
-use bitmc::{Ising, LaneRng, SeedableRng};
+use bitmc::{Energy, Ising, LaneRng, Layout, Packed, Rng, SeedableRng};
 use bitmc_host_tests::heap;
 use bitmc_host_tests::listed::Listed;
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Pairwise, Target};
+use bitmc_host_tests::passes_on;
 use bitmc_host_tests::space::Space;
 use bitmc_host_tests::stat::chi_square;
 use bitmc_host_tests::stuck::Stuck;
@@ -36,6 +37,61 @@ fn the_parts_of_a_sweep_are_the_sweep() {
         let before = cut.state().words().to_vec();
         cut.step(&SequentialGibbs::part(0..1), &mut same);
         assert_eq!(cut.state().words()[1..], before[1..]);
+    }
+}
+
+/// An Ising model that does not say that it is one, or says that it is another.
+struct Hidden<'a>(Ising<'a>, Option<Ising<'a>>);
+
+impl Energy for Hidden<'_> {
+    passes_on!(0: layout, cache_len, init, gradient, shift, differences);
+
+    fn ising(&self) -> Option<&Ising<'_>> {
+        self.1.as_ref()
+    }
+}
+
+/// `Gibbs` over an Ising model takes its fields at once. It draws what it draws where it asks at each site, and its
+/// energy, its differences and what it leaves of the generator are the same, bit for bit.
+#[test]
+fn a_sweep_over_fields_is_the_one_that_asks_at_each_site() {
+    for (sites, coupling, seed) in [(1, 0.0, 1), (5, 0.7, 2), (33, 0.4, 3), (100, 0.2, 4), (513, 0.6, 5)] {
+        let model = models::pairwise(Convention::SpinsEdgesOnce, sites, 0.3, coupling, seed);
+        let mut other = model.clone();
+        other.edges.iter_mut().for_each(|edge| edge.2 = -edge.2);
+        let (mut couplings, mut others) = (model.couplings(), other.couplings());
+        let (ising, another) = (couplings.ising(&model).unwrap(), others.ising(&other).unwrap());
+        let (asked, wrong) = (Hidden(ising, None), Hidden(ising, Some(another)));
+        let start = vec![0; sites.div_ceil(32)];
+        let mut held = start.clone();
+        if sites > 32 {
+            held[0] = 0b1010_0110;
+        }
+        let mut chains =
+            [&ising as &dyn Energy, &asked, &wrong].map(|energy| heap::chain(energy, &start).unwrap());
+        let mut rngs = [(); 3].map(|()| LaneRng::seed_from_u64(seed));
+        let (mut moved, mut differ) = (0, false);
+        for sweep in 0..100 {
+            if sweep == 50 {
+                let mask = Packed::new(Layout::binary(sites), &held).unwrap();
+                chains.iter_mut().for_each(|chain| chain.clamp(mask).unwrap());
+            }
+            let [one, asked, wrong] = [0, 1, 2].map(|at| {
+                let info = chains[at].step(&Gibbs::systematic(), &mut rngs[at]);
+                let words = chains[at].state().words().to_vec();
+                (
+                    words,
+                    chains[at].energy().to_bits(),
+                    info.difference.to_bits(),
+                    info.moved(),
+                    rngs[at].next_u64(),
+                )
+            });
+            moved += one.3;
+            differ |= one != wrong;
+            assert_eq!(one, asked, "{sites} sites, sweep {sweep}");
+        }
+        assert!(moved > 10 && (differ || sites == 1), "{sites} sites");
     }
 }
 

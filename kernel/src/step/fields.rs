@@ -51,7 +51,7 @@ fn sites<T>(cache: &[Bits], noise: &[T], index: usize, holds: impl Fn(&Bits, &T,
 }
 
 /// Gives the sites in the mask `among` of one word the values that their thresholds say, one after another. Each sees
-/// the fields that those before it left. Returns `E(after) − E(before)` in units.
+/// the fields that those before it left. `changed` is told `E(after) − E(before)` of each flip, in units.
 ///
 /// The sites that flip are found for all at once; a flip corrects those of the word that it is coupled with. With a
 /// `LIST` the fields of the others wait until the end of the word: worth it for long rows of different lengths.
@@ -62,14 +62,15 @@ pub(super) fn in_turn<const LIST: bool>(
     among: u32,
     thresholds: &[Bits],
     pending: &mut Pending,
-) -> i64 {
+    mut changed: impl FnMut(i64),
+) {
     let above = sites(cache, thresholds, index, |fields, thresholds, part| {
         U32s::load(thresholds, part).lt_i32(U32s::load(fields, part))
     });
     let (fields, thresholds) = (cache.as_flattened_mut(), thresholds.as_flattened());
     // No site is beyond, and lanes compare signed numbers.
     let (here, end) = (*word, (WORD * (index + 1)).min(i32::MAX as usize));
-    let (mut flips, mut rest, mut difference) = ((above ^ here) & among, among, 0);
+    let (mut flips, mut rest) = ((above ^ here) & among, among);
     while flips & rest != 0 {
         let bit = (flips & rest).trailing_zeros();
         let (site, before) = (WORD * index + bit as usize, (here >> bit) & 1);
@@ -81,13 +82,12 @@ pub(super) fn in_turn<const LIST: bool>(
             flips = (flips & !(1 << place)) | (flip & rest);
         };
         let list = if LIST { Some(&mut *pending) } else { None };
-        difference += model.flip((site, end), before, fields, list, moved);
+        changed(model.flip((site, end), before, fields, list, moved));
     }
     if LIST {
         pending.flush(fields);
     }
     *word = here ^ flips;
-    difference
 }
 
 /// Gives the sites in `among`, which are not coupled with one another, the values that the noise says.

@@ -1,6 +1,6 @@
 //! Gibbs sampling, one site at a time.
 
-use super::{Kernel, ParameterError};
+use super::{Kernel, ParameterError, sequential_gibbs};
 use crate::accept::Info;
 use crate::chain::Ring;
 use crate::draw::conditional::Conditional;
@@ -20,6 +20,9 @@ use rand_core::Rng;
 ///
 /// Values whose energy is `+∞` are never drawn. Those at NaN or `−∞` are not drawn either, and count as a fault of
 /// the step. The field `proposed` is the number of sites at which the step's ends differ.
+///
+/// Sweeps of an energy that is an [Ising model](Energy::ising) are those of [`SequentialGibbs`](super::SequentialGibbs),
+/// which asks at no site.
 ///
 /// Cost an update: [`Energy::differences`] at one site, and a [`Energy::shift`] where the site changes. A binary site takes one
 /// of sixteen logistic numbers made together. Another takes one uniform and one exponential a value. A site of
@@ -168,6 +171,12 @@ impl Updates {
 impl<E: Energy + ?Sized> Kernel<E> for Gibbs {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
         let mut updates = Updates::begin(&mut ring);
+        if let (None, Some(model)) = (self.updates, ring.energy.ising()) {
+            // The fields say what the energy would be asked at each site.
+            let add = |units| updates.add(model.form().value(units));
+            sequential_gibbs::sweep(&mut ring, model, 0..usize::MAX, rng, add);
+            return updates.end(ring);
+        }
         let sites = ring.layout.sites();
         let binary = ring.layout.kind() == Kind::Binary;
         match self.updates {

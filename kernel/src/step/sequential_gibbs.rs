@@ -57,13 +57,26 @@ pub struct SequentialGibbsPart {
 
 impl Kernel<Ising<'_>> for SequentialGibbsPart {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, Ising<'_>>, rng: &mut R) -> Info {
-        let mut updates = Updates::begin(&mut ring);
-        let (form, model) = (ring.energy.form(), ring.energy);
-        let per_unit = form.per_unit();
-        let difference = draw(&mut ring, model, self.words.clone(), |_| thresholds(&logistics(rng), per_unit));
-        updates.add(form.value(difference));
+        let model = ring.energy;
+        let (mut updates, mut difference) = (Updates::begin(&mut ring), 0);
+        sweep(&mut ring, model, self.words.clone(), rng, |units| difference += units);
+        updates.add(model.form().value(difference));
         updates.end(ring)
     }
+}
+
+/// Draws the sites of some words of a chain over `model`, or over an energy whose answers and cache are those of it.
+/// `changed` is told how the energy changes with each flip, in units.
+#[inline]
+pub(super) fn sweep<E: ?Sized, R: Rng + ?Sized>(
+    ring: &mut Ring<'_, E>,
+    model: &Ising<'_>,
+    words: Range<usize>,
+    rng: &mut R,
+    changed: impl FnMut(i64),
+) {
+    let per_unit = model.form().per_unit();
+    draw(ring, model, words, |_| thresholds(&logistics(rng), per_unit), changed);
 }
 
 /// At an inverse temperature, and on the path from a base: the log odds are `β(b + Kx) + (1 − β)θ`.
@@ -80,7 +93,8 @@ impl Kernel<Tempered<'_, Ising<'_>>> for SequentialGibbsPart {
         let (base, rest) = (path.base(), 1.0 - path.beta());
         // At β = 0 all thresholds are infinite.
         let per_unit = model.form().per_unit() / path.beta();
-        let difference = draw(&mut ring, model, self.words.clone(), |block| {
+        let mut difference = 0;
+        let thresholds_of = |block| {
             let mut noise = logistics(rng);
             if !base.is_uniform() {
                 for (site, noise) in (LANES * block..).zip(&mut noise) {
@@ -88,21 +102,24 @@ impl Kernel<Tempered<'_, Ising<'_>>> for SequentialGibbsPart {
                 }
             }
             thresholds(&noise, per_unit)
-        });
+        };
+        draw(&mut ring, model, self.words.clone(), thresholds_of, |units| difference += units);
         let step = Move::trusted(ring.layout, ring.here.words, ring.there.words);
         updates.add(path.moved(&step, model.form().value(difference), ring.there.cache));
         updates.end(ring)
     }
 }
 
-/// Draws the sites of some words in turn, from the thresholds of each block. The change of E in units of the grid.
+/// Draws the sites of some words in turn, from the thresholds of each block. `changed` is told how the energy changes
+/// with each flip, in units of the grid.
 #[inline]
 fn draw<E: ?Sized>(
     ring: &mut Ring<'_, E>,
     model: &Ising<'_>,
     words: Range<usize>,
     mut thresholds_of: impl FnMut(usize) -> Bits,
-) -> i64 {
+    mut changed: impl FnMut(i64),
+) {
     let list = PARTS == 1 && model.form().wide();
     let free = Packed::trusted(ring.layout, ring.free);
     let blocks = ring.layout.blocks().min(words.end.saturating_mul(2));
@@ -115,18 +132,17 @@ fn draw<E: ?Sized>(
     };
     // A word ahead: the processor computes them while it waits for the flips of the word before.
     let first = words.start.min(ring.there.words.len());
-    let (mut noise, mut difference) = (word_of_noise(first), 0);
+    let mut noise = word_of_noise(first);
     let mut pending = Pending::new();
     let all = ring.there.words.iter_mut().zip(free.words()).enumerate();
     for (index, (word, &among)) in all.skip(first).take(words.end.saturating_sub(first)) {
         let next = word_of_noise(index + 1);
         let (cache, word) = (&mut *ring.there.cache, (index, word));
-        difference += if list {
-            in_turn::<true>(model, cache, word, among, &noise, &mut pending)
+        if list {
+            in_turn::<true>(model, cache, word, among, &noise, &mut pending, &mut changed);
         } else {
-            in_turn::<false>(model, cache, word, among, &noise, &mut pending)
-        };
+            in_turn::<false>(model, cache, word, among, &noise, &mut pending, &mut changed);
+        }
         noise = next;
     }
-    difference
 }
