@@ -38,7 +38,7 @@ fn operations() -> f64 {
                 *chain = if k % 2 == 0 { *chain * by[0] } else { *chain + by[1] };
             }
         }
-        black_box(chains);
+        _ = black_box(chains);
     });
     (TIMES * CHAINS * REGISTERS) as f64 / nanoseconds
 }
@@ -55,7 +55,7 @@ fn bytes(buffer: usize) -> f64 {
                     *sum = *sum + F32s::load(block, 0);
                 }
             }
-            black_box(sums);
+            _ = black_box(sums);
         }
     });
     (times * buffer) as f64 / nanoseconds
