@@ -54,7 +54,7 @@ def disassembly(program, objdump):
 def classify(name, operands):
     register = re.search(r"%([xyz])mm", operands)
     memory = "(" in operands and not name.startswith(("lea", "nop", "prefetch"))
-    scalar = re.search(r"s[sd]$|^vmov[dq]$|^v?cvt|^vpinsr|^vpextr", name) is not None
+    scalar = re.search(r"s[sd]$|^vmov[dq]$|si2s|s[sd]2s|^vpinsr|^vpextr", name) is not None
     moves = re.match(r"vmov|vbroadcast|vpbroadcast|vextract|vinsert|vzero", name) is not None
     operation = register is not None and not scalar and not moves
     if not memory:

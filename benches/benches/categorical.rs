@@ -2,10 +2,15 @@
 
 use bitmc::batch::{BatchKernel, PottsBatch, PottsSite};
 use bitmc::{Energy, Gibbs, LaneRng, Langevin, Potts, SeedableRng};
-use bitmc_benches::models::{HeapSparse, Words, burnt_in};
+use bitmc_benches::models::{HeapChain, HeapSparse, Words, burnt_in};
 use bitmc_benches::naive_categorical::{self as naive, Target};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand_xoshiro::Xoshiro128PlusPlus;
+
+/// The state of a chain as the scalar baseline keeps it.
+fn values(chain: &HeapChain<'_>) -> Vec<usize> {
+    chain.state().values().map(|value| value as usize).collect()
+}
 
 fn pair<T: Target>(
     criterion: &mut Criterion,
@@ -21,7 +26,7 @@ fn pair<T: Target>(
     let layout = energy.layout();
     group.throughput(Throughput::Elements((layout.sites() * layout.arity()) as u64));
 
-    let start = chain.state().values().map(|value| value as usize).collect();
+    let start = values(&chain);
     let (mut steps, mut accepted) = (0u64, 0u64);
     group.bench_function("bitmc", |bencher| {
         bencher.iter(|| {
@@ -59,6 +64,9 @@ fn potts(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(900 * 4));
     group.bench_function("bitmc", |bencher| bencher.iter(|| chain.step(&Gibbs::systematic(), &mut rng)));
+    let (baseline, start) = (naive::Potts::new(&edges, 900, 4), values(&chain));
+    let mut chain = naive::GibbsChain::new(&baseline, start, Xoshiro128PlusPlus::seed_from_u64(1));
+    group.bench_function("naive", |bencher| bencher.iter(|| chain.sweep()));
     group.finish();
     sixteen(criterion, name, &model, &Gibbs::systematic());
 }

@@ -140,3 +140,41 @@ impl<'t, T: Target> Chain<'t, T> {
         accepted
     }
 }
+
+/// Sequential Gibbs as printed: each site in turn is drawn from its conditional, the fields summed afresh.
+pub struct GibbsChain<'t> {
+    target: &'t Potts,
+    /// The state.
+    pub x: Vec<usize>,
+    probabilities: Vec<f32>,
+    rng: Xoshiro128PlusPlus,
+}
+
+impl<'t> GibbsChain<'t> {
+    /// Starts at `x`.
+    pub fn new(target: &'t Potts, x: Vec<usize>, rng: Xoshiro128PlusPlus) -> Self {
+        Self { target, x, probabilities: vec![0.0; target.arity], rng }
+    }
+
+    /// One sweep; the number of sites that changed.
+    pub fn sweep(&mut self) -> u32 {
+        let mut moved = 0;
+        for (site, row) in self.target.rows.iter().enumerate() {
+            let p = &mut self.probabilities;
+            p.fill(0.0);
+            row.iter().for_each(|&(other, coupling)| p[self.x[other]] += coupling);
+            let most = p.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            p.iter_mut().for_each(|p| *p = (*p - most).exp());
+            let u = (self.rng.next_u32() >> 8) as f32 * (1.0 / 16_777_216.0) * p.iter().sum::<f32>();
+            let mut sum = 0.0;
+            let drawn = p.iter().position(|p| {
+                sum += p;
+                u < sum
+            });
+            let value = drawn.unwrap_or(p.len() - 1);
+            moved += u32::from(value != self.x[site]);
+            self.x[site] = value;
+        }
+        moved
+    }
+}
