@@ -9,25 +9,25 @@ import time
 from collections import Counter
 from pathlib import Path
 
-# Workload, the loop as docs/speed.md names it, sites of a step, steps, and the cache that holds what a step reads.
+# Workload, the loop as docs/speed.md names it, sites of a step, steps, and the cache that most of what a step reads comes from.
 LOOPS = [
     ("5x5", "`Langevin`, Ising 5×5", 25, 1000, "L1"),
     ("ising-5x5", "`IsingLangevin`, 5×5", 25, 1000, "L1"),
     ("batch-5x5", "`Batch` of sixteen, 5×5", 400, 100, "L1"),
     ("64x64", "`Langevin`, 64×64", 4096, 50, "L2"),
     ("ising-64x64", "`IsingLangevin`, 64×64, acceptance .92", 4096, 50, "L2"),
-    ("batch-64x64", "`Batch` of sixteen, 64×64", 65536, 10, "L3"),
-    ("sliced_dmala-signs", "`SlicedLangevin`, 512 chains", 2097152, 4, "L3"),
-    ("sliced_gibbs-signs", "`SlicedGibbs`, 512 chains", 2097152, 4, "L3"),
+    ("batch-64x64", "`Batch` of sixteen, 64×64", 65536, 10, "L2"),
+    ("sliced_dmala-signs", "`SlicedLangevin`, 512 chains", 2097152, 4, "L2"),
+    ("sliced_gibbs-signs", "`SlicedGibbs`, 512 chains", 2097152, 4, "L2"),
     ("sequential-gibbs-irregular", "`SequentialGibbs`, irregular graph", 4096, 20, "L2"),
-    ("batch-gibbs-irregular", "`SequentialGibbs`, sixteen chains", 65536, 4, "L3"),
+    ("batch-gibbs-irregular", "`SequentialGibbs`, sixteen chains", 65536, 4, "L2"),
     ("chromatic-gibbs-64x64", "`ChromaticGibbs`, 64×64", 4096, 20, "L2"),
     ("balanced-torus", "`IsingBalanced`, 64×64", 4096, 20, "L2"),
     ("discrete-torus", "`IsingBalanced::discrete`, 64×64", 4096, 20, "L2"),
     ("rbm", "`Langevin`, RBM 784×500", 784, 20, "L3"),
-    ("together-rbm", "`Langevin`, RBM, sixteen chains", 12544, 2, "L3"),
+    ("together-rbm", "`Langevin`, RBM, sixteen chains", 12544, 2, "L1"),
     ("coarse-rbm", "`CoarseRbm`", 784, 20, "L2"),
-    ("together_coarse-rbm", "`CoarseRbm`, sixteen chains", 12544, 4, "L2"),
+    ("together_coarse-rbm", "`CoarseRbm`, sixteen chains", 12544, 4, "L1"),
     ("block_gibbs-rbm", "`BlockGibbs`, RBM", 784, 100, "L3"),
     ("together_block_gibbs-rbm", "`BlockGibbs`, RBM, sixteen chains", 12544, 10, "L3"),
     ("potts", "`Langevin`, Potts 30×30", 900, 50, "L1"),
