@@ -183,8 +183,9 @@ impl<'a> Row<'a> {
     /// The weights of all values.
     pub(crate) fn new(logits: Logits<'a>) -> Self {
         let (largest, nan) = logits.largest();
-        // What becomes of a NaN is the processor's affair. Such a row is a fault, and has no weights.
-        let blocks = if nan { 0 } else { logits.blocks() };
+        // What becomes of a NaN is the processor's affair. A row with one is a fault. One whose logits are all −∞ is
+        // never drawn from, and would take −∞ from −∞. Neither has weights.
+        let blocks = if nan || largest == f32::NEG_INFINITY { 0 } else { logits.blocks() };
         let sums = Sums::new(blocks, |block| logits.weights(largest, block));
         Self { logits, largest, sums, nan }
     }
