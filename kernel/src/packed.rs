@@ -285,6 +285,19 @@ pub struct Change {
     pub to: u32,
 }
 
+impl Change {
+    /// The change of the site that has the lowest bit of `differ` in word `number`, of values before and after, and the bits of
+    /// that site.
+    #[inline(always)]
+    fn lowest(layout: Layout, number: usize, differ: u32, [from, to]: [u32; 2]) -> (Self, u32) {
+        let (mask, log_bits) = (field_mask(layout), layout.log_field_bits());
+        let field = differ.trailing_zeros() >> log_bits;
+        let shift = (field << log_bits) & 31;
+        let site = (number << (5 - log_bits)) + field as usize;
+        (Self { site, from: (from >> shift) & mask, to: (to >> shift) & mask }, mask << shift)
+    }
+}
+
 impl<'a> Move<'a> {
     /// The move from one state to another.
     ///
@@ -336,18 +349,16 @@ impl<'a> Move<'a> {
     /// The changed sites, in order. O(changes), and O(words) where the move is not known to be local.
     #[inline]
     pub fn changes(self) -> impl Iterator<Item = Change> + 'a {
-        let (mask, log_bits) = (field_mask(self.to.layout), self.to.layout.log_field_bits());
-        self.by_words().flat_map(move |(index, from, to)| {
+        let layout = self.to.layout;
+        self.by_words().flat_map(move |(number, from, to)| {
             let mut left = from ^ to;
             core::iter::from_fn(move || {
                 if left == 0 {
                     return None;
                 }
-                let field = left.trailing_zeros() >> log_bits;
-                let shift = (field << log_bits) & 31;
-                left &= !(mask << shift);
-                let site = (index << (5 - log_bits)) + field as usize;
-                Some(Change { site, from: (from >> shift) & mask, to: (to >> shift) & mask })
+                let (change, bits) = Change::lowest(layout, number, left, [from, to]);
+                left &= !bits;
+                Some(change)
             })
         })
     }
@@ -356,13 +367,10 @@ impl<'a> Move<'a> {
     #[inline]
     pub(crate) fn one(self) -> Option<Change> {
         let &[from] = self.from else { return None };
-        let (mask, log_bits) = (field_mask(self.to.layout), self.to.layout.log_field_bits());
         let to = self.to.words.get(self.first).copied().unwrap_or(0);
-        let field = (from ^ to).trailing_zeros() >> log_bits;
-        let shift = (field << log_bits) & 31;
-        let one = (from ^ to) & !(mask << shift) == 0 && from != to;
-        let site = (self.first << (5 - log_bits)) + field as usize;
-        one.then_some(Change { site, from: (from >> shift) & mask, to: (to >> shift) & mask })
+        let differ = from ^ to;
+        let (change, bits) = Change::lowest(self.to.layout, self.first, differ, [from, to]);
+        (differ & !bits == 0 && differ != 0).then_some(change)
     }
 
     /// How many sites change.

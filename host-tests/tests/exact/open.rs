@@ -418,6 +418,29 @@ fn a_snapshot_at_rest_asks_nothing() {
     assert_eq!(other.tell(0.0, &[0.0; 5]), Err(OpenError::NotAsked));
 }
 
+/// A step that failed when it was asked stays one over a stop: momentum, in a chain without room for it.
+#[test]
+fn a_snapshot_of_a_failed_half_is_told_as_a_fault() {
+    let count = Count { sites: 5, most: 3.0, weight: 0.5 };
+    let layout = Function::layout(&count);
+    let zeros = [0];
+    let start = Packed::new(layout, &zeros).unwrap();
+    let d = [[0.5; LANES]];
+    let sampler = Langevin::second_order(Diagonal::new(&d).unwrap(), 2.0, 0.7).unwrap().momentum(0.5).unwrap();
+    let mut rng = LaneRng::seed_from_u64(9);
+    let mut chain = open(&count, start);
+    let mut other = open(&count, start);
+    chain.ask(&sampler, &mut rng).unwrap();
+    other.ask(&GibbsWithGradients::new(1).unwrap(), &mut rng).unwrap();
+    keep(&chain, &mut other);
+    for chain in [&mut chain, &mut other] {
+        assert_eq!(chain.asked(), Some(start), "nothing is proposed");
+        let info = chain.tell(0.0, &[]).unwrap();
+        assert!(info.fault && !info.accepted && info.proposed == 0);
+        assert_eq!((chain.faults(), chain.steps(), chain.asked(), chain.state()), (1, 1, None, start));
+    }
+}
+
 /// The checksum of altered bytes, made right.
 fn seal(bytes: &mut [u8]) {
     let end = bytes.len() - 4;
