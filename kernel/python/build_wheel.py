@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
+FLAGS = {3: "-C target-cpu=x86-64-v3", 4: "-C target-cpu=x86-64-v4 -C target-feature=+avx512vnni"}
 
 
 def cargo(*words, flags=None):
@@ -31,9 +32,9 @@ def main():
     folders = []
     try:
         if platform.machine().lower() in ("x86_64", "amd64") and sys.platform == "linux":
-            for level in (3, 4):
+            for level in FLAGS:
                 built = target / f"v{level}"
-                cargo("build", "--quiet", "--release", "--locked", "--target-dir", built, flags=f"-C target-cpu=x86-64-v{level}")
+                cargo("build", "--quiet", "--release", "--locked", "--target-dir", built, flags=FLAGS[level])
                 folder = HERE / "python" / "bitmc" / f"_v{level}"
                 folders.append(folder)
                 folder.mkdir(exist_ok=True)

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 mod error;
+mod frames;
 mod kernel;
 mod memory;
 mod ring;
@@ -9,6 +10,7 @@ pub(crate) mod snapshot;
 mod unbound;
 
 pub use error::{Buffer, ChainError, CountError};
+pub use frames::{FrameChain, FrameError, Frames};
 pub use kernel::Kernel;
 pub use memory::{FixedMemory, Memory};
 pub use ring::{Core, Point, Ring};

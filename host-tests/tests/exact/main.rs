@@ -16,6 +16,7 @@ mod energies;
 mod factors;
 mod faults;
 mod fuzz;
+mod frames;
 mod gaussian;
 mod gibbs;
 mod infinite;

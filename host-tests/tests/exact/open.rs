@@ -441,6 +441,27 @@ fn a_snapshot_of_a_failed_half_is_told_as_a_fault() {
     }
 }
 
+/// The energy of a chain is what was told at its state, however far apart energies were on the way.
+#[test]
+fn the_energy_is_the_one_that_was_told() {
+    let layout = Layout::binary(20);
+    let energy = |x: Packed<'_>| 12.3 + 0.37 * x.ones() as f32 + 1e6 * x.ones().saturating_sub(3) as f32;
+    let gradient = |x: Packed<'_>| [0.37 + if x.ones() >= 3 { 1e6 } else { 0.0 }; 20];
+    let words = [(1 << 10) - 1];
+    let start = Packed::new(layout, &words).unwrap();
+    let mut chain = Open::new(layout, None, memory(layout), start, energy(start), &gradient(start)).unwrap();
+    let (walk, mut rng) = (RandomWalk::new(3.0).unwrap(), LaneRng::seed_from_u64(5));
+    let mut far = 0;
+    for _ in 0..200 {
+        let y = chain.ask(&walk, &mut rng).unwrap();
+        let (there, slopes) = (energy(y), gradient(y));
+        let info = chain.tell(there, &slopes).unwrap();
+        far += u32::from(info.accepted && info.difference < -1e5);
+        assert_eq!(chain.energy(), energy(chain.state()));
+    }
+    assert!(far > 1 && chain.energy() < 20.0);
+}
+
 /// The checksum of altered bytes, made right.
 fn seal(bytes: &mut [u8]) {
     let end = bytes.len() - 4;

@@ -56,6 +56,7 @@
 mod anneal;
 mod auto;
 pub mod bits;
+pub mod builds;
 pub mod cells;
 pub mod chains;
 pub mod checkpoint;

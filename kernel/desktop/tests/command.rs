@@ -398,3 +398,33 @@ fn what_cannot_be_written_is_told_and_what_is_no_file_is_kept() {
     assert!(String::from_utf8(refused.stderr).unwrap().contains("a device or a pipe, not a file"));
     assert!(!pipe.metadata().unwrap().is_file());
 }
+
+/// Where builds for other processors are in its folder, the command starts the best that this one can run.
+#[cfg(unix)]
+#[test]
+fn the_best_build_is_started() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::copy(env!("CARGO_BIN_EXE_bitmc"), at("bitmc")).unwrap();
+    let run = |most: &str| {
+        let said = Command::new(at("bitmc")).args(["info", "a b"]).env("BITMC_BUILD", most).output().unwrap();
+        String::from_utf8(said.stdout).unwrap()
+    };
+    assert_eq!(run("4"), "", "alone it looks for the file `a b` itself");
+    for level in [3, 4] {
+        std::fs::write(at(&format!("bitmc-v{level}")), format!("#!/bin/sh\necho v{level} \"$2\"\n")).unwrap();
+        let runs = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(at(&format!("bitmc-v{level}")), runs).unwrap();
+    }
+    let best = bitmc_desktop::builds::level();
+    let expected = |most: u8| match best.min(most) {
+        1 => String::new(),
+        level => format!("v{level} a b\n"),
+    };
+    assert_eq!([run("1"), run("3"), run("4")], [1, 3, 4].map(expected));
+    // One that cannot be started is passed over.
+    std::fs::write(at("bitmc-v4"), "no program").unwrap();
+    std::fs::set_permissions(at("bitmc-v4"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(run("4"), expected(3));
+}

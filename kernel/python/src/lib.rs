@@ -26,31 +26,10 @@ mod _bitmc {
     use crate::samples::Samples;
 }
 
-/// The level of x86-64 that the processor has, of those that there are builds for: 4, 3, or 1 for any other processor.
+/// The level of x86-64 whose build is to be loaded.
 #[pyfunction]
 pub(crate) fn level() -> u8 {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let third = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("f16c")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("movbe");
-        let fourth = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512cd")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        match (third, fourth) {
-            (true, true) => 4,
-            (true, false) => 3,
-            _ => 1,
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    1
+    bitmc_desktop::builds::level()
 }
 
 /// An error of a file is an `OSError`, any other one a `ValueError`, in the words of bitmc-desktop.

@@ -1,7 +1,7 @@
 //! What a sampler works in: two points, here and there.
 
 use crate::accept::Info;
-use crate::energy::Energy;
+use crate::energy::{Energy, Ising};
 use crate::lane::{Bits, Block, LogProduct, Total};
 use crate::layout::Layout;
 use crate::packed::{self, Move, Packed, StateError, place};
@@ -69,6 +69,17 @@ impl Core {
         self.energy = Total::new(energy);
         self.weights_of = None;
         self.slope = false;
+    }
+
+    /// Goes on over an Ising model with another b than `linear`, over the same couplings; false where it did not. Takes the words of
+    /// the state, and the cache of both points.
+    #[inline(always)]
+    pub(super) fn follow(&mut self, model: &Ising<'_>, linear: &[i32], words: &[u32], cache: &mut [Bits]) -> bool {
+        let cache = cache.get_mut(self.place(model.cache_len())).unwrap_or_default();
+        let Some(total) = model.init_from(linear, words, cache) else { return false };
+        self.temper(total);
+        self.momentum = None;
+        true
     }
 
     /// The state in a chain's words.

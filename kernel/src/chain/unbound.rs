@@ -45,14 +45,10 @@ where
     /// # Errors
     /// As [`Unbound::bind`], and where the models have caches of different lengths.
     pub fn rebind(&mut self, energy: &'e E) -> Result<(), ChainError> {
-        if let Some((new, old)) = energy.ising().zip(self.energy.ising()) {
-            let x = self.core.words(energy.layout().words(), self.memory.words.as_ref());
-            let place = self.core.place(energy.cache_len());
-            let cache = self.memory.cache.as_mut().get_mut(place).unwrap_or_default();
-            if let Some(total) = new.init_from(old, x, cache) {
+        if let Some((new, old)) = energy.ising().zip(self.energy.ising()).filter(|(new, old)| new.couples_as(old)) {
+            let words = self.core.words(energy.layout().words(), self.memory.words.as_ref());
+            if self.core.follow(new, old.form().linear(), words, self.memory.cache.as_mut()) {
                 self.energy = energy;
-                self.core.temper(total);
-                self.core.momentum = None;
                 return Ok(());
             }
         }

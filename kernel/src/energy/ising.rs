@@ -198,18 +198,22 @@ impl<'a> Ising<'a> {
         difference
     }
 
-    /// `E(x)`, and the cache of x from the one that another model had; nothing where its couplings may be other ones.
-    pub(crate) fn init_from(&self, other: &Self, x: &[u32], cache: &mut [Bits]) -> Option<f32> {
-        // With units of 2⁶⁰ or more an energy may be infinite.
-        let near = self.form.is(other.form) && self.form.exponent() < 60;
-        near.then(|| self.add_linear::<false>(other, x, cache.as_flattened_mut()))
+    /// Whether another model has the same couplings, in the same memory.
+    pub(crate) fn couples_as(&self, other: &Self) -> bool {
+        self.form.is(other.form)
     }
 
-    /// Adds b to the field of every site, less that of another model, or less none: `E(x) = c − ½ Σ x(b + field)`.
-    fn add_linear<const ANEW: bool>(&self, other: &Self, words: &[u32], fields: &mut [u32]) -> f32 {
+    /// `E(x)`, and the cache of x from the one over the same couplings with another b; nothing where an energy may be infinite.
+    pub(crate) fn init_from(&self, other: &[i32], x: &[u32], cache: &mut [Bits]) -> Option<f32> {
+        let other = other.get(..self.form.sites()).filter(|_| self.form.exponent() < 60)?;
+        Some(self.add_linear::<false>(other, x, cache.as_flattened_mut()))
+    }
+
+    /// Adds b to the field of every site, less another b, or less none: `E(x) = c − ½ Σ x(b + field)`.
+    fn add_linear<const ANEW: bool>(&self, other: &[i32], words: &[u32], fields: &mut [u32]) -> f32 {
         let (fields, rest) = fields.get_mut(..self.form.sites()).unwrap_or_default().as_chunks_mut::<32>();
         let (new, new_rest) = self.form.linear.as_chunks::<32>();
-        let (old, old_rest) = other.form.linear.as_chunks::<32>();
+        let (old, old_rest) = other.as_chunks::<32>();
         let (mut sum, mut words) = (0, words.iter());
         for (((fields, new), old), &word) in fields.iter_mut().zip(new).zip(old).zip(words.by_ref()) {
             if ANEW {
@@ -282,7 +286,7 @@ impl Energy for Ising<'_> {
         for site in x.words().iter().zip((0..).step_by(32)).flat_map(|(&word, first)| ones(word, first)) {
             scatter(self.form.row(site), 1, fields, |_, _| ());
         }
-        Ok(self.add_linear::<true>(self, x.words(), fields))
+        Ok(self.add_linear::<true>(self.form.linear, x.words(), fields))
     }
 
     fn ising(&self) -> Option<&Ising<'_>> {

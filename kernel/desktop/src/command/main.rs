@@ -6,7 +6,7 @@ mod logz;
 mod output;
 mod sample;
 
-use bitmc_desktop::{Error, cli};
+use bitmc_desktop::{Error, builds, cli};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -43,6 +43,7 @@ enum What {
 }
 
 fn main() -> ExitCode {
+    builds::start_the_best();
     cli::main(|command: Command| -> Result<(), Error> {
         match command.what {
             What::Sample(mut options) => {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
-import os
 import pathlib
 import sys
 
@@ -28,10 +27,8 @@ def _load(level: int) -> bool:
 
 def _choose() -> str:
     """`BITMC_BUILD`, 1, 3 or 4, is the highest level that may be loaded."""
-    wanted = os.environ.get("BITMC_BUILD", "4")
-    most = min(_bitmc.level(), int(wanted) if wanted.isdecimal() else 4)
     for level in (4, 3):
-        if level <= most and _load(level):
+        if level <= _bitmc.level() and _load(level):
             return f"x86-64-v{level}"
     return "baseline"
 
