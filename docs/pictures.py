@@ -63,11 +63,12 @@ def arrow(points, way):
 # A question, its lines; the answer, its lines: the first is what to take.
 ROWS = [
     (["Are the variables", "real numbers?"], ["flow::Hmc", "flow::Esh to move fast"]),
-    (["Do hard constraints", "forbid most moves?"], ["HammingBall, LocallyBalanced", "Swap keeps the number of ones"]),
+    (["Do hard constraints", "forbid most moves?"], ["Gibbs; few moves: LocallyBalanced", "no single moves: HammingBall, Swap"]),
     (["Is it an RBM?"], ["BlockGibbs", "many chains: step_together"]),
-    (["Are the couplings sparse:", "Ising, Potts, a graph?"], ["SequentialGibbs, ChromaticGibbs", "many chains: Batch, PottsBatch"]),
+    (["Is it a sparse Ising model", "or a QUBO?"], ["SequentialGibbs, ChromaticGibbs", "many chains: Batch"]),
+    (["Is it a sparse model of more", "than two values: Potts?"], ["Gibbs::systematic", "Potts: ChromaticGibbs, PottsBatch"]),
     (["Is there a gradient?"], ["Langevin::adjusted", "strong couplings: second_order"]),
-    (["Only E is known"], ["RandomWalk", "a small model: Gibbs"]),
+    (["Only E is known"], ["Gibbs::systematic", "one total a step: RandomWalk"]),
 ]
 LAST = (["Do the chains still disagree", "(R̂ above 1.05)?"], ["Replica exchange over any of these", "no frustration: SwendsenWang, Wolff"])
 
@@ -89,8 +90,8 @@ def decision():
     return page("Which sampler: the first yes decides", top + pitch * (len(ROWS) + 1) + 20, out)
 
 
-# The rooms of kernel/src, from numbers up.
-ROOMS = [
+# The modules of kernel/src, from numbers up.
+MODULES = [
     ("numbers and states", "lane   layout   packed   random"),
     ("models and draws", "draw   energy   accept   noise"),
     ("a chain, a step", "chain   step   open"),
@@ -118,12 +119,12 @@ def architecture():
     out.append(text("arrow", 700, top + HIGH + 60, "ask: evaluate y"))
     out.append(text("arrow", 225, top + HIGH + 60, "the next step"))
     y = low + HIGH + 80
-    out.append(text("title", 40, y, "The rooms of the kernel, from numbers up"))
-    for number, (idea, rooms) in enumerate(ROOMS):
+    out.append(text("title", 40, y, "The modules of the kernel, from numbers up"))
+    for number, (idea, modules) in enumerate(MODULES):
         line = y + 30 + number * 72
         out += box("ask", 40, line, 1120, [], False, 60)
-        out += [text("small", 60, line + 39, idea), text("take", 400, line + 39, rooms.replace("   ", " · "))]
-    return page("A step: one gradient", y + 30 + 72 * len(ROOMS) + 20, out)
+        out += [text("small", 60, line + 39, idea), text("take", 400, line + 39, modules.replace("   ", " · "))]
+    return page("A step: one gradient", y + 30 + 72 * len(MODULES) + 20, out)
 
 
 def main():

@@ -29,7 +29,7 @@
 //! More chains at once: [`batch`], [`sliced`]. Proposals that know the couplings: [`noise`]. Many modes: [`temper`], [`tune`],
 //! [`schedule`]. Learning: [`learn`]. Without floats: [`quantised`]. All kernels in one table: [`step`].
 //!
-//! Distributions over vectors of reals have a room of their own, [`flow`]. Which sampler to start with, and what each
+//! Distributions over vectors of reals have a module of their own, [`flow`]. Which sampler to start with, and what each
 //! was measured to cost: `docs/which-sampler.md` in the repository.
 //!
 //! # Words and scales

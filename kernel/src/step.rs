@@ -13,14 +13,14 @@
 //! | [`GibbsWithGradients`], R = 1 | gradient, dq exponentials | one | strong couplings, where no larger step is accepted |
 //! | [`GibbsWithGradients`], R > 1 | the same, R indices | up to R | a few sites at a time; the simplest of its kind |
 //! | [`PathAuxiliary`] | the same, R indices | R | as R grows; no site is drawn twice |
-//! | [`LocallyBalanced`] | d differences, dq exponentials | one | the gradient misleads, or hard constraints are all around |
-//! | [`Gibbs`] | a difference a site visited | up to those visited | no gradient; reference runs |
-//! | [`SequentialGibbs`] | a logistic number a site, O(degree) a flip | many: a sweep | sparse models of binary sites |
-//! | [`ChromaticGibbs`] | the same in lanes, a class at a time | many: a sweep | sparse models with few colours: lattices |
+//! | [`LocallyBalanced`] | d differences, dq exponentials | one | the gradient misleads, or hard constraints leave few moves |
+//! | [`Gibbs`] | a difference a site visited | up to those visited | Potts models; E alone is known; reference runs |
+//! | [`SequentialGibbs`] | a logistic number a site, O(degree) a flip | many: a sweep | Ising models |
+//! | [`ChromaticGibbs`] | the same in lanes, a class at a time | many: a sweep | Ising and Potts models with few colours: lattices |
 //! | [`SwendsenWang`] | an exponential a pair, O(degree) a flip | half of them, by clusters | Ising and Potts models near criticality without frustration |
 //! | [`Wolff`] | the same for one cluster | one cluster | the same, large models |
 //! | [`BlockGibbs`] | a row or column of W a unit that changed, d uniforms | many | RBMs, always try it first |
-//! | [`RandomWalk`] | d uniforms, one difference of energies | about r | a floor to compare with; E alone is known |
+//! | [`RandomWalk`] | d uniforms, one difference of energies | about r | a baseline; a step may ask for only one total |
 //! | [`EnumeratedGibbs`] | qᴮ (binary: 2ᴮ) changes of energy, exponentials, uniforms | up to B | a few sites that hang together strongly |
 //! | [`HammingBall`] | the same, only the states within R changes | up to 2R | the same, larger blocks; hard constraints |
 //! | [`Swap`] | one difference of energies | two | a fixed number of sites at each value |
