@@ -36,6 +36,14 @@ def test_pages(page):
     assert found.attempted > 0 and found.failed == 0
 
 
+def test_the_program_of_jax(capsys):
+    pytest.importorskip("jax")
+    page = (BOOK / "deep-energies.md").read_text()
+    [(program, output)] = re.findall(r"^```python\n(import .*?)^```\n\n```text\n(.*?)^```", page, flags=re.M | re.S)
+    exec(program, {})
+    assert capsys.readouterr().out == output
+
+
 def test_the_pictures_of_the_quick_start_are_there_and_small():
     page = BOOK / "python.md"
     pictures = [page.parent / name for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text())]
