@@ -1,12 +1,12 @@
 //! Which sampler takes how many instructions: a sweep, or a step, of every sampler for sparse Ising models on the 12×12
-//! torus at J = .3, beside Gibbs sampling as one writes it oneself.
+//! torus at J = .3, compared with Gibbs sampling as one writes it oneself; and of three samplers for a Potts model.
 #![no_std]
 #![no_main]
 
 use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedLangevin, TableGibbs};
-use bitmc::step::{Gibbs, IsingLangevin, SequentialGibbs};
+use bitmc::step::{ChromaticGibbs, Colouring, Gibbs, IsingLangevin, SequentialGibbs};
 use bitmc::{
-    Chain, Ising, Kernel, LaneRng, Langevin, Layout, Rng, SeedableRng, SparseMemory, Xoshiro128PlusPlus,
+    Chain, Ising, Kernel, LaneRng, Langevin, Layout, Potts, Rng, SeedableRng, SparseMemory, Xoshiro128PlusPlus,
     memory, torus,
 };
 use bitmc_firmware::torus::{EQUAL, MODEL, SITES, UNIT, WORDS};
@@ -15,6 +15,8 @@ use bitmc_firmware::{count::Counter, entry, report};
 const L: Layout = Layout::binary(SITES);
 const SIDE: usize = 12;
 const J: f32 = 0.3;
+/// A Potts model: 4×4 sites of 4 values.
+const POTTS: Layout = Layout::categorical(16, 4);
 /// 1/(2α) at α = ¼, in units of ln 2/65,536.
 const PENALTY: u32 = 189_096;
 const STEPS: u32 = 64;
@@ -41,11 +43,16 @@ fn compare() -> Option<bool> {
     let mut one_lane = Xoshiro128PlusPlus::seed_from_u64(1);
     let names = ["QuantisedGibbs, one lane", "TableGibbs, one lane", "QuantisedLangevin (DMALA), one lane"];
     quantised(names, &mut one_lane)?;
+    potts()?;
     Some(MICROBIT || floats()? <= MOST)
 }
 
-/// Instructions a site and call, the mean of many calls.
-fn count(name: &str, mut call: impl FnMut()) -> u32 {
+/// Instructions a site of the torus and call, the mean of many calls.
+fn count(name: &str, call: impl FnMut()) -> u32 {
+    count_over(SITES, name, call)
+}
+
+fn count_over(sites: usize, name: &str, mut call: impl FnMut()) -> u32 {
     (0..STEPS).for_each(|_| call());
     let mut instructions = 0;
     for _ in 0..STEPS {
@@ -53,7 +60,7 @@ fn count(name: &str, mut call: impl FnMut()) -> u32 {
         call();
         instructions += counter.instructions();
     }
-    let each = instructions / (STEPS * SITES as u32);
+    let each = instructions / (STEPS * sites as u32);
     defmt::info!("{=str}: {=u32}", name, each);
     each
 }
@@ -74,6 +81,25 @@ fn chain<'m, K: Kernel<Ising<'m>>>(model: &Ising<'m>, name: &str, kernel: &K) ->
     Some(count(name, || {
         chain.step(kernel, &mut rng);
     }))
+}
+
+#[inline(never)]
+fn potts() -> Option<()> {
+    let (mut memory, mut classes) = (SparseMemory::<16, 64>::new(), [0; Colouring::words(16, 2)]);
+    let model = Potts::new(16, 4, torus(4, 4, 0.5), &[], memory.borrow()).ok()?;
+    let chromatic = ChromaticGibbs::new(Colouring::greedy(model.form(), &mut classes).ok()?);
+    potts_chain(&model, "Potts, Gibbs", &Gibbs::systematic())?;
+    potts_chain(&model, "Potts, ChromaticGibbs", &chromatic)?;
+    potts_chain(&model, "Potts, Langevin (DMALA)", &Langevin::adjusted(0.5).ok()?)
+}
+
+fn potts_chain<'m, K: Kernel<Potts<'m>>>(model: &Potts<'m>, name: &str, kernel: &K) -> Option<()> {
+    let mut rng = Xoshiro128PlusPlus::seed_from_u64(1);
+    let mut chain = Chain::random(model, memory!(POTTS, Potts::cache_len(16, 4)), &mut rng).ok()?;
+    count_over(POTTS.sites(), name, || {
+        chain.step(kernel, &mut rng);
+    });
+    Some(())
 }
 
 #[inline(never)]
