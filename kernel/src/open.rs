@@ -77,6 +77,8 @@ pub struct Open<'a, W, C, B> {
     told: Told<'a>,
     memory: Memory<W, C, B>,
     core: Core,
+    /// `E` at the state, as it was told.
+    energy: f32,
     /// What was asked and is not told.
     pending: Option<Half>,
 }
@@ -112,7 +114,7 @@ where
         part(Buffer::Words, memory.words.as_mut(), Memory::words(layout))?.fill(0);
         let blocks = Memory::weights_and_gradients(layout);
         part(Buffer::Weights, memory.weights.as_mut(), blocks)?.fill(Block::default());
-        let mut chain = Self { told, memory, core: Core::at(0.0), pending: None };
+        let mut chain = Self { told, memory, core: Core::at(0.0), energy: 0.0, pending: None };
         chain.release();
         chain.restart(start, energy, gradient)?;
         Ok(chain)
@@ -131,7 +133,8 @@ where
         Some(self.core.other_state(self.told.layout, self.memory.words.as_ref()))
     }
 
-    /// `E` at the state, as it was told.
+    /// `E` at the state: as [`Chain::energy`](crate::Chain::energy) the sum of all changes. After one of 2¹⁴ or more, which has rounded
+    /// it, it is what was told.
     #[must_use]
     pub fn energy(&self) -> f32 {
         self.core.energy.value()
@@ -206,17 +209,19 @@ where
         self.can_tell(energy, gradient)?;
         let Some(half) = self.pending.take() else { return Err(OpenError::NotAsked) };
         let told = Told { slopes: gradient, ..self.told };
-        let difference = energy - self.energy();
         let mut ring = taken_apart(&told, &mut self.memory, &mut self.core, true);
         // Until now it has held the curvatures.
         let (planes, momentum) = rooms(told.layout, core::mem::take(&mut ring.planes));
         // A plane alone is a momentum.
         ring.planes = momentum.get_mut(..told.layout.plane_blocks()).unwrap_or_default();
         let plane = plane(told.layout, planes, !ring.core.there_first);
-        let info = half.tell(ring, plane, difference);
+        let info = half.tell(ring, plane, energy - self.energy);
         if info.accepted {
             self.core.slope = told.keep(plane);
-            self.core.energy = Total::new(energy);
+            self.energy = energy;
+            if Total::coarse(info.difference) {
+                self.core.energy = Total::new(energy);
+            }
         }
         Ok(info)
     }
@@ -267,7 +272,7 @@ where
         if told.has_nan() {
             return Err(ChainError::from(EnergyError::NanGradient).into());
         }
-        (self.core, self.pending) = (Core { energy: Total::new(energy), ..core }, None);
+        (self.core, self.energy, self.pending) = (Core { energy: Total::new(energy), ..core }, energy, None);
         let ring = taken_apart(&told, &mut self.memory, &mut self.core, true);
         ring.core.slope = told.keep(plane(told.layout, ring.planes, ring.core.there_first));
         Ok(())

@@ -418,20 +418,19 @@ fn a_snapshot_at_rest_asks_nothing() {
     assert_eq!(other.tell(0.0, &[0.0; 5]), Err(OpenError::NotAsked));
 }
 
-/// A step that failed when it was asked stays one over a stop: momentum, in a chain without room for it.
+/// A step that failed when it was asked stays one over a stop: at a gradient that is NaN.
 #[test]
 fn a_snapshot_of_a_failed_half_is_told_as_a_fault() {
     let count = Count { sites: 5, most: 3.0, weight: 0.5 };
     let layout = Function::layout(&count);
     let zeros = [0];
     let start = Packed::new(layout, &zeros).unwrap();
-    let d = [[0.5; LANES]];
-    let sampler = Langevin::second_order(Diagonal::new(&d).unwrap(), 2.0, 0.7).unwrap().momentum(0.5).unwrap();
+    let sampler = GibbsWithGradients::new(1).unwrap();
     let mut rng = LaneRng::seed_from_u64(9);
     let mut chain = open(&count, start);
     let mut other = open(&count, start);
-    chain.ask(&sampler, &mut rng).unwrap();
-    other.ask(&GibbsWithGradients::new(1).unwrap(), &mut rng).unwrap();
+    chain.ask_with(&sampler, &[f32::NAN; 5], &mut rng).unwrap();
+    other.ask(&sampler, &mut rng).unwrap();
     keep(&chain, &mut other);
     for chain in [&mut chain, &mut other] {
         assert_eq!(chain.asked(), Some(start), "nothing is proposed");
@@ -441,9 +440,9 @@ fn a_snapshot_of_a_failed_half_is_told_as_a_fault() {
     }
 }
 
-/// The energy of a chain is what was told at its state, however far apart energies were on the way.
+/// The energy of a chain is that of its state, however far apart energies were on the way.
 #[test]
-fn the_energy_is_the_one_that_was_told() {
+fn the_energy_is_that_of_the_state() {
     let layout = Layout::binary(20);
     let energy = |x: Packed<'_>| 12.3 + 0.37 * x.ones() as f32 + 1e6 * x.ones().saturating_sub(3) as f32;
     let gradient = |x: Packed<'_>| [0.37 + if x.ones() >= 3 { 1e6 } else { 0.0 }; 20];
@@ -457,7 +456,7 @@ fn the_energy_is_the_one_that_was_told() {
         let (there, slopes) = (energy(y), gradient(y));
         let info = chain.tell(there, &slopes).unwrap();
         far += u32::from(info.accepted && info.difference < -1e5);
-        assert_eq!(chain.energy(), energy(chain.state()));
+        assert!((chain.energy() - energy(chain.state())).abs() <= 4.0 * f32::EPSILON * chain.energy());
     }
     assert!(far > 1 && chain.energy() < 20.0);
 }

@@ -96,7 +96,7 @@ where
         let layout = self.told.layout;
         to.name(if self.core.momentum.is_some() { MOVING } else { NAME });
         shape(layout).save(to);
-        (self.core.energy, (self.energy(), self.core.faults, self.core.steps)).save(to);
+        (self.core.energy, (self.energy, self.core.faults, self.core.steps)).save(to);
         let (length, words) = (layout.words(), self.memory.words.as_ref());
         let free = words.get(2 * length..3 * length).unwrap_or_default();
         self.state().words().iter().chain(free).for_each(|word| word.save(to));
@@ -142,8 +142,8 @@ impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]> + AsRef
         let (layout, arities, mut at) = (self.told.layout, self.told.arities, from);
         let moves = load_name(&mut at, [NAME, MOVING])?;
         load_shape(&mut at, layout)?;
-        let (_, (energy, faults, steps)): (Total, (f32, u32, u64)) = read(&mut at)?;
-        if !energy.is_finite() {
+        let (energy, (told, faults, steps)): (Total, (f32, u32, u64)) = read(&mut at)?;
+        if !(energy.value().is_finite() && told.is_finite()) {
             return Err(SnapshotError::Value);
         }
         let length = layout.words();
@@ -182,8 +182,8 @@ impl<W: AsMut<[u32]> + AsRef<[u32]>, C: AsMut<[Bits]>, B: AsMut<[Block]> + AsRef
         }
         if take {
             clear_single(layout, arities, free);
-            self.pending = half;
-            self.core = Core { energy: Total::new(energy), faults, steps, slope, normaliser, momentum, ..Core::at(0.0) };
+            (self.energy, self.pending) = (told, half);
+            self.core = Core { energy, faults, steps, slope, normaliser, momentum, ..Core::at(0.0) };
         }
         Ok(at)
     }
