@@ -10,6 +10,7 @@ macro_rules! page {
 }
 
 page!(Readme, "../../README.md");
+page!(ChangingFields, "../../docs/changing-fields.md");
 page!(Continuous, "../../docs/continuous.md");
 page!(DeepEnergies, "../../docs/deep-energies.md");
 page!(Desktop, "../../docs/desktop.md");

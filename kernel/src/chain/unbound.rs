@@ -41,6 +41,7 @@ where
     /// Goes on over another model of the same type: [`Unbound::bind`], but the chain is as it was where there is an
     /// error. Between two [`Ising`](crate::Ising) models with the same couplings in the same memory, as
     /// [`with_linear`](crate::Ising::with_linear) makes them, no coupling is looked at: O(sites).
+    /// Both models outlive the chain: [`Chain::frames`] makes them in a loop.
     ///
     /// # Errors
     /// As [`Unbound::bind`], and where the models have caches of different lengths.
