@@ -15,8 +15,9 @@ mod discrete;
 mod energies;
 mod factors;
 mod faults;
-mod fuzz;
 mod frames;
+mod fuzz;
+
 mod gaussian;
 mod gibbs;
 mod infinite;

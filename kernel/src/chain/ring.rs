@@ -74,7 +74,13 @@ impl Core {
     /// Goes on over an Ising model with another b than `linear`, over the same couplings; false where it did not. Takes the words of
     /// the state, and the cache of both points.
     #[inline(always)]
-    pub(super) fn follow(&mut self, model: &Ising<'_>, linear: &[i32], words: &[u32], cache: &mut [Bits]) -> bool {
+    pub(super) fn follow(
+        &mut self,
+        model: &Ising<'_>,
+        linear: &[i32],
+        words: &[u32],
+        cache: &mut [Bits],
+    ) -> bool {
         let cache = cache.get_mut(self.place(model.cache_len())).unwrap_or_default();
         let Some(total) = model.init_from(linear, words, cache) else { return false };
         self.temper(total);

@@ -46,7 +46,9 @@ where
     /// # Errors
     /// As [`Unbound::bind`], and where the models have caches of different lengths.
     pub fn rebind(&mut self, energy: &'e E) -> Result<(), ChainError> {
-        if let Some((new, old)) = energy.ising().zip(self.energy.ising()).filter(|(new, old)| new.couples_as(old)) {
+        if let Some((new, old)) =
+            energy.ising().zip(self.energy.ising()).filter(|(new, old)| new.couples_as(old))
+        {
             let words = self.core.words(energy.layout().words(), self.memory.words.as_ref());
             if self.core.follow(new, old.form().linear(), words, self.memory.cache.as_mut()) {
                 self.energy = energy;
