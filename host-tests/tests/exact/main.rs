@@ -17,7 +17,6 @@ mod factors;
 mod faults;
 mod frames;
 mod fuzz;
-
 mod gaussian;
 mod gibbs;
 mod infinite;
