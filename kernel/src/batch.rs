@@ -295,7 +295,7 @@ impl<'e, S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Batch<'e, S, T> {
     /// Takes the energies anew where moves between energies far apart have left errors, which would add up.
     fn mend(&mut self) {
         let exact = T::energies(&mut self.ring());
-        self.core.energies.iter_mut().zip(exact).for_each(|(energy, exact)| energy.mend(exact));
+        self.core.energies.iter_mut().zip(exact).for_each(|(energy, exact)| energy.mend(exact, 0.0));
     }
 
     /// Makes fields and energies from the values, energies in the chains of `chains`.

@@ -61,6 +61,10 @@ pub(super) fn run(source: &mut Source<'_>, wrong: bool) -> Option<()> {
                 chain.state().words(),
                 "a told step of {kernel:?}: {info:?} and {same:?}"
             );
+            if info.accepted && info.difference.abs() >= 16_384.0 {
+                // A chain that is told takes the energy anew.
+                chain.refresh().ok()?;
+            }
             assert_eq!(
                 told.energy().to_bits(),
                 chain.energy().to_bits(),

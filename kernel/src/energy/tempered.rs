@@ -144,7 +144,8 @@ impl<'e, E: Energy + ?Sized> Tempered<'e, E> {
         if Total::coarse(target) && self.beta * target < Total::COARSE {
             let own = cache.get_mut(..self.target.cache_len()).unwrap_or_default();
             let Ok(total) = self.target.init(step.to(), own) else { return f32::NAN };
-            ends.target.mend(total);
+            // Of an energy that adds up floats the total may itself be off.
+            ends.target.mend(total, 0.0625);
         }
         ends.base.add(base);
         self.keep(ends, cache);

@@ -37,9 +37,9 @@ impl Total {
     }
 
     /// Starts again from a total that was computed from nothing, where [coarse](Total::coarse) terms have left an
-    /// error beyond its rounding.
-    pub(crate) fn mend(&mut self, exact: f32) {
-        if (self.value() - exact).abs() > exact.abs() * f32::EPSILON {
+    /// error beyond its rounding, which may be so large besides that of a float.
+    pub(crate) fn mend(&mut self, exact: f32, rounding: f32) {
+        if (self.value() - exact).abs() > rounding + exact.abs() * f32::EPSILON {
             *self = Self::new(exact);
         }
     }
