@@ -191,7 +191,7 @@ pub(crate) fn draw(
             let work = with_tracks(units, tracks);
             work.into_iter()
                 .filter(|(unit, ..)| watch.is_here(*unit))
-                .for_each(|(_, unit, own)| record(unit.as_mut(), own, watch));
+                .for_each(|(_, unit, own)| record(unit.as_mut(), own));
             progress.advance(1);
             after(units, tracks)?;
         }
@@ -204,7 +204,7 @@ pub(crate) fn draw(
             work.into_par_iter().for_each(|(_, unit, own)| {
                 for _ in 0..now {
                     unit.advance(thin);
-                    record(unit.as_mut(), own, watch);
+                    record(unit.as_mut(), own);
                 }
             });
             after(units, tracks)
@@ -216,11 +216,11 @@ pub(crate) fn draw(
     Ok(whole)
 }
 
-/// A draw. Energies are computed from the state behind the warm-up. Without one the draws 1, 2, 4, 8, … do it: small
-/// energies would keep the rounding of the large ones where chains begin.
-fn record(unit: &mut (dyn Unit + '_), own: &mut [Track], watch: &Watch<'_>) {
+/// A draw. Energies are computed from the state at the draws 1, 2, 4, 8, …: small ones would keep the rounding of the large
+/// ones where chains begin, and a short warm-up may end there.
+fn record(unit: &mut (dyn Unit + '_), own: &mut [Track]) {
     let number = own.first().map_or(0, |track| track.energies.len()) + 1;
-    if watch.sampler.warmup == Some(0) && number.is_power_of_two() {
+    if number.is_power_of_two() {
         unit.refresh();
     }
     unit.record(own);

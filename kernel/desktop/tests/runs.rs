@@ -198,8 +198,27 @@ fn illegal_settings_are_named() {
     assert!("langevin:x".parse::<Choice>().is_err());
 }
 
-/// Chains that begin far away keep the rounding of large energies in the small ones that follow: without a warm-up too,
-/// draws must not.
+/// Chains that begin far away keep the rounding of large energies in the small ones that follow: draws must not, without a
+/// warm-up, or where it ends far away.
+#[test]
+fn energies_after_a_short_warm_up_are_those_of_the_states() {
+    // One site a step: the warm-up ends where energies are 10⁷ times as large as later.
+    let (sites, centre) = (100, 6000.3);
+    let model = Model::gaussian(8192, &[], &vec![1.0; sites], &vec![centre as f32; sites]).unwrap();
+    let sampler = model.sampler().with("locally-balanced".parse().unwrap()).warmup(1).chains(2).draws(300);
+    let samples = sampler.run().unwrap();
+    let exact = |words: &[u32]| -> f64 {
+        let values = (0..sites).map(|site| f64::from(words[site / 2] >> (16 * (site % 2)) & 0xffff));
+        values.map(|value| 0.5 * (value - centre).powi(2)).sum()
+    };
+    for chain in 0..2 {
+        for (draw, &energy) in samples.energies(chain).iter().enumerate().skip(256) {
+            let right = exact(samples.words(chain, draw));
+            assert!((energy - right).abs() < 0.01 * right, "chain {chain}, draw {draw}: {energy}, not {right}");
+        }
+    }
+}
+
 #[test]
 fn energies_without_a_warm_up_are_those_of_the_states() {
     let centre = [30_000.0f32, 40_000.0, 20_000.0];
