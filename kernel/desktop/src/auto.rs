@@ -243,7 +243,7 @@ impl<'e> Pilot<'e> {
         let draws = steps / thin;
         let hidden = Progress::new(true, 0);
         self.units.iter_mut().for_each(|unit| unit.refresh());
-        draw(&mut self.units, &mut tracks, (draws, thin), watch, &hidden, |_, _| Ok(()))?;
+        draw(&mut self.units, &mut tracks, (draws, thin, 0), watch, &hidden, |_, _, _| Ok(()))?;
         self.window = (draws * thin, self.each(sampler) * (draws * thin) as f64);
         self.steps += self.window.0;
         self.cost += self.window.1;
@@ -467,7 +467,7 @@ pub(crate) fn choose<'e>(
 
 /// Moves the chains of a pilot on, without looking.
 pub(crate) fn settle(units: &mut [Box<dyn Unit + '_>], steps: u64, watch: &Watch<'_>) -> Result<(), Error> {
-    advance(units, steps, watch, &Progress::new(true, 0))?;
+    advance(units, steps, watch, &Progress::new(true, 0), |_, _| Ok(()))?;
     units.iter_mut().for_each(|unit| *unit.acceptance() = Acceptance::new());
     Ok(())
 }

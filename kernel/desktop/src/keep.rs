@@ -13,8 +13,17 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// The name of the format. Files of the format before it begin with a brace.
-const FORMAT: &str = "bitmc checkpoint 2";
+/// The name of the format. Files of the first one begin with a brace.
+const FORMAT: &str = "bitmc checkpoint 3";
+
+/// How far a run has come, beside its draws.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Place {
+    /// Steps of the warm-up that are still to be made.
+    pub(crate) warmup: u64,
+    /// Steps since the last draw.
+    pub(crate) past: u64,
+}
 
 /// Reads and writes the file, where there is to be one.
 pub(crate) struct Keeper<'s> {
@@ -28,6 +37,7 @@ pub(crate) struct Keeper<'s> {
 struct Head {
     question: String,
     report: Report,
+    place: Place,
     snapshots: usize,
     draws: usize,
     chains: usize,
@@ -36,6 +46,7 @@ struct Head {
 /// A run that was read.
 pub(crate) struct Kept {
     pub(crate) report: Report,
+    pub(crate) place: Place,
     snapshots: Vec<u8>,
     pub(crate) tracks: Vec<Track>,
 }
@@ -80,7 +91,7 @@ impl<'s> Keeper<'s> {
         let Some(path) = self.path.filter(|path| path.exists()) else { return Ok(None) };
         let bad = |reason: &str| Error::file(path, format!("no checkpoint of this run: {reason}"));
         let bytes = files::read(path)?;
-        if bytes.starts_with(b"{") {
+        if bytes.starts_with(b"{") || bytes.starts_with(b"bitmc checkpoint 2") {
             return Err(bad("it has the format of an older version"));
         }
         let (first, rest) = line(&bytes);
@@ -102,6 +113,7 @@ impl<'s> Keeper<'s> {
         let fits = |rest: &[u8]| {
             head.chains == sampler.chains
                 && head.draws <= sampler.draws
+                && head.place.past <= head.report.thin
                 && head.chains.checked_mul(head.draws).and_then(|draws| draws.checked_mul(draw))
                     == Some(rest.len())
         };
@@ -109,7 +121,7 @@ impl<'s> Keeper<'s> {
         let kept =
             parts.and_then(|(snapshots, rest)| Some((snapshots, tracks(rest, head.chains, head.draws)?)));
         let (snapshots, tracks) = kept.ok_or_else(|| bad("it is damaged"))?;
-        Ok(Some(Kept { report: head.report, snapshots: snapshots.to_vec(), tracks }))
+        Ok(Some(Kept { report: head.report, place: head.place, snapshots: snapshots.to_vec(), tracks }))
     }
 
     /// Gives units the state that they had.
@@ -125,12 +137,14 @@ impl<'s> Keeper<'s> {
         report: &Report,
         units: &[Box<dyn Unit + '_>],
         tracks: &[Track],
+        place: Place,
     ) -> Result<(), Error> {
         let Some(path) = self.path else { return Ok(()) };
         let snapshots = snapshots(units).map_err(|error| Error::file(path, error))?;
         let head = Head {
             question: self.question.clone(),
             report: report.clone(),
+            place,
             snapshots: snapshots.len(),
             draws: tracks.first().map_or(0, |track| track.energies.len()),
             chains: tracks.len(),

@@ -2,7 +2,7 @@
 
 use crate::auto;
 use crate::chains::{add, bytes, memory, possible, room, streams};
-use crate::keep::Keeper;
+use crate::keep::{Keeper, Place};
 use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
 use crate::plan::{Ground, Plan, SPARE, Spare};
@@ -151,41 +151,45 @@ pub(crate) fn blocks<'e>(
     Ok(done)
 }
 
-/// Moves every chain by so many steps; returns how many were made.
-pub(crate) fn advance(
-    units: &mut [Box<dyn Unit + '_>],
+/// Moves every chain by so many steps; `after` each block it is told how many were made. Returns that too.
+pub(crate) fn advance<'e>(
+    units: &mut [Box<dyn Unit + 'e>],
     steps: u64,
     watch: &Watch<'_>,
     progress: &Progress,
+    mut after: impl FnMut(&[Box<dyn Unit + 'e>], u64) -> Result<(), Error>,
 ) -> Result<u64, Error> {
+    let mut made = 0;
     blocks(units, steps, watch, progress, |units, now| {
         let here = units.par_iter_mut().enumerate().filter(|(unit, _)| watch.is_here(*unit));
         here.for_each(|(_, unit)| unit.advance(now));
-        Ok(())
+        made += now;
+        after(units, made)
     })
 }
 
 /// Steps times sites between two draws from which on a run can be stopped between them.
 const LONG: u64 = 1 << 22;
 
-/// Draws: `thin` steps and a record, `draws` times, added to the tracks. Returns whether the units are at the last
-/// record: they are past it where a long draw was stopped.
-pub(crate) fn draw(
-    units: &mut [Box<dyn Unit + '_>],
+/// Draws: `thin` steps and a record, `draws` times, added to the tracks. Of the first draw `past` steps are made. Returns
+/// the steps since the last record: some where a long draw was stopped. `after` is told them too.
+pub(crate) fn draw<'e>(
+    units: &mut [Box<dyn Unit + 'e>],
     tracks: &mut Vec<Track>,
-    (draws, thin): (u64, u64),
+    (draws, thin, mut past): (u64, u64, u64),
     watch: &Watch<'_>,
     progress: &Progress,
-    mut after: impl FnMut(&[Box<dyn Unit + '_>], &[Track]) -> Result<(), Error>,
-) -> Result<bool, Error> {
+    mut after: impl FnMut(&[Box<dyn Unit + 'e>], &[Track], u64) -> Result<(), Error>,
+) -> Result<u64, Error> {
     if tracks.is_empty() {
         tracks.resize(units.iter().map(|unit| unit.chains()).sum(), Track::default());
     }
-    let mut whole = true;
     if thin.saturating_mul(watch.sampler.model.sites() as u64) >= LONG {
         for _ in 0..draws {
-            whole = advance(units, thin, watch, &Progress::new(true, 0))? == thin;
-            if !whole {
+            let (before, hidden) = (past, Progress::new(true, 0));
+            let each = |units: &[_], made| after(units, tracks, before + made);
+            past += advance(units, thin - before, watch, &hidden, each)?;
+            if past < thin {
                 break;
             }
             let work = with_tracks(units, tracks);
@@ -193,7 +197,8 @@ pub(crate) fn draw(
                 .filter(|(unit, ..)| watch.is_here(*unit))
                 .for_each(|(_, unit, own)| record(unit.as_mut(), own));
             progress.advance(1);
-            after(units, tracks)?;
+            past = 0;
+            after(units, tracks, past)?;
         }
     } else {
         blocks(units, draws, watch, progress, |units, now| {
@@ -207,13 +212,13 @@ pub(crate) fn draw(
                     record(unit.as_mut(), own);
                 }
             });
-            after(units, tracks)
+            after(units, tracks, past)
         })?;
     }
     if let Some(link) = watch.link {
         link.share(with_tracks(units, tracks))?;
     }
-    Ok(whole)
+    Ok(past)
 }
 
 /// A draw. Energies are computed from the state at the draws 1, 2, 4, 8, …: small ones would keep the rounding of the large
@@ -286,59 +291,73 @@ pub(crate) fn run(sampler: &Sampler<'_>, link: Option<&Link>) -> Result<Samples,
     };
     let auto::Chosen { mut report, mut units, steps } = chosen;
     let choice = watch.since.elapsed().as_secs_f64();
-    let piloted = !matches!(sampler.choice, Choice::Exactly(_)) && watch.over().is_some();
+    // Where the time is over, the pilot runs may have been cut short: nothing is drawn or kept from there.
+    let cut = kept.is_none() && !matches!(sampler.choice, Choice::Exactly(_)) && watch.over().is_some();
 
-    let mut tracks = Vec::new();
+    let mut tracks = vec![Track::default(); chains];
+    let mut place = Place {
+        // A pilot run is the warm-up of the chains that go on from it.
+        warmup: sampler.warmup.unwrap_or(if steps > 0 { 0 } else { WARMUP }).saturating_sub(steps),
+        past: 0,
+    };
     if let Some(kept) = &mut kept {
         keeper.restore(kept, &mut units)?;
-        tracks = std::mem::take(&mut kept.tracks);
-    } else {
-        // A pilot run is the warm-up of the chains that go on from it.
-        let rest = sampler.warmup.unwrap_or(if steps > 0 { 0 } else { WARMUP }).saturating_sub(steps);
+        (tracks, place) = (std::mem::take(&mut kept.tracks), kept.place);
+    }
+    let warm = kept.is_some() && place.warmup == 0;
+    report.warmup = steps;
+    let mut last = watch.since;
+    let mut keep = |report: &Report, units: &[_], tracks: &[_], place: Place| {
+        if last.elapsed() > Keeper::EVERY {
+            keeper.write(report, units, tracks, place)?;
+            last = Instant::now();
+        }
+        Ok(())
+    };
+    if !warm {
+        let rest = place.warmup;
         let progress = Progress::new(!bar, rest);
         progress.note("warm-up".into());
-        report.warmup = steps + advance(&mut units, rest, &watch, &progress)?;
-        units.iter_mut().for_each(|unit| {
-            unit.refresh();
-            *unit.acceptance() = Acceptance::new();
-        });
+        advance(&mut units, rest, &watch, &progress, |units, made| {
+            (place.warmup, report.warmup) = (rest - made, steps + made);
+            // What follows the last step is a part of the warm-up.
+            if made < rest { keep(&report, units, &tracks, place) } else { Ok(()) }
+        })?;
+        if place.warmup == 0 {
+            units.iter_mut().for_each(|unit| {
+                unit.refresh();
+                *unit.acceptance() = Acceptance::new();
+            });
+        }
     }
     let warmup = watch.since.elapsed().as_secs_f64() - choice;
     let before = tracks.first().map_or(0, |track: &Track| track.energies.len()) as u64;
     let draws = sampler.draws as u64 - before.min(sampler.draws as u64);
     let progress = Progress::new(!bar, draws);
     progress.note(format!("draws of {} chains, {}", sampler.chains, report.sampler));
-    // Where the time is over, the pilot run or the warm-up may have been cut short: nothing is drawn or kept from there.
-    let warm = kept.is_some() || watch.over().is_none();
-    let mut last = Instant::now();
-    if warm {
-        let thin = report.thin;
-        let whole = draw(&mut units, &mut tracks, (draws, thin), &watch, &progress, |units, tracks| {
-            if last.elapsed() > Keeper::EVERY {
-                keeper.write(&report, units, tracks)?;
-                last = Instant::now();
-            }
-            Ok(())
-        })?;
-        // Within a draw the last record is not to be gone on from: what was kept before is.
-        if whole {
-            keeper.write(&report, &units, &tracks)?;
+    if !cut {
+        if place.warmup == 0 {
+            let work = (draws, report.thin, place.past);
+            place.past = draw(&mut units, &mut tracks, work, &watch, &progress, |units, tracks, past| {
+                keep(&report, units, tracks, Place { past, ..place })
+            })?;
         }
+        keeper.write(&report, &units, &tracks, place)?;
     }
     drop(progress);
 
     let done = tracks.first().map_or(0, |track| track.energies.len());
     if done < sampler.draws {
         let why = watch.over().unwrap_or("it was stopped");
-        let when = match (warm, piloted) {
-            (true, _) => "",
-            (_, true) => " in the pilot runs, which are not kept",
+        let when = match (cut, place.warmup, &sampler.checkpoint) {
+            (true, ..) => " in the pilot runs, which are not kept",
+            (_, 0, _) => "",
+            (_, _, Some(_)) => " in the warm-up, which is kept",
             _ => " in the warm-up, which is not kept",
         };
         report.stopped = Some(format!("{done} of {} draws: {why}{when}", sampler.draws));
     }
     report.account(&mut units);
-    tracks.resize(sampler.chains, Track::default());
     let seconds = Seconds { choice, warmup, draws: watch.since.elapsed().as_secs_f64() - choice - warmup };
     Ok(Samples::new(model, sampler.temperature, tracks, report, seconds))
 }

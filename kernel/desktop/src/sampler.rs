@@ -184,7 +184,7 @@ impl Sampler<'_> {
 
     /// Keeps the run in a file, every half a minute and when it is stopped. If the file is there, the run goes on from it:
     /// a run that was killed gives the same bytes as one that was not. The file must be of a run with the same settings.
-    /// Nothing is kept before the first draw: a run that is stopped in its warm-up begins anew.
+    /// The warm-up is kept too. Pilot runs and the tuning of a sampler are not: a run that is stopped there begins anew.
     #[must_use]
     pub fn checkpoint(self, path: impl Into<PathBuf>) -> Self {
         Self { checkpoint: Some(path.into()), ..self }

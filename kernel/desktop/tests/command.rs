@@ -252,6 +252,10 @@ fn bad_words_are_one_line() {
     let pilots = "its time was over in the pilot runs, which are not kept; take more --seconds, or a --sampler";
     fails(&late, 2, &format!("no draw was made: 0 of 1000 draws: {pilots}"));
     fails(&[&late[..], &["--sampler", "gibbs"]].concat(), 2, "in the warm-up, which is not kept; take more");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let kept = [&late[..], &["--sampler", "gibbs", "--checkpoint", path.to_str().unwrap()]].concat();
+    fails(&kept, 2, "in the warm-up, which is kept; the same line goes on from there");
     fails(&["anneal", &form, "--seconds", "1", "--sweeps", "1"], 2, "--sweeps");
     fails(&["anneal", &form, "--method", "tabu"], 2, "annealing, exchange or isoenergetic");
     fails(&["anneal", &form, "--temperatures", "2"], 2, "--temperatures");

@@ -145,6 +145,7 @@ fn a_checkpoint_that_was_edited_is_refused() {
         ),
         ("\"chains\":5", &["\"chains\":200", "\"chains\":1", "\"chains\":0"]),
         ("\"snapshots\":", &["\"snapshots\":1", "\"snapshots\":9999999999"]),
+        ("\"past\":0", &["\"past\":2"]),
         ("\"faults\":0", &["\"faults\":7"]),
     ] {
         assert!(head.contains(field), "{head}");
@@ -156,12 +157,13 @@ fn a_checkpoint_that_was_edited_is_refused() {
                 (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01B3)
             });
             if field != "\"faults\":0" {
-                let first = format!("bitmc checkpoint 2 {hash:016x}\n");
+                let first = format!("bitmc checkpoint 3 {hash:016x}\n");
                 refused(&[first.as_bytes(), &rest[..]].concat(), "it is damaged");
             }
         }
     }
     refused(&kept[first..], "the format of an older version");
+    refused(b"bitmc checkpoint 2 0", "the format of an older version");
     refused(b"", "its first line is not a checkpoint's");
     refused(&kept[..kept.len() - 4], "it is damaged");
 }
@@ -245,4 +247,24 @@ fn energies_without_a_warm_up_are_those_of_the_states() {
             );
         }
     }
+}
+
+#[test]
+fn a_run_of_long_draws_goes_on_from_where_it_was_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, model) = (folder.path().join("run"), glass(8));
+    // 200,000 steps of 64 sites: a draw is stopped within.
+    let settings =
+        model.sampler().with("gibbs".parse().unwrap()).chains(3).thin(200_000).draws(4).warmup(300_000);
+    let whole = settings.run().unwrap();
+    let (mut in_warmup, mut between) = (0, 0);
+    let rest =
+        (0..1000).map(|_| settings.clone().checkpoint(&path).seconds(0.03).run().unwrap()).find(|part| {
+            let stopped = part.report().stopped.as_deref().unwrap_or_default();
+            in_warmup += usize::from(stopped.contains("in the warm-up, which is kept"));
+            between += usize::from(part.draws() > 0 && part.draws() < 4);
+            stopped.is_empty()
+        });
+    assert_eq!(bytes(&whole), bytes(&rest.expect("the run ends")));
+    assert!(in_warmup > 0 && between > 3, "it was stopped {in_warmup} times and {between} times");
 }

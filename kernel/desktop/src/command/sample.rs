@@ -117,6 +117,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         let why = samples.report().stopped.clone().unwrap_or_default();
         let out = match (options.seconds, by_hand) {
             (None, _) => "",
+            (_, true) if options.checkpoint.is_some() => "; the same line goes on from there",
             (_, true) => "; take more --seconds, or less --warmup",
             _ => "; take more --seconds, or a --sampler without pilot runs, such as gibbs",
         };

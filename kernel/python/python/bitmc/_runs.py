@@ -215,7 +215,8 @@ def sample(
     progress : bool
         Shows a bar on standard error, where that is a terminal.
     checkpoint : path, optional
-        Keeps the run in a file, and goes on from it where it is there. All other settings must be the same, ``draws`` too.
+        Keeps the run in a file, and goes on from it where it is there. All other settings must be the same, ``draws`` too. The file is
+        written every half a minute and when the run is stopped. It has the warm-up, but no pilot runs and no tuning.
 
     Returns
     -------
