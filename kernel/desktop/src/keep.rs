@@ -3,10 +3,14 @@
 //! A line with the name of the format and a hash of all that follows. A line of JSON. Then the snapshots of the units, and the
 //! draws of each chain: states, energies.
 
+use crate::chains::{memory, streams};
 use crate::checkpoint::{Fnv, differing};
+use crate::model::{Form, Own};
 use crate::sampler::{Choice, Sampler};
 use crate::unit::{Track, Unit};
 use crate::{Error, Model, Report, files};
+use bitmc::Packed;
+use bitmc::energy::BaseDistribution;
 use bitmc::snapshot::{Reader, SnapshotError, Writer};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -15,6 +19,11 @@ use std::time::Duration;
 
 /// The name of the format. Files of the first one begin with a brace.
 const FORMAT: &str = "bitmc checkpoint 3";
+
+/// Random states at which energies are compared.
+const RANDOM: usize = 16;
+/// How far energies may differ for rounding, over the largest of them.
+const SAME: f32 = 1e-4;
 
 /// How far a run has come, beside its draws.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -38,6 +47,8 @@ struct Head {
     question: String,
     report: Report,
     place: Place,
+    /// Of an energy of the user: the bits of [`Keeper::probe`].
+    energies: Vec<u32>,
     snapshots: usize,
     draws: usize,
     chains: usize,
@@ -47,6 +58,7 @@ struct Head {
 pub(crate) struct Kept {
     pub(crate) report: Report,
     pub(crate) place: Place,
+    energies: Vec<u32>,
     snapshots: Vec<u8>,
     pub(crate) tracks: Vec<Track>,
 }
@@ -121,14 +133,55 @@ impl<'s> Keeper<'s> {
         let kept =
             parts.and_then(|(snapshots, rest)| Some((snapshots, tracks(rest, head.chains, head.draws)?)));
         let (snapshots, tracks) = kept.ok_or_else(|| bad("it is damaged"))?;
-        Ok(Some(Kept { report: head.report, place: head.place, snapshots: snapshots.to_vec(), tracks }))
+        let Head { report, place, energies, .. } = head;
+        Ok(Some(Kept { report, place, energies, snapshots: snapshots.to_vec(), tracks }))
     }
 
     /// Gives units the state that they had.
     pub(crate) fn restore(&self, kept: &Kept, units: &mut [Box<dyn Unit + '_>]) -> Result<(), Error> {
         let path = self.path.unwrap_or(Path::new(""));
-        load(&kept.snapshots, units)
-            .map_err(|error| Error::file(path, format!("no checkpoint of this run: {error}")))
+        load(&kept.snapshots, &mut *units)
+            .map_err(|error| Error::file(path, format!("no checkpoint of this run: {error}")))?;
+        let there: Vec<f32> = kept.energies.iter().map(|&bits| f32::from_bits(bits)).collect();
+        let here = self.probe(units)?;
+        if there.len() != here.len() {
+            return Err(Error::file(path, "no checkpoint of this run: it is damaged"));
+        }
+        let finite = there.iter().map(|energy| energy.abs()).filter(|size| size.is_finite());
+        let rounding = SAME * finite.fold(0.0, f32::max);
+        let differ = |(a, b): &(&f32, &f32)| a != b && (*a - *b).abs() > rounding;
+        match there.iter().zip(&here).find(differ) {
+            Some((there, here)) => {
+                let why = format!("the run had another energy: a state that had {there} has {here}");
+                Err(Error::file(path, why))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Of an energy of the user, which has no numbers to hash: those of the chains' states and of some random ones; infinity
+    /// where a state has none.
+    fn probe(&self, units: &[Box<dyn Unit + '_>]) -> Result<Vec<f32>, Error> {
+        let Form::Own(Own(energy)) = &self.sampler.model.form else { return Ok(Vec::new()) };
+        let layout = energy.layout();
+        let base = BaseDistribution::new(&**energy, &[]).map_err(Error::model)?;
+        let mut states = Vec::new();
+        for unit in units {
+            let mut tracks = vec![Track::default(); unit.chains()];
+            unit.record(&mut tracks);
+            states.extend(tracks.into_iter().map(|track| track.words));
+        }
+        for mut rng in streams(0).take(RANDOM) {
+            let mut words = vec![0; layout.words()];
+            base.draw(&mut rng, &mut words);
+            states.push(words);
+        }
+        let mut cache = memory(&**energy).cache;
+        let of = |words: &Vec<u32>| {
+            let state = Packed::new(layout, words).map_err(Error::model)?;
+            Ok(energy.init(state, &mut cache).ok().filter(|energy| energy.is_finite()).unwrap_or(f32::INFINITY))
+        };
+        states.iter().map(of).collect()
     }
 
     /// Writes the run.
@@ -145,6 +198,7 @@ impl<'s> Keeper<'s> {
             question: self.question.clone(),
             report: report.clone(),
             place,
+            energies: self.probe(units)?.into_iter().map(f32::to_bits).collect(),
             snapshots: snapshots.len(),
             draws: tracks.first().map_or(0, |track| track.energies.len()),
             chains: tracks.len(),

@@ -1,5 +1,6 @@
 //! What a run promises: the same bytes for any number of threads, prefixes, and runs that are taken up again.
 
+use bitmc::{Function, Layout, Packed, Plain};
 use bitmc_desktop::{Cancel, Choice, Model, Plan, Samples};
 use std::time::{Duration, Instant};
 
@@ -267,4 +268,51 @@ fn a_run_of_long_draws_goes_on_from_where_it_was_stopped() {
         });
     assert_eq!(bytes(&whole), bytes(&rest.expect("the run ends")));
     assert!(in_warmup > 0 && between > 3, "it was stopped {in_warmup} times and {between} times");
+}
+
+/// `E = strength · Σx`; more ones than `most` are forbidden.
+struct Field {
+    strength: f32,
+    most: usize,
+}
+
+impl Function for Field {
+    fn layout(&self) -> Layout {
+        Layout::binary(12)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        if x.ones() > self.most { f32::INFINITY } else { self.strength * x.ones() as f32 }
+    }
+
+    fn gradient(&self, _: Packed<'_>, _: usize) -> f32 {
+        self.strength
+    }
+}
+
+#[test]
+fn a_checkpoint_of_another_energy_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = |strength, most| Model::own(Plain(Field { strength, most }));
+    let (first, same) = (model(0.3, 12), model(0.3 * (1.0 + 1e-6), 12));
+    for (name, warmup, draws, stopped) in
+        [("finished", 10, 50, false), ("warming", 1 << 40, 50, true), ("drawing", 10, 1 << 30, true)]
+    {
+        let path = folder.path().join(name);
+        let run = |model: &Model| {
+            let sampler = model.sampler().with("gibbs".parse().unwrap()).chains(4).warmup(warmup).draws(draws);
+            let sampler = sampler.checkpoint(&path);
+            if stopped { sampler.seconds(0.1) } else { sampler }.run()
+        };
+        let drawn = run(&first).unwrap().draws();
+        // Rounding is no other energy.
+        assert!(run(&same).unwrap().draws() >= drawn, "{name}");
+        for other in [model(0.6, 12), model(0.301, 12)] {
+            let error = run(&other).unwrap_err().to_string();
+            assert!(error.contains("the run had another energy"), "{name}: {error}");
+        }
+        // Where a chain is at a forbidden state, the chain itself says so.
+        assert!(run(&model(0.3, 5)).unwrap_err().to_string().contains("energy"), "{name}");
+        assert!(run(&first).unwrap().draws() >= drawn, "{name}");
+    }
 }
