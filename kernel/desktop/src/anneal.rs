@@ -93,7 +93,7 @@ impl Budget {
 pub struct Annealed {
     /// The different states at which runs ended, the lowest energy first; at most a hundred.
     pub states: Vec<Minimum>,
-    /// Runs that ended.
+    /// Runs that ended. With [`Annealer::target`], and without [`Annealer::reads`], a batch of them counts as one.
     pub runs: u64,
     /// Sweeps of all runs, and of all replicas of each.
     pub sweeps: u64,
@@ -104,7 +104,8 @@ pub struct Annealed {
     /// The run that first reached [`Annealer::target`]; none where none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Reached>,
-    /// Packed states with their energies in the order of the runs, where [`Annealer::reads`] set a number of these.
+    /// Packed states with their energies in the order of the runs, where [`Annealer::reads`] set a number of these. They end with the
+    /// batch that reached [`Annealer::target`].
     #[serde(skip)]
     pub reads: Vec<(Vec<u32>, f64)>,
     /// Every lower energy at which a run ended, after the seconds from the start of the search. The seconds are by
@@ -159,7 +160,7 @@ impl Annealed {
 /// A run that reached an energy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reached {
-    /// Which run it was; all runs before it are over.
+    /// Which run it was; all runs before it are over. Without [`Annealer::reads`] a batch of runs counts as one.
     pub run: u64,
     /// Seconds from the start of the search to the end of that run: by the clock, so that they are other ones each time.
     pub seconds: f64,
@@ -230,7 +231,10 @@ impl Annealer<'_> {
 
     /// Ends the search with the first run that reaches this energy, or one below it. Runs that began before it are
     /// finished, and those that began later are given up. So which run it is does not depend on the number of
-    /// threads. Of each run only the best end is kept.
+    /// threads.
+    ///
+    /// Ising models are annealed in batches of 16 or 512 runs. Without [`Annealer::reads`] only the best end of each batch is kept, and
+    /// a batch counts as one run.
     ///
     /// Energies are sums of 32 bits. An energy up to 1.2·10⁻⁷·max(|target|, 1) above the target counts as the target. That is
     /// one or two steps from an `f32` to the next. [`Annealed::states`] has the energy that was found.

@@ -218,3 +218,33 @@ fn clusters_of_values_are_chosen_where_they_pay() {
     edges[0].2 = -0.3;
     assert!(!tried(&edges, &[]));
 }
+
+#[test]
+fn reads_with_a_target_are_all_there() {
+    // Couplings of two magnitudes: batches of 16 runs. Of one: of 512.
+    let one = glass(40, 9);
+    let two: Vec<_> = one.iter().enumerate().map(|(at, &(a, b, j))| (a, b, [1.0, 0.5][at % 2] * j)).collect();
+    for (edges, batch, reads) in [(two, 16, 37), (one, 512, 1000)] {
+        let model = Model::ising(1600, &edges, &[]).unwrap();
+        let search = |seed| model.annealer().reads(reads, 64, None).seed(seed);
+        let lowest = |all: &Annealed| {
+            let lowest = all.reads.iter().map(|read| read.1).fold(f64::INFINITY, f64::min);
+            (lowest, all.reads.iter().position(|read| read.1 == lowest).unwrap())
+        };
+        // A seed whose lowest run is in the second batch.
+        let runs = (1..99).map(|seed| (seed, search(seed).run().unwrap()));
+        let (seed, all) =
+            runs.into_iter().find(|(_, all)| (batch..2 * batch).contains(&lowest(all).1)).unwrap();
+        let (lowest, first) = lowest(&all);
+        assert_eq!(all.reads.len(), reads);
+        let found = search(seed).target(lowest).run().unwrap();
+        assert_eq!(found.reads, all.reads[..reads.min(2 * batch)]);
+        assert_eq!(found.target.map(|reached| reached.run), Some(first as u64));
+        // An energy that no run has.
+        let missed = search(seed).target(lowest - 0.1).run().unwrap();
+        assert_eq!((&missed.reads, missed.target, missed.runs), (&all.reads, None, all.runs));
+        // Without reads a batch is one run, with its best end.
+        let best = model.annealer().sweeps(1).target(lowest - 100.0).run().unwrap();
+        assert_eq!((best.runs, best.states.len()), (1, 1));
+    }
+}

@@ -231,6 +231,10 @@ def test_anneal(glass):
     assert reads.states.shape == (37, 36) and np.array_equal(reads.states, again.states)
     first = bitmc.anneal(glass, sweeps=200, reads=5, seed=4)
     assert np.array_equal(first.states, reads.states[:5])
+    missed = bitmc.anneal(glass, sweeps=200, reads=37, seed=4, target=-1e9)
+    assert np.array_equal(missed.states, reads.states) and missed.target_run is None
+    hit = bitmc.anneal(glass, sweeps=200, reads=37, seed=4, target=float(reads.energies.min()))
+    assert hit.target_run == reads.energies.argmin() and hit.energies[hit.target_run] == reads.energies.min()
     hot = bitmc.anneal(glass, sweeps=200, reads=37, seed=4, temperatures=(50.0, 50.0))
     assert hot.energies.mean() > reads.energies.mean() + 20
 

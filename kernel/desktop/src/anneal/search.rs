@@ -41,7 +41,7 @@ struct Found {
     sweeps: u64,
     /// The ends of each run, where they are wanted one by one.
     ends: Vec<(u64, Ends, u64)>,
-    /// When a run reached the target.
+    /// When a batch of runs reached the target.
     reached: Vec<Reached>,
     /// Seconds, and the lowest energy by then.
     curve: Vec<(f64, f32)>,
@@ -139,7 +139,10 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
         let size = target.abs().max(hot.min(1.0) as f32);
         target + NEAR * size
     });
-    // The first run that reached the target.
+    let are_reads = matches!(budget, Budget::Reads(..));
+    // Of a batch only the best end is kept.
+    let best_alone = target.is_some() && !are_reads;
+    // The first batch that reached the target.
     let (goal, hit) = (target.unwrap_or(f32::NEG_INFINITY), AtomicU64::new(u64::MAX));
     let tasks = Mutex::new(Tasks { streams, run: 0, spent: 0 });
     let (found, failed) = (Mutex::new(Found::default()), Mutex::new(None));
@@ -177,7 +180,7 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
                 Ok((ends?, sweeps))
             }
             &Kind::Sliced(model, (hot, cold, given)) => {
-                let most = if target.is_some() { 1 } else { CHAINS };
+                let most = if best_alone { 1 } else { CHAINS };
                 Ok((sliced(model, Schedule { hot, cold, sweeps, given }, most, rng, watch)?, sweeps))
             }
             Kind::Ladders(ladders) => ladders.run(sweeps, goal, rng, watch),
@@ -192,15 +195,15 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
                     if lowest < found.curve.last().map_or(f32::INFINITY, |last| last.1) {
                         found.curve.push((since.elapsed().as_secs_f64(), lowest));
                     }
-                    if target.is_some() {
+                    if best_alone {
                         ends.sort_by(|a, b| a.1.total_cmp(&b.1));
                         ends.truncate(1);
-                        if ends.first().is_some_and(|end| end.1 <= goal) {
-                            hit.fetch_min(run, Ordering::Relaxed);
-                            found.reached.push(Reached { run, seconds: since.elapsed().as_secs_f64() });
-                        }
                     }
-                    if target.is_some() || matches!(budget, Budget::Reads(..)) {
+                    if target.is_some() && ends.iter().any(|end| end.1 <= goal) {
+                        hit.fetch_min(run, Ordering::Relaxed);
+                        found.reached.push(Reached { run, seconds: since.elapsed().as_secs_f64() });
+                    }
+                    if target.is_some() || are_reads {
                         found.ends.push((run, ends, made * times));
                     } else {
                         found.add(ends, made * times);
@@ -237,6 +240,14 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
         reads.extend(ends.iter().take(most - reads.len()).cloned());
         found.add(ends, sweeps);
     }
+    let mut reached = found.reached.into_iter().find(|reached| reached.run == last);
+    if are_reads {
+        // Of the batch the run, unless it is one past the reads.
+        reached = reached.and_then(|batch| {
+            let run = reads.iter().position(|read: &(_, f32)| read.1 <= goal)? as u64;
+            Some(Reached { run, ..batch })
+        });
+    }
     let mut states: Vec<_> = found.states.into_iter().collect();
     states.sort_by(|a, b| a.1.0.total_cmp(&b.1.0).then_with(|| a.0.cmp(&b.0)));
     let layout = annealer.model.layout();
@@ -254,7 +265,7 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
         sweeps: found.sweeps,
         hottest,
         coldest,
-        target: found.reached.into_iter().find(|reached| reached.run == last),
+        target: reached,
         reads: reads.into_iter().map(|(words, energy)| (words, f64::from(energy) + constant)).collect(),
         curve: found.curve.into_iter().map(|(at, energy)| (at, f64::from(energy) + constant)).collect(),
         layout,

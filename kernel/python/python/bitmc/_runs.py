@@ -300,7 +300,7 @@ class Annealed:
     hottest, coldest : float
         The temperatures of a run.
     target_run : int, optional
-        The run that reached the target, counted from 0; None where none did.
+        The run that reached the target, counted from 0; None where none did. With `reads` it is a row of `states`.
     target_seconds : float, optional
         Seconds from the start of the search to the end of that run.
     """
@@ -342,7 +342,7 @@ def anneal(
         Runs begin until so many are spent by all together: the same answer on any machine. There is one run of 1000 at least, and
         of an Ising model sixteen. With `reads` those of each run, 1000 where not given.
     reads : int, optional
-        Makes so many runs and returns the end of each.
+        Makes so many runs and returns the end of each. With `target` there may be fewer.
     temperatures : (hottest, coldest), optional
         Between them the temperature falls geometrically. Where not given they are chosen by the changes of energy at random
         states, the temperature falls linearly, and sweeps at temperature 0 follow. Of replica exchange they are the ends of
@@ -351,7 +351,9 @@ def anneal(
         ``annealing``; ``exchange``, replica exchange; or ``isoenergetic``, the same with two ladders that exchange clusters.
         A run of these has so many sweeps of each replica, and ends with the lowest state that any of them had.
     target : float, optional
-        Ends the search with the first run that reaches this energy, as it is in 32 bits.
+        Ends the search with the first run that reaches this energy, as it is in 32 bits. Ising models and QUBOs are annealed in
+        batches of 16 or 512 runs. Without `reads` only the best end of each batch is kept, and a batch counts as one run. With
+        `reads` all ends of the batches up to that run are there.
     seed, threads, progress
         As of :func:`sample`.
 
