@@ -95,7 +95,7 @@ pub struct Annealed {
     pub states: Vec<Minimum>,
     /// Runs that ended. With [`Annealer::target`], and without [`Annealer::reads`], a batch of them counts as one.
     pub runs: u64,
-    /// Sweeps of all runs, and of all replicas of each.
+    /// Sweeps of all runs, given up ones too, and of all replicas of each. Those at temperature 0 do not count.
     pub sweeps: u64,
     /// The temperature at which a run begins, or of the first replica.
     pub hottest: f64,

@@ -248,3 +248,22 @@ fn reads_with_a_target_are_all_there() {
         assert_eq!((best.runs, best.states.len()), (1, 1));
     }
 }
+
+#[test]
+fn sweeps_of_runs_that_were_given_up_are_not_counted_whole() {
+    // A batch of sixteen, a block of 512 bits, and single runs.
+    let one = glass(12, 9);
+    let two: Vec<_> = one.iter().enumerate().map(|(at, &(a, b, j))| (a, b, [1.0, 0.5][at % 2] * j)).collect();
+    for (model, batch, sweeps) in [
+        (Model::ising(144, &two, &[]).unwrap(), 16, 400_000),
+        (Model::ising(144, &one, &[]).unwrap(), 512, 400_000),
+        (Model::potts(144, 3, &one, &[]).unwrap(), 1, 200_000),
+    ] {
+        // The first batch is finished; the second one begins on the other thread, and ends with the time.
+        let search = model.annealer().threads(2).reads(2 * batch, sweeps, Some(0.05));
+        let found = search.run().unwrap();
+        let whole = batch as u64 * sweeps;
+        assert_eq!((found.runs, found.reads.len()), (batch as u64, batch));
+        assert!(found.sweeps >= whole && found.sweeps < whole + whole / 2, "{} of {whole}", found.sweeps);
+    }
+}

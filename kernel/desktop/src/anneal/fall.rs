@@ -93,14 +93,15 @@ pub(super) fn random(model: &Model, ising: &Ising<'_>, rng: &mut LaneRng) -> Res
     Ok(words)
 }
 
-/// Sixteen runs of an Ising model in a batch.
+/// Sixteen runs of an Ising model in a batch, and the sweeps of each, those at temperature 0 left out; no ends where they were given
+/// up.
 pub(super) fn sixteen(
     model: &Model,
     ising: &Ising<'_>,
     schedule: Schedule,
     rng: &mut LaneRng,
     watch: impl Fn() -> bool,
-) -> Result<Ends, Error> {
+) -> Result<(Ends, u64), Error> {
     let (layout, held) = (ising.layout(), held(model));
     let starts = (0..LANES).map(|_| random(model, ising, rng)).collect::<Result<Vec<_>, _>>()?;
     let state = |lane: usize| Packed::new(layout, &starts[lane]).map_err(Error::model);
@@ -118,7 +119,7 @@ pub(super) fn sixteen(
             batch.step(&SequentialGibbs, rng);
             done += 1;
             if done.is_multiple_of(64) && !watch() {
-                return Ok(Vec::new());
+                return Ok((Vec::new(), done.min(schedule.sweeps)));
             }
         }
     }
@@ -128,17 +129,17 @@ pub(super) fn sixteen(
         batch.state(lane, &mut words).map_err(Error::model)?;
         Ok((words, batch.energy(lane)))
     };
-    (0..LANES).map(end).collect()
+    Ok(((0..LANES).map(end).collect::<Result<_, Error>>()?, schedule.sweeps))
 }
 
-/// 512 runs of an Ising model whose couplings have one magnitude; the lowest ends alone, where no more than `most` are wanted.
+/// The same of 512 runs of an Ising model whose couplings have one magnitude; the lowest ends alone, where no more than `most` are wanted.
 pub(super) fn sliced(
     model: SlicedIsing<'_>,
     schedule: Schedule,
     most: usize,
     rng: &mut LaneRng,
     watch: impl Fn() -> bool,
-) -> Result<Ends, Error> {
+) -> Result<(Ends, u64), Error> {
     let mut blocks = avec![[0; LANES]; model.sites()];
     let mut table = vec![0; SlicedGibbs::words(&model)];
     SlicedChains::random(model, &mut blocks, rng).map_err(Error::model)?;
@@ -151,7 +152,7 @@ pub(super) fn sliced(
             gibbs.sweep(rng);
             done += 1;
             if done.is_multiple_of(every) && !watch() {
-                return Ok(Vec::new());
+                return Ok((Vec::new(), done.min(schedule.sweeps)));
             }
         }
     }
@@ -168,10 +169,10 @@ pub(super) fn sliced(
         chains.state(chain, &mut words).map_err(Error::model)?;
         Ok((words, energies[chain]))
     };
-    order.iter().map(end).collect()
+    Ok((order.iter().map(end).collect::<Result<_, Error>>()?, schedule.sweeps))
 }
 
-/// One run of any model.
+/// The same of one run of any model.
 pub(super) fn one(
     model: &Model,
     energy: &Dyn<'_>,
@@ -179,7 +180,7 @@ pub(super) fn one(
     schedule: Schedule,
     rng: &mut LaneRng,
     watch: impl Fn() -> bool,
-) -> Result<Ends, Error> {
+) -> Result<(Ends, u64), Error> {
     let (layout, held) = (energy.layout(), held(model));
     let held = Packed::new(Layout::binary(layout.sites()), &held).map_err(Error::model)?;
     let words = crate::run::start(model, energy, soft, held, rng)?;
@@ -187,19 +188,21 @@ pub(super) fn one(
     let start = Packed::new(layout, &words).map_err(Error::model)?;
     let mut replica = Replica::new(path, memory(&path), start).map_err(Error::model)?;
     replica.clamp(held).map_err(Error::model)?;
+    let mut done = 0;
     for (beta, sweeps) in schedule.rungs() {
         replica.set_beta(beta).map_err(Error::model)?;
         for _ in 0..sweeps {
             replica.step(&Gibbs::systematic(), rng);
+            done += 1;
             if !watch() {
-                return Ok(Vec::new());
+                return Ok((Vec::new(), done.min(schedule.sweeps)));
             }
         }
     }
     let words = replica.state().words().to_vec();
     let mut cache = memory(energy).cache;
     let total = energy.init(replica.state(), &mut cache).map_err(Error::model)?;
-    Ok(vec![(words, total)])
+    Ok((vec![(words, total)], schedule.sweeps))
 }
 
 #[cfg(test)]

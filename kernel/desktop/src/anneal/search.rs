@@ -173,15 +173,14 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
         match &kind {
             &Kind::Fall(hot, cold, given) => {
                 let schedule = Schedule { hot, cold, sweeps, given };
-                let ends = match &ready {
+                match &ready {
                     Ready::Ising(model) => sixteen(annealer.model, model, schedule, rng, watch),
                     _ => one(annealer.model, ready.energy(), &soft, schedule, rng, watch),
-                };
-                Ok((ends?, sweeps))
+                }
             }
             &Kind::Sliced(model, (hot, cold, given)) => {
                 let most = if best_alone { 1 } else { CHAINS };
-                Ok((sliced(model, Schedule { hot, cold, sweeps, given }, most, rng, watch)?, sweeps))
+                sliced(model, Schedule { hot, cold, sweeps, given }, most, rng, watch)
             }
             Kind::Ladders(ladders) => ladders.run(sweeps, goal, rng, watch),
         }
