@@ -46,7 +46,7 @@ pub struct LogZ<'m> {
     temperatures: Option<usize>,
     population: Option<usize>,
     base: Vec<f32>,
-    pub(crate) temperature: f32,
+    temperature: f64,
     pub(crate) settings: Settings,
 }
 
@@ -198,9 +198,9 @@ impl LogZ<'_> {
         Self { base: fields.to_vec(), ..self }
     }
 
-    /// T.
+    /// T. Weights are divided by it in 32 bits, the constant of the model in 64.
     #[must_use]
-    pub fn temperature(self, temperature: f32) -> Self {
+    pub fn temperature(self, temperature: f64) -> Self {
         Self { temperature, ..self }
     }
 
@@ -221,9 +221,14 @@ impl LogZ<'_> {
         Ok(self.told(self.settings.install(|| self.estimate(runs, temperatures))?))
     }
 
+    /// T in the 32 bits of the weights.
+    pub(crate) fn narrow(&self) -> f32 {
+        self.temperature as f32
+    }
+
     /// With a warning where rounding of the model's numbers is not small beside the temperature.
     fn told(&self, mut estimate: Estimate) -> Estimate {
-        let rounding = doubtful(self.model.rounding_at(self.temperature), self.temperature.into());
+        let rounding = doubtful(self.model.rounding_at(self.narrow()), self.temperature);
         estimate.warning = with_rounding(rounding, estimate.warning);
         estimate
     }
@@ -269,12 +274,12 @@ impl LogZ<'_> {
     }
 
     fn estimate(&self, runs: usize, temperatures: usize) -> Result<Estimate, Error> {
-        let mut parts = Parts::new(self.model, self.temperature)?;
+        let mut parts = Parts::new(self.model, self.narrow())?;
         let beta = parts.beta();
         let ready = parts.ready()?;
         let cooled = Tempered::new(ready.energy(), beta).map_err(Error::model)?;
         let path = self.path(&cooled)?;
-        let mut soft = Parts::soft(self.model, self.temperature)?;
+        let mut soft = Parts::soft(self.model, self.narrow())?;
         let soft = soft.ready()?;
         let held = held(self.model);
         let held = Packed::new(Layout::binary(self.model.sites()), &held).map_err(Error::model)?;
@@ -336,7 +341,7 @@ impl LogZ<'_> {
 
     /// The constant of the model's file, which is in every energy, over T.
     pub(crate) fn constant(&self) -> Result<f64, Error> {
-        let constant = self.model.constant / f64::from(self.temperature);
+        let constant = self.model.constant / self.temperature;
         if constant.is_finite() {
             Ok(constant)
         } else {

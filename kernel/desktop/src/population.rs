@@ -179,12 +179,12 @@ impl<'e, 'l> Population<'e, 'l> {
 impl LogZ<'_> {
     /// Estimates by a population of this size, on temperatures that a pilot run chose.
     pub(crate) fn population_estimate(&self, size: usize, link: Option<&Link>) -> Result<Estimate, Error> {
-        let mut parts = Parts::new(self.model, self.temperature)?;
+        let mut parts = Parts::new(self.model, self.narrow())?;
         let beta = parts.beta();
         let ready = parts.ready()?;
         let cooled = Tempered::new(ready.energy(), beta).map_err(Error::model)?;
         let path = self.path(&cooled)?;
-        let mut soft = Parts::soft(self.model, self.temperature)?;
+        let mut soft = Parts::soft(self.model, self.narrow())?;
         let soft = soft.ready()?;
         let held = held(self.model);
         let held = Packed::new(Layout::binary(self.model.sites()), &held).map_err(Error::model)?;

@@ -178,6 +178,12 @@ fn minima_and_ln_z_and_what_a_file_holds() {
     assert!((log_z - truth).abs() < 5.0 * error, "a base: {log_z} ± {error}, exactly {truth}");
     fails(&["logz", &file("frustrated.rudy"), "--base", &draws], 1, "states of shape");
     fails(&["logz", &file("pick_two.qubo"), "--base", &file("pick_two.qubo")], 1, "pick_two.qubo");
+    // A constant over a temperature that 32 bits do not hold.
+    let path = folder.path().join("constant.poly");
+    std::fs::write(&path, "bits 1\n1e7\n1 0\n").unwrap();
+    let (estimate, _) = json(&["logz", path.to_str().unwrap(), "--temperature", "0.7"]);
+    let (log_z, error) = (estimate["log_z"].as_f64().unwrap() + 1e7 / 0.7, estimate["error"].as_f64().unwrap());
+    assert!((log_z - (-1.0f64 / 0.7).exp().ln_1p()).abs() < 5.0 * error, "{log_z} ± {error}");
     let output = bitmc(&["info", &file("sprinkler.uai")]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("graphical model: 4 sites of 2 values"), "{text}");

@@ -276,7 +276,7 @@ fn ln_z_and_minima_are_those_of_the_enumeration() {
     for (name, model, arities, energy) in models() {
         for temperature in [0.7, 1.0] {
             let truth = enumerate(&arities, temperature, &energy);
-            let settings = model.log_z().temperature(temperature as f32);
+            let settings = model.log_z().temperature(temperature);
             let estimate = settings.runs(200).temperatures(200).run().unwrap();
             let off = |log_z: f64| (log_z - truth.log_z).abs() / estimate.error.max(1e-4);
             assert!(off(estimate.log_z) < 5.0, "{name}: {estimate:?}, exactly {}", truth.log_z);
@@ -299,7 +299,7 @@ fn ln_z_of_a_population_is_that_of_the_enumeration() {
         for temperature in [1.0, 0.7] {
             let truth = enumerate(&arities, temperature, &energy);
             let population = |seed: u64, threads: usize| {
-                let settings = model.log_z().temperature(temperature as f32).population(2000);
+                let settings = model.log_z().temperature(temperature).population(2000);
                 settings.seed(seed).threads(threads).run().unwrap()
             };
             let estimate = population(1, 1);
@@ -336,11 +336,10 @@ fn ln_z_begins_at_independent_sites_like_some_states() {
         let known = model.clone().given(&[(1, 1), (last, 0), (1, 1)]).unwrap();
         let given = |x: &[f64]| if x[1] == 1.0 && x[last] == 0.0 { energy(x) } else { f64::INFINITY };
         // At another temperature too, which some models take by themselves and others from the path.
-        for temperature in [1.0f32, 0.7, 2.0] {
-            let t = f64::from(temperature);
+        for t in [1.0, 0.7, 2.0] {
             let truths = [enumerate(&arities, t, &energy), enumerate(&arities, t, given)];
             for (model, truth) in [&model, &known].into_iter().zip(truths) {
-                let log_z = || model.log_z().temperature(temperature).base(&fields);
+                let log_z = || model.log_z().temperature(t).base(&fields);
                 for settings in [log_z().runs(200).temperatures(100), log_z().population(1000)] {
                     let estimate = settings.run().unwrap();
                     let off = |log_z: f64| (log_z - truth.log_z).abs() / estimate.error.max(1e-4);

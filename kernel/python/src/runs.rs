@@ -168,7 +168,7 @@ pub(crate) fn log_z(
     temperatures: Option<usize>,
     population: Option<usize>,
     base: Option<PyReadonlyArray2<'_, u16>>,
-    temperature: f32,
+    temperature: f64,
     seed: u64,
     threads: usize,
     progress: bool,

@@ -395,6 +395,8 @@ def test_a_constant_of_a_polynomial_is_not_rounded():
         found = bitmc.log_z(bitmc.polynomial({(): 1e7, (0,): 1.0}), seed=seed)
         exact_log_z = np.log(1 + np.exp(-1.0))
         assert abs(found.log_z + 1e7 - exact_log_z) < 5 * found.error + 1e-8
+        found = bitmc.log_z(bitmc.polynomial({(): 1e7, (0,): 1.0}), seed=seed, temperature=0.7)
+        assert abs(found.log_z + 1e7 / 0.7 - np.log(1 + np.exp(-1 / 0.7))) < 5 * found.error + 1e-8
     annealed = bitmc.anneal(bitmc.polynomial({(): 1e7, (0,): 0.3, (1,): -0.2}), sweeps=1000)
     assert abs(annealed.energies[0] - (1e7 - 0.2)) < 1e-6
     for constant in (-29999999.5, 1000000.3):  # that 32 bits cannot hold

@@ -1,6 +1,6 @@
 //! `bitmc logz FILE`.
 
-use crate::output::{Input, Output, lossy_if, on_interrupt, warn, written};
+use crate::output::{Input, Output, lossy_if, on_interrupt, warn};
 use bitmc_desktop::bits::BitRows;
 use bitmc_desktop::npz::Reader;
 use bitmc_desktop::{Error, Estimate, LogZ, Model, base_fields, cli};
@@ -38,9 +38,8 @@ pub(crate) struct Options {
     base: Option<PathBuf>,
 
     /// ln Z of e^(−E/T)
-    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = cli::within(1e-20, 1e20))]
-    #[serde(serialize_with = "written")]
-    temperature: f32,
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = temperature)]
+    temperature: f64,
 
     /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
@@ -115,6 +114,12 @@ fn base(model: &Model, path: &Path) -> Result<Vec<f32>, Error> {
     // What is no value becomes one that is refused.
     let value = |value: &f64| if value.fract() == 0.0 && *value >= 0.0 { *value as u32 } else { u32::MAX };
     base_fields(layout, states.values.chunks_exact(sites).map(|row| row.iter().map(value)))
+}
+
+/// A temperature in 64 bits, which the constant of a model is divided by.
+fn temperature(word: &str) -> Result<f64, String> {
+    cli::within(1e-20, 1e20)(word)?;
+    word.parse().map_err(|error| format!("{error}"))
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
