@@ -2,6 +2,7 @@
 
 use crate::auto;
 use crate::chains::{add, bytes, memory, possible, room, streams};
+use crate::diagnose::mean;
 use crate::keep::{Keeper, Place};
 use crate::model::Model;
 use crate::parts::{Dyn, Parts, Ready};
@@ -39,8 +40,8 @@ pub struct Report {
     pub moved_sites_per_step: Option<f64>,
     /// Steps at which the energy failed.
     pub faults: u64,
-    /// Of replica exchange: how often neighbours swap, from the lowest β on.
-    pub swap_rates: Vec<f64>,
+    /// Of replica exchange: how often neighbours swap, from the lowest β on; `None` where none tried.
+    pub swap_rates: Vec<Option<f64>>,
     /// Of replica exchange: ways of replicas from the coldest rung to the hottest and back, of all chains together, warm-up
     /// included.
     #[serde(default)]
@@ -392,7 +393,8 @@ impl Report {
         let rungs = ladders.first().map_or(0, |ladder| ladder.rungs().len().saturating_sub(1));
         let rate = |rung: usize| {
             let rates = ladders.iter().filter_map(|ladder| ladder.rungs()[rung].rate()).map(f64::from);
-            rates.sum::<f64>() / ladders.len() as f64
+            let rates: Vec<f64> = rates.collect();
+            (!rates.is_empty()).then(|| mean(&rates))
         };
         self.swap_rates = (0..rungs).map(rate).collect();
         self.round_trips =

@@ -165,7 +165,7 @@ fn annealing_in_bits_keeps_its_temperature() {
 fn rungs(model: &Model, sampler: &str) -> (usize, f64) {
     let samples = model.sampler().chains(4).draws(1000).with(sampler.parse().unwrap()).run().unwrap();
     let rates = &samples.report().swap_rates;
-    (rates.len() + 1, rates.iter().map(|rate| 1.0 - rate).sum())
+    (rates.len() + 1, rates.iter().flatten().map(|rate| 1.0 - rate).sum())
 }
 
 #[test]
@@ -266,4 +266,16 @@ fn sweeps_of_runs_that_were_given_up_are_not_counted_whole() {
         assert_eq!((found.runs, found.reads.len()), (batch as u64, batch));
         assert!(found.sweeps >= whole && found.sweeps < whole + whole / 2, "{} of {whole}", found.sweeps);
     }
+}
+
+#[test]
+fn pairs_that_never_tried_have_no_rate() {
+    let model = Model::ising(16, &glass(4, 9), &[]).unwrap();
+    let run = |draws| {
+        let sampler = model.sampler().with("exchange:0.3:0.5:1".parse().unwrap()).warmup(0).draws(draws);
+        sampler.run().unwrap().report().swap_rates.clone()
+    };
+    // Rounds take turns: the first one tries the first pair.
+    assert!(matches!(run(1)[..], [Some(first), None] if first > 0.0), "{:?}", run(1));
+    assert!(matches!(run(2)[..], [Some(_), Some(second)] if second > 0.0));
 }

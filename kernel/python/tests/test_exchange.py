@@ -65,3 +65,8 @@ def test_seeds_threads_and_checkpoints(tmp_path):
 def test_ctrl_c_returns_what_there_is():
     samples = interrupted(lambda: bitmc.replica_exchange(ring(1.0), draws=10**9, ladder=[2.0, 1.0], seconds=20))
     assert samples.shape[1] > 0 and "cancelled" in samples.report["stopped"]
+
+
+def test_pairs_that_never_tried_have_no_rate():
+    rates = bitmc.replica_exchange(ring(0.3), draws=1, warmup=0, ladder=[3.0, 2.0, 1.0]).swap_rates
+    assert rates[0] > 0 and np.isnan(rates[1])
