@@ -307,6 +307,44 @@ def test_unsigned_numbers_that_wrap_around_are_refused():
 
     assert bitmc.langevin(choosy, 12, draws=10).states.shape == (64, 10, 12)
 
+    class Tensor:
+        """As one of PyTorch that has a gradient: no array before it is detached."""
+
+        def __init__(self, values):
+            self.values = values
+
+        def __array__(self, *_, **__):
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+
+        def detach(self):
+            return self
+
+        def cpu(self):
+            return self.values
+
+    for f in (lambda x: (Tensor(wrong(x)[0]), right(x)[1]), lambda x: (Tensor(np.random.random(len(x))), right(x)[1])):
+        for call in (lambda: bitmc.langevin(f, 12, draws=10), lambda: bitmc.check(f, np.eye(12, dtype=int))):
+            with pytest.raises(ValueError, match="wrapped around|when it is called again"):
+                call()
+    assert bitmc.langevin(lambda x: (Tensor(right(x)[0]), right(x)[1]), 12, draws=10).states.shape == (64, 10, 12)
+
+
+def test_numbers_that_wrap_around_away_from_the_start_are_refused():
+    def wrong(x):  # 0 - 1 is 255, but no difference is below 0 where chains start
+        d = x[:, 1:] - x[:, :-1]
+        return (d.astype(float) ** 2).sum(axis=1), np.zeros(x.shape)
+
+    def right(x):
+        return wrong(x.astype(float))
+
+    for chains in (1, 5):
+        start = np.zeros((chains, 12), int)
+        with pytest.raises(ValueError, match="wrapped around"):
+            bitmc.langevin(wrong, 12, chains=chains, draws=10, start=start)
+        with pytest.raises(ValueError, match="wrapped around"):
+            bitmc.check(wrong, start)
+        assert bitmc.langevin(right, 12, chains=chains, draws=10, start=start).shape == (chains, 10, 12)
+
 
 def test_a_run_that_never_moved_or_never_drew_says_so():
     def steep(x):

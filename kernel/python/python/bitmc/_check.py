@@ -14,17 +14,22 @@ _AGAINST = -0.1
 """A correlation below this is a wrong sign: that of a gradient that says nothing is 0, up to rounding."""
 
 
+def anywhere(x: NDArray[Any], arity: int) -> NDArray[Any]:
+    """Random states, of the shape and type of others."""
+    return np.random.default_rng(1).integers(0, arity, x.shape).astype(x.dtype)
+
+
 def signed(f: Any, x: NDArray[Any]) -> None:
     """Refuses a function that has other energies for signed numbers: unsigned ones may have wrapped around in it."""
     try:
-        pair = [np.asarray(f(states)[0]) for states in (x, x.astype(np.int64))]
+        pair = [array("energies", f(states)[0]) for states in (x, x.astype(np.int64))]
         pair = [energies.astype(float) for energies in pair if energies.dtype.kind != "u"]
     except Exception:  # f may want its own type of number: then there is nothing to compare
         return
     if len(pair) == 2 and pair[0].shape == pair[1].shape and not np.allclose(
         pair[0], pair[1], rtol=1e-3, atol=1e-3, equal_nan=True
     ):
-        again = np.asarray(f(x)[0]).astype(float)
+        again = array("energies", f(x)[0]).astype(float)
         if not np.allclose(pair[0], again, rtol=1e-3, atol=1e-3, equal_nan=True):
             raise ValueError("f: it has other energies for the same states when it is called again")
         raise ValueError(
@@ -145,7 +150,8 @@ def check(
             f"the energy changes by {change:.6g}"
         )
 
-    signed(f, x)
+    for states in (x, anywhere(x, arity)):
+        signed(f, states)
     here, slopes = at(x)
     forbidden = np.flatnonzero(~np.isfinite(here))
     if forbidden.size:

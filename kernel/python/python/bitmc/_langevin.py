@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from . import _bitmc
 from ._arrays import MOST_SITES, array, flag, numbers, real, shown, told, whole
-from ._check import signed
+from ._check import anywhere, signed
 from ._runs import Samples, SamplingWarning
 
 _MOST_NUMBERS = 10**10
@@ -217,7 +217,7 @@ def langevin(
         ordinal) chains × sites × arity. Arrays of NumPy, JAX or PyTorch. States are unsigned: ``-x`` and ``x - y`` wrap around,
         so begin with ``x.astype(float)``. Energies are rounded to 32 bits; those of draws should stay below 2¹⁷.
         +∞ forbids a state. NaN and −∞ are refused like it; a warning at the end says so. It is called twice more before the run,
-        to see that states of signed numbers have the same energies.
+        to see that states of signed numbers have the same energies. Where `start` is given, every second of these states is random.
     sites, arity, chains : int
     draws, warmup, thin : int
         As of :func:`bitmc.sample`.
@@ -326,7 +326,10 @@ def langevin(
             raise ValueError("f: gradients are needed, got None")
         moved.tell(energies, gradients)
 
-    signed(f, moved.ask())
+    x = moved.ask()
+    if start is not None:  # Where chains start nothing may wrap around.
+        x = np.where(np.arange(len(x))[:, None] % 2, x, anywhere(x, arity))
+    signed(f, x)
     begun, done, warm, stopped = time.monotonic(), 0, 0, None
     drawn = begun
     inner = moved._inner
