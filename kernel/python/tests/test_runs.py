@@ -141,7 +141,28 @@ def test_arviz(glass):
     samples = bitmc.sample(glass, draws=50, chains=4)
     data = samples.to_arviz()
     assert data.posterior["state"].dims == ("chain", "draw", "site")
-    assert float(arviz.ess(data.sample_stats["energy"])["energy"]) > 0
+    assert data.sample_stats["energy"].shape == (4, 50) and (data.posterior["state"].values == samples.states).all()
+
+
+@pytest.mark.parametrize("version", ["0.23.4", "1.3.0"])
+def test_both_signatures_of_arviz(glass, monkeypatch, version):
+    """Groups are names of arguments before version 1, and from there on the keys of one mapping."""
+
+    class Before:
+        def from_dict(posterior=None, *, sample_stats=None, coords=None, dims=None):
+            return {"posterior": posterior, "sample_stats": sample_stats}, dims
+
+    class After:
+        def from_dict(data, *, coords=None, dims=None):
+            return data, dims
+
+    arviz = Before if version < "1" else After
+    arviz.__version__ = version
+    monkeypatch.setitem(sys.modules, "arviz", arviz)
+    samples = bitmc.sample(glass, draws=50, chains=4)
+    groups, dims = samples.to_arviz()
+    assert np.array_equal(groups["posterior"]["state"], samples.states) and dims == {"state": ["site"]}
+    assert np.array_equal(groups["sample_stats"]["energy"], samples.energy)
 
 
 def test_seconds_end_a_run(glass):

@@ -147,14 +147,18 @@ class Samples:
         self._inner.save(to)
 
     def to_arviz(self) -> Any:
-        """An ``InferenceData`` of ArviZ: ``state`` as posterior, ``energy`` among the sample statistics."""
+        """An ``InferenceData`` of ArviZ: ``state`` as posterior, ``energy`` among the sample statistics.
+
+        From version 1 of ArviZ on it is a ``DataTree`` of these groups.
+        """
         try:
             import arviz
         except ImportError as error:
             raise ImportError("to_arviz needs ArviZ: pip install arviz") from error
-        return arviz.from_dict(
-            posterior={"state": self.states}, sample_stats={"energy": self.energy}, dims={"state": ["site"]}
-        )
+        groups, dims = {"posterior": {"state": self.states}, "sample_stats": {"energy": self.energy}}, {"state": ["site"]}
+        if arviz.__version__.startswith("0."):
+            return arviz.from_dict(**groups, dims=dims)
+        return arviz.from_dict(groups, dims=dims)
 
     def _warned(self, stacklevel: int) -> Samples:
         """Warns, as a run does that ends."""
