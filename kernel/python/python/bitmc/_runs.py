@@ -155,10 +155,9 @@ class Samples:
             import arviz
         except ImportError as error:
             raise ImportError("to_arviz needs ArviZ: pip install arviz") from error
+        from_dict: Any = arviz.from_dict
         groups, dims = {"posterior": {"state": self.states}, "sample_stats": {"energy": self.energy}}, {"state": ["site"]}
-        if arviz.__version__.startswith("0."):
-            return arviz.from_dict(**groups, dims=dims)
-        return arviz.from_dict(groups, dims=dims)
+        return from_dict(**groups, dims=dims) if arviz.__version__.startswith("0.") else from_dict(groups, dims=dims)
 
     def _warned(self, stacklevel: int) -> Samples:
         """Warns, as a run does that ends."""
