@@ -76,6 +76,9 @@ fn it_falls_for_quadratic_and_multilinear_energies_only() {
     for step_size in [1.0, 0.25, 0.1, 0.07] {
         let found = bias(&Sine(0.5), step_size);
         assert!((found - 1f64.tanh()).abs() < 1e-4, "step size {step_size}: {found}");
+        // At ε = 1 the chain has ½ where 1/(1 + e⁻⁴) = .98 is right.
+        let found = bias(&Sine(1.0), step_size);
+        assert!((found - 2f64.tanh()).abs() < 1e-4, "step size {step_size}: {found}");
     }
 }
 

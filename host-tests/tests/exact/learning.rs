@@ -531,6 +531,17 @@ fn consistent_objectives_find_the_parameters_of_an_exact_population() {
         let basic = learned(&|theta, rng| population(&lesson, &distribution, theta, (&basic, times), rng));
         println!("{sites} sites, basic: off a quarter by {:.5}", distance(&basic, &quarter));
         assert!(distance(&basic, &quarter) <= 2e-2);
+        let advanced = Importance::advanced(3).unwrap();
+        let advanced =
+            learned(&|theta, rng| population(&lesson, &distribution, theta, (&advanced, times), rng));
+        // The share of the truth, by least squares: of Eq. 3 a quarter.
+        let share = |found: &[f64]| {
+            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            dot(found, truth) / dot(truth, truth)
+        };
+        let (basic, advanced) = (share(&basic), share(&advanced));
+        println!("{sites} sites: share of the parameters {basic:.3} by basic, {advanced:.3} by advanced");
+        assert!((basic - 0.25).abs() < 0.02 && advanced < 0.22, "{sites} sites: {basic}, {advanced}");
     });
 }
 

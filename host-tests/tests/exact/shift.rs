@@ -14,7 +14,7 @@ use bitmc_host_tests::used;
 
 type Edges = Vec<(u32, u32, f32)>;
 
-/// The models of METHODS.md §3, by name, with the traces measured there where there are some, on spins.
+/// Models by name, on spins: the any-scale paper's tori and graph, and three more.
 fn models() -> Vec<(String, Full)> {
     let mut models = Vec::new();
     for coupling in [0.3, 0.4407, core::f32::consts::FRAC_1_SQRT_2] {

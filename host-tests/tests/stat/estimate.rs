@@ -75,7 +75,8 @@ fn minibatches() {
 
 /// With two halves the error of a gradient is as often up as down, whatever the site's value, so it cancels
 /// to first order of the flip probabilities and the distribution tends to the model's as the step size falls, like
-/// e^(−1/(2α)): halving α multiplies it by e^(−1/(2α)) (DLP Theorem 6.1 bounds what is left where it does not cancel).
+/// e^(−1/(2α)): halving α multiplies it by e^(−1/(2α)). DLP's Theorem 6.1 says nothing of the distribution. It bounds
+/// how far the proposal of one site is off on average, ‖E[q̂ᵢ] − qᵢ‖₁.
 #[test]
 fn the_bias_falls_with_the_step_size() {
     let spins = complete(6, 0.3, 41);
