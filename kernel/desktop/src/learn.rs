@@ -343,9 +343,7 @@ impl<'a, F: Family, D: Data> Learner<'a, F, D> {
             (Method::Chains(mover, steps), _) => Some((mover, steps)),
             (Method::Cyclical(_), Some(cycle)) => {
                 if cycle.is_due(*iteration) {
-                    let Part { rng, words, .. } = &mut parts[0];
-                    let start = Packed::new(family.layout(), &words[..family.layout().words()])?;
-                    *evaluations += retune(cycle, floor, (&model, start), rng)?;
+                    *evaluations += retune(cycle, floor, &model, parts)?;
                 }
                 let (kernel, steps) = cycle.at(*iteration)?;
                 Some((Mover::Langevin(kernel), steps))

@@ -240,6 +240,35 @@ fn families_without_units_or_sites_are_refused() {
     refused(&NetworkFamily { widths: Vec::new() }, &none);
 }
 
+/// Tuning moves states of the persistent chains themselves, twenty at a time, and others each time.
+#[test]
+fn a_cycle_is_tuned_by_the_persistent_chains() {
+    const EACH: usize = 20;
+    let data = rows();
+    // Forty sites, so that no tuner comes back to its state by chance; no steps and next to no learning: only tuning moves a chain.
+    let family = IsingFamily { sites: 40 };
+    let draw = |rng: &mut LaneRng, words: &mut [u32]| {
+        words[0] = data.rows().next().expect("a row")[0] | (uniform(rng) < 0.5) as u32;
+        words[1] = 0;
+    };
+    let chains = |iterations: u64, retune: u32| {
+        let cycle =
+            CyclicalLearning { period: 1, large: (1.0, 0.8, 0), small: (0.2, 0), retune, adjusted: true };
+        let plan = Plan { iterations, batch: 50, replay: 70, rate: 1e-9, parts: 3, ..PLAN };
+        Learner::new(&family, draw, Method::Cyclical(cycle), plan).run().expect("a legal run").chains
+    };
+    let still = chains(1, 0);
+    let moved = |iterations| -> Vec<usize> {
+        let tuned = chains(iterations, 1);
+        assert_eq!(tuned.len(), still.len());
+        (0..70).filter(|state| tuned[2 * state..][..2] != still[2 * state..][..2]).collect()
+    };
+    assert_eq!(chains(3, 0), still, "nothing else moves them");
+    let [once, twice, all] = [1, 2, 4].map(moved);
+    assert_eq!((once.len(), twice.len(), all.len()), (EACH, 2 * EACH, 70));
+    assert!(once.iter().all(|state| twice.contains(state)));
+}
+
 /// The floor is the mean of what was found less its standard deviation. Where an energy is rougher it begins anew.
 #[test]
 fn the_running_floor_rises_and_begins_anew() {

@@ -1,6 +1,6 @@
 //! What is learned by: chains of any sampler, or an objective of the samples alone.
 
-use super::Family;
+use super::{Family, Part};
 use crate::Error;
 use crate::chains::{VecChain, VecMemory, memory};
 use bitmc::accept::Info;
@@ -126,16 +126,38 @@ impl Objective {
     }
 }
 
-/// Tunes a cycle on an energy by a chain from a state; returns the chain's steps.
+/// Persistent chains that tune a cycle together, a step each for a candidate.
+const TUNERS: usize = 20;
+
+/// Tunes a cycle on an energy by persistent chains, which go on from where tuning leaves them, as in ACS's Algorithm 6. Others are
+/// taken each time. Returns their steps.
 pub(super) fn retune<E: Energy + ?Sized>(
     cycle: &mut CyclicalLearning,
     floor: &mut RunningFloor,
-    (model, start): (&E, Packed<'_>),
-    rng: &mut LaneRng,
+    model: &E,
+    parts: &mut [Part],
 ) -> Result<u64, Error> {
-    let settings = CycleSettings { steps: 40, burn_in: 20, rounds: 6, ..CycleSettings::default() };
-    let mut chain = Chain::new(model, memory(model), start)?;
-    floor.tune(cycle, settings, std::slice::from_mut(&mut chain), rng)
+    let width = model.layout().words();
+    let states = |part: &Part| part.words.len() / width;
+    let of_part = |(number, part): (usize, &Part)| (0..states(part)).map(move |state| (number, state));
+    let mut places: Vec<(usize, usize)> = parts.iter().enumerate().flat_map(of_part).collect();
+    let count = places.len().min(TUNERS);
+    let first = (floor.searches() * count).checked_rem(places.len()).unwrap_or(0);
+    places.rotate_left(first);
+    places.truncate(count);
+    let words = |state: usize| state * width..(state + 1) * width;
+    let chain = |&(part, state): &(usize, usize)| -> Result<VecChain<'_, E>, Error> {
+        let start = Packed::new(model.layout(), &parts[part].words[words(state)])?;
+        Ok(Chain::new(model, memory(model), start)?)
+    };
+    let mut chains = places.iter().map(chain).collect::<Result<Vec<_>, _>>()?;
+    // The rounds are the paper's budget, and reach any step size from either end.
+    let settings = CycleSettings { chains: count as u32, steps: 1, burn_in: 0, ..CycleSettings::default() };
+    let steps = floor.tune(cycle, settings, &mut chains, &mut parts[0].rng)?;
+    for ((part, state), chain) in places.into_iter().zip(&chains) {
+        parts[part].words[words(state)].copy_from_slice(chain.state().words());
+    }
+    Ok(steps)
 }
 
 /// Where the search for the smallest step size of a cycle begins (ACS, appendix D.4): one standard deviation below the mean of
