@@ -43,7 +43,7 @@
 //! | [`Importance::advanced`] | **no** | 1 + s | binary |
 //!
 //! RMwGGIS says that its Eq. 3, `Σ e^{2Δᵢ}`, agrees with Eq. 2. It does not: on an exact population its minimiser is a
-//! quarter of the true parameters, and the advanced form lands lower still (METHODS.md §5).
+//! quarter of the true parameters, and the advanced form learns less than that (METHODS.md §5).
 
 /// An energy that is another one, `model`, with names for its parameters.
 macro_rules! delegate {

@@ -24,7 +24,7 @@ use rand_core::Rng;
 ///
 /// The weights 1/n are not differentiated. The first is what to learn with; the others are the paper's, kept
 /// for comparison: Eq. 3 itself learns a quarter of the true parameters
-/// ([`RatioMatching::RATIO`](super::RatioMatching::RATIO)), and the advanced form .14 to .20 of them.
+/// ([`RatioMatching::RATIO`](super::RatioMatching::RATIO)), and the advanced form less.
 ///
 /// n is cut at e^(−50) of its largest, and the estimate is made of the n that is drawn from.
 ///
