@@ -154,7 +154,7 @@ fn methods(options: &Options) -> Result<Vec<Named>, Failure> {
             }
             let cycle = CyclicalLearning {
                 period: 8,
-                large: (2.0, 0.8, steps),
+                large: (2.0, 0.8, steps.div_ceil(2)),
                 small: (0.2, steps),
                 retune: 4,
                 adjusted: false,
@@ -166,8 +166,10 @@ fn methods(options: &Options) -> Result<Vec<Named>, Failure> {
         Objective::RatioMatching,
         Objective::Equation3,
         Objective::Guided(5),
+        Objective::Guided(10),
         Objective::Guided(50),
         Objective::Basic(50),
+        Objective::Advanced(10),
         Objective::Advanced(50),
         Objective::Uniform(50),
         Objective::PseudoLikelihood,

@@ -77,6 +77,9 @@ fn digits_become_likelier() {
     }
     fails(&example("learn_digits").args(["--test", "1"]).output().unwrap(), 2, "--test");
     fails(&example("learn_digits").args(["--rate", "0"]).output().unwrap(), 2, "--rate");
+    fails(&example("learn_digits").args(["--only", "HMC"]).output().unwrap(), 2, "--only");
+    let machine = example("learn_digits").args(["--only", "ACS", "--machine", "there"]).output().unwrap();
+    fails(&machine, 2, "--machine needs block Gibbs");
 }
 
 #[test]
