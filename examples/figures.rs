@@ -38,6 +38,10 @@ struct Options {
     /// Folder of the data
     #[arg(long, value_name = "DIR", default_value = "examples/data")]
     data: PathBuf,
+
+    /// Only figures with this in the names of their files, such as neighbours
+    #[arg(long, value_name = "WORD", default_value = "")]
+    only: String,
 }
 
 /// A picture with its numbers as a table.
@@ -47,6 +51,9 @@ struct Figure {
     table: String,
 }
 
+/// Panels of a picture, and their numbers as a table.
+type Drawn = (Vec<Panel>, String);
+
 fn main() -> ExitCode {
     cli::main(|options: Options| options.common.pool()?.install(|| run(&options)))
 }
@@ -55,16 +62,26 @@ fn run(options: &Options) -> Result<(), Failure> {
     let common = &options.common;
     let out = common.folder("figures");
     report::make_folder(&out)?;
-    let progress = Progress::new(common.quiet, 4);
-    let mut figures = vec![unadjusted()?];
-    progress.advance(1);
-    figures.push(bernoulli(common)?);
-    progress.advance(1);
     let digits = DigitData::read(&options.data)?;
-    figures.push(acceptance(common, &digits)?);
-    progress.advance(1);
-    figures.push(neighbours(common, &digits)?);
+    let all: [(&'static str, &dyn Fn() -> Result<Drawn, Failure>); 4] = [
+        ("dula.svg", &unadjusted),
+        ("bernoulli.svg", &|| bernoulli(common)),
+        ("acceptance.svg", &|| acceptance(common, &digits)),
+        ("neighbours.svg", &|| neighbours(common, &digits)),
+    ];
+    let progress = Progress::new(common.quiet, all.len() as u64);
+    let mut figures = Vec::new();
+    for (file, draw) in all {
+        if file.contains(&options.only) {
+            let (panels, table) = draw()?;
+            figures.push(Figure { file, panels, table });
+        }
+        progress.advance(1);
+    }
     drop(progress);
+    if figures.is_empty() {
+        return Err(Failure::Option(format!("--only: no figure has {:?} in its name", options.only)));
+    }
     let mut text = format!("Seed {}{}.\n", common.seed, if common.quick { ", --quick" } else { "" });
     for figure in &figures {
         plot::save(&out.join(figure.file), &figure.panels)?;
@@ -184,7 +201,7 @@ fn stationary(matrix: &[f64], states: usize) -> Vec<f64> {
 }
 
 /// DLP Figure 1: DULA's bias over the step size, and over the distance ε from a log-quadratic density.
-fn unadjusted() -> Result<Figure, Failure> {
+fn unadjusted() -> Result<Drawn, Failure> {
     let over = |values: &[f64], of: &dyn Fn(f64) -> Result<f64, Failure>| -> Result<Vec<(f64, f64)>, Failure> {
         values.iter().map(|&value| Ok((value, of(value)?))).collect()
     };
@@ -219,12 +236,12 @@ fn unadjusted() -> Result<Figure, Failure> {
             .collect::<Result<_, Failure>>()?,
     );
     let text = format!("{}\n{}", table(&left, 4), table(&right, 4));
-    Ok(Figure { file: "dula.svg", panels: vec![left, right], table: text })
+    Ok((vec![left, right], text))
 }
 
 /// AB Figure 1: effective sample size of the energy over the balance α, for several step sizes σ, on 100 independent bits
 /// with standard normal log odds.
-fn bernoulli(common: &Common) -> Result<Figure, Failure> {
+fn bernoulli(common: &Common) -> Result<Drawn, Failure> {
     const SITES: usize = 100;
     let (chains, steps) = if common.quick { (4, 2_000) } else { (16, 20_000) };
     let mut rng = LaneRng::seed_from_u64(common.seed);
@@ -256,11 +273,12 @@ fn bernoulli(common: &Common) -> Result<Figure, Failure> {
     };
     let curves = sizes.iter().map(row).collect::<Result<_, Failure>>()?;
     let panel = panel("100 independent bits", "balance α", "effective draws of 1,000", curves);
-    Ok(Figure { file: "bernoulli.svg", table: table(&panel, 1), panels: vec![panel] })
+    let text = table(&panel, 1);
+    Ok((vec![panel], text))
 }
 
 /// ACS Figure 3: acceptance over the step size, one step from each of 1,000 reference samples of the RBM over digits.
-fn acceptance(common: &Common, digits: &DigitData) -> Result<Figure, Failure> {
+fn acceptance(common: &Common, digits: &DigitData) -> Result<Drawn, Failure> {
     let energy = &digits.model.rbm();
     let repeats = if common.quick { 1 } else { 8 };
     let sizes: [f32; 16] =
@@ -289,12 +307,13 @@ fn acceptance(common: &Common, digits: &DigitData) -> Result<Figure, Failure> {
     };
     let curves = [0.5, 0.6, 0.7, 0.8, 0.95].into_iter().map(row).collect::<Result<_, Failure>>()?;
     let panel = panel("RBM over digits, one step from reference samples", "step size α", "acceptance", curves);
-    Ok(Figure { file: "acceptance.svg", table: table(&panel, 4), panels: vec![panel] })
+    let text = table(&panel, 4);
+    Ok((vec![panel], text))
 }
 
 /// RMwGGIS: the variance of the gradient of Eq. 2 from s neighbours, drawn by the gradient and uniformly, while a network
 /// learns the spirals of 32 bits; and at the trained RBM over digits.
-fn neighbours(common: &Common, digits: &DigitData) -> Result<Figure, Failure> {
+fn neighbours(common: &Common, digits: &DigitData) -> Result<Drawn, Failure> {
     let (looks, each, samples) = if common.quick { (3, 60, 8) } else { (8, 250, 64) };
     let code = Code::new(32);
     let mut rng = LaneRng::seed_from_u64(common.seed);
@@ -341,5 +360,5 @@ fn neighbours(common: &Common, digits: &DigitData) -> Result<Figure, Failure> {
         (found.guided / 10.0 / found.whole).sqrt(),
         (found.uniform / 10.0 / found.whole).sqrt(),
     );
-    Ok(Figure { file: "neighbours.svg", panels: vec![panel], table: text })
+    Ok((vec![panel], text))
 }
