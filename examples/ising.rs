@@ -11,7 +11,7 @@ use bitmc::{
     PathAuxiliary, RandomWalk, SeedableRng, SparseMemory, memory, torus,
 };
 use bitmc_examples::cli::{self, Common, Failure};
-use bitmc_examples::harness::{Cell, Plan, Sampler, Target, compare, table, timing_table, work};
+use bitmc_examples::harness::{Cell, Plan, Sampler, Target, compare, leaders, table, timing_table, work};
 use bitmc_examples::progress::Progress;
 use bitmc_examples::summary::Against;
 use bitmc_examples::{bars, exact, plot, report};
@@ -221,7 +221,7 @@ fn write(
     plot::save(&out.join("ising.svg"), &[errors(cells, Against::Steps)])?;
     plot::save(&out.join("ising.timing.svg"), &[errors(cells, Against::Seconds)])?;
     bars::save(&out.join("ising.ess.timing.svg"), &sizes(cells))?;
-    options.common.say(&format!("\n{numbers}\n{times}\n{}", winners(cells)));
+    options.common.say(&format!("\n{numbers}\n{times}\n{}", leaders(cells)));
     options.common.say(&format!("pictures and numbers are in {}", out.display()));
     Ok(())
 }
@@ -274,25 +274,5 @@ fn sizes(cells: &[Cell]) -> bars::Bars {
         _ => format!("Effective samples a second of one core (not exact, left out: {})", others.join(", ")),
     };
     let bar = |cell: &Cell| (cell.numbers.sampler.clone(), cell.clock.ess_median_per_second.unwrap_or(0.0));
-    let mut bars: Vec<(String, f64)> = exact.into_iter().map(bar).collect();
-    bars.sort_by(|a, b| b.1.total_cmp(&a.1));
-    bars::Bars { title, value: "median ESS a second".into(), bars }
-}
-
-/// Who wins at what.
-fn winners(cells: &[Cell]) -> String {
-    let line = |what: &str, value: &dyn Fn(&Cell) -> Option<f64>| {
-        let mut scored: Vec<(f64, &str)> = cells
-            .iter()
-            .filter(|cell| cell.numbers.exact)
-            .filter_map(|cell| Some((value(cell)?, cell.numbers.sampler.as_str())))
-            .collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let names: Vec<&str> = scored.iter().take(3).map(|(_, name)| *name).collect();
-        format!("{what}: {}\n", names.join(", then "))
-    };
-    let mut text = line("most effective samples a query", &|c| c.numbers.ess_median_per_10000_queries);
-    text += &line("most effective samples a step", &|c| c.numbers.ess_median);
-    text += &line("most effective samples a second", &|c| c.clock.ess_median_per_second);
-    text
+    bars::Bars { title, value: "median ESS a second".into(), bars: exact.into_iter().map(bar).collect() }
 }

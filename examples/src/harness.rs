@@ -20,11 +20,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Results do not depend on the number of threads. `tests/harness.rs` shows that the table can see: two
-//! copies of one sampler under two names do not differ, one with half the step size does.
+//! Results do not depend on the number of threads. [`table()`] has a column "differs", by [`differ()`]. `tests/harness.rs` shows
+//! that this column can see: two copies of one sampler under two names do not differ, one with half the step size does.
 
 mod cell;
 mod count;
+mod differ;
 mod measure;
 mod sampler;
 mod table;
@@ -35,7 +36,8 @@ pub use bitmc_desktop::diagnose::{
 };
 pub use cell::{Cell, Clock, Numbers, Plan, Point};
 pub use count::{Counted, Queries};
+pub use differ::differ;
 pub use measure::measure;
 pub use sampler::{Sampler, Start, Walk};
-pub use table::{compare, table, timing_table, work};
+pub use table::{compare, leaders, table, timing_table, work};
 pub use target::{Target, components};

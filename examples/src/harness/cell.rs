@@ -66,7 +66,7 @@ pub struct Numbers {
     /// The median one.
     pub ess_median_per_10000_queries: Option<f64>,
     /// The median effective sample size of each chain alone, for 10,000 queries; 0 where it never moved.
-    /// Independent values: [`welch`](super::welch) tells whether two cells differ.
+    /// Independent values: [`differ`](super::differ()) tells whether two cells differ.
     pub ess_of_chains_per_10000_queries: Vec<f64>,
     /// The largest split R̂ of a component.
     pub split_r_hat_max: Option<f64>,
