@@ -164,13 +164,13 @@ fn a_cell_agrees_with_the_exact_answers() {
     let target = Target::new("torus", &model).exact_means(vec![MEAN; 25]);
     let plan = Plan { seed: 3, chains: 16, burn_in: 200, steps: 4000 };
     let numbers = measure(&target, &dmala("DMALA", 0.6), plan, &hidden()).unwrap().numbers;
-    // METHODS.md §8: 6.0347 sites proposed, acceptance .541, 3.19 moved. Steps are correlated for fewer than ten
+    // METHODS.md §8: 6.0347 sites proposed, acceptance .539, 3.17 moved. Steps are correlated for fewer than ten
     // steps, so 64,000 of them are at least 6,400 independent ones; 4.89 standard errors, and the rounding
     // of the published numbers.
     let near = |got: f64, truth: f64, deviation: f64| (got - truth).abs() < 4.89 * deviation / 80.0 + 0.005;
-    assert!(near(numbers.acceptance, 0.541, 0.5), "{numbers:?}");
+    assert!(near(numbers.acceptance, 0.539, 0.5), "{numbers:?}");
     assert!(near(numbers.proposed_sites_per_step, 6.0347, 2.2), "{numbers:?}");
-    assert!(near(numbers.moved_sites_per_step, 3.19, 3.5), "{numbers:?}");
+    assert!(near(numbers.moved_sites_per_step, 3.169, 3.5), "{numbers:?}");
     // Some proposals change no site: their log density is known.
     assert!((63_500..64_000).contains(&numbers.queries.log_density) && numbers.queries.gradient == 64_000.0);
     // The means' errors are those that the effective sample size promises: a sum of squared normals, however they

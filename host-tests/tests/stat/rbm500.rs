@@ -101,7 +101,8 @@ fn without_a_step_size_hardly_anything_is_accepted() {
         println!("step size {step_size}: acceptance {:.2e} ± {:.1e}", found.mean(), found.standard_error());
         found.mean()
     };
-    assert!(acceptance(f32::INFINITY) < 0.001);
+    // Here 1.4e-14 ± 1.3e-14. The paper has 5e-5, on another machine.
+    assert!(acceptance(f32::INFINITY) < 1e-9);
     // The negative control: the step size of the paper, which is accepted half of the time.
     let right = acceptance(0.2);
     assert!((right - 0.5).abs() < 0.05, "{right}");
