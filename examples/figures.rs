@@ -54,6 +54,9 @@ struct Figure {
 /// Panels of a picture, and their numbers as a table.
 type Drawn = (Vec<Panel>, String);
 
+/// What draws one.
+type Draw<'d> = &'d dyn Fn() -> Result<Drawn, Failure>;
+
 fn main() -> ExitCode {
     cli::main(|options: Options| options.common.pool()?.install(|| run(&options)))
 }
@@ -63,7 +66,7 @@ fn run(options: &Options) -> Result<(), Failure> {
     let out = common.folder("figures");
     report::make_folder(&out)?;
     let digits = DigitData::read(&options.data)?;
-    let all: [(&'static str, &dyn Fn() -> Result<Drawn, Failure>); 4] = [
+    let all: [(&'static str, Draw<'_>); 4] = [
         ("dula.svg", &unadjusted),
         ("bernoulli.svg", &|| bernoulli(common)),
         ("acceptance.svg", &|| acceptance(common, &digits)),
