@@ -1,6 +1,6 @@
 //! A chain whose model has other fields in every frame.
 
-use super::{Chain, ChainError, Core, Memory};
+use super::{Chain, ChainError, Core, Memory, copy};
 use crate::energy::{Energy, Ising, SparseError};
 use crate::lane::{Bits, Block};
 use crate::packed::Packed;
@@ -66,7 +66,7 @@ where
         let now = model.form().linear();
         for room in &mut linear {
             let (need, got) = (now.len(), room.as_mut().len());
-            room.as_mut().get_mut(..need).ok_or(SparseError::Memory { need, got })?.copy_from_slice(now);
+            copy(room.as_mut().get_mut(..need).ok_or(SparseError::Memory { need, got })?, now);
         }
         Ok(Frames { model, linear, second: false, memory, core, left: false })
     }
