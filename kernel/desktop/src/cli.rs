@@ -17,6 +17,15 @@ pub fn within(least: f32, most: f32) -> impl Fn(&str) -> Result<f32, String> + C
     }
 }
 
+/// Reads a temperature of [`LogZ`](crate::LogZ), from 1e-20 to 1e20, in 64 bits. For clap's `value_parser`.
+///
+/// # Errors
+/// Where it is no number, or not in this range.
+pub fn temperature(word: &str) -> Result<f64, String> {
+    within(1e-20, 1e20)(word)?;
+    word.parse().map_err(|_| format!("{word:?} is no number"))
+}
+
 /// The body of a program's `main`: reads the options, runs, and reports a failure in one line. Exit code 2 for an option,
 /// 1 for a file or a model.
 pub fn main<O: Parser>(run: impl FnOnce(O) -> Result<(), Error>) -> ExitCode {

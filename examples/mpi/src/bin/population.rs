@@ -3,7 +3,7 @@
 //! `mpirun -n 4 target/release/bitmc-mpi-population model.uai --threads 1 --population 100000`
 
 use bitmc_desktop::Error;
-use bitmc_desktop::cli::{self, within};
+use bitmc_desktop::cli;
 use bitmc_desktop::files::say;
 use clap::Parser;
 use std::path::PathBuf;
@@ -21,8 +21,8 @@ struct Options {
     population: u32,
 
     /// ln Σ e^(−E/T); from 1e-20 to 1e20
-    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = within(1e-20, 1e20))]
-    temperature: f32,
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = cli::temperature)]
+    temperature: f64,
 
     /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]

@@ -38,7 +38,7 @@ pub(crate) struct Options {
     base: Option<PathBuf>,
 
     /// ln Z of e^(−E/T)
-    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = temperature)]
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = cli::temperature)]
     temperature: f64,
 
     /// Seed of all random numbers
@@ -114,12 +114,6 @@ fn base(model: &Model, path: &Path) -> Result<Vec<f32>, Error> {
     // What is no value becomes one that is refused.
     let value = |value: &f64| if value.fract() == 0.0 && *value >= 0.0 { *value as u32 } else { u32::MAX };
     base_fields(layout, states.values.chunks_exact(sites).map(|row| row.iter().map(value)))
-}
-
-/// A temperature in 64 bits, which the constant of a model is divided by.
-fn temperature(word: &str) -> Result<f64, String> {
-    cli::within(1e-20, 1e20)(word)?;
-    word.parse().map_err(|error| format!("{error}"))
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
