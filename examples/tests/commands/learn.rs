@@ -20,7 +20,7 @@ fn couplings_of_a_torus() {
     let words = ["--quick", "--side", "5", "--samples", "400", "--iterations", "150"];
     let files = ["learn_ising.json", "learn_ising.md", "learn_ising.svg", "learn_ising.bits"];
     let report = goes_on("learn_ising", &words, &files);
-    assert_eq!(rows(&report).len(), 18);
+    assert_eq!(rows(&report).len(), 20);
     let nothing = number(&report["log_rmse_of_no_coupling"]);
     let of = |name: &str| {
         let row = rows(&report).iter().find(|row| row["method"] == name).unwrap();
