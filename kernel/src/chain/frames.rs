@@ -32,9 +32,10 @@ pub type FrameChain<'f, 'm> = Chain<'f, Ising<'m>, &'f mut [u32], &'f mut [Bits]
 /// let mut rng = LaneRng::seed_from_u64(1);
 /// let chain = Chain::random(&model, memory!(L, Ising::cache_len(25)), &mut rng)?;
 /// let mut frames = chain.frames([[0; 25]; 2])?;
+/// let sampler = Langevin::adjusted(1.0)?;
 /// for frame in 0..10 {
 ///     let measured = [0.1 * frame as f32; 25];
-///     frames.next(&measured, |chain| chain.run(&Langevin::adjusted(1.0)?, &mut rng, 20, &mut ()))?;
+///     frames.next(&measured, |chain| chain.run(&sampler, &mut rng, 20, &mut ()))?;
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
