@@ -13,7 +13,8 @@ fn the_small_examples_agree_with_the_exact_answers() {
     let output = example("ising").args(words).arg("--out").arg(folder.path()).output().unwrap();
     succeeds(&output);
     let text = String::from_utf8(output.stdout).unwrap();
-    let lines: Vec<&str> = text.lines().filter(|line| line.contains("exact") && !line.starts_with('|')).collect();
+    let lines: Vec<&str> =
+        text.lines().filter(|line| line.contains("exact") && !line.starts_with('|')).collect();
     assert_eq!(lines.len(), 2);
     for line in lines {
         let words: Vec<&str> = line.split([' ', ',']).filter(|word| !word.is_empty()).collect();
