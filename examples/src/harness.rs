@@ -20,8 +20,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Results do not depend on the number of threads. [`table()`] has a column "differs", by [`differ()`]. `tests/harness.rs` shows
-//! that this column can see: two copies of one sampler under two names do not differ, one with half the step size does.
+//! Results do not depend on the number of threads. The column "differs" of [`table()`] is made by [`differ()`]. The file
+//! `tests/harness.rs` tests it: two copies of one sampler do not differ, and one with half the step size does.
 
 mod cell;
 mod count;

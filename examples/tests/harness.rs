@@ -94,13 +94,13 @@ fn chains_that_disagree_are_seen() {
 fn values_that_never_change_have_no_size() {
     assert_eq!(effective_size(&[vec![1.0; 100], vec![1.0; 100]]), None);
     assert_eq!(split_r_hat(&[vec![1.0; 100], vec![1.0; 100]]), None);
-    // Each stands still somewhere else: about as many values as chains.
+    // None moves, and each is at another value: about as many values as chains.
     assert!(effective_size(&[vec![1.0; 100], vec![0.0; 100]]).unwrap() < 4.0);
     assert_eq!(split_r_hat(&[vec![1.0; 100], vec![0.0; 100]]), Some(f64::INFINITY));
     assert_eq!(effective_size(&[]), None);
     assert_eq!(effective_size(&[vec![1.0, 2.0, 1.0]]), None);
     assert_eq!(effective_size(&[vec![1.0; 10], vec![1.0; 9]]), None);
-    // A chain that stands still beside one that does not.
+    // A chain that does not move, with one that does.
     let moving = autoregressive(0.5, 1, 100, 11).remove(0);
     assert_eq!(effective_size(&[vec![3.0; 100], vec![3.0; 100]]), None);
     assert!(effective_size(&[moving, vec![0.0; 100]]).is_some());

@@ -200,8 +200,8 @@ impl<'e, S: AsMut<[T]> + AsRef<[T]>, T: BatchCell> Batch<'e, S, T> {
     }
 
     /// `E` of a chain at its state, at β = 1; NaN from chain 16 on.
-    /// Errors of rounding add up as in [`Chain::energy`](crate::Chain::energy), but for those of differences from 16,384 on: after
-    /// these the energies are computed anew, in Ising models in O(1), in Potts models in O(edges).
+    /// Errors of rounding add up as in [`Chain::energy`](crate::Chain::energy), but for those of differences from 16,384 on. After
+    /// these the energies are computed from the states: in Ising models in O(1), in Potts models in O(edges).
     #[must_use]
     pub fn energy(&self, chain: usize) -> f32 {
         self.core.energy(chain)

@@ -37,7 +37,7 @@ impl Total {
     }
 
     /// Starts again from a total that was computed from nothing, where [coarse](Total::coarse) terms have left an
-    /// error beyond its rounding, which may be so large besides that of a float.
+    /// error. It may itself be off by `rounding`, and by that of a float.
     pub(crate) fn mend(&mut self, exact: f32, rounding: f32) {
         if (self.value() - exact).abs() > rounding + exact.abs() * f32::EPSILON {
             *self = Self::new(exact);

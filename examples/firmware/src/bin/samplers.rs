@@ -1,5 +1,5 @@
-//! Which sampler takes how many instructions: a sweep, or a step, of every sampler for sparse Ising models on the 12×12
-//! torus at J = .3, compared with Gibbs sampling as one writes it oneself; and of three samplers for a Potts model.
+//! Which sampler takes how many instructions for a sweep or a step. Ising models are the 12×12 torus at J = .3, with Gibbs
+//! sampling as one writes it oneself to compare with. Three samplers are for a Potts model.
 #![no_std]
 #![no_main]
 
