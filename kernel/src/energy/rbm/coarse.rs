@@ -1,17 +1,16 @@
 //! An RBM whose gradient is a product of 16-bit integers.
 
 use super::{Rbm, RbmError};
-use crate::energy::{Energy, EnergyError, Slope, add};
+use crate::energy::{Energy, EnergyError, Slope};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
 
-/// Rows of W that are interleaved: the sums of so many fit in registers. The bits do not depend on it.
-const ROWS: usize = if cfg!(any(target_feature = "avx2", target_feature = "neon")) { 4 } else { 2 };
-
-/// Whether four points share the weights in registers: their sums take sixteen.
-const FOURS: bool = cfg!(target_feature = "avx512bw");
+/// Blocks of visible units whose rows of W are interleaved, and points that share the rows: their sums fit in registers.
+/// The bits do not depend on them.
+const TILE: usize = if cfg!(target_feature = "avx512bw") { 4 } else { 2 };
+const POINTS: usize = if cfg!(target_feature = "avx512bw") { 4 } else { 2 };
 
 /// σ = 1 in units of the activities.
 const ONE: f32 = 4096.0;
@@ -61,8 +60,8 @@ const ONE: f32 = 4096.0;
 #[derive(Clone, Copy, Debug)]
 pub struct CoarseRbm<'a> {
     model: Rbm<'a>,
-    /// q: `ROWS` rows interleaved, two blocks of hidden units in the halves of a word.
-    weights: &'a [[Bits; ROWS]],
+    /// q: visible units along the lanes, two hidden ones in the halves of a word, [`CoarseRbm::place`].
+    weights: &'a [Bits],
     /// u/4096.
     scale: f32,
 }
@@ -102,22 +101,20 @@ impl<'a> CoarseRbm<'a> {
         let round = |w: i32| ((i64::from(w) + ((1 << dropped) >> 1)) >> dropped) as u16;
 
         room.as_flattened_mut().fill(0);
-        let (tiles, _) = room.as_chunks_mut::<ROWS>();
+        let model = Rbm { columns: &[], ..model }; // its caches have no room for what belongs to columns
         for unit in 0..model.visible_units() {
-            let tiles = tiles.iter_mut().skip(unit / ROWS * pairs(model.units));
-            let rows = tiles.filter_map(|tile| tile.get_mut(unit % ROWS));
-            for (pair, words) in model.row(unit).chunks(2).zip(rows) {
-                for (half, block) in pair.iter().enumerate() {
-                    for (word, w) in words.iter_mut().zip(units(core::slice::from_ref(block))) {
-                        *word |= u32::from(round(w)) << (16 * half);
+            for (pair, blocks) in model.row(unit).chunks(2).enumerate() {
+                for (half, block) in blocks.iter().enumerate() {
+                    for (lane, w) in units(core::slice::from_ref(block)).enumerate() {
+                        let place = place(&model, unit / LANES, pair * LANES + lane);
+                        let word = room.get_mut(place).and_then(|words| words.get_mut(unit % LANES));
+                        word.into_iter().for_each(|word| *word |= u32::from(round(w)) << (16 * half));
                     }
                 }
             }
         }
-        let (weights, _) = room.as_chunks();
         let scale = (0..dropped).fold(model.grid.unit, |unit, _| 2.0 * unit) / ONE;
-        // Its caches have no room for what belongs to columns.
-        Ok(Self { model: Rbm { columns: &[], ..model }, weights, scale })
+        Ok(Self { model, weights: room, scale })
     }
 
     /// The model.
@@ -150,62 +147,75 @@ impl<'a> CoarseRbm<'a> {
         Some(result)
     }
 
-    /// The activities in 16 bits, from a cache.
-    fn halves<'c>(&self, cache: &'c [Bits]) -> &'c [Bits] {
+    /// The activities in 16 bits, from a cache: two in a word.
+    fn halves<'c>(&self, cache: &'c [Bits]) -> &'c [u32] {
         let first = Rbm::cache_len(self.model.units);
-        cache.get(first..first + pairs(self.model.units)).unwrap_or_default()
+        cache.get(first..first + pairs(self.model.units)).unwrap_or_default().as_flattened()
     }
 
-    /// A block of the gradients at `C` points; `s` goes through their activities together.
-    #[inline]
-    fn product<'s, const C: usize>(
+    /// Blocks of the gradients at `C` points, whose activities `s` are.
+    #[inline(always)]
+    fn product<const C: usize>(
         &self,
-        s: impl Iterator<Item = [&'s Bits; C]> + Clone,
-        block: usize,
-    ) -> [Block; C] {
+        s: [&[u32]; C],
+        blocks: Range<usize>,
+        mut write: impl FnMut(usize, [Block; C]),
+    ) {
+        let wide = self.layout().blocks() / TILE * TILE;
+        let mut next = blocks.start;
+        while next < blocks.end {
+            let first = if next < wide { next / TILE * TILE } else { next };
+            if next < wide {
+                let tile = (first..).zip(self.sums::<TILE, C>(s, first));
+                tile.filter(|(block, _)| blocks.contains(block))
+                    .for_each(|(block, sums)| write(block, self.slopes(block, sums)));
+                next = first + TILE;
+            } else {
+                let [sums] = self.sums::<1, C>(s, first);
+                write(first, self.slopes(first, sums));
+                next += 1;
+            }
+        }
+    }
+
+    /// `−aᵢ − (u/4096) Σⱼ qᵢⱼ sⱼ` of a block, from its sums.
+    #[inline(always)]
+    fn slopes<const C: usize>(&self, block: usize, sums: [[U32s; C]; PARTS]) -> [Block; C] {
         let mut biases = [0.0; LANES];
         let visible = self.model.visible.iter().skip(block * LANES);
         biases.iter_mut().zip(visible).for_each(|(bias, &a)| *bias = a);
-        let scale = F32s::splat(self.scale);
-        self.sums(s, block).map(|sums| {
-            let mut out = [0.0; LANES];
-            for part in 0..PARTS {
-                let product = F32s::from_i32(U32s::load(&sums, part)) * scale;
-                (-(F32s::load(&biases, part) + product)).store(&mut out, part);
+        let (scale, mut slopes) = (F32s::splat(self.scale), [[0.0; LANES]; C]);
+        for (part, sums) in sums.into_iter().enumerate() {
+            for (out, sum) in slopes.iter_mut().zip(sums) {
+                (-(F32s::load(&biases, part) + F32s::from_i32(sum) * scale)).store(out, part);
             }
-            out
-        })
+        }
+        slopes
     }
 
-    /// Σⱼ qᵢⱼ sⱼ for a block of visible units, at `C` points.
-    #[inline]
-    fn sums<'s, const C: usize>(
-        &self,
-        s: impl Iterator<Item = [&'s Bits; C]> + Clone,
-        block: usize,
-    ) -> [Bits; C] {
-        let (len, mut sums) = (pairs(self.model.units), [[0u32; LANES]; C]);
-        for group in 0..LANES / ROWS {
-            let first = (block * (LANES / ROWS) + group) * len;
-            let tile = self.weights.get(first..first + len).unwrap_or_default();
-            for part in 0..PARTS {
-                let mut running = [[U32s::splat(0); C]; ROWS];
-                for (rows, s) in tile.iter().zip(s.clone()) {
-                    let s = s.map(|s| U32s::load(s, part));
-                    for (running, row) in running.iter_mut().zip(rows) {
-                        let row = U32s::load(row, part);
-                        running.iter_mut().zip(s).for_each(|(sum, s)| *sum = *sum + row.dot(s));
-                    }
-                }
-                for (row, running) in (group * ROWS..).zip(running) {
-                    for (sums, running) in sums.iter_mut().zip(running) {
-                        add(sums, row, running.total());
-                    }
+    /// Σⱼ qᵢⱼ sⱼ for `B` interleaved blocks of visible units, at `C` points.
+    #[inline(always)]
+    fn sums<const B: usize, const C: usize>(&self, s: [&[u32]; C], first: usize) -> [[[U32s; C]; PARTS]; B] {
+        let mut sums = [[[U32s::splat(0); C]; PARTS]; B];
+        let rows = self.weights.get(place(&self.model, first, 0)..).unwrap_or_default();
+        for (word, rows) in (0..LANES * pairs(self.model.units)).zip(rows.as_chunks::<B>().0) {
+            let s = s.map(|s| U32s::splat(*s.get(word).unwrap_or(&0)));
+            for (sums, row) in sums.iter_mut().zip(rows) {
+                for (part, sums) in sums.iter_mut().enumerate() {
+                    let row = U32s::load(row, part);
+                    sums.iter_mut().zip(s).for_each(|(sum, s)| *sum = *sum + row.dot(s));
                 }
             }
         }
         sums
     }
+}
+
+/// Where the weights of a block of visible units and a word of hidden ones are. Whole tiles come first, word by word.
+fn place(model: &Rbm<'_>, block: usize, word: usize) -> usize {
+    let wide = model.layout().blocks() / TILE * TILE;
+    let (first, width) = if block < wide { (block / TILE * TILE, TILE) } else { (block, 1) };
+    first * LANES * pairs(model.units) + word * width + (block - first)
 }
 
 /// Pairs of blocks of hidden units.
@@ -228,26 +238,29 @@ impl Energy for CoarseRbm<'_> {
     }
 
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
-        let s = self.halves(cache).iter().map(|s| [s]);
-        for (block, out) in blocks.zip(out) {
-            [*out] = self.product(s.clone(), block);
-        }
+        let first = blocks.start;
+        self.product([self.halves(cache)], blocks, |block, [found]| {
+            out.iter_mut().skip(block - first).take(1).for_each(|out| *out = found);
+        });
     }
 
     fn gradients(&self, points: &mut [Slope<'_>]) {
-        // All points take a block of rows while it is in the nearest cache.
-        for block in 0..self.layout().blocks() {
-            let (fours, rest) = if FOURS { points.as_chunks_mut() } else { (&mut [][..], &mut *points) };
-            for four in fours {
-                let [a, b, c, d] = four.each_ref().map(|point| self.halves(point.cache));
-                let s = a.iter().zip(b).zip(c).zip(d).map(|(((a, b), c), d)| [a, b, c, d]);
-                for (point, found) in four.iter_mut().zip(self.product(s, block)) {
-                    point.out.iter_mut().skip(block).take(1).for_each(|out| *out = found);
-                }
+        let blocks = self.layout().blocks();
+        for first in (0..blocks).step_by(TILE) {
+            // All points take a tile of rows while it is in a near cache.
+            let tile = first..blocks.min(first + TILE);
+            let (groups, rest) = points.as_chunks_mut::<POINTS>();
+            for group in groups {
+                let s = group.each_ref().map(|point| self.halves(point.cache));
+                self.product(s, tile.clone(), |block, found| {
+                    for (point, found) in group.iter_mut().zip(found) {
+                        point.out.iter_mut().skip(block).take(1).for_each(|out| *out = found);
+                    }
+                });
             }
             for point in rest {
-                let out = point.out.get_mut(block..).unwrap_or_default();
-                self.gradient(point.x, point.cache, block..block + 1, out);
+                let out = point.out.get_mut(first..).unwrap_or_default();
+                self.gradient(point.x, point.cache, tile.clone(), out);
             }
         }
     }
