@@ -7,10 +7,11 @@ use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
 
-/// Blocks of visible units whose rows of W are interleaved, and points that share the rows: their sums fit in registers.
-/// The bits do not depend on them.
-const TILE: usize = if cfg!(target_feature = "avx512bw") { 4 } else { 2 };
-const POINTS: usize = if cfg!(target_feature = "avx512bw") { 4 } else { 2 };
+/// Blocks of visible units whose rows of W are interleaved: their sums fit in registers. The bits do not depend on it.
+const TILE: usize = if cfg!(any(target_feature = "avx2", target_feature = "neon")) { 4 } else { 2 };
+
+/// Whether four points share the weights in registers: their sums take sixteen.
+const FOURS: bool = cfg!(target_feature = "avx512bw");
 
 /// σ = 1 in units of the activities.
 const ONE: f32 = 4096.0;
@@ -34,9 +35,9 @@ const ONE: f32 = 4096.0;
 /// # When
 /// Wherever the product Wσ is most of a step: from some tens of hidden units on. A product is half the bytes and half
 /// the multiplications of the [`Rbm`]'s. On 784 × 500 units a step of [`Langevin`](crate::Langevin) over the [`Rbm`]
-/// takes 2.3 times as long. With sixteen chains and [`Langevin::step_together`](crate::Langevin::step_together) it
-/// takes 3.6 times as long. Of 10⁵ steps .476 were accepted, and .478 over the [`Rbm`]: the difference is no more
-/// than chance.
+/// takes 2.8 times as long (AVX-512, an EPYC). With sixteen chains and
+/// [`Langevin::step_together`](crate::Langevin::step_together) it takes 3.4 times as long. Of 10⁵ steps .476 were
+/// accepted, and .478 over the [`Rbm`]: the difference is no more than chance.
 ///
 /// The cache is the [`Rbm`]'s and the activities in 16 bits: 32 bytes for every 16 hidden units more.
 ///
@@ -155,9 +156,9 @@ impl<'a> CoarseRbm<'a> {
 
     /// Blocks of the gradients at `C` points, whose activities `s` are.
     #[inline(always)]
-    fn product<const C: usize>(
+    fn product<'s, const C: usize>(
         &self,
-        s: [&[u32]; C],
+        s: impl Iterator<Item = [&'s u32; C]> + Clone,
         blocks: Range<usize>,
         mut write: impl FnMut(usize, [Block; C]),
     ) {
@@ -166,12 +167,12 @@ impl<'a> CoarseRbm<'a> {
         while next < blocks.end {
             let first = if next < wide { next / TILE * TILE } else { next };
             if next < wide {
-                let tile = (first..).zip(self.sums::<TILE, C>(s, first));
+                let tile = (first..).zip(self.sums::<TILE, C>(s.clone(), first));
                 tile.filter(|(block, _)| blocks.contains(block))
                     .for_each(|(block, sums)| write(block, self.slopes(block, sums)));
                 next = first + TILE;
             } else {
-                let [sums] = self.sums::<1, C>(s, first);
+                let [sums] = self.sums::<1, C>(s.clone(), first);
                 write(first, self.slopes(first, sums));
                 next += 1;
             }
@@ -195,11 +196,15 @@ impl<'a> CoarseRbm<'a> {
 
     /// Σⱼ qᵢⱼ sⱼ for `B` interleaved blocks of visible units, at `C` points.
     #[inline(always)]
-    fn sums<const B: usize, const C: usize>(&self, s: [&[u32]; C], first: usize) -> [[[U32s; C]; PARTS]; B] {
+    fn sums<'s, const B: usize, const C: usize>(
+        &self,
+        s: impl Iterator<Item = [&'s u32; C]>,
+        first: usize,
+    ) -> [[[U32s; C]; PARTS]; B] {
         let mut sums = [[[U32s::splat(0); C]; PARTS]; B];
         let rows = self.weights.get(place(&self.model, first, 0)..).unwrap_or_default();
-        for (word, rows) in (0..LANES * pairs(self.model.units)).zip(rows.as_chunks::<B>().0) {
-            let s = s.map(|s| U32s::splat(*s.get(word).unwrap_or(&0)));
+        for (rows, s) in rows.as_chunks::<B>().0.iter().zip(s) {
+            let s = s.map(|&s| U32s::splat(s));
             for (sums, row) in sums.iter_mut().zip(rows) {
                 for (part, sums) in sums.iter_mut().enumerate() {
                     let row = U32s::load(row, part);
@@ -239,7 +244,7 @@ impl Energy for CoarseRbm<'_> {
 
     fn gradient(&self, _x: Packed<'_>, cache: &[Bits], blocks: Range<usize>, out: &mut [Block]) {
         let first = blocks.start;
-        self.product([self.halves(cache)], blocks, |block, [found]| {
+        self.product(self.halves(cache).iter().map(|s| [s]), blocks, |block, [found]| {
             out.iter_mut().skip(block - first).take(1).for_each(|out| *out = found);
         });
     }
@@ -249,11 +254,12 @@ impl Energy for CoarseRbm<'_> {
         for first in (0..blocks).step_by(TILE) {
             // All points take a tile of rows while it is in a near cache.
             let tile = first..blocks.min(first + TILE);
-            let (groups, rest) = points.as_chunks_mut::<POINTS>();
-            for group in groups {
-                let s = group.each_ref().map(|point| self.halves(point.cache));
+            let (fours, rest) = if FOURS { points.as_chunks_mut() } else { (&mut [][..], &mut *points) };
+            for four in fours {
+                let [a, b, c, d] = four.each_ref().map(|point| self.halves(point.cache));
+                let s = a.iter().zip(b).zip(c).zip(d).map(|(((a, b), c), d)| [a, b, c, d]);
                 self.product(s, tile.clone(), |block, found| {
-                    for (point, found) in group.iter_mut().zip(found) {
+                    for (point, found) in four.iter_mut().zip(found) {
                         point.out.iter_mut().skip(block).take(1).for_each(|out| *out = found);
                     }
                 });
