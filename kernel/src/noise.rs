@@ -161,6 +161,12 @@ pub trait Noise {
         None
     }
 
+    /// Tells W from others of the same D: a [momentum](crate::Langevin::momentum) of another noise is drawn again. By
+    /// default D alone tells noises apart. Write it where a chain has several noises with one D in turn.
+    fn key(&self) -> u64 {
+        0
+    }
+
     /// Fills `eta` with independent planes of N(0, W+D).
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize);
 

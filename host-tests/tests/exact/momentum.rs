@@ -3,11 +3,11 @@
 //! `π(a)K(a→c) = π(Sc)K(Sc→Sa)` with S the negation of k. That a step draws as it says is in `stat/momentum.rs`.
 
 use bitmc::lane::LANES;
-use bitmc::noise::{Edgewise, Run, SparseMatrix};
+use bitmc::noise::{Dense, DenseMatrix, Edgewise, Noise, Run, SparseMatrix};
 use bitmc::random::DiscreteGaussian;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::step::IsingBalanced;
-use bitmc::{Energy, Ising, Kernel, LaneRng, Memory, Packed, Rng, SeedableRng};
+use bitmc::{Bernoulli, Chain, Energy, Ising, Kernel, LaneRng, Langevin, Memory, Packed, Rng, SeedableRng};
 use bitmc_host_tests::enumerate;
 use bitmc_host_tests::heap::{self, HeapChain};
 use bitmc_host_tests::listed::Listed;
@@ -374,13 +374,13 @@ fn whole_numbers_are_those_of_their_edges() {
 }
 
 /// The finaliser of SplitMix64, as another crate has it, of a key and a number.
-fn mixed(key: u64, number: u32) -> u64 {
+fn mixed(key: u64, number: u64) -> u64 {
     const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-    let before = (key.wrapping_add(STEP) ^ u64::from(number)).wrapping_sub(STEP);
+    let before = (key.wrapping_add(STEP) ^ number).wrapping_sub(STEP);
     SplitMix64::from_seed(before.to_le_bytes()).next_u64()
 }
 
-/// What is kept has a name in a snapshot, which goes on under every build: of D, κ and the grid.
+/// What is kept has a name in a snapshot, which goes on under every build: of W, D, κ and the grid.
 #[test]
 fn the_key_in_a_snapshot_is_a_hash_of_the_parameters() {
     // |W| = 1 on a path.
@@ -389,16 +389,18 @@ fn the_key_in_a_snapshot_is_a_hash_of_the_parameters() {
     let energy = memory.ising(&target).unwrap();
     let mut d = [[0.0; LANES]];
     let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
-    let of_d = (0..LANES).fold(0, |key, site| {
-        let d = [1.0f32, 2.0, 1.0].get(site).copied().unwrap_or(0.0);
-        mixed(key, d.to_bits())
-    });
+    let bits = |number: f32| u64::from(number.to_bits());
+    // The diagonal of each row, and its entries with the number of the other site before them.
+    let rows = [vec![bits(0.0), 1 << 32 | bits(1.0)], vec![bits(0.0), bits(1.0), 2 << 32 | bits(-1.0)]];
+    let rows = rows.into_iter().chain([vec![bits(0.0), 1 << 32 | bits(-1.0)]]).flatten();
+    let d = (0..LANES).map(|site| bits([1.0, 2.0, 1.0].get(site).copied().unwrap_or(0.0)));
+    let of_d = rows.chain(d).fold(0, mixed);
     for precision in [1.0f32, 0.4, 1.7] {
         let floats = IsingBalanced::new(noise, 0.9, 0.7).unwrap();
         let whole = IsingBalanced::discrete(noise, 0.9, 0.7).unwrap();
-        let of_floats = mixed(of_d, precision.to_bits()) & !1;
+        let of_floats = mixed(of_d, bits(precision)) & !1;
         // λ, the unit of the grid, and no runs.
-        let of_whole = [precision.to_bits(), 1f32.to_bits(), 0].into_iter().fold(of_d, mixed) | 1;
+        let of_whole = [bits(precision), bits(1.0), 0].into_iter().fold(of_d, mixed) | 1;
         for (sampler, key) in [(floats, of_floats), (whole, of_whole)] {
             let sampler = sampler.precision(precision).unwrap().momentum(0.5).unwrap();
             let mut rng = LaneRng::seed_from_u64(1);
@@ -406,6 +408,52 @@ fn the_key_in_a_snapshot_is_a_hash_of_the_parameters() {
             assert!(!chain.step(&sampler, &mut rng).fault);
             assert_eq!(part(&chain)[KEPT - 12..KEPT - 4], key.to_le_bytes(), "κ {precision}");
         }
+    }
+}
+
+/// Of couplings of two signs D is the same, and what one draws says nothing of what the other would have drawn.
+#[test]
+fn what_another_matrix_drew_is_not_kept() {
+    const SITES: usize = 8;
+    let ring = |coupling: f32| Pairwise {
+        convention: Convention::SpinsEdgesOnce,
+        edges: (0..SITES as u32).map(|a| (a, (a + 1) % SITES as u32, coupling)).collect(),
+        fields: vec![0.0; SITES],
+    };
+    let (plus, minus) = (ring(0.6), ring(-0.6));
+    let (mut of_plus, mut of_minus) = (plus.couplings(), minus.couplings());
+    let (plus, minus) = (of_plus.ising(&plus).unwrap(), of_minus.ising(&minus).unwrap());
+    let matrices = [&plus, &minus, &plus].map(|energy| SparseMatrix::of(energy.form()));
+    let mut d = [[[0.0; LANES]; Edgewise::blocks(SITES)]; 3];
+    let mut noises = matrices.into_iter().zip(&mut d).map(|(matrix, d)| Edgewise::new(matrix, d).unwrap());
+    kept_of_the_same_noise_only(core::array::from_fn(|_| noises.next().unwrap()));
+    let mut memory = [[[[0.0; LANES]; Dense::root_blocks(SITES)]; 2]; 3];
+    let mut d = [[[5.0; LANES]]; 3];
+    let mut noises = matrices.into_iter().zip(&mut d).zip(&mut memory).map(|((matrix, d), [rows, root])| {
+        Dense::new(DenseMatrix::of(&matrix, rows).unwrap(), d, root).unwrap()
+    });
+    kept_of_the_same_noise_only(core::array::from_fn(|_| noises.next().unwrap()));
+}
+
+/// Of two noises, and the first again.
+fn kept_of_the_same_noise_only<N: Noise + Copy>([noise, another, same]: [N; 3]) {
+    let target = Bernoulli::new(&[0.3; 8]).unwrap();
+    let sampler = |noise| Langevin::second_order(noise, 2.0, 1.0).unwrap().momentum(0.9).unwrap();
+    for (next, goes_on) in [(another, false), (same, true)] {
+        let mut differ = 0;
+        for seed in 0..50 {
+            let mut rng = LaneRng::seed_from_u64(seed);
+            let mut chain = heap::moving_chain(&target, 1, &mut rng).unwrap();
+            chain.step(&sampler(noise), &mut rng);
+            let words = chain.state().words().to_vec();
+            let state = Packed::new(target.layout(), &words).unwrap();
+            let memory = heap::moving_memory(&target, 1);
+            let mut without = Chain::resume(&target, memory, state, chain.core()).unwrap();
+            let step = chain.step(&sampler(next), &mut rng.clone());
+            differ += u32::from(without.step(&sampler(next), &mut rng) != step);
+        }
+        assert_eq!(differ > 10, goes_on, "{differ}");
+        assert!(goes_on || differ == 0, "{differ}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Any W of moderate size, by its Cholesky factor.
 
-use super::matrix::{DenseMatrix, Symmetric};
+use super::matrix::{DenseMatrix, Symmetric, key};
 use super::{Noise, NoiseError, components, room};
 use crate::lane::{Block, F32s, LANES, PARTS};
 use crate::packed::Move;
@@ -23,6 +23,7 @@ pub struct Dense<'a> {
     root: &'a [Block],
     d: &'a [Block],
     raised: f32,
+    key: u64,
 }
 
 /// Attempts to factorise: the last raises D by 2⁻²⁰ · 4⁷ = 1/64 of the largest |Wᵢᵢ| + Dᵢ.
@@ -63,7 +64,7 @@ impl<'a> Dense<'a> {
             match factorise(&matrix, d, raised, root) {
                 Ok(()) => {
                     d.as_flattened_mut().iter_mut().take(sites).for_each(|value| *value += raised);
-                    return Ok(Self { matrix, root, d, raised });
+                    return Ok(Self { matrix, root, d, raised, key: key(&matrix) });
                 }
                 Err(error) => failed = error,
             }
@@ -142,6 +143,10 @@ impl Noise for Dense<'_> {
 
     fn sites(&self) -> Option<usize> {
         Some(self.matrix.sites())
+    }
+
+    fn key(&self) -> u64 {
+        self.key
     }
 
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize) {

@@ -1,6 +1,6 @@
 //! Sparse W of any size: one normal an edge.
 
-use super::matrix::{SparseMatrix, Symmetric};
+use super::matrix::{SparseMatrix, Symmetric, key};
 use super::runs::{self, Normals, Run, Stream, Whole};
 use super::{Noise, NoiseError, components, place, room};
 use crate::energy::Sparse;
@@ -225,6 +225,10 @@ impl Noise for Edgewise<'_> {
 
     fn sites(&self) -> Option<usize> {
         Some(self.matrix.sites())
+    }
+
+    fn key(&self) -> u64 {
+        key(&self.matrix)
     }
 
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize) {

@@ -3,6 +3,7 @@
 use super::{NoiseError, room};
 use crate::energy::{Precision, Sparse};
 use crate::lane::{Block, LANES};
+use crate::step::fingerprint::mix;
 
 /// A symmetric matrix W, row by row.
 pub trait Symmetric {
@@ -14,6 +15,16 @@ pub trait Symmetric {
 
     /// Calls `entry(j, W[site, j])` for the other sites j of a row, ascending; those left out are 0.
     fn row(&self, site: usize, entry: impl FnMut(usize, f32));
+}
+
+/// Tells a matrix from others.
+pub(super) fn key(matrix: &impl Symmetric) -> u64 {
+    let mut key = 0;
+    for site in 0..matrix.sites() {
+        key = mix(key, u64::from(matrix.diagonal(site).to_bits()));
+        matrix.row(site, |other, value| key = mix(key, (other as u64) << 32 | u64::from(value.to_bits())));
+    }
+    key
 }
 
 /// The matrix of sparse couplings: the Hessian of a quadratic `f = −E`.

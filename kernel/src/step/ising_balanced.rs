@@ -208,7 +208,7 @@ impl<'a> IsingBalanced<'a> {
     /// # Errors
     /// [`ParameterError::Momentum`] where a is not in [0, 1).
     pub fn momentum(mut self, keep: f32) -> Result<Self, ParameterError> {
-        self.momentum = Momentum::new(keep, self.noise.d())?;
+        self.momentum = Momentum::new(keep, &self.noise)?;
         Ok(self)
     }
 

@@ -4,6 +4,7 @@ use super::ParameterError;
 use super::fingerprint::mix;
 use crate::chain::Kept;
 use crate::lane::{Block, F32s, PARTS};
+use crate::noise::Noise;
 
 /// The share a of η that a step keeps, and which η it is.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +12,7 @@ pub(crate) struct Momentum {
     keep: f32,
     /// √(1−a²).
     fresh: f32,
-    /// Names D.
+    /// Names W and D.
     key: u64,
 }
 
@@ -20,14 +21,16 @@ impl Momentum {
     pub(crate) const SOME: Self = Self { keep: 0.0, fresh: 1.0, key: 0 };
 
     /// `None` for a = 0: a step without.
-    pub(super) fn new(keep: f32, d: Option<&[Block]>) -> Result<Option<Self>, ParameterError> {
+    pub(super) fn new(keep: f32, noise: &impl Noise) -> Result<Option<Self>, ParameterError> {
         if !(0.0..1.0).contains(&keep) {
             return Err(ParameterError::Momentum(keep));
         }
         let fresh = F32s::splat((1.0 - keep) * (1.0 + keep)).sqrt().first();
-        let d = d.unwrap_or_default().as_flattened();
-        let key = d.iter().fold(0, |key, d| mix(key, u64::from(d.to_bits())));
-        Ok((keep > 0.0).then_some(Self { keep, fresh, key }))
+        Ok((keep > 0.0).then(|| {
+            let d = noise.d().unwrap_or_default().as_flattened();
+            let key = d.iter().fold(noise.key(), |key, d| mix(key, u64::from(d.to_bits())));
+            Self { keep, fresh, key }
+        }))
     }
 
     /// What tells η ~ N(0, (W+D)/κ), of so many blocks, from others.

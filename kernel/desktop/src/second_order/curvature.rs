@@ -135,6 +135,13 @@ impl Noise for Drawn<'_> {
         }
     }
 
+    fn key(&self) -> u64 {
+        match self {
+            Self::Edges(noise) => noise.key(),
+            Self::Full(noise) => noise.key(),
+        }
+    }
+
     fn draw<R: Rng + ?Sized>(&self, rng: &mut R, eta: &mut [Block], planes: usize) {
         match self {
             Self::Edges(noise) => noise.draw(rng, eta, planes),
