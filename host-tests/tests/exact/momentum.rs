@@ -7,7 +7,9 @@ use bitmc::noise::{Dense, DenseMatrix, Edgewise, Noise, Run, SparseMatrix};
 use bitmc::random::DiscreteGaussian;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::step::IsingBalanced;
-use bitmc::{Bernoulli, Chain, Energy, Ising, Kernel, LaneRng, Langevin, Memory, Packed, Rng, SeedableRng};
+use bitmc::{
+    Bernoulli, Chain, Energy, Ising, Kernel, LaneRng, Langevin, Memory, Packed, Rng, SeedableRng, torus,
+};
 use bitmc_host_tests::enumerate;
 use bitmc_host_tests::heap::{self, HeapChain};
 use bitmc_host_tests::listed::Listed;
@@ -455,6 +457,25 @@ fn kept_of_the_same_noise_only<N: Noise + Copy>([noise, another, same]: [N; 3]) 
         assert_eq!(differ > 10, goes_on, "{differ}");
         assert!(goes_on || differ == 0, "{differ}");
     }
+}
+
+/// Of whole numbers all would stay for ever.
+#[test]
+fn a_share_of_whole_numbers_is_drawn_again_however_many_are_kept() {
+    let target = Pairwise { edges: torus(10, 10, 0.25).collect(), fields: vec![0.1; 100], ..target(0.0, &[]) };
+    let mut memory = target.couplings();
+    let energy = memory.ising(&target).unwrap();
+    let mut d = [[0.0; LANES]; Edgewise::blocks(100)];
+    let noise = Edgewise::new(SparseMatrix::of(energy.form()), &mut d).unwrap();
+    let states = |keep: f32| {
+        let sampler = IsingBalanced::discrete(noise, f32::INFINITY, 1.0).unwrap().momentum(keep).unwrap();
+        let mut rng = LaneRng::seed_from_u64(1);
+        let mut chain = heap::moving_chain(&energy, sampler.momentum_blocks(), &mut rng).unwrap();
+        (0..2000).map(|_| (chain.step(&sampler, &mut rng), chain.state().words().to_vec())).collect::<Vec<_>>()
+    };
+    let most = states(1.0 - 2f32.powi(-16));
+    assert!(most == states(1f32.next_down()));
+    assert!(most != states(1.0 - 2f32.powi(-15)));
 }
 
 /// Of fewer blocks than gradients have, of as many, and of more: with one block less there is no room.

@@ -200,7 +200,8 @@ impl<'a> IsingBalanced<'a> {
 
     /// Keeps the share a of the noise from step to step, 0 ≤ a < 1: see
     /// [`Langevin::momentum`](super::Langevin::momentum). With [`IsingBalanced::discrete`] each whole number is kept
-    /// with probability a, else drawn again. Kept ones are moved along and negated. There a is rounded to 2⁻¹⁶.
+    /// with probability a, else drawn again. Kept ones are moved along and negated. There a is rounded to 2⁻¹⁶, and to
+    /// 1 − 2⁻¹⁶ at most.
     ///
     /// The noise is in the chain's memory, behind its weights: [`IsingBalanced::weights_and_momentum`]. A chain without this
     /// room refuses every step as a fault. Cost beside a step without: O(sites), and of whole numbers O(edges).

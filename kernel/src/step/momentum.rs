@@ -44,9 +44,9 @@ impl Momentum {
         Kept { key: key | Kept::WHOLE, blocks: blocks as u32 }
     }
 
-    /// The chance to keep a whole number, in 2⁻¹⁶.
+    /// The chance to keep a whole number, in 2⁻¹⁶. Where all were kept, none would ever be drawn again.
     pub(super) fn of_65536(&self) -> u32 {
-        (self.keep * 65_536.0 + 0.5) as u32
+        ((self.keep * 65_536.0 + 0.5) as u32).min(65_535)
     }
 
     /// `η ← −aη + √(1−a²) ζ` of the ζ in `eta`, or ζ where what is kept is of another kind. The negation that ends a
