@@ -87,7 +87,8 @@ pub trait Energy {
         None
     }
 
-    /// Whether the gradient is an estimate, another one at each call. Then no chain keeps it.
+    /// Whether the gradient is an estimate, another one at each call, and differences of energies are not known. Then no
+    /// chain keeps it, and every step but an unadjusted one of [`Langevin`](crate::Langevin) is a fault.
     fn estimates(&self) -> bool {
         false
     }

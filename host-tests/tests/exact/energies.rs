@@ -2,7 +2,7 @@
 
 use bitmc::energy::{BaseDistribution, Boltzmann, Estimate, SparseError};
 use bitmc::lane::{Block, LANES};
-use bitmc::step::Gibbs;
+use bitmc::step::{EnumeratedGibbs, Gibbs, HammingBall, LocallyBalanced, RandomWalk, Swap};
 use bitmc::{Bernoulli, Energy, Function, LaneRng, Langevin, Layout, Move, Packed, Plain, Potts, SeedableRng};
 use bitmc_host_tests::comparison::{Case, cache_of, gradient_of, same_bits};
 use bitmc_host_tests::heap::{self, Couplings, Weights};
@@ -373,6 +373,14 @@ fn no_test_means_anything_over_an_estimate() {
     refuses(chain.step(&Langevin::balanced(1.0, 0.8).unwrap(), &mut rng));
     refuses(chain.step(&bitmc::GibbsWithGradients::new(1).unwrap(), &mut rng));
     refuses(chain.step(&bitmc::PathAuxiliary::new(2).unwrap(), &mut rng));
+    refuses(chain.step(&LocallyBalanced, &mut rng));
+    // Those would draw uniform values.
+    refuses(chain.step(&Gibbs::systematic(), &mut rng));
+    refuses(chain.step(&Gibbs::random(3).unwrap(), &mut rng));
+    refuses(chain.step(&RandomWalk::new(2.0).unwrap(), &mut rng));
+    refuses(chain.step(&Swap, &mut rng));
+    refuses(chain.step(&EnumeratedGibbs::new(energy.layout(), 3).unwrap(), &mut rng));
+    refuses(chain.step(&HammingBall::new(energy.layout(), 5, 1).unwrap(), &mut rng));
     assert_eq!((chain.state().words(), chain.faults()), (&before[..], faults));
     // Without a test there is nothing to be wrong.
     assert!(!chain.step(&Langevin::unadjusted(1.0).unwrap(), &mut rng).fault);

@@ -21,9 +21,9 @@ use core::ops::Range;
 /// Where sites have many values nothing is kept from one step to the next. One call more, or one a site, is made at
 /// the start, and one where parameters or clamped sites change. No chain keeps a gradient of it.
 ///
-/// Differences of the energy are unknown and reported as 0, so a Metropolis test would accept every move. Use
-/// [`Langevin::unadjusted`](crate::Langevin::unadjusted): over this energy every step of an adjusted Langevin
-/// sampler, of Gibbs with gradients and of a path auxiliary sampler is a fault.
+/// Differences of the energy are unknown and reported as 0. A Metropolis test would accept every move, and Gibbs
+/// sampling would draw uniform values. Use [`Langevin::unadjusted`](crate::Langevin::unadjusted): over this energy
+/// every step of another sampler is a fault.
 ///
 /// ```
 /// use bitmc::{energy::Estimate, Layout};

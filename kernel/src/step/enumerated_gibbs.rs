@@ -76,6 +76,9 @@ pub(super) fn draw<E: Energy + ?Sized, R: Rng + ?Sized>(
     radius: usize,
     rng: &mut R,
 ) -> Info {
+    if ring.core.estimates {
+        return ring.failed();
+    }
     let mut lottery = Lottery::EMPTY;
     let failed = block.visit(&mut ring, radius, |digits, energy| lottery.offer(digits, energy, uniform(rng)));
     ring.core.weights_of = None;

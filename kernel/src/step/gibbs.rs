@@ -170,6 +170,9 @@ impl Updates {
 
 impl<E: Energy + ?Sized> Kernel<E> for Gibbs {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
+        if ring.core.estimates {
+            return ring.failed();
+        }
         let mut updates = Updates::begin(&mut ring);
         if let (None, Some(model)) = (self.updates, ring.energy.ising()) {
             // The fields say what the energy would be asked at each site.

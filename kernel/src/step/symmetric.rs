@@ -32,6 +32,9 @@ pub(super) fn close<E: Energy + ?Sized, R: Rng + ?Sized>(mut ring: Ring<'_, E>, 
 
 /// The second half of a step: the test, by a uniform.
 pub(crate) fn test<E: ?Sized>(ring: Ring<'_, E>, difference: f32, uniform: f32) -> Info {
+    if ring.core.estimates {
+        return ring.failed();
+    }
     let proposed = ring.distance();
     let Arrival { difference, log_ratio, fault } = arrival(difference);
     let accepted = accepts(log_ratio, uniform) && !fault;
