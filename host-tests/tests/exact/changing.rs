@@ -2,9 +2,10 @@
 
 use bitmc::chain::Buffer;
 use bitmc::energy::{
-    Boltzmann, EdgeList, EnergyError, Entry, FactorError, FactorsBuffers, Sparse, SparseBuffers, SparseError,
+    Boltzmann, EdgeList, EnergyError, Entry, FactorError, FactorsBuffers, PolynomialError, Sparse,
+    SparseBuffers, SparseError,
 };
-use bitmc::lane::{Bits, Block};
+use bitmc::lane::{Bits, Block, LANES};
 use bitmc::quantised::{Penalty, QuantisedGibbs, QuantisedIsing, QuantisedLangevin};
 use bitmc::stats::{Draws, DrawsError, Watch};
 use bitmc::step::{IsingLangevin, SequentialGibbs, Wolff};
@@ -17,6 +18,7 @@ use bitmc_host_tests::heap::{self, Couplings, HeapChain, pack_in};
 use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Pairwise, Target};
 use bitmc_host_tests::passes_on;
+use bitmc_host_tests::polynomial::Terms;
 use core::cell::Cell;
 
 /// E of every state of the kernel's model.
@@ -493,6 +495,48 @@ fn what_the_couplings_of_a_site_lose_together_is_bounded() {
     assert_eq!(star(32, false), None);
     assert_eq!(star(33, false), Some(SparseError::CouplingRounded { edge: 32 }));
     assert_eq!((star(2000, false), star(2000, true)), (Some(SparseError::CouplingRounded { edge: 32 }), None));
+}
+
+/// The same of terms, of factors, and of a Boltzmann machine.
+#[test]
+fn what_all_terms_of_a_site_lose_together_is_bounded() {
+    let (coupling, field) = (68.5 * 2.0f32.powi(-16), 12_288.0);
+    let polynomial = |spins: bool, leaves: usize, any: bool| {
+        let star = (1..=leaves as u32).map(|leaf| (vec![0, leaf], coupling));
+        let terms = star.chain([(vec![leaves as u32 + 1], field)]).collect();
+        let terms = Terms { spins, sites: leaves + 2, terms };
+        let mut memory = terms.memory();
+        let memory = if any { memory.borrow().allow_rounding() } else { memory.borrow() };
+        terms.model(memory).map(|_| ()).err()
+    };
+    for spins in [false, true] {
+        assert_eq!(polynomial(spins, 32, false), None);
+        assert_eq!(polynomial(spins, 33, false), Some(PolynomialError::Rounded { term: 32 }));
+        assert_eq!(polynomial(spins, 2000, true), None);
+    }
+    let factors = |leaves: usize, any: bool| {
+        let (sites, tables) = (leaves + 2, [0.0, field, 0.0, 0.0, 0.0, coupling]);
+        let star = (1..=leaves as u32).map(|leaf| Factor::two(0, leaf, 2));
+        let factors: Vec<_> = core::iter::once(Factor::one(leaves as u32 + 1, 0)).chain(star).collect();
+        let (mut ends, mut members) = (vec![0; sites], vec![0; 2 * leaves + 1]);
+        let buffers = FactorsBuffers::new(&mut ends, &mut members);
+        let buffers = if any { buffers.allow_rounding() } else { buffers };
+        Factors::new(&vec![2; sites], &factors, &tables, buffers).map(|_| ()).err()
+    };
+    assert_eq!(factors(32, false), None);
+    assert_eq!(factors(33, false), Some(FactorError::Rounded { factor: 33, entry: 3 }));
+    assert_eq!(factors(2000, true), None);
+    let boltzmann = |leaves: usize| {
+        let sites = leaves + 2;
+        let mut theta = vec![[0.0; LANES]; Boltzmann::parameter_len(sites)];
+        theta.as_flattened_mut()[sites - 1] = field;
+        for leaf in 1..=leaves {
+            theta.as_flattened_mut()[Boltzmann::coupling(sites, 0, leaf).unwrap()] = coupling;
+        }
+        Boltzmann::bits(&theta, sites, &mut vec![[0; LANES]; Boltzmann::memory_len(sites)]).map(|_| ()).err()
+    };
+    assert_eq!(boltzmann(32), None);
+    assert_eq!(boltzmann(33), Some(SparseError::PairRounded { a: 0, b: 33 }));
 }
 
 #[test]

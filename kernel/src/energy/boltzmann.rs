@@ -165,17 +165,23 @@ impl<'a> Boltzmann<'a> {
             largest = if bound > largest { bound } else { largest };
         }
         let grid = Grid::covering(largest, 30);
-        let check = !any_rounding && grid.coarse(FINE);
+        // What all couplings of a site may lose together.
+        let together = Grid::TOGETHER * FINE;
+        let check = !any_rounding && (grid.coarse(FINE) || grid.coarse(together / sites as f32));
         let lost = |&(_, field): &(usize, f32)| check && !grid.keeps(weight * field, FINE, 1.0);
         if let Some((site, _)) = fields().find(lost) {
             return Err(SparseError::FieldRounded { site });
         }
 
-        // Spins: K = 2 · (2J), even, so that b = 2w − ½ΣK stays on the grid and E(s) = E(−s) exactly.
+        // Spins: K = 2 · (2J), even, so that b = 2w − ½ΣK stays on the grid and E(s) = E(−s) exactly. `linear` adds up what
+        // the couplings of a site lose.
         let mut couplings = 0;
+        linear.fill(0);
         for i in 0..sites {
             for (_, j, coupling) in triangle.row(parameters, i) {
-                if check && !grid.keeps(weight * coupling, FINE, 1.0) {
+                let lost = if check { grid.lost(weight * coupling, 1.0) } else { 0.0 };
+                let [own, other] = [i, j].map(|site| add_float(linear, site, lost));
+                if lost > FINE || own > together || other > together {
                     return Err(SparseError::PairRounded { a: i as u32, b: j as u32 });
                 }
                 let half = grid.round(weight * coupling);
@@ -276,9 +282,10 @@ impl Energy for Boltzmann<'_> {
     }
 }
 
-/// Adds to a float that is kept as bits.
-fn add_float(bits: &mut [u32], index: usize, term: f32) {
-    if let Some(slot) = bits.get_mut(index) {
-        *slot = (f32::from_bits(*slot) + term).to_bits();
-    }
+/// Adds to a float that is kept as bits; what it is then.
+fn add_float(bits: &mut [u32], index: usize, term: f32) -> f32 {
+    let Some(slot) = bits.get_mut(index) else { return term };
+    let sum = f32::from_bits(*slot) + term;
+    *slot = sum.to_bits();
+    sum
 }

@@ -8,6 +8,7 @@ pub use error::FactorError;
 pub use memory::{FactorsBuffers, FactorsMemory};
 pub use scope::Factor;
 
+use super::sparse::FINE;
 use super::{Energy, EnergyError, Grid, add, floats, places, room};
 use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
 use crate::layout::Layout;
@@ -158,11 +159,37 @@ impl<'a> Factors<'a> {
             reach = if bound > reach { bound } else { reach };
         }
         self.grid = Grid::covering(reach, 30);
+        if any_rounding {
+            return Ok(());
+        }
         let lost = |scope| self.grid.loses(self.table(scope).unwrap_or_default(), Grid::NATS);
         match self.factors.iter().enumerate().find_map(|(factor, scope)| Some((factor, lost(scope)?))) {
-            Some((factor, entry)) if !any_rounding => Err(FactorError::Rounded { factor, entry }),
-            _ => Ok(()),
+            Some((factor, entry)) => Err(FactorError::Rounded { factor, entry }),
+            None => self.check_together(),
         }
+    }
+
+    /// Looks at what the factors of each site lose together.
+    fn check_together(&self) -> Result<(), FactorError> {
+        let sites = || (0..self.arities.len()).map(|site| self.members_of(site));
+        let (together, most) = (Grid::TOGETHER * FINE, sites().map(<[u32]>::len).max().unwrap_or(0));
+        if !self.grid.coarse(together / most as f32) {
+            return Ok(());
+        }
+        for members in sites() {
+            let mut sum = 0.0;
+            for &factor in members {
+                let scope = self.factors.get(factor as usize);
+                let table = scope.and_then(|scope| self.table(scope).ok()).unwrap_or_default();
+                let losses = table.iter().map(|&value| self.grid.lost(value, 1.0)).enumerate();
+                let (entry, lost) = losses.fold((0, 0.0), |most, own| if own.1 > most.1 { own } else { most });
+                sum += lost;
+                if sum > together {
+                    return Err(FactorError::Rounded { factor: factor as usize, entry });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The table of a factor, or how many entries it needs and has.
@@ -177,12 +204,16 @@ impl<'a> Factors<'a> {
         self.arities.get(site as usize).map_or(1, |&arity| usize::from(arity))
     }
 
-    fn factors_of(&self, site: usize) -> impl Iterator<Item = &'a Factor> {
+    /// The numbers of the factors that see a site.
+    fn members_of(&self, site: usize) -> &'a [u32] {
         let end = |site: usize| self.ends.get(site).map_or(0, |&end| end as usize);
         let start = site.checked_sub(1).map_or(0, end);
-        let members = self.members.get(start..end(site)).unwrap_or_default();
+        self.members.get(start..end(site)).unwrap_or_default()
+    }
+
+    fn factors_of(&self, site: usize) -> impl Iterator<Item = &'a Factor> {
         let factors = self.factors;
-        members.iter().filter_map(move |&factor| factors.get(factor as usize))
+        self.members_of(site).iter().filter_map(move |&factor| factors.get(factor as usize))
     }
 
     /// Shows all sites that share a factor with a site, itself too.

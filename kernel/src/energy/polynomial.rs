@@ -64,22 +64,30 @@ pub struct Polynomial<'a> {
     grid: Grid,
 }
 
-/// Shows every site that the product of a term depends on, once, with the second word of its row, and says how many
-/// there are. The first word of a row counts by two; its lowest bit, 0 before and after, is a mark.
-fn distinct(list: &[u32], spins: bool, rows: &mut [[u32; 2]], mut see: impl FnMut(u32, &mut u32)) -> usize {
+/// In the first word of a row: the site is among those of the term.
+const MARK: u32 = 0x8000_0000;
+
+/// Shows every site that the product of a term depends on, once, with its row, and says how many there are. The
+/// highest bit of the row's first word, 0 before and after, is a mark.
+fn distinct(
+    list: &[u32],
+    spins: bool,
+    rows: &mut [[u32; 2]],
+    mut see: impl FnMut(u32, &mut [u32; 2]),
+) -> usize {
     for &site in list {
-        if let Some([count, _]) = rows.get_mut(site as usize) {
-            *count = if spins { *count ^ 1 } else { *count | 1 };
+        if let Some([first, _]) = rows.get_mut(site as usize) {
+            *first = if spins { *first ^ MARK } else { *first | MARK };
         }
     }
     let mut order = 0;
     for &site in list {
-        if let Some([count, word]) = rows.get_mut(site as usize)
-            && *count & 1 == 1
-        {
-            *count = count.wrapping_add(1);
+        let Some(row) = rows.get_mut(site as usize) else { continue };
+        let [first, _] = row;
+        if *first & MARK != 0 {
+            *first ^= MARK;
             order += 1;
-            see(site, word);
+            see(site, row);
         }
     }
     order
@@ -142,7 +150,7 @@ impl<'a> Polynomial<'a> {
         let got = rows.len();
         let rows = rows.get_mut(..sites).ok_or(PolynomialError::Memory { need: sites, got })?;
 
-        // First pass: check, count, and add up |w| a site (kept as bits).
+        // First pass: check, count terms a site, and add up |w| a site (kept as bits).
         rows.fill([0; 2]);
         let (mut count, mut listed, mut constant) = (0, 0usize, 0.0f32);
         for (term, (list, weight)) in terms.clone().enumerate() {
@@ -153,7 +161,9 @@ impl<'a> Polynomial<'a> {
             if let Some(&site) = list.iter().find(|&&site| site as usize >= sites) {
                 return Err(PolynomialError::OutOfRange { term, site, sites });
             }
-            let size = |_, sum: &mut u32| *sum = (f32::from_bits(*sum) + weight.abs()).to_bits();
+            let size = |_, [count, sum]: &mut [u32; 2]| {
+                (*count, *sum) = (*count + 1, (f32::from_bits(*sum) + weight.abs()).to_bits());
+            };
             if distinct(list, spins, rows, size) == 0 {
                 constant += weight;
             }
@@ -167,36 +177,44 @@ impl<'a> Polynomial<'a> {
         if !constant.is_finite() || constant.abs() > 1e30 {
             return Err(PolynomialError::Constant);
         }
-        let mut reach = 0.0;
-        for (site, &[twice, sum]) in rows.iter().enumerate() {
+        let (mut reach, mut most_terms) = (0.0, 0);
+        for (site, &[count, sum]) in rows.iter().enumerate() {
             let sum = f32::from_bits(sum);
             if sum > 1e30 {
                 return Err(PolynomialError::TooLarge { site });
             }
             // The sum has a rounding a term, and so has each term on the grid.
-            let bound = sum * (1.0 + (twice as f32 * 0.5 + 2.0) * f32::EPSILON);
+            let bound = sum * (1.0 + (count as f32 + 2.0) * f32::EPSILON);
             reach = if bound > reach { bound } else { reach };
+            most_terms = if count > most_terms { count } else { most_terms };
         }
         let grid = Grid::covering(reach, 30);
-        let check = !any_rounding && grid.coarse(FINE);
+        // What all terms of a site may lose together.
+        let together = Grid::TOGETHER * FINE;
+        let check = !any_rounding && (grid.coarse(FINE) || grid.coarse(together / most_terms as f32));
         let (have_terms, have_members) = (kept.len(), members.len());
         let kept = kept.get_mut(..count).ok_or(PolynomialError::Terms { need: count, got: have_terms })?;
         let halves = members.get_mut(..listed).and_then(|m| m.as_flattened_mut().split_at_mut_checked(listed));
         let short = PolynomialError::Members { need: listed, got: have_members };
         let (members, touching) = halves.ok_or(short)?;
 
-        // Second pass: fields, and terms of two sites or more.
+        // Second pass: fields, and terms of two sites or more. The first word of a row adds up what its terms lose.
         rows.fill([0; 2]);
         let (mut count, mut end) = (0, 0);
         for (term, (list, weight)) in terms.enumerate() {
             let (start, mut last) = (end, 0);
-            let order = distinct(list.as_ref(), spins, rows, |site, _| {
+            let lost = if check { grid.lost(weight, 1.0) } else { 0.0 };
+            let mut keeps = lost <= FINE;
+            let order = distinct(list.as_ref(), spins, rows, |site, [losses, _]| {
                 if let Some(member) = members.get_mut(end) {
                     *member = site;
                 }
                 (last, end) = (site, end + 1);
+                let sum = f32::from_bits(*losses) + lost;
+                keeps &= sum <= together;
+                *losses = sum.to_bits();
             });
-            if check && order > 0 && !grid.keeps(weight, FINE, 1.0) {
+            if order > 0 && !keeps {
                 return Err(PolynomialError::Rounded { term });
             }
             let units = grid.round(weight) as u32;
