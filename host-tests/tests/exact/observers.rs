@@ -108,3 +108,22 @@ fn pairs_that_are_full_stay() {
         assert_eq!(pairs.alike(), (u32::MAX - 1, [Some(6)]));
     }
 }
+
+/// Weights went on adding up past the largest count, so that their mean grew.
+#[test]
+fn evidence_that_is_full_stays() {
+    let mut evidence = Evidence::new();
+    evidence.add(0.5);
+    // The sum of one weight, whose count is the last word before the checksum.
+    let mut bytes = save(&[&evidence]);
+    let count = bytes.len() - 8;
+    bytes[count..count + 4].copy_from_slice(&(u32::MAX - 1).to_le_bytes());
+    load(&sealed(bytes), &mut [&mut evidence]).unwrap();
+    evidence.add(0.5);
+    let (full, log_z) = (evidence.count(), evidence.log_z());
+    for _ in 0..3 {
+        evidence.add(0.5);
+        assert_eq!((evidence.count(), evidence.log_z()), (u32::MAX, log_z));
+    }
+    assert_eq!(full, u32::MAX);
+}

@@ -136,10 +136,12 @@ impl Evidence {
         Self { weights: Average::new(), count: 0 }
     }
 
-    /// Takes a log weight; one that is not finite counts as w = 0.
+    /// Takes a log weight; one that is not finite counts as w = 0. The 2³²nd and later are ignored.
     pub fn add(&mut self, log_weight: f32) {
-        self.weights.add(log_weight, 1.0);
-        self.count = self.count.saturating_add(1);
+        if self.count < u32::MAX {
+            self.weights.add(log_weight, 1.0);
+            self.count += 1;
+        }
     }
 
     /// Weights seen, those of 0 too.
