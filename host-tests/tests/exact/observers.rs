@@ -1,9 +1,12 @@
 //! What observers say of a few steps, beside the same counted by hand; of none; and where they are full.
 
+use bitmc::flow::Reservoir;
+use bitmc::lane::LANES;
 use bitmc::stats::{Acceptance, Average, BatchMeans, Best, Evidence, LogSum, Observer, Pairs, StateObserver};
 use bitmc::{Info, Layout, Packed};
 use bitmc_host_tests::models::Source;
 use bitmc_host_tests::snapshot::{load, save, sealed};
+use bitmc_host_tests::stuck::Stuck;
 
 fn state(words: &[u32; 1]) -> Packed<'_> {
     Packed::new(Layout::binary(3), words).unwrap()
@@ -126,4 +129,15 @@ fn evidence_that_is_full_stays() {
         assert_eq!((evidence.count(), evidence.log_z()), (u32::MAX, log_z));
     }
     assert_eq!(full, u32::MAX);
+}
+
+/// Of one weight the share is 1, and a uniform can be 1 too.
+#[test]
+fn a_reservoir_takes_the_first_whatever_is_drawn() {
+    for (name, mut rng) in Stuck::all() {
+        let mut reservoir = Reservoir::new([[-1.0; LANES]]);
+        assert!(!reservoir.offer(&[[2.0; LANES]], f32::NEG_INFINITY, &mut rng), "{name}");
+        assert!(reservoir.offer(&[[3.0; LANES]], 0.0, &mut rng), "{name}");
+        assert_eq!(reservoir.sample(), [[3.0; LANES]], "{name}");
+    }
 }

@@ -31,7 +31,9 @@ impl<B: AsMut<[Block]> + AsRef<[Block]>> Reservoir<B> {
     pub fn offer<R: Rng + ?Sized>(&mut self, x: &[Block], log_weight: f32, rng: &mut R) -> bool {
         let u = uniform(rng);
         self.weights.add(log_weight);
-        let taken = log_weight.is_finite() && u < self.weights.share(log_weight);
+        let share = self.weights.share(log_weight);
+        // A uniform may be 1, and the first point is taken always.
+        let taken = log_weight.is_finite() && (u < share || share >= 1.0);
         if taken {
             copy(self.kept.as_mut(), x);
         }
