@@ -146,8 +146,9 @@ fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Pl
         }
         Form::Spins { .. } | Form::Bits { .. } | Form::Potts { .. } => vec![Plan::Gibbs],
         // Changes of single sites may not connect what hard constraints leave.
-        Form::Factors { arities, .. } if sampler.model.forbids() => {
-            vec![Plan::Gibbs, Plan::HammingBall { sites: arities.len().min(4), radius: arities.len().min(2) }]
+        Form::Factors { .. } if sampler.model.forbids() => {
+            let blocks = ball(sampler.model.layout());
+            std::iter::once(Plan::Gibbs).chain(blocks).collect()
         }
         Form::Factors { .. } => vec![Plan::Gibbs],
         Form::Polynomial { .. } => vec![Plan::Gibbs, langevin],
@@ -156,6 +157,14 @@ fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Pl
         Form::Rbm { .. } => vec![langevin, Plan::Gibbs],
         Form::Own(_) => vec![langevin, Plan::Gibbs, Plan::GibbsWithGradients { indices: 1 }],
     }
+}
+
+/// Blocks of four sites of which two change, or of as many as there are not too many states of; none of sites of many values.
+fn ball(layout: Layout) -> Option<Plan> {
+    let radius = layout.sites().min(2);
+    let fits = |sites: &usize| HammingBall::new(layout, *sites, radius).is_ok();
+    let sites = (radius..=layout.sites().min(4)).rev().find(fits)?;
+    Some(Plan::HammingBall { sites, radius })
 }
 
 /// Whether no state of the spins satisfies all couplings and fields: then clusters grow over nearly all sites.

@@ -83,6 +83,22 @@ fn permutations_are_sampled_by_the_automatic_choice() {
     assert!(summary.sites.iter().all(|site| (site.value.mean - 1.5).abs() < 0.1));
 }
 
+/// Blocks of four sites have more states than are enumerated from 27 values on, blocks of two from 65 on.
+#[test]
+fn hard_constraints_over_many_values_are_sampled_by_the_automatic_choice() {
+    for values in [27_usize, 40, 70] {
+        let table: Vec<f64> =
+            (0..values * values).map(|entry| f64::from(u8::from(entry / values != entry % values))).collect();
+        let pairs: Vec<[u32; 2]> = (0..5).map(|site| [site, (site + 1) % 5]).collect();
+        let tables: Vec<(&[u32], &[f64])> = pairs.iter().map(|pair| (&pair[..], &table[..])).collect();
+        let samples = Model::factors(&[values as u16; 5], &tables).unwrap().sampler().run().unwrap();
+        let (summary, half) = (samples.summary(), (values as f64 - 1.0) / 2.0);
+        assert!(summary.warning().is_none(), "{values}: {summary:?}");
+        let near = |mean: f64| (mean / half - 1.0).abs() < 0.05;
+        assert!(summary.sites.iter().all(|site| near(site.value.mean)), "{values}: {summary:?}");
+    }
+}
+
 #[test]
 fn ln_z_knows_what_it_has_not_met() {
     // One state of 200 is forbidden: runs that never begin there all have one weight.
