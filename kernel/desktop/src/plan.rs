@@ -259,7 +259,9 @@ impl Plan {
             2 => (two + 1, more),
             _ => (two, more + 1),
         });
-        self.check_reach(two, more)?;
+        // Of known sites, too, a walk draws whether they change: fewer are free than its radius may say.
+        let walks = matches!(self, Self::RandomWalk { .. });
+        self.check_reach(two, if walks { energy.layout().sites() - two } else { more })?;
         let batched = starts.len() >= BATCH_FROM;
         match (self, special) {
             (Self::Gibbs, Some(Ready::Ising(model))) if batched => {

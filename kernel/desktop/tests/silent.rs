@@ -83,6 +83,28 @@ fn permutations_are_sampled_by_the_automatic_choice() {
     assert!(summary.sites.iter().all(|site| (site.value.mean - 1.5).abs() < 0.1));
 }
 
+/// The radius of a walk is over all sites: where it is more than there are free ones, not all of these change at each step.
+#[test]
+fn random_walks_move_the_few_sites_that_are_not_known() {
+    let edges: Vec<_> = (0..39).map(|site| (site, site + 1, 0.5)).collect();
+    let model = Model::ising(40, &edges, &[]).unwrap();
+    for free in [0, 1, 2] {
+        let known: Vec<_> = (free..40).map(|site| (site, 1)).collect();
+        let model = model.clone().given(&known).unwrap();
+        for sampler in ["random-walk", "random-walk:8"] {
+            let samples = model.sampler().with(sampler.parse().unwrap()).run().unwrap();
+            let sites = samples.summary().sites;
+            // A free end of the chain of spins agrees with its neighbour as often as two spins do that have no others.
+            let mean = |site: usize| 0.5 + 0.5 * 0.5_f64.tanh().powi(free as i32 - site as i32);
+            assert!(
+                (0..free).all(|site| (sites[site].value.mean - mean(site)).abs() < 0.02),
+                "{free} {sampler}"
+            );
+            assert!((free..40).all(|site| sites[site].value.mean == 1.0), "{free} {sampler}");
+        }
+    }
+}
+
 /// Blocks of four sites have more states than are enumerated from 27 values on, blocks of two from 65 on.
 #[test]
 fn hard_constraints_over_many_values_are_sampled_by_the_automatic_choice() {
