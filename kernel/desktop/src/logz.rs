@@ -1,7 +1,7 @@
 //! ln Z: its settings, and annealed importance sampling.
 
 use crate::Error;
-use crate::chains::{memory, streams};
+use crate::chains::{memory, room, streams};
 use crate::diagnose::mean;
 use crate::keep::fingerprint;
 use crate::model::Model;
@@ -283,6 +283,8 @@ impl LogZ<'_> {
         let soft = soft.ready()?;
         let held = held(self.model);
         let held = Packed::new(Layout::binary(self.model.sites()), &held).map_err(Error::model)?;
+        // Generators, and ln w.
+        room("runs", runs, size_of::<LaneRng>() + 32)?;
         let progress = Progress::new(!self.settings.progress, runs as u64);
         let streams: Vec<LaneRng> = streams(self.settings.seed).take(runs).collect();
         let one = |mut rng: LaneRng| {

@@ -241,6 +241,7 @@ impl Model {
     /// # Errors
     /// [`Error::Model`] names the edge or the site that is wrong.
     pub fn potts(sites: usize, arity: usize, edges: &[Edge], fields: &[f32]) -> Result<Self, Error> {
+        countable(sites)?;
         Self::checked(Form::Potts { sites, arity, edges: edges.to_vec(), fields: fields.to_vec() })
     }
 
@@ -333,6 +334,7 @@ impl Model {
     }
 
     fn polynomial(scale: Scale, sites: usize, terms: &[(&[u32], f64)]) -> Result<Self, Error> {
+        countable(sites)?;
         for (term, &(of, weight)) in terms.iter().enumerate() {
             if let Some(&site) = of.iter().find(|&&site| site as usize >= sites) {
                 return Err(Error::model(PolynomialError::OutOfRange { term, site, sites }));
@@ -571,8 +573,14 @@ impl fmt::Display for Info {
     }
 }
 
+/// Refuses more sites than the kernel takes, before there is memory for them.
+fn countable(sites: usize) -> Result<(), Error> {
+    if sites > i32::MAX as usize { Err(Error::model("a model has 1 to 2^31 - 1 sites")) } else { Ok(()) }
+}
+
 /// One number a site, or zeros where there are none.
 fn per_site(sites: usize, numbers: &[f32], name: &str) -> Result<Vec<f32>, Error> {
+    countable(sites)?;
     match numbers.len() {
         0 => Ok(vec![0.0; sites]),
         got if got == sites => Ok(numbers.to_vec()),

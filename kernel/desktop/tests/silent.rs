@@ -237,6 +237,18 @@ fn memory_that_is_not_there_is_an_error() {
     let model = two_modes();
     let error = model.sampler().draws(usize::MAX / 4096).run().unwrap_err().to_string();
     assert!(error.starts_with("draws: ") && error.contains("GB of memory"), "{error}");
+    let error = model.log_z().runs(1 << 50).run().unwrap_err().to_string();
+    assert!(error.starts_with("runs: ") && error.contains("GB of memory"), "{error}");
+    let error = model.annealer().reads(1 << 50, 1, None).run().unwrap_err().to_string();
+    assert!(error.starts_with("reads: ") && error.contains("GB of memory"), "{error}");
+    for made in [
+        Model::ising(usize::MAX, &[], &[]),
+        Model::qubo(usize::MAX, &[], &[]),
+        Model::potts(usize::MAX, 3, &[], &[]),
+        Model::polynomial_bits(usize::MAX, &[(&[0], 1.0)]),
+    ] {
+        assert_eq!(made.unwrap_err().to_string(), "a model has 1 to 2^31 - 1 sites");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::fall::{Ends, Schedule, one, sixteen, sliced, temperatures};
 use super::ladders::Ladders;
 use super::{Annealed, Annealer, Budget, Method, Minimum, Reached};
 use crate::Error;
-use crate::chains::streams;
+use crate::chains::{room, streams};
 use crate::parts::{Parts, Ready};
 use crate::progress::Progress;
 use bitmc::LaneRng;
@@ -91,6 +91,11 @@ pub(super) fn search(annealer: &Annealer<'_>) -> Result<Annealed, Error> {
     let ready = parts.ready()?;
     let mut soft = Parts::soft(annealer.model, 1.0)?;
     let soft = soft.ready()?;
+    // One that is to be stopped may well ask for more than there is room for.
+    if let (Budget::Reads(reads, _, None), None) = (budget, annealer.target) {
+        // States and energies, twice.
+        room("reads", reads, 2 * (4 * annealer.model.layout().words() + 32))?;
+    }
     let mut streams = streams(settings.seed);
     let mut first = streams.next().ok_or_else(|| Error::option("no generator"))?;
     let (hot, cold) = match annealer.range {
