@@ -236,8 +236,9 @@ impl Annealer<'_> {
     /// Ising models are annealed in batches of 16 or 512 runs. Without [`Annealer::reads`] only the best end of each batch is kept, and
     /// a batch counts as one run.
     ///
-    /// Energies are sums of 32 bits. An energy up to 1.2·10⁻⁷·max(|target|, 1) above the target counts as the target. That is
-    /// one or two steps from an `f32` to the next. [`Annealed::states`] has the energy that was found.
+    /// Energies are sums of 32 bits. An energy up to 1.2·10⁻⁷·max(|target|, T) above the target counts as the target, where T is
+    /// the hottest temperature, or 1 where that is less. That is one or two steps from an `f32` to the next. [`Annealed::states`] has
+    /// the energy that was found.
     #[must_use]
     pub fn target(self, energy: f64) -> Self {
         Self { target: Some(energy), ..self }
