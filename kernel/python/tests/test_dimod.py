@@ -81,7 +81,7 @@ def test_unknown_parameters_are_told(bqm):
 
 @pytest.mark.parametrize(
     "name, value",
-    [("num_reads", 0), ("num_sweeps", -1), ("seed", 1.5), ("time_limit", 0), ("beta_range", (2, 1)), ("beta_range", 3)],
+    [("num_reads", 0), ("num_sweeps", -1), ("seed", 1.5), ("time_limit", 0), ("beta_range", (2, 1)), ("beta_range", 3), ("num_threads", 5000)],
 )
 def test_bad_parameters(bqm, name, value):
     with pytest.raises(ValueError, match=name):

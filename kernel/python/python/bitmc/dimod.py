@@ -84,7 +84,7 @@ class BitmcSampler(dimod.Sampler):  # type: ignore[misc, name-defined]
         kwargs = self.remove_unknown_kwargs(**kwargs)
         reads = 1 if num_reads is None else whole("num_reads", num_reads, 1, 10**9)
         sweeps = 1000 if num_sweeps is None else whole("num_sweeps", num_sweeps, 1)
-        threads = whole("num_threads", num_threads)
+        threads = whole("num_threads", num_threads, 0, 1024)
         number = int(np.random.default_rng().integers(2**31)) if seed is None else whole("seed", seed)
         limit = None if time_limit is None else real("time_limit", time_limit, 0.0, 1e9 - 1, above=True)
         temperatures = None
