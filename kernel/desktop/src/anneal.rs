@@ -253,6 +253,9 @@ impl Annealer<'_> {
         if self.budget.seconds().is_some_and(|seconds| !(seconds > 0.0 && seconds < 1e9)) {
             return Err(Error::option("seconds: a number above 0 is needed"));
         }
+        if matches!(self.budget, Budget::Sweeps(0)) {
+            return Err(Error::option("sweeps: at least 1 is needed"));
+        }
         if matches!(self.budget, Budget::Reads(reads, sweeps, _) if reads == 0 || sweeps == 0) {
             return Err(Error::option("reads and sweeps: at least 1 of each is needed"));
         }

@@ -199,6 +199,8 @@ fn illegal_settings_are_named() {
     assert_eq!(said(block), "block Gibbs: only an RBM at temperature 1 has it");
     assert!("gibs".parse::<Choice>().unwrap_err().to_string().starts_with("sampler \"gibs\": auto, gibbs,"));
     assert!("langevin:x".parse::<Choice>().is_err());
+    let error = model.annealer().sweeps(0).run().unwrap_err().to_string();
+    assert_eq!(error, "sweeps: at least 1 is needed");
 }
 
 /// Chains that begin far away keep the rounding of large energies in the small ones that follow: draws must not, without a
