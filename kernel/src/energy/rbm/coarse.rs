@@ -167,6 +167,7 @@ impl<'a> CoarseRbm<'a> {
         while next < blocks.end {
             let first = if next < wide { next / TILE * TILE } else { next };
             if next < wide {
+                // Of a tile that is asked for in part the rest is dropped.
                 let tile = (first..).zip(self.sums::<TILE, C>(s.clone(), first));
                 tile.filter(|(block, _)| blocks.contains(block))
                     .for_each(|(block, sums)| write(block, self.slopes(block, sums)));
