@@ -315,6 +315,29 @@ static void unsaved(void) {
               bitmc_exchange_load(1, &ladder, replicas, 1, &rng, bytes, written) == BITMC_STATUS_COUNT &&
               !bitmc_exchange_load(1, &ladder, replicas, 2, &rng, bytes, written),
           "a ladder without all its replicas");
+    {
+        static uint32_t sums[8];
+        bitmc_rng no_rng = {{0}}, other;
+        bitmc_stats no_stats = {{0}}, stats = {{0}};
+        uint32_t saved = 0, moved = 0, after = 0;
+        float energy;
+        ready = ready && !bitmc_stats_init(&stats, sums, 8) && !bitmc_chain_run(&chain, &gibbs, &rng, 5, &stats) &&
+                !bitmc_save(1, &chain, &rng, &stats, bytes, sizeof bytes, &written) && look(&saved, &energy);
+        for (moved = saved; ready && moved == saved;)
+            ready = !bitmc_chain_step(&chain, &gibbs, &rng, NULL) && look(&moved, &energy);
+        check(ready && bitmc_load(1, &chain, &no_rng, &stats, bytes, written) == BITMC_STATUS_NOT_READY &&
+                  !bitmc_rng_init(&other, 8, 0) &&
+                  bitmc_load(1, &chain, &other, &no_stats, bytes, written) == BITMC_STATUS_NOT_READY &&
+                  unmoved(&other, 8) && look(&after, &energy) && after == moved,
+              "a part that is not ready leaves the others as they were");
+        ready = !bitmc_replica_init(&replicas[0], &model, replica_memory[0], sizeof replica_memory[0], &rng) &&
+                !bitmc_exchange_save(1, &ladder, replicas, 2, &rng, bytes, sizeof bytes, &written);
+        memset(&replicas[1], 0, sizeof replicas[1]);
+        check(ready && !bitmc_rng_init(&other, 8, 0) &&
+                  bitmc_exchange_load(1, &ladder, replicas, 2, &other, bytes, written) == BITMC_STATUS_NOT_READY &&
+                  bitmc_exchange_load(1, &ladder, NULL, 2, &other, bytes, written) == BITMC_STATUS_NULL && unmoved(&other, 8),
+              "a replica that is not ready leaves the generator as it was");
+    }
 }
 
 static void numbers(void) {
@@ -543,6 +566,10 @@ static void asked_and_told(void) {
               bitmc_load(1, &chain, &rng, NULL, bytes, written) != BITMC_STATUS_OK &&
               !bitmc_open_load(1, &open_chain, &rng, bytes, written) && open_word() == 5,
           "other snapshots");
+    memset(&still, 0, sizeof still), words[0] = 9;
+    check(!bitmc_open_restart(&open_chain, words, 1, 2.0f, zeros, 8) &&
+              bitmc_open_load(1, &open_chain, &still, bytes, written) == BITMC_STATUS_NOT_READY && open_word() == 9,
+          "a generator that is not ready leaves the open chain as it was");
     check(open_up(&sampler) && !bitmc_chain_init(&chain, &model, open_memory, sizeof open_memory, &rng) &&
               bitmc_open_energy(&open_chain, &energy) == BITMC_STATUS_NOT_READY && open_up(&sampler) &&
               !bitmc_open_init(&other, 8, 2, 0, NULL, memory, sizeof memory, words, 1, 0.0f, zeros, 8) && not_ready(),

@@ -265,6 +265,10 @@ pub unsafe extern "C" fn bitmc_open_load(
 ) -> bitmc_status {
     // SAFETY: as the crate says.
     let load = || unsafe {
+        // Both parts are there, or none is filled.
+        if !rng.is_null() {
+            LaneRng::look(rng)?;
+        }
         let mut reader = with(open, &[Span::of(bytes, count)], |it| {
             let mut reader = Reader::new(slice(bytes, count)?)?;
             reader.get(&mut Same(model))?.get(it)?;

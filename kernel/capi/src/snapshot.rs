@@ -86,6 +86,13 @@ pub unsafe extern "C" fn bitmc_load(
     let load = || unsafe {
         let mut reader = Reader::new(slice(bytes, count)?)?;
         reader.get(&mut Same(model))?;
+        // All parts are there, or none is filled.
+        if !rng.is_null() {
+            LaneRng::look(rng)?;
+        }
+        if !stats.is_null() {
+            Statistics::look(stats)?;
+        }
         let mut sites = usize::MAX;
         if !chain.is_null() {
             sites = with_chain(chain, |it| reader.get(it).map(|_| it.state().layout().sites()))??;
@@ -149,6 +156,11 @@ pub unsafe extern "C" fn bitmc_exchange_load(
         all_of(ladder, count)?;
         let mut reader = Reader::new(slice(bytes, byte_count)?)?;
         reader.get(&mut Same(model))?;
+        // All parts are there, or none is filled.
+        LaneRng::look(rng)?;
+        for index in 0..count {
+            with_replica(replicas.wrapping_add(index), |_| ())?;
+        }
         Rungs::with(ladder, |it| reader.get(it).map(|_| ()))??;
         LaneRng::with(rng, |it| reader.get(it).map(|_| ()))??;
         for index in 0..count {
