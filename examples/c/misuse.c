@@ -317,10 +317,12 @@ static void unsaved(void) {
           "a ladder without all its replicas");
     {
         static uint32_t sums[8];
+        bitmc_edge edges[2] = {{0, 1, 0.5f}, {1, 2, 0.5f}};
+        bitmc_model small = {{0}};
         bitmc_rng no_rng = {{0}}, other;
         bitmc_stats no_stats = {{0}}, stats = {{0}};
         uint32_t saved = 0, moved = 0, after = 0;
-        float energy;
+        float energy, mean;
         ready = ready && !bitmc_stats_init(&stats, sums, 8) && !bitmc_chain_run(&chain, &gibbs, &rng, 5, &stats) &&
                 !bitmc_save(1, &chain, &rng, &stats, bytes, sizeof bytes, &written) && look(&saved, &energy);
         for (moved = saved; ready && moved == saved;)
@@ -330,6 +332,13 @@ static void unsaved(void) {
                   bitmc_load(1, &chain, &other, &no_stats, bytes, written) == BITMC_STATUS_NOT_READY &&
                   unmoved(&other, 8) && look(&after, &energy) && after == moved,
               "a part that is not ready leaves the others as they were");
+        check(ready && !bitmc_stats_init(&stats, sums, 8) &&
+                  !bitmc_ising_init(&small, 0, edges, 2, fields, 4, room, sizeof room) &&
+                  !bitmc_chain_init(&none, &small, replica_memory[0], sizeof replica_memory[0], &rng) &&
+                  !bitmc_chain_run(&none, &gibbs, &rng, 5, &stats) &&
+                  bitmc_stats_mean(&stats, 7, &mean) == BITMC_STATUS_INDEX &&
+                  !bitmc_load(1, &chain, &rng, &stats, bytes, written) && !bitmc_stats_mean(&stats, 7, &mean),
+              "statistics of fewer sites are those of the snapshot");
         ready = !bitmc_replica_init(&replicas[0], &model, replica_memory[0], sizeof replica_memory[0], &rng) &&
                 !bitmc_exchange_save(1, &ladder, replicas, 2, &rng, bytes, sizeof bytes, &written);
         memset(&replicas[1], 0, sizeof replicas[1]);

@@ -102,8 +102,9 @@ pub unsafe extern "C" fn bitmc_load(
         }
         if !stats.is_null() {
             Statistics::with(stats, |it| {
-                it.see(sites);
-                reader.get(&mut it.acceptance)?.get(&mut it.energy)?.get(&mut it.means).map(|_| ())
+                reader.get(&mut it.acceptance)?.get(&mut it.energy)?.get(&mut it.means)?;
+                it.loaded(sites);
+                Ok::<(), bitmc_status>(())
             })??;
         }
         Ok(reader.finish()?)

@@ -34,6 +34,8 @@ pub struct bitmc_summary {
 pub(crate) struct Statistics {
     pub(crate) acceptance: Acceptance,
     pub(crate) energy: BatchMeans<32>,
+    /// How many sums there are.
+    room: usize,
     /// How many sites have a mean.
     pub(crate) sites: usize,
     /// Where the sums lie.
@@ -46,6 +48,11 @@ impl Handle<bitmc_stats> for Statistics {
 }
 
 impl Statistics {
+    /// What was loaded is of a chain of so many sites.
+    pub(crate) fn loaded(&mut self, sites: usize) {
+        self.sites = self.room.min(sites);
+    }
+
     /// A chain of so many sites is shown.
     pub(crate) fn see(&mut self, sites: usize) {
         self.sites = self.sites.min(sites);
@@ -89,6 +96,7 @@ pub unsafe extern "C" fn bitmc_stats_init(
             Ok(Statistics {
                 acceptance: Acceptance::new(),
                 energy: BatchMeans::new(),
+                room: sites,
                 sites,
                 sums: span,
                 means: Means::new(sums),
