@@ -349,6 +349,43 @@ static void unsaved(void) {
     }
 }
 
+/* What an _init refuses by its numbers leaves what its struct was. */
+static void refused_again(void) {
+    static const float betas[2] = {0.5f, 1.0f}, wrong[2] = {1.0f, 0.5f}, nan[2] = {0.5f, NAN};
+    static const float parameters[4][3] = {{-1.0f, 0.5f, 1.0f}, {1.0f, 1.5f, 1.0f}, {1.0f, 0.5f, 0.0f}, {NAN, 0.5f, 1.0f}};
+    static unsigned char rungs[256];
+    uint32_t ends[2] = {1, 2}, words[1] = {0}, third[1] = {4}, flips[1];
+    int32_t linear[2] = {0, 0}, drawn[2];
+    bitmc_entry pair[2] = {{1, 5}, {0, 5}};
+    bitmc_quantised quantised = {{0}};
+    bitmc_quantised_langevin jumps = {{0}};
+    bitmc_sampler sampler = {{0}};
+    bitmc_ladder ladder = {{0}};
+    size_t replica = 5;
+    int refused = 1;
+    check(!bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, words, 1, drawn, 2) &&
+              bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, third, 1, drawn, 2) == BITMC_STATUS_STATE &&
+              bitmc_quantised_init(&quantised, ends, pair, 2, linear, 2, words, 0, drawn, 2) == BITMC_STATUS_STATE &&
+              set_up() && !bitmc_quantised_sweep(&quantised, &rng, 0, 2, NULL),
+          "a chain without floats stays where words are no state");
+    check(!bitmc_quantised_langevin_init(&jumps, ends, pair, 2, linear, 2, 5, words, flips, 1, drawn, 2) &&
+              bitmc_quantised_langevin_init(&jumps, ends, pair, 2, linear, 2, 5, third, flips, 1, drawn, 2) ==
+                  BITMC_STATUS_STATE &&
+              !bitmc_quantised_langevin_step(&jumps, &rng, NULL, NULL),
+          "so does one of DMALA");
+    check(!bitmc_ladder_init(&ladder, betas, 2, rungs, sizeof rungs) &&
+              bitmc_ladder_init(&ladder, wrong, 2, rungs, sizeof rungs) == BITMC_STATUS_ARGUMENT &&
+              bitmc_ladder_init(&ladder, nan, 2, rungs, sizeof rungs) == BITMC_STATUS_ARGUMENT &&
+              bitmc_ladder_init(&ladder, betas, 1, rungs, sizeof rungs) == BITMC_STATUS_COUNT &&
+              !bitmc_ladder_replica(&ladder, 1, &replica) && replica == 1,
+          "a ladder stays where temperatures do not rise");
+    check(!bitmc_second_order_init(&sampler, &model, 1.0f, 0.5f, 1.0f, room, sizeof room), "AB-edge");
+    for (int which = 0; which < 4; which++)
+        refused &= bitmc_second_order_init(&sampler, &model, parameters[which][0], parameters[which][1],
+                                           parameters[which][2], room, sizeof room) == BITMC_STATUS_ARGUMENT;
+    check(refused && !bitmc_chain_run(&chain, &sampler, &rng, 3, NULL), "it stays where its parameters are wrong");
+}
+
 static void numbers(void) {
     static const float cycles[8][3] = {{-1.0f, 0.5f, 0.6f},     {1.0f, 0.0f, 0.6f},      {0.5f, 1.0f, 0.6f}, {1.0f, 0.5f, 0.1f},
                                        {INFINITY, 0.5f, 0.6f}, {1.0f, 0.5f, 1.5f}, {NAN, 0.5f, 0.6f},  {1.0f, -0.5f, 0.6f}};
@@ -778,6 +815,7 @@ int main(void) {
     within_callbacks();
     within_exchange();
     unsaved();
+    refused_again();
     numbers();
     alignment();
     asked_and_told();

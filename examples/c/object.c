@@ -127,7 +127,7 @@ static int refused(void) {
     bitmc_quantised_langevin jumps;
     bitmc_rng rng;
     bitmc_state state;
-    memset(&none, 0, sizeof none);
+    memset(&none, 0, sizeof none), memset(&jumps, 0, sizeof jumps);
     return bitmc_quantised_init(NULL, two, pair, 2, b, 2, word, 1, room, 2) == BITMC_STATUS_NULL &&
            bitmc_quantised_init(&chain, NULL, pair, 2, b, 2, word, 1, room, 2) == BITMC_STATUS_NULL &&
            bitmc_quantised_init(&chain, two, pair, 2, b, 2, word, 1, room, 1) == BITMC_STATUS_MEMORY &&

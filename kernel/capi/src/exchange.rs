@@ -106,6 +106,14 @@ pub unsafe extern "C" fn bitmc_ladder_init(
         Span::all_apart(&[Span::of(memory, bytes), Span::of(ladder, 1)], &[Span::of(betas, rungs)])?;
         let betas = slice(betas, rungs)?;
         let mut borrowed = Borrowed::new(memory, bytes, &[rungs.saturating_mul(size_of::<Rung>())])?;
+        // Before the rungs of a ladder that is there are written.
+        if rungs < 2 {
+            return Err(bitmc_status::Count);
+        }
+        let legal = |beta: &f32| *beta >= 0.0 && beta.is_finite();
+        if !(betas.iter().all(legal) && betas.is_sorted_by(|low, high| low < high)) {
+            return Err(bitmc_status::Argument);
+        }
         Rungs::make(ladder, || {
             let at: *mut Rung = borrowed.take(rungs)?;
             (0..rungs).for_each(|index| at.add(index).write(Rung::default()));

@@ -105,9 +105,9 @@ pub unsafe extern "C" fn bitmc_quantised_init(
             return Err(bitmc_status::Memory);
         }
         let [_, state, room] = written;
-        Own::make(chain, || {
-            Ok(Own { chain: QuantisedGibbs::new(model, words, fields)?, written: [state, room] })
-        })
+        Own::room(chain)?;
+        // Made first: a chain that is in the struct stays where the words are no state.
+        Own { chain: QuantisedGibbs::new(model, words, fields)?, written: [state, room] }.place(chain)
     };
     bitmc_status::of(build())
 }

@@ -57,10 +57,10 @@ pub unsafe extern "C" fn bitmc_quantised_langevin_init(
         if field_count < sites {
             return Err(bitmc_status::Memory);
         }
-        Own::make(chain, || {
-            let chain = QuantisedLangevin::new(model, penalty, words, fields, flips)?;
-            Ok(Own { chain, written: [state, room.0, room.1] })
-        })
+        Own::room(chain)?;
+        // Made first: a chain that is in the struct stays where the words are no state.
+        let made = QuantisedLangevin::new(model, penalty, words, fields, flips)?;
+        Own { chain: made, written: [state, room.0, room.1] }.place(chain)
     };
     bitmc_status::of(build())
 }

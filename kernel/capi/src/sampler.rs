@@ -170,6 +170,8 @@ pub unsafe extern "C" fn bitmc_second_order_init(
         let (model, stamp) = (model.cast_mut(), Model::stamp(model.cast_mut())?);
         let blocks = Edgewise::blocks(form.sites());
         let mut borrowed = Borrowed::new(memory, bytes, &[blocks.saturating_mul(size_of::<Block>())])?;
+        // Its parameters, before the sampler that is there is written.
+        Langevin::balanced(step_size, balance)?.precision(precision)?;
         Placed::make(sampler, || {
             let noise = Edgewise::new(SparseMatrix::of(form), borrowed.zeros(blocks)?)?;
             let kernel = Langevin::second_order(noise, step_size, balance)?.precision(precision)?;
