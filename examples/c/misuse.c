@@ -439,6 +439,14 @@ static void numbers(void) {
     check(!bitmc_own_init(&none, 8, 2, 0, nothing, NULL, NULL, NULL) &&
               bitmc_second_order_init(&sampler, &none, 1.0f, 0.5f, 1.0f, room, sizeof room) == BITMC_STATUS_SAMPLER,
           "AB-edge without couplings");
+    {
+        static unsigned char potts[4096];
+        check(!bitmc_potts_init(&none, NULL, 0, NULL, 3, 65, potts, sizeof potts) &&
+                  bitmc_second_order_init(&sampler, &none, 1.0f, 0.5f, 1.0f, room, sizeof room) == BITMC_STATUS_COUNT &&
+                  !bitmc_potts_init(&none, NULL, 0, NULL, 3, 64, potts, sizeof potts) &&
+                  !bitmc_second_order_init(&sampler, &none, 1.0f, 0.5f, 1.0f, room, sizeof room),
+              "AB-edge for many values");
+    }
 }
 
 static void alignment(void) {

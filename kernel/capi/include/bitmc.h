@@ -639,7 +639,8 @@ size_t bitmc_second_order_bytes(size_t sites);
 
 // The balanced sampler of second order (AB-edge) for the couplings of an Ising or Potts model. Its parameters are the step
 // size sigma (INFINITY is allowed), the balance alpha, and the precision kappa of its auxiliary variable (1 is usual). Where
-// the model is made again, the sampler is not ready any more.
+// the model is made again, the sampler is not ready any more. BITMC_STATUS_COUNT for a Potts model of 65 values or more. A
+// chain over another number of sites refuses every step as a fault.
 enum bitmc_status bitmc_second_order_init(struct bitmc_sampler *sampler,
                                           const struct bitmc_model *model,
                                           float step_size,

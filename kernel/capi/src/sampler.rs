@@ -145,7 +145,8 @@ pub extern "C" fn bitmc_second_order_bytes(sites: usize) -> usize {
 
 /// The balanced sampler of second order (AB-edge) for the couplings of an Ising or Potts model. Its parameters are the step
 /// size sigma (INFINITY is allowed), the balance alpha, and the precision kappa of its auxiliary variable (1 is usual). Where
-/// the model is made again, the sampler is not ready any more.
+/// the model is made again, the sampler is not ready any more. BITMC_STATUS_COUNT for a Potts model of 65 values or more. A
+/// chain over another number of sites refuses every step as a fault.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_second_order_init(
     sampler: *mut bitmc_sampler,
@@ -161,6 +162,8 @@ pub unsafe extern "C" fn bitmc_second_order_init(
         let it = Model::borrow(model)?;
         let form = match it.built() {
             Built::Ising(ising, _) => ising.form(),
+            // Every step would be a fault.
+            Built::Potts(potts, _) if potts.layout().row_is_site() => return Err(bitmc_status::Count),
             Built::Potts(potts, _) => potts.form(),
             Built::Rbm(..) | Built::Own(_) => return Err(bitmc_status::Sampler),
         };
