@@ -312,6 +312,19 @@ static float changing(void *user, const bitmc_state *x) {
     return energy + 0.25f * (float)*(int *)user;
 }
 
+/* NaN or minus infinity where bit 2 is 1. */
+static float at_times_nan(void *user, const bitmc_state *x) {
+    return bitmc_state_get(x, 2) ? NAN : two_minima(user, x);
+}
+
+static float at_times_minus_infinity(void *user, const bitmc_state *x) {
+    return bitmc_state_get(x, 2) ? -INFINITY : two_minima(user, x);
+}
+
+static float at_times_nan_slope(void *user, const bitmc_state *x, size_t site, uint32_t value) {
+    return bitmc_state_get(x, 2) ? NAN : slope(user, x, site, value);
+}
+
 static void compared_with_itself(void) {
     static unsigned char memory[2048], couplings[512];
     const uint32_t words[3] = {0, 1023, 341};
@@ -342,6 +355,15 @@ static void compared_with_itself(void) {
               bitmc_check(&model, words, 3, memory, sizeof memory, &saw) == BITMC_STATUS_CHECK &&
               (saw.wrong == BITMC_WRONG_TOTAL || saw.wrong == BITMC_WRONG_DIFFERENCE) && saw.need != saw.got,
           "an energy that changes");
+    for (int kind = 0; kind < 2; kind++)
+        check(!bitmc_own_init(&model, 10, 2, 0, kind ? at_times_minus_infinity : at_times_nan, slope, NULL, &calls) &&
+                  bitmc_check(&model, words, 1, memory, sizeof memory, &saw) == BITMC_STATUS_CHECK &&
+                  saw.wrong == BITMC_WRONG_FAULT && saw.site == 2 && saw.value == 1,
+              kind ? "an energy of minus infinity beside a state" : "an energy of NaN beside a state");
+    check(!bitmc_own_init(&model, 10, 2, 0, two_minima, at_times_nan_slope, NULL, &calls) &&
+              bitmc_check(&model, words, 1, memory, sizeof memory, &saw) == BITMC_STATUS_CHECK &&
+              saw.wrong == BITMC_WRONG_NAN_GRADIENT,
+          "a gradient of NaN beside a state");
     check(!bitmc_ising_init(&model, 0, edges, 2, fields, 10, couplings, sizeof couplings) &&
               !bitmc_check(&model, words, 3, memory, sizeof memory, &saw) && fabsf(saw.slope - 1.0f) < 1e-3f,
           "a model of the library");

@@ -93,9 +93,13 @@ fn found(error: CheckError) -> Outcome<bitmc_checked> {
         CheckError::Chain(error) => return Err(error.into()),
         CheckError::Off { answer, state, site, value, need, got } => {
             let wrong = match answer {
-                Answer::Gradient | Answer::Gradients if need.is_nan() => wrong::NanGradient,
+                Answer::Gradient | Answer::Gradients | Answer::CacheGradient if need.is_nan() => {
+                    wrong::NanGradient
+                }
                 Answer::Gradient | Answer::Gradients | Answer::CacheGradient => wrong::Gradient,
                 Answer::Total if got.is_nan() => wrong::Fault,
+                // Of the value that the site would have: no number is off from NaN.
+                Answer::Cache if need.is_nan() => wrong::Fault,
                 Answer::Total => wrong::Total,
                 _ => wrong::Difference,
             };
