@@ -436,6 +436,9 @@ static void numbers(void) {
     check(bitmc_ising_init(&none, 0, ring, 8, fields, 8, room, sizeof room) == BITMC_STATUS_EDGES, "an edge to itself");
     check(bitmc_quantised_init(&quantised, ends, &entry, 1, linear, 2, words, 1, drawn, 2) == BITMC_STATUS_EDGES,
           "rows without symmetry");
+    ends[0] = 0, ends[1] = 0;
+    check(bitmc_quantised_init(&quantised, ends, &entry, 1, linear, 2, words, 1, drawn, 2) == BITMC_STATUS_COUNT,
+          "more entries than the rows have");
     check(!bitmc_own_init(&none, 8, 2, 0, nothing, NULL, NULL, NULL) &&
               bitmc_second_order_init(&sampler, &none, 1.0f, 0.5f, 1.0f, room, sizeof room) == BITMC_STATUS_SAMPLER,
           "AB-edge without couplings");

@@ -75,7 +75,8 @@ typedef enum bitmc_status {
   BITMC_STATUS_CHOICE,
   // Two arrays, or an array or a struct and caller-provided memory, overlap.
   BITMC_STATUS_OVERLAP,
-  // A count is 0, too large, or does not fit another: of sites, values, fields, units, steps, rungs, replicas or words.
+  // A count is 0, too large, or does not fit another: of sites, values, fields, entries, units, steps, rungs, replicas or
+  // words.
   BITMC_STATUS_COUNT,
   // There is no such site or rung.
   BITMC_STATUS_INDEX,

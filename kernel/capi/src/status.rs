@@ -59,7 +59,8 @@ pub enum bitmc_status {
     Choice,
     /// Two arrays, or an array or a struct and caller-provided memory, overlap.
     Overlap,
-    /// A count is 0, too large, or does not fit another: of sites, values, fields, units, steps, rungs, replicas or words.
+    /// A count is 0, too large, or does not fit another: of sites, values, fields, entries, units, steps, rungs, replicas or
+    /// words.
     Count,
     /// There is no such site or rung.
     Index,
@@ -146,10 +147,11 @@ impl From<SparseError> for bitmc_status {
             | SparseError::Ends { .. }
             | SparseError::Unsorted { .. }
             | SparseError::Asymmetric { .. } => Self::Edges,
-            SparseError::Memory { .. }
-            | SparseError::Entries { .. }
-            | SparseError::Blocks { .. }
-            | SparseError::Parameters { .. } => Self::Memory,
+            SparseError::Memory { .. } | SparseError::Blocks { .. } | SparseError::Parameters { .. } => {
+                Self::Memory
+            }
+            // Rows that end before the entries do: where entries are written, there is memory for all.
+            SparseError::Entries { .. } => Self::Count,
             SparseError::Sites | SparseError::Shape | SparseError::Fields { .. } => Self::Count,
             SparseError::CouplingNotFinite { .. }
             | SparseError::FieldNotFinite { .. }
