@@ -130,7 +130,8 @@ pub unsafe extern "C" fn bitmc_chain_clamp(
 
 /// Goes on at the state over another model of the same sites and values, as bitmc_model_with_linear makes them. Energy and
 /// gradient are computed again, and clamped sites stay clamped. The model that the chain had is ready still, or it is the same
-/// struct, made again. Where it is refused the chain is as it was.
+/// struct, made again. BITMC_STATUS_MEMORY where a model of another kind needs other memory than the chain has. Where it is
+/// refused the chain is as it was.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_chain_rebind(
     chain: *mut bitmc_chain,
