@@ -29,10 +29,11 @@
 #define BITMC_ORDINAL 1
 
 // What a call came to. Anything but `BITMC_STATUS_OK` has changed nothing that was in use, with two exceptions. First, the
-// _init of a model or a chain may have begun to write when it finds an edge, a number or an energy that is wrong. It leaves its
-// struct, and the chain that was in its memory, not ready: later calls say BITMC_STATUS_NOT_READY. So does
-// bitmc_model_with_linear. Second, bitmc_load may have filled some parts where it says BITMC_STATUS_OTHER: they are others than
-// those that were saved. A generator does not move in an _init that is refused.
+// _init of a model or a chain may have begun to write when it finds an edge, a number or an energy that is wrong. It leaves
+// its struct, and the chain that was in its memory, not ready: later calls say BITMC_STATUS_NOT_READY. So does
+// bitmc_model_with_linear. Second, bitmc_load may have filled some parts where it says BITMC_STATUS_OTHER: they are others
+// than those that were saved. So may bitmc_exchange_load where it says BITMC_STATUS_ENERGY. A generator does not move in an
+// _init that is refused.
 typedef enum bitmc_status {
   // Done.
   BITMC_STATUS_OK = 0,
@@ -699,7 +700,7 @@ enum bitmc_status bitmc_exchange_save(uint64_t model,
                                       size_t *written);
 
 // Goes on from the bytes of bitmc_exchange_save. As bitmc_load. BITMC_STATUS_COUNT where `count` is not the number of
-// rungs.
+// rungs, BITMC_STATUS_ENERGY where an energy is not finite at a saved state. Then the parts before it have been filled.
 enum bitmc_status bitmc_exchange_load(uint64_t model,
                                       struct bitmc_ladder *ladder,
                                       struct bitmc_replica *replicas,

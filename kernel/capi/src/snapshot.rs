@@ -141,7 +141,7 @@ pub unsafe extern "C" fn bitmc_exchange_save(
 }
 
 /// Goes on from the bytes of bitmc_exchange_save. As bitmc_load. BITMC_STATUS_COUNT where `count` is not the number of
-/// rungs.
+/// rungs, BITMC_STATUS_ENERGY where an energy is not finite at a saved state. Then the parts before it have been filled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bitmc_exchange_load(
     model: u64,

@@ -11,10 +11,11 @@ use bitmc::{ChainError, StateError};
 use core::ffi::{CStr, c_char};
 
 /// What a call came to. Anything but `BITMC_STATUS_OK` has changed nothing that was in use, with two exceptions. First, the
-/// _init of a model or a chain may have begun to write when it finds an edge, a number or an energy that is wrong. It leaves its
-/// struct, and the chain that was in its memory, not ready: later calls say BITMC_STATUS_NOT_READY. So does
-/// bitmc_model_with_linear. Second, bitmc_load may have filled some parts where it says BITMC_STATUS_OTHER: they are others than
-/// those that were saved. A generator does not move in an _init that is refused.
+/// _init of a model or a chain may have begun to write when it finds an edge, a number or an energy that is wrong. It leaves
+/// its struct, and the chain that was in its memory, not ready: later calls say BITMC_STATUS_NOT_READY. So does
+/// bitmc_model_with_linear. Second, bitmc_load may have filled some parts where it says BITMC_STATUS_OTHER: they are others
+/// than those that were saved. So may bitmc_exchange_load where it says BITMC_STATUS_ENERGY. A generator does not move in an
+/// _init that is refused.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum bitmc_status {
