@@ -3,6 +3,11 @@
 #     kernel/desktop/install.sh [FOLDER]
 # The folder is that of cargo's programs where none is given. `cargo install --path kernel/desktop` installs one build.
 set -eu
+case ${1:-} in -*)
+    echo "usage: install.sh [FOLDER]" >&2
+    exit 2
+    ;;
+esac
 folder=${1:-${CARGO_HOME:-$HOME/.cargo}/bin}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
