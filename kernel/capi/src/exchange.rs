@@ -7,7 +7,7 @@ use crate::sampler::{Sampler, bitmc_sampler};
 use crate::seat::{Cache, Seated, Weights, Words, bytes, seated};
 use crate::status::{Outcome, bitmc_status};
 use bitmc::energy::Tempered;
-use bitmc::temper::{Ladder, Replica, Rung};
+use bitmc::temper::{Ladder, LadderError, Replica, Rung};
 use bitmc::{Energy, LaneRng};
 
 /// A chain whose temperature can be changed.
@@ -107,13 +107,7 @@ pub unsafe extern "C" fn bitmc_ladder_init(
         let betas = slice(betas, rungs)?;
         let mut borrowed = Borrowed::new(memory, bytes, &[rungs.saturating_mul(size_of::<Rung>())])?;
         // Before the rungs of a ladder that is there are written.
-        if rungs < 2 {
-            return Err(bitmc_status::Count);
-        }
-        let legal = |beta: &f32| *beta >= 0.0 && beta.is_finite();
-        if !(betas.iter().all(legal) && betas.is_sorted_by(|low, high| low < high)) {
-            return Err(bitmc_status::Argument);
-        }
+        LadderError::check(betas, rungs)?;
         Rungs::make(ladder, || {
             let at: *mut Rung = borrowed.take(rungs)?;
             (0..rungs).for_each(|index| at.add(index).write(Rung::default()));

@@ -159,7 +159,7 @@ fn candidates(sampler: &Sampler<'_>, ready: &Ready<'_>, special: bool) -> Vec<Pl
     }
 }
 
-/// Blocks of four sites of which two change, or of as many as there are not too many states of; none of sites of many values.
+/// Blocks of four sites of which two change. Where these have too many states, smaller ones; none where two sites have too many.
 fn ball(layout: Layout) -> Option<Plan> {
     let radius = layout.sites().min(2);
     let fits = |sites: &usize| HammingBall::new(layout, *sites, radius).is_ok();

@@ -88,6 +88,26 @@ crate::error::errors! {
     }
 }
 
+impl LadderError {
+    /// Whether a ladder of so many rungs can have these β: [`Ladder::new`] asks before it writes.
+    ///
+    /// # Errors
+    /// The first that is wrong.
+    pub fn check(betas: &[f32], rungs: usize) -> Result<(), Self> {
+        if betas.len() < 2 || betas.len() != rungs {
+            return Err(Self::Rungs { betas: betas.len(), rungs });
+        }
+        let mut before = -1.0;
+        for (rung, &value) in betas.iter().enumerate() {
+            if !rises(before, value) {
+                return Err(Self::Beta { rung, value });
+            }
+            before = value;
+        }
+        Ok(())
+    }
+}
+
 /// A ladder of temperatures with its replicas, for replica exchange with non-reversible swaps (Okabe et al.
 /// 2001; Syed, Bouchard-Côté, Deligiannidis, Doucet 2022). Rounds take turns between the pairs of rungs (0,1), (2,3),
 /// … and (1,2), (3,4), …. So a replica that is accepted keeps its direction.
@@ -103,21 +123,13 @@ pub struct Ladder<T> {
 }
 
 impl<T: AsMut<[Rung]> + AsRef<[Rung]>> Ladder<T> {
-    /// A ladder with replica i at `betas[i]`, in increasing order; the buffer is cleared.
+    /// A ladder with replica i at `betas[i]`, in increasing order; the buffer is cleared, but not where it is refused.
     ///
     /// # Errors
     /// [`LadderError`] names the rung that is wrong.
     pub fn new(mut rungs: T, betas: &[f32]) -> Result<Self, LadderError> {
-        let count = rungs.as_mut().len();
-        if betas.len() < 2 || betas.len() != count {
-            return Err(LadderError::Rungs { betas: betas.len(), rungs: count });
-        }
-        let mut before = -1.0;
+        LadderError::check(betas, rungs.as_mut().len())?;
         for ((index, rung), &value) in rungs.as_mut().iter_mut().enumerate().zip(betas) {
-            if !rises(before, value) {
-                return Err(LadderError::Beta { rung: index, value });
-            }
-            before = value;
             *rung = Rung { beta: value, replica: index as u32, ..Rung::default() };
         }
         let mut ladder = Self { rungs, rounds: 0, round_trips: 0 };

@@ -79,8 +79,8 @@ impl<N: Noise> Langevin<'_, N> {
     /// and for categorical sites a value. A chain without this room refuses every step as a fault.
     /// [`Snapshot`](crate::snapshot::Snapshot)s keep it. Other kernels between leave it alone, and so do clamped sites. It is
     /// drawn anew at the start, after [`restart`](crate::Chain::restart), `rebind` and
-    /// [`resume`](crate::Chain::resume), after a fault, and where the kernel has another W, D or κ ([`Noise::key`]). A
-    /// noise that draws nothing has nothing to keep.
+    /// [`resume`](crate::Chain::resume), and after a fault. It is also drawn anew where the kernel has another W, D or κ
+    /// ([`Noise::key`]). A noise that draws nothing has nothing to keep.
     ///
     /// ```
     /// use bitmc::noise::{Edgewise, SparseMatrix};
