@@ -14,10 +14,12 @@ folder=$(cd "$folder" && pwd)
 cd "$(dirname "$0")/../.."
 target=${CARGO_TARGET_DIR:-target}
 
+host=$(rustc --print host-tuple)
 build() { # name of the file, flags
-    RUSTFLAGS=$2 cargo build --release --locked -p bitmc-desktop --bin bitmc --target-dir "$target/$1"
+    # With a target, build scripts do not take the flags: this processor may be of a lower level.
+    RUSTFLAGS=$2 cargo build --release --locked -p bitmc-desktop --bin bitmc --target "$host" --target-dir "$target/$1"
     # One that runs is replaced, not overwritten.
-    cp "$target/$1/release/bitmc" "$folder/.new-bitmc"
+    cp "$target/$1/$host/release/bitmc" "$folder/.new-bitmc"
     mv "$folder/.new-bitmc" "$folder/$1"
 }
 

@@ -32,14 +32,16 @@ def main():
     folders = []
     try:
         if platform.machine().lower() in ("x86_64", "amd64") and sys.platform == "linux":
+            host = subprocess.run(["rustc", "--print", "host-tuple"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
             for level in FLAGS:
                 built = target / f"v{level}"
-                cargo("build", "--quiet", "--release", "--locked", "--target-dir", built, flags=FLAGS[level])
+                # With a target, build scripts do not take the flags: this processor may be of a lower level.
+                cargo("build", "--quiet", "--release", "--locked", "--target", host, "--target-dir", built, flags=FLAGS[level])
                 folder = HERE / "python" / "bitmc" / f"_v{level}"
                 folders.append(folder)
                 folder.mkdir(exist_ok=True)
                 # A process may have an older one loaded: it is replaced, not overwritten.
-                shutil.copy(built / "release" / "lib_bitmc.so", folder / "new")
+                shutil.copy(built / host / "release" / "lib_bitmc.so", folder / "new")
                 os.replace(folder / "new", folder / "_bitmc.abi3.so")
         subprocess.run(["maturin", "build", "--release", "--locked", "--out", out], cwd=HERE, check=True)
     finally:
