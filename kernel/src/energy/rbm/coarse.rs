@@ -7,11 +7,12 @@ use crate::layout::Layout;
 use crate::packed::{Move, Packed};
 use core::ops::Range;
 
-/// Blocks of visible units whose rows of W are interleaved: their sums fit in registers. The bits do not depend on it.
-const TILE: usize = if cfg!(any(target_feature = "avx2", target_feature = "neon")) { 4 } else { 2 };
+/// Blocks of visible units whose rows of W are interleaved: their sums fit in registers. One block of rows fits in a
+/// first-level cache, which all points then read. The bits do not depend on it.
+const TILE: usize = if cfg!(any(target_feature = "avx512bw", target_feature = "neon")) { 4 } else { 1 };
 
-/// Whether four points share the weights in registers: their sums take sixteen.
-const FOURS: bool = cfg!(target_feature = "avx512bw");
+/// Whether four points share the weights in registers: their sums take eight or sixteen.
+const FOURS: bool = cfg!(target_feature = "avx2");
 
 /// σ = 1 in units of the activities.
 const ONE: f32 = 4096.0;
