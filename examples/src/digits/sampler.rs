@@ -3,7 +3,7 @@
 use super::ladder::{self, Rungs};
 use super::start::Starts;
 use super::{Keeper, Start, cycle};
-use crate::chains::{Moving, Walker, memory, streams};
+use crate::chains::{Moving, Walker, keeping_memory, streams};
 use crate::cli::Failure;
 use crate::mmd::Mmd;
 use crate::model::{DIGIT, DigitData};
@@ -189,7 +189,7 @@ impl Case<'_> {
         let starts = Starts::new(self.start, self.data, self.inpaint);
         let walker = |(index, mut rng)| -> Result<_, ChainError> {
             let words = starts.words(index, &mut rng);
-            let mut chain = Chain::new(rbm, memory(rbm), Packed::new(DIGIT, &words)?)?;
+            let mut chain = Chain::new(rbm, keeping_memory(rbm), Packed::new(DIGIT, &words)?)?;
             if let Some(held) = starts.held() {
                 chain.clamp(Packed::new(DIGIT, held)?)?;
             }

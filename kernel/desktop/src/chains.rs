@@ -87,20 +87,27 @@ pub(crate) fn tuning<'e, E: Energy + ?Sized>(
     start: Option<&Start>,
     rng: &mut LaneRng,
 ) -> Result<VecChain<'e, E>, Error> {
-    let random = |rng: &mut LaneRng| Chain::random(energy, memory(energy), rng);
+    let random = |rng: &mut LaneRng| Chain::random(energy, keeping_memory(energy), rng);
     match (random(rng), start) {
         (Err(ChainError::Energy(EnergyError::Forbidden)), Some(start)) => {
             let state = Packed::new(energy.layout(), &start.words).map_err(Error::model)?;
-            Chain::new(energy, memory(energy), state).map_err(Error::model)
+            Chain::new(energy, keeping_memory(energy), state).map_err(Error::model)
         }
         (Err(ChainError::Energy(EnergyError::Forbidden)), None) => possible(random, rng),
         (chain, _) => chain.map_err(Error::model),
     }
 }
 
-/// Memory for one chain with a momentum.
+/// Memory for one chain that keeps its gradient. Steps whose parameters change take one gradient then, not two: a cycle, an
+/// adaptation, second order.
+pub fn keeping_memory(energy: &(impl Energy + ?Sized)) -> VecMemory {
+    let blocks = Memory::weights_and_gradients(energy.layout());
+    VecMemory { weights: avec![[0.0; LANES]; blocks], ..memory(energy) }
+}
+
+/// Memory for one chain that keeps its gradient and has a momentum.
 pub fn moving_memory(energy: &(impl Energy + ?Sized)) -> VecMemory {
-    let blocks = Memory::weights_and_momentum(energy.layout());
+    let blocks = Memory::weights_gradients_and_momentum(energy.layout());
     VecMemory { weights: avec![[0.0; LANES]; blocks], ..memory(energy) }
 }
 

@@ -367,7 +367,8 @@ impl Plan {
 
     fn general<'e>(&self, ground: &Ground<'e>) -> Result<Vec<Box<dyn Unit + 'e>>, Error> {
         let mover = self.mover(ground.energy)?;
-        let one = |start| boxed(One::new(ground.energy, mover.clone(), start, &ground.held));
+        let one = if matches!(mover, Mover::Cyclical(_)) { One::keeping } else { One::new };
+        let one = |start| boxed(one(ground.energy, mover.clone(), start, &ground.held));
         ground.starts.iter().map(one).collect()
     }
 
@@ -469,7 +470,7 @@ impl Plan {
             _ => (0.2, (1e-3, 1e3)),
         };
         let mut tuner = RateTuner::new(first, bounds, rate).map_err(Error::option)?;
-        let one = |start| One::new(ground.energy, (), start, &ground.held);
+        let one = |start| One::keeping(ground.energy, (), start, &ground.held);
         let mut chains = ground.starts.iter().take(CHAINS).map(one).collect::<Result<Vec<_>, _>>()?;
         let at = |tuner: &RateTuner| self.with(tuner.parameter()).map_or(self.clone(), |(plan, _)| plan);
         for _ in 0..STEPS {

@@ -1,7 +1,7 @@
 //! What a core moves at a time: one chain, sixteen chains in the lanes of a batch, or a ladder of replicas.
 
 use crate::Error;
-use crate::chains::{VecChain, memory};
+use crate::chains::{VecChain, VecMemory, keeping_memory, memory};
 use bitmc::batch::{Batch, BatchKernel, BatchSite, PottsBatch, PottsSite, round};
 use bitmc::energy::BaseDistribution;
 use bitmc::lane::LANES;
@@ -86,8 +86,23 @@ pub(crate) struct One<'e, E: ?Sized, K> {
 
 impl<'e, E: Energy + Sync + ?Sized, K> One<'e, E, K> {
     pub(crate) fn new(energy: &'e E, kernel: K, start: &Start, held: &Packed<'_>) -> Result<Self, Error> {
+        Self::over(memory(energy), energy, kernel, start, held)
+    }
+
+    /// One whose kernel changes its parameters.
+    pub(crate) fn keeping(energy: &'e E, kernel: K, start: &Start, held: &Packed<'_>) -> Result<Self, Error> {
+        Self::over(keeping_memory(energy), energy, kernel, start, held)
+    }
+
+    fn over(
+        memory: VecMemory,
+        energy: &'e E,
+        kernel: K,
+        start: &Start,
+        held: &Packed<'_>,
+    ) -> Result<Self, Error> {
         let state = Packed::new(energy.layout(), &start.words).map_err(Error::model)?;
-        let mut chain = Chain::new(energy, memory(energy), state).map_err(Error::model)?;
+        let mut chain = Chain::new(energy, memory, state).map_err(Error::model)?;
         chain.clamp(*held).map_err(Error::model)?;
         Ok(Self { chain, kernel, rng: start.rng.clone(), acceptance: Acceptance::new() })
     }

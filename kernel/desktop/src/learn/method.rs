@@ -2,7 +2,7 @@
 
 use super::{Family, Part};
 use crate::Error;
-use crate::chains::{VecChain, VecMemory, memory};
+use crate::chains::{VecChain, VecMemory, keeping_memory};
 use bitmc::accept::Info;
 use bitmc::chain::Ring;
 use bitmc::learn::{
@@ -148,7 +148,7 @@ pub(super) fn retune<E: Energy + ?Sized>(
     let words = |state: usize| state * width..(state + 1) * width;
     let chain = |&(part, state): &(usize, usize)| -> Result<VecChain<'_, E>, Error> {
         let start = Packed::new(model.layout(), &parts[part].words[words(state)])?;
-        Ok(Chain::new(model, memory(model), start)?)
+        Ok(Chain::new(model, keeping_memory(model), start)?)
     };
     let mut chains = places.iter().map(chain).collect::<Result<Vec<_>, _>>()?;
     // The rounds are the paper's budget, and reach any step size from either end.

@@ -2,7 +2,7 @@
 
 use super::curvature::{Curvature, Drawn, Known, Room, Which, alike};
 use crate::Error;
-use crate::chains::{VecChain, memory};
+use crate::chains::{VecChain, keeping_memory};
 use crate::progress::Progress;
 use bitmc::energy::Sparse;
 use bitmc::lane::{Block, LANES};
@@ -199,7 +199,7 @@ pub fn settled<'e, E: Energy + ?Sized>(
     sweeps: u32,
     rng: &mut LaneRng,
 ) -> Result<VecChain<'e, E>, Error> {
-    let mut chain = Chain::random(energy, memory(energy), rng)?;
+    let mut chain = Chain::random(energy, keeping_memory(energy), rng)?;
     chain.run(&Gibbs::systematic(), rng, u64::from(sweeps), &mut ());
     Ok(chain)
 }
