@@ -2,6 +2,8 @@
 
 use bitmc::{Function, Layout, Packed, Plain};
 use bitmc_desktop::{Cancel, Choice, Model, Plan, Samples};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 fn glass(side: u32) -> Model {
@@ -316,5 +318,43 @@ fn a_checkpoint_of_another_energy_is_refused() {
         // Where a chain is at a forbidden state, the chain itself says so.
         assert!(run(&model(0.3, 5)).unwrap_err().to_string().contains("energy"), "{name}");
         assert!(run(&first).unwrap().draws() >= drawn, "{name}");
+    }
+}
+
+/// An energy of one's own that counts its whole gradients.
+struct Counted(Arc<AtomicU64>);
+
+impl Function for Counted {
+    fn layout(&self) -> Layout {
+        Layout::binary(12)
+    }
+
+    fn total(&self, x: Packed<'_>) -> f32 {
+        0.3 * x.ones() as f32
+    }
+
+    fn gradient(&self, _: Packed<'_>, site: usize) -> f32 {
+        if site == 0 {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        0.3
+    }
+}
+
+/// Steps whose parameters change take one gradient each. Energies are computed anew at draws 128, 256, 512 and 1,024, and the
+/// gradient behind it too.
+#[test]
+fn a_step_takes_one_gradient() {
+    let count = |plan: Plan, draws| {
+        let gradients = Arc::new(AtomicU64::new(0));
+        let model = Model::own(Plain(Counted(gradients.clone())));
+        model.sampler().with(Choice::Exactly(plan)).chains(2).warmup(1).draws(draws).run().unwrap();
+        gradients.load(Ordering::Relaxed)
+    };
+    let positions = vec![(1.0, 0.6), (0.5, 0.55), (0.2, 0.5)];
+    let second = |momentum| Plan::SecondOrder { momentum };
+    for plan in [Plan::Cyclical { positions }, second(0.0), second(0.5)] {
+        let more = count(plan.clone(), 1100) - count(plan.clone(), 100);
+        assert_eq!(more, 2 * (1000 + 4), "{plan}");
     }
 }
