@@ -84,10 +84,10 @@ pub(crate) fn of(model: &Model, plan: &Plan, chains: usize, moved: f64) -> f64 {
         Plan::Langevin { .. } | Plan::Balanced { .. } => {
             gradient + 6.0 * EXP * sites * plane + flip * (moved + 1.0)
         }
-        // Two gradients, and a row of the couplings a change.
-        Plan::Cyclical { .. } => 2.0 * gradient + 8.0 * EXP * sites * plane + flip * (moved + 1.0),
+        // The chain keeps its gradient; of second order, and a row of the couplings a change.
+        Plan::Cyclical { .. } => gradient + 8.0 * EXP * sites * plane + flip * (moved + 1.0),
         Plan::SecondOrder { .. } => {
-            2.0 * gradient + 8.0 * EXP * sites + (flip + ROW * sites) * (moved + 1.0) + ROW * sites * sites
+            gradient + 8.0 * EXP * sites + (flip + ROW * sites) * (moved + 1.0) + ROW * sites * sites
         }
         Plan::GibbsWithGradients { indices } | Plan::PathAuxiliary { indices } => {
             gradient + 2.0 * EXP * sites * plane + (flip + 60.0) * f64::from(*indices)

@@ -289,11 +289,16 @@ impl Plan {
                 }
                 by_arity!(2 3 4 5 6 7 8)
             }
-            (Self::Langevin { .. } | Self::Balanced { .. }, Some(Ready::Rbm(model, coarse)))
-                if model.hidden_units() >= together::HIDDEN_FROM =>
-            {
-                let Mover::Langevin(kernel) = self.mover(energy)? else { return self.general(ground) };
-                let unit = |starts: &[Start]| boxed(Together::new(coarse, kernel, starts, &held));
+            (
+                Self::Langevin { .. } | Self::Balanced { .. } | Self::Cyclical { .. },
+                Some(Ready::Rbm(model, coarse)),
+            ) if model.hidden_units() >= together::HIDDEN_FROM => {
+                let kernels = match self.mover(energy)? {
+                    Mover::Langevin(kernel) => vec![kernel],
+                    Mover::Cyclical(kernels) => kernels,
+                    _ => return self.general(ground),
+                };
+                let unit = |starts: &[Start]| boxed(Together::new(coarse, kernels.clone(), starts, &held));
                 starts.chunks(together::group(starts.len())).map(unit).collect()
             }
             (Self::BlockGibbs, Some(Ready::Rbm(model, _))) => {

@@ -1,11 +1,12 @@
 //! Chains of an RBM that ask for their gradients together.
 
 use crate::Error;
-use crate::chains::{VecChain, memory};
+use crate::chains::{VecChain, keeping_memory, memory};
 use crate::unit::{Start, Track, Unit};
 use bitmc::energy::CoarseRbm;
 use bitmc::snapshot::{Reader, Snapshot, SnapshotError, Writer};
 use bitmc::stats::{Acceptance, Observer};
+use bitmc::step::Cycle;
 use bitmc::{Chain, Info, LaneRng, Langevin, Packed};
 
 /// Hidden units from which on the product of weights and activities is most of a step.
@@ -25,27 +26,29 @@ pub(crate) struct Together<'e> {
     chains: Vec<VecChain<'e, CoarseRbm<'e>>>,
     rngs: Vec<LaneRng>,
     infos: Vec<Info>,
-    kernel: Langevin<'static>,
+    /// One, or those of a cycle.
+    kernels: Vec<Langevin<'static>>,
     acceptance: Acceptance,
 }
 
 impl<'e> Together<'e> {
     pub(crate) fn new(
         energy: &'e CoarseRbm<'e>,
-        kernel: Langevin<'static>,
+        kernels: Vec<Langevin<'static>>,
         starts: &[Start],
         held: &Packed<'_>,
     ) -> Result<Self, Error> {
         let one = |start: &Start| -> Result<_, Error> {
             let state = Packed::new(held.layout(), &start.words).map_err(Error::model)?;
-            let mut chain = Chain::new(energy, memory(energy), state).map_err(Error::model)?;
+            let memory = if kernels.len() > 1 { keeping_memory(energy) } else { memory(energy) };
+            let mut chain = Chain::new(energy, memory, state).map_err(Error::model)?;
             chain.clamp(*held).map_err(Error::model)?;
             Ok(chain)
         };
         let chains = starts.iter().map(one).collect::<Result<_, _>>()?;
         let rngs = starts.iter().map(|start| start.rng.clone()).collect();
         let infos = vec![Info::default(); starts.len()];
-        Ok(Self { chains, rngs, infos, kernel, acceptance: Acceptance::new() })
+        Ok(Self { chains, rngs, infos, kernels, acceptance: Acceptance::new() })
     }
 }
 
@@ -56,7 +59,9 @@ impl Unit for Together<'_> {
 
     fn advance(&mut self, steps: u64) {
         for _ in 0..steps {
-            let Self { chains, rngs, infos, kernel, acceptance } = self;
+            let Self { chains, rngs, infos, kernels, acceptance } = self;
+            let steps = chains.first().map_or(0, Chain::steps); // all have taken as many
+            let Some(kernel) = Cycle::new(kernels).and_then(|cycle| cycle.at(steps)) else { return };
             kernel.step_together(chains, rngs, infos).expect("as many generators as chains");
             chains
                 .iter()

@@ -266,6 +266,28 @@ fn samplers_by_hand_sample_every_class() {
             assert!(off < 5.0, "{name} by {sampler}: {off:.1} errors off");
         }
     }
+    // Sixteen, four and one chain of an RBM that ask for their gradients together.
+    let mut random = Numbers(7);
+    let (weights, visible, hidden) = (random.all(8 * 40), random.all(8), random.all(40));
+    let model = Model::rbm(&weights, &visible, &hidden).unwrap();
+    let energy = |scale: f64| {
+        let (w, a, b) = (&weights, &visible, &hidden);
+        move |v: &[f64]| {
+            let linear: f64 = v.iter().zip(a).map(|(v, &a)| v * f64::from(a)).sum();
+            let unit =
+                |j: usize| f64::from(b[j]) + (0..8).map(|i| v[i] * f64::from(w[40 * i + j])).sum::<f64>();
+            -linear - scale * (0..40).map(|j| unit(j).exp().ln_1p()).sum::<f64>()
+        }
+    };
+    let (truth, other) = (enumerate(&[2; 8], 1.0, energy(1.0)), enumerate(&[2; 8], 1.0, energy(0.9)));
+    for sampler in ["langevin", "balanced", "cyclical"] {
+        for chains in [4, 12, 70] {
+            let samples =
+                model.sampler().with(sampler.parse().unwrap()).chains(chains).draws(1000).run().unwrap();
+            let off = [&truth, &other].map(|truth| distance(&samples, truth));
+            assert!(off[0] < 5.0 && off[1] > 8.0, "{sampler}, {chains} chains: {off:?} errors off");
+        }
+    }
     let (_, rbm, arities, energy) = models().remove(3);
     let samples = rbm.sampler().with("block-gibbs".parse().unwrap()).run().unwrap();
     assert!(distance(&samples, &enumerate(&arities, 1.0, energy)) < 5.0);

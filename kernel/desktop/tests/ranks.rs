@@ -141,7 +141,7 @@ fn a_potts_model_and_an_rbm_are_dealt_out() {
     let potts = Model::potts(40, 3, &edges, &[]).unwrap();
     let weights: Vec<f32> = (0..20 * 40).map(|k| ((k * 37 % 19) as f32 - 9.0) / 20.0).collect();
     let rbm = Model::rbm(&weights, &[0.1; 20], &[-0.2; 40]).unwrap();
-    for (model, sampler) in [(&potts, "auto"), (&rbm, "auto"), (&rbm, "langevin")] {
+    for (model, sampler) in [(&potts, "auto"), (&rbm, "auto"), (&rbm, "langevin"), (&rbm, "cyclical")] {
         let run = model.sampler().with(sampler.parse().unwrap()).chains(36).draws(50);
         assert_eq!(equal(&run, 3, well), (3, 3), "{sampler}");
     }

@@ -94,9 +94,12 @@ fn a_run_that_is_cancelled_gives_what_there_is() {
 #[test]
 fn a_run_that_was_killed_goes_on_with_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    let model = glass(8);
-    for sampler in ["auto", "gibbs", "langevin", "gwg", "exchange", "isoenergetic"] {
-        let path = folder.path().join(sampler);
+    let (glass, weights) =
+        (glass(8), (0..12 * 40).map(|k| ((k * 37 % 19) as f32 - 9.0) / 20.0).collect::<Vec<_>>());
+    let rbm = Model::rbm(&weights, &[0.1; 12], &[-0.2; 40]).unwrap();
+    let samplers = ["auto", "gibbs", "langevin", "gwg", "exchange", "isoenergetic"].map(|name| (&glass, name));
+    for (number, (model, sampler)) in samplers.into_iter().chain([(&rbm, "cyclical")]).enumerate() {
+        let path = folder.path().join(format!("run {number}"));
         let choice: Choice = sampler.parse().unwrap();
         let settings = model.sampler().with(choice).chains(5).draws(3000);
         let whole = settings.clone().run().unwrap();
