@@ -665,6 +665,38 @@ fn a_resumed_trajectory_and_a_trait_object_have_the_same_bits() {
     }
 }
 
+/// A step back leaves x where it was to a rounding, and the gradient with it.
+#[test]
+fn a_trajectory_that_has_turned_back_goes_on_with_the_same_bits() {
+    let function = |x: &[f32], out: &mut [f32]| {
+        out.iter_mut().zip(x).for_each(|(out, x)| *out = x * x * x + x);
+        let energy: f32 = x.iter().map(|x| 0.25 * x * x * x * x + 0.5 * x * x).sum();
+        if x[0] > 1.0 { f32::INFINITY } else { energy }
+    };
+    let model = Watched { dim: 3, function, calls: Cell::new(0) };
+    let mut turned = 0;
+    for seed in 0..20 {
+        let mut rng = LaneRng::seed_from_u64(seed);
+        let mut chain = Esh::random(&model, memory(&model), &[0.1, 0.2, -0.3], &mut rng).unwrap();
+        for _ in 0..100 {
+            if !chain.step(step(0.3)).fault {
+                continue;
+            }
+            turned += 1;
+            let mut bytes = [0; 256];
+            Writer::new(&mut bytes).put(&chain).finish().unwrap();
+            let mut loaded = Esh::random(&model, memory(&model), &[0.0; 3], &mut rng).unwrap();
+            Reader::new(&bytes).unwrap().get(&mut loaded).unwrap().finish().unwrap();
+            let (x, u) = (chain.position(), chain.direction());
+            let resumed = Esh::resume(&model, memory(&model), x, u, chain.core()).unwrap();
+            for also in [&loaded, &resumed] {
+                assert_eq!(also.core(), chain.core());
+            }
+        }
+    }
+    assert!(turned > 50, "{turned}");
+}
+
 #[test]
 fn a_step_size_follows_the_error() {
     let (mean, precision) = (packed(&[0.0; 16]), packed(&valley().precision));

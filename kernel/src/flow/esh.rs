@@ -170,6 +170,9 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
             scale(u, -1.0);
             energy = evaluate(potential, x, scratch, g);
             way = first.way.reversed();
+            // x is where it was to a rounding. A snapshot knows its potential by the gradient there, bit for bit.
+            let steepness = Way::of(u, g, norm).steepness;
+            way.steepness = if steepness.is_finite() { steepness } else { way.steepness };
         }
         let second = Turn::new(way, rate);
         core.square = mix(u, second.keep * norm, second.push, g);
