@@ -453,6 +453,38 @@ fn a_forged_thermostat_is_refused() {
     }
 }
 
+/// Whatever a core says of the length of its direction, x stays a state.
+#[test]
+fn a_forged_length_of_a_direction_does_no_harm() {
+    let (mean, precision) = (packed(&[0.0; 3]), packed(&[1.0; 3]));
+    let model = DiagonalGaussian::new(3, &mean, &precision).unwrap();
+    let mut chain = Esh::new(&model, memory(&model), &[0.1, 0.2, 0.3], &[1.0, 0.5, -0.3]).unwrap();
+    chain.step(step(0.1));
+    let bytes = snapshot::save(&[&chain]);
+    let core = chain.core();
+    let place = |bits: [u8; 4]| bytes.windows(4).rposition(|window| window == bits);
+    let direction = place(chain.direction()[0].to_le_bytes()).unwrap();
+    // Σ uᵢ² and the faults are the last of the core, x and its length come after it.
+    let length = direction - 4 - 3 * 4 - 4 - 8;
+    let kept = f32::from_le_bytes(bytes[length..length + 4].try_into().unwrap());
+    assert!((kept - 1.0).abs() < 1e-5, "{kept}");
+    for (at, value) in [length, direction]
+        .into_iter()
+        .flat_map(|at| [f32::NAN, f32::INFINITY, 0.0, -1.0, 1e-30, 3e38].map(|value| (at, value)))
+    {
+        let mut forged = bytes.clone();
+        forged[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        let _ = snapshot::load(&snapshot::sealed(forged), &mut [&mut chain]);
+        for _ in 0..20 {
+            chain.step(step(10.0));
+            let mut numbers = chain.position().iter().chain(chain.direction());
+            assert!(numbers.all(|number| number.is_finite()), "{value} at {at}");
+        }
+    }
+    snapshot::load(&bytes, &mut [&mut chain]).unwrap();
+    assert_eq!(chain.core(), core);
+}
+
 /// Without scaling a particle goes ε d/|v| far in one step: farther, the more a slope has slowed it down.
 #[test]
 fn a_particle_that_a_slope_has_nearly_stopped_goes_far() {

@@ -2,7 +2,7 @@
 
 use super::room::{Parts, Room, V, X, evaluate};
 use super::turn::{Turn, Way, log_time, normalise};
-use super::vector::{add, hold, inverse_norm, mix, mix_and_move, scale};
+use super::vector::{add, dot, hold, inverse_norm, mix, mix_and_move, scale};
 use super::{FlowError, Potential, StepSize};
 use crate::lane::{Block, Total};
 use crate::snapshot::{BoundedSnapshot, Reader, Snapshot, SnapshotError, Writer, list_len, plain};
@@ -123,8 +123,11 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
     /// Goes on from a core at the present x, u and gradient, where the energy is `energy`.
     fn adopt(&mut self, core: Core, energy: f32) {
         let Parts { planes: [_, u, g], .. } = self.room.parts();
-        let way = Way::of(u, g, inverse_norm(core.square));
-        self.core = core;
+        // That of u: what was kept is its, unless somebody has forged it.
+        let square = dot(u, u);
+        let square = if square.is_normal() { square } else { normalise(u).unwrap_or(1.0) };
+        let way = Way::of(u, g, inverse_norm(square));
+        self.core = Core { square, ..core };
         // The angle that was kept comes from that before the last half turn, and has other roundings.
         let is_same = energy.to_bits() == core.energy.to_bits()
             && way.steepness.to_bits() == core.way.steepness.to_bits()
