@@ -1,8 +1,8 @@
 //! The continuous samplers by chance, with fixed seeds: what they converge to, and that broken ones do not.
 
 use bitmc::flow::{
-    DiagonalGaussian, Esh, Hmc, HmcChain, Mixture, NoseHoover, Potential, Replay, Reservoir, StepSize, blocks,
-    log_weight,
+    DiagonalGaussian, Esh, Hmc, HmcChain, Mixture, NoseHoover, PlainPotential, Potential, Replay, Reservoir,
+    StepSize, blocks, log_weight,
 };
 use bitmc::lane::Block;
 use bitmc::random::{normals, uniform};
@@ -180,6 +180,43 @@ fn time_averages_are_the_moments() {
     averages(&WELLS, |chain| kernel_averages(&WELLS, chain, REFRESH, false)).must_fail();
     // In two dimensions h = ε is the same flaw: both double a.
     averages(&WELLS, |chain| naive_averages(&WELLS, chain, Flaws { dimension: -1.0, ..RIGHT })).must_fail();
+}
+
+/// N(0, I) below a hard constraint at x = ½, where x has the mean −φ(½)/Φ(½). A step that turns back has stayed for its
+/// time. Without that, points from which a step would come across the constraint count too little.
+#[test]
+fn a_step_that_turned_back_has_a_weight() {
+    let model = PlainPotential::new(3, |x, gradient| {
+        gradient.copy_from_slice(x);
+        if x[0] > 0.5 { f32::INFINITY } else { 0.5 * x.iter().map(|x| x * x).sum::<f32>() }
+    });
+    let exact = -(-0.125f64).exp() / std::f64::consts::TAU.sqrt() / Normal::new(0.0, 1.0).unwrap().cdf(0.5);
+    let mean = |weigh: bool| {
+        let runs = pieces(|piece| {
+            let mut rng = LaneRng::stream(34, piece);
+            let mut chain = Esh::random(&model, memory::<3>(), &[0.1, 0.3, -0.4], &mut rng).unwrap();
+            let mut average = Average::new();
+            for number in 0..STEPS {
+                if number % 50 == 0 {
+                    chain.refresh(&mut rng);
+                }
+                let leap = chain.step(step(0.2));
+                if weigh || !leap.fault {
+                    average.add(leap.log_time, chain.position()[0]);
+                }
+            }
+            f64::from(average.mean())
+        });
+        let mut moments = Moments::default();
+        runs.iter().for_each(|&run| moments.push(run));
+        let error = (moments.variance() / moments.count()).sqrt();
+        Verdict::z(
+            format!("{:.4} ± {error:.4} of {exact:.4}", moments.mean()),
+            (moments.mean() - exact) / error,
+        )
+    };
+    mean(true).must_pass();
+    mean(false).must_fail();
 }
 
 /// Correlation .99 in the plane, in the coordinates along and across its valley: dynamics and start are the same in all

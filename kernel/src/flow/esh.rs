@@ -28,8 +28,9 @@ const SAME: f32 = 1e-3;
 /// [`Esh::refresh`] every 100 steps it is 1.93 ± .03.
 ///
 /// Nothing is random but the start. A step that meets a hard constraint (E = +∞) or a fault turns back. The direction
-/// is reversed, and the trajectory returns the way it came, to the rounding of a step. Where steps are so large that
-/// ln|v| leaves the floats, it goes on without a weight.
+/// is reversed, and the trajectory returns the way it came, to the rounding of a step. It has stayed where it is for the
+/// time of that step, so the step has a weight as others do. Without it averages near a constraint would be off by the
+/// first power of the step size. Where steps are so large that ln|v| leaves the floats, it goes on without a weight.
 ///
 /// Cost of a step: one gradient and three passes. Memory: 12 bytes a dimension, and the potential's scratch.
 #[derive(Debug)]
@@ -56,7 +57,8 @@ pub struct Core {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Leap {
-    /// The logarithm of the unscaled time that the step took. This time is the weight of the point after the step.
+    /// The logarithm of the unscaled time that the step took. This time is the weight of the point after the step, and
+    /// of the one that a step turned back to; −∞ where a step has no weight.
     pub log_time: f32,
     /// E at the point after the step.
     pub energy: f32,
@@ -188,7 +190,8 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         core.energy = energy;
         let fault = turned || !core.r.value().is_finite();
         core.faults = core.faults.saturating_add(u32::from(fault));
-        Leap { log_time: if fault { f32::NEG_INFINITY } else { time }, energy, error, fault }
+        let log_time = if core.r.value().is_finite() { time } else { f32::NEG_INFINITY };
+        Leap { log_time, energy, error, fault }
     }
 
     /// Turns round: the following steps lead back the way the trajectory came.
@@ -242,7 +245,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Esh<'e, P, B
         self.core.energy + self.room.dim() as f32 * self.core.r.value()
     }
 
-    /// Steps without a weight: see [`Leap::fault`].
+    /// Steps that turned back or have no weight: see [`Leap::fault`].
     #[must_use]
     pub fn faults(&self) -> u32 {
         self.core.faults

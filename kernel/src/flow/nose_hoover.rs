@@ -60,7 +60,8 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> NoseHoover<'
         Ok(Self { energy: room.start()?, room, friction: 0.0, mass })
     }
 
-    /// One step. The weight of every point is the same.
+    /// One step. The weight of every point is the same, of one to which a step is undone too. A step that could not be
+    /// undone is not begun, and has none.
     pub fn step(&mut self, step_size: StepSize) -> Leap {
         let (epsilon, dim, mass) = (step_size.get(), self.room.dim() as f32, self.mass);
         let Parts { potential, planes: [x, v, g], scratch } = self.room.parts();
@@ -106,9 +107,8 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> NoseHoover<'
 
         let after = energy + 0.5 * dot(v, v) + 0.5 * mass * second.friction * second.friction;
         (self.energy, self.friction) = (energy, second.friction);
-        let log_time = if fault { f32::NEG_INFINITY } else { ln(epsilon) };
         let error = (after - before) + dim * (first.heat + second.heat);
-        Leap { log_time, energy, error, fault }
+        Leap { log_time: ln(epsilon), energy, error, fault }
     }
 
     /// x.

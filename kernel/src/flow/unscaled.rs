@@ -18,7 +18,8 @@ const FLOOR: f32 = 1e-30;
 ///
 /// Every step has the same weight. The distance it covers is ε·d/|v|, far where |v| is small. So steps must be tiny
 /// to be safe anywhere, which is why [`Esh`](super::Esh) scales the time. Conserves `H = E(x) + d·ln|v|`. A step that
-/// is not finite is undone, to the rounding of its own length, and v is reversed.
+/// is not finite is undone, to the rounding of its own length, and v is reversed. It has its weight. One that could not
+/// be undone is not begun, and has none.
 #[derive(Debug)]
 pub struct Unscaled<'e, P: ?Sized, B> {
     room: Room<'e, P, B, PLANES>,
@@ -87,8 +88,7 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> Unscaled<'e,
         let square = dot(v, v);
         let error = (energy - self.energy) + 0.5 * dim * ln(square / self.square);
         (self.energy, self.square) = (energy, square);
-        let log_time = if fault { f32::NEG_INFINITY } else { ln(epsilon) };
-        Leap { log_time, energy, error, fault }
+        Leap { log_time: ln(epsilon), energy, error, fault }
     }
 
     /// x.
