@@ -2,7 +2,7 @@
 //! the right one goes through, and must fail there.
 
 use bitmc::flow::{
-    DiagonalGaussian, Esh, FlowError, HmcChain, Leap, NoseHoover, Potential, StepControl, StepSize, Turn,
+    DiagonalGaussian, Esh, FlowError, Hmc, HmcChain, Leap, NoseHoover, Potential, StepControl, StepSize, Turn,
     Unscaled, Way, blocks,
 };
 use bitmc::lane::Block;
@@ -428,6 +428,35 @@ fn a_slope_far_below_the_floats_turns_as_others_do() {
         assert!((grown - f64::from(leap.error)).abs() < 1e-5, "{grown} {leap:?}");
         let h = f64::from(chain.energy()) + 2.0 * f64::from(chain.log_speed());
         assert!((f64::from(chain.hamiltonian()) - h).abs() < 1e-5);
+    }
+}
+
+/// Where E is not finite a proposal ends, also in the middle of its way, whatever the potential says of its gradient there.
+#[test]
+fn a_proposal_ends_where_the_energy_is_not_finite() {
+    for (beyond, fault) in [(f32::INFINITY, false), (f32::NEG_INFINITY, true), (f32::NAN, true)] {
+        let paths = [0.0, 7.0, f32::NAN].map(|slope| {
+            // A band that a proposal of twelve leaps crosses and leaves again.
+            let function = move |x: &[f32], out: &mut [f32]| {
+                let inside = x[0] > 0.5 && x[0] < 0.8;
+                out[0] = if inside { slope } else { x[0] };
+                if inside { beyond } else { 0.5 * x[0] * x[0] }
+            };
+            let model = Watched { dim: 1, function, calls: Cell::new(0) };
+            let memory = vec![[0.0; 16]; HmcChain::<(), ()>::memory_len(1, 0)];
+            let mut chain = HmcChain::new(&model, memory, &[-0.2]).unwrap();
+            let (kernel, mut rng) = (Hmc::new(step(0.1), 12).unwrap(), LaneRng::seed_from_u64(6));
+            let path: Vec<f32> = (0..500)
+                .map(|_| {
+                    let proposal = chain.step(&kernel, &mut rng);
+                    assert!(fault || !proposal.fault, "{proposal:?}");
+                    chain.position()[0]
+                })
+                .collect();
+            assert_eq!(chain.faults() > 0, fault);
+            path
+        });
+        assert!(paths.iter().all(|path| path == &paths[0]), "{beyond}");
     }
 }
 

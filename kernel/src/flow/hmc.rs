@@ -11,7 +11,7 @@ use rand_core::Rng;
 const PLANES: usize = 5;
 
 /// Hamiltonian Monte Carlo (Neal 2011): a fresh momentum v ~ N(0, I), `steps` leapfrog steps of ε, and the
-/// Metropolis test on `E(x) + ½v²`.
+/// Metropolis test on `E(x) + ½v²`. A path that meets a hard constraint (E = +∞) or a fault ends there, and is rejected.
 ///
 /// One step of it is the Langevin proposal `x − ½ε²g + εn`: with the test it is MALA
 /// ([`Hmc::langevin`]), without it ULA ([`Hmc::unadjusted_langevin`]).
@@ -108,6 +108,10 @@ impl<'e, P: Potential + ?Sized, B: AsMut<[Block]> + AsRef<[Block]>> HmcChain<'e,
             add(v, -0.5 * epsilon, g);
             add(x, epsilon, v);
             energy = evaluate(potential, x, scratch, g);
+            if !energy.is_finite() {
+                // The way back comes here too, so both are rejected, whatever the gradient is here.
+                break;
+            }
             add(v, -0.5 * epsilon, g);
         }
         let after = 0.5 * dot(v, v);
