@@ -2,7 +2,9 @@
 
 use bitmc::batch::{Batch, BatchSite};
 use bitmc::energy::Tempered;
+use bitmc::learn::Replay;
 use bitmc::noise::{Edgewise, SparseMatrix};
+use bitmc::quantised::{QuantisedGibbs, QuantisedIsing};
 use bitmc::snapshot::{FRAME, Reader, Same, Snapshot, SnapshotError, VERSION};
 use bitmc::stats::{Acceptance, BatchMeans, Every, Means, Observer};
 use bitmc::step::{
@@ -11,7 +13,7 @@ use bitmc::step::{
 use bitmc::temper::{Ladder, Replica, Rung};
 use bitmc::tune::{CycleSettings, CycleTuner, Trial};
 use bitmc::{
-    BlockGibbs, Chain, ChainError, Energy, GibbsWithGradients, Kernel, Kind, LaneRng, Langevin,
+    BlockGibbs, Chain, ChainError, Energy, GibbsWithGradients, Kernel, Kind, LaneRng, Langevin, Layout,
     LocallyBalanced, Packed, PathAuxiliary, Plain, Rng, SeedableRng, StateError,
 };
 use bitmc_host_tests::heap::{self, Couplings, HeapChain, Weights};
@@ -159,6 +161,29 @@ fn what_does_not_fit_is_named() {
     let mut generator = Xoshiro128PlusPlus::seed_from_u64(2);
     assert_eq!(load(&sealed(bytes), &mut [&mut generator]), Err(SnapshotError::Value));
     assert_eq!(generator, Xoshiro128PlusPlus::seed_from_u64(2));
+}
+
+/// As many words are not yet the same sites.
+#[test]
+fn states_of_another_layout_in_as_many_words_are_refused() {
+    let layouts = [Layout::binary(20), Layout::binary(25), Layout::ordinal(8, 16), Layout::categorical(8, 16)];
+    for need in layouts {
+        for got in layouts {
+            let (mut words, mut other) = ([0b1010], [0]);
+            let bytes = save(&[&Replay::new(got, &mut words).unwrap()]);
+            let mut replay = Replay::new(need, &mut other).unwrap();
+            let right = if need == got { Ok(()) } else { Err(SnapshotError::Layout { need, got }) };
+            assert_eq!(load(&bytes, &mut [&mut replay]), right);
+            assert_eq!(replay.words(), if need == got { [0b1010] } else { [0] });
+        }
+    }
+    let model = |sites| QuantisedIsing::from_rows(&[0; 25][..sites], &[], &[7; 25][..sites]).unwrap();
+    let (mut words, mut fields, mut other, mut room) = ([0b1010], [0; 25], [0], [0; 25]);
+    let bytes = save(&[&QuantisedGibbs::new(model(20), &mut words, &mut fields).unwrap()]);
+    let mut chain = QuantisedGibbs::new(model(25), &mut other, &mut room).unwrap();
+    let [got, need, ..] = layouts;
+    assert_eq!(load(&bytes, &mut [&mut chain]), Err(SnapshotError::Layout { need, got }));
+    assert_eq!(chain.state().words(), [0]);
 }
 
 /// Energies that are no numbers would stay so for ever; an inverse temperature below 0 stands on no ladder.

@@ -1,6 +1,7 @@
 //! The states of persistent chains.
 
 use super::LearnError;
+use crate::chain::snapshot::{load_shape, shape};
 use crate::flow::vector::copy;
 use crate::layout::Layout;
 use crate::packed::{Packed, is_word, set};
@@ -21,7 +22,7 @@ impl<'a> Replay<'a> {
     /// Bytes in a snapshot, for so many states of a layout.
     #[must_use]
     pub const fn snapshot_len(layout: Layout, states: usize) -> usize {
-        list_len(layout.words().saturating_mul(states), 4).saturating_add(4)
+        list_len(layout.words().saturating_mul(states), 4).saturating_add(13)
     }
 
     /// The states that the words hold, as they are.
@@ -112,12 +113,14 @@ impl<'a> Replay<'a> {
 impl Snapshot for Replay<'_> {
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"repb");
+        shape(self.layout).save(to);
         self.words.save(to);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let (mut at, layout) = (*from, self.layout);
         at.name(*b"repb")?;
+        load_shape(&mut at, layout)?;
         let legal = |place: usize, &word: &u32| is_word(layout, place % layout.words().max(1), word);
         lists([&mut *self.words], legal, &mut at)?;
         *from = at;

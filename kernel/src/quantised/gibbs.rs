@@ -1,6 +1,7 @@
 //! Gibbs sampling.
 
 use super::{Odds, QuantisedIsing};
+use crate::chain::snapshot::{load_shape, shape};
 use crate::energy::{Sparse, SparseError};
 use crate::layout::Layout;
 use crate::packed::{Packed, StateError, is_word};
@@ -45,7 +46,7 @@ impl<'a> QuantisedGibbs<'a> {
     /// Bytes in a snapshot.
     #[must_use]
     pub const fn snapshot_len(sites: usize) -> usize {
-        Layout::binary(sites).words().saturating_mul(4).saturating_add(8)
+        Layout::binary(sites).words().saturating_mul(4).saturating_add(17)
     }
 
     /// A chain that starts at the state in `words`; `fields` is room for a number a site.
@@ -190,12 +191,16 @@ fn scatter(form: &Sparse<'_>, fields: &[Cell<i32>], site: usize, sign: i32) {
 impl<D: Draw> Snapshot for QuantisedGibbs<'_, D> {
     fn save(&self, to: &mut Writer<'_>) {
         to.name(*b"quan");
+        shape(self.state().layout()).save(to);
         self.words.save(to);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), SnapshotError> {
         let (layout, words) = (self.state().layout(), &mut *self.words);
-        from.part(*b"quan", |at| lists([words], |index, &word| is_word(layout, index, word), at))?;
+        from.part(*b"quan", |at| {
+            load_shape(at, layout)?;
+            lists([words], |index, &word| is_word(layout, index, word), at)
+        })?;
         self.settle();
         Ok(())
     }
