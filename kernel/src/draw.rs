@@ -20,16 +20,16 @@
 //! A logit of ±∞ counts as the largest finite number or is cut at [`LOGIT_LIMIT`] below the largest. Only a value that
 //! the site may not take has weight 0. A logit of ∞ − ∞ is NaN: a fault, which shuts a state off in both directions.
 
-mod binary;
+pub(crate) mod binary;
 pub(crate) mod conditional;
 pub(crate) mod index;
 pub(crate) mod logits;
 pub(crate) mod metropolis;
-mod planes;
+pub(crate) mod planes;
 mod row;
 pub(crate) mod sums;
 
-use crate::lane::{Block, F32s, LogProduct};
+use crate::lane::{Block, LogProduct};
 use crate::layout::{Kind, Layout};
 use crate::packed::Packed;
 use rand_core::Rng;
@@ -40,7 +40,7 @@ pub(crate) use row::{Logits, Row};
 /// is part of the proposal, in the draw and in its probability alike, so an adjusted chain stays exact.
 pub const LOGIT_LIMIT: f32 = 30.0;
 
-/// What [`weigh`] found.
+/// What was found of gradients that are turned into weights, and of a move from `at` to `other` among them.
 pub(crate) struct Weighed {
     /// Π (sum of weights) over all sites.
     pub(crate) normaliser: LogProduct,
@@ -73,24 +73,6 @@ impl Domain<'_> {
 pub(crate) struct Shape {
     pub(crate) balance: f32,
     pub(crate) window: u32,
-}
-
-/// Turns gradients ∂E/∂x at `at` into weights, in place, and scores the move from `at` to `other`.
-/// `curvature(block, part)` is c.
-#[inline]
-pub(crate) fn weigh(
-    weights: &mut [Block],
-    at: Packed<'_>,
-    other: Packed<'_>,
-    domain: Domain<'_>,
-    shape: Shape,
-    curvature: impl Fn(usize, usize) -> F32s,
-) -> Weighed {
-    match at.layout().kind() {
-        Kind::Binary => binary::weigh(weights, at, other, domain.free, shape.balance, curvature),
-        // Sites of many values come one at a time, as a `Row`.
-        Kind::Categorical | Kind::Ordinal => planes::weigh(weights, at, other, domain, shape, curvature),
-    }
 }
 
 /// Draws y from the weights at x, one uniform a site; returns Π (weight of the drawn value).

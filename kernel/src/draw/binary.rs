@@ -12,7 +12,7 @@ use rand_core::Rng;
 
 /// `z = −β(1−2x) ∂E/∂x − c/2` (METHODS.md §1, binary).
 #[inline]
-pub(super) fn weigh(
+pub(crate) fn weigh(
     weights: &mut [Block],
     at: Packed<'_>,
     other: Packed<'_>,

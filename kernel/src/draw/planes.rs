@@ -13,15 +13,15 @@ use crate::random::uniforms;
 use rand_core::Rng;
 
 /// Logits relative to staying (METHODS.md §1), G = ∂E/∂x: `−β(G_k − G_x) − c[k ≠ x]` for one-hot values,
-/// `−βGv − ½cv²`, v = k − x, for ordinal ones.
+/// `−βGv − ½cv²`, v = k − x, for ordinal ones. One copy of the code does for every `curvature(block, part)`, which is c.
 #[inline(never)] // its buffers must not weigh on the stack of binary chains
-pub(super) fn weigh(
+pub(crate) fn weigh(
     weights: &mut [Block],
     at: Packed<'_>,
     other: Packed<'_>,
     domain: Domain<'_>,
     shape: Shape,
-    curvature: impl Fn(usize, usize) -> F32s,
+    curvature: &dyn Fn(usize, usize) -> F32s,
 ) -> Weighed {
     let layout = at.layout();
     let ordinal = layout.kind() == Kind::Ordinal;

@@ -2,7 +2,7 @@
 
 use super::{Arrival, Curvature, Langevin};
 use crate::chain::{Momenta, Ring, momentum};
-use crate::draw::{Domain, Shape, Weighed, metropolis, weigh};
+use crate::draw::{Domain, Shape, Weighed, binary, metropolis, planes};
 use crate::energy::Energy;
 use crate::lane::{Block, F32s, PARTS};
 use crate::layout::{Kind, Layout};
@@ -100,6 +100,7 @@ impl<N: Noise> Langevin<'_, N> {
         short || other || (N::SOME && (layout.row_is_site() || (self.metropolis && !bits)))
     }
 
+    /// Turns gradients ∂E/∂x at `at` into weights, in place, and scores the move from `at` to `other`.
     #[inline]
     pub(super) fn weigh(
         &self,
@@ -108,31 +109,21 @@ impl<N: Noise> Langevin<'_, N> {
         other: Packed<'_>,
         domain: Domain<'_>,
     ) -> Weighed {
-        let value = |of: &[Block], block, part| {
-            of.get(block).map_or(F32s::splat(0.0), |values| F32s::load(values, part))
-        };
-        // c = βD + 1/σ
-        let balance = F32s::splat(self.balance);
-        let with_d = |c: F32s, block, part| match self.noise.d() {
-            Some(d) => c + balance * value(d, block, part),
-            None => c,
-        };
-        let (factor, blocks) = match self.curvature {
-            Curvature::Same(c) => {
-                let c = F32s::splat(c);
-                return self.weigh_by(weights, at, other, domain, |block, part| with_d(c, block, part));
-            }
-            Curvature::Each(blocks) => (1.0, blocks),
-            Curvature::Times(factor, blocks) => (factor, blocks),
-        };
-        let factor = F32s::splat(factor);
-        self.weigh_by(weights, at, other, domain, |block, part| {
-            with_d(factor * value(blocks, block, part), block, part)
-        })
+        // A copy of its own where one number does for all sites and has to be read but once.
+        if let (Kind::Binary, None, Curvature::Same(c)) = (at.layout().kind(), self.noise.d(), self.curvature) {
+            let c = F32s::splat(c);
+            return self.weigh_bits(weights, at, other, domain, |_, _| c);
+        }
+        let each = |block, part| self.curvature_of(block, part);
+        if at.layout().kind() == Kind::Binary {
+            return self.weigh_bits(weights, at, other, domain, each);
+        }
+        let shape = Shape { balance: self.balance, window: self.window };
+        planes::weigh(weights, at, other, domain, shape, &each)
     }
 
     #[inline]
-    pub(super) fn weigh_by(
+    fn weigh_bits(
         &self,
         weights: &mut [Block],
         at: Packed<'_>,
@@ -143,8 +134,19 @@ impl<N: Noise> Langevin<'_, N> {
         if N::SOME && self.metropolis {
             return metropolis::weigh(weights, at, other, domain.free, self.balance, curvature);
         }
-        let shape = Shape { balance: self.balance, window: self.window };
-        weigh(weights, at, other, domain, shape, curvature)
+        binary::weigh(weights, at, other, domain.free, self.balance, curvature)
+    }
+
+    /// c = βD + 1/σ.
+    #[inline]
+    fn curvature_of(&self, block: usize, part: usize) -> F32s {
+        let value = |of: &[Block]| of.get(block).map_or(F32s::splat(0.0), |values| F32s::load(values, part));
+        let c = match self.curvature {
+            Curvature::Same(c) => F32s::splat(c),
+            Curvature::Each(values) => value(values),
+            Curvature::Times(factor, values) => F32s::splat(factor) * value(values),
+        };
+        self.noise.d().map_or(c, |d| c + F32s::splat(self.balance) * value(d))
     }
 }
 
