@@ -34,7 +34,7 @@ struct Stop {
 }
 
 impl Stop {
-    const NONE: Self = Self { site: 0, value: 0, order: 0.0, logs: (0.0, f32::NEG_INFINITY) };
+    const NONE: Self = Self { site: 0, value: 0, order: 0.0, logs: (0.0, 0.0) };
 }
 
 /// A sum of S, relative to the largest.
@@ -48,11 +48,13 @@ impl Left {
     const NOTHING: Self = Self { most: f32::NEG_INFINITY, sum: Total::new(0.0) };
 
     fn add(&mut self, log_sum: f32) {
+        let ratio = exp(-(log_sum - self.most).abs());
         if log_sum > self.most {
-            self.sum = Total::new(self.sum.value() * exp(self.most - log_sum));
-            self.most = log_sum;
+            *self = Self { most: log_sum, sum: Total::new(self.sum.value() * ratio) };
+            self.sum.add_one_of_many(1.0);
+        } else {
+            self.sum.add_one_of_many(ratio);
         }
-        self.sum.add_one_of_many(exp(log_sum - self.most));
     }
 }
 
@@ -64,7 +66,11 @@ struct Route {
 }
 
 impl Route {
-    const EMPTY: Self = Self { stops: [Stop::NONE; MAX_INDICES], len: 0, others: Left::NOTHING };
+    /// Not a constant, whose zeros would be in the image.
+    #[inline]
+    fn new() -> Self {
+        Self { stops: [Stop::NONE; MAX_INDICES], len: 0, others: Left::NOTHING }
+    }
 
     fn stops(&mut self) -> &mut [Stop] {
         self.stops.get_mut(..self.len).unwrap_or_default()
@@ -109,12 +115,12 @@ impl Paths {
         ring: &mut Ring<'_, E>,
         rng: &mut R,
     ) -> Option<Asked<impl Iterator<Item = usize> + use<E, R>, Total>> {
-        let mut route = Route::EMPTY;
+        let mut route = Route::new();
         if self.slopes(ring) {
             ring.gradient_here();
         }
         ring.core.weights_of = None;
-        let fine = self.rows((ring.energy, ring.free), &mut ring.here, |site, log_sum, row| {
+        let fine = self.rows((ring.energy, ring.free), &mut ring.here, &mut |site, log_sum, row| {
             // Of 64 bits: small times, which let rare sites win, keep their relative precision.
             let time = -ln_1p(-(rng.next_u64() as f32 * (1.0 / 18_446_744_073_709_551_616.0)));
             let value = row.draw(rng);
@@ -141,7 +147,7 @@ impl Paths {
         difference: f32,
     ) -> Info {
         let Asked { sites, forward, proposed, uniform } = asked;
-        let mut route = Route::EMPTY;
+        let mut route = Route::new();
         sites.for_each(|site| route.push(Stop { site, ..Stop::NONE }, MAX_INDICES));
         let Transition { log_ratio, fault, .. } =
             self.arrive_by_sites(&mut ring, &mut route, forward, difference);
@@ -162,7 +168,7 @@ impl Paths {
         choices: &[Choice],
         mut possible: bool,
     ) -> Transition {
-        let mut route = Route::EMPTY;
+        let mut route = Route::new();
         for &Choice { site, value } in choices {
             possible &= route.stops().iter().all(|stop| stop.site != site);
             route.push(Stop { site, value, ..Stop::NONE }, MAX_INDICES);
@@ -223,24 +229,24 @@ impl Paths {
     ) -> bool {
         route.others = Left::NOTHING;
         route.stops().iter_mut().for_each(|stop| stop.logs = (0.0, f32::NEG_INFINITY));
-        self.rows(over, at, |site, log_sum, row| {
-            match route.stops().iter_mut().find(|stop| stop.site == site) {
-                Some(stop) => {
-                    let value = to.map_or(stop.value, |to| to.get(site));
-                    stop.logs = (log_sum, ln(row.weight(value) / row.sum()));
-                }
-                None => route.others.add(log_sum),
-            }
-        })
+        let mut see = |site, log_sum, row: &Row<'_>| {
+            let Some(stop) = route.stops().iter_mut().find(|stop| stop.site == site) else {
+                return route.others.add(log_sum);
+            };
+            let value = to.map_or(stop.value, |to| to.get(site));
+            stop.logs = (log_sum, ln(row.weight(value) / row.sum()));
+        };
+        self.rows(over, at, &mut see)
     }
 
     /// Shows every site that can move: ln S, and the weights of its values. The slopes of ordinal sites are in the
     /// place of the weights. False where there is a fault.
+    #[inline(never)] // one copy for all that look
     fn rows<E: Energy + ?Sized>(
         &self,
         (energy, free): (&E, &[u32]),
         at: &mut Point<'_>,
-        mut see: impl FnMut(usize, f32, &Row<'_>),
+        see: &mut dyn FnMut(usize, f32, &Row<'_>),
     ) -> bool {
         let (layout, exact) = (energy.layout(), self.order == Order::Sites);
         let domain = Domain { free: Packed::trusted(layout, free), arities: energy.arities() };
