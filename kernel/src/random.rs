@@ -19,7 +19,7 @@ pub use generator::LaneRng;
 pub(crate) use normal::normal_pairs_twice;
 pub use normal::{normal_pairs, normals};
 
-use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s};
+use crate::lane::{Bits, Block, F32s, LANES, PARTS, U32s, bytes_mut};
 use crate::layout::{Kind, Layout};
 use crate::packed::{clear_single, set};
 use rand_core::Rng;
@@ -44,9 +44,10 @@ const TWO_POW_MINUS_32: f32 = 1.0 / 4_294_967_296.0;
 /// Sixteen words from any generator.
 #[inline]
 pub fn words<R: Rng + ?Sized>(rng: &mut R) -> Bits {
-    let mut bytes = [0; 64];
-    rng.fill_bytes(&mut bytes);
-    from_bytes(&bytes)
+    let mut words = [0; LANES];
+    rng.fill_bytes(bytes_mut(&mut words));
+    words.iter_mut().for_each(|word| *word = u32::from_le(*word));
+    words
 }
 
 /// Sixteen words from their bytes.

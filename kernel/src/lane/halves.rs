@@ -15,8 +15,8 @@ pub(crate) fn i16s_mut<T: Pod>(blocks: &mut [[T; LANES]]) -> &mut [i16] {
     try_cast_slice_mut(blocks).unwrap_or_default()
 }
 
-/// Numbers of sixteen bits as bytes, to write.
+/// Numbers as bytes, to write.
 #[inline]
-pub(crate) fn bytes_mut<const N: usize>(numbers: &mut [[i16; N]]) -> &mut [u8] {
-    try_cast_slice_mut(numbers.as_flattened_mut()).unwrap_or_default()
+pub(crate) fn bytes_mut<T: Pod>(numbers: &mut [T]) -> &mut [u8] {
+    try_cast_slice_mut(numbers).unwrap_or_default()
 }

@@ -32,7 +32,7 @@ impl Edgewise<'_> {
             let pieces = kept.len().div_ceil(2 * LANES);
             gaussian.fill(rng, fresh.get_mut(..pieces).unwrap_or_default());
             if keep > 0 {
-                rng.fill_bytes(bytes_mut(coins.get_mut(..pieces).unwrap_or_default()));
+                rng.fill_bytes(bytes_mut(coins.get_mut(..pieces).unwrap_or_default().as_flattened_mut()));
             }
             let draws = fresh.as_flattened().iter().zip(coins.as_flattened());
             for (kept, (&fresh, &coin)) in kept.iter_mut().zip(draws) {

@@ -112,7 +112,7 @@ impl DiscreteGaussian {
     /// registers.
     #[inline]
     pub(crate) fn fill<R: Rng + ?Sized>(&self, rng: &mut R, out: &mut [[i16; 2 * LANES]]) {
-        rng.fill_bytes(bytes_mut(out));
+        rng.fill_bytes(bytes_mut(out.as_flattened_mut()));
         for out in out {
             out.iter_mut().for_each(|half| *half = i16::from_le(*half));
             let words = *out;
