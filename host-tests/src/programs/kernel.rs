@@ -359,7 +359,7 @@ pub(crate) enum OfIsing<'a> {
     /// Its own.
     Langevin(IsingLangevin),
     /// Of second order.
-    Balanced(IsingBalanced<'a>),
+    Balanced(IsingBalanced<'a, true>),
     /// All clusters.
     All(SwendsenWang),
     /// One cluster.

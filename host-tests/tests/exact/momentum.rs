@@ -112,7 +112,7 @@ impl Flows {
 
     fn of(
         target: &Pairwise,
-        sampler: &IsingBalanced<'_>,
+        sampler: &IsingBalanced<'_, true>,
         energy: &Ising<'_>,
         parts: f64,
         distribution: f64,

@@ -54,8 +54,10 @@ use rand_core::Rng;
 /// assert!((0..100).all(|_| chain.step(&sampler, &mut rng).accepted));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// The type says whether there is [momentum](IsingBalanced::momentum), so that firmware without it has no code for it: 3 KB.
 #[derive(Clone, Copy, Debug)]
-pub struct IsingBalanced<'a> {
+pub struct IsingBalanced<'a, const MOMENTUM: bool = false> {
     noise: Edgewise<'a>,
     /// 1/σ.
     curvature: f32,
@@ -186,7 +188,9 @@ impl<'a> IsingBalanced<'a> {
         }
         Ok(Self { grid: Some(Grid::new(magnitude, 1.0)?), ..sampler })
     }
+}
 
+impl<'a, const MOMENTUM: bool> IsingBalanced<'a, MOMENTUM> {
     /// The precision κ of the auxiliary variable: see [`Langevin::precision`](super::Langevin::precision).
     ///
     /// # Errors
@@ -208,9 +212,15 @@ impl<'a> IsingBalanced<'a> {
     ///
     /// # Errors
     /// [`ParameterError::Momentum`] where a is not in [0, 1).
-    pub fn momentum(mut self, keep: f32) -> Result<Self, ParameterError> {
-        self.momentum = Momentum::new(keep, &self.noise)?;
-        Ok(self)
+    pub fn momentum(self, keep: f32) -> Result<IsingBalanced<'a, true>, ParameterError> {
+        let Self { noise, curvature, balance, precision, grid, metropolis, .. } = self;
+        let momentum = Momentum::new(keep, &noise)?;
+        Ok(IsingBalanced { noise, curvature, balance, precision, grid, momentum, metropolis })
+    }
+
+    /// How much is kept, if the type allows it.
+    fn kept(&self) -> Option<&Momentum> {
+        if MOMENTUM { self.momentum.as_ref() } else { None }
     }
 
     /// A site flips with probability min(1, e^z) in place of 1/(1 + e^(−z)):
@@ -284,19 +294,18 @@ impl<'a> IsingBalanced<'a> {
         scale: f32,
         rng: &mut R,
     ) -> Ways {
-        if PARTS < LANES && self.metropolis {
-            return self.choose::<E>(ring, scale, Draw::<R, true>::new(rng, true));
-        }
-        self.choose::<E>(ring, scale, Draw::<R, false>::new(rng, self.metropolis))
-    }
-
-    #[inline(always)]
-    fn choose<E: Eta>(&self, ring: &mut Ring<'_, Ising<'_>>, scale: f32, choose: impl Choose) -> Ways {
         // At α = κ and without a bound on the step the ratio is known, and a pass without it carries less along.
-        if self.curvature > 0.0 || self.precision != self.balance {
-            self.pass::<true, E>(ring, scale, choose)
-        } else {
-            self.pass::<false, E>(ring, scale, choose)
+        let known = self.curvature == 0.0 && self.precision == self.balance;
+        // A microcontroller has two passes in its flash: the next one does for all else. Two more would take 4 KB.
+        if PARTS == LANES && !(known && E::WHOLE && !self.metropolis) {
+            E::widen(ring.there.weights.get_mut(..ring.layout.blocks()).unwrap_or_default());
+            return self.pass::<true, [Block; 2]>(ring, scale, Draw::<R, true>::new(rng, self.metropolis));
+        }
+        match (known, self.metropolis) {
+            (true, false) => self.pass::<false, E>(ring, scale, Draw::<R, false>::new(rng, false)),
+            (true, true) => self.pass::<false, E>(ring, scale, Draw::<R, true>::new(rng, true)),
+            (false, false) => self.pass::<true, E>(ring, scale, Draw::<R, false>::new(rng, false)),
+            (false, true) => self.pass::<true, E>(ring, scale, Draw::<R, true>::new(rng, true)),
         }
     }
 
@@ -305,15 +314,15 @@ impl<'a> IsingBalanced<'a> {
     }
 }
 
-impl Kernel<Ising<'_>> for IsingBalanced<'_> {
+impl<const MOMENTUM: bool> Kernel<Ising<'_>> for IsingBalanced<'_, MOMENTUM> {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, Ising<'_>>, rng: &mut R) -> Info {
-        let no_room =
-            self.momentum.is_some() && momentum(ring.layout, ring.planes).len() < self.momentum_blocks();
+        let moves = self.kept().is_some();
+        let no_room = moves && momentum(ring.layout, ring.planes).len() < self.momentum_blocks();
         if no_room || !self.noise.is_of(ring.energy.form()) {
             return ring.failed();
         }
         let ways = if let Some(grid) = &self.grid {
-            if let Some(momentum) = &self.momentum {
+            if let Some(momentum) = self.kept() {
                 self.refresh_whole(momentum, grid, &mut ring, rng);
             } else {
                 let eta = i16s_mut(ring.there.weights).get_mut(..2 * LANES * ring.here.words.len());
@@ -324,7 +333,7 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
             let blocks = ring.layout.blocks();
             self.noise.draw(rng, ring.there.weights.get_mut(..blocks).unwrap_or_default(), 1);
             let mut scale = F32s::splat(1.0 / self.precision).sqrt().first();
-            if let Some(momentum) = &self.momentum {
+            if let Some(momentum) = self.kept() {
                 self.refresh_floats(momentum, &mut ring);
                 scale = 1.0;
             }
@@ -332,7 +341,6 @@ impl Kernel<Ising<'_>> for IsingBalanced<'_> {
         };
         // It moves here, and back where that is rejected: there has no state of its own.
         ring.core.weights_of = None;
-        let moves = self.momentum.is_some();
         let legal = !moves || self.leave(&mut ring);
         let runs = self.noise.runs_for(ways.flips);
         let difference = ring.energy.form().value(flip(&mut ring, runs));

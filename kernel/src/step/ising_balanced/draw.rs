@@ -14,8 +14,8 @@ const RANGE: f32 = 65_536.0;
 /// n of sixteen bits decides: it happens where n + 1 ≤ 2¹⁶q, and not where n ≥ 2¹⁶q. Between them, at one site in
 /// 2¹⁶, more bits decide.
 ///
-/// With `METROPOLIS` a site flips where it likely does, else with probability e. Without vector registers there is one
-/// copy of the code, which looks at `metropolis` instead: the other one would take 8 KB of a microcontroller's flash.
+/// With `METROPOLIS` a site flips where it likely does, else with probability e. Without vector registers that copy of the code
+/// looks at `metropolis` too, and does for both.
 pub(super) struct Draw<'r, R: ?Sized, const METROPOLIS: bool> {
     rng: &'r mut R,
     noise: Bits,
@@ -35,7 +35,7 @@ impl<R: Rng + ?Sized, const METROPOLIS: bool> Choose for Draw<'_, R, METROPOLIS>
             self.noise = words(self.rng);
         }
         let noise = U32s::load(&self.noise, part);
-        let metropolis = METROPOLIS || (PARTS == LANES && self.metropolis);
+        let metropolis = METROPOLIS && (PARTS < LANES || self.metropolis);
         let of = |block: usize, number: U32s| {
             let ((e, likely), number) = (odds.of(block), F32s::from_i32(number));
             let one = F32s::splat(1.0);

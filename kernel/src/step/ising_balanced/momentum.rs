@@ -12,7 +12,7 @@ use crate::random::DiscreteGaussian;
 use crate::step::momentum::{Momentum, over_precision};
 use rand_core::Rng;
 
-impl IsingBalanced<'_> {
+impl<const MOMENTUM: bool> IsingBalanced<'_, MOMENTUM> {
     /// Blocks of momentum in a chain's memory.
     #[must_use]
     pub fn momentum_blocks(&self) -> usize {

@@ -15,6 +15,12 @@ const SIGN: u32 = 0x8000_0000;
 
 /// η of the two blocks of a word.
 pub(super) trait Eta: Sized {
+    /// Whether they are whole numbers.
+    const WHOLE: bool;
+
+    /// Makes floats of those that lie in weights.
+    fn widen(weights: &mut [Block]);
+
     /// Those of `whole` words that lie in weights, and that of the word behind them, which may have one block.
     fn of(weights: &[Block], whole: usize) -> (&[Self], Self);
 
@@ -23,6 +29,10 @@ pub(super) trait Eta: Sized {
 
 /// A float a site.
 impl Eta for [Block; 2] {
+    const WHOLE: bool = false;
+
+    fn widen(_: &mut [Block]) {}
+
     fn of(weights: &[Block], whole: usize) -> (&[Self], Self) {
         let (words, last) = weights.split_at_checked(2 * whole).unwrap_or_default();
         (words.as_chunks().0, alone(last))
@@ -37,6 +47,18 @@ impl Eta for [Block; 2] {
 
 /// A whole number a site.
 impl Eta for [[i16; LANES]; 2] {
+    const WHOLE: bool = true;
+
+    /// From the last block on: what it takes the room of has been read.
+    fn widen(weights: &mut [Block]) {
+        for block in (0..weights.len()).rev() {
+            let whole = i16s(weights).as_chunks::<LANES>().0.get(block).copied();
+            if let (Some(to), Some(whole)) = (weights.get_mut(block), whole) {
+                *to = whole.map(f32::from);
+            }
+        }
+    }
+
     fn of(weights: &[Block], whole: usize) -> (&[Self], Self) {
         let (blocks, _) = i16s(weights).as_chunks::<LANES>();
         let (words, last) = blocks.as_chunks().0.split_at_checked(whole).unwrap_or_default();
@@ -56,7 +78,7 @@ pub(super) trait Choose {
     fn flips(&mut self, there: u32, free: u32, odds: &Odds, part: usize) -> [Mask; 2];
 }
 
-impl IsingBalanced<'_> {
+impl<const MOMENTUM: bool> IsingBalanced<'_, MOMENTUM> {
     /// Goes over all sites; there's words are left with those that flip. η is in there's weights, as numbers E to be
     /// multiplied by `scale`. What the ratio needs of those that flip is added up where `WEIGHED`.
     #[inline]
