@@ -284,7 +284,9 @@ impl<'a, const MOMENTUM: bool> IsingBalanced<'a, MOMENTUM> {
     /// `Σ_flips [ tilt · r − ½s + ln((1 + e^z)/(e^z + e^−s)) ]`; with min(1, e^z) `Σ_flips [ tilt · r + ½s − min(s, max(0, z+s)) ]`.
     fn way_back(&self, ways: &Ways, tilt: f32) -> f32 {
         let of_flip = if self.metropolis { 0.5 } else { -0.5 } * self.curvature;
-        tilt * ways.r.value() + of_flip * ways.flips as f32 + ways.gain.finish().ln()
+        // Σ r may be infinite.
+        let of_r = if tilt == 0.0 { 0.0 } else { tilt * ways.r.value() };
+        of_r + of_flip * ways.flips as f32 + ways.gain.finish().ln()
     }
 
     /// A pass that draws which sites flip.
