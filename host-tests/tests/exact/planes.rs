@@ -1,6 +1,7 @@
 //! Transition matrices of categorical and ordinal chains against float64 distributions by enumeration.
 
 use bitmc::energy::Energy;
+use bitmc::noise::Diagonal;
 use bitmc::step::Curvature;
 use bitmc::{
     Gibbs, GibbsWithGradients, Ising, Kind, LaneRng, Langevin, Layout, Packed, Plain, Potts, SeedableRng,
@@ -131,6 +132,33 @@ fn a_site_of_many_values_has_a_multiple_of_its_curvature() {
         assert!(verdict.passes(), "{kind:?}: {verdict:?}");
         let window = usize::MAX;
         compare(&Proposal { balance: 0.5, curvature: 0.75, window }, &tables, 0.4, &states, &found);
+    }
+}
+
+/// With a noise of one number a site c = 1/σ + βD may be negative: moving is likelier than staying then, and is cut no other way.
+#[test]
+fn a_curvature_below_zero_favours_moves() {
+    // The first value is far more likely than all others.
+    let fields: Vec<_> =
+        (0..70).map(|value| if value == 0 { 38.0 } else { (value % 7) as f32 / 8.0 }).collect();
+    let tables = Tables::potts(&[], 70, &fields);
+    let energy = Plain(Own(&tables));
+    for curvature in [-1.0, -40.0] {
+        let d = [[curvature; 16]];
+        let sampler = Langevin::second_order(Diagonal::new(&d).unwrap(), f32::INFINITY, 1.0).unwrap();
+        let formula = Proposal { balance: 1.0, curvature: f64::from(curvature), window: usize::MAX };
+        let within = 16.0 * bitmc_host_tests::tolerance::ROUNDING * 80.0;
+        // The blocks of the present value and of the last one are special; here they are two, or one.
+        for x in [0, 20, 69] {
+            let mut chain = heap::chain(&energy, &pack(energy.layout(), &[x])).unwrap();
+            for y in 0..70 {
+                let to = pack(energy.layout(), &[y]);
+                let to = Packed::new(energy.layout(), &to).unwrap();
+                let said = f64::from(sampler.transition_given(chain.ring(), to, &[]).unwrap().log_forward);
+                let wrote = formula.log_forward(&tables, &[x], &[y]);
+                assert!((wrote - said).abs() <= within, "c = {curvature}, {x} → {y}: {said}, not {wrote}");
+            }
+        }
     }
 }
 

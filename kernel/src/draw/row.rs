@@ -3,9 +3,11 @@
 //! The logits are those of [`planes`](super::planes), the largest weight is 1. Weights are not kept: a block of them
 //! is made again from its logits where [`Sums`] needs it.
 
-use super::sums::{Sums, block_of};
+use super::sums::{Sums, add_to, block_of, registers};
 use super::{LOGIT_LIMIT, Shape};
-use crate::lane::{Bits, Block, F32s, LANES, Mask, PARTS, U32s, ln};
+use crate::lane::{Bits, Block, F32s, Interleaved, LANES, PARTS, U32s, ln};
+use core::f32::consts::LOG2_E;
+use core::ops::Range;
 use rand_core::Rng;
 
 /// The logits of a site's values, relative to staying.
@@ -60,31 +62,46 @@ impl<'a> Logits<'a> {
         (self.past.saturating_sub(self.first) as usize).div_ceil(LANES)
     }
 
-    /// The largest logit, and whether one is NaN. Staying has logit 0; an infinite one counts as the largest
-    /// finite number.
-    fn largest(&self) -> (f32, bool) {
-        let last = self.blocks().saturating_sub(1);
-        match self.slope {
-            // The logit falls where the gradient rises, rounding and all: its least value decides.
-            Slope::Values(gradient, present) if present.abs() < f32::INFINITY && self.stay == 0.0 => {
-                let whole = gradient.get(..last).unwrap_or_default();
-                let (least, nan) = extreme(whole.iter(), |block, part| -F32s::load(block, part));
-                let z = self.balance * (least + present) - self.curvature;
-                let (end, end_nan) = extreme(last..last + 1, |&block, part| self.block(block, part));
-                (z.max(end).clamp(0.0, f32::MAX), nan | end_nan)
-            }
-            _ => {
-                let (most, nan) = extreme(0..last + 1, |&block, part| self.block(block, part));
-                (most.max(self.stay).min(f32::MAX), nan)
-            }
-        }
+    /// What every move costs: c of a categorical site. That of an ordinal one grows with the move.
+    fn cost(&self) -> f32 {
+        if let Slope::Values(..) = self.slope { self.curvature } else { 0.0 }
     }
 
-    /// Whether a block has the present value, or lanes past the last one.
+    /// The largest logit of a move without its [`cost`](Self::cost), and whether a logit is NaN. An infinite one counts as
+    /// the largest finite number. Where a cost is not negative and staying is a choice, the present value may be among the
+    /// moves: its 0 changes nothing.
+    fn most(&self) -> (f32, bool) {
+        let last = self.blocks().saturating_sub(1);
+        let all = PARTS == 1 && self.stay == 0.0 && self.curvature >= 0.0;
+        let (most, nan) = match self.slope {
+            // The logit falls where the gradient rises, rounding and all: its least value decides.
+            Slope::Values(gradient, present) if all && present.abs() < f32::INFINITY => {
+                let (minus_least, nan) = minus_least(gradient.get(..last).unwrap_or_default());
+                let (end, end_nan) = self.most_of(last..last + 1);
+                ((self.balance * (minus_least + present)).max(end), nan | end_nan)
+            }
+            _ => self.most_of(0..last + 1),
+        };
+        (most.min(f32::MAX), nan | (most - self.cost()).is_nan())
+    }
+
+    /// The same of some blocks; −∞ of none.
+    fn most_of(&self, blocks: Range<usize>) -> (f32, bool) {
+        let (mut most, mut nan) = (F32s::splat(f32::NEG_INFINITY), false);
+        for block in blocks {
+            for part in 0..PARTS {
+                let z = self.moves(block, part);
+                nan |= (!z.eq(z)).any();
+                most = most.lt(z).pick(z, most);
+            }
+        }
+        (largest_lane(most), nan)
+    }
+
+    /// The blocks that have the present value, and lanes past the last one.
     #[inline(always)]
-    fn is_special(&self, block: usize) -> bool {
-        let lane = self.here.wrapping_sub(self.first) as usize;
-        block == lane / LANES || block + 1 == self.blocks()
+    fn special(&self) -> [usize; 2] {
+        [self.here.wrapping_sub(self.first) as usize / LANES, self.blocks().wrapping_sub(1)]
     }
 
     /// The values of a block.
@@ -94,86 +111,132 @@ impl<'a> Logits<'a> {
         U32s::splat(self.first.wrapping_add((block * LANES) as u32)) + U32s::load(&LANE, part)
     }
 
-    /// A block of logits: −∞ past the last value, NaN where the gradient is.
+    /// The logits of a block's moves without their cost: NaN where the gradient is, −∞ of what is no move.
     #[inline(always)]
-    fn block(&self, block: usize, part: usize) -> F32s {
-        let (balance, c) = (F32s::splat(self.balance), F32s::splat(self.curvature));
-        let value = || self.values(block, part);
+    fn moves(&self, block: usize, part: usize) -> F32s {
+        let values = || self.values(block, part);
         let here = U32s::splat(self.here);
         let z = match self.slope {
             Slope::Values(gradient, present) => {
-                let gradient = gradient.get(block).unwrap_or(&[0.0; LANES]);
-                -balance * (F32s::load(gradient, part) - F32s::splat(present)) - c
+                let gradient = F32s::load(gradient.get(block).unwrap_or(&[0.0; LANES]), part);
+                (gradient - F32s::splat(present)) * F32s::splat(-self.balance)
             }
             Slope::Line(gradient) => {
-                let v = F32s::from_i32(value() - here);
-                -balance * F32s::splat(gradient) * v - F32s::splat(0.5) * c * (v * v)
+                let v = F32s::from_i32(values() - here);
+                F32s::splat(-self.balance * gradient) * v - F32s::splat(0.5 * self.curvature) * (v * v)
             }
         };
-        if !self.is_special(block) {
+        if !self.special().contains(&block) {
             return z;
         }
-        let z = value().eq(here).pick(F32s::splat(self.stay), z);
-        value().lt_i32(U32s::splat(self.past)).pick(z, F32s::splat(f32::NEG_INFINITY))
+        let moves = !values().eq(here) & values().lt_i32(U32s::splat(self.past));
+        moves.pick(z, F32s::splat(f32::NEG_INFINITY))
+    }
+}
+
+/// The weights of a site's values: the largest is 1.
+struct Weights<'a> {
+    logits: Logits<'a>,
+    /// The largest logit.
+    largest: f32,
+    /// What is taken away from the logits of moves without their cost.
+    offset: f32,
+}
+
+impl<'a> Weights<'a> {
+    /// Of logits whose moves have at most `most` without their cost.
+    fn new(logits: Logits<'a>, most: f32) -> Self {
+        let moving = most - logits.cost();
+        let moves = (moving, most);
+        let (largest, offset) = if moving > logits.stay { moves } else { (logits.stay, logits.cost()) };
+        Self { logits, largest, offset }
     }
 
-    /// A block of weights: 0 past the last value, at least e^(−30) elsewhere, also where the logit is −∞.
+    /// A block of weights: 0 of no value, at least e^(−30) of any other, also where the logit is −∞.
     #[inline(always)]
-    fn weights(&self, largest: f32, block: usize) -> [F32s; PARTS] {
+    fn block(&self, block: usize) -> [F32s; PARTS] {
+        let (logits, offset) = (&self.logits, F32s::splat(self.offset));
         core::array::from_fn(|part| {
-            let (zero, cut) = (F32s::splat(0.0), F32s::splat(-LOGIT_LIMIT));
-            let below = self.block(block, part) - F32s::splat(largest);
-            let below = if largest < f32::MAX { below } else { zero.lt(below).pick(zero, below) };
-            let w = below.max(cut).exp_bounded();
-            if !self.is_special(block) {
-                return w;
+            let z = logits.moves(block, part);
+            let z = if self.offset < f32::MAX { z } else { offset.lt(z).pick(offset, z) };
+            let (special, values) = (logits.special().contains(&block), logits.values(block, part));
+            let stays = values.eq(U32s::splat(logits.here));
+            let of_staying = F32s::splat(logits.stay - self.largest);
+            let below = if special { stays.pick(of_staying, z - offset) } else { z - offset };
+            let Interleaved([weight]) = weights(Interleaved([below]));
+            if !special {
+                return weight;
             }
-            let values = self.values(block, part);
-            let legal = values.lt_i32(U32s::splat(self.past));
-            let legal = if self.stay == 0.0 { legal } else { legal & !values.eq(U32s::splat(self.here)) };
-            legal.keep(w.to_bits()).to_f32()
+            let legal = values.lt_i32(U32s::splat(logits.past));
+            let legal = if logits.stay == 0.0 { legal } else { legal & !stays };
+            legal.keep(weight.to_bits()).to_f32()
         })
     }
-}
 
-/// Blocks that are looked at together, so that no comparison waits for the one before: one in each register.
-const WAYS: usize = if cfg!(target_feature = "avx512f") {
-    4
-} else if cfg!(target_feature = "avx2") {
-    2
-} else {
-    1
-};
-
-/// The largest number of some blocks, −∞ of none, and whether one is NaN.
-#[inline(always)]
-fn extreme<T>(blocks: impl Iterator<Item = T> + Clone, value: impl Fn(&T, usize) -> F32s) -> (f32, bool) {
-    let (mut largest, mut nan) = (f32::NEG_INFINITY, false);
-    for part in 0..PARTS {
-        let nothing = (F32s::splat(f32::NEG_INFINITY), Mask::from_bits(u32::MAX, part));
-        let (mut ways, mut blocks) = ([nothing; WAYS], blocks.clone());
-        'all: loop {
-            for (most, numbers) in &mut ways {
-                let Some(block) = blocks.next() else { break 'all };
-                let z = value(&block, part);
-                *numbers = *numbers & z.eq(z);
-                *most = most.lt(z).pick(z, *most);
+    /// Adds the weights of some blocks. Of most of them only the gradient has to be looked at, in several registers at once: a
+    /// weight is a long row of operations.
+    #[inline(always)]
+    fn add(&self, mut blocks: Range<usize>, sums: &mut [F32s; PARTS]) {
+        if let (Slope::Values(gradients, present), true) =
+            (self.logits.slope, PARTS == 1 && self.offset < f32::MAX)
+        {
+            let (present, minus_balance) = (F32s::splat(present), F32s::splat(-self.logits.balance));
+            let offset = F32s::splat(self.offset);
+            for special in self.logits.special() {
+                let plain = blocks.start..special.min(blocks.end).max(blocks.start);
+                let (groups, rest) = gradients.get(plain.clone()).unwrap_or_default().as_chunks::<WAYS>();
+                for group in groups {
+                    let gradients = Interleaved(group.each_ref().map(|block| F32s::load(block, 0)));
+                    let found = weights((gradients - present) * minus_balance - offset);
+                    found.0.into_iter().for_each(|weight| add_to(sums, [weight; PARTS]));
+                }
+                let past = blocks.end.min(special + 1).max(plain.end);
+                (plain.end - rest.len()..past).for_each(|block| add_to(sums, self.block(block)));
+                blocks.start = past;
             }
         }
-        for (most, numbers) in ways {
-            nan |= (!numbers).any();
-            let mut lanes = [f32::NEG_INFINITY; LANES];
-            most.store(&mut lanes, part);
-            largest = lanes.iter().fold(largest, |most, &z| if most < z { z } else { most });
-        }
+        blocks.for_each(|block| add_to(sums, self.block(block)));
     }
-    (largest, nan)
 }
 
-/// The weights of a site's values.
+/// e to the power of some registers, cut below; by the power of 2, which is the cheapest.
+#[inline(always)]
+fn weights<const N: usize>(below: Interleaved<F32s, N>) -> Interleaved<F32s, N> {
+    (below.max(F32s::splat(-LOGIT_LIMIT)) * F32s::splat(LOG2_E)).exp2_bounded()
+}
+
+/// Blocks that are looked at together, so that no operation waits for the one before: as many as registers hold.
+const WAYS: usize = if cfg!(target_feature = "avx512f") { 4 } else { 2 };
+
+/// −(the least number of some blocks), −∞ of none, and whether one is NaN.
+fn minus_least(blocks: &[Block]) -> (f32, bool) {
+    let mut ways = [[(F32s::splat(f32::NEG_INFINITY), F32s::splat(0.0)); PARTS]; WAYS];
+    let see = |(way, block): (&mut [(F32s, F32s); PARTS], &Block)| {
+        for ((most, sum), number) in way.iter_mut().zip(registers(block)) {
+            (*most, *sum) = ((-number).max(*most), *sum + number);
+        }
+    };
+    let (groups, rest) = blocks.as_chunks::<WAYS>();
+    groups.iter().for_each(|group| ways.iter_mut().zip(group).for_each(see));
+    ways.iter_mut().zip(rest).for_each(see);
+    let (mut largest, mut suspect) = (f32::NEG_INFINITY, false);
+    for (most, sum) in ways.into_iter().flatten() {
+        // A sum is NaN too where ∞ and −∞ meet.
+        suspect |= (!sum.eq(sum)).any();
+        largest = largest_lane(most).max(largest);
+    }
+    (largest, suspect && blocks.as_flattened().iter().any(|number| number.is_nan()))
+}
+
+fn largest_lane(register: F32s) -> f32 {
+    let mut lanes = [f32::NEG_INFINITY; LANES];
+    register.store(&mut lanes, 0);
+    lanes.iter().fold(f32::NEG_INFINITY, |most, &z| if most < z { z } else { most })
+}
+
+/// The weights of a site's values, with their sums.
 pub(crate) struct Row<'a> {
-    logits: Logits<'a>,
-    largest: f32,
+    weights: Weights<'a>,
     sums: Sums,
     /// Whether a logit is NaN.
     pub(crate) nan: bool,
@@ -182,12 +245,13 @@ pub(crate) struct Row<'a> {
 impl<'a> Row<'a> {
     /// The weights of all values.
     pub(crate) fn new(logits: Logits<'a>) -> Self {
-        let (largest, nan) = logits.largest();
+        let (most, nan) = logits.most();
+        let weights = Weights::new(logits, most);
         // What becomes of a NaN is the processor's affair. A row with one is a fault. One whose logits are all −∞ is
         // never drawn from, and would take −∞ from −∞. Neither has weights.
-        let blocks = if nan || largest == f32::NEG_INFINITY { 0 } else { logits.blocks() };
-        let sums = Sums::new(blocks, |block| logits.weights(largest, block));
-        Self { logits, largest, sums, nan }
+        let blocks = if nan || weights.largest == f32::NEG_INFINITY { 0 } else { logits.blocks() };
+        let sums = Sums::by(blocks, |blocks, sums| weights.add(blocks, sums));
+        Self { weights, sums, nan }
     }
 
     /// Their sum.
@@ -197,22 +261,25 @@ impl<'a> Row<'a> {
 
     /// The logarithm of the sum of all weights; `None` where every logit is −∞.
     pub(crate) fn log_sum(&self) -> Option<f32> {
-        (self.largest > f32::NEG_INFINITY).then(|| self.largest + ln(self.sum()))
+        let largest = self.weights.largest;
+        (largest > f32::NEG_INFINITY).then(|| largest + ln(self.sum()))
     }
 
     /// The weight of a value; 0 where it is never drawn.
     pub(crate) fn weight(&self, value: u32) -> f32 {
-        if !(self.logits.first..self.logits.past).contains(&value) {
+        let logits = &self.weights.logits;
+        if !(logits.first..logits.past).contains(&value) {
             return 0.0;
         }
-        let place = (value - self.logits.first) as usize;
-        let weights = block_of(self.logits.weights(self.largest, place / LANES));
+        let place = (value - logits.first) as usize;
+        let weights = block_of(self.weights.block(place / LANES));
         weights.get(place % LANES).copied().unwrap_or(0.0)
     }
 
     /// Draws a value.
     pub(crate) fn draw<R: Rng + ?Sized>(&self, rng: &mut R) -> u32 {
-        let place = self.sums.draw(|block| self.logits.weights(self.largest, block), rng);
-        place.map_or(self.logits.here, |place| self.logits.first + place as u32)
+        let logits = &self.weights.logits;
+        let place = self.sums.draw(|block| self.weights.block(block), rng);
+        place.map_or(logits.here, |place| logits.first + place as u32)
     }
 }

@@ -8,6 +8,7 @@
 use super::index::pick;
 use crate::lane::{Block, F32s, LANES, PARTS, Total, sum};
 use crate::layout::Layout;
+use core::ops::Range;
 use rand_core::Rng;
 
 /// Blocks of a chunk.
@@ -24,14 +25,16 @@ pub(crate) struct Sums {
 impl Sums {
     /// Of `blocks` blocks of weights, each 0 or at most 1.
     pub(crate) fn new(blocks: usize, weights: impl Fn(usize) -> [F32s; PARTS]) -> Self {
+        Self::by(blocks, |blocks, sums| blocks.for_each(|block| add_to(sums, weights(block))))
+    }
+
+    /// The same, where `add` adds those of some blocks in their order.
+    #[inline(always)]
+    pub(crate) fn by(blocks: usize, add: impl Fn(Range<usize>, &mut [F32s; PARTS])) -> Self {
         let mut chunks = [0.0; CHUNKS];
         for (first, chunk) in (0..blocks).step_by(CHUNK).zip(&mut chunks) {
             let mut sums = [F32s::splat(0.0); PARTS];
-            for block in first..blocks.min(first + CHUNK) {
-                for (sum, weights) in sums.iter_mut().zip(weights(block)) {
-                    *sum = *sum + weights;
-                }
-            }
+            add(first..blocks.min(first + CHUNK), &mut sums);
             *chunk = sum(&block_of(sums));
         }
         Self { chunks, blocks }
@@ -59,6 +62,12 @@ impl Sums {
         let block = first + pick(&sums, block)?;
         Some(block * LANES + pick(&block_of(weights(block)), lane)?)
     }
+}
+
+/// Adds a block of weights, lane by lane.
+#[inline(always)]
+pub(super) fn add_to(sums: &mut [F32s; PARTS], weights: [F32s; PARTS]) {
+    sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum = *sum + weight);
 }
 
 /// Registers in memory.

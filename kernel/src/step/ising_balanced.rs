@@ -55,7 +55,7 @@ use rand_core::Rng;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The type says whether there is [momentum](IsingBalanced::momentum), so that firmware without it has no code for it: 3 KB.
+/// The type says whether there may be [momentum](IsingBalanced::momentum), so that firmware without it has no code for it: 3 KB.
 #[derive(Clone, Copy, Debug)]
 pub struct IsingBalanced<'a, const MOMENTUM: bool = false> {
     noise: Edgewise<'a>,
