@@ -76,9 +76,9 @@ impl<'a> Logits<'a> {
         let (most, nan) = match self.slope {
             // The logit falls where the gradient rises, rounding and all: its least value decides.
             Slope::Values(gradient, present) if all && present.abs() < f32::INFINITY => {
-                let (minus_least, nan) = minus_least(gradient.get(..last).unwrap_or_default());
+                let (least, nan) = least_of(gradient.get(..last).unwrap_or_default());
                 let (end, end_nan) = self.most_of(last..last + 1);
-                ((self.balance * (minus_least + present)).max(end), nan | end_nan)
+                ((self.balance * (present - least)).max(end), nan | end_nan)
             }
             _ => self.most_of(0..last + 1),
         };
@@ -208,24 +208,24 @@ fn weights<const N: usize>(below: Interleaved<F32s, N>) -> Interleaved<F32s, N> 
 /// Blocks that are looked at together, so that no operation waits for the one before: as many as registers hold.
 const WAYS: usize = if cfg!(target_feature = "avx512f") { 4 } else { 2 };
 
-/// −(the least number of some blocks), −∞ of none, and whether one is NaN.
-fn minus_least(blocks: &[Block]) -> (f32, bool) {
-    let mut ways = [[(F32s::splat(f32::NEG_INFINITY), F32s::splat(0.0)); PARTS]; WAYS];
+/// The least number of some blocks, ∞ of none, and whether one is NaN.
+fn least_of(blocks: &[Block]) -> (f32, bool) {
+    let mut ways = [[(F32s::splat(f32::INFINITY), F32s::splat(0.0)); PARTS]; WAYS];
     let see = |(way, block): (&mut [(F32s, F32s); PARTS], &Block)| {
-        for ((most, sum), number) in way.iter_mut().zip(registers(block)) {
-            (*most, *sum) = ((-number).max(*most), *sum + number);
+        for ((least, sum), number) in way.iter_mut().zip(registers(block)) {
+            (*least, *sum) = (number.min(*least), *sum + number);
         }
     };
     let (groups, rest) = blocks.as_chunks::<WAYS>();
     groups.iter().for_each(|group| ways.iter_mut().zip(group).for_each(see));
     ways.iter_mut().zip(rest).for_each(see);
-    let (mut largest, mut suspect) = (f32::NEG_INFINITY, false);
-    for (most, sum) in ways.into_iter().flatten() {
+    let (mut minus_least, mut suspect) = (f32::NEG_INFINITY, false);
+    for (least, sum) in ways.into_iter().flatten() {
         // A sum is NaN too where ∞ and −∞ meet.
         suspect |= (!sum.eq(sum)).any();
-        largest = largest_lane(most).max(largest);
+        minus_least = largest_lane(-least).max(minus_least);
     }
-    (largest, suspect && blocks.as_flattened().iter().any(|number| number.is_nan()))
+    (-minus_least, suspect && blocks.as_flattened().iter().any(|number| number.is_nan()))
 }
 
 fn largest_lane(register: F32s) -> f32 {

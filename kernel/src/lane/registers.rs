@@ -108,6 +108,11 @@ operations! {
             one { if self.0 > other.0 { self } else { other } }
             all { Self(self.0.fast_max(other.0)) }
 
+        /// The smaller of two numbers, likewise.
+        pub(crate) fn min(self, other: Self) -> Self
+            one { if self.0 < other.0 { self } else { other } }
+            all { Self(self.0.fast_min(other.0)) }
+
         /// The square root, correctly rounded.
         pub fn sqrt(self) -> Self
             one { Self(libm::sqrtf(self.0)) }
