@@ -184,14 +184,14 @@ impl<'a> Weights<'a> {
             let offset = F32s::splat(self.offset);
             for special in self.logits.special() {
                 let plain = blocks.start..special.min(blocks.end).max(blocks.start);
-                let (groups, rest) = gradients.get(plain.clone()).unwrap_or_default().as_chunks::<WAYS>();
+                let (groups, _) = gradients.get(plain.clone()).unwrap_or_default().as_chunks::<WAYS>();
                 for group in groups {
                     let gradients = Interleaved(group.each_ref().map(|block| F32s::load(block, 0)));
                     let found = weights((gradients - present) * minus_balance - offset);
                     found.0.into_iter().for_each(|weight| add_to(sums, [weight; PARTS]));
                 }
                 let past = blocks.end.min(special + 1).max(plain.end);
-                (plain.end - rest.len()..past).for_each(|block| add_to(sums, self.block(block)));
+                (plain.start + WAYS * groups.len()..past).for_each(|block| add_to(sums, self.block(block)));
                 blocks.start = past;
             }
         }
