@@ -5,7 +5,8 @@
 //! small models fill the lanes as well as large ones.
 //!
 //! # The same chains
-//! Chain *n* of a batch is, bit for bit, the [`Chain`](crate::Chain) with the same kernel. Its generator is
+//! Chain *n* of a batch is, bit for bit, the [`Chain`](crate::Chain) with the same kernel; by Gibbs sampling of a Potts model it
+//! is the [`Replica`](crate::temper::Replica). Its generator is
 //! `Xoshiro128PlusPlus::seed_from_u64(seed)` after *n* calls of `jump()`. Its steps do not depend on the other chains
 //! of the batch. For more than sixteen take more batches, with [`LaneRng::stream`] a batch.
 //!

@@ -100,6 +100,12 @@ pub trait Energy {
         None
     }
 
+    /// This model as a Potts model, where its answers and its cache are those of one: with every term that it has, and no
+    /// [arities](Energy::arities) of its own. Sweeps of [`Gibbs`](crate::Gibbs) read its fields from the cache.
+    fn potts(&self) -> Option<&Potts<'_>> {
+        None
+    }
+
     /// `∂E/∂xᵢ` at `x` for some rows, of the natural continuous extension of `E`. For binary sites it is on the {0,1}
     /// scale, for ordinal ones by value. For categorical ones it is by each component of the one-hot vector.
     ///

@@ -1,11 +1,15 @@
 //! Gibbs sampling: the conditionals that it draws from, composed to the matrices of its scans, against distributions
 //! by enumeration. A systematic scan is not reversible: it must keep the distribution.
 
+use bitmc::energy::SparseError;
+use bitmc::random::gumbels;
 use bitmc::step::{Gibbs, ParameterError};
-use bitmc::{Bernoulli, BlockGibbs, Energy, Function, Kind, LaneRng, Layout, Packed, Plain, SeedableRng};
+use bitmc::{
+    Bernoulli, BlockGibbs, Energy, Function, Kind, LaneRng, Layout, Packed, Plain, Potts, SeedableRng,
+};
 use bitmc_host_tests::count::Count;
-use bitmc_host_tests::heap::{self, Weights};
-use bitmc_host_tests::models;
+use bitmc_host_tests::heap::{self, Couplings, Weights};
+use bitmc_host_tests::models::{self, Source};
 use bitmc_host_tests::naive::{Convention, Machine, Target};
 use bitmc_host_tests::planes::{Own, Tables};
 use bitmc_host_tests::space::Space;
@@ -131,6 +135,62 @@ fn steps_draw_what_the_conditionals_say() {
         compare("an update", Gibbs::random(1).unwrap(), &random, &sweep);
         compare("three updates", Gibbs::random(3).unwrap(), &random.then(&random).then(&random), &sweep);
     }
+}
+
+/// A few values in a layout of many.
+#[test]
+fn sites_of_few_and_of_many_values() {
+    for kind in [Kind::Categorical, Kind::Ordinal] {
+        let tables = Tables::new(kind, &[70, 1, 3], 0.7, 6);
+        let energy = Plain(Own(&tables));
+        let space = Space::tables(&tables, energy.layout());
+        let mut rng = LaneRng::seed_from_u64(23);
+        let updates = updates(&space, &energy, 0);
+        let mut chain = space.chain(&energy, 0);
+        let counts = space.counts(&mut chain, &Gibbs::systematic(), 41, 300_000, &mut rng);
+        chi_square("a sweep", &counts, &sweep(&updates).rows[41]).must_pass();
+        chi_square("another scan", &counts, &stale(&space, &updates).rows[41]).must_fail();
+    }
+}
+
+/// Starts and fields far above the others, up to where differences have 31 bits.
+#[test]
+fn potts_models_at_the_ends_of_their_fixed_point() {
+    let law = |fields: &[f32; 3], counts: &[u64]| {
+        let weights = fields.map(|field| f64::from(field).exp());
+        let sum: f64 = weights.iter().sum();
+        chi_square("fields", counts, &weights.map(|weight| weight / sum))
+    };
+    let mut rng = LaneRng::seed_from_u64(29);
+    // From a value that is worse by ten million each time.
+    let fields = [0.0, 0.0, 1.0, -1e7];
+    let all = fields.repeat(16);
+    let mut couplings = Couplings::new(16, 0);
+    let model = Potts::new(16, 4, [], &all, couplings.borrow()).unwrap();
+    let (start, mut counts) = (heap::pack_in(model.layout(), &[3.0; 16]), [0; 4]);
+    for _ in 0..20_000 {
+        let mut chain = heap::chain(&model, &start).unwrap();
+        chain.step(&Gibbs::systematic(), &mut rng);
+        chain.state().values().for_each(|value| counts[value as usize] += 1);
+    }
+    assert_eq!(counts[3], 0);
+    law(&[0.0, 0.0, 1.0], &counts[..3]).must_pass();
+    law(&[0.0, 0.0, 1.02], &counts[..3]).must_fail();
+    // Fields that fill the fixed point which others have chosen; those beyond are refused.
+    let mut couplings = Couplings::new(1, 0);
+    let model = Potts::new(1, 3, [], &[1.0, -1.0, 0.0], couplings.borrow()).unwrap();
+    let most = f32::from_bits(model.form().unit().to_bits() + (30 << 23));
+    assert_eq!(model.with_linear(&[most, -most, 0.0]).err(), Some(SparseError::FieldScale { site: 0 }));
+    let near = most * (1.0 - f32::EPSILON);
+    let fields = [near, -near, 0.0];
+    let model = model.with_linear(&fields).unwrap();
+    let (mut chain, mut counts) = (heap::chain(&model, &[0]).unwrap(), [0; 3]);
+    for _ in 0..200_000 {
+        chain.step(&Gibbs::systematic(), &mut rng);
+        counts[chain.state().get(0) as usize] += 1;
+    }
+    law(&fields, &counts).must_pass();
+    law(&[near, 0.0, -near], &counts).must_fail();
 }
 
 /// Odds of e³⁰, from the state where every site has the other value.
@@ -308,4 +368,80 @@ fn a_uniform_of_nothing_draws_no_forbidden_value() {
     let mut chain = heap::chain(&energy, &[1]).unwrap();
     let info = chain.step(&Gibbs::systematic(), &mut Stuck::At(0));
     assert_eq!((chain.state().get(0), info.fault), (2, false));
+}
+
+/// Sweeps of a Potts model beside float64 with the same noise; every fifth site is held. Of how many the states agree, and
+/// differ: those with a value that is too near to tell are left out. The noise counts `weight` times.
+fn largest_sums(sites: usize, arity: usize, weight: f64) -> (u32, u32) {
+    let mut source = Source::new(sites as u64);
+    let edges = models::pairwise(Convention::BitsEdgesOnce, sites, 4.0 / sites as f64, 0.8, 7).edges;
+    let fields: Vec<f32> = (0..sites * arity).map(|_| source.normal(0.5)).collect();
+    let tables = Tables::potts(&edges, arity, &fields);
+    let mut couplings = Couplings::new(sites, edges.len());
+    let model = Potts::new(sites, arity, edges.iter().copied(), &fields, couplings.borrow()).unwrap();
+    // As any energy: it is asked what it is.
+    let energy: &dyn Energy = &model;
+    let held = |site: usize| site % 5 == 3;
+    let mask: Vec<f64> = (0..sites).map(|site| f64::from(u8::from(held(site)))).collect();
+    let mut rng = LaneRng::seed_from_u64(26);
+    let mut chain = heap::random_chain(energy, &mut rng).unwrap();
+    chain.clamp(Packed::new(Layout::binary(sites), &heap::pack(&mask)).unwrap()).unwrap();
+    let (mut copy, mut same, mut different) = (rng.clone(), 0, 0);
+    for _ in 0..300 {
+        let before: Vec<usize> = chain.state().values().map(|value| value as usize).collect();
+        let (mut x, mut clear) = (before.clone(), true);
+        for block in (0..sites).step_by(16) {
+            let noise: Vec<_> = (0..arity).map(|_| gumbels(&mut copy)).collect();
+            for site in (block..sites).take(16).filter(|&site| !held(site)) {
+                let mut sum = |value: usize| {
+                    x[site] = value;
+                    weight * f64::from(noise[value][site - block]) - tables.energy(&x)
+                };
+                let mut sums: Vec<_> = (0..arity).map(|value| (sum(value), value)).collect();
+                sums.sort_by(|a, b| b.0.total_cmp(&a.0));
+                x[site] = sums[0].1;
+                clear &= sums[0].0 - sums[1].0 > 1e-4;
+            }
+        }
+        let info = chain.step(&Gibbs::systematic(), &mut rng);
+        let after: Vec<usize> = chain.state().values().map(|value| value as usize).collect();
+        let moved = before.iter().zip(&after).filter(|(before, after)| before != after).count();
+        assert!(info.accepted && !info.fault && info.proposed as usize == moved);
+        if clear {
+            (same, different) = (same + u32::from(after == x), different + u32::from(after != x));
+        }
+        let truth = tables.energy(&after);
+        assert!((f64::from(chain.energy()) - truth).abs() <= 1e-4 * (1.0 + truth.abs()), "{truth}");
+    }
+    (same, different)
+}
+
+#[test]
+fn sweeps_of_potts_models_take_the_largest_sums_of_field_and_noise() {
+    for (sites, arity) in [(1, 3), (15, 3), (16, 2), (17, 5), (70, 4), (40, 64)] {
+        let (same, different) = largest_sums(sites, arity, 1.0);
+        assert!(different == 0 && same > 250, "{sites} sites of {arity}: {same}, {different}");
+        // Negative control: noise of another temperature.
+        let (_, different) = largest_sums(sites, arity, 0.5);
+        assert!(different > 10, "{sites} sites of {arity}: {different} differ at another temperature");
+    }
+}
+
+/// What sweeps over a Potts model draw from one state.
+#[test]
+fn sweeps_of_potts_models_draw_what_the_conditionals_say() {
+    let edges = [(0, 1, 0.9), (1, 2, -0.6), (2, 3, 0.5), (0, 3, 1.1), (0, 2, -1.3)];
+    let fields: Vec<f32> = (0..12).map(|place| ((7 * place) % 5) as f32 / 4.0).collect();
+    let tables = Tables::potts(&edges, 3, &fields);
+    let mut couplings = Couplings::new(4, edges.len());
+    let model = Potts::new(4, 3, edges.iter().copied(), &fields, couplings.borrow()).unwrap();
+    let space = Space::tables(&tables, model.layout());
+    let mut rng = LaneRng::seed_from_u64(27);
+    for held in [0, 0b0100] {
+        let updates = updates(&space, &model, held);
+        let mut chain = space.chain(&model, held);
+        let counts = space.counts(&mut chain, &Gibbs::systematic(), 41, 400_000, &mut rng);
+        chi_square("a sweep", &counts, &sweep(&updates).rows[41]).must_pass();
+        chi_square("another scan", &counts, &stale(&space, &updates).rows[41]).must_fail();
+    }
 }

@@ -1,5 +1,5 @@
-//! Batches of sixteen Potts chains: each is the chain that runs alone, bit for bit, whatever runs beside it. What is
-//! known of the distribution of a [`Chain`] is known of them.
+//! Batches of sixteen Potts chains: each is the chain or the replica that runs alone, bit for bit, whatever runs beside it. What
+//! is known of the distribution of a [`Chain`] or a [`Replica`] is known of them.
 
 use bitmc::batch::{BatchError, BatchKernel, PottsBatch, PottsSite};
 use bitmc::energy::{PathError, Tempered};
@@ -138,8 +138,8 @@ fn chains_are_those_that_run_alone<const Q: usize>() {
         });
         assert_eq!(differences::<Q, _, _>(&target, &each, &each, 20, lanes(), false), 0, "preconditioned");
         let gibbs = Gibbs::systematic();
-        assert_eq!(differences::<Q, _, _>(&target, &gibbs, &[gibbs; 16], 60, lanes(), false), 0, "Gibbs");
-        assert_eq!(differences::<Q, _, _>(&target, &gibbs, &[gibbs; 16], 30, lanes(), true), 0, "clamped");
+        assert_eq!(tempered::<Q, _>(&target, gibbs, (60, false), 1.875, false), 0, "Gibbs");
+        assert_eq!(tempered::<Q, _>(&target, gibbs, (30, true), 1.875, false), 0, "Gibbs, clamped");
     }
 }
 
@@ -175,15 +175,21 @@ fn other_chains_are_told_apart() {
 #[test]
 fn refined_words_are_those_of_a_chain_alone() {
     let target = &targets(3)[4];
-    let (kernel, gibbs) = (Langevin::adjusted(0.4).unwrap(), Gibbs::systematic());
-    let lanes = || LaneRng::seed_from_u64(SEED);
-    assert_eq!(differences::<3, _, _>(target, &kernel, &[kernel; 16], 1000, lanes(), false), 0);
-    assert_eq!(differences::<3, _, _>(target, &gibbs, &[gibbs; 16], 1000, lanes(), false), 0);
+    let kernel = Langevin::adjusted(0.4).unwrap();
+    let lanes = LaneRng::seed_from_u64(SEED);
+    assert_eq!(differences::<3, _, _>(target, &kernel, &[kernel; 16], 1000, lanes, false), 0);
+    assert_eq!(tempered::<3, _>(target, Gibbs::systematic(), (1000, false), 1.875, false), 0);
 }
 
 /// Steps at which a batch at sixteen β, the last `wrong`, differs from replicas; a Gibbs sweep's energies, which
 /// replicas add up flip by flip, may differ by rounding.
-fn tempered<const Q: usize, K>(target: &Target, kernel: K, wrong: f32, exact: bool) -> usize
+fn tempered<const Q: usize, K>(
+    target: &Target,
+    kernel: K,
+    (steps, clamped): (usize, bool),
+    wrong: f32,
+    exact: bool,
+) -> usize
 where
     K: BatchKernel<PottsSite<Q>> + for<'e, 'm> Kernel<Tempered<'e, Potts<'m>>>,
 {
@@ -201,13 +207,19 @@ where
     replicas.iter_mut().zip(betas).for_each(|(replica, beta)| replica.set_beta(beta).unwrap());
     betas[15] = wrong;
     batch.set_betas(betas).unwrap();
+    if clamped {
+        let mask = mask(target.sites);
+        let mask = Packed::new(Layout::binary(target.sites), &mask).unwrap();
+        batch.clamp(mask).unwrap();
+        replicas.iter_mut().for_each(|replica| replica.clamp(mask).unwrap());
+    }
     let mut different = 0;
-    for _ in 0..60 {
+    for _ in 0..steps {
         let info = batch.step(&kernel, &mut rng);
         let same = replicas.iter_mut().zip(&mut generators).enumerate().all(|(number, (replica, rng))| {
             let alone = replica.step(&kernel, rng);
             let (energy, other) = (batch.energy(number), replica.energy());
-            let close = (f64::from(energy) - f64::from(other)).abs() <= target.energy_bound(60);
+            let close = (f64::from(energy) - f64::from(other)).abs() <= target.energy_bound(steps);
             info.of(number).map(bits) == Some(bits(alone))
                 && words(&batch, number) == replica.state().words()
                 && if exact { energy.to_bits() == other.to_bits() } else { close }
@@ -220,13 +232,12 @@ where
 #[test]
 fn every_chain_has_its_own_temperature() {
     for target in targets(3) {
-        assert_eq!(tempered::<3, _>(&target, Langevin::adjusted(0.4).unwrap(), 1.875, true), 0);
-        assert_eq!(tempered::<3, _>(&target, Langevin::unadjusted(0.4).unwrap(), 1.875, true), 0);
-        assert_eq!(tempered::<3, _>(&target, Gibbs::systematic(), 1.875, false), 0);
+        assert_eq!(tempered::<3, _>(&target, Langevin::adjusted(0.4).unwrap(), (60, false), 1.875, true), 0);
+        assert_eq!(tempered::<3, _>(&target, Langevin::unadjusted(0.4).unwrap(), (60, false), 1.875, true), 0);
     }
     let target = &targets(8)[3];
-    assert_eq!(tempered::<8, _>(target, Langevin::adjusted(0.4).unwrap(), 1.875, true), 0);
-    assert!(tempered::<8, _>(target, Langevin::adjusted(0.4).unwrap(), 1.8, true) > 40);
+    assert_eq!(tempered::<8, _>(target, Langevin::adjusted(0.4).unwrap(), (60, false), 1.875, true), 0);
+    assert!(tempered::<8, _>(target, Langevin::adjusted(0.4).unwrap(), (60, false), 1.8, true) > 40);
 }
 
 /// The energies are those of the float64 formula, after any number of moves.

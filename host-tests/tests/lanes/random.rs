@@ -1,7 +1,7 @@
 //! Random words, uniforms and normals.
 
 use bitmc::lane::{self, Bits, LANES, NORMAL_LIMIT};
-use bitmc::random::{self, logistics, normal_pairs, normals, uniform, uniforms};
+use bitmc::random::{self, gumbels, logistics, normal_pairs, normals, uniform, uniforms};
 use bitmc::{LaneRng, Layout, Rng, SeedableRng};
 use bitmc_host_tests::listed::{Listed, count};
 use bitmc_host_tests::models::Source;
@@ -310,5 +310,42 @@ fn logistics_are_the_quantiles_of_their_uniforms() {
     }
     for (name, mut stuck) in Stuck::all() {
         assert!((0..100).all(|_| !logistics(&mut stuck).iter().any(|noise| noise.is_nan())), "{name}");
+    }
+}
+
+/// Each against the quantile of its uniform, and the counts below thresholds in both tails.
+#[test]
+fn gumbels_are_the_quantiles_of_their_uniforms() {
+    let mut rng = LaneRng::seed_from_u64(32);
+    let (mut counts, thresholds) = ([0u64; 8], [-2.5, -1.5, -0.5, 0.0, 1.0, 4.0, 8.0, 12.0f32]);
+    let (blocks, mut worst) = (200_000, 0.0f64);
+    for _ in 0..blocks {
+        let uniforms = uniforms(&mut rng.clone());
+        let noise = gumbels(&mut rng);
+        for (noise, u) in noise.iter().zip(uniforms) {
+            let exact = -(-(-f64::from(u)).ln_1p()).ln();
+            // 1 − v is rounded where v is not small: the more, the further down.
+            let bound = 6.0 * ROUNDING * (1.0 + exact.abs() + (-exact).exp().exp().min(1e9));
+            worst = worst.max((f64::from(*noise) - exact).abs() / bound);
+        }
+        for (count, threshold) in counts.iter_mut().zip(thresholds) {
+            *count += noise.iter().filter(|&&noise| noise < threshold).count() as u64;
+        }
+    }
+    assert!(worst <= 1.0, "{worst} times the bound");
+    let n = (blocks * LANES) as f64;
+    let z = |count: u64, p: f64| (count as f64 - n * p) / (n * p * (1.0 - p)).sqrt();
+    for (count, threshold) in counts.into_iter().zip(thresholds) {
+        let z = z(count, (-f64::from(-threshold).exp()).exp());
+        assert!(z.abs() < SIGMA, "{threshold}: z = {z}");
+    }
+    // A logistic number is told apart.
+    assert!(z(counts[3], 1.0 / 2.0).abs() > SIGMA);
+    for (name, mut stuck) in Stuck::all() {
+        let noise = || gumbels(&mut stuck);
+        assert!(
+            std::iter::repeat_with(noise).take(100).flatten().all(|noise| (-5.0..=46.0).contains(&noise)),
+            "{name}"
+        );
     }
 }

@@ -117,20 +117,46 @@ impl<'a> Potts<'a> {
         i64::from(field.copied().unwrap_or(0) as i32)
     }
 
+    /// The change of a site, in one lane of a block, to the value whose field and noise add up to most. For values along
+    /// planes: not for [many](Layout::many_values).
+    #[inline(always)]
+    pub(crate) fn draw(
+        &self,
+        cache: &[Bits],
+        (block, lane): (usize, usize),
+        here: u32,
+        noise: &[Block],
+    ) -> Change {
+        let planes =
+            cache.get(block * self.arity..).and_then(|planes| planes.get(..self.arity)).unwrap_or_default();
+        // Relative to the largest field, beside which noise keeps its digits.
+        let largest = planes.iter().map(|plane| field(plane, lane)).max().unwrap_or(0);
+        let (unit, mut k, mut value, mut most) = (self.form.unit(), 0, here, f32::NEG_INFINITY);
+        for (plane, noise) in planes.iter().zip(noise) {
+            let difference = field(plane, lane).wrapping_sub(largest);
+            let sum = noise.get(lane).copied().unwrap_or(0.0) + difference as f32 * unit;
+            // Two choices rather than a branch, which no processor can foresee.
+            value = if most < sum { k } else { value };
+            most = if most < sum { sum } else { most };
+            k += 1;
+        }
+        Change { site: block * LANES + lane, from: here, to: value }
+    }
+
     /// Changes a site: moves the fields, and says how the energy changes, in units.
     #[inline]
     pub(crate) fn change(&self, change: Change, cache: &mut [Bits]) -> i64 {
-        let from = self.cached(cache, change.site, change.from);
-        let to = self.cached(cache, change.site, change.to);
+        let (layout, fields) = (self.layout(), cache.as_flattened_mut());
+        let (first, stride) = places(layout, change.site);
+        let (from, to) = (change.from as usize * stride, change.to as usize * stride);
+        let difference = i64::from(field(fields, first + from)) - i64::from(field(fields, first + to));
         // The couplings go from the fields of one value to those of another.
-        let fields = cache.as_flattened_mut();
         for entry in self.form.row(change.site) {
-            let coupling = entry.coupling as u32;
-            let site = entry.site as usize;
-            add(fields, self.place(site, change.from as usize), coupling.wrapping_neg());
-            add(fields, self.place(site, change.to as usize), coupling);
+            let (first, _) = places(layout, entry.site as usize);
+            add(fields, first + from, (entry.coupling as u32).wrapping_neg());
+            add(fields, first + to, entry.coupling as u32);
         }
-        from - to
+        difference
     }
 }
 
@@ -141,6 +167,10 @@ impl Energy for Potts<'_> {
 
     fn cache_len(&self) -> usize {
         Self::cache_len(self.form.sites(), self.arity)
+    }
+
+    fn potts(&self) -> Option<&Potts<'_>> {
+        Some(self)
     }
 
     fn init(&self, x: Packed<'_>, cache: &mut [Bits]) -> Result<f32, EnergyError> {

@@ -262,7 +262,7 @@ impl<'a> Sparse<'a> {
         let own: u64 = self.row(site).iter().map(|entry| u64::from(entry.coupling.unsigned_abs())).sum();
         if !field.is_finite() {
             Err(SparseError::FieldNotFinite { site })
-        } else if self.keeps(value) && u64::from(units.unsigned_abs()) + (own >> halvings) <= 1 << 30 {
+        } else if self.keeps(value) && u64::from(units.unsigned_abs()) + (own >> halvings) < 1 << 30 {
             Ok(units)
         } else {
             Err(SparseError::FieldScale { site })

@@ -4,10 +4,11 @@ use super::{Kernel, ParameterError, sequential_gibbs};
 use crate::accept::Info;
 use crate::chain::Ring;
 use crate::draw::conditional::Conditional;
-use crate::energy::Energy;
-use crate::lane::{LANES, Total, ln_1p_exp};
+use crate::energy::{Energy, Potts};
+use crate::lane::{Block, LANES, Total, ln_1p_exp};
 use crate::layout::Kind;
-use crate::random::{below, logistics, uniform, uniforms};
+use crate::packed::set;
+use crate::random::{below, gumbels_of, logistics, uniform, uniforms};
 use rand_core::Rng;
 
 /// Gibbs sampling (Geman and Geman 1984; METHODS.md §2): a site takes a value drawn from its conditional
@@ -22,9 +23,11 @@ use rand_core::Rng;
 /// the step. The field `proposed` is the number of sites at which the step's ends differ.
 ///
 /// Sweeps of an energy that is an [Ising model](Energy::ising) are those of [`SequentialGibbs`](super::SequentialGibbs),
-/// which asks at no site.
+/// which asks at no site. Sweeps of a [Potts model](Energy::potts) of up to 64 values read its fields likewise. There a site
+/// takes the value of which the field and a Gumbel number add up to most (Maddison, Tarlow and Minka 2014), so that noise is
+/// made ahead: one number a value.
 ///
-/// Cost an update: [`Energy::differences`] at one site, and a [`Energy::shift`] where the site changes. A binary site takes one
+/// Cost an update elsewhere: [`Energy::differences`] at one site, and a [`Energy::shift`] where the site changes. A binary site takes one
 /// of sixteen logistic numbers made together. Another takes one uniform and one exponential a value. A site of
 /// [`Layout::MANY`](crate::Layout::MANY) values or more takes 192 random bits besides. A step copies the state and its cache
 /// once.
@@ -80,7 +83,7 @@ impl Gibbs {
 }
 
 /// Room for the values of one site.
-fn values<'r, E: Energy + ?Sized>(ring: &'r Ring<'_, E>, site: usize) -> &'r [crate::lane::Block] {
+fn values<'r, E: Energy + ?Sized>(ring: &'r Ring<'_, E>, site: usize) -> &'r [Block] {
     let blocks = (ring.arity(site) as usize).div_ceil(LANES);
     ring.there.weights.get(..blocks).unwrap_or_default()
 }
@@ -168,6 +171,48 @@ impl Updates {
     }
 }
 
+/// Gumbel numbers of sixteen sites, a block for each value.
+#[inline(never)] // its registers are those of the sites otherwise
+fn fill<R: Rng + ?Sized>(noise: &mut [Block], rng: &mut R) {
+    noise.iter_mut().for_each(|value| *value = uniforms(rng));
+    gumbels_of(noise);
+}
+
+/// A sweep of a chain over `model`, or over an energy whose answers and cache are those of it. `changed` is told how the energy
+/// changes with each site, in units.
+#[inline(never)] // chains over any energy have the other sweep beside it
+fn sweep_potts<E: ?Sized, R: Rng + ?Sized>(
+    ring: &mut Ring<'_, E>,
+    model: &Potts<'_>,
+    rng: &mut R,
+    mut changed: impl FnMut(i64),
+) {
+    let (layout, all_free) = (ring.layout, ring.all_free());
+    let (arity, blocks) = (layout.arity(), layout.blocks());
+    let room = core::mem::take(&mut ring.there.weights);
+    let (mut noise, mut next) = room.split_at_mut(arity.min(room.len()));
+    fill(noise, rng);
+    for block in 0..blocks {
+        // A block ahead: the processor computes it while it waits for the sites of the block before.
+        if block + 1 < blocks {
+            fill(next.get_mut(..arity).unwrap_or_default(), rng);
+        }
+        for (site, lane) in (block * LANES..layout.sites()).zip(0..LANES) {
+            if all_free || ring.free(site) {
+                let here = ring.there_state().get(site);
+                let change = model.draw(ring.there.cache, (block, lane), here, noise);
+                if change.to != here {
+                    // The value is one of the site.
+                    let _ = set(layout, ring.there.words, site, change.to);
+                    changed(model.change(change, ring.there.cache));
+                }
+            }
+        }
+        core::mem::swap(&mut noise, &mut next);
+    }
+    ring.there.weights = room;
+}
+
 impl<E: Energy + ?Sized> Kernel<E> for Gibbs {
     fn step<R: Rng + ?Sized>(&self, mut ring: Ring<'_, E>, rng: &mut R) -> Info {
         if ring.core.estimates {
@@ -178,6 +223,13 @@ impl<E: Energy + ?Sized> Kernel<E> for Gibbs {
             // The fields say what the energy would be asked at each site.
             let add = |units| updates.add(model.form().value(units));
             sequential_gibbs::sweep(&mut ring, model, 0..usize::MAX, rng, add);
+            return updates.end(ring);
+        }
+        let many = ring.layout.many_values();
+        if let (None, false, Some(model)) = (self.updates, many, ring.energy.potts()) {
+            let mut difference = 0;
+            sweep_potts(&mut ring, model, rng, |units| difference += units);
+            updates.add(model.form().value(difference));
             return updates.end(ring);
         }
         let sites = ring.layout.sites();
