@@ -154,9 +154,9 @@ fn fields_that_do_not_fit_are_refused_by_name() {
         |model: &Potts<'_>, cache: &mut [_]| model.init(Packed::new(layout, &words).unwrap(), cache).unwrap();
     let (low, high) = (total(&anew, &mut cache), total(&new, &mut cache));
     assert_eq!(high - low, 2.5, "one field differs");
-    // 2^30 units are 8, of which the couplings take 2.
+    // 2^30 units are 8, of which the couplings take 2; one unit less fits, for differences of two fields.
     assert_eq!(model.form().unit(), 2.0f32.powi(-27));
-    for (size, fits) in [(6.0, true), (6.0f32.next_up(), false), (6.5, false), (9.0, false), (1e30, false)] {
+    for (size, fits) in [(6.0f32.next_down(), true), (6.0, false), (6.5, false), (9.0, false), (1e30, false)] {
         for field in [size, -size] {
             let mut fields = [0.5; 27];
             fields[13] = field;

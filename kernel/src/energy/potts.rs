@@ -81,7 +81,8 @@ impl<'a> Potts<'a> {
             for &field in row {
                 let is_near = field.abs() <= near; // not where it is NaN
                 if !is_near {
-                    self.form.check_field(site, (field, 1.0), 0)?;
+                    // The difference of two fields must have 31 bits too.
+                    self.form.check_field(site, (field, 1.0), (0, (1 << 30) - 1))?;
                 }
             }
         }

@@ -250,19 +250,20 @@ impl<'a> Sparse<'a> {
         if self.grid.coarse(FINE) { 0 } else { room }
     }
 
-    /// A field in units of a grid that was chosen for others, where it fits.
+    /// A field in units of a grid that was chosen for others, where it fits: where it has at most `most` units with all couplings
+    /// of its site.
     #[cold]
     pub(super) fn check_field(
         &self,
         site: usize,
         (field, weight): (f32, f32),
-        halvings: u32,
+        (halvings, most): (u32, u64),
     ) -> Result<i32, SparseError> {
         let (value, units) = (weight * field, self.grid.round(weight * field));
         let own: u64 = self.row(site).iter().map(|entry| u64::from(entry.coupling.unsigned_abs())).sum();
         if !field.is_finite() {
             Err(SparseError::FieldNotFinite { site })
-        } else if self.keeps(value) && u64::from(units.unsigned_abs()) + (own >> halvings) < 1 << 30 {
+        } else if self.keeps(value) && u64::from(units.unsigned_abs()) + (own >> halvings) <= most {
             Ok(units)
         } else {
             Err(SparseError::FieldScale { site })

@@ -178,16 +178,11 @@ fn fill<R: Rng + ?Sized>(noise: &mut [Block], rng: &mut R) {
     gumbels_of(noise);
 }
 
-/// A sweep of a chain over `model`, or over an energy whose answers and cache are those of it. `changed` is told how the energy
-/// changes with each site, in units.
+/// A sweep of a chain over `model`, or over an energy whose answers and cache are those of it. Returns how the energy changes,
+/// in units.
 #[inline(never)] // chains over any energy have the other sweep beside it
-fn sweep_potts<E: ?Sized, R: Rng + ?Sized>(
-    ring: &mut Ring<'_, E>,
-    model: &Potts<'_>,
-    rng: &mut R,
-    mut changed: impl FnMut(i64),
-) {
-    let (layout, all_free) = (ring.layout, ring.all_free());
+fn sweep_potts<E: ?Sized, R: Rng + ?Sized>(ring: &mut Ring<'_, E>, model: &Potts<'_>, rng: &mut R) -> i64 {
+    let (layout, all_free, mut difference) = (ring.layout, ring.all_free(), 0);
     let (arity, blocks) = (layout.arity(), layout.blocks());
     let room = core::mem::take(&mut ring.there.weights);
     let (mut noise, mut next) = room.split_at_mut(arity.min(room.len()));
@@ -204,13 +199,14 @@ fn sweep_potts<E: ?Sized, R: Rng + ?Sized>(
                 if change.to != here {
                     // The value is one of the site.
                     let _ = set(layout, ring.there.words, site, change.to);
-                    changed(model.change(change, ring.there.cache));
+                    difference += model.change(change, ring.there.cache);
                 }
             }
         }
         core::mem::swap(&mut noise, &mut next);
     }
     ring.there.weights = room;
+    difference
 }
 
 impl<E: Energy + ?Sized> Kernel<E> for Gibbs {
@@ -227,8 +223,7 @@ impl<E: Energy + ?Sized> Kernel<E> for Gibbs {
         }
         let many = ring.layout.many_values();
         if let (None, false, Some(model)) = (self.updates, many, ring.energy.potts()) {
-            let mut difference = 0;
-            sweep_potts(&mut ring, model, rng, |units| difference += units);
+            let difference = sweep_potts(&mut ring, model, rng);
             updates.add(model.form().value(difference));
             return updates.end(ring);
         }

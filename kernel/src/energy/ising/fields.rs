@@ -58,7 +58,7 @@ impl<'m> Rounding<'m> {
             units = if is_small {
                 self.form.grid.round_small(value)
             } else {
-                self.form.check_field(site, (field, self.weight), self.halvings)?
+                self.form.check_field(site, (field, self.weight), (self.halvings, 1 << 30))?
             };
         }
         *slot = units.wrapping_sub(share);
