@@ -27,8 +27,8 @@ use rand_core::Rng;
 /// takes the value of which the field and a Gumbel number add up to most (Maddison, Tarlow and Minka 2014), so that noise is
 /// made ahead: one number a value.
 ///
-/// Cost an update elsewhere: [`Energy::differences`] at one site, and a [`Energy::shift`] where the site changes. A binary site takes one
-/// of sixteen logistic numbers made together. Another takes one uniform and one exponential a value. A site of
+/// Cost an update elsewhere: [`Energy::differences`] at one site, and a [`Energy::shift`] where the site changes. A binary
+/// site takes one of sixteen logistic numbers made together. Another takes one uniform and one exponential a value. A site of
 /// [`Layout::MANY`](crate::Layout::MANY) values or more takes 192 random bits besides. A step copies the state and its cache
 /// once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
