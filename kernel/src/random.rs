@@ -130,22 +130,22 @@ pub fn logistics<R: Rng + ?Sized>(rng: &mut R) -> Block {
 #[inline]
 pub fn gumbels<R: Rng + ?Sized>(rng: &mut R) -> Block {
     let mut block = [uniforms(rng)];
-    gumbels_of(&mut block);
+    gumbels_of(&mut block, |gumbel| gumbel);
     let [block] = block;
     block
 }
 
 /// [`gumbels`] from uniforms, in place. Two blocks at once take less than twice the time of one.
 #[inline]
-pub(crate) fn gumbels_of(uniforms: &mut [Block]) {
+pub(crate) fn gumbels_of(uniforms: &mut [Block], write: impl Fn(F32s) -> F32s) {
     let (pairs, rest) = if PARTS > 1 { (&mut [][..], uniforms) } else { uniforms.as_chunks_mut::<2>() };
     for [one, other] in pairs {
         let Interleaved([u, v]) = Interleaved([F32s::load(one, 0), F32s::load(other, 0)]).gumbel_above();
-        u.store(one, 0);
-        v.store(other, 0);
+        write(u).store(one, 0);
+        write(v).store(other, 0);
     }
     for block in rest {
-        (0..PARTS).for_each(|part| F32s::load(block, part).gumbel_above().store(block, part));
+        (0..PARTS).for_each(|part| write(F32s::load(block, part).gumbel_above()).store(block, part));
     }
 }
 

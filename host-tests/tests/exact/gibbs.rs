@@ -371,11 +371,14 @@ fn a_uniform_of_nothing_draws_no_forbidden_value() {
 }
 
 /// Sweeps of a Potts model beside float64 with the same noise; every fifth site is held. Of how many the states agree, and
-/// differ: those with a value that is too near to tell are left out. The noise counts `weight` times.
-fn largest_sums(sites: usize, arity: usize, weight: f64) -> (u32, u32) {
+/// differ: those with a value that is too near to tell are left out. The noise counts `weight` times. Couplings are `scale`
+/// times others; above 1 there are no fields, so that values tie that no neighbour has.
+fn largest_sums(sites: usize, arity: usize, weight: f64, scale: f32) -> (u32, u32) {
     let mut source = Source::new(sites as u64);
-    let edges = models::pairwise(Convention::BitsEdgesOnce, sites, 4.0 / sites as f64, 0.8, 7).edges;
-    let fields: Vec<f32> = (0..sites * arity).map(|_| source.normal(0.5)).collect();
+    let mut edges = models::pairwise(Convention::BitsEdgesOnce, sites, 4.0 / sites as f64, 0.8, 7).edges;
+    edges.iter_mut().for_each(|(_, _, coupling)| *coupling *= scale);
+    let field = if scale > 1.0 { 0.0 } else { scale };
+    let fields: Vec<f32> = (0..sites * arity).map(|_| field * source.normal(0.5)).collect();
     let tables = Tables::potts(&edges, arity, &fields);
     let mut couplings = Couplings::new(sites, edges.len());
     let model = Potts::new(sites, arity, edges.iter().copied(), &fields, couplings.borrow()).unwrap();
@@ -393,11 +396,13 @@ fn largest_sums(sites: usize, arity: usize, weight: f64) -> (u32, u32) {
         for block in (0..sites).step_by(16) {
             let noise: Vec<_> = (0..arity).map(|_| gumbels(&mut copy)).collect();
             for site in (block..sites).take(16).filter(|&site| !held(site)) {
-                let mut sum = |value: usize| {
+                let mut energy = |value: usize| {
                     x[site] = value;
-                    weight * f64::from(noise[value][site - block]) - tables.energy(&x)
+                    tables.energy(&x)
                 };
-                let mut sums: Vec<_> = (0..arity).map(|value| (sum(value), value)).collect();
+                let first = energy(0);
+                let mut sum = |value: usize| weight * f64::from(noise[value][site - block]) + (first - energy(value));
+                let mut sums: Vec<_> = (0..arity).map(&mut sum).zip(0..).collect();
                 sums.sort_by(|a, b| b.0.total_cmp(&a.0));
                 x[site] = sums[0].1;
                 clear &= sums[0].0 - sums[1].0 > 1e-4;
@@ -419,11 +424,24 @@ fn largest_sums(sites: usize, arity: usize, weight: f64) -> (u32, u32) {
 #[test]
 fn sweeps_of_potts_models_take_the_largest_sums_of_field_and_noise() {
     for (sites, arity) in [(1, 3), (15, 3), (16, 2), (17, 5), (70, 4), (40, 64)] {
-        let (same, different) = largest_sums(sites, arity, 1.0);
+        let (same, different) = largest_sums(sites, arity, 1.0, 1.0);
         assert!(different == 0 && same > 250, "{sites} sites of {arity}: {same}, {different}");
         // Negative control: noise of another temperature.
-        let (_, different) = largest_sums(sites, arity, 0.5);
+        let (_, different) = largest_sums(sites, arity, 0.5, 1.0);
         assert!(different > 10, "{sites} sites of {arity}: {different} differ at another temperature");
+    }
+}
+
+/// Fields far below the units of the noise, and with units far above all noise.
+#[test]
+fn sweeps_of_very_weak_and_very_strong_potts_models() {
+    for exponent in [-70, -55, -30, 6, 20, 37, 38, 39, 60, 90] {
+        let scale = 2f32.powi(exponent);
+        let (same, different) = largest_sums(40, 5, 1.0, scale);
+        assert!(different == 0 && same > 250, "2^{exponent}: {same}, {different}");
+        // Negative control: the least noise.
+        let (_, different) = largest_sums(40, 5, -1.0, scale);
+        assert!(different > 250, "2^{exponent}: {different} differ with other noise");
     }
 }
 

@@ -118,8 +118,18 @@ impl<'a> Potts<'a> {
         i64::from(field.copied().unwrap_or(0) as i32)
     }
 
-    /// The change of a site, in one lane of a block, to the value whose field and noise add up to most. For values along
-    /// planes: not for [many](Layout::many_values).
+    /// How far [`Potts::draw`] shifts a field right, from the upper half of 64 bits, to count in units of the noise. Where the
+    /// unit of the grid is 2⁸ or more, it counts as 2⁸: as for more, no noise makes up for one.
+    pub(crate) fn noise_shift(&self) -> u32 {
+        let exponent = (self.form.unit().to_bits() >> 23) as i32 - 127;
+        (32 - Self::NOISE_BITS as i32 - exponent).clamp(0, 63) as u32
+    }
+
+    /// Bits below the point of the noise of [`Potts::draw`].
+    pub(crate) const NOISE_BITS: u32 = 24;
+
+    /// The change of a site, in one lane of a block, to the value whose field and noise add up to most. The noise has the bits
+    /// of whole numbers below 2³¹. For values along planes: not for [many](Layout::many_values).
     #[inline(always)]
     pub(crate) fn draw(
         &self,
@@ -127,15 +137,14 @@ impl<'a> Potts<'a> {
         (block, lane): (usize, usize),
         here: u32,
         noise: &[Block],
+        shift: u32,
     ) -> Change {
         let planes =
             cache.get(block * self.arity..).and_then(|planes| planes.get(..self.arity)).unwrap_or_default();
-        // Relative to the largest field, beside which noise keeps its digits.
-        let largest = planes.iter().map(|plane| field(plane, lane)).max().unwrap_or(0);
-        let (unit, mut k, mut value, mut most) = (self.form.unit(), 0, here, f32::NEG_INFINITY);
+        let (mut k, mut value, mut most) = (0, here, i64::MIN);
         for (plane, noise) in planes.iter().zip(noise) {
-            let difference = field(plane, lane).wrapping_sub(largest);
-            let sum = noise.get(lane).copied().unwrap_or(0.0) + difference as f32 * unit;
+            let field = (i64::from(field(plane, lane)) << 32) >> shift;
+            let sum = field + noise.get(lane).map_or(0, |noise| i64::from(noise.to_bits()));
             // Two choices rather than a branch, which no processor can foresee.
             value = if most < sum { k } else { value };
             most = if most < sum { sum } else { most };
@@ -150,14 +159,13 @@ impl<'a> Potts<'a> {
         let (layout, fields) = (self.layout(), cache.as_flattened_mut());
         let (first, stride) = places(layout, change.site);
         let (from, to) = (change.from as usize * stride, change.to as usize * stride);
-        let difference = i64::from(field(fields, first + from)) - i64::from(field(fields, first + to));
-        // The couplings go from the fields of one value to those of another.
+        // The couplings go from the fields of one value to those of another. What the next site waits for comes first.
         for entry in self.form.row(change.site) {
             let (first, _) = places(layout, entry.site as usize);
             add(fields, first + from, (entry.coupling as u32).wrapping_neg());
             add(fields, first + to, entry.coupling as u32);
         }
-        difference
+        i64::from(field(fields, first + from)) - i64::from(field(fields, first + to))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::accept::Info;
 use crate::chain::Ring;
 use crate::draw::conditional::Conditional;
 use crate::energy::{Energy, Potts};
-use crate::lane::{Block, LANES, Total, ln_1p_exp};
+use crate::lane::{Block, F32s, LANES, Total, U32s, ln_1p_exp};
 use crate::layout::Kind;
 use crate::packed::set;
 use crate::random::{below, gumbels_of, logistics, uniform, uniforms};
@@ -171,42 +171,59 @@ impl Updates {
     }
 }
 
-/// Gumbel numbers of sixteen sites, a block for each value.
+/// Gumbel numbers of sixteen sites for [`Potts::draw`], a block for each value. 2⁶ is added to all, so that none is negative, and
+/// their bits are no NaN.
 #[inline(never)] // its registers are those of the sites otherwise
 fn fill<R: Rng + ?Sized>(noise: &mut [Block], rng: &mut R) {
+    const UNITS: f32 = (1 << Potts::NOISE_BITS) as f32;
     noise.iter_mut().for_each(|value| *value = uniforms(rng));
-    gumbels_of(noise);
+    gumbels_of(noise, |gumbel| {
+        let units = (gumbel * F32s::splat(UNITS)).trunc_i32();
+        (units + U32s::splat(64 << Potts::NOISE_BITS)).to_f32()
+    });
 }
 
-/// A sweep of a chain over `model`, or over an energy whose answers and cache are those of it. Returns how the energy changes,
-/// in units.
-#[inline(never)] // chains over any energy have the other sweep beside it
-fn sweep_potts<E: ?Sized, R: Rng + ?Sized>(ring: &mut Ring<'_, E>, model: &Potts<'_>, rng: &mut R) -> i64 {
-    let (layout, all_free, mut difference) = (ring.layout, ring.all_free(), 0);
-    let (arity, blocks) = (layout.arity(), layout.blocks());
-    let room = core::mem::take(&mut ring.there.weights);
-    let (mut noise, mut next) = room.split_at_mut(arity.min(room.len()));
-    fill(noise, rng);
-    for block in 0..blocks {
-        // A block ahead: the processor computes it while it waits for the sites of the block before.
-        if block + 1 < blocks {
-            fill(next.get_mut(..arity).unwrap_or_default(), rng);
+impl Updates {
+    /// A sweep of a chain over `model`, or over an energy whose answers and cache are those of it. Returns whether its values
+    /// lie along planes; otherwise nothing is done.
+    #[inline(never)] // chains over any energy have the other sweep beside it
+    fn sweep_potts<E: ?Sized, R: Rng + ?Sized>(
+        &mut self,
+        ring: &mut Ring<'_, E>,
+        model: &Potts<'_>,
+        rng: &mut R,
+    ) -> bool {
+        if model.layout().many_values() {
+            return false;
         }
-        for (site, lane) in (block * LANES..layout.sites()).zip(0..LANES) {
-            if all_free || ring.free(site) {
-                let here = ring.there_state().get(site);
-                let change = model.draw(ring.there.cache, (block, lane), here, noise);
-                if change.to != here {
-                    // The value is one of the site.
-                    let _ = set(layout, ring.there.words, site, change.to);
-                    difference += model.change(change, ring.there.cache);
+        let (layout, all_free) = (ring.layout, self.all_free);
+        let (arity, blocks, shift) = (layout.arity(), layout.blocks(), model.noise_shift());
+        let room = core::mem::take(&mut ring.there.weights);
+        let (mut noise, mut next) = room.split_at_mut(arity.min(room.len()));
+        let mut difference = 0;
+        fill(noise, rng);
+        for block in 0..blocks {
+            // A block ahead: the processor computes it while it waits for the sites of the block before.
+            if block + 1 < blocks {
+                fill(next.get_mut(..arity).unwrap_or_default(), rng);
+            }
+            for (site, lane) in (block * LANES..layout.sites()).zip(0..LANES) {
+                if all_free || ring.free(site) {
+                    let here = ring.there_state().get(site);
+                    let change = model.draw(ring.there.cache, (block, lane), here, noise, shift);
+                    if change.to != here {
+                        // The value is one of the site.
+                        let _ = set(layout, ring.there.words, site, change.to);
+                        difference += model.change(change, ring.there.cache);
+                    }
                 }
             }
+            core::mem::swap(&mut noise, &mut next);
         }
-        core::mem::swap(&mut noise, &mut next);
+        ring.there.weights = room;
+        self.add(model.form().value(difference));
+        true
     }
-    ring.there.weights = room;
-    difference
 }
 
 impl<E: Energy + ?Sized> Kernel<E> for Gibbs {
@@ -221,10 +238,9 @@ impl<E: Energy + ?Sized> Kernel<E> for Gibbs {
             sequential_gibbs::sweep(&mut ring, model, 0..usize::MAX, rng, add);
             return updates.end(ring);
         }
-        let many = ring.layout.many_values();
-        if let (None, false, Some(model)) = (self.updates, many, ring.energy.potts()) {
-            let difference = sweep_potts(&mut ring, model, rng);
-            updates.add(model.form().value(difference));
+        if let (None, Some(model)) = (self.updates, ring.energy.potts())
+            && updates.sweep_potts(&mut ring, model, rng)
+        {
             return updates.end(ring);
         }
         let sites = ring.layout.sites();
