@@ -65,7 +65,7 @@ pub(crate) fn from_bytes(bytes: &[u8; 64]) -> Bits {
 ///
 /// A word *r* gives ⌊r/2⌋ · 2⁻³¹. Where r < 2²⁰ in any lane, a second block of words is drawn and gives those lanes
 /// 32 more bits. So P(u < p) = p within a relative 2⁻¹⁹ for every p down to 2⁻⁴⁴. A generator stuck at any value ends
-/// the draw. The value 1 occurs by rounding, with probability 2⁻²⁶.
+/// the draw. The value 1 occurs by rounding, with probability 2⁻²⁵.
 #[inline]
 pub fn uniforms<R: Rng + ?Sized>(rng: &mut R) -> Block {
     let mut block = [0.0; LANES];
@@ -126,7 +126,7 @@ pub fn logistics<R: Rng + ?Sized>(rng: &mut R) -> Block {
 /// they make the largest sum that of a value drawn from these: noise for probabilities that are not known yet.
 ///
 /// One word a number: its [uniform](uniforms) is the probability of a larger number. So the upper tail has the relative
-/// precision of uniforms. The numbers are between −5 and 46 whatever the generator gives.
+/// precision of uniforms. The numbers are between −3.9 and 45.1 whatever the generator gives.
 #[inline]
 pub fn gumbels<R: Rng + ?Sized>(rng: &mut R) -> Block {
     let mut block = [uniforms(rng)];
@@ -135,7 +135,7 @@ pub fn gumbels<R: Rng + ?Sized>(rng: &mut R) -> Block {
     block
 }
 
-/// [`gumbels`] from uniforms, in place. Two blocks at once take less than twice the time of one.
+/// [`gumbels`] from uniforms, in place, as `write` writes them. Two blocks at once take less than twice the time of one.
 #[inline]
 pub(crate) fn gumbels_of(uniforms: &mut [Block], write: impl Fn(F32s) -> F32s) {
     let (pairs, rest) = if PARTS > 1 { (&mut [][..], uniforms) } else { uniforms.as_chunks_mut::<2>() };

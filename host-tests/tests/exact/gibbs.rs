@@ -401,7 +401,8 @@ fn largest_sums(sites: usize, arity: usize, weight: f64, scale: f32) -> (u32, u3
                     tables.energy(&x)
                 };
                 let first = energy(0);
-                let mut sum = |value: usize| weight * f64::from(noise[value][site - block]) + (first - energy(value));
+                let mut sum =
+                    |value: usize| weight * f64::from(noise[value][site - block]) + (first - energy(value));
                 let mut sums: Vec<_> = (0..arity).map(&mut sum).zip(0..).collect();
                 sums.sort_by(|a, b| b.0.total_cmp(&a.0));
                 x[site] = sums[0].1;

@@ -81,7 +81,7 @@ impl<'a> Potts<'a> {
             for &field in row {
                 let is_near = field.abs() <= near; // not where it is NaN
                 if !is_near {
-                    // The difference of two fields must have 31 bits too.
+                    // In a batch the difference of two fields must have 31 bits too.
                     self.form.check_field(site, (field, 1.0), (0, (1 << 30) - 1))?;
                 }
             }
@@ -118,18 +118,17 @@ impl<'a> Potts<'a> {
         i64::from(field.copied().unwrap_or(0) as i32)
     }
 
-    /// How far [`Potts::draw`] shifts a field right, from the upper half of 64 bits, to count in units of the noise. Where the
-    /// unit of the grid is 2⁸ or more, it counts as 2⁸: as for more, no noise makes up for one.
-    pub(crate) fn noise_shift(&self) -> u32 {
-        let exponent = (self.form.unit().to_bits() >> 23) as i32 - 127;
-        (32 - Self::NOISE_BITS as i32 - exponent).clamp(0, 63) as u32
-    }
-
     /// Bits below the point of the noise of [`Potts::draw`].
     pub(crate) const NOISE_BITS: u32 = 24;
 
-    /// The change of a site, in one lane of a block, to the value whose field and noise add up to most. The noise has the bits
-    /// of whole numbers below 2³¹. For values along planes: not for [many](Layout::many_values).
+    /// How far [`Potts::draw`] shifts a field right, from the upper half of 64 bits, to count in units of the noise. A unit of the
+    /// grid of 2⁸ or more counts as 2⁸, which no noise makes up for. Fields below 2⁻²⁴ together count as none.
+    pub(crate) fn noise_shift(&self) -> u32 {
+        (32 - Self::NOISE_BITS as i32 - self.form.exponent()).clamp(0, 63) as u32
+    }
+
+    /// The change of a site, in one lane of a block, to the value whose field and noise add up to most. The noise is whole
+    /// numbers below 2³¹, kept as the bits of floats. For values along planes: not for [many](Layout::many_values).
     #[inline(always)]
     pub(crate) fn draw(
         &self,

@@ -165,27 +165,8 @@ impl Updates {
         }
     }
 
-    /// Ends the step. An energy whose moves deny its differences leaves the chain where it was.
-    pub(super) fn end<E: ?Sized>(self, ring: Ring<'_, E>) -> Info {
-        ring.close_untested(self.difference.value(), self.fault)
-    }
-}
-
-/// Gumbel numbers of sixteen sites for [`Potts::draw`], a block for each value. 2⁶ is added to all, so that none is negative, and
-/// their bits are no NaN.
-#[inline(never)] // its registers are those of the sites otherwise
-fn fill<R: Rng + ?Sized>(noise: &mut [Block], rng: &mut R) {
-    const UNITS: f32 = (1 << Potts::NOISE_BITS) as f32;
-    noise.iter_mut().for_each(|value| *value = uniforms(rng));
-    gumbels_of(noise, |gumbel| {
-        let units = (gumbel * F32s::splat(UNITS)).trunc_i32();
-        (units + U32s::splat(64 << Potts::NOISE_BITS)).to_f32()
-    });
-}
-
-impl Updates {
-    /// A sweep of a chain over `model`, or over an energy whose answers and cache are those of it. Returns whether its values
-    /// lie along planes; otherwise nothing is done.
+    /// A sweep of a chain over `model`, or over an energy whose answers and cache are those of it. Does nothing, and returns
+    /// false, where a site has [many values](crate::Layout::MANY).
     #[inline(never)] // chains over any energy have the other sweep beside it
     fn sweep_potts<E: ?Sized, R: Rng + ?Sized>(
         &mut self,
@@ -224,6 +205,23 @@ impl Updates {
         self.add(model.form().value(difference));
         true
     }
+
+    /// Ends the step. An energy whose moves deny its differences leaves the chain where it was.
+    pub(super) fn end<E: ?Sized>(self, ring: Ring<'_, E>) -> Info {
+        ring.close_untested(self.difference.value(), self.fault)
+    }
+}
+
+/// Gumbel numbers of sixteen sites for [`Potts::draw`], a block for each value. 2⁶ is added to all, so that none is negative, and
+/// their bits are no NaN.
+#[inline(never)] // its registers are those of the sites otherwise
+fn fill<R: Rng + ?Sized>(noise: &mut [Block], rng: &mut R) {
+    const UNITS: f32 = (1 << Potts::NOISE_BITS) as f32;
+    noise.iter_mut().for_each(|value| *value = uniforms(rng));
+    gumbels_of(noise, |gumbel| {
+        let units = (gumbel * F32s::splat(UNITS)).trunc_i32();
+        (units + U32s::splat(64 << Potts::NOISE_BITS)).to_f32()
+    });
 }
 
 impl<E: Energy + ?Sized> Kernel<E> for Gibbs {

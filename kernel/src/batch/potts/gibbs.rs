@@ -1,4 +1,4 @@
-//! Sweeps of Gibbs sampling for sixteen chains: what [`Gibbs::systematic`] does in each.
+//! Sweeps of Gibbs sampling for sixteen chains: what [`Gibbs::systematic`] does in each replica.
 
 use super::super::sums::Change;
 use super::super::{ALL, BatchInfo, BatchKernel, group};
