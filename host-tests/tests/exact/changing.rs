@@ -526,17 +526,23 @@ fn what_all_terms_of_a_site_lose_together_is_bounded() {
     assert_eq!(factors(32, false), None);
     assert_eq!(factors(33, false), Some(FactorError::Rounded { factor: 33, entry: 3 }));
     assert_eq!(factors(2000, true), None);
-    let boltzmann = |leaves: usize| {
+    // The site that all others couple with is the first of them, or the last.
+    let boltzmann = |leaves: usize, last: bool| {
         let sites = leaves + 2;
+        let (hub, other) = if last { (sites - 1, 0) } else { (0, sites - 1) };
         let mut theta = vec![[0.0; LANES]; Boltzmann::parameter_len(sites)];
-        theta.as_flattened_mut()[sites - 1] = field;
+        theta.as_flattened_mut()[other] = field;
         for leaf in 1..=leaves {
-            theta.as_flattened_mut()[Boltzmann::coupling(sites, 0, leaf).unwrap()] = coupling;
+            let place = Boltzmann::coupling(sites, hub.min(leaf), hub.max(leaf)).unwrap();
+            theta.as_flattened_mut()[place] = coupling;
         }
         Boltzmann::bits(&theta, sites, &mut vec![[0; LANES]; Boltzmann::memory_len(sites)]).map(|_| ()).err()
     };
-    assert_eq!(boltzmann(32), None);
-    assert_eq!(boltzmann(33), Some(SparseError::PairRounded { a: 0, b: 33 }));
+    for last in [false, true] {
+        assert_eq!(boltzmann(32, last), None);
+    }
+    assert_eq!(boltzmann(33, false), Some(SparseError::PairRounded { a: 0, b: 33 }));
+    assert_eq!(boltzmann(33, true), Some(SparseError::PairRounded { a: 33, b: 34 }));
 }
 
 #[test]
