@@ -14,7 +14,7 @@
 //! | [`GibbsWithGradients`], R > 1 | the same, R indices | up to R | a few sites at a time; the simplest of its kind |
 //! | [`PathAuxiliary`] | the same, R indices | R | as R grows; no site is drawn twice |
 //! | [`LocallyBalanced`] | d differences, dq exponentials | one | the gradient misleads, or hard constraints leave few moves |
-//! | [`Gibbs`] | a difference a site visited; over Ising and Potts models none | up to those visited | Potts models; E alone is known; reference runs |
+//! | [`Gibbs`] | a difference a site visited; in sweeps over Ising and Potts models none | up to those visited | Potts models; E alone is known; reference runs |
 //! | [`SequentialGibbs`] | a logistic number a site, O(degree) a flip | many: a sweep | Ising models |
 //! | [`ChromaticGibbs`] | the same in lanes, a class at a time | many: a sweep | Ising and Potts models with few colours: lattices |
 //! | [`SwendsenWang`] | an exponential a pair, O(degree) a flip | half of them, by clusters | Ising and Potts models near criticality without frustration |

@@ -122,7 +122,8 @@ impl<'a> Potts<'a> {
     pub(crate) const NOISE_BITS: u32 = 24;
 
     /// How far [`Potts::draw`] shifts a field right, from the upper half of 64 bits, to count in units of the noise. A unit of the
-    /// grid of 2⁸ or more counts as 2⁸, which no noise makes up for. Fields below 2⁻²⁴ together count as none.
+    /// grid of 2⁸ or more counts as 2⁸, which no noise makes up for. With units of 2⁻⁵⁵ or less every field is below a unit of
+    /// the noise, and counts as none.
     pub(crate) fn noise_shift(&self) -> u32 {
         (32 - Self::NOISE_BITS as i32 - self.form.exponent()).clamp(0, 63) as u32
     }
